@@ -11,11 +11,11 @@ import (
 	"parley/tools/permission"
 	"parley/tools/sandbox"
 	"parley/ui/cli"
-	"parley/ui/print"
+	"parley/ui/cli/exit"
 )
 
 func main() {
-	print.CheckAddressSpace()
+	exit.CheckAddressSpace()
 	sandbox.Register() // what confines a command is this program too
 	permission.Register()
 	tools.ScrubEnvironment()

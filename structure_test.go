@@ -55,14 +55,15 @@ func TestImports(t *testing.T) {
 	)
 	adapter := []string{llm, "providers/adapter", "providers/filter", "providers/schema", "providers/wire"}
 	may := map[string][]string{
-		"ui/cli/cmdutil":             {"ui/app", "ui/print", "session", theme, safe, llm, similar},
-		"ui/cli/ability":             {"ui/cli/cmdutil", "ui/print", format, "session", "session/attach", "providers", "providers/media", llm},
-		"ui/cli/cmd/embed":           {"ui/cli/ability", "ui/cli/cmdutil", "ui/print", format, safe, "session", "session/attach", "ui/cli/cmd/embed/vectors", "providers/media", "ui/cli/cmd/embed/embedding", llm, catalog},
-		"ui/cli/cmd/image":           {"ui/cli/ability", "ui/cli/cmdutil", "ui/print", format, safe, "session", "session/attach", "providers", "providers/media", llm, catalog},
-		"ui/cli/cmd/video":           {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/print", format, safe, "session", "session/attach", "providers/media", llm, catalog},
+		"ui/cli/cmdutil":             {"ui/app", "session", theme, safe, llm, similar, "ui/cli/exit", "session/attach", format},
+		"ui/cli/exit":                {"ui/app", "session", llm},
+		"ui/cli/ability":             {"ui/cli/cmdutil", format, "session", "session/attach", "providers", "providers/media", llm, "ui/cli/exit", safe},
+		"ui/cli/cmd/embed":           {"ui/cli/ability", "ui/cli/cmdutil", format, safe, "session", "session/attach", "ui/cli/cmd/embed/vectors", "providers/media", "ui/cli/cmd/embed/embedding", llm, catalog, "ui/cli/exit"},
+		"ui/cli/cmd/image":           {"ui/cli/ability", "ui/cli/cmdutil", format, safe, "session", "session/attach", "providers", "providers/media", llm, catalog, "ui/cli/exit", "ui/app"},
+		"ui/cli/cmd/video":           {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", format, safe, "session", "session/attach", "providers/media", llm, catalog, "ui/cli/exit"},
 		"ui/cli/cmd/completion":      {},
 		"ui/cli/cmd/embed/embedding": {llm, catalog, "providers/retry"},
-		"ui/cli/cmd/man":             {"ui/cli/cmdutil", "ui/print", wrap, atomic},
+		"ui/cli/cmd/man":             {"ui/cli/cmdutil", wrap, atomic, "ui/cli/exit"},
 		"ui/cli/cmd/sessions":        {"ui/cli/cmdutil", "ui/app", theme, md, format, safe, "session", "session/transfer", "ui/cli/cmd/sessions/*", llm},
 		"ui/cli/cmd/models":          {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/report", format, "providers", "providers/media", llm, catalog},
 
@@ -82,7 +83,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/undo":              {"ui/cli/cmdutil", format, safe, "session", "tools", "tools/undo"},
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
-		"":                               {"ui/cli", "ui/print", "tools", "tools/permission", "tools/sandbox"},
+		"":                               {"ui/cli", "tools", "tools/permission", "tools/sandbox", "ui/cli/exit"},
 		"ui/cli":                         {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media", "providers/media/formats", "providers/schema", creds, llm, catalog, similar},
 		creds:                            {atomic},
 		llm:                              {},
@@ -151,7 +152,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/terminal":                {"ui/tui/renderer", "ui/tty", "ui/clip", safe},
 		"docs":                           {lazy},
 		"docs/pictures":                  {},
-		"ui/print":                       {act, "ui/app", theme, md, wrap, format, safe, "session", "session/attach", "providers/schema", llm},
+		"ui/print":                       {act, "ui/app", theme, md, wrap, format, safe, "session", llm, "ui/cli/cmdutil", "ui/cli/exit"},
 		"ui/report":                      {"ui/cli/cmdutil", "ui/app", theme, format, safe, "providers", catalog},
 		"ui/client":                      {"session", "tools", "ui/app"},
 		"ui/acp":                         {act, "ui/app", "ui/client", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},

@@ -17,9 +17,9 @@ import (
 	"parley/tools/process"
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
 	"parley/ui/client"
 	"parley/ui/format"
-	"parley/ui/print"
 )
 
 // An editor opens conversations for a client: each has a program of its own, for its directory,
@@ -59,7 +59,7 @@ func (a editor) serve() error {
 	defer a.closeLibrary()
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	print.CancelOnSignals(cancel)
+	exit.CancelOnSignals(cancel)
 	err := a.serveClient(ctx, client.Options{
 		In: os.Stdin, Out: a.Out, Version: cmdutil.Version(), Open: a.open,
 		List: func(dir string) ([]session.Info, error) { return a.library.List(session.Query{Dir: dir, Limit: -1}) },

@@ -14,11 +14,12 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
+	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
-	"parley/ui/print"
+	"parley/ui/cli/exit"
 	"parley/ui/theme"
 )
 
@@ -60,7 +61,7 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	defer endJobs(a)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	print.CancelOnSignals(cancel)
+	exit.CancelOnSignals(cancel)
 	ctx, stop := withTimeout(ctx, a.flags.timeout)
 	defer stop()
 	a.mcp.wait(ctx, a.toolSet, a.Note)
@@ -70,13 +71,14 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	o := a.printOptions(outTerminal, llm.Message{Parts: parts}.Text())
 	names := a.flags.compared(s.Model().Name)
 	if len(names) < 2 {
-		return cmdutil.Exit(print.Run(s, withSwitch(s, endBefore(a, s, turnOf(ctx, a, s, parts))), cancel, o))
+		return cmdutil.Exit(a.print(s, withSwitch(s, endBefore(a, s, turnOf(ctx, a, s, parts))), cancel, o))
 	}
+	o.Compared = names
 	models, err := a.openCompared(s, names)
 	if err != nil {
 		return cmdutil.Config(err)
 	}
-	if notice := print.RequestsNotice(models, a.flags.answers); notice != "" {
+	if notice := requestsNotice(models, a.flags.answers); notice != "" {
 		a.Note(notice)
 	}
 	var judge *llm.Endpoint
@@ -87,7 +89,23 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 		}
 		judge = &model
 	}
-	return cmdutil.Exit(print.Compare(s, names, s.Compare(ctx, models, judge, parts...), cancel, o))
+	return cmdutil.Exit(a.print(s, s.Compare(ctx, models, judge, parts...), cancel, o))
+}
+
+// printText writes the answers of a turn as they are stored. It takes the place of a front end for
+// pipes.
+func printText(_ *session.Session, turn iter.Seq[session.Event], _ context.CancelCauseFunc, o cmdutil.PrintOptions) (status int) {
+	for e := range turn {
+		switch e := e.(type) {
+		case session.Response:
+			fmt.Fprintln(o.Out, sanitize.Text(e.Message.Text()))
+		case session.ApprovalRequest:
+			e.Reply(act.Approval{Verdict: act.Deny})
+		case session.Done:
+			status = exit.Of(e.Err)
+		}
+	}
+	return status
 }
 
 // endBefore returns the events of a turn. Before Done it ends what runs beside it, so that an event
@@ -137,13 +155,13 @@ func endJobs(a *program) {
 }
 
 // printOptions returns how the answer to a prompt is printed.
-func (a *program) printOptions(outTerminal bool, prompt string) print.Options {
+func (a *program) printOptions(outTerminal bool, prompt string) cmdutil.PrintOptions {
 	render := (a.flags.render || outTerminal) && !a.flags.raw && !a.flags.codeOnly && a.flags.schema == nil && a.Format == "text"
 	out, styled := a.Out, cmdutil.Styled(a.Out)
 	if render {
 		out = styled
 	}
-	return print.Options{
+	return cmdutil.PrintOptions{
 		Format: a.Format, Out: out, Quiet: a.Quiet, Code: a.flags.codeOnly, Raw: a.flags.raw, Schema: a.flags.schema != nil,
 		Thinking: a.flags.thinking, Answers: a.flags.answers,
 		Err:    colorprofile.NewWriter(os.Stderr, os.Environ()), // takes styles out where they do not belong
@@ -176,4 +194,22 @@ func (a *program) openCompared(s *session.Session, names []string) (models []llm
 		models = append(models, model)
 	}
 	return models, nil
+}
+
+// requestsNotice says how many requests several answers of a model take; "" if each answers once.
+// Models holds each model as often as it answers.
+func requestsNotice(models []llm.Endpoint, answers int) string {
+	requests := 0
+	for i, model := range models {
+		if !model.Candidates || i%answers == 0 {
+			requests++
+		}
+	}
+	switch {
+	case answers < 2 || requests == 0:
+		return ""
+	case requests == len(models)/answers:
+		return fmt.Sprintf("%d answers of one model are one request; usage is shown once", answers)
+	}
+	return fmt.Sprintf("%d answers are %d requests; each pays for the prompt", len(models), requests)
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"parley/ui/print"
+	"parley/ui/cli/cmdutil"
 )
 
 // withOptionalValues gives -r without a value one that is empty: nothing, a flag or -- comes
@@ -42,7 +42,7 @@ func formatOf(args []string, known string) string {
 		case value == "" && i+1 < len(args):
 			value = args[i+1]
 		}
-		if value = strings.TrimPrefix(value, "="); slices.Contains(print.Formats, value) {
+		if value = strings.TrimPrefix(value, "="); slices.Contains(cmdutil.Formats, value) {
 			format = value
 		}
 	}

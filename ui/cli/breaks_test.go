@@ -19,6 +19,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/print"
 )
 
@@ -181,7 +182,7 @@ func printedText(t *testing.T, events []session.Event, format string) string {
 	var out bytes.Buffer
 	_, cancel := context.WithCancelCause(t.Context())
 	s := session.New(session.Options{Model: llm.Endpoint{Name: "mock/m"}})
-	print.Run(s, iter.Seq[session.Event](slices.Values(events)), cancel, print.Options{Format: format, Raw: true, Out: &out, Err: &bytes.Buffer{}})
+	print.Run(s, iter.Seq[session.Event](slices.Values(events)), cancel, cmdutil.PrintOptions{Format: format, Raw: true, Out: &out, Err: &bytes.Buffer{}})
 	if format == "text" {
 		return out.String()
 	}

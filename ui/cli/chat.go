@@ -22,7 +22,6 @@ import (
 	"parley/tools"
 	"parley/tools/sanitize"
 	"parley/ui/cli/cmdutil"
-	"parley/ui/print"
 )
 
 // runRoot opens the screen or prints an answer.
@@ -51,7 +50,7 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) (failed error) {
 		a.flags.prompt.args, words = strings.Join(words, " "), nil
 	}
 	if !inTerminal {
-		stdin, err := print.ReadStdin(os.Stdin, len(words)+len(parts) > 0 || a.flags.promptName != "", a.Note)
+		stdin, err := cmdutil.ReadStdin(os.Stdin, len(words)+len(parts) > 0 || a.flags.promptName != "", a.Note)
 		if err != nil {
 			return cmdutil.Usage(err)
 		}
@@ -61,7 +60,7 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) (failed error) {
 		}
 		parts = append(parts, prompt...)
 	} else {
-		parts = append(parts, print.Prompt(words, nil)...)
+		parts = append(parts, cmdutil.Prompt(words, nil)...)
 	}
 	if screen {
 		return a.runScreen(parts, len(words) > 0 || !inTerminal && len(parts) > 0)
@@ -88,7 +87,7 @@ func (a *program) listSessions(root *cobra.Command, parts []llm.Part) error {
 // promptWith returns the prompt made of words and standard input. Input that is no text is an
 // attachment as those of -f: refused if no model can read it.
 func promptWith(words []string, stdin []byte, note func(string)) ([]llm.Part, error) {
-	parts := print.Prompt(words, stdin)
+	parts := cmdutil.Prompt(words, stdin)
 	for i, p := range parts {
 		if p.Kind != llm.Media {
 			continue

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"log"
 	"log/slog"
 	"os"
@@ -30,8 +31,8 @@ import (
 	"parley/tools/undo"
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
 	"parley/ui/client"
-	"parley/ui/print"
 )
 
 // program is one run of parley.
@@ -50,11 +51,13 @@ type program struct {
 	backend     func() process.Backend // tells what confines commands, once that is known; nil: nothing does
 	mcp         mcpServers
 	recording   recording
-	learned     func() *providers.Memory                    // what servers refused, in this run and in those before it
-	debugLog    *slog.Logger                                // of --debug; nil: none
-	archive     transfer.Archive                            // of files with conversations
-	serveClient func(context.Context, client.Options) error // speaks the Agent Client Protocol; nil: nothing does
-	runPlain    func(app.Options) int                       // talks in plain lines until the user leaves, and returns the exit status; nil: the screen takes their place
+	learned     func() *providers.Memory                                                                           // what servers refused, in this run and in those before it
+	debugLog    *slog.Logger                                                                                       // of --debug; nil: none
+	archive     transfer.Archive                                                                                   // of files with conversations
+	serveClient func(context.Context, client.Options) error                                                        // speaks the Agent Client Protocol; nil: nothing does
+	print       func(*session.Session, iter.Seq[session.Event], context.CancelCauseFunc, cmdutil.PrintOptions) int // prints a turn, or a comparison, and returns the exit status
+	printPage   func(text string, o cmdutil.PrintOptions) error                                                    // prints a page of the manual; nil: its text is written as it is
+	runPlain    func(app.Options) int                                                                              // talks in plain lines until the user leaves, and returns the exit status; nil: the screen takes their place
 	local       local
 	library     *session.Store              // conversations; nil until it is needed
 	openFiles   func(dir string) undo.Store // keeps files before tools change them; nil: nothing does
@@ -74,18 +77,18 @@ func Main(args []string) int {
 		plainUsages(root)
 	}
 	err := result(a.Out.(*standardOutput), excludedFlags(root.Execute()))
-	var exit *cmdutil.ExitError
-	switch isOurs := errors.As(err, &exit); {
+	var ended *cmdutil.ExitError
+	switch isOurs := errors.As(err, &ended); {
 	case err == nil:
-		return print.OK
+		return exit.OK
 	case !isOurs: // cobra's: flags, arguments
-		exit = &cmdutil.ExitError{Status: print.Usage, Err: err}
+		ended = &cmdutil.ExitError{Status: exit.Usage, Err: err}
 		a.Format = formatOf(args, a.Format)
-	case exit.Err == nil, exit.Status == print.Unread: // as SIGPIPE would have ended it, without a word
-		return exit.Status
+	case ended.Err == nil, ended.Status == exit.Unread: // as SIGPIPE would have ended it, without a word
+		return ended.Status
 	}
-	print.Failure(os.Stdout, os.Stderr, a.Format, err, exit.Status)
-	return exit.Status
+	cmdutil.Failure(os.Stdout, os.Stderr, a.Format, err, ended.Status)
+	return ended.Status
 }
 
 // rootCommand returns the command for args with all its subcommands.

@@ -21,7 +21,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"parley/session/config"
-	"parley/ui/print"
+	"parley/ui/cli/exit"
 )
 
 // A snippet is a block of code, or code within a line, in what people read.
@@ -281,7 +281,7 @@ func TestManualStatuses(t *testing.T) {
 		}
 		for _, m := range proseStatus.FindAllStringSubmatch(strings.Join(strings.Fields(string(data)), " "), -1) {
 			n++
-			if !slices.ContainsFunc(print.Statuses, func(s print.Status) bool { return s.Status == m[1] || m[1] == "141" }) {
+			if !slices.ContainsFunc(exit.Statuses, func(s exit.Status) bool { return s.Status == m[1] || m[1] == "141" }) {
 				t.Errorf("%s: %q: no such exit status", filepath.Base(file), m[0])
 			}
 		}

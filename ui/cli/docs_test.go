@@ -23,7 +23,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/ui/app"
-	"parley/ui/print"
+	"parley/ui/cli/exit"
 	"parley/ui/textwrap"
 	"parley/ui/uitest"
 )
@@ -88,7 +88,7 @@ func inCode(texts ...string) string {
 // statusTable lists the exit statuses.
 func statusTable() string {
 	var rows [][]string
-	for _, s := range print.Statuses {
+	for _, s := range exit.Statuses {
 		rows = append(rows, []string{s.Status, escapeCell(s.Means)})
 	}
 	return markdownTable([]string{"Status", "What it means"}, rows)
@@ -131,7 +131,7 @@ func TestFaults(t *testing.T) {
 func errorTable() string {
 	var rows [][]string
 	for _, f := range faults {
-		status := print.ErrorStatus(&llm.Error{Fault: f})
+		status := exit.Of(&llm.Error{Fault: f})
 		rows = append(rows, []string{inCode(string(f)), app.FaultName(f), strconv.Itoa(status)})
 	}
 	return markdownTable([]string{"Category", "On the screen", "Status"}, rows)

@@ -20,9 +20,9 @@ import (
 	"parley/tools/process"
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
 	"parley/ui/clip"
 	"parley/ui/format"
-	"parley/ui/print"
 	"parley/ui/report"
 	"parley/ui/theme"
 	"parley/ui/tui"
@@ -231,7 +231,7 @@ the configuration. It exits with 3 if something is broken.`,
 			if err := report.Doctor(out, checks, theme.Terminal(), as); err != nil || !app.HasBrokenCheck(checks) {
 				return err
 			}
-			return cmdutil.Exit(print.Config)
+			return cmdutil.Exit(exit.Config)
 		},
 	}
 	cmdutil.FormatFlags(cmd, &as, "one JSON object per line")

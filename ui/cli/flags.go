@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -13,9 +15,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"parley/providers/llm"
+	"parley/providers/schema"
 	"parley/session"
 	"parley/ui/cli/cmdutil"
-	"parley/ui/print"
 )
 
 // flags are those of the root command, and what their values were read as.
@@ -237,7 +239,7 @@ func (f *flags) validate(cmd *cobra.Command, words []string, format string) erro
 		if f.codeOnly || f.render {
 			return errors.New("--schema prints JSON: --code and --render do not apply")
 		}
-		want, err := print.ReadSchema(cmd.Flags().Lookup("schema").Value.String())
+		want, err := answerSchema(cmd.Flags().Lookup("schema").Value.String())
 		if err != nil {
 			return fmt.Errorf("--schema: %w", err)
 		}
@@ -262,4 +264,32 @@ func (f *modelFlags) validateCompared() error {
 		return nil
 	}
 	return session.CheckCompared(names)
+}
+
+// maxSchema is the largest schema in bytes.
+const maxSchema = 1 << 20
+
+// answerSchema returns the schema of the answer: arg itself if it begins like a JSON object, else the
+// content of the file arg.
+func answerSchema(arg string) (*llm.Schema, error) {
+	if text := strings.TrimSpace(arg); strings.HasPrefix(text, "{") {
+		return schema.Parse([]byte(text))
+	}
+	f, err := os.Open(arg)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxSchema+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxSchema {
+		return nil, fmt.Errorf("%s has more than %d MB", arg, maxSchema>>20)
+	}
+	s, err := schema.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", arg, err)
+	}
+	return s, nil
 }

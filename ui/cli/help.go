@@ -13,7 +13,6 @@ import (
 	"parley/docs"
 	"parley/providers/similar"
 	"parley/ui/cli/cmdutil"
-	"parley/ui/print"
 )
 
 // addHelp has the command help show the pages of the manual, and the help of commands. What
@@ -77,7 +76,12 @@ func showHelp(a *program, root *cobra.Command, args []string) error {
 	}
 	if len(args) == 1 {
 		if page, ok := docs.Open(args[0]); ok {
-			return print.Page(page.Text, a.printOptions(term.IsTerminal(os.Stdout.Fd()), ""))
+			o := a.printOptions(term.IsTerminal(os.Stdout.Fd()), "")
+			if o.Render && a.printPage != nil {
+				return a.printPage(page.Text, o)
+			}
+			_, err := io.WriteString(o.Out, page.Text)
+			return err
 		}
 	}
 	found, rest, err := root.Find(args)

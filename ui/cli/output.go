@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"parley/ui/cli/cmdutil"
-	"parley/ui/print"
+	"parley/ui/cli/exit"
 )
 
 // A standardOutput writes to standard output, and keeps the first error of that: cobra and
@@ -56,7 +56,7 @@ func result(out *standardOutput, err error) error {
 	case wrong == nil, err != nil && !errors.Is(err, wrong):
 		return err
 	}
-	status := print.ErrorStatus(wrong)
+	status := exit.Of(wrong)
 	var at *fs.PathError
 	if errors.As(wrong, &at) {
 		wrong = at.Err

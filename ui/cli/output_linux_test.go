@@ -147,7 +147,7 @@ func TestOutputIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	past := regexp.MustCompile(`fmt\.Print|os\.Stdout(\.Write|\b[^.])`)
-	held := []string{"tui.ShowKeys(", "cmd.Stdout", "held.Stdout", "print.Failure("} // for a terminal, programs, and when it is too late
+	held := []string{"tui.ShowKeys(", "cmd.Stdout", "held.Stdout", "cmdutil.Failure(", "readerLeft("} // for a terminal, programs, and when it is too late
 	for _, name := range files {
 		text, err := os.ReadFile(name)
 		if err != nil {

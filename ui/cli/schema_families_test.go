@@ -25,7 +25,9 @@ import (
 	"parley/providers/schema"
 	"parley/session"
 	"parley/tools/process"
-	. "parley/ui/print"
+	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
+	"parley/ui/print"
 )
 
 // A sample is a schema, the answer to it, and one that no repair helps.
@@ -77,21 +79,21 @@ var manners = []struct {
 	answers func(good, bad string) []string
 	status  int
 }{
-	{"right", func(good, _ string) []string { return []string{good} }, OK},
+	{"right", func(good, _ string) []string { return []string{good} }, exit.OK},
 	{"indented", func(good, _ string) []string {
 		var b bytes.Buffer
 		json.Indent(&b, []byte(good), "", "\t")
 		return []string{"\n" + b.String() + "\n\n"}
-	}, OK},
-	{"slightly broken", func(good, _ string) []string { return []string{mistyped(good)} }, OK},
-	{"in a fence", func(good, _ string) []string { return []string{"```json\n" + good + "\n```"} }, OK},
+	}, exit.OK},
+	{"slightly broken", func(good, _ string) []string { return []string{mistyped(good)} }, exit.OK},
+	{"in a fence", func(good, _ string) []string { return []string{"```json\n" + good + "\n```"} }, exit.OK},
 	{"with prose", func(good, _ string) []string {
 		return []string{"Here is the value you want:\n\n```json\n" + good + "\n```\n\nTell me if {you} need more.", good}
-	}, OK},
-	{"wrong, then right", func(good, bad string) []string { return []string{bad, good} }, OK},
-	{"prose, then wrong, then right", func(good, bad string) []string { return []string{prose, bad, good} }, OK},
-	{"always wrong", func(_, bad string) []string { return []string{bad} }, Schema},
-	{"never JSON", func(_, _ string) []string { return []string{prose, "", prose} }, Schema},
+	}, exit.OK},
+	{"wrong, then right", func(good, bad string) []string { return []string{bad, good} }, exit.OK},
+	{"prose, then wrong, then right", func(good, bad string) []string { return []string{prose, bad, good} }, exit.OK},
+	{"always wrong", func(_, bad string) []string { return []string{bad} }, exit.Schema},
+	{"never JSON", func(_, _ string) []string { return []string{prose, "", prose} }, exit.Schema},
 }
 
 // mistyped returns a comma and a comment that JSON does not know, and no bracket at
@@ -149,7 +151,7 @@ func TestFamilies(t *testing.T) {
 				t.Run(s.Name+", "+manner.name, func(t *testing.T) {
 					out, errs, status := ask(t, h.open(fmt.Sprintf("case-%d", i), s, manner.answers(string(s.Good), string(s.Bad))), s, i)
 					want := ""
-					if manner.status == OK {
+					if manner.status == exit.OK {
 						want = strings.ReplaceAll(string(s.Good), "\u2028", `\u2028`) + "\n" // no line end to a terminal
 					}
 					if out != want || status != manner.status {
@@ -188,8 +190,8 @@ func offline(t *testing.T, list []sample) {
 	for i, s := range list {
 		out, errs, status := ask(t, model, s, i)
 		switch {
-		case status == Schema && out == "":
-		case status != OK || schema.Validate(s.Schema, []byte(out)) != nil || strings.Count(out, "\n") != 1:
+		case status == exit.Schema && out == "":
+		case status != exit.OK || schema.Validate(s.Schema, []byte(out)) != nil || strings.Count(out, "\n") != 1:
 			t.Errorf("%s: got %q, status %d\n%s", s.Name, out, status, errs)
 		default:
 			fit++
@@ -208,7 +210,7 @@ func ask(t *testing.T, model llm.Endpoint, s sample, i int) (stdout, stderr stri
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	turn := of.Turn(ctx, llm.Part{Kind: llm.Text, Text: fmt.Sprintf("Make something up. (case-%d)", i)})
-	status = Run(of, turn, cancel, Options{Out: &out, Err: &errs, Schema: true})
+	status = print.Run(of, turn, cancel, cmdutil.PrintOptions{Out: &out, Err: &errs, Schema: true})
 	return out.String(), errs.String(), status
 }
 

@@ -21,8 +21,8 @@ import (
 	"parley/ui/app"
 	"parley/ui/app/flows"
 	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
 	"parley/ui/format"
-	"parley/ui/print"
 	"parley/ui/report"
 	"parley/ui/tui"
 )
@@ -103,7 +103,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	if names := a.flags.compared(cmp.Or(a.flags.settings.model, s.Model().Name)); len(names) > 1 {
 		models, _ := a.openCompared(s, names) // the front end tells why one cannot be asked
 		o.Start.Judge, o.Start.Compare = a.flags.judge, names
-		o.Notice = joinNotices(o.Notice, print.RequestsNotice(models, a.flags.answers))
+		o.Notice = joinNotices(o.Notice, requestsNotice(models, a.flags.answers))
 	}
 	if asked {
 		o.Start.Prompt, o.Attached = parts, nil
@@ -115,7 +115,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 		err = cmdutil.Exit(tui.Run(tui.Options{App: o, Config: a.config.UI, Keys: a.config.Keys}))
 	}
 	if err == nil && a.recording.replay != nil && a.recording.replay.Err() != nil {
-		err = cmdutil.Exit(print.Mismatch)
+		err = cmdutil.Exit(exit.Mismatch)
 	}
 	return err
 }

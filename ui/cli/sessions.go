@@ -8,8 +8,8 @@ import (
 
 	"parley/session"
 	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
 	"parley/ui/format"
-	"parley/ui/print"
 )
 
 // conversations returns what finds stored conversations for commands.
@@ -35,7 +35,7 @@ func addExitStatus(cmd *cobra.Command) {
 			if errors.As(err, new(*cmdutil.ExitError)) {
 				return err
 			}
-			return cmdutil.Fail(print.ErrorStatus(err), err)
+			return cmdutil.Fail(exit.Of(err), err)
 		}
 	}
 	for _, sub := range cmd.Commands() {

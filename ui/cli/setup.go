@@ -49,16 +49,18 @@ import (
 	"parley/ui/cli/cmd/video"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/plain"
+	"parley/ui/print"
 )
 
 func init() { formats.Register() } // images, videos and vectors
 
 // newProgram returns a program that nothing was asked of yet.
 func newProgram() *program {
-	a := &program{}
+	a := &program{print: printText}
 	a.Out = new(standardOutput)
 	a.local.program = a
 	a.learned = sync.OnceValue(a.openMemory)
+	a.print, a.printPage = print.Run, print.Page
 	a.runPlain = plain.Run
 	a.serveClient = acp.Serve
 	a.archive = archive.New()

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"parley/ui/cli/cmdutil"
-	"parley/ui/print"
+	"parley/ui/cli/exit"
 )
 
 // Arguments that are missing or mistyped are answered with what to write.
@@ -160,8 +160,8 @@ func TestStatusOfUnknownSkill(t *testing.T) {
 	a := newProgram()
 	root := a.rootCommand(nil)
 	root.SetArgs([]string{"skills", "show", "xyzzy"})
-	var exit *cmdutil.ExitError
-	if err := root.Execute(); !errors.As(err, &exit) || exit.Status != print.Usage {
-		t.Errorf("%#v, want status %d", err, print.Usage)
+	var ended *cmdutil.ExitError
+	if err := root.Execute(); !errors.As(err, &ended) || ended.Status != exit.Usage {
+		t.Errorf("%#v, want status %d", err, exit.Usage)
 	}
 }

@@ -6,32 +6,31 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
-	"parley/ui/theme"
+	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
 )
 
-// Compare writes the answers of several models to the writers of o, one after the other in the order
-// of names, each as Run does: the first as it arrives, the others from events that have arrived meanwhile. As
+// compare writes the answers of several models to the writers of o, one after the other in the order
+// of their names, each as run does: the first as it arrives, the others from events that have arrived meanwhile. As
 // text, each has the name of its model as a heading; as JSON, they are one array; as JSON lines, each
 // goes from its start to its done object. It returns the first exit status that is not 0.
-func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], cancel context.CancelCauseFunc, o Options) int {
-	queues := make([]*eventQueue, len(names))
+func compare(s *session.Session, turn iter.Seq[session.Event], cancel context.CancelCauseFunc, o cmdutil.PrintOptions) int {
+	queues := make([]*eventQueue, len(o.Compared))
 	for i := range queues {
 		queues[i] = newQueue()
 	}
 	var demuxing sync.WaitGroup
-	if o.Theme == nil {
-		o.Theme = theme.Plain()
-	}
 	var ending judging
 	demuxing.Go(func() { ending = demux(turn, queues) })
 	defer demuxing.Wait()
-	status, begun := OK, false
+	status, begun := exit.OK, false
 	put := func(text string) error {
 		_, err := io.WriteString(o.Out, text)
 		if err != nil {
@@ -39,7 +38,7 @@ func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], c
 		}
 		return err
 	}
-	for i, name := range names {
+	for i, name := range o.Compared {
 		events, ok := queues[i].started()
 		if !ok && i > 0 {
 			continue // the first one has reported why no model was asked
@@ -48,22 +47,22 @@ func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], c
 		if o.Answers > 1 {
 			o.Answer = i%o.Answers + 1
 		}
-		if err := put(o.between(begun, ok)); err != nil {
+		if err := put(between(o, begun, ok)); err != nil {
 			return pipeStatus(err, o.Err)
 		}
 		begun = true
-		got := Run(s, events, cancel, o)
-		if status == OK {
+		got := run(s, events, cancel, o)
+		if status == exit.OK {
 			status = got
 		}
 	}
 	demuxing.Wait()
-	if status != OK {
+	if status != exit.OK {
 		ending.done.Err = nil // told of an answer
 	} else if ending.done.Err != nil {
-		status = ErrorStatus(ending.done.Err)
+		status = exit.Of(ending.done.Err)
 	}
-	if err := put(o.ending(ending)); err != nil {
+	if err := put(end(o, ending)); err != nil {
 		return pipeStatus(err, o.Err)
 	}
 	if o.Format == "json" {
@@ -74,27 +73,9 @@ func Compare(s *session.Session, names []string, turn iter.Seq[session.Event], c
 	return status
 }
 
-// RequestsNotice says how many requests several answers of a model take; "" if each answers once.
-// Models holds each model as often as it answers.
-func RequestsNotice(models []llm.Endpoint, answers int) string {
-	requests := 0
-	for i, model := range models {
-		if !model.Candidates || i%answers == 0 {
-			requests++
-		}
-	}
-	switch {
-	case answers < 2 || requests == 0:
-		return ""
-	case requests == len(models)/answers:
-		return fmt.Sprintf("%d answers of one model are one request; usage is shown once", answers)
-	}
-	return fmt.Sprintf("%d answers are %d requests; each pays for the prompt", len(models), requests)
-}
-
 // between returns the separator or heading before an answer. Begun says that another answer precedes
 // it, asked that the model was asked at all.
-func (o Options) between(begun, asked bool) string {
+func between(o cmdutil.PrintOptions, begun, asked bool) string {
 	switch {
 	case o.Format == "json" && begun:
 		return ","
@@ -120,8 +101,8 @@ type judging struct {
 	done    session.Done
 }
 
-// ending returns the text after all answers in the format of o, and writes the rest of it to Err.
-func (o Options) ending(j judging) (text string) {
+// end returns the text after all answers in the format of o, and writes the rest of it to Err.
+func end(o cmdutil.PrintOptions, j judging) (text string) {
 	before := map[string]string{"json": ","}[o.Format]
 	stderr := stderrWriter{o: o}
 	for _, n := range j.notices {
@@ -129,31 +110,38 @@ func (o Options) ending(j judging) (text string) {
 			stderr.event(n)
 			continue
 		}
-		text += before + string(encode(noticeObject(n))) + "\n"
+		text += before + jsonLine(noticeObject(n))
 	}
-	text += o.verdict(j.verdict)
+	text += verdict(o, j.verdict)
 	if o.Format == "text" {
 		stderr.done(j.done)
 	} else if j.done.Err != nil {
-		text += before + string(encode(errorObject(j.done.Err))) + "\n"
+		text += before + jsonLine(cmdutil.ErrorObject(j.done.Err))
 	}
 	return text
 }
 
+// jsonLine returns o as a line of JSON.
+func jsonLine(o cmdutil.Object) string {
+	var b strings.Builder
+	_ = o.Write(&b)
+	return b.String()
+}
+
 // verdict returns the judge's verdict in the format of o; "" if there is none.
-func (o Options) verdict(v *session.Verdict) string {
+func verdict(o cmdutil.PrintOptions, v *session.Verdict) string {
 	if v == nil {
 		return ""
 	}
-	line := object{{"type", "verdict"}, {"judge", v.Judge}, {"reason", v.Reason}}
+	about := cmdutil.Object{"type", "verdict", "judge", v.Judge, "reason", v.Reason}
 	if v.Winner >= 0 {
-		line = append(line, field{"answer", v.Winner + 1}, field{"model", v.Model})
+		about = append(about, "answer", v.Winner+1, "model", v.Model)
 	}
 	switch {
 	case o.Format == "json":
-		return "," + string(encode(line)) + "\n"
+		return "," + jsonLine(about)
 	case o.Format == "jsonl":
-		return string(encode(line)) + "\n"
+		return jsonLine(about)
 	case o.Code:
 		return ""
 	}

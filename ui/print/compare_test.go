@@ -14,6 +14,8 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
 	. "parley/ui/print"
 )
 
@@ -23,15 +25,15 @@ func TestCompare(t *testing.T) {
 	down := &llm.Error{Fault: llm.Server, Message: "down", Provider: "m"}
 	tests := []struct {
 		name   string
-		o      Options
+		o      cmdutil.PrintOptions
 		turns  []llmtest.Turn
 		want   string
 		status int
 	}{
-		{"text", Options{Format: "text"}, []llmtest.Turn{llmtest.Say("one"), llmtest.Say("two")}, "## m/0\n\none\n\n## m/1\n\ntwo\n", 0},
-		{"one fails", Options{Format: "text"}, []llmtest.Turn{llmtest.Fail(down), llmtest.Say("two")}, "## m/0\n\n\n## m/1\n\ntwo\n", Failed},
-		{"the last is cut", Options{Format: "text"}, []llmtest.Turn{llmtest.Say("one"), llmtest.Cut("tw")}, "## m/0\n\none\n\n## m/1\n\ntw\n", Failed},
-		{"code alone", Options{Format: "text", Code: true}, []llmtest.Turn{llmtest.Say("```\na\n```\n"), llmtest.Say("```\nb\n```\n")}, "a\nb\n", 0},
+		{"text", cmdutil.PrintOptions{Format: "text"}, []llmtest.Turn{llmtest.Say("one"), llmtest.Say("two")}, "## m/0\n\none\n\n## m/1\n\ntwo\n", 0},
+		{"one fails", cmdutil.PrintOptions{Format: "text"}, []llmtest.Turn{llmtest.Fail(down), llmtest.Say("two")}, "## m/0\n\n\n## m/1\n\ntwo\n", exit.Failed},
+		{"the last is cut", cmdutil.PrintOptions{Format: "text"}, []llmtest.Turn{llmtest.Say("one"), llmtest.Cut("tw")}, "## m/0\n\none\n\n## m/1\n\ntw\n", exit.Failed},
+		{"code alone", cmdutil.PrintOptions{Format: "text", Code: true}, []llmtest.Turn{llmtest.Say("```\na\n```\n"), llmtest.Say("```\nb\n```\n")}, "a\nb\n", 0},
 	}
 	for _, test := range tests {
 		var models []llm.Endpoint
@@ -45,8 +47,8 @@ func TestCompare(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		defer cancel(nil)
 		var out, err bytes.Buffer
-		test.o.Out, test.o.Err = &out, &err
-		status := Compare(s, names, s.Compare(ctx, models, nil, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, test.o)
+		test.o.Compared, test.o.Out, test.o.Err = names, &out, &err
+		status := Run(s, s.Compare(ctx, models, nil, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, test.o)
 		if out.String() != test.want || status != test.status {
 			t.Errorf("%s: got %q and %d, want %q and %d; said %s", test.name, out.String(), status, test.want, test.status, err.String())
 		}
@@ -65,7 +67,7 @@ func TestAnswers(t *testing.T) {
 	}{
 		{"text", []llmtest.Turn{llmtest.Say("same"), llmtest.Say("same")}, "## m/0 (1 of 2)\n\nsame\n\n## m/0 (2 of 2)\n\nsame\n", 0},
 		{"json", []llmtest.Turn{llmtest.Say("same"), llmtest.Say("same")}, "m/0 1 of 2: same; m/0 2 of 2: same", 0},
-		{"json", []llmtest.Turn{llmtest.Fail(down), llmtest.Fail(down)}, "m/0 1 of 2: ; m/0 2 of 2: ", Failed},
+		{"json", []llmtest.Turn{llmtest.Fail(down), llmtest.Fail(down)}, "m/0 1 of 2: ; m/0 2 of 2: ", exit.Failed},
 		{"jsonl", []llmtest.Turn{llmtest.Say("same"), llmtest.Say("same")}, "m/0 1 of 2: same; m/0 2 of 2: same", 0},
 	} {
 		model := llm.Endpoint{Model: llmtest.New(test.turns...), Name: "m/0", Origin: "m/0", Strategy: "native"}
@@ -73,8 +75,8 @@ func TestAnswers(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		defer cancel(nil)
 		var out, err bytes.Buffer
-		o := Options{Format: test.format, Answers: 2, Out: &out, Err: &err}
-		status := Compare(s, []string{"m/0", "m/0"}, s.Compare(ctx, []llm.Endpoint{model, model}, nil, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, o)
+		o := cmdutil.PrintOptions{Compared: []string{"m/0", "m/0"}, Format: test.format, Answers: 2, Out: &out, Err: &err}
+		status := Run(s, s.Compare(ctx, []llm.Endpoint{model, model}, nil, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, o)
 		if got := answers(t, test.format, out.Bytes()); got != test.want || status != test.status {
 			t.Errorf("%s: got %q and %d, want %q and %d; said %s", test.format, got, status, test.want, test.status, err.String())
 		}
@@ -143,9 +145,9 @@ func TestCompareNotAsked(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	var out, err bytes.Buffer
-	status := Compare(s, []string{"m/0", "m/1"}, s.Compare(ctx, []llm.Endpoint{model, model}, nil, llm.Part{Kind: llm.Text, Text: "hi"}), cancel,
-		Options{Format: "text", Out: &out, Err: &err})
-	if strings.TrimSpace(out.String()) != "" || strings.Count(err.String(), "session limit of $1.00 reached") != 1 || status != Limit {
+	status := Run(s, s.Compare(ctx, []llm.Endpoint{model, model}, nil, llm.Part{Kind: llm.Text, Text: "hi"}), cancel,
+		cmdutil.PrintOptions{Compared: []string{"m/0", "m/1"}, Format: "text", Out: &out, Err: &err})
+	if strings.TrimSpace(out.String()) != "" || strings.Count(err.String(), "session limit of $1.00 reached") != 1 || status != exit.Limit {
 		t.Errorf("printed %q and %q, status %d", out.String(), err.String(), status)
 	}
 }
@@ -160,8 +162,8 @@ func TestCompareClosed(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	var err bytes.Buffer
-	status := Compare(s, []string{"m/0", "m/1"}, s.Compare(ctx, models, nil, llm.Part{Kind: llm.Text, Text: "hi"}), cancel,
-		Options{Format: "jsonl", Out: &isBrokenPipe{room: 40, err: syscall.EPIPE}, Err: &err})
+	status := Run(s, s.Compare(ctx, models, nil, llm.Part{Kind: llm.Text, Text: "hi"}), cancel,
+		cmdutil.PrintOptions{Compared: []string{"m/0", "m/1"}, Format: "jsonl", Out: &isBrokenPipe{room: 40, err: syscall.EPIPE}, Err: &err})
 	if status != 128+13 {
 		t.Errorf("status %d, want that of SIGPIPE", status)
 	}
@@ -183,8 +185,8 @@ func TestCompareJudged(t *testing.T) {
 		s := session.New(session.Options{Model: models[0]})
 		ctx, cancel := context.WithCancelCause(t.Context())
 		var out, told strings.Builder
-		status := Compare(s, []string{"m/0", "m/1"}, s.Compare(ctx, models, &judge, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, Options{Format: format, Out: &out, Err: &told})
-		if status != OK || !strings.HasSuffix(out.String(), want) {
+		status := Run(s, s.Compare(ctx, models, &judge, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, cmdutil.PrintOptions{Compared: []string{"m/0", "m/1"}, Format: format, Out: &out, Err: &told})
+		if status != exit.OK || !strings.HasSuffix(out.String(), want) {
 			t.Errorf("%s: %d\n%s\nwant the end\n%s", format, status, out.String(), want)
 		}
 	}
@@ -199,13 +201,13 @@ func TestCompareNotJudged(t *testing.T) {
 		out, told string
 		status    int
 	}{
-		{"text", nil, "", "Note: The judge j/judge gave no verdict: ", OK},
-		{"jsonl", nil, `{"type":"notice","text":"the judge j/judge gave no verdict: `, "", OK},
-		{"json", nil, `,{"type":"notice","text":"the judge j/judge gave no verdict: `, "", OK},
-		{"text", app.ErrTimeout, "", "parley: the time limit was reached", Limit},
-		{"jsonl", app.ErrTimeout, `{"type":"error","category":"timeout","message":`, "", Limit},
-		{"json", app.ErrTimeout, `,{"type":"error","category":"timeout","message":`, "", Limit},
-		{"text", Interrupted{Signal: syscall.SIGINT}, "", "", 128 + int(syscall.SIGINT)},
+		{"text", nil, "", "Note: The judge j/judge gave no verdict: ", exit.OK},
+		{"jsonl", nil, `{"type":"notice","text":"the judge j/judge gave no verdict: `, "", exit.OK},
+		{"json", nil, `,{"type":"notice","text":"the judge j/judge gave no verdict: `, "", exit.OK},
+		{"text", app.ErrTimeout, "", "parley: the time limit was reached", exit.Limit},
+		{"jsonl", app.ErrTimeout, `{"type":"error","category":"timeout","message":`, "", exit.Limit},
+		{"json", app.ErrTimeout, `,{"type":"error","category":"timeout","message":`, "", exit.Limit},
+		{"text", exit.Interrupted{Signal: syscall.SIGINT}, "", "", 128 + int(syscall.SIGINT)},
 	} {
 		models := []llm.Endpoint{
 			{Model: llmtest.New(llmtest.Say("one")), Name: "m/0", Origin: "m/0", Strategy: "native"},
@@ -223,7 +225,7 @@ func TestCompareNotJudged(t *testing.T) {
 		judge := llm.Endpoint{Model: llmtest.New(judging), Name: "j/judge", Origin: "j"}
 		s := session.New(session.Options{Model: models[0]})
 		var out, told strings.Builder
-		status := Compare(s, []string{"m/0", "m/1"}, s.Compare(ctx, models, &judge, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, Options{Format: test.format, Out: &out, Err: &told})
+		status := Run(s, s.Compare(ctx, models, &judge, llm.Part{Kind: llm.Text, Text: "hi"}), cancel, cmdutil.PrintOptions{Compared: []string{"m/0", "m/1"}, Format: test.format, Out: &out, Err: &told})
 		cancel(nil)
 		if status != test.status || !strings.Contains(out.String(), test.out) || !strings.Contains(told.String(), test.told) {
 			t.Errorf("%s, %v: status %d, want %d\n%s\n%s", test.format, test.stop, status, test.status, out.String(), told.String())

@@ -14,6 +14,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/act"
+	"parley/ui/cli/cmdutil"
 )
 
 // eventsSchema reads docs/events.schema.json, and what stands under $defs in it.
@@ -81,15 +82,15 @@ func TestEventsFitSchema(t *testing.T) {
 		}
 		return v
 	}
-	line := func(o object) {
+	line := func(o cmdutil.Object) {
 		t.Helper()
-		name, _ := fits(whole, encode(o))["type"].(string)
+		name, _ := fits(whole, []byte(jsonLine(o)))["type"].(string)
 		seen[name] = true
 	}
 	s := session.New(session.Options{Model: llm.Endpoint{Name: "demo/parley"}})
-	about := []Options{{}, {Answer: 1, Answers: 2, Model: "a/b"}, {Demo: func(string) bool { return true }}}
+	about := []cmdutil.PrintOptions{{}, {Answer: 1, Answers: 2, Model: "a/b"}, {Demo: func(string) bool { return true }}}
 	for _, o := range about {
-		line(append(object{{"type", "start"}}, o.description(s)...))
+		line(append(cmdutil.Object{"type", "start"}, description(o, s)...))
 	}
 	for _, e := range eventCases {
 		for _, o := range objects(e, 1) {
@@ -97,7 +98,7 @@ func TestEventsFitSchema(t *testing.T) {
 		}
 	}
 	var lines strings.Builder
-	l := &jsonlWriter{o: Options{Out: &lines}}
+	l := &jsonlWriter{o: cmdutil.PrintOptions{Out: &lines}}
 	for _, e := range eventCases {
 		if err := l.event(e, 0); err != nil {
 			t.Fatal(err)
@@ -132,7 +133,7 @@ func TestEventsFitSchema(t *testing.T) {
 		}
 	}
 	var early strings.Builder
-	Failure(&early, io.Discard, "json", errors.New("no key"), 3)
+	cmdutil.Failure(&early, io.Discard, "json", errors.New("no key"), 3)
 	fits(one, []byte(early.String()))
 	for _, wrong := range []string{`{"type":"text"}`, `{"type":"done","finish_reason":"stop"}`, `{"type":"tool_call","id":"c","name":"x","arguments":[]}`} {
 		var v any

@@ -10,7 +10,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
-	. "parley/ui/print"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/theme"
 	"parley/ui/uitest"
 )
@@ -30,7 +30,7 @@ func controls(found []string) (rest []string) {
 // it more to a terminal than be read.
 func TestHostileTexts(t *testing.T) {
 	texts := uitest.Hostile(200)
-	for _, o := range []Options{
+	for _, o := range []cmdutil.PrintOptions{
 		{}, {Render: true, Width: 80, Theme: theme.Terminal()}, {Render: true, Width: 20, Theme: theme.Dark()}, {Code: true},
 		{Format: "json"}, {Format: "jsonl"}, {Schema: true},
 	} {

@@ -6,18 +6,19 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/cli/cmdutil"
 )
 
 // jsonWriter writes one JSON object when the turn is over.
 type jsonWriter struct {
-	o         Options
+	o         cmdutil.PrintOptions
 	s         *session.Session
 	text      []string // pieces of the answer
 	breaks    llm.Breaks
 	think     []string
-	value     json.RawMessage              // the answer that fits the schema; nil if there is none
-	lists     map[string][]json.RawMessage // saved images, calls and results, notices, and sources of the last answer that has any
-	lastModel string                       // model of the last answer; "" if there is none
+	value     json.RawMessage             // the answer that fits the schema; nil if there is none
+	lists     map[string][]cmdutil.Object // saved images, calls and results, notices, and sources of the last answer that has any
+	lastModel string                      // model of the last answer; "" if there is none
 }
 
 // listOf returns the list that objects of a type are collected in; "" if in none.
@@ -33,16 +34,16 @@ func listOf(kind any) string {
 	return ""
 }
 
-func (w *jsonWriter) start(s *session.Session) { w.s, w.lists = s, map[string][]json.RawMessage{} }
+func (w *jsonWriter) start(s *session.Session) { w.s, w.lists = s, map[string][]cmdutil.Object{} }
 
 func (w *jsonWriter) event(e session.Event, status int) error {
 	for _, o := range objects(e, status) {
-		switch name := listOf(o[0].value); name {
+		switch name := listOf(o[1]); name {
 		case "":
 		case "notices":
-			w.lists[name] = append(w.lists[name], encode(o))
+			w.lists[name] = append(w.lists[name], o)
 		default:
-			w.lists[name] = append(w.lists[name], encode(o[1:]))
+			w.lists[name] = append(w.lists[name], o[2:])
 		}
 	}
 	switch e := e.(type) {
@@ -79,21 +80,21 @@ func (w *jsonWriter) done(d session.Done, status int) error {
 	if w.o.Model == "" {
 		w.o.Model = w.lastModel // a fallback may have answered
 	}
-	o := append(w.o.description(w.s),
-		field{"text", strings.TrimRight(strings.Join(w.text, ""), "\n")}, field{"thinking", strings.Join(w.think, "")})
+	o := append(description(w.o, w.s),
+		"text", strings.TrimRight(strings.Join(w.text, ""), "\n"), "thinking", strings.Join(w.think, ""))
 	if w.value != nil {
-		o = append(o, field{"structured", w.value})
+		o = append(o, "structured", w.value)
 	}
 	for _, name := range []string{"images", "sources", "tools", "notices"} {
 		if list := w.lists[name]; len(list) > 0 {
-			o = append(o, field{name, list})
+			o = append(o, name, list)
 		}
 	}
 	if d.Usage != (llm.Usage{}) {
-		o = append(o, field{"usage", json.RawMessage(encode(usageObject(d.Usage)[1:]))})
+		o = append(o, "usage", usageObject(d.Usage)[2:])
 	}
 	if d.Err != nil {
-		o = append(o, field{"error", json.RawMessage(encode(errorObject(d.Err)[1:]))})
+		o = append(o, "error", cmdutil.ErrorObject(d.Err)[2:])
 	}
-	return write(w.o.Out, append(o, field{"finish_reason", finishReason(d)}, field{"exit", status}))
+	return append(o, "finish_reason", finishReason(d), "exit", status).Write(w.o.Out)
 }

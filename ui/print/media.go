@@ -5,6 +5,8 @@ import (
 
 	"parley/providers/llm"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
 	"parley/ui/format"
 )
 
@@ -17,7 +19,7 @@ type savedMedia struct {
 }
 
 // saveMedia saves the images and files of an answer, and reports false if one could not be saved.
-func (o Options) saveMedia(m llm.Message, p printer) (ok bool) {
+func saveMedia(o cmdutil.PrintOptions, m llm.Message, p printer) (ok bool) {
 	ok = true
 	for _, part := range m.Parts {
 		if part.Kind != llm.Media || o.Save == nil {
@@ -28,7 +30,7 @@ func (o Options) saveMedia(m llm.Message, p printer) (ok bool) {
 			s.path, s.err = o.Save(part)
 		}
 		ok = ok && s.err == nil
-		_ = p.event(s, OK) // Close returns the error
+		_ = p.event(s, exit.OK) // Close returns the error
 	}
 	return ok
 }
@@ -50,13 +52,13 @@ func (s savedMedia) String() string {
 }
 
 // mediaObject returns the fields of s.
-func mediaObject(s savedMedia) object {
-	o := object{{"mime", s.part.MIME}}
+func mediaObject(s savedMedia) cmdutil.Object {
+	o := cmdutil.Object{"mime", s.part.MIME}
 	switch {
 	case s.err != nil:
-		return append(o, field{"error", format.ErrorText(s.err)})
+		return append(o, "error", format.ErrorText(s.err))
 	case s.path != "":
-		return append(o, field{"path", s.path})
+		return append(o, "path", s.path)
 	}
-	return append(o, field{"url", s.part.URL})
+	return append(o, "url", s.part.URL)
 }

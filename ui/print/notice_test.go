@@ -12,6 +12,8 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
 	"parley/ui/theme"
 )
 
@@ -31,7 +33,7 @@ func TestNotices(t *testing.T) {
 		{session.ModelSwitched{From: "a/x", To: "b/y", Changes: []llm.Change{{}, {}}}, "Model: a/x → b/y · " + llm.Change{}.String() + ", " + llm.Change{}.String() + "\n"},
 	} {
 		var out bytes.Buffer
-		w := stderrWriter{o: Options{Err: &colorprofile.Writer{Forward: &out, Profile: colorprofile.NoTTY}, Theme: theme.Plain()}}
+		w := stderrWriter{o: cmdutil.PrintOptions{Err: &colorprofile.Writer{Forward: &out, Profile: colorprofile.NoTTY}, Theme: theme.Plain()}}
 		w.event(c.event)
 		if got := out.String(); got != c.want {
 			t.Errorf("%#v: got %q, want %q", c.event, got, c.want)
@@ -64,9 +66,9 @@ func TestNoticesInJSON(t *testing.T) {
 	}
 
 	var out bytes.Buffer
-	lines := &jsonlWriter{o: Options{Out: &out}}
+	lines := &jsonlWriter{o: cmdutil.PrintOptions{Out: &out}}
 	for _, e := range told {
-		if err := lines.event(e, OK); err != nil {
+		if err := lines.event(e, exit.OK); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -83,10 +85,10 @@ func TestNoticesInJSON(t *testing.T) {
 	}
 
 	out.Reset()
-	whole := &jsonWriter{o: Options{Out: &out}}
+	whole := &jsonWriter{o: cmdutil.PrintOptions{Out: &out}}
 	whole.start(session.New(session.Options{Model: llm.Endpoint{Name: "a/x"}}))
 	for _, e := range append(told, session.Done{Reason: llm.Stop}) {
-		if err := whole.event(e, OK); err != nil {
+		if err := whole.event(e, exit.OK); err != nil {
 			t.Fatal(err)
 		}
 	}

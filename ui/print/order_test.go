@@ -12,6 +12,8 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/tools/act"
+	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
 	"parley/ui/theme"
 )
 
@@ -30,13 +32,13 @@ func TestOrderOnATerminal(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var screen bytes.Buffer
 			out := newAsyncWriter(slow{&screen}, func(error) {})
-			w := newTextWriter(Options{Out: out, Err: &colorprofile.Writer{Forward: &screen, Profile: colorprofile.NoTTY}, Theme: theme.Plain(), Render: render, Width: 40}, out)
+			w := newTextWriter(cmdutil.PrintOptions{Out: out, Err: &colorprofile.Writer{Forward: &screen, Profile: colorprofile.NoTTY}, Theme: theme.Plain(), Render: render, Width: 40}, out)
 			for _, e := range []session.Event{
 				llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "cut"}},
 				session.Response{Message: llm.Message{Parts: []llm.Part{{Kind: llm.Text, Text: "cut"}}}, Finish: llm.Finish{Reason: llm.Length}},
 				session.Done{Reason: llm.Length},
 			} {
-				if err := w.event(e, Incomplete); err != nil {
+				if err := w.event(e, exit.Incomplete); err != nil {
 					t.Fatal(err)
 				}
 			}

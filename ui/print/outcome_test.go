@@ -9,7 +9,8 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
-	. "parley/ui/print"
+	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
 )
 
 func textDelta(block, s string) llm.Delta {
@@ -36,10 +37,10 @@ func TestWhyIncomplete(t *testing.T) {
 		{"Answer blocked by the provider: content_filter", "content_filter", ends("half", llm.Refused, "content_filter")},
 		{"Answer blocked by the provider", "content_filter", ends("I cannot.", llm.Refused, "stop")},
 	} {
-		for _, o := range []Options{{Format: "text"}, {Format: "text", Quiet: true}, {Quiet: true, Format: "json"}, {Quiet: true, Format: "jsonl"}, {Format: "json"}, {Format: "jsonl"}} {
+		for _, o := range []cmdutil.PrintOptions{{Format: "text"}, {Format: "text", Quiet: true}, {Quiet: true, Format: "json"}, {Quiet: true, Format: "jsonl"}, {Format: "json"}, {Format: "jsonl"}} {
 			out, told, status := play(o, tt.turn)
 			lines := strings.Count(ansi.Strip(told), tt.want+"\n")
-			if want := o.Quiet || o.Format == "text"; (lines == 1) != want || o.Quiet && strings.Count(told, "\n") != 1 || status != Incomplete {
+			if want := o.Quiet || o.Format == "text"; (lines == 1) != want || o.Quiet && strings.Count(told, "\n") != 1 || status != exit.Incomplete {
 				t.Errorf("%+v: status %d, told %q, want %q", o, status, told, tt.want)
 			}
 			if o.Format != "text" && (!strings.Contains(out, `"text":"`+tt.want+`"`) || !strings.Contains(out, `"finish_reason":"`+tt.finish+`"`)) {
@@ -58,12 +59,12 @@ func TestThinkingIsAskedFor(t *testing.T) {
 	turn := llmtest.Script(think("t", "one two three"), think("t", " four\nfive"), textDelta("a", "Half a"), llm.Notice{Text: "told"}, think("u", "more"),
 		textDelta("b", " line"), textDelta("b", ".\n"), textDelta("b", "End."), llm.Notice{Text: "again"}, llm.Finish{Reason: llm.Stop})
 	for _, tt := range []struct {
-		o    Options
+		o    cmdutil.PrintOptions
 		both string // of out and err, in the order of writing
 	}{
-		{Options{}, "Half a line.\nNote: Told\nEnd.\nNote: Again\n"},
-		{Options{Thinking: true, Width: 16}, "Thinking: one\ntwo three four\nfive\nHalf a line.\nNote: Told\nThinking: more\nEnd.\nNote: Again\n"},
-		{Options{Thinking: true, Quiet: true}, "Half a line.\nEnd.\n"},
+		{cmdutil.PrintOptions{}, "Half a line.\nNote: Told\nEnd.\nNote: Again\n"},
+		{cmdutil.PrintOptions{Thinking: true, Width: 16}, "Thinking: one\ntwo three four\nfive\nHalf a line.\nNote: Told\nThinking: more\nEnd.\nNote: Again\n"},
+		{cmdutil.PrintOptions{Thinking: true, Quiet: true}, "Half a line.\nEnd.\n"},
 	} {
 		var both strings.Builder
 		tt.o.Out, tt.o.Err = &both, &both
@@ -87,16 +88,16 @@ func TestImagesOfAnswers(t *testing.T) {
 		"jsonl": {`{"type":"image","mime":"image/png","path":"a.png"}` + "\n" + `{"type":"image","mime":"","url":"https://a.example/b"}`, ""},
 	} {
 		saved := 0
-		o := Options{Format: format, Save: func(p llm.Part) (string, error) {
+		o := cmdutil.PrintOptions{Format: format, Save: func(p llm.Part) (string, error) {
 			saved += len(p.Data)
 			return "a.png", nil
 		}}
 		out, told, status := play(o, turn)
-		if !strings.Contains(out, want[0]) || !strings.Contains(ansi.Strip(told), want[1]) || status != OK || saved != 1 {
+		if !strings.Contains(out, want[0]) || !strings.Contains(ansi.Strip(told), want[1]) || status != exit.OK || saved != 1 {
 			t.Errorf("%q: %q %q, status %d, %d saved", format, out, told, status, saved)
 		}
 		o.Save = func(llm.Part) (string, error) { return "", errors.New("the disk is full") }
-		if out, told, status := play(o, turn); !strings.Contains(out+told, "the disk is full") || status != Failed {
+		if out, told, status := play(o, turn); !strings.Contains(out+told, "the disk is full") || status != exit.Failed {
 			t.Errorf("%q, unsaved: %q %q, status %d", format, out, told, status)
 		}
 	}
@@ -105,7 +106,7 @@ func TestImagesOfAnswers(t *testing.T) {
 // TestEstimatedUsage: where the server counts nothing there is an estimate.
 func TestEstimatedUsage(t *testing.T) {
 	for _, format := range []string{"json", "jsonl"} {
-		out, _, _ := play(Options{Format: format}, llmtest.Script(textDelta("a", "many words of it"), llm.Finish{Reason: llm.Stop}))
+		out, _, _ := play(cmdutil.PrintOptions{Format: format}, llmtest.Script(textDelta("a", "many words of it"), llm.Finish{Reason: llm.Stop}))
 		if !strings.Contains(out, `"estimated":true`) {
 			t.Errorf("%s: %s", format, out)
 		}
@@ -116,7 +117,7 @@ func TestEstimatedUsage(t *testing.T) {
 func TestKinds(t *testing.T) {
 	for format, way := range map[string]llmtest.Way{"text": llmtest.Text, "json": llmtest.JSON, "jsonl": llmtest.JSONL} {
 		save := func(llm.Part) (string, error) { return "made.png", nil }
-		out, told, _ := play(Options{Format: format, Thinking: true, Save: save}, llmtest.KindsTurns()...)
+		out, told, _ := play(cmdutil.PrintOptions{Format: format, Thinking: true, Save: save}, llmtest.KindsTurns()...)
 		llmtest.CheckKinds(t, way, ansi.Strip(out+told))
 	}
 }

@@ -17,85 +17,32 @@ import (
 	"iter"
 	"os"
 	"strings"
-	"syscall"
 
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
 	"parley/ui/format"
 	"parley/ui/theme"
 )
 
-// Exit statuses of the program.
-const (
-	OK         = 0
-	Failed     = 1        // provider or network error
-	Usage      = 2        // usage or input
-	Config     = 3        // configuration or authentication
-	Steps      = 4        // turn limit
-	Limit      = 5        // budget or time limit
-	Denied     = 6        // a needed permission was denied
-	Schema     = 7        // the answer does not fit the schema
-	Incomplete = 8        // length, filter, or nothing of the requested kind
-	Mismatch   = 9        // the request is not in the replayed recording
-	Unread     = 128 + 13 // the reader of the pipe left: as if SIGPIPE had ended the program
-)
-
-// Status is an exit status and its meaning.
-type Status struct{ Status, Means string }
-
-// Statuses lists every status for the manual.
-var Statuses = []Status{
-	{"0", "Done."},
-	{"1", "Provider or network error, or output that cannot be written."},
-	{"2", "Usage or input."},
-	{"3", "Configuration or authentication."},
-	{"4", "Turn limit (--max-turns)."},
-	{"5", "Budget or time limit (--max-cost, --timeout, [budget])."},
-	{"6", "A needed permission was denied."},
-	{"7", "The answer does not fit the schema (--schema)."},
-	{"8", "The answer is incomplete: length, filter, or nothing of what was asked for; an image or a video was refused."},
-	{"9", "The request is not in the recording (--replay)."},
-	{"128+n", "Ended by signal n; 141: the reader of the pipe left."},
-}
-
-// Interrupted is the cause of a cancellation by a signal.
-type Interrupted struct{ Signal syscall.Signal }
-
-func (i Interrupted) Error() string { return "ended by signal: " + i.Signal.String() }
-
-// Is makes errors.Is(i, context.Canceled) true.
-func (i Interrupted) Is(err error) bool { return err == context.Canceled }
-
-// Options say where the answer goes and how it looks.
-type Options struct {
-	Format   string // "text", "json" or "jsonl"
-	Model    string // model that answers; "" is the session's
-	Answers  int    // answers of each model in Compare; 0 is 1
-	Answer   int    // number of this answer, from 1; 0 if it is the only one
-	Out      io.Writer
-	Err      io.Writer
-	Quiet    bool                                    // only errors on Err
-	Code     bool                                    // print only the first code block of the answer
-	Raw      bool                                    // print the bytes of the answer as they came, not sanitized
-	Schema   bool                                    // print only an answer that fits the schema
-	Thinking bool                                    // print thinking on Err
-	Render   bool                                    // render Markdown for a terminal
-	Width    int                                     // of that terminal in cells; 0 is 80
-	Demo     func(model string) bool                 // reports whether the built-in demo answers as model; nil: never
-	Save     func(llm.Part) (path string, err error) // saves an image or a file of an answer; nil: none is saved
-	Theme    *theme.Theme                            // for Err; nil is plain
-	Markdown *theme.Theme                            // for rendered Markdown; nil is Theme
-}
-
-// Run writes a turn of s to the writers of o and returns the exit status. Cancel must cancel the
-// context that the turn was made with.
-func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.CancelCauseFunc, o Options) int {
+// Run writes a turn of s, or a comparison, to the writers of o and returns the exit status. Cancel
+// must cancel the context that the turn was made with.
+func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.CancelCauseFunc, o cmdutil.PrintOptions) int {
 	if o.Theme == nil {
 		o.Theme = theme.Plain()
 	}
+	if len(o.Compared) > 1 {
+		return compare(s, turn, cancel, o)
+	}
+	return run(s, turn, cancel, o)
+}
+
+// run writes the answer of one model.
+func run(s *session.Session, turn iter.Seq[session.Event], cancel context.CancelCauseFunc, o cmdutil.PrintOptions) int {
 	out := newAsyncWriter(o.Out, func(err error) { cancel(fmt.Errorf("%w: %w", app.ErrPipe, err)) })
 	o.Out = out
 	var p printer
@@ -110,7 +57,7 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 		p = newTextWriter(o, out)
 	}
 	p.start(s)
-	denied, nothing, unsaved, status := false, false, false, OK
+	denied, nothing, unsaved, status := false, false, false, exit.OK
 	var rules []string // rules that would have allowed the denied calls
 	yolo := true       // --yolo would have allowed all of it
 	grantable := true  // rules would have allowed all of it
@@ -127,7 +74,7 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 			denied = denied || e.Verdict == act.Deny
 		case session.Response:
 			nothing = e.Message.Empty()
-			unsaved = !o.saveMedia(e.Message, p) || unsaved
+			unsaved = !saveMedia(o, e.Message, p) || unsaved
 		case session.Done:
 			status = statusOf(e, denied, nothing, unsaved)
 		}
@@ -141,10 +88,10 @@ func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	if err := out.Close(); err != nil {
 		return pipeStatus(err, o.Err)
 	}
-	if t, ok := p.(*textWriter); ok && t.codeless && status == OK {
-		status = Incomplete
+	if t, ok := p.(*textWriter); ok && t.codeless && status == exit.OK {
+		status = exit.Incomplete
 	}
-	if status == Denied && len(rules) > 0 {
+	if status == exit.Denied && len(rules) > 0 {
 		writeDenied(o.Err, rules, yolo, grantable)
 	}
 	return status
@@ -167,7 +114,7 @@ func writeDenied(w io.Writer, rules []string, yolo, grantable bool) {
 
 // urgent returns the text of an event that goes to Err in any format, even if o.Quiet is set, such
 // as that another model answers, and is paid, than the named one; "" for other events.
-func urgent(e session.Event, o Options) string {
+func urgent(e session.Event, o cmdutil.PrintOptions) string {
 	switch e := e.(type) {
 	case session.Response:
 		if o.Quiet && o.Format != "text" {
@@ -217,49 +164,23 @@ type printer interface {
 func statusOf(d session.Done, denied, nothing, unsaved bool) int {
 	switch {
 	case d.Err != nil:
-		return ErrorStatus(d.Err)
+		return exit.Of(d.Err)
 	case denied:
-		return Denied
+		return exit.Denied
 	case d.Reason == llm.Length, d.Reason == llm.Refused, nothing:
-		return Incomplete
+		return exit.Incomplete
 	case unsaved:
-		return Failed
+		return exit.Failed
 	}
-	return OK
-}
-
-// ErrorStatus returns the exit status for an error.
-func ErrorStatus(err error) int {
-	var by Interrupted
-	switch {
-	case errors.As(err, &by):
-		return 128 + int(by.Signal)
-	case errors.Is(err, session.ErrNotAllowed):
-		return Denied
-	case errors.Is(err, session.ErrSteps):
-		return Steps
-	case errors.Is(err, session.ErrBudget), errors.Is(err, app.ErrTimeout):
-		return Limit
-	case errors.Is(err, session.ErrSchema):
-		return Schema
-	case errors.Is(err, app.ErrPipe), isBrokenPipe(err):
-		return Unread
-	case llm.FaultOf(err) == llm.Authentication:
-		return Config
-	case llm.FaultOf(err) == llm.ContentFilter:
-		return Incomplete
-	case llm.FaultOf(err) == llm.Mismatch:
-		return Mismatch
-	}
-	return Failed
+	return exit.OK
 }
 
 // pipeStatus returns the exit status for an error of writing the answer. It reports the error on
 // stderr, unless it means that the reader has left.
 func pipeStatus(err error, stderr io.Writer) int {
-	if isBrokenPipe(err) || errors.Is(err, os.ErrClosed) {
-		return Unread
+	if exit.Of(err) == exit.Unread || errors.Is(err, os.ErrClosed) {
+		return exit.Unread
 	}
 	fmt.Fprintf(stderr, "parley: could not write the answer: %s\n", sanitize.Text(format.ErrorText(err)))
-	return Failed
+	return exit.Failed
 }

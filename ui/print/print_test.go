@@ -21,17 +21,19 @@ import (
 	"parley/tools/act"
 	"parley/tools/permission"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
 	. "parley/ui/print"
 )
 
 func init() { permission.Register() }
 
 // play runs one turn of a scripted model into the printer.
-func play(o Options, turns ...llmtest.Turn) (stdout, stderr string, status int) {
+func play(o cmdutil.PrintOptions, turns ...llmtest.Turn) (stdout, stderr string, status int) {
 	return playing(session.Options{}, o, turns...)
 }
 
-func playing(of session.Options, o Options, turns ...llmtest.Turn) (stdout, stderr string, status int) {
+func playing(of session.Options, o cmdutil.PrintOptions, turns ...llmtest.Turn) (stdout, stderr string, status int) {
 	var out, err bytes.Buffer
 	if o.Out == nil {
 		o.Out = &out
@@ -77,9 +79,9 @@ func TestDeniedIsExplained(t *testing.T) {
 			calls = append(calls, llm.Part{ID: strconv.Itoa(i), Name: "shell", Input: `{"command":"` + command + `"}`})
 		}
 		of := session.Options{Tools: withProject{set}, Policy: tools.NewPolicy(act.ModeAsk)}
-		_, told, status := playing(of, Options{}, llmtest.Call(calls...), llmtest.Say("Done."))
+		_, told, status := playing(of, cmdutil.PrintOptions{}, llmtest.Call(calls...), llmtest.Say("Done."))
 		allow, each := strings.Contains(told, "let it run with --allow"), strings.Contains(told, "asks each time")
-		if status != Denied || allow != tt.allow || each == tt.allow {
+		if status != exit.Denied || allow != tt.allow || each == tt.allow {
 			t.Errorf("%q: status %d, %q", tt.commands, status, told)
 		}
 	}
@@ -98,7 +100,7 @@ func aroundRemoteTool() []llmtest.Turn {
 // TestTextsOfJSON: what JSON has of such an answer reads as what is printed.
 func TestTextsOfJSON(t *testing.T) {
 	for _, format := range []string{"json", "jsonl"} {
-		out, _, _ := play(Options{Format: format}, aroundRemoteTool()...)
+		out, _, _ := play(cmdutil.PrintOptions{Format: format}, aroundRemoteTool()...)
 		text := ""
 		for line := range strings.Lines(out) {
 			var o map[string]any
@@ -135,31 +137,31 @@ func TestText(t *testing.T) {
 	remote := aroundRemoteTool()
 	tests := []struct {
 		name   string
-		o      Options
+		o      cmdutil.PrintOptions
 		turns  []llmtest.Turn
 		want   string
 		status int
 	}{
-		{"as it comes, with one newline", Options{}, []llmtest.Turn{llmtest.Say("one ", "two")}, "one two\n", OK},
-		{"not a second newline", Options{}, []llmtest.Turn{llmtest.Say("one\n")}, "one\n", OK},
-		{"nothing is nothing", Options{}, []llmtest.Turn{llmtest.Say()}, "", Incomplete},
-		{"nor are blanks an answer", Options{}, []llmtest.Turn{llmtest.Think("hm", " \n")}, " \n", Incomplete},
-		{"cut at its length", Options{}, ended(llm.Length), "half\n", Incomplete},
-		{"refused", Options{}, ended(llm.Refused), "half\n", Incomplete},
-		{"broken off", Options{}, []llmtest.Turn{llmtest.Cut("half")}, "half\n", Failed},
-		{"answers around tools are kept apart", Options{}, steps, "# Let me look\n\nIt is **empty**.\n", OK},
-		{"texts around a tool of the provider's are kept apart", Options{}, remote, "Let me look.\n\nIt is *empty*.\n", OK},
-		{"the same, rendered", Options{Render: true, Width: 40}, remote, "Let me look.\n\nIt is empty.\n", OK},
-		{"made printable, split or not", Options{}, []llmtest.Turn{llmtest.Say("a\x1b", "[2J\xc2", "\x9bz")}, "a␛[2J<U+009B>z\n", OK},
-		{"raw", Options{Raw: true}, []llmtest.Turn{llmtest.Say("a\x1b[2J")}, "a\x1b[2J\n", OK},
-		{"the first code block", Options{Code: true}, []llmtest.Turn{llmtest.Say("x\n\n```sh\nls\n```\n\n```\nno\n```\n")}, "ls\n", OK},
-		{"no code block, no code", Options{Code: true}, []llmtest.Turn{llmtest.Say("It depends.")}, "", Incomplete},
-		{"begun again, kept apart", Options{}, again("It i", "It is empty."), "It i\n\nIt is empty.\n", OK},
-		{"begun again, rendered", Options{Render: true, Width: 40}, again("It *i", "It *is* empty."), "It *i\n\nIt is empty.\n", OK},
-		{"begun again before its code", Options{Code: true}, again("Use", "Use\n```\nls\n```\n"), "ls\n", OK},
-		{"begun again in its code", Options{Code: true}, again("```\nrm -r x\n", "```\nrm -r x/y\n```\n"), "rm -r x/y\n", OK},
-		{"rendered, lines as they settle", Options{Render: true, Width: 40}, []llmtest.Turn{llmtest.Say("# One\n\ntwo\n", "\n- three\n- four")}, "One\n\ntwo\n\n• three\n• four\n", OK},
-		{"rendered, answers around tools", Options{Render: true, Width: 40}, steps, "Let me look\n\nIt is empty.\n", OK},
+		{"as it comes, with one newline", cmdutil.PrintOptions{}, []llmtest.Turn{llmtest.Say("one ", "two")}, "one two\n", exit.OK},
+		{"not a second newline", cmdutil.PrintOptions{}, []llmtest.Turn{llmtest.Say("one\n")}, "one\n", exit.OK},
+		{"nothing is nothing", cmdutil.PrintOptions{}, []llmtest.Turn{llmtest.Say()}, "", exit.Incomplete},
+		{"nor are blanks an answer", cmdutil.PrintOptions{}, []llmtest.Turn{llmtest.Think("hm", " \n")}, " \n", exit.Incomplete},
+		{"cut at its length", cmdutil.PrintOptions{}, ended(llm.Length), "half\n", exit.Incomplete},
+		{"refused", cmdutil.PrintOptions{}, ended(llm.Refused), "half\n", exit.Incomplete},
+		{"broken off", cmdutil.PrintOptions{}, []llmtest.Turn{llmtest.Cut("half")}, "half\n", exit.Failed},
+		{"answers around tools are kept apart", cmdutil.PrintOptions{}, steps, "# Let me look\n\nIt is **empty**.\n", exit.OK},
+		{"texts around a tool of the provider's are kept apart", cmdutil.PrintOptions{}, remote, "Let me look.\n\nIt is *empty*.\n", exit.OK},
+		{"the same, rendered", cmdutil.PrintOptions{Render: true, Width: 40}, remote, "Let me look.\n\nIt is empty.\n", exit.OK},
+		{"made printable, split or not", cmdutil.PrintOptions{}, []llmtest.Turn{llmtest.Say("a\x1b", "[2J\xc2", "\x9bz")}, "a␛[2J<U+009B>z\n", exit.OK},
+		{"raw", cmdutil.PrintOptions{Raw: true}, []llmtest.Turn{llmtest.Say("a\x1b[2J")}, "a\x1b[2J\n", exit.OK},
+		{"the first code block", cmdutil.PrintOptions{Code: true}, []llmtest.Turn{llmtest.Say("x\n\n```sh\nls\n```\n\n```\nno\n```\n")}, "ls\n", exit.OK},
+		{"no code block, no code", cmdutil.PrintOptions{Code: true}, []llmtest.Turn{llmtest.Say("It depends.")}, "", exit.Incomplete},
+		{"begun again, kept apart", cmdutil.PrintOptions{}, again("It i", "It is empty."), "It i\n\nIt is empty.\n", exit.OK},
+		{"begun again, rendered", cmdutil.PrintOptions{Render: true, Width: 40}, again("It *i", "It *is* empty."), "It *i\n\nIt is empty.\n", exit.OK},
+		{"begun again before its code", cmdutil.PrintOptions{Code: true}, again("Use", "Use\n```\nls\n```\n"), "ls\n", exit.OK},
+		{"begun again in its code", cmdutil.PrintOptions{Code: true}, again("```\nrm -r x\n", "```\nrm -r x/y\n```\n"), "rm -r x/y\n", exit.OK},
+		{"rendered, lines as they settle", cmdutil.PrintOptions{Render: true, Width: 40}, []llmtest.Turn{llmtest.Say("# One\n\ntwo\n", "\n- three\n- four")}, "One\n\ntwo\n\n• three\n• four\n", exit.OK},
+		{"rendered, answers around tools", cmdutil.PrintOptions{Render: true, Width: 40}, steps, "Let me look\n\nIt is empty.\n", exit.OK},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -196,8 +198,8 @@ func TestLongFirstCode(t *testing.T) {
 		"none":       {prose, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			out, _, status := play(Options{Code: true}, llmtest.Say(tt.text))
-			if status == OK != (tt.want != "") || out != tt.want {
+			out, _, status := play(cmdutil.PrintOptions{Code: true}, llmtest.Say(tt.text))
+			if status == exit.OK != (tt.want != "") || out != tt.want {
 				t.Errorf("status %d, %d bytes, want %d", status, len(out), len(tt.want))
 			}
 		})
@@ -207,7 +209,7 @@ func TestLongFirstCode(t *testing.T) {
 // TestNoCode: -x says why it printed nothing, also where it is quiet.
 func TestNoCode(t *testing.T) {
 	for _, quiet := range []bool{false, true} {
-		_, err, _ := play(Options{Code: true, Quiet: quiet}, llmtest.Say("It depends."))
+		_, err, _ := play(cmdutil.PrintOptions{Code: true, Quiet: quiet}, llmtest.Say("It depends."))
 		if want := "parley: the answer has no code block: run without -x to print it"; !strings.Contains(err, want) {
 			t.Errorf("quiet %v: got %q, want %q", quiet, err, want)
 		}
@@ -220,8 +222,8 @@ func TestTornCode(t *testing.T) {
 	code := func(line string) llm.Delta {
 		return llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "```\n" + strings.Repeat(line, 1<<14) + "```\n"}}
 	}
-	out, err, status := play(Options{Code: true}, llmtest.Script(code("one\n"), llm.Retry{Attempt: 1, Remote: true, Discards: []string{"a"}}, code("two\n"), llm.Finish{Reason: llm.Stop}))
-	if out != strings.Repeat("two\n", 1<<14) || status != OK {
+	out, err, status := play(cmdutil.PrintOptions{Code: true}, llmtest.Script(code("one\n"), llm.Retry{Attempt: 1, Remote: true, Discards: []string{"a"}}, code("two\n"), llm.Finish{Reason: llm.Stop}))
+	if out != strings.Repeat("two\n", 1<<14) || status != exit.OK {
 		t.Errorf("%.20q…, %q, status %d", out, err, status)
 	}
 }
@@ -238,19 +240,19 @@ func TestDiscardsOfThinking(t *testing.T) {
 	code := text("a", "```sh\necho one\n```\n")
 	for _, tt := range []struct {
 		name string
-		o    Options
+		o    cmdutil.PrintOptions
 		turn []llmtest.Turn
 		want string
 	}{
-		{"code", Options{Code: true}, []llmtest.Turn{llmtest.Script(code, thought, again, text("c", "done"), stop)}, "echo one\n"},
-		{"code of the response before", Options{Code: true}, []llmtest.Turn{
+		{"code", cmdutil.PrintOptions{Code: true}, []llmtest.Turn{llmtest.Script(code, thought, again, text("c", "done"), stop)}, "echo one\n"},
+		{"code of the response before", cmdutil.PrintOptions{Code: true}, []llmtest.Turn{
 			llmtest.Script(code, llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Call, ID: "1", Name: "read", Input: "{}"}}, llm.Finish{Reason: llm.Calls}),
 			llmtest.Script(thought, text("d", "x"), llm.Retry{Attempt: 1, Discards: []string{"b", "d"}}, text("d", "done"), stop),
 		}, "echo one\n"},
-		{"code of a message before", Options{Code: true}, []llmtest.Turn{llmtest.Script(code, text("d", "```\nno"), llm.Retry{Attempt: 1, Discards: []string{"d"}}, text("d", "done"), stop)}, "echo one\n"},
-		{"text", Options{}, []llmtest.Turn{llmtest.Script(text("a", "half a sen"), thought, again, text("a", "tence"), stop)}, "half a sentence\n"},
+		{"code of a message before", cmdutil.PrintOptions{Code: true}, []llmtest.Turn{llmtest.Script(code, text("d", "```\nno"), llm.Retry{Attempt: 1, Discards: []string{"d"}}, text("d", "done"), stop)}, "echo one\n"},
+		{"text", cmdutil.PrintOptions{}, []llmtest.Turn{llmtest.Script(text("a", "half a sen"), thought, again, text("a", "tence"), stop)}, "half a sentence\n"},
 	} {
-		if got, _, status := play(tt.o, tt.turn...); got != tt.want || status != OK {
+		if got, _, status := play(tt.o, tt.turn...); got != tt.want || status != exit.OK {
 			t.Errorf("%s: got %q, status %d; want %q", tt.name, got, status, tt.want)
 		}
 	}
@@ -261,7 +263,7 @@ func TestDiscardsInLines(t *testing.T) {
 	delta := func(block string, kind llm.Kind, s string) llm.Delta {
 		return llm.Delta{Block: block, Part: llm.Part{Kind: kind, Text: s}}
 	}
-	out, _, _ := play(Options{Format: "jsonl"}, llmtest.Script(delta("a", llm.Text, "Let me look."), delta("t", llm.Thinking, "hm"), delta("b", llm.Text, "Hél"), delta("b", llm.Text, "lo"),
+	out, _, _ := play(cmdutil.PrintOptions{Format: "jsonl"}, llmtest.Script(delta("a", llm.Text, "Let me look."), delta("t", llm.Thinking, "hm"), delta("b", llm.Text, "Hél"), delta("b", llm.Text, "lo"),
 		llm.Retry{Attempt: 1, Discards: []string{"t", "b"}}, delta("b", llm.Text, "Hello"), llm.Retry{Attempt: 2, Discards: []string{"b"}}, delta("b", llm.Text, "Good"), llm.Finish{Reason: llm.Stop}))
 	said, thought := "", ""
 	for line := range strings.Lines(out) {
@@ -293,19 +295,19 @@ func TestSchema(t *testing.T) {
 	wrong := llmtest.Say("no ", "list\x1b[2J")
 	tests := []struct {
 		name   string
-		o      Options
+		o      cmdutil.PrintOptions
 		turns  []llmtest.Turn
 		out    string
 		err    string // on standard error, among other things
 		status int
 	}{
-		{"right", Options{Thinking: true}, []llmtest.Turn{llmtest.Think("hm", "[", ` "a" ]`)}, `["a"]` + "\n", "Thinking: hm\n", OK},
-		{"wrong, then right", Options{}, []llmtest.Turn{wrong, llmtest.Say(`["a"]`)}, `["a"]` + "\n", "asking again (1 of 2)", OK},
-		{"always wrong", Options{}, []llmtest.Turn{wrong, wrong, wrong}, "", "no list␛[2J\n", Schema},
-		{"always wrong, quiet", Options{Quiet: true}, []llmtest.Turn{wrong, wrong, wrong}, "", "no list␛[2J\nparley: the answer does not fit", Schema},
-		{"broken off", Options{}, []llmtest.Turn{llmtest.Cut(`["a"]`)}, "", `["a"]` + "\n", Failed},
-		{"control characters", Options{}, []llmtest.Turn{llmtest.Say("[\"a\\u001b\u009b31m\"]")}, `["a\u001b\u009b31m"]` + "\n", "", OK},
-		{"raw", Options{Raw: true}, []llmtest.Turn{llmtest.Say("[\"\u009b31m\"]")}, "[\"\u009b31m\"]\n", "", OK},
+		{"right", cmdutil.PrintOptions{Thinking: true}, []llmtest.Turn{llmtest.Think("hm", "[", ` "a" ]`)}, `["a"]` + "\n", "Thinking: hm\n", exit.OK},
+		{"wrong, then right", cmdutil.PrintOptions{}, []llmtest.Turn{wrong, llmtest.Say(`["a"]`)}, `["a"]` + "\n", "asking again (1 of 2)", exit.OK},
+		{"always wrong", cmdutil.PrintOptions{}, []llmtest.Turn{wrong, wrong, wrong}, "", "no list␛[2J\n", exit.Schema},
+		{"always wrong, quiet", cmdutil.PrintOptions{Quiet: true}, []llmtest.Turn{wrong, wrong, wrong}, "", "no list␛[2J\nparley: the answer does not fit", exit.Schema},
+		{"broken off", cmdutil.PrintOptions{}, []llmtest.Turn{llmtest.Cut(`["a"]`)}, "", `["a"]` + "\n", exit.Failed},
+		{"control characters", cmdutil.PrintOptions{}, []llmtest.Turn{llmtest.Say("[\"a\\u001b\u009b31m\"]")}, `["a\u001b\u009b31m"]` + "\n", "", exit.OK},
+		{"raw", cmdutil.PrintOptions{Raw: true}, []llmtest.Turn{llmtest.Say("[\"\u009b31m\"]")}, "[\"\u009b31m\"]\n", "", exit.OK},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -340,7 +342,7 @@ func TestBrokenOutput(t *testing.T) {
 		says   string
 	}{
 		{"the reader left", syscall.EPIPE, 141, ""},
-		{"the disk is full", syscall.ENOSPC, Failed, "no space left"},
+		{"the disk is full", syscall.ENOSPC, exit.Failed, "no space left"},
 	}
 	for _, format := range []string{"text", "json", "jsonl"} {
 		for _, tt := range tests {
@@ -349,43 +351,12 @@ func TestBrokenOutput(t *testing.T) {
 				if format == "json" { // writes when all is over
 					answer = llmtest.Say("one")
 				}
-				_, stderr, status := play(Options{Format: format, Quiet: true, Out: &isBrokenPipe{room: 4, err: tt.err}}, answer)
+				_, stderr, status := play(cmdutil.PrintOptions{Format: format, Quiet: true, Out: &isBrokenPipe{room: 4, err: tt.err}}, answer)
 				if status != tt.status || !strings.Contains(stderr, tt.says) || tt.says == "" && stderr != "" {
 					t.Errorf("status %d, %q; want %d, %q", status, stderr, tt.status, tt.says)
 				}
 			})
 		}
-	}
-}
-
-func TestPrompt(t *testing.T) {
-	tests := []struct {
-		name  string
-		words []string
-		stdin string
-		want  []llm.Part
-	}{
-		{"words", []string{"explain", "this"}, "", []llm.Part{{Kind: llm.Text, Text: "explain this"}}},
-		{"standard input alone stays as it is", nil, "  a\nb\n", []llm.Part{{Kind: llm.Text, Text: "  a\nb\n"}}},
-		{"both", []string{"explain"}, "a\n", []llm.Part{{Kind: llm.Text, Text: "explain\n\n<stdin>\na\n</stdin>"}}},
-		{"binary is an attachment", []string{"what"}, "\x89PNG\r\n\x1a\n\x00", []llm.Part{
-			{Kind: llm.Media, Name: "stdin", MIME: "image/png", Data: []byte("\x89PNG\r\n\x1a\n\x00")}, {Kind: llm.Text, Text: "what"}}},
-		{"nothing", nil, "", nil},
-		{"white space", nil, " \n", nil},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			got := Prompt(tt.words, []byte(tt.stdin))
-			if len(got) != len(tt.want) {
-				t.Fatalf("got %+v, want %+v", got, tt.want)
-			}
-			for i := range got {
-				g, w := got[i], tt.want[i]
-				if g.Kind != w.Kind || g.Text != w.Text || g.MIME != w.MIME || g.Name != w.Name || !bytes.Equal(g.Data, w.Data) {
-					t.Errorf("part %d: got %+v, want %+v", i, g, w)
-				}
-			}
-		})
 	}
 }
 
@@ -405,7 +376,7 @@ func BenchmarkText(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		play(Options{Quiet: true}, llmtest.Say(pieces...))
+		play(cmdutil.PrintOptions{Quiet: true}, llmtest.Say(pieces...))
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/piece")
 }

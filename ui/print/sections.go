@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"parley/tools/sanitize"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/markdown"
 	"parley/ui/theme"
 )
@@ -85,12 +86,8 @@ func (r *rendering) settled(to io.Writer) error {
 	return err
 }
 
-// Page writes a page of the manual, rendered if o.Render is set.
-func Page(text string, o Options) error {
-	if !o.Render {
-		_, err := io.WriteString(o.Out, text)
-		return err
-	}
+// Page writes a page of the manual, rendered.
+func Page(text string, o cmdutil.PrintOptions) error {
 	width := o.Width
 	if width <= 0 {
 		width = 80

@@ -3,48 +3,18 @@ package print
 import (
 	"bytes"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 
 	"parley/providers/llm"
-	"parley/providers/schema"
 	"parley/session"
 	"parley/tools/sanitize"
+	"parley/ui/cli/cmdutil"
 )
-
-// maxSchema is the largest schema in bytes.
-const maxSchema = 1 << 20
-
-// ReadSchema returns the schema of the answer: arg itself if it begins like a JSON object, else the
-// content of the file arg.
-func ReadSchema(arg string) (*llm.Schema, error) {
-	if text := strings.TrimSpace(arg); strings.HasPrefix(text, "{") {
-		return schema.Parse([]byte(text))
-	}
-	f, err := os.Open(arg)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxSchema+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxSchema {
-		return nil, fmt.Errorf("%s has more than %d MB", arg, maxSchema>>20)
-	}
-	s, err := schema.Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", arg, err)
-	}
-	return s, nil
-}
 
 // structured writes an answer that fits its schema to Out, and nothing else. The last answer that
 // does not fit goes to Err at the end of the turn.
 type structured struct {
-	o    Options
+	o    cmdutil.PrintOptions
 	out  *asyncWriter
 	text strings.Builder // of the running answer; empty once one fits
 	side stderrWriter

@@ -11,6 +11,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/markdown"
 	"parley/ui/textwrap"
@@ -18,7 +19,7 @@ import (
 
 // textWriter writes the answer to Out as it arrives, and everything else to Err.
 type textWriter struct {
-	o      Options
+	o      cmdutil.PrintOptions
 	out    *asyncWriter
 	clean  sanitize.Stream
 	doc    *rendering // of the running answer, when it is rendered
@@ -34,7 +35,7 @@ type textWriter struct {
 	codeless bool            // -x asked for code, and there is none so far
 }
 
-func newTextWriter(o Options, out *asyncWriter) *textWriter {
+func newTextWriter(o cmdutil.PrintOptions, out *asyncWriter) *textWriter {
 	return &textWriter{o: o, out: out, stderr: stderrWriter{o: o}}
 }
 
@@ -218,7 +219,7 @@ func (t *textWriter) code(answer llm.Message) error {
 
 // stderrWriter writes everything but the answer to Err.
 type stderrWriter struct {
-	o           Options
+	o           cmdutil.PrintOptions
 	thinking    sanitize.Stream
 	unwritten   string            // of thinking, that is not written yet
 	open        bool              // a line of thinking is unfinished
@@ -331,7 +332,7 @@ func (s *stderrWriter) done(d session.Done) {
 }
 
 // writeError writes why a turn ended early to Err, in any format.
-func writeError(o Options, err error) {
+func writeError(o cmdutil.PrintOptions, err error) {
 	if err == nil || llm.Canceled(err) || errors.Is(err, app.ErrPipe) {
 		return // the user stopped it: nothing to report
 	}

@@ -20,8 +20,8 @@ import (
 	"parley/session"
 	"parley/session/attach"
 	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
 	"parley/ui/format"
-	"parley/ui/print"
 )
 
 // An Env is what these commands need of the program.
@@ -49,7 +49,7 @@ type Find func(ctx context.Context, name string, open func(providers.Config, str
 func (a *Env) Reserve(library *session.Store, model string, estimate llm.Usage) (session.Reservation, error) {
 	reservation, err := session.Reserve(library.Ledger(), time.Now(), a.Limits, model, estimate)
 	if errors.Is(err, session.ErrBudget) {
-		return reservation, cmdutil.Fail(print.Limit, err)
+		return reservation, cmdutil.Fail(exit.Limit, err)
 	}
 	if err != nil {
 		a.Note(UnreservedText(err))
@@ -89,7 +89,7 @@ func (s *Spending) Save(library *session.Store) error {
 	return err
 }
 
-// Open opens a model with an ability.
+// Open opens a model with an
 func Open[T, F any](ctx context.Context, find Find, of media.Ability[T, F], name string, o providers.OpenOptions) (m media.Model[T, F], err error) {
 	err = find(ctx, name, func(c providers.Config, name string) (err error) {
 		m, err = of.Open(ctx, c, name, o)
@@ -160,13 +160,13 @@ func (a *Env) ConfirmCost(what string, usd float64, known bool) error {
 	if !known || limit <= 0 || usd <= limit {
 		return nil
 	}
-	price := print.EstimateText(what, usd, limit)
+	price := fmt.Sprintf("%s cost about %s, more than %s", what, format.Cost(usd, true), cmp.Or(format.Cost(limit, true), "$0"))
 	if !term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stderr.Fd()) {
-		return cmdutil.Fail(print.Limit, errors.New(price+": add --yes, or raise confirm under [budget]"))
+		return cmdutil.Fail(exit.Limit, errors.New(price+": add --yes, or raise confirm under [budget]"))
 	}
 	yes, err := cmdutil.Confirm(price + ". Continue?")
 	if err != nil || !yes {
-		return cmdutil.Fail(print.Limit, errors.New("not sent"))
+		return cmdutil.Fail(exit.Limit, errors.New("not sent"))
 	}
 	return nil
 }

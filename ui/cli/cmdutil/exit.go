@@ -8,7 +8,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/ui/app"
-	"parley/ui/print"
+	"parley/ui/cli/exit"
 )
 
 // An ExitError ends the program with a status. Err is nil if nothing is left to report.
@@ -26,9 +26,9 @@ func (e *ExitError) Error() string {
 
 func (e *ExitError) Unwrap() error { return e.Err }
 
-// Exit ends the program with a status and no message; it returns nil for print.OK.
+// Exit ends the program with a status and no message; it returns nil for exit.OK.
 func Exit(status int) error {
-	if status == print.OK {
+	if status == exit.OK {
 		return nil
 	}
 	return &ExitError{Status: status}
@@ -40,9 +40,9 @@ func Fail(status int, err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, new(app.UsageError)):
-		status = print.Usage
+		status = exit.Usage
 	case llm.FaultOf(err) == llm.Authentication, llm.FaultOf(err) == llm.ModelNotFound:
-		status = print.Config
+		status = exit.Config
 	}
 	return &ExitError{status, err}
 }
@@ -51,4 +51,4 @@ func Fail(status int, err error) error {
 func Usage(err error) error { return app.UsageError{Err: err} }
 
 // Config marks err as an error of the configuration.
-func Config(err error) error { return Fail(print.Config, err) }
+func Config(err error) error { return Fail(exit.Config, err) }

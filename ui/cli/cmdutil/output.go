@@ -12,14 +12,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/tools/sanitize"
-	"parley/ui/print"
 )
 
-// OutputFlag adds -o to a command, for one of formats, those of [print.Formats] if there are none.
+// OutputFlag adds -o to a command, for one of formats, those of [Formats] if there are none.
 // The first is the default.
 func OutputFlag(cmd *cobra.Command, format *string, formats ...string) {
 	if len(formats) == 0 {
-		formats = print.Formats
+		formats = Formats
 	}
 	*format = formats[0]
 	ChoiceFlag(cmd, format, "output", "o", "output `FORMAT`: "+strings.Join(formats, ", "), formats)

@@ -16,7 +16,7 @@ import (
 // Streams are where a command writes, and how much.
 type Streams struct {
 	Out    io.Writer
-	Format string // of the output and of errors, one of [print.Formats]
+	Format string // of the output and of errors, one of [Formats]
 	Quiet  bool   // only errors on standard error
 }
 

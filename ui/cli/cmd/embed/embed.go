@@ -24,8 +24,8 @@ import (
 	"parley/ui/cli/cmd/embed/embedding"
 	"parley/ui/cli/cmd/embed/vectors"
 	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
 	"parley/ui/format"
-	"parley/ui/print"
 )
 
 // A run is one run of parley embed.
@@ -136,8 +136,8 @@ func (f *Options) validate(texts []string) error {
 		return errors.New("--similar searches a file: it goes with TEXT, -n and -o alone")
 	case f.search != "" && len(texts) == 0:
 		return errors.New("--similar FILE needs a text to look for")
-	case f.search != "" && f.format != "" && !slices.Contains(print.Formats, f.format):
-		return fmt.Errorf("-o %s: use one of %s", f.format, strings.Join(print.Formats, ", "))
+	case f.search != "" && f.format != "" && !slices.Contains(cmdutil.Formats, f.format):
+		return fmt.Errorf("-o %s: use one of %s", f.format, strings.Join(cmdutil.Formats, ", "))
 	case f.search != "":
 		return validMatches(f.matches)
 	case len(texts) > 0 && len(f.files) > 0:
@@ -197,9 +197,9 @@ func (r *run) run(ctx context.Context, texts []string) (err error) {
 // embed asks the model and writes what it returns.
 func (r *run) embed(ctx context.Context, out sink) (err error) {
 	budget := newEmbedBudget(r)
-	var progress *print.Progress
+	var progress *ability.Progress
 	if !r.Quiet && term.IsTerminal(os.Stderr.Fd()) {
-		progress = print.NewProgress(os.Stderr, time.Now(), func(elapsed, text string) string { return cmp.Or(text, "Embedding "+elapsed) })
+		progress = ability.NewProgress(os.Stderr, time.Now(), func(elapsed, text string) string { return cmp.Or(text, "Embedding "+elapsed) })
 	}
 	set := vectors.Space{Model: r.model.Name, Task: r.task}
 	n := 0
@@ -311,6 +311,6 @@ func (r *run) summary(n, dimensions int, bill llm.Bill) string {
 // standard output leaves.
 func interruptible() (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	print.CancelOnSignals(cancel)
+	exit.CancelOnSignals(cancel)
 	return ctx, cancel
 }

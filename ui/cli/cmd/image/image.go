@@ -25,8 +25,8 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
 	"parley/ui/format"
-	"parley/ui/print"
 )
 
 // Options are what the command works with, and its flags.
@@ -140,20 +140,20 @@ func (c *Options) open(ctx context.Context, o providers.OpenOptions) (media.Mode
 func (c *Options) draw(ctx context.Context, model string, maker llm.ImageMaker, r llm.ImageRequest) (int, llm.Bill) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	print.CancelOnSignals(cancel)
-	o := print.ImageOptions{
-		Format: c.Format, Model: model, Wanted: r.N, Out: c.Out, Err: os.Stderr, Quiet: c.Quiet, Unsure: media.MayBePaid,
-		Save: func(b llm.Blob) (print.SavedImage, error) { return c.save(r.Prompt, b) },
+	exit.CancelOnSignals(cancel)
+	told := &report{
+		Streams: *c.Streams, model: model, wanted: r.N, err: os.Stderr, progress: func(string) {},
+		save: func(b llm.Blob) (savedImage, error) { return c.save(r.Prompt, b) },
 	}
 	if term.IsTerminal(os.Stderr.Fd()) && c.Format == "text" && !c.Quiet {
 		r.Partials = 1
-		p := print.NewProgress(os.Stderr, time.Now(), func(elapsed, text string) string {
+		p := ability.NewProgress(os.Stderr, time.Now(), func(elapsed, text string) string {
 			return strings.TrimSuffix("drawing "+elapsed+" · "+text, " · ")
 		})
 		defer p.Stop()
-		o.Progress = p.Show
+		told.progress = p.Show
 	}
-	return print.Images(maker.Make(ctx, r), o)
+	return told.run(maker.Make(ctx, r)), told.bill
 }
 
 // account keeps what was spent, in place of what was reserved.
@@ -217,11 +217,11 @@ func (c *Options) request(words []string) (r llm.ImageRequest, err error) {
 func (c *Options) prompt(words []string) (text string, inputs []llm.Blob, err error) {
 	var stdin []byte
 	if !term.IsTerminal(os.Stdin.Fd()) {
-		if stdin, err = print.ReadStdin(os.Stdin, len(words) > 0, c.Note); err != nil {
+		if stdin, err = cmdutil.ReadStdin(os.Stdin, len(words) > 0, c.Note); err != nil {
 			return "", nil, err
 		}
 	}
-	for _, p := range print.Prompt(words, stdin) {
+	for _, p := range cmdutil.Prompt(words, stdin) {
 		if p.Kind == llm.Text {
 			text = p.Text
 			continue
@@ -257,8 +257,8 @@ func (c *Options) image(path string) (llm.Blob, error) {
 }
 
 // save saves an image.
-func (c *Options) save(prompt string, b llm.Blob) (print.SavedImage, error) {
-	s := print.SavedImage{MIME: b.MIME, Bytes: len(b.Data)}
+func (c *Options) save(prompt string, b llm.Blob) (savedImage, error) {
+	s := savedImage{MIME: b.MIME, Bytes: len(b.Data)}
 	s.Width, s.Height = attach.Dimensions(b.Data)
 	if c.to == "-" {
 		_, err := c.Out.Write(b.Data)

@@ -14,7 +14,7 @@ import (
 
 	"parley/tools/atomicfile"
 	"parley/ui/cli/cmdutil"
-	"parley/ui/print"
+	"parley/ui/cli/exit"
 	"parley/ui/textwrap"
 )
 
@@ -96,7 +96,7 @@ func (o Options) Page(cmd *cobra.Command) string {
 	}
 	if !cmd.HasParent() {
 		p.macro("SH", "EXIT STATUS")
-		for _, s := range print.Statuses {
+		for _, s := range exit.Statuses {
 			p.tagged(s.Status, s.Means)
 		}
 	}

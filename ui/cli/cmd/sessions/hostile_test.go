@@ -12,7 +12,7 @@ import (
 	"parley/session/archive"
 	. "parley/ui/cli/cmd/sessions"
 	"parley/ui/cli/cmdutil"
-	"parley/ui/print"
+	"parley/ui/cli/exit"
 	"parley/ui/uitest"
 )
 
@@ -88,7 +88,7 @@ func TestHostileShelf(t *testing.T) {
 			t.Errorf("%s: %v", command, err)
 		}
 		if err != nil {
-			print.Failure(&out, &out, "", err, print.Usage)
+			cmdutil.Failure(&out, &out, "", err, exit.Usage)
 		}
 		found := uitest.Foreign(out.String())
 		if strings.Contains(command, "json") {

@@ -13,7 +13,7 @@ import (
 	"parley/session"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
-	"parley/ui/print"
+	"parley/ui/cli/exit"
 )
 
 // newVideos returns a command with a library of its own.
@@ -57,8 +57,8 @@ func TestVideoRefusedAtOnce(t *testing.T) {
 	} {
 		var err error
 		out := printed(c, func() { err = do() })
-		var exit *cmdutil.ExitError
-		refused := errors.As(err, &exit) && exit.Status == print.Incomplete
+		var ended *cmdutil.ExitError
+		refused := errors.As(err, &ended) && ended.Status == exit.Incomplete
 		if refused != (name != "list") || !strings.Contains(out, "not a fox") || strings.ContainsAny(out, "\u009b\u202e") {
 			t.Errorf("%s: %#v, %q", name, err, out)
 		}

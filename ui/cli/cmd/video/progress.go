@@ -10,7 +10,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
-	"parley/ui/print"
+	"parley/ui/cli/ability"
 )
 
 // A progress says on standard error how far a job is: on a terminal in one line that
@@ -20,14 +20,14 @@ type progress struct {
 	quiet bool
 	file  string // that was saved; "" none yet
 
-	line *print.Progress // nil: not a terminal, or lines are to stay
+	line *ability.Progress // nil: not a terminal, or lines are to stay
 	text string
 }
 
 func newProgress(c *Options, v session.Video) *progress {
 	p := &progress{name: sanitize.Line(v.Name()), quiet: c.Quiet}
 	if !c.Quiet && term.IsTerminal(os.Stderr.Fd()) && !c.Plain {
-		p.line = print.NewProgress(os.Stderr, v.Created, func(elapsed, text string) string { return elapsed + " · " + text + " · " + p.name })
+		p.line = ability.NewProgress(os.Stderr, v.Created, func(elapsed, text string) string { return elapsed + " · " + text + " · " + p.name })
 	}
 	return p
 }

@@ -20,8 +20,8 @@ import (
 	"parley/ui/app"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
 	"parley/ui/format"
-	"parley/ui/print"
 )
 
 // A run brings one job to its end.
@@ -118,7 +118,7 @@ func (r *run) outcome() error {
 			}
 		}
 		cmdutil.Warn(r.video.Name() + " refused: " + words)
-		return cmp.Or(r.print("done", "refused"), cmdutil.Exit(print.Incomplete))
+		return cmp.Or(r.print("done", "refused"), cmdutil.Exit(exit.Incomplete))
 	}
 	return fmt.Errorf("%s: the job %s", r.video.Name(), map[llm.JobState]string{
 		llm.JobFailed: "failed: " + cmp.Or(j.Failure, "no reason was given"), llm.JobCanceled: "was canceled", llm.JobExpired: "expired, and with it what it made",
@@ -249,7 +249,7 @@ func (r *run) print(kind, reason string) error {
 		row.Exit = new(int)
 	}
 	if reason == "refused" {
-		*row.Exit = print.Incomplete
+		*row.Exit = exit.Incomplete
 	}
 	if r.line != nil && r.line.file != "" {
 		row.File = absolute(r.line.file)

@@ -20,7 +20,7 @@ import (
 	"parley/ui/app"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
-	"parley/ui/print"
+	"parley/ui/cli/exit"
 )
 
 // A Options is parley video, with what its flags say.
@@ -120,13 +120,13 @@ func (c *Options) with(do func(context.Context) error) error {
 	c.library = library
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	c.endOnSignals = func() { print.CancelOnSignals(cancel) }
+	c.endOnSignals = func() { exit.CancelOnSignals(cancel) }
 	err = do(ctx)
 	switch {
-	case errors.As(err, new(print.Interrupted)), errors.Is(err, app.ErrPipe):
-		err = cmdutil.Exit(print.ErrorStatus(err))
+	case errors.As(err, new(exit.Interrupted)), errors.Is(err, app.ErrPipe):
+		err = cmdutil.Exit(exit.Of(err))
 	case !errors.As(err, new(*cmdutil.ExitError)):
-		err = cmdutil.Fail(print.Failed, err)
+		err = cmdutil.Fail(exit.Failed, err)
 	}
 	return cmp.Or(err, library.Close())
 }

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package print
+package exit
 
 import (
 	"errors"

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package print
+package cmdutil
 
 import (
 	"os"

@@ -1,4 +1,4 @@
-package print
+package cmdutil
 
 import (
 	"bytes"
@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/ui/cli/exit"
 )
 
 // TestLongJSON: a long text comes back as it was.
 func TestLongJSON(t *testing.T) {
 	text := strings.Repeat("a\"\\\n\u009b€😀\u202e", 1<<17)
 	var b bytes.Buffer
-	if err := write(&b, object{{"type", "done"}, {"text", text}, {"empty", ""}, {"exit", 8}}); err != nil {
+	if err := (Object{"type", "done", "text", text, "empty", "", "exit", 8}.Write(&b)); err != nil {
 		t.Fatal(err)
 	}
 	var back struct{ Text string }
@@ -30,10 +31,10 @@ func TestFailureCategory(t *testing.T) {
 		status int
 		want   string
 	}{
-		{errors.New("unknown flag"), Usage, "input"},
-		{errors.New("no such key"), Config, "config"},
-		{&llm.Error{Fault: llm.ModelNotFound}, Config, "model_not_found"},
-		{errors.New("odd"), Failed, "unknown"},
+		{errors.New("unknown flag"), exit.Usage, "input"},
+		{errors.New("no such key"), exit.Config, "config"},
+		{&llm.Error{Fault: llm.ModelNotFound}, exit.Config, "model_not_found"},
+		{errors.New("odd"), exit.Failed, "unknown"},
 	} {
 		for _, format := range []string{"json", "jsonl"} {
 			var out, told strings.Builder

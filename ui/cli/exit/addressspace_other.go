@@ -1,6 +1,6 @@
 //go:build !linux
 
-package print
+package exit
 
 // CheckAddressSpace does nothing: there is no such limit to look up.
 func CheckAddressSpace() {}

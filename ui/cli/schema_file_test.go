@@ -1,4 +1,4 @@
-package print
+package cli
 
 import (
 	"os"
@@ -15,7 +15,7 @@ func TestSchemaFileOfTheLimit(t *testing.T) {
 		if err := os.WriteFile(path, []byte(object+strings.Repeat(" ", size-len(object))), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := ReadSchema(path); (err == nil && s != nil) != ok {
+		if s, err := answerSchema(path); (err == nil && s != nil) != ok {
 			t.Errorf("%d bytes: %v", size, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package print
+package image
 
 import (
 	"errors"
@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/ui/cli/cmdutil"
+	"parley/ui/cli/exit"
 )
 
 // TestImages holds each form in which images are reported: what is said in it, and nothing that was not.
@@ -31,7 +33,7 @@ func TestImages(t *testing.T) {
 {"type":"usage","images":1,"input_tokens":0,"output_tokens":0,"cost_usd":0.04,"cost_exact":true}
 {"type":"done","finish_reason":"stop","exit":0}
 `,
-		}, "m · 1 image · $0.04\n", OK},
+		}, "m · 1 image · $0.04\n", exit.OK},
 		{"one that is refused, with words and a note", []llm.ImageEvent{{Partial: &llm.Blob{Data: []byte{1, 2}}}, {Note: "Smaller."}, {Text: "Sorry."}, refused}, nil, map[string]string{
 			"text": "",
 			"json": `{"model":"m","images":[],"refused":[{"stage":"output","code":"moderation","text":"No.","billed":false}],"text":"Sorry.","notices":["Smaller."],"finish_reason":"refused","exit":8}` + "\n",
@@ -42,20 +44,20 @@ func TestImages(t *testing.T) {
 {"type":"refused","stage":"output","code":"moderation","text":"No.","billed":false}
 {"type":"done","finish_reason":"refused","exit":8}
 `,
-		}, "parley: Smaller.\nparley: Sorry.\nparley: m refused: No. (moderation)\n", Incomplete},
+		}, "parley: Smaller.\nparley: Sorry.\nparley: m refused: No. (moderation)\n", exit.Incomplete},
 		{"fewer than wanted", []llm.ImageEvent{{Done: &llm.Bill{}}}, nil, map[string]string{
 			"text":  "",
 			"json":  `{"model":"m","images":[],"finish_reason":"incomplete","exit":8}` + "\n",
 			"jsonl": "",
-		}, "", Incomplete},
+		}, "", exit.Incomplete},
 		{"a failure", nil, &llm.Error{Fault: llm.Authentication, Status: 401, Message: "bad key"}, map[string]string{
 			"json": "", "jsonl": "", "text": "",
-		}, "Authentication failed (401): bad key", Config},
+		}, "Authentication failed (401): bad key", exit.Config},
 	} {
 		for format, want := range tt.out {
 			var out, told strings.Builder
-			o := ImageOptions{Format: format, Model: "m", Wanted: 1, Out: &out, Err: &told, Save: func(b llm.Blob) (SavedImage, error) {
-				return SavedImage{Path: "a.png", MIME: b.MIME, Width: 2, Height: 3, Bytes: len(b.Data)}, nil
+			p := &report{Streams: cmdutil.Streams{Format: format, Out: &out}, model: "m", wanted: 1, err: &told, progress: func(string) {}, save: func(b llm.Blob) (savedImage, error) {
+				return savedImage{Path: "a.png", MIME: b.MIME, Width: 2, Height: 3, Bytes: len(b.Data)}, nil
 			}}
 			var events iter.Seq2[llm.ImageEvent, error] = func(yield func(llm.ImageEvent, error) bool) {
 				for _, e := range tt.events {
@@ -67,7 +69,7 @@ func TestImages(t *testing.T) {
 					yield(llm.ImageEvent{}, tt.fails)
 				}
 			}
-			status, _ := Images(events, o)
+			status := p.run(events)
 			if status != tt.status || want != "" && out.String() != want || format == "text" && !strings.Contains(told.String(), tt.err) {
 				t.Errorf("%s, %s: status %d, out %s, err %s\nwant %d, %s, %s", tt.name, format, status, out.String(), told.String(), tt.status, want, tt.err)
 			}
@@ -79,14 +81,14 @@ func TestImages(t *testing.T) {
 func TestImagesNotSaved(t *testing.T) {
 	for _, format := range []string{"text", "json", "jsonl"} {
 		var out, told strings.Builder
-		o := ImageOptions{Format: format, Model: "m", Wanted: 1, Out: &out, Err: &told, Save: func(llm.Blob) (SavedImage, error) {
-			return SavedImage{}, errors.New("the disk is full")
+		p := &report{Streams: cmdutil.Streams{Format: format, Out: &out}, model: "m", wanted: 1, err: &told, progress: func(string) {}, save: func(llm.Blob) (savedImage, error) {
+			return savedImage{}, errors.New("the disk is full")
 		}}
-		status, bill := Images(func(yield func(llm.ImageEvent, error) bool) {
+		status := p.run(func(yield func(llm.ImageEvent, error) bool) {
 			_ = yield(llm.ImageEvent{Image: &llm.Blob{Data: []byte{1}}}, nil) && yield(llm.ImageEvent{Done: &llm.Bill{Images: 1}}, nil)
-		}, o)
-		if status != Failed || bill.Images != 1 || !strings.Contains(out.String()+told.String(), "the disk is full") {
-			t.Errorf("%s: status %d, bill %+v, %s%s", format, status, bill, out.String(), told.String())
+		})
+		if status != exit.Failed || p.bill.Images != 1 || !strings.Contains(out.String()+told.String(), "the disk is full") {
+			t.Errorf("%s: status %d, bill %+v, %s%s", format, status, p.bill, out.String(), told.String())
 		}
 	}
 }

@@ -1,6 +1,7 @@
-package print
+package cmdutil
 
 import (
+	"bytes"
 	"io"
 	"math"
 	"os"
@@ -9,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"parley/providers/llm"
 )
 
 // Text of another encoding on standard input is read as what it says, and that it
@@ -90,6 +93,37 @@ func TestInputWriter(t *testing.T) {
 				r.Close()
 				<-written
 			})
+		})
+	}
+}
+
+func TestPrompt(t *testing.T) {
+	tests := []struct {
+		name  string
+		words []string
+		stdin string
+		want  []llm.Part
+	}{
+		{"words", []string{"explain", "this"}, "", []llm.Part{{Kind: llm.Text, Text: "explain this"}}},
+		{"standard input alone stays as it is", nil, "  a\nb\n", []llm.Part{{Kind: llm.Text, Text: "  a\nb\n"}}},
+		{"both", []string{"explain"}, "a\n", []llm.Part{{Kind: llm.Text, Text: "explain\n\n<stdin>\na\n</stdin>"}}},
+		{"binary is an attachment", []string{"what"}, "\x89PNG\r\n\x1a\n\x00", []llm.Part{
+			{Kind: llm.Media, Name: "stdin", MIME: "image/png", Data: []byte("\x89PNG\r\n\x1a\n\x00")}, {Kind: llm.Text, Text: "what"}}},
+		{"nothing", nil, "", nil},
+		{"white space", nil, " \n", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := Prompt(tt.words, []byte(tt.stdin))
+			if len(got) != len(tt.want) {
+				t.Fatalf("got %+v, want %+v", got, tt.want)
+			}
+			for i := range got {
+				g, w := got[i], tt.want[i]
+				if g.Kind != w.Kind || g.Text != w.Text || g.MIME != w.MIME || g.Name != w.Name || !bytes.Equal(g.Data, w.Data) {
+					t.Errorf("part %d: got %+v, want %+v", i, g, w)
+				}
+			}
 		})
 	}
 }
