@@ -203,11 +203,7 @@ func (c *conversation) command(line string) (app.Effect, bool) {
 		return nil, false
 	}
 	if line == "/"+summarize {
-		for _, row := range c.app.Commands {
-			if row.Name == summarize {
-				return row.Do(""), true
-			}
-		}
+		return c.app.Command(summarize).Do(""), true
 	}
 	return app.RunPromptCommand(c.app, line)
 }
@@ -272,12 +268,7 @@ func (c *conversation) tellCommands() {
 	app.ReadPrompts(c.app)()
 	items := c.app.PromptItems()
 	c.appMu.Unlock()
-	commands := []sdk.AvailableCommand{}
-	for _, row := range c.app.Commands {
-		if row.Name == summarize {
-			commands = append(commands, sdk.AvailableCommand{Name: row.Name, Description: "Summarize to free context"})
-		}
-	}
+	commands := []sdk.AvailableCommand{{Name: summarize, Description: "Summarize to free context"}}
 	notice := ""
 	for _, i := range items {
 		name, about := sanitize.Line(i.Value), sanitize.Line(i.Detail)

@@ -32,8 +32,7 @@ import (
 // do with it. One goroutine owns it, that of the front end.
 type App struct {
 	Options
-	Uses  CommandUses
-	Prefs StoredModelPrefs
+	Uses CommandUses
 	comparing
 
 	// Flows fill these in.
@@ -42,6 +41,11 @@ type App struct {
 	BranchFiles   func() Effect                                       // offers files as they were when the branch was left that is current now
 	NextQuestion  func() Effect                                       // asks the question that has waited longest, such as an MCP server's, once; nil: none waits
 	ServerPrompts func() (prompts []ServerPrompt, unavailable string) // lists prompts of MCP servers, or says why there are none
+
+	UseModel       func(name string) Effect // switches to another model in mid-conversation
+	FollowModel    func(name string) Effect // switches to the model that gave the last answer, which says so itself
+	DiscoverModels func() Effect            // looks for models on this machine; front ends perform it once their first frame is shown, and a prompt waits for a Prepare
+	LearnModel     func() Effect            // asks the server of the model in use what that can; front ends perform it after an answer
 
 	// A front end fills these in.
 	Terminal       func() TerminalState                  // returns what is known of the terminal
@@ -52,7 +56,6 @@ type App struct {
 	RequestTokens  func() int                            // estimates the next request, with the draft
 
 	previousClosed chan struct{} // closed when the conversation that was left last is; nil: none was
-	previousEffort llm.Effort    // before thinking was turned off
 	prompts        atomic.Pointer[knownPrompts]
 }
 
@@ -62,14 +65,16 @@ func New(o Options) *App {
 	a := &App{
 		Options: o, comparing: comparing{Compared: o.Start.Compare, CompareOptions: CompareOptions{Judge: o.Start.Judge}},
 		Busy: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, BeforeSwitch: func() {},
-		BranchFiles: func() Effect { return nil }, NextQuestion: func() Effect { return nil }, ServerPrompts: func() ([]ServerPrompt, string) { return nil, "" },
-		Uses: CommandUses{store: o.Library}, Prefs: StoredModelPrefs{store: o.Library},
+		BranchFiles: func() Effect { return nil }, NextQuestion: func() Effect { return nil },
+		DiscoverModels: func() Effect { return nil }, LearnModel: func() Effect { return nil },
+		UseModel: func(string) Effect { return nil }, FollowModel: func(string) Effect { return nil }, ServerPrompts: func() ([]ServerPrompt, string) { return nil, "" },
+		Uses: CommandUses{store: o.Library},
 	}
-	a.Recent = slices.Clone(o.Recent)
+	name := a.Session.Model().Name
+	a.Recent = append([]string{name}, slices.DeleteFunc(slices.Clone(o.Recent), func(n string) bool { return n == name })...)
 	a.RequestTokens = func() int { return a.Session.ContextTokens() }
 	facts := a.Context
 	a.Context = func() []ContextItem { return contextItems(a, facts()) }
-	a.rememberModel(a.Session.Model().Name)
 	o.Flows(a)
 	return a
 }
@@ -93,10 +98,8 @@ func (a *App) WatchAll(tell func(happened func() Effect)) {
 
 // SaveState returns an effect that stores value under key for the next start. A store that
 // is read-only is no error.
-func (o Options) SaveState(key, value string) Effect { return saveState(o.Library, key, value) }
-
-func saveState(lib *session.Store, key, value string) Effect {
-	return save(lib, func() error { return lib.Set(key, value) })
+func (o Options) SaveState(key, value string) Effect {
+	return save(o.Library, func() error { return o.Library.Set(key, value) })
 }
 
 // Unsandboxed reports whether commands of the model could run without a sandbox.

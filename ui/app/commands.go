@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"parley/providers/llm"
 	"parley/session"
 )
 
@@ -59,6 +58,16 @@ func (c *Command) Named(name string) bool {
 // Names returns the names of c, its own first.
 func (c *Command) Names() []string { return append([]string{c.Name}, c.Aliases...) }
 
+// Command returns the command of this name; one that does nothing if there is none.
+func (a *App) Command(name string) *Command {
+	for i := range a.Commands {
+		if a.Commands[i].Name == name {
+			return &a.Commands[i]
+		}
+	}
+	return &Command{Run: func(string) Effect { return nil }}
+}
+
 // Register adds what every front end can do beside the flows of the packages in flows.
 func Register(a *App) {
 	run := func(f func(*App, string) Effect) func(string) Effect {
@@ -87,17 +96,9 @@ func Register(a *App) {
 		{Name: "history", Group: Conversations, Arg: "MODE", Help: "How much history is sent: full, dynamic, stateless", Args: items(historyItems), Run: a.history},
 		{Name: "budget", Aliases: []string{"limits"}, Group: Conversations, Arg: "PERIOD AMOUNT", Help: "Spending limits: what is used, and what may be", Run: run(budget)},
 
-		{Name: "model", Aliases: []string{"models"}, Keys: []string{"ctrl+x m", "alt+p"}, Group: ModelsGroup, Arg: "NAME", Help: "Choose a model", Run: a.model},
-		{Name: "connect", Aliases: []string{"login"}, Group: ModelsGroup, Arg: "PROVIDER", Help: "Add the API key of a provider", Unavailable: why(cannotConnect), Args: func() []Item { return a.Connecting.items() }, Run: run(connect)},
 		{Name: "compare", Keys: []string{"ctrl+x v"}, Group: ModelsGroup, Arg: "--blind --judge MODEL MODEL…", Help: "Compare models side by side", Unavailable: why(BusyText), Run: run(Compare)},
-		{Name: "next-model", Keys: []string{"f2", "ctrl+x ."}, Group: ModelsGroup, Help: "Next recent model", Unavailable: why(noOtherModel), Run: run(cycleModels(1))},
-		{Name: "previous-model", Keys: []string{"shift+f2"}, Group: ModelsGroup, Help: "Previous recent model", Unavailable: why(noOtherModel), Run: run(cycleModels(-1))},
-		{Name: "effort", Aliases: []string{"reasoning"}, Group: ModelsGroup, Arg: "LEVEL", Help: "Reasoning effort", Unavailable: why(noEfforts), Args: items(effortItems), Run: a.effort},
-		{Name: "less-effort", Keys: []string{"alt+,"}, Group: ModelsGroup, Help: "Lower reasoning effort", Unavailable: why(noEfforts), Run: run(changeEffort(-1))},
-		{Name: "more-effort", Keys: []string{"alt+."}, Group: ModelsGroup, Help: "Higher reasoning effort", Unavailable: why(noEfforts), Run: run(changeEffort(1))},
 		{Name: "web", Group: ModelsGroup, Arg: "on|off", Help: "Web search by the provider: on, off", Args: items(webItems), Run: run(setWeb)},
 		{Name: "set", Group: ModelsGroup, Arg: "NAME VALUE", Help: "Temperature and other settings of this conversation", Args: items(settingItems), Run: run(changeSetting)},
-		{Name: "thinking", Keys: []string{"alt+t"}, Group: ModelsGroup, Help: "Thinking on/off", Unavailable: why(alwaysThinks), Run: a.toggleThinking},
 
 		{Name: "wire", Keys: []string{"ctrl+x w", "f12"}, Group: View, Help: "HTTP inspector: raw requests and responses", Unavailable: why(noExchanges), Run: openPanel(PanelWire)},
 
@@ -241,27 +242,6 @@ func NoBranchesText(a *App) string {
 func nothingFailed(a *App) string {
 	if a.Busy() || !a.Session.Unanswered() {
 		return "Nothing to retry"
-	}
-	return ""
-}
-
-func noOtherModel(a *App) string {
-	if len(a.Recent) < 2 {
-		return "No other recent model · " + a.KeyOf("model") + " choose a model"
-	}
-	return ""
-}
-
-func noEfforts(a *App) string {
-	if len(a.Session.Model().Efforts) == 0 {
-		return "This model has no reasoning-effort setting"
-	}
-	return ""
-}
-
-func alwaysThinks(a *App) string {
-	if !slices.Contains(a.Session.Model().Efforts, llm.EffortOff) {
-		return "This model cannot turn thinking off or on"
 	}
 	return ""
 }

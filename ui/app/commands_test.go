@@ -15,37 +15,13 @@ import (
 	"parley/tools/act"
 )
 
-func TestSwitchOfModel(t *testing.T) {
-	a := newApp(t)
-	if e := a.UseModel("fake/other"); see(e).Event != nil || see(e).Toast != "Model: fake/m → fake/other" {
-		t.Errorf("in an empty conversation: %+v", e)
-	}
-	a.UseModel("fake/m")
-	own := a.Session.Model()
-	own.Model = llmtest.New(llmtest.Say("an answer"))
-	a.Session.SetModel(own)
-	for range a.Session.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "hello"}) {
-	}
-	e := a.UseModel("fake/other")
-	if _, ok := see(e).Event.(session.ModelSwitched); !ok || see(e).Toast != "" || a.Session.Model().Name != "fake/other" || !slices.Equal(a.Recent, []string{"fake/other", "fake/m"}) {
-		t.Errorf("%+v; recent %q", e, a.Recent)
-	}
-	if e := a.UseModel("far/away"); see(e).Failed == nil || a.Session.Model().Name != "fake/other" {
-		t.Errorf("%+v with %s", e, a.Session.Model().Name)
-	}
-	run(t, a, "/next-model")
-	if a.Session.Model().Name != "fake/m" || a.Recent[0] != "fake/other" {
-		t.Errorf("%s, recent %q: going round changes no order", a.Session.Model().Name, a.Recent)
-	}
-}
-
 // Another conversation takes over mode, model and effort, and says so before it does.
 func TestNewConversation(t *testing.T) {
 	a := newApp(t)
 	left := ""
 	a.BeforeSwitch = func() { left = a.Session.ID() }
 	a.Session.Policy().SetMode(act.ModeAuto)
-	run(t, a, "/effort low")
+	a.Session.SetEffort(llm.EffortLow)
 	old := a.Session
 	e := run(t, a, "/new")
 	if see(e).SessionOpened == nil || see(e).SessionOpened.Previous != old || a.Session == old || left != old.ID() {
@@ -65,18 +41,6 @@ func TestOpenedTooLate(t *testing.T) {
 	busy = true
 	if e := read(); see(e).SessionOpened != nil || a.Session != own || see(e).Toast == "" {
 		t.Errorf("%+v", e)
-	}
-}
-
-func TestTaste(t *testing.T) {
-	a := newApp(t)
-	configured := []string{"openai/*"}
-	a.Prefs.Set("hidden", "openai/a", false)
-	a.Prefs.Set("hidden", "far/b", true)
-	for name, want := range map[string]bool{"openai/a": false, "openai/x/y": true, "far/b": true, "far/c": false} {
-		if got, _ := a.Prefs.Behind(configured, "hidden").Match(name); got != want {
-			t.Errorf("%s hidden: %t", name, got)
-		}
 	}
 }
 
@@ -105,41 +69,6 @@ func TestBackAtOnce(t *testing.T) {
 	left.Close()
 	if e := (<-opened)(); see(e).SessionOpened == nil {
 		t.Errorf("%+v", e)
-	}
-}
-
-// The next run begins with the model that was cycled to, though cycling leaves the order
-// of the recent models alone.
-func TestCycledModelIsKept(t *testing.T) {
-	a := newApp(t)
-	run(t, a, "/model fake/b")
-	run(t, a, "/next-model")
-	if kept, _ := a.Library.Get("models"); a.Session.Model().Name != "fake/m" || kept != "fake/m\nfake/b" {
-		t.Errorf("the model is %s, kept is %q", a.Session.Model().Name, kept)
-	}
-	if run(t, a, "/next-model"); a.Session.Model().Name != "fake/b" {
-		t.Errorf("the next one is %s", a.Session.Model().Name)
-	}
-}
-
-// An alias switches to the model that it stands for, which is what is remembered.
-func TestModelByAlias(t *testing.T) {
-	a := newApp(t)
-	a.Resolve = func(name string) string {
-		if name == "fast" {
-			return "fake/b"
-		}
-		return name
-	}
-	run(t, a, "/model fast")
-	if kept, _ := a.Library.Get("models"); a.Session.Model().Name != "fake/b" || kept != "fake/b\nfake/m" {
-		t.Errorf("the model is %s, kept is %q", a.Session.Model().Name, kept)
-	}
-	if e := a.UseModel("fast"); !strings.Contains(see(e).Toast, "Already using fake/b") {
-		t.Errorf("again: %+v", e)
-	}
-	if e := run(t, a, "/model fas"); see(e).View.Panel != PanelModels || see(e).View.Query != "fas" {
-		t.Errorf("a part of it: %+v", e)
 	}
 }
 
@@ -208,6 +137,10 @@ func TestBlind(t *testing.T) {
 	}
 	p.Models = models
 	a.Unnamed = true
+	a.FollowModel = func(name string) Effect {
+		a.Session.SetModel(llm.Endpoint{Name: name})
+		return nil
+	}
 	list := NewComparison(p)
 	for e := range p.Ask(t.Context(), a.Session, []llm.Part{{Kind: llm.Text, Text: "which?"}}) {
 		if c, ok := e.(session.CandidateEvent); ok {

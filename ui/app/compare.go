@@ -164,7 +164,7 @@ func (c Comparison) Choose(a *App, n int) Effect {
 	names := c.Reveal(a)
 	e := Then{SessionOpened{}, c.storeChoice(a, n)}
 	if chosen.Name != a.Session.Model().Name {
-		e = append(e, follow(a, chosen.Name))
+		e = append(e, a.FollowModel(chosen.Name))
 	}
 	switch {
 	case chosen.Name != a.Session.Model().Name: // which could not be opened

@@ -179,14 +179,14 @@ func FallbackText(e session.Fallback) string {
 // SwitchText says that another model answers from here on, and what it cannot be told.
 func SwitchText(e session.ModelSwitched) string {
 	text := fmt.Sprintf("Model: %s → %s", e.From, e.To)
-	if changes := changesText(e); changes != "" {
+	if changes := ChangesText(e); changes != "" {
 		text += " · " + changes
 	}
 	return text
 }
 
-// changesText says what a model cannot be told; "" if there is nothing.
-func changesText(e session.ModelSwitched) string {
+// ChangesText says what a model cannot be told; "" if there is nothing.
+func ChangesText(e session.ModelSwitched) string {
 	var words []string
 	for _, c := range e.Changes {
 		words = append(words, c.String())

@@ -96,8 +96,8 @@ func chooseImageModel(a *App) Effect {
 		items[i].Current = item.Value == used
 	}
 	return &List{Title: "Image model · /image PROMPT draws with it", Noun: "model", Items: items, Choose: func(i Item, _ string) Effect {
-		if provider, _, _ := strings.Cut(i.Value, "/"); i.Disabled && cannotConnect(a) == "" {
-			return connect(a, provider)
+		if provider, _, _ := strings.Cut(i.Value, "/"); i.Disabled && a.Connections != nil {
+			return a.Command("connect").Do(provider)
 		}
 		return Then{Toast("Images: " + i.Value + " · /image PROMPT draws"), a.SaveState(imageModelKey, i.Value)}
 	}}

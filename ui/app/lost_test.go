@@ -29,28 +29,6 @@ func TestCloseTellsWhatIsLost(t *testing.T) {
 	}
 }
 
-// Thinking can be turned on again with a model that has other efforts than the one with which it was
-// turned off.
-func TestThinkingOnAnotherModel(t *testing.T) {
-	a := newApp(t)
-	for _, step := range []struct {
-		do   func() Effect
-		want llm.Effort
-	}{
-		{func() Effect { return a.effort("high") }, llm.EffortHigh},
-		{func() Effect { return a.toggleThinking("") }, llm.EffortOff},
-		{func() Effect {
-			a.Session.SetModel(llm.Endpoint{Name: "fake/other", Efforts: []llm.Effort{llm.EffortOff, llm.EffortLow}})
-			return nil
-		}, llm.EffortOff},
-		{func() Effect { return a.toggleThinking("") }, ""},
-	} {
-		if e := step.do(); a.Session.Effort() != step.want {
-			t.Errorf("effort %q, want %q: %+v", a.Session.Effort(), step.want, e)
-		}
-	}
-}
-
 // Files attached while a prompt is read go along with it, as those attached before do.
 func TestAttachedWhileAPromptIsRead(t *testing.T) {
 	a := newApp(t)

@@ -18,31 +18,8 @@ import (
 // wordDefault takes a setting back, as off does.
 const wordDefault = "default"
 
-// settingCommands lists the settings that have commands of their own. Unlike a map, a list is not
-// made at each start, which would link the commands into programs that run none, as tests do.
-var settingCommands = []struct {
-	name string
-	run  func(a *App, value string) Effect
-}{
-	{"effort", (*App).effort},
-	{"web", func(a *App, value string) Effect {
-		if value == wordDefault {
-			value = wordOff
-		}
-		return setWeb(a, value)
-	}},
-	{"system", setSystem},
-}
-
-// settingCommand returns the command of a setting, nil if it has none of its own.
-func settingCommand(name string) func(a *App, value string) Effect {
-	for _, c := range settingCommands {
-		if c.name == name {
-			return c.run
-		}
-	}
-	return nil
-}
+// settingCommands lists the settings that have commands of their own.
+var settingCommands = []string{"effort", "web", "system"}
 
 // settingName returns the name under which a conversation keeps the setting that a user calls
 // name: one of llm.Adjustable, or a field of requests. What looks like a misspelled setting is an
@@ -57,10 +34,7 @@ func settingName(name string) (string, error) {
 	}
 	meant := llm.SettingFor(field)
 	if outer, _, dotted := strings.Cut(field, "."); meant == "" && !dotted && !slices.Contains(llm.CommonOptions, outer) {
-		var known []string
-		for _, c := range settingCommands {
-			known = append(known, c.name)
-		}
+		known := slices.Clone(settingCommands)
 		for _, s := range llm.Adjustable {
 			known = append(known, s.Name)
 		}
@@ -92,7 +66,7 @@ func ParseSetting(text string) (name, value string, err error) {
 	if !ok {
 		return "", "", fmt.Errorf("%s: give a value, as in %s=VALUE", name, name)
 	}
-	if settingCommand(name) != nil {
+	if slices.Contains(settingCommands, name) {
 		return "", "", fmt.Errorf("%s: use --%s", name, name)
 	}
 	if name, err = settingName(name); err != nil {
@@ -117,8 +91,11 @@ func changeSetting(a *App, arg string) Effect {
 	if name == "" {
 		return &List{Title: "Settings of this conversation", Noun: "setting", Items: settingRows(a), Choose: func(i Item, _ string) Effect { return changeSetting(a, i.Value) }}
 	}
-	if run := settingCommand(name); run != nil {
-		return run(a, value)
+	if slices.Contains(settingCommands, name) {
+		if name == "web" && value == wordDefault {
+			value = wordOff
+		}
+		return a.Command(name).Run(value)
 	}
 	if a.isCommand(name) {
 		return Refuse("%s is not a setting: use /%s", name, strings.TrimSpace(name+" "+value))

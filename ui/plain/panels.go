@@ -116,7 +116,7 @@ func modelRows(a *app.App, found []app.ModelChoice) []choice {
 		if c.Alias != "" {
 			words = []string{"stands for " + c.Alias}
 		}
-		words = append(slices.Concat(words, c.Warnings(), app.ModelFitWords(a, c.Facts)), c.Abilities)
+		words = append(slices.Concat(words, c.Warnings(), app.ModelFitWords(a.Session, c.Facts)), c.Abilities)
 		for _, fact := range [][2]string{{"context window ", c.Window}, {"input ", c.Input}, {"output ", c.Output}} {
 			if fact[1] != "" {
 				words = append(words, fact[0]+fact[1])

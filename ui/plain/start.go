@@ -67,7 +67,9 @@ func (p *frontend) decidedTrust(yes bool, system string, err error) {
 
 // first sends the prompt of the command line, or does what else the command line asks for.
 func (p *frontend) first() {
-	p.apply(app.DiscoverLocal(p.app))
+	discovery := p.app.DiscoverModels()
+	p.apply(discovery)
+	_, waits := discovery.(app.Prepare)
 	if p.app.Start.Find != nil {
 		p.draftPrompt(p.app.Start.Prompt) // for the conversation that the user chooses
 		p.panels.sessions(*p.app.Start.Find)
@@ -87,7 +89,7 @@ func (p *frontend) first() {
 			return
 		}
 		p.turns.compare(compared, false, prompt)
-	case app.AwaitsLocal(p.app):
+	case waits:
 		p.pendingPrompt = prompt
 	default:
 		p.turns.run(false, prompt...)

@@ -166,7 +166,7 @@ func (t *turns) follow(d session.Done) {
 		t.run(false, next.Parts...)
 	case d.Err == nil:
 		t.name()
-		t.apply(app.LearnModel(t.app))
+		t.apply(t.app.LearnModel())
 	}
 }
 

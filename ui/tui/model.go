@@ -136,7 +136,7 @@ func (m *Model) sendInitialPrompt() tea.Cmd {
 	case compared != nil:
 		return m.comparer.Ask(compared, prompt)
 	}
-	if app.AwaitsLocal(m.App) {
+	if _, waits := m.App.DiscoverModels().(app.Prepare); waits {
 		m.pending.first = prompt
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"parley/ui/app/flows/hooks"
 	"parley/ui/app/flows/jobs"
 	"parley/ui/app/flows/manual"
+	"parley/ui/app/flows/models"
 	"parley/ui/app/flows/permissions"
 	"parley/ui/app/flows/servers"
 	"parley/ui/app/flows/tools"
@@ -30,6 +31,7 @@ func Register(a *app.App) {
 	usage.Register(a)
 	manual.Register(a)
 	doctor.Register(a)
+	models.Register(a)
 	app.Register(a)
 }
 

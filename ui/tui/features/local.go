@@ -3,7 +3,6 @@ package features
 import (
 	tea "charm.land/bubbletea/v2"
 
-	"parley/ui/app"
 	"parley/ui/tui/common"
 	"parley/ui/tui/panel"
 )
@@ -39,5 +38,5 @@ func (f *Local) look() tea.Cmd {
 		return nil
 	}
 	f.drawn = false
-	return f.Perform(app.DiscoverLocal(f.App))
+	return f.Perform(f.App.DiscoverModels())
 }

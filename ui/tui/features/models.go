@@ -27,6 +27,7 @@ type (
 // Models shows the models to choose from.
 type Models struct {
 	*panel.Deps
+	prefs   map[string][]string // set with keys, by "favorites" and "hidden"
 	picker  *dialog.Picker    // that was opened last
 	choices []app.ModelChoice // what it lists
 	served  serving           // what servers said of that
@@ -58,15 +59,30 @@ func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // setModelPref keeps what a key said of a model, and lists the models anew.
 func (f *Models) setModelPref(key, name string, on bool) tea.Cmd {
-	e := f.App.Prefs.Set(key, name, on)
+	sign := "-"
+	if on {
+		sign = "+"
+	}
+	words := slices.DeleteFunc(slices.Clone(f.prefs[key]), func(w string) bool { return w == "+"+name || w == "-"+name })
+	f.prefs[key] = append(words, sign+name)
 	f.list()
-	return f.Perform(e)
+	return f.Perform(f.App.SaveState(key, strings.Join(f.prefs[key], "\n")))
+}
+
+// loadPrefs reads what keys said of models here and in other windows.
+func (f *Models) loadPrefs() {
+	f.prefs = map[string][]string{}
+	for _, key := range []string{"favorites", "hidden"} {
+		if stored, err := f.App.Library.Get(key); err == nil {
+			f.prefs[key] = strings.Fields(stored)
+		}
+	}
 }
 
 // pick opens a picker of models, filtered by arg, and adds models that servers list as they
 // become known. Picked gets the name of the chosen one.
 func (f *Models) pick(title, arg string, picked func(name string) app.Effect) tea.Cmd {
-	f.App.Prefs.Load()
+	f.loadPrefs()
 	known := f.loadCatalog()
 	f.picker = dialog.Pick(title, f.items(), f.Theme)
 	f.picker.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "context"}, {Name: "$/M in"}, {Name: "$/M out"}}
@@ -171,7 +187,7 @@ const (
 // each provider's, those that can be asked first.
 func (f *Models) items() []dialog.Item {
 	current, recent := f.App.Session.Model().Name, f.App.Recent[:min(len(f.App.Recent), fewRecent)]
-	favorite, hidden := f.App.Prefs.Behind(f.Config.Favorites, "favorites"), f.App.Prefs.Behind(f.Config.Hidden, "hidden")
+	favorite, hidden := slices.Concat(f.Config.Favorites, f.prefs["favorites"]), slices.Concat(f.Config.Hidden, f.prefs["hidden"])
 	type placed struct {
 		at int // before those that stand as they come, at 0
 		dialog.Item
@@ -192,15 +208,15 @@ func (f *Models) items() []dialog.Item {
 			row.Group, row.State, row.Keywords, row.Current = aliases, "→ "+c.Alias, c.Alias+" "+c.Title, false
 		}
 		if c.Ready {
-			row.Note = strings.Join(append(c.Warnings(), app.ModelFitWords(f.App, c.Facts)...), " · ")
+			row.Note = strings.Join(append(c.Warnings(), app.ModelFitWords(f.App.Session, c.Facts)...), " · ")
 		}
 		if at := slices.Index(recent, c.Name); at >= 0 {
 			row.Group, row.at = recently, at-len(recent)
 		}
-		if yes, at := favorite.Match(c.Name); yes {
+		if yes, at := preferred(favorite, c.Name); yes {
 			row.Group, row.Pinned, row.at = favorites, true, at-len(favorite)-len(recent)
 		}
-		yes, at := hidden.Match(c.Name)
+		yes, at := preferred(hidden, c.Name)
 		row.Hidden = (yes || c.Retired && at < 0) && !row.Pinned && !row.Current
 		rows[i] = row
 	}
@@ -228,7 +244,7 @@ func (f *Models) Args(command string) []dialog.Item {
 	if f.choices == nil {
 		f.choices = f.App.Choices()
 	}
-	f.App.Prefs.Load()
+	f.loadPrefs()
 	items := f.items()
 	for i := range items {
 		item := &items[i]

@@ -1,4 +1,4 @@
-package app
+package models
 
 import (
 	"context"
@@ -6,58 +6,60 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/app"
+	"parley/ui/uitest/apptest"
 )
 
 // keyless returns an application in which the demo answers because no provider has a key.
-func keyless(t *testing.T, services ...Service) *App {
+func keyless(t *testing.T, services ...app.Service) *app.App {
 	t.Helper()
 	lib := session.MemoryStore()
 	t.Cleanup(func() { lib.Close() })
 	s := session.New(session.Options{Model: llm.Endpoint{Name: "demo/parley"}, Log: lib.Create(session.Info{})})
-	return New(Options{Flows: Register,
-		Session: s, Library: lib, FirstScreen: FirstScreen{NoKey: true},
-		Models: Models{
-			Local: Local{Discover: func(context.Context) []Service { return services }},
+	return app.New(app.Options{Flows: Register,
+		Session: s, Library: lib, FirstScreen: app.FirstScreen{NoKey: true},
+		Models: app.Models{
+			Local: app.Local{Discover: func(context.Context) []app.Service { return services }},
 			Open:  func(name string) (llm.Endpoint, error) { return llm.Endpoint{Name: name}, nil },
 		},
 	})
 }
 
 // looked returns what is asked once the machine was looked at.
-func looked(t *testing.T, a *App) *Confirm {
+func looked(t *testing.T, a *app.App) *app.Confirm {
 	t.Helper()
-	e := DiscoverLocal(a)
-	if see(e).Prepare == nil {
+	e := a.DiscoverModels()
+	if apptest.See(e).Prepare == nil {
 		t.Fatalf("a prompt does not wait: %+v", e)
 	}
-	return see(see(e).Prepare(t.Context())()).Confirm
+	return apptest.See(apptest.See(e).Prepare(t.Context())()).Confirm
 }
 
 // answer answers a question, and returns what comes of it.
-func answer(t *testing.T, c *Confirm, yes bool) Effect {
+func answer(t *testing.T, c *app.Confirm, yes bool) app.Effect {
 	t.Helper()
 	e := c.Answer(yes)
-	if see(e).Async != nil {
-		if done := see(e).Async(t.Context()); see(done).Err != nil {
-			t.Fatal(see(done).Err)
+	if apptest.See(e).Async != nil {
+		if done := apptest.See(e).Async(t.Context()); apptest.See(done).Err != nil {
+			t.Fatal(apptest.See(done).Err)
 		}
 	}
 	return e
 }
 
 var (
-	anOllama = Service{Provider: "ollama", Name: "Ollama", Models: 3, Model: "ollama/llama3.2:latest"}
-	aClaude  = Service{Provider: "claude-cli", Name: "Claude CLI", Model: "claude-cli", Program: true}
+	anOllama = app.Service{Provider: "ollama", Name: "Ollama", Models: 3, Model: "ollama/llama3.2:latest"}
+	aClaude  = app.Service{Provider: "claude-cli", Name: "Claude CLI", Model: "claude-cli", Program: true}
 )
 
 // TestOffer: each service on this machine is offered once, and the answers are stored.
 func TestOffer(t *testing.T) {
-	a := keyless(t, Service{Provider: "lmstudio", Name: "LM Studio"}, anOllama, aClaude)
+	a := keyless(t, app.Service{Provider: "lmstudio", Name: "LM Studio"}, anOllama, aClaude)
 	c := looked(t, a)
 	if c == nil || c.Text != "Ollama is running with 3 models: use llama3.2?" {
 		t.Fatalf("asked %+v", c)
 	}
-	next := see(answer(t, c, false)).Confirm
+	next := apptest.See(answer(t, c, false)).Confirm
 	if next == nil || next.Text != "Claude CLI is installed and logged in: use it?" {
 		t.Fatalf("then %+v", next)
 	}
@@ -65,10 +67,10 @@ func TestOffer(t *testing.T) {
 		t.Errorf("what was declined is offered again: %+v", c)
 	}
 	answer(t, next, true)
-	if got := a.Session.Model().Name; got != "claude-cli" || UsesDemo(a) {
+	if got := a.Session.Model().Name; got != "claude-cli" || app.UsesDemo(a) {
 		t.Errorf("%s answers", got)
 	}
-	if answers := ReadLocalAnswers(a.Library); answers["ollama"] || !answers["claude-cli"] || len(answers) != 2 {
+	if answers := app.ReadLocalAnswers(a.Library); answers["ollama"] || !answers["claude-cli"] || len(answers) != 2 {
 		t.Errorf("stored: %v", answers)
 	}
 	if recent, _ := a.Library.Get("models"); recent != "claude-cli\ndemo/parley" {
@@ -81,13 +83,13 @@ func TestOffer(t *testing.T) {
 
 // TestQuestions: the question says what was found.
 func TestQuestions(t *testing.T) {
-	for want, s := range map[string]Service{
+	for want, s := range map[string]app.Service{
 		"Ollama is running with llama3.2: use it?":                  {Name: "Ollama", Models: 1, Model: "ollama/llama3.2:latest"},
 		"vLLM is running with more than 20 models: use Qwen/Qwen3?": {Name: "vLLM", Models: 20, More: true, Model: "vllm/Qwen/Qwen3"},
 		"llama.cpp is running and needs a key: use it?":             {Name: "llama.cpp", LacksKey: true, Problem: "needs a key"},
 		"Gemini CLI is installed and logged in: use it?":            {Name: "Gemini CLI", Model: "gemini-cli", Program: true},
 	} {
-		if got := s.question(); got != want {
+		if got := question(s); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -96,29 +98,29 @@ func TestQuestions(t *testing.T) {
 // TestKeyOfAServer checks that a server that wants a key is offered, asks for it, and answers with the first
 // model of its list.
 func TestKeyOfAServer(t *testing.T) {
-	a := keyless(t, Service{Provider: "llamacpp", Name: "llama.cpp", LacksKey: true, Problem: "needs a key"})
-	a.Connecting = Connecting{
-		Connections: func() []Connection { return nil },
-		Connection: func(provider string) (Connection, error) {
-			return Connection{Provider: provider, Name: "llama.cpp", Local: true}, nil
+	a := keyless(t, app.Service{Provider: "llamacpp", Name: "llama.cpp", LacksKey: true, Problem: "needs a key"})
+	a.Connecting = app.Connecting{
+		Connections: func() []app.Connection { return nil },
+		Connection: func(provider string) (app.Connection, error) {
+			return app.Connection{Provider: provider, Name: "llama.cpp", Local: true}, nil
 		},
-		Connect: func(_ context.Context, k Key) (string, error) {
+		Connect: func(_ context.Context, k app.Key) (string, error) {
 			return "connected with " + k.Text, nil
 		},
 	}
 	a.Local.First = func(_ context.Context, provider string) (string, error) { return provider + "/qwen3.gguf", nil }
 	e := answer(t, looked(t, a), true)
-	if see(e).Secret == nil || see(e).Secret.Title != "llama.cpp API key" {
+	if apptest.See(e).Secret == nil || apptest.See(e).Secret.Title != "llama.cpp API key" {
 		t.Fatalf("%+v", e)
 	}
-	connected, err := see(e).Secret.Submit(t.Context(), "sk-1")
+	connected, err := apptest.See(e).Secret.Submit(t.Context(), "sk-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e = connected(); len(see(e).Notes) != 1 || see(e).Notes[0] != "connected with sk-1" || see(e).Prepare == nil {
+	if e = connected(); len(apptest.See(e).Notes) != 1 || apptest.See(e).Notes[0] != "connected with sk-1" || apptest.See(e).Prepare == nil {
 		t.Fatalf("%+v", e)
 	}
-	if e = see(e).Prepare(t.Context())(); see(e).Failed != nil || a.Session.Model().Name != "llamacpp/qwen3.gguf" {
+	if e = apptest.See(e).Prepare(t.Context())(); apptest.See(e).Failed != nil || a.Session.Model().Name != "llamacpp/qwen3.gguf" {
 		t.Errorf("%s answers: %+v", a.Session.Model().Name, e)
 	}
 }
@@ -127,10 +129,10 @@ func TestKeyOfAServer(t *testing.T) {
 func TestNothingIsOffered(t *testing.T) {
 	a := keyless(t, anOllama)
 	a.NoKey = false
-	if e := DiscoverLocal(a); see(e).Prepare != nil || see(e).Async == nil || AwaitsLocal(a) {
+	if e := a.DiscoverModels(); apptest.See(e).Prepare != nil || apptest.See(e).Async == nil {
 		t.Errorf("%+v", e)
-	} else if done := see(e).Async(t.Context()); see(done).Confirm != nil {
-		t.Errorf("asked %+v", see(done).Confirm)
+	} else if done := apptest.See(e).Async(t.Context()); apptest.See(done).Confirm != nil {
+		t.Errorf("asked %+v", apptest.See(done).Confirm)
 	}
 	if c := looked(t, keyless(t)); c != nil {
 		t.Errorf("asked %+v where nothing is", c)
@@ -140,8 +142,8 @@ func TestNothingIsOffered(t *testing.T) {
 // TestLookingWithoutEnd: a prompt does not wait longer than for a moment.
 func TestLookingWithoutEnd(t *testing.T) {
 	a := keyless(t)
-	a.Local.Discover = func(ctx context.Context) []Service { select {} }
-	if e := see(DiscoverLocal(a)).Prepare(t.Context())(); TypedBecomesDraft(e) {
+	a.Local.Discover = func(ctx context.Context) []app.Service { select {} }
+	if e := apptest.See(a.DiscoverModels()).Prepare(t.Context())(); app.TypedBecomesDraft(e) {
 		t.Errorf("%+v", e)
 	}
 }
@@ -151,12 +153,12 @@ func TestLookingWithoutEnd(t *testing.T) {
 func TestUnnamed(t *testing.T) {
 	a := keyless(t, anOllama)
 	a.Local.Unnamed = func(context.Context) (string, error) { return "box/m", nil }
-	e := see(DiscoverLocal(a)).Prepare(t.Context())()
-	if a.Session.Model().Name != "box/m" || see(e).Confirm != nil || see(e).Failed != nil {
+	e := apptest.See(a.DiscoverModels()).Prepare(t.Context())()
+	if a.Session.Model().Name != "box/m" || apptest.See(e).Confirm != nil || apptest.See(e).Failed != nil {
 		t.Errorf("%s answers, %+v", a.Session.Model().Name, e)
 	}
 	a.Local.Unnamed = func(context.Context) (string, error) { return "", &llm.Error{Fault: llm.Network} }
-	if e := see(DiscoverLocal(a)).Prepare(t.Context())(); see(e).Failed == nil || !TypedBecomesDraft(e) {
+	if e := apptest.See(a.DiscoverModels()).Prepare(t.Context())(); apptest.See(e).Failed == nil || !app.TypedBecomesDraft(e) {
 		t.Errorf("%+v", e)
 	}
 }
@@ -165,29 +167,29 @@ func TestUnnamed(t *testing.T) {
 // was taken meanwhile. A model that is known is not asked about.
 func TestLearnModel(t *testing.T) {
 	a := keyless(t)
-	if e := LearnModel(a); see(e).Async != nil {
+	if e := a.LearnModel(); apptest.See(e).Async != nil {
 		t.Errorf("with nobody to ask: %+v", e)
 	}
 	told := true
 	a.Local.Learn = func(_ context.Context, name string) (llm.Endpoint, bool) {
 		return llm.Endpoint{Name: name, Context: 32_000}, told
 	}
-	late := LearnModel(a)
+	late := a.LearnModel()
 	told = false
-	see(LearnModel(a)).Async(t.Context())
+	apptest.See(a.LearnModel()).Async(t.Context())
 	if model := a.Session.Model(); model.Context != 0 {
 		t.Errorf("knows %+v of a server that told nothing", model)
 	}
 	told = true
-	see(LearnModel(a)).Async(t.Context())
+	apptest.See(a.LearnModel()).Async(t.Context())
 	if model := a.Session.Model(); model.Name != "demo/parley" || model.Context != 32_000 {
 		t.Errorf("knows %+v", model)
 	}
-	if e := LearnModel(a); see(e).Async != nil {
+	if e := a.LearnModel(); apptest.See(e).Async != nil {
 		t.Errorf("asks again: %+v", e)
 	}
 	a.Session.SetModel(llm.Endpoint{Name: "box/m"})
-	see(late).Async(t.Context())
+	apptest.See(late).Async(t.Context())
 	if model := a.Session.Model(); model.Name != "box/m" || model.Context != 0 {
 		t.Errorf("%+v answers, though it was not asked about", model)
 	}

@@ -1,4 +1,4 @@
-package app
+package models
 
 import (
 	"context"
@@ -8,29 +8,30 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/similar"
+	"parley/ui/app"
 )
 
 // noteUnlisted tells that no list has model, although its provider's list is known: the name may
 // be mistyped. Services have models that they do not list, so it is used all the same. The provider
 // is asked for its list where only it has one.
-func noteUnlisted(model llm.Endpoint, lists Models) Effect {
+func (f *flow) noteUnlisted(model llm.Endpoint) app.Effect {
 	if model.Known {
 		return nil
 	}
-	return Async(func(context.Context) Effect {
-		listed := modelsOf(model.Name, lists.Choices())
+	return app.Async(func(context.Context) app.Effect {
+		listed := modelsOf(model.Name, f.app.Choices())
 		if len(listed) == 0 {
-			listed = modelsOf(model.Name, lists.Live())
+			listed = modelsOf(model.Name, f.app.Live())
 		}
 		if note := unlistedText(model.Name, listed); note != "" {
-			return Notes{note}
+			return app.Notes{note}
 		}
 		return nil
 	})
 }
 
 // modelsOf returns the names of the models that the provider of name lists.
-func modelsOf(name string, choices []ModelChoice) (names []string) {
+func modelsOf(name string, choices []app.ModelChoice) (names []string) {
 	provider, _, _ := strings.Cut(name, "/")
 	for _, c := range choices {
 		if id, ok := strings.CutPrefix(c.Name, provider+"/"); ok && id != "" && c.Alias == "" {

@@ -1,0 +1,124 @@
+package models
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"parley/ui/app"
+)
+
+// lookFor bounds how long a prompt waits for what is on this machine.
+const lookFor = 300 * time.Millisecond
+
+// discover returns the effect that looks for what can answer, which front ends perform
+// once their first frame is shown. What is typed waits for it only where no model was chosen.
+func (f *flow) discover() app.Effect {
+	if unnamed := f.app.Local.Unnamed; unnamed != nil {
+		return app.Prepare(func(ctx context.Context) func() app.Effect {
+			name, err := unnamed(ctx)
+			return func() app.Effect {
+				if err != nil {
+					return app.Failure{Err: err, Lasting: true}
+				}
+				return f.startWithModel(name)
+			}
+		})
+	}
+	look := f.app.Local.Discover
+	switch {
+	case look == nil:
+		return nil
+	case !app.UsesDemo(f.app):
+		return app.Async(func(ctx context.Context) app.Effect { look(ctx); return nil })
+	}
+	lib := f.app.Library
+	return app.Prepare(func(ctx context.Context) func() app.Effect {
+		type looked struct {
+			services []app.Service
+			answers  app.LocalAnswers
+		}
+		came := make(chan looked, 1)
+		go func() { came <- looked{look(ctx), app.ReadLocalAnswers(lib)} }()
+		select {
+		case l := <-came:
+			return func() app.Effect { return f.offerService(l.services, l.answers) }
+		case <-time.After(lookFor):
+		case <-ctx.Done():
+		}
+		return func() app.Effect { return nil }
+	})
+}
+
+// offerService has the first of services that the user agreed to answer, or asks whether the first
+// that was not asked about yet is to.
+func (f *flow) offerService(services []app.Service, answers app.LocalAnswers) app.Effect {
+	if at := slices.IndexFunc(services, func(s app.Service) bool { return answers[s.Provider] && s.Model != "" }); at >= 0 && app.UsesDemo(f.app) {
+		return f.startWithModel(services[at].Model) // it was agreed to
+	}
+	for i, s := range services {
+		if _, asked := answers[s.Provider]; asked || s.Model == "" && !s.LacksKey || !app.UsesDemo(f.app) {
+			continue
+		}
+		return &app.Confirm{Text: question(s), Yes: "Use it", No: "No", Harmless: true, Unasked: true, Accept: func() app.Effect {
+			kept := f.app.SaveLocalAnswer(s.Provider, true)
+			if s.LacksKey {
+				return app.Then{f.connect(s.Provider), kept}
+			}
+			return app.Then{f.startWithModel(s.Model), kept}
+		}, Decline: func() app.Effect {
+			return app.Then{f.offerService(services[i+1:], answers), f.app.SaveLocalAnswer(s.Provider, false)}
+		}}
+	}
+	return nil
+}
+
+// question asks whether s is to answer.
+func question(s app.Service) string {
+	switch id := app.ShortModelName(s.Model); {
+	case s.Program:
+		return fmt.Sprintf("%s is installed and logged in: use it?", s.Name)
+	case s.LacksKey:
+		return fmt.Sprintf("%s is running and needs a key: use it?", s.Name)
+	case s.Models == 1 && !s.More:
+		return fmt.Sprintf("%s is running with %s: use it?", s.Name, id)
+	case s.More:
+		return fmt.Sprintf("%s is running with more than %d models: use %s?", s.Name, s.Models, id)
+	default:
+		return fmt.Sprintf("%s is running with %d models: use %s?", s.Name, s.Models, id)
+	}
+}
+
+// learn returns the effect that asks the server of the model in use for its context window,
+// if that is not known. Front ends perform it after an answer: no server is asked for anything
+// before a prompt is sent.
+func (f *flow) learn() app.Effect {
+	learn, s := f.app.Local.Learn, f.app.Session
+	model := s.Model()
+	if learn == nil || model.Context > 0 {
+		return nil
+	}
+	return app.Async(func(ctx context.Context) app.Effect {
+		if known, ok := learn(ctx, model.Name); ok {
+			s.RefreshModel(known)
+		}
+		return nil
+	})
+}
+
+// startWithModel switches an empty conversation to a model that was found: nothing stands there yet
+// that could tell of a switch.
+func (f *flow) startWithModel(name string) app.Effect {
+	if !f.app.Session.Empty() {
+		return f.use(name)
+	}
+	model, err := f.app.Open(name)
+	if err != nil {
+		return app.Failure{Err: err, Lasting: true}
+	}
+	f.app.Session.SetModel(model)
+	f.app.NoKey = false
+	f.app.Recent = f.recent()
+	return app.Then{app.Toast("Using " + model.Name + " · " + f.app.KeyOf("model") + " changes it"), f.keep(f.app.Recent)}
+}
