@@ -188,8 +188,8 @@ type Options struct {
 
 // Machine holds what parley uses of the machine it runs on.
 type Machine struct {
-	SandboxOff string                                       // why commands run without a sandbox; "": they run in one
-	Checkup    func(context.Context, TerminalState) []Check // checks everything that parley works with; takes seconds; nil: not available
+	SandboxOff string                                             // why commands run without a sandbox; "": they run in one
+	Checkup    func(context.Context, TerminalState) []format.Part // checks everything that parley works with; takes seconds; nil: not available
 
 	Jobs  Jobs          // commands in the background; nil: none can be there
 	Hooks func() []Item // programs that run when something happens; nil: nothing is known of them
@@ -371,4 +371,12 @@ var untagged = sync.OnceValue(func() *regexp.Regexp {
 // UsesDemo reports whether the built-in demo answers because no provider has a key.
 func UsesDemo(a *App) bool {
 	return a.NoKey && strings.HasPrefix(a.Session.Model().Name, "demo/")
+}
+
+// A TerminalState is what a front end knows of the terminal; "" is not known.
+type TerminalState struct {
+	Colors     string // how many, such as "truecolor"
+	Background string // "dark" or "light", and how that is known
+	Keyboard   string // its protocol
+	Images     string // how they are drawn
 }

@@ -35,19 +35,19 @@ type doctor struct {
 }
 
 // checkup returns how it stands with everything, each part asked beside the others.
-func (d doctor) checkup(ctx context.Context, terminal app.TerminalState) []app.Check {
+func (d doctor) checkup(ctx context.Context, terminal app.TerminalState) []report.Check {
 	d.local.discover(ctx)
-	parts := []func(context.Context) []app.Check{
+	parts := []func(context.Context) []report.Check{
 		d.services, d.mcpServers,
-		func(ctx context.Context) []app.Check {
+		func(ctx context.Context) []report.Check {
 			o := app.Options{Directory: d.dir, Getenv: os.Getenv}
-			return terminal.Checks(os.Getenv, clip.New(os.Getenv, o.StateDir(), d.dir, nil).Routes(ctx))
+			return terminalChecks(terminal, os.Getenv, clip.New(os.Getenv, o.StateDir(), d.dir, nil).Routes(ctx))
 		},
-		func(context.Context) []app.Check { return []app.Check{d.sandbox()} },
-		func(context.Context) []app.Check { return d.store() },
-		func(context.Context) []app.Check { return []app.Check{d.configuration(), d.facts(time.Now())} },
+		func(context.Context) []report.Check { return []report.Check{d.sandbox()} },
+		func(context.Context) []report.Check { return d.store() },
+		func(context.Context) []report.Check { return []report.Check{d.configuration(), d.facts(time.Now())} },
 	}
-	found := make([][]app.Check, len(parts))
+	found := make([][]report.Check, len(parts))
 	var wait sync.WaitGroup
 	for i, check := range parts {
 		wait.Go(func() { found[i] = check(ctx) })
@@ -57,21 +57,21 @@ func (d doctor) checkup(ctx context.Context, terminal app.TerminalState) []app.C
 }
 
 // services checks providers, agents' programs and servers on this machine.
-func (d doctor) services(ctx context.Context) (list []app.Check) {
+func (d doctor) services(ctx context.Context) (list []report.Check) {
 	services := d.local.services()
 	programs, locals := providers.Programs(services, os.Getenv), services.Locals(os.Getenv)
 	for _, h := range providers.Check(ctx, services, d.openOptions()) {
 		c := checkOf(h)
 		if slices.ContainsFunc(locals, func(l providers.Local) bool { return l.Provider == h.Provider }) {
-			c.Section = app.SectionLocal
+			c.Section = report.SectionLocal
 			if errors.Is(h.Err, llm.ErrNoKey) { // it was found, and nobody said that it is used
-				c.Status = app.Warns
+				c.Status = report.Warns
 			}
 		}
 		if h.IsProgram() {
-			c.Section = app.SectionAgents
+			c.Section = report.SectionAgents
 			i := slices.IndexFunc(programs, func(p providers.Program) bool { return p.Provider == h.Provider })
-			if i >= 0 && c.Status == app.Works {
+			if i >= 0 && c.Status == report.Works {
 				tellLogin(&c, programs[i])
 				if programs[i].KeepsTools {
 					c.Detail += " · its tools cannot be turned off: read at most, in an empty folder"
@@ -80,39 +80,39 @@ func (d doctor) services(ctx context.Context) (list []app.Check) {
 		}
 		list = append(list, c)
 	}
-	nothing := func(section string, c app.Check) {
-		if !slices.ContainsFunc(list, func(c app.Check) bool { return c.Section == section }) {
+	nothing := func(section string, c report.Check) {
+		if !slices.ContainsFunc(list, func(c report.Check) bool { return c.Section == section }) {
 			c.Section = section
 			list = append(list, c)
 		}
 	}
-	nothing(app.SectionProviders, app.Check{Name: "none", Status: app.Warns, Detail: "no provider has a key: the built-in demo answers", Hint: "parley connect adds one"})
-	nothing(app.SectionAgents, app.Check{Name: "none", Status: app.Works, Detail: "none of " + strings.Join(providers.ProgramNames(), ", ") + " is on PATH"})
-	none := app.Check{Name: "none", Status: app.Works, Detail: "no model server is running on this machine"}
+	nothing(report.SectionProviders, report.Check{Name: "none", Status: report.Warns, Detail: "no provider has a key: the built-in demo answers", Hint: "parley connect adds one"})
+	nothing(report.SectionAgents, report.Check{Name: "none", Status: report.Works, Detail: "none of " + strings.Join(providers.ProgramNames(), ", ") + " is on PATH"})
+	none := report.Check{Name: "none", Status: report.Works, Detail: "no model server is running on this machine"}
 	if !d.config.UI.Discover {
 		none.Detail = "not searched: discover = false under [ui]"
 	}
-	nothing(app.SectionLocal, none)
+	nothing(report.SectionLocal, none)
 	return list
 }
 
 // tellLogin says whether somebody is logged in to a program that works.
-func tellLogin(c *app.Check, p providers.Program) {
+func tellLogin(c *report.Check, p providers.Program) {
 	switch {
 	case p.LoggedIn:
 		c.Detail += " · logged in"
 	case p.LoginUnknown:
 		c.Detail += fmt.Sprintf(" · login in the system's keyring, not checked (log in with %q)", p.Login)
 	default:
-		c.Status, c.Hint = app.Warns, fmt.Sprintf("Not logged in: log in with %q", p.Login)
+		c.Status, c.Hint = report.Warns, fmt.Sprintf("Not logged in: log in with %q", p.Login)
 	}
 }
 
 // checkOf returns the line for a provider.
-func checkOf(h providers.Health) app.Check {
-	c := app.Check{Section: app.SectionProviders, Name: h.Provider, Status: app.Works, Hint: h.Hint}
+func checkOf(h providers.Health) report.Check {
+	c := report.Check{Section: report.SectionProviders, Name: h.Provider, Status: report.Works, Hint: h.Hint}
 	if !h.OK() {
-		c.Status, c.Detail = app.Broken, app.ErrorText(h.Err)
+		c.Status, c.Detail = report.Broken, app.ErrorText(h.Err)
 		if h.Key != "" {
 			c.Detail += " · key from " + h.Key
 		}
@@ -134,38 +134,38 @@ func checkOf(h providers.Health) app.Check {
 	add(h.Tools != "" && h.Tools != "native", "tools: %s", h.Tools)
 	c.Detail = strings.Join(facts, " · ")
 	if h.Hint != "" {
-		c.Status = app.Warns
+		c.Status = report.Warns
 	}
 	return c
 }
 
 // mcpServers checks the MCP servers, which are started if no screen has done that.
-func (d doctor) mcpServers(ctx context.Context) (list []app.Check) {
+func (d doctor) mcpServers(ctx context.Context) (list []report.Check) {
 	servers := d.mcp.running()
 	if servers == nil {
-		return []app.Check{{Section: app.SectionMCP, Name: "none", Status: app.Works, Detail: "not configured"}}
+		return []report.Check{{Section: report.SectionMCP, Name: "none", Status: report.Works, Detail: "not configured"}}
 	}
 	for _, s := range servers.States() {
-		c := app.Check{Section: app.SectionMCP, Name: s.Name, Status: app.Works, Detail: string(s.Status)}
+		c := report.Check{Section: report.SectionMCP, Name: s.Name, Status: report.Works, Detail: string(s.Status)}
 		switch s.Status {
 		case mcp.StatusReady:
 			c.Detail = "ready · " + format.Plural(len(s.Tools), "tool")
 		case mcp.StatusStarting:
-			c.Status, c.Hint = app.Warns, "Not ready yet: check again"
+			c.Status, c.Hint = report.Warns, "Not ready yet: check again"
 		case mcp.StatusNew, mcp.StatusChanged:
-			c.Status, c.Hint = app.Warns, "Its tools are off until you review them: /mcp "+s.Name+", or set trusted = true for it"
+			c.Status, c.Hint = report.Warns, "Its tools are off until you review them: /mcp "+s.Name+", or set trusted = true for it"
 		case mcp.StatusLogin:
-			c.Status, c.Hint = app.Warns, "Log in: /mcp login "+s.Name+", or parley mcp login "+s.Name+" in a shell"
+			c.Status, c.Hint = report.Warns, "Log in: /mcp login "+s.Name+", or parley mcp login "+s.Name+" in a shell"
 		case mcp.StatusFailed:
-			c.Status, c.Detail, c.Hint = app.Broken, s.Reason, "Check its command under [mcp."+s.Name+"]; /mcp "+s.Name+" shows its output"
+			c.Status, c.Detail, c.Hint = report.Broken, s.Reason, "Check its command under [mcp."+s.Name+"]; /mcp "+s.Name+" shows its output"
 			if d.config.MCP[s.Name].URL != "" {
 				c.Hint = "Check its url under [mcp." + s.Name + "]"
 			}
 		}
 		if refused := s.Refusal.String(); refused != "" {
 			c.Detail, c.Hint = c.Detail+" · the sandbox refused: "+refused, "/mcp "+s.Name+" can allow it"
-			if c.Status == app.Works {
-				c.Status = app.Warns
+			if c.Status == report.Works {
+				c.Status = report.Warns
 			}
 		}
 		list = append(list, c)
@@ -174,16 +174,16 @@ func (d doctor) mcpServers(ctx context.Context) (list []app.Check) {
 }
 
 // sandbox checks what confines commands.
-func (d doctor) sandbox() app.Check {
-	c := app.Check{Section: app.SectionSandbox, Name: "commands", Status: app.Warns}
+func (d doctor) sandbox() report.Check {
+	c := report.Check{Section: report.SectionSandbox, Name: "commands", Status: report.Warns}
 	b := process.Sandbox.Probe()
 	switch {
 	case d.config.Sandbox.Off:
 		c.Detail, c.Hint = "off in the configuration", "Commands run with all your rights: remove off under [sandbox]"
 	case b.Available():
-		c.Status, c.Detail = app.Works, strings.Join(append([]string{b.Name}, b.Details...), "; ")
+		c.Status, c.Detail = report.Works, strings.Join(append([]string{b.Name}, b.Details...), "; ")
 	case d.config.Sandbox.Required:
-		c.Status, c.Detail, c.Hint = app.Broken, "none: "+b.Reason, "sandbox.required is set: no command runs"
+		c.Status, c.Detail, c.Hint = report.Broken, "none: "+b.Reason, "sandbox.required is set: no command runs"
 	default:
 		c.Detail, c.Hint = "none: "+b.Reason, "Each command asks before it runs"
 	}
@@ -191,13 +191,13 @@ func (d doctor) sandbox() app.Check {
 }
 
 // configuration checks config.toml.
-func (d doctor) configuration() app.Check {
-	c := app.Check{Section: app.SectionConfiguration, Name: "config.toml", Status: app.Works, Detail: "no file: the defaults apply"}
+func (d doctor) configuration() report.Check {
+	c := report.Check{Section: report.SectionConfiguration, Name: "config.toml", Status: report.Works, Detail: "no file: the defaults apply"}
 	if d.configPath != "" {
 		c.Detail = abbrevPath(d.configPath)
 	}
 	if d.configErr != nil {
-		c.Status, c.Detail, c.Hint = app.Broken, d.configErr.Error(), "Correct it, or move it away: the other checks used the defaults"
+		c.Status, c.Detail, c.Hint = report.Broken, d.configErr.Error(), "Correct it, or move it away: the other checks used the defaults"
 		return c
 	}
 	info, err := os.Stat(d.configPath)
@@ -206,7 +206,7 @@ func (d doctor) configuration() app.Check {
 		holdsKey = holdsKey || p.APIKey != ""
 	}
 	if d.configPath != "" && err == nil && holdsKey && info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
-		c.Status, c.Hint = app.Warns, fmt.Sprintf("It contains a key and can be read by others (mode %04o): chmod 600 %s", info.Mode().Perm(), d.configPath)
+		c.Status, c.Hint = report.Warns, fmt.Sprintf("It contains a key and can be read by others (mode %04o): chmod 600 %s", info.Mode().Perm(), d.configPath)
 	}
 	return c
 }
@@ -228,7 +228,7 @@ the configuration. It exits with 3 if something is broken.`,
 			defer d.prepare()()
 			checks := d.checkup(cmd.Context(), tui.TerminalState(os.Getenv))
 			out := cmdutil.Styled(a.Out) // takes colors out where they do not belong
-			if err := report.Doctor(out, checks, theme.Terminal(), as); err != nil || !app.HasBrokenCheck(checks) {
+			if err := report.Doctor(out, checks, theme.Terminal(), as); err != nil || !report.HasBrokenCheck(checks) {
 				return err
 			}
 			return cmdutil.Exit(exit.Config)
@@ -262,5 +262,39 @@ func (d doctor) prepare() func() {
 		for _, f := range slices.Backward(closing) {
 			f()
 		}
+	}
+}
+
+// terminalChecks returns the lines about a terminal: what the front end knows, and the routes to the
+// clipboard.
+func terminalChecks(t app.TerminalState, getenv func(string) string, routes []string) []report.Check {
+	line := func(name, detail, hint string) report.Check {
+		c := report.Check{Section: report.SectionTerminal, Name: name, Status: report.Works, Detail: detail}
+		if detail == "" {
+			c.Detail = "unknown"
+		}
+		if hint != "" {
+			c.Status, c.Hint = report.Warns, hint
+		}
+		return c
+	}
+	hint := func(when bool, text string) string {
+		if when {
+			return text
+		}
+		return ""
+	}
+	term := getenv("TERM")
+	clipboard := strings.Join(routes, ", ")
+	if clipboard == "" {
+		clipboard = "none"
+	}
+	return []report.Check{
+		line("TERM", term, hint(term == "" || term == "dumb", "Set TERM to your terminal, such as xterm-256color; with dumb parley prints plain lines")),
+		line("colors", t.Colors, ""),
+		line("background", t.Background, ""),
+		line("keyboard", t.Keyboard, ""),
+		line("clipboard", clipboard, hint(len(routes) == 0, "Copies go to a file: install wl-clipboard or xclip, or use a terminal with OSC 52")),
+		line("images", t.Images, ""),
 	}
 }

@@ -6,20 +6,20 @@ import (
 	"path/filepath"
 
 	"parley/session"
-	"parley/ui/app"
 	"parley/ui/format"
+	"parley/ui/report"
 )
 
 // leastFree is how many bytes of a disk should be free for conversations.
 const leastFree = 100 << 20
 
 // store checks the stored conversations.
-func (d doctor) store() []app.Check {
-	file := app.Check{Section: app.SectionStore, Name: "conversations", Status: app.Works}
+func (d doctor) store() []report.Check {
+	file := report.Check{Section: report.SectionStore, Name: "conversations", Status: report.Works}
 	path, err := session.StorePath(os.Getenv)
 	if err != nil {
-		file.Status, file.Detail, file.Hint = app.Broken, format.ErrorText(err), "Conversations are not stored"
-		return []app.Check{file}
+		file.Status, file.Detail, file.Hint = report.Broken, format.ErrorText(err), "Conversations are not stored"
+		return []report.Check{file}
 	}
 	lib, err := session.OpenStore(os.Getenv)
 	if err == nil {
@@ -28,9 +28,9 @@ func (d doctor) store() []app.Check {
 	}
 	switch {
 	case err != nil:
-		file.Status, file.Detail, file.Hint = app.Broken, format.ErrorText(err), "Keep a copy of it, then move it away or restore a backup"
+		file.Status, file.Detail, file.Hint = report.Broken, format.ErrorText(err), "Keep a copy of it, then move it away or restore a backup"
 	case lib.ReadOnly() != nil:
-		file.Status, file.Detail, file.Hint = app.Broken, lib.ReadOnly().Error(), "New conversations are not stored until this is repaired"
+		file.Status, file.Detail, file.Hint = report.Broken, lib.ReadOnly().Error(), "New conversations are not stored until this is repaired"
 	default:
 		size := int64(0)
 		for _, name := range []string{path, path + "-wal"} {
@@ -40,11 +40,11 @@ func (d doctor) store() []app.Check {
 		}
 		file.Detail = fmt.Sprintf("%s · intact · %s", abbrevPath(path), format.Size(int(size)))
 	}
-	list := []app.Check{file}
+	list := []report.Check{file}
 	if free, ok := freeSpace(filepath.Dir(path)); ok {
-		disk := app.Check{Section: app.SectionStore, Name: "disk", Status: app.Works, Detail: format.Size(int(free)) + " free"}
+		disk := report.Check{Section: report.SectionStore, Name: "disk", Status: report.Works, Detail: format.Size(int(free)) + " free"}
 		if free < leastFree {
-			disk.Status, disk.Hint = app.Warns, "Free some space: conversations cannot be stored on a full disk"
+			disk.Status, disk.Hint = report.Warns, "Free some space: conversations cannot be stored on a full disk"
 		}
 		list = append(list, disk)
 	}

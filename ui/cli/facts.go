@@ -10,8 +10,8 @@ import (
 	"parley/providers"
 	"parley/providers/catalog"
 	"parley/session"
-	"parley/ui/app"
 	"parley/ui/format"
+	"parley/ui/report"
 )
 
 // fetchedFacts returns the facts that were fetched, beside the conversations; nil if there is no
@@ -41,21 +41,21 @@ func factsNotice(a *program, now time.Time) string {
 }
 
 // facts checks of when the facts of models are.
-func (d doctor) facts(now time.Time) app.Check {
-	c := app.Check{Section: app.SectionConfiguration, Name: "model facts", Status: app.Works}
+func (d doctor) facts(now time.Time) report.Check {
+	c := report.Check{Section: report.SectionConfiguration, Name: "model facts", Status: report.Works}
 	of, stale := d.config.Facts.Stale(now)
 	c.Detail = "of " + of.Format(time.DateOnly) + ", built in"
 	if at := d.config.Facts.Fetched(); !at.IsZero() && at.Equal(of) {
 		c.Detail = "fetched " + of.Format(time.DateOnly)
 	}
 	if stale {
-		c.Status, c.Hint = app.Warns, "parley models --update fetches new prices and context windows"
+		c.Status, c.Hint = report.Warns, "parley models --update fetches new prices and context windows"
 	}
 	if ends := d.retirements(now); len(ends) > 0 {
-		c.Status, c.Hint = app.Warns, strings.Join(ends, ". ")
+		c.Status, c.Hint = report.Warns, strings.Join(ends, ". ")
 	}
 	if err := d.config.Facts.Err(); err != nil {
-		c.Status, c.Detail, c.Hint = app.Warns, format.ErrorText(err), "Those built in count: parley models --update writes it again"
+		c.Status, c.Detail, c.Hint = report.Warns, format.ErrorText(err), "Those built in count: parley models --update writes it again"
 	}
 	return c
 }

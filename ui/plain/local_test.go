@@ -10,6 +10,8 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/format"
+	"parley/ui/report"
 )
 
 // aKeyless run has no key, and an Ollama on its machine.
@@ -45,11 +47,11 @@ func TestPromptWaitsForTheOffer(t *testing.T) {
 // TestDoctor: a checkup is read section by section.
 func TestDoctor(t *testing.T) {
 	d := talk(t, func(o *app.Options, _ *session.Options) {
-		o.Checkup = func(context.Context, app.TerminalState) []app.Check {
-			return []app.Check{
-				{Section: app.SectionProviders, Name: "xai", Status: app.Broken, Detail: "invalid API key", Hint: "check XAI_API_KEY"},
-				{Section: app.SectionSandbox, Name: "commands", Status: app.Works, Detail: "landlock"},
-			}
+		o.Checkup = func(context.Context, app.TerminalState) []format.Part {
+			return report.Checkup([]report.Check{
+				{Section: report.SectionProviders, Name: "xai", Status: report.Broken, Detail: "invalid API key", Hint: "check XAI_API_KEY"},
+				{Section: report.SectionSandbox, Name: "commands", Status: report.Works, Detail: "landlock"},
+			})
 		}
 	})
 	d.enter("/doctor")

@@ -2,21 +2,21 @@ package report
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/charmbracelet/colorprofile"
 
-	"parley/ui/app"
 	"parley/ui/theme"
 )
 
 // The signs of a checkup have the colors of what they say on a terminal, and are readable
 // without.
 func TestDoctorSigns(t *testing.T) {
-	checks := []app.Check{
-		{Section: app.SectionProviders, Name: "good", Status: app.Works},
-		{Section: app.SectionProviders, Name: "bad", Status: app.Broken, Detail: "401", Hint: "check the key"},
-		{Section: app.SectionStore, Name: "disk", Status: app.Warns},
+	checks := []Check{
+		{Section: SectionProviders, Name: "good", Status: Works},
+		{Section: SectionProviders, Name: "bad", Status: Broken, Detail: "401", Hint: "check the key"},
+		{Section: SectionStore, Name: "disk", Status: Warns},
 	}
 	for profile, want := range map[colorprofile.Profile]string{
 		colorprofile.ANSI:  "\x1b[1mProviders\x1b[m\n\x1b[32m✓\x1b[m good\n\x1b[31m✗\x1b[m bad: 401\n  check the key\n\n\x1b[1mStore\x1b[m\n\x1b[33m!\x1b[m disk\n",
@@ -29,5 +29,27 @@ func TestDoctorSigns(t *testing.T) {
 		if out.String() != want {
 			t.Errorf("got  %q\nwant %q", out.String(), want)
 		}
+	}
+}
+
+// TestSections: sections stand in their order, each line begins with its sign, and what
+// does not work says what to do.
+func TestSections(t *testing.T) {
+	checks := []Check{
+		{Section: SectionStore, Name: "disk", Status: Warns, Detail: "1 MB free", Hint: "make room"},
+		{Section: SectionProviders, Name: "evil\x1b[2J", Status: Broken, Detail: "a\nb", Hint: "check it"},
+		{Section: SectionProviders, Name: "good", Status: Works},
+	}
+	var got []string
+	for _, s := range Checkup(checks) {
+		got = append(got, s.Title)
+		got = append(got, strings.Split(s.Source, "\n")...)
+	}
+	want := "Providers|✗ evil␛[2J: a␊b|  check it|✓ good|Store|! disk: 1 MB free|  make room"
+	if strings.Join(got, "|") != want {
+		t.Errorf("got  %q\nwant %q", strings.Join(got, "|"), want)
+	}
+	if !HasBrokenCheck(checks) || HasBrokenCheck(checks[:1]) {
+		t.Error("what is broken")
 	}
 }

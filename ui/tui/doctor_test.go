@@ -6,18 +6,20 @@ import (
 	"testing"
 
 	"parley/ui/app"
+	"parley/ui/format"
+	"parley/ui/report"
 )
 
 // aCheckup has something of everything.
-func aCheckup(context.Context, app.TerminalState) []app.Check {
-	return []app.Check{
-		{Section: app.SectionProviders, Name: "openai", Status: app.Works, Detail: "key from OPENAI_API_KEY · https://api.openai.com/v1 · 210ms · 84 models · default gpt-6.1-sol"},
-		{Section: app.SectionProviders, Name: "xai", Status: app.Broken, Detail: "Authentication failed (401, xai): invalid API key", Hint: "check XAI_API_KEY"},
-		{Section: app.SectionLocal, Name: "ollama", Status: app.Works, Detail: "http://localhost:11434/v1 · 2ms · 3 models · default llama3.2:latest"},
-		{Section: app.SectionMCP, Name: "files", Status: app.Warns, Detail: "new", Hint: "Its tools are off until you review them: /mcp files"},
-		{Section: app.SectionSandbox, Name: "commands", Status: app.Works, Detail: "landlock+seccomp+pidns"},
-		{Section: app.SectionConfiguration, Name: "config.toml", Status: app.Works, Detail: "~/.config/parley/config.toml"},
-	}
+func aCheckup(context.Context, app.TerminalState) []format.Part {
+	return report.Checkup([]report.Check{
+		{Section: report.SectionProviders, Name: "openai", Status: report.Works, Detail: "key from OPENAI_API_KEY · https://api.openai.com/v1 · 210ms · 84 models · default gpt-6.1-sol"},
+		{Section: report.SectionProviders, Name: "xai", Status: report.Broken, Detail: "Authentication failed (401, xai): invalid API key", Hint: "check XAI_API_KEY"},
+		{Section: report.SectionLocal, Name: "ollama", Status: report.Works, Detail: "http://localhost:11434/v1 · 2ms · 3 models · default llama3.2:latest"},
+		{Section: report.SectionMCP, Name: "files", Status: report.Warns, Detail: "new", Hint: "Its tools are off until you review them: /mcp files"},
+		{Section: report.SectionSandbox, Name: "commands", Status: report.Works, Detail: "landlock+seccomp+pidns"},
+		{Section: report.SectionConfiguration, Name: "config.toml", Status: report.Works, Detail: "~/.config/parley/config.toml"},
+	})
 }
 
 // TestDoctor: a checkup is a page to read, which names what is broken and what to do.
@@ -38,7 +40,7 @@ func TestDoctor(t *testing.T) {
 func TestDoctorKeepsTheScreen(t *testing.T) {
 	proceed := make(chan struct{})
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.App.Checkup = func(ctx context.Context, t app.TerminalState) []app.Check { <-proceed; return aCheckup(ctx, t) }
+		o.App.Checkup = func(ctx context.Context, t app.TerminalState) []format.Part { <-proceed; return aCheckup(ctx, t) }
 	})
 	s.Type("/doctor").Press("enter").WaitForText("Checking")
 	s.Type("a draft").WaitForText("a draft")

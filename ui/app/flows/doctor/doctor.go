@@ -18,7 +18,7 @@ func Register(a *app.App) {
 		}, Run: func(string) app.Effect {
 			terminal := a.Terminal()
 			return app.Then{app.Toast("Checking…"), app.Async(func(ctx context.Context) app.Effect {
-				return app.Page{Title: "Doctor", Parts: app.CheckReport(a.Checkup(ctx, terminal))}
+				return app.Page{Title: "Doctor", Parts: a.Checkup(ctx, terminal)}
 			})}
 		}},
 	)

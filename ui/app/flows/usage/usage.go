@@ -13,6 +13,7 @@ import (
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/format"
+	"parley/ui/usage"
 )
 
 // Register adds the flow to a.
@@ -26,10 +27,10 @@ func Register(a *app.App) {
 func show(a *app.App) app.Effect {
 	now, missed := a.Now(), missedText(a.Session.Path())
 	total, last := a.Session.Spending.Usage()
-	usage := app.UsageReader{Store: a.Library, AbbrevPath: a.AbbrevPath}
+	reader := usage.Reader{Store: a.Library, AbbrevPath: a.AbbrevPath}
 	return app.Async(func(context.Context) app.Effect {
-		sums, err := usage.Recent(now)
-		pages, failed := usage.Pages(app.Days30(now), time.Time{}, "model", "day", "provider", "folder", "session", "purpose")
+		sums, err := reader.Recent(now)
+		pages, failed := reader.Pages(usage.Days30(now), time.Time{}, "model", "day", "provider", "folder", "session", "purpose")
 		lines := []string{
 			sumText("Last answer", last), sumText("This conversation", total), sumText("Today", sums.Today.Usage),
 			sumText("This month", sums.Month.Usage), sumText("Last 30 days", sums.Days30.Usage), missed,

@@ -7,11 +7,12 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"github.com/charmbracelet/x/term"
 	"io"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/charmbracelet/x/term"
 
 	"github.com/spf13/cobra"
 

@@ -17,6 +17,7 @@ import (
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/theme"
+	"parley/ui/usage"
 )
 
 // usageFlags are those of the command that sums up usage.
@@ -46,13 +47,13 @@ models, embeddings, images and videos. Conversations that were removed count.`,
 			}
 			return s.Stored.With(func(lib *session.Store) error {
 				if u.cache {
-					report, err := app.UsageReader{Store: lib}.Cache(from, to)
+					report, err := usage.Reader{Store: lib}.Cache(from, to)
 					if cmdutil.Fatal(err, report.Total.Requests) != nil {
 						return err
 					}
 					return errors.Join(s.writeCache(report, u.output), err)
 				}
-				report, err := app.UsageReader{Store: lib, AbbrevPath: s.AbbrevPath}.By(u.by, from, to)
+				report, err := usage.Reader{Store: lib, AbbrevPath: s.AbbrevPath}.By(u.by, from, to)
 				if cmdutil.Fatal(err, len(report.Rows)) != nil {
 					return err
 				}
@@ -102,7 +103,7 @@ type usageDocument struct {
 }
 
 // writeUsage prints a report.
-func (s Options) writeUsage(r app.UsageReport, output string) error {
+func (s Options) writeUsage(r usage.Report, output string) error {
 	switch output {
 	case "json":
 		return cmdutil.WriteJSON(s.Out, usageDocument{r.By, append([]session.UsageSum{}, r.Rows...), r.Total})
@@ -149,7 +150,7 @@ type cacheDocument struct {
 }
 
 // writeCache prints a report about caches.
-func (s Options) writeCache(r app.CacheReport, output string) error {
+func (s Options) writeCache(r usage.Caches, output string) error {
 	u, missed := r.Total.Usage, r.Missed()
 	switch output {
 	case "json", "jsonl":
@@ -178,7 +179,7 @@ func (s Options) writeCache(r app.CacheReport, output string) error {
 var usageColumns = []string{"requests", "unpriced", "input", "cache_read", "cache_write", "output", "thinking", "cost", "missed"}
 
 // writeUsageCSV prints a report as RFC 4180 has it.
-func (s Options) writeUsageCSV(r app.UsageReport) error {
+func (s Options) writeUsageCSV(r usage.Report) error {
 	w := csv.NewWriter(s.Out)
 	_ = w.Write(append([]string{r.By}, usageColumns...)) // Flush keeps the error
 	for _, row := range r.Rows {

@@ -1,0 +1,220 @@
+// Package usage sums up what requests used, for people to read.
+package usage
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"parley/session"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+	"parley/ui/format"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A Report is what requests used, summed up by one of session.UsageKeys, as every front
+// end shows it.
+type Report struct {
+	By    string
+	Rows  []session.UsageSum // days and months in their order, others dearest first
+	Total session.UsageSum
+
+	label func(session.UsageSum) string
+}
+
+// A Reader sums up what a store knows.
+type Reader struct {
+	Store      *session.Store
+	AbbrevPath func(path string) string // how folders are shown; nil: as they are
+}
+
+// By sums up what was used from since to until (zero: without bound) by one of
+// session.UsageKeys. With an error there may be something all the same.
+func (u Reader) By(by string, since, until time.Time) (Report, error) {
+	rows, err := u.Store.Ledger().Sums(since, until, by)
+	return u.report(by, rows), err
+}
+
+// Pages sums up the same by each of several keys.
+func (u Reader) Pages(since, until time.Time, keys ...string) (pages []Report, err error) {
+	rows, err := u.Store.Ledger().Sums(since, until, keys...)
+	for _, by := range keys {
+		if r := u.report(by, sumBy(rows, by)); len(r.Rows) > 0 {
+			pages = append(pages, r)
+		}
+	}
+	return pages, err
+}
+
+// sumBy sums rows up by one of the keys they have.
+func sumBy(rows []session.UsageSum, by string) (sums []session.UsageSum) {
+	place := map[string]int{}
+	for _, r := range rows {
+		key := r.Key(by)
+		i, known := place[key]
+		if !known {
+			i = len(sums)
+			place[key] = i
+			sums = append(sums, session.UsageSum{}.With(by, key))
+		}
+		sums[i] = sums[i].Add(r)
+	}
+	return sums
+}
+
+func (u Reader) report(by string, rows []session.UsageSum) Report {
+	r := Report{By: by, Rows: rows, label: func(s session.UsageSum) string { return s.Key(by) }}
+	for _, row := range rows {
+		r.Total = r.Total.Add(row)
+	}
+	r.Total.Usage.Priced = r.Total.Unpriced == 0
+	if by == "day" || by == "month" {
+		slices.SortStableFunc(rows, func(a, b session.UsageSum) int { return cmp.Compare(a.Key(by), b.Key(by)) })
+	} else {
+		slices.SortStableFunc(rows, func(a, b session.UsageSum) int {
+			return cmp.Or(cmp.Compare(b.Usage.Cost, a.Usage.Cost), cmp.Compare(usedTokens(b), usedTokens(a)))
+		})
+	}
+	switch {
+	case by == "session" && len(rows) > 0:
+		titles := map[string]string{}
+		found, _ := u.Store.List(session.Query{Limit: -1}) // what cannot be read has no title
+		for _, f := range found {
+			titles[f.ID] = f.ID + "  " + app.Title(f)
+		}
+		r.label = func(s session.UsageSum) string { return cmp.Or(titles[s.Session], s.Session, "outside conversations") }
+	case by == "folder":
+		r.label = func(s session.UsageSum) string {
+			if u.AbbrevPath != nil && s.Folder != "" {
+				return u.AbbrevPath(s.Folder)
+			}
+			return cmp.Or(s.Folder, "no folder")
+		}
+	}
+	return r
+}
+
+// usedTokens returns all tokens of a sum.
+func usedTokens(s session.UsageSum) int { return s.Usage.Input + s.Usage.Output }
+
+// Label returns how a row is called.
+func (r Report) Label(s session.UsageSum) string { return sanitize.Line(r.label(s)) }
+
+// Note says what the costs leave out; "" if that is nothing.
+func (r Report) Note() string {
+	switch n := r.Total.Unpriced; n {
+	case 0:
+		return ""
+	case 1:
+		return "1 request has no known price (not included)"
+	default:
+		return fmt.Sprintf("%d requests have no known price (not included)", n)
+	}
+}
+
+// Chart returns the report as a table with bars: of costs, or of tokens where nothing cost
+// anything.
+func (r Report) Chart() format.Chart {
+	c := format.Chart{Heading: r.By, Columns: []format.ChartColumn{
+		{Heading: "requests", Rank: 3}, {Heading: "input", Rank: 1}, {Heading: "cached", Rank: 4}, {Heading: "output", Rank: 2}, {Heading: "cost"}}}
+	figures := func(s session.UsageSum) []string {
+		cached := strings.TrimSuffix(app.CacheShare(s.Usage), " cached")
+		return []string{strconv.Itoa(s.Requests), format.Tokens(s.Usage.Input), cached, format.Tokens(s.Usage.Output), cost(s)}
+	}
+	for _, s := range r.Rows {
+		row := format.ChartRow{Label: r.Label(s), Figures: figures(s), Amount: s.Usage.Cost}
+		if r.Total.Usage.Cost == 0 {
+			row.Amount = float64(usedTokens(s))
+		}
+		c.Rows = append(c.Rows, row)
+	}
+	c.Total = figures(r.Total)
+	return c
+}
+
+// cost returns what a sum cost: requests of unknown price are not in it.
+func cost(s session.UsageSum) string {
+	switch cost := format.Cost(s.Usage.Cost, s.Unpriced == 0); {
+	case s.Unpriced == 0 && cost == "":
+		return "free"
+	case cost == "":
+		return "no price"
+	default:
+		return cost
+	}
+}
+
+// Sums are the sums of today, of this month and of 30 days.
+type Sums struct{ Today, Month, Days30 session.UsageSum }
+
+// Recent sums up the days up to now.
+func (u Reader) Recent(now time.Time) (sums Sums, err error) {
+	y, m, d := now.Date()
+	for _, s := range []struct {
+		to   *session.UsageSum
+		from time.Time
+	}{{&sums.Today, time.Date(y, m, d, 0, 0, 0, 0, now.Location())}, {&sums.Month, time.Date(y, m, 1, 0, 0, 0, 0, now.Location())}, {&sums.Days30, Days30(now)}} {
+		var failed error
+		*s.to, failed = u.Store.Ledger().Spent(s.from, time.Time{}, "")
+		err = errors.Join(err, failed)
+	}
+	return sums, err
+}
+
+// Days30 returns when the last 30 days began, today included.
+func Days30(now time.Time) time.Time {
+	y, m, d := now.Date()
+	return time.Date(y, m, d-30, 0, 0, 0, 0, now.Location())
+}
+
+// A Caches is what requests did with providers' prompt caches.
+type Caches struct {
+	Total  session.UsageSum
+	Misses []session.CacheSum // by cause, dearest first
+}
+
+// Cache sums up what requests from since to until (zero: without bound) read from caches,
+// wrote and missed.
+func (u Reader) Cache(since, until time.Time) (r Caches, err error) {
+	totals, err := u.Store.Ledger().Sums(since, until)
+	for _, t := range totals {
+		r.Total = r.Total.Add(t)
+	}
+	misses, failed := u.Store.Ledger().Missed(since, until)
+	r.Misses = misses
+	return r, errors.Join(err, failed)
+}
+
+// Missed sums up the misses.
+func (r Caches) Missed() (sum session.CacheSum) {
+	for _, m := range r.Misses {
+		sum.Requests, sum.Tokens, sum.Cost = sum.Requests+m.Requests, sum.Tokens+m.Tokens, sum.Cost+m.Cost
+	}
+	return sum
+}
+
+// Summary returns what was read, written and missed, in a line.
+func (r Caches) Summary() string {
+	u, share := r.Total.Usage, ""
+	if u.Input > 0 {
+		share = " (" + format.Percent(float64(u.CacheRead)/float64(u.Input)) + ")"
+	}
+	return fmt.Sprintf("Prompts: %s tokens · read from cache: %s%s · written: %s · missed: %s",
+		format.Tokens(u.Input), format.Tokens(u.CacheRead), share, format.Tokens(u.CacheWrite), format.Tokens(r.Missed().Tokens))
+}
+
+// Chart returns the misses by cause.
+func (r Caches) Chart() format.Chart {
+	c := format.Chart{Heading: "missed because", Columns: []format.ChartColumn{{Heading: "requests", Rank: 2}, {Heading: "tokens", Rank: 1}, {Heading: "extra cost"}}}
+	figures := func(m session.CacheSum) []string {
+		return []string{strconv.Itoa(m.Requests), format.Tokens(m.Tokens), cmp.Or(format.Cost(m.Cost, m.Cost > 0), "no price")}
+	}
+	for _, m := range r.Misses {
+		c.Rows = append(c.Rows, format.ChartRow{Label: sanitize.Line(cmp.Or(m.Cause.String(), string(m.Cause))), Figures: figures(m), Amount: float64(m.Tokens)})
+	}
+	c.Total = figures(r.Missed())
+	return c
+}
