@@ -64,7 +64,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/completion":      {},
 		"ui/cli/cmd/embed/embedding": {llm, catalog, "providers/retry"},
 		"ui/cli/cmd/man":             {"ui/cli/cmdutil", wrap, atomic, "ui/cli/exit"},
-		"ui/cli/cmd/sessions":        {"ui/cli/cmdutil", "ui/app", theme, md, format, safe, "session", "session/transfer", "ui/cli/cmd/sessions/*", llm},
+		"ui/cli/cmd/sessions":        {"ui/cli/cmdutil", "ui/app", "ui/usage", theme, md, format, safe, "session", "session/transfer", "ui/cli/cmd/sessions/*", llm},
 		"ui/cli/cmd/models":          {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/report", format, "providers", "providers/media", llm, catalog},
 
 		"tools/mcp/client":             {act, "tools", "tools/mcp", "tools/mcp/client/oauth", proc, safe, llm, lazy},
@@ -158,7 +158,8 @@ func TestImports(t *testing.T) {
 		"ui/acp":                         {act, "ui/app", "ui/client", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
 		"ui/app":                         {exchange, act, "session", "session/attach", "session/prompts", proc, "providers/schema", llm, format, fuzzy, safe, similar},
 		"ui/app/flows":                   {"ui/app", "ui/app/flows/*"},
-		"ui/app/flows/*":                 {"ui/app", "docs", act, "session", "session/*", "tools", "tools/*", md, theme, format, safe, llm, similar},
+		"ui/usage":                       {"ui/app", safe, format, "session"},
+		"ui/app/flows/*":                 {"ui/app", "ui/usage", "docs", act, "session", "session/*", "tools", "tools/*", md, theme, format, safe, llm, similar},
 		"ui/plain":                       {act, "ui/app", "ui/clip", exchange, "ui/plain/console", "ui/describe", md, format, "session", llm, similar},
 		"ui/plain/console":               {"ui/tty", wrap, format, safe, lazy},
 		"ui/describe":                    {act, diff, safe, lazy},

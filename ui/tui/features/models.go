@@ -28,9 +28,9 @@ type (
 type Models struct {
 	*panel.Deps
 	prefs   map[string][]string // set with keys, by "favorites" and "hidden"
-	picker  *dialog.Picker    // that was opened last
-	choices []app.ModelChoice // what it lists
-	served  serving           // what servers said of that
+	picker  *dialog.Picker      // that was opened last
+	choices []app.ModelChoice   // what it lists
+	served  serving             // what servers said of that
 }
 
 // Update handles lists of models that arrived, and reports whether msg is one.
