@@ -39,6 +39,7 @@ type App struct {
 	Commands      []Command                                           // what a user can do
 	Watch         []func(tell func(happened func() Effect))           // report what happens without a key of the user's; see WatchAll
 	BranchFiles   func() Effect                                       // offers files as they were when the branch was left that is current now
+	UseSkill      func(line string) Effect                            // sends the skill that begins line, with what follows as its task; nil: there are no skills
 	NextQuestion  func() Effect                                       // asks the question that has waited longest, such as an MCP server's, once; nil: none waits
 	ServerPrompts func() (prompts []ServerPrompt, unavailable string) // lists prompts of MCP servers, or says why there are none
 
@@ -110,7 +111,7 @@ func Unsandboxed(a *App) bool {
 // findDirectory returns the absolute path of an existing directory: ~ is the home directory,
 // and relative names begin in o.Directory.
 func (o Options) findDirectory(name string) (string, error) {
-	name, err := o.absolute(name)
+	name, err := o.Absolute(name)
 	if err != nil {
 		return "", err
 	}
@@ -124,8 +125,8 @@ func (o Options) findDirectory(name string) (string, error) {
 	return name, nil
 }
 
-// absolute returns the path that the user means by name.
-func (o Options) absolute(name string) (string, error) {
+// Absolute returns the path that the user means by name.
+func (o Options) Absolute(name string) (string, error) {
 	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || rest[0] == '/') {
 		home, err := os.UserHomeDir()
 		if err != nil {

@@ -80,8 +80,6 @@ func Register(a *App) {
 		{Name: "attach", Aliases: []string{"file"}, Group: Messages, Arg: "PATH", Help: "Attach a file or the clipboard image", Path: PathFile, Run: a.attach},
 		{Name: "image", Aliases: []string{"draw"}, Group: Messages, Arg: "PROMPT", Help: "Draw an image, or change the one above", Unavailable: why(noImages), Run: run(drawImage)},
 		{Name: "prompt", Group: Messages, Arg: "NAME", Help: "Send a prompt from a file or an MCP server", Unavailable: why(noPrompts), Args: a.PromptItems, Run: a.prompt},
-		{Name: "skill", Group: Messages, Arg: "NAME", Help: "Load a skill and send a task with it", Unavailable: why(noSkills), Args: a.skillItems, Run: run(useSkill)},
-		{Name: "skills", Group: Messages, Help: "Skills: what there is, and its tokens", Unavailable: why(noSkills), Run: run(listSkills)},
 		{Name: "persona", Group: Messages, Arg: "NAME", Help: "Persona: a system prompt that stays; off ends it", Unavailable: why(BusyText), Args: items(personaItems), Run: run(usePersona)},
 		{Name: "system", Group: Messages, Arg: "TEXT", Help: "System prompt: show, replace, edit; off ends it", Args: items(systemItems), MultilineArg: "*", Run: run(setSystem)},
 		{Name: "save-prompt", Group: Messages, Arg: "NAME", Help: "Save your last message as a prompt file", Unavailable: why(noPromptDir), Run: run(savePrompt)},
@@ -94,7 +92,6 @@ func Register(a *App) {
 		{Name: "rename", Group: Conversations, Arg: "TITLE", Help: "Rename this conversation", Unavailable: why(EmptyText), Run: a.rename},
 		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Arg: "ACTION", Help: "Summarize to free context; edit, undo", Unavailable: why(busyOrEmpty), Args: items(compactItems), MultilineArg: "edit", Run: run(compact)},
 		{Name: "history", Group: Conversations, Arg: "MODE", Help: "How much history is sent: full, dynamic, stateless", Args: items(historyItems), Run: a.history},
-		{Name: "budget", Aliases: []string{"limits"}, Group: Conversations, Arg: "PERIOD AMOUNT", Help: "Spending limits: what is used, and what may be", Run: run(budget)},
 
 		{Name: "compare", Keys: []string{"ctrl+x v"}, Group: ModelsGroup, Arg: "--blind --judge MODEL MODEL…", Help: "Compare models side by side", Unavailable: why(BusyText), Run: run(Compare)},
 		{Name: "web", Group: ModelsGroup, Arg: "on|off", Help: "Web search by the provider: on, off", Args: items(webItems), Run: run(setWeb)},
@@ -104,9 +101,7 @@ func Register(a *App) {
 
 		{Name: "init", Group: Program, Help: "Ask the model to write AGENTS.md for this folder", Run: writeInstructions},
 		{Name: "config", Aliases: []string{"settings"}, Group: Program, Help: "Where the configuration is", Run: run(showConfig)},
-		{Name: "trust", Group: Program, Help: "Trust the settings in this folder, or no longer", Unavailable: why(nothingToTrust), Run: run(reviewTrust)},
 		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: why(folderFixed), Path: PathDirectory, Run: a.folder},
-		{Name: "add-dir", Group: Program, Arg: "PATH", Help: "Let tools read and change another folder; remove PATH", Unavailable: why(BusyText), Args: items(folderItems), Path: PathSiblingDirectory, Run: run(addFolder)},
 		{Name: "quit", Aliases: []string{"exit"}, Group: Program, Help: "Quit parley", Run: func(string) Effect { return Quit(a) }},
 	}...)
 }

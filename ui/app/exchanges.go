@@ -65,7 +65,7 @@ func (o Options) SaveExchange(e exchange.Exchange, path string) (string, error) 
 	if path == "" {
 		path = fmt.Sprintf("wire-%s-%d.txt", e.Start.Local().Format("20060102-150405"), e.ID)
 	}
-	path, err := o.absolute(path)
+	path, err := o.Absolute(path)
 	if err != nil {
 		return "", err
 	}

@@ -180,8 +180,8 @@ func RunPromptCommand(a *App, text string) (Effect, bool) {
 	if p := known.named(name); p != nil {
 		return withLine(sendPrompt(a, p, args, nil), text), true
 	}
-	if _, ok := a.skillNamed(name); ok {
-		return withLine(useSkill(a, strings.TrimSpace(name+" "+args)), text), true
+	if hasSkill(a, name) {
+		return withLine(a.UseSkill(strings.TrimSpace(name+" "+args)), text), true
 	}
 	if p := a.serverPrompt(name); p != nil {
 		return withLine(p.Fill(args), text), true
@@ -210,9 +210,8 @@ func awaitsPrompts(a *App, known *knownPrompts, name string) bool {
 // IsPromptCommand reports whether text is a line for RunPromptCommand.
 func IsPromptCommand(a *App, text string) bool {
 	name, _ := splitNamed(text)
-	_, skill := a.skillNamed(name)
 	known := a.prompts.Load()
-	return name != "" && (known.named(name) != nil || skill || a.serverPrompt(name) != nil || known.problem(name) != nil || awaitsPrompts(a, known, name))
+	return name != "" && (known.named(name) != nil || hasSkill(a, name) || a.serverPrompt(name) != nil || known.problem(name) != nil || awaitsPrompts(a, known, name))
 }
 
 // splitNamed splits "/name arguments"; name is "" for text that is none.

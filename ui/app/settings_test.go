@@ -3,8 +3,6 @@ package app
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -192,54 +190,10 @@ func TestContextOfSettings(t *testing.T) {
 	}
 }
 
-// Of folders, the model is told what really became of them: one that is gone from the disk goes
-// when another is added, and does not keep that from being added.
-func TestFolderThatIsGone(t *testing.T) {
-	a := newToolsApp(t)
-	add := func(dir string) Effect {
-		t.Helper()
-		e := addFolder(a, dir)
-		if see(e).Confirm == nil {
-			t.Fatalf("%s: %+v", dir, e)
-		}
-		return see(e).Confirm.Answer(true)
-	}
-	real := func() string {
-		dir, err := filepath.EvalSymlinks(t.TempDir())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return dir
-	}
-	gone, kept := real(), real()
-	if e := add(gone); see(e).Err != nil {
-		t.Fatal(see(e).Err)
-	}
-	if err := os.Remove(gone); err != nil {
-		t.Fatal(err)
-	}
-	e := add(kept)
-	if dirs := see(e).Event.(session.AddedDirectories).Dirs; see(e).Err == nil || !slices.Equal(dirs, []string{gone, kept}) || !slices.Equal(a.Session.Directories().Reachable(), []string{kept}) {
-		t.Errorf("added are %q: %v", dirs, see(e).Err)
-	}
-	want := "<note>\nThe folder " + gone + " is missing: tools do not reach it until it is back.\nThe user added a folder. " + session.DirectoriesText([]string{kept}) + "\n</note>"
-	if got := a.Attached[len(a.Attached)-1].Text; got != want {
-		t.Errorf("the model is told %q, want %q", got, want)
-	}
-	if items := addedItems(a, ""); len(items) != 2 || items[0].Value != gone || !strings.HasPrefix(items[0].Detail, "missing") || items[1].Detail != "" {
-		t.Errorf("listed are %+v", items)
-	}
-	attached := len(a.Attached)
-	if e := addFolder(a, removeFolder+gone); !slices.Equal(see(e).Event.(session.AddedDirectories).Dirs, []string{kept}) || len(a.Attached) != attached {
-		t.Errorf("removing the missing one: %+v", e)
-	}
-}
-
 // A command that looks like a setting is named, and not sent to the provider as a field.
 func TestSettingThatIsACommand(t *testing.T) {
 	a := newToolsApp(t)
 	for arg, want := range map[string]string{
-		"budget 5":      "Budget is not a setting: use /budget 5",
 		"persona terse": "Persona is not a setting: use /persona terse",
 	} {
 		if got := toastOf(changeSetting(a, arg)); got != want || len(a.Session.OwnSettings().Get().Values) > 0 {

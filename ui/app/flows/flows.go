@@ -4,15 +4,18 @@ package flows
 
 import (
 	"parley/ui/app"
+	"parley/ui/app/flows/budget"
 	"parley/ui/app/flows/context"
 	"parley/ui/app/flows/doctor"
 	"parley/ui/app/flows/export"
+	"parley/ui/app/flows/folders"
 	"parley/ui/app/flows/hooks"
 	"parley/ui/app/flows/jobs"
 	"parley/ui/app/flows/manual"
 	"parley/ui/app/flows/models"
 	"parley/ui/app/flows/permissions"
 	"parley/ui/app/flows/servers"
+	"parley/ui/app/flows/skills"
 	"parley/ui/app/flows/tools"
 	"parley/ui/app/flows/undo"
 	"parley/ui/app/flows/usage"
@@ -32,6 +35,9 @@ func Register(a *app.App) {
 	manual.Register(a)
 	doctor.Register(a)
 	models.Register(a)
+	budget.Register(a)
+	folders.Register(a)
+	skills.Register(a)
 	app.Register(a)
 }
 

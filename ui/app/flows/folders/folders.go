@@ -1,0 +1,140 @@
+// Package folders lets the user add folders that tools reach, and trust the one that parley runs in.
+package folders
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+)
+
+// Register adds the flow to a.
+func Register(a *app.App) {
+	f := flow{a}
+	a.Commands = append(a.Commands,
+		app.Command{Name: "trust", Group: app.Program, Help: "Trust the settings in this folder, or no longer", Unavailable: f.nothingToTrust, Run: f.review},
+		app.Command{Name: "add-dir", Group: app.Program, Arg: "PATH", Help: "Let tools read and change another folder; remove PATH", Unavailable: func() string { return app.BusyText(a) }, Args: func() []app.Item { return f.items(removeFolder) }, Path: app.PathSiblingDirectory, Run: f.add},
+	)
+}
+
+// A flow changes which folders count.
+type flow struct{ app *app.App }
+
+// removeFolder begins the argument of /add-dir that takes a folder away.
+const removeFolder = "remove "
+
+// add lets tools reach another folder once the user has agreed, takes one away, or lists
+// them.
+func (f flow) add(arg string) app.Effect {
+	directories := f.app.Session.Directories()
+	now := slices.Clone(directories.Stored())
+	name, remove := strings.CutPrefix(arg, removeFolder)
+	switch {
+	case arg == "" && len(now) == 0:
+		return app.Toast("No folders added · /add-dir PATH adds one")
+	case arg == "":
+		return &app.List{Title: "Added folders: which one is removed?", Noun: "folder", Items: f.items(""), Choose: func(i app.Item, _ string) app.Effect { return f.add(removeFolder + i.Value) }}
+	case remove:
+		dir, err := f.app.Absolute(strings.TrimSpace(name))
+		if real, rerr := filepath.EvalSymlinks(dir); rerr == nil {
+			dir = real
+		}
+		if err != nil || !slices.Contains(now, dir) {
+			return app.Refuse("%s is not among the added folders: /add-dir lists them", sanitize.Line(name))
+		}
+		return f.set(func() error {
+			return directories.Set(slices.DeleteFunc(now, func(d string) bool { return d == dir })...)
+		})
+	}
+	dir, err := f.app.Absolute(arg)
+	if err == nil {
+		dir, err = directories.Check(dir)
+	}
+	if err != nil {
+		return app.Failure{Err: err}
+	}
+	text := "Add " + sanitize.Line(dir) + " to this conversation?\nTools read in it without asking, and change it as the approval mode says; commands in the sandbox can change it. /undo covers edits by tools there, not what commands change. Its AGENTS.md, prompts, skills and hooks are not read."
+	return &app.Confirm{Text: text, Yes: "Add folder", No: "Cancel", Accept: func() app.Effect {
+		return f.set(func() error { return directories.Add(dir) })
+	}}
+}
+
+// set changes which folders tools reach but for those that are missing, which the error of the
+// effect tells, and tells the model with the next prompt: the system prompt stays as it is, which
+// providers have in their caches.
+func (f flow) set(change func() error) app.Effect {
+	directories := f.app.Session.Directories()
+	before, kept := directories.Reachable(), directories.Stored()
+	err := change()
+	now, stay := directories.Reachable(), session.AddedDirectories{Dirs: directories.Stored()}
+	switch {
+	case slices.Equal(now, before) && slices.Equal(stay.Dirs, kept):
+		return app.Fail(err)
+	case slices.Equal(now, before): // a missing one was removed
+		return app.Then{app.Shown{Event: stay}, app.Fail(err)}
+	}
+	if servers := f.app.Servers(); servers != nil {
+		servers.SetRoots(append([]string{f.app.Directory}, now...)...)
+	}
+	var told []string
+	for _, dir := range before {
+		switch {
+		case slices.Contains(now, dir):
+		case slices.Contains(stay.Dirs, dir):
+			told = append(told, "The folder "+dir+" is missing: tools do not reach it until it is back.")
+		default:
+			told = append(told, "The folder "+dir+" was removed: tools no longer reach it.")
+		}
+	}
+	if added := slices.DeleteFunc(slices.Clone(now), func(dir string) bool { return slices.Contains(before, dir) }); len(added) > 0 {
+		told = append(told, "The user added a folder. "+session.DirectoriesText(added))
+	}
+	note := llm.Part{Kind: llm.Text, Name: "note on folders", Text: "<note>\n" + strings.Join(told, "\n") + "\n</note>"}
+	f.app.Attached = append(f.app.Attached, note)
+	return app.Then{app.Shown{Event: stay}, app.Attached{note}, app.Fail(err)}
+}
+
+// items lists the added folders, with verb before each as an argument of the command.
+func (f flow) items(verb string) (items []app.Item) {
+	directories := f.app.Session.Directories()
+	missing := directories.Missing()
+	for _, dir := range directories.Stored() {
+		item := app.Item{Title: verb + f.app.AbbrevPath(dir), Value: verb + dir}
+		if slices.Contains(missing, dir) {
+			item.Detail = "missing · used again once it is back"
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// nothingToTrust says why there is no question about the directory.
+func (f flow) nothingToTrust() string {
+	if f.app.Decided.Review == nil {
+		return "This folder contains no settings for parley"
+	}
+	return ""
+}
+
+// review asks whether what was decided about the directory is to change.
+func (f flow) review(string) app.Effect {
+	c := &app.Confirm{Text: f.app.Decided.Review(), Yes: app.TrustYes, No: app.TrustNo}
+	trusted := f.app.Decided.Get()
+	if trusted {
+		c = &app.Confirm{Text: "You trust this folder. Stop trusting it?\nIts instructions, settings, prompts, skills, hooks and MCP servers are ignored then.", Yes: "Stop trusting", No: "Cancel", Harmless: true}
+	}
+	c.Accept = func() app.Effect {
+		if err := f.app.Decided.Set(!trusted); err != nil {
+			return app.Failure{Err: err}
+		}
+		if trusted {
+			return app.Toast("Folder not trusted from the next start of parley")
+		}
+		return app.Toast("Folder trusted from the next start of parley")
+	}
+	return c
+}

@@ -1,0 +1,49 @@
+package app
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/session"
+)
+
+// Each question of a turn is told with its answers, and with what it comes to by itself.
+func TestQuestionText(t *testing.T) {
+	limit := session.Limit{Period: session.PerDay, Cost: 5}
+	for _, tt := range []struct {
+		q    session.Question
+		want string
+	}{
+		{session.Question{About: session.Failure{Err: &llm.Error{Fault: llm.RateLimit, Provider: "a", Message: "slow"}, From: "a/x", To: "b/y"}, Wait: time.Second,
+			Choices: []session.Choice{{Action: session.SwitchModel, Model: "b/y"}, {Action: session.WaitAndTry}, {Action: session.StopTurn}}},
+			"a/x: Rate limited (a): slow|Continue with b/y|Wait for a/x|Stop"},
+		{session.Question{About: session.Failure{Err: errors.New("it was cut"), From: "a/x", To: "b/y", Visible: true}, Choices: []session.Choice{{Action: session.TryAgain}, {Action: session.StopTurn}}},
+			"a/x: It was cut\nThe answer stopped halfway. A new one replaces it; this one stays on a branch.|Ask a/x again|Stop"},
+		{session.Question{About: session.Overflow{Model: "a/x", Tokens: 222_000, Window: 100_000}, Choices: []session.Choice{
+			{Action: session.Summarize}, {Action: session.Fork}, {Action: session.OmitOldest}, {Action: session.SwitchModel, Model: "c/z"}, {Action: session.LeaveOut, Model: "a/x"}, {Action: session.SendAnyway}, {Action: session.StopTurn}}},
+			"Too long for a/x: about 222k tokens, and its context window is 100k. Not sent yet.|Summarize the conversation first|Fork: summarize in a copy, keep this as is|Skip the oldest turns|Continue with c/z|Leave a/x out|Send anyway|Stop"},
+		{session.Question{About: session.Overspend{BudgetError: session.BudgetError{Limit: limit, Used: llm.Usage{Cost: 5.2}}}, Choices: []session.Choice{
+			{Action: session.RaiseLimit, Amount: 6}, {Action: session.RaiseLimit, Amount: 7.5}, {Action: session.StopTurn}}},
+			"Daily limit of $5.00 reached: $5.20 used|Raise it to $6.00|Raise it to $7.50|Stop"},
+		{session.Question{About: session.Overspend{BudgetError: session.BudgetError{Limit: limit, Used: llm.Usage{Cost: 4.2}, Next: 1.5}}, Choices: []session.Choice{
+			{Action: session.RaiseLimit, Amount: 6.7}, {Action: session.StopTurn}}},
+			"The next request would exceed the daily limit of $5.00: $4.20 used, and its input costs at least $1.50|Raise it to $6.70|Stop"},
+		{session.Question{About: session.Overspend{BudgetError: session.BudgetError{Limit: session.Limit{Period: session.PerTurn, Tokens: 1000}, Used: llm.Usage{Input: 1200}}}, Choices: []session.Choice{
+			{Action: session.RaiseLimit, Amount: 1500}, {Action: session.StopTurn}}}, "Turn limit of 1000 tokens reached: 1200 tokens used|Raise it to 1.5k tokens|Stop"},
+		{session.Question{About: session.Expense{Model: "a/x", Tokens: 400_000, Cost: 2}, Choices: []session.Choice{{Action: session.SendAnyway}, {Action: session.StopTurn}}},
+			"The next request costs about $2.00: 400k tokens to a/x. Not sent yet.|Send anyway|Stop"},
+		{session.Question{About: session.Expense{Model: "o/image", Cost: 2}, Choices: []session.Choice{{Action: session.SendAnyway}, {Action: session.StopTurn}}},
+			"The next request costs about $2.00: o/image. Not sent yet.|Send anyway|Stop"},
+	} {
+		text, answers := QuestionText(tt.q)
+		if got := strings.Join(append([]string{text}, answers...), "|"); got != tt.want {
+			t.Errorf("%s, want %s", got, tt.want)
+		}
+		if tt.q.Wait > 0 && CountdownText(tt.q, 3*time.Second) != "Continue with b/y in 3.0 s" {
+			t.Error(CountdownText(tt.q, 3*time.Second))
+		}
+	}
+}
