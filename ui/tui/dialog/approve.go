@@ -78,6 +78,7 @@ const (
 // the field Now.
 func Approve(a *act.Action, now time.Time, th *theme.Theme) *Approval {
 	d := &Approval{base: newBase(th), readGate: readGate{Now: time.Now, opened: now, typedAt: now}, action: a, selected: describe.AllowOnce}
+	d.content = d
 	d.arrange()
 	return d
 }
@@ -106,18 +107,8 @@ func (a *Approval) arrange() {
 // SetSize sets the width and the maximum height. A new width resets which rows have been seen, unless
 // all have.
 func (a *Approval) SetSize(width, height int) {
-	old := a.width
-	if !a.resize(width, height) {
-		return
-	}
-	if old == a.width {
-		return
-	}
-	whole, at := a.unseen == 0, a.seenAllAt
-	a.arrange()
-	if whole {
-		a.seenAllAt = at
-		a.markAllSeen()
+	if a.resize(width, height) {
+		a.rearrange(a.arrange)
 	}
 }
 
@@ -136,18 +127,18 @@ func (a *Approval) SetTheme(th *theme.Theme) {
 	}
 }
 
-// Height implements Dialog: the text with title and keys.
-func (a *Approval) Height() int {
+// wants returns the rows of the text, the title and the keys.
+func (a *Approval) wants() int {
 	switch a.state {
 	case editing:
 		a.sizeEditor()
-		return min(a.Editor.Height()+2, a.height)
+		return a.Editor.Height() + 2
 	case noting:
-		return min(3, a.height)
+		return 3
 	case choosing:
-		return min(len(a.draft.always.rows(a))+2, a.height)
+		return len(a.draft.always.rows(a)) + 2
 	}
-	return min(len(a.rows)+a.chromeRows(), a.height)
+	return len(a.rows) + a.chromeRows()
 }
 
 // chromeRows returns the number of rows around the text: the keys, the list of choices, and the title
@@ -209,15 +200,14 @@ func (a *Approval) wake(now time.Time) tea.Cmd {
 
 // isArmed reports whether the keys that allow work.
 func (a *Approval) isArmed() bool {
+	if a.state == choosing {
+		return a.ruleArmed()
+	}
 	return a.width >= minConsentWidth && a.readGate.isArmed()
 }
 
-// Update scrolls, edits and answers.
-func (a *Approval) Update(msg tea.Msg) tea.Cmd {
-	if a.done {
-		return nil
-	}
-	a.view = ""
+// handle scrolls, edits and answers.
+func (a *Approval) handle(msg tea.Msg) tea.Cmd {
 	if settled, ok := msg.(settledMsg); ok {
 		if settled.of != &a.readGate {
 			return nil

@@ -110,12 +110,11 @@ func (a *Approval) ruleDrawn(now time.Time) tea.Cmd {
 	return a.wake(now)
 }
 
-func (a *Approval) viewRule() string {
+func (a *Approval) drawRule() (head string, rows []string, foot string) {
 	c := &a.draft.always
 	all := c.rows(a)
 	visible := contentRows(min(len(all)+2, a.height))
 	c.clampTop(len(all), visible)
-	var rows []string
 	for _, r := range all[c.top:min(c.top+visible, len(all))] {
 		rows = append(rows, r.draw(a.width, a.theme))
 	}
@@ -127,8 +126,8 @@ func (a *Approval) viewRule() string {
 		keys = append(keys, keyNarrower.hint("narrower"))
 	}
 	style := a.theme.Faint
-	if a.ruleArmed() {
+	if a.bright {
 		style = a.theme.Text
 	}
-	return frame(a.Height(), a.titleLine(describe.AlwaysQuestion(a.action), a.Workspace), rows, a.keyHint(style, keys...))
+	return a.titleLine(describe.AlwaysQuestion(a.action), a.Workspace), rows, a.keyHint(style, keys...)
 }

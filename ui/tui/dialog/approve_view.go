@@ -40,44 +40,39 @@ func (a *Approval) heading() string {
 	return left + strings.Repeat(" ", max(gap, 0)) + right
 }
 
-// View implements Dialog.
+// View implements Dialog. Which keys work may change with time alone.
 func (a *Approval) View() string {
-	if a.height == 0 {
-		return ""
+	if armed := a.isArmed(); armed != a.bright {
+		a.bright, a.view = armed, ""
 	}
-	a.drawn = true
+	a.drawn = a.drawn || a.height > 0
+	return a.base.View()
+}
+
+func (a *Approval) draw() (head string, rows []string, foot string) {
 	switch a.state {
 	case editing:
-		return a.viewEdit()
+		return a.drawEdit()
 	case noting:
 		line := ansi.Truncate(a.sign(true)+a.theme.Text.Render(a.draft.note.visibleText(a.width-signWidth)), a.width, "")
 		title, with := "Deny – add a reason for the model (optional)", "deny with reason"
 		if a.action.Proposal != "" {
 			title, with = "Keep planning – what should change? (optional)", "send"
 		}
-		foot := a.keyHint(a.theme.Dim, keyAccept.hint(with), keyClose.hint(denyWord(a.action)))
-		return frame(a.Height(), a.titleLine(title, ""), []string{line}, foot)
+		return a.titleLine(title, ""), []string{line}, a.keyHint(a.theme.Dim, keyAccept.hint(with), keyClose.hint(denyWord(a.action)))
 	case choosing:
-		return a.viewRule()
+		return a.drawRule()
 	}
-	armed := a.isArmed() // may change with time alone
-	if a.view != "" && armed == a.bright {
-		return a.view
-	}
-	a.bright = armed
 	visible := a.visible()
 	a.clampTop(len(a.rows), visible)
 	a.shown = [2]int{a.top, min(a.top+visible, len(a.rows))}
-	var rows []string
 	for _, r := range a.rows[a.shown[0]:a.shown[1]] {
 		rows = append(rows, r.draw(a.width, a.theme))
 	}
-	head := ""
 	if !a.headless {
 		head = a.heading()
 	}
-	a.view = frame(a.Height(), head, append(rows, choiceList(a)...), a.foot())
-	return a.view
+	return head, append(rows, choiceList(a)...), a.foot()
 }
 
 // foot returns the keys, dim while they do not work, or why they do not.

@@ -50,6 +50,7 @@ func Decide(text string, answers []string, selected int, th *theme.Theme) *Confi
 // newConfirmation returns a question whose last answer is selected.
 func newConfirmation(text string, answers []string, th *theme.Theme) *Confirmation {
 	c := &Confirmation{base: newBase(th), readGate: readGate{Now: time.Now}, text: sanitize.Text(text), selected: len(answers) - 1}
+	c.content = c
 	for _, a := range answers {
 		c.answers = append(c.answers, sanitize.Line(a))
 	}
@@ -79,14 +80,8 @@ func (c *Confirmation) arrange() {
 // SetSize sets the width and the maximum height. A new width resets which rows have been seen, unless
 // all have.
 func (c *Confirmation) SetSize(width, height int) {
-	old, whole := c.width, c.seenAllAt
-	if !c.resize(width, height) || old == c.width {
-		return
-	}
-	c.arrange()
-	if !whole.IsZero() {
-		c.seenAllAt = whole
-		c.markAllSeen()
+	if c.resize(width, height) {
+		c.rearrange(c.arrange)
 	}
 }
 
@@ -107,8 +102,8 @@ func (c *Confirmation) isArmed() bool {
 	return c.Harmless || c.width >= minConsentWidth && c.readGate.isArmed()
 }
 
-// Height implements Dialog: text, an empty row, answers and keys.
-func (c *Confirmation) Height() int { return min(len(c.rows)+c.answerRows()+2, c.height) }
+// wants returns the rows of the text, an empty one, the answers and the keys.
+func (c *Confirmation) wants() int { return len(c.rows) + c.answerRows() + 2 }
 
 // answerRows returns how many rows the answers take.
 func (c *Confirmation) answerRows() int {
@@ -124,12 +119,8 @@ func (c *Confirmation) visible() int { return max(c.Height()-c.answerRows()-2, m
 // Scrolls reports whether not all of the text is visible.
 func (c *Confirmation) Scrolls() bool { return len(c.rows) > c.visible() }
 
-// Update scrolls, selects and answers.
-func (c *Confirmation) Update(msg tea.Msg) tea.Cmd {
-	if c.done {
-		return nil
-	}
-	c.view = ""
+// handle scrolls, selects and answers.
+func (c *Confirmation) handle(msg tea.Msg) tea.Cmd {
 	if settled, ok := msg.(settledMsg); ok {
 		if settled.of != &c.readGate {
 			return nil
@@ -217,16 +208,17 @@ func (c *Confirmation) onSelecting() tea.Cmd {
 	return c.onTyping()
 }
 
-// View implements Dialog.
+// View implements Dialog. Which answers work may change with time alone.
 func (c *Confirmation) View() string {
-	armed := c.isArmed() // may change with time alone
-	if c.view != "" && armed == c.bright {
-		return c.view
+	if armed := c.isArmed(); armed != c.bright {
+		c.bright, c.view = armed, ""
 	}
-	c.bright = armed
+	return c.base.View()
+}
+
+func (c *Confirmation) draw() (head string, rows []string, foot string) {
 	visible := c.visible()
 	c.clampTop(len(c.rows), visible)
-	var rows []string
 	c.shown = [2]int{c.top, min(c.top+visible, len(c.rows))}
 	for _, row := range c.rows[c.shown[0]:c.shown[1]] {
 		rows = append(rows, c.theme.Text.Render(ansi.Truncate(row, c.width, "…")))
@@ -237,8 +229,7 @@ func (c *Confirmation) View() string {
 	for _, row := range c.choices() {
 		rows = append(rows, ansi.Truncate(row, c.width, "…"))
 	}
-	c.view = frame(c.Height(), "", rows, c.foot())
-	return c.view
+	return "", rows, c.foot()
 }
 
 // choices returns the answers, in a row or as a list. Those that do not work yet are faint.

@@ -68,8 +68,16 @@ type Left struct {
 	Again    bool   // accepted twice: it was said already that it names no command
 }
 
-// base is the common part of all dialogs.
+// A content is what a kind of dialog shows and does within the frame that all share.
+type content interface {
+	wants() int // how many rows it would like, with those of the frame
+	draw() (head string, rows []string, foot string)
+	handle(tea.Msg) tea.Cmd
+}
+
+// base is the common part of all dialogs: a frame around a content, which is the dialog itself.
 type base struct {
+	content       content
 	width, height int
 	theme         *theme.Theme
 	view          string // result of the last View; "" if something has changed
@@ -84,17 +92,40 @@ func newBase(th *theme.Theme) base {
 // SetTheme changes the theme.
 func (b *base) SetTheme(th *theme.Theme) { b.theme, b.view = th, "" }
 
+// Update implements Dialog. A dialog that has answered ignores everything.
+func (b *base) Update(msg tea.Msg) tea.Cmd {
+	if b.done {
+		return nil
+	}
+	b.view = ""
+	return b.content.handle(msg)
+}
+
+// View implements Dialog.
+func (b *base) View() string {
+	if b.view == "" && b.height > 0 {
+		head, rows, foot := b.content.draw()
+		b.view = frame(b.Height(), head, rows, foot)
+	}
+	return b.view
+}
+
+// Height implements Dialog.
+func (b *base) Height() int { return min(b.content.wants(), b.height) }
+
+// SetSize sets the width and the maximum height.
+func (b *base) SetSize(width, height int) { b.resize(width, height) }
+
 // Cursor returns false: nothing is being typed.
 func (b *base) Cursor() (x, y int, ok bool) { return 0, 0, false }
 
-// resize sets the size and reports whether it has changed.
-func (b *base) resize(width, height int) bool {
+// resize sets the size and reports whether the width has changed.
+func (b *base) resize(width, height int) (wrapsAnew bool) {
 	width, height = max(width, 0), max(height, 0)
-	if width == b.width && height == b.height {
-		return false
+	if wrapsAnew = width != b.width; wrapsAnew || height != b.height {
+		b.width, b.height, b.view = width, height, ""
 	}
-	b.width, b.height, b.view = width, height, ""
-	return true
+	return wrapsAnew
 }
 
 // Attach implements Dialog.

@@ -53,12 +53,12 @@ func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 	return a.Editor.Update(msg)
 }
 
-func (a *Approval) viewEdit() string {
+func (a *Approval) drawEdit() (head string, rows []string, foot string) {
 	use := "use these"
 	if a.draft.edited != "" {
 		use = "use this"
 	}
-	foot := a.keyHint(a.theme.Dim, keyAccept.hint(use), keyClose.hint("back"))
+	foot = a.keyHint(a.theme.Dim, keyAccept.hint(use), keyClose.hint("back"))
 	if a.draft.fault != "" {
 		foot = a.keyHint(a.theme.Bad, hint{a.draft.fault, ""})
 	}
@@ -69,9 +69,9 @@ func (a *Approval) viewEdit() string {
 	if a.action.Tool == act.PlanTool {
 		title = "Edit the plan"
 	}
-	rows := strings.Split(a.Editor.View(), "\n")
+	rows = strings.Split(a.Editor.View(), "\n")
 	for i, row := range rows {
 		rows[i] = ansi.Truncate(row, a.width, "") // an editor may be a cell wider than it should
 	}
-	return frame(a.Height(), a.titleLine(title, a.Workspace), rows, foot)
+	return a.titleLine(title, a.Workspace), rows, foot
 }

@@ -34,6 +34,7 @@ const helpTitle = "Keys"
 // Help returns a dialog of the sections.
 func Help(sections []Section, th *theme.Theme) Dialog {
 	g := &helpDialog{base: newBase(th)}
+	g.content = g
 	for _, s := range sections {
 		clean := Section{Title: sanitize.Line(s.Title)}
 		for _, r := range s.Rows {
@@ -156,18 +157,13 @@ func (g *helpDialog) section(s Section, width int) []string {
 	return rows
 }
 
-// Height implements Dialog. It does not depend on the query, so that the screen does not jump while
-// the user types.
-func (g *helpDialog) Height() int { return min(max(g.all, len(g.rows))+2, g.height) }
+// wants does not depend on the query, so that the screen does not jump while the user types.
+func (g *helpDialog) wants() int { return max(g.all, len(g.rows)) + 2 }
 
 func (g *helpDialog) visible() int { return contentRows(g.Height()) }
 
-// Update scrolls, searches and closes.
-func (g *helpDialog) Update(msg tea.Msg) tea.Cmd {
-	if g.done {
-		return nil
-	}
-	g.view = ""
+// handle scrolls, searches and closes.
+func (g *helpDialog) handle(msg tea.Msg) tea.Cmd {
 	if press, ok := msg.(tea.KeyPressMsg); ok && (pressed(press, keyClose) || pressed(press, keyAccept)) {
 		return g.leave(Left{})
 	}
@@ -178,24 +174,19 @@ func (g *helpDialog) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// View implements Dialog.
-func (g *helpDialog) View() string {
-	if g.view != "" {
-		return g.view
-	}
+func (g *helpDialog) draw() (head string, rows []string, foot string) {
 	visible := g.visible()
 	g.clampTop(len(g.rows), visible)
 	place := ""
 	if len(g.rows) > visible {
 		place = percent(g.top+visible, len(g.rows))
 	}
-	rows := g.rows[g.top:min(g.top+visible, len(g.rows))]
+	rows = g.rows[g.top:min(g.top+visible, len(g.rows))]
 	if len(rows) == 0 {
 		rows = []string{g.theme.Dim.Render(ansi.Truncate("  No key matches", g.width, "…"))}
 	}
-	foot := g.keyHint(g.theme.Dim, keyClose.hint("close"), scrollHint("scroll"), hint{"type", "to search"})
-	g.view = frame(g.Height(), g.queryLine(helpTitle, place, &g.query), rows, foot)
-	return g.view
+	foot = g.keyHint(g.theme.Dim, keyClose.hint("close"), scrollHint("scroll"), hint{"type", "to search"})
+	return g.queryLine(helpTitle, place, &g.query), rows, foot
 }
 
 // Cursor implements Dialog: it is after the query.

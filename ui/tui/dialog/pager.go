@@ -40,7 +40,7 @@ type Pager struct {
 // Pages returns a pager of parts.
 func Pages(title string, parts []format.Part, th *theme.Theme) *Pager {
 	p := &Pager{base: newBase(th), title: title, open: map[[2]int]bool{}, layoutWidth: -1}
-	p.parts = parts
+	p.content, p.parts = p, parts
 	return p
 }
 
@@ -99,8 +99,8 @@ func (p *Pager) SetSize(width, height int) {
 	p.goTo(part, line, 0)
 }
 
-// Height implements Dialog: the pager takes all rows.
-func (p *Pager) Height() int { return p.height }
+// wants returns all rows.
+func (p *Pager) wants() int { return p.height }
 
 // Cursor implements Dialog: it is after the query.
 func (p *Pager) Cursor() (x, y int, ok bool) {
@@ -110,13 +110,9 @@ func (p *Pager) Cursor() (x, y int, ok bool) {
 	return min(1+textwrap.Width(p.query.visibleText(p.width-1)), p.width-1), p.height - 1, true
 }
 
-// Update scrolls, searches, unfolds, copies and closes.
-func (p *Pager) Update(msg tea.Msg) tea.Cmd {
-	if p.done {
-		return nil
-	}
+// handle scrolls, searches, unfolds, copies and closes.
+func (p *Pager) handle(msg tea.Msg) tea.Cmd {
 	p.layOut()
-	p.view = ""
 	if p.typing {
 		p.updateQuery(msg)
 		return nil

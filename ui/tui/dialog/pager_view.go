@@ -161,20 +161,14 @@ func found(text, query string) int {
 
 func (p *Pager) visible() int { return contentRows(p.height) }
 
-// View implements Dialog.
-func (p *Pager) View() string {
+func (p *Pager) draw() (head string, rows []string, foot string) {
 	p.layOut()
-	if p.view != "" {
-		return p.view
-	}
 	visible := p.visible()
 	p.scrollTo(p.selected, len(p.rows), visible)
-	var content []string
 	for i := p.top; i < min(p.top+visible, len(p.rows)); i++ {
-		content = append(content, ansi.Truncate(p.row(i), p.width, ""))
+		rows = append(rows, ansi.Truncate(p.row(i), p.width, ""))
 	}
-	p.view = frame(p.height, p.titleLine(p.title, p.positionText(visible)), content, p.foot())
-	return p.view
+	return p.titleLine(p.title, p.positionText(visible)), rows, p.foot()
 }
 
 // positionText returns the note and the position of the last visible row in percent.

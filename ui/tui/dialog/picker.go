@@ -96,6 +96,7 @@ type argSet struct {
 // Pick returns a picker of items.
 func Pick(title string, items []Item, th *theme.Theme) *Picker {
 	p := &Picker{base: newBase(th), title: title}
+	p.content = p
 	p.setItems(items)
 	p.selectCurrent()
 	return p
@@ -105,6 +106,7 @@ func Pick(title string, items []Item, th *theme.Theme) *Picker {
 // nil if there are none to list.
 func Commands(title string, items []Item, args func(command string) Args, th *theme.Theme) *Picker {
 	p := &Picker{base: newBase(th), title: title, commands: true, argsOf: args}
+	p.content = p
 	p.setItems(items)
 	return p
 }
@@ -287,13 +289,10 @@ func (p *Picker) find() {
 	}
 }
 
-// Update moves, types, and chooses.
-func (p *Picker) Update(msg tea.Msg) tea.Cmd {
-	if p.done {
-		return nil
-	}
+// handle moves, types, and chooses.
+func (p *Picker) handle(msg tea.Msg) tea.Cmd {
 	said := p.message
-	p.view, p.message = "", ""
+	p.message = ""
 	if press, ok := msg.(tea.KeyPressMsg); ok && said != "" && sendsAgain(p) && pressed(press, keyAccept) {
 		return p.leave(Left{Typed: p.query.text, Accepted: true, Again: true})
 	}

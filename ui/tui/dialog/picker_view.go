@@ -25,12 +25,8 @@ const minNameCells = 28
 // stateCurrent follows the title of the current item.
 const stateCurrent = " · current"
 
-// SetSize sets the width and the maximum height.
-func (p *Picker) SetSize(width, height int) { p.resize(width, height) }
-
-// Height implements Dialog. It does not depend on the query, so that the screen does not jump while
-// the user types.
-func (p *Picker) Height() int { return min(max(p.rows, 1)+2, p.height) }
+// wants does not depend on the query, so that the screen does not jump while the user types.
+func (p *Picker) wants() int { return max(p.rows, 1) + 2 }
 
 func (p *Picker) visibleRows() int { return contentRows(p.Height()) }
 
@@ -65,11 +61,7 @@ func (p *Picker) lineOf(hit int) int {
 	return hit + above
 }
 
-// View implements Dialog.
-func (p *Picker) View() string {
-	if p.view != "" {
-		return p.view
-	}
+func (p *Picker) draw() (head string, rows []string, foot string) {
 	visible, heads := p.visibleRows(), p.headings()
 	total := len(p.hits) + len(heads)
 	at := p.lineOf(p.selected)
@@ -84,7 +76,6 @@ func (p *Picker) View() string {
 	hit := p.top - above
 	measureRows(p, hit, visible)
 	t := p.table()
-	rows := make([]string, 0, visible)
 	for line := p.top; line < min(p.top+visible, total); line++ {
 		switch {
 		case above < len(heads) && heads[above] == hit:
@@ -101,8 +92,7 @@ func (p *Picker) View() string {
 	if len(rows) == 0 {
 		rows = append(rows, p.theme.Dim.Render(ansi.Truncate("  No match", p.width, "…")))
 	}
-	p.view = frame(p.Height(), p.titleLine(), rows, p.foot(t))
-	return p.view
+	return p.titleLine(), rows, p.foot(t)
 }
 
 func (p *Picker) titleLine() string {

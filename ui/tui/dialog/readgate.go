@@ -72,6 +72,16 @@ func (g *readGate) markAllSeen() {
 	}
 }
 
+// rearrange calls arrange, which starts the same text in another width. If all of it was seen, all
+// still is.
+func (g *readGate) rearrange(arrange func()) {
+	whole, at := g.unseen == 0, g.seenAllAt
+	if arrange(); whole {
+		g.seenAllAt = at
+		g.markAllSeen()
+	}
+}
+
 // uncover restarts the delays after another dialog covered the text: rows stay seen, but a key meant
 // for that dialog answers nothing.
 func (g *readGate) uncover(now time.Time) {

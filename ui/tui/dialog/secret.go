@@ -32,7 +32,9 @@ func (s *Secret) Show(value string) { s.shown, s.field.text, s.view = true, sani
 
 // AskSecret returns a dialog that asks for a line. Title names it, text explains what it is for.
 func AskSecret(title, text string, th *theme.Theme) *Secret {
-	return &Secret{base: newBase(th), title: sanitize.Line(title), text: sanitize.Line(text)}
+	s := &Secret{base: newBase(th), title: sanitize.Line(title), text: sanitize.Line(text)}
+	s.content = s
+	return s
 }
 
 // Reject shows why a line was not accepted, and lets the user type another one.
@@ -54,9 +56,6 @@ func (s *Secret) MarkChecking() { s.problem, s.checking, s.view = "", true, "" }
 
 // Checking reports whether a submitted line waits for Reject or the end of the dialog.
 func (s *Secret) Checking() bool { return s.checking }
-
-// SetSize sets the width and the maximum height.
-func (s *Secret) SetSize(width, height int) { s.resize(width, height) }
 
 // lines returns the rows between the title and the keys.
 func (s *Secret) lines() []string {
@@ -114,12 +113,11 @@ func (s *Secret) written() string {
 	return ansi.Truncate(row+s.theme.Faint.Render(countText(count)), s.width, "")
 }
 
-// Height implements Dialog: title, text, line and keys.
-func (s *Secret) Height() int { return min(len(s.lines())+2, s.height) }
+func (s *Secret) wants() int { return len(s.lines()) + 2 }
 
 // Cursor returns where the next character goes.
 func (s *Secret) Cursor() (x, y int, ok bool) {
-	if s.checking || s.done || s.ended != "" || s.Height() < len(s.lines())+2 {
+	if s.checking || s.done || s.ended != "" || s.height < s.wants() {
 		return 0, 0, false
 	}
 	_, shown := s.dots()
@@ -129,12 +127,8 @@ func (s *Secret) Cursor() (x, y int, ok bool) {
 	return max(min(signWidth+shown, s.width-1), 0), s.Height() - 2, true
 }
 
-// Update types, submits and closes.
-func (s *Secret) Update(msg tea.Msg) tea.Cmd {
-	if s.done {
-		return nil
-	}
-	s.view = ""
+// handle types, submits and closes.
+func (s *Secret) handle(msg tea.Msg) tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
 	switch {
 	case ok && (pressed(press, keyClose) || s.ended != "" && pressed(press, keyAccept)):
@@ -167,26 +161,21 @@ func (s *Secret) submit() tea.Cmd {
 	return s.Submit(line)
 }
 
-// View implements Dialog.
-func (s *Secret) View() string {
-	if s.view != "" {
-		return s.view
-	}
+func (s *Secret) draw() (head string, rows []string, foot string) {
 	accept := "check and store"
 	if s.shown {
 		accept = "continue"
 	}
-	foot := s.keyHint(s.theme.Dim, keyAccept.hint(accept), keyClear.hint("clear"), keyClose.hint("cancel"))
+	foot = s.keyHint(s.theme.Dim, keyAccept.hint(accept), keyClear.hint("clear"), keyClose.hint("cancel"))
 	if s.checking {
 		foot = s.keyHint(s.theme.Dim, hint{"Checking", "it…"}, keyClose.hint("cancel"))
 	}
 	if s.ended != "" {
 		foot = s.keyHint(s.theme.Dim, keyClose.hint("close"))
 	}
-	rows := s.lines()
+	rows = s.lines()
 	if over := len(rows) - max(s.Height()-2, 1); over > 0 { // the line at the end must stay visible
 		rows = rows[over:]
 	}
-	s.view = frame(s.Height(), s.titleLine(s.title, ""), rows, foot)
-	return s.view
+	return s.titleLine(s.title, ""), rows, foot
 }

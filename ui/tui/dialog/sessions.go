@@ -95,6 +95,7 @@ type trashed struct {
 // RequestPreview when the dialog opens.
 func Sessions(rows []SessionRow, do SessionActions, th *theme.Theme) *SessionList {
 	l := &SessionList{base: newBase(th), Actions: do}
+	l.content = l
 	l.SetRows(rows)
 	return l
 }
@@ -240,12 +241,8 @@ func (l *SessionList) filter() {
 	}
 }
 
-// Update moves, filters, and changes the selected conversation.
-func (l *SessionList) Update(msg tea.Msg) tea.Cmd {
-	if l.done {
-		return nil
-	}
-	l.view = ""
+// handle moves, filters, and changes the selected conversation.
+func (l *SessionList) handle(msg tea.Msg) tea.Cmd {
 	cmd := l.update(msg)
 	return tea.Batch(cmd, l.RequestPreview())
 }

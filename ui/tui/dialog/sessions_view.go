@@ -44,34 +44,26 @@ func (l *SessionList) layout() sessionLayout {
 	return sessionLayout{width: l.width, visible: content}
 }
 
-// SetSize sets the width and the maximum height.
-func (l *SessionList) SetSize(width, height int) { l.resize(width, height) }
-
-// Height implements Dialog. It does not depend on the query, so that the screen does not jump while
-// the user types.
-func (l *SessionList) Height() int {
+// wants does not depend on the query, so that the screen does not jump while the user types.
+func (l *SessionList) wants() int {
 	rows := len(l.rows)
 	if l.width < minSideWidth {
 		rows += previewRows
 	}
-	return min(max(rows, minListRows)+2, l.height)
+	return max(rows, minListRows) + 2
 }
 
-// View implements Dialog.
-func (l *SessionList) View() string {
-	if l.view != "" || l.height == 0 {
-		return l.view
-	}
+func (l *SessionList) draw() (head string, rows []string, foot string) {
 	s := l.layout()
-	content := l.window(s)
+	rows = l.window(s)
 	switch {
 	case s.side > 0:
-		content = l.sideBySide(s, content)
+		rows = l.sideBySide(s, rows)
 	case s.below > 0:
-		for len(content) < s.visible {
-			content = append(content, "")
+		for len(rows) < s.visible {
+			rows = append(rows, "")
 		}
-		content = append(content, l.previewLines(l.width, s.below, true)...)
+		rows = append(rows, l.previewLines(l.width, s.below, true)...)
 	}
 	count := fmt.Sprint(len(l.rows))
 	if len(l.hits) < len(l.rows) {
@@ -83,8 +75,7 @@ func (l *SessionList) View() string {
 	case n > 0:
 		count += fmt.Sprintf(", %d in messages", n)
 	}
-	l.view = frame(l.Height(), l.queryLine(sessionsTitle, count, &l.query), content, l.foot())
-	return l.view
+	return l.queryLine(sessionsTitle, count, &l.query), rows, l.foot()
 }
 
 // sideBySide puts the preview to the right of the list.

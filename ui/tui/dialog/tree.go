@@ -42,6 +42,7 @@ type branchList struct {
 // continues in the branch that begins with a message, fork opens a copy of the conversation up to it.
 func Tree(branches []Branch, open, fork func(seq int) tea.Cmd, th *theme.Theme) Dialog {
 	l := &branchList{base: newBase(th), branches: slices.Clone(branches), open: open, fork: fork}
+	l.content = l
 	deepest := 0
 	for i := range l.branches {
 		b := &l.branches[i]
@@ -105,18 +106,10 @@ func treePrefix(more, own bool) string {
 	return "  "
 }
 
-// SetSize sets the width and the maximum height.
-func (l *branchList) SetSize(width, height int) { l.resize(width, height) }
+func (l *branchList) wants() int { return max(len(l.branches), 1) + 2 }
 
-// Height returns that of the branches, the title and the keys.
-func (l *branchList) Height() int { return min(max(len(l.branches), 1)+2, l.height) }
-
-// Update moves and chooses.
-func (l *branchList) Update(msg tea.Msg) tea.Cmd {
-	if l.done {
-		return nil
-	}
-	l.view = ""
+// handle moves and chooses.
+func (l *branchList) handle(msg tea.Msg) tea.Cmd {
 	if l.move(msg, scrollMode{reading: true}, len(l.branches), contentRows(l.Height())) {
 		return nil
 	}
@@ -136,15 +129,10 @@ func (l *branchList) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// View implements Dialog.
-func (l *branchList) View() string {
-	if l.view != "" {
-		return l.view
-	}
+func (l *branchList) draw() (head string, rows []string, foot string) {
 	visible := contentRows(l.Height())
 	l.scrollTo(l.selected, len(l.branches), visible)
 	cols := fitColumns(l.width, max(l.width/2, 28), column{l.wide[0], 0}, column{l.wide[1], 1}, column{l.wide[2], 2})
-	var rows []string
 	for i := l.top; i < min(l.top+visible, len(l.branches)); i++ {
 		rows = append(rows, l.row(i, cols))
 	}
@@ -152,8 +140,7 @@ func (l *branchList) View() string {
 	if len(l.branches) == 0 {
 		rows, keys = []string{l.theme.Dim.Render(ansi.Truncate("  No branches yet", l.width, "…"))}, keys[1:2]
 	}
-	l.view = frame(l.Height(), l.titleLine("Branches", fmt.Sprint(len(l.branches))), rows, l.keyHint(l.theme.Dim, keys...))
-	return l.view
+	return l.titleLine("Branches", fmt.Sprint(len(l.branches))), rows, l.keyHint(l.theme.Dim, keys...)
 }
 
 // row returns the row of a branch: sign, tree lines, mark of the current path, text, and the columns
