@@ -8,18 +8,16 @@ import (
 // A buffer is text under a cursor, with undo, redo and a kill ring. Every change
 // goes through splice.
 type buffer struct {
-	units         []unit
-	cur           int // index of the unit after the cursor; len(units) at the end
-	undos         []edit
-	redos         []edit // what undo took back, until something else changes
-	undoUnits     int    // of all undos
-	group         int    // changes of one group are undone together; 0: each by itself
-	groups        int    // number of groups so far
-	kills         [][]unit
-	yanked        int // index of the last yanked kill, from the end of kills
-	firstChanged  int // index of the first unit that changed since the last layout
-	unchangedTail int // number of units at the end that did not change
-	changes       int // number of changes so far
+	units     []unit
+	cur       int // index of the unit after the cursor; len(units) at the end
+	undos     []edit
+	redos     []edit // what undo took back, until something else changes
+	undoUnits int    // of all undos
+	group     int    // changes of one group are undone together; 0: each by itself
+	groups    int    // number of groups so far
+	kills     [][]unit
+	yanked    int // index of the last yanked kill, from the end of kills
+	changes   int // number of changes so far
 }
 
 // An edit is a change and its way back.
@@ -72,7 +70,6 @@ func (b *buffer) replace(i, j int, units []unit) {
 
 // splice changes the units, and nothing else.
 func (b *buffer) splice(i, j int, units []unit) {
-	b.firstChanged, b.unchangedTail = min(b.firstChanged, i), min(b.unchangedTail, len(b.units)-j)
 	b.units = slices.Replace(b.units, i, j, units...)
 	b.changes++
 }
@@ -184,7 +181,7 @@ func (b *buffer) set(units []unit) {
 
 // load replaces everything and leaves no trace in the undos.
 func (b *buffer) load(units []unit, cur int) {
-	b.units, b.cur, b.firstChanged, b.unchangedTail = slices.Clone(units), cur, 0, 0
+	b.units, b.cur = slices.Clone(units), cur
 	b.changes++
 }
 

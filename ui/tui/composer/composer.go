@@ -8,8 +8,7 @@
 // The unit is the grapheme cluster, so that an emoji of five runes is one step
 // of the cursor. Pastes never submit, nor do keys right after them; large ones become
 // a chip such as [pasted 42 lines], a single unit that Value expands and tab opens.
-// The cost of a key depends on what it changes, not on the length of the prompt. The
-// parent draws the prompt sign, next to PromptRow.
+// The parent draws the prompt sign, next to PromptRow.
 package composer
 
 import (

@@ -1,65 +1,28 @@
 package composer
 
-import (
-	"slices"
-	"sort"
-)
+import "sort"
 
 // A row is a line of the screen: the units from start up to end.
 type row struct{ start, end int }
 
-// A layout is text laid out in rows of at most width cells. Laying out again
-// starts one row above the first change, as a break depends on nothing that
-// is further than one row after it, and ends where a row begins with what
-// has begun a row before.
+// A layout is text laid out in rows of at most width cells.
 type layout struct {
 	rows    []row
 	width   int
-	length  int   // of the text that is laid out
-	scratch []row // to work in
+	laidOut int // changes of the buffer that rows show
 }
 
-// update brings the rows up to date.
+// update brings the rows up to date. A text that is written is short: large pastes are chips.
 func (l *layout) update(b *buffer, width int) {
-	keep, still := 0, 0
-	if width == l.width && len(l.rows) > 0 {
-		if b.firstChanged > len(b.units) {
-			return
-		}
-		keep, still = max(l.rowOf(b.firstChanged)-1, 0), b.unchangedTail
+	if width == l.width && b.changes == l.laidOut && len(l.rows) > 0 {
+		return
 	}
-	next := 0
-	if keep > 0 {
-		next = l.rows[keep].start
-	}
-	moved := len(b.units) - l.length
-	l.scratch = l.scratch[:0]
-	old := keep // the first of the old rows that stay after the fresh ones
-	for more := true; more; {
-		if next >= len(b.units)-still {
-			for old < len(l.rows) && l.rows[old].start+moved < next {
-				old++
-			}
-			if old < len(l.rows) && l.rows[old].start+moved == next {
-				break
-			}
-		}
+	l.rows, l.width, l.laidOut = l.rows[:0], width, b.changes
+	for next, more := 0, true; more; {
 		r := row{start: next}
 		r.end, next, more = breakRow(b.units, next, width)
-		l.scratch = append(l.scratch, r)
-		if !more {
-			old = len(l.rows)
-		}
+		l.rows = append(l.rows, r)
 	}
-	l.rows = slices.Replace(l.rows, keep, old, l.scratch...)
-	if moved != 0 {
-		for i := keep + len(l.scratch); i < len(l.rows); i++ {
-			l.rows[i].start += moved
-			l.rows[i].end += moved
-		}
-	}
-	l.width, l.length = width, len(b.units)
-	b.firstChanged, b.unchangedTail = len(b.units)+1, len(b.units)
 }
 
 // breakRow returns where the row that begins at start ends, and where the next one
