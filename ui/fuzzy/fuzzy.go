@@ -92,35 +92,21 @@ func fold(r rune) rune {
 // New makes titles ready, and what else is said of them.
 func New(n int, said func(item int) (title, also string)) Index {
 	x := Index{targets: make([]indexEntry, n)}
-	var runes []rune
-	var worth []uint8
-	for i := range n {
+	for i := range x.targets {
+		t, before := &x.targets[i], '/'
 		title, also := said(i)
-		runes, worth = growFor(runes, title), growFor(worth, title)
-		start, before := len(runes), rune('/')
-		t := indexEntry{also: strings.ToLower(also)}
+		t.also = strings.ToLower(also)
 		for _, r := range title {
-			if len(runes)-start == maxTitleRunes {
+			if len(t.runes) == maxTitleRunes {
 				break
 			}
 			folded := fold(r)
-			runes, worth = append(runes, folded), append(worth, bonusAt(before, r))
+			t.runes, t.bonus = append(t.runes, folded), append(t.bonus, bonusAt(before, r))
 			t.letters |= 1 << (folded & 63)
 			before = r
 		}
-		t.runes, t.bonus = runes[start:len(runes):len(runes)], worth[start:len(worth):len(worth)]
-		x.targets[i] = t
 	}
 	return x
-}
-
-// growFor returns a slice that a title can be added to without moving what others have of
-// it.
-func growFor[T any](to []T, title string) []T {
-	if cap(to)-len(to) < min(len(title), maxTitleRunes) {
-		return make([]T, 0, 16*maxTitleRunes)
-	}
-	return to
 }
 
 // bonusAt returns how good a place r is for a match to begin, after before.

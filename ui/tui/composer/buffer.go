@@ -134,9 +134,6 @@ func (b *buffer) splitUndo() {
 	}
 }
 
-// dropUndos drops the undos.
-func (b *buffer) dropUndos() { b.undos, b.redos, b.undoUnits = nil, nil, 0 }
-
 // undo undoes the last change, with those of its group.
 func (b *buffer) undo() {
 	for group := -1; len(b.undos) > 0; {

@@ -155,18 +155,11 @@ func (m *Model) HandlesEsc() bool {
 	return m.Recall.search != nil || m.completion.menuOpen() || m.Queue.pickedPrompt >= 0 || m.vim != nil && m.vim.escapes()
 }
 
-// Insert writes s at the cursor, as if it had been typed.
-func (m *Model) Insert(s string) {
-	m.Recall.stopSearch(true)
-	m.editor.insert(normalize(s))
-	m.resetTransient()
-}
-
 // Reset empties the composer and forgets its undos.
 func (m *Model) Reset() {
 	m.Recall.stopSearch(false)
 	m.editor.load(nil, 0)
-	m.editor.dropUndos()
+	m.editor.undos, m.editor.redos, m.editor.undoUnits = nil, nil, 0
 	m.Recall.history.reset()
 	m.resetTransient()
 	if m.vim != nil {

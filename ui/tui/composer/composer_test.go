@@ -358,7 +358,7 @@ func TestSetValue(t *testing.T) {
 	m.SetSize(40, 5)
 	play(t, m, "draft")
 	m.SetValue("from the\r\neditor")
-	m.Insert("!")
+	m.Update(tea.KeyPressMsg{Code: '!', Text: "!"})
 	if got, want := screen(m), "from the\neditor!|"; got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

@@ -139,7 +139,7 @@ var others = []func(m *rig){
 	func(m *rig) { m.Recall.Stash() },
 	func(m *rig) { m.Recall.Unstash() },
 	func(m *rig) { m.SetValue("@a !\n日本語 /x") },
-	func(m *rig) { m.Insert(" @ ") },
+	func(m *rig) { m.SetValue(m.Value() + " @ ") },
 	func(m *rig) { m.Clear() },
 	func(m *rig) { m.Reset() },
 	func(m *rig) {

@@ -198,10 +198,6 @@ func (m *Recall) searchText() string {
 	return ansi.Truncate(name+query, max(m.editor.width-1, 0), "")
 }
 
-func (m *Recall) searchLine() string { return m.editor.theme.Dim.Render(m.searchText()) }
-
-func (m *Recall) searchCursor() int { return ansi.StringWidth(m.searchText()) }
-
 // isWord reports whether u is part of a word, for alt+b and alt+f.
 func isWord(u unit) bool {
 	for _, r := range u.text {

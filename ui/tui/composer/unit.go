@@ -47,7 +47,7 @@ func first(text string) unit {
 	switch c := text[0]; {
 	case c == '\n':
 		return unit{text: text[:1], kind: kindNewline}
-	case printable(c) && (len(text) == 1 || text[1] < utf8.RuneSelf):
+	case c >= ' ' && c < 0x7f && (len(text) == 1 || text[1] < utf8.RuneSelf):
 		return unit{text: text[:1], width: 1}
 	}
 	cluster, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
@@ -58,8 +58,6 @@ func first(text string) unit {
 	}
 	return u
 }
-
-func printable(c byte) bool { return c >= ' ' && c < 0x7f }
 
 // visibleForm returns what a character looks like. An invisible one is shown by its number,
 // as it would be sent unseen.

@@ -51,7 +51,7 @@ func (m *Model) View() string {
 	lines = append(lines, m.Queue.queueLines(p.queue)...)
 	lines = append(lines, m.completion.menuLines(p.menu)...)
 	if p.search > 0 {
-		lines = append(lines, m.Recall.searchLine())
+		lines = append(lines, m.editor.theme.Dim.Render(m.Recall.searchText()))
 	}
 	for r := m.editor.top; r < m.editor.top+p.text && len(lines) < m.editor.height; r++ {
 		lines = append(lines, m.renderRow(m.editor.rows[r])+m.editor.scrollMark(r, p.text))
@@ -116,7 +116,7 @@ func (m *Model) Cursor() (x, y int, ok bool) {
 	}
 	p := m.layOut()
 	if m.Recall.search != nil {
-		return m.Recall.searchCursor(), min(p.queue+p.menu, m.editor.height-1), true
+		return ansi.StringWidth(m.Recall.searchText()), min(p.queue+p.menu, m.editor.height-1), true
 	}
 	return min(m.editor.column(m.editor.units, m.editor.cur), m.editor.width-1), p.above() + m.editor.rowOf(m.editor.cur) - m.editor.top, true
 }

@@ -131,20 +131,17 @@ func (a *Approval) SetTheme(th *theme.Theme) {
 func (a *Approval) wants() int {
 	switch a.state {
 	case editing:
-		a.sizeEditor()
+		a.Editor.SetSize(a.width, contentRows(a.height))
 		return a.Editor.Height() + 2
 	case noting:
 		return 3
 	case choosing:
 		return len(a.draft.always.rows(a)) + 2
 	}
-	return len(a.rows) + a.chromeRows()
+	return len(a.rows) + frameRows(a) + a.listRows()
 }
 
-// chromeRows returns the number of rows around the text: the keys, the list of choices, and the title
-// unless it is part of the text.
-func (a *Approval) chromeRows() int { return frameRows(a) + a.listRows() }
-
+// frameRows counts the keys, and the title unless it is part of the text.
 func frameRows(a *Approval) int {
 	if a.headless {
 		return 1
@@ -166,10 +163,8 @@ func (a *Approval) Scrolls() bool {
 	return len(a.rows) > a.visible()
 }
 
-func (a *Approval) sizeEditor() { a.Editor.SetSize(a.width, contentRows(a.height)) }
-
 func (a *Approval) visible() int {
-	return max(min(len(a.rows), a.height-a.chromeRows()), min(a.height, 1))
+	return max(min(len(a.rows), a.height-frameRows(a)-a.listRows()), min(a.height, 1))
 }
 
 // Drawn notes that the last View has reached the terminal. The command it returns redraws the dialog
@@ -180,7 +175,10 @@ func (a *Approval) Drawn(now time.Time) tea.Cmd {
 	}
 	switch a.state {
 	case choosing:
-		return a.ruleDrawn(now)
+		if a.drawn && a.draft.always.drawnAt.IsZero() && a.height > 2 {
+			a.draft.always.drawnAt = now
+		}
+		return a.wake(now)
 	case editing, noting:
 		return nil
 	}

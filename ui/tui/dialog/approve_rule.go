@@ -103,13 +103,6 @@ func (a *Approval) ruleArmed() bool {
 	return a.width >= minConsentWidth && !a.draft.always.drawnAt.IsZero() && now.Sub(a.draft.always.drawnAt) >= settleDelay && now.Sub(a.typedAt) >= quietDelay
 }
 
-func (a *Approval) ruleDrawn(now time.Time) tea.Cmd {
-	if a.drawn && a.draft.always.drawnAt.IsZero() && a.height > 2 {
-		a.draft.always.drawnAt = now
-	}
-	return a.wake(now)
-}
-
 func (a *Approval) drawRule() (head string, rows []string, foot string) {
 	c := &a.draft.always
 	all := c.rows(a)

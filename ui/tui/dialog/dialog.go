@@ -149,7 +149,7 @@ func (b *base) titleLine(title, right string) string {
 }
 
 // matchSGR returns the style of matching letters: underlined and bold, to be visible without colors.
-func (b *base) matchSGR() theme.SGR { return theme.NewSGR(b.theme.Accent.Bold(true).Underline(true)) }
+func matchSGR(th *theme.Theme) theme.SGR { return theme.NewSGR(th.Accent.Bold(true).Underline(true)) }
 
 // frame joins head, content and foot into exactly height rows. In a small window it leaves out the
 // head, then the foot. An empty head takes no row.

@@ -14,7 +14,7 @@ import (
 // startEdit opens the editor with the main argument, such as the command, or else with all arguments
 // as JSON. It does nothing if the editor cannot hold them unchanged.
 func (a *Approval) startEdit() {
-	a.sizeEditor()
+	a.Editor.SetSize(a.width, contentRows(a.height))
 	a.draft.fault = ""
 	name, value := describe.Editable(a.action)
 	a.draft.edited = name

@@ -174,7 +174,7 @@ func (p *Picker) completeArgs() {
 	command, arg := p.split()
 	typed := strings.TrimPrefix(strings.TrimLeft(p.query.text, " "), "/")
 	p.arg.paths.wanted = false
-	if p.argsOf == nil || !strings.HasPrefix(typed, command+" ") {
+	if p.arg.of == nil || !strings.HasPrefix(typed, command+" ") {
 		return
 	}
 	at := slices.IndexFunc(p.items, func(i Item) bool { return nameMatchOf(&i, command) == byName })
@@ -184,7 +184,7 @@ func (p *Picker) completeArgs() {
 	c := &p.items[at]
 	another := p.arg.argCommand.Value != c.Value
 	if another {
-		p.arg.argCommand, p.arg.offered, p.arg.paths = *c, p.argsOf(c.Value), pathSet{}
+		p.arg.argCommand, p.arg.offered, p.arg.paths = *c, p.arg.of(c.Value), pathSet{}
 	}
 	p.arg.paths.wanted = p.arg.offered.Paths != nil
 	if p.arg.paths.follow(strings.TrimLeft(typed[len(command):], " ")) || another {

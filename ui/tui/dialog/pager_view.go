@@ -257,16 +257,15 @@ func (p *Pager) highlighted(text string, plain theme.SGR) string {
 	if p.lastQuery == "" {
 		return plain.Apply(text)
 	}
-	var out strings.Builder
-	for {
-		at := found(text, p.lastQuery)
-		if at < 0 {
-			break
+	var marks []int
+	for at := found(text, p.lastQuery); at >= 0; {
+		for i := range p.lastQuery {
+			marks = append(marks, at+i)
 		}
-		out.WriteString(plain.Apply(text[:at]))
-		out.WriteString(p.matchSGR().Apply(text[at : at+len(p.lastQuery)]))
-		text = text[at+len(p.lastQuery):]
+		next := at + len(p.lastQuery)
+		if at = found(text[next:], p.lastQuery); at >= 0 {
+			at += next
+		}
 	}
-	out.WriteString(plain.Apply(text))
-	return out.String()
+	return highlight(text, marks, plain, matchSGR(p.theme))
 }

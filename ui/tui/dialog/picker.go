@@ -56,8 +56,7 @@ type Picker struct {
 	IsMessage bool                                       // of commands: enter again on a name that none has accepts it as text
 	FreeItem  func(typed string) (item Item, first bool) // makes an item of text that is no title; none if its Value is ""
 
-	commands bool                      // the first word filters, the rest is an argument; see preselect
-	argsOf   func(command string) Args // arguments of a command, by its Value; nil if there are none to list
+	commands bool // the first word filters, the rest is an argument; see preselect
 
 	title   string
 	query   textField
@@ -85,7 +84,8 @@ type itemSet struct {
 
 // An argSet is the command whose arguments are being completed.
 type argSet struct {
-	completing    bool // args are listed
+	of            func(command string) Args // arguments of a command, by its Value; nil if there are none to list
+	completing    bool                      // args are listed
 	argIndex      fuzzy.Index
 	argTitleWidth int
 	argCommand    Item
@@ -105,7 +105,7 @@ func Pick(title string, items []Item, th *theme.Theme) *Picker {
 // Commands returns a picker of commands, with arguments that args returns for the Value of a command;
 // nil if there are none to list.
 func Commands(title string, items []Item, args func(command string) Args, th *theme.Theme) *Picker {
-	p := &Picker{base: newBase(th), title: title, commands: true, argsOf: args}
+	p := &Picker{base: newBase(th), title: title, commands: true, arg: argSet{of: args}}
 	p.content = p
 	p.setItems(items)
 	return p

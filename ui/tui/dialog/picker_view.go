@@ -35,18 +35,13 @@ func (p *Picker) hasGroups() bool {
 	return len(p.words) == 0 && len(p.items) > 0 && p.items[0].Group != "" && p.visibleRows() >= minHeadingRows
 }
 
-// hasHeading reports whether the first row of the content is a heading, which stays in place when
-// the rest scrolls.
-func (p *Picker) hasHeading() bool {
-	return p.hasGroups() || len(p.Columns) > 0 && p.visibleRows() >= minHeadingRows
-}
-
-// headings returns the indexes of hits that follow a heading.
+// headings returns the indexes of hits that follow a heading. That on the first row of the content
+// stays in place when the rest scrolls.
 func (p *Picker) headings() (at []int) {
-	if !p.hasHeading() {
+	grouped := p.hasGroups()
+	if !grouped && (len(p.Columns) == 0 || p.visibleRows() < minHeadingRows) {
 		return nil
 	}
-	grouped := p.hasGroups()
 	for i, h := range p.hits {
 		if i == 0 || grouped && p.item(h).Group != p.item(p.hits[i-1]).Group {
 			at = append(at, i)
@@ -179,7 +174,7 @@ func (p *Picker) table() table {
 		t.title = min(t.title, max(p.titleWidth, min(p.widestTitle, p.width/2), p.width/4)+len(stateCurrent))
 	}
 	t.text, t.strong, t.faint = theme.NewSGR(p.theme.Text), theme.NewSGR(p.theme.Strong), theme.NewSGR(p.theme.Faint)
-	t.dim, t.accent, t.found = theme.NewSGR(p.theme.Dim), theme.NewSGR(p.theme.Accent), p.matchSGR()
+	t.dim, t.accent, t.found = theme.NewSGR(p.theme.Dim), theme.NewSGR(p.theme.Accent), matchSGR(p.theme)
 	return t
 }
 

@@ -171,7 +171,7 @@ func (l *SessionList) conversation(h sessionHit, words []string, width int, cols
 	if marks == nil {
 		marks = fuzzy.Occurrences(title, words)
 	}
-	title = ansi.Truncate(highlight(title, marks, theme.NewSGR(style), l.matchSGR()), max(room-textwrap.Width(state), 0), "…")
+	title = ansi.Truncate(highlight(title, marks, theme.NewSGR(style), matchSGR(l.theme)), max(room-textwrap.Width(state), 0), "…")
 	line := l.sign(selected) + l.theme.Accent.Render(pin) + title + l.theme.Dim.Render(state)
 	return ansi.Truncate(padRight(line, width-textwrap.Width(right))+l.theme.Faint.Render(right), width, "")
 }
