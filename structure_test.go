@@ -69,6 +69,7 @@ func TestImports(t *testing.T) {
 
 		"tools/mcp/client":             {act, "tools", "tools/mcp", "tools/mcp/client/oauth", proc, safe, llm, lazy},
 		"tools/mcp/client/oauth":       {safe},
+		"tools/webpage":                {},
 		"tools/undo/snapshot":          {act, "tools", "tools/undo", "tools/gitignore", "tools/places", atomic},
 		"ui/cli/cmd/embed/vectors":     {"session/store", lazy},
 		"providers/media/formats":      {llm, catalog, "providers/media", "providers/adapter", "providers/adapter/openaiclient", "providers/wire", safe},

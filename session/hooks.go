@@ -234,20 +234,20 @@ func nextPrompt(t *turn, steers bool) (llm.Message, bool, error) {
 
 // stopHooks asks the hooks, once everything is answered, whether the turn may end. It reports
 // whether a model is to go on, with what they want of it.
-func stopHooks(t *turn, last llm.Message) (again bool, err error) {
+func stopHooks(t *turn, last llm.Message) (again bool) {
 	if t.session.hooks.Hooks == nil || t.ctx.Err() != nil {
-		return false, nil
+		return false
 	}
 	a := fire(t, act.HookInput{Event: act.HookStop, StopActive: t.hookRounds > 0, LastMessage: last.Text()})
 	if a.Verdict != act.Deny || a.Stop || t.ctx.Err() != nil {
-		return false, nil
+		return false
 	}
 	if t.hookRounds++; t.hookRounds > maxHookRounds {
 		t.notice("hooks asked %d times to continue; the turn ends here", maxHookRounds)
-		return false, nil
+		return false
 	}
 	t.prompt(llm.UserText("A hook asks to continue: " + a.Reason))
-	return true, nil
+	return true
 }
 
 // notifyHooks tells the hooks that the user is asked about a call, and does not wait for them.

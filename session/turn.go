@@ -117,8 +117,8 @@ func answerSteps(t *turn) error {
 			return err
 		}
 		if !ok {
-			if again, err := stopHooks(t, response); !again || err != nil {
-				return err
+			if !stopHooks(t, response) {
+				return nil
 			}
 			continue
 		}

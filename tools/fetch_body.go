@@ -164,22 +164,32 @@ func (b fetchedBody) render(at *url.URL, format string) (renderedBody, error) {
 	if !named {
 		c.notes = append(c.notes, note("it does not say how its characters are encoded"))
 	}
-	if format == "raw" || b.mediaType != "text/html" && b.mediaType != "application/xhtml+xml" {
+	if RenderHTML == nil || format == "raw" || b.mediaType != "text/html" && b.mediaType != "application/xhtml+xml" {
 		c.text = text
 		return c, nil
 	}
-	page, err := parseHTML(text, at)
+	if len(text) > maxHTML {
+		text = text[:maxHTML]
+		c.notes = append(c.notes, note("only the first %d MiB of its HTML are shown", maxHTML>>20))
+	}
+	title, text, hidden, err := RenderHTML(text, at, format != "text")
 	if err != nil {
 		return renderedBody{}, err
 	}
-	c.title, c.notes = page.title, append(c.notes, page.notes...)
-	if format == "text" {
-		c.text = page.toText()
-		return c, nil
+	if hidden > 0 {
+		c.notes = append(c.notes, note("%s removed, invisible to readers", pluralize(hidden, "element")))
 	}
-	c.text, err = page.toMarkdown()
-	return c, err
+	c.title, _ = SanitizeAndTruncate(title, 300)
+	c.text = text
+	return c, nil
 }
+
+// RenderHTML returns the title and the text of a web page from an address, as Markdown or plain text, and how
+// many elements are left out because no reader sees them; nil: pages are shown as they are.
+var RenderHTML func(text string, at *url.URL, markdown bool) (title, body string, hidden int, err error)
+
+// maxHTML is how much of a page is rendered, in bytes: what takes a second.
+const maxHTML = 2 << 20
 
 // decodeText returns the text in UTF-8. What is UTF-8 already is taken for it, whatever
 // a server says; otherwise the header decides, then what an HTML page says of

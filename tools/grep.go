@@ -208,7 +208,7 @@ func (g *grepRun) searchContent(ctx context.Context, file string, content []byte
 			}
 			if g.args.FilesOnly {
 				g.matches++
-				return g.writeLine(file, quotePath(file))
+				return g.writeLine(quotePath(file))
 			}
 			at = h.add(at + m[0])
 		}
@@ -242,7 +242,7 @@ func (g *grepRun) writeMatches(file string, h lineMatches) error {
 	if len(h.starts) == 0 {
 		return nil
 	}
-	if err := g.writeLine(file, quotePath(file)); err != nil {
+	if err := g.writeLine(quotePath(file)); err != nil {
 		return err
 	}
 	number, at, done := 1, 0, 0 // at: begin of line number; done: last line shown
@@ -284,7 +284,7 @@ func (g *grepRun) writeMatches(file string, h lineMatches) error {
 }
 
 // writeLine adds the line that names a file.
-func (g *grepRun) writeLine(file, line string) error {
+func (g *grepRun) writeLine(line string) error {
 	g.files++
 	if !g.add(line) {
 		return errStop

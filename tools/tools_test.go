@@ -18,12 +18,15 @@ import (
 	"parley/tools/act"
 	"parley/tools/permission"
 	"parley/tools/sandbox"
+	"parley/tools/webpage"
 )
 
 // asRole names what the test program, started again, does in place of the tests.
 const asRole = "PARLEY_TEST_ROLE"
 
 var roles = map[string]func(){}
+
+func init() { RenderHTML = webpage.Render }
 
 func TestMain(m *testing.M) {
 	sandbox.Register()

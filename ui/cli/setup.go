@@ -29,6 +29,7 @@ import (
 	"parley/tools/atomicfile"
 	"parley/tools/mcp/client"
 	"parley/tools/undo/snapshot"
+	"parley/tools/webpage"
 	"parley/ui/acp"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmd/backup"
@@ -53,6 +54,8 @@ import (
 )
 
 func init() { formats.Register() } // images, videos and vectors
+
+func init() { tools.RenderHTML = webpage.Render } // web pages as Markdown
 
 // newProgram returns a program that nothing was asked of yet.
 func newProgram() *program {

@@ -50,10 +50,7 @@ func (h *History) Plan(from int) (*undo.Plan, error) {
 		}
 	}
 	for file, c := range courses {
-		s, err := h.step(file, c)
-		if err != nil {
-			return nil, err
-		}
+		s := h.step(file, c)
 		if !s.Now.Same(s.To) {
 			p.Steps = append(p.Steps, s)
 		}
@@ -63,20 +60,20 @@ func (h *History) Plan(from int) (*undo.Plan, error) {
 }
 
 // step returns the step of one path.
-func (h *History) step(file undo.Name, c *pathHistory) (undo.Step, error) {
+func (h *History) step(file undo.Name, c *pathHistory) undo.Step {
 	s := undo.Step{Path: file, To: c.first}
 	if _, directory, _ := h.rootOf(string(file)); directory == "" && !isLocalPath(string(file)) {
 		s.Blocked = "it is in no folder of this conversation"
-		return s, nil
+		return s
 	}
 	if s.Blocked = h.outOfReach(string(file)); s.Blocked != "" {
 		s.Now = undo.State{Kind: undo.Other} // not read
-		return s, nil
+		return s
 	}
 	var err error
 	if s.Now, err = h.state(string(file), maxRestored, false); err != nil {
 		s.Now, s.Blocked = undo.State{Kind: undo.Other}, err.Error()
-		return s, nil
+		return s
 	}
 	if c.last.Sum == "" && s.Now.Kind == undo.File { // states are compared by their stamp
 		if now, there, err := h.statPath(string(file)); err == nil && there {
@@ -101,7 +98,7 @@ func (h *History) step(file undo.Name, c *pathHistory) (undo.Step, error) {
 	if s.Blocked == "" && s.Now.Kind == undo.File && s.Now.Sum == "" && s.ConfirmReason == "" {
 		s.ConfirmReason = "too large to be kept: it could not be brought back"
 	}
-	return s, nil
+	return s
 }
 
 // isLocalPath reports whether a path is relative, clean and inside the workspace.

@@ -1,4 +1,5 @@
-package tools
+// Package webpage shows HTML documents as text, with nothing in it but what a reader would see.
+package webpage
 
 import (
 	"errors"
@@ -17,43 +18,51 @@ import (
 type webpage struct {
 	root   *html.Node
 	title  string
-	notes  []string
 	base   *url.URL // of its links
 	hidden int
 }
 
-// hiddenElements are the elements that show no text, or none that belongs to the page.
-var hiddenElements = map[atom.Atom]bool{
-	atom.Script: true, atom.Style: true, atom.Noscript: true, atom.Template: true, atom.Iframe: true, atom.Frame: true,
-	atom.Object: true, atom.Embed: true, atom.Applet: true, atom.Canvas: true, atom.Svg: true, atom.Math: true,
-	atom.Audio: true, atom.Video: true, atom.Head: true, atom.Input: true, atom.Textarea: true, atom.Select: true,
-	atom.Datalist: true, atom.Link: true, atom.Meta: true,
+// hidesText reports whether an element shows no text, or none that belongs to the page.
+func hidesText(a atom.Atom) bool {
+	switch a {
+	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Frame,
+		atom.Object, atom.Embed, atom.Applet, atom.Canvas, atom.Svg, atom.Math,
+		atom.Audio, atom.Video, atom.Head, atom.Input, atom.Textarea, atom.Select,
+		atom.Datalist, atom.Link, atom.Meta:
+		return true
+	}
+	return false
 }
 
-// maxHTML is how much of a page is read, in bytes: what takes a second.
-const maxHTML = 2 << 20
+// Render returns the title and the text of a page that came from an address, as Markdown or plain text, and
+// the number of elements that were removed because no reader sees them.
+func Render(text string, at *url.URL, markdown bool) (title, body string, hidden int, err error) {
+	p, err := parse(text, at)
+	if err != nil {
+		return "", "", 0, err
+	}
+	if title = p.title; !markdown {
+		return title, p.toText(), p.hidden, nil
+	}
+	body, err = p.toMarkdown()
+	return title, body, p.hidden, err
+}
 
-// parseHTML reads a page that came from an address.
-func parseHTML(text string, at *url.URL) (page *webpage, err error) {
+// parse reads a page.
+func parse(text string, at *url.URL) (page *webpage, err error) {
+	unreadable := errors.New("its HTML cannot be read; the format raw shows it as it is")
 	defer func() {
 		if recover() != nil { // the parser's way to refuse a page that is nested too deeply
-			page, err = nil, errors.New("its HTML cannot be read; the format raw shows it as it is")
+			page, err = nil, unreadable
 		}
 	}()
 	page = &webpage{base: at}
-	if len(text) > maxHTML {
-		text = text[:maxHTML]
-		page.notes = append(page.notes, note("only the first %d MiB of its HTML are shown", maxHTML>>20))
-	}
 	page.root, err = html.Parse(strings.NewReader(boundParsing(text)))
 	if err != nil {
-		return nil, errors.New("its HTML cannot be read; the format raw shows it as it is")
+		return nil, unreadable
 	}
 	page.readHead(page.root)
 	page.prune(page.root)
-	if page.hidden > 0 {
-		page.notes = append(page.notes, note("%s removed, invisible to readers", pluralize(page.hidden, "element")))
-	}
 	return page, nil
 }
 
@@ -112,8 +121,7 @@ func (p *webpage) readHead(root *html.Node) {
 	for n := range root.Descendants() {
 		switch {
 		case n.DataAtom == atom.Title && !titled:
-			title, _ := SanitizeAndTruncate(strings.Join(strings.Fields(innerText(n)), " "), 300)
-			p.title, titled = title, true
+			p.title, titled = strings.Join(strings.Fields(innerText(n)), " "), true
 		case n.DataAtom == atom.Base && !based && attribute(n, "href") != "":
 			if base, err := p.base.Parse(attribute(n, "href")); err == nil {
 				p.base, based = base, true
@@ -147,7 +155,7 @@ func (p *webpage) prune(n *html.Node) {
 	for child := n.FirstChild; child != nil; {
 		next := child.NextSibling
 		switch {
-		case child.Type == html.CommentNode || child.Type == html.ElementNode && hiddenElements[child.DataAtom]:
+		case child.Type == html.CommentNode || child.Type == html.ElementNode && hidesText(child.DataAtom):
 			n.RemoveChild(child)
 		case child.Type == html.ElementNode && isHidden(child):
 			p.hidden++
@@ -199,20 +207,25 @@ func (p *webpage) absoluteLink(link string) string {
 	return ""
 }
 
-// hidingStyles are the style declarations that keep text from being seen.
-var hidingStyles = map[string]func(value string) bool{
-	"display":     func(v string) bool { return v == "none" },
-	"visibility":  func(v string) bool { return v == "hidden" || v == "collapse" },
-	"opacity":     isZero,
-	"font-size":   isZero,
-	"color":       func(v string) bool { return v == "transparent" },
-	"text-indent": isOffscreen,
-	"left":        isOffscreen,
-	"top":         isOffscreen,
-	"right":       isOffscreen,
-	"margin-left": isOffscreen,
-	"clip":        func(v string) bool { return strings.HasPrefix(v, "rect(0") || strings.HasPrefix(v, "rect(1px") },
-	"clip-path":   func(v string) bool { return v == "inset(50%)" || v == "inset(100%)" },
+// conceals reports whether a style declaration keeps text from being seen.
+func conceals(property, value string) bool {
+	switch property {
+	case "display":
+		return value == "none"
+	case "visibility":
+		return value == "hidden" || value == "collapse"
+	case "opacity", "font-size":
+		return isZero(value)
+	case "color":
+		return value == "transparent"
+	case "text-indent", "left", "top", "right", "margin-left":
+		return isOffscreen(value)
+	case "clip":
+		return strings.HasPrefix(value, "rect(0") || strings.HasPrefix(value, "rect(1px")
+	case "clip-path":
+		return value == "inset(50%)" || value == "inset(100%)"
+	}
+	return false
 }
 
 // isZero reports whether v is nothing, or next to nothing, in any unit.
@@ -242,7 +255,7 @@ func isHidden(n *html.Node) bool {
 		for _, declaration := range strings.Split(strings.ToLower(a.Val), ";") {
 			property, value, _ := strings.Cut(declaration, ":")
 			value, _, _ = strings.Cut(value, "!")
-			if conceals := hidingStyles[strings.TrimSpace(property)]; conceals != nil && conceals(strings.TrimSpace(value)) {
+			if conceals(strings.TrimSpace(property), strings.TrimSpace(value)) {
 				return true
 			}
 		}
@@ -281,14 +294,18 @@ func (p *webpage) toMarkdown() (text string, err error) {
 	return string(out), err
 }
 
-// blockElements are the elements that begin a line of their own.
-var blockElements = map[atom.Atom]bool{
-	atom.Address: true, atom.Article: true, atom.Aside: true, atom.Blockquote: true, atom.Br: true, atom.Dd: true,
-	atom.Details: true, atom.Div: true, atom.Dl: true, atom.Dt: true, atom.Fieldset: true, atom.Figcaption: true,
-	atom.Figure: true, atom.Footer: true, atom.Form: true, atom.H1: true, atom.H2: true, atom.H3: true, atom.H4: true,
-	atom.H5: true, atom.H6: true, atom.Header: true, atom.Hr: true, atom.Li: true, atom.Main: true, atom.Nav: true,
-	atom.Ol: true, atom.P: true, atom.Pre: true, atom.Section: true, atom.Summary: true, atom.Table: true, atom.Tr: true,
-	atom.Ul: true,
+// beginsLine reports whether an element begins a line of its own.
+func beginsLine(a atom.Atom) bool {
+	switch a {
+	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Br, atom.Dd,
+		atom.Details, atom.Div, atom.Dl, atom.Dt, atom.Fieldset, atom.Figcaption,
+		atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3, atom.H4,
+		atom.H5, atom.H6, atom.Header, atom.Hr, atom.Li, atom.Main, atom.Nav,
+		atom.Ol, atom.P, atom.Pre, atom.Section, atom.Summary, atom.Table, atom.Tr,
+		atom.Ul:
+		return true
+	}
+	return false
 }
 
 // toText returns the page as plain text, a paragraph or an item to a line.
@@ -313,13 +330,13 @@ func (p *webpage) toText() string {
 		case n.DataAtom == atom.Td || n.DataAtom == atom.Th:
 			line = append(line, " ")
 		}
-		if blockElements[n.DataAtom] {
+		if beginsLine(n.DataAtom) {
 			flush()
 		}
 		for child := n.FirstChild; child != nil; child = child.NextSibling {
 			walk(child, exact || n.DataAtom == atom.Pre)
 		}
-		if blockElements[n.DataAtom] {
+		if beginsLine(n.DataAtom) {
 			flush()
 		}
 	}
