@@ -52,11 +52,11 @@ type cachedHistory[W Writer[W]] struct {
 }
 
 // Write writes messages: kept is the JSON of the first items, with commas between them, nil if
-// nothing is kept, and w has the others. Key holds what the items depend on beside the messages,
-// and late is the number of the first message that is late. Fresh returns a writer at the
-// beginning.
-func (h *Histories[W]) Write(key string, messages []llm.Message, late int, fresh func() W) (kept []byte, w W) {
-	if end := lastEnd(messages); end >= minEncoded {
+// nothing is kept, and w has the others. Whole writes all of them anew, with nothing kept. Key
+// holds what the items depend on beside the messages, and late is the number of the first message
+// that is late. Fresh returns a writer at the beginning.
+func (h *Histories[W]) Write(key string, messages []llm.Message, late int, whole bool, fresh func() W) (kept []byte, w W) {
+	if end := lastEnd(messages); !whole && end >= minEncoded {
 		kept, from, w, ok := h.extend(key, messages, end, late, fresh)
 		for i := from; ok && i < len(messages); i++ {
 			w.Write(messages, i, i >= late)
@@ -65,15 +65,11 @@ func (h *Histories[W]) Write(key string, messages []llm.Message, late int, fresh
 			return kept, w
 		}
 	}
-	return nil, WriteAll(fresh(), messages, late)
-}
-
-// WriteAll writes messages with w, those from late on as late ones, and returns it.
-func WriteAll[W Writer[W]](w W, messages []llm.Message, late int) W {
+	w = fresh()
 	for i := range messages {
 		w.Write(messages, i, i >= late)
 	}
-	return w
+	return nil, w
 }
 
 // extend returns what is kept of messages once it reaches up to end, as far as it can, and a

@@ -96,13 +96,6 @@ func (m *Model) Origin() string { return origin(m.o.Model) }
 // origin returns the origin of a model with this id.
 func origin(model string) string { return "anthropic/" + factsOf(Options{Model: model}).name }
 
-// Body returns exactly what Stream would send for req.
-func (m *Model) Body(req llm.Request) ([]byte, error) {
-	body, _ := m.compile(req, attemptState{}, false)
-	data, err := adapter.EncodeBody(body, false)
-	return data.Bytes(), err
-}
-
 // Stream implements llm.Model.
 func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	s := m.o.Produce(ctx, func(ctx context.Context, out *llm.Out) error { return m.answer(ctx, req, out) })

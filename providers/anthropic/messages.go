@@ -50,14 +50,8 @@ type verbatim = json.RawMessage
 func (m *Model) messages(start history, messages []llm.Message, plainFrom int, said []json.RawMessage, whole bool) (list any, omitted []string) {
 	var across []string
 	start.paired, across = pairRemote(messages, start.origin)
-	fresh := func() *history { return start.Clone() }
-	var kept []byte
-	var h *history
-	if whole {
-		h = adapter.WriteAll(fresh(), messages, plainFrom)
-	} else { // of what is refused there is only ever more
-		kept, h = m.histories.Write(fmt.Sprint(start.fills, len(start.refused), across), messages, plainFrom, fresh)
-	}
+	key := fmt.Sprint(start.fills, len(start.refused), across) // of what is refused there is only ever more
+	kept, h := m.histories.Write(key, messages, plainFrom, whole, start.Clone)
 	for _, block := range said {
 		a := h.messageFor("assistant")
 		a.blocks = append(a.blocks, verbatim(block))

@@ -81,11 +81,7 @@ func (m *Model) contents(messages []llm.Message, first string, learned map[strin
 			current = i
 		}
 	}
-	if whole {
-		h = adapter.WriteAll(fresh(), messages, current)
-		return adapter.ListOf(nil, nil, itemsOf(h.list)), h
-	}
-	kept, h := m.histories.Write(fmt.Sprintf("%v %s", learned, first), messages, current, fresh)
+	kept, h := m.histories.Write(fmt.Sprintf("%v %s", learned, first), messages, current, whole, fresh)
 	return adapter.ListOf(nil, kept, itemsOf(h.list)), h
 }
 

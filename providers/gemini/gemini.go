@@ -70,13 +70,6 @@ func isVertex(base string) bool {
 	return strings.HasSuffix(strings.TrimRight(base, "/"), "/publishers/google")
 }
 
-// Body returns exactly what Stream would send for req.
-func (m *Model) Body(req llm.Request) ([]byte, error) {
-	body, _ := m.compile(req, false)
-	data, err := encode(body)
-	return data.Bytes(), err
-}
-
 // Stream implements llm.Model.
 func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return m.o.Produce(ctx, func(ctx context.Context, out *llm.Out) error { return m.ask(ctx, req, out) })

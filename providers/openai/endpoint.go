@@ -51,13 +51,6 @@ func newEndpoint(o Options, path string, f format) *endpoint {
 	return &endpoint{format: f, path: path, o: o, client: sdk.Client{Options: openaiclient.Options(o)}}
 }
 
-// Body returns exactly what Stream would send for req.
-func (e *endpoint) Body(req llm.Request) ([]byte, error) {
-	body, _ := e.format.compile(req, false)
-	data, err := adapter.EncodeBody(body, false)
-	return data.Bytes(), err
-}
-
 // stream answers req. Models that are not known to be clean may leave thinking,
 // calls and tokens of their template in their text.
 func (e *endpoint) stream(ctx context.Context, req llm.Request, clean bool) llm.Stream {

@@ -27,13 +27,7 @@ func (c *Chat) messages(d Dialect, detail string, req llm.Request, whole bool) (
 	fresh := func() *history {
 		return &history{Dialect: d, partEncoder: encoder, origin: c.Origin(), signs: sign, bare: bare}
 	}
-	var kept []byte
-	var h *history
-	if whole {
-		h = adapter.WriteAll(fresh(), req.Messages, len(req.Messages))
-	} else {
-		kept, h = c.histories.Write(fmt.Sprintf("%+v %q %t %t %t", d, detail, sign, bare, blind), req.Messages, len(req.Messages), fresh)
-	}
+	kept, h := c.histories.Write(fmt.Sprintf("%+v %q %t %t %t", d, detail, sign, bare, blind), req.Messages, len(req.Messages), whole, fresh)
 	var system []any
 	if req.System != "" {
 		system = append(system, map[string]any{"role": cmp.Or(d.SystemRole, "system"), "content": req.System})

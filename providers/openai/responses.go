@@ -82,14 +82,6 @@ func (g *Grok) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return g.Chat.Stream(ctx, req)
 }
 
-// Body returns exactly what Stream would send for req.
-func (g *Grok) Body(req llm.Request) ([]byte, error) {
-	if req.Web {
-		return g.web.Body(req)
-	}
-	return g.Chat.Body(req)
-}
-
 // isXAI reports whether the model is xAI's, whose Responses differ a little.
 func (r *Responses) isXAI() bool { return isXAI(r.o.Model) }
 

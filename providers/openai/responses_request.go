@@ -178,14 +178,8 @@ func (r *Responses) addInput(body map[string]any, req llm.Request, learned map[s
 	fresh := func() *inputWriter {
 		return &inputWriter{partEncoder: encoder, origin: r.Origin(), callIDs: idsOf(r.o.Model, IDsShort), refusedItems: refused, omitsFields: omits}
 	}
-	var kept []byte
-	var in *inputWriter
-	if whole {
-		in = adapter.WriteAll(fresh(), req.Messages, len(req.Messages))
-	} else {
-		key := fmt.Sprint(req.Detail, len(refused), omits, blind) // refusals are only added
-		kept, in = r.histories.Write(key, req.Messages, len(req.Messages), fresh)
-	}
+	key := fmt.Sprint(req.Detail, len(refused), omits, blind) // refusals are only added
+	kept, in := r.histories.Write(key, req.Messages, len(req.Messages), whole, fresh)
 	body["input"] = adapter.ListOf(first, kept, in.list)
 	return in.omitted
 }
