@@ -2,7 +2,6 @@ package filter
 
 import (
 	"encoding/json"
-	"iter"
 	"math"
 	"strconv"
 	"strings"
@@ -66,13 +65,11 @@ func (a *actionReader) event(e llm.Event) {
 			a.end(false)
 			a.block, a.reader = d.Block, a.newReader(d.Block)
 		}
-		text := d.Text
-		if d.Text = ""; hasMore(d) {
-			a.Send(d)
-		} else if d.Kind == llm.Text {
-			a.whole, a.delta = e, text
+		sendHead(a.Out, d)
+		if d.OnlyText() && d.Kind == llm.Text {
+			a.whole, a.delta = e, d.Text
 		}
-		a.reader.feed(text)
+		a.reader.feed(d.Text)
 		a.whole = nil
 		return
 	case llm.Finish:
@@ -93,16 +90,14 @@ func (a *actionReader) flush() { a.end(false) }
 // end ends the block that is being read; well says that the response ended normally with it.
 func (a *actionReader) end(well bool) {
 	if r := a.reader; r != nil {
-		r.ended, r.complete = true, well
-		r.next()
-		a.close()
+		r.finish(well)
+		a.reader = nil
 	}
 }
 
 func (a *actionReader) close() {
 	if a.reader != nil {
 		a.reader.stop()
-		a.reader = nil
 	}
 }
 
@@ -144,8 +139,6 @@ type blockReader struct {
 
 	inObject bool
 	openAction
-	next func() (struct{}, bool)
-	stop func()
 }
 
 // An openAction is the object that is being read.
@@ -158,10 +151,11 @@ type openAction struct {
 
 func (a *actionReader) newReader(block string) *blockReader {
 	r := &blockReader{actionReader: a, alias: block, held: math.MaxInt}
-	r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
+	r.start(func() {
+		pause := r.pause
 		r.pause = func(struct{}) bool {
 			r.push(min(r.held, len(r.buf)))
-			return yield(struct{}{})
+			return pause(struct{}{})
 		}
 		r.read()
 		r.push(len(r.buf))

@@ -116,11 +116,7 @@ func (c *callReader) delta(d llm.Delta, e llm.Event) {
 			return
 		}
 	}
-	if hasMore(d) {
-		head := d
-		head.Text = ""
-		c.Send(head)
-	}
+	sendHead(c.Out, d)
 	c.text(d.Text, i)
 }
 

@@ -1,24 +1,17 @@
 package filter
 
-import "iter"
-
 // A capture is a running parser, and its result.
 type capture struct {
 	*parser
 	syntax *callSyntax
 	found  parsed
 	ok     bool
-	next   func() (struct{}, bool)
-	stop   func()
 }
 
 // startCapture begins a capture with s and returns the rest.
 func (c *callReader) startCapture(syntax *callSyntax, s string) string {
 	k := &capture{parser: &parser{options: c.options, first: c.atStart, line: c.md.indent >= 0}, syntax: syntax}
-	k.next, k.stop = iter.Pull(func(yield func(struct{}) bool) {
-		k.pause = yield
-		k.found, k.ok = k.parse(syntax)
-	})
+	k.start(func() { k.found, k.ok = k.parse(syntax) })
 	c.capture = k
 	return c.feedCapture(s)
 }
@@ -38,8 +31,7 @@ func (c *callReader) feedCapture(s string) string {
 // endCapture ends the parser's text; well reports whether the response ended normally.
 func (c *callReader) endCapture(well bool) {
 	for c.capture != nil && !c.Stopped() {
-		c.capture.ended, c.capture.complete = true, well
-		c.capture.next()
+		c.capture.finish(well)
 		if rest := c.takeResult(); rest != "" {
 			c.text(rest, 0)
 		}
@@ -60,7 +52,7 @@ func (c *callReader) takeResult() string {
 		pos = max(pos, len(k.syntax.mark()))
 	}
 	raw, rest := string(k.buf[:pos]), string(k.buf[pos:])
-	switch c.judge(k) {
+	switch v := c.judge(k); v {
 	case asText:
 		c.atStart = false
 		c.md.stepAll(raw)
@@ -69,11 +61,8 @@ func (c *callReader) takeResult() string {
 	case asCall:
 		c.space = nil
 		c.sendCalls(k.found)
-	case asCallIfLast:
-		c.pending = append(c.pending, pendingCall{k.found, string(c.space), raw, c.alias, true})
-		c.space = nil
-	case asCallLater:
-		c.pending = append(c.pending, pendingCall{k.found, string(c.space), raw, c.alias, false})
+	default:
+		c.pending = append(c.pending, pendingCall{k.found, string(c.space), raw, c.alias, v == asCallIfLast})
 		c.space = nil
 	}
 	c.atStart, c.atEdge, c.md = false, true, c.markdown()

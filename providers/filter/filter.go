@@ -37,8 +37,13 @@ func rewrite(s llm.Stream, r rewriter) {
 	r.flush()
 }
 
-// hasMore reports whether d sets anything besides text of a block.
-func hasMore(d llm.Delta) bool { return !d.OnlyText() }
+// sendHead sends what d sets besides text of a block, if anything.
+func sendHead(out *llm.Out, d llm.Delta) {
+	if !d.OnlyText() {
+		d.Text = ""
+		out.Send(d)
+	}
+}
 
 // partialMark returns the length of the longest end of s that mark begins with.
 func partialMark(s, mark string) int {

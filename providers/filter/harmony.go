@@ -2,7 +2,6 @@ package filter
 
 import (
 	"bytes"
-	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,8 +53,6 @@ type harmonyReader struct {
 	*harmony
 	md    markdown
 	plain bool // it waits for text outside messages and holds nothing back
-	next  func() (struct{}, bool)
-	stop  func()
 }
 
 func (h *harmony) event(e llm.Event) {
@@ -87,17 +84,10 @@ func (h *harmony) delta(d llm.Delta, e llm.Event) {
 		h.Send(e) // nearly every delta of an answer
 		return
 	}
-	if hasMore(d) {
-		head := d
-		head.Text = ""
-		h.Send(head)
-	}
+	sendHead(h.Out, d)
 	if h.reader == nil {
 		r := &harmonyReader{harmony: h}
-		r.next, r.stop = iter.Pull(func(yield func(struct{}) bool) {
-			r.pause = yield
-			r.read()
-		})
+		r.start(r.read)
 		h.reader = r
 	}
 	if h.reader.add(d.Text) {
@@ -110,16 +100,14 @@ func (h *harmony) flush() { h.end(false) }
 // end ends the block; last says that the response ends with it.
 func (h *harmony) end(last bool) {
 	if r := h.reader; r != nil {
-		r.ended, r.complete = true, last
-		r.next()
-		h.close()
+		r.finish(last)
+		h.reader = nil
 	}
 }
 
 func (h *harmony) close() {
 	if h.reader != nil {
 		h.reader.stop()
-		h.reader = nil
 	}
 }
 

@@ -2,6 +2,7 @@ package filter
 
 import (
 	"bytes"
+	"iter"
 	"strings"
 	"unicode/utf8"
 
@@ -19,6 +20,23 @@ type source struct {
 	starved  bool   // the parser needed more than there was
 	awaited  string // while it pauses, text without these bytes is not passed to the parser; "": all is
 	pause    func(struct{}) bool
+	next     func() (struct{}, bool) // lets the parser go on until it pauses
+	stop     func()
+}
+
+// start sets the parser, which begins with next.
+func (s *source) start(parse func()) {
+	s.next, s.stop = iter.Pull(func(yield func(struct{}) bool) {
+		s.pause = yield
+		parse()
+	})
+}
+
+// finish lets the parser read to the end; complete says that the response ended normally.
+func (s *source) finish(complete bool) {
+	s.ended, s.complete = true, complete
+	s.next()
+	s.stop()
 }
 
 // need waits for n bytes from pos on; false if the text ends before.

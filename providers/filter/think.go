@@ -111,10 +111,8 @@ func (t *think) delta(d llm.Delta, e llm.Event) {
 	if t.state == atStart && t.head == nil && !t.renamed {
 		t.head = &llm.Delta{Block: d.Block, Part: d.Part}
 		t.head.Text = ""
-	} else if hasMore(d) {
-		head := d
-		head.Text = ""
-		t.Send(head)
+	} else {
+		sendHead(t.Out, d)
 	}
 	t.text(t.undecided+d.Text, i)
 }
