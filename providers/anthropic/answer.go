@@ -47,9 +47,9 @@ type round struct {
 
 // citing is what an answer cites.
 type citing struct {
-	cited map[string]bool // sources that were sent
-	ran   bool            // the server used a tool: text with sources then comes in many blocks
-	run   *textRun        // that may go on; nil: none is open
+	cited adapter.Set // sources that were sent
+	ran   bool        // the server used a tool: text with sources then comes in many blocks
+	run   *textRun    // that may go on; nil: none is open
 }
 
 // A textRun is text in several blocks, which break in the middle of sentences, around what

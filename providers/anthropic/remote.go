@@ -26,13 +26,10 @@ func (a *answer) sendSources(raw json.RawMessage) {
 		c.Title = c.Document
 	}
 	key := cmp.Or(c.URL, c.Title)
-	if key == "" || a.cited[key] {
+	if key == "" || a.cited.Has(key) {
 		return
 	}
-	if a.cited == nil {
-		a.cited = map[string]bool{}
-	}
-	a.cited[key] = true
+	a.cited.Add(key)
 	a.blocks++
 	a.out.Send(llm.Delta{
 		Block: "b" + strconv.Itoa(a.blocks),

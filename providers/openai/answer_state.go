@@ -19,18 +19,15 @@ type answerState struct {
 	label       label
 	usage       llm.Usage
 	hasUsage    bool
-	cited       map[string]bool // addresses of the sources that were sent
+	cited       adapter.Set // addresses of the sources that were sent
 }
 
 // cite sends a source, each address once.
 func (t *answerState) cite(c citation) {
-	if c.URL == "" || t.cited[c.URL] {
+	if c.URL == "" || t.cited.Has(c.URL) {
 		return
 	}
-	if t.cited == nil {
-		t.cited = map[string]bool{}
-	}
-	t.cited[c.URL] = true
+	t.cited.Add(c.URL)
 	t.out.Send(llm.Delta{Block: t.newBlock("s"), Part: llm.Part{Kind: llm.Source, URL: c.URL, Name: c.Title, Text: c.Content}})
 }
 

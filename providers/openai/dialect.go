@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"parley/providers/adapter"
-	"parley/providers/adapter/openaiclient"
 	"parley/providers/schema"
 )
 
@@ -45,7 +44,9 @@ type Dialect struct {
 	Schema              schema.Target     // what schemas must look like; the zero value leaves it to the model's family
 	CumulativeReasoning bool              `toml:"cumulative_reasoning"` // thinking may come as all there is so far instead of what is new; see cumulative
 	takesAudio          bool              // the model takes sound
+	soundPrefix         string            // stands before it
 	MultipleChoices     bool              // gives n answers to one request, and streams each under an index of its own
+	choicesHost         string            // the only host that does so, if any
 	Rules
 }
 
@@ -135,7 +136,7 @@ func DialectFor(kind, model string) (Dialect, bool) {
 		return Dialect{}, false
 	}
 	s := services[row]
-	d := s.Dialect
+	d := s.dialect
 	d.Name = kind
 	d.ExtraFields, d.ToolFields, d.SchemaFields = maps.Clone(d.ExtraFields), maps.Clone(d.ToolFields), maps.Clone(d.SchemaFields)
 	own := d.Rules
@@ -150,13 +151,14 @@ func DialectFor(kind, model string) (Dialect, bool) {
 		d.Effort = effortOf(s.efforts, model)
 	}
 	d.IDs = idsOf(model, d.IDs)
+	d.Verbosity = d.Verbosity && s.verbosity
 	d.takesAudio = matchesGlobs(audioModels, baseModel(model))
 	d.CacheControl = matchesGlobs(s.cacheGlobs, strings.ToLower(model))
 	if i := slices.IndexFunc(s.modelFields, func(f modelFields) bool { return matchesGlobs(f.globs, baseModel(model)) }); i >= 0 {
 		d.ExtraFields = maps.Clone(s.modelFields[i].fields)
 	}
-	if kind != "openai" {
-		d.SystemRole, d.Effort.WithTools = "", "" // rules of OpenAI's own servers
+	if !s.ownServers {
+		d.SystemRole, d.Effort.WithTools = "", ""
 	} else if d.SystemRole != "" {
 		d.MaxTokensField = "max_completion_tokens"
 	}
@@ -198,7 +200,7 @@ func DialectOf(o Options) Dialect {
 	if o.Templates {
 		d.IDs = idsOf(o.Model, IDsNine)
 	}
-	d.MultipleChoices = d.MultipleChoices && (d.Name != "openai" || o.IsHost(openaiclient.Host))
+	d.MultipleChoices = d.MultipleChoices && (d.choicesHost == "" || o.IsHost(d.choicesHost))
 	for _, table := range o.Dialects {
 		d, _ = Override(table).Apply(d) // which was validated
 	}
@@ -269,12 +271,12 @@ func (d Dialect) wireID(id string, own bool) string {
 // callID returns the id under which a call is sent, which no call before it has: others may number those
 // of every answer from 0. The service's own stay as they are.
 func (h *history) callID(id string) string {
-	sent := h.wireID(id, h.sameOrigin)
+	sent := h.d.wireID(id, h.sameOrigin)
 	if h.sameOrigin && sent == id && h.ids.IsUsed(id) {
 		return id
 	}
 	for n := 2; h.ids.IsUsed(sent); n++ {
-		sent = h.wireID(id+"#"+strconv.Itoa(n), false)
+		sent = h.d.wireID(id+"#"+strconv.Itoa(n), false)
 	}
 	return h.ids.Call(id, sent, callPrefix)
 }

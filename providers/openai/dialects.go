@@ -3,13 +3,16 @@ package openai
 import (
 	"strings"
 
+	"parley/providers/adapter/openaiclient"
 	"parley/providers/schema"
 )
 
 // A service is a row of the table below, under its name in the configuration.
 type service struct {
-	kind string
-	Dialect
+	kind        string
+	dialect     Dialect
+	ownServers  bool          // it follows the rules of OpenAI's own servers
+	verbosity   bool          // it passes verbosity on
 	ownEcho     bool          // its own rule of echo holds for every model
 	efforts     []modelEffort // it spells effort itself; nil leaves that to the model's family
 	cacheGlobs  string        // globs of the models whose prompts it caches only as far as they are marked
@@ -65,36 +68,36 @@ var llamaSchema = func() schema.Target {
 // services lists what each service does differently, whatever the model. A new
 // one is a row here.
 var services = []service{
-	{kind: "openai", Dialect: Dialect{ImageDetail: true, PerModel: true, PDFs: true, StrictSchemas: true, MultipleChoices: true}},
+	{kind: "openai", ownServers: true, verbosity: true, dialect: Dialect{ImageDetail: true, PerModel: true, PDFs: true, StrictSchemas: true, MultipleChoices: true, choicesHost: openaiclient.Host}},
 
-	{kind: "grok", Dialect: Dialect{ImageDetail: true, WebByResponses: true, MaxTokensField: "max_completion_tokens", Schema: schema.XAI}},
+	{kind: "grok", dialect: Dialect{ImageDetail: true, WebByResponses: true, MaxTokensField: "max_completion_tokens", Schema: schema.XAI}},
 
 	// Without tool_stream nothing comes until the arguments are complete, for
 	// minutes with a large file. Messages need a content. Words of the user's
 	// between results and the next answer make the model forget its thinking
 	// (github.com/RooCodeInc/Roo-Code). With a coding plan thinking is kept over
 	// turns.
-	{kind: "glm", Dialect: Dialect{
+	{kind: "glm", dialect: Dialect{
 		EmptyContentString: true, PositiveTemperature: true, UserIntoToolResult: true, KeepsReasoningURL: "/coding/", ToolChoice: ChoiceNone,
 		Formats: []Format{FormatObject}, ToolFields: map[string]any{"tool_stream": true},
 		WebTool: map[string]any{"type": "web_search", "web_search": map[string]any{"enable": true, "search_engine": "search-prime", "search_result": true}},
 	}},
 
 	// Parallel calls are off by default.
-	{kind: "qwen", Dialect: Dialect{
+	{kind: "qwen", dialect: Dialect{
 		Formats: []Format{FormatSchema, FormatObject}, ToolFields: map[string]any{"parallel_tool_calls": true},
-		WebFields: map[string]any{"enable_search": true},
-		Rules:     Rules{RefusedSettings: []string{"frequency_penalty"}},
+		WebFields: map[string]any{"enable_search": true}, soundPrefix: "data:;base64,", // help.aliyun.com/zh/model-studio/qwen-omni
+		Rules: Rules{RefusedSettings: []string{"frequency_penalty"}},
 	}},
 
-	{kind: "deepseek", Dialect: Dialect{
+	{kind: "deepseek", dialect: Dialect{
 		InlineImagesOnly: true, Formats: []Format{FormatObject}, RenamedFields: map[string]string{"user": "user_id"},
 		Rules: Rules{RefusedSettings: penaltySettings},
 	}},
 
 	// reasoning_split moves thinking out of the content into
 	// reasoning_details; some versions send all of it again in each chunk.
-	{kind: "minimax", Dialect: Dialect{
+	{kind: "minimax", dialect: Dialect{
 		MaxTokensField: "max_completion_tokens", PositiveTemperature: true, CumulativeReasoning: true, ToolChoice: ChoiceNone,
 		ExtraFields: map[string]any{"reasoning_split": true},
 	}},
@@ -103,24 +106,25 @@ var services = []service{
 	// require_parameters an upstream that knows no schemas may get the request.
 	{
 		kind: "openrouter",
-		Dialect: Dialect{ImageDetail: true,
+		dialect: Dialect{ImageDetail: true,
 			PerModel: true, PDFs: true, StrictSchemas: true,
 			Formats:      []Format{FormatSchema, FormatObject},
 			SchemaFields: map[string]any{"provider": map[string]any{"require_parameters": true}},
 			WebTool:      map[string]any{"type": "openrouter:web_search"},
 		},
 		ownEcho:    true,
+		verbosity:  true,
 		efforts:    []modelEffort{{"*", Effort{Field: "reasoning.effort", Words: effortWords("none minimal low medium high max"), BudgetField: "reasoning.max_tokens"}}},
 		cacheGlobs: "anthropic/* google/gemini* qwen/*",
 	},
 
-	{kind: "moonshot", Dialect: Dialect{
+	{kind: "moonshot", dialect: Dialect{
 		Schema: schema.Kimi, InlineImagesOnly: true, ToolChoice: ChoiceMild, Formats: []Format{FormatSchema, FormatObject},
 	}},
 
 	{
 		kind: "mistral",
-		Dialect: Dialect{
+		dialect: Dialect{
 			NoStreamOptions: true, AssistantAfterTools: true, IDs: IDsNine,
 			RenamedFields: map[string]string{"seed": "random_seed"},
 			Formats:       []Format{FormatSchema, FormatObject},
@@ -133,7 +137,7 @@ var services = []service{
 	// unless it is told to keep it apart; gpt-oss refuses to be told.
 	{
 		kind:    "groq",
-		Dialect: Dialect{ReasoningField: "reasoning", InlineImagesOnly: true, Formats: []Format{FormatSchema, FormatObject}},
+		dialect: Dialect{ReasoningField: "reasoning", InlineImagesOnly: true, Formats: []Format{FormatSchema, FormatObject}},
 		efforts: []modelEffort{
 			{"gpt-oss*", Effort{Words: effortWords("low low low medium high high")}},
 			{"qwen3.8*", Effort{Words: effortWords("none low low medium high high")}},
@@ -146,7 +150,7 @@ var services = []service{
 	// (github.com/Alishahryar1/free-claude-code issue 1136).
 	{
 		kind: "cerebras",
-		Dialect: Dialect{
+		dialect: Dialect{
 			MaxTokensField: "max_completion_tokens", InlineImagesOnly: true, Formats: []Format{FormatSchema, FormatObject},
 			Rules: Rules{RefusedSettings: penaltySettings},
 		},
@@ -159,7 +163,7 @@ var services = []service{
 
 	{
 		kind:    "ollama",
-		Dialect: Dialect{ReasoningField: "reasoning", Schema: llamaSchema, InlineImagesOnly: true, ToolChoice: ChoiceNone, Formats: []Format{FormatSchema, FormatObject}},
+		dialect: Dialect{ReasoningField: "reasoning", Schema: llamaSchema, InlineImagesOnly: true, ToolChoice: ChoiceNone, Formats: []Format{FormatSchema, FormatObject}},
 		efforts: []modelEffort{
 			{"gpt-oss*", Effort{Words: effortWords("low low low medium high high")}},
 			{"*", Effort{Words: effortWords("none low low medium high max")}},
@@ -170,7 +174,7 @@ var services = []service{
 	// schema elsewhere.
 	{
 		kind: "llamacpp",
-		Dialect: Dialect{
+		dialect: Dialect{
 			Schema: llamaSchema, ToolChoice: ChoiceWords,
 			Formats: []Format{FormatSchema, FormatObjectSchema, FormatField},
 		},
@@ -180,9 +184,9 @@ var services = []service{
 	// guided_json went with 0.12, structured_outputs came with 0.11.
 	{
 		kind:    "vllm",
-		Dialect: Dialect{ReasoningField: "reasoning", Formats: []Format{FormatSchema, FormatStructured, FormatGuided}, MultipleChoices: true},
+		dialect: Dialect{ReasoningField: "reasoning", Formats: []Format{FormatSchema, FormatStructured, FormatGuided}, MultipleChoices: true},
 		efforts: templateEfforts,
 	},
 
-	{kind: "lmstudio", Dialect: Dialect{Schema: llamaSchema, InlineImagesOnly: true}, efforts: templateEfforts[:1]},
+	{kind: "lmstudio", dialect: Dialect{Schema: llamaSchema, InlineImagesOnly: true}, efforts: templateEfforts[:1]},
 }

@@ -25,7 +25,7 @@ func (c *Chat) messages(d Dialect, detail string, req llm.Request, whole bool) (
 		encoder.image = nil
 	}
 	fresh := func() *history {
-		return &history{Dialect: d, partEncoder: encoder, origin: c.Origin(), signs: sign, bare: bare}
+		return &history{d: d, partEncoder: encoder, origin: c.Origin(), signs: sign, bare: bare}
 	}
 	kept, h := c.histories.Write(fmt.Sprintf("%+v %q %t %t %t", d, detail, sign, bare, blind), req.Messages, len(req.Messages), whole, fresh)
 	var system []any
@@ -40,8 +40,8 @@ func (c *Chat) messages(d Dialect, detail string, req llm.Request, whole bool) (
 
 // history is a list of messages being written.
 type history struct {
-	Dialect
 	partEncoder
+	d           Dialect
 	origin      string
 	signs       bool        // calls need a signature
 	bare        bool        // no thinking goes back, whatever its form
@@ -137,13 +137,13 @@ func (h *history) addUser(parts []llm.Part) {
 	if content == "" {
 		return
 	}
-	if last, ok := h.lastIs("tool"); ok && h.UserIntoToolResult {
+	if last, ok := h.lastIs("tool"); ok && h.d.UserIntoToolResult {
 		if text, all := content.(string); all {
 			last["content"] = last["content"].(string) + "\n\n" + text
 			return
 		}
 	}
-	if _, ok := h.lastIs("tool"); ok && h.AssistantAfterTools {
+	if _, ok := h.lastIs("tool"); ok && h.d.AssistantAfterTools {
 		h.add(h.message("assistant", "Noted."))
 	}
 	h.add(h.message("user", content))
@@ -159,7 +159,7 @@ func (h *history) addAssistant(m llm.Message) {
 	if !said && len(calls) == 0 {
 		return
 	}
-	if content == "" && !h.EmptyContentString {
+	if content == "" && !h.d.EmptyContentString {
 		content = nil
 	}
 	msg := h.message("assistant", content)
@@ -202,7 +202,7 @@ func (h *history) encodeCall(p llm.Part, first bool) map[string]any {
 func (h *history) assistantContent(parts []llm.Part) (content any, said bool) {
 	echo := EchoNever
 	if h.sameOrigin && len(replayDetails(parts, &adapter.Set{})) == 0 {
-		echo = h.Echo
+		echo = h.d.Echo
 	}
 	var list []any
 	var texts []string
@@ -250,21 +250,17 @@ func (h *history) addThinking(msg map[string]any, parts []llm.Part, calls bool) 
 			return
 		}
 	}
-	if h.Echo != EchoAlways && !(h.Echo == EchoCalls && calls) {
+	if h.d.Echo != EchoAlways && !(h.d.Echo == EchoCalls && calls) {
 		return
 	}
 	text := ""
 	if h.sameOrigin {
 		text = thinkingText(parts)
 	}
-	if text == "" && !(h.EmptyReasoning && calls) {
+	if text == "" && !(h.d.EmptyReasoning && calls) {
 		return
 	}
-	field := h.ReasoningField
-	if field == "" {
-		field = "reasoning_content"
-	}
-	msg[field] = text
+	msg[cmp.Or(h.d.ReasoningField, "reasoning_content")] = text
 }
 
 // thinkingText returns all thinking of a message that can be read.
@@ -336,10 +332,7 @@ func chatEncoder(d Dialect, detail string) partEncoder {
 	}}
 	if d.takesAudio {
 		s.sound = func(format string, data []byte) map[string]any {
-			text := base64.StdEncoding.EncodeToString(data)
-			if d.Name == "qwen" { // help.aliyun.com/zh/model-studio/qwen-omni
-				text = "data:;base64," + text
-			}
+			text := d.soundPrefix + base64.StdEncoding.EncodeToString(data)
 			return map[string]any{"type": "input_audio", "input_audio": map[string]any{"data": text, "format": format}}
 		}
 	}
@@ -369,7 +362,7 @@ func (h *history) addResults(parts []llm.Part) {
 			m := h.message("tool", text)
 			id, ok := h.ids.Result(p.ID)
 			if !ok {
-				id = h.wireID(p.ID, h.sameOrigin)
+				id = h.d.wireID(p.ID, h.sameOrigin)
 			}
 			m["tool_call_id"] = id
 			h.add(m)

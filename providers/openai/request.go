@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 
@@ -97,16 +98,13 @@ func (d Dialect) encodeTools(offered []llm.Tool) []any {
 func (c *Chat) takesVerbosity(learned map[string]string) bool {
 	d := c.dialect
 	_, refused := learned["verbosity"]
-	return !refused && !d.refusesSetting("verbosity", true) && d.Verbosity && (d.Name == "openai" || d.Name == "openrouter")
+	return !refused && !d.refusesSetting("verbosity", true) && d.Verbosity
 }
 
 // addSettings writes what the user set, without what the model is known to refuse.
 func (c *Chat) addSettings(body map[string]any, req llm.Request) (notices []string) {
 	d := c.dialect
-	limit := d.MaxTokensField
-	if limit == "" {
-		limit = "max_tokens"
-	}
+	limit := cmp.Or(d.MaxTokensField, "max_tokens")
 	if req.MaxTokens > 0 {
 		body[limit] = req.MaxTokens
 	}
