@@ -15,26 +15,29 @@ import (
 type claude struct {
 	*answer
 
-	message       int             // number of the current message
-	messageID     string          // its id
-	hasText       bool            // it has text
-	streamed      map[string]bool // ids of messages that came as events
-	abandoned     bool            // the stream of the current message broke off
-	begun         bool            // message_start of the current message came
-	unnamed       bool            // pieces of the current message came without one
-	textAfterCall bool            // text came after the last call
-	blocks        map[int]string  // id of the call at an index of the message
-	names         map[int]string  // name of the block at an index, which several blocks can share
-	blocksBegun   int             // number of blocks so far, of all messages
+	message       int                // number of the current message
+	messageID     string             // its id
+	hasText       bool               // it has text
+	streamed      map[string]bool    // ids of messages that came as events
+	abandoned     bool               // the stream of the current message broke off
+	begun         bool               // message_start of the current message came
+	unnamed       bool               // pieces of the current message came without one
+	textAfterCall bool               // text came after the last call
+	blocks        map[int]claudeOpen // the block at an index of the message, which several blocks can share
+	blocksBegun   int                // number of blocks so far, of all messages
 
 	pendingText pendingText // text that is not sent because the request has an answer schema
-	model       string
-	stop        string
-	failed      string // code of an error that came as a message
-	failureText string // text of that message
+	failed      string      // code of an error that came as a message
+	failureText string      // text of that message
 	resets      time.Time
 
 	qwen *qwen // differences of Qwen Code; nil for Claude Code
+}
+
+// claudeOpen is a block of the current message.
+type claudeOpen struct {
+	name string
+	call string // its id, if it is a call that was sent
 }
 
 // pendingText is text of messages that is not sent yet.
@@ -44,7 +47,7 @@ type pendingText struct {
 }
 
 func newClaude(a *answer) decoder {
-	return &claude{answer: a, streamed: map[string]bool{}, blocks: map[int]string{}, names: map[int]string{}}
+	return &claude{answer: a, streamed: map[string]bool{}, blocks: map[int]claudeOpen{}}
 }
 
 func (c *claude) line(data []byte) {
@@ -72,7 +75,7 @@ func (c *claude) line(data []byte) {
 func (c *claude) system(l *claudeLine) {
 	switch l.Subtype {
 	case "init":
-		c.model = cmp.Or(c.model, l.Model)
+		c.finish.Model = cmp.Or(c.finish.Model, l.Model)
 	case "compact_boundary":
 		c.notice("the conversation became too long for it; it continues from its own summary")
 	case "api_retry":
@@ -132,7 +135,6 @@ func (c *claude) event(e *claudeEvent, abandoned bool) {
 		c.abandoned = false
 		c.settle()
 		clear(c.blocks)
-		clear(c.names)
 		c.streamed[e.Message.ID] = true
 		c.out.Hold(len(e.Message.ID))
 		c.setModel(e.Message.Model)
@@ -147,12 +149,12 @@ func (c *claude) event(e *claudeEvent, abandoned bool) {
 		case "thinking_delta":
 			c.sendThinking(c.block(e.Index), string(e.Delta.Thinking))
 		case "input_json_delta":
-			if id := c.blocks[e.Index]; id != "" && e.Delta.JSON != "" {
+			if id := c.blocks[e.Index].call; id != "" && e.Delta.JSON != "" {
 				c.delta(id, llm.Part{Input: string(e.Delta.JSON)})
 			}
 		}
 	case "message_delta":
-		c.stop = cmp.Or(e.Delta.Stop, c.stop)
+		c.finish.Raw = cmp.Or(e.Delta.Stop, c.finish.Raw)
 	case "message_stop":
 		c.begun = false
 		if c.abandoned = abandoned; c.qwen == nil && !abandoned {
@@ -163,7 +165,7 @@ func (c *claude) event(e *claudeEvent, abandoned bool) {
 
 // block returns the name of a block of the current message.
 func (c *claude) block(index int) string {
-	return cmp.Or(c.names[index], fmt.Sprintf("%d.%d", c.message, index))
+	return cmp.Or(c.blocks[index].name, fmt.Sprintf("%d.%d", c.message, index))
 }
 
 // beginMessage begins the message with this id, unless it has begun.
@@ -175,8 +177,8 @@ func (c *claude) beginMessage(id string) {
 
 func (c *claude) beginBlock(index int, b *claudeBlock) {
 	c.blocksBegun++
-	c.names[index] = fmt.Sprintf("%d.%d.%d", c.message, index, c.blocksBegun)
-	delete(c.blocks, index)
+	open := claudeOpen{name: fmt.Sprintf("%d.%d.%d", c.message, index, c.blocksBegun)}
+	c.blocks[index] = open
 	switch {
 	case b.Type == "text":
 		c.sendText(c.block(index), string(b.Text))
@@ -184,7 +186,8 @@ func (c *claude) beginBlock(index int, b *claudeBlock) {
 		c.sendThinking(c.block(index), string(b.Thinking))
 	case strings.HasSuffix(b.Type, "tool_use"): // also server_tool_use, mcp_tool_use
 		if c.toolUse(b, "") {
-			c.blocks[index] = b.ID
+			open.call = b.ID
+			c.blocks[index] = open
 		}
 	}
 }
@@ -225,7 +228,7 @@ func (c *claude) sendThinking(block, text string) {
 // setModel notes the model of a message; "<synthetic>" is the program itself.
 func (c *claude) setModel(model string) {
 	if model != "" && !strings.HasPrefix(model, "<") {
-		c.model = model
+		c.finish.Model = model
 	}
 }
 
@@ -238,7 +241,7 @@ func (c *claude) assistant(l *claudeLine) {
 	}
 	c.failed, c.fault = "", nil // the program continued
 	c.setModel(l.Message.Model)
-	c.stop = cmp.Or(l.Message.Stop, c.stop)
+	c.finish.Raw = cmp.Or(l.Message.Stop, c.finish.Raw)
 	if c.qwen != nil && c.qwen.streaming {
 		c.streamed[l.Message.ID] = true // a block of the streamed message, under an id of its own
 	}
@@ -286,10 +289,10 @@ func (c *claude) results(content claudeContent) {
 func (c *claude) end(l *claudeLine) {
 	c.done, c.fault = true, nil
 	c.report(l)
-	c.stop = cmp.Or(l.Stop, c.stop)
+	c.finish.Raw = cmp.Or(l.Stop, c.finish.Raw)
 	success := l.Subtype == "" || l.Subtype == "success"
 	overlong := c.failed == "max_output_tokens" // a truncated answer, not an error
-	refused := success && c.stop == "refusal"
+	refused := success && c.finish.Raw == "refusal"
 	if (!success || l.Failed || c.failed != "") && !overlong && !refused {
 		c.reportError(l)
 		return
@@ -304,11 +307,10 @@ func (c *claude) end(l *claudeLine) {
 	case !c.textAfterCall && l.Result != "" && !overlong:
 		c.delta("answer", llm.Part{Kind: llm.Text, Text: string(l.Result)})
 	}
-	reason := adapter.FinishReason(c.stop, false) // the last line of older versions has none
+	c.finish.ID, c.finish.Reason = l.Session, adapter.FinishReason(c.finish.Raw, false) // the last line of older versions has none
 	if overlong {
-		reason = llm.Length
+		c.finish.Reason = llm.Length
 	}
-	c.finish = llm.Finish{Reason: reason, Raw: c.stop, ID: l.Session, Model: c.model}
 }
 
 // report sends the usage and notes the session to resume.

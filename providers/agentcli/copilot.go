@@ -66,9 +66,8 @@ type copilot struct {
 	*answer
 	streamed map[string]bool // ids of messages and reasoning that came in pieces
 	usage    llm.Usage       // of all requests
-	model    string
-	failure  string // last failure of a request
-	status   int    // its HTTP status
+	failure  string          // last failure of a request
+	status   int             // its HTTP status
 }
 
 func newCopilot(a *answer) decoder { return &copilot{answer: a, streamed: map[string]bool{}} }
@@ -88,7 +87,7 @@ func (c *copilot) line(data []byte) {
 	case "assistant.message_delta":
 		c.sendText(llm.Text, d.Message, string(d.Delta), false)
 	case "assistant.message":
-		c.model = cmp.Or(d.Model, c.model)
+		c.finish.Model = cmp.Or(d.Model, c.finish.Model)
 		c.sendText(llm.Text, d.Message, string(d.Content), true)
 		c.settle()
 	case "assistant.reasoning_delta":
@@ -134,6 +133,6 @@ func (c *copilot) onFailure(l *copilotLine) {
 		} else if c.fault == nil {
 			c.fault = c.toError("", c.status, cmp.Or(c.failure, "it did not say why it failed"))
 		}
-		c.finish = llm.Finish{Reason: llm.Stop, Raw: l.Type, ID: l.Session, Model: c.model}
+		c.finish.Reason, c.finish.Raw, c.finish.ID = llm.Stop, l.Type, l.Session
 	}
 }

@@ -48,7 +48,7 @@ func exists(path string) bool {
 // message have ids of their own and share an index, an error of the service comes as the text of a
 // successful answer, and sessions are not resumed.
 type qwen struct {
-	*claude
+	claude    *claude
 	streaming bool   // a message has begun in the stream and not ended
 	decided   bool   // the text is an answer, not an error
 	pending   string // text that may be an error
@@ -74,15 +74,15 @@ func (q *qwen) line(data []byte) {
 		q.pending = "" // the result repeats the error
 	case l.Type == "result" && q.pending != "":
 		if l.Usage.Input+l.Usage.Output == 0 && strings.HasSuffix(strings.TrimSpace(q.pending), "]") {
-			q.done, q.fault = true, q.toError("", 0, strings.TrimSpace(q.pending))
+			q.claude.done, q.claude.fault = true, q.claude.toError("", 0, strings.TrimSpace(q.pending))
 			return
 		}
 		text := q.pending
 		q.decided, q.pending = true, ""
-		q.delta(q.block, llm.Part{Kind: llm.Text, Text: text})
+		q.claude.delta(q.block, llm.Part{Kind: llm.Text, Text: text})
 	}
 	q.claude.line(data)
-	q.next = state{}
+	q.claude.next = state{}
 }
 
 // qwenErrorPrefix begins the text of an error.
@@ -96,8 +96,8 @@ func (q *qwen) hold(block, text string) string {
 	q.decided, q.block = false, block
 	q.pending += text
 	if strings.HasPrefix(q.pending, qwenErrorPrefix) || strings.HasPrefix(qwenErrorPrefix, q.pending) {
-		q.out.Beat()
-		q.out.Hold(len(text))
+		q.claude.out.Beat()
+		q.claude.out.Hold(len(text))
 		return ""
 	}
 	text = q.pending
