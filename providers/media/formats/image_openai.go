@@ -199,23 +199,34 @@ func (openAIImageMaker) readStream(events imageStream, d *imageCall) (some bool,
 
 // generateParams returns the request for new images.
 func (m openAIImageMaker) generateParams(r llm.ImageRequest) sdk.ImageGenerateParams {
-	p := sdk.ImageGenerateParams{Model: m.o.Model, Prompt: r.Prompt}
+	p := m.params(r)
+	return sdk.ImageGenerateParams{
+		Model: p.Model, Prompt: p.Prompt, N: p.N, PartialImages: p.PartialImages, Size: sdk.ImageGenerateParamsSize(p.Size),
+		Background: sdk.ImageGenerateParamsBackground(p.Background), ResponseFormat: sdk.ImageGenerateParamsResponseFormat(p.ResponseFormat),
+		Quality: sdk.ImageGenerateParamsQuality(p.Quality), OutputFormat: sdk.ImageGenerateParamsOutputFormat(p.OutputFormat),
+	}
+}
+
+// params returns what requests for new images and edits have in common.
+func (m openAIImageMaker) params(r llm.ImageRequest) sdk.ImageEditParams {
+	p := sdk.ImageEditParams{
+		Model: m.o.Model, Prompt: r.Prompt, Quality: sdk.ImageEditParamsQuality(r.Quality), OutputFormat: sdk.ImageEditParamsOutputFormat(r.Format),
+	}
 	if r.N > 1 && !m.service.noN {
 		p.N = sdk.Int(int64(r.N))
-	}
-	if r.Size.Width > 0 {
-		p.Size = sdk.ImageGenerateParamsSize(r.Size.String())
 	}
 	if r.Partials > 0 {
 		p.PartialImages = sdk.Int(int64(min(r.Partials, 3)))
 	}
+	if r.Size.Width > 0 {
+		p.Size = sdk.ImageEditParamsSize(r.Size.String())
+	}
 	if r.Transparent {
-		p.Background = sdk.ImageGenerateParamsBackgroundTransparent
+		p.Background = sdk.ImageEditParamsBackgroundTransparent
 	}
 	if m.service.base64 {
-		p.ResponseFormat = sdk.ImageGenerateParamsResponseFormatB64JSON
+		p.ResponseFormat = sdk.ImageEditParamsResponseFormatB64JSON
 	}
-	p.Quality, p.OutputFormat = sdk.ImageGenerateParamsQuality(r.Quality), sdk.ImageGenerateParamsOutputFormat(r.Format)
 	return p
 }
 
@@ -267,7 +278,7 @@ func (m openAIImageMaker) edit(ctx context.Context, r llm.ImageRequest, limits [
 // editParams returns the request for an edit. It names files by their type: otherwise the SDK says
 // application/octet-stream, which is rejected.
 func (m openAIImageMaker) editParams(r llm.ImageRequest, list bool) (sdk.ImageEditParams, error) {
-	p := sdk.ImageEditParams{Model: m.o.Model, Prompt: r.Prompt}
+	p := m.params(r)
 	var files []io.Reader
 	for i, in := range r.Inputs {
 		files = append(files, sdk.File(bytes.NewReader(in.Data), fmt.Sprintf("image-%d%s", i+1, extension(in.MIME)), in.MIME))
@@ -285,22 +296,6 @@ func (m openAIImageMaker) editParams(r llm.ImageRequest, list bool) (sdk.ImageEd
 		}
 		p.Mask = sdk.File(bytes.NewReader(mask), "mask.png", "image/png")
 	}
-	if r.N > 1 && !m.service.noN {
-		p.N = sdk.Int(int64(r.N))
-	}
-	if r.Partials > 0 {
-		p.PartialImages = sdk.Int(int64(min(r.Partials, 3)))
-	}
-	if r.Size.Width > 0 {
-		p.Size = sdk.ImageEditParamsSize(r.Size.String())
-	}
-	if r.Transparent {
-		p.Background = sdk.ImageEditParamsBackgroundTransparent
-	}
-	if m.service.base64 {
-		p.ResponseFormat = sdk.ImageEditParamsResponseFormatB64JSON
-	}
-	p.Quality, p.OutputFormat = sdk.ImageEditParamsQuality(r.Quality), sdk.ImageEditParamsOutputFormat(r.Format)
 	if len(m.o.Body) > 0 {
 		p.SetExtraFields(m.o.Body)
 	}
