@@ -159,15 +159,6 @@ func ParseKey(text string) (Secret, error) {
 	return Secret(key), nil
 }
 
-// hostChecks holds the checks that replace that of a kind, by the end of the name of the host.
-var hostChecks = map[string]keyCheck{
-	".amazonaws.com": {prefixes: bedrockKeys},
-	".api.aws":       {prefixes: bedrockKeys},
-}
-
-// bedrockKeys is how keys of Amazon Bedrock begin: those that last, and those of twelve hours.
-var bedrockKeys = []string{"ABSK", "bedrock-api-key-"}
-
 // uncheckable holds the providers of the catalog whose keys are checked by nothing that is
 // free.
 var uncheckable = []string{"foundry-claude", "vertex-express"}
@@ -177,14 +168,10 @@ func keyCheckOf(s service) keyCheck {
 	if slices.Contains(uncheckable, s.builtin.ID) {
 		return keyCheck{prefixes: []string{""}}
 	}
-	host, _, _ := strings.Cut(hostOf(s.url), ":")
-	for end, check := range hostChecks {
-		if strings.HasSuffix(host, end) {
+	for _, check := range []keyCheck{hostAt(s.url).check, s.row.check} {
+		if check.paths != nil || check.prefixes != nil {
 			return check
 		}
-	}
-	if check := s.row.check; check.paths != nil || check.prefixes != nil {
-		return check
 	}
 	return listing
 }

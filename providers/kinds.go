@@ -1,6 +1,11 @@
 package providers
 
-import "parley/providers/llm"
+import (
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+)
 
 // A kind holds the facts of one kind of service. The zero value is that of most services: they list
 // their models as OpenAI does, which also checks a key.
@@ -15,6 +20,38 @@ type kind struct {
 	noWeb           string         // why its models do not search the web; "" names the model
 	noLevel         bool           // it takes no effort
 	emptyBadRequest llm.Fault      // meaning of status 400 without a text
+}
+
+// A host holds the facts of servers at some addresses, whatever their kind.
+type host struct {
+	begins          string    // how their names begin
+	ends            []string  // how they end
+	responses       bool      // they are known to speak Responses
+	lists           bool      // they list their models, beside others of the same service that do not
+	check           keyCheck  // the zero value is that of the kind
+	emptyBadRequest llm.Fault // the zero value is that of the kind
+}
+
+// bedrock recognizes keys of Amazon Bedrock: those that last, and those of twelve hours.
+var bedrock = keyCheck{prefixes: []string{"ABSK", "bedrock-api-key-"}}
+
+// hosts holds the hosts that are not like most; the first that fits counts.
+var hosts = []host{
+	{ends: []string{".api.openai.com", ".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com", ".openrouter.ai", ".api.x.ai"}, responses: true},
+	{begins: "bedrock-mantle.", ends: []string{".api.aws"}, check: bedrock, lists: true},
+	{ends: []string{".amazonaws.com", ".api.aws"}, check: bedrock},
+	{ends: []string{".cerebras.ai"}, emptyBadRequest: llm.ContextOverflow}, // the prompt is too long
+}
+
+// hostAt returns the facts of the server at an address.
+func hostAt(address string) host {
+	name, _, _ := strings.Cut(hostOf(address), ":")
+	for _, h := range hosts {
+		if strings.HasPrefix(name, h.begins) && slices.ContainsFunc(h.ends, func(end string) bool { return strings.HasSuffix("."+name, end) }) {
+			return h
+		}
+	}
+	return host{}
 }
 
 // A listEndpoint is where a kind of server lists its models. A path that begins with a

@@ -92,12 +92,8 @@ func (s service) listModels(ctx context.Context, o OpenOptions) (offers []listed
 
 // listsNone reports whether a service has no list of the models that can be asked.
 func listsNone(s service) bool {
-	return s.builtin.NoList && !slices.ContainsFunc(listingHosts, func(host string) bool { return strings.HasPrefix(hostOf(s.url), host) })
+	return s.builtin.NoList && !hostAt(s.url).lists
 }
-
-// listingHosts holds how the hosts begin that list their models beside others of the same
-// service that do not.
-var listingHosts = []string{"bedrock-mantle."}
 
 // A lister asks one server.
 type lister struct {

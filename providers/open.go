@@ -278,15 +278,11 @@ func (s service) target(ctx context.Context) (target, error) {
 	if err != nil {
 		return target{}, err
 	}
-	emptyBadRequest := s.row.emptyBadRequest
-	if strings.HasSuffix(hostOf(s.url), ".cerebras.ai") {
-		emptyBadRequest = kinds["cerebras"].emptyBadRequest
-	}
 	return target{
 		Options: adapter.Options{
 			Provider: s.name, Kind: s.kind, BaseURL: s.url, Key: key, KeyName: s.key.name, KeyStored: s.key.stored != nil, Headers: s.conf.Headers, KeyHeader: keyHeader(s),
 			NoStream: s.conf.Stream != nil && !*s.conf.Stream,
 		},
-		emptyBadRequest: emptyBadRequest, token: s.key.token, command: s.conf.Command, idleTimeout: s.conf.IdleTimeout,
+		emptyBadRequest: cmp.Or(hostAt(s.url).emptyBadRequest, s.row.emptyBadRequest), token: s.key.token, command: s.conf.Command, idleTimeout: s.conf.IdleTimeout,
 	}, nil
 }

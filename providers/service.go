@@ -100,19 +100,10 @@ func isConnected(s service, stored KeyStore) bool {
 	return ok
 }
 
-// responsesHosts lists hosts that are known to speak Responses, with those below them.
-var responsesHosts = []string{"api.openai.com", "openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com", "openrouter.ai", "api.x.ai"}
-
 // speaksResponses reports whether an address is known to speak Responses. Most servers
 // that stand in for OpenAI's speak chat completions alone.
 func speaksResponses(address string) bool {
-	u, err := url.Parse(address)
-	if err != nil {
-		return false
-	}
-	return u.Port() == "1234" || slices.ContainsFunc(responsesHosts, func(host string) bool { // LM Studio's port
-		return u.Hostname() == host || strings.HasSuffix(u.Hostname(), "."+host)
-	})
+	return strings.HasSuffix(hostOf(address), ":1234") || hostAt(address).responses // LM Studio's port
 }
 
 // closestBuiltin returns what is built in for a service: under its name, or, for one with a
