@@ -62,8 +62,8 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 		return service{}, false
 	}
 	s.setURL(c.Stored, getenv)
-	if conf.Kind == "" && s.kind == kindResponses && !speaksResponses(s.url) {
-		s.kind = kindChat
+	if conf.Kind == "" && s.kind == kindResponses && !hostAt(s.url).responses {
+		s.kind = kindChat // which most servers that stand in for OpenAI's speak alone
 	}
 	s.row = kinds[s.kind]
 	if s.key = s.findKey(c.Stored, getenv); s.isFound() && !configured && !found.NeedsKey {
@@ -98,12 +98,6 @@ func isConnected(s service, stored KeyStore) bool {
 	}
 	_, ok := stored.Variables(s.name)
 	return ok
-}
-
-// speaksResponses reports whether an address is known to speak Responses. Most servers
-// that stand in for OpenAI's speak chat completions alone.
-func speaksResponses(address string) bool {
-	return strings.HasSuffix(hostOf(address), ":1234") || hostAt(address).responses // LM Studio's port
 }
 
 // closestBuiltin returns what is built in for a service: under its name, or, for one with a

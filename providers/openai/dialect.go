@@ -44,9 +44,7 @@ type Dialect struct {
 	Schema              schema.Target     // what schemas must look like; the zero value leaves it to the model's family
 	CumulativeReasoning bool              `toml:"cumulative_reasoning"` // thinking may come as all there is so far instead of what is new; see cumulative
 	takesAudio          bool              // the model takes sound
-	soundPrefix         string            // stands before it
 	MultipleChoices     bool              // gives n answers to one request, and streams each under an index of its own
-	choicesHost         string            // the only host that does so, if any
 	Rules
 }
 
@@ -131,11 +129,10 @@ func kinds() (list []string) {
 // a kind of the configuration; rules that follow the model are found by its id,
 // whatever a gateway puts before it.
 func DialectFor(kind, model string) (Dialect, bool) {
-	row := slices.IndexFunc(services, func(s service) bool { return s.kind == kind })
-	if row < 0 {
+	s, ok := serviceOf(kind)
+	if !ok {
 		return Dialect{}, false
 	}
-	s := services[row]
 	d := s.dialect
 	d.Name = kind
 	d.ExtraFields, d.ToolFields, d.SchemaFields = maps.Clone(d.ExtraFields), maps.Clone(d.ToolFields), maps.Clone(d.SchemaFields)
@@ -166,6 +163,14 @@ func DialectFor(kind, model string) (Dialect, bool) {
 		d.Effort.WithTools = "" // a gateway asks by another route
 	}
 	return d, true
+}
+
+// serviceOf returns the row of a kind.
+func serviceOf(kind string) (s service, ok bool) {
+	if i := slices.IndexFunc(services, func(s service) bool { return s.kind == kind }); i >= 0 {
+		return services[i], true
+	}
+	return service{}, false
 }
 
 // idsOf returns what ids of calls must look like for a model at a service with the rule usual. The
@@ -200,7 +205,9 @@ func DialectOf(o Options) Dialect {
 	if o.Templates {
 		d.IDs = idsOf(o.Model, IDsNine)
 	}
-	d.MultipleChoices = d.MultipleChoices && (d.choicesHost == "" || o.IsHost(d.choicesHost))
+	if s, _ := serviceOf(o.Kind); s.choicesHost != "" && !o.IsHost(s.choicesHost) {
+		d.MultipleChoices = false
+	}
 	for _, table := range o.Dialects {
 		d, _ = Override(table).Apply(d) // which was validated
 	}

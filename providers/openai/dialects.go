@@ -13,6 +13,7 @@ type service struct {
 	dialect     Dialect
 	ownServers  bool          // it follows the rules of OpenAI's own servers
 	verbosity   bool          // it passes verbosity on
+	choicesHost string        // the only host that gives several answers, if any
 	ownEcho     bool          // its own rule of echo holds for every model
 	efforts     []modelEffort // it spells effort itself; nil leaves that to the model's family
 	cacheGlobs  string        // globs of the models whose prompts it caches only as far as they are marked
@@ -68,7 +69,7 @@ var llamaSchema = func() schema.Target {
 // services lists what each service does differently, whatever the model. A new
 // one is a row here.
 var services = []service{
-	{kind: "openai", ownServers: true, verbosity: true, dialect: Dialect{ImageDetail: true, PerModel: true, PDFs: true, StrictSchemas: true, MultipleChoices: true, choicesHost: openaiclient.Host}},
+	{kind: "openai", ownServers: true, verbosity: true, choicesHost: openaiclient.Host, dialect: Dialect{ImageDetail: true, PerModel: true, PDFs: true, StrictSchemas: true, MultipleChoices: true}},
 
 	{kind: "grok", dialect: Dialect{ImageDetail: true, WebByResponses: true, MaxTokensField: "max_completion_tokens", Schema: schema.XAI}},
 
@@ -86,8 +87,8 @@ var services = []service{
 	// Parallel calls are off by default.
 	{kind: "qwen", dialect: Dialect{
 		Formats: []Format{FormatSchema, FormatObject}, ToolFields: map[string]any{"parallel_tool_calls": true},
-		WebFields: map[string]any{"enable_search": true}, soundPrefix: "data:;base64,", // help.aliyun.com/zh/model-studio/qwen-omni
-		Rules: Rules{RefusedSettings: []string{"frequency_penalty"}},
+		WebFields: map[string]any{"enable_search": true},
+		Rules:     Rules{RefusedSettings: []string{"frequency_penalty"}},
 	}},
 
 	{kind: "deepseek", dialect: Dialect{

@@ -332,7 +332,10 @@ func chatEncoder(d Dialect, detail string) partEncoder {
 	}}
 	if d.takesAudio {
 		s.sound = func(format string, data []byte) map[string]any {
-			text := d.soundPrefix + base64.StdEncoding.EncodeToString(data)
+			text := base64.StdEncoding.EncodeToString(data)
+			if d.Name == "qwen" { // help.aliyun.com/zh/model-studio/qwen-omni
+				text = "data:;base64," + text
+			}
 			return map[string]any{"type": "input_audio", "input_audio": map[string]any{"data": text, "format": format}}
 		}
 	}
