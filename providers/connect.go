@@ -168,12 +168,14 @@ func keyCheckOf(s service) keyCheck {
 	if slices.Contains(uncheckable, s.builtin.ID) {
 		return keyCheck{prefixes: []string{""}}
 	}
-	for _, check := range []keyCheck{hostAt(s.url).check, s.row.check} {
-		if check.paths != nil || check.prefixes != nil {
-			return check
-		}
+	check := hostAt(s.url).check
+	if check.prefixes == nil {
+		check = s.row.check
 	}
-	return listing
+	if check.paths == nil && check.prefixes == nil {
+		return listing
+	}
+	return check
 }
 
 // A Verdict says whether a key is good.

@@ -95,17 +95,10 @@ func (t target) withClient() adapter.Options {
 
 // secrets returns what no error may hold: the key, and headers that are secret by their names.
 // Addresses have none.
-func (t target) secrets() []string {
-	secrets := headerSecrets(t.Headers)
-	if t.Key != "" {
-		secrets = append(secrets, t.Key)
-	}
-	return secrets
-}
+func (t target) secrets() []string { return append(headerSecrets(t.Headers), t.Key) }
 
 // Kinds lists what the kind of a provider can be.
-func Kinds() []string {
-	var kinds []string
+func Kinds() (kinds []string) {
 	for _, f := range families {
 		kinds = append(kinds, f.Kinds...)
 	}
@@ -120,9 +113,10 @@ func familyOf(kind string) (adapter.Family, bool) {
 	if kind == kindDemo && parts.demoServer != nil {
 		kind = kindChat
 	}
-	i := slices.IndexFunc(families, func(f adapter.Family) bool { return slices.Contains(f.Kinds, kind) })
-	if i < 0 {
-		return adapter.Family{}, false
+	for _, f := range families {
+		if slices.Contains(f.Kinds, kind) {
+			return f, true
+		}
 	}
-	return families[i], true
+	return adapter.Family{}, false
 }

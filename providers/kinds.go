@@ -45,13 +45,13 @@ var hosts = []host{
 
 // hostAt returns the facts of the server at an address.
 func hostAt(address string) host {
-	name, port, _ := strings.Cut(hostOf(address), ":")
+	name, _, _ := strings.Cut(hostOf(address), ":")
 	for _, h := range hosts {
 		if strings.HasPrefix(name, h.begins) && slices.ContainsFunc(h.ends, func(end string) bool { return strings.HasSuffix("."+name, end) }) {
 			return h
 		}
 	}
-	return host{responses: port == "1234"} // LM Studio's
+	return host{responses: strings.HasSuffix(hostOf(address), ":1234")} // LM Studio's port
 }
 
 // A listEndpoint is where a kind of server lists its models. A path that begins with a

@@ -270,7 +270,7 @@ func (m *Model) learnRefusedFlags(args []string, output string) (flags []string,
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, complaint := range unknownFlagRE.FindAllStringSubmatch(output, -1) {
-		for _, name := range strings.FieldsFunc(strings.Join(complaint[1:], ","), isSeparator) {
+		for name := range strings.FieldsSeq(strings.ReplaceAll(strings.Join(complaint[1:], " "), ",", " ")) {
 			flag := "--" + strings.TrimLeft(name, "-")
 			switch {
 			case !slices.ContainsFunc(args, func(arg string) bool { return flagOf(arg) == flag }):
@@ -290,8 +290,6 @@ func flagOf(arg string) string {
 	flag, _, _ := strings.Cut(arg, "=")
 	return flag
 }
-
-func isSeparator(r rune) bool { return r == ',' || r == ' ' }
 
 // supportedArgs returns args without those that the program has refused.
 func (m *Model) supportedArgs(args []string) []string {

@@ -193,8 +193,6 @@ func (u claudeUsage) input() tokenCount {
 	return u.Input + u.Read + u.Write
 }
 
-func (u claudeUsage) total() tokenCount { return u.Input + u.Write + u.Read + u.Output }
-
 type claudeModel struct {
 	Input  tokenCount `json:"inputTokens"`
 	Output tokenCount `json:"outputTokens"`

@@ -328,7 +328,7 @@ func (c *claude) report(l *claudeLine) {
 		usage.Cost = *l.Cost
 		// The cost and the usage by model may be totals of the session, while the usage is that of
 		// this answer. The number of tokens tells which.
-		if past := c.run.resume; past.Tokens > 0 && int(tokens) >= past.Tokens+int(l.Usage.total()) {
+		if past := c.run.resume; past.Tokens > 0 && int(tokens) >= past.Tokens+int(l.Usage.Input+l.Usage.Write+l.Usage.Read+l.Usage.Output) {
 			usage.Cost = max(0, *l.Cost-past.Cost)
 		}
 	}

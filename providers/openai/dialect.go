@@ -166,9 +166,11 @@ func DialectFor(kind, model string) (Dialect, bool) {
 }
 
 // serviceOf returns the row of a kind.
-func serviceOf(kind string) (s service, ok bool) {
-	if i := slices.IndexFunc(services, func(s service) bool { return s.kind == kind }); i >= 0 {
-		return services[i], true
+func serviceOf(kind string) (service, bool) {
+	for _, s := range services {
+		if s.kind == kind {
+			return s, true
+		}
 	}
 	return service{}, false
 }
