@@ -126,7 +126,11 @@ func (w *workspace) SandboxPolicy(network bool) process.SandboxPolicy {
 	p := process.Sandbox.Policy(w.realDir, commandEnvironment(os.Environ(), w.cmdSandbox.Env))
 	p.ReadPaths = slices.Concat(p.ReadPaths, AbsolutePaths(w.cmdSandbox.Read), w.readable)
 	p.WritePaths = AbsolutePaths(w.cmdSandbox.Write)
-	p.Protected = append(p.Protected, w.protectedPlaces()...)
+	if w.problem == "" { // else nothing is held there
+		for _, f := range w.places.Within(w.realDir) { // which keep their content whatever a command does
+			p.Protected = append(p.Protected, f.Path)
+		}
+	}
 	p.Network, p.Notices = network, &w.notices
 	p.Directories, p.ReadOnly = (&Set{workspace: w}).Directories(), directoryPlaces(w)
 	if dir, err := w.cacheDir(); err == nil {
@@ -136,24 +140,12 @@ func (w *workspace) SandboxPolicy(network bool) process.SandboxPolicy {
 	return p
 }
 
-// directoryPlaces returns the same of added directories, absolute.
+// directoryPlaces returns the places with credentials and start files in added directories, absolute.
 func directoryPlaces(w *workspace) (paths []string) {
 	for _, f := range addedDirectories(w) {
 		for _, p := range w.places.Within(f.dir) {
 			paths = append(paths, filepath.Join(f.dir, filepath.FromSlash(p.Path)))
 		}
-	}
-	return paths
-}
-
-// protectedPlaces returns the places in the workspace that keep their content whatever a command
-// does: what starts programs at login, and what holds credentials.
-func (w *workspace) protectedPlaces() (paths []string) {
-	if w.problem != "" {
-		return nil // nothing is held there
-	}
-	for _, f := range w.places.Within(w.realDir) {
-		paths = append(paths, f.Path)
 	}
 	return paths
 }

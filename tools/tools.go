@@ -219,7 +219,10 @@ func (s *Set) Plan(ctx context.Context, name, input string) (action *act.Action,
 	all := s.allEntries()
 	i := slices.IndexFunc(all, func(e *toolEntry) bool { return e.name == name })
 	if i < 0 {
-		return nil, s.noSuchTool(name)
+		if len(all) == 0 {
+			return nil, refuse("no tool %s: no tools are available", quoteName(name))
+		}
+		return nil, refuse("no tool %s; the tools are %s", quoteName(name), strings.Join(s.toolNames(), ", "))
 	}
 	e := all[i]
 	if err := e.load(); err != nil {
@@ -244,13 +247,6 @@ func (s *Set) Plan(ctx context.Context, name, input string) (action *act.Action,
 	action.Tool, action.Input = name, args
 	s.addCaution(action)
 	return action, nil
-}
-
-func (s *Set) noSuchTool(name string) *Refusal {
-	if len(s.allEntries()) == 0 {
-		return refuse("no tool %s: no tools are available", quoteName(name))
-	}
-	return refuse("no tool %s; the tools are %s", quoteName(name), strings.Join(s.toolNames(), ", "))
 }
 
 // quoteName shows a name that came from outside.
