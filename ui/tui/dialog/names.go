@@ -19,18 +19,25 @@ const (
 	byName                         // the query is one of its names
 )
 
+// namesOf returns the name of a command and its aliases.
+func namesOf(item *Item) []string {
+	return append([]string{item.Title}, strings.Fields(item.Keywords)...)
+}
+
+// begins reports whether name begins with typed; letter case does not count.
+func begins(name, typed string) bool {
+	return len(name) >= len(typed) && strings.EqualFold(name[:len(typed)], typed)
+}
+
 // nameMatchOf returns how typed matches an item.
 func nameMatchOf(item *Item, typed string) nameMatch {
-	if typed == "" {
-		return byDescription
-	}
-	names := append([]string{item.Title}, strings.Fields(item.Keywords)...)
 	how := byDescription
-	for _, name := range names {
+	for _, name := range namesOf(item) {
 		switch {
+		case typed == "":
 		case strings.EqualFold(name, typed):
 			return byName
-		case len(name) >= len(typed) && strings.EqualFold(name[:len(typed)], typed):
+		case begins(name, typed):
 			how = byPrefix
 		}
 	}
@@ -40,16 +47,9 @@ func nameMatchOf(item *Item, typed string) nameMatch {
 // typedAlias returns the alias of a command that begins with wanted; "" if its own name does, or
 // wanted is empty.
 func typedAlias(item *Item, wanted string) string {
-	begins := func(name string) bool {
-		return len(name) >= len(wanted) && strings.EqualFold(name[:len(wanted)], wanted)
-	}
-	if wanted == "" || begins(item.Title) {
-		return ""
-	}
-	for alias := range strings.FieldsSeq(item.Keywords) {
-		if begins(alias) {
-			return alias
-		}
+	names := namesOf(item)
+	if i := slices.IndexFunc(names, func(name string) bool { return begins(name, wanted) }); i > 0 {
+		return names[i]
 	}
 	return ""
 }
@@ -65,7 +65,7 @@ func (p *Picker) preselect() {
 	wanted, arg := p.split()
 	names := make([][]string, len(p.items))
 	for i := range p.items {
-		names[i] = append([]string{p.items[i].Title}, strings.Fields(p.items[i].Keywords)...)
+		names[i] = namesOf(&p.items[i])
 	}
 	at, _ := fuzzy.Named(wanted, names)
 	if at < 0 || arg != "" && nameMatchOf(&p.items[at], wanted) != byName {
