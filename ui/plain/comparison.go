@@ -89,7 +89,7 @@ func (c *comparison) read(n int, e session.Event) {
 	if r, ok := e.(llm.Retry); ok && len(r.Discards) > 0 {
 		defer c.writeLine("The answer begins again.")
 	}
-	for _, change := range t.Apply(e, c.now()) {
+	for _, change := range t.live.Apply(e, c.now()) {
 		if change.Kind != app.ThinkingBlock && change.Kind != app.RetryBlock && !(change.Kind == app.EventBlock && c.Comparison[n].Blind) {
 			t.change(change)
 		}

@@ -14,7 +14,7 @@ import (
 
 // A turn writes what happens in the running turn.
 type turn struct {
-	app.Turn
+	live app.Turn // makes changes of the events
 	reminder
 	*transcript
 
@@ -67,16 +67,16 @@ func (r *reminder) nextReminder() time.Time {
 // doing returns the activity of the turn for a reminder; "" for none.
 func (t *turn) doing() string {
 	switch {
-	case t.Kind == app.Waiting && t.Model != "":
-		return "waiting for " + t.Model
-	case t.Kind == app.MakingImage:
-		return "drawing with " + t.Model
-	case t.Kind == app.Reasoning:
+	case t.live.Kind == app.Waiting && t.live.Model != "":
+		return "waiting for " + t.live.Model
+	case t.live.Kind == app.MakingImage:
+		return "drawing with " + t.live.Model
+	case t.live.Kind == app.Reasoning:
 		return "thinking"
-	case t.Kind == app.Calling && t.Activity.Tool != "":
-		return "writing a call to " + t.Activity.Tool
-	case t.Kind == app.Running:
-		return "running " + t.Activity.Tool
+	case t.live.Kind == app.Calling && t.live.Tool != "":
+		return "writing a call to " + t.live.Tool
+	case t.live.Kind == app.Running:
+		return "running " + t.live.Tool
 	}
 	return ""
 }
@@ -99,7 +99,7 @@ func (t *turn) tick(now time.Time, asking bool) {
 	}
 	t.count++
 	t.writeLine("Still %s, %s.", t.what, length(now.Sub(t.since)))
-	if t.Silent(now) {
+	if t.live.Silent(now) {
 		t.writeLine("The server is still connected. /wait keeps waiting, ctrl+c stops.")
 	}
 }
@@ -114,11 +114,11 @@ func (t *turn) read() *turn {
 
 // wait gives a silent model as much time again; false if it is not silent.
 func (t *turn) wait() bool {
-	if !t.Silent(t.now()) {
+	if !t.live.Silent(t.now()) {
 		return false
 	}
 	t.pulse.Beat()
-	t.ExtendSilence(t.now())
+	t.live.ExtendSilence(t.now())
 	return true
 }
 
@@ -134,7 +134,7 @@ func (t *turn) add(e session.Event) {
 	case llm.Delta:
 		t.answered = true
 	}
-	for _, c := range t.Apply(e, now) {
+	for _, c := range t.live.Apply(e, now) {
 		t.change(c)
 	}
 	if _, ok := e.(session.Response); ok {
@@ -149,7 +149,7 @@ func (t *turn) add(e session.Event) {
 func (t *turn) end(d session.Done) {
 	why := ""
 	reported := t.compared != nil && t.compared.AllAsked() // each candidate has written its own error
-	for _, c := range t.Apply(d, t.now()) {
+	for _, c := range t.live.Apply(d, t.now()) {
 		if c.Kind != app.EventBlock || !reported {
 			t.change(c)
 		}

@@ -40,19 +40,19 @@ func (t *turns) tick(now time.Time) {
 
 // retryNow ends the wait before a retry.
 func (t *turns) retryNow() {
-	if t.current == nil || t.current.RetryIn(t.now()) == 0 {
+	if t.current == nil || t.current.live.RetryIn(t.now()) == 0 {
 		t.writeLine("%s.", app.NoRetryPending)
 		return
 	}
 	t.current.pulse.RetryNow()
-	t.current.RetryNow(t.now())
+	t.current.live.RetryNow(t.now())
 	t.writeLine("Retrying now.")
 }
 
 // wait gives a silent model more time, or says how long the wait before a retry takes.
 func (t *turns) wait() {
-	if t.current != nil && t.current.RetryIn(t.now()) > 0 {
-		t.writeLine("Waiting, %s left.", length(t.current.RetryIn(t.now())))
+	if t.current != nil && t.current.live.RetryIn(t.now()) > 0 {
+		t.writeLine("Waiting, %s left.", length(t.current.live.RetryIn(t.now())))
 		return
 	}
 	if t.current == nil || !t.current.wait() {

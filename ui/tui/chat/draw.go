@@ -221,7 +221,7 @@ func footer(t *app.TurnTotals) []string {
 		if t.Estimated {
 			about = "~"
 		}
-		text[in], text[out] = count(u.Input)+" in"+cached, about+count(u.Output)+" out"
+		text[in], text[out] = format.Tokens(u.Input)+" in"+cached, about+format.Tokens(u.Output)+" out"
 	}
 	if u.Cost > 0 {
 		least := ""
@@ -268,5 +268,3 @@ func footerForms(line func() string, steps []func()) (forms []string) {
 	}
 	return slices.Compact(append(forms, form))
 }
-
-func count(n int) string { return format.Tokens(n) }
