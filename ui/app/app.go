@@ -74,8 +74,6 @@ func New(o Options) *App {
 	name := a.Session.Model().Name
 	a.Recent = append([]string{name}, slices.DeleteFunc(slices.Clone(o.Recent), func(n string) bool { return n == name })...)
 	a.RequestTokens = func() int { return a.Session.ContextTokens() }
-	facts := a.Context
-	a.Context = func() []ContextItem { return contextItems(a, facts()) }
 	o.Flows(a)
 	return a
 }

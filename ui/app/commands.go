@@ -91,16 +91,12 @@ func Register(a *App) {
 		{Name: "tree", Aliases: []string{"branches"}, Keys: []string{"ctrl+x t"}, Group: Conversations, Help: "Branches of this conversation", Unavailable: why(NoBranchesText), Run: openPanel(PanelBranches)},
 		{Name: "rename", Group: Conversations, Arg: "TITLE", Help: "Rename this conversation", Unavailable: why(EmptyText), Run: a.rename},
 		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Arg: "ACTION", Help: "Summarize to free context; edit, undo", Unavailable: why(busyOrEmpty), Args: items(compactItems), MultilineArg: "edit", Run: run(compact)},
-		{Name: "history", Group: Conversations, Arg: "MODE", Help: "How much history is sent: full, dynamic, stateless", Args: items(historyItems), Run: a.history},
 
 		{Name: "compare", Keys: []string{"ctrl+x v"}, Group: ModelsGroup, Arg: "--blind --judge MODEL MODEL…", Help: "Compare models side by side", Unavailable: why(BusyText), Run: run(Compare)},
-		{Name: "web", Group: ModelsGroup, Arg: "on|off", Help: "Web search by the provider: on, off", Args: items(webItems), Run: run(setWeb)},
-		{Name: "set", Group: ModelsGroup, Arg: "NAME VALUE", Help: "Temperature and other settings of this conversation", Args: items(settingItems), Run: run(changeSetting)},
 
 		{Name: "wire", Keys: []string{"ctrl+x w", "f12"}, Group: View, Help: "HTTP inspector: raw requests and responses", Unavailable: why(noExchanges), Run: openPanel(PanelWire)},
 
 		{Name: "init", Group: Program, Help: "Ask the model to write AGENTS.md for this folder", Run: writeInstructions},
-		{Name: "config", Aliases: []string{"settings"}, Group: Program, Help: "Where the configuration is", Run: run(showConfig)},
 		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: why(folderFixed), Path: PathDirectory, Run: a.folder},
 		{Name: "quit", Aliases: []string{"exit"}, Group: Program, Help: "Quit parley", Run: func(string) Effect { return Quit(a) }},
 	}...)
@@ -192,13 +188,6 @@ func (u *CommandUses) load() {
 // writeInstructions drafts the prompt that has a model describe the directory for models.
 func writeInstructions(string) Effect {
 	return Draft("Look through this folder and write AGENTS.md: what the project is, how it is built and tested, how the code is laid out, and the conventions to follow. Keep it short. If AGENTS.md exists, improve it.")
-}
-
-func showConfig(a *App, _ string) Effect {
-	if a.ConfigFile == "" {
-		return Toast("No configuration file yet · parley config edit makes one")
-	}
-	return Toast("Configuration: " + a.AbbrevPath(a.ConfigFile) + " · /doctor checks it")
 }
 
 // openPanel returns a command that opens a panel, searched for its argument.

@@ -33,7 +33,7 @@ func Compare(a *App, arg string) Effect {
 	names, how, err := parseComparing(arg)
 	switch {
 	case err != nil:
-		return Failure{Err: err}
+		return Fail(err)
 	case arg == "" && len(a.Compared) > 0:
 		a.Compared = nil
 		return Toast("Compare off")
@@ -43,14 +43,14 @@ func Compare(a *App, arg string) Effect {
 		names = []string{a.Session.Model().Name, names[0]}
 	}
 	if err := session.CheckCompared(names); err != nil {
-		return Failure{Err: err}
+		return Fail(err)
 	}
 	for _, name := range append(slices.Clone(names), how.Judge) {
 		if name == "" {
 			continue
 		}
 		if _, err := a.Open(name); err != nil {
-			return Failure{Err: err}
+			return Fail(err)
 		}
 	}
 	for i, name := range names {
@@ -159,7 +159,7 @@ func (c Comparison) Choose(a *App, n int) Effect {
 		return Then{SessionOpened{}, Toast(chosen.Label + ": no answer")}
 	}
 	if err := a.Session.Branch().Switch(chosen.Answer.Seq); err != nil {
-		return Failure{Err: err}
+		return Fail(err)
 	}
 	names := c.Reveal(a)
 	e := Then{SessionOpened{}, c.storeChoice(a, n)}

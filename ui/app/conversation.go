@@ -25,7 +25,7 @@ func (a *App) replace(s *session.Session, seq int) Effect {
 func (a *App) newSession(string) Effect {
 	s, err := a.New()
 	if err != nil {
-		return Failure{Err: err}
+		return Fail(err)
 	}
 	s.SetModel(a.Session.Model())
 	s.SetEffort(a.Session.Effort())
@@ -165,7 +165,7 @@ func compact(a *App, arg string) Effect {
 		return Play(a.Session.Compact)
 	case action == "undo" && text == "":
 		if err := a.Session.Branch().UndoSummary(); err != nil {
-			return Failure{Err: err}
+			return Fail(err)
 		}
 		return Then{SessionOpened{}, Toast("Summary undone: requests have the messages themselves again")}
 	case action == "edit" && text == "":
@@ -176,7 +176,7 @@ func compact(a *App, arg string) Effect {
 		return DraftCommand(editSummary + summary)
 	case action == "edit":
 		if err := a.Session.Branch().EditSummary(text); err != nil {
-			return Failure{Err: err}
+			return Fail(err)
 		}
 		return Then{SessionOpened{}, Toast("Summary replaced: the next request has it")}
 	}
@@ -206,37 +206,9 @@ func retryLast(a *App) Effect {
 // Regenerate asks for another answer in the place of one, which stays as a branch.
 func (a *App) Regenerate(seq int) Effect {
 	if err := a.Session.Branch().Regenerate(seq); err != nil {
-		return Failure{Err: err}
+		return Fail(err)
 	}
 	return Then{SessionOpened{}, retryLast(a)}
-}
-
-// historyItems returns what requests can hold of the conversation.
-func historyItems(a *App) []Item {
-	items := []Item{
-		{Title: "full", Detail: "all messages", Value: "full"},
-		{Title: "dynamic", Detail: "newest messages that fit the context window", Value: "dynamic"},
-		{Title: "stateless", Detail: "only the current prompt", Value: "stateless"},
-	}
-	for i, mode := range []session.HistoryMode{session.HistoryFull, session.HistoryDynamic, session.HistoryStateless} {
-		items[i].Current = a.Session.HistoryMode() == mode
-	}
-	return items
-}
-
-// history sets what of the conversation requests hold.
-func (a *App) history(arg string) Effect {
-	if arg == "" {
-		return &List{Title: "Conversation history sent to the model", Noun: "way", Items: historyItems(a), Choose: func(i Item, _ string) Effect { return a.history(i.Value) }}
-	}
-	mode := session.HistoryMode(arg)
-	if arg == "full" {
-		mode = session.HistoryFull
-	} else if mode != session.HistoryDynamic && mode != session.HistoryStateless {
-		return Refuse("unknown history mode %q: use full, dynamic or stateless", arg)
-	}
-	a.Session.SetHistoryMode(mode)
-	return Toast("History: " + arg)
 }
 
 // JoinComma returns values with commas between them.
@@ -258,7 +230,7 @@ func (a *App) folder(arg string) Effect {
 		dirs, err := o.sessionDirectories()
 		switch {
 		case len(dirs) == 0 && err != nil:
-			return Failure{Err: err}
+			return Fail(err)
 		case len(dirs) == 0:
 			return Toast("No other folder known yet · /cd PATH opens one")
 		}
@@ -274,7 +246,7 @@ func (a *App) folder(arg string) Effect {
 func (a *App) enterFolder(name string) Effect {
 	dir, err := a.findDirectory(name)
 	if err != nil {
-		return Failure{Err: err}
+		return Fail(err)
 	}
 	return endingJobs(a, "Changing the folder", "Change folder", func() Effect {
 		a.ChangeDirectory(dir)
@@ -312,7 +284,7 @@ func MessageLine(msg llm.Message) string {
 func EditMessage(a *App, seq int) Effect {
 	n, _ := a.Session.At(seq) // Edit fails as well
 	if err := a.Session.Branch().Edit(seq); err != nil {
-		return Failure{Err: err}
+		return Fail(err)
 	}
 	text, attached := DraftFrom(n.Message)
 	a.Attached = append(a.Attached, attached...)
@@ -324,7 +296,7 @@ func ChooseBranch(a *App) *List {
 	l := &List{Title: "Branches", Noun: "branch point", Choose: func(i Item, _ string) Effect {
 		seq, _ := strconv.Atoi(i.Value)
 		if err := a.Session.Branch().Switch(seq); err != nil {
-			return Failure{Err: err}
+			return Fail(err)
 		}
 		return Then{SessionOpened{}, Toast("Continuing on the branch: " + i.Title), a.BranchFiles()}
 	}}

@@ -91,7 +91,7 @@ func Fail(err error) Effect {
 func Do(do func(context.Context) error, done string) Effect {
 	return Async(func(ctx context.Context) Effect {
 		if err := do(ctx); err != nil {
-			return Failure{Err: err}
+			return Fail(err)
 		}
 		return Toast(done)
 	})
@@ -202,6 +202,11 @@ type List struct {
 	Remove    func(value string) Effect // what the key that deletes does with a row, before Refresh; nil: nothing
 	OnDismiss func()                    // called when the list is closed without a choice; may be nil
 	Lapse
+}
+
+// Choose asks which of items it is, and then does chosen with its value. Noun is what one item is.
+func Choose(title, noun string, items []Item, chosen func(value string) Effect) *List {
+	return &List{Title: title, Noun: noun, Items: items, Choose: func(i Item, _ string) Effect { return chosen(i.Value) }}
 }
 
 // A Lapse withdraws a question that needs no answer any more. The zero value never does.

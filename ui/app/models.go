@@ -120,7 +120,7 @@ func usePersona(a *App, name string) Effect {
 		}
 		none := session.Persona{Ended: now.Name}
 		if err := a.Session.Personas().Set(none, wholeSystem(a, "")); err != nil {
-			return Failure{Err: err}
+			return Fail(err)
 		}
 		return Shown{none}
 	}
@@ -130,14 +130,14 @@ func usePersona(a *App, name string) Effect {
 	}
 	system, err := p.Persona()
 	if err != nil {
-		return Failure{Err: err}
+		return Fail(err)
 	}
 	is := session.Persona{Name: name, System: system, Tools: p.Tools}
 	if p.Project {
 		is.Project = a.Directory
 	}
 	if err := a.Session.Personas().Set(is, wholeSystem(a, system)); err != nil {
-		return Failure{Err: err}
+		return Fail(err)
 	}
 	if p.Effort != "" {
 		a.Session.SetEffort(p.Effort)

@@ -232,7 +232,7 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 	e, err := p.Expand(args, values)
 	switch {
 	case err != nil:
-		return Failure{Err: err}
+		return Fail(err)
 	case len(e.Missing) > 0:
 		return askField(a, p, args, values, e.Missing[0])
 	case strings.TrimSpace(e.Text()) == "" && len(e.Commands) == 0:
@@ -411,7 +411,7 @@ func savePrompt(a *App, name string) Effect {
 	return Async(func(context.Context) Effect {
 		path, err := prompts.Create(dir, name, prompts.Format(prompts.Prompt{Body: prompts.Escape(text)}))
 		if err != nil {
-			return Failure{Err: err}
+			return Fail(err)
 		}
 		read()
 		return Toast("Saved as " + short(path) + " · /" + name + " sends it")

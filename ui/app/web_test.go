@@ -11,33 +11,6 @@ import (
 	"parley/providers/llmtest"
 )
 
-// TestWebSwitch checks that /web reaches requests, and who is asked in vain is named.
-func TestWebSwitch(t *testing.T) {
-	a, fake := newApp(t), llmtest.New(llmtest.Say("a"), llmtest.Say("b"))
-	for _, test := range []struct {
-		model       llm.Endpoint
-		line, toast string
-		web         bool
-	}{
-		{llm.Endpoint{Name: "fake/can", Origin: "fake", Model: fake, Web: true}, "/web on", "Web search: on", true},
-		{llm.Endpoint{Name: "fake/cannot", Origin: "fake", Model: fake}, "/web on", "Web search: on, but fake/cannot has none", true},
-		{llm.Endpoint{Name: "fake/can", Origin: "fake", Model: fake, Web: true}, "/web sometimes", `Unknown setting "sometimes": use on or off`, true},
-		{llm.Endpoint{Name: "fake/can", Origin: "fake", Model: fake, Web: true}, "/web off", "Web search: off", false},
-	} {
-		a.Session.SetModel(test.model)
-		if got := toastOf(run(t, a, test.line)); got != test.toast {
-			t.Errorf("%s: %q", test.line, got)
-		}
-		if _, req := a.Session.Request(); req.Web != test.web {
-			t.Errorf("%s: %v is sent", test.line, req.Web)
-		}
-	}
-	list := see(run(t, a, "/web")).List
-	if list == nil || len(list.Items) != 2 || !list.Items[1].Current || see(list.Choose(list.Items[0], "")).Toast != "Web search: on" {
-		t.Errorf("asked %+v", list)
-	}
-}
-
 // TestSources numbers sources under their answer, live and replayed, and opens one only after all
 // of its address was shown.
 func TestSources(t *testing.T) {

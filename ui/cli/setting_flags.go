@@ -14,7 +14,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/app"
+	"parley/session/settings"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
@@ -59,7 +59,7 @@ func (f *settingFlags) validate() error {
 	}
 	f.settings = map[string]string{}
 	for _, o := range f.options {
-		name, value, err := app.ParseSetting(o)
+		name, value, err := settings.Parse(o)
 		if err != nil {
 			return fmt.Errorf("-O %w", err)
 		}

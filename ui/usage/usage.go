@@ -5,14 +5,15 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"parley/session"
-	"parley/tools/sanitize"
-	"parley/ui/app"
-	"parley/ui/format"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"parley/session"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // A Report is what requests used, summed up by one of session.UsageKeys, as every front

@@ -15,6 +15,7 @@ import (
 	"parley/ui/app/flows/models"
 	"parley/ui/app/flows/permissions"
 	"parley/ui/app/flows/servers"
+	"parley/ui/app/flows/settings"
 	"parley/ui/app/flows/skills"
 	"parley/ui/app/flows/tools"
 	"parley/ui/app/flows/undo"
@@ -38,6 +39,7 @@ func Register(a *app.App) {
 	budget.Register(a)
 	folders.Register(a)
 	skills.Register(a)
+	settings.Register(a)
 	app.Register(a)
 }
 

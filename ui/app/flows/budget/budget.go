@@ -36,7 +36,7 @@ func (b limits) run(arg string) app.Effect {
 	}
 	limit, err := parseLimit(arg)
 	if err != nil {
-		return app.Failure{Err: err}
+		return app.Fail(err)
 	}
 	for _, known := range b.of.Spending.Limits() { // the other amount stays
 		if known.Period == limit.Period && known.Provider == "" && (limit.Cost > 0) != (limit.Tokens > 0) {

@@ -46,7 +46,7 @@ func export(a *app.App, arg string) app.Effect {
 	return app.Async(func(context.Context) app.Effect { // a command that prints a key takes its time
 		path, note, err := o.Export(of, as, app.ExpandHome(strings.TrimSpace(path)))
 		if err != nil {
-			return app.Failure{Err: err}
+			return app.Fail(err)
 		}
 		return app.Toast("Wrote " + o.AbbrevPath(path) + note)
 	})

@@ -55,7 +55,7 @@ func (f flow) add(arg string) app.Effect {
 		dir, err = directories.Check(dir)
 	}
 	if err != nil {
-		return app.Failure{Err: err}
+		return app.Fail(err)
 	}
 	text := "Add " + sanitize.Line(dir) + " to this conversation?\nTools read in it without asking, and change it as the approval mode says; commands in the sandbox can change it. /undo covers edits by tools there, not what commands change. Its AGENTS.md, prompts, skills and hooks are not read."
 	return &app.Confirm{Text: text, Yes: "Add folder", No: "Cancel", Accept: func() app.Effect {
@@ -129,7 +129,7 @@ func (f flow) review(string) app.Effect {
 	}
 	c.Accept = func() app.Effect {
 		if err := f.app.Decided.Set(!trusted); err != nil {
-			return app.Failure{Err: err}
+			return app.Fail(err)
 		}
 		if trusted {
 			return app.Toast("Folder not trusted from the next start of parley")

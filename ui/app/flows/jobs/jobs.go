@@ -80,14 +80,14 @@ func (f flow) choose(i app.Item) app.Effect {
 		return f.command(i.Value)
 	}
 	items := []app.Item{{Title: "Show output", Value: i.Value}, {Title: "Kill", Detail: "with everything it started", Value: "kill " + i.Value}}
-	return &app.List{Title: i.Title, Noun: "choice", Items: items, Choose: func(i app.Item, _ string) app.Effect { return f.command(i.Value) }}
+	return app.Choose(i.Title, "choice", items, f.command)
 }
 
 func (f flow) kill(n int) app.Effect {
 	return app.Async(func(context.Context) app.Effect {
 		is, err := f.all.Kill(n)
 		if err != nil {
-			return app.Failure{Err: err}
+			return app.Fail(err)
 		}
 		return app.Toast(fmt.Sprintf("Killed job %d: %s", n, is.Name()))
 	})
@@ -149,7 +149,7 @@ func (f flow) read(n int) app.OutputText {
 func (f flow) moveToBackground(string) app.Effect {
 	switch n, err := f.all.Move(); {
 	case err != nil:
-		return app.Failure{Err: err}
+		return app.Fail(err)
 	case n == 0:
 		return app.Toast("No command is running")
 	}

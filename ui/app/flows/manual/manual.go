@@ -34,7 +34,7 @@ const pageWidth = 90
 // show opens a page, or lists them.
 func show(name string) app.Effect {
 	if name == "" {
-		return &app.List{Title: "Manual", Noun: "page", Items: pages(), Choose: func(i app.Item, _ string) app.Effect { return show(i.Value) }}
+		return app.Choose("Manual", "page", pages(), show)
 	}
 	page, ok := docs.Open(strings.ToLower(name))
 	if !ok {

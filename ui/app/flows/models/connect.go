@@ -47,12 +47,12 @@ func (f *flow) providers() []app.Item {
 // connect asks for the key of a provider; without a name, which one.
 func (f *flow) connect(arg string) app.Effect {
 	if arg == "" {
-		return &app.List{Title: "Connect a provider", Noun: "provider", Items: f.providers(), Choose: func(i app.Item, _ string) app.Effect { return f.connect(i.Value) }}
+		return app.Choose("Connect a provider", "provider", f.providers(), f.connect)
 	}
 	c, err := f.app.Connection(arg)
 	switch {
 	case err != nil:
-		return app.Failure{Err: err}
+		return app.Fail(err)
 	case c.Keyless:
 		return f.connectKeyless(c)
 	}
@@ -78,7 +78,7 @@ func (f *flow) connectKeyless(c app.Connection) app.Effect {
 			}
 			s := services[at]
 			if err := s.Err(); err != nil {
-				return app.Failure{Err: err}
+				return app.Fail(err)
 			}
 			kept := f.app.SaveLocalAnswer(s.Provider, true)
 			return app.Then{app.Notes{s.ConnectedText()}, f.startWithModel(s.Model), kept}
@@ -140,7 +140,7 @@ func (c connection) connect() app.Effect {
 		said, err := give(ctx, c.key)
 		return func() app.Effect {
 			if err != nil {
-				return app.Failure{Err: err}
+				return app.Fail(err)
 			}
 			return c.connected(said)
 		}
@@ -198,7 +198,7 @@ func (c connection) connected(said string) app.Effect {
 			name, err := first(ctx, to.Provider)
 			return func() app.Effect {
 				if err != nil {
-					return app.Failure{Err: err}
+					return app.Fail(err)
 				}
 				return f.startWithModel(name)
 			}

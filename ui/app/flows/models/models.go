@@ -149,7 +149,7 @@ func (f *flow) effort(arg string) app.Effect {
 	efforts, e := f.app.Session.Model().Efforts, llm.Effort(arg)
 	switch {
 	case arg == "":
-		return &app.List{Title: "Reasoning effort", Noun: "level", Items: f.effortItems(), Choose: func(i app.Item, _ string) app.Effect { return f.effort(i.Value) }}
+		return app.Choose("Reasoning effort", "level", f.effortItems(), f.effort)
 	case arg == defaultEffort:
 		f.app.Session.SetEffort("")
 		return app.Toast("Reasoning effort: provider default")

@@ -126,7 +126,7 @@ func (f flow) setMode(arg string) app.Effect {
 	p := f.app.Session.Policy()
 	switch {
 	case arg == "":
-		return &app.List{Title: "Approval mode", Noun: "mode", Items: f.modes(), Choose: func(i app.Item, _ string) app.Effect { return f.setMode(i.Value) }}
+		return app.Choose("Approval mode", "mode", f.modes(), f.setMode)
 	case slices.Contains(act.Modes, act.Mode(arg)), arg == string(act.ModeYolo):
 		p.SetMode(act.Mode(arg))
 	default:

@@ -66,7 +66,7 @@ func (c control) login() app.Effect {
 		login, err := c.all.BeginLogin(ctx, c.name)
 		return func() app.Effect {
 			if err != nil {
-				return app.Failure{Err: err}
+				return app.Fail(err)
 			}
 			return &app.Confirm{Text: login.Question(), Yes: "Open in the browser", No: "Cancel",
 				OnDismiss: func() { go login.Close() },

@@ -87,7 +87,7 @@ func fillServerPrompt(o app.Options, servers mcp.Servers, p mcp.Prompt, args map
 	return app.Async(func(ctx context.Context) app.Effect {
 		messages, err := servers.GetPrompt(ctx, p.Server, p.Name, args)
 		if err != nil {
-			return app.Failure{Err: err}
+			return app.Fail(err)
 		}
 		return draftOfServer(o, messages)
 	})

@@ -162,7 +162,7 @@ func fieldList(f mcp.Field, title string, q *mcp.Question, next func(string) (fu
 		then, err := next(i.Value)
 		if err != nil {
 			q.Cancel()
-			return app.Failure{Err: err}
+			return app.Fail(err)
 		}
 		return then()
 	}

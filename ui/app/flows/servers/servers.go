@@ -159,7 +159,7 @@ func (f flow) attachResource(string) app.Effect {
 		return app.Prepare(func(ctx context.Context) func() app.Effect {
 			parts, err := servers.ReadResource(ctx, server, uri)
 			if err != nil {
-				return func() app.Effect { return app.Failure{Err: err} }
+				return func() app.Effect { return app.Fail(err) }
 			}
 			return func() app.Effect { return f.app.AttachParts(parts) }
 		})

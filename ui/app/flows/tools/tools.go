@@ -126,7 +126,7 @@ func (f flow) switchTools(arg string) app.Effect {
 	name, err := f.named(words[0])
 	switch {
 	case err != nil:
-		return app.Failure{Err: err}
+		return app.Fail(err)
 	case len(words) == 1:
 		return f.put(name, !f.app.Session.OwnSettings().Get().Offers(name))
 	case len(words) > 2 || words[1] != on && words[1] != off:
@@ -172,7 +172,7 @@ func (f flow) put(name string, offer bool) app.Effect {
 	now, err := f.app.Session.OwnSettings().Change(func(own *session.Settings) error { own.SetTool(name, offer); return nil })
 	switch {
 	case err != nil:
-		return app.Failure{Err: err}
+		return app.Fail(err)
 	case now.Changed == "":
 		return app.Toast("No tool changed")
 	}

@@ -216,7 +216,7 @@ func (r *fileRestore) show(from int) app.Effect {
 			r.plan = plan
 			switch {
 			case err != nil:
-				return app.Failure{Err: err}
+				return app.Fail(err)
 			case r.quiet && (plan.Empty() || plan.Count(true) == 0):
 				return nil
 			case r.app.Session != r.of:

@@ -1,0 +1,278 @@
+// Package settings lets the user see and change what holds for the requests of a conversation.
+package settings
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/settings"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+	"parley/ui/format"
+)
+
+// Register adds the flow to a.
+func Register(a *app.App) {
+	f := flow{a}
+	a.Commands = append(a.Commands,
+		app.Command{Name: "history", Group: app.Conversations, Arg: "MODE", Help: "How much history is sent: full, dynamic, stateless", Args: f.historyItems, Run: f.history},
+		app.Command{Name: "web", Group: app.ModelsGroup, Arg: "on|off", Help: "Web search by the provider: on, off", Args: f.webItems, Run: f.setWeb},
+		app.Command{Name: "set", Group: app.ModelsGroup, Arg: "NAME VALUE", Help: "Temperature and other settings of this conversation", Args: f.settingItems, Run: f.changeSetting},
+		app.Command{Name: "config", Aliases: []string{"settings"}, Group: app.Program, Help: "Where the configuration is", Run: f.showConfig},
+	)
+	facts := a.Context
+	a.Context = func() []app.ContextItem { return f.contextItems(facts()) }
+}
+
+// A flow changes settings of the open conversation.
+type flow struct{ app *app.App }
+
+// isCommand reports whether name is a command, and no setting or field of requests, also none that
+// is refused.
+func (f flow) isCommand(name string) bool {
+	field := llm.OptionField(name)
+	return field == name && llm.SettingFor(field) == "" && llm.CheckOption(field) == nil && !slices.Contains(llm.CommonOptions, field) &&
+		slices.ContainsFunc(f.app.Commands, func(c app.Command) bool { return c.Named(name) })
+}
+
+// changeSetting shows the settings, or changes the one that is named.
+func (f flow) changeSetting(arg string) app.Effect {
+	at := strings.IndexAny(arg, " =")
+	if at < 0 {
+		at = len(arg)
+	}
+	name, value := arg[:at], strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(arg[at:]), "="))
+	if name == "" {
+		return app.Choose("Settings of this conversation", "setting", f.settingRows(), f.changeSetting)
+	}
+	if slices.Contains(settings.Commands, name) {
+		if name == "web" && value == "default" {
+			value = "off"
+		}
+		return f.app.Command(name).Run(value)
+	}
+	if f.isCommand(name) {
+		return app.Refuse("%s is not a setting: use /%s", name, strings.TrimSpace(name+" "+value))
+	}
+	name, err := settings.Name(name)
+	if err != nil {
+		return app.Fail(err)
+	}
+	if value == "" {
+		return f.askSetting(name)
+	}
+	e, err := f.putSetting(name, value)
+	if err != nil {
+		return app.Fail(err)
+	}
+	return e
+}
+
+// putSetting changes a setting of the conversation.
+func (f flow) putSetting(name, value string) (app.Effect, error) {
+	if value == "default" || value == "off" {
+		if _, set := f.app.Session.OwnSettings().Get().Values[name]; !set {
+			return app.Toast(name + " is not set in this conversation"), nil
+		}
+		value = ""
+	}
+	now, err := f.app.Session.OwnSettings().Change(func(own *session.Settings) error { return own.Set(name, value) })
+	switch {
+	case err != nil:
+		return nil, err
+	case now.Changed == "":
+		return app.Toast(name + " is set to that already"), nil
+	}
+	return app.Shown{Event: now}, nil
+}
+
+// askSetting asks for the value of a setting.
+func (f flow) askSetting(name string) app.Effect {
+	known, _ := llm.FindSetting(name)
+	now := f.app.Session.OwnSettings().Get().Values[name]
+	if known.Words != nil {
+		list := &app.List{Title: name, Noun: "value", Choose: func(i app.Item, _ string) app.Effect { return f.changeSetting(name + " " + i.Value) }}
+		for _, word := range append([]string{"default"}, known.Words...) {
+			list.Items = append(list.Items, app.Item{Title: word, Value: word, Current: word == cmp.Or(now, "default")})
+		}
+		return list
+	}
+	takes := cmp.Or(known.Takes, "JSON, or a text")
+	return &app.Secret{Title: name, Text: format.Capital(takes) + "; default takes it back", Visible: true, Value: now, Submit: func(_ context.Context, line string) (func() app.Effect, error) {
+		e, err := f.putSetting(name, strings.TrimSpace(line))
+		return func() app.Effect { return e }, err
+	}}
+}
+
+// settingRows lists the settings with their values and where each comes from, those that are set
+// first.
+func (f flow) settingRows() []app.Item {
+	var items, unset []app.Item
+	row := func(name, value, source, takes string) {
+		if value == "" {
+			unset = append(unset, app.Item{Title: name, Detail: strings.TrimSuffix("provider default · "+takes, " · "), Value: name})
+			return
+		}
+		items = append(items, app.Item{Title: name, Detail: sanitize.Line(value + " · " + source), Value: name})
+	}
+	values := f.valuesOf()
+	for _, known := range llm.Adjustable {
+		v := values[known.Name]
+		row(known.Name, v.Value, v.Source, known.Takes)
+		delete(values, known.Name)
+	}
+	effort := values["effort"]
+	if own := f.app.Session.Effort(); own != "" {
+		effort = app.ConfiguredSetting{Value: string(own), Source: app.InConversation}
+	}
+	row("effort", effort.Value, effort.Source, "/effort")
+	delete(values, "effort")
+	switch on := f.app.Session.WebSearch(); {
+	case f.app.Session.OwnSettings().Get().Web != nil:
+		row("web", map[bool]string{true: "on", false: "off"}[on], app.InConversation, "")
+	case on:
+		row("web", "on", "config.toml", "")
+	default:
+		unset = append(unset, app.Item{Title: "web", Detail: "off" + " · /web", Value: "web"})
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		row(name, values[name].Value, values[name].Source, "")
+	}
+	return slices.Concat(items, unset)
+}
+
+// valuesOf returns the settings that are set, by name.
+func (f flow) valuesOf() map[string]app.ConfiguredSetting {
+	values := map[string]app.ConfiguredSetting{}
+	if f.app.Configured != nil {
+		for _, c := range f.app.Configured(f.app.Session.Model().Name) {
+			values[c.Name] = c
+		}
+	}
+	own := f.app.Session.OwnSettings().Get().Values
+	for name, value := range own {
+		values[name] = app.ConfiguredSetting{Name: name, Value: value, Source: app.InConversation}
+	}
+	return values
+}
+
+// settingItems lists what /set takes.
+func (f flow) settingItems() []app.Item {
+	items := f.settingRows()
+	for _, known := range llm.Adjustable {
+		for _, word := range known.Words {
+			items = append(items, app.Item{Title: known.Name + " " + word, Value: known.Name + " " + word})
+		}
+	}
+	for name := range maps.Keys(f.app.Session.OwnSettings().Get().Values) {
+		items = append(items, app.Item{Title: name + " " + "default", Detail: "Take it back", Value: name + " " + "default"})
+	}
+	return items
+}
+
+// webItems returns whether the web may be searched.
+func (f flow) webItems() []app.Item {
+	web := f.app.Session.WebSearch()
+	note := ""
+	if !f.app.Session.Model().Web {
+		note = f.app.Session.Model().Name + " has none"
+	}
+	return []app.Item{{Title: "on", Detail: note, Value: "on", Current: web}, {Title: "off", Value: "off", Current: !web}}
+}
+
+// setWeb says whether the provider may search the web for later answers.
+func (f flow) setWeb(arg string) app.Effect {
+	switch arg {
+	case "":
+		return app.Choose("Web search", "setting", f.webItems(), f.setWeb)
+	case "on", "off":
+		if _, err := f.app.Session.OwnSettings().Change(func(own *session.Settings) error { own.SetWeb(arg == "on"); return nil }); err != nil {
+			return app.Fail(err)
+		}
+	default:
+		return app.Refuse("unknown setting %q: use on or off", arg)
+	}
+	if model := f.app.Session.Model(); arg == "on" && !model.Web {
+		return app.Toast("Web search: on, but " + model.Name + " has none")
+	}
+	return app.Toast("Web search: " + arg)
+}
+
+// contextItems returns what every request tells the model, with a persona in the place of
+// parley's own system prompt, without tools that are off, and with the settings.
+func (f flow) contextItems(facts []app.ContextItem) []app.ContextItem {
+	if p := f.app.Session.Personas().Current(); p.Name != "" && len(facts) > 0 {
+		name := "persona " + p.Name
+		note := ""
+		if p.Name == session.TypedPersona {
+			name, note = "system prompt", app.InConversation
+		}
+		facts[0] = app.ContextItem{Name: name, Tokens: f.app.Estimate(p.System), Note: note}
+	}
+	all, offered := f.app.Session.Tools()
+	kept := namesOf(offered)
+	facts = slices.DeleteFunc(facts, func(f app.ContextItem) bool {
+		name, isTool := strings.CutPrefix(f.Name, app.ToolFact)
+		return isTool && !slices.Contains(kept, name)
+	})
+	if off := len(all) - len(offered); off > 0 {
+		facts = append(facts, app.ContextItem{Name: "tools", Note: fmt.Sprintf("%d of %d not offered · /tools shows them", off, len(all))})
+	}
+	var words []string
+	values := f.valuesOf()
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		words = append(words, name+" "+values[name].Value)
+	}
+	if len(words) > 0 {
+		facts = append(facts, app.ContextItem{Name: "settings", Note: sanitize.Line(strings.Join(words, " · "))})
+	}
+	return facts
+}
+
+func namesOf(tools []llm.Tool) (names []string) {
+	for _, t := range tools {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+func (f flow) showConfig(string) app.Effect {
+	if f.app.ConfigFile == "" {
+		return app.Toast("No configuration file yet · parley config edit makes one")
+	}
+	return app.Toast("Configuration: " + f.app.AbbrevPath(f.app.ConfigFile) + " · /doctor checks it")
+}
+
+// historyItems returns what requests can hold of the conversation.
+func (f flow) historyItems() []app.Item {
+	items := []app.Item{
+		{Title: "full", Detail: "all messages", Value: "full"},
+		{Title: "dynamic", Detail: "newest messages that fit the context window", Value: "dynamic"},
+		{Title: "stateless", Detail: "only the current prompt", Value: "stateless"},
+	}
+	for i, mode := range []session.HistoryMode{session.HistoryFull, session.HistoryDynamic, session.HistoryStateless} {
+		items[i].Current = f.app.Session.HistoryMode() == mode
+	}
+	return items
+}
+
+// history sets what of the conversation requests hold.
+func (f flow) history(arg string) app.Effect {
+	if arg == "" {
+		return app.Choose("Conversation history sent to the model", "way", f.historyItems(), f.history)
+	}
+	mode := session.HistoryMode(arg)
+	if arg == "full" {
+		mode = session.HistoryFull
+	} else if mode != session.HistoryDynamic && mode != session.HistoryStateless {
+		return app.Refuse("unknown history mode %q: use full, dynamic or stateless", arg)
+	}
+	f.app.Session.SetHistoryMode(mode)
+	return app.Toast("History: " + arg)
+}
