@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"strconv"
 	"strings"
@@ -180,7 +179,7 @@ func compact(a *App, arg string) Effect {
 		}
 		return Then{SessionOpened{}, Toast("Summary replaced: the next request has it")}
 	}
-	return Failure{Err: fmt.Errorf("unknown action %q: use /compact, /compact edit or /compact undo", action)}
+	return Refuse("unknown action %q: use /compact, /compact edit or /compact undo", action)
 }
 
 // retry asks again, from the last prompt or results on. What came of an answer of nothing stays as a

@@ -38,7 +38,7 @@ func AttachToStored(o Options, s *session.Session, part llm.Part, end func()) Ef
 		err = o.Library.SaveDraft(key, d)
 	}
 	if err != nil {
-		return Failure{Err: fmt.Errorf("the %s is not attached: %w", part.Name, err)}
+		return Refuse("the %s is not attached: %w", part.Name, err)
 	}
 	end()
 	return Toast("The " + part.Name + " is attached to the conversation in which it ran")

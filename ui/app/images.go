@@ -123,7 +123,7 @@ func draw(a *App, name string, anew bool, prompt func(context.Context) (parts []
 			case err != nil:
 				return Failure{Err: err, Lasting: true}
 			case a.Session != s:
-				return Failure{Err: errors.New("another conversation was opened: not drawn")}
+				return Refuse("another conversation was opened: not drawn")
 			case why != "":
 				return Failure{Err: errors.New(why)}
 			}

@@ -69,7 +69,7 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) (failed error) {
 		return a.listSessions(cmd.Root(), parts)
 	}
 	if len(parts) == 0 && a.flags.promptName == "" {
-		return cmdutil.Usage(errors.New("no prompt: give one as an argument or on standard input"))
+		return cmdutil.Usagef("no prompt: give one as an argument or on standard input")
 	}
 	return a.printAnswer(parts, outTerminal)
 }
@@ -79,7 +79,7 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) (failed error) {
 func (a *program) listSessions(root *cobra.Command, parts []llm.Part) error {
 	list, _, err := root.Find([]string{"sessions", "list"})
 	if err != nil || list.RunE == nil || len(parts) > 0 {
-		return cmdutil.Usage(errors.New("-r: which conversation? Give its ID, the beginning of it, or words of its title: parley sessions list shows them. -c continues the last one of this folder"))
+		return cmdutil.Usagef("-r: which conversation? Give its ID, the beginning of it, or words of its title: parley sessions list shows them. -c continues the last one of this folder")
 	}
 	return list.RunE(list, nil)
 }

@@ -132,14 +132,14 @@ func (a *program) load() error { return cmdutil.Config(a.readConfig()) }
 func (a *program) readConfig() error {
 	if a.flags.wire.debugFile != "" && a.debugLog == nil {
 		if info, err := os.Stat(a.flags.wire.debugFile); err == nil && !info.Mode().IsRegular() {
-			return cmdutil.Usage(fmt.Errorf("--debug: %s is not a regular file", a.flags.wire.debugFile))
+			return cmdutil.Usagef("--debug: %s is not a regular file", a.flags.wire.debugFile)
 		}
 		f, err := os.OpenFile(a.flags.wire.debugFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 		if err == nil {
 			err = f.Chmod(0o600) // it may be of before
 		}
 		if err != nil {
-			return cmdutil.Usage(fmt.Errorf("--debug: %w", err))
+			return cmdutil.Usagef("--debug: %w", err)
 		}
 		a.debugLog = slog.New(slog.NewJSONHandler(f, nil))
 	}

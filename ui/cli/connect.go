@@ -119,7 +119,7 @@ func (c *connectCommand) run(ctx context.Context, name string) error {
 // nothing names a model. It asks nothing.
 func (c *connectCommand) connectKeyless(ctx context.Context, about providers.Connection) error {
 	if c.connectFlags != (connectFlags{}) {
-		return cmdutil.Usage(fmt.Errorf("%s takes no key", about.Name))
+		return cmdutil.Usagef("%s takes no key", about.Name)
 	}
 	said, err := c.local.connect(ctx, about.Provider, about.Name)
 	if err != nil {
@@ -141,7 +141,7 @@ func (c *connectCommand) disconnectKeyless(about providers.Connection) error {
 // listKeys prints which providers have a key, and where.
 func (c *connectCommand) listKeys(name string) error {
 	if name != "" {
-		return cmdutil.Usage(errors.New("--list lists all providers: give it no name"))
+		return cmdutil.Usagef("--list lists all providers: give it no name")
 	}
 	stored, err := c.credentials.List()
 	if err != nil {

@@ -93,9 +93,9 @@ func showHelp(a *program, root *cobra.Command, args []string) error {
 		return cmdutil.Usage(cmdutil.UnknownSubcommand(found, rest[0]))
 	}
 	if near := similar.Name(args[0], helpTopics(root)); near != "" {
-		return cmdutil.Usage(fmt.Errorf("no help on %q: did you mean parley help %s?", args[0], near))
+		return cmdutil.Usagef("no help on %q: did you mean parley help %s?", args[0], near)
 	}
-	return cmdutil.Usage(fmt.Errorf("no help on %q: parley help lists topics and commands", args[0]))
+	return cmdutil.Usagef("no help on %q: parley help lists topics and commands", args[0])
 }
 
 // helpTopics returns the names of pages and commands.

@@ -120,7 +120,7 @@ func (a *program) openRequestedSession() (*session.Log, error) {
 	log, err := a.library.Resume(about.ID)
 	var held *session.LockedError
 	if errors.As(err, &held) {
-		return nil, cmdutil.Usage(fmt.Errorf("%q is open in %s: add --fork to continue in a copy", a.maskKeys()(app.Title(about)), held.By))
+		return nil, cmdutil.Usagef("%q is open in %s: add --fork to continue in a copy", a.maskKeys()(app.Title(about)), held.By)
 	}
 	return log, err
 }
@@ -133,7 +133,7 @@ func findSession(a *program, resume string) (session.Info, error) {
 	}
 	last, err := a.library.Latest(a.dir) // imported ones say themselves where and when they were held
 	if errors.Is(err, session.ErrNotFound) {
-		err = cmdutil.Usage(errors.New("-c: no conversation in this folder: -r continues another one, parley sessions list shows them"))
+		err = cmdutil.Usagef("-c: no conversation in this folder: -r continues another one, parley sessions list shows them")
 	}
 	return last, err
 }

@@ -36,7 +36,7 @@ func (a *program) newPolicy() (*tools.Policy, error) {
 	policy.OnChange(func(now []rule.Rule) { kept = stored.save(kept, now) })
 	for _, rule := range a.flags.allow {
 		if err := policy.AllowFlag(rule, a.config.toolNames()...); err != nil {
-			return nil, cmdutil.Usage(fmt.Errorf("--allow %s: %w", rule, err))
+			return nil, cmdutil.Usagef("--allow %s: %w", rule, err)
 		}
 	}
 	return policy, nil

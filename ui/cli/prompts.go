@@ -154,7 +154,7 @@ func (a promptFiles) use() (err error) {
 	}
 	p, err := a.named(a.flags.promptName, noPromptFile)
 	if err != nil {
-		return cmdutil.Usage(fmt.Errorf("-P: %w", err))
+		return cmdutil.Usagef("-P: %w", err)
 	}
 	a.flags.prompt.Prompt = p
 	if a.flags.settings.model == "" {
@@ -273,7 +273,7 @@ func (a promptFiles) usePersona() error {
 	}
 	p, err := a.named(a.flags.settings.personaName, noPersona)
 	if err != nil {
-		return cmdutil.Usage(fmt.Errorf("--persona: %w", err))
+		return cmdutil.Usagef("--persona: %w", err)
 	}
 	system, err := p.Persona()
 	if err != nil {

@@ -274,7 +274,7 @@ func openTools(a *program) (*tools.Set, error) {
 	listed := slices.DeleteFunc(strings.Split(a.flags.toolNames, ","), func(name string) bool { return strings.TrimSpace(name) == act.SkillName }) // is offered once there are skills
 	only, err := set.Only(listed...)
 	if err != nil {
-		return nil, cmdutil.Usage(fmt.Errorf("--tools: %w", err))
+		return nil, cmdutil.Usagef("--tools: %w", err)
 	}
 	return only.(*tools.Set), nil
 }

@@ -63,7 +63,7 @@ func (c Conversations) Find(lib *session.Store, word string) (session.Info, erro
 	}
 	switch len(found) {
 	case 0:
-		return session.Info{}, Usage(fmt.Errorf("no conversation matches %q: parley sessions list shows them", word))
+		return session.Info{}, Usagef("no conversation matches %q: parley sessions list shows them", word)
 	case 1:
 		return found[0], nil
 	}
@@ -76,7 +76,7 @@ func (c Conversations) Find(lib *session.Store, word string) (session.Info, erro
 	if rest := len(found) - len(names); rest > 0 {
 		names = append(names, fmt.Sprintf("and %d more", rest))
 	}
-	return session.Info{}, Usage(fmt.Errorf("%d conversations match %q, give an ID:\n  %s", len(found), word, strings.Join(names, "\n  ")))
+	return session.Info{}, Usagef("%d conversations match %q, give an ID:\n  %s", len(found), word, strings.Join(names, "\n  "))
 }
 
 // Fatal returns err unless it came with something to show.

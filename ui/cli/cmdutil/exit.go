@@ -50,5 +50,8 @@ func Fail(status int, err error) error {
 // Usage marks err as an error of what was typed.
 func Usage(err error) error { return app.UsageError{Err: err} }
 
+// Usagef returns an error of what was typed, as fmt.Errorf makes it.
+func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
+
 // Config marks err as an error of the configuration.
 func Config(err error) error { return Fail(exit.Config, err) }

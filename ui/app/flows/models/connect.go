@@ -3,7 +3,6 @@ package models
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -72,9 +71,9 @@ func (f *flow) connectKeyless(c app.Connection) app.Effect {
 			at := slices.IndexFunc(services, func(s app.Service) bool { return s.Provider == c.Provider })
 			switch {
 			case at < 0 && c.Local:
-				return app.Failure{Err: fmt.Errorf("%s was not found on its usual port: /model lists the models of a server whose address is in config.toml", c.Name)}
+				return app.Refuse("%s was not found on its usual port: /model lists the models of a server whose address is in config.toml", c.Name)
 			case at < 0:
-				return app.Failure{Err: fmt.Errorf("%s was not found on this machine", c.Name)}
+				return app.Refuse("%s was not found on this machine", c.Name)
 			}
 			s := services[at]
 			if err := s.Err(); err != nil {

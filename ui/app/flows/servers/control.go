@@ -2,7 +2,6 @@ package servers
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -93,7 +92,7 @@ func (c control) awaitLogin(login mcp.Login) app.Effect {
 			}
 			defer login.Close()
 			if err := login.Wait(ctx); err != nil {
-				return func() app.Effect { return app.Failure{Err: fmt.Errorf("MCP server %s: %w", c.name, err)} }, nil
+				return func() app.Effect { return app.Refuse("MCP server %s: %w", c.name, err) }, nil
 			}
 			return func() app.Effect { return app.Toast("Logged in to " + c.name) }, nil
 		},

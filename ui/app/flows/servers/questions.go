@@ -231,7 +231,7 @@ func (f flow) confirmSample(q *mcp.Question) *app.Confirm {
 			}
 			if err != nil {
 				q.Cancel()
-				return app.Failure{Err: fmt.Errorf("MCP server %s: %w", q.Server, err)}
+				return app.Refuse("MCP server %s: %w", q.Server, err)
 			}
 			q.Reply(mcp.Reply{Action: mcp.ActionAccept, Text: said, Model: name})
 			return app.Toast(fmt.Sprintf("%s answered MCP server %s", name, q.Server))

@@ -5,7 +5,6 @@ package undo
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -220,7 +219,7 @@ func (r *fileRestore) show(from int) app.Effect {
 			case r.quiet && (plan.Empty() || plan.Count(true) == 0):
 				return nil
 			case r.app.Session != r.of:
-				return app.Failure{Err: errors.New("another conversation was opened: nothing restored")}
+				return app.Refuse("another conversation was opened: nothing restored")
 			case plan.Empty():
 				same := "Files already match the state " + r.to
 				if plan.Partial != "" {
@@ -228,7 +227,7 @@ func (r *fileRestore) show(from int) app.Effect {
 				}
 				return app.Then{r.then, app.Toast(same)}
 			case plan.Count(true) == 0:
-				return app.Failure{Err: fmt.Errorf("nothing can be restored: %s: %s", displayName(plan.Steps[0].Path), plan.Steps[0].Blocked)}
+				return app.Refuse("nothing can be restored: %s: %s", displayName(plan.Steps[0].Path), plan.Steps[0].Blocked)
 			case plan.Count(false) == 0:
 				return r.askChanged(text + "\n\n")
 			}

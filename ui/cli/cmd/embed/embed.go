@@ -108,7 +108,7 @@ func (a commands) runEmbed(f Options, texts []string) error {
 	}
 	if len(texts) == 0 && len(f.files) == 0 {
 		if term.IsTerminal(os.Stdin.Fd()) {
-			return cmdutil.Usage(errors.New("no text: give texts as arguments, files with --file, or lines on standard input"))
+			return cmdutil.Usagef("no text: give texts as arguments, files with --file, or lines on standard input")
 		}
 		f.files = []string{"-"}
 	}
@@ -162,9 +162,9 @@ func (r *run) checkFacts() error {
 	switch {
 	case !r.model.Known || facts.Dimensions == 0 || r.dimensions == 0 || r.dimensions == facts.Dimensions:
 	case facts.Least == 0:
-		return cmdutil.Usage(fmt.Errorf("--dimensions %d: %s has %d dimensions, and no others", r.dimensions, r.model.Name, facts.Dimensions))
+		return cmdutil.Usagef("--dimensions %d: %s has %d dimensions, and no others", r.dimensions, r.model.Name, facts.Dimensions)
 	case r.dimensions < facts.Least || r.dimensions > facts.Most:
-		return cmdutil.Usage(fmt.Errorf("--dimensions %d: %s takes %d to %d", r.dimensions, r.model.Name, facts.Least, facts.Most))
+		return cmdutil.Usagef("--dimensions %d: %s takes %d to %d", r.dimensions, r.model.Name, facts.Least, facts.Most)
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (r *textReader) lines(path string, yield func(embedding.Input, error) bool)
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			yield(embedding.Input{}, cmdutil.Usage(fmt.Errorf("--file %w", err)))
+			yield(embedding.Input{}, cmdutil.Usagef("--file %w", err))
 			return false
 		}
 		defer func() { _ = f.Close() }()

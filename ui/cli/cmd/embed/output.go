@@ -52,7 +52,7 @@ func (r *run) newSink() (sink, error) {
 func createNew(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
-		return nil, cmdutil.Usage(fmt.Errorf("%s already exists: give another name", path))
+		return nil, cmdutil.Usagef("%s already exists: give another name", path)
 	}
 	if err != nil {
 		return nil, cmdutil.Usage(err)
@@ -78,7 +78,7 @@ type fileSink struct {
 func (r *run) newResumedFile() (sink, error) {
 	f, err := os.OpenFile(r.resume, os.O_RDWR, 0)
 	if err != nil {
-		return nil, cmdutil.Usage(fmt.Errorf("--continue-from %w", err))
+		return nil, cmdutil.Usagef("--continue-from %w", err)
 	}
 	s := &fileSink{run: r, path: r.resume, f: f, w: vectors.NewWriter("jsonl", f), continued: true}
 	for line, err := range vectors.Lines(f) {
@@ -86,7 +86,7 @@ func (r *run) newResumedFile() (sink, error) {
 			err = errors.New("it has no whole line to continue behind: use another file, with --to")
 		}
 		if err != nil {
-			return nil, errors.Join(cmdutil.Usage(fmt.Errorf("--continue-from %s: %w", r.resume, err)), f.Close())
+			return nil, errors.Join(cmdutil.Usagef("--continue-from %s: %w", r.resume, err), f.Close())
 		}
 		s.old = line.Space
 		break
@@ -112,7 +112,7 @@ func (r *run) checkOld() error {
 	}
 	want := vectors.Space{Model: r.model.Name, Dimensions: cmp.Or(r.dimensions, r.old.Dimensions), Task: r.task}
 	if why := r.old.Differs(want); why != "" {
-		return cmdutil.Usage(fmt.Errorf("%s: its vectors have %s", r.where, why))
+		return cmdutil.Usagef("%s: its vectors have %s", r.where, why)
 	}
 	if r.model.Known && r.model.Facts.Dimensions > 0 && r.model.Facts.Dimensions != want.Dimensions {
 		r.dimensions = want.Dimensions
@@ -140,9 +140,9 @@ func (s *fileSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[e
 			case more && err == vectors.ErrTruncated:
 				more = false
 			case more && err != nil:
-				bad = cmdutil.Usage(fmt.Errorf("--continue-from %s: %w", s.path, err))
+				bad = cmdutil.Usagef("--continue-from %s: %w", s.path, err)
 			case more && line.Text != in.Text:
-				bad = cmdutil.Usage(fmt.Errorf("--continue-from %s: its line %d is of another text than %s", s.path, s.lines+1, in.Place()))
+				bad = cmdutil.Usagef("--continue-from %s: its line %d is of another text than %s", s.path, s.lines+1, in.Place())
 			case more:
 				s.lines, s.size = s.lines+1, line.End
 				line, err, more = next()
@@ -153,14 +153,14 @@ func (s *fileSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[e
 			}
 		}
 		if more && err != vectors.ErrTruncated {
-			yield(embedding.Input{}, cmdutil.Usage(fmt.Errorf("--continue-from %s: it has more lines than there are texts", s.path)))
+			yield(embedding.Input{}, cmdutil.Usagef("--continue-from %s: it has more lines than there are texts", s.path))
 		}
 	}
 }
 
 func (s *fileSink) write(set vectors.Space, rows []vectors.Row) error {
 	if why := s.old.Differs(set); s.old.Model != "" && why != "" {
-		return cmdutil.Usage(fmt.Errorf("--continue-from %s: its vectors have %s", s.path, why))
+		return cmdutil.Usagef("--continue-from %s: its vectors have %s", s.path, why)
 	}
 	if err := s.cut(); err != nil {
 		return err
@@ -228,7 +228,7 @@ func (r *run) newFile() (sink, error) {
 
 func (r *run) newWhole(path, format string) (*wholeSink, error) {
 	if _, err := os.Lstat(path); err == nil {
-		return nil, cmdutil.Usage(fmt.Errorf("%s already exists: give another name", path))
+		return nil, cmdutil.Usagef("%s already exists: give another name", path)
 	}
 	f, err := attach.CreateTemp(path)
 	if err != nil {

@@ -91,7 +91,7 @@ func queryText(words []string) (string, error) {
 		text = strings.TrimRight(string(input), "\r\n")
 	}
 	if strings.TrimSpace(text) == "" {
-		return "", cmdutil.Usage(errors.New("no text to look for: give one as an argument or on standard input"))
+		return "", cmdutil.Usagef("no text to look for: give one as an argument or on standard input")
 	}
 	return text, nil
 }
@@ -108,7 +108,7 @@ func (a commands) withStore(f func(*session.Store) error) error {
 func (a commands) removeCollection(library *session.Store, name string) error {
 	was, err := vectors.Of(library).Remove(name)
 	if err == nil && !was {
-		return cmdutil.Usage(fmt.Errorf("no collection %q: parley similar lists them", name))
+		return cmdutil.Usagef("no collection %q: parley similar lists them", name)
 	}
 	if err == nil {
 		a.Note("Deleted collection " + name)
@@ -143,7 +143,7 @@ func (a commands) searchCollection(library *session.Store, name, text string, n 
 		return err
 	}
 	if c.Rows == 0 {
-		return cmdutil.Usage(fmt.Errorf("no collection %q: parley similar lists them, parley embed --store makes one", name))
+		return cmdutil.Usagef("no collection %q: parley similar lists them, parley embed --store makes one", name)
 	}
 	ctx, cancel := interruptible()
 	defer cancel(nil)
@@ -162,7 +162,7 @@ func (a commands) searchCollection(library *session.Store, name, text string, n 
 func (a commands) searchFile(f Options, text string) error {
 	file, err := os.Open(f.search)
 	if err != nil {
-		return cmdutil.Usage(fmt.Errorf("--similar %w", err))
+		return cmdutil.Usagef("--similar %w", err)
 	}
 	defer func() { _ = file.Close() }()
 	ctx, cancel := interruptible()
@@ -177,7 +177,7 @@ func (a commands) searchFile(f Options, text string) error {
 			break
 		}
 		if err != nil {
-			return cmdutil.Usage(fmt.Errorf("--similar %s: %w", f.search, err))
+			return cmdutil.Usagef("--similar %s: %w", f.search, err)
 		}
 		if search == nil {
 			set = line.Space
@@ -200,7 +200,7 @@ func (a commands) searchFile(f Options, text string) error {
 		}
 	}
 	if search == nil {
-		return cmdutil.Usage(fmt.Errorf("--similar %s: it has no lines", f.search))
+		return cmdutil.Usagef("--similar %s: it has no lines", f.search)
 	}
 	var found []vectors.SimilarText
 	for _, m := range search.Best() {

@@ -283,7 +283,7 @@ func (c Options) loadFile(path string) error {
 		text = prompts.Format(p)
 	case ".md":
 	default:
-		return cmdutil.Usage(fmt.Errorf("%s: use Markdown, or a YAML template of llm", path))
+		return cmdutil.Usagef("%s: use Markdown, or a YAML template of llm", path)
 	}
 	written, err := prompts.Create(c.Dir(), name, text)
 	if err == nil {

@@ -16,7 +16,6 @@ import (
 	"parley/session"
 	"parley/session/transfer"
 	"parley/tools/sanitize"
-	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
@@ -41,7 +40,7 @@ func (s Options) export() *cobra.Command {
 		}
 		form, err := s.Archive.Formats.Find(as)
 		if err != nil {
-			return app.UsageError{Err: err}
+			return cmdutil.Usage(err)
 		}
 		return s.one(words, raw, func(c transfer.Conversation) error {
 			if to == "" || to == "-" {
@@ -74,11 +73,11 @@ func (s Options) export() *cobra.Command {
 // and its ID, into a folder. Files that are there already stay.
 func (s Options) exportAll(as, folder string, raw bool) error {
 	if folder == "" || folder == "-" {
-		return app.UsageError{Err: errors.New("--all needs a folder: add --to FOLDER")}
+		return cmdutil.Usagef("--all needs a folder: add --to FOLDER")
 	}
 	form, err := s.Archive.Formats.Find(cmp.Or(as, "md"))
 	if err != nil {
-		return app.UsageError{Err: err}
+		return cmdutil.Usage(err)
 	}
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
@@ -152,10 +151,10 @@ func (s Options) importCmd() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{Use: "import FILE... | --all", Short: "Import conversations from parley and other programs", Long: importHelp, RunE: func(cmd *cobra.Command, files []string) error {
 		if all == (len(files) > 0) {
-			return app.UsageError{Err: errors.New("name files to import, or use --all for what other programs keep on this machine")}
+			return cmdutil.Usagef("name files to import, or use --all for what other programs keep on this machine")
 		}
 		if (how.yes || how.dryRun) && !all {
-			return app.UsageError{Err: errors.New("--yes and --dry-run go with --all")}
+			return cmdutil.Usagef("--yes and --dry-run go with --all")
 		}
 		return s.Stored.With(func(lib *session.Store) error {
 			if all {
@@ -213,7 +212,7 @@ func (s Options) importFile(ctx context.Context, lib *session.Store, file string
 		return err
 	})
 	if err != nil && unstored == nil && ctx.Err() == nil {
-		err = app.UsageError{Err: err}
+		err = cmdutil.Usage(err)
 	}
 	for _, n := range notices {
 		s.Note(file + ": " + n.String())

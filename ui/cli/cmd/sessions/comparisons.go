@@ -11,7 +11,6 @@ import (
 
 	"parley/session"
 	"parley/tools/sanitize"
-	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -23,7 +22,7 @@ func (s Options) comparisons(since, until time.Time, output string) error {
 			return err
 		}
 		if output == "csv" {
-			return app.UsageError{Err: errors.New("--compare: use -o text, json or jsonl")}
+			return cmdutil.Usagef("--compare: use -o text, json or jsonl")
 		}
 		if output != "text" {
 			return errors.Join(cmdutil.WriteRows(s.Out, output, all), err)

@@ -12,7 +12,6 @@ import (
 
 	"parley/session"
 	"parley/tools/sanitize"
-	"parley/ui/app"
 	"parley/ui/cli/cmd/sessions/importer"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
@@ -47,7 +46,7 @@ func (s Options) importAll(ctx context.Context, lib *session.Store, how importOp
 		return s.writeResults(s.Out, found, scanned, how.format)
 	case !how.yes:
 		if !term.IsTerminal(os.Stdin.Fd()) {
-			return app.UsageError{Err: fmt.Errorf("%s new or changed: --yes imports without asking, --dry-run lists what there is", format.Plural(fresh, "conversation"))}
+			return cmdutil.Usagef("%s new or changed: --yes imports without asking, --dry-run lists what there is", format.Plural(fresh, "conversation"))
 		}
 		if err := s.writeResults(os.Stderr, found, scanned, "text"); err != nil {
 			return err

@@ -21,7 +21,7 @@ func (s Options) list() *cobra.Command {
 	var page pagination
 	cmd := &cobra.Command{Use: "list [WORD...]", Short: "List conversations, newest first", RunE: func(cmd *cobra.Command, words []string) error {
 		if err := cmp.Or(s.finish(&q, since), page.check(cmd)); err != nil {
-			return app.UsageError{Err: err}
+			return cmdutil.Usage(err)
 		}
 		q.Words = strings.Join(words, " ")
 		return s.Stored.With(func(lib *session.Store) error {

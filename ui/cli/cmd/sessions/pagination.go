@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/session"
-	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 )
 
 // A pagination is which part of a list is shown.
@@ -36,7 +36,7 @@ func (p *pagination) check(cmd *cobra.Command) error {
 		p.limit = usualPage
 	}
 	if p.limit < 1 || p.number < 1 {
-		return app.UsageError{Err: fmt.Errorf("--limit %d --page %d: both count from 1", p.limit, p.number)}
+		return cmdutil.Usagef("--limit %d --page %d: both count from 1", p.limit, p.number)
 	}
 	return nil
 }

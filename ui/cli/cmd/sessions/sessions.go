@@ -161,7 +161,7 @@ func (s Options) search() *cobra.Command {
 	var page pagination
 	cmd := &cobra.Command{Use: "search WORD...", Short: "Search all conversations", Long: searchHelp, Args: cobra.MinimumNArgs(1), RunE: func(cmd *cobra.Command, words []string) error {
 		if err := cmp.Or(s.finish(&q, since), page.check(cmd)); err != nil {
-			return app.UsageError{Err: err}
+			return cmdutil.Usage(err)
 		}
 		q.Words = strings.Join(words, " ")
 		return s.Stored.With(func(lib *session.Store) error {
@@ -234,7 +234,7 @@ func (s Options) remove() *cobra.Command {
 				}
 				found = masked(&found)
 				if !strings.HasPrefix(found.ID, strings.ToLower(id)) {
-					return app.UsageError{Err: fmt.Errorf("to remove %q for good, give its ID: %s", app.Title(found), found.ID)}
+					return cmdutil.Usagef("to remove %q for good, give its ID: %s", app.Title(found), found.ID)
 				}
 				rows = append(rows, found)
 			}
@@ -247,7 +247,7 @@ func (s Options) remove() *cobra.Command {
 			for _, r := range rows {
 				err := lib.Remove(r.ID)
 				if held := (*session.LockedError)(nil); errors.As(err, &held) {
-					return app.UsageError{Err: err}
+					return cmdutil.Usage(err)
 				} else if err != nil {
 					return err
 				}

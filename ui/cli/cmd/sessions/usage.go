@@ -13,7 +13,6 @@ import (
 
 	"parley/session"
 	"parley/tools/sanitize"
-	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/theme"
@@ -40,7 +39,7 @@ models, embeddings, images and videos. Conversations that were removed count.`,
 		RunE: func(*cobra.Command, []string) error {
 			from, to, err := u.period(s.Now())
 			if err != nil {
-				return app.UsageError{Err: err}
+				return cmdutil.Usage(err)
 			}
 			if u.compared {
 				return s.comparisons(from, to, u.output)

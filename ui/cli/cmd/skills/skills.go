@@ -66,7 +66,7 @@ A skill is a folder with a SKILL.md: in skills beside config.toml, in ~/.claude/
 					return err
 				}
 			}
-			return cmdutil.Usage(fmt.Errorf("no skill %q: parley skills lists them", args[0]))
+			return cmdutil.Usagef("no skill %q: parley skills lists them", args[0])
 		})
 	}}
 	root.AddCommand(below, show)

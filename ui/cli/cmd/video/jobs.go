@@ -83,7 +83,7 @@ func oneVideo(_ *cobra.Command, args []string) error {
 func (c *Options) open(ctx context.Context, id string) (*run, error) {
 	v, err := c.library.Videos().Find(id)
 	if err != nil {
-		return nil, cmdutil.Usage(fmt.Errorf("%w: parley video list shows them", err))
+		return nil, cmdutil.Usagef("%w: parley video list shows them", err)
 	}
 	r := newRun(c, v, nil)
 	if v.Job.ID == "" && (v.Job.State == llm.JobRefused || v.Job.State == llm.JobCanceled) {

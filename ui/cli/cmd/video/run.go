@@ -143,7 +143,7 @@ func (r *run) save(ctx context.Context) error {
 	}
 	if dir := filepath.Dir(path); dir != "." {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			return cmdutil.Usage(fmt.Errorf("%s: there is no longer such a folder: name a file with --to", dir))
+			return cmdutil.Usagef("%s: there is no longer such a folder: name a file with --to", dir)
 		}
 	}
 	var blob llm.Blob

@@ -137,7 +137,7 @@ func (c *Options) create(ctx context.Context, cmd *cobra.Command, prompt string)
 	if prompt == "" && !term.IsTerminal(os.Stdin.Fd()) {
 		text, err := io.ReadAll(io.LimitReader(os.Stdin, 1<<20))
 		if err != nil {
-			return cmdutil.Usage(fmt.Errorf("standard input: %w", err))
+			return cmdutil.Usagef("standard input: %w", err)
 		}
 		c.wishes.Prompt = strings.TrimSpace(string(text))
 	}
