@@ -111,7 +111,8 @@ func newUndoArm(b *testing.B, dir string, sandboxed bool, model commander, kept 
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { set.Close() })
-	set.EnableSandbox(tools.SandboxConfig{Off: !sandboxed})()
+	set.EnableSandbox(tools.SandboxConfig{Off: !sandboxed})
+	set.Sandbox()
 	data := b.TempDir()
 	store, err := OpenStore(func(name string) string {
 		if name == "XDG_DATA_HOME" {

@@ -100,11 +100,13 @@ func TestHomeAsks(t *testing.T) {
 func TestHomeHoldsNoCommands(t *testing.T) {
 	f := atHome(t, ".", nil)
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	if b := f.EnableSandbox(SandboxConfig{})(); b.Available() {
+	f.EnableSandbox(SandboxConfig{})
+	if b := f.Sandbox(); b.Available() {
 		t.Errorf("got %+v", b)
 	}
 	project := atHome(t, "project", nil)
-	if b := project.EnableSandbox(SandboxConfig{Write: []string{"~/"}})(); b.Available() || !strings.Contains(b.Reason, "cannot be changed as a whole") {
+	project.EnableSandbox(SandboxConfig{Write: []string{"~/"}})
+	if b := project.Sandbox(); b.Available() || !strings.Contains(b.Reason, "cannot be changed as a whole") {
 		t.Errorf("the home folder as one that commands may change: got %+v", b)
 	}
 }
@@ -285,7 +287,8 @@ func TestEditQuotesNothingUnasked(t *testing.T) {
 func TestCommandsBesideCredentials(t *testing.T) {
 	f := atHome(t, "dotfiles", map[string]string{"dotfiles/.ssh/id_rsa": "key\n"})
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	if b := f.EnableSandbox(SandboxConfig{})(); !b.Available() {
+	f.EnableSandbox(SandboxConfig{})
+	if b := f.Sandbox(); !b.Available() {
 		t.Skip(b.Reason)
 	}
 	if got, why := f.decided(NewPolicy(act.ModeAuto), "shell", "command", "cat .ssh/id_rsa"); got != act.Ask || !strings.Contains(why, ".ssh in this folder contains SSH keys") {

@@ -202,7 +202,8 @@ func TestSandboxInAddedFolders(t *testing.T) {
 		}
 	}
 	write(t, filepath.Join(dir, ".git", "HEAD"), "ref: refs/heads/main\n")
-	backend := f.EnableSandbox(SandboxConfig{})()
+	f.EnableSandbox(SandboxConfig{})
+	backend := f.Sandbox()
 	if !backend.Available() {
 		t.Skip("no sandbox here")
 	}

@@ -383,7 +383,8 @@ func TestPermissionOfJobs(t *testing.T) {
 // A job stays in the sandbox of its call.
 func TestJobsAreHeld(t *testing.T) {
 	f, c := openJobs(t)
-	if !f.EnableSandbox(SandboxConfig{})().Available() {
+	f.EnableSandbox(SandboxConfig{})
+	if !f.Sandbox().Available() {
 		t.Skip("no sandbox here")
 	}
 	outside := filepath.Join(t.TempDir(), "file")

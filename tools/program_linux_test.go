@@ -46,7 +46,8 @@ func asParley() {
 func asParleyWithJob() {
 	set, err := Open(os.Getenv(jobWorkspace))
 	if err == nil {
-		set.EnableSandbox(SandboxConfig{Off: os.Getenv(jobSandbox) == "off"})()
+		set.EnableSandbox(SandboxConfig{Off: os.Getenv(jobSandbox) == "off"})
+		set.Sandbox()
 		var a *act.Action
 		if a, err = set.Plan(context.Background(), "shell", string(args("command", "{ "+family+"; } | tee pids", "background", true))); err == nil {
 			fmt.Println(a.Run(context.Background(), nil).Job)

@@ -19,7 +19,8 @@ func TestProgramGetsReadyBeforeItMayRun(t *testing.T) {
 		t.Run(fmt.Sprintf("sandbox off: %v", off), func(t *testing.T) {
 			t.Setenv("XDG_CACHE_HOME", t.TempDir())
 			f := open(t, nil)
-			f.EnableSandbox(SandboxConfig{Off: off})()
+			f.EnableSandbox(SandboxConfig{Off: off})
+			f.Sandbox()
 			ready, done := make(chan struct{}), make(chan act.Outcome)
 			a, err := f.Plan(t.Context(), "shell", args("command", "cat looked"))
 			if err != nil {

@@ -52,10 +52,8 @@ func (c SandboxConfig) Validate() error {
 	return nil
 }
 
-// EnableSandbox runs all commands in a sandbox from now on, also those of the views of s. The
-// function that it returns waits until the sandbox of this system is known; if there is none,
-// Reason says why. Without a call of EnableSandbox commands run without a sandbox.
-func (s *Set) EnableSandbox(cfg SandboxConfig) func() process.Backend {
+// EnableSandbox runs all commands in a sandbox from now on, also those of the views of s; see Sandbox.
+func (s *Set) EnableSandbox(cfg SandboxConfig) {
 	s.cmdSandbox = commandSandbox{SandboxConfig: cfg, watch: new(atomic.Pointer[process.RepositoryWatch])}
 	s.cmdSandbox.probe = sync.OnceValue(func() process.Backend {
 		if cfg.Off {
@@ -66,7 +64,15 @@ func (s *Set) EnableSandbox(cfg SandboxConfig) func() process.Backend {
 		}
 		return process.Sandbox.Probe()
 	})
-	return s.cmdSandbox.probe
+}
+
+// Sandbox waits until the sandbox of this system is known, and returns it; if there is none, Reason says
+// why. It is zero, and commands run without a sandbox, before EnableSandbox and for a nil s.
+func (s *Set) Sandbox() process.Backend {
+	if s == nil {
+		return process.Backend{}
+	}
+	return s.cmdSandbox.backend()
 }
 
 // WatchBeside provides for a program that runs beside commands of s: from now on, and without end,

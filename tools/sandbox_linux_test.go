@@ -22,7 +22,8 @@ func openSandboxed(t *testing.T, cfg SandboxConfig, files map[string]string) fix
 	t.Helper()
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	f := open(t, files)
-	if b := f.EnableSandbox(cfg)(); !b.Available() {
+	f.EnableSandbox(cfg)
+	if b := f.Sandbox(); !b.Available() {
 		t.Skipf("nothing can be held here: %s", b.Reason)
 	}
 	return f
@@ -121,7 +122,8 @@ func TestWithoutSandbox(t *testing.T) {
 			t.Setenv("PARLEY_TEST_NO_LANDLOCK", test.without)
 			t.Setenv("XDG_CACHE_HOME", t.TempDir())
 			f := open(t, nil)
-			if b := f.EnableSandbox(test.cfg)(); b.Available() || !strings.Contains(b.Reason, test.why) {
+			f.EnableSandbox(test.cfg)
+			if b := f.Sandbox(); b.Available() || !strings.Contains(b.Reason, test.why) {
 				t.Errorf("got %+v", b)
 			}
 			a, err := f.Plan(t.Context(), "shell", args("command", "echo ran"))
@@ -154,7 +156,8 @@ func TestHomeIsNoWorkspaceToHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	if b := s.EnableSandbox(SandboxConfig{})(); b.Available() || !strings.Contains(b.Reason, "home folder") {
+	s.EnableSandbox(SandboxConfig{})
+	if b := s.Sandbox(); b.Available() || !strings.Contains(b.Reason, "home folder") {
 		t.Errorf("got %+v", b)
 	}
 }

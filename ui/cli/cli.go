@@ -27,7 +27,6 @@ import (
 	"parley/session"
 	"parley/session/transfer"
 	"parley/tools"
-	"parley/tools/process"
 	"parley/tools/undo"
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
@@ -47,8 +46,7 @@ type program struct {
 	dir         string // the working directory
 	nextDir     string // the one to continue in once the screen has ended; "": none
 	project     project
-	toolSet     *tools.Set             // nil: no tools
-	backend     func() process.Backend // tells what confines commands, once that is known; nil: nothing does
+	toolSet     *tools.Set // nil: no tools
 	mcp         mcpServers
 	recording   recording
 	learned     func() *providers.Memory                                                                           // what servers refused, in this run and in those before it

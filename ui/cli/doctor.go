@@ -251,7 +251,7 @@ func (d doctor) prepare() func() {
 	if d.library != nil && err == nil && (len(d.config.MCP) > 0 || d.project.trusted) {
 		if d.toolSet, err = tools.Open(d.dir); err == nil {
 			closing = append(closing, func() { d.toolSet.Close() })
-			d.backend = d.toolSet.EnableSandbox(d.config.Sandbox)
+			d.toolSet.EnableSandbox(d.config.Sandbox)
 			if d.startMCPServers() == nil && d.mcp.running() != nil {
 				d.mcp.running().Wait(context.Background())
 				closing = append(closing, d.mcp.stop)

@@ -90,7 +90,7 @@ func (a *program) startMCPServers() error {
 		c.Cwd = a.toolSet.Root()
 		configs[name] = c
 	}
-	confine := mcpConfinement{a.toolSet, a.backend, a.config.Sandbox}
+	confine := mcpConfinement{a.toolSet, a.config.Sandbox}
 	agreement := func(server string) string { return a.project.mcpEntry(server, project) }
 	servers := a.mcp.client.Open(context.Background(), configs, mcp.Options{
 		Dir: string(filepath.Separator), Version: cmdutil.Version(), Confine: confine.confine,
@@ -136,23 +136,14 @@ func (m *mcpServers) sync(set *tools.Set) {
 
 // mcpConfinement holds the programs of servers to what the sandbox allows them.
 type mcpConfinement struct {
-	set     *tools.Set
-	backend func() process.Backend // of commands; nil: nothing confines them
-	config  tools.SandboxConfig
-}
-
-// confinement returns what confines commands, once that is known; the zero value for nil.
-func confinement(probe func() process.Backend) process.Backend {
-	if probe == nil {
-		return process.Backend{}
-	}
-	return probe()
+	set    *tools.Set
+	config tools.SandboxConfig
 }
 
 // confine returns what the program of a server with an environment may do; nil where it runs
 // without a sandbox.
 func (m mcpConfinement) confine(server string, c mcp.Config, env []string) (*process.SandboxPolicy, error) {
-	backend := confinement(m.backend)
+	backend := m.set.Sandbox()
 	if m.set.WorkspaceProblem() != "" && !m.config.Off { // servers are confined also where commands cannot be: in no workspace
 		backend = process.Sandbox.Probe()
 	}

@@ -64,7 +64,7 @@ func (a *program) resetForDir() error {
 	a.mcp.servers.Store(nil)
 	a.mcp.onChange.Store(nil)
 	a.local.unnamed = ""
-	a.nextDir, a.toolSet, a.backend, a.project = "", nil, nil, project{}
+	a.nextDir, a.toolSet, a.project = "", nil, project{}
 	a.flags.continueLast, a.flags.resume, a.flags.fork = false, "", false
 	return a.load() // the project may have changed what was read
 }
@@ -142,7 +142,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		Ephemeral: a.flags.ephemeral,
 		OnExit:    a.printResumeHint, Machine: app.Machine{Shell: func(ctx context.Context, owner, command string, progress func(string)) act.Outcome {
 			return tools.RunUserCommand(act.WithJobOwner(ctx, owner), a.dir, a.toolSet.Jobs(), command, progress)
-		}, Jobs: a.toolSet.Jobs(), SandboxOff: confinement(a.backend).Reason, Checkup: func(ctx context.Context, t app.TerminalState) []format.Part {
+		}, Jobs: a.toolSet.Jobs(), SandboxOff: a.toolSet.Sandbox().Reason, Checkup: func(ctx context.Context, t app.TerminalState) []format.Part {
 			return report.Checkup(doctor{program: a}.checkup(ctx, t))
 		}, Hooks: func() []app.Item { return a.project.hookItems(a.ownHooks()) }, FetchFile: tools.FetchFile, OpenURL: func(ctx context.Context, address string) error {
 			return openURL(ctx, a.dir, address)

@@ -253,7 +253,7 @@ func useTools(a *program) (err error) {
 	if file, err := filepath.Abs(a.configPath); err == nil && a.configPath != "" {
 		a.toolSet.ProtectFiles(file)
 	}
-	a.backend = a.toolSet.EnableSandbox(a.config.Sandbox)
+	a.toolSet.EnableSandbox(a.config.Sandbox)
 	a.toolSet.SetBackground(time.Duration(a.config.Background) * time.Second)
 	return nil
 }

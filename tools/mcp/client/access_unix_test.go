@@ -43,7 +43,8 @@ func held(t *testing.T, c mcp.Config, memory *notebook) *testServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if backend := set.EnableSandbox(tools.SandboxConfig{})(); !backend.Available() {
+	set.EnableSandbox(tools.SandboxConfig{})
+	if backend := set.Sandbox(); !backend.Available() {
 		t.Skipf("there is no sandbox: %s", backend.Reason)
 	}
 	policy := func(server string, c mcp.Config, env []string) (process.SandboxPolicy, error) {

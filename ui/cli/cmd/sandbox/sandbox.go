@@ -38,7 +38,8 @@ func New(load func() error, config *tools.SandboxConfig) *cobra.Command {
 				return err
 			}
 			defer set.Close()
-			if backend := set.EnableSandbox(*config)(); !backend.Available() {
+			set.EnableSandbox(*config)
+			if backend := set.Sandbox(); !backend.Available() {
 				return fmt.Errorf("there is no sandbox: %s", backend.Reason)
 			}
 			set.WatchBeside()
