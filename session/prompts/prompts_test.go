@@ -65,6 +65,7 @@ func TestExpand(t *testing.T) {
 		{"all, as shells have it", parley, "Fix $@", "a b", "Fix a b"},
 		{"all, in braces", parley, "Fix {{args}} and {{ args }}", "a", "Fix a and a"},
 		{"by number, from 1", parley, "$2 then $1, not $3.", `one "two words"`, "two words then one, not ."},
+		{"nine of them", parley, "$1$9", "a b c d e f g h i", "ai"},
 		{"money", parley, "It costs $10 or $100", "x", "It costs $10 or $100\n\nx"},
 		{"by number, from 0", claude, "$ARGUMENTS[0]/$ARGUMENTS[1]", "a b", "a/b"},
 		{"a name", parley, "Ask {{who}} about {{what}}", "Ann the old  house", "Ask Ann about the old  house"},

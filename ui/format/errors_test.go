@@ -38,6 +38,7 @@ func TestErrorText(t *testing.T) {
 		{dial, "127.0.0.1:9: connection refused"},
 		{&url.Error{Op: "Get", URL: "http://127.0.0.1:9/v1", Err: dial}, "http://127.0.0.1:9/v1: 127.0.0.1:9: connection refused"},
 		{&url.Error{Op: "Get", URL: "https://h.example", Err: lookup}, "https://h.example: host h.example not found"},
+		{&net.DNSError{Err: "server misbehaving", Name: "h.example", Server: "1.1.1.1:53"}, "host h.example could not be looked up: server misbehaving"},
 		{io.ErrUnexpectedEOF, "unexpected end of the file"},
 		{fmt.Errorf("x.json: %w", io.EOF), "x.json: unexpected end of the file"},
 		{errors.New("the variable GEOF is unset, as is EOFX"), "the variable GEOF is unset, as is EOFX"},
