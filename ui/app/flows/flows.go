@@ -24,23 +24,23 @@ import (
 
 // Register adds all flows to a.
 func Register(a *app.App) {
+	app.Register(a)
+	models.Register(a)
+	settings.Register(a)
 	undo.Register(a)
 	permissions.Register(a)
 	tools.Register(a)
 	servers.Register(a)
+	skills.Register(a)
 	hooks.Register(a)
 	context.Register(a)
 	jobs.Register(a)
 	export.Register(a)
 	usage.Register(a)
-	manual.Register(a)
-	doctor.Register(a)
-	models.Register(a)
 	budget.Register(a)
 	folders.Register(a)
-	skills.Register(a)
-	settings.Register(a)
-	app.Register(a)
+	manual.Register(a)
+	doctor.Register(a)
 }
 
 // Commands returns the commands of all flows, in the order of the help.

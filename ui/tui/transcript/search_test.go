@@ -148,7 +148,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// TestSearchFoldsAgain: what was unfolded for a match is folded again when the next letter matches nothing.
+// A match that was unfolded is folded again when the next letter matches nothing.
 func TestSearchFoldsAgain(t *testing.T) {
 	const folded = "… 5 more lines (ctrl+o)"
 	m := chat()
