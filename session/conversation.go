@@ -282,6 +282,12 @@ func (c *conversation) persistHead(seq int) {
 	}
 }
 
+// ListOf returns what of makes of each conversation that lib's List returns, which is valid during the
+// call alone.
+func ListOf[T any](lib *Store, q Query, of func(*Info) T) ([]T, error) {
+	return store.ListOf(lib, q, of)
+}
+
 // The store's vocabulary, under the session's name: front ends know the session
 // only, and it has nothing to add to these.
 type (

@@ -32,49 +32,32 @@ type sessionRow struct {
 	num, touched int64
 }
 
-// A sessionScan reads rows with sessionColumns, one after the other.
-type sessionScan struct {
-	db        *DB
-	row       sessionRow
-	c, leased columns // a damaged lease is stale
-	usage     string
-	held      lease
-	to        []any
-}
-
-func newSessionScan(db *DB) *sessionScan {
-	s := &sessionScan{db: db}
-	r := &s.row
-	s.to = append(s.c.places("num id title named folder model effort history pinned origin created updated head messages usage preview deleted touched",
-		&r.num, &r.ID, &r.Title, &r.Named, &r.Dir, &r.Model, (*string)(&r.Effort), (*string)(&r.History), &r.Pinned, &r.Origin, &r.Created, &r.Updated,
-		&r.Head, &r.Messages, &s.usage, &r.Preview, &r.Deleted, &r.touched), s.held.places(&s.leased)...)
-	return s
-}
-
-// scanSession reads one row with sessionColumns; see sessionScan.read.
+// scanSession reads the columns of sessionColumns. With a *rowError comes a row with some
+// columns left out.
 func scanSession(db *DB, row interface{ Scan(...any) error }) (sessionRow, error) {
-	return newSessionScan(db).read(row)
-}
-
-// read reads a row. With a *rowError comes a row with some columns left out.
-func (s *sessionScan) read(row interface{ Scan(...any) error }) (sessionRow, error) {
-	if err := row.Scan(s.to...); err != nil {
-		return sessionRow{}, err
+	var r sessionRow
+	var c, leased columns // a damaged lease is stale
+	var usage string
+	var held lease
+	err := row.Scan(slices.Concat(c.places("num id title named folder model effort history pinned origin created updated head messages usage preview deleted touched",
+		&r.num, &r.ID, &r.Title, &r.Named, &r.Dir, &r.Model, (*string)(&r.Effort), (*string)(&r.History), &r.Pinned, &r.Origin, &r.Created, &r.Updated,
+		&r.Head, &r.Messages, &usage, &r.Preview, &r.Deleted, &r.touched), held.places(&leased))...)
+	if err != nil {
+		return r, err
 	}
-	r := s.row
-	r.LockedBy = lockedBy(s.db, s.held)
-	if err := decodeUsage(s.usage, &r.Usage); err != nil {
-		s.c.addBad("usage", s.usage)
+	r.LockedBy = lockedBy(db, held)
+	if err := decodeUsage(usage, &r.Usage); err != nil {
+		c.addBad("usage", usage)
 	}
 	if r.Effort != "" && !slices.Contains(llm.Efforts, r.Effort) {
-		s.c.addBad("effort", string(r.Effort))
+		c.addBad("effort", string(r.Effort))
 		r.Effort = ""
 	}
 	if r.History != HistoryFull && r.History != HistoryDynamic && r.History != HistoryStateless {
-		s.c.addBad("history", string(r.History))
+		c.addBad("history", string(r.History))
 		r.History = HistoryFull
 	}
-	if err := s.c.err(); err != nil {
+	if err := c.err(); err != nil {
 		return r, &rowError{fmt.Errorf("session %s: %w", r.ID, err)}
 	}
 	return r, nil
@@ -131,24 +114,38 @@ func (t *damageReport) summary() error {
 	return errors.New(strings.Join(words, "; "))
 }
 
-// sessions reads the sessions that where selects, in an order of places. Rows that cannot be decoded are
-// left out, and reported; if the file is damaged in the middle, the rest is read from the end.
-func sessions(db *DB, q querier, order func(a, b place) int, where string, args ...any) ([]Session, error) {
-	var found []sessionRow
+// sessions reads the sessions that where selects, in an order of places; text is that of
+// joinedSessions. Rows that cannot be decoded are left out; if the file is damaged in the middle,
+// the rest is read from the end.
+func sessions[T any](db *DB, q querier, text joinedText, order func(a, b place) int, of func(*Session) T, where string, args ...any) ([]T, error) {
+	if found, err := joinedSessions(db, q, text, byNum, order, of, where, args...); err == nil {
+		return found, nil
+	}
+	rows, err := checkedSessions(db, q, where, args...)
+	sortRows(rows, order)
+	found := make([]T, len(rows))
+	for i, r := range rows {
+		found[i] = of(&r.Session)
+	}
+	return found, err
+}
+
+// checkedSessions reads sessions column by column, and reports damage.
+func checkedSessions(db *DB, q querier, where string, args ...any) ([]*sessionRow, error) {
+	var found []*sessionRow
 	var damage damageReport
 	seen := map[int64]bool{}
-	scan := newSessionScan(db)
 	pass := func(order string) error {
 		return EachRow(q, func(rows *sql.Rows) error {
-			row, err := scan.read(rows)
-			unusable := err != nil && !isPartial(err)
-			if unusable || err != nil && !seen[row.num] {
+			row, err := scanSession(db, rows)
+			if err != nil && !isPartial(err) || err != nil && !seen[row.num] {
 				damage.add(err)
 			}
-			if !unusable && !seen[row.num] {
-				seen[row.num] = true
-				found = append(found, row)
+			if err != nil && !isPartial(err) || seen[row.num] {
+				return nil
 			}
+			seen[row.num] = true
+			found = append(found, &row)
 			return nil
 		}, `SELECT `+sessionColumns+where+order, args...)
 	}
@@ -156,12 +153,7 @@ func sessions(db *DB, q querier, order func(a, b place) int, where string, args 
 	if err != nil && isCorrupt(err) {
 		_ = pass(` ORDER BY s.num DESC`)
 	}
-	slices.SortFunc(found, func(a, b sessionRow) int { return order(a.place(), b.place()) })
-	list := make([]Session, len(found))
-	for i, r := range found {
-		list[i] = r.Session
-	}
-	return list, damage.err(db, err)
+	return found, damage.err(db, err)
 }
 
 // place returns where r stands in a list.
@@ -171,6 +163,10 @@ func (r *sessionRow) place() place {
 		p.updated = max(r.Updated.UnixNano(), math.MinInt64+1) // which stands for no time
 	}
 	return p
+}
+
+func sortRows(rows []*sessionRow, order func(a, b place) int) {
+	slices.SortFunc(rows, func(a, b *sessionRow) int { return order(a.place(), b.place()) })
 }
 
 // filter returns q as a condition on sessions s, without its words and model.
@@ -206,16 +202,32 @@ func (q Query) limit(usual int) int {
 // List returns the sessions that q selects, pinned ones first, then those last written. With
 // a *DamagedError come those that could be read.
 func (db *DB) List(q Query) ([]Session, error) {
+	return ListOf(db, q, whole)
+}
+
+// ListOf returns what of makes of each session that List returns. The session is valid during the
+// call alone, so that a list of many thousands takes no more memory than what is made of it.
+func ListOf[T any](db *DB, q Query, of func(*Session) T) ([]T, error) {
 	where, args := selection(db, q)
 	if where == "" {
 		return nil, nil
 	}
-	limit := q.limit(math.MaxInt)
-	var list []Session
+	limit, text := q.limit(math.MaxInt), joinedSession
+	if q.Brief {
+		text = joinedBrief
+	}
+	var list []T
 	err := db.read(func(r querier) (err error) {
-		list, err = sessions(db, r, place.compare, firstOf(where, limit), args...)
+		if q.Brief && limit == math.MaxInt && q.isPlain() {
+			list, err = joinedSessions(db, r, text, byPlace, nil, of, where, args...)
+			if n, uncounted := countListed(r); err == nil && (uncounted != nil || n != len(list)) {
+				err = errUnusual
+			}
+		} else {
+			list, err = sessions(db, r, text, place.compare, of, firstOf(where, limit), args...)
+		}
 		if err != nil {
-			list, err = sessions(db, r, place.compare, where, args...) // damage may have hidden some, or changed the order
+			list, err = sessions(db, r, text, place.compare, of, where, args...) // damage may have hidden some, or changed the order
 		}
 		return err
 	})
@@ -229,6 +241,10 @@ func (db *DB) Count(q Query) (n int, err error) {
 		return 0, nil
 	}
 	err = db.read(func(r querier) (err error) {
+		if q.isPlain() {
+			n, err = countListed(r)
+			return err
+		}
 		return r.QueryRow(`SELECT count(*) FROM sessions s `+where, args...).Scan(&n)
 	})
 	return n, err
@@ -264,7 +280,7 @@ func (db *DB) Find(word string) (found []Session, err error) {
 	}
 	err = db.read(func(q querier) (err error) {
 		pick := func(where string, args ...any) ([]Session, error) {
-			return sessions(db, q, place.compareFound, where, args...)
+			return sessions(db, q, joinedSession, place.compareFound, whole, where, args...)
 		}
 		if found, err = pick(`WHERE s.id = ?`, word); len(found) > 0 || err != nil && !isCorrupt(err) {
 			return err

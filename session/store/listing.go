@@ -2,8 +2,15 @@ package store
 
 import (
 	"cmp"
+	"errors"
+	"iter"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
+
+	"parley/providers/llm"
 )
 
 // listIndexes make it as fast to read the first sessions of a list, and the last one of a
@@ -11,13 +18,117 @@ import (
 const listIndexes = `CREATE INDEX sessions_listed ON sessions (pinned, touched, updated) WHERE deleted IS NULL;
 CREATE INDEX sessions_folder ON sessions (folder, updated) WHERE deleted IS NULL;`
 
-// briefIndex holds the sessions as texts too, which earlier versions of parley read in lists.
+// briefIndex has a list read the sessions as they were joined when they were written, in their
+// order, without the table. Its expression is that of joinedBrief, which SQLite replaces by what
+// the index holds.
 const briefIndex = `DROP INDEX IF EXISTS sessions_listed;
 CREATE INDEX sessions_listed ON sessions (pinned, touched, updated, num, num || char(31) || iif(pinned IS 0, 'false', quote(pinned))
 	|| char(31) || touched || char(31) || ifnull(updated, '') || char(31) || char(31) || origin || char(31) || char(31) || id || char(31) || title
 	|| char(31) || iif(named IS 0, 'false', quote(named)) || char(31) || model || char(31) || effort || char(31) || history
 	|| char(31) || ifnull(created, '') || char(31) || head || char(31) || iif(messages IS head, 'head', quote(messages))
 	|| char(31) || usage || char(31) || ifnull(deleted, '')) WHERE deleted IS NULL;`
+
+// Separators of rows and columns in a text that SQLite joins.
+const (
+	rowEnd    = "\x1e"
+	columnEnd = "\x1f"
+)
+
+// A joinedText is a session s as text that SQLite joins.
+type joinedText struct {
+	sql     string
+	columns int
+}
+
+// joinedSession has the columns of a session in the order of parsePlace and parseSession. Numbers
+// take longest, so that usual ones are words.
+var joinedSession = joinedText{`concat_ws(char(31), s.num, iif(s.pinned IS 0, 'false', quote(s.pinned)), s.touched, ifnull(s.updated, ''),
+	s.folder, s.origin, s.preview, s.id, s.title, iif(s.named IS 0, 'false', quote(s.named)), s.model, s.effort, s.history, ifnull(s.created, ''),
+	s.head, iif(s.messages IS s.head, 'head', quote(s.messages)), s.usage, ifnull(s.deleted, ''))`, 18}
+
+// joinedBrief is joinedSession without what Query.Brief leaves out. It is written as briefIndex is,
+// which older versions of SQLite have to understand.
+var joinedBrief = joinedText{`s.num || char(31) || iif(s.pinned IS 0, 'false', quote(s.pinned)) || char(31) || s.touched || char(31) || ifnull(s.updated, '')
+	|| char(31) || char(31) || s.origin || char(31) || char(31) || s.id || char(31) || s.title || char(31) || iif(s.named IS 0, 'false', quote(s.named))
+	|| char(31) || s.model || char(31) || s.effort || char(31) || s.history || char(31) || ifnull(s.created, '') || char(31) || s.head
+	|| char(31) || iif(s.messages IS s.head, 'head', quote(s.messages)) || char(31) || s.usage || char(31) || ifnull(s.deleted, '')`, 18}
+
+// joinedRows is how many rows are read as one text. Row by row, a list of 1,000 sessions takes 17 ms
+// instead of 9, a brief one 8 instead of 4, and 51,000 allocations instead of 200.
+const joinedRows = 500
+
+// errUnusual reports that rows cannot be read joined, but have to be column by column.
+var errUnusual = errors.New("unusual row")
+
+// A pass is an order in which sessions are read.
+type pass struct {
+	index   string               // that is used; "": what SQLite chooses
+	from    string               // condition for a row and those after it, with a parameter for each of keys
+	keys    func(at place) []any // where a row stands in order
+	order   string
+	compare func(a, b place) int // as order
+	begin   place                // before all rows
+}
+
+// byNum reads the table from end to end.
+var byNum = pass{
+	from: ` AND s.num >= ?`, keys: func(at place) []any { return []any{at.num} }, order: ` ORDER BY s.num`,
+	compare: func(a, b place) int { return cmp.Compare(a.num, b.num) }, begin: place{num: 1},
+}
+
+// byPlace reads what is not deleted in the order of lists. It is for joinedBrief alone, which the
+// index holds, and misses what has no usual place, such as some without a time.
+var byPlace = pass{
+	index: ` INDEXED BY sessions_listed`,
+	from:  ` AND (s.pinned, s.touched, s.updated, s.num) <= (?, ?, ?, ?)`,
+	keys:  func(at place) []any { return []any{at.pinned, at.touched, at.updated, at.num} },
+	order: listOrder, compare: place.compare, begin: place{pinned: true, touched: math.MaxInt64, updated: math.MaxInt64, num: math.MaxInt64},
+}
+
+// eachJoined calls f with the texts of the sessions that where selects, in the order of a pass:
+// up to joinedRows at once, joined by rowEnd. SQLite joins the texts, as reading row by row takes
+// five times as long; it prepares a query again at each run if its LIMIT is a parameter. If a text
+// contains a separator, the error is errUnusual.
+func eachJoined(q querier, text joinedText, p pass, f func(texts string, n int), where string, args ...any) error {
+	query, err := q.prepare(`SELECT ifnull(group_concat(t, char(30)), ''), count(*) FROM
+		(SELECT ` + text.sql + ` AS t FROM sessions s` + p.index + ` ` + where + p.from + p.order + ` LIMIT ` + strconv.Itoa(joinedRows) + `)`)
+	if err != nil {
+		return err
+	}
+	last := "" // row that was read
+	for at := p.begin; ; {
+		var texts string
+		var n int
+		if err := query.QueryRow(slices.Concat(args, p.keys(at))...).Scan(&texts, &n); err != nil || n == 0 && last == "" {
+			return err
+		}
+		if strings.Count(texts, rowEnd) != n-1 || strings.Count(texts, columnEnd) != n*(text.columns-1) {
+			return errUnusual
+		}
+		all := n < joinedRows
+		if last != "" {
+			again := ""
+			if again, texts, _ = strings.Cut(texts, rowEnd); again != last { // damage, by which rows may be missed
+				return errUnusual
+			}
+			n--
+		} else if !all {
+			defer useSmallCache(q)()
+		}
+		if n > 0 {
+			f(texts, n)
+		}
+		if all {
+			return nil
+		}
+		last = texts[strings.LastIndex(texts, rowEnd)+1:]
+		next, ok := parsePlace(last)
+		if !ok || p.compare(at, next.place) >= 0 { // it would not end
+			return errUnusual
+		}
+		at = next.place // the row is read again
+	}
+}
 
 // useSmallCache makes the page cache small until the function it returns is called. A table that is read
 // once from end to end would fill all of it, and touching new memory takes longer than reading.
@@ -26,12 +137,98 @@ func useSmallCache(q querier) (end func()) {
 	return func() { _ = q.script(`PRAGMA cache_size = -2000`) } // SQLite's own, in KiB
 }
 
+// joinedSessions is the fast form of checkedSessions, in an order of places, nil for that of the
+// pass; text is joinedSession or joinedBrief. It returns what of makes of each session, which is valid
+// during the call. If anything is damaged or of another type, it returns errUnusual or an error of
+// SQLite.
+func joinedSessions[T any](db *DB, q querier, text joinedText, p pass, order func(a, b place) int, of func(*Session) T, where string, args ...any) ([]T, error) {
+	batches, total, err := joinedBatches(q, text, p, where, args...)
+	if err != nil || total == 0 {
+		return nil, err
+	}
+	held, err := leases(q, "")
+	if err != nil {
+		return nil, err
+	}
+	rows := eachRowOf(batches)
+	if order != nil {
+		rows = sortedRows(rows, total, order)
+	}
+	found, s := make([]T, 0, total), new(Session)
+	for r, ok := range rows {
+		if !ok || !parseSession(r, s) {
+			return nil, errUnusual
+		}
+		s.LockedBy = ""
+		if l, ok := held[s.ID]; ok {
+			s.LockedBy = lockedBy(db, l)
+		}
+		found = append(found, of(s))
+	}
+	return found, nil
+}
+
+// whole returns a session that stays valid.
+func whole(s *Session) Session { return *s }
+
+// joinedBatches returns the texts that eachJoined finds, and how many there are.
+func joinedBatches(q querier, text joinedText, p pass, where string, args ...any) (batches []string, total int, err error) {
+	err = eachJoined(q, text, p, func(texts string, n int) {
+		batches, total = append(batches, texts), total+n
+	}, where, args...)
+	return batches, total, err
+}
+
+// eachRowOf parses the places of joined sessions, false for one that is not as parley writes it.
+func eachRowOf(batches []string) iter.Seq2[joinedRow, bool] {
+	return func(yield func(joinedRow, bool) bool) {
+		for _, texts := range batches {
+			for text := range strings.SplitSeq(texts, rowEnd) {
+				if !yield(parsePlace(text)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// sortedRows returns n rows in an order of places, or one that is not as parley writes it.
+func sortedRows(rows iter.Seq2[joinedRow, bool], n int, order func(a, b place) int) iter.Seq2[joinedRow, bool] {
+	return func(yield func(joinedRow, bool) bool) {
+		sorted := make([]joinedRow, 0, n)
+		for r, ok := range rows {
+			if !ok {
+				yield(r, false)
+				return
+			}
+			sorted = append(sorted, r)
+		}
+		slices.SortFunc(sorted, func(a, b joinedRow) int { return order(a.place, b.place) })
+		for _, r := range sorted {
+			if !yield(r, true) {
+				return
+			}
+		}
+	}
+}
+
 // firstOf returns a condition for the first n sessions that where selects, without decoding the others.
 func firstOf(where string, n int) string {
 	if n == math.MaxInt {
 		return where
 	}
 	return `WHERE s.num IN (SELECT s.num FROM sessions s ` + where + listOrder + ` LIMIT ` + strconv.Itoa(n) + `)`
+}
+
+// isPlain reports whether q selects all that are not deleted, but for its Limit.
+func (q Query) isPlain() bool {
+	return q == Query{Limit: q.Limit, Brief: q.Brief}
+}
+
+// countListed returns how many sessions are not deleted, without looking at each.
+func countListed(q querier) (n int, err error) {
+	err = q.QueryRow(`SELECT (SELECT count(*) FROM sessions) - (SELECT count(*) FROM sessions WHERE deleted IS NOT NULL)`).Scan(&n)
+	return n, err
 }
 
 // A place is where a session stands in a list. Imported sessions may share touched.
@@ -63,4 +260,97 @@ func comparePinned(p, q place) int {
 		return -1
 	}
 	return 1
+}
+
+// A joinedRow is the text of a session after its place.
+type joinedRow struct {
+	place
+	rest string
+}
+
+// parsePlace reads the first columns of joinedSession, false if they are not as parley writes them.
+func parsePlace(text string) (r joinedRow, ok bool) {
+	c := columnReader{rest: text, ok: true}
+	r.num, r.pinned, r.touched, r.updated = c.number(), c.flag(), c.number(), c.nanos()
+	r.rest = c.rest
+	return r, c.ok
+}
+
+// parseSession reads the other columns of joinedSession into s, false if they are not as parley
+// writes them.
+func parseSession(r joinedRow, s *Session) bool {
+	c := columnReader{rest: r.rest, ok: true}
+	s.Pinned, s.Updated = r.pinned, timeOfNanos(r.updated)
+	s.Dir, s.Origin, s.Preview = c.text(), c.text(), c.text()
+	s.ID, s.Title, s.Named, s.Model = c.text(), c.text(), c.flag(), c.text()
+	s.Effort, s.History, s.Created = llm.Effort(c.text()), HistoryMode(c.text()), timeOfNanos(c.nanos())
+	s.Head = int(c.number())
+	if s.Messages = s.Head; !c.skip("head") { // as without branches
+		s.Messages = int(c.number())
+	}
+	usage := c.text()
+	s.Deleted = timeOfNanos(c.nanos())
+	known := (s.Effort == "" || slices.Contains(llm.Efforts, s.Effort)) &&
+		(s.History == HistoryFull || s.History == HistoryDynamic || s.History == HistoryStateless)
+	return c.ok && known && decodeUsage(usage, &s.Usage) == nil
+}
+
+// A columnReader reads the columns of a joined text. After one that is not as parley writes it, ok
+// is false.
+type columnReader struct {
+	rest string
+	ok   bool
+}
+
+func (c *columnReader) text() (column string) {
+	if rest, empty := strings.CutPrefix(c.rest, columnEnd); empty { // as many are
+		c.rest = rest
+		return ""
+	}
+	column, c.rest, _ = strings.Cut(c.rest, columnEnd)
+	return column
+}
+
+func (c *columnReader) number() int64 {
+	n, err := strconv.ParseInt(c.text(), 10, 64)
+	c.ok = c.ok && err == nil
+	return n
+}
+
+// flag reads a number that is 0 or 1, or false for 0.
+func (c *columnReader) flag() bool {
+	if c.skip("false") {
+		return false
+	}
+	n := c.number()
+	c.ok = c.ok && (n == 0 || n == 1)
+	return n == 1
+}
+
+// nanos reads a time in ns since 1970, math.MinInt64 if the column is empty.
+func (c *columnReader) nanos() int64 {
+	if c.skip("") {
+		return math.MinInt64
+	}
+	n := c.number()
+	c.ok = c.ok && n != math.MinInt64 // which stands for no time here
+	return n
+}
+
+// skip reports whether the next column is word, and skips it then.
+func (c *columnReader) skip(word string) bool {
+	rest, found := strings.CutPrefix(c.rest, word)
+	if !found || rest != "" && rest[0] != columnEnd[0] {
+		return false
+	}
+	c.rest = strings.TrimPrefix(rest, columnEnd)
+	return true
+}
+
+// timeOfNanos returns the time of what nanos reads, zero for math.MinInt64.
+func timeOfNanos(n int64) time.Time {
+	if n == math.MinInt64 {
+		return time.Time{}
+	}
+	return time.Unix(0, n)
 }

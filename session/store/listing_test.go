@@ -1,15 +1,19 @@
 package store
 
 import (
+	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
 // insertMany inserts n sessions without messages.
@@ -38,7 +42,53 @@ func allocated(f func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// Odd values in a row do not take the others from a list, with or without a limit.
+// Reading rows as one text finds what reading them column by column does, whatever they hold.
+func TestJoinedSessions(t *testing.T) {
+	db := fresh(t)
+	texts := []string{"", "plain", "Größe, déjà vu 日本", "tab\tand\nline", `"quoted" {json}`, "nul \x00 in it", "bad \xff utf-8", "' OR 1", "\x1f", "a\x1eb", "\x1e\x1f\x1e"}
+	for i, title := range texts {
+		l := db.Create(Session{ID: fmt.Sprintf("s%03d", i), Dir: "/p", Model: "x/" + title, Title: title})
+		talk(t, l, "hello "+title, "ho")
+		if i%3 == 0 {
+			if err := db.Pin(l.Session().ID, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if i%4 == 1 { // the others stay open here
+			if err := l.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, odd := range []string{``, `UPDATE sessions SET created = NULL`, `UPDATE sessions SET usage = '{"cost":1e-3,"priced":true,"new":[1,{}]}' WHERE num = 2`,
+		`UPDATE sessions SET usage = '{}' WHERE num = 3`, `UPDATE sessions SET effort = 'huge' WHERE num = 4`, `UPDATE sessions SET id = CAST(id AS BLOB) WHERE num = 5`} {
+		if err := db.write(func(w *writer) error { return w.script(odd) }); err != nil {
+			t.Fatal(err)
+		}
+		for n := range len(texts) + 1 { // with and without those that cannot be joined
+			err := db.read(func(q querier) error {
+				where := fmt.Sprintf(`WHERE s.num <= %d`, n)
+				want, wantErr := checkedSessions(db, q, where)
+				sortRows(want, place.compare)
+				got, gotErr := sessions(db, q, joinedSession, place.compare, whole, where)
+				if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) || len(got) != len(want) {
+					t.Fatalf("%q: got %d sessions, %v, want %d, %v", odd, len(got), gotErr, len(want), wantErr)
+				}
+				for i := range got {
+					if got[i] != want[i].Session {
+						t.Errorf("%q: got\n%+v, want\n%+v", odd, got[i], want[i].Session)
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+// Values that stand for others in joined rows are read as they are.
 func TestListOfOddValues(t *testing.T) {
 	for _, odd := range []string{
 		`created = -9223372036854775808`, `updated = -9223372036854775808`, `deleted = -9223372036854775808`, `touched = -1`,
@@ -49,24 +99,41 @@ func TestListOfOddValues(t *testing.T) {
 		if err := db.write(func(w *writer) error { return w.script(`UPDATE sessions SET ` + odd + ` WHERE num = 4`) }); err != nil {
 			t.Fatal(err)
 		}
-		listed := 0
-		for _, q := range []Query{{}, {Deleted: true}} {
-			all, _ := db.List(q) // of damage
-			listed += len(all)
-			if first, _ := db.List(Query{Limit: 1, Deleted: q.Deleted}); len(all) > 0 && (len(first) != 1 || first[0] != all[0]) {
-				t.Errorf("%s: the first one is %+v, want %+v", odd, first, all[0])
+		for _, q := range []Query{{}, {Limit: 1}, {Brief: true}, {Deleted: true}} {
+			where, _ := q.filter()
+			var rows []*sessionRow
+			wantErr := db.read(func(r querier) (err error) {
+				rows, err = checkedSessions(db, r, `WHERE `+where)
+				return err
+			})
+			sortRows(rows, place.compare)
+			want := sessionsOf(rows)
+			want = want[:min(len(want), q.limit(len(want)))]
+			got, err := db.List(q)
+			for i := range got {
+				if q.Brief && i < len(want) {
+					got[i].Dir, got[i].Preview = want[i].Dir, want[i].Preview
+				}
 			}
-		}
-		if listed != 9 {
-			t.Errorf("%s: %d of 9 sessions are listed", odd, listed)
+			told := q.Limit > 0 || fmt.Sprint(err) == fmt.Sprint(wantErr) // a limit reads no others
+			if !slices.Equal(got, want) || !told {
+				t.Errorf("%s, %+v: got\n%+v, %v, want\n%+v, %v", odd, q, got, err, want, wantErr)
+			}
 		}
 	}
 }
 
-// Lists of many sessions are whole and in order.
-func TestLongList(t *testing.T) {
+func sessionsOf(rows []*sessionRow) (list []Session) {
+	for _, r := range rows {
+		list = append(list, r.Session)
+	}
+	return list
+}
+
+// Joined rows are read in several texts where there are many.
+func TestJoinedSessionsInParts(t *testing.T) {
 	db := fresh(t)
-	const n = 2*500 + 3
+	const n = 2*joinedRows + 3
 	insertMany(t, db, n)
 	list, err := db.List(Query{})
 	if err != nil || len(list) != n || list[0].ID != fmt.Sprintf("s%06d", n-1) || list[n-1].ID != "s000000" {
@@ -82,11 +149,54 @@ func TestLongList(t *testing.T) {
 	}
 }
 
+// A brief list that is read in parts is the same list, whatever the places of the sessions: many
+// that were imported at once share one, also without a time.
+func TestBriefListInParts(t *testing.T) {
+	db := fresh(t)
+	insertMany(t, db, 3*joinedRows)
+	for _, places := range []string{``, `UPDATE sessions SET updated = num % 7`, `UPDATE sessions SET pinned = 1 WHERE num % 3 = 0`, `UPDATE sessions SET touched = 4`,
+		`UPDATE sessions SET updated = NULL WHERE num % 2 = 0`, `UPDATE sessions SET deleted = 9 WHERE num % 5 = 0`, `UPDATE sessions SET updated = NULL`} {
+		if err := db.write(func(w *writer) error { return w.script(places) }); err != nil {
+			t.Fatal(err)
+		}
+		brief, err := db.List(Query{Brief: true})
+		all, fullErr := db.List(Query{})
+		for i := range all {
+			all[i].Dir, all[i].Preview = "", ""
+		}
+		if err != nil || fullErr != nil || !slices.Equal(brief, all) {
+			t.Errorf("after %q: got %d sessions, %v, want %d, %v", places, len(brief), err, len(all), fullErr)
+		}
+		if n, err := db.Count(Query{}); err != nil || n != len(all) {
+			t.Errorf("after %q: %d are counted, %v, want %d", places, n, err, len(all))
+		}
+	}
+}
+
+// A brief list reads the index alone: it joins nothing.
+func TestBriefListReadsIndex(t *testing.T) {
+	db := fresh(t)
+	insertMany(t, db, 3)
+	var steps []string
+	err := db.read(func(q querier) error {
+		return EachRow(q, func(rows *sql.Rows) error {
+			var step string
+			var unused, argument any
+			err := rows.Scan(&unused, &step, &unused, &unused, &unused, &argument, &unused, &unused)
+			steps = append(steps, fmt.Sprint(step, " ", argument))
+			return err
+		}, `EXPLAIN SELECT `+joinedBrief.sql+` FROM sessions s`+byPlace.index+` WHERE s.deleted IS NULL`+byPlace.from+byPlace.order, 1, 1, 1, 1)
+	})
+	if text := strings.Join(steps, "\n"); err != nil || !strings.Contains(text, "SeekLE") || strings.Contains(text, "Concat") {
+		t.Errorf("the steps are\n%s\n%v", text, err)
+	}
+}
+
 // In a damaged table a row may not be found by its num, and is read all the same.
 func TestListOfDamagedTree(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "parley.db")
 	db := reopen(t, path)
-	insertMany(t, db, 3*500)
+	insertMany(t, db, 3*joinedRows)
 	var root, page int
 	err := db.read(func(q querier) error {
 		return errors.Join(q.QueryRow(`SELECT rootpage FROM sqlite_schema WHERE name = 'sessions'`).Scan(&root), q.QueryRow(`PRAGMA page_size`).Scan(&page))
@@ -113,7 +223,107 @@ func TestListOfDamagedTree(t *testing.T) {
 		t.Fatal(changed, err)
 	}
 	list, _ := reopen(t, path).List(Query{})
-	if len(list) != 3*500 {
-		t.Errorf("got %d sessions of %d", len(list), 3*500)
+	if len(list) != 3*joinedRows {
+		t.Errorf("got %d sessions of %d", len(list), 3*joinedRows)
+	}
+}
+
+// A brief list is the same list, whatever is damaged, but for what it leaves out.
+func TestBriefList(t *testing.T) {
+	db := fresh(t)
+	insertMany(t, db, 9)
+	for _, odd := range []string{``, `UPDATE sessions SET title = preview, head = 3, messages = 4, pinned = 1 WHERE num = 2`, `UPDATE sessions SET origin = NULL WHERE num = 3`,
+		`UPDATE sessions SET preview = x'00ff' WHERE num = 4`, `UPDATE sessions SET head = 'x' WHERE num = 5`, `UPDATE sessions SET named = 2, messages = 2.5 WHERE num = 6`, `UPDATE sessions SET named = '', pinned = '', messages = '' WHERE num = 7`} {
+		_ = db.write(func(w *writer) error { return w.script(odd) }) // NOT NULL refuses one
+		var rows []*sessionRow
+		wantErr := db.read(func(q querier) (err error) {
+			rows, err = checkedSessions(db, q, ``)
+			return err
+		})
+		sortRows(rows, place.compare)
+		want := sessionsOf(rows)
+		got, err := db.List(Query{Brief: true})
+		if fmt.Sprint(err) != fmt.Sprint(wantErr) || len(got) != 9 {
+			t.Fatalf("%q: got %d sessions, %v, want %v", odd, len(got), err, wantErr)
+		}
+		for i := range got {
+			if err == nil && got[i].Dir+got[i].Preview != "" {
+				t.Errorf("%q: got %+v", odd, got[i])
+			}
+			got[i].Dir, got[i].Preview = want[i].Dir, want[i].Preview
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: got\n%+v, want\n%+v", odd, got, want)
+		}
+	}
+}
+
+// The results for the sessions of a list are in the list's order, however it is read.
+func TestListOf(t *testing.T) {
+	db := fresh(t)
+	insertMany(t, db, 9)
+	for _, odd := range []string{``, `UPDATE sessions SET pinned = 1 WHERE num = 2`, `UPDATE sessions SET head = 'x' WHERE num = 5`} {
+		if err := db.write(func(w *writer) error { return w.script(odd) }); err != nil {
+			t.Fatal(err)
+		}
+		for _, q := range []Query{{}, {Brief: true}, {Brief: true, Limit: 4}} {
+			list, wantErr := db.List(q)
+			got, err := ListOf(db, q, func(s *Session) string { return s.ID })
+			if fmt.Sprint(err) != fmt.Sprint(wantErr) || !slices.EqualFunc(got, list, func(id string, s Session) bool { return id == s.ID }) {
+				t.Errorf("%q, %+v: got %q, %v, want %+v, %v", odd, q, got, err, list, wantErr)
+			}
+		}
+	}
+}
+
+// A session in a list takes no allocation of its own, and little memory besides that of its text.
+func TestListAllocations(t *testing.T) {
+	db := fresh(t)
+	insertMany(t, db, 4*joinedRows)
+	few, all := joinedRows/2, 4*joinedRows
+	list := func(n int) func() {
+		return func() {
+			if found, err := db.List(Query{Limit: n, Brief: true}); err != nil || len(found) != n {
+				t.Fatal(len(found), err)
+			}
+		}
+	}
+	titles := func(n int) func() {
+		return func() {
+			found, err := ListOf(db, Query{Limit: n, Brief: true}, func(s *Session) string { return s.Title })
+			if err != nil || len(found) != n {
+				t.Fatal(len(found), err)
+			}
+		}
+	}
+	more := float64(all - few)
+	if n := (testing.AllocsPerRun(3, list(all)) - testing.AllocsPerRun(3, list(few))) / more; n > 0.2 && !llmtest.Race {
+		t.Errorf("each session takes %.1f allocations", n)
+	}
+	if n := float64(allocated(list(all))-allocated(list(few))) / more; n > 700 {
+		t.Errorf("each session takes %.0f bytes", n)
+	}
+	if n := float64(allocated(titles(all))-allocated(titles(few))) / more; n > 400 {
+		t.Errorf("each title takes %.0f bytes", n)
+	}
+}
+
+// Reading many sessions leaves the page cache of the connection as large as it was.
+func TestLongListLeavesCache(t *testing.T) {
+	db := fresh(t)
+	insertMany(t, db, 2*joinedRows)
+	size := func() (pages int) {
+		t.Helper()
+		if err := db.read(func(q querier) error { return q.QueryRow(`PRAGMA cache_size`).Scan(&pages) }); err != nil {
+			t.Fatal(err)
+		}
+		return pages
+	}
+	before := size()
+	if list, err := db.List(Query{}); err != nil || len(list) != 2*joinedRows {
+		t.Fatal(len(list), err)
+	}
+	if after := size(); after != before {
+		t.Errorf("the cache holds %d, and %d before", after, before)
 	}
 }

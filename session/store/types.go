@@ -87,6 +87,7 @@ type Query struct {
 	Until   time.Time // and before
 	Deleted bool      // only deleted ones
 	Limit   int       // 0: all for List, 1000 for Search; negative: all
+	Brief   bool      // List may leave out Dir and Preview
 	Skip    int       // how many of the first hits Search leaves out
 	Recent  bool      // Search looks for the last 2000 messages and titles alone, and counts no others
 }

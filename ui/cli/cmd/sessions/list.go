@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +29,7 @@ func (s Options) list() *cobra.Command {
 			if as == "text" {
 				return s.listText(lib, q, page)
 			}
-			found, total, err := s.listed(lib, q, page)
+			found, total, err := listed(lib, q, page, s.Stored.Masked())
 			return s.listPage(q, page, total, err, func(from, to int) error { return cmdutil.WriteRows(s.Out, as, found[from:to]) })
 		})
 	}}
@@ -39,36 +40,39 @@ func (s Options) list() *cobra.Command {
 	return cmd
 }
 
-// listed returns the conversations that q selects, up to the end of a page, and how many q selects in all.
-func (s Options) listed(lib *session.Store, q session.Query, page pagination) (found []session.Info, total int, err error) {
+// listed returns what of makes of each conversation that q selects, up to the end of a page, and how
+// many q selects in all.
+func listed[T any](lib *session.Store, q session.Query, page pagination, of func(*session.Info) T) (found []T, total int, err error) {
 	shown := q
 	shown.Limit = page.rows()
-	found, err = lib.List(shown)
+	found, err = session.ListOf(lib, shown, of)
 	total = len(found)
 	if shown.Limit > 0 && (err != nil || total == shown.Limit) { // there may be more
 		n, uncounted := lib.Count(q)
 		if total = n; err != nil || uncounted != nil { // damage: those that can be read count
 			shown.Limit = -1
-			found, err = lib.List(shown)
+			found, err = session.ListOf(lib, shown, of)
 			total = len(found)
 		}
-	}
-	masked := s.Stored.Masked()
-	for i := range found {
-		found[i] = masked(&found[i])
 	}
 	return found, total, err
 }
 
 // listText writes a page of the conversations that q selects, one in a line.
 func (s Options) listText(lib *session.Store, q session.Query, page pagination) error {
-	found, total, err := s.listed(lib, q, page)
+	brief := q
+	brief.Brief = true
+	row, masked := rowOf(s.Now()), s.Stored.Masked()
+	rows, total, err := listed(lib, brief, page, func(f *session.Info) listRow {
+		info := masked(f)
+		return row(&info)
+	})
 	return s.listPage(q, page, total, err, func(from, to int) error {
 		var ids map[string]string
 		if s.Render && !q.Deleted { // those are found by their whole ID alone
-			ids = shortIDs(lib, found[from:to])
+			ids = shortIDs(lib, rows[from:to])
 		}
-		return s.table(found[from:to], ids)
+		return s.table(rows[from:to], ids)
 	})
 }
 
@@ -104,19 +108,32 @@ func (s Options) rows(found []session.Info, as string) error {
 	if as != "text" {
 		return cmdutil.WriteRows(s.Out, as, found)
 	}
-	return s.table(found, nil)
+	rows, of := make([]listRow, len(found)), rowOf(s.Now())
+	for i := range found {
+		rows[i] = of(&found[i])
+	}
+	return s.table(rows, nil)
 }
 
-// table writes conversations: ID, age, model, cost and title of each, with their short IDs where ids has
-// them.
-func (s Options) table(found []session.Info, ids map[string]string) error {
-	now, rows := s.Now(), make([][5]string, len(found)) // which the table reads twice
-	for i, f := range found {
-		title := sanitize.Line(app.ListTitle(f))
+// A listRow is a conversation in a list: its whole ID, age, model, cost and title. All but the ID are
+// cleaned for a terminal.
+type listRow [5]string
+
+// rowOf returns what makes rows of conversations.
+func rowOf(now time.Time) func(*session.Info) listRow {
+	return func(f *session.Info) listRow {
+		title := sanitize.Line(app.ListTitle(*f))
 		if f.Pinned {
 			title = "pinned: " + title
 		}
-		rows[i] = [5]string{sanitize.Line(cmp.Or(ids[f.ID], f.ID)), format.Age(now.Sub(f.Updated)), sanitize.Line(f.Model), format.Cost(f.Usage.Cost, f.Usage.Priced), title}
+		return listRow{f.ID, format.Age(now.Sub(f.Updated)), sanitize.Line(f.Model), format.Cost(f.Usage.Cost, f.Usage.Priced), title}
+	}
+}
+
+// table writes rows, with their short IDs where ids has them.
+func (s Options) table(rows []listRow, ids map[string]string) error {
+	for i := range rows {
+		rows[i][0] = sanitize.Line(cmp.Or(ids[rows[i][0]], rows[i][0]))
 	}
 	return cmdutil.WriteTable(s.Out, s.Width, func(yield func([]string) bool) {
 		for i := range rows {

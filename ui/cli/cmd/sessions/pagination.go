@@ -93,10 +93,10 @@ const ownID = 13
 // shortIDs returns the beginning of each ID that finds its conversation among all of the store, of at
 // least the length of parley's own, so that the ID of an imported conversation leaves room for its
 // title. It is empty where the store does not tell: the whole IDs are shown then.
-func shortIDs(lib *session.Store, shown []session.Info) map[string]string {
+func shortIDs(lib *session.Store, shown []listRow) map[string]string {
 	ids := make([]string, len(shown))
-	for i, f := range shown {
-		ids[i] = f.ID
+	for i, row := range shown {
+		ids[i] = row[0]
 	}
 	short, err := lib.ShortIDs(ownID, ids...)
 	if err != nil {
