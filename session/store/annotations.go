@@ -118,6 +118,7 @@ type logContent struct {
 
 	older      int       // messages 1 to older are on disk and not in nodes
 	olderUsage llm.Usage // of those, and what side was when the conversation was opened
+	prefetched *prefetch // of those; nil: none is read before it is wanted
 }
 
 func byN(e annotationEntry, n int) int { return cmp.Compare(e.N, n) }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"parley/providers/llm"
+	"parley/tools/swar"
 )
 
 // columns scans a row whatever its columns hold: SQLite lets a damaged file, or
@@ -105,11 +106,12 @@ type jsonReader struct {
 	rest  string
 	size  int // of the whole text, in bytes
 	ok    bool
-	begin byte // what precedes the next field: { or ,
+	begin byte       // what precedes the next field: { or ,
+	texts *textArena // holds short strings that are read; nil: each has its own memory
 }
 
-func newJSONReader(text string) *jsonReader {
-	return &jsonReader{rest: text, size: len(text), ok: true}
+func newJSONReader(text string, texts *textArena) *jsonReader {
+	return &jsonReader{rest: text, size: len(text), ok: true, texts: texts}
 }
 
 // atEnd reports whether the whole text was read, without an error.
@@ -182,9 +184,23 @@ func (r *jsonReader) text() string {
 	return ""
 }
 
+// ownText reads a string that is not held together with others.
+func (r *jsonReader) ownText() string {
+	texts := r.texts
+	defer func() { r.texts = texts }()
+	r.texts = nil
+	return r.text()
+}
+
 // plainPrefix returns the index, from i on, of the first byte of s that is a quote, a backslash or a
 // control character; its length if there is none.
 func plainPrefix(s string, i int) int {
+	for ; i+8 <= len(s); i += 8 {
+		x := swar.Load(s, i)
+		if found := swar.Equal(x, '"') | swar.Equal(x, '\\') | swar.Below(x, ' '); found != 0 {
+			return i + swar.First(found)
+		}
+	}
 	for i < len(s) && s[i] != '"' && s[i] != '\\' && s[i] >= ' ' {
 		i++
 	}
@@ -196,14 +212,14 @@ func plainPrefix(s string, i int) int {
 func (r *jsonReader) unescape(s string, escaped bool) string {
 	r.ok = utf8.ValidString(s)
 	switch {
-	case !escaped && len(s) < r.size/2:
+	case !escaped && r.texts == nil && len(s) < r.size/2:
 		return strings.Clone(s)
-	case !escaped:
+	case !escaped && r.texts == nil:
 		return s
 	}
-	var into strings.Builder
-	into.Grow(len(s))
-	for r.ok {
+	into := r.texts.room(len(s))
+	from := into.Len()
+	for escaped && r.ok {
 		at := strings.IndexByte(s, '\\')
 		if at < 0 {
 			break
@@ -215,7 +231,7 @@ func (r *jsonReader) unescape(s string, escaped bool) string {
 		into.WriteRune(c)
 	}
 	into.WriteString(s)
-	return into.String()
+	return into.String()[from:]
 }
 
 // unescapedRune returns the character that escape, a backslash and more, begins with, and the rest of escape;
@@ -266,13 +282,22 @@ func isNumeric(c byte) bool {
 }
 
 func (r *jsonReader) int() int64 {
-	n, err := strconv.ParseInt(r.number(), 10, 64)
-	r.ok = r.ok && err == nil
+	if n, size := leadingDigits(r.rest); size == 1 || size > 0 && r.rest[0] != '0' {
+		if size < len(r.rest) && !isNumeric(r.rest[size]) {
+			r.rest = r.rest[size:]
+			return n
+		}
+	}
+	n, ok := parseInt(r.number())
+	r.ok = r.ok && ok
 	return n
 }
 
 func (r *jsonReader) float() float64 {
 	text := r.number()
+	if n, size := leadingDigits(text); size == len(text) && size > 0 && size < 16 { // most are 0
+		return float64(n)
+	}
 	n, err := strconv.ParseFloat(text, 64)
 	r.ok = r.ok && err == nil && (isDecimal(text) || json.Valid([]byte(text)))
 	return n
@@ -343,7 +368,7 @@ func readUsage(r *jsonReader, u *llm.Usage) {
 // decodeUsage reads a usage; after an error u is zero.
 func decodeUsage(text string, u *llm.Usage) error {
 	*u = llm.Usage{}
-	r := newJSONReader(text)
+	r := newJSONReader(text, nil)
 	if readUsage(r, u); r.atEnd() {
 		return nil
 	}

@@ -72,17 +72,17 @@ func encodeParts(parts []llm.Part, blobs map[string]any) ([]byte, error) {
 }
 
 // decodeParts returns the parts that encodeParts encoded, without what is in blobs, and
-// references to that.
-func decodeParts(text string) (parts []llm.Part, refs []blobRef, err error) {
-	if parts, refs, ok := readParts(text); ok {
+// references to that. Short strings are held by texts; nil: each has its own memory.
+func decodeParts(text string, texts *textArena) (parts []llm.Part, refs []blobRef, err error) {
+	if parts, refs, ok := readParts(text, texts); ok {
 		return parts, refs, nil
 	}
 	return unmarshalParts(text)
 }
 
 // readParts is the fast form of decodeParts for most messages, false for others.
-func readParts(text string) (parts []llm.Part, refs []blobRef, ok bool) {
-	r := newJSONReader(text)
+func readParts(text string, texts *textArena) (parts []llm.Part, refs []blobRef, ok bool) {
+	r := newJSONReader(text, texts)
 	if n := strings.Count(text, `{"kind":`); n > 0 {
 		parts = make([]llm.Part, 0, n)
 	}
@@ -107,7 +107,7 @@ func readParts(text string) (parts []llm.Part, refs []blobRef, ok bool) {
 			readText(r, "made", &p.Made)
 			readText(r, "blob", &sha)
 			if r.field("state") {
-				p.State = json.RawMessage(r.text())
+				p.State = json.RawMessage(r.ownText())
 			}
 		})
 		if sha != "" {
@@ -164,8 +164,8 @@ type nodeExtra struct {
 }
 
 // readExtra reads the JSON of most messages' nodeExtra into n, false for others.
-func readExtra(n *Node, text string) bool {
-	r := newJSONReader(text)
+func readExtra(n *Node, text string, texts *textArena) bool {
+	r := newJSONReader(text, texts)
 	r.object(func() {
 		readBool(r, "open", &n.Partial)
 		readBool(r, "summary", &n.Summary)

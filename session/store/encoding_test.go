@@ -216,14 +216,18 @@ func FuzzReadJSON(f *testing.F) {
 		f.Add(row)
 	}
 	f.Fuzz(func(t *testing.T, row string) {
-		if got, refs, ok := readParts(row); ok {
+		for _, texts := range []*textArena{nil, {}} {
+			got, refs, ok := readParts(row, texts)
+			if !ok {
+				break
+			}
 			want, wantRefs, err := unmarshalParts(row)
 			if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(refs, wantRefs) {
 				t.Errorf("%s: got %+v, %+v, encoding/json reads %+v, %+v, %v", row, got, refs, want, wantRefs, err)
 			}
 		}
 		var node Node
-		if readExtra(&node, row) {
+		if readExtra(&node, row, nil) {
 			got, want := nodeExtra{Node: &node}, nodeExtra{Node: &Node{}}
 			if err := json.Unmarshal([]byte(row), &want); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: got %+v, encoding/json reads %+v, %v", row, got, want, err)
@@ -247,7 +251,7 @@ func TestUsualRowsAreReadAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, ok := readParts(string(row)); !ok {
+	if _, _, ok := readParts(string(row), nil); !ok {
 		t.Errorf("%s: left to encoding/json", row)
 	}
 	row, err = encode(nodeExtra{Node: &Node{
@@ -260,7 +264,7 @@ func TestUsualRowsAreReadAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !readExtra(&Node{}, string(row)) {
+	if !readExtra(&Node{}, string(row), nil) {
 		t.Errorf("%s: left to encoding/json", row)
 	}
 }
@@ -268,7 +272,7 @@ func TestUsualRowsAreReadAtOnce(t *testing.T) {
 // A short text of a row does not keep the memory of a long one.
 func TestShortTextHoldsNoLongOne(t *testing.T) {
 	row := `[{"kind":"text","text":"` + strings.Repeat("a", 100) + `\n","id":"short"}]`
-	parts, _, err := decodeParts(row)
+	parts, _, err := decodeParts(row, nil)
 	if err != nil || len(parts) != 1 || parts[0].ID != "short" {
 		t.Fatal(parts, err)
 	}

@@ -22,18 +22,19 @@ type nodeRow struct {
 
 // decode decodes the JSON of a row. Damage is left out, and in r.err.
 func (r *nodeRow) decode() {
-	refs, err := decodeNode(&r.Node, r.extra, r.parts)
+	refs, err := decodeNode(&r.Node, r.extra, r.parts, nil)
 	r.refs, r.err, r.extra, r.parts = refs, cmp.Or(err, r.err), "", ""
 }
 
 // decodeNode decodes the JSON of n, whose other columns are set, and returns references to what is in
-// blobs, and the first damage, which it leaves out.
-func decodeNode(n *Node, extra, parts string) (refs []blobRef, err error) {
-	if extra != "{}" && !readExtra(n, extra) {
+// blobs, and the first damage, which it leaves out. Short strings are held by texts; nil: each
+// has its own memory.
+func decodeNode(n *Node, extra, parts string, texts *textArena) (refs []blobRef, err error) {
+	if extra != "{}" && !readExtra(n, extra, texts) {
 		err = json.Unmarshal([]byte(extra), &nodeExtra{Node: n})
 	}
 	var errParts error
-	n.Parts, refs, errParts = decodeParts(parts)
+	n.Parts, refs, errParts = decodeParts(parts, texts)
 	err = cmp.Or(errParts, err)
 	if role := roleOf(n); role != n.Role {
 		err = cmp.Or(err, fmt.Errorf("role = %.40q: taken for %s", string(n.Role), role))

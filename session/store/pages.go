@@ -1,8 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"sync"
 
 	"parley/providers/llm"
 )
@@ -21,9 +23,6 @@ func isDense(q querier, row sessionRow) bool {
 // readPage reads the messages from..to of a session that isDense. One that is missing is a node
 // without a role.
 func readPage(q querier, session int64, from, to int, damage *damageReport) ([]Node, error) {
-	if to-from >= batchSize {
-		defer useSmallCache(q)()
-	}
 	rows, err := readRows(q, damage, to-from+1, `nodes WHERE session = ? AND seq BETWEEN ? AND ?`, session, from, to)
 	nodes := make([]Node, to-from+1)
 	for i := range nodes {
@@ -62,7 +61,55 @@ func (l *Log) Older() int {
 // Read returns the messages from..to (from 1) of those that Older counts. With a *DamagedError
 // comes what could be read: a message that is missing is a node without a role.
 func (l *Log) Read(from, to int) ([]Node, error) {
-	return pageOf(l.db, l.Session().ID, from, to)
+	l.mu.Lock()
+	id, ahead := l.session.ID, l.prefetched
+	if l.older == 0 { // some of them may have changed since
+		ahead = nil
+	}
+	l.mu.Unlock()
+	if nodes := ahead.take(from, to); nodes != nil {
+		return nodes, nil
+	}
+	nodes := make([]Node, to-from+1)
+	if readJoinedHalves(l.db, id, nodes, from) == nil {
+		return nodes, nil
+	}
+	return pageOf(l.db, id, from, to)
+}
+
+// readJoinedHalves is readJoinedPage, by two transactions at once where there are many messages.
+func readJoinedHalves(db *DB, id string, nodes []Node, from int) error {
+	half := len(nodes) / 2
+	if half < minHalf {
+		return readJoinedPage(db, id, nodes, from)
+	}
+	var other error
+	var reading sync.WaitGroup
+	reading.Go(func() { other = readJoinedPage(db, id, nodes[:half], from) })
+	err := readJoinedPage(db, id, nodes[half:], from+half)
+	reading.Wait()
+	return cmp.Or(err, other)
+}
+
+// minHalf is the number of messages from which on two transactions read one half each.
+const minHalf = 2 * batchSize
+
+// readJoinedPage reads messages from the number from on into nodes, joined. After an error they have
+// to be read with pageOf.
+func readJoinedPage(db *DB, id string, nodes []Node, from int) error {
+	return db.read(func(q querier) error {
+		var session int64
+		if err := q.QueryRow(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&session); err != nil {
+			return err
+		}
+		refs, err := readJoined(q, session, nodes, from)
+		if err != nil {
+			return err
+		}
+		var damage damageReport
+		err = readBlobs(q, refs, &damage, nil)
+		return damage.err(db, err)
+	})
 }
 
 func pageOf(db *DB, id string, from, to int) (nodes []Node, err error) {
@@ -117,4 +164,94 @@ func (l *Log) readOlder() error {
 	}
 	l.recount()
 	return nil
+}
+
+// A prefetch reads the messages of a branch that are only on disk before they are wanted, the last
+// ones first.
+type prefetch struct {
+	nodes []Node // messages from 1 on; those before low are not read yet
+	done  chan struct{}
+
+	mu      sync.Mutex // guards what follows
+	changed *sync.Cond
+	low     int
+	ended   bool
+}
+
+// Sizes of what a prefetch reads at once, in messages: the first is wanted at once, and for the
+// others two transactions read one half each.
+const (
+	firstPrefetched = 2 * batchSize
+	thenPrefetched  = 16 * batchSize
+)
+
+// Prefetch begins to read the messages of the current branch that Older counts, for Read, beside what
+// else happens: back to the last summary, or to where the branch grew out of another. It is worth its
+// memory where a request is going to be sent at once.
+func (l *Log) Prefetch() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	head := min(l.session.Head, l.older)
+	if head == 0 || l.closed || l.prefetched != nil {
+		return
+	}
+	p := &prefetch{nodes: make([]Node, head), low: head + 1, done: make(chan struct{})}
+	p.changed = sync.NewCond(&p.mu)
+	l.prefetched = p
+	go p.run(l.db, l.session.ID)
+}
+
+func (p *prefetch) run(db *DB, id string) {
+	defer close(p.done)
+	defer p.stop()
+	size, next := firstPrefetched, len(p.nodes) // the next message of the branch
+	for to := next; to > 0 && next == to; size = thenPrefetched {
+		from := max(to-size, 0)
+		if p.hasEnded() || readJoinedHalves(db, id, p.nodes[from:to], from+1) != nil { // Read reports the same error
+			return
+		}
+		summarized := false
+		for next > from && !summarized { // before they are shared: who takes them may change them
+			n := &p.nodes[next-1]
+			next, summarized = n.Parent, n.Summary
+		}
+		p.mu.Lock()
+		p.low, to = from+1, from
+		p.changed.Broadcast()
+		p.mu.Unlock()
+		if summarized {
+			return
+		}
+	}
+}
+
+// stop ends reading before the next messages.
+func (p *prefetch) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
+	p.changed.Broadcast()
+}
+
+func (p *prefetch) hasEnded() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ended
+}
+
+// take returns the messages from..to once they are read; nil if they are not going to be, or not soon.
+// A nil p has none.
+func (p *prefetch) take(from, to int) []Node {
+	if p == nil || from < 1 || to > len(p.nodes) {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.low > from && p.low-from <= thenPrefetched && !p.ended {
+		p.changed.Wait()
+	}
+	if p.low > from {
+		return nil
+	}
+	return p.nodes[from-1 : to : to]
 }

@@ -97,7 +97,7 @@ func unindexed(w *writer, last int64) (map[int64]Node, error) {
 		var parts string
 		if rows.Scan(&num, &parts) == nil {
 			var n Node
-			n.Parts, _, _ = decodeParts(parts) // a damaged message has no words
+			n.Parts, _, _ = decodeParts(parts, nil) // a damaged message has no words
 			nodes[num] = n
 		}
 		return nil
@@ -263,7 +263,7 @@ func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
 	if err != nil {
 		return h, err
 	}
-	if parts, _, err := decodeParts(text); err == nil {
+	if parts, _, err := decodeParts(text, nil); err == nil {
 		h.Snippet, h.Marks = snippet(slices.Collect(searchableTexts(parts)), words)
 	}
 	if err := c.err(); err != nil {

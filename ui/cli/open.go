@@ -44,6 +44,9 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 			return nil, "", err
 		}
 		trouble = err // what of it could not be read
+		if !screen && log.Session().History == session.HistoryFull {
+			log.Prefetch() // the request follows at once
+		}
 	}
 	if trouble != nil && a.Quiet && !screen { // what is not stored, or was lost, is no detail
 		cmdutil.Warn(trouble.Error())
