@@ -166,5 +166,5 @@ func TestNothingIsKeptAfterClose(t *testing.T) {
 // isKeeping reports whether some goroutine reads a file to keep it.
 func isKeeping() bool {
 	stacks := make([]byte, 1<<20)
-	return bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("undo.(*readWorker).process("))
+	return bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("snapshot.(*readWorker).process("))
 }
