@@ -1,14 +1,14 @@
-// Package acp is the front end for editors: it speaks the Agent Client Protocol, wire version 1,
-// one line of JSON-RPC per message, on a reader and a writer, which are the standard input and
-// output of parley acp. The other side is Zed, a JetBrains IDE, neovim or any other client.
+// Package acp is the front end for editors. It speaks the Agent Client Protocol, wire version 1,
+// one line of JSON-RPC per message, on a reader and a writer: the standard input and output of
+// parley acp. The other side is Zed, a JetBrains IDE, neovim or any other client.
 //
 //	client ──► session/prompt ──► parts, commands ──► session.Turn ──► events
 //	client ◄── session/update ◄── app.Turn ◄──────────────────────────────┤
 //	client ◄─► session/request_permission ◄── ApprovalRequest ◄───────────┘
 //
-// A connection has any number of conversations, each in a directory of its own. What a model or
-// a tool said is sanitized as for a screen, for a client may write it to one. When the client
-// goes, so does everything it began.
+// A connection has any number of conversations, each with its own directory. Text of models and
+// tools is sanitized as for a screen, because a client may write it to one. When the client
+// closes the connection, everything it started ends.
 //
 // The protocol: https://agentclientprotocol.com/protocol/overview
 package acp
@@ -27,12 +27,12 @@ import (
 	"parley/ui/client"
 )
 
-// lastWords is how long turns that were canceled have to end, once the client is gone: one that
-// does not read could hold them up for ever.
+// lastWords is how long canceled turns have to end once the client is gone. A client that does
+// not read could delay them forever.
 const lastWords = 10 * time.Second
 
-// Serve speaks with a client until it closes its side, sends a message of more than 10 MiB, which
-// is an error, or ctx ends. All turns are canceled then, and it returns when they have ended.
+// Serve talks to a client until it closes its side, sends a message of more than 10 MiB, which is
+// an error, or ctx ends. It then cancels all turns and returns when they have ended.
 func Serve(ctx context.Context, o client.Options) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -50,7 +50,7 @@ func Serve(ctx context.Context, o client.Options) error {
 	if !app.Within(lastWords, func() {
 		a.close()
 		if context.Cause(ctx) == errGone {
-			owed.wait(lastWords / 2) // of a script that does not wait for them
+			owed.wait(lastWords / 2) // responses to a script that does not wait for them
 		}
 	}) {
 		return errors.New("the client does not read: what was running may not have ended")
@@ -64,14 +64,14 @@ func Serve(ctx context.Context, o client.Options) error {
 	return nil
 }
 
-// errTooLong is why the connection ends while the client has not closed its side: acp-go-sdk reads
-// lines of 10 MiB at most, and says so to nobody.
+// errTooLong is returned if the connection ends although the client has not closed its side:
+// acp-go-sdk reads lines of at most 10 MiB, and reports longer ones to nobody.
 var errTooLong = errors.New("the client sent a message of more than 10 MB: attach smaller files")
 
-// errGone is why turns are canceled when the client has closed its side.
+// errGone is the cancel cause when the client has closed its side.
 var errGone = errors.New("the client closed the connection")
 
-// A gatedReader reads nothing before it is open: the connection begins to read while it is made.
+// A gatedReader delays reads until it is open: the connection starts to read while it is being created.
 type gatedReader struct {
 	io.Reader
 	open chan struct{}
@@ -82,7 +82,7 @@ func (g *gatedReader) Read(p []byte) (int, error) {
 	return g.Reader.Read(p)
 }
 
-// An agent is parley as a client sees it. Its methods are called from any goroutine.
+// An agent implements the methods that a client calls. They may be called from any goroutine.
 type agent struct {
 	client.Options
 	ctx  context.Context // ends with the connection
@@ -91,12 +91,12 @@ type agent struct {
 
 	mu     sync.Mutex
 	closed bool
-	files  sdk.FileSystemCapabilities // of the client
+	files  sdk.FileSystemCapabilities // capabilities of the client
 	open   map[sdk.SessionId]*conversation
-	work   sync.WaitGroup // requests that are answered
+	work   sync.WaitGroup // requests being answered
 }
 
-// begin notes that a request is answered until done; ok is false once the agent is closed.
+// begin counts a request as running until done is called; ok is false once the agent is closed.
 func (a *agent) begin() (done func(), ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -107,7 +107,7 @@ func (a *agent) begin() (done func(), ok bool) {
 	return a.work.Done, true
 }
 
-// close ends all conversations, once nothing is answered any more.
+// close ends all conversations, after all requests are answered.
 func (a *agent) close() {
 	a.mu.Lock()
 	a.closed = true
@@ -128,7 +128,7 @@ func (a *agent) find(id sdk.SessionId) (*conversation, error) {
 	return nil, invalid("no session %q is open: session/new or session/load opens one", id)
 }
 
-// Initialize returns the version and capabilities of parley. See
+// Initialize returns parley's version and capabilities. See
 // https://agentclientprotocol.com/protocol/initialization.
 func (a *agent) Initialize(_ context.Context, p sdk.InitializeRequest) (sdk.InitializeResponse, error) {
 	a.mu.Lock()
@@ -137,7 +137,7 @@ func (a *agent) Initialize(_ context.Context, p sdk.InitializeRequest) (sdk.Init
 	return sdk.InitializeResponse{
 		ProtocolVersion: sdk.ProtocolVersionNumber,
 		AgentInfo:       &sdk.Implementation{Name: "parley", Title: sdk.Ptr("parley"), Version: a.Version},
-		AuthMethods:     []sdk.AuthMethod{}, // keys are typed in a terminal: parley connect
+		AuthMethods:     []sdk.AuthMethod{}, // users add keys in a terminal, with parley connect
 		AgentCapabilities: sdk.AgentCapabilities{
 			LoadSession:        true,
 			McpCapabilities:    sdk.McpCapabilities{Http: true, Sse: true},
@@ -149,7 +149,7 @@ func (a *agent) Initialize(_ context.Context, p sdk.InitializeRequest) (sdk.Init
 	}, nil
 }
 
-// Authenticate refuses: there is no method.
+// Authenticate returns an error: there is no authentication method.
 func (a *agent) Authenticate(context.Context, sdk.AuthenticateRequest) (sdk.AuthenticateResponse, error) {
 	return sdk.AuthenticateResponse{}, invalid("run parley connect in a terminal to add a key")
 }

@@ -1,5 +1,5 @@
-// testdata/conversation.txt is of the whole program: go test . -run TestEditorConversation -editor
-// writes what parley says in it anew; what the editor says is written by hand.
+// testdata/conversation.txt is for the whole program. go test . -run TestEditorConversation
+// -editor rewrites parley's messages in it; the editor's messages are written by hand.
 
 package acp_test
 
@@ -42,29 +42,29 @@ func init() { permission.Register() }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// An editor is the other side: it keeps what it was told, and answers questions as answer says.
+// An editor is the client: it records the updates, and answers questions with answer.
 type editor struct {
-	sdk.Client // nil: parley does not ask for terminals
+	sdk.Client // nil, because parley does not request terminals
 	t          *testing.T
 	*sdk.ClientSideConnection
 	dir    string
-	answer func(sdk.RequestPermissionRequest) string // the id of an option; "": canceled
+	answer func(sdk.RequestPermissionRequest) string // returns the id of an option; "" to cancel
 	leave  func()                                    // closes the editor's side, and waits for parley
-	hasty  bool                                      // each prompt is canceled with the same write
+	hasty  bool                                      // cancel each prompt with the same write
 	files  sdk.FileSystemCapabilities
-	buffer string // what it shows of each file; "": nothing
+	buffer string // text of each file in the editor; "" for none
 	wrote  []sdk.WriteTextFileRequest
 
-	servers   []client.Server         // that the last conversation was opened with
-	questions []client.ServerQuestion // about servers, for each conversation that is opened
-	notices   []string                // that are told before each prompt
+	servers   []client.Server         // of the last opened conversation
+	questions []client.ServerQuestion // about servers, for each opened conversation
+	notices   []string                // sent before each prompt
 
 	mu   sync.Mutex
 	told []sdk.SessionUpdate
-	news chan struct{} // something was told
+	news chan struct{} // signals updates
 }
 
-// newEditor serves a client with conversations whose model takes turns.
+// newEditor serves a client with conversations whose model answers with turns.
 func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor {
 	t.Helper()
 	dir := t.TempDir()
@@ -128,7 +128,7 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 	return e
 }
 
-// A hastyWriter cancels each prompt as soon as it is written, if its editor is hasty.
+// A hastyWriter cancels each prompt right after it is written, if its editor is hasty.
 type hastyWriter struct {
 	*editor
 	to io.Writer
@@ -207,7 +207,7 @@ func (e *editor) prompt(id sdk.SessionId, blocks ...sdk.ContentBlock) sdk.StopRe
 	return r.StopReason
 }
 
-// take returns what was told since, one update a line: chunks of one kind are joined.
+// take returns the updates since the last call, one per line; chunks of one kind are joined.
 func (e *editor) take() string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -223,7 +223,7 @@ func (e *editor) take() string {
 		case u.UserMessageChunk != nil:
 			kind, text = "user", words(u.UserMessageChunk.Content)
 		case u.AvailableCommandsUpdate != nil:
-			continue // comes beside what is asked for
+			continue // sent besides the requested updates
 		}
 		switch {
 		case kind == "":
@@ -279,11 +279,11 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestPermissions: what an option says is what happens, now and with the next call.
+// TestPermissions: an option has its stated effect, now and for the next call.
 func TestPermissions(t *testing.T) {
 	for _, tt := range []struct {
 		answer  string
-		asked   int // of two writes to the same file
+		asked   int // number of questions for two writes to the same file
 		written bool
 	}{
 		{"allow", 2, true},
@@ -317,7 +317,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// TestServers: the MCP servers of a client are those of the conversation.
+// TestServers: the MCP servers of a client are used in the conversation.
 func TestServers(t *testing.T) {
 	e := newEditor(t, session.Options{})
 	e.begin()
@@ -341,11 +341,11 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// TestServerQuestions: whether a server of the client may start is asked once in a conversation, with the first
-// prompt, and never shows what could write to a terminal.
+// TestServerQuestions: each server of the client needs permission once per conversation, with the first prompt,
+// and the question contains only printable text.
 func TestServerQuestions(t *testing.T) {
 	for _, tt := range []struct {
-		answer, want string // what is allowed
+		answer, want string // the allowed servers
 		status       sdk.ToolCallStatus
 	}{
 		{"session", "allowed once", sdk.ToolCallStatusCompleted},
@@ -388,7 +388,7 @@ func TestServerQuestions(t *testing.T) {
 	}
 }
 
-// TestDiffs: a change is shown with the question, and once it is made.
+// TestDiffs: a change is shown with the question, and after it was made.
 func TestDiffs(t *testing.T) {
 	e := newEditor(t, session.Options{}, calls("1", "edit", `{"path":"a.txt","old":"two","new":"zwei"}`), llmtest.Say("done"))
 	if err := os.WriteFile(filepath.Join(e.dir, "a.txt"), []byte("one\ntwo\nthree\n"), 0o600); err != nil {
@@ -413,13 +413,14 @@ func TestDiffs(t *testing.T) {
 	}
 }
 
-// TestUnsaved: a file that the user has changed in the editor is what that shows, where it says so.
+// TestUnsaved: for a file with unsaved changes in the editor, the editor's text is used, if the
+// editor provides it.
 func TestUnsaved(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
 		files       sdk.FileSystemCapabilities
 		buffer      string
-		seen        string // by the model, with the prompt
+		seen        string // text that the model gets with the prompt
 		wrote, disk string
 	}{
 		{"files are the editor's", sdk.FileSystemCapabilities{ReadTextFile: true, WriteTextFile: true}, "typed one\n", "typed one\n", "typed two\n", "one\n"},
@@ -456,7 +457,8 @@ func TestUnsaved(t *testing.T) {
 	}
 }
 
-// TestCancel: a canceled prompt ends at once, with all that came, and the conversation goes on.
+// TestCancel: a canceled prompt ends immediately, with the text received so far, and the
+// conversation can continue.
 func TestCancel(t *testing.T) {
 	e := newEditor(t, session.Options{}, llmtest.Hang("half"), llmtest.Say("whole"))
 	id := e.begin()
@@ -482,7 +484,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestCancelAtOnce: a cancel that comes with its prompt stops it, and no other.
+// TestCancelAtOnce: a cancel right after its prompt stops that prompt, and no other.
 func TestCancelAtOnce(t *testing.T) {
 	const n = 50
 	var e *editor
@@ -512,7 +514,7 @@ func TestCancelAtOnce(t *testing.T) {
 	}
 }
 
-// TestCancelWhileAsked: a question that is open when the prompt is canceled denies.
+// TestCancelWhileAsked: canceling the prompt denies an open question.
 func TestCancelWhileAsked(t *testing.T) {
 	e := newEditor(t, session.Options{}, calls("1", "write", `{"path":"a.txt","content":"x"}`), llmtest.Say("done"))
 	id := e.begin()
@@ -530,7 +532,7 @@ func TestCancelWhileAsked(t *testing.T) {
 	}
 }
 
-// TestLeave: an editor that closes in mid-prompt ends it.
+// TestLeave: an editor that closes during a prompt ends it.
 func TestLeave(t *testing.T) {
 	began := make(chan struct{})
 	ended := make(chan struct{})
@@ -549,7 +551,7 @@ func TestLeave(t *testing.T) {
 	<-ended
 }
 
-// TestClose: a conversation that is closed takes no prompts, and can be resumed.
+// TestClose: a closed conversation accepts no prompts, and can be resumed.
 func TestClose(t *testing.T) {
 	e := newEditor(t, session.Options{}, llmtest.Say("one"), llmtest.Say("two"))
 	id := e.begin()
@@ -609,7 +611,7 @@ func TestStopReasons(t *testing.T) {
 	}
 }
 
-// TestPromptParts: what an editor can put into a prompt is what the model gets.
+// TestPromptParts: the model gets all kinds of content that an editor can put into a prompt.
 func TestPromptParts(t *testing.T) {
 	var got []llm.Part
 	answer := func(ctx context.Context, r llm.Request, out *llm.Out) error {
@@ -628,7 +630,7 @@ func TestPromptParts(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		blocks []sdk.ContentBlock
-		want   []string // what parts say, "" for one that is refused
+		want   []string // text of the parts; "" for a rejected one
 	}{
 		{"texts are one", []sdk.ContentBlock{text("Explain "), text("this")}, []string{"Explain this"}},
 		{"a file that is linked", []sdk.ContentBlock{text("Explain "), sdk.ResourceLinkBlock("a", "file://"+e.dir+"/a.txt")}, []string{"in the file", "Explain @a.txt"}},
@@ -664,7 +666,7 @@ func TestPromptParts(t *testing.T) {
 	}
 }
 
-// TestLoad: a conversation that is loaded tells what it told live, and the prompts with it.
+// TestLoad: a loaded conversation sends the same updates as live, and also the prompts.
 func TestLoad(t *testing.T) {
 	e := newEditor(t, session.Options{}, calls("1", "list", `{}`), llmtest.Think("hm", "done"))
 	id := e.begin()
@@ -700,7 +702,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestOptions: modes, models and efforts, and values that none has.
+// TestOptions: modes, models and efforts, and invalid values.
 func TestOptions(t *testing.T) {
 	e := newEditor(t, session.Options{}, calls("1", "write", `{"path":"a.txt","content":"x"}`), llmtest.Say("done"))
 	id := e.begin()
@@ -736,7 +738,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestPlan: a plan is told as one, and accepting it leaves the mode for planning.
+// TestPlan: a plan is sent as a plan, and accepting it leaves plan mode.
 func TestPlan(t *testing.T) {
 	const plan = `{"text":"- [x] look\n- [>] write\n- [ ] test"}`
 	e := newEditor(t, session.Options{}, calls("1", "plan", plan), llmtest.Say("done"))
@@ -763,7 +765,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// TestPromptBehindCancel: a prompt right after a cancel is not canceled with the one before.
+// TestPromptBehindCancel: a prompt right after a cancel is not canceled with the previous one.
 func TestPromptBehindCancel(t *testing.T) {
 	const n = 50
 	var turns []llmtest.Turn
@@ -793,7 +795,7 @@ func TestPromptBehindCancel(t *testing.T) {
 	}
 }
 
-// TestEmptyAnswer: an answer without anything in it is told, or the editor shows a turn of nothing.
+// TestEmptyAnswer: an empty answer is reported; otherwise the editor would show an empty turn.
 func TestEmptyAnswer(t *testing.T) {
 	e := newEditor(t, session.Options{}, llmtest.Say("one"), llmtest.Say())
 	id := e.begin()

@@ -21,24 +21,24 @@ import (
 	"parley/ui/client"
 )
 
-// A conversation is one that the client has open.
+// A conversation is a conversation that the client has open.
 type conversation struct {
 	*agent
 	id     sdk.SessionId
 	opened *client.Opened
-	editor *tools.Editor // that has files open; nil: the client does not say
+	editor *tools.Editor // files open in the client; nil if it does not provide them
 
 	prompting sync.Mutex // held while a prompt is answered
-	closed    bool       // prompting guards it
-	notice    string     // not told yet; prompting guards it
+	closed    bool       // guarded by prompting
+	notice    string     // notice to send; guarded by prompting
 	appMu     sync.Mutex // guards app
 	app       *app.App
 
-	mode atomic.Pointer[act.Mode] // that the client knows
+	mode atomic.Pointer[act.Mode] // mode last sent to the client
 
 	cancelMu sync.Mutex
-	cancels  map[*context.CancelFunc]bool // of the prompts that are answered or wait for that
-	view     *view                        // of the client; prompting guards it
+	cancels  map[*context.CancelFunc]bool // of prompts being answered or waiting
+	view     *view                        // state of the client; guarded by prompting
 }
 
 // NewSession begins a conversation.
@@ -49,7 +49,7 @@ func (a *agent) NewSession(ctx context.Context, p sdk.NewSessionRequest) (r sdk.
 	return r, err
 }
 
-// LoadSession continues a conversation, and tells the client all that was said in it.
+// LoadSession continues a conversation, and sends its history to the client.
 func (a *agent) LoadSession(ctx context.Context, p sdk.LoadSessionRequest) (r sdk.LoadSessionResponse, err error) {
 	if p.SessionId == "" {
 		return r, invalid("sessionId is empty")
@@ -61,7 +61,7 @@ func (a *agent) LoadSession(ctx context.Context, p sdk.LoadSessionRequest) (r sd
 	return r, err
 }
 
-// ResumeSession continues a conversation that the client knows.
+// ResumeSession continues a conversation whose history the client has.
 func (a *agent) ResumeSession(ctx context.Context, p sdk.ResumeSessionRequest) (r sdk.ResumeSessionResponse, err error) {
 	if p.SessionId == "" {
 		return r, invalid("sessionId is empty")
@@ -72,7 +72,7 @@ func (a *agent) ResumeSession(ctx context.Context, p sdk.ResumeSessionRequest) (
 	return r, err
 }
 
-// enter opens a conversation, has then answer for it, and tells the client its commands.
+// enter opens a conversation, calls then, which sets the response, and sends the commands to the client.
 func (a *agent) enter(ctx context.Context, r client.Request, then func(*conversation)) error {
 	done, ok := a.begin()
 	if !ok {
@@ -82,7 +82,7 @@ func (a *agent) enter(ctx context.Context, r client.Request, then func(*conversa
 	if !filepath.IsAbs(r.Dir) {
 		return invalid("cwd %q is no absolute path", r.Dir)
 	}
-	a.leave(sdk.SessionId(r.ID)) // an open one cannot be opened again
+	a.leave(sdk.SessionId(r.ID)) // an open session cannot be opened again
 	opened, err := a.Open(ctx, r)
 	if err != nil {
 		return failed(err)
@@ -103,12 +103,11 @@ func (a *agent) enter(ctx context.Context, r client.Request, then func(*conversa
 	a.open[c.id] = c
 	a.mu.Unlock()
 	then(c)
-	c.work.Go(c.tellCommands) // after the response, which has the id of the session
+	c.work.Go(c.tellCommands) // after the response, which contains the session ID
 	return nil
 }
 
-// reportSandbox reports changes of a job that has ended and that the sandbox undid, unless the turn that runs
-// does.
+// reportSandbox reports changes of an ended job that the sandbox undid, unless a running turn does.
 func (c *conversation) reportSandbox() {
 	c.prompting.Lock()
 	defer c.prompting.Unlock()
@@ -130,13 +129,13 @@ func (a *agent) leave(id sdk.SessionId) {
 		return
 	}
 	c.cancel()
-	c.prompting.Lock() // its turn has ended
+	c.prompting.Lock() // wait until its turn has ended
 	defer c.prompting.Unlock()
 	c.closed = true
 	c.opened.Close()
 }
 
-// CloseSession ends a conversation, and the turn that runs in it.
+// CloseSession ends a conversation and its running turn.
 func (a *agent) CloseSession(_ context.Context, p sdk.CloseSessionRequest) (sdk.CloseSessionResponse, error) {
 	done, ok := a.begin()
 	if !ok {
@@ -150,11 +149,11 @@ func (a *agent) CloseSession(_ context.Context, p sdk.CloseSessionRequest) (sdk.
 	return sdk.CloseSessionResponse{}, nil
 }
 
-// page is how many conversations ListSessions returns at once.
+// page is the maximum number of conversations that ListSessions returns at once.
 const page = 50
 
-// ListSessions lists conversations, the latest first. A cursor is the number of those that were
-// listed before.
+// ListSessions lists conversations, latest first. A cursor is the number of conversations
+// already listed.
 func (a *agent) ListSessions(_ context.Context, p sdk.ListSessionsRequest) (r sdk.ListSessionsResponse, err error) {
 	dir, from := "", 0
 	if p.Cwd != nil {
@@ -183,12 +182,13 @@ func (a *agent) ListSessions(_ context.Context, p sdk.ListSessionsRequest) (r sd
 	return r, nil
 }
 
-// update tells the client something. It may be gone, which ends everything anyway.
+// update sends an update to the client. It ignores errors, because a closed connection ends
+// everything anyway.
 func (c *conversation) update(u sdk.SessionUpdate) {
 	_ = c.conn.SessionUpdate(context.WithoutCancel(c.ctx), sdk.SessionNotification{SessionId: c.id, Update: u})
 }
 
-// servers returns the MCP servers that a client names.
+// servers converts the MCP servers of a client.
 func servers(list []sdk.McpServer) (out []client.Server) {
 	headers := func(list []sdk.HttpHeader) map[string]string {
 		all := map[string]string{}
@@ -214,7 +214,7 @@ func servers(list []sdk.McpServer) (out []client.Server) {
 	return out
 }
 
-// modes returns the approval modes. Yolo is among them only where the configuration chose it.
+// modes returns the approval modes. Yolo is included only if the configuration chose it.
 func (c *conversation) modes() *sdk.SessionModeState {
 	now := c.opened.App.Session.Policy().Mode()
 	state := &sdk.SessionModeState{CurrentModeId: sdk.SessionModeId(now)}
@@ -231,7 +231,7 @@ func offeredModes(now act.Mode) []act.Mode {
 	return append(slices.Clone(act.Modes), now)
 }
 
-// SetSessionMode changes the approval mode, also of the turn that runs.
+// SetSessionMode changes the approval mode, including that of the running turn.
 func (a *agent) SetSessionMode(_ context.Context, p sdk.SetSessionModeRequest) (r sdk.SetSessionModeResponse, err error) {
 	c, err := a.find(p.SessionId)
 	if err != nil {
@@ -250,8 +250,8 @@ func (c *conversation) setMode(mode string) error {
 	return nil
 }
 
-// tellMode tells the client the approval mode if it is another than it knows: a plan that was
-// accepted changes it as well.
+// tellMode sends the approval mode to the client if it has changed. An accepted plan changes
+// it too.
 func (c *conversation) tellMode() {
 	now := c.opened.App.Session.Policy().Mode()
 	if before := c.mode.Swap(&now); before == nil || *before == now {
@@ -261,17 +261,17 @@ func (c *conversation) tellMode() {
 	c.update(sdk.SessionUpdate{ConfigOptionUpdate: &sdk.SessionConfigOptionUpdate{ConfigOptions: c.options()}})
 }
 
-// The ids of options.
+// IDs of options.
 const (
 	optionMode   = "mode"
 	optionModel  = "model"
 	optionEffort = "effort"
 )
 
-// providerDefault is the effort of the provider's own choice.
+// providerDefault stands for the provider's default effort.
 const providerDefault = "default"
 
-// options returns the options: the approval mode, the model, and its reasoning effort.
+// options returns the options: approval mode, model, and reasoning effort.
 func (c *conversation) options() []sdk.SessionConfigOption {
 	s := c.app.Session
 	mode := choice{id: optionMode, name: "Approval mode", category: sdk.SessionConfigOptionCategoryMode, now: string(s.Policy().Mode())}
@@ -297,7 +297,7 @@ func (c *conversation) options() []sdk.SessionConfigOption {
 	return all
 }
 
-// A choice is an option with its values.
+// A choice is an option with its possible values.
 type choice struct {
 	id, name, now string
 	category      sdk.SessionConfigOptionCategory
@@ -318,7 +318,7 @@ func (c *choice) option() sdk.SessionConfigOption {
 	return o
 }
 
-// SetSessionConfigOption changes one option, and returns all.
+// SetSessionConfigOption changes one option and returns all options.
 func (a *agent) SetSessionConfigOption(ctx context.Context, p sdk.SetSessionConfigOptionRequest) (r sdk.SetSessionConfigOptionResponse, err error) {
 	if p.ValueId == nil {
 		return r, invalid("this option takes one of its values")

@@ -10,7 +10,7 @@ import (
 	"parley/ui/app"
 )
 
-// Codes of JSON-RPC, followed by those of ACP: https://agentclientprotocol.com/protocol/schema.
+// Codes of JSON-RPC, then those of ACP: https://agentclientprotocol.com/protocol/schema.
 const (
 	codeInvalidParams = -32602
 	codeInternal      = -32603
@@ -22,7 +22,7 @@ func invalid(format string, args ...any) error {
 	return &sdk.RequestError{Code: codeInvalidParams, Message: sanitize.Line(fmt.Sprintf(format, args...))}
 }
 
-// failed returns an error with advice for the user.
+// failed returns an error with a hint for the user.
 func failed(err error) error {
 	code, text := codeInternal, app.ErrorText(err)
 	switch llm.FaultOf(err) {

@@ -8,8 +8,8 @@ import (
 	"parley/tools"
 )
 
-// editor returns the files that the client has open in a conversation; nil if it does not say what
-// is in them. See https://agentclientprotocol.com/protocol/file-system.
+// editor returns the files that the client has open in a conversation, or nil if the client does
+// not provide their content. See https://agentclientprotocol.com/protocol/file-system.
 func (a *agent) editor(id sdk.SessionId) *tools.Editor {
 	a.mu.Lock()
 	can := a.files

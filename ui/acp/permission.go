@@ -13,7 +13,7 @@ import (
 	"parley/ui/describe"
 )
 
-// ask has the user of the client decide about a call. What is no answer denies.
+// ask asks the client's user to allow a call. A missing answer denies it.
 func (c *conversation) ask(ctx context.Context, request session.ApprovalRequest) act.Approval {
 	options, approvals := offersFor(request)
 	if approval, ok := approvals[c.choose(ctx, c.view.call(request), options)]; ok {
@@ -22,7 +22,7 @@ func (c *conversation) ask(ctx context.Context, request session.ApprovalRequest)
 	return act.Approval{Verdict: act.Deny}
 }
 
-// choose has the user of the client choose one of options; "" is no answer.
+// choose lets the client's user choose one of options; it returns "" for no answer.
 func (c *conversation) choose(ctx context.Context, call sdk.ToolCallUpdate, options []sdk.PermissionOption) sdk.PermissionOptionId {
 	r, err := c.conn.RequestPermission(ctx, sdk.RequestPermissionRequest{SessionId: c.id, ToolCall: call, Options: options})
 	if err != nil || r.Outcome.Selected == nil {
@@ -31,8 +31,8 @@ func (c *conversation) choose(ctx context.Context, call sdk.ToolCallUpdate, opti
 	return r.Outcome.Selected.OptionId
 }
 
-// askServers has the user of the client decide about servers of the client, once each. What is no
-// answer denies, unless the prompt was canceled.
+// askServers asks the client's user to allow each of the client's servers once. A missing answer
+// denies, unless the prompt was canceled.
 func (c *conversation) askServers(ctx context.Context) {
 	const always, once = "always", "session"
 	options := []sdk.PermissionOption{
@@ -64,8 +64,8 @@ func (c *conversation) askServers(ctx context.Context) {
 	}
 }
 
-// offersFor returns the answers that a call can get, and their effects. Each says all that it allows:
-// a lasting one is named with the rule that is remembered.
+// offersFor returns the possible answers for a call, and their effects. Each answer states all that
+// it allows; a lasting one names the stored rule.
 func offersFor(request session.ApprovalRequest) (options []sdk.PermissionOption, approvals map[sdk.PermissionOptionId]act.Approval) {
 	a := request.Action
 	approvals = map[sdk.PermissionOptionId]act.Approval{}
@@ -92,11 +92,11 @@ func offersFor(request session.ApprovalRequest) (options []sdk.PermissionOption,
 	return options, approvals
 }
 
-// call describes a call for the question to the user: all that it would do.
+// call describes a call completely, for the question to the user.
 func (v *view) call(request session.ApprovalRequest) sdk.ToolCallUpdate {
 	a := request.Action
 	text := describe.Words(a, false)
-	if a.Diff != "" { // the client shows it
+	if a.Diff != "" { // the client shows the diff
 		bare := *a
 		bare.Diff, bare.Input = "", []byte("{}")
 		text = describe.Words(&bare, false)

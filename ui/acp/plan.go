@@ -11,7 +11,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// planOf returns the steps of the plan in the arguments of a call of [act.PlanTool].
+// planOf returns the steps of a plan; input holds the arguments of a call of [act.PlanTool].
 func planOf(input string) (entries []sdk.PlanEntry) {
 	var args struct{ Text string }
 	if json.Unmarshal([]byte(input), &args) != nil {
@@ -33,5 +33,5 @@ func planOf(input string) (entries []sdk.PlanEntry) {
 	return entries
 }
 
-// encoded returns data in base64, as the protocol has it.
+// encoded returns data in base64, as the protocol requires.
 func encoded(data []byte) string { return base64.StdEncoding.EncodeToString(data) }

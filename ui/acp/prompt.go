@@ -15,9 +15,8 @@ import (
 	"parley/ui/app"
 )
 
-// Cancel stops the prompt that is answered, and those that wait for that: the conversation
-// can continue, as after esc on the screen. No later message is read before
-// it has ended: see countedReader.
+// Cancel stops the running prompt and those waiting for it. The conversation can continue, as
+// after esc on the screen. Later messages are not read before Cancel has ended; see countedReader.
 func (a *agent) Cancel(_ context.Context, p sdk.CancelNotification) error {
 	defer a.owed.carriedOut()
 	prompts := a.owed.canceled(string(p.SessionId))
@@ -30,10 +29,10 @@ func (a *agent) Cancel(_ context.Context, p sdk.CancelNotification) error {
 	return nil
 }
 
-// promptTime is how long a prompt that came may take to begin.
+// promptTime is how long a received prompt may take to begin.
 const promptTime = 2 * time.Second
 
-// begun counts the prompts that cancel would stop.
+// begun returns the number of prompts that cancel would stop.
 func (c *conversation) begun() int {
 	c.cancelMu.Lock()
 	defer c.cancelMu.Unlock()
@@ -48,7 +47,7 @@ func (c *conversation) cancel() {
 	}
 }
 
-// cancelable returns a context that cancel ends, and the connection. Done ends it as well.
+// cancelable returns a context that ends with cancel, the connection, or a call of done.
 func (c *conversation) cancelable(ctx context.Context) (_ context.Context, done func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	unhook := context.AfterFunc(c.ctx, cancel)
@@ -65,7 +64,7 @@ func (c *conversation) cancelable(ctx context.Context) (_ context.Context, done 
 	}
 }
 
-// Prompt answers a prompt, one at a time in a conversation.
+// Prompt answers a prompt. A conversation answers one prompt at a time.
 func (a *agent) Prompt(ctx context.Context, p sdk.PromptRequest) (r sdk.PromptResponse, err error) {
 	done, ok := a.begin()
 	if !ok {
@@ -100,20 +99,20 @@ func (a *agent) Prompt(ctx context.Context, p sdk.PromptRequest) (r sdk.PromptRe
 	if ctx.Err() != nil {
 		return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil
 	}
-	c.tellCommands() // servers have some as well
+	c.tellCommands() // servers may have added commands
 	turn, err := c.turnOf(ctx, parts)
 	switch {
 	case ctx.Err() != nil:
 		return sdk.PromptResponse{StopReason: sdk.StopReasonCancelled}, nil
 	case err != nil:
 		return r, err
-	case turn == nil: // a command that asks no model
+	case turn == nil: // a command without a model request
 		return sdk.PromptResponse{StopReason: sdk.StopReasonEndTurn}, nil
 	}
 	return c.answer(ctx, turn)
 }
 
-// answer plays a turn to the client.
+// answer runs a turn and sends its events to the client.
 func (c *conversation) answer(ctx context.Context, turn iter.Seq[session.Event]) (r sdk.PromptResponse, err error) {
 	c.view.live()
 	for e := range turn {
@@ -141,7 +140,7 @@ func (c *conversation) answer(ctx context.Context, turn iter.Seq[session.Event])
 	return r, err
 }
 
-// ending says why a turn ended, as clients are told: an error is one of the request.
+// ending returns the outcome of a turn as the protocol reports it: an error is the error of the request.
 func ending(ctx context.Context, d session.Done) (sdk.PromptResponse, error) {
 	reason := sdk.StopReasonEndTurn
 	switch {
@@ -161,12 +160,12 @@ func ending(ctx context.Context, d session.Done) (sdk.PromptResponse, error) {
 	return sdk.PromptResponse{StopReason: reason}, nil
 }
 
-// tellUsage sends how full the model's window is, and the cost of the conversation so far.
+// tellUsage sends the fill of the model's context window, and the cost of the conversation so far.
 func (c *conversation) tellUsage() {
 	total, last := c.opened.App.Session.Spending.Usage()
 	u := sdk.SessionUsageUpdate{Used: last.Input + last.Output, Size: c.opened.App.Session.Model().Context}
 	if u.Size == 0 || u.Used == 0 {
-		return // nothing that a client could draw
+		return // nothing to show
 	}
 	if total.Priced {
 		u.Cost = &sdk.Cost{Amount: total.Cost, Currency: "USD"}
@@ -174,7 +173,7 @@ func (c *conversation) tellUsage() {
 	c.update(sdk.SessionUpdate{UsageUpdate: &u})
 }
 
-// turnOf returns the turn that a prompt begins; nil if it was a command that asks no model.
+// turnOf returns the turn that a prompt begins, or nil for a command without a model request.
 func (c *conversation) turnOf(ctx context.Context, parts []llm.Part) (iter.Seq[session.Event], error) {
 	last := len(parts) - 1
 	line := parts[last]
@@ -193,11 +192,11 @@ func (c *conversation) turnOf(ctx context.Context, parts []llm.Part) (iter.Seq[s
 	return c.follow(ctx, effect)
 }
 
-// summarize is the one command of parley's own that a client is offered: all others are the
-// client's to have, or for a screen.
+// summarize is parley's only command offered to clients. The others are up to the client,
+// or require a screen.
 const summarize = "compact"
 
-// command returns the effect of a line that begins with the name of a command or of a prompt.
+// command returns the effect of a line that begins with the name of a command or prompt.
 func (c *conversation) command(line string) (app.Effect, bool) {
 	if !strings.HasPrefix(line, "/") {
 		return nil, false
@@ -208,8 +207,8 @@ func (c *conversation) command(line string) (app.Effect, bool) {
 	return app.RunPromptCommand(c.app, line)
 }
 
-// follow carries out an effect until a turn comes of it; nil: none does. What cannot be asked here is
-// an error.
+// follow applies an effect until it yields a turn, and returns the turn, or nil if there is none. An
+// effect that needs a question to the user is an error.
 func (c *conversation) follow(ctx context.Context, e app.Effect) (iter.Seq[session.Event], error) {
 	switch e := e.(type) {
 	case app.Then:
@@ -234,7 +233,7 @@ func (c *conversation) follow(ctx context.Context, e app.Effect) (iter.Seq[sessi
 		return nil, invalid("%s is missing: add it behind the command as NAME=VALUE", e.Title)
 	case *app.List:
 		return nil, invalid("%s is missing: add it behind the command as NAME=VALUE", e.Title)
-	case app.Draft: // a server's prompt, which a screen would show in the draft
+	case app.Draft: // a server's prompt; a screen would show it in the draft
 		return c.app.Session.Turn(ctx, append(c.app.Attached, llm.Part{Kind: llm.Text, Text: string(e)})...), nil
 	case app.Toast:
 		if e == "" {
@@ -245,7 +244,7 @@ func (c *conversation) follow(ctx context.Context, e app.Effect) (iter.Seq[sessi
 	return nil, nil
 }
 
-// settle carries out an effect that begins no turn.
+// settle applies an effect that begins no turn.
 func (c *conversation) settle(ctx context.Context, e app.Effect) error {
 	switch e := e.(type) {
 	case app.Then:
@@ -262,7 +261,7 @@ func (c *conversation) settle(ctx context.Context, e app.Effect) error {
 	return nil
 }
 
-// tellCommands tells the client which commands there are, if it was told otherwise.
+// tellCommands sends the commands to the client if they have changed.
 func (c *conversation) tellCommands() {
 	c.appMu.Lock()
 	app.ReadPrompts(c.app)()

@@ -15,8 +15,8 @@ import (
 	"parley/session/attach"
 )
 
-// promptParts returns a prompt as parts of a message. A directory that links are
-// told from is dir; shown returns the text that the client shows of a file, "" if it has none.
+// promptParts converts a prompt to parts of a message. Links to files are shown relative to
+// dir. shown returns the text of a file in the client, "" if there is none.
 func promptParts(blocks []sdk.ContentBlock, dir string, shown func(file string) string) (parts []llm.Part, err error) {
 	var text promptText
 	attached := func(a attach.Attachment, err error) error {
@@ -36,7 +36,7 @@ func promptParts(blocks []sdk.ContentBlock, dir string, shown func(file string) 
 			if file == "" {
 				continue
 			}
-			if a, err := linkedFile(file, shown); err == nil { // else the model is told where it is
+			if a, err := linkedFile(file, shown); err == nil { // otherwise the model gets its path
 				parts = append(parts, a.Part)
 			}
 		case b.Image != nil:
@@ -72,7 +72,7 @@ func promptParts(blocks []sdk.ContentBlock, dir string, shown func(file string) 
 	return parts, nil
 }
 
-// linkedFile attaches a file, with the text that the client shows of it if it shows any.
+// linkedFile attaches a file, with the text that the client shows for it, if any.
 func linkedFile(file string, shown func(file string) string) (attach.Attachment, error) {
 	a, err := attach.FromFile(file, attach.Limits{})
 	if err != nil || a.Part.Kind != llm.Text {
@@ -84,7 +84,7 @@ func linkedFile(file string, shown func(file string) string) (attach.Attachment,
 	return a, nil
 }
 
-// decoded attaches data in base64.
+// decoded attaches base64 data.
 func decoded(name, data string) (attach.Attachment, error) {
 	raw, err := base64.StdEncoding.DecodeString(data)
 	if err != nil {
@@ -93,7 +93,7 @@ func decoded(name, data string) (attach.Attachment, error) {
 	return attach.FromBytes(name, raw, attach.Limits{})
 }
 
-// filePath returns the path of a file: address; "" for another one.
+// filePath returns the path of a file: address, or "" for other addresses.
 func filePath(uri string) string {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
@@ -101,7 +101,7 @@ func filePath(uri string) string {
 	}
 	file := u.Path
 	if drive := strings.TrimPrefix(file, "/"); filepath.VolumeName(drive) != "" {
-		file = drive // of Windows
+		file = drive // on Windows
 	}
 	if !filepath.IsAbs(file) {
 		return ""
@@ -109,8 +109,8 @@ func filePath(uri string) string {
 	return filepath.Clean(file)
 }
 
-// reference returns the words for an address in a prompt, and the file that it names; "" if
-// there is none. A file in dir is called as the tools call it.
+// reference returns the text for an address in a prompt, and the file that the address
+// names, or "" for none. A file in dir is named as in tool calls.
 func reference(uri, name, dir string) (words, file string) {
 	file = filePath(uri)
 	if file == "" {
@@ -122,7 +122,7 @@ func reference(uri, name, dir string) (words, file string) {
 	return "@" + file + lines(uri), file
 }
 
-// lines returns the lines that an address names, as #L5:10; "" for a whole file.
+// lines returns the line range in an address, such as #L5:10; "" for a whole file.
 func lines(uri string) string {
 	_, part, _ := strings.Cut(uri, "#")
 	if rest, ok := strings.CutPrefix(part, "L"); !ok || rest == "" || strings.Trim(rest, "0123456789:-L") != "" {
@@ -131,11 +131,11 @@ func lines(uri string) string {
 	return "#" + part
 }
 
-// A promptText is the text of a prompt, with words where its user named a file.
+// A promptText is the text of a prompt, with references where the user named files.
 type promptText struct {
 	text    string
-	leading string // names before any typed text
-	named   bool   // text ends in the name of something
+	leading string // references before any typed text
+	named   bool   // text ends in a reference
 }
 
 // add adds typed text.
@@ -143,7 +143,7 @@ func (t *promptText) add(typed string) {
 	if typed == "" {
 		return
 	}
-	if t.text == "" && !strings.HasPrefix(strings.TrimSpace(typed), "/") { // a command begins its line
+	if t.text == "" && !strings.HasPrefix(strings.TrimSpace(typed), "/") { // a command must begin its line
 		t.text = t.leading
 	}
 	t.leading = ""
@@ -153,12 +153,12 @@ func (t *promptText) add(typed string) {
 	t.text, t.named = t.text+typed, false
 }
 
-// refer adds the name of something.
+// refer adds a reference.
 func (t *promptText) refer(words string) {
 	t.text, t.leading, t.named = spaced(t.leading+t.text, words), "", true
 }
 
-// mention adds the name of a file that is attached.
+// mention adds a reference to an attached file.
 func (t *promptText) mention(words, _ string) {
 	if t.text != "" {
 		t.refer(words)
@@ -167,7 +167,7 @@ func (t *promptText) mention(words, _ string) {
 	t.leading, t.named = spaced(t.leading, words), true
 }
 
-// spaced returns text followed by words, with a space between them if text needs one.
+// spaced returns text followed by words, separated by a space if needed.
 func spaced(text, words string) string {
 	last, _ := utf8.DecodeLastRuneInString(text)
 	if text == "" || unicode.IsSpace(last) || strings.ContainsRune("([{<\"'`", last) {

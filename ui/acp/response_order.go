@@ -10,39 +10,40 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 )
 
-// responseOrder counts the requests of a client that are not answered yet, by the lines of both
-// directions: the connection ends when the client closes its side, and not once it has written
-// the last answer. It also begins to answer requests in any order, so that answers knows which
-// prompts came before a cancel.
+// responseOrder counts unanswered requests of a client by the lines in both directions, because
+// the connection ends when the client closes its side, not when the last answer is written. The
+// connection may also begin to answer requests in any order; from the lines, responseOrder
+// knows which prompts came before a cancel.
 type responseOrder struct {
 	mu      sync.Mutex
 	open    int
-	news    chan struct{} // closed with each answer, prompt that begins and cancel that is carried out, and made anew
-	partial []byte        // of a line that the client has not ended
-	closed  bool          // by the client
+	news    chan struct{} // closed and replaced after each answer, begun prompt and executed cancel
+	partial []byte        // incomplete line of the client
+	closed  bool          // the client has closed its side
 
-	prompts map[any]string     // sessions of the prompts that are not answered, by the id of the request
-	cancels map[string][][]any // by session: of each cancel that nobody took yet, the prompts before it
-	due     int                // cancels that were read and have not been carried out
+	prompts map[any]string     // maps the request IDs of unanswered prompts to sessions
+	cancels map[string][][]any // by session: for each cancel not yet handled, the prompts before it
+	due     int                // cancels read but not yet executed
 }
 
-// header is the part of a message that is read here.
+// header holds the fields of a message that are read here.
 type header struct {
 	ID     any             `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 }
 
-// session returns the session that a message is about; "" if there is none.
+// session returns the session of a message, or "" for none.
 func (h header) session() string {
 	var about struct {
 		Session string `json:"sessionId"`
 	}
-	_ = json.Unmarshal(h.Params, &about) // an invalid message is about no session
+	_ = json.Unmarshal(h.Params, &about) // an invalid message has no session
 	return about.Session
 }
 
-// read notes data from the client, up to the end of the first cancel, and returns how much that is.
+// read records data from the client, up to the end of the first cancel. It returns the number of
+// bytes recorded.
 func (a *responseOrder) read(p []byte) (n int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -58,7 +59,7 @@ func (a *responseOrder) read(p []byte) (n int) {
 	return n
 }
 
-// carriedOut notes that a cancel was carried out.
+// carriedOut records that a cancel was executed.
 func (a *responseOrder) carriedOut() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -66,8 +67,8 @@ func (a *responseOrder) carriedOut() {
 	a.tell()
 }
 
-// waitCarriedOut waits until the cancel that was read is carried out, or for long: one that is not
-// understood never is.
+// waitCarriedOut waits until the last cancel is executed, at most for long: an invalid cancel
+// never is.
 func (a *responseOrder) waitCarriedOut(long time.Duration) {
 	a.await(long, func() bool { return a.due == 0 })
 	a.mu.Lock()
@@ -75,7 +76,7 @@ func (a *responseOrder) waitCarriedOut(long time.Duration) {
 	a.due = 0
 }
 
-// end notes that the client has closed its side: what it wrote last is a line too.
+// end records that the client has closed its side. Its last line may have no newline.
 func (a *responseOrder) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -117,7 +118,7 @@ func (a *responseOrder) line(line []byte) {
 	}
 }
 
-// canceled takes the next cancel of a session, and returns the prompts that came before it.
+// canceled removes the next cancel of a session, and returns the prompts before it.
 func (a *responseOrder) canceled(session string) (prompts []any) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -131,8 +132,8 @@ func (a *responseOrder) canceled(session string) (prompts []any) {
 	return waiting[0]
 }
 
-// waitBegun waits until prompts have begun, or are answered, or for long; begun counts those that
-// have begun and not ended.
+// waitBegun waits until the prompts have begun or are answered, at most for long. begun returns
+// the number of prompts that have begun but not ended.
 func (a *responseOrder) waitBegun(prompts []any, begun func() int, long time.Duration) {
 	a.await(long, func() bool {
 		left := 0
@@ -145,7 +146,7 @@ func (a *responseOrder) waitBegun(prompts []any, begun func() int, long time.Dur
 	})
 }
 
-// wrote notes a message to the client, which is written whole.
+// wrote records a complete message to the client.
 func (a *responseOrder) wrote(line []byte) {
 	if !bytes.HasPrefix(line, []byte(`{"jsonrpc":"2.0","id":`)) {
 		return
@@ -164,7 +165,7 @@ func (a *responseOrder) wrote(line []byte) {
 	a.tell()
 }
 
-// tell has those look again who wait. The lock is held.
+// tell wakes all waiting goroutines. The caller must hold the lock.
 func (a *responseOrder) tell() {
 	if a.news != nil {
 		close(a.news)
@@ -172,19 +173,19 @@ func (a *responseOrder) tell() {
 	}
 }
 
-// began notes that a prompt has begun.
+// began records that a prompt has begun.
 func (a *responseOrder) began() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.tell()
 }
 
-// wait waits until all requests are answered, or for long.
+// wait waits until all requests are answered, at most for long.
 func (a *responseOrder) wait(long time.Duration) {
 	a.await(long, func() bool { return a.open <= 0 })
 }
 
-// await waits until done, which is called with the lock held, or for long.
+// await waits until done returns true, at most for long. It calls done with the lock held.
 func (a *responseOrder) await(long time.Duration, done func() bool) {
 	over := time.After(long)
 	for {
@@ -206,13 +207,13 @@ func (a *responseOrder) await(long time.Duration, done func() bool) {
 	}
 }
 
-// A countedReader counts requests as they are read. Messages after a cancel wait until that is carried
-// out: the connection would otherwise begin to answer a prompt among them before it.
+// A countedReader counts requests as they are read. Messages after a cancel wait until it is executed.
+// Otherwise the connection could answer a prompt among them first.
 type countedReader struct {
 	io.Reader
 	answers *responseOrder
-	rest    []byte // that was read and waits
-	err     error  // after it
+	rest    []byte // data already read, waiting
+	err     error  // read error after rest
 }
 
 func (r *countedReader) Read(p []byte) (int, error) {

@@ -12,13 +12,13 @@ import (
 	"parley/ui/client"
 )
 
-// TestAnswersBeforeTheEnd holds that a client which writes its requests and closes its side at
-// once, as a script does, gets every answer.
+// TestAnswersBeforeTheEnd verifies that a client which writes its requests and immediately
+// closes its side, as scripts do, gets every answer.
 func TestAnswersBeforeTheEnd(t *testing.T) {
 	for range 50 {
 		var out bytes.Buffer
 		in := strings.Repeat(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,"clientCapabilities":{}}}`+"\n", 4) +
-			`{"jsonrpc":"2.0","id":2,"method":"nothing/such"}` // without the end of its line
+			`{"jsonrpc":"2.0","id":2,"method":"nothing/such"}` // without a newline
 		if err := Serve(t.Context(), client.Options{In: strings.NewReader(in), Out: &out}); err != nil {
 			t.Fatal(err)
 		}
@@ -28,8 +28,8 @@ func TestAnswersBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// TestMessageTooLong holds that a message which the library does not take ends the connection with
-// a word, and that one which it takes does not.
+// TestMessageTooLong verifies that a message too long for the library ends the connection with an
+// error, and that a shorter one does not.
 func TestMessageTooLong(t *testing.T) {
 	message := func(size int) string {
 		return `{"jsonrpc":"2.0","id":1,"method":"x","params":"` + strings.Repeat("a", size) + `"}` + "\n"
@@ -43,7 +43,8 @@ func TestMessageTooLong(t *testing.T) {
 	}
 }
 
-// TestAnswersAreCounted holds what counts as a request and as an answer, however the bytes come.
+// TestAnswersAreCounted verifies which lines count as requests and as answers, however the bytes
+// are split.
 func TestAnswersAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &responseOrder{}
@@ -74,8 +75,8 @@ func TestAnswersAreCounted(t *testing.T) {
 	})
 }
 
-// TestPromptsBeforeACancel holds what a cancel waits for: the prompts that came before it, until they
-// have begun or are refused.
+// TestPromptsBeforeACancel verifies that a cancel waits for the prompts before it, until they have
+// begun or are rejected.
 func TestPromptsBeforeACancel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := &responseOrder{prompts: map[any]string{}, cancels: map[string][][]any{}}
@@ -91,7 +92,7 @@ func TestPromptsBeforeACancel(t *testing.T) {
 			}
 			began := time.Now()
 			if a.carriedOut(); strings.Contains(piece, "cancel") {
-				a.due = 1 // as if nobody did
+				a.due = 1 // as if no cancel was executed
 				if a.waitCarriedOut(time.Second); time.Since(began) != time.Second || a.due != 0 {
 					t.Errorf("waited %s, %d are due", time.Since(began), a.due)
 				}
@@ -111,7 +112,7 @@ func TestPromptsBeforeACancel(t *testing.T) {
 			close(ended)
 		}()
 		synctest.Wait()
-		a.wrote([]byte(`{"jsonrpc":"2.0","id":1,"error":{}}`)) // refused
+		a.wrote([]byte(`{"jsonrpc":"2.0","id":1,"error":{}}`)) // rejected
 		synctest.Wait()
 		a.mu.Lock()
 		begun++

@@ -14,28 +14,28 @@ import (
 	"parley/ui/app"
 )
 
-// A view sends a client updates for the changes of a conversation that a screen would draw. It
-// remembers what was sent.
+// A view sends updates to a client for the changes of a conversation that a screen would draw.
+// It remembers the sent updates.
 type view struct {
 	send     func(sdk.SessionUpdate)
 	turn     app.Turn
-	folder   string // that paths are told from
+	folder   string // base directory of displayed paths
 	minted   int
-	replays  bool // messages come from the store, and the client knows none of them
+	replays  bool // messages come from the store, and the client has none of them
 	title    string
-	commands *string // that were told; nil: none yet
+	commands *string // as last sent; nil before the first time
 
-	texts map[string]*sanitize.Stream // of blocks that grow
-	cut   bool                        // text that was told is no part of the answer, which was not told yet
-	last  *app.Change                 // that the last chunk came from; nil: something else came since
-	calls map[string]*sentCall        // by block
-	asked sdk.ToolCallId              // the call that was asked about last
+	texts map[string]*sanitize.Stream // of growing blocks
+	cut   bool                        // sent text was discarded, and the client was not informed yet
+	last  *app.Change                 // change of the last chunk; nil if another update followed it
+	calls map[string]*sentCall        // by block ID
+	asked sdk.ToolCallId              // the call in the last permission request
 }
 
-// A sentCall is a call that the client knows.
+// A sentCall is a call that was sent to the client.
 type sentCall struct {
 	status sdk.ToolCallStatus
-	input  string // the arguments, once they are whole
+	input  string // the arguments, once complete
 	output string // the end of its output so far
 }
 
@@ -45,7 +45,7 @@ func newView(folder string, send func(sdk.SessionUpdate)) *view {
 	return v
 }
 
-// live begins a turn: its messages are new to parley, and its prompt is known to the client.
+// live begins a turn. Its messages are new to parley, and the client knows its prompt.
 func (v *view) live() {
 	v.turn, v.replays = app.NewTurn(v.newID), false
 	clear(v.texts)
@@ -53,14 +53,14 @@ func (v *view) live() {
 	v.last = nil
 }
 
-// newID mints the id of a block, which is that of a call as well: of one that no other block of
-// the conversation had.
+// newID returns a block ID that is unique in the conversation. It also serves as the ID of a
+// tool call.
 func (v *view) newID() string {
 	v.minted++
 	return "b" + strconv.Itoa(v.minted)
 }
 
-// replay tells the client all that was said.
+// replay sends the history of the conversation to the client.
 func (c *conversation) replay() {
 	v, s := c.view, c.opened.App.Session
 	v.replays = true
@@ -70,7 +70,7 @@ func (c *conversation) replay() {
 	c.tellUsage()
 }
 
-// announcedCommands reports whether commands were told before, and notes that they are now.
+// announcedCommands reports whether these commands were already sent, and records them as sent.
 func (c *conversation) announcedCommands(commands string) bool {
 	c.appMu.Lock()
 	defer c.appMu.Unlock()
@@ -105,7 +105,7 @@ func (v *view) show(c app.Change) {
 	}
 }
 
-// say sends a text that stands apart: as a part of the answer, or aside as thinking.
+// say sends a separate text: as a part of the answer, or as thinking if aside is set.
 func (v *view) say(text string, aside bool) {
 	v.last = nil
 	v.sendText(text+"\n\n", aside)
@@ -119,7 +119,7 @@ func (v *view) sendText(text string, thinking bool) {
 	v.send(sdk.UpdateAgentMessageText(text))
 }
 
-// media shows an image of an answer, or names another file.
+// media sends an image of an answer, or a link to another file.
 func (v *view) media(c app.Change) {
 	if p := c.Part; len(p.Data) == 0 || !strings.HasPrefix(p.MIME, "image/") {
 		v.link(c, attach.PartLabel(*p))
@@ -129,7 +129,7 @@ func (v *view) media(c app.Change) {
 	v.send(sdk.UpdateAgentMessage(sdk.ImageBlock(encoded(c.Part.Data), c.Part.MIME)))
 }
 
-// link names a source or a file of an answer: by its address, or else in words.
+// link sends a source or file of an answer: its address, or words if it has none.
 func (v *view) link(c app.Change, words string) {
 	if url := sanitize.Line(c.Part.URL); strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://") {
 		v.send(sdk.UpdateAgentMessage(sdk.ResourceLinkBlock(cmp.Or(sanitize.Line(c.Part.Name), url), url)))
@@ -138,7 +138,7 @@ func (v *view) link(c app.Change, words string) {
 	v.say("\n\n["+words+"]", false)
 }
 
-// dropped tells that something is no part of the answer.
+// dropped records that a block was discarded.
 func (v *view) dropped(c app.Change) {
 	switch c.Kind {
 	case app.TextBlock, app.ThinkingBlock:
@@ -152,7 +152,8 @@ func (v *view) dropped(c app.Change) {
 	}
 }
 
-// retry reports once that an answer begins again whose text was sent already: it cannot be taken back.
+// retry reports once that an answer begins again although its text was already sent, because sent text
+// cannot be withdrawn.
 func (v *view) retry(c app.Change) {
 	if r, ok := c.Event.(llm.Retry); ok && len(r.Discards) > 0 && v.cut {
 		v.cut = false
@@ -160,7 +161,7 @@ func (v *view) retry(c app.Change) {
 	}
 }
 
-// event tells of something between the messages: aloud if it is about who is paid, else aside.
+// event sends an event between messages: as answer text if it concerns who is paid, else as thinking.
 func (v *view) event(c app.Change) {
 	aloud, text := false, ""
 	switch e := c.Event.(type) {
@@ -178,8 +179,8 @@ func (v *view) event(c app.Change) {
 	}
 }
 
-// text tells of text as it comes. What was told of a block that turns out to be of another kind
-// cannot be taken back: the rest is sent as its own kind.
+// text sends text as it arrives. Sent text of a block whose kind changes cannot be withdrawn,
+// so only the rest is sent as the new kind.
 func (v *view) text(c app.Change) {
 	stream := v.texts[c.ID]
 	if c.Op == app.Renamed {
@@ -201,13 +202,13 @@ func (v *view) text(c app.Change) {
 		return
 	}
 	if l := v.last; l != nil && l.Kind == c.Kind && l.ID != c.ID {
-		text = "\n\n" + text // a client joins chunks of one kind
+		text = "\n\n" + text // clients join chunks of one kind
 	}
 	v.last = &c
 	v.sendText(text, c.Kind == app.ThinkingBlock)
 }
 
-// prompted tells of a prompt that is stored.
+// prompted sends a stored prompt.
 func (v *view) prompted(m llm.Message) {
 	v.last = nil
 	for _, p := range m.Parts {

@@ -15,8 +15,8 @@ import (
 	"parley/tools/sanitize"
 )
 
-// TestAnswerBeginsAgain: a client learns that what it was told of an answer is no part of it, and
-// that a call does not run any more.
+// TestAnswerBeginsAgain: a client is informed that sent text is not part of the answer, and that
+// a call no longer runs.
 func TestAnswerBeginsAgain(t *testing.T) {
 	var said strings.Builder
 	failed := false
@@ -58,8 +58,8 @@ func TestToolsHaveAKind(t *testing.T) {
 	}
 }
 
-// A client shows questions and tool results as Markdown: nothing of them is
-// hidden in there, and no character in a diff is invisible.
+// A client shows questions and tool results as Markdown: it hides no part of
+// them, and no character in a diff is invisible.
 func TestNothingHides(t *testing.T) {
 	v := &view{folder: "/w", calls: map[string]*sentCall{}}
 	const command = "ls <!--\nrm -r ~ # ```` -->\n[x]: <y>"
@@ -76,8 +76,7 @@ func TestNothingHides(t *testing.T) {
 	}
 }
 
-// A diff of a file whose lines end with CRLF looks as any other; where line ends change, or differ, they
-// show.
+// A diff of a file with CRLF line ends looks like any other. Line ends that change or differ are shown.
 func TestLineEndsInDiffs(t *testing.T) {
 	v := &view{folder: "/w", calls: map[string]*sentCall{}}
 	for _, tt := range []struct{ hunk, before, after string }{
@@ -93,7 +92,8 @@ func TestLineEndsInDiffs(t *testing.T) {
 	}
 }
 
-// A code block ends after its text, whatever marks that has; many cost no more than others do.
+// A code block ends after its text, regardless of backticks in it. Many of them cost no more than
+// other text.
 func TestCodeBlock(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\n":              "```\na\n```",

@@ -17,14 +17,14 @@ import (
 	"parley/ui/describe"
 )
 
-// livePart is how much of the end of a running tool's output is told again with each piece.
+// livePart is how many bytes at the end of a running tool's output are sent again with each piece.
 const livePart = 4 << 10
 
-// tool tells of a call.
+// tool sends an update for a call.
 func (v *view) tool(c app.Change) {
 	v.last = nil
 	id, sent := sdk.ToolCallId(c.ID), v.calls[c.ID]
-	if c.Tool == nil { // live output, of a call that is known
+	if c.Tool == nil { // live output of a known call
 		if sent == nil {
 			return
 		}
@@ -37,14 +37,14 @@ func (v *view) tool(c app.Change) {
 	}
 	t, status := c.Tool, statusOf(c.Tool.Status)
 	if _, ok := c.Event.(session.Call); ok {
-		status = sdk.ToolCallStatusPending // nothing is decided yet
+		status = sdk.ToolCallStatusPending // no decision yet
 	}
 	if _, ok := c.Event.(session.ApprovalRequest); ok {
 		v.asked = id
 	}
 	started := sent == nil
 	if !started && status == sent.status && (c.Event == nil || t.Status < app.CallDone && t.Input == sent.input) {
-		return // more of its arguments, or nothing that a client does not know
+		return // more of its arguments, or nothing new for the client
 	}
 	name, kind, places, args := title(t), kindOf(t.Name), v.locations(t.Input), rawInput(t.Input)
 	if started {
@@ -81,15 +81,15 @@ func statusOf(s app.CallStatus) sdk.ToolCallStatus {
 	case app.CallDone:
 		return sdk.ToolCallStatusCompleted
 	}
-	return sdk.ToolCallStatusFailed // ACP has no word for denied, canceled or lost calls: their text says so
+	return sdk.ToolCallStatusFailed // ACP has no status for denied, canceled or lost calls; their text explains it
 }
 
-// kindOf returns the kind of a tool, for the icon of a client.
+// kindOf returns the kind of a tool, for the client's icon.
 func kindOf(tool string) sdk.ToolKind {
 	return sdk.ToolKind(cmp.Or(act.FactsOf(tool).Kind, string(sdk.ToolKindOther)))
 }
 
-// title describes a call in a line.
+// title describes a call in one line.
 func title(t *app.Tool) string {
 	const most = 200 // characters
 	var args map[string]any
@@ -111,8 +111,7 @@ func title(t *app.Tool) string {
 	return string(line)
 }
 
-// locations returns the file that a call is about. A name with something in it that no user
-// sees is none.
+// locations returns the file that a call concerns. It ignores a name with invisible characters.
 func (v *view) locations(input string) []sdk.ToolCallLocation {
 	var args struct {
 		Path   string
@@ -135,7 +134,7 @@ func (v *view) absolute(path string) string {
 	return filepath.Join(v.folder, path)
 }
 
-// rawInput returns the arguments of a call for a client to show; nil while they arrive.
+// rawInput returns the arguments of a call for the client to show; nil while they are incomplete.
 func rawInput(input string) any {
 	d := json.NewDecoder(strings.NewReader(input))
 	d.UseNumber()
@@ -146,7 +145,7 @@ func rawInput(input string) any {
 	return printable(args)
 }
 
-// printable sanitizes all texts of a JSON value.
+// printable sanitizes all strings of a JSON value.
 func printable(value any) any {
 	switch value := value.(type) {
 	case string:
@@ -165,7 +164,7 @@ func printable(value any) any {
 	return value
 }
 
-// textContent returns the output of a tool; none if it is blank.
+// textContent returns the output of a tool; nil if it is blank.
 func textContent(text string) []sdk.ToolCallContent {
 	if strings.TrimSpace(text) == "" {
 		return nil
@@ -173,8 +172,8 @@ func textContent(text string) []sdk.ToolCallContent {
 	return []sdk.ToolCallContent{sdk.ToolContent(sdk.TextBlock(codeBlock(sanitize.Text(text))))}
 }
 
-// codeBlock returns text as a code block. Clients show Markdown, in which comments and definitions of
-// links are hidden, and images are fetched.
+// codeBlock returns text as a code block. Clients render Markdown, which hides comments and link
+// definitions and fetches images.
 func codeBlock(text string) string {
 	longest := 2
 	for run := range strings.FieldsFuncSeq(text, func(r rune) bool { return r != '`' }) {
@@ -184,9 +183,9 @@ func codeBlock(text string) string {
 	return marks + "\n" + strings.TrimSuffix(text, "\n") + "\n" + marks
 }
 
-// diffs returns a unified diff of one file as a client draws it: of each piece that changes, with
-// the lines around it, the old text and the new one. A new file has no old one. Of line ends only those
-// that change, or are not like the others, are shown.
+// diffs converts a unified diff of one file to the client's form: old and new text for each changed
+// piece with the lines around it. A new file has no old text. Line ends are included only if they
+// change or differ from the others.
 func (v *view) diffs(unified string) (list []sdk.ToolCallContent) {
 	var file string
 	var before, after bytes.Buffer
@@ -232,7 +231,7 @@ func (v *view) diffs(unified string) (list []sdk.ToolCallContent) {
 	return list
 }
 
-// hasCRLF reports whether all lines of a diff that have an end have CRLF.
+// hasCRLF reports whether all terminated lines of a diff end in CRLF.
 func hasCRLF(unified string) bool {
 	all, last := true, true
 	for line := range diff.Lines(unified) {
@@ -240,7 +239,7 @@ func hasCRLF(unified string) bool {
 		case diff.Added, diff.Removed, diff.Context:
 			all, last = all && last, strings.HasSuffix(line.Raw, "\r")
 		case diff.Note:
-			last = true // the line before it has no end
+			last = true // the previous line has no newline
 		}
 	}
 	return all && last

@@ -1,5 +1,5 @@
-// Package clip puts text on the clipboard, and says by which routes it went and
-// which of them were seen to arrive.
+// Package clip copies text to the clipboard, and reports which routes the text
+// took and which of them were verified.
 //
 //	board := &clip.Board{Getenv: os.Getenv, Terminal: write, Directory: state}
 //	fmt.Println(board.Copy(text)(ctx)) // on a goroutine: it runs commands
@@ -7,12 +7,12 @@
 //	the terminal (OSC 52): plainly, through tmux, through screen
 //	  ──► tmux's own buffer ──► the system's clipboard ──► a private file
 //
-// Routes are rows of tables, taken in their order until one that ends on the
-// user's clipboard was read back and holds the text. A terminal does not say
-// whether it took what it was sent, so that the next one is tried as
-// well. The clipboard of a machine that is used over ssh is nobody's. No command
-// is run that lies in the workspace or in a relative directory of PATH, and none
-// sees a key of the environment.
+// Routes are rows of tables. They are tried in order until one that reaches the
+// user's clipboard was read back and contains the text. A terminal does not
+// confirm that it accepted a sequence, so the next route is tried as well. The
+// clipboard of a remote machine is useless to the user, so it is not used over
+// ssh. Commands in the workspace or in a relative directory of PATH are not run,
+// and no command gets API keys of the environment.
 package clip
 
 import (
@@ -30,29 +30,28 @@ import (
 	"parley/ui/format"
 )
 
-// How long a command may take to accept text or to give it back, and a terminal
-// to take it or to answer.
+// Maximum time for a command to accept text or return it, and for a terminal to answer.
 const (
 	putTimeout = 2 * time.Second
 	getTimeout = time.Second
 	askTimeout = 500 * time.Millisecond
 )
 
-// A Board is where text is copied to. Its methods may be called from several
-// goroutines. Getenv is needed; without a Terminal nothing is sent there, without
-// a Directory nothing is put into a file.
+// A Board copies text to the clipboard. Its methods may be called from several
+// goroutines. Getenv is required. Without a Terminal no sequence is sent, and
+// without a Directory no file is written.
 type Board struct {
 	Getenv    func(string) string
-	System    string           // as in runtime.GOOS, which "" means
+	System    string           // as runtime.GOOS; "" means runtime.GOOS
 	Terminal  func(seq string) // writes to the terminal, between frames
-	Directory string           // for text that no route takes; made if it is not there
-	Workspace string           // from which no command is run; absolute, or "" for none
+	Directory string           // for text that no route accepts; created if missing
+	Workspace string           // commands in it are not run; absolute, or "" for none
 
-	last    atomic.Int64 // copies asked for
+	last    atomic.Int64 // number of copies requested
 	busy    sync.Mutex   // one copy at a time
 	once    sync.Once
 	answers chan string
-	timeout timeout // nil for context.WithTimeout; tests decide themselves when time is up
+	timeout timeout // nil for context.WithTimeout; set by tests
 }
 
 // New returns a board. Directory may be "", and terminal nil.
@@ -62,7 +61,7 @@ func New(getenv func(string) string, directory, workspace string, terminal func(
 
 type timeout func(context.Context, time.Duration) (context.Context, context.CancelFunc)
 
-// within limits the time of a command or the terminal.
+// within limits the time for a command or the terminal.
 func (b *Board) within(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if b.timeout != nil {
 		return b.timeout(ctx, limit)
@@ -73,24 +72,24 @@ func (b *Board) within(ctx context.Context, limit time.Duration) (context.Contex
 // A Result is the result of a copy.
 type Result struct {
 	Bytes      int
-	Hidden     int     // invisible characters, which are not copied
-	Delivered  []Step  // the routes it went
-	Failures   []error // why others did not take it
-	File       string  // where it is instead; "" unless it went nowhere
-	Err        error   // it is nowhere
-	Superseded bool    // there was a later copy, which is to win
+	Hidden     int     // number of invisible characters, which are not copied
+	Delivered  []Step  // the routes that the text took
+	Failures   []error // why other routes failed
+	File       string  // file that holds the text instead; "" if a route took it
+	Err        error   // the text was not copied at all
+	Superseded bool    // a later copy has replaced this one
 }
 
-// A Step is a route that was taken.
+// A Step is a route that the text took.
 type Step struct {
 	Route   string // "terminal (OSC 52)", "tmux buffer", "wl-copy"
-	Checked bool   // it was read back
+	Checked bool   // the text was read back
 }
 
 func (r Result) String() string { return r.Message("") }
 
-// Message returns the result in a few words; "" if a later copy passed this one. What
-// names the text, such as "answer"; "" leaves it at the size.
+// Message returns the result in a few words, or "" if a later copy replaced this one.
+// what names the text, such as "answer"; "" shows only the size.
 func (r Result) Message(what string) string {
 	said := r.route(what)
 	switch {
@@ -102,7 +101,7 @@ func (r Result) Message(what string) string {
 	return fmt.Sprintf("%s; %d hidden characters removed", said, r.Hidden)
 }
 
-// route returns which way the text went.
+// route describes the route of the text.
 func (r Result) route(what string) string {
 	text, size := format.Size(r.Bytes), ""
 	if what != "" {
@@ -135,9 +134,9 @@ func (r Result) route(what string) string {
 	return "Copied " + text + " to " + strings.Join(checked, " and ") + size + "; also via " + strings.Join(sent, " and ")
 }
 
-// Copy returns a function that copies text as it was to be seen: who pastes it elsewhere pastes nothing that
-// was hidden in it, and ends no paste. It runs commands and waits for them, at most a
-// few seconds each. Of several copies the one that was asked for last wins.
+// Copy returns a function that copies the visible text: invisible characters, which could hide text or end a
+// paste, are removed. The function runs commands and waits for each a few seconds at most. Of several
+// copies, the last requested one wins.
 func (b *Board) Copy(text string) func(context.Context) Result {
 	turn := b.last.Add(1)
 	text, hidden := sanitize.Source(text)
@@ -167,22 +166,22 @@ func (b *Board) copy(ctx context.Context, text string) Result {
 	return c.Result
 }
 
-// Copying is one copy on its way.
+// Copying is a running copy.
 type copying struct {
 	*Board
 	place environment
 	text  string
-	done  bool // it is known to be on the user's clipboard
+	done  bool // the text is known to be on the user's clipboard
 	Result
 }
 
-// addLoss notes that a route did not take the text.
+// addLoss records that a route failed.
 func (c *copying) addLoss(route string, err error) {
 	c.Failures = append(c.Failures, fmt.Errorf("%s: %w", route, err))
 }
 
-// toTerminal sends the text by the ways through which the terminal may be
-// reached, and asks it whether it took the text if that disturbs nobody.
+// toTerminal sends the text by all routes that may reach the terminal. It asks
+// the terminal for its clipboard if that does not disturb the user.
 func (c *copying) toTerminal(ctx context.Context) {
 	if c.Terminal == nil || !c.place.supportsOSC52() {
 		return
@@ -211,7 +210,7 @@ func (c *copying) toTerminal(ctx context.Context) {
 func (c *copying) ask(ctx context.Context, seq string) (text string, ok bool) {
 	answers := c.onAnswer()
 	select {
-	case <-answers: // of a question that was given up
+	case <-answers: // answer to an abandoned question
 	default:
 	}
 	ctx, cancel := c.within(ctx, askTimeout)
@@ -230,18 +229,18 @@ func (b *Board) onAnswer() chan string {
 	return b.answers
 }
 
-// Answered takes the terminal's answer: the text on its clipboard.
+// Answered handles the terminal's answer: the text on its clipboard.
 func (b *Board) Answered(text string) {
 	select {
 	case b.onAnswer() <- text:
-	default: // nobody asked
+	default: // no question is open
 	}
 }
 
-// toCommand hands the text to a command, and reads it back.
+// toCommand passes the text to a command and reads it back.
 func (c *copying) toCommand(ctx context.Context, row *command) {
-	// The plain sequence may be in tmux's buffer by now: twice would be once
-	// too often for those who page through the buffers.
+	// The plain sequence may have put the text into tmux's buffer. Another copy
+	// would annoy users who page through the buffers.
 	if row.buffer && len(c.Delivered) > 0 && c.place.tmux.accepts() && c.holds(ctx, row, askTimeout) {
 		c.Delivered = append(c.Delivered, Step{row.name, true})
 		return
@@ -285,13 +284,13 @@ func (c *copying) holds(ctx context.Context, row *command, limit time.Duration) 
 	}
 }
 
-// same compares texts, also if one has the line ends of Windows.
+// same reports whether texts are equal, ignoring Windows line ends.
 func same(got, want string) bool {
 	return got == want || strings.ReplaceAll(got, "\r\n", "\n") == strings.ReplaceAll(want, "\r\n", "\n")
 }
 
-// keep writes text where only its owner can read it. Like a clipboard, the file
-// holds what was copied last.
+// keep writes text to a file that only its owner can read. Like a clipboard,
+// the file holds the last copy.
 func (b *Board) keep(text string) (path string, err error) {
 	if b.Directory == "" {
 		return "", errors.New("no clipboard available")

@@ -23,16 +23,16 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// desk holds a machine with a terminal and commands of the test's own.
+// desk is a machine with a terminal and the test's own commands.
 type desk struct {
 	*Board
 	t    *testing.T
 	bin  string
-	held string // where the fakes keep what they were given
+	held string // directory in which fakes store their input
 	env  map[string]string
 
 	mu   sync.Mutex
-	wire []string // what the terminal got
+	wire []string // output to the terminal
 }
 
 func sit(t *testing.T, env map[string]string) *desk {
@@ -55,13 +55,13 @@ func sit(t *testing.T, env map[string]string) *desk {
 	return d
 }
 
-// patient gives everything a minute, for commands of tests on busy machines.
+// patient allows a minute for everything, for test commands on busy machines.
 func patient(ctx context.Context, _ time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, time.Minute)
 }
 
-// expire lets the time of what may take limit be up when a file that a fake keeps has as many
-// lines, and not before.
+// expire lets operations with this limit time out when a file stored by a fake has the given
+// number of lines, and not before.
 func (d *desk) expire(limit time.Duration, file string, lines int) {
 	d.timeout = func(ctx context.Context, l time.Duration) (context.Context, context.CancelFunc) {
 		ctx, cancel := patient(ctx, l)
@@ -80,8 +80,8 @@ func (d *desk) expire(limit time.Duration, file string, lines int) {
 	}
 }
 
-// install puts a command on PATH: a script for sh, in which $held is the
-// directory of what was copied.
+// install puts a command on PATH: a shell script, in which $held is the
+// directory of stored input.
 func (d *desk) install(name, script string) {
 	d.t.Helper()
 	for _, tool := range []string{"cat", "sleep", "env", "mv"} {
@@ -94,13 +94,13 @@ func (d *desk) install(name, script string) {
 	d.write(filepath.Join(d.bin, name), "#!/bin/sh\nheld="+d.held+"\n"+script+"\n")
 }
 
-// write writes an executable, or what a fake keeps.
+// write writes an executable, or the stored input of a fake.
 func (d *desk) write(path, script string) {
 	d.t.Helper()
 	llmtest.Executable(d.t, path, script)
 }
 
-// tmux installs one that has these settings.
+// tmux installs a tmux with these settings.
 func (d *desk) tmux(clipboard, passthrough, features, ssh string) {
 	d.env["TMUX"], d.env["TERM"] = "/tmp/tmux-0/default,1,0", "tmux-256color"
 	d.install("tmux", `
@@ -114,7 +114,7 @@ case "$1 $2" in
 esac`)
 }
 
-// keeper installs a pair of commands that keep and give back.
+// keeper installs a pair of commands that store and return text.
 func (d *desk) keeper(put, get string) {
 	d.install(put, "cat > $held/clipboard; echo \"$*\" > $held/argv")
 	d.install(get, "cat $held/clipboard")
@@ -131,7 +131,7 @@ func (d *desk) copy(text string) Result {
 	return d.Copy(text)(context.Background())
 }
 
-// sent decodes what the terminal got, by the way it was wrapped.
+// sent decodes the output to the terminal, and returns how it was wrapped.
 func (d *desk) sent() (way, text string) {
 	d.t.Helper()
 	all := strings.Join(d.wire, "")
@@ -158,7 +158,7 @@ func (d *desk) sent() (way, text string) {
 	return way, decoded(d.t, all)
 }
 
-// decoded returns the text of one OSC 52.
+// decoded returns the text of one OSC 52 sequence.
 func decoded(t *testing.T, seq string) string {
 	t.Helper()
 	body, ok := strings.CutPrefix(seq, "\x1b]52;c;")
@@ -175,7 +175,7 @@ func decoded(t *testing.T, seq string) string {
 
 const sample = "line one\n\t漢字 かな 👩‍👩‍👧‍👦 e\u0301 \u05d0\u05d1\n"
 
-// TestRoutes checks which way a text goes in which place, and what the user is told.
+// TestRoutes verifies the route of a text in each environment, and the message for the user.
 func TestRoutes(t *testing.T) {
 	t.Parallel()
 	wayland := map[string]string{"TERM": "xterm-256color", "WAYLAND_DISPLAY": "wayland-0", "DISPLAY": ":0"}
@@ -191,8 +191,8 @@ func TestRoutes(t *testing.T) {
 		env   map[string]string
 		setUp func(*desk)
 		say   string
-		wire  string // how the terminal got it
-		held  string // by whom it is held: "clipboard", "buffer", or ""
+		wire  string // wrapping of the text sent to the terminal
+		held  string // place that holds the text: "clipboard", "buffer", or ""
 	}{
 		{"a terminal", map[string]string{"TERM": "xterm-256color"}, nil,
 			"Copied 59 bytes via the terminal (OSC 52), not confirmed", "plain", ""},
@@ -288,7 +288,7 @@ func TestRoutes(t *testing.T) {
 	}
 }
 
-// On the far side of ssh nobody can be asked whether it is tmux that passes on.
+// On the other side of an ssh connection, it is unknown whether tmux passes sequences on.
 func TestUnknownTmux(t *testing.T) {
 	d := sit(t, map[string]string{"TERM": "tmux-256color", "SSH_TTY": "/dev/pts/1"})
 	want := "Copied 2 bytes via the terminal (OSC 52) and the terminal through tmux, not confirmed"
@@ -300,7 +300,7 @@ func TestUnknownTmux(t *testing.T) {
 	}
 }
 
-// Above what a terminal may drop, the text goes another way, and this is said.
+// If terminals may drop a long text, it takes another route, and this is reported.
 func TestTooLong(t *testing.T) {
 	long := strings.Repeat(sample, 2000)
 	tests := []struct {
@@ -339,7 +339,7 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// Terminals that answer are asked; what they answer decides.
+// Terminals that answer are asked; their answer decides.
 func TestAsked(t *testing.T) {
 	tests := []struct{ name, answer, say string }{
 		{"it took it", "hi", "Copied 2 bytes to the terminal (OSC 52)"},
@@ -350,7 +350,7 @@ func TestAsked(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			d := sit(t, map[string]string{"TERM": "foot"})
-			d.Answered("stale") // of a question that nobody waits for any more
+			d.Answered("stale") // answer to an abandoned question
 			asked := func() {}
 			d.timeout = func(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 				ctx, asked = context.WithCancel(ctx)
@@ -384,7 +384,7 @@ func TestNotAsked(t *testing.T) {
 	}
 }
 
-// The environment of a command holds no key.
+// The environment of a command contains no API key.
 func TestEnvironment(t *testing.T) {
 	d := sit(t, map[string]string{"DISPLAY": ":0", "OPENAI_API_KEY": "sk-canary-0123456789", "SSH_AUTH_SOCK": "/tmp/agent"})
 	d.install("xclip", "env > $held/env; "+xclip)
@@ -395,7 +395,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// Nothing is run that somebody may have put into the workspace.
+// Commands that somebody may have put into the workspace are not run.
 func TestWorkspace(t *testing.T) {
 	tests := []struct {
 		name string
@@ -447,8 +447,8 @@ func TestWorkspace(t *testing.T) {
 	}
 }
 
-// A command that hangs is killed with its children; one whose child keeps the
-// clipboard, as those of X and Wayland do, is not waited for.
+// A command that hangs is killed with its children. A command whose child holds
+// the clipboard, as on X and Wayland, is not waited for.
 func TestHangs(t *testing.T) {
 	t.Parallel()
 	t.Run("killed", func(t *testing.T) {
@@ -463,7 +463,7 @@ func TestHangs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		state := func() string { // nobody may have taken note of its end yet
+		state := func() string { // its end may not have been recorded yet
 			out, _ := exec.Command("ps", "-o", "stat=", "-p", strings.TrimSpace(string(b))).Output()
 			return strings.TrimPrefix(string(out), "Z")
 		}
@@ -493,7 +493,7 @@ esac`)
 	})
 }
 
-// Of two copies the later one wins, whichever comes first to the commands.
+// Of two copies the later one wins, whichever reaches the commands first.
 func TestLaterWins(t *testing.T) {
 	d := sit(t, map[string]string{"DISPLAY": ":0"})
 	d.install("xclip", xclip)
@@ -509,7 +509,7 @@ func TestLaterWins(t *testing.T) {
 	}
 }
 
-// Without any place to put it, this is said.
+// A failure of all routes is reported.
 func TestNowhere(t *testing.T) {
 	d := sit(t, nil)
 	d.Directory = ""
@@ -547,8 +547,7 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// FuzzWraps holds that a sequence that was wrapped can be unwrapped, whatever is
-// copied.
+// FuzzWraps verifies that any wrapped sequence can be unwrapped.
 func FuzzWraps(f *testing.F) {
 	f.Add(sample)
 	f.Add("")
@@ -564,7 +563,7 @@ func FuzzWraps(f *testing.F) {
 	})
 }
 
-// A copy that is called off waits for nobody.
+// A canceled copy does not wait.
 func TestCancelled(t *testing.T) {
 	d := sit(t, map[string]string{"DISPLAY": ":0"})
 	d.install("xclip", "sleep 60")

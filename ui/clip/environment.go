@@ -6,30 +6,30 @@ import (
 	"strings"
 )
 
-// An environment holds the facts that decide about the routes.
+// An environment holds the facts that determine the routes.
 type environment struct {
 	getenv  func(string) string
 	system  string
-	term    string // of the terminal that shows the multiplexer, if that is known
+	term    string // TERM of the terminal outside of any multiplexer; "" if unknown
 	program string
 	ssh     bool
 	wsl     bool
 	screen  bool
-	tmux    *server // nil: not in one, or it cannot be asked
+	tmux    *server // nil outside of tmux, or if tmux does not answer
 }
 
 // A server holds the settings of a tmux server.
 type server struct {
-	clipboard string // set-clipboard: only "on" takes plain sequences of programs
+	clipboard string // set-clipboard; tmux accepts plain sequences of programs only if "on"
 	passes    bool   // allow-passthrough
-	knows     bool   // that the terminal has a clipboard
+	knows     bool   // tmux knows that the terminal has a clipboard
 }
 
-// accepts reports whether tmux takes OSC 52 of a program: it puts the text into
-// its buffer and hands it on.
+// accepts reports whether tmux accepts OSC 52 from programs: it puts the text
+// into its buffer and passes it on.
 func (s *server) accepts() bool { return s != nil && s.clipboard == "on" }
 
-// environment looks around.
+// environment determines the environment.
 func (b *Board) environment(ctx context.Context) environment {
 	p := environment{
 		getenv: b.Getenv, system: b.System, term: b.Getenv("TERM"), program: b.Getenv("TERM_PROGRAM"),
@@ -46,13 +46,13 @@ func (b *Board) environment(ctx context.Context) environment {
 	return p
 }
 
-// askTmux asks tmux for its settings and the terminal that shows it. Since the shell was
-// started, people may have left and come back from elsewhere: tmux keeps who is
-// there now, with a minus before removed ones.
+// askTmux asks tmux for its settings and its terminal. Since the shell was started, the
+// user may have detached and attached from elsewhere. tmux tracks the environment of the
+// current client, with a minus before removed variables.
 func (b *Board) askTmux(ctx context.Context, p *environment) {
 	const format = "#{set-clipboard}\t#{allow-passthrough}\t#{client_termname}\t#{client_termfeatures}"
 	out := &capped{most: 8 << 10}
-	// The second question fails if tmux has nothing to say about it.
+	// The second command fails if tmux has no such variable.
 	_ = b.run(ctx, getTimeout, []string{"tmux", "display-message", "-p", format, ";", "show-environment", "SSH_CONNECTION"}, nil, out)
 	first, rest, _ := strings.Cut(string(out.text), "\n")
 	fields := strings.Split(first, "\t")
@@ -63,7 +63,7 @@ func (b *Board) askTmux(ctx context.Context, p *environment) {
 	switch fields[1] {
 	case "0", "off":
 	default:
-		s.passes = true // before tmux 3.3 there was no such option
+		s.passes = true // tmux before 3.3 has no such option
 	}
 	for _, feature := range strings.Split(fields[3], ",") {
 		s.knows = s.knows || feature == "clipboard"
@@ -80,25 +80,25 @@ func (b *Board) askTmux(ctx context.Context, p *environment) {
 	}
 }
 
-// A trait holds facts about a terminal.
+// A trait describes a kind of terminal.
 type trait struct {
-	term, program string // beginning of TERM, or TERM_PROGRAM
-	noOSC52       bool   // it has no OSC 52
-	limit         int    // bytes of a sequence that arrive; 0: as usual
-	before        string // is sent before the text
+	term, program string // prefix of TERM, or TERM_PROGRAM
+	noOSC52       bool   // the terminal has no OSC 52
+	limit         int    // maximum bytes of a sequence; 0 for usual
+	before        string // sent before the text
 }
 
-// usual is the limit of hterm's osc52.sh, which many copy from.
+// usual is the limit of hterm's osc52.sh, which others copied.
 const usual = 100_000
 
-// long is the limit of terminals that keep a sequence in growing memory.
+// long is the limit for terminals that store a sequence in growing memory.
 const long = 2 << 20
 
 var traits = []trait{
 	{term: "linux", noOSC52: true},
 	{term: "dumb", noOSC52: true},
 	{program: "Apple_Terminal", noOSC52: true},
-	// Versions of kitty before 0.24 add to what they have; what is no base64
+	// Versions of kitty before 0.24 append to the clipboard; invalid base64
 	// clears it.
 	{term: "xterm-kitty", limit: long, before: "\x1b]52;c;!\x07"},
 	{term: "xterm-ghostty", limit: long},
@@ -115,10 +115,10 @@ func (p *environment) trait() trait {
 	return trait{}
 }
 
-// supportsOSC52 reports whether the terminal may take OSC 52.
+// supportsOSC52 reports whether the terminal may support OSC 52.
 func (p *environment) supportsOSC52() bool { return p.term != "" && !p.trait().noOSC52 }
 
-// limit returns how long a sequence for the terminal may be.
+// limit returns the maximum length of a sequence for the terminal, in bytes.
 func (p *environment) limit() int {
 	if t := p.trait(); t.limit > 0 {
 		return t.limit
@@ -126,8 +126,8 @@ func (p *environment) limit() int {
 	return usual
 }
 
-// answers reports whether the terminal, asked what is on its clipboard, answers
-// or keeps silent. Others ask the user, which would be worse than not knowing.
+// answers reports whether the terminal answers a request for its clipboard, or
+// ignores it. Other terminals ask the user, which is worse than no answer.
 func (p *environment) answers() bool {
 	return p.tmux == nil && !p.screen && (strings.HasPrefix(p.term, "foot") || p.getenv("XTERM_VERSION") != "")
 }

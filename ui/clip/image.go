@@ -19,15 +19,15 @@ const (
 )
 
 // A reader is a command that writes the image on the clipboard to its standard
-// output. Terminals hand over text only.
+// output. Terminals return only text.
 type reader struct {
 	here   func(*environment) bool
 	get    []string
-	list   []string                     // prints the types on the clipboard; get takes one as its last argument; nil if get takes none
-	decode func([]byte) ([]byte, error) // nil: it is the image
+	list   []string                     // prints the types on the clipboard, to append one to get; nil if get needs none
+	decode func([]byte) ([]byte, error) // nil if the output is the image
 }
 
-// imageTypes are the types of images that are read, best first.
+// imageTypes lists the image types that are read, best first.
 var imageTypes = []string{"image/png", "image/jpeg", "image/webp", "image/bmp"}
 
 var readers = []reader{
@@ -39,7 +39,7 @@ var readers = []reader{
 			"Add-Type -AssemblyName System.Windows.Forms,System.Drawing; $i=[Windows.Forms.Clipboard]::GetImage(); if($i){$o=[Console]::OpenStandardOutput(); $i.Save($o,[Drawing.Imaging.ImageFormat]::Png)}"}},
 }
 
-// fromAppleScript returns what «data PNGf89504E47…» stands for.
+// fromAppleScript decodes output of the form «data PNGf89504E47…».
 func fromAppleScript(out []byte) ([]byte, error) {
 	_, digits, found := bytes.Cut(out, []byte("«data PNGf"))
 	digits, _, ends := bytes.Cut(digits, []byte("»"))
@@ -49,7 +49,7 @@ func fromAppleScript(out []byte) ([]byte, error) {
 	return hex.AppendDecode(nil, digits)
 }
 
-// fromBMP returns a PNG of the image that WSLg has on its clipboard.
+// fromBMP converts the BMP image on WSLg's clipboard to PNG.
 func fromBMP(data []byte) ([]byte, error) {
 	config, err := bmp.DecodeConfig(bytes.NewReader(data))
 	if err != nil {
@@ -67,8 +67,8 @@ func fromBMP(data []byte) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// Image returns the image on the clipboard. It runs commands until one has it; errors tell the
-// user what else can be done.
+// Image returns the image on the clipboard. It runs commands until one returns it. Errors
+// suggest alternatives to the user.
 func (b *Board) Image(ctx context.Context) ([]byte, error) {
 	p := b.environment(ctx)
 	if p.ssh {
@@ -99,14 +99,14 @@ func (b *Board) Image(ctx context.Context) ([]byte, error) {
 	return nil, errors.New("no clipboard image available: use /attach PATH or @PATH")
 }
 
-// requests returns the commands that get an image of each type on the clipboard. A clipboard that
-// lists none is asked for a PNG.
+// requests returns the commands that get an image, one for each type on the clipboard. If the
+// clipboard lists no types, it requests a PNG.
 func (b *Board) requests(ctx context.Context, r *reader) (all [][]string) {
 	if r.list == nil {
 		return [][]string{r.get}
 	}
 	out := &capped{most: 64 << 10}
-	_ = b.run(ctx, getTimeout, r.list, nil, out) // it lists nothing then
+	_ = b.run(ctx, getTimeout, r.list, nil, out) // on error there are no types
 	types := strings.Fields(string(out.text))
 	for _, t := range imageTypes {
 		if slices.Contains(types, t) {

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/image/bmp"
 )
 
-// TestPicture checks where an image comes from, and the error where there is none.
+// TestPicture verifies the source of an image, and the error if there is none.
 func TestPicture(t *testing.T) {
 	wayland := map[string]string{"WAYLAND_DISPLAY": "wayland-0"}
 	none := "no image on the clipboard: paste text with the terminal's own key"
@@ -23,7 +23,7 @@ func TestPicture(t *testing.T) {
 		name  string
 		env   map[string]string
 		setUp func(*desk)
-		want  string // the image, or the error
+		want  string // expected image, or error
 	}{
 		{"WSLg has a bitmap", wayland, func(d *desk) {
 			d.write(filepath.Join(d.held, "picture.bmp"), bitmap(t))
@@ -83,7 +83,7 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// picture is what bitmap and pngOf encode.
+// picture returns the image that bitmap and pngOf encode.
 func picture() image.Image {
 	p := image.NewNRGBA(image.Rect(0, 0, 3, 2))
 	p.SetNRGBA(1, 1, color.NRGBA{R: 255, A: 255})

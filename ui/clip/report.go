@@ -8,8 +8,8 @@ import (
 	"parley/ui/format"
 )
 
-// Report returns which routes there are here, in the order in which they are
-// tried: a line for each.
+// Report lists the available routes, one line each, in the order in which they
+// are tried.
 func Report(ctx context.Context, getenv func(string) string) []string {
 	b := &Board{Getenv: getenv}
 	p := b.environment(ctx)
@@ -49,7 +49,7 @@ func certainty(p *environment) string {
 	return "it does not say whether it took it"
 }
 
-// tmuxAdvice returns the setting that would bring the text from tmux to the terminal.
+// tmuxAdvice returns the setting that makes tmux pass the text to the terminal.
 func (s *server) tmuxAdvice() string {
 	switch {
 	case s.knows:

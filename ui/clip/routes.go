@@ -10,7 +10,7 @@ import (
 
 var errNotThere = errors.New("returned another text")
 
-// question asks the terminal for its clipboard.
+// question requests the terminal's clipboard.
 const question = "\x1b]52;c;?\x07"
 
 // osc52 returns the sequence that sets the terminal's clipboard (xterm's control
@@ -19,22 +19,22 @@ func osc52(text string) string {
 	return "\x1b]52;c;" + base64.StdEncoding.EncodeToString([]byte(text)) + "\x07"
 }
 
-// A escapeRoute is a way to the terminal.
+// An escapeRoute is a way to send sequences to the terminal.
 type escapeRoute struct {
 	name string
 	here func(*environment) bool
 	wrap func(seq string) string
 }
 
-// escapeRoutes lists tried in order; within a multiplexer that cannot be asked, more than
-// one may be right.
+// escapeRoutes lists routes in the order in which they are tried. In a multiplexer that
+// cannot be asked, more than one may be right.
 var escapeRoutes = []escapeRoute{
 	{"the terminal (OSC 52)", func(p *environment) bool {
 		switch {
 		case p.tmux != nil:
 			return p.tmux.accepts()
 		case p.screen:
-			return false // it drops sequences that it does not know
+			return false // it drops unknown sequences
 		}
 		return true
 	}, func(seq string) string { return seq }},
@@ -42,13 +42,13 @@ var escapeRoutes = []escapeRoute{
 		if p.tmux != nil {
 			return p.tmux.passes && !p.tmux.accepts()
 		}
-		return strings.HasPrefix(p.term, "tmux") // on the other side of ssh
+		return strings.HasPrefix(p.term, "tmux") // on the other side of an ssh connection
 	}, throughTmux},
 	{"the terminal through screen", func(p *environment) bool { return p.tmux == nil && p.screen }, throughScreen},
 }
 
-// throughTmux wraps a sequence so that tmux hands it on (tmux's FAQ, "passthrough
-// escape sequence").
+// throughTmux wraps a sequence so that tmux passes it on (tmux's FAQ,
+// "passthrough escape sequence").
 func throughTmux(seq string) string {
 	if seq == "" {
 		return ""
@@ -56,12 +56,12 @@ func throughTmux(seq string) string {
 	return "\x1bPtmux;" + strings.ReplaceAll(seq, "\x1b", "\x1b\x1b") + "\x1b\\"
 }
 
-// screenChunk is well below the 256 bytes that old versions of screen take in one
-// string; newer ones take 768 and more.
+// screenChunk is well below the 256 bytes that old versions of screen accept in
+// one string; newer ones accept 768 or more.
 const screenChunk = 200
 
-// throughScreen wraps a sequence so that GNU screen hands it on, which it does
-// with short strings only.
+// throughScreen wraps a sequence so that GNU screen passes it on. It does so
+// only for short strings.
 func throughScreen(seq string) string {
 	var b strings.Builder
 	for seq != "" {
@@ -72,14 +72,14 @@ func throughScreen(seq string) string {
 	return b.String()
 }
 
-// A command takes text on its standard input.
+// A command copies its standard input to a clipboard.
 type command struct {
 	name   string
 	here   func(*environment) bool
-	put    func(outer bool) []string // outer: tmux hands the text on to the terminal
-	get    []string                  // prints the text on the clipboard; nil if there is no quick command
-	encode func(string) []byte       // nil: UTF-8
-	buffer bool                      // it is tmux's own buffer, not the user's clipboard
+	put    func(outer bool) []string // outer: tmux should pass the text on to the terminal
+	get    []string                  // prints the text on the clipboard; nil if no fast command does
+	encode func(string) []byte       // encodes the text; nil for UTF-8
+	buffer bool                      // the clipboard is tmux's buffer, not the user's
 }
 
 func (c *command) bytes(text string) []byte {
@@ -91,7 +91,7 @@ func (c *command) bytes(text string) []byte {
 
 func argv(words ...string) func(bool) []string { return func(bool) []string { return words } }
 
-// commands lists tried in order, until one was read back.
+// commands lists commands in the order in which they are tried, until one is verified.
 var commands = []command{
 	{name: "tmux buffer", buffer: true, here: func(p *environment) bool { return p.tmux != nil },
 		put: func(outer bool) []string {
@@ -100,7 +100,7 @@ var commands = []command{
 			}
 			return []string{"tmux", "load-buffer", "-"}
 		}, get: []string{"tmux", "show-buffer"}},
-	// With the type given, wl-copy runs nothing to find it out.
+	// With an explicit type, wl-copy runs no program to detect it.
 	{name: "wl-copy", here: local("linux", "WAYLAND_DISPLAY"),
 		put: argv("wl-copy", "--type", "text/plain"), get: []string{"wl-paste", "--no-newline", "--type", "text/plain"}},
 	{name: "xclip", here: local("linux", "DISPLAY"),
@@ -109,20 +109,20 @@ var commands = []command{
 		put: argv("xsel", "--clipboard", "--input"), get: []string{"xsel", "--clipboard", "--output"}},
 	{name: "pbcopy", here: local("darwin", ""), put: argv("pbcopy"), get: []string{"pbpaste"}},
 	{name: "termux-clipboard-set", here: func(p *environment) bool { return !p.ssh && p.getenv("TERMUX_VERSION") != "" }, put: argv("termux-clipboard-set"), get: []string{"termux-clipboard-get"}},
-	// Reading it back takes PowerShell a second or more, so nobody does.
+	// No get, because PowerShell takes a second or more.
 	{name: "clip.exe", here: func(p *environment) bool { return !p.ssh && (p.wsl || p.system == "windows") }, put: argv("clip.exe"), encode: encodeUTF16},
 }
 
-// local returns a predicate: the command belongs to the system, and the variable is set.
-// Over ssh it would reach a screen that nobody looks at.
+// local returns a predicate that reports whether the command's system matches and the
+// variable is set. Over ssh the command would reach a screen that the user does not see.
 func local(system, variable string) func(*environment) bool {
 	return func(p *environment) bool {
 		return !p.ssh && p.system == system && (variable == "" || p.getenv(variable) != "")
 	}
 }
 
-// encodeUTF16 returns text as clip.exe wants it: it takes bytes beyond ASCII for the code
-// page of the console, unless they look like UTF-16.
+// encodeUTF16 encodes text for clip.exe, which interprets bytes outside of ASCII in the
+// console's code page, unless they look like UTF-16.
 func encodeUTF16(text string) []byte {
 	if strings.IndexFunc(text, func(r rune) bool { return r >= 0x80 }) < 0 {
 		return []byte(text)
@@ -135,8 +135,8 @@ func encodeUTF16(text string) []byte {
 	return out
 }
 
-// Routes returns the names of the ways that a text would be tried to be copied, in their
-// order. Within tmux it asks that.
+// Routes returns the names of the routes that Copy would try, in order. Within tmux it
+// runs tmux to find out.
 func (b *Board) Routes(ctx context.Context) (names []string) {
 	place := b.environment(ctx)
 	if place.supportsOSC52() {

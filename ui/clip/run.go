@@ -13,8 +13,8 @@ import (
 	"parley/tools/process"
 )
 
-// passedEnv lists the variables that the commands need. Everything else, keys among
-// it, is none of their business.
+// passedEnv lists the variables passed to commands. All others, such as API keys,
+// are withheld.
 var passedEnv = []string{
 	"HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "LC_CTYPE", "TERM", "TMPDIR", "DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY",
 	"XDG_RUNTIME_DIR", "TMUX", "TMUX_PANE", "TMUX_TMPDIR", "WSL_DISTRO_NAME", "WSL_INTEROP", "PREFIX", "SystemRoot",
@@ -22,7 +22,7 @@ var passedEnv = []string{
 
 var errMissing = errors.New("not installed")
 
-// searchPath is where commands are looked up.
+// searchPath returns the path in which commands are looked up.
 func (b *Board) searchPath() process.SearchPath {
 	return process.SearchPath{List: b.Getenv("PATH"), Workspace: b.Workspace}
 }
@@ -44,9 +44,9 @@ func (b *Board) environ() []string {
 	return env
 }
 
-// run runs a command to its end, or kills it. A clipboard that has no other
-// keeper lives on in a child of the command, which holds on to what it inherits:
-// no pipe is left to it.
+// run runs a command to its end or until limit, then kills it. On systems
+// without a clipboard service, a child of the command keeps running to hold the
+// clipboard. It also holds inherited files, so it must not inherit a pipe.
 func (b *Board) run(ctx context.Context, limit time.Duration, argv []string, stdin []byte, stdout io.Writer) error {
 	path, err := b.findCommand(argv[0])
 	if err != nil {
@@ -54,7 +54,7 @@ func (b *Board) run(ctx context.Context, limit time.Duration, argv []string, std
 	}
 	within, cancel := b.within(ctx, limit)
 	defer cancel()
-	const inputDelay = 100 * time.Millisecond // a keeper, which outlives the terminal, may hold on to its input
+	const inputDelay = 100 * time.Millisecond // such a child, which outlives the terminal, may keep its input open
 	cmd := process.CommandContext(within, inputDelay, path, argv[1:]...)
 	cmd.Env, cmd.Dir = b.environ(), string(filepath.Separator)
 	if stdin != nil {
@@ -77,7 +77,7 @@ func (b *Board) run(ctx context.Context, limit time.Duration, argv []string, std
 	return err
 }
 
-// capped keeps up to most bytes, and refuses more.
+// capped collects up to most bytes, and rejects more.
 type capped struct {
 	text []byte
 	most int

@@ -16,7 +16,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// outer holds a terminal with a tmux in it, and a program's pane in that.
+// outer is a terminal with a tmux in it, and a program's pane in that.
 type outer struct {
 	t      *testing.T
 	socket string
@@ -32,7 +32,7 @@ func (o *outer) Write(p []byte) (int, error) {
 	return o.got.Write(p)
 }
 
-// tmux runs a command of its own server.
+// tmux runs a command on its own server.
 func (o *outer) tmux(args ...string) string {
 	o.t.Helper()
 	out, err := exec.Command("tmux", append([]string{"-S", o.socket}, args...)...).Output()
@@ -42,7 +42,7 @@ func (o *outer) tmux(args ...string) string {
 	return string(out)
 }
 
-// open starts tmux on a socket of the test's, shown by a terminal that has a
+// open starts tmux on the test's own socket, in a terminal that has a
 // clipboard.
 func open(t *testing.T) *outer {
 	t.Helper()
@@ -94,7 +94,7 @@ func (o *outer) until(what string, cond func() bool) {
 	}
 }
 
-// clipboard returns what the terminal was given, once it was given something.
+// clipboard waits for text on the terminal's clipboard and returns it.
 func (o *outer) clipboard() string {
 	o.t.Helper()
 	var seq []byte
@@ -106,14 +106,14 @@ func (o *outer) clipboard() string {
 		if !found || end < 0 {
 			return false
 		}
-		_, data, _ := bytes.Cut(rest[:end], []byte(";")) // tmux leaves it to the terminal which clipboard is meant
+		_, data, _ := bytes.Cut(rest[:end], []byte(";")) // tmux lets the terminal choose the clipboard
 		seq = append([]byte("\x1b]52;c;"), data...)
 		return true
 	})
 	return decoded(o.t, string(seq)+"\x07")
 }
 
-// board returns one for a program in the pane.
+// board returns a Board for a program in the pane.
 func (o *outer) board() *Board {
 	o.t.Helper()
 	pane, err := os.OpenFile(strings.TrimSpace(o.tmux("display-message", "-p", "-t", "p", "#{pane_tty}")), os.O_WRONLY, 0)
@@ -132,8 +132,8 @@ func (o *outer) board() *Board {
 	}
 }
 
-// TestTmux holds that what the routes say is what a real tmux, and the terminal
-// around it, got.
+// TestTmux verifies that the reported routes match the text received by a real
+// tmux, and by the terminal around it.
 func TestTmux(t *testing.T) {
 	long := strings.Repeat(sample, 300_000/len(sample))
 	tests := []struct {

@@ -13,8 +13,9 @@ import (
 	"parley/tools/lazy"
 )
 
-// Editable returns what a user edits of the arguments: the command, if one argument
-// is that, by its name, else all of them as JSON, by the name "". See Arguments.
+// Editable returns the part of the arguments that a user edits. If one argument is
+// the command, it returns its name and value; else the name "" and all arguments as
+// JSON. See Arguments.
 func Editable(a *act.Action) (name, text string) {
 	if a.Proposal != "" {
 		return "text", a.Proposal
@@ -25,7 +26,7 @@ func Editable(a *act.Action) (name, text string) {
 	return "", Indented(a.Input)
 }
 
-// commandName returns the name of the argument that is the command.
+// commandName returns the name of the argument that holds the command.
 func commandName(a *act.Action) (name string, ok bool) {
 	args, err := object(a.Input)
 	if err != nil || a.Command == "" {
@@ -44,8 +45,8 @@ func commandName(a *act.Action) (name string, ok bool) {
 	return name, ok
 }
 
-// Arguments returns the arguments of a as compact JSON, with what was written in the
-// place of the one called name, or of all of them if name is "".
+// Arguments returns the arguments of a as compact JSON. written replaces the
+// argument called name, or all arguments if name is "".
 func Arguments(a *act.Action, name, written string) (string, error) {
 	if name == "" {
 		args, err := object(json.RawMessage(written))
@@ -79,8 +80,8 @@ func object(input json.RawMessage) (map[string]json.RawMessage, error) {
 	return args, err
 }
 
-// Indented returns input for editing, its members in their order. What is no JSON
-// stays as it is.
+// Indented returns input indented for editing, with its members in order. Invalid
+// JSON is returned unchanged.
 func Indented(input json.RawMessage) string {
 	var out bytes.Buffer
 	if json.Indent(&out, input, "", "  ") != nil {
@@ -89,10 +90,10 @@ func Indented(input json.RawMessage) string {
 	return out.String()
 }
 
-const maxOneLine = 60 // bytes of an array or object that is shown on one line
+const maxOneLine = 60 // maximum bytes of an array or object shown on one line
 
-// listed returns arguments for reading, sorted by their names: name: value, in JSON, so
-// that no value can pass for another argument.
+// listed returns arguments for display, sorted by name, as "name: value" lines. Values
+// are in JSON, so that none can be mistaken for another argument.
 func listed(args map[string]json.RawMessage) string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(args)) {
@@ -108,10 +109,10 @@ func listed(args map[string]json.RawMessage) string {
 	return strings.Join(lines, "\n")
 }
 
-// plainName matches names of arguments that need no quotes.
+// plainName matches argument names that need no quotes.
 var plainName = lazy.NewRegexp(`^[\w.-]+$`)
 
-// pretty returns JSON for reading: Indented, and with < > & as they are.
+// pretty returns v as indented JSON for display, with < > & unescaped.
 func pretty(v any) string {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -123,7 +124,7 @@ func pretty(v any) string {
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// asWritten returns v as JSON in which && stays &&: a model reads it.
+// asWritten returns v as JSON for a model, with < > & unescaped.
 func asWritten(v any) ([]byte, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)

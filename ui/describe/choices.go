@@ -2,22 +2,22 @@ package describe
 
 import "parley/tools/act"
 
-// A Choice is an answer to the question whether a call may run.
+// A Choice is a possible answer to the question whether a call may run.
 type Choice uint8
 
-// The choices, in the order in which they are listed.
+// The choices, in list order.
 const (
 	NoChoice      Choice = iota
-	AllowOnce            // this call
-	AllowSession         // and those like it, while the program runs
-	AlwaysAllow          // and those like it, by a rule that is shown first
+	AllowOnce            // only this call
+	AllowSession         // this call and similar ones, while the program runs
+	AlwaysAllow          // this call and similar ones, by a rule shown first
 	DenyCall             // with a reason, if the user gives one
-	EditArguments        // and ask again
-	WithNetwork          // this time; again: without it
+	EditArguments        // edit, then ask again
+	WithNetwork          // this time only; if chosen again, without the network
 )
 
-// Choices returns those that apply to a. Online: it is asked about with the network, which
-// no answer allows for later.
+// Choices returns the choices for a. online reports that the question is about a call with
+// the network, which no choice allows for later calls.
 func Choices(a *act.Action, editable, online bool) []Choice {
 	if a.Proposal != "" {
 		list := []Choice{AllowOnce, AllowSession, DenyCall}
@@ -40,7 +40,7 @@ func Choices(a *act.Action, editable, online bool) []Choice {
 	return list
 }
 
-// Text says what c does with a.
+// Text describes the effect of c on a.
 func (c Choice) Text(a *act.Action, online bool) string {
 	session := "Allow this session"
 	if what, name := SessionScope(a); name != "" {
@@ -49,10 +49,10 @@ func (c Choice) Text(a *act.Action, online bool) string {
 	return c.Phrase(a, session, online)
 }
 
-// planPhrases says what choices do with a plan.
+// planPhrases describes the effect of choices on a plan.
 var planPhrases = [...]string{AllowOnce: "Accept, ask before changes", AllowSession: "Accept, edits and sandboxed commands run", DenyCall: "Keep planning", EditArguments: "Edit"}
 
-// Phrase does as Text, with words of its own for AllowSession.
+// Phrase is like Text, with session as the text for AllowSession.
 func (c Choice) Phrase(a *act.Action, session string, online bool) string {
 	const network = "Allow with network"
 	switch {
@@ -67,7 +67,7 @@ func (c Choice) Phrase(a *act.Action, session string, online bool) string {
 }
 
 // SessionScope returns what is allowed with a for the session: words, and the name of a
-// file, a host or a tool; none where it is a alone. See [act.Policy].
+// file, a host or a tool. Both are empty if only a itself is allowed. See [act.Policy].
 func SessionScope(a *act.Action) (what, name string) {
 	switch {
 	case a.Target() == "":

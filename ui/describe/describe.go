@@ -1,11 +1,12 @@
-// Package describe puts what a tool call would do before the user who has to allow it,
-// the same for every front end: lines that a screen styles and wraps, or words.
+// Package describe describes the effects of a tool call to the user who has to allow
+// it, in the same way for every front end: as lines that a screen styles and wraps, or
+// as words.
 //
 //	act.Action ──► Action ──► []Line ──► a dialog's rows
 //	                               └─────► Words, for front ends without styles
 //
-// Everything it returns is printable, nothing of an action is left out, and no content
-// can pass for a line of parley's own.
+// All returned text is printable and omits no part of an action. Content can never
+// imitate a line of parley's own.
 package describe
 
 import (
@@ -24,7 +25,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A Style marks what a line means; a front end that has styles chooses one by it.
+// A Style is the meaning of a line. Front ends map it to a style of the theme.
 type Style uint8
 
 const (
@@ -36,19 +37,18 @@ const (
 	Warning
 )
 
-// A Line is one line of what an approval shows. Its gutter is written by parley
-// and stands where no content can reach; the rows into which a line is wrapped
-// have an arrow there, so that it cannot pass for two. It is at least two cells
-// wide, or empty.
+// A Line is one line of an approval. parley writes its gutter, which content
+// cannot reach. Wrapped rows of a line have an arrow there, so that they cannot
+// pass for separate lines. The gutter is empty or at least two cells wide.
 type Line struct {
 	Gutter string
 	Text   string // printable
 	Style  Style
-	Exact  bool // characters other than ASCII stand out: they can pass for others
+	Exact  bool // highlight characters outside of ASCII, which can be mistaken for others
 }
 
-// Action returns all that an action would do, in lines. With details come the
-// arguments as the model sent them.
+// Action returns a complete description of an action, in lines. With details it
+// includes the arguments as the model sent them.
 func Action(a *act.Action, details bool) []Line {
 	var lines []Line
 	if a.Caution != "" {
@@ -96,8 +96,8 @@ func Action(a *act.Action, details bool) []Line {
 	return lines
 }
 
-// PlanLine returns a line of a plan, with text as it came. The sign in the gutter of a step says
-// how far that is.
+// PlanLine returns a line of a plan, with its text unchanged. The sign in the gutter of a step
+// shows its progress.
 func PlanLine(line string) Line {
 	switch mark, indent, step := act.PlanStep(line); mark {
 	case 'x':
@@ -113,8 +113,8 @@ func PlanLine(line string) Line {
 	return Line{"  ", line, Text, true}
 }
 
-// heading returns what a path is. It takes the file names off a diff that tell the
-// same, and only those.
+// heading returns the heading for a path and the rest of its diff. It removes file
+// names from the diff only if they equal the path.
 func heading(path, diff string) (gutter, body string) {
 	from, rest, _ := strings.Cut(diff, "\n")
 	to, body, _ := strings.Cut(rest, "\n")
@@ -128,7 +128,7 @@ func heading(path, diff string) (gutter, body string) {
 	return "path  ", diff
 }
 
-// command returns a shell command as a shell would show it.
+// command returns a shell command in the form in which a shell shows it.
 func command(cmd string) []Line {
 	var lines []Line
 	for i, part := range strings.Split(cmd, "\n") {
@@ -141,9 +141,8 @@ func command(cmd string) []Line {
 	return lines
 }
 
-// otherArguments returns the arguments that nothing else shows: all of them, unless the
-// command or the path is one; each on a line, if it has room on one. With details it is the
-// JSON as the model sent it.
+// otherArguments returns all arguments except the command and the path, one per line if
+// short. With details it returns the complete JSON as the model sent it.
 func otherArguments(a *act.Action, details bool) []Line {
 	args, err := object(a.Input)
 	if err != nil || details {
@@ -160,14 +159,14 @@ func otherArguments(a *act.Action, details bool) []Line {
 	}
 	lines := source(listed(args))
 	for i := range lines {
-		if a.Command == "" && a.Path == "" { // they are what it is about
+		if a.Command == "" && a.Path == "" { // they are the subject of the call
 			lines[i].Style = Text
 		}
 	}
 	return lines
 }
 
-// source returns text as it is, line by line.
+// source returns text unchanged, line by line.
 func source(s string) []Line {
 	var lines []Line
 	for part := range strings.SplitSeq(s, "\n") {
@@ -198,7 +197,7 @@ func changes(s string) []Line {
 	return lines
 }
 
-// highest returns the highest line number at which a hunk starts.
+// highest returns the highest line number at the start of a hunk.
 func highest(s string) (top int) {
 	for l := range diff.Lines(s) {
 		if l.Kind == diff.Hunk {
@@ -208,8 +207,8 @@ func highest(s string) (top int) {
 	return top
 }
 
-// Reveal makes s printable and drops nothing: what cannot be seen, or looks like
-// a plain space, is told by its number.
+// Reveal makes s printable and drops nothing: a character that is invisible, or
+// looks like a plain space, is replaced by its code point.
 func Reveal(s string) string {
 	if IsPlain(s) {
 		return s
@@ -245,12 +244,12 @@ func IsPlain(s string) bool {
 }
 
 func hasOddSpace(s string) bool {
-	const brailleBlank = '\u2800' // Unicode counts it among the signs
+	const brailleBlank = '\u2800' // Unicode classifies it as a symbol
 	return strings.ContainsFunc(s, func(r rune) bool { return r > 0x7f && (unicode.IsSpace(r) || r == brailleBlank) })
 }
 
-// markForeign names the characters of s that are not ASCII, the first few of
-// them: NBSP and Cyrillic letters can make one command look like another.
+// markForeign names the first few characters of s outside of ASCII: NBSP and
+// Cyrillic letters can make one command look like another.
 func markForeign(s string) string {
 	const most = 8
 	var seen []rune
@@ -272,7 +271,7 @@ func markForeign(s string) string {
 	return strings.Join(names, ", ")
 }
 
-// isVisible returns r itself if that shows anything.
+// isVisible returns r as a string if it is visible, else "".
 func isVisible(r rune) string {
 	if !unicode.IsGraphic(r) || hasOddSpace(string(r)) || ansi.StringWidth(sanitize.Text(string(r))) == 0 {
 		return ""

@@ -107,7 +107,7 @@ func page() *act.Action {
 	return &act.Action{Tool: "fetch", Access: act.AccessFetch, Title: url, Host: "docs.example.com", URL: url, Input: json.RawMessage(`{"url":"` + url + `"}`)}
 }
 
-// A plan is asked about as it is shown later: the sign of a step stands where no text can.
+// A plan is shown in the question as later in the conversation: text cannot reach the sign of a step.
 func TestPlan(t *testing.T) {
 	a := &act.Action{Tool: act.PlanTool}
 	a.Proposal = "○ forged\n\n- [x] read\n  - [ ] mend \x1b[31mit\n- [>] now"

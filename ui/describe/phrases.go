@@ -7,7 +7,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// Title returns the question whether a may run, and what protects from it.
+// Title returns the question whether a may run, with the protection by the sandbox.
 func Title(a *act.Action) string {
 	title := Question(a)
 	if s := SandboxPhrase(a, false); s != "" {
@@ -16,7 +16,7 @@ func Title(a *act.Action) string {
 	return title
 }
 
-// Question asks whether a may run, by the name of what it is about.
+// Question returns the question whether a may run, with the name of its subject.
 func Question(a *act.Action) string {
 	path := inline(a.Path)
 	switch {
@@ -36,14 +36,14 @@ func Question(a *act.Action) string {
 	return "Call " + ToolName(a) + "?"
 }
 
-// inline returns a name from outside as a part of a line: nothing in it pushes what follows
-// out of sight.
+// inline returns a name from outside as a part of a line. The name cannot push the text
+// after it out of sight.
 func inline(name string) string { return sanitize.Line(markGaps(Reveal(name))) }
 
-// ToolName names the tool of a: one of an MCP server with that.
+// ToolName returns the name of the tool of a; for a tool of an MCP server it includes the server.
 func ToolName(a *act.Action) string { return inline(act.DisplayName(a.Tool)) }
 
-// AlwaysQuestion asks whether what is like a may run from now on.
+// AlwaysQuestion returns the question whether actions like a may always run.
 func AlwaysQuestion(a *act.Action) string {
 	switch {
 	case a.Target() == "":
@@ -59,8 +59,8 @@ func AlwaysQuestion(a *act.Action) string {
 	return "Always allow this tool?"
 }
 
-// SandboxPhrase returns what protects a user from a command, which may reach the network
-// if online; "" for what is none.
+// SandboxPhrase returns the protection by the sandbox for a command, which may reach the
+// network if online; "" if a is not a command.
 func SandboxPhrase(a *act.Action, online bool) string {
 	switch {
 	case a.Command == "":
@@ -73,8 +73,8 @@ func SandboxPhrase(a *act.Action, online bool) string {
 	return "sandboxed, offline"
 }
 
-// Rule returns the rules of p that allow a for good, made of so many words of its
-// command, 0 for the whole of it, and what they let run.
+// Rule returns the rules of p that always allow a, and their meaning. prefix is
+// how many words of the command they contain; 0 means the whole command.
 func Rule(p act.Policy, a *act.Action, prefix int) (rules, means string, err error) {
 	all, err := p.RulesFor(a, prefix)
 	if err != nil {
@@ -87,7 +87,7 @@ func Rule(p act.Policy, a *act.Action, prefix int) (rules, means string, err err
 	return strings.Join(all, "  and  "), means, nil
 }
 
-// RuleMeaning returns what rules let run, which are made of so many words of a; 0 is the whole of it.
+// RuleMeaning returns what rules allow, made from prefix words of a; 0 means the whole command.
 func RuleMeaning(a *act.Action, prefix int, rules []string) (string, Style) {
 	const here = " runs without asking in this folder"
 	switch {

@@ -9,13 +9,13 @@ import (
 	"parley/tools/lazy"
 )
 
-// Words describes all that an action would do. Lines of what came from outside begin
-// with what cannot come from there: "$ ", "> ", "path: ", two spaces. With
-// details come the arguments as the model sent them.
+// Words describes an action completely. Lines with text from outside begin with a
+// prefix that such text cannot imitate: "$ ", "> ", "path: ", two spaces. With
+// details it includes the arguments as the model sent them.
 func Words(a *act.Action, details bool) []string { return plainLines(Action(a, details)) }
 
-// DiffWords describes each line of a unified diff of one file, but for its name, and
-// counts those that were added and removed.
+// DiffWords describes each line of a unified diff of one file, except the file name,
+// and counts added and removed lines.
 func DiffWords(d string) (words []string, added, removed int) {
 	if from, rest, _ := strings.Cut(d, "\n"); strings.HasPrefix(from, "--- ") {
 		_, d, _ = strings.Cut(rest, "\n")
@@ -55,7 +55,7 @@ func plainLines(lines []Line) []string {
 	return out
 }
 
-// describeHunk returns where a hunk of a diff is; any other line stays as it is.
+// describeHunk describes the position of a diff hunk; it returns any other line unchanged.
 func describeHunk(head string) string {
 	var r diff.Reader
 	hunk := r.Read(head)
@@ -71,11 +71,11 @@ func describeHunk(head string) string {
 	return strings.TrimRight(fmt.Sprintf("at line %d:%s", at, behind), " :") + ":"
 }
 
-// wideGap matches more spaces in a row than an indentation has. They could put what
-// follows out of sight, or make a row of its own of it.
+// wideGap matches more consecutive spaces than any indentation has. They could push
+// the following text out of sight, or onto a separate row.
 var wideGap = lazy.NewRegexp(` {17,}`)
 
-// markGaps returns text with long gaps by their number.
+// markGaps replaces long gaps by their number of spaces.
 func markGaps(text string) string {
 	return wideGap.ReplaceAllStringFunc(text, func(g string) string { return fmt.Sprintf(" <%d spaces> ", len(g)) })
 }

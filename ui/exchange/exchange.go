@@ -1,4 +1,4 @@
-// Package exchange is what went over the wire to a provider, as users read it: one request with its response and
+// Package exchange represents communication with a provider for display: one request with its response and
 // timing, in parts of text.
 package exchange
 
@@ -15,16 +15,16 @@ import (
 )
 
 // An Exchange is one HTTP request to a provider, or one run of a program, with its response and
-// timing. Secrets are masked. A retry is an exchange of its own.
+// timing. Secrets are masked. A retry is a separate exchange.
 type Exchange struct {
 	ID     int
-	Name   string   // provider/model, or the provider alone
-	Method string   // of HTTP, or RUN for a program
-	URL    string   // or the name of the program
-	Args   []string // of a program
+	Name   string   // provider/model, or only the provider
+	Method string   // HTTP method, or RUN for a program
+	URL    string   // URL, or the name of the program
+	Args   []string // arguments of a program
 	Status int
-	Error  string // category; "" if there is none
-	Reason string // the same in words
+	Error  string // category; "" for none
+	Reason string // the error in words
 	Start  time.Time
 	Timing
 	Done     bool
@@ -32,10 +32,10 @@ type Exchange struct {
 	Got      int64
 	Request  Side
 	Response Side
-	Curl     string // a command that sends it again, without the key; "" if it was not kept whole
+	Curl     string // command that repeats the request, without the key; "" if the request was not stored completely
 }
 
-// Timing is when parts of an answer came, from the start of its exchange; 0: not yet.
+// Timing holds the times of parts of an answer since the start of its exchange; 0 for not yet.
 type Timing struct {
 	Headers   time.Duration
 	FirstByte time.Duration // first byte of the response body
@@ -46,17 +46,17 @@ type Timing struct {
 type Side struct {
 	Headers [][2]string
 	Body    string
-	Tail    string // end of a long body, after Body and the Cut bytes that were not kept
+	Tail    string // end of a long body, after Body and the Cut bytes that were not stored
 	Cut     int64
 }
 
-// Texts of an inspector, on the screen and in plain lines.
+// Texts of the inspector, on the screen and in plain lines.
 const (
 	Gone        = "This exchange is no longer in memory. Start with --record FILE to keep them"
 	CurlTooLong = "The request was too long to be kept in full"
 )
 
-// Title returns the model or provider that was asked, and what for if it was no prompt.
+// Title returns the model or provider of the request, and its purpose if it was not a prompt.
 func (e Exchange) Title() string {
 	if e.Method == "GET" && !strings.Contains(e.Name, "/") {
 		return e.Name + ": list models"
@@ -79,7 +79,7 @@ func (e Exchange) State() string {
 	return strings.TrimSpace(said)
 }
 
-// Parts returns e to be read: what it was, and the headers and bodies it has.
+// Parts returns e as text: an overview, then its headers and bodies.
 func (e Exchange) Parts() []format.Part {
 	names := [4]string{"Request headers", "Request body", "Response headers", "Response body"}
 	if e.Method == "RUN" {
@@ -101,7 +101,7 @@ func (e Exchange) Parts() []format.Part {
 	return parts
 }
 
-// aboutExchange says what was asked of whom, how it went, and how long it took.
+// aboutExchange describes the request, its outcome, and its duration.
 func aboutExchange(e Exchange) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s\n", e.Method, e.URL)
@@ -135,7 +135,7 @@ func aboutExchange(e Exchange) string {
 	return b.String() + "\n"
 }
 
-// plainPart returns text line by line.
+// plainPart returns a part with text line by line.
 func plainPart(title, text string) format.Part {
 	p := format.Part{Title: title, Source: text}
 	for line := range strings.Lines(text) {
@@ -152,8 +152,8 @@ func headerText(headers [][2]string) string {
 	return b.String()
 }
 
-// bodyPart returns a body of so many bytes: indented, if it is JSON, and else line by
-// line as it came. Events unfold to their data, indented.
+// bodyPart returns a body of total bytes: indented if it is JSON, and otherwise line
+// by line, unchanged. Events unfold to their data, indented.
 func bodyPart(title string, t Side, total int64) format.Part {
 	p := format.Part{Title: title, Note: format.Size(int(total)), Source: t.Body + t.Tail}
 	if t.Cut > 0 {
@@ -173,7 +173,7 @@ func bodyPart(title string, t Side, total int64) format.Part {
 	for line := range strings.Lines(p.Source) {
 		line = strings.TrimRight(line, "\r\n")
 		if line == "" {
-			continue // what stands between events
+			continue // separates events
 		}
 		l := foldable(line)
 		head, data := "data: ", strings.TrimPrefix(strings.TrimPrefix(line, "data:"), " ")
@@ -193,8 +193,8 @@ func bodyPart(title string, t Side, total int64) format.Part {
 	return p
 }
 
-// unescapedLines returns a line of indented JSON whose text has lines of its own, with
-// these below it.
+// unescapedLines returns a line of indented JSON whose value contains line breaks,
+// with the value's lines below it.
 func unescapedLines(line string) (string, bool) {
 	name, value := line[:len(line)-len(strings.TrimLeft(line, " "))], strings.TrimSpace(line)
 	if at := strings.Index(line, `": "`); at >= 0 && strings.Contains(line, `\n`) {
@@ -207,7 +207,7 @@ func unescapedLines(line string) (string, bool) {
 	return name + "\n" + text, true
 }
 
-// indented returns JSON for reading.
+// indented returns indented JSON; ok is false if text is not JSON.
 func indented(text string) (string, bool) {
 	var out bytes.Buffer
 	if json.Indent(&out, []byte(text), "", "  ") != nil {
@@ -216,10 +216,10 @@ func indented(text string) (string, bool) {
 	return strings.TrimSpace(out.String()), out.Len() > 0
 }
 
-// base64Least is how many characters of base64 in a row are folded away.
+// base64Least is the minimum number of consecutive base64 characters that are folded.
 const base64Least = 400
 
-// foldable returns a line, without the base64 in it.
+// foldable returns a line with its base64 folded.
 func foldable(line string) format.Line {
 	if len(line) < base64Least {
 		return format.Line{Text: line}

@@ -7,7 +7,7 @@ import (
 	"parley/ui/format"
 )
 
-// An exchange is read in parts: JSON indented, long data folded.
+// An exchange is shown in parts: JSON indented, long data folded.
 func TestParts(t *testing.T) {
 	image := strings.Repeat("A", 2_000_000)
 	part := func(t *testing.T, e Exchange, title string) format.Part {

@@ -7,53 +7,53 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A Chart is a table whose rows have a label, a bar and figures. Its texts are one line each
-// and may be shown as they are.
+// A Chart is a table whose rows have a label, a bar and figures. Each of its texts must be
+// one printable line.
 type Chart struct {
-	Heading string // of the labels
+	Heading string // heading of the labels
 	Columns []ChartColumn
 	Rows    []ChartRow
-	Total   []string // figures of all rows together; nil: none are shown
+	Total   []string // figures of all rows together; nil for none
 }
 
 // A ChartColumn is a column of figures.
 type ChartColumn struct {
 	Heading string
-	Rank    int // columns of a higher rank are left out first where there is no room
+	Rank    int // columns of a higher rank are omitted first if space is tight
 }
 
 // A ChartRow is one row.
 type ChartRow struct {
 	Label   string
 	Figures []string // one for each column
-	Amount  float64  // how long its bar is beside those of other rows
+	Amount  float64  // length of its bar, relative to other rows
 }
 
-// ChartStyle holds how the parts of a chart look. Functions that are nil leave them as they are.
+// ChartStyle holds the styles of the parts of a chart. A nil function leaves text unchanged.
 type ChartStyle struct {
 	Text, Bar, Heading func(string) string
 	Plain              bool // no bars
 	ASCII              bool // bars of #, for terminals without block characters
 }
 
-// Cells of a chart: between its columns, of its bars, and of labels that are cut.
+// Widths in cells: of the gap between columns, of bars, and of truncated labels.
 const (
 	chartGap      = 2
 	shortestBar   = 8
 	longestBar    = 30
 	shortestLabel = 10
 	longestLabel  = 56
-	allCells      = 1000 // of a chart that may have any width
+	allCells      = 1000 // width of a chart without a limit
 )
 
-// chartLayout is how many cells each part has; 0: it is left out.
+// chartLayout holds the width of each part, in cells; 0 means omitted.
 type chartLayout struct {
 	label, bar int
 	columns    []int
 }
 
-// Lines lays the chart out in lines of at most width cells: columns of high rank are left out
-// where it is narrow, then bars are. 0 is as wide as it needs to be, without bars.
+// Lines returns the chart in lines of at most width cells. In a narrow chart it omits columns
+// of high rank first, then bars. Width 0 means no limit, and no bars.
 func (c Chart) Lines(width int, style ChartStyle) []string {
 	if width <= 0 {
 		width, style.Plain = allCells, true
@@ -102,7 +102,7 @@ func (c Chart) Lines(width int, style ChartStyle) []string {
 	return lines
 }
 
-// Text returns the chart to be read aloud: a sentence for each row.
+// Text returns the chart for reading aloud, one sentence per row.
 func (c Chart) Text() string {
 	var text strings.Builder
 	for _, r := range c.Rows {
@@ -125,8 +125,8 @@ func (l chartLayout) text(figures []string, i int) string {
 	return figures[i]
 }
 
-// layout gives each part its cells: figures first, by their rank, then bars, and labels what is
-// left; the bars get what the labels do not need.
+// layout computes the width of each part: figures first, by rank, then bars, and labels get the
+// rest; bars also get the space that labels do not need.
 func (c Chart) layout(width int, style ChartStyle) chartLayout {
 	at := chartLayout{columns: make([]int, len(c.Columns))}
 	wanted := ansi.StringWidth(c.Heading)
@@ -174,17 +174,17 @@ func (c Chart) layout(width int, style ChartStyle) chartLayout {
 // most returns the largest amount.
 func (c Chart) most() (most float64) {
 	for _, r := range c.Rows {
-		if !math.IsInf(r.Amount, 0) && r.Amount > most { // no NaN either
+		if !math.IsInf(r.Amount, 0) && r.Amount > most { // excludes NaN too
 			most = r.Amount
 		}
 	}
 	return most
 }
 
-// barEighths end a bar, from one eighth of a cell to seven.
+// barEighths holds the ends of bars, from one to seven eighths of a cell.
 const barEighths = "▏▎▍▌▋▊▉"
 
-// bar draws a share of 1 in width cells. What is more than nothing can be seen.
+// bar draws a share, from 0 to 1, in width cells. A positive share is always visible.
 func bar(share float64, width int, ascii bool) string {
 	if width == 0 || !(share > 0) || math.IsInf(share, 0) {
 		return ""

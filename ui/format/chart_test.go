@@ -1,4 +1,4 @@
-// Charts are held by testdata: go test ./ui/format -update writes it anew. Read the diff.
+// testdata holds the expected charts. go test ./ui/format -update rewrites it. Read the diff.
 
 package format
 
@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "accept what charts look like")
 
-// costs is a chart as usage has them.
+// costs returns a chart like those of package usage.
 func costs() Chart {
 	return Chart{
 		Heading: "model",
@@ -31,7 +31,7 @@ func costs() Chart {
 	}
 }
 
-// TestChart holds charts at the widths of terminals, of pipes, and without block characters.
+// TestChart compares charts at the widths of terminals and pipes, and without block characters.
 func TestChart(t *testing.T) {
 	var got strings.Builder
 	show := func(name string, width int, style ChartStyle) {
@@ -59,8 +59,8 @@ func TestChart(t *testing.T) {
 	}
 }
 
-// Whatever stands in it, no line is wider than its terminal, the figures of all rows end in the
-// same cells, and the cost is there.
+// For any content, no line is wider than its terminal, the figures of all rows are aligned, and
+// the cost is shown.
 func TestChartFits(t *testing.T) {
 	for width := 1; width <= 250; width++ {
 		end := -1
@@ -79,12 +79,12 @@ func TestChartFits(t *testing.T) {
 	}
 }
 
-// Bars are in proportion, whatever numbers come.
+// Bars are in proportion for any numbers.
 func TestChartBars(t *testing.T) {
 	for name, c := range map[string]struct {
 		amounts []float64
 		ascii   bool
-		want    []string // at a bar of 8 cells
+		want    []string // with a bar of 8 cells
 	}{
 		"shares":        {[]float64{8, 4, 1}, false, []string{"████████", "████", "█"}},
 		"eighths":       {[]float64{64, 9, 15}, false, []string{"████████", "█▏", "█▉"}},
@@ -112,7 +112,7 @@ func TestChartBars(t *testing.T) {
 	}
 }
 
-// A chart that is read aloud has a sentence for each row, without figures that are not known.
+// A chart read aloud has one sentence per row, without unknown figures.
 func TestChartText(t *testing.T) {
 	lines := strings.Split(costs().Text(), "\n")
 	for i, want := range []string{

@@ -12,9 +12,9 @@ import (
 	"parley/tools/lazy"
 )
 
-// ErrorText returns what an error says, in the words of the system instead of those of Go: without
-// the names of calls ("open x: no such file or directory", `Get "https://h": dial tcp: lookup h`),
-// and a path once where it is said twice. It is not sanitized.
+// ErrorText returns the text of an error in the words of the system instead of Go's: without the
+// names of calls ("open x: no such file or directory", `Get "https://h": dial tcp: lookup h`), and
+// with a repeated path only once. It is not sanitized.
 func ErrorText(err error) string {
 	if err == nil {
 		return ""
@@ -31,18 +31,18 @@ func ErrorText(err error) string {
 	return eof.ReplaceAllString(text, "${1}unexpected end of the file")
 }
 
-// jsonWords finds what encoding/json says of a character, with what its decoder was about
-// (scanner.go).
+// jsonWords matches encoding/json's message about a character, with the state of its
+// decoder (scanner.go).
 var jsonWords = lazy.NewRegexp(`invalid character ('(?:[^']|\\')+') (?:looking for beginning of (?:value|object key string)|` +
 	`after (?:object key(?::value pair)?|array element|top-level value|decimal point in numeric literal)|` +
 	`in (?:string literal|string escape code|\\u hexadecimal character escape|numeric literal|exponent of numeric literal|literal \w+ \(expecting '.'\)))`)
 
-// eof finds the words for an end that came too early, alone or after the name of the thing that ended.
+// eof matches the words for an unexpected end, alone or after the name of the thing that ended.
 var eof = lazy.NewRegexp(`(^|[:;] )(?:unexpected )?EOF\b`)
 
-// replaceWords calls replace for each error within err whose words are Go's, the innermost last:
-// with its words, the path or address it is about ("" for none, or where plain has it), and what it
-// says without the name of its call.
+// replaceWords calls replace for each error within err that has Go's words, the innermost last.
+// said is its text. about is the path or address that it concerns, "" for none or if plain contains
+// it. plain is its text without the name of the call.
 func replaceWords(err error, replace func(said, about, plain string)) {
 	switch e := err.(type) {
 	case *fs.PathError:

@@ -1,7 +1,6 @@
-// Package format writes numbers, durations, sizes and money, so that they look the
-// same on the screen, in plain lines and in print. Its functions are pure; where
-// two places of the screen differ in what they have room for, each form has a name
-// here.
+// Package format formats numbers, durations, sizes and money, so that they look
+// the same on the screen, in plain lines and in print. Its functions are pure. If
+// two places of the screen have different space, each form has its own function.
 package format
 
 import (
@@ -59,7 +58,7 @@ func Window(tokens int) string {
 	return strconv.Itoa(tokens/1000) + "K"
 }
 
-// Rate returns tokens per second; "" if there are none.
+// Rate returns tokens per second; "" for zero.
 func Rate(perSecond float64) string {
 	switch {
 	case perSecond <= 0:
@@ -70,8 +69,8 @@ func Rate(perSecond float64) string {
 	return fmt.Sprintf("%.0f tok/s", perSecond)
 }
 
-// Percent returns a share of 1 in whole percent; "" below 0. More than all is not rounded to
-// 100%.
+// Percent returns a share, from 0 to 1, in whole percent; "" below 0. A share above 1 is not
+// rounded to 100%.
 func Percent(share float64) string {
 	n := math.Round(share * 100)
 	switch {
@@ -83,9 +82,9 @@ func Percent(share float64) string {
 	return fmt.Sprintf("%.0f%%", n)
 }
 
-// Capital returns text with a capital at its beginning, as what a person reads has, unless
-// it begins with a name, a path or a key: anything but a word of small letters alone (a hyphen
-// is in names of models), or one letter that is no "a".
+// Capital returns text for the user, with a capital first letter. It leaves text unchanged
+// that begins with a name, a path or a key: anything but a single word of lowercase letters
+// (model names contain hyphens), or a single letter other than "a".
 func Capital(text string) string {
 	word, _, _ := strings.Cut(text, " ")
 	word = strings.TrimRight(word, ",;")
@@ -95,8 +94,8 @@ func Capital(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// Cost returns dollars with as many digits as say something: cents, or more where
-// there are none; "" for nothing. A cost that is known in part is "≥$0.12".
+// Cost returns dollars with two digits, or four below a cent; "" for zero. known
+// reports that the cost is complete; otherwise it is shown as "≥$0.12".
 func Cost(dollars float64, known bool) string {
 	if dollars == 0 {
 		return ""
@@ -113,8 +112,8 @@ func Cost(dollars float64, known bool) string {
 	return string(strconv.AppendFloat(text, dollars, 'f', digits, 64))
 }
 
-// Price returns dollars in cents, so that prices below each other compare, and
-// whatever is less than a cent.
+// Price returns dollars with at least two digits, so that prices in a column
+// are easy to compare, and with more for fractions of a cent.
 func Price(dollars float64) string {
 	exact := strconv.FormatFloat(dollars, 'f', -1, 64)
 	if cents := fmt.Sprintf("%.2f", dollars); len(cents) > len(exact) {
@@ -135,8 +134,8 @@ func Size(bytes int) string {
 	return fmt.Sprintf("%.1f %s", size, []string{"KB", "MB", "GB", "TB"}[unit])
 }
 
-// Duration returns how long something took: 40 ms, 1.2 s, 3 s, 12 s, 3 min 5 s,
-// 2 h 10 min.
+// Duration returns a completed duration: 40 ms, 1.2 s, 3 s, 12 s, 3 min 5 s, 2
+// h 10 min.
 func Duration(d time.Duration) string {
 	switch {
 	case d < time.Second:
@@ -151,8 +150,8 @@ func Duration(d time.Duration) string {
 	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// Elapsed returns a time that runs, in whole seconds and a steady width: 9 s,
-// 3 min 05 s, 1 h 02 min.
+// Elapsed returns a running time, in whole seconds and with a steady width: 9
+// s, 3 min 05 s, 1 h 02 min.
 func Elapsed(d time.Duration) string {
 	s := int(d / time.Second)
 	switch {
@@ -172,8 +171,8 @@ func Latency(d time.Duration) string {
 	return fmt.Sprintf("%.1f s", d.Seconds())
 }
 
-// Seconds returns a time to a tenth of a second while that matters: 0.4 s, 1.2 s,
-// 12 s, 3 min 5 s.
+// Seconds returns a time with tenths of a second below 10 s: 0.4 s, 1.2 s, 12 s,
+// 3 min 5 s.
 func Seconds(d time.Duration) string {
 	switch {
 	case d < 10*time.Second:
@@ -184,7 +183,7 @@ func Seconds(d time.Duration) string {
 	return Duration(d.Round(time.Second))
 }
 
-// Age returns how long ago something was: now, 3 min, 5 h, 2 d, 4 mo, 1 y.
+// Age returns the time since an event: now, 3 min, 5 h, 2 d, 4 mo, 1 y.
 func Age(d time.Duration) string {
 	const day = 24 * time.Hour
 	for _, u := range [...]struct {

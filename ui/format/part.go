@@ -1,22 +1,22 @@
 package format
 
-// A Part is text under a heading, to read.
+// A Part is text under a heading.
 type Part struct {
 	Title  string
-	Note   string // after the title
-	Source string // what is copied for the part
+	Note   string // shown after the title
+	Source string // text to copy for the part
 	Lines  []Line
 
-	// Render returns the lines on a screen, of at most width cells, in the place of Lines; Source is
-	// what is read without one. Nil: Lines are shown.
+	// Render returns lines of at most width cells, shown on a screen instead of Lines. Front ends
+	// without a screen show Source then. nil means that Lines are shown.
 	Render func(width int) []string
 }
 
 // A Line is one line of a Part.
 type Line struct {
-	Sign string // before Text, in a color of its own, such as "+"; "" for none
+	Sign string // shown before Text in its own color, such as "+"; "" for none
 	Text string // without a line break
-	Full string // what Text abbreviates, of any number of lines; "" if Text is complete
+	Full string // complete text, of any number of lines, if Text is abbreviated; else ""
 }
 
 // String returns the text of l with its sign.

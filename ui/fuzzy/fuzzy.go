@@ -1,6 +1,6 @@
-// Package fuzzy finds what a user means by a few letters: titles by the words of a
-// query (Index), paths by a part of one (Path), commands by the beginning of a name
-// (Named), sentences by whole words (ContainsAll).
+// Package fuzzy matches a few typed letters: titles by the words of a query
+// (Index), paths by parts of them (Path), commands by a prefix of a name (Named),
+// sentences by whole words (ContainsAll).
 package fuzzy
 
 import (
@@ -11,68 +11,68 @@ import (
 	"unicode/utf8"
 )
 
-// Weights of a match. Each word of a query has to occur in a title, its
-// letters in their order, or in what else is said of the item as it is written;
-// the words in any order. Letters count more where words begin and side by side.
-// A dash, dot, slash, colon or underscore stands for each of them: people do not
-// remember which of them a model has in its name.
+// Weights of a match. Each word of a query must occur in a title, with its
+// letters in order, or verbatim in the additional text of the item. The order of
+// the words does not matter. Letters count more at the beginning of words and
+// next to each other. Dash, dot, slash, colon and underscore all match each
+// other, because users do not remember which of them a model name contains.
 //
-// github.com/sahilm/fuzzy takes the first letter that fits, knows no words, and
-// allocates for each item.
+// github.com/sahilm/fuzzy takes the first letter that fits, does not split
+// words, and allocates for each item.
 const (
-	scoreLetter     = 16 // a letter that was found
-	scoreRun        = 8  // directly after the one before it
-	scorePart       = 10 // at the beginning, or after a slash
-	scoreWord       = 8  // where a word begins
-	scoreNumber     = 6  // where a number begins in a word, or ends
-	scoreEnd        = 6  // the last letter ends the title
-	scoreWordEnd    = 3  // or a word
-	gapOpen         = 3  // something is passed over
-	gapMore         = 1  // for each letter of that but the first
-	scoreAlso       = 18 // for each byte of a word that is not in the title but beside it
-	penaltyUnusable = 8  // taken off what cannot be used
-	minExtra        = 2  // a letter but the first has to be worth this much more than itself
+	scoreLetter     = 16 // a matching letter
+	scoreRun        = 8  // directly after the previous match
+	scorePart       = 10 // at the beginning of the title, or after a slash
+	scoreWord       = 8  // at the beginning of a word
+	scoreNumber     = 6  // at the start or end of a number within a word
+	scoreEnd        = 6  // the last letter at the end of the title
+	scoreWordEnd    = 3  // the last letter at the end of a word
+	gapOpen         = 3  // letters are skipped
+	gapMore         = 1  // for each skipped letter after the first
+	scoreAlso       = 18 // for each byte of a word that is found only in the additional text
+	penaltyUnusable = 8  // for an item that cannot be chosen
+	minExtra        = 2  // minimum value of each letter but the first, above its own
 	none            = -1 << 20
 )
 
 const (
-	maxTitleRunes = 256 // runes of a title that are looked at
-	maxWordRunes  = 64  // runes of a word that are looked for
+	maxTitleRunes = 256 // runes of a title that are searched
+	maxWordRunes  = 64  // runes of a word that are searched for
 )
 
-// A Hit is an item that matches. Hits without a query have no score.
+// A Hit is a matching item. Hits of an empty query have no score.
 type Hit struct{ Item, Score int }
 
-// A indexEntry is a title to be searched.
+// An indexEntry is a searchable title.
 type indexEntry struct {
-	runes   []rune  // in lower case, separators all alike
-	bonus   []uint8 // of a letter that is found here
-	letters uint64  // a bit for each rune that occurs, by its remainder
-	also    string  // what else is said of it, in lower case
-	penalty int     // is taken off what it is worth
+	runes   []rune  // in lower case, with equal separators
+	bonus   []uint8 // bonus for a match of each rune
+	letters uint64  // bit set of the occurring runes, by remainder
+	also    string  // additional text in lower case
+	penalty int     // subtracted from the score
 }
 
-// An Index is titles to be searched. It allocates when it is made, and when it
+// An Index holds searchable titles. It allocates only when it is created or
 // grows.
 type Index struct {
 	targets []indexEntry
-	rows    [2][]int // of the search: scores that end at a rune
-	from    []int32  // of marks: where the letter before was found
+	rows    [2][]int // in a search: scores of matches that end at each rune
+	from    []int32  // for Marks: where the previous letter was found
 }
 
-// IsZero reports whether nothing was indexed yet.
+// IsZero reports whether the index is empty and was never built.
 func (x *Index) IsZero() bool { return x.targets == nil }
 
-// Penalize takes something off the score of an item that cannot be used.
+// Penalize lowers the score of an item that cannot be chosen.
 func (x *Index) Penalize(item int) { x.targets[item].penalty = penaltyUnusable }
 
-// Len returns how many runes the title of an item has.
+// Len returns the number of runes in the title of an item.
 func (x *Index) Len(item int) int { return len(x.targets[item].runes) }
 
-// A Query is the words that are looked for.
+// A Query holds the words to search for.
 type Query []word
 
-// separator stands for the signs between words.
+// separator replaces the signs between words.
 const separator = ' '
 
 func fold(r rune) rune {
@@ -89,7 +89,7 @@ func fold(r rune) rune {
 	return unicode.ToLower(r)
 }
 
-// New makes titles ready, and what else is said of them.
+// New returns an index of n items. said returns the title and the additional text of an item.
 func New(n int, said func(item int) (title, also string)) Index {
 	x := Index{targets: make([]indexEntry, n)}
 	for i := range x.targets {
@@ -109,7 +109,7 @@ func New(n int, said func(item int) (title, also string)) Index {
 	return x
 }
 
-// bonusAt returns how good a place r is for a match to begin, after before.
+// bonusAt returns the bonus for a match at r, which follows before.
 func bonusAt(before, r rune) uint8 {
 	switch {
 	case fold(r) == separator:
@@ -124,15 +124,15 @@ func bonusAt(before, r rune) uint8 {
 	return 0
 }
 
-// A word word, folded as titles are.
+// A word is a word of a query, folded as titles are.
 type word struct {
 	plain   string // in lower case
 	runes   []rune
 	letters uint64
 }
 
-// minScore returns what a match of w has to be worth: letters from anywhere mean nothing,
-// most titles hold any four of them.
+// minScore returns the minimum score of a match of w. Scattered letters are no match,
+// because most titles contain any four of them.
 func (w *word) minScore() int { return len(w.runes)*(scoreLetter+minExtra) - minExtra }
 
 func Parse(query string) Query {
@@ -149,8 +149,8 @@ func Parse(query string) Query {
 	return out
 }
 
-// Find returns the items for which want is true that have every word, the best
-// first, and else in their order. It appends to hits.
+// Find returns the items for which want is true that contain every word, best
+// first and otherwise in index order. It appends to hits.
 func (x *Index) Find(hits []Hit, words Query, want func(item int) bool) []Hit {
 	from := len(hits)
 	for i := range x.targets {
@@ -175,7 +175,7 @@ func (x *Index) Find(hits []Hit, words Query, want func(item int) bool) []Hit {
 	return hits
 }
 
-// score returns what a word is worth in t; below 0 if it does not occur.
+// score returns the score of a word in t; it is negative if the word does not occur.
 func (x *Index) score(w *word, t *indexEntry) int {
 	best, _ := x.align(w, t, nil)
 	if best < w.minScore() {
@@ -187,9 +187,9 @@ func (x *Index) score(w *word, t *indexEntry) int {
 	return best
 }
 
-// align finds the letters of a word in t where they are worth most, by dynamic
-// programming over (letter, place). If from is not nil, it keeps where the letter
-// before each was found; end is where the last one was.
+// align finds the best-scoring positions for the letters of a word in t, by dynamic
+// programming over (letter, position). If from is not nil, align stores there where
+// the letter before each was found. end is the position of the last letter.
 func (x *Index) align(w *word, t *indexEntry, from []int32) (best, end int) {
 	n := len(t.runes)
 	if w.letters&^t.letters != 0 || len(w.runes) > min(n, maxWordRunes) {
@@ -200,8 +200,8 @@ func (x *Index) align(w *word, t *indexEntry, from []int32) (best, end int) {
 	}
 	before, now := x.rows[0], x.rows[1]
 	for i, c := range w.runes {
-		// gap is the best score of the letters before that ends left of j, with
-		// what lies between taken off.
+		// gap is the best score of the previous letters that end left of j,
+		// minus the cost of the letters skipped since.
 		gap, gapAt, any := none, 0, false
 		for j := range n {
 			if i > 0 && j > 1 {
@@ -239,8 +239,8 @@ func (x *Index) align(w *word, t *indexEntry, from []int32) (best, end int) {
 	return bestEnd(before, t)
 }
 
-// bestEnd returns the best score and where it ends. A letter that ends the title, or
-// a word of it, counts more.
+// bestEnd returns the best score and the position where it ends. A letter at the end
+// of the title, or of a word in it, counts more.
 func bestEnd(scores []int, t *indexEntry) (best, end int) {
 	best = none
 	for j, score := range scores {
@@ -259,7 +259,7 @@ func bestEnd(scores []int, t *indexEntry) (best, end int) {
 	return best, end
 }
 
-// Marks returns the bytes of an item's title at which letters were found.
+// Marks returns the byte offsets of the matching letters in an item's title.
 func (x *Index) Marks(item int, title string, words Query) []int {
 	t := &x.targets[item]
 	n := len(t.runes)
@@ -297,11 +297,11 @@ func ContainsAll(s string, words []string) bool {
 	return true
 }
 
-// Initials reports whether each letter that matched begins a word or stands in
-// the word of the letter before it. In a title that is a sentence, letters from
-// anywhere mean nothing: most sentences hold any four of them.
+// Initials reports whether each matching letter begins a word or is in the same
+// word as the previous one. In sentences, scattered letters are no match,
+// because most sentences contain any four of them.
 func Initials(title string, marks []int) bool {
-	from := -1 // where the word of the last letter begins
+	from := -1 // start of the word of the last letter
 	for _, at := range marks {
 		start := strings.LastIndexFunc(title[:at], func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 		if start >= 0 {
@@ -318,11 +318,11 @@ func Initials(title string, marks []int) bool {
 	return true
 }
 
-// Occurrences returns the bytes of title where words stand, whatever their case.
+// Occurrences returns the byte offsets where words occur in title, ignoring case.
 func Occurrences(title string, words []string) []int {
 	longer := func(r rune) bool { return utf8.RuneLen(unicode.ToLower(r)) != utf8.RuneLen(r) }
 	if strings.ContainsFunc(title, longer) {
-		return nil // a letter has another length in lower case: bytes shift
+		return nil // a letter has another length in lower case, which would shift offsets
 	}
 	lower := strings.ToLower(title)
 	var marks []int
@@ -342,10 +342,11 @@ func Occurrences(title string, words []string) []int {
 	return slices.Compact(marks)
 }
 
-// Named finds the command that typed names: one of its names whole, or the
-// beginning of the names of one command alone. Each command has its own name
-// first and the others after it; letter case does not count. At is below 0 if
-// there is none; among are then the commands that typed begins a name of.
+// Named returns the index of the command that typed names: by a complete name,
+// or by a prefix that only names of one command have. Each command lists its
+// own name first and its aliases after it. Case is ignored. If there is no such
+// command, at is negative, and among holds the commands with a name that begins
+// with typed.
 func Named(typed string, commands [][]string) (at int, among []int) {
 	typed = strings.ToLower(typed)
 	if typed == "" {

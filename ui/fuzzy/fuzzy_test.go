@@ -10,8 +10,8 @@ import (
 
 var titles = []string{"openai/gpt-6-luna", "openai/gpt-6.1-sol", "gemini/gemini-3.5-flash", "openai/gpt-4o-mini"}
 
-// Words are found in any order, a letter counts more where a word begins, and any
-// sign between words stands for each of them.
+// Words match in any order, a letter counts more at the beginning of a word, and
+// all signs between words match each other.
 func TestIndexFindsTitlesByWords(t *testing.T) {
 	x := fuzzy.New(len(titles), func(i int) (title, also string) { return titles[i], "vision" })
 	for query, want := range map[string]string{
@@ -37,7 +37,7 @@ func TestIndexFindsTitlesByWords(t *testing.T) {
 	}
 }
 
-// An exact name comes before a beginning, that before a part, that before letters.
+// An exact name comes before a prefix, a prefix before a part, and a part before letters.
 func TestPathRanks(t *testing.T) {
 	score := func(path string, base int32, query string) uint64 {
 		p := fuzzy.Path{Lower: path, Base: base}
@@ -48,7 +48,7 @@ func TestPathRanks(t *testing.T) {
 		return s
 	}
 	ranked := []uint64{score("a/go.mod", 2, "go.mod"), score("a/go.mod.bak", 2, "go.mod"), score("a/my-go.mod", 2, "go.mod"), score("go.mod/x", 7, "go.mod"), score("a/gxo.mod", 2, "go.mod")}
-	if ranked[3] > ranked[2] { // a path that begins so comes before a name that holds it
+	if ranked[3] > ranked[2] { // a path with this prefix comes before a name that contains it
 		t.Error("a directory of this name comes after a name that holds it")
 	}
 	if !(ranked[0] < ranked[1] && ranked[1] < ranked[2] && ranked[2] < ranked[4]) {

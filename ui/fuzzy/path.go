@@ -5,28 +5,28 @@ import (
 	"strings"
 )
 
-// A Path is a path as a search wants it.
+// A Path is a path prepared for searches.
 type Path struct {
 	Lower string // in lower case
-	Base  int32  // where the name begins in Lower
-	Depth uint16 // how many directories it lies in
+	Base  int32  // offset of the file name in Lower
+	Depth uint16 // number of directories above it
 }
 
-// The ways to match, the best first.
+// Kinds of matches, best first.
 const (
 	same = iota
 	nameBegins
 	pathBegins
-	wordBegins // in the name
+	wordBegins // at a word of the name
 	nameHolds
-	folderBegins // or the name, with what follows
+	folderBegins // at a word of the path
 	pathHolds
 	nameScatters
 	pathScatters
 )
 
-// Match returns how well e matches query, which is in lower case and whose Letters
-// all occur in e. The least score is the best.
+// Match returns the score of e for query, lowest is best. query must be in lower
+// case, and its Letters must all occur in e.
 func (e *Path) Match(query string) (score uint64, ok bool) {
 	name := e.Lower[e.Base:]
 	if query == "" {
@@ -40,7 +40,7 @@ func (e *Path) Match(query string) (score uint64, ok bool) {
 	}
 	if strings.HasPrefix(e.Lower, query) {
 		if query[len(query)-1] == '/' {
-			return rank(pathBegins, int(e.Depth), 0), true // a directory's content, in order
+			return rank(pathBegins, int(e.Depth), 0), true // list a directory's content in order
 		}
 		return rank(pathBegins, 0, len(e.Lower)), true
 	}
@@ -74,9 +74,9 @@ func begins(s string, i int) bool {
 	return i == 0 || strings.IndexByte("/._- ", s[i-1]) >= 0
 }
 
-// scattered reports whether the bytes of query occur in s in their order, and
-// how widely: the bytes in between, and some for each that is in the middle of
-// a word with nothing of the query before it.
+// scattered reports whether the bytes of query occur in s in order. cost is the
+// number of bytes between them, plus a penalty for each one in the middle of a
+// word that does not follow another match.
 func scattered(s, query string) (cost int, ok bool) {
 	end, q := 0, 0
 	for ; q < len(query); q++ {
@@ -86,7 +86,7 @@ func scattered(s, query string) (cost int, ok bool) {
 		}
 		end += i + 1
 	}
-	// Going back from where the first match ends finds the tightest one there.
+	// Going back from the end of the first match finds the tightest match there.
 	const inside = 4
 	i, next := end, end
 	for q--; q >= 0; q-- {
@@ -104,7 +104,7 @@ func scattered(s, query string) (cost int, ok bool) {
 	return cost, true
 }
 
-// Letters returns a bit for each letter and digit in s, and a few that others share.
+// Letters returns a bit set of the letters and digits in s; other characters share a few bits.
 func Letters(s string) (set uint64) {
 	for _, r := range s {
 		switch {

@@ -10,7 +10,7 @@ import (
 	"parley/ui/theme"
 )
 
-// tokens cuts text into pieces of about four characters, as models do.
+// tokens splits text into pieces of about four characters, as models do.
 func tokens(text string) (ts []string) {
 	for len(text) > 6 {
 		n := 4
@@ -26,7 +26,7 @@ func tokens(text string) (ts []string) {
 	return append(ts, text)
 }
 
-// BenchmarkStream streams mixed Markdown with code and draws at every token
+// BenchmarkStream streams mixed Markdown with code and renders at every token
 // ("each"), or at every sixteenth as at 500 tokens per second and 30 frames. The
 // time per token must not depend on the length of the text.
 func BenchmarkStream(b *testing.B) {
@@ -54,7 +54,7 @@ func BenchmarkStream(b *testing.B) {
 }
 
 // BenchmarkLongest reports the longest step of a stream, each step at its best,
-// since the machine has other things to do as well. It is the one that closes 20
+// because the machine is busy with other work too. It is the step that closes 20
 // KB of code.
 func BenchmarkLongest(b *testing.B) {
 	ts := tokens(showcase(b) + "\n```go\n" + strings.Repeat("\tif err != nil { return fmt.Errorf(\"reading %s: %w\", name, err) }\n", 300) + "```\n")
@@ -81,8 +81,8 @@ func BenchmarkRender(b *testing.B) {
 	}
 }
 
-// BenchmarkDeep renders a megabyte each of texts made to be slow, at once and
-// as it comes.
+// BenchmarkDeep renders a megabyte each of texts designed to be slow, at once
+// and streamed.
 func BenchmarkDeep(b *testing.B) {
 	for name, text := range deep(1 << 20) {
 		text = sanitize.Text(text)

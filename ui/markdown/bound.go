@@ -6,27 +6,26 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Limits on parsing as markup. They are far beyond what anybody writes; without
-// them goldmark takes time that grows with the square of crafted text's length.
+// Limits on parsing as markup, far beyond real texts. Without them, goldmark
+// takes quadratic time for crafted text.
 const (
-	// inlineLimit is the size of the largest block that is parsed for inline markup, in bytes.
+	// inlineLimit is the maximum size of a block that is parsed for inline markup, in bytes.
 	inlineLimit = 32 << 10
-	// maxOpenLinks is how many links may begin and not end in such a block: for each of
+	// maxOpenLinks is the maximum number of unclosed links in such a block. For each of
 	// them goldmark searches the rest of the line.
 	maxOpenLinks = 200
-	// maxNesting is how many containers may open on one line.
+	// maxNesting is the maximum number of containers that may open on one line.
 	maxNesting = 100
-	// maxIndent is how far from the beginning of its line a container may open, in
-	// columns: that bounds how many are open across lines, as goldmark checks each line
-	// for all of them.
+	// maxIndent is the maximum column at which a container may open. It limits how many
+	// are open across lines, because goldmark checks each line for all of them.
 	maxIndent = 100
-	// maxDefinitions is how many lines a paragraph may have to be parsed for link
-	// reference definitions.
+	// maxDefinitions is the maximum number of lines of a paragraph that is parsed
+	// for link reference definitions.
 	maxDefinitions = 1000
 )
 
-// limitNesting returns src for goldmark: where a line opens too many containers, the
-// marker of the first one too many is replaced by a letter. Offsets stay the same.
+// limitNesting returns src for goldmark: on a line that opens too many containers,
+// the first marker beyond the limit is replaced by a letter. Offsets stay the same.
 func limitNesting(src string) []byte {
 	raw := []byte(src)
 	depth, column, inPrefix := 0, 0, true

@@ -25,12 +25,12 @@ type Token struct {
 	Class Class
 }
 
-// A Scanner splits the lines of a file into tokens, in their order. Its only state between
-// lines is the string or comment that a line ends in.
+// A Scanner splits the lines of a file, in order, into tokens. Its only state between
+// lines is the string or comment that is open at the end of a line.
 type Scanner struct{ scanner }
 
-// NewScanner returns a scanner for a file of this name. If it does not know the language,
-// each line is one token.
+// NewScanner returns a scanner for a file with this name. For an unknown language, each
+// line is one token.
 func NewScanner(file string) *Scanner {
 	return &Scanner{*newScanner(languageOf(file))}
 }
@@ -38,8 +38,8 @@ func NewScanner(file string) *Scanner {
 // isKnown reports whether the language has a grammar.
 func (s *Scanner) isKnown() bool { return s.grammar != nil && !s.grammar.diff }
 
-// languageOf returns the extension of a file, or its whole name if it has none, such as
-// "makefile".
+// languageOf returns the extension of a file, or its whole name if it has no extension,
+// such as "makefile".
 func languageOf(file string) string {
 	base := strings.ToLower(path.Base(file))
 	if i := strings.LastIndexByte(base, '.'); i >= 0 {
@@ -48,8 +48,8 @@ func languageOf(file string) string {
 	return base
 }
 
-// Line returns the tokens of the next line, which has no newline. Their texts are the
-// line, sanitized and with tabs expanded if the language is known.
+// Line returns the tokens of the next line, which must not contain a newline. Their
+// texts form the line; for a known language it is sanitized, with tabs expanded.
 func (s *Scanner) Line(line string) []Token {
 	if !s.isKnown() || line == "" {
 		return []Token{{Text: line}}
@@ -62,5 +62,5 @@ func (s *Scanner) Line(line string) []Token {
 	return tokens
 }
 
-// classes holds the classes of the roles of code.
+// classes maps roles of code to classes.
 var classes = [roles]Class{comment: Comment, keyword: Keyword, str: String, number: Number, function: Function, typeName: Type}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// awkward lists texts that are hard to cut into blocks, or hard to lay out.
+// awkward lists texts that are hard to split into blocks, or hard to lay out.
 var awkward = map[string]string{
 	"empty":                "",
 	"newlines":             "\n\n\n",

@@ -13,7 +13,7 @@ import (
 	"parley/ui/textwrap"
 )
 
-// An emphasisParser parses emphasis and strikethrough, see the package comment.
+// An emphasisParser parses emphasis and strikethrough; see the package comment.
 type emphasisParser struct{}
 
 var marks = []byte("*_~")
@@ -47,7 +47,7 @@ func (emphasisParser) Parse(_ ast.Node, block text.Reader, pc parser.Context) as
 		is.opens = last.Processor.(delimiter).opens
 	}
 	mark := uint8(1) << bytes.IndexByte(marks, c)
-	right = right && is.opens&mark != 0 // else goldmark looks at all runs before it
+	right = right && is.opens&mark != 0 // otherwise goldmark searches all runs before it
 	if left {
 		is.opens |= mark
 	}
@@ -71,14 +71,14 @@ func neighborOf(r rune) neighbor {
 	return neighbor{r, util.IsSpaceRune(r), util.IsPunctRune(r) && !cjk, cjk}
 }
 
-// A runState is the effect of a run of two marks or more on strong text.
+// A runState is the effect of a run of two or more marks on strong text.
 type runState uint8
 
 const (
-	closed    runState = iota // it ends strong text, or does nothing
-	opened                    // it begins strong text
-	atWord                    // it begins strong text and a word
-	insideOne                 // it begins strong text inside a word where CommonMark does not allow it
+	closed    runState = iota // ends strong text, or has no effect
+	opened                    // begins strong text
+	atWord                    // begins strong text and a word
+	insideOne                 // begins strong text inside a word where CommonMark does not allow it
 )
 
 // openRun returns the state of the last run of two c or more.
@@ -91,10 +91,11 @@ func openRun(pc parser.Context, c byte) runState {
 	return closed
 }
 
-// decide returns whether a run of two marks or more opens and closes strong text. By the flanking
-// rules alone these are left and right, and a run between a letter and punctuation often matches
-// no other, as in "**Note:**text". Here it closes strong text that began with a word, or opens
-// strong text that ends with a word. It does neither beside the wrong bracket, as in f(**kwargs).
+// decide returns whether a run of two or more marks opens and closes strong text. left and right
+// are the results of the flanking rules alone. With these, a run between a letter and punctuation
+// often matches no other, as in "**Note:**text". Here it closes strong text that began with a
+// word, or opens strong text that ends with a word. It does neither beside the wrong bracket, as
+// in f(**kwargs).
 func decide(before, after neighbor, left, right bool, open runState) (opens, closes bool, state runState) {
 	bracket := unicode.In(before.r, unicode.Ps, unicode.Pi)
 	begins := before.space || before.cjk || bracket || unicode.In(before.r, unicode.Pd, unicode.Quotation_Mark, unicode.Terminal_Punctuation)
@@ -119,7 +120,7 @@ func decide(before, after neighbor, left, right bool, open runState) (opens, clo
 type delimiter struct {
 	strike bool
 	state  runState
-	opens  uint8 // a bit for each of marks: this run or one before it may open
+	opens  uint8 // bit mask over marks: this run or an earlier one may open
 }
 
 func (delimiter) IsDelimiter(c byte) bool { return c == '*' || c == '_' || c == '~' }

@@ -15,12 +15,12 @@ type fence struct {
 	length int
 	indent int
 	lang   string
-	head   int // length of the opening line
-	seen   int // how much of the block was searched for its end
+	head   int // length of the opening line, in bytes
+	seen   int // number of bytes searched for the end of the block
 }
 
-// openFence returns the fence of the block at the start of src, nil if its opening line is
-// not complete, or if the block is closed.
+// openFence returns the fence of the block at the start of src. It returns nil if the
+// opening line is incomplete or the block is closed.
 func openFence(src string, lang string) *fence {
 	f := &fence{head: strings.IndexByte(src, '\n') + 1, lang: lang}
 	if f.head == 0 {
@@ -39,8 +39,8 @@ func openFence(src string, lang string) *fence {
 	return f
 }
 
-// scan searches src, which begins with the opening line and consists of whole lines, for
-// the end of the block. It returns the length of the block in src, and whether it is closed.
+// scan searches src for the end of the block. src begins with the opening line and consists
+// of whole lines. It returns the length of the block in src, and whether the block is closed.
 func (f *fence) scan(src string) (end int, closed bool) {
 	for f.seen < len(src) {
 		stop := f.seen + strings.IndexByte(src[f.seen:], '\n') + 1
@@ -72,7 +72,7 @@ func (f *fence) mayClose(line string) bool {
 	return len(line)-len(body) <= 3 && blank(strings.TrimLeft(body, string(f.char)))
 }
 
-// language returns the word the info string of a code block in src begins with.
+// language returns the first word of the info string of a code block in src.
 func language(src string, n *ast.FencedCodeBlock) string {
 	if n.Info == nil {
 		return ""
@@ -96,13 +96,13 @@ func (f *fence) content(line string) string {
 	return strings.Repeat(" ", padding) + line[from:]
 }
 
-// inset returns the offset of a line's content, and how many spaces precede it that are
-// the rest of a tab.
+// inset returns the offset of a line's content, and the number of spaces before it that
+// remain of a tab.
 func (f *fence) inset(line string) (from, padding int) {
 	if f.indent == 0 {
 		return 0, 0
 	}
-	start := line[:min(len(line), f.indent)] // that far the indentation goes
+	start := line[:min(len(line), f.indent)] // the indentation is at most that long
 	pos, padding := util.IndentPositionPadding([]byte(start), 0, 0, f.indent)
 	if pos < 0 {
 		return max(0, util.FirstNonSpacePosition([]byte(start))), 0

@@ -17,7 +17,7 @@ var (
 	markup   = span{open: "<!--", close: "-->", role: comment, raw: true, long: true}
 )
 
-// grammars lists the languages that are colored, one row each.
+// grammars lists the highlighted languages, one per row.
 var grammars = []grammar{
 	{names: "go golang", spans: []span{slashes, slashed, double, single, rawTicks},
 		words: "break case chan const continue default defer else fallthrough for func go goto if import interface map package range return select struct switch type var nil true false iota", types: "any bool byte comparable complex64 complex128 error float32 float64 int int8 int16 int32 int64 rune string uint uint8 uint16 uint32 uint64 uintptr", calls: true},

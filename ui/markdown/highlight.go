@@ -9,39 +9,39 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A grammar describes a language to a scanner: where comments and strings begin and
-// end, and which words are reserved.
+// A grammar describes a language to a scanner: the delimiters of comments and
+// strings, and the reserved words.
 type grammar struct {
-	names string // of the language, in info strings and as file extensions, separated by spaces
-	spans []span // in the order they are tried
+	names string // names of the language, in info strings and as file extensions, separated by spaces
+	spans []span // in the order in which they are tried
 	words string // reserved words, separated by spaces
-	types string // names of types that are built in, separated by spaces
-	named bool   // names that begin with a capital are types, unless they are called
+	types string // built-in types, separated by spaces
+	named bool   // names that begin with a capital letter are types, unless they are called
 	calls bool   // a name before a parenthesis is called or defined
-	fold  bool   // reserved words may be in any case
-	inner string // characters that may be inside a word, besides letters, digits and _
-	diff  bool   // the first character of a line colors all of it
+	fold  bool   // reserved words are case-insensitive
+	inner string // characters allowed inside a word besides letters, digits and _
+	diff  bool   // the first character of a line determines its color
 }
 
 // A span is text between two delimiters.
 type span struct {
-	open, close string // an empty close is the end of the line
+	open, close string // an empty close stands for the end of the line
 	role        role
-	raw         bool // a backslash escapes nothing
-	long        bool // goes on in the next line
-	apart       bool // begins only where a word could
+	raw         bool // backslashes do not escape
+	long        bool // may continue on the next line
+	apart       bool // begins only at the start of a word
 }
 
-// A scanner styles the lines of one code block, in order. Its only state between lines
-// is the string or comment that a line ends in, so that a line is styled once, when it is
-// complete, in linear time.
+// A scanner styles the lines of one code block, in order. Its only state between lines is
+// the string or comment that is open at the end of a line. So each line is styled once,
+// when it is complete, in linear time.
 type scanner struct {
 	grammar *grammar
-	words   map[string]role // reserved words and built-in types; of all scanners of the language
+	words   map[string]role // reserved words and built-in types, shared by all scanners of the language
 	inside  *span
 }
 
-// newScanner returns a scanner for a language. Lines of an unknown one have no styles.
+// newScanner returns a scanner for a language. Lines of an unknown language have no styles.
 func newScanner(lang string) *scanner {
 	l, known := languages()[strings.ToLower(lang)]
 	if !known {
@@ -50,14 +50,14 @@ func newScanner(lang string) *scanner {
 	return &scanner{grammar: l.grammar, words: l.words()}
 }
 
-// A codeLanguage is a grammar with the roles of its words, which are made on first use and
-// shared by all scanners.
+// A codeLanguage is a grammar with the roles of its words. They are computed on first use
+// and shared by all scanners.
 type codeLanguage struct {
 	grammar *grammar
 	words   func() map[string]role
 }
 
-// languages holds the languages by name. Of two with the same name it is the first.
+// languages maps names to languages. If two have the same name, the first one wins.
 var languages = sync.OnceValue(func() map[string]codeLanguage {
 	all := map[string]codeLanguage{}
 	for i := range grammars {
@@ -89,11 +89,11 @@ func (s *scanner) clone() *scanner {
 	return &c
 }
 
-// longLine is the length of the longest line, in bytes, that is styled and whose tabs go to
-// tab stops. Longer ones are data.
+// longLine is the maximum length, in bytes, of a line that is styled and whose tabs go to
+// tab stops. Longer lines are assumed to be data.
 const longLine = 2 << 10
 
-// uncolored returns a long line, or a part of one, sanitized and with tabs as four spaces.
+// uncolored returns a long line, or a part of one, sanitized and with each tab as four spaces.
 func uncolored(line string) string {
 	return strings.ReplaceAll(sanitize.Text(strings.TrimRight(line, "\r\n")), "\t", "    ")
 }
@@ -111,7 +111,7 @@ func (s *scanner) line(line string) []styledRun {
 		return []styledRun{{line, textStyle{role: diffRole(line)}}}
 	}
 	var runs []styledRun
-	plain := 0 // where the text not yet in runs begins
+	plain := 0 // start of the text not yet in runs
 	for i := 0; i < len(line); {
 		n, r := s.token(line, i)
 		if r != plainText {
@@ -172,7 +172,7 @@ func (s *scanner) token(line string, i int) (int, role) {
 	return 1, plainText
 }
 
-// nameRole returns the role of a name that is not reserved, by what follows it.
+// nameRole returns the role of an unreserved name; rest is the text after it.
 func (s *scanner) nameRole(w, rest string) role {
 	switch {
 	case s.grammar.calls && (strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, "!(")):
@@ -183,8 +183,8 @@ func (s *scanner) nameRole(w, rest string) role {
 	return plainText
 }
 
-// spanRest returns how many bytes of line belong to the open span sp, with its closing
-// delimiter, and sets s.inside if it continues in the next line.
+// spanRest returns the number of bytes of line that belong to the open span sp, including
+// its closing delimiter. It sets s.inside if the span continues on the next line.
 func (s *scanner) spanRest(line string, sp *span) int {
 	s.inside = nil
 	if sp.close == "" {

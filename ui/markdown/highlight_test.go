@@ -7,7 +7,7 @@ import (
 
 var signs = map[role]string{plainText: "", keyword: "k", str: "s", number: "n", comment: "c", function: "f", typeName: "t", good: "+", bad: "-"}
 
-// marked writes runs as text with the roles between brackets: k[func] c[// x].
+// marked writes runs as text with their roles in brackets: k[func] c[// x].
 func marked(runs []styledRun) string {
 	var b strings.Builder
 	for _, r := range runs {
@@ -50,7 +50,7 @@ func TestHighlight(t *testing.T) {
 	}
 }
 
-// A line is colored without losing or adding a character, whatever it holds.
+// Highlighting a line neither loses nor adds characters, for any line.
 func FuzzHighlight(f *testing.F) {
 	for i, g := range grammars {
 		f.Add(uint8(i), g.words+"\n\"a\\\n'b\n`c\n/* d")
@@ -60,7 +60,7 @@ func FuzzHighlight(f *testing.F) {
 		s := newScanner(lang)
 		for line := range strings.Lines(code) {
 			if len(line) > longLine+len("\r\n") {
-				continue // whose tabs are all of one width
+				continue // its tabs all have the same width
 			}
 			var b strings.Builder
 			for _, r := range s.line(line) {

@@ -62,7 +62,7 @@ func (w *writer) node(runs []styledRun, n ast.Node, p textStyle) []styledRun {
 	case *ast.Emphasis:
 		mark := w.src[n.Pos() : n.Pos()+1]
 		if n.Parent().Kind() == ast.KindEmphasis && n.Parent().ChildCount() == 1 {
-			mark = "" // the one of the other emphasis is enough
+			mark = "" // the mark of the other emphasis is enough
 		}
 		return w.marked(runs, n, p, []attr{italic, bold}[min(n.Level, 2)-1], mark)
 	case *extast.Strikethrough:
@@ -86,7 +86,7 @@ func (w *writer) node(runs []styledRun, n ast.Node, p textStyle) []styledRun {
 	return w.children(runs, n, p)
 }
 
-// marked appends the text of n with an attribute, between marks if the theme does not show that.
+// marked appends the text of n with an attribute, between marks if the theme does not show the attribute.
 func (w *writer) marked(runs []styledRun, n ast.Node, p textStyle, a attr, mark string) []styledRun {
 	if w.styles.shows(textStyle{attr: a}) {
 		mark = ""
@@ -116,11 +116,11 @@ func (w *writer) values(ss *text.Segments) string {
 	return b.String()
 }
 
-// oneLine returns source of several lines as one line.
+// oneLine returns multi-line source as one line.
 func oneLine(s string) string { return sanitize.Line(strings.ReplaceAll(s, "\n", " ")) }
 
-// codeSpan returns the text of a code span, between backticks if the theme does not show it. In a
-// table the backslash before a pipe belongs to the table.
+// codeSpan returns the text of a code span, between backticks if the theme does not show code. In
+// a table, the backslash before a pipe belongs to the table syntax.
 func (w *writer) codeSpan(n *ast.CodeSpan) string {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -141,8 +141,8 @@ func (w *writer) codeSpan(n *ast.CodeSpan) string {
 	return mark + text + mark
 }
 
-// link appends the label and, unless it is the same, the destination: nothing is hidden
-// after a label.
+// link appends the label and, unless it is the same, the destination, so that a label
+// hides nothing.
 func (w *writer) link(runs []styledRun, n ast.Node, dest string, p textStyle) []styledRun {
 	label := w.children(nil, n, p)
 	dest = destination(unescape(dest))
@@ -175,7 +175,7 @@ func autolink(runs []styledRun, n *ast.AutoLink, raw []byte, p textStyle) []styl
 	return withHost(append(runs, styledRun{sanitize.Line(string(n.Label(raw))), textStyle{role, p.attr}}), dest, p)
 }
 
-// withHost appends the host if dest has user information, which could pass for one.
+// withHost appends the host if dest has user information, which could look like a host.
 func withHost(runs []styledRun, dest string, p textStyle) []styledRun {
 	u, err := url.Parse(dest)
 	if err != nil || u.User == nil {
@@ -184,8 +184,8 @@ func withHost(runs []styledRun, dest string, p textStyle) []styledRun {
 	return append(runs, styledRun{" (host " + sanitize.Line(u.Host) + ")", textStyle{warn, p.attr}})
 }
 
-// maxDestination is how many bytes are shown of a destination that is not linkable, such as
-// a data URL.
+// maxDestination is the maximum number of displayed bytes of a destination that is not
+// linkable, such as a data URL.
 const maxDestination = 200
 
 func destination(s string) string {
@@ -196,7 +196,7 @@ func destination(s string) string {
 	return s
 }
 
-// linkable reports whether a destination is for the web or mail.
+// linkable reports whether a destination is a web or mail address.
 func linkable(dest string) bool {
 	scheme, _, ok := strings.Cut(dest, ":")
 	switch strings.ToLower(scheme) {
@@ -206,8 +206,8 @@ func linkable(dest string) bool {
 	return false
 }
 
-// unescape resolves backslash escapes and character references. The result may have
-// control characters: it must pass through tools/sanitize.
+// unescape resolves backslash escapes and character references. The result may
+// contain control characters, so it must pass through tools/sanitize.
 func unescape(s string) string {
 	if !strings.ContainsAny(s, `\&`) {
 		return s
@@ -229,7 +229,7 @@ func unescape(s string) string {
 				i += n
 				continue
 			}
-			b.WriteByte('&') // html.UnescapeString also replaces the beginning of a name
+			b.WriteByte('&') // html.UnescapeString also replaces prefixes of a name
 		default:
 			b.WriteByte(s[i])
 		}
@@ -237,7 +237,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// printable returns a line sanitized, without its end, with tab stops at every fourth cell.
+// printable returns a line sanitized, without its newline, with tab stops at every fourth cell.
 func printable(line string) string {
 	line = sanitize.Text(strings.TrimRight(line, "\r\n"))
 	before, rest, tabs := strings.Cut(line, "\t")

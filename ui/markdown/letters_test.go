@@ -17,7 +17,7 @@ import (
 	"parley/ui/theme"
 )
 
-// written lists texts as models write them, beside the awkward ones.
+// written lists texts as models write them, besides the awkward ones.
 var written = map[string]string{
 	"verse":        "Roses are red,\nviolets are blue.\n\nName: Ada\nCity: London\n\n> quoted\n> lines\n\n- item\n  goes on\n",
 	"tildes":       "about ~20, 23~30 and 22~30, H~2~O, ~~gone~~ and ~~~three~~~\n",
@@ -59,7 +59,7 @@ func corpus(t *testing.T) map[string]string {
 	return texts
 }
 
-// left are the parts of a source that need not be shown, see TestLeftOut.
+// left matches the parts of a source that need not be shown, see TestLeftOut.
 var left = regexp.MustCompile(`(?m)` +
 	`\]\([^)\n]*\)|\]\[[^\]\n]*\]|` + // targets of links
 	`^[ >\-*\t]*\[[^\]\n]+\]:.*(\n *['"].*(\n.*['"])?|\n *[^ \n]*:/.*)?|^title"|` + // reference definitions
@@ -68,7 +68,7 @@ var left = regexp.MustCompile(`(?m)` +
 	`&[#\w]+;`) // entities
 
 // Every letter and digit of a text is on the screen, in order, at every width, streamed or whole.
-// In the columns of a table, whose cells are wrapped side by side, the order is that of each cell.
+// In a table, whose cells are wrapped side by side, the order holds for each cell.
 func TestEveryLetterIsShown(t *testing.T) {
 	checked := 0
 	for name, text := range corpus(t) {
@@ -111,7 +111,7 @@ func checkLetters(t *testing.T, text, screen string, width int) {
 	}
 }
 
-// lettersOf returns the letters and digits of s, in lower case as those of check boxes are shown.
+// lettersOf returns the letters and digits of s, in lower case, in which check boxes are shown.
 func lettersOf(s string) (letters []rune) {
 	for _, r := range strings.ToLower(s) {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -121,7 +121,7 @@ func lettersOf(s string) (letters []rune) {
 	return letters
 }
 
-// Anything but words may be shown in another way, or not at all.
+// Everything except words may be shown in another form, or not at all.
 func TestLeftOut(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"the target of a link is shown after its text, the title is not", `[a](https://b.example "c")`, "a (https://b.example)"},

@@ -10,24 +10,24 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// windowSize is how much source is parsed for closed blocks at once, in bytes. A longer
-// paragraph or table is cut into parts that render by themselves, so that no
-// block delays a frame. Where it is cut depends on the source alone: a text that arrives
-// in pieces has the same parts as when it is parsed whole.
+// windowSize is how many bytes of source are parsed for closed blocks at once. A longer
+// paragraph or table is cut into parts that render separately, so that no block delays a
+// frame. The cuts depend only on the source: a text that arrives in pieces has the same
+// parts as a text parsed as a whole.
 const windowSize = 16 << 10
 
-// maxHeader is the length of the longest header of a table that is cut, in bytes.
+// maxHeader is the maximum length of the header of a table that is cut, in bytes.
 const maxHeader = windowSize / 16
 
-// A table holds what the parts of a table that was cut have in common.
+// A table holds the common data of the parts of a cut table.
 type table struct {
-	from   int    // where it begins in the source
+	from   int    // start of the table in the source
 	header string // its first two lines
-	first  bool   // this is the part with the header
-	wanted []int  // widths, in cells, that the columns need in all parts up to this one; set by render
+	first  bool   // this part has the header
+	wanted []int  // widths, in cells, required by the columns of all parts up to this one; set by render
 }
 
-// cutWindows freezes the closed blocks of all whole windows in src, whose lines are the
+// cutWindows freezes the closed blocks of all complete windows in src; lines are its
 // whole lines. It reports whether the rest may be parsed.
 func (s *splitter) cutWindows(f *frozen, lines, src string, whole bool) bool {
 	for {
@@ -54,8 +54,8 @@ func (s *splitter) cutWindows(f *frozen, lines, src string, whole bool) bool {
 	}
 }
 
-// windowEnd returns the end of the window that begins at the tail: the end of a line, unless
-// that is another window away; 0 if it has not arrived yet.
+// windowEnd returns the end of the window that begins at the tail. This is the end of a
+// line, unless that is another window away; 0 if it has not arrived yet.
 func (s *splitter) windowEnd(src string) int {
 	size := s.window << s.doublings
 	if len(src)-s.tail <= size {
@@ -71,8 +71,8 @@ func (s *splitter) windowEnd(src string) int {
 	return s.tail + size + len(rest) - len(rest[len(sanitize.Complete(rest)):])
 }
 
-// freezePart freezes a part of n, the only block in src from the tail on, if it is of a kind
-// that can be cut, and reports whether it is.
+// freezePart freezes a part of n, the only block in src from the tail on, if blocks of its
+// kind can be cut. It reports whether they can.
 func (s *splitter) freezePart(f *frozen, src string, n ast.Node) bool {
 	if n == nil || n.PreviousSibling() != nil || n.NextSibling() != nil {
 		return false
@@ -107,8 +107,8 @@ func (s *splitter) freezePart(f *frozen, src string, n ast.Node) bool {
 	return false
 }
 
-// headerOf reads the first two lines of the table at the start of src[at:]; nil
-// if they are too long to be read with each part.
+// headerOf returns a table with the header in the first two lines at src[at:].
+// It returns nil if they are too long to be parsed with each part.
 func headerOf(src string, at int) *table {
 	for at < len(src) && strings.IndexByte(" \t\r\n", src[at]) >= 0 {
 		at++
@@ -121,8 +121,9 @@ func headerOf(src string, at int) *table {
 	return &table{from: at, header: src[at : at+n], first: true}
 }
 
-// breakPoint returns where a long paragraph is cut: before a word, as text that begins
-// with a letter is a paragraph; else between two characters that stand alone.
+// breakPoint returns the offset at which a long paragraph is cut: before a word,
+// because text that begins with a letter is a paragraph; else between two characters
+// that stand alone.
 func breakPoint(text string) int {
 	for i := len(text) - 1; i > len(text)/2; i-- {
 		if c := text[i] | ' '; c >= 'a' && c <= 'z' && (text[i-1] == ' ' || text[i-1] == '\n') {
@@ -145,8 +146,8 @@ func breakPoint(text string) int {
 	return at
 }
 
-// standsAlone reports whether a character is certainly no part of a grapheme cluster of
-// several, such as a mark, an emoji or a flag.
+// standsAlone reports whether a character is certainly not part of a longer grapheme
+// cluster, as marks, emoji and flags may be.
 func standsAlone(r rune) bool {
 	return unicode.IsDigit(r) || unicode.IsLetter(r) && (r < 0x300 || ideographic(r))
 }

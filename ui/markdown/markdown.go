@@ -3,23 +3,24 @@
 //	Append ─► split into closed blocks ─► render each once ─► Lines
 //	          (goldmark, tail only)       (block, width, theme)
 //
-// A block that has a successor is closed: CommonMark decides structure line by
-// line. Only the tail after the last closed block is parsed again, only up to
-// its last newline; the unfinished line is shown but decides nothing. Closed
-// blocks keep their lines, with two exceptions: a tight list that turns loose,
-// and a block that used a link reference before it was defined.
+// A block is closed once another block follows it, because CommonMark
+// determines structure line by line. Only the tail after the last closed block
+// is parsed again, up to its last newline. The unfinished line is shown but
+// does not affect the structure. Closed blocks keep their lines, with two
+// exceptions: a tight list that becomes loose, and a block that used a link
+// reference before its definition.
 //
-// The renderer walks goldmark's tree. Glamour is not used, as it wraps bytewise,
-// spaces blocks by their neighbors, puts link targets into OSC 8 and lets
-// escapes through; neither is chroma, whose regular expressions take 1.5 µs per byte,
-// 250 ms where they backtrack, and need the whole text. A scanner with its state
+// The renderer walks goldmark's tree. It does not use Glamour, which wraps bytewise,
+// spaces blocks by their neighbors, puts link targets into OSC 8 and passes escapes
+// through. Nor does it use chroma, whose regular expressions need the whole text and
+// take 1.5 µs per byte, or 250 ms when they backtrack. A scanner that keeps its state
 // between lines styles a stream as it arrives, each line once.
 //
-// # Rules above CommonMark
+// # Extensions to CommonMark
 //
-// Text is CommonMark with the tables, check boxes and strikethrough of GitHub, read as models
-// write it. Every letter and digit of the source is shown, in its order, except for the targets of
-// links, reference definitions, info strings, the numbers of lists, and entities.
+// Text is CommonMark with GitHub's tables, check boxes and strikethrough, interpreted as models
+// write it. Every letter and digit of the source is shown, in order, except for link targets,
+// reference definitions, info strings, list numbers, and entities.
 //
 //   - Lines: a newline inside a paragraph is a line break. With [Doc.FoldLines] it is a space.
 //   - Strikethrough: two tildes strike text through. One tilde, or three, are characters.
@@ -55,16 +56,16 @@ type Doc struct {
 	src         strings.Builder
 	line        int // offset of the last line of src
 	split       splitter
-	cutAt       int // how much of src split has seen, in bytes
+	cutAt       int // how many bytes of src were passed to split
 	blocks      []block
-	missingRefs map[string]int // label of a reference that was not found, to the first block that uses it
+	missingRefs map[string]int // maps the label of an undefined reference to the first block that uses it
 	done        bool
 
 	styles  *styleCache
 	width   int
 	lines   []string
-	current bool // lines show everything
-	// lines[:settled] are blocks[:shown], and the whole lines of an open fence.
+	current bool // lines are up to date
+	// lines[:settled] hold blocks[:shown] and the complete lines of an open fence.
 	shown, settled int
 	fence          *fenceView
 	tail           tailView
@@ -72,9 +73,9 @@ type Doc struct {
 
 // A Code is one fenced code block.
 type Code struct {
-	Lang string // first word after the fence, "" if there is none
+	Lang string // first word after the fence; "" for none
 	Text string // without the fences; ends with a newline unless it is empty
-	Line int    // index into Lines of its first line
+	Line int    // index of its first line in Lines
 }
 
 // New returns an empty Doc.
@@ -82,16 +83,16 @@ func New(th *theme.Theme) *Doc {
 	return &Doc{styles: newStyleCache(th), split: splitter{window: windowSize}}
 }
 
-// MarkCode makes Lines draw a bar beside code, and a mark where a line of it is wrapped, for
-// screens that copy the source instead of the shown text.
+// MarkCode makes Lines draw a bar beside code and a mark at each wrapped line of code, for
+// screens that copy the source and not the displayed text.
 func (d *Doc) MarkCode() { d.styles.marksCode = true }
 
-// FoldLines makes a newline inside a paragraph a space, as in CommonMark: for files with long
-// paragraphs that are wrapped by hand. In answers of models it is a line break.
+// FoldLines treats a newline inside a paragraph as a space, as in CommonMark, for files with
+// manually wrapped paragraphs. In model answers such a newline is a line break.
 func (d *Doc) FoldLines() { d.styles.folds = true }
 
-// Render renders a complete text, none of its lines wider than width cells. The
-// result has no final newline.
+// Render renders a complete text in lines of at most width cells. The result
+// has no final newline.
 func Render(source string, width int, th *theme.Theme) string {
 	d := New(th)
 	d.Append(sanitize.Cleaned(source))
@@ -99,7 +100,7 @@ func Render(source string, width int, th *theme.Theme) string {
 	return strings.Join(d.Lines(width), "\n")
 }
 
-// Fenced returns the code blocks of source, not sanitized. Their Line is that at 80 cells.
+// Fenced returns the code blocks of source, not sanitized. Their Line fields are for a width of 80 cells.
 func Fenced(source string) []Code {
 	d := New(theme.Plain())
 	d.append(source)
@@ -107,7 +108,7 @@ func Fenced(source string) []Code {
 	return d.Code()
 }
 
-// Append adds text. After Finish it does nothing.
+// Append adds text. After Finish it has no effect.
 func (d *Doc) Append(text sanitize.Clean) { d.append(text.String()) }
 
 func (d *Doc) append(text string) {
@@ -121,7 +122,7 @@ func (d *Doc) append(text string) {
 	d.src.WriteString(text)
 }
 
-// advance freezes the blocks that are closed. It is called by Lines.
+// advance freezes closed blocks. Lines calls it.
 func (d *Doc) advance() {
 	src := d.src.String()
 	if d.done || d.line <= d.cutAt && len(src) < d.split.tail+2*d.split.window {
@@ -131,9 +132,9 @@ func (d *Doc) advance() {
 	d.freeze(d.split.advance(src[:d.line], src, false))
 }
 
-// Finish ends the text. If its blocks as a whole, window by window, differ from the
-// streamed ones, they replace them. They differ where goldmark's result for a block depends
-// on those above it, such as for an underline after a table.
+// Finish ends the text. It splits the text again as a whole, window by window, and uses the
+// result if it differs from the streamed blocks. It differs where goldmark's result for a
+// block depends on the blocks above it, such as for an underline after a table.
 func (d *Doc) Finish() {
 	if d.done {
 		return
@@ -150,9 +151,9 @@ func (d *Doc) Finish() {
 	}
 }
 
-// EndAt ends the text after its first n bytes, and keeps their rendering. It does
-// nothing and returns false where that may depend on the rest: if they do not end with a line,
-// or if Lines has seen more than a part of the next one.
+// EndAt ends the text after its first n bytes and keeps their rendering. It returns false
+// without any change if the rendering may depend on the rest: if the n bytes do not end with a
+// line, or if Lines has already processed more than a part of the next one.
 func (d *Doc) EndAt(n int) bool {
 	src := d.src.String()
 	after := src[n:max(n, d.cutAt)]
@@ -174,7 +175,7 @@ func (d *Doc) SetTheme(th *theme.Theme) {
 	d.dropLines()
 }
 
-// SetTableWidth sets how wide tables may be, in cells, if that is more than the width of Lines.
+// SetTableWidth sets the maximum width of tables, in cells, if that is more than the width of Lines.
 func (d *Doc) SetTableWidth(cells int) {
 	if cells != d.styles.tableWidth {
 		d.styles.tableWidth = cells
@@ -185,9 +186,9 @@ func (d *Doc) SetTableWidth(cells int) {
 // Source returns the text so far.
 func (d *Doc) Source() string { return d.src.String() }
 
-// Lines returns the rendering, without trailing blank lines. None of its lines is wider than
-// width cells, except for those of tables (see SetTableWidth). It is valid until the next
-// call of a method of d. If nothing changed, it is returned as it was.
+// Lines returns the rendering, without trailing blank lines. No line is wider than width
+// cells, except for tables (see SetTableWidth). The result is valid until the next call of a
+// method of d. If nothing changed, it is the same slice.
 func (d *Doc) Lines(width int) []string {
 	width = max(width, 1)
 	if width != d.width {
@@ -205,9 +206,9 @@ func (d *Doc) Lines(width int) []string {
 	return d.lines
 }
 
-// Settled returns how many of the lines that Lines returned last stay as they are,
-// whatever text follows, except for a list that becomes loose and a link reference that is
-// defined later. It is for output that cannot be changed.
+// Settled returns the number of lines last returned by Lines that no further text changes.
+// Exceptions are a list that becomes loose and a link reference that is defined later. It
+// is for output that cannot be changed afterwards.
 func (d *Doc) Settled() int {
 	if d.done {
 		return len(d.lines)
@@ -215,8 +216,8 @@ func (d *Doc) Settled() int {
 	return d.settled
 }
 
-// Code returns the fenced code blocks in order, the unfinished one included. It
-// counts lines at the last width, or at 80 cells if there was none.
+// Code returns the fenced code blocks in order, including an unfinished one.
+// Their Line fields are for the last width, or 80 cells if Lines was not called.
 func (d *Doc) Code() []Code {
 	if d.width == 0 {
 		d.Lines(80)
@@ -240,7 +241,7 @@ func appendCode(all, codes []Code, top int) []Code {
 	return all
 }
 
-// freeze adds closed blocks, and invalidates those that they change.
+// freeze adds closed blocks, and invalidates earlier blocks that they change.
 func (d *Doc) freeze(f frozen) {
 	if f.loosened {
 		d.loosenList()
@@ -268,8 +269,8 @@ func (d *Doc) loosenList() {
 	d.invalidate(from, func(*block) bool { return true })
 }
 
-// invalidate drops the lines of the blocks from the given one on that are stale, and the
-// positions of all of them.
+// invalidate drops the lines of stale blocks, from the given block on, and the positions
+// of all blocks from there.
 func (d *Doc) invalidate(from int, stale func(*block) bool) {
 	if from >= d.shown {
 		return
@@ -282,7 +283,7 @@ func (d *Doc) invalidate(from int, stale func(*block) bool) {
 	d.unsettle(from)
 }
 
-// unsettle removes the lines of the blocks from the given one on from lines.
+// unsettle removes the given block and all later ones from d.lines.
 func (d *Doc) unsettle(from int) {
 	if d.fence != nil {
 		d.settled, d.fence = d.fence.from, nil
@@ -301,7 +302,7 @@ func blocksOf(cuts []cut) []block {
 	return blocks
 }
 
-// dropLines drops all that was rendered.
+// dropLines drops all rendered lines.
 func (d *Doc) dropLines() {
 	for i := range d.blocks {
 		b := &d.blocks[i]

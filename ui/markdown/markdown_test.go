@@ -1,5 +1,5 @@
-// testdata/*.golden hold the output: go test ./ui/markdown -update writes them anew. Read
-// the diff.
+// testdata/*.golden hold the expected rendering. go test ./ui/markdown -update rewrites
+// them. Read the diff.
 
 package markdown
 
@@ -58,7 +58,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestStreamedEqualsWhole checks the property the package stands on.
+// TestStreamedEqualsWhole verifies the central property of the package.
 func TestStreamedEqualsWhole(t *testing.T) {
 	texts := map[string]string{"showcase": showcase(t)}
 	for name, text := range awkward {
@@ -106,7 +106,7 @@ func TestDeepTextsStreamLikeWhole(t *testing.T) {
 	}
 }
 
-// TestPartsStreamLikeWhole cuts blocks that are no longer than a few lines.
+// TestPartsStreamLikeWhole cuts blocks of only a few lines into parts.
 func TestPartsStreamLikeWhole(t *testing.T) {
 	texts := map[string]string{"showcase": showcase(t)}
 	for name, text := range awkward {
@@ -159,8 +159,8 @@ func TestMixedLinesStreamLikeWhole(t *testing.T) {
 
 func clip(s string) string { return s[:min(len(s), 300)] }
 
-// checkLines holds lines to what every rendering promises, but for those that
-// were seen before.
+// checkLines verifies the guarantees of every rendering for lines, except those
+// in seen.
 func checkLines(t *testing.T, lines []string, width int, seen map[string]bool) {
 	t.Helper()
 	for i, line := range lines {
@@ -181,8 +181,8 @@ func checkLines(t *testing.T, lines []string, width int, seen map[string]bool) {
 	}
 }
 
-// sgr takes the sequences that parley writes itself out of a line: CSI, digits
-// and separators, m.
+// sgr removes the sequences that parley writes from a line: CSI, digits and
+// separators, m.
 func sgr(line string) string {
 	for {
 		i := strings.Index(line, "\x1b[")
@@ -254,7 +254,7 @@ func TestWhileItStreams(t *testing.T) {
 	}
 }
 
-// No sign that may become a marker, an underline or a fence is shown before that is known.
+// A sign that may become a marker, an underline or a fence is not shown before that is known.
 func TestSignsAreHeldBack(t *testing.T) {
 	for _, sign := range "-=*_+#>`~|: \t" {
 		for n := range 3 {
@@ -299,8 +299,8 @@ func TestCode(t *testing.T) {
 	}
 }
 
-// Beside code of screens stands a bar, also in the middle of a block, and a line that goes
-// on says so.
+// On screens, code has a bar beside it, even in the middle of a block, and wrapped lines
+// have a mark.
 func TestMarkCode(t *testing.T) {
 	text := "a\n\n```go\nx := 1\n\n\tlonger than there is room in one row\n```\n\n- item\n\n  ```\n  y\n  ```\n"
 	want := "a\n\n│ go\n│ x := 1\n│\n│     longer than\n│ ↪ there is room in\n│ ↪ one row\n\n• item\n\n  │ y"
@@ -320,7 +320,7 @@ func TestMarkCode(t *testing.T) {
 	}
 }
 
-// Tables may be wider than what is read line by line, streamed or whole.
+// Tables may be wider than other text, streamed or whole.
 func TestTableWidth(t *testing.T) {
 	text := "some words that do not fit\n\n| a heading | another heading | a third |\n|---|---|---|\n| one | two | three |\n"
 	want := "some words that do\nnot fit\n\na heading  another heading  a third\n─────────  ───────────────  ───────\none        two              three"
@@ -341,7 +341,7 @@ func TestTableWidth(t *testing.T) {
 	}
 }
 
-// With bars as without, what streams looks as it does in the end.
+// With bars as without, streamed text looks as it does in the end.
 func TestMarkedStreamsLikeWhole(t *testing.T) {
 	for _, text := range append(slices.Collect(maps.Values(awkward)), showcase(t)) {
 		streamed, whole := New(theme.Plain()), New(theme.Plain())

@@ -9,9 +9,9 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// mathMarks returns the delimiters of the math that src[at:] begins with, "" if there is none: the
-// length of the opening one, and the closing one. A single $ opens math only before a character
-// other than a space and not after a letter or digit.
+// mathMarks returns the delimiters of the math that src[at:] begins with: the length of the
+// opening one, and the closing one, which is "" if there is no math. A single $ opens math only
+// before a character other than a space and not after a letter or digit.
 func mathMarks(src []byte, at int) (open int, closing string) {
 	switch rest := src[at:]; {
 	case len(rest) < 2:
@@ -32,17 +32,17 @@ func mathMarks(src []byte, at int) (open int, closing string) {
 	return 0, ""
 }
 
-// maxEnvironment is the length of the longest \begin{name}.
+// maxEnvironment is the maximum length of \begin{name}.
 const maxEnvironment = 40
 
-// unclosedMath holds the offset up to which a closing delimiter was searched in vain, so that the
-// time for many opening ones stays linear. Its methods are called with growing offsets.
+// unclosedMath maps a closing delimiter to the offset up to which it was searched in vain, so that
+// many opening delimiters take linear time. Its methods must be called with ascending offsets.
 type unclosedMath map[string]int
 
-// maxUnclosed is the number of different delimiters that are searched in vain.
+// maxUnclosed is the maximum number of delimiters in unclosedMath.
 const maxUnclosed = 20
 
-// end returns the offset after the math that src[at] begins; 0 if there is none.
+// end returns the offset after the math that begins at src[at]; 0 if there is none.
 func (u unclosedMath) end(src []byte, at int) int {
 	n, closing := mathMarks(src, at)
 	switch {
@@ -63,9 +63,9 @@ func (u unclosedMath) end(src []byte, at int) int {
 	return 0
 }
 
-// next returns the offset after the math, the escaped character or the byte at src[at]. If that is
-// the opening delimiter of math that does not end, it is the one after that, and closing is not
-// empty; a single $ does not count.
+// next returns the offset after the math, the escaped character or the byte at src[at]. After an
+// opening delimiter of unclosed math, it returns the offset after the delimiter, and closing is
+// not empty. A single $ does not count as one.
 func (u unclosedMath) next(src []byte, at int) (after int, closing string) {
 	if src[at] != '$' && src[at] != '\\' {
 		return at + 1, ""
@@ -82,9 +82,9 @@ func (u unclosedMath) next(src []byte, at int) (after int, closing string) {
 	return at + 1, ""
 }
 
-// dollarEnd returns the offset after the next $ if that ends math, whose text begins at src[at]; 0
-// if it does not. It follows no space and precedes no letter or digit. Text that begins with a
-// digit and has words or pipes is an amount of money and more.
+// dollarEnd returns the offset after the next $ if it ends the math with text at src[at], and 0
+// otherwise. A closing $ follows no space and precedes no letter or digit. Text that begins with a
+// digit and contains words or pipes is not math but an amount of money.
 func dollarEnd(src []byte, at int) int {
 	amount := util.IsNumeric(src[at])
 	for i := at; i < len(src); i++ {
@@ -107,7 +107,7 @@ func startsWord(text []byte) bool {
 	return len(text) > 2 && util.IsSpace(text[0]) && letter(text[1]) && letter(text[2])
 }
 
-// A mathParser parses math inside a block. It becomes a String of its source.
+// A mathParser parses math inside a block into a String node with its source.
 type mathParser struct{}
 
 func (mathParser) Trigger() []byte { return []byte(`$\`) }
@@ -130,9 +130,9 @@ func (mathParser) Parse(parent ast.Node, block text.Reader, pc parser.Context) a
 	return ast.NewString(append(source, line[:n]...))
 }
 
-// A mathBlock parses math that ends on a later line than it begins, so that none of its lines is a
-// list item or the like. It begins or ends its first line. The block ends at a blank line at the
-// latest. It is a block of text, in which mathParser finds the math.
+// A mathBlock parses math that spans lines, so that none of its lines is parsed as a list item or
+// the like. The math begins or ends the first line. The block ends at a blank line at the latest.
+// It is a text block, in which mathParser finds the math.
 type mathBlock struct{ parser.BlockParser }
 
 func (mathBlock) Trigger() []byte { return nil }

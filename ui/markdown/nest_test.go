@@ -11,9 +11,9 @@ import (
 	"parley/ui/theme"
 )
 
-// However deep lists are nested, only so many containers are open at once: each
-// line is looked through for each of them, so that their number is what time
-// grows by. Nothing of the text is lost by it.
+// However deeply lists are nested, the number of open containers is limited,
+// because each line is checked for each of them, so that time grows with their
+// number. No text is lost.
 func TestNestedLists(t *testing.T) {
 	const levels = 5 * maxNesting
 	for name, indent := range map[string]string{"spaces": "  ", "tabs": "\t", "quotes": "> "} {
@@ -44,7 +44,7 @@ func TestNestedLists(t *testing.T) {
 	}
 }
 
-// depthOf returns how many blocks stand in one another.
+// depthOf returns the depth of nested blocks.
 func depthOf(n ast.Node) (deepest int) {
 	depth := 0
 	_ = ast.Walk(n, func(_ ast.Node, entering bool) (ast.WalkStatus, error) {

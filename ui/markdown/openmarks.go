@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// closeMarks returns source with the inline marks closed that its last line leaves open, and the
-// math that its last paragraph does, so that bold text looks bold while it arrives, instead of
-// showing two stars that disappear later. A mark at the end is left out.
+// closeMarks returns source with closing marks added for the inline marks open in its last line,
+// and for math open in its last paragraph. So bold text looks bold while it arrives, instead of
+// beginning with two stars that disappear later. An incomplete mark at the end is omitted.
 func closeMarks(source string) string {
 	at := strings.LastIndexByte(source, '\n') + 1
 	start := strings.LastIndex(source, "\n\n") + 1
@@ -47,7 +47,7 @@ func closeMarks(source string) string {
 				return strings.TrimRight(text[:i], " \t") + closingMarks(open)
 			} else if i >= at {
 				return text + mark + closingMarks(open)
-			} else if len(mark) > 2 { // a block of code
+			} else if len(mark) > 2 { // a code block
 				return source
 			}
 		case i < at || c != '*' && c != '_' && c != '~':
@@ -66,22 +66,22 @@ func closeMarks(source string) string {
 	return text + closingMarks(open)
 }
 
-// isOpen reports whether mark was opened last.
+// isOpen reports whether mark is the last open one.
 func isOpen(open []string, mark string) bool { return len(open) > 0 && open[len(open)-1] == mark }
 
-// halfClosed reports whether mark begins like the mark opened last, which it may close.
+// halfClosed reports whether mark is a prefix of the last open mark, which it may close.
 func halfClosed(open []string, mark string) bool {
 	return len(open) > 0 && strings.HasPrefix(open[len(open)-1], mark)
 }
 
-// closingMarks returns the marks that close open, the last one first.
+// closingMarks returns the marks that close open, last one first.
 func closingMarks(open []string) string {
 	slices.Reverse(open)
 	return strings.Join(open, "")
 }
 
-// opensMark reports whether the run of marks from i to n may open emphasis: a word follows,
-// or nothing yet, and no word precedes it.
+// opensMark reports whether the run of marks from i to n may open emphasis: it is followed
+// by a word or the end of the line, and not preceded by a word.
 func opensMark(line string, i, n int) bool {
 	if n-i > 3 || line[i] == '~' && n-i != 2 {
 		return false

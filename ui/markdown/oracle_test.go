@@ -22,7 +22,7 @@ import (
 	"parley/ui/theme"
 )
 
-// misread lists texts that Glamour shows otherwise than CommonMark has them.
+// misread lists texts that Glamour renders differently than CommonMark specifies.
 var misread = map[string]string{
 	"control":     "Glamour prints escapes, ours shows what they are",
 	"example 14":  "an escaped ampersand begins no entity",
@@ -32,9 +32,9 @@ var misread = map[string]string{
 	"example 503": "entities in an address stand for their characters",
 }
 
-// TestNoWordOfGlamourIsMissing renders the examples of CommonMark and texts as
-// models write them with Glamour and with our renderer: each word that Glamour
-// shows, ours shows as often.
+// TestNoWordOfGlamourIsMissing renders the examples of CommonMark, and texts as
+// models write them, with Glamour and with our renderer: ours shows each word
+// at least as often as Glamour.
 func TestNoWordOfGlamourIsMissing(t *testing.T) {
 	renderer, err := glamour.NewTermRenderer(glamour.WithStandardStyle("notty"), glamour.WithWordWrap(100), glamour.WithInlineTableLinks(true))
 	if err != nil {
@@ -55,9 +55,9 @@ func TestNoWordOfGlamourIsMissing(t *testing.T) {
 	}
 }
 
-// missingWords lists the words that theirs has more often than ours. Where one of
-// them breaks words that the other does not, for want of width or because Glamour
-// puts no space between the paragraphs of an item, the letters have to be there.
+// missingWords lists the words that theirs contains more often than ours. If one of
+// them breaks words that the other does not, for lack of width or because Glamour
+// puts no space between the paragraphs of an item, the letters must be there.
 func missingWords(ours, theirs string) (missing []string) {
 	want, have := map[string]int{}, map[string]int{}
 	for _, w := range wordsOf(theirs) {
@@ -75,7 +75,7 @@ func missingWords(ours, theirs string) (missing []string) {
 	return missing
 }
 
-// percents lists the bytes that Glamour escapes in addresses, ours shows as they are.
+// percents matches bytes that Glamour escapes in addresses; ours shows them unchanged.
 var percents = regexp.MustCompile(`(?:%[0-9A-F]{2})+`)
 
 // wordsOf returns the runs of letters and digits in a rendering, in lower case.
@@ -89,9 +89,8 @@ func wordsOf(rendered string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// oracleTexts returns the examples of CommonMark, which goldmark carries, our own
-// showcase, the answers of the demo, README.md, and the texts that are hard to lay
-// out.
+// oracleTexts returns the examples of CommonMark, which goldmark contains, our own
+// showcase, the answers of the demo, README.md, and the awkward texts.
 func oracleTexts(t *testing.T) map[string]string {
 	t.Helper()
 	texts := map[string]string{}

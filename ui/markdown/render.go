@@ -13,22 +13,22 @@ import (
 
 // rendered is the rendering of a piece of source.
 type rendered struct {
-	lines       []string // without trailing blank ones; never nil
-	codes       []Code   // with lines counted from the first
-	missingRefs []string // references that were not found
+	lines       []string // without trailing blank lines; never nil
+	codes       []Code   // line numbers count from the first line
+	missingRefs []string // labels of undefined references
 
-	columns []int // widths, in cells, that the columns of a table need
+	columns []int // widths, in cells, required by the columns of a table
 }
 
-// blockContext holds the facts about earlier pieces that rendering a list item, or a part of a table, needs.
+// blockContext holds the facts about earlier pieces required to render a list item or a part of a table.
 type blockContext struct {
-	number int    // of a list's first item; negative: the one in the source
+	number int    // number of a list's first item; negative to use the number in the source
 	loose  bool   // the list is known to be loose
-	header string // of the table that the source continues; "" for none
-	want   []int  // widths, in cells, that the columns of the parts before need
+	header string // header of the table that the source continues; "" for none
+	want   []int  // widths, in cells, required by the columns of earlier parts
 }
 
-// render renders a piece of source that begins where a block begins.
+// render renders a piece of source that starts at the beginning of a block.
 func (ps *styleCache) render(src string, width int, refs references, at blockContext) rendered {
 	src = at.header + src
 	raw := limitNesting(src)
@@ -50,31 +50,31 @@ func (ps *styleCache) render(src string, width int, refs references, at blockCon
 type writer struct {
 	styles *styleCache
 	src    string
-	raw    []byte // the parsed form of src, bounded
+	raw    []byte // src with limited nesting, as parsed
 	width  int
-	at     blockContext // for the first block, if it is a list
+	at     blockContext // context of the first block, if it is a list or table
 	inline bool         // the tree has inline nodes
 	table  bool         // inside a table
 
-	columns []int // of the last table
+	columns []int // widths required by the columns of the last table
 
 	lines        []string
 	codes        []Code
 	prefix       string // begins every line
 	inset        int    // cells of prefix
-	first        string // begins the next line instead of prefix, if has
+	first        string // replaces prefix on the next line, if hasFirst
 	hasFirst     bool
-	pendingMarks []styledRun // list markers without indentation, as the width does not allow it
+	pendingMarks []styledRun // list markers without indentation, if the width does not allow any
 }
 
-// fitsInset reports whether text may be indented by inset cells: half the width is left for
-// text, however deep blocks are nested.
+// fitsInset reports whether text may be indented by inset cells. At least half of the width
+// is reserved for text, however deeply blocks are nested.
 func fitsInset(inset, width int) bool { return inset <= width/2 }
 
 // textWidth returns the width left for text.
 func (w *writer) textWidth() int { return max(w.width-w.inset, 1) }
 
-// emit writes lines, which fit into textWidth, after the prefix.
+// emit writes lines, which must fit into textWidth, after the prefix.
 func (w *writer) emit(lines ...string) {
 	for _, l := range lines {
 		l = w.begin() + l
@@ -96,8 +96,8 @@ func (w *writer) begin() string {
 // blankLine writes a blank line between blocks.
 func (w *writer) blankLine() { w.lines = append(w.lines, strings.TrimRight(w.prefix, " ")) }
 
-// indented calls f with a longer prefix: mark before the next line, pad before the
-// lines that follow, both of the given number of cells. Mark may be nil.
+// indented calls f with a longer prefix: mark before the next line and pad before
+// all others, each cells wide. mark may be nil.
 func (w *writer) indented(mark []styledRun, pad string, cells int, f func()) {
 	if !fitsInset(w.inset+cells, w.width) {
 		w.pendingMarks = append(w.pendingMarks, mark...)
@@ -123,13 +123,13 @@ func (w *writer) indented(mark []styledRun, pad string, cells int, f func()) {
 	w.inset += cells
 	f()
 	w.flush()
-	if w.hasFirst { // nothing was written after the marker
+	if w.hasFirst { // no text followed the marker
 		w.emit("")
 	}
 	w.prefix, w.inset = outer, w.inset-cells
 }
 
-// flush writes pending list markers that no text followed.
+// flush writes pending list markers without text.
 func (w *writer) flush() {
 	if w.pendingMarks != nil {
 		w.wrapRuns(nil)
@@ -199,7 +199,7 @@ func (w *writer) block(n ast.Node) {
 	}
 }
 
-// list writes the items of a list, numbered from the first one's number.
+// list writes the items of a list, numbered from the number of the first item.
 func (w *writer) list(l *ast.List, at blockContext) {
 	number, tight := l.Start, !at.loose && !loose(l, true)
 	if at.number >= 0 {
@@ -233,7 +233,7 @@ func (w *writer) code(lang, body string) {
 			w.emit(w.styles.breakLine([]styledRun{{lang, textStyle{role: faint}}}, w.textWidth(), false)[:1]...)
 		}
 		s := newScanner(lang)
-		end := len(strings.TrimRight(body, " \t\r\n")) // blank lines are dropped, blanks at the end of the last line are not
+		end := len(strings.TrimRight(body, " \t\r\n")) // drop blank lines, but not blanks at the end of the last line
 		if i := strings.IndexAny(body[end:], "\r\n"); i >= 0 {
 			body = body[:end+i]
 		}

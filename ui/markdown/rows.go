@@ -10,7 +10,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// A tableParser finds the table at the end of a paragraph. Other than in GitHub's Markdown, a row
+// A tableParser parses the table at the end of a paragraph. Unlike in GitHub's Markdown, a row
 // may have more cells than the header, and a pipe in a code span or in math is text.
 type tableParser struct{}
 
@@ -44,8 +44,7 @@ func (tableParser) Transform(p *ast.Paragraph, reader text.Reader, _ parser.Cont
 	}
 }
 
-// alignments returns the alignments of the columns that a line under a header sets, nil if line
-// is another one.
+// alignments returns the column alignments set by a line under a header, or nil for any other line.
 func alignments(line []byte) (columns []extast.Alignment) {
 	s := strings.TrimSpace(string(line))
 	if w, _ := util.IndentWidth(line, 0); w > 3 || strings.Trim(s, "-") == "" {
@@ -72,7 +71,7 @@ func alignments(line []byte) (columns []extast.Alignment) {
 	return columns
 }
 
-// tableRow returns the row of a line.
+// tableRow parses a line as a table row.
 func tableRow(src []byte, line text.Segment) *extast.TableRow {
 	row := extast.NewTableRow(nil)
 	line = line.TrimLeftSpace(src)
@@ -102,8 +101,8 @@ func tableRow(src []byte, line text.Segment) *extast.TableRow {
 	return row
 }
 
-// codeEnd returns the offset after the code span that src[at] begins, or after the backticks there
-// if they begin none.
+// codeEnd returns the offset after the code span that begins at src[at], or after the backticks
+// there if they do not begin one.
 func codeEnd(src []byte, at int) int {
 	run := func(i int) int {
 		for i < len(src) && src[i] == '`' {

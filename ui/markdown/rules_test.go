@@ -10,7 +10,7 @@ import (
 
 var bolds = regexp.MustCompile(`\x1b\[1[;0-9]*m([^\x1b]*)\x1b\[m`)
 
-// The rules of parley's own, see the package comment. Bold text is ⟦so⟧, other styles are left out.
+// parley's own rules; see the package comment. Bold text is in ⟦⟧; other styles are omitted.
 func TestRules(t *testing.T) {
 	for _, tt := range []struct{ name, in, want string }{
 		{"a newline", "a\nb\n\n> c\n> d\n\n- e\n  f", "a\nb\n\n│ c\n│ d\n\n• e\n  f"},

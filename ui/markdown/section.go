@@ -10,30 +10,30 @@ import (
 // Limits of a section, in bytes.
 const (
 	maxSection  = 64 << 10
-	probedBytes = 256     // how much of a line decides whether a section may end before it
-	breakRange  = 8 << 10 // the last part of a section, in which it may end within a line
+	probedBytes = 256     // bytes of a line examined to decide whether a section may end before it
+	breakRange  = 8 << 10 // final range of a section in which it may end within a line
 )
 
-// A Section is a part of a long text that renders by itself, so that only what is in
-// sight has to be rendered. The zero value is the first section of a text.
+// A Section is a part of a long text that renders separately, so that only visible
+// sections have to be rendered. The zero value is the first section of a text.
 //
-// A section ends before a paragraph, a heading or the like if there is one in its
-// second half, else before a line, else within one. Where it ends depends on the text
-// alone, and is known once the next line has begun: a text that arrives in pieces has the
-// same sections as when it is parsed whole.
+// A section ends before a block such as a paragraph or a heading if one begins in its
+// second half; else before a line; else within a line. The end depends only on the text,
+// and is known once the next line has begun. A text that arrives in pieces has the same
+// sections as a text parsed as a whole.
 type Section struct {
-	Joined bool // it continues the section before, without a blank line
+	Joined bool // the section continues the previous one, without a blank line
 
-	opening   string // opening line of the code block that it begins in; "" for none
-	fence     string // opening line of the code block that is open at from
+	opening   string // opening line of the code block in which the section begins; "" for none
+	fence     string // opening line of the code block open at from; "" for none
 	afterText bool   // the line before from is not blank
-	from      int    // offset of the first line that was not handled yet
-	searched  int    // offset up to which the end of that line was searched
+	from      int    // offset of the first unprocessed line
+	searched  int    // offset up to which a newline was searched in that line
 }
 
-// Cut searches text, which begins with the section and may have grown since the last call,
-// for the end of the section. It returns that, in bytes, and the section that begins there;
-// 0 if the end has not arrived yet.
+// Cut searches text for the end of the section. text begins with the section and may have
+// grown since the last call. Cut returns the end, in bytes, and the section that begins
+// there; 0 if the end has not arrived yet.
 func (s *Section) Cut(text string) (end int, next Section) {
 	for s.from < min(len(text), maxSection) {
 		n := strings.IndexByte(text[s.searched:], '\n') + 1
@@ -67,7 +67,7 @@ func (s *Section) Cut(text string) (end int, next Section) {
 }
 
 // ends reports whether the section ends before line, which begins at from, and whether the
-// next one is joined to it. The longer the section is, the more places are accepted.
+// next section is joined to it. The longer the section, the more positions are accepted.
 func (s *Section) ends(line string) (end, joined bool) {
 	if s.from < maxSection/2 || blank(line) {
 		return false, false
@@ -93,23 +93,22 @@ func (s *Section) advance(line string) {
 // InCode reports whether the section begins within a code block.
 func (s *Section) InCode() bool { return s.opening != "" }
 
-// Doc returns a Doc to which the text of the section is to be appended. If the section begins
-// in a code block, the Doc begins with the opening line of that, which Source and Head are
-// for.
+// Doc returns a Doc for the text of the section, which the caller appends. If the section begins
+// in a code block, the Doc begins with its opening line; Source and Head account for that.
 func (s *Section) Doc(th *theme.Theme) *Doc {
 	d := New(th)
 	d.append(s.opening)
 	return d
 }
 
-// Source returns the text of the section, whose Doc is d.
+// Source returns the text of the section; d is its Doc.
 func (s *Section) Source(d *Doc) string { return d.Source()[len(s.opening):] }
 
-// EndAt is [Doc.EndAt] of the section's Doc, with n counted in Source.
+// EndAt calls [Doc.EndAt] of the section's Doc; n counts bytes of Source.
 func (s *Section) EndAt(d *Doc, n int) bool { return d.EndAt(len(s.opening) + n) }
 
-// Head returns how many of the first lines of the section's Doc repeat earlier ones, and are
-// not to be shown.
+// Head returns the number of lines at the start of the section's Doc that repeat earlier
+// ones and must not be shown.
 func (s *Section) Head() int {
 	if s.opening == "" {
 		return 0
@@ -130,9 +129,9 @@ func (s *Section) Fenced(text string) []Code {
 	return Fenced(s.opening + text)
 }
 
-// openingFence returns the line that opens a code block, "" if line does not. It may be
-// indented by any number of spaces, as in a list: more than are allowed at the top level are
-// left out.
+// openingFence returns the opening line of a code block, or "" if line is not one. The line
+// may be indented by any number of spaces, as in a list; spaces beyond the limit for
+// top-level blocks are removed.
 func openingFence(line string) string {
 	body := strings.TrimLeft(line, " \t")
 	if !strings.HasPrefix(body, "```") && !strings.HasPrefix(body, "~~~") || !strings.HasSuffix(body, "\n") {

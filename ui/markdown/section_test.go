@@ -9,7 +9,7 @@ import (
 	"parley/ui/theme"
 )
 
-// cutAll returns the sections of text, which is given in pieces of a size.
+// cutAll returns the sections of text, passed in pieces of the given size.
 func cutAll(text string, size int) (sources []string, sections []Section) {
 	var s Section
 	held := ""
@@ -31,7 +31,7 @@ func cutAll(text string, size int) (sources []string, sections []Section) {
 	return append(sources, held), append(sections, s)
 }
 
-// longTexts returns shapes of long texts.
+// longTexts returns long texts of different kinds.
 func longTexts(size int) map[string]string {
 	repeat := func(s string) string { return strings.Repeat(s, size/len(s)+1) }
 	var code strings.Builder
@@ -52,7 +52,7 @@ func longTexts(size int) map[string]string {
 }
 
 // A text has the same sections whole and in pieces, none of them too long, and no
-// byte of it is lost. Those that begin in a code block say so.
+// byte is lost. Sections that begin in a code block report it.
 func TestSections(t *testing.T) {
 	for name, text := range longTexts(3 * maxSection) {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestSections(t *testing.T) {
 	}
 }
 
-// Sections that stand one below the other look like the text as a whole.
+// Sections shown one below the other look like the whole text.
 func TestSectionsLookAlike(t *testing.T) {
 	for _, name := range []string{"prose", "code", "blocks"} {
 		text := longTexts(2 * maxSection)[name]
@@ -104,8 +104,8 @@ func TestSectionsLookAlike(t *testing.T) {
 	}
 }
 
-// A section that streamed keeps what was rendered of it when it ends, unless it ends inside of
-// a line, and looks as if it had come at once.
+// A streamed section keeps its rendering when it ends, unless it ends inside a line, and looks
+// as if it had arrived at once.
 func TestSectionsEnd(t *testing.T) {
 	for name, text := range longTexts(maxSection * 3 / 2) {
 		t.Run(name, func(t *testing.T) {

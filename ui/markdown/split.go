@@ -13,24 +13,24 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// A cut is a closed piece of the source that renders by itself: one top-level block, or
-// one item of a top-level list, or a part of a very long block.
+// A cut is a closed piece of the source that renders separately: a top-level block, an
+// item of a top-level list, or a part of a very long block.
 type cut struct {
-	start, end int    // in the source
-	item       *item  // nil if it is no list item
+	start, end int    // offsets in the source
+	item       *item  // nil if it is not a list item
 	loose      bool   // its list is loose
-	joined     bool   // it continues the block of the cut before
-	table      *table // nil if it is no part of a table that was cut
+	joined     bool   // it continues the block of the previous cut
+	table      *table // nil if it is not part of a cut table
 }
 
 // A block is a cut with its rendering.
 type block struct {
 	cut
-	lines       []string // nil until it is rendered
-	codes       []Code   // with lines counted from the block's first
-	missingRefs []string // references it used that were not defined
-	from        int      // index into Doc.lines of the block and the blank line above it
-	top         int      // index of its first line
+	lines       []string // nil before rendering
+	codes       []Code   // line numbers count from the block's first line
+	missingRefs []string // labels of used but undefined references
+	from        int      // index in Doc.lines of the block with the blank line above it
+	top         int      // index in Doc.lines of its first line
 }
 
 // An item is the position of an item in its list.
@@ -43,7 +43,7 @@ func (b *block) misses(labels map[string]bool) bool {
 	return slices.ContainsFunc(b.missingRefs, func(l string) bool { return labels[l] })
 }
 
-// same reports whether two cuts of one source render the same.
+// same reports whether two cuts of one source have the same rendering.
 func (c cut) same(o cut) bool {
 	if c.start != o.start || c.end != o.end || c.loose != o.loose || c.joined != o.joined ||
 		(c.item == nil) != (o.item == nil) || (c.table == nil) != (o.table == nil) {
@@ -55,11 +55,11 @@ func (c cut) same(o cut) bool {
 // references lists the link reference definitions of closed blocks, by label.
 type references map[string]parser.Reference
 
-// frozen holds the result of splitting more of the source.
+// frozen holds the blocks closed by additional source.
 type frozen struct {
 	cuts     []cut
 	defined  map[string]bool // labels of new references
-	loosened bool            // the list that was open before is loose
+	loosened bool            // the previously open list is loose
 }
 
 // A splitter cuts a growing source into closed blocks.
@@ -67,14 +67,14 @@ type splitter struct {
 	window int
 
 	tail int   // offset of the open part of the source
-	seen int   // how much of the source was parsed
-	list *list // the list whose next item the tail begins with, or nil
+	seen int   // number of bytes parsed
+	list *list // list that continues at the tail; nil for none
 	refs references
-	open *fence // the tail is a fenced code block that is still open
+	open *fence // fenced code block open at the tail; nil for none
 
-	joined    bool   // the tail continues the block before it
-	table     *table // the table whose rows the tail begins with, or nil
-	doublings int    // how often the window was doubled for the tail's block
+	joined    bool   // the tail continues the previous block
+	table     *table // table that continues at the tail; nil for none
+	doublings int    // number of times the window was doubled for the tail's block
 }
 
 type list struct {
@@ -82,19 +82,18 @@ type list struct {
 	loose bool
 }
 
-// maxTail is the length of the longest tail, in bytes, that is parsed whenever it changes.
-// Longer ones must first grow by an eighth, and those too long for inline markup by half,
-// which keeps the work per byte constant however long a block becomes.
+// maxTail is the maximum length, in bytes, of a tail that is parsed whenever it changes. A
+// longer tail must first grow by an eighth, or by half if it is too long for inline
+// markup. So the work per byte stays constant even for a very long block.
 const maxTail = 4 << 10
 
-// tooLong reports whether a tail of that size, with that much new text, is not parsed yet.
-
+// tooLong reports whether parsing of a tail with the given size and new bytes is postponed.
 func tooLong(size, grown int) bool {
 	return size > maxTail && grown < size/8 || size > inlineLimit && grown < size/2
 }
 
-// advance freezes the closed blocks of src, which has grown since the last call. Lines are
-// its whole lines; if src is whole, all blocks are frozen.
+// advance freezes the closed blocks of src, which has grown since the last call. lines are
+// its whole lines. If whole is set, it freezes all blocks.
 func (s *splitter) advance(lines, src string, whole bool) (f frozen) {
 	end := len(lines)
 	if !s.cutWindows(&f, lines, src, whole) || s.tail >= end || !whole && tooLong(end-s.tail, end-s.seen) {
@@ -108,8 +107,8 @@ func (s *splitter) advance(lines, src string, whole bool) (f frozen) {
 	return f
 }
 
-// freezeClosed freezes every closed block of src, which begins at s.tail; all of them if
-// it is the whole rest. It returns the last block.
+// freezeClosed freezes the closed blocks of src, which begins at s.tail, or all blocks
+// if whole is set. It returns the last block.
 func (s *splitter) freezeClosed(f *frozen, src string, whole bool) (last ast.Node) {
 	base := s.tail
 	if s.table != nil {
@@ -135,7 +134,7 @@ func (s *splitter) freezeClosed(f *frozen, src string, whole bool) (last ast.Nod
 		if l, ok := n.(*ast.List); ok {
 			s.items(f, l, src, base, end, closed)
 		} else if closed {
-			if open == nil { // blank lines at the end belong only to code that is not closed
+			if open == nil { // blank lines at the end belong only to unclosed code
 				end = len(strings.TrimRight(src[:end], " \t\r\n"))
 				end += strings.IndexByte(src[end:], '\n') + 1
 			}
@@ -151,8 +150,8 @@ func (s *splitter) freezeClosed(f *frozen, src string, whole bool) (last ast.Nod
 	return last
 }
 
-// items freezes the items of a list but the last, and that too if the list is
-// closed.
+// items freezes all items of a list except the last, or all items if the list
+// is closed.
 func (s *splitter) items(f *frozen, l *ast.List, src string, base, end int, closed bool) {
 	st, first := s.list, false
 	s.list = nil
@@ -181,9 +180,9 @@ func (s *splitter) items(f *frozen, l *ast.List, src string, base, end int, clos
 	}
 }
 
-// loose reports whether blank lines in a list make it loose: those between items, and
-// between the blocks of an item that is closed. Goldmark's own result depends on the text
-// above the list if an item begins with a reference definition.
+// loose reports whether blank lines make a list loose: lines between items, or between
+// the blocks of a closed item. It does not use goldmark's own result, which depends on
+// the text above the list if an item begins with a reference definition.
 func loose(l *ast.List, closed bool) bool {
 	for it := l.FirstChild(); it != nil; it = it.NextSibling() {
 		if it != l.FirstChild() && it.HasBlankPreviousLines() {
@@ -202,8 +201,8 @@ func loose(l *ast.List, closed bool) bool {
 	return false
 }
 
-// loosen makes the list of the last of n cuts loose. It reports whether the first item of the
-// list is among them.
+// loosen makes the list that ends with the last of n cuts loose. It reports whether these
+// include the first item of the list.
 func loosen(n int, at func(int) *cut) bool {
 	for n--; n >= 0 && at(n).item != nil; n-- {
 		at(n).loose = true
@@ -227,8 +226,8 @@ func (s *splitter) freeze(f *frozen, c cut, nodes []ast.Node) {
 	}
 }
 
-// define collects the reference definitions below n. The first one of a label
-// counts.
+// define collects the reference definitions below n. The first definition of a
+// label wins.
 func (s *splitter) define(f *frozen, n ast.Node) {
 	if def, ok := n.(*ast.LinkReferenceDefinition); ok {
 		label := util.ToLinkReference(def.Label)
@@ -258,9 +257,9 @@ func siblings(n, end ast.Node) (nodes []ast.Node) {
 	return nodes
 }
 
-// lastOfUnit returns the last of the nodes that came from the same paragraph as n:
-// definitions, the text after them, and the table that ends it. Between them is no
-// beginning of a block, so they are not cut apart.
+// lastOfUnit returns the last of the nodes from the same paragraph as n:
+// definitions, the text after them, and the table at its end. No block begins
+// between them, so they are not cut apart.
 func lastOfUnit(src string, n ast.Node) ast.Node {
 	for next := n.NextSibling(); next != nil && sameParagraph(src, n, next); next = n.NextSibling() {
 		n = next
@@ -297,9 +296,9 @@ func lineStart(src string, n ast.Node) int {
 	return strings.LastIndexByte(src[:max(pos, 0)], '\n') + 1
 }
 
-// structure finds blocks only; full finds their inline nodes too. Definition
-// lists and footnotes are left out: a line far below would change blocks above.
-// Bare URLs need no parsing, as they are shown as they are.
+// structure parses blocks only; full parses their inline nodes too. Definition
+// lists and footnotes are disabled, because a line far below would change
+// blocks above. Bare URLs need no parsing, because they are shown unchanged.
 var (
 	structure = sync.OnceValue(func() parser.Parser { return parser.NewParser(blockOptions()...) })
 	full      = sync.OnceValue(func() parser.Parser {
@@ -332,7 +331,7 @@ func parse(p parser.Parser, src []byte, s *scope) ast.Node {
 	return p.Parse(text.NewReader(src), parser.WithContext(s))
 }
 
-// A scope looks references up in the whole document and collects those that are missing.
+// A scope looks up references in the whole document and collects undefined ones.
 type scope struct {
 	parser.Context
 	refs        references

@@ -11,27 +11,27 @@ import (
 
 var long = os.Getenv("PARLEY_LONG") == "1"
 
-// checkStream streams text in pieces of step bytes and compares with one render
-// of the whole, while holding what is settled to its promise.
+// checkStream streams text in pieces of step bytes, compares the result with
+// one rendering of the whole, and verifies that settled lines do not change.
 func checkStream(t *testing.T, text string, width, step int) {
 	t.Helper()
 	checkParts(t, text, width, step, windowSize)
 }
 
-// checkParts runs checkStream with long blocks cut after so many bytes.
+// checkParts runs checkStream with long blocks cut after window bytes.
 func checkParts(t *testing.T, text string, width, step, window int) {
 	t.Helper()
 	checkWidths(t, text, []int{width}, step, window)
 }
 
-// checkResized runs checkStream with another width for every second three pieces.
+// checkResized runs checkStream with another width for every second group of three pieces.
 func checkResized(t *testing.T, text string, width, step int) {
 	t.Helper()
 	other := 1 + (width+30)%60
 	checkWidths(t, text, []int{width, width, width, other, other, other}, step, windowSize)
 }
 
-// checkWidths streams text, the pieces at these widths over and over; it ends at the first.
+// checkWidths streams text, with these widths in turn; it ends at the first.
 func checkWidths(t *testing.T, text string, widths []int, step, window int) {
 	t.Helper()
 	whole := newWindowed(window)
@@ -43,7 +43,7 @@ func checkWidths(t *testing.T, text string, widths []int, step, window int) {
 	for _, width := range widths {
 		seen[width] = map[string]bool{}
 	}
-	every := max(1, len(text)/step/4) // pieces after which all that is shown is looked at
+	every := max(1, len(text)/step/4) // pieces between two checks of all lines
 	if long {
 		every = max(1, len(text)/step/40)
 	}
@@ -63,7 +63,7 @@ func checkWidths(t *testing.T, text string, widths []int, step, window int) {
 			checkNow(t, d, width)
 		}
 	}
-	if strings.HasSuffix(text, "\n") && step%2 == 1 { // looking beyond the end leaves no trace
+	if strings.HasSuffix(text, "\n") && step%2 == 1 { // looking past the end has no effect
 		d.append("- more")
 		d.Lines(widths[0])
 		if !d.EndAt(len(text)) {
@@ -84,16 +84,16 @@ func checkWidths(t *testing.T, text string, widths []int, step, window int) {
 	}
 }
 
-// newWindowed returns a Doc that cuts long blocks after so many bytes.
+// newWindowed returns a Doc that cuts long blocks after window bytes.
 func newWindowed(window int) *Doc {
 	d := New(theme.Dark())
 	d.split.window = window
 	return d
 }
 
-// checkNow holds what d shows in mid-stream to what a Doc shows that got the same text
-// at once, and what is settled of it to what that shows when it ends here. Where blocks
-// are cut differently is left to the end: there Finish mends it.
+// checkNow compares the lines of d in mid-stream with a Doc that got the same text at
+// once, and its settled lines with a text that ends here. Different cuts of blocks are
+// ignored here, because Finish corrects them.
 func checkNow(t *testing.T, d *Doc, width int) {
 	t.Helper()
 	at := newWindowed(d.split.window)
@@ -116,7 +116,7 @@ func checkNow(t *testing.T, d *Doc, width int) {
 	}
 }
 
-// looseable returns 1 if the tail continues a tight list, which may turn loose.
+// looseable returns 1 if the tail continues a tight list, which may become loose.
 func looseable(d *Doc) int {
 	if d.split.list != nil && !d.split.list.loose {
 		return 1
@@ -124,8 +124,8 @@ func looseable(d *Doc) int {
 	return 0
 }
 
-// Each block of code begins anew, whatever the one before it left open; the styles are those
-// that a terminal gets to see.
+// Each code block starts in a fresh state, whatever the previous one left open. The test
+// compares the styles that a terminal shows.
 func TestBlocksOfCodeBeginAnew(t *testing.T) {
 	const (
 		off     = "\x1b[m"

@@ -24,7 +24,7 @@ const (
 	good
 	warn
 	bad
-	comment // this and the following ones: of code
+	comment // this and the following: of code
 	keyword
 	str
 	number
@@ -43,22 +43,22 @@ const (
 	attrs
 )
 
-// styleCache holds the escape sequences of every style that was used with a theme.
+// styleCache holds the escape sequences of the styles used so far with a theme.
 type styleCache struct {
 	theme     *theme.Theme
-	marksCode bool // a bar stands beside code
-	folds     bool // a newline inside a paragraph is a space
+	marksCode bool // draw a bar beside code
+	folds     bool // treat a newline inside a paragraph as a space
 
-	tableWidth int // cells that tables may take, if more than the text
+	tableWidth int // maximum width of tables, in cells, if wider than the text
 	sgrs       [roles][attrs]*theme.SGR
 
-	line []byte // buffers of wrappers, one in use at a time
+	line []byte // buffers of wrappers, used by one at a time
 	word []styledRun
 }
 
 func newStyleCache(th *theme.Theme) *styleCache { return &styleCache{theme: th} }
 
-// sgr returns the sequences of p, always the same ones.
+// sgr returns the sequences of p, always the same pointer.
 func (ps *styleCache) sgr(p textStyle) *theme.SGR {
 	at := &ps.sgrs[p.role][p.attr]
 	if *at == nil {
@@ -68,7 +68,7 @@ func (ps *styleCache) sgr(p textStyle) *theme.SGR {
 	return *at
 }
 
-// shows reports whether text in the style p looks different from other text.
+// shows reports whether text with style p looks different from normal text.
 func (ps *styleCache) shows(p textStyle) bool { return ps.sgr(p).On != ps.sgr(textStyle{}).On }
 
 // softBreak returns the text for a newline inside a paragraph.

@@ -7,12 +7,11 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 )
 
-// A table is laid out with two cells between columns and a thin rule below the
-// header. Where not even narrow columns fit, each row becomes a list of its
-// cells.
+// A table has two cells between columns and a thin rule below the header. If
+// not even narrow columns fit, each row becomes a list of its cells.
 const (
 	columnGap = 2
-	narrow    = 4 // cells of a column that is still worth having
+	narrow    = 4 // minimum width of a useful column, in cells
 )
 
 type grid struct {
@@ -58,7 +57,8 @@ func (g *grid) widen(n int) {
 	}
 }
 
-// wantedWidths returns how many cells the columns need to be on one line, and at least least.
+// wantedWidths returns the widths, in cells, with which no column wraps; each is at least the one
+// in least.
 func (g grid) wantedWidths(least []int) []int {
 	want := make([]int, len(g.align))
 	copy(want, least)
@@ -70,8 +70,8 @@ func (g grid) wantedWidths(least []int) []int {
 	return want
 }
 
-// columnWidths returns the width of every column within the given total, or nil if they do
-// not fit. Columns that want less than their share leave the rest to the others.
+// columnWidths returns the width of each column within the given total, or nil if the
+// columns do not fit. Columns that want less than their share leave the rest to the others.
 func (g grid) columnWidths(total int, want []int) []int {
 	total -= columnGap * (len(g.align) - 1)
 	if total < len(g.align) {
@@ -94,7 +94,7 @@ func (g grid) columnWidths(total int, want []int) []int {
 		if share < narrow {
 			return nil
 		}
-		for i := range widths { // the others get the same, the first ones the remainder
+		for i := range widths { // the others get equal shares, and the first ones the remainder
 			if widths[i] == 0 {
 				widths[i] = (left + open - 1) / open
 				left -= widths[i]
@@ -105,8 +105,7 @@ func (g grid) columnWidths(total int, want []int) []int {
 	return widths
 }
 
-// grid writes a table whose columns fit, without its header if it is continued from another
-// part.
+// grid writes a table whose columns fit. It omits the header if continued is set.
 func (w *writer) grid(g grid, widths []int, continued bool) {
 	for i, row := range g.rows {
 		if i == 0 && continued {
@@ -162,8 +161,8 @@ func (w *writer) row(g grid, row [][]styledRun, widths []int) {
 	}
 }
 
-// records writes a table whose columns do not fit, one cell after the other,
-// each after the name of its column.
+// records writes a table whose columns do not fit as a list of cells, each
+// after the name of its column.
 func (w *writer) records(g grid, continued bool) {
 	if len(g.rows) == 1 && !continued {
 		for _, name := range g.rows[0] {

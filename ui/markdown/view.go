@@ -11,7 +11,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// settle adds the lines of closed blocks that are not shown yet.
+// settle adds the lines of closed blocks not yet shown.
 func (d *Doc) settle() {
 	if d.shown < len(d.blocks) && d.fence != nil {
 		d.closeFence(&d.blocks[d.shown])
@@ -29,7 +29,7 @@ func (d *Doc) settle() {
 	}
 }
 
-// render renders a closed block, and notes which references it lacked.
+// render renders a closed block, and records its undefined references.
 func (d *Doc) render(b *block, want []int) {
 	r := d.styles.render(d.src.String()[b.start:b.end], d.width, d.split.refs, b.context(want))
 	b.lines, b.codes, b.missingRefs = r.lines, r.codes, r.missingRefs
@@ -46,8 +46,8 @@ func (d *Doc) render(b *block, want []int) {
 	}
 }
 
-// columnWidths returns the widths that the columns of a table need in the blocks before i, nil
-// if there is none.
+// columnWidths returns the widths required by the columns of a table in the blocks before i;
+// nil if there are none.
 func (d *Doc) columnWidths(i int) []int {
 	if i == 0 || d.blocks[i-1].table == nil {
 		return nil
@@ -73,15 +73,15 @@ func (d *Doc) separate(lines []string, tight bool) {
 	}
 }
 
-// A tailView is the rendering of the open end of the source.
+// A tailView is the rendering of the open tail of the source.
 type tailView struct {
-	start, end int // the part of the source that was parsed
+	start, end int // parsed part of the source
 	rendered
-	top         int // index of the first of lines in Doc.lines
-	from, shown int // index there of the blank line above, and the end of rest
+	top         int // index of lines[0] in Doc.lines
+	from, shown int // index in Doc.lines of the blank line above, and of the end of rest
 
-	// Source that came since, if the tail is too long to be parsed again yet, is
-	// shown as it is: rest are its lines, from end to seen.
+	// Later source is shown as it is if the tail is too long to be parsed again
+	// yet: rest holds its lines, from end to seen.
 	rest []string
 	seen int
 }
@@ -112,7 +112,7 @@ func (d *Doc) showTail() {
 		*t = tailView{start: start, end: end, seen: end}
 		t.rendered = d.styles.render(closeMarks(src[start:end]), d.width, d.split.refs, at)
 	}
-	if t.shown > 0 && t.from == len(d.lines) { // they are still in d.lines
+	if t.shown > 0 && t.from == len(d.lines) { // the lines are still in d.lines
 		d.lines = d.lines[:t.shown]
 	} else {
 		t.from = len(d.lines)
@@ -126,8 +126,8 @@ func (d *Doc) showTail() {
 	}
 }
 
-// showRest adds the source after the part of the tail that was parsed. Each piece of it is
-// wrapped once, so that the cost is linear.
+// showRest adds the source after the parsed part of the tail. Each piece is wrapped once,
+// so that the cost is linear.
 func (d *Doc) showRest(src string) {
 	const piece = 2048
 	t := &d.tail
@@ -145,7 +145,7 @@ func (d *Doc) showRest(src string) {
 	d.lines = append(d.lines, d.literal(src[t.seen:])...)
 }
 
-// literal wraps source that is shown as it is.
+// literal wraps source without parsing it.
 func (d *Doc) literal(src string) (lines []string) {
 	for line := range strings.Lines(src) {
 		lines = append(lines, d.styles.wrap([]styledRun{{printable(line), textStyle{}}}, d.width)...)
@@ -153,8 +153,8 @@ func (d *Doc) literal(src string) (lines []string) {
 	return lines
 }
 
-// undecided returns how many bytes of an unfinished line are held back because it may become a
-// marker, an underline or a fence, and would flicker if it was shown as text.
+// undecided returns the number of bytes of an unfinished line that are not shown yet. They may
+// become a marker, an underline or a fence, and would flicker if shown as text.
 func undecided(line string) int {
 	mark := strings.Trim(line, " \t")
 	if number := strings.TrimLeft(mark, "0123456789"); number == "" || number == "." || number == ")" {
@@ -166,18 +166,18 @@ func undecided(line string) int {
 	return len(line)
 }
 
-// A fenceView is the rendering of a fenced code block that is still open. Every line is
-// highlighted once, when it is complete.
+// A fenceView is the rendering of an open fenced code block. Each line is highlighted
+// once, when it is complete.
 type fenceView struct {
-	from    int // index into Doc.lines of the blank line above
-	top     int // index of its first line
+	from    int // index in Doc.lines of the blank line above
+	top     int // index in Doc.lines of its first line
 	lang    string
 	scanner *scanner
 	fence   *fence
-	next    int // offset in the block of the first line that was not added
-	blanks  int // blank lines that are added if another line follows
+	next    int // offset in the block of the first line not yet added
+	blanks  int // blank lines, added once another line follows
 
-	// Of a long unfinished line, sent bytes were added, except for the last row.
+	// For a long unfinished line, the first sent bytes were added, except for the last row.
 	sent int
 	row  string
 }
@@ -218,13 +218,13 @@ func (d *Doc) showFence(src string) {
 		draft.scanner = v.scanner.clone()
 		d.codeLine(&draft, rest)
 	}
-	if len(d.lines) == v.top { // nothing to show yet, not even a gap
+	if len(d.lines) == v.top { // nothing to show yet, not even a blank line
 		d.lines = d.lines[:v.from]
 		d.fence, d.settled = nil, v.from
 	}
 }
 
-// closeFence moves the lines of a fence that has closed to its block.
+// closeFence moves the lines of a closed fence to its block.
 func (d *Doc) closeFence(b *block) {
 	v, body := d.fence, d.src.String()[b.start:b.end]
 	for line := range strings.Lines(body[v.next:]) {
@@ -250,7 +250,7 @@ func (d *Doc) codeArea() (indent string, width int) {
 	return d.styles.codeIndent(), d.width - codeIndentCells
 }
 
-// addCode adds at most most lines of code, as writer.code does.
+// addCode adds at most most lines of code, in the same form as writer.code.
 func (d *Doc) addCode(runs []styledRun, most int, folds bool) {
 	indent, width := d.codeArea()
 	lines := d.styles.breakLine(runs, width, folds)
@@ -262,7 +262,7 @@ func (d *Doc) addCode(runs []styledRun, most int, folds bool) {
 // addRow adds a row of a long line.
 func (d *Doc) addRow(text string) { d.addCode([]styledRun{{text, textStyle{}}}, 1, false) }
 
-// longLine adds the full rows of a long line. Each byte of it is handled once.
+// longLine adds the full rows of a long line. It handles each byte once.
 func (d *Doc) longLine(v *fenceView, line string) {
 	if v.sent == 0 {
 		from, padding := v.fence.inset(line)

@@ -16,34 +16,34 @@ type styledRun struct {
 }
 
 // A wrapper breaks runs into lines of at most width cells: between words, beside
-// wide characters, and inside a word only where it is wider than a line. Cells
-// are counted by grapheme clusters, as everywhere on the screen.
+// wide characters, and inside a word only if it is wider than a line. It counts
+// the cells of grapheme clusters, as everywhere on the screen.
 type wrapper struct {
 	styles     *styleCache
 	width      int
 	line       []byte
-	cells      int        // of line
-	sgr        *theme.SGR // in effect at its end
+	cells      int        // width of line
+	sgr        *theme.SGR // style at the end of line
 	lines      []string
-	cellCounts []int // cells of lines
+	cellCounts []int // widths of lines
 
-	word       []styledRun // not placed yet
-	wordCells  int         // cells of word
-	gap        styledRun   // the space before it, "" if none
+	word       []styledRun // not yet on a line
+	wordCells  int         // width of word
+	gap        styledRun   // space before word; "" for none
 	noBreak    bool        // the next ideograph must not begin a line
-	breakNext  bool        // the next letter may begin a line, as an ideograph precedes it
-	code       bool        // spaces at the beginning of the text stay
-	start      int         // cells of the mark that begins the line
-	marksFolds bool        // a mark begins continuation lines
+	breakNext  bool        // the next letter may begin a line, because an ideograph precedes it
+	code       bool        // keep spaces at the beginning of the text
+	start      int         // width of the mark at the beginning of the line
+	marksFolds bool        // begin continuation lines with a mark
 }
 
-// wrap returns the lines of runs. There is at least one.
+// wrap returns the lines of runs, at least one.
 func (ps *styleCache) wrap(runs []styledRun, width int) []string {
 	lines, _ := ps.wrapMeasured(runs, width)
 	return lines
 }
 
-// wrapMeasured is wrap that also returns how many cells each line takes.
+// wrapMeasured is like wrap, but also returns the width of each line in cells.
 func (ps *styleCache) wrapMeasured(runs []styledRun, width int) (lines []string, cells []int) {
 	f := ps.newWrapper(width)
 	for _, r := range runs {
@@ -55,22 +55,22 @@ func (ps *styleCache) wrapMeasured(runs []styledRun, width int) (lines []string,
 	return f.lines, f.cellCounts
 }
 
-// marksFolds reports whether continuation lines of a line of code have a mark. Those of a very
-// long line have none: it is shown row by row as it arrives.
+// marksFolds reports whether continuation lines of a line of code get a mark. Those of a very
+// long line do not, because it is shown row by row as it arrives.
 func (ps *styleCache) marksFolds(line string, width int) bool {
 	return ps.marksCode && width >= minFoldWidth && len(line) <= longLine+len("\r\n")
 }
 
-// foldMark begins continuation lines of code, in a width of at least minFoldWidth cells.
+// foldMark begins continuation lines of code if the width is at least minFoldWidth cells.
 const (
 	foldMark     = "↪ "
 	foldCells    = 2
 	minFoldWidth = 16
 )
 
-// breakLine breaks runs of one line of code between words, with a mark before continuation lines if
-// folds. It keeps every space, except where the line is broken. A word that is wider than a line is
-// broken beside letters and digits. Each line depends only on the text from its beginning on, so
+// breakLine breaks the runs of one line of code between words, with a mark before continuation
+// lines if folds is set. It keeps all spaces, except where it breaks the line. A word wider than a
+// line is broken beside letters and digits. A row depends only on the text from its start on, so
 // that a long line may arrive in pieces.
 func (ps *styleCache) breakLine(runs []styledRun, width int, folds bool) []string {
 	f := ps.newWrapper(width)
@@ -85,12 +85,12 @@ func (ps *styleCache) breakLine(runs []styledRun, width int, folds bool) []strin
 	return f.lines
 }
 
-// newWrapper returns an empty wrapper with the buffers of the one before it.
+// newWrapper returns an empty wrapper that reuses the buffers of the previous one.
 func (ps *styleCache) newWrapper(width int) wrapper {
 	return wrapper{styles: ps, width: width, sgr: &unstyled, line: ps.line[:0], word: ps.word[:0]}
 }
 
-// unstyled is in effect where a line begins.
+// unstyled is the style at the beginning of a line.
 var unstyled theme.SGR
 
 func (f *wrapper) add(r styledRun) {
@@ -105,7 +105,7 @@ func (f *wrapper) add(r styledRun) {
 			n++
 		}
 		if n < len(s) && s[n] >= utf8.RuneSelf && n > 0 {
-			n-- // the last character may carry a mark
+			n-- // a combining mark may follow the last character
 		}
 		if n > 0 {
 			if f.breakNext && (s[0] >= '0' && s[0] <= '9' || s[0]|' ' >= 'a' && s[0]|' ' <= 'z') {
@@ -148,13 +148,13 @@ func (f *wrapper) cluster(s string, p textStyle) int {
 	return size
 }
 
-// Punctuation that may not begin, or end, a line of Chinese or Japanese.
+// Punctuation that must not begin, or end, a line of Chinese or Japanese.
 const (
 	closing = "、。，．・：；？！）」』】〕〉》〗”’ーぁぃぅぇぉっゃゅょァィゥェォッャュョ々"
 	opening = "（「『【〔〈《〖“‘"
 )
 
-// ideographic reports whether lines may break beside r: CJK, not emoji.
+// ideographic reports whether lines may break beside r: true for CJK, false for emoji.
 func ideographic(r rune) bool {
 	return r >= 0x2e80 && r <= 0xa4cf || r >= 0xac00 && r <= 0xd7a3 || r >= 0xf900 && r <= 0xfaff ||
 		r >= 0xfe30 && r <= 0xfe4f || r >= 0xff00 && r <= 0xffef || r >= 0x20000 && r <= 0x3ffff
@@ -198,7 +198,7 @@ func (f *wrapper) placeWord() {
 	f.word, f.wordCells, f.gap = f.word[:0], 0, styledRun{}
 }
 
-// breakCode puts a run on the line and on as many more as it takes, broken beside words.
+// breakCode puts a run on the line and on as many more as needed, broken beside words.
 func (f *wrapper) breakCode(r styledRun) {
 	for s := r.text; s != ""; {
 		n := len(s) - len(strings.TrimLeftFunc(s, inWord))
@@ -213,19 +213,19 @@ func (f *wrapper) breakCode(r styledRun) {
 	}
 }
 
-// inWord reports whether a line of code is not to be broken beside r.
+// inWord reports whether a line of code must not break beside r.
 func inWord(r rune) bool {
 	return r == '_' || unicode.In(r, unicode.L, unicode.N, unicode.M)
 }
 
-// breakWord puts a run on the line and on as many more as it takes.
+// breakWord puts a run on the line and on as many more as needed.
 func (f *wrapper) breakWord(r styledRun) {
 	for s := r.text; s != ""; {
 		size, cells := textwrap.Fit(s, f.width-f.cells)
 		piece := s[:size]
 		s = s[size:]
 		if cells > f.width {
-			piece, cells = textwrap.Ellipsis, 1 // a wide character where there is one cell
+			piece, cells = textwrap.Ellipsis, 1 // a wide character in a width of one cell
 		}
 		if f.cells+cells > f.width {
 			f.breakHere()

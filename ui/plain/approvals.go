@@ -16,8 +16,8 @@ type approvals struct {
 	editor    *editor
 }
 
-// question returns the question whether a call may run. It writes the whole call before it asks, so
-// that the user hears it before they can answer.
+// question returns the question whether a call may run. It writes the complete call first, so that
+// the user hears it before they can answer.
 func (a *approvals) question(ask session.ApprovalRequest) *question {
 	choices := describe.Choices(ask.Action, true, false)
 	write := func(details bool) {
@@ -25,7 +25,7 @@ func (a *approvals) question(ask session.ApprovalRequest) *question {
 		a.out.Block(strings.Join(describe.Words(ask.Action, details), "\n"))
 		for i, c := range choices {
 			listed := answers[c].listed
-			if c == describe.DenyCall && ask.Action.OfPrompt { // no model learns of it
+			if c == describe.DenyCall && ask.Action.OfPrompt { // the denial reaches no model
 				listed = "n"
 			}
 			a.writeLine("%d. %s (%s)", i+1, choiceText(c, ask.Action), listed)
@@ -54,16 +54,16 @@ func (a *approvals) question(ask session.ApprovalRequest) *question {
 	return q
 }
 
-// denyWithReason is the letter that denies a call with a reason for the model.
+// denyWithReason is the letter that denies a call and asks for a reason for the model.
 const denyWithReason = "d"
 
-// answers holds the letters accepted for each choice, and how the list of choices shows them.
+// answers maps each choice to its letters, and to their text in the list of choices.
 var answers = map[describe.Choice]struct{ letters, listed string }{
 	describe.AllowOnce: {"y", "y"}, describe.AllowSession: {"a", "a"}, describe.AlwaysAllow: {"p", "p"},
 	describe.DenyCall: {"n" + denyWithReason, "n, or " + denyWithReason + " with a reason"}, describe.EditArguments: {"e", "e"}, describe.WithNetwork: {"w", "w"},
 }
 
-// choiceOf returns the choice with the number or letter in word; NoChoice if there is none.
+// choiceOf returns the choice with the number or letter in word, or NoChoice.
 func choiceOf(choices []describe.Choice, word string) describe.Choice {
 	for i, c := range choices {
 		if word == strconv.Itoa(i+1) || len(word) == 1 && strings.Contains(answers[c].letters, word) {
@@ -73,8 +73,8 @@ func choiceOf(choices []describe.Choice, word string) describe.Choice {
 	return describe.NoChoice
 }
 
-// choiceText describes a choice. It shortens a long name to its end: the user heard all of it in the
-// question.
+// choiceText describes a choice. It shortens a long name to its end, because the user heard all of
+// it in the question.
 func choiceText(c describe.Choice, action *act.Action) string {
 	const most = 40 // characters of a name
 	session := "Allow this session"
@@ -87,7 +87,7 @@ func choiceText(c describe.Choice, action *act.Action) string {
 	return c.Phrase(action, session, false)
 }
 
-// applyChoice answers an approval request, or asks for what the choice needs first.
+// applyChoice answers an approval request, or first asks for further input that the choice needs.
 func (a *approvals) applyChoice(ask session.ApprovalRequest, choice describe.Choice, note string) {
 	switch choice {
 	case describe.AlwaysAllow:
@@ -99,7 +99,7 @@ func (a *approvals) applyChoice(ask session.ApprovalRequest, choice describe.Cho
 	}
 }
 
-// approvalOf returns the approval of a choice that needs nothing further. Any other choice denies.
+// approvalOf returns the approval for a choice that needs no further input. Any other choice denies.
 func approvalOf(choice describe.Choice, note string) act.Approval {
 	switch choice {
 	case describe.AllowOnce:
@@ -112,7 +112,7 @@ func approvalOf(choice describe.Choice, note string) act.Approval {
 	return act.Approval{Verdict: act.Deny, Note: note}
 }
 
-// askReason asks for a note that the model gets with a denial.
+// askReason asks for a note that goes to the model with a denial.
 func (a *approvals) askReason(ask session.ApprovalRequest) {
 	a.questions.enqueueFirst(&question{call: ask.Call.ID, prompt: "Reason for the model (optional):", answer: func(line string) bool {
 		ask.Reply(act.Approval{Verdict: act.Deny, Note: line})
@@ -120,7 +120,7 @@ func (a *approvals) askReason(ask session.ApprovalRequest) {
 	}})
 }
 
-// askRule asks which permission rule to store: for exactly this action, or for a prefix of it.
+// askRule asks which permission rule to store: one for exactly this action, or for a prefix of it.
 func (a *approvals) askRule(ask session.ApprovalRequest) {
 	prefixes, why := ask.Policy.PrefixLengths(ask.Action)
 	prefixes = append([]int{0}, prefixes...)
@@ -156,7 +156,7 @@ func (a *approvals) askRule(ask session.ApprovalRequest) {
 }
 
 // editArguments lets the user change the arguments, in their editor if there is one. The result is a
-// new call, which the session asks about again.
+// new call, which the session submits for approval again.
 func (a *approvals) editArguments(ask session.ApprovalRequest) {
 	action := ask.Action
 	name, text := describe.Editable(action)

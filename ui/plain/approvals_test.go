@@ -14,8 +14,8 @@ import (
 	"parley/ui/uitest"
 )
 
-// TestApprovalList: the choices are those of the screen, each by its number and its
-// letter, and those of one call differ from those of another.
+// TestApprovalList: the choices are those of the screen, each with a number and a
+// letter, and differ between calls.
 func TestApprovalList(t *testing.T) {
 	edit := &act.Action{Tool: "edit", Path: "main.go", Access: act.AccessWrite}
 	boxed := &act.Action{Tool: "shell", Command: "make", Sandboxed: true}
@@ -54,7 +54,7 @@ func TestApprovalList(t *testing.T) {
 	}
 }
 
-// TestApprovalAnswers: a choice allows what it says, and no more.
+// TestApprovalAnswers: a choice allows only its stated scope.
 func TestApprovalAnswers(t *testing.T) {
 	for choice, want := range map[describe.Choice]act.Approval{
 		describe.AllowOnce:    {Verdict: act.Allow},
@@ -73,13 +73,13 @@ func TestApprovalAnswers(t *testing.T) {
 	}
 }
 
-// TestApprovalLines: what is typed at the question runs the command, or does not.
+// TestApprovalLines: a line typed at the question runs the command, or does not.
 func TestApprovalLines(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		lines []string
 		ran   bool
-		said  string // after that
+		said  string // text after that
 	}{
 		{"by number", []string{"1"}, true, "Running…"},
 		{"for the session by number", []string{"2"}, true, "Running…"},
@@ -103,8 +103,8 @@ func TestApprovalLines(t *testing.T) {
 	}
 }
 
-// TestHostileNames: a name that a model made up stands in one short row of the list, and
-// brings no escape and no row of its own.
+// TestHostileNames: a name made up by a model takes one short row of the list, without
+// escapes or extra rows.
 func TestHostileNames(t *testing.T) {
 	const row = "2. Allow edits to "
 	asked, names := 0, 40
@@ -116,7 +116,7 @@ func TestHostileNames(t *testing.T) {
 		d := talk(t, nil, llmtest.Call(llm.Part{ID: "1", Name: "write", Input: string(input)}), llmtest.Say("Well."))
 		d.out.Width = nil
 		d.enter("write it")
-		if d.questions.open() == nil { // such a name is no path
+		if d.questions.open() == nil { // such a name is not a path
 			continue
 		}
 		asked++

@@ -12,7 +12,7 @@ import (
 	"parley/ui/app"
 )
 
-// TestBranches: an earlier message is edited as a branch, and the old one is still there.
+// TestBranches: an earlier message is edited as a branch, and the old branch remains.
 func TestBranches(t *testing.T) {
 	d := talk(t, nil, llmtest.Say("One."), llmtest.Say("Two."), llmtest.Say("Three."))
 	d.enter("first", "second")
@@ -21,7 +21,7 @@ func TestBranches(t *testing.T) {
 	d.valid()
 }
 
-// TestQuestionForks: a conversation that does not fit goes on in a copy, from a summary.
+// TestQuestionForks: a conversation that does not fit continues in a copy, from a summary.
 func TestQuestionForks(t *testing.T) {
 	said := llmtest.Script(llm.Delta{Block: "1", Part: llm.Part{Kind: llm.Text, Text: strings.Repeat("word ", 700)}}, llm.Finish{Reason: llm.Stop})
 	d := talk(t, func(_ *app.Options, so *session.Options) {
@@ -45,8 +45,8 @@ func TestQuestionForks(t *testing.T) {
 	d.valid()
 }
 
-// TestCommandsWhileAModelRests: a question about a model that failed takes words as well as
-// numbers, and while the model is waited for, the commands that are named do what they say.
+// TestCommandsWhileAModelRests: a question about a failed model accepts words as well as
+// numbers. While the model is waited for, the listed commands work.
 func TestCommandsWhileAModelRests(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lines []string
@@ -69,7 +69,7 @@ func TestCommandsWhileAModelRests(t *testing.T) {
 				d.heard("2. Wait for fake/m")
 				d.pass(answerDelay)
 				for i, line := range tt.lines {
-					d.input.lastLine = time.Time{} // each by itself
+					d.input.lastLine = time.Time{} // each as a separate line
 					d.paste(line)
 					if i == 0 && strings.HasSuffix(line, "wait") {
 						d.heard("Retrying in ")
@@ -78,7 +78,7 @@ func TestCommandsWhileAModelRests(t *testing.T) {
 						d.idle()
 					}
 				}
-				for _, want := range tt.want { // of any of the lines
+				for _, want := range tt.want { // in the output of any of the lines
 					d.until(func() bool { return strings.Contains(d.said(), want) })
 				}
 				d.idle()
@@ -88,8 +88,8 @@ func TestCommandsWhileAModelRests(t *testing.T) {
 	}
 }
 
-// TestLateAnswer: what is entered as an answer once the question has ended by itself is no
-// prompt: it is told, and sent if it is entered again. Anything else is a message.
+// TestLateAnswer: a line that looks like an answer, after the question ended by itself, is
+// not a prompt: it is reported, and sent if it is entered again. Any other line is a message.
 func TestLateAnswer(t *testing.T) {
 	for typed, held := range map[string]bool{"2": true, "wait": true, "n": true, "and what about ships?": false} {
 		t.Run(typed, func(t *testing.T) {

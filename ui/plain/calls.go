@@ -29,8 +29,8 @@ func (t *transcript) writeDecision(tool *app.Tool) {
 	}
 }
 
-// writeResult writes how a call ended and the beginning of its output, which it leaves out for a
-// call that ran without a question. Stopped says that the user stopped the turn.
+// writeResult writes how a call ended and the beginning of its output. It omits the output of a
+// call that ran without a question. stopped reports that the user stopped the turn.
 func (t *transcript) writeResult(tool *app.Tool, r session.Result, stopped bool) {
 	done, outputSize := "Done in "+length(r.Duration), format.Plural(lines(r.Part.Text), "line")+" of output"
 	switch {
@@ -58,7 +58,7 @@ func (t *transcript) writeResult(tool *app.Tool, r session.Result, stopped bool)
 	}
 }
 
-// writeChange writes how a file changed: line by line, unless the user heard it in the question.
+// writeChange writes how a file changed, line by line unless the user already heard the diff in the question.
 func (t *transcript) writeChange(done, diff string, heard bool) {
 	changes, added, removed := describe.DiffWords(diff)
 	t.writeLine("%s: %s added, %d removed.", done, format.Plural(added, "line"), removed)
@@ -82,7 +82,7 @@ func (t *transcript) writeFirstLines(text string) {
 	}
 }
 
-// callText returns a call as one line: the tool and its most telling argument.
+// callText returns a call as one line: the tool and its most informative argument.
 func callText(tool, input string) string {
 	const most = 200
 	var args map[string]any

@@ -8,9 +8,8 @@ import (
 	"parley/ui/app"
 )
 
-// A command runs for a line that begins with a slash. Commands of all front ends are rows of
-// app.Commands, which adapt changes where this one needs it; those of this front end alone are rows
-// of ownCommands.
+// A command runs for a line that begins with a slash. Commands of all front ends are rows of app.Commands;
+// adapt changes them for this front end. Commands of this front end only are rows of ownCommands.
 type command struct {
 	app.Command
 	run func(p *frontend, arg string) // overrides Command.Run; nil for none
@@ -41,20 +40,20 @@ func ownCommands() []command {
 	}
 }
 
-// adapt returns a command of app.Commands for this front end.
+// adapt returns a command of app.Commands, adapted to this front end.
 func adapt(c app.Command) command {
 	switch c.Name {
 	case "help":
 		c.Help = "Show this list, or a page of the manual"
 	case "compare":
 		c.Help = "Compare models: the next prompt goes to several"
-	case "mode": // without a name, a list: cycling needs a screen that shows the current mode
+	case "mode": // without a name it is a list: cycling requires a screen that shows the current mode
 		return command{c, func(p *frontend, arg string) { p.panels.mode(arg) }}
 	}
 	return command{Command: c}
 }
 
-// commands returns all commands, those that front ends share among them, in the order of the help.
+// commands returns this front end's commands and the shared ones, in help order.
 func commands(shared []app.Command) []command {
 	all := ownCommands()
 	for _, c := range shared {
@@ -67,7 +66,7 @@ func commands(shared []app.Command) []command {
 	return all
 }
 
-// sendDraft sends the draft, or runs it if it is a command of several lines.
+// sendDraft sends the draft, or runs it if it is a multi-line command.
 func (p *frontend) sendDraft(string) {
 	text := strings.TrimSpace(p.drafts.text)
 	if !app.AllowsMultiline(text, p.app.Commands) {
@@ -78,7 +77,7 @@ func (p *frontend) sendDraft(string) {
 	p.command(text)
 }
 
-// classify takes a line apart. All are the commands that it may name.
+// classify parses a line. all holds the commands that it may name.
 func (p *frontend) classify(text string) (l app.Line, all []command) {
 	all = commands(p.app.Commands)
 	named := make([]app.Command, len(all))
@@ -88,8 +87,7 @@ func (p *frontend) classify(text string) (l app.Line, all []command) {
 	return app.Classify(text, named, func(text string) bool { return app.IsPromptCommand(p.app, text) }), all
 }
 
-// holdBack keeps a command that came too fast as the draft. One that is about the draft does not
-// become part of it.
+// holdBack makes a command that came too fast the draft. A command about the draft is dropped instead.
 func (p *frontend) holdBack(line string) {
 	line = strings.TrimSpace(line)
 	shown := truncate(line, maxAddress)
@@ -102,7 +100,7 @@ func (p *frontend) holdBack(line string) {
 	p.writeLine("Held back: %s followed too fast to be a command. /send sends it as a message; type it again to run it.", shown)
 }
 
-// command runs a line such as "/name argument", and reports whether it is one.
+// command runs a line such as "/name argument", and reports whether it is a command.
 func (p *frontend) command(line string) bool {
 	switch l, all := p.classify(line); {
 	case l.Kind == app.PromptFileLine:

@@ -14,15 +14,15 @@ import (
 )
 
 // A comparison reads out the answers of several models to the same prompt, one after the other. The
-// first candidate with text is read as its answer arrives; events of the others wait until it is
+// first candidate with text is read as its answer arrives. Events of the others wait until it is
 // done.
 type comparison struct {
 	app.Comparison
 	*transcript
 	turns    []*turn           // by candidate; each reads its answer
-	waiting  [][]session.Event // events that were not read yet, by candidate
-	ready    []int             // candidates with unread text, in the order in which they began
-	speaking int               // candidate that is being read; -1 for none
+	waiting  [][]session.Event // unread events by candidate
+	ready    []int             // candidates with unread text, in the order they began
+	speaking int               // candidate being read; -1 for none
 }
 
 func newComparison(p *app.ComparedPrompt, t *transcript) *comparison {
@@ -60,15 +60,15 @@ func (c *comparison) handleEvent(e session.CandidateEvent) {
 	}
 }
 
-// markReady notes that a candidate has text to read.
+// markReady records that a candidate has text to read.
 func (c *comparison) markReady(n int) {
 	if n != c.speaking && !slices.Contains(c.ready, n) {
 		c.ready = append(c.ready, n)
 	}
 }
 
-// next chooses the answer to read unless one is being read: a complete one, or else the one that
-// began first. It reports whether there is one.
+// next chooses the answer to read unless one is being read already: a complete one if possible,
+// else the one that began first. It reports whether there is one.
 func (c *comparison) next() bool {
 	if c.speaking >= 0 {
 		return true
@@ -83,7 +83,7 @@ func (c *comparison) next() bool {
 	return true
 }
 
-// read writes an event of a candidate. It leaves out thinking, during which another one is read.
+// read writes an event of a candidate. It omits thinking, so that another candidate can be read meanwhile.
 func (c *comparison) read(n int, e session.Event) {
 	t := c.turns[n]
 	if r, ok := e.(llm.Retry); ok && len(r.Discards) > 0 {
@@ -96,7 +96,7 @@ func (c *comparison) read(n int, e session.Event) {
 	}
 }
 
-// finishAnswer ends the answer that is being read.
+// finishAnswer ends the answer being read.
 func (c *comparison) finishAnswer(n int) {
 	c.speaking = -1
 	one := c.Comparison[n]
@@ -113,7 +113,7 @@ func (c *comparison) finishAnswer(n int) {
 // resultText returns how an answer ended, with its tokens, cost and duration.
 func resultText(one *app.Candidate) string {
 	parts, a := []string{one.Outcome()}, one.Answer
-	if !one.Done || one.Blind { // figures may give away whose answer it is
+	if !one.Done || one.Blind { // figures may reveal the model
 		return parts[0]
 	}
 	if a.UsageKnown && one.Usage.Output > 0 {
@@ -125,7 +125,7 @@ func resultText(one *app.Candidate) string {
 	return strings.Join(append(parts, length(a.Duration)), ", ")
 }
 
-// activity returns what is being waited for; "" while an answer is read.
+// activity returns the activity that the turn is waiting for; "" while an answer is read.
 func (c *comparison) activity() string {
 	if c.speaking >= 0 {
 		return ""
@@ -139,7 +139,7 @@ func (c *comparison) activity() string {
 	return "waiting for " + strings.Join(left, " and ")
 }
 
-// compare sends parts to several models. Heard says that the user has just typed them.
+// compare sends parts to several models. heard reports that the user has just typed them.
 func (t *turns) compare(p *app.ComparedPrompt, heard bool, parts []llm.Part) {
 	s := t.app.Session
 	t.play(heard, func(ctx context.Context) iter.Seq[session.Event] { return p.Ask(ctx, s, parts) })
@@ -149,8 +149,8 @@ func (t *turns) compare(p *app.ComparedPrompt, heard bool, parts []llm.Part) {
 	}
 }
 
-// askWinner asks which answer of a comparison to continue with, and then calls then. It returns
-// false, without calling then, if there is nothing to choose.
+// askWinner asks which answer of a comparison to continue with, and then calls then. If there
+// is nothing to choose, it returns false without calling then.
 func (t *turns) askWinner(c *comparison, then func()) bool {
 	var answered []*app.Candidate
 	kept := 0

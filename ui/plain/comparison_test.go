@@ -14,8 +14,8 @@ import (
 	"parley/ui/uitest"
 )
 
-// comparing makes a front end with the models fake/m and fake/two, which answer with one
-// and with two; then both say more.
+// comparing returns a front end with the models fake/m and fake/two, which answer with
+// one and two. After that both have one more answer.
 func comparing(t *testing.T, change func(*app.Options, *session.Options), one, two llmtest.Turn) (d *drive, models map[string]*llmtest.Fake) {
 	t.Helper()
 	models = map[string]*llmtest.Fake{"fake/m": llmtest.New(one, llmtest.Say("More of the first.")), "fake/two": llmtest.New(two, llmtest.Say("More of the second."))}
@@ -34,8 +34,8 @@ func comparing(t *testing.T, change func(*app.Options, *session.Options), one, t
 	return d, models
 }
 
-// TestCompare asks two models the same. Each answer is read whole, and the conversation
-// continues with the one that is chosen: the model as well, and what it is sent next.
+// TestCompare asks two models the same. Each answer is read completely, and the
+// conversation continues with the chosen answer and its model.
 func TestCompare(t *testing.T) {
 	first := make(chan struct{})
 	one := func(ctx context.Context, req llm.Request, out *llm.Out) error {
@@ -69,14 +69,14 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestCompareAnswers: what is typed at the question decides what the conversation is.
+// TestCompareAnswers: the line typed at the question decides how the conversation continues.
 func TestCompareAnswers(t *testing.T) {
 	fail := llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money left"})
 	for _, tt := range []struct {
 		name     string
 		one, two llmtest.Turn
 		lines    []string // "^C" is ctrl+c
-		want     string   // the answer
+		want     string   // the chosen answer
 		model    string
 		said     []string
 	}{
@@ -124,15 +124,15 @@ func TestCompareAnswers(t *testing.T) {
 				t.Errorf("questions %v, and the next prompt goes to %q", d.questions.waiting, d.app.Compared)
 			}
 			d.valid()
-			d.enter("and more?") // whatever happened, the next prompt is answered
+			d.enter("and more?") // in every case, the next prompt is answered
 			d.heard("More of the ")
 			d.valid()
 		})
 	}
 }
 
-// TestCompareNobody: what cannot be asked is said at once, and /compare alone turns it off
-// or offers the models there are.
+// TestCompareNobody: unavailable models are reported at once, and /compare alone turns
+// comparing off or lists the models.
 func TestCompareNobody(t *testing.T) {
 	d, _ := comparing(t, nil, llmtest.Say("one"), llmtest.Say("two"))
 	d.enter("/compare nobody/else", "/compare", "2", "/compare fake/two", "/compare")
@@ -143,8 +143,7 @@ func TestCompareNobody(t *testing.T) {
 	}
 }
 
-// TestCompareOutOfReach: a message is not lost when a model is out of reach by the time it
-// is sent.
+// TestCompareOutOfReach: a message is not lost if a model is unreachable when it is sent.
 func TestCompareOutOfReach(t *testing.T) {
 	d, models := comparing(t, nil, llmtest.Say("one"), llmtest.Say("two"))
 	d.enter("/compare fake/two")
@@ -157,8 +156,7 @@ func TestCompareOutOfReach(t *testing.T) {
 	d.heard("one")
 }
 
-// TestCompareQueue: what is typed while several models answer goes to the one that is
-// chosen.
+// TestCompareQueue: a message typed while several models answer goes to the chosen one.
 func TestCompareQueue(t *testing.T) {
 	gate := make(chan struct{})
 	slow := func(ctx context.Context, req llm.Request, out *llm.Out) error {
@@ -179,8 +177,8 @@ func TestCompareQueue(t *testing.T) {
 	}
 }
 
-// TestCompareFromTheCommandLine: the models of the command line answer its prompt, or the
-// first one.
+// TestCompareFromTheCommandLine: the models of the command line answer its prompt, or
+// only the first one does.
 func TestCompareFromTheCommandLine(t *testing.T) {
 	for _, prompt := range [][]llm.Part{nil, llm.UserText("which?").Parts} {
 		d, _ := comparing(t, func(o *app.Options, _ *session.Options) {
@@ -194,7 +192,7 @@ func TestCompareFromTheCommandLine(t *testing.T) {
 	}
 }
 
-// TestCompareHostile: two models at once bring no more escapes than one.
+// TestCompareHostile: two models at once produce no more escapes than one.
 func TestCompareHostile(t *testing.T) {
 	texts := uitest.Hostile(60)
 	said := func(_ context.Context, _ llm.Request, out *llm.Out) error {

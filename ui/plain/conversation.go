@@ -8,18 +8,18 @@ import (
 	"parley/ui/format"
 )
 
-// A conversation follows the open session: it reads its end when it is opened and reports whether it
-// is saved.
+// A conversation follows the open session. It reads out its end when it is opened, and reports
+// whether it is saved.
 type conversation struct {
 	*deps
 	transcript *transcript
 	drafts     *drafts
 	turns      *turns
 
-	saveErr error // why the conversation cannot be saved; nil if it can
+	saveErr error // why the conversation cannot be saved; nil if it can be
 }
 
-// open reads the end of a conversation that has messages, and loads its draft.
+// open reads out the end of a conversation that has messages, and loads its draft.
 func (c *conversation) open() {
 	path := c.app.Session.Path()
 	if n := len(path); n > 0 {
@@ -32,7 +32,7 @@ func (c *conversation) open() {
 	c.drafts.load()
 }
 
-// onSave reports errors of saving the open session, and their end.
+// onSave reports errors when saving the open session, and the end of these errors.
 func (c *conversation) onSave() {
 	s := c.app.Session
 	s.OnSave(func(err error) {
@@ -44,7 +44,7 @@ func (c *conversation) onSave() {
 	})
 }
 
-// reportSave writes when saving begins to fail and when it works again.
+// reportSave writes a line when saving begins to fail and when it works again.
 func (c *conversation) reportSave(err error) {
 	text, lasting := app.SaveText(c.saveErr, err)
 	if c.saveErr = lasting; text != "" {
@@ -52,9 +52,9 @@ func (c *conversation) reportSave(err error) {
 	}
 }
 
-// onOpened switches to the session that was opened.
+// onOpened switches to the newly opened session.
 func (c *conversation) onOpened(e app.SessionOpened) {
-	if e.Previous == nil { // another branch of the same one
+	if e.Previous == nil { // another branch of the same session
 		return
 	}
 	c.concurrent(func() {

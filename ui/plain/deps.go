@@ -10,7 +10,7 @@ import (
 	"parley/ui/plain/console"
 )
 
-// deps are what every part of the front end uses.
+// deps holds the values that every part of the front end uses.
 type deps struct {
 	*runner
 	app   *app.App
@@ -27,7 +27,7 @@ func newDeps(o app.Options, out io.Writer) *deps {
 	return &deps{board: board, runner: newRunner(), app: a, out: console.NewWriter(out), now: a.Now}
 }
 
-// writeLine writes a line that parley itself says.
+// writeLine writes a line of parley's own text.
 func (d *deps) writeLine(format string, args ...any) { d.out.WriteLine(format, args...) }
 
 // writeError writes an error.
@@ -35,8 +35,8 @@ func (d *deps) writeError(err error) {
 	d.writeLine("Error: %s", sentence(oneLine(app.RefusalText(err))))
 }
 
-// copy puts text on the clipboard of this machine, writes the result, in which what names the text,
-// and calls then. It does not use the terminal's clipboard, which would take an escape sequence.
+// copy copies text to the clipboard of this machine, writes the result, in which what names the text,
+// and calls then. It does not use the terminal's clipboard, which would need an escape sequence.
 func (d *deps) copy(text, what string, then func()) {
 	put, ctx := d.board.Copy(text), d.ctx
 	d.async(func() func() {
@@ -49,7 +49,7 @@ func (d *deps) copy(text, what string, then func()) {
 	})
 }
 
-// requireIdle reports whether no turn is running, and writes a message if one is.
+// requireIdle reports whether no turn is running; otherwise it writes a message.
 func (d *deps) requireIdle() bool {
 	if d.app.Busy() {
 		d.writeLine("Stop the running turn first, with ctrl+c.")

@@ -7,8 +7,8 @@ import (
 	"parley/ui/uitest"
 )
 
-// TestManual holds that the manual lists the commands that only lines have. The flag -update
-// writes them.
+// TestManual verifies that the manual lists the commands that only this front end has. The
+// flag -update writes them.
 func TestManual(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("| Command | What it does |\n| --- | --- |\n")

@@ -18,11 +18,11 @@ type drafts struct {
 	send   func(text string)
 
 	text string
-	key  string // key under which it is stored; "" if it is not
+	key  string // key under which the draft is stored; "" if it is not stored
 }
 
-// write opens the draft in the editor and sends what was saved there, as git does with a commit
-// message. An empty text is not sent.
+// write opens the draft in the editor and sends the saved text, as git does with a commit
+// message. It does not send an empty text.
 func (d *drafts) write() {
 	if !d.requireIdle() {
 		return
@@ -41,7 +41,7 @@ func (d *drafts) write() {
 	d.send(text)
 }
 
-// read writes the draft.
+// read reads out the draft.
 func (d *drafts) read() {
 	if d.text == "" {
 		d.writeLine("No draft.")
@@ -51,7 +51,7 @@ func (d *drafts) read() {
 	d.writeLine("/send sends it, /edit opens it in your editor.")
 }
 
-// sendAll sends the draft as it is.
+// sendAll sends the complete draft.
 func (d *drafts) sendAll() {
 	text := d.text
 	if strings.TrimSpace(text) == "" {
@@ -67,8 +67,7 @@ func (d *drafts) add(text string) {
 	d.text = strings.TrimPrefix(d.text+"\n\n"+text, "\n\n")
 }
 
-// restore puts a message of the user back into the draft, with its attachments, and returns its
-// text.
+// restore puts a user message back into the draft, with its attachments, and returns its text.
 func (d *drafts) restore(m llm.Message) string {
 	text, attached := app.SplitPrompt(m)
 	d.app.Attached = append(d.app.Attached, attached...)
@@ -76,9 +75,9 @@ func (d *drafts) restore(m llm.Message) string {
 	return text
 }
 
-// restoreUnsent puts a message that was not sent back into the draft, and says so.
+// restoreUnsent puts an unsent message back into the draft, and reports it.
 func (d *drafts) restoreUnsent(e session.Unsent) {
-	if e.Command != "" { // the line is there to be typed again: what would go with it is not
+	if e.Command != "" { // the user can retype the line, but not its attachments
 		d.app.Attached = append(d.app.Attached, e.Message.Parts...)
 		return
 	}
@@ -97,8 +96,8 @@ func (d *drafts) unqueue() bool {
 	return len(waiting) > 0
 }
 
-// store saves the draft for the next start. An empty one removes the stored draft only if this
-// window loaded or stored it: it may be another window's.
+// store saves the draft for the next start. An empty draft removes the stored one only if this
+// window loaded or stored it: it may belong to another window.
 func (d *drafts) store() error {
 	empty := d.text == "" && len(d.app.Attached) == 0
 	if empty && d.key == "" {
@@ -131,7 +130,7 @@ func (d *drafts) load() {
 	}
 }
 
-// writeAttachments writes which files are attached to the next message.
+// writeAttachments lists the files attached to the next message.
 func (d *drafts) writeAttachments(parts []llm.Part) {
 	for _, label := range app.Labels(parts) {
 		d.writeLine("Attached to your next message: %s.", label)
@@ -156,8 +155,8 @@ type editor struct {
 	running atomic.Bool // the editor has the terminal
 }
 
-// edit lets the user edit text and returns what they saved. It blocks the front end meanwhile, and
-// ctrl+c goes to the editor.
+// edit lets the user edit text and returns the saved result. It blocks the front end meanwhile,
+// and ctrl+c goes to the editor.
 func (e *editor) edit(text string) (string, error) {
 	cmd, written, err := app.Editor(e.app.Getenv, text)
 	if err != nil {

@@ -1,5 +1,5 @@
-// The dialogues in testdata are held as a whole: go test ./ui/plain -update writes them anew, and
-// the part of the manual that lists commands. Read the diff.
+// The dialogues in testdata are compared as a whole. go test ./ui/plain -update rewrites them,
+// and the part of the manual that lists commands. Read the diff.
 
 package plain
 
@@ -23,22 +23,22 @@ import (
 	"parley/ui/app"
 	"parley/ui/app/flows"
 	"parley/ui/plain/console"
-	_ "parley/ui/uitest" // has the flag -update
+	_ "parley/ui/uitest" // registers the flag -update
 )
 
-// A drive is a front end on a clock of its own, which only the test moves, and on a
-// terminal that echoes what is typed.
+// A drive is a front end with its own clock, which only the test moves, and a
+// terminal that echoes input.
 type drive struct {
 	*frontend
 	t    *testing.T
 	fake *llmtest.Fake
 	heap bytes.Buffer
-	past int // how much was said and typed before the front end got the last line
+	past int // length of the dialogue when the front end got the last line
 	time atomic.Int64
 	dir  string
 }
 
-// talk makes a front end whose model answers with turns, in a directory with one file.
+// talk returns a front end whose model answers with turns, in a directory with one file.
 func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...llmtest.Turn) *drive {
 	t.Helper()
 	d := &drive{t: t, fake: llmtest.New(turns...), dir: t.TempDir()}
@@ -146,7 +146,7 @@ func (d *drive) paste(lines ...string) {
 	d.pass(together)
 }
 
-// pass moves the clock.
+// pass advances the clock.
 func (d *drive) pass(span time.Duration) *drive {
 	for d.time.Add(int64(span)); ; {
 		due := false
@@ -163,7 +163,7 @@ func (d *drive) pass(span time.Duration) *drive {
 	return d
 }
 
-// until lets the front end work until it is so.
+// until lets the front end work until so returns true.
 func (d *drive) until(so func() bool) *drive {
 	d.t.Helper()
 	stuck := time.After(time.Minute)
@@ -193,7 +193,7 @@ func (d *drive) idle() *drive {
 	return d
 }
 
-// heard lets the front end work until it has said text since the last line that was typed.
+// heard lets the front end work until it has written text since the last typed line.
 func (d *drive) heard(text string) *drive {
 	d.t.Helper()
 	return d.until(func() bool { return strings.Contains(d.said()[d.past:], text) })
@@ -201,7 +201,7 @@ func (d *drive) heard(text string) *drive {
 
 func (d *drive) said() string { return d.heap.String() }
 
-// golden holds what was said and typed to a file.
+// golden compares the dialogue with a file.
 func (d *drive) golden(name string) {
 	d.t.Helper()
 	got := strings.NewReplacer(d.dir, "DIR", d.app.Session.ID(), "ID").Replace(d.said())
@@ -224,7 +224,7 @@ func (d *drive) golden(name string) {
 	}
 }
 
-// valid holds the conversation to what every provider insists on.
+// valid verifies the rules of all providers for the conversation.
 func (d *drive) valid() {
 	d.t.Helper()
 	history := d.app.Session.History()
@@ -234,7 +234,7 @@ func (d *drive) valid() {
 	}
 }
 
-// asks answers with a call of the shell.
+// asks answers with a shell call.
 func asks(command string) llmtest.Turn {
 	input, _ := json.Marshal(map[string]string{"command": command})
 	return llmtest.Call(llm.Part{ID: "c1", Name: "shell", Input: string(input)})

@@ -9,7 +9,7 @@ import (
 	"parley/ui/format"
 )
 
-// apply carries out the effect of a command.
+// apply applies the effect of a command.
 func (p *frontend) apply(e app.Effect) {
 	switch e := e.(type) {
 	case app.Then:
@@ -70,7 +70,7 @@ func (p *frontend) apply(e app.Effect) {
 	}
 }
 
-// output writes output as it is now.
+// output writes the output received so far.
 func (p *frontend) output(text app.OutputText) {
 	p.writeLine("%s.", strings.TrimSuffix(text.Title+" · "+text.State, " · "))
 	for _, line := range text.Lines {
@@ -78,7 +78,7 @@ func (p *frontend) output(text app.OutputText) {
 	}
 }
 
-// page writes text to read.
+// page writes a page of text.
 func (p *frontend) page(parts []format.Part) {
 	words := strings.NewReplacer(" · ", ", ", "≥", "at least ")
 	for _, part := range parts {
@@ -93,19 +93,19 @@ func (p *frontend) page(parts []format.Part) {
 	}
 }
 
-// fail tells an error, and makes a command of several lines that did not run the draft.
+// fail writes an error. If a multi-line command did not run, it becomes the draft.
 func (p *frontend) fail(f app.Failure) {
 	if f.Lasting {
 		p.writeLine("%s", failure(f.Err))
 	} else {
 		p.writeError(f.Err)
 	}
-	if strings.Contains(f.Line, "\n") { // one line is typed again more easily
+	if strings.Contains(f.Line, "\n") { // a single line is easy to retype
 		p.toDraft(f.Line)
 	}
 }
 
-// confirm asks a question with a yes and a no.
+// confirm asks a yes-or-no question.
 func (p *frontend) confirm(c *app.Confirm) {
 	lower := func(s string) string { return strings.ToLower(s[:1]) + s[1:] }
 	q := p.questions.confirm(c.Text, lower(c.Yes), lower(c.No), !c.Harmless, func(yes bool) { p.apply(c.Answer(yes)) })
@@ -145,8 +145,8 @@ func (p *frontend) sendInitial(prompt []llm.Part, draft bool) {
 	p.writeLine("Your prompt is your draft now: /send sends it once you have answered.")
 }
 
-// pendingToDraft moves typed lines that will not be handled any more to the draft, and reports whether
-// there were any.
+// pendingToDraft moves typed lines that will not be handled to the draft, and reports whether there
+// were any.
 func (p *frontend) pendingToDraft() bool {
 	lines := p.input.takeLines()
 	if len(lines) == 0 || p.questions.isHidden() {
@@ -173,8 +173,8 @@ func (p *frontend) list(l *app.List) {
 	p.dropWhenLapsed(l.Lapse, nil, q)
 }
 
-// askSecret asks for a line, which the terminal does not show if it is secret. It asks again, with
-// first unset, after one that was refused.
+// askSecret asks for a line. A secret line is not echoed. After a rejected line it asks again,
+// with first unset.
 func (p *frontend) askSecret(s *app.Secret, first bool) {
 	canceled := func() {
 		p.writeLine("Canceled.")
@@ -231,14 +231,14 @@ func (p *frontend) askSecret(s *app.Secret, first bool) {
 	p.dropWhenLapsed(s.Lapse, gone, q)
 }
 
-// dropWhenLapsed withdraws a question when it needs no answer any more. A nil gone never closes.
+// dropWhenLapsed withdraws a question when it no longer needs an answer. A nil gone never closes.
 func (p *frontend) dropWhenLapsed(l app.Lapse, gone <-chan struct{}, q *question) {
 	if l.Done != nil {
 		p.dropWhenOver(l.Done, gone, q, func() { p.apply(l.OnDone()) })
 	}
 }
 
-// secretHelp returns the text of s with what an empty line means.
+// secretHelp returns the text of s with the meaning of an empty line.
 func secretHelp(s *app.Secret) string {
 	switch {
 	case !s.Visible:
@@ -251,7 +251,7 @@ func secretHelp(s *app.Secret) string {
 	return s.Text + ". An empty line cancels."
 }
 
-// dropWhenOver withdraws a question when over is closed, and then calls ended, unless gone is closed
+// dropWhenOver withdraws a question and calls ended when over is closed, unless gone is closed
 // first.
 func (p *frontend) dropWhenOver(over, gone <-chan struct{}, q *question, ended func()) {
 	p.concurrent(func() {

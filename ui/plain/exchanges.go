@@ -8,14 +8,14 @@ import (
 	"parley/ui/format"
 )
 
-// Limits of each part of an exchange, unless the user asks for all of it: a streamed answer has an
-// event for each word.
+// Limits for each part of an exchange, unless the user asks for all of it: a streamed answer has
+// one event per word.
 const (
 	exchangeLines = 20  // lines of a part
 	exchangeWidth = 400 // characters of a line
 )
 
-// exchanges writes the list of requests to models, and then the one that the user chooses.
+// exchanges lists the requests to models, and then writes the one that the user chooses.
 func (p *panels) exchanges() {
 	var rows []choice
 	var ids []int
@@ -33,7 +33,8 @@ func (p *panels) exchanges() {
 	})
 }
 
-// exchange writes the exchange id of a list, and asks what to do with it.
+// exchange writes the exchange with this id, and asks what to do with it. list holds the ids of the
+// current list.
 func (p *panels) exchange(id int, list []int) {
 	e, ok := p.app.Wire.Get(id)
 	if !ok {
@@ -44,7 +45,7 @@ func (p *panels) exchange(id int, list []int) {
 	p.askExchange(e, list)
 }
 
-// askExchange asks what to do with an exchange, until the user leaves it.
+// askExchange asks what to do with an exchange, until the user leaves.
 func (p *panels) askExchange(e exchange.Exchange, list []int) {
 	again := func() { p.askExchange(e, list) }
 	leave := func() { p.writeLine("Closed.") }
@@ -74,7 +75,7 @@ func (p *panels) askExchange(e exchange.Exchange, list []int) {
 	}})
 }
 
-// readExchange writes the parts of an exchange: all of each, or the beginning.
+// readExchange writes the parts of an exchange, completely if all is set, else their beginnings.
 func (p *panels) readExchange(e exchange.Exchange, all bool) {
 	for _, part := range e.Parts() {
 		p.writeLine("%s:", strings.TrimSuffix(part.Title+", "+strings.ReplaceAll(part.Note, " · ", ", "), ", "))
@@ -95,7 +96,8 @@ func (p *panels) readExchange(e exchange.Exchange, all bool) {
 	}
 }
 
-// saveExchange writes an exchange to a file; path "" is a name of its own. Then it calls then.
+// saveExchange writes an exchange to a file and then calls then. If path is "", the exchange gets a
+// name of its own.
 func (p *panels) saveExchange(e exchange.Exchange, path string, then func()) {
 	o := p.app.Options
 	p.async(func() func() {

@@ -13,7 +13,7 @@ import (
 	"parley/ui/uitest"
 )
 
-// inspecting makes a front end on these exchanges, the newest first.
+// inspecting returns a front end with these exchanges, newest first.
 func inspecting(t *testing.T, list ...exchange.Exchange) (d *drive, state string) {
 	t.Helper()
 	state = t.TempDir()
@@ -82,7 +82,7 @@ func TestInspector(t *testing.T) {
 	}
 }
 
-// TestInspectorEmpty: before the first request there is nothing to read.
+// TestInspectorEmpty: before the first request the list is empty.
 func TestInspectorEmpty(t *testing.T) {
 	d, _ := inspecting(t)
 	d.enter("/wire")
@@ -91,7 +91,7 @@ func TestInspectorEmpty(t *testing.T) {
 	}
 }
 
-// TestInspectorIsShort: of a body without end the beginning is read, and how much there is.
+// TestInspectorIsShort: for a very long body, the beginning and the total size are read.
 func TestInspectorIsShort(t *testing.T) {
 	d, _ := inspecting(t, anExchange(1, strings.Repeat("words of a prompt ", 1000), strings.Repeat("data: {}\n\n", 1000)))
 	d.enter("/wire", "1")
@@ -109,7 +109,7 @@ func TestInspectorIsShort(t *testing.T) {
 	}
 }
 
-// TestInspectorHostile: whatever a server answers, the terminal gets printable text.
+// TestInspectorHostile: for any answer of a server, the terminal gets printable text.
 func TestInspectorHostile(t *testing.T) {
 	texts := uitest.Hostile(60)
 	e := anExchange(1, strings.Join(texts, "\n"), "data: "+strings.Join(texts, "\ndata: "))

@@ -13,11 +13,11 @@ import (
 	"parley/ui/plain/console"
 )
 
-// quitWithin bounds the time between two ctrl+c that quit.
+// quitWithin is the maximum time between two ctrl+c that quit.
 const quitWithin = 2 * time.Second
 
-// A frontend connects a user with a session. The goroutine of run owns it and its parts; others
-// reach it through the runner.
+// A frontend connects a user with a session. The goroutine of run owns it and its parts. Other
+// goroutines reach it through the runner.
 type frontend struct {
 	*deps
 	input        *input
@@ -32,10 +32,10 @@ type frontend struct {
 	panels       *panels
 	conversation *conversation
 
-	quitRequested time.Time     // time of a first ctrl+c
-	preparing     int           // running Effect.Prepare: the next message waits for them
-	pendingPrompt []llm.Part    // prompt of the command line that waits for preparing
-	ended         *console.Line // end of input that waits for preparing; nil if there was none
+	quitRequested time.Time     // time of the first ctrl+c
+	preparing     int           // running calls of Effect.Prepare, which the next message waits for
+	pendingPrompt []llm.Part    // prompt of the command line, waiting for preparing
+	ended         *console.Line // end of input, waiting for preparing; nil for none
 }
 
 func newFrontend(o app.Options, out io.Writer) *frontend {
@@ -90,12 +90,13 @@ func (p *frontend) pause() time.Duration {
 	return max(next.Sub(p.now()), time.Millisecond)
 }
 
-// deadlines returns the times at which tick has something to do; zero is never.
+// deadlines returns the times when tick has work; zero means never.
 func (p *frontend) deadlines() []time.Time {
 	return []time.Time{p.inputDue(), p.turns.due(), p.questions.due()}
 }
 
-// inputDue returns when the typed lines become a message; zero if there are none, or they wait.
+// inputDue returns when the typed lines become a message; zero if there are none, or preparing is
+// not done.
 func (p *frontend) inputDue() time.Time {
 	if p.preparing > 0 {
 		return time.Time{}
@@ -103,7 +104,7 @@ func (p *frontend) inputDue() time.Time {
 	return p.input.due()
 }
 
-// tick does what is due by now.
+// tick does the work that is due.
 func (p *frontend) tick() {
 	now := p.now()
 	if due := p.inputDue(); !due.IsZero() && !now.Before(due) {
@@ -113,7 +114,7 @@ func (p *frontend) tick() {
 	p.turns.tick(now)
 }
 
-// settle asks a waiting question, or shows the prompt when nothing is running.
+// settle asks a waiting question, or shows the prompt if nothing is running.
 func (p *frontend) settle() {
 	switch {
 	case p.isOver, len(p.input.pending) > 0, p.questions.settle():
@@ -165,9 +166,9 @@ func (p *frontend) message(lines []console.Line) {
 	p.enter(text)
 }
 
-// enter runs a command or sends a message. Several lines are never a command, and neither is a line
-// that may have been pasted, since somebody else may have written it: the name of a command is held
-// back then.
+// enter runs a command or sends a message. Several lines are never a command. Neither is a line
+// that may have been pasted, because somebody else may have written it; if it names a command, it
+// is held back.
 func (p *frontend) enter(text string) {
 	if strings.TrimSpace(text) == "" {
 		return
@@ -175,7 +176,7 @@ func (p *frontend) enter(text string) {
 	switch l, _ := p.classify(text); {
 	case l.Kind == app.PromptLine, strings.Contains(text, "\n"):
 		p.sender.send(text, p.input.pasted)
-	case p.input.maybePasted && strings.TrimSpace(text) == "/stop": // which does no harm, and cannot wait
+	case p.input.maybePasted && strings.TrimSpace(text) == "/stop": // harmless and urgent
 		p.command(text)
 	case p.input.maybePasted && l.Kind == app.CommandLine:
 		p.holdBack(text)
@@ -205,7 +206,7 @@ func (p *frontend) unqueue() {
 	}
 }
 
-// endOfInput ends the front end after ctrl+d on an empty line, or because the terminal is gone.
+// endOfInput ends the front end after ctrl+d on an empty line, or when the terminal is gone.
 func (p *frontend) endOfInput() {
 	if keys := p.input.keys; keys != nil && keys.Gone() {
 		p.status = 128 + int(syscall.SIGHUP)
@@ -229,8 +230,8 @@ func (p *frontend) quit() {
 	}
 }
 
-// interrupt handles ctrl+c: it leaves a question, else stops the turn, else the commands of the
-// user, else asks for a second ctrl+c to quit. The terminal has discarded the line.
+// interrupt handles ctrl+c: it leaves a question, else stops the turn, else the user's
+// commands, else asks for a second ctrl+c to quit. The terminal has discarded the line.
 func (p *frontend) interrupt() {
 	p.out.Echoed()
 	p.input.pending, p.input.continued = nil, nil

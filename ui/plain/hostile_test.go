@@ -16,8 +16,8 @@ import (
 	"parley/ui/uitest"
 )
 
-// TestHostileTexts: whatever a model, a tool, a server, a directory or a file name
-// says, the terminal gets printable text and not one escape of any kind.
+// TestHostileTexts: for any text of a model, a tool, a server, a directory or a
+// file name, the terminal gets printable text without any escape.
 func TestHostileTexts(t *testing.T) {
 	texts := uitest.Hostile(120)
 	said := func(_ context.Context, _ llm.Request, out *llm.Out) error {
@@ -67,14 +67,14 @@ func TestHostileTexts(t *testing.T) {
 	}
 }
 
-// TestAddressesOfLines: an address after an @ is fetched after a question, and never if it
-// came with other lines: somebody else may have written it. A line that waits for the answer is not
-// lost.
+// TestAddressesOfLines: an address after an @ is fetched only after a question, and never if it
+// came with other lines, because somebody else may have written it. A line waiting for the answer
+// is not lost.
 func TestAddressesOfLines(t *testing.T) {
 	tests := []struct {
 		name    string
 		do      func(d *drive)
-		fetched string // addresses
+		fetched string // fetched addresses
 		sent    string // text of the prompt; "" if none was sent
 		said    string
 		draft   string

@@ -8,26 +8,26 @@ import (
 )
 
 const (
-	// together is the longest pause between lines of one message: only pasted lines come so fast.
+	// together is the longest pause between lines of one message; only pasted lines come that fast.
 	together = 60 * time.Millisecond
 	// alone is the shortest pause before a line that can be a command, so that no part of a paste
 	// that arrives in pieces runs as one.
 	alone = time.Second
 )
 
-// An input joins lines to messages.
+// An input joins lines into messages.
 type input struct {
 	keys  *console.Keyboard // nil in tests
-	lines chan console.Line // from keys
+	lines chan console.Line // receives from keys
 
 	pending     []console.Line // lines that further lines of the same message may follow
-	lastLine    time.Time      // when the last line came; zero if none has
+	lastLine    time.Time      // when the last line arrived; zero before the first
 	maybePasted bool           // the current message came too soon after lastLine to be a command
-	pasted      bool           // some of the current message may have been pasted
-	continued   []string       // lines that ended in a backslash
+	pasted      bool           // part of the current message may have been pasted
+	continued   []string       // earlier lines, which ended in a backslash
 }
 
-// due returns when the held lines become a message; zero if there are none.
+// due returns when the pending lines become a message; zero if there are none.
 func (i *input) due() time.Time {
 	if n := len(i.pending); n > 0 {
 		return i.pending[n-1].At.Add(together)
@@ -35,15 +35,15 @@ func (i *input) due() time.Time {
 	return time.Time{}
 }
 
-// takeLines removes and returns the held lines.
+// takeLines removes and returns the pending lines.
 func (i *input) takeLines() []console.Line {
 	lines := i.pending
 	i.pending = nil
 	return lines
 }
 
-// join returns lines as one text, and whether the terminal cut one of them off. Lines must not be
-// empty.
+// join returns lines as one text, and reports whether the terminal truncated one of them. lines
+// must not be empty.
 func (i *input) join(lines []console.Line) (text string, cut bool) {
 	var texts []string
 	for _, l := range lines {
@@ -56,7 +56,7 @@ func (i *input) join(lines []console.Line) (text string, cut bool) {
 	return strings.Join(texts, "\n"), cut
 }
 
-// continues reports whether text ends in a backslash; if it does, it is held for finish.
+// continues reports whether text ends in a backslash. If so, it keeps text for finish.
 func (i *input) continues(text string) bool {
 	begun, more := strings.CutSuffix(text, `\`)
 	if more {
@@ -65,14 +65,14 @@ func (i *input) continues(text string) bool {
 	return more
 }
 
-// finish returns text after the lines held by continues.
+// finish returns text after the lines kept by continues.
 func (i *input) finish(text string) string {
 	text = strings.Join(append(i.continued, text), "\n")
 	i.continued = nil
 	return text
 }
 
-// prompt returns the prompt of the next line.
+// prompt returns the prompt for the next line.
 func (i *input) prompt() string {
 	if len(i.continued) > 0 {
 		return "More: "
@@ -80,7 +80,7 @@ func (i *input) prompt() string {
 	return "You: "
 }
 
-// discard drops what was typed but not read yet.
+// discard drops typed but unread input.
 func (i *input) discard() {
 	if i.keys != nil {
 		i.keys.Forget()

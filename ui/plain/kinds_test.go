@@ -6,7 +6,7 @@ import (
 	"parley/providers/llmtest"
 )
 
-// TestKinds: plain lines have every kind of part.
+// TestKinds: plain mode has every kind of part.
 func TestKinds(t *testing.T) {
 	d := talk(t, nil, llmtest.KindsTurns()...)
 	d.enter("hi")

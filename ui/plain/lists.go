@@ -13,11 +13,11 @@ import (
 type choice struct {
 	name        string
 	detail      string
-	unavailable bool // cannot be chosen, as detail says
+	unavailable bool // cannot be chosen; detail gives the reason
 	value       string
 }
 
-// maxUnasked is how many rows of a list are read out at once.
+// maxUnasked is the maximum number of rows read out at once.
 const maxUnasked = 30
 
 // lists lets the user choose from numbered lists.
@@ -29,13 +29,13 @@ type lists struct {
 }
 
 // choose writes a numbered list and asks for a number or a part of a name. An empty line or a
-// command leaves it. Thing is the singular of what is listed.
+// command leaves the list. thing is the singular of the listed things.
 func (l *lists) choose(thing string, rows []choice, chosen func(value string)) {
 	l.chooseOr("", thing, rows, chosen, nil)
 }
 
-// chooseOr is choose with a title that says what for, which may be "", and with left, which is called
-// when the user leaves the list and may be nil. It returns the question.
+// chooseOr is like choose, with a title that states the purpose, which may be "", and with left,
+// which is called when the user leaves the list and may be nil. It returns the question.
 func (l *lists) chooseOr(title, thing string, rows []choice, chosen func(value string), left func()) *question {
 	if left == nil {
 		left = func() {}
@@ -90,12 +90,12 @@ func (l *lists) chooseOr(title, thing string, rows []choice, chosen func(value s
 	return q
 }
 
-// runCommand runs line if it is a command, and reports whether it is one.
+// runCommand runs line if it is a command, and reports whether it is.
 func (l *lists) runCommand(line string) bool {
 	return !l.input.maybePasted && !strings.Contains(line, "\n") && l.command(line)
 }
 
-// read writes the rows that satisfy which, with their numbers.
+// read writes the rows for which which returns true, with their numbers.
 func (l *lists) read(rows []choice, which func(choice) bool) {
 	written, left := 0, 0
 	for i, r := range rows {
@@ -130,8 +130,8 @@ func (l *lists) pick(thing, arg string, rows []choice, chosen func(value string)
 	l.writeLine("No %s: %s.", arg, strings.Join(names, ", "))
 }
 
-// match returns the rows with the number, name or part of a name in line. A full name returns only
-// its row. Near reports that the names found only resemble line.
+// match returns the rows with the number, name or part of a name in line. For a full name it
+// returns only that row. near reports that the names only resemble line.
 func match(rows []choice, line string) (found []choice, near bool) {
 	if n, err := strconv.Atoi(line); err == nil {
 		if n < 1 || n > len(rows) {

@@ -14,7 +14,7 @@ import (
 	"parley/ui/report"
 )
 
-// aKeyless run has no key, and an Ollama on its machine.
+// aKeyless sets up a run without a key, and an Ollama on its machine.
 func aKeyless(o *app.Options, so *session.Options) {
 	so.Model.Name = "demo/parley"
 	o.NoKey = true
@@ -23,8 +23,8 @@ func aKeyless(o *app.Options, so *session.Options) {
 	}
 }
 
-// TestLocalOffer: what runs on this machine is offered in plain lines as well, and answers
-// what is typed then.
+// TestLocalOffer: a server found on this machine is offered in plain mode too, and answers
+// from then on.
 func TestLocalOffer(t *testing.T) {
 	d := talk(t, aKeyless, llmtest.Say("Hello."))
 	d.until(func() bool { return strings.Contains(d.said(), "use llama3.2?") })
@@ -32,8 +32,8 @@ func TestLocalOffer(t *testing.T) {
 	d.enter("hi").heard("Hello.")
 }
 
-// TestPromptWaitsForTheOffer: the prompt of the command line is a draft until that is
-// answered.
+// TestPromptWaitsForTheOffer: the prompt of the command line is a draft until the
+// offer is answered.
 func TestPromptWaitsForTheOffer(t *testing.T) {
 	d := talk(t, func(o *app.Options, so *session.Options) {
 		aKeyless(o, so)
@@ -58,8 +58,8 @@ func TestDoctor(t *testing.T) {
 	d.heard("Providers:\n✗ xai: invalid API key\ncheck XAI_API_KEY\nSandbox:\n✓ commands: landlock\n")
 }
 
-// TestServerTellsContextWindow: what only the server of a model knows is learned once it has
-// answered.
+// TestServerTellsContextWindow: facts that only the model's server knows are learned once it
+// has answered.
 func TestServerTellsContextWindow(t *testing.T) {
 	var asked atomic.Int32
 	d := talk(t, func(o *app.Options, so *session.Options) {

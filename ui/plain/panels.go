@@ -10,14 +10,14 @@ import (
 	"parley/ui/format"
 )
 
-// panels writes the content of the panels of the screen.
+// panels writes the content of the screen's panels.
 type panels struct {
 	*deps
 	lists     *lists
 	questions *questions
 }
 
-// open writes a panel; false if this front end does not have it.
+// open writes a panel. It returns false if this front end does not have it.
 func (p *panels) open(panel app.Panel, query string) bool {
 	switch panel {
 	case app.PanelSessions:
@@ -38,8 +38,7 @@ func (p *panels) open(panel app.Panel, query string) bool {
 	return true
 }
 
-// sessions lets the user choose from the conversations whose title or ID contains words; "" matches
-// all.
+// sessions lets the user choose a conversation whose title or ID contains words; "" matches all.
 func (p *panels) sessions(words string) {
 	if !p.requireIdle() {
 		return
@@ -76,7 +75,7 @@ func (p *panels) listSessions(found []session.Info, err error) {
 	p.lists.choose("conversation", rows, func(id string) { p.apply(p.app.OpenSession(id, 0)) })
 }
 
-// models switches to the model named query, or lets the user choose one if query is "" or matches
+// models switches to the model named query, or lets the user choose if query is "" or matches
 // several.
 func (p *panels) models(query string) {
 	use := func(name string) { p.apply(p.app.UseModel(name)) }
@@ -94,17 +93,17 @@ func (p *panels) models(query string) {
 	}
 }
 
-// chooseModel writes what, the purpose of the choice, and lets the user choose a model.
+// chooseModel writes what, a line about the choice, and lets the user choose a model.
 func (p *panels) chooseModel(what string, chosen func(name string)) {
 	p.writeLine("%s", what)
 	live := p.app.Live
 	p.async(func() func() {
-		found := live() // takes seconds at most
+		found := live() // takes a few seconds at most
 		return func() { p.lists.choose("model", modelRows(p.app, found), chosen) }
 	})
 }
 
-// modelRows returns the rows of models, those that are ready first. It leaves out retired ones.
+// modelRows returns the rows of models, ready ones first. It omits retired models.
 func modelRows(a *app.App, found []app.ModelChoice) []choice {
 	var ready, rest []choice
 	for _, c := range found {
@@ -136,7 +135,7 @@ func (p *panels) mode(arg string) {
 	for _, m := range act.Modes {
 		rows = append(rows, choice{name: string(m), detail: app.ModeDetail(m), value: string(m)})
 	}
-	if arg == string(act.ModeYolo) { // not listed: only by name
+	if arg == string(act.ModeYolo) { // not listed: available only by name
 		rows = append(rows, choice{name: arg, value: arg})
 	}
 	if arg == "" {

@@ -7,8 +7,7 @@ import (
 	"parley/providers/llmtest"
 )
 
-// The value in use is called current, as on the screen; the row that turns personas off is not counted
-// as one.
+// The current value is marked as current, as on the screen. The row that turns personas off is not counted.
 func TestCurrentIsSaid(t *testing.T) {
 	d := talk(t, nil, llmtest.Say("Well."))
 	d.enter("/effort").heard("provider default, current").enter("").idle()

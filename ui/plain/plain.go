@@ -1,7 +1,6 @@
-// Package plain is the front end for screen readers, braille displays and serial consoles: it writes
-// what happens in a session as lines of words, in order, each once. There is no alternate screen, no
-// color, no cursor movement and not one escape sequence, and the terminal keeps its own line editing
-// and echo.
+// Package plain is the front end for screen readers, braille displays and serial consoles. It writes
+// the events of a session as lines of words, in order, each once. There is no alternate screen, no
+// color, no cursor movement and no escape sequence. The terminal keeps its own line editing and echo.
 //
 //	session.Turn ──► turns ──► turn, transcript ──► console.Writer ──► terminal
 //	terminal ──► console.Keyboard ──► input ──► frontend ─┬─► questions, lists, approvals
@@ -10,7 +9,7 @@
 //	                                                      └─► sender ──► turns
 //
 // One goroutine owns all parts; others reach it through the runner. Answers are written sentence by
-// sentence. Lines typed before a question was asked never answer it. Everything from outside goes
+// sentence. Lines typed before a question was asked never answer it. All text from outside passes
 // through tools/sanitize before it is written.
 package plain
 
@@ -25,7 +24,7 @@ import (
 )
 
 // Run talks with the user at the terminal until they leave, and returns the
-// exit status: 0, or 128+n if a signal ended it.
+// exit status: 0, or 128+n if signal n ended it.
 func Run(o app.Options) int {
 	in, err := console.Open()
 	if err != nil {
@@ -45,7 +44,7 @@ func failed(err error) int {
 	return 1
 }
 
-// serve runs the front end on files; see Run.
+// serve runs the front end on the given files; see Run.
 func serve(o app.Options, in *os.File, out io.Writer) (status int) {
 	p := newFrontend(o, out)
 	keys, err := console.Listen(in)

@@ -24,7 +24,7 @@ import (
 
 func init() { permission.Register() }
 
-// TestDialogues holds whole conversations to what a user hears and types.
+// TestDialogues compares whole dialogues of output and input.
 func TestDialogues(t *testing.T) {
 	priced := llmtest.Script(
 		llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: "Whales are mammals. They breathe air."}},
@@ -85,7 +85,7 @@ func TestDialogues(t *testing.T) {
 			d.enter("/help", "/modle", "/etc/passwd is what?", "/output", "/retry", "/exit foo", "/mode loud", "/draft foo", "/draft", "/unqueue", "/mcp", "/permissions", "/edit", "/attach", "/attach "+filepath.Join(d.dir, "a.txt"), "/detach", "/detach", "/attach nothing.txt", "/quit")
 		}},
 		{name: "folder", change: func(o *app.Options, _ *session.Options) { o.ChangeDirectory = func(string) {} }, do: func(d *drive) {
-			d.out.Width = func() int { return 1000 } // the path of the test's directory wraps nowhere
+			d.out.Width = func() int { return 1000 } // the path of the test's directory does not wrap
 			d.enter("/cd", "/cd nowhere", "/cd a.txt", "/cd "+d.dir)
 		}},
 		{name: "shell line", turns: []llmtest.Turn{llmtest.Say("Two lines.")}, do: func(d *drive) { d.enter("!count", "what did it say?") }},
@@ -103,7 +103,7 @@ func TestDialogues(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // calls take no time, and no countdown ends while something runs
+			synctest.Test(t, func(t *testing.T) { // calls take no time, and no countdown ends during a step
 				d := talk(t, tt.change, tt.turns...)
 				tt.do(d)
 				d.golden(strings.ReplaceAll(tt.name, " ", "-"))
@@ -113,8 +113,8 @@ func TestDialogues(t *testing.T) {
 	}
 }
 
-// TestTypedAhead: what was typed, or begun, before a question could be heard does
-// not answer it, nor does what is pasted, and nothing but the word itself is yes.
+// TestTypedAhead: a line typed or begun before a question could be heard does not
+// answer it, nor does a pasted line. Only the word itself means yes.
 func TestTypedAhead(t *testing.T) {
 	tests := []struct {
 		name string
@@ -177,8 +177,8 @@ func TestFastCommands(t *testing.T) {
 	}
 }
 
-// TestPastedCommands: what is pasted commands nothing, at once or in pieces, and a
-// user who pauses does.
+// TestPastedCommands: pasted text runs no command, at once or in pieces. After a
+// pause, a typed line does.
 func TestPastedCommands(t *testing.T) {
 	tests := []struct {
 		name string
@@ -192,7 +192,7 @@ func TestPastedCommands(t *testing.T) {
 		{"written over several", func(d *drive) { d.enter(`!touch \`, "ran") }, false, act.ModeAsk},
 		{"in two pieces", func(d *drive) { d.paste("look at", "this"); d.paste("!touch ran") }, false, act.ModeAsk},
 		{"in many pieces", func(d *drive) {
-			for range 30 { // more than a second in all
+			for range 30 { // more than a second in total
 				d.paste("look")
 			}
 			d.paste("!touch ran")
@@ -234,7 +234,7 @@ func TestPastedCommands(t *testing.T) {
 	}
 }
 
-// enterSoon types a line so long after the question was asked.
+// enterSoon types a line after the given delay since the question.
 func (d *drive) enterSoon(text string, after time.Duration) {
 	d.heap.WriteString(text + "\n")
 	d.line(console.Line{Text: text, At: d.questions.first().opened.Add(after)})
@@ -244,8 +244,8 @@ func (d *drive) enterSoon(text string, after time.Duration) {
 	d.settle()
 }
 
-// TestStop: ctrl+c in the middle of a reply stops that, what waits becomes the
-// draft, and the next prompt is answered.
+// TestStop: ctrl+c in the middle of a reply stops it, waiting messages become
+// the draft, and the next prompt is answered.
 func TestStop(t *testing.T) {
 	d := talk(t, nil, llmtest.Hang("It begins. And"), llmtest.Say("Both."))
 	d.paste("hello")
@@ -263,8 +263,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestSteersBehindTurn: messages that still wait when a turn has ended begin the next one; those
-// that steer go along with its results.
+// TestSteersBehindTurn: messages still waiting at the end of a turn begin the next one. Messages
+// that steer go with its results.
 func TestSteersBehindTurn(t *testing.T) {
 	list := llmtest.Call(llm.Part{Kind: llm.Call, ID: "1", Name: "list", Input: "{}"})
 	d := talk(t, func(_ *app.Options, so *session.Options) { so.Policy = tools.NewPolicy(act.ModeYolo) }, list, llmtest.Say("Done."), llmtest.Say("Bye."))
@@ -300,7 +300,7 @@ func TestQueue(t *testing.T) {
 	d.valid()
 }
 
-// TestWaiting: what takes long says so, now and then.
+// TestWaiting: a long activity is reported from time to time.
 func TestWaiting(t *testing.T) {
 	gate := make(chan struct{})
 	slow := func(ctx context.Context, req llm.Request, out *llm.Out) error {
@@ -333,7 +333,7 @@ func TestWaiting(t *testing.T) {
 	d.golden("waiting")
 }
 
-// TestQuit: ctrl+c twice quits, once does not, and ctrl+d does at once.
+// TestQuit: ctrl+c twice quits, once does not, and ctrl+d quits immediately.
 func TestQuit(t *testing.T) {
 	d := talk(t, nil, llmtest.Say("One."))
 	d.interrupt()
@@ -360,8 +360,8 @@ func TestQuit(t *testing.T) {
 	}
 }
 
-// TestStoppedWhenReopened: a conversation that ends without an answer says what /retry does, in the
-// words of an answer that was stopped while it ran.
+// TestStoppedWhenReopened: a conversation that ends without an answer mentions /retry, with the
+// same words as an answer stopped while it ran.
 func TestStoppedWhenReopened(t *testing.T) {
 	d := talk(t, func(_ *app.Options, so *session.Options) {
 		if err := so.Log.Put(session.Node{Seq: 1, At: so.Now(), Message: llm.UserText("whales?")}); err != nil {
@@ -390,7 +390,7 @@ func TestInterruptOfAQuestion(t *testing.T) {
 	}
 }
 
-// TestMention: files that a message mentions go along with it.
+// TestMention: files that a message mentions are attached.
 func TestMention(t *testing.T) {
 	d := talk(t, nil, llmtest.Say("Seen."))
 	t.Chdir(d.dir)
@@ -404,8 +404,7 @@ func TestMention(t *testing.T) {
 	}
 }
 
-// TestCopy: what is copied is the source of the answer, or of its code, and it is
-// said where it went.
+// TestCopy: the source of the answer, or of its code, is copied, and the route is reported.
 func TestCopy(t *testing.T) {
 	state := t.TempDir()
 	d := talk(t, func(o *app.Options, _ *session.Options) {
@@ -424,7 +423,7 @@ func TestCopy(t *testing.T) {
 	}
 }
 
-// TestEditor: what is saved in the editor is sent, and nothing if nothing is.
+// TestEditor: the text saved in the editor is sent; an empty one is not.
 func TestEditor(t *testing.T) {
 	for _, tt := range []struct{ name, editor, sent string }{
 		{"written", `printf 'one\ntwo\n' >`, "one\ntwo"}, {"nothing", `: >`, ""}, {"failed", "false", ""},
@@ -445,7 +444,7 @@ func TestEditor(t *testing.T) {
 	}
 }
 
-// TestDraftIsKept: what was not sent is there the next time.
+// TestDraftIsKept: an unsent message is restored at the next start.
 func TestDraftIsKept(t *testing.T) {
 	d := talk(t, nil, llmtest.Hang("Well"))
 	d.paste("hello")
@@ -466,8 +465,7 @@ func TestDraftIsKept(t *testing.T) {
 	}
 }
 
-// TestUnsaved: a disk that takes nothing is told once, and so is that it does
-// again.
+// TestUnsaved: a failing disk is reported once, and so is its recovery.
 func TestUnsaved(t *testing.T) {
 	d := talk(t, nil)
 	d.conversation.reportSave(errors.New("disk full"))
@@ -479,8 +477,9 @@ func TestUnsaved(t *testing.T) {
 	}
 }
 
-// TestTypedWhilePreparing: what is typed while a conversation is opened goes to that one,
-// what is typed while a file is read goes with it, and what cannot is a draft.
+// TestTypedWhilePreparing: a line typed while a conversation is being opened goes to that
+// conversation, and a line typed while a file is being read is sent after it. If that is
+// impossible, it becomes the draft.
 func TestTypedWhilePreparing(t *testing.T) {
 	for name, opens := range map[string]bool{"opened": true, "not opened": false} {
 		t.Run(name, func(t *testing.T) {
@@ -526,8 +525,7 @@ func TestTypedWhilePreparing(t *testing.T) {
 	})
 }
 
-// TestLeftWhilePreparing: what was typed and not taken up when the front end ends is a
-// draft.
+// TestLeftWhilePreparing: lines not handled when the front end ends become the draft.
 func TestLeftWhilePreparing(t *testing.T) {
 	gate := make(chan struct{})
 	d := talk(t, nil, llmtest.Say("About whales."), llmtest.Say("About ships."))
@@ -547,7 +545,7 @@ func TestLeftWhilePreparing(t *testing.T) {
 	}
 }
 
-// A key is asked for until it is taken or left, and is no message, no draft and no command.
+// A key is asked for until it is accepted or canceled, and is never a message, a draft or a command.
 func TestConnect(t *testing.T) {
 	const canary = "sk-CANARY-0123456789"
 	var given []string
@@ -577,14 +575,13 @@ func TestConnect(t *testing.T) {
 		t.Errorf("a model was asked: %v", d.fake.Requests())
 	}
 	d.enter("/connect far")
-	d.line(console.Line{Text: canary, At: d.clock()}) // and the terminal goes before it is taken
+	d.line(console.Line{Text: canary, At: d.clock()}) // the terminal is gone before it is accepted
 	if d.pendingToDraft() || strings.Contains(d.drafts.text, "CANARY") {
 		t.Error("the key is a draft")
 	}
 }
 
-// The parts of a cloud's address are asked for in the open; an empty line takes what it is by
-// itself.
+// The parts of a cloud's address are echoed. An empty line uses the default.
 func TestConnectCloud(t *testing.T) {
 	var given []app.Key
 	d := talk(t, func(o *app.Options, _ *session.Options) {
@@ -614,8 +611,8 @@ func TestConnectCloud(t *testing.T) {
 	}
 }
 
-// TestCommandsAreKnownOnce: no name stands for two commands, and what every front end has
-// is taken from their table.
+// TestCommandsAreKnownOnce: no two commands have the same name, and the shared commands
+// come from app.Commands.
 func TestCommandsAreKnownOnce(t *testing.T) {
 	names := map[string]bool{}
 	for _, c := range commands(flows.Commands()) {
@@ -635,7 +632,7 @@ func TestCommandsAreKnownOnce(t *testing.T) {
 	}
 }
 
-// A question that needs no answer any more is taken back, and a late answer goes nowhere.
+// A question that needs no answer any more is withdrawn, and a late answer is ignored.
 func TestQuestionNotNeeded(t *testing.T) {
 	d := talk(t, nil)
 	over := make(chan struct{})
@@ -653,7 +650,7 @@ func TestQuestionNotNeeded(t *testing.T) {
 	}
 }
 
-// So are lists and lines; what was being written is not for the model.
+// So are lists and lines; the text being typed must not go to the model.
 func TestFieldNotNeeded(t *testing.T) {
 	for name, ask := range map[string]func(app.Lapse) app.Effect{
 		"list": func(l app.Lapse) app.Effect {
@@ -682,7 +679,7 @@ func TestFieldNotNeeded(t *testing.T) {
 	}
 }
 
-// However long what a server wrote is, no row of it passes for parley's own.
+// However long a server's text is, no row of it looks like parley's own.
 func TestQuotedQuestion(t *testing.T) {
 	d := talk(t, nil)
 	hostile := strings.Repeat("x", 76) + " " + strings.Repeat("Allowed by parley. ", 20)
@@ -700,7 +697,7 @@ func TestQuotedQuestion(t *testing.T) {
 	}
 }
 
-// /stop right after a prompt stops the answer, although a line that comes so fast is no command otherwise.
+// /stop right after a prompt stops the answer, although so fast a line is usually not a command.
 func TestStopAtOnce(t *testing.T) {
 	d := talk(t, nil, llmtest.Hang("Well"))
 	d.paste("hello")

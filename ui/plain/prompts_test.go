@@ -13,7 +13,7 @@ import (
 	"parley/ui/app"
 )
 
-// promptFiles returns what finds some prompts.
+// promptFiles returns a function that finds some prompts.
 func promptFiles(t *testing.T, _ *session.Options) func() ([]prompts.Prompt, []error) {
 	return func() (found []prompts.Prompt, problems []error) {
 		for name, text := range map[string]string{
@@ -29,7 +29,7 @@ func promptFiles(t *testing.T, _ *session.Options) func() ([]prompts.Prompt, []e
 	}
 }
 
-// Who denies a command of a prompt is not asked for a reason: no model would get it.
+// Denying a command of a prompt does not ask for a reason, because no model would get it.
 func TestPromptCommandDenied(t *testing.T) {
 	d := talk(t, func(o *app.Options, so *session.Options) {
 		o.FindPrompts = promptFiles(t, so)
@@ -37,7 +37,7 @@ func TestPromptCommandDenied(t *testing.T) {
 	d.enter("/runs").heard("Deny (n)").enter("d").heard("a command of the prompt was not allowed: echo hello").idle()
 }
 
-// A prompt that a hook blocks is told, and is the draft again.
+// A prompt that a hook blocks is reported, and becomes the draft again.
 func TestBlockedPrompt(t *testing.T) {
 	d := talk(t, func(_ *app.Options, so *session.Options) {
 		so.Hooks = hooks.New("/", func(context.Context, process.Run) process.Result {
@@ -50,7 +50,7 @@ func TestBlockedPrompt(t *testing.T) {
 	}
 }
 
-// An error in a prompt's file is reported when its name is typed, and a key without effect
+// An error in a prompt file is reported when its name is typed, and a key without effect
 // when it is sent.
 func TestPromptFileProblems(t *testing.T) {
 	p, err := prompts.Parse(prompts.Place{Dir: "/p", Program: prompts.Parley}, "/p/strict.md", []byte("---\nrequired: true\n---\nCheck $1"))

@@ -11,34 +11,34 @@ import (
 	"parley/ui/plain/console"
 )
 
-// answerDelay is how long after a question lines do not answer it: they were probably meant for
-// something else.
+// answerDelay is how long after a question lines do not answer it, because they were probably
+// meant for something else.
 const answerDelay = 300 * time.Millisecond
 
-// A question waits for a line. A guarded one ignores lines that were typed before the user could
-// hear it and lines that were pasted. An empty line never agrees to anything.
+// A question waits for a line. A guarded question ignores pasted lines, and lines typed before
+// the user could hear it. An empty line never agrees to anything.
 type question struct {
-	call     string                 // ID of the tool call that it is about; "" for none
-	describe func()                 // writes what the user has to know first; nil for nothing
-	prompt   string                 // written before the answer
-	guarded  bool                   // its answer may allow something
-	answer   func(line string) bool // handles a line; false if it is no answer
-	leave    func()                 // called on ctrl+c; nil if it has to be answered
-	message  string                 // message that waits for the answer; "" for none
-	secret   bool                   // its answer is neither echoed nor stored
+	call     string                 // ID of the tool call in question; "" for none
+	describe func()                 // writes the facts that the user needs first; nil for none
+	prompt   string                 // written before the user answers
+	guarded  bool                   // the answer may allow something
+	answer   func(line string) bool // handles a line; false if the line is no answer
+	leave    func()                 // called on ctrl+c; nil if the question must be answered
+	message  string                 // message waiting for the answer; "" for none
+	secret   bool                   // the answer is neither echoed nor stored
 	line     bool                   // any text may be an answer
 
 	opened  time.Time
 	settled bool // answerDelay has passed
 }
 
-// questions holds the questions that wait for an answer, in order.
+// questions holds the unanswered questions, in order.
 type questions struct {
 	*deps
 	input   *input
 	waiting []*question
-	asked   bool      // the first one has been asked
-	ended   *question // withdrawn after it was asked, with nothing entered since; nil for none
+	asked   bool      // the first question has been asked
+	ended   *question // question withdrawn after it was asked, until the next line; nil for none
 }
 
 // first returns the current or next question; nil if none waits.
@@ -49,7 +49,7 @@ func (a *questions) first() *question {
 	return a.waiting[0]
 }
 
-// open returns the question that has been asked and waits for its answer; nil if there is none.
+// open returns the question that has been asked but not answered; nil if there is none.
 func (a *questions) open() *question {
 	if !a.asked {
 		return nil
@@ -57,7 +57,7 @@ func (a *questions) open() *question {
 	return a.first()
 }
 
-// enqueue asks q once those before it are answered.
+// enqueue asks q after the questions before it.
 func (a *questions) enqueue(q *question) { a.waiting = append(a.waiting, q) }
 
 // enqueueFirst asks q before all others.
@@ -90,10 +90,10 @@ func (a *questions) drop(q *question) bool {
 	return i >= 0
 }
 
-// isHidden reports whether the terminal does not show what is typed.
+// isHidden reports whether the terminal does not echo input.
 func (a *questions) isHidden() bool { return a.open() != nil && a.open().secret }
 
-// leave leaves the first question, as ctrl+c does; false if there is none that can be left.
+// leave leaves the first question, as ctrl+c does. It returns false if there is none that can be left.
 func (a *questions) leave() bool {
 	q := a.first()
 	if q == nil || q.call != "" || q.leave == nil {
@@ -104,7 +104,7 @@ func (a *questions) leave() bool {
 	return true
 }
 
-// messages returns the messages that wait for the answer to a question.
+// messages returns the messages waiting for the answer to a question.
 func (a *questions) messages() []string {
 	var texts []string
 	for _, q := range a.waiting {
@@ -127,8 +127,8 @@ func (a *questions) dropCalls() {
 	a.waiting = slices.DeleteFunc(a.waiting, func(q *question) bool { return q.call != "" })
 }
 
-// settle asks the first question, or repeats its prompt if something was written since. It reports
-// whether one waits.
+// settle asks the first question, or repeats its prompt if other text was written since. It
+// reports whether a question waits.
 func (a *questions) settle() bool {
 	q := a.first()
 	switch {
@@ -150,7 +150,7 @@ func (a *questions) settle() bool {
 	return true
 }
 
-// ignoreTypeahead makes a guarded question ignore what was typed so far.
+// ignoreTypeahead makes a guarded question ignore earlier input.
 func (a *questions) ignoreTypeahead(q *question) {
 	q.opened, q.settled = a.now(), !q.guarded
 	if q.guarded {
@@ -158,7 +158,7 @@ func (a *questions) ignoreTypeahead(q *question) {
 	}
 }
 
-// due returns when typeahead of the open question is discarded; zero if there is nothing to discard.
+// due returns when typeahead of the open question is discarded; zero if there is none to discard.
 func (a *questions) due() time.Time {
 	if q := a.open(); q != nil && !q.settled {
 		return q.opened.Add(answerDelay)
@@ -166,7 +166,7 @@ func (a *questions) due() time.Time {
 	return time.Time{}
 }
 
-// tick does what is due by now.
+// tick does the work that is due.
 func (a *questions) tick(now time.Time) {
 	if due := a.due(); !due.IsZero() && !now.Before(due) {
 		a.first().settled = true
@@ -174,8 +174,8 @@ func (a *questions) tick(now time.Time) {
 	}
 }
 
-// answer passes typed lines, whose text is text, to the open question. It returns false if they are
-// a message of their own.
+// answer passes typed lines, joined as text, to the open question. It returns false if they are a
+// separate message.
 func (a *questions) answer(lines []console.Line, text string) bool {
 	q := a.open()
 	ended := a.ended
@@ -214,15 +214,15 @@ func (a *questions) answer(lines []console.Line, text string) bool {
 	return true
 }
 
-// lateAnswer reports whether text looks like an answer to a question that was withdrawn: it is as
-// short as a number, or one of the words that answer questions.
+// lateAnswer reports whether text looks like an answer to a withdrawn question: it is as short as
+// a number, or a word that answers questions.
 func lateAnswer(text string) bool {
 	word := strings.ToLower(strings.TrimSpace(text))
 	return word != "" && len(word) <= 3 && !strings.HasPrefix(word, "/") || slices.Contains([]string{"wait", "stop", "switch", "again"}, word)
 }
 
-// confirm enqueues a question with the answers yes and no, and returns it. Decided is called with
-// the answer; leaving the question is a no.
+// confirm enqueues a yes-or-no question and returns it. It calls decided with the answer; leaving
+// the question is a no.
 func (a *questions) confirm(text, yes, no string, guarded bool, decided func(yes bool)) *question {
 	q := &question{
 		describe: func() { a.out.Question(text) },
@@ -246,7 +246,7 @@ func (a *questions) confirm(text, yes, no string, guarded bool, decided func(yes
 	return q
 }
 
-// decision returns the question how a turn should go on, with numbered answers.
+// decision returns the question of how to continue a turn, with numbered answers.
 func (a *questions) decision(ask session.Question) *question {
 	text, answers := app.QuestionText(ask)
 	return &question{

@@ -13,8 +13,7 @@ import (
 	"parley/ui/plain/console"
 )
 
-// readBack writes the last prompts and their answers again: as many as arg says, all of them for
-// "all", one for "".
+// readBack repeats the last prompts and their answers: arg is their number, "all", or "" for one.
 func (t *transcript) readBack(arg string) {
 	most, err := strconv.Atoi(arg)
 	path := t.app.Session.Path()
@@ -42,7 +41,7 @@ func (t *transcript) readBack(arg string) {
 // readPath writes the messages of path and the events between them.
 func (t *transcript) readPath(path []session.Node) {
 	var text console.Markdown
-	var cited []app.Change // while a text is open
+	var cited []app.Change // while a text block is open
 	open := false
 	app.Replay(t.app.Session, path, 0, len(path), nil, func(c app.Change) {
 		switch c.Kind {
@@ -102,7 +101,7 @@ func (t *transcript) storedCall(c app.Change) {
 	}
 }
 
-// endedEarly reports whether path ends with a note why its last turn did not finish.
+// endedEarly reports whether path ends with a note that its last turn did not finish.
 func endedEarly(s *session.Session, path []session.Node) bool {
 	return slices.ContainsFunc(s.Annotations(path)[len(path)], func(a session.Annotation) bool {
 		_, ok := session.DecodeAnnotation(a).(session.Done)
@@ -110,7 +109,7 @@ func endedEarly(s *session.Session, path []session.Node) bool {
 	})
 }
 
-// allOutput writes the whole output of the last tool.
+// allOutput writes the complete output of the last tool.
 func (t *transcript) allOutput() {
 	if t.output == nil {
 		t.writeLine("No tool has run yet.")
@@ -121,7 +120,7 @@ func (t *transcript) allOutput() {
 	t.writeLine("End of output.")
 }
 
-// copy puts the last answer on the clipboard, or its last code block if arg is "code".
+// copy copies the last answer to the clipboard, or its last code block if arg is "code".
 func (t *transcript) copy(arg string) {
 	text, what := "", "answer"
 	for _, n := range slices.Backward(t.app.Session.Path()) {

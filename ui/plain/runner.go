@@ -9,21 +9,21 @@ import (
 	"parley/session"
 )
 
-// errHangup causes a cancel when the terminal is gone.
+// errHangup is the cancel cause when the terminal is gone.
 var errHangup = errors.Join(errors.New("the terminal is gone"), session.ErrProgramEnded)
 
-// A runner runs functions beside the owner, the goroutine that owns the front end, and hands their
-// results back to it.
+// A runner runs functions concurrently with the owner, the goroutine that owns the front end, and
+// passes their results to it.
 type runner struct {
 	ctx     context.Context // canceled at the end
 	cancel  context.CancelCauseFunc
-	closed  chan struct{}  // closed when the owner has stopped reading
-	events  chan func()    // to the owner, from functions that wait until the terminal takes more
-	mail    mailbox        // to the owner, from all others
+	closed  chan struct{}  // closed when the owner no longer reads
+	events  chan func()    // to the owner, from functions that wait until the terminal accepts more
+	mail    mailbox        // to the owner, from all other functions
 	tasks   sync.WaitGroup // running functions
-	pending int            // calls of async without a result yet: there is no prompt until then
+	pending int            // async calls without a result yet; there is no prompt meanwhile
 
-	isOver bool // the owner has to end
+	isOver bool // the owner must stop
 	status int  // exit status of the program
 }
 
@@ -33,11 +33,11 @@ func newRunner() *runner {
 	return r
 }
 
-// concurrent runs f beside the owner.
+// concurrent runs f concurrently with the owner.
 func (r *runner) concurrent(f func()) { r.tasks.Go(func() { r.guard(f) }) }
 
-// async runs f beside the owner, and then the function that it returns in the owner. Until then
-// there is no prompt.
+// async runs f concurrently with the owner, and then the function that f returns in the owner.
+// There is no prompt until then.
 func (r *runner) async(f func() (done func())) {
 	r.pending++
 	r.tasks.Go(func() {
@@ -52,8 +52,8 @@ func (r *runner) async(f func() (done func())) {
 	})
 }
 
-// send makes the owner run f, and waits until it does, until it has stopped, or until canceled is
-// closed; nil never is.
+// send makes the owner run f. It waits until the owner does or has stopped, or until canceled is
+// closed; a nil canceled never is.
 func (r *runner) send(f func(), canceled <-chan struct{}) {
 	select {
 	case r.events <- f:
@@ -62,8 +62,8 @@ func (r *runner) send(f func(), canceled <-chan struct{}) {
 	}
 }
 
-// guard runs f and turns a panic into an orderly end with a report in a file: a stack trace on the
-// terminal could contain anything.
+// guard runs f. It turns a panic into an orderly exit with a report in a file, because a stack
+// trace on the terminal could contain anything.
 func (r *runner) guard(f func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -74,7 +74,7 @@ func (r *runner) guard(f func()) {
 	f()
 }
 
-// stop cancels everything that runs.
+// stop cancels all running functions.
 func (r *runner) stop() {
 	r.cancel(session.ErrProgramEnded)
 	close(r.closed)
@@ -84,7 +84,7 @@ func (r *runner) stop() {
 type mailbox struct {
 	signal chan struct{} // something was posted
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the following fields
 	posted []func()
 	panic  any
 	stack  []byte
@@ -103,7 +103,7 @@ func (m *mailbox) post(f func()) {
 	}
 }
 
-// runPosted runs what was posted.
+// runPosted runs the posted functions.
 func (m *mailbox) runPosted() {
 	m.mu.Lock()
 	posted := m.posted

@@ -18,13 +18,13 @@ type sender struct {
 	questions  *questions
 }
 
-// send sends a message with the files that it mentions. It does not fetch web addresses in pasted
-// text, which somebody else may have written, and asks before it fetches others: the terminal does
-// not reliably tell typed lines from pasted ones.
+// send sends a message with the files that it mentions. It asks before it fetches web addresses.
+// It never fetches addresses in pasted text, which somebody else may have written: the terminal
+// does not reliably tell typed lines from pasted ones.
 func (s *sender) send(text string, pasted bool) { s.sendMessage(text, pasted, false) }
 
-// sendMessage is send; with later set, a message sent during a turn waits for its end instead of
-// going along with the next tool results.
+// sendMessage is like send. If later is set, a message sent during a turn waits for the end of
+// the turn instead of the next tool results.
 func (s *sender) sendMessage(text string, pasted, later bool) {
 	addresses, without := s.app.Addresses(text)
 	for i, a := range addresses {
@@ -51,10 +51,10 @@ func (s *sender) sendMessage(text string, pasted, later bool) {
 	}
 }
 
-// maxAddress is how many characters of an address a question shows.
+// maxAddress is the maximum number of characters of an address shown in a question.
 const maxAddress = 200
 
-// expand sends text with the files and pages that the text mentions refers to.
+// expand sends text with the files and pages to which mentions refers.
 func (s *sender) expand(text, mentions string, later bool) {
 	if !s.app.Mentions(mentions) {
 		s.dispatch(text, nil, later)
@@ -78,8 +78,8 @@ func (s *sender) expanded(text string, parts []llm.Part, notes []string, err err
 	s.dispatch(text, parts, later)
 }
 
-// dispatch sends a message. During a turn it is queued: for the next tool results, or for the end of
-// the turn if later is set.
+// dispatch sends a message. During a turn it queues the message: for the next tool results, or for
+// the end of the turn if later is set.
 func (s *sender) dispatch(text string, mentioned []llm.Part, later bool) {
 	var compared *app.ComparedPrompt
 	if !s.app.Busy() {
@@ -92,7 +92,7 @@ func (s *sender) dispatch(text string, mentioned []llm.Part, later bool) {
 	parts := append(append(app.Unmentioned(s.app.Attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text})
 	s.app.Attached = nil
 	s.app.RememberPrompt(text)
-	_ = s.drafts.store() // reportSave reports errors of the disk
+	_ = s.drafts.store() // disk errors are reported by reportSave
 	if s.app.Busy() {
 		s.writeLine("%s. /unqueue takes it back.", app.QueueOrSteer(s.app, later, false, parts))
 		return
@@ -104,7 +104,7 @@ func (s *sender) dispatch(text string, mentioned []llm.Part, later bool) {
 	s.turns.run(true, parts...)
 }
 
-// notSent moves a message that cannot be sent to the draft, and says why.
+// notSent moves a message that cannot be sent to the draft, and writes the reason.
 func (s *sender) notSent(text string, err error) {
 	s.drafts.add(text)
 	s.writeLine("Not sent: %s It is your draft now.", sentence(oneLine(format.ErrorText(err))))

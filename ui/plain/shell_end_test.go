@@ -11,7 +11,7 @@ import (
 	"parley/ui/app"
 )
 
-// The line after a command of the user's says how it ended.
+// The line after a user's command reports how it ended.
 func TestShellEnd(t *testing.T) {
 	for want, e := range map[string]session.ShellCommand{
 		"Done in 2 seconds: exit status 0.":      {Notes: "[exit status 0]"},
@@ -25,7 +25,7 @@ func TestShellEnd(t *testing.T) {
 	}
 }
 
-// A command that failed was stopped only if the user stopped it.
+// A failed command counts as stopped only if the user stopped it.
 func TestShellStopped(t *testing.T) {
 	d := talk(t, func(o *app.Options, _ *session.Options) {
 		o.Shell = func(ctx context.Context, _, command string, _ func(string)) act.Outcome {

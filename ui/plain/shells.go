@@ -8,17 +8,17 @@ import (
 	"parley/ui/plain/console"
 )
 
-// shells runs shell commands of the user.
+// shells runs the user's shell commands.
 type shells struct {
 	*deps
 	transcript *transcript
 	drafts     *drafts
 
-	running map[int]context.CancelFunc // by number
-	count   int                        // number of the last command
+	running map[int]context.CancelFunc // by number of the command
+	count   int                        // number of the latest command
 }
 
-// run runs a command, writes its output line by line, and attaches it to the next message.
+// run runs a command, writes its output line by line, and attaches the output to the next message.
 func (s *shells) run(command string) {
 	if s.app.Shell == nil || command == "" {
 		s.writeLine("! and a command run it in your shell.")
@@ -41,7 +41,7 @@ func (s *shells) run(command string) {
 				s.send(func() { s.out.Block(whole) }, ctx.Done())
 			}
 		})
-		e := session.EndedCommand(ctx, command, out) // while only the user can have stopped it
+		e := session.EndedCommand(ctx, command, out) // while only the user can have stopped the command
 		return func() {
 			own.Annotate(n, e)
 			delete(s.running, id)
@@ -53,8 +53,7 @@ func (s *shells) run(command string) {
 	})
 }
 
-// ended writes how a command ended and attaches its output. Rest is the end of the output that was
-// not written yet.
+// ended writes how a command ended and attaches its output. rest is the unwritten end of the output.
 func (s *shells) ended(e session.ShellCommand, rest string) {
 	if rest != "" {
 		s.out.Block(rest)

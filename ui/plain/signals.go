@@ -11,10 +11,9 @@ import (
 	"parley/ui/plain/console"
 )
 
-// watchSignals handles signals until stop is called. A terminating signal cancels everything; if the
-// front end does not end within patience, because its terminal blocks, the program exits. After stop
-// only ctrl+c ends the program, until release: a second hangup must not interrupt what is still
-// being saved.
+// watchSignals handles signals until stop is called. A terminating signal cancels everything. If the
+// front end does not end within patience, because its terminal blocks, the program exits. Between
+// stop and release only ctrl+c ends the program: a second hangup must not interrupt saving.
 func (p *frontend) watchSignals() (stop, release func()) {
 	const patience = 2500 * time.Millisecond
 	ch, over := make(chan os.Signal, 4), make(chan struct{})
@@ -56,7 +55,7 @@ func (p *frontend) watchSignals() (stop, release func()) {
 		signal.Reset(os.Interrupt)
 	}
 	release = func() {
-		if p.status <= 128 { // else the program ends at once
+		if p.status <= 128 { // otherwise the program ends immediately
 			signal.Stop(ch)
 		}
 	}

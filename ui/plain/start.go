@@ -48,7 +48,7 @@ func (p *frontend) start() {
 			return func() { p.decidedTrust(yes, system, err) }
 		})
 	})
-	q.leave = p.first // the question comes again at the next start
+	q.leave = p.first // the question is asked again at the next start
 }
 
 func (p *frontend) decidedTrust(yes bool, system string, err error) {
@@ -65,13 +65,13 @@ func (p *frontend) decidedTrust(yes bool, system string, err error) {
 	p.first()
 }
 
-// first sends the prompt of the command line, or does what else the command line asks for.
+// first sends the prompt of the command line, or performs the other actions that the command line requests.
 func (p *frontend) first() {
 	discovery := p.app.DiscoverModels()
 	p.apply(discovery)
 	_, waits := discovery.(app.Prepare)
 	if p.app.Start.Find != nil {
-		p.draftPrompt(p.app.Start.Prompt) // for the conversation that the user chooses
+		p.draftPrompt(p.app.Start.Prompt) // for the conversation that the user will choose
 		p.panels.sessions(*p.app.Start.Find)
 		return
 	}

@@ -32,7 +32,7 @@ import (
 	"parley/ui/uitest"
 )
 
-// TestMain talks instead of testing in the processes that launch starts.
+// TestMain runs the front end instead of tests in the processes that launch starts.
 func TestMain(m *testing.M) {
 	if what := os.Getenv("PARLEY_PLAIN_CHILD"); what != "" {
 		os.Exit(child(what))
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// child talks with a model that does what it is told.
+// child runs the front end with a scripted model.
 func child(what string) int {
 	turns := map[string][]llmtest.Turn{
 		"hang": {llmtest.Hang("It begins. "), llmtest.Say("It goes on.")},
@@ -66,7 +66,7 @@ func child(what string) int {
 	return Run(app.Options{Flows: flows.Register, Session: s, Library: lib, Models: app.Models{Choices: func() []app.ModelChoice { return nil }}, Directory: os.Getenv("HOME"), Workspace: "~"})
 }
 
-// A stand is a process that talks on a terminal of its own.
+// A stand is a process with the front end on its own terminal.
 type stand struct {
 	*exec.Cmd
 	t      *testing.T
@@ -76,9 +76,9 @@ type stand struct {
 
 	mu   sync.Mutex
 	out  bytes.Buffer
-	news chan struct{} // something was said
+	news chan struct{} // signals new output
 
-	heard int // bytes of out up to the end of what hears found last
+	heard int // bytes of out already searched by hears
 }
 
 func (s *stand) Write(b []byte) (int, error) {
@@ -111,7 +111,7 @@ func launch(t *testing.T, what string) *stand {
 	}
 	blocking.Close()
 	unix.SetNonblock(fd, true)
-	tty := os.NewFile(uintptr(fd), "terminal") // reading it can be called off
+	tty := os.NewFile(uintptr(fd), "terminal") // reads of it can be interrupted
 	control(t, tty, func(fd int) error { return unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}) })
 	s.tty, s.before = tty, termios(t, tty)
 	s.Stdin, s.Stdout, s.Stderr = slave, slave, slave
@@ -137,7 +137,7 @@ func launch(t *testing.T, what string) *stand {
 	return s
 }
 
-// control does not use Fd, after which reading f could not be called off.
+// control does not use Fd, after which reads of f could not be interrupted.
 func control(t *testing.T, f *os.File, do func(fd int) error) {
 	t.Helper()
 	raw, err := f.SyscallConn()
@@ -162,7 +162,7 @@ func termios(t *testing.T, f *os.File) (state unix.Termios) {
 	return state
 }
 
-// hears waits until text was said after the text heard before, if any.
+// hears waits until text was written after the text that it last heard, if any.
 func (s *stand) hears(text string) *stand {
 	s.t.Helper()
 	if !s.hearsWithin(time.Minute, text) {
@@ -185,8 +185,8 @@ func (s *stand) hearsWithin(most time.Duration, text string) bool {
 	}
 }
 
-// answers types line once an open question takes answers, until reply is said to it: what was
-// typed before that was thrown away, and nothing tells when it is not any more.
+// answers types line until an open question accepts it and reply is written. Earlier input is
+// discarded, and nothing tells when that stops.
 func (s *stand) answers(line, reply string) *stand {
 	s.t.Helper()
 	for range 10 {
@@ -213,8 +213,8 @@ func (s *stand) pauses() *stand {
 	return s
 }
 
-// ends waits for the end, and holds the whole of what was said to what a screen
-// reader can take.
+// ends waits for the end, and verifies that a screen reader can read the
+// complete output.
 func (s *stand) ends(status int) {
 	s.t.Helper()
 	s.Wait()
@@ -271,9 +271,9 @@ func TestTerminal(t *testing.T) {
 	t.Run("what was typed ahead answers nothing", func(t *testing.T) {
 		t.Parallel()
 		s := launch(t, "ask")
-		s.types("go\ny").hears("(? for details): ") // begun before the question
-		// The question is asked again once the text typed meanwhile is dropped: ctrl+d
-		// before that would be dropped, too.
+		s.types("go\ny").hears("(? for details): ") // typed before the question
+		// The question is asked again once the text typed meanwhile is discarded. A
+		// ctrl+d before that would be discarded, too.
 		s.answers("", "Type one of the numbers or letters").hears("(? for details): ")
 		if _, err := os.Stat(filepath.Join(s.home, "ran")); err == nil {
 			t.Errorf("it ran:\n%s", s.said())
@@ -282,7 +282,7 @@ func TestTerminal(t *testing.T) {
 	})
 }
 
-// ends0 is ends, of a line that the terminal has echoed an escape of.
+// ends0 is like ends, for a line in which the terminal has echoed an escape.
 func (s *stand) ends0(t *testing.T) {
 	t.Helper()
 	s.Wait()
@@ -291,8 +291,8 @@ func (s *stand) ends0(t *testing.T) {
 	}
 }
 
-// TestSignals: a signal that ends programs saves, ends what runs, and leaves the
-// terminal as it is.
+// TestSignals: a terminating signal saves the conversation, ends running
+// commands, and leaves the terminal unchanged.
 func TestSignals(t *testing.T) {
 	t.Parallel()
 	for _, sig := range []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT} {
@@ -318,7 +318,8 @@ func TestSignals(t *testing.T) {
 		s.types("hello\n").hears("It begins.")
 		s.tty.Close()
 		s.Wait()
-		// The hangup may come after the end of the input, when all is saved: a shell calls both 129.
+		// The hangup may follow the end of the input, when everything is saved: a shell reports both
+		// as 129.
 		if ended, ok := s.ProcessState.Sys().(syscall.WaitStatus); !ok || ended.Signal() != syscall.SIGHUP && ended.ExitStatus() != 129 {
 			t.Errorf("%v, want exit status 129 or a hangup", s.ProcessState)
 		}
@@ -339,7 +340,7 @@ func (s *stand) pid() int {
 	return 0
 }
 
-// number reads one; 0 if it is not whole yet.
+// number parses a number; 0 if the line is not complete yet.
 func number(line string) int {
 	digits, whole := strings.CutSuffix(line, "\n")
 	n, err := strconv.Atoi(digits)
@@ -349,7 +350,7 @@ func number(line string) int {
 	return n
 }
 
-// kept checks that what was said is on disk.
+// kept verifies that the conversation is on disk.
 func (s *stand) kept(prompt string) {
 	s.t.Helper()
 	lib, err := session.OpenStore(func(name string) string { return map[string]string{"HOME": s.home, "XDG_DATA_HOME": s.home}[name] })
@@ -363,7 +364,7 @@ func (s *stand) kept(prompt string) {
 	}
 }
 
-// TestCrash: a panic ends the program in order, and what it said is in a file.
+// TestCrash: a panic ends the program cleanly, with a report in a file.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	s := launch(t, "panic")

@@ -10,20 +10,20 @@ import (
 	"parley/ui/app"
 )
 
-// A transcript writes what happens in the conversation, in the same words when it happens and when
-// it is read back.
+// A transcript writes the events of the conversation, with the same words when they happen and
+// when they are read back.
 type transcript struct {
 	*deps
 	output *result // output of the last tool; nil if there was none
 }
 
-// longRest is the shortest wait before a retry for which the commands that shorten it are named.
+// longRest is the shortest wait before a retry for which the commands that shorten it are listed.
 const longRest = 10 * time.Second
 
 // A result is the output of a tool or of a shell command.
 type result struct{ name, text string }
 
-// event writes an event that stands between messages.
+// event writes an event between messages.
 func (t *transcript) event(e session.Event) {
 	switch e := e.(type) {
 	case llm.Notice:
@@ -48,7 +48,7 @@ func (t *transcript) event(e session.Event) {
 		t.writeLine("%s.", strings.Replace(app.FallbackText(e), " · continuing", ". Continuing", 1))
 	case session.Question:
 		t.writeLine("%s.", app.CountdownText(e, e.Wait))
-	case session.ModelSwitched: // with what gets lost for the new model
+	case session.ModelSwitched: // includes losses with the new model
 		text := fmt.Sprintf("Model: %s, was %s", e.To, e.From)
 		for i, c := range e.Changes {
 			text += []string{": ", ", "}[min(i, 1)] + c.String()
@@ -64,7 +64,7 @@ func (t *transcript) event(e session.Event) {
 		t.writeLine("%s", sentence(oneLine(app.VerdictText(e, t.app.Unnamed))))
 	case session.Compacted:
 		t.writeLine("%s.", app.CompactedText(e))
-	case session.ShellCommand: // as when it ran
+	case session.ShellCommand: // in the same form as when it ran
 		t.out.Block("You: !" + e.Command)
 		t.out.Block(strings.TrimRight(e.Output+e.Notes[:strings.LastIndexByte(e.Notes, '\n')+1], "\n"))
 		if !e.Ended {
@@ -73,13 +73,13 @@ func (t *transcript) event(e session.Event) {
 		}
 		t.writeLine("%s", shellEnd(e))
 	case session.Done:
-		if !e.Unsent { // what is the draft again was told
+		if !e.Unsent { // the return of a prompt to the draft was already reported
 			t.writeLine("%s", ended(e))
 		}
 	}
 }
 
-// ended says why an answer ended early, and what to do.
+// ended returns why an answer ended early, and the next step.
 func ended(e session.Done) string {
 	text, retry := app.StoppedText(e.Err)+".", " /retry starts it again."
 	if !llm.Canceled(e.Err) {
@@ -91,14 +91,15 @@ func ended(e session.Done) string {
 	return text + retry
 }
 
-// note writes a notice and stores it with the conversation.
+// note writes a notice and stores it in the conversation.
 func (t *transcript) note(text string) {
 	notice := llm.Notice{Text: text}
 	t.app.Session.Annotate(0, notice)
 	t.event(notice)
 }
 
-// prompt writes a prompt with its attachments; only these if heard, because the user just typed it.
+// prompt writes a prompt with its attachments. If heard, it writes only the attachments, because
+// the user has just typed the prompt.
 func (t *transcript) prompt(e session.Prompt, heard bool) {
 	text, attached := app.SplitPrompt(e.Message)
 	if !heard {
@@ -109,10 +110,10 @@ func (t *transcript) prompt(e session.Prompt, heard bool) {
 	}
 }
 
-// part writes a source or file of an answer, once it is complete.
+// part writes a source or file of an answer when it is complete.
 func (t *transcript) part(c app.Change) {
 	switch {
-	case c.Op != app.Opened, c.Event != nil: // written when it was opened
+	case c.Op != app.Opened, c.Event != nil: // already written when it was opened
 	case c.Kind == app.SourceBlock:
 		t.writeLine("Source %s", app.SourceText(c))
 	default:

@@ -33,7 +33,7 @@ func TestAnnotationsAreReadBack(t *testing.T) {
 	d.enter("one", "!count", "two", "three", "four", "/model fake/other")
 	lines := func(text string) []string {
 		rows := strings.Split(text, "\n")
-		return slices.DeleteFunc(rows, func(row string) bool { // typed, or said of the turn as a whole
+		return slices.DeleteFunc(rows, func(row string) bool { // typed text, or text about the whole turn
 			return row == "" || strings.HasPrefix(row, "Answer finished") || strings.HasPrefix(row, "The output is sent along") || strings.HasPrefix(row, "Attached: ") || strings.HasPrefix(row, "You: /")
 		})
 	}
@@ -46,7 +46,7 @@ func TestAnnotationsAreReadBack(t *testing.T) {
 		}
 	}
 	id := d.app.Session.ID()
-	if err := d.app.Session.Close(); err != nil { // before it is asked for again
+	if err := d.app.Session.Close(); err != nil { // before it is opened again
 		t.Fatal(err)
 	}
 	d.enter("/new")
@@ -60,8 +60,7 @@ func TestAnnotationsAreReadBack(t *testing.T) {
 	}
 }
 
-// TestDrawing: lines say at once that an image is drawn, and remind of it as of anything that
-// takes time.
+// TestDrawing: the drawing of an image is reported at once, and with reminders like any long activity.
 func TestDrawing(t *testing.T) {
 	drawing := make(chan struct{})
 	painter := llmtest.New(func(ctx context.Context, _ llm.Request, out *llm.Out) error {
@@ -86,7 +85,7 @@ func TestDrawing(t *testing.T) {
 	}
 }
 
-// TestEmptyAnswer: an answer without anything in it is told, and not only that it finished.
+// TestEmptyAnswer: an empty answer is reported, not only its end.
 func TestEmptyAnswer(t *testing.T) {
 	d := talk(t, nil, llmtest.Say("one"), llmtest.Say())
 	d.enter("hi")

@@ -12,9 +12,9 @@ import (
 	"parley/ui/plain/console"
 )
 
-// A turn writes what happens in the running turn.
+// A turn writes the events of the running turn.
 type turn struct {
-	live app.Turn // makes changes of the events
+	live app.Turn // turns events into changes
 	reminder
 	*transcript
 
@@ -27,35 +27,35 @@ type turn struct {
 
 	text    console.Markdown // of the open text block
 	growing bool             // a text block is open
-	cited   []app.Change     // sources to write once it ends
-	thought time.Time        // begin of the open thinking block; zero if there is none
-	remote  []*remoteCall    // of the running response
+	cited   []app.Change     // sources to write when the text block ends
+	thought time.Time        // start of the open thinking block; zero for none
+	remote  []*remoteCall    // in the running response
 
 	compared *comparison // nil if one model answers
 }
 
-// A remoteCall is a tool call that the provider runs.
+// A remoteCall is a tool call run by the provider.
 type remoteCall struct {
 	id   string
 	tool *app.Tool
 }
 
-// A reminder knows when to write again that an activity is still going on.
+// A reminder schedules reminders that an activity is still going on.
 type reminder struct {
 	what  string    // the activity; "" for none
-	since time.Time // when it began
-	count int       // reminders written
+	since time.Time // start of the activity
+	count int       // number of reminders written
 }
 
-// set notes the current activity.
+// set sets the current activity.
 func (r *reminder) set(what string, now time.Time) {
 	if what != r.what {
 		*r = reminder{what: what, since: now}
 	}
 }
 
-// nextReminder returns when to remind of the activity: after 10 and 30 seconds, and then every
-// minute; zero if there is none.
+// nextReminder returns the time of the next reminder: after 10 and 30 seconds, and then every
+// minute; zero if there is no activity.
 func (r *reminder) nextReminder() time.Time {
 	if r.what == "" {
 		return time.Time{}
@@ -64,7 +64,7 @@ func (r *reminder) nextReminder() time.Time {
 	return r.since.Add(after)
 }
 
-// doing returns the activity of the turn for a reminder; "" for none.
+// doing returns the activity of the turn for reminders; "" for none.
 func (t *turn) doing() string {
 	switch {
 	case t.live.Kind == app.Waiting && t.live.Model != "":
@@ -81,7 +81,7 @@ func (t *turn) doing() string {
 	return ""
 }
 
-// due returns when tick has something to write; zero is never.
+// due returns when tick has text to write; zero means never.
 func (t *turn) due() time.Time {
 	due := t.nextReminder()
 	if late := t.read().text.Due(); !late.IsZero() && (due.IsZero() || late.Before(due)) {
@@ -90,8 +90,8 @@ func (t *turn) due() time.Time {
 	return due
 }
 
-// tick writes text that has waited for the end of its sentence for too long, and reminders, though
-// not while asking, that is while a question waits for its answer.
+// tick writes text that has waited too long for the end of its sentence. It also writes reminders,
+// unless asking: a question waits for its answer.
 func (t *turn) tick(now time.Time, asking bool) {
 	t.out.Text(t.read().text.Late(now))
 	if due := t.nextReminder(); asking || due.IsZero() || now.Before(due) {
@@ -104,7 +104,7 @@ func (t *turn) tick(now time.Time, asking bool) {
 	}
 }
 
-// read returns the turn whose answer is being read: that of a candidate, or t.
+// read returns the turn whose answer is being read: the candidate's turn in a comparison, else t.
 func (t *turn) read() *turn {
 	if c := t.compared; c != nil && c.speaking >= 0 {
 		return c.turns[c.speaking]
@@ -112,7 +112,7 @@ func (t *turn) read() *turn {
 	return t
 }
 
-// wait gives a silent model as much time again; false if it is not silent.
+// wait gives a silent model the same time again. It returns false if the model is not silent.
 func (t *turn) wait() bool {
 	if !t.live.Silent(t.now()) {
 		return false
@@ -183,7 +183,7 @@ func (t *turn) change(c app.Change) {
 			t.writeLine("That was thinking.")
 		case c.Text != "" && t.thought.IsZero():
 			t.thought = t.now()
-			t.finishText() // which may continue
+			t.finishText() // text, which may continue after the thinking
 			t.writeLine("Thinking…")
 		}
 	case app.TextBlock:
@@ -198,7 +198,7 @@ func (t *turn) change(c app.Change) {
 		t.tool(c)
 	case app.SourceBlock, app.MediaBlock:
 		t.endThought()
-		if t.growing { // and continues after its citations
+		if t.growing { // it continues after its citations
 			t.cited = append(t.cited, c)
 			return
 		}
@@ -220,7 +220,7 @@ func (t *turn) dropped(c app.Change) {
 	}
 }
 
-// tool writes a decision about a tool call or its result, and notes remote calls.
+// tool writes a decision about a tool call, or its result, and records remote calls.
 func (t *turn) tool(c app.Change) {
 	switch e := c.Event.(type) {
 	case nil:

@@ -19,11 +19,11 @@ type turns struct {
 	approvals  *approvals
 	drafts     *drafts
 
-	current *turn // nil if none is running
-	again   bool  // retry the failed turn once the conversation is summarized
+	current *turn // nil if no turn is running
+	again   bool  // retry the failed turn after the conversation is summarized
 }
 
-// due returns when tick has something to do; zero is never.
+// due returns when tick has work; zero means never.
 func (t *turns) due() time.Time {
 	if t.current == nil {
 		return time.Time{}
@@ -31,7 +31,7 @@ func (t *turns) due() time.Time {
 	return t.current.due()
 }
 
-// tick writes what is due.
+// tick does the work that is due.
 func (t *turns) tick(now time.Time) {
 	if t.current != nil {
 		t.current.tick(now, t.questions.open() != nil)
@@ -49,7 +49,7 @@ func (t *turns) retryNow() {
 	t.writeLine("Retrying now.")
 }
 
-// wait gives a silent model more time, or says how long the wait before a retry takes.
+// wait gives a silent model more time. Before a retry it writes how long the wait still takes.
 func (t *turns) wait() {
 	if t.current != nil && t.current.live.RetryIn(t.now()) > 0 {
 		t.writeLine("Waiting, %s left.", length(t.current.live.RetryIn(t.now())))
@@ -62,8 +62,8 @@ func (t *turns) wait() {
 	t.writeLine("Waiting.")
 }
 
-// play starts a turn, unless one is running, and writes its events. Heard says that the user has
-// just typed its prompt.
+// play starts a turn, unless one is running, and writes its events. heard reports that the user
+// has just typed its prompt.
 func (t *turns) play(heard bool, events func(context.Context) iter.Seq[session.Event]) {
 	if !t.requireIdle() {
 		return
@@ -80,7 +80,7 @@ func (t *turns) play(heard bool, events func(context.Context) iter.Seq[session.E
 	})
 }
 
-// run starts a turn with parts; without any, the turn continues the conversation.
+// run starts a turn with parts. Without parts the turn continues the conversation.
 func (t *turns) run(heard bool, parts ...llm.Part) {
 	s := t.app.Session
 	t.play(heard, func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx, parts...) })
@@ -98,7 +98,7 @@ func (t *turns) interrupt() bool {
 	return true
 }
 
-// add handles an event of the turn now, unless that is over.
+// add handles an event of the turn now, unless that turn has ended.
 func (t *turns) add(now *turn, e session.Event) {
 	if t.current != now {
 		return
@@ -129,8 +129,8 @@ func (t *turns) add(now *turn, e session.Event) {
 	now.set(now.doing(), t.now())
 }
 
-// done ends the running turn and begins what follows it: for a comparison, once the user has chosen
-// an answer.
+// done ends the running turn and begins its successor. After a comparison this waits until the user
+// has chosen an answer.
 func (t *turns) done(d session.Done) {
 	ended := t.current
 	ended.finish()
@@ -149,7 +149,7 @@ func (t *turns) done(d session.Done) {
 	t.follow(d)
 }
 
-// follow begins what follows a turn.
+// follow begins the successor of a turn.
 func (t *turns) follow(d session.Done) {
 	again := t.again
 	t.again = false
@@ -179,7 +179,7 @@ func (t *turns) offerSummary() {
 	}))
 }
 
-// name generates a title for the conversation, if a model for that is configured.
+// name generates a title for the conversation, if a model is configured for that.
 func (t *turns) name() {
 	s := t.app.Session
 	t.concurrent(func() {

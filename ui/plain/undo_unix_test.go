@@ -17,8 +17,8 @@ import (
 	"parley/ui/app"
 )
 
-// TestUndoFiles: /undo shows what it would change and restores it, asks about what was changed
-// by hand, tells the model, and is undone by /undo.
+// TestUndoFiles: /undo shows its changes and applies them, asks about files changed by hand,
+// tells the model, and is undone by another /undo.
 func TestUndoFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		data := t.TempDir()
@@ -82,8 +82,8 @@ func textOf(messages []llm.Message) string {
 	return b.String()
 }
 
-// TestBranchesRememberFiles: going to another branch offers the files as they were when it was
-// left, and back.
+// TestBranchesRememberFiles: switching to another branch offers to restore the files as they
+// were when that branch was left, and vice versa.
 func TestBranchesRememberFiles(t *testing.T) {
 	data := t.TempDir()
 	call := func(id, input string) llmtest.Turn {

@@ -36,7 +36,7 @@ func tokensOut(u llm.Usage) string {
 	return text
 }
 
-// money returns the cost of u in words; "" if it is unknown or nothing.
+// money returns the cost of u in words; "" if it is unknown or zero.
 func money(u llm.Usage) string {
 	switch cents := u.Cost * 100; {
 	case u.Cost <= 0:
@@ -58,7 +58,7 @@ func money(u llm.Usage) string {
 // oneLine returns text without line breaks.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// truncate returns text as one line of at most most characters, with "…" if it was longer.
+// truncate returns text as one line of at most most characters, plus "…" if it was longer.
 func truncate(text string, most int) string {
 	text = oneLine(text)
 	if r := []rune(text); len(r) > most {
@@ -67,11 +67,11 @@ func truncate(text string, most int) string {
 	return text
 }
 
-// sentence returns text with a full stop, unless it ends in punctuation, or in a path, which the
+// sentence returns text with a full stop, unless it ends in punctuation or in a path, which the
 // user may want to copy.
 func sentence(text string) string {
 	last := text[strings.LastIndexByte(text, ' ')+1:]
-	path := strings.LastIndexByte(last, '/') > 0 // at 0, it is a command
+	path := strings.LastIndexByte(last, '/') > 0 // at 0, last is a command
 	if text == "" || strings.ContainsAny(text[len(text)-1:], ".!?:") || path {
 		return text
 	}
@@ -87,7 +87,7 @@ func lines(text string) int {
 	return strings.Count(text, "\n") + 1
 }
 
-// failure returns an error of a turn, with the hint what to do about it, in sentences.
+// failure returns an error of a turn and its hint for the user, in sentences.
 func failure(err error) string {
 	text := sentence("Error: " + oneLine(app.ErrorText(err)))
 	return strings.TrimSpace(text + " " + sentence(oneLine(app.Hint(err))))

@@ -6,7 +6,7 @@ import (
 	"parley/providers/llm"
 )
 
-// Amounts stay in cents until they would round to a dollar, and drop zeros at the end.
+// Amounts are in cents until they would round to a dollar, and have no trailing zeros.
 func TestMoney(t *testing.T) {
 	for _, tt := range []struct {
 		dollars float64

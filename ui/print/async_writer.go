@@ -7,13 +7,13 @@ import (
 
 // An asyncWriter writes to another writer from its own goroutine. Data that arrives during a write
 // goes out with the next one, so that many small pieces cost few writes and the stream does not wait
-// for a slow reader. The first error stays, and is also passed to fail at once: the next Write, which
-// would return it, may be far off when a model is silent.
+// for a slow reader. The first error is kept, and also passed to fail immediately: the next Write,
+// which would return it, may come late if a model is silent.
 type asyncWriter struct {
 	w       io.Writer
 	fail    func(error)
 	wake    sync.Cond
-	mu      sync.Mutex // guards the fields below, but for stopped
+	mu      sync.Mutex // guards the fields below, except stopped
 	buf     []byte
 	err     error
 	writing bool // a write is in progress
@@ -21,7 +21,7 @@ type asyncWriter struct {
 	stopped chan struct{}
 }
 
-// maxPending is how many bytes wait for a slow reader before Write blocks.
+// maxPending is how many bytes may wait for a slow reader before Write blocks.
 const maxPending = 256 << 10
 
 // newAsyncWriter starts a writer, which the caller must Close.

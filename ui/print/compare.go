@@ -17,10 +17,10 @@ import (
 	"parley/ui/cli/exit"
 )
 
-// compare writes the answers of several models to the writers of o, one after the other in the order
-// of their names, each as run does: the first as it arrives, the others from events that have arrived meanwhile. As
-// text, each has the name of its model as a heading; as JSON, they are one array; as JSON lines, each
-// goes from its start to its done object. It returns the first exit status that is not 0.
+// compare writes the answers of several models to the writers of o, in the order of their names, each as run does:
+// the first as it arrives, the others from the events received meanwhile. As text, each answer has the name of its
+// model as a heading. As JSON, they form one array. As JSON lines, each goes from its start to its done object. It
+// returns the first exit status that is not 0.
 func compare(s *session.Session, turn iter.Seq[session.Event], cancel context.CancelCauseFunc, o cmdutil.PrintOptions) int {
 	queues := make([]*eventQueue, len(o.Compared))
 	for i := range queues {
@@ -41,7 +41,7 @@ func compare(s *session.Session, turn iter.Seq[session.Event], cancel context.Ca
 	for i, name := range o.Compared {
 		events, ok := queues[i].started()
 		if !ok && i > 0 {
-			continue // the first one has reported why no model was asked
+			continue // the first turn has reported why no model was asked
 		}
 		o.Model = name
 		if o.Answers > 1 {
@@ -58,7 +58,7 @@ func compare(s *session.Session, turn iter.Seq[session.Event], cancel context.Ca
 	}
 	demuxing.Wait()
 	if status != exit.OK {
-		ending.done.Err = nil // told of an answer
+		ending.done.Err = nil // already reported with an answer
 	} else if ending.done.Err != nil {
 		status = exit.Of(ending.done.Err)
 	}
@@ -73,8 +73,8 @@ func compare(s *session.Session, turn iter.Seq[session.Event], cancel context.Ca
 	return status
 }
 
-// between returns the separator or heading before an answer. Begun says that another answer precedes
-// it, asked that the model was asked at all.
+// between returns the separator or heading before an answer. begun reports that another answer
+// precedes it, asked that the model was asked at all.
 func between(o cmdutil.PrintOptions, begun, asked bool) string {
 	switch {
 	case o.Format == "json" && begun:
@@ -96,12 +96,13 @@ func between(o cmdutil.PrintOptions, begun, asked bool) string {
 
 // A judging holds the events after all answers.
 type judging struct {
-	verdict *session.Verdict // nil: there is none
-	notices []llm.Notice     // why there is none, for example
+	verdict *session.Verdict // nil for none
+	notices []llm.Notice     // such as the reason why there is none
 	done    session.Done
 }
 
-// end returns the text after all answers in the format of o, and writes the rest of it to Err.
+// end returns the text after all answers in the format of o. In the text format, it writes
+// notices and the end of the turn to Err.
 func end(o cmdutil.PrintOptions, j judging) (text string) {
 	before := map[string]string{"json": ","}[o.Format]
 	stderr := stderrWriter{o: o}
@@ -149,7 +150,7 @@ func verdict(o cmdutil.PrintOptions, v *session.Verdict) string {
 }
 
 // demux splits the events of a comparison into a turn for each model. It returns the events after
-// them all.
+// all answers.
 func demux(turn iter.Seq[session.Event], queues []*eventQueue) (ending judging) {
 	ended, done := make([]bool, len(queues)), make([]session.Done, len(queues))
 	for e := range turn {
@@ -198,8 +199,8 @@ func (j *judging) add(e session.Event) {
 	}
 }
 
-// An eventQueue holds the events of one model until they are printed. It has no bound: an answer
-// must not be held up because another one is printed first.
+// An eventQueue holds the events of one model until they are printed. It is unbounded, because
+// an answer must not be delayed while another one is printed.
 type eventQueue struct {
 	mu     sync.Mutex
 	news   *sync.Cond

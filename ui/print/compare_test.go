@@ -19,8 +19,8 @@ import (
 	. "parley/ui/print"
 )
 
-// TestCompare prints the answers of several models, in the order in which they
-// were named whichever comes first.
+// TestCompare prints the answers of several models in the order of their names,
+// whichever arrives first.
 func TestCompare(t *testing.T) {
 	down := &llm.Error{Fault: llm.Server, Message: "down", Provider: "m"}
 	tests := []struct {
@@ -55,8 +55,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestAnswers prints several answers of one model: numbered as text, and one JSON
-// array as JSON, whether they come or not.
+// TestAnswers prints several answers of one model: numbered as text, and as one
+// array in JSON, with and without failures.
 func TestAnswers(t *testing.T) {
 	down := &llm.Error{Fault: llm.Server, Message: "down", Provider: "m"}
 	for _, test := range []struct {
@@ -92,7 +92,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// answers sums up in one line what was printed.
+// answers summarizes the printed answers in one line.
 func answers(t *testing.T, format string, out []byte) string {
 	type one struct {
 		Type, Model, Text string
@@ -127,7 +127,7 @@ func answers(t *testing.T, format string, out []byte) string {
 	return strings.Join(said, "; ")
 }
 
-// TestLabels numbers the names that stand there more than once.
+// TestLabels numbers repeated names.
 func TestLabels(t *testing.T) {
 	got := strings.Join(app.CandidateLabels([]string{"a", "b", "a"}), ", ")
 	if want := "a (1 of 2), b, a (2 of 2)"; got != want {
@@ -152,7 +152,7 @@ func TestCompareNotAsked(t *testing.T) {
 	}
 }
 
-// A reader who leaves ends every model.
+// A closed reader ends all models.
 func TestCompareClosed(t *testing.T) {
 	models := []llm.Endpoint{
 		{Model: llmtest.New(llmtest.Hang("half")), Name: "m/0", Origin: "m/0", Strategy: "native"},
@@ -169,7 +169,7 @@ func TestCompareClosed(t *testing.T) {
 	}
 }
 
-// A verdict follows the answers, as such: text, an object of its own in JSON.
+// A verdict follows the answers: as text, or as its own object in JSON.
 func TestCompareJudged(t *testing.T) {
 	for format, want := range map[string]string{
 		"text":  "## m/0\n\none\n\n## m/1\n\ntwo\n\nJudge j/judge: B, m/1 · It is short.\n",
@@ -192,12 +192,13 @@ func TestCompareJudged(t *testing.T) {
 	}
 }
 
-// Why there is no verdict is told, and what ends the judging is the status of the run.
+// The reason for a missing verdict is reported, and an error that ends the judging determines the
+// exit status.
 func TestCompareNotJudged(t *testing.T) {
 	down := llmtest.Fail(&llm.Error{Fault: llm.Authentication, Message: "bad key", Provider: "j"})
 	for _, test := range []struct {
 		format    string
-		stop      error // of the judging; nil: the judge fails by itself
+		stop      error // error that ends the judging; nil if the judge itself fails
 		out, told string
 		status    int
 	}{

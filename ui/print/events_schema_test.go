@@ -17,7 +17,7 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// eventsSchema reads docs/events.schema.json, and what stands under $defs in it.
+// eventsSchema reads docs/events.schema.json, and the names under its $defs.
 func eventsSchema(t *testing.T) (whole *jsonschema.Resolved, object *jsonschema.Resolved, names []string) {
 	t.Helper()
 	data, err := os.ReadFile("../../docs/events.schema.json")
@@ -45,7 +45,7 @@ func eventsSchema(t *testing.T) (whole *jsonschema.Resolved, object *jsonschema.
 	return whole, object, names
 }
 
-// eventCases are events of each type with all that they can say, and with as little.
+// eventCases are events of each type, with all fields and with as few as possible.
 var eventCases = []session.Event{
 	llm.Delta{Part: llm.Part{Kind: llm.Text, Text: "hello"}}, llm.Delta{Part: llm.Part{Kind: llm.Thinking, Text: "hm"}},
 	llm.Delta{Part: llm.Part{Kind: llm.Source, URL: "https://a.example"}},
@@ -66,8 +66,8 @@ var eventCases = []session.Event{
 	session.Done{Err: &llm.Error{Fault: llm.RateLimit, Wait: time.Minute}}, session.Done{Err: errors.New("broken")}, session.Done{Err: session.ErrSteps},
 }
 
-// TestEventsFitSchema holds that what -o jsonl and -o json print is what
-// docs/events.schema.json says, and that nothing stands in it that is never printed.
+// TestEventsFitSchema verifies that the objects of -o jsonl and -o json match
+// docs/events.schema.json, and that the schema lists nothing that is never printed.
 func TestEventsFitSchema(t *testing.T) {
 	whole, one, names := eventsSchema(t)
 	seen := map[string]bool{"object": true}

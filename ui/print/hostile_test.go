@@ -15,8 +15,8 @@ import (
 	"parley/ui/uitest"
 )
 
-// controls returns the findings of uitest.Foreign that a terminal acts on, which also
-// JSON has to escape; text that turns around or hides is left in it.
+// controls returns the findings of uitest.Foreign that affect a terminal, which JSON
+// must escape too. Bidirectional and hidden text is left in JSON.
 func controls(found []string) (rest []string) {
 	for _, f := range found {
 		if !strings.HasPrefix(f, "U+") || strings.HasPrefix(f, "U+00") && !strings.HasPrefix(f, "U+00AD") {
@@ -26,8 +26,8 @@ func controls(found []string) (rest []string) {
 	return rest
 }
 
-// TestHostileTexts: whatever a model, a tool or a server says, in no format does
-// it more to a terminal than be read.
+// TestHostileTexts: in no format does text of a model, a tool or a server have
+// an effect on a terminal but to be displayed.
 func TestHostileTexts(t *testing.T) {
 	texts := uitest.Hostile(200)
 	for _, o := range []cmdutil.PrintOptions{

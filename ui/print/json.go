@@ -13,14 +13,14 @@ import (
 // jsonlWriter writes one JSON object per event.
 type jsonlWriter struct {
 	o       cmdutil.PrintOptions
-	err     error                // of writing the start object; returned by the next event
+	err     error                // error of writing the start object; returned by the next event
 	sources []cmdutil.Object     // sources of the last answer that has any
-	blocks  map[string]blockSize // of the running response
-	texts   int                  // bytes of text that the reader has
-	breaks  llm.Breaks           // between them
+	blocks  map[string]blockSize // blocks of the running response
+	texts   int                  // bytes of text written so far
+	breaks  llm.Breaks           // breaks between texts
 }
 
-// A blockSize counts the bytes of a block that were written.
+// A blockSize counts the bytes written of a block.
 type blockSize struct{ text, thinking int }
 
 func (l *jsonlWriter) start(s *session.Session) {
@@ -69,7 +69,7 @@ func (l *jsonlWriter) event(e session.Event, status int) error {
 	return nil
 }
 
-// count counts the bytes of d, and returns it with an empty line before a text that stands apart.
+// count adds the bytes of d, and returns d with an empty line before a separate text.
 func (l *jsonlWriter) count(d llm.Delta) llm.Delta {
 	if l.blocks == nil {
 		l.blocks = map[string]blockSize{}
@@ -84,7 +84,7 @@ func (l *jsonlWriter) count(d llm.Delta) llm.Delta {
 		l.texts += len(d.Text)
 	case llm.Thinking:
 		size.thinking += len(d.Text)
-		if size.text > 0 { // it was thinking
+		if size.text > 0 { // it turned out to be thinking
 			l.breaks.Break()
 		}
 	}
@@ -92,8 +92,8 @@ func (l *jsonlWriter) count(d llm.Delta) llm.Delta {
 	return d
 }
 
-// discard returns how many bytes of text and thinking the reader has to discard, as fields; none
-// if there is nothing.
+// discard returns, as fields, how many bytes of text and thinking the reader must discard; none
+// for zero bytes.
 func (l *jsonlWriter) discard(blocks []string) (o cmdutil.Object) {
 	var all blockSize
 	for _, name := range blocks {
@@ -153,8 +153,8 @@ func objects(e session.Event, status int) []cmdutil.Object {
 	return nil
 }
 
-// noticeObject returns an event that text mode writes to standard error, with the same words and
-// with fields for programs; nil for other events.
+// noticeObject returns an object for an event that text mode writes to standard error, with the
+// same words and with fields for programs; nil for other events.
 func noticeObject(e session.Event) cmdutil.Object {
 	switch e := e.(type) {
 	case llm.Notice:
@@ -177,8 +177,8 @@ func noticeObject(e session.Event) cmdutil.Object {
 	return nil
 }
 
-// answerNotice says why a response is empty or incomplete; it has no text if the response is
-// complete, or was interrupted.
+// answerNotice returns a notice why a response is empty or incomplete. It has no text if the
+// response is complete or was interrupted.
 func answerNotice(e session.Response) llm.Notice {
 	return llm.Notice{Text: strings.TrimSuffix(app.IncompleteText(e), app.TypeContinue)}
 }
@@ -197,7 +197,7 @@ func usageObject(u llm.Usage) cmdutil.Object {
 	return o
 }
 
-// sourceObjects returns the sources that an answer cites, in the order of their numbers.
+// sourceObjects returns the sources cited in an answer, ordered by number.
 func sourceObjects(m llm.Message) (list []cmdutil.Object) {
 	for n, p := range app.Sources(m) {
 		list = append(list, cmdutil.Object{"number", n + 1, "title", p.Title(), "url", p.URL})

@@ -9,19 +9,19 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// jsonWriter writes one JSON object when the turn is over.
+// jsonWriter writes one JSON object at the end of the turn.
 type jsonWriter struct {
 	o         cmdutil.PrintOptions
 	s         *session.Session
 	text      []string // pieces of the answer
 	breaks    llm.Breaks
 	think     []string
-	value     json.RawMessage             // the answer that fits the schema; nil if there is none
+	value     json.RawMessage             // the answer that matches the schema; nil if there is none
 	lists     map[string][]cmdutil.Object // saved images, calls and results, notices, and sources of the last answer that has any
 	lastModel string                      // model of the last answer; "" if there is none
 }
 
-// listOf returns the list that objects of a type are collected in; "" if in none.
+// listOf returns the list for objects of a type, or "" for none.
 func listOf(kind any) string {
 	switch kind {
 	case "image":
@@ -48,7 +48,7 @@ func (w *jsonWriter) event(e session.Event, status int) error {
 	}
 	switch e := e.(type) {
 	case session.Step:
-		if w.o.Schema { // each try is complete: two JSON values in a row would be invalid
+		if w.o.Schema { // each try is complete; two JSON values in a row would be invalid
 			w.text, w.breaks = nil, llm.Breaks{}
 		}
 	case session.Response: // not deltas: its text is shared with the conversation, not copied

@@ -10,15 +10,15 @@ import (
 	"parley/ui/format"
 )
 
-// savedMedia is an image or a file of an answer that was saved; or one that has only an address,
-// or could not be saved.
+// savedMedia is an image or a file of an answer, after the attempt to save it. It is not saved
+// if it has only an address.
 type savedMedia struct {
 	part llm.Part
 	path string // "" if it was not saved
 	err  error
 }
 
-// saveMedia saves the images and files of an answer, and reports false if one could not be saved.
+// saveMedia saves the images and files of an answer. It returns false if one could not be saved.
 func saveMedia(o cmdutil.PrintOptions, m llm.Message, p printer) (ok bool) {
 	ok = true
 	for _, part := range m.Parts {
@@ -35,7 +35,7 @@ func saveMedia(o cmdutil.PrintOptions, m llm.Message, p printer) (ok bool) {
 	return ok
 }
 
-// String returns s as a line for people.
+// String returns s as a line of text.
 func (s savedMedia) String() string {
 	kind := "File"
 	if strings.HasPrefix(s.part.MIME, "image/") {

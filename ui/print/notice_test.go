@@ -17,7 +17,7 @@ import (
 	"parley/ui/theme"
 )
 
-// Events beside an answer are reported in the words of the screen.
+// Events besides the answer are reported with the words of the screen.
 func TestNotices(t *testing.T) {
 	for _, c := range []struct {
 		event session.Event
@@ -41,7 +41,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// Events that text mode reports beside an answer are in JSON too: an event each, or all in one array.
+// Events that text mode reports besides the answer are in JSON too: one event each, or all in one array.
 func TestNoticesInJSON(t *testing.T) {
 	told := []session.Event{
 		llm.Notice{Text: "80% of the budget of a day used"},

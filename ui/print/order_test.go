@@ -17,7 +17,7 @@ import (
 	"parley/ui/theme"
 )
 
-// slow writes to a terminal that takes its time.
+// slow writes to a slow terminal.
 type slow struct{ to *bytes.Buffer }
 
 func (s slow) Write(p []byte) (int, error) {
@@ -25,8 +25,8 @@ func (s slow) Write(p []byte) (int, error) {
 	return s.to.Write(p)
 }
 
-// TestOrderOnATerminal: standard output and standard error may be the same terminal, so why an
-// answer is incomplete comes after all of the answer.
+// TestOrderOnATerminal: because standard output and standard error may be the same terminal,
+// the reason why an answer is incomplete follows the complete answer.
 func TestOrderOnATerminal(t *testing.T) {
 	for _, render := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -50,7 +50,7 @@ func TestOrderOnATerminal(t *testing.T) {
 	}
 }
 
-// TestRuleOfDenied: what is said to let a denied call run does, and lets nothing else run.
+// TestRuleOfDenied: the suggested rule allows the denied call, and nothing else.
 func TestRuleOfDenied(t *testing.T) {
 	for _, a := range []*act.Action{
 		{Tool: "write", Path: "app/[id]/page.tsx"},

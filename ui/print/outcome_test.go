@@ -17,8 +17,8 @@ func textDelta(block, s string) llm.Delta {
 	return llm.Delta{Block: block, Part: llm.Part{Kind: llm.Text, Text: s}}
 }
 
-// TestWhyIncomplete: why an answer is empty or incomplete stands on standard error in words, also
-// with -q, and in the events.
+// TestWhyIncomplete: the reason why an answer is empty or incomplete is on standard error in
+// words, even with -q, and in the events.
 func TestWhyIncomplete(t *testing.T) {
 	ends := func(text string, reason llm.Reason, raw string) llmtest.Turn {
 		return llmtest.Script(textDelta("a", text), llm.Finish{Reason: reason, Raw: raw})
@@ -50,8 +50,8 @@ func TestWhyIncomplete(t *testing.T) {
 	}
 }
 
-// TestThinkingIsAskedFor: thinking is printed on standard error if it is asked for, labeled and
-// wrapped at words, and never in a line of the answer, nor is a notice.
+// TestThinkingIsAskedFor: thinking is printed on standard error if requested, labeled and
+// wrapped at words. Neither thinking nor a notice is ever printed within a line of the answer.
 func TestThinkingIsAskedFor(t *testing.T) {
 	think := func(block, s string) llm.Delta {
 		return llm.Delta{Block: block, Part: llm.Part{Kind: llm.Thinking, Text: s}}
@@ -60,7 +60,7 @@ func TestThinkingIsAskedFor(t *testing.T) {
 		textDelta("b", " line"), textDelta("b", ".\n"), textDelta("b", "End."), llm.Notice{Text: "again"}, llm.Finish{Reason: llm.Stop})
 	for _, tt := range []struct {
 		o    cmdutil.PrintOptions
-		both string // of out and err, in the order of writing
+		both string // out and err, in the order of writing
 	}{
 		{cmdutil.PrintOptions{}, "Half a line.\nNote: Told\nEnd.\nNote: Again\n"},
 		{cmdutil.PrintOptions{Thinking: true, Width: 16}, "Thinking: one\ntwo three four\nfive\nHalf a line.\nNote: Told\nThinking: more\nEnd.\nNote: Again\n"},
@@ -76,8 +76,8 @@ func TestThinkingIsAskedFor(t *testing.T) {
 	}
 }
 
-// TestImagesOfAnswers: an image of an answer is saved and named in every format; one that cannot be
-// saved is an error.
+// TestImagesOfAnswers: an image of an answer is saved and named in every format; failing to save
+// one is an error.
 func TestImagesOfAnswers(t *testing.T) {
 	image := llm.Delta{Block: "m", Part: llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte{1}}}
 	link := llm.Delta{Block: "n", Part: llm.Part{Kind: llm.Media, URL: "https://a.example/b"}}
@@ -103,7 +103,7 @@ func TestImagesOfAnswers(t *testing.T) {
 	}
 }
 
-// TestEstimatedUsage: where the server counts nothing there is an estimate.
+// TestEstimatedUsage: if the server reports no usage, an estimate is printed.
 func TestEstimatedUsage(t *testing.T) {
 	for _, format := range []string{"json", "jsonl"} {
 		out, _, _ := play(cmdutil.PrintOptions{Format: format}, llmtest.Script(textDelta("a", "many words of it"), llm.Finish{Reason: llm.Stop}))

@@ -4,9 +4,9 @@
 //	session.Turn ──► events ──► text | json | jsonl ──► stdout
 //	                       └──► thinking, tools, notices, usage ──► stderr
 //
-// Standard output gets the answer and nothing else, flushed as it arrives, with one newline at the
-// end. Calls that need approval are denied, since there is no user to ask. Text from outside is
-// sanitized, unless the caller wants it raw.
+// Standard output gets only the answer, flushed as it arrives, with one newline at the end. Calls
+// that need approval are denied, because there is no user to ask. Text from outside is sanitized,
+// unless the caller wants it raw.
 package print
 
 import (
@@ -29,8 +29,8 @@ import (
 	"parley/ui/theme"
 )
 
-// Run writes a turn of s, or a comparison, to the writers of o and returns the exit status. Cancel
-// must cancel the context that the turn was made with.
+// Run writes a turn of s, or a comparison, to the writers of o and returns the exit status. cancel
+// must cancel the context of the turn.
 func Run(s *session.Session, turn iter.Seq[session.Event], cancel context.CancelCauseFunc, o cmdutil.PrintOptions) int {
 	if o.Theme == nil {
 		o.Theme = theme.Plain()
@@ -59,10 +59,10 @@ func run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	p.start(s)
 	denied, nothing, unsaved, status := false, false, false, exit.OK
 	var rules []string // rules that would have allowed the denied calls
-	yolo := true       // --yolo would have allowed all of it
-	grantable := true  // rules would have allowed all of it
+	yolo := true       // --yolo would have allowed all of them
+	grantable := true  // rules would have allowed all of them
 	for e := range turn {
-		if words := urgent(e, o); words != "" && (o.Quiet || o.Format != "text") { // else the printer writes it in order
+		if words := urgent(e, o); words != "" && (o.Quiet || o.Format != "text") { // else the printer writes it
 			fmt.Fprintln(o.Err, "parley: "+sanitize.Text(words))
 		}
 		switch e := e.(type) {
@@ -97,8 +97,8 @@ func run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	return status
 }
 
-// writeDenied writes the rules of calls that were denied and how to allow them. Yolo says that
-// --yolo would, grantable that the rules would.
+// writeDenied writes the rules of denied calls and how to allow them. yolo reports that --yolo
+// would allow them, grantable that the rules would.
 func writeDenied(w io.Writer, rules []string, yolo, grantable bool) {
 	fmt.Fprintf(w, "parley: not allowed without a screen: %s\n", sanitize.Text(strings.Join(rules, ", ")))
 	if !grantable {
@@ -113,7 +113,7 @@ func writeDenied(w io.Writer, rules []string, yolo, grantable bool) {
 }
 
 // urgent returns the text of an event that goes to Err in any format, even if o.Quiet is set, such
-// as that another model answers, and is paid, than the named one; "" for other events.
+// as that a model other than the named one answers and is paid; "" for other events.
 func urgent(e session.Event, o cmdutil.PrintOptions) string {
 	switch e := e.(type) {
 	case session.Response:
@@ -132,7 +132,7 @@ func urgent(e session.Event, o cmdutil.PrintOptions) string {
 	return ""
 }
 
-// rule returns the argument of --allow that lets a call run, and nothing else.
+// rule returns the argument of --allow that allows exactly this call.
 func rule(r session.ApprovalRequest) string {
 	rules, err := r.Policy.RulesFor(r.Action, 0)
 	if err != nil {
@@ -141,7 +141,7 @@ func rule(r session.ApprovalRequest) string {
 	return rules[0]
 }
 
-// reason tells the model why a was denied.
+// reason returns the reason, for the model, why a was denied.
 func reason(a *act.Action) string {
 	const noUser = "not approved: parley runs without a screen"
 	if a.Caution == "" {
@@ -153,14 +153,14 @@ func reason(a *act.Action) string {
 // quote returns s quoted as one word for a shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// A printer writes events in one format. Its errors are those of Out.
+// A printer writes events in one format. It returns the errors of Out.
 type printer interface {
 	start(*session.Session)
 	event(e session.Event, status int) error
 }
 
-// statusOf returns the exit status of a turn: if a call was denied, the answer is empty, or an image
-// of it was not saved.
+// statusOf returns the exit status of a turn. denied reports that a call was denied, nothing that
+// the answer is empty, unsaved that an image of it was not saved.
 func statusOf(d session.Done, denied, nothing, unsaved bool) int {
 	switch {
 	case d.Err != nil:
@@ -176,7 +176,7 @@ func statusOf(d session.Done, denied, nothing, unsaved bool) int {
 }
 
 // pipeStatus returns the exit status for an error of writing the answer. It reports the error on
-// stderr, unless it means that the reader has left.
+// stderr, unless the reader has closed the pipe.
 func pipeStatus(err error, stderr io.Writer) int {
 	if exit.Of(err) == exit.Unread || errors.Is(err, os.ErrClosed) {
 		return exit.Unread

@@ -28,7 +28,7 @@ import (
 
 func init() { permission.Register() }
 
-// play runs one turn of a scripted model into the printer.
+// play prints one turn of a scripted model.
 func play(o cmdutil.PrintOptions, turns ...llmtest.Turn) (stdout, stderr string, status int) {
 	return playing(session.Options{}, o, turns...)
 }
@@ -49,7 +49,8 @@ func playing(of session.Options, o cmdutil.PrintOptions, turns ...llmtest.Turn) 
 	return out.String(), err.String(), status
 }
 
-// withProject is a set of tools. A file of the folder asks for its commands that contain "project".
+// withProject is a set of tools in which a file of the directory makes commands that contain
+// "project" ask.
 type withProject struct{ act.Set }
 
 func (w withProject) Snapshot() act.Set { return w }
@@ -62,8 +63,8 @@ func (w withProject) Plan(ctx context.Context, name, input string) (*act.Action,
 	return a, err
 }
 
-// TestDeniedIsExplained: the options that would have let denied calls run are named, unless one of
-// the calls asks each time.
+// TestDeniedIsExplained: the options that would have allowed denied calls are listed, unless one
+// of the calls asks each time.
 func TestDeniedIsExplained(t *testing.T) {
 	set, err := tools.Open(t.TempDir())
 	if err != nil {
@@ -87,7 +88,7 @@ func TestDeniedIsExplained(t *testing.T) {
 	}
 }
 
-// aroundRemoteTool returns an answer in whose middle the provider ran a tool.
+// aroundRemoteTool returns an answer interrupted by a tool that the provider ran.
 func aroundRemoteTool() []llmtest.Turn {
 	delta := func(block string, p llm.Part) llm.Delta { return llm.Delta{Block: block, Part: p} }
 	return []llmtest.Turn{llmtest.Script(
@@ -97,7 +98,7 @@ func aroundRemoteTool() []llmtest.Turn {
 		delta("b", llm.Part{Kind: llm.Text, Text: "It is *emp"}), delta("b", llm.Part{Kind: llm.Text, Text: "ty*."}), llm.Finish{Reason: llm.Stop})}
 }
 
-// TestTextsOfJSON: what JSON has of such an answer reads as what is printed.
+// TestTextsOfJSON: the text of such an answer in JSON equals the printed text.
 func TestTextsOfJSON(t *testing.T) {
 	for _, format := range []string{"json", "jsonl"} {
 		out, _, _ := play(cmdutil.PrintOptions{Format: format}, aroundRemoteTool()...)
@@ -130,7 +131,7 @@ func TestText(t *testing.T) {
 		},
 		llmtest.Say("It is ", "**empty**."),
 	}
-	again := func(first, second string) []llmtest.Turn { // which the server broke off
+	again := func(first, second string) []llmtest.Turn { // the server broke off the first one
 		return []llmtest.Turn{llmtest.Script(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: first}}, llm.Retry{Attempt: 1, Fault: llm.Network, Remote: true, Discards: []string{"a"}},
 			llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: second}}, llm.Finish{Reason: llm.Stop})}
 	}
@@ -167,7 +168,7 @@ func TestText(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			got, _, status := play(tt.o, tt.turns...)
 			if tt.o.Render {
-				got = ansi.Strip(got) // styles are the theme's business
+				got = ansi.Strip(got) // styles are tested elsewhere
 			}
 			if got != tt.want || status != tt.status {
 				t.Errorf("got %q, status %d; want %q, status %d", got, status, tt.want, tt.status)
@@ -176,7 +177,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// longCode returns code with blank lines, indented ones and one that is very long.
+// longCode returns code with blank lines, indented lines and a very long line.
 func longCode(size int) string {
 	var b strings.Builder
 	for n := 0; b.Len() < size; n++ {
@@ -185,7 +186,7 @@ func longCode(size int) string {
 	return b.String() + strings.Repeat("0123456789", 60<<10) + "\n  end\n"
 }
 
-// The first code block is written whole, however long it or what surrounds it is.
+// The first code block is written completely, however long it or the text around it is.
 func TestLongFirstCode(t *testing.T) {
 	prose := strings.Repeat(strings.Repeat("words ", 50)+"\n\n", 2000)
 	code := longCode(1 << 20)
@@ -206,7 +207,7 @@ func TestLongFirstCode(t *testing.T) {
 	}
 }
 
-// TestNoCode: -x says why it printed nothing, also where it is quiet.
+// TestNoCode: -x reports why it printed nothing, even with -q.
 func TestNoCode(t *testing.T) {
 	for _, quiet := range []bool{false, true} {
 		_, err, _ := play(cmdutil.PrintOptions{Code: true, Quiet: quiet}, llmtest.Say("It depends."))
@@ -216,8 +217,8 @@ func TestNoCode(t *testing.T) {
 	}
 }
 
-// TestTornCode: of an answer that the server began again, in its code, only the code of the second
-// one is printed, whole.
+// TestTornCode: if the server restarted an answer within its code, only the code of the second one
+// is printed, completely.
 func TestTornCode(t *testing.T) {
 	code := func(line string) llm.Delta {
 		return llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "```\n" + strings.Repeat(line, 1<<14) + "```\n"}}
@@ -228,8 +229,8 @@ func TestTornCode(t *testing.T) {
 	}
 }
 
-// TestDiscardsOfThinking: thinking that begins again takes nothing from the text, nor from the code
-// that came before it, in the same response or in one before.
+// TestDiscardsOfThinking: restarted thinking discards neither text nor earlier code, in the same
+// response or an earlier one.
 func TestDiscardsOfThinking(t *testing.T) {
 	text := func(block, s string) llm.Delta {
 		return llm.Delta{Block: block, Part: llm.Part{Kind: llm.Text, Text: s}}
@@ -258,7 +259,7 @@ func TestDiscardsOfThinking(t *testing.T) {
 	}
 }
 
-// TestDiscardsInLines: lines of JSON say how much of what they said is no part of the answer.
+// TestDiscardsInLines: JSON lines report how much of the written text is discarded.
 func TestDiscardsInLines(t *testing.T) {
 	delta := func(block string, kind llm.Kind, s string) llm.Delta {
 		return llm.Delta{Block: block, Part: llm.Part{Kind: kind, Text: s}}
@@ -298,7 +299,7 @@ func TestSchema(t *testing.T) {
 		o      cmdutil.PrintOptions
 		turns  []llmtest.Turn
 		out    string
-		err    string // on standard error, among other things
+		err    string // part of standard error
 		status int
 	}{
 		{"right", cmdutil.PrintOptions{Thinking: true}, []llmtest.Turn{llmtest.Think("hm", "[", ` "a" ]`)}, `["a"]` + "\n", "Thinking: hm\n", exit.OK},
@@ -313,7 +314,7 @@ func TestSchema(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.o.Schema = true
 			out, err, status := playing(session.Options{AnswerSchema: want, Schemas: schema.Repairer{}}, tt.o, tt.turns...)
-			err = ansi.Strip(err) // styles are the theme's business
+			err = ansi.Strip(err) // styles are tested elsewhere
 			if out != tt.out || !strings.Contains(err, tt.err) || status != tt.status {
 				t.Errorf("got %q, %q, status %d; want %q, %q, %d", out, err, status, tt.out, tt.err, tt.status)
 			}
@@ -321,7 +322,7 @@ func TestSchema(t *testing.T) {
 	}
 }
 
-// isBrokenPipe fails after a few bytes, as a pipe or a disk does.
+// isBrokenPipe fails after a few bytes, as a pipe or a disk may.
 type isBrokenPipe struct {
 	room int
 	err  error
@@ -348,7 +349,7 @@ func TestBrokenOutput(t *testing.T) {
 		for _, tt := range tests {
 			t.Run(format+": "+tt.name, func(t *testing.T) {
 				answer := llmtest.Hang("one", "two", "three")
-				if format == "json" { // writes when all is over
+				if format == "json" { // writes at the end
 					answer = llmtest.Say("one")
 				}
 				_, stderr, status := play(cmdutil.PrintOptions{Format: format, Quiet: true, Out: &isBrokenPipe{room: 4, err: tt.err}}, answer)

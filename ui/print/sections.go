@@ -19,7 +19,7 @@ type rendering struct {
 	folds   bool // a newline inside a paragraph is a space
 	section markdown.Section
 	doc     *markdown.Doc // of the section
-	lines   int           // lines of doc that were written
+	lines   int           // number of lines of doc already written
 	wrote   bool          // something was written
 }
 
@@ -43,7 +43,7 @@ func (r *rendering) newDoc() *markdown.Doc {
 	return d
 }
 
-// add appends a piece of text and writes the lines that are final now.
+// add appends a piece of text and writes the lines that became final.
 func (r *rendering) add(to io.Writer, piece sanitize.Clean) error {
 	r.doc.Append(piece)
 	for {
@@ -70,7 +70,7 @@ func (r *rendering) finish(to io.Writer) error {
 	return r.settled(to)
 }
 
-// settled writes the lines that are final now.
+// settled writes the lines that are final.
 func (r *rendering) settled(to io.Writer) error {
 	lines := r.doc.Lines(r.width)
 	upto := r.doc.Settled()
@@ -78,7 +78,7 @@ func (r *rendering) settled(to io.Writer) error {
 		return nil
 	}
 	out := strings.Join(lines[r.lines:upto], "\n") + "\n"
-	if r.wrote && r.lines == r.section.Head() && !r.section.Joined { // a section begins
+	if r.wrote && r.lines == r.section.Head() && !r.section.Joined { // the first lines of a section
 		out = "\n" + out
 	}
 	r.lines, r.wrote = upto, true
@@ -99,5 +99,5 @@ func Page(text string, o cmdutil.PrintOptions) error {
 	return r.finish(o.Out)
 }
 
-// pageWidth is the widest line of a page in cells: longer ones are hard to read.
+// pageWidth is the maximum width of a page, in cells; longer lines are hard to read.
 const pageWidth = 100

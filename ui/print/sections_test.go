@@ -15,7 +15,7 @@ type discarded int
 
 func (d *discarded) Write(p []byte) (int, error) { *d += discarded(len(p)); return len(p), nil }
 
-// Printed text of an answer is not held any more where it is rendered.
+// Printed text of a rendered answer is not kept in memory.
 func TestPrintedIsNotHeld(t *testing.T) {
 	if llmtest.Race {
 		t.Skip("the race detector holds more")
@@ -36,17 +36,17 @@ func TestPrintedIsNotHeld(t *testing.T) {
 			}
 			held := int64(heap()) - int64(before)
 			runtime.KeepAlive(r)
-			if out < size-size/1000 { // lines lose the spaces at their ends
+			if out < size-size/1000 { // lines lose their trailing spaces
 				t.Errorf("%d bytes were written of %d", out, size)
 			}
-			if held > size/2 { // of one section
+			if held > size/2 { // the memory of one section
 				t.Errorf("%d KB are held of %d", held>>10, size>>10)
 			}
 		})
 	}
 }
 
-// heap returns the bytes that are in use.
+// heap returns the number of bytes in use.
 func heap() uint64 {
 	runtime.GC()
 	var stats runtime.MemStats

@@ -11,12 +11,12 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// structured writes an answer that fits its schema to Out, and nothing else. The last answer that
-// does not fit goes to Err at the end of the turn.
+// structured writes only an answer that matches its schema to Out. If none does, the last answer
+// goes to Err at the end of the turn.
 type structured struct {
 	o    cmdutil.PrintOptions
 	out  *asyncWriter
-	text strings.Builder // of the running answer; empty once one fits
+	text strings.Builder // the running answer; empty once an answer matches
 	side stderrWriter
 }
 
@@ -56,7 +56,7 @@ func (p *structured) write(value []byte) error {
 	return err
 }
 
-// rejected writes an answer that does not fit, or that broke off, to Err.
+// rejected writes an answer that does not match, or that broke off, to Err.
 func (p *structured) rejected() {
 	text := strings.TrimRight(p.text.String(), "\n")
 	if text == "" {

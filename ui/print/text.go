@@ -22,17 +22,17 @@ type textWriter struct {
 	o      cmdutil.PrintOptions
 	out    *asyncWriter
 	clean  sanitize.Stream
-	doc    *rendering // of the running answer, when it is rendered
-	last   byte       // last byte written to Out; 0 if none was
+	doc    *rendering // rendered answer so far; nil if it is not rendered
+	last   byte       // last byte written to Out; 0 before the first
 	gap    bool       // write an empty line before the next answer of the turn
 	stderr stderrWriter
-	held   []session.Event // for stderr, until the line of the answer ends
+	held   []session.Event // events for stderr, until the line of the answer ends
 
-	breaks   llm.Breaks      // of the running response
+	breaks   llm.Breaks      // in the running response
 	blocks   map[string]bool // text blocks of the running response
 	rendered bool            // an answer was rendered
-	coded    bool            // the code that -x asked for was written
-	codeless bool            // -x asked for code, and there is none so far
+	coded    bool            // the code requested by -x was written
+	codeless bool            // -x requested code, and there is none so far
 }
 
 func newTextWriter(o cmdutil.PrintOptions, out *asyncWriter) *textWriter {
@@ -68,7 +68,7 @@ func (t *textWriter) event(e session.Event, _ int) error {
 	return nil
 }
 
-// aside writes an event to Err once no line of the answer is open: both may go to the same terminal.
+// aside writes events to Err once no line of the answer is open, because both may go to the same terminal.
 func (t *textWriter) aside(events ...session.Event) {
 	t.held = append(t.held, events...)
 	if len(t.held) == 0 || t.last != 0 && t.last != '\n' {
@@ -100,7 +100,7 @@ func (t *textWriter) delta(d llm.Delta) error {
 	known := t.blocks[d.Block]
 	between := !known && t.breaks.Next(&d.Part)
 	if d.Kind != llm.Text {
-		if known { // it was thinking
+		if known { // it turned out to be thinking
 			t.breaks.Break()
 		}
 		if d.Kind == llm.Thinking && d.Text != "" && t.o.Thinking {
@@ -112,7 +112,7 @@ func (t *textWriter) delta(d llm.Delta) error {
 		return nil
 	}
 	t.stderr.close()
-	if t.o.Code { // it is written when the answer is whole
+	if t.o.Code { // code is written once the answer is complete
 		return nil
 	}
 	if !known {
@@ -155,7 +155,7 @@ func (t *textWriter) flush() error {
 	if t.last == 0 || t.last == '\n' {
 		return nil
 	}
-	t.last = '\n' // the next text, here or on Err, begins on a line of its own
+	t.last = '\n' // the next text, here or on Err, begins on a new line
 	_, err := io.WriteString(t.o.Out, "\n")
 	return err
 }
@@ -185,7 +185,7 @@ func (t *textWriter) write(piece string) error {
 // render adds a piece to the rendered answer.
 func (t *textWriter) render(piece sanitize.Clean) error {
 	if t.doc == nil {
-		if t.rendered { // an answer before this one
+		if t.rendered { // an answer precedes this one
 			if _, err := io.WriteString(t.o.Out, "\n"); err != nil {
 				return err
 			}
@@ -199,7 +199,7 @@ func (t *textWriter) render(piece sanitize.Clean) error {
 	return t.doc.add(t.o.Out, piece)
 }
 
-// code writes the first code block of an answer if -x asks for one and there was none before.
+// code writes the first code block of an answer if -x requests one and none was written before.
 func (t *textWriter) code(answer llm.Message) error {
 	if !t.o.Code || t.coded {
 		return nil
@@ -221,7 +221,7 @@ func (t *textWriter) code(answer llm.Message) error {
 type stderrWriter struct {
 	o           cmdutil.PrintOptions
 	thinking    sanitize.Stream
-	unwritten   string            // of thinking, that is not written yet
+	unwritten   string            // thinking not written yet
 	open        bool              // a line of thinking is unfinished
 	interrupted *session.Response // interrupted answer whose usage is not printed yet; nil for none
 }
@@ -237,7 +237,7 @@ func (s *stderrWriter) close() {
 	}
 }
 
-// incomplete says why an answer is empty or incomplete, also if o.Quiet is set.
+// incomplete reports why an answer is empty or incomplete, even if o.Quiet is set.
 func (s *stderrWriter) incomplete(e session.Response) {
 	if n := answerNotice(e); n.Text != "" {
 		s.line(s.o.Theme.Dim, "Note: %s", n.Text)
@@ -299,7 +299,7 @@ func (s *stderrWriter) event(e session.Event) {
 		}
 		switch {
 		case !e.UsageKnown:
-		case e.Message.Interrupted: // printed later, unless Done says that the reader has left
+		case e.Message.Interrupted: // printed later, unless Done reports that the reader has closed the pipe
 			s.interrupted = &e
 		default:
 			s.line(th.Faint, "%s", usageLine(e))
@@ -307,7 +307,7 @@ func (s *stderrWriter) event(e session.Event) {
 	}
 }
 
-// wrapThinking writes the lines of thinking that are whole, wrapped at words. The first one has a
+// wrapThinking writes the complete lines of thinking, wrapped at words. The first line has a
 // label.
 func (s *stderrWriter) wrapThinking(piece string) {
 	if !s.open {
@@ -331,7 +331,7 @@ func (s *stderrWriter) done(d session.Done) {
 	writeError(s.o, d.Err)
 }
 
-// writeError writes why a turn ended early to Err, in any format.
+// writeError writes the reason why a turn ended early to Err, in any format.
 func writeError(o cmdutil.PrintOptions, err error) {
 	if err == nil || llm.Canceled(err) || errors.Is(err, app.ErrPipe) {
 		return // the user stopped it: nothing to report

@@ -1,5 +1,5 @@
-// Package report writes the lists of parley's commands: models, prices that changed, and checkups.
-// Text from outside is made printable on the way.
+// Package report writes the lists of parley's commands: models, changed prices, and checkups. It
+// sanitizes text from outside.
 package report
 
 import (
@@ -14,7 +14,7 @@ import (
 	"parley/ui/theme"
 )
 
-// Doctor writes a checkup by its sections, its signs in the colors of th, or in another one of Formats.
+// Doctor writes a checkup by section, with signs in the colors of th, or in another of Formats.
 func Doctor(w io.Writer, checks []Check, th *theme.Theme, as string) error {
 	if as != "text" {
 		return cmdutil.WriteRows(w, as, checks)
@@ -35,16 +35,16 @@ func Doctor(w io.Writer, checks []Check, th *theme.Theme, as string) error {
 	return nil
 }
 
-// A Check is one line of a checkup: how it stands with one thing that parley works with.
+// A Check is one line of a checkup: the status of one thing that parley depends on.
 type Check struct {
 	Section string `json:"section"`
 	Name    string `json:"name"`
 	Status  Status `json:"status"`
 	Detail  string `json:"detail"`
-	Hint    string `json:"hint"` // what to do about it; "" if nothing has to be done
+	Hint    string `json:"hint"` // next step for the user; "" for none
 }
 
-// A Status says whether something works.
+// A Status is the result of a check.
 type Status string
 
 const (
@@ -53,12 +53,12 @@ const (
 	Broken Status = "broken"
 )
 
-// Sign returns the sign that a line with the status begins with.
+// Sign returns the sign for the status at the beginning of a line.
 func (s Status) Sign() string {
 	return map[Status]string{Works: "✓", Warns: "!", Broken: "✗"}[s]
 }
 
-// Sections of a checkup, in their order.
+// Sections of a checkup, in order.
 const (
 	SectionProviders     = "Providers"
 	SectionAgents        = "Agent CLIs"
@@ -70,10 +70,10 @@ const (
 	SectionConfiguration = "Configuration"
 )
 
-// Sections lists all of them in order.
+// Sections lists all sections in order.
 var Sections = []string{SectionProviders, SectionAgents, SectionLocal, SectionMCP, SectionTerminal, SectionSandbox, SectionStore, SectionConfiguration}
 
-// Checkup returns checks by their sections. The lines are sanitized.
+// Checkup returns checks grouped by section. The lines are sanitized.
 func Checkup(checks []Check) (parts []format.Part) {
 	for _, section := range Sections {
 		part := format.Part{Title: section}
@@ -92,7 +92,7 @@ func Checkup(checks []Check) (parts []format.Part) {
 	return parts
 }
 
-// lines returns c as a user reads it, and below it what to do.
+// lines returns c as text, with the hint below it.
 func (c Check) lines() []format.Line {
 	text := sanitize.Line(c.Name)
 	if detail := sanitize.Line(c.Detail); detail != "" {
@@ -105,7 +105,7 @@ func (c Check) lines() []format.Line {
 	return lines
 }
 
-// HasBrokenCheck reports whether something of checks does not work.
+// HasBrokenCheck reports whether any check is broken.
 func HasBrokenCheck(checks []Check) bool {
 	return slices.ContainsFunc(checks, func(c Check) bool { return c.Status == Broken })
 }

@@ -10,8 +10,8 @@ import (
 	"parley/ui/theme"
 )
 
-// The signs of a checkup have the colors of what they say on a terminal, and are readable
-// without.
+// On a terminal, the signs of a checkup have the colors of their status; they are
+// readable without colors too.
 func TestDoctorSigns(t *testing.T) {
 	checks := []Check{
 		{Section: SectionProviders, Name: "good", Status: Works},
@@ -32,8 +32,8 @@ func TestDoctorSigns(t *testing.T) {
 	}
 }
 
-// TestSections: sections stand in their order, each line begins with its sign, and what
-// does not work says what to do.
+// TestSections: sections are in order, each line begins with its sign, and broken
+// checks have hints.
 func TestSections(t *testing.T) {
 	checks := []Check{
 		{Section: SectionStore, Name: "disk", Status: Warns, Detail: "1 MB free", Hint: "make room"},

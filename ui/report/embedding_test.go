@@ -7,7 +7,7 @@ import (
 	"parley/providers/catalog"
 )
 
-// TestEmbeddingModels holds the row of each kind of embedding model, and what is said of those left out.
+// TestEmbeddingModels checks the row of each kind of embedding model, and the note about omitted ones.
 func TestEmbeddingModels(t *testing.T) {
 	models := []ModelRow{
 		EmbeddingModel{Name: "a/plain", Ready: true, Dimensions: 768},

@@ -29,11 +29,11 @@ type Model struct {
 	Tools      bool          `json:"tools"`
 	Thinks     bool          `json:"thinks"`
 	Deprecated bool          `json:"deprecated,omitempty"`
-	Retires    string        `json:"retires,omitempty"` // day, as 2006-01-02, if that is soon
-	About      string        `json:"about,omitempty"`   // input and cost, if it does something else than answer
+	Retires    string        `json:"retires,omitempty"` // day, as 2006-01-02, if it retires soon
+	About      string        `json:"about,omitempty"`   // input and cost, for a model that does not answer prompts
 }
 
-// ModelOf returns the row of a model. Now decides whether it is deprecated or retires soon.
+// ModelOf returns the row of a model. now determines whether it is deprecated or retires soon.
 func ModelOf(c providers.Choice, now time.Time) Model {
 	return Model{
 		Name: c.Name, Alias: c.Alias, Title: c.Title, Ready: c.Ready, Why: c.Unavailable, Context: c.Context, Price: c.Price,
@@ -74,7 +74,7 @@ func (m Model) Detail() string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · ")
 }
 
-// Window returns how many tokens a request may have; "" if that is not known.
+// Window returns the size of the context window; "" if unknown.
 func (m Model) Window() string {
 	if m.Context <= 0 {
 		return ""
@@ -82,8 +82,8 @@ func (m Model) Window() string {
 	return format.Window(m.Context)
 }
 
-// Prices returns the prices of a million tokens, of prompts and of answers: "free" and
-// nothing, or nothing at all where they are not known.
+// Prices returns the prices per million tokens of prompts and of answers: "free" and
+// "" for a free model, "" and "" if unknown.
 func (m Model) Prices() (input, output string) {
 	switch {
 	case m.Price.Free:
@@ -94,7 +94,7 @@ func (m Model) Prices() (input, output string) {
 	return "", ""
 }
 
-// Abilities returns words for the abilities of a model: tools, vision, reasoning.
+// Abilities returns words for a model's abilities: tools, vision, reasoning.
 func (m Model) Abilities() string {
 	var words []string
 	for _, w := range []struct {
@@ -116,15 +116,14 @@ type ModelRow interface {
 
 func (m Model) row() (name string, ready bool) { return m.Name, m.Ready }
 
-// An ImageModel is one row of the list of models that make images. Zero fields and empty lists
-// are unknown.
+// An ImageModel is one row of the list of image models. Zero fields and empty lists are unknown.
 type ImageModel struct {
 	Name        string   `json:"name"` // provider/model
 	Title       string   `json:"title"`
 	Ready       bool     `json:"ready"`
 	Why         string   `json:"why,omitempty"`      // reason, if it is not ready
-	Cost        float64  `json:"cost_usd,omitempty"` // of an image, about
-	Inputs      int      `json:"inputs"`             // images that it can be given; 0: it makes new ones only
+	Cost        float64  `json:"cost_usd,omitempty"` // approximate cost of an image
+	Inputs      int      `json:"inputs"`             // maximum number of input images; 0 if it makes only new images
 	Mask        bool     `json:"mask"`
 	Transparent bool     `json:"transparent"`
 	Sizes       []string `json:"sizes,omitempty"`
@@ -163,10 +162,10 @@ type EmbeddingModel struct {
 	Name       string        `json:"name"` // provider/model
 	Ready      bool          `json:"ready"`
 	Why        string        `json:"why,omitempty"`            // reason, if it is not ready
-	Dimensions int           `json:"dimensions,omitempty"`     // without a wish
-	Least      int           `json:"dimensions_min,omitempty"` // that it can be asked for
+	Dimensions int           `json:"dimensions,omitempty"`     // by default
+	Least      int           `json:"dimensions_min,omitempty"` // minimum that can be requested
 	Most       int           `json:"dimensions_max,omitempty"`
-	MaxInput   int           `json:"max_input,omitempty"` // tokens of a text
+	MaxInput   int           `json:"max_input,omitempty"` // tokens per text
 	Price      catalog.Price `json:"-"`
 }
 
@@ -196,9 +195,9 @@ func (m EmbeddingModel) Detail() string {
 
 func (m EmbeddingModel) row() (name string, ready bool) { return m.Name, m.Ready }
 
-// Models writes the models whose names hold all the words, one a line. Those
-// that are not ready are left out, and counted to note, unless all is set. As "json" they
-// are one array, as "jsonl" an object a line.
+// Models writes the models whose names contain all words, one per line. Unless all is
+// set, it omits models that are not ready, and passes their number to note. As "json" the
+// models are one array, as "jsonl" one object per line.
 func Models(w io.Writer, models []ModelRow, words []string, all bool, as string, note func(string)) error {
 	hidden := 0
 	var rows []ModelRow
@@ -231,8 +230,8 @@ func Models(w io.Writer, models []ModelRow, words []string, all bool, as string,
 	return cmdutil.WriteTable(w, 0, slices.Values(table))
 }
 
-// A FactChange is how the facts of a model that were fetched differ from those that were known.
-// Zero fields are unknown.
+// A FactChange describes how the fetched facts of a model differ from the known ones. Zero
+// fields are unknown.
 type FactChange struct {
 	Provider   string `json:"provider"`
 	Model      string `json:"model"`
@@ -246,7 +245,7 @@ type FactChange struct {
 	OldRetires string `json:"old_retires,omitempty"`
 }
 
-// Rates are the prices of a million tokens, in US dollars.
+// Rates holds the prices per million tokens, in US dollars.
 type Rates struct {
 	Free      bool    `json:"free"`
 	Input     float64 `json:"input"`
@@ -254,7 +253,7 @@ type Rates struct {
 	CacheRead float64 `json:"cache_read,omitempty"`
 }
 
-// String returns r as "$2.00/$8.00", and a dash if it is not known.
+// String returns r as "$2.00/$8.00", or "unknown".
 func (r *Rates) String() string {
 	switch {
 	case r == nil:
@@ -265,34 +264,34 @@ func (r *Rates) String() string {
 	return format.Price(r.Input) + "/" + format.Price(r.Output)
 }
 
-// A FactsReport describes the facts that were fetched.
+// A FactsReport describes fetched facts.
 type FactsReport struct {
 	Fetched   time.Time      `json:"fetched"`
-	Saved     string         `json:"saved,omitempty"` // the file; "" if only the differences are shown
+	Saved     string         `json:"saved,omitempty"` // file that was written; "" if only differences are shown
 	Providers []FetchedFacts `json:"providers"`
 	Changes   []FactChange   `json:"changes"`
 	Failed    []FailedSource `json:"failed,omitempty"`
 }
 
-// FetchedFacts is a list that came.
+// FetchedFacts describes a fetched list.
 type FetchedFacts struct {
 	Provider string `json:"provider"`
 	Models   int    `json:"models"`
-	From     string `json:"from,omitempty"` // provider whose list tells of them; "" for its own
+	From     string `json:"from,omitempty"` // provider of the list; "" for the provider's own
 }
 
-// A FailedSource is a list that did not come.
+// A FailedSource describes a list that could not be fetched.
 type FailedSource struct {
 	Provider string `json:"provider,omitempty"`
 	Error    string `json:"error"`
 }
 
-// mostChanges is how many changes of one kind a provider gets.
+// mostChanges is the maximum number of changes of one kind shown per provider.
 const mostChanges = 20
 
-// Facts writes how facts that were fetched differ from those that were known: as a list for
-// people, with up to mostChanges of one kind for each provider unless all is set, as one JSON
-// object, or with jsonl one for each change.
+// Facts writes how fetched facts differ from known ones. As text it lists up to mostChanges
+// of one kind per provider, or all changes if all is set. As JSON it writes one object, as
+// jsonl one object per change.
 func Facts(w io.Writer, r FactsReport, as string, all bool) error {
 	switch as {
 	case "json":
@@ -335,7 +334,7 @@ func Facts(w io.Writer, r FactsReport, as string, all bool) error {
 	return nil
 }
 
-// line returns the sign of a change, and its words.
+// line returns the sign and the text of a change.
 func (c FactChange) line() (sign, words string) {
 	window := func(tokens int) string {
 		if tokens == 0 {

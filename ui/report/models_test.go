@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Fetched facts are shown by provider: new models, dearer or cheaper, larger or smaller ones,
-// those gone, and figures that are not believed; a long list is cut unless all of it is asked for.
+// Fetched facts are shown by provider: new models, changed prices and context windows, removed
+// models, and implausible figures. A long list is truncated unless all is set.
 func TestFacts(t *testing.T) {
 	r := FactsReport{
 		Fetched:   time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC),

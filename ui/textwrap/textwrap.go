@@ -1,9 +1,9 @@
-// Package textwrap measures text in the cells of a terminal, truncates it and breaks
-// it into rows, for every part of the screen. Text is taken apart by grapheme clusters,
-// with a short way for the characters that nearly all text is made of.
+// Package textwrap measures text in terminal cells, truncates it and breaks it into
+// rows, for every part of the screen. It splits text into grapheme clusters, with a
+// fast path for the most common characters.
 //
-// Functions take printable text: control characters are made visible before. Those
-// that say so also take our own sequences, colors (CSI) and links (OSC).
+// Functions take printable text; control characters must be made visible first.
+// Functions that say so also accept our own sequences: colors (CSI) and links (OSC).
 package textwrap
 
 import (
@@ -13,11 +13,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Ellipsis stands where a line was cut.
+// Ellipsis marks truncated text.
 const Ellipsis = "…"
 
-// Cluster measures the grapheme cluster at the start of s: its bytes and its cells,
-// none of "".
+// Cluster returns the size in bytes and the width in cells of the grapheme cluster
+// at the start of s; 0, 0 for "".
 func Cluster(s string) (size, width int) {
 	if s == "" {
 		return 0, 0
@@ -41,14 +41,15 @@ func TrimLast(s string) string {
 	return s[:len(s)-last]
 }
 
-// Fit returns the bytes and the cells of the clusters at the start of s that fit into
-// width cells, and of at least one: rows that break at any character.
+// Fit returns the size in bytes and the width in cells of the clusters at the start
+// of s that fit into width cells, but at least one cluster. It is for rows that may
+// break at any character.
 func Fit(s string, width int) (size, cells int) {
 	for room := min(len(s), width); size < room && s[size] < utf8.RuneSelf; {
 		size++
 	}
 	if size > 0 && size < len(s) && s[size] >= utf8.RuneSelf {
-		size-- // the last one may carry a mark
+		size-- // a combining mark may follow the last one
 	}
 	cells = size
 	for size < len(s) {
@@ -61,10 +62,10 @@ func Fit(s string, width int) (size, cells int) {
 	return size, cells
 }
 
-// Width returns the cells of a line, which may have sequences: ansi.StringWidth, but
-// cheap enough to be asked for each row of each frame.
+// Width returns the width of a line, which may contain sequences, in cells. It is
+// ansi.StringWidth, but fast enough for each row of each frame.
 func Width(s string) int {
-	width, last := 0, -1 // last is where the character before i starts, if it took the short way
+	width, last := 0, -1 // start of the character before i if it took the fast path; -1 otherwise
 	for i := 0; i < len(s); {
 		if s[i] == '\x1b' {
 			i += SequenceLen(s[i:])
@@ -76,7 +77,7 @@ func Width(s string) int {
 			i += size
 			continue
 		}
-		// A mark joins the character before it, and a few signs the one after.
+		// A combining mark joins the previous character, and a few signs join the next one.
 		start := i
 		if last >= 0 {
 			start = last
@@ -88,8 +89,8 @@ func Width(s string) int {
 	return width
 }
 
-// combinedSize returns the bytes at the start of s that have to be measured together: up to
-// a character that is known to take one cell, with it and its marks.
+// combinedSize returns the number of bytes at the start of s that must be measured
+// together: up to and including a character known to take one cell, and its marks.
 func combinedSize(s string) int {
 	i := 0
 	for i < len(s) && s[i] != '\x1b' {
@@ -107,8 +108,8 @@ func combinedSize(s string) int {
 	return i
 }
 
-// singleCell returns the bytes of the character at the start of s if it is known to
-// take one cell, and 0 otherwise.
+// singleCell returns the size of the character at the start of s if it is known to
+// take one cell, else 0.
 func singleCell(s string) int {
 	if s[0] < utf8.RuneSelf {
 		if s[0] < ' ' || s[0] == 0x7f {
@@ -118,7 +119,7 @@ func singleCell(s string) int {
 	}
 	r, size := utf8.DecodeRuneInString(s)
 	switch {
-	case r >= 0xa1 && r < 0x300 && r != 0xad, // Latin, but for the soft hyphen
+	case r >= 0xa1 && r < 0x300 && r != 0xad, // Latin, except the soft hyphen
 		r >= 0x2010 && r < 0x2028, // dashes, quotes, the Ellipsis
 		r >= 0x2500 && r < 0x25a0: // boxes and blocks
 		return size
@@ -126,8 +127,8 @@ func singleCell(s string) int {
 	return 0
 }
 
-// SequenceLen returns the bytes of the sequence at the start of s, which is an ESC. Of
-// all sequences only ours reach a line: colors (CSI) and links (OSC).
+// SequenceLen returns the length of the sequence at the start of s, which is an ESC.
+// Lines contain only our own sequences: colors (CSI) and links (OSC).
 func SequenceLen(s string) int {
 	if len(s) < 2 {
 		return 1
@@ -154,7 +155,7 @@ func SequenceLen(s string) int {
 	return len(s)
 }
 
-// TruncateStyled cuts a line, which may have sequences, to width cells.
+// TruncateStyled truncates a line, which may contain sequences, to width cells.
 func TruncateStyled(s string, width int) string {
 	if len(s) <= width || Width(s) <= width {
 		return s
@@ -162,12 +163,12 @@ func TruncateStyled(s string, width int) string {
 	return ansi.Truncate(s, width, Ellipsis)
 }
 
-// Truncate cuts plain text to width cells. It reads no more of it than it shows.
+// Truncate truncates plain text to width cells. It reads no more text than it shows.
 func Truncate(s string, width int) string {
 	if len(s) <= width {
 		return s
 	}
-	kept, col := 0, 0 // kept is where the sign of the cut can stand
+	kept, col := 0, 0 // kept is the offset at which the ellipsis fits
 	for i := 0; i < len(s); {
 		size, w := Cluster(s[i:])
 		if col+w > width {
@@ -182,21 +183,21 @@ func Truncate(s string, width int) string {
 	return s
 }
 
-// Line appends s, one line of plain text, to lines, cut into lines of at most
-// width cells: at spaces, which vanish there, or inside a word that is longer.
-// The lines are parts of s and take no memory of their own.
+// Line appends s, one line of plain text, to lines, broken into lines of at
+// most width cells: at spaces, which are dropped there, or inside a word that
+// is longer. The lines share the memory of s.
 func Line(lines []string, s string, width int) []string {
 	if len(s) <= width {
 		return append(lines, s)
 	}
-	start, col := 0, 0         // the line so far: its first byte, its cells
-	end, next, past := 0, 0, 0 // its last word's end, where the next word starts, the cells up to there
-	words := false             // whether more than its indentation was seen
+	start, col := 0, 0         // the current line: its first byte and its width
+	end, next, past := 0, 0, 0 // end of its last word, start of the next word, and width up to there
+	words := false             // text other than indentation was seen
 	for i := 0; i < len(s); {
 		size, w := Cluster(s[i:])
-		space := s[i] == ' ' && size == 1 // a mark on a space is a character
+		space := s[i] == ' ' && size == 1 // a space with a combining mark is a character
 		if space && words {
-			if next != i { // the first one after a word
+			if next != i { // the first space after a word
 				end = i
 			}
 			next, past = i+size, col+w
@@ -219,12 +220,12 @@ func Line(lines []string, s string, width int) []string {
 		i += size
 	}
 	if end > start && next == len(s) && col > width {
-		return append(lines, s[start:end]) // spaces beyond the edge
+		return append(lines, s[start:end]) // drop spaces beyond the edge
 	}
 	return append(lines, s[start:])
 }
 
-// Lines returns the rows of plain text of one or more lines, each broken as by Line.
+// Lines returns the rows of plain text of one or more lines, each broken by Line.
 func Lines(text string, width int) (rows []string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		rows = Line(rows, line, width)
@@ -232,8 +233,8 @@ func Lines(text string, width int) (rows []string) {
 	return rows
 }
 
-// Quoted returns the rows of text as Lines does, but each row of a line that begins with mark begins
-// with it: what somebody else wrote is told from what stands around it. Tabs become four spaces.
+// Quoted is like Lines, but all rows of a line that begins with mark begin with it, so that text of
+// others is distinguishable from the text around it. Tabs become four spaces.
 func Quoted(text, mark string, width int) (rows []string) {
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\t", "    "), "\n") {
 		quoted, is := strings.CutPrefix(line, mark)

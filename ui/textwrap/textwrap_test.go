@@ -50,8 +50,8 @@ func glue(lines []string) string {
 	return strings.ReplaceAll(strings.Join(lines, ""), " ", "")
 }
 
-// Measuring agrees with x/ansi, and no line is wider than asked for or loses a
-// character.
+// Measuring agrees with x/ansi. No line is wider than requested, and no
+// character is lost.
 func FuzzLines(f *testing.F) {
 	for _, s := range uitest.Hostile(100) {
 		f.Add(s, 7)
@@ -89,7 +89,7 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// Each row of what is quoted has the mark, and what stands around it is broken as ever.
+// Each row of a quote has the mark; text around it is broken as usual.
 func TestQuoted(t *testing.T) {
 	for _, c := range []struct {
 		text  string

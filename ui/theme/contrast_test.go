@@ -12,12 +12,12 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A backed theme is one with colors of its own, with the backgrounds that it is made for:
-// its own, and the extreme one.
+// A backed theme is a theme with its own colors, with the backgrounds that it is made
+// for: its own, and the extreme one.
 type backed struct {
 	*Theme
 	backgrounds []color.Color
-	want        float64 // WCAG 2.2: 4.5 to 1 for what is read (AA), 7 to 1 (AAA)
+	want        float64 // WCAG 2.2: 4.5 to 1 for text (AA), 7 to 1 (AAA)
 }
 
 func lit() (all []backed) {
@@ -34,7 +34,7 @@ func lit() (all []backed) {
 	return all
 }
 
-// inks returns the styles that text is written in.
+// inks returns the styles of text.
 func inks(th *Theme) map[string]color.Color {
 	all := codeInks(th)
 	for name, st := range map[string]lipgloss.Style{
@@ -45,7 +45,7 @@ func inks(th *Theme) map[string]color.Color {
 	return all
 }
 
-// codeInks returns those that code is written in.
+// codeInks returns the styles of code.
 func codeInks(th *Theme) map[string]color.Color {
 	c := th.Syntax
 	all := map[string]color.Color{}
@@ -57,8 +57,8 @@ func codeInks(th *Theme) map[string]color.Color {
 	return all
 }
 
-// Text stands out from every background that the theme is made for, and rules and footers
-// so far that they can be seen.
+// Text has enough contrast on every background that the theme is made for; rules and
+// footers are at least visible.
 func TestContrast(t *testing.T) {
 	const faint = 3
 	for _, tt := range lit() {
@@ -76,8 +76,8 @@ func TestContrast(t *testing.T) {
 	}
 }
 
-// In a diff code stands on another background, and in what changed on a stronger one,
-// which can be told apart at a glance.
+// In a diff, code is on another background, and changed words on a stronger one. Both
+// are clearly distinguishable.
 func TestContrastInDiffs(t *testing.T) {
 	for _, tt := range lit() {
 		for side, styles := range map[string][2]lipgloss.Style{"Added": {tt.Diff.Added, tt.Diff.AddedWord}, "Removed": {tt.Diff.Removed, tt.Diff.RemovedWord}} {
@@ -103,12 +103,12 @@ func TestContrastInDiffs(t *testing.T) {
 	}
 }
 
-// The user's own messages are readable on their band, which is faint.
+// The user's own messages are readable on their faint band.
 func TestContrastOnBand(t *testing.T) {
 	for _, tt := range lit() {
 		band := tt.Band.GetBackground()
 		for name, ink := range inks(tt.Theme) {
-			if got := contrast(ink, band); name != "Faint" && got < 3 || name == "Text" && got < 4.5 { // nothing faint stands on it
+			if got := contrast(ink, band); name != "Faint" && got < 3 || name == "Text" && got < 4.5 { // faint text is never on it
 				t.Errorf("%s %s on the band: contrast %.2f", tt.Name, name, got)
 			}
 		}
@@ -118,12 +118,12 @@ func TestContrastOnBand(t *testing.T) {
 	}
 }
 
-// While the background is not known, colors are readable on black and on white.
+// On an unknown background, colors are readable on black and on white.
 func TestNeutral(t *testing.T) {
 	th := Neutral()
 	for name, ink := range inks(th) {
 		if ink == (lipgloss.NoColor{}) {
-			continue // the terminal's own
+			continue // the terminal's own color
 		}
 		for _, background := range []string{"#000000", "#FFFFFF"} {
 			if got := contrast(ink, lipgloss.Color(background)); got < 4 {
@@ -133,8 +133,8 @@ func TestNeutral(t *testing.T) {
 	}
 }
 
-// On 16 colors, whose shades nobody knows, text is as it is, and the accent is not the
-// color of errors.
+// With 16 colors of unknown shades, text has the default color, and the accent is not
+// the color of errors.
 func TestBasic(t *testing.T) {
 	for _, tt := range lit() {
 		th := tt.Basic()
@@ -170,7 +170,7 @@ func TestFromEnvironment(t *testing.T) {
 	}
 }
 
-// On terminals with 256 colors the nearest ones are taken; text must remain readable with
+// Terminals with 256 colors show the nearest colors; text must remain readable with
 // those.
 func TestContrastWithFewerColors(t *testing.T) {
 	profile := colorprofile.ANSI256
@@ -193,8 +193,7 @@ func TestContrastWithFewerColors(t *testing.T) {
 	}
 }
 
-// Without colors nothing of a style is a color, and what is told apart by bold
-// and faint stays so.
+// Without colors no style has a color, and distinctions by bold and faint remain.
 func TestWithoutColours(t *testing.T) {
 	for _, tt := range lit() {
 		for name, ink := range inks(tt.Theme) {
@@ -205,9 +204,9 @@ func TestWithoutColours(t *testing.T) {
 	}
 }
 
-// Who sees no difference between red and green still tells good from bad, and
-// added from removed lines, by how light or how blue they are. Every such state
-// has a sign besides; see the screens of ui/tui/transcript, which are the same
+// A user who cannot distinguish red and green can still tell good from bad, and
+// added from removed lines, by their lightness or blue part. Every such state
+// also has a sign; see the screens of ui/tui/transcript, which are the same
 // without colors.
 func TestDeuteranopia(t *testing.T) {
 	const noticeable = 10 // CIE76; 2.3 is just noticeable side by side
@@ -218,7 +217,7 @@ func TestDeuteranopia(t *testing.T) {
 	}
 }
 
-// contrast returns the ratio of relative luminances as WCAG defines it.
+// contrast returns the ratio of relative luminances, as defined by WCAG.
 func contrast(a, b color.Color) float64 {
 	la, lb := luminance(a), luminance(b)
 	return (max(la, lb) + 0.05) / (min(la, lb) + 0.05)
@@ -229,7 +228,7 @@ func luminance(c color.Color) float64 {
 	return 0.2126*l[0] + 0.7152*l[1] + 0.0722*l[2]
 }
 
-// linear returns the parts of a color as light, without sRGB's gamma.
+// linear returns the linear components of a color, without sRGB's gamma.
 func linear(c color.Color) (l [3]float64) {
 	r, g, b, _ := c.RGBA()
 	for i, v := range []uint32{r, g, b} {
@@ -241,7 +240,7 @@ func linear(c color.Color) (l [3]float64) {
 	return l
 }
 
-// deuteranope returns how a color looks to an eye without M cones, by the matrix of
+// deuteranope returns a color as seen by an eye without M cones, with the matrix of
 // Machado, Oliveira and Fernandes (2009).
 func deuteranope(c color.Color) [3]float64 {
 	l := linear(c)
@@ -252,8 +251,8 @@ func deuteranope(c color.Color) [3]float64 {
 	}
 }
 
-// distance returns how different two colors look: CIE76, by way of XYZ and Lab at
-// the white of sRGB.
+// distance returns the difference of two colors: CIE76, computed with XYZ and Lab
+// at the white of sRGB.
 func distance(a, b [3]float64) float64 {
 	x, y := lab(a), lab(b)
 	return math.Sqrt((x[0]-y[0])*(x[0]-y[0]) + (x[1]-y[1])*(x[1]-y[1]) + (x[2]-y[2])*(x[2]-y[2]))

@@ -9,25 +9,24 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// A Custom is a theme of the user's own: one that comes with parley, with
-// other styles for some roles.
+// A Custom is a user-defined theme: a built-in theme with other styles for some roles.
 //
 //	[ui.themes.mine]
 //	base = "dark"
 //	colors = { accent = "#5fafff bold", faint = "244", added = "on #102010" }
 type Custom struct {
-	Name string `toml:"-"`    // what it is called
-	Base string `toml:"base"` // one of Names; "" is "dark"
+	Name string `toml:"-"`    // name of the theme
+	Base string `toml:"base"` // one of Names; "" means "dark"
 
-	// Colors says how a role looks in place of the base's way, in words: a color
-	// for the text, "on" and a color for its background, and attributes. A
-	// color is "#rrggbb", "#rgb" or a number of the terminal's palette from 0 to
-	// 255; attributes are bold, faint, italic, underline, reverse and strike;
-	// "default" is what the terminal does by itself.
+	// Colors maps roles to styles that replace the base's. A style consists of
+	// words: a color for the text, "on" and a color for its background, and
+	// attributes. A color is "#rrggbb", "#rgb" or a number of the terminal's
+	// palette from 0 to 255. Attributes are bold, faint, italic, underline,
+	// reverse and strike. "default" is the terminal's default style.
 	Colors map[string]string `toml:"colors"`
 }
 
-// roles lists what Colors may name.
+// roles lists the possible keys of Colors.
 var roles = []struct {
 	name  string
 	style func(*Theme) *lipgloss.Style
@@ -54,7 +53,7 @@ var roles = []struct {
 	{"removed-word", func(t *Theme) *lipgloss.Style { return &t.Diff.RemovedWord }},
 }
 
-// Roles returns the names that Custom.Colors may have.
+// Roles returns the possible keys of Custom.Colors.
 func Roles() []string {
 	names := make([]string, len(roles))
 	for i, r := range roles {
@@ -63,7 +62,7 @@ func Roles() []string {
 	return names
 }
 
-// setAttribute returns s with a word of a style that is no color, and whether word is one.
+// setAttribute returns s with the attribute named word, and reports whether word is an attribute.
 func setAttribute(s lipgloss.Style, word string) (lipgloss.Style, bool) {
 	switch word {
 	case "bold":
@@ -84,13 +83,13 @@ func setAttribute(s lipgloss.Style, word string) (lipgloss.Style, bool) {
 	return s, false
 }
 
-// Validate names the first thing that is wrong, and what would be right.
+// Validate returns an error about the first mistake, with the valid values.
 func (c Custom) Validate() error {
 	_, err := FromCustom(c)
 	return err
 }
 
-// FromCustom makes the theme.
+// FromCustom returns the theme described by c.
 func FromCustom(c Custom) (*Theme, error) {
 	base := c.Base
 	if base == "" {
@@ -123,7 +122,7 @@ func FromCustom(c Custom) (*Theme, error) {
 	return th, nil
 }
 
-// parse reads a style as Custom.Colors has it.
+// parse parses a style in the syntax of Custom.Colors.
 func parse(value string) (lipgloss.Style, error) {
 	style := lipgloss.NewStyle()
 	words := strings.Fields(value)

@@ -2,11 +2,11 @@ package theme
 
 import "charm.land/lipgloss/v2"
 
-// A palette is what a theme with colors of its own is made of, as "#RRGGBB".
+// A palette holds the colors of a theme with its own colors, as "#RRGGBB".
 type palette struct {
 	name       string
 	dark       bool
-	background string // that the colors were chosen for; never painted
+	background string // background that the colors were chosen for; never painted
 
 	text, dim, faint, accent, good, warn, bad string
 	band                                      string // background of the user's own messages
@@ -16,12 +16,12 @@ type palette struct {
 
 type codePalette struct{ comment, keyword, str, number, function, typ string }
 
-// A diffPalette holds the backgrounds of lines of diffs and of the changed words in them.
+// A diffPalette holds the backgrounds of diff lines and of changed words in them.
 type diffPalette struct{ added, removed, addedWord, removedWord string }
 
-// palettes lists the themes with colors of their own, in the order they are offered. Those
-// that have a name elsewhere have the colors published there, lightened or darkened until
-// text stands out by 4.5 to 1; tints of diffs are mixed from the background.
+// palettes lists the themes with their own colors, in the order in which they are offered.
+// Themes known from elsewhere have the colors published there, lightened or darkened until
+// text has a contrast of 4.5 to 1. Tints of diffs are mixed from the background.
 var palettes = []palette{
 	{
 		name: "dark", dark: true, background: "#000000",
@@ -135,7 +135,7 @@ func (p palette) theme() *Theme {
 	}
 }
 
-// paletteTheme makes the theme of a palette.
+// paletteTheme returns the theme of a palette.
 func paletteTheme(name string) *Theme {
 	for _, p := range palettes {
 		if p.name == name {

@@ -6,10 +6,10 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// An SGR holds the sequences that begin and end a style. Applied to many pieces
-// of text it is far cheaper than the style, whose Render takes a microsecond each,
-// and it stands around a text as a whole: lipgloss underlines rune by rune, which
-// tears emoji of several runes apart. Both are "" for a style that changes nothing.
+// An SGR holds the sequences that begin and end a style. Applying it to many pieces
+// of text is far cheaper than the style's Render, which takes a microsecond each.
+// It also surrounds a text as a whole: lipgloss underlines rune by rune, which
+// breaks up emoji of several runes. Both are "" for a style without effect.
 type SGR struct{ On, Off string }
 
 // NewSGR returns the sequences of style.

@@ -1,9 +1,9 @@
-// Package theme holds how parley looks: one accent color, shades of gray, and
-// a few colors that mean something. Every state that has a color also has a
-// sign or a word, so that NO_COLOR and color-blind readers lose nothing.
+// Package theme holds the styles of parley: one accent color, shades of gray,
+// and a few colors with a meaning. Every state that has a color also has a sign
+// or a word, so that it is visible with NO_COLOR and to color-blind users.
 //
-// Colors are written as they are meant; the program that owns the terminal
-// brings them down to what it can show (256, 16 or no colors).
+// Colors are written in full; the program that owns the terminal reduces them
+// to those that it can show (256, 16 or no colors).
 package theme
 
 import (
@@ -14,34 +14,34 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// A Theme is a set of styles. It is never changed after it was made; compare
-// pointers to see whether a cached rendering is still good.
+// A Theme is a set of styles. It never changes after its creation; compare
+// pointers to decide whether a cached rendering is still valid.
 type Theme struct {
 	Name  string
 	Dark  bool
 	Plain bool // no colors at all: NO_COLOR, dumb terminals
 	Bare  bool // no attributes either: pipes
 
-	Text   lipgloss.Style // what is read
-	Dim    lipgloss.Style // thinking, hints, folded things
+	Text   lipgloss.Style // text to read
+	Dim    lipgloss.Style // thinking, hints, folded text
 	Faint  lipgloss.Style // rules, footers, line numbers
 	Accent lipgloss.Style // the one color: focus, links, the prompt sign
 	Strong lipgloss.Style // headings, the selected row
 	Code   lipgloss.Style // inline code
 	Good   lipgloss.Style // done, added lines
-	Warn   lipgloss.Style // asks, modes that deserve attention
+	Warn   lipgloss.Style // questions, modes that deserve attention
 	Bad    lipgloss.Style // errors, removed lines
 
-	Band   lipgloss.Style // the background of the user's own messages, or nothing
+	Band   lipgloss.Style // background of the user's own messages, or no style
 	Syntax Syntax         // code
 	Diff   Diff
 }
 
-// A Syntax is how the parts of code look.
+// A Syntax holds the styles of code.
 type Syntax struct{ Comment, Keyword, String, Number, Function, Type lipgloss.Style }
 
-// A Diff holds the backgrounds of its lines and of the changed words in them, or
-// nothing. With one, the lines have the colors of their language; without, those of Good
+// A Diff holds the backgrounds of diff lines and of changed words in them, or no styles.
+// With a background, lines have the colors of their language; without one, those of Good
 // and Bad.
 type Diff struct{ Added, Removed, AddedWord, RemovedWord lipgloss.Style }
 
@@ -51,16 +51,16 @@ func Dark() *Theme { return paletteTheme("dark") }
 // Light returns the theme for terminals with a light background.
 func Light() *Theme { return paletteTheme("light") }
 
-// Terminal takes the colors that the terminal's own palette has for things, and
-// leaves text as it is: for output on a background that nobody asked about.
+// Terminal returns a theme with the colors of the terminal's own palette, and
+// plain text in the default color: for output on an unknown background.
 func Terminal() *Theme {
 	th := (&Theme{Name: "terminal", Dark: true}).Basic()
 	return th
 }
 
-// Basic returns t for a terminal that has only the 16 colors of its own palette, whose
-// shades are not known: text as it is, and for the rest those of its colors that are
-// readable on a background like that of t. The accent is never the color of errors.
+// Basic returns t for a terminal with only its own palette of 16 colors, whose shades are
+// unknown. Text has the default color. Other roles have the colors that are readable on a
+// background like that of t. The accent is never the color of errors.
 func (t *Theme) Basic() *Theme {
 	if t.Plain {
 		return t
@@ -68,7 +68,7 @@ func (t *Theme) Basic() *Theme {
 	s := lipgloss.NewStyle
 	fg := func(c color.Color) lipgloss.Style { return s().Foreground(c) }
 	accent, warn, typ := color.Color(lipgloss.Cyan), color.Color(lipgloss.Yellow), color.Color(lipgloss.Yellow)
-	if !t.Dark { // where yellow and cyan are hard to read
+	if !t.Dark { // yellow and cyan are hard to read on a light background
 		accent, warn, typ = lipgloss.Blue, lipgloss.Magenta, lipgloss.Cyan
 	}
 	return &Theme{
@@ -79,8 +79,8 @@ func (t *Theme) Basic() *Theme {
 	}
 }
 
-// Neutral returns a theme for a background that is not known: text as it is, and colors
-// that are readable on black and on white.
+// Neutral returns a theme for an unknown background: text in the default color, and
+// colors that are readable on both black and white.
 func Neutral() *Theme {
 	s := lipgloss.NewStyle
 	fg := func(hex string) lipgloss.Style { return s().Foreground(lipgloss.Color(hex)) }
@@ -93,7 +93,7 @@ func Neutral() *Theme {
 	}
 }
 
-// Plain returns a theme without colors; it tells things apart by bold, faint and underline.
+// Plain returns a theme without colors, only with bold, faint and underline.
 func Plain() *Theme {
 	s := lipgloss.NewStyle
 	return &Theme{
@@ -104,11 +104,11 @@ func Plain() *Theme {
 	}
 }
 
-// Bare returns the theme for text that is shown without colors and attributes, as in a pipe.
+// Bare returns the theme for text without colors and attributes, as in a pipe.
 func Bare() *Theme { return &Theme{Name: "bare", Dark: true, Plain: true, Bare: true} }
 
-// Sign returns the style of a sign that says how it stands with something: ✓ works, ! works
-// less well than it could, ✗ does not work. Other signs look like text.
+// Sign returns the style of a status sign: ✓ for works, ! for works less well than it
+// could, ✗ for does not work. Other signs have the style of text.
 func (t *Theme) Sign(sign string) lipgloss.Style {
 	switch sign {
 	case "✓":
@@ -121,7 +121,7 @@ func (t *Theme) Sign(sign string) lipgloss.Style {
 	return t.Text
 }
 
-// Names returns what ByName knows, in the order it is offered.
+// Names returns the names of built-in themes, in the order in which they are offered.
 func Names() []string {
 	var names []string
 	for _, p := range palettes {
@@ -130,7 +130,7 @@ func Names() []string {
 	return append(names, "terminal", "plain")
 }
 
-// ByName returns the theme of this name, and false if there is none.
+// ByName returns the built-in theme with this name; ok is false if there is none.
 func ByName(name string) (*Theme, bool) {
 	switch name {
 	case "terminal":
@@ -142,23 +142,22 @@ func ByName(name string) (*Theme, bool) {
 	return th, th != nil
 }
 
-// FromEnvironment returns the theme for the background that the terminal says it has by
-// COLORFGBG, such as "15;0": colors of its palette for text and background; nil if it says
-// nothing.
+// FromEnvironment returns the theme for the background reported in COLORFGBG, such as "15;0":
+// palette colors of text and background. It returns nil if no background is reported.
 func FromEnvironment(colorFGBG string) *Theme {
 	at := strings.LastIndexByte(colorFGBG, ';')
 	background, err := strconv.Atoi(colorFGBG[at+1:])
 	switch {
 	case at < 0 || err != nil || background < 0 || background > 15:
 		return nil
-	case background == 7 || background > 8: // white and the bright ones; 8 is a dark gray
+	case background == 7 || background > 8: // white and the bright colors; 8 is a dark gray
 		return Light()
 	}
 	return Dark()
 }
 
-// ForBackground picks the theme for a terminal background; nil means unknown, which is
-// taken for dark.
+// ForBackground returns the theme for a terminal background. nil means unknown, which
+// counts as dark.
 func ForBackground(background color.Color) *Theme {
 	if background != nil && !isDark(background) {
 		return Light()
@@ -166,7 +165,7 @@ func ForBackground(background color.Color) *Theme {
 	return Dark()
 }
 
-// isDark decides by perceived lightness (ITU-R BT.601 luma).
+// isDark reports whether c is dark by perceived lightness (ITU-R BT.601 luma).
 func isDark(c color.Color) bool {
 	r, g, b, _ := c.RGBA()
 	return 299*r+587*g+114*b < 500*0xffff

@@ -17,8 +17,8 @@ func TestPlainHasNoColours(t *testing.T) {
 	}
 }
 
-// The terminal's own colors are asked for by their numbers, which the user
-// may have set to anything.
+// The terminal's own colors are selected by number. The user may have set them
+// to anything.
 func TestTerminalHasThePaletteOfTheTerminal(t *testing.T) {
 	th := Terminal()
 	for _, r := range roles {
@@ -52,7 +52,7 @@ func TestByName(t *testing.T) {
 		if !ok || th.Name != name {
 			t.Fatalf("%s: %v, %v", name, th, ok)
 		}
-		for _, r := range roles { // a style that was forgotten is the zero value
+		for _, r := range roles { // a forgotten style is the zero value
 			if style := r.style(th); name != "plain" && name != "terminal" && style.Render("x") == "x" {
 				t.Errorf("%s has no style for %s", name, r.name)
 			}
@@ -66,7 +66,7 @@ func TestByName(t *testing.T) {
 func TestCustom(t *testing.T) {
 	for _, c := range []struct {
 		name, base, role, value string
-		want                    string // what "x" becomes, or the error
+		want                    string // the styled "x", or the error
 	}{
 		{"a colour", "", "accent", "#5fafff", "\x1b[38;2;95;175;255mx\x1b[m"},
 		{"a short one", "", "accent", "#5af", "\x1b[38;2;85;170;255mx\x1b[m"},
@@ -109,7 +109,7 @@ func TestCustom(t *testing.T) {
 	}
 }
 
-// Roles that Custom does not name are those of the base, which does not change.
+// Roles that Custom does not set are those of the base, which does not change.
 func TestCustomKeepsItsBase(t *testing.T) {
 	th, err := FromCustom(Custom{Base: "light", Colors: map[string]string{"bad": "1"}})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Echo has the terminal fd show what is typed, or only where lines end.
+// Echo sets whether the terminal fd echoes all input or only line ends.
 func Echo(fd uintptr, on bool) {
 	state, err := term.GetState(fd)
 	if err != nil {

@@ -2,7 +2,7 @@ package tty
 
 import "golang.org/x/sys/windows"
 
-// Echo has the console fd show what is typed, or not.
+// Echo sets whether the console fd echoes input.
 func Echo(fd uintptr, on bool) {
 	var mode uint32
 	in := windows.Handle(fd)

@@ -4,9 +4,9 @@ package tty
 
 import "golang.org/x/sys/unix"
 
-// FlushInput throws away what a terminal sent and nobody read, the line that is
-// being typed included. Setting its modes (TIOCSETA) does not.
+// FlushInput discards unread input of a terminal, including the incomplete
+// line. Setting the terminal's modes (TIOCSETA) does not.
 func FlushInput(fd uintptr) {
 	const read = 1                                             // FREAD
-	_ = unix.IoctlSetPointerInt(int(fd), unix.TIOCFLUSH, read) // it is no terminal: nothing was sent
+	_ = unix.IoctlSetPointerInt(int(fd), unix.TIOCFLUSH, read) // fails if fd is not a terminal
 }

@@ -1,10 +1,9 @@
-// Package tty does with terminals what both interactive front ends need.
+// Package tty holds the terminal functions shared by both interactive front ends.
 package tty
 
 import "golang.org/x/sys/unix"
 
-// FlushInput throws away what a terminal sent and nobody read, the line that is
-// being typed included.
+// FlushInput discards unread input of a terminal, including the incomplete line.
 func FlushInput(fd uintptr) {
-	_ = unix.IoctlSetInt(int(fd), unix.TCFLSH, unix.TCIFLUSH) // it is no terminal: nothing was sent
+	_ = unix.IoctlSetInt(int(fd), unix.TCFLSH, unix.TCIFLUSH) // fails if fd is not a terminal
 }

@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// An Input is a terminal whose reads end after a while, or when they are called off.
+// An Input is a terminal whose reads have time limits and can be interrupted.
 type Input struct {
 	*os.File
 
-	off, callOff *os.File   // a byte in this pipe calls reading off
-	reading      sync.Mutex // held while the terminal is read, and while that is paused
-	taking       sync.Mutex // held while what is there is read, or thrown away
+	off, callOff *os.File   // a byte in this pipe interrupts reads
+	reading      sync.Mutex // held during reads and pauses
+	taking       sync.Mutex // held while available input is read or discarded
 }
 
 // NewInput returns an Input of f.
@@ -38,8 +38,8 @@ func (i *Input) ReadWithin(buf []byte, limit time.Duration) (int, error) {
 	if ready, err := i.await(limit); !ready {
 		return 0, err
 	}
-	// The input may have been thrown away since, and a read that waits for more could
-	// not be called off.
+	// The input may have been discarded since then, and a read that waits for more
+	// could not be interrupted.
 	i.taking.Lock()
 	defer i.taking.Unlock()
 	if ready, err := i.await(0); !ready {
@@ -48,12 +48,12 @@ func (i *Input) ReadWithin(buf []byte, limit time.Duration) (int, error) {
 	return i.Read(buf)
 }
 
-// await reports whether there is something to read within limit. It is select: poll does not know
+// await reports whether input arrives within limit. It uses select, because poll does not support
 // terminals on macOS.
 func (i *Input) await(limit time.Duration) (ready bool, err error) {
 	in, off := int(i.Fd()), int(i.off.Fd())
 	for {
-		var most *unix.Timeval // nil: as long as it takes
+		var most *unix.Timeval // nil for no limit
 		if limit >= 0 {
 			t := unix.NsecToTimeval(limit.Nanoseconds())
 			most = &t
@@ -63,7 +63,7 @@ func (i *Input) await(limit time.Duration) (ready bool, err error) {
 		set.Set(off)
 		_, err := unix.Select(max(in, off)+1, &set, nil, nil, most)
 		switch {
-		case errors.Is(err, unix.EINTR): // ctrl+z and fg, for one
+		case errors.Is(err, unix.EINTR): // for example on ctrl+z and fg
 			continue
 		case err != nil:
 			return false, err
@@ -74,7 +74,7 @@ func (i *Input) await(limit time.Duration) (ready bool, err error) {
 	}
 }
 
-// Pause takes the terminal from its reader until resume.
+// Pause interrupts reads and blocks them until resume is called.
 func (i *Input) Pause() (resume func()) {
 	i.callOff.Write([]byte{0})
 	i.reading.Lock()
@@ -82,20 +82,19 @@ func (i *Input) Pause() (resume func()) {
 	return i.reading.Unlock
 }
 
-// Resumed waits until reading is paused no longer.
+// Resumed waits until reads are not paused.
 func (i *Input) Resumed() {
 	i.reading.Lock()
 	defer i.reading.Unlock()
 }
 
-// Close calls reading off for good. The file stays open.
+// Close interrupts reads permanently. The file stays open.
 func (i *Input) Close() error {
 	_, err := i.callOff.Write([]byte{0})
 	return err
 }
 
-// Forget throws away what was typed and not read, the line that is being typed
-// included.
+// Forget discards unread input, including the incomplete line.
 func (i *Input) Forget() {
 	i.taking.Lock()
 	defer i.taking.Unlock()

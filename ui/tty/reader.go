@@ -12,35 +12,35 @@ import (
 	"unicode/utf8"
 )
 
-// A File is a terminal whose reads end after a while.
+// A File is a terminal whose reads have time limits.
 type File interface {
 	io.ReadWriteCloser
 	Fd() uintptr
 
-	// ReadWithin reads what arrives within limit, or without a limit if that is negative. It
-	// returns 0 without an error if nothing did, and ErrPaused once reading was called off.
+	// ReadWithin reads input that arrives within limit; a negative limit means none. It
+	// returns 0 and no error if nothing arrived, and ErrPaused if reading was interrupted.
 	ReadWithin(buf []byte, limit time.Duration) (int, error)
 }
 
-// ErrPaused reports that reading was called off: see Input.Pause.
+// ErrPaused reports that reading was interrupted; see Input.Pause.
 var ErrPaused = errors.New("reading is paused")
 
-// The rest of a sequence may be late: lines are slow, and cut it anywhere. Esc alone is a key and
-// also begins every sequence.
+// The rest of a sequence may be late, because slow lines split it anywhere. Esc is a key by
+// itself and also begins every sequence.
 const (
 	escWait  = 50 * time.Millisecond
 	restWait = time.Second
 )
 
-// A Reader reads a terminal in whole characters, keys and reports, however they are cut on their
-// way. Each read returns either text or one key or report. A key is returned in a form that does
-// not begin another one, so that its decoder needs no time limits: esc is "\x1b[27u". Text inside a
-// bracketed paste has no escape characters, only pictures of them. Bytes that are no UTF-8 and
-// sequences that never end are dropped.
+// A Reader reads a terminal in whole characters, keys and reports, however they were split in
+// transit. Each read returns either text or one key or report. A key is returned in a form that is
+// not the beginning of another one, so that its decoder needs no time limits: esc is "\x1b[27u". In
+// text inside a bracketed paste, escape characters are replaced by visible symbols. Invalid UTF-8
+// and sequences that never end are dropped.
 type Reader struct {
 	File
-	held    []byte // was read and not returned
-	key     []byte // the rest of what Next returned
+	held    []byte // read but not yet returned
+	key     []byte // the rest of the last result of Next
 	pasting bool
 }
 
@@ -70,8 +70,8 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Next returns at most limit bytes of text, or one key or report: as it was sent, and as Read
-// returns it.
+// Next returns at most limit bytes of text, or one key or report: in the form sent by the
+// terminal, and in the form returned by Read.
 func (r *Reader) Next(limit int) (sent, key []byte, err error) {
 	for {
 		if sent, key = r.next(max(limit, utf8.UTFMax)); len(key) > 0 {
@@ -93,7 +93,7 @@ func (r *Reader) Next(limit int) (sent, key []byte, err error) {
 	}
 }
 
-// next takes what is whole from the bytes that were read; it returns nothing if more has to arrive.
+// next takes a complete unit from the bytes read. It returns nothing if more must arrive.
 func (r *Reader) next(limit int) (sent, key []byte) {
 	for len(r.held) > 0 {
 		b := r.held
@@ -114,8 +114,8 @@ func (r *Reader) next(limit int) (sent, key []byte) {
 	return nil, nil
 }
 
-// special returns the length of the sequence or invalid byte at the beginning of b, and what Read
-// returns for it; 0 if more has to arrive.
+// special returns the length of the sequence or invalid byte at the start of b, and the form that
+// Read returns for it; 0 if more must arrive.
 func (r *Reader) special(b []byte) (n int, key []byte) {
 	switch {
 	case b[0] != esc:
@@ -142,7 +142,7 @@ func (r *Reader) special(b []byte) (n int, key []byte) {
 	return n, nil
 }
 
-// patience returns how long the rest of what was read may take.
+// patience returns how long to wait for the rest of the bytes read.
 func (r *Reader) patience() time.Duration {
 	switch b := r.held; {
 	case r.pasting || len(b) == 0 || b[0] != esc:
@@ -153,8 +153,8 @@ func (r *Reader) patience() time.Duration {
 	return restWait
 }
 
-// expired returns the keys of a sequence whose rest did not arrive: esc, or alt with the character
-// that begins sequences. Longer ones are dropped.
+// expired returns the keys for an incomplete sequence: esc, or alt with the character that begins
+// sequences. Longer ones are dropped.
 func expired(b []byte) []byte {
 	switch {
 	case len(b) <= 2:
@@ -165,8 +165,7 @@ func expired(b []byte) []byte {
 	return nil
 }
 
-// text returns the length of the text at the beginning of b: at most limit bytes, without a part of
-// a character.
+// text returns the length of the text at the start of b: at most limit bytes, in whole characters.
 func text(b []byte, limit int) (n int) {
 	for n < len(b) && b[n] != esc {
 		r, size := utf8.DecodeRune(b[n:])
@@ -178,18 +177,18 @@ func text(b []byte, limit int) (n int) {
 	return n
 }
 
-// A kind says what a sequence is.
+// A kind is the kind of a sequence.
 type kind int
 
 const (
-	partial  kind = iota // more has to arrive
+	partial  kind = iota // more must arrive
 	sequence             // a key or a report
 	altKey               // esc, alone or with a character
-	broken               // what follows is no part of it
+	broken               // the bytes after it are not part of it
 )
 
-// scan returns the length and kind of the sequence at the beginning of b, which is esc. The length
-// of a partial one is 0.
+// scan returns the length and kind of the sequence at the start of b, which begins with esc. The
+// length of a partial sequence is 0.
 func scan(b []byte) (n int, k kind) {
 	if len(b) == 1 {
 		return 0, partial
@@ -212,7 +211,7 @@ func scan(b []byte) (n int, k kind) {
 		case k == altKey || b[2] != '[' && b[2] != 'O':
 			return 2, altKey
 		case k == sequence && !strings.Contains(prefixed, " "+string(b[3:n+1])+" "):
-			return 1, altKey // esc, and then a report
+			return 1, altKey // esc, followed by a report
 		}
 		return n + 1, k
 	}
@@ -226,10 +225,10 @@ func scan(b []byte) (n int, k kind) {
 	return 1 + size, altKey
 }
 
-// prefixed are the ends of sequences before which esc stands for alt.
+// prefixed lists the ends of sequences before which esc means alt.
 const prefixed = " A B C D E F H P Q R S 1~ 2~ 3~ 4~ 5~ 6~ 7~ 8~ 11~ 12~ 13~ 14~ 15~ 17~ 18~ 19~ 20~ 21~ 23~ 24~ "
 
-// run returns the end of the bytes from low to high that begin at b[i].
+// run returns the end of the bytes between low and high that begin at b[i].
 func run(b []byte, i int, low, high byte) int {
 	for i < len(b) && low <= b[i] && b[i] <= high {
 		i++
@@ -237,7 +236,7 @@ func run(b []byte, i int, low, high byte) int {
 	return i
 }
 
-// final returns the length and kind of a sequence whose last byte, b[i], is at least low.
+// final returns the length and kind of a sequence whose last byte, b[i], must be at least low.
 func final(b []byte, i int, low byte) (int, kind) {
 	switch {
 	case i >= len(b):
@@ -256,7 +255,7 @@ func scanCSI(b []byte) (int, kind) {
 		return i + 1, sequence
 	}
 	n, k := final(b, run(b, i, ' ', '/'), '@')
-	if n == 3 { // the Linux console's function keys, and the mouse as xterm first reported it
+	if n == 3 { // function keys of the Linux console, and the original mouse reports of xterm
 		n += map[byte]int{'[': 1, 'M': 3}[b[2]]
 	}
 	switch {
@@ -270,11 +269,12 @@ func scanCSI(b []byte) (int, kind) {
 	return n, k
 }
 
-// maxParams limits the parameters of a sequence: Ultraviolet decodes 16 of a DCS, and 32 of a CSI.
+// maxParams is the maximum number of parameters of a sequence: Ultraviolet decodes 16 of a DCS, and
+// 32 of a CSI.
 const maxParams = 16
 
-// scanString scans an OSC, DCS or APC sequence. A control character, such as that of enter or
-// ctrl+c, ends it too.
+// scanString scans an OSC, DCS or APC sequence. A control character, such as enter or ctrl+c,
+// also ends it.
 func scanString(b []byte) (int, kind) {
 	for i := 2; i < len(b); i++ {
 		switch c := b[i]; {
@@ -293,7 +293,7 @@ func scanString(b []byte) (int, kind) {
 	return 0, partial
 }
 
-// contentKind returns sequence for the content of a string that Ultraviolet decodes to its end.
+// contentKind returns sequence if Ultraviolet decodes a string with this content completely.
 func contentKind(intro byte, content []byte) kind {
 	ok := run(content, 0, ' ', '~') == len(content)
 	switch intro {
@@ -334,9 +334,9 @@ func alt(b []byte) []byte {
 	return fmt.Appendf(nil, "\x1b[%d;%du", c, mod)
 }
 
-// canonical returns a sequence in the form that its decoder knows. Ultraviolet takes the key of the
-// base layout for the shifted key if it gets both. A letter is found by its base layout, any other
-// character as it is.
+// canonical returns a sequence in a form that its decoder knows. Ultraviolet confuses the
+// base-layout key with the shifted key if it gets both. So canonical keeps only the base-layout key
+// for a letter, and only the shifted key for any other character.
 func canonical(seq []byte) []byte {
 	if digits, ok := bytes.CutSuffix(seq, []byte("$")); ok {
 		return append(bytes.Clone(digits), ";2~"...)
@@ -358,8 +358,7 @@ func canonical(seq []byte) []byte {
 	return []byte(strings.Join(code, ":") + ";" + rest)
 }
 
-// Text returns the text of a line, without keys and reports. Bytes that are no UTF-8 become
-// U+FFFD.
+// Text returns the text of a line, without keys and reports. Invalid UTF-8 becomes U+FFFD.
 func Text(line []byte) string {
 	var b strings.Builder
 	for len(line) > 0 {

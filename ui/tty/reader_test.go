@@ -9,7 +9,7 @@ import (
 	"parley/ui/uitest"
 )
 
-// TestReader: what terminals send means the same however it is cut.
+// TestReader: input of terminals has the same meaning however it is split.
 func TestReader(t *testing.T) {
 	for sent, want := range map[string]string{
 		"abc":                                 "abc",
@@ -68,16 +68,16 @@ func TestReader(t *testing.T) {
 	uitest.Cut(t, strings.Join(answers, "x"))
 }
 
-// answers are what terminals say when they are asked, and when something happens to them.
+// answers lists replies and reports of terminals.
 var answers = []string{
 	"\x1b[?62;22c", "\x1b[>1;4000;0c", "\x1b[24;80R", "\x1b[0n", "\x1b[?2026;2$y", "\x1b[4;1$y", "\x1b[?1u", "\x1b[I", "\x1b[O", "\x1b[8;24;80t", "\x1b[?997;1n",
 	"\x1b]11;rgb:ffff/ffff/ffff\x1b\\", "\x1b]10;rgb:0000/0000/0000\a", "\x1bP>|xterm(1)\x1b\\", "\x1bP1$r0m\x1b\\", "\x1b_Gi=31;OK\x1b\\",
 	"\x1bP1+r524742=382f382f38\x1b\\", "\x1bP!|7E565445\x1b\\", "\x1b[<35;120;40m", "\x1b[1;1:3A",
 }
 
-// TestReaderTimes: only esc is a key for want of more, soon, and what begins a sequence is one a
-// second later. Longer pieces of a sequence are dropped, but never a piece of a character, or of
-// the end of a paste.
+// TestReaderTimes: esc becomes a key soon if nothing follows it, and the beginning of a sequence
+// becomes one after a second. Longer pieces of a sequence are dropped, but never a part of a
+// character or of the end of a paste.
 func TestReaderTimes(t *testing.T) {
 	const soon, late, never = 60 * time.Millisecond, 1100 * time.Millisecond, time.Hour
 	for name, c := range map[string]struct {
@@ -112,7 +112,7 @@ func TestReaderTimes(t *testing.T) {
 	}
 }
 
-// TestLateKeys: a key is read before what follows it is whole.
+// TestLateKeys: a key is read before the input after it is complete.
 func TestLateKeys(t *testing.T) {
 	line := &uitest.Line{Pieces: []any{"ab\x1b[A\x1b["}}
 	r, buf := tty.NewReader(line), make([]byte, 16)
@@ -127,7 +127,7 @@ func TestLateKeys(t *testing.T) {
 	}
 }
 
-// FuzzReader: the same bytes mean the same, however they are cut.
+// FuzzReader: the same bytes have the same meaning, however they are split.
 func FuzzReader(f *testing.F) {
 	for _, sent := range append(answers, "a\x1b[200~é\x1b[201~\x1b\x1b[A", "\x1b[44:60:44;4u\x1b[5$\x1b[[A\x1b[M !!") {
 		f.Add(sent)

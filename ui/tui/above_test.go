@@ -18,7 +18,7 @@ import (
 	"parley/ui/tui/overlay"
 )
 
-// lengthy is an answer that takes more rows than a screen has.
+// lengthy returns an answer with more rows than the screen.
 func lengthy() string {
 	var text strings.Builder
 	for i := range 60 {
@@ -27,13 +27,13 @@ func lengthy() string {
 	return text.String() + "the end"
 }
 
-// While a question is open, the conversation can be read; the question keeps the
-// keys of pages for itself where it is longer than its window.
+// While a question is open, the conversation can be scrolled. A question longer
+// than its window keeps the page keys for itself.
 func TestScrollsBehindQuestions(t *testing.T) {
 	t.Parallel()
 	wheel := func(y int) tea.Msg { return tea.MouseWheelMsg{X: 5, Y: y, Button: tea.MouseWheelUp} }
 	for name, c := range map[string]struct {
-		rows  int // of the question
+		rows  int // height of the question
 		input any
 		moves bool
 	}{
@@ -68,7 +68,7 @@ func TestScrollsBehindQuestions(t *testing.T) {
 	}
 }
 
-// Keys of the program work above every dialog, and close none.
+// Keys of the program work over every dialog, and close none.
 func TestKeysAboveDialogs(t *testing.T) {
 	s := setUp(t, 80, 24)
 	count := func(want tea.Msg) (n int) {
@@ -90,7 +90,7 @@ func TestKeysAboveDialogs(t *testing.T) {
 	}
 }
 
-// Two quick presses of esc arrive as one key: they leave a dialog, and deny, as one does.
+// Two quick presses of esc arrive as one key: in a dialog they leave or deny as a single esc does.
 func TestTwoQuickEscInDialogs(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Call(llm.Part{ID: "1", Name: "shell", Input: `{"command":"touch b"}`}), llmtest.Say("fine"))
 	for title, open := range map[string][]string{"Commands": {"ctrl+p"}, "Keys": {"f1"}, "Model": {"ctrl+x", "m"}, "Usage": {"ctrl+x", "u"}} {
@@ -105,8 +105,8 @@ func TestTwoQuickEscInDialogs(t *testing.T) {
 	}
 }
 
-// A command that does not exist is not sent to the model before enter was pressed again; paths are at
-// once, and whatever has a space before it. One that cannot run now leaves what was typed, too.
+// An unknown command is sent to the model only after a second enter. Paths, and text after a space,
+// are sent at once. A command that cannot run now keeps the typed text, too.
 func TestMistypedCommands(t *testing.T) {
 	t.Parallel()
 	const again = " · enter again sends it as text"
@@ -135,7 +135,7 @@ func TestMistypedCommands(t *testing.T) {
 			"typed":  func(s *stage) { s.Type(typed).Press("enter") },
 		} {
 			if name == "typed" && (typed == "/mod" || typed == "/stop it" || typed == "/the file is what" || strings.Contains(typed, "\n")) {
-				continue // the palette, which has one line, shows commands that begin so
+				continue // the palette, which has one line, shows commands with this prefix
 			}
 			t.Run(name+" "+typed, func(t *testing.T) {
 				s := setUp(t, 130, 24, llmtest.Say("understood"))
@@ -160,7 +160,7 @@ func TestMistypedCommands(t *testing.T) {
 	}
 }
 
-// A draft that was refused once is refused again after it was another one.
+// A refused draft is refused again after the draft was changed meanwhile.
 func TestMistypedCommandAgain(t *testing.T) {
 	s := setUp(t, 100, 24)
 	for range 2 {
@@ -172,7 +172,7 @@ func TestMistypedCommandAgain(t *testing.T) {
 	}
 }
 
-// The palette by a slash says so too, and leaves no bare command.
+// The palette opened with a slash reports it too, and leaves no bare command.
 func TestSlashLeaves(t *testing.T) {
 	t.Parallel()
 	for typed, want := range map[string]string{"history ": "", "history": "", "clear": "", "history full": "/history full", "histo": "/histo"} {
@@ -189,7 +189,7 @@ func TestSlashLeaves(t *testing.T) {
 	})
 }
 
-// Other names of commands run them, and are no command's own.
+// Aliases run their commands, and are not names of other commands.
 func TestOtherNames(t *testing.T) {
 	own := map[string]bool{}
 	for _, a := range actions(flows.Commands()) {
@@ -205,7 +205,7 @@ func TestOtherNames(t *testing.T) {
 	s.Press("esc").Press("ctrl+p").Type("/models").Press("enter").WaitForText("gpt-x")
 }
 
-// Commands that cannot run come after those that can, and the foot says what they would do.
+// Unavailable commands come last, and the foot tells what they would do.
 func TestPaletteOrder(t *testing.T) {
 	s := setUp(t, 80, 40)
 	s.Press("ctrl+p").WaitForText("Commands")
@@ -219,7 +219,7 @@ func TestPaletteOrder(t *testing.T) {
 	s.Type("retry").WaitForText("Commands  retry").Shows("Retry the last message")
 }
 
-// Servers are asked once in a while, unless one had no answer.
+// Servers are asked only once in a while, unless one did not answer.
 func TestServersAreAskedOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -257,8 +257,8 @@ func TestInspectorSaysWhatItDid(t *testing.T) {
 	s.Press("s").WaitForText("Wrote ")
 }
 
-// Two quick presses of esc that arrive as one key are two on an empty line, and one where esc
-// has something else to do.
+// Two quick presses of esc that arrive as one key count as two on an empty line, and as one
+// where esc has another effect.
 func TestTwoQuickEscOnEmptyLine(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Say("fine"))
 	s.ask("do it", "fine")
@@ -269,8 +269,7 @@ func TestTwoQuickEscOnEmptyLine(t *testing.T) {
 	s.Press("alt+esc").Lacks("browse:").Lacks("Edit which message")
 }
 
-// A refused argument stays in the input, under the name that was typed, and is reported with its
-// value.
+// A refused argument stays in the input, after the typed command name, and its value is reported.
 func TestRefusedArguments(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
@@ -298,7 +297,7 @@ func TestRefusedArguments(t *testing.T) {
 	}
 }
 
-// The report about a refused line goes with the next line.
+// The report about a refused line disappears with the next line.
 func TestRefusalGoes(t *testing.T) {
 	s := setUp(t, 130, 24)
 	s.Type("/theme purple").Press("enter").WaitForText("Unknown theme")

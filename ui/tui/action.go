@@ -10,37 +10,37 @@ import (
 	"parley/ui/tui/transcript"
 )
 
-// An action is a command on the screen: by key, from the palette, and typed after a
-// slash. Commands of every front end are rows of app.Commands; one that only a screen has
-// is a row of ownActions.
+// An action is a command of the screen, which runs by key, from the palette, or typed
+// after a slash. Commands of all front ends are rows of app.Commands; commands of the
+// screen only are rows of ownActions.
 type action struct {
 	app.Command
-	run         func(m *Model, arg string) tea.Cmd // in place of Command.Run
-	unavailable func(m *Model) string              // in place of Command.Unavailable
-	args        func(m *Model) []dialog.Item       // in place of Command.Args
+	run         func(m *Model, arg string) tea.Cmd // overrides Command.Run; nil for none
+	unavailable func(m *Model) string              // overrides Command.Unavailable; nil for none
+	args        func(m *Model) []dialog.Item       // overrides Command.Args; nil for none
 
-	when   func(m *Model) bool // nil: always; otherwise the key goes on to the focused child
-	above  bool                // its keys work above a dialog as well
-	second bool                // another action does the same and is the one that is listed
+	when   func(m *Model) bool // condition for the keys, which otherwise go to the focused child; nil for none
+	above  bool                // the keys work over a dialog too
+	second bool                // not listed: another action does the same
 }
 
-// own returns an action that only a screen has.
+// own returns an action that only the screen has.
 func own(name string, keys []string, group app.Group, help string, run func(*Model, string) tea.Cmd) action {
 	return action{Command: app.Command{Name: name, Keys: keys, Group: group, Help: help}, run: run}
 }
 
-// then returns f as what an action does that takes no argument.
+// then returns f as the run function of an action without an argument.
 func then(f func(*Model) tea.Cmd) func(*Model, string) tea.Cmd {
 	return func(m *Model, _ string) tea.Cmd { return f(m) }
 }
 
-// takes returns a with the name of its argument.
+// takes returns a with arg as the name of its argument.
 func (a action) takes(arg string) action { a.Arg = arg; return a }
 
-// unless returns a with the reason why it cannot run now.
+// unless returns a with why, which returns the reason why it cannot run now, "" if it can.
 func (a action) unless(why func(*Model) string) action { a.unavailable = why; return a }
 
-// needs returns a with a condition without which it cannot run, and what is said then.
+// needs returns a with a condition for running it, and the text shown if the condition is false.
 func (a action) needs(has func(*Model) bool, lack string) action {
 	return a.unless(func(m *Model) string {
 		if has(m) {
@@ -50,32 +50,32 @@ func (a action) needs(has func(*Model) bool, lack string) action {
 	})
 }
 
-// only returns a with the condition under which its keys are its own.
+// only returns a with a condition for its keys.
 func (a action) only(when func(*Model) bool) action { a.when = when; return a }
 
-// overDialogs returns a with keys that work above a dialog as well.
+// overDialogs returns a with keys that work over a dialog too.
 func (a action) overDialogs() action { a.above = true; return a }
 
-// unlisted returns a as another way to do what is listed.
+// unlisted returns a marked as an alternative to a listed action.
 func (a action) unlisted() action { a.second = true; return a }
 
-// with returns a with what its argument may be.
+// with returns a with the function that lists possible arguments.
 func (a action) with(args func(*Model) []dialog.Item) action { a.args = args; return a }
 
-// shared stands for the command of this name in app.Commands.
+// shared returns a placeholder for the command with this name in app.Commands.
 func shared(name string) action { return action{Command: app.Command{Name: name}} }
 
-// scroll returns an action that moves or folds the conversation.
+// scroll returns an action that scrolls or folds the conversation.
 func scroll(name, key, help string, f func(*Model)) action {
 	return own(name, []string{key}, app.View, help, func(m *Model, _ string) tea.Cmd { f(m); return nil })
 }
 
-// unwritten reports whether the draft is empty, and idle that keys are its own as well.
+// unwritten reports whether the draft is empty; idle also requires that the user is not browsing.
 func unwritten(m *Model) bool { return m.input.Composer.Empty() }
 func idle(m *Model) bool      { return m.input.Composer.Empty() && !m.chat.Transcript.Browsing() }
 
-// actions returns all actions, in the order of the help: the list of the screen, which names
-// some shared commands, and then the other ones.
+// actions returns all actions in help order: first the screen's list, which includes some
+// shared commands, then the other shared commands.
 func actions(shared []app.Command) []action {
 	list := slices.Concat(talkingActions(), readingActions())
 	commands := slices.Clone(shared)
@@ -125,7 +125,7 @@ func talkingActions() []action {
 	}
 }
 
-// noBranches tells as well of a key that only the screen has.
+// noBranches adds a hint for a key that only the screen has.
 func noBranches(m *Model) string {
 	if why := app.NoBranchesText(m.App); why != "" {
 		return why + "; r while browsing regenerates an answer"
@@ -177,7 +177,7 @@ func readingActions() []action {
 	}
 }
 
-// why says why a cannot run now; "" if it can.
+// why returns the reason why a cannot run now; "" if it can.
 func (a *action) why(m *Model) string {
 	switch {
 	case a.unavailable != nil:
@@ -188,12 +188,12 @@ func (a *action) why(m *Model) string {
 	return ""
 }
 
-// do runs a, or says why it cannot run.
+// do runs a, or shows why it cannot run.
 func (a *action) do(m *Model, arg string) tea.Cmd {
 	if e, refused := a.Refuse(a.why(m), arg); refused {
 		return m.perform(e)
 	}
-	if a.Group != app.View && a.Group != app.Program { // what was said last is past
+	if a.Group != app.View && a.Group != app.Program { // the last toast is outdated
 		m.HideToast()
 	}
 	if a.run != nil {
@@ -202,12 +202,12 @@ func (a *action) do(m *Model, arg string) tea.Cmd {
 	return m.perform(a.RunWith(arg))
 }
 
-// command runs "/name argument"; it does nothing for text that is none.
+// command runs a line such as "/name argument"; it ignores other text.
 func (m *Model) command(text string) tea.Cmd {
 	switch l := m.keymap.classify(m.App, text); l.Kind {
 	case app.CommandLine:
 		a := m.keymap.actions[l.Command]
-		m.HideToast() // it told of an earlier line
+		m.HideToast() // it concerned an earlier line
 		m.Defer(m.perform(m.App.Uses.Count(a.Name)))
 		a.Command = a.As(l.Name)
 		return a.do(m, l.Arg)
@@ -217,7 +217,7 @@ func (m *Model) command(text string) tea.Cmd {
 	return nil
 }
 
-// promptFile sends the prompt that "/name arguments" means.
+// promptFile sends the prompt of the prompt command in text.
 func promptFile(m *Model, text string) tea.Cmd {
 	if err := m.branches.commitEdit(); err != nil {
 		m.input.InsertPrompt(text)

@@ -11,8 +11,8 @@ import (
 	"parley/ui/tui/terminal"
 )
 
-// A command that comes into the composer takes no draft away: one that asks to be edited has it stashed,
-// one that failed stays in the history.
+// A command in the composer never discards a draft: a command to be completed stashes it, and a failed
+// one goes to the history.
 func TestCommandBesideADraft(t *testing.T) {
 	t.Parallel()
 	t.Run("to be edited", func(t *testing.T) {
@@ -32,8 +32,8 @@ func TestCommandBesideADraft(t *testing.T) {
 	})
 }
 
-// While the files that a prompt mentions are fetched, it stays before later prompts, belongs to the
-// conversation in which it was sent, and is a draft for those who leave.
+// While the files that a prompt mentions are fetched, the prompt stays before later ones, belongs
+// to the conversation in which it was sent, and becomes the draft if the user leaves.
 func TestSentWhileFetching(t *testing.T) {
 	t.Parallel()
 	begin := func(t *testing.T) (s *stage, gate chan struct{}) {

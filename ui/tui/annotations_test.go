@@ -17,15 +17,14 @@ import (
 	"parley/ui/uitest"
 )
 
-// reopened is a stage whose conversations can be opened again from where they are
-// stored.
+// reopened is a stage whose stored conversations can be opened again.
 type reopened struct {
 	*stage
 	t    *testing.T
 	size [2]int
 }
 
-// setUpStored makes a stage with a second model to fall back on.
+// setUpStored returns a stage with a second model as fallback.
 func setUpStored(t *testing.T, w, h int, turns ...llmtest.Turn) *reopened {
 	t.Helper()
 	s := setUpWith(t, w, h, func(o *Options) {
@@ -48,7 +47,7 @@ func setUpStored(t *testing.T, w, h int, turns ...llmtest.Turn) *reopened {
 	return &reopened{s, t, [2]int{w, h}}
 }
 
-// scrolled is what a reader sees who scrolls through the whole conversation.
+// scrolled returns the rows seen while scrolling through the whole conversation.
 func scrolled(d *uitest.Driver) []string {
 	d.Send(common.ToastExpiredMsg{})
 	all := []string{conversation(d.Press("ctrl+home").Screen())}
@@ -63,11 +62,11 @@ func scrolled(d *uitest.Driver) []string {
 	return all
 }
 
-// sameAgain opens the stored conversation anew and compares what is seen of it.
+// sameAgain opens the stored conversation again and compares its rows.
 func (k *reopened) sameAgain() string {
 	k.t.Helper()
 	k.idle()
-	k.clock.Add(time.Minute) // what was said above the composer is over
+	k.clock.Add(time.Minute) // toasts have expired
 	live := scrolled(k.Driver)
 	if err := k.m.App.Session.Close(); err != nil {
 		k.t.Fatal(err)
@@ -93,13 +92,13 @@ func text(block, text string) llm.Delta {
 	return llm.Delta{Block: block, Part: llm.Part{Kind: llm.Text, Text: text}}
 }
 
-// fault is an error of a provider's.
+// fault returns a provider's error.
 func fault(f llm.Fault) error {
 	return &llm.Error{Fault: f, Provider: "fake", Status: 503, Message: "no luck today", Key: "FAKE_KEY", URL: "https://fake.example/v1"}
 }
 
-// A setting changed while an answer arrives is shown again in its place, and a model that the user
-// chose then answers next: nothing went back to the one before.
+// A setting changed while an answer arrives is shown again in its place. A model that the user
+// chose then answers next: the switch back is not repeated.
 func TestSetWhileAnswering(t *testing.T) {
 	t.Parallel()
 	for name, first := range map[string]string{"before the first word": "", "in the middle": "the first half"} {
@@ -137,9 +136,9 @@ func TestSetWhileAnswering(t *testing.T) {
 	}
 }
 
-// Everything that stands between the messages stands there again when a stored
-// conversation is opened: notices, a fallback, errors with their hint, what was
-// stopped, commands of the user's own, switches, calls that a cut answer had begun.
+// Everything between the messages appears again when a stored conversation is
+// opened: notices, a fallback, errors with their hints, stopped answers, the user's
+// commands, switches, and calls begun by an interrupted answer.
 func TestAnnotationsShownAgain(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {120, 40}} {
@@ -159,12 +158,12 @@ func TestAnnotationsShownAgain(t *testing.T) {
 					out.Send(llm.Finish{Reason: llm.Stop})
 					return nil
 				},
-				func(_ context.Context, _ llm.Request, out *llm.Out) error { // breaks off, and another model goes on
+				func(_ context.Context, _ llm.Request, out *llm.Out) error { // breaks off, and another model continues
 					out.Send(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "half a thought of one"}})
 					return fault(llm.Server)
 				},
 				llmtest.Say("answer of two"),
-				llmtest.Fail(fault(llm.Authentication)), // nothing came
+				llmtest.Fail(fault(llm.Authentication)), // no answer
 				llmtest.Say("it works now"),
 				func(ctx context.Context, _ llm.Request, out *llm.Out) error { // stopped
 					out.Send(text("a", "I look it up"))
@@ -227,7 +226,7 @@ func TestAnnotationsStayOnTheirBranch(t *testing.T) {
 	k := setUpStored(t, 80, 24, noted(1), noted(2), noted(3))
 	k.ask("one", "answer 1")
 	k.idle()
-	k.Press("tab").Press("r").WaitForText("answer 2") // another answer
+	k.Press("tab").Press("r").WaitForText("answer 2") // a second answer
 	k.idle()
 	k.WaitForScreen(contains("notice 2")).WaitForScreen(lacks("notice 1"))
 	k.Press("esc", "esc").WaitForText("Edit which message").Press("enter").WaitForText("Editing an earlier message")
@@ -241,13 +240,12 @@ func TestAnnotationsStayOnTheirBranch(t *testing.T) {
 	}
 }
 
-// How long was thought is what the conversation stores, however late the screen
-// saw it.
+// The duration of thinking is the stored one, regardless of when the screen saw it.
 func TestThinkingTakesTheStoredTime(t *testing.T) {
 	var k *reopened
 	k = setUpStored(t, 80, 24, func(_ context.Context, _ llm.Request, out *llm.Out) error {
 		out.Send(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm"}})
-		k.clock.Add(7 * time.Second) // whether the screen has seen it or not
+		k.clock.Add(7 * time.Second) // whether or not the screen has seen it
 		out.Send(text("a", "well"))
 		out.Send(llm.Finish{Reason: llm.Stop})
 		return nil
@@ -258,8 +256,8 @@ func TestThinkingTakesTheStoredTime(t *testing.T) {
 	}
 }
 
-// Switches of the model in a row are one line, live and when the conversation is opened again,
-// and none where they lead back. In an empty conversation the first screen stays.
+// Consecutive switches of the model are one line, live and when the conversation is opened
+// again, and none if they lead back. In an empty conversation the first screen stays.
 func TestSwitchesInARow(t *testing.T) {
 	s := setUpStored(t, 80, 24, llmtest.Say("an answer"))
 	open := s.m.App.Open

@@ -6,9 +6,9 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// overApproval runs the action of a key that the open approval has no use for, most of
-// all one that opens another dialog: the approval comes back after that as it was. Such a
-// key answers nothing, and neither does the second one of a sequence.
+// overApproval runs the action of a key that the open approval does not use, such as one
+// that opens another dialog. The approval returns unchanged afterwards. Such a key
+// answers nothing, nor does the second key of a sequence.
 func overApproval(m *Model, press tea.KeyPressMsg) (tea.Cmd, bool) {
 	approval, ok := m.overlay.Dialog.(*dialog.Approval)
 	key := press.String()

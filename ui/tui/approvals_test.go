@@ -18,7 +18,7 @@ import (
 	"parley/ui/tui/overlay"
 )
 
-// seen lets the guard of an approval pass.
+// seen waits until the read gate of an approval has passed.
 func (s *stage) seen() *stage {
 	s.Send(overlay.DrawnMsg{})
 	s.clock.Add(time.Second)
@@ -29,8 +29,8 @@ func touch(id, name string) llm.Part {
 	return llm.Part{ID: id, Name: "shell", Input: `{"command":"touch ` + name + `"}`}
 }
 
-// Other dialogs open over an approval, and when they are left it is there as it was: with
-// what was written, at the same place, and with its guard anew.
+// Other dialogs open over an approval. When they are left, the approval returns
+// unchanged: with its text and scroll position, and with its delays restarted.
 func TestDialogsOverApprovals(t *testing.T) {
 	t.Parallel()
 	for title, open := range map[string][]string{
@@ -44,7 +44,7 @@ func TestDialogsOverApprovals(t *testing.T) {
 			s.Press(open...).WaitForText(title)
 			s.clock.Add(time.Second)
 			s.Press("esc").WaitForText("› a  Allow this session")
-			s.Press("enter").Press("esc").Type("ya") // meant for the other one
+			s.Press("enter").Press("esc").Type("ya") // meant for the other dialog
 			s.Send(overlay.DrawnMsg{})
 			s.Press("enter").Press("esc").Type("ya")
 			if ran() || !strings.Contains(s.Screen(), "Run this command?") {
@@ -83,7 +83,7 @@ func TestDialogsOverApprovals(t *testing.T) {
 	})
 }
 
-// Enter is the end of what is being written, and allows nothing then.
+// Enter may end a text that the user is writing, and allows nothing then.
 func TestEnterWhileWriting(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Call(touch("1", "b")), llmtest.Say("fine"))
 	s.Paste("a draft").Send(doMsg(func() tea.Cmd { return s.m.dispatch(composer.Submission{Text: "do it"}, nil) })).WaitForText("Run this command?")
@@ -95,7 +95,7 @@ func TestEnterWhileWriting(t *testing.T) {
 	s.Press("down").Press("enter").WaitForText("fine")
 }
 
-// Of the calls of an answer, those that run stand above those that wait.
+// In an answer, running calls are above waiting ones.
 func TestRunningStandsAboveWaiting(t *testing.T) {
 	s := setUp(t, 80, 40, llmtest.Call(touch("1", "b"), touch("2", "c"),
 		llm.Part{ID: "3", Name: "read", Input: `{"path":"a.txt"}`}, touch("4", "d")), llmtest.Say("fine"))
@@ -115,9 +115,9 @@ func TestRunningStandsAboveWaiting(t *testing.T) {
 	s.WaitForText("fine")
 }
 
-// Fifteen approvals in a row, with keys at random, other dialogs over them and resizes in
+// Fifteen approvals in a row, with random keys, other dialogs over them and resizes in
 // between: nothing runs without an answer that allows it, every call has one result, and the
-// next request is one that a provider takes. With PARLEY_LONG=1 thirty, ten times over.
+// next request is valid for a provider. With PARLEY_LONG=1 thirty, ten times over.
 func TestManyApprovals(t *testing.T) {
 	t.Parallel()
 	calls, seeds := 15, uint64(1)
@@ -134,7 +134,7 @@ func TestManyApprovals(t *testing.T) {
 			s := setUp(t, 80, 24, append(turns, llmtest.Say("all of it is done"))...)
 			s.m.App.Session.Policy().SetMode(act.ModeAsk)
 			blind := []string{"enter", "esc", "y", "a", "p", "e", "w", "n", "up", "down", "tab", "left", "x", "space", "pgdown", "ctrl+o"}
-			over := [][]string{{"Commands", "ctrl+p"}, {"Keys", "f1"}, {"Model", "ctrl+x", "m"}, {"Usage", "ctrl+x", "u"}, {"", "ctrl+x", "esc"}, {"", "ctrl+x", "y"}} // by their title; "": none opens
+			over := [][]string{{"Commands", "ctrl+p"}, {"Keys", "f1"}, {"Model", "ctrl+x", "m"}, {"Usage", "ctrl+x", "u"}, {"", "ctrl+x", "esc"}, {"", "ctrl+x", "y"}} // by title; "" if none opens
 			sizes := [][2]int{{80, 24}, {50, 15}, {120, 40}, {24, 9}}
 			s.ask("do it", "$ touch f0")
 			allowed := map[int]bool{}
@@ -155,7 +155,7 @@ func TestManyApprovals(t *testing.T) {
 				if random.IntN(2) == 0 {
 					other := over[random.IntN(len(over))]
 					s.seen().Press(other[1:]...)
-					if other[0] == "" { // a leader alone, which counts as writing
+					if other[0] == "" { // a leader alone counts as typing
 						s.Press("enter")
 					} else {
 						s.WaitForText(other[0]).Press("esc").Shows(asks).Press("enter").Press("esc")
@@ -200,8 +200,8 @@ func TestManyApprovals(t *testing.T) {
 	}
 }
 
-// A call has one title, while it runs, after it was asked about, and when the conversation is
-// opened again.
+// A call has the same title while it runs, after it was asked about, and when the
+// conversation is opened again.
 func TestTitleOfResumedCall(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Call(llm.Part{ID: "1", Name: "write", Input: `{"path":"m.txt","content":"one"}`}), llmtest.Say("fine"))
 	title := func() string {

@@ -9,9 +9,10 @@ import (
 	"github.com/creack/pty"
 )
 
-// Tests of one package begin in the order of their files, and these wait for seconds.
+// Tests of a package start in the order of their files. These wait for seconds, so they are in an
+// early one.
 
-// A stuck terminal takes a little, and then nothing.
+// A stuck terminal accepts a little output, and then nothing.
 type stuck struct{ left chan []byte }
 
 func (s stuck) Write(b []byte) (int, error) {
@@ -19,8 +20,8 @@ func (s stuck) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A signal ends the program even if the terminal takes nothing any more, and
-// nothing at all of what brings it back.
+// A signal ends the program even if the terminal accepts no more output, not
+// even the sequences that restore it.
 func TestSignalOnStuckTerminal(t *testing.T) {
 	t.Parallel()
 	s := launchStuck(t)
@@ -40,7 +41,7 @@ func TestQuitOnStuckTerminal(t *testing.T) {
 	}
 }
 
-// launchStuck starts a screen on a terminal that then takes nothing any more.
+// launchStuck starts a screen on a terminal that then accepts no more output.
 func launchStuck(t *testing.T) *stand {
 	t.Helper()
 	out := stuck{make(chan []byte)}
@@ -52,7 +53,7 @@ func launchStuck(t *testing.T) *stand {
 		}()
 	})
 	<-out.left
-	for n := range 10 { // each is painted whole
+	for n := range 10 { // each frame is drawn completely
 		if err := pty.Setsize(s.tty, &pty.Winsize{Rows: uint16(160 + n), Cols: 500}); err != nil {
 			t.Fatal(err)
 		}

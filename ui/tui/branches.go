@@ -19,25 +19,25 @@ import (
 	"parley/ui/tui/transcript"
 )
 
-// branches goes from one branch of the conversation to another, and grows new ones.
+// branches switches between branches of the conversation, and starts new ones.
 type branches struct {
 	*panel.Deps
 	chat    *chat.Chat
 	input   *input.Input
-	editing int // message that is being edited; 0: none
+	editing int // Seq of the message being edited; 0 for none
 
-	text     string     // that the message came into the composer with
-	attached []llm.Part // that came with it
-	aside    *aside     // nil: nothing was set aside for the edit
+	text     string     // text of that message as put into the composer
+	attached []llm.Part // attachments of that message
+	aside    *aside     // draft set aside for the edit; nil for none
 }
 
-// aside is what was written and attached when a message was taken to be edited.
+// An aside is the draft, with its attachments, that was set aside for an edit.
 type aside struct {
 	attached []llm.Part
-	stashed  bool // what was written is the composer's last stash
+	stashed  bool // the draft's text is the composer's last stash
 }
 
-// Update takes what the user wants of a message, and reports whether msg is that.
+// Update handles the user's requests for a message, and reports whether msg is one.
 func (b *branches) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case transcript.RegenerateMsg:
@@ -62,7 +62,7 @@ func (b *branches) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// tree shows the ways the conversation went.
+// tree shows the branches of the conversation.
 func (b *branches) tree() tea.Cmd {
 	known := b.App.Session.Branches()
 	rows := make([]dialog.Branch, len(known))
@@ -81,7 +81,7 @@ func (b *branches) fork(seq int) tea.Cmd {
 	return b.Perform(b.App.ForkSession(b.App.Session.ID(), seq))
 }
 
-// switchTo goes on at the end of the branch that a message is on.
+// switchTo continues at the end of the branch that contains a message.
 func (b *branches) switchTo(seq int) tea.Cmd {
 	b.Close()
 	if err := b.App.Session.Branch().Switch(seq); err != nil {
@@ -92,8 +92,8 @@ func (b *branches) switchTo(seq int) tea.Cmd {
 	return b.Perform(b.App.BranchFiles())
 }
 
-// edit takes a message of the user's into the composer, to be sent anew as a
-// branch. Nothing changes before that.
+// edit puts a message of the user into the composer, to be sent again as a
+// branch. The conversation does not change before that.
 func (b *branches) edit(seq int) tea.Cmd {
 	if b.chat.Turn != nil {
 		return b.ShowToast("Stop the running turn first")
@@ -104,7 +104,7 @@ func (b *branches) edit(seq int) tea.Cmd {
 	}
 	b.chat.Transcript.Browse(false)
 	written := b.input.Composer
-	if b.editing > 0 { // another message was to be edited
+	if b.editing > 0 { // another message was being edited
 		b.rememberEdit()
 	} else {
 		b.setAside()
@@ -114,20 +114,20 @@ func (b *branches) edit(seq int) tea.Cmd {
 	if app.IsImagePrompt(n.Message) {
 		written.SetValue(text)
 	} else {
-		written.SetPromptText(text) // a model's words, perhaps
+		written.SetPromptText(text) // perhaps text of a model
 	}
 	b.text = written.Value()
 	b.chat.Transcript.ShowMessage(seq)
 	return nil
 }
 
-// setAside sets aside what is written and attached, for an edit.
+// setAside sets the draft and its attachments aside for an edit.
 func (b *branches) setAside() {
 	b.aside = &aside{attached: b.App.Attached, stashed: b.input.SetAside()}
 	b.App.Attached, b.input.Aside = nil, b.aside.attached
 }
 
-// editAgain has an edit of a message go on that did not enter the conversation, which is as before it.
+// editAgain resumes the edit of a message that was not sent. The conversation is unchanged.
 func (b *branches) editAgain(e session.Unsent) {
 	b.setAside()
 	if e.Command != "" {
@@ -139,20 +139,20 @@ func (b *branches) editAgain(e session.Unsent) {
 	b.chat.Replay()
 }
 
-// leaveEdit goes back to how things were before edit.
+// leaveEdit restores the state before edit.
 func (b *branches) leaveEdit() {
 	if b.editing == 0 {
 		return
 	}
 	b.rememberEdit()
 	b.editing = 0
-	b.App.Attached = app.Unmentioned(b.App.Attached, b.attached) // what came meanwhile
+	b.App.Attached = app.Unmentioned(b.App.Attached, b.attached) // keep attachments added during the edit
 	b.input.Composer.Reset()
 	b.restoreAside()
 }
 
-// endEdit leaves an edit where the program ends. What was made of the message is the draft, unless
-// another one was set aside for it.
+// endEdit leaves an edit because the program ends. The edited text becomes the draft, unless
+// another draft was set aside for it.
 func (b *branches) endEdit() {
 	if a := b.aside; a != nil && !a.stashed && len(a.attached) == 0 && b.input.Composer.Recall.Written() != b.text {
 		b.rememberEdit()
@@ -162,7 +162,7 @@ func (b *branches) endEdit() {
 	b.leaveEdit()
 }
 
-// rememberEdit adds what was made of the message to the history.
+// rememberEdit adds the edited text to the history.
 func (b *branches) rememberEdit() {
 	if text := b.input.Composer.Recall.Written(); text != b.text && strings.TrimSpace(text) != "" {
 		b.App.RememberPrompt(text)
@@ -170,7 +170,7 @@ func (b *branches) rememberEdit() {
 	}
 }
 
-// restoreAside brings back what was set aside for an edit that was sent or left.
+// restoreAside restores the draft that was set aside for an edit, once the edit was sent or left.
 func (b *branches) restoreAside() {
 	if b.aside == nil || b.editing > 0 {
 		return
@@ -184,14 +184,14 @@ func (b *branches) restoreAside() {
 	b.Defer(b.input.Changed())
 }
 
-// rewrites reports whether what is written stands in the place of an answer.
+// rewrites reports whether the draft is an edit of an answer.
 func (b *branches) rewrites() bool {
 	n, err := b.App.Session.At(b.editing)
 	return b.editing > 0 && err == nil && n.Role == llm.RoleAssistant
 }
 
-// rewrite puts text in the place of an answer that is being edited, and reports
-// whether one is. Nothing is sent.
+// rewrite replaces the answer being edited with text, and reports whether an
+// answer is being edited. It sends nothing.
 func (b *branches) rewrite(text string) bool {
 	if !b.rewrites() {
 		return false
@@ -199,7 +199,7 @@ func (b *branches) rewrite(text string) bool {
 	n, _ := b.App.Session.At(b.editing)
 	b.editing = 0
 	if was := n.Text(); composer.EscapeCommand(was) != was {
-		text = strings.TrimPrefix(text, " ") // which kept it from running
+		text = strings.TrimPrefix(text, " ") // the space kept it from running as a command
 	}
 	if err := b.App.Session.Branch().Rewrite(n.Seq, text); err != nil {
 		b.chat.Note(app.ShellErrorText(err))
@@ -209,13 +209,13 @@ func (b *branches) rewrite(text string) bool {
 	return true
 }
 
-// commitEdit makes what is sent next an edit of the message that was chosen, if one was.
+// commitEdit makes the next sent message an edit of the message being edited, if any.
 func (b *branches) commitEdit() error {
 	if b.editing == 0 {
 		return nil
 	}
 	if err := b.App.Session.Branch().Edit(b.editing); err != nil {
-		return err // it is still to be edited
+		return err // the edit stays open
 	}
 	b.editing = 0
 	b.chat.Replay()

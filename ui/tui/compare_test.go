@@ -12,8 +12,8 @@ import (
 	"parley/session"
 )
 
-// comparing sets a screen up on which two models say one thing each, the first one what it said
-// before besides.
+// comparing sets up a screen with two models that give one answer each. The first model also
+// gave the answers in before.
 func comparing(t *testing.T, w, h int, one, two llmtest.Turn, before ...llmtest.Turn) *stage {
 	t.Helper()
 	models := map[string]*llmtest.Fake{"fake/one": llmtest.New(one), "fake/two": llmtest.New(two, llmtest.Say("and more of the second"))}
@@ -28,8 +28,8 @@ func comparing(t *testing.T, w, h int, one, two llmtest.Turn, before ...llmtest.
 	}, before...)
 }
 
-// TestCompareTellsSwitchOnce: after an answer of the first model, that of another one says that it is
-// another, and nothing else does; what that was not sent is told.
+// TestCompareTellsSwitchOnce: after an answer of the first model, only one line reports that another
+// model answers, with the parts that are not sent to it.
 func TestCompareTellsSwitchOnce(t *testing.T) {
 	s := comparing(t, 80, 24, llmtest.Say("the first"), llmtest.Say("the second"), llmtest.Think("hm", "the beginning"))
 	s.ask("hello", "the beginning")
@@ -44,7 +44,7 @@ func TestCompareTellsSwitchOnce(t *testing.T) {
 	}
 }
 
-// TestCompare asks two models the same, and goes on with one of them.
+// TestCompare asks two models the same, and continues with one of them.
 func TestCompare(t *testing.T) {
 	t.Parallel()
 	for _, size := range []struct{ w, h int }{{120, 24}, {80, 24}, {50, 15}} {
@@ -71,8 +71,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestAnswers asks one model for several answers, which are numbered, and goes on
-// with one of them.
+// TestAnswers asks one model for several numbered answers, and continues with one
+// of them.
 func TestAnswers(t *testing.T) {
 	model := llm.Endpoint{Model: llmtest.New(llmtest.Say("an answer"), llmtest.Say("an answer"), llmtest.Say("and more")), Name: "fake/one", Origin: "fake/one", Strategy: "native", Known: true, Context: 100_000}
 	s := setUpWith(t, 120, 24, func(o *Options) {
@@ -95,8 +95,8 @@ func TestAnswers(t *testing.T) {
 	s.ask("go on", "and more")
 }
 
-// TestCompareStops: what came before a stop can be chosen, and who is chosen
-// while others still answer stops them.
+// TestCompareStops: answers received before a stop can be chosen, and choosing
+// one while others still arrive stops those.
 func TestCompareStops(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -138,8 +138,8 @@ func TestCompareNobody(t *testing.T) {
 	s.Type("/compare").Press("enter").WaitForText("Compare off")
 }
 
-// TestCompareFails: an answer that did not come cannot be chosen, says why in its
-// own column, and leaves the others to be chosen.
+// TestCompareFails: a failed answer cannot be chosen, shows its error in its own
+// column, and leaves the others to choose from.
 func TestCompareFails(t *testing.T) {
 	failed := func(t *testing.T) *stage {
 		s := comparing(t, 120, 24, llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money left"}), llmtest.Say("the second"))
@@ -164,7 +164,7 @@ func TestCompareFails(t *testing.T) {
 	})
 }
 
-// A prompt is not lost when a model is out of reach by the time it is sent.
+// A prompt is not lost if a model is unreachable when it is sent.
 func TestCompareOutOfReach(t *testing.T) {
 	gone := false
 	s := setUpWith(t, 80, 24, func(o *Options) {
@@ -184,8 +184,8 @@ func TestCompareOutOfReach(t *testing.T) {
 	}
 }
 
-// TestCompareBlind hides who answers until an answer is chosen: in the columns, in the verdict
-// of a judge and in the status line. The choice tells.
+// TestCompareBlind hides the models until an answer is chosen: in the columns, in the verdict
+// of a judge and in the status line. The choice reveals them.
 func TestCompareBlind(t *testing.T) {
 	t.Parallel()
 	for _, size := range []struct{ w, h int }{{120, 24}, {50, 15}} {
@@ -215,8 +215,8 @@ func compareBlindly(t *testing.T, w, h int) {
 	}
 }
 
-// TestCompareWindows: a model that a prompt is too long for is told before anything is sent. It
-// can be left out, or another one asked in its place, which its column says then.
+// TestCompareWindows: a model whose window is too small for a prompt is reported before anything
+// is sent. It can be omitted, or replaced by another model, which its column then names.
 func TestCompareWindows(t *testing.T) {
 	t.Parallel()
 	for choice, want := range map[string]struct {
@@ -238,7 +238,7 @@ func TestCompareWindows(t *testing.T) {
 			})
 			s.Type("/compare fake/two").Press("enter").WaitForText("comparing: fake/one + fake/two")
 			s.Paste(strings.Repeat("long ", 250))
-			s.clock.Add(time.Second) // after a paste enter is part of it
+			s.clock.Add(time.Second) // enter right after a paste is part of it
 			s.Press("enter")
 			s.WaitForScreen(contains("Too long for fake/one: about 3", "1  Continue with fake/three", "2  Leave fake/one out", "3  Send anyway", "4  Stop"))
 			s.seen().Press(want.key).WaitForScreen(contains(append(want.see, "esc keep the")...))

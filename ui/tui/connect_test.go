@@ -13,14 +13,14 @@ import (
 	"parley/ui/app"
 )
 
-// keyCanary is a key that must not come to the screen, nor stay anywhere.
+// keyCanary is a key that must not appear on the screen or be left anywhere.
 const keyCanary = "sk-CANARY-0123456789"
 
-// A keyring has the key of openai once the canary was given, and lets checks wait.
+// A keyring has the key of openai once it received the canary, and can delay checks.
 type keyring struct {
 	mu      sync.Mutex
 	stored  bool
-	stopped int // checks that were called off
+	stopped int // number of canceled checks
 	hang    bool
 }
 
@@ -30,13 +30,13 @@ func (k *keyring) ready() bool {
 	return k.stored
 }
 
-// connectStage is a screen whose openai/gpt-x lacks a key.
+// connectStage returns a screen whose openai/gpt-x lacks a key.
 func connectStage(t *testing.T, w, h int, turns ...llmtest.Turn) (*stage, *keyring) {
 	k := &keyring{}
 	return setUpWith(t, w, h, k.needs, turns...), k
 }
 
-// needs has openai/gpt-x lack the key that k is given.
+// needs makes openai/gpt-x lack the key that k receives.
 func (k *keyring) needs(o *Options) {
 	open := o.App.Open
 	o.App.Open = func(name string) (llm.Endpoint, error) {
@@ -81,8 +81,8 @@ func (k *keyring) needs(o *Options) {
 	}
 }
 
-// Enter on a model without a key asks for it, says why one is not taken, goes on with that
-// model once one is, and leaves what was typed where it was.
+// Enter on a model without a key asks for the key, reports why one is rejected, continues
+// with the model once one is accepted, and leaves the typed text unchanged.
 func TestConnect(t *testing.T) {
 	s, _ := connectStage(t, 80, 24, llmtest.Say("the answer"))
 	s.Type("my prompt").Press("ctrl+x", "m").WaitForText("no key · enter adds one")
@@ -104,7 +104,7 @@ func TestConnect(t *testing.T) {
 	traceless(t, s)
 }
 
-// traceless holds that the canary is nowhere that a user could come across it.
+// traceless verifies that the canary is nowhere a user could come across it.
 func traceless(t *testing.T, s *stage) {
 	t.Helper()
 	for _, keys := range [][]string{nil, {"up"}, {"up", "up"}, {"ctrl+_"}, {"ctrl+y"}, {"alt+y"}, {"ctrl+r"}, {"esc"}} {
@@ -120,7 +120,7 @@ func traceless(t *testing.T, s *stage) {
 	}
 }
 
-// Esc leaves without a key, and calls off a check; what was written goes nowhere.
+// Esc leaves without a key and cancels a check. The typed text goes nowhere.
 func TestConnectLeft(t *testing.T) {
 	s, k := connectStage(t, 50, 15)
 	s.Type("my prompt").Press("alt+p").WaitForText("Model").Type("gpt-x").Press("enter").WaitForText("OpenAI API key")
@@ -144,7 +144,7 @@ func TestConnectLeft(t *testing.T) {
 	traceless(t, s)
 }
 
-// A question that comes in between takes the place of the dialog.
+// A question that arrives meanwhile replaces the dialog.
 func TestConnectInterrupted(t *testing.T) {
 	s, k := connectStage(t, 80, 24)
 	s.Type("/connect openai").Press("enter").WaitForText("OpenAI API key")
@@ -158,8 +158,8 @@ func TestConnectInterrupted(t *testing.T) {
 	traceless(t, s)
 }
 
-// A line that is not needed any more is taken back, one that is left says so, and one that may
-// be empty is.
+// A line that is no longer needed is withdrawn, leaving one is reported, and an optional line
+// may be empty.
 func TestLineNotNeeded(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(*Options) {})
 	ready, left := make(chan struct{}), make(chan struct{})
@@ -182,7 +182,7 @@ func TestLineNotNeeded(t *testing.T) {
 	<-left
 }
 
-// A question that needs no answer any more is taken back; another one that stands there by then is not.
+// A question that needs no answer any more is withdrawn. Another question open by then is not.
 func TestQuestionNotNeeded(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(*Options) {})
 	ask := func(text string, over <-chan struct{}) {
@@ -204,8 +204,8 @@ func TestQuestionNotNeeded(t *testing.T) {
 	s.Press("y").WaitForText("The third: true")
 }
 
-// So are lists and lines. A line that somebody is writing stays until it is left, and says why: the rest of
-// it is not for the model.
+// So are lists and lines. A line that the user is typing stays until it is left, and shows the reason: the
+// rest of it must not go to the model.
 func TestFieldNotNeeded(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(*Options) {})
 	asked := 0
@@ -241,7 +241,7 @@ func TestFieldNotNeeded(t *testing.T) {
 	}
 }
 
-// A value that is in no row of a free list can be typed and chosen.
+// A value that is not listed can be typed and chosen in a free list.
 func TestFreeList(t *testing.T) {
 	s := setUp(t, 80, 24)
 	tea := &app.List{Title: "Tea", Free: true, Items: []app.Item{{Title: "green", Value: "green"}}, Choose: func(i app.Item, _ string) app.Effect {

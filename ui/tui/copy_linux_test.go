@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// copiedWhole is what the model says in the screen of TestCopiesOnTheWire: more
-// than most terminals take, and of all kinds.
+// copiedWhole is the model's answer in TestCopiesOnTheWire: longer than most
+// terminals accept, with characters of all kinds.
 func copiedWhole() string {
 	line := "# 標題 かな 한글 👩‍👩‍👧‍👦 🇨🇿 e\u0301 שלום \t`code` \"quoted\" \\ 100 %\n\nnext line\n\n"
 	return strings.TrimSpace(strings.Repeat(line, 300_000/len(line)+1))
 }
 
-// TestCopiesOnTheWire holds that what a terminal reads, byte for byte, decodes to
-// the source of the answer.
+// TestCopiesOnTheWire verifies that the bytes that a terminal reads decode to the
+// source of the answer.
 func TestCopiesOnTheWire(t *testing.T) {
 	t.Parallel()
 	s := launch(t, "copies", "next line", "/usr/bin/env", "-i", "PARLEY_UI_CHILD=copies", "TERM=xterm-ghostty", "HOME="+t.TempDir(), "LANG=C.UTF-8")
-	s.out.waitFor(t, " out") // of the footer: the answer has ended
+	s.out.waitFor(t, " out") // part of the footer: the answer has ended
 	io.WriteString(s.tty, "\x18y")
 	var body string
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {

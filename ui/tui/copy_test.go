@@ -13,14 +13,14 @@ import (
 	"parley/ui/clip"
 )
 
-// bare is an environment with nothing but a terminal that takes OSC 52.
+// bare is an environment with nothing but a terminal that supports OSC 52.
 func bare(folder string) func(string) string {
 	return func(name string) string {
 		return map[string]string{"TERM": "xterm-256color", "XDG_STATE_HOME": folder}[name]
 	}
 }
 
-// copied lists what the terminal was given for its clipboard.
+// copied lists the texts sent to the terminal's clipboard.
 func (s *stage) copied() (texts []string) {
 	for _, msg := range s.Messages() {
 		raw, ok := msg.(tea.RawMsg)
@@ -40,8 +40,8 @@ func (s *stage) copied() (texts []string) {
 	return texts
 }
 
-// Every key that copies gives the source text to the same routes, and says what
-// became of it.
+// Every key that copies sends the source text to the same routes, and reports
+// the result.
 func TestCopies(t *testing.T) {
 	t.Parallel()
 	const answer = "# 標題\n\nSome *text* 👩‍👩‍👧‍👦.\n\n```go\nfmt.Println(\"hi\")\n```\n"
@@ -72,7 +72,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestCopiesWhatIsSeen: nothing is on the clipboard that a screen does not show, such
+// TestCopiesWhatIsSeen: the clipboard gets nothing that a screen does not show, such
 // as the end of a paste before another command.
 func TestCopiesWhatIsSeen(t *testing.T) {
 	t.Parallel()
@@ -88,7 +88,7 @@ func TestCopiesWhatIsSeen(t *testing.T) {
 	}
 }
 
-// A terminal that answers a question nobody asked changes nothing.
+// A terminal's answer without a question changes nothing.
 func TestUnaskedClipboard(t *testing.T) {
 	s := setUp(t, 80, 24)
 	s.Send(tea.ClipboardMsg{Content: "secret", Selection: 'c'})

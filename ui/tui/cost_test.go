@@ -23,8 +23,7 @@ import (
 	"parley/ui/tui/input"
 )
 
-// holding returns a screen of 80×24 that shows a conversation of n messages. Nothing runs
-// beside it.
+// holding returns a screen of 80×24 with a conversation of n messages. Nothing runs concurrently.
 func holding(tb testing.TB, n int) *Model {
 	tb.Helper()
 	lib := session.MemoryStore()
@@ -54,7 +53,7 @@ func holding(tb testing.TB, n int) *Model {
 	return m
 }
 
-// typeLetter does what the loop does for a letter, and for the draft that is kept after it.
+// typeLetter does the work of the loop for a letter, and for storing the draft after it.
 func typeLetter(m *Model) {
 	m.Update(tea.KeyPressMsg{Code: 'a', Text: "a"})
 	m.View()
@@ -75,7 +74,7 @@ func BenchmarkType(b *testing.B) {
 	}
 }
 
-// Typing costs the same however long the conversation is, and no more on the first screen.
+// Typing costs the same regardless of the length of the conversation, and no more on the first screen.
 func TestTypingIsFlat(t *testing.T) {
 	few, small := costOf(holding(t, 8))
 	if none, size := costOf(holding(t, 0)); none > few+2 || size > small*11/10 {
@@ -87,13 +86,13 @@ func TestTypingIsFlat(t *testing.T) {
 	}
 }
 
-// costOf returns how often a letter allocates, and how many bytes, the least of several rounds:
-// what else the program does is not counted.
+// costOf returns the number of allocations and bytes for a letter, the minimum of several
+// rounds: other work of the program is not counted.
 func costOf(m *Model) (count, size uint64) {
 	const rounds, letters = 5, 20
 	for range rounds {
 		var before, after runtime.MemStats
-		typeLetter(m) // what is kept from the first letter on
+		typeLetter(m) // caches filled by the first letter
 		runtime.ReadMemStats(&before)
 		for range letters {
 			typeLetter(m)
@@ -110,13 +109,13 @@ func costOf(m *Model) (count, size uint64) {
 	return count, size
 }
 
-// A cost is what one operation takes.
+// A cost is the cost of one operation.
 type cost struct {
 	allocations, bytes uint64
 	took               time.Duration
 }
 
-// costs returns the least that f takes.
+// costs returns the minimum cost of f.
 func costs(f func()) (least cost) {
 	const rounds = 5
 	for i := range rounds {
@@ -137,7 +136,7 @@ func costs(f func()) (least cost) {
 	return least
 }
 
-// answering answers every request with "Yes.", once it has read all of it.
+// answering answers every request with "Yes.", after reading all of it.
 type answering struct{}
 
 func (answering) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -148,8 +147,8 @@ func (answering) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"text/event-stream"}}, Request: r, Body: io.NopCloser(strings.NewReader(answer))}, err
 }
 
-// asking returns a function that asks once more after n messages, up to the bytes on the wire: in one
-// format, for ui/cli TestWholeTurnIsFlat has all of them.
+// asking returns a function that asks once more after n messages, including the bytes on the wire. It
+// uses one format; TestWholeTurnIsFlat in ui/cli tests all.
 func asking(tb testing.TB, n int) func() {
 	lib := session.MemoryStore()
 	tb.Cleanup(func() { _ = lib.Close() })
@@ -177,8 +176,7 @@ func asking(tb testing.TB, n int) func() {
 	}
 }
 
-// operations returns what is done with a conversation of n messages, or among n conversations,
-// each to be measured.
+// operations returns the operations to measure on a conversation of n messages, or among n conversations.
 func operations(tb testing.TB, n int) map[string]func() {
 	m := holding(tb, n)
 	lib, s := m.App.Library, m.App.Session
@@ -195,7 +193,7 @@ func operations(tb testing.TB, n int) map[string]func() {
 	typeLetter(m)
 	s.Request()
 	ask := asking(tb, n)
-	ask() // which encodes what was said before
+	ask() // it encodes the earlier messages
 	return map[string]func(){
 		"a further turn": ask,
 		"type a letter":  func() { typeLetter(m) },
@@ -220,8 +218,8 @@ func operations(tb testing.TB, n int) map[string]func() {
 }
 
 // The work at every key, at every prompt and at the start costs no more in a long
-// conversation, or among many; the rest grows with what it reads. PARLEY_LONG=1 logs the table
-// of it up to 100,000.
+// conversation, or among many. Other work grows with the data it reads. PARLEY_LONG=1 logs a
+// table up to 100,000.
 func TestCostBySize(t *testing.T) {
 	if llmtest.Race {
 		t.Skip("counts what one goroutine allocates, as the tests without the race detector do")

@@ -14,7 +14,7 @@ import (
 	"parley/ui/uitest"
 )
 
-// tableOf writes rows of a table in Markdown; cells are written as they are.
+// tableOf returns rows as a table in Markdown; cells are not escaped.
 func tableOf(head []string, rows [][]string) string {
 	var b strings.Builder
 	line := func(cells []string) {
@@ -31,12 +31,12 @@ func tableOf(head []string, rows [][]string) string {
 	return b.String()
 }
 
-// cell returns text as a cell: a bar would end it, and a bracket begin a tag.
+// cell returns text as a cell, escaping bars, which would end it, and brackets, which would begin a tag.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "$", `\$`).Replace(text)
 }
 
-// codes returns each of the texts as code.
+// codes returns each text as code.
 func codes(texts []string) string {
 	quoted := make([]string, len(texts))
 	for i, text := range texts {
@@ -45,10 +45,10 @@ func codes(texts []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// keySeparator stands between the keys of one row of the help.
+// keySeparator matches the separators between keys in a row of the help.
 var keySeparator = regexp.MustCompile(`, | / `)
 
-// splitKeys returns the keys that a row of the help names.
+// splitKeys returns the keys in a row of the help.
 func splitKeys(keys string) []string {
 	first, last, ok := strings.Cut(keys, "–")
 	if !ok {
@@ -61,8 +61,8 @@ func splitKeys(keys string) []string {
 	return all
 }
 
-// keyCells returns the keys of a row of the help as code: those of one action with commas
-// between them, and a slash where another one begins.
+// keyCells returns the keys of a row of the help as code: those of one action separated
+// by commas, and those of different actions by a slash.
 func keyCells(keys string) string {
 	if strings.Contains(keys, "–") {
 		return "`" + strings.Replace(keys, "–", "` … `", 1) + "`"
@@ -74,8 +74,8 @@ func keyCells(keys string) string {
 	return strings.Join(actions, " / ")
 }
 
-// screenSections returns the sections of keys that no command has, as the help shows them, and
-// before them the second keys of commands, which the help does not list.
+// screenSections returns the help's sections of keys without a command, preceded by the second
+// keys of commands, which the help does not list.
 func screenSections() []dialog.Section {
 	keys := newKeymap(nil, flows.Commands())
 	var out []dialog.Section
@@ -131,7 +131,7 @@ func commandTables() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// keyTables returns the keys that no command has, in Markdown.
+// keyTables returns the keys without a command, in Markdown.
 func keyTables() string {
 	var b strings.Builder
 	for _, s := range screenSections() {
@@ -144,7 +144,7 @@ func keyTables() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// TestManual holds that the tables of the page about the chat are those of the program. The
+// TestManual verifies that the tables of the page about the chat match the program. The
 // flag -update writes them.
 func TestManual(t *testing.T) {
 	t.Parallel()
@@ -158,13 +158,13 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// codeSpan finds code within a line.
+// codeSpan matches code within a line.
 var codeSpan = regexp.MustCompile("`([^`]+)`")
 
-// keyRange finds the first and the last of several keys.
+// keyRange matches the first and the last of several keys.
 var keyRange = regexp.MustCompile("`(.)` … `(.)`")
 
-// cellKeys returns the keys that a cell names.
+// cellKeys returns the keys in a cell.
 func cellKeys(cell string) (keys []string) {
 	if m := keyRange.FindStringSubmatch(cell); m != nil {
 		return splitKeys(m[1] + "–" + m[2])
@@ -175,11 +175,11 @@ func cellKeys(cell string) (keys []string) {
 	return keys
 }
 
-// chordSpan matches code that can be nothing but a key.
+// chordSpan matches code that can only be a key.
 var chordSpan = regexp.MustCompile(`^(?:(?:ctrl|alt|shift)\+\S+(?: \S+)?|f[0-9]+|esc(?: esc)?|tab|enter|pgup|pgdown|backspace)$`)
 
-// TestManualNamesKeysThatAreBound holds that each key on a page is bound, and that the tables of
-// the page about the chat have all keys.
+// TestManualNamesKeysThatAreBound verifies that each key on a page is bound, and that the tables
+// of the page about the chat contain all keys.
 func TestManualNamesKeysThatAreBound(t *testing.T) {
 	t.Parallel()
 	bound := map[string]bool{}
@@ -197,7 +197,7 @@ func TestManualNamesKeysThatAreBound(t *testing.T) {
 		}
 	}
 	named := map[string]bool{}
-	column := -1 // of the keys, in the table that is being read
+	column := -1 // column of the keys in the current table
 	for _, line := range strings.Split(uitest.ReadDoc(t, "chat"), "\n") {
 		cells := strings.Split(strings.ReplaceAll(line, `\|`, ""), "|")
 		switch {
@@ -231,11 +231,12 @@ func TestManualNamesKeysThatAreBound(t *testing.T) {
 	}
 }
 
-// slashes finds what looks like a command within code, or as a line of it.
+// slashes matches commands in code, or at the start of a line of code.
 var slashes = regexp.MustCompile("(?m)(?:^|`)/([a-z][a-z-]*)(?: [^`\\n]*)?(?:`|$)")
 
-// TestManualNamesCommandsThatExist holds that each /command on a page is one of the screen, of
-// plain lines, whose commands the page about accessibility lists, or a prompt of an example.
+// TestManualNamesCommandsThatExist verifies that each /command on a page is a command of the
+// screen, a command of plain lines, which the page about accessibility lists, or a prompt of
+// an example.
 func TestManualNamesCommandsThatExist(t *testing.T) {
 	t.Parallel()
 	known := map[string]bool{"review": true, "tests": true} // prompts of examples
@@ -251,7 +252,7 @@ func TestManualNamesCommandsThatExist(t *testing.T) {
 	}
 	n := 0
 	for _, page := range docs.Pages() {
-		if page.Name == "architecture" { // for those who change the program
+		if page.Name == "architecture" { // for developers
 			continue
 		}
 		for _, m := range slashes.FindAllStringSubmatch(page.Text, -1) {

@@ -11,14 +11,14 @@ import (
 	"parley/ui/theme"
 )
 
-// A terminalState keeps what the terminal says of itself, for checkups.
+// A terminalState holds the terminal's reports about itself, for checkups.
 type terminalState struct {
 	images     bool // the terminal draws images
 	background string
 	keyboard   string
 }
 
-// Update notes what the terminal says, which other parts may need as well.
+// Update records reports of the terminal. Other parts may need them too.
 func (t *terminalState) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.BackgroundColorMsg:
@@ -36,7 +36,7 @@ func brightness(dark bool) string {
 	return "light"
 }
 
-// state returns what is known of the terminal.
+// state returns the known facts about the terminal.
 func (t *terminalState) state() app.TerminalState {
 	known := environmentTerminal(os.Getenv, t.images)
 	known.Background = cmp.Or(t.background, known.Background)
@@ -44,7 +44,7 @@ func (t *terminalState) state() app.TerminalState {
 	return known
 }
 
-// environmentTerminal returns what the environment tells of the terminal.
+// environmentTerminal returns the facts about the terminal in the environment.
 func environmentTerminal(getenv func(string) string, images bool) app.TerminalState {
 	t := app.TerminalState{Images: "not supported: shown as a line of text"}
 	if images {

@@ -10,7 +10,7 @@ import (
 	"parley/ui/report"
 )
 
-// aCheckup has something of everything.
+// aCheckup returns checks of every status.
 func aCheckup(context.Context, app.TerminalState) []format.Part {
 	return report.Checkup([]report.Check{
 		{Section: report.SectionProviders, Name: "openai", Status: report.Works, Detail: "key from OPENAI_API_KEY · https://api.openai.com/v1 · 210ms · 84 models · default gpt-6.1-sol"},
@@ -22,7 +22,7 @@ func aCheckup(context.Context, app.TerminalState) []format.Part {
 	})
 }
 
-// TestDoctor: a checkup is a page to read, which names what is broken and what to do.
+// TestDoctor: a checkup is a page that lists broken parts with their hints.
 func TestDoctor(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{50, 15}, {80, 24}} {
@@ -36,7 +36,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// TestDoctorKeepsTheScreen: while a checkup takes its time, the screen is there.
+// TestDoctorKeepsTheScreen: the screen works while a checkup runs.
 func TestDoctorKeepsTheScreen(t *testing.T) {
 	proceed := make(chan struct{})
 	s := setUpWith(t, 80, 24, func(o *Options) {

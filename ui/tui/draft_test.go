@@ -15,8 +15,8 @@ import (
 	"parley/ui/uitest"
 )
 
-// Text of a server or a model is a prompt when it is sent unread, whatever it
-// begins with: it runs no command and nothing in the shell.
+// Text of a server or a model is a prompt when it is sent unread: whatever its
+// beginning, it runs no command and nothing in the shell.
 func TestOthersWordsDoNotRun(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -59,8 +59,7 @@ func TestOthersWordsDoNotRun(t *testing.T) {
 	}
 }
 
-// An answer that is edited does not run either, and stays as it was but for what
-// the user changed.
+// An edited answer does not run either, and contains only the user's changes.
 func TestEditedAnswerDoesNotRun(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		o.App.Shell = func(context.Context, string, string, func(string)) act.Outcome {
@@ -88,7 +87,7 @@ func TestStashIsRemembered(t *testing.T) {
 	})
 }
 
-// A chip that is too long to be opened says what can open it.
+// A chip that is too long to be opened shows a hint how to open it.
 func TestLongChip(t *testing.T) {
 	s := setUp(t, 120, 24)
 	s.Paste(strings.Repeat("line\n", 20_000))
@@ -104,8 +103,8 @@ func TestWheelOverTheComposer(t *testing.T) {
 	s.WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "the end") })
 }
 
-// Text typed after a slash is a command only if it is chosen: leaving the
-// palette runs nothing, and loses nothing.
+// Text typed after a slash is a command only if one is chosen: leaving the
+// palette runs nothing and loses nothing.
 func TestSlashRunsNothingUnchosen(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

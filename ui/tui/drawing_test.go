@@ -14,7 +14,7 @@ import (
 	"parley/ui/app"
 )
 
-// drawn is the answer of an image model: a picture of that name.
+// drawn returns the answer of an image model: an image with that name.
 func drawn(t *testing.T, name string) llmtest.Turn {
 	t.Helper()
 	picture := image.NewRGBA(image.Rect(0, 0, 32, 32))
@@ -29,7 +29,7 @@ func drawn(t *testing.T, name string) llmtest.Turn {
 	return llmtest.Script(llm.Delta{Block: "i", Part: llm.Part{Kind: llm.Media, Name: name, MIME: "image/png", Made: "generated", Data: data.Bytes()}}, llm.Finish{Reason: llm.Stop})
 }
 
-// painting returns a screen whose image model draws those pictures, and the model.
+// painting returns a screen whose image model draws those images, and the model.
 func painting(t *testing.T, w, h int, change func(*Options), names ...string) (*stage, *llmtest.Fake) {
 	var turns []llmtest.Turn
 	for _, name := range names {
@@ -52,7 +52,7 @@ func painting(t *testing.T, w, h int, change func(*Options), names ...string) (*
 	return s, painter
 }
 
-// sentTo returns what an image model was sent: names of images, and the prompt.
+// sentTo returns the input of an image model: names of images, and the prompt.
 func sentTo(painter *llmtest.Fake) (all []string) {
 	for _, r := range painter.Requests() {
 		var words []string
@@ -68,8 +68,7 @@ func sentTo(painter *llmtest.Fake) (all []string) {
 	return all
 }
 
-// An earlier prompt for an image that is edited draws again, from what that was drawn from, as a
-// branch beside the old one.
+// Editing an earlier image prompt draws again, from the same inputs, as a branch beside the old one.
 func TestImagePromptEdited(t *testing.T) {
 	s, painter := painting(t, 80, 40, nil, "fox.png", "dark.png", "darker.png")
 	s.ask("/image a fox", "fox.png")
@@ -85,8 +84,8 @@ func TestImagePromptEdited(t *testing.T) {
 	s.Type("/tree").Press("enter").Shows("Branches").WaitForText("/image the sky darker · current").WaitForText("/image a fox")
 }
 
-// A leading space makes a line that begins as a command a prompt for the model that answers,
-// also when it is edited.
+// A leading space makes a line that begins like a command a prompt for the answering model,
+// also after an edit.
 func TestImageBehindASpace(t *testing.T) {
 	s, painter := painting(t, 80, 30, nil)
 	s.ask(" /image of what I said?", "I read it")
@@ -99,7 +98,7 @@ func TestImageBehindASpace(t *testing.T) {
 	}
 }
 
-// The reason why an image model is unavailable can be read whole however narrow the screen is.
+// The reason why an image model is unavailable can be read in full at any width.
 func TestImagePickerNarrow(t *testing.T) {
 	s, _ := painting(t, 50, 15, nil)
 	s.Type("/image").Press("enter").WaitForText("Image model").Press("down").WaitForText("set OPENROUTER_API_KEY")

@@ -15,7 +15,7 @@ import (
 	"parley/ui/tui/input"
 )
 
-// perform shows what came of something the user did.
+// perform shows the effect of an action of the user.
 func (m *Model) perform(e app.Effect) tea.Cmd {
 	switch e := e.(type) {
 	case app.Then:
@@ -48,7 +48,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 	case app.Progress:
 		return m.ShowToast(string(e))
 	case app.Page:
-		m.HideToast() // that it is being made
+		m.HideToast() // it said that the page is being made
 		return m.overlay.Open(dialog.Pages(e.Title, e.Parts, m.Theme))
 	case app.Output:
 		cmd, _ := m.parts.offer(e)
@@ -64,7 +64,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 	case app.Play:
 		return m.chat.Play(e)
 	case app.Async:
-		// A message even for nothing, so that what it changed is drawn.
+		// Always a message, so that changes are drawn.
 		return func() tea.Msg { return app.Then{e(context.Background())} }
 	case app.Prepare:
 		m.pending.preparing++
@@ -77,7 +77,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 	return nil
 }
 
-// fail tells an error, and has the command that did not run in the input again.
+// fail shows an error, and puts the command that did not run back into the composer.
 func (m *Model) fail(f app.Failure) (cmd tea.Cmd) {
 	if f.Line != "" {
 		m.input.RestoreCommand(f.Line, nil)
@@ -91,7 +91,7 @@ func (m *Model) fail(f app.Failure) (cmd tea.Cmd) {
 	return cmd
 }
 
-// ask asks a question with a yes and a no.
+// ask asks a yes-or-no question.
 func (m *Model) ask(c app.Confirm, answered func(yes bool) tea.Cmd) tea.Cmd {
 	d := dialog.Confirm(c.Text, c.Yes, c.No, m.Theme)
 	d.Harmless, d.Unasked = c.Harmless, c.Unasked
@@ -100,7 +100,7 @@ func (m *Model) ask(c app.Confirm, answered func(yes bool) tea.Cmd) tea.Cmd {
 	return tea.Batch(cmd, lapses(m, c.Lapse))
 }
 
-// askSecret asks for a line. It is left where no part of the screen asks for one.
+// askSecret asks for a line. If no part of the screen can ask for it, the question counts as dismissed.
 func (m *Model) askSecret(s *app.Secret) tea.Cmd {
 	cmd, ok := m.parts.offer(s)
 	if !ok && s.OnDismiss != nil {
@@ -109,8 +109,8 @@ func (m *Model) askSecret(s *app.Secret) tea.Cmd {
 	return tea.Batch(cmd, lapses(m, s.Lapse))
 }
 
-// lapses takes the dialog that was just opened back once what it asks needs no answer any more. A line
-// that somebody is writing is not closed: the rest of it would go to the model.
+// lapses closes the dialog just opened when it no longer needs an answer. It does not close a line
+// that the user is typing, because the rest of it would go to the model.
 func lapses(m *Model, l app.Lapse) tea.Cmd {
 	d := m.overlay.Dialog
 	if l.Done == nil {
@@ -120,7 +120,7 @@ func lapses(m *Model, l app.Lapse) tea.Cmd {
 		<-l.Done
 		return doMsg(func() tea.Cmd {
 			if m.overlay.Dialog != d {
-				return nil // it was answered or left
+				return nil // already answered or left
 			}
 			e := l.OnDone()
 			said, _ := e.(app.Toast)
@@ -133,8 +133,7 @@ func lapses(m *Model, l app.Lapse) tea.Cmd {
 	}
 }
 
-// onLeave has f called when the dialog that was just opened is left without a choice; nil: it
-// need not be known.
+// onLeave calls f when the dialog just opened is left without a choice. f may be nil.
 func onLeave(m *Model, f func()) {
 	if f != nil {
 		m.overlay.OnLeave(func(dialog.Left) tea.Cmd {
@@ -144,7 +143,7 @@ func onLeave(m *Model, f func()) {
 	}
 }
 
-// askNext asks what an MCP server asks of the user, unless something else is asked.
+// askNext shows the next question of an MCP server to the user, unless another dialog is open.
 func askNext(m *Model) tea.Cmd {
 	if m.overlay.Dialog != nil || m.App.Question != "" {
 		return nil
@@ -152,7 +151,7 @@ func askNext(m *Model) tea.Cmd {
 	return m.perform(m.App.NextQuestion())
 }
 
-// chooseFrom asks for a row of a list of the application's.
+// chooseFrom lets the user choose a row of a list.
 func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 	picker := dialog.Pick(l.Title, items(l.Items), m.Theme)
 	if l.TakesArg {
@@ -162,7 +161,7 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 		picker.FreeItem = func(typed string) (dialog.Item, bool) { return dialog.Item{Title: typed, Value: typed}, false }
 	}
 	cmd := m.overlay.Choose(picker, func(p dialog.Choice) tea.Cmd {
-		item := app.Item{Title: p.Value, Value: p.Value} // that was typed
+		item := app.Item{Title: p.Value, Value: p.Value} // a typed value
 		if i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Value == p.Value }); i >= 0 {
 			item = l.Items[i]
 		}
@@ -185,7 +184,7 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 	return tea.Batch(cmd, lapses(m, l.Lapse))
 }
 
-// items returns rows of the application as a dialog shows them.
+// items converts rows of the application to rows of a dialog.
 func items(rows []app.Item) []dialog.Item {
 	out := make([]dialog.Item, len(rows))
 	for i, r := range rows {
@@ -194,21 +193,21 @@ func items(rows []app.Item) []dialog.Item {
 	return out
 }
 
-// preparedMsg brings what comes of an effect that input waits for.
+// preparedMsg delivers the effect of a preparation that input waits for.
 type preparedMsg func() app.Effect
 
-// pendingInput is what was submitted while it was not clear what it goes to, or with.
+// pendingInput holds prompts submitted before their conversation or context is known.
 type pendingInput struct {
 	preparing int
 	expanding []*expansion // each counts in preparing
 	submitted []composer.Submission
-	refused   string           // the draft, if it was no command and is sent as text when it is submitted again
-	first     []llm.Part       // of the command line
-	draft     []llm.Part       // of the command line, for the conversation that is chosen in the list
-	givenBack []session.Unsent // the prompts of the ending turn, until the prompts queued after it are the draft
+	refused   string           // refused line, which is now the draft; submitting it again sends it as text
+	first     []llm.Part       // prompt of the command line
+	draft     []llm.Part       // prompt of the command line, for the conversation that the user will choose
+	givenBack []session.Unsent // prompts of the ending turn, until the prompts queued after it are the draft
 }
 
-// toDraft ends an edit and makes a draft of all that waits to be sent, as the program ends.
+// toDraft ends an edit and moves all unsent input to the draft, because the program ends.
 func (p *pendingInput) toDraft(b *branches) {
 	b.endEdit()
 	in := b.input
@@ -222,7 +221,7 @@ func (p *pendingInput) toDraft(b *branches) {
 	in.QueueToDraft()
 }
 
-// giveBackDraft makes a draft of what is for a conversation that was to be chosen.
+// giveBackDraft moves the prompt for a conversation to be chosen to the draft.
 func (p *pendingInput) giveBackDraft(in *input.Input) {
 	if len(p.draft) > 0 {
 		in.RestoreMessage(llm.Message{Role: llm.RoleUser, Parts: p.draft})
@@ -230,7 +229,7 @@ func (p *pendingInput) giveBackDraft(in *input.Input) {
 	}
 }
 
-// giveBack makes a draft of what was submitted.
+// giveBack moves submitted prompts to the draft.
 func (p *pendingInput) giveBack(in *input.Input) tea.Cmd {
 	var changed tea.Cmd
 	for _, s := range slices.Backward(p.submitted) {
@@ -245,17 +244,17 @@ func (p *pendingInput) giveBack(in *input.Input) tea.Cmd {
 	return changed
 }
 
-// prepared shows what came of preparing, and goes on with what was submitted meanwhile.
+// prepared shows the effect of a preparation, and continues with the prompts submitted meanwhile.
 func (m *Model) prepared(msg preparedMsg) tea.Cmd {
 	e := msg()
-	if app.TypedBecomesDraft(e) { // which a command that failed does not mix with
+	if app.TypedBecomesDraft(e) { // a failed command must not mix with them
 		return tea.Batch(proceed(m, true), m.perform(e))
 	}
 	return tea.Batch(m.perform(e), proceed(m, false))
 }
 
-// proceed goes on with what was submitted while something was prepared that is ready now, or makes a
-// draft of it.
+// proceed continues with the prompts submitted during a preparation that has ended, or moves them to
+// the draft.
 func proceed(m *Model, asDraft bool) tea.Cmd {
 	m.pending.preparing--
 	switch {
@@ -271,7 +270,7 @@ func proceed(m *Model, asDraft bool) tea.Cmd {
 		cmds = append(cmds, m.chat.SendPrompt(first...))
 	}
 	for i, s := range submitted {
-		if m.pending.preparing > 0 { // for one of them
+		if m.pending.preparing > 0 { // one of them began another preparation
 			m.pending.submitted = append(m.pending.submitted, submitted[i:]...)
 			break
 		}
@@ -280,7 +279,7 @@ func proceed(m *Model, asDraft bool) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// openPanel opens a view with a life of its own; the keys, if none has this name.
+// openPanel opens a panel, or the help if there is no panel with this name.
 func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 	if cmd, ok := m.parts.offer(common.OpenMsg{Panel: string(v.Panel), Query: v.Query}); ok {
 		return cmd
@@ -288,9 +287,9 @@ func (m *Model) openPanel(v app.PanelQuery) tea.Cmd {
 	return m.help()
 }
 
-// enter shows the conversation that is open now.
+// enter shows the newly opened conversation.
 func (m *Model) enter(e app.SessionOpened) {
-	if e.Previous == nil { // another branch of the same one
+	if e.Previous == nil { // another branch of the same conversation
 		m.chat.Transcript.Browse(false)
 		m.chat.Replay()
 		return
@@ -309,7 +308,7 @@ func (m *Model) enter(e app.SessionOpened) {
 	}
 }
 
-// askTrust asks whether what the directory brings may be used, and goes on.
+// askTrust asks whether the files of the directory may be used, and then continues.
 func (m *Model) askTrust() tea.Cmd {
 	decide := m.App.Decide
 	return m.ask(app.Confirm{Text: m.App.Question, Yes: app.TrustYes, No: app.TrustNo, Unasked: true}, func(yes bool) tea.Cmd {
@@ -330,5 +329,5 @@ func (m *Model) askTrust() tea.Cmd {
 	})
 }
 
-// doMsg is carried out by the loop.
+// A doMsg is a function for the event loop to run.
 type doMsg func() tea.Cmd

@@ -44,7 +44,7 @@ import (
 func TestMain(m *testing.M) {
 	sandbox.Register()
 	permission.Register()
-	if !sandbox.Probe().Available() { // what tests show of it needs none
+	if !sandbox.Probe().Available() { // its tests need no sandbox
 		process.Sandbox.Command = process.Sandbox.Supervise
 	}
 	if where := os.Getenv("PARLEY_UI_CHILD"); where != "" {
@@ -61,8 +61,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// child shows a screen whose model streams for ever and that ends, at the key
-// "!", in the way it is told to.
+// child shows a screen whose model streams forever. The key "!" ends it in the
+// way named by where.
 func child(where string) int {
 	turn := llmtest.Hang("streaming")
 	o := session.Options{}
@@ -131,9 +131,9 @@ func (f *fragile) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			return f, f.Guarded(f.Sequence(nil, func() tea.Msg { return nil }, func() tea.Msg { panic("in a command behind others, with " + shaped) }))
 		case "goroutine":
 			go f.Guard(func() { panic("in a goroutine, with " + os.Getenv("TEST_API_KEY") + " and " + shaped) })
-		case "library": // nobody recovers
+		case "library": // nobody recovers it
 			go func() { panic("in somebody else's goroutine, with " + shaped) }()
-		case "fatal": // nobody could
+		case "fatal": // nobody could recover it
 			debug.SetMaxStack(1 << 16)
 			sunk = deeper(1)
 		case "exit":
@@ -144,10 +144,10 @@ func (f *fragile) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return f, cmd
 }
 
-// shaped looks like a key.
+// shaped looks like an API key.
 const shaped = "sk-canary-0123456789abcdef"
 
-// deeper never comes back, which is what it is for.
+// deeper never returns, on purpose.
 func deeper(n int) int {
 	if n < 0 {
 		return n
@@ -164,7 +164,7 @@ func (f *fragile) View() tea.View {
 	return f.Model.View()
 }
 
-// A stand is a process with a screen, on a terminal of its own.
+// A stand is a process with a screen on its own terminal.
 type stand struct {
 	*exec.Cmd
 	t      *testing.T
@@ -187,7 +187,7 @@ func launch(t *testing.T, where, text string, argv ...string) *stand {
 	return s
 }
 
-// launchOn starts child(where) on a terminal that hands on what it gets.
+// launchOn starts child(where) on a terminal that passes on its output to out.
 func launchOn(t *testing.T, out io.Writer, where string, argv ...string) *stand {
 	t.Helper()
 	argv = append(argv, os.Args[0])
@@ -212,7 +212,7 @@ func launchOn(t *testing.T, out io.Writer, where string, argv ...string) *stand 
 	return s
 }
 
-// restored fails unless the terminal is as it was, or becomes so at once.
+// restored fails unless the terminal is in its original state, or soon will be.
 func (s *stand) restored() {
 	s.t.Helper()
 	after, open := termios(s.t, s.tty), s.out.open()
@@ -231,7 +231,7 @@ func (s *stand) restored() {
 	}
 }
 
-// crashes waits for n reports and checks that they are private and hold no key.
+// crashes waits for n reports, and verifies that they are private and contain no key.
 func (s *stand) crashes(n int) {
 	s.t.Helper()
 	var paths []string
@@ -249,7 +249,7 @@ func (s *stand) crashes(n int) {
 			s.t.Errorf("%s has mode %s", path, info.Mode())
 		}
 		if s.out.waitFor(s.t, filepath.Base(path)); strings.Contains(s.where(), "library") {
-			continue // the runtime printed it before anybody was asked
+			continue // the runtime printed it directly
 		}
 		report, _ := os.ReadFile(path)
 		for _, text := range []string{string(report), s.out.String()} {
@@ -264,8 +264,8 @@ func (s *stand) where() string {
 	return s.Env[slices.IndexFunc(s.Env, func(e string) bool { return strings.HasPrefix(e, "PARLEY_UI_CHILD=") })]
 }
 
-// TestTerminalComesBack: whichever way the screen ends, the terminal is as it
-// was, and the exit status says why.
+// TestTerminalComesBack: however the screen ends, the terminal is restored and
+// the exit status gives the reason.
 func TestTerminalComesBack(t *testing.T) {
 	t.Parallel()
 	keys := func(keys string) func(*stand) { return func(s *stand) { io.WriteString(s.tty, keys) } }
@@ -302,14 +302,14 @@ func TestTerminalComesBack(t *testing.T) {
 			}
 			s.restored()
 			s.crashes(tt.crashes)
-			if tt.status > 128 { // who did not quit by themselves wants to know all the more
+			if tt.status > 128 { // the reason matters most if the user did not quit
 				s.out.waitFor(t, "how to come back")
 			}
 		})
 	}
 }
 
-// When the connection drops, what was said is kept and what runs is ended.
+// When the connection drops, the conversation is stored and running commands are ended.
 func TestHangUp(t *testing.T) {
 	t.Parallel()
 	s := launch(t, "shell", "streaming")
@@ -332,7 +332,7 @@ func TestHangUp(t *testing.T) {
 	}
 }
 
-// TestWhyAnswersEnded: a conversation that is opened again tells an answer that the user stopped from
+// TestWhyAnswersEnded: a conversation opened again distinguishes an answer that the user stopped from
 // one that ended with parley.
 func TestWhyAnswersEnded(t *testing.T) {
 	t.Parallel()
@@ -386,8 +386,8 @@ func read(t *testing.T, path string) string {
 	return string(b)
 }
 
-// TestSuspend: ctrl+z, and SIGTSTP from elsewhere, give the terminal to the shell as it was, and fg
-// draws the screen anew. An editor that has the terminal stops together with the screen.
+// TestSuspend: ctrl+z, and SIGTSTP from another process, restore the terminal for the shell, and fg
+// redraws the screen. An editor that has the terminal stops together with the screen.
 func TestSuspend(t *testing.T) {
 	t.Parallel()
 	keys := func(keys string) func(*stand) { return func(s *stand) { io.WriteString(s.tty, keys) } }
@@ -433,7 +433,7 @@ func TestSuspend(t *testing.T) {
 	}
 }
 
-// child returns the process with the screen, which the process of s started.
+// child returns the process with the screen, a child of the process of s.
 func (s *stand) child() int {
 	s.t.Helper()
 	pid := s.Process.Pid
@@ -447,7 +447,7 @@ func (s *stand) child() int {
 	return pid
 }
 
-// If no shell waits, ctrl+z says so, and the screen continues.
+// Without a waiting shell, ctrl+z reports it and the screen continues.
 func TestSuspendWithoutShell(t *testing.T) {
 	t.Parallel()
 	s := launch(t, "-", "streaming") // leads its session
@@ -463,12 +463,12 @@ func TestSuspendWithoutShell(t *testing.T) {
 	s.restored()
 }
 
-// TestHostileWire: nothing of what is hostile on the screen is on the wire.
+// TestHostileWire: hostile text on the screen never reaches the wire.
 func TestHostileWire(t *testing.T) {
 	t.Parallel()
 	s := launch(t, "hostile", "Ask anything")
-	const esc = "\x1b[27u" // no key after it can be taken for a part of it
-	// press sends keys, and waits until the screen shows a text.
+	const esc = "\x1b[27u" // no key after it can be mistaken for a part of it
+	// press sends keys, and waits until the screen shows text.
 	press := func(keys, text string) {
 		t.Helper()
 		io.WriteString(s.tty, keys)
@@ -480,10 +480,10 @@ func TestHostileWire(t *testing.T) {
 	}
 	io.WriteString(s.tty, "\x0f\x14"+strings.Repeat("\x1b[5~", hostiles()/10)+"\x1b[1;5F")
 	press("go", "› go")
-	press("\r", "ctrl+o details") // on its own: with what was typed it would be a line break of something pasted
+	press("\r", "ctrl+o details") // separately: together with the typed text it would be a line break of a paste
 	press("\x0f", "scroll to the end to allow")
 	for deadline := time.Now().Add(time.Minute); !s.out.shows("› Ask anything") && time.Now().Before(deadline); {
-		io.WriteString(s.tty, esc) // a question takes no answer before it was seen
+		io.WriteString(s.tty, esc) // a question accepts no answer before it was visible
 		time.Sleep(100 * time.Millisecond)
 	}
 	s.Process.Signal(syscall.SIGINT)
@@ -517,11 +517,11 @@ func wait(t *testing.T, cmd *exec.Cmd) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// screen keeps what a program wrote to its terminal.
+// screen collects the output of a program to its terminal.
 type screen struct {
 	mu   sync.Mutex
 	buf  bytes.Buffer
-	past int // bytes that waitFor went through
+	past int // bytes already searched by waitFor
 }
 
 func (s *screen) Write(b []byte) (int, error) {
@@ -536,7 +536,7 @@ func (s *screen) String() string {
 	return s.buf.String()
 }
 
-// waitFor waits until text comes after the text that it waited for before.
+// waitFor waits until text appears after the text that it last waited for.
 func (s *screen) waitFor(t *testing.T, text string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
@@ -551,7 +551,7 @@ func (s *screen) waitFor(t *testing.T, text string) {
 	}
 }
 
-// waitForScreen waits until a terminal of 80x24 that got all of this shows text.
+// waitForScreen waits until a terminal of 80x24 with this output shows text.
 func (s *screen) waitForScreen(t *testing.T, text string) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !s.shows(text); time.Sleep(5 * time.Millisecond) {
@@ -561,7 +561,7 @@ func (s *screen) waitForScreen(t *testing.T, text string) {
 	}
 }
 
-// shows reports whether a terminal of 80x24 that got all of this shows text.
+// shows reports whether a terminal of 80x24 with this output shows text.
 func (s *screen) shows(text string) bool { return strings.Contains(strings.Join(s.rows(), "\n"), text) }
 
 func (s *screen) rows() []string {
@@ -570,7 +570,7 @@ func (s *screen) rows() []string {
 	return v.Rows()
 }
 
-// open lists the modes that were switched on last, rather than off.
+// open lists the modes that were last switched on.
 func (s *screen) open() []string {
 	out := s.String()
 	var open []string
@@ -588,7 +588,7 @@ func (s *screen) open() []string {
 	if strings.LastIndex(out, "\x1b[?7l") > strings.LastIndex(out, "\x1b[?7h") {
 		open = append(open, "lines that do not run over")
 	}
-	// To leave once too often takes away what is not ours.
+	// Popping too often would remove modes that are not ours.
 	for _, stack := range []struct{ name, push, pop string }{
 		{"title", `\x1b\[22;2t`, `\x1b\[23;2t`}, {"keyboard", `\x1b\[>\d*u`, `\x1b\[<\d*u`}, {"screen", `\x1b\[\?1049h`, `\x1b\[\?1049l`},
 	} {

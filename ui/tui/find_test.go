@@ -11,8 +11,8 @@ import (
 	"parley/ui/uitest"
 )
 
-// Started to choose a conversation, the screen opens the list with what was asked
-// for, and keeps the prompt for the one that is chosen.
+// Started to choose a conversation, the screen opens the list with the query, and
+// keeps the prompt for the chosen one.
 func TestFindAtStart(t *testing.T) {
 	s := setUp(t, 80, 30, llmtest.Say("about cats"), llmtest.Say("about dogs"))
 	s.ask("cats", "about cats")
@@ -34,8 +34,8 @@ func TestFindAtStart(t *testing.T) {
 	}
 }
 
-// The prompt of the command line is kept, with its files, where the conversation that is chosen or the
-// folder has a draft already.
+// The prompt of the command line is kept, with its files, if the chosen conversation or the directory
+// already has a draft.
 func TestFindWithDrafts(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(s *stage){
@@ -62,7 +62,7 @@ func TestFindWithDrafts(t *testing.T) {
 	}
 }
 
-// With --fork the conversation that is chosen is copied, and stays as it is.
+// With --fork the chosen conversation is copied and stays unchanged.
 func TestFindToFork(t *testing.T) {
 	s := setUp(t, 80, 30, llmtest.Say("about cats"))
 	s.ask("cats", "about cats")
@@ -90,10 +90,10 @@ func TestExportNote(t *testing.T) {
 	s.ask("hello", "not a good idea")
 	s.idle()
 	s.Type("/export md out.md").Press("enter").WaitForText("Wrote /home/me/md/out.md · keys masked in")
-	s.WaitForText("is not masked: it failed") // where the path is long, in a second row
+	s.WaitForText("is not masked: it failed") // on a second row if the path is long
 }
 
-// Escape leaves browsing, as its hint says, and stops no answer; a second one does.
+// Esc leaves browsing, as its hint says, and does not stop an answer; a second esc does.
 func TestEscapeWhileBrowsing(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
 	s.ask("hi", "half an answer")

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A user who started in the wrong directory goes to another one: by its name, or to
-// that of a stored conversation.
+// A user who started in the wrong directory can change to another one: by its name,
+// or to that of a stored conversation.
 func TestFolder(t *testing.T) {
 	entered := ""
 	s := setUpWith(t, 80, 24, func(o *Options) { o.App.ChangeDirectory = func(dir string) { entered = dir } })
@@ -23,7 +23,7 @@ func TestFolder(t *testing.T) {
 	s.WaitFor(func() bool { return entered == filepath.Join(s.dir, "project") })
 }
 
-// If the program cannot begin again elsewhere, /cd says so.
+// If the program cannot restart in another directory, /cd reports it.
 func TestFolderIsFixed(t *testing.T) {
 	s := setUp(t, 80, 24)
 	s.Type("/cd /").Press("enter").WaitForText("• The folder is fixed here")

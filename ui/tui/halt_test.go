@@ -10,8 +10,7 @@ import (
 	"parley/tools/act"
 )
 
-// The line of a running tool is right about esc: the tool ends, the turn
-// does not.
+// The line of a running tool is right about esc: it stops the tool, not the turn.
 func TestStopTheTool(t *testing.T) {
 	t.Parallel()
 	run := llmtest.Call(llm.Part{ID: "1", Name: "shell", Input: `{"command":"printf be%s gun; sleep 60"}`})

@@ -18,8 +18,8 @@ import (
 	"parley/ui/uitest"
 )
 
-// A prompt sent while a conversation is opened goes to that one; if it cannot be opened,
-// it is a draft.
+// A prompt sent while a conversation is being opened goes to that conversation. If it
+// cannot be opened, the prompt becomes the draft.
 func TestSentWhileOpening(t *testing.T) {
 	t.Parallel()
 	for name, opens := range map[string]bool{"opened": true, "not opened": false} {
@@ -58,7 +58,7 @@ func TestSentWhileOpening(t *testing.T) {
 	}
 }
 
-// packet handles keys as one packet brings them: their effects come after the last of them.
+// packet handles keys that arrive in one packet: their effects come after the last of them.
 func (s *stage) packet(t *testing.T, keys ...string) {
 	t.Helper()
 	s.Send(doMsg(func() tea.Cmd {
@@ -75,7 +75,7 @@ func (s *stage) packet(t *testing.T, keys ...string) {
 	}))
 }
 
-// Keys that came in one packet with enter are for what it opened, and prompts stay in order.
+// Keys in one packet with enter go to the view that it opens, and prompts stay in order.
 func TestKeysBehindEnter(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
 	s.Do(func() { s.m.input.Composer.SetValue("/history") })
@@ -89,12 +89,12 @@ func TestKeysBehindEnter(t *testing.T) {
 	}
 }
 
-// Keys that came in one packet with a choice, or with what leaves a dialog, are for what is there then.
+// Keys in one packet with a choice, or with a key that leaves a dialog, go to the view that follows.
 func TestKeysBehindChoices(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		open  []string // keys that open a dialog
-		sees  string   // of it
+		sees  string   // text of the dialog
 		keys  []string // the choice, and the keys after it
 		shows string
 	}{
@@ -118,8 +118,8 @@ func TestKeysBehindChoices(t *testing.T) {
 	}
 }
 
-// A yes to a summary that comes when the next turn runs already starts no second one over
-// it: what that one asks for can be answered.
+// A yes to a summary that arrives while the next turn already runs does not start a
+// second turn: questions of the running one can be answered.
 func TestSummaryWhileATurnRuns(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Say("the answer"),
 		llmtest.Fail(&llm.Error{Fault: llm.ContextOverflow, Provider: "fake", Message: "too long"}),
@@ -135,7 +135,7 @@ func TestSummaryWhileATurnRuns(t *testing.T) {
 	s.Type("y").WaitForText("all done")
 }
 
-// A prompt sent while a conversation is opened is kept if the user leaves before it is.
+// A prompt sent while a conversation is being opened is kept if the user leaves first.
 func TestQuitWhileOpening(t *testing.T) {
 	gate := make(chan struct{})
 	defer close(gate)
@@ -159,12 +159,12 @@ func TestQuitWhileOpening(t *testing.T) {
 	s.Send(terminal.SignalMsg{}).WaitForScreen(func(screen string) bool { return s.Quit() && strings.Contains(screen, "› what do they eat?") })
 }
 
-// A queued message that is edited goes back to its place; what is written in its stead when it was
-// cleared or stashed is a new one.
+// An edited queued message returns to its place. Text written after it was cleared or stashed is a
+// new message.
 func TestEditQueued(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		keys []string // after the second of three was taken
+		keys []string // after the second of three was taken back
 		want string
 	}{
 		"edited":         {[]string{"!", "enter"}, "one, two!, three"},

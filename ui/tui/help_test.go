@@ -11,7 +11,7 @@ import (
 	"parley/ui/tui/transcript"
 )
 
-// Help tells every key there is, as it is bound: those of actions, also rebound
+// Help lists every key as it is bound: those of actions, including rebound
 // ones, of the composer, of browsing and of dialogs.
 func TestHelpTellsEveryKey(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) { o.Keys = Keys{"model": {"f7"}, "usage": {"f8", "ctrl+x j"}} })
@@ -53,7 +53,7 @@ func TestHelpTellsEveryKey(t *testing.T) {
 	}
 }
 
-// Whatever the keys are, what is said names those that are bound.
+// With any key bindings, messages name the bound keys.
 func TestOwnKeysAreNamed(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) { o.Keys = Keys{"model": {"f7"}, "stash": {}} })
 	s.WaitForText("f7")

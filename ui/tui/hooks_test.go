@@ -13,7 +13,7 @@ import (
 	"parley/tools/process"
 )
 
-// A prompt that a hook blocks comes back to the input, before text queued and written meanwhile.
+// A prompt that a hook blocks returns to the input, before text queued and written meanwhile.
 func TestBlockedPrompt(t *testing.T) {
 	var queue func()
 	s := setUpWith(t, 80, 24, func(o *Options) {
@@ -36,8 +36,8 @@ func TestBlockedPrompt(t *testing.T) {
 	s.ask("hi", "hello")
 }
 
-// Text that a hook adds to a prompt is shown as one of its attachments, and is no part of the draft when
-// the prompt is edited.
+// Text that a hook adds to a prompt is shown as an attachment, and is not part of the draft when the
+// prompt is edited.
 func TestHookContext(t *testing.T) {
 	fake := llmtest.New(llmtest.Say("hello"), llmtest.Say("again"))
 	s := setUpWith(t, 80, 24, func(o *Options) {

@@ -28,7 +28,7 @@ import (
 	"parley/ui/uitest"
 )
 
-// hostiles is how many hostile texts the screen has to bear.
+// hostiles returns the number of hostile texts to test.
 func hostiles() int {
 	switch {
 	case long:
@@ -39,10 +39,10 @@ func hostiles() int {
 	return 200
 }
 
-// hostile is a screen on which everything that comes from outside is hostile:
-// a stored conversation with its title, answers, thinking, calls, results, diffs
-// and file names, a second conversation, the name of the model and those in the
-// picker, the notice, the workspace; and a model that goes on like that.
+// hostile returns a screen on which everything from outside is hostile: a stored
+// conversation with its title, answers, thinking, calls, results, diffs and file
+// names; a second conversation; the names of the current model and of the models
+// in the picker; the notice; the workspace; and a model that continues like that.
 func hostile(dir string, n int) (Options, *llmtest.Fake, error) {
 	texts := uitest.Hostile(n)
 	set, err := tools.Open(dir)
@@ -92,7 +92,7 @@ func hostile(dir string, n int) (Options, *llmtest.Fake, error) {
 	}}, fake, nil
 }
 
-// told is a conversation that consists of texts.
+// told returns a conversation that consists of texts.
 func told(texts []string) []session.Node {
 	var nodes []session.Node
 	add := func(n session.Node) {
@@ -119,8 +119,8 @@ func told(texts []string) []session.Node {
 	return nodes
 }
 
-// turns answer with texts, cut every three bytes; then want to run tools with them,
-// and then fail with them.
+// turns answer with texts, split every three bytes, then call tools with them, and
+// then fail with them.
 func turns(texts []string) []llmtest.Turn {
 	var turns []llmtest.Turn
 	for _, name := range []string{"shell", "write", "list", texts[13]} {
@@ -152,20 +152,20 @@ func turns(texts []string) []llmtest.Turn {
 	}))
 }
 
-// A step is keys, a text that is on the screen once they did what they do, and
-// keys for what is there then.
+// A step consists of keys, text that the screen shows after them, and keys to
+// press then.
 type step struct{ keys, until, then string }
 
-// tour goes to every place of the screen where text from outside stands. Each
-// step begins and ends without a dialog.
+// tour visits every place of the screen with text from outside. Each step
+// begins and ends without a dialog.
 var tour = []step{
 	{"?", "Input & messages", ""}, {"ctrl+p", "Commands", ""}, {"ctrl+x m", "Model", ""}, {"ctrl+x l", "current", ""}, {"ctrl+x l", "current", "enter"},
 	{"esc esc", "Edit which", ""}, {"ctrl+x u", "Usage", ""}, {"ctrl+x n", "", ""}, {"ctrl+o", "", ""}, {"ctrl+t", "", ""},
 }
 
-// TestHostileTexts: of all that comes from outside nothing does more to a
-// terminal than be read. Every frame is judged before the renderer, which drops
-// some of what it is given, could hide anything.
+// TestHostileTexts: text from outside has no effect on the terminal but to be
+// displayed. Every frame is checked before the renderer, which drops some input
+// and could hide problems.
 func TestHostileTexts(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{100, 200}, {37, 11}} {
@@ -205,7 +205,7 @@ func TestHostileTexts(t *testing.T) {
 				}
 			}
 			for _, s := range tour {
-				at.Add(time.Second) // what was pressed before is another matter
+				at.Add(time.Second) // separates it from earlier keys
 				d.Press(strings.Fields(s.keys)...)
 				if s.until != "" {
 					d.Shows(s.until)
@@ -222,7 +222,7 @@ func TestHostileTexts(t *testing.T) {
 				at = d.Screen()
 				d.Press("pgup")
 				if size[1] < 100 {
-					break // the other one sees it all
+					break // the other test sees all of it
 				}
 			}
 			if size[1] > 100 && len(seen) < 8*hostiles() {

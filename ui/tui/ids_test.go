@@ -16,7 +16,7 @@ import (
 	"parley/ui/uitest"
 )
 
-// shownAgain is the screen of the same conversation, opened anew.
+// shownAgain returns a screen with the same conversation, opened again.
 func (s *stage) shownAgain(t *testing.T, w, h int, text string) string {
 	t.Helper()
 	again := newModel(s.m.options())
@@ -26,8 +26,9 @@ func (s *stage) shownAgain(t *testing.T, w, h int, text string) string {
 	return conversation(d.WaitForText(text).Screen())
 }
 
-// A block was once named by the address of its turn. Addresses come again once
-// the turn before is collected, and calls then showed in an earlier turn.
+// Blocks were once identified by the address of their turn. Addresses are
+// reused once the previous turn is collected, and calls then appeared in an
+// earlier turn.
 func TestBlocksStayInTheirTurns(t *testing.T) {
 	turns, height := 25, 400
 	if long {
@@ -36,7 +37,7 @@ func TestBlocksStayInTheirTurns(t *testing.T) {
 	var script []llmtest.Turn
 	for i := range turns {
 		script = append(script,
-			// Many servers begin to count at each answer.
+			// many servers restart their numbering with each answer
 			llmtest.Call(llm.Part{ID: "call_0", Name: "read", Input: fmt.Sprintf(`{"path":"file%d.txt"}`, i)}),
 			llmtest.Think(fmt.Sprintf("thought %d", i), fmt.Sprintf("answer %d.", i)))
 	}

@@ -14,8 +14,8 @@ import (
 	"parley/tools/act"
 )
 
-// A command that the user typed goes to the background by the same key as the model's. What it
-// writes there is followed at its end, and leaves a reader above it alone.
+// The key that moves a command of the model to the background also moves a command that the
+// user typed. Its further output is followed at the end, and does not move a cursor above it.
 func TestOutputOfJobIsFollowed(t *testing.T) {
 	s := setUpWith(t, 80, 16, func(o *Options) {
 		set, err := tools.Open(o.App.Directory)
@@ -36,14 +36,14 @@ func TestOutputOfJobIsFollowed(t *testing.T) {
 	}
 	s.Type("!echo re''ady; for n in 1 2 3; do until [ -e go$n ]; do sleep 0.01; done; seq -f step$n-%.0f 30; done").Press("enter").WaitForText("ready")
 	s.Press("ctrl+x", "b").WaitForText("Moved to the background").WaitForText("continues in the background as job 1").WaitForText("1 job")
-	s.Type("/jobs kil").Press("enter").WaitForText("did you mean /jobs kill?") // and nothing is killed
+	s.Type("/jobs kil").Press("enter").WaitForText("did you mean /jobs kill?") // nothing is killed
 	s.clock.Add(time.Minute)
 	s.Press("ctrl+u").Type("/jobs 1").Press("enter").WaitForText("Job 1: echo").Shows("› ready", "running")
 	step("go1")
 	s.WaitForText("step1-30")
 	s.Press("k", "k")
 	step("go2")
-	s.WaitForScreen(func(screen string) bool { // there is more than what is in sight
+	s.WaitForScreen(func(screen string) bool { // there is more text than fits on the screen
 		return strings.Contains(screen, "step1-30") && strings.Contains(screen, "%") && !strings.Contains(screen, "100%")
 	})
 	s.Press("end").WaitForText("step2-30")

@@ -59,7 +59,7 @@ func TestBranchesOnTheScreen(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Say("first answer"), llmtest.Say("second answer"), llmtest.Say("third answer"))
 	s.ask("one", "first answer")
 	s.idle()
-	s.Press("tab").Press("r").WaitForText("second answer") // another answer
+	s.Press("tab").Press("r").WaitForText("second answer") // a second answer
 	s.idle()
 	s.Lacks("first answer")
 	s.Press("esc")
@@ -137,7 +137,7 @@ func TestDrafts(t *testing.T) {
 	s.Type("half a thought").Send(input.SaveDraftMsg{})
 	s.Driver.Close()
 
-	s = open() // as after a crash: nobody said goodbye
+	s = open() // as after a crash, without a clean exit
 	s.WaitForText("› half a thought")
 	s.Press("enter").WaitForText("ok")
 	s.idle()
@@ -163,7 +163,7 @@ func TestNotSaved(t *testing.T) {
 	s.WaitForText("everything is on disk again")
 }
 
-// A failure to save a conversation that was left is not reported for the one that is open.
+// A failure to save an earlier conversation is not reported for the open one.
 func TestNotSavedBefore(t *testing.T) {
 	s := setUp(t, 100, 24, llmtest.Say("an answer"), llmtest.Say("another one"))
 	s.ask("hi", "an answer")
@@ -189,8 +189,8 @@ func TestCompactOnTheScreen(t *testing.T) {
 	}
 }
 
-// TestRetryIsNamedWhereItWorks: a summary that fails after a whole answer leaves nothing to
-// try again.
+// TestRetryIsNamedWhereItWorks: a summary that fails after a complete answer leaves nothing
+// to retry.
 func TestRetryIsNamedWhereItWorks(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Say("the first answer"), llmtest.Fail(&llm.Error{Fault: llm.Server, Message: "boom"}))
 	s.ask("first", "the first answer")
@@ -214,8 +214,8 @@ func TestUsagePanel(t *testing.T) {
 	s.Press("enter").WaitForScreen(lacks("By day"))
 }
 
-// A directory is trusted by a key that was pressed in sight of everything it would
-// add, and by nothing that was typed before.
+// A directory is trusted only by a key pressed while everything that it would add
+// is visible, never by a key typed before.
 func TestTrust(t *testing.T) {
 	var asked []bool
 	long := "Do you trust this?\n" + strings.Repeat("one more line\n", 60) + "the end"
@@ -262,7 +262,7 @@ func TestRewrite(t *testing.T) {
 	}
 }
 
-// A file that a message mentions goes along once, however often that is edited.
+// A file that a message mentions is attached once, however often the message is edited.
 func TestEditedMention(t *testing.T) {
 	s := setUp(t, 100, 24, llmtest.Say("answer one"), llmtest.Say("answer two"))
 	s.ask("read @"+filepath.Join(s.dir, "a.txt"), "answer one")
@@ -278,7 +278,7 @@ func TestEditedMention(t *testing.T) {
 	s.Press("ctrl+x", "t").WaitForScreen(contains("Branches", "read @")).Lacks("<file")
 }
 
-// A mention of no file is reported, since the model gets the name alone.
+// A mention of a missing file is reported, because the model gets only the name.
 func TestMentionOfNothing(t *testing.T) {
 	t.Parallel()
 	for prompt, want := range map[string]string{
@@ -296,7 +296,7 @@ func TestMentionOfNothing(t *testing.T) {
 	}
 }
 
-// A copy goes on as the conversation would have.
+// A copy continues as the conversation would have.
 func TestForkKeeps(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Say("answer one"), llmtest.Say("answer two"))
 	s.ask("one", "answer one")
@@ -309,7 +309,7 @@ func TestForkKeeps(t *testing.T) {
 	}
 }
 
-// An answer of nothing does not leave an empty screen, and can be asked for again.
+// An empty answer does not leave an empty screen, and can be retried.
 func TestEmptyAnswer(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Think("hm"), llmtest.Say("answer two"))
 	s.ask("one", "Empty answer from the model · ctrl+x r retry")

@@ -14,21 +14,21 @@ import (
 	"parley/ui/tui/terminal"
 )
 
-// A keymap says which keys and names run which actions.
+// A keymap maps keys and names to actions.
 type keymap struct {
 	actions   []action
 	keys      map[string]*action
 	leaders   map[string]bool   // keys that begin a sequence
-	writing   map[string]string // keys of the composer; those of dialogs and search are among these
-	leader    string            // one that was pressed
-	presses   int               // of leaders
-	showsNext bool              // what may follow the leader is shown
+	writing   map[string]string // composer keys with their help; they include keys of dialogs and search
+	leader    string            // the pressed leader; "" for none
+	presses   int               // number of times a leader was pressed
+	showsNext bool              // the keys that may follow the leader are shown
 	lastEsc   time.Time
-	quitAsked time.Time // by ctrl+c
+	quitAsked time.Time // time of the first ctrl+c that asked to quit
 }
 
-// newKeymap returns the actions with the keys of the configuration, which was
-// validated. Escapes are counted by themselves and begin no sequence.
+// newKeymap returns the actions with the keys of the configuration, which must
+// be validated. Escapes are counted separately and do not begin a sequence.
 func newKeymap(own Keys, shared []app.Command) keymap {
 	k := keymap{actions: actions(shared), keys: map[string]*action{}, leaders: map[string]bool{}, writing: composer.Keys()}
 	if changed, err := own.apply(actions(shared)); err == nil {
@@ -45,7 +45,7 @@ func newKeymap(own Keys, shared []app.Command) keymap {
 	return k
 }
 
-// resolve returns a key under the name by which it is bound: see terminal.Resolve.
+// resolve returns a key with the name under which it is bound; see terminal.Resolve.
 func (k *keymap) resolve(key tea.KeyPressMsg) tea.KeyPressMsg {
 	return terminal.Resolve(key, k.leader != "", func(name string) bool {
 		if k.leader != "" {
@@ -55,7 +55,7 @@ func (k *keymap) resolve(key tea.KeyPressMsg) tea.KeyPressMsg {
 	})
 }
 
-// keyOf returns the key that runs an action, or its command if it has none.
+// keyOf returns the first key of an action, or its command if it has no key.
 func (k *keymap) keyOf(name string) string {
 	for _, a := range k.actions {
 		if a.Name == name && len(a.Keys) > 0 {
@@ -65,7 +65,7 @@ func (k *keymap) keyOf(name string) string {
 	return "/" + name
 }
 
-// classify takes a line apart.
+// classify parses a line.
 func (k *keymap) classify(a *app.App, text string) app.Line {
 	return app.Classify(text, k.commands(), func(text string) bool { return app.IsPromptCommand(a, text) })
 }
@@ -79,27 +79,26 @@ func (k *keymap) commands() []app.Command {
 	return all
 }
 
-// leaderDelay is how long a leader stands before what may follow it is shown.
+// leaderDelay is the delay after a leader until the keys that may follow are shown.
 const leaderDelay = 300 * time.Millisecond
 
-// leaderMsg says that leaderDelay is over since a leader was pressed, by its number.
+// leaderMsg reports that leaderDelay has passed since a leader was pressed; its value is that of presses.
 type leaderMsg int
 
-// lead begins a sequence.
+// lead begins a key sequence.
 func (k *keymap) lead(s *common.Screen, key string) tea.Cmd {
 	k.leader, k.showsNext = key, false
 	k.presses++
 	return s.Tick(leaderDelay, leaderMsg(k.presses))
 }
 
-// leaderWords are what commands do in the words of the command list, short, where their names are
-// others.
+// leaderWords maps command names to the short words of the command list, where they differ.
 var leaderWords = []struct{ name, words string }{
 	{"now", "retry now"}, {"wait", "keep waiting"}, {"stash", "stash draft"}, {"sessions", "conversations"}, {"tree", "branches"}, {"compact", "summarize"},
 	{"copy", "copy answer"}, {"copy-code", "copy code"}, {"palette", "all commands"}, {"wire", "HTTP inspector"},
 }
 
-// leaderWord returns the words after the key of a command.
+// leaderWord returns the words for a command, shown after its key.
 func leaderWord(name string) string {
 	for _, l := range leaderWords {
 		if l.name == name {
@@ -109,8 +108,8 @@ func leaderWord(name string) string {
 	return strings.ReplaceAll(name, "-", " ")
 }
 
-// fitLeaders lays cells out in columns, a gap apart, each of height cells but the last: as many
-// columns as fit into width, and one at least. It returns how wide each is.
+// fitLeaders lays out cells in columns with a gap between them, each of height cells except the
+// last: as many columns as fit into width, and at least one. It returns the width of each column.
 func fitLeaders(cells []int, width, gap int) (height int, columns []int) {
 	for height = 1; height <= len(cells); height++ {
 		columns = nil
@@ -126,8 +125,8 @@ func fitLeaders(cells []int, width, gap int) (height int, columns []int) {
 	return min(height, len(cells)), columns
 }
 
-// next lays out which keys may follow the leader, in columns of at most rows rows: what has
-// no room is left out.
+// next lays out the keys that may follow the leader, in columns of at most rows rows. It
+// omits keys that do not fit.
 func (k *keymap) next(width, rows int, s *common.Screen) []string {
 	th := s.Theme
 	type entry struct{ key, name string }

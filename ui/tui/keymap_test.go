@@ -10,8 +10,8 @@ import (
 	"parley/ui/app/flows"
 )
 
-// The keys that may follow a leader are shown a while after it, and go with the next
-// key: esc leaves without a word.
+// The keys that may follow a leader are shown after a delay, and disappear with the
+// next key. Esc leaves silently.
 func TestWhichKey(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{50, 15}, {80, 24}, {120, 40}, {240, 80}} {

@@ -14,15 +14,15 @@ import (
 	"parley/ui/tui/terminal"
 )
 
-// Keys is the [keys] section of the configuration: for the name of an action,
-// which is also its /command, the keys that run it in place of the usual ones. No
-// keys leave it to the palette.
+// Keys is the [keys] section of the configuration. It maps the name of an action,
+// which is also its /command, to the keys that run it instead of the default
+// ones. An empty list leaves the action to the palette.
 type Keys map[string]Chords
 
-// Chords are keys of one action, such as "ctrl+x m" or "f2".
+// Chords holds the keys of one action, such as "ctrl+x m" or "f2".
 type Chords []string
 
-// UnmarshalTOML takes one key or a list of them.
+// UnmarshalTOML accepts one key or a list of keys.
 func (c *Chords) UnmarshalTOML(v any) error {
 	switch v := v.(type) {
 	case string:
@@ -42,10 +42,10 @@ func (c *Chords) UnmarshalTOML(v any) error {
 	return fmt.Errorf("%v is not a key: write a string such as \"ctrl+x m\", or a list of them", v)
 }
 
-// A KeyConflict says that two actions want the same key. A Default one is parley's
-// own choice.
+// A KeyConflict reports that two actions use the same key. Default reports that
+// one of them has it by default.
 type KeyConflict struct {
-	Key, First, Second string // names of actions; First is as usual if Default
+	Key, First, Second string // names of actions; First has its default keys if Default
 	Default            bool
 }
 
@@ -56,7 +56,7 @@ func (c *KeyConflict) Error() string {
 	return fmt.Sprintf("keys.%s = %q: keys.%s has the same key", c.Second, c.Key, c.First)
 }
 
-// Keys returns those of the configuration that the conflict is about.
+// Keys returns the configuration keys in conflict.
 func (c *KeyConflict) Keys() (here, there string) {
 	if c.Default {
 		return "keys." + c.Second, ""
@@ -64,7 +64,7 @@ func (c *KeyConflict) Keys() (here, there string) {
 	return "keys." + c.Second, "keys." + c.First
 }
 
-// isKey reports whether text is a key as the configuration writes it.
+// isKey reports whether text is a key in configuration syntax.
 func isKey(text string) bool {
 	for _, modifier := range []string{"ctrl+", "alt+", "shift+", "super+", "meta+"} {
 		if key, ok := strings.CutPrefix(text, modifier); ok {
@@ -81,8 +81,8 @@ func isKey(text string) bool {
 	return slices.Contains([]string{"enter", "esc", "tab", "space", "backspace", "delete", "insert", "up", "down", "left", "right", "home", "end", "pgup", "pgdown"}, text)
 }
 
-// sameKey returns what a key arrives as, if that is another key or the composer lives on it; "" for
-// any other.
+// sameKey returns the name of the key that terminals send for key, if it is another key or the
+// composer needs it; "" for any other key.
 func sameKey(key string) string {
 	switch key {
 	case "enter", "ctrl+m":
@@ -103,13 +103,13 @@ func sameKey(key string) string {
 	return ""
 }
 
-// Validate names the first key that cannot be meant.
+// Validate returns an error for the first invalid or conflicting key.
 func (k Keys) Validate(shared []app.Command) error {
 	_, err := k.apply(actions(shared))
 	return err
 }
 
-// apply gives actions the keys of the configuration.
+// apply replaces keys of actions with those of the configuration.
 func (k Keys) apply(list []action) ([]action, error) {
 	index := map[string]int{}
 	for i := range list {
@@ -136,7 +136,7 @@ func (k Keys) apply(list []action) ([]action, error) {
 		list[i].Keys = k[name]
 	}
 	owner := map[string]string{}
-	for _, own := range []bool{false, true} { // what is usual first, so that it is First
+	for _, own := range []bool{false, true} { // default keys first, so that First has them
 		for _, a := range list {
 			if _, set := k[a.Name]; set != own {
 				continue
@@ -148,7 +148,7 @@ func (k Keys) apply(list []action) ([]action, error) {
 				}
 				first, clash := taken(key)
 				if lead, _, two := strings.Cut(key, " "); two && !clash && lead != "esc" {
-					first, clash = taken(lead) // the second key would never be waited for
+					first, clash = taken(lead) // the second key would never be reached
 				}
 				if clash {
 					return nil, k.conflict(key, first, a.Name)
@@ -166,7 +166,7 @@ func (k Keys) apply(list []action) ([]action, error) {
 	return list, nil
 }
 
-// conflict names what the configuration says second.
+// conflict returns a KeyConflict whose Second is set by the configuration.
 func (k Keys) conflict(key, a, b string) *KeyConflict {
 	_, first := k[a]
 	_, second := k[b]
@@ -176,13 +176,12 @@ func (k Keys) conflict(key, a, b string) *KeyConflict {
 	return &KeyConflict{Key: key, First: a, Second: b, Default: !first || !second}
 }
 
-// ShowKeys tells what the terminal really sends for each key that is pressed, and what
-// that key does.
+// ShowKeys shows the bytes that the terminal sends for each pressed key, and the key's action.
 func ShowKeys(in, out *os.File, keys Keys, shared []app.Command, getenv func(string) string) error {
 	return terminal.ShowKeys(in, out, functions(keys, shared), getenv)
 }
 
-// functions returns what each key does in the screen.
+// functions maps each key to its help text on the screen.
 func functions(keys Keys, shared []app.Command) map[string]string {
 	list := actions(shared)
 	if own, err := keys.apply(actions(shared)); err == nil {
@@ -202,7 +201,7 @@ func functions(keys Keys, shared []app.Command) map[string]string {
 	return does
 }
 
-// ListBindings lists the keys of every action, for those who want to change them.
+// ListBindings lists the keys of every action, for users who want to change them.
 func ListBindings(keys Keys, shared []app.Command) ([][2]string, error) {
 	list, err := keys.apply(actions(shared))
 	if err != nil {

@@ -16,7 +16,7 @@ func TestKeys(t *testing.T) {
 	tests := []struct {
 		name string
 		keys Keys
-		want string // in the error; "" if it is fine
+		want string // expected in the error; "" for no error
 	}{
 		{"none", nil, ""},
 		{"another key", Keys{"model": {"ctrl+x x"}}, ""},
@@ -72,7 +72,7 @@ func TestOtherLayouts(t *testing.T) {
 		if k := s.View().KeyboardEnhancements; !k.ReportAlternateKeys || !k.ReportAllKeysAsEscapeCodes {
 			t.Errorf("%s: after a leader, keys are asked for with %+v", layout, k)
 		}
-		s.Send(tea.KeyPressMsg{Code: tea.KeyLeftShift, Mod: tea.ModShift}) // is no second key
+		s.Send(tea.KeyPressMsg{Code: tea.KeyLeftShift, Mod: tea.ModShift}) // does not count as the second key
 		s.Send(tea.KeyPressMsg{Code: m, Text: string(m), BaseCode: 'm'}).WaitForText("Model")
 		if k := s.View().KeyboardEnhancements; !k.ReportAlternateKeys || k.ReportAllKeysAsEscapeCodes {
 			t.Errorf("%s: keys are asked for with %+v", layout, k)

@@ -11,7 +11,7 @@ import (
 	"parley/ui/tui/common"
 )
 
-// withLocal has a screen on which no model was chosen, and which looks for servers by look.
+// withLocal sets up a screen on which no model was chosen, and which looks for servers with look.
 func withLocal(look func(context.Context) []app.Service) func(*Options) {
 	return func(o *Options) {
 		open := o.App.Open
@@ -33,8 +33,8 @@ func anOllama(context.Context) []app.Service {
 	return []app.Service{{Provider: "ollama", Name: "Ollama", Models: 3, Model: "ollama/llama3.2"}}
 }
 
-// TestLocalOffer: a server that runs here is offered above the first screen, and answers
-// from then on.
+// TestLocalOffer: a server found on this machine is offered above the first screen, and
+// answers from then on.
 func TestLocalOffer(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{50, 15}, {80, 24}} {
@@ -50,7 +50,7 @@ func TestLocalOffer(t *testing.T) {
 	}
 }
 
-// TestLocalOfferDeclined: nothing changes, and it is not asked again.
+// TestLocalOfferDeclined: nothing changes, and the offer is not repeated.
 func TestLocalOfferDeclined(t *testing.T) {
 	s := setUpWith(t, 80, 24, withLocal(anOllama))
 	s.Send(common.FirstFrameMsg{})
@@ -59,8 +59,8 @@ func TestLocalOfferDeclined(t *testing.T) {
 	s.WaitFor(func() bool { return len(app.ReadLocalAnswers(s.m.App.Library)) == 1 })
 }
 
-// TestLookingDoesNotHold: while the machine is looked at without end, the first frame is
-// there and keys work; what was submitted is sent.
+// TestLookingDoesNotHold: while the search of this machine never ends, the first frame
+// is drawn and keys work; submitted prompts are sent.
 func TestLookingDoesNotHold(t *testing.T) {
 	begun := make(chan struct{})
 	s := setUpWith(t, 80, 24, withLocal(func(context.Context) []app.Service {
@@ -74,8 +74,8 @@ func TestLookingDoesNotHold(t *testing.T) {
 	s.Press("enter").WaitForText("an answer")
 }
 
-// TestPromptOfTheCommandLineWaits: the prompt that came with the command line goes to the
-// model that was agreed to.
+// TestPromptOfTheCommandLineWaits: the prompt of the command line goes to the model that
+// the user accepts.
 func TestPromptOfTheCommandLineWaits(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		withLocal(anOllama)(o)

@@ -26,7 +26,7 @@ func approvalOnly(yield func(session.Event) bool) {
 	yield(session.ApprovalRequest{Call: llm.Part{Kind: llm.Call, ID: "1", Name: "shell", Input: `{"command":"npm install"}`}, Action: &act.Action{Tool: "shell", Access: act.AccessRun, Command: "npm install", Sandboxed: true}})
 }
 
-// scenes are what a user sees first, and what decides.
+// scenes are the first screens that a user sees, and those with decisions.
 var scenes = []struct {
 	name string
 	with func(*Options)
@@ -52,15 +52,15 @@ var scenes = []struct {
 	}},
 }
 
-// looks are the backgrounds, dark and light, the terminal's 16 colors, and none.
+// looks lists the backgrounds: dark, light, the terminal's 16 colors, and none.
 var looks = []string{"plain", "dark", "light", "terminal"}
 
 const codeAnswer = "Two blocks:\n\n```go\n// Hello greets.\nfunc Hello(name string) (n int, err error) {\n\treturn fmt.Println(\"hello\", name, 42)\n}\n```\n\n```diff\n-old\n+new\n```\n"
 
-// The scenes that users see first look right at every size, on dark and light backgrounds, with the
-// terminal's 16 colors, and without any. A golden of one size holds the colors; at
-// others every look has the same letters, all of them only with PARLEY_LONG=1, and none with the
-// race detector. None has a color that is no role of its theme.
+// The first scenes look right at every size, on dark and light backgrounds, with the terminal's 16
+// colors, and without colors. A golden of one size contains the colors. At other sizes every look
+// has the same text; all are tested only with PARLEY_LONG=1, and none with the race detector. No
+// scene has a color that is not a role of its theme.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	for _, look := range looks {
@@ -99,10 +99,10 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// sequences are those that style text.
+// sequences matches the sequences that style text.
 var sequences = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
-// colors are those of text and of its background.
+// colors matches the colors of text and of its background.
 var colors = regexp.MustCompile(`[34]8;[25](;\d+)+|\b(3|4|9|10)\d\b`)
 
 // themeColors returns the colors of all roles of a theme.

@@ -17,8 +17,8 @@ import (
 	"parley/ui/tui/terminal"
 )
 
-// Model is the root: it routes messages, lays out the parts, and owns nothing
-// that a part could own.
+// Model is the root. It routes messages, lays out the parts, and owns only
+// state that no part can own.
 type Model struct {
 	*common.Screen
 	App           *app.App
@@ -30,13 +30,13 @@ type Model struct {
 	overlay  *overlay.Overlay
 	keymap   keymap
 	branches *branches
-	parts    parts    // those above and the panels
+	parts    parts    // the parts above and the panels
 	greeter  greeter  // nil: the screen is empty before there is a conversation
-	comparer comparer // nil: one model is asked
+	comparer comparer // nil: prompts go to one model only
 
-	closeErr   error // what could not be kept in the end
+	closeErr   error // error of the final save
 	pending    pendingInput
-	compacting bool // the failed turn is tried again once the conversation is summarized
+	compacting bool // retry the failed turn once the conversation is summarized
 	frames     frames
 }
 
@@ -94,34 +94,34 @@ func (m *Model) Init() tea.Cmd {
 		first = (*Model).askTrust
 	}
 	notice := ""
-	if m.chat.HasContent || len(m.App.Start.Prompt) > 0 { // else the first screen shows it
+	if m.chat.HasContent || len(m.App.Start.Prompt) > 0 { // otherwise the first screen shows it
 		notice = m.App.Notice
 	}
 	cmds := []tea.Cmd{m.parts.broadcast(common.StartMsg{}), m.input.LoadHistory(), readPrompts(m), m.perform(app.Toast(notice)), first(m)}
 	return m.Guarded(tea.Batch(cmds...))
 }
 
-// readPrompts reads which prompts can be typed by name.
+// readPrompts returns a command that reads the prompt files, so that they can be typed by name.
 func readPrompts(m *Model) tea.Cmd {
 	read := app.ReadPrompts(m.App)
 	return func() tea.Msg { read(); return nil }
 }
 
-// sendInitial sends the prompt of the command line, if there is one, and looks for what can answer.
+// sendInitial sends the prompt of the command line, if any, and broadcasts ReadyMsg.
 func sendInitial(m *Model) tea.Cmd {
-	if m.App.Start.Find != nil { // a list is open, which shows what is found
+	if m.App.Start.Find != nil { // a list is open, which shows the models found
 		return m.sendInitialPrompt()
 	}
 	return tea.Batch(m.sendInitialPrompt(), m.parts.broadcast(common.ReadyMsg{}))
 }
 
-// sendInitialPrompt sends the prompt of the command line, or opens the list that it asks for. It
-// returns nil where it has neither.
+// sendInitialPrompt sends the prompt of the command line, or opens the list that the command
+// line asks for. It returns nil if there is neither.
 func (m *Model) sendInitialPrompt() tea.Cmd {
 	prompt := m.App.Start.Prompt
 	switch {
 	case m.App.Start.Find != nil:
-		if len(prompt) > 0 { // it is for the conversation that is chosen
+		if len(prompt) > 0 { // for the conversation that the user will choose
 			m.pending.draft = prompt
 		}
 		return m.perform(app.PanelQuery{Panel: app.PanelSessions, Query: *m.App.Start.Find})
@@ -143,7 +143,7 @@ func (m *Model) sendInitialPrompt() tea.Cmd {
 	return m.chat.SendPrompt(prompt...)
 }
 
-// openCompared opens the models that are compared, if any are; nil if one model is asked.
+// openCompared opens the models to compare; it returns nil if the prompt goes to one model.
 func (m *Model) openCompared() (*app.ComparedPrompt, error) {
 	if m.comparer == nil {
 		return nil, nil
@@ -151,8 +151,8 @@ func (m *Model) openCompared() (*app.ComparedPrompt, error) {
 	return app.OpenCompared(m.App)
 }
 
-// Update handles one message, and what the composer sends because of it: the next key is for what
-// comes of that.
+// Update handles one message and the prompts that the composer submits because of it, since the
+// next key is for the result of these.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if key, ok := msg.(tea.KeyPressMsg); ok {
 		if terminal.IsModifier(key.Code) { // reported after a leader
@@ -165,7 +165,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	}
 	asked := m.overlay.Dialog != nil
 	cmd := tea.Batch(m.overlay.Settle(msg), route(m, msg), takeSubmitted(m), m.overlay.AskNext(), askNext(m))
-	if asked && m.overlay.Dialog == nil && !m.chat.HasContent { // conversations may have gone, or have other names
+	if asked && m.overlay.Dialog == nil && !m.chat.HasContent { // conversations may have been deleted or renamed
 		cmd = tea.Batch(cmd, m.parts.broadcast(common.SessionsChangedMsg{}))
 	}
 	if m.overlay.Dialog == nil && m.pending.preparing == 0 {
@@ -177,7 +177,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, m.Guarded(tea.Batch(append(m.TakeDeferred(), cmd, m.input.Watch(), m.parts.broadcast(common.UpdatedMsg{}))...))
 }
 
-// route gives one message to the first part that knows it; what none does is input.
+// route passes a message to the first part that handles it. Unhandled messages are input.
 func route(m *Model, msg tea.Msg) tea.Cmd {
 	cmd, ok := m.update(msg)
 	if !ok {
@@ -189,7 +189,7 @@ func route(m *Model, msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
-// update takes messages that are about the screen as a whole, and reports whether msg is one.
+// update handles messages about the screen as a whole, and reports whether msg is one.
 func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -197,7 +197,7 @@ func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 		return tea.Batch(m.overlay.ConfirmDrawn(), m.parts.broadcast(msg)), true
 	case terminal.SignalMsg:
 		return m.quit(), true
-	case app.Effect: // came of what ran beside the screen
+	case app.Effect: // from a function that ran concurrently
 		return m.perform(msg), true
 	case doMsg:
 		return msg(), true
@@ -212,8 +212,8 @@ func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// layout gives every part its size: a dialog, else the input, takes the rows
-// it needs above the status line, the transcript the rest.
+// layout sets the size of every part. A dialog, or otherwise the input, takes
+// the rows that it needs above the status line; the transcript takes the rest.
 func (m *Model) layout() {
 	if m.width == 0 || m.height == 0 {
 		return
@@ -229,9 +229,9 @@ func (m *Model) layout() {
 	gap := 0
 	switch free := room - bottom; {
 	case m.overlay.Dialog != nil && free > 3:
-		gap = 1 // a blank row between what is said and what is asked
+		gap = 1 // a blank row between conversation and question
 	case free > 6:
-		gap = 2 // what runs, and a rule
+		gap = 2 // activity and a rule
 	case free > 3:
 		gap = 1
 	}
@@ -247,8 +247,7 @@ func (m *Model) quit() tea.Cmd {
 	return m.Sequence(m.chat.DeleteImages(), tea.Quit)
 }
 
-// shutdown waits, shortly, for the turn to end, so that tools are stopped and
-// nothing is left.
+// shutdown waits briefly for the turn to end, so that tools are stopped.
 func (m *Model) shutdown() {
 	m.pending.toDraft(m.branches)
 	restoreGivenBack(m)

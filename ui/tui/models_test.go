@@ -10,7 +10,7 @@ import (
 	"parley/ui/uitest"
 )
 
-// catalogd are models of a few providers.
+// catalogued returns models of a few providers.
 func catalogued() []app.ModelChoice {
 	all := "tools vision thinking"
 	return []app.ModelChoice{
@@ -20,7 +20,7 @@ func catalogued() []app.ModelChoice {
 	}
 }
 
-// order is the models on the screen, from above.
+// order returns the models on the screen, from top to bottom.
 func (s *stage) order() string {
 	var names []string
 	rows := strings.Split(s.Screen(), "\n")
@@ -66,7 +66,7 @@ func TestModelOrder(t *testing.T) {
 	}
 }
 
-// Models pinned and hidden by keys stay so in the next program.
+// Models pinned and hidden with keys stay so after a restart.
 func TestTastesAreKept(t *testing.T) {
 	s := setUpWith(t, 80, 30, func(o *Options) { o.App.Choices = catalogued })
 	s.Press("ctrl+x", "m").WaitForText("gpt-x").Press("end", "ctrl+t")
@@ -85,15 +85,15 @@ func TestTastesAreKept(t *testing.T) {
 	}
 }
 
-// A model that is not named whole is looked for.
+// An incomplete model name is searched for.
 func TestModelByPart(t *testing.T) {
 	s := setUpWith(t, 80, 30, func(o *Options) { o.App.Choices = catalogued })
 	s.Type("/model tw").Press("enter").WaitForText("favorite").Press("enter").WaitForText("Model: fake/one → fake/two")
 	s.Press("ctrl+p").Type("model chat").WaitForText("model gate/maker/chat-1")
 }
 
-// Each theme is shown as it is selected; leaving the list brings back the one
-// there was.
+// Each theme is shown while it is selected; leaving the list restores the
+// previous one.
 func TestThemesAreLookedAt(t *testing.T) {
 	s := setUp(t, 80, 24)
 	was := s.Styled()
@@ -107,7 +107,7 @@ func TestThemesAreLookedAt(t *testing.T) {
 	}
 }
 
-// A command that cannot run says why, where it is listed and when it is run.
+// A command that cannot run shows the reason, in the list and when it is run.
 func TestLacks(t *testing.T) {
 	s := setUp(t, 80, 24)
 	s.Press("ctrl+p").Type("retry").WaitForText("Nothing to retry")
@@ -116,7 +116,7 @@ func TestLacks(t *testing.T) {
 	s.Type("/").Type("fork").Press("enter").WaitForText("• The conversation is empty")
 }
 
-// A toast can be read whole at any width, and moves nothing.
+// A toast can be read in full at any width, and moves nothing.
 func TestSaidIsWhole(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {50, 15}, {20, 8}, {12, 5}} {
@@ -125,7 +125,7 @@ func TestSaidIsWhole(t *testing.T) {
 			before := strings.Split(s.Screen(), "\n")
 			const words = "Draft stashed · ctrl+x s restores it"
 			s.Type("x").Press("ctrl+x", "s")
-			if size[1] >= 6 { // else there is no row for it
+			if size[1] >= 6 { // otherwise there is no row for it
 				s.WaitForScreen(func(screen string) bool {
 					return strings.Contains(strings.Join(strings.Fields(screen), " "), words)
 				})
@@ -138,8 +138,8 @@ func TestSaidIsWhole(t *testing.T) {
 	}
 }
 
-// The model in use is listed and selected while its server has not answered, and where it does
-// not list it: enter changes nothing then.
+// The current model is listed and selected while its server has not answered, and if the
+// server does not list it: enter changes nothing then.
 func TestModelInUseIsListed(t *testing.T) {
 	s := setUpWith(t, 80, 30, func(o *Options) {
 		o.App.Choices = func() []app.ModelChoice { return catalogued()[1:] }

@@ -10,7 +10,7 @@ import (
 	"parley/providers/llmtest"
 )
 
-// on is the cell of a text on the screen.
+// on returns the cell of a text on the screen.
 func (s *stage) on(t *testing.T, text string) (x, y int) {
 	t.Helper()
 	for y, row := range strings.Split(s.Screen(), "\n") {

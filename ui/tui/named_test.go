@@ -10,9 +10,9 @@ import (
 	"parley/ui/app"
 )
 
-// /save once summarized the conversation, with a request that was paid for: its
-// letters stood in the description of /compact. What was only found runs nothing,
-// however it is entered.
+// Typing /save once summarized the conversation, with a paid request, because its
+// letters occur in the description of /compact. A command that was only found by
+// its description must not run, however it is entered.
 func TestFoundCommandsDoNotRun(t *testing.T) {
 	t.Parallel()
 	for typed, found := range map[string]string{"free": "compact", "foo": "fold-output", "cmpct": "compact", "last": "retry"} {
@@ -38,8 +38,8 @@ func TestFoundCommandsDoNotRun(t *testing.T) {
 	})
 }
 
-// If the list shows rows, but the line names none of them, a second enter sends the line; one after another
-// key, and one in a list that no slash opened, does not.
+// If the list has rows, but the line names none of them, a second enter sends the line. An enter after
+// another key, or in a list not opened with a slash, does not.
 func TestSecondEnterSendsFromTheList(t *testing.T) {
 	t.Parallel()
 	const unknown = "Unknown command /conect · enter again sends it as text"
@@ -70,7 +70,7 @@ func TestSecondEnterSendsFromTheList(t *testing.T) {
 	})
 }
 
-// The beginning of one command's names runs it, in the list and without one.
+// A prefix of a single command's names runs it, with and without a list.
 func TestBeginningsRun(t *testing.T) {
 	t.Parallel()
 	for _, typed := range []string{"/usa", "/USAGE", "/usage"} {
@@ -85,8 +85,7 @@ func TestBeginningsRun(t *testing.T) {
 	}
 }
 
-// A model that is named whole is asked, though no list has it and others look
-// like it.
+// A complete model name is used even if no list contains it and others resemble it.
 func TestNamedModelWins(t *testing.T) {
 	t.Parallel()
 	opened := func(o *Options) {

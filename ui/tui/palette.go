@@ -15,24 +15,23 @@ import (
 	"parley/ui/tui/transcript"
 )
 
-// suggested is what commands stand under that one is likely to look for.
+// suggested is the heading of commands that the user is likely to look for.
 const suggested = "Suggested"
 
-// manySuggested is how many commands are suggested because they are used.
+// manySuggested is the maximum number of commands suggested because of their use.
 const manySuggested = 5
 
-// suggestions returns the commands that come first: those for beginners, and those that
-// are used.
+// suggestions returns the suggested commands: those for beginners, then frequently used ones.
 func suggestions(a *app.App) []string {
 	used := slices.DeleteFunc(a.Uses.Frequent(), func(name string) bool { return slices.Contains(app.FirstCommands, name) })
 	return slices.Concat(app.FirstCommands, used[:min(len(used), manySuggested)])
 }
 
-// palette lists every action with its keys, and why one cannot run now: suggested ones
-// first, then group by group.
+// palette lists every action with its keys, or the reason why it cannot run now:
+// suggested actions first, then all others by group.
 func (m *Model) palette() tea.Cmd {
 	var rows []dialog.Item
-	m.input.Paths() // are looked for meanwhile: a command may want one
+	m.input.Paths() // starts searching, in case a command takes a path
 	first := suggestions(m.App)
 	for _, rank := range append([]app.Group{suggested}, app.Groups...) {
 		from := len(rows)
@@ -56,26 +55,26 @@ func (m *Model) palette() tea.Cmd {
 			case b.Disabled:
 				return -1
 			}
-			return 1 // those that cannot run now come after those that can
+			return 1 // unavailable actions come last
 		})
 	}
 	for _, p := range items(m.App.PromptItems()) {
 		p.Value, p.Group = "prompt "+p.Value, "Prompts"
 		rows = append(rows, p)
 	}
-	m.Go(app.ReadPrompts(m.App)) // for the next time: another program may have written one
+	m.Go(app.ReadPrompts(m.App)) // for the next time: another program may have written a prompt
 	list := dialog.Commands("Commands", rows, func(command string) dialog.Args { return argsOf(m, command) }, m.Theme)
 	return tea.Batch(m.overlay.Choose(list, func(p dialog.Choice) tea.Cmd {
 		line := strings.TrimSpace("/" + cmp.Or(p.Alias, p.Value) + " " + p.Arg)
-		if p.Arg != "" { // which up brings back, to be corrected
+		if p.Arg != "" { // up recalls it for correction
 			m.input.Composer.Recall.CommitHistory(line)
 		}
 		return m.command(line)
 	}), m.parts.broadcast(common.CommandsMsg{}))
 }
 
-// slash opens the palette where a slash begins a line. What is typed to find a command
-// is not lost: it may have been a message.
+// slash opens the palette after a slash at the beginning of a line. The text typed to
+// find a command is kept, because it may be a message.
 func (m *Model) slash() tea.Cmd {
 	cmd := m.palette()
 	if p, ok := m.overlay.Dialog.(*dialog.Picker); ok {
@@ -102,7 +101,7 @@ func (m *Model) slash() tea.Cmd {
 	return cmd
 }
 
-// argsOf returns what may follow a command.
+// argsOf returns the possible arguments of a command.
 func argsOf(m *Model, command string) (args dialog.Args) {
 	i := slices.IndexFunc(m.keymap.actions, func(a action) bool { return a.Name == command })
 	if i < 0 {
@@ -124,7 +123,7 @@ func argsOf(m *Model, command string) (args dialog.Args) {
 	}
 	if a := m.keymap.actions[i]; a.Path != "" {
 		kind := a.Path
-		if a.args != nil && kind == app.PathFile { // which lists those of the workspace
+		if a.args != nil && kind == app.PathFile { // args lists the files of the workspace
 			kind = input.PathOutside
 		}
 		folder, words := m.App.Directory, args.Items
@@ -133,8 +132,8 @@ func argsOf(m *Model, command string) (args dialog.Args) {
 	return args
 }
 
-// pathItems completes a path of this kind that is typed after one of words, or alone. It
-// may be called from any goroutine.
+// pathItems completes a typed path of this kind, with or without one of words before it.
+// It may be called from any goroutine.
 func pathItems(kind app.Path, folder, typed string, words []dialog.Item) (found []dialog.Item) {
 	before := ""
 	for _, word := range words {
@@ -152,15 +151,14 @@ func pathItems(kind app.Path, folder, typed string, words []dialog.Item) (found 
 	return found
 }
 
-// typed is what does something when it is written.
+// typed lists typed characters and keys that have an effect in the composer.
 var typed = [][2]string{
 	{"@", "Attach a file or a resource"},
 	{"!", "At the beginning: run a shell command; its output is sent along"},
 	{"up", "Queued messages (on an empty line): enter edits, delete drops"},
 }
 
-// bindings returns all keys there are, from what binds them: parley's first, readline's
-// last.
+// bindings returns all key bindings: parley's first, readline's last.
 func (k *keymap) bindings() []dialog.Section {
 	basic, editing := composer.Bindings()
 	var out []dialog.Section
@@ -181,5 +179,5 @@ func (k *keymap) bindings() []dialog.Section {
 	return append(out, dialog.Section{Title: "Editing", Rows: editing})
 }
 
-// help shows the real bindings.
+// help shows the current key bindings.
 func (m *Model) help() tea.Cmd { return m.overlay.Open(dialog.Help(m.keymap.bindings(), m.Theme)) }

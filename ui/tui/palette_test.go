@@ -14,8 +14,8 @@ import (
 	"parley/ui/app/flows"
 )
 
-// The palette begins with what a beginner looks for, then with what is used, in this run
-// and in earlier ones.
+// The palette begins with commands for beginners, then frequently used ones, of this run
+// and earlier ones.
 func TestSuggestedCommands(t *testing.T) {
 	s := setUpWith(t, 80, 40, func(o *Options) {
 		if err := o.App.Library.Set("command_uses", "theme 7\nusage 3\nmouse 1\nnew 9\ngone 5"); err != nil {
@@ -43,7 +43,7 @@ func TestSuggestedCommands(t *testing.T) {
 	}
 }
 
-// Commands of other programs work, or it is said where they are.
+// Commands of other programs work, or their equivalent is named.
 func TestNeighborsCommands(t *testing.T) {
 	k := newKeymap(nil, flows.Commands())
 	noPrompt := func(string) bool { return false }
@@ -63,7 +63,7 @@ func TestNeighborsCommands(t *testing.T) {
 	}
 }
 
-// A command that is found by another of its names shows that name.
+// A command found by an alias shows the alias.
 func TestAliasIsShown(t *testing.T) {
 	s := setUp(t, 80, 24)
 	s.Type("/").Type("cos").WaitForText("usage (cost)")
@@ -78,10 +78,10 @@ func TestAttachCompletesPaths(t *testing.T) {
 	s.Press("ctrl+p").WaitForText("Suggested")
 	s.WaitFor(func() bool { return len(s.m.input.Paths()) > 0 })
 	s.Type("attach a").WaitForText("attach a.txt")
-	s.Press("enter").WaitForText("a.txt: no such file") // the program runs in the workspace, this test does not
+	s.Press("enter").WaitForText("a.txt: no such file") // the program runs in the workspace; this test does not
 }
 
-// After the commands that take one, and after @, a path is completed folder by folder, as shells do.
+// After commands that take a path, and after @, a path is completed directory by directory, as in shells.
 func TestPathsAreCompleted(t *testing.T) {
 	s := setUp(t, 200, 24)
 	at := filepath.Join(s.dir, "x")
@@ -119,7 +119,7 @@ func TestPathsAreCompleted(t *testing.T) {
 	s.Type("see @" + at + "de").WaitForText("deep/").WaitForText("denote.md")
 }
 
-// A command with an argument stays if it is refused, and comes back with up, whichever way it was typed.
+// A command with an argument stays if it is refused, and up recalls it, however it was typed.
 func TestCommandsComeBack(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		o.App.Export = func(*session.Session, string, string) (string, string, error) {

@@ -17,7 +17,7 @@ import (
 	"parley/ui/tui/panel"
 )
 
-// panels returns the views with a life of their own. The screen works without any of them.
+// panels returns the optional parts. The screen works without any of them.
 func panels(d *panel.Deps, c *chat.Chat) []common.Part {
 	return slices.Concat(
 		inspector.New(d.Screen, d.Host, wire{app: d.App}),
@@ -29,8 +29,8 @@ func panels(d *panel.Deps, c *chat.Chat) []common.Part {
 // A greeter draws the screen before there is a conversation.
 type greeter interface {
 	View(width, height int) string
-	// Key handles a key on an empty line, and reports whether it was used up. Any key but its own ends
-	// the selection of a row.
+	// Key handles a key on an empty line, and reports whether it had an effect. Any other key ends the
+	// selection of a row.
 	Key(key string) (tea.Cmd, bool)
 }
 
@@ -39,15 +39,15 @@ type comparer interface {
 	Ask(p *app.ComparedPrompt, parts []llm.Part) tea.Cmd
 }
 
-// An arguer knows what may follow a command; nil for a command that is not its own.
+// An arguer returns the possible arguments of a command; nil for a command that is not its own.
 type arguer interface {
 	Args(command string) []dialog.Item
 }
 
-// parts are what the screen is made of, in the order in which they get messages.
+// parts holds the parts of the screen, in the order in which they get messages.
 type parts []common.Part
 
-// find returns the first part that is a T; nil if none is.
+// find returns the first part of type T; nil if there is none.
 func find[T any](all parts) (found T) {
 	for _, p := range all {
 		if is, ok := p.(T); ok {
@@ -57,7 +57,7 @@ func find[T any](all parts) (found T) {
 	return found
 }
 
-// broadcast gives a message to all parts.
+// broadcast passes a message to all parts.
 func (all parts) broadcast(msg tea.Msg) tea.Cmd {
 	var cmds []tea.Cmd
 	for _, p := range all {
@@ -67,7 +67,7 @@ func (all parts) broadcast(msg tea.Msg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// offer gives a message to the first part that knows it, and reports whether one does.
+// offer passes a message to the first part that handles it, and reports whether one does.
 func (all parts) offer(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	for _, p := range all {
 		if cmd, ok = p.Update(msg); ok {
@@ -77,14 +77,15 @@ func (all parts) offer(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	return cmd, ok
 }
 
-// wire is what the inspector shows.
+// wire is the data source of the inspector.
 type wire struct{ app *app.App }
 
 func (w wire) List() []exchange.Exchange            { return w.app.Wire.List() }
 func (w wire) Get(id int) (exchange.Exchange, bool) { return w.app.Wire.Get(id) }
 func (w wire) OfTurn(user int) []int                { return app.ExchangesOf(w.app, user) }
 
-// Save returns a function for another goroutine that writes an exchange to a file, and says so.
+// Save returns a function that writes an exchange to a file and returns a message. It may run on
+// another goroutine.
 func (w wire) Save(e exchange.Exchange) func() string {
 	o := w.app.Options
 	return func() string {

@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// A paste from a terminal is text, also if it holds the end of a paste and a
-// return, which not every terminal takes out, and however large it is, 1 MB or with PARLEY_LONG=1
-// 10 MB: nothing of it is sent until somebody presses enter.
+// A paste from a terminal is text, even if it contains the end of a paste and a return, which not
+// every terminal removes, and regardless of its size, 1 MB or with PARLEY_LONG=1 10 MB: nothing
+// is sent until the user presses enter.
 func TestPastesAreText(t *testing.T) {
 	t.Parallel()
 	lines := 1 << 20 / 9
@@ -22,7 +22,7 @@ func TestPastesAreText(t *testing.T) {
 	for name, c := range map[string]struct {
 		paste string
 		shows []string // in the input
-		left  string   // of it when it is sent; "" where that is not tried
+		left  string   // rest of the input when it is sent; "" if not tested
 	}{
 		"the end of a paste in it":        {"ls\x1b[201~rm -rf /\r", []string{"lsrm -rf /"}, "lsrm -rf /"},
 		"lines behind that":               {"ls\x1b[201~rm -rf /\rid\r\r", []string{"lsrm -rf /", "id"}, "lsrm -rf /"},
@@ -37,7 +37,7 @@ func TestPastesAreText(t *testing.T) {
 			if _, err := io.WriteString(s.tty, "\x1b[200~"+c.paste+"\x1b[201~"); err != nil {
 				t.Fatal(err)
 			}
-			io.WriteString(s.tty, "Z") // the last key: nothing comes after it
+			io.WriteString(s.tty, "Z") // the last key
 			s.out.waitForScreen(t, "Z")
 			screen := strings.Join(s.out.rows(), "\n")
 			for _, text := range c.shows {
@@ -45,12 +45,12 @@ func TestPastesAreText(t *testing.T) {
 					t.Errorf("%q is not shown:\n%s", text, screen)
 				}
 			}
-			const sent = "request 2" // the second one fails, as the model knows one answer
+			const sent = "request 2" // the second request fails, because the model has only one answer
 			if strings.Contains(s.out.String(), sent) {
 				t.Errorf("something was sent:\n%s", screen)
 			}
 			if c.left != "" {
-				time.Sleep(200 * time.Millisecond) // an enter at once is part of the paste
+				time.Sleep(200 * time.Millisecond) // an immediate enter is part of the paste
 				io.WriteString(s.tty, "\r")
 				s.out.waitForScreen(t, sent)
 				if screen := strings.Join(s.out.rows(), "\n"); !strings.Contains(screen, c.left) {

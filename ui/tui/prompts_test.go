@@ -8,8 +8,8 @@ import (
 	"parley/session/prompts"
 )
 
-// A prompt file is sent by its name, also where a command begins like it; what it wants to know
-// is asked, and it stands among the commands. The whole name of a command means that command.
+// A prompt file is sent by name, even if a command has the same prefix. Its variables are asked
+// for, and it is listed among the commands. The complete name of a command means the command.
 func TestPromptFiles(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		o.App.FindPrompts = func() (found []prompts.Prompt, problems []error) {
@@ -23,13 +23,13 @@ func TestPromptFiles(t *testing.T) {
 			return found, nil
 		}
 	})
-	s.Type("x").Press("backspace") // the first frame was drawn
+	s.Type("x").Press("backspace") // the first frame has been drawn
 	s.Type("/mouse").Press("enter").WaitForText("Mouse off: the terminal selects")
 	s.Type("/mod ").WaitForText("Look closely")
 	s.Type("main.go").Press("enter").WaitForText("Look at main.go")
 }
 
-// A prompt that did not become a message is the draft again, as it was typed, with its attachments.
+// A prompt that was not sent becomes the draft again, as typed, with its attachments.
 func TestPromptFileNotSent(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		o.App.FindPrompts = func() ([]prompts.Prompt, []error) {

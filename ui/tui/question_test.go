@@ -17,7 +17,7 @@ import (
 	"parley/ui/tui/overlay"
 )
 
-// attended makes the sessions of a stage ask when a model fails: another one could go on.
+// attended makes the sessions of a stage ask when a model fails, because another one could continue.
 func attended(other llm.Model) func(*Options) {
 	return func(o *Options) {
 		open := func(name string) (llm.Endpoint, error) {
@@ -28,14 +28,14 @@ func attended(other llm.Model) func(*Options) {
 	}
 }
 
-// half answers in part, and fails.
+// half sends part of an answer, and fails.
 func half(_ context.Context, _ llm.Request, out *llm.Out) error {
 	out.Send(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "half an answer"}})
 	return &llm.Error{Fault: llm.Server, Provider: "fake", Message: "no luck"}
 }
 
-// A model that fails in the middle is told, and what follows is the user's choice: by number,
-// by arrows and enter, or esc.
+// A failure in the middle of an answer is reported, and the user chooses how to continue: by
+// number, by arrows and enter, or with esc.
 func TestQuestionOnTheScreen(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -59,7 +59,7 @@ func TestQuestionOnTheScreen(t *testing.T) {
 	}
 }
 
-// Keys on their way into the draft get there, and an enter after them answers nothing.
+// Keys typed for the draft reach it, and an enter after them answers nothing.
 func TestQuestionKeepsWhatIsTyped(t *testing.T) {
 	s := setUpWith(t, 80, 24, attended(llmtest.New()), half)
 	s.ask("hi", "Ask fake/one again")
@@ -68,8 +68,8 @@ func TestQuestionKeepsWhatIsTyped(t *testing.T) {
 	s.Press("esc").WaitForScreen(contains("› 1 more thing"))
 }
 
-// Another model goes on by itself when the countdown is over: the question goes with it, and
-// comes up first where another dialog lay over it.
+// Another model takes over when the countdown ends: the question disappears. If another
+// dialog covers it, the question is shown first.
 func TestQuestionEndsByItself(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Hang("so far"))
 	s.ask("hi", "so far")
@@ -115,8 +115,8 @@ func windowed(o *Options) {
 	}
 }
 
-// A conversation that does not fit goes on in a copy, from a summary: the prompt is sent there
-// and what is queued goes along, while the original ends where it did before.
+// A conversation that does not fit continues in a copy, from a summary. The prompt and queued
+// messages go to the copy, while the original keeps its end.
 func TestQuestionForks(t *testing.T) {
 	t.Parallel()
 	for _, size := range []struct{ w, h int }{{120, 40}, {80, 24}, {50, 15}} {
@@ -129,7 +129,7 @@ func TestQuestionForks(t *testing.T) {
 			first := s.m.App.Session
 			first.Queue.Add(llm.Part{Kind: llm.Text, Text: "then this"})
 			s.Paste(strings.Repeat("more ", 300))
-			s.clock.Add(time.Second) // after a paste enter is part of it
+			s.clock.Add(time.Second) // enter right after a paste is part of it
 			s.Press("enter").WaitForText("2  Fork: summarize in a copy, keep this as is")
 			s.seen().Press("2").WaitForText("to what was queued")
 			s.WaitForScreen(contains("an answer in the copy"))
@@ -144,7 +144,7 @@ func TestQuestionForks(t *testing.T) {
 	}
 }
 
-// A copy that cannot be made loses nothing: what was asked can be sent from where it is.
+// A failed copy loses nothing: the prompt can be sent from where it is.
 func TestQuestionForkFails(t *testing.T) {
 	said := llmtest.Script(llm.Delta{Block: "1", Part: llm.Part{Kind: llm.Text, Text: strings.Repeat("word ", 700)}}, llm.Finish{Reason: llm.Stop})
 	s := setUpWith(t, 80, 24, func(o *Options) {
@@ -154,15 +154,15 @@ func TestQuestionForkFails(t *testing.T) {
 	s.ask("one", "word")
 	s.idle()
 	s.Paste(strings.Repeat("more ", 300))
-	s.clock.Add(time.Second) // after a paste enter is part of it
+	s.clock.Add(time.Second) // enter right after a paste is part of it
 	s.Press("enter").WaitForText("2  Fork")
 	s.seen().Press("2").WaitForText("The disk is full")
 	s.Press("ctrl+x", "r").WaitForText("4  Send anyway")
 	s.seen().Press("4").WaitForText("an answer")
 }
 
-// While a model is waited for that failed, the keys in sight do what they say: it is asked at
-// once, goes on being waited for, or the turn ends.
+// While a failed model is waited for, the displayed keys work: the model is asked at once,
+// the wait continues, or the turn ends.
 func TestKeysWhileAModelRests(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ keys, want string }{
@@ -172,7 +172,7 @@ func TestKeysWhileAModelRests(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { // no countdown ends while something runs
+			synctest.Test(t, func(t *testing.T) { // no countdown ends during a step
 				s := newStage(t, 50, 15, attended(llmtest.New()), llmtest.Fail(&llm.Error{Fault: llm.Server}), llmtest.Say("again"))
 				s.ask("hi", "2  Wait for fake/one")
 				s.seen().Press("2").WaitForScreen(contains("retrying in ", "∙ waiting", "ctrl+x g now", "esc stops"))
@@ -186,8 +186,8 @@ func TestKeysWhileAModelRests(t *testing.T) {
 	})
 }
 
-// A sentence whose first letter would answer the open question goes into the input, whatever asks, and
-// answers nothing; the same letter alone answers.
+// A sentence whose first letter would answer the open question goes to the input and answers nothing,
+// with every kind of question. The same letter alone answers.
 func TestSentenceAtQuestion(t *testing.T) {
 	t.Parallel()
 	approval := func(t *testing.T) *stage {
@@ -211,7 +211,7 @@ func TestSentenceAtQuestion(t *testing.T) {
 		asks     func(*testing.T) *stage
 		question string
 		answers  string // each of them begins a sentence
-		foot     string // while the sentence is written; "" if it stays
+		foot     string // while the sentence is typed; "" if unchanged
 	}{
 		"approval": {approval, "Run this command?", "yaepn", "Press y, n, a, p, e"},
 		"trust":    {trust, "Do you trust this?", "yn", ""},

@@ -15,15 +15,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// answers are what terminals say when they are asked, some of it cut short, and
-// what would do harm in a shell.
+// answers are replies of terminals, some of them truncated, and text that would
+// do harm in a shell.
 var answers = []string{
 	"\x1b[?62;22c", "\x1b[>1;4000;0c", "\x1b[24;80R", "\x1b[0n", "\x1b[?2026;2$y", "\x1b[?1u", "\x1b[I",
 	"\x1b]11;rgb:ffff/ffff/ffff\x1b\\", "\x1b]10;rgb:0000/0000/0000\a", "\x1bP>|xterm(1)\x1b\\", "\x1bP1$r0m\x1b\\", "\x1b_Gi=31;OK\x1b\\",
 	"\x1b]11;rgb:ffff", "\x1b[", "id\n", "id\r",
 }
 
-// Answers that come when nobody reads any more go with the screen.
+// Replies that arrive after the last read are discarded with the screen.
 func TestRestoreDrops(t *testing.T) {
 	t.Parallel()
 	for _, abrupt := range []bool{false, true} {
@@ -49,14 +49,14 @@ func TestRestoreDrops(t *testing.T) {
 	}
 }
 
-// A terminal's answers that nobody read are not typed into the shell, whichever
-// way the screen goes: the queue of the terminal is empty then. The answers come
-// while the process stands still, so that none is early and none late.
+// Unread replies of a terminal are not typed into the shell, however the screen
+// ends: the terminal's queue is empty then. The replies arrive while the process
+// is stopped, so that none is early and none late.
 func TestAnswersDoNotReachTheShell(t *testing.T) {
 	t.Parallel()
 	for _, way := range []struct {
 		name, where string
-		signal      syscall.Signal // 0: by the keys
+		signal      syscall.Signal // 0 to end by keys
 		keys        string
 	}{
 		{name: "terminated", signal: syscall.SIGTERM},
@@ -98,8 +98,8 @@ func TestAnswersDoNotReachTheShell(t *testing.T) {
 	}
 }
 
-// arrive types text at a raw terminal, and waits until it can be read: the kernel
-// carries it over in its own time.
+// arrive types text at a raw terminal, and waits until it can be read, because
+// the kernel delivers it asynchronously.
 func arrive(t *testing.T, keyboard, tty *os.File, text string) {
 	t.Helper()
 	if _, err := keyboard.WriteString(text); err != nil {
@@ -112,10 +112,10 @@ func arrive(t *testing.T, keyboard, tty *os.File, text string) {
 	}
 }
 
-// unread is what the next program would read from a terminal.
+// unread returns the text that the next program would read from a terminal.
 func unread(t *testing.T, tty *os.File) string {
 	t.Helper()
-	if _, err := term.MakeRaw(tty.Fd()); err != nil { // else only whole lines count
+	if _, err := term.MakeRaw(tty.Fd()); err != nil { // otherwise only complete lines count
 		t.Fatal(err)
 	}
 	b := make([]byte, waiting(t, tty))
@@ -126,7 +126,7 @@ func unread(t *testing.T, tty *os.File) string {
 	return string(b)
 }
 
-// waiting is how many bytes there are to read from a terminal.
+// waiting returns the number of readable bytes of a terminal.
 func waiting(t *testing.T, tty *os.File) int {
 	t.Helper()
 	n, err := unix.IoctlGetInt(int(tty.Fd()), unix.TIOCINQ)

@@ -1,14 +1,14 @@
 // Package tui is the screen: one tea.Model and its children. The session's turn
-// runs in a goroutine of its own; its events reach the screen through a pump
-// that wakes it at most once per frame.
+// runs on its own goroutine. Its events reach the screen through a pump that
+// wakes it at most once per frame.
 //
 //	session.Turn ──► pump ──► eventsMsg ──► transcript
 //	keys ──► dialog, else action, else composer or transcript
 //	View ──► renderer ──► terminal
 //
-// Down by call, up by messages of the child's own package. Nothing from outside
-// is drawn that did not pass tools/sanitize, and the terminal comes back on every way
-// out: quit, signals, panics.
+// The root calls its children; children send messages of their own packages up. All
+// text from outside passes through tools/sanitize before it is drawn. The terminal is
+// restored on every way out: quit, signals, panics.
 package tui
 
 import (
@@ -29,17 +29,17 @@ import (
 // Config is the [ui] section of the configuration.
 type Config = common.Config
 
-// Default returns what holds where the configuration says nothing.
+// Default returns the configuration for missing settings.
 func Default() Config { return common.DefaultConfig() }
 
-// Options is what the screen is made of.
+// Options holds the parameters of the screen.
 type Options struct {
 	App    app.Options
 	Config Config
 	Keys   Keys
 }
 
-// TerminalState returns what the environment tells of the terminal, without asking it.
+// TerminalState returns the facts about the terminal in the environment, without asking the terminal.
 func TerminalState(getenv func(string) string) app.TerminalState {
 	return environmentTerminal(getenv, chat.DrawsImages(getenv))
 }
@@ -50,7 +50,7 @@ func Run(o Options) int {
 	return present(m, m)
 }
 
-// present runs root, which is m or holds it, on the terminal.
+// present runs root, which is m or contains it, on the terminal.
 func present(m *Model, root tea.Model) int {
 	status, back := terminal.Run(root, terminal.Reports{Path: app.CrashPath, Crash: app.Crash}, func(l terminal.Loop) {
 		m.Send, m.Crash, m.Tick = l.Send, l.Crash, afterSeen(m.Tick, l.Drawn)
@@ -65,8 +65,8 @@ func present(m *Model, root tea.Model) int {
 	return status
 }
 
-// afterSeen returns later, but a frame is painted when the terminal has it: a slow one
-// may take its time.
+// afterSeen returns later, modified to call seen when the terminal has had time to
+// show a frame. A slow terminal may take long.
 func afterSeen(later func(time.Duration, tea.Msg) tea.Cmd, seen func()) func(time.Duration, tea.Msg) tea.Cmd {
 	return func(d time.Duration, msg tea.Msg) tea.Cmd {
 		cmd := later(d, msg)

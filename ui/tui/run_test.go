@@ -1,5 +1,5 @@
-// testdata/*.golden and testdata/looks hold the screens: go test ./ui/tui -update writes
-// them anew, and those parts of the manual that list keys and commands; with PARLEY_LONG=1 it
+// testdata/*.golden and testdata/looks hold the screens. go test ./ui/tui -update rewrites
+// them, and the parts of the manual that list keys and commands. With PARLEY_LONG=1 it
 // compares every look at every size. Read the diff.
 
 package tui
@@ -28,7 +28,7 @@ import (
 	"parley/ui/uitest"
 )
 
-// stage is a screen with a scripted model and the real tools on a directory.
+// stage is a screen with a scripted model and the real tools in a directory.
 type stage struct {
 	*uitest.Driver
 	m     *Model
@@ -66,7 +66,7 @@ func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.T
 	return newStage(t, w, h, change, turns...)
 }
 
-// newStage does as setUpWith in a test that is not parallel, such as one in a bubble of synctest.
+// newStage is like setUpWith, for a test that is not parallel, such as one in a bubble of synctest.
 func newStage(t *testing.T, w, h int, change func(*Options), turns ...llmtest.Turn) *stage {
 	t.Helper()
 	s := &stage{fake: llmtest.New(turns...), dir: t.TempDir(), clock: &clock{now: time.Unix(1e9, 0)}}
@@ -92,7 +92,7 @@ func newStage(t *testing.T, w, h int, change func(*Options), turns ...llmtest.Tu
 	t.Cleanup(func() { lib.Close() })
 	build := func(log *session.Log) *session.Session {
 		return session.New(session.Options{Model: endpoint("fake/one", s.fake), Tools: offered, Policy: tools.NewPolicy(act.ModeAsk), Log: log, Now: s.clock.Now,
-			EstimateTokens: func(string) int { return 0 }}) // what the tools' texts are long is not for these tests
+			EstimateTokens: func(string) int { return 0 }}) // these tests do not depend on the length of the tools' texts
 	}
 	opened := func(log *session.Log, err error) (*session.Session, string, error) {
 		if log == nil {
@@ -123,7 +123,7 @@ func newStage(t *testing.T, w, h int, change func(*Options), turns ...llmtest.Tu
 	change(&o)
 	s.m = newModel(o)
 	s.m.Tick = func(_ time.Duration, msg tea.Msg) tea.Cmd { // tests do not wait
-		if _, ok := msg.(overlay.LoneMsg); ok { // each key comes alone, but for those of a packet
+		if _, ok := msg.(overlay.LoneMsg); ok { // keys come one by one, except those of a packet
 			return func() tea.Msg { return msg }
 		}
 		return nil
@@ -145,7 +145,7 @@ func (s *stage) ask(prompt, text string) {
 
 func (s *stage) idle() { s.WaitFor(func() bool { return !s.busy() }) }
 
-// busy reads the state where the loop wrote it: the status line.
+// busy reports whether a turn is running, according to the status line.
 func (s *stage) busy() bool {
 	lines := strings.Split(strings.TrimRight(s.Screen(), "\n"), "\n")
 	last := lines[len(lines)-1]
@@ -271,7 +271,7 @@ func TestCancelKeepsWhatCame(t *testing.T) {
 	}
 }
 
-// Some servers tell only with the closing tag that what they sent was thinking.
+// Some servers mark thinking only with the closing tag.
 func TestLateThinking(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Script(
 		llm.Delta{Block: "0", Part: llm.Part{Kind: llm.Text, Text: "hidden plan"}},
@@ -284,7 +284,7 @@ func TestLateThinking(t *testing.T) {
 	})
 }
 
-// Tools that the provider runs itself are shown, and never run here.
+// Tools that the provider runs are shown, and never run here.
 func TestRemoteTools(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Script(
 		llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Call, ID: "r1", Name: "web_search", Input: `{"query":"sky"}`, Remote: true}},
@@ -298,7 +298,7 @@ func TestRemoteTools(t *testing.T) {
 	}
 }
 
-// A slash opens the commands, but what follows may be a message after all.
+// A slash opens the commands, but the text after it may still be a message.
 func TestSlash(t *testing.T) {
 	t.Parallel()
 	t.Run("esc keeps what was typed", func(t *testing.T) {
@@ -318,18 +318,18 @@ func TestSlash(t *testing.T) {
 	})
 }
 
-// Every action can be run by its name at any time, and none breaks the screen.
+// Every action can be run by name at any time, and none breaks the screen.
 func TestEveryAction(t *testing.T) {
 	t.Parallel()
 	for _, a := range actions(flows.Commands()) {
 		if a.Name == "quit" || a.Name == "interrupt" || a.Name == "end" || a.Name == "suspend" || a.Name == "editor" {
-			continue // leave, or need a terminal
+			continue // these leave, or need a terminal
 		}
 		t.Run(a.Name, func(t *testing.T) {
 			s := setUp(t, 80, 24, llmtest.Say("the answer came"), llmtest.Hang("two"))
 			run := func() {
 				s.Paste("/" + a.Name)
-				s.clock.Add(time.Second) // enter just after a paste is part of it
+				s.clock.Add(time.Second) // enter right after a paste is part of it
 				s.Press("enter").Press("esc")
 			}
 			run()
@@ -345,7 +345,7 @@ func TestEveryAction(t *testing.T) {
 	}
 }
 
-// Text typed when a question pops up answers nothing, and is not lost.
+// Text typed while a question opens answers nothing, and is not lost.
 func TestTypingIntoAnApproval(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Call(llm.Part{ID: "1", Name: "shell", Input: `{"command":"touch b"}`}), llmtest.Say("fine"))
 	s.ask("do it", "Run this command?")
@@ -363,7 +363,7 @@ func TestTypingIntoAnApproval(t *testing.T) {
 	}
 }
 
-// A prompt queued while nothing runs is sent, as in plain lines.
+// A prompt queued while nothing runs is sent, as in plain mode.
 func TestQueueWhileIdle(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Say("an answer"))
 	s.ask("/queue hello", "an answer")
@@ -390,7 +390,7 @@ func TestQueueWhileBusy(t *testing.T) {
 	}
 }
 
-// Prompts waiting when the screen is left are a draft for the next time.
+// Prompts queued when the screen is left become the draft of the next start.
 func TestQuitWithQueue(t *testing.T) {
 	slow := func(ctx context.Context, _ llm.Request, out *llm.Out) error {
 		out.Send(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "first answer"}})
@@ -491,8 +491,8 @@ func TestQuit(t *testing.T) {
 	}
 }
 
-// Nothing is drawn outside the terminal, however small it is and however often
-// it changes. The driver fails on a view that does not fit.
+// Nothing is drawn outside of the terminal, however small it is and however
+// often it is resized. The driver fails on a view that does not fit.
 func TestAnySize(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Think("hm\nhm", markdownAnswer), llmtest.Call(llm.Part{ID: "1", Name: "edit", Input: `{"path":"a.txt","old":"beta","new":"gamma"}`}))
 	sizes := [][2]int{{1, 1}, {2, 1}, {1, 40}, {10, 3}, {500, 200}, {16, 5}, {80, 24}}
@@ -514,8 +514,8 @@ func TestAnySize(t *testing.T) {
 	round()
 }
 
-// The first frame has colors for any background; the answer of the terminal changes them
-// once, if it comes before anybody reads.
+// The first frame has colors for any background. The terminal's answer changes them
+// once, if it arrives before the user reads.
 func TestBackground(t *testing.T) {
 	white := tea.BackgroundColorMsg{Color: rgb{0xffff, 0xffff, 0xffff}}
 	s := setUp(t, 80, 24)
@@ -572,7 +572,7 @@ func TestKeysAreUnique(t *testing.T) {
 	}
 }
 
-// options are what m was made of, to make another screen of the same.
+// options returns the options of m, to create an identical screen.
 func (m *Model) options() Options { return Options{App: m.App.Options, Config: m.Config} }
 
 // long tries many more hostile texts, sizes and seeds.

@@ -17,8 +17,7 @@ import (
 	"parley/ui/app"
 )
 
-// shellServers are servers whose programs are lines of sh, by name. What is remembered of them goes
-// to kept.
+// shellServers returns servers whose programs are shell scripts, by name. Stored approvals go to kept.
 func shellServers(t *testing.T, kept chan<- string, scripts map[string]string) mcp.Servers {
 	t.Helper()
 	config := map[string]mcp.Config{}
@@ -33,15 +32,15 @@ func shellServers(t *testing.T, kept chan<- string, scripts map[string]string) m
 		},
 		SaveState: func(_, memory string) error { kept <- memory; return nil },
 		WithTimeout: func(ctx context.Context, _ time.Duration, _ error) (context.Context, context.CancelFunc) {
-			return context.WithCancel(ctx) // they start for as long as a test needs them to
+			return context.WithCancel(ctx) // they may take as long as a test needs to start
 		},
 	})
 	t.Cleanup(servers.Close)
 	return servers
 }
 
-// refusedServer is one whose program fails as it does without a network, until it
-// has one. What is remembered of it goes to kept.
+// refusedServer returns a server whose program fails without a network, until it
+// has one. Stored approvals go to kept.
 func refusedServer(t *testing.T, kept chan<- string) mcp.Servers {
 	t.Helper()
 	servers := shellServers(t, kept, map[string]string{"weather": "echo starting >&2; echo getaddrinfo EAI_AGAIN registry.example >&2; exit 1"})
@@ -49,8 +48,8 @@ func refusedServer(t *testing.T, kept chan<- string) mcp.Servers {
 	return servers
 }
 
-// A server that the sandbox kept from starting says what it was refused, with the
-// last lines of its standard error, and can be allowed it.
+// A server that the sandbox kept from starting reports the denied access, with
+// the last lines of its standard error, and can be granted it.
 func TestRefusedServer(t *testing.T) {
 	kept := make(chan string, 8)
 	servers := refusedServer(t, kept)
@@ -65,7 +64,7 @@ func TestRefusedServer(t *testing.T) {
 	s.Type("/mcp").Press("enter").WaitForText("may reach the network")
 }
 
-// The list of servers shows what becomes of them while it is open, and keeps the row that is selected.
+// The list of servers follows their changes while it is open, and keeps the selected row.
 func TestServersChange(t *testing.T) {
 	gate := filepath.Join(t.TempDir(), "gate")
 	if err := syscall.Mkfifo(gate, 0o600); err != nil {
@@ -97,7 +96,7 @@ func TestServersChange(t *testing.T) {
 		t.Errorf("after: %q", got)
 	}
 	s.Press("enter").WaitForText("MCP server weather: failed")
-	changed("weather") // with the list closed
+	changed("weather") // while the list is closed
 	if !strings.Contains(s.Screen(), "MCP server weather: failed") {
 		t.Errorf("the server is gone:\n%s", s.Screen())
 	}

@@ -12,7 +12,7 @@ import (
 	"parley/ui/app"
 )
 
-// A call that ran when parley ended is shown as interrupted, with what is known.
+// A call that was running when parley ended is shown as interrupted, with its known data.
 func TestInterruptedCallIsShown(t *testing.T) {
 	s := setUpWith(t, 100, 24, func(o *Options) {
 		id, err := o.App.Library.Import(session.Info{}, []session.Node{
@@ -34,7 +34,7 @@ func TestInterruptedCallIsShown(t *testing.T) {
 	}
 }
 
-// A command of the user's that they stop did not fail.
+// A command that the user stops has not failed.
 func TestStoppedCommand(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		o.App.Shell = func(ctx context.Context, _, _ string, progress func(string)) act.Outcome {
@@ -49,9 +49,9 @@ func TestStoppedCommand(t *testing.T) {
 	}
 }
 
-// A command that the user typed is recorded while it runs. One whose process is
-// gone is attached as interrupted, once; one that runs in another window, or
-// whose output is kept, is not.
+// A command that the user typed is recorded while it runs. If its process is gone, it is
+// attached as interrupted, once. If it runs in another window, or its output is stored, it
+// is not attached.
 func TestInterruptedCommandIsAttached(t *testing.T) {
 	t.Parallel()
 	gone := exec.Command("true")
@@ -77,7 +77,7 @@ func TestInterruptedCommandIsAttached(t *testing.T) {
 	if err := o.SetShells(key, records); err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // the second time it is the draft that holds it
+	for range 2 { // the second time the draft contains it
 		d, ok := o.Draft("session:x")
 		if !ok || len(d.Parts) != 1 || d.Parts[0].Name != "interrupted: make" || !strings.Contains(d.Parts[0].Text, "not known") {
 			t.Errorf("the draft is %+v", d)

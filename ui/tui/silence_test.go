@@ -9,7 +9,7 @@ import (
 	"parley/ui/tui/chat"
 )
 
-// An answer without content for long says so, with the keys that wait and stop.
+// A long silence in an answer is reported, with the keys that wait and stop.
 func TestSilence(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
 	s.ask("think", "half an answer")

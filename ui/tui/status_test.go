@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestStatusCommand: what the user's own command says of the conversation stands in the
-// status line; one that fails is said.
+// TestStatusCommand: the output of the user's own command is in the status line; its
+// failure is reported.
 func TestStatusCommand(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		o.Config.StatusCommand = "prompt"
@@ -21,7 +21,7 @@ func TestStatusCommand(t *testing.T) {
 	s.WaitForText("fake/one · on branch main")
 }
 
-// TestStatusSegments: the configuration says what the status line shows.
+// TestStatusSegments: the configuration selects the segments of the status line.
 func TestStatusSegments(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) { o.Config.Status = []string{"mode", "context"} })
 	s.WaitForText("ask · ctx 0%")

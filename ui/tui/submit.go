@@ -15,7 +15,7 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// takeSubmitted handles what was sent from the composer.
+// takeSubmitted handles the prompts submitted in the composer.
 func takeSubmitted(m *Model) tea.Cmd {
 	var cmds []tea.Cmd
 	for {
@@ -37,8 +37,8 @@ func takeSubmitted(m *Model) tea.Cmd {
 	}
 }
 
-// submit sends what was typed, runs it if it is a command, or queues it while
-// the model is busy.
+// submit sends a prompt, runs it if it is a command, or queues it while the
+// model is busy.
 func (m *Model) submit(msg composer.Submission) tea.Cmd {
 	text := msg.Text
 	if strings.TrimSpace(text) == "" {
@@ -46,7 +46,7 @@ func (m *Model) submit(msg composer.Submission) tea.Cmd {
 	}
 	if msg.Shell {
 		forget := m.input.Forget()
-		return tea.Batch(m.chat.Shell(text, m.App.DraftKey(), forget), m.input.Changed()) // what is attached stays
+		return tea.Batch(m.chat.Shell(text, m.App.DraftKey(), forget), m.input.Changed()) // attachments stay
 	}
 	if !msg.Plain {
 		if app.IsImageEdit(text) {
@@ -75,7 +75,7 @@ func (m *Model) submit(msg composer.Submission) tea.Cmd {
 	return cmd
 }
 
-// refuse makes a mistyped line the draft again, and says what is wrong. Entered once more it is a prompt.
+// refuse makes a mistyped line the draft again, and shows the problem. Submitted again, it is a prompt.
 func (m *Model) refuse(text string, l app.Line) tea.Cmd {
 	why, again := l.Hint, ""
 	if why == "" {
@@ -84,20 +84,20 @@ func (m *Model) refuse(text string, l app.Line) tea.Cmd {
 	if l.Unlike {
 		why += " " + m.keymap.keyOf("palette") + " lists them"
 	}
-	if m.input.RestoreCommand(text, nil); m.input.Composer.Value() != text { // it was held, and something else is written
+	if m.input.RestoreCommand(text, nil); m.input.Composer.Value() != text { // the user has typed other text meanwhile
 		return m.ShowToast(why)
 	}
 	m.pending.refused = text
 	return m.ShowToastWhile(why+again, func() bool { return m.input.Composer.Value() == text })
 }
 
-// An expansion is a prompt whose files are being read, in the conversation that it is for.
+// An expansion is a prompt whose files are being read, with its conversation.
 type expansion struct {
 	composer.Submission
 	session *session.Session
 }
 
-// expandedMsg brings the files that a prompt mentions.
+// expandedMsg delivers the files that a prompt mentions.
 type expandedMsg struct {
 	of    *expansion
 	parts []llm.Part
@@ -105,7 +105,7 @@ type expandedMsg struct {
 	err   error
 }
 
-// expand reads the files that a prompt mentions. What is submitted meanwhile waits.
+// expand reads the files that a prompt mentions. Prompts submitted meanwhile wait.
 func (m *Model) expand(typed composer.Submission) tea.Cmd {
 	o, of := m.App.Options, &expansion{typed, m.App.Session}
 	m.pending.preparing++
@@ -121,7 +121,7 @@ func (m *Model) expand(typed composer.Submission) tea.Cmd {
 func (m *Model) expanded(msg expandedMsg) tea.Cmd {
 	i := slices.Index(m.pending.expanding, msg.of)
 	if i < 0 {
-		return nil // it is a draft by now
+		return nil // it is the draft by now
 	}
 	m.pending.expanding = slices.Delete(m.pending.expanding, i, i+1)
 	if msg.err == nil && msg.of.session != m.App.Session {
@@ -139,8 +139,8 @@ func (m *Model) expanded(msg expandedMsg) tea.Cmd {
 	return tea.Batch(sent, proceed(m, false))
 }
 
-// dispatch sends a prompt. While the model is busy it goes along with the next results of
-// tools, or waits for the answer.
+// dispatch sends a prompt. While the model is busy, the prompt goes with the next tool
+// results, or waits for the end of the answer.
 func (m *Model) dispatch(s composer.Submission, mentioned []llm.Part) tea.Cmd {
 	text := s.Text
 	if m.branches.rewrite(text) {
@@ -161,7 +161,7 @@ func (m *Model) dispatch(s composer.Submission, mentioned []llm.Part) tea.Cmd {
 	parts := append(append(app.Unmentioned(m.App.Attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text})
 	m.App.Attached = nil
 	sent := m.input.Sent(text)
-	if m.chat.Turn != nil { // what is queued shows above the input, and moves nothing
+	if m.chat.Turn != nil { // queued messages show above the input and move nothing
 		return tea.Batch(sent, m.ShowToastWhile(app.QueueOrSteer(m.App, s.Later, s.Requeued, parts)+" · ↑ to edit", func() bool { return m.App.Session.Queue.Len() > 0 }))
 	}
 	m.chat.Transcript.Bottom()
@@ -172,7 +172,8 @@ func (m *Model) dispatch(s composer.Submission, mentioned []llm.Part) tea.Cmd {
 	return tea.Batch(sent, m.chat.SendPrompt(parts...))
 }
 
-// queue sends text, or else what is written, for after the answer; at once if none is coming.
+// queue queues text, or the draft if text is "", to follow the answer; with no answer coming, it is
+// sent at once.
 func queue(m *Model, text string) tea.Cmd {
 	if text == "" && m.input.Composer.Empty() {
 		return m.ShowToast("Nothing to queue: write a message first")

@@ -15,8 +15,8 @@ import (
 	"parley/ui/uitest"
 )
 
-// Each prompt gets a footer of its own, one that waited in the queue too, and a
-// conversation that is shown again has the same ones.
+// Each prompt gets its own footer, even after it waited in the queue. A
+// conversation shown again has the same footers.
 func TestFootersOfQueuedPrompts(t *testing.T) {
 	release := make(chan struct{})
 	slow := func(_ context.Context, _ llm.Request, out *llm.Out) error {
@@ -35,9 +35,9 @@ func TestFootersOfQueuedPrompts(t *testing.T) {
 	close(release)
 	s.WaitForText("Run this command?")
 	s.Send(overlay.DrawnMsg{})
-	s.Press("esc").WaitForText("last answer") // which says no
+	s.Press("esc").WaitForText("last answer") // answers no
 	s.idle()
-	s.clock.Add(time.Minute) // what was said above the composer goes
+	s.clock.Add(time.Minute) // toasts expire
 	live := conversation(s.Send(common.ToastExpiredMsg{}).Screen())
 	if n := strings.Count(live, "fake/one · "); n != 3 {
 		t.Errorf("%d footers, want 3:\n%s", n, live)
@@ -52,7 +52,7 @@ func TestFootersOfQueuedPrompts(t *testing.T) {
 	}
 }
 
-// conversation is what a screen shows above the composer.
+// conversation returns the part of the screen above the composer.
 func conversation(screen string) string {
 	rows := strings.Split(screen, "\n")
 	for i, row := range rows {

@@ -20,7 +20,7 @@ import (
 	"parley/ui/uitest/vt"
 )
 
-// flood is an answer of 200,000 tokens that come at once.
+// flood returns an answer of 200,000 tokens that arrive at once.
 func flood() []string {
 	var tokens []string
 	for n := range 200_000 {
@@ -36,8 +36,8 @@ func flood() []string {
 	return append(tokens, "\n\nThis is its end.")
 }
 
-// TestEditor: the user's editor finds the terminal as it was, and the screen
-// is back with what was written.
+// TestEditor: the user's editor gets the terminal in its original state, and
+// the screen returns with the edited text.
 func TestEditor(t *testing.T) {
 	t.Parallel()
 	editor := filepath.Join(t.TempDir(), "editor")
@@ -63,9 +63,8 @@ func TestEditor(t *testing.T) {
 	s.restored()
 }
 
-// TestResizeStorm: three hundred sizes at two milliseconds each (a thousand with PARLEY_LONG=1),
-// from one cell to more than any screen has, and what is seen in the end is what is seen
-// without.
+// TestResizeStorm: after three hundred sizes at two milliseconds each (a thousand with
+// PARLEY_LONG=1), from one cell to more than any screen has, the result is the same as without them.
 func TestResizeStorm(t *testing.T) {
 	t.Parallel()
 	s := launch(t, "-", "streaming")
@@ -89,11 +88,11 @@ func TestResizeStorm(t *testing.T) {
 	seen := func(s *stand) string {
 		v := vt.New(500, 200)
 		io.WriteString(v, s.out.String())
-		rows := v.Rows()[:23] // the last tells the time
+		rows := v.Rows()[:23] // the last row shows the time
 		for y, row := range rows {
 			r := []rune(row)
 			rows[y] = strings.TrimRight(string(r[:min(len(r), 80)]), " ")
-			if strings.HasPrefix(row, "∙ ") { // so does what runs
+			if strings.HasPrefix(row, "∙ ") { // so does the activity
 				rows[y], _, _ = strings.Cut(row, " ")
 			}
 		}
@@ -114,7 +113,7 @@ func TestResizeStorm(t *testing.T) {
 	}
 }
 
-// A modem takes 20 KB/s of what it is sent, and shows it.
+// A modem accepts 20 KB/s and displays it.
 type modem struct {
 	mu sync.Mutex
 	vt *vt.Terminal
@@ -131,7 +130,7 @@ func (m *modem) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// waitFor waits until the terminal is as it should be.
+// waitFor waits until the terminal satisfies is.
 func (m *modem) waitFor(t *testing.T, what string, is func(*vt.Terminal) bool) {
 	t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -154,9 +153,9 @@ func (m *modem) waitForText(t *testing.T, text string) {
 	})
 }
 
-// TestFloodOnSlowTerminal: while 200,000 tokens come at once and the terminal
-// can read next to nothing of what they would need, keys are taken and shown, the
-// end is reached, and what waits for the terminal does not pile up.
+// TestFloodOnSlowTerminal: while 200,000 tokens arrive at once and the terminal
+// can read only a fraction of the output, keys are handled and shown, the end is
+// reached, and pending output does not pile up.
 func TestFloodOnSlowTerminal(t *testing.T) {
 	t.Parallel()
 	m := &modem{vt: vt.New(80, 24)}
@@ -184,9 +183,9 @@ func TestFloodOnSlowTerminal(t *testing.T) {
 	}
 }
 
-// floodTakes is how much memory a flood may take, in KB: it is 1 MB of text, and
-// as much again for each of a few copies. What the race detector keeps of each
-// byte comes to four more.
+// floodTakes returns how much memory a flood may take, in KB: 1 MB of text, and
+// the same again for each of a few copies. The race detector stores about four
+// more bytes per byte.
 func floodTakes() int {
 	const most = 60 << 10
 	if llmtest.Race {
@@ -195,7 +194,7 @@ func floodTakes() int {
 	return most
 }
 
-// peakMemory is the most a process had, in KB.
+// peakMemory returns the peak memory of a process, in KB.
 func peakMemory(t *testing.T, pid int) int {
 	t.Helper()
 	status := read(t, fmt.Sprintf("/proc/%d/status", pid))

@@ -13,14 +13,14 @@ import (
 	"parley/ui/tui/common"
 )
 
-// status is the last row.
+// status returns the last row.
 func (s *stage) status() string {
 	rows := strings.Split(strings.TrimRight(s.Screen(), "\n"), "\n")
 	return rows[len(rows)-1]
 }
 
-// The known cost stays in sight when the price of an answer is not
-// known, marked as the least.
+// The known cost stays visible when the price of an answer is unknown, marked
+// as a lower bound.
 func TestKnownCostStays(t *testing.T) {
 	paid := func(u llm.Usage) llmtest.Turn {
 		return func(_ context.Context, _ llm.Request, out *llm.Out) error {
@@ -40,7 +40,7 @@ func TestKnownCostStays(t *testing.T) {
 	s.Type("/usage").Press("enter").WaitForText("This conversation: 30 in · 11 out · ≥$0.31")
 }
 
-// A context window that only the server knows is told once it has answered.
+// A context window that only the server knows is shown once it has answered.
 func TestServerTellsContextWindow(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		model := o.App.Session.Model()
@@ -62,7 +62,7 @@ func TestServerTellsContextWindow(t *testing.T) {
 	s.WaitFor(func() bool { return strings.Contains(s.status(), "ctx 10% · 4.0k") })
 }
 
-// /context and the status line tell of the same request.
+// /context and the status line describe the same request.
 func TestContextIsWhatTheStatusSays(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		o.App.Context = func() []app.ContextItem {
@@ -83,8 +83,8 @@ func TestContextIsWhatTheStatusSays(t *testing.T) {
 	s.Type("/context").Press("enter").WaitForText("4.9k tokens · 5% of the").WaitForText("1.9k tokens") // of the conversation
 }
 
-// A stopped answer, one that broke off and the time of thinking look the same when the
-// conversation is opened again.
+// A stopped answer, one that broke off, and the duration of thinking look the same
+// when the conversation is opened again.
 func TestShownAgainAsItWas(t *testing.T) {
 	var s *stage
 	thinks := func(_ context.Context, _ llm.Request, out *llm.Out) error {
@@ -112,7 +112,7 @@ func TestShownAgainAsItWas(t *testing.T) {
 	}
 }
 
-// A prompt that is queued leaves what is being read where it is.
+// Queuing a prompt does not move the text being read.
 func TestQueueWhileReading(t *testing.T) {
 	long := strings.Repeat("a line of it\n\n", 60)
 	s := setUp(t, 80, 24, llmtest.Say(long), llmtest.Hang("half an answer"))
@@ -126,8 +126,8 @@ func TestQueueWhileReading(t *testing.T) {
 	}
 }
 
-// A toast about one thing leaves in sight that a message is being edited, and
-// goes when that thing does.
+// A toast does not hide that a message is being edited, and disappears when it
+// no longer applies.
 func TestToasts(t *testing.T) {
 	t.Parallel()
 	t.Run("editing stays in sight", func(t *testing.T) {
@@ -155,8 +155,7 @@ func TestToasts(t *testing.T) {
 	})
 }
 
-// The status names the model that answers, though another one was picked for what
-// comes next.
+// The status names the answering model, even if another one was chosen for later prompts.
 func TestStatusNamesWhoAnswers(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
 	s.ask("hi", "half an answer")

@@ -11,7 +11,7 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// event shows an event of the turn, and does what else follows from it.
+// event shows an event of the turn, and performs its further effects.
 func (m *Model) event(e session.Event) tea.Cmd {
 	if d, ok := e.(session.Done); ok {
 		return m.done(d)
@@ -19,7 +19,7 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	m.chat.Apply(e, nil)
 	switch e := e.(type) {
 	case session.Unsent:
-		if e.Edits > 0 || e.Ends && e.Command == "" { // before the prompts queued after it: see done
+		if e.Edits > 0 || e.Ends && e.Command == "" { // they go before the prompts queued after them; see done
 			m.pending.givenBack = append(m.pending.givenBack, e)
 			return nil
 		}
@@ -41,11 +41,11 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	return nil
 }
 
-// A turnDialog shows the turn itself, in place of the conversation.
+// A turnDialog shows the turn in place of the conversation.
 type turnDialog interface {
 	dialog.Dialog
 	Finish() (next func() tea.Cmd) // ends the turn; next continues the conversation, nil if the user has to choose
-	ShowsErrors() bool             // reports whether it has shown why the turn failed
+	ShowsErrors() bool             // reports whether it has shown the turn's error
 }
 
 // done ends the turn on the screen.
@@ -59,7 +59,7 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	m.chat.Apply(d, func(b app.Change) bool { return b.Kind == app.EventBlock && shows && shown.ShowsErrors() })
 	m.chat.Turn = nil
 	m.overlay.DropPending()
-	if d.Err != nil { // what waited goes back to where it can be changed
+	if d.Err != nil { // queued prompts return to the composer for changes
 		m.input.Unqueue()
 	}
 	if d.Unsent {
@@ -85,7 +85,7 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 			m.compacting = m.chat.Turn == nil
 			return app.Play(m.App.Session.Compact)
 		}))
-	case m.App.Session.Queue.Len() > 0: // queued after the turn's last look
+	case m.App.Session.Queue.Len() > 0: // queued after the turn last checked
 		return m.chat.Next()
 	case d.Err == nil:
 		return tea.Batch(m.chat.GenerateTitle(), m.perform(m.App.LearnModel()), m.Notify("Answered: "+m.App.Session.Title()))
@@ -93,7 +93,7 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	return m.Notify("Failed: " + app.ErrorText(d.Err))
 }
 
-// restoreUnsent makes a message that was not sent the draft, or goes on with the edit that it was.
+// restoreUnsent moves an unsent message to the draft, or resumes the edit that it was.
 func restoreUnsent(m *Model, e session.Unsent) {
 	switch {
 	case e.Edits > 0:
@@ -105,8 +105,8 @@ func restoreUnsent(m *Model, e session.Unsent) {
 	}
 }
 
-// restoreGivenBack makes messages that were not sent the draft, the first one first, and stores it at once; nil
-// for none.
+// restoreGivenBack moves unsent messages to the draft, in order, and stores it at once. It returns nil if there
+// are none.
 func restoreGivenBack(m *Model) tea.Cmd {
 	given := m.pending.givenBack
 	if len(given) == 0 {

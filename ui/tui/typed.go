@@ -22,11 +22,11 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 	if isKey {
 		talk.Deselect()
 	}
-	if isKey && key.String() == "alt+esc" { // two quick escapes arrive as one key
+	if isKey && key.String() == "alt+esc" { // two quick presses of esc arrive as one key
 		key = tea.KeyPressMsg{Code: tea.KeyEscape}
 		msg = key
 		if m.overlay.Dialog == nil && m.chat.Turn == nil {
-			m.keymap.lastEsc = m.Now() // this one is the second of them
+			m.keymap.lastEsc = m.Now() // this is the second press
 		}
 	}
 	if m.overlay.Dialog != nil {
@@ -34,14 +34,14 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 			if cmd, done := overApproval(m, key); done {
 				return tea.Batch(cmd, m.overlay.ConfirmDrawn())
 			}
-			m.keymap.leader = "" // it opened between the two keys
+			m.keymap.leader = "" // the dialog opened between the two keys
 			if cmd, done := m.dialogKey(key.String()); done {
 				return tea.Batch(cmd, m.overlay.ConfirmDrawn())
 			}
 		}
 		return m.overlay.HandleInput(msg)
 	}
-	esc := key.String() == "esc" // while browsing it leaves that, and stops nothing
+	esc := key.String() == "esc" // while browsing, esc ends browsing and stops nothing
 	own := m.input.Composer.Recall.Searching() || esc && (m.input.Composer.HandlesEsc() || talk.Browsing()) || talk.Typing()
 	greets := m.greeter != nil && !m.chat.HasContent && !m.input.Composer.Recall.Searching() && idle(m)
 	if isKey && m.keymap.leader == "" && greets {
@@ -70,19 +70,19 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 	return tea.Batch(cmd, m.input.Changed())
 }
 
-// writesText reports whether msg is a character for the draft, or for a search, which changes
-// nothing of what goes with it.
+// writesText reports whether msg types a character into the draft or a search, which does not
+// affect the message's attachments.
 func writesText(m *Model, msg tea.Msg) bool {
 	key, ok := msg.(tea.KeyPressMsg)
 	return ok && key.Text != "" && key.Code != tea.KeyEnter && m.overlay.Dialog == nil && m.keymap.leader == "" &&
 		m.keymap.keys[key.String()] == nil && !m.chat.Transcript.Browsing()
 }
 
-// mouseInput handles the mouse beside dialogs, and reports whether it was meant for that.
+// mouseInput handles the mouse outside of dialogs, and reports whether msg was meant for that.
 func (m *Model) mouseInput(msg tea.MouseMsg) (tea.Cmd, bool) {
 	talk := m.chat.Transcript
 	switch {
-	case talk.Dragging(), m.overlay.ScrollsTranscript(msg, m.height-1): // wherever it goes
+	case talk.Dragging(), m.overlay.ScrollsTranscript(msg, m.height-1): // wherever the pointer moves
 		return talk.Update(msg), true
 	case m.overlay.Dialog != nil:
 		return nil, false
@@ -101,12 +101,12 @@ func (m *Model) mouseInput(msg tea.MouseMsg) (tea.Cmd, bool) {
 	return m.input.Click(at.X, y), true
 }
 
-// pages are actions whose keys a question leaves to the conversation, unless it
-// needs them for itself.
+// pages lists the actions whose keys a question leaves to the conversation,
+// unless it needs them itself.
 var pages = []string{"page-up", "page-down", "top", "bottom"}
 
-// aboveDialog gives the action that a key runs although a dialog is open, nil if it is
-// for the dialog.
+// aboveDialog returns the action that a key runs even over a dialog, or nil if the key
+// is for the dialog.
 func aboveDialog(m *Model, key string) *action {
 	a := m.keymap.keys[key]
 	if a == nil || a.above && a.Group != app.View {
@@ -118,8 +118,8 @@ func aboveDialog(m *Model, key string) *action {
 	return nil
 }
 
-// dialogKey handles keys that work above every dialog: ctrl+c closes it; when it
-// asks about a tool, the turn is what is stopped.
+// dialogKey handles keys that work over every dialog. Ctrl+c closes the dialog;
+// if it asks about a tool call, ctrl+c stops the turn.
 func (m *Model) dialogKey(key string) (tea.Cmd, bool) {
 	if a := aboveDialog(m, key); a != nil {
 		return a.do(m, ""), true
@@ -132,13 +132,13 @@ func (m *Model) dialogKey(key string) (tea.Cmd, bool) {
 		m.chat.Stop()
 	case turnDialog:
 		if m.chat.Turn != nil {
-			return m.chat.Stop(), true // what was answered so far can be chosen
+			return m.chat.Stop(), true // the answers so far can be chosen
 		}
 	}
 	return m.overlay.Interrupt(), true
 }
 
-// press runs the action of a key, and reports whether the key was used up.
+// press runs the action of a key, and reports whether there was one.
 func (m *Model) press(key string) (tea.Cmd, bool) {
 	if m.keymap.leader != "" {
 		second := key
@@ -172,10 +172,10 @@ func (m *Model) press(key string) (tea.Cmd, bool) {
 	return a.do(m, ""), true
 }
 
-// escWithin is how soon a second esc follows the first one.
+// escWithin is the maximum time between two presses of esc that count as a double press.
 const escWithin = 600 * time.Millisecond
 
-// escape counts: twice on an empty line is an action of its own.
+// escape handles esc: pressed twice on an empty line it runs its own action.
 func (m *Model) escape() (tea.Cmd, bool) {
 	twice := m.keymap.keys["esc esc"]
 	if m.chat.Transcript.Browsing() || twice == nil || !twice.when(m) {
@@ -189,7 +189,7 @@ func (m *Model) escape() (tea.Cmd, bool) {
 	return nil, true
 }
 
-// interrupt handles ctrl+c: it stops, else clears, else quits.
+// interrupt handles ctrl+c: it stops the turn, else clears the draft, else quits.
 func (m *Model) interrupt() tea.Cmd {
 	const quitWithin = 2 * time.Second
 	written := m.input.Composer

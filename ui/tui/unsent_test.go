@@ -23,7 +23,7 @@ func until(release chan struct{}, text string) llmtest.Turn {
 	}
 }
 
-// stored returns the text of the stored draft, as a program would find it that starts when this one was
+// stored returns the text of the stored draft, as a program finds it that starts after this one was
 // killed right after the next save.
 func (s *stage) stored(t *testing.T) string {
 	t.Helper()
@@ -69,8 +69,8 @@ func TestReturnedTextIsStored(t *testing.T) {
 	}
 }
 
-// While the history is looked at, the draft is still what was written: it is stored, and what
-// comes back in between goes before it.
+// While the history is shown, the draft is still the text written before: it is stored, and
+// returned prompts go before it.
 func TestDraftBehindTheHistory(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string][]string{"history: one": {"ctrl+r", "o", "n", "e"}, "› one": {"up"}} {
@@ -95,8 +95,8 @@ func TestDraftBehindTheHistory(t *testing.T) {
 	})
 }
 
-// A message that is too long, and not sent, is the draft again, whether the question about it is answered or
-// left: the conversation shows and holds none of it.
+// A message that is too long to be sent becomes the draft again, whether the question about it is answered
+// or left. The conversation neither shows nor contains it.
 func TestTooLongIsDraftAgain(t *testing.T) {
 	t.Parallel()
 	long := strings.TrimSpace(strings.Repeat("long ", 400))
@@ -112,7 +112,7 @@ func TestTooLongIsDraftAgain(t *testing.T) {
 					s.idle()
 				}
 				s.Paste(long)
-				s.clock.Add(time.Second) // after a paste enter is part of it
+				s.clock.Add(time.Second) // enter right after a paste is part of it
 				s.Press("enter").WaitForText("Too long for fake/one")
 				s.seen().Press(key).WaitForText("Not sent: your message is in the input again")
 				if got := s.m.input.Composer.Value(); got != long {
@@ -127,8 +127,8 @@ func TestTooLongIsDraftAgain(t *testing.T) {
 	}
 }
 
-// An edit of an earlier message that is not sent leaves the conversation as it was, and goes on where it was:
-// what it says is in the input, and esc brings back what was written before.
+// An edit of an earlier message that is not sent leaves the conversation unchanged and stays open: its text
+// is in the input, and esc restores the text written before.
 func TestTooLongEditGoesOn(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		model := llm.Endpoint{Model: llmtest.New(llmtest.Say("first"), llmtest.Say("second"), llmtest.Say("third")), Name: "fake/one", Strategy: "native", Context: 300}
@@ -142,7 +142,7 @@ func TestTooLongEditGoesOn(t *testing.T) {
 	s.Press("down", "enter").WaitForText("Editing an earlier message")
 	s.Paste(strings.TrimSpace(strings.Repeat(" long", 400)))
 	s.clock.Add(time.Second)
-	for range 2 { // and again
+	for range 2 { // twice
 		s.Press("enter").WaitForText("Too long for fake/one").Lacks("second")
 		s.seen().Press("2").WaitForText("Not sent: your message is in the input again").Shows("Editing an earlier message", "second")
 		if got := s.m.input.Composer.Value(); !strings.HasPrefix(got, "one") || !strings.HasSuffix(got, "long") || len(s.m.App.Session.History()) != 4 {
@@ -158,8 +158,8 @@ func TestTooLongEditGoesOn(t *testing.T) {
 	}
 }
 
-// A fork after a message that was not sent has what is shown, and so has the store once the message is
-// a stored draft.
+// A fork after a message that was not sent contains the displayed messages, and so does the store once
+// the message is a stored draft.
 func TestForkBehindGivenBack(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		model := llm.Endpoint{Model: llmtest.New(llmtest.Say("fine")), Name: "fake/one", Strategy: "native", Context: 300}
@@ -182,7 +182,7 @@ func TestForkBehindGivenBack(t *testing.T) {
 	}
 }
 
-// A message that was queued before another one comes before it in the draft.
+// A message queued before another one comes before it in the draft.
 func TestTooLongStaysInOrder(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		model := llm.Endpoint{Model: llmtest.New(llmtest.Say("fine")), Name: "fake/one", Strategy: "native", Context: 300}
@@ -198,8 +198,8 @@ func TestTooLongStaysInOrder(t *testing.T) {
 	}
 }
 
-// Each conversation has its own draft: text written in one is there again after another one, and
-// nowhere else.
+// Each conversation has its own draft: text written in one returns with that conversation, and
+// appears in no other.
 func TestDraftsOfConversations(t *testing.T) {
 	t.Parallel()
 	t.Run("a new one in the place of an empty one", func(t *testing.T) {
@@ -226,8 +226,8 @@ func TestDraftsOfConversations(t *testing.T) {
 	})
 }
 
-// Editing an earlier message leaves what was written and attached before: it is there again once the
-// edit is sent or left, and what was changed of the message is in the history.
+// Editing an earlier message keeps the text and attachments from before: they return once the edit
+// is sent or left, and the changed message goes to the history.
 func TestEditKeepsTheDraft(t *testing.T) {
 	t.Parallel()
 	edit := func(s *stage) {
@@ -327,7 +327,7 @@ func TestEditKeepsTheDraft(t *testing.T) {
 	})
 }
 
-// An edit that cannot be sent yet, because a turn was begun meanwhile, stays an edit.
+// An edit that cannot be sent yet, because a turn began meanwhile, stays an edit.
 func TestEditWhileATurnRuns(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Fail(&llm.Error{Fault: llm.Server, Message: "boom"}), llmtest.Hang("half"), llmtest.Say("second"))
 	s.ask("one", "boom")
@@ -343,8 +343,8 @@ func TestEditWhileATurnRuns(t *testing.T) {
 	}
 }
 
-// The output of a command of the user's goes along with the next prompt of the conversation in which it
-// ran, also if another one is open by then.
+// The result of a user's command goes with the next prompt of the conversation in which it ran, even if
+// another one is open by then.
 func TestOutputBelongsToItsConversation(t *testing.T) {
 	gate := make(chan struct{})
 	s := setUpWith(t, 80, 24, func(o *Options) {
@@ -372,7 +372,7 @@ func TestOutputBelongsToItsConversation(t *testing.T) {
 	s.Press("ctrl+x", "l").WaitForText("› whales").Press("enter").WaitForText("[output of ls")
 }
 
-// Conversations that hold nothing yet have one draft, and so the output goes along with it.
+// Empty conversations share one draft, so the command's result goes with it.
 func TestOutputOfAnEmptyConversation(t *testing.T) {
 	gate := make(chan struct{})
 	s := setUpWith(t, 80, 24, func(o *Options) {
@@ -387,7 +387,7 @@ func TestOutputOfAnEmptyConversation(t *testing.T) {
 	s.WaitForText("[output of ls")
 }
 
-// ctrl+c clears what is written, then stops a typed command, and quits only after that.
+// ctrl+c clears the draft, then stops a typed command, and only then quits.
 func TestInterruptedShell(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		o.App.Shell = func(ctx context.Context, _, _ string, _ func(string)) act.Outcome {
@@ -409,7 +409,7 @@ func TestInterruptedSearch(t *testing.T) {
 	s.Type("a draft").Press("ctrl+r", "w").Shows("history: w").Press("ctrl+c").Lacks("history: w").Shows("› a draft")
 }
 
-// A first message that a server finds too long is not offered to be summarized.
+// A first message that is too long by itself does not lead to an offer to summarize.
 func TestTooLongByItself(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Fail(&llm.Error{Fault: llm.ContextOverflow, Message: "too many tokens"}))
 	s.ask("hello", "too many tokens")

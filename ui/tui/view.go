@@ -16,21 +16,21 @@ import (
 	"parley/ui/tui/statusbar"
 )
 
-// frames is the last frame with its panes.
+// frames holds the last frame and its panes.
 type frames struct {
 	top, bottom, line, said, all string
 	room                         int // rows of top
-	gap                          int // rows between top and bottom: for activity, and a rule
+	gap                          int // rows between top and bottom, for activity and a rule
 	status                       statusbar.Line
 	rule                         common.Label
-	dot, activity                common.Label // what the turn does
+	dot, activity                common.Label // activity of the turn
 }
 
-// View draws the screen. Panes cache their strings, so that a frame in which
-// nothing changed costs a few comparisons.
+// View renders the screen. Panes cache their strings, so that a frame without
+// changes costs a few comparisons.
 func (m *Model) View() tea.View {
 	v := tea.View{AltScreen: true, WindowTitle: windowTitle(m.App.Session.Title(), m.overlay.IsWaiting()), ProgressBar: progressBar(m.chat.Turn != nil, m.overlay.IsWaiting()), ReportFocus: true}
-	// After a leader, letters have their place on the keyboard as well.
+	// After a leader, letters also match by their position on the keyboard.
 	v.KeyboardEnhancements = tea.KeyboardEnhancements{ReportAlternateKeys: true, ReportAllKeysAsEscapeCodes: m.keymap.leader != ""}
 	if m.mouse {
 		v.MouseMode = tea.MouseModeCellMotion
@@ -49,8 +49,8 @@ func (m *Model) View() tea.View {
 	return v
 }
 
-// cursor returns where the terminal's own cursor stands, which is where input methods
-// draw: in the composer, or where a dialog is written in.
+// cursor returns the position of the terminal's cursor, where input methods draw: in
+// the composer, or in the input of a dialog.
 func (m *Model) cursor() *tea.Cursor {
 	var x, y, height int
 	var ok bool
@@ -73,7 +73,7 @@ func (m *Model) cursor() *tea.Cursor {
 	return tea.NewCursor(min(x, m.width-1), row)
 }
 
-// top returns the transcript, or what greets a user before there is one.
+// top returns the transcript, or the greeting before there is a conversation.
 func (m *Model) top() string {
 	if m.chat.HasContent || m.greeter == nil {
 		return m.chat.Transcript.View()
@@ -88,11 +88,11 @@ func (m *Model) bottom() string {
 	return m.input.View(m.width)
 }
 
-// nextKeys stands for the keys that may follow a leader, in place of words.
+// nextKeys replaces the text of said while the keys after a leader are shown.
 const nextKeys = "\x00keys"
 
-// said returns what a key just did, or what a key would do now: words that have to be
-// read.
+// said returns the effect of the last key, or hints for the next one: text that the
+// user has to read.
 func (m *Model) said() string {
 	if _, approval := m.overlay.Dialog.(*dialog.Approval); m.keymap.showsNext && (m.overlay.Dialog == nil || approval) {
 		return nextKeys
@@ -101,15 +101,15 @@ func (m *Model) said() string {
 	if text := m.ToastText(); m.keymap.leader == "" && text != "" {
 		lines = append(lines, sanitize.Line(text))
 	}
-	if m.branches.editing > 0 { // stays in sight: enter means something else
+	if m.branches.editing > 0 { // stays visible, because enter means something else
 		lines = append(lines, "Editing an earlier message · enter sends as new branch · esc cancel")
 	}
 	return strings.Join(lines, "\n")
 }
 
-// tell lays words out for the row above the composer, which is empty otherwise.
-// Words that do not fit in a row cover the end of the transcript: nothing moves
-// for them, and nothing of them is cut.
+// tell lays out text for the row above the composer, which is empty otherwise.
+// Text that does not fit on one row covers the end of the transcript, so that
+// nothing moves and nothing is truncated.
 func (m *Model) tell(said string) []string {
 	switch said {
 	case "":
@@ -132,8 +132,8 @@ func (m *Model) tell(said string) []string {
 	return rows
 }
 
-// compose stacks the panes into exactly height rows, with what runs below the end of the
-// conversation, and what is said on the last ones above the rule.
+// compose stacks the panes into exactly height rows. The activity is below the end of
+// the conversation, and said is on the last rows above the rule.
 func (m *Model) compose(top, bottom, line string, said []string) string {
 	rows := make([]string, 0, m.height)
 	below := strings.Split(bottom, "\n")
@@ -162,7 +162,7 @@ func (m *Model) compose(top, bottom, line string, said []string) string {
 			over[at] = f.dot.Render(m.Theme, &m.Theme.Accent, "∙ ") + f.activity.Render(m.Theme, &m.Theme.Dim, sanitize.Line(text+m.chat.Turn.Elapsed(m.Now())))
 		}
 	}
-	if m.overlay.IsFullScreen() { // no row is left above it
+	if m.overlay.IsFullScreen() { // no row is left above the dialog
 		over = below
 	}
 	copy(over[max(len(over)-len(said), 0):], said[max(len(said)-len(over), 0):])
@@ -176,7 +176,7 @@ func (m *Model) compose(top, bottom, line string, said []string) string {
 	return strings.Join(rows[:min(len(rows), m.height)], "\n")
 }
 
-// lastRow returns the last row that is not blank; -1 if all are.
+// lastRow returns the index of the last row that is not blank; -1 if all are.
 func lastRow(rows []string) int {
 	last := len(rows) - 1
 	for last >= 0 && strings.TrimSpace(rows[last]) == "" {
@@ -185,8 +185,8 @@ func lastRow(rows []string) int {
 	return last
 }
 
-// fits reports whether row takes at most width cells, where a glance tells: to
-// measure every row of every frame would be most of its cost.
+// fits reports whether row is certain to take at most width cells. It estimates,
+// because measuring every row of every frame would be most of its cost.
 func fits(row string, width int) bool {
 	for i := 0; i < len(row); i++ {
 		switch c := row[i]; {
@@ -195,19 +195,19 @@ func fits(row string, width int) bool {
 			}
 		case c == '\x1b':
 			return false
-		case c < 0x80, c >= 0xc0 && c < 0xe0: // · is such
+		case c < 0x80, c >= 0xc0 && c < 0xe0: // includes ·
 			width--
-		case c == 0xe2 && i+1 < len(row) && strings.IndexByte("\x80\x88\x94\x95", row[i+1]) >= 0: // … and ›, ∙, lines of boxes
+		case c == 0xe2 && i+1 < len(row) && strings.IndexByte("\x80\x88\x94\x95", row[i+1]) >= 0: // … and ›, ∙, box-drawing lines
 			width--
-		case c >= 0xe0: // of one or two cells
+		case c >= 0xe0: // one or two cells wide
 			width -= 2
 		}
 	}
 	return width >= 0
 }
 
-// strategyOf returns how a model gets tools at the moment: one that is found to have
-// no function calling changes in the middle of a conversation.
+// strategyOf returns how a model currently gets tools. A model found to lack
+// function calling changes its strategy in the middle of a conversation.
 func strategyOf(m llm.Endpoint) string {
 	if s, ok := m.Model.(interface{ Strategy() string }); ok {
 		return s.Strategy()
@@ -220,7 +220,7 @@ func (m *Model) line() string {
 	model := m.App.Session.Model()
 	total, _ := m.App.Session.Spending.Usage()
 	fill := m.input.ContextTokens()
-	if m.App.Unnamed { // what they cost tells who is dear
+	if m.App.Unnamed { // the cost would reveal the model
 		total = llm.Usage{}
 	}
 	i := statusbar.Info{
@@ -263,10 +263,10 @@ func (m *Model) line() string {
 	return m.frames.status.View(i, m.width, m.Theme)
 }
 
-// waitingForYou is said while a question is open.
+// waitingForYou is shown while a question is open.
 const waitingForYou = "waiting for you"
 
-// windowTitle names the window after the conversation.
+// windowTitle returns the window title for a conversation.
 func windowTitle(conversation string, waiting bool) string {
 	parts := []string{conversation, "parley"}
 	if waiting {
@@ -275,7 +275,7 @@ func windowTitle(conversation string, waiting bool) string {
 	return sanitize.Line(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " – "))
 }
 
-// progressBar returns what the terminal shows of the turn beside the window's name.
+// progressBar returns the progress that the terminal shows with the window title.
 func progressBar(running, waiting bool) *tea.ProgressBar {
 	switch {
 	case !running:

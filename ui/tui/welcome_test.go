@@ -17,7 +17,7 @@ import (
 	"parley/ui/tui/common"
 )
 
-// firstScreen is a screen in a project with stored conversations, the latest last.
+// firstScreen returns a screen in a project with stored conversations, latest last.
 func firstScreen(t *testing.T, w, h int, change func(*Options), titles ...string) *stage {
 	t.Helper()
 	return setUpWith(t, w, h, func(o *Options) {
@@ -26,7 +26,7 @@ func firstScreen(t *testing.T, w, h int, change func(*Options), titles ...string
 	}, llmtest.Say("fine"), llmtest.Say("fine again"))
 }
 
-// firstScreenFiles makes the project and the conversations.
+// firstScreenFiles creates the project and the conversations.
 func firstScreenFiles(t *testing.T, o *Options, titles ...string) {
 	t.Helper()
 	o.App.Version = "1.2.0"
@@ -52,8 +52,8 @@ func firstScreenFiles(t *testing.T, o *Options, titles ...string) {
 
 func unchanged(*Options) {}
 
-// A notice at the beginning, such as that facts of models are old, is whole on the
-// first screen of every size, and a toast in a resumed conversation, which has no such screen.
+// A notice at the start, such as about outdated facts of models, is complete on the first
+// screen of every size, and a toast in a resumed conversation, which has no first screen.
 func TestFirstNotice(t *testing.T) {
 	t.Parallel()
 	const notice = "Prices and context windows of models are of 2026-11-20: parley models --update fetches new ones"
@@ -78,7 +78,7 @@ func TestFirstNotice(t *testing.T) {
 	})
 }
 
-// The first screen says where the user is, which model answers, what to try, and what to
+// The first screen shows the directory, the model, prompts to try, and conversations to
 // continue, at every size.
 func TestFirstScreen(t *testing.T) {
 	t.Parallel()
@@ -94,7 +94,7 @@ func TestFirstScreen(t *testing.T) {
 	}
 }
 
-// demoAnswers has the demo answer because there is no key.
+// demoAnswers makes the demo answer because there is no key.
 func demoAnswers(o *Options) {
 	o.App.NoKey = true
 	demo := o.App.Session.Model()
@@ -156,7 +156,8 @@ func TestFirstScreenKeys(t *testing.T) {
 	})
 }
 
-// The parts of a first request beside its prompt are not counted anew for each letter, but for any other event.
+// The tokens of a first request besides its prompt are not counted again for each letter,
+// but for any other event.
 func TestFirstRequestIsCounted(t *testing.T) {
 	counted, size := 0, 1200
 	s := setUpWith(t, 80, 24, func(o *Options) {
@@ -185,7 +186,7 @@ func TestFirstRequestIsCounted(t *testing.T) {
 	}
 }
 
-// In a low window down selects only rows that are drawn, and enter takes the marked one.
+// In a low window, down selects only rows that are drawn, and enter takes the marked one.
 func TestFirstScreenSelectsWhatIsDrawn(t *testing.T) {
 	titles := []string{"The oldest", "An older one", "The latest"}
 	marked := func(s *stage) string {
@@ -231,7 +232,7 @@ func TestFirstScreenSelectsWhatIsDrawn(t *testing.T) {
 	}
 }
 
-// A row that is marked stays so when what is above it goes, and its mark goes with it.
+// A marked row stays marked when rows above it disappear, and its mark disappears with it.
 func TestFirstScreenKeepsItsMark(t *testing.T) {
 	s := firstScreen(t, 80, 24, unchanged, "Refactor the store", "Hello", "Hello")
 	s.WaitForText("Refactor the store")
@@ -250,7 +251,7 @@ func TestFirstScreenKeepsItsMark(t *testing.T) {
 		if err := s.m.App.Library.Trash(id); err != nil {
 			t.Fatal(err)
 		}
-		s.Send(s.m.parts.broadcast(common.SessionsChangedMsg{})()) // as after a dialog that closed
+		s.Send(s.m.parts.broadcast(common.SessionsChangedMsg{})()) // as after a dialog has closed
 	}
 	if remove(found[0].ID); !strings.Contains(screen(), "› Refactor the store") || strings.Count(screen(), "Hello") != 1 {
 		t.Errorf("behind a row that went the mark is elsewhere:\n%s", screen())
@@ -264,8 +265,8 @@ func TestFirstScreenKeepsItsMark(t *testing.T) {
 	}
 }
 
-// The first screen does not go on offering a conversation that was deleted over it, and a paste
-// takes the mark of a row away, as a letter does.
+// The first screen stops offering a conversation that was deleted over it. A paste removes the
+// mark of a row, as a letter does.
 func TestFirstScreenIsOfNow(t *testing.T) {
 	s := firstScreen(t, 80, 24, unchanged, "Refactor the store", "Hello")
 	s.WaitForText("Hello").Press("down")
@@ -276,7 +277,7 @@ func TestFirstScreenIsOfNow(t *testing.T) {
 	if strings.Contains(s.Screen(), "› Explain") {
 		t.Errorf("the mark stays:\n%s", s.Screen())
 	}
-	s.Press("ctrl+u", "down", "down").Send(s.m.parts.broadcast(common.SessionsChangedMsg{})()) // as after a dialog that closed
+	s.Press("ctrl+u", "down", "down").Send(s.m.parts.broadcast(common.SessionsChangedMsg{})()) // as after a dialog has closed
 	if !strings.Contains(s.Screen(), "› Suggest") {
 		t.Errorf("the mark is lost:\n%s", s.Screen())
 	}

@@ -11,7 +11,7 @@ import (
 	"parley/ui/exchange"
 )
 
-// exchanges are three: a call, its answer, and one that runs.
+// exchanges returns three exchanges: a request, its answer, and a running one.
 func exchanges(at time.Time) []exchange.Exchange {
 	image := strings.Repeat("iVBORw0KGgoAAAANSUhEUgAA", 1000)
 	events := "event: a\ndata: {\"delta\":{\"content\":\"hel\"}}\n\ndata: {\"delta\":{\"content\":\"lo\"}}\n\ndata: [DONE]\n\n"
@@ -32,7 +32,7 @@ func exchanges(at time.Time) []exchange.Exchange {
 	return []exchange.Exchange{three, two, one}
 }
 
-// wired are the options of a screen on these exchanges.
+// wired sets up a screen with these exchanges.
 func wired(list *[]exchange.Exchange) func(*Options) {
 	return func(o *Options) {
 		o.App.Wire = app.Wire{
@@ -49,7 +49,7 @@ func wired(list *[]exchange.Exchange) func(*Options) {
 	}
 }
 
-// TestWire goes from the list into an exchange and back.
+// TestWire goes from the list to an exchange and back.
 func TestWire(t *testing.T) {
 	t.Parallel()
 	for _, size := range [][2]int{{80, 24}, {50, 15}} {
@@ -71,7 +71,7 @@ func TestWire(t *testing.T) {
 	}
 }
 
-// TestWireOfTurn opens what belongs to the message under the cursor.
+// TestWireOfTurn opens the exchanges of the message under the cursor.
 func TestWireOfTurn(t *testing.T) {
 	var list []exchange.Exchange
 	s := setUpWith(t, 80, 24, wired(&list), llmtest.Say("the answer"))

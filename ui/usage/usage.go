@@ -1,4 +1,4 @@
-// Package usage sums up what requests used, for people to read.
+// Package usage summarizes the use and cost of requests for display.
 package usage
 
 import (
@@ -16,30 +16,30 @@ import (
 	"parley/ui/format"
 )
 
-// A Report is what requests used, summed up by one of session.UsageKeys, as every front
-// end shows it.
+// A Report is the use of requests, summarized by one of session.UsageKeys, for all
+// front ends.
 type Report struct {
 	By    string
-	Rows  []session.UsageSum // days and months in their order, others dearest first
+	Rows  []session.UsageSum // days and months in order, others by descending cost
 	Total session.UsageSum
 
 	label func(session.UsageSum) string
 }
 
-// A Reader sums up what a store knows.
+// A Reader summarizes the records of a store.
 type Reader struct {
 	Store      *session.Store
-	AbbrevPath func(path string) string // how folders are shown; nil: as they are
+	AbbrevPath func(path string) string // shortens paths for display; nil to leave them unchanged
 }
 
-// By sums up what was used from since to until (zero: without bound) by one of
-// session.UsageKeys. With an error there may be something all the same.
+// By summarizes the use from since to until (zero for no limit) by one of
+// session.UsageKeys. With an error the report may still contain data.
 func (u Reader) By(by string, since, until time.Time) (Report, error) {
 	rows, err := u.Store.Ledger().Sums(since, until, by)
 	return u.report(by, rows), err
 }
 
-// Pages sums up the same by each of several keys.
+// Pages returns the summary by each of several keys, without empty ones.
 func (u Reader) Pages(since, until time.Time, keys ...string) (pages []Report, err error) {
 	rows, err := u.Store.Ledger().Sums(since, until, keys...)
 	for _, by := range keys {
@@ -50,7 +50,7 @@ func (u Reader) Pages(since, until time.Time, keys ...string) (pages []Report, e
 	return pages, err
 }
 
-// sumBy sums rows up by one of the keys they have.
+// sumBy sums rows by one of their keys.
 func sumBy(rows []session.UsageSum, by string) (sums []session.UsageSum) {
 	place := map[string]int{}
 	for _, r := range rows {
@@ -82,7 +82,7 @@ func (u Reader) report(by string, rows []session.UsageSum) Report {
 	switch {
 	case by == "session" && len(rows) > 0:
 		titles := map[string]string{}
-		found, _ := u.Store.List(session.Query{Limit: -1}) // what cannot be read has no title
+		found, _ := u.Store.List(session.Query{Limit: -1}) // unreadable conversations have no title
 		for _, f := range found {
 			titles[f.ID] = f.ID + "  " + app.Title(f)
 		}
@@ -98,13 +98,13 @@ func (u Reader) report(by string, rows []session.UsageSum) Report {
 	return r
 }
 
-// usedTokens returns all tokens of a sum.
+// usedTokens returns the total number of tokens in a sum.
 func usedTokens(s session.UsageSum) int { return s.Usage.Input + s.Usage.Output }
 
-// Label returns how a row is called.
+// Label returns the display name of a row.
 func (r Report) Label(s session.UsageSum) string { return sanitize.Line(r.label(s)) }
 
-// Note says what the costs leave out; "" if that is nothing.
+// Note describes the requests missing in the costs; "" if none are.
 func (r Report) Note() string {
 	switch n := r.Total.Unpriced; n {
 	case 0:
@@ -116,8 +116,7 @@ func (r Report) Note() string {
 	}
 }
 
-// Chart returns the report as a table with bars: of costs, or of tokens where nothing cost
-// anything.
+// Chart returns the report as a table with bars for costs, or for tokens if nothing had a cost.
 func (r Report) Chart() format.Chart {
 	c := format.Chart{Heading: r.By, Columns: []format.ChartColumn{
 		{Heading: "requests", Rank: 3}, {Heading: "input", Rank: 1}, {Heading: "cached", Rank: 4}, {Heading: "output", Rank: 2}, {Heading: "cost"}}}
@@ -136,7 +135,7 @@ func (r Report) Chart() format.Chart {
 	return c
 }
 
-// cost returns what a sum cost: requests of unknown price are not in it.
+// cost returns the cost of a sum, without requests of unknown price.
 func cost(s session.UsageSum) string {
 	switch cost := format.Cost(s.Usage.Cost, s.Unpriced == 0); {
 	case s.Unpriced == 0 && cost == "":
@@ -148,10 +147,10 @@ func cost(s session.UsageSum) string {
 	}
 }
 
-// Sums are the sums of today, of this month and of 30 days.
+// Sums holds the sums of today, of this month and of 30 days.
 type Sums struct{ Today, Month, Days30 session.UsageSum }
 
-// Recent sums up the days up to now.
+// Recent returns the sums of the periods up to now.
 func (u Reader) Recent(now time.Time) (sums Sums, err error) {
 	y, m, d := now.Date()
 	for _, s := range []struct {
@@ -165,20 +164,20 @@ func (u Reader) Recent(now time.Time) (sums Sums, err error) {
 	return sums, err
 }
 
-// Days30 returns when the last 30 days began, today included.
+// Days30 returns the beginning of the last 30 days, including today.
 func Days30(now time.Time) time.Time {
 	y, m, d := now.Date()
 	return time.Date(y, m, d-30, 0, 0, 0, 0, now.Location())
 }
 
-// A Caches is what requests did with providers' prompt caches.
+// A Caches summarizes the use of providers' prompt caches.
 type Caches struct {
 	Total  session.UsageSum
-	Misses []session.CacheSum // by cause, dearest first
+	Misses []session.CacheSum // by cause, in order of descending cost
 }
 
-// Cache sums up what requests from since to until (zero: without bound) read from caches,
-// wrote and missed.
+// Cache summarizes the tokens that requests from since to until (zero for no limit) read
+// from caches, wrote and missed.
 func (u Reader) Cache(since, until time.Time) (r Caches, err error) {
 	totals, err := u.Store.Ledger().Sums(since, until)
 	for _, t := range totals {
@@ -189,7 +188,7 @@ func (u Reader) Cache(since, until time.Time) (r Caches, err error) {
 	return r, errors.Join(err, failed)
 }
 
-// Missed sums up the misses.
+// Missed returns the sum of the misses.
 func (r Caches) Missed() (sum session.CacheSum) {
 	for _, m := range r.Misses {
 		sum.Requests, sum.Tokens, sum.Cost = sum.Requests+m.Requests, sum.Tokens+m.Tokens, sum.Cost+m.Cost
@@ -197,7 +196,7 @@ func (r Caches) Missed() (sum session.CacheSum) {
 	return sum
 }
 
-// Summary returns what was read, written and missed, in a line.
+// Summary returns the tokens read, written and missed, in one line.
 func (r Caches) Summary() string {
 	u, share := r.Total.Usage, ""
 	if u.Input > 0 {

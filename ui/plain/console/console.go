@@ -1,6 +1,6 @@
-// Package console is the terminal of the plain front end: lines that are read from it
-// with its own editing and echo, and lines that are written to it, in order, each once
-// and with not one escape sequence. What reads it out gets Markdown by whole sentences.
+// Package console is the terminal of the plain front end. It reads lines with the
+// terminal's own editing and echo. It writes lines in order, each once, without escape
+// sequences. Screen readers get Markdown in whole sentences.
 //
 //	Keyboard ──► Line
 //	Markdown, Output ──► whole sentences and lines ──► Writer ──► terminal

@@ -11,8 +11,8 @@ import (
 	"parley/tools/sanitize"
 )
 
-// heard returns what is read out of pieces, which arrive at once, without the signs of
-// lines that are not broken.
+// heard returns the spoken text of pieces that arrive at once, without the marks of
+// unbroken lines.
 func heard(pieces ...string) string {
 	var p Markdown
 	var out strings.Builder
@@ -57,15 +57,15 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestSentences: text is read out by whole sentences, and what keeps them open by
-// its time.
+// TestSentences: text is read out in whole sentences. After a while, incomplete
+// ones are read out too.
 func TestSentences(t *testing.T) {
 	start := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	tests := []struct {
 		name   string
 		pieces []string
-		now    string // read out at once
-		late   string // after a while
+		now    string // read out immediately
+		late   string // read out after a while
 	}{
 		{"half a sentence", []string{"The sky is", " blue"}, "", "The sky is "},
 		{"a sentence", []string{"The sky is blue. It"}, "The sky is blue. ", ""},
@@ -101,7 +101,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// TestCodeThatTakesLong is announced without its length, which is told at its end.
+// TestCodeThatTakesLong: slow code is announced without its length, which follows at its end.
 func TestCodeThatTakesLong(t *testing.T) {
 	start := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
 	var p Markdown
@@ -111,8 +111,7 @@ func TestCodeThatTakesLong(t *testing.T) {
 	}
 }
 
-// TestLongLine: text without any end is read out all the same, in time that grows
-// with its length.
+// TestLongLine: text without any sentence end is read out anyway, in linear time.
 func TestLongLine(t *testing.T) {
 	word := strings.Repeat("x", 10)
 	var pieces []string
@@ -124,8 +123,8 @@ func TestLongLine(t *testing.T) {
 	}
 }
 
-// FuzzProse: however it is cut, what is read out is the same, printable, and holds
-// every letter and digit.
+// FuzzProse: however the text is split, the spoken text is the same, printable,
+// and contains every letter and digit.
 func FuzzProse(f *testing.F) {
 	for _, seed := range []string{"One. Two\n\n**b** `c` [d](e)\n", "|a|b|\n|-|-|\n|1|2|\n", "```go\nx\n```\n", "- ~~~\n  x\n  ~~~", "a\x1b]0;b\x07\r\nc\u009b"} {
 		f.Add(seed, uint8(3))
@@ -187,7 +186,7 @@ func TestSpeakerKeepsWords(t *testing.T) {
 	}
 }
 
-// TestPrompted holds what makes a prompt one that has to be written again.
+// TestPrompted verifies when a prompt has to be written again.
 func TestPrompted(t *testing.T) {
 	for name, then := range map[string]func(*Writer){
 		"a line": func(w *Writer) { w.WriteLine("one") }, "a block": func(w *Writer) { w.Block("one") }, "text": func(w *Writer) { w.Text("one") },
@@ -208,7 +207,7 @@ func TestPrompted(t *testing.T) {
 	}
 }
 
-// TestOutput hands on whole lines, made printable, and holds the rest.
+// TestOutput returns whole lines, sanitized, and keeps the rest.
 func TestOutput(t *testing.T) {
 	var o Output
 	got := []string{o.Add("one\ntw"), o.Add("o"), o.Add("\x1b[2J\nthree"), o.Rest()}

@@ -13,8 +13,8 @@ import (
 	"parley/ui/tty"
 )
 
-// Open returns what a user types at: standard input, or the terminal itself if that is
-// a pipe.
+// Open returns the user's input: standard input, or the terminal itself if standard
+// input is not a terminal.
 func Open() (*os.File, error) {
 	if term.IsTerminal(os.Stdin.Fd()) {
 		return os.Stdin, nil
@@ -22,8 +22,8 @@ func Open() (*os.File, error) {
 	return os.OpenFile(console, os.O_RDWR, 0)
 }
 
-// A Line is what one read of the terminal gave: a line, as the terminal's own
-// line editing made it, or that there will be no more.
+// A Line is the result of one read from the terminal: a line, edited by the
+// terminal itself, or the end of input.
 type Line struct {
 	Text string    // without the newline
 	At   time.Time // of its first byte
@@ -31,21 +31,20 @@ type Line struct {
 	EOF  bool      // ctrl+d on an empty line, or the terminal is gone
 }
 
-// A Keyboard reads lines from a terminal whose modes it leaves alone. Reading
-// can be called off, so that an editor has the terminal for itself.
+// A Keyboard reads lines from a terminal without changing its modes. Reading
+// can be interrupted, so that an editor gets the terminal for itself.
 type Keyboard struct {
 	*tty.Input
 	over atomic.Bool
 }
 
-// Listen returns a Keyboard on in, which does not read before Run.
+// Listen returns a Keyboard on in. It does not read before Run.
 func Listen(in *os.File) (*Keyboard, error) {
 	input, err := tty.NewInput(in)
 	return &Keyboard{Input: input}, err
 }
 
-// Run sends lines until the terminal has no more, the keyboard is closed, or
-// nobody listens.
+// Run sends lines until the input ends, the keyboard is closed, or gone is closed.
 func (k *Keyboard) Run(lines chan<- Line, gone <-chan struct{}) {
 	send := func(t Line) bool {
 		select {
@@ -55,7 +54,7 @@ func (k *Keyboard) Run(lines chan<- Line, gone <-chan struct{}) {
 			return false
 		}
 	}
-	var held []byte // of a line that is not finished: ctrl+d hands it over without an end
+	var held []byte // bytes of an unfinished line: ctrl+d delivers it without a newline
 	var began time.Time
 	buf := make([]byte, 64<<10)
 	for {
@@ -66,14 +65,14 @@ func (k *Keyboard) Run(lines chan<- Line, gone <-chan struct{}) {
 		case errors.Is(err, tty.ErrPaused):
 			k.Resumed()
 			continue
-		case n == 0 && err == nil: // what was typed was thrown away
+		case n == 0 && err == nil: // the typed text was discarded
 			continue
 		case n > 0:
 			if len(held) == 0 {
 				began = time.Now()
 			}
 			held = append(held, buf[:n]...)
-		case len(held) > 0: // ctrl+d after text is enter
+		case len(held) > 0: // ctrl+d after text counts as enter
 			held = append(held, '\n')
 		default:
 			send(Line{EOF: true, At: time.Now()})
@@ -92,19 +91,19 @@ func (k *Keyboard) Run(lines chan<- Line, gone <-chan struct{}) {
 	}
 }
 
-// Echo has the terminal show what is typed, or not.
+// Echo turns the terminal's echo of typed text on or off.
 func (k *Keyboard) Echo(on bool) { tty.Echo(k.Fd(), on) }
 
-// Gone reports whether the terminal is there no longer.
+// Gone reports whether the terminal no longer exists.
 func (k *Keyboard) Gone() bool { return !term.IsTerminal(k.Fd()) }
 
-// Close ends Run, where reading can be called off.
+// Close ends Run, if the system can interrupt reads.
 func (k *Keyboard) Close() error {
 	k.over.Store(true)
 	return k.Input.Close()
 }
 
-// sanitizeTyped returns what was typed, without what is no text.
+// sanitizeTyped returns typed text without control characters.
 func sanitizeTyped(line []byte) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' || r == 0x7f {

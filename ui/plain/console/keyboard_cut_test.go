@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// typedLines returns the lines that a Keyboard makes of pieces, each read by itself, as after
-// ctrl+d.
+// typedLines returns the lines that a Keyboard makes of pieces, each from a separate read, as
+// after ctrl+d.
 func typedLines(t *testing.T, pieces ...string) (got []string) {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -48,7 +48,7 @@ func typedLines(t *testing.T, pieces ...string) (got []string) {
 	return got
 }
 
-// TestTypedLines: a line is its text, without keys and reports, however it is cut.
+// TestTypedLines: a line is its text, without keys and reports, however it is split.
 func TestTypedLines(t *testing.T) {
 	for sent, want := range map[string][]string{
 		"one\ntwo\n":                                  {"one", "two"},

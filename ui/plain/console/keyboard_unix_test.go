@@ -11,8 +11,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// TestForgetWhileReading: a line that is thrown away when it is about to be read leaves nobody
-// reading what is not there, which could not be called off.
+// TestForgetWhileReading: discarding a line just before it is read leaves no read waiting that
+// could not be interrupted.
 func TestForgetWhileReading(t *testing.T) {
 	user, in, err := pty.Open()
 	if err != nil {

@@ -11,42 +11,42 @@ import (
 )
 
 // How long text waits for the end of its sentence, and code for its last line,
-// before it is read out all the same.
+// before it is read out anyway.
 const (
 	SentenceWait = 3 * time.Second
 	CodeWait     = 5 * time.Second
 )
 
-// longestEnding exceeds the bytes that the end of a sentence has, with its quotes.
+// longestEnding exceeds the bytes of a sentence end, including its quotes.
 const longestEnding = 16
 
-// longest limits the bytes of a line that wait for the end of a sentence.
+// longest is the maximum number of bytes of a line that wait for the end of a sentence.
 const longest = 4 << 10
 
 // A Markdown turns Markdown that arrives in pieces into text that can be read out
-// from the first line to the last: by whole sentences, links as "text (url)",
-// tables row by row with the names of their columns, code blocks announced with
-// their length. Otherwise it stays as the model wrote it.
+// from the first line to the last: whole sentences, links as "text (url)", tables
+// row by row with their column names, and code blocks announced with their
+// length. The rest stays as the model wrote it.
 type Markdown struct {
 	clean sanitize.Stream
-	line  string    // of the source, as far as it was not read out
-	begun bool      // its beginning was
-	seen  int       // bytes of line that were searched for the end of a sentence
-	since time.Time // when the first of what waits came
+	line  string    // unread part of the source line
+	begun bool      // the beginning of the line was read out
+	seen  int       // bytes of line already searched for the end of a sentence
+	since time.Time // when the oldest waiting text arrived
 	blank bool      // the last line was empty
-	head  string    // a line that may be the head of a table; "" if none waits
-	names []string  // columns of the open table; nil if none is
-	code  *code     // the open code block; nil if none is
+	head  string    // a line that may be a table header; "" if none waits
+	names []string  // columns of the open table; nil for none
+	code  *code     // the open code block; nil for none
 }
 
-// A code is a block of code that is not closed yet.
+// A code is an open code block.
 type code struct {
-	fence     string // that opened it
-	indent    int    // of the fence
+	fence     string // the opening fence
+	indent    int    // indentation of the fence
 	lang      string
-	pending   []string // lines that wait for the end
+	pending   []string // lines waiting for the end
 	lines     int
-	announced bool // it was announced, and lines are read out as they come
+	announced bool // the block was announced, and lines are read out as they arrive
 }
 
 var (
@@ -59,7 +59,7 @@ var (
 	bold      = lazy.NewRegexp(`(^|[^0-9A-Za-z_*])(?:\*\*(\S(?:.*?\S)?)\*\*|__(\S(?:.*?\S)?)__\b)`)
 )
 
-// Add takes a piece and returns what can be read out now.
+// Add adds a piece and returns the text that can be read out now.
 func (m *Markdown) Add(piece string, now time.Time) string {
 	return m.take(m.clean.Add(piece).String(), now)
 }
@@ -86,7 +86,7 @@ func (m *Markdown) take(text string, now time.Time) string {
 	return out.String()
 }
 
-// End returns what is left when the text is over.
+// End returns the remaining text at the end of the input.
 func (m *Markdown) End(now time.Time) string {
 	out := m.take(m.clean.End().String(), now)
 	if m.line != "" || m.begun {
@@ -106,12 +106,12 @@ func (m *Markdown) End(now time.Time) string {
 	return out
 }
 
-// waits reports whether there is text that was not read out.
+// waits reports whether any text is unread.
 func (m *Markdown) waits() bool {
 	return m.line != "" || m.head != "" || m.code != nil && len(m.code.pending) > 0
 }
 
-// Due returns when Late has something to read out; zero if nothing waits.
+// Due returns when Late has text to read out; zero if nothing waits.
 func (m *Markdown) Due() time.Time {
 	switch {
 	case !m.waits():
@@ -122,7 +122,7 @@ func (m *Markdown) Due() time.Time {
 	return m.since.Add(SentenceWait)
 }
 
-// Late returns what has waited too long.
+// Late returns text that has waited too long.
 func (m *Markdown) Late(now time.Time) string {
 	if due := m.Due(); due.IsZero() || now.Before(due) {
 		return ""
@@ -140,7 +140,7 @@ func (m *Markdown) Late(now time.Time) string {
 		out, m.head = m.plain(m.head), ""
 	}
 	if first := strings.TrimLeft(m.line, " "); m.names != nil || strings.HasPrefix(first, "|") || strings.HasPrefix(first, "```") || strings.HasPrefix(first, "~~~") {
-		return out // a row, or a fence, is nothing before it is whole
+		return out // a row or a fence has no meaning before it is complete
 	}
 	i := strings.LastIndexAny(m.line, " \t") + 1
 	out += m.part(i)
@@ -157,7 +157,7 @@ func (m *Markdown) part(n int) string {
 	return text
 }
 
-// sentences reads out the whole sentences of the line that is arriving.
+// sentences reads out the complete sentences of the arriving line.
 func (m *Markdown) sentences() string {
 	if m.code != nil || m.names != nil || m.head != "" || strings.Contains(m.line, "|") {
 		return ""
@@ -186,7 +186,7 @@ func (m *Markdown) sentences() string {
 	return ""
 }
 
-// balanced reports whether nothing in text is open that has to be read as a
+// balanced reports whether text has no open markup that must be read as a
 // whole: a code span, bold text, a link.
 func balanced(text string) bool {
 	return strings.Count(text, "`")%2 == 0 && strings.Count(text, "**")%2 == 0 &&
@@ -198,7 +198,7 @@ func (m *Markdown) whole(line string) string {
 	if m.code != nil {
 		return m.codeLine(line)
 	}
-	if m.begun { // its rest
+	if m.begun { // the rest of the line
 		m.begun = false
 		return spoken(line) + "\n"
 	}
@@ -238,7 +238,7 @@ func (m *Markdown) plain(line string) string {
 		return "\n"
 	}
 	if ruler.MatchString(line) {
-		return "" // it divides for the eye, and the blank lines around it are there
+		return "" // it separates visually, and blank lines already do that
 	}
 	m.blank = false
 	return spoken(line) + "\n"
@@ -265,7 +265,7 @@ func (m *Markdown) closeTable() string {
 	return "End of table.\n"
 }
 
-// cells returns the texts of a row of a table.
+// cells returns the cells of a table row.
 func cells(line string) []string {
 	line = strings.TrimSpace(line)
 	line = strings.TrimPrefix(line, "|")
@@ -279,7 +279,7 @@ func cells(line string) []string {
 	return out
 }
 
-// codeLine takes a line of the open code block.
+// codeLine handles a line of the open code block.
 func (m *Markdown) codeLine(line string) string {
 	c := m.code
 	rest := strings.TrimLeft(line, " ")
@@ -304,7 +304,7 @@ func (m *Markdown) closeCode() string {
 	return c.announce(", "+format.Plural(c.lines, "line")) + "End of code.\n"
 }
 
-// announce reads out what is there of a block, and says what it is.
+// announce reads out the pending lines of a block after an announcement.
 func (c *code) announce(length string) string {
 	out := "Code"
 	if c.lang != "" {
@@ -318,8 +318,7 @@ func (c *code) announce(length string) string {
 	return out
 }
 
-// spoken returns a line without the signs that only the eye needs. Code in it stays as
-// it is.
+// spoken returns a line without purely visual markup. Code in it stays unchanged.
 func spoken(line string) string {
 	var out strings.Builder
 	for i, piece := range strings.Split(line, "`") {
@@ -337,7 +336,7 @@ func spoken(line string) string {
 	return out.String()
 }
 
-// links returns text with the links in it as they are read out.
+// links returns text with its links in spoken form.
 func links(text string) string {
 	if !strings.Contains(text, "](") {
 		return text

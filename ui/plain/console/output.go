@@ -6,14 +6,14 @@ import (
 	"parley/tools/sanitize"
 )
 
-// An Output takes what a command writes as it comes, and hands on whole lines.
+// An Output collects the output of a command and returns whole lines.
 type Output struct {
 	clean sanitize.Stream
 	rest  string
 }
 
-// Add returns the lines that text makes whole; "" if there is none. A backspace in text takes back
-// a character, but not one of a line that was handed on.
+// Add returns the lines that text completes; "" for none. A backspace in text removes a character,
+// but not one of a line already returned.
 func (o *Output) Add(text string) (whole string) {
 	o.rest = string(o.clean.Append([]byte(o.rest), text))
 	if i := strings.LastIndexByte(o.rest, '\n') + 1; i > 0 {
@@ -22,5 +22,5 @@ func (o *Output) Add(text string) (whole string) {
 	return whole
 }
 
-// Rest returns the line that has no end yet.
+// Rest returns the incomplete last line.
 func (o *Output) Rest() string { return o.rest }

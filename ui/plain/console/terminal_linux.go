@@ -1,5 +1,5 @@
 package console
 
-// LongestLine limits the bytes of a line that the kernel's line editing keeps (N_TTY
-// has a buffer of 4096, with the newline).
+// LongestLine is the maximum number of bytes of a line that the kernel's line
+// editing keeps (N_TTY has a buffer of 4096, with the newline).
 const LongestLine = 4095

@@ -4,11 +4,11 @@ package console
 
 import "os"
 
-// console names the device a user types at.
+// console is the device that the user types on.
 const console = "CONIN$"
 
-// LongestLine limits the bytes of a line that the console's line editing keeps.
+// LongestLine is the maximum number of bytes of a line that the console's line editing keeps.
 const LongestLine = 8190
 
-// Endings lists the signals that end the program in order, beside ctrl+c.
+// Endings lists the signals that end the program cleanly, besides ctrl+c.
 var Endings []os.Signal

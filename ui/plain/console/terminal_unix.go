@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// console names the terminal of this process.
+// console is the terminal of this process.
 const console = "/dev/tty"
 
-// Endings lists the signals that end the program in order.
+// Endings lists the signals that end the program cleanly.
 var Endings = []os.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}

@@ -13,21 +13,21 @@ import (
 	"parley/ui/textwrap"
 )
 
-// A Writer writes lines, in order and each once. It lets nothing through that
-// is not printable. Words are kept whole: who reads a terminal row by row would
-// otherwise read halves of them.
+// A Writer writes lines, in order and each once. It removes unprintable
+// characters. It does not break words across rows, because a user who reads a
+// terminal row by row would read halves of words.
 type Writer struct {
-	Width func() int // of the terminal, in cells; nil, or 0: unknown, and lines are not broken
+	Width func() int // width of the terminal, in cells; nil or 0 if unknown: lines are not broken then
 
-	out      io.Writer // its errors tell nothing new: that a terminal is gone ends the program in other ways
-	prompted bool      // a prompt stands on the last line
+	out      io.Writer // errors are ignored: a terminal that is gone ends the program in other ways
+	prompted bool      // the last line holds a prompt
 	open     bool      // the last line is unfinished
-	col      int       // where it ends, in cells
-	space    bool      // a space stands before what comes next, unless that begins a row
-	exact    bool      // the last line is one that stays as it is
+	col      int       // end of the last line, in cells
+	space    bool      // a space precedes the next text, unless it begins a row
+	exact    bool      // the last line must not be broken
 }
 
-// NewWriter returns a Writer to out, as wide as that is if it is a terminal.
+// NewWriter returns a Writer to out. Its Width is the width of out if that is a terminal.
 func NewWriter(out io.Writer) *Writer {
 	return &Writer{out: out, Width: func() int {
 		f, ok := out.(*os.File)
@@ -39,27 +39,27 @@ func NewWriter(out io.Writer) *Writer {
 	}}
 }
 
-// Prompted reports whether a prompt stands on the last line.
+// Prompted reports whether the last line holds a prompt.
 func (w *Writer) Prompted() bool { return w.prompted }
 
-// ClearPrompt notes that the prompt on the last line is none any more.
+// ClearPrompt records that the last line no longer holds a prompt.
 func (w *Writer) ClearPrompt() { w.prompted = false }
 
-// exactly precedes lines that are not broken, such as code. Text
-// from outside cannot contain it: it is a control character.
+// exactly precedes lines that are not broken, such as code. Text from outside
+// cannot contain it, because it is a control character.
 const exactly = "\x01"
 
-// narrow holds the cells below which words are not kept whole.
+// narrow is the width in cells below which words may be broken.
 const narrow = 20
 
-// WriteLine writes one line, whatever is in it.
+// WriteLine writes one sanitized line.
 func (w *Writer) WriteLine(format string, args ...any) {
 	w.End()
 	w.words(sanitize.Line(fmt.Sprintf(format, args...)))
 	w.End()
 }
 
-// Block writes text as the lines it has.
+// Block writes text line by line.
 func (w *Writer) Block(text string) {
 	w.End()
 	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
@@ -67,8 +67,8 @@ func (w *Writer) Block(text string) {
 	}
 }
 
-// Question writes text as the lines it has. One that is quoted is broken into rows, each with the mark
-// (sanitize.Quote): the terminal would break it into rows that pass for parley's own.
+// Question writes text line by line. A quoted line is broken into rows that each get the mark
+// (sanitize.Quote). Otherwise the terminal would break it into rows that look like parley's own.
 func (w *Writer) Question(text string) {
 	width := 0
 	if w.Width != nil {
@@ -86,7 +86,8 @@ func (w *Writer) Question(text string) {
 	}
 }
 
-// Text goes on with a line, or with several, but not with that of a prompt.
+// Text continues the current line with text, which may have several lines. It never continues the
+// line of a prompt.
 func (w *Writer) Text(text string) {
 	if text != "" && w.prompted {
 		w.End()
@@ -103,13 +104,13 @@ func (w *Writer) Text(text string) {
 			w.words(sanitize.Text(line))
 		}
 		if whole {
-			w.open = true // an empty line is one too
+			w.open = true // an empty line is a line too
 			w.End()
 		}
 	}
 }
 
-// Ask writes a prompt, which is answered on the same line.
+// Ask writes a prompt. The user answers on the same line.
 func (w *Writer) Ask(prompt string) {
 	w.End()
 	w.words(sanitize.Line(prompt))
@@ -120,9 +121,8 @@ func (w *Writer) Ask(prompt string) {
 	w.open, w.prompted = true, true
 }
 
-// words continues the line, and begins another row before a word that has no
-// room. Spaces before a line stay, and those after a word wait for the next
-// one.
+// words continues the line, and begins a new row before a word that does not
+// fit. Leading spaces stay. Spaces after a word wait for the next word.
 func (w *Writer) words(text string) {
 	width := 0
 	if w.Width != nil {
@@ -160,7 +160,7 @@ func (w *Writer) words(text string) {
 	io.WriteString(w.out, out.String())
 }
 
-// End finishes a line.
+// End ends the current line.
 func (w *Writer) End() {
 	if w.open {
 		io.WriteString(w.out, "\n")
@@ -168,10 +168,10 @@ func (w *Writer) End() {
 	w.Entered()
 }
 
-// Entered notes that the terminal's echo of enter has finished the line.
+// Entered records that the terminal's echo of enter has ended the line.
 func (w *Writer) Entered() {
 	w.open, w.col, w.space, w.exact, w.prompted = false, 0, false, false, false
 }
 
-// Echoed notes that the terminal's echo of a key that ends no line stands there.
+// Echoed records that the line holds the terminal's echo of a key that does not end it.
 func (w *Writer) Echoed() { w.open, w.prompted = true, false }

@@ -1,5 +1,5 @@
-// Package chat is the conversation on the screen: the transcript, the turn that grows it,
-// the pump between the two, and the user's own shell commands.
+// Package chat is the conversation on the screen: the transcript, the running turn, the
+// pump between the two, and the user's own shell commands.
 //
 //	session.Turn ──► pump ──► Chat.Update ──► OnEvent ──► Chat.Apply ──► transcript
 package chat
@@ -21,25 +21,25 @@ import (
 	"parley/ui/tui/transcript"
 )
 
-// A Chat is the conversation on the screen: the transcript, and the turn that grows it.
+// A Chat is the conversation on the screen: the transcript, and the turn that extends it.
 type Chat struct {
 	*common.Screen
 	App        *app.App
 	Transcript *transcript.Model
-	Turn       *Turn                       // nil: idle
-	HasContent bool                        // something is in the transcript
-	SaveErr    error                       // why what is said is not on disk; nil if it is
-	OnEvent    func(session.Event) tea.Cmd // takes the events of the turn; it calls Apply
+	Turn       *Turn                       // nil if no turn is running
+	HasContent bool                        // the transcript is not empty
+	SaveErr    error                       // why the conversation is not stored; nil if it is
+	OnEvent    func(session.Event) tea.Cmd // handles the events of the turn; it calls Apply
 	Perform    func(app.Effect) tea.Cmd
 
 	pump     *pump
 	images   images
-	switched shownSwitch // the last one
-	shells   []*shellRun // that run
-	ended    []func()    // take back the records of those whose output is attached
+	switched shownSwitch // the last switch
+	shells   []*shellRun // running commands
+	ended    []func()    // remove the records of commands whose output is attached
 }
 
-// A shownSwitch is a switch of the model, and the id of its line.
+// A shownSwitch is a switch of the model, and the id of its block.
 type shownSwitch struct {
 	session.ModelSwitched
 	id string
@@ -66,7 +66,7 @@ func (c *Chat) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return c.imageReady(msg), true
 	case SavedMsg:
 		if msg.Of != c.App.Session {
-			return nil, true // it was left: what of it is lost is told when it is closed
+			return nil, true // it was closed; its losses are reported when it is closed
 		}
 		return c.saved(msg.Err), true
 	case transcript.EdgeMsg:
@@ -84,11 +84,11 @@ type Turn struct {
 	app.Turn
 	cancel        context.CancelCauseFunc
 	Pulse         *llm.Pulse
-	Stopped       bool      // esc was pressed
-	callStoppedAt time.Time // when calls were stopped
+	Stopped       bool      // the user pressed esc
+	callStoppedAt time.Time // when tool calls were stopped
 }
 
-// State returns what the turn does, in a word or two, such as "thinking".
+// State returns the activity of the turn in a word or two, such as "thinking".
 func (t *Turn) State(now time.Time) string {
 	switch {
 	case t.Stopped:
@@ -109,8 +109,8 @@ func (t *Turn) Elapsed(now time.Time) string {
 	return ""
 }
 
-// Apply shows the changes that an event of the turn makes, without those for which skip returns
-// true; nil skips none.
+// Apply shows the changes of an event of the turn, except those for which skip returns true. A
+// nil skip skips none.
 func (c *Chat) Apply(e session.Event, skip func(app.Change) bool) {
 	c.HasContent = true
 	for _, change := range c.Turn.Apply(e, c.Now()) {
@@ -120,7 +120,7 @@ func (c *Chat) Apply(e session.Event, skip func(app.Change) bool) {
 	}
 }
 
-// ShowSession shows App.Session from now on, and watches whether it can be stored.
+// ShowSession shows App.Session, and watches whether it can be stored.
 func (c *Chat) ShowSession() {
 	c.SaveErr = nil
 	s := c.App.Session
@@ -128,15 +128,15 @@ func (c *Chat) ShowSession() {
 	c.Replay()
 }
 
-// A page of a stored conversation has so many messages, or more: the last one few, so that it
-// is there at once.
+// Minimum number of messages in a page of a stored conversation. The last page is short, so
+// that it appears at once.
 const (
 	lastPage  = 100
 	olderPage = 400
 )
 
-// Replay shows the current branch of the stored conversation as it looked live: its last page,
-// and earlier pages when they come in sight.
+// Replay shows the current branch of the stored conversation as it looked live: first its last
+// page, then earlier pages when the user scrolls to them.
 func (c *Chat) Replay() {
 	c.Transcript.Clear()
 	c.switched = shownSwitch{}
@@ -157,5 +157,5 @@ func (c *Chat) Replay() {
 	}, func() int { return next })
 }
 
-// DrawsImages reports whether the terminal draws images, judging by its environment.
+// DrawsImages reports whether the terminal can draw images, according to its environment.
 func DrawsImages(getenv func(string) string) bool { return termimage.Supported(getenv) }

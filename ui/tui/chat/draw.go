@@ -73,7 +73,7 @@ func (c *Chat) draw(b app.Change) {
 }
 
 // DrawText shows a change of thinking or of an answer's text, and reports whether
-// it is one.
+// b is one.
 func DrawText(t *transcript.Model, b app.Change) bool {
 	if b.Op == app.Renamed {
 		t.Remove(b.Was)
@@ -94,7 +94,7 @@ func DrawText(t *transcript.Model, b app.Change) bool {
 	return true
 }
 
-// The statuses of calls are those of the transcript.
+// The statuses of calls must equal those of the transcript.
 var _ [0]struct{} = [transcript.Status(app.CallLost) - transcript.Lost]struct{}{}
 
 func (c *Chat) drawTool(b app.Change) {
@@ -110,7 +110,7 @@ func (c *Chat) drawTool(b app.Change) {
 	c.Transcript.Blocks.SetTool(b.ID, tool)
 }
 
-// drawEvent shows what stands between the messages.
+// drawEvent shows an event between messages.
 func (c *Chat) drawEvent(b app.Change) {
 	if _, shell := b.Event.(session.ShellCommand); shell && b.Note > 0 {
 		if run := c.runOf(b.Note); run != nil {
@@ -161,8 +161,9 @@ func (c *Chat) Show(e session.Event) {
 	}
 }
 
-// showSwitch shows that another model answers from here on. Those between switches in a row
-// were asked nothing: one line stands for all, and none where they lead back.
+// showSwitch shows a switch of the model. Models between consecutive switches were not
+// asked anything, so one line stands for all switches, and none if they lead back to the
+// first model.
 func (c *Chat) showSwitch(e session.ModelSwitched) {
 	t := c.Transcript
 	if last := c.switched; last.To == e.From && transcript.IsLastNote(t, last.id) {
@@ -175,8 +176,8 @@ func (c *Chat) showSwitch(e session.ModelSwitched) {
 	}
 }
 
-// drawFooter closes the answers to a prompt: what they sum up to, and why they may
-// not be what was asked for.
+// drawFooter ends the answers to a prompt with their totals, and with reasons why
+// they may differ from the request.
 func (c *Chat) drawFooter(t *app.TurnTotals) {
 	if t.Answered {
 		forms := footer(t)
@@ -191,14 +192,15 @@ func (c *Chat) drawFooter(t *app.TurnTotals) {
 	}
 }
 
-// maxFooter is how many cells a footer takes at most.
+// maxFooter is the maximum width of a footer, in cells.
 const maxFooter = 60
 
-// leastTime is the least time that a footer tells: less would read 0.0 s.
+// leastTime is the minimum duration in a footer; less would read 0.0 s.
 const leastTime = 50 * time.Millisecond
 
-// footer sums a turn up in a line of at most maxFooter cells: model, tokens, cost and times.
-// Parts without room are left out, the least wanted first. Forms for narrower lines follow.
+// footer summarizes a turn in a line of at most maxFooter cells: model, tokens, cost and
+// times. It omits parts that do not fit, the least important first. Shorter forms for
+// narrower lines follow.
 func footer(t *app.TurnTotals) []string {
 	const (
 		model = iota
@@ -255,8 +257,8 @@ func footer(t *app.TurnTotals) []string {
 	})
 }
 
-// footerForms returns what a line becomes step by step, from the first form on that fits maxFooter
-// cells, or the last one.
+// footerForms returns the forms of a line as it is shortened step by step, starting with the first
+// form that fits maxFooter cells, or the last form if none fits.
 func footerForms(line func() string, steps []func()) (forms []string) {
 	form := line()
 	for _, shorten := range steps {

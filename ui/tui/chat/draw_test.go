@@ -11,7 +11,7 @@ import (
 	"parley/ui/app"
 )
 
-// A footer has at most 60 cells: what is wanted least goes first.
+// A footer has at most 60 cells; the least important parts are omitted first.
 func TestFooter(t *testing.T) {
 	usage := llm.Usage{Input: 12_345, CacheRead: 11_000, Output: 678, Cost: 0.0412, Priced: true}
 	for _, tt := range []struct {

@@ -8,7 +8,7 @@ import (
 	"parley/ui/tui/transcript"
 )
 
-// An image that is ready late takes the place that was kept for it, and none in a conversation that was left.
+// A late image is shown in its reserved block, but not after the conversation was left.
 func TestImageThatComesLate(t *testing.T) {
 	clock := func() time.Time { return time.Unix(0, 0) }
 	c := New(common.New(common.Config{}, func(string) string { return "" }, clock), nil)

@@ -15,20 +15,20 @@ import (
 	"parley/ui/tui/transcript"
 )
 
-// Bounds of an image in the transcript: in cells, and of what is uploaded.
+// Limits of an image in the transcript: cells, and pixels of the upload.
 const (
 	imageCols, imageRows = 48, 14
 	imageEdge            = 768 // pixels
 )
 
-// images are those that the terminal draws.
+// images holds the state of the terminal's images.
 type images struct {
-	supported bool     // the terminal draws them
-	blocks    bool     // it has colors enough for half blocks in their place
-	drawn     []uint32 // their numbers in its memory
+	supported bool     // the terminal draws images
+	blocks    bool     // the terminal has enough colors for half blocks instead
+	drawn     []uint32 // numbers of the images in the terminal's memory
 }
 
-// newImages returns what the terminal can, by its environment.
+// newImages returns the terminal's abilities, according to its environment.
 func newImages(env []string) images {
 	return images{
 		supported: DrawsImages(func(name string) string { return environment(env, name) }),
@@ -45,17 +45,17 @@ func environment(env []string, name string) string {
 	return ""
 }
 
-// imageReadyMsg brings an image that was made ready.
+// imageReadyMsg delivers a prepared image.
 type imageReadyMsg struct {
 	block         string // in the transcript
 	id            uint32
 	png           []byte
 	width, height int
-	cells         []string // in its place, where the terminal draws none
+	cells         []string // shown instead, if the terminal does not draw images
 }
 
-// putImage shows the images among parts, where the terminal draws any. Others are
-// named, as everything that is attached is.
+// putImage shows the images among parts, if the terminal draws images. Otherwise
+// they are only named, as all attachments are.
 func (c *Chat) putImage(parts []llm.Part) tea.Cmd {
 	if !c.images.supported {
 		return nil
@@ -67,10 +67,10 @@ func (c *Chat) putImage(parts []llm.Part) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// imageOf names the block that shows the image of another one.
+// imageOf returns the id of the block for the image of another block.
 func imageOf(block string) string { return block + " image" }
 
-// drawMedia shows what came with an answer: an image as one, the rest by its name.
+// drawMedia shows media of an answer: an image as an image, other media by name.
 func (c *Chat) drawMedia(id string, p llm.Part) {
 	c.Transcript.Blocks.SetNote(id, transcript.Info, attach.PartLabel(p))
 	if c.images.supported || c.images.blocks {
@@ -78,12 +78,12 @@ func (c *Chat) drawMedia(id string, p llm.Part) {
 	}
 }
 
-// show makes an image ready for a block of its own; nil if p is none.
+// show prepares an image for its own block; it returns nil if p is not an image.
 func (c *Chat) show(block string, p llm.Part) tea.Cmd {
 	if p.Kind != llm.Media || !strings.HasPrefix(p.MIME, "image/") || len(p.Data) == 0 {
 		return nil
 	}
-	// Programs share the numbers of a window.
+	// Programs in one terminal window share its image numbers.
 	msg := imageReadyMsg{block: block, id: 1<<16 + rand.Uint32N(1<<23)}
 	c.Transcript.Blocks.SetImage(block, nil, 0)
 	edge := imageEdge
@@ -93,7 +93,7 @@ func (c *Chat) show(block string, p llm.Part) tea.Cmd {
 	return func() tea.Msg {
 		var err error
 		if msg.png, msg.width, msg.height, err = attach.Preview(p, edge); err != nil {
-			return nil // it is named all the same
+			return nil // it is still named
 		}
 		if edge == imageCols {
 			msg.cells = termimage.HalfBlocks(msg.png, imageCols, imageRows)
@@ -102,7 +102,7 @@ func (c *Chat) show(block string, p llm.Part) tea.Cmd {
 	}
 }
 
-// imageReady puts an image in its place, if that is still there.
+// imageReady shows an image in its block, if that still exists.
 func (c *Chat) imageReady(msg imageReadyMsg) tea.Cmd {
 	if !transcript.HasImage(c.Transcript, msg.block) {
 		return nil
@@ -120,7 +120,7 @@ func (c *Chat) imageReady(msg imageReadyMsg) tea.Cmd {
 	return tea.Raw(termimage.Upload(msg.id, msg.png, cols, rows))
 }
 
-// DeleteImages takes the images out of the terminal's memory.
+// DeleteImages deletes the images from the terminal's memory.
 func (c *Chat) DeleteImages() tea.Cmd {
 	if len(c.images.drawn) == 0 {
 		return nil

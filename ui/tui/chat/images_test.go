@@ -2,8 +2,8 @@ package chat
 
 import "testing"
 
-// Half blocks stand in the place of an image where there are colors enough to make one of; with
-// NO_COLOR they would be a gray field, and the image is named alone.
+// Half blocks replace an image if the terminal has enough colors. With NO_COLOR they would be a
+// gray area, so the image is only named.
 func TestImagesOfATerminal(t *testing.T) {
 	for _, test := range []struct {
 		env               []string

@@ -12,36 +12,37 @@ import (
 	"parley/session"
 )
 
-// eventsMsg wakes the screen: the pump holds events.
+// eventsMsg wakes the screen, because the pump has events.
 type eventsMsg struct{ from *pump }
 
-// A pump stands between the goroutine that runs a turn and the screen. It joins
-// deltas of the same block and keeps one wake outstanding, two at the most, so
-// that a flood costs the screen no more than a frame: the first delta wakes it at
-// once, further ones every so often, anything but a delta at once.
+// A pump passes events from the goroutine of a turn to the screen. It joins
+// deltas of the same block and keeps at most one wake outstanding, or two
+// briefly, so that a flood costs the screen no more than one update per frame.
+// The first delta wakes the screen immediately, further deltas once per interval,
+// and any other event immediately.
 type pump struct {
 	send func(tea.Msg)
 
 	mu      sync.Mutex
 	events  []session.Event
-	open    []*pendingDelta // texts that may go on, at most one for each model that answers
+	open    []*pendingDelta // texts that may continue, at most one per answering model
 	every   time.Duration   // between wakes
-	last    time.Time       // when the screen took events last
-	timer   *time.Timer     // of the wake that is scheduled last; nil before the first
+	last    time.Time       // when the screen last took events
+	timer   *time.Timer     // timer of the last scheduled wake; nil before the first
 	awake   bool            // a wake is outstanding or scheduled
-	urgent  bool            // and goes out at once
+	urgent  bool            // the outstanding wake is immediate
 	size    int             // bytes in events and text
-	room    sync.Cond       // signaled when the screen took some
+	room    sync.Cond       // signaled when the screen took events
 	closed  bool
-	deltas  [2]int // since the screen took events last, and in the frame before
-	gathers bool   // what is sent gathers until a frame is due
+	deltas  [2]int // since the screen last took events, and in the frame before
+	gathers bool   // deltas are gathered until a frame is due
 }
 
-// maxQueued is how many bytes the screen takes at once; the rest comes with the next
-// wake, so that keys get their turn in between.
+// maxQueued is how many bytes the screen takes at once. The rest comes with the next
+// wake, so that keys are handled in between.
 const maxQueued = 64 << 10
 
-// full is how much may wait for the screen before the model has to.
+// full is how many bytes may wait for the screen before put blocks.
 const full = 1 << 20
 
 func newPump(send func(tea.Msg), every time.Duration) *pump {
@@ -50,7 +51,7 @@ func newPump(send func(tea.Msg), every time.Duration) *pump {
 	return p
 }
 
-// close lets nothing wait any more: the screen has gone.
+// close unblocks all waiting calls, because the screen is gone.
 func (p *pump) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -58,7 +59,7 @@ func (p *pump) close() {
 	p.room.Broadcast()
 }
 
-// frameTime returns the least time between two wakes.
+// frameTime returns the minimum time between two wakes.
 func frameTime(env func(string) string) time.Duration {
 	if env("SSH_TTY") != "" || env("SSH_CONNECTION") != "" {
 		return 50 * time.Millisecond
@@ -66,7 +67,7 @@ func frameTime(env func(string) string) time.Duration {
 	return 33 * time.Millisecond
 }
 
-// put adds an event. It waits while much is waiting for the screen already.
+// put adds an event. It blocks while too much is waiting for the screen.
 func (p *pump) put(e session.Event) {
 	p.mu.Lock()
 	for p.size > full && !p.closed {
@@ -88,18 +89,18 @@ func (p *pump) put(e session.Event) {
 	}
 }
 
-// The rhythm in which a stream is read that the screen shows.
+// Timing of reads of a displayed stream.
 const (
-	many           = 150                   // deltas in a frame from which on they are read as they come: 5,000 tokens a second
-	early          = 4 * time.Millisecond  // how long before a frame is due the data read so far will do for it
-	stragglerDelay = 2 * time.Millisecond  // how long a frame waits for what is being read
-	maxDelay       = 50 * time.Millisecond // so that the end of an answer is never late
+	many           = 150                   // deltas per frame (5,000 tokens a second) above which they are read as they come
+	early          = 4 * time.Millisecond  // how long before a frame the data read so far are enough for it
+	stragglerDelay = 2 * time.Millisecond  // how long a frame waits for data being read
+	maxDelay       = 50 * time.Millisecond // limit, so that the end of an answer is never late
 )
 
-// readDelay returns how long nothing needs to be read of an answer after everything
-// that arrived has been read: until the next frame, so that one read brings all that is
-// new in it. It does not wait while a token comes now and then, or so much that it would
-// not all be kept for us.
+// readDelay returns how long to wait before the next read of an answer after all
+// received data was read. The wait lasts until the next frame, so that one read gets all
+// data for it. It is 0 if tokens come only now and then, or so fast that the connection
+// could not buffer them.
 func (p *pump) readDelay() time.Duration { return p.delay(time.Now()) }
 
 func (p *pump) delay(now time.Time) time.Duration {
@@ -112,13 +113,13 @@ func (p *pump) delay(now time.Time) time.Duration {
 		return 0
 	case since < p.every-early:
 		return min(p.every-since, maxDelay)
-	case p.timer != nil && len(p.open) <= 1 && p.timer.Stop(): // others may be read in a moment
-		p.timer.Reset(0) // to send here might make a connection wait that others use
+	case p.timer != nil && len(p.open) <= 1 && p.timer.Stop(): // others may be read soon
+		p.timer.Reset(0) // sending here could delay a connection shared with others
 	}
 	return min(p.every, maxDelay)
 }
 
-// schedule has the screen woken when an event is due, and reports whether that is now.
+// schedule schedules a wake for when an event is due, and reports whether it is due now.
 func (p *pump) schedule(urgent bool, now time.Time) bool {
 	if p.awake && (p.urgent || !urgent) {
 		return false
@@ -127,7 +128,7 @@ func (p *pump) schedule(urgent bool, now time.Time) bool {
 	switch {
 	case urgent:
 		wait = 0
-	case p.gathers: // more of it is being read
+	case p.gathers: // more deltas are being read
 		wait = max(wait, stragglerDelay)
 	}
 	p.awake, p.urgent = true, wait <= 0
@@ -137,22 +138,22 @@ func (p *pump) schedule(urgent bool, now time.Time) bool {
 	return wait <= 0
 }
 
-// wakeAfter has the screen woken later.
+// wakeAfter wakes the screen after wait.
 func (p *pump) wakeAfter(wait time.Duration) {
 	p.timer = time.AfterFunc(wait, func() { p.send(eventsMsg{p}) })
 }
 
-// alone is the lane of a model that answers by itself.
+// alone is the lane of the only answering model.
 const alone = -1
 
-// A pendingDelta is a delta to which what follows is joined.
+// A pendingDelta is a delta with the deltas joined to it.
 type pendingDelta struct {
 	candidate int
 	delta     llm.Delta
 	text      strings.Builder // its Text or Input
 }
 
-// candidateOf returns which of the models that are compared an event is about.
+// candidateOf returns the number of the compared model that an event concerns, or alone.
 func candidateOf(e session.Event) int {
 	if l, ok := e.(session.CandidateEvent); ok {
 		return l.N
@@ -160,7 +161,7 @@ func candidateOf(e session.Event) int {
 	return alone
 }
 
-// deltaOf returns the delta that e is, or holds.
+// deltaOf returns the delta in e, and its lane.
 func deltaOf(e session.Event) (lane int, d llm.Delta, ok bool) {
 	if l, is := e.(session.CandidateEvent); is {
 		d, ok = l.Event.(llm.Delta)
@@ -170,7 +171,7 @@ func deltaOf(e session.Event) (lane int, d llm.Delta, ok bool) {
 	return alone, d, ok
 }
 
-// event returns d as it came.
+// event returns d as an event of its lane.
 func event(lane int, d llm.Delta) session.Event {
 	if lane == alone {
 		return d
@@ -178,7 +179,7 @@ func event(lane int, d llm.Delta) session.Event {
 	return session.CandidateEvent{N: lane, Event: d}
 }
 
-// join appends a delta to the open text of its lane if it goes on with it.
+// join appends a delta to the open text of its lane if it continues that text.
 func (p *pump) join(lane int, d llm.Delta) {
 	if !plain(d) {
 		p.end(lane)
@@ -198,20 +199,20 @@ func (p *pump) join(lane int, d llm.Delta) {
 	p.open[i].text.WriteString(d.Input)
 }
 
-// continues reports whether d continues g.
+// continues reports whether d can be joined to g.
 func (g *pendingDelta) continues(d llm.Delta) bool {
 	return g.delta.Block == d.Block && (g.delta.Input != "") == (d.Input != "") &&
 		(d.Kind == "" || d.Kind == g.delta.Kind) && g.text.Len() < maxQueued
 }
 
-// plain reports whether d only appends, and to one field.
+// plain reports whether d only appends to a single field.
 func plain(d llm.Delta) bool {
 	return (d.Text == "") != (d.Input == "") &&
 		d.ID == "" && d.Name == "" && !d.Failed && !d.Remote && d.MIME == "" && d.URL == "" && d.Data == nil && d.State == nil
 }
 
-// end puts the open text of a lane among the events; that of all if what comes
-// is about none.
+// end moves the open text of a lane to the events; for the lane alone, the
+// texts of all lanes.
 func (p *pump) end(lane int) {
 	p.open = slices.DeleteFunc(p.open, func(g *pendingDelta) bool {
 		if lane != alone && g.candidate != lane {
@@ -228,8 +229,8 @@ func (p *pump) end(lane int) {
 	})
 }
 
-// take returns what the screen should show now. Events beyond most bytes stay
-// for another wake.
+// take returns the events to show now. Events beyond maxQueued bytes wait for
+// the next wake.
 func (p *pump) take() []session.Event {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -255,8 +256,8 @@ func (p *pump) take() []session.Event {
 	return events
 }
 
-// took tells the pump what showing the last events cost: the next ones come no
-// sooner than ten times that, so that drawing never eats the machine.
+// took tells the pump how long showing the last events took. The interval
+// between wakes becomes at least ten times that, to limit the load.
 func (p *pump) took(cost, frame time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,8 +16,9 @@ import (
 	"parley/session"
 )
 
-// While tokens come faster than frames, what comes before the next frame is read at once; while
-// one comes now and then, or more than is kept for us, or nobody knows, each is read as it comes.
+// While tokens arrive faster than frames, the tokens before the next frame are read at once. If
+// tokens come only now and then, too fast for buffers, or nothing is known yet, each is read as
+// it arrives.
 func TestPumpReadDelay(t *testing.T) {
 	const frame = 33 * time.Millisecond
 	now := time.Now()
@@ -48,8 +49,8 @@ func TestPumpReadDelay(t *testing.T) {
 	}
 }
 
-// A stream is read once and shown once for each frame, and both are the same moment; the first
-// token and the end are shown at once. Time is simulated.
+// A stream is read once and shown once per frame, both at the same moment. The first token and
+// the end are shown immediately. Time is simulated.
 func TestPumpRhythm(t *testing.T) {
 	const n, every, frame = 1000, 2 * time.Millisecond, 33 * time.Millisecond
 	synctest.Test(t, func(t *testing.T) {
@@ -66,7 +67,7 @@ func TestPumpRhythm(t *testing.T) {
 		reads := 0
 		go func() {
 			defer p.put(session.Done{})
-			for token := range sent { // one read takes all there is
+			for token := range sent { // one read takes everything available
 				reads++
 				for more := true; more; {
 					p.put(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: fmt.Sprintf("%d ", token)}})
@@ -85,7 +86,7 @@ func TestPumpRhythm(t *testing.T) {
 		began, shown, frames, stale := time.Now(), "", 0, 0
 		for done := false; !done; {
 			<-wakes
-			synctest.Wait() // for what happens at the same time
+			synctest.Wait() // for events at the same time
 			frames++
 			for _, e := range p.take() {
 				_, d, is := deltaOf(e)
@@ -111,7 +112,7 @@ func TestPumpRhythm(t *testing.T) {
 	})
 }
 
-// inWords writes events down: "0:a=text" is text of block a in lane 0.
+// inWords returns events as text: "0:a=text" is text of block a in lane 0.
 func inWords(events []session.Event) (out []string) {
 	for _, e := range events {
 		_, d, ok := deltaOf(e)
@@ -132,8 +133,8 @@ func inWords(events []session.Event) (out []string) {
 	return out
 }
 
-// Text that continues is joined, each model's by itself, and every other event stays
-// where it was among those about the same model.
+// Text that continues is joined for each model separately. Every other event keeps
+// its position among the events of the same model.
 func TestPumpJoins(t *testing.T) {
 	text := func(block, s string) llm.Delta {
 		return llm.Delta{Block: block, Part: llm.Part{Kind: llm.Text, Text: s}}
@@ -169,8 +170,8 @@ func TestPumpJoins(t *testing.T) {
 	}
 }
 
-// A flood, of one model or of several, wakes the screen once for each time that
-// it takes something, waits in few events, and comes in bounded pieces.
+// A flood, of one or several models, wakes the screen once per take, is held in
+// few events, and is delivered in bounded pieces.
 func TestPumpFlood(t *testing.T) {
 	for _, models := range []int{1, 3} {
 		wakes := 0
@@ -205,8 +206,8 @@ func TestPumpFlood(t *testing.T) {
 	}
 }
 
-// The pump gives the same deltas in the same order however they are taken, and
-// keeps at most one wake outstanding.
+// The pump delivers the same deltas in the same order, however they are taken,
+// and keeps at most one wake outstanding.
 func TestPump(t *testing.T) {
 	var mu sync.Mutex
 	wakes := 0

@@ -17,13 +17,13 @@ import (
 // A TickMsg updates elapsed times, once a second while a turn runs.
 type TickMsg struct{ Of *Turn }
 
-// SendPrompt starts a turn with parts as its prompt; without parts it retries.
+// SendPrompt starts a turn with parts as its prompt. Without parts it retries.
 func (c *Chat) SendPrompt(parts ...llm.Part) tea.Cmd {
 	s := c.App.Session
 	return c.Play(func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx, parts...) })
 }
 
-// Play runs a turn and shows its events as they come. No other turn may be running.
+// Play runs a turn and shows its events as they arrive. No other turn may be running.
 func (c *Chat) Play(events func(context.Context) iter.Seq[session.Event]) tea.Cmd {
 	if c.Turn != nil {
 		return c.ShowToast("Stop the running turn first")
@@ -55,10 +55,10 @@ func (c *Chat) ticked(msg TickMsg) tea.Cmd {
 	return c.tick()
 }
 
-// handleEvents shows what happened since the last frame.
+// handleEvents shows the events since the last frame.
 func (c *Chat) handleEvents(msg eventsMsg) tea.Cmd {
 	if msg.from != c.pump {
-		return nil // of a turn that is over
+		return nil // from an earlier turn
 	}
 	began := time.Now()
 	var cmds []tea.Cmd
@@ -77,11 +77,11 @@ func (c *Chat) Next() tea.Cmd {
 	return c.SendPrompt(next.Parts...)
 }
 
-// escWithin is how soon a second esc follows the first one.
+// escWithin is the maximum time between two presses of esc that count as a double press.
 const escWithin = 600 * time.Millisecond
 
-// StopCallOrTurn stops the tool calls that run, or the turn if none do. Called again shortly
-// after, it stops the turn in any case: another call may have begun.
+// StopCallOrTurn stops the running tool calls, or the turn if there are none. If called
+// again shortly after, it always stops the turn, because another call may have begun.
 func (c *Chat) StopCallOrTurn() tea.Cmd {
 	t := c.Turn
 	if c.Now().Sub(t.callStoppedAt) < escWithin {
@@ -99,7 +99,7 @@ func (c *Chat) StopCallOrTurn() tea.Cmd {
 	return c.ShowToastWhile(what+" stopped; the model continues · "+c.KeyOf("stop")+" again stops it", func() bool { return c.Turn == t })
 }
 
-// Stop ends the turn, if one runs.
+// Stop ends the running turn, if any.
 func (c *Chat) Stop() tea.Cmd {
 	if c.Turn != nil {
 		c.Turn.Stopped = true
@@ -115,22 +115,21 @@ func (c *Chat) Cancel() {
 	}
 }
 
-// Close lets goroutines that wait for the screen go on, once it is gone.
+// Close unblocks goroutines that wait for the screen, after it has closed.
 func (c *Chat) Close() {
 	if c.pump != nil {
 		c.pump.close()
 	}
 }
 
-// RetryNow sends a request at once that waits to be retried. A turn must be running.
+// RetryNow immediately sends a request that is waiting for a retry. A turn must be running.
 func (c *Chat) RetryNow() tea.Cmd {
 	c.Turn.Pulse.RetryNow()
 	c.drawAll(c.Turn.RetryNow(c.Now()))
 	return nil
 }
 
-// ExtendSilence waits once more for a model that has sent nothing for long. A turn must be
-// running.
+// ExtendSilence gives a silent model the same time again. A turn must be running.
 func (c *Chat) ExtendSilence() tea.Cmd {
 	if rest := c.Turn.RetryIn(c.Now()); rest > 0 {
 		return c.ShowToast(app.RetryWaitText(rest))
@@ -161,13 +160,14 @@ func (c *Chat) Note(text string) {
 	c.Show(e)
 }
 
-// SavedMsg reports that messages of a session cannot be stored, or, with a nil Err, that all are.
+// SavedMsg reports that messages of a session cannot be stored. A nil Err reports that all are
+// stored again.
 type SavedMsg struct {
 	Of  *session.Session
 	Err error
 }
 
-// saved says that what is said cannot be kept, for as long as that is so.
+// saved shows that the conversation cannot be stored, until it can be.
 func (c *Chat) saved(err error) tea.Cmd {
 	text, lasting := app.SaveText(c.SaveErr, err)
 	c.SaveErr = lasting

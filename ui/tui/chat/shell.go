@@ -13,17 +13,17 @@ import (
 	"parley/ui/tui/transcript"
 )
 
-// A shellRun is a command of the user's own that runs.
+// A shellRun is a running shell command of the user.
 type shellRun struct {
 	session *session.Session
-	n       int    // its annotation there
-	id      string // in the transcript
+	n       int    // number of its annotation in session
+	id      string // id of its block in the transcript
 	command string
 	started time.Time
 	cancel  context.CancelFunc
 }
 
-// StopShells ends the user's commands that run, and reports whether any did.
+// StopShells stops the user's running commands, and reports whether there were any.
 func (c *Chat) StopShells() bool {
 	for _, run := range c.shells {
 		run.cancel()
@@ -31,11 +31,11 @@ func (c *Chat) StopShells() bool {
 	return len(c.shells) > 0
 }
 
-// OnDraftStored has f called, on any goroutine, once the draft is stored.
+// OnDraftStored registers f, to be called once the draft is stored, on any goroutine.
 func (c *Chat) OnDraftStored(f func()) { c.ended = append(c.ended, f) }
 
-// TakeEndedCommands returns what takes back the records of commands whose output is attached,
-// to be called once that is stored.
+// TakeEndedCommands returns a function that removes the records of commands whose output is
+// attached. Call it once the output is stored.
 func (c *Chat) TakeEndedCommands() func() {
 	ended := c.ended
 	c.ended = nil
@@ -46,15 +46,15 @@ func (c *Chat) TakeEndedCommands() func() {
 	}
 }
 
-// shellMsg is news of a command: live output, or its end.
+// shellMsg reports live output of a command, or its end.
 type shellMsg struct {
 	run   *shellRun
 	text  string
 	end   *session.ShellCommand
-	ended func() // takes back the record that it runs, once its output is kept
+	ended func() // removes the record of the running command, once its output is stored
 }
 
-// shellTool returns how a command of the user's own looks.
+// shellTool returns the display of a command as a tool call.
 func shellTool(e session.ShellCommand) transcript.Tool {
 	tool := transcript.Tool{Name: "!", Title: e.Command, Status: transcript.Lost, Output: e.Output + e.Notes, Notes: e.Notes, Duration: e.Duration}
 	switch {
@@ -68,14 +68,14 @@ func shellTool(e session.ShellCommand) transcript.Tool {
 	return tool
 }
 
-// show shows a command that runs.
+// show shows a running command.
 func (run *shellRun) show(c *Chat) {
 	run.id = c.Transcript.Blocks.NewID()
 	c.Transcript.Blocks.SetTool(run.id, transcript.Tool{Name: "!", Title: run.command, Status: transcript.Running, Started: run.started, Hint: stopHint("esc")})
 }
 
-// runOf returns the command that an annotation of this conversation is about; nil if it
-// does not run.
+// runOf returns the running command of an annotation of this conversation; nil if there
+// is none.
 func (c *Chat) runOf(annotation int) *shellRun {
 	for _, run := range c.shells {
 		if run.session == c.App.Session && run.n == annotation {
@@ -85,10 +85,10 @@ func (c *Chat) runOf(annotation int) *shellRun {
 	return nil
 }
 
-// Shell runs a line that began with "!". Its output goes along with the next
-// prompt, as a chip that can be taken off; until it is attached, the draft of this key
-// has the command on record. Before it runs, forget is called: what was typed does not come back
-// (what is attached is stored again soon).
+// Shell runs a line that began with "!". Its output goes with the next prompt, as a chip that
+// can be removed. Until the output is attached, the draft stored under the key draft records the
+// command. Shell calls forget before it runs the command, so that the typed text is not restored
+// (attachments are stored again soon).
 func (c *Chat) Shell(command, draft string, forget func()) tea.Cmd {
 	command = strings.TrimSpace(command)
 	if command == "" {
@@ -139,5 +139,5 @@ func (c *Chat) shellSays(msg shellMsg) tea.Cmd {
 	return c.Perform(app.Attached{part})
 }
 
-// stopHint returns the words for the key that stops a tool or a command that runs.
+// stopHint returns a hint for the key that stops a running tool or command.
 func stopHint(key string) string { return key + " stops it" }

@@ -18,27 +18,27 @@ import (
 // Config is the [ui] section of the configuration.
 type Config struct {
 	Theme        string `toml:"theme"`         // "auto", one of theme.Names, or one of Themes
-	Mouse        bool   `toml:"mouse"`         // take the wheel and selecting; off leaves the mouse to the terminal
-	Vim          bool   `toml:"vim"`           // keys of vi in the composer
-	Notify       string `toml:"notify"`        // one of Notices: how to call a user back who is in another window
-	Motion       string `toml:"motion"`        // "on", or "off": nothing moves but what is said
-	ScreenReader bool   `toml:"screen_reader"` // plain lines in order in place of the screen, see package plain
-	Discover     bool   `toml:"discover"`      // look for model servers that run on this machine
+	Mouse        bool   `toml:"mouse"`         // handle the wheel and selections; off leaves the mouse to the terminal
+	Vim          bool   `toml:"vim"`           // vi's keys in the composer
+	Notify       string `toml:"notify"`        // one of Notices: how to notify a user who is in another window
+	Motion       string `toml:"motion"`        // "on", or "off" to move nothing but the conversation
+	ScreenReader bool   `toml:"screen_reader"` // plain lines instead of the screen; see package plain
+	Discover     bool   `toml:"discover"`      // look for model servers on this machine
 
-	// The status line: names of statusbar.Segments in the order in which they stand, nil
-	// for all; and a command line whose output is one of them, "" for none.
+	// The status line: names of statusbar.Segments in display order, nil for all; and a
+	// command whose output is one of the segments, "" for none.
 	Status        []string          `toml:"status"`
 	StatusCommand process.ShellText `toml:"status_command"`
 
-	// Names of models, or patterns such as "openai/*-audio*": those that stand first
-	// in the list, and those that are left out. What keys say of a model counts more.
+	// Names of models, or patterns such as "openai/*-audio*": those listed first, and
+	// those hidden. Choices made with keys take precedence.
 	Favorites []string `toml:"favorites"`
 	Hidden    []string `toml:"hidden"`
 
-	Themes map[string]theme.Custom `toml:"themes"` // of one's own, by their names
+	Themes map[string]theme.Custom `toml:"themes"` // the user's own themes, by name
 }
 
-// DefaultConfig returns what holds where the configuration says nothing.
+// DefaultConfig returns the configuration for missing settings.
 func DefaultConfig() Config {
 	return Config{Theme: "auto", Mouse: true, Notify: "auto", Motion: "on", Discover: true}
 }
@@ -48,8 +48,7 @@ func (c Config) ThemeNames() []string {
 	return slices.Concat([]string{"auto"}, theme.Names(), slices.Sorted(maps.Keys(c.Themes)))
 }
 
-// ThemeNamed makes the theme of this name; nil if there is none. The configuration was
-// validated.
+// ThemeNamed returns the theme with this name, or nil. The configuration must be valid.
 func (c Config) ThemeNamed(name string) *theme.Theme {
 	if own, ok := c.Themes[name]; ok {
 		own.Name = name
@@ -63,7 +62,7 @@ func (c Config) ThemeNamed(name string) *theme.Theme {
 	return nil
 }
 
-// Validate names a value that cannot be meant.
+// Validate returns an error for the first invalid value.
 func (c Config) Validate() error {
 	for name, own := range c.Themes {
 		if _, taken := theme.ByName(name); taken || name == "auto" {
@@ -99,8 +98,8 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// firstTheme picks the theme at the start. "auto" goes by COLORFGBG, or takes colors for
-// any background until the terminal answers.
+// firstTheme returns the theme for the start. "auto" uses COLORFGBG, or colors for any
+// background until the terminal reports its own.
 func firstTheme(c Config, env func(string) string) *theme.Theme {
 	if env("NO_COLOR") != "" || env("TERM") == "dumb" {
 		return theme.Plain()

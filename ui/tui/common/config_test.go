@@ -5,11 +5,11 @@ import (
 	"testing"
 )
 
-// A segment that does not exist is named, with the one that was probably meant.
+// An unknown segment is reported, with the most similar known one.
 func TestStatusSegments(t *testing.T) {
 	for _, tt := range []struct {
 		status []string
-		want   string // in the error; "" is none
+		want   string // part of the error; "" for none
 	}{
 		{nil, ""}, {[]string{}, ""}, {[]string{"mode", "cost", "model"}, ""},
 		{[]string{"model", "tokns"}, `ui.status = "tokns": did you mean "tokens"?`},
@@ -24,8 +24,8 @@ func TestStatusSegments(t *testing.T) {
 	}
 }
 
-// The theme of the first frame waits for nothing: it goes by the environment, or suits any
-// background.
+// The theme of the first frame waits for nothing: it depends on the environment, or suits
+// any background.
 func TestFirstTheme(t *testing.T) {
 	for _, tt := range []struct {
 		name, theme string

@@ -6,7 +6,7 @@ import (
 	"parley/ui/theme"
 )
 
-// A label looks as its style renders it, whatever it was before.
+// A label always looks like its current text and style.
 func TestLabel(t *testing.T) {
 	var l Label
 	for _, c := range []struct {

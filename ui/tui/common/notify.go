@@ -8,8 +8,8 @@ import (
 	"parley/tools/sanitize"
 )
 
-// notice returns what calls a user back who is in another window, in one of Notices, "" for
-// "off". Terminals that do not know it show nothing; none answers.
+// notice returns the sequence that notifies a user in another window, in one of the ways in
+// Notices; "" for "off". Terminals that do not support it show nothing, and none answers.
 func notice(way, text string) string {
 	switch way {
 	case "bell":
@@ -27,8 +27,8 @@ func notice(way, text string) string {
 // Notices lists the values of Config.Notify.
 var Notices = []string{"auto", "off", "bell", "osc9", "osc777", "osc99"}
 
-// noticeFor returns the way that fits the terminal, for "auto": a bell is understood
-// by all, and multiplexers pass it on.
+// noticeFor returns name, or for "auto" the way that suits the terminal. The
+// fallback is the bell, which all terminals support and multiplexers pass on.
 func noticeFor(name string, env func(string) string) string {
 	if name != "auto" {
 		return name
@@ -47,14 +47,14 @@ func noticeFor(name string, env func(string) string) string {
 	return "bell"
 }
 
-// Notify sends a desktop notification or bell, if the terminal has reported that it lost the
+// Notify sends a desktop notification or bell, if the terminal has reported the loss of
 // focus.
 func (s *Screen) Notify(text string) tea.Cmd {
 	if !s.Unfocused {
 		return nil
 	}
 	const most = 80
-	text = strings.Map(func(r rune) rune { // what the sequences are made of
+	text = strings.Map(func(r rune) rune { // remove characters with a meaning in the sequences
 		if r == ';' || r == '\\' || r < ' ' {
 			return ' '
 		}

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// A notice is sent only while another window has the focus, and is one short line without what sequences are made of.
+// A notice is sent only while another window has the focus. It is one short line without characters that have a
+// meaning in sequences.
 func TestNotify(t *testing.T) {
 	s := New(Config{}, func(string) string { return "" }, func() time.Time { return time.Unix(0, 0) })
 	s.notice = "osc777"

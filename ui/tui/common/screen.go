@@ -1,6 +1,5 @@
-// Package common holds what the parts of the screen share: the clock, the looks, the words
-// above the composer, the clipboard, and how a goroutine of theirs is started. Every part
-// embeds one Screen.
+// Package common holds what the parts of the screen share: clock, theme, toasts,
+// clipboard, and guarded goroutines. Every part embeds one Screen.
 package common
 
 import (
@@ -17,33 +16,33 @@ import (
 	"parley/ui/tui/renderer"
 )
 
-// A Screen is shared by the parts of one screen. It belongs to the loop, but for Send,
-// Crash, Guard and Running.
+// A Screen is shared by the parts of one screen. It belongs to the event loop, except
+// for Send, Crash, Guard and Running.
 type Screen struct {
 	Config    Config
 	Theme     *theme.Theme
-	Basic     bool                                 // the terminal has its own 16 colors and no others
-	Unfocused bool                                 // the terminal says that another window has the focus
+	Basic     bool                                 // the terminal has only its own 16 colors
+	Unfocused bool                                 // the terminal has reported the loss of focus
 	Now       func() time.Time                     // the clock
 	Tick      func(time.Duration, tea.Msg) tea.Cmd // tea.Tick; for tests
 	Send      func(tea.Msg)                        // from other goroutines
 	Crash     func(any, []byte)                    // ends the program with a report
-	KeyOf     func(action string) string           // the key that runs an action, or its command
+	KeyOf     func(action string) string           // returns the key that runs an action, or its command
 
-	StatusText string         // what the user's own command says in the status line
-	Running    sync.WaitGroup // goroutines that the end waits for, shortly
+	StatusText string         // output of the user's own status-line command
+	Running    sync.WaitGroup // goroutines that the program waits for briefly before it exits
 
 	clip     Clipboard
 	toast    toast
-	notice   string // how the user is called back
+	notice   string // how to notify the user
 	deferred []tea.Cmd
 }
 
-// A Clipboard is where text is copied to.
+// A Clipboard is the clipboard of the screen.
 type Clipboard struct {
-	Put        func(text string) func(context.Context) clip.Result // copies, in two steps
-	Answered   func(content string)                                // takes what the terminal says it holds
-	AbbrevPath func(path string) string                            // names a file as the user would
+	Put        func(text string) func(context.Context) clip.Result // copies text, in two steps
+	Answered   func(content string)                                // handles the terminal's report of its clipboard
+	AbbrevPath func(path string) string                            // shortens a path for display
 }
 
 // New returns a screen with the environment's theme and terminal.
@@ -57,7 +56,7 @@ func New(c Config, getenv func(string) string, now func() time.Time) *Screen {
 	return s
 }
 
-// Displayable returns th with the colors that the terminal can show.
+// Displayable returns th with colors that the terminal can show.
 func (s *Screen) Displayable(th *theme.Theme) *theme.Theme {
 	if s.Basic {
 		return th.Basic()
@@ -65,14 +64,14 @@ func (s *Screen) Displayable(th *theme.Theme) *theme.Theme {
 	return th
 }
 
-// SetClipboard sets where Copy copies to.
+// SetClipboard sets the clipboard for Copy.
 func (s *Screen) SetClipboard(c Clipboard) { s.clip = c }
 
-// Write sends an escape sequence to the terminal as it is, between frames.
+// Write sends an escape sequence to the terminal unchanged, between frames.
 func (s *Screen) Write(seq string) { s.Send(writeMsg(seq)) }
 
 type (
-	writeMsg  string // is for the terminal, between frames
+	writeMsg  string // written to the terminal between frames
 	copiedMsg struct {
 		what   string
 		result clip.Result
@@ -82,12 +81,12 @@ type (
 // A ToastExpiredMsg wakes the screen when a toast may have expired.
 type ToastExpiredMsg struct{}
 
-// Update handles the results of what parts started through the screen, such as copies, and
+// Update handles the results of operations started through the screen, such as copies, and
 // reports whether msg is one.
 func (s *Screen) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case ToastExpiredMsg:
-		return nil, true // the frame is drawn anew without it
+		return nil, true // the next frame omits it
 	case writeMsg:
 		return tea.Raw(string(msg)), true
 	case tea.ClipboardMsg:
@@ -109,14 +108,14 @@ func (s *Screen) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// Defer has cmd run after the current Update: for code that cannot return a command.
+// Defer runs cmd after the current Update, for code that cannot return a command.
 func (s *Screen) Defer(cmd tea.Cmd) {
 	if cmd != nil {
 		s.deferred = append(s.deferred, cmd)
 	}
 }
 
-// TakeDeferred returns and removes the commands that Defer was given.
+// TakeDeferred returns and removes the deferred commands.
 func (s *Screen) TakeDeferred() []tea.Cmd {
 	after := s.deferred
 	s.deferred = nil
@@ -125,21 +124,21 @@ func (s *Screen) TakeDeferred() []tea.Cmd {
 
 const (
 	toastFor  = 3 * time.Second
-	toastMore = 50 * time.Millisecond // for each letter of a long one
+	toastMore = 50 * time.Millisecond // for each byte of a long text
 )
 
-// A toast is a few words above the composer, which go by themselves.
+// A toast is a short text above the composer that disappears by itself.
 type toast struct {
 	text  string
 	till  time.Time
-	while func() bool // what it tells of is so; nil: it has no cause that goes
+	while func() bool // reports whether the text still applies; nil for always
 }
 
-// ShowToast shows a few words above the composer, for as long as reading them takes.
+// ShowToast shows a short text above the composer, long enough to read it.
 func (s *Screen) ShowToast(text string) tea.Cmd { return s.ShowToastWhile(text, nil) }
 
-// ShowToastWhile does what ShowToast does, but hides the text early once so returns false; nil:
-// it never does.
+// ShowToastWhile is like ShowToast, but hides the text early once so returns false. A nil so
+// never does.
 func (s *Screen) ShowToastWhile(text string, so func() bool) tea.Cmd {
 	text = format.Capital(text)
 	long := toastFor + time.Duration(max(len(text)-60, 0))*toastMore
@@ -147,7 +146,7 @@ func (s *Screen) ShowToastWhile(text string, so func() bool) tea.Cmd {
 	return s.Tick(long, ToastExpiredMsg{})
 }
 
-// HideToast takes the current toast away: what it says is past.
+// HideToast removes the current toast, which is outdated.
 func (s *Screen) HideToast() { s.toast = toast{} }
 
 // ToastText returns the text of the current toast; "" if there is none.
@@ -159,7 +158,7 @@ func (s *Screen) ToastText() string {
 	return t.text
 }
 
-// Copy puts text on the clipboard and shows a toast that names it what, such as "answer".
+// Copy copies text to the clipboard and shows a toast, in which what names the text, such as "answer".
 func (s *Screen) Copy(text, what string) tea.Cmd {
 	if text == "" {
 		return s.ShowToast("Nothing to copy")
@@ -168,7 +167,7 @@ func (s *Screen) Copy(text, what string) tea.Cmd {
 	return func() tea.Msg { return copiedMsg{what, put(context.Background())} }
 }
 
-// copied says which way a text went.
+// copied shows the route of a copied text.
 func (s *Screen) copied(msg copiedMsg) tea.Cmd {
 	if msg.result.Superseded {
 		return nil
@@ -177,13 +176,14 @@ func (s *Screen) copied(msg copiedMsg) tea.Cmd {
 	return s.ShowToast(msg.result.Message(msg.what))
 }
 
-// Go runs f in a guarded goroutine that the end of the program waits for, for a moment.
+// Go runs f in a guarded goroutine. The program waits for it briefly before it exits.
 func (s *Screen) Go(f func()) {
 	s.Running.Go(func() { s.Guard(f) })
 }
 
 // Guard runs f and turns a panic into an orderly crash. Every goroutine of the
-// screen starts through it: a panic anywhere else would leave the terminal raw.
+// screen must use it, because an unguarded panic would leave the terminal in
+// raw mode.
 func (s *Screen) Guard(f func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -193,9 +193,9 @@ func (s *Screen) Guard(f func()) {
 	f()
 }
 
-// Guarded wraps a command like Guard, for Bubble Tea runs it in a goroutine. The commands of a
-// batch are wrapped each; those of a tea.Sequence cannot be, because its message is unexported:
-// use Sequence.
+// Guarded wraps a command like Guard, because Bubble Tea runs it in a goroutine. The commands
+// of a batch are wrapped separately. Those of a tea.Sequence cannot be, because its message is
+// unexported: use Sequence.
 func (s *Screen) Guarded(cmd tea.Cmd) tea.Cmd {
 	if cmd == nil {
 		return nil

@@ -42,7 +42,7 @@ func (c *comparison) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// Ask sends a prompt to every model that is compared.
+// Ask sends a prompt to every compared model.
 func (c *comparison) Ask(p *app.ComparedPrompt, parts []llm.Part) tea.Cmd {
 	s := c.App.Session
 	cmd := c.chat.Play(func(ctx context.Context) iter.Seq[session.Event] { return p.Ask(ctx, s, parts) })
@@ -52,8 +52,8 @@ func (c *comparison) Ask(p *app.ComparedPrompt, parts []llm.Part) tea.Cmd {
 	return tea.Batch(cmd, c.Open(d))
 }
 
-// goOn continues with an answer, and with the model that gave it; below zero, with the one that the
-// conversation stands at.
+// goOn continues with answer n and its model. If n is negative, it continues with the current
+// answer of the conversation.
 func (c *comparison) goOn(of app.Comparison, n int) tea.Cmd {
 	c.Close()
 	if n < 0 {

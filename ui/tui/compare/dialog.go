@@ -22,39 +22,38 @@ import (
 
 // Columns of a comparison.
 const (
-	columnWidth = 38 // the least: with less room, some of them wait outside
+	columnWidth = 38 // minimum width; columns that do not fit are hidden
 	columnGap   = 3
 )
 
-// A Dialog shows several models answering the same, side by side, until the
-// user says which answer counts. It is a dialog: nothing else can be said
-// meanwhile.
+// A Dialog shows the answers of several models side by side, until the user
+// chooses one. Because it is a dialog, the user cannot send prompts meanwhile.
 type Dialog struct {
 	app.Comparison
 	root          dialog.Root
 	theme         *theme.Theme
 	width, height int
 	columns       []*column // one for each candidate
-	at            int       // column that keys are about
-	wanted        int       // that was chosen while others still answered; below zero: none
-	running       bool      // somebody still answers
-	none          bool      // one was just chosen that has no answer
+	at            int       // column that keys act on
+	wanted        int       // column chosen while others still answered; negative for none
+	running       bool      // a model is still answering
+	none          bool      // the user just chose a column without an answer
 	over          bool
-	goOn          func(n int) tea.Cmd // continues with an answer; below zero: with the one it stands at
-	stop          func() tea.Cmd      // ends what still runs
-	verdict       string              // of a judge; "": none yet
-	view          string              // of the last View; "" if anything but a pane changed
-	shown         []string            // the panes and states it is made of
+	goOn          func(n int) tea.Cmd // continues with an answer; negative for the current one of the conversation
+	stop          func() tea.Cmd      // stops the running answers
+	verdict       string              // verdict of a judge; "" for none yet
+	view          string              // result of the last View; "" if anything but a pane changed
+	shown         []string            // panes and states in the last View
 }
 
-// A column is one of the models.
+// A column is the answer of one of the models.
 type column struct {
 	*app.Candidate
 	pane *transcript.Model
 	turn app.Turn
 }
 
-// newDialog returns a dialog about models that were asked nothing yet.
+// newDialog returns a dialog for models that have not been asked yet.
 func newDialog(p *app.ComparedPrompt, th *theme.Theme, motion bool) *Dialog {
 	c := &Dialog{Comparison: app.NewComparison(p), theme: th, running: true, wanted: -1}
 	for _, one := range c.Comparison {
@@ -68,10 +67,10 @@ func newDialog(p *app.ComparedPrompt, th *theme.Theme, motion bool) *Dialog {
 // AwaitsTurn marks the dialog as one that a question of its turn may cover.
 func (*Dialog) AwaitsTurn() {}
 
-// Wide marks the dialog as one that takes the whole width.
+// Wide marks the dialog as one that uses the full width.
 func (*Dialog) Wide() {}
 
-// Apply shows what happened to one of the models.
+// Apply shows an event of one of the models.
 func (c *Dialog) Apply(l session.CandidateEvent, now time.Time) {
 	one := c.Comparison.Apply(l)
 	if one == nil {
@@ -86,7 +85,7 @@ func (c *Dialog) Apply(l session.CandidateEvent, now time.Time) {
 	}
 }
 
-// draw shows a change. Of calls it shows that they were wanted.
+// draw shows a change. It shows tool calls only as requests.
 func (c *column) draw(b app.Change) {
 	switch notice, _ := b.Event.(llm.Notice); {
 	case chat.DrawText(c.pane, b):
@@ -95,7 +94,7 @@ func (c *column) draw(b app.Change) {
 		}
 	case b.Op == app.Dropped:
 		c.pane.Remove(b.ID)
-	case b.Kind == app.EventBlock && c.Blind: // it may name the model
+	case b.Kind == app.EventBlock && c.Blind: // the event may name the model
 	case b.Kind == app.EventBlock:
 		c.pane.Blocks.AddNote(notice.Text)
 	case b.Kind == app.ToolBlock && b.Tool.Name != "":
@@ -103,8 +102,8 @@ func (c *column) draw(b app.Change) {
 	}
 }
 
-// Finish notes that all are done. It returns a function that continues with the choice that was made
-// before; nil if there was no choice.
+// Finish records that all models are done. It returns a function that continues with the earlier
+// choice; nil if there was none.
 func (c *Dialog) Finish() (next func() tea.Cmd) {
 	c.running, c.view = false, ""
 	c.Comparison.MarkDone()
@@ -120,7 +119,7 @@ func (c *Dialog) Finish() (next func() tea.Cmd) {
 // ShowsErrors reports whether each model has shown its own error.
 func (c *Dialog) ShowsErrors() bool { return c.AllAsked() }
 
-// SetSize gives the width and the most rows.
+// SetSize sets the width and the maximum number of rows.
 func (c *Dialog) SetSize(width, height int) {
 	if width, height = max(width, 0), max(height, 0); width == c.width && height == c.height {
 		return
@@ -132,13 +131,13 @@ func (c *Dialog) SetSize(width, height int) {
 	}
 }
 
-// share returns how wide a column is, and how many fit.
+// share returns the width of a column, and how many fit.
 func (c *Dialog) share() (width, fit int) {
 	fit = min(max((c.width+columnGap)/(columnWidth+columnGap), 1), len(c.columns))
 	return max((c.width-(fit-1)*columnGap)/fit, 0), fit
 }
 
-// SetTheme changes the looks.
+// SetTheme changes the theme.
 func (c *Dialog) SetTheme(th *theme.Theme) {
 	c.theme, c.view = th, ""
 	for _, col := range c.columns {
@@ -146,16 +145,16 @@ func (c *Dialog) SetTheme(th *theme.Theme) {
 	}
 }
 
-// Height returns all there is.
+// Height returns the maximum: the dialog fills its space.
 func (c *Dialog) Height() int { return c.height }
 
 // Attach sets the root.
 func (c *Dialog) Attach(r dialog.Root) { c.root = r }
 
-// Cursor returns none: nothing is written.
+// Cursor returns false: the dialog has no text input.
 func (c *Dialog) Cursor() (x, y int, ok bool) { return 0, 0, false }
 
-// Update goes from column to column, scrolls, and chooses.
+// Update handles keys that move between columns, scroll, or choose.
 func (c *Dialog) Update(msg tea.Msg) tea.Cmd {
 	if c.over {
 		return nil
@@ -208,8 +207,7 @@ func (c *Dialog) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// choose makes the conversation go on with the nth answer. Those that are not
-// complete then never will be.
+// choose continues the conversation with the nth answer. Incomplete answers are stopped.
 func (c *Dialog) choose(n int) tea.Cmd {
 	if !c.running && c.columns[n].Answer.Seq == 0 {
 		c.none = true
@@ -227,13 +225,13 @@ func (c *Dialog) answer(n int) tea.Cmd {
 	return c.goOn(n)
 }
 
-// ShowVerdict shows what a judge said.
+// ShowVerdict shows the verdict of a judge.
 func (c *Dialog) ShowVerdict(v session.Verdict) {
 	c.verdict, c.view = sanitize.Line(c.Comparison.RecordVerdict(v)), ""
 }
 
-// View returns the columns that fit, the chosen one among them. What is made of the
-// same is not made again.
+// View returns the columns that fit, including the selected one. It returns the
+// last result if nothing has changed.
 func (c *Dialog) View() string {
 	same := c.view != ""
 	if c.shown == nil {
@@ -254,7 +252,7 @@ func (c *Dialog) draw() string {
 	wide, fit := c.share()
 	from := max(min(c.at-fit/2, len(c.columns)-fit), 0)
 	title := "Compare · choose an answer to continue with"
-	if fit < len(c.columns) { // the window is narrow
+	if fit < len(c.columns) { // some columns do not fit
 		title = fmt.Sprintf("Compare · choose an answer · %d of %d", c.at+1, len(c.columns))
 	}
 	if c.verdict != "" {
@@ -293,8 +291,8 @@ func (c *Dialog) draw() string {
 	return strings.Join(rows, "\n")
 }
 
-// standing returns which answer the conversation stands at: the first that is whole, or else the first there is;
-// below zero, none.
+// standing returns the index of the current answer of the conversation: the first complete one, or else the
+// first one; negative for none.
 func (c *Dialog) standing() int {
 	whole := func(col *column) bool { return col.Answer.Seq > 0 && col.Err == nil }
 	if i := slices.IndexFunc(c.columns, whole); i >= 0 {
@@ -303,7 +301,7 @@ func (c *Dialog) standing() int {
 	return slices.IndexFunc(c.columns, func(col *column) bool { return col.Answer.Seq > 0 })
 }
 
-// hint returns which keys work, as many as fit.
+// hint returns the key hints that fit.
 func (c *Dialog) hint() string {
 	leave := "esc stop"
 	if kept := c.standing(); !c.running && kept < 0 {

@@ -11,7 +11,7 @@ import (
 	"parley/ui/theme"
 )
 
-// A frame in which nothing changed costs nothing.
+// An unchanged frame costs nothing.
 func TestCompareCached(t *testing.T) {
 	c := newDialog(&app.ComparedPrompt{Names: []string{"a/a", "b/b", "c/c"}}, theme.Dark(), true)
 	c.SetSize(130, 40)

@@ -11,25 +11,25 @@ type buffer struct {
 	units     []unit
 	cur       int // index of the unit after the cursor; len(units) at the end
 	undos     []edit
-	redos     []edit // what undo took back, until something else changes
-	undoUnits int    // of all undos
-	group     int    // changes of one group are undone together; 0: each by itself
+	redos     []edit // undone changes, until the next change
+	undoUnits int    // total units of all undos
+	group     int    // group of the current changes, which are undone together; 0 for none
 	groups    int    // number of groups so far
 	kills     [][]unit
 	yanked    int // index of the last yanked kill, from the end of kills
 	changes   int // number of changes so far
 }
 
-// An edit is a change and its way back.
+// An edit is a change with the data to undo it.
 type edit struct {
 	at             int
 	removed, added []unit
-	cur            int  // cursor before
-	typing         bool // further typing joins it
+	cur            int  // cursor before the change
+	typing         bool // further typing extends the edit
 	group          int
 }
 
-// Limits on undo, in changes and in units of all of them, and on the kill ring.
+// Limits of the undo list, in changes and in units of all changes, and of the kill ring.
 const (
 	maxUndo      = 500
 	maxUndoUnits = 500_000
@@ -47,12 +47,12 @@ func text(units []unit) string {
 	return b.String()
 }
 
-// replace puts units in the place of those from i to j, and the cursor after
-// them. Characters that join at the seams become one.
+// replace replaces the units from i to j, and puts the cursor after the new
+// ones. Characters that combine at the seams become one unit.
 func (b *buffer) replace(i, j int, units []unit) {
 	before := b.cur
 	at, end, added := b.joinSeams(i, j, units)
-	behind := 0 // bytes of added that end with what was asked for
+	behind := 0 // bytes of added up to the end of the requested units
 	for _, u := range b.units[at:i] {
 		behind += len(u.text)
 	}
@@ -68,13 +68,13 @@ func (b *buffer) replace(i, j int, units []unit) {
 	b.record(edit{at: at, removed: removed, added: added, cur: before})
 }
 
-// splice changes the units, and nothing else.
+// splice replaces units without any side effect on cursor or undo.
 func (b *buffer) splice(i, j int, units []unit) {
 	b.units = slices.Replace(b.units, i, j, units...)
 	b.changes++
 }
 
-// joinSeams widens a replacement until nothing joins at its seams any more.
+// joinSeams widens a replacement until no characters combine at its seams.
 func (b *buffer) joinSeams(i, j int, units []unit) (at, end int, added []unit) {
 	added = slices.Clone(units)
 	next := append(slices.Clone(firstUnit(added)), firstUnit(b.units[j:])...)
@@ -96,7 +96,7 @@ func (b *buffer) joinSeams(i, j int, units []unit) (at, end int, added []unit) {
 
 func firstUnit(units []unit) []unit { return units[:min(1, len(units))] }
 
-// record remembers a change. Typing within a word is one change.
+// record adds a change to the undo list. Typing within a word is one change.
 func (b *buffer) record(e edit) {
 	b.redos = nil
 	e.group = b.group
@@ -119,7 +119,7 @@ func (b *buffer) record(e edit) {
 	b.undos = slices.Delete(b.undos, 0, drop)
 }
 
-// beginUndoGroup makes the changes up to endUndoGroup one group.
+// beginUndoGroup groups all changes until endUndoGroup.
 func (b *buffer) beginUndoGroup() {
 	b.groups++
 	b.group = b.groups
@@ -127,14 +127,14 @@ func (b *buffer) beginUndoGroup() {
 
 func (b *buffer) endUndoGroup() { b.group = 0 }
 
-// splitUndo begins a new undo group, if there is one.
+// splitUndo begins a new undo group if one is open.
 func (b *buffer) splitUndo() {
 	if b.group != 0 {
 		b.beginUndoGroup()
 	}
 }
 
-// undo undoes the last change, with those of its group.
+// undo undoes the last change and all others of its group.
 func (b *buffer) undo() {
 	for group := -1; len(b.undos) > 0; {
 		e := b.undos[len(b.undos)-1]
@@ -150,7 +150,7 @@ func (b *buffer) undo() {
 	}
 }
 
-// redo does what undo took back.
+// redo repeats the last undone change and all others of its group.
 func (b *buffer) redo() {
 	for group := -1; len(b.redos) > 0; {
 		e := b.redos[len(b.redos)-1]
@@ -169,21 +169,21 @@ func (b *buffer) redo() {
 // insert writes text at the cursor.
 func (b *buffer) insert(text string) { b.replace(b.cur, b.cur, split(text)) }
 
-// set replaces everything.
+// set replaces all units.
 func (b *buffer) set(units []unit) {
 	b.splitUndo()
 	b.replace(0, len(b.units), units)
 	b.splitUndo()
 }
 
-// load replaces everything and leaves no trace in the undos.
+// load replaces all units without recording an undo.
 func (b *buffer) load(units []unit, cur int) {
 	b.units, b.cur = slices.Clone(units), cur
 	b.changes++
 }
 
-// kill removes the units from i to j and keeps them for yank. Cuts in a row
-// (join) add up on the side they come from.
+// kill removes the units from i to j and keeps them for yank. With join, it
+// adds them to the last kill, at the side they come from.
 func (b *buffer) kill(i, j int, join bool) {
 	killed := slices.Clone(b.units[i:j])
 	n := len(b.kills)
@@ -200,7 +200,7 @@ func (b *buffer) kill(i, j int, join bool) {
 	}
 }
 
-// pushKill adds to the kill ring. What is cut last is kept however long it is.
+// pushKill adds to the kill ring. The latest kill is kept regardless of its length.
 func (b *buffer) pushKill(killed []unit) {
 	b.kills = append(b.kills, killed)
 	held, from := 0, len(b.kills)
@@ -220,7 +220,7 @@ func (b *buffer) yank() {
 	b.putKill()
 }
 
-// yankPop, right after a yank, replaces it by the kill before.
+// yankPop, right after a yank, replaces the yanked text by the previous kill.
 func (b *buffer) yankPop() {
 	if len(b.kills) == 0 {
 		return
@@ -235,18 +235,18 @@ func (b *buffer) putKill() {
 		return
 	}
 	group := b.group
-	b.beginUndoGroup() // a change of its own, even if it looks like typing
+	b.beginUndoGroup() // a separate change, even if it looks like typing
 	b.replace(b.cur, b.cur, b.kills[len(b.kills)-1-b.yanked])
 	b.group = group
 	b.splitUndo()
 }
 
-// The places a cursor can go to, as indices.
+// Targets of cursor movements, as indexes.
 
 func (b *buffer) left() int  { return max(b.cur-1, 0) }
 func (b *buffer) right() int { return min(b.cur+1, len(b.units)) }
 
-// lineStart and lineEnd are the ends of the line in which i stands.
+// lineStart and lineEnd return the bounds of the line that contains i.
 func (b *buffer) lineStart(i int) int {
 	for i > 0 && b.units[i-1].kind != kindNewline {
 		i--
@@ -261,8 +261,8 @@ func (b *buffer) lineEnd(i int) int {
 	return i
 }
 
-// wordLeft returns the start of the word before the cursor; what a word is made of
-// is the caller's.
+// wordLeft returns the start of the word before the cursor. in reports whether a
+// unit is part of a word.
 func (b *buffer) wordLeft(in func(unit) bool) int {
 	i := b.cur
 	for i > 0 && !in(b.units[i-1]) {

@@ -1,14 +1,14 @@
-// Package composer is the input in which a prompt is written: many lines,
-// readline's keys or vim's, history and reverse search, completion, a queue.
+// Package composer is the input for writing a prompt: many lines, readline's
+// keys or vim's, history and reverse search, completion, a queue.
 //
 //	keys, pastes ──► buffer of units ──► layout in rows ──► View
 //	                   │        ▲
 //	 TakeSubmitted ◄─┘          └── Completer, by way of CompletedMsg
 //
-// The unit is the grapheme cluster, so that an emoji of five runes is one step
-// of the cursor. Pastes never submit, nor do keys right after them; large ones become
-// a chip such as [pasted 42 lines], a single unit that Value expands and tab opens.
-// The parent draws the prompt sign, next to PromptRow.
+// The unit is the grapheme cluster, so that the cursor passes an emoji of five runes
+// in one step. Pastes never submit, nor do keys right after them. A large paste
+// becomes a chip such as [pasted 42 lines], a single unit that Value expands and tab
+// opens. The parent draws the prompt sign, next to PromptRow.
 package composer
 
 import (
@@ -22,75 +22,74 @@ import (
 	"parley/ui/theme"
 )
 
-// A Submission is a prompt that was sent. The composer is empty again, and the prompt in
-// its history.
+// A Submission is a sent prompt. The composer is empty again, and the prompt is in its history.
 type Submission struct {
 	Text  string
-	Typed string // the same without what large pastes hold
-	Shell bool   // it is a line for the shell: it was written after a !, which is left out
-	Plain bool   // it begins with a large paste, which is never a command
-	Later bool   // it waits for the end of the answer, not for results of tools
+	Typed string // Text without the content of large pastes
+	Shell bool   // a shell line: it was written after a !, which is left out
+	Plain bool   // the prompt begins with a large paste, so it is never a command
+	Later bool   // send after the answer, not with the next tool results
 
-	Requeued bool // it was taken from the queue to be edited, and goes back to its place
+	Requeued bool // the prompt was taken from the queue for editing, and returns to its place
 }
 
 // A Model is the composer. It starts empty, focused, and one row high. Its parts share an editor.
 type Model struct {
-	Now    func() time.Time // time.Now, unless it is set
+	Now    func() time.Time // clock; New sets time.Now
 	Recall *Recall
 	Queue  *Queue
 
 	editor     *editor
 	completion *completion
 	keys       map[string]action
-	vim        *vim      // nil unless it is on
-	lastAction action    // of the key before this one; kills in a row add up
+	vim        *vim      // nil if vim mode is off
+	lastAction action    // of the previous key; consecutive kills add up
 	goalColumn int       // column that up and down try to keep; -1 for none
-	lastPaste  time.Time // when the last paste ended, with the keys right after it
+	lastPaste  time.Time // when the last paste, including keys right after it, ended
 	focused    bool
 	submitted  []Submission
 }
 
-// An editor is text under a cursor, laid out in rows, some of them in sight.
+// An editor is text with a cursor, laid out in rows, some of which are visible.
 type editor struct {
 	buffer
 	layout
 
 	theme                            *theme.Theme
 	textSGR, accentSGR, selectionSGR theme.SGR
-	width, height                    int // outer width; the most rows
+	width, height                    int // outer width; maximum number of rows
 	top                              int // first visible row of text
 	placeholder                      string
-	view                             string // of the last View; "" if something changed
+	view                             string // result of the last View; "" if something has changed
 }
 
-// A Recall restores earlier text: the history, a search in it, and the stash.
+// A Recall restores earlier text: history, search in it, and stash.
 type Recall struct {
 	editor  *editor
 	history history
-	search  *search     // nil unless ctrl+r is on
-	stash   []savedText // set aside, the latest last
-	swapped func()      // called when another draft took the place of the text
+	search  *search     // nil if no reverse search is open
+	stash   []savedText // drafts set aside, latest last
+	swapped func()      // called when another draft replaced the text
 }
 
-// A completion offers what the word at the cursor may become.
+// A completion offers completions of the word at the cursor.
 type completion struct {
 	editor    *editor
 	completer Completer
-	menu      *menu  // nil if nobody asked
+	menu      *menu  // nil if closed
 	submit    func() // sends the prompt
 }
 
-// A Queue shows the prompts that wait to be sent.
+// A Queue shows the prompts waiting to be sent.
 type Queue struct {
 	editor       *editor
 	queue        []string
-	steerCount   int  // number of prompts, from the first, that are sent within the turn
-	pickedPrompt int  // -1 for none
-	requeued     bool // what is written was taken from the queue
+	steerCount   int  // number of prompts, from the first, to be sent within the turn
+	pickedPrompt int  // index of the selected prompt; -1 for none
+	requeued     bool // the text was taken from the queue
 }
 
-// New makes an empty composer with the default keys.
+// New returns an empty composer with the default keys.
 func New(th *theme.Theme) *Model {
 	e := &editor{width: 80, height: 1}
 	m := &Model{Now: time.Now, editor: e, keys: keyActions(), focused: true, goalColumn: -1}
@@ -101,7 +100,7 @@ func New(th *theme.Theme) *Model {
 	return m
 }
 
-// SetSize gives the composer its width and the most rows it may grow to.
+// SetSize sets the width and the maximum number of rows.
 func (m *Model) SetSize(width, maxHeight int) {
 	e := m.editor
 	if width, maxHeight = max(width, 1), max(maxHeight, 1); width != e.width || maxHeight != e.height {
@@ -109,53 +108,53 @@ func (m *Model) SetSize(width, maxHeight int) {
 	}
 }
 
-// SetTheme changes the looks.
+// SetTheme sets the theme.
 func (m *Model) SetTheme(th *theme.Theme) {
 	e := m.editor
 	e.theme, e.view = th, ""
 	e.textSGR, e.accentSGR, e.selectionSGR = theme.NewSGR(th.Text), theme.NewSGR(th.Accent), theme.NewSGR(th.Text.Reverse(true))
 }
 
-// SetPlaceholder sets what an empty composer shows.
+// SetPlaceholder sets the text shown while the composer is empty.
 func (m *Model) SetPlaceholder(s string) { m.editor.placeholder, m.editor.view = sanitize.Line(s), "" }
 
 // SetCompleter sets the function that completes words; nil turns completion off.
 func (m *Model) SetCompleter(c Completer) { m.completion.completer, m.completion.menu = c, nil }
 
-// Empty reports whether nothing is written.
+// Empty reports whether the composer has no text.
 func (m *Model) Empty() bool { return m.editor.isEmpty() }
 
-// Value returns the prompt: chips expanded, control characters left out. Read back by
-// SetValue it means the same: a chip that would begin a command gets a leading
-// space.
+// Value returns the prompt with chips expanded and without control characters.
+// SetValue of the result has the same meaning: a chip that would begin a command gets
+// a leading space.
 func (m *Model) Value() string { return value(m.editor.units) }
 
-// Changes counts how often the text has become another one.
+// Changes counts the changes of the text.
 func (m *Model) Changes() int { return m.editor.changes }
 
-// Shell reports whether the text is a line for the shell. A space
-// before the ! makes it a prompt.
+// Shell reports whether the text is a shell line. A space before the ! makes it
+// a prompt.
 func (m *Model) Shell() bool {
 	units := m.editor.units
 	return len(units) > 0 && units[0].kind == kindChar && units[0].text == "!"
 }
 
-// Focus makes the composer take keys and show a cursor, or not.
+// Focus sets whether the composer handles keys and shows a cursor.
 func (m *Model) Focus(on bool) { m.focused, m.editor.view = on, "" }
 
-// isEmpty reports whether nothing is written.
+// isEmpty reports whether there is no text.
 func (m *editor) isEmpty() bool { return len(m.units) == 0 }
 
-// Searching reports whether a reverse search is on, which esc ends.
+// Searching reports whether a reverse search is open, which esc closes.
 func (m *Recall) Searching() bool { return m.search != nil }
 
-// HandlesEsc reports whether esc means something to the composer at the moment: it
-// leaves a search, a list, or one of vim's modes.
+// HandlesEsc reports whether esc has an effect in the composer now: it closes a
+// search, a list, or one of vim's modes.
 func (m *Model) HandlesEsc() bool {
 	return m.Recall.search != nil || m.completion.menuOpen() || m.Queue.pickedPrompt >= 0 || m.vim != nil && m.vim.escapes()
 }
 
-// Reset empties the composer and forgets its undos.
+// Reset empties the composer and its undo list.
 func (m *Model) Reset() {
 	m.Recall.stopSearch(false)
 	m.editor.load(nil, 0)
@@ -167,8 +166,8 @@ func (m *Model) Reset() {
 	}
 }
 
-// Clear empties the composer. The draft goes to the history, and undo brings
-// it back as it was.
+// Clear empties the composer. The draft goes to the history. Undo restores it
+// with its chips.
 func (m *Model) Clear() {
 	m.Recall.stopSearch(false)
 	m.Recall.CommitHistory(m.Value())
@@ -178,14 +177,14 @@ func (m *Model) Clear() {
 	m.resetTransient()
 }
 
-// resetTransient forgets what keys and lists were about, as the text is another one.
+// resetTransient resets the state of keys and lists after the text was replaced.
 func (m *Model) resetTransient() {
 	m.lastAction, m.goalColumn, m.Queue.pickedPrompt, m.completion.menu = none, -1, -1, nil
 	m.Queue.requeued = m.Queue.requeued && !m.Empty()
 	m.editor.invalidate()
 }
 
-// Update takes keys and pastes, if the composer has the focus, and answers of
+// Update handles keys and pastes, if the composer has the focus, and answers of
 // the Completer.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if msg, ok := msg.(CompletedMsg); ok {
@@ -243,7 +242,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 func (m *Model) handleModal(do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
 	if m.completion.menu != nil {
 		if cmd, done = m.completion.menuKey(do); do == cancel {
-			done = done && m.vim == nil // in vim, esc means more than that
+			done = done && m.vim == nil // in vim mode, esc also changes the mode
 		}
 	}
 	if !done && m.Queue.pickedPrompt >= 0 {
@@ -257,18 +256,18 @@ func (m *Model) handleModal(do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done b
 	return cmd, done
 }
 
-// keepsMenu lists the actions that leave the list of completions open.
+// keepsMenu lists the actions that keep the list of completions open.
 var keepsMenu = []action{none, deleteLeft, killWordLeft, killField, complete}
 
-// pasteGuard sets how soon after a paste a key cannot come from a user: a paste that holds the
-// sequence which ends pastes would send itself. On a busy machine or a slow line its keys arrive
-// with pauses. A paste takes pasteTime for each MB.
+// pasteGuard is how soon after a paste a key cannot come from the user: a paste that contains
+// the sequence that ends pastes would otherwise submit itself. On a busy machine or a slow line
+// such keys arrive with pauses. A paste takes pasteTime per MB.
 const (
 	pasteGuard = 120 * time.Millisecond
 	pasteTime  = 50 * time.Millisecond
 )
 
-// afterPaste reports whether a key follows a paste within pasteGuard, or another such key.
+// afterPaste reports whether a key comes within pasteGuard after a paste, or after another such key.
 func (m *Model) afterPaste() bool {
 	now := m.Now()
 	if m.lastPaste.IsZero() || now.Sub(m.lastPaste) >= pasteGuard {
@@ -280,8 +279,8 @@ func (m *Model) afterPaste() bool {
 	return true
 }
 
-// guardPaste sets the end of a paste of n bytes. For a large one it is later, as counting,
-// saving and drawing it delays the keys after it.
+// guardPaste sets the end of a paste of n bytes. A large paste ends later, because
+// counting, saving and drawing it delays the keys after it.
 func (m *Model) guardPaste(n int) { m.lastPaste = m.Now().Add(time.Duration(n>>20) * pasteTime) }
 
 func (m *Model) paste(content string) {
@@ -305,20 +304,21 @@ func (m *Model) paste(content string) {
 	m.resetTransient()
 }
 
-// TakeSubmitted returns what was sent since the last call, oldest first. The parent takes
-// it after each Update: keys that wait after enter may be for what the prompt opens, and
-// a message would come after them, or two in the wrong order.
+// TakeSubmitted returns the prompts sent since the last call, oldest first. The parent
+// calls it after each Update. A message instead would arrive after the keys that follow
+// enter, which may be for a dialog that the prompt opens, and two messages might arrive
+// in the wrong order.
 func (m *Model) TakeSubmitted() []Submission {
 	sent := m.submitted
 	m.submitted = nil
 	return sent
 }
 
-// Send sends the prompt; a backslash before the cursor makes it a new line
-// instead. There is nothing to send in a prompt of white space.
+// Send sends the prompt. If a backslash precedes the cursor, it is replaced by
+// a new line instead. A prompt of white space is not sent.
 func (m *Model) Send() { m.sendWith(false) }
 
-// SendLater sends the prompt for after the answer.
+// SendLater sends the prompt, to follow the current answer.
 func (m *Model) SendLater() { m.sendWith(true) }
 
 func (m *Model) sendWith(later bool) {
@@ -338,5 +338,5 @@ func (m *Model) sendWith(later bool) {
 	m.submitted = append(m.submitted, msg)
 }
 
-// invalidate drops the view that was kept.
+// invalidate discards the cached view.
 func (m *editor) invalidate() { m.view = "" }

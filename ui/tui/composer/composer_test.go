@@ -1,5 +1,5 @@
-// testdata holds the output: go test ./ui/tui/composer -update writes it anew. Read the
-// diff.
+// testdata holds the expected screens. go test ./ui/tui/composer -update rewrites them.
+// Read the diff.
 
 package composer_test
 
@@ -17,9 +17,9 @@ import (
 	"parley/ui/uitest"
 )
 
-// play returns a composer keys by name; what is no key's name is typed, what
-// begins with "paste:" is pasted, "clear" calls Clear. A second passes between
-// two of them.
+// play sends keys by name to a composer. Text that is not a key name is typed,
+// text after "paste:" is pasted, and "clear" calls Clear. A second passes
+// between two of them.
 func play(t testing.TB, m *composer.Model, keys ...string) (sent []string) {
 	t.Helper()
 	now := m.Now()
@@ -56,8 +56,8 @@ func play(t testing.TB, m *composer.Model, keys ...string) (sent []string) {
 	return sent
 }
 
-// results carries a command out and what follows from it, and returns what the
-// parent hears of it.
+// results runs a command and the commands that follow from it, and returns the
+// messages for the parent.
 func results(t testing.TB, m *composer.Model, cmd tea.Cmd) (heard []string) {
 	if cmd == nil {
 		return nil
@@ -79,7 +79,7 @@ func results(t testing.TB, m *composer.Model, cmd tea.Cmd) (heard []string) {
 	return heard
 }
 
-// screen returns the view with the cursor as a bar.
+// screen returns the view with a bar as the cursor.
 func screen(m *composer.Model) string {
 	lines := strings.Split(ansi.Strip(m.View()), "\n")
 	x, y, ok := m.Cursor()
@@ -153,8 +153,8 @@ func TestSubmit(t *testing.T) {
 	large := strings.Repeat("line\n", 41) + "line"
 	for name, c := range map[string]struct {
 		keys []string
-		want []string // prompts sent
-		left string   // what stays
+		want []string // sent prompts
+		left string   // remaining text
 	}{
 		"sends and empties":           {[]string{"hi", "enter"}, []string{"hi"}, ""},
 		"nothing to send":             {[]string{"enter", "  ", "enter"}, nil, "  "},
@@ -256,14 +256,14 @@ func TestClearCanBeTakenBack(t *testing.T) {
 	}
 }
 
-// A terminal ends a paste at the sequence that ends pastes, also one in the
-// pasted text itself; the text after it arrives as keys.
+// A terminal ends a paste at the sequence that ends pastes, even inside of the
+// pasted text. The text after it arrives as keys.
 func TestPastesCannotSendThemselves(t *testing.T) {
 	for name, c := range map[string]struct {
 		paste string
-		keys  string        // after it
+		keys  string        // after the paste
 		pause time.Duration // before each key and before the enter at the end
-		want  string        // what is sent, or left with a mark
+		want  string        // the sent prompt, or the remaining text with a mark
 	}{
 		"at once":            {"ls", "", 0, "left: ls\n"},
 		"a moment later":     {"ls", "", 119 * time.Millisecond, "left: ls\n"},
@@ -299,8 +299,8 @@ func TestPastesCannotSendThemselves(t *testing.T) {
 	}
 }
 
-// A paste that takes long cannot send itself either: the time after it begins when it was taken,
-// and is longer for a large one, which others go through as well before the next key is read.
+// A slow paste cannot submit itself either: the delay begins when the paste was handled, and is
+// longer for a large one, which delays the next keys further.
 func TestLargePastesCannotSendThemselves(t *testing.T) {
 	m := composer.New(theme.Plain())
 	now := time.Unix(1e9, 0)
@@ -319,8 +319,7 @@ func TestLargePastesCannotSendThemselves(t *testing.T) {
 	}
 }
 
-// The draft that was being written when an older prompt was sent, or cleared, can still be
-// found.
+// A draft set aside for an older prompt that was then sent or cleared can still be recalled.
 func TestDraftsOutliveTheHistory(t *testing.T) {
 	large := strings.Repeat("line\n", 40)
 	for name, c := range map[string]struct {
@@ -342,7 +341,7 @@ func TestDraftsOutliveTheHistory(t *testing.T) {
 			}
 			play(t, m, c.keys...)
 			latest := ""
-			for range 3 { // the prompt that was sent, then the draft
+			for range 3 { // the sent prompt, then the draft
 				play(t, m, "alt+<", "up")
 				if latest = m.Value(); latest == c.draft {
 					return
@@ -385,7 +384,7 @@ func TestWithoutFocus(t *testing.T) {
 }
 
 // Invisible characters must not be sent unseen, and no byte of a paste may reach
-// the terminal as a control.
+// the terminal as a control character.
 func TestPastesAreShownAsTheyAre(t *testing.T) {
 	for name, c := range map[string]struct{ paste, want string }{
 		"escape":        {"a\x1b[2Jb", "a␛[2Jb|"},

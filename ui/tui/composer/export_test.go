@@ -1,4 +1,4 @@
 package composer
 
-// Stashed returns how many drafts are set aside.
+// Stashed returns the number of stashed drafts.
 func (m *Recall) Stashed() int { return len(m.stash) }

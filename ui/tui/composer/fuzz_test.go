@@ -11,8 +11,8 @@ import (
 	"parley/ui/theme"
 )
 
-// plain holds what the composer must do, in the simplest way: a text and a cursor
-// in it, cut into characters anew for each key.
+// plain is the simplest model of the composer: a text with a cursor, split into
+// characters again for each key.
 type plain struct {
 	text string
 	cur  int // in bytes, between two characters
@@ -28,7 +28,7 @@ func (p *plain) delete(i, j int) {
 	p.settle(i)
 }
 
-// settle puts the cursor at i, or after the character that i is in.
+// settle puts the cursor at i, or after the character that contains i.
 func (p *plain) settle(i int) {
 	p.cur = 0
 	for _, u := range split(p.text) {
@@ -55,7 +55,7 @@ func (p *plain) after() int {
 	return p.cur + len(first(p.text[p.cur:]).text)
 }
 
-// pieces lists what is written: what joins, what is wide, what cannot be seen.
+// pieces lists text to type: combining, wide and invisible characters.
 var pieces = []string{
 	"a", "Zz ", " ", "\n", "\t", "日本", "\u0301", "👨", "\u200d", "👩‍👧", "🇩", "🇪🇫", "\x1b[2J", "\u200b", "\u202e", "\x00", "क्", "षि", "한", "\u1112\u1161", "\u0600", "long-word-without-end", "\xff", "\r\n", "\r",
 }
@@ -72,7 +72,7 @@ func FuzzComposer(f *testing.F) {
 		m.SetSize(int(width), 4)
 		m.Recall.Remember("one two\nthree")
 		p := &plain{}
-		modeled := true // the simple model does not know every key
+		modeled := true // the simple model does not support every key
 		for _, k := range keys {
 			modeled = step(m, p, k) && modeled
 			check(t, m.Model)
@@ -83,8 +83,7 @@ func FuzzComposer(f *testing.F) {
 	})
 }
 
-// hostile completes whatever it is asked with names that are hard to show, or
-// with nothing.
+// hostile returns names that are hard to display, or nothing, as completions.
 func hostile(kind rune, word string) ([]Candidate, bool) {
 	var found []Candidate
 	for i := range len(word) * 5 % 17 {
@@ -96,7 +95,7 @@ func hostile(kind rune, word string) ([]Candidate, bool) {
 	return found, false
 }
 
-// A rig is a composer with the commands that were not carried out yet.
+// A rig is a composer with its pending commands.
 type rig struct {
 	*Model
 	cmds []tea.Cmd
@@ -110,7 +109,7 @@ func (m *rig) do(cmd tea.Cmd) {
 	}
 }
 
-// answer carries out what was asked so far.
+// answer runs the pending commands.
 func (m *rig) answer() {
 	cmds := m.cmds
 	m.cmds = nil
@@ -124,7 +123,7 @@ func (m *rig) answer() {
 	}
 }
 
-// others lists what a composer can be told otherwise than by keys.
+// others lists operations on a composer other than keys.
 var others = []func(m *rig){
 	(*rig).answer,
 	(*rig).answer,
@@ -149,11 +148,11 @@ var others = []func(m *rig){
 	},
 }
 
-// vimKeys lists commands of vim's, if it is on.
+// vimKeys lists vim commands, for vim mode.
 var vimKeys = []string{"dwcwyw", "d2jp", "P3xu", "vewy", "ggdG", "fa;t ,", "oO", "ddyyp", "r日A", "5G$", "c$v0bd", "2dw^ReEB"}
 
-// step returns both the key that k stands for, and reports whether the simple
-// model knows it.
+// step sends the key for k to both, and reports whether the simple model
+// supports it.
 func step(m *rig, p *plain, k byte) bool {
 	press := func(code rune, mod tea.KeyMod) { m.send(tea.KeyPressMsg{Code: code, Mod: mod}) }
 	switch piece := pieces[int(k)%len(pieces)]; {
@@ -268,7 +267,7 @@ func BenchmarkKey(b *testing.B) {
 				}
 				m.View()
 				b.ReportAllocs()
-				for b.Loop() { // a key and its undoing, so that the text stays as long
+				for b.Loop() { // a key and its undo, so that the text keeps its length
 					m.Update(tea.KeyPressMsg{Code: 'a', Text: "a"})
 					m.View()
 					m.Update(tea.KeyPressMsg{Code: tea.KeyBackspace})
@@ -300,8 +299,8 @@ func BenchmarkViewIdle(b *testing.B) {
 	}
 }
 
-// FuzzSetValue checks that the text an editor brings back is the prompt then,
-// whatever stays a chip; but for line ends at the end, which editors
+// FuzzSetValue verifies that the text returned by an editor becomes the prompt,
+// whether or not chips remain, except for line ends at the end, which editors
 // lose.
 func FuzzSetValue(f *testing.F) {
 	large := strings.Repeat("one\n", 40)

@@ -11,24 +11,24 @@ import (
 	"parley/tools/sanitize"
 )
 
-// The bounds of the history, in prompts and in bytes. The last prompt is kept
-// however long it is.
+// Limits of the history, in prompts and in bytes. The latest prompt is kept
+// regardless of its length.
 const (
 	maxHistory      = 1000
 	maxHistoryBytes = 16 << 20
 )
 
-// A history is the prompts of the past, oldest first, and the place in it that
-// is being looked at. What was written there stays until the prompt is sent,
-// the draft first of all.
+// A history holds the past prompts, oldest first, and the current position in
+// them. Text written at a position is kept until the prompt is sent, including
+// the draft at position 0.
 type history struct {
 	prompts []string
 	bytes   int               // of all prompts
 	steps   int               // steps back from the draft
-	drafts  map[int]savedText // by steps back
+	drafts  map[int]savedText // edited text by steps back
 }
 
-// A savedText is text that was left for another place of the history.
+// A savedText is text that was left for another position in the history.
 type savedText struct {
 	units []unit
 	cur   int
@@ -36,7 +36,7 @@ type savedText struct {
 
 func (h *history) reset() { h.steps, h.drafts = 0, nil }
 
-// Remember adds a prompt to the history, unless it is blank or the latest.
+// Remember adds a prompt to the history, unless it is blank or equals the latest.
 func (m *Recall) Remember(prompt string) {
 	h := &m.history
 	n := len(h.prompts)
@@ -52,8 +52,8 @@ func (m *Recall) Remember(prompt string) {
 	h.prompts = slices.Delete(h.prompts, 0, drop)
 }
 
-// CommitHistory ends a walk through the history. What was sent becomes its latest
-// prompt, and the draft that the walk began with, if it did, the one before.
+// CommitHistory ends a walk through the history. It adds the draft from the
+// beginning of the walk, if there was one, and then the sent prompt.
 func (m *Recall) CommitHistory(sent string) {
 	if m.history.steps > 0 {
 		m.Remember(value(m.history.drafts[0].units))
@@ -62,8 +62,8 @@ func (m *Recall) CommitHistory(sent string) {
 	m.history.reset()
 }
 
-// saveHistoryDraft saves changes of the current prompt of the history, and makes the one to
-// steps back current.
+// saveHistoryDraft saves changes at the current position in the history, and makes the
+// position to steps back current.
 func (m *Recall) saveHistoryDraft(to int) {
 	h := &m.history
 	if h.drafts == nil {
@@ -75,7 +75,7 @@ func (m *Recall) saveHistoryDraft(to int) {
 	h.steps = to
 }
 
-// stepHistory goes through the history: by is -1 for older, 1 for newer.
+// stepHistory moves through the history: by is -1 for older, 1 for newer.
 func (m *Recall) stepHistory(by int) {
 	h := &m.history
 	to := h.steps - by
@@ -92,11 +92,11 @@ func (m *Recall) stepHistory(by int) {
 	m.editor.cur = d.cur
 }
 
-// A search goes back through the history for a text. Meanwhile the buffer
-// shows what was found.
+// A search goes back through the history for a text. Meanwhile the buffer shows
+// the match.
 type search struct {
 	query     string
-	index     int // index of the prompt found; len of the prompts if none yet
+	index     int // index of the matching prompt; number of prompts if none yet
 	notFound  bool
 	savedText savedText
 }
@@ -105,8 +105,8 @@ func (m *Recall) startSearch() {
 	m.search = &search{index: len(m.history.prompts), savedText: savedText{slices.Clone(m.editor.units), m.editor.cur}}
 }
 
-// stopSearch ends a search: with the prompt it found, or with what was there
-// before.
+// stopSearch ends a search. If accept is set it keeps the matching prompt,
+// otherwise it restores the text before the search.
 func (m *Recall) stopSearch(accept bool) {
 	s := m.search
 	if s == nil {
@@ -121,9 +121,9 @@ func (m *Recall) stopSearch(accept bool) {
 	m.editor.invalidate()
 }
 
-// searchKey handles a key during a search, and reports whether it acts on the text as
-// well. As in readline, any other key accepts the prompt that was found; enter only
-// accepts it, so that it is not sent unread.
+// searchKey handles a key during a search, and reports whether the key also acts on
+// the text. As in readline, any other key accepts the match. Enter only accepts it,
+// so that no prompt is sent unread.
 func (m *Recall) searchKey(do action, msg tea.KeyPressMsg) (pass bool) {
 	s := m.search
 	switch {
@@ -146,7 +146,7 @@ func (m *Recall) searchKey(do action, msg tea.KeyPressMsg) (pass bool) {
 	return false
 }
 
-// matches reports whether a prompt has the query in it.
+// matches reports whether a prompt contains the query.
 func (s *search) matches(prompt string) bool {
 	if !strings.ContainsFunc(s.query, unicode.IsUpper) {
 		prompt = strings.ToLower(prompt)
@@ -154,8 +154,8 @@ func (s *search) matches(prompt string) bool {
 	return strings.Contains(prompt, s.query)
 }
 
-// find looks for the query from the prompt at index from backwards. Capitals
-// count only if the query has some.
+// find searches for the query backwards from the prompt at index from. An
+// upper-case letter in the query makes it case-sensitive.
 func (m *Recall) find(from int) {
 	s := m.search
 	s.notFound = false
@@ -206,5 +206,5 @@ func isWord(u unit) bool {
 	return false
 }
 
-// isField reports whether u is no white space, for ctrl+w.
+// isField reports whether u is not white space, for ctrl+w.
 func isField(u unit) bool { return u.kind != kindNewline && !isSpace(u) }

@@ -10,7 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// An action is what a key does.
+// An action is the effect of a key.
 type action int
 
 const (
@@ -46,24 +46,23 @@ const (
 	complete
 )
 
-// bindings returns the keys of each action, in the order of the help, by the names Bubble
-// Tea gives them: readline's, as far as the rest of parley leaves them alone. Without help
-// of its own a binding belongs to the row of the one above it. Keys that are bound to
-// nothing write their text.
+// bindings returns the keys of each action in help order, with Bubble Tea's names:
+// readline's keys, except those used elsewhere in parley. A binding without help belongs
+// to the help row of the one above it. Unbound keys insert their text.
 func bindings() []binding {
 	return []binding{
 		bind(submit, "send (while busy: with the next tool results)", "enter"),
-		bind(newLine, "new line", "ctrl+j", "alt+enter", "shift+enter", `\ enter`), // two keys, which send takes for one
+		bind(newLine, "new line", "ctrl+j", "alt+enter", "shift+enter", `\ enter`), // two keys, which Send handles as a new line
 		bind(up, "line up and down; at the edge, input history", "up"), bind(down, "", "down", "ctrl+n"),
 		bind(searchBack, "search input history", "ctrl+r"),
-		bind(complete, "complete a file or a command; open a paste", "tab"), // takes a completion, else opens the chip at the cursor, else asks for completions
+		bind(complete, "complete a file or a command; open a paste", "tab"), // accepts a completion, else opens the chip at the cursor, else completes
 		bind(cancel, "close a search or a completion", "esc", "ctrl+g"),
 		bind(left, "move by character", "left", "ctrl+b"), bind(right, "", "right", "ctrl+f"),
 		bind(wordLeft, "move by word", "alt+b", "ctrl+left", "alt+left"), bind(wordRight, "", "alt+f", "ctrl+right", "alt+right"),
 		bind(home, "start and end of the line", "home", "ctrl+a"), bind(end, "", "end", "ctrl+e"),
 		bind(textStart, "start and end of the text", "alt+<"), bind(textEnd, "", "alt+>"),
 		bind(deleteLeft, "delete character left and right", "backspace", "shift+backspace", "ctrl+h"), bind(deleteRight, "", "delete", "ctrl+d"),
-		bind(killWordLeft, "delete word left, to space, right", "alt+backspace", "ctrl+backspace"), // stops at punctuation, killField at spaces
+		bind(killWordLeft, "delete word left, to space, right", "alt+backspace", "ctrl+backspace"), // stops at punctuation; killField stops at spaces
 		bind(killField, "", "ctrl+w"), bind(killWord, "", "alt+d", "alt+delete", "ctrl+delete"),
 		bind(killStart, "delete to start and end of the line", "ctrl+u"), bind(killEnd, "", "ctrl+k"),
 		bind(yank, "paste deleted text; earlier deletions", "ctrl+y"), bind(yankPop, "", "alt+y"),
@@ -72,7 +71,7 @@ func bindings() []binding {
 	}
 }
 
-// A binding is the keys of an action, with their row in the help.
+// A binding holds the keys of an action, with their help row.
 type binding struct {
 	key.Binding
 	do action
@@ -82,8 +81,7 @@ func bind(do action, help string, keys ...string) binding {
 	return binding{key.NewBinding(key.WithKeys(keys...), key.WithHelp(strings.Join(keys, ", "), help)), do}
 }
 
-// Bindings lists the keys of the composer and what they do: those that are parley's own,
-// and readline's.
+// Bindings lists the keys of the composer with their help: parley's own keys, and readline's.
 func Bindings() (basic, readline [][2]string) {
 	for _, b := range bindings() {
 		rows := &readline
@@ -112,7 +110,7 @@ func Keys() map[string]string {
 	return keys
 }
 
-// keyActions returns what each bound key does.
+// keyActions maps each bound key to its action.
 func keyActions() map[string]action {
 	keys := map[string]action{}
 	for _, b := range bindings() {
@@ -123,8 +121,8 @@ func keyActions() map[string]action {
 	return keys
 }
 
-// actionOf returns what a key does. Two quick presses of esc arrive as alt+esc, since
-// that is the same two bytes; they mean esc.
+// actionOf returns the action of a key. Two quick presses of esc arrive as alt+esc,
+// because the bytes are the same; they count as esc.
 func (m *Model) actionOf(key string) action {
 	if do := m.keys[key]; do != none || key != "alt+esc" {
 		return do
@@ -132,7 +130,7 @@ func (m *Model) actionOf(key string) action {
 	return m.keys["esc"]
 }
 
-// runAction carries an action out.
+// runAction executes an action.
 func (m *Model) runAction(do action) tea.Cmd {
 	switch do {
 	case submit:
@@ -172,7 +170,7 @@ func (m *Model) runAction(do action) tea.Cmd {
 	return nil
 }
 
-// withCase returns a word as an action writes it.
+// withCase returns word in the case that an action sets.
 func withCase(word string, do action) string {
 	switch do {
 	case upper:
@@ -184,7 +182,7 @@ func withCase(word string, do action) string {
 	return strings.ToUpper(word[:n]) + strings.ToLower(word[n:])
 }
 
-// changeCase writes the word to the right another way.
+// changeCase changes the case of the word to the right.
 func (m *editor) changeCase(do action) {
 	end := m.wordRight(isWord)
 	start := m.cur
@@ -198,7 +196,7 @@ func (m *editor) changeCase(do action) {
 	m.replace(start, end, split(withCase(text(m.units[start:end]), do)))
 }
 
-// target returns where a movement leads.
+// target returns the target of a movement.
 func (m *editor) target(do action) int {
 	switch do {
 	case left, deleteLeft:
@@ -223,8 +221,9 @@ func (m *editor) target(do action) int {
 	return m.cur
 }
 
-// span returns what a deletion takes: from the cursor to where the movement of the
-// same name leads. At the end of a line, killing to the end takes the line end.
+// span returns the units that a deletion removes: from the cursor to the target of
+// the corresponding movement. At the end of a line, killing to the end removes the
+// line end.
 func (m *editor) span(do action) (i, j int) {
 	to := m.target(do)
 	if do == killEnd && to == m.cur {
@@ -233,7 +232,7 @@ func (m *editor) span(do action) (i, j int) {
 	return min(m.cur, to), max(m.cur, to)
 }
 
-// vertical moves by rows of the screen, and at the edge through the history.
+// vertical moves by screen rows, and past the first or last row through the history.
 func (m *Model) vertical(by int) {
 	if by < 0 && m.Empty() && len(m.Queue.queue) > 0 && m.Recall.history.steps == 0 {
 		m.Queue.pickedPrompt = len(m.Queue.queue) - 1

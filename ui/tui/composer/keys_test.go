@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Every action has keys, no key has two actions, and the help tells each key.
+// Every action has keys, no key has two actions, and the help lists each key.
 func TestBindings(t *testing.T) {
 	var told strings.Builder
 	basic, readline := Bindings()

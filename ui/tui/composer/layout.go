@@ -9,10 +9,10 @@ type row struct{ start, end int }
 type layout struct {
 	rows    []row
 	width   int
-	laidOut int // changes of the buffer that rows show
+	laidOut int // value of buffer.changes that rows show
 }
 
-// update brings the rows up to date. A text that is written is short: large pastes are chips.
+// update updates the rows. It lays out all of the text, which is short because large pastes are chips.
 func (l *layout) update(b *buffer, width int) {
 	if width == l.width && b.changes == l.laidOut && len(l.rows) > 0 {
 		return
@@ -25,10 +25,10 @@ func (l *layout) update(b *buffer, width int) {
 	}
 }
 
-// breakRow returns where the row that begins at start ends, and where the next one
-// begins, if there is more. Rows break after spaces and around wide characters
-// and chips, and within a word only if it is longer than a row. Spaces that
-// would open a row hang, unseen, at the end of the last.
+// breakRow returns the end of the row that begins at start, and the start of the
+// next one, if more is set. Rows break after spaces and around wide characters and
+// chips, and within a word only if it is longer than a row. Spaces that would
+// begin a row hang, invisible, at the end of the previous one.
 func breakRow(units []unit, start, width int) (end, next int, more bool) {
 	used, brk := 0, start
 	for k := start; k < len(units); k++ {
@@ -58,18 +58,18 @@ func canBreak(before, after unit) bool {
 	return isSpace(before) || before.width != 1 || after.width != 1
 }
 
-// rowOf returns the row in which the unit of this index, or the cursor before it, stands.
+// rowOf returns the row that contains the unit, or the cursor, at index.
 func (l *layout) rowOf(index int) int {
 	return max(sort.Search(len(l.rows), func(i int) bool { return l.rows[i].start > index })-1, 0)
 }
 
-// column returns how many cells stand before the cursor at index in its row.
+// column returns the number of cells before the cursor at index in its row.
 func (l *layout) column(units []unit, index int) int {
 	return l.used(units, l.rows[l.rowOf(index)].start, index)
 }
 
-// used returns how many cells the units from start to end of one row take. Spaces
-// that hang take none.
+// used returns the number of cells of the units from start to end in a row.
+// Hanging spaces count as none.
 func (l *layout) used(units []unit, start, end int) int {
 	cells := 0
 	for _, u := range units[start:end] {
@@ -78,11 +78,11 @@ func (l *layout) used(units []unit, start, end int) int {
 	return min(cells, l.width)
 }
 
-// index returns the place in row r that comes closest to column col from the left.
+// index returns the position in row r that is closest to column col from the left.
 func (l *layout) index(units []unit, r, col int) int {
 	end := l.rows[r].end
 	if r+1 < len(l.rows) && l.rows[r+1].start == end && end > l.rows[r].start {
-		end-- // the place after the last unit of a wrapped row is in the next row
+		end-- // the position after the last unit of a wrapped row is in the next row
 	}
 	i, used := l.rows[r].start, 0
 	for ; i < end; i++ {

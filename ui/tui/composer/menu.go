@@ -13,21 +13,21 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A Candidate is something that a word may become.
+// A Candidate is a completion of a word.
 type Candidate struct {
-	Text      string // what is written in place of the word, without its sign
-	Detail    string // what the list says about it
-	Directory bool   // there is more below it: taken, it is completed further
-	Submit    bool   // taken by enter, the prompt is sent: a command without arguments
+	Text      string // replaces the word; excludes its sign
+	Detail    string // shown beside the text in the list
+	Directory bool   // a directory: after it is accepted, completion continues below it
+	Submit    bool   // enter on it sends the prompt: a command without arguments
 }
 
-// A Completer returns the completions of word, the best first. Kind is the sign
-// before it: '@' for files, '/' for commands and prompts. More says that
-// asking again, soon, will find more. It is called on a goroutine of its own.
+// A Completer returns the completions of word, best first. kind is the sign
+// before the word: '@' for files, '/' for commands and prompts. more reports that
+// a request shortly after will find more. It is called on its own goroutine.
 type Completer func(kind rune, word string) (found []Candidate, more bool)
 
-// CompletedMsg brings the answer of the Completer. The parent hands it to
-// Update and lays out anew, since a list may open, grow or close.
+// CompletedMsg delivers the answer of the Completer. The parent passes it to
+// Update and then lays out again, because a list may open, grow or close.
 type CompletedMsg struct {
 	menu       *menu
 	request    int
@@ -37,36 +37,35 @@ type CompletedMsg struct {
 }
 
 // A menu lists the completions of the word at the cursor. It opens when the sign of the
-// word is typed, but not pasted, and closes when the cursor leaves the word.
+// word is typed, not when it is pasted, and closes when the cursor leaves the word.
 type menu struct {
 	kind  rune
 	start int // index of the sign
 
-	requests int    // questions so far; only the answer to the last one counts
-	inFlight bool   // it is on its way
-	wanted   string // what it asks
+	requests int    // number of requests; only the answer to the last one is used
+	inFlight bool   // the last request is running
+	wanted   string // word of the last request
 
-	answered   string // what found answers
+	answered   string // word that candidates complete
 	candidates []Candidate
-	selected   int  // the one that is chosen
-	moved      bool // by a user
-	acceptNext bool // the selected candidate of the next answer is accepted at once
-	height     int  // rows that the list has had; it does not shrink, so that nothing jumps
+	selected   int  // index of the selected candidate
+	moved      bool // the user moved the selection
+	acceptNext bool // accept the selected candidate of the next answer at once
+	height     int  // maximum number of rows so far; the list does not shrink, so that the screen does not jump
 }
 
 const (
-	maxMenuRows   = 8                      // rows
-	maxCandidates = 200                    // candidates that are kept
-	maxWord       = 4096                   // bytes
-	askAgain      = 100 * time.Millisecond // when there is more
+	maxMenuRows   = 8                      // rows of the list
+	maxCandidates = 200                    // number of candidates kept
+	maxWord       = 4096                   // bytes of a word
+	askAgain      = 100 * time.Millisecond // wait before another request if there are more candidates
 	detailGap     = 2
 	menuSign      = "› "
 	menuIndent    = "  "
-	maxShownBytes = 1000 // bytes of a candidate
+	maxShownBytes = 1000 // displayed bytes of a candidate
 )
 
-// onTyped opens a list if the character that was just typed is a sign where one
-// counts.
+// onTyped opens a list if the character just typed is a sign that begins a word.
 func (m *completion) onTyped(typed string) {
 	if m.completer == nil || m.editor.cur == 0 {
 		return
@@ -76,8 +75,8 @@ func (m *completion) onTyped(typed string) {
 	}
 }
 
-// signAt returns the sign at index i: a slash in the first column, an @ that does not
-// stand in a word, as it does in a mail address; 0 if there is none.
+// signAt returns the sign at index i: a slash in the first column, or an @ outside of
+// a word, unlike in a mail address; 0 for none.
 func (m *editor) signAt(i int) rune {
 	switch m.units[i].text {
 	case "/":
@@ -92,8 +91,8 @@ func (m *editor) signAt(i int) rune {
 	return 0
 }
 
-// allowsSign reports whether a mention may follow u. Some scripts put no spaces
-// between words.
+// allowsSign reports whether a mention may follow u. Some scripts have no
+// spaces between words.
 func allowsSign(u unit) bool {
 	r, size := utf8.DecodeRuneInString(u.text)
 	switch {
@@ -105,8 +104,8 @@ func allowsSign(u unit) bool {
 	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune(`@/\_.-`, r)
 }
 
-// wordAfter returns what stands between the sign at start and the cursor, if it is one
-// word that ends there. Spaces after @" and after a backslash belong to it.
+// wordAfter returns the text between the sign at start and the cursor, if it is one
+// word that ends there. Spaces after @" and after a backslash are part of it.
 func (m *editor) wordAfter(start int) (string, bool) {
 	if start >= m.cur || m.signAt(start) == 0 {
 		return "", false
@@ -134,8 +133,8 @@ func (m *editor) wordAfter(start int) (string, bool) {
 	return strings.NewReplacer(`\\`, `\`, `\`, "").Replace(text(units)), true
 }
 
-// complete takes what is offered; without an offer it opens the chip at the
-// cursor, or asks what the word before the cursor may become.
+// complete accepts the selected candidate. If none is listed, it opens the chip
+// at the cursor, or requests completions of the word before it.
 func (m *completion) complete() tea.Cmd {
 	if i := m.editor.chipAt(); i >= 0 {
 		return m.editor.expandChip(i)
@@ -146,13 +145,14 @@ func (m *completion) complete() tea.Cmd {
 	for i := m.editor.cur - 1; i >= max(m.editor.cur-maxWord, 0) && m.editor.units[i].kind != kindNewline; i-- {
 		if _, ok := m.editor.wordAfter(i); ok {
 			m.menu = &menu{kind: m.editor.signAt(i), start: i}
-			return nil // key asks
+			return nil // the request follows in key
 		}
 	}
 	return nil
 }
 
-// updateMenu asks what the word has become, and closes the list if it is none.
+// updateMenu requests completions of the changed word, and closes the list if the cursor is not in
+// a word.
 func (m *completion) updateMenu() tea.Cmd {
 	o := m.menu
 	if o == nil {
@@ -168,16 +168,16 @@ func (m *completion) updateMenu() tea.Cmd {
 	}
 	o.wanted, o.acceptNext = word, false
 	if o.inFlight {
-		return nil // its answer will be stale, and then it is asked anew
+		return nil // its answer will be stale and trigger a new request
 	}
 	return m.completeCmd(0)
 }
 
-// completeCmd sends the question off, after a while.
+// completeCmd sends the request after a delay.
 func (m *completion) completeCmd(after time.Duration) tea.Cmd {
 	o, complete := m.menu, m.completer
 	o.requests++
-	o.inFlight = after == 0 // nothing has to wait for one that is only repeated
+	o.inFlight = after == 0 // a repeated request blocks nothing
 	msg := CompletedMsg{menu: o, request: o.requests, word: o.wanted}
 	kind := o.kind
 	return func() tea.Msg {
@@ -187,7 +187,7 @@ func (m *completion) completeCmd(after time.Duration) tea.Cmd {
 	}
 }
 
-// onCompleted takes an answer, unless the question is another one by now.
+// onCompleted handles an answer. It ignores answers to earlier requests.
 func (m *completion) onCompleted(msg CompletedMsg) tea.Cmd {
 	o := m.menu
 	if o == nil || o != msg.menu || o.requests != msg.request || m.completer == nil {
@@ -220,7 +220,7 @@ func (m *completion) onCompleted(msg CompletedMsg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// validCandidates leaves out what a prompt cannot hold.
+// validCandidates removes candidates with text that a prompt cannot contain.
 func validCandidates(found []Candidate) []Candidate {
 	kept := make([]Candidate, 0, min(len(found), maxCandidates))
 	for _, c := range found {
@@ -231,10 +231,9 @@ func validCandidates(found []Candidate) []Candidate {
 	return kept
 }
 
-// menuKey deals with a key while something is offered, and reports whether that
-// is all it does. Nothing is taken of a list for an earlier form of the word. After a whole
-// name, or a directory without more text, enter sends the prompt until something
-// is chosen.
+// menuKey handles a key while candidates are listed, and reports whether it has no other
+// effect. Candidates for an earlier form of the word cannot be accepted. After a complete name,
+// or a directory with no further text, enter sends the prompt until a candidate is selected.
 func (m *completion) menuKey(do action) (cmd tea.Cmd, done bool) {
 	o := m.menu
 	current := m.menuOpen() && o.answered == o.wanted
@@ -268,7 +267,7 @@ func (m *completion) menuKey(do action) (cmd tea.Cmd, done bool) {
 	return nil, false
 }
 
-// acceptCandidate writes a candidate in place of the word. A directory is completed further.
+// acceptCandidate replaces the word with a candidate. After a directory, completion continues.
 func (m *completion) acceptCandidate(c Candidate) tea.Cmd {
 	o := m.menu
 	name := c.Text
@@ -293,8 +292,8 @@ func (m *completion) acceptCandidate(c Candidate) tea.Cmd {
 	return m.updateMenu()
 }
 
-// quotePath returns path as a mention has it: in quotes if it has spaces, or begins with
-// a quote. Those of a directory stay open.
+// quotePath returns path as in a mention: quoted if it contains spaces or begins with a
+// quote. If open is set, as for a directory, the closing quote is missing.
 func quotePath(path string, open bool) string {
 	if !strings.ContainsFunc(path, unicode.IsSpace) && path[0] != '"' && path[0] != '\'' {
 		return path
@@ -309,7 +308,7 @@ func quotePath(path string, open bool) string {
 	return quote + path + quote
 }
 
-// menuRows returns how many rows the list would like.
+// menuRows returns the preferred number of rows for the list.
 func (m *completion) menuRows() int {
 	if !m.menuOpen() {
 		return 0
@@ -317,8 +316,8 @@ func (m *completion) menuRows() int {
 	return m.menu.height
 }
 
-// menuLines draws the list in rows lines, at the bottom of them, next to the
-// text. The rows above what has become a shorter list are empty.
+// menuLines returns the list in rows lines, aligned to the bottom, next to the
+// text. If the list became shorter, the rows above it are empty.
 func (m *completion) menuLines(rows int) []string {
 	if rows == 0 {
 		return nil
@@ -348,8 +347,8 @@ func (m *completion) menuLines(rows int) []string {
 	return lines
 }
 
-// menuWindow returns the part of the candidates that is shown, the chosen one among
-// them, and the index of its first.
+// menuWindow returns the visible candidates, including the selected one, and the
+// index of the first.
 func (m *completion) menuWindow(rows int) (first int, shown []Candidate) {
 	o := m.menu
 	n := min(rows, len(o.candidates))
@@ -357,7 +356,8 @@ func (m *completion) menuWindow(rows int) (first int, shown []Candidate) {
 	return first, o.candidates[first : first+n]
 }
 
-// candidateName returns c in at most room cells. Of a path the end says the most.
+// candidateName returns the name of c in at most room cells. A path is truncated at its beginning,
+// because the end is more informative.
 func (m *completion) candidateName(c Candidate, room int) string {
 	name := sanitize.Line(truncateBytes(c.Text, maxShownBytes))
 	if m.menu.kind == '/' {
@@ -372,10 +372,10 @@ func (m *completion) candidateName(c Candidate, room int) string {
 	return ansi.Truncate(name, room, "")
 }
 
-// truncateBytes returns the beginning of s, n bytes at most.
+// truncateBytes returns the first n bytes of s, without an incomplete rune.
 func truncateBytes(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }
 
-// chipAt returns the index of the chip at or before the cursor; -1 if there is none.
+// chipAt returns the index of the chip at or before the cursor; -1 for none.
 func (m *editor) chipAt() int {
 	for _, i := range []int{m.cur, m.cur - 1} {
 		if i >= 0 && i < len(m.units) && m.units[i].kind == kindChip {
@@ -385,11 +385,11 @@ func (m *editor) chipAt() int {
 	return -1
 }
 
-// TooLongMsg reports that a chip was to be opened that is so long that each key
-// would become slow. An editor can take it.
+// TooLongMsg reports an attempt to open a chip that is so long that each key
+// would become slow. An external editor can open it.
 type TooLongMsg struct{ Bytes int }
 
-// expandChip writes out the chip of this index. Undo folds it again.
+// expandChip replaces the chip at index i by its text. Undo restores the chip.
 func (m *editor) expandChip(i int) tea.Cmd {
 	held := m.units[i].text
 	if len(held) > maxInlineBytes {

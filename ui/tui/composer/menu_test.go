@@ -21,7 +21,7 @@ var orders = []composer.Candidate{
 	{Text: "model", Detail: "pick a model", Submit: true}, {Text: "mode", Detail: "approval mode: ask, auto, read-only"}, {Text: "quit", Submit: true},
 }
 
-// prefix completes what begins with the word.
+// prefix returns completions that begin with the word.
 func prefix(kind rune, word string) (found []composer.Candidate, more bool) {
 	for _, c := range map[rune][]composer.Candidate{'@': workspace, '/': orders}[kind] {
 		if strings.HasPrefix(c.Text, word) {
@@ -34,7 +34,7 @@ func prefix(kind rune, word string) (found []composer.Candidate, more bool) {
 func TestCompletion(t *testing.T) {
 	for name, c := range map[string]struct {
 		keys []string
-		want string // the screen
+		want string // expected screen
 		sent string
 	}{
 		"opens":                      {[]string{"see @mai"}, "› main.go\n  main_test.go\nsee @mai|", ""},
@@ -98,7 +98,7 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// A key that comes on the heels of a paste takes nothing and sends nothing.
+// A key right after a paste accepts nothing and sends nothing.
 func TestPastesTakeNoCompletion(t *testing.T) {
 	m := composer.New(theme.Plain())
 	m.SetCompleter(prefix)
@@ -116,8 +116,8 @@ func TestPastesTakeNoCompletion(t *testing.T) {
 	}
 }
 
-// Answers come when they come: only one is asked for at a time, and none counts
-// that is about what the word was before.
+// Answers may arrive at any time: only one request runs at a time, and answers
+// for an earlier form of the word are ignored.
 func TestLateAnswers(t *testing.T) {
 	m := composer.New(theme.Plain())
 	var asked []string
@@ -186,8 +186,8 @@ func TestLateAnswers(t *testing.T) {
 	}
 }
 
-// While the files are still being looked for, it is asked again, and what a
-// user has chosen stays chosen.
+// While files are still being found, the request is repeated, and the user's
+// selection stays.
 func TestMoreToCome(t *testing.T) {
 	m := composer.New(theme.Plain())
 	asked := 0
@@ -213,8 +213,8 @@ func TestMoreToCome(t *testing.T) {
 	}
 }
 
-// A list that has become shorter keeps its rows, so that the conversation above
-// does not move with every key.
+// A shorter list keeps its rows, so that the conversation above it does not
+// move with every key.
 func TestListsDoNotShrink(t *testing.T) {
 	m := composer.New(theme.Plain())
 	m.SetCompleter(prefix)
@@ -405,7 +405,7 @@ func TestClickOnLists(t *testing.T) {
 		t.Errorf("heard %q", heard)
 	}
 	play(t, m, "@main")
-	m.Click(3, 5) // a row that has become empty
+	m.Click(3, 5) // an empty row of a list that became shorter
 	m.Click(3, 9)
 	if got := m.Value(); got != "@main_test.go " {
 		t.Errorf("took %q", got)
@@ -430,8 +430,8 @@ func TestClickOnLists(t *testing.T) {
 	}
 }
 
-// Text is kept and edited in the order in which it is read, and the terminal's
-// cursor stands where the next character goes, which is where input methods draw.
+// Text is stored and edited in reading order, and the terminal's cursor is at the
+// next character, where input methods draw.
 func TestScriptsOfTheWorld(t *testing.T) {
 	for name, c := range map[string]struct {
 		keys []string
@@ -458,7 +458,7 @@ func TestScriptsOfTheWorld(t *testing.T) {
 	}
 }
 
-// An input method writes several characters at once.
+// An input method types several characters at once.
 func TestInputMethods(t *testing.T) {
 	m := composer.New(theme.Plain())
 	m.SetSize(40, 5)

@@ -2,8 +2,7 @@ package composer
 
 import "testing"
 
-// An address is fetched where the user wrote the @ before it, not where it came with a
-// paste.
+// An address is fetched only if the user typed the @ before it, not if the @ was pasted.
 func TestPastedAddresses(t *testing.T) {
 	typed := func(text string) []unit { return split(text) }
 	pasted := func(text string) []unit {

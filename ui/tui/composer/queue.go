@@ -11,21 +11,21 @@ import (
 	"parley/tools/sanitize"
 )
 
-// UnqueueMsg asks the parent to take a queued prompt out of the queue: to write
-// on it, then it is to be put into the composer, or to drop it. Text is what
-// stood at Index; if something else stands there by now, it was sent.
+// UnqueueMsg asks the parent to remove a queued prompt: to edit it, in which
+// case the parent puts it into the composer, or to drop it. Text is the prompt
+// at Index. If another prompt is there now, the prompt was already sent.
 type UnqueueMsg struct {
 	Index int
 	Text  string
 	Edit  bool
 }
 
-// maxQueued is the number of queued prompts that are shown.
+// maxQueued is the maximum number of queued prompts shown.
 const maxQueued = 3
 
-// SetQueue sets the prompts that wait to be sent, the next one first; so many of the first
-// steer. They stand above the text. Up on an empty line chooses the last one: enter or right
-// takes it back to be written on, delete or backspace drops it, esc or down leaves.
+// SetQueue sets the prompts waiting to be sent, next one first; the first steer of them are sent
+// within the turn. They are shown above the text. Up on an empty line selects the last one:
+// enter or right takes it back for editing, delete or backspace drops it, esc or down leaves.
 func (m *Queue) SetQueue(prompts []string, steer int) {
 	if slices.Equal(prompts, m.queue) && steer == m.steerCount {
 		return
@@ -35,12 +35,12 @@ func (m *Queue) SetQueue(prompts []string, steer int) {
 	m.editor.invalidate()
 }
 
-// MarkRequeued notes that what is written was taken from the queue. That ends once it is sent, or nothing
-// of it is left.
+// MarkRequeued records that the text was taken from the queue. This ends when the text is sent or
+// completely deleted.
 func (m *Queue) MarkRequeued() { m.requeued = true }
 
-// queueKey deals with a key while a queued prompt is chosen, and reports whether
-// that is all it does. What means nothing there goes to the text.
+// queueKey handles a key while a queued prompt is selected, and reports whether
+// it has no other effect. Keys without a meaning there go to the text.
 func (m *Queue) queueKey(do action) (cmd tea.Cmd, done bool) {
 	at := m.pickedPrompt
 	ask := func(edit bool) tea.Cmd {
@@ -75,8 +75,8 @@ func (m *Queue) queueRows() int {
 	return len(m.queue)
 }
 
-// queueWindow returns the part of the queue that rows show; the last row says
-// how many more there are.
+// queueWindow returns the part of the queue shown in rows rows. The last row
+// shows how many more there are.
 func (m *Queue) queueWindow(rows int) (first, n int) {
 	n = min(rows, len(m.queue))
 	if n < len(m.queue) && n > 1 {

@@ -8,8 +8,8 @@ import (
 	"parley/ui/tui/composer"
 )
 
-// TestResize: at every width the draft is laid out as if it had been written there, with the
-// cursor at the same place of it.
+// TestResize: at every width the draft is laid out as if it had been typed there, with the
+// cursor at the same position of the text.
 func TestResize(t *testing.T) {
 	write := func(width int) *composer.Model {
 		m := composer.New(theme.Plain())

@@ -2,12 +2,12 @@ package composer
 
 import "slices"
 
-// maxStash bounds the drafts that are set aside; what is older goes to the
+// maxStash is the maximum number of stashed drafts; older ones go to the
 // history.
 const maxStash = 20
 
-// Stash sets the draft aside, chips and cursor included, and empties the
-// composer. It reports whether there was anything to set aside.
+// Stash sets the draft aside, with chips and cursor, and empties the composer.
+// It reports whether there was a draft.
 func (m *Recall) Stash() bool {
 	m.stopSearch(false)
 	if m.editor.isEmpty() {
@@ -24,8 +24,8 @@ func (m *Recall) Stash() bool {
 	return true
 }
 
-// Unstash brings the draft back that was set aside last, and reports whether
-// there was one. What is written in the meantime is set aside in its place.
+// Unstash restores the last stashed draft, and reports whether there was one.
+// The current text, if any, is stashed in its place.
 func (m *Recall) Unstash() bool {
 	n := len(m.stash)
 	if n == 0 {
@@ -41,8 +41,8 @@ func (m *Recall) Unstash() bool {
 	return true
 }
 
-// swap puts d in the place of the draft. If the history is being looked at, what
-// was written before that goes to it.
+// swap replaces the draft with d. During a walk through the history, the draft
+// from its beginning is added to the history.
 func (m *Recall) swap(d savedText) {
 	if m.history.steps > 0 {
 		m.Remember(value(m.history.drafts[0].units))

@@ -11,8 +11,8 @@ import (
 	"parley/ui/uitest"
 )
 
-// undoKeys edit and move in every way that undo follows. Some type or paste parts of a grapheme
-// cluster, which join with the text beside them.
+// undoKeys edit and move in every way that undo handles. Some type or paste parts of a grapheme
+// cluster, which combine with adjacent text.
 var undoKeys = []string{
 	"a", "é", "e", "\u0301", "日本", "👨", "\u200d", "👩", "🇩", "🇪", "한", "\u0600", "क्", "षि", " ", "two words ", "x-y",
 	"paste:p", "paste:\u0301", "paste:日本\n語", "paste:👩\u200d👧", "paste:one\r\ntwo", "paste:🇩", "paste:\t", "paste:" + pastedLines,
@@ -46,7 +46,7 @@ func TestUndoRestoresEveryText(t *testing.T) {
 		}
 		for range 1 + rng.IntN(60) {
 			send(undoKeys[rng.IntN(len(undoKeys))])
-			if rng.IntN(12) == 0 { // some are undone, and others made in place of them
+			if rng.IntN(12) == 0 { // some edits are undone, and others made instead
 				for range 1 + rng.IntN(3) {
 					play(t, m, "ctrl+_")
 					keys = append(keys, "ctrl+_")
@@ -54,7 +54,7 @@ func TestUndoRestoresEveryText(t *testing.T) {
 				texts = append(texts, m.Value())
 			}
 		}
-		send("z") // nothing is left to redo
+		send("z") // nothing can be redone
 		var undone []string
 		last := len(texts)
 		for range 150 {

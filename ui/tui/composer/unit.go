@@ -10,14 +10,14 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A unit is what the cursor moves over and what one backspace deletes: a
+// A unit is one step of the cursor, and the text deleted by one backspace: a
 // grapheme cluster, a line end, or a chip.
 type unit struct {
-	text    string // what it stands for in the prompt
-	display string // what it looks like, if not like its text
-	width   int32  // cells it takes where there is room
+	text    string // text in the prompt
+	display string // displayed text; "" if it is the same as text
+	width   int32  // in cells, if the row is wide enough
 	kind    unitKind
-	pasted  bool // not typed: see textWithoutChips
+	pasted  bool // not typed; see textWithoutChips
 }
 
 type unitKind uint8
@@ -28,11 +28,11 @@ const (
 	kindChip // a large paste, shown by a label
 )
 
-// tab replaces a tab. It has no stops, as the text moves with every
-// key.
+// tab is displayed for a tab. There are no tab stops, because the text moves
+// with every key.
 const tab = "    "
 
-// split cuts text into units. Its lines end in "\n".
+// split splits text into units. Lines must end in "\n".
 func split(text string) []unit {
 	units := make([]unit, 0, len(text))
 	for text != "" {
@@ -59,8 +59,8 @@ func first(text string) unit {
 	return u
 }
 
-// visibleForm returns what a character looks like. An invisible one is shown by its number,
-// as it would be sent unseen.
+// visibleForm returns the displayed form of a character. An invisible character is
+// displayed as its code point, because the user would otherwise send it unseen.
 func visibleForm(cluster string) string {
 	if cluster == "\t" {
 		return tab
@@ -80,8 +80,8 @@ func visibleForm(cluster string) string {
 	return b.String()
 }
 
-// joins reports whether a and b, side by side, are one grapheme cluster: a letter and a
-// combining mark, the halves of a flag.
+// joins reports whether a and b, side by side, form one grapheme cluster, such as a
+// letter and a combining mark, or the halves of a flag.
 func joins(a, b unit) bool {
 	if a.kind != kindChar || b.kind != kindChar || len(a.text) == 1 && len(b.text) == 1 {
 		return false
@@ -92,10 +92,10 @@ func joins(a, b unit) bool {
 
 func isSpace(u unit) bool { return u.text == " " || u.text == "\t" }
 
-// cells returns how many cells u takes in rows of width cells.
+// cells returns the width of u in rows of width cells.
 func (u unit) cells(width int) int { return min(int(u.width), width) }
 
-// draw returns u in at most width cells.
+// draw returns the displayed text of u in at most width cells.
 func (u unit) draw(width int) string {
 	s := u.text
 	if u.display != "" {
@@ -107,8 +107,8 @@ func (u unit) draw(width int) string {
 	return s
 }
 
-// stripControl returns text as the prompt carries it: valid UTF-8 without control
-// characters other than line end and tab.
+// stripControl returns text as it is sent: valid UTF-8 without control characters
+// other than line end and tab.
 func stripControl(text string) string {
 	if !hasControl(text) {
 		return text
@@ -134,7 +134,7 @@ func hasControl(text string) bool {
 	return false
 }
 
-// normalize returns text with line ends and encoding as the editor wants them.
+// normalize returns text with the line ends and encoding that the editor requires.
 func normalize(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if strings.IndexByte(text, '\r') < 0 {
@@ -143,8 +143,8 @@ func normalize(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 }
 
-// Pastes above these sizes become chips: more would push everything else off
-// the screen, and slow down every key.
+// Pastes larger than these sizes become chips. As text they would push
+// everything else off the screen and slow down every key.
 const (
 	chipBytes = 2 << 10
 	chipLines = 20
@@ -160,7 +160,7 @@ func newChip(text string) unit {
 	return unit{text: text, display: label, width: int32(ansi.StringWidth(label)), kind: kindChip}
 }
 
-// chipLabel returns what a chip shows instead of its text.
+// chipLabel returns the label of a chip for text.
 func chipLabel(text string) string {
 	if lines := strings.Count(strings.TrimSuffix(text, "\n"), "\n") + 1; lines > 1 {
 		return fmt.Sprintf("[pasted %d lines]", lines)

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Written is Value, but during a search what was written before.
+// Written is like Value; during a search it returns the text before the search.
 func (m *Recall) Written() string { return value(m.written()) }
 
-// Draft returns what is to be stored as the draft: Written, but while the history is looked at and
-// nothing there was changed, what was written before.
+// Draft returns the text to store as the draft. It is Written, but the original draft while an
+// unchanged prompt of the history is shown.
 func (m *Recall) Draft() string {
 	units, h := m.written(), &m.history
 	if own := h.drafts[0].units; h.steps > 0 && len(own) > 0 && text(units) == h.prompts[len(h.prompts)-h.steps] {
@@ -18,7 +18,7 @@ func (m *Recall) Draft() string {
 	return value(units)
 }
 
-// written returns the units of the prompt, without what a search shows in their place.
+// written returns the units of the prompt; during a search, those before the search.
 func (m *Recall) written() []unit {
 	if m.search != nil {
 		return m.search.savedText.units
@@ -33,15 +33,15 @@ func value(units []unit) string {
 	return promptText(units)
 }
 
-// startsWithChip reports whether a chip stands at the beginning.
+// startsWithChip reports whether units begin with a chip.
 func startsWithChip(units []unit) bool { return len(units) > 0 && units[0].kind == kindChip }
 
-// promptText returns what is sent of units.
+// promptText returns the text of units as it is sent.
 func promptText(units []unit) string {
 	var b strings.Builder
 	for _, u := range units {
 		if u.kind == kindChip {
-			b.WriteString(u.text) // clean since it was pasted
+			b.WriteString(u.text) // already clean: it was pasted
 			continue
 		}
 		b.WriteString(stripControl(u.text))
@@ -49,8 +49,8 @@ func promptText(units []unit) string {
 	return b.String()
 }
 
-// textWithoutChips returns value without chips, and without the @ before an address that
-// was pasted: only what the user wrote themselves makes a request.
+// textWithoutChips returns the value without chips, and without the @ before a pasted
+// address: only text typed by the user may cause a request.
 func textWithoutChips(units []unit) string {
 	var b strings.Builder
 	for i, u := range units {
@@ -65,7 +65,7 @@ func textWithoutChips(units []unit) string {
 	return b.String()
 }
 
-// beginsAddress reports whether units begin with an address on the web, perhaps in quotes.
+// beginsAddress reports whether units begin with a web address, possibly quoted.
 func beginsAddress(units []unit) bool {
 	var b strings.Builder
 	for _, u := range units[:min(len(units), len(`"https://`))] {
@@ -75,8 +75,8 @@ func beginsAddress(units []unit) bool {
 	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://") || strings.HasPrefix(text, "https:/")
 }
 
-// EscapeCommand returns text as a prompt and nothing else: what would make it a command or a
-// line for the shell gets a leading space.
+// EscapeCommand returns text as a plain prompt: text that would be a command or a shell line
+// gets a leading space.
 func EscapeCommand(text string) string {
 	if text != "" && (text[0] == '/' || text[0] == '!') {
 		return " " + text
@@ -84,25 +84,23 @@ func EscapeCommand(text string) string {
 	return text
 }
 
-// maxInlineBytes sets how much text SetValue puts in as such: an editor or the history
-// may bring back more than a paste shows, but no key shall become slow.
+// maxInlineBytes is the maximum number of bytes that SetValue inserts as text. An editor
+// or the history may return more than a paste shows, but keys must not become slow.
 const maxInlineBytes = 64 << 10
 
-// SetValue replaces the text; undo brings the old one back. Very long text
-// becomes a chip, and chips that are still in it stay: an editor is given all that
-// they hold.
+// SetValue replaces the text; undo restores it. Very long text becomes a chip.
+// Chips whose text is still in s remain, because an editor gets their full text.
 func (m *Model) SetValue(s string) {
 	m.Recall.stopSearch(false)
 	m.editor.set(mergeChips(m.editor.units, normalize(s)))
 	m.resetTransient()
 }
 
-// SetPromptText sets the value to what is a prompt and nothing else, such as the words of
-// a server or a model.
+// SetPromptText sets the value to a plain prompt, for text from a server or a model.
 func (m *Model) SetPromptText(s string) { m.SetValue(EscapeCommand(stripControl(normalize(s)))) }
 
-// mergeChips returns s as units: with the chips of old that are still in it, or with a new
-// one for what stands in the place of them.
+// mergeChips returns s as units, with the chips of old whose text is still in s, or with a
+// new chip for the text in their place.
 func mergeChips(old []unit, s string) []unit {
 	first := slices.IndexFunc(old, func(u unit) bool { return u.kind == kindChip })
 	if first < 0 {
@@ -131,8 +129,8 @@ func mergeChips(old []unit, s string) []unit {
 	return unitsOf(s)
 }
 
-// cutChip returns what stands before and after text in s. At its end, line ends may
-// have got lost.
+// cutChip returns the parts of s before and after text. Line ends at the end of
+// text may be missing in s.
 func cutChip(s, text string) (before, after string, found bool) {
 	if before, after, found = strings.Cut(s, text); found {
 		return before, after, true
@@ -148,7 +146,7 @@ func unitsOf(s string) []unit {
 	return split(s)
 }
 
-// Len returns how many bytes the prompt has.
+// Len returns the length of the prompt in bytes.
 func (m *Model) Len() int {
 	n := 0
 	for _, u := range m.editor.units {

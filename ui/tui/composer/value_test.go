@@ -12,8 +12,8 @@ import (
 	"parley/ui/tui/composer"
 )
 
-// TestPlain holds that what somebody else wrote is neither a command nor a line
-// for the shell when it is sent unread, nor when it comes back later.
+// TestPlain verifies that text of others is neither a command nor a shell line
+// when it is sent unread, nor when it is restored later.
 func TestPlain(t *testing.T) {
 	long := strings.Repeat("x", 70_000)
 	for name, c := range map[string]struct{ text, want string }{
@@ -47,8 +47,8 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// A large paste is no command, even if it begins like one, and what is kept of
-// it, as a draft or in the history, is none either.
+// A large paste is not a command, even if it begins like one, nor is its stored
+// form, as a draft or in the history.
 func TestPastedCommand(t *testing.T) {
 	for _, sign := range []string{"/", "!"} {
 		pasted := sign + "x" + strings.Repeat(" y", 2000)
@@ -68,7 +68,7 @@ func TestPastedCommand(t *testing.T) {
 	}
 }
 
-// An editor gets what chips hold, and they are chips again when it is done.
+// An editor gets the full text of chips, which become chips again afterwards.
 func TestEditorKeepsChips(t *testing.T) {
 	first, second := strings.Repeat("one\n", 50), strings.Repeat("two ", 1000)
 	for name, c := range map[string]struct {
@@ -94,8 +94,8 @@ func TestEditorKeepsChips(t *testing.T) {
 	}
 }
 
-// A paste that is changed within stays a chip, and the text typed around it is
-// still to be seen.
+// A paste changed in the editor stays a chip, and the text typed around it
+// stays visible.
 func TestEditorChangesAChip(t *testing.T) {
 	m := composer.New(theme.Plain())
 	m.SetSize(80, 5)
@@ -107,7 +107,7 @@ func TestEditorChangesAChip(t *testing.T) {
 	}
 }
 
-// The history is bounded in bytes, but holds the last prompt however long it is.
+// The history is limited in bytes, but keeps the last prompt regardless of its length.
 func TestHistoryIsBounded(t *testing.T) {
 	m := composer.New(theme.Plain())
 	m.SetSize(80, 5)

@@ -7,14 +7,14 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// rowCounts are the rows of each part, from top to bottom. The text gets at least a third
-// of the height, if it needs that.
+// rowCounts holds the number of rows of each part, from top to bottom. The text gets at
+// least a third of the height, if it needs that much.
 type rowCounts struct{ queue, menu, search, text int }
 
 func (p rowCounts) above() int { return p.queue + p.menu + p.search }
 
-// layOut lays the text out and divides the rows. One cell at the right is left
-// for a cursor at the end of a full row.
+// layOut lays out the text and divides the rows. One cell at the right is
+// reserved for a cursor at the end of a full row.
 func (m *Model) layOut() rowCounts {
 	m.editor.update(&m.editor.buffer, max(m.editor.width-1, 1))
 	p := rowCounts{search: m.Recall.searchRows()}
@@ -27,21 +27,21 @@ func (m *Model) layOut() rowCounts {
 	return p
 }
 
-// Height returns how many rows View has, from 1 to the most that SetSize allows.
+// Height returns the number of rows of View, from 1 to the maximum of SetSize.
 func (m *Model) Height() int {
 	p := m.layOut()
 	return min(p.above()+p.text, m.editor.height)
 }
 
-// PromptRow returns the row of View next to which the prompt sign belongs: the first
+// PromptRow returns the row of View where the prompt sign belongs: the first row
 // below the lists.
 func (m *Model) PromptRow() int {
 	p := m.layOut()
 	return p.queue + p.menu
 }
 
-// View returns the composer: Height rows, none wider than its width. Above the text
-// stand the queue and what a word may become.
+// View returns the composer: Height rows, none wider than its width. The queue and
+// the list of completions are above the text.
 func (m *Model) View() string {
 	if m.editor.view != "" {
 		return m.editor.view
@@ -60,7 +60,7 @@ func (m *Model) View() string {
 	return m.editor.view
 }
 
-// scrollMark returns an arrow at the right edge where the text goes on out of sight.
+// scrollMark returns an arrow at the right edge of a row if the text continues beyond the window.
 func (m *editor) scrollMark(r, visible int) string {
 	arrow := ""
 	switch {
@@ -75,7 +75,7 @@ func (m *editor) scrollMark(r, visible int) string {
 	return strings.Repeat(" ", m.width-1-m.used(m.units, m.rows[r].start, m.rows[r].end)) + m.theme.Faint.Render(arrow)
 }
 
-// renderRow draws a row. Chips and unseen characters stand out from the text.
+// renderRow renders a row. Chips and invisible characters get their own style.
 func (m *Model) renderRow(r row) string {
 	if m.Empty() && m.Recall.search == nil {
 		return m.editor.theme.Faint.Render(ansi.Truncate(m.editor.placeholder, m.editor.layout.width, "…"))
@@ -88,7 +88,7 @@ func (m *Model) renderRow(r row) string {
 	for i, u := range m.editor.units[r.start:r.end] {
 		i += r.start
 		if used += u.cells(m.editor.layout.width); used > m.editor.layout.width {
-			break // spaces that hang
+			break // hanging spaces
 		}
 		want := &m.editor.textSGR
 		switch {
@@ -107,9 +107,9 @@ func (m *Model) renderRow(r row) string {
 	return out.String()
 }
 
-// Cursor returns where in the view the terminal's cursor belongs, which is where
-// input methods draw; not ok without focus. Text from right to left is kept and
-// edited in the order in which it is read.
+// Cursor returns the position of the terminal's cursor in the view, where input
+// methods draw. ok is false without focus. Right-to-left text is stored and
+// edited in reading order.
 func (m *Model) Cursor() (x, y int, ok bool) {
 	if !m.focused {
 		return 0, 0, false
@@ -121,8 +121,8 @@ func (m *Model) Cursor() (x, y int, ok bool) {
 	return min(m.editor.column(m.editor.units, m.editor.cur), m.editor.width-1), p.above() + m.editor.rowOf(m.editor.cur) - m.editor.top, true
 }
 
-// Click puts the cursor at a cell of the view. A queued prompt is chosen, what
-// is offered is taken, and a chip at which the cursor stands is opened.
+// Click handles a click on a cell of the view: it moves the cursor, selects a
+// queued prompt, accepts a completion, or opens the chip at the cursor.
 func (m *Model) Click(x, y int) tea.Cmd {
 	p := m.layOut()
 	defer m.editor.invalidate()
@@ -154,7 +154,7 @@ func (m *Model) Click(x, y int) tea.Cmd {
 	return cmd
 }
 
-// canMove reports whether there is a row so many below that of the cursor.
+// canMove reports whether there is a row by rows below the cursor's.
 func (m *Model) canMove(by int) bool {
 	m.layOut()
 	r := m.editor.rowOf(m.editor.cur) + by
@@ -164,10 +164,10 @@ func (m *Model) canMove(by int) bool {
 // menuOpen reports whether a list is shown.
 func (m *completion) menuOpen() bool { return m.menu != nil && len(m.menu.candidates) > 0 }
 
-// isUndecided reports whether nothing is chosen after a directory without more text.
+// isUndecided reports whether the word is a directory with no further text and no candidate is selected.
 func (o *menu) isUndecided() bool { return !o.moved && strings.HasSuffix(o.answered, "/") }
 
-// clickMenu takes what stands in a row of the list.
+// clickMenu accepts the candidate in a row of the list.
 func (m *completion) clickMenu(row, rows int) tea.Cmd {
 	first, shown := m.menuWindow(rows)
 	i := row - (rows - len(shown))

@@ -6,8 +6,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// SetVim turns vim's modes on or off. It begins, and begins again
-// with each prompt, with inserting.
+// SetVim turns vim mode on or off. It starts in insert mode, and each new
+// prompt does.
 func (m *Model) SetVim(on bool) {
 	switch {
 	case !on:
@@ -21,7 +21,7 @@ func (m *Model) SetVim(on bool) {
 }
 
 // Mode returns vim's mode, "insert", "normal" or "visual", with the keys of an
-// unfinished command; "" if it is off.
+// unfinished command; "" if vim mode is off.
 func (m *Model) Mode() string {
 	if m.vim == nil {
 		return ""
@@ -39,38 +39,38 @@ const (
 
 func (m mode) String() string { return [...]string{"insert", "normal", "visual"}[m] }
 
-// vim is the state of vim's modes. A command is [count] [operator [count]] and a
+// vim is the state of vim mode. A command is [count] [operator [count]] and a
 // motion, or a key of its own.
 type vim struct {
 	mode            mode
-	typed           string   // keys of the unfinished command
-	count           int      // 0 if none was typed
-	countBefore     int      // the count before the operator
+	typed           string   // keys of the unfinished command so far
+	count           int      // 0 if none
+	countBefore     int      // count before the operator
 	operator        string   // "d", "c", "y", or ""
-	pendingKey      string   // the key that wants a character: f F t T g r
-	lastFind        charFind // the last of f F t T
-	register        []unit   // what was deleted or copied last
-	registerIsLines bool     // it is whole lines
-	anchor          int      // where visual mode began
+	pendingKey      string   // key waiting for a character: f F t T g r
+	lastFind        charFind // last f F t T command
+	register        []unit   // text deleted or copied last
+	registerIsLines bool     // register holds whole lines
+	anchor          int      // start of the visual selection
 
-	run      func(action) tea.Cmd // carries an action out
-	vertical func(by int)         // moves by rows of the screen
-	canMove  func(by int) bool    // reports whether there is such a row
+	run      func(action) tea.Cmd // executes an action
+	vertical func(by int)         // moves by screen rows
+	canMove  func(by int) bool    // reports whether vertical can move
 }
 
-// maxCount bounds how often something is repeated.
+// maxCount limits the repetitions of a command.
 const maxCount = 999
 
 func (v *vim) escapes() bool { return v.mode != modeNormal || v.typed != "" }
 
-// enterInsert begins inserting. What is written until esc is undone at once.
+// enterInsert starts insert mode. All text typed until esc is one undo step.
 func (v *vim) enterInsert(m *editor) {
 	v.clearCommand()
 	v.mode = modeInsert
 	m.beginUndoGroup()
 }
 
-// enterNormal goes back to normal mode.
+// enterNormal returns to normal mode.
 func (v *vim) enterNormal(m *editor) {
 	v.clearCommand()
 	if v.mode == modeInsert {
@@ -81,12 +81,12 @@ func (v *vim) enterNormal(m *editor) {
 	v.clamp(m)
 }
 
-// clearCommand forgets an unfinished command.
+// clearCommand discards an unfinished command.
 func (v *vim) clearCommand() {
 	v.typed, v.count, v.countBefore, v.operator, v.pendingKey = "", 0, 0, "", ""
 }
 
-// clamp keeps the cursor on a character, outside of insert mode.
+// clamp keeps the cursor on a character, except in insert mode.
 func (v *vim) clamp(m *editor) {
 	m.cur = min(m.cur, len(m.units))
 	v.anchor = min(v.anchor, len(m.units))
@@ -98,8 +98,8 @@ func (v *vim) clamp(m *editor) {
 	}
 }
 
-// key deals with a key, and reports whether that is all it does. Keys that do
-// not print do what they always do, in every mode.
+// key handles a key, and reports whether it has no other effect. Non-printing
+// keys keep their usual action in every mode.
 func (v *vim) key(m *editor, do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done bool) {
 	switch key := msg.String(); {
 	case do == cancel:
@@ -131,7 +131,7 @@ func (v *vim) key(m *editor, do action, msg tea.KeyPressMsg) (cmd tea.Cmd, done 
 	return cmd, true
 }
 
-// isVertical reports whether a key goes up or down, which keeps the column.
+// isVertical reports whether a key moves up or down, which keeps the column.
 func (v *vim) isVertical(key string) bool {
 	return v.mode != modeInsert && v.pendingKey == "" && (key == "j" || key == "k")
 }
@@ -147,9 +147,9 @@ func (v *vim) repeat(do func()) {
 	}
 }
 
-// handleChar deals with a character outside of insert mode.
+// handleChar handles a character outside of insert mode.
 func (v *vim) handleChar(m *editor, key string) {
-	if v.mode == modeInsert { // an earlier character of the same message began it
+	if v.mode == modeInsert { // an earlier character of the same message started it
 		m.insert(key)
 		return
 	}
@@ -181,7 +181,7 @@ func (v *vim) handleChar(m *editor, key string) {
 	v.command(m, key)
 }
 
-// finishPending deals with the character that f, F, t, T, g or r want.
+// finishPending handles the character that f, F, t, T, g or r waits for.
 func (v *vim) finishPending(m *editor, key string) {
 	waits := v.pendingKey
 	v.pendingKey = ""
@@ -201,7 +201,7 @@ func (v *vim) finishPending(m *editor, key string) {
 	}
 }
 
-// move goes where a motion leads, or lets the operator act on what lies between.
+// move moves to the target of a motion, or applies the operator to the text up to there.
 func (v *vim) move(m *editor, key string, to motion) {
 	if v.operator == "" {
 		if (key == "j" || key == "k") && v.mode == modeNormal {
@@ -238,8 +238,8 @@ func (v *vim) move(m *editor, key string, to motion) {
 	v.operate(m, operator, i, j)
 }
 
-// moveRows moves by rows of the screen, as the arrows do: what is written here is
-// prose, whose lines are long. A single step leads on into the history.
+// moveRows moves by screen rows, as the arrow keys do, because prompts are prose with
+// long lines. A single step past the first or last row continues into the history.
 func (v *vim) moveRows(key string) {
 	by, n := 1, v.repeatCount()
 	if key == "k" {
@@ -258,7 +258,7 @@ func (v *vim) moveRows(key string) {
 	}
 }
 
-// operate carries an operator out on the units from i to j.
+// operate applies an operator to the units from i to j.
 func (v *vim) operate(m *editor, operator string, i, j int) {
 	if i < j {
 		v.register, v.registerIsLines = append([]unit(nil), m.units[i:j]...), false
@@ -268,15 +268,15 @@ func (v *vim) operate(m *editor, operator string, i, j int) {
 		m.cur = i
 		return
 	case "c":
-		v.enterInsert(m) // undone with what is written then
+		v.enterInsert(m) // undone together with the text typed next
 	}
 	if i < j {
 		m.replace(i, j, nil)
 	}
 }
 
-// linewise carries an operator out on the lines from that of i to that of j. The
-// line that c empties stays.
+// linewise applies an operator to the lines from the line of i to the line of j.
+// The line emptied by c stays.
 func (v *vim) linewise(m *editor, operator string, i, j int) {
 	i, j = m.lineStart(i), m.lineEnd(j)
 	v.register, v.registerIsLines = append([]unit(nil), m.units[i:j]...), true
@@ -306,7 +306,7 @@ func (v *vim) linewise(m *editor, operator string, i, j int) {
 	m.cur = m.firstInLine(m.cur)
 }
 
-// visual deals with a character in visual mode that is no motion.
+// visual handles a character in visual mode that is not a motion.
 func (v *vim) visual(m *editor, key string) {
 	v.clearCommand()
 	i, j := v.selection(m)
@@ -323,8 +323,7 @@ func (v *vim) visual(m *editor, key string) {
 	}
 }
 
-// selection returns what visual mode has selected, the character under the cursor
-// included.
+// selection returns the visual selection, including the character under the cursor.
 func (v *vim) selection(m *editor) (i, j int) {
 	if v == nil || v.mode != modeVisual {
 		return 0, 0

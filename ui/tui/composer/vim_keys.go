@@ -1,16 +1,16 @@
 package composer
 
-// A motion tells where the cursor would go.
+// A motion computes the target of a cursor movement.
 type motion func(m *editor, v *vim) motionTarget
 
 type motionTarget struct {
 	at        int
-	inclusive bool // an operator takes the character there as well
-	lines     bool // an operator takes whole lines
+	inclusive bool // an operator includes the character at the target
+	lines     bool // an operator includes whole lines
 	ok        bool
 }
 
-// vimMotions lists the motions by their keys.
+// vimMotions lists the motions with their keys.
 var vimMotions = []struct {
 	key string
 	to  motion
@@ -57,7 +57,7 @@ func motionOf(key string) motion {
 func exclusive(at int) motionTarget { return motionTarget{at: at, ok: true} }
 func inclusive(at int) motionTarget { return motionTarget{at: at, inclusive: true, ok: true} }
 
-// vimCommands lists the keys of normal mode that are no motions; n is their count.
+// vimCommands lists the other keys of normal mode; n is their count.
 var vimCommands = []struct {
 	key string
 	do  func(m *editor, v *vim, n int)
@@ -88,7 +88,7 @@ var vimCommands = []struct {
 	{"v", func(m *editor, v *vim, _ int) { v.mode, v.anchor = modeVisual, m.cur }},
 }
 
-// commandOf returns what a key of normal mode does, or nil.
+// commandOf returns the effect of a key in normal mode, or nil.
 func commandOf(key string) func(m *editor, v *vim, n int) {
 	for _, c := range vimCommands {
 		if c.key == key {
@@ -98,7 +98,7 @@ func commandOf(key string) func(m *editor, v *vim, n int) {
 	return nil
 }
 
-// command deals with a character in normal mode that is no motion.
+// command handles a character in normal mode that is not a motion.
 func (v *vim) command(m *editor, key string) {
 	n := v.repeatCount()
 	switch operator := v.operator; {
@@ -117,7 +117,7 @@ func (v *vim) command(m *editor, key string) {
 	}
 }
 
-// insertAt inserts text at i and begins to insert after it.
+// insertAt inserts text at i and starts insert mode after it.
 func (v *vim) insertAt(m *editor, i int, text string) {
 	v.enterInsert(m)
 	m.cur = i
@@ -126,8 +126,8 @@ func (v *vim) insertAt(m *editor, i int, text string) {
 	}
 }
 
-// put writes the register n times: after the cursor or before it, lines below
-// or above its own.
+// put inserts the register n times: after the cursor if behind is set, else
+// before it. Lines go below or above the cursor's line.
 func (v *vim) put(m *editor, n int, behind bool) {
 	if len(v.register) == 0 && !v.registerIsLines {
 		return
@@ -164,8 +164,8 @@ func (v *vim) put(m *editor, n int, behind bool) {
 	}
 }
 
-// overwrite puts char in the place of those at the cursor, if the line has as
-// many as are to be replaced.
+// overwrite replaces the counted characters at the cursor with char, if the
+// line has that many.
 func (v *vim) overwrite(m *editor, char string) {
 	n := v.repeatCount()
 	v.clearCommand()

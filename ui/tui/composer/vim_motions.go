@@ -2,8 +2,9 @@ package composer
 
 import "strings"
 
-// The targets of vim's motions. Indices may be len(units), after the last one.
-// A charFind is what f, F, t and T look for.
+// Targets of vim's motions. Indexes may be len(units), after the last unit.
+
+// A charFind is a search with f, F, t or T.
 type charFind struct{ key, char string }
 
 // reversed returns f in the other direction.
@@ -11,8 +12,8 @@ func (f charFind) reversed() charFind {
 	return charFind{map[string]string{"f": "F", "F": "f", "t": "T", "T": "t"}[f.key], f.char}
 }
 
-// seek returns where the nth occurrence of a character in the line is, or the place
-// next to it. A repetition of t does not stay where it is already.
+// seek returns the position of the nth occurrence of a character in the line, or
+// the position next to it. A repeated t does not stop at the current position.
 func (m *editor) seek(f charFind, n int, again bool) motionTarget {
 	start, end := m.lineStart(m.cur), m.lineEnd(m.cur)
 	by, i := 1, m.cur
@@ -36,7 +37,7 @@ func (m *editor) seek(f charFind, n int, again bool) motionTarget {
 	return motionTarget{at: i, inclusive: by > 0, ok: true}
 }
 
-// firstInLine returns the first character of a line that is no space.
+// firstInLine returns the position of the first non-space character of a line.
 func (m *editor) firstInLine(i int) int {
 	end := m.lineEnd(min(i, len(m.units)))
 	for i = m.lineStart(end); i < end && isSpace(m.units[i]); i++ {
@@ -44,7 +45,7 @@ func (m *editor) firstInLine(i int) int {
 	return i
 }
 
-// lineBelow returns a place in the line that is n below that of i, or in the last.
+// lineBelow returns a position in the line n below the line of i, or in the last line.
 func (b *buffer) lineBelow(i, n int) int {
 	for ; n > 0; n-- {
 		end := b.lineEnd(i)
@@ -56,8 +57,8 @@ func (b *buffer) lineBelow(i, n int) int {
 	return i
 }
 
-// lineAway returns the same column of the line n below, or above if n is negative; no
-// target if there is no line at all.
+// lineAway returns the same column in the line n below, or above if n is negative, but not
+// beyond the first or last line. There is no target if the cursor is already there.
 func (m *editor) lineAway(n int) motionTarget {
 	start := m.lineStart(m.cur)
 	column, line := m.cur-start, start
@@ -70,8 +71,8 @@ func (m *editor) lineAway(n int) motionTarget {
 	return motionTarget{at: min(line+column, m.lineEnd(line)), lines: true, ok: line != start}
 }
 
-// A wordClass is what words are made of: neighbors of one class are one word. That
-// of spaces and line ends is 0.
+// A wordClass returns the class of a unit. Neighbors of the same class form a
+// word. The class of spaces and line ends is 0.
 type wordClass func(unit) int
 
 func inWord(u unit) int {
@@ -95,7 +96,7 @@ func inField(u unit) int {
 
 func isBlank(u unit) bool { return u.kind == kindNewline || isSpace(u) }
 
-// moveWords goes as many words as the command counts.
+// moveWords moves by the command's count of words.
 func (m *editor) moveWords(v *vim, next func(int, wordClass) int, in wordClass) int {
 	i := m.cur
 	for range v.repeatCount() {
@@ -126,7 +127,7 @@ func (b *buffer) wordStart(i int, in wordClass) int {
 	return max(i, 0)
 }
 
-// wordEnd returns the last character of the word at i, or of the next.
+// wordEnd returns the position of the last character of the word at i, or of the next word.
 func (b *buffer) wordEnd(i int, in wordClass) int {
 	for i++; i < len(b.units) && in(b.units[i]) == 0; i++ {
 	}
@@ -136,20 +137,20 @@ func (b *buffer) wordEnd(i int, in wordClass) int {
 	return max(min(i, len(b.units)-1), 0)
 }
 
-// emptyLine reports whether the line end at i is all of its line.
+// emptyLine reports whether the line end at i belongs to an empty line.
 func (b *buffer) emptyLine(i int) bool {
 	return b.units[i].kind == kindNewline && (i == 0 || b.units[i-1].kind == kindNewline)
 }
 
-// withinLine keeps what an operator takes up to the next word, at j, from
-// reaching into a line where nothing is taken.
+// withinLine shortens the range of an operator that reaches to the next word,
+// at j, so that it does not extend into a line in which it would take nothing.
 func (b *buffer) withinLine(i, j int) int {
 	end := j
 	for end > i && isBlank(b.units[end-1]) {
 		end--
 	}
 	if n := strings.IndexByte(text(b.units[end:j]), '\n'); n >= 0 {
-		return end + n // what is blank is of one byte each
+		return end + n // blanks have one byte each
 	}
 	return j
 }

@@ -134,7 +134,7 @@ func TestVim(t *testing.T) {
 		{"a\nb\nc", "vjd", "|\nc"},
 		{"a\nb\nc", "vGx", "|"},
 		{"one two", "vl^x", "o|e two"},
-		// what is not finished, and what means nothing
+		// unfinished and meaningless commands
 		{"one two", "d^w", "one |two"},
 		{"one two", "dzw", "one |two"},
 		{"one two", "gzx", "|ne two"},
@@ -204,8 +204,8 @@ func TestVimModes(t *testing.T) {
 	}
 }
 
-// Cleared text comes back whole, although vim undoes text inserted at
-// once.
+// Cleared text is restored completely, although vim mode undoes inserted text
+// in one step.
 func TestVimClearCanBeTakenBack(t *testing.T) {
 	m := composer.New(theme.Plain())
 	m.SetSize(30, 5)
@@ -216,7 +216,7 @@ func TestVimClearCanBeTakenBack(t *testing.T) {
 	}
 }
 
-// The arrows and j and k go by rows, and keep the column.
+// The arrows and j and k move by rows, and keep the column.
 func TestVimRows(t *testing.T) {
 	m := composer.New(theme.Plain())
 	m.SetSize(18, 5)

@@ -13,8 +13,8 @@ import (
 	"parley/ui/theme"
 )
 
-// An Editor edits the arguments of a call; the composer is one. Value must return exactly what
-// SetValue was given.
+// An Editor edits the arguments of a call; the composer is one. Value must return exactly the
+// text passed to SetValue.
 type Editor interface {
 	SetSize(width, maxHeight int)
 	SetTheme(*theme.Theme)
@@ -26,43 +26,42 @@ type Editor interface {
 	Value() string
 }
 
-// An Approval shows all of a tool call and waits for consent, with a list of the answers or a row of
-// their letters (see approve_choices.go). The keys that allow do nothing until every row has been
-// drawn and settleDelay has passed (see Drawn), and while the user types. Text that answers nothing goes
-// to Root.Typed; the last line names the keys that answer, since the composer is out of sight.
-// Scrolling is not typing. To always allow a call, the user first sees the rule on a page of its own; see
-// approve_rule.go.
+// An Approval shows all of a tool call and asks for approval, with a list of answers or a row of their
+// letters (see approve_choices.go). The keys that allow do nothing until every row has been drawn and
+// settleDelay has passed (see Drawn), and while the user types. Text that answers nothing goes to
+// Root.Typed. The last line names the keys that answer, since the composer is hidden. Scrolling is not
+// typing. Before the user always allows a call, the rule is shown on its own page; see approve_rule.go.
 type Approval struct {
 	base
 	window
 	readGate
 	Workspace string             // shown in the title
-	Editor    Editor             // nil: arguments cannot be edited
-	Policy    act.Policy         // has the rules that can be stored
-	Answered  func()             // is called before Reply
-	Reply     func(act.Approval) // takes the answer
+	Editor    Editor             // nil if arguments cannot be edited
+	Policy    act.Policy         // provides the rules that can be stored
+	Answered  func()             // called before Reply
+	Reply     func(act.Approval) // receives the answer
 
 	action   *act.Action
 	state    state
-	selected describe.Choice // the answer of enter; NoChoice while the user types
+	selected describe.Choice // answer of the enter key; NoChoice while the user types
 	details  bool
 	rows     []row
 	headless bool   // the title is too wide for its line and is part of rows
 	bright   bool   // the last View showed the keys that allow as working
-	woke     bool   // a key came in sight of it: one that does nothing is told why
-	hinted   string // why the last key did nothing; "" if it did something
+	woke     bool   // a key came while the call was visible: later keys without effect get a hint
+	hinted   string // why the last key had no effect; "" if it had one
 
 	draft draftAnswer
 }
 
-// A draftAnswer holds input of the user for an answer that is not given yet.
+// A draftAnswer holds the user's input for an answer that is not given yet.
 type draftAnswer struct {
 	always  ruleChoice
-	network bool // allow the network this time
+	network bool // allow the network for this call
 	note    textField
-	edited  string // the argument that Editor holds; "" for all of them
-	left    string // content of Editor when esc left it, to be restored
-	fault   string // what is wrong with the edited arguments
+	edited  string // name of the argument in Editor; "" for all arguments
+	left    string // content of Editor when esc closed it, to be restored
+	fault   string // error in the edited arguments; "" for none
 }
 
 type state uint8
@@ -74,8 +73,8 @@ const (
 	choosing
 )
 
-// Approve returns the question whether a may run. Now is the current time; later times come from
-// the field Now.
+// Approve returns a dialog that asks whether a may run. now is the current time; later times
+// come from the field Now.
 func Approve(a *act.Action, now time.Time, th *theme.Theme) *Approval {
 	d := &Approval{base: newBase(th), readGate: readGate{Now: time.Now, opened: now, typedAt: now}, action: a, selected: describe.AllowOnce}
 	d.content = d
@@ -83,7 +82,7 @@ func Approve(a *act.Action, now time.Time, th *theme.Theme) *Approval {
 	return d
 }
 
-// arrange wraps the text again, and forgets which of it has been seen.
+// arrange wraps the text again, and marks all rows as unseen.
 func (a *Approval) arrange() {
 	lines := describe.Action(a.action, a.details)
 	cells := ansi.StringWidth(a.title())
@@ -104,22 +103,22 @@ func (a *Approval) arrange() {
 	a.clampTop(len(a.rows), a.visible())
 }
 
-// SetSize sets the width and the maximum height. A new width resets which rows have been seen, unless
-// all have.
+// SetSize sets the width and the maximum height. A new width marks all rows as unseen, unless all
+// were seen.
 func (a *Approval) SetSize(width, height int) {
 	if a.resize(width, height) {
 		a.rearrange(a.arrange)
 	}
 }
 
-// Uncover shows a again after another dialog took its place.
+// Uncover shows a again after another dialog replaced it.
 func (a *Approval) Uncover(now time.Time) {
 	a.uncover(now)
 	a.draft.always.drawnAt = time.Time{}
 	a.view, a.hinted, a.woke = "", "", false
 }
 
-// SetTheme changes the theme, of the editor too.
+// SetTheme changes the theme, including that of the editor.
 func (a *Approval) SetTheme(th *theme.Theme) {
 	a.base.SetTheme(th)
 	if a.Editor != nil {
@@ -127,7 +126,7 @@ func (a *Approval) SetTheme(th *theme.Theme) {
 	}
 }
 
-// wants returns the rows of the text, the title and the keys.
+// wants returns the number of rows for the text, the title and the keys.
 func (a *Approval) wants() int {
 	switch a.state {
 	case editing:
@@ -141,7 +140,7 @@ func (a *Approval) wants() int {
 	return len(a.rows) + frameRows(a) + a.listRows()
 }
 
-// frameRows counts the keys, and the title unless it is part of the text.
+// frameRows returns the number of rows for the keys and, unless it is part of the text, the title.
 func frameRows(a *Approval) int {
 	if a.headless {
 		return 1
@@ -149,8 +148,8 @@ func frameRows(a *Approval) int {
 	return 2
 }
 
-// Scrolls reports whether not all rows are visible, or text is being edited, so that scroll keys
-// belong to the approval.
+// Scrolls reports whether scroll keys belong to the approval, because some rows are hidden or
+// text is being edited.
 func (a *Approval) Scrolls() bool {
 	switch a.state {
 	case editing:
@@ -167,8 +166,8 @@ func (a *Approval) visible() int {
 	return max(min(len(a.rows), a.height-frameRows(a)-a.listRows()), min(a.height, 1))
 }
 
-// Drawn notes that the last View has reached the terminal. The command it returns redraws the dialog
-// when the keys begin to work.
+// Drawn records that the last View has reached the terminal. Its command redraws the dialog when the
+// keys begin to work.
 func (a *Approval) Drawn(now time.Time) tea.Cmd {
 	if a.state != reviewing && a.drawn && a.firstSeenAt.IsZero() && a.height > 0 {
 		a.firstSeenAt = now
@@ -188,7 +187,7 @@ func (a *Approval) Drawn(now time.Time) tea.Cmd {
 	return a.wake(now)
 }
 
-// wake sends a settledMsg at the time when the keys that allow begin to work.
+// wake sends a settledMsg when the keys that allow begin to work.
 func (a *Approval) wake(now time.Time) tea.Cmd {
 	if a.state == choosing {
 		return a.wakeAt(now, a.draft.always.drawnAt, quietDelay-now.Sub(a.typedAt))
@@ -204,7 +203,7 @@ func (a *Approval) isArmed() bool {
 	return a.width >= minConsentWidth && a.readGate.isArmed()
 }
 
-// handle scrolls, edits and answers.
+// handle handles keys that scroll, edit or answer.
 func (a *Approval) handle(msg tea.Msg) tea.Cmd {
 	if settled, ok := msg.(settledMsg); ok {
 		if settled.of != &a.readGate {
@@ -230,7 +229,7 @@ func (a *Approval) handle(msg tea.Msg) tea.Cmd {
 	return a.review(msg)
 }
 
-// review handles a key or a paste while the call is shown. Esc denies as soon as any of it was drawn.
+// review handles a key or a paste while the call is shown. Esc denies as soon as any row was drawn.
 func (a *Approval) review(msg tea.Msg) tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
 	a.woke = a.woke || ok && a.isCalm()
@@ -252,12 +251,12 @@ func (a *Approval) review(msg tea.Msg) tea.Cmd {
 	return a.onTyping()
 }
 
-// works reports whether an answer counts now.
+// works reports whether an answer is accepted now.
 func works(a *Approval, c describe.Choice) bool {
 	return c == describe.DenyCall && a.isCalm() || a.isArmed() && slices.Contains(choicesOf(a), c)
 }
 
-// LoneKey implements Lettered: the letters of answers, and the one that scrolls, count after a pause.
+// LoneKey implements Lettered: the letters of answers, and the scroll letter, work after a pause.
 func (a *Approval) LoneKey(msg tea.Msg) func() tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
 	if !ok || !isPrintable(msg) || a.done || a.state != reviewing || !a.isCalm() {
@@ -277,7 +276,7 @@ func (a *Approval) LoneKey(msg tea.Msg) func() tea.Cmd {
 			return takeChoice(a, choice)
 		}
 		a.hinted = a.answers(press)
-		a.SelectNone() // enter may be the end of what is being written
+		a.SelectNone() // enter may end a text that the user is writing
 		return a.onTyping()
 	}
 }
@@ -285,7 +284,7 @@ func (a *Approval) LoneKey(msg tea.Msg) func() tea.Cmd {
 // Type implements Lettered.
 func (a *Approval) Type(msg tea.Msg) tea.Cmd {
 	a.view = ""
-	a.SelectNone() // enter may be the end of what is being written
+	a.SelectNone() // enter may end a text that the user is writing
 	if a.woke = a.woke || a.isCalm(); a.woke {
 		a.hinted = a.answers(tea.KeyPressMsg{})
 		if more := " · text goes to the input"; ansi.StringWidth(a.hinted+more) <= a.width {
@@ -296,7 +295,7 @@ func (a *Approval) Type(msg tea.Msg) tea.Cmd {
 }
 
 // browse handles keys that scroll, select or show details, and reports whether msg was one. Letters
-// count only if the user is not typing.
+// work only if the user is not typing.
 func (a *Approval) browse(msg tea.Msg) bool {
 	if isPrintable(msg) && !a.isCalm() {
 		return false
@@ -309,7 +308,7 @@ func (a *Approval) browse(msg tea.Msg) bool {
 	return selectNext(a, msg) || a.key(msg, scrollMode{reading: true, covering: true}, len(a.rows), a.visible())
 }
 
-// isPrintable reports whether msg is text from the user.
+// isPrintable reports whether msg is text typed or pasted by the user.
 func isPrintable(msg tea.Msg) bool {
 	switch msg := msg.(type) {
 	case tea.PasteMsg:
@@ -327,7 +326,7 @@ func (a *Approval) reply(answer act.Approval) tea.Cmd {
 	return nil
 }
 
-// denyWithNote handles keys while the reason for a denial is typed. Without a reason, enter denies as
+// denyWithNote handles keys while the reason for a denial is typed. Enter without a reason denies, as
 // esc does.
 func (a *Approval) denyWithNote(msg tea.Msg) tea.Cmd {
 	if press, ok := msg.(tea.KeyPressMsg); ok {
@@ -342,7 +341,7 @@ func (a *Approval) denyWithNote(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// Cursor implements Dialog: it is in the editor or in the note.
+// Cursor implements Dialog. The cursor is in the editor or in the note.
 func (a *Approval) Cursor() (x, y int, ok bool) {
 	if a.height == 0 {
 		return 0, 0, false

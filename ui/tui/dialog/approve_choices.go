@@ -13,30 +13,29 @@ import (
 )
 
 const (
-	// minTextRows is how many rows a text that has to be scrolled must keep for the list of choices
-	// to be shown below it.
+	// minTextRows is the minimum number of rows of a scrolling text above the list of choices. With
+	// fewer, the choices are a row.
 	minTextRows = 10
-	// minSelectWidth is the width below which choices have letters only: there is no room for the
-	// sign of a selection.
+	// minSelectWidth is the width below which choices have only letters, because a selection sign
+	// does not fit.
 	minSelectWidth = 20
-	// minNameWidth is the fewest cells that a name is truncated to.
+	// minNameWidth is the minimum width of a truncated name, in cells.
 	minNameWidth = 6
 )
 
-// choicesOf returns the possible answers, in the order of the list.
+// choicesOf returns the possible answers in list order.
 func choicesOf(a *Approval) []describe.Choice {
 	return describe.Choices(a.action, a.Editor != nil, a.draft.network)
 }
 
-// rowOrder returns the answers in the order of the row. Those at the end may not fit, so deny is
-// second.
+// rowOrder returns the answers in row order. Deny is second, because the last ones may not fit.
 func rowOrder(a *Approval) []describe.Choice {
 	list := choicesOf(a)
 	list = slices.DeleteFunc(list, func(c describe.Choice) bool { return c == describe.DenyCall })
 	return slices.Insert(list, 1, describe.DenyCall)
 }
 
-// letterOf returns the letter of a choice.
+// letterOf returns the key for a choice.
 func letterOf(c describe.Choice) keyName {
 	return map[describe.Choice]keyName{
 		describe.AllowOnce: keyOnce, describe.AllowSession: keySession, describe.AlwaysAllow: keyAlways,
@@ -44,8 +43,8 @@ func letterOf(c describe.Choice) keyName {
 	}[c]
 }
 
-// choiceOf returns the answer of a key: by its letter, or for enter the selected one; NoChoice for
-// other keys.
+// choiceOf returns the answer for a key: the one with its letter, or the selected one for enter;
+// NoChoice for other keys.
 func choiceOf(a *Approval, press tea.KeyPressMsg) describe.Choice {
 	if pressed(press, keyAccept) && a.hasSelection() {
 		return a.selected
@@ -58,7 +57,7 @@ func choiceOf(a *Approval, press tea.KeyPressMsg) describe.Choice {
 	return describe.NoChoice
 }
 
-// takeChoice carries out a choice.
+// takeChoice executes a choice.
 func takeChoice(a *Approval, c describe.Choice) tea.Cmd {
 	switch c {
 	case describe.AllowOnce:
@@ -77,21 +76,21 @@ func takeChoice(a *Approval, c describe.Choice) tea.Cmd {
 	case describe.WithNetwork:
 		a.draft.network, a.selected = !a.draft.network, describe.AllowOnce
 		a.arrange()
-		a.markAllSeen() // the text is the same, only the network changes
+		a.markAllSeen() // the text stays the same; only the network changes
 	}
 	return nil
 }
 
 // SelectNone clears the selection, so that enter answers nothing: the user is typing and may press
-// enter to send that.
+// enter to send the text.
 func (a *Approval) SelectNone() { a.selected = describe.NoChoice }
 
 // hasSelection reports whether there is room to show the selection.
 func (a *Approval) hasSelection() bool { return a.width >= minSelectWidth }
 
-// selectNext handles keys that select another answer, and reports whether msg was one: arrows and tab
-// in the list; tab, left and right in the row, and up and down where they have no text to scroll. They do
-// nothing before the call has been in sight for settleDelay.
+// selectNext handles keys that select another answer, and reports whether msg was one. In the list these
+// are arrows and tab; in the row tab, left and right, and up and down if there is no text to scroll. They
+// do nothing until the call has been visible for settleDelay.
 func selectNext(a *Approval, msg tea.Msg) bool {
 	press, ok := msg.(tea.KeyPressMsg)
 	if !ok || !a.hasSelection() {
@@ -125,9 +124,9 @@ func selectNext(a *Approval, msg tea.Msg) bool {
 	return true
 }
 
-// listRows returns how many rows the list of choices takes, with the rule above it; 0 if the choices
-// are shown in a row. The list must not make it necessary to scroll the text; a text that has to be
-// scrolled anyway keeps minTextRows.
+// listRows returns the height of the list of choices with the rule above it, or 0 if the choices are
+// shown in a row. The list must not make a fitting text scroll. A text that scrolls anyway keeps at
+// least minTextRows.
 func (a *Approval) listRows() int {
 	if !a.hasSelection() {
 		return 0
@@ -140,8 +139,8 @@ func (a *Approval) listRows() int {
 	return 0
 }
 
-// choiceList returns the list of choices, below a rule. No content of the call reaches the first cell
-// of a row, so none can imitate the rule.
+// choiceList returns the list of choices, below a rule. The content of the call never reaches the
+// first cell of a row, so it cannot imitate the rule.
 func choiceList(a *Approval) []string {
 	if a.listRows() == 0 {
 		return nil
@@ -155,7 +154,7 @@ func choiceList(a *Approval) []string {
 	return rows
 }
 
-// choiceStyle returns the style of an answer: dim while it does not work.
+// choiceStyle returns the style of an answer: dim while its key does not work.
 func choiceStyle(a *Approval, c describe.Choice) lipgloss.Style {
 	switch {
 	case !a.bright && c != describe.DenyCall:
@@ -166,7 +165,7 @@ func choiceStyle(a *Approval, c describe.Choice) lipgloss.Style {
 	return a.theme.Text
 }
 
-// denyWord names a denial; for a plan, it means to keep planning.
+// denyWord returns the verb for a denial; denying a plan means to keep planning.
 func denyWord(of *act.Action) string {
 	if of.Proposal != "" {
 		return "keep planning"
@@ -185,12 +184,12 @@ func listFoot(a *Approval) string {
 
 // A rowEntry is a choice in the row.
 type rowEntry struct {
-	choice describe.Choice // NoChoice: details
+	choice describe.Choice // NoChoice for the details key
 	text   string
 }
 
-// choiceRow returns the choices as a row, in short words if there is little room. It leaves out those
-// that do not fit, except deny and the selected one.
+// choiceRow returns the choices as a row, with short words if space is tight. It omits choices that
+// do not fit, except deny and the selected one.
 func choiceRow(a *Approval, deny hint) string {
 	room := a.width
 	if a.hasSelection() && a.selected != describe.NoChoice {
@@ -228,7 +227,7 @@ func choiceRow(a *Approval, deny hint) string {
 	return strings.Join(parts, a.theme.Faint.Render(hintSeparator))
 }
 
-// rowWidth returns the cells that entries take.
+// rowWidth returns the width of entries, in cells.
 func rowWidth(entries []rowEntry) int {
 	width := -ansi.StringWidth(hintSeparator)
 	for _, e := range entries {
@@ -237,8 +236,8 @@ func rowWidth(entries []rowEntry) int {
 	return width
 }
 
-// rowEntries returns the choices of a row of room cells, each after its letter, and the key for
-// details. Allow is "allow " or, if there is little room, "".
+// rowEntries returns the choices of a row of room cells, each after its letter, and the details
+// key. allow is "allow ", or "" if space is tight.
 func rowEntries(a *Approval, allow string, room int) []rowEntry {
 	words := map[describe.Choice]string{
 		describe.AllowOnce: allow + "once", describe.DenyCall: "deny", describe.EditArguments: "edit",
@@ -262,7 +261,7 @@ func rowEntries(a *Approval, allow string, room int) []rowEntry {
 	if a.action.Proposal != "" {
 		return fill()
 	}
-	for _, beside := range []int{7, 5, 4, 3} { // the scope is worth more than the entries at the end
+	for _, beside := range []int{7, 5, 4, 3} { // the scope matters more than the last entries
 		words[describe.AllowSession] = ""
 		others := fill()
 		left := room - rowWidth(others[:min(beside, len(others))])
@@ -274,8 +273,8 @@ func rowEntries(a *Approval, allow string, room int) []rowEntry {
 	return fill()
 }
 
-// sessionScope returns what would be allowed for the session, after the word allow, in about width
-// cells. It truncates the beginning of a long name.
+// sessionScope returns the scope of an approval for the session, after the word allow, in about
+// width cells. It truncates the beginning of a long name.
 func sessionScope(of *act.Action, allow string, width int) string {
 	const session = "this session"
 	what, name := describe.SessionScope(of)
@@ -288,14 +287,14 @@ func sessionScope(of *act.Action, allow string, width int) string {
 	return allow + what + name + " " + session
 }
 
-// NoteTyping notes that a key was pressed for something else.
+// NoteTyping records that a key was pressed for another part of the screen.
 func (a *Approval) NoteTyping() tea.Cmd {
 	a.view = ""
 	return a.onTyping()
 }
 
-// HandlesKey reports whether a key is for the approval: it answers, selects, scrolls or types.
-// Function keys never are.
+// HandlesKey reports whether a key belongs to the approval: it answers, selects, scrolls or
+// types. Function keys never do.
 func (a *Approval) HandlesKey(press tea.KeyPressMsg) bool {
 	switch {
 	case press.Code >= tea.KeyF1 && press.Code <= tea.KeyF63:

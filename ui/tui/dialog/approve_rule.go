@@ -13,13 +13,13 @@ import (
 )
 
 // A ruleChoice is the permission rule to store: for exactly this action, or for commands that begin
-// with the same words, one rule for each command of a list.
+// with the same words. A list of commands needs one rule each.
 type ruleChoice struct {
 	window
-	prefixes []int     // numbers of words, widest last; 0 is exactly this action
+	prefixes []int     // number of words of each rule, ascending; 0 means exactly this action
 	at       int       // index in prefixes
-	why      string    // why there is no wider rule; "" if the reason is not known
-	drawnAt  time.Time // when this rule was first drawn; zero if it was not
+	why      string    // why there is no wider rule; "" if unknown
+	drawnAt  time.Time // when this rule was first drawn; zero if not yet
 }
 
 // startRule offers the rule for exactly this action.
@@ -28,7 +28,7 @@ func (a *Approval) startRule() {
 	a.state, a.draft.always = choosing, ruleChoice{prefixes: append([]int{0}, words...), why: why}
 }
 
-// rules returns the rules as they would be written in the configuration.
+// rules returns the rules in configuration syntax.
 func (c *ruleChoice) rules(a *Approval) []string {
 	rules, err := a.Policy.RulesFor(a.action, c.prefixes[c.at])
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *ruleChoice) rules(a *Approval) []string {
 	return rules
 }
 
-// rows returns the whole rules and their meaning.
+// rows returns the complete rules and their meaning.
 func (c *ruleChoice) rows(a *Approval) []row {
 	var lines []describe.Line
 	rules := c.rules(a)
@@ -58,7 +58,7 @@ func (c *ruleChoice) rows(a *Approval) []row {
 	return wrap(lines, a.width)
 }
 
-// limitReason returns why the rule cannot be wider; nil if it can, or the reason is not known.
+// limitReason returns why the rule cannot be wider; nil if it can be, or the reason is unknown.
 func (c *ruleChoice) limitReason() []string {
 	if c.at < len(c.prefixes)-1 || c.why == "" {
 		return nil
@@ -67,7 +67,7 @@ func (c *ruleChoice) limitReason() []string {
 }
 
 // updateRule handles keys that widen and narrow the rule. Enter allows the call and stores the rule,
-// once that was drawn and settleDelay has passed; text is typing, whose end it may be.
+// once it was drawn and settleDelay has passed. Text counts as typing, which enter may end.
 func (a *Approval) updateRule(msg tea.Msg) tea.Cmd {
 	c := &a.draft.always
 	total := len(c.rows(a))
@@ -91,13 +91,13 @@ func (a *Approval) updateRule(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// changeWidth shows another rule, which has not been seen yet.
+// changeWidth shows another rule, not seen before.
 func (c *ruleChoice) changeWidth(n int) {
 	c.at += n
 	c.top, c.drawnAt = 0, time.Time{}
 }
 
-// ruleArmed reports whether the rule was on the screen for long enough, and nobody types.
+// ruleArmed reports whether the rule was visible long enough and the user is not typing.
 func (a *Approval) ruleArmed() bool {
 	now := a.Now()
 	return a.width >= minConsentWidth && !a.draft.always.drawnAt.IsZero() && now.Sub(a.draft.always.drawnAt) >= settleDelay && now.Sub(a.typedAt) >= quietDelay

@@ -35,15 +35,14 @@ func describeHunk() *act.Action {
 	}
 }
 
-// eachTime returns a change that no answer allows for later.
+// eachTime returns a change that no answer can allow for later.
 func eachTime() *act.Action {
 	a := describeHunk()
 	a.Caution, a.AskEachTime = "this folder is no workspace: it is your home folder", true
 	return a
 }
 
-// The reason why a call asks stands above it, and keys that would do nothing are
-// not offered.
+// The reason why a call asks is above it, and keys without effect are not offered.
 func TestCautionIsShown(t *testing.T) {
 	d, clock := asked(eachTime(), theme.Plain())
 	rows(t, d, 100, 20)
@@ -62,7 +61,7 @@ func TestCautionIsShown(t *testing.T) {
 	}
 }
 
-// The part of a call that cannot be undone is shown above it, on the screen and in plain lines.
+// The irreversible part of a call is shown above it, on the screen and in plain mode.
 func TestIrreversibleIsShown(t *testing.T) {
 	a := describeHunk()
 	a.Irreversible = "3 files (1.2 GB) cannot be undone"
@@ -75,14 +74,14 @@ func TestIrreversibleIsShown(t *testing.T) {
 	}
 }
 
-// boxed returns a command in the sandbox.
+// boxed returns a sandboxed command.
 func boxed(command string) *act.Action {
 	a := shell(command)
 	a.Sandboxed = true
 	return a
 }
 
-// ofPrompt returns a command that a prompt runs: no model could be told why it is denied.
+// ofPrompt returns a command that a prompt runs: a reason for its denial reaches no model.
 func ofPrompt(command string) *act.Action {
 	a := shell(command)
 	a.OfPrompt = true
@@ -101,13 +100,13 @@ func proposal() *act.Action {
 	return a
 }
 
-// clock holds a time that tests move.
+// clock is a time that tests move.
 type clock struct{ time.Time }
 
 func (c *clock) now() time.Time        { return c.Time }
 func (c *clock) pass(ms time.Duration) { c.Time = c.Add(ms * time.Millisecond) }
 
-// asked makes an approval with an editor, on a clock of its own.
+// asked returns an approval with an editor and its own clock.
 func asked(a *act.Action, th *theme.Theme) (*dialog.Approval, *clock) {
 	c := &clock{time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)}
 	d := dialog.Approve(a, c.now(), th)
@@ -186,12 +185,12 @@ func TestApprovalAnswers(t *testing.T) {
 			var got tea.Msg
 			for _, key := range c.keys {
 				switch msg := press(t, d, key).(type) {
-				case nil, typed: // is for the composer
+				case nil, typed: // for the composer
 				default:
 					got = msg
 				}
 				d.View()
-				d.Drawn(clock.now()) // what a key has changed is seen before the next one
+				d.Drawn(clock.now()) // the effect of a key is visible before the next one
 				clock.pass(400)
 			}
 			if got != c.want {
@@ -202,7 +201,7 @@ func TestApprovalAnswers(t *testing.T) {
 	}
 }
 
-// A plan is edited as such, and not by the name of the argument that has it.
+// A plan is edited as text, without the name of its argument.
 func TestEditedPlan(t *testing.T) {
 	d, clock := asked(proposal(), theme.Plain())
 	rows(t, d, 100, 20)
@@ -214,7 +213,7 @@ func TestEditedPlan(t *testing.T) {
 	}
 }
 
-// Keys on their way when the question appeared were meant for something else.
+// Keys pressed before the question was visible were meant for something else.
 func TestKeysSleepUntilTheQuestionWasSeen(t *testing.T) {
 	inert := func(d *dialog.Approval, when string, keys ...string) {
 		t.Helper()
@@ -229,13 +228,13 @@ func TestKeysSleepUntilTheQuestionWasSeen(t *testing.T) {
 	d, clock := asked(shell("ls"), theme.Plain())
 	opened := clock.now()
 	inert(d, "before anything was drawn", "y", "a", "e", "n", "enter", "esc")
-	for _, key := range []string{"y", "a", "e", "n", "enter", "esc"} { // each as the first key in a while
+	for _, key := range []string{"y", "a", "e", "n", "enter", "esc"} { // each as the first key for some time
 		d, clock := asked(shell("ls"), theme.Plain())
 		rows(t, d, 60, 12)
 		clock.pass(10_000)
-		inert(d, "before it was painted", key, "enter") // which would send the reason of a no
+		inert(d, "before it was painted", key, "enter") // enter would send the reason of a denial
 		clock.pass(10_000)
-		d.Drawn(opened.Add(-time.Millisecond)) // what reached the terminal then was another frame
+		d.Drawn(opened.Add(-time.Millisecond)) // the terminal got another frame then
 		clock.pass(10_000)
 		inert(d, "with an older frame painted", key, "enter")
 	}
@@ -279,8 +278,8 @@ func TestKeysSleepUntilTheQuestionWasRead(t *testing.T) {
 	}
 }
 
-// Who writes a sentence, or begins one with a key that answers nothing, goes on writing it: nothing is
-// answered, and nothing is lost.
+// A user who types a sentence, or begins one with a key that answers nothing, continues typing it:
+// nothing is answered, and nothing is lost.
 func TestTypingGoesOnElsewhere(t *testing.T) {
 	d, clock := asked(shell("ls"), theme.Plain())
 	rows(t, d, 60, 12)
@@ -312,7 +311,7 @@ func TestTypingGoesOnElsewhere(t *testing.T) {
 		}
 	}
 	clock.pass(399)
-	press(t, d, "down", "pgup", "ctrl+o", "ctrl+o") // is not typing
+	press(t, d, "down", "pgup", "ctrl+o", "ctrl+o") // this is not typing
 	rows(t, d, 60, 12)
 	d.Drawn(clock.now())
 	clock.pass(300)
@@ -321,7 +320,7 @@ func TestTypingGoesOnElsewhere(t *testing.T) {
 	}
 }
 
-// The keys are painted anew when they come to life, however late that is.
+// The keys are redrawn when they begin to work, however late that is.
 func TestKeysWakeUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, clock := asked(shell("ls"), theme.Plain())
@@ -339,7 +338,7 @@ func TestKeysWakeUp(t *testing.T) {
 			t.Error("the keys do not wake up")
 		}
 		again = d.Update(tea.KeyPressMsg{Code: 'x', Text: "x"})
-		press(t, d, "up") // takes the hint away
+		press(t, d, "up") // removes the hint
 		if again == nil || d.View() != asleep {
 			t.Fatal("typing puts them to sleep for good, or not at all")
 		}
@@ -380,7 +379,7 @@ func TestLongTextHasToBeSeenWhole(t *testing.T) {
 			}
 			press(t, d, "pgdown")
 		}
-		press(t, d, "ctrl+o") // more to see: begins anew
+		press(t, d, "ctrl+o") // with more rows the delays restart
 		if got := press(t, d, "y"); got != nil {
 			t.Fatalf("with the details unseen: %#v", got)
 		}
@@ -396,7 +395,7 @@ func TestLongTextHasToBeSeenWhole(t *testing.T) {
 	})
 }
 
-// Paging misses no row and repeats none, by whatever key.
+// Paging misses no row and repeats none, with any key.
 func TestPaging(t *testing.T) {
 	long := shell("true" + strings.Repeat("\necho", 99)) // 100 rows, a blank one, and 3 of other arguments
 	for _, key := range []string{"pgdown", "space"} {
@@ -425,8 +424,7 @@ func TestPaging(t *testing.T) {
 	}
 }
 
-// compact returns the foot of an approval that was seen whole, in a window with a row too few
-// for the list.
+// compact returns the foot of a completely seen approval, in a window one row too low for the list.
 func compact(t *testing.T, d *dialog.Approval, c *clock, width int) string {
 	t.Helper()
 	rows(t, d, width, 100)
@@ -436,7 +434,7 @@ func compact(t *testing.T, d *dialog.Approval, c *clock, width int) string {
 	return lines[len(lines)-1]
 }
 
-// A user knows what a key allows, also later on.
+// The label of a key tells what it allows, also for later calls.
 func TestSessionKeyNamesItsScope(t *testing.T) {
 	deep := describeHunk()
 	deep.Path = "a/very/long/way/down/to/the/file.go"
@@ -445,7 +443,7 @@ func TestSessionKeyNamesItsScope(t *testing.T) {
 		action *act.Action
 		width  int
 		want   string // the row of keys
-		list   string // the same in the list
+		list   string // the same, in the list
 	}{
 		{shell("ls"), 80, "› y once · n deny · a this session · p always… · e edit · ctrl+o details", "a  Allow this session"},
 		{describeHunk(), 80, "› y once · n deny · a edits to cmd/main.go this session · p always… · e edit", "a  Allow edits to cmd/main.go this session"},
@@ -470,9 +468,9 @@ func TestSessionKeyNamesItsScope(t *testing.T) {
 	}
 }
 
-// A command is not hidden by its choices: they are a list if all of it stays in sight
-// beside them, or if it has to be scrolled anyway and keeps ten rows; else a row, in which
-// the same keys select. In a window narrower than 20 cells there are only letters.
+// Choices do not hide a command: they are a list if all of the command stays visible above it,
+// or if the command has to be scrolled anyway and keeps ten rows. Otherwise they are a row, in
+// which the same keys select. In a window narrower than 20 cells there are only letters.
 func TestListLeavesRoomForWhatRuns(t *testing.T) {
 	lines := func(n int) *act.Action {
 		a := shell("echo" + strings.Repeat("\necho", n-1))
@@ -521,12 +519,12 @@ func TestListLeavesRoomForWhatRuns(t *testing.T) {
 	}
 }
 
-// Another dialog lay over an approval: what was read stays read and where it was, and no key
-// that was meant for that dialog answers anything, in any state.
+// After another dialog covered an approval, seen rows stay seen, the scroll position stays,
+// and no key meant for that dialog answers anything, in any state.
 func TestUncovered(t *testing.T) {
 	for name, c := range map[string]struct {
 		before []string
-		keys   []string // within the guard
+		keys   []string // pressed within the delay
 		after  []string
 		want   tea.Msg
 	}{
@@ -551,7 +549,7 @@ func TestUncovered(t *testing.T) {
 					}
 				}
 			}
-			d.Drawn(clock.now()) // of a frame that was painted before
+			d.Drawn(clock.now()) // for a frame that was drawn before
 			inert("before it was painted")
 			rows(t, d, 60, 20)
 			d.Drawn(clock.now())
@@ -587,7 +585,7 @@ func TestSmallWindow(t *testing.T) {
 	}
 }
 
-// A diff names its file once.
+// A diff shows the name of its file once.
 func TestDiffHeads(t *testing.T) {
 	hunk := "@@ -0,0 +1 @@\n+--- a/x\n"
 	for name, c := range map[string]struct{ path, diff, want string }{
@@ -620,7 +618,7 @@ func TestNothingIsAllowedWhereNothingCanBeRead(t *testing.T) {
 	}
 }
 
-// awake returns an approval that was seen whole, a while ago.
+// awake returns an approval whose keys work.
 func awake(d *dialog.Approval, c *clock) dialog.Dialog {
 	d.SetSize(500, 500)
 	d.View()
@@ -629,7 +627,7 @@ func awake(d *dialog.Approval, c *clock) dialog.Dialog {
 	return d
 }
 
-// chosen returns an approval at the page on which one allows always.
+// chosen returns an approval on the page of the rule.
 func chosen(d *dialog.Approval, c *clock) dialog.Dialog {
 	awake(d, c)
 	d.Update(tea.KeyPressMsg{Code: 'p', Text: "p"})
@@ -639,7 +637,7 @@ func chosen(d *dialog.Approval, c *clock) dialog.Dialog {
 	return d
 }
 
-// An empty note can be told from no place to write.
+// An empty note is recognizable as an input field.
 func TestTheNoteIsSeenAsAField(t *testing.T) {
 	for _, c := range []struct {
 		width       int
@@ -659,7 +657,7 @@ func TestTheNoteIsSeenAsAField(t *testing.T) {
 	}
 }
 
-// Who presses a key that does nothing is told which do, until the next one.
+// A key without effect shows a hint with the working keys, until the next key.
 func TestDeadKeysSayWhatWorks(t *testing.T) {
 	for name, c := range map[string]struct {
 		action *act.Action
@@ -692,7 +690,7 @@ func TestDeadKeysSayWhatWorks(t *testing.T) {
 	}
 }
 
-// Each rule that would be remembered has to be seen before enter means it.
+// Each rule must be visible before enter stores it.
 func TestAlwaysSleepsUntilTheRuleWasSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d, clock := asked(shell("git log -3"), theme.Plain())
@@ -726,7 +724,7 @@ func TestAlwaysSleepsUntilTheRuleWasSeen(t *testing.T) {
 	})
 }
 
-// Enter at the end of a sentence, whose first letter opened the page of the rule, stores none.
+// Enter at the end of a sentence whose first letter opened the page of the rule stores no rule.
 func TestTypingStoresNoRule(t *testing.T) {
 	d, clock := asked(shell("touch a"), theme.Plain())
 	awake(d, clock)
@@ -747,7 +745,7 @@ func TestTypingStoresNoRule(t *testing.T) {
 	}
 }
 
-// An approval with the network has to be seen before it is given.
+// An approval with the network must be visible before it can be given.
 func TestNetworkIsSeenFirst(t *testing.T) {
 	d, clock := asked(boxed("ls"), theme.Plain())
 	awake(d, clock)
@@ -759,8 +757,8 @@ func TestNetworkIsSeenFirst(t *testing.T) {
 	}
 }
 
-// Keys that scroll belong to a question that is longer than its window, or in
-// which something is written.
+// Scroll keys belong to a question that is longer than its window, or in which
+// the user types.
 func TestQuestionsScroll(t *testing.T) {
 	long := shell(strings.Repeat("ls\n", 40))
 	for name, c := range map[string]struct {
@@ -790,7 +788,7 @@ func TestQuestionsScroll(t *testing.T) {
 	}
 }
 
-// Details that are asked for as the first key do not send the next one to the composer.
+// If the first key opens details, the next key does not go to the composer.
 func TestDetailsFirst(t *testing.T) {
 	d, clock := asked(shell("ls"), theme.Plain())
 	rows(t, d, 60, 12)
@@ -808,8 +806,8 @@ func TestDetailsFirst(t *testing.T) {
 	}
 }
 
-// If the answers are a row, up and down select in it, so that enter takes the selected one; if the text
-// scrolls they scroll that.
+// If the answers are a row, up and down select in it, so that enter takes the selected one. If the text
+// scrolls, they scroll it.
 func TestArrowsInTheRow(t *testing.T) {
 	d, clock := asked(shell("ls"), theme.Plain())
 	paint := func(h int) string {

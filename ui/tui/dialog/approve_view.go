@@ -13,7 +13,7 @@ import (
 
 func (a *Approval) title() string { return describe.Question(a.action) }
 
-const titleGap = 2 // cells between the title and the text at its right
+const titleGap = 2 // cells between the title and the text to its right
 
 func (a *Approval) sandboxText() string { return describe.SandboxPhrase(a.action, a.draft.network) }
 
@@ -40,7 +40,7 @@ func (a *Approval) heading() string {
 	return left + strings.Repeat(" ", max(gap, 0)) + right
 }
 
-// View implements Dialog. Which keys work may change with time alone.
+// View implements Dialog. The keys that work may change with time alone.
 func (a *Approval) View() string {
 	if armed := a.isArmed(); armed != a.bright {
 		a.bright, a.view = armed, ""
@@ -75,7 +75,7 @@ func (a *Approval) draw() (head string, rows []string, foot string) {
 	return head, append(rows, choiceList(a)...), a.foot()
 }
 
-// foot returns the keys, dim while they do not work, or why they do not.
+// foot returns the key hints, dim while the keys do not work, or the reason why they do not.
 func (a *Approval) foot() string {
 	deny := keyDeny.hint(denyWord(a.action))
 	if a.width < minConsentWidth {
@@ -97,7 +97,7 @@ func (a *Approval) foot() string {
 	return choiceRow(a, deny)
 }
 
-// answers returns the keys that answer, and why press does not.
+// answers returns the keys that answer, and the reason why press does not.
 func (a *Approval) answers(press tea.KeyPressMsg) string {
 	why, choice := "Press ", choiceOf(a, press)
 	switch {
@@ -114,7 +114,7 @@ func (a *Approval) answers(press tea.KeyPressMsg) string {
 	return why + strings.Join(append(keys, keyDetails.String()), ", ") + " or " + keyDismiss.String()
 }
 
-// percent returns done of total in percent, rounded down.
+// percent returns done as a percentage of total, rounded down.
 func percent(done, total int) string {
 	return fmt.Sprintf("%d%%", min(done, total)*100/max(total, 1))
 }

@@ -16,15 +16,15 @@ import (
 )
 
 // A Confirmation is a question with two answers, yes and no, or with a list of answers. Leaving it
-// gives the last answer. The others do nothing until all of the text has been on the screen, and
+// gives the last answer. The other answers do not work until all of the text has been visible, and
 // while the user types (see Drawn), so that a key meant for something else gives no consent.
 type Confirmation struct {
 	base
 	window
 	readGate
-	Harmless  bool                     // every answer can be undone: they work at once
-	Unasked   bool                     // it came without a key of the user's: only a lone letter after a pause answers it
-	Answered  func(answer int) tea.Cmd // is called with the index of the answer; 0 is yes
+	Harmless  bool                     // every answer can be undone, so all work at once
+	Unasked   bool                     // it opened without a key of the user: only a lone letter after a pause answers it
+	Answered  func(answer int) tea.Cmd // called with the index of the answer; 0 is yes
 	text      string
 	answers   []string // yes and no, or a list
 	list      bool
@@ -34,12 +34,12 @@ type Confirmation struct {
 	bright    bool     // the last View showed the answers as working
 }
 
-// Confirm asks text, which may have several lines. Yes and no name what the answers do.
+// Confirm asks text, which may have several lines. yes and no name the actions of the answers.
 func Confirm(text, yes, no string, th *theme.Theme) *Confirmation {
 	return newConfirmation(text, []string{yes, no}, th)
 }
 
-// Decide asks text with a list of answers. Selected is the index of the selected one, -1 for none.
+// Decide asks text with a list of answers. selected is the index of the selected one, -1 for none.
 // Leaving gives the last answer.
 func Decide(text string, answers []string, selected int, th *theme.Theme) *Confirmation {
 	c := newConfirmation(text, answers, th)
@@ -58,10 +58,10 @@ func newConfirmation(text string, answers []string, th *theme.Theme) *Confirmati
 	return c
 }
 
-// last returns the index of the answer that leaving gives.
+// last returns the index of the last answer, which leaving gives.
 func (c *Confirmation) last() int { return len(c.answers) - 1 }
 
-// choose gives the answer with index n, if that works now.
+// choose gives the answer with index n if it works now.
 func (c *Confirmation) choose(n int) tea.Cmd {
 	if n < 0 || n > c.last() || n != c.last() && !c.isArmed() {
 		return c.onTyping()
@@ -70,23 +70,23 @@ func (c *Confirmation) choose(n int) tea.Cmd {
 	return c.Answered(n)
 }
 
-// arrange wraps the text again, and forgets which of it has been seen. Every row of a quoted line
-// gets the quote mark.
+// arrange wraps the text again, and marks all rows as unseen. Every row of a quoted line gets the
+// quote mark.
 func (c *Confirmation) arrange() {
 	c.rows = textwrap.Quoted(c.text, sanitize.QuoteMark, c.width)
 	c.start(len(c.rows))
 }
 
-// SetSize sets the width and the maximum height. A new width resets which rows have been seen, unless
-// all have.
+// SetSize sets the width and the maximum height. A new width marks all rows as unseen, unless all
+// were seen.
 func (c *Confirmation) SetSize(width, height int) {
 	if c.resize(width, height) {
 		c.rearrange(c.arrange)
 	}
 }
 
-// Drawn notes that the last View has reached the terminal. The command it returns redraws the dialog
-// when the answers begin to work.
+// Drawn records that the last View has reached the terminal. Its command redraws the dialog when the
+// answers begin to work.
 func (c *Confirmation) Drawn(now time.Time) tea.Cmd {
 	if c.done || c.Harmless && !c.Unasked || c.width < minConsentWidth {
 		return nil
@@ -102,10 +102,10 @@ func (c *Confirmation) isArmed() bool {
 	return c.Harmless || c.width >= minConsentWidth && c.readGate.isArmed()
 }
 
-// wants returns the rows of the text, an empty one, the answers and the keys.
+// wants returns the number of rows for the text, an empty row, the answers and the keys.
 func (c *Confirmation) wants() int { return len(c.rows) + c.answerRows() + 2 }
 
-// answerRows returns how many rows the answers take.
+// answerRows returns the number of rows for the answers.
 func (c *Confirmation) answerRows() int {
 	if c.list {
 		return len(c.answers)
@@ -113,13 +113,13 @@ func (c *Confirmation) answerRows() int {
 	return 1
 }
 
-// visible returns how many rows of the text are in sight.
+// visible returns the number of visible text rows.
 func (c *Confirmation) visible() int { return max(c.Height()-c.answerRows()-2, min(c.height, 1)) }
 
-// Scrolls reports whether not all of the text is visible.
+// Scrolls reports whether some of the text is hidden.
 func (c *Confirmation) Scrolls() bool { return len(c.rows) > c.visible() }
 
-// handle scrolls, selects and answers.
+// handle handles keys that scroll, select or answer.
 func (c *Confirmation) handle(msg tea.Msg) tea.Cmd {
 	if settled, ok := msg.(settledMsg); ok {
 		if settled.of != &c.readGate {
@@ -158,11 +158,11 @@ func (c *Confirmation) handle(msg tea.Msg) tea.Cmd {
 	return c.onTyping()
 }
 
-// takesText reports whether text that answers nothing is for the composer: the user may have been
-// writing when the question came.
+// takesText reports whether text that answers nothing goes to the composer: the user may have
+// been writing when the question came.
 func (c *Confirmation) takesText() bool { return c.list || c.Unasked }
 
-// LoneKey implements Lettered: the letters of an unasked question count after a pause, and the digits of a
+// LoneKey implements Lettered: the letters of an unasked question work after a pause, and the digits of a
 // list once its answers work.
 func (c *Confirmation) LoneKey(msg tea.Msg) func() tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
@@ -199,8 +199,8 @@ func (c *Confirmation) Type(msg tea.Msg) tea.Cmd {
 	return tea.Batch(c.root.Typed(msg), c.onTyping())
 }
 
-// onSelecting handles a change of the selection. In a row it counts as typing; in a list it does not,
-// since arrows are no text.
+// onSelecting handles a change of the selection. In a row it counts as typing. In a list it does not,
+// because arrow keys type no text.
 func (c *Confirmation) onSelecting() tea.Cmd {
 	if c.list {
 		return nil
@@ -208,7 +208,7 @@ func (c *Confirmation) onSelecting() tea.Cmd {
 	return c.onTyping()
 }
 
-// View implements Dialog. Which answers work may change with time alone.
+// View implements Dialog. The answers that work may change with time alone.
 func (c *Confirmation) View() string {
 	if armed := c.isArmed(); armed != c.bright {
 		c.bright, c.view = armed, ""
@@ -232,7 +232,7 @@ func (c *Confirmation) draw() (head string, rows []string, foot string) {
 	return "", rows, c.foot()
 }
 
-// choices returns the answers, in a row or as a list. Those that do not work yet are faint.
+// choices returns the answers, in a row or as a list. Answers that do not work yet are faint.
 func (c *Confirmation) choices() (rows []string) {
 	line := ""
 	for i, answer := range c.answers {
@@ -255,13 +255,13 @@ func (c *Confirmation) choices() (rows []string) {
 	return []string{line}
 }
 
-// verb returns an answer for a key hint: in lower case.
+// verb returns an answer for a key hint, in lower case.
 func verb(answer string) string {
 	first, size := utf8.DecodeRuneInString(answer)
 	return string(unicode.ToLower(first)) + answer[size:]
 }
 
-// foot returns the keys, faint while they do not work, or why they do not.
+// foot returns the key hints, faint while the keys do not work, or the reason why they do not.
 func (c *Confirmation) foot() string {
 	yes, no := keyYes.hint(verb(c.answers[0])), keyNo.hint(verb(c.answers[c.last()]))
 	if c.list {

@@ -19,7 +19,7 @@ var (
 	no  = confirmed{}
 )
 
-// confirm asks text, on a clock of its own.
+// confirm asks text, with its own clock.
 func confirm(text string) (*dialog.Confirmation, *clock) {
 	c := &clock{time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)}
 	q := dialog.Confirm(text, "delete", "keep", theme.Dark())
@@ -29,7 +29,7 @@ func confirm(text string) (*dialog.Confirmation, *clock) {
 	return q, c
 }
 
-// answer returns q keys and returns what it answers, if it does.
+// answer presses keys in q and returns its answer, if any.
 func answer(t *testing.T, q *dialog.Confirmation, keys ...string) (got tea.Msg) {
 	t.Helper()
 	for _, key := range keys {
@@ -40,7 +40,7 @@ func answer(t *testing.T, q *dialog.Confirmation, keys ...string) (got tea.Msg) 
 	return got
 }
 
-// The keys are told without capitals, whatever the answers begin with.
+// Key hints are in lower case, however the answers begin.
 func TestConfirmHint(t *testing.T) {
 	q := dialog.Confirm("Sure?", "Trust", "Don't trust", theme.Plain())
 	q.Harmless = true
@@ -85,7 +85,7 @@ func TestConfirm(t *testing.T) {
 	}
 }
 
-// An unasked question is answered by y and n after a pause, and by enter only if nothing is being typed; the
+// An unasked question is answered by y and n after a pause, and by enter only if the user is not typing. The
 // rest of the typed text goes to the composer.
 func TestUnaskedConfirm(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -135,8 +135,8 @@ func TestConfirmLooks(t *testing.T) {
 	expect(t, q, 40, 6, "long long", "not: all?")
 }
 
-// Text typed before the question came is no consent, nor is text typed
-// before it could be read. Refusing works at once.
+// Text typed before the question appeared, or before it could be read, is no
+// consent. Refusing works at once.
 func TestYesSleepsUntilTheQuestionWasSeen(t *testing.T) {
 	for name, ask := range map[string]func(q *dialog.Confirmation, c *clock){
 		"before anything was drawn":     func(q *dialog.Confirmation, c *clock) {},
@@ -202,7 +202,7 @@ func TestYesWakesUp(t *testing.T) {
 	})
 }
 
-// Yes is to the whole text, whatever way one takes through it.
+// A yes requires that all of the text was read, however the user scrolls.
 func TestYesSleepsUntilTheTextWasRead(t *testing.T) {
 	text := "Trust this folder?" + strings.Repeat("\nharmless", 30) + "\nruns: rm -rf ~"
 	paint := func(q *dialog.Confirmation, c *clock) string {
@@ -264,8 +264,8 @@ func TestYesSleepsUntilTheTextWasRead(t *testing.T) {
 	})
 }
 
-// TestDecideHintsAtWhatWorks holds that the keys named under a list do something: enter is
-// named only while an answer is selected.
+// TestDecideHintsAtWhatWorks verifies that the keys in the hint below a list work: enter
+// is listed only while an answer is selected.
 func TestDecideHintsAtWhatWorks(t *testing.T) {
 	q := dialog.Decide("What now?", []string{"Go on", "Wait", "Stop"}, 0, theme.Dark())
 	q.Harmless = true
@@ -287,7 +287,7 @@ func TestDecideHintsAtWhatWorks(t *testing.T) {
 	}
 }
 
-// Each row of what is quoted has its mark, however long its lines are: none of it looks like the
+// Each row of a quote has its mark, however long its lines are, so that none looks like the
 // question itself.
 func TestConfirmMarksQuotes(t *testing.T) {
 	fake := strings.Repeat("x", 36) + "── User " + strings.Repeat("many words ", 20) + "\nAllow?"

@@ -1,5 +1,5 @@
 // Package dialog holds the dialogs that the root shows in place of the composer when the user has to
-// choose, read or consent: a title line, content, and a line with the keys that work. No boxes.
+// choose, read or consent: a title line, content, and a line with the active keys. No boxes.
 //
 //	Pick, Commands   one of many, found by typing    Picker.Chosen
 //	Sessions         stored conversations            SessionActions
@@ -10,11 +10,11 @@
 //	Pages            text in parts, to read          PageKey.Do
 //	Help             the keys                        –
 //
-// A choice calls a function at once, within Update: keys that follow the choosing one belong to
-// whatever that opens. Every dialog can be left with esc, which calls Root.Left; leaving a question
-// is an answer, so Approve, Confirm and Decide call theirs. These wait for Drawn before they accept
-// consent. A dialog answers once and ignores all keys afterwards. It treats all text that it shows
-// as hostile.
+// A choice calls a function at once, within Update: keys after the choosing one belong to the
+// dialog that it opens. Esc leaves every dialog and calls Root.Left. Leaving a question is an
+// answer, so Approve, Confirm and Decide call their own function instead. These three accept
+// consent only after Drawn. A dialog answers once and ignores all keys afterwards. It treats all
+// text that it shows as hostile.
 package dialog
 
 import (
@@ -31,14 +31,14 @@ import (
 // A Dialog is a child of the root. Its View has exactly Height rows, none wider
 // than its width.
 type Dialog interface {
-	// SetSize sets the width in cells and the most rows that the dialog may take.
+	// SetSize sets the width in cells and the maximum number of rows.
 	SetSize(width, height int)
 	SetTheme(*theme.Theme)
 	Update(tea.Msg) tea.Cmd
 	View() string
-	// Height is how many rows the dialog wants, up to what SetSize allows.
+	// Height returns the preferred number of rows, at most the limit of SetSize.
 	Height() int
-	// Attach sets what the dialog may ask of the root, before its first Update.
+	// Attach sets the functions of the root that the dialog may call. It precedes the first Update.
 	Attach(Root)
 	// Cursor returns the position of the terminal's cursor in the view; ok is false if
 	// nothing is being typed.
@@ -54,23 +54,23 @@ type Host interface {
 	Current() Dialog                                       // returns the open dialog; nil if there is none
 }
 
-// A Root is what dialogs may ask of the root.
+// A Root holds the functions of the root that dialogs may call.
 type Root struct {
 	Left  func(Left) tea.Cmd              // the dialog was left without a choice
-	Typed func(tea.Msg) tea.Cmd           // a key or a paste is for the composer, whose place a question took
-	Copy  func(text, what string) tea.Cmd // puts text on the clipboard; what names it
+	Typed func(tea.Msg) tea.Cmd           // a key or a paste is for the composer, which a question replaced
+	Copy  func(text, what string) tea.Cmd // copies text to the clipboard; what names the text
 }
 
 // A Left tells how a dialog was left without a choice.
 type Left struct {
-	Typed    string // text of the filter, which now belongs to the root
+	Typed    string // filter text, which now belongs to the root
 	Accepted bool   // the user accepted a filter that matches nothing
-	Again    bool   // accepted twice: it was said already that it names no command
+	Again    bool   // accepted twice: the user already saw that it names no command
 }
 
-// A content is what a kind of dialog shows and does within the frame that all share.
+// A content is the part of a dialog inside the frame that all dialogs share.
 type content interface {
-	wants() int // how many rows it would like, with those of the frame
+	wants() int // preferred number of rows, including those of the frame
 	draw() (head string, rows []string, foot string)
 	handle(tea.Msg) tea.Cmd
 }
@@ -137,7 +137,7 @@ func (b *base) leave(how Left) tea.Cmd {
 	return b.root.Left(how)
 }
 
-// titleLine returns a title line, with the text right at its end if there is room.
+// titleLine returns a title line, with the text right at its end if it fits.
 func (b *base) titleLine(title, right string) string {
 	title = ansi.Truncate(sanitize.Line(title), b.width, "…")
 	right = sanitize.Line(right)
@@ -148,10 +148,11 @@ func (b *base) titleLine(title, right string) string {
 	return b.theme.Strong.Render(title) + strings.Repeat(" ", gap) + b.theme.Faint.Render(right)
 }
 
-// matchSGR returns the style of matching letters: underlined and bold, to be visible without colors.
+// matchSGR returns the style of matching letters. They are underlined and bold, to be visible
+// without colors.
 func matchSGR(th *theme.Theme) theme.SGR { return theme.NewSGR(th.Accent.Bold(true).Underline(true)) }
 
-// frame joins head, content and foot into exactly height rows. In a small window it leaves out the
+// frame joins head, content and foot into exactly height rows. In a small window it omits the
 // head, then the foot. An empty head takes no row.
 func frame(height int, head string, content []string, foot string) string {
 	if height <= 0 {
@@ -175,7 +176,7 @@ func frame(height int, head string, content []string, foot string) string {
 // contentRows returns how many rows frame leaves for the content below a head.
 func contentRows(height int) int { return max(height-2, min(height, 1)) }
 
-// A textField is a line that is being typed. The cursor stays at its end.
+// A textField is a one-line input. The cursor stays at its end.
 type textField struct{ text string }
 
 // key handles a key or a paste, and reports whether msg was for the field.
@@ -203,7 +204,7 @@ func (f *textField) key(msg tea.Msg) bool {
 	return true
 }
 
-// visibleText returns the end of the field that fits into width cells, including one for the cursor.
+// visibleText returns the end of the text that fits into width cells, one of which is for the cursor.
 func (f *textField) visibleText(width int) string {
 	s := sanitize.Line(f.text)
 	if over := ansi.StringWidth(s) - max(width-1, 0); over > 0 {

@@ -12,7 +12,7 @@ import (
 )
 
 // startEdit opens the editor with the main argument, such as the command, or else with all arguments
-// as JSON. It does nothing if the editor cannot hold them unchanged.
+// as JSON. It does nothing if the editor cannot hold the text unchanged.
 func (a *Approval) startEdit() {
 	a.Editor.SetSize(a.width, contentRows(a.height))
 	a.draft.fault = ""
@@ -32,8 +32,8 @@ func (a *Approval) startEdit() {
 	}
 }
 
-// edit passes keys to the editor. Enter answers with its content, if that is valid. The result is a
-// new action, which the session asks about again.
+// edit passes keys to the editor. Enter answers with its content if that is valid. The result is a
+// new action, which the session submits for approval again.
 func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 	if press, ok := msg.(tea.KeyPressMsg); ok {
 		if pressed(press, keyAccept) {

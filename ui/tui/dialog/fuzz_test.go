@@ -17,9 +17,9 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// The user sees what runs: whatever a command holds, before it can be allowed
-// every graphic character of it was on the screen, in its order, and every
-// other one as a token; and nothing of it reached the terminal as a control.
+// The user sees the complete command: before it can be allowed, every graphic
+// character of it was on the screen, in order, and every other one as a token.
+// No part of it reached the terminal as a control character.
 func FuzzApprovalShowsAll(f *testing.F) {
 	f.Add("echo good\r\x1b[2Krm -rf ~", uint8(60), uint8(12))
 	f.Add("ls"+strings.Repeat(" ", 5000)+"; rm -rf ~", uint8(60), uint8(12))
@@ -71,7 +71,7 @@ func FuzzApprovalShowsAll(f *testing.F) {
 	})
 }
 
-// inOrder expects the characters of command on the screen, apart from spaces.
+// inOrder expects the characters of command on the screen, except spaces.
 func inOrder(t *testing.T, screen, command string) {
 	t.Helper()
 	rest := squeeze(screen)
@@ -100,11 +100,11 @@ func squeeze(s string) string {
 	}, s)
 }
 
-// No size, key or content makes a dialog panic or leave its place.
+// No size, key or content makes a dialog panic or leave its area.
 func FuzzDialogs(f *testing.F) {
 	f.Add("title", []byte("\x00\x10\x20abc"), uint8(80), uint8(24))
 	f.Add("日本\x1b[31m\n👨‍👩‍👧", []byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14}, uint8(7), uint8(2))
-	f.Add("0", []byte("00000000000b0"), uint8('v'), uint8(22)) // an editor in no cells at all
+	f.Add("0", []byte("00000000000b0"), uint8('v'), uint8(22)) // an editor of zero cells
 	names := []string{"up", "down", "pgup", "pgdown", "home", "end", "backspace", "ctrl+w", "ctrl+u", "ctrl+o", "n", "e", "a", "日", "space", "x",
 		"tab", "left", "ctrl+e", "enter", "ctrl+t", "delete", "ctrl+_", "p", "w", "right", "-", "+", "y"}
 	f.Fuzz(func(t *testing.T, text string, keys []byte, width, height uint8) {
@@ -141,7 +141,7 @@ func FuzzDialogs(f *testing.F) {
 	})
 }
 
-// sessionHit returns conversations and messages that are called text, which is typed.
+// sessionHit returns conversations and messages named text, with text typed.
 func sessionHit(text string, th *theme.Theme) *dialog.SessionList {
 	row := dialog.SessionRow{ID: "1", Title: text, Model: text, Age: text, Cost: text, Directory: text, Preview: text, Locked: text}
 	l := dialog.Sessions([]dialog.SessionRow{row, {ID: "2", Current: true}, {ID: "3", Title: "x" + text, Pinned: true}}, actions(says), th)
@@ -159,8 +159,7 @@ func catalog(n int) []dialog.Item {
 	return items
 }
 
-// A key costs what it must: to draw the rows in sight, and to keep where the
-// title of each model matches.
+// A key costs only drawing the visible rows, and storing the marks of each title.
 func TestPickFiltersWithinAFrame(t *testing.T) {
 	typed := func(n int) float64 {
 		p := dialog.Pick("Model", catalog(n), theme.Dark())
@@ -174,7 +173,7 @@ func TestPickFiltersWithinAFrame(t *testing.T) {
 		})
 	}
 	few, lots := typed(30), typed(2000)
-	if each := (lots - few) / (2000 - 30); each > 0.6 { // half of the keys clear what was typed
+	if each := (lots - few) / (2000 - 30); each > 0.6 { // half of the keys clear the query
 		t.Errorf("a key takes %v allocations for each item more: %v for 30, %v for 2000", each, few, lots)
 	}
 }

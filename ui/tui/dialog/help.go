@@ -13,7 +13,7 @@ import (
 	"parley/ui/theme"
 )
 
-// A Section is a group of key bindings. A row holds keys and what they do.
+// A Section is a group of key bindings. Each row holds keys and their action.
 type Section struct {
 	Title string
 	Rows  [][2]string
@@ -25,13 +25,13 @@ type helpDialog struct {
 	window
 	sections []Section
 	query    textField
-	rows     []string // for the query, the width and the theme
+	rows     []string // for the current query, width and theme
 	all      int      // number of rows without a query
 }
 
 const helpTitle = "Keys"
 
-// Help returns a dialog of the sections.
+// Help returns a dialog that shows sections.
 func Help(sections []Section, th *theme.Theme) Dialog {
 	g := &helpDialog{base: newBase(th)}
 	g.content = g
@@ -80,14 +80,13 @@ func (g *helpDialog) SetTheme(th *theme.Theme) {
 	g.arrange()
 }
 
-// narrowColumn is how wide a column should be at least, and columnGap lies
-// between two.
+// narrowColumn is the minimum width of a column, and columnGap the gap between two.
 const (
 	narrowColumn = 46
 	columnGap    = 2
 )
 
-// arrange puts each section into the column that is the shortest so far.
+// arrange puts each section into the shortest column so far.
 func (g *helpDialog) arrange() {
 	sections := g.found()
 	n := max(min(g.width/narrowColumn, len(sections)), 1)
@@ -129,8 +128,8 @@ func (g *helpDialog) arrange() {
 	g.clampTop(len(g.rows), g.visible())
 }
 
-// section returns the title and one row per binding; keys that do not fit their column get a row of
-// their own.
+// section returns the title and one row per binding. Keys that do not fit their column get their
+// own row.
 func (g *helpDialog) section(s Section, width int) []string {
 	keys := 0
 	for _, r := range s.Rows {
@@ -162,7 +161,7 @@ func (g *helpDialog) wants() int { return max(g.all, len(g.rows)) + 2 }
 
 func (g *helpDialog) visible() int { return contentRows(g.Height()) }
 
-// handle scrolls, searches and closes.
+// handle handles keys that scroll, search or close.
 func (g *helpDialog) handle(msg tea.Msg) tea.Cmd {
 	if press, ok := msg.(tea.KeyPressMsg); ok && (pressed(press, keyClose) || pressed(press, keyAccept)) {
 		return g.leave(Left{})
@@ -189,7 +188,7 @@ func (g *helpDialog) draw() (head string, rows []string, foot string) {
 	return g.queryLine(helpTitle, place, &g.query), rows, foot
 }
 
-// Cursor implements Dialog: it is after the query.
+// Cursor implements Dialog. The cursor is after the query.
 func (g *helpDialog) Cursor() (x, y int, ok bool) {
 	return g.queryCursor(helpTitle, &g.query), 0, g.Height() > 2
 }

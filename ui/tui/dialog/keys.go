@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A keyName names what keys of dialogs do. Hints show the first of the keys.
+// A keyName names an action of dialog keys. Hints show its first key.
 type keyName int
 
 const (
@@ -30,7 +30,7 @@ const (
 	keyHide
 	keyShowHidden
 
-	keyFork // in lists of conversations, rules and branches; none of them may type or erase text
+	keyFork // in lists of conversations, rules and branches; these keys must not type or erase text
 	keyRename
 	keyPin
 	keyTrash
@@ -51,11 +51,11 @@ const (
 	keyNo
 	keyNext
 	keyPrevious
-	keyMore // scrolls as keyPageDown does where nothing is typed
-	keyLast // as keyBottom
+	keyMore // scrolls as keyPageDown does in dialogs without text input
+	keyLast // scrolls as keyBottom does
 )
 
-// bindings holds the keys, and what the help says of them.
+// bindings holds the keys of each action and its text in the help.
 var bindings = [...]struct {
 	does string
 	keys []string
@@ -105,7 +105,7 @@ var bindings = [...]struct {
 // HelpSections lists the keys of dialogs.
 func HelpSections() []Section {
 	all := []Section{{Title: "Lists"}, {Title: "Model list"}, {Title: "Conversations, rules and branches"}, {Title: "Approvals"}, {Title: "Questions and pages"}}
-	first := []keyName{keyFavorite, keyFork, keyOnce, keyYes} // of each section but the first
+	first := []keyName{keyFavorite, keyFork, keyOnce, keyYes} // first action of each section but the first section
 	at := 0
 	for n, b := range bindings {
 		if slices.Contains(first, keyName(n)) {
@@ -116,25 +116,25 @@ func HelpSections() []Section {
 	return all
 }
 
-// ShowHiddenKeys names the keys that show the hidden rows of a Picker.
+// ShowHiddenKeys returns the keys that show the hidden rows of a Picker.
 func ShowHiddenKeys() string { return strings.Join(bindings[keyShowHidden].keys, ", ") }
 
-// String returns the key that hints show.
+// String returns the key shown in hints.
 func (n keyName) String() string { return bindings[n].keys[0] }
 
-// pressed reports whether a key is one of those of names.
+// pressed reports whether press is a key of one of names.
 func pressed(press tea.KeyPressMsg, names ...keyName) bool {
 	name := press.String()
 	return slices.ContainsFunc(names, func(n keyName) bool { return slices.Contains(bindings[n].keys, name) })
 }
 
-// A scrollMode says which keys scroll beside those that always do.
+// A scrollMode selects scroll keys besides those that always scroll.
 type scrollMode struct {
-	reading  bool // nothing is typed: letters do as well
-	covering bool // ctrl+p and ctrl+n do not: the palette and others open over the dialog
+	reading  bool // the dialog has no text input, so letters scroll too
+	covering bool // ctrl+p and ctrl+n do not scroll: the palette and others open over the dialog
 }
 
-// moveOf returns how a key scrolls: keyUp to keyBottom; -1 if it does not.
+// moveOf returns the scroll action of a key, keyUp to keyBottom, or -1 for none.
 func moveOf(press tea.KeyPressMsg, mode scrollMode) keyName {
 	for n := keyUp; n <= keyBottom; n++ {
 		if pressed(press, n) && !(mode.covering && strings.HasPrefix(press.String(), "ctrl+") && n <= keyDown) {
@@ -150,18 +150,18 @@ func moveOf(press tea.KeyPressMsg, mode scrollMode) keyName {
 	return -1
 }
 
-// A hint tells what a key does, at the foot of a dialog.
+// A hint names the action of a key in the last line of a dialog.
 type hint struct{ key, does string }
 
-// hint returns what the key does in a dialog.
+// hint returns a hint for the action does.
 func (n keyName) hint(does string) hint { return hint{n.String(), does} }
 
-// scrollHint is the hint of the arrows.
+// scrollHint returns a hint for the arrow keys.
 func scrollHint(does string) hint { return hint{keyUp.String() + "/" + keyDown.String(), does} }
 
 const hintSeparator = " · "
 
-// joinHints returns hints as a line.
+// joinHints returns the hints as one line.
 func joinHints(hints ...hint) string {
 	parts := make([]string, len(hints))
 	for i, h := range hints {
@@ -170,8 +170,8 @@ func joinHints(hints ...hint) string {
 	return strings.Join(parts, hintSeparator)
 }
 
-// keyHint returns a line of hints. It leaves out those that do not fit, but keeps the one for esc as
-// long as there is room for any.
+// keyHint returns a line of hints. It omits hints that do not fit, but keeps the hint for esc as
+// long as any fits.
 func (b *base) keyHint(style lipgloss.Style, hints ...hint) string {
 	width := func(one hint) int { return ansi.StringWidth(joinHints(one) + hintSeparator) }
 	room := b.width + ansi.StringWidth(hintSeparator)

@@ -15,12 +15,12 @@ import (
 // A window is a scroll position in a list of rows.
 type window struct{ top int }
 
-// key scrolls, and reports whether msg is a key for that.
+// key handles scroll keys, and reports whether msg was one.
 func (s *window) key(msg tea.Msg, mode scrollMode, total, visible int) bool {
 	return s.step(msg, mode, total, visible, visible)
 }
 
-// step is key with the given length of a page.
+// step is like key, with the given page length.
 func (s *window) step(msg tea.Msg, mode scrollMode, total, visible, page int) bool {
 	page = max(page, 1)
 	switch msg := msg.(type) {
@@ -63,7 +63,7 @@ type selectList struct {
 	selected int // index of the selected row
 }
 
-// move moves the selection, and reports whether msg is a key for that.
+// move moves the selection, and reports whether msg is a key for it.
 func (l *selectList) move(msg tea.Msg, mode scrollMode, total, visible int) bool {
 	sel := window{l.selected}
 	if !sel.step(msg, mode, total, 1, visible-1) {
@@ -73,22 +73,21 @@ func (l *selectList) move(msg tea.Msg, mode scrollMode, total, visible int) bool
 	return true
 }
 
-// scrollTo scrolls as little as it takes to show row at.
+// scrollTo scrolls as little as possible to show row at.
 func (l *selectList) scrollTo(at, total, visible int) {
 	l.top = max(min(l.top, at), at-visible+1)
 	l.clampTop(total, visible)
 }
 
-// A compact list leaves rows of the screen to the conversation.
+// A compact list leaves some rows of the screen to the conversation.
 type compact struct{}
 
-// Compact marks the dialog.
+// Compact marks the dialog as compact.
 func (compact) Compact() {}
 
 const queryGap = 2
 
-// queryLine returns a title line with the query after the title, and a count at the right if there
-// is room.
+// queryLine returns a title line with the query after the title, and a count at the right if it fits.
 func (b *base) queryLine(title, count string, query *textField) string {
 	title = b.truncateTitle(title, query)
 	typed := query.visibleText(b.width - ansi.StringWidth(title) - queryGap)
@@ -103,22 +102,22 @@ func (b *base) queryLine(title, count string, query *textField) string {
 	return line + strings.Repeat(" ", gap) + b.theme.Faint.Render(count)
 }
 
-// queryCursor returns the column of the cursor in the line of queryLine.
+// queryCursor returns the column of the cursor in a queryLine.
 func (b *base) queryCursor(title string, query *textField) int {
 	x := ansi.StringWidth(b.truncateTitle(title, query)) + queryGap
 	x += ansi.StringWidth(query.visibleText(b.width - x))
 	return min(x, max(b.width-1, 0))
 }
 
-// truncateTitle returns title truncated to leave room for the query, up to half of the row.
+// truncateTitle returns title truncated to leave space for the query, up to half of the row.
 func (b *base) truncateTitle(title string, query *textField) string {
 	typed := queryGap + ansi.StringWidth(sanitize.Line(query.text)) + 1 // the cursor
 	return ansi.Truncate(sanitize.Line(title), max(b.width-typed, b.width/2, 1), "…")
 }
 
-const signWidth = 2 // cells of sign
+const signWidth = 2 // width of sign, in cells
 
-// sign returns the beginning of a row that can be selected.
+// sign returns the beginning of a selectable row.
 func (b *base) sign(selected bool) string {
 	if selected {
 		return b.theme.Accent.Render("› ")
@@ -126,23 +125,23 @@ func (b *base) sign(selected bool) string {
 	return "  "
 }
 
-// maxRowBytes is how many bytes are kept of a text that is shown in one row.
+// maxRowBytes is the maximum length of a text shown in one row, in bytes.
 const maxRowBytes = 1000
 
 // printableRow returns the beginning of s, sanitized for one row.
 func printableRow(s string) string { return sanitize.Line(sanitize.TruncateBytes(s, maxRowBytes)) }
 
-// padRight returns line with spaces up to width.
+// padRight returns line padded with spaces to width.
 func padRight(line string, width int) string {
 	return line + strings.Repeat(" ", max(width-ansi.StringWidth(line), 0))
 }
 
-// A column is right-aligned at the end of the rows of a list. Columns with a lower rank are more
-// important; one of width 0 is not shown.
+// A column is right-aligned at the end of the rows of a list. A lower rank is more important. A
+// column of width 0 is not shown.
 type column struct{ width, rank int }
 
-// fitColumns returns all with width 0 for those that do not fit into room cells beside at least least
-// cells for the rest of the row.
+// fitColumns returns all, with width 0 for columns that do not fit into room cells beside least cells
+// for the rest of the row.
 func fitColumns(room, least int, all ...column) []column {
 	all = slices.Clone(all)
 	for rank := range all {
@@ -160,7 +159,7 @@ func fitColumns(room, least int, all ...column) []column {
 	return all
 }
 
-// alignColumns returns the columns of one row.
+// alignColumns returns texts as the columns of one row.
 func alignColumns(columns []column, texts ...string) string {
 	var out strings.Builder
 	for i, c := range columns {
@@ -174,17 +173,17 @@ func alignColumns(columns []column, texts ...string) string {
 	return out.String()
 }
 
-// highlight returns title in the style plain, and the characters that begin at the bytes in marks in
-// the style found.
+// highlight returns title in the style plain, except for the characters that begin at the bytes in
+// marks, which get the style found.
 func highlight(title string, marks []int, plain, found theme.SGR) string {
 	if len(marks) == 0 {
 		return plain.Apply(title)
 	}
 	var out strings.Builder
-	from, to := 0, 0 // marked characters that were not written yet
+	from, to := 0, 0 // range of marked characters that are not written yet
 	for _, at := range marks {
 		if at < to {
-			continue // a second rune of the same character
+			continue // a later rune of the same character
 		}
 		if at > to {
 			out.WriteString(found.Apply(title[from:to]))

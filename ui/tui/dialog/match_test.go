@@ -12,7 +12,7 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// names lists models as a user meets them, those of a provider the best first.
+// names lists models in display order, the best of each provider first.
 var names = []string{
 	"openai/gpt-6.1-sol", "openai/gpt-6-luna", "openai/gpt-6-sol", "openai/gpt-5.6-luna", "openai/gpt-5.5-pro", "openai/gpt-5", "openai/gpt-5-mini", "openai/gpt-4o-mini", "openai/gpt-4o", "openai/o3-mini", "openai/o3",
 	"gemini/gemini-4-argon", "gemini/gemini-3.5-flash-lite", "gemini/gemini-3.8-flash", "gemini/gemini-3.5-flash", "gemini/gemini-2.5-flash", "gemini/gemma-4-31b-it",
@@ -72,7 +72,7 @@ func TestFinds(t *testing.T) {
 	}
 }
 
-// A match is seen without colors: it is underlined.
+// A match is visible without colors: it is underlined.
 func TestMarks(t *testing.T) {
 	for _, c := range []struct{ typed, want string }{
 		{"gpt6", "openai/[gpt]-[6].1-sol"}, {"g3.5fl", "gemini/[g]emini-[3.5]-[fl]ash-lite"}, {"lite 3", "gemini/gemini-[3].5-flash-[lite]"},
@@ -104,7 +104,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// many models, as a gateway has them.
+// gateway returns many models, like those of a gateway.
 func gateway(n int) []dialog.Item {
 	items := make([]dialog.Item, n)
 	for i := range items {
@@ -126,7 +126,7 @@ func columned(items []dialog.Item) *dialog.Picker {
 	return p
 }
 
-// A key in a long list costs no allocation for each row that is not shown.
+// A key in a long list costs no allocation per hidden row.
 func TestLongListsAllocateLittle(t *testing.T) {
 	cost := func(n int) float64 {
 		p := columned(gateway(n))
@@ -147,7 +147,7 @@ func TestLongListsAllocateLittle(t *testing.T) {
 	}
 }
 
-// Opening a list of 2,000 models, until it is drawn.
+// Opening a list of 2,000 models, including the first frame.
 func BenchmarkPickOpen(b *testing.B) {
 	items := gateway(2000)
 	b.ReportAllocs()
@@ -156,7 +156,7 @@ func BenchmarkPickOpen(b *testing.B) {
 	}
 }
 
-// The keys of a search among 2,000 models, each drawn.
+// Typing a query among 2,000 models, with a frame for each key.
 func BenchmarkPickType(b *testing.B) {
 	for _, typed := range []string{"e", "gpt6", "sonnet 4", "openai"} {
 		b.Run(typed, func(b *testing.B) {

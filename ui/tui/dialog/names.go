@@ -10,11 +10,11 @@ import (
 	"parley/ui/textwrap"
 )
 
-// nameMatch says how the query matches a row; a better match is greater.
+// nameMatch is the quality of a match of the query; a better match is greater.
 type nameMatch int
 
 const (
-	byDescription nameMatch = iota // by its description, or by letters of a name
+	byDescription nameMatch = iota // the query matches the description, or letters of a name
 	byPrefix                       // the query is a prefix of one of its names
 	byName                         // the query is one of its names
 )
@@ -24,12 +24,12 @@ func namesOf(item *Item) []string {
 	return append([]string{item.Title}, strings.Fields(item.Keywords)...)
 }
 
-// begins reports whether name begins with typed; letter case does not count.
+// begins reports whether name begins with typed, ignoring case.
 func begins(name, typed string) bool {
 	return len(name) >= len(typed) && strings.EqualFold(name[:len(typed)], typed)
 }
 
-// nameMatchOf returns how typed matches an item.
+// nameMatchOf returns the best match of typed with an item.
 func nameMatchOf(item *Item, typed string) nameMatch {
 	how := byDescription
 	for _, name := range namesOf(item) {
@@ -44,8 +44,8 @@ func nameMatchOf(item *Item, typed string) nameMatch {
 	return how
 }
 
-// typedAlias returns the alias of a command that begins with wanted; "" if its own name does, or
-// wanted is empty.
+// typedAlias returns the first alias of a command that begins with wanted. It returns "" if the
+// command's own name does, or wanted is empty.
 func typedAlias(item *Item, wanted string) string {
 	names := namesOf(item)
 	if i := slices.IndexFunc(names, func(name string) bool { return begins(name, wanted) }); i > 0 {
@@ -55,7 +55,7 @@ func typedAlias(item *Item, wanted string) string {
 }
 
 // preselect selects the command that the query names, with its argument. Otherwise it selects nothing
-// until the user presses an arrow key: enter must not run a command that was only found by its
+// until the user presses an arrow key: enter must not run a command that matched only by its
 // description.
 func (p *Picker) preselect() {
 	p.selected = -1
@@ -80,8 +80,8 @@ func (p *Picker) preselect() {
 	}
 }
 
-// argument returns the index of the argument that arg names, by its full name or a prefix; -1 if
-// there is none.
+// argument returns the index of the argument with the name arg or, failing that, the prefix arg;
+// -1 for none.
 func (p *Picker) argument(arg string) int {
 	names := make([][]string, len(p.args))
 	for i := range p.args {
@@ -96,7 +96,7 @@ func (p *Picker) argument(arg string) int {
 	return at
 }
 
-// namedAlike returns the commands that begin like the one that is typed.
+// namedAlike returns the commands whose names begin with the typed one.
 func namedAlike(p *Picker) (titles []string) {
 	wanted, _ := p.split()
 	for _, h := range p.hits {
@@ -107,7 +107,7 @@ func namedAlike(p *Picker) (titles []string) {
 	return titles
 }
 
-// noMatchReason returns why enter did nothing.
+// noMatchReason returns why enter had no effect.
 func (p *Picker) noMatchReason() string {
 	wanted, _ := p.split()
 	like, down := namedAlike(p), keyDown.String()
@@ -124,11 +124,11 @@ func (p *Picker) noMatchReason() string {
 	return why + " · " + down + " select one of these"
 }
 
-// AgainSends says what enter does once more with a line that is no command.
+// AgainSends tells the user that pressing enter again sends the line, which names no command.
 const AgainSends = " · enter again sends it as text"
 
-// sendsAgain reports whether enter, pressed once more, accepts what is typed as text: it names no
-// command, and begins the name of none.
+// sendsAgain reports whether pressing enter again accepts the query as text: it is not a prefix
+// of any command name.
 func sendsAgain(p *Picker) bool {
 	wanted, _ := p.split()
 	return p.IsMessage && !p.hasSelection() && wanted != "" && len(namedAlike(p)) == 0
@@ -140,8 +140,8 @@ func (p *Picker) matchedByDescription(h fuzzy.Hit) bool {
 	return p.commands && wanted != "" && h.Item < len(p.items) && nameMatchOf(p.item(h), wanted) == byDescription
 }
 
-// promoteExact puts the item whose title is the query first, even if it is hidden. If there is none,
-// it inserts the item that FreeItem makes of the query.
+// promoteExact puts the item whose title equals the query first, even if it is hidden. If there is
+// none, it inserts the item that FreeItem makes from the query.
 func (p *Picker) promoteExact() {
 	typed := strings.TrimSpace(p.query.text)
 	if typed == "" {
@@ -169,7 +169,7 @@ func (p *Picker) promoteExact() {
 	p.hits = slices.Insert(p.hits, at, fuzzy.Hit{Item: len(p.items)})
 }
 
-// completeArgs finds arguments for the command in the query.
+// completeArgs finds the matching arguments for the command in the query.
 func (p *Picker) completeArgs() {
 	command, arg := p.split()
 	typed := strings.TrimPrefix(strings.TrimLeft(p.query.text, " "), "/")
@@ -191,7 +191,7 @@ func (p *Picker) completeArgs() {
 		listArgs(p)
 	}
 	words := fuzzy.Parse(arg)
-	p.words = slices.Concat(p.words, words) // highlights both
+	p.words = slices.Concat(p.words, words) // highlights matches of both
 	found := p.arg.argIndex.Find(nil, words, func(i int) bool { return !p.args[i].Hidden && i < len(p.arg.offered.Items) })
 	if p.arg.completing = len(found)+len(p.arg.paths.known) > 0; p.arg.completing || p.arg.paths.wanted {
 		p.hits = append(p.hits, fuzzy.Hit{Item: at})
@@ -215,22 +215,22 @@ func listArgs(p *Picker) {
 	p.arg.argIndex = indexItems(p.args)
 }
 
-// Args are the possible arguments of a command.
+// Args holds the possible arguments of a command.
 type Args struct {
 	Items []Item
-	Paths func(typed string) []Item // completes a path, in its own goroutine; nil if no path can follow
+	Paths func(typed string) []Item // completes a path, on its own goroutine; nil if the command takes no path
 }
 
 // A pathSet holds the completions of a typed path.
 type pathSet struct {
-	wanted bool   // a path can be typed
-	typed  string // so far
+	wanted bool   // the command takes a path
+	typed  string // the path typed so far
 	known  []Item
 	fresh  bool // known holds all completions of typed
 	asking bool // a request is running
 }
 
-// follow sets the typed path, and reports whether known lost items.
+// follow sets the typed path, and reports whether items were removed from known.
 func (s *pathSet) follow(typed string) (less bool) {
 	before := len(s.known)
 	s.fresh = s.fresh && s.typed == typed
@@ -240,14 +240,14 @@ func (s *pathSet) follow(typed string) (less bool) {
 	return len(s.known) < before
 }
 
-// pathsMsg brings the completions of a path.
+// pathsMsg delivers the completions of a path.
 type pathsMsg struct {
 	of             *Picker
 	command, typed string
 	found          []Item
 }
 
-// requestPaths requests the completions of the typed path, unless they are known or requested.
+// requestPaths requests the completions of the typed path, unless they are known or already requested.
 func requestPaths(p *Picker) tea.Cmd {
 	s := &p.arg.paths
 	if !s.wanted || s.asking || s.fresh || p.done {
@@ -261,7 +261,7 @@ func requestPaths(p *Picker) tea.Cmd {
 	}
 }
 
-// onPaths handles completions, unless another path has been typed meanwhile.
+// onPaths handles completions. It ignores them if another path was typed meanwhile.
 func onPaths(p *Picker, msg pathsMsg) {
 	if msg.of != p || msg.command != p.arg.argCommand.Value {
 		return
@@ -279,8 +279,8 @@ func onPaths(p *Picker, msg pathsMsg) {
 	}
 }
 
-// fill replaces the query by the selected row. If a command with listed arguments is selected, it
-// completes the common prefix of the paths among these, as shells do, or selects the first argument.
+// fill replaces the query with the selected row. If a command with listed arguments is selected,
+// fill completes the common prefix of their paths, as shells do, or selects the first argument.
 func fill(p *Picker) {
 	if len(p.hits) == 0 {
 		return

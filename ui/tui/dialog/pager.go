@@ -11,7 +11,7 @@ import (
 	"parley/ui/theme"
 )
 
-// A PageKey is a key of a Pager's owner. It must not be one of the pager's own.
+// A PageKey is a key that the owner of a Pager adds. It must not be a key of the pager.
 type PageKey struct {
 	Key, Help string
 	Do        func() tea.Cmd
@@ -22,29 +22,29 @@ type Pager struct {
 	base
 	selectList
 	Actions []PageKey
-	Back    func() tea.Cmd // goes back to what it was opened from, when it is closed; nil if it is left
+	Back    func() tea.Cmd // called on close to return to the previous dialog; nil to leave
 
 	title, note string
 	parts       []format.Part
-	open        map[[2]int]bool // lines that are unfolded, by part and line
+	open        map[[2]int]bool // unfolded lines, by part and line
 	lines       []paged
-	rows        []pageRow // lines wrapped to layoutWidth
-	layoutWidth int       // -1 if lines have to be collected again
+	rows        []pageRow // lines, wrapped to layoutWidth
+	layoutWidth int       // -1 if lines must be collected again
 
 	query     textField
 	typing    bool   // the query is being typed
-	lastQuery string // the query to search for; "" for none
+	lastQuery string // the last searched query; "" for none
 	message   string // result of the last key; "" for none
 }
 
-// Pages returns a pager of parts.
+// Pages returns a pager that shows parts.
 func Pages(title string, parts []format.Part, th *theme.Theme) *Pager {
 	p := &Pager{base: newBase(th), title: title, open: map[[2]int]bool{}, layoutWidth: -1}
 	p.content, p.parts = p, parts
 	return p
 }
 
-// Wide marks the pager as a dialog that takes the whole width.
+// Wide marks the pager as a dialog that uses the full width.
 func (*Pager) Wide() {}
 
 // SetParts replaces the parts and the note beside the title. The cursor stays on its line, or at the
@@ -62,7 +62,7 @@ func (p *Pager) SetParts(note string, parts []format.Part) {
 	p.goTo(part, line, row)
 }
 
-// AtEnd reports whether the cursor is on the last row, so that SetParts follows what is added.
+// AtEnd reports whether the cursor is on the last row, so that SetParts follows added text.
 func (p *Pager) AtEnd() bool {
 	p.layOut()
 	return len(p.rows) > 0 && p.selected == len(p.rows)-1
@@ -81,7 +81,7 @@ func (p *Pager) Line() int {
 	return line
 }
 
-// GoToLine puts the cursor on a line of the first part, and keeps its row on the screen.
+// GoToLine puts the cursor on a line of the first part, and keeps its height on the screen.
 func (p *Pager) GoToLine(line int) {
 	p.layOut()
 	down := p.selected - p.top
@@ -99,10 +99,10 @@ func (p *Pager) SetSize(width, height int) {
 	p.goTo(part, line, 0)
 }
 
-// wants returns all rows.
+// wants returns the maximum: the pager fills the screen.
 func (p *Pager) wants() int { return p.height }
 
-// Cursor implements Dialog: it is after the query.
+// Cursor implements Dialog. The cursor is after the query.
 func (p *Pager) Cursor() (x, y int, ok bool) {
 	if !p.typing || p.height == 0 || p.width == 0 {
 		return 0, 0, false
@@ -110,7 +110,7 @@ func (p *Pager) Cursor() (x, y int, ok bool) {
 	return min(1+textwrap.Width(p.query.visibleText(p.width-1)), p.width-1), p.height - 1, true
 }
 
-// handle scrolls, searches, unfolds, copies and closes.
+// handle handles keys that scroll, search, unfold, copy or close.
 func (p *Pager) handle(msg tea.Msg) tea.Cmd {
 	p.layOut()
 	if p.typing {
@@ -159,7 +159,7 @@ func (p *Pager) handle(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// pagerKey returns the key of all dialogs that a key of less and vi stands for, 0 for any other.
+// pagerKey returns the dialog key with the same effect as a key of less or vi, 0 for any other key.
 func pagerKey(key string) rune {
 	switch key {
 	case "j":
@@ -176,7 +176,7 @@ func pagerKey(key string) rune {
 	return 0
 }
 
-// handleScroll moves the cursor, and reports whether msg is for that.
+// handleScroll moves the cursor, and reports whether msg is a scroll message.
 func (p *Pager) handleScroll(msg tea.Msg) bool {
 	visible := max(p.visible(), 1)
 	if turn, wheel := msg.(tea.MouseWheelMsg); wheel {
@@ -195,7 +195,7 @@ func (p *Pager) handleScroll(msg tea.Msg) bool {
 	return p.move(msg, scrollMode{reading: true}, len(p.rows), visible)
 }
 
-// updateQuery types the query.
+// updateQuery handles input while the query is typed.
 func (p *Pager) updateQuery(msg tea.Msg) {
 	press, ok := msg.(tea.KeyPressMsg)
 	switch {
@@ -212,7 +212,7 @@ func (p *Pager) updateQuery(msg tea.Msg) {
 	}
 }
 
-// jump goes to the next heading in the direction of by.
+// jump goes to the next heading in direction by.
 func (p *Pager) jump(by int) {
 	for at := p.selected + by; at >= 0 && at < len(p.rows); at += by {
 		if p.lines[p.rows[at].line].heading() {
@@ -223,12 +223,12 @@ func (p *Pager) jump(by int) {
 	}
 }
 
-// folds reports whether a line abbreviates something. If none does, enter closes the pager.
+// folds reports whether any line is abbreviated. If none is, enter closes the pager.
 func (p *Pager) folds() bool {
 	return slices.ContainsFunc(p.lines, func(l paged) bool { return l.fold != ' ' })
 }
 
-// toggle unfolds the line of the cursor, or folds it.
+// toggle unfolds or folds the line under the cursor.
 func (p *Pager) toggle() {
 	if len(p.rows) == 0 {
 		return
@@ -254,7 +254,7 @@ func (p *Pager) unfold(part, line int, open bool) {
 		n++
 	}
 	visible := p.visible()
-	p.top = max(p.top, p.selected+min(n, visible)-visible) // show what was unfolded
+	p.top = max(p.top, p.selected+min(n, visible)-visible) // show the unfolded rows
 }
 
 // find goes to the next match after the cursor, or before it if by is -1.
@@ -274,7 +274,7 @@ func (p *Pager) find(by int) {
 			p.show(at, offset)
 			return
 		}
-		if !p.open[[2]int{l.part, l.line}] && found(p.full(l), p.lastQuery) >= 0 { // in what is folded
+		if !p.open[[2]int{l.part, l.line}] && found(p.full(l), p.lastQuery) >= 0 { // the match is in folded text
 			p.unfold(l.part, l.line, true)
 			for at := p.rows[p.selected].line; at < len(p.lines) && p.lines[at].line == l.line && p.lines[at].part == l.part; at++ {
 				if offset := found(p.lines[at].text, p.lastQuery); offset >= 0 {

@@ -14,7 +14,7 @@ import (
 
 var _ dialog.Dialog = (*dialog.Pager)(nil)
 
-// pages returns two parts: one that is short, one of a hundred lines with a fold.
+// pages returns two parts: a short one, and one of a hundred lines with a fold.
 func pages() []format.Part {
 	long := format.Part{Title: "Body", Note: "1.2 MB", Source: "the whole body"}
 	for i := range 100 {
@@ -31,7 +31,7 @@ func pager(keys ...dialog.PageKey) *dialog.Pager {
 	return p
 }
 
-// Rows end between words where those are not longer than half of a row.
+// Rows end between words, unless a word is longer than half a row.
 func TestPagerBreaksBetweenWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"one two three four five":  "one two|three four|five",
@@ -57,7 +57,7 @@ func TestPager(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		keys []string
-		want string // in the row of the cursor
+		want string // expected in the row of the cursor
 	}{
 		{"begins at the top", nil, "› Head"},
 		{"by lines", []string{"j", "j", "down", "k"}, "›"},
@@ -114,7 +114,7 @@ func TestPagerSays(t *testing.T) {
 	}
 }
 
-// TestPagerGrows: what comes on at the end moves nobody but who is at the end.
+// TestPagerGrows: text added at the end moves the cursor only if it is at the end.
 func TestPagerGrows(t *testing.T) {
 	more := func(p *dialog.Pager) {
 		parts := pages()
@@ -148,7 +148,7 @@ func TestPagerWraps(t *testing.T) {
 	}
 }
 
-// FuzzPager pages through anything, by any keys.
+// FuzzPager scrolls through any text, with any keys.
 func FuzzPager(f *testing.F) {
 	f.Add("a\x1b[2J", "b\nc", "jjG/a\rnN[]yY", uint8(40), uint8(12))
 	f.Add("", "", "\r", uint8(0), uint8(0))
@@ -168,7 +168,7 @@ func FuzzPager(f *testing.F) {
 	})
 }
 
-// BenchmarkPager lays out the most that an exchange has, in one line.
+// BenchmarkPager lays out the longest possible exchange, in one line.
 func BenchmarkPager(b *testing.B) {
 	parts := []format.Part{{Title: "T", Lines: []format.Line{{Text: strings.Repeat("0123456789", 200_000)}}}}
 	p := dialog.Pages("x", parts, theme.Dark())

@@ -14,12 +14,12 @@ import (
 	"parley/ui/theme"
 )
 
-// A paged is a line that is shown: a heading, a line, or a line of an unfolded one.
+// A paged is a displayed line: a heading, a line of a part, or one line of its unfolded text.
 type paged struct {
 	text       string // sanitized
-	part, line int    // indexes; line is titleLine for a heading and blankLine above one
-	fold       byte   // '+' can be unfolded, '-' begins an unfolded line, ' ' neither
-	sign       string // beginning of text with a color of its own; "" for none
+	part, line int    // indexes; line is titleLine for a heading and blankLine for the blank line above it
+	fold       byte   // '+' can be unfolded, '-' begins an unfolded line, ' ' otherwise
+	sign       string // prefix of text with its own color; "" for none
 }
 
 const (
@@ -29,7 +29,7 @@ const (
 
 func (l paged) heading() bool { return l.line == titleLine }
 
-// full returns what a line abbreviates; "" if it is complete.
+// full returns the complete text of an abbreviated line; "" if the line is complete.
 func (p *Pager) full(l paged) string {
 	if l.line < 0 {
 		return ""
@@ -37,7 +37,7 @@ func (p *Pager) full(l paged) string {
 	return p.parts[l.part].Lines[l.line].Full
 }
 
-// A pageRow is a piece of a line as wide as the pager.
+// A pageRow is a piece of a line that fits the width of the pager.
 type pageRow struct{ line, from, to int }
 
 // layOut wraps all lines to the width.
@@ -60,7 +60,7 @@ func (p *Pager) layOut() {
 	p.selected = max(min(p.selected, len(p.rows)-1), 0)
 }
 
-// collectLines lists the lines that are shown.
+// collectLines collects the displayed lines.
 func (p *Pager) collectLines(width int) {
 	p.lines = p.lines[:0]
 	for i := range p.parts {
@@ -92,8 +92,8 @@ func (p *Pager) collectLines(width int) {
 	}
 }
 
-// rowEnd returns the end of the row of at most width cells that begins at from: after a space in its
-// second half, else inside a word.
+// rowEnd returns the end of a row of at most width cells that begins at from. A row ends after a
+// space in its second half, else inside a word.
 func rowEnd(text string, from, width int) int {
 	size, _ := textwrap.Fit(text[from:], width)
 	end := from + size
@@ -109,7 +109,7 @@ func rowEnd(text string, from, width int) int {
 	return end
 }
 
-// place returns the part and line under the cursor, and the row of the cursor in that line.
+// place returns the part and line under the cursor, and the index of the cursor's row in that line.
 func (p *Pager) place() (part, line, row int) {
 	if len(p.rows) == 0 {
 		return 0, titleLine, 0
@@ -120,7 +120,7 @@ func (p *Pager) place() (part, line, row int) {
 	return l.part, l.line, p.selected - first
 }
 
-// goTo puts the cursor on a row of a line.
+// goTo puts the cursor on the given row of a line.
 func (p *Pager) goTo(part, line, row int) {
 	i := slices.IndexFunc(p.rows, func(r pageRow) bool { return p.lines[r.line].part == part && p.lines[r.line].line == line })
 	if i < 0 {
@@ -129,7 +129,7 @@ func (p *Pager) goTo(part, line, row int) {
 	p.selected = max(min(i+row, len(p.rows)-1), 0)
 }
 
-// show puts the cursor on the row that holds the byte at offset of a line.
+// show puts the cursor on the row of a line that contains the byte at offset.
 func (p *Pager) show(line, offset int) {
 	for i, r := range p.rows {
 		if r.line == line && r.from <= offset && (offset < r.to || p.lines[line].heading()) {
@@ -139,7 +139,7 @@ func (p *Pager) show(line, offset int) {
 	}
 }
 
-// wholeLine returns the full text of a line; for a heading, that of its part.
+// wholeLine returns the full text of a line; for a heading, the text of its part.
 func (p *Pager) wholeLine(at int) string {
 	l := p.lines[at]
 	if l.line < 0 {
@@ -148,11 +148,11 @@ func (p *Pager) wholeLine(at int) string {
 	return cmp.Or(p.full(l), p.parts[l.part].Lines[l.line].String())
 }
 
-// found returns the offset of query in text; -1 if there is no match. Case matters if query has an
-// upper case letter.
+// found returns the offset of query in text, -1 for no match. An upper-case letter in query makes
+// it case-sensitive.
 func found(text, query string) int {
 	if !strings.ContainsFunc(query, unicode.IsUpper) {
-		if lower := strings.ToLower(text); len(lower) == len(text) { // else offsets would differ from those in text
+		if lower := strings.ToLower(text); len(lower) == len(text) { // otherwise offsets would differ
 			text = lower
 		}
 	}
@@ -180,7 +180,7 @@ func (p *Pager) positionText(visible int) string {
 	return where
 }
 
-// foot returns the query, the message of the last key, or the keys.
+// foot returns the query, the result of the last key, or the key hints.
 func (p *Pager) foot() string {
 	switch {
 	case p.typing:

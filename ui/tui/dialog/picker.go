@@ -14,47 +14,47 @@ import (
 // An Item is one row of a Picker.
 type Item struct {
 	Title       string
-	Detail      string   // after the title, if the picker has no Columns
-	Cells       []string // under the picker's Columns
-	Key         string   // key binding, at the right edge
-	Value       string   // of the Choice
-	Unavailable string   // why it is Disabled, such as "set OPENAI_API_KEY"; shown instead of Cells
-	State       string   // after the title, such as "as typed"
-	Note        string   // between title and Cells, in pieces joined by " · "; the last are dropped if there is little room
-	Keywords    string   // further words that match and are not shown; for a command, its aliases
-	Group       string   // heading, shown while nothing is typed
+	Detail      string   // shown after the title, if the picker has no Columns
+	Cells       []string // values for the picker's Columns
+	Key         string   // key binding, shown at the right edge
+	Value       string   // Value of the resulting Choice
+	Unavailable string   // reason for Disabled, such as "set OPENAI_API_KEY"; shown instead of Cells
+	State       string   // shown after the title, such as "as typed"
+	Note        string   // shown between title and Cells, in pieces joined by " · "; the last are dropped if space is tight
+	Keywords    string   // further words that match but are not shown; for a command, its aliases
+	Group       string   // heading, shown while the query is empty
 
-	Disabled bool // cannot be used at the moment
+	Disabled bool // cannot be chosen now
 	Current  bool // in use; selected at the start
 	Pinned   bool // listed first, with a sign
 	Hidden   bool // listed only on request, or if nothing else matches
-	Exact    bool // of an argument: a prefix does not select it
+	Exact    bool // for an argument: a prefix does not select it
 }
 
-// A Column is a column of Cells. If there is little room, words become letters, which the title line
+// A Column is a column of Cells. If space is tight, words become letters, which the title line
 // explains: "tools thinking" is "T R" with Letters tools T, vision V, thinking R.
 type Column struct {
 	Name    string
 	Left    bool        // aligned to the left
-	Letters [][2]string // words that cells consist of, and the letter for each
+	Letters [][2]string // words in the cells, and the letter for each
 }
 
-// A Choice is the chosen item. Arg is the argument of a command, Alias the name by which it was typed
-// if that is not its own.
+// A Choice is the chosen item. Arg is the argument of a command. Alias is the name by which the
+// command was typed, "" for its own name.
 type Choice struct{ Value, Arg, Alias string }
 
-// A Picker is a list of items, filtered by what the user types.
+// A Picker is a list of items, filtered by a typed query.
 type Picker struct {
 	base
 	compact
 	selectList
 	Columns   []Column
 	Chosen    func(Choice) tea.Cmd
-	Pin, Hide func(value string, on bool) tea.Cmd        // makes an item a favorite or hides it, or stops that, and calls SetItems; nil: no item can be
-	Remove    func(value string)                         // removes an item, and calls SetItems; nil: no item can be removed
-	Moved     func(value string)                         // is called with the newly selected item, "" for none; may be nil
-	IsMessage bool                                       // of commands: enter again on a name that none has accepts it as text
-	FreeItem  func(typed string) (item Item, first bool) // makes an item of text that is no title; none if its Value is ""
+	Pin, Hide func(value string, on bool) tea.Cmd        // marks or unmarks a favorite or hidden item; calls SetItems; nil if unsupported
+	Remove    func(value string)                         // removes an item; calls SetItems; nil if unsupported
+	Moved     func(value string)                         // called with the newly selected item, "" for none; may be nil
+	IsMessage bool                                       // for commands: a second enter accepts an unknown name as text
+	FreeItem  func(typed string) (item Item, first bool) // makes an item from text that is no title; none if its Value is ""
 
 	commands bool // the first word filters, the rest is an argument; see preselect
 
@@ -65,26 +65,26 @@ type Picker struct {
 	arg argSet
 }
 
-// An itemSet holds the items to choose from, the matching ones, and their widths.
+// An itemSet holds the items, the matching ones, and their widths.
 type itemSet struct {
 	items        []Item // sanitized
 	args         []Item // arguments of a command, or the item of FreeItem
 	index        fuzzy.Index
-	hits         []fuzzy.Hit // matches; an index beyond items is one of args
+	hits         []fuzzy.Hit // matches; an index beyond items refers to args
 	words        fuzzy.Query
-	showHidden   bool              // list hidden items too
+	showHidden   bool              // hidden items are listed too
 	hidden       int               // number of hidden items
-	rows         int               // number of rows without a query, headings included
-	titleWidth   int               // cells of the widest title; with columns, see measureRows
+	rows         int               // number of rows for an empty query, including headings
+	titleWidth   int               // cells of the widest title; with columns see measureRows
 	widestTitle  int               // cells of the widest visible title, if there are columns
 	noteWidth    int               // cells of the widest visible Note
 	cellWidths   []int             // cells of the widest visible cell of each column
-	groupReasons map[string]string // common Unavailable of all items of a group; "" if they differ
+	groupReasons map[string]string // Unavailable shared by all items of a group; "" if they differ
 }
 
 // An argSet is the command whose arguments are being completed.
 type argSet struct {
-	of            func(command string) Args // arguments of a command, by its Value; nil if there are none to list
+	of            func(command string) Args // returns the arguments of a command, by its Value
 	completing    bool                      // args are listed
 	argIndex      fuzzy.Index
 	argTitleWidth int
@@ -93,7 +93,7 @@ type argSet struct {
 	paths         pathSet
 }
 
-// Pick returns a picker of items.
+// Pick returns a picker for items.
 func Pick(title string, items []Item, th *theme.Theme) *Picker {
 	p := &Picker{base: newBase(th), title: title}
 	p.content = p
@@ -102,8 +102,7 @@ func Pick(title string, items []Item, th *theme.Theme) *Picker {
 	return p
 }
 
-// Commands returns a picker of commands, with arguments that args returns for the Value of a command;
-// nil if there are none to list.
+// Commands returns a picker for commands. args returns the arguments for the Value of a command.
 func Commands(title string, items []Item, args func(command string) Args, th *theme.Theme) *Picker {
 	p := &Picker{base: newBase(th), title: title, commands: true, arg: argSet{of: args}}
 	p.content = p
@@ -133,7 +132,7 @@ func (p *Picker) Selected() string {
 	return p.item(p.hits[p.selected]).Value
 }
 
-// SetItems replaces the items. The query stays, and so does the selected item, on the same row of the
+// SetItems replaces the items. The query stays. The selected item stays on the same row of the
 // screen; if it is gone, the item in its place is selected.
 func (p *Picker) SetItems(items []Item) {
 	if p.done {
@@ -167,7 +166,7 @@ func (p *Picker) setItems(items []Item) {
 		if item.Hidden {
 			p.hidden++
 		}
-		if why, met := p.groupReasons[item.Group]; met && why != item.Unavailable || item.Pinned { // favorites have nothing else in common
+		if why, met := p.groupReasons[item.Group]; met && why != item.Unavailable || item.Pinned { // favorites share nothing else
 			p.groupReasons[item.Group] = ""
 		} else if !met {
 			p.groupReasons[item.Group] = item.Unavailable
@@ -178,7 +177,7 @@ func (p *Picker) setItems(items []Item) {
 	p.filter()
 }
 
-// countRows counts the rows of all items without a query, headings included.
+// countRows counts the rows for an empty query, including headings.
 func (p *itemSet) countRows() {
 	group, some := "", false
 	p.rows = 0
@@ -247,7 +246,7 @@ func (p *Picker) filter() {
 	p.promoteExact()
 }
 
-// find fills hits. It finds hidden items only if nothing else matches.
+// find sets hits. It includes hidden items only if nothing else matches.
 func (p *Picker) find() {
 	wanted, _ := p.split()
 	words := fuzzy.Parse(wanted)
@@ -264,7 +263,7 @@ func (p *Picker) find() {
 		}
 		return
 	}
-	if p.index.IsZero() { // not needed before the first search
+	if p.index.IsZero() { // built at the first search
 		p.index = indexItems(p.items)
 	}
 	from := len(p.hits)
@@ -276,7 +275,7 @@ func (p *Picker) find() {
 	if len(p.hits) == 0 {
 		p.hits = p.index.Find(p.hits, words, func(i int) bool { return p.items[i].Hidden })
 	}
-	if p.commands { // of equal matches, the shortest first
+	if p.commands { // of equal matches, the shortest comes first
 		slices.SortStableFunc(p.hits[from:], func(a, b fuzzy.Hit) int {
 			if named := nameMatchOf(p.item(b), wanted) - nameMatchOf(p.item(a), wanted); named != 0 {
 				return int(named)
@@ -289,7 +288,7 @@ func (p *Picker) find() {
 	}
 }
 
-// handle moves, types, and chooses.
+// handle handles keys that move, type or choose.
 func (p *Picker) handle(msg tea.Msg) tea.Cmd {
 	said := p.message
 	p.message = ""
@@ -334,7 +333,7 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// showAll shows hidden items, or hides them again.
+// showAll toggles whether hidden items are shown.
 func (p *Picker) showAll() {
 	selected := p.Selected()
 	p.showHidden = !p.showHidden
@@ -343,8 +342,8 @@ func (p *Picker) showAll() {
 	p.selected = max(slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return p.item(h).Value == selected }), 0)
 }
 
-// accept answers with the selected item. If no command matches, or several words match descriptions
-// alone, it closes and returns the query to the root; a picker of other items stays open.
+// accept answers with the selected item. If no command matches, or a query of several words matches
+// only descriptions, it closes and returns the query to the root. A picker of other items stays open.
 func (p *Picker) accept() tea.Cmd {
 	switch _, arg := p.split(); {
 	case p.hasSelection():

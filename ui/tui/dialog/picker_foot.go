@@ -9,7 +9,7 @@ import (
 	"parley/ui/textwrap"
 )
 
-// foot returns the keys, or details of the selected item that do not fit its row.
+// foot returns the key hints, or details of the selected item that do not fit its row.
 func (p *Picker) foot(t table) string {
 	if unsaid := p.hiddenDetail(t); unsaid != "" {
 		style := p.theme.Dim
@@ -45,11 +45,11 @@ func (p *Picker) foot(t table) string {
 	return p.keyHint(p.theme.Dim, append(keys, hint{"type", "to filter"})...)
 }
 
-// listsArgs reports whether arguments of a command are listed.
+// listsArgs reports whether the arguments of a command are listed.
 func (p *argSet) listsArgs() bool { return p.completing }
 
-// hiddenDetail returns the message of the last key, or what does not fit the row or the heading of the
-// selected item: why it is unavailable, its note or its details; "" if all fits.
+// hiddenDetail returns the message of the last key, or a detail of the selected item that fits neither
+// its row nor its heading: why it is unavailable, its note or its details; "" if all fits.
 func (p *Picker) hiddenDetail(t table) string {
 	if p.message != "" || !p.hasSelection() {
 		return p.message

@@ -13,29 +13,29 @@ import (
 	"parley/ui/theme"
 )
 
-// minHeadingRows is the fewest rows of content with which headings are shown.
+// minHeadingRows is the minimum number of content rows for headings to be shown.
 const minHeadingRows = 4
 
-// minNoteWidth is the fewest cells in which a note is shown.
+// minNoteWidth is the minimum width of a note, in cells.
 const minNoteWidth = 8
 
-// minNameCells is the fewest cells of a title beside columns.
+// minNameCells is the minimum width of a title beside columns, in cells.
 const minNameCells = 28
 
 // stateCurrent follows the title of the current item.
 const stateCurrent = " · current"
 
-// wants does not depend on the query, so that the screen does not jump while the user types.
+// wants ignores the query, so that the screen does not jump while the user types.
 func (p *Picker) wants() int { return max(p.rows, 1) + 2 }
 
 func (p *Picker) visibleRows() int { return contentRows(p.Height()) }
 
-// hasGroups reports whether items are under group headings: they are while there is no query.
+// hasGroups reports whether items are listed under group headings, which requires an empty query.
 func (p *Picker) hasGroups() bool {
 	return len(p.words) == 0 && len(p.items) > 0 && p.items[0].Group != "" && p.visibleRows() >= minHeadingRows
 }
 
-// headings returns the indexes of hits that follow a heading. That on the first row of the content
+// headings returns the indexes of hits that follow a heading. The heading on the first content row
 // stays in place when the rest scrolls.
 func (p *Picker) headings() (at []int) {
 	grouped := p.hasGroups()
@@ -50,7 +50,7 @@ func (p *Picker) headings() (at []int) {
 	return at
 }
 
-// lineOf returns the line of a hit, with headings.
+// lineOf returns the line of a hit, counting headings.
 func (p *Picker) lineOf(hit int) int {
 	above, _ := slices.BinarySearch(p.headings(), hit+1)
 	return hit + above
@@ -62,9 +62,9 @@ func (p *Picker) draw() (head string, rows []string, foot string) {
 	at := p.lineOf(p.selected)
 	p.scrollTo(at, total, visible)
 	if len(heads) > 0 && p.top == at {
-		p.top-- // else the fixed heading would cover the selected item
+		p.top-- // otherwise the fixed heading would cover the selected item
 	}
-	above := 0 // headings that lie above the first line
+	above := 0 // headings above the first line
 	for above < len(heads) && heads[above]+above < p.top {
 		above++
 	}
@@ -76,7 +76,7 @@ func (p *Picker) draw() (head string, rows []string, foot string) {
 		case above < len(heads) && heads[above] == hit:
 			rows = append(rows, p.heading(p.item(p.hits[hit]), t, line == p.top))
 			above++
-		case line == p.top && len(heads) > 0: // the heading of the group that continues
+		case line == p.top && len(heads) > 0: // the heading of the continued group
 			rows = append(rows, p.heading(p.item(p.hits[hit]), t, true))
 			hit++
 		default:
@@ -109,7 +109,7 @@ func (p *Picker) titleLine() string {
 	return p.queryLine(p.title, count, &p.query)
 }
 
-// legend returns the meaning of letters in the columns; "" if there are none.
+// legend returns the meaning of the letters in the columns; "" if there are none.
 func (p *Picker) legend() string {
 	var letters []hint
 	t := p.table()
@@ -123,23 +123,23 @@ func (p *Picker) legend() string {
 	return joinHints(letters...)
 }
 
-// Cursor implements Dialog: it is after the query.
+// Cursor implements Dialog. The cursor is after the query.
 func (p *Picker) Cursor() (x, y int, ok bool) {
 	return p.queryCursor(p.title, &p.query), 0, p.Height() > 2
 }
 
 // A table holds the widths of the columns.
 type table struct {
-	wide    []int // cells of each column; 0 if it is left out
+	wide    []int // cells of each column; 0 if it is omitted
 	letters bool  // columns show letters for words
-	title   int   // cells of the titles
-	note    int   // cells of the notes; 0 if there are none
+	title   int   // cells of titles
+	note    int   // cells of notes; 0 if there are none
 
 	text, strong, faint, dim, accent, found theme.SGR
 }
 
-// table gives room to the titles first, then to notes, then to columns from left to right. It uses
-// letters before it leaves out columns.
+// table gives space to the titles first, then to notes, then to columns from left to right. It
+// uses letters before it omits columns.
 func (p *Picker) table() table {
 	least := min(p.titleWidth, max(p.width/2, minNameCells))
 	var t table
@@ -178,8 +178,8 @@ func (p *Picker) table() table {
 	return t
 }
 
-// heading returns the heading of item's group, with the reason if none of its items can be used. The
-// first row of the content also names the columns.
+// heading returns the heading of item's group, with the reason if none of its items can be chosen.
+// On the first content row it also names the columns.
 func (p *Picker) heading(item *Item, t table, first bool) string {
 	style := p.theme.Dim.Bold(true)
 	name := ""
@@ -207,7 +207,7 @@ func (p *Picker) heading(item *Item, t table, first bool) string {
 	return ansi.Truncate(line, p.width, "…")
 }
 
-// row returns the row of an item: sign, title, and details as far as there is room.
+// row returns the row of an item: sign, title, and the details that fit.
 func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 	item := p.item(h)
 	plain, sign := t.text, "  "
@@ -260,8 +260,8 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 	return ansi.Truncate(padRight(line, room)+t.faint.Apply(key), p.width, "")
 }
 
-// titleCells returns how many of width cells the title of a row may take: what a short detail
-// leaves, which says more of the row than the end of a long title.
+// titleCells returns how many of width cells the title of a row may use. A short detail gets
+// its space first, as it says more than the end of a long title.
 func (i *Item) titleCells(width int) int {
 	left := width - columnGap - textwrap.Width(i.Detail)
 	if i.Detail == "" || i.Unavailable != "" || i.Key != "" || left < max(width/2, minNameCells) {
@@ -270,7 +270,7 @@ func (i *Item) titleCells(width int) int {
 	return left
 }
 
-// key returns the key of an item; only the first of several if there is little room.
+// key returns the keys of an item, or only the first one if space is tight.
 func (p *Picker) key(item *Item) string {
 	if one, _, several := strings.Cut(item.Key, ", "); several && textwrap.Width(item.Key) > p.width/4 {
 		return one
@@ -278,8 +278,8 @@ func (p *Picker) key(item *Item) string {
 	return item.Key
 }
 
-// tableRow returns the row of an item with its cells, or with the reason why it is unavailable unless
-// the heading of its group has that.
+// tableRow returns the row of an item with its cells. An unavailable item has the reason instead,
+// unless the heading of its group shows it.
 func (p *Picker) tableRow(item *Item, start string, t table) string {
 	if item.Unavailable != "" && !(p.hasGroups() && p.groupReasons[item.Group] != "") {
 		why := ansi.Truncate(item.Unavailable, p.reasonWidth(item), "…")
@@ -302,15 +302,15 @@ func (p *Picker) tableRow(item *Item, start string, t table) string {
 	return ansi.Truncate(strings.TrimRight(line.String(), " "), p.width, "…")
 }
 
-// reasonWidth returns how many cells the reason why an item is unavailable may take: what the title
-// leaves, but at least some.
+// reasonWidth returns how many cells the reason for an unavailable item may use: those that the
+// title leaves, but at least some.
 func (p *Picker) reasonWidth(item *Item) int {
 	const some = 12
 	taken := signWidth + len(pinSign(item.Pinned)) + textwrap.Width(item.Title) + columnGap
 	return max(p.width-taken, min(some, p.width/2))
 }
 
-// marks returns the offsets of characters of a title that match the query.
+// marks returns the byte offsets of the characters in a title that match the query.
 func (p *Picker) marks(h fuzzy.Hit, title string) []int {
 	switch {
 	case len(p.words) == 0:

@@ -10,25 +10,24 @@ import (
 )
 
 const (
-	// settleDelay is how long all of the text must have been on the screen before a key can allow
-	// it: an earlier key was meant for something else.
+	// settleDelay is how long all of the text must have been visible before a key can allow it.
+	// An earlier key was meant for something else.
 	settleDelay = 300 * time.Millisecond
-	// quietDelay is how long no key must have come before one can answer: in the middle of typing,
-	// it is no answer.
+	// quietDelay is the pause in typing that must precede a key for it to answer.
 	quietDelay = 400 * time.Millisecond
-	// minConsentWidth is the width below which nothing can be allowed: a command in pieces of a few
-	// cells is unreadable.
+	// minConsentWidth is the width below which nothing can be allowed: a command broken into pieces
+	// of a few cells is unreadable.
 	minConsentWidth = 16
 )
 
-// A Lettered dialog takes letters for answers while the user may be beginning to write. Overlay holds
-// such a letter for a moment: alone it answers, with others after it it is the beginning of a text.
+// A Lettered dialog is answered with letters, although the user may be starting to write. Overlay
+// delays such a letter for a moment. A lone letter answers; one followed by others begins a text.
 type Lettered interface {
 	Dialog
-	// LoneKey returns what msg does if it is alone; nil if it is no letter that answers now. Whether it
-	// counts is decided by the time of the call.
+	// LoneKey returns the effect of msg if no other key follows, or nil if msg is not a letter that
+	// answers now. The time of the call decides.
 	LoneKey(msg tea.Msg) func() tea.Cmd
-	// Type handles a key or a paste as text: it answers nothing, and goes to Root.Typed.
+	// Type handles a key or a paste as text: it answers nothing and goes to Root.Typed.
 	Type(msg tea.Msg) tea.Cmd
 }
 
@@ -44,21 +43,21 @@ type readGate struct {
 
 	shown       [2]int    // rows of the last View: first, and one past the last
 	seen        []bool    // rows that were drawn
-	unseen      int       // number of rows that were not
-	opened      time.Time // drawings before do not count
-	firstSeenAt time.Time // when the first row was drawn; zero if none was
-	seenAllAt   time.Time // when the last row was drawn; zero if some were not
-	typedAt     time.Time // time of the last key that did not scroll; begins with opened, as the user may be typing then
+	unseen      int       // number of rows not drawn yet
+	opened      time.Time // earlier drawings are ignored
+	firstSeenAt time.Time // when the first row was drawn; zero before that
+	seenAllAt   time.Time // when the last unseen row was drawn; zero before that
+	typedAt     time.Time // last key that did not scroll; starts as opened, because the user may be typing then
 	wakePending bool      // a settledMsg is on its way
 
-	covered bool // another dialog covered it: nothing answers until it has been in sight again for settleDelay
-	drawn   bool // View was called since then
+	covered bool // another dialog covered it: no key answers until it has been visible again for settleDelay
+	drawn   bool // View was called since it was covered
 }
 
 // settledMsg reports that keys of a question may have begun to work.
 type settledMsg struct{ of *readGate }
 
-// start begins a text of rows rows, none of them seen yet.
+// start begins a text with the given number of rows, none seen yet.
 func (g *readGate) start(rows int) {
 	g.seen, g.unseen = make([]bool, rows), rows
 	g.shown, g.seenAllAt = [2]int{}, time.Time{}
@@ -72,8 +71,8 @@ func (g *readGate) markAllSeen() {
 	}
 }
 
-// rearrange calls arrange, which starts the same text in another width. If all of it was seen, all
-// still is.
+// rearrange calls arrange, which restarts the same text at another width. If all rows were seen
+// before, they stay seen.
 func (g *readGate) rearrange(arrange func()) {
 	whole, at := g.unseen == 0, g.seenAllAt
 	if arrange(); whole {
@@ -82,8 +81,8 @@ func (g *readGate) rearrange(arrange func()) {
 	}
 }
 
-// uncover restarts the delays after another dialog covered the text: rows stay seen, but a key meant
-// for that dialog answers nothing.
+// uncover restarts the delays after another dialog covered the text. Rows stay seen, but a key meant
+// for that dialog does not answer.
 func (g *readGate) uncover(now time.Time) {
 	g.opened, g.typedAt = now, now
 	g.firstSeenAt, g.seenAllAt = time.Time{}, time.Time{}
@@ -91,13 +90,13 @@ func (g *readGate) uncover(now time.Time) {
 	g.covered, g.drawn = true, false
 }
 
-// isUncovered reports whether a key that comes now cannot be meant for a dialog that covered the text.
+// isUncovered reports whether a key pressed now cannot be meant for a dialog that covered the text.
 func (g *readGate) isUncovered() bool {
 	return !g.covered || !g.firstSeenAt.IsZero() && g.Now().Sub(g.firstSeenAt) >= settleDelay
 }
 
-// onDrawn notes that the rows of the last View have reached the terminal, and reports whether any did
-// so for the first time.
+// onDrawn records that the rows of the last View have reached the terminal. It reports whether any
+// row was new.
 func (g *readGate) onDrawn(now time.Time) (news bool) {
 	if g.shown[0] >= g.shown[1] || now.Before(g.opened) {
 		return false
@@ -117,13 +116,13 @@ func (g *readGate) onDrawn(now time.Time) (news bool) {
 	return news
 }
 
-// wake sends a settledMsg at the time when the keys that consent begin to work.
+// wake sends a settledMsg when the keys that consent begin to work.
 func (g *readGate) wake(now time.Time) tea.Cmd {
 	return g.wakeAt(now, g.seenAllAt, quietDelay-now.Sub(g.typedAt))
 }
 
 // wakeAt sends a settledMsg settleDelay after seen, and not before pause has passed. It returns nil if
-// seen is zero, the time has passed, or a message is on its way.
+// seen is zero, the time has passed, or a message is already pending.
 func (g *readGate) wakeAt(now, seen time.Time, pause time.Duration) tea.Cmd {
 	if g.wakePending || seen.IsZero() {
 		return nil
@@ -136,14 +135,14 @@ func (g *readGate) wakeAt(now, seen time.Time, pause time.Duration) tea.Cmd {
 	return tea.Tick(left, func(time.Time) tea.Msg { return settledMsg{g} })
 }
 
-// onTyping notes that the user is typing.
+// onTyping records that the user is typing.
 func (g *readGate) onTyping() tea.Cmd {
 	g.typedAt = g.Now()
 	return g.wake(g.typedAt)
 }
 
-// isCalm reports whether a key that comes now is pressed in sight of the question, and not while
-// typing.
+// isCalm reports whether a key pressed now comes after the question was visible for settleDelay,
+// and after a pause in typing.
 func (g *readGate) isCalm() bool {
 	now := g.Now()
 	return !g.firstSeenAt.IsZero() && now.Sub(g.firstSeenAt) >= settleDelay && now.Sub(g.typedAt) >= quietDelay
@@ -154,8 +153,8 @@ func (g *readGate) isArmed() bool {
 	return g.unseen == 0 && !g.seenAllAt.IsZero() && g.Now().Sub(g.seenAllAt) >= settleDelay && g.isCalm()
 }
 
-// unreadHint returns a hint for the key that scrolls to rows that were not seen, followed by the key
-// that refuses; "" if all were seen or are visible. It is shorter in a narrow window.
+// unreadHint returns a hint for the key that scrolls to unseen rows, followed by the key that
+// refuses. It returns "" if all rows were seen or are visible. In a narrow window it is shorter.
 func (g *readGate) unreadHint(width int, below string, refuse hint) string {
 	up, down := g.seen[:min(g.shown[0], len(g.seen))], g.seen[min(g.shown[1], len(g.seen)):]
 	page, todo := keyPageDown, below

@@ -17,13 +17,13 @@ func styleOf(s describe.Style, th *theme.Theme) lipgloss.Style {
 	return [...]lipgloss.Style{th.Text, th.Dim, th.Strong, th.Good, th.Bad, th.Warn}[s]
 }
 
-// A row is a line, or a piece of one, that fits the width.
+// A row is a line, or a piece of a line, that fits the width.
 type row struct {
 	describe.Line
-	rest bool // it continues the row above
+	rest bool // the row continues the one above
 }
 
-// wrap wraps lines to width cells, at any character: commands must be shown as they are, not wrapped
+// wrap wraps lines to width cells, at any character. Commands must be shown as they are, not wrapped
 // like prose.
 func wrap(lines []describe.Line, width int) []row {
 	var rows []row
@@ -40,7 +40,7 @@ func wrap(lines []describe.Line, width int) []row {
 	return rows
 }
 
-// draw returns the row in at most width cells.
+// draw renders the row in at most width cells.
 func (r row) draw(width int, th *theme.Theme) string {
 	gutter := r.Gutter
 	if r.rest && gutter != "" {

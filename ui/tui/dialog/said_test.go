@@ -7,8 +7,8 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// Calls of the root and of owners of dialogs, as tests compare them; dialog.Choice and dialog.Left
-// are such as well.
+// Calls of the root and of dialog owners, in a form that tests can compare. dialog.Choice and
+// dialog.Left are used as well.
 type (
 	answered  struct{ act.Approval }
 	confirmed struct{ Yes bool }
@@ -39,10 +39,10 @@ type (
 	}
 )
 
-// says returns a command that brings msg.
+// says returns a command that returns msg.
 func says(msg tea.Msg) tea.Cmd { return func() tea.Msg { return msg } }
 
-// actions are what a list of conversations does in tests.
+// actions returns the actions of a list of conversations in tests.
 func actions(say func(tea.Msg) tea.Cmd) dialog.SessionActions {
 	return dialog.SessionActions{
 		Open:    func(id string, seq int) tea.Cmd { return say(opened{id, seq}) },
@@ -56,7 +56,7 @@ func actions(say func(tea.Msg) tea.Cmd) dialog.SessionActions {
 	}
 }
 
-// listen returns all that a dialog does from now on.
+// listen records all actions of a dialog from now on.
 func listen(d dialog.Dialog) *[]tea.Msg {
 	var all []tea.Msg
 	say := func(msg tea.Msg) tea.Cmd { all = append(all, msg); return nil }
@@ -90,5 +90,5 @@ func listen(d dialog.Dialog) *[]tea.Msg {
 	return &all
 }
 
-// nothingPinned makes the rows of a picker such as can be pinned and hidden.
+// nothingPinned allows the rows of a picker to be pinned and hidden.
 func nothingPinned(string, bool) tea.Cmd { return nil }

@@ -12,38 +12,38 @@ import (
 	"parley/ui/theme"
 )
 
-// A Secret asks for a line, which it does not show unless Show was called. It gives the line to Submit
-// and nothing else, and then waits for Reject or to be closed.
+// A Secret asks for a line, which is hidden unless Show was called. It passes the line only to Submit,
+// and then waits until Reject is called or it is closed.
 type Secret struct {
 	base
 	Submit      func(line string) tea.Cmd
 	Optional    bool // an empty line is accepted
 	title, text string
 	field       textField
-	problem     string // why the last line was rejected; "" if none was
+	problem     string // why the last line was rejected; "" if it was not
 	checking    bool   // a line was submitted
 	shown       bool   // the line is visible
 	touched     bool   // the user has typed something
-	ended       string // why no line is needed any more; "" while one is
+	ended       string // why the line is no longer needed; "" while it is
 }
 
-// Show makes what is typed visible, and sets the text to begin with.
+// Show makes the input visible and sets its initial text.
 func (s *Secret) Show(value string) { s.shown, s.field.text, s.view = true, sanitize.Line(value), "" }
 
-// AskSecret returns a dialog that asks for a line. Title names it, text explains what it is for.
+// AskSecret returns a dialog that asks for a line. title names the line, text explains its purpose.
 func AskSecret(title, text string, th *theme.Theme) *Secret {
 	s := &Secret{base: newBase(th), title: sanitize.Line(title), text: sanitize.Line(text)}
 	s.content = s
 	return s
 }
 
-// Reject shows why a line was not accepted, and lets the user type another one.
+// Reject shows why a line was rejected, and lets the user type another one.
 func (s *Secret) Reject(problem string) {
 	s.problem, s.checking, s.view = sanitize.Line(problem), false, ""
 }
 
-// End reports whether the user has typed something. If so, it shows why no line is needed any
-// more until the dialog is left; otherwise the caller can close it.
+// End reports whether the user has typed something. If so, it shows why the line is no longer
+// needed until the user leaves the dialog. Otherwise the caller can close it.
 func (s *Secret) End(why string) bool {
 	if s.touched {
 		s.ended, s.field.text, s.checking, s.view = sanitize.Line(why), "", false, ""
@@ -54,7 +54,7 @@ func (s *Secret) End(why string) bool {
 // MarkChecking shows that the line is being checked.
 func (s *Secret) MarkChecking() { s.problem, s.checking, s.view = "", true, "" }
 
-// Checking reports whether a submitted line waits for Reject or the end of the dialog.
+// Checking reports whether a submitted line is still being checked.
 func (s *Secret) Checking() bool { return s.checking }
 
 // lines returns the rows between the title and the keys.
@@ -77,8 +77,7 @@ func (s *Secret) lines() []string {
 	return append(rows, "", s.written())
 }
 
-// dots returns the number of characters of the line, and the number of dots to show for them, which
-// is smaller if there is no room.
+// dots returns the number of characters of the line, and the number of dots that fit for them.
 func (s *Secret) dots() (count, shown int) {
 	for rest := s.field.text; rest != ""; count++ {
 		char, _ := ansi.FirstGraphemeCluster(rest, ansi.GraphemeWidth)
@@ -88,7 +87,7 @@ func (s *Secret) dots() (count, shown int) {
 	return count, max(min(count, room), 0)
 }
 
-// countText returns the number of characters in words; "" for 0.
+// countText returns count with its unit, such as "3 characters"; "" for 0.
 func countText(count int) string {
 	if count == 0 {
 		return ""
@@ -102,7 +101,7 @@ func (s *Secret) visible() string {
 	return ansi.TruncateLeft(text, max(ansi.StringWidth(text)-max(s.width-signWidth-1, 0), 0), "")
 }
 
-// written returns the row of the line: its text if it is visible, else dots and the number of
+// written returns the input row: the text if it is visible, else dots and the number of
 // characters.
 func (s *Secret) written() string {
 	if s.shown {
@@ -115,7 +114,7 @@ func (s *Secret) written() string {
 
 func (s *Secret) wants() int { return len(s.lines()) + 2 }
 
-// Cursor returns where the next character goes.
+// Cursor returns the position of the next typed character.
 func (s *Secret) Cursor() (x, y int, ok bool) {
 	if s.checking || s.done || s.ended != "" || s.height < s.wants() {
 		return 0, 0, false
@@ -127,7 +126,7 @@ func (s *Secret) Cursor() (x, y int, ok bool) {
 	return max(min(signWidth+shown, s.width-1), 0), s.Height() - 2, true
 }
 
-// handle types, submits and closes.
+// handle handles keys that type, submit or close.
 func (s *Secret) handle(msg tea.Msg) tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
 	switch {
@@ -148,7 +147,7 @@ func (s *Secret) handle(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// submit sends the line. It forgets a hidden one; a visible one stays, to be corrected.
+// submit submits the line. A hidden line is cleared; a visible one stays for corrections.
 func (s *Secret) submit() tea.Cmd {
 	if s.field.text == "" && !s.Optional {
 		return nil
@@ -174,7 +173,7 @@ func (s *Secret) draw() (head string, rows []string, foot string) {
 		foot = s.keyHint(s.theme.Dim, keyClose.hint("close"))
 	}
 	rows = s.lines()
-	if over := len(rows) - max(s.Height()-2, 1); over > 0 { // the line at the end must stay visible
+	if over := len(rows) - max(s.Height()-2, 1); over > 0 { // the last line must stay visible
 		rows = rows[over:]
 	}
 	return s.titleLine(s.title, ""), rows, foot

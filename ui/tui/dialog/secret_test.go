@@ -18,7 +18,7 @@ func askKey(th *theme.Theme) *dialog.Secret {
 	return dialog.AskSecret("Anthropic API key", "It is checked with a request that costs nothing, then stored for you alone.", th)
 }
 
-// A secret is never shown, whatever is done with it, and goes to Submit alone.
+// A secret is never shown, whatever the user does, and goes only to Submit.
 func TestSecret(t *testing.T) {
 	d := askKey(theme.Plain())
 	var said []string
@@ -77,8 +77,8 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// A line that is no secret is shown, begins with its default, and stays to be corrected if
-// it is not taken.
+// A line that is not secret is shown, begins with its default, and stays for corrections
+// if it is rejected.
 func TestShownLine(t *testing.T) {
 	d := dialog.AskSecret("Bedrock: Region", "Of the key", theme.Plain())
 	d.Show("us-east-1")

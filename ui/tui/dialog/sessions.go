@@ -12,7 +12,7 @@ import (
 	"parley/ui/theme"
 )
 
-// A SessionRow is a stored conversation, as texts for display.
+// A SessionRow describes a stored conversation, as texts for display.
 type SessionRow struct {
 	ID        string
 	Title     string
@@ -21,58 +21,58 @@ type SessionRow struct {
 	Cost      string
 	Directory string
 	Preview   string // one line, shown until SetPreview is called
-	Locked    string // who else has it open; "" for nobody
+	Locked    string // who else has the conversation open; "" for nobody
 	Pinned    bool   // listed before the others
 	Current   bool   // open here; selected at the start
 }
 
 // A FoundRow is a message that a full-text search found.
 type FoundRow struct {
-	ID      string // of its session
+	ID      string // session of the message
 	Seq     int
-	Title   string   // of its session
+	Title   string   // title of the session
 	Snippet string   // one line
 	Marks   [][2]int // byte ranges of matches in Snippet, in order
 }
 
-// SessionActions are what the keys of a SessionList do. Only Open and Fork end it. It shows changes at
-// once; SetRows can correct that.
+// SessionActions holds the actions of keys in a SessionList. Only Open and Fork end the list. It shows
+// changes at once; SetRows can correct them.
 type SessionActions struct {
-	Open    func(id string, seq int) tea.Cmd // at a message, if seq is not 0
+	Open    func(id string, seq int) tea.Cmd // opens at a message unless seq is 0
 	Fork    func(id string) tea.Cmd          // opens a copy
 	Rename  func(id, title string) tea.Cmd   // title is not empty
 	Pin     func(id string, on bool) tea.Cmd
 	Trash   func(id string) tea.Cmd
-	Restore func(id string) tea.Cmd          // what Trash deleted
-	Search  func(words string) tea.Cmd       // searches messages, and calls SetMatches; words may be empty
-	Preview func(id string, seq int) tea.Cmd // calls SetPreview, around a message if seq is not 0
+	Restore func(id string) tea.Cmd          // undoes Trash
+	Search  func(words string) tea.Cmd       // searches messages and calls SetMatches; words may be empty
+	Preview func(id string, seq int) tea.Cmd // calls SetPreview, around a message unless seq is 0
 }
 
 // A SessionList lists the stored conversations, with a preview of the selected one. Typing filters
-// them by title, directory and model; below them are the messages of SetMatches.
+// them by title, directory and model. Below them are the messages from SetMatches.
 type SessionList struct {
 	base
 	selectList
 	Actions  SessionActions
 	rows     []SessionRow // pinned first
-	lower    []string     // title, directory and model of rows in lower case; nil before the first query
+	lower    []string     // title, directory and model of each row in lower case; nil before the first query
 	widths   [3]int       // cells of the widest model, cost and age
 	titles   fuzzy.Index  // set with lower
 	hits     []sessionHit
 	query    textField
-	words    string // query that hits are for
+	words    string // the query that produced hits
 	matches  []FoundRow
-	searched bool // matches are those for words
+	searched bool // matches are the results for words
 
 	preview  preview
 	trashed  []trashed // the last one is restored first
 	note     string    // result of the last key; "" for none
-	renaming string    // id of the conversation that is being renamed; "" for none
-	name     textField // its new title
+	renaming string    // id of the conversation being renamed; "" for none
+	name     textField // new title of that conversation
 }
 
-// A sessionHit is a matching row. Marks are the matching bytes of its title; nil if the row contains
-// the words as they were typed.
+// A sessionHit is a matching row. marks holds the matching bytes of its title. It is nil if the row
+// contains the words as typed.
 type sessionHit struct {
 	item  int
 	marks []int
@@ -91,8 +91,8 @@ type trashed struct {
 	at  int
 }
 
-// Sessions returns a list of conversations in the order of rows. The caller has to run the command of
-// RequestPreview when the dialog opens.
+// Sessions returns a list of conversations in the order of rows. When the dialog opens, the caller
+// must run the command of RequestPreview.
 func Sessions(rows []SessionRow, do SessionActions, th *theme.Theme) *SessionList {
 	l := &SessionList{base: newBase(th), Actions: do}
 	l.content = l
@@ -106,8 +106,8 @@ func (l *SessionList) SetQuery(words string) tea.Cmd {
 	return l.onQuery()
 }
 
-// SetRows replaces the rows. The query stays, and so does the selected conversation if it is still
-// there. If the list was empty, it selects the current conversation or the first one.
+// SetRows replaces the rows. The query stays, and the selected conversation if it still exists. If
+// the list was empty, the current conversation or the first one is selected.
 func (l *SessionList) SetRows(rows []SessionRow) {
 	id, none := "", l.total() == 0
 	if r := l.row(); r != nil {
@@ -125,8 +125,8 @@ func (l *SessionList) SetRows(rows []SessionRow) {
 	}
 }
 
-// refresh sorts and filters the rows after a change, and selects id; if there is no such row, the
-// selection keeps its place.
+// refresh sorts and filters the rows after a change and selects id. If there is no such row, the
+// selection stays at its index.
 func (l *SessionList) refresh(id string) {
 	message := l.selected - len(l.hits)
 	slices.SortStableFunc(l.rows, func(a, b SessionRow) int { return pinnedFirst(a.Pinned, b.Pinned) })
@@ -151,8 +151,8 @@ func (l *SessionList) refresh(id string) {
 	l.view = ""
 }
 
-// SetPreview shows lines as the preview of conversation id. It ignores a conversation that is not
-// selected any more.
+// SetPreview shows lines as the preview of conversation id. It ignores a conversation that is no
+// longer selected.
 func (l *SessionList) SetPreview(id string, lines []string) {
 	selected, seq := l.selection()
 	if id != selected {
@@ -162,7 +162,7 @@ func (l *SessionList) SetPreview(id string, lines []string) {
 }
 
 // SetMatches shows messages that contain words below the conversations. It ignores them if the query
-// has changed since.
+// has changed.
 func (l *SessionList) SetMatches(words string, hits []FoundRow) {
 	if words != l.words || words == "" {
 		return
@@ -171,8 +171,8 @@ func (l *SessionList) SetMatches(words string, hits []FoundRow) {
 	l.selected = max(min(l.selected, l.total()-1), 0)
 }
 
-// RequestPreview returns a command that requests the preview of the selected conversation; nil if it
-// was requested. Update does so by itself; after Sessions, SetRows and SetMatches the caller must.
+// RequestPreview returns a command that requests the preview of the selected conversation, or nil if
+// it was already requested. Update calls it; after Sessions, SetRows and SetMatches the caller must.
 func (l *SessionList) RequestPreview() tea.Cmd {
 	id, seq := l.selection()
 	if l.done || id == l.preview.id && seq == l.preview.seq {
@@ -185,7 +185,7 @@ func (l *SessionList) RequestPreview() tea.Cmd {
 	return l.Actions.Preview(id, seq)
 }
 
-// total returns how many rows can be selected.
+// total returns the number of selectable rows.
 func (l *SessionList) total() int { return len(l.hits) + len(l.matches) }
 
 // row returns the selected conversation; nil if a message or nothing is selected.
@@ -196,8 +196,8 @@ func (l *SessionList) row() *SessionRow {
 	return &l.rows[l.hits[l.selected].item]
 }
 
-// selection returns the selected conversation, and the message if one is selected; "" and 0 if nothing
-// is.
+// selection returns the selected conversation, and the Seq of the selected message, 0 if none is
+// selected. It returns "" and 0 if nothing is selected.
 func (l *SessionList) selection() (id string, seq int) {
 	if r := l.row(); r != nil {
 		return r.ID, 0
@@ -208,8 +208,8 @@ func (l *SessionList) selection() (id string, seq int) {
 	return "", 0
 }
 
-// filter finds the matching rows: first those that contain every word, in their order, then those
-// whose titles match the letters, the best first.
+// filter finds the matching rows: first those that contain every word, in list order, then those
+// whose titles match the letters, best first.
 func (l *SessionList) filter() {
 	l.hits = l.hits[:0]
 	words := strings.Fields(strings.ToLower(l.words))
@@ -241,7 +241,7 @@ func (l *SessionList) filter() {
 	}
 }
 
-// handle moves, filters, and changes the selected conversation.
+// handle handles keys that move, filter, or change the selected conversation.
 func (l *SessionList) handle(msg tea.Msg) tea.Cmd {
 	cmd := l.update(msg)
 	return tea.Batch(cmd, l.RequestPreview())
@@ -275,7 +275,7 @@ func (l *SessionList) update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// onQuery filters by the query and sends it, if it has changed.
+// onQuery applies the query and sends it, if it has changed.
 func (l *SessionList) onQuery() tea.Cmd {
 	words := strings.TrimSpace(l.query.text)
 	if words == l.words {

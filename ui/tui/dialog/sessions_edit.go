@@ -18,7 +18,7 @@ func (l *SessionList) startRename() tea.Cmd {
 	return nil
 }
 
-// rename handles keys while a title is typed. Enter sends it, unless it is empty or unchanged.
+// rename handles keys while a title is typed. Enter applies it, unless it is empty or unchanged.
 func (l *SessionList) rename(msg tea.Msg) tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
 	switch {
@@ -72,7 +72,7 @@ func (l *SessionList) trash() tea.Cmd {
 	return l.Actions.Trash(gone.row.ID)
 }
 
-// restore restores the conversation that was deleted last.
+// restore restores the most recently deleted conversation.
 func (l *SessionList) restore() tea.Cmd {
 	if len(l.trashed) == 0 {
 		return nil

@@ -31,7 +31,7 @@ func sessions() *dialog.SessionList {
 	return dialog.Sessions(conversations(), actions(says), theme.Plain())
 }
 
-// toPlainLines sends a dialog keys and returns all of its messages.
+// toPlainLines sends keys to a dialog and returns all of its messages.
 func toPlainLines(t testing.TB, d dialog.Dialog, keys ...string) (all []tea.Msg) {
 	t.Helper()
 	for _, key := range keys {
@@ -42,7 +42,7 @@ func toPlainLines(t testing.TB, d dialog.Dialog, keys ...string) (all []tea.Msg)
 	return all
 }
 
-// spy keeps what its dialog says.
+// spy records the messages of its dialog.
 type spy struct {
 	dialog.Dialog
 	heard *[]tea.Msg
@@ -55,7 +55,7 @@ func (s *spy) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// spoken returns what a command returns, one by one if it is several.
+// spoken returns the messages of a command, in order if it is a batch.
 func spoken(cmd tea.Cmd) (all []tea.Msg) {
 	if cmd == nil {
 		return nil
@@ -127,7 +127,7 @@ func screen(t testing.TB, d dialog.Dialog, width, height int) string {
 	return strings.Join(rows(t, d, width, height), "\n")
 }
 
-// expect looks for texts on the screen, or for their absence if they begin with
+// expect verifies that texts are on the screen, or are not if they begin with
 // "not: ".
 func expect(t *testing.T, d dialog.Dialog, width, height int, texts ...string) {
 	t.Helper()
@@ -203,7 +203,7 @@ func TestSessionsFindMessages(t *testing.T) {
 	expect(t, l, 90, 20, "not: a zebra")
 }
 
-// The found words can be told apart without colors.
+// Matching words are recognizable without colors.
 func TestSessionsMarkWhatWasFound(t *testing.T) {
 	sgr := theme.NewSGR(theme.Plain().Strong.Underline(true))
 	bold, plain := sgr.On, sgr.Off
@@ -247,7 +247,7 @@ func TestSessionsTakeNewRows(t *testing.T) {
 	}
 
 	toPlainLines(t, l, "home", "ctrl+e", "x")
-	l.SetRows(conversations()[:2]) // what is being renamed is gone
+	l.SetRows(conversations()[:2]) // the conversation being renamed is gone
 	if got := toPlainLines(t, l, "y"); !reflect.DeepEqual(got[:1], []tea.Msg{filtered{Words: "y"}}) {
 		t.Errorf("got %#v", got)
 	}
@@ -258,13 +258,13 @@ func TestSessionsTakeNewRows(t *testing.T) {
 
 	l = sessions()
 	toPlainLines(t, l, "ctrl+e", " twice")
-	l.SetRows(conversations()) // the same are there again
+	l.SetRows(conversations()) // the same rows again
 	if got := toPlainLines(t, l, "enter"); !reflect.DeepEqual(got, []tea.Msg{renamed{ID: "1", Title: "Fix the race in the pump twice"}}) {
 		t.Errorf("got %#v", got)
 	}
 }
 
-// The rows may come when the list is open already.
+// The rows may arrive after the list has opened.
 func TestSessionsSelectAmongLateRows(t *testing.T) {
 	others := conversations()[1:]
 	for name, c := range map[string]struct {
@@ -318,7 +318,7 @@ func many(n int) []dialog.SessionRow {
 	return rows
 }
 
-// The window is as high as its list, if that has room.
+// The window is as high as its list, if that fits.
 func TestSessionsHeight(t *testing.T) {
 	for _, c := range []struct{ rows, width, height, want int }{
 		{0, 80, 40, 16}, {5, 80, 40, 16}, {20, 80, 40, 26}, {20, 120, 40, 22}, {5, 120, 40, 16}, {200, 80, 40, 40}, {200, 80, 5, 5}, {5, 80, 0, 0},
@@ -333,7 +333,7 @@ func TestSessionsHeight(t *testing.T) {
 	}
 }
 
-// The cost of a frame depends on the rows in sight, not on the number of all rows.
+// The cost of a frame depends on the visible rows, not on the number of rows.
 func TestSessionsDrawWhatIsInSight(t *testing.T) {
 	frame := func(n int) float64 {
 		l := dialog.Sessions(many(n), actions(says), theme.Dark())

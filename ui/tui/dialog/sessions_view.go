@@ -15,19 +15,19 @@ import (
 )
 
 const (
-	minSideWidth  = 100 // width from which the preview is beside the list
-	minTitleWidth = 30  // cells that the columns leave to the titles
+	minSideWidth  = 100 // minimum width for a preview beside the list
+	minTitleWidth = 30  // minimum cells for titles beside the columns
 	widestModel   = 24
-	ruleWidth     = 3  // between the list and its preview
-	previewRows   = 4  // of a preview below the list, its rule included
-	minListRows   = 14 // of content, so that preview and messages have room below a short list
+	ruleWidth     = 3  // cells between the list and its preview
+	previewRows   = 4  // height of a preview below the list, including its rule
+	minListRows   = 14 // minimum content rows, so that preview and messages fit below a short list
 	sessionsTitle = "Conversations"
 )
 
-// A sessionLayout is how the list and the preview share the content.
+// A sessionLayout divides the content between the list and the preview.
 type sessionLayout struct {
 	width, visible int // of the list
-	side, below    int // cells of the preview beside it, or rows below it
+	side, below    int // cells of a preview beside the list, or rows of one below it
 }
 
 func (l *SessionList) layout() sessionLayout {
@@ -44,7 +44,7 @@ func (l *SessionList) layout() sessionLayout {
 	return sessionLayout{width: l.width, visible: content}
 }
 
-// wants does not depend on the query, so that the screen does not jump while the user types.
+// wants ignores the query, so that the screen does not jump while the user types.
 func (l *SessionList) wants() int {
 	rows := len(l.rows)
 	if l.width < minSideWidth {
@@ -96,8 +96,8 @@ func (l *SessionList) sideBySide(s sessionLayout, content []string) []string {
 	return rows
 }
 
-// place returns the row of the selection and the number of rows, with the heading between
-// conversations and messages.
+// place returns the row of the selection and the number of rows, counting the heading
+// between conversations and messages.
 func (l *SessionList) place() (row, total int) {
 	row, total = l.selected, l.total()
 	if len(l.matches) > 0 {
@@ -188,8 +188,8 @@ func (l *SessionList) message(f FoundRow, width int, selected bool) string {
 	return ansi.Truncate(line+l.snippet(f, width-ansi.StringWidth(line)), width, "…")
 }
 
-// snippet returns the text of f with matches bold and underlined. It truncates the beginning so that
-// the first match is visible.
+// snippet returns the text of f with matches bold and underlined. It truncates the beginning if
+// needed to show the first match.
 func (l *SessionList) snippet(f FoundRow, room int) string {
 	var out strings.Builder
 	from, lead := 0, -1
@@ -213,8 +213,8 @@ func (l *SessionList) snippet(f FoundRow, room int) string {
 	return out.String()
 }
 
-// previewLines returns the preview of the selection in at most height rows: its facts, in a rule if
-// ruled is set, then the content.
+// previewLines returns the preview of the selection in at most height rows: its facts, within a
+// rule if ruled is set, then the content.
 func (l *SessionList) previewLines(width, height int, ruled bool) []string {
 	id, seq := l.selection()
 	if id == "" {
@@ -245,7 +245,7 @@ func (l *SessionList) previewLines(width, height int, ruled bool) []string {
 	for _, text := range lines {
 		for line := range strings.Lines(sanitize.TruncateBytes(text, most)) {
 			if strings.TrimSpace(line) == "" {
-				continue // saves room
+				continue // saves space
 			}
 			for _, row := range textwrap.Lines(sanitize.Line(strings.TrimRight(line, "\r\n")), max(width, 1)) {
 				if len(rows) >= height {
@@ -258,7 +258,7 @@ func (l *SessionList) previewLines(width, height int, ruled bool) []string {
 	return rows
 }
 
-// foot returns the result of the last key, or the keys.
+// foot returns the result of the last key, or the key hints.
 func (l *SessionList) foot() string {
 	switch {
 	case l.renaming != "":
@@ -277,7 +277,7 @@ func (l *SessionList) foot() string {
 	return l.keyHint(l.theme.Dim, keys...)
 }
 
-// Cursor implements Dialog: it is after the title that is being typed, or after the query.
+// Cursor implements Dialog. The cursor is after the title being typed, or after the query.
 func (l *SessionList) Cursor() (x, y int, ok bool) {
 	height := l.Height()
 	if l.renaming == "" {

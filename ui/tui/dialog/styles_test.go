@@ -1,4 +1,4 @@
-// testdata holds the output: go test ./ui/tui/dialog -update writes it anew. Read the diff.
+// testdata holds the expected views. go test ./ui/tui/dialog -update rewrites them. Read the diff.
 
 package dialog_test
 
@@ -17,7 +17,7 @@ import (
 	"parley/ui/theme"
 )
 
-// roles returns the styles of a theme by their names.
+// roles returns the styles of a theme by name.
 func roles(th *theme.Theme) map[string]string {
 	on := func(s lipgloss.Style) string { return theme.NewSGR(s).On }
 	names := map[string]string{}
@@ -37,7 +37,7 @@ func roles(th *theme.Theme) map[string]string {
 	return names
 }
 
-// spelled returns a view with the names of styles in the place of their sequences.
+// spelled returns a view with the names of styles in place of their sequences.
 func spelled(t *testing.T, view string, names map[string]string) string {
 	t.Helper()
 	var out strings.Builder
@@ -62,15 +62,15 @@ func spelled(t *testing.T, view string, names map[string]string) string {
 	var lines []string
 	for line := range strings.SplitSeq(out.String(), "\n") {
 		line = strings.TrimRight(line, " ")
-		if line != "" || len(lines) > 0 && lines[len(lines)-1] != "" { // one empty line says as much as ten
+		if line != "" || len(lines) > 0 && lines[len(lines)-1] != "" { // one empty line is enough
 			lines = append(lines, line)
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// Every dialog says the same in each theme; which style says what is held by
-// role, so that themes differ in nothing but the looks of roles.
+// Every dialog has the same text in each theme. Styles are checked by role, so
+// that themes differ only in the looks of roles.
 func TestLooks(t *testing.T) {
 	for _, size := range sizes {
 		for _, group := range [][]*theme.Theme{{theme.Dark(), theme.Light()}, {theme.Plain()}} {
@@ -95,7 +95,7 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// difference returns the first line in which two texts differ.
+// difference returns the first line that differs between two texts.
 func difference(got, want string) string {
 	w := strings.Split(want, "\n")
 	for i, line := range strings.Split(got, "\n") {

@@ -13,20 +13,20 @@ import (
 	"parley/ui/theme"
 )
 
-// A Branch is a message with which a branch of a conversation begins, or where branches diverge.
+// A Branch is a message that begins a branch of a conversation, or at which branches diverge.
 type Branch struct {
 	Seq     int    // of the message
-	Depth   int    // one more than that of the branch it leaves; 0 if it leaves none
+	Depth   int    // one more than the Depth of its parent branch; 0 for a root
 	Label   string // author: "you" or a model
-	Text    string // first words that distinguish it from its siblings
-	Length  int    // messages from it to the end of its path, with it; 0: not known
-	Model   string // provider/model that answered last
+	Text    string // the first words that distinguish it from its siblings
+	Length  int    // messages from it to the end of its path, inclusive; 0 if unknown
+	Model   string // provider/model of the last answer
 	Age     string
 	Current bool // on the current path
 	Head    bool // the current path ends here
 }
 
-// A branchList shows the branches of a conversation as a tree, each below the one that it leaves.
+// A branchList shows the branches of a conversation as a tree, each below its parent.
 type branchList struct {
 	base
 	compact
@@ -38,8 +38,8 @@ type branchList struct {
 	wide     [3]int   // cells of the widest length, model and age
 }
 
-// Tree returns a list of branches. Each must be directly followed by those that leave it. Open
-// continues in the branch that begins with a message, fork opens a copy of the conversation up to it.
+// Tree returns a list of branches. Each must be directly followed by its children. open continues in
+// the branch that begins with a message; fork opens a copy of the conversation up to that message.
 func Tree(branches []Branch, open, fork func(seq int) tea.Cmd, th *theme.Theme) Dialog {
 	l := &branchList{base: newBase(th), branches: slices.Clone(branches), open: open, fork: fork}
 	l.content = l
@@ -62,7 +62,7 @@ func Tree(branches []Branch, open, fork func(seq int) tea.Cmd, th *theme.Theme) 
 	return l
 }
 
-// columns returns the texts of the columns at the right.
+// columns returns the texts of the right-hand columns.
 func (b Branch) columns() [3]string {
 	length := ""
 	if b.Length > 0 {
@@ -71,11 +71,11 @@ func (b Branch) columns() [3]string {
 	return [...]string{length, b.Model, b.Age}
 }
 
-// maxDrawnDepth is how many levels of a tree are indented; deeper ones look like the last of these.
+// maxDrawnDepth is the number of indented levels. Deeper levels look like the last of them.
 const maxDrawnDepth = 8
 
-// branchLines returns the tree lines before each branch. It goes from the last to the first, since a
-// line ends at the last branch of its level.
+// branchLines returns the tree lines before each branch. It goes from last to first, because a line
+// ends at the last branch of its level.
 func branchLines(branches []Branch) []string {
 	lines := make([]string, len(branches))
 	var more [maxDrawnDepth + 1]bool // levels on which another branch follows
@@ -92,8 +92,8 @@ func branchLines(branches []Branch) []string {
 	return lines
 }
 
-// treePrefix returns the line of one level before a branch: of its own level if own is set, else of
-// one above. More says that another branch of that level follows.
+// treePrefix returns the tree line of one level before a branch: of the branch's own level if own
+// is set, else of a level above. more reports that another branch of that level follows.
 func treePrefix(more, own bool) string {
 	switch {
 	case own && more:
@@ -108,7 +108,7 @@ func treePrefix(more, own bool) string {
 
 func (l *branchList) wants() int { return max(len(l.branches), 1) + 2 }
 
-// handle moves and chooses.
+// handle handles keys that move or choose.
 func (l *branchList) handle(msg tea.Msg) tea.Cmd {
 	if l.move(msg, scrollMode{reading: true}, len(l.branches), contentRows(l.Height())) {
 		return nil

@@ -60,8 +60,7 @@ func TestTreeChooses(t *testing.T) {
 	}
 }
 
-// Lines lead from each branch to the one it leaves, and no further than to the
-// last one that does.
+// Lines connect each branch to its parent, and end at the last branch of that parent.
 func TestTreeLines(t *testing.T) {
 	for name, c := range map[string]struct {
 		depths []int
@@ -93,8 +92,8 @@ func TestTreeLines(t *testing.T) {
 	}
 }
 
-// In a narrow window those columns go that have no room, the length last; where
-// one is, and who said what, stays.
+// In a narrow window, columns that do not fit are omitted, the length last. The
+// position and the author stay.
 func TestTreeDropsColumns(t *testing.T) {
 	for _, c := range []struct {
 		width  int

@@ -11,24 +11,24 @@ import (
 	"parley/ui/tui/panel"
 )
 
-// A Connect asks for lines that are not shown, such as the keys of providers. What comes of
-// one may make other models ready.
+// A Connect asks for hidden lines, such as API keys of providers. An accepted line may make
+// other models ready.
 type Connect struct {
 	*panel.Deps
 	models *Models
 }
 
-// lineSubmittedMsg says what came of a line; then is what is shown of it.
+// lineSubmittedMsg reports the result of a submitted line; then returns the effect to show.
 type lineSubmittedMsg struct {
 	of   *dialog.Secret
 	then func() app.Effect
 	err  error
 }
 
-// readyMsg says that the line of a dialog is not needed any more.
+// readyMsg reports that the line of a dialog is no longer needed.
 type readyMsg struct{ of *dialog.Secret }
 
-// ask asks for a line, which it passes to the function that wants it.
+// ask asks for a line and passes it to the function that needs it.
 func (f *Connect) ask(secret *app.Secret) tea.Cmd {
 	d := dialog.AskSecret(secret.Title, secret.Text, f.Theme)
 	if secret.Visible {
@@ -63,14 +63,14 @@ func (f *Connect) ask(secret *app.Secret) tea.Cmd {
 	})
 }
 
-// Update asks for a line, and takes what came of it; it reports whether msg is that.
+// Update asks for a line and handles its result. It reports whether msg was one of these.
 func (f *Connect) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case *app.Secret:
 		return f.ask(msg), true
 	case readyMsg:
 		if msg.of.Checking() || f.Current() != dialog.Dialog(msg.of) {
-			return nil, true // what was pasted brought it, or it was left
+			return nil, true // caused by the submitted line, or the user left the dialog
 		}
 		msg.of.MarkChecking()
 		return msg.of.Submit(""), true
@@ -80,7 +80,7 @@ func (f *Connect) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// lineSubmitted shows what came of a line. A dialog that was left says nothing of errors.
+// lineSubmitted shows the result of a line. It does not show errors of a closed dialog.
 func (f *Connect) lineSubmitted(msg lineSubmittedMsg) tea.Cmd {
 	open := f.Current() == dialog.Dialog(msg.of)
 	if msg.err != nil {

@@ -1,5 +1,5 @@
-// Package features is what the screen can show beside the conversation, each with its
-// own messages: stored conversations, models, themes, jobs, and what fills the context window.
+// Package features holds the views beside the conversation, each with its own messages: stored
+// conversations, models, themes, jobs, and the use of the context window.
 package features
 
 import (

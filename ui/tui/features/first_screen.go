@@ -15,14 +15,14 @@ import (
 	"parley/ui/format"
 )
 
-// suggestions is what the first screen offers in a directory. Its texts are sanitized.
+// suggestions holds the suggestions of the first screen for a directory. Its texts are sanitized.
 type suggestions struct {
-	branch   string     // of git in the directory, or the beginning of a commit; "" if there is none
-	examples []string   // prompts to try, shown where there is room
-	recent   []app.Item // conversations to continue, the latest first; Value is the id, Detail the age
+	branch   string     // git branch of the directory, or the beginning of a commit; "" for none
+	examples []string   // prompts to try, shown if there is space
+	recent   []app.Item // conversations to continue, latest first; Value is the id, Detail the age
 }
 
-// names returns what tells the rows apart, examples first.
+// names returns a name that identifies each row, examples first.
 func (s suggestions) names() []string {
 	names := slices.Clone(s.examples)
 	for _, r := range s.recent {
@@ -31,11 +31,11 @@ func (s suggestions) names() []string {
 	return names
 }
 
-// maxSuggested is how many examples, and how many conversations, there are.
+// maxSuggested is the maximum number of examples, and of conversations.
 const maxSuggested = 3
 
-// readSuggestions returns a function for another goroutine that reads the directory, its git branch
-// and the library, which takes as long as the disk does.
+// readSuggestions returns a function that reads the directory, its git branch and the library. As
+// it waits for the disk, it should run on another goroutine.
 func readSuggestions(a *app.App) func() suggestions {
 	o, keyless := a.Options, app.UsesDemo(a)
 	return func() suggestions {
@@ -47,8 +47,7 @@ func readSuggestions(a *app.App) func() suggestions {
 	}
 }
 
-// recentSessions returns the latest conversations in the directory, or of all directories if there
-// are none.
+// recentSessions returns the latest conversations in the directory or, if there are none, in all directories.
 func recentSessions(o app.Options) (rows []app.Item) {
 	list, _ := o.Library.List(session.Query{Dir: o.Directory, Limit: maxSuggested})
 	if len(list) == 0 {
@@ -60,11 +59,11 @@ func recentSessions(o app.Options) (rows []app.Item) {
 	return rows
 }
 
-// maxGitFile bounds what is read of a file of git, in bytes.
+// maxGitFile is the maximum number of bytes read from a file of git.
 const maxGitFile = 4096
 
-// gitBranch returns the branch that HEAD names in the repository that dir is in, or the
-// beginning of a detached commit; "" if there is none. Git is not run.
+// gitBranch returns the branch that HEAD names in the repository that contains dir, or
+// the beginning of a detached commit; "" for none. It does not run git.
 func gitBranch(dir string) string {
 	if !filepath.IsAbs(dir) {
 		return ""
@@ -84,7 +83,7 @@ func gitBranch(dir string) string {
 	}
 }
 
-// branchOf returns what HEAD names.
+// branchOf returns the branch, or the beginning of the commit, in the content of HEAD.
 func branchOf(head string) string {
 	if branch, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok {
 		return sanitize.Line(branch)
@@ -101,7 +100,7 @@ func isThere(name string) bool {
 	return err == nil
 }
 
-// readSmall returns the first line of a regular file; "" if it is none.
+// readSmall returns the first line of a regular file; "" if name is not one.
 func readSmall(name string) string {
 	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 		return ""
@@ -116,18 +115,18 @@ func readSmall(name string) string {
 	return strings.TrimSpace(string(line))
 }
 
-// demoExamples are prompts that the demo has an answer for.
+// demoExamples are prompts that the demo can answer.
 var demoExamples = []string{"How do I add a key?", "Which files are here?", "Show me what you can do"}
 
-// An example is a prompt for directories with a file of one of these names, in which FILE
-// stands for it.
+// An example is a prompt for directories that contain a file with one of the given names.
+// FILE in the prompt stands for that file.
 type example struct {
-	files  []string // patterns of path.Match; none: every directory
+	files  []string // patterns of path.Match; nil for every directory
 	git    bool     // only in repositories
 	prompt string
 }
 
-// examples are in the order of what helps most in a directory one does not know.
+// examples lists the prompts, the most helpful ones in an unknown directory first.
 var examples = []example{
 	{files: []string{"go.mod", "package.json", "Cargo.toml", "pyproject.toml", "setup.py", "pom.xml", "build.gradle*", "CMakeLists.txt", "Makefile", "Gemfile", "composer.json", "mix.exs", "*.csproj", "*.sln", "dune-project", "*.cabal"}, prompt: "Explain how this project is built and where to start reading"},
 	{git: true, prompt: "Suggest a commit message for my changes"},
@@ -142,10 +141,10 @@ var examples = []example{
 	{prompt: "Compare SQLite and PostgreSQL in a table"},
 }
 
-// maxLooked bounds how many names of a directory are looked at.
+// maxLooked is the maximum number of directory entries that are read.
 const maxLooked = 500
 
-// examplesFor returns prompts that fit what is in dir.
+// examplesFor returns prompts that suit the content of dir.
 func examplesFor(dir string, git bool) (prompts []string) {
 	names := listed(dir)
 	for _, e := range examples {
@@ -160,7 +159,7 @@ func examplesFor(dir string, git bool) (prompts []string) {
 	return prompts
 }
 
-// match returns the first file that e is about.
+// match returns the first file that matches e.
 func (e example) match(names []string) (file string, ok bool) {
 	for _, pattern := range e.files {
 		for _, name := range names {
@@ -172,7 +171,7 @@ func (e example) match(names []string) (file string, ok bool) {
 	return "", len(e.files) == 0
 }
 
-// listed returns names in dir that can be mentioned as they are, in order.
+// listed returns, in order, the names in dir that can be mentioned without quoting.
 func listed(dir string) []string {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Git is not run: HEAD says which branch it is, in a repository, a work tree of one, and
-// below its directory.
+// Without running git, HEAD determines the branch in a repository, in a work tree, and
+// below their directories.
 func TestGitBranch(t *testing.T) {
 	const commit = "0123456789abcdef0123456789abcdef01234567"
 	for _, tt := range []struct {
@@ -45,12 +45,12 @@ func TestGitBranch(t *testing.T) {
 	}
 }
 
-// Examples fit what is in the directory, and there are always three.
+// Examples suit the content of the directory, and there are always three.
 func TestExamples(t *testing.T) {
 	for _, tt := range []struct {
 		files []string
 		git   bool
-		want  string // the first
+		want  string // the first example
 	}{
 		{[]string{"go.mod", "a.go"}, true, "Explain how this project is built and where to start reading"},
 		{nil, true, "Suggest a commit message for my changes"},

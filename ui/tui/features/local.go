@@ -7,14 +7,14 @@ import (
 	"parley/ui/tui/panel"
 )
 
-// Local looks for what on this machine can answer: once, when the first frame is drawn and
-// the question about the directory, if there is one, was answered.
+// Local searches this machine for models that can answer. It does so once, after the first
+// frame is drawn and any question about the directory is answered.
 type Local struct {
 	*panel.Deps
 	begun, drawn, ready bool
 }
 
-// Update starts looking once both is so, and reports whether msg is its own.
+// Update starts the search once both conditions hold, and reports whether msg is its own.
 func (f *Local) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg.(type) {
 	case tea.WindowSizeMsg:

@@ -13,12 +13,10 @@ import (
 	"parley/ui/tui/panel"
 )
 
-// abilities are what models can do, and the letter for each where there is
-// little room.
+// abilities lists what models can do, with the letter for each if space is tight.
 var abilities = [][2]string{{"tools", "T"}, {"vision", "V"}, {"reasoning", "R"}}
 
-// The models: those that the catalog knows, and those that servers report
-// as well.
+// The models: those in the catalog, and those in the catalog and reported by servers.
 type (
 	choicesMsg []app.ModelChoice
 	servedMsg  []app.ModelChoice
@@ -28,12 +26,12 @@ type (
 type Models struct {
 	*panel.Deps
 	prefs   map[string][]string // set with keys, by "favorites" and "hidden"
-	picker  *dialog.Picker      // that was opened last
-	choices []app.ModelChoice   // what it lists
-	served  serving             // what servers said of that
+	picker  *dialog.Picker      // last opened picker
+	choices []app.ModelChoice   // models in the picker
+	served  serving             // models reported by servers
 }
 
-// Update handles lists of models that arrived, and reports whether msg is one.
+// Update handles lists of models, and reports whether msg is one.
 func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case common.CommandsMsg:
@@ -57,7 +55,7 @@ func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// setModelPref keeps what a key said of a model, and lists the models anew.
+// setModelPref stores a favorite or hidden model set with a key, and refreshes the list.
 func (f *Models) setModelPref(key, name string, on bool) tea.Cmd {
 	sign := "-"
 	if on {
@@ -69,7 +67,7 @@ func (f *Models) setModelPref(key, name string, on bool) tea.Cmd {
 	return f.Perform(f.App.SaveState(key, strings.Join(f.prefs[key], "\n")))
 }
 
-// loadPrefs reads what keys said of models here and in other windows.
+// loadPrefs reads the favorites and hidden models set with keys, in this window and others.
 func (f *Models) loadPrefs() {
 	f.prefs = map[string][]string{}
 	for _, key := range []string{"favorites", "hidden"} {
@@ -79,8 +77,8 @@ func (f *Models) loadPrefs() {
 	}
 }
 
-// pick opens a picker of models, filtered by arg, and adds models that servers list as they
-// become known. Picked gets the name of the chosen one.
+// pick opens a picker of models, filtered by arg. It adds models that servers report as
+// they arrive. picked receives the name of the chosen model.
 func (f *Models) pick(title, arg string, picked func(name string) app.Effect) tea.Cmd {
 	f.loadPrefs()
 	known := f.loadCatalog()
@@ -107,9 +105,9 @@ func (f *Models) pick(title, arg string, picked func(name string) app.Effect) te
 	return tea.Batch(open, f.Sequence(known, func() tea.Msg { return servedMsg(live()) }))
 }
 
-// typedModel makes an item of a model that is named whole and not listed: servers
-// have models that no list names. It stands first where nothing that is listed
-// begins like it, so that enter takes no other provider's model.
+// typedModel returns an item for a complete model name that is not listed,
+// because servers have unlisted models. first is true if no listed name begins
+// like it, so that enter does not choose another provider's model.
 func (f *Models) typedModel(typed string) (item dialog.Item, first bool) {
 	provider, id, whole := strings.Cut(typed, "/")
 	if !whole || id == "" || provider == "" || strings.Contains(typed, " ") {
@@ -126,19 +124,18 @@ func (f *Models) typedModel(typed string) (item dialog.Item, first bool) {
 	return dialog.Item{Title: typed, Value: typed, State: "as typed"}, !begun
 }
 
-// servedFor is how long what servers said of their models is taken for what they
-// would say.
+// servedFor is how long the models reported by servers are cached.
 const servedFor = 5 * time.Minute
 
-// serving is the models as servers said them.
+// serving caches the models reported by servers.
 type serving struct {
 	choices []app.ModelChoice
-	till    time.Time // when they are to be asked again
-	asked   bool      // they were, and have not answered yet
+	till    time.Time // when the servers are asked again
+	asked   bool      // a request is running
 }
 
-// setServed takes what servers said. They are not asked again for a while, unless one
-// of them had no answer.
+// setServed stores the models reported by servers. The servers are not asked again
+// for a while, unless one of them did not answer.
 func (f *Models) setServed(choices []app.ModelChoice) {
 	f.served.asked = false
 	silent := func(c app.ModelChoice) bool { return strings.HasSuffix(c.Name, "/") }
@@ -148,11 +145,12 @@ func (f *Models) setServed(choices []app.ModelChoice) {
 	f.setChoices(choices)
 }
 
-// forget has the models listed anew: others may be ready now.
+// forget discards all lists, because other models may be ready now.
 func (f *Models) forget() { f.choices, f.served = nil, serving{} }
 
 // loadCatalog returns a command that reads the models of the catalog, which takes longer than a
-// frame the first time. It is nil if a recent list of servers is known, which is more.
+// frame the first time. It returns nil if a recent list of servers is cached, which includes
+// the catalog.
 func (f *Models) loadCatalog() tea.Cmd {
 	if f.Now().Before(f.served.till) {
 		f.choices = f.served.choices
@@ -162,20 +160,20 @@ func (f *Models) loadCatalog() tea.Cmd {
 	return func() tea.Msg { return choicesMsg(choices()) }
 }
 
-// setChoices shows models, if they are still asked for.
+// setChoices sets the models, and shows them if the picker is open.
 func (f *Models) setChoices(choices []app.ModelChoice) {
 	f.choices = choices
 	f.list()
 }
 
-// list lists them anew, if they are shown.
+// list refreshes the picker if it is open.
 func (f *Models) list() {
 	if f.picker != nil && f.Current() == f.picker {
 		f.picker.SetItems(f.items())
 	}
 }
 
-// The headings above models that are not listed by their provider.
+// Headings of models that are not listed under their provider.
 const (
 	aliases   = "Aliases"
 	favorites = "Favorites"
@@ -183,18 +181,18 @@ const (
 	fewRecent = 5
 )
 
-// items returns the rows of the list: favorites, what was used before, then
-// each provider's, those that can be asked first.
+// items returns the rows of the list: favorites, recently used models, then the
+// models of each provider, ready ones first.
 func (f *Models) items() []dialog.Item {
 	current, recent := f.App.Session.Model().Name, f.App.Recent[:min(len(f.App.Recent), fewRecent)]
 	favorite, hidden := slices.Concat(f.Config.Favorites, f.prefs["favorites"]), slices.Concat(f.Config.Hidden, f.prefs["hidden"])
 	type placed struct {
-		at int // before those that stand as they come, at 0
+		at int // position before the unsorted rows, which have 0
 		dialog.Item
 	}
 	choices := f.choices
 	if !slices.ContainsFunc(choices, func(c app.ModelChoice) bool { return c.Name == current }) && len(choices) > 0 {
-		// its server has not answered yet, or does not list it: enter means no other model
+		// its server has not answered yet, or does not list it; enter must not choose another model
 		choices = append([]app.ModelChoice{{Name: current, Ready: true, Facts: f.App.Session.Model()}}, choices...)
 	}
 	rows := make([]placed, len(choices))
@@ -228,7 +226,7 @@ func (f *Models) items() []dialog.Item {
 	return items
 }
 
-// missing says why a model is not ready, and what choosing it does about that.
+// missing returns why a model is not ready, and how choosing it helps.
 func missing(c app.ModelChoice) string {
 	if c.LacksKey {
 		return "no key · enter adds one"
@@ -236,7 +234,7 @@ func missing(c app.ModelChoice) string {
 	return c.Why
 }
 
-// Args returns the models as choices for the argument of a command.
+// Args returns the models as possible arguments of a command.
 func (f *Models) Args(command string) []dialog.Item {
 	if command != "model" && command != "compare" {
 		return nil
@@ -250,7 +248,7 @@ func (f *Models) Args(command string) []dialog.Item {
 		item := &items[i]
 		facts := []string{item.Note, item.Cells[1], strings.Trim(item.Cells[2]+"/"+item.Cells[3], "/"), item.Cells[0]}
 		facts = slices.DeleteFunc(facts, func(s string) bool { return s == "" })
-		item.Exact = true // "mo/m1" is not the mo/m10 that is listed
+		item.Exact = true // "mo/m1" must not choose the listed mo/m10
 		item.Detail, item.Note, item.Cells, item.Group = strings.Join(facts, " · "), "", nil, ""
 	}
 	return items

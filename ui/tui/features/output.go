@@ -15,16 +15,16 @@ import (
 // Output shows text that grows, and follows it.
 type Output struct {
 	*panel.Deps
-	pager   *dialog.Pager // nil: none was opened yet
+	pager   *dialog.Pager // nil before the first one is opened
 	of      app.Output
 	shown   app.OutputText
-	pending atomic.Bool // a message that there is more is on its way
+	pending atomic.Bool // a message about new text is pending
 }
 
-// outputMsg says that there is more of the output that is shown.
+// outputMsg reports new text in the displayed output.
 type outputMsg struct{}
 
-// show shows output: from its beginning, or its end while it runs.
+// show opens a pager with the output: at its beginning, or at its end while the program runs.
 func (f *Output) show(of app.Output) tea.Cmd {
 	f.pager, f.of = dialog.Pages(of.Title, nil, f.Theme), of
 	cmd := f.Open(f.pager)
@@ -44,7 +44,7 @@ func (f *Output) show(of app.Output) tea.Cmd {
 	return cmd
 }
 
-// Update shows output, and what is added to it, and reports whether msg is one of these.
+// Update opens output and adds new text. It reports whether msg was one of these.
 func (f *Output) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case app.Output:
@@ -60,8 +60,8 @@ func (f *Output) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// fill passes the output to the pager. A reader at the end stays there, any other where they are, also
-// when lines above them were left out.
+// fill passes the output to the pager. A cursor at the end stays at the end. Elsewhere the cursor stays
+// on its line, even if lines above were dropped.
 func (f *Output) fill() {
 	before, now, at := f.shown, f.of.Read(), f.pager.Line()
 	part := format.Part{Title: now.Title, Source: strings.Join(now.Lines, "\n"), Render: func(int) []string { return now.Lines }}
@@ -73,17 +73,17 @@ func (f *Output) fill() {
 	}
 }
 
-// movedTo returns where the line with this index is now. Output grows at its end; of much, lines
-// in the middle are left out, so that those after them move up.
+// movedTo returns the new index of a line. Output grows at its end. Long output loses lines in
+// the middle, so that later lines move up.
 func movedTo(before, now app.OutputText, at int) int {
-	same := 0 // lines that both begin with
+	same := 0 // number of equal lines at the start
 	for same < min(len(before.Lines), len(now.Lines)) && before.Lines[same] == now.Lines[same] {
 		same++
 	}
 	if at < same || at >= len(before.Lines) {
 		return at
 	}
-	behind := now.Size - before.Size // bytes from the beginning of the line on
+	behind := now.Size - before.Size // bytes from the start of the line to the end
 	for _, line := range before.Lines[at:] {
 		behind += int64(len(line)) + 1
 	}

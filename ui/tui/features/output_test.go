@@ -16,8 +16,8 @@ func numbered(first, last int) (lines []string) {
 	return lines
 }
 
-// A reader stays on the line they read while output grows, also when lines before it are left out; one that is left
-// out itself gives its place to those that follow.
+// The cursor stays on its line while the text grows, even if earlier lines are dropped. If the line itself is
+// dropped, the cursor moves to the next one.
 func TestLineOfGrowingOutput(t *testing.T) {
 	text := func(written int, lines []string) app.OutputText {
 		return app.OutputText{Lines: lines, Size: int64(written * len("line 000\n"))}

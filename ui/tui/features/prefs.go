@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// preferred reports whether prefs mean a model, and by which word; -1 if none does. Prefs are patterns of the
-// configuration, then +name or -name for single models, set with keys. The last match counts.
+// preferred reports whether prefs select a model, and the index of the deciding word, -1 for none. prefs holds
+// patterns of the configuration, then +name or -name for single models, set with keys. The last match wins.
 func preferred(prefs []string, name string) (yes bool, at int) {
 	for i, word := range slices.Backward(prefs) {
 		if word == "-"+name {
@@ -20,8 +20,8 @@ func preferred(prefs []string, name string) (yes bool, at int) {
 	return false, -1
 }
 
-// matchesModel reports whether a pattern stands for a name. A star stands for slashes
-// as well: gateways have them in the names of models.
+// matchesModel reports whether a pattern matches a name. A star also matches slashes,
+// which the model names of gateways contain.
 func matchesModel(pattern, name string) bool {
 	if !strings.ContainsAny(pattern, `*?[\`) {
 		return pattern == name

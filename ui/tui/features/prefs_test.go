@@ -2,7 +2,7 @@ package features
 
 import "testing"
 
-// Marks set with keys come before patterns of the configuration.
+// Favorites and hidden models set with keys take precedence over patterns of the configuration.
 func TestPreferred(t *testing.T) {
 	prefs := []string{"openai/*", "-openai/a", "+far/b"}
 	for name, want := range map[string]bool{"openai/a": false, "openai/x/y": true, "far/b": true, "far/c": false} {

@@ -17,7 +17,7 @@ import (
 	"parley/ui/tui/panel"
 )
 
-// Answers of the library. The screen never waits for the disk.
+// Results of the library. The screen never waits for the disk.
 type (
 	listedMsg struct {
 		rows []session.Info
@@ -39,7 +39,7 @@ type Sessions struct {
 	*panel.Deps
 }
 
-// Update takes what the library answered, and reports whether msg is that.
+// Update handles results of the library, and reports whether msg is one.
 func (f *Sessions) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case common.OpenMsg:
@@ -59,7 +59,7 @@ func (f *Sessions) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// open lists the stored conversations, with words typed into the list.
+// open lists the stored conversations, filtered by words.
 func (f *Sessions) open(words string) tea.Cmd {
 	lib := f.App.Library
 	do := func(err func() error) tea.Cmd {
@@ -87,7 +87,7 @@ func (f *Sessions) open(words string) tea.Cmd {
 	return tea.Batch(f.Open(list), list.SetQuery(words), f.list())
 }
 
-// list asks the library for its sessions.
+// list requests the stored conversations from the library.
 func (f *Sessions) list() tea.Cmd {
 	lib := f.App.Library
 	return func() tea.Msg {
@@ -120,7 +120,7 @@ func (f *Sessions) listed(msg listedMsg) tea.Cmd {
 	return tea.Batch(list.RequestPreview(), cmd)
 }
 
-// search looks for words in everything that was said.
+// search searches all messages for words.
 func (f *Sessions) search(words string) tea.Cmd {
 	if strings.TrimSpace(words) == "" {
 		return nil
@@ -132,10 +132,10 @@ func (f *Sessions) search(words string) tea.Cmd {
 	}
 }
 
-// unfinished returns a query whose last word is the beginning of one, as it is while it is typed.
+// unfinished returns a query whose last word is a prefix, because it is still being typed.
 func unfinished(words string) string {
 	front := strings.TrimRightFunc(words, func(r rune) bool { return unicode.In(r, unicode.Letter, unicode.Mark, unicode.Number) })
-	if utf8.RuneCountInString(words[len(front):]) < 2 { // too much begins with one letter
+	if utf8.RuneCountInString(words[len(front):]) < 2 { // a single letter matches too much
 		return words
 	}
 	return words + "*"
@@ -157,8 +157,8 @@ func (f *Sessions) found(msg foundMsg) tea.Cmd {
 	return nil
 }
 
-// preview reads what a conversation is about: its end, or what stands around a
-// message that was found.
+// preview reads a part of a conversation: its end, or the messages around a
+// found message.
 func (f *Sessions) preview(id string, seq int) tea.Cmd {
 	lib := f.App.Library
 	return func() tea.Msg {
@@ -178,7 +178,7 @@ func (f *Sessions) preview(id string, seq int) tea.Cmd {
 	}
 }
 
-// previewNodes returns a few messages: those around seq, or the last ones.
+// previewNodes returns a few messages: those around seq, or the last ones if seq is 0.
 func previewNodes(about session.Info, nodes []session.Node, seq int) []session.Node {
 	const few = 6
 	if seq == 0 {

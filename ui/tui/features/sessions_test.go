@@ -2,7 +2,7 @@ package features
 
 import "testing"
 
-// The last word of a search is the beginning of one while it is typed, from two letters on.
+// While a search is typed, its last word is a prefix, from two letters on.
 func TestUnfinished(t *testing.T) {
 	for words, want := range map[string]string{
 		"": "", "z": "z", "ze": "ze*", "blue zebr": "blue zebr*", "zebra ": "zebra ", "zebra.": "zebra.", "zebr*": "zebr*",

@@ -15,29 +15,29 @@ import (
 	"parley/ui/tui/panel"
 )
 
-// statusInterval is the least time between two runs of the user's command.
+// statusInterval is the minimum time between two runs of the user's command.
 const statusInterval = 300 * time.Millisecond
 
-// A StatusCommand is the user's own command for the status line. It runs when what it is
-// told has changed, never twice at a time, and not again once it failed.
+// A StatusCommand is the user's own command for the status line. It runs when its input
+// has changed, one run at a time, and never again after a failure.
 type StatusCommand struct {
 	*panel.Deps
 
-	sent    statusFacts // to the last run
-	next    time.Time   // it does not run before
+	sent    statusFacts // input of the last run
+	next    time.Time   // earliest time of the next run
 	running bool
-	waiting bool // a look at the clock is due
+	waiting bool // a timer for the next run is pending
 	failed  bool
-	cancel  context.CancelFunc // of the run
+	cancel  context.CancelFunc // cancels the current run
 }
 
-// statusFacts is what a command for the status line is told that changes by itself.
+// statusFacts holds the changing facts in the input of a status-line command.
 type statusFacts struct {
 	Session, Title, Model, Effort, Mode string
-	Window, Filled                      int // tokens: of the context window, 0 if unknown; in use
+	Window, Filled                      int // tokens: size of the context window, 0 if unknown; tokens in use
 	Total                               llm.Usage
-	Busy                                bool // a turn runs
-	Queue                               int  // prompts that wait
+	Busy                                bool // a turn is running
+	Queue                               int  // number of queued prompts
 }
 
 type (
@@ -48,7 +48,7 @@ type (
 	}
 )
 
-// Update takes what came of the command, and reports whether msg is that.
+// Update handles the result of the command, and reports whether msg is one.
 func (s *StatusCommand) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case common.UpdatedMsg:
@@ -74,12 +74,12 @@ func (s *StatusCommand) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// isConfigured reports whether there is a command that can run.
+// isConfigured reports whether there is a command that may run.
 func (s *StatusCommand) isConfigured() bool {
 	return s.Config.StatusCommand != "" && s.App.Filter != nil && !s.failed
 }
 
-// updated tells the command how things stand.
+// updated passes the current facts to the command.
 func (s *StatusCommand) updated() tea.Cmd {
 	if !s.isConfigured() {
 		return nil
@@ -87,7 +87,7 @@ func (s *StatusCommand) updated() tea.Cmd {
 	c := s.App.Session
 	model := c.Model()
 	total, _ := c.Spending.Usage()
-	if s.App.Unnamed { // what they cost tells who is dear
+	if s.App.Unnamed { // the cost would reveal the model
 		total = llm.Usage{}
 	}
 	return s.changed(statusFacts{
@@ -96,8 +96,7 @@ func (s *StatusCommand) updated() tea.Cmd {
 	})
 }
 
-// changed runs the command if something is another than it was told, now or as soon as that
-// may be.
+// changed runs the command if the facts differ from its last input, now or as soon as allowed.
 func (s *StatusCommand) changed(now statusFacts) tea.Cmd {
 	if !s.isConfigured() || s.running || s.waiting || now == s.sent {
 		return nil
@@ -111,15 +110,15 @@ func (s *StatusCommand) changed(now statusFacts) tea.Cmd {
 	s.cancel = cancel
 	run, command, input := s.App.Filter, string(s.Config.StatusCommand), s.input(now)
 	said := make(chan tea.Msg, 1)
-	s.Go(func() { // which the end waits for
+	s.Go(func() { // the program waits for it before it exits
 		text, err := run(ctx, command, input)
 		said <- statusMsg{text, err}
 	})
 	return func() tea.Msg { return <-said }
 }
 
-// input returns what the command is told, in the fields that Claude Code's statusLine has, so
-// that a script made for that works: https://code.claude.com/docs/en/statusline.
+// input returns the command's input, with the fields of Claude Code's statusLine, so that
+// scripts for it work: https://code.claude.com/docs/en/statusline.
 func (s *StatusCommand) input(now statusFacts) []byte {
 	type object map[string]any
 	name := now.Model
@@ -133,7 +132,7 @@ func (s *StatusCommand) input(now statusFacts) []byte {
 	}
 	cost := object{"total_cost_usd": now.Total.Cost}
 	if now.Total.Cost == 0 && !now.Total.Priced && now.Total != (llm.Usage{}) {
-		cost["total_cost_usd"] = nil // unknown, not nothing
+		cost["total_cost_usd"] = nil // unknown, not zero
 	}
 	b, err := json.Marshal(object{
 		"session_id": now.Session, "session_name": now.Title, "version": s.App.Version, "cwd": s.App.Directory,
@@ -142,7 +141,7 @@ func (s *StatusCommand) input(now statusFacts) []byte {
 		"cost":      cost, "context_window": window,
 		"effort": object{"level": now.Effort}, "approval_mode": now.Mode, "busy": now.Busy, "queued": now.Queue,
 	})
-	if err != nil { // a number that is none
+	if err != nil { // a number is NaN or infinite
 		return []byte("{}")
 	}
 	return append(b, '\n')

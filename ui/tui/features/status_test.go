@@ -16,15 +16,14 @@ import (
 	"parley/ui/tui/panel"
 )
 
-// A statusFixture has a clock that stands, and runs of the command that end when the test
-// says so.
+// A statusFixture has a stopped clock, and runs of the command that the test ends.
 type statusFixture struct {
 	*StatusCommand
 	now   time.Time
-	runs  chan []byte     // what each run was told
-	ends  chan statusMsg  // what it says then
-	begun tea.Cmd         // the run
-	later []time.Duration // asked of the clock
+	runs  chan []byte     // input of each run
+	ends  chan statusMsg  // result of each run
+	begun tea.Cmd         // the running command
+	later []time.Duration // requested timers
 }
 
 func newStatusFixture(t *testing.T) *statusFixture {
@@ -49,20 +48,20 @@ func newStatusFixture(t *testing.T) *statusFixture {
 	return f
 }
 
-// begin begins a run.
+// begin starts a run.
 func (f *statusFixture) begin(facts statusFacts) {
 	f.begun = f.changed(facts)
 	<-f.runs
 }
 
-// end ends the run and takes what it said.
+// end ends the run and handles its result.
 func (f *statusFixture) end(text string, err error) {
 	f.ends <- statusMsg{text, err}
 	f.Update(f.begun())
 }
 
-// The command runs when something changed, one at a time, and not sooner than 300 ms after
-// the last.
+// The command runs when its input has changed, one run at a time, and no sooner than 300
+// ms after the last.
 func TestStatusCommandRuns(t *testing.T) {
 	f := newStatusFixture(t)
 	one, two, three := statusFacts{Model: "a/b"}, statusFacts{Model: "a/c"}, statusFacts{Model: "a/d"}
@@ -94,7 +93,7 @@ func TestStatusCommandRuns(t *testing.T) {
 	}
 }
 
-// One that fails is said once, and left alone.
+// A failure is reported once, and the command does not run again.
 func TestStatusCommandFails(t *testing.T) {
 	f := newStatusFixture(t)
 	f.begin(statusFacts{Model: "a"})
@@ -108,7 +107,7 @@ func TestStatusCommandFails(t *testing.T) {
 	}
 }
 
-// Only the first line of what it says is shown, and no escape sequence.
+// Only the first line of its result is shown, without escape sequences.
 func TestStatusCommandText(t *testing.T) {
 	for said, want := range map[string]string{
 		"": "", "\n\nmain\r\nmore": "main", "\x1b[31mred\x1b[0m  x ": "red  x", "a\x1b]52;c;aGk=\x07b": "ab",
@@ -121,7 +120,7 @@ func TestStatusCommandText(t *testing.T) {
 	}
 }
 
-// It is told what scripts for other programs expect.
+// Its input has the fields that scripts for other programs expect.
 func TestStatusCommandInput(t *testing.T) {
 	f := newStatusFixture(t)
 	for _, tt := range []struct {

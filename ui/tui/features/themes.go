@@ -15,13 +15,13 @@ import (
 	"parley/ui/tui/panel"
 )
 
-// Themes picks the theme.
+// Themes lets the user choose the theme.
 type Themes struct {
 	*panel.Deps
 	asked time.Time // when the terminal was asked for its background
 }
 
-// applyTheme shows the screen in a theme; nil: in the one there is.
+// applyTheme applies a theme; nil keeps the current one.
 func (f *Themes) applyTheme(th *theme.Theme) {
 	if th == nil || th.Name == f.Theme.Name {
 		return
@@ -33,8 +33,8 @@ func (f *Themes) applyTheme(th *theme.Theme) {
 	}
 }
 
-// Update takes the terminal's background, and themes that are looked at; it reports
-// whether msg is that.
+// Update handles the terminal's background and the choice of themes. It reports
+// whether msg was one of these.
 func (f *Themes) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case common.StartMsg:
@@ -54,7 +54,7 @@ func (f *Themes) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// start asks the terminal for its background, if the theme depends on that.
+// start asks the terminal for its background, if the theme depends on it.
 func (f *Themes) start() tea.Cmd {
 	if f.Config.Theme == "auto" && !f.Theme.Plain {
 		return f.ask()
@@ -62,8 +62,8 @@ func (f *Themes) start() tea.Cmd {
 	return nil
 }
 
-// answerTime bounds how long after the question an answer about the background changes
-// the colors of the screen: later, somebody reads it.
+// answerTime is how long after the request the reported background may change the
+// colors of the screen. Later, the user is already reading.
 const answerTime = 200 * time.Millisecond
 
 // ask asks the terminal for its background.
@@ -72,10 +72,10 @@ func (f *Themes) ask() tea.Cmd {
 	return tea.RequestBackgroundColor
 }
 
-// themePanel is the panel and the command that choose a theme.
+// themePanel names the panel, and the command, for choosing a theme.
 const themePanel = "theme"
 
-// Args returns the themes, for the argument of the command.
+// Args returns the themes as possible arguments of the command.
 func (f *Themes) Args(command string) (items []dialog.Item) {
 	if command != themePanel {
 		return nil
@@ -99,13 +99,13 @@ func (f *Themes) Args(command string) (items []dialog.Item) {
 	return items
 }
 
-// pick takes a theme, or lets one look through them: each is shown when it
-// is selected, and the one there was comes back if none is taken.
+// pick applies the theme named arg, or opens a list if arg is "". The list
+// previews each selected theme; leaving it restores the previous one.
 func (f *Themes) pick(arg string) tea.Cmd {
 	if arg == "" {
 		list := dialog.Pick("Theme", f.Args(themePanel), f.Theme)
 		before := f.Theme
-		list.Moved = func(name string) { // for an unknown name the theme from before
+		list.Moved = func(name string) { // for an unknown name, use the previous theme
 			if th := f.Config.ThemeNamed(name); th != nil {
 				f.applyTheme(th)
 				return
@@ -127,11 +127,11 @@ func (f *Themes) pick(arg string) tea.Cmd {
 	return tea.Batch(ask, f.Perform(f.App.SaveState("theme", arg)))
 }
 
-// applyNamed shows the screen in a theme.
+// applyNamed applies the theme with this name.
 func (f *Themes) applyNamed(name string) tea.Cmd {
 	if th := f.Config.ThemeNamed(name); th != nil {
 		f.applyTheme(th)
 		return nil
 	}
-	return f.ask() // "auto" follows the answer
+	return f.ask() // "auto" follows the reported background
 }

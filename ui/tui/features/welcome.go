@@ -13,23 +13,23 @@ import (
 	"parley/ui/tui/panel"
 )
 
-// A Welcome is the first screen: where the user is, which model answers, prompts to try and
-// conversations to continue. It goes with the first prompt.
+// A Welcome is the first screen: the directory, the current model, prompts to try and
+// conversations to continue. It disappears with the first prompt.
 type Welcome struct {
 	*panel.Deps
 	found suggestions
-	at    int // selected row, from 1 over examples and conversations; 0: none; one that is not drawn is as none
+	at    int // selected row, from 1 over examples and conversations; 0 for none; a row that is not drawn counts as none
 	drawn welcomeFrame
 }
 
-// A welcomeFrame is the last drawn first screen, and what it was drawn from.
+// A welcomeFrame is the last drawn first screen, with its input.
 type welcomeFrame struct {
 	of               welcomeFacts
 	text             string
-	examples, recent int // how many of the rows there was room for
+	examples, recent int // number of rows drawn
 }
 
-// welcomeFacts are what the first screen shows beside what was read for it.
+// welcomeFacts holds the facts on the first screen besides the suggestions.
 type welcomeFacts struct {
 	width, height, at int
 	theme             *theme.Theme
@@ -37,17 +37,17 @@ type welcomeFacts struct {
 	demo              bool
 }
 
-// welcomeMsg brings what was read for the first screen.
+// welcomeMsg delivers the suggestions.
 type welcomeMsg suggestions
 
-// load reads what the first screen shows, beside the loop.
+// load returns a command that reads the suggestions.
 func (f *Welcome) load() tea.Cmd {
 	read := readSuggestions(f.App)
 	return func() tea.Msg { return welcomeMsg(read()) }
 }
 
-// Update takes what was read, and reports whether msg is that. What was selected stays so, if it is
-// still there.
+// Update handles the suggestions, and reports whether msg holds them. The selected row stays
+// selected if it still exists.
 func (f *Welcome) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg.(type) {
 	case common.StartMsg, common.SessionsChangedMsg:
@@ -65,8 +65,7 @@ func (f *Welcome) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, ok
 }
 
-// Key handles a key on the empty line of the first screen, and reports whether it was used
-// up.
+// Key handles a key on the empty line of the first screen, and reports whether it had an effect.
 func (f *Welcome) Key(key string) (tea.Cmd, bool) {
 	switch {
 	case key == "down" && f.drawn.examples+f.drawn.recent > 0:
@@ -92,13 +91,13 @@ func (f *Welcome) Key(key string) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// isDrawn reports whether there was room for a row, counted as at counts.
+// isDrawn reports whether a row was drawn, with the numbering of at.
 func (f *Welcome) isDrawn(row int) bool {
 	recent := row - len(f.found.examples)
 	return row > 0 && row <= f.drawn.examples || recent > 0 && recent <= f.drawn.recent
 }
 
-// choose writes an example into the composer, or opens a conversation.
+// choose puts an example into the composer, or opens a conversation.
 func (f *Welcome) choose(row int) tea.Cmd {
 	f.at = 0
 	if row < len(f.found.examples) {
@@ -107,8 +106,8 @@ func (f *Welcome) choose(row int) tea.Cmd {
 	return f.Perform(f.App.OpenSession(f.found.recent[row-len(f.found.examples)].Value, 0))
 }
 
-// View returns the first screen in at most height rows of width cells. Parts without room
-// are left out: blank lines and headings first, then conversations, then examples.
+// View returns the first screen in at most height rows of width cells. It omits parts
+// that do not fit: blank lines and headings first, then conversations, then examples.
 func (f *Welcome) View(width, height int) string {
 	now := welcomeFacts{width, height, f.at, f.Theme, f.App.Session.Model().Name, f.App.Notice, app.UsesDemo(f.App)}
 	if now != f.drawn.of {
@@ -118,7 +117,7 @@ func (f *Welcome) View(width, height int) string {
 	return f.drawn.text
 }
 
-// draw returns the frame, without what it was drawn from.
+// draw returns the frame without its of field.
 func (f *Welcome) draw(width, height int) welcomeFrame {
 	const margin = 2
 	inner := max(width-2*margin, 1)
@@ -164,7 +163,7 @@ func (f *Welcome) draw(width, height int) welcomeFrame {
 	return welcomeFrame{text: strings.Join(all[:min(len(all), max(height, 0))], "\n"), examples: examples, recent: recent}
 }
 
-// identity returns the name and version, the directory and its branch, and what answers.
+// identity returns the name and version, the directory and its branch, and the model.
 func (f *Welcome) identity(width int) []string {
 	th, about := f.Theme, app.CurrentRunInfo(f.App)
 	where := about.Directory
@@ -186,20 +185,20 @@ func (f *Welcome) identity(width int) []string {
 	if about.Notice == "" {
 		return rows
 	}
-	const whole = "\u2011" // a hyphen at which Wrap breaks no flag
+	const whole = "\u2011" // a hyphen after which Wrap does not break a flag
 	for row := range strings.SplitSeq(ansi.Wrap(strings.ReplaceAll(about.Notice, "-", whole), width, ""), "\n") {
 		rows = append(rows, th.Dim.Render(strings.ReplaceAll(row, whole, "-")))
 	}
 	return rows
 }
 
-// rows returns n rows that can be chosen, from the one at first.
+// rows returns n selectable rows, starting at first.
 func (f *Welcome) rows(first, n, width int) (rows []string) {
 	items := slices.Clone(f.found.recent)
 	for _, e := range slices.Backward(f.found.examples) {
 		items = slices.Insert(items, 0, app.Item{Title: e})
 	}
-	const age = 10 // cells, right of the titles
+	const age = 10 // cells to the right of the titles
 	room, column := max(width-len("  "), 1), 0
 	for _, item := range items[first : first+n] {
 		column = min(max(column, ansi.StringWidth(item.Title)), max(room-age, 1))
@@ -219,7 +218,7 @@ func (f *Welcome) rows(first, n, width int) (rows []string) {
 	return rows
 }
 
-// hints returns four keys to begin with.
+// hints returns four keys for beginners.
 func (f *Welcome) hints(width int) []string {
 	keys := [][2]string{{f.KeyOf("model"), "model"}, {f.KeyOf("commands"), "commands"}, {f.KeyOf("keys"), "help"}}
 	if len(f.found.examples)+len(f.found.recent) > 0 {

@@ -1,14 +1,14 @@
-// Package files knows the names of the files in a directory, for completion.
+// Package files indexes the names of the files in a directory, for completion.
 //
 //	names := files.New(directory)
 //	defer names.Close()
 //	found, more := names.Find("compo", 50)
 //
-// The first Find starts a walk in the background and answers from what it has
-// seen so far; later ones start another when the last is old. The walk goes by
-// levels, so that what lies near is known first, leaves out .git and what
-// .gitignore and .ignore files say, follows no symbolic link, and is bounded in
-// entries, memory and time. Nothing but names and ignore files is read.
+// The first Find starts a walk in the background and returns the matches found
+// so far. Later calls start another walk if the last one is old. The walk goes
+// level by level, so that files near the root are known first. It omits .git
+// and files ignored by .gitignore and .ignore, follows no symbolic link, and
+// has limits on entries, memory and time. It reads only names and ignore files.
 package files
 
 import (
@@ -22,15 +22,15 @@ import (
 	"parley/ui/fuzzy"
 )
 
-// The bounds of a walk.
+// Limits of a walk.
 const (
 	maxEntries = 200_000
-	maxBytes   = 64 << 20 // of all that is kept
+	maxBytes   = 64 << 20 // of all stored entries
 	maxTime    = 30 * time.Second
 )
 
-// A walk is repeated when somebody asks, but not sooner than this after the
-// last one, nor than rest times what that one took.
+// A Find repeats the walk no sooner than fresh after the last one, and no
+// sooner than rest times its duration.
 const (
 	fresh = 3 * time.Second
 	rest  = 10
@@ -42,10 +42,10 @@ type File struct {
 	IsDirectory bool
 }
 
-// Index holds the names of the files in a directory. Its methods may be called from
-// several goroutines.
+// An Index holds the names of the files in a directory. Its methods may be called
+// from several goroutines.
 type Index struct {
-	Go  func(func()) // starts the walk, for those who watch over goroutines; nil: go
+	Go  func(func()) // starts the walk, for guarded goroutines; nil for a go statement
 	Now func() time.Time
 
 	folder string
@@ -53,20 +53,20 @@ type Index struct {
 	cancel context.CancelFunc
 	walks  sync.WaitGroup
 
-	mu      sync.Mutex // guards what follows
-	list    []entry    // only ever appended to, so that a reader can keep a part
-	walked  bool       // list is from a walk that ended
+	mu      sync.Mutex // guards the following fields
+	list    []entry    // append-only, so that a reader can keep a part
+	walked  bool       // list is from a completed walk
 	walking bool
-	next    time.Time // when a walk may begin
+	next    time.Time // earliest time of the next walk
 }
 
-// New makes the index of a directory. It reads nothing yet.
+// New returns an index of a directory. It reads nothing yet.
 func New(folder string) *Index {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Index{Now: time.Now, folder: folder, ctx: ctx, cancel: cancel}
 }
 
-// Close ends the walk and waits for it. What was found can still be asked for.
+// Close stops the walk and waits for it. Find still returns the names found.
 func (x *Index) Close() {
 	x.mu.Lock()
 	x.cancel() // no walk begins after it
@@ -74,13 +74,13 @@ func (x *Index) Close() {
 	x.walks.Wait()
 }
 
-// Find returns up to limit files that match query, the best first. More says
-// that the first walk goes on, and asking again may find more.
+// Find returns up to limit files that match query, best first. more reports
+// that the first walk is still running, so that a later call may find more.
 //
-// A query matches by its letters in their order, whatever their case. First
-// come names that are the query or begin with it, then paths that do, then
-// those that contain it; short ones before long ones. One that ends with a
-// slash lists a directory; an empty one everything, what lies near first.
+// A query matches if its letters occur in order, ignoring case. Names that equal
+// the query or begin with it come first, then paths that do, then those that
+// contain it; short ones before long ones. A query that ends with a slash lists
+// a directory. An empty query lists everything, files near the root first.
 func (x *Index) Find(query string, limit int) (found []File, more bool) {
 	x.refresh()
 	x.mu.Lock()
@@ -89,7 +89,7 @@ func (x *Index) Find(query string, limit int) (found []File, more bool) {
 	return best(list, query, limit), more
 }
 
-// refresh starts a walk if it is time for one.
+// refresh starts a walk if one is due.
 func (x *Index) refresh() {
 	if !x.due() {
 		return
@@ -105,7 +105,7 @@ func (x *Index) refresh() {
 	go run()
 }
 
-// due reports whether it is time for a walk, which then counts as begun.
+// due reports whether a walk is due. If so, it marks it as running.
 func (x *Index) due() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -117,8 +117,8 @@ func (x *Index) due() bool {
 	return true
 }
 
-// walk reads the directory. The first time, what it finds can be asked for at once;
-// later, the old names stay until the new ones are whole.
+// walk reads the directory. The first walk publishes names as it finds them. During
+// later walks, the old names stay until the new ones are complete.
 func (x *Index) walk() {
 	began := x.Now()
 	var list []entry
@@ -145,30 +145,30 @@ func (x *Index) publish(list []entry) {
 	}
 }
 
-// An entry is a file with what a search wants to know of it.
+// An entry is a file with data for searches.
 type entry struct {
 	fuzzy.Path
 	path   string
 	folder bool
-	letter uint64 // which occur in Lower
+	letter uint64 // bit set of the letters in Lower; see fuzzy.Letters
 }
 
 func newEntry(path string, folder bool) entry {
-	low := strings.ToLower(path) // no copy if it is already
+	low := strings.ToLower(path) // does not copy a lower-case path
 	return entry{
 		Path: fuzzy.Path{Lower: low, Base: int32(strings.LastIndexByte(low, '/') + 1), Depth: uint16(strings.Count(low, "/"))},
 		path: path, folder: folder, letter: fuzzy.Letters(low),
 	}
 }
 
-// bytes returns about how much memory e takes.
+// bytes returns the approximate memory use of e.
 func (e entry) bytes() int { return 64 + len(e.path) + len(e.Lower) }
 
-// maxPath sets the longest path that is kept; systems have about this limit.
+// maxPath is the maximum length of a stored path, about the limit of systems.
 const maxPath = 4096
 
-// speakable reports whether a file of this name can be asked for in a prompt,
-// which holds no control characters.
+// speakable reports whether a prompt, which contains no control characters, can
+// name a file with this name.
 func speakable(name string) bool {
 	return utf8.ValidString(name) && strings.IndexFunc(name, unicode.IsControl) < 0
 }

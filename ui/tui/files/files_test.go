@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// tree makes files, and directories where the name ends with a slash. The text
+// tree creates files, and directories for names that end with a slash. The text
 // after "=" is the content.
 func tree(t testing.TB, names ...string) string {
 	t.Helper()
@@ -42,7 +42,7 @@ func tree(t testing.TB, names ...string) string {
 	return dir
 }
 
-// names writes files as tree reads them.
+// names returns files in the syntax of tree.
 func names(found []File) string {
 	var out []string
 	for _, f := range found {
@@ -54,7 +54,7 @@ func names(found []File) string {
 	return strings.Join(out, " ")
 }
 
-// walked returns the index of a directory whose first walk is over.
+// walked returns the index of a directory after its first walk.
 func walked(t testing.TB, dir string) *Index {
 	t.Helper()
 	x := New(dir)
@@ -116,7 +116,7 @@ func TestFindRanks(t *testing.T) {
 	for _, c := range []struct {
 		query string
 		want  string
-		files []string // the best first
+		files []string // best first
 	}{
 		{"keys", "all", []string{"keys", "keys.go", "ui/composer/keys.go", "keystore/a", "ui/my_keys.go", "ui/monkeys.go", "ui/keysets/b", "kernel/yes"}},
 		{"main", "all", []string{"cmd/main.go", "main_test.go", "domain/x.go"}},
@@ -137,7 +137,7 @@ func TestFindRanks(t *testing.T) {
 		if c.want == "" {
 			want = ""
 		}
-		if c.query == "src/" { // in the order of the list
+		if c.query == "src/" { // in list order
 			slices.Reverse(list)
 		}
 		if got := names(best(list, c.query, 100)); got != want {
@@ -150,7 +150,7 @@ func TestFindRanks(t *testing.T) {
 	}
 }
 
-// The bounded search finds what sorting everything finds.
+// The bounded search returns the same as sorting everything.
 func TestFindIsSorting(t *testing.T) {
 	list := many(3000)
 	for _, query := range []string{"", "a", "go", "comp", "src/", "x1", "ut", "zq"} {
@@ -232,7 +232,7 @@ func TestCloseEndsTheWalk(t *testing.T) {
 	x := New(tree(t, "a/b/c"))
 	x.Find("", 1)
 	x.Close()
-	x.Find("", 1) // starts none: goleak would see it
+	x.Find("", 1) // starts no walk, which goleak would report
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if list := read(ctx, x.folder, func([]entry) { t.Error("published") }); len(list) > 0 {
@@ -305,7 +305,7 @@ func FuzzFind(f *testing.F) {
 	f.Add("a/b/", "a/b/c")
 	f.Fuzz(func(t *testing.T, query, path string) {
 		found := best([]entry{newEntry(path, false)}, query, 3)
-		lower, same := strings.ToLower(path), strings.ToLower(query) // as the index folds, which is not all of Unicode
+		lower, same := strings.ToLower(path), strings.ToLower(query) // the index folds case like this, which does not cover all of Unicode
 		if lower == same && len(query) <= maxPath && len(found) != 1 {
 			t.Errorf("%q is not found by itself", path)
 		}
@@ -315,7 +315,7 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
-// subsequence reports whether the bytes of query occur in s in their order.
+// subsequence reports whether the bytes of query occur in s in order.
 func subsequence(s, query string) bool {
 	for i := range len(query) {
 		_, rest, found := strings.Cut(s, query[i:i+1])

@@ -7,15 +7,14 @@ import (
 	"parley/ui/fuzzy"
 )
 
-// A hit is an entry that matches, by its place in the list. The least score is
-// the best.
+// A hit is a matching entry, by its index in the list. The lowest score is best.
 type hit struct {
 	score uint64
 	at    int
 }
 
-// best returns the files that match query. Only the result is allocated: a search
-// through 100,000 names has to be over before the next key.
+// best returns the files that match query. It allocates only the result, because
+// a search through 100,000 names must end before the next key.
 func best(list []entry, query string, limit int) []File {
 	query = strings.ToLower(query)
 	if limit <= 0 || len(query) > maxPath {
@@ -30,7 +29,7 @@ func best(list []entry, query string, limit int) []File {
 		}
 		score, ok := e.Match(query)
 		if !ok || len(hits) == limit && score >= hits[limit-1].score {
-			continue // what stands earlier in the list wins a tie
+			continue // an earlier entry of the list wins a tie
 		}
 		hits = hits[:min(len(hits), limit-1)]
 		at, _ := slices.BinarySearchFunc(hits, score+1, func(h hit, score uint64) int {

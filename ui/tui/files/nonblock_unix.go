@@ -4,5 +4,5 @@ package files
 
 import "syscall"
 
-// nonblock keeps the opening of a pipe from waiting for its other end.
+// nonblock makes opening a pipe not wait for its other end.
 const nonblock = syscall.O_NONBLOCK

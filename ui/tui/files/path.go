@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// A Completion says how a path is completed.
+// A Completion holds options for completing a path.
 type Completion struct {
-	Directory       string // in which relative paths begin
-	DirectoriesOnly bool   // folders alone
-	Limit           int    // of what is found
+	Directory       string // base of relative paths
+	DirectoriesOnly bool   // complete only directories
+	Limit           int    // maximum number of results
 }
 
-// Complete returns what typed, the beginning of a path, may become, folders first, as shells have it: the
-// names in its folder that begin with its last part, whatever their case if there are none otherwise;
-// hidden ones if that begins with a dot; ~ is the user's home. Found paths keep the typed beginning.
-// It reads one folder, at most its first 200,000 names, and may take long on slow disks.
+// Complete returns completions of typed, the beginning of a path, directories first, as shells do: the
+// names in its directory that begin with its last part, ignoring case if there are none otherwise. Hidden
+// names are included if the last part begins with a dot; ~ is the user's home. Results keep the typed
+// beginning. It reads one directory, at most its first 200,000 names, and may take long on slow disks.
 func Complete(typed string, c Completion) []File {
 	if typed == "~" {
 		return []File{{"~", true}}
@@ -46,12 +46,12 @@ func Complete(typed string, c Completion) []File {
 	return names
 }
 
-// located returns where the folder lies that is typed as front.
+// located returns the location of the directory typed as front.
 func (c Completion) located(front string) string {
 	if rest, ok := strings.CutPrefix(filepath.ToSlash(front), "~/"); ok {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return front // is not there
+			return front // does not exist
 		}
 		return filepath.Join(home, rest)
 	}
@@ -61,7 +61,7 @@ func (c Completion) located(front string) string {
 	return filepath.Join(c.Directory, front)
 }
 
-// matching returns the names in folder that begin with begin, and those that do in another case.
+// matching returns the names in folder that begin with begin, and those that do so only ignoring case.
 func matching(folder, begin string, foldersOnly bool) (exact, folded []File) {
 	dir, err := os.OpenFile(folder, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -92,7 +92,7 @@ func matching(folder, begin string, foldersOnly bool) (exact, folded []File) {
 	return exact, folded
 }
 
-// leadsToFolder reports whether e is a folder, or a link to one.
+// leadsToFolder reports whether e is a directory, or a link to one.
 func leadsToFolder(folder string, e fs.DirEntry) bool {
 	if e.Type() != fs.ModeSymlink {
 		return e.IsDir()
@@ -101,8 +101,8 @@ func leadsToFolder(folder string, e fs.DirEntry) bool {
 	return err == nil && info.IsDir()
 }
 
-// MayLeaveWorkspace reports whether typed begins as a path does that may lead out of the workspace, where an
-// Index knows no names.
+// MayLeaveWorkspace reports whether typed begins like a path that may leave the workspace, where an Index
+// has no names.
 func MayLeaveWorkspace(typed string) bool {
 	return strings.HasPrefix(typed, "~/") || typed == "~" || strings.HasPrefix(typed, "..") || strings.HasPrefix(typed, "./") || strings.HasPrefix(filepath.ToSlash(typed), "/") || filepath.IsAbs(typed)
 }

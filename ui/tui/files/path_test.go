@@ -23,7 +23,7 @@ func TestComplete(t *testing.T) {
 		{"../fork", true, "../fork/"},
 		{"../fork/", false, "../fork/x"},
 		{"../fork/", true, ""},
-		{"../FOR", true, "../fork/"}, // nothing begins so: then whatever its case
+		{"../FOR", true, "../fork/"}, // no exact prefix: case is ignored
 		{"../", true, "../Fold/ ../food/ ../fork/ ../main/"},
 		{"../.", true, "../../ ../.forge/"},
 		{"../.f", true, "../.forge/"},
@@ -34,7 +34,7 @@ func TestComplete(t *testing.T) {
 		{"..", true, "../"},
 		{"../nope", true, ""},
 		{"../nope/", true, ""},
-		{"../four/", true, ""}, // no folder
+		{"../four/", true, ""}, // not a directory
 		{"~", true, "~/"},
 		{"~/", true, "~/notes/"},
 		{"~/no", true, "~/notes/"},
@@ -51,8 +51,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// Names that a terminal must not see are left out, links lead where they do, and there are no more than
-// were asked for.
+// Names that a terminal must not get are omitted, links are followed, and the limit is respected.
 func TestCompleteOddNames(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the system has no such names")
@@ -71,7 +70,7 @@ func TestCompleteOddNames(t *testing.T) {
 	}
 }
 
-// A large folder is read in pieces, and what is found in it is bounded.
+// A large directory is read in pieces, and the number of results is limited.
 func TestCompleteLargeFolder(t *testing.T) {
 	top := t.TempDir()
 	for i := range 1100 {

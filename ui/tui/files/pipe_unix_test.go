@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Opening a pipe waits for its other end; a walk must not.
+// Opening a pipe waits for its other end; a walk must not wait.
 func TestPipesAreLeftAlone(t *testing.T) {
 	dir := tree(t, "a")
 	for _, name := range []string{".gitignore", "pipe"} {

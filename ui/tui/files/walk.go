@@ -11,22 +11,22 @@ import (
 	"parley/tools/gitignore"
 )
 
-// A walk reads a directory and those below it, level by level.
+// A walk reads a directory tree level by level.
 type walk struct {
-	root   *os.Root // nothing outside is opened
+	root   *os.Root // nothing outside of it is opened
 	list   []entry
 	bytes  int
-	looked int // entries of directories seen, whether kept or not
+	looked int // directory entries seen, whether stored or not
 }
 
-// A directory is one that has to be read, and the rules that hold above it.
+// A folder is a directory to read, with the ignore rules of the directories above it.
 type folder struct {
-	path  string // "." is the first
+	path  string // "." for the root
 	rules gitignore.Rules
 }
 
-// read returns what is in dir. Publish gets what was found so far, after each
-// directory. A directory that cannot be read has nothing in it.
+// read returns the files in dir. It calls publish with the files found so far
+// after each directory. An unreadable directory counts as empty.
 func read(ctx context.Context, dir string, publish func([]entry)) []entry {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -43,13 +43,13 @@ func read(ctx context.Context, dir string, publish func([]entry)) []entry {
 
 func (w *walk) full() bool { return w.looked >= maxEntries || w.bytes >= maxBytes }
 
-// directory keeps what is in f, and returns the directories among it.
+// folder stores the entries of f, and returns the directories among them.
 func (w *walk) folder(ctx context.Context, f folder) (below []folder) {
 	dir, err := w.root.OpenFile(f.path, os.O_RDONLY|nonblock, 0)
 	if err != nil {
-		return nil // gone, or not for us to see
+		return nil // deleted, or not readable
 	}
-	entries, _ := dir.ReadDir(maxEntries - w.looked) // the entries before an error
+	entries, _ := dir.ReadDir(maxEntries - w.looked) // includes the entries before an error
 	dir.Close()
 	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
 	f.rules = w.rules(f, entries)
@@ -74,13 +74,13 @@ func (w *walk) folder(ctx context.Context, f folder) (below []folder) {
 	return below
 }
 
-// isFile reports whether e is something a prompt can bring along: no pipe, no
-// device. A link may lead to a file.
+// isFile reports whether e can be attached to a prompt: not a pipe or a device.
+// A link may lead to a file.
 func isFile(e fs.DirEntry) bool {
 	return e.IsDir() || e.Type().IsRegular() || e.Type() == fs.ModeSymlink
 }
 
-// rules returns those that hold in f, which has these entries, sorted by name.
+// rules returns the ignore rules for f; entries are its entries, sorted by name.
 func (w *walk) rules(f folder, entries []fs.DirEntry) gitignore.Rules {
 	rules := f.rules
 	for _, name := range gitignore.Files {
@@ -97,7 +97,7 @@ func (w *walk) rules(f folder, entries []fs.DirEntry) gitignore.Rules {
 	return rules
 }
 
-// text returns the beginning of a file. It may have become a pipe since it was seen.
+// text returns the beginning of a file. The file may have become a pipe since it was listed.
 func (w *walk) text(path string) (string, error) {
 	f, err := w.root.OpenFile(path, os.O_RDONLY|nonblock, 0)
 	if err != nil {

@@ -13,11 +13,12 @@ import (
 	"parley/ui/tui/composer"
 )
 
-// keepAfter is how long after a key the draft is written: what is typed in
-// between is all that a crash can cost. For each megabyte it is as long again.
+// keepAfter is the delay between a key and storing the draft, and so the
+// longest typing that a crash can lose. It is extended by the same time for
+// each megabyte.
 const keepAfter = 400 * time.Millisecond
 
-// historyShown is how many prompts of the past the composer knows.
+// historyShown is the number of past prompts loaded into the composer.
 const historyShown = 1000
 
 // A SaveDraftMsg makes Update store the draft.
@@ -25,35 +26,35 @@ type SaveDraftMsg struct{}
 
 type (
 	promptHistoryMsg []string
-	// draftTokensMsg says about how many tokens a draft has, which takes a while for a
-	// long one.
+	// draftTokensMsg delivers the approximate number of tokens of a draft, which takes
+	// a while to count for a long one.
 	draftTokensMsg struct{ of, tokens int }
 )
 
-// draft is what is known of the draft beside its text.
+// draft holds the state of the draft besides its text.
 type draft struct {
-	changed bool       // since it was stored
-	key     string     // under which it is stored; "" if it is not
-	tokens  int        // about how many it has, with what is attached
-	version int        // counts those whose tokens were to be counted, or that were sent
-	seen    int        // changes of the composer that changed tells of, or that need no store
-	left    *leftDraft // nil: no conversation is about to be left
+	changed bool       // changed since it was stored
+	key     string     // key under which it is stored; "" if it is not stored
+	tokens  int        // approximate number of tokens, including attachments
+	version int        // number of the draft; incremented before tokens are counted and when it is sent
+	seen    int        // value of Composer.Changes that changed accounts for, or that needs no store
+	left    *leftDraft // draft of the conversation being left; nil for none
 }
 
-// A leftDraft is that of a conversation that is about to be left.
+// A leftDraft is the draft of a conversation being left.
 type leftDraft struct {
 	key, text string
 	attached  []llm.Part
 }
 
-// draftOrder keeps writes of drafts in the order in which they were decided: goroutines write
-// them, and one that comes late would bring back what was sent meanwhile. The zero value is ready.
+// draftOrder keeps writes of drafts in order. Goroutines write them, and a late write could
+// restore a draft that was sent meanwhile. The zero value is ready to use.
 type draftOrder struct {
 	mu   sync.Mutex
 	last map[string]int // version of the last write, by key
 }
 
-// write calls f, unless a later version was written under the key.
+// write calls f, unless a later version was already written under the key.
 func (o *draftOrder) write(key string, version int, f func() error) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -67,7 +68,7 @@ func (o *draftOrder) write(key string, version int, f func() error) error {
 	return f()
 }
 
-// Changed has to be called when the draft may have changed: it schedules SaveDraft.
+// Changed schedules SaveDraft. Call it when the draft may have changed.
 func (in *Input) Changed() tea.Cmd {
 	if in.draft.changed {
 		return nil
@@ -77,8 +78,8 @@ func (in *Input) Changed() tea.Cmd {
 	return in.Tick(keepAfter*(1+long), SaveDraftMsg{})
 }
 
-// Watch has to be called after everything that may write into the composer: it does what Changed
-// does if something has.
+// Watch calls Changed if the composer's text has changed. Call it after everything that may
+// change it.
 func (in *Input) Watch() tea.Cmd {
 	if in.Composer.Changes() == in.draft.seen {
 		return nil
@@ -87,7 +88,7 @@ func (in *Input) Watch() tea.Cmd {
 	return in.Changed()
 }
 
-// SaveDraft stores the draft and counts its tokens on another goroutine, if it changed.
+// SaveDraft stores the draft and counts its tokens on another goroutine, if it has changed.
 func (in *Input) SaveDraft() tea.Cmd {
 	if !in.draft.changed {
 		return nil
@@ -95,7 +96,8 @@ func (in *Input) SaveDraft() tea.Cmd {
 	return in.save(false)
 }
 
-// save stores the draft; left says that its conversation is left, in which another window may go on with it.
+// save stores the draft. left reports that its conversation is being left, so that another window may
+// continue it.
 func (in *Input) save(left bool) tea.Cmd {
 	save := in.saver(left)
 	return tea.Batch(in.countTokens(), func() tea.Msg {
@@ -106,7 +108,7 @@ func (in *Input) save(left bool) tea.Cmd {
 	})
 }
 
-// countTokens counts the tokens of this version of the draft on another goroutine.
+// countTokens counts the tokens of the current draft on another goroutine.
 func (in *Input) countTokens() tea.Cmd {
 	of, estimate := in.draft.version, in.App.EstimatePrompt
 	text, attached := in.Composer.Value(), slices.Clone(in.App.Attached)
@@ -114,21 +116,21 @@ func (in *Input) countTokens() tea.Cmd {
 }
 
 func (in *Input) setTokens(msg draftTokensMsg) {
-	if msg.of == in.draft.version { // it was not sent meanwhile
+	if msg.of == in.draft.version { // the draft was not sent meanwhile
 		in.draft.tokens = msg.tokens
 	}
 }
 
-// SaveDraftNow stores the draft, if it changed, and waits for the disk: for the end of the
-// program.
+// SaveDraftNow stores the draft, if it has changed, and waits for the disk. It is for the
+// end of the program.
 func (in *Input) SaveDraftNow() {
-	if in.draft.changed || in.draft.key != "" { // another window may have stored one in its place
-		_ = in.saver(false)() // the screen has gone: there is nobody to tell
+	if in.draft.changed || in.draft.key != "" { // another window may have stored its own draft instead
+		_ = in.saver(false)() // the screen is gone, so an error cannot be shown
 	}
 }
 
-// saver takes the draft as it is now, to be stored by the call. An empty one removes what is stored only
-// if that is of this window: it may be another window's.
+// saver returns a function that stores the draft as it is now. An empty draft removes the stored one
+// only if this window stored it: it may belong to another window.
 func (in *Input) saver(left bool) func() error {
 	in.draft.changed = false
 	in.draft.version++
@@ -149,30 +151,30 @@ func (in *Input) saver(left bool) func() error {
 			return err
 		}
 		ended()
-		if old != "" && old != key { // the conversation has begun since, or is empty again
+		if old != "" && old != key { // the conversation has begun since then, or is empty again
 			_ = in.order.write(old, version, func() error { remove(old); return nil })
 		}
 		return nil
 	}
 }
 
-// Sent forgets the draft that was just sent, and remembers the prompt as one: what
-// it begins with does not run when it comes back.
+// Sent removes the draft that was just sent, and adds it to the history as a plain
+// prompt, so that a recalled prompt does not run as a command.
 func (in *Input) Sent(text string) tea.Cmd {
 	forget := in.Forget()
 	stored, ended := in.App.RememberPrompt(composer.EscapeCommand(text)), in.Ended()
 	return func() tea.Msg {
 		ended()
 		if err := stored(); err != nil {
-			return nil // the conversation holds it, and has its own way to say that the disk is full
+			return nil // the conversation contains the prompt, and reports a full disk itself
 		}
 		forget()
 		return nil
 	}
 }
 
-// Forget forgets the draft that was just submitted. The stored one goes when the function is called
-// that it returns, on any goroutine, and does not come back.
+// Forget discards the draft that was just submitted. The returned function deletes the stored one,
+// on any goroutine, for good.
 func (in *Input) Forget() func() {
 	in.draft.changed, in.draft.tokens, in.draft.seen = false, 0, in.Composer.Changes()
 	in.draft.version++
@@ -185,7 +187,7 @@ func (in *Input) Forget() func() {
 	return func() { _ = in.order.write(key, version, func() error { remove(key); return nil }) }
 }
 
-// Leave stores the draft of a conversation that is left.
+// Leave stores the draft of the conversation being left.
 func (in *Input) Leave() tea.Cmd {
 	in.Watch()
 	in.draft.left = &leftDraft{in.App.DraftKey(), in.Composer.Recall.Draft(), in.App.Attached}
@@ -195,7 +197,7 @@ func (in *Input) Leave() tea.Cmd {
 	return in.save(true)
 }
 
-// RestoreDraft loads the stored draft of the open conversation, in the place of what is written.
+// RestoreDraft replaces the text with the stored draft of the open conversation.
 func (in *Input) RestoreDraft() {
 	key := in.App.DraftKey()
 	d, ok := in.App.Draft(key)
@@ -214,10 +216,10 @@ func (in *Input) RestoreDraft() {
 		in.Composer.SetValue(d.Text)
 	}
 	in.draft.changed, in.draft.seen, in.draft.tokens = false, in.Composer.Changes(), 0
-	in.draft.version++ // the tokens of the one before do not count
+	in.draft.version++ // ignore the token count of the previous draft
 	if !in.Composer.Empty() || len(in.App.Attached) > 0 {
 		in.Defer(in.countTokens())
-		if again { // it is stored as one that was left
+		if again { // it is stored as a draft that was left
 			in.Defer(in.Changed())
 		}
 	}
@@ -239,16 +241,17 @@ func (in *Input) LoadHistory() tea.Cmd {
 	}
 }
 
-// A firstRequest is about how many tokens go with the first prompt of a conversation.
+// A firstRequest is the approximate number of tokens sent with the first prompt of a conversation.
 type firstRequest struct {
 	known  bool
 	tokens int
 }
 
-// CountAgain has to be called when anything but the draft may have changed of the next request.
+// CountAgain discards the token count of the first request. Call it when anything besides the draft
+// may have changed.
 func (in *Input) CountAgain() { in.first = firstRequest{} }
 
-// SetCommand replaces the draft by a command to be completed. A draft that is written is stashed.
+// SetCommand replaces the draft with a command for the user to complete. It stashes an existing draft.
 func (in *Input) SetCommand(line string) tea.Cmd {
 	var stashed tea.Cmd
 	if in.Composer.Recall.Written() != "" {
@@ -258,10 +261,10 @@ func (in *Input) SetCommand(line string) tea.Cmd {
 	return tea.Batch(stashed, in.Changed())
 }
 
-// ContextTokens returns about how many tokens the next request takes: what was said and what
-// goes with it, and the draft.
+// ContextTokens returns the approximate number of tokens of the next request: the
+// conversation, the rest of the request, and the draft.
 func (in *Input) ContextTokens() int {
-	const short = 200 // tokens of a first draft that are not worth a figure
+	const short = 200 // fewer tokens of a first draft are not shown
 	fill := in.App.Session.ContextTokens()
 	if fill == 0 && in.App.Session.Empty() {
 		if !in.first.known {

@@ -16,7 +16,7 @@ import (
 	"parley/ui/tui/common"
 )
 
-// openStore returns a store of its own.
+// openStore returns a new store.
 func openStore(t *testing.T) *session.Store {
 	t.Helper()
 	lib, err := session.OpenStore(func(name string) string {
@@ -41,7 +41,7 @@ func start(t *testing.T, lib *session.Store, folder string) *Input {
 	return in
 }
 
-// A draft and its attachments are there again after a restart, however soon after the last
+// A draft and its attachments are restored after a restart, however soon after the last
 // key the program ended.
 func TestDraftOutlivesTheProgram(t *testing.T) {
 	picture := llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte("picture"), Name: "a.png"}
@@ -86,8 +86,8 @@ func TestDraftOutlivesTheProgram(t *testing.T) {
 	}
 }
 
-// A draft is counted and kept beside the loop; what was counted of one that was
-// sent meanwhile does not matter any more.
+// A draft is counted and stored outside of the event loop. The count of a draft
+// that was sent meanwhile is ignored.
 func TestDraftIsCounted(t *testing.T) {
 	lib := openStore(t)
 	in := start(t, lib, t.TempDir())
@@ -112,8 +112,8 @@ func TestDraftIsCounted(t *testing.T) {
 	}
 }
 
-// Attachments count with the draft, and a draft that is restored in the place of another counts as it did
-// before; that of the conversation that was left does not count any more, however late it is counted.
+// Attachments count with the draft, and a restored draft counts as before. The count of an earlier
+// conversation's draft is ignored, however late it arrives.
 func TestRestoredDraftIsCounted(t *testing.T) {
 	lib, folder := openStore(t), t.TempDir()
 	in := start(t, lib, folder)
@@ -144,8 +144,9 @@ func TestRestoredDraftIsCounted(t *testing.T) {
 	}
 }
 
-// A draft that is stored may be another window's: one that holds none of its own leaves it, whether it ends,
-// sends something or changes nothing, and stores its own, which another one has replaced, as it ends.
+// A stored draft may belong to another window. A window without its own draft leaves it alone, whether it
+// ends, sends a prompt or changes nothing. A window with a draft that another one has replaced stores it
+// again when it ends.
 func TestDraftOfAnotherWindow(t *testing.T) {
 	lib, folder := openStore(t), t.TempDir()
 	one := start(t, lib, folder)
@@ -176,7 +177,7 @@ func TestDraftOfAnotherWindow(t *testing.T) {
 	if one.SaveDraftNow(); stored() != "of one" {
 		t.Errorf("a window that ends leaves %q", stored())
 	}
-	two = start(t, lib, folder) // empty, and begins a new conversation
+	two = start(t, lib, folder) // empty, beginning a new conversation
 	runAll(two.Leave())
 	two.RestoreDraft()
 	if two.SaveDraftNow(); stored() != "of one" || two.Composer.Value() != "" {
@@ -189,8 +190,8 @@ func TestDraftOfAnotherWindow(t *testing.T) {
 	}
 }
 
-// A draft goes from the folder to the conversation once that begins, and back if it is empty again: none is
-// left where it was.
+// A draft moves from the directory to the conversation once that begins, and back if the conversation is
+// empty again. No copy is left behind.
 func TestDraftMoves(t *testing.T) {
 	lib, folder := openStore(t), t.TempDir()
 	in := start(t, lib, folder)
@@ -222,7 +223,7 @@ func TestDraftMoves(t *testing.T) {
 	}
 }
 
-// runAll runs a command, and all of a batch.
+// runAll runs a command, or all commands of a batch.
 func runAll(cmd tea.Cmd) {
 	if cmd == nil {
 		return
@@ -234,8 +235,8 @@ func runAll(cmd tea.Cmd) {
 	}
 }
 
-// TestLateSave: a draft that is written late, on a goroutine of its own, does not come back after
-// it was sent, nor over text typed since; drafts of other conversations are written.
+// TestLateSave: a draft written late on another goroutine neither returns after it was sent, nor
+// replaces text typed since. Drafts of other conversations are written.
 func TestLateSave(t *testing.T) {
 	save := func(in *Input, text string) tea.BatchMsg {
 		in.Composer.SetValue(text)
@@ -272,8 +273,8 @@ func TestLateSave(t *testing.T) {
 	}
 }
 
-// The text that the user's editor leaves replaces the text that it was given; prompts that came back from the
-// queue meanwhile stay. It is stored like typed text.
+// The text from the user's editor replaces the text passed to it. Prompts that returned from the queue
+// meanwhile stay. The result is stored like typed text.
 func TestEdited(t *testing.T) {
 	for name, tt := range map[string]struct{ given, back, left, want string }{
 		"alone":                              {"a draft", "", "a better draft", "a better draft"},

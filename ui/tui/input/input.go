@@ -1,5 +1,5 @@
-// Package input is what the user writes: the composer, what goes with the prompt, the
-// draft that outlives the program, what waits to be sent, and the user's own editor.
+// Package input is the user's input: the composer, attachments, the draft that
+// outlives the program, the queue of prompts, and the user's own editor.
 package input
 
 import (
@@ -18,7 +18,7 @@ import (
 	"parley/ui/tui/renderer"
 )
 
-// SignWidth is how many cells the sign before the composer takes.
+// SignWidth is the width of the sign before the composer, in cells.
 const SignWidth = 2
 
 const sign = "› "
@@ -28,14 +28,14 @@ type Input struct {
 	*common.Screen
 	App      *app.App
 	Composer *composer.Model
-	Ended    func() func() // takes back, when called and called again, the records of what is attached
-	Aside    []llm.Part    // attachments that are stored with the draft, and are none of the next prompt
+	Ended    func() func() // returns a function that removes the records of commands whose output is attached
+	Aside    []llm.Part    // attachments stored with the draft but not sent with the next prompt
 
-	files *files.Index // of the workspace
+	files *files.Index // files of the workspace
 	draft draft
 	order draftOrder
 	first firstRequest
-	sign  common.Label // before the first row
+	sign  common.Label // shown before the first row
 }
 
 // New returns an empty input.
@@ -53,8 +53,7 @@ func New(s *common.Screen, a *app.App) *Input {
 // Close stops indexing files.
 func (in *Input) Close() { in.files.Close() }
 
-// Update takes what is about the input and came from elsewhere than the keyboard, and
-// reports whether msg is that.
+// Update handles messages about the input other than keys, and reports whether msg is one.
 func (in *Input) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case composer.CompletedMsg:
@@ -82,14 +81,14 @@ func (in *Input) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// editedMsg brings what the user's editor left of the draft that it was given.
+// editedMsg delivers the text from the user's editor, and the draft passed to the editor.
 type editedMsg struct {
 	given, text string
 	err         error
 }
 
-// edited replaces the text that the user's editor was given by the text that it left. Text that came before
-// it meanwhile stays.
+// edited replaces the draft passed to the user's editor by the edited text. Text inserted before it
+// meanwhile stays.
 func (in *Input) edited(msg editedMsg) {
 	now := in.Composer.Recall.Written()
 	switch came, only := strings.CutSuffix(now, msg.given); {
@@ -115,8 +114,8 @@ func (in *Input) Editor() tea.Cmd {
 	})
 }
 
-// InsertPrompt writes a prompt into the composer, before the text there. It may be a
-// server's: nothing of it runs when it is sent unread.
+// InsertPrompt inserts a prompt before the text in the composer. The prompt may come
+// from a server, so it never runs as a command.
 func (in *Input) InsertPrompt(text string) {
 	if rest := in.Composer.Recall.Written(); strings.TrimSpace(rest) != "" {
 		text += "\n\n" + rest
@@ -124,7 +123,7 @@ func (in *Input) InsertPrompt(text string) {
 	in.Composer.SetPromptText(text)
 }
 
-// RestoreMessage makes a message of the user's the draft again, with its attachments.
+// RestoreMessage makes a message of the user the draft again, with its attachments.
 func (in *Input) RestoreMessage(msg llm.Message) {
 	text, attached := app.SplitPrompt(msg)
 	if app.IsImagePrompt(msg) {
@@ -135,8 +134,8 @@ func (in *Input) RestoreMessage(msg llm.Message) {
 	in.InsertPrompt(text)
 }
 
-// RestoreCommand makes a line that did not run the draft again, with what went along. It does not
-// mix with what was typed meanwhile: then the history has it.
+// RestoreCommand makes a line that did not run the draft again, with its attachments. If the user
+// has typed other text meanwhile, the line goes to the history instead.
 func (in *Input) RestoreCommand(line string, attached []llm.Part) {
 	in.App.Attached = append(in.App.Attached, attached...)
 	if in.Composer.Recall.Written() == "" {
@@ -153,7 +152,7 @@ func (in *Input) Detach() tea.Cmd {
 	return tea.Batch(in.Changed(), in.ShowToast("Removed: "+app.Labels([]llm.Part{last})[0]))
 }
 
-// Stash sets the draft aside, or restores the last one that was if there is no draft.
+// Stash sets the draft aside. If there is no draft, it restores the last one set aside.
 func (in *Input) Stash() tea.Cmd {
 	if in.Composer.Empty() {
 		if !in.Composer.Recall.Unstash() {
@@ -165,8 +164,8 @@ func (in *Input) Stash() tea.Cmd {
 	return tea.Batch(in.Changed(), in.ShowToast("Draft stashed · "+in.KeyOf("stash")+" restores it"))
 }
 
-// SetAside stashes what is written, and remembers it as a prompt: stashes end with the program. It
-// reports whether anything is.
+// SetAside stashes the draft, and also adds it to the history, because stashes end with the
+// program. It reports whether there was a draft.
 func (in *Input) SetAside() bool {
 	text := in.Composer.Recall.Written()
 	if !in.Composer.Recall.Stash() {
@@ -199,7 +198,7 @@ func (in *Input) QueueToDraft() {
 	}
 }
 
-// unqueueAt takes one queued prompt back, to be edited or to be dropped.
+// unqueueAt removes a queued prompt, to edit it or drop it.
 func (in *Input) unqueueAt(msg composer.UnqueueMsg) {
 	queued, _ := in.App.Session.Queue.All()
 	for i, waiting := range queued {
@@ -227,7 +226,7 @@ func (in *Input) ShowQueue() {
 	in.Composer.Queue.SetQueue(texts, steer)
 }
 
-// complete finds the completions of the word after an @.
+// complete returns completions of the word after an @.
 func (in *Input) complete(kind rune, word string) ([]composer.Candidate, bool) {
 	const most = 50
 	if kind != '@' {
@@ -247,11 +246,11 @@ func (in *Input) complete(kind rune, word string) ([]composer.Candidate, bool) {
 	return out, more
 }
 
-// PathOutside is a path that may lead out of the workspace; the files in that are found otherwise.
+// PathOutside is a path that may be outside of the workspace, whose files are completed in another way.
 const PathOutside app.Path = "outside"
 
-// CompletePath returns paths that begin with typed; relative ones begin in folder. It may be
-// called from any goroutine.
+// CompletePath returns the paths that begin with typed. Relative paths are relative to
+// folder. It may be called from any goroutine.
 func CompletePath(kind app.Path, folder, typed string) []files.File {
 	const most = 200
 	switch bare := !files.MayLeaveWorkspace(typed); {
@@ -263,8 +262,8 @@ func CompletePath(kind app.Path, folder, typed string) []files.File {
 	return files.Complete(typed, files.Completion{Directory: folder, DirectoriesOnly: kind == app.PathDirectory || kind == app.PathSiblingDirectory, Limit: most})
 }
 
-// Paths returns files of the workspace, those that lie near first, as far as they are known
-// by now. The first call begins to look for them.
+// Paths returns the files of the workspace found so far, those nearest to its root first.
+// The first call starts the search.
 func (in *Input) Paths() (paths []string) {
 	const most = 2000
 	found, _ := in.files.Find("", most)
@@ -276,25 +275,25 @@ func (in *Input) Paths() (paths []string) {
 	return paths
 }
 
-// Layout sets the size, of room rows at most, and returns the rows that the input takes.
+// Layout sets the size and returns the number of rows of the input, at most room.
 func (in *Input) Layout(width, room int) int {
 	in.Composer.SetSize(max(width-SignWidth, 0), max(room/2, 1))
 	return in.Height(width)
 }
 
-// Height returns how many rows the input takes.
+// Height returns the number of rows of the input.
 func (in *Input) Height(width int) int { return len(in.chips(width)) + in.Composer.Height() }
 
-// Cursor returns the terminal cursor's place in the view; not ok if it is hidden.
+// Cursor returns the position of the terminal's cursor in the view; ok is false if it is hidden.
 func (in *Input) Cursor(width int) (x, y int, ok bool) {
 	x, y, ok = in.Composer.Cursor()
 	return x + SignWidth, y + len(in.chips(width)), ok
 }
 
-// Click handles a click at a cell of the view.
+// Click handles a click on a cell of the view.
 func (in *Input) Click(x, y int) tea.Cmd { return in.Composer.Click(x-SignWidth, y) }
 
-// View returns the attachments and the composer after its sign.
+// View returns the attachments, and the composer after its sign.
 func (in *Input) View(width int) string {
 	rows, at := in.chips(width), in.Composer.PromptRow()
 	for i, row := range strings.Split(in.Composer.View(), "\n") {
@@ -307,7 +306,7 @@ func (in *Input) View(width int) string {
 	return strings.Join(rows, "\n")
 }
 
-// chips returns the line above the composer that names what goes with the prompt.
+// chips returns the line above the composer that lists the attachments.
 func (in *Input) chips(width int) []string {
 	var names []string
 	if len(in.App.Compared) > 0 {

@@ -1,4 +1,4 @@
-// Package inspector shows what went over the wire: requests and answers as they were.
+// Package inspector shows the communication with providers: requests and answers, unchanged.
 package inspector
 
 import (
@@ -14,12 +14,12 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// A Source has the exchanges of this run.
+// A Source provides the exchanges of this run.
 type Source interface {
-	List() []exchange.Exchange                  // the newest first, without headers and bodies
-	Get(id int) (exchange.Exchange, bool)       // false if it is not in memory any more
-	OfTurn(user int) []int                      // ids of the turn that began with a message of the user's, by its Seq
-	Save(e exchange.Exchange) (f func() string) // f writes e to a file, on any goroutine, and returns what came of it
+	List() []exchange.Exchange                  // newest first, without headers and bodies
+	Get(id int) (exchange.Exchange, bool)       // false if it is no longer in memory
+	OfTurn(user int) []int                      // ids of the turn that began with the user's message with this Seq
+	Save(e exchange.Exchange) (f func() string) // f writes e to a file, on any goroutine, and returns a message
 }
 
 // An inspector lists the exchanges of this run, and shows one of them.
@@ -29,8 +29,8 @@ type inspector struct {
 	source  Source
 	list    *dialog.Picker
 	pager   *dialog.Pager
-	id      int   // in the pager
-	only    []int // the exchanges that are listed; nil: all
+	id      int   // exchange in the pager
+	only    []int // ids of the listed exchanges; nil for all
 	ticking bool
 }
 
@@ -41,7 +41,7 @@ func New(s *common.Screen, h dialog.Host, source Source) []common.Part {
 	return []common.Part{&inspector{Screen: s, Host: h, source: source}}
 }
 
-// Update takes messages about the wire, and reports whether msg is one.
+// Update handles messages about exchanges, and reports whether msg is one.
 func (i *inspector) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case common.OpenMsg:
@@ -55,8 +55,8 @@ func (i *inspector) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, false
 }
 
-// open lists the exchanges of this run, or of the turn that began with the message of the user's that
-// turn is the Seq of. It shows a single one of a turn at once.
+// open lists the exchanges of this run, or of one turn: turn is the Seq of the user's message that
+// began it, "" for all. If a turn has a single exchange, open shows it immediately.
 func (i *inspector) open(turn string) tea.Cmd {
 	i.only = nil
 	if turn == "" {
@@ -97,7 +97,7 @@ func (i *inspector) items(selected int) []dialog.Item {
 	return items
 }
 
-// tick keeps what is open up to date, once a second.
+// tick updates the open dialog once a second.
 func (i *inspector) tick() tea.Cmd {
 	if i.ticking {
 		return nil
@@ -120,7 +120,7 @@ func (i *inspector) ticked() tea.Cmd {
 		}
 		i.pager.SetParts(e.State(), e.Parts())
 		if e.Done {
-			return nil // it does not change any more
+			return nil // it no longer changes
 		}
 	default:
 		return nil
@@ -128,7 +128,7 @@ func (i *inspector) ticked() tea.Cmd {
 	return i.tick()
 }
 
-// show opens one exchange, which goes back to the list if it was opened from that.
+// show opens an exchange. Closing it returns to the list if listed is set.
 func (i *inspector) show(id int, listed bool) tea.Cmd {
 	e, ok := i.source.Get(id)
 	if !ok {

@@ -8,22 +8,22 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// approvals are the calls that wait for the user's word, the first of them first.
+// approvals holds the calls waiting for approval, oldest first.
 type approvals struct {
 	waiting []session.ApprovalRequest
 
-	open *dialog.Approval // asks about the first, also while another dialog lies over it; nil: it was not asked about
+	open *dialog.Approval // asks about the first call, even while another dialog covers it; nil before it is asked
 
-	question *turnQuestion // about the turn itself; nil: none waits
-	under    dialog.Dialog // that the question lies over until it is answered; nil: none
+	question *turnQuestion // about the turn itself; nil for none
+	under    dialog.Dialog // dialog covered by the question until it is answered; nil for none
 }
 
-// A turnQuestion is a question about the turn, with its words.
+// A turnQuestion is a question about the turn, with its texts.
 type turnQuestion struct {
 	session.Question
 	text    string
 	answers []string
-	dialog  *dialog.Confirmation // nil: it was not asked
+	dialog  *dialog.Confirmation // nil if it was not asked yet
 }
 
 // Decide asks a question of the turn, once no dialog is open.
@@ -31,17 +31,17 @@ func (o *Overlay) Decide(q session.Question, text string, answers []string) {
 	o.approvals.question = &turnQuestion{Question: q, text: text, answers: answers}
 }
 
-// CloseQuestion removes a question that was answered or that ended.
+// CloseQuestion removes a question that was answered or has ended.
 func (o *Overlay) CloseQuestion(q session.Question) {
 	if mine := o.approvals.question; mine != nil && mine.ID == q.ID {
 		o.forgetQuestion()
 	}
 }
 
-// A waiting dialog shows a turn that may ask a question before it can go on.
+// A waiting dialog shows a turn that may need an answer to continue.
 type waiting interface{ AwaitsTurn() }
 
-// forgetQuestion takes back the question about the turn.
+// forgetQuestion withdraws the question about the turn.
 func (o *Overlay) forgetQuestion() {
 	if q := o.approvals.question; q != nil && q.dialog != nil && o.Dialog == dialog.Dialog(q.dialog) {
 		o.Close()
@@ -52,23 +52,23 @@ func (o *Overlay) forgetQuestion() {
 	}
 }
 
-// askQuestion opens the question about the turn. One that was covered by another dialog is
-// read anew.
+// askQuestion opens the question about the turn. If another dialog covered the question,
+// it is asked again from the start.
 func (o *Overlay) askQuestion() tea.Cmd {
 	q := o.approvals.question
 	selected := q.Default
 	if o.IsWriting() || q.Wait == 0 && q.Choices[selected].Action != session.StopTurn {
-		selected = -1 // enter by habit sends nothing
+		selected = -1 // enter pressed by habit must not send anything
 	}
 	q.dialog = dialog.Decide(q.text, q.answers, selected, o.Theme)
 	q.dialog.Now, q.dialog.OnTouched, q.dialog.Answered = o.Now, q.StopCountdown, o.decide
-	if !o.IsWriting() { // who writes something else may not have seen it
+	if !o.IsWriting() { // a user who is writing may not have seen it
 		q.MarkShown()
 	}
 	return o.Open(q.dialog)
 }
 
-// decide passes on what a user said to the question about the turn.
+// decide passes on the user's answer to the question about the turn.
 func (o *Overlay) decide(answer int) tea.Cmd {
 	q := o.approvals.question
 	o.forgetQuestion()
@@ -76,7 +76,7 @@ func (o *Overlay) decide(answer int) tea.Cmd {
 	return nil
 }
 
-// Approve asks about a call, once those before it are answered.
+// Approve asks about a call after the calls before it.
 func (o *Overlay) Approve(r session.ApprovalRequest) {
 	o.approvals.waiting = append(o.approvals.waiting, r)
 }
@@ -86,7 +86,7 @@ func (o *Overlay) IsWaiting() bool {
 	return len(o.approvals.waiting) > 0 || o.approvals.question != nil
 }
 
-// DropPending removes all approvals and questions of a turn that ends.
+// DropPending removes all approvals and questions of a turn that has ended.
 func (o *Overlay) DropPending() {
 	o.approvals.waiting, o.approvals.open = nil, nil
 	o.forgetQuestion()
@@ -95,9 +95,8 @@ func (o *Overlay) DropPending() {
 	}
 }
 
-// AskNext opens the approval of the next call that waits for one, unless a dialog is
-// open: what is open first is answered first. An approval that another dialog took the
-// place of comes back as it was left.
+// AskNext opens the approval of the next waiting call, unless a dialog is open, which
+// is answered first. An approval that another dialog replaced returns unchanged.
 func (o *Overlay) AskNext() tea.Cmd {
 	if q := o.approvals.question; q != nil && q.dialog == nil && o.Dialog != nil {
 		if _, ok := o.Dialog.(waiting); ok { // for the same turn

@@ -8,22 +8,22 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// loneDelay is how long a letter that answers waits for others. A sentence, a paste without brackets and
-// a program that types are faster than that; a key that is pressed alone does not feel late.
+// loneDelay is how long a letter that answers is held to see whether others follow. Typed sentences,
+// pastes without brackets and programs are faster. A single key does not feel late.
 const loneDelay = 150 * time.Millisecond
 
-// A heldLetter answers a dialog unless text follows at once. The zero value is none.
+// A heldLetter answers a dialog unless text follows it. The zero value means none.
 type heldLetter struct {
 	of  dialog.Lettered
 	msg tea.Msg
 	act func() tea.Cmd
-	n   int // counts letters
+	n   int // sequence number of the letter
 }
 
-// A LoneMsg reports that loneDelay is over for a letter.
+// A LoneMsg reports that loneDelay has passed for a letter.
 type LoneMsg struct{ n int }
 
-// hold keeps msg back if it is a letter that answers d, and reports whether it is.
+// hold holds msg back if it is a letter that answers d, and reports whether it is.
 func (o *Overlay) hold(d dialog.Dialog, msg tea.Msg) (tea.Cmd, bool) {
 	q, ok := d.(dialog.Lettered)
 	if !ok {
@@ -37,8 +37,8 @@ func (o *Overlay) hold(d dialog.Dialog, msg tea.Msg) (tea.Cmd, bool) {
 	return o.Tick(loneDelay, LoneMsg{o.held.n}), true
 }
 
-// Settle decides what a delayed letter was, before msg is handled: with text after it text, with
-// another key or with nothing an answer.
+// Settle decides the effect of a held letter before msg is handled. If text follows, the letter
+// is text. If another key follows, or nothing, it is an answer.
 func (o *Overlay) Settle(msg tea.Msg) (cmd tea.Cmd) {
 	held := o.held
 	if held.of == nil {

@@ -1,5 +1,5 @@
-// Package overlay is what lies over the input: one dialog at a time, what follows from
-// a choice in it, and the tool calls that wait for their turn to be asked about.
+// Package overlay manages the dialogs over the input: one dialog at a time, the effect
+// of a choice in it, and the tool calls waiting for approval.
 package overlay
 
 import (
@@ -15,23 +15,23 @@ import (
 // An Overlay holds the open dialog.
 type Overlay struct {
 	*common.Screen
-	Dialog    dialog.Dialog         // nil: none
-	workspace string                // that an approval names paths in
-	IsWriting func() bool           // something is written that enter would send
-	Typed     func(tea.Msg) tea.Cmd // takes what is typed for the composer while a question is open
+	Dialog    dialog.Dialog         // nil for none
+	workspace string                // base of paths in approvals
+	IsWriting func() bool           // reports whether there is text that enter would send
+	Typed     func(tea.Msg) tea.Cmd // handles text typed for the composer while a question is open
 	approvals approvals
 	held      heldLetter
 
-	left    func(dialog.Left) tea.Cmd // is told that the dialog was left without a choice
-	refresh func()                    // reads again what the open dialog lists
+	left    func(dialog.Left) tea.Cmd // called when the dialog is left without a choice
+	refresh func()                    // updates the list in the open dialog
 }
 
-// New returns an overlay without a dialog. Approvals name paths in workspace.
+// New returns an overlay without a dialog. Approvals show paths relative to workspace.
 func New(s *common.Screen, workspace string) *Overlay {
 	return &Overlay{Screen: s, workspace: workspace, IsWriting: func() bool { return false }}
 }
 
-// Open shows a dialog. One that is open is closed without a choice.
+// Open shows a dialog. It closes an open dialog without a choice.
 func (o *Overlay) Open(d dialog.Dialog) tea.Cmd {
 	cmd := o.leave(dialog.Left{})
 	d.Attach(dialog.Root{Left: o.leave, Typed: o.Typed, Copy: o.Copy})
@@ -39,24 +39,24 @@ func (o *Overlay) Open(d dialog.Dialog) tea.Cmd {
 	return tea.Batch(cmd, o.ConfirmDrawn())
 }
 
-// OnLeave sets a function that is called when the open dialog is closed without a choice: by esc,
+// OnLeave sets a function to call when the open dialog is closed without a choice: by esc,
 // ctrl+c, or another dialog.
 func (o *Overlay) OnLeave(f func(dialog.Left) tea.Cmd) { o.left = f }
 
-// OnRefresh sets a function that is called when what the open dialog lists may have changed.
+// OnRefresh sets a function to call when the list in the open dialog may have changed.
 func (o *Overlay) OnRefresh(f func()) { o.refresh = f }
 
-// Refresh has the open dialog list things as they are now.
+// Refresh updates the list in the open dialog.
 func (o *Overlay) Refresh() {
 	if o.refresh != nil {
 		o.refresh()
 	}
 }
 
-// Close removes the dialog after a choice in it: OnLeave's function is not called.
+// Close removes the dialog after a choice in it, without calling OnLeave's function.
 func (o *Overlay) Close() { o.Dialog, o.left, o.refresh = nil, nil, nil }
 
-// leave takes the dialog away without a choice.
+// leave closes the dialog without a choice.
 func (o *Overlay) leave(how dialog.Left) tea.Cmd {
 	left := o.left
 	o.Close()
@@ -66,7 +66,7 @@ func (o *Overlay) leave(how dialog.Left) tea.Cmd {
 	return left(how)
 }
 
-// Choose opens a picker. Chosen is called with the chosen row; nil: rows are for reading only.
+// Choose opens a picker. It calls chosen with the chosen row; nil if rows are only for reading.
 func (o *Overlay) Choose(d *dialog.Picker, chosen func(dialog.Choice) tea.Cmd) tea.Cmd {
 	d.Chosen = func(c dialog.Choice) tea.Cmd {
 		if o.Close(); chosen == nil {
@@ -77,7 +77,7 @@ func (o *Overlay) Choose(d *dialog.Picker, chosen func(dialog.Choice) tea.Cmd) t
 	return o.Open(d)
 }
 
-// Ask opens a yes/no question. Answered is called with the answer.
+// Ask opens a yes-or-no question and calls answered with the answer.
 func (o *Overlay) Ask(d *dialog.Confirmation, answered func(yes bool) tea.Cmd) tea.Cmd {
 	d.Now = o.Now
 	d.Answered = func(answer int) tea.Cmd {
@@ -87,10 +87,10 @@ func (o *Overlay) Ask(d *dialog.Confirmation, answered func(yes bool) tea.Cmd) t
 	return o.Open(d)
 }
 
-// A DrawnMsg reports that the terminal has the frame that showed the dialog.
+// A DrawnMsg reports that the terminal has the frame with the dialog.
 type DrawnMsg struct{}
 
-// Update handles the messages about the time since a frame or a letter, and reports whether msg is one.
+// Update handles messages about the time since a frame or a letter, and reports whether msg is one.
 func (o *Overlay) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg.(type) {
 	case DrawnMsg:
@@ -127,7 +127,7 @@ func (o *Overlay) Interrupt() tea.Cmd {
 	return o.leave(dialog.Left{})
 }
 
-// A painter is a dialog that counts only what was seen.
+// A painter is a dialog that accepts consent only for text that was drawn.
 type painter interface {
 	Drawn(now time.Time) tea.Cmd
 }
@@ -138,7 +138,7 @@ var (
 )
 
 // ConfirmDrawn sends a DrawnMsg once the frame has reached the terminal, if the open dialog
-// accepts no answer before that.
+// waits for it before it accepts answers.
 func (o *Overlay) ConfirmDrawn() tea.Cmd {
 	if _, ok := o.Dialog.(painter); !ok {
 		return nil
@@ -147,27 +147,27 @@ func (o *Overlay) ConfirmDrawn() tea.Cmd {
 	return o.Tick(twoFrames, DrawnMsg{})
 }
 
-// A question is a dialog that one may want to read the conversation for.
+// A question is a dialog during which the user may want to read the conversation.
 type question interface {
-	Scrolls() bool // by itself, with the keys and the wheel
+	Scrolls() bool // reports whether it needs the scroll keys and the wheel itself
 }
 
-// IsUnscrollable reports whether the dialog is a question with nothing to scroll: scroll keys and
-// the wheel are then for the transcript.
+// IsUnscrollable reports whether the dialog is a question with nothing to scroll. Scroll keys and
+// the wheel are for the transcript then.
 func (o *Overlay) IsUnscrollable() bool {
 	q, asks := o.Dialog.(question)
 	return asks && !q.Scrolls()
 }
 
-// Current returns the open dialog; nil: none.
+// Current returns the open dialog; nil for none.
 func (o *Overlay) Current() dialog.Dialog { return o.Dialog }
 
 // RowsAbove returns how many of rows rows the dialog leaves to the transcript. A dialog must be
 // open.
 func (o *Overlay) RowsAbove(rows int) int { return max(rows-o.Dialog.Height(), 0) }
 
-// ScrollsTranscript reports whether an event of the mouse wheel is for the transcript: one above
-// the dialog, or over a question with nothing to scroll.
+// ScrollsTranscript reports whether a mouse wheel event is for the transcript: one above the
+// dialog, or over a question with nothing to scroll.
 func (o *Overlay) ScrollsTranscript(msg tea.MouseMsg, rows int) bool {
 	if _, wheel := msg.(tea.MouseWheelMsg); !wheel || o.Dialog == nil {
 		return false
@@ -181,11 +181,11 @@ func (o *Overlay) IsFullScreen() bool {
 	return full
 }
 
-// maxWidth is how wide a dialog is at most: longer lines tire the eye. What has a
-// method Wide takes all there is.
+// maxWidth is the maximum width of a dialog, because longer lines are hard to
+// read. A dialog with a method Wide uses the full width.
 const maxWidth = 120
 
-// Layout sets the size of the dialog, of room rows at most, and returns the rows it takes: nearly
+// Layout sets the size of the dialog, at most room rows, and returns its number of rows: nearly
 // all for approvals and help, fewer for lists.
 func (o *Overlay) Layout(width, room int) int {
 	most := max(room-min(3, room/4), 0)
@@ -202,7 +202,7 @@ func (o *Overlay) Layout(width, room int) int {
 	return o.Dialog.Height()
 }
 
-// SetTheme changes the looks.
+// SetTheme changes the theme.
 func (o *Overlay) SetTheme(th *theme.Theme) {
 	if o.Dialog != nil {
 		o.Dialog.SetTheme(th)

@@ -17,7 +17,7 @@ func open(t *testing.T) *Overlay {
 	return o
 }
 
-// OnLeave is called once when a dialog is left, however that happens, and never after a
+// OnLeave's function is called once when a dialog is left in any way, and never after a
 // choice.
 func TestOnLeave(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -45,12 +45,12 @@ func TestOnLeave(t *testing.T) {
 	}
 }
 
-// A letter that answers does so once its time is over, before another key, and never after text or in
-// a dialog that took its place.
+// A letter that answers does so after the delay, before another key, and never after text or in a
+// dialog that replaced its own.
 func TestHeldLetter(t *testing.T) {
 	letter := func(r rune) tea.Msg { return tea.KeyPressMsg{Code: r, Text: string(r)} }
 	for name, tt := range map[string]struct {
-		then     func(o *Overlay, due tea.Msg) tea.Msg // the messages after it
+		then     func(o *Overlay, due tea.Msg) tea.Msg // messages after the letter
 		answered bool
 		text     string
 	}{

@@ -1,4 +1,4 @@
-// Package panel is what the screen gives to views with a life of their own, such as the list of models.
+// Package panel holds the dependencies of separate views, such as the list of models.
 package panel
 
 import (
@@ -10,16 +10,16 @@ import (
 	"parley/ui/tui/dialog"
 )
 
-// A Deps holds what every view works with.
+// A Deps holds the dependencies of every view.
 type Deps struct {
 	*common.Screen
 	dialog.Host
 	App     *app.App
-	Perform func(app.Effect) tea.Cmd     // shows what came of something the user did
-	Run     func(command string) tea.Cmd // runs a command by its name
-	Show    func(seq int)                // goes to a message of the open conversation
-	Themed  []Themeable                  // is drawn in the colors of the theme
+	Perform func(app.Effect) tea.Cmd     // shows the effect of an action of the user
+	Run     func(command string) tea.Cmd // runs a command by name
+	Show    func(seq int)                // scrolls to a message of the open conversation
+	Themed  []Themeable                  // views to redraw when the theme changes
 }
 
-// A Themeable draws itself in the colors of a theme.
+// A Themeable has a theme that can be changed.
 type Themeable interface{ SetTheme(*theme.Theme) }

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Enter takes the terminal, at the start and after another program had it. The screen is redrawn. It
-// does nothing if the screen has the terminal or is closed.
+// Enter acquires the terminal, at the start and after another program had it, and redraws the
+// screen. It does nothing if the screen already has the terminal or is closed.
 func (s *Screen) Enter() error {
 	if !Supported {
 		return nil
@@ -70,7 +70,7 @@ func (s *Screen) leave() {
 }
 
 // Close ends Run and restores the terminal. It returns false if a blocked terminal did not accept
-// that within patience.
+// this within patience.
 func (s *Screen) Close(patience time.Duration) bool {
 	if !Supported {
 		return false
@@ -82,8 +82,8 @@ func (s *Screen) Close(patience time.Duration) bool {
 	return Within(patience, s.leave)
 }
 
-// Within waits for f, which does not panic, and reports whether it ended in time: a terminal may
-// take nothing.
+// Within runs f, which must not panic, and reports whether it ended within patience. A blocked
+// terminal may never accept output.
 func Within(patience time.Duration, f func()) bool {
 	done := make(chan struct{})
 	go func() {

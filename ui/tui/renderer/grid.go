@@ -8,22 +8,22 @@ import (
 // A row is one line of the screen.
 type row struct {
 	text     string // line of the frame
-	from, to uint16 // numbers of the styles at its begin and end
+	from, to uint16 // numbers of the styles at its start and end
 	cells    []cell
 	end      int  // cells from here on are blank
 	known    bool // the terminal shows this row
 }
 
-// A grid mirrors what the terminal shows and writes the sequences that change it. It never asks the
-// terminal: everything written keeps both in step.
+// A grid mirrors the content of the terminal and writes the sequences that change it. It never
+// queries the terminal: each write updates both.
 type grid struct {
 	styles          styleTable
-	clusters        bool // the terminal draws grapheme clusters as we do
+	clusters        bool // the terminal's grapheme clusters match ours
 	w, h            int
 	rows            []row
-	spare           row            // row that is being read
-	lines           []string       // of the frame that is being drawn
-	at              map[string]int // rows by text, for scroll
+	spare           row            // row being read
+	lines           []string       // lines of the frame being drawn
+	at              map[string]int // row numbers by text, for scroll
 	votes           []int          // by distance, for findMove
 	x, y            int            // position of the cursor; -1 if unknown
 	style           uint16         // number of the terminal's current style
@@ -51,7 +51,7 @@ func (g *grid) forget(w, h int) {
 	g.style, g.positionUnknown = 0, true
 }
 
-// draw appends to out the sequences that make the terminal show content, a line for each row.
+// draw appends to out the sequences that make the terminal show content, one line per row.
 func (g *grid) draw(content string) {
 	if g.styles.full() {
 		g.forget(g.w, g.h)
@@ -70,7 +70,7 @@ func (g *grid) draw(content string) {
 			g.row(y)
 			*r, g.spare = g.spare, *r
 		}
-		r.text = line // releases the memory of the frame before
+		r.text = line // releases the memory of the previous frame
 		from = r.to
 	}
 	g.setStyle(0)
@@ -109,7 +109,7 @@ func (g *grid) row(y int) {
 	for x := first; x < last && !g.clusters; x++ {
 		if c := is.cells[x]; c.kind&uncertain != 0 && c != was.cells[x] {
 			g.changes(y, first, x)
-			g.span(y, x, is.end) // over what the terminal draws too wide
+			g.span(y, x, is.end) // over characters that the terminal draws too wide
 			g.erase(y, is.end, g.w)
 			return
 		}
@@ -120,10 +120,10 @@ func (g *grid) row(y int) {
 	}
 }
 
-// changes writes the cells in [x, stop) that differ, and cells between them if that is shorter than a
-// cursor movement.
+// changes writes the cells in [x, stop) that differ. It also writes equal cells between them where
+// that is shorter than a cursor movement.
 func (g *grid) changes(y, x, stop int) {
-	const skip = 6 // bytes of a move
+	const skip = 6 // bytes of a cursor movement
 	was, is := g.rows[y].cells, g.spare.cells
 	for x < stop {
 		begin, end := x, x
@@ -170,7 +170,7 @@ func (g *grid) span(y, x, stop int) {
 	}
 }
 
-// erase blanks the cells in [x, stop). Those after stop must be blank already.
+// erase blanks the cells in [x, stop). The cells after stop must already be blank.
 func (g *grid) erase(y, x, stop int) {
 	const short = 3 // bytes of the sequence
 	if x >= stop {
@@ -193,12 +193,12 @@ func (g *grid) setStyle(n uint16) {
 	}
 }
 
-// point moves the cursor to its visible position, inside the screen.
+// point moves the cursor to its visible position, limited to the screen.
 func (g *grid) point(x, y int) {
 	g.to(min(max(x, 0), g.w-1), min(max(y, 0), g.h-1))
 }
 
-// to moves the cursor, in the fewest bytes.
+// to moves the cursor with the fewest bytes.
 func (g *grid) to(x, y int) {
 	switch {
 	case x == g.x && y == g.y:
@@ -227,7 +227,7 @@ func (g *grid) to(x, y int) {
 	g.x, g.y = x, y
 }
 
-// csi appends a control sequence with one number, which is left out if it is 1, the default.
+// csi appends a control sequence with one number, omitted if it is 1, the default.
 func (g *grid) csi(n int, final byte) {
 	g.out = append(g.out, "\x1b["...)
 	if n > 1 {

@@ -12,7 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// on returns a screen on a terminal, without a painter: tests paint.
+// on returns a screen on a terminal without Run: tests paint.
 func on(out io.Writer, w, h int) *Screen {
 	s := New(Terminal{
 		Out: out, Profile: colorprofile.TrueColor,
@@ -32,8 +32,8 @@ func (s *Screen) show(content string, x, y int) {
 	s.paint()
 }
 
-// pieces holds what rows are made of: plain and styled text, links, and characters
-// whose width terminals agree or disagree on.
+// pieces holds parts of rows: plain and styled text, links, and characters whose
+// width terminals agree or disagree on.
 var pieces = []string{
 	"a", "bc", "word ", "  ", "            ", "-----", "é", "e\u0301", "ñandú", "字", "汉字 kanji", "한글", "─│┌", "→", "…",
 	"👍", "👨\u200d👩\u200d👧\u200d👦", "🏳\ufe0f\u200d🌈", "❤\ufe0f", "1\ufe0f\u20e3", "🇩🇪", "👍🏽", "✓", "⚠", "ไทย", "नमस्ते", "ﷺ",
@@ -59,8 +59,7 @@ func line(r *rand.Rand, w int) string {
 	return b.String()
 }
 
-// edit changes rows as a screen does: a character, a row, a part that scrolls,
-// all of it.
+// edit changes rows as a screen does: a character, a row, a scrolled part, or everything.
 func edit(r *rand.Rand, rows []string, w int) {
 	h := len(rows)
 	y := r.IntN(h)
@@ -97,9 +96,8 @@ func edit(r *rand.Rand, rows []string, w int) {
 	}
 }
 
-// TestFrames: whatever follows upon whatever, the terminal shows the frame. It
-// does so too where it draws emoji in other widths than we count, and with other
-// colors.
+// TestFrames: after any sequence of frames, the terminal shows the last one,
+// even if it draws emoji with other widths than ours, or other colors.
 func TestFrames(t *testing.T) {
 	for _, clusters := range []bool{true, false} {
 		for seed := range uint64(60) {
@@ -125,7 +123,7 @@ func TestFrames(t *testing.T) {
 						v.resize(w, h)
 						s.resize(w, h)
 					case 1:
-						v.resize(w, h) // it lost what it showed
+						v.resize(w, h) // it lost its content
 						s.Redraw()
 					}
 					content, x, y := strings.Join(rows, "\n"), r.IntN(w), r.IntN(h)

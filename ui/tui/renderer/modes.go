@@ -5,9 +5,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Sequences to take and restore the screen, beside modes. They save and restore the window's title
-// and turn off line wrapping, since terminals disagree about the width of some characters. On
-// terminals without an alternate screen, the cursor ends on the last row.
+// Sequences to acquire and restore the screen, besides modes. They save and restore the window
+// title, and disable line wrapping, because terminals disagree about the width of some characters.
+// On terminals without an alternate screen, the cursor ends on the last row.
 const (
 	enter = "\x1b[22;2t\x1b[?1049h\x1b[?7l\x1b[?25l\x1b[?u"
 	leave = "\x1b[m\x1b[%d;1H\x1b[?7h\x1b[?25h\x1b[?1049l\x1b[23;2t"
@@ -18,8 +18,8 @@ const (
 	showCursor = ansi.SetModeTextCursorEnable
 )
 
-// modes holds the sequence that sets each mode of the terminal; "" for a mode that is not set. Fields
-// of a tea.View without a mode here are those that the root does not set.
+// modes holds the sequence that sets each mode of the terminal; "" for a mode that is not set. The
+// root does not set fields of a tea.View without a mode here.
 type modes [7]string
 
 const (
@@ -70,7 +70,7 @@ func (m *modes) change(b []byte, want *modes) []byte {
 		if m[i] == want[i] {
 			continue
 		}
-		if want[i] == "" || i == keyboard && m[i] != "" { // the terminal has a stack of these
+		if want[i] == "" || i == keyboard && m[i] != "" { // the terminal has a stack of keyboard modes
 			b = append(b, reset...)
 		}
 		b = append(b, want[i]...)
@@ -88,8 +88,8 @@ func progressOf(p *tea.ProgressBar) string {
 	return ansi.SetIndeterminateProgressBar
 }
 
-// keyboardOf returns the sequences for unambiguous keys, in the protocols of xterm and kitty;
-// terminals ignore those they do not know.
+// keyboardOf returns the sequences for unambiguous keys, in the protocols of xterm and kitty.
+// Terminals ignore unknown sequences.
 func keyboardOf(k tea.KeyboardEnhancements) string {
 	flags := ansi.KittyDisambiguateEscapeCodes
 	if k.ReportAlternateKeys {

@@ -4,10 +4,10 @@ package renderer
 
 import tea "charm.land/bubbletea/v2"
 
-// Supported reports whether Screens draw on this system: here Bubble Tea does.
+// Supported reports whether Screens draw on this system. Here Bubble Tea draws.
 const Supported = false
 
-// Follow does nothing: Bubble Tea does.
+// Follow does nothing, because Bubble Tea follows the terminal.
 func (s *Screen) Follow(func(tea.Msg)) {}
 
 func stopped() error { return nil }

@@ -14,7 +14,7 @@ import (
 // Supported reports whether Screens draw on this system.
 const Supported = true
 
-// Follow sends the size of the terminal when it changes, and tea.SuspendMsg when the process is to
+// Follow sends the size of the terminal when it changes, and tea.SuspendMsg when the process should
 // stop. It restores the terminal when the process continues after a stop. It returns after Close.
 func (s *Screen) Follow(send func(tea.Msg)) {
 	changed, continued := make(chan os.Signal, 1), make(chan os.Signal, 1)

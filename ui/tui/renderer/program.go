@@ -11,8 +11,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Program returns a Bubble Tea program of root that draws on s. On systems that are not Supported,
-// Bubble Tea draws by itself.
+// Program returns a Bubble Tea program for root that draws on s. On systems that are not
+// Supported, Bubble Tea draws.
 func (s *Screen) Program(root tea.Model, options ...tea.ProgramOption) *tea.Program {
 	if !Supported {
 		return tea.NewProgram(root, append(options, tea.WithFPS(120))...)
@@ -21,7 +21,7 @@ func (s *Screen) Program(root tea.Model, options ...tea.ProgramOption) *tea.Prog
 	options = append(options,
 		tea.WithoutRenderer(),
 		tea.WithOutput(io.Discard), // filter writes sequences instead, without waiting for a tick
-		tea.WithFPS(1),             // ticks do nothing here
+		tea.WithFPS(1),             // ticks have no effect here
 		tea.WithWindowSize(s.sent.w, s.sent.h),
 		tea.WithColorProfile(s.t.Profile),
 		tea.WithFilter(s.filter))
@@ -52,8 +52,8 @@ func (r *shown) View() tea.View {
 	return v
 }
 
-// queriesTerminal reports whether to query modes of the terminal. Apple's Terminal prints the query;
-// over ssh the answer may come after the program has ended, except from terminals known to be quick.
+// queriesTerminal reports whether to query modes of the terminal. Apple's Terminal prints the query.
+// Over ssh the answer may come after the program has ended, except from terminals known to be fast.
 func (s *Screen) queriesTerminal() bool {
 	kind, _ := s.t.getenv("TERM")
 	program, named := s.t.getenv("TERM_PROGRAM")
@@ -69,7 +69,7 @@ func (s *Screen) queriesTerminal() bool {
 	return false
 }
 
-// filter handles messages for the renderer, as Bubble Tea does before the model sees them.
+// filter handles messages to the renderer before the model gets them, as Bubble Tea does.
 func (s *Screen) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -113,7 +113,7 @@ func (s *Screen) onReport(msg tea.ModeReportMsg) {
 	}
 }
 
-// unexported handles messages of Bubble Tea with unexported types, those that the root sends.
+// unexported handles the unexported Bubble Tea messages that the root sends.
 func (s *Screen) unexported(msg tea.Msg) {
 	switch msg {
 	case clearing:
@@ -138,7 +138,7 @@ type execMsg struct {
 	done tea.ExecCallback
 }
 
-// exec returns the message that runs e. Bubble Tea waits for its reader before it does.
+// exec returns the message that runs e. Before that, Bubble Tea waits for its reader.
 func (s *Screen) exec(e *execTerminal, done tea.ExecCallback) tea.Msg {
 	if s.t.Pause != nil {
 		e.resume = s.t.Pause()
@@ -146,12 +146,12 @@ func (s *Screen) exec(e *execTerminal, done tea.ExecCallback) tea.Msg {
 	return tea.Exec(e, done)()
 }
 
-// execTerminal is a tea.ExecCommand that gives up the terminal while run runs.
+// execTerminal is a tea.ExecCommand that releases the terminal while run runs.
 type execTerminal struct {
 	s      *Screen
 	run    func() error
-	cmd    *exec.Cmd // nil if run is no program
-	resume func()    // has the terminal read again; nil if it always is
+	cmd    *exec.Cmd // nil if run does not run a program
+	resume func()    // resumes reading from the terminal; nil if reading is never paused
 }
 
 func (l *execTerminal) Run() error {
@@ -171,14 +171,14 @@ func (l *execTerminal) Run() error {
 	return err
 }
 
-// SetStdin gives the program the terminal itself: Bubble Tea's input is a reader of it.
+// SetStdin passes the terminal itself to the program: Bubble Tea's input is a reader of it.
 func (l *execTerminal) SetStdin(io.Reader) {
 	if l.cmd != nil {
 		l.cmd.Stdin = l.s.t.In
 	}
 }
 
-// SetStdout gives the program the terminal: Bubble Tea's output is io.Discard.
+// SetStdout passes the terminal to the program: Bubble Tea's output is io.Discard.
 func (l *execTerminal) SetStdout(io.Writer) {
 	if l.cmd != nil {
 		l.cmd.Stdout = l.s.t.Out

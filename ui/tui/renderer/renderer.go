@@ -4,13 +4,13 @@
 //
 //	root.View ──► Screen.Show ──► Screen.Run ──► terminal
 //
-// Show stores the frame and wakes the goroutine of Run. It draws the first change at once, and also a
-// second one right after it, such as that of a key; further ones up to 120 times a second, and less
-// often if the terminal is slow to accept them. A frame that is replaced before its turn is never
-// drawn. A screen without changes costs nothing.
+// Show stores the frame and wakes the goroutine of Run. Run draws the first change immediately, and
+// also a second one right after it, such as the result of a key. It draws further changes at most 120
+// times a second, and less often if the terminal is slow to accept them. A frame that is replaced
+// before its turn is never drawn. An unchanged screen costs nothing.
 //
-// Only the rows of a frame that differ are parsed, and only their cells that differ are written; the
-// terminal itself moves rows that have only changed their place.
+// Only the changed rows of a frame are parsed, and only their changed cells are written. The
+// terminal itself moves rows that only changed their position.
 package renderer
 
 import (
@@ -27,14 +27,14 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// frameTime is the shortest time between two frames.
+// frameTime is the minimum time between two frames.
 const frameTime = time.Second / 120
 
-// A Terminal holds what a Screen needs of a terminal.
+// A Terminal is the terminal of a Screen.
 type Terminal struct {
 	In      *os.File
-	Keys    io.Reader              // In as the program reads it; nil for Bubble Tea's own reader
-	Pause   func() (resume func()) // keeps Keys from reading In
+	Keys    io.Reader              // reader of In for the program; nil for Bubble Tea's own
+	Pause   func() (resume func()) // stops Keys from reading In
 	Out     io.Writer
 	Env     []string // as from os.Environ
 	Profile colorprofile.Profile
@@ -47,16 +47,16 @@ type Terminal struct {
 // any goroutine.
 type Screen struct {
 	t    Terminal
-	sent size // size that Program announced
+	sent size // size last sent by Program
 	signals
 
 	mu     sync.Mutex // guards the fields below; never held during writes to the terminal
-	size   size       // of the next frames; zero before the program has one
+	size   size       // size of the next frames; zero before the program has one
 	next   frame
 	queue  []byte // sequences to write unchanged
 	fresh  bool   // next or queue has not been written
-	shown  int    // number of the last frame
-	ready  int    // number of the last frame that the terminal has
+	shown  int    // number of the latest frame
+	ready  int    // number of the last frame that the terminal accepted
 	drawn  sync.Cond
 	redraw bool // the content of the terminal is unknown
 	set    settings
@@ -66,14 +66,14 @@ type Screen struct {
 	painted
 }
 
-// Lent reports whether another program has the terminal: see Exec.
+// Lent reports whether another program has the terminal; see Exec.
 func (s *Screen) Lent() bool { return s.lent.Load() }
 
-// signals wake Run and Follow.
+// signals holds the channels that wake Run and Follow.
 type signals struct {
 	wake chan struct{}  // there is something to draw
 	move chan struct{}  // the size may have changed
-	stop chan os.Signal // SIGTSTP, while the terminal is ours: who sends that does what ctrl+z does
+	stop chan os.Signal // SIGTSTP while we have the terminal; a sender has the same effect as ctrl+z
 	done chan struct{}  // closed by Close
 	once sync.Once
 }
@@ -81,7 +81,7 @@ type signals struct {
 // painted is the state of the terminal after the last write.
 type painted struct {
 	terminalMu sync.Mutex // guards these fields, and writes to the terminal
-	away       bool       // the terminal is not ours
+	away       bool       // we do not have the terminal
 	entered    bool       // the terminal shows the alternate screen
 	modes      modes
 	cursor     bool // the cursor is visible
@@ -107,21 +107,21 @@ func (t *Terminal) size() size {
 	return size{w, h}.bounded()
 }
 
-// The largest screen: programs that set the size of a terminal wrongly ask for billions of cells.
+// Limits of the screen size: programs that set a wrong terminal size may request billions of cells.
 const (
 	maxWidth = 4096
 	maxCells = 1 << 20
 )
 
-// bounded returns the size of the upper left part of s that is drawn.
+// bounded returns the size of the drawn part of s, at the top left.
 func (s size) bounded() size {
 	s.w = min(s.w, maxWidth)
 	s.h = min(s.h, maxCells/s.w)
 	return s
 }
 
-// oversized returns an error if the terminal is too large to begin with. One that grows later is drawn
-// in part.
+// oversized returns an error if the terminal is too large at the start. If it grows later, only a part
+// is drawn.
 func (t *Terminal) oversized() error {
 	w, h, err := t.Size()
 	if err != nil || w <= 0 || h <= 0 || (size{w, h}) == (size{w, h}).bounded() {
@@ -137,7 +137,7 @@ type settings struct {
 	clusters    bool // measures grapheme clusters (mode 2027)
 }
 
-// New returns a screen on a terminal. Enter takes the terminal.
+// New returns a screen on a terminal. Enter acquires the terminal.
 func New(t Terminal) *Screen {
 	s := &Screen{
 		t: t, set: settings{profile: t.Profile}, painted: painted{away: true},
@@ -147,8 +147,8 @@ func New(t Terminal) *Screen {
 	return s
 }
 
-// Show makes Run draw v, unless another view is shown before its turn. A view equal to the last one
-// costs only a comparison. It never waits for the terminal.
+// Show makes Run draw v, unless another view replaces it first. A view equal to the last one costs
+// only a comparison. Show never waits for the terminal.
 func (s *Screen) Show(v tea.View) {
 	s.mu.Lock()
 	f := frame{v, s.size}
@@ -162,7 +162,7 @@ func (s *Screen) Show(v tea.View) {
 	notify(s.wake)
 }
 
-// Drawn waits until the terminal has the last frame shown, or the screen is closed.
+// Drawn waits until the terminal has accepted the last frame, or the screen is closed.
 func (s *Screen) Drawn() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -171,7 +171,7 @@ func (s *Screen) Drawn() {
 	}
 }
 
-// markDrawn notes that the terminal has a frame.
+// markDrawn records that the terminal has accepted a frame.
 func (s *Screen) markDrawn(frame int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +189,7 @@ func (s *Screen) Write(seq string) {
 	notify(s.wake)
 }
 
-// Redraw makes Run draw everything again, whatever the terminal shows.
+// Redraw makes Run draw everything again, regardless of the terminal's content.
 func (s *Screen) Redraw() {
 	s.mu.Lock()
 	s.redraw, s.fresh = true, true
@@ -197,15 +197,15 @@ func (s *Screen) Redraw() {
 	notify(s.wake)
 }
 
-// resize sets the size of the frames that are shown from now on.
+// resize sets the size of all following frames.
 func (s *Screen) resize(w, h int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.size = size{w, h}
-	s.redraw = true // terminals rearrange their content in different ways
+	s.redraw = true // terminals rearrange their content differently
 }
 
-// updateSettings changes the settings, and redraws if that affects drawing.
+// updateSettings changes the settings, and redraws if they affect drawing.
 func (s *Screen) updateSettings(change func(*settings)) {
 	s.mu.Lock()
 	before := s.set
@@ -226,7 +226,7 @@ func notify(ch chan struct{}) {
 
 // Run draws until Close.
 func (s *Screen) Run() {
-	var next time.Time // not sooner
+	var next time.Time // earliest time of the next frame
 	for {
 		select {
 		case <-s.done:
@@ -252,9 +252,9 @@ func (s *Screen) Run() {
 	}
 }
 
-// framePace returns the earliest time of the next frame, after one that could have begun at could,
-// began at began, and took took to write. The first two frames after a pause may follow each other at
-// once: the second may be that of a key.
+// framePace returns the earliest time of the next frame after a frame that could have begun at could,
+// began at began, and took took to write. The second frame after a pause may follow immediately: it
+// may show the result of a key.
 func framePace(could, began time.Time, took time.Duration) time.Time {
 	if slow := backoff(took); slow > 0 {
 		return began.Add(took + slow)
@@ -265,11 +265,11 @@ func framePace(could, began time.Time, took time.Duration) time.Time {
 	return could.Add(frameTime)
 }
 
-// maxBackoff is the longest pause of backoff.
+// maxBackoff is the maximum pause that backoff returns.
 const maxBackoff = 400 * time.Millisecond
 
-// backoff returns the pause after a frame that took so long to write: a slow terminal lags, and
-// one later frame replaces several.
+// backoff returns the pause after a frame that took took to write. A slow terminal lags, so one
+// later frame should replace several.
 func backoff(took time.Duration) time.Duration {
 	const quick = 4 * time.Millisecond
 	if took < quick {
@@ -278,8 +278,8 @@ func backoff(took time.Duration) time.Duration {
 	return min(2*took, maxBackoff)
 }
 
-// paint writes the next frame and the queue, if there is anything new, and returns how long that took.
-// After an error everything will be redrawn.
+// paint writes the next frame and the queue, if either is new, and returns how long that took. After
+// an error everything will be redrawn.
 func (s *Screen) paint() (took time.Duration, painted bool, err error) {
 	s.terminalMu.Lock()
 	defer s.terminalMu.Unlock()
@@ -308,7 +308,7 @@ func (s *Screen) paint() (took time.Duration, painted bool, err error) {
 		if n == 0 {
 			s.modes, s.cursor, s.entered = modes, cursor, taken
 		}
-		if err != nil { // a part may have arrived
+		if err != nil { // a part may have been written
 			s.mu.Lock()
 			s.redraw, s.fresh = true, true
 			s.mu.Unlock()
@@ -366,7 +366,7 @@ func recycled(b []byte) []byte {
 	return b[:0]
 }
 
-// equal reports whether f and g look the same.
+// equal reports whether f and g are displayed identically.
 func (f *frame) equal(g *frame) bool {
 	a, b := &f.view, &g.view
 	return f.size == g.size && a.Content == b.Content && a.WindowTitle == b.WindowTitle &&
@@ -376,5 +376,5 @@ func (f *frame) equal(g *frame) bool {
 
 func same[T comparable](a, b *T) bool { return a == b || a != nil && b != nil && *a == *b }
 
-// getenv looks a variable up in the terminal's environment.
+// getenv looks up a variable in the terminal's environment.
 func (t *Terminal) getenv(name string) (string, bool) { return uv.Environ(t.Env).LookupEnv(name) }

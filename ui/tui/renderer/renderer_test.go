@@ -21,14 +21,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A frame that equals the last costs no allocation and no byte, whether it is
-// compared or painted.
+// A frame equal to the last one costs no allocation and no output, whether it
+// is compared or painted.
 func TestEqualFrameIsFree(t *testing.T) {
 	v := newTerminal(t, 80, 24)
 	s := on(v, 80, 24)
 	rows := strings.Repeat("\x1b[1mwords\x1b[m and 汉字\n", 23)
 	views := [2]tea.View{}
-	for i := range views { // equal, but not the same
+	for i := range views { // equal, but not identical
 		views[i] = tea.View{Content: strings.Clone(rows), Cursor: tea.NewCursor(1, 1), ProgressBar: tea.NewProgressBar(tea.ProgressBarWarning, 9), WindowTitle: "t"}
 	}
 	s.Show(views[0])
@@ -37,15 +37,15 @@ func TestEqualFrameIsFree(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { s.Show(views[0]); s.Show(views[1]); s.paint() }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
-	s.fresh = true // as after something that came to nothing
+	s.fresh = true // as after a change without effect
 	s.paint()
 	if v.Bytes != before {
 		t.Errorf("%d bytes", v.Bytes-before)
 	}
 }
 
-// A frame of an answer that streams costs a few allocations, whatever the size of
-// the screen and of what it shows.
+// A frame of a streaming answer costs a few allocations, regardless of the size
+// and content of the screen.
 func TestStreamingAllocatesLittle(t *testing.T) {
 	const w, h = 120, 40
 	lorem := func(n int) string {
@@ -58,7 +58,7 @@ func TestStreamingAllocatesLittle(t *testing.T) {
 		}
 		return strings.Join(append(rows, last, "› ", "status"), "\n")
 	}
-	const most = 2 // what the keyboard is asked for, in words
+	const most = 2 // the strings of the keyboard modes
 	tests := []struct {
 		name  string
 		frame func(i int) string
@@ -79,7 +79,7 @@ func TestStreamingAllocatesLittle(t *testing.T) {
 				s.paint()
 				i++
 			}
-			for range 50 { // until each look was met and each buffer is as large as it gets
+			for range 50 { // until all styles are cached and all buffers have their final size
 				next()
 			}
 			if n := testing.AllocsPerRun(200, next); n > most {
@@ -137,8 +137,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// Nothing of a frame moves the cursor, asks the terminal, or is not text: what is
-// no style and no link is left out.
+// A frame cannot move the cursor or query the terminal: everything except text,
+// styles and links is removed.
 func TestNothingElseGetsThrough(t *testing.T) {
 	tests := []struct{ name, content, want string }{
 		{"control characters", "a\x07b\x08c\rd\te\x7ff\x00", "abcdef"},
@@ -175,8 +175,8 @@ func TestNothingElseGetsThrough(t *testing.T) {
 	}
 }
 
-// TestModes: the terminal is in the modes that the view asks for, and in none
-// when it is left.
+// TestModes: the terminal has the modes that the view requires, and none after
+// the screen is left.
 func TestModes(t *testing.T) {
 	v := newTerminal(t, 40, 10)
 	found := v.Modes()
@@ -217,7 +217,7 @@ func TestModes(t *testing.T) {
 	if v.Progress != "4;4;50" {
 		t.Errorf("progress %q", v.Progress)
 	}
-	for range 2 { // twice is no harm
+	for range 2 { // calling it twice is harmless
 		s.leave()
 	}
 	if v.Modes() != found || len(v.Keys) > 0 || v.Title != "shell" || v.Progress != "4;0" {
@@ -233,8 +233,8 @@ func TestModes(t *testing.T) {
 	v.shows("text")
 }
 
-// Messages that Bubble Tea hands its renderer reach the screen, and what they
-// write is written at once.
+// Messages that Bubble Tea passes to its renderer reach the screen, and are
+// written immediately.
 func TestFilter(t *testing.T) {
 	v := newTerminal(t, 40, 10)
 	s := on(v, 40, 10)
@@ -265,7 +265,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// A program that runs on the terminal finds it as it was.
+// A program that runs on the terminal gets it in its original state.
 func TestLent(t *testing.T) {
 	v := newTerminal(t, 40, 10)
 	s := on(v, 40, 10)
@@ -297,7 +297,7 @@ func TestLent(t *testing.T) {
 	}
 }
 
-// slow holds a terminal that takes what it gets when it is told to.
+// slow is a terminal that accepts output only when told to.
 type slow struct {
 	mu    sync.Mutex
 	all   bytes.Buffer
@@ -313,8 +313,8 @@ func (s *slow) Write(b []byte) (int, error) {
 	return s.all.Write(b)
 }
 
-// While the terminal takes a frame, Show does not wait, and of what it is shown
-// meanwhile the terminal gets the last.
+// While the terminal accepts a frame, Show does not wait. Of the frames shown
+// meanwhile, the terminal gets the last.
 func TestSlowTerminal(t *testing.T) {
 	synctest.Test(t, slowTerminal)
 }
@@ -327,7 +327,7 @@ func slowTerminal(t *testing.T) {
 		defer close(ended)
 		s.Run()
 	}()
-	s.Drawn() // nothing is shown
+	s.Drawn() // no frame was shown
 	s.Show(tea.View{Content: "first"})
 	seen := make(chan struct{})
 	go func() {
@@ -335,7 +335,7 @@ func slowTerminal(t *testing.T) {
 		s.Drawn()
 	}()
 	<-out.began
-	synctest.Wait() // until Seen waits for the first frame
+	synctest.Wait() // until Drawn waits for the first frame
 	select {
 	case <-seen:
 		t.Error("the terminal does not have it yet")
@@ -348,7 +348,7 @@ func slowTerminal(t *testing.T) {
 	<-seen
 	<-out.began
 	out.ready <- struct{}{}
-	synctest.Wait() // until the second is taken
+	synctest.Wait() // until the second is accepted
 	if closed := s.Close(time.Nanosecond); closed {
 		t.Error("the terminal is stuck, but is said to be left")
 	}
@@ -372,13 +372,13 @@ func slowTerminal(t *testing.T) {
 	v.right()
 }
 
-// The first change is painted at once, further ones so often a second; and
-// a terminal that takes long is left in peace for longer.
+// The first change is painted immediately, further ones at a limited rate. A
+// slow terminal gets longer pauses.
 func TestPace(t *testing.T) {
 	const ms = time.Millisecond
 	for _, tt := range []struct {
 		name              string
-		could, took, want time.Duration // after the paint began
+		could, took, want time.Duration // since the start of the paint
 	}{
 		{"after a pause", -time.Second, 0, 0},
 		{"the second after a pause", 0, 0, frameTime},
@@ -395,8 +395,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// A terminal that lost a part of a frame shows all of the next, or of the
-// same later. It does not have the frame before.
+// After a terminal lost a part of a frame, it gets the complete next one, or
+// the same one later. The earlier frame does not count as accepted.
 func TestWriteFails(t *testing.T) {
 	v := newTerminal(t, 40, 10)
 	var fail bool
@@ -426,8 +426,8 @@ func TestWriteFails(t *testing.T) {
 	}
 }
 
-// A frame that the terminal did not take is painted again, though nothing else
-// changes.
+// A frame that the terminal did not accept is painted again, even if nothing
+// else changes.
 func TestWriteFailsOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newTerminal(t, 40, 10)
@@ -454,7 +454,7 @@ type writer func([]byte) (int, error)
 
 func (w writer) Write(b []byte) (int, error) { return w(b) }
 
-// Looks that never end, as those of a rainbow, are forgotten in time.
+// Endless new styles, such as those of a rainbow, are dropped from the cache in time.
 func TestManyLooks(t *testing.T) {
 	v := newTerminal(t, 10, 2)
 	s := on(v, 10, 2)
@@ -470,8 +470,8 @@ func TestManyLooks(t *testing.T) {
 	}
 }
 
-// Of more looks than there are numbers, each is what it was, or has lost its
-// color and its link, but keeps what is bold.
+// If there are more styles than numbers, each style is unchanged or loses its
+// color and link, but keeps attributes such as bold.
 func TestMoreLooksThanNumbers(t *testing.T) {
 	var l styleTable
 	l.forget()
@@ -491,7 +491,7 @@ func TestMoreLooksThanNumbers(t *testing.T) {
 			t.Fatalf("number %d is %+v, want %+v", i, got, k)
 		}
 	}
-	if pale == 0 || pale > n-maxNumbered+1 { // the first number is of the terminal's own look
+	if pale == 0 || pale > n-maxNumbered+1 { // the first number is the terminal's default style
 		t.Errorf("%d of %d are pale", pale, n)
 	}
 	if !l.full() || len(l.all) > 1<<16 || len(l.bare) != len(l.all) {
@@ -499,8 +499,8 @@ func TestMoreLooksThanNumbers(t *testing.T) {
 	}
 }
 
-// FuzzContent: whatever a frame holds, the terminal gets nothing but text and
-// what a Screen writes, and ends where it should.
+// FuzzContent: for any content of a frame, the terminal gets only text and the
+// sequences of a Screen, and ends in the right state.
 func FuzzContent(f *testing.F) {
 	for _, p := range pieces {
 		f.Add(p+"\nx"+p, uint8(20))
@@ -527,7 +527,7 @@ func FuzzContent(f *testing.F) {
 	})
 }
 
-// frames returns 40 rows, some of them changing, as while an answer streams.
+// frames returns 40 rows, some of which change as while an answer streams.
 func frames() []string {
 	var all []string
 	var rows []string
@@ -555,7 +555,7 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportMetric(float64(out.n)/float64(b.N), "B/frame")
 }
 
-// BenchmarkWhole paints all of a large screen.
+// BenchmarkWhole paints a large screen completely.
 func BenchmarkWhole(b *testing.B) {
 	out := &counter{}
 	s := on(out, 240, 80)

@@ -5,7 +5,7 @@ import (
 	"strconv"
 )
 
-// scroll makes the terminal move rows that have only changed their place.
+// scroll makes the terminal move rows that only changed their position.
 func (g *grid) scroll() {
 	const few = 3 // fewer rows are cheaper to rewrite
 	first, last := 0, g.h
@@ -26,14 +26,14 @@ func (g *grid) scroll() {
 	}
 }
 
-// A move moves the rows in [top, bottom) up by rows, or down if by is negative.
+// A move shifts the rows in [top, bottom) up by rows, or down if by is negative.
 type move struct{ top, bottom, by int }
 
-// findMove returns the move that saves most for a frame whose rows in [first, last) differ; by is 0 if
-// none saves anything.
+// findMove returns the move that saves most for a frame that differs in the rows [first, last). by is
+// 0 if no move saves anything.
 func (g *grid) findMove(first, last int) move {
 	const (
-		cost  = 24 // bytes of the sequences, about
+		cost  = 24 // approximate size of the sequences, in bytes
 		twice = -1
 	)
 	clear(g.at)
@@ -67,7 +67,7 @@ func (g *grid) findMove(first, last int) move {
 			m.top, m.bottom = min(m.top, y, y+by), max(m.bottom, y+1, y+by+1)
 		}
 	}
-	for y := m.top; y < m.bottom; y++ { // the move displaces rows that are right already
+	for y := m.top; y < m.bottom; y++ { // the move displaces rows that are already right
 		if g.rows[y].text == g.lines[y] {
 			gain -= len(g.lines[y])
 		}
@@ -79,7 +79,7 @@ func (g *grid) findMove(first, last int) move {
 }
 
 // move moves rows on the terminal and in the grid. It deletes or inserts lines at the top of a
-// scrolling region, which every terminal supports.
+// scrolling region, which all terminals support.
 func (g *grid) move(m move) {
 	part := m.bottom < g.h
 	if part {

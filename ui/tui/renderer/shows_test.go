@@ -12,7 +12,7 @@ import (
 	"parley/ui/uitest/vt"
 )
 
-// terminal holds one that shows fails a test with.
+// terminal is a terminal emulator with the test that it reports failures to.
 type terminal struct {
 	*vt.Terminal
 	t    testing.TB
@@ -27,8 +27,8 @@ func (v *terminal) resize(w, h int) {
 }
 
 // shows fails unless the terminal shows content, as Bubble Tea would draw it.
-// Clusters that the terminal draws its own way may look as they want, as long as
-// they stay in their place.
+// Clusters that terminals draw differently may have any look, as long as they
+// stay in their place.
 func (v *terminal) shows(content string) {
 	v.t.Helper()
 	want := uv.NewScreenBuffer(v.w, v.h)
@@ -38,7 +38,7 @@ func (v *terminal) shows(content string) {
 		for x := 0; x < v.w; x++ {
 			c := want.CellAt(x, y)
 			if link := c.Link.Params + c.Link.URL; !utf8.ValidString(link) || strings.ContainsFunc(link, unicode.IsControl) {
-				c.Link = uv.Link{} // is none here
+				c.Link = uv.Link{} // links are not compared
 			}
 			if !v.Clusters && utf8.RuneCountInString(c.Content) > 1 {
 				for to := x + max(c.Width, 1); x < to; x++ {
@@ -61,7 +61,7 @@ func (v *terminal) shows(content string) {
 	v.right()
 }
 
-// right fails if something was written that should not have been.
+// right fails if forbidden output was written.
 func (v *terminal) right() {
 	v.t.Helper()
 	if len(v.Wrong) > 0 {
@@ -69,10 +69,10 @@ func (v *terminal) right() {
 	}
 }
 
-// seen returns what a user sees of a cell.
+// seen returns the visible properties of a cell.
 func seen(c vt.Cell) vt.Cell {
 	switch {
-	case c.Text == "": // of a wide one
+	case c.Text == "": // second column of a wide character
 		return vt.Cell{}
 	case c.Text == " " && c.Style.Attrs&(uv.AttrReverse|uv.AttrStrikethrough) == 0 && c.Style.Underline == 0 && c.Link == (uv.Link{}):
 		c.Style = uv.Style{Bg: c.Style.Bg}

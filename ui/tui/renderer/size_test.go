@@ -11,8 +11,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// A terminal that does not know its size is taken for one of a usual size, at the
-// start and whenever it changed.
+// A terminal of unknown size counts as one of the usual size, at the start and
+// after each change.
 func TestSize(t *testing.T) {
 	tests := []struct {
 		name string

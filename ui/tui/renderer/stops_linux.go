@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// catchStops has SIGTSTP from outside arrive on ch, where it would stop the process with the modes of
-// the screen on. Until releaseStops the process does not stop by it.
+// catchStops delivers SIGTSTP from other processes to ch. Otherwise it would stop the process with
+// the screen's modes still set. The signal does not stop the process until releaseStops.
 func catchStops(ch chan os.Signal) {
 	if handler := stopHandler(); handler != nil {
 		signal.Notify(ch, unix.SIGTSTP)
@@ -18,8 +18,8 @@ func catchStops(ch chan os.Signal) {
 	}
 }
 
-// releaseStops has SIGTSTP stop the process again: an editor on the terminal sends it to the whole
-// group, as stopped does. What signal.Stop leaves is Go's handler, which drops the signal.
+// releaseStops lets SIGTSTP stop the process again: an editor on the terminal sends it to the whole
+// process group, as stopped does. signal.Stop alone leaves Go's handler, which drops the signal.
 func releaseStops(ch chan os.Signal) {
 	signal.Stop(ch)
 	if stopHandler() != nil {
@@ -27,8 +27,8 @@ func releaseStops(ch chan os.Signal) {
 	}
 }
 
-// stopHandler is Go's handler of SIGTSTP, or nil if the signal is left alone: it is ignored, as the
-// parent process wants it, or cannot be set.
+// stopHandler is Go's handler of SIGTSTP, or nil if the signal must not be changed: the parent
+// process set it to be ignored, or it cannot be set.
 var stopHandler = sync.OnceValue(func() *sigaction {
 	if was, err := onStop(nil); err != nil || was[0] == 1 { // SIG_IGN
 		return nil
@@ -43,14 +43,14 @@ var stopHandler = sync.OnceValue(func() *sigaction {
 	return &handler
 })
 
-// A sigaction is a struct sigaction of the kernel, which is not larger. The zero value is the default
-// action of a signal.
+// A sigaction is large enough for the kernel's struct sigaction. The zero value is the default action
+// of a signal.
 type sigaction [8]uintptr
 
-// onStop sets what SIGTSTP does, nothing if to is nil, and returns what it did until now. os/signal
-// cannot set the default action of a signal that it has handled.
+// onStop sets the action of SIGTSTP, unless to is nil, and returns the previous action. os/signal
+// cannot restore the default action of a signal that it has handled.
 func onStop(to *sigaction) (was sigaction, err error) {
-	const maskSize = 8 // bytes of a sigset_t of the kernel
+	const maskSize = 8 // bytes of the kernel's sigset_t
 	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(unix.SIGTSTP), uintptr(unsafe.Pointer(to)), uintptr(unsafe.Pointer(&was)), maskSize, 0, 0)
 	if errno != 0 {
 		return was, errno

@@ -4,8 +4,8 @@ package renderer
 
 import "os"
 
-// Elsewhere SIGTSTP from outside stops the process as it is: Go cannot put the default action of a
-// signal back, by which ctrl+z stops it.
+// Elsewhere SIGTSTP from other processes stops the process immediately: Go cannot restore the
+// default action of a signal, which ctrl+z needs to stop it.
 func catchStops(chan os.Signal) {}
 
 func releaseStops(chan os.Signal) {}

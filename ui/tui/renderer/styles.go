@@ -11,7 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A cell is one column of a row. Cells that look the same are equal.
+// A cell is one column of a row. Cells with the same look are equal.
 type cell struct {
 	text  uint32 // a rune; above unicode.MaxRune, the number of a cluster
 	style uint16 // number of a style
@@ -23,24 +23,24 @@ type kind uint8
 const (
 	wide      kind = 1 << iota // a tail follows
 	tail                       // second column of a wide cell
-	uncertain                  // the terminal may draw it in another width
+	uncertain                  // the terminal may draw it with another width
 )
 
 // blank is an empty cell.
 var blank = cell{text: ' '}
 
-// A style is how text is drawn.
+// A style is the look of text.
 type style struct {
 	uv.Style
 	uv.Link
 }
 
-// styleTable numbers styles and clusters, since numbers are cheap to compare; style 0 is the default of
-// the terminal. It parses and builds each sequence only once.
+// styleTable numbers styles and clusters, because numbers are cheap to compare. Style 0 is the
+// terminal's default. Each sequence is parsed and built only once.
 type styleTable struct {
 	profile  colorprofile.Profile
 	all      []style
-	bare     []uint16 // style that looks the same on a space, by style
+	bare     []uint16 // by style: the style with the same look on a space
 	numbers  map[style]uint16
 	steps    map[step]uint16
 	turns    map[turn]string
@@ -57,15 +57,15 @@ type step struct {
 // A turn is a change of the style.
 type turn struct{ from, to uint16 }
 
-// maxCached is how many entries of a kind are cached before all are dropped.
+// maxCached is the maximum number of cached entries of a kind; beyond that all are dropped.
 const maxCached = 1 << 13
 
-// full reports whether the table has to be reset by forget.
+// full reports whether forget has to reset the table.
 func (l *styleTable) full() bool {
 	return l.all == nil || max(len(l.all), len(l.steps), len(l.turns), len(l.clusters)) > maxCached
 }
 
-// forget resets the table, which invalidates all numbers.
+// forget resets the table. This invalidates all numbers.
 func (l *styleTable) forget() {
 	*l = styleTable{
 		profile: l.profile, numbers: map[style]uint16{}, steps: map[step]uint16{}, turns: map[turn]string{}, texts: map[string]uint32{},
@@ -81,8 +81,8 @@ func (l *styleTable) downsample(p colorprofile.Profile) {
 	}
 }
 
-// maxNumbered is how many styles get a number of their own. The remaining numbers are for styles
-// without colors (8 attributes that are on or off, and 6 underlines).
+// maxNumbered is the maximum number of styles with their own number. The remaining numbers are
+// for styles without colors (8 attributes that are on or off, and 6 underlines).
 const maxNumbered = 1<<16 - 1<<8*6
 
 // number returns the number of a style. When numbers run out, further styles lose their colors and
@@ -105,7 +105,7 @@ func (l *styleTable) number(k style) uint16 {
 	return n
 }
 
-// after returns the style after a sequence. Sequences other than SGR and hyperlinks change nothing,
+// after returns the style after a sequence. Sequences other than SGR and hyperlinks have no effect
 // and never reach the terminal.
 func (l *styleTable) after(from uint16, seq string) uint16 {
 	if n, ok := l.steps[step{from, seq}]; ok {
@@ -119,7 +119,7 @@ func (l *styleTable) after(from uint16, seq string) uint16 {
 	case ansi.HasCsiPrefix(seq) && p.Command() == 'm':
 		uv.ReadStyle(p.Params(), &k.Style)
 	case ansi.HasOscPrefix(seq) && p.Command() == 8:
-		k.Link = uv.Link{} // an invalid link ends the one before it
+		k.Link = uv.Link{} // an invalid link ends the previous one
 		if printable(p.Data()) {
 			uv.ReadLink(p.Data(), &k.Link)
 		}
@@ -148,7 +148,7 @@ func (l *styleTable) turn(from, to uint16) string {
 		uv.ReadStyle(p.Params(), &got)
 	}
 	ansi.PutParser(p)
-	if got != b.Style { // Diff took a palette color for an equal RGB color
+	if got != b.Style { // Diff confused a palette color with an equal RGB color
 		seq = ansi.ResetStyle + b.Style.String()
 	}
 	if a.Link != b.Link {
@@ -185,8 +185,8 @@ func (l *styleTable) appendText(b []byte, n uint32) []byte {
 	return utf8.AppendRune(b, rune(n))
 }
 
-// read fills a row with the cells of text, truncated to its width. It leaves out control and invisible
-// characters. From is the style at the end of the row above.
+// read fills a row with the cells of text, truncated to its width. It omits control and invisible
+// characters. from is the style at the end of the row above.
 func (l *styleTable) read(r *row, text string, from uint16) {
 	r.text, r.from, r.known = text, from, true
 	r.end = 0
@@ -228,7 +228,7 @@ func (l *styleTable) putCluster(r *row, x int, cluster string, pen uint16, width
 	return next
 }
 
-// put sets the cell at x, if it fits, and returns the next.
+// put sets the cell at x, if it fits, and returns the next x.
 func (l *styleTable) put(r *row, x int, text uint32, pen uint16, width int) int {
 	if x+width > len(r.cells) { // the rest of the row stays empty
 		r.blank(x)
@@ -255,7 +255,7 @@ func (r *row) blank(x int) {
 	}
 }
 
-// combine adds a combining mark to the character before it, if its width stays the same.
+// combine adds a combining mark to the previous character, if its width stays the same.
 func (l *styleTable) combine(r *row, x int, mark string) {
 	width := 1
 	if r.cells[x].kind&tail != 0 {
@@ -283,7 +283,7 @@ func character(text string) (cluster string, n, width int) {
 	return cluster, n, ansi.StringWidth(cluster)
 }
 
-// escape returns the length of the escape sequence that s begins with.
+// escape returns the length of the escape sequence at the start of s.
 func escape(s string) int {
 	if len(s) > 1 && s[1] == '[' {
 		for i := 2; i < len(s); i++ {
@@ -297,7 +297,7 @@ func escape(s string) int {
 	return max(n, 1)
 }
 
-// alike holds wide characters that every terminal draws in two columns.
+// alike holds wide characters that all terminals draw in two columns.
 var alike = &unicode.RangeTable{
 	R16: []unicode.Range16{
 		{0x1100, 0x115f, 1}, {0x2e80, 0xa4cf, 1}, {0xac00, 0xd7a3, 1}, {0xf900, 0xfaff, 1},
@@ -306,10 +306,10 @@ var alike = &unicode.RangeTable{
 	R32: []unicode.Range32{{0x20000, 0x3fffd, 1}},
 }
 
-// widthAgreed reports whether every terminal draws the cluster as wide as we expect. Terminals disagree
-// about emoji, clusters of several runes, and characters newer than they are.
+// widthAgreed reports whether all terminals draw the cluster with the width we expect. They disagree
+// about emoji, clusters of several runes, and characters newer than the terminal.
 func widthAgreed(cluster string, first rune, n, width int) bool {
-	const placeholder = 0x10eeee // of images, in kitty's protocol
+	const placeholder = 0x10eeee // for images in kitty's protocol
 	switch {
 	case first == placeholder:
 		return true

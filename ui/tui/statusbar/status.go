@@ -1,11 +1,11 @@
-// Package statusbar draws the one line under the composer: what answers, on the
-// left; how it goes and what it costs, on the right.
+// Package statusbar draws the line under the composer: the model on the left;
+// the state and the cost on the right.
 //
 //	gpt-6.1-sol · high        streaming 12 s · 84 tok/s · context 42% · 18.2k tokens · $0.31 · auto mode
 //
-// The line is never wider than the terminal. When room gets short, words become
-// shorter, and figures go first. What keys do now, the state, and the mode that lets
-// tools run unasked go last.
+// The line is never wider than the terminal. If space is tight, words become shorter
+// and figures are omitted first. Key hints, the state, and the mode that runs tools
+// without asking are omitted last.
 package statusbar
 
 import (
@@ -24,35 +24,35 @@ import (
 	"parley/ui/theme"
 )
 
-// Info holds what the line tells. The zero value of a field is not told.
+// Info holds the facts for the line. Zero fields are not shown.
 type Info struct {
 	Model   string        // "provider/model"
 	Effort  string        // as the user set it
 	Badge   string        // such as "tools by prompt", "unknown model"
-	Command string        // what the user's own command says
+	Command string        // output of the user's own command
 	Mode    string        // approval mode: "ask", "auto", "read-only", "yolo"
 	Context float64       // share of the context window in use, 0 to 1; below 0 if unknown
-	Tokens  int           // of the session
-	Cost    float64       // US dollars, of the session
-	Priced  bool          // Cost is all; otherwise it is what is known, and there is more
+	Tokens  int           // in the session
+	Cost    float64       // US dollars, in the session
+	Priced  bool          // Cost is complete; otherwise it is a lower bound
 	State   string        // "thinking", "streaming", "running shell", "waiting for you", "retrying in 3 s"
-	Waiting bool          // State is about the user: it is told whatever was configured
-	Elapsed time.Duration // in this state
+	Waiting bool          // State waits for the user: it is shown regardless of the configuration
+	Elapsed time.Duration // time in this state
 	Rate    float64       // output tokens per second
-	Queue   int           // prompts that wait to be sent
-	Jobs    int           // commands in the background
-	Hint    string        // what keys do now
+	Queue   int           // prompts waiting to be sent
+	Jobs    int           // background commands
+	Hint    string        // key hints
 }
 
-// A segment is one piece of the line.
+// A segment is a piece of the line.
 type segment struct {
 	text  string
-	short string // in place of text where there is less room
+	short string // replaces text if space is tight
 	style lipgloss.Style
 	right bool
 }
 
-// The segments. The mode has one of three places, by how much it matters that it is seen.
+// The segments. The mode has one of three positions, by its importance.
 const (
 	hint = iota
 	model
@@ -72,8 +72,8 @@ const (
 	segments
 )
 
-// Segments returns the names of what the line may show, in the usual order. The first four
-// stand on the left, the others on the right.
+// Segments returns the names of all segments, in the default order. The first four are on
+// the left, the others on the right.
 func Segments() []string {
 	names := make([]string, len(places))
 	for i, p := range places {
@@ -82,7 +82,7 @@ func Segments() []string {
 	return names
 }
 
-// places says which segments a name of Segments stands for.
+// places maps the names of Segments to segments.
 var places = []struct {
 	name     string
 	segments []int
@@ -92,17 +92,16 @@ var places = []struct {
 	{"context", []int{window}}, {"tokens", []int{used}}, {"cost", []int{spent}}, {"mode", []int{asks, mode, yolo}},
 }
 
-// From these widths on there is room for words, and for a gauge of the context window.
+// Minimum widths for words, and for a gauge of the context window.
 const (
 	wordsFrom = 100
 	gaugeFrom = 120
 )
 
-// shrinkOrder holds what gives way, in this order and each as far as it says, until
-// the rest has room.
+// shrinkOrder lists the segments to shorten or omit, in this order, until the rest fits.
 var shrinkOrder = []struct {
 	segment int
-	least   int // cells that it keeps; 0: it goes
+	least   int // cells to keep; 0 to omit the segment
 }{
 	{asks, shorten}, {mode, shorten}, {yolo, shorten}, {used, shorten}, {window, shorten},
 	{used, 0}, {spent, 0}, {speed, 0}, {window, 0}, {command, 10}, {badge, 0}, {command, 0}, {effort, 0}, {queued, 0}, {jobs, 0},
@@ -110,21 +109,21 @@ var shrinkOrder = []struct {
 	{hint, 10}, {mode, 0}, {activity, 6}, {activity, 0}, {hint, 4}, {hint, 0},
 }
 
-// shorten says in shrinkOrder that a segment takes its short form.
+// shorten in shrinkOrder makes a segment use its short form.
 const shorten = -1
 
-// separator stands between segments, gap at least between left and right.
+// separator separates segments; gap is the minimum gap between left and right.
 const (
 	separator = " · "
 	gap       = 2
 )
 
-// Near the end of the context window the share stands out.
+// Above this share of the context window, the figure is highlighted.
 const crowdedShare = 0.8
 
-// View returns the line in at most width cells, with the segments that are named, in this
-// order; nil is all. What keys do now, waiting for the user, what the user's command says,
-// and a mode that lets everything run are never left out.
+// View returns the line in at most width cells, with the segments named in shown, in this
+// order; nil means all. Key hints, the state of waiting for the user, the output of the
+// user's command, and a mode that allows everything are never omitted.
 func View(i Info, shown []string, width int, th *theme.Theme) string {
 	if width <= 0 {
 		return ""
@@ -140,8 +139,8 @@ func View(i Info, shown []string, width int, th *theme.Theme) string {
 	return ansi.Truncate(left+strings.Repeat(" ", max(room, 0))+right, width, "…")
 }
 
-// A Line keeps its last View, so that a frame in which nothing that is told
-// changed costs a comparison. The zero value shows all segments.
+// A Line caches its last View, so that a frame without changes costs only a
+// comparison. The zero value shows all segments.
 type Line struct {
 	Shown []string // as in View; set before the first View
 
@@ -151,7 +150,7 @@ type Line struct {
 	view  string
 }
 
-// View returns View, kept.
+// View returns the cached result of the function View.
 func (l *Line) View(i Info, width int, th *theme.Theme) string {
 	i.Elapsed = i.Elapsed.Truncate(time.Second)
 	if i.State == "" {
@@ -166,8 +165,8 @@ func (l *Line) View(i Info, width int, th *theme.Theme) string {
 	return l.view
 }
 
-// segmentsOf returns the segments of a line of this width; the text of a segment
-// that tells nothing is "".
+// segmentsOf returns the segments of a line of this width. The text of an empty
+// segment is "".
 func segmentsOf(i Info, width int, th *theme.Theme) [segments]segment {
 	line := [segments]segment{
 		hint:     {i.Hint, "", th.Dim, true},
@@ -183,11 +182,11 @@ func segmentsOf(i Info, width int, th *theme.Theme) [segments]segment {
 		used:     {tokens(i.Tokens), format.TokensExact(i.Tokens), th.Dim, true},
 		spent:    {cost(i), "", th.Dim, true},
 	}
-	if i.Context < 0 { // nothing else says what the figure is
+	if i.Context < 0 { // without other segments for context, the figure needs its label
 		line[used].short = line[used].text
 	}
 	place, style := mode, th.Text
-	switch i.Mode { // those that ask less than usual stand out
+	switch i.Mode { // modes that ask less than usual are highlighted
 	case "ask":
 		place, style = asks, th.Dim
 	case "yolo":
@@ -206,7 +205,7 @@ func segmentsOf(i Info, width int, th *theme.Theme) [segments]segment {
 	return line
 }
 
-// contextSegment tells how full the context window is, where that is known.
+// contextSegment returns the used share of the context window, if it is known.
 func contextSegment(share float64, width int, th *theme.Theme) segment {
 	if share < 0 {
 		return segment{}
@@ -221,10 +220,10 @@ func contextSegment(share float64, width int, th *theme.Theme) segment {
 	return s
 }
 
-// gaugeCells is how wide a full gauge is.
+// gaugeCells is the width of a full gauge, in cells.
 const gaugeCells = 8
 
-// gauge draws a share of 1, in eighths of a cell; what is more than nothing is seen.
+// gauge draws a share, from 0 to 1, in eighths of a cell. A positive share is always visible.
 func gauge(share float64) string {
 	eighths := int(math.Round(min(share, 1) * gaugeCells * 8))
 	if share > 0 {
@@ -237,8 +236,7 @@ func gauge(share float64) string {
 	return bar + strings.Repeat("░", gaugeCells-(eighths+7)/8)
 }
 
-// choose empties the segments that are not named in shown, and returns the order of the
-// others.
+// choose empties the segments not named in shown, and returns the order of the others.
 func choose(line *[segments]segment, i Info, shown []string) []int {
 	if shown == nil {
 		shown = Segments()
@@ -263,7 +261,7 @@ func choose(line *[segments]segment, i Info, shown []string) []int {
 	return order
 }
 
-// shrink makes segments give way until the rest fits width. The last one stays.
+// shrink shortens and omits segments until the rest fits width. The last one stays.
 func shrink(line *[segments]segment, width int) {
 	for _, y := range shrinkOrder {
 		over := totalWidth(line) - width
@@ -280,7 +278,7 @@ func shrink(line *[segments]segment, width int) {
 		}
 		if y.segment == model && y.least > 0 {
 			over -= ansi.StringWidth(s.text)
-			s.text = s.text[strings.LastIndexByte(s.text, '/')+1:] // without its provider
+			s.text = s.text[strings.LastIndexByte(s.text, '/')+1:] // without the provider
 			over += ansi.StringWidth(s.text)
 		}
 		keep := 0
@@ -298,7 +296,7 @@ func shrink(line *[segments]segment, width int) {
 	}
 }
 
-// cutHint shortens what keys do to a width: whole keys go from the end, as long as one has room.
+// cutHint shortens a key hint to width. It removes whole hints from the end, as long as one fits.
 func cutHint(text string, width int) string {
 	if ansi.StringWidth(text) <= width {
 		return text
@@ -322,7 +320,7 @@ func totalWidth(line *[segments]segment) int {
 			side = 1
 		}
 		if sum[side] > 0 {
-			sum[side] += len(separator) - 1 // the dot is two bytes wide
+			sum[side] += len(separator) - 1 // the dot has two bytes
 		}
 		sum[side] += ansi.StringWidth(s.text)
 	}
@@ -371,7 +369,7 @@ func tokens(n int) string {
 	return format.TokensExact(n) + " token" + format.PluralSuffix(n)
 }
 
-// cost returns as many digits as say something: cents, or more where there are none.
+// cost returns the cost with two digits, or more below a cent.
 func cost(i Info) string {
 	switch {
 	case !i.Priced && i.Cost > 0:

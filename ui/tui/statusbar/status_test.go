@@ -87,8 +87,8 @@ func TestView(t *testing.T) {
 	}
 }
 
-// spaced makes the gap between left and right one of three spaces: how wide it
-// is follows from the width.
+// spaced reduces the gap between left and right to three spaces, because its
+// width depends on the terminal.
 func spaced(s string) string {
 	left, right, ok := strings.Cut(s, "  ")
 	if !ok {
@@ -126,7 +126,7 @@ func TestModesStandOut(t *testing.T) {
 	}
 }
 
-// The configuration chooses segments and their order on each side.
+// The configuration selects the segments and their order on each side.
 func TestShown(t *testing.T) {
 	waiting := Info{Model: "m", Mode: "yolo", Context: 0.5, Tokens: 7, State: "waiting for you", Waiting: true, Hint: "esc"}
 	told := calm
@@ -153,7 +153,7 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// A crowded window stands out in color; without color the gauge tells it.
+// A nearly full context window is highlighted in color; without colors the gauge shows it.
 func TestCrowded(t *testing.T) {
 	th := theme.Dark()
 	full := Info{Context: 0.9}
@@ -165,7 +165,7 @@ func TestCrowded(t *testing.T) {
 	}
 }
 
-// Segments are left out in their order at common widths.
+// Segments are omitted in order at common widths.
 func TestWidths(t *testing.T) {
 	for width, want := range map[int]string{
 		20:  "esc stops · streami…",
@@ -181,7 +181,7 @@ func TestWidths(t *testing.T) {
 	}
 }
 
-// No width and no content make the line wider than the terminal, or two lines.
+// For any width and content, the line is neither wider than the terminal nor broken.
 func TestNeverWider(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	words := []string{"", "x", "日本語のモデル", "👨‍👩‍👧‍👦", "a\nb", "\x1b[31m", strings.Repeat("w", 50), "é"}

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// HalfBlocks returns an image as lines of at most cols cells, rows of them at most, for
-// terminals that draw none: each cell is two pixels, one above the other, in 24-bit colors.
-// Transparent pixels show the terminal's background. It is nil if data is no PNG.
+// HalfBlocks returns an image as at most rows lines of at most cols cells, for terminals
+// without graphics: each cell shows two pixels, one above the other, in 24-bit colors.
+// Transparent pixels show the terminal's background. It returns nil if data is not a PNG.
 func HalfBlocks(data []byte, cols, rows int) (lines []string) {
 	whole, err := png.Decode(bytes.NewReader(data))
 	if err != nil || whole.Bounds().Empty() || cols < 1 || rows < 1 {
@@ -39,7 +39,7 @@ func HalfBlocks(data []byte, cols, rows int) (lines []string) {
 
 // halfBlock returns one cell.
 func halfBlock(upper, lower color.NRGBA) string {
-	const seen = 128 // of alpha
+	const seen = 128 // minimum alpha of a visible pixel
 	rgb := func(layer int, c color.NRGBA) string {
 		return fmt.Sprintf("\x1b[%d;2;%d;%d;%dm", layer, c.R, c.G, c.B)
 	}

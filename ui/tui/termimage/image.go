@@ -1,9 +1,9 @@
-// Package termimage shows images in terminals that speak kitty's graphics
-// protocol, with Unicode placeholders: an image is uploaded once under a number,
-// and where cells of text hold U+10EEEE in a color that is the number, with
-// diacritics that say row and column, the terminal draws that part of it. Such
-// cells scroll, are cut off and overwritten like any others, which a renderer that
-// knows only cells needs; sixel and kitty's own placements have none of that.
+// Package termimage shows images in terminals that support kitty's graphics
+// protocol with Unicode placeholders. An image is uploaded once under a number. In
+// cells with U+10EEEE whose color is the number, and whose diacritics give row and
+// column, the terminal draws that part of the image. Such cells can be scrolled,
+// truncated and overwritten like any others. A renderer that knows only cells
+// requires this; sixel and kitty's own placements do not provide it.
 //
 //	Fit ──► Upload, written once, past the renderer ──► Cells, in the view ──► Forget
 package termimage
@@ -18,15 +18,16 @@ import (
 	"github.com/charmbracelet/x/ansi/kitty"
 )
 
-// MaxSide sets how many rows or columns an image can have: there are so many
-// diacritics, and no more.
+// MaxSide is the maximum number of rows or columns of an image, the number of
+// available diacritics.
 const MaxSide = 297
 
-// Supported reports whether the terminal, by its environment, draws placeholders.
-// kitty has since version 0.28, Ghostty since 1.0; others speak the protocol but
-// show placeholders as boxes (WezTerm, Konsole, iTerm2, Warp). Multiplexers have
-// to be told to pass graphics through, so within one the answer is no: a user
-// who has told tmux may say so, and Upload goes through ansi.TmuxPassthrough then.
+// Supported reports whether the terminal, according to its environment, draws
+// placeholders. kitty does since version 0.28, Ghostty since 1.0. Others support
+// the protocol but show placeholders as boxes (WezTerm, Konsole, iTerm2, Warp).
+// Multiplexers pass graphics through only if configured to, so Supported returns
+// false in one. A user who has configured tmux may say so; Upload then goes
+// through ansi.TmuxPassthrough.
 func Supported(getenv func(string) string) bool {
 	if !narrow() {
 		return false
@@ -43,15 +44,15 @@ func Supported(getenv func(string) string) bool {
 	return slices.Contains([]string{"xterm-kitty", "xterm-ghostty"}, term) || getenv("TERM_PROGRAM") == "ghostty"
 }
 
-// narrow reports whether a placeholder counts as one cell to those who lay out
-// lines. In East Asian locales they take what is of no certain width for two,
-// which the terminal does not.
+// narrow reports whether layout counts a placeholder as one cell. In East Asian
+// locales it counts characters of ambiguous width as two, unlike the terminal.
 func narrow() bool { return ansi.StringWidth(string(kitty.Placeholder)) == 1 }
 
-// Upload returns what gives the terminal an image under a number from 1 on, to
-// be drawn in so many cells; it keeps its proportions within them. Another upload
-// of the number replaces the image. Numbers are shared by all programs in the
-// window. The terminal does not answer. An image that cannot be drawn is "".
+// Upload returns the sequence that uploads an image under a number, from 1, to be
+// drawn within cols by rows cells; it keeps its proportions. Another upload under
+// the number replaces the image. Numbers are shared by all programs in the
+// window. The terminal does not answer. Upload returns "" for an image that
+// cannot be drawn.
 func Upload(id uint32, png []byte, cols, rows int) string {
 	if id == 0 || len(png) == 0 || !drawable(cols, rows) {
 		return ""
@@ -67,20 +68,20 @@ func Upload(id uint32, png []byte, cols, rows int) string {
 			more = 1
 		}
 		fmt.Fprintf(&b, "\x1b_G%sq=2,m=%d;%s\x1b\\", keys, more, data[:n])
-		data, keys = data[n:], "" // later chunks have these two keys only
+		data, keys = data[n:], "" // later chunks have only these two keys
 	}
 	return b.String()
 }
 
-// Cells returns the lines of cells in which the terminal draws the image. Each
-// cell names its row and column, so that a renderer may write any of them alone.
+// Cells returns the lines of cells in which the terminal draws the image. Each cell
+// contains its row and column, so that a renderer may write any of them separately.
 func Cells(id uint32, cols, rows int) []string {
 	if id == 0 || !drawable(cols, rows) {
 		return nil
 	}
 	lines := make([]string, rows)
 	high := ""
-	if id>>24 != 0 { // what three bytes of color do not hold
+	if id>>24 != 0 { // the byte that does not fit into the three bytes of a color
 		high = string(kitty.Diacritic(int(id >> 24)))
 	}
 	for row := range lines {
@@ -98,7 +99,7 @@ func Cells(id uint32, cols, rows int) []string {
 	return lines
 }
 
-// Forget returns what removes an image from the terminal and its memory.
+// Forget returns the sequence that removes an image from the terminal and its memory.
 func Forget(id uint32) string {
 	if id == 0 {
 		return ""
@@ -106,12 +107,13 @@ func Forget(id uint32) string {
 	return fmt.Sprintf("\x1b_Ga=d,d=I,i=%d,q=2\x1b\\", id)
 }
 
-// The size of a cell in pixels that Fit takes for granted.
+// Assumed size of a cell in pixels, for Fit.
 const cellWidth, cellHeight = 8, 16
 
-// Fit returns how many cells an image of w by h pixels takes within so many, in
-// its proportions as near as cells allow, at least one, and not enlarged; 0, 0 if
-// there is no image or no room.
+// Fit returns the number of cells for an image of w by h pixels within maxCols
+// and maxRows. It keeps the proportions as closely as cells allow, uses at least
+// one cell, and does not enlarge the image. It returns 0, 0 if there is no image
+// or no space.
 func Fit(w, h, maxCols, maxRows int) (cols, rows int) {
 	maxCols, maxRows = min(maxCols, MaxSide), min(maxRows, MaxSide)
 	if w < 1 || h < 1 || maxCols < 1 || maxRows < 1 {

@@ -63,8 +63,8 @@ func TestUpload(t *testing.T) {
 	}
 }
 
-// Whatever the size, the chunks put together are the image, none is longer than
-// the protocol allows, and all but the last are multiples of four.
+// For any size, the joined chunks are the image, none is longer than the
+// protocol allows, and the length of all but the last is a multiple of four.
 func TestUploadChunks(t *testing.T) {
 	for _, size := range []int{1, 3071, 3073, 6144, 10000} {
 		png := strings.Repeat("x", size)
@@ -83,8 +83,8 @@ func TestUploadChunks(t *testing.T) {
 	}
 }
 
-// The first two are the examples of the protocol's own description, with every
-// cell named in full.
+// The first two are the examples of the protocol's description, with row and
+// column in every cell.
 func TestCells(t *testing.T) {
 	const p, d0, d1, d2 = "\U0010EEEE", "\u0305", "\u030D", "\u030E"
 	tests := []struct {
@@ -109,8 +109,8 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// Each placeholder with its diacritics is one cell to those who lay out and cut
-// lines, for every row and column there is, and no two cells are alike.
+// Layout counts each placeholder with its diacritics as one cell, for every
+// possible row and column, and no two cells are equal.
 func TestCellsAreCells(t *testing.T) {
 	if !narrow() {
 		t.Skip("placeholders are two cells wide in this locale")
@@ -142,7 +142,7 @@ func TestForget(t *testing.T) {
 	if got, want := Forget(42), "\x1b_Ga=d,d=I,i=42,q=2\x1b\\"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	if got := Forget(0); got != "" { // would be every image
+	if got := Forget(0); got != "" { // 0 would mean every image
 		t.Errorf("Forget(0) = %q", got)
 	}
 }

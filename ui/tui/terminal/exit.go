@@ -16,18 +16,18 @@ import (
 	"parley/ui/tui/renderer"
 )
 
-// An exit gathers why the program ends, and brings the terminal back whichever
-// way that is.
+// An exit collects the reasons for the program's end, and restores the terminal
+// in every case.
 type exit struct {
 	terminal *Terminal
 	reports  Reports
-	leave    func(time.Duration) bool // ends painting, and undoes its modes if there is time
-	guard    *guard                   // for the ways out that cannot be caught
-	kill     func()                   // ends the program's loop without its consent
+	leave    func(time.Duration) bool // ends painting, and resets the renderer's modes if there is time
+	guard    *guard                   // for exits that cannot be caught
+	kill     func()                   // ends the program's loop by force
 	lent     func() bool              // reports whether another program has the terminal
 
 	mu      sync.Mutex
-	orderly bool // the loop ended by itself
+	orderly bool // the loop ended normally
 	status  int
 	err     error
 	panic   any
@@ -37,10 +37,9 @@ type exit struct {
 // A SignalMsg asks the screen to end because of a signal.
 type SignalMsg struct{}
 
-// signals ends the screen on a signal, with status 128+n. If the loop does not
-// react, because it is stuck or the terminal is gone, the terminal comes back
-// and the program ends all the same. What cannot be caught is left to the guard
-// from here on.
+// signals ends the screen on signal n, with status 128+n. If the loop does not
+// react, because it hangs or the terminal is gone, it restores the terminal and ends
+// the program anyway. From here on, the guard handles exits that cannot be caught.
 func (e *exit) signals(send func(tea.Msg)) (stop func()) {
 	const (
 		forLoop   = 300 * time.Millisecond
@@ -69,11 +68,11 @@ func (e *exit) signals(send func(tea.Msg)) (stop func()) {
 			select {
 			case <-over:
 				return
-			case <-ch: // a second signal
+			case <-ch: // on a second signal
 			case <-time.After(wait):
 			}
 			if !e.restored(forScreen) {
-				os.Exit(e.status) // the terminal takes nothing: the guard can wait for it
+				os.Exit(e.status) // the terminal accepts no output: the guard can wait for it
 			}
 		}
 		os.Exit(e.finish(true))
@@ -84,8 +83,8 @@ func (e *exit) signals(send func(tea.Msg)) (stop func()) {
 	}
 }
 
-// first returns the first signal that ends the screen; nil if that is over. What the keyboard sends while another
-// program has the terminal, such as an editor, is for that one.
+// first returns the first signal that ends the screen; nil if over is closed first. It ignores keyboard signals
+// while another program, such as an editor, has the terminal.
 func (e *exit) first(ch <-chan os.Signal, over <-chan struct{}) os.Signal {
 	for {
 		select {
@@ -100,15 +99,15 @@ func (e *exit) first(ch <-chan os.Signal, over <-chan struct{}) os.Signal {
 	}
 }
 
-// restored brings the terminal back, and reports whether it took that in time.
+// restored restores the terminal, and reports whether it did so in time.
 func (e *exit) restored(patience time.Duration) bool {
 	return renderer.Within(2*patience, func() {
 		e.safely(func() { e.terminal.Restore(!e.left(patience)) })
 	})
 }
 
-// safely runs f, and ends the program in order if that panics. It is guard for
-// what runs beside the screen.
+// safely runs f, and ends the program cleanly if f panics. It guards code that
+// runs concurrently with the screen.
 func (e *exit) safely(f func()) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -118,7 +117,7 @@ func (e *exit) safely(f func()) {
 	f()
 }
 
-// crashed keeps the first panic and ends the program.
+// crashed stores the first panic and ends the program.
 func (e *exit) crashed(p any, stack []byte) {
 	e.mu.Lock()
 	if e.panic == nil {
@@ -128,7 +127,7 @@ func (e *exit) crashed(p any, stack []byte) {
 	e.kill()
 }
 
-// recover keeps a panic: it is deferred around the program's loop for panics in Update and View.
+// recover stores a panic. It is deferred around the program's loop, for panics in Update and View.
 func (e *exit) recover() {
 	if p := recover(); p != nil {
 		e.mu.Lock()
@@ -139,7 +138,7 @@ func (e *exit) recover() {
 	}
 }
 
-// ended keeps the loop's own error.
+// ended stores the loop's own error.
 func (e *exit) ended(err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -149,8 +148,8 @@ func (e *exit) ended(err error) {
 	}
 }
 
-// left ends the screen, and reports whether its modes are undone. Where Bubble
-// Tea paints, it undid them if it could.
+// left ends the screen, and reports whether its modes were reset. If Bubble Tea
+// draws, it resets them itself if it can.
 func (e *exit) left(patience time.Duration) bool {
 	if done := e.leave(patience); renderer.Supported {
 		return done
@@ -160,9 +159,9 @@ func (e *exit) left(patience time.Duration) bool {
 	return e.orderly
 }
 
-// finish reports what went wrong on the normal screen, and returns the exit
-// status. A terminal that is not back is told nothing, for it takes nothing: the
-// guard waits for it when the process has ended.
+// finish reports errors on the normal screen, and returns the exit status. It
+// writes nothing to a terminal that was not restored, because that accepts no
+// output: the guard waits for it after the process has ended.
 func (e *exit) finish(back bool) int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// A signal that meets a panic on its way still ends the program in order.
+// A signal handler that panics still ends the program cleanly.
 func TestPanicInTheSignalHandler(t *testing.T) {
 	ended := make(chan struct{})
 	e := &exit{terminal: &Terminal{in: os.Stdin, out: os.Stdout}, kill: func() { close(ended) }, leave: func(time.Duration) bool { return true }, lent: func() bool { return false }}

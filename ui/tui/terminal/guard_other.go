@@ -2,8 +2,8 @@
 
 package terminal
 
-// A guard would bring the terminal back after a crash that cannot be caught;
-// here there is none.
+// A guard would restore the terminal after a crash that cannot be caught. This
+// system has none.
 type guard struct{}
 
 func watch(*Terminal, Reports) *guard { return nil }

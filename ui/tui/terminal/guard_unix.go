@@ -12,10 +12,10 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A guard is a process of its own that brings the terminal back if ours ends
-// without having done so: by a panic in a goroutine of some library, a fatal
-// error of the runtime such as a concurrent map write, an os.Exit, kill -9. None
-// of these can be caught from inside. It waits for a line on a pipe, and costs
+// A guard is a separate process that restores the terminal if this process ends
+// without doing so: by a panic in a goroutine of a library, a fatal error of the
+// runtime such as a concurrent map write, os.Exit, or kill -9. The process
+// cannot catch these itself. The guard waits for a line on a pipe, and costs
 // nothing until then.
 //
 //	"done"                 all is well
@@ -26,10 +26,10 @@ type guard struct {
 	pipe  *os.File
 }
 
-// guardian returns the guard's program. Its arguments are the modes as stty takes
-// them, and the file for a report. The runtime still writes while the terminal
-// comes back, so that this is mostly done before the shell that started us
-// goes on.
+// guardian returns the guard's program. Its arguments are the modes in the form
+// of stty -g, and the file for a report. Because the runtime is still writing its
+// report while the terminal is restored, this is mostly done before the parent
+// shell continues.
 func guardian() string {
 	return `trap '' HUP INT QUIT TERM TSTP TTIN TTOU
 IFS= read -r first
@@ -46,8 +46,8 @@ printf 'parley: crashed\n  the report is in %s\n' "$2"
 `
 }
 
-// watch starts the guard of a terminal; nil if there is nothing to guard, or
-// nothing to guard it with.
+// watch starts the guard of a terminal. It returns nil if the terminal needs no
+// guard, or none can run.
 func watch(t *Terminal, reports Reports) *guard {
 	if t.state == nil || t.modes() == "" {
 		return nil
@@ -63,8 +63,8 @@ func watch(t *Terminal, reports Reports) *guard {
 	defer r.Close()
 	cmd := exec.Command("/bin/sh", "-c", guardian(), "parley-guard", t.modes(), report)
 	cmd.Stdin, cmd.Stdout = r, t.out
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}      // no key is to be found in it
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // what ends us does not end it
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH")}      // contains no API key
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // signals that end this process do not end the guard
 	if err := cmd.Start(); err != nil {
 		w.Close()
 		return nil
@@ -76,12 +76,12 @@ func watch(t *Terminal, reports Reports) *guard {
 	return &guard{cmd, w}
 }
 
-// dismiss ends the guard: the terminal is as it was.
+// dismiss ends the guard, because the terminal is restored.
 func (g *guard) dismiss() {
 	if g == nil {
 		return
 	}
-	_ = debug.SetCrashOutput(nil, debug.CrashOptions{}) // taking it back cannot fail
+	_ = debug.SetCrashOutput(nil, debug.CrashOptions{}) // removing it cannot fail
 	_, _ = g.pipe.WriteString("done\n")
 	g.pipe.Close()
 	_ = g.shell.Wait()

@@ -17,18 +17,17 @@ import (
 	"parley/ui/tty"
 )
 
-// Kitty's keyboard protocol with alternate keys, asked for while keys are looked at, and the
-// question whether the terminal has it; every terminal answers the second one
-// (primary device attributes), which ends the wait.
+// Sequences that turn Kitty's keyboard protocol with alternate keys on and off, and a query
+// for it. The query ends with primary device attributes, which every terminal answers, so
+// that the wait ends.
 const (
 	pushKeyboard = "\x1b[>5u"
 	popKeyboard  = "\x1b[<u"
 	askKeyboard  = "\x1b[?u\x1b[c"
 )
 
-// ShowKeys tells what the terminal really sends for each key that is pressed:
-// the bytes, the key as parley understands it, and what does says of it. Ctrl+d or
-// ctrl+c twice ends it.
+// ShowKeys prints what the terminal sends for each pressed key: the bytes, the key
+// as parley decodes it, and its action in does. Ctrl+d, or ctrl+c twice, ends it.
 func ShowKeys(in, out *os.File, does map[string]string, getenv func(string) string) error {
 	if !term.IsTerminal(in.Fd()) || !term.IsTerminal(out.Fd()) {
 		return errors.New("standard input and output must be a terminal: parley keys --list needs none")
@@ -51,12 +50,12 @@ func ShowKeys(in, out *os.File, does map[string]string, getenv func(string) stri
 	for keys := tty.NewReader(input); ; {
 		sent, key, err := keys.Next(4096)
 		if err != nil || k.decode(sent, key) {
-			return nil // the terminal is gone, or the last key came
+			return nil // the terminal is gone, or the last key was pressed
 		}
 	}
 }
 
-// environment returns what decides about keys and copying beside the terminal.
+// environment returns the facts in the environment that affect keys and copying.
 func environment(getenv func(string) string) []string {
 	through := "none"
 	switch {
@@ -94,7 +93,7 @@ type keyTable struct {
 
 func (k *keyTable) line(text string) { io.WriteString(k.out, sanitize.Line(text)+"\r\n") }
 
-// decode writes a line for each key of what was sent, and reports whether it was the last.
+// decode writes a line for each key in sent, and reports whether one of them was the last.
 func (k *keyTable) decode(sent, key []byte) (done bool) {
 	for len(key) > 0 {
 		n, event := k.dec.Decode(key)
@@ -117,7 +116,7 @@ func (k *keyTable) decode(sent, key []byte) (done bool) {
 	return false
 }
 
-// name returns what parley calls an event; "" for one that is nothing to show.
+// name returns parley's name for an event; "" for one that is not shown.
 func (k *keyTable) name(event uv.Event) string {
 	switch e := event.(type) {
 	case uv.KeyPressEvent:

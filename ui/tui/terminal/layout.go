@@ -7,10 +7,10 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Resolve returns key under the name by which it is bound, on every keyboard layout: as it was
-// typed, else with the shifted key in place of shift, else by the key of the US layout in its
-// place. Typing asks for what was typed alone: Resolve looks further for keys with ctrl or alt, and
-// for any key if sequence is set. A key without a binding keeps the name of what was typed.
+// Resolve returns key with the name under which it is bound, on any keyboard layout: as typed, else
+// with the shifted key instead of shift, else as the key at the same position of the US layout. For
+// typing, only the first applies: Resolve tries the others for keys with ctrl or alt, and for any
+// key if sequence is set. An unbound key keeps the typed name.
 func Resolve(key tea.KeyPressMsg, sequence bool, bound func(name string) bool) tea.KeyPressMsg {
 	typed := key
 	typed.BaseCode = 0
@@ -34,8 +34,8 @@ func Resolve(key tea.KeyPressMsg, sequence bool, bound func(name string) bool) t
 	return typed
 }
 
-// withShift returns the character of a key of the US layout with shift, or r if it is one; 0 for
-// letters and keys of other layouts.
+// withShift returns the shifted character of a key of the US layout, or r if it is a shifted
+// character already; 0 for letters and keys of other layouts.
 func withShift(r rune) rune {
 	const plain, shifted = "`1234567890-=[]\\;',./", `~!@#$%^&*()_+{}|:"<>?`
 	if i := strings.IndexRune(plain, r); i >= 0 {
@@ -47,7 +47,7 @@ func withShift(r rune) rune {
 	return 0
 }
 
-// IsModifier reports whether a key, such as shift, only changes others.
+// IsModifier reports whether a key, such as shift, only modifies others.
 func IsModifier(code rune) bool {
 	return tea.KeyLeftShift <= code && code <= tea.KeyIsoLevel5Shift || tea.KeyCapsLock <= code && code <= tea.KeyNumLock
 }

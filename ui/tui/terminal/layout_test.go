@@ -11,7 +11,7 @@ import (
 	"parley/ui/uitest"
 )
 
-// pressed returns the key that Bubble Tea makes of what a terminal sends.
+// pressed returns Bubble Tea's key for input from a terminal.
 func pressed(t *testing.T, sent string) (key tea.KeyPressMsg) {
 	t.Helper()
 	events := make(chan uv.Event)
@@ -28,7 +28,7 @@ func pressed(t *testing.T, sent string) (key tea.KeyPressMsg) {
 	return key
 }
 
-// TestResolve: what was typed counts first, then the shifted key, then the place on the US layout.
+// TestResolve: the typed key counts first, then the shifted key, then the position on the US layout.
 func TestResolve(t *testing.T) {
 	bound := map[string]bool{
 		"ctrl+c": true, "ctrl+d": true, "ctrl+x": true, "ctrl+a": true, "ctrl+w": true, "ctrl+q": true, "ctrl+z": true, "ctrl+shift+-": true,

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// modes returns how the terminal was, in the form of stty -g: four sets of flags and
-// 32 control characters, in hexadecimal.
+// modes returns the saved modes of the terminal in the form of stty -g: four sets of
+// flags and 32 control characters, in hexadecimal.
 func (t *Terminal) modes() string {
 	s, err := unix.IoctlGetTermios(int(t.in.Fd()), unix.TCGETS)
 	if err != nil {

@@ -2,6 +2,6 @@
 
 package terminal
 
-// modes returns what stty is told to bring back: how it was exactly is written
-// differently on each system.
+// modes returns the modes for stty to restore. The exact form differs between
+// systems, so it returns "sane".
 func (*Terminal) modes() string { return "sane" }

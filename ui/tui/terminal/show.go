@@ -1,5 +1,5 @@
-// Package terminal shows a Bubble Tea program on the terminal and brings the terminal
-// back on every way out: by keys, by signals, by panics, and by what cannot be caught.
+// Package terminal shows a Bubble Tea program on the terminal and restores the
+// terminal on every way out: keys, signals, panics, and crashes that cannot be caught.
 package terminal
 
 import (
@@ -12,28 +12,28 @@ import (
 	"parley/ui/tui/renderer"
 )
 
-// A Loop is what a program on the terminal may be told from other goroutines.
+// A Loop holds functions that other goroutines may call while the program runs.
 type Loop struct {
 	Send  func(tea.Msg)
 	Crash func(panicked any, stack []byte) // ends the program with a report
-	Drawn func()                           // waits until the terminal has the last frame
+	Drawn func()                           // waits until the terminal has accepted the last frame
 }
 
-// Reports says how crashes are reported.
+// Reports holds the functions that report crashes.
 type Reports struct {
-	// Path returns the file of a new report, for what only the guard can write.
+	// Path returns the file of a new report, for reports that only the guard can write.
 	Path func() (string, error)
 
-	// Crash keeps a panic in such a file, says so on standard error if tell is set, and
-	// returns the exit status.
+	// Crash stores a panic in such a file, mentions it on standard error if tell is
+	// set, and returns the exit status.
 	Crash func(panicked any, stack []byte, tell bool) (status int)
 }
 
-// Run runs root on the terminal until it ends, and returns the exit status and whether
-// the terminal is back. Started is called before the first frame; over is called once
-// the screen is gone, before its errors are told.
+// Run runs root on the terminal until it ends. It returns the exit status and whether
+// the terminal was restored. It calls started before the first frame, and over after
+// the screen is gone but before its errors are printed.
 func Run(root tea.Model, reports Reports, started func(Loop), over func()) (status int, back bool) {
-	const forFrame = 2 * time.Second // a slow terminal may have one before it comes back
+	const forFrame = 2 * time.Second // a slow terminal may get one frame before it is restored
 	terminal := Save(os.Stdin, os.Stdout)
 	screen := renderer.New(terminal.Screen(os.Environ()))
 	out := &exit{terminal: terminal, reports: reports, leave: screen.Close, lent: screen.Lent}

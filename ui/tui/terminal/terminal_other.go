@@ -11,10 +11,10 @@ import (
 	"parley/ui/tui/renderer"
 )
 
-// A Terminal remembers how the console was before the screen.
+// A Terminal holds the state of the console before the screen.
 type Terminal struct {
 	in, out *os.File
-	state   *term.State // nil: in is no console
+	state   *term.State // nil if in is not a console
 	once    sync.Once
 }
 
@@ -23,10 +23,10 @@ func Save(in, out *os.File) *Terminal {
 	return &Terminal{in: in, out: out, state: state}
 }
 
-// Screen returns nothing: Bubble Tea takes the console by itself.
+// Screen returns the zero value, because Bubble Tea manages the console itself.
 func (t *Terminal) Screen([]string) renderer.Terminal { return renderer.Terminal{} }
 
-// Restore brings the console back, once; modes only if the renderer could not.
+// Restore restores the console, once. It resets modes only if the renderer could not.
 func (t *Terminal) Restore(abrupt bool) {
 	t.once.Do(func() {
 		if t.state == nil {
@@ -39,5 +39,5 @@ func (t *Terminal) Restore(abrupt bool) {
 	})
 }
 
-// endings are the signals that end the screen in order.
+// endings lists the signals that end the screen cleanly.
 var endings = []os.Signal{os.Interrupt}

@@ -14,11 +14,11 @@ import (
 	"parley/ui/tui/renderer"
 )
 
-// reset undoes every mode a full-screen program may have set:
-// synchronized output, margins, mouse, focus reports, bracketed paste, keyboard
-// protocols, cursor shape and visibility, colors, the window's name and
-// progress, the alternate screen. Modes
-// of the alternate screen go first: the keyboard protocol is kept per screen.
+// reset resets all modes that a full-screen program may have set: synchronized
+// output, margins, mouse, focus reports, bracketed paste, keyboard protocols,
+// cursor shape and visibility, colors, the window's title and progress, the
+// alternate screen. Modes of the alternate screen come first, because the
+// keyboard protocol is stored per screen.
 const reset = "\x1b[?2026l\x1b[r\x1b[?7h" +
 	"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1006l" +
 	"\x1b[?1004l\x1b[?2004l\x1b[?2027l\x1b[?2031l" +
@@ -27,17 +27,17 @@ const reset = "\x1b[?2026l\x1b[r\x1b[?7h" +
 	"\x1b]2;\a\x1b]9;4;0\a" +
 	"\x1b[?1049l\x1b[?25h\x1b[23;2t\r"
 
-// A Terminal remembers how the terminal was before the screen.
+// A Terminal holds the state of the terminal before the screen.
 type Terminal struct {
 	in, out *os.File
-	state   *term.State // nil: in is no terminal
+	state   *term.State // nil if in is not a terminal
 	input   *tty.Input  // reads in; nil if Bubble Tea does
 	once    sync.Once
 }
 
 func Save(in, out *os.File) *Terminal {
 	t := &Terminal{in: in, out: out}
-	if !term.IsTerminal(in.Fd()) { // with -i the keyboard is the controlling terminal
+	if !term.IsTerminal(in.Fd()) { // with -i, the keyboard is the controlling terminal
 		if tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0); err == nil {
 			t.in = tty
 		}
@@ -46,7 +46,7 @@ func Save(in, out *os.File) *Terminal {
 	return t
 }
 
-// Screen returns the terminal as a screen takes it.
+// Screen returns the terminal in the form that a renderer needs.
 func (t *Terminal) Screen(env []string) renderer.Terminal {
 	screen := renderer.Terminal{
 		In: t.in, Out: t.out, Env: env, Profile: colorprofile.Detect(t.out, env),
@@ -72,11 +72,10 @@ func (t *Terminal) Screen(env []string) renderer.Terminal {
 	return screen
 }
 
-// Restore brings the terminal back, once. Modes are undone only if the renderer
-// could not do it (abrupt): the alternate screen and the keyboard protocol are
-// stacks, and leaving twice takes away what the shell put there. Answers to
-// queries that are still under way are thrown away, or the shell would read
-// them as typed.
+// Restore restores the terminal, once. It resets modes only if the renderer
+// could not do so (abrupt): the alternate screen and the keyboard protocol are
+// stacks, and popping twice would remove what the shell pushed. Pending answers
+// to queries are discarded, because the shell would read them as typed text.
 func (t *Terminal) Restore(abrupt bool) {
 	t.once.Do(func() {
 		if t.input != nil {
@@ -92,5 +91,5 @@ func (t *Terminal) Restore(abrupt bool) {
 	})
 }
 
-// endings are the signals that end the screen in order.
+// endings lists the signals that end the screen cleanly.
 var endings = []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGQUIT}

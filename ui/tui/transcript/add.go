@@ -18,14 +18,14 @@ func (m *Blocks) AddUser(text string, attached ...string) {
 	m.addItem(kindUser, "", b)
 }
 
-// SetSummary adds the summary of earlier messages, or changes the one with this id: one line
-// with the number of hidden messages, which unfolds to their summary.
+// SetSummary adds or changes the summary block with this id: one line with the number of
+// hidden messages, which unfolds to their summary.
 func (m *Blocks) SetSummary(id, text string, hidden int) {
 	m.putBlock(kindNote, id, &summary{text: cleanText(text), hidden: hidden})
 }
 
-// AddFooter adds the footer of a turn: model, tokens, cost, times; and shorter forms of it:
-// the first that fits a line is shown if text does not.
+// AddFooter adds the footer of a turn: model, tokens, cost, times. If text does not fit on
+// a line, the first of the shorter forms that fits is shown.
 func (m *Blocks) AddFooter(text string, shorter ...string) {
 	b := &textBlock{noteStyle: footerStyle, text: cleanText(text)}
 	for _, s := range shorter {
@@ -37,15 +37,15 @@ func (m *Blocks) AddFooter(text string, shorter ...string) {
 // AddNote adds a notice.
 func (m *Blocks) AddNote(text string) { m.addText(kindNote, "", noteStyles[Info], text, "") }
 
-// AddMarker adds a note of a kind, such as one for an interrupted answer.
+// AddMarker adds a note of the given kind, such as one for an interrupted answer.
 func (m *Blocks) AddMarker(kind NoteKind, text string) {
 	m.addText(kindNote, "", noteStyles[kind], text, "")
 }
 
-// AddError adds an error, and a hint what can be done about it, "" for none.
+// AddError adds an error and a hint how to fix it; "" for no hint.
 func (m *Blocks) AddError(text, hint string) { m.addText(kindNote, "", errorStyle, text, hint) }
 
-// SetNote adds a note, or changes the one with this id, such as a countdown.
+// SetNote adds or changes the note with this id, such as a countdown.
 func (m *Blocks) SetNote(id string, kind NoteKind, text string) {
 	m.addText(kindNote, id, noteStyles[kind], text, "")
 }
@@ -54,7 +54,7 @@ func (m *Blocks) addText(k kind, id string, how noteStyle, text, hint string) {
 	m.putBlock(k, id, &textBlock{noteStyle: how, text: cleanText(text), hint: cleanText(hint)})
 }
 
-// putBlock adds a block, or replaces the one of this kind and id.
+// putBlock adds a block, or replaces the one with the same kind and id.
 func (m *Blocks) putBlock(k kind, id string, b block) {
 	if it := m.byID[key{k, id}]; it != nil && id != "" {
 		it.block = b
@@ -64,8 +64,8 @@ func (m *Blocks) putBlock(k kind, id string, b block) {
 	m.addItem(k, id, b)
 }
 
-// AppendThinking adds to the thinking block with this id. After FinishThinking the same id
-// begins another one.
+// AppendThinking adds text to the thinking block with this id. After FinishThinking the
+// same id begins a new block.
 func (m *Blocks) AppendThinking(id, delta string) {
 	b, ok := m.blockByID(kindThinking, id).(*thinking)
 	if !ok || b.done {
@@ -76,8 +76,9 @@ func (m *Blocks) AppendThinking(id, delta string) {
 	m.listener.itemChanged(m.byID[key{kindThinking, id}])
 }
 
-// FinishThinking ends the thinking block with this id, or adds an empty one: some models
-// report that they thought, and not what. Of a block that has ended it changes the time.
+// FinishThinking ends the thinking block with this id. If there is none, it adds an
+// empty one: some models report that they thought, without the text. If the block has
+// already ended, only its duration changes.
 func (m *Blocks) FinishThinking(id string, took time.Duration) {
 	if b, ok := m.blockByID(kindThinking, id).(*thinking); ok && b.done {
 		b.duration = took
@@ -90,8 +91,8 @@ func (m *Blocks) FinishThinking(id string, took time.Duration) {
 	b.duration, b.done = took, true
 }
 
-// AppendAnswer adds to the answer with this id. After FinishAnswer the same id begins
-// another one.
+// AppendAnswer adds text to the answer with this id. After FinishAnswer the same id
+// begins a new one.
 func (m *Blocks) AppendAnswer(id, delta string) {
 	b, ok := m.blockByID(kindAnswer, id).(*answer)
 	if !ok || b.done {
@@ -110,7 +111,7 @@ func (m *Blocks) FinishAnswer(id string) {
 	growAnswer(m, id, b.sections.stream.End()).finish()
 }
 
-// SetTool adds a tool call, or replaces all that is known about the one with this id.
+// SetTool adds a tool call, or replaces all fields of the call with this id.
 func (m *Blocks) SetTool(id string, t Tool) {
 	b := m.callBlock(id, t.Name)
 	if b.received == t {
@@ -126,7 +127,7 @@ func (m *Blocks) SetTool(id string, t Tool) {
 	m.regroup(it, was)
 }
 
-// AppendToolOutput adds live output to a call, in which a backspace takes back a character.
+// AppendToolOutput adds live output to a call. A backspace in it removes a character.
 // Tool.Output replaces it.
 func (m *Blocks) AppendToolOutput(id, text string) {
 	m.callBlock(id, "").add(text)
@@ -189,7 +190,7 @@ func (m *Model) removeItem(i int) {
 	m.window.dirty = true
 }
 
-// Tick sets the time, which running calls show.
+// Tick sets the time that running calls show.
 func (m *Model) Tick(now time.Time) {
 	m.window.now = now
 	m.Blocks.running = slices.DeleteFunc(m.Blocks.running, func(it *item) bool {
@@ -237,7 +238,7 @@ func (m *Model) itemChanged(it *item) {
 	m.window.dirty = true
 }
 
-// itemInserted adjusts indexes to a new item at i.
+// itemInserted adjusts indexes after an item was inserted at i.
 func (m *Model) itemInserted(i int) {
 	if i <= m.window.top.item && !m.window.follow {
 		m.window.top.item++
@@ -250,7 +251,7 @@ func (m *Model) itemInserted(i int) {
 	}
 }
 
-// groupChanged moves the cursor from a call that is hidden to its group.
+// groupChanged moves the cursor from a hidden call to its group.
 func (m *Model) groupChanged(of *item) {
 	if m.browser.browsing && m.Blocks.items[m.browser.cursor].groupItem == of && m.window.isHidden(m.Blocks.items[m.browser.cursor]) {
 		m.browser.setCursor(slices.Index(m.Blocks.items, of))

@@ -9,24 +9,24 @@ import (
 	"parley/ui/theme"
 )
 
-// answerWidth is the greatest width of an answer, in cells: more than that of other text, as
-// it may have code and tables.
+// answerWidth is the maximum width of an answer, in cells. It is wider than other text
+// because answers may contain code and tables.
 const answerWidth = 120
 
-// An answer is one section of an answer, which is Markdown. Most answers have one section.
-// Out of sight only the source is kept.
+// An answer is one section of a Markdown answer. Most answers have one section. Off
+// screen, only the source is kept.
 type answer struct {
 	sections *sections
 	section  markdown.Section
-	text     string          // the source, once the section has ended
-	arrived  strings.Builder // the source before that, while there is no doc
-	doc      *markdown.Doc   // made when it is first rendered
-	theme    *theme.Theme    // of doc
+	text     string          // the source of an ended section
+	arrived  strings.Builder // the source of a growing section while doc is nil
+	doc      *markdown.Doc   // parsed when the section is first rendered
+	theme    *theme.Theme    // theme that doc was made for
 	done     bool
 }
 
-// sections are all sections of an answer, each a block, so that of a long answer only what is
-// in sight has to be rendered.
+// sections holds all sections of an answer, each a block, so that only the visible sections
+// of a long answer are rendered.
 type sections struct {
 	stream   sanitize.Stream
 	all      []*answer
@@ -39,8 +39,8 @@ func newAnswer() *answer {
 	return b
 }
 
-// add adds to the source. If that ends the section, it returns the next one with the rest,
-// which add of no text may end as well.
+// add adds text to the source. If that ends the section, add returns the next section with
+// the remaining text. Call add on it with no text, as that may end it too.
 func (b *answer) add(text sanitize.Clean) (next *answer) {
 	src := text.String()
 	switch {
@@ -62,7 +62,7 @@ func (b *answer) add(text sanitize.Clean) (next *answer) {
 	switch {
 	case b.doc != nil && b.section.EndAt(b.doc, end):
 		b.text = b.section.Source(b.doc)
-	case b.doc != nil || b.arrived.Len() > 0: // whose buffer is larger
+	case b.doc != nil || b.arrived.Len() > 0: // their buffers are larger
 		b.doc, b.text = nil, strings.Clone(b.text)
 	}
 	b.arrived = strings.Builder{}
@@ -81,8 +81,8 @@ func (b *answer) finish() {
 	}
 }
 
-// growAnswer adds to the answer with this id, in as many sections as it takes, and
-// returns the last one.
+// growAnswer adds text to the answer with this id, in as many sections as needed,
+// and returns the last one.
 func growAnswer(m *Blocks, id string, text sanitize.Clean) *answer {
 	k := key{kindAnswer, id}
 	it := m.byID[k]
@@ -110,8 +110,8 @@ func Share(m *Model, id, text string) {
 	}
 }
 
-// minSharedBytes is how many bytes of an answer must be in memory twice before they are
-// shared: a short text of the caller may still be copied as it grows.
+// minSharedBytes is how many bytes of an answer must be duplicated before they are
+// shared. The caller may still copy a short text as it grows.
 const minSharedBytes = 1 << 20
 
 func (s *sections) share(text string) {
@@ -129,8 +129,8 @@ func (s *sections) share(text string) {
 	s.ownBytes = 0
 }
 
-// release frees what can be made again from the source. The parse of an answer that
-// still grows is kept.
+// release frees everything that can be rebuilt from the source. The parse of a
+// growing answer is kept.
 func (b *answer) release() {
 	if !b.done || b.doc == nil {
 		return
@@ -150,13 +150,13 @@ func (b *answer) sourceText() string {
 	return b.arrived.String()
 }
 
-// markdown returns the answer read as markdown.
+// markdown returns the parsed answer.
 func (b *answer) markdown(th *theme.Theme) *markdown.Doc {
 	if b.doc == nil {
 		text := b.sourceText()
 		b.doc, b.theme = b.section.Doc(th), th
 		b.doc.MarkCode()
-		b.doc.Append(sanitize.Cleaned(text)) // it was clean already
+		b.doc.Append(sanitize.Cleaned(text)) // the text is already clean
 		b.arrived = strings.Builder{}
 		if b.done {
 			b.doc.Finish()
@@ -196,7 +196,7 @@ func (b *answer) mayHaveCode() bool {
 	return b.section.InCode() || strings.Contains(src, "```") || strings.Contains(src, "~~~")
 }
 
-// codes returns the code blocks of the section, with the parts of them that are in other sections.
+// codes returns the code blocks of the section, joined with their parts in other sections.
 func (b *answer) codes(th *theme.Theme) []markdown.Code {
 	codes := b.trimContinued(slices.Clone(b.markdown(th).Code()))
 	for i := range codes {
@@ -222,8 +222,8 @@ func (b *answer) trimContinued(codes []markdown.Code) []markdown.Code {
 	return codes
 }
 
-// joinedCode returns the parts of a code block of section n that are in the sections after it,
-// or before it if direction is -1.
+// joinedCode returns the parts of a code block of section n in the sections after it, or
+// before it if direction is -1.
 func (s *sections) joinedCode(n, direction int) string {
 	var found []string
 	for i := n; ; i += direction {

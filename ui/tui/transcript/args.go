@@ -6,32 +6,32 @@ import (
 	"unicode/utf16"
 )
 
-// An argField is a string among the arguments of a call.
+// An argField is a string argument of a call.
 type argField struct {
 	name  string
-	text  strings.Builder // what arrived of it, up to the limit
-	whole bool            // all of it has arrived
+	text  strings.Builder // the bytes received so far, up to the limit
+	whole bool            // the string is complete
 }
 
-// An argsReader reads the strings of a JSON object that arrives in pieces. Every byte is
-// read once, however many pieces there are. Input that is not an object has no fields.
+// An argsReader reads the strings of a JSON object that arrives in pieces. Each byte is
+// read once. Input that is not an object has no fields.
 type argsReader struct {
 	limitOf func(name string) int // how many bytes of a field are kept
-	fields  []*argField           // in the order in which they came
+	fields  []*argField           // in order of arrival
 
-	seen          string // what was read
+	seen          string // input read so far
 	state         func(*argsReader, string) int
-	depth         int              // of the value that is skipped
+	depth         int              // nesting of the skipped value
 	name          strings.Builder  // of the next field
-	dest          *strings.Builder // of the string that is read; nil: it is skipped
+	dest          *strings.Builder // receives the current string; nil to skip it
 	limit         int
-	next          func(*argsReader, string) int // after that string
-	escape        string                        // what arrived of an escape
+	next          func(*argsReader, string) int // state after that string
+	escape        string                        // the part of an escape read so far
 	highSurrogate rune                          // the first half of a pair of \u escapes
 }
 
-// read reads input, which begins with that of the last call. If it does not, read starts
-// again and returns true.
+// read reads input, which must begin with the input of the last call. If it does not,
+// read starts again and returns true.
 func (a *argsReader) read(input string) (anew bool) {
 	if a.state == nil || !strings.HasPrefix(input, a.seen) { // fast for the same memory
 		*a = argsReader{limitOf: a.limitOf, state: (*argsReader).expectObject}
@@ -58,7 +58,7 @@ func (a *argsReader) expectObject(s string) int {
 	return 1
 }
 
-// skipRest skips what follows the object.
+// skipRest skips everything after the object.
 func (a *argsReader) skipRest(s string) int { return len(s) }
 
 // expectName expects the name of a field.
@@ -73,7 +73,7 @@ func (a *argsReader) expectName(s string) int {
 	return 1
 }
 
-// Limits on what is kept: bytes of a name, and fields of an object.
+// Limits: bytes of a name, and fields of an object.
 const (
 	maxName   = 256
 	maxFields = 64
@@ -122,12 +122,12 @@ func (a *argsReader) skipValue(s string) int {
 	return len(s)
 }
 
-// beginString begins a string, after its opening quote.
+// beginString starts reading a string, after its opening quote.
 func (a *argsReader) beginString(into *strings.Builder, most int, next func(*argsReader, string) int) {
 	a.dest, a.limit, a.next, a.state = into, most, next, (*argsReader).readString
 }
 
-// readString reads the inside of a string.
+// readString reads the characters of a string.
 func (a *argsReader) readString(s string) int {
 	i := 0
 	for i < len(s) && s[i] != '"' && s[i] != '\\' {
@@ -149,10 +149,10 @@ func (a *argsReader) readString(s string) int {
 	return 1
 }
 
-// escapes holds the escapes of one character whose value is another one.
+// escapes maps each one-character escape to its value, except those that stand for themselves.
 var escapes = map[byte]string{'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t"}
 
-// readEscape reads what follows a backslash.
+// readEscape reads the rest of an escape, after the backslash.
 func (a *argsReader) readEscape(s string) int {
 	a.escape += s[:1]
 	if a.escape[0] == 'u' && len(a.escape) < len("u1234") {
@@ -183,7 +183,7 @@ func (a *argsReader) putUTF16(r rune) {
 		a.put(string(whole))
 		return
 	}
-	a.put("") // the half before is alone
+	a.put("") // the pending half has no counterpart
 	if r >= 0xd800 && r < 0xdc00 {
 		a.highSurrogate = r
 		return
@@ -191,7 +191,7 @@ func (a *argsReader) putUTF16(r rune) {
 	a.put(string(r))
 }
 
-// put adds to the string.
+// put adds s to the current string.
 func (a *argsReader) put(s string) {
 	if a.highSurrogate != 0 {
 		a.highSurrogate = 0
@@ -206,10 +206,10 @@ func (a *argsReader) put(s string) {
 	a.dest.WriteString(s)
 }
 
-// titleArgs lists the arguments that can be the title of a call, the best first.
+// titleArgs lists the arguments that can be the title of a call, best first.
 var titleArgs = []string{"command", "cmd", "pattern", "query", "url", "path", "file_path", "filename", "file", "directory", "name"}
 
-// titleRank returns the index of an argument in titleArgs, len(titleArgs) if it is not there.
+// titleRank returns the index of an argument in titleArgs, or len(titleArgs) if it is not listed.
 func titleRank(name string) int {
 	for i, t := range titleArgs {
 		if t == name {
@@ -219,7 +219,7 @@ func titleRank(name string) int {
 	return len(titleArgs)
 }
 
-// title returns the argument with the lowest titleRank so far, "" if there is none.
+// title returns the received argument with the lowest titleRank, or "" if there is none.
 func (a *argsReader) title() string {
 	best, rank := "", len(titleArgs)
 	for _, f := range a.fields {
@@ -230,11 +230,11 @@ func (a *argsReader) title() string {
 	return strings.ToValidUTF8(best[:min(len(best), maxTitleBytes)], "\uFFFD")
 }
 
-// titleInputBytes is how much of complete arguments is read for the title: its argument is
-// near the beginning.
+// titleInputBytes is how many bytes of complete arguments are read to find the title,
+// which is near the beginning.
 const titleInputBytes = 4 << 10
 
-// titleOf returns the title of a call with these arguments, "" if they have none.
+// titleOf returns the title of a call with these arguments, or "" for none.
 func titleOf(input string) string {
 	a := argsReader{limitOf: func(name string) int {
 		if titleRank(name) < len(titleArgs) {

@@ -8,30 +8,29 @@ import (
 	"parley/ui/markdown"
 )
 
-// maxPreviewBytes is how much of a text is kept while it arrives.
+// maxPreviewBytes is how many bytes of an argument are kept while it arrives.
 const maxPreviewBytes = 2 << 20
 
-// minPreviewRows is the least number of rows that are kept of a preview that shows only its
-// last ones.
+// minPreviewRows is the minimum number of rows kept for a preview that shows only the last ones.
 const minPreviewRows = 4 * foldDiff
 
-// An argsPreview shows what a call will write, while its arguments arrive. A line is
-// rendered once, when it is complete.
+// An argsPreview shows the text that a call will write while its arguments arrive.
+// Each line is rendered once, when it is complete.
 type argsPreview struct {
 	argsReader
-	tool act.Facts // whose texts are shown as lines of a diff
+	tool act.Facts // its Preview lists the arguments shown as diff lines
 
-	// The conditions that lines were rendered for. They begin with a title, if the block is unfolded.
+	// The lines were rendered for these conditions. They begin with a title if the block is unfolded.
 	context renderContext
 	file    string
 	digits  int
 
 	lines   []string
-	dropped int // number of rows before those
-	field   int // index of the first field that is not completely in lines
-	at      int // offset in it of the first line that is not in lines
-	scanned int // offset up to which the end of that line was searched
-	number  int // of that line, from 1
+	dropped int // number of rows dropped before lines
+	field   int // index of the first field not yet completely in lines
+	at      int // offset in the field of the first line that is not in lines
+	scanned int // offset up to which a newline was searched
+	number  int // number of that line, from 1
 	scanner *markdown.Scanner
 }
 
@@ -55,7 +54,7 @@ func (d *argsPreview) read(input string) {
 	}
 }
 
-// signOf returns the sign of the lines of an argument; 0 if it is not shown.
+// signOf returns the diff sign for lines of an argument, or 0 if the argument is not shown.
 func (d *argsPreview) signOf(argument string) byte {
 	for _, p := range d.tool.Preview {
 		if p.Argument == argument {
@@ -65,13 +64,13 @@ func (d *argsPreview) signOf(argument string) byte {
 	return 0
 }
 
-// isShown reports whether there is a preview with the status s. The approval dialog shows the
-// whole arguments.
+// isShown reports whether a preview is shown with status s. The approval dialog shows the
+// complete arguments.
 func (d *argsPreview) isShown(s Status) bool {
 	return d != nil && (s == Arriving || s == Running && d.tool.Kind == "edit") && len(d.previewFields()) > 0
 }
 
-// previewFields returns the fields to show that have a text.
+// previewFields returns the shown fields that are not empty.
 func (d *argsPreview) previewFields() (some []*argField) {
 	for _, f := range d.fields {
 		sign, text := d.signOf(f.name), f.text.String()
@@ -84,7 +83,7 @@ func (d *argsPreview) previewFields() (some []*argField) {
 	return some
 }
 
-// release frees the lines. The arguments stay, as they do not arrive again.
+// release frees the lines. The arguments stay, because they do not arrive again.
 func (d *argsPreview) release() {
 	if d != nil {
 		d.reset(renderContext{}, "", 0)
@@ -99,8 +98,8 @@ func (d *argsPreview) reset(p renderContext, file string, digits int) {
 	}
 }
 
-// render returns the title and the last lines, or all of them if unfolded. It overwrites what
-// it returned before: the title and the last line.
+// render returns the title and the last lines, or all lines if unfolded. It overwrites the
+// title and the last line of the slice that it returned before.
 func (d *argsPreview) render(title string, p renderContext) []string {
 	p.now = d.context.now
 	if file := d.path(); p != d.context || file != d.file {
@@ -129,7 +128,7 @@ func (d *argsPreview) render(title string, p renderContext) []string {
 	return append(all, lines...)
 }
 
-// path returns the file that the texts are for, "" if it is not known yet.
+// path returns the name of the file that the texts belong to, or "" if it is not known yet.
 func (d *argsPreview) path() string {
 	if file := d.tool.Language; file != "" {
 		return file
@@ -142,8 +141,8 @@ func (d *argsPreview) path() string {
 	return ""
 }
 
-// numberDigits returns how many digits line numbers have, 0 for none: the lines of an edit are
-// not known before it is made.
+// numberDigits returns how many digits line numbers have, or 0 for no numbers: those of an
+// edit are unknown until it is made.
 func (d *argsPreview) numberDigits() int {
 	if d.tool.Name == "write" {
 		return 2
@@ -151,8 +150,7 @@ func (d *argsPreview) numberDigits() int {
 	return 0
 }
 
-// renderComplete renders the lines that are complete, and returns the beginning of the next
-// one.
+// renderComplete renders the complete lines, and returns the beginning of the next one.
 func (d *argsPreview) renderComplete(fields []*argField) (rest []string) {
 	for d.field < len(fields) {
 		f := fields[d.field]
@@ -172,7 +170,7 @@ func (d *argsPreview) renderComplete(fields []*argField) (rest []string) {
 		end := d.scanned + n
 		d.lines = d.renderLine(d.lines, f, text[d.at:end])
 		d.at, d.scanned, d.number = end+1, end+1, d.number+1
-		if d.digits > 0 && d.number == pow10(d.digits) { // numbers need another digit
+		if d.digits > 0 && d.number == pow10(d.digits) { // numbers need one more digit
 			d.reset(d.context, d.file, d.digits+1)
 		}
 	}
@@ -194,7 +192,7 @@ func (d *argsPreview) renderComplete(fields []*argField) (rest []string) {
 	return rest
 }
 
-// renderLine appends a line of a text as it will look in a diff.
+// renderLine appends a line of a text, formatted as in a diff.
 func (d *argsPreview) renderLine(lines []string, f *argField, line string) []string {
 	r := diffRow{diffLine: diffLine{sign: d.signOf(f.name), line: d.number}}
 	r.body = expandTabs(sanitize.Text(visiblePart(strings.TrimSuffix(line, "\r"), d.context)), codeTab)

@@ -12,8 +12,8 @@ import (
 	"parley/ui/theme"
 )
 
-// arrives gives a call its arguments in pieces of at most some bytes, as a model
-// does, and draws after each.
+// arrives passes arguments to a call in pieces, as a model does, and renders
+// after each.
 func arrives(m *Model, id, name, input string, pieces func() int) {
 	var b strings.Builder
 	for b.Len() < len(input) {
@@ -67,8 +67,8 @@ var calls = map[string]func(t testing.TB) (name, input string){
 	},
 }
 
-// Arguments that arrive look in the end, and at every moment after, as they do
-// at once: folded, unfolded, in any pieces.
+// Arguments that arrived in pieces look like complete ones, at the end and at
+// every moment: folded, unfolded, in any pieces.
 func TestArrivingLooksLikeArrived(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for name, call := range calls {
@@ -136,7 +136,7 @@ func visible(m *Model) string {
 	return strings.Join(rows, "|")
 }
 
-// Each piece of the arguments costs what it is long, however much came before.
+// Each piece of the arguments costs according to its length, regardless of earlier ones.
 func TestArrivingIsLinear(t *testing.T) {
 	cost := func(size int, open bool) float64 {
 		input := inputOf(t, "path", "main.go", "content", strings.Repeat(goFile, size/len(goFile)))
@@ -158,8 +158,8 @@ func TestArrivingIsLinear(t *testing.T) {
 	}
 }
 
-// Strings are those that a JSON decoder finds, in whatever pieces they come, and
-// at each cut they are the beginning of that.
+// Strings equal those of a JSON decoder, however the input is split, and are
+// prefixes of them at each split.
 func FuzzArguments(f *testing.F) {
 	for _, s := range hostile {
 		f.Add(s, "x", uint8(3))
@@ -190,7 +190,7 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// Text that is no JSON object has no fields, and costs a bounded amount of work.
+// Text that is not a JSON object has no fields, and costs a bounded amount of work.
 func TestArgumentsThatAreNone(t *testing.T) {
 	for _, input := range []string{"", "null", "[]", "x", `"a"`, "{", "{{{", `{"a"`, `{"a":}`, `{]`, `{"a":[}`, strings.Repeat(`{"a":`, 1000), strings.Repeat("[", 1000)} {
 		a := argsReader{limitOf: func(string) int { return 10 }}

@@ -53,7 +53,7 @@ func FuzzPeek(f *testing.F) {
 		if cut < 0 || cut > len(args) {
 			t.Skip()
 		}
-		got := strings.TrimSuffix(titleOf(string(args[:cut])), "\uFFFD") // half a pair
+		got := strings.TrimSuffix(titleOf(string(args[:cut])), "\uFFFD") // half of a pair
 		if !strings.HasPrefix(command, got) && utf8.ValidString(got) {
 			t.Errorf("peek(%q) = %q, no prefix of %q", args[:cut], got, command)
 		}

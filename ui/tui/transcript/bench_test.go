@@ -13,7 +13,7 @@ import (
 	"parley/ui/theme"
 )
 
-// document holds a stretch of mixed markdown, of about 150 tokens of four bytes.
+// document is a piece of mixed Markdown, of about 150 tokens of four bytes.
 const document = `## A heading
 
 Some *prose* with ` + "`code`" + ` and a [link](https://example.org/), long enough to be
@@ -37,8 +37,8 @@ func main() {
 
 `
 
-// filled returns a transcript of about n tokens: turns of one document, and an answer
-// that is half of it and still open.
+// filled returns a transcript of about n tokens: turns of one document each, and an
+// open answer that makes up half of it.
 func filled(n int) *Model {
 	m := New(theme.Dark())
 	m.SetSize(120, 40)
@@ -55,7 +55,7 @@ func filled(n int) *Model {
 	return m
 }
 
-// The cost of a token must not depend on how long the conversation is.
+// The cost of a token must not depend on the length of the conversation.
 func BenchmarkToken(b *testing.B) {
 	for _, size := range []int{1_000, 100_000} {
 		for _, where := range []string{"bottom", "away"} {
@@ -109,7 +109,7 @@ func BenchmarkViewUnchanged(b *testing.B) {
 	}
 }
 
-// stored returns a conversation of n turns as it comes from a store.
+// stored returns a conversation of n turns as loaded from a store.
 func stored(n int) *Model {
 	m := New(theme.Dark())
 	m.SetSize(120, 40)
@@ -127,8 +127,8 @@ func stored(n int) *Model {
 	return m
 }
 
-// Opening a conversation of ten thousand turns: taking it in, showing the end,
-// the beginning, and what is asked for in the middle.
+// Opening a conversation of ten thousand turns: loading it, showing its end,
+// its beginning, and a position in the middle.
 func BenchmarkOpen(b *testing.B) {
 	for _, turns := range []int{1_000, 10_000} {
 		b.Run(fmt.Sprintf("take/%d", turns), func(b *testing.B) {
@@ -144,7 +144,7 @@ func BenchmarkOpen(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", name, turns), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					m.invalidateAll() // nothing is laid out
+					m.invalidateAll() // nothing is rendered
 					move()
 					m.View()
 				}
@@ -153,8 +153,8 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// A letter less and a letter more in the search line of a conversation of about
-// n tokens, with the screens that show it.
+// Deleting and typing a letter in the search line of a conversation of about n
+// tokens, with the screens for it.
 func BenchmarkSearch(b *testing.B) {
 	for _, tokens := range []int{1_000, 100_000, 1_000_000} {
 		for _, word := range []string{"e", "world", "hello", "not there"} {
@@ -173,7 +173,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// A token that comes while something is searched for.
+// A token that arrives during a search.
 func BenchmarkTokenWhileSearching(b *testing.B) {
 	for _, size := range []int{1_000, 100_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
@@ -190,7 +190,7 @@ func BenchmarkTokenWhileSearching(b *testing.B) {
 	}
 }
 
-// Scrolling through many turns lays out what comes in sight.
+// Scrolling through many turns renders those that become visible.
 func BenchmarkScroll(b *testing.B) {
 	m := filled(1_000_000)
 	b.ReportAllocs()
@@ -203,7 +203,7 @@ func BenchmarkScroll(b *testing.B) {
 	}
 }
 
-// Arguments that arrive in pieces of twenty bytes, with the frame after each.
+// Arguments that arrive in pieces of twenty bytes, with a frame after each.
 func BenchmarkArriving(b *testing.B) {
 	for _, size := range []int{64 << 10, 1 << 20} {
 		for _, open := range []bool{false, true} {
@@ -228,7 +228,7 @@ func BenchmarkArriving(b *testing.B) {
 	}
 }
 
-// Laying a diff out, folded and unfolded, above each other and side by side.
+// Rendering a diff, folded and unfolded, unified and side by side.
 func BenchmarkDiff(b *testing.B) {
 	var long strings.Builder
 	fmt.Fprintf(&long, "+++ b/x.go\n@@ -1,%d +1,%d @@\n", 1000, 1000)
@@ -252,7 +252,7 @@ func BenchmarkDiff(b *testing.B) {
 	}
 }
 
-// BenchmarkResize shows one long answer of each shape at another width.
+// BenchmarkResize shows a long answer of each shape at another width.
 func BenchmarkResize(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(shapes)) {
 		for _, tokens := range []int{1_000, 10_000, 15_000, 100_000} {

@@ -19,11 +19,11 @@ type block interface {
 	render(p renderContext) (sign string, lines []string)
 	// source returns the text to copy and its kind for the user, such as "answer".
 	source() (text, what string)
-	// texts appends the texts that the unfolded lines consist of, in their order, for search.
+	// texts appends the texts of the unfolded lines, in order, for search.
 	texts(to []string) []string
 }
 
-// A renderContext is what a block is rendered for.
+// A renderContext holds the conditions that a block is rendered for.
 type renderContext struct {
 	theme  *theme.Theme
 	styler *styler
@@ -43,14 +43,14 @@ const maxProseWidth = 100
 
 func (p renderContext) proseWidth() int { return min(p.width, maxProseWidth) }
 
-// How many lines are shown of a folded block.
+// Number of lines shown of a folded block.
 const (
 	foldOutput = 5
 	foldDiff   = 12
 	foldText   = 40 // of a message or an error
 )
 
-// A noteStyle is how a kind of plain text looks.
+// A noteStyle is the look of a kind of plain text.
 type noteStyle struct {
 	sign               string
 	signRole, textRole role // of the sign and of the text
@@ -76,8 +76,8 @@ type textBlock struct {
 	noteStyle
 	text    string
 	shorter []string // forms of text for lines that it does not fit, the longest first
-	labels  []string // of what is attached
-	hint    string   // what the reader can do about it
+	labels  []string // of attachments
+	hint    string   // next step for the user; "" for none
 }
 
 func (b *textBlock) render(p renderContext) (sign string, lines []string) {
@@ -113,7 +113,7 @@ func (b *textBlock) render(p renderContext) (sign string, lines []string) {
 	return p.styler.apply(b.signRole, b.sign), lines
 }
 
-// fitting returns the text, or the first form of it that fits width cells; the last one if none does.
+// fitting returns the longest form of the text that fits width cells, or the shortest form if none fits.
 func (b *textBlock) fitting(width int) string {
 	text := b.text
 	for _, shorter := range b.shorter {
@@ -125,7 +125,7 @@ func (b *textBlock) fitting(width int) string {
 	return text
 }
 
-// isStatus reports whether the text is written by parley, with parts between dots.
+// isStatus reports whether parley wrote the text as one line of parts separated by dots.
 func (b *textBlock) isStatus() bool {
 	switch b.noteStyle {
 	case footerStyle, noteStyles[Retry], noteStyles[Switch], noteStyles[Warn]:
@@ -134,8 +134,8 @@ func (b *textBlock) isStatus() bool {
 	return false
 }
 
-// breakAtDots breaks a text with parts between dots after dots, so that a number stays with its
-// unit and a key with its action. A part that is wider than a line is wrapped.
+// breakAtDots breaks a text after the dots between its parts, so that a number stays with its
+// unit and a key with its action. A part wider than a line is wrapped.
 func breakAtDots(text string, width int) (out []string) {
 	for _, part := range strings.SplitAfter(text, " · ") {
 		part = strings.TrimRight(part, " ")
@@ -161,7 +161,7 @@ func (b *textBlock) texts(to []string) []string {
 	return append(append(append(to, b.text), b.labels...), b.hint)
 }
 
-// summary replaces messages that are not sent to the model, as their summary is.
+// summary is shown in place of the messages that are sent to the model only as a summary.
 type summary struct {
 	text   string
 	hidden int
@@ -183,21 +183,21 @@ func (b *summary) source() (text, what string) { return b.text, "summary" }
 
 func (b *summary) texts(to []string) []string { return append(to, b.title(), b.text) }
 
-// foldNote returns the line that says how many lines a fold hides; which is "more" or "earlier".
+// foldNote returns the line for n lines hidden by a fold; which is "more" or "earlier".
 func (p renderContext) foldNote(n int, which string) string {
 	return p.styler.apply(roleFaint, textwrap.Truncate(fmt.Sprintf("… %d %s line%s (ctrl+o)", n, which, format.PluralSuffix(n)), p.width))
 }
 
-// thinking is a thinking block: its last lines while it arrives, then how long it took.
+// thinking is a thinking block: it shows its last lines while it arrives, then its duration.
 type thinking struct {
 	stream   sanitize.Stream
 	text     strings.Builder
 	duration time.Duration
 	done     bool
 
-	// Unfolded, text[:closedBytes], which ends a paragraph, is rendered once per width and theme.
+	// Unfolded, text[:closedBytes], which ends at a paragraph, is rendered once per width and theme.
 	closedBytes int
-	lines       []string // of it, after the title
+	lines       []string // the rendered lines, after the title
 	styler      *styler
 	width       int
 }
@@ -233,8 +233,8 @@ func (b *thinking) title() string {
 	return "thinking"
 }
 
-// renderOpen renders the whole text; only the last paragraph is wrapped each time. It
-// overwrites what it returned before: the title and the last lines.
+// renderOpen renders the whole text, but wraps only the last paragraph each time. It
+// overwrites the title and the last lines of the slice that it returned before.
 func (b *thinking) renderOpen(title string, p renderContext) []string {
 	if b.styler != p.styler || b.width != p.proseWidth() {
 		b.closedBytes, b.lines, b.styler, b.width = 0, []string{title}, p.styler, p.proseWidth()
@@ -260,8 +260,9 @@ func (b *thinking) source() (text, what string) {
 
 func (b *thinking) texts(to []string) []string { return append(to, b.title(), b.text.String()) }
 
-// tailBytes is how much of the end of a text is wrapped for its last lines. The text is cut
-// at multiples of that, so that the breaks in a long paragraph do not move with each word.
+// tailBytes is how many bytes at the end of a text are wrapped to get its last lines. The
+// text is cut at multiples of tailBytes, so that the line breaks of a long paragraph do not
+// move with each word.
 const tailBytes = 1 << 10
 
 // thinkingTail wraps the end of a text and returns its last lines.
@@ -278,8 +279,8 @@ func thinkingTail(text string, width int) []string {
 	return lines[max(0, len(lines)-foldOutput):]
 }
 
-// SetImage adds an image, or changes the one with this id: cells are its lines, cols wide, in
-// which the terminal draws it. It is hidden if it is wider than the text.
+// SetImage adds or changes the image with this id. cells holds its lines, each cols wide, in
+// which the terminal draws it. An image wider than the text is hidden.
 func (m *Blocks) SetImage(id string, cells []string, cols int) {
 	m.putBlock(kindNote, id, &imageBlock{cells, cols})
 }

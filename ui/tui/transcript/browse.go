@@ -12,22 +12,22 @@ import (
 // wheelStep is how many lines the wheel scrolls.
 const wheelStep = 3
 
-// A binding maps keys of browsing to an action.
+// A binding maps keys to an action while browsing.
 type binding struct {
 	keys []string
 	help string
 	run  func(*Model) tea.Cmd
 }
 
-// withoutCmd returns do as an action that returns no command.
+// withoutCmd returns do as an action without a command.
 func withoutCmd(do func(*Model)) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd { do(m); return nil }
 }
 
-// A ToastMsg asks the root to show a toast: why a key did nothing.
+// A ToastMsg asks the root to show a toast that explains why a key did nothing.
 type ToastMsg string
 
-// nothingFound is the toast if a search finds nothing, or there was none.
+// nothingFound is the toast for a search without matches, or for none to repeat.
 const nothingFound = "Nothing found · / searches"
 
 // toast returns a command that shows text.
@@ -73,7 +73,7 @@ var bindings = []binding{
 	{[]string{"i"}, "back to the input", withoutCmd(func(m *Model) { m.Browse(false) })},
 }
 
-// commands holds the actions of bindings by key.
+// commands maps keys to the actions of bindings.
 var commands = func() map[string]func(*Model) tea.Cmd {
 	by := map[string]func(*Model) tea.Cmd{}
 	for _, b := range bindings {
@@ -86,7 +86,7 @@ var commands = func() map[string]func(*Model) tea.Cmd {
 	return by
 }()
 
-// Bindings returns the keys of browsing, each with its help.
+// Bindings returns the keys for browsing, each with its help.
 func Bindings() [][2]string {
 	var rows [][2]string
 	for _, b := range bindings {
@@ -99,7 +99,7 @@ func Bindings() [][2]string {
 	return rows
 }
 
-// Update handles the mouse and, while browsing, keys. Copying returns a CopyMsg.
+// Update handles mouse messages and, while browsing, keys. Copying returns a CopyMsg.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if m.details != nil {
 		return m.updateDetails(msg)
@@ -128,8 +128,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// Browse puts a cursor on the last block in sight, or removes it. While it is not on the
-// last block of all, new blocks do not scroll.
+// Browse puts a cursor on the last visible block, or removes it. New blocks do not
+// scroll unless the cursor is on the last block.
 func (m *Model) Browse(on bool) {
 	if on == m.browser.browsing {
 		return
@@ -150,8 +150,8 @@ func (m *Model) Browse(on bool) {
 	m.browser.setCursor(m.window.answerInSight(m.window.nextVisible(last, -1)))
 }
 
-// answerInSight returns the answer in sight above the footers and notes that end with the item
-// last, or last if there is none: the cursor is rarely wanted on a footer.
+// answerInSight returns the visible answer above the footers and notes that end with the item
+// last, or last if there is none. A cursor on a footer is rarely wanted.
 func (m *viewport) answerInSight(last int) int {
 	i := last
 	for i > m.top.item && m.list.items[i].kind == kindNote {
@@ -175,7 +175,7 @@ func (m *Model) leaveInnermost() {
 	}
 }
 
-// Hint returns the keys that can be used now, "" unless browsing.
+// Hint returns the keys that work now, "" unless browsing.
 func (m *Model) Hint() string {
 	switch {
 	case !m.browser.browsing:
@@ -212,8 +212,8 @@ func (m *Model) isPinned() bool {
 	return m.mouse.pressed || m.browser.browsing && m.browser.cursor < m.window.nextVisible(len(m.Blocks.items)-1, -1)
 }
 
-// nextVisible returns the first item that has lines, from i on in a direction; if there is
-// none, in the other direction; else 0.
+// nextVisible returns the index of the first item with lines, from i on in the given
+// direction. If there is none, it looks in the other direction; else it returns 0.
 func (m *viewport) nextVisible(i, direction int) int {
 	for j := i; j >= 0 && j < len(m.list.items); j += direction {
 		if len(m.linesOf(m.list.items[j])) > 0 {

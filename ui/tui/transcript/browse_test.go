@@ -11,15 +11,15 @@ import (
 	"parley/ui/theme"
 )
 
-// named lists the keys that write nothing.
+// named lists the keys that type nothing.
 var named = map[string]tea.KeyPressMsg{
 	"space": {Code: tea.KeySpace, Text: " "}, "esc": {Code: tea.KeyEscape}, "enter": {Code: tea.KeyEnter},
 	"up": {Code: tea.KeyUp}, "down": {Code: tea.KeyDown}, "backspace": {Code: tea.KeyBackspace},
 	"ctrl+u": {Code: 'u', Mod: tea.ModCtrl}, "ctrl+w": {Code: 'w', Mod: tea.ModCtrl},
 }
 
-// press presses keys, and gives what the last one of them asked for. What stands
-// after an apostrophe is typed, with spaces for underscores.
+// press presses keys, and returns the message of the last one. The text after an
+// apostrophe is typed, with spaces for underscores.
 func press(m *Model, keys ...string) (msg tea.Msg) {
 	for _, name := range keys {
 		strokes := []tea.KeyPressMsg{named[name]}
@@ -38,7 +38,7 @@ func press(m *Model, keys ...string) (msg tea.Msg) {
 	return msg
 }
 
-// under returns the first row of the block with the cursor.
+// under returns the first row of the block under the cursor.
 func under(m *Model) string {
 	for row := range strings.SplitSeq(ansi.Strip(m.View()), "\n") {
 		if before, text, ok := strings.Cut(row, "▎"); ok {
@@ -124,8 +124,8 @@ func TestBrowseFolds(t *testing.T) {
 	}
 }
 
-// While the cursor is above the last block, nothing that arrives may push it
-// away; on the last one it follows.
+// While the cursor is above the last block, arriving text must not push it
+// away. On the last block it follows.
 func TestBrowseStays(t *testing.T) {
 	m := chat()
 	m.SetSize(60, 40)
@@ -171,7 +171,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// Browsing begins at the end of a turn, which is its footer.
+// Browsing begins at the end of a turn, on its footer.
 func TestCopyAtTheFooter(t *testing.T) {
 	for _, c := range []struct {
 		name, keys string
@@ -194,8 +194,8 @@ func TestCopyAtTheFooter(t *testing.T) {
 	}
 }
 
-// Browsing begins on the answer, not on the footer below it; digits copy its code blocks,
-// and keys that find nothing say so.
+// Browsing begins on the answer, not on the footer below it. Digits copy its code blocks,
+// and keys that find nothing report it.
 func TestBrowseAnswer(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(60, 20)
@@ -229,7 +229,7 @@ func TestBrowseAnswer(t *testing.T) {
 	}
 }
 
-// A footer takes one row where one of its forms fits it.
+// A footer takes one row if one of its forms fits.
 func TestFooterForms(t *testing.T) {
 	m := New(theme.Plain())
 	m.Blocks.AddFooter("model · 12 in · 3 out · 1.2 s", "model · 12 in · 3 out", "model")

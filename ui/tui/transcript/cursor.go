@@ -11,23 +11,23 @@ import (
 	"parley/ui/format"
 )
 
-// A browser is the cursor over the items, and the selection.
+// A browser holds the cursor over the items and the selection.
 type browser struct {
 	list   *Blocks
 	window *viewport
 
 	browsing bool
 	cursor   int // index of the item
-	code     int // index of the selected code block in it; -1: none
-	match    int // index of the selected match in it; -1: none
+	code     int // index of the selected code block in the item; -1 for none
+	match    int // index of the selected match in the item; -1 for none
 	anchor   int // the other end of the selected items; -1 for no selection
 }
 
 // setCursor moves the cursor to an item.
 func (m *browser) setCursor(i int) { m.cursor, m.code, m.match = i, -1, -1 }
 
-// moveCursor moves the cursor to the next block, or with user to the user's next message, and
-// reports whether there is one.
+// moveCursor moves the cursor to the next block in a direction, or to the next message of the
+// user if user is set. It reports whether there is one.
 func (m *browser) moveCursor(direction int, user bool) bool {
 	for i := m.cursor + direction; i < len(m.list.items); i += direction {
 		if i < 0 {
@@ -47,7 +47,7 @@ func (m *browser) moveCursor(direction int, user bool) bool {
 	return false
 }
 
-// revealCursor scrolls the cursor's block into sight: all of it if it fits, else its beginning.
+// revealCursor scrolls to show the cursor's block: all of it if it fits, else its beginning.
 func (m *browser) revealCursor() {
 	if !m.window.fixTop() {
 		return
@@ -66,7 +66,7 @@ func (m *browser) revealCursor() {
 	m.window.finishMove()
 }
 
-// pageCursor scrolls by parts of a window, and moves the cursor to a block in sight.
+// pageCursor scrolls by parts of a window, and moves the cursor to a visible block.
 func (m *browser) pageCursor(pages float64) {
 	m.window.Page(pages)
 	if !m.window.fixTop() {
@@ -146,7 +146,7 @@ func (m *browser) toggleFold() {
 	m.revealCursor()
 }
 
-// toggleFolds folds everything if something of it is unfolded, or else unfolds it.
+// toggleFolds folds everything if something is unfolded, and unfolds it otherwise.
 func (m *browser) toggleFolds() {
 	open := !m.window.openThinking && !m.window.openOutput
 	m.window.openThinking, m.window.openOutput = open, open
@@ -154,7 +154,7 @@ func (m *browser) toggleFolds() {
 	m.revealCursor()
 }
 
-// setAnchor begins a selection from item i to the cursor. It ends one that exists.
+// setAnchor begins a selection from item i to the cursor, or ends the existing one.
 func (m *browser) setAnchor(i int) {
 	if m.anchor >= 0 {
 		i = -1
@@ -162,8 +162,8 @@ func (m *browser) setAnchor(i int) {
 	m.anchor, m.window.dirty = i, true
 }
 
-// selectedItems returns the first and the last of the blocks that are selected: the one
-// under the cursor, if there is no selection.
+// selectedItems returns the first and the last selected block. Without a selection both
+// are the block under the cursor.
 func (m *browser) selectedItems() (low, high int) {
 	if m.anchor < 0 {
 		return m.cursor, m.cursor
@@ -191,8 +191,8 @@ func (m *browser) copySelected() tea.Cmd {
 	return copyCmd(strings.Join(parts, "\n\n"), fmt.Sprintf("%d block%s", len(parts), format.PluralSuffix(len(parts))))
 }
 
-// sourceAt returns the item that is copied with the block under the cursor: for the footer of
-// a turn, the answer above, or else the message.
+// sourceAt returns the index of the item to copy. On the footer of a turn it is the answer
+// above or, without one, the message.
 func (m *browser) sourceAt() int {
 	if !m.list.items[m.cursor].isFooter() {
 		return m.cursor
@@ -218,7 +218,7 @@ func (m *browser) copyCode() tea.Cmd {
 	return copyCmd(codes[i].Text, "code")
 }
 
-// copyNthCode copies a code block of the block under the cursor, counted from 0.
+// copyNthCode copies the nth code block, from 0, of the block under the cursor.
 func (m *browser) copyNthCode(n int) tea.Cmd {
 	codes := m.window.codeBlocks(m.list.items[m.sourceAt()])
 	if n >= len(codes) {
@@ -234,12 +234,12 @@ func copyCmd(text, what string) tea.Cmd {
 	return func() tea.Msg { return CopyMsg{text, what} }
 }
 
-// SetMessageSeq sets the Seq, in the store, of the message to which blocks belong that are added
-// next; 0 if it has none yet.
+// SetMessageSeq sets the store's Seq of the message that the next added blocks belong to; 0 if
+// it has none yet.
 func (m *Blocks) SetMessageSeq(seq int) { m.messageSeq = seq }
 
-// ShowMessage scrolls the first block of a message to the top, puts the cursor on it, and
-// reports whether there is one.
+// ShowMessage scrolls the first block of a message to the top and puts the cursor on it.
+// It reports whether the message has a block.
 func (m *Model) ShowMessage(seq int) bool {
 	is := func(it *item) bool { return seq != 0 && it.messageSeq == seq }
 	i := slices.IndexFunc(m.Blocks.items, is)
@@ -256,19 +256,19 @@ func (m *Model) ShowMessage(seq int) bool {
 	return true
 }
 
-// A Target is the message that a key was pressed on while browsing.
+// A Target is the message under the cursor when a key was pressed while browsing.
 type Target struct {
-	Seq  int // Seq of the message under the cursor; 0: none
-	User int // Seq of the user's message that it is, or follows; 0: none
+	Seq  int // Seq of the message under the cursor; 0 for none
+	User int // Seq of the user's message at or above the cursor; 0 for none
 }
 
-// Requests of the user for a message, which the root handles.
+// Requests for a message, handled by the root.
 type (
-	RegenerateMsg struct{ Target } // answer it again, as a branch
-	EditMsg       struct{ Target } // edit it, as a branch
-	ForkMsg       struct{ Target } // continue from it in a new conversation
-	SourcesMsg    struct{ Target } // open one of its sources
-	WireMsg       struct{ Target } // show its HTTP exchanges
+	RegenerateMsg struct{ Target } // answer the message again, as a branch
+	EditMsg       struct{ Target } // edit the message, as a branch
+	ForkMsg       struct{ Target } // continue from the message in a new conversation
+	SourcesMsg    struct{ Target } // open one of the sources of the message
+	WireMsg       struct{ Target } // show the HTTP exchanges of the message
 )
 
 // target returns the message under the cursor.
@@ -283,7 +283,7 @@ func (m *browser) target() Target {
 	return t
 }
 
-// requestCmd returns an action that sends a request to the root.
+// requestCmd returns an action that sends a request for the target to the root.
 func requestCmd(wrap func(Target) tea.Msg) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd {
 		msg := wrap(m.browser.target())

@@ -14,13 +14,13 @@ import (
 	"parley/ui/textwrap"
 )
 
-// A detailPart is one part of a block in the details: an argument, an output, a diff.
+// A detailPart is one part of a block in the details view: an argument, an output, a diff.
 type detailPart struct {
 	title string
 	text  string
 	diff  bool
-	file  string // that a diff begins with, if it has no header
-	noun  string // its kind, for the user who copies it
+	file  string // file of the first lines of the diff, if it has no header
+	noun  string // kind of the text, for the user who copies it
 }
 
 func (b *detailPart) render(p renderContext) (sign string, lines []string) {
@@ -42,11 +42,11 @@ func (b *detailPart) source() (text, what string) { return b.text, b.noun }
 
 func (b *detailPart) texts(to []string) []string { return append(to, b.title, b.text) }
 
-// maxPartBytes is the size of a detailPart, in bytes: a long text is split, so that only what is
-// in sight is rendered.
+// maxPartBytes is the maximum size of a detailPart, in bytes. Longer texts are split, so that
+// only the visible parts are rendered.
 const maxPartBytes = 16 << 10
 
-// splitParts splits a text at line ends. The first part has the title.
+// splitParts splits a text at line ends. Only the first part has the title.
 func splitParts(title, body, what string) (all []*detailPart) {
 	for {
 		cut := len(body)
@@ -63,11 +63,11 @@ func splitParts(title, body, what string) (all []*detailPart) {
 	}
 }
 
-// diffParts splits a diff at line ends. A hunk that is split is continued with a header of
-// its own, with the numbers of the remaining lines.
+// diffParts splits a diff at line ends. The rest of a split hunk gets its own header, with
+// the numbers of the remaining lines.
 func diffParts(text string) (all []*detailPart) {
 	title, header, file, next := "diff", "", "", ""
-	from, at, lines := 0, 0, 0 // of the part: its beginning, its end so far, and number of lines
+	from, at, lines := 0, 0, 0 // of the part: its beginning, its end so far, and its number of lines
 	var r diff.Reader
 	end := func() {
 		all = append(all, &detailPart{title: title, text: header + text[from:at], diff: true, file: file, noun: "diff"})
@@ -112,8 +112,8 @@ func (b *call) detailParts() []*detailPart {
 	return all
 }
 
-// argumentParts returns a part for each argument of a call, in their order: a string as text,
-// other values as JSON. Input that is not a whole object is one part.
+// argumentParts returns a part for each argument of a call, in order: a string as text, other
+// values as JSON. Input that is not a complete object is one part.
 func argumentParts(input string) (all []*detailPart) {
 	d := json.NewDecoder(strings.NewReader(input))
 	if open, err := d.Token(); err != nil || open != json.Delim('{') {
@@ -149,10 +149,10 @@ func rawParts(input string) []*detailPart {
 type detailView struct {
 	model *Model
 	item  *item
-	stale bool // item has changed
+	stale bool // item has changed since the last refresh
 }
 
-// pagerKeys holds the keys of the details.
+// pagerKeys maps keys to actions in the details view.
 var pagerKeys = map[string]func(*Model) tea.Cmd{
 	"j":     func(m *Model) tea.Cmd { m.Scroll(1); return nil },
 	"k":     func(m *Model) tea.Cmd { m.Scroll(-1); return nil },
@@ -168,7 +168,7 @@ var pagerKeys = map[string]func(*Model) tea.Cmd{
 	"N":     func(m *Model) tea.Cmd { m.search.nextMatch(-1); return nil },
 }
 
-// openDetails shows all parts of the block under the cursor, instead of the conversation.
+// openDetails shows all parts of the block under the cursor in place of the conversation.
 func (m *Model) openDetails() {
 	d := &detailView{model: New(m.window.theme), item: m.Blocks.items[m.browser.cursor], stale: true}
 	d.model.Now, d.model.window.styler, d.model.window.width, d.model.window.height, d.model.window.openOutput = m.Now, m.window.styler, m.window.width, m.window.height, true
@@ -177,7 +177,7 @@ func (m *Model) openDetails() {
 	d.model.Top()
 }
 
-// closeDetails goes back to where the reader was.
+// closeDetails returns to the conversation, at the position before.
 func (m *Model) closeDetails() {
 	m.details, m.window.dirty = nil, true
 }

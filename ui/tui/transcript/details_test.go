@@ -34,7 +34,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// A long text is cut into sheets at line ends, and loses nothing.
+// A long text is split at line ends, without loss.
 func TestSheets(t *testing.T) {
 	for name, body := range map[string]string{
 		"empty":          "",
@@ -116,7 +116,7 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// The output of a running tool continues in its details, without moving the reader.
+// The output of a running tool continues in its details, without moving the text being read.
 func TestDetailsGrow(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(60, 6)

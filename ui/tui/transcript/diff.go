@@ -15,29 +15,29 @@ import (
 // A diffLine is one line of a diff.
 type diffLine struct {
 	sign    byte   // '+', '-', ' '; 0 for a line about the diff itself
-	line    int    // its number in the new file, or in the old one if it was removed; 0: unknown
-	oldLine int    // its number in the old file; 0 if it is new or unknown
+	line    int    // number in the new file, or in the old one for a removed line; 0 if unknown
+	oldLine int    // number in the old file; 0 for an added line or if unknown
 	text    string // without the sign
-	file    string // of the following lines, if the line names it
+	file    string // file of the following lines, if this line names it
 }
 
-// A unifiedDiff is a parsed diff: its first maxDiffLines lines, and the counts of all.
+// A unifiedDiff is a parsed diff: its first maxDiffLines lines, and the counts of all lines.
 type unifiedDiff struct {
-	file           string // that the first changes are of
+	file           string // file of the first changes
 	changes        []diffLine
-	dropped        int // number of further lines
+	dropped        int // number of lines beyond maxDiffLines
 	added, removed int
 }
 
-// maxDiffLines is how many lines of one diff are rendered at most. The details of a call
-// have them all.
+// maxDiffLines is the maximum number of rendered lines of a diff. The details view of
+// the call shows all.
 const maxDiffLines = 500
 
 // hunkGap separates two hunks of one file.
 const hunkGap = "⋮"
 
-// readDiff reads a unified diff. The names of the files are left out where there is
-// only one, which the title names.
+// readDiff reads a unified diff. It omits the file name if there is only one file,
+// because the title names it.
 func readDiff(text string) (p unifiedDiff) {
 	inFile, files := false, 0
 	for l := range diff.Lines(text) {
@@ -63,7 +63,7 @@ func readDiff(text string) (p unifiedDiff) {
 	return p
 }
 
-// add counts a change, and keeps it if there is room.
+// add counts a change, and stores it while there is room.
 func (p *unifiedDiff) add(c diffLine) {
 	switch c.sign {
 	case '+':
@@ -79,9 +79,9 @@ func (p *unifiedDiff) add(c diffLine) {
 }
 
 const (
-	minSplitWidth     = 120     // width from which on old and new are side by side
-	maxHighlightBytes = 2 << 10 // longest line that is highlighted and compared
-	maxClipBytes      = 8 << 10 // bytes of a line that are measured if it is truncated
+	minSplitWidth     = 120     // least width with old and new side by side
+	maxHighlightBytes = 2 << 10 // longest line that is highlighted and compared word by word
+	maxClipBytes      = 8 << 10 // bytes of a truncated line that are measured
 )
 
 // A diffRow is a line of a diff while it is rendered.
@@ -89,10 +89,10 @@ type diffRow struct {
 	diffLine
 	body        string      // the text without tabs
 	code        []codePiece // the body, if it is a line of a file
-	counterpart *diffRow    // the line that this one was changed from, or to; nil: none
+	counterpart *diffRow    // the paired line on the other side; nil for none
 }
 
-// side returns the part of the diff that the row is of.
+// side returns the side of the diff that the row belongs to.
 func (r *diffRow) side() diffSide {
 	switch r.sign {
 	case '+':
@@ -103,8 +103,8 @@ func (r *diffRow) side() diffSide {
 	return sideBoth
 }
 
-// render returns the lines of a diff: number, sign, text; side by side if the width allows it
-// and lines were removed.
+// render returns the lines of a diff: number, sign, text. Old and new are side by side if the
+// width allows it and lines were removed.
 func (b *unifiedDiff) render(p renderContext) []string {
 	shown := b.changes
 	if !p.open && len(shown) > foldDiff {
@@ -133,8 +133,8 @@ func (b *unifiedDiff) render(p renderContext) []string {
 	return lines
 }
 
-// rows returns lines of a diff, highlighted, with the words emphasized that differ between
-// lines that were changed.
+// rows returns the shown lines, highlighted, with the words emphasized that differ between
+// paired lines.
 func (b *unifiedDiff) rows(shown []diffLine, p renderContext) []diffRow {
 	rows := make([]diffRow, len(shown))
 	file := b.file
@@ -169,7 +169,7 @@ func (b *unifiedDiff) rows(shown []diffLine, p renderContext) []diffRow {
 	return rows
 }
 
-// visiblePart returns the part of a line that may be in sight.
+// visiblePart returns the part of a line that can be visible.
 func visiblePart(text string, p renderContext) string {
 	if p.open || len(text) <= maxClipBytes {
 		return text
@@ -177,8 +177,8 @@ func visiblePart(text string, p renderContext) string {
 	return strings.ToValidUTF8(text[:maxClipBytes], "")
 }
 
-// changedRun returns the removed lines that rows begin with, the added lines after them, and
-// the number of both.
+// changedRun returns the removed lines at the start of rows, the added lines after them, and
+// the number of both together.
 func changedRun(rows []diffRow) (minus, plus []diffRow, size int) {
 	gone := 0
 	for gone < len(rows) && rows[gone].sign == '-' {
@@ -191,10 +191,10 @@ func changedRun(rows []diffRow) (minus, plus []diffRow, size int) {
 	return rows[:gone], rows[gone:size], size
 }
 
-// pairWindow is how many added lines are compared with a removed one.
+// pairWindow is how many added lines a removed line is compared with.
 const pairWindow = 4
 
-// pairLines sets the counterparts of removed and added lines, in their order.
+// pairLines pairs removed and added lines, in order, as counterparts.
 func pairLines(minus, plus []diffRow, work *int) {
 	next := 0
 	for i := range minus {
@@ -258,8 +258,8 @@ func numberColumn(n, digits int) string {
 	return strings.Repeat(" ", max(0, digits-len(number))) + number + " "
 }
 
-// renderParts returns the sign and the text in lines of room cells for the text. On a
-// background they are as wide as that.
+// renderParts returns sign and text in lines with room cells of text. Lines on a
+// background are padded to the full width.
 func (r *diffRow) renderParts(room int, p renderContext) []string {
 	s := r.side()
 	texts := []string{textwrap.Truncate(r.body, room)}
@@ -290,7 +290,7 @@ func (r *diffRow) renderParts(room int, p renderContext) []string {
 	return parts
 }
 
-// A splitView renders old lines on the left and new ones on the right.
+// A splitView renders old lines on the left and new lines on the right.
 type splitView struct {
 	context renderContext
 	digits  int

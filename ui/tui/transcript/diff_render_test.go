@@ -10,7 +10,7 @@ import (
 	"parley/ui/theme"
 )
 
-// bracketed puts what is loud between brackets.
+// bracketed puts the emphasized ranges in brackets.
 func bracketed(s string, loud []byteRange) string {
 	var b strings.Builder
 	at := 0
@@ -57,8 +57,8 @@ func TestChangedWords(t *testing.T) {
 	}
 }
 
-// Reaches lie in the line, in order, on characters' borders; and what is not in
-// one of them is the same on both sides.
+// Ranges are inside of the line, in order, and at the borders of characters.
+// The text outside of them is the same on both sides.
 func FuzzChangedWords(f *testing.F) {
 	f.Add("return nil, err", "return  fmt.Errorf(\"%w\", err)")
 	f.Add("日本語 e\u0301\u0301 👨‍👩‍👧", "日本 e\u0301 👨‍👩‍👦")
@@ -107,7 +107,7 @@ const mixedDiff = `--- a/main.go
  end()
 `
 
-// Every line of a diff is there, on its side and with its number.
+// Every line of a diff is shown, on its side and with its number.
 func TestSplit(t *testing.T) {
 	p := renderContext{theme: theme.Plain(), styler: newStyler(theme.Plain()), width: 120, open: true}
 	d := readDiff(mixedDiff)
@@ -156,8 +156,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// No diff, of whatever size, takes more than some lines and some comparing; the
-// details have the rest of it.
+// A diff of any size takes a limited number of lines and comparisons. The
+// details show the rest.
 func TestHugeDiff(t *testing.T) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- a/x.go\n+++ b/x.go\n@@ -1,%d +1,%d @@\n", 9000, 9000)
@@ -191,7 +191,7 @@ func TestHugeDiff(t *testing.T) {
 	}
 }
 
-// In sheets a diff has the lines, numbers and file that it has as a whole.
+// In parts, a diff has the same lines, numbers and file as in one piece.
 func TestDiffSheets(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(5, 6))
 	var b strings.Builder
@@ -252,7 +252,7 @@ func TestDiffSheets(t *testing.T) {
 	}
 }
 
-// tools builds a conversation with every way that a tool call can look.
+// tools adds tool calls in every state and form.
 func tools(m *Model) {
 	m.Blocks.AddUser("Mend it.")
 	for i, name := range []string{"main.go", "run.go", "stop.go"} {

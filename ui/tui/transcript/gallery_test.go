@@ -10,7 +10,7 @@ import (
 	"parley/ui/theme"
 )
 
-// everything has each element of Markdown once.
+// everything contains each element of Markdown once.
 const everything = "# Heading\n\nText with *emphasis*, **strong**, ~~struck~~ and `code`, a [link](https://example.org/), " +
 	"https://bare.example.org/ and ![a picture](p.png).  \nA hard break, and 日本語 with 👩‍⚕️.\n\n" +
 	"Setext\n------\n\n- one\n  - nested\n- [x] done\n- [ ] open\n\n3. three\n4. four\n\n   more of four\n\n" +
@@ -20,10 +20,10 @@ const everything = "# Heading\n\nText with *emphasis*, **strong**, ~~struck~~ an
 
 const editInput = `{"path":"main.go","old":"run(ctx)","new":"if err := run(ctx, i); err != nil {\n\treturn // give up`
 
-// gallery lists the blocks, each in each of its states.
+// gallery lists the blocks, each in all of its states.
 var gallery = []struct {
 	name  string
-	width int // 0 is that of the screen
+	width int // 0 for the width of the screen
 	fill  func(m *Model)
 }{
 	{"user", 0, func(m *Model) {
@@ -123,7 +123,7 @@ func lookAround(m *Model, last Status) {
 
 func summarised(m *Model) { m.Blocks.SetSummary("s", "We looked at the *session* package.", 12) }
 
-// screens lists what a user brings up, over a short conversation.
+// screens lists screens that the user opens over a short conversation.
 var screens = []struct{ name, keys string }{
 	{"new lines below", ""},
 	{"browsing", "tab k"},
@@ -143,9 +143,9 @@ func brief(m *Model) {
 	m.Blocks.AddFooter("a/b · 12 in · 3 out")
 }
 
-// Every block in every state and every theme. Styles are written as tags: what a
-// theme calls them, so that the pages differ only where the themes do. At the end
-// stands what the terminal gets for each of them, so that no style changes unseen.
+// Every block in every state and every theme. Styles are written as tags with
+// their names in the theme, so that pages differ only where themes do. At the end
+// is the sequence of each tag, so that no style changes unnoticed.
 func TestGallery(t *testing.T) {
 	for _, name := range theme.Names() {
 		for _, size := range [][2]int{{80, 24}, {50, 15}} {
@@ -185,7 +185,7 @@ func TestGallery(t *testing.T) {
 	}
 }
 
-// namesOf returns what a theme has a word for, by its sequences.
+// namesOf maps the sequences of a theme to the names of their styles.
 func namesOf(th *theme.Theme) map[string]string {
 	names := map[string]string{theme.NewSGR(th.Code).On: "code"}
 	k := newStyler(th)
@@ -221,7 +221,7 @@ func namesOf(th *theme.Theme) map[string]string {
 	return names
 }
 
-// styled writes styles as tags: {dim …}, or what a sequence says where names has no word for it.
+// styled writes styles as tags: {dim …}, or a description of the sequence if names has no name for it.
 func styled(names map[string]string, view string) string {
 	var b strings.Builder
 	end := ""

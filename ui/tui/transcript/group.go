@@ -10,17 +10,17 @@ import (
 	"parley/ui/textwrap"
 )
 
-// Consecutive calls of tools that only look are a group: while they run, one line each; once they are done, one line
-// for all. Calls that did not succeed stay in sight.
+// Consecutive calls of read-only tools form a group: one line each while they run, then one line for all. Calls that
+// did not succeed stay visible.
 
-// minGroup is the least number of calls in a group that is closed.
+// minGroup is the minimum number of calls in a closed group.
 const minGroup = 3
 
-// A group is an item before its calls, which has no lines before they have all ended.
-// Folded, it hides those that are done.
+// A group is an item before its calls. It has no lines until all calls have ended.
+// Folded, it hides the successful ones.
 type group struct {
 	members     []*item
-	ended, done int // how many of them
+	ended, done int // number of ended and of successful members
 }
 
 func (it *item) asGroup() *group {
@@ -28,10 +28,10 @@ func (it *item) asGroup() *group {
 	return g
 }
 
-// isClosed reports whether the group has a line for its calls.
+// isClosed reports whether the group shows one line for its calls.
 func (g *group) isClosed() bool { return g.done >= minGroup && g.ended == len(g.members) }
 
-// countCall counts a call with a status, by 1 or -1.
+// countCall adds by, 1 or -1, to the counts for a call with status s.
 func (g *group) countCall(s Status, by int) {
 	if s > Running {
 		g.ended += by
@@ -41,8 +41,8 @@ func (g *group) countCall(s Status, by int) {
 	}
 }
 
-// groupFor returns the group of a new call of a tool: that of the call before it in the same
-// answer, or a new one; nil if calls of the tool are not joined.
+// groupFor returns the group for a new call of a tool: the group of the preceding call in
+// the same answer, or a new one. It returns nil for a tool whose calls are not grouped.
 func (m *Blocks) groupFor(name string) *item {
 	if act.FactsOf(name).Did == "" {
 		return nil
@@ -56,7 +56,7 @@ func (m *Blocks) groupFor(name string) *item {
 	return m.items[len(m.items)-1]
 }
 
-// joinGroup adds a call to the group of, unless that is nil.
+// joinGroup adds a call to the group of; nil means no group.
 func (m *Blocks) joinGroup(it, of *item) {
 	if of == nil {
 		return
@@ -80,7 +80,7 @@ func (m *Blocks) leaveGroup(it *item) {
 	m.refreshGroup(it.groupItem)
 }
 
-// regroup counts a call again whose status was was.
+// regroup updates the counts for a call whose previous status was was.
 func (m *Blocks) regroup(it *item, was Status) {
 	if it.groupItem == nil {
 		return
@@ -106,21 +106,20 @@ func (m *Blocks) refreshGroup(of *item) {
 	m.listener.groupChanged(of)
 }
 
-// isHidden reports whether its group hides a call. One that was unfolded by itself stays in
-// sight.
+// isHidden reports whether the group of a call hides it. A call unfolded by the user stays visible.
 func (m *viewport) isHidden(it *item) bool {
 	return it.groupItem != nil && it.groupItem.asGroup().isClosed() && !m.isOpen(it.groupItem) &&
 		it.fold != foldOpen && it.block.(*call).tool.Status == Done
 }
 
-// losesLines reports whether an item at the top of the window loses all its lines to its group.
+// losesLines reports whether the item at the top of the window loses all its lines to its group.
 func (m *viewport) losesLines(it *item, lines []string) bool {
 	return !m.follow && len(lines) == 0 && len(it.lines) > 0 && m.list.items[m.top.item] == it &&
 		(it.groupItem != nil || it.asGroup() != nil)
 }
 
-// isJoined reports whether there is no blank row before item i: so it is between the lines of
-// a group, unless unfolded. A blank row at the top of the window stays.
+// isJoined reports whether there is no blank row before item i. This holds between the lines
+// of a group, unless an item is unfolded. A blank row at the top of the window stays.
 func (m *viewport) isJoined(i int) bool {
 	it := m.list.items[i]
 	if it.groupItem == nil || m.isOpen(it) || !m.follow && m.top == (rowPos{i, -1}) {
@@ -148,9 +147,9 @@ func (g *group) render(p renderContext) (sign string, lines []string) {
 	return p.styler.apply(roleGood, "✓"), []string{line}
 }
 
-// actions returns verbs with the files and patterns of the calls, in their order, as in
-// `Listed . · read main.go, go.mod · searched "println"`; "" if it does not fit into width
-// cells, or a call has no title.
+// actions returns verbs with the files and patterns of the calls, in order, as in `Listed
+// . · read main.go, go.mod · searched "println"`. It returns "" if the text does not fit
+// width cells or a call has no title.
 func (g *group) actions(width int) string {
 	var b strings.Builder
 	var last struct{ did, title string }
@@ -180,7 +179,7 @@ func (g *group) actions(width int) string {
 	return ""
 }
 
-// countsByTool returns how many calls were done, as in "Read 3 files · listed 1 folder".
+// countsByTool returns the number of successful calls by tool, as in "Read 3 files · listed 1 folder".
 func (g *group) countsByTool() string {
 	var order, parts []string
 	counts := map[string]int{}
@@ -195,7 +194,7 @@ func (g *group) countsByTool() string {
 	}
 	for _, name := range order {
 		facts, n := act.FactsOf(name), counts[name]
-		if facts.Did == "" { // the call's name changed since
+		if facts.Did == "" { // the call's name has changed since it joined
 			facts.Did, facts.What = name, "call"
 		}
 		parts = append(parts, fmt.Sprintf("%s %d %s%s", facts.Did, n, facts.What, format.PluralSuffix(n)))
@@ -203,7 +202,7 @@ func (g *group) countsByTool() string {
 	return format.Capital(strings.Join(parts, " · "))
 }
 
-// titles returns the titles of the calls, up to about 4*most bytes.
+// titles returns the titles of the calls, at most about 4*most bytes.
 func (g *group) titles(most int) string {
 	var b strings.Builder
 	last := ""
@@ -233,7 +232,7 @@ func (g *group) source() (text, what string) {
 	return strings.Join(titles, "\n"), "calls"
 }
 
-// texts adds nothing, as the calls have all texts.
+// texts adds nothing, because the calls add all texts.
 func (g *group) texts(to []string) []string { return to }
 
 // detailParts returns the parts of all calls.

@@ -8,7 +8,7 @@ import (
 	"parley/ui/theme"
 )
 
-// looked adds a call that only looks.
+// looked adds a call of a read-only tool.
 func looked(m *Model, id, tool, title string, s Status) {
 	output := ""
 	if s > Running {
@@ -50,7 +50,7 @@ func TestGroups(t *testing.T) {
 	}
 }
 
-// Calls of two answers are two groups, and so are those with words between.
+// Calls of two answers form two groups, and so do calls with text between them.
 func TestGroupsOfAnswers(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(60, 20)
@@ -66,7 +66,7 @@ func TestGroupsOfAnswers(t *testing.T) {
 	}
 }
 
-// While browsing a group is one block, which unfolds.
+// While browsing, a group is one block that can be unfolded.
 func TestBrowseGroup(t *testing.T) {
 	group := func() *Model {
 		m := New(theme.Plain())
@@ -118,7 +118,7 @@ func TestBrowseGroup(t *testing.T) {
 	}
 }
 
-// The cursor does not stay on a call that goes into a group.
+// The cursor does not stay on a call that its group hides.
 func TestCursorGoesToTheGroup(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(60, 30)
@@ -135,7 +135,7 @@ func TestCursorGoesToTheGroup(t *testing.T) {
 	}
 }
 
-// A call under the eyes of a reader stays until the reader moves.
+// A visible call stays until the user scrolls.
 func TestGroupHoldsWhatIsRead(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(60, 4)
@@ -161,7 +161,7 @@ func TestGroupHoldsWhatIsRead(t *testing.T) {
 	}
 }
 
-// Calls that streamed in, ran and ended look as those of a stored conversation.
+// Calls that streamed in, ran and ended look like those of a stored conversation.
 func TestLiveGroupLooksLikeStored(t *testing.T) {
 	names := []string{"a", "b", "c", "d", "e"}
 	show := func(statuses ...Status) string {

@@ -11,57 +11,57 @@ const (
 	kindCall
 )
 
-// A key identifies an item. The same id may be used for different kinds.
+// A key identifies an item. Items of different kinds may share an id.
 type key struct {
 	kind kind
 	id   string
 }
 
-// An item is a block in the list, with the lines that were last rendered.
+// An item is a block in the list, with its last rendered lines.
 type item struct {
 	block
 	kind              kind
-	seq               int // counts all items ever added
-	messageSeq        int // number of the message it belongs to
+	seq               int // sequence number over all items ever added
+	messageSeq        int // Seq of the message that the item belongs to
 	fold              fold
 	state             state
-	keepsLines        bool  // lines are older than the block: see viewport.keepsOldLines
-	isPending         bool  // it is in viewport.pending
-	groupItem         *item // the group of a call that is one of several
-	continuesPrevious bool  // there is no blank row before it
+	keepsLines        bool  // lines are older than the block; see viewport.keepsOldLines
+	isPending         bool  // the item is in viewport.pending
+	groupItem         *item // the group that a call belongs to; nil for none
+	continuesPrevious bool  // there is no blank row before the item
 	sign              string
 	lines             []string
-	maxLines          int // most lines it had, to count new ones; 0: not known
+	maxLines          int // most lines the item had, to count new ones; 0 if unknown
 	matches
 }
 
-// matches are the matches of the search in an item.
+// matches holds the search matches in an item.
 type matches struct {
 	matchCount int
-	countStale bool // matchCount is outdated: the item is in search.changed
+	countStale bool // matchCount is outdated and the item is in search.changed
 	spans      []searchSpan
-	spansValid bool // spans are those of lines
+	spansValid bool // spans match the current lines
 }
 
-// A fold is whether the user folded one item.
+// A fold tells whether the user folded or unfolded an item.
 type fold int
 
 const (
-	foldDefault fold = iota // as all of its kind
+	foldDefault fold = iota // as other items of its kind
 	foldClosed
 	foldOpen
 )
 
-// A state says whether the lines of an item are up to date.
+// A state tells whether the lines of an item are up to date.
 type state int
 
 const (
 	stateChanged state = iota // the block has changed
-	stateStale                // the block has to be rendered again, and has not changed
+	stateStale                // the block has not changed, but has to be rendered again
 	stateRendered
 )
 
-// dropLines frees the lines, which are rendered again when they come in sight.
+// dropLines frees the lines. They are rendered again when they become visible.
 func (it *item) dropLines() {
 	it.lines, it.state, it.keepsLines, it.maxLines = nil, stateStale, false, 0
 	it.spans, it.spansValid = nil, false
@@ -70,7 +70,7 @@ func (it *item) dropLines() {
 	}
 }
 
-// cost returns the weight of the item's lines in memory, see evict.
+// cost returns the weight of the item's lines in memory; see evict.
 func (it *item) cost() int {
 	if it.lines == nil {
 		return 0
@@ -78,7 +78,7 @@ func (it *item) cost() int {
 	return 1 + len(it.lines)/32
 }
 
-// rowCount returns how many lines the item has, without rendering them if they were counted.
+// rowCount returns the number of lines of an item, without rendering it if they were counted before.
 func rowCount(m *viewport, it *item) int {
 	if it.state == stateStale && it.maxLines > 0 {
 		return it.maxLines
@@ -99,13 +99,13 @@ func (it *item) isMarkdown() bool {
 	return summed || it.kind == kindAnswer
 }
 
-// isFooter reports whether the block closes a turn.
+// isFooter reports whether the block is the footer of a turn.
 func (it *item) isFooter() bool {
 	b, ok := it.block.(*textBlock)
 	return ok && b.noteStyle == footerStyle
 }
 
-// isDone reports whether the block has all its content.
+// isDone reports whether the block is complete.
 func (it *item) isDone() bool {
 	switch b := it.block.(type) {
 	case *thinking:

@@ -36,7 +36,7 @@ func (s textRange) union(o textRange) textRange {
 	return s
 }
 
-// A unit is what a selection grows by.
+// A unit is the unit by which a selection grows.
 type unit int
 
 const (
@@ -46,7 +46,7 @@ const (
 	numUnits
 )
 
-// A mouse selects text while its button is held.
+// A mouse handles text selection with the mouse.
 type mouse struct {
 	list    *Blocks
 	window  *viewport
@@ -55,18 +55,18 @@ type mouse struct {
 	now func() time.Time
 }
 
-// A drag is the state of a selection since the button was pressed.
+// A drag is the state of a selection since the mouse button was pressed.
 type drag struct {
 	pressed   bool // the button is down
-	followed  bool // the window followed new blocks when it was pressed
+	followed  bool // the window followed new blocks when the button was pressed
 	unit      unit
-	first     textRange // the unit that it was pressed on
+	first     textRange // the unit under the mouse when the button was pressed
 	selection textRange
 	x, y      int // position of the mouse
 	downX     int // position where the button was pressed
 	downY     int
 	down      time.Time
-	edge      int // number of moves, so that an EdgeMsg of an earlier one is ignored
+	edge      int // number of moves; an EdgeMsg of an earlier move is ignored
 }
 
 const (
@@ -74,12 +74,11 @@ const (
 	edgeEvery   = 50 * time.Millisecond  // time between scrolled lines at an edge
 )
 
-// EdgeMsg scrolls another line if the mouse is still held at the edge. It has to be passed to
-// Update.
+// EdgeMsg scrolls one more line if the mouse is still held at the edge. Pass it to Update.
 type EdgeMsg struct{ edge int }
 
-// Dragging reports whether the button was pressed here and is still down: then all messages
-// of the mouse are for Update.
+// Dragging reports whether the button was pressed here and is still down. If so, pass all
+// mouse messages to Update.
 func (m *Model) Dragging() bool {
 	if m.details != nil {
 		return m.details.model.Dragging()
@@ -87,7 +86,7 @@ func (m *Model) Dragging() bool {
 	return m.mouse.pressed
 }
 
-// Deselect removes the selection of the mouse.
+// Deselect removes the mouse selection.
 func (m *Model) Deselect() {
 	if m.details != nil {
 		m.details.model.Deselect()
@@ -103,7 +102,7 @@ func (m *mouse) deselect() {
 	}
 }
 
-// handleMouse handles a message of the mouse. Releasing the button returns a CopyMsg.
+// handleMouse handles a mouse message. Releasing the button returns a CopyMsg.
 func (m *mouse) handleMouse(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.MouseClickMsg:
@@ -126,8 +125,8 @@ func (m *mouse) handleMouse(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// pressMouse begins a selection: of characters, of words with a double click, of paragraphs
-// with a triple click. New blocks do not scroll until the button is released.
+// pressMouse begins a selection: by characters, by words after a double click, by
+// paragraphs after a triple click. New blocks do not scroll until the button is released.
 func (m *mouse) pressMouse(x, y int) {
 	last := m.drag
 	m.deselect()
@@ -156,7 +155,7 @@ func (m *mouse) pressMouse(x, y int) {
 	m.window.dirty = true
 }
 
-// dragMouse extends the selection to the mouse.
+// dragMouse extends the selection to the mouse position.
 func (m *mouse) dragMouse(x, y int) tea.Cmd {
 	if x == m.x && y == m.y {
 		return nil
@@ -170,7 +169,7 @@ func (m *mouse) dragMouse(x, y int) tea.Cmd {
 	return m.edgeTick()
 }
 
-// edgeDirection returns the direction in which the mouse is at an edge; 0 if it is not.
+// edgeDirection returns -1 if the mouse is at the top edge, 1 at the bottom edge, else 0.
 func (m *mouse) edgeDirection() int {
 	switch y := m.y; {
 	case y <= 0:
@@ -186,8 +185,8 @@ func (m *mouse) edgeTick() tea.Cmd {
 	return tea.Tick(edgeEvery, func(time.Time) tea.Msg { return EdgeMsg{edge} })
 }
 
-// scrollAtEdge scrolls a line towards the edge, and returns a tick for the next one unless that
-// was the last.
+// scrollAtEdge scrolls one line towards the edge, and returns a tick for the next line unless
+// there is none.
 func (m *mouse) scrollAtEdge() tea.Cmd {
 	was := m.window.top
 	direction := m.edgeDirection()
@@ -220,7 +219,7 @@ func (m *mouse) releaseMouse() tea.Cmd {
 	return copyCmd(m.selectedText())
 }
 
-// resumeFollow ends a drag, and follows new blocks again if the window did before.
+// resumeFollow ends a drag, and follows new blocks again if the window did before the drag.
 func (m *mouse) resumeFollow() {
 	pressed := m.pressed
 	if m.pressed = false; pressed && m.followed && !m.window.pinned() {
@@ -228,7 +227,7 @@ func (m *mouse) resumeFollow() {
 	}
 }
 
-// rangeAt returns the unit at a cell.
+// rangeAt returns the text range of the unit at a cell.
 func (m *mouse) rangeAt(x, y int, u unit) textRange {
 	p, _ := m.window.rowsDown(m.window.top, max(0, min(y, m.window.windowRows()-1)))
 	it := m.list.items[p.item]
@@ -253,7 +252,7 @@ func (m *mouse) rangeAt(x, y int, u unit) textRange {
 	return textRange{textPos{it.seq, low, from}, textPos{it.seq, high, to}}
 }
 
-// plainText returns a line without its sequences.
+// plainText returns a line without escape sequences.
 func plainText(line string) string {
 	if strings.IndexByte(line, '\x1b') < 0 {
 		return line
@@ -263,7 +262,7 @@ func plainText(line string) string {
 	return b.String()
 }
 
-// bytesAtCell returns the bytes of the character at a cell; none beyond the end.
+// bytesAtCell returns the byte range of the character at a cell, an empty one past the end.
 func bytesAtCell(line string, x int) (from, to int) {
 	col := 0
 	for i := 0; i < len(line); {
@@ -276,14 +275,14 @@ func bytesAtCell(line string, x int) (from, to int) {
 	return len(line), len(line)
 }
 
-// Characters that a word may have besides letters and digits, so that it can be a path or an
-// address, and those that do not end one.
+// Characters besides letters and digits that words contain, so that paths and addresses are
+// words, and the ones of them that do not end a word.
 const (
 	wordPunct    = "_-./~@#%+=&?:"
 	wordTrailing = ".:?"
 )
 
-// wordAt returns the bytes of the word around the character from..to, or the character.
+// wordAt returns the byte range of the word around the character from..to, or of the character itself.
 func wordAt(line string, from, to int) (int, int) {
 	within := func(r rune) bool { return isAlnum(r) || strings.ContainsRune(wordPunct, r) }
 	r, _ := utf8.DecodeRuneInString(line[from:])
@@ -304,12 +303,12 @@ func wordAt(line string, from, to int) (int, int) {
 	return low, high
 }
 
-// paragraphAt returns the rows around row that show the same line of the source.
+// paragraphAt returns the rows around row that show the same source line.
 func (m *mouse) paragraphAt(it *item, row int) (low, high int) {
 	rows, src := m.sourceRows(it)
 	t := sourceMapper{src: src}
 	low, high = row, row
-	line := -1 // end of the source line that the last row ended in
+	line := -1 // end of the source line that the last row belongs to
 	for i, r := range rows {
 		was, all := line, t.mapRow(r)
 		if len(all) > 0 {
@@ -328,7 +327,7 @@ func (m *mouse) paragraphAt(it *item, row int) (low, high int) {
 	return low, high
 }
 
-// lineEnd returns the end of the line with the byte at.
+// lineEnd returns the end of the line that contains byte at.
 func lineEnd(src string, at int) int {
 	if n := strings.IndexByte(src[at:], '\n'); n >= 0 {
 		return at + n
@@ -336,7 +335,7 @@ func lineEnd(src string, at int) int {
 	return len(src)
 }
 
-// indexOfSeq returns the index of the item with a seq, -1 if there is none.
+// indexOfSeq returns the index of the item with this seq, -1 if there is none.
 func (m *Blocks) indexOfSeq(seq int) int {
 	i, ok := slices.BinarySearchFunc(m.items, seq, func(it *item, seq int) int { return cmp.Compare(it.seq, seq) })
 	if !ok {

@@ -24,8 +24,8 @@ func handOn(m *Model) *hand {
 	return h
 }
 
-// find returns where a text stands on the screen: the cell of its first character,
-// and of its last one.
+// find returns the position of a text on the screen: the cells of its first and
+// its last character.
 func (h *hand) find(t *testing.T, text string) (x, last, y int) {
 	t.Helper()
 	for y, row := range strings.Split(ansi.Strip(h.View()), "\n") {
@@ -63,7 +63,7 @@ func (h *hand) drag(t *testing.T, from, to string) CopyMsg {
 	return h.up()
 }
 
-// click clicks some times on the beginning of a text.
+// click clicks times times on the beginning of a text.
 func (h *hand) click(t *testing.T, text string, times int) (msg CopyMsg) {
 	t.Helper()
 	x, _, y := h.find(t, text)
@@ -75,7 +75,7 @@ func (h *hand) click(t *testing.T, text string, times int) (msg CopyMsg) {
 	return msg
 }
 
-// chosenText returns what is shown as selected.
+// chosenText returns the text shown as selected.
 func chosenText(view string) string {
 	var all []string
 	for _, part := range strings.Split(view, sgrFound)[1:] {
@@ -89,7 +89,7 @@ const talk = "## Plan\n\nRead **the file** first, then `main.go` of the package,
 	"- one [link](https://example.com/a/b)\n- two *words*\n  1. inner\n  1. other\n\n" +
 	"```go\nfunc main() {\n\tprintln(\"hi\")\n}\n```\n\n| a | b |\n|---|---|\n| cell one | **three** |\n\nThe *end*."
 
-// The selection is copied as it is in the source.
+// The selection is copied in the form of the source.
 func TestSelectByMouse(t *testing.T) {
 	answer := func(m *Model) { m.Blocks.AppendAnswer("a", talk); m.Blocks.FinishAnswer("a") }
 	shell := func(m *Model) {
@@ -156,7 +156,7 @@ func TestSelectByMouse(t *testing.T) {
 	}
 }
 
-// Side by side, a line that did not change is copied once.
+// Side by side, an unchanged line is copied once.
 func TestSelectInSplitDiff(t *testing.T) {
 	m := New(theme.Dark())
 	m.SetSize(140, 30)
@@ -217,7 +217,7 @@ func TestClickClears(t *testing.T) {
 	}
 }
 
-// Held at an edge the mouse scrolls, and what it passes is selected.
+// Held at an edge, the mouse scrolls, and the text that scrolls past is selected.
 func TestDragOverTheEdge(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(40, 8)
@@ -238,7 +238,7 @@ func TestDragOverTheEdge(t *testing.T) {
 	if !m.Dragging() || !strings.Contains(top, "line 23") {
 		t.Errorf("top row %q, want line 23", top)
 	}
-	m.Blocks.AddUser("line 30.") // what arrives moves nothing
+	m.Blocks.AddUser("line 30.") // arriving text moves nothing
 	if got := topRow(m); got != top {
 		t.Errorf("top row %q, want %q", got, top)
 	}
@@ -252,7 +252,7 @@ func TestDragOverTheEdge(t *testing.T) {
 	check(t, m, "edge")
 }
 
-// While the button is down nothing moves, and then the end is followed again.
+// While the button is down nothing moves; afterwards the end is followed again.
 func TestPressHolds(t *testing.T) {
 	m := chat()
 	h := handOn(m)
@@ -272,7 +272,7 @@ func TestPressHolds(t *testing.T) {
 	}
 }
 
-// An earlier action of the mouse does not move a reader who has scrolled up since.
+// An earlier mouse action does not move a window that was scrolled up since.
 func TestDeselectLeavesTheReader(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -316,8 +316,7 @@ func TestSelectInDetails(t *testing.T) {
 	}
 }
 
-// Whatever is selected of whatever text, nothing breaks, and a text that is plain
-// comes back as it was.
+// Any selection of any text works, and selected plain text equals the original.
 func FuzzSelect(f *testing.F) {
 	for _, seed := range []string{talk, "a\n\tb  c\n\n…", "日本語 שלום 👩‍👩‍👧", "- a\n  - b\n\n> q\n> ```\n> x\n> ```", "&amp; <b>x</b> [a][b]\n\n[b]: http://c"} {
 		f.Add(seed, uint8(30), uint8(2), uint8(1), uint8(20), uint8(9))

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// SetOlder sets how blocks before the first one are loaded: load adds a page of them with
-// Prepend and reports whether there was one; left returns about how many blocks are not loaded.
-// With a nil load there are none. Clear resets it.
+// SetOlder sets the functions that load blocks before the first one. load adds a page of them
+// with Prepend and reports whether there was one. left returns roughly how many blocks are not
+// loaded. A nil load means that there are none. Clear resets it.
 func SetOlder(m *Model, load func() bool, left func() int) {
 	m.window.older = older{load, left}
 	if m.window.fixTop() {
@@ -17,11 +17,11 @@ func SetOlder(m *Model, load func() bool, left func() int) {
 
 // An older loads the blocks before the first one, in pages.
 type older struct {
-	load func() bool // nil: there are none
-	left func() int  // about how many blocks
+	load func() bool // nil if there are none
+	left func() int  // approximate number of blocks not loaded
 }
 
-// blocks returns about how many blocks are not loaded.
+// blocks returns the approximate number of blocks that are not loaded.
 func (o older) blocks() int {
 	if o.load == nil {
 		return 0
@@ -65,15 +65,15 @@ func (m *viewport) loadAllOlder() {
 	}
 }
 
-// NewPage returns an empty transcript for blocks that Prepend adds to m. Until then nothing may
-// be added to m.
+// NewPage returns an empty transcript whose blocks Prepend will add to m. Add nothing to m
+// before that.
 func NewPage(m *Model) *Model {
 	page := New(m.window.theme)
 	page.Blocks.lastID = m.Blocks.lastID
 	return page
 }
 
-// Prepend adds the blocks of a page before the first one. The rows in sight, the cursor and
+// Prepend adds the blocks of a page before the first one. The visible rows, the cursor and
 // the selection stay the same.
 func Prepend(m, page *Model) {
 	n, first := len(page.Blocks.items), m.Blocks.nextSeq

@@ -13,8 +13,8 @@ import (
 	"parley/ui/theme"
 )
 
-// fillTurns adds the turns from..to of a conversation: prompts, thinking, calls, answers with
-// and without code.
+// fillTurns adds the turns from..to of a conversation: prompts, thinking, calls, and answers
+// with and without code.
 func fillTurns(m *Model, from, to int) {
 	for i := from; i < to; i++ {
 		r := rand.New(rand.NewPCG(uint64(i), 1))
@@ -44,8 +44,8 @@ func fillTurns(m *Model, from, to int) {
 	m.Blocks.SetMessageSeq(0)
 }
 
-// inPages returns a transcript of turns; the last one is there, and the others come in
-// pages when they are wanted; loaded counts the pages.
+// inPages returns a transcript of turns. The last one is loaded; the others are loaded
+// in pages when needed; loaded counts the pages.
 func inPages(turns int, r *rand.Rand) (m *Model, loaded *int) {
 	m, loaded = New(theme.Dark()), new(int)
 	m.SetSize(60, 12)
@@ -73,8 +73,8 @@ func inPages(turns int, r *rand.Rand) (m *Model, loaded *int) {
 	return m, loaded
 }
 
-// A conversation that comes in pages reads as one that is there,
-// wherever the reader goes while another answer arrives.
+// A conversation loaded in pages looks like a complete one, wherever the user
+// scrolls while another answer arrives.
 func TestPagesReadAsTheWhole(t *testing.T) {
 	keys := []string{"j", "k", "j", "k", "J", "K", "{", "}", "g", "G", "/", "n", "N", "v", "space", "o", "ctrl+u", "ctrl+d", "esc"}
 	seeds := uint64(60)
@@ -154,7 +154,7 @@ func TestPagesReadAsTheWhole(t *testing.T) {
 	}
 }
 
-// Nothing is fetched that nobody looks at, or asks for.
+// Pages are loaded only when they are visible or requested.
 func TestPagesComeWhenWanted(t *testing.T) {
 	m, loaded := inPages(200, rand.New(rand.NewPCG(1, 1)))
 	m.View()

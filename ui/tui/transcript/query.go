@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// A query is the text that is searched for. A space in it matches any white space. Case
-// counts if it has an upper-case letter.
+// A query is a search text. A space in it matches any white space. An upper-case letter
+// makes it case-sensitive.
 type query struct {
 	runes      []rune
 	ignoreCase bool
@@ -22,16 +22,16 @@ func newQuery(s string) query {
 
 // Characters that a match may skip.
 const (
-	markupRunes = "*_`~\\>" // in the source of an answer: what makes its emphasis and quotes
-	brokenLine  = "\x00"    // on the screen: the end of a full line, which may lie inside of a word
-	quoteBar    = '│'       // at the beginning of a line, before what is quoted
+	markupRunes = "*_`~\\>" // markup of emphasis and quotes in the source of an answer
+	brokenLine  = "\x00"    // end of a full line on the screen, which may be inside a word
+	quoteBar    = '│'       // at the start of a line of a quote
 )
 
 // maxSkippedBytes is how many bytes a match may skip.
 const maxSkippedBytes = 256
 
-// find finds where the word first begins in text, from a byte on, and where it
-// ends; -1 if it does not.
+// find returns the start and end of the first match in text at or after byte
+// from, -1 for none. The match may skip the characters in over.
 func (w query) find(text string, from int, over string) (start, end int) {
 	if len(w.runes) == 0 {
 		return -1, -1
@@ -46,8 +46,8 @@ func (w query) find(text string, from int, over string) (start, end int) {
 	return -1, -1
 }
 
-// firstRune returns the offset of the first character of the query in text, from byte i on;
-// len(text) if there is none. It is the hot loop of a search.
+// firstRune returns the offset, at or after byte i, of the first character of the query in
+// text, or len(text) for none. It is the hot loop of a search.
 func (w query) firstRune(text string, i int) int {
 	first := w.runes[0]
 	if first < utf8.RuneSelf {
@@ -78,7 +78,7 @@ func (w query) count(text, over string) (n int) {
 	return n
 }
 
-// matches reports whether r matches the character want of the query.
+// matches reports whether r matches the query character want.
 func (w query) matches(want, r rune) bool {
 	if r == want {
 		return true
@@ -92,10 +92,10 @@ func (w query) matches(want, r rune) bool {
 	return unicode.ToLower(r) == want && want >= utf8.RuneSelf
 }
 
-// matchLen returns the length of the match at the start of text, 0 if there is none.
+// matchLen returns the length of the match at the start of text, or 0 for none.
 func (w query) matchLen(text, over string) int {
 	i, passed := 0, 0
-	spaced := false // white space precedes i, and more of it is skipped
+	spaced := false // white space precedes i; more white space is skipped
 	for k := 0; k < len(w.runes); {
 		if i == len(text) || passed > maxSkippedBytes {
 			return 0

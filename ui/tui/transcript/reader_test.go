@@ -15,7 +15,7 @@ import (
 	"parley/ui/theme"
 )
 
-// hostile holds what models, tools and servers may send.
+// hostile holds text that models, tools and servers may send.
 var hostile = []string{
 	"A\x1b]52;c;ZXZpbA==\x07B", "\x1b]0;root@prod\x07", "\x1bP$qm\x1b\\\x1b[6n\x1b[c",
 	"text \x1b]8;;http://x and on", "\u009b31m raw \x9b \u0090x\u009c", "good\r\x1b[2Krm -rf ~",
@@ -27,8 +27,8 @@ var hostile = []string{
 
 var sgr = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
 
-// check holds View to its contract: as many lines as the height, none wider
-// than the width, and nothing in them but text and our colors.
+// check verifies the contract of View: as many lines as the height, none wider
+// than the width, and only text and our colors.
 func check(t *testing.T, m *Model, after string) {
 	t.Helper()
 	view := m.View()
@@ -57,8 +57,8 @@ func check(t *testing.T, m *Model, after string) {
 	}
 }
 
-// An op is something that happens to a transcript. What arrives must not move
-// the reader.
+// An op is an operation on a transcript. Arriving text must not move the text
+// being read.
 type op struct {
 	name    string
 	arrives bool
@@ -160,7 +160,7 @@ var ops = []op{
 	}},
 }
 
-// apply runs an op and checks what must hold after it.
+// apply runs an op and checks the invariants after it.
 func apply(t *testing.T, m *Model, o op, n int, s string) {
 	t.Helper()
 	if !o.arrives || m.details != nil || m.AtBottom() || m.window.height == 0 || m.window.width == 0 {
@@ -174,21 +174,21 @@ func apply(t *testing.T, m *Model, o op, n int, s string) {
 	o.do(m, n, s)
 	check(t, m, o.name)
 	if it.kind == kindNote && len(it.lines) == 0 {
-		return // replaced by nothing: there is no row to stay at
+		return // replaced by nothing: no row can stay
 	}
 	if m.AtBottom() || m.Blocks.items[m.window.top.item] != it || m.window.top.line > at.line {
 		t.Fatalf("%s %q: the reader was moved from row %v to %v", o.name, s, at, m.window.top)
 	}
 	if it.kind == kindAnswer && !it.isDone() || it.kind == kindNote {
-		return // the open end of markdown may still turn into something else; a note is replaced
+		return // open Markdown may still become another element; a note is replaced
 	}
 	if m.window.top != at || at.line > 0 && it.lines[at.line] != was[at.line] {
 		t.Fatalf("%s %q: the reader's line %q became %q", o.name, s, was[max(at.line, 0)], it.lines[max(m.window.top.line, 0)])
 	}
 }
 
-// Whatever happens, at whatever size: the view keeps its shape, nothing from
-// outside reaches the terminal raw, and what arrives moves no reader.
+// For any operations at any size: the view keeps its shape, no text from outside reaches
+// the terminal unsanitized, and arriving text does not move the text being read.
 func TestAnything(t *testing.T) {
 	seeds := uint64(16)
 	if llmtest.Race {
@@ -208,7 +208,7 @@ func FuzzAnything(f *testing.F) {
 	for i, s := range hostile {
 		f.Add([]byte{3, byte(i), 24, 40, 0, 1, 14, 9, 3, byte(i), 7, 3, 8, 2, 23, 0, 28, 2, 29, 5}, s)
 	}
-	var all []byte // every op
+	var all []byte // one byte for every op
 	for step := range len(ops) {
 		all = append(all, byte(step*7%len(ops)), byte(step*5))
 	}
@@ -225,7 +225,7 @@ func FuzzAnything(f *testing.F) {
 	})
 }
 
-// numbered returns n words; each has its number.
+// numbered returns n numbered words.
 func numbered(prefix string, n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -295,7 +295,7 @@ func TestFollowing(t *testing.T) {
 		}
 	}
 
-	m.Scroll(1) // the last note of before
+	m.Scroll(1) // the last earlier note
 	m.Scroll(2) // a blank row and "one"
 	if got := newLines(m); got != 2 {
 		t.Errorf("%d new lines after one came in sight, want 2", got)
@@ -312,7 +312,7 @@ func TestFollowing(t *testing.T) {
 
 func trimMark(row string) string { return strings.TrimRight(row, "┃ ") }
 
-// A running command shows its last lines. Under the eyes of a reader they stay.
+// A running command shows its last lines. When scrolled to, they stay.
 func TestHeldWindow(t *testing.T) {
 	m := New(theme.Plain())
 	m.SetSize(40, 5)
@@ -359,8 +359,8 @@ func TestUserMessages(t *testing.T) {
 	}
 }
 
-// Ten thousand turns open and scroll at once: only what is in sight is laid out,
-// and what is far from sight again is let go.
+// Ten thousand turns open and scroll quickly: only visible items are rendered,
+// and items far off the screen are dropped again.
 func TestUnseenIsNotLaidOut(t *testing.T) {
 	m := New(theme.Dark())
 	m.SetSize(80, 24)
@@ -395,8 +395,8 @@ func TestUnseenIsNotLaidOut(t *testing.T) {
 	}
 }
 
-// Opening a stored conversation costs the same for each turn, however many there
-// are, and what is shown then costs the same whatever is out of sight.
+// Opening a stored conversation costs the same for each turn, regardless of
+// their number. Showing it costs the same regardless of the invisible turns.
 func TestOpeningIsLinear(t *testing.T) {
 	const few, many = 200, 2000
 	take := func(turns int) float64 {
@@ -405,7 +405,7 @@ func TestOpeningIsLinear(t *testing.T) {
 	show := func(turns int) float64 {
 		m := stored(turns)
 		return testing.AllocsPerRun(3, func() {
-			m.invalidateAll() // nothing is laid out
+			m.invalidateAll() // nothing is rendered
 			for _, move := range []func(){m.Bottom, m.Top, func() { m.ShowMessage(turns) }, m.PrevUser, m.NextUser} {
 				move()
 				m.View()
@@ -422,7 +422,7 @@ func TestOpeningIsLinear(t *testing.T) {
 	}
 }
 
-// Thinking that streams, unfolded, is what the same text at once would be.
+// Unfolded thinking that streams looks like the same text added at once.
 func TestThinkingStreams(t *testing.T) {
 	const thought = "\n  First.\nSecond is a longer line, which has to be wrapped.\n\n\nThird\n\n日本語 and more\n"
 	show := func(step int) string {
@@ -444,8 +444,8 @@ func TestThinkingStreams(t *testing.T) {
 	}
 }
 
-// The live window shows the end of the text, however long that is and whether
-// or not it has lines, and spends time on the end alone.
+// The live window shows the end of the text, however long it is and with or
+// without line breaks, and spends time only on the end.
 func TestLiveWindows(t *testing.T) {
 	long := strings.Repeat("word ", 5000) + "the end"
 	for name, add := range map[string]func(m *Model){
@@ -474,7 +474,7 @@ func TestLiveWindows(t *testing.T) {
 	}
 }
 
-// newLines returns how many new lines are below the window.
+// newLines returns the number of new lines below the window.
 func newLines(m *Model) int {
 	m.window.renderPending()
 	return m.window.newLines

@@ -8,11 +8,11 @@ import (
 	"parley/ui/textwrap"
 )
 
-// A rowPos is a row: a line of an item, or line -1, the blank row before the item. The first
-// item and items without lines have none.
+// A rowPos is a row: a line of an item, or line -1 for the blank row before the item. The
+// first item and items without lines have no blank row.
 type rowPos struct{ item, line int }
 
-// linesOf returns the lines of an item, rendered again if they are not up to date.
+// linesOf returns the lines of an item, rendering them if they are not up to date.
 func (m *viewport) linesOf(it *item) []string {
 	if it.state == stateRendered {
 		return it.lines
@@ -39,8 +39,8 @@ func (m *viewport) linesOf(it *item) []string {
 }
 
 // keepsOldLines reports whether an item keeps its old lines until the user scrolls, because
-// the top row is one of them and would change: the shown end of a running command or of
-// thinking moves on, output is replaced. Answers only grow, and the first line is a title.
+// the top row is one of them and would change: the visible end of a running command or of
+// thinking moves on, or output is replaced. Answers only grow, and the first line is a title.
 func (m *viewport) keepsOldLines(it *item, lines []string) bool {
 	at := m.top.line
 	if m.losesLines(it, lines) {
@@ -52,7 +52,7 @@ func (m *viewport) keepsOldLines(it *item, lines []string) bool {
 	return at >= len(lines) || lines[at] != it.lines[at]
 }
 
-// firstRow returns the first row of item i; an item without lines has none.
+// firstRow returns the first row of item i: its blank row if it has one, else line 0.
 func (m *viewport) firstRow(i int) rowPos {
 	if i > 0 && len(m.linesOf(m.list.items[i])) > 0 && !m.isJoined(i) {
 		return rowPos{i, -1}
@@ -66,7 +66,7 @@ func (m *viewport) endRow() rowPos {
 	return rowPos{i, len(m.linesOf(m.list.items[i]))}
 }
 
-// rowsUp returns the row n rows above p, or the first one.
+// rowsUp returns the row n rows above p, or the first row.
 func (m *viewport) rowsUp(p rowPos, n int) rowPos {
 	for {
 		first := m.firstRow(p.item)
@@ -82,7 +82,7 @@ func (m *viewport) rowsUp(p rowPos, n int) rowPos {
 	}
 }
 
-// rowsDown returns the row n rows below p. If there are not so many it returns the end, and
+// rowsDown returns the row n rows below p. If there are fewer rows, it returns the end and
 // false.
 func (m *viewport) rowsDown(p rowPos, n int) (rowPos, bool) {
 	for {
@@ -103,7 +103,7 @@ func (p rowPos) before(q rowPos) bool {
 	return p.item < q.item || p.item == q.item && p.line < q.line
 }
 
-// clampTop makes top a row that exists.
+// clampTop moves top to an existing row.
 func (m *viewport) clampTop() {
 	if len(m.list.items) == 0 {
 		m.follow = true
@@ -128,8 +128,8 @@ func (m *viewport) clampTop() {
 	m.top.line = max(m.firstRow(m.top.item).line, min(m.top.line, len(lines)-1))
 }
 
-// fixTop sets top to an existing row, also while the window follows new blocks, before top
-// is used to scroll. It reports whether there are any rows.
+// fixTop sets top to an existing row, even if the window follows new blocks, before
+// scrolling from it. It reports whether there are any rows.
 func (m *viewport) fixTop() bool {
 	if len(m.list.items) == 0 || m.windowRows() <= 0 {
 		return false
@@ -145,7 +145,7 @@ func (m *viewport) fixTop() bool {
 	return true
 }
 
-// finishMove ends a change of top: it decides whether the window follows new blocks.
+// finishMove completes a change of top: it decides whether the window follows new blocks.
 func (m *viewport) finishMove() {
 	bottom, inside := m.rowsDown(m.top, m.windowRows())
 	if !inside {
@@ -164,7 +164,7 @@ func (m *viewport) finishMove() {
 	m.bookmark, m.dirty = bookmark{}, true
 }
 
-// linesBelow returns the number of lines from a row on, at most limit.
+// linesBelow returns the number of lines from row p on, at most limit.
 func (m *viewport) linesBelow(p rowPos, limit int) int {
 	if limit == 0 {
 		return 0
@@ -191,8 +191,8 @@ func (m *viewport) Scroll(lines int) {
 	m.finishMove()
 }
 
-// Page scrolls by n windows, or parts of one: down, or up if negative. One row of the window
-// before stays in sight.
+// Page scrolls by n windows or parts of one: down, or up if negative. One row of the
+// previous window stays visible.
 func (m *viewport) Page(n float64) {
 	rows := max(1, int(math.Abs(n)*float64(m.windowRows()-1)+0.5))
 	if n < 0 {
@@ -206,7 +206,7 @@ func (m *viewport) Top() {
 	m.jumpTo(rowPos{})
 }
 
-// jumpTo scrolls a row to the top.
+// jumpTo scrolls row p to the top.
 func (m *viewport) jumpTo(p rowPos) {
 	if m.fixTop() {
 		m.top = p
@@ -223,7 +223,7 @@ func (m *viewport) Bottom() {
 	m.pending = m.pending[:0]
 }
 
-// renderPending renders changed items, to count their new lines.
+// renderPending renders changed items to count their new lines.
 func (m *viewport) renderPending() {
 	for _, it := range m.pending {
 		it.isPending = false
@@ -265,16 +265,16 @@ func (m *viewport) NextUser() {
 	m.Bottom()
 }
 
-// A bookmark is a position in an item that is the same at every width: the number of letters
-// before it. It is kept over several changes of the width, until the user scrolls.
+// A bookmark is a position in an item that does not depend on the width: the number of
+// letters before it. It survives changes of the width until the user scrolls.
 type bookmark struct {
 	ok, moved  bool
-	letters    int // of the lines before
-	blanks     int // lines without letters from here to the next one with some
+	letters    int // number in the lines before
+	blanks     int // lines without letters from here to the next line with letters
 	onBlankRow bool
 }
 
-// saveBookmark saves the position of the top, before the width changes.
+// saveBookmark saves the position of the top row, before the width changes.
 func (m *viewport) saveBookmark() {
 	if m.follow || len(m.list.items) == 0 {
 		return
@@ -301,7 +301,7 @@ func bookmarkAt(lines []string, at int) bookmark {
 	return p
 }
 
-// lineIn returns the line of lines with the bookmark.
+// lineIn returns the index of the bookmarked line in lines.
 func (p bookmark) lineIn(lines []string) int {
 	if p.onBlankRow {
 		return -1
@@ -321,8 +321,8 @@ func (p bookmark) lineIn(lines []string) int {
 	return max(0, len(lines)-max(1, p.blanks))
 }
 
-// countLetters returns the number of letters and digits, which wrapping, borders and rules do
-// not change.
+// countLetters returns the number of letters and digits. Wrapping, borders and rules do not
+// change it.
 func countLetters(line string) int {
 	n := 0
 	for {

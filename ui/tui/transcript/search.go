@@ -12,8 +12,8 @@ import (
 	"parley/ui/textwrap"
 )
 
-// A search searches the texts of all blocks. The matches in each are counted once per query,
-// and again when the block changes; their rows are only found for blocks in sight.
+// A search searches the texts of all blocks. Matches are counted once per query, and again
+// in blocks that change. Their rows are found only for visible blocks.
 type search struct {
 	list    *Blocks
 	window  *viewport
@@ -22,18 +22,18 @@ type search struct {
 	typing     bool
 	typed      string
 	query      query
-	last       string // the query before
-	originItem int    // item of the cursor when the search began
-	originTop  rowPos // row at the top when it began
+	last       string // the previous query
+	originItem int    // item under the cursor when the search began
+	originTop  rowPos // top row when the search began
 	total      int
-	changed    []*item // whose text changed since it was counted
+	changed    []*item // items whose text changed since it was counted
 	texts      []string
 
-	unfoldedItem *item // unfolded to show what it hides
+	unfoldedItem *item // unfolded to show a match
 	oldFold      fold
 }
 
-// Typing reports whether a query is being typed: then every key is for Update.
+// Typing reports whether a query is being typed. If so, pass all keys to Update.
 func (m *Model) Typing() bool {
 	if m.details != nil {
 		return m.details.model.Typing()
@@ -41,7 +41,8 @@ func (m *Model) Typing() bool {
 	return m.search.typing
 }
 
-// Cursor returns the position of the cursor in the query, false if none is being typed.
+// Cursor returns the screen position of the cursor in the query; ok is false unless a query is
+// being typed.
 func (m *Model) Cursor() (x, y int, ok bool) {
 	if m.details != nil {
 		return m.details.model.Cursor()
@@ -52,7 +53,7 @@ func (m *Model) Cursor() (x, y int, ok bool) {
 	return min(textwrap.Width(m.search.searchLine()), m.window.width-1), m.window.height - 1, true
 }
 
-// Search searches for words, as / does while browsing; with "" it opens the line to type them.
+// Search searches for words, as / does while browsing; with "" it opens the search line.
 func Search(m *Model, words string) {
 	m.Browse(true)
 	m.search.beginSearch()
@@ -62,7 +63,7 @@ func Search(m *Model, words string) {
 	}
 }
 
-// beginSearch opens the line in which the query is typed.
+// beginSearch opens the search line.
 func (m *search) beginSearch() {
 	m.unfoldForMatch(nil)
 	m.endSearch()
@@ -77,7 +78,7 @@ func (m *search) beginSearch() {
 	m.refitWindow()
 }
 
-// endSearch closes it, and keeps the position and the query.
+// endSearch closes the search line, and keeps the position and the query.
 func (m *search) endSearch() {
 	for _, it := range m.changed {
 		it.countStale = false
@@ -96,7 +97,7 @@ func (m *search) reset(last string) {
 	*m = search{list: m.list, window: m.window, browser: m.browser, last: last}
 }
 
-// refitWindow adjusts top to a window that grew or shrank by a row.
+// refitWindow adjusts top after the window grew or shrank by a row.
 func (m *search) refitWindow() {
 	m.window.dirty = true
 	if m.window.fixTop() {
@@ -104,7 +105,7 @@ func (m *search) refitWindow() {
 	}
 }
 
-// updateSearch edits the query, and goes to the nearest match.
+// updateSearch edits the query and goes to the nearest match.
 func (m *search) updateSearch(msg tea.Msg) {
 	was := m.typed
 	switch msg := msg.(type) {
@@ -156,7 +157,7 @@ func (m *search) updateSearch(msg tea.Msg) {
 	m.showMatch(i, m.firstMatchFrom(i))
 }
 
-// countAll sets the query, and counts its matches.
+// countAll sets the query and counts its matches.
 func (m *search) countAll(w query) {
 	m.query, m.total, m.browser.match, m.changed = w, 0, -1, m.changed[:0]
 	for _, it := range m.list.items {
@@ -193,7 +194,7 @@ func (m *search) recount() {
 	m.changed = m.changed[:0]
 }
 
-// forgetItem removes an item, which had the index i, from the search.
+// forgetItem removes an item, whose index was i, from the search.
 func (m *search) forgetItem(it *item, i int) {
 	if !m.window.searching {
 		return
@@ -214,8 +215,8 @@ func (m *search) forgetItem(it *item, i int) {
 	}
 }
 
-// chosenMatch returns the index of the selected match of item i, -1 for none. The rows may
-// show fewer matches than the source has, as the address of a link may be hidden.
+// chosenMatch returns the index of the selected match in item i, -1 for none. Rows may
+// show fewer matches than the source contains, because link addresses may be hidden.
 func (m *search) chosenMatch(i int) int {
 	if i != m.browser.cursor {
 		return -1
@@ -223,8 +224,8 @@ func (m *search) chosenMatch(i int) int {
 	return min(m.browser.match, m.visibleMatches(m.list.items[i])-1)
 }
 
-// nearestMatch returns the first item from i on with a match, or else the last one before it;
-// -1 if there is none.
+// nearestMatch returns the index of the first item with a match from i on, else of the last
+// one before it; -1 for none.
 func (m *search) nearestMatch(i int) int {
 	for j := i; j < len(m.list.items); j++ {
 		if m.list.items[j].matchCount > 0 {
@@ -239,8 +240,8 @@ func (m *search) nearestMatch(i int) int {
 	return -1
 }
 
-// firstMatchFrom returns the index of the first match of item i that is not above the row where
-// the search began.
+// firstMatchFrom returns the index of the first match in item i at or below the row where the
+// search began.
 func (m *search) firstMatchFrom(i int) int {
 	if it := m.list.items[i]; i == m.originTop.item && m.visibleMatches(it) == it.matchCount {
 		for _, s := range m.spansOf(it) {
@@ -252,9 +253,8 @@ func (m *search) firstMatchFrom(i int) int {
 	return 0
 }
 
-// nextMatch goes to the next match in a direction, after the last one to the first. Without a
-// search, or with direction 0, it searches for the last query again. It is false if there is
-// no match.
+// nextMatch goes to the next match in a direction and wraps around. Without a search, or with
+// direction 0, it repeats the last query. It returns false if there is no match.
 func (m *search) nextMatch(direction int) bool {
 	if !m.window.searching || direction == 0 {
 		if m.last == "" {
@@ -289,7 +289,7 @@ func (m *search) nextMatch(direction int) bool {
 	return true
 }
 
-// showMatch scrolls a match of item i into sight, and unfolds the block if that hides it.
+// showMatch scrolls to a match in item i, and unfolds the block if that hides it.
 func (m *search) showMatch(i, match int) {
 	it := m.list.items[i]
 	if it != m.unfoldedItem {
@@ -312,7 +312,7 @@ func (m *search) showMatch(i, match int) {
 	m.scrollIntoView(rowPos{i, line})
 }
 
-// unfoldForMatch unfolds a block, and folds the one that it unfolded before. It may be nil.
+// unfoldForMatch unfolds it, which may be nil, and folds the block that it unfolded before.
 func (m *search) unfoldForMatch(it *item) {
 	if m.unfoldedItem == it {
 		return
@@ -330,7 +330,7 @@ func (m *search) unfoldForMatch(it *item) {
 	m.window.clampTop()
 }
 
-// scrollIntoView scrolls, unless p is in sight, so that it is a third of the window from the top.
+// scrollIntoView scrolls p to a third of the window's height, unless p is already visible.
 func (m *search) scrollIntoView(p rowPos) {
 	bottom, inside := m.window.rowsDown(m.window.top, m.window.windowRows())
 	if p.before(m.window.top) || inside && !p.before(bottom) {
@@ -339,7 +339,7 @@ func (m *search) scrollIntoView(p rowPos) {
 	m.window.finishMove()
 }
 
-// searchLine returns the end of the typed query that fits, after a slash.
+// searchLine returns a slash and the end of the typed query that fits.
 func (m *search) searchLine() string {
 	line, room := m.typed, m.window.width-1-min(textwrap.Width(m.searchTally())+2, m.window.width/2)
 	if over := textwrap.Width(line) - max(room-1, 0); over > 0 {
@@ -348,7 +348,7 @@ func (m *search) searchLine() string {
 	return "/" + line
 }
 
-// searchTally returns the number of matches and of the selected one, such as "2/5".
+// searchTally returns the index of the selected match and the number of matches, such as "2/5".
 func (m *search) searchTally() string {
 	switch {
 	case len(m.query.runes) == 0 || m.typed == "":
@@ -365,7 +365,7 @@ func (m *search) searchTally() string {
 	return fmt.Sprintf("%d/%d", min(n, m.total), m.total)
 }
 
-// writeSearchRow writes the last row of a search.
+// writeSearchRow writes the search line, the last row.
 func (m *Model) writeSearchRow() {
 	line, tally := m.search.searchLine(), m.search.searchTally()
 	room := m.window.width - textwrap.Width(line) - 1

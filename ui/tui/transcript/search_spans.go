@@ -7,8 +7,8 @@ import (
 	"parley/ui/textwrap"
 )
 
-// A searchSpan is a part of a match on one line, in bytes without escape sequences. A match
-// over the end of a line has two.
+// A searchSpan is the part of a match on one line, in bytes without escape sequences. A
+// match that crosses the end of a line has two.
 type searchSpan struct {
 	line, from, to int
 	match          int // index of the match in the block
@@ -32,8 +32,8 @@ func (m *search) visibleMatches(it *item) int {
 	return spans[len(spans)-1].match + 1
 }
 
-// spans appends the matches in lines, which it searches as one text: a line that is as wide as
-// possible may have been broken within a word.
+// spans appends the matches in lines to to. It searches the lines as one text, because a
+// full-width line may have been broken within a word.
 func (w query) spans(to []searchSpan, lines []string, width int) []searchSpan {
 	var all strings.Builder
 	starts := make([]int, 0, len(lines)+1)
@@ -55,7 +55,7 @@ func (w query) spans(to []searchSpan, lines []string, width int) []searchSpan {
 		}
 		for l := line; starts[l] < end; l++ {
 			from, stop := max(start, starts[l]), min(end, starts[l+1]-1)
-			if l > line { // not the margin
+			if l > line { // skip the margin
 				from = stop - len(strings.TrimLeft(text[from:stop], " │"))
 			}
 			if from < stop {
@@ -80,15 +80,15 @@ func writePlain(to *strings.Builder, line string) {
 	}
 }
 
-// Styles of matches and of the selected one, which are visible without colors.
+// Styles of matches and of the selected one, visible without colors.
 const (
 	sgrFound   = "\x1b[7m"
 	sgrCurrent = "\x1b[1;4;7m"
 	sgrReset   = "\x1b[m"
 )
 
-// writeHighlighted writes a line with its spans highlighted. All escape sequences in it are
-// styles of parley, which add up until the next reset.
+// writeHighlighted writes a line with its spans highlighted. All escape sequences in the
+// line are parley's styles, which add up until the next reset.
 func (m *Model) writeHighlighted(line string, spans []searchSpan, match int) {
 	var kept []byte // the sequences since the last reset
 	at, on := 0, false
@@ -130,7 +130,7 @@ func highlightSGR(s searchSpan, match int) string {
 	return sgrFound
 }
 
-// spansOnLine returns those of the spans that are on a line.
+// spansOnLine returns the spans on a line.
 func spansOnLine(spans []searchSpan, line int) []searchSpan {
 	from, _ := slices.BinarySearchFunc(spans, line, func(s searchSpan, line int) int { return s.line - line })
 	to := from

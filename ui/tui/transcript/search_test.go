@@ -12,8 +12,7 @@ import (
 	"parley/ui/theme"
 )
 
-// lit returns the parts of the view that are highlighted; the one that was gone to
-// stands in brackets.
+// lit returns the highlighted parts of the view, with the selected match in brackets.
 func lit(m *Model) string {
 	var all []string
 	for _, part := range strings.Split(m.View(), "\x1b[")[1:] {
@@ -36,7 +35,7 @@ func lastRow(m *Model) string {
 func TestMatching(t *testing.T) {
 	for _, c := range []struct {
 		name, word, in, over string
-		want                 string // what was found, between bars
+		want                 string // matches, between bars
 	}{
 		{"in either case", "error", "Error, ERROR and error", "", "Error|ERROR|error"},
 		{"as it is written, if there is upper case", "Error", "Error, ERROR and error", "", "Error"},
@@ -84,7 +83,7 @@ func FuzzMatching(f *testing.F) {
 		}
 		w := newQuery(s)
 		if w.ignoreCase {
-			for i, r := range in { // Kelvin's sign and the like are no letters of ASCII
+			for i, r := range in { // the Kelvin sign and the like are not ASCII letters
 				if r >= utf8.RuneSelf {
 					in = in[:i]
 					break
@@ -105,7 +104,7 @@ func FuzzMatching(f *testing.F) {
 func TestSearch(t *testing.T) {
 	for _, c := range []struct {
 		name, keys string
-		row, want  string // the last row; what is highlighted
+		row, want  string // the last row; the highlighted text
 	}{
 		{"an empty line", "/", "/", ""},
 		{"the nearest one", "/ 'answer", "/answer 4/4", "[answer]"},
@@ -148,7 +147,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// A match that was unfolded is folded again when the next letter matches nothing.
+// TestSearchFoldsAgain: a block unfolded for a match is folded again when the next letter has no match.
 func TestSearchFoldsAgain(t *testing.T) {
 	const folded = "… 5 more lines (ctrl+o)"
 	m := chat()
@@ -163,8 +162,8 @@ func TestSearchFoldsAgain(t *testing.T) {
 	}
 }
 
-// Whatever is searched for in whatever conversation, at whatever width: n leads
-// through as many places as are counted, in order, and each is seen.
+// For any query in any conversation at any width: n visits as many matches as
+// are counted, in order, and each is visible.
 func TestEveryPlaceIsSeen(t *testing.T) {
 	for _, width := range []int{20, 50, 110} {
 		for _, word := range []string{"timer", "er", "line", "It could be", "0123456789 abc", "wait()", "shell", "日本", "tail -f log", "thought"} {

@@ -10,8 +10,8 @@ import (
 	"parley/ui/theme"
 )
 
-// stream adds text to an answer as it would arrive, and shares what the caller
-// holds of it.
+// stream adds text to an answer as it would arrive, and shares the caller's
+// copy of it.
 func stream(m *Model, id, text string) {
 	for at := 0; at < len(text); {
 		end := min(at+(64<<10), len(text))
@@ -33,8 +33,8 @@ func longAnswer(piece string, size int) string {
 	return b.String()
 }
 
-// Of a long answer whose text is held anyway, little is kept beside it: neither
-// the text nor what is far from sight, whatever it is made of.
+// For a long answer whose text is in memory anyway, little is kept besides: neither
+// a copy of the text nor items far off the screen, for any kind of Markdown.
 func TestLongAnswersAreHeldOnce(t *testing.T) {
 	if llmtest.Race {
 		t.Skip("the race detector holds more")
@@ -46,7 +46,7 @@ func TestLongAnswersAreHeldOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			size := 5 << 20
-			if name == "blocks" { // which take longest, and most where they are kept
+			if name == "blocks" { // these take longest, and most memory if kept
 				size /= 4
 				if long {
 					size *= 2
@@ -74,8 +74,8 @@ func TestLongAnswersAreHeldOnce(t *testing.T) {
 	}
 }
 
-// A long answer looks the same when it is opened again, and as one block would: to
-// be copied, searched, dropped.
+// A long answer looks the same when it is opened again, and acts like one block
+// when copied, searched or dropped.
 func TestLongAnswersAreOne(t *testing.T) {
 	text := "Look:\n\n```go\n" + longAnswer("\tx := f(%d)\n", 900<<10) + "```\n\n" + longAnswer("Word %d.\n\n", 300<<10) + "The end.\n"
 	live, opened := New(theme.Plain()), New(theme.Plain())
@@ -106,7 +106,7 @@ func TestLongAnswersAreOne(t *testing.T) {
 	}
 }
 
-// heap returns the bytes that are in use.
+// heap returns the number of bytes in use.
 func heap() uint64 {
 	runtime.GC()
 	var stats runtime.MemStats

@@ -8,7 +8,7 @@ import (
 	"parley/tools/lazy"
 )
 
-// selectedBytes returns the bytes of a line that are selected.
+// selectedBytes returns the selected byte range of a line.
 func (m *mouse) selectedBytes(it *item, line int, text string) (from, to int) {
 	c := &m.selection
 	here := textPos{it.seq, line, 0}
@@ -32,7 +32,7 @@ func (m *mouse) selectedBytes(it *item, line int, text string) (from, to int) {
 	return from, to
 }
 
-// selectedText returns the source of what is selected, and what that is.
+// selectedText returns the source of the selection, and its kind for the user.
 func (m *mouse) selectedText() (text, what string) {
 	c := m.selection
 	var all strings.Builder
@@ -59,8 +59,8 @@ func (m *mouse) selectedText() (text, what string) {
 	return all.String(), fmt.Sprintf("selection of %d lines", n)
 }
 
-// excerptOf returns the source of the selected part of an item, or the text of its rows if it
-// is not in the source.
+// excerptOf returns the source of the selected part of an item, or the text of its rows if
+// the source does not contain it.
 func (m *mouse) excerptOf(it *item) string {
 	lines := m.window.linesOf(it)
 	low, from, high, to := -1, 0, -1, 0
@@ -87,11 +87,10 @@ func (m *mouse) excerptOf(it *item) string {
 	return strings.Join(kept, "\n")
 }
 
-// foldNoteRow matches the beginning of a row that foldNote wrote.
+// foldNoteRow matches the beginning of a row written by foldNote.
 var foldNoteRow = lazy.NewRegexp(`^… \d+ (more|earlier) line`)
 
-// sourceRows returns the rows of an item without styles, and the source text of them, in the
-// same order.
+// sourceRows returns the rows of an item without styles, and their source text in the same order.
 func (m *mouse) sourceRows(it *item) (rows []string, src string) {
 	for _, line := range m.window.linesOf(it) {
 		row := plainText(line)
@@ -109,12 +108,12 @@ func (m *mouse) sourceRows(it *item) (rows []string, src string) {
 			rows[i] = leftHalf(row)
 		}
 	}
-	texts := b.texts(nil) // name, title, state, and the rest
+	texts := b.texts(nil) // name, title, status, and the rest
 	title := strings.TrimRight(texts[0]+" "+strings.ReplaceAll(texts[1], lineBreak, "\n")+"  "+texts[2], " ")
 	return rows, strings.Join(append([]string{title}, texts[3:]...), "\n")
 }
 
-// leftHalf returns the row of a diff without its right half, if that is the same line.
+// leftHalf returns the row of a diff without its right half, if both halves show the same line.
 func leftHalf(row string) string {
 	left, right, _ := strings.Cut(row, "│")
 	was, is := strings.Fields(left), strings.Fields(right)

@@ -14,8 +14,8 @@ import (
 	"parley/ui/theme"
 )
 
-// shapes lists answers without an end, each of one kind of Markdown: what piece n
-// of them is. Most are a single block, which never closes.
+// shapes maps the name of a kind of Markdown to a function that returns piece n
+// of an endless answer. Most are a single block, which never closes.
 var shapes = map[string]func(n int) string{
 	"mixed":      func(int) string { return document },
 	"list":       func(n int) string { return fmt.Sprintf("- item %d with `code` and some *words* to fill the line\n", n) },
@@ -51,17 +51,17 @@ var shapes = map[string]func(n int) string{
 	"code in one line":   func(n int) string { return []string{"```js\n", "f(x);g(\"text\");"}[min(n, 1)] },
 }
 
-// tokenSize sets about how many bytes a token has.
+// tokenSize is the approximate number of bytes of a token.
 const tokenSize = 4
 
-// A feed gives a shape in tokens.
+// A feed returns a shape in tokens.
 type feed struct {
 	shape func(int) string
 	n     int
 	rest  string
 }
 
-// take returns the next n tokens, cut anywhere but inside of a character.
+// take returns the next n tokens, split anywhere except inside a character.
 func (f *feed) take(n int) string {
 	n *= tokenSize
 	for len(f.rest) < n+3 {
@@ -76,13 +76,13 @@ func (f *feed) take(n int) string {
 	return text
 }
 
-// A cost is what some tokens cost, with a frame for each step of them.
+// A cost is the cost of some tokens, with a frame for each step.
 type cost struct {
 	allocs, bytes float64 // per token
 	steps         []time.Duration
 }
 
-// streams sends tokens of a shape in steps, and gives what they cost.
+// streams sends tokens of a shape in steps, and returns their cost.
 func streams(m *Model, f *feed, tokens, step int) (c cost) {
 	c.steps = make([]time.Duration, 0, tokens/step)
 	var before, after runtime.MemStats
@@ -100,12 +100,12 @@ func streams(m *Model, f *feed, tokens, step int) (c cost) {
 	return c
 }
 
-// long asks for whole sweeps, of half a million tokens or more.
+// long enables complete runs, of half a million tokens or more.
 var long = os.Getenv("PARLEY_LONG") == "1"
 
-// The cost of a token must not depend on how many came before it, whatever they
-// are, in one block or in many. Time is for the benchmark; the counts here
-// are of the work that takes it.
+// The cost of a token must not depend on the number of earlier tokens, for any
+// shape, in one block or in many. Time is left to the benchmark; the counts
+// here are of the work that takes time.
 func TestTokensCostTheSame(t *testing.T) {
 	if llmtest.Race {
 		t.Skip("counts what one goroutine allocates, as the tests without the race detector do")
@@ -121,7 +121,7 @@ func TestTokensCostTheSame(t *testing.T) {
 				m.SetSize(120, 40)
 				return streams(m, &feed{shape: shapes[name]}, tokens, 16)
 			}
-			of(few / 4) // fills what is kept for all
+			of(few / 4) // fills shared caches
 			small, large := of(few), of(many)
 			if large.allocs > 1.5*small.allocs || large.bytes > 1.5*small.bytes {
 				t.Errorf("of %d tokens each costs %.1f allocations and %.0f bytes, of %d %.1f and %.0f",
@@ -131,7 +131,7 @@ func TestTokensCostTheSame(t *testing.T) {
 	}
 }
 
-// A frame in which nothing changed costs nothing, whatever is shown.
+// An unchanged frame costs nothing, whatever it shows.
 func TestViewCostsNothingUnchanged(t *testing.T) {
 	for name, keys := range map[string]string{
 		"at the bottom": "", "away": "u u", "browsing": "k k", "searching": "/ 'clock enter", "selecting": "v k k", "details": "enter",
@@ -150,8 +150,8 @@ func TestViewCostsNothingUnchanged(t *testing.T) {
 	}
 }
 
-// A million tokens in many turns, and in one answer that is still being written,
-// are little more than their text.
+// A million tokens in many turns, and in one growing answer, take little more
+// memory than their text.
 func TestMemory(t *testing.T) {
 	if !long {
 		t.Skip("takes PARLEY_LONG=1")
@@ -197,8 +197,8 @@ func TestMemory(t *testing.T) {
 }
 
 // BenchmarkShapes streams answers of every shape, with a frame for each token and
-// with one for sixteen, as at 500 tokens per second. Times are those of each step
-// at its best, since the machine has other things to do as well.
+// for every sixteen, as at 500 tokens per second. It reports the best time of
+// each step, because the machine is busy with other work too.
 func BenchmarkShapes(b *testing.B) {
 	for _, name := range slices.Sorted(maps.Keys(shapes)) {
 		for _, step := range []int{1, 16} {
@@ -234,8 +234,8 @@ func BenchmarkShapes(b *testing.B) {
 	}
 }
 
-// TestResizeCostsTheSame holds that another width costs what is in sight, however long the
-// answer is: no more than a section of it is laid out.
+// TestResizeCostsTheSame verifies that another width costs according to the visible rows,
+// regardless of the length of the answer: at most one section of it is rendered.
 func TestResizeCostsTheSame(t *testing.T) {
 	if llmtest.Race {
 		t.Skip("counts what one goroutine allocates, as the tests without the race detector do")
@@ -263,7 +263,7 @@ func TestResizeCostsTheSame(t *testing.T) {
 			for tokens := 0; tokens < most; tokens += 2_000 {
 				streams(m, f, 2_000, 500)
 				switch {
-				case tokens < 8_000 && !long: // an answer that grows takes more
+				case tokens < 8_000 && !long: // a growing answer takes more
 				case tokens < 16_000:
 					short = max(short, resize())
 				case tokens >= 24_000 || long:

@@ -6,23 +6,23 @@ import (
 	"unicode/utf8"
 )
 
-// A charMatch is a character on the screen that was found in the source.
+// A charMatch is a screen character found in the source.
 type charMatch struct {
-	at        int // its byte in the row, without sequences
-	from, end int // its bytes in the source
+	at        int // byte offset in the row, without sequences
+	from, end int // byte range in the source
 }
 
-// A sourceMapper follows rows through the source that they were made of, in order.
-// Rows have characters that the source lacks, such as bullets, borders, numbers
-// of lines and what a fold says of itself; the source has some that rows lack,
-// such as markup, addresses and what a fold hides.
+// A sourceMapper maps rows, in order, to the source that they were rendered from.
+// Rows have characters that the source lacks, such as bullets, borders, line
+// numbers and the notes of folds. The source has characters that rows lack, such
+// as markup, addresses and folded text.
 type sourceMapper struct {
 	src string
 	at  int // end of the last match
 }
 
-// mapRow finds the characters of a row in the source, in order. Characters that are no letters
-// or digits are only found before the next letter or digit.
+// mapRow finds the characters of a row in the source, in order. A character that is not a
+// letter or digit is found only before the next letter or digit.
 func (t *sourceMapper) mapRow(line string) (all []charMatch) {
 	run := 0 // end of the current run of letters and digits
 	for i := 0; i < len(line); {
@@ -32,7 +32,7 @@ func (t *sourceMapper) mapRow(line string) (all []charMatch) {
 			continue
 		}
 		from := t.findSign(r)
-		if isAlnum(r) && i >= run { // a single letter could match by chance
+		if isAlnum(r) && i >= run { // a single letter could match by accident
 			if run = i + alnumPrefix(line[i:]); from >= 0 && !hasAlnumPrefix(t.src[from:], []rune(line[i:run])) {
 				from = -1
 			}
@@ -63,8 +63,8 @@ func alnumPrefix(s string) int {
 	return len(s)
 }
 
-// findSign finds a character no further than at the next letter or digit; -1 if it
-// is not there.
+// findSign finds a character at or before the next letter or digit; -1 if it is
+// not there.
 func (t *sourceMapper) findSign(want rune) int {
 	for i := t.at; i < len(t.src); {
 		r, size := utf8.DecodeRuneInString(t.src[i:])
@@ -79,8 +79,8 @@ func (t *sourceMapper) findSign(want rune) int {
 	return -1
 }
 
-// How far ahead the rest of a row is searched in the source, by its number of letters: a few
-// letters match by chance.
+// How far ahead the rest of a row is searched in the source, by its number of letters. A few
+// letters can match by accident.
 const (
 	maxKeyRunes  = 12
 	maxLookahead = 8 << 10
@@ -88,7 +88,7 @@ const (
 
 var lookahead = [maxKeyRunes + 1]int{0, 16, 32, 64, 128, 256}
 
-// findAhead finds the rest of a row further on.
+// findAhead finds the rest of a row further ahead in the source.
 func (t *sourceMapper) findAhead(rest string) int {
 	var key []rune
 	for _, r := range rest {
@@ -116,7 +116,7 @@ func (t *sourceMapper) findAhead(rest string) int {
 	return -1
 }
 
-// hasAlnumPrefix reports whether the letters and digits of s begin with some.
+// hasAlnumPrefix reports whether the letters and digits of s begin with key.
 func hasAlnumPrefix(s string, key []rune) bool {
 	for _, r := range s {
 		if len(key) == 0 {
@@ -133,20 +133,20 @@ func hasAlnumPrefix(s string, key []rune) bool {
 	return len(key) == 0
 }
 
-// A sourceRange is what a selected row has of the source.
+// A sourceRange is the part of the source that a selected row shows.
 type sourceRange struct{ from, end int }
 
-// sourceRanges returns the ranges of the source that rows low..high show, of the first one
-// from byte from on, of the last one up to byte to. For a row that is selected completely,
-// these are whole lines of the source, unless other rows show parts of them, with markup
-// and text that does not fit the screen.
+// sourceRanges returns the ranges of the source shown by rows low..high: by the first row
+// from byte from on, by the last row up to byte to. A completely selected row yields whole
+// lines of the source, with markup and text that does not fit the screen, unless other
+// rows show parts of these lines.
 func sourceRanges(rows []string, src string, low, from, high, to int) (some []sourceRange) {
 	t := sourceMapper{src: src}
 	for _, row := range rows[:low] {
 		t.mapRow(row)
 	}
 	var whole []bool
-	before := []int{} // by range: end of the match before it
+	before := []int{} // end of the match before each range
 	for i := low; i <= high; i++ {
 		was := t.at
 		all := t.mapRow(rows[i])
@@ -189,8 +189,8 @@ func sourceRanges(rows []string, src string, low, from, high, to int) (some []so
 	return some
 }
 
-// quoteSource returns the source of ranges. With markup all between them is included; otherwise
-// it may be folded, and is left out.
+// quoteSource returns the source of the ranges. With markup the text between them is included.
+// Without it that text may be folded and is left out.
 func quoteSource(src string, some []sourceRange, markup bool) string {
 	if len(some) == 0 {
 		return ""
@@ -213,8 +213,8 @@ func quoteSource(src string, some []sourceRange, markup bool) string {
 	return b.String()
 }
 
-// includeFence returns end, or the end of the closing fence that follows if src[from:end] has
-// an open one.
+// includeFence returns end, or the end of the closing fence after it if src[from:end] has an
+// open one.
 func includeFence(src string, from, end int) int {
 	open := false
 	for line := range strings.SplitSeq(src[from:end], "\n") {

@@ -14,7 +14,7 @@ import (
 	"parley/ui/theme"
 )
 
-// awkward holds Markdown that is hard to show while it is written.
+// awkward holds Markdown that is hard to show while it arrives.
 var awkward = map[string]string{
 	"nested lists":     "1. one\n   - two\n     - three\n\n       more of three\n     - four\n   - five\n2. six\n\n   seven\n3. eight",
 	"late loose list":  "- a\n- b\n- c\n\n- d, which makes all of it loose\n- e\n\nafter\n",
@@ -51,10 +51,9 @@ var awkward = map[string]string{
 	"rules":            "a\n***\nb\n- - -\n_ _ _ _\n- * -\n+ ---\n",
 }
 
-// An answer that streamed, cut anywhere and drawn at every cut, looks in the end
-// as if it had come at once: on every screen from the first to the last. So it
-// does where the terminal changed its size in the middle, and before the end, where
-// it looks as what came so far.
+// An answer that streamed, split anywhere and rendered at every split, looks in the
+// end as if it had arrived at once, on all screens. The same holds if the terminal
+// is resized in between. Before the end, it looks like the text received so far.
 func TestStreamedLooksLikeLoaded(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(11, 12))
 	widths := []int{80, 20}
@@ -104,8 +103,8 @@ func TestStreamedLooksLikeLoaded(t *testing.T) {
 	}
 }
 
-// A turn that streamed, with thinking, calls and answers among each other, looks
-// in the end like the same turn from a store.
+// A turn that streamed, with thinking, calls and answers interleaved, looks in
+// the end like the same turn from a store.
 func TestStreamedTurnLooksLikeLoaded(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(13, 14))
 	var texts []string
@@ -174,7 +173,7 @@ func TestStreamedTurnLooksLikeLoaded(t *testing.T) {
 	}
 }
 
-// turnCalls returns the calls of a turn, as they are when they have ended.
+// turnCalls returns the calls of a turn, after they have ended.
 func turnCalls(n int, output string) iter.Seq2[string, Tool] {
 	calls := []Tool{
 		{Name: "read", Input: `{"path":"a.go"}`, Output: output},
@@ -197,7 +196,7 @@ func turnCalls(n int, output string) iter.Seq2[string, Tool] {
 	}
 }
 
-// soFar returns the screen of an answer of this much text that came at once.
+// soFar returns the screen of an answer with this text that arrived at once.
 func soFar(text string, width, height int) string {
 	m := New(theme.Dark())
 	m.SetSize(width, height)
@@ -216,7 +215,7 @@ func loaded(text string, width int) string {
 	return pages(m)
 }
 
-// The same holds for whatever a model may write.
+// The same holds for any text that a model may write.
 func FuzzStreamed(f *testing.F) {
 	for _, text := range awkward {
 		if len(text) < 1000 {

@@ -24,7 +24,7 @@ const (
 	roleGood
 	roleWarn
 	roleBad
-	roleComment // and what follows: of code
+	roleComment // this and the following: of code
 	roleKeyword
 	roleString
 	roleNumber
@@ -33,7 +33,7 @@ const (
 	numRoles
 )
 
-// A diffSide is the part of a diff that a line is of.
+// A diffSide is the side of a diff that a line belongs to.
 type diffSide int
 
 const (
@@ -43,16 +43,16 @@ const (
 	numSides
 )
 
-// A styler applies the styles of one theme. As rendering with lipgloss costs a microsecond a
-// line, the sequences of each style are made once.
+// A styler applies the styles of one theme. It makes the sequences of each style once,
+// because rendering with lipgloss takes a microsecond a line.
 type styler struct {
 	text          [numRoles]theme.SGR
 	code          func() *codeStyles // made for the first line of code
-	hasBackground [numSides]bool     // lines of that side have a background
-	band          theme.SGR          // background of the user's messages; without sequences: none
+	hasBackground [numSides]bool     // lines of the side have a background
+	band          theme.SGR          // background of the user's messages; no sequences for none
 }
 
-// codeStyles are the styles of code on each side of a diff.
+// codeStyles holds the styles of code on each side of a diff.
 type codeStyles [numSides][numRoles]struct{ normal, emphasized theme.SGR }
 
 func newStyler(th *theme.Theme) *styler {
@@ -100,11 +100,11 @@ func styles(th *theme.Theme) [numRoles]lipgloss.Style {
 	}
 }
 
-// apply returns s, which is one line without styles, in the style of a role.
+// apply returns s, one line without styles, in the style of a role.
 func (k *styler) apply(t role, s string) string { return k.text[t].Apply(s) }
 
 // onBand gives lines, which may have styles, the background of the user's messages, width cells
-// wide, in place.
+// wide. It changes lines in place.
 func (k *styler) onBand(lines []string, width int) []string {
 	if k.band.On == "" {
 		return lines
@@ -116,7 +116,7 @@ func (k *styler) onBand(lines []string, width int) []string {
 	return lines
 }
 
-// applyAll applies a role to each of the lines, in place.
+// applyAll applies a role to each line, in place.
 func (k *styler) applyAll(t role, lines []string) []string {
 	for i, line := range lines {
 		lines[i] = k.apply(t, line)
@@ -128,21 +128,21 @@ func (k *styler) applyAll(t role, lines []string) []string {
 type codePiece struct {
 	text       string
 	role       role
-	emphasized bool // it differs from the counterpart of the line
+	emphasized bool // the text differs from the counterpart of the line
 }
 
-// classRoles holds the roles of classes of code on a side with a background. Text without a
+// classRoles maps classes of code to roles on a side with a background. Text without a
 // class has the role of the side.
 var classRoles = [...]role{markdown.Comment: roleComment, markdown.Keyword: roleKeyword, markdown.String: roleString, markdown.Number: roleNumber, markdown.Function: roleFunction, markdown.Type: roleType}
 
-// Roles of a side: of its sign, and of text without a class.
+// Roles of each side: of its sign, and of text without a class.
 var (
 	signRoles = [numSides]role{sideBoth: roleDim, sideAdded: roleGood, sideRemoved: roleBad}
 	bodyRoles = [numSides]role{sideBoth: roleDim, sideAdded: roleText, sideRemoved: roleText}
 )
 
-// pieces returns the tokens of a line on a side. Without a background to tell the
-// sides apart, all of a line has the color of its sign.
+// pieces returns the tokens of a line on a side as pieces. If the sides have no
+// backgrounds, the whole line has the color of its sign.
 func (k *styler) pieces(s diffSide, tokens []markdown.Token) []codePiece {
 	if !k.hasBackground[sideAdded] || !k.hasBackground[sideRemoved] {
 		var all strings.Builder
@@ -162,7 +162,7 @@ func (k *styler) pieces(s diffSide, tokens []markdown.Token) []codePiece {
 	return pieces
 }
 
-// codeLine writes pieces on a side, with as few sequences as they need.
+// codeLine renders pieces on a side, with as few sequences as possible.
 func (k *styler) codeLine(s diffSide, pieces ...codePiece) string {
 	var b strings.Builder
 	b.Grow(256)
@@ -187,7 +187,7 @@ func (k *styler) codeLine(s diffSide, pieces ...codePiece) string {
 	return b.String()
 }
 
-// slicePieces appends to some the pieces of the bytes from one place to another.
+// slicePieces appends to some the pieces between bytes from and to.
 func slicePieces(some, pieces []codePiece, from, to int) []codePiece {
 	at := 0
 	for _, p := range pieces {
@@ -200,7 +200,7 @@ func slicePieces(some, pieces []codePiece, from, to int) []codePiece {
 	return some
 }
 
-// emphasize returns the pieces with the ranges loud, which are in ascending order, emphasized.
+// emphasize returns the pieces with the ranges loud emphasized. The ranges must be in ascending order.
 func emphasize(pieces []codePiece, loud []byteRange) []codePiece {
 	all := make([]codePiece, 0, len(pieces)+2*len(loud))
 	at := 0

@@ -13,8 +13,8 @@ import (
 	"parley/ui/textwrap"
 )
 
-// statuses lists the sign, word and style of each status. The word is at the end of the first
-// line, before the time.
+// statuses lists the sign, word and style of each status. The word ends the first line,
+// before the time.
 var statuses = [...]struct {
 	sign, word string
 	role       role
@@ -29,25 +29,25 @@ var statuses = [...]struct {
 	Lost:             {"⊘", "interrupted", roleWarn},
 }
 
-// minLiveBytes is the least amount of live output that is kept; at twice as much, the older
-// half is dropped. The final output replaces it.
+// minLiveBytes is the minimum amount of live output that is kept. At twice as much the
+// older half is dropped. The final output replaces it.
 const minLiveBytes = 64 << 10
 
-// maxTitleBytes is how much of a title is kept. The approval dialog shows all of it.
+// maxTitleBytes is the maximum length of a title, in bytes. The approval dialog shows all of it.
 const maxTitleBytes = 4 << 10
 
 // call is the block of a tool call.
 type call struct {
-	received Tool         // as it was set, to see what changed
-	tool     Tool         // the same, sanitized
-	preview  *argsPreview // of the arguments, until the call has ended; nil: none
-	diff     *unifiedDiff // tool.Diff, once it was parsed
+	received Tool         // as passed to SetTool, to detect changes
+	tool     Tool         // received, sanitized
+	preview  *argsPreview // preview of the arguments, until the call has ended; nil for none
+	diff     *unifiedDiff // tool.Diff once parsed
 	stream   sanitize.Stream
 	live     []byte // the end of the live output, sanitized
-	earlier  int    // lines of the live output that are no longer kept
+	earlier  int    // number of dropped lines of the live output
 }
 
-// set replaces what is known of the call. Only what changed is sanitized again.
+// set replaces the fields of the call. Only changed fields are sanitized again.
 func (b *call) set(t Tool) {
 	title, output, diff := b.tool.Title, b.tool.Output, b.tool.Diff
 	switch {
@@ -74,8 +74,8 @@ func (b *call) set(t Tool) {
 	}
 }
 
-// readTitle returns the title from the arguments, which are read as they arrive until the call
-// has ended.
+// readTitle returns the title found in the arguments. It reads them as they arrive, until the
+// call has ended.
 func (b *call) readTitle(t Tool) string {
 	if t.Status > Running {
 		return titleOf(t.Input)
@@ -87,7 +87,7 @@ func (b *call) readTitle(t Tool) string {
 	return b.preview.title()
 }
 
-// add adds live output.
+// add appends live output.
 func (b *call) add(text string) {
 	b.live = b.stream.Append(b.live, text)
 	if len(b.live) > 2*minLiveBytes {
@@ -104,7 +104,7 @@ func (b *call) render(p renderContext) (sign string, lines []string) {
 	status := statuses[b.tool.Status]
 	sign = p.styler.apply(status.role, status.sign)
 	if b.showsArgs() {
-		first := *b // the script is shown below
+		first := *b // the script is shown below the title
 		first.tool.Title, _, _ = strings.Cut(b.tool.Title, lineBreak)
 		return sign, b.preview.render(first.title(p.collapsed())[0], p)
 	}
@@ -123,7 +123,7 @@ func (b *call) render(p renderContext) (sign string, lines []string) {
 	return sign, lines
 }
 
-// isLookup reports whether the call only read, and succeeded: its output is shown unfolded only.
+// isLookup reports whether the call only read and succeeded. Its output is shown only when unfolded.
 func (b *call) isLookup() bool {
 	return b.tool.Status == Done && act.FactsOf(b.tool.Name).Did != ""
 }
@@ -137,10 +137,10 @@ func (b *call) showsArgs() bool {
 // lineBreak replaces a newline in a title.
 const lineBreak = "␊"
 
-// minTitleWidth is how many cells of a title must fit before a hint is shown.
+// minTitleWidth is how many cells of the title must fit for a hint to be shown.
 const minTitleWidth = 20
 
-// title returns the first line: name, title, status. Unfolded it may have more lines, to show
+// title returns the first line: name, title, status. Unfolded it may take more lines, to show
 // a whole command.
 func (b *call) title(p renderContext) []string {
 	name, state := textwrap.Truncate(b.tool.Name, p.width), b.status(p.now)
@@ -200,7 +200,7 @@ func (b *call) status(now time.Time) string {
 	return strings.Join(parts, " ")
 }
 
-// parsedDiff returns the diff, read when it is first needed.
+// parsedDiff returns the diff, parsed on first use.
 func (b *call) parsedDiff() *unifiedDiff {
 	if b.diff == nil {
 		d := readDiff(b.tool.Diff)
@@ -214,7 +214,7 @@ func (b *call) release() {
 	b.preview.release()
 }
 
-// renderPlan returns the lines of a plan, as in the dialog about it.
+// renderPlan returns the lines of a plan, formatted as in its dialog.
 func renderPlan(text string, p renderContext) (rows []string) {
 	tones := map[describe.Style]role{describe.Dim: roleDim, describe.Strong: roleStrong}
 	for line := range strings.Lines(text) {
@@ -234,8 +234,8 @@ func renderPlan(text string, p renderContext) (rows []string) {
 	return rows
 }
 
-// renderOutput returns the final output: its first lines, or its last ones if a program
-// wrote it or the call failed.
+// renderOutput returns the final output: its first lines, or its last lines if a
+// program wrote it or the call failed.
 func (b *call) renderOutput(p renderContext) []string {
 	if p.open {
 		lines, _ := wrapText(b.tool.Output, p.width, 0)
@@ -278,10 +278,10 @@ func (b *call) renderLive(p renderContext) []string {
 	return p.withEarlier(lines, left-len(lines))
 }
 
-// liveTailBytes is how much of the end of live output is read for its last lines.
+// liveTailBytes is how many bytes at the end of live output are read to get its last lines.
 const liveTailBytes = 8 << 10
 
-// withEarlier returns lines after a note that left lines precede them.
+// withEarlier returns lines, after a note about the left lines before them.
 func (p renderContext) withEarlier(lines []string, left int) []string {
 	lines = p.styler.applyAll(roleDim, lines)
 	if left > 0 {

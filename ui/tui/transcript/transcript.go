@@ -1,19 +1,19 @@
-// Package transcript is the conversation on the screen: a list of blocks (what
-// the user wrote, thinking, answers, tool calls, notes) through which a reader
-// scrolls while it grows.
+// Package transcript shows the conversation on the screen: a list of blocks
+// (user messages, thinking, answers, tool calls, notes) that the user scrolls
+// while it grows.
 //
-//	calls of the root ──► blocks ──► lines, cached ──► the rows in sight ──► View
+//	calls of the root ──► blocks ──► lines, cached ──► visible rows ──► View
 //
-// Only blocks that changed and the rows in sight cost anything per frame;
-// blocks far from sight keep their source alone. A position is a block and a
-// line in it, so that nothing above or below moves what is being read; only a
-// reader at the bottom follows what arrives. While browsing, a cursor is on a
-// block, which can be copied and shown whole; all blocks can be searched. All text
-// given to the Model comes from outside and is sanitized here.
+// Only changed blocks and visible rows cost time per frame; blocks far off the
+// screen keep only their source. A position is a block and a line in it, so that
+// changes above or below do not move the text being read. The window follows new
+// text only if it is at the bottom. While browsing, a cursor is on a block, which
+// can be copied and shown whole. All blocks can be searched. All text passed to
+// the Model comes from outside and is sanitized here.
 //
-// A tool call shows what is known of it: the text it will write while that
-// arrives, the end of its output while it runs, then the result or the diff.
-// Calls of one answer that only read are one line once they are done.
+// A tool call shows the text that it will write while that arrives, the end of
+// its output while it runs, then the result or the diff. Calls of one answer
+// that only read are one line once they are done.
 package transcript
 
 import (
@@ -34,32 +34,32 @@ type Model struct {
 	browser *browser
 	search  *search
 	mouse   *mouse
-	details *detailView // shown instead of the rest
+	details *detailView // shown instead of the conversation; nil for none
 
 	view string
 	buf  []byte
 }
 
-// Blocks are the blocks in their order. They report each change to a listener.
+// Blocks holds the blocks in order. It reports each change to a listener.
 type Blocks struct {
 	items      []*item
 	byID       map[key]*item
-	running    []*item // tool calls that run
+	running    []*item // running tool calls
 	nextSeq    int
-	lastID     int // last id of NewID; Clear keeps it
+	lastID     int // last id from NewID; Clear keeps it
 	messageSeq int // Seq of the message that new blocks belong to
 	listener   listener
 }
 
-// A listener is told of changes of Blocks.
+// A listener is notified of changes of Blocks.
 type listener interface {
 	itemChanged(*item)
-	itemInserted(i int)    // at index i, between others
-	groupChanged(of *item) // other calls may be hidden now
+	itemInserted(i int)    // at index i, before the end
+	groupChanged(of *item) // the group may hide other calls now
 }
 
-// A viewport is the window on the lines, which it renders for one theme and width, as they are
-// folded. While it follows new blocks (follow), top is computed for each frame; otherwise it stays.
+// A viewport is the window on the lines, which it renders for one theme and width. While it follows
+// new blocks (follow), top is computed for each frame; otherwise top stays.
 type viewport struct {
 	list          *Blocks
 	theme         *theme.Theme
@@ -67,33 +67,33 @@ type viewport struct {
 	width, height int
 	now           time.Time // of the last Tick
 	reducedMotion bool      // nothing moves by itself
-	cachedCost    int       // sum of the items' cost, about
+	cachedCost    int       // approximate sum of the items' costs
 
 	openThinking, openOutput bool
 
 	searching bool // the last row belongs to a search
 	follow    bool
-	top       rowPos
-	bookmark  bookmark    // of top, before the width changed
+	top       rowPos      // first visible row
+	bookmark  bookmark    // position of top before the width changed
 	seenSeq   int         // seq of the last item when follow ended
-	newLines  int         // lines since then, below the window
-	pending   []*item     // changed since the last frame, while not following
+	newLines  int         // lines added since then, below the window
+	pending   []*item     // items changed since the last frame, while not following
 	pinned    func() bool // reports whether the window must not follow
 	older     older       // loads blocks before the first item
-	dirty     bool        // the view is not up to date
+	dirty     bool        // the view is outdated
 }
 
-// A Tool is what is known about a tool call; each update brings all of it.
+// A Tool holds the facts about a tool call; each update replaces all of them.
 type Tool struct {
 	Name     string
-	Title    string // what it does in one line, where Input does not tell that
-	Input    string // what arrived of the arguments: JSON, perhaps incomplete
+	Title    string // one-line summary, where Input does not provide it
+	Input    string // arguments received so far: JSON, perhaps incomplete
 	Status   Status
-	Output   string        // the result, whole
-	Notes    string        // the end of Output that the program did not write, which no fold counts; "": none
-	Diff     string        // unified diff of what it changed
-	Started  time.Time     // when it began to run; zero before
-	Duration time.Duration // how long it ran; 0 until it ended
+	Output   string        // the complete result
+	Notes    string        // the end of Output that the program did not write, which folds do not count; "" for none
+	Diff     string        // unified diff of the changes it made
+	Started  time.Time     // when it began to run; zero before that
+	Duration time.Duration // how long it ran; 0 until it has ended
 	Hint     string        // how to stop it, such as "esc stops", shown while it runs
 }
 
@@ -109,7 +109,7 @@ const (
 	Failed
 	Denied
 	Canceled
-	Lost // parley ended while it ran: its effect is not known
+	Lost // parley ended while it ran; its effect is unknown
 )
 
 // NoteKind is the kind of a note, which decides its sign.
@@ -142,14 +142,14 @@ func New(th *theme.Theme) *Model {
 	return m
 }
 
-// NewID returns an id for a block that is never used again, also after Clear. Callers use no
-// other ids, as addresses, indexes and ids of providers may repeat.
+// NewID returns an id for a block that is never used again, even after Clear. Callers use no
+// other ids, because addresses, indexes and provider ids may repeat.
 func (m *Blocks) NewID() string {
 	m.lastID++
 	return strconv.Itoa(m.lastID)
 }
 
-// current returns the Model that is shown: the details of a block, if they are open.
+// current returns the Model that is shown: the details view if it is open.
 func (m *Model) current() *Model {
 	if m.details != nil {
 		return m.details.model
@@ -193,7 +193,7 @@ func (m *Model) NextUser() {
 	}
 }
 
-// Clear removes all blocks. Size, theme and what is folded stay.
+// Clear removes all blocks. Size, theme and fold settings stay.
 func (m *Model) Clear() {
 	m.Blocks.items, m.Blocks.byID, m.Blocks.running, m.window.pending = nil, map[key]*item{}, nil, nil
 	m.window.cachedCost, m.browser.cursor, m.browser.code, m.browser.anchor = 0, 0, -1, -1
@@ -203,7 +203,7 @@ func (m *Model) Clear() {
 	m.Bottom()
 }
 
-// SetSize sets the size in cells. The text at the top stays there.
+// SetSize sets the size in cells. The text at the top stays in place.
 func (m *Model) SetSize(width, height int) {
 	width, height = max(width, 0), max(height, 0)
 	if width == m.window.width && height == m.window.height {
@@ -234,7 +234,7 @@ func (m *Model) SetTheme(th *theme.Theme) {
 	}
 }
 
-// invalidateAll drops all lines, which are rendered again when they come in sight.
+// invalidateAll drops all lines. They are rendered again when they become visible.
 func (m *Model) invalidateAll() {
 	m.mouse.resumeFollow()
 	m.mouse.drag = drag{}
@@ -244,8 +244,8 @@ func (m *Model) invalidateAll() {
 	m.window.cachedCost, m.window.dirty = 0, true
 }
 
-// SetMotion sets whether anything moves by itself, such as the time of a running call. It does
-// by default.
+// SetMotion sets whether anything moves by itself, such as the time of a running call. The
+// default is on.
 func (m *Model) SetMotion(on bool) {
 	if m.window.reducedMotion == !on {
 		return
@@ -259,14 +259,14 @@ func (m *Model) SetMotion(on bool) {
 // AtBottom reports whether the window follows new blocks.
 func (m *Model) AtBottom() bool { return m.window.follow }
 
-// ToggleThinking unfolds or folds all thinking blocks, also future ones.
+// ToggleThinking unfolds or folds all thinking blocks, including future ones.
 func (m *Model) ToggleThinking() {
 	m.window.openThinking = !m.window.openThinking
 	m.window.resetFolds(func(k kind) bool { return k == kindThinking })
 }
 
-// ToggleOutput unfolds or folds all other blocks that can be folded: the output of tools,
-// diffs, long messages.
+// ToggleOutput unfolds or folds all other blocks that can be folded: tool output, diffs,
+// long messages.
 func (m *Model) ToggleOutput() {
 	m.window.openOutput = !m.window.openOutput
 	m.window.resetFolds(func(k kind) bool { return k != kindThinking && k != kindAnswer })
@@ -320,7 +320,7 @@ func (m *Model) LastCode() (text string, ok bool) {
 	return text, ok
 }
 
-// lastItem calls is for the items, last first, until it returns true, and reports whether it did.
+// lastItem calls is for the items, last first, until it returns true. It reports whether it did.
 func (m *viewport) lastItem(is func(*item) bool) bool {
 	for end := len(m.list.items); ; {
 		for _, it := range slices.Backward(m.list.items[:end]) {

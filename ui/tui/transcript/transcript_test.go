@@ -1,5 +1,5 @@
-// testdata/*.golden hold the output: go test ./ui/tui/transcript -update writes them anew.
-// Read the diff.
+// testdata/*.golden hold the expected screens. go test ./ui/tui/transcript -update
+// rewrites them. Read the diff.
 
 package transcript
 
@@ -47,7 +47,7 @@ const sampleDiff = `--- a/main.go
  }
 `
 
-// conversation has every kind of block.
+// conversation adds every kind of block.
 func conversation(m *Model) {
 	m.Blocks.AddUser("Why does the second test fail? It says something about a deadline that has passed before anything was sent.\n\n\tgo test ./session")
 	m.Blocks.AppendThinking("1", "The test waits for a timer. ")
@@ -120,7 +120,7 @@ func TestScreens(t *testing.T) {
 	}
 }
 
-// Things that a user brings up, each on its own screen.
+// Views that the user opens, each on its own screen.
 func TestStates(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -162,8 +162,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// emphasised puts what was found between brackets, and the place that was gone
-// to between two of them.
+// emphasised puts matches in brackets, and the selected match in double brackets.
 func emphasised(view string) string {
 	var b strings.Builder
 	end := ""

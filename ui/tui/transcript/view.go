@@ -13,7 +13,7 @@ const (
 	minEdgeWidth   = 20
 )
 
-// gutterWidth returns the left margin: a sign, and the bar of browsing.
+// gutterWidth returns the width of the left margin: a sign, and the bar of browsing.
 func (m *viewport) gutterWidth() int {
 	if m.width < minGutterWidth {
 		return 0
@@ -21,7 +21,7 @@ func (m *viewport) gutterWidth() int {
 	return 2
 }
 
-// edgeWidth returns the right margin, for the scroll mark.
+// edgeWidth returns the width of the right margin, for the scroll mark.
 func (m *viewport) edgeWidth() int {
 	if m.width < minEdgeWidth {
 		return 0
@@ -41,7 +41,7 @@ func (m *viewport) renderContext(it *item) renderContext {
 	return p
 }
 
-// View returns the rows in sight: as many lines as the height, none wider than the width. If
+// View returns the visible rows: as many lines as the height, none wider than the width. If
 // nothing changed, it returns the same string.
 func (m *Model) View() string {
 	if m.details != nil {
@@ -63,7 +63,7 @@ func (m *Model) View() string {
 	return m.view
 }
 
-// composeRows writes the rows in sight to buf.
+// composeRows writes the visible rows to buf.
 func (m *Model) composeRows() {
 	if len(m.Blocks.items) == 0 {
 		m.buf = append(m.buf, strings.Repeat("\n", m.window.height-1)...)
@@ -107,8 +107,8 @@ func (m *Model) composeRows() {
 	}
 }
 
-// writeRow writes one row. Lines that do not fit, such as a wide character in one column, are
-// truncated.
+// writeRow writes one row. It truncates lines that do not fit, such as a wide character in
+// one column.
 func (m *Model) writeRow(at rowPos, lines []string) {
 	if at.line < 0 {
 		return
@@ -142,7 +142,7 @@ func (m *Model) writeRow(at rowPos, lines []string) {
 	m.buf = append(m.buf, line...)
 }
 
-// windowRows returns how many rows there are for blocks.
+// windowRows returns the number of rows available for blocks.
 func (m *viewport) windowRows() int {
 	if m.searching && m.height > 1 {
 		return m.height - 1
@@ -150,14 +150,14 @@ func (m *viewport) windowRows() int {
 	return m.height
 }
 
-// padRow fills the row that begins at start of buf up to the edge.
+// padRow pads the row that begins at start of buf to the edge.
 func (m *Model) padRow(start int) {
 	for n := textwrap.Width(string(m.buf[start:])); n < m.window.width-1; n++ {
 		m.buf = append(m.buf, ' ')
 	}
 }
 
-// newLinesLabel returns the row that shows the number of new lines below.
+// newLinesLabel returns the label with the number of new lines below.
 func (m *viewport) newLinesLabel() string {
 	words := " new lines ↓"
 	if m.newLines == 1 {
@@ -166,8 +166,8 @@ func (m *viewport) newLinesLabel() string {
 	return strings.Repeat(" ", m.gutterWidth()) + strconv.Itoa(m.newLines) + words
 }
 
-// scrollMarkRow returns the row of the scroll mark; -1 for none. It is computed from items, so
-// that nothing has to be rendered.
+// scrollMarkRow returns the row of the scroll mark, -1 for none. It computes the row from
+// items, so that nothing has to be rendered.
 func (m *Model) scrollMarkRow() int {
 	if m.window.follow || m.mouse.pressed && m.mouse.followed || m.window.edgeWidth() == 0 {
 		return -1
@@ -179,18 +179,18 @@ func (m *Model) scrollMarkRow() int {
 	return int(whole * float64(m.window.windowRows()-1))
 }
 
-// minCachedCost is the cost of the items on either side of those in sight whose lines are kept,
-// once the cost of all is four times that.
+// minCachedCost is the cost of the cached items on either side of the visible ones. Items are
+// evicted once the total is four times that.
 const minCachedCost = 128
 
-// evict drops the lines of items far from sight, except for their number.
+// evict drops the lines of items far off the screen, but keeps their counts.
 func (m *viewport) evict() {
 	if m.cachedCost < 4*minCachedCost || m.top.item >= len(m.list.items) {
 		return
 	}
 	m.cachedCost = m.list.items[m.top.item].cost()
 	for _, direction := range []int{-1, 1} {
-		near := 0 // weight of those nearer
+		near := 0 // weight of the items nearer to the window
 		for i := m.top.item + direction; i >= 0 && i < len(m.list.items); i += direction {
 			it := m.list.items[i]
 			weight := it.cost()

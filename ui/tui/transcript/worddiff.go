@@ -8,14 +8,15 @@ import (
 // A byteRange is a part of a line, in bytes.
 type byteRange struct{ from, to int }
 
-// Limits on finding changed words, per line and per diff.
+// Limits on the search for changed words, per line and per diff.
 const (
 	maxWords  = 128
-	wordsWork = 1 << 20 // pairs of words that are compared in one diff
+	wordsWork = 1 << 20 // pairs of words compared in one diff
 )
 
-// changedWords returns the ranges of the words in which two lines differ; false if they
-// have too little in common, or too many words. It subtracts the compared pairs from work.
+// changedWords returns the ranges of the words that differ between two lines. ok is false
+// if the lines have too little in common or too many words. It subtracts the number of
+// compared pairs from work.
 func changedWords(a, b string, work *int) (inA, inB []byteRange, ok bool) {
 	if len(a) > maxHighlightBytes || len(b) > maxHighlightBytes {
 		return nil, nil, false
@@ -43,7 +44,7 @@ func changedWords(a, b string, work *int) (inA, inB []byteRange, ok bool) {
 	return changedRanges(x, keptX), changedRanges(y, keptY), true
 }
 
-// weight returns how much a word counts: its length, 0 for spaces.
+// weight returns the weight of a word: its length, 0 for spaces.
 func weight(w string) int {
 	if w[0] == ' ' {
 		return 0
@@ -51,8 +52,8 @@ func weight(w string) int {
 	return len(w)
 }
 
-// splitWords splits a line into words, runs of spaces, and single signs. Characters that are
-// not ASCII belong to words.
+// splitWords splits a line into words, runs of spaces, and single signs. Characters outside
+// of ASCII belong to words.
 func splitWords(s string) []string {
 	words := make([]string, 0, len(s)/3+1)
 	for start := 0; start < len(s); {
@@ -90,7 +91,7 @@ func classOf(s string) class {
 	return sign
 }
 
-// longestCommon returns which words of each are part of their longest common subsequence.
+// longestCommon reports which words of x and y are part of their longest common subsequence.
 func longestCommon(x, y []string) (inX, inY []bool) {
 	inX, inY = make([]bool, len(x)), make([]bool, len(y))
 	head, tail := 0, 0 // number of equal words at both ends
@@ -107,7 +108,7 @@ func longestCommon(x, y []string) (inX, inY []bool) {
 	if n == 0 || m == 0 {
 		return inX, inY
 	}
-	// length[i*(m+1)+j] is how many words x[i:] and y[j:] have in common.
+	// length[i*(m+1)+j] is the length of the common subsequence of x[i:] and y[j:].
 	length := make([]uint8, (n+1)*(m+1))
 	for i := n - 1; i >= 0; i-- {
 		for j := m - 1; j >= 0; j-- {
@@ -133,8 +134,8 @@ func longestCommon(x, y []string) (inX, inY []bool) {
 	return inX, inY
 }
 
-// changedRanges returns the ranges of words that are not kept, with the spaces between two of
-// them.
+// changedRanges returns the ranges of words that are not kept. It includes a space between
+// two such words.
 func changedRanges(words []string, kept []bool) (all []byteRange) {
 	at := 0
 	for i, w := range words {

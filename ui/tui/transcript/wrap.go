@@ -6,8 +6,8 @@ import (
 	"parley/ui/textwrap"
 )
 
-// wrapText wraps plain text to lines of at most width cells. It stops at limit lines, if that
-// is not 0, and returns how many lines of the text are left out or shown in part.
+// wrapText wraps plain text to lines of at most width cells. It stops at limit lines; 0 means
+// no limit. left is the number of text lines left out or shown in part.
 func wrapText(text string, width, limit int) (lines []string, left int) {
 	for {
 		line, rest, found := strings.Cut(text, "\n")
@@ -26,8 +26,8 @@ func wrapText(text string, width, limit int) (lines []string, left int) {
 	}
 }
 
-// firstLines returns the first lines of plain text, each truncated to width cells, and how many
-// it leaves out.
+// firstLines returns the first lines of plain text, each truncated to width cells, and the
+// number of lines left out.
 func firstLines(text string, width, limit int) (lines []string, left int) {
 	for range limit {
 		line, rest, found := strings.Cut(text, "\n")
@@ -40,8 +40,8 @@ func firstLines(text string, width, limit int) (lines []string, left int) {
 	return lines, countLines(text, true)
 }
 
-// lastLines returns the last lines of plain text, each truncated to width cells, and how many it
-// leaves out.
+// lastLines returns the last lines of plain text, each truncated to width cells, and the number
+// of lines left out.
 func lastLines(text string, width, limit int) (lines []string, left int) {
 	start := len(text)
 	for range limit {
@@ -53,7 +53,7 @@ func lastLines(text string, width, limit int) (lines []string, left int) {
 	return lines, countLines(text[:max(start, 0)], start >= 0)
 }
 
-// countLines returns the number of lines of text, 0 unless it is there.
+// countLines returns the number of lines of text, or 0 if there is false.
 func countLines(text string, there bool) int {
 	if !there {
 		return 0
@@ -61,13 +61,13 @@ func countLines(text string, there bool) int {
 	return strings.Count(text, "\n") + 1
 }
 
-// Tab stops: those of a terminal for output of programs, narrower ones for code.
+// Tab stops: the terminal's for program output, narrower ones for code.
 const (
 	outputTab = 8
 	codeTab   = 4
 )
 
-// expandTabs replaces tabs by spaces, as terminals differ in the width of tabs.
+// expandTabs replaces tabs by spaces, because terminals differ in the width of tabs.
 func expandTabs(line string, stop int) string {
 	if strings.IndexByte(line, '\t') < 0 {
 		return line

@@ -46,8 +46,8 @@ func TestUntab(t *testing.T) {
 	}
 }
 
-// A footer and a hint break after their dots, and tear no number from its unit; only a part that is
-// wider than a line is broken.
+// A footer and a hint break after their dots, and keep numbers with their units. Only a part wider
+// than a line is broken.
 func TestRows(t *testing.T) {
 	const footer = "demo/parley · 499 in · 17 out · 32 tok/s"
 	tests := []struct {
