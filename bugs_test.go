@@ -19,7 +19,7 @@ import (
 	"testing"
 )
 
-// A bug is a small change of one place of the program: the bytes from begin to end of a file become text.
+// A bug is a small change of the program: the bytes from begin to end of a file become text.
 type bug struct {
 	file       string
 	line       int
@@ -28,15 +28,15 @@ type bug struct {
 	kind       string
 }
 
-// Bugs are planted in rooms of at least this many tokens, one in each of so many.
+// Bugs are planted in bugRooms rooms, one in each, that have at least bugRoom tokens.
 const (
 	bugRoom    = 1500
 	bugRooms   = 24
-	bugsCaught = 20 // at least, by the tests of the room itself
+	bugsCaught = 20 // at least, by the room's own tests
 )
 
-// TestBugs plants a bug in each of 24 rooms and holds that the tests of at least 20 of them fail. The number in PARLEY_BUGS
-// draws the rooms and the places. See "Planted bugs" in docs/architecture.md.
+// TestBugs plants a bug in each of 24 rooms and checks that the tests of at least 20 of them fail. The number in
+// PARLEY_BUGS seeds the choice of rooms and places. See "Planted bugs" in docs/architecture.md.
 func TestBugs(t *testing.T) {
 	seed, err := strconv.ParseUint(os.Getenv("PARLEY_BUGS"), 10, 64)
 	if err != nil {
@@ -61,7 +61,7 @@ func TestBugs(t *testing.T) {
 		for _, b := range places[:min(len(places), 10)] {
 			survived, err := tryBug(t, room, b)
 			if err != nil {
-				continue // it does not build
+				continue // it does not compile
 			}
 			planted++
 			if survived {
@@ -79,8 +79,8 @@ func TestBugs(t *testing.T) {
 	}
 }
 
-// tryBug runs the tests of a room with a bug in it, and reports whether they pass. It returns an error if the bug
-// does not build.
+// tryBug runs the tests of a room with a bug in it, and reports whether they pass. It returns an error if the bug does
+// not compile.
 func tryBug(t *testing.T, room string, b bug) (survived bool, err error) {
 	t.Helper()
 	text, err := os.ReadFile(b.file)
@@ -104,7 +104,7 @@ func tryBug(t *testing.T, room string, b bug) (survived bool, err error) {
 	return cmd.Run() == nil, nil
 }
 
-// bugPlaces returns where a bug could be planted, by rooms with tests and by kinds of bugs.
+// bugPlaces returns the possible places of bugs, by room and kind of bug.
 func bugPlaces(t *testing.T) map[string]map[string][]bug {
 	t.Helper()
 	source := readSource(t)
@@ -158,7 +158,7 @@ func bugPlaces(t *testing.T) map[string]map[string][]bug {
 			})
 		}
 	}
-	for _, kinds := range rooms { // the files of a map come in any order
+	for _, kinds := range rooms { // files come from a map in random order
 		for _, places := range kinds {
 			slices.SortFunc(places, func(a, b bug) int {
 				if a.file != b.file {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestFailedPackagesRunAgain holds what .ci/run does with a package whose test failed: it runs once
-// more, alone, and only the second failure ends the run.
+// TestFailedPackagesRunAgain checks that .ci/run runs a package with a failed test once more, alone, and that only a
+// second failure ends the run.
 func TestFailedPackagesRunAgain(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")

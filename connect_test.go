@@ -17,8 +17,7 @@ import (
 	"parley/providers/discover/discovertest"
 )
 
-// keyServer answers those who have the canary, and repeats the key of all others in its
-// refusal.
+// keyServer answers requests with the canary, and repeats any other key in its refusal.
 func keyServer(e *echo) *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -39,8 +38,8 @@ func keyServer(e *echo) *httptest.Server {
 	}))
 }
 
-// serveKeys runs "keyserver": it starts a keyServer in the place of xAI, for which there is
-// no key, and writes the canary into the file key.
+// serveKeys runs "keyserver": it starts a keyServer in place of xAI, for which there is no key, and writes the canary
+// into the file key.
 func serveKeys(ts *testscript.TestScript, _ bool, _ []string) {
 	srv := keyServer(ts.Value("echo").(*echo))
 	ts.Defer(srv.Close)
@@ -49,9 +48,8 @@ func serveKeys(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Setenv("KEY", canary)
 }
 
-// TestConnectLeavesNoTrace types a key on the screen and in plain lines, once to be stored
-// and once to be left when the program is ended. It comes back on no terminal, and of all the
-// files of the user's home it is in the one for it.
+// TestConnectLeavesNoTrace types a key on the screen and in plain lines, once to be stored and once with the program
+// ending before. The key must not appear on the terminal, and only in the file for keys under the user's home.
 func TestConnectLeavesNoTrace(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -87,7 +85,7 @@ func TestConnectLeavesNoTrace(t *testing.T) {
 			write(first, "sk-wrong-"+canary[:13])
 			_, _ = first.file.WriteString("\r")
 			k.await("the refusal", func() bool { return first.shows("rejected this key") })
-			if lines { // between two questions the terminal shows what is typed
+			if lines { // between two questions the terminal echoes typed text
 				k.await("the second question", func() bool { return first.showsAfter("rejected this key", "API key: ") })
 			}
 			_, _ = first.file.WriteString(canary)
@@ -102,7 +100,7 @@ func TestConnectLeavesNoTrace(t *testing.T) {
 			again := k.terminal(args...)
 			k.await("the second beginning", func() bool { return again.shows("xai/grok-4.7") })
 			write(again, canary)
-			if lines { // what was begun is thrown away in order
+			if lines { // discard the line that was begun
 				_, _ = again.file.WriteString("\x03")
 				k.await("the end of the question", func() bool { return again.shows("Canceled.") })
 			}
@@ -134,8 +132,8 @@ func TestConnectLeavesNoTrace(t *testing.T) {
 	}
 }
 
-// TestConnectAsks types a key where parley connect asks for it: the terminal does not show
-// it, and one that is rejected is asked for again.
+// TestConnectAsks types a key at the prompt of parley connect. The terminal does not show it, and a rejected key is
+// asked for again.
 func TestConnectAsks(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there are no terminals to open")
@@ -167,7 +165,7 @@ func TestConnectAsks(t *testing.T) {
 	k.holdsNone("the terminal", string(tty.seen))
 }
 
-// holdsNone fails if a part of the canary is in text, in any encoding.
+// holdsNone fails if text contains a part of the canary in any encoding.
 func (k *killed) holdsNone(place, text string) {
 	k.Helper()
 	for _, form := range formsOf(canary) {
@@ -178,10 +176,10 @@ func (k *killed) holdsNone(place, text string) {
 	}
 }
 
-// The search for local servers has little time: these four tests come before those that share it.
+// The search for local servers has a short time limit: these four tests run before tests that run in parallel.
 
-// TestLocalServers: servers that run here are found without configuration, can be asked by
-// name, and answer pipes once the user agreed.
+// TestLocalServers checks that local servers are found without configuration, can be used by name, and answer pipes
+// once the user has agreed.
 func TestLocalServers(t *testing.T) {
 	if !discovertest.Isolated(t) {
 		return
@@ -226,7 +224,7 @@ func TestLocalServers(t *testing.T) {
 	}
 }
 
-// plainOllama returns an Ollama whose list does not say what its models can do, as that of most versions.
+// plainOllama returns an Ollama whose list does not tell the abilities of models, as in most versions.
 func plainOllama() *discovertest.Fake {
 	f := discovertest.New("ollama")
 	f.Paths["/api/tags"] = `{"models":[{"name":"all-minilm:latest","model":"all-minilm:latest"},{"name":"llama3.2:latest","model":"llama3.2:latest"},{"name":"qwen3:8b","model":"qwen3:8b"},{"name":"nomic-embed-text:latest","model":"nomic-embed-text:latest"}]}`
@@ -234,8 +232,8 @@ func plainOllama() *discovertest.Fake {
 	return f
 }
 
-// TestOneWayToFindAProvider checks that each command finds the servers of this machine, by every form of a
-// model's name, and that all name the same default.
+// TestOneWayToFindAProvider checks that all commands find the servers of this machine by every form of a model's name,
+// and choose the same default.
 func TestOneWayToFindAProvider(t *testing.T) {
 	if !discovertest.Isolated(t) {
 		return
@@ -268,8 +266,8 @@ func TestOneWayToFindAProvider(t *testing.T) {
 	}
 }
 
-// TestServerWithKey checks that a llama.cpp that wants a key is found on each of its ports, and asked once
-// parley connect has the key, by the name of its file.
+// TestServerWithKey checks that a llama.cpp that needs a key is found on each of its ports and, once parley connect has
+// the key, can be used by the name of its file.
 func TestServerWithKey(t *testing.T) {
 	if !discovertest.Isolated(t) {
 		return
@@ -328,7 +326,7 @@ func TestServerWithKey(t *testing.T) {
 	}
 }
 
-// TestAcceptedServerIsGone: no demo answers in the place of a server that was agreed to.
+// TestAcceptedServerIsGone checks that the demo does not answer in place of a server that the user agreed to.
 func TestAcceptedServerIsGone(t *testing.T) {
 	if !discovertest.Isolated(t) {
 		return
@@ -341,8 +339,8 @@ func TestAcceptedServerIsGone(t *testing.T) {
 	}
 }
 
-// TestProviderWithoutAModel: a provider that is configured without a model is asked for its
-// models and answers; no key is missed.
+// TestProviderWithoutAModel checks that a provider configured without a model is asked for its models and answers,
+// without a notice about keys.
 func TestProviderWithoutAModel(t *testing.T) {
 	if !discovertest.Isolated(t) {
 		return
@@ -355,8 +353,8 @@ func TestProviderWithoutAModel(t *testing.T) {
 	}
 }
 
-// TestConnectLocal: parley connect asks nothing about what needs no key; what cannot answer
-// is told, with what to do.
+// TestConnectLocal checks that parley connect asks no question for services without a key, and reports with advice why
+// one cannot answer.
 func TestConnectLocal(t *testing.T) {
 	if !discovertest.Isolated(t) {
 		return

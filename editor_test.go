@@ -17,7 +17,7 @@ import (
 
 var updateEditor = flag.Bool("editor", false, "write what parley says in ui/acp/testdata/conversation.txt")
 
-// An editorLine is a message of JSON-RPC, as far as the test of a recorded conversation looks.
+// An editorLine is a JSON-RPC message, with the fields that the test of a recorded conversation reads.
 type editorLine struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -32,7 +32,7 @@ type editorLine struct {
 	} `json:"result"`
 }
 
-// asEditor starts parley acp, with the demo for a model.
+// asEditor starts parley acp with the demo model.
 func (h aHome) asEditor() (cmd *exec.Cmd, in io.WriteCloser, out *bufio.Scanner) {
 	h.Helper()
 	exe, err := exec.LookPath("parley")
@@ -60,10 +60,9 @@ func (h aHome) asEditor() (cmd *exec.Cmd, in io.WriteCloser, out *bufio.Scanner)
 	return cmd, in, bufio.NewScanner(stdout)
 }
 
-// TestEditorConversation replays what an editor said in ui/acp/testdata/conversation.txt against
-// the program, and compares what it hears: standard output is lines of JSON and nothing else.
-// Chunks of one kind are one line there, names that differ each time have words in their place,
-// and what comes beside an answer, in no order, is left out.
+// TestEditorConversation replays an editor's side of ui/acp/testdata/conversation.txt and compares the replies:
+// standard output must be lines of JSON. In the file, chunks of one kind are joined to one line, names that differ in
+// each run are replaced by words, and messages without a fixed order are left out.
 func TestEditorConversation(t *testing.T) {
 	t.Parallel()
 	const file = "ui/acp/testdata/conversation.txt"
@@ -72,7 +71,7 @@ func TestEditorConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := newHome(t)
-	h.configure("[sandbox]\noff = true\n") // not everybody has one
+	h.configure("[sandbox]\noff = true\n") // not every machine has one
 	cmd, in, out := h.asEditor()
 	work, conversation, asked := filepath.Join(h.dir, "work"), "SESSION", ""
 	var heard []string
@@ -105,11 +104,11 @@ func TestEditorConversation(t *testing.T) {
 		}
 		line = strings.NewReplacer(work, "DIR", conversation, "SESSION").Replace(line)
 		line = regexp.MustCompile(`"updatedAt":"[^"]*"`).ReplaceAllString(line, `"updatedAt":"TIME"`)
-		line = regexp.MustCompile(`"used":\d+`).ReplaceAllString(line, `"used":TOKENS`) // which the descriptions of tools are part of
+		line = regexp.MustCompile(`"used":\d+`).ReplaceAllString(line, `"used":TOKENS`) // the number includes the descriptions of tools
 		heard = append(heard, regexp.MustCompile(`"version":"[^"]*"`).ReplaceAllString(line, `"version":"VERSION"`))
 		return m
 	}
-	waits := "" // the id of the request that is not answered yet
+	waits := "" // id of the unanswered request; "" if there is none
 	var want strings.Builder
 	var got strings.Builder
 	for line := range strings.Lines(string(recorded)) {
@@ -175,7 +174,7 @@ func TestEditorConversation(t *testing.T) {
 	}
 }
 
-// TestEditorLeaves: what a prompt started ends with the editor that closes its side.
+// TestEditorLeaves checks that processes started for a prompt end when the editor closes its side.
 func TestEditorLeaves(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
@@ -220,8 +219,8 @@ func TestEditorLeaves(t *testing.T) {
 	}
 }
 
-// TestEditorFolder: what a folder adds counts only once it was trusted elsewhere, which the editor
-// is told.
+// TestEditorFolder checks that a folder's settings count only after it was trusted elsewhere, and that the editor is
+// told so.
 func TestEditorFolder(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
@@ -264,7 +263,7 @@ type editor struct {
 	conversation string
 }
 
-// editor starts parley acp in the folder work, with what is configured, and a conversation.
+// editor starts parley acp in the folder work, with the given configuration, and opens a conversation.
 func (h aHome) editor() *editor {
 	h.Helper()
 	e := &editor{aHome: h, cmd: h.command("acp")}
@@ -295,8 +294,8 @@ func (h aHome) editor() *editor {
 	return e
 }
 
-// prompt asks, and answers questions about calls by the id of an option that
-// answer returns, until the turn is over.
+// prompt sends a prompt and waits for the end of the turn. It answers permission requests with the option id from
+// answer.
 func (e *editor) prompt(text string, answer func(question string) string) {
 	e.Helper()
 	fmt.Fprintf(e.in, `{"jsonrpc":"2.0","id":"prompt","method":"session/prompt","params":{"sessionId":%q,"prompt":[{"type":"text","text":%q}]}}`+"\n", e.conversation, text)

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// refusal answers with a status and an error of OpenAI's form.
+// refusal answers with a status and an error in OpenAI's format.
 func refusal(status int, code string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "90")
@@ -22,7 +22,7 @@ func refusal(status int, code string) http.HandlerFunc {
 	}
 }
 
-// reset writes the chunks and breaks the connection: with a reset, as of a server that died.
+// reset writes the chunks and resets the connection, as a crashed server does.
 func reset(chunks ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if len(chunks) > 0 {
@@ -43,8 +43,8 @@ func reset(chunks ...string) http.HandlerFunc {
 	}
 }
 
-// TestFallbackOnTheWire sends one prompt through chains of three providers. The first
-// two fail in the same way, in each stage of an answer. Nobody is there to be asked.
+// TestFallbackOnTheWire sends one prompt through chains of three providers. The first two fail in the same way, at each
+// stage of an answer. No user can be asked.
 func TestFallbackOnTheWire(t *testing.T) {
 	t.Parallel()
 	text, thought := delta(`{"content":"first words"}`), delta(`{"reasoning_content":"hm"}`)
@@ -52,10 +52,10 @@ func TestFallbackOnTheWire(t *testing.T) {
 	whole := delta(`{"tool_calls":[{"index":0,"id":"c1","function":{"name":"read","arguments":"{\"path\":\"a.txt\"}"}}]}`)
 	for _, tt := range []struct {
 		stage, name string
-		server      http.HandlerFunc // nil: nobody listens
-		out         string           // what standard output holds in the end
+		server      http.HandlerFunc // nil: connections are refused
+		out         string           // expected standard output
 		status      int
-		says        string // of standard error
+		says        string // part of standard error
 	}{
 		{"connect", "refused", nil, "whole", 0, "c/m"},
 		{"headers", "closed", reset(), "whole", 0, "c/m"},
@@ -77,7 +77,7 @@ func TestFallbackOnTheWire(t *testing.T) {
 		t.Run(tt.stage+": "+tt.name, func(t *testing.T) {
 			t.Parallel()
 			var asked [2]atomic.Int32
-			addresses := [2]string{"http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1"} // port 9: nobody listens
+			addresses := [2]string{"http://127.0.0.1:9/v1", "http://127.0.0.1:9/v1"} // port 9: nothing listens
 			for i := range addresses {
 				if tt.server == nil {
 					break
@@ -90,7 +90,7 @@ func TestFallbackOnTheWire(t *testing.T) {
 				defer s.Close()
 				addresses[i] = s.URL + "/v1"
 			}
-			var results atomic.Int32 // of tools, in the last request
+			var results atomic.Int32 // tool results in the last request
 			last := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				var body struct{ Messages []struct{ Role string } }
 				_ = json.NewDecoder(r.Body).Decode(&body)

@@ -45,10 +45,10 @@ import (
 	"parley/ui/theme"
 )
 
-// A grower makes a text of about n bytes.
+// A grower returns a text of about n bytes.
 type grower func(n int) string
 
-// repeated returns the same again and again.
+// repeated returns s repeated.
 func repeated(s string) grower {
 	return func(n int) string { return strings.Repeat(s, n/len(s)+1) }
 }
@@ -58,8 +58,7 @@ func within(head, s, tail string) grower {
 	return func(n int) string { return head + repeated(s)(n) + tail }
 }
 
-// rows returns row again and again between head and tail, with its number for {i}, the one before
-// it for {p} and the next for {n}.
+// rows returns row repeated between head and tail. {i} is its number, {p} the previous and {n} the next number.
 func rows(head, row, tail string) grower {
 	pieces := regexp.MustCompile(`\{[pin]\}`).Split(row, -1)
 	marks := regexp.MustCompile(`\{[pin]\}`).FindAllString(row, -1)
@@ -77,7 +76,7 @@ func rows(head, row, tail string) grower {
 	}
 }
 
-// nested returns open and close around each other, as deep as n bytes allow.
+// nested returns open and end nested around middle, as deep as n bytes allow.
 func nested(open, middle, end string) grower {
 	return func(n int) string {
 		deep := n / (len(open) + len(end))
@@ -85,7 +84,7 @@ func nested(open, middle, end string) grower {
 	}
 }
 
-// anyText lists shapes for every function that reads text.
+// anyText lists shapes for all functions that read text.
 var anyText = []grower{
 	repeated("a"),
 	repeated("0123456789abcdef"),
@@ -173,7 +172,7 @@ var commandText = []grower{
 	within("echo ", "'a' \"b\" $c ${d:-e} `f` \\\n", ""),
 }
 
-// importers holds shapes of the files that other programs keep, by the name of the file.
+// importers holds shapes of files of other programs, by file name.
 var importers = map[string][]grower{
 	"claude.jsonl": {
 		rows("", `{"type":"user","uuid":"m{i}","parentUuid":"m{p}","sessionId":"s","timestamp":"2026-03-04T10:00:00.000Z","message":{"role":"user","content":"a"}}`+"\n", ""),
@@ -241,7 +240,7 @@ var importers = map[string][]grower{
 	},
 }
 
-// databases holds shapes of the databases that other programs keep, as SQL.
+// databases holds shapes of databases of other programs, as SQL.
 var databases = map[string][]grower{
 	"crush": {
 		rows(crushHead+crushSession, `INSERT INTO messages VALUES ('m{i}', 's', 'user', '[{"type":"text","data":{"text":"a"}}]', '', 1764000000, '', 0);`, ""),
@@ -309,7 +308,7 @@ CREATE TABLE tool_results_attachments (tool_result_id INTEGER, attachment_id TEX
 	geminiHead  = `{"sessionId":"e351cf16-993b-4cff-b133-5a022d2cf85e","projectHash":"b1d7","startTime":"2026-02-01T07:19:37.336Z","kind":"main"}` + "\n"
 )
 
-// screenText holds what programs write to draw over what they wrote.
+// screenText holds output that programs use to overwrite earlier output.
 var screenText = []grower{
 	repeated("50%\r"),
 	repeated("a\n\x1b[A\x1b[K"),
@@ -321,7 +320,7 @@ var screenText = []grower{
 	repeated("漢\x1b[D字"),
 }
 
-// A wireFormat is what decodes answers of one format, with shapes of them.
+// A wireFormat is the decoder of one wire format, with shapes of its answers.
 type wireFormat struct {
 	name   string
 	open   func(adapter.Options) llm.Model
@@ -379,7 +378,7 @@ func geminiPart(part string) string {
 	return `data: {"candidates":[{"content":{"role":"model","parts":[` + part + `]}}]}` + "\n\n"
 }
 
-// answersWith answers each request with a text.
+// answersWith answers each request with text.
 type answersWith struct{ text string }
 
 func (a *answersWith) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -391,7 +390,7 @@ func (a *answersWith) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {kind}}, Request: r, Body: io.NopCloser(strings.NewReader(a.text))}, err
 }
 
-// streamed sends text as an answer in deltas of size bytes through f.
+// streamed returns a function that sends a text through f as deltas of size bytes.
 func streamed(f func(llm.Stream) llm.Stream, size int) func(string) {
 	return func(text string) {
 		var draft llm.Draft
@@ -413,9 +412,9 @@ func streamed(f func(llm.Stream) llm.Stream, size int) func(string) {
 	}
 }
 
-// TestGrowth holds that no function that reads foreign text takes more than twice as long for
-// twice as much, with room for a logarithm and for the machine. It is the one test of times: it
-// counts the CPU time of its own thread, without the collector.
+// TestGrowth checks that functions that read foreign text take at most twice as long for twice the input, with a margin
+// for a logarithm and for noise. No other test measures time. It counts the CPU time of its own thread, without the
+// garbage collector.
 func TestGrowth(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(math.MaxInt64))
@@ -571,7 +570,7 @@ func TestGrowth(t *testing.T) {
 	}
 }
 
-// execute makes a database at path with the statements of script.
+// execute creates a database at path with the statements of script.
 func execute(t *testing.T, path, script string) {
 	t.Helper()
 	pool, err := sql.Open("sqlite", "file://"+path+"?_pragma=synchronous(0)")
@@ -584,9 +583,9 @@ func execute(t *testing.T, path, script string) {
 	}
 }
 
-// checkGrowth fails the test if run takes more than 2.5 times as long for a shape of 2n bytes as
-// for n. N is large enough for 5 ms, and is doubled for two more tries: a function that gives up at some
-// size may grow faster below it. Each time is the least of five, or of two where the ratio is clear.
+// checkGrowth fails the test if run takes more than 2.5 times as long for a shape of 2n bytes as for n. N is large
+// enough for 5 ms, and is doubled for two more tries, since a function with a size limit may grow faster below it. Each
+// time is the least of five runs, or of two if the ratio is clear.
 func checkGrowth(t *testing.T, shape grower, run func(text string)) {
 	t.Helper()
 	runtime.LockOSThread()
@@ -621,7 +620,7 @@ func checkGrowth(t *testing.T, shape grower, run func(text string)) {
 	t.Errorf("%.100q takes %.1f times as long for twice as much", shape(100), float64(twice)/float64(once))
 }
 
-// threadTime returns the CPU time that the calling thread needs for run.
+// threadTime returns the CPU time of the calling thread for run.
 func threadTime(t *testing.T, text string, run func(text string)) time.Duration {
 	t.Helper()
 	var mem runtime.MemStats

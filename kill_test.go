@@ -36,7 +36,7 @@ func (r *resident) end() error {
 	return errors.Join(r.cmd.Wait(), os.RemoveAll(r.dir))
 }
 
-// withResidents are tests that end their residents.
+// withResidents runs tests and then ends their residents.
 type withResidents struct{ *testing.M }
 
 func (m withResidents) Run() int {
@@ -50,7 +50,7 @@ func (m withResidents) Run() int {
 	return status
 }
 
-// reside is what a resident does.
+// reside is the main function of a resident.
 func reside() {
 	check := func(err error) {
 		if err != nil {
@@ -74,7 +74,7 @@ func reside() {
 		check(err)
 		var written sync.WaitGroup
 		written.Go(func() {
-			_, _ = io.WriteString(input, run.Stdin) // who does not read it closes the pipe
+			_, _ = io.WriteString(input, run.Stdin) // a program that does not read it closes the pipe
 			check(input.Close())
 		})
 		os.Stdin = stdin
@@ -89,7 +89,7 @@ func reside() {
 	}
 }
 
-// rounds is how often TestKill kills the program: far more often with PARLEY_LONG=1.
+// rounds returns how often TestKill kills the program; PARLEY_LONG=1 raises it.
 func rounds() int {
 	if long {
 		return 300
@@ -97,17 +97,16 @@ func rounds() int {
 	return 12
 }
 
-// TestKill kills the program at any moment of a turn, again and again in the
-// same conversation. The prompt is kept, and so is what arrived of the answer. The next turn
-// continues from there.
+// TestKill kills the program at random moments of a turn, repeatedly in one conversation. The prompt and the received
+// part of the answer must be stored, and the next turn must continue from there.
 func TestKill(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no SIGKILL")
 	}
 	t.Parallel()
 	var mu sync.Mutex
-	var asked []string                // the prompts that reached the server
-	arrived := make(chan struct{}, 1) // has a value once the server is asked
+	var asked []string                // the prompts received by the server
+	arrived := make(chan struct{}, 1) // gets a value when the server receives a request
 	var faults []error
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var body struct {
@@ -115,7 +114,7 @@ func TestKill(t *testing.T) {
 		}
 		err := json.NewDecoder(r.Body).Decode(&body)
 		if errors.Is(err, io.ErrUnexpectedEOF) || r.Context().Err() != nil {
-			return // it was killed while it asked
+			return // it was killed while it sent the request
 		}
 		mu.Lock()
 		if err != nil {
@@ -156,7 +155,7 @@ func TestKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"HOME=" + home, "XDG_DATA_HOME=" + home, "NO_PROXY=127.0.0.1", "GORACE=atexit_sleep_ms=0", "PATH=" + os.Getenv("PATH")}
-	var needs time.Duration // until it asks; 0: to be measured, as by the first round and where the machine has slowed down
+	var needs time.Duration // time until the request; 0 measures it, as in the first round and after the machine has slowed down
 	for round := range rounds() {
 		prompt := fmt.Sprintf("prompt %d", round)
 		args := []string{"parley", "--config", filepath.Join(home, "config.toml"), "-q", "-p", prompt}
@@ -229,7 +228,7 @@ func TestKill(t *testing.T) {
 		t.Error(err)
 	}
 	for _, a := range asked {
-		last := a[strings.LastIndex(a, "prompt "):] // those without an answer stand together
+		last := a[strings.LastIndex(a, "prompt "):] // unanswered prompts are adjacent
 		if !kept[last] {
 			t.Errorf("the server was asked %q, which is lost", last)
 		}
@@ -239,9 +238,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// BenchmarkSandbox shows what holding a command costs in the program itself,
-// whose packages all have to start before it can be the helper: the time of
-// /bin/true in the sandbox less its time without, at the median and the 95th
+// BenchmarkSandbox measures the cost of the sandbox in the program itself, whose packages all have to initialize before
+// it can be the helper: the time of /bin/true in the sandbox minus the time without, at the median and the 95th
 // percentile.
 func BenchmarkSandbox(b *testing.B) {
 	if found := sandbox.Probe(); !found.Available() {
@@ -280,15 +278,14 @@ func BenchmarkSandbox(b *testing.B) {
 	}
 }
 
-// aWire is how the kinds of servers ask for a tool, and what comes in requests
-// for a result.
+// aWire describes how one kind of server asks for a tool, and how requests contain its result.
 type aWire struct {
 	name   string
-	config string // of its provider, beside the address
+	config string // settings of its provider beside the address
 	answer func(w http.ResponseWriter, command string)
 }
 
-// aString is text as a JSON string, and aString(aString(…)) one inside one.
+// aString returns text as a JSON string; aString(aString(…)) nests it.
 func aString(text string) string {
 	b, _ := json.Marshal(text)
 	return string(b)
@@ -321,9 +318,8 @@ var wires = []aWire{
 	}},
 }
 
-// TestKillDuringCall kills the program while the first call of an answer runs.
-// The work of that call is unknown: on no wire, and nowhere that the user
-// looks, is it said that it did not run.
+// TestKillDuringCall kills the program while the first call of an answer runs. The result of the call is unknown:
+// neither a request nor the screen may say that it did not run.
 func TestKillDuringCall(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -355,8 +351,8 @@ func TestKillDuringCall(t *testing.T) {
 	}
 }
 
-// TestKillDuringTypedCommand kills the program while a command runs that the
-// user typed. The next start attaches that it was interrupted, once.
+// TestKillDuringTypedCommand kills the program while a command typed by the user runs. The next start attaches a note
+// that it was interrupted, once.
 func TestKillDuringTypedCommand(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -386,14 +382,14 @@ func TestKillDuringTypedCommand(t *testing.T) {
 	}
 }
 
-// killed is a home folder with a server whose first answer is a command that
-// makes the file "ran" and then takes its time.
+// killed is a home folder with a server whose first answer is a command that creates the file "ran" and then takes a
+// long time.
 type killed struct {
 	*testing.T
 	home, exe string
 
 	mu     sync.Mutex // guards bodies
-	bodies []string   // of requests
+	bodies []string   // request bodies
 }
 
 func newKilled(t *testing.T, wire aWire) *killed {
@@ -422,7 +418,7 @@ func newKilled(t *testing.T, wire aWire) *killed {
 	return k
 }
 
-// command is the program, in the home folder.
+// command returns the command for the program in the home folder.
 func (k *killed) command(args ...string) *exec.Cmd {
 	return &exec.Cmd{
 		Path: k.exe, Dir: k.home, Args: append([]string{"parley", "--config", filepath.Join(k.home, "config.toml")}, args...),
@@ -430,7 +426,7 @@ func (k *killed) command(args ...string) *exec.Cmd {
 	}
 }
 
-// run runs the program to its end.
+// run runs the program and waits for it.
 func (k *killed) run(args ...string) (stdout string, status int) {
 	k.Helper()
 	cmd := k.command(args...)
@@ -441,14 +437,14 @@ func (k *killed) run(args ...string) (stdout string, status int) {
 	return stdout, status
 }
 
-// requests is how many there were.
+// requests returns the number of requests.
 func (k *killed) requests() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.bodies)
 }
 
-// await waits until something is so.
+// await waits until so returns true.
 func (k *killed) await(what string, so func() bool) {
 	k.Helper()
 	for range 6000 {
@@ -460,7 +456,7 @@ func (k *killed) await(what string, so func() bool) {
 	k.Fatalf("%s did not come", what)
 }
 
-// tty is the program on a terminal.
+// tty is the program running on a terminal.
 type tty struct {
 	*killed
 	cmd  *exec.Cmd
@@ -468,7 +464,7 @@ type tty struct {
 	read sync.WaitGroup
 
 	mu   sync.Mutex // guards seen
-	seen []byte     // what it wrote
+	seen []byte     // its output
 }
 
 func (k *killed) terminal(args ...string) *tty {
@@ -510,7 +506,7 @@ func (t *tty) shows(text string) bool {
 	return bytes.Contains(t.seen, []byte(text))
 }
 
-// showsAfter reports whether text was written after the first was.
+// showsAfter reports whether text was written after first.
 func (t *tty) showsAfter(first, text string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -518,8 +514,8 @@ func (t *tty) showsAfter(first, text string) bool {
 	return bytes.Contains(after, []byte(text))
 }
 
-// send types text, and enter until something is so: after a burst of keys the
-// program takes one for a line break of what was pasted.
+// send types text, and then enter until so returns true: after fast typing the program takes enter for a line break in
+// pasted text.
 func (t *tty) send(text string, so func() bool) {
 	t.Helper()
 	_, _ = t.file.WriteString(text)
@@ -539,7 +535,7 @@ func (t *tty) send(text string, so func() bool) {
 	})
 }
 
-// kill ends the program at once. The second time it does nothing.
+// kill kills the program. A second call does nothing.
 func (t *tty) kill() {
 	_ = t.cmd.Process.Kill()
 	_ = t.cmd.Wait()
@@ -547,7 +543,7 @@ func (t *tty) kill() {
 	t.read.Wait()
 }
 
-// ended waits until the program has ended by itself, with a text and a status.
+// ended waits until the program has ended by itself with a text and a status.
 func (k *killed) ended(tty *tty, text string, status int) {
 	k.Helper()
 	_ = tty.cmd.Wait()
@@ -557,16 +553,15 @@ func (k *killed) ended(tty *tty, text string, status int) {
 	}
 }
 
-// end ends the program as a closed terminal does, and waits until it has stored what it
-// stores then.
+// end ends the program as a closed terminal does, and waits until it has stored its state.
 func (t *tty) end() {
 	_ = t.cmd.Process.Signal(syscall.SIGTERM)
 	_ = t.cmd.Wait()
 	t.kill()
 }
 
-// killedCommand runs "killed REQUESTS ARGUMENT...": it starts parley and kills it, in a way that it
-// cannot notice, once the server has got that many requests.
+// killedCommand runs "killed REQUESTS ARGUMENT...": it starts parley, and sends SIGKILL once the server has received
+// that many requests.
 func killedCommand(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value("requests").(*counter)
 	cmd := process(ts, args[1:])
@@ -588,7 +583,7 @@ func killedCommand(ts *testscript.TestScript, _ bool, args []string) {
 	_ = cmd.Wait()
 }
 
-// end leaves, and waits for parley.
+// end closes the connection and waits for parley.
 func (e *editor) end() {
 	e.Helper()
 	e.in.Close()

@@ -1,7 +1,6 @@
 // Parley is a chat client for language models that lives in the terminal.
 //
-// This is the root of the program: what runs in it is ui/cli's to say. Nothing
-// imports it.
+// This is the root of the program; package ui/cli holds the command line. Nothing imports it.
 package main
 
 import (
@@ -16,7 +15,7 @@ import (
 
 func main() {
 	exit.CheckAddressSpace()
-	sandbox.Register() // what confines a command is this program too
+	sandbox.Register() // the sandbox runs this program again to confine commands
 	permission.Register()
 	tools.ScrubEnvironment()
 	os.Exit(cli.Main(os.Args[1:]))

@@ -1,7 +1,6 @@
-// The scripts in testdata/script, and testdata/reliability.txt, are written by hand: a script fails
-// with the line that does not hold. go test . -run Ratchets -ratchets lowers the sizes in
-// testdata/ratchets.txt, and go test . -run TestEditorConversation -editor writes what parley says
-// in ui/acp/testdata/conversation.txt anew.
+// The scripts in testdata/script and the file testdata/reliability.txt are written by hand. A script fails with the
+// line that is wrong. go test . -run Ratchets -ratchets lowers the sizes in testdata/ratchets.txt. go test . -run
+// TestEditorConversation -editor rewrites parley's messages in ui/acp/testdata/conversation.txt.
 
 package main
 
@@ -44,35 +43,33 @@ import (
 	"parley/ui/tui"
 )
 
-// heapPercent is GOGC for the tests and for residents, as of providers/llmtest/heap: the program in
-// a process of its own collects as it does for users.
+// heapPercent is GOGC for the tests and for residents, as in providers/llmtest/heap. The program in a process of its
+// own collects as it does for users.
 const heapPercent = 400
 
 func TestMain(m *testing.M) {
 	sandbox.Register()
 	permission.Register()
 	programs := map[string]func(){"parley": main, "parley-resident": reside, "mcp-sink": serveSink}
-	if programs[filepath.Base(os.Args[0])] == nil { // the tests, which wait more than they compute
+	if programs[filepath.Base(os.Args[0])] == nil { // the tests, which mostly wait
 		parallel.Tests(8)
 		debug.SetGCPercent(heapPercent)
 	}
 	testscript.Main(withResidents{m}, programs)
 }
 
-// TestScript runs the program as people do: flags, pipes, exit statuses. In the
-// scripts "server NAME" starts one of the servers below and writes config.toml
-// for it, "requests N" checks how many requests it got, and "status N COMMAND"
-// runs a command that has to exit with N. For "leaky", "screen", "signal" and
-// "traceless" see there. "exec parley" is a process of its own, as of users; "run
-// parley" and "status N parley" are runs in a resident, and what "input FILE" named
-// is on their standard input.
+// TestScript runs the program as users do, with flags, pipes and exit statuses. In the scripts "server NAME" starts one
+// of the servers below and writes config.toml for it, "requests N" checks the number of requests to it, and "status N
+// COMMAND" runs a command that has to exit with N. For "leaky", "screen", "signal" and "traceless" see the functions.
+// "exec parley" runs a process of its own, as users do. "run parley" and "status N parley" run in a resident, with the
+// file of "input FILE" as standard input.
 func TestScript(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
-			home := e.WorkDir + "-home" // the working folder is a project beside it
+			home := e.WorkDir + "-home" // the working folder is a project next to it
 			if err := os.Mkdir(home, 0o755); err != nil {
 				return err
 			}
@@ -86,7 +83,7 @@ func TestScript(t *testing.T) {
 			e.Values["requests"] = &counter{}
 			e.Values["echo"] = &echo{}
 			e.Values["input"] = new(string)
-			variables := []string{"URL", "MOCK_KEY", "KEY"} // of serve, leaky and serveKeys
+			variables := []string{"URL", "MOCK_KEY", "KEY"} // set by serve, leaky and serveKeys
 			for _, variable := range e.Vars {
 				name, _, _ := strings.Cut(variable, "=")
 				variables = append(variables, name)
@@ -102,7 +99,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// input runs "FILE": the next run in a resident reads it from a pipe.
+// input runs "FILE": the next run in a resident reads the file from a pipe.
 func input(ts *testscript.TestScript, _ bool, args []string) {
 	*ts.Value("input").(*string) = ts.ReadFile(args[0])
 }
@@ -117,18 +114,18 @@ func status(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// run runs a command, which has to succeed, or with "!" to fail.
+// run runs a command that has to succeed or, with "!", to fail.
 func run(ts *testscript.TestScript, neg bool, args []string) {
 	if code := exitStatus(ts, args); (code != 0) != neg {
 		ts.Fatalf("exit status %d", code)
 	}
 }
 
-// settings finds the variables that a script sets.
+// settings matches the variables that a script sets.
 var settings = regexp.MustCompile(`(?m)^(?:\[\S+\] )?env (\w+)=`)
 
-// exitStatus runs a command and returns its exit status: parley in a resident, "exec parley" and
-// others in a process of their own.
+// exitStatus runs a command and returns its exit status. It runs parley in a resident, and "exec parley" and other
+// commands in processes of their own.
 func exitStatus(ts *testscript.TestScript, args []string) int {
 	if args[0] == "parley" {
 		script, err := os.ReadFile(filepath.Join("testdata/script", ts.Name()+".txtar"))
@@ -161,38 +158,37 @@ func exitStatus(ts *testscript.TestScript, args []string) int {
 	return 0
 }
 
-// long asks for what tests do only in part by default, for their speed.
+// long runs tests completely that are shortened by default.
 var long = os.Getenv("PARLEY_LONG") == "1"
 
-// ownProcesses has each run of the program be a process, and none in a resident.
+// ownProcesses runs the program in processes of its own, never in a resident.
 var ownProcesses = long
 
-// A resident is a process that runs the program many times, one run after the other, each with
-// arguments, an environment, a folder and outputs of its own: to start a process, and what packages
-// do before main and when they are first used, is most of what a short run costs. Nothing is kept
-// between two runs but what is on the disk, what packages derive from themselves alone, and the
-// tokens of commands. With PARLEY_LONG=1 each run is a process of its own.
+// A resident is a process that runs the program many times, one run after another, each with its own arguments,
+// environment, folder and outputs. This saves most of the time of a short run: starting a process and initializing
+// packages. Only data on disk, constants that packages compute, and tokens from commands survive a run. With
+// PARLEY_LONG=1 each run has a process of its own.
 type resident struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
-	runs *gob.Encoder // to in
+	runs *gob.Encoder // connected to in
 	out  *gob.Decoder
-	dir  string // of its outputs
+	dir  string // directory of its outputs
 }
 
-// A residentRun is what a resident is asked for. It answers with the exit status.
+// A residentRun is a request to a resident. The answer is the exit status.
 type residentRun struct {
 	Args, Env                  []string
 	Dir, Stdin, Stdout, Stderr string // Stdin is the text itself
 }
 
-// residents are those that have nothing to do.
+// residents are the idle residents.
 var residents struct {
 	sync.Mutex
 	idle []*resident
 }
 
-// runProgram runs parley in a folder, with an environment and a text on standard input.
+// runProgram runs parley in a folder with an environment and a text as standard input.
 func runProgram(dir string, env, args []string, stdin string) (stdout, stderr string, status int, err error) {
 	if ownProcesses {
 		exe, err := exec.LookPath("parley")
@@ -267,7 +263,7 @@ func (r *resident) run(dir string, env, args []string, stdin string) (stdout, st
 	return string(out), string(errs), status, err
 }
 
-// process is parley with arguments, in the folder and with the variables of a script.
+// process returns the command for parley with arguments, in the folder and with the variables of a script.
 func process(ts *testscript.TestScript, args []string) *exec.Cmd {
 	exe, err := exec.LookPath("parley")
 	ts.Check(err)
@@ -279,10 +275,9 @@ func process(ts *testscript.TestScript, args []string) *exec.Cmd {
 	return cmd
 }
 
-// signaled runs "signal NAME N TEXT ARGUMENT...": parley gets the signal once it has written TEXT on
-// standard output, and has to exit with N, or one of several with | between them. TWICE is SIGINT with
-// SIGTERM right after it; either may arrive first. The output of parley goes to the file
-// signaled.
+// signaled runs "signal NAME N TEXT ARGUMENT...": parley gets the signal once it has written TEXT on standard output,
+// and has to exit with N, or with one of several separated by |. TWICE is SIGINT followed at once by SIGTERM; either
+// may arrive first. The output of parley goes to the file signaled.
 func signaled(ts *testscript.TestScript, _ bool, args []string) {
 	signals := map[string]os.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM}
 	cmd := process(ts, args[3:])
@@ -302,8 +297,8 @@ func signaled(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("signaled"), out.all.Bytes(), 0o600))
 }
 
-// screen runs "screen TEXT ARGUMENT...": parley on a terminal until TEXT is on
-// its screen. What the terminal got goes to the file screen.
+// screen runs "screen TEXT ARGUMENT...": parley on a terminal until TEXT is on its screen. The bytes sent to the
+// terminal go to the file screen.
 func screen(ts *testscript.TestScript, _ bool, args []string) {
 	cmd := process(ts, args[1:])
 	cmd.Env = append(cmd.Env, "TERM="+cmp.Or(ts.Getenv("TERM"), "xterm-256color"))
@@ -332,10 +327,9 @@ func screen(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// traceless checks that the canary, which a leaky server must have got, is
-// nowhere else: in what the last command printed, in any file but those named,
-// in what servers were sent, in any command line. No part of it, in no encoding,
-// with or without line breaks in it.
+// traceless checks that the canary, which a leaky server must have received, is nowhere else: not in the output of the
+// last command, nor in files other than those named, in requests, or in command lines. It searches for each half of the
+// key in every encoding, also with line breaks in it.
 func traceless(ts *testscript.TestScript, _ bool, except []string) {
 	e := ts.Value("echo").(*echo)
 	e.Lock()
@@ -368,8 +362,7 @@ func traceless(ts *testscript.TestScript, _ bool, except []string) {
 	e.keyed, e.seen = 0, nil
 }
 
-// formsOf lists the halves of key as they are, reversed, and in the encodings of
-// URLs, JSON, HTML and base64.
+// formsOf lists the halves of key: unchanged, reversed, and in the encodings of URLs, JSON, HTML and base64.
 func formsOf(key string) (forms []string) {
 	backwards := []byte(key)
 	slices.Reverse(backwards)
@@ -385,8 +378,7 @@ func formsOf(key string) (forms []string) {
 	return forms
 }
 
-// TestExampleConfig holds config.toml.example to the structs: every key of one
-// is in the other.
+// TestExampleConfig checks that config.toml.example and the structs have the same keys.
 func TestExampleConfig(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile("config.toml.example")
@@ -396,7 +388,7 @@ func TestExampleConfig(t *testing.T) {
 	setting := regexp.MustCompile(`(?m)^# (\[*[a-zA-Z_.-]+\]*( = .*)?)$`)
 	var cfg cli.Config
 	text := setting.ReplaceAllString(string(b), "$1")
-	for _, other := range []string{"api_key = ", "api_key_command = "} { // a key comes from one place
+	for _, other := range []string{"api_key = ", "api_key_command = "} { // a key has one source
 		text = strings.Replace(text, other, "# "+other, 1)
 	}
 	if err := config.Decode(text, &cfg); err != nil {
@@ -432,8 +424,8 @@ func TestExampleConfig(t *testing.T) {
 	}
 }
 
-// TestProjectRunsNothing: what runs programs is the user's own configuration alone. A folder
-// cannot bring it, trusted or not.
+// TestProjectRunsNothing checks that only the user's own configuration can run programs. A folder's configuration
+// cannot, trusted or not.
 func TestProjectRunsNothing(t *testing.T) {
 	for _, text := range []string{"[ui]\nstatus_command = \"touch x\"", "[mcp.x]\ncommand = \"x\"", "[providers.x]\napi_key_command = \"x\""} {
 		if err := config.Decode(text, &cli.Project{}); err == nil || !strings.Contains(err.Error(), "unknown key") {
@@ -497,8 +489,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestStdinLeftOpen: a pipe on standard input that nobody writes to, as editors
-// and cron leave it, does not keep a prompt on the command line waiting.
+// TestStdinLeftOpen checks that a prompt on the command line does not wait for a pipe on standard input that nobody
+// writes to, as editors and cron leave it.
 func TestStdinLeftOpen(t *testing.T) {
 	t.Parallel()
 	exe, err := os.Executable()
@@ -524,7 +516,7 @@ func TestStdinLeftOpen(t *testing.T) {
 	}
 }
 
-// A limit that the program cannot work with ends it with a sentence that says what to do.
+// TestLimits checks that the program ends with advice if a resource limit is too low for it.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -558,11 +550,11 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// aHome is a new user's machine, in a network of its own.
+// aHome is the machine of a new user, in a network of its own.
 type aHome struct {
 	*testing.T
 	dir  string
-	more []string // variables of the environment, beside those of env
+	more []string // environment variables in addition to env
 
 	stdin string
 }
@@ -598,7 +590,7 @@ func (h aHome) configure(text string) {
 	}
 }
 
-// run runs parley in the folder work, and returns what it wrote on both outputs, and its status.
+// run runs parley in the folder work, and returns its standard output, its standard error and its status.
 func (h aHome) run(args ...string) (out, errs string, status int) {
 	h.Helper()
 	out, errs, status, err := runProgram(filepath.Join(h.dir, "work"), h.env(), args, h.stdin)
@@ -608,7 +600,7 @@ func (h aHome) run(args ...string) (out, errs string, status int) {
 	return out, errs, status
 }
 
-// command is parley in the folder work.
+// command returns the command for parley in the folder work.
 func (h aHome) command(args ...string) *exec.Cmd {
 	h.Helper()
 	exe, err := exec.LookPath("parley")
@@ -637,8 +629,8 @@ func (h aHome) accept(provider string) {
 	}
 }
 
-// TestDataFolders: where conversations cannot be kept, the program answers all the same and says so;
-// where they can, an odd name of the folder changes nothing. Before is what a shell does first.
+// TestDataFolders checks that the program answers, and says so, if conversations cannot be stored, and that unusual
+// names of the folder work. Before is a shell command that runs first.
 func TestDataFolders(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -647,8 +639,8 @@ func TestDataFolders(t *testing.T) {
 	full := `mount -t tmpfs -o size=2m none "$DATA" && mkdir "$DATA/parley" && { cat /dev/zero >"$DATA/filler" 2>/dev/null; true; }`
 	readOnly := `mount -t tmpfs -o size=2m none "$DATA" && mount -o remount,ro "$DATA"`
 	for _, tt := range []struct {
-		name, before, data string // data: the folder, if not data
-		mount, limit, lost bool   // limit: of the process itself
+		name, before, data string // data is the folder, if not data
+		mount, limit, lost bool   // limit is for the process itself
 	}{
 		{name: "full", before: full, mount: true, lost: true},
 		{name: "read-only", before: readOnly, mount: true, lost: true},

@@ -20,7 +20,7 @@ import (
 
 const someVideo = "\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom and what follows"
 
-// A studio is a home folder, and a server that makes videos as xAI does.
+// A studio is a home folder with a server that makes videos as xAI does.
 type studio struct {
 	*testing.T
 	home, url string
@@ -28,12 +28,12 @@ type studio struct {
 	mu      sync.Mutex
 	key     string
 	creates int
-	poll    string        // the answer
-	begun   chan struct{} // closed when a download has begun that does not end; nil: downloads end
-	created chan struct{} // gets one for each job
+	poll    string        // the answer to polls
+	begun   chan struct{} // closed when a download that never ends has begun; nil: downloads end
+	created chan struct{} // gets a value for each job
 }
 
-// made returns how many jobs were created.
+// made returns the number of created jobs.
 func (s *studio) made() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *studio) command(args ...string) *exec.Cmd {
 	}
 }
 
-// run runs the program and wants an exit status.
+// run runs the program and checks its exit status.
 func (s *studio) run(status int, args ...string) (stdout, stderr string) {
 	s.Helper()
 	cmd := s.command(args...)
@@ -122,14 +122,14 @@ func (s *studio) wants(text, part string) {
 	}
 }
 
-// file returns what a file in the home folder holds; "" if there is none.
+// file returns the content of a file in the home folder; "" if there is none.
 func (s *studio) file(name string) string {
 	data, _ := os.ReadFile(filepath.Join(s.home, name))
 	return string(data)
 }
 
-// TestVideoLater prints a job, finds it in another process, downloads it under a name that
-// nothing has, and counts what it cost once.
+// TestVideoLater prints a job, finds it in another process, downloads it under an unused name, and counts its cost
+// once.
 func TestVideoLater(t *testing.T) {
 	s := newStudio(t)
 	if err := os.WriteFile(filepath.Join(s.home, "etc-a-fox.mp4"), []byte("mine"), 0o600); err != nil {
@@ -170,7 +170,7 @@ func TestVideoLater(t *testing.T) {
 	}
 }
 
-// TestVideoPrice stops above [budget] confirm where nobody can be asked.
+// TestVideoPrice checks that a run without a terminal ends if the price is above [budget] confirm.
 func TestVideoPrice(t *testing.T) {
 	s := newStudio(t)
 	dear := []string{"video", "a fox", "-m", "xai/grok-imagine-video-1.5", "--seconds", "15", "--resolution", "1080p", "--no-wait"}
@@ -185,11 +185,11 @@ func TestVideoPrice(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(s.home, "config.toml"), []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.run(0, dear...) // as everywhere, 0 never asks
+	s.run(0, dear...) // 0 never asks, as everywhere
 }
 
-// TestMediaBudget keeps images, videos and vectors within the limits of days and months, as
-// conversations are: nothing is sent above them.
+// TestMediaBudget checks that the limits of days and months apply to images, videos and vectors as to conversations:
+// nothing is sent above them.
 func TestMediaBudget(t *testing.T) {
 	s := newStudio(t)
 	var sent atomic.Int32
@@ -219,10 +219,10 @@ func TestMediaBudget(t *testing.T) {
 	embed := []string{"embed", "-m", "openai/text-embedding-3-small", "--parallel", "1"}
 
 	config("[budget.providers.openai]\nday_tokens = 80\n")
-	s.run(0, append(embed, "one")...) // 40 tokens of 80
+	s.run(0, append(embed, "one")...) // 40 of 80 tokens
 	_, said := s.run(5, append(embed, "--file", "lines.txt")...)
 	s.wants(said, "daily limit of 80 tokens at openai reached")
-	if n := sent.Load(); n != 2 { // the second one was the last that fits
+	if n := sent.Load(); n != 2 { // the second request was the last that fits
 		t.Errorf("%d requests; the second one reached the limit", n)
 	}
 	before := sent.Load()
@@ -243,7 +243,7 @@ func TestMediaBudget(t *testing.T) {
 	}
 }
 
-// TestVideoRefused is an outcome with a status of its own.
+// TestVideoRefused checks the exit status of a refused video.
 func TestVideoRefused(t *testing.T) {
 	s := newStudio(t)
 	s.mu.Lock()
@@ -259,7 +259,7 @@ func TestVideoRefused(t *testing.T) {
 	}
 }
 
-// TestVideoBeforeAnythingIsPaid refuses what cannot end well.
+// TestVideoBeforeAnythingIsPaid checks that invalid requests are rejected before they cost anything.
 func TestVideoBeforeAnythingIsPaid(t *testing.T) {
 	s := newStudio(t)
 	if err := os.WriteFile(filepath.Join(s.home, "there.mp4"), []byte("mine"), 0o600); err != nil {
@@ -297,7 +297,7 @@ func TestVideoBeforeAnythingIsPaid(t *testing.T) {
 	}
 }
 
-// TestVideoInterrupted leaves the job, says how to come back, and comes back.
+// TestVideoInterrupted checks that an interrupted run prints how to continue the job, and that this works.
 func TestVideoInterrupted(t *testing.T) {
 	s := newStudio(t)
 	cmd := s.command("video", "a fox", "--to", "fox.mp4")
@@ -333,8 +333,8 @@ func TestVideoInterrupted(t *testing.T) {
 	}
 }
 
-// TestVideoKilledInDownload leaves nothing under the final name, and nothing in the way of
-// the next download.
+// TestVideoKilledInDownload checks that a killed download leaves no file under the final name, and does not prevent the
+// next download.
 func TestVideoKilledInDownload(t *testing.T) {
 	s := newStudio(t)
 	s.run(0, "video", "a fox", "--to", "fox.mp4", "--no-wait")
@@ -375,8 +375,8 @@ func TestVideoKilledInDownload(t *testing.T) {
 	}
 }
 
-// TestMediaLists uses what OpenRouter's own lists say of models that film, draw and embed: once
-// with --refresh, and always after --update.
+// TestMediaLists checks that OpenRouter's lists of video, image and embedding models are used: once with --refresh, and
+// always after --update.
 func TestMediaLists(t *testing.T) {
 	s := newStudio(t)
 	var creates atomic.Int32
@@ -425,8 +425,8 @@ func TestMediaLists(t *testing.T) {
 	}
 }
 
-// mediaFaults says which tests hold what may go wrong with embeddings, images and videos: as
-// "folder Test", or "script NAME: a piece of it" for testdata/script.
+// mediaFaults lists the tests for possible faults with embeddings, images and videos, as "folder Test", or "script
+// NAME: a piece of it" for testdata/script.
 var mediaFaults = []struct {
 	fault string
 	tests []string
@@ -463,7 +463,7 @@ var mediaFaults = []struct {
 	{"a terminal without pictures", []string{"ui/tui/chat TestImagesOfATerminal", "ui/tui/termimage TestSupported", "ui/tui/termimage TestHalfBlocks"}},
 }
 
-// TestMediaFaultsHaveTests holds that mediaFaults names tests that are there.
+// TestMediaFaultsHaveTests checks that the tests named in mediaFaults exist.
 func TestMediaFaultsHaveTests(t *testing.T) {
 	t.Parallel()
 	tests := namedTests(t)

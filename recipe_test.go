@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// A recipe is one way to add a thing that docs/architecture.md tells: the places that a newcomer writes by hand, and the
-// commands that write the rest.
+// A recipe is one way to add a thing, as docs/architecture.md describes: the places that a newcomer edits by hand, and
+// the commands that generate the rest.
 type recipe struct {
 	section string
 	writes  map[string]string   // new files and their texts
-	edits   map[string][]string // lines of files, each before the one that comes after it now
-	updates []string            // arguments of go test that write generated files
+	edits   map[string][]string // lines to insert into files, each before the line after it in the list
+	updates []string            // arguments of go test for writing generated files
 }
 
 var recipes = []recipe{
@@ -134,8 +134,8 @@ func greet(string) app.Effect { return app.Toast("Hello") }
 	},
 }
 
-// TestRecipes adds a provider, a tool and a command in a copy, as docs/architecture.md tells, and runs the tests that
-// know of any of them. It holds how many places a recipe has as well.
+// TestRecipes adds a provider, a tool and a command in a copy, as docs/architecture.md describes, and runs the tests
+// that check them. It also checks the number of places in each recipe.
 func TestRecipes(t *testing.T) {
 	doc, err := os.ReadFile("docs/architecture.md")
 	if err != nil {
@@ -194,7 +194,7 @@ func TestRecipes(t *testing.T) {
 			}
 		}
 	}
-	run(". -run TestRatchets -ratchets") // a feature may raise a size, and its commit says so
+	run(". -run TestRatchets -ratchets") // a feature may raise a size; its commit says so
 	for _, r := range recipes {
 		for _, update := range r.updates {
 			run(update)
@@ -203,7 +203,7 @@ func TestRecipes(t *testing.T) {
 	run(". ./docs ./ui/... ./tools ./tools/act ./providers ./providers/catalog ./providers/openai")
 }
 
-// copyModule copies the module without what git keeps.
+// copyModule copies the module without the files of git.
 func copyModule(to string) error {
 	return filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		switch {

@@ -35,7 +35,7 @@ func (c *counter) add(body string) int {
 	return c.n
 }
 
-// requests checks "N", or "N REGEXP" against the body of the last one.
+// requests checks "N", or "N REGEXP" with REGEXP matching the body of the last request.
 func requests(ts *testscript.TestScript, neg bool, args []string) {
 	c := ts.Value("requests").(*counter)
 	c.Lock()
@@ -80,7 +80,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("MOCK_KEY", "sk-canary-0123456789")
 }
 
-// servers are what parley may meet.
+// servers are the servers for scripts, by name.
 var servers = map[string]func(w http.ResponseWriter, n int, stop chan struct{}){
 	"hello": func(w http.ResponseWriter, _ int, _ chan struct{}) {
 		stream(w, delta(`{"content":"hello "}`), delta(`{"content":"world"}`), finish("stop"))
@@ -91,7 +91,7 @@ var servers = map[string]func(w http.ResponseWriter, n int, stop chan struct{}){
 			at(1, `"finish_reason":"stop"`), at(0, `"finish_reason":"stop"`), at(2, `"finish_reason":"stop"`), `{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":9}}`)
 	},
 	"one model": func(w http.ResponseWriter, n int, _ chan struct{}) {
-		if n == 1 { // is asked for its models
+		if n == 1 { // the request for models
 			fmt.Fprint(w, `{"data":[{"id":"only-one"}]}`)
 			return
 		}
@@ -278,14 +278,14 @@ func fail(w http.ResponseWriter, status int, body string) {
 	fmt.Fprint(w, body)
 }
 
-// canary is a key that no encoding leaves as it is.
+// canary is a key that every encoding changes.
 const canary = `sk-Canary/8f3a+Q7="&<'%41z`
 
-// An echo is what a leaky server saw.
+// An echo holds the requests to a leaky server.
 type echo struct {
 	sync.Mutex
-	keyed int             // requests that had the key
-	seen  map[string]bool // bodies of requests, and command lines of all processes at their time
+	keyed int             // number of requests with the key
+	seen  map[string]bool // bodies of requests, and command lines of all processes at those times
 }
 
 // look records the body of a request.
@@ -302,9 +302,8 @@ func (e *echo) look(body string) {
 	}
 }
 
-// leaky runs "leaky ANSWER SOURCE": it starts a server that gives back the key
-// it was sent in the way of ANSWER, one of leaks, and configures it with a key
-// that comes from SOURCE: env, config, command, header or url.
+// leaky runs "leaky ANSWER SOURCE": it starts a server that returns the key it receives in the form ANSWER, one of
+// leaks, and configures it with a key from SOURCE: env, config, command, header or url.
 func leaky(ts *testscript.TestScript, _ bool, args []string) {
 	answer, e := leaks[args[0]], ts.Value("echo").(*echo)
 	if answer == nil {
@@ -343,8 +342,7 @@ func leaky(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("config.toml"), []byte(config), 0o600))
 }
 
-// leaks are the ways in which a server gives a key back. Again says that a tool
-// was run for the conversation.
+// leaks are the forms in which a server returns a key. Again means that the conversation has a tool result.
 var leaks = map[string]func(w http.ResponseWriter, key string, again bool){
 	"401": func(w http.ResponseWriter, key string, _ bool) {
 		w.Header().Set("X-Request-Id", "req-"+key)
@@ -381,10 +379,9 @@ var leaks = map[string]func(w http.ResponseWriter, key string, again bool){
 	},
 }
 
-// embedServer runs "embedserver KIND": it starts a server that embeds texts by their words, in
-// 16 dimensions or as many as it is asked for, and configures it as the providers mock, of that
-// kind, and openai. A batch with the text "fail once" finds no quota the first time; one with
-// the text "hang" gets no answer.
+// embedServer runs "embedserver KIND": it starts a server that embeds texts by their words, in 16 dimensions or as many
+// as requested, and configures it as the providers mock, of that kind, and openai. A batch with the text "fail once"
+// gets a quota error the first time; one with the text "hang" gets no answer.
 func embedServer(ts *testscript.TestScript, _ bool, args []string) {
 	c, failed, stop := ts.Value("requests").(*counter), sync.Once{}, make(chan struct{})
 	c.Lock()
@@ -420,7 +417,7 @@ func embedServer(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs("config.toml"), []byte(config), 0o600))
 }
 
-// embedded returns the answer about texts.
+// embedded returns the response for texts.
 func embedded(texts []string, dimensions int) map[string]any {
 	var data []any
 	for i, text := range texts {

@@ -24,8 +24,7 @@ import (
 	"testing"
 )
 
-// TestImports holds who may import whom. A package that is not in the table
-// belongs to nobody's house.
+// TestImports checks the imports of every package. A package that is missing in the table is an error.
 func TestImports(t *testing.T) {
 	t.Parallel()
 	const (
@@ -89,7 +88,7 @@ func TestImports(t *testing.T) {
 		creds:                            {atomic},
 		llm:                              {},
 		similar:                          {},
-		catalog:                          {llm, safe, atomic, lazy}, // prices of an llm.Usage; what lists of models say
+		catalog:                          {llm, safe, atomic, lazy}, // prices of an llm.Usage; facts from lists of models
 		"providers/demo":                 {catalog, lazy},
 		"providers/discover":             {catalog, safe},
 		servers:                          {},
@@ -208,12 +207,12 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// onlyTested are modules that tests hold ours against, with the build tag oracle.
-// docs/dependencies.md says what they would cost the program.
+// onlyTested are modules that tests compare ours with, with the build tag oracle. docs/dependencies.md says how much
+// they would add to the program.
 var onlyTested = []string{"charm.land/glamour/v2", "github.com/anthropics/anthropic-sdk-go", "google.golang.org/genai"}
 
-// TestOraclesAreNotLinked holds that the program is built without them: on this system, with
-// PARLEY_LONG=1 on all it is built for.
+// TestOraclesAreNotLinked checks that the program does not link them: on this system or, with PARLEY_LONG=1, on all
+// supported systems.
 func TestOraclesAreNotLinked(t *testing.T) {
 	t.Parallel()
 	systems := []string{runtime.GOOS}
@@ -239,8 +238,8 @@ func TestOraclesAreNotLinked(t *testing.T) {
 	}
 }
 
-// TestDependenciesAreExplained holds that docs/dependencies.md has a row for each
-// module that go.mod requires directly, and none for another.
+// TestDependenciesAreExplained checks that docs/dependencies.md has a row for each direct requirement of go.mod, and no
+// others.
 func TestDependenciesAreExplained(t *testing.T) {
 	mod, err := os.ReadFile("go.mod")
 	if err != nil {
@@ -264,30 +263,28 @@ func TestDependenciesAreExplained(t *testing.T) {
 	}
 }
 
-// Limits of the house. Anything above its limit today is listed in testdata/ratchets.txt
-// with its size, which falls. A feature may raise a number of tokens there: its commit says
-// by how many, and why they are worth it.
+// Limits of sizes. Sizes above their limit are listed in testdata/ratchets.txt, and should fall. A feature may raise a
+// number of tokens there: its commit says by how many, and why they are worth it.
 const (
-	productTokens = 960_000 // Go's tokens outside tests and test kits, comments not counted
-	spineTokens   = 540_000 // of packages that testdata/wings.txt does not name
+	productTokens = 960_000 // Go tokens outside tests and test kits, without comments
+	spineTokens   = 540_000 // tokens of packages that testdata/wings.txt does not name
 	roomTokens    = 20_000
-	typeFields    = 40 // with those of the types that it embeds
-	operations    = 80 // methods, those of the types that it embeds, functions that take a pointer to it
+	typeFields    = 40 // including embedded types
+	operations    = 80 // methods, including those of embedded types, and functions that take a pointer to the type
 	exportedNames = 80
 	functionLines = 60
 )
 
-// standsOn limits the tokens of all that a package imports, directly or not.
+// standsOn limits the tokens of all direct and indirect imports of a package.
 var standsOn = map[string]int{"session": 120_000, "ui/app": 150_000, "ui/tui/inspector": 200_000, "ui/tui": 380_000}
 
-// testKits match directories that only tests import.
+// testKits matches directories that only tests import.
 var testKits = regexp.MustCompile(`(^|/)(adaptertest|llmtest|storetest|discovertest|uitest)(/|$)|^docs/pictures$`)
 
 var updateRatchets = flag.Bool("ratchets", false, "write the sizes into testdata/ratchets.txt as they are")
 
-// TestRatchets holds the sizes of today against the limits and against what they
-// were. "go test . -run Ratchets -ratchets" writes them down: the commit of a size that rose says why it is
-// worth that.
+// TestRatchets checks current sizes against the limits and against testdata/ratchets.txt. "go test . -run Ratchets
+// -ratchets" updates that file; a commit that raises a size says why it is worth that.
 func TestRatchets(t *testing.T) {
 	t.Parallel()
 	over := map[string]int{}
@@ -331,16 +328,16 @@ func TestRatchets(t *testing.T) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(was)) {
-		if over[name] < was[name]*99/100 { // a repair does not have to write each token down
+		if over[name] < was[name]*99/100 { // small reductions need not be recorded
 			t.Errorf("%s: %d, no longer %d: lower it with -ratchets", name, over[name], was[name])
 		}
 	}
 }
 
-// A size is what something has grown to, and what it should stay below.
+// A size is the size of something, with its limit.
 type size struct{ got, limit int }
 
-// measure returns the sizes of everything that has a limit, by "KIND NAME".
+// measure returns all sizes that have a limit, by "KIND NAME".
 func measure(t *testing.T) map[string]size {
 	t.Helper()
 	sizes := map[string]size{}
@@ -404,7 +401,7 @@ func measure(t *testing.T) map[string]size {
 	return sizes
 }
 
-// reached returns the packages that a package imports, directly or not.
+// reached returns the direct and indirect imports of a package.
 func reached(imports map[string][]string, from string) (all []string) {
 	seen := map[string]bool{from: true}
 	var walk func(name string)
@@ -421,17 +418,17 @@ func reached(imports map[string][]string, from string) (all []string) {
 	return all
 }
 
-// A declaredType is what a reader meets in a type.
+// A declaredType counts the parts of a type that a reader sees.
 type declaredType struct {
-	fields, operations int      // its own
-	embeds             []string // types of the module
+	fields, operations int      // without embedded types
+	embeds             []string // embedded types of the module
 	taken              int      // functions of any package that take a pointer to it
 }
 
-// declaredTypes are the types of the module, by DIRECTORY.NAME.
+// declaredTypes holds the types of the module by DIRECTORY.NAME.
 type declaredTypes map[string]*declaredType
 
-// whole returns the fields and methods of a type with those of the types that it embeds.
+// whole returns the fields and methods of a type, including those of embedded types.
 func (types declaredTypes) whole(name string, seen map[string]bool) (sum declaredType) {
 	typ := types[name]
 	if typ == nil || seen[name] {
@@ -517,7 +514,7 @@ func declared(source source) (names map[string]int, types declaredTypes) {
 	return names, types
 }
 
-// qualified returns DIRECTORY.NAME of a type of the module or of a pointer to one, "" for others.
+// qualified returns DIRECTORY.NAME for a type of the module or a pointer to one; "" for others.
 func qualified(typ ast.Expr, dir string, local map[string]string) string {
 	switch typ := typ.(type) {
 	case *ast.StarExpr:
@@ -536,11 +533,11 @@ func qualified(typ ast.Expr, dir string, local map[string]string) string {
 	return ""
 }
 
-// A registration is the place of the line that makes a wing part of the program.
+// A registration is the place of the line that adds a wing to the program.
 type registration struct{ file, word string }
 
-// readWings returns the wings that testdata/wings.txt lists, by their directories. A line is a
-// directory, a file, and a word of the line of that file that registers the wing.
+// readWings returns the wings in testdata/wings.txt by directory. Each line has a directory, a file, and a word of the
+// line in that file that registers the wing.
 func readWings(t *testing.T) map[string]registration {
 	t.Helper()
 	text, err := os.ReadFile("testdata/wings.txt")
@@ -561,7 +558,7 @@ func readWings(t *testing.T) map[string]registration {
 	return wings
 }
 
-// isWing reports whether dir is one of wings, or below one.
+// isWing reports whether dir is one of wings or below one.
 func isWing(wings map[string]registration, dir string) bool {
 	for ; dir != "."; dir = path.Dir(dir) {
 		if _, ok := wings[dir]; ok {
@@ -571,8 +568,8 @@ func isWing(wings map[string]registration, dir string) bool {
 	return false
 }
 
-// TestWings builds the program without each wing: without its directory, the line that registers it,
-// and the import of it. What is left answers a prompt.
+// TestWings builds the program without each wing: without its directory, its import and the line that registers it. The
+// rest must answer a prompt.
 func TestWings(t *testing.T) {
 	if !long {
 		t.Skip("PARLEY_LONG=1 builds the program once for each wing")
@@ -621,7 +618,7 @@ func TestWings(t *testing.T) {
 				t.Fatalf("%v\n%s", err, out)
 			}
 			if dir == "providers/demo" || dir == "providers/openai" {
-				return // nothing answers without a model, and the demo is asked as those of OpenAI's wire formats are
+				return // without a model nothing answers, and the demo uses OpenAI's wire formats
 			}
 			cmd := exec.Command(program, "-p", "--ephemeral", "-m", "demo", "hello")
 			cmd.Dir, cmd.Env = tmp, []string{"HOME=" + tmp, "PATH=" + os.Getenv("PATH")}
@@ -641,7 +638,7 @@ func absolute(t *testing.T, name string) string {
 	return name
 }
 
-// isTable reports whether a function only returns a list of rows, which may be as long as it has to be.
+// isTable reports whether a function only returns a list of rows; such functions may have any length.
 func isTable(f *ast.FuncDecl) bool {
 	if f.Body == nil || len(f.Body.List) != 1 {
 		return false
@@ -654,7 +651,7 @@ func isTable(f *ast.FuncDecl) bool {
 	return ok
 }
 
-// countTokens returns the number of tokens in a file, comments and inserted semicolons left out.
+// countTokens returns the number of tokens in a file, without comments and inserted semicolons.
 func countTokens(t *testing.T, name string) (n int) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.FromSlash(name))
@@ -687,14 +684,14 @@ func receiver(typ ast.Expr) string {
 	return "?"
 }
 
-// A source is all Go files of the module, as they are on every system.
+// A source holds all Go files of the module, for any system.
 type source struct {
 	positions *token.FileSet
-	files     map[string]*ast.File // without tests, by paths with slashes
-	tests     map[string]string    // the text of tests, by the same
+	files     map[string]*ast.File // without tests, by slash-separated path
+	tests     map[string]string    // text of tests, by slash-separated path
 }
 
-// ourSource is read once.
+// ourSource is the source of this module, read once.
 var ourSource = sync.OnceValues(func() (source, error) {
 	s := source{token.NewFileSet(), map[string]*ast.File{}, map[string]string{}}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
@@ -725,11 +722,11 @@ func readSource(t *testing.T) source {
 	return s
 }
 
-// TestLazyExpressions: an expression that is compiled when it is first used can be.
+// TestLazyExpressions checks that regular expressions compiled on first use are valid.
 func TestLazyExpressions(t *testing.T) {
 	t.Parallel()
 	files := readSource(t).files
-	values := map[string]ast.Expr{} // of constants and variables, by directory and name
+	values := map[string]ast.Expr{} // constants and variables, by directory and name
 	for name, f := range files {
 		ast.Inspect(f, func(n ast.Node) bool {
 			if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == len(spec.Names) {
@@ -781,13 +778,13 @@ func TestLazyExpressions(t *testing.T) {
 			return true
 		})
 	}
-	if checked < 100 || unknown > 4 { // the parameters of functions
+	if checked < 100 || unknown > 4 { // these are parameters of functions
 		t.Errorf("%d expressions were checked, and %d not", checked, unknown)
 	}
 }
 
-// ownPackages returns which of our packages each of them imports, on any system, by their paths
-// below the module; "" is the program.
+// ownPackages returns the imports of each of our packages within the module, on any system, by paths below the module;
+// "" is the program.
 func ownPackages(t *testing.T) map[string][]string {
 	t.Helper()
 	module := modulePath(t)
@@ -798,7 +795,7 @@ func ownPackages(t *testing.T) map[string][]string {
 			from = ""
 		}
 		if _, known := imports[from]; !known {
-			imports[from] = nil // it may import none
+			imports[from] = nil // it may have no imports
 		}
 		for _, spec := range f.Imports {
 			imported, err := strconv.Unquote(spec.Path.Value)
@@ -814,7 +811,7 @@ func ownPackages(t *testing.T) map[string][]string {
 	return imports
 }
 
-// modulePath returns what this module is called, which its owner may change.
+// modulePath returns the name of this module, which its owner may change.
 func modulePath(t *testing.T) string {
 	t.Helper()
 	mod, err := os.ReadFile("go.mod")
@@ -825,13 +822,13 @@ func modulePath(t *testing.T) string {
 	return strings.TrimPrefix(line, "module ")
 }
 
-// TestInitIsCheap: every run of the program pays for what packages do before main, the one that
-// prints its version too. Expressions, tables and documents are made when they are first
-// needed. Of a package that does anything, 64 KB of the program's file get into memory.
+// TestInitIsCheap limits the work of packages before main, which every run pays for, even one that prints the version.
+// Expressions, tables and documents must be made on first use. A package with any initialization brings 64 KB of the
+// program's file into memory.
 func TestInitIsCheap(t *testing.T) {
 	t.Parallel()
-	const most = 200 // allocations by one package; one expression takes about 60
-	may := []string{ // packages that do something; no other may begin to
+	const most = 200 // allocations per package; one expression takes about 60
+	may := []string{ // packages that have initialization; no other may
 		"providers", "providers/adapter", "providers/agentcli", "providers/anthropic", "providers/catalog", "providers/credentials",
 		"providers/demo", "providers/filter", "providers/gemini", "providers/llm", "providers/openai", "providers/schema", "providers/wire",
 		"session", "session/archive", "session/store", "tools", "tools/mcp/client", "tools/permission", "tools/places", "tools/sandbox", "tools/sanitize",
@@ -851,7 +848,7 @@ func TestInitIsCheap(t *testing.T) {
 	}
 	packages := 0
 	for _, m := range regexp.MustCompile(`(?m)^init (`+regexp.QuoteMeta(modulePath(t))+`/\S+) .* (\d+) allocs$`).FindAllStringSubmatch(trace.String(), -1) {
-		if strings.Contains(m[1], "test") { // of this test, not of the program
+		if strings.Contains(m[1], "test") { // a package of this test, not of the program
 			continue
 		}
 		packages++
@@ -867,7 +864,7 @@ func TestInitIsCheap(t *testing.T) {
 	}
 }
 
-// isTest finds the tests, fuzz tests and benchmarks of a file: a TestMain tests nothing.
+// isTest matches tests, fuzz tests and benchmarks, but not TestMain.
 var isTest = regexp.MustCompile(`^func ((?:Test|Fuzz|Benchmark)(?:[^a-z(]\w*)?)\(`)
 
 // namedTests returns all tests, fuzz tests and benchmarks, as "folder Test".
@@ -876,7 +873,7 @@ func namedTests(t *testing.T) map[string]bool {
 	tests := map[string]bool{}
 	for name, text := range readSource(t).tests {
 		for line := range strings.Lines(text) {
-			if !strings.HasPrefix(line, "func ") { // which is faster than the expression
+			if !strings.HasPrefix(line, "func ") { // faster than the expression
 				continue
 			}
 			if m := isTest.FindStringSubmatch(line); m != nil {
@@ -887,8 +884,8 @@ func namedTests(t *testing.T) map[string]bool {
 	return tests
 }
 
-// checkNamedTest reports a test of what that is not there. Test is "folder Test", "script NAME: a
-// piece of it" for testdata/script, or "ci: a piece of it" for .ci/run.
+// checkNamedTest reports a test named by what that does not exist. Test is "folder Test", "script NAME: a piece of it"
+// for testdata/script, or "ci: a piece of it" for .ci/run.
 func checkNamedTest(t *testing.T, tests map[string]bool, what, test string) {
 	t.Helper()
 	name, piece, text := strings.Cut(test, ": ")
@@ -911,7 +908,7 @@ func checkNamedTest(t *testing.T, tests map[string]bool, what, test string) {
 	}
 }
 
-// TestPromisesHaveTests holds that testdata/reliability.txt names tests that are there.
+// TestPromisesHaveTests checks that the tests named in testdata/reliability.txt exist.
 func TestPromisesHaveTests(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/reliability.txt")

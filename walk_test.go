@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestWalk follows the walk of a prompt in docs/architecture.md: each station is a function, and one of the
-// stations before it calls it, itself or through a few functions of its package.
+// TestWalk follows the walk of a prompt in docs/architecture.md. Each station is a function that an earlier station
+// calls, directly or through a few functions of its package.
 func TestWalk(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("docs/architecture.md")
@@ -40,7 +40,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestWalkFindsCalls shows what TestWalk refuses.
+// TestWalkFindsCalls checks calls that TestWalk accepts and rejects.
 func TestWalkFindsCalls(t *testing.T) {
 	t.Parallel()
 	calls := readCalls(t)
@@ -49,7 +49,7 @@ func TestWalkFindsCalls(t *testing.T) {
 		want     bool
 	}{
 		{"session.Session.Turn", "session.turn.run", true},
-		{"session.Session.Turn", "providers/openai.Chat.Stream", true}, // by an interface
+		{"session.Session.Turn", "providers/openai.Chat.Stream", true}, // through an interface
 		{"session.turn.run", "ui/app.Classify", false},
 		{"providers/openai.Chat.Stream", "session.turn.run", false},
 	} {
@@ -59,7 +59,7 @@ func TestWalkFindsCalls(t *testing.T) {
 	}
 }
 
-// A callGraph holds the names that functions use, by DIRECTORY.FUNCTION or DIRECTORY.TYPE.METHOD.
+// A callGraph holds the names used by each function, as DIRECTORY.FUNCTION or DIRECTORY.TYPE.METHOD.
 type callGraph map[string]map[string]bool
 
 func readCalls(t *testing.T) callGraph {
@@ -89,8 +89,8 @@ func readCalls(t *testing.T) callGraph {
 	return calls
 }
 
-// lead reports whether the function from calls the function to, itself or through at most four
-// functions of its package.
+// lead reports whether the function from calls the function to, directly or through at most four functions of its
+// package.
 func (calls callGraph) lead(from, to string) bool {
 	dir, _, _ := strings.Cut(from, ".")
 	called := to[strings.LastIndex(to, ".")+1:]

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// crookedWords match comments that take a second reading, each with the words to use in its place.
+// crookedWords match phrases in comments that are hard to read, with better words.
 var crookedWords = []struct {
 	pattern *regexp.Regexp
 	use     string
@@ -25,10 +25,10 @@ var crookedWords = []struct {
 	{regexp.MustCompile(`^(What|Whose|Where)\b`), "the noun, first"},
 }
 
-// placesBehind end a phrase in which the word is the field's.
+// placesBehind match nouns that may follow the first of crookedWords.
 var placesBehind = regexp.MustCompile(`\b(proxy|proxies|NAT|firewall|gateway|gateways)$`)
 
-// TestPlainWords holds the comments of all files against crookedWords.
+// TestPlainWords checks the comments of all files for crookedWords.
 func TestPlainWords(t *testing.T) {
 	t.Parallel()
 	checked := 0
@@ -44,7 +44,7 @@ func TestPlainWords(t *testing.T) {
 		file := files.AddFile(name, -1, len(text))
 		var s scanner.Scanner
 		s.Init(file, text, nil, scanner.ScanComments)
-		before := 0 // the line of the comment before this one
+		before := 0 // line of the previous comment
 		for {
 			pos, kind, comment := s.Scan()
 			if kind == token.EOF {

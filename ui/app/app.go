@@ -1,5 +1,5 @@
-// Package app is what a user can do with parley, without a screen: what every front
-// end shares, as data and functions. It imports no front end and no terminal library.
+// Package app implements all that a user can do with parley, without a screen. Front ends share it as data and
+// functions. It imports no front end and no terminal library.
 //
 //	ui/cli ──► Options ──► screen, plain lines
 //	             ├── drafts, attachments, exports, typed commands
@@ -28,39 +28,39 @@ import (
 	"parley/ui/format"
 )
 
-// App is one run of parley without a screen: the open conversation and all a user can
-// do with it. One goroutine owns it, that of the front end.
+// App is one run of parley without a screen: the open conversation and the commands for it. It belongs to one
+// goroutine, the front end's.
 type App struct {
 	Options
 	Uses CommandUses
 	comparing
 
 	// Flows fill these in.
-	Commands      []Command                                           // what a user can do
-	Watch         []func(tell func(happened func() Effect))           // report what happens without a key of the user's; see WatchAll
-	BranchFiles   func() Effect                                       // offers files as they were when the branch was left that is current now
-	UseSkill      func(line string) Effect                            // sends the skill that begins line, with what follows as its task; nil: there are no skills
-	NextQuestion  func() Effect                                       // asks the question that has waited longest, such as an MCP server's, once; nil: none waits
-	ServerPrompts func() (prompts []ServerPrompt, unavailable string) // lists prompts of MCP servers, or says why there are none
+	Commands      []Command                                           // all commands, in the order of the help
+	Watch         []func(tell func(happened func() Effect))           // report events that no key of the user caused; see WatchAll
+	BranchFiles   func() Effect                                       // offers to restore the files of the current branch as they were when it was left
+	UseSkill      func(line string) Effect                            // sends the skill that begins line, with the rest as its task; nil if there are no skills
+	NextQuestion  func() Effect                                       // asks the oldest waiting question, such as an MCP server's, once; nil if none waits
+	ServerPrompts func() (prompts []ServerPrompt, unavailable string) // lists the prompts of MCP servers, or says why there are none
 
 	UseModel       func(name string) Effect // switches to another model in mid-conversation
-	FollowModel    func(name string) Effect // switches to the model that gave the last answer, which says so itself
-	DiscoverModels func() Effect            // looks for models on this machine; front ends perform it once their first frame is shown, and a prompt waits for a Prepare
-	LearnModel     func() Effect            // asks the server of the model in use what that can; front ends perform it after an answer
+	FollowModel    func(name string) Effect // switches to the model that gave the last answer, which already announced the switch
+	DiscoverModels func() Effect            // looks for models on this machine; front ends perform it after their first frame, and prompts wait for its Prepare
+	LearnModel     func() Effect            // asks the server about the abilities of the current model; front ends perform it after an answer
 
 	// A front end fills these in.
-	Terminal       func() TerminalState                  // returns what is known of the terminal
-	Busy           func() bool                           // reports whether a turn runs
+	Terminal       func() TerminalState                  // returns the known properties of the terminal
+	Busy           func() bool                           // reports whether a turn is running
 	KeyOf          func(command string) string           // returns the key that runs a command, or "/" and its name
 	BeforeSwitch   func()                                // called before another conversation is opened
 	ClipboardImage func(context.Context) ([]byte, error) // returns the image on the clipboard
 	RequestTokens  func() int                            // estimates the next request, with the draft
 
-	previousClosed chan struct{} // closed when the conversation that was left last is; nil: none was
+	previousClosed chan struct{} // closed once the previous conversation is; nil if there was none
 	prompts        atomic.Pointer[knownPrompts]
 }
 
-// New returns the application that o describes, with defaults for what it leaves out.
+// New returns an App with the options o, completed by WithDefaults.
 func New(o Options) *App {
 	o = o.WithDefaults()
 	a := &App{
@@ -78,36 +78,35 @@ func New(o Options) *App {
 	return a
 }
 
-// Note keeps a line of parley's own with the conversation, and shows it.
+// Note stores a notice of parley's own in the conversation and shows it.
 func (a *App) Note(text string) Effect { return a.Annotate(llm.Notice{Text: text}) }
 
-// Annotate keeps an event of the front end with the conversation, and shows it.
+// Annotate stores an event of the front end in the conversation and shows it.
 func (a *App) Annotate(e session.Event) Effect {
 	a.Session.Annotate(0, e)
 	return Shown{e}
 }
 
-// WatchAll has what happens without a key of the user's told, on any goroutine. The owner of a calls
-// happened, and performs its effect.
+// WatchAll registers tell for events that no key of the user caused. It is called on any goroutine; the owner of a then
+// calls happened and performs its effect.
 func (a *App) WatchAll(tell func(happened func() Effect)) {
 	for _, watch := range a.Watch {
 		watch(tell)
 	}
 }
 
-// SaveState returns an effect that stores value under key for the next start. A store that
-// is read-only is no error.
+// SaveState returns an effect that stores value under key for the next start. It ignores errors of a read-only store.
 func (o Options) SaveState(key, value string) Effect {
 	return save(o.Library, func() error { return o.Library.Set(key, value) })
 }
 
-// Unsandboxed reports whether commands of the model could run without a sandbox.
+// Unsandboxed reports whether the model's commands could run without a sandbox.
 func Unsandboxed(a *App) bool {
 	return a.SandboxOff != "" && a.Session.Policy().Mode() != act.ModeReadOnly
 }
 
-// findDirectory returns the absolute path of an existing directory: ~ is the home directory,
-// and relative names begin in o.Directory.
+// findDirectory returns the absolute path of an existing directory. ~ is the home directory; relative names are
+// resolved against o.Directory.
 func (o Options) findDirectory(name string) (string, error) {
 	name, err := o.Absolute(name)
 	if err != nil {
@@ -123,7 +122,7 @@ func (o Options) findDirectory(name string) (string, error) {
 	return name, nil
 }
 
-// Absolute returns the path that the user means by name.
+// Absolute returns the absolute path of name; ~ is the home directory.
 func (o Options) Absolute(name string) (string, error) {
 	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || rest[0] == '/') {
 		home, err := os.UserHomeDir()
@@ -138,8 +137,8 @@ func (o Options) Absolute(name string) (string, error) {
 	return filepath.Clean(name), nil
 }
 
-// sessionDirectories returns the directories of stored conversations that still exist, the
-// latest first, without o.Directory.
+// sessionDirectories returns the existing directories of stored conversations except o.Directory, the most recent
+// first.
 func (o Options) sessionDirectories() (all []string, err error) {
 	rows, err := o.Library.List(session.Query{})
 	for _, s := range rows {
@@ -153,21 +152,21 @@ func (o Options) sessionDirectories() (all []string, err error) {
 	return all, err
 }
 
-// Options configures an App: the session and everything that front ends share. WithDefaults
-// says which fields may be left out.
+// Options configures an App: the session, and everything that front ends share. WithDefaults lists the fields that may
+// be left out.
 type Options struct {
-	Session    *session.Session // open now
+	Session    *session.Session // the open conversation
 	Start      Start
-	Attached   []llm.Part     // goes with the next prompt
-	Workspace  string         // the directory that tools work in, abbreviated for users (~)
-	Directory  string         // the same, absolute
+	Attached   []llm.Part     // attachments of the next prompt
+	Workspace  string         // working directory of tools, abbreviated for users (~)
+	Directory  string         // absolute path of the same directory
 	ConfigFile string         // path of config.toml
-	Library    *session.Store // the store; nil: one in memory
-	Ephemeral  bool           // this conversation is not stored
+	Library    *session.Store // nil: a store in memory
+	Ephemeral  bool           // the conversation is not stored
 	Machine
 	Wire Wire // recent HTTP exchanges
 
-	Flows func(*App) // adds what a user can do; nil: nothing
+	Flows func(*App) // registers the commands of the flows; nil for none
 	Models
 	Opening
 	Trust
@@ -175,47 +174,47 @@ type Options struct {
 	FirstScreen
 	PromptFiles
 
-	Context         func() []ContextItem                                                            // what every request holds beside the messages; nil: not known
-	ChangeDirectory func(dir string)                                                                // called before the front end quits, to begin again in dir; nil: it cannot
-	Export          func(s *session.Session, format, path string) (written, note string, err error) // writes a conversation to a file, configured keys masked; path may be relative or "". Nil: nothing does
-	OnExit          func(id string)                                                                 // called with the ID of a stored conversation once the screen is gone; nil: nothing is
-	AbbrevPath      func(path string) string                                                        // abbreviates a path for users (~); nil: as it is
+	Context         func() []ContextItem                                                            // lists the parts of every request beside the messages; nil if unknown
+	ChangeDirectory func(dir string)                                                                // called before the front end exits to restart in dir; nil if that is not possible
+	Export          func(s *session.Session, format, path string) (written, note string, err error) // writes a conversation to a file, configured keys masked; path may be relative or ""; nil if not available
+	OnExit          func(id string)                                                                 // called with the ID of a stored conversation after the screen is gone; may be nil
+	AbbrevPath      func(path string) string                                                        // abbreviates a path for users (~); nil: unchanged
 	Estimate        func(text string) int                                                           // estimates the tokens of a text; nil: a quarter of the bytes
 	Getenv          func(string) string                                                             // nil: os.Getenv
 	Now             func() time.Time                                                                // nil: the clock; for tests
 }
 
-// Machine holds what parley uses of the machine it runs on.
+// Machine gives access to the machine that parley runs on.
 type Machine struct {
-	SandboxOff string                                             // why commands run without a sandbox; "": they run in one
-	Checkup    func(context.Context, TerminalState) []format.Part // checks everything that parley works with; takes seconds; nil: not available
+	SandboxOff string                                             // why commands run without a sandbox; "" if they run in one
+	Checkup    func(context.Context, TerminalState) []format.Part // checks everything that parley depends on; takes seconds; nil if not available
 
-	Jobs  Jobs          // commands in the background; nil: none can be there
-	Hooks func() []Item // programs that run when something happens; nil: nothing is known of them
+	Jobs  Jobs          // background commands; nil if not available
+	Hooks func() []Item // configured hooks; nil if unknown
 
-	// Shell runs a command of the user's own, for 10 minutes at most unless it goes to the
-	// background of a conversation, as it may; nil: none can run.
+	// Shell runs a command of the user's own. It ends after 10 minutes, unless the command is moved to the background
+	// of the conversation. Nil if not available.
 	Shell func(ctx context.Context, conversation, command string, progress func(string)) act.Outcome
 
-	// Filter runs a command of the user's own beside the screen, with input on its standard
-	// input, for a short time; nil: none can run.
+	// Filter runs a short command of the user's own without using the screen, with input as its standard input. Nil if
+	// not available.
 	Filter func(ctx context.Context, command string, input []byte) (output string, err error)
 
-	// OpenURL shows an address of the web in the user's browser; nil: nothing does.
+	// OpenURL opens a web address in the user's browser; nil if not available.
 	OpenURL func(ctx context.Context, address string) error
 
-	// FetchFile gets a file from the web; nil: files come from the disk only.
+	// FetchFile downloads a file from the web; nil if files come from the disk only.
 	FetchFile func(ctx context.Context, address string) (name string, data []byte, err error)
 }
 
-// Models lists and opens the models that can be asked.
+// Models lists and opens the available models.
 type Models struct {
 	Open    func(name string) (llm.Endpoint, error)
-	Choices func() []ModelChoice     // for the picker
-	Live    func() []ModelChoice     // Choices and what servers list now; may take seconds; nil: Choices
-	Resolve func(name string) string // returns what an alias stands for; other names as they are
-	Recent  []string                 // that were used, the latest first; the session's among them
-	Local   Local                    // what can answer without a key
+	Choices func() []ModelChoice     // models for the picker
+	Live    func() []ModelChoice     // Choices, updated with the models that servers list now; may take seconds; nil: as Choices
+	Resolve func(name string) string // returns the model of an alias; other names unchanged
+	Recent  []string                 // recently used models, the latest first, including the session's
+	Local   Local                    // services that answer without a key of parley's
 	Images  ImageModels
 	Connecting
 	Defaults
@@ -223,74 +222,71 @@ type Models struct {
 
 // Opening opens conversations.
 type Opening struct {
-	New    func() (*session.Session, error) // an empty one with the same settings
+	New    func() (*session.Session, error) // an empty conversation with the same settings
 	Resume func(id string) (s *session.Session, note string, err error)
 	Fork   func(id string, head int) (s *session.Session, note string, err error)
 }
 
-// Defaults holds what the configuration sets for conversations without settings of their own.
-// The zero value knows nothing.
+// Defaults describes the configuration for conversations without settings of their own. All fields may be nil.
 type Defaults struct {
-	Configured    func(model string) []ConfiguredSetting // of the configuration, for a model; nil: none are
-	OwnSystem     func() (text, source string)           // the system prompt without a persona, and where it comes from; nil: not known
-	WithheldTools func() (names []string, why string)    // tools that are not offered to any conversation of this run, and why; nil: not known
+	Configured    func(model string) []ConfiguredSetting // settings configured for a model; nil if none are
+	OwnSystem     func() (text, source string)           // the system prompt without a persona, and its source; nil if unknown
+	WithheldTools func() (names []string, why string)    // tools withheld from all conversations of this run, and why; nil if unknown
 }
 
-// A ConfiguredSetting is a setting of the configuration.
+// A ConfiguredSetting is one setting from the configuration.
 type ConfiguredSetting struct{ Name, Value, Source string }
 
 // MCP gives access to the MCP servers. The zero value has none.
 type MCP struct {
-	Servers        func() Servers            // returns nil if none is configured, or none may run yet
-	OnServerChange func(func(server string)) // sets the function that is called, on any goroutine, with the name of a server that changed
+	Servers        func() Servers            // returns nil if no server is configured, or none may run yet
+	OnServerChange func(func(server string)) // sets the callback for server changes; it runs on any goroutine
 }
 
-// Servers are the MCP servers as prompts and folders need them; the flow of servers knows their type.
+// Servers are the MCP servers as prompts and folders need them; the servers flow knows the concrete type.
 type Servers interface {
 	Resources() []act.Resource
 	ReadResource(ctx context.Context, server, uri string) ([]llm.Part, error)
 	SetRoots(dirs ...string)
 }
 
-// A ServerPrompt is a prompt that an MCP server has written.
+// A ServerPrompt is a prompt provided by an MCP server.
 type ServerPrompt struct {
-	Item                          // its value is "server:prompt"
-	Fill func(args string) Effect // puts it into the draft
+	Item                          // its Value is "server:prompt"
+	Fill func(args string) Effect // inserts the prompt into the draft
 }
 
-// FirstScreen is what the first screen says beside the model and the directory.
+// FirstScreen holds texts of the first screen, beside the model and the directory.
 type FirstScreen struct {
-	Version string // of parley
-	Notice  string // "" if there is nothing to say
-	NoKey   bool   // no provider has a key: the demo answers
+	Version string // version of parley
+	Notice  string // "" for none
+	NoKey   bool   // no provider has a key, so the demo answers
 }
 
-// Start holds what a front end does first.
+// Start holds the first actions of a front end.
 type Start struct {
-	Prompt  []llm.Part // sent at once; nil: none
-	Find    *string    // words that the list of conversations is opened with, "" for all; nil: it is not
-	Fork    bool       // with Find: continues in a copy of the conversation that is chosen
-	Compare []string   // models that the first prompt goes to; none: the session's
-	Judge   string     // of their answers; "": none
+	Prompt  []llm.Part // prompt to send at once; nil for none
+	Find    *string    // opens the list of conversations with this search, "" for all; nil does not open it
+	Fork    bool       // with Find: continues in a copy of the chosen conversation
+	Compare []string   // models that answer the first prompt; nil: the session's
+	Judge   string     // model that picks the best of their answers; "" for none
 }
 
-// takeFork reports whether the conversation that is opened now has to be copied. Only the
-// first call can return true.
+// takeFork reports whether the conversation to open must be copied. It returns true at most once.
 func (s *Start) takeFork() bool {
 	fork := s.Fork && s.Find != nil
 	s.Fork = false
 	return fork
 }
 
-// A ContextItem is something that every request holds beside the messages, such as the system
-// prompt.
+// A ContextItem is a part of every request beside the messages, such as the system prompt.
 type ContextItem struct {
 	Name   string
-	Tokens int // about
+	Tokens int // estimated
 	Note   string
 }
 
-// WithDefaults returns o with defaults in the place of nil fields that have one.
+// WithDefaults returns o with defaults for nil fields that have one.
 func (o Options) WithDefaults() Options {
 	if o.Library == nil {
 		o.Library = session.MemoryStore()
@@ -328,7 +324,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Age returns how long ago something was; "" where that is not known.
+// Age returns the time since at, for users; "" for the zero time.
 func (o Options) Age(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -336,16 +332,15 @@ func (o Options) Age(at time.Time) string {
 	return format.Age(o.Now().Sub(at))
 }
 
-// A RunInfo holds the version, the directory and the model of a run, for a header. Its texts are
-// sanitized.
+// A RunInfo holds the version, directory and model of a run, for a header. Its texts are sanitized.
 type RunInfo struct {
-	Version   string // "" if the build knows none
+	Version   string // "" if the build has none
 	Directory string
 	Model     string
-	Notice    string // shown at the start; "" if there is none
+	Notice    string // shown at the start; "" for none
 }
 
-// CurrentRunInfo returns the RunInfo of this moment.
+// CurrentRunInfo returns the RunInfo as of now.
 func CurrentRunInfo(a *App) RunInfo {
 	return RunInfo{
 		Version: shortVersion(sanitize.Line(a.Version)), Directory: sanitize.Line(a.Workspace),
@@ -353,8 +348,7 @@ func CurrentRunInfo(a *App) RunInfo {
 	}
 }
 
-// shortVersion leaves of the version of a commit without a tag its hash: v0.0.0-DATE-HASH is
-// longer than what a small screen has.
+// shortVersion reduces the version of an untagged commit to its hash: v0.0.0-DATE-HASH is too long for a small screen.
 func shortVersion(version string) string {
 	if parts := untagged().FindStringSubmatch(version); parts != nil {
 		return parts[1]
@@ -362,7 +356,7 @@ func shortVersion(version string) string {
 	return strings.TrimPrefix(version, "devel")
 }
 
-// untagged matches what Go calls a pseudo-version: https://go.dev/ref/mod#pseudo-versions
+// untagged matches pseudo-versions: https://go.dev/ref/mod#pseudo-versions
 var untagged = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^v\d+\.\d+\.\d+-(?:.*\.)?\d{14}-([0-9a-f]{12}(?:\+dirty)?)$`)
 })
@@ -372,10 +366,10 @@ func UsesDemo(a *App) bool {
 	return a.NoKey && strings.HasPrefix(a.Session.Model().Name, "demo/")
 }
 
-// A TerminalState is what a front end knows of the terminal; "" is not known.
+// A TerminalState holds the known properties of the terminal; "" if unknown.
 type TerminalState struct {
-	Colors     string // how many, such as "truecolor"
-	Background string // "dark" or "light", and how that is known
-	Keyboard   string // its protocol
-	Images     string // how they are drawn
+	Colors     string // color support, such as "truecolor"
+	Background string // "dark" or "light", and the source of that
+	Keyboard   string // keyboard protocol
+	Images     string // image protocol
 }

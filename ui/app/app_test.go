@@ -8,7 +8,7 @@ import (
 	"parley/session"
 )
 
-// The application knows no terminal: what it says is data, for any front end.
+// The application imports no terminal library: its output is data for any front end.
 func TestNoTerminalLibrary(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {
@@ -23,7 +23,7 @@ func TestNoTerminalLibrary(t *testing.T) {
 	}
 }
 
-// The version of a commit without a tag is its hash.
+// The version of an untagged commit is its hash.
 func TestShortVersion(t *testing.T) {
 	for version, want := range map[string]string{
 		"devel": "", "v1.2.3": "v1.2.3", "v1.2.3-rc.1": "v1.2.3-rc.1",
@@ -38,7 +38,7 @@ func TestShortVersion(t *testing.T) {
 	}
 }
 
-// A copy is told from its original in lists, until it has a name of its own.
+// Lists distinguish a copy from its original until the copy is renamed.
 func TestListTitle(t *testing.T) {
 	for want, about := range map[string]session.Info{
 		"whales": {Title: "whales"}, "copy: seals": {Title: "seals", Origin: "fork 0a1b"}, "copy: untitled": {Origin: "fork 0a1b"},

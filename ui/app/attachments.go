@@ -19,8 +19,8 @@ import (
 	"parley/tools/act"
 )
 
-// ExpandHome returns where a file lies that a user calls path. Relative ones stay as they
-// are: the model is to know the file by the same name.
+// ExpandHome replaces a leading ~ in path. Relative paths stay as they are, so that the model knows the file by the
+// same name.
 func ExpandHome(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok {
 		if home, err := os.UserHomeDir(); err == nil {
@@ -30,14 +30,13 @@ func ExpandHome(path string) string {
 	return path
 }
 
-// isAddress reports whether text is an address on the web without punctuation that ends a
-// sentence after it.
+// isAddress reports whether text is a web address, without punctuation at its end.
 func isAddress(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && !strings.ContainsAny(text[len(text)-1:], ".,;:!?)]}>\"'")
 }
 
-// fetched gets a file from the web.
+// fetched downloads a file from the web.
 func (o Options) fetched(ctx context.Context, address string) (attach.Attachment, error) {
 	if o.FetchFile == nil {
 		return attach.Attachment{}, fs.ErrNotExist
@@ -49,8 +48,8 @@ func (o Options) fetched(ctx context.Context, address string) (attach.Attachment
 	return attach.FromBytes(name, data, attach.DefaultLimits())
 }
 
-// Addresses returns what Expand would fetch from the web for text, in order, and text without
-// the @ before each, which fetches nothing.
+// Addresses returns the addresses that Expand would fetch for text, in order, and text with the @ before each removed,
+// which fetches nothing.
 func (o Options) Addresses(text string) (addresses []string, without string) {
 	at := 0
 	var b strings.Builder
@@ -64,14 +63,14 @@ func (o Options) Addresses(text string) (addresses []string, without string) {
 	return addresses, b.String() + text[at:]
 }
 
-// isMention reports whether text after an @ is something that a prompt brings along.
+// isMention reports whether the text after an @ names a file, a resource or an address to attach.
 func (o Options) isMention(text string) bool {
 	_, resource := o.resource(text)
 	return resource || isFile(text) || o.FetchFile != nil && isAddress(text)
 }
 
-// Attach reads the files that arg names: paths as a shell takes them, or the name
-// of one file as it is. With an error come those that could be read.
+// Attach reads the files named by arg: shell-quoted paths, or a single file name as it is. It returns the readable
+// files even with an error.
 func Attach(arg string) ([]attach.Attachment, error) {
 	if paths := attach.DroppedPaths(arg); paths != nil {
 		return attachFiles(paths)
@@ -79,7 +78,7 @@ func Attach(arg string) ([]attach.Attachment, error) {
 	return attachFiles([]string{ExpandHome(arg)})
 }
 
-// attachFiles reads files by their paths. With an error come those that could be read.
+// attachFiles reads files by their paths. It returns the readable ones even with an error.
 func attachFiles(paths []string) (items []attach.Attachment, err error) {
 	for _, p := range paths {
 		item, failed := attach.FromFile(p, attach.DefaultLimits())
@@ -92,14 +91,13 @@ func attachFiles(paths []string) (items []attach.Attachment, err error) {
 	return items, err
 }
 
-// LacksVision reports whether model is known not to see the image that p is.
+// LacksVision reports whether p is an image that model is known not to accept.
 func LacksVision(model llm.Endpoint, p llm.Part) bool {
 	return strings.HasPrefix(p.MIME, "image/") && !model.Accepts(p.MIME)
 }
 
-// isFile reports whether path names a file that a prompt may bring along by
-// mentioning it. Hidden ones outside the workspace, where keys lie, have to be
-// attached by name, also where a link leads to them.
+// isFile reports whether path names a file that a mention may attach. Hidden files outside the workspace, such as keys,
+// must be attached by name, even if a link leads to them.
 func isFile(path string) bool {
 	path = ExpandHome(path)
 	if outside := filepath.IsAbs(path) || !filepath.IsLocal(path); outside && strings.Contains(filepath.ToSlash(path), "/.") || linksToHidden(path) {
@@ -109,8 +107,8 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// linksToHidden reports whether a path is, or leads through, a link to a hidden file outside of the
-// workspace: a link may have come with the folder.
+// linksToHidden reports whether path is, or passes through, a link to a hidden file outside the workspace. Such a link
+// may have come with the directory.
 func linksToHidden(path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || real == filepath.Clean(path) {
@@ -130,19 +128,18 @@ func linksToHidden(path string) bool {
 	return (err != nil || !filepath.IsLocal(inside)) && strings.Contains(filepath.ToSlash(real), "/.")
 }
 
-// exists reports whether there is something at path, though it may be no file that
-// can be brought along.
+// exists reports whether path exists, even if it cannot be attached.
 func exists(path string) bool {
 	_, err := os.Stat(ExpandHome(path))
 	return err == nil
 }
 
-// Mentions reports whether Expand would find something in text.
+// Mentions reports whether text mentions anything that Expand would attach.
 func (o Options) Mentions(text string) bool {
 	return len(attach.Mentions(text, o.isMention)) > 0
 }
 
-// WithoutMentions returns text in which nothing is mentioned any more, and the names of what was.
+// WithoutMentions returns text with all mentions turned into plain text, and the names they had.
 func (o Options) WithoutMentions(text string) (plain string, names []string) {
 	for {
 		found := attach.Mentions(text, o.isMention)
@@ -155,8 +152,7 @@ func (o Options) WithoutMentions(text string) (plain string, names []string) {
 	}
 }
 
-// MissingMention returns the first thing that text seems to mention and that is no file; ""
-// if there is none.
+// MissingMention returns the first apparent mention in text that names no file; "" if there is none.
 func (o Options) MissingMention(text string) string {
 	found := map[int]bool{}
 	for _, is := range attach.Mentions(text, o.isMention) {
@@ -171,8 +167,7 @@ func (o Options) MissingMention(text string) string {
 	return ""
 }
 
-// Expand reads the files and the resources of servers that text mentions, and
-// says what was changed of them.
+// Expand reads the files and server resources mentioned in text. Notes describe changes made to them.
 func (o Options) Expand(ctx context.Context, text string) (parts []llm.Part, notes []string, err error) {
 	return attach.ExpandMentions(text, func(path string) (found []llm.Part, note string, err error) {
 		if r, ok := o.resource(path); ok {
@@ -191,7 +186,7 @@ func (o Options) Expand(ctx context.Context, text string) (parts []llm.Part, not
 	})
 }
 
-// ResourcesNamed returns the resources of servers whose name holds word.
+// ResourcesNamed returns the server resources whose name contains word.
 func (o Options) ResourcesNamed(word string) []act.Resource {
 	servers := o.Servers()
 	if servers == nil {
@@ -206,7 +201,7 @@ func (o Options) ResourcesNamed(word string) []act.Resource {
 	return out
 }
 
-// resource returns the resource that a prompt mentions as @NAME, with NAME "server:uri".
+// resource returns the resource that a prompt mentions as @server:uri.
 func (o Options) resource(name string) (r act.Resource, ok bool) {
 	for _, r := range o.ResourcesNamed(name) {
 		if r.Server+":"+r.URI == name {
@@ -216,7 +211,7 @@ func (o Options) resource(name string) (r act.Resource, ok bool) {
 	return r, false
 }
 
-// attach attaches the files that arg names, or the image on the clipboard.
+// attach attaches the files named by arg; without arg, the image on the clipboard.
 func (a *App) attach(arg string) Effect {
 	if arg == "" {
 		return a.AttachClipboard()
@@ -242,7 +237,7 @@ func (a *App) AttachClipboard() Effect {
 	})
 }
 
-// list returns a list of one attachment, of none after an error.
+// list returns a slice of one attachment, or an empty one with an error.
 func list(a attach.Attachment, err error) ([]attach.Attachment, error) {
 	if err != nil {
 		return nil, err
@@ -250,7 +245,7 @@ func list(a attach.Attachment, err error) ([]attach.Attachment, error) {
 	return []attach.Attachment{a}, nil
 }
 
-// attachAll attaches what read returns.
+// attachAll attaches the files that read returns.
 func (a *App) attachAll(read func(context.Context) ([]attach.Attachment, error)) Effect {
 	return Prepare(func(ctx context.Context) func() Effect {
 		items, err := read(ctx)
@@ -258,7 +253,7 @@ func (a *App) attachAll(read func(context.Context) ([]attach.Attachment, error))
 	})
 }
 
-// attached adds what was read to the next prompt, and says what became of it.
+// attached adds attachments to the next prompt and reports them and err.
 func (a *App) attached(items []attach.Attachment, err error) Effect {
 	var parts []llm.Part
 	var notes Notes
@@ -271,8 +266,8 @@ func (a *App) attached(items []attach.Attachment, err error) Effect {
 	return Then{notes, a.AttachParts(parts), Fail(err)}
 }
 
-// AttachDropped attaches the files whose paths were dragged into the terminal, and
-// reports whether pasted is that.
+// AttachDropped attaches files that were dragged into the terminal. It returns false if pasted is not a list of their
+// paths.
 func AttachDropped(a *App, pasted string) (Effect, bool) {
 	paths := attach.DroppedPaths(pasted)
 	if paths == nil {
@@ -287,7 +282,7 @@ func (a *App) AttachParts(parts []llm.Part) Effect {
 	return Then{Notes(a.VisionNotes(parts)), Attached(parts)}
 }
 
-// VisionNotes tells, before anything is sent, that the model takes no images.
+// VisionNotes warns, before anything is sent, if the model accepts no images.
 func (a *App) VisionNotes(parts []llm.Part) []string {
 	model := a.Session.Model()
 	if !slices.ContainsFunc(parts, func(p llm.Part) bool { return LacksVision(model, p) }) {
@@ -296,23 +291,22 @@ func (a *App) VisionNotes(parts []llm.Part) []string {
 	return []string{model.Name + " does not support images: the image is not sent · " + a.KeyOf("model") + " choose a model with vision"}
 }
 
-// Unmentioned returns attached but for what mentioned brings anew: a message that is edited
-// has both the file and the words that name it.
+// Unmentioned returns attached without the parts that mentioned contains too: an edited message has both the file and
+// the mention of it.
 func Unmentioned(attached, mentioned []llm.Part) []llm.Part {
 	return slices.DeleteFunc(slices.Clone(attached), func(a llm.Part) bool {
 		return slices.ContainsFunc(mentioned, func(p llm.Part) bool {
 			if a.Kind != p.Kind || a.Name != p.Name || a.MIME != p.MIME {
 				return false
 			}
-			was, _, _ := strings.Cut(a.Text, "\n") // which names the path; the rest may have changed
+			was, _, _ := strings.Cut(a.Text, "\n") // the first line names the path; the rest may have changed
 			is, _, _ := strings.Cut(p.Text, "\n")
 			return was == is && bytes.Equal(a.Data, p.Data)
 		})
 	})
 }
 
-// SplitPrompt returns what a message of the user's says, as they write it, and what goes with
-// it.
+// SplitPrompt returns the text of a user message as typed, and its attachments.
 func SplitPrompt(msg llm.Message) (text string, attached []llm.Part) {
 	text, attached = attach.SplitMessage(msg)
 	if IsImagePrompt(msg) {
@@ -321,14 +315,14 @@ func SplitPrompt(msg llm.Message) (text string, attached []llm.Part) {
 	return text, attached
 }
 
-// DraftFrom returns what a message of the user's says, and what they had go with it: what hooks
-// added comes anew when it is sent.
+// DraftFrom returns the text and the attachments of a user message for editing. Parts added by hooks are left out: they
+// are added again on sending.
 func DraftFrom(msg llm.Message) (text string, attached []llm.Part) {
 	text, attached = SplitPrompt(msg)
 	return text, slices.DeleteFunc(attached, func(p llm.Part) bool { return p.Name == session.HookPartName })
 }
 
-// Labels returns how to call attachments.
+// Labels returns the display names of attachments.
 func Labels(parts []llm.Part) []string {
 	var labels []string
 	for _, p := range parts {

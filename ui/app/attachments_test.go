@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// An address after an @ is fetched and goes with the prompt; one that is part of a sentence
-// ends before its punctuation, and without a way to the web it is text.
+// An address after an @ is fetched and sent with the prompt. In a sentence it ends before the punctuation. Without
+// access to the web it is text.
 func TestMentionedAddresses(t *testing.T) {
 	var asked []string
 	o := Options{}.WithDefaults()
@@ -38,7 +38,7 @@ func TestMentionedAddresses(t *testing.T) {
 	}
 }
 
-// A mention brings no hidden file from outside of the workspace along, also not by a link that came with it.
+// A mention attaches no hidden file outside the workspace, not even through a link in the workspace.
 func TestMentionedLinks(t *testing.T) {
 	base := t.TempDir()
 	at := func(name string) string { return filepath.Join(base, name) }

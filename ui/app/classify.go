@@ -8,33 +8,33 @@ import (
 	"parley/ui/fuzzy"
 )
 
-// A LineKind is the meaning of a line that was entered.
+// A LineKind is the kind of an entered line.
 type LineKind int
 
-// The meanings of lines.
+// The kinds of lines.
 const (
 	PromptLine     LineKind = iota // a message for the model
 	CommandLine                    // a command
-	PromptFileLine                 // a prompt of a file, a skill, or a prompt of an MCP server: see RunPromptCommand
+	PromptFileLine                 // a prompt of a file or an MCP server, or a skill: see RunPromptCommand
 	ShellLine                      // a command for the user's shell
-	MistypedLine                   // no command, but it looks like one
+	MistypedLine                   // not a command, but similar to one
 )
 
-// A Line is a line that was entered, taken apart.
+// A Line is a parsed line of input.
 type Line struct {
 	Kind    LineKind
 	Command int    // index of the command
-	Name    string // of the command, as typed
-	Arg     string // of the command, or the whole command for the shell
-	Hint    string // where a command of other programs is here, for a mistyped line
-	Problem string // else: that the name is unknown, and what is like it
-	Unlike  bool   // nothing is like it
+	Name    string // name of the command as typed
+	Arg     string // argument of the command, or the whole shell command
+	Hint    string // for a mistyped line: where to find that command of other programs
+	Problem string // otherwise: the name is unknown, with similar names
+	Unlike  bool   // no similar name exists
 }
 
-// Classify takes a line apart before anything happens with it. A command is named by one of its names or, if nothing
-// follows, by the beginning of the names of one command alone: "/the file" is no /theme. The whole name of a prompt,
-// which isPrompt knows, comes before the beginning of a command's. Paths such as /etc/hosts are messages, and so are
-// several lines unless their command takes them or has a slip in its name.
+// Classify parses a line before anything happens with it. A command is given by one of its names or, without an
+// argument, by an unambiguous prefix: "/the file" is not /theme. The full name of a prompt, as reported by isPrompt,
+// takes precedence over a prefix of a command. Paths such as /etc/hosts are messages. So are several lines, unless the
+// command takes them or its name is mistyped.
 func Classify(text string, commands []Command, isPrompt func(text string) bool) Line {
 	if command, ok := strings.CutPrefix(text, "!"); ok {
 		return Line{Kind: ShellLine, Arg: strings.TrimSpace(command)}
@@ -82,7 +82,7 @@ func Classify(text string, commands []Command, isPrompt func(text string) bool) 
 	return l
 }
 
-// splitCommand splits text that begins as a command does, "/name argument", whatever its name.
+// splitCommand splits text of the form "/name argument", for any name.
 func splitCommand(text string) (name, arg string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "/")
 	name, arg, _ = strings.Cut(rest, " ")

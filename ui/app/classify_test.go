@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A line is taken apart in the same way on the screen and in plain lines.
+// The screen and plain lines parse a line in the same way.
 func TestClassify(t *testing.T) {
 	commands := []Command{{Name: "model", Aliases: []string{"models"}}, {Name: "mode"}, {Name: "theme"}, {Name: "compact", Aliases: []string{"summarize"}, MultilineArg: "edit"}, {Name: "stop"}}
 	isPrompt := func(text string) bool {

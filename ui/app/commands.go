@@ -11,32 +11,31 @@ import (
 	"parley/session"
 )
 
-// A Command is something a user can do. One table serves keys, palette, plain lines,
-// help and manual.
+// A Command is something a user can do. One table of them serves keys, palette, plain lines, help and manual.
 type Command struct {
 	Name         string // typed after a slash
 	Aliases      []string
-	Keys         []string // that run it, such as "ctrl+x m"
+	Keys         []string // keys that run it, such as "ctrl+x m"
 	Group        Group
-	Arg          string // the argument that may follow it, in capitals; "" is nothing
+	Arg          string // name of its argument, in capitals; "" if it takes none
 	Help         string
-	Unavailable  func() string // why it cannot run now, "" if it can; nil: it always can
-	Args         func() []Item // what its argument may be; nil: anything, or nothing
-	Path         Path          // what path its argument may be, or end with; "": none
-	MultilineArg string        // first word of an argument that may have several lines; "": none may; "*": any may
+	Unavailable  func() string // returns why it cannot run now, "" if it can; nil: it always can
+	Args         func() []Item // lists the possible arguments; nil if there is no such list
+	Path         Path          // kind of path that its argument may be or end with; "" for none
+	MultilineArg string        // first word of an argument that may have several lines; "" for none; "*" for any
 	Run          func(arg string) Effect
 }
 
-// A Path is a kind of path that may follow a command, for front ends that complete it.
+// A Path is a kind of path in a command's argument; front ends complete it.
 type Path string
 
 const (
 	PathFile             Path = "file"
 	PathDirectory        Path = "folder"
-	PathSiblingDirectory Path = "beside" // a folder; where none is typed that holds it, one beside the working directory
+	PathSiblingDirectory Path = "beside" // a directory; without a parent in the typed text, a sibling of the working directory
 )
 
-// Groups of commands, in the order of the help.
+// A Group is a group of commands. The groups are in the order of the help.
 type Group string
 
 const (
@@ -47,18 +46,18 @@ const (
 	Program       Group = "App"
 )
 
-// Groups lists all of them in order.
+// Groups lists all groups in order.
 var Groups = []Group{Messages, Conversations, ModelsGroup, View, Program}
 
-// Named reports whether name is one of the names of c, whole.
+// Named reports whether name is the name or an alias of c.
 func (c *Command) Named(name string) bool {
 	return c.Name == name || slices.Contains(c.Aliases, name)
 }
 
-// Names returns the names of c, its own first.
+// Names returns the name and the aliases of c.
 func (c *Command) Names() []string { return append([]string{c.Name}, c.Aliases...) }
 
-// Command returns the command of this name; one that does nothing if there is none.
+// Command returns the command with this name; if there is none, a command that does nothing.
 func (a *App) Command(name string) *Command {
 	for i := range a.Commands {
 		if a.Commands[i].Name == name {
@@ -68,7 +67,7 @@ func (a *App) Command(name string) *Command {
 	return &Command{Run: func(string) Effect { return nil }}
 }
 
-// Register adds what every front end can do beside the flows of the packages in flows.
+// Register adds the commands that every front end has, except those of the packages in flows.
 func Register(a *App) {
 	run := func(f func(*App, string) Effect) func(string) Effect {
 		return func(arg string) Effect { return f(a, arg) }
@@ -102,10 +101,10 @@ func Register(a *App) {
 	}...)
 }
 
-// FirstCommands lists the commands that come before all others, for new users.
+// FirstCommands lists the commands that come first in lists for new users.
 var FirstCommands = []string{"model", "new", "sessions", "connect", "help"}
 
-// elsewhere says where something is that other programs have a command for.
+// elsewhere maps commands of other programs to the way to do the same in parley.
 var elsewhere = map[string]string{
 	"diff":           "Diffs are shown with each edit; !git diff shows all changes in this folder",
 	"logout":         "parley connect --remove PROVIDER, in a shell, removes a key",
@@ -114,7 +113,7 @@ var elsewhere = map[string]string{
 	"terminal-setup": "ctrl+j starts a new line in every terminal, shift+enter where it is reported",
 }
 
-// parseCommand splits "/name argument"; ok is false for text that is none.
+// parseCommand splits "/name argument"; ok is false if text has another form.
 func parseCommand(text string, commands []Command) (name, arg string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "/")
 	name, arg, _ = strings.Cut(rest, " ")
@@ -124,14 +123,13 @@ func parseCommand(text string, commands []Command) (name, arg string, ok bool) {
 	return name, strings.TrimSpace(arg), true
 }
 
-// AllowsMultiline reports whether text is one of commands that takes its argument as text,
-// whatever number of lines that has.
+// AllowsMultiline reports whether text is a command whose argument may have several lines.
 func AllowsMultiline(text string, commands []Command) bool {
 	name, arg, ok := parseCommand(text, commands)
 	return ok && takesLines(commands, name, arg)
 }
 
-// takesLines reports whether a command takes this argument though it has several lines.
+// takesLines reports whether the command accepts arg even if it has several lines.
 func takesLines(commands []Command, name, arg string) bool {
 	word, _, _ := strings.Cut(arg, " ")
 	return word != "" && slices.ContainsFunc(commands, func(c Command) bool {
@@ -139,16 +137,16 @@ func takesLines(commands []Command, name, arg string) bool {
 	})
 }
 
-// usesKey is where it is stored how often commands were asked for by name.
+// usesKey is the store key for the counts of CommandUses.
 const usesKey = "command_uses"
 
-// CommandUses counts how often commands were asked for by name, in this run and those before it.
+// CommandUses counts how often each command was run by name, over all runs.
 type CommandUses struct {
 	store  *session.Store
-	counts map[string]int // nil: not loaded
+	counts map[string]int // nil until loaded
 }
 
-// Count counts one more use of a command.
+// Count counts one use of a command.
 func (u *CommandUses) Count(name string) Effect {
 	u.load()
 	u.counts[name]++
@@ -158,12 +156,12 @@ func (u *CommandUses) Count(name string) Effect {
 	}
 	store, all := u.store, strings.Join(lines, "\n")
 	return Async(func(context.Context) Effect {
-		_ = store.Set(usesKey, all) // only the order of a list hangs on it
+		_ = store.Set(usesKey, all) // the counts only affect the order of a list
 		return nil
 	})
 }
 
-// Frequent returns the commands that were asked for by name more than once, the most used first.
+// Frequent returns the commands run by name more than once, most used first.
 func (u *CommandUses) Frequent() []string {
 	u.load()
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(u.counts)), func(name string) bool { return u.counts[name] < 2 })
@@ -185,19 +183,19 @@ func (u *CommandUses) load() {
 	}
 }
 
-// writeInstructions drafts the prompt that has a model describe the directory for models.
+// writeInstructions drafts a prompt that asks the model to write AGENTS.md.
 func writeInstructions(string) Effect {
 	return Draft("Look through this folder and write AGENTS.md: what the project is, how it is built and tested, how the code is laid out, and the conventions to follow. Keep it short. If AGENTS.md exists, improve it.")
 }
 
-// openPanel returns a command that opens a panel, searched for its argument.
+// openPanel returns a function that opens a panel with its argument as search text.
 func openPanel(p Panel) func(string) Effect {
 	return func(arg string) Effect { return PanelQuery{p, arg} }
 }
 
-// These functions say why a command cannot run now; "" if it can.
+// These functions return why a command cannot run now; "" if it can.
 
-// BusyText says that a turn runs; "" if none does.
+// BusyText returns a text if a turn is running; "" otherwise.
 func BusyText(a *App) string {
 	if a.Busy() {
 		return "Stop the running turn first"
@@ -205,7 +203,7 @@ func BusyText(a *App) string {
 	return ""
 }
 
-// EmptyText says that the conversation is empty; "" if it is not.
+// EmptyText returns a text if the conversation is empty; "" otherwise.
 func EmptyText(a *App) string {
 	if a.Session.Empty() {
 		return "The conversation is empty"
@@ -215,7 +213,7 @@ func EmptyText(a *App) string {
 
 func busyOrEmpty(a *App) string { return cmp.Or(BusyText(a), EmptyText(a)) }
 
-// NoBranchesText says how branches come about, if there is one way only yet.
+// NoBranchesText explains how to create branches if there are none; "" otherwise.
 func NoBranchesText(a *App) string {
 	if !a.Session.HasBranches() {
 		return "No branches yet. " + a.KeyOf("rewind") + " edits a message"
@@ -248,12 +246,12 @@ func folderFixed(a *App) string {
 	return BusyText(a)
 }
 
-// Quit ends the front end, once the user has agreed that what runs in the background ends.
+// Quit ends the front end. If background commands are running, it asks first.
 func Quit(a *App) Effect {
 	return endingJobs(a, "Quitting", "Quit", func() Effect { return Exit{} })
 }
 
-// endingJobs does what ends all jobs. If there are some, it asks, and yes agrees.
+// endingJobs runs then, which ends all background jobs. If there are any, it asks first; yes is the text of the button.
 func endingJobs(a *App, doing, yes string, then func() Effect) Effect {
 	text := a.EndingJobs()
 	if text == "" {

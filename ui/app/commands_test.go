@@ -15,7 +15,7 @@ import (
 	"parley/tools/act"
 )
 
-// Another conversation takes over mode, model and effort, and says so before it does.
+// A new conversation keeps mode, model and effort, and calls BeforeSwitch first.
 func TestNewConversation(t *testing.T) {
 	a := newApp(t)
 	left := ""
@@ -32,7 +32,7 @@ func TestNewConversation(t *testing.T) {
 	}
 }
 
-// A prompt that was sent while a stored conversation was read is not left alone.
+// A stored conversation is not opened if a prompt was sent while it was read.
 func TestOpenedTooLate(t *testing.T) {
 	a := newApp(t)
 	own, busy := a.Session, false
@@ -44,8 +44,7 @@ func TestOpenedTooLate(t *testing.T) {
 	}
 }
 
-// A conversation that was just left is opened again only when it is closed: it is not
-// held by another parley.
+// A conversation that was just left is opened again only after it is closed, so that parley does not find it locked.
 func TestBackAtOnce(t *testing.T) {
 	a := newApp(t)
 	left := see(run(t, a, "/new")).SessionOpened
@@ -72,7 +71,7 @@ func TestBackAtOnce(t *testing.T) {
 	}
 }
 
-// A model that cannot be asked is compared with none, and the next prompt goes to one.
+// A model that cannot be opened turns comparing off, and the next prompt goes to one model.
 func TestCompareOutOfReach(t *testing.T) {
 	a := newApp(t)
 	if e := run(t, a, "/compare far/away"); see(e).Err == nil || len(a.Compared) > 0 {
@@ -87,7 +86,7 @@ func TestCompareOutOfReach(t *testing.T) {
 	}
 }
 
-// /compare says how models are compared, and refuses what cannot be meant.
+// /compare describes the comparison and rejects invalid options.
 func TestCompareHow(t *testing.T) {
 	a := newApp(t)
 	for line, want := range map[string]string{
@@ -111,7 +110,7 @@ func TestCompareHow(t *testing.T) {
 	if err != nil || !p.Blind || p.Judge == nil || p.Judge.Name != "a/j" || len(p.Models) != 2 {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	for i, name := range p.Names { // however they are shuffled
+	for i, name := range p.Names { // in any order
 		if p.Models[i].Name != name {
 			t.Errorf("%s is asked in the place of %s", p.Models[i].Name, name)
 		}
@@ -121,8 +120,8 @@ func TestCompareHow(t *testing.T) {
 	}
 }
 
-// While names are hidden nothing tells whose an answer is: neither labels, states, prices nor
-// errors. The choice reveals them, and is kept.
+// While names are hidden, nothing identifies the model of an answer: no labels, states, prices or errors. The choice
+// reveals the names and is stored.
 func TestBlind(t *testing.T) {
 	a := newApp(t)
 	models := []llm.Endpoint{}
@@ -170,8 +169,7 @@ func TestBlind(t *testing.T) {
 	}
 }
 
-// Prompts and personas that are typed before it is known which there are, or while that becomes
-// known, are found.
+// Prompts and personas are found even if they are typed before the prompt files are read, or while they are.
 func TestPromptsBeforeTheyAreKnown(t *testing.T) {
 	found := []prompts.Prompt{{Name: "greet", Body: "Hello"}, {Name: "critic", Settings: prompts.Settings{System: "Find faults."}}, {Name: "say", Program: prompts.Parley, Body: "Be {{tone:short|long}}"}}
 	early := func() *App {
@@ -187,7 +185,7 @@ func TestPromptsBeforeTheyAreKnown(t *testing.T) {
 		t.Errorf("/persona: %+v", e)
 	}
 	a = early()
-	a.Skills = func() ([]Skill, []error) { // which are asked for in mid-search
+	a.Skills = func() ([]Skill, []error) { // called in the middle of the search
 		ReadPrompts(a)()
 		return nil, nil
 	}

@@ -10,8 +10,8 @@ import (
 	"parley/session"
 )
 
-// TestCompactEdit: /compact edit makes a draft of the command that replaces the summary,
-// which keeps its lines; /compact undo goes back to before it.
+// TestCompactEdit: /compact edit puts the command that replaces the summary into the draft, with the lines of the
+// summary; /compact undo returns to the state before it.
 func TestCompactEdit(t *testing.T) {
 	a := newApp(t)
 	if e := run(t, a, "/compact edit"); toastOf(e) == "" || see(e).Turn != nil {
@@ -52,8 +52,7 @@ func TestCompactEdit(t *testing.T) {
 	}
 }
 
-// TestTakesLines: only a command that says so has an argument of several lines; all else
-// that begins like a command is a message.
+// TestTakesLines: only commands that say so accept an argument of several lines; other such text is a message.
 func TestTakesLines(t *testing.T) {
 	commands := newApp(t).Commands
 	for text, want := range map[string]bool{

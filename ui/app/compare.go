@@ -14,21 +14,21 @@ import (
 	"parley/ui/format"
 )
 
-// comparing holds which models the next prompt goes to, and how they are compared.
+// comparing holds the models for the next prompt and the options of the comparison.
 type comparing struct {
-	Compared []string // models that the next prompt goes to; none: the session's alone
+	Compared []string // models that answer the next prompt; nil: the session's model only
 	CompareOptions
-	Unnamed bool // models that are compared have no names yet, nor anything that tells them
+	Unnamed bool // a blind comparison is open: anything that identifies its models is hidden
 }
 
 // CompareOptions holds the options of /compare.
 type CompareOptions struct {
-	Blind bool   // their names are hidden until a user chooses, and so is their order
-	Judge string // model that says which answer is best; "": none
+	Blind bool   // hides the names and shuffles the order until the user chooses
+	Judge string // model that picks the best answer; "" for none
 }
 
-// Compare makes the next prompt go to the models that arg names; to a single one and the
-// session's. Without an argument it turns comparing off, or opens a list to choose from.
+// Compare sends the next prompt to the models named in arg; if it names one, also to the session's model. Without an
+// argument it turns comparing off, or opens a list to choose from.
 func Compare(a *App, arg string) Effect {
 	names, how, err := parseComparing(arg)
 	switch {
@@ -85,7 +85,7 @@ func parseComparing(arg string) (names []string, how CompareOptions, err error) 
 	return names, how, nil
 }
 
-// CompareTitle stands above the models to choose from.
+// CompareTitle is the title of the list of models to compare with.
 func CompareTitle(a *App) string { return "Compare " + a.Session.Model().Name + " with" }
 
 // ComparedText says which models the next prompt goes to.
@@ -100,15 +100,15 @@ func ComparedText(a *App) string {
 	return text + " · " + a.KeyOf("compare") + " turns it off"
 }
 
-// A ComparedPrompt holds the models that a prompt goes to.
+// A ComparedPrompt holds the models that answer one prompt.
 type ComparedPrompt struct {
 	Names  []string
 	Models []llm.Endpoint
-	Judge  *llm.Endpoint // nil: none
+	Judge  *llm.Endpoint // nil if there is no judge
 	Blind  bool
 }
 
-// Labels returns what the models are called until a user chooses.
+// Labels returns the labels of the models until the user chooses.
 func (p *ComparedPrompt) Labels() (labels []string) {
 	for _, one := range NewComparison(p) {
 		labels = append(labels, one.Label)
@@ -116,13 +116,13 @@ func (p *ComparedPrompt) Labels() (labels []string) {
 	return labels
 }
 
-// Ask sends parts to the models.
+// Ask sends parts to all models.
 func (p *ComparedPrompt) Ask(ctx context.Context, s *session.Session, parts []llm.Part) iter.Seq[session.Event] {
 	return s.Compare(ctx, p.Models, p.Judge, parts...)
 }
 
-// OpenCompared opens the models that the next prompt goes to, and turns comparing off for later
-// prompts, also after an error. It returns nil if only the session's model is asked.
+// OpenCompared opens the models for the next prompt. It turns comparing off for later prompts, even if it returns an
+// error. It returns nil if only the session's model is asked.
 func OpenCompared(a *App) (*ComparedPrompt, error) {
 	names, how := a.Compared, a.CompareOptions
 	a.Compared, a.CompareOptions = nil, CompareOptions{}
@@ -151,8 +151,7 @@ func OpenCompared(a *App) (*ComparedPrompt, error) {
 	return p, nil
 }
 
-// Choose continues the conversation with the nth answer, and with the model that gave it, and keeps
-// which one was chosen.
+// Choose continues the conversation with the nth answer and the model that gave it, and stores the choice.
 func (c Comparison) Choose(a *App, n int) Effect {
 	chosen := c[n]
 	if chosen.Answer.Seq == 0 {
@@ -167,7 +166,7 @@ func (c Comparison) Choose(a *App, n int) Effect {
 		e = append(e, a.FollowModel(chosen.Name))
 	}
 	switch {
-	case chosen.Name != a.Session.Model().Name: // which could not be opened
+	case chosen.Name != a.Session.Model().Name: // the model could not be opened
 	case names != "":
 		e = append(e, Toast("Continuing with "+chosen.Name+" · "+names))
 	default:
@@ -176,8 +175,8 @@ func (c Comparison) Choose(a *App, n int) Effect {
 	return e
 }
 
-// Leave leaves the comparison without a choice: the conversation goes on from the answer that it stands
-// at, with the model that it had.
+// Leave ends the comparison without a choice. The conversation continues from its current answer, with the model it
+// had.
 func (c Comparison) Leave(a *App) Effect {
 	names := c.Reveal(a)
 	path := a.Session.Path()
@@ -198,7 +197,7 @@ func (c Comparison) Leave(a *App) Effect {
 	return Then{SessionOpened{}, Toast(toast)}
 }
 
-// storeChoice stores that the nth model was preferred; nil: there was no choice.
+// storeChoice stores that the user chose the nth model. It returns nil if there was no real choice.
 func (c Comparison) storeChoice(a *App, n int) Effect {
 	chosen := session.Comparison{Session: a.Session.ID(), Winner: c[n].Name, Blind: c[n].wasBlind}
 	for i, one := range c {
@@ -216,31 +215,31 @@ func (c Comparison) storeChoice(a *App, n int) Effect {
 	return save(lib, func() error { return lib.Comparisons().Add(chosen) })
 }
 
-// A Comparison is several models that are asked the same.
+// A Comparison holds the models that answer the same prompt.
 type Comparison []*Candidate
 
-// A Candidate is one of the models that are compared: how its answer stands.
+// A Candidate is one of the compared models, with the state of its answer.
 type Candidate struct {
 	Name   string // of the model
-	Label  string // the name, and a number if several have it; a letter while names are hidden
-	State  string // in a few words; a front end may say what it sees
-	Done   bool   // nothing more comes
+	Label  string // the name, numbered if several candidates share it; a letter while names are hidden
+	State  string // a few words; front ends may replace them
+	Done   bool   // nothing more will arrive
 	Answer session.Response
-	Usage  llm.Usage // of all its requests
-	Err    error     // why the answer stopped early, or did not come
-	Blind  bool      // its name is hidden, and what tells it
+	Usage  llm.Usage // total of all its requests
+	Err    error     // why the answer is missing or incomplete; nil otherwise
+	Blind  bool      // the name and everything that identifies the model are hidden
 
-	wasBlind bool             // until the choice
-	verdict  *session.Verdict // of the judge; nil: none
+	wasBlind bool             // Blind before the choice
+	verdict  *session.Verdict // of the judge; nil without one
 }
 
-// States of a candidate that was asked, and that was not.
+// States of a candidate whose answer has not begun, and of one that was not asked.
 const (
 	candidateWaiting = "waiting"
 	candidateSkipped = "not asked"
 )
 
-// NewComparison returns a comparison of models that were asked nothing yet.
+// NewComparison returns a comparison in which no model has been asked yet.
 func NewComparison(p *ComparedPrompt) Comparison {
 	c := make(Comparison, len(p.Names))
 	for i, label := range CandidateLabels(p.Names) {
@@ -255,8 +254,7 @@ func NewComparison(p *ComparedPrompt) Comparison {
 	return c
 }
 
-// Reveal shows the names from now on, and returns which letter was which model; "" if they
-// were shown before.
+// Reveal shows the names from now on. It returns the mapping of letters to models; "" if the names were not hidden.
 func (c Comparison) Reveal(a *App) string {
 	a.Unnamed = false
 	var said []string
@@ -271,7 +269,7 @@ func (c Comparison) Reveal(a *App) string {
 	return strings.Join(said, ", ")
 }
 
-// RecordVerdict notes a verdict, and says it.
+// RecordVerdict stores a verdict in the candidates and returns its text.
 func (c Comparison) RecordVerdict(v session.Verdict) string {
 	for _, one := range c {
 		one.verdict = &v
@@ -279,7 +277,7 @@ func (c Comparison) RecordVerdict(v session.Verdict) string {
 	return VerdictText(v, true)
 }
 
-// VerdictText says what a judge prefers. In short, the winner is a letter only.
+// VerdictText describes the judge's preference. If short, it names the winner by its letter only.
 func VerdictText(v session.Verdict, short bool) string {
 	winner := "no answer is better"
 	if v.Winner >= 0 {
@@ -291,7 +289,7 @@ func VerdictText(v session.Verdict, short bool) string {
 	return "Judge " + v.Judge + ": " + winner + " · " + v.Reason
 }
 
-// Apply notes what happened to one of the models, and returns it; nil if it is none of them.
+// Apply updates a candidate and returns it; nil if e.N is out of range.
 func (c Comparison) Apply(e session.CandidateEvent) *Candidate {
 	if e.N < 0 || e.N >= len(c) {
 		return nil
@@ -299,7 +297,7 @@ func (c Comparison) Apply(e session.CandidateEvent) *Candidate {
 	one := c[e.N]
 	switch event := e.Event.(type) {
 	case session.Step:
-		if event.Model != one.Name { // which it took the place of
+		if event.Model != one.Name { // a fallback model replaced it
 			one.Name, one.Label = event.Model, strings.Replace(one.Label, one.Name, event.Model, 1)
 		}
 	case llm.Retry:
@@ -316,7 +314,7 @@ func (c Comparison) Apply(e session.CandidateEvent) *Candidate {
 	return one
 }
 
-// MarkDone takes it that all are done.
+// MarkDone marks all candidates as done.
 func (c Comparison) MarkDone() {
 	for _, one := range c {
 		if one.State == candidateWaiting {
@@ -325,12 +323,12 @@ func (c Comparison) MarkDone() {
 	}
 }
 
-// AllAsked reports whether all were asked, and so each has an error of its own.
+// AllAsked reports whether every candidate was asked, so that each has an error of its own.
 func (c Comparison) AllAsked() bool {
 	return !slices.ContainsFunc(c, func(one *Candidate) bool { return one.State == candidateSkipped })
 }
 
-// Outcome says in a word how an answer ended; before that, its state.
+// Outcome returns one word for how the answer ended, or the state while it has not.
 func (c *Candidate) Outcome() string {
 	switch {
 	case !c.Done:
@@ -350,14 +348,13 @@ func (c *Candidate) Failure() error {
 	if llm.Canceled(c.Err) {
 		return nil
 	}
-	if c.Blind && c.Err != nil { // its words may tell whose they are
+	if c.Blind && c.Err != nil { // the error text may name the model
 		return errors.New(FaultName(llm.FaultOf(c.Err)))
 	}
 	return c.Err
 }
 
-// result says how an answer ended, and what it took, which may tell whose it is: how many tokens
-// at what price, and how long.
+// result describes how an answer ended and, unless that could identify the model, its tokens, price and duration.
 func (c *Candidate) result() string {
 	said, a := []string{c.Outcome()}, c.Answer
 	if c.Blind {
@@ -372,8 +369,7 @@ func (c *Candidate) result() string {
 	return strings.Join(append(said, format.Seconds(a.Duration)), " · ")
 }
 
-// CandidateLabels returns the names of models to tell their answers apart by: those that
-// stand there more than once are numbered.
+// CandidateLabels returns labels for models. Names that occur more than once are numbered.
 func CandidateLabels(names []string) []string {
 	count, at := map[string]int{}, map[string]int{}
 	for _, name := range names {

@@ -9,7 +9,7 @@ import (
 	"parley/session"
 )
 
-// The figures of an answer give away its model: they are shown once the names are.
+// The figures of an answer identify its model: they are hidden as long as the names.
 func TestBlindAnswersSayNothingOfTheirFigures(t *testing.T) {
 	answer := func(n int) session.CandidateEvent {
 		usage := llm.Usage{Input: 10, Output: 1234, Cost: 0.5, Priced: true}

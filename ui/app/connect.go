@@ -6,46 +6,46 @@ import (
 	"strings"
 )
 
-// Connecting gives keys to providers.
+// Connecting connects providers by giving them keys.
 type Connecting struct {
-	Connections func() []Connection                        // the providers there are; nil: keys cannot be given here
-	Connection  func(provider string) (Connection, error)  // one of them, by any of its names
-	Connect     func(context.Context, Key) (string, error) // checks a key and stores it; returns what that unlocked, in lines
+	Connections func() []Connection                        // lists the providers; nil if keys cannot be given here
+	Connection  func(provider string) (Connection, error)  // returns one provider, by any of its names
+	Connect     func(context.Context, Key) (string, error) // checks and stores a key; returns lines about the models it unlocked
 
-	Variable func(provider, name, text string) (string, error) // the value of a variable of a provider's address in what was typed
+	Variable func(provider, name, text string) (string, error) // extracts the value of an address variable from typed text
 }
 
-// A Connection is a provider as one that can be given a key.
+// A Connection is a provider that can be given a key.
 type Connection struct {
-	Provider string // as it is configured, such as "anthropic"
-	Name     string // for people, such as "Anthropic"
-	From     string // where its key is, such as "OPENAI_API_KEY"; "" if it has none
-	Default  string // model to begin with, as provider/model; "" if it has none
-	Keyless  bool   // it takes no key: it runs here, or has a login of its own
-	Local    bool   // it runs here
-	Login    bool   // it takes no key, but tokens of another program's login, or of a command
+	Provider string // configured name, such as "anthropic"
+	Name     string // display name, such as "Anthropic"
+	From     string // source of its key, such as "OPENAI_API_KEY"; "" if it has none
+	Default  string // first model, as provider/model; "" if it has none
+	Keyless  bool   // needs no key: it runs on this machine or has its own login
+	Local    bool   // runs on this machine
+	Login    bool   // uses tokens of another program's login or of a command instead of a key
 
-	Variables []Variable // of its address, that are asked for
+	Variables []Variable // variables of its address that the user is asked for
 }
 
-// A Variable is a part of a provider's address that is the user's own, such as a region.
+// A Variable is a user-specific part of a provider's address, such as a region.
 type Variable struct {
 	Name  string
-	Title string // for people
-	Help  string // what it is, in a sentence
-	Value string // that it has; "" if it has none
+	Title string // display name
+	Help  string // one sentence of explanation
+	Value string // current value; "" if unset
 }
 
-// A Key is what a user gave for a provider.
+// A Key is the user's input for connecting a provider.
 type Key struct {
 	Provider string
-	Text     string // as it was typed or pasted; "" for a provider with a login
+	Text     string // as typed or pasted; "" for a provider with a login
 
-	Variables map[string]string // of its address
-	Unchecked bool              // stored although it could not be checked
+	Variables map[string]string // values of address variables
+	Unchecked bool              // store it even if it cannot be checked
 }
 
-// An UncheckedKeyError says that a provider could not be asked about a key.
+// An UncheckedKeyError reports that a provider could not be asked to check a key.
 type UncheckedKeyError struct{ Name, Reason string }
 
 func (e UncheckedKeyError) Error() string {

@@ -11,7 +11,7 @@ import (
 	"parley/session"
 )
 
-// replace puts another conversation in the place of the open one.
+// replace makes s the open conversation.
 func (a *App) replace(s *session.Session, seq int) Effect {
 	a.BeforeSwitch()
 	left := a.Session
@@ -31,8 +31,8 @@ func (a *App) newSession(string) Effect {
 	return a.replace(s, 0)
 }
 
-// OpenSession opens a stored conversation in the place of this one, at a message; 0 is the
-// end. The first one that is opened is a copy where the command line asks for that.
+// OpenSession replaces the open conversation by a stored one and scrolls to the message seq; 0 is the end. The first
+// one opened is copied if the command line asks for a fork.
 func (a *App) OpenSession(id string, seq int) Effect {
 	if id == a.Session.ID() {
 		return Toast("This conversation is already open")
@@ -43,19 +43,19 @@ func (a *App) OpenSession(id string, seq int) Effect {
 	return a.open(id, seq, func() (*session.Session, string, error) { return a.Resume(id) })
 }
 
-// openedCopy says that a copy is open.
+// openedCopy reports that a copy was opened.
 const openedCopy = "Opened as a copy; the original is unchanged"
 
-// ForkSession opens a copy of a conversation that ends with the message head; 0 is its end.
+// ForkSession opens a copy of a conversation up to the message head; 0 copies all of it.
 func (a *App) ForkSession(id string, head int) Effect { return a.fork(id, head, openedCopy) }
 
-// fork opens a copy of a conversation, and says so.
+// fork opens a copy of a conversation and shows said.
 func (a *App) fork(id string, head int, said string) Effect {
 	own, mode := a.Session, a.Session.HistoryMode()
 	return a.open(id, 0, func() (*session.Session, string, error) {
-		own.Branch().StoreGivenBack() // what is forked is what is shown
+		own.Branch().StoreGivenBack() // so that the copy matches the screen
 		s, note, err := a.Fork(id, head)
-		if err == nil && id == own.ID() { // it goes on as this one would
+		if err == nil && id == own.ID() { // keep the settings of the open conversation
 			s.SetModel(own.Model())
 			s.SetEffort(own.Effort())
 			s.SetHistoryMode(mode)
@@ -67,8 +67,8 @@ func (a *App) fork(id string, head int, said string) Effect {
 	})
 }
 
-// ContinueInFork goes on in a copy of the conversation that ends with the message head, from a
-// summary. The prompt that waits there is the copy's then, and so are those that are queued.
+// ContinueInFork continues, from a summary, in a copy of the conversation up to the message head. The waiting prompt at
+// head and all queued prompts move to the copy.
 func ContinueInFork(a *App, head int) Effect {
 	left := a.Session
 	e := a.fork(left.ID(), head, "Forked: this copy continues from a summary; the original is unchanged")
@@ -81,11 +81,11 @@ func ContinueInFork(a *App, head int) Effect {
 		return func() Effect {
 			e := open()
 			own := a.Session
-			if own == left { // it could not be opened
+			if own == left { // the copy could not be opened
 				return e
 			}
 			if n, err := left.At(head); err == nil && n.Role == llm.RoleUser && !n.Summary {
-				_, _ = left.Branch().Rewind(head) // which is no turn of its own any more
+				_, _ = left.Branch().Rewind(head) // the prompt moved to the copy
 			}
 			left.Queue.MoveTo(own)
 			return Then{e, Play(own.TurnFromSummary)}
@@ -101,7 +101,7 @@ func (a *App) open(id string, seq int, open func() (*session.Session, string, er
 	}
 	left := a.previousClosed
 	return Prepare(func(ctx context.Context) func() Effect {
-		if left != nil { // it may be the one that is opened again
+		if left != nil { // it may be the same conversation
 			select {
 			case <-left:
 			case <-ctx.Done():
@@ -131,7 +131,7 @@ func (a *App) opened(id string, seq int, s *session.Session, note string, err er
 	return Then{a.replace(s, seq), Toast(note)}
 }
 
-// rename gives the conversation another title.
+// rename changes the title of the conversation.
 func (a *App) rename(title string) Effect {
 	if title == "" {
 		return Toast("Type /rename and a title")
@@ -140,7 +140,7 @@ func (a *App) rename(title string) Effect {
 	return Do(func(context.Context) error { return s.Rename(title) }, "Renamed to "+title)
 }
 
-// compactItems returns what can be done about a summary.
+// compactItems lists the actions for an existing summary.
 func compactItems(a *App) []Item {
 	if _, _, ok := a.Session.Branch().LastSummary(); !ok {
 		return nil
@@ -151,11 +151,11 @@ func compactItems(a *App) []Item {
 	}
 }
 
-// compact summarizes the conversation. "edit" puts the summary into the draft, as the
-// command that replaces it; "undo" goes back to before it.
+// compact summarizes the conversation. "edit" puts the summary into the draft, as the command that replaces it; "undo"
+// returns to the state before it.
 func compact(a *App, arg string) Effect {
 	action, text, _ := strings.Cut(strings.TrimSpace(arg), " ")
-	if first, rest, ok := strings.Cut(action, "\n"); ok { // the text begins on a line of its own
+	if first, rest, ok := strings.Cut(action, "\n"); ok { // the text begins on its own line
 		action, text = first, rest+" "+text
 	}
 	text = strings.TrimSpace(text)
@@ -182,8 +182,7 @@ func compact(a *App, arg string) Effect {
 	return Refuse("unknown action %q: use /compact, /compact edit or /compact undo", action)
 }
 
-// retry asks again, from the last prompt or results on. What came of an answer of nothing stays as a
-// branch.
+// retry asks again from the last prompt or tool results. An empty answer remains as a branch.
 func (a *App) retry(string) Effect {
 	dropped := a.Session.Branch().DropEmptyAnswer()
 	e := retryLast(a)
@@ -193,7 +192,7 @@ func (a *App) retry(string) Effect {
 	return e
 }
 
-// retryLast asks for an answer where the conversation stands: the model that the prompt was for.
+// retryLast asks for an answer at the current end of the conversation, from the image model if the prompt was for one.
 func retryLast(a *App) Effect {
 	s := a.Session
 	if model := s.ImageModelOf(s.Head()); model != "" && a.Images.Open != nil {
@@ -202,7 +201,7 @@ func retryLast(a *App) Effect {
 	return Play(func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx) })
 }
 
-// Regenerate asks for another answer in the place of one, which stays as a branch.
+// Regenerate asks for another answer in place of the answer seq, which remains as a branch.
 func (a *App) Regenerate(seq int) Effect {
 	if err := a.Session.Branch().Regenerate(seq); err != nil {
 		return Fail(err)
@@ -210,7 +209,7 @@ func (a *App) Regenerate(seq int) Effect {
 	return Then{SessionOpened{}, retryLast(a)}
 }
 
-// JoinComma returns values with commas between them.
+// JoinComma joins values with commas.
 func JoinComma[T ~string](values []T) string {
 	words := make([]string, len(values))
 	for i, v := range values {
@@ -219,7 +218,7 @@ func JoinComma[T ~string](values []T) string {
 	return strings.Join(words, ", ")
 }
 
-// folder goes to another directory: by its name, or one from the list.
+// folder changes to another directory, by name or from a list.
 func (a *App) folder(arg string) Effect {
 	if arg != "" {
 		return a.enterFolder(arg)
@@ -241,7 +240,7 @@ func (a *App) folder(arg string) Effect {
 	})
 }
 
-// enterFolder ends this front end and has another begin in a directory.
+// enterFolder ends this front end and restarts in another directory.
 func (a *App) enterFolder(name string) Effect {
 	dir, err := a.findDirectory(name)
 	if err != nil {
@@ -253,7 +252,7 @@ func (a *App) enterFolder(name string) Effect {
 	})
 }
 
-// Title returns what a conversation is called.
+// Title returns the display title of a conversation.
 func Title(about session.Info) string {
 	if about.Title != "" {
 		return about.Title
@@ -261,8 +260,8 @@ func Title(about session.Info) string {
 	return "untitled"
 }
 
-// ListTitle returns Title for lists, where a copy stands beside its original: "copy: TITLE" until it
-// is renamed.
+// ListTitle returns the title for lists, where copies appear beside their originals: "copy: TITLE" until the copy is
+// renamed.
 func ListTitle(about session.Info) string {
 	if strings.HasPrefix(about.Origin, "fork ") && !about.Named {
 		return "copy: " + Title(about)
@@ -270,7 +269,7 @@ func ListTitle(about session.Info) string {
 	return Title(about)
 }
 
-// MessageLine returns the first line of what a message says, or what it brings along.
+// MessageLine returns the first line of a message, or the names of its attachments.
 func MessageLine(msg llm.Message) string {
 	text, attached := SplitPrompt(msg)
 	if strings.TrimSpace(text) == "" && msg.Role == llm.RoleUser {
@@ -279,9 +278,9 @@ func MessageLine(msg llm.Message) string {
 	return FirstLine(text)
 }
 
-// EditMessage makes a message of the user's their draft; what followed it stays as a branch once that is sent.
+// EditMessage moves a user message into the draft. The messages after it remain as a branch once the draft is sent.
 func EditMessage(a *App, seq int) Effect {
-	n, _ := a.Session.At(seq) // Edit fails as well
+	n, _ := a.Session.At(seq) // Edit reports the error
 	if err := a.Session.Branch().Edit(seq); err != nil {
 		return Fail(err)
 	}
@@ -305,7 +304,7 @@ func ChooseBranch(a *App) *List {
 	return l
 }
 
-// Author says who wrote a message, in a list of them.
+// Author names the author of a message in lists.
 func Author(m llm.Message) string {
 	if m.Role == llm.RoleUser {
 		return "you"

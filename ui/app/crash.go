@@ -16,10 +16,10 @@ import (
 	"parley/ui/format"
 )
 
-// statusPanic is the exit status after a crash, that of an uncaught Go panic.
+// statusPanic is the exit status after a crash, as for an uncaught Go panic.
 const statusPanic = 2
 
-// StateDir returns the folder for data that is neither configuration nor cache; "" if there is none.
+// StateDir returns the directory for data that is neither configuration nor cache; "" if there is none.
 func (o Options) StateDir() string {
 	dir, _ := stateDir(o.Getenv)
 	return dir
@@ -27,7 +27,7 @@ func (o Options) StateDir() string {
 
 func stateDir(getenv func(string) string) (string, error) {
 	dir := getenv("XDG_STATE_HOME")
-	if !filepath.IsAbs(dir) { // a relative one is to be ignored (XDG Base Directory)
+	if !filepath.IsAbs(dir) { // relative paths are ignored (XDG Base Directory)
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return "", err
@@ -37,11 +37,11 @@ func stateDir(getenv func(string) string) (string, error) {
 	return filepath.Join(dir, "parley"), nil
 }
 
-// StopWait is how long a front end that ends waits for what runs to stop its children.
+// StopWait is how long an exiting front end waits for running work to stop its child processes.
 const StopWait = 3 * time.Second
 
-// Within waits for f, which does not panic, and reports whether it ended in time. A program that
-// ends waits so for what may be stuck.
+// Within waits for f, which must not panic, and reports whether it ended in time. Exiting programs use it for calls
+// that may hang.
 func Within(patience time.Duration, f func()) bool {
 	done := make(chan struct{})
 	go func() {
@@ -56,8 +56,8 @@ func Within(patience time.Duration, f func()) bool {
 	}
 }
 
-// Crash keeps a panic in a file only its owner may read, and returns the exit status. It
-// says where on standard error if tell is set: the terminal must be in order by then.
+// Crash writes a panic to a file that only its owner may read, and returns the exit status. If tell is set, it names
+// the file on standard error; the terminal must be restored by then.
 func Crash(p any, stack []byte, tell bool) (status int) {
 	path, err := writeCrash(p, stack)
 	if err != nil {
@@ -69,7 +69,7 @@ func Crash(p any, stack []byte, tell bool) (status int) {
 	return statusPanic
 }
 
-// CrashPath returns a file for a crash report, with a name that nobody can guess.
+// CrashPath returns a path for a crash report with an unguessable name.
 func CrashPath() (string, error) {
 	dir, err := stateDir(os.Getenv)
 	if err != nil {
@@ -78,7 +78,7 @@ func CrashPath() (string, error) {
 	return filepath.Join(dir, "crash-"+time.Now().UTC().Format("20060102-150405")+"-"+rand.Text()[:10]+".txt"), nil
 }
 
-// writeCrash writes the report of a panic, and returns its path.
+// writeCrash writes the report of a panic and returns its path.
 func writeCrash(p any, stack []byte) (string, error) {
 	path, err := CrashPath()
 	if err != nil {
@@ -97,8 +97,8 @@ func writeCrash(p any, stack []byte) (string, error) {
 
 var keyLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(sanitize.KeyShapes) })
 
-// masked returns text without keys: those in the environment, and what looks like
-// one. A panic may have anything in its words.
+// masked returns text with keys masked: values of the environment, and text that looks like a key. A panic message may
+// contain anything.
 func masked(text string) string {
 	var secrets []string
 	for _, entry := range os.Environ() {

@@ -13,8 +13,8 @@ import (
 	"parley/session"
 )
 
-// DraftKey returns the store key of the open conversation's draft. Before the first message it
-// is that of the directory.
+// DraftKey returns the store key for the draft of the open conversation. Before its first message, that is the key of
+// the directory.
 func (a *App) DraftKey() string { return draftKey(a.Options, a.Session) }
 
 func draftKey(o Options, s *session.Session) string {
@@ -24,12 +24,11 @@ func draftKey(o Options, s *session.Session) string {
 	return "folder:" + o.Directory
 }
 
-// SharesDraft reports whether s has the same draft as the open conversation: it is that, or both are empty.
+// SharesDraft reports whether s has the same draft as the open conversation: both are the same, or both are empty.
 func SharesDraft(a *App, s *session.Session) bool { return draftKey(a.Options, s) == a.DraftKey() }
 
-// AttachToStored adds what a shell command of the user's wrote to the stored draft of s, which was
-// left while the command ran, and then takes back the record of the command. It waits for the disk,
-// on any goroutine.
+// AttachToStored adds the output of a user's shell command to the stored draft of s, which was closed while the command
+// ran, and then calls end to remove the record of the command. It waits for the disk and may run on any goroutine.
 func AttachToStored(o Options, s *session.Session, part llm.Part, end func()) Effect {
 	key := draftKey(o, s)
 	d, _, err := o.Library.TakeDraft(key)
@@ -44,28 +43,26 @@ func AttachToStored(o Options, s *session.Session, part llm.Part, end func()) Ef
 	return Toast("The " + part.Name + " is attached to the conversation in which it ran")
 }
 
-// NewDraft returns a draft of text with what is attached, the cursor at its end.
+// NewDraft returns a draft of text and attachments, with the cursor at the end.
 func (o Options) NewDraft(text string, attached []llm.Part) session.Draft {
 	return session.Draft{Text: text, Cursor: len(text), Parts: attached, At: o.Now()}
 }
 
-// EstimatePrompt returns about how many tokens a prompt takes with what is attached. It may be called on any
-// goroutine.
+// EstimatePrompt estimates the tokens of a prompt with attachments. It may be called on any goroutine.
 func (o Options) EstimatePrompt(text string, attached []llm.Part) int {
 	return o.Estimate(text) + session.EstimateParts(attached, o.Estimate)
 }
 
-// RememberPrompt adds text to the stored prompt history without waiting for the disk. The
-// function it returns waits, and returns the error.
+// RememberPrompt adds text to the stored prompt history without waiting for the disk. The function it returns waits and
+// returns the error.
 func (o Options) RememberPrompt(text string) (stored func() error) {
 	return o.Library.AddPromptAsync(session.SentPrompt{Text: text, Dir: o.Directory, At: o.Now()})
 }
 
-// Draft returns the draft that is stored under key; false if there is none but those of other running
-// processes. Shell commands of the user's that were running when parley ended are
-// attached to it.
+// Draft returns the draft stored under key. It returns false if there is none, or only drafts of other running
+// processes. The output of user's shell commands that were running when parley ended is attached to it.
 func (o Options) Draft(key string) (d session.Draft, ok bool) {
-	d, ok, err := o.Library.TakeDraft(key) // ok with an error: attachments are damaged, and the text is not
+	d, ok, err := o.Library.TakeDraft(key) // ok with an error means that only attachments are damaged
 	if err != nil && !ok {
 		return session.Draft{}, false
 	}
@@ -80,12 +77,11 @@ func (o Options) Draft(key string) (d session.Draft, ok bool) {
 	return d, ok
 }
 
-// DeleteDraft deletes the draft that is stored under key.
+// DeleteDraft deletes the draft stored under key.
 func (o Options) DeleteDraft(key string) { _ = o.Library.SaveDraft(key, session.Draft{}) }
 
-// Editor returns a command that runs $VISUAL or $EDITOR on a temporary file with text. Written
-// has to be called with the error of the command: it returns the edited text, without trailing
-// newlines, and removes the file.
+// Editor returns a command that runs $VISUAL or $EDITOR on a temporary file with text. After the command, written must
+// be called with its error: it returns the edited text, without trailing newlines, and removes the file.
 func Editor(getenv func(string) string, text string) (cmd *exec.Cmd, written func(error) (string, error), err error) {
 	name := cmp.Or(getenv("VISUAL"), getenv("EDITOR"))
 	if name == "" {
@@ -100,7 +96,7 @@ func Editor(getenv func(string) string, text string) (cmd *exec.Cmd, written fun
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, nil, errors.Join(err, os.Remove(path))
 	}
-	// The variable may hold arguments, as in "code --wait".
+	// The variable may contain arguments, as in "code --wait".
 	cmd = exec.Command("sh", "-c", name+` "$1"`, "sh", path)
 	return cmd, func(err error) (string, error) {
 		defer os.Remove(path)
@@ -112,7 +108,7 @@ func Editor(getenv func(string) string, text string) (cmd *exec.Cmd, written fun
 	}, nil
 }
 
-// FirstLine returns the first line of s, with an ellipsis where more follows.
+// FirstLine returns the first line of s, with an ellipsis if more lines follow.
 func FirstLine(s string) string {
 	line, rest, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	if rest != "" {
@@ -121,9 +117,9 @@ func FirstLine(s string) string {
 	return line
 }
 
-// QueueOrSteer queues a message while a turn runs: for after the answer if later is set, else to
-// be sent along with the next tool results; one that was taken from the queue to be edited, where it
-// was. It returns a text that says when it is sent.
+// QueueOrSteer queues a message while a turn runs. It is sent after the answer if later is set, otherwise with the next
+// tool results. If edited, the message came from the queue and returns to its place there, unless later is set. It
+// returns a text that says when the message is sent.
 func QueueOrSteer(a *App, later, edited bool, parts []llm.Part) string {
 	steers, queued := false, false
 	if edited && !later {

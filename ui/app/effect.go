@@ -14,45 +14,45 @@ import (
 	"parley/ui/format"
 )
 
-// An Effect says what a front end has to show or do after a user's action: data, no terminal. It is one of
-// the types below; nil is nothing.
+// An Effect tells a front end what to show or do after a user's action. It is data, of one of the types below; nil does
+// nothing.
 type Effect interface{ effect() }
 
-// Then is effects, one after the other.
+// Then is a list of effects to perform in order.
 type Then []Effect
 
-// Shown is an event to show between the messages. It is stored already, if it is to stay.
+// Shown is an event to show between the messages. If it is to be kept, it is stored already.
 type Shown struct{ Event session.Event }
 
 // Notes are stored with the conversation as notices, and shown.
 type Notes []string
 
-// A Failure is an error to tell.
+// A Failure is an error to show.
 type Failure struct {
 	Err     error
-	Lasting bool   // shown between the messages, with its hint, rather than like a Toast
-	Line    string // command that did not run, as it was typed, to be corrected; "": none
+	Lasting bool   // shown between the messages with its hint, instead of as a Toast
+	Line    string // command that did not run, as typed, for correction; "" for none
 }
 
 // A Draft is text to insert before the draft.
 type Draft string
 
-// A DraftCommand is a command that stands in the input instead of the draft, to be completed.
+// A DraftCommand is a command to put in the input for completion, in place of the draft.
 type DraftCommand string
 
-// Attached is what App.Attached has been given already: to tell, not to add.
+// Attached reports parts that were added to App.Attached; front ends show them and add nothing.
 type Attached []llm.Part
 
 // A Toast is text to show for a few seconds.
 type Toast string
 
-// Progress is a Toast that more follow: front ends that print lines leave it out.
+// Progress is a Toast that others will follow; front ends that print lines skip it.
 type Progress string
 
-// Play is a turn to run, showing its events as they come.
+// Play runs a turn and yields its events as they come.
 type Play func(context.Context) iter.Seq[session.Event]
 
-// Async runs on another goroutine. The effect it returns is performed then.
+// Async runs on another goroutine; the effect it returns is then performed.
 type Async func(context.Context) Effect
 
 // A Page is text to read.
@@ -64,14 +64,14 @@ type Page struct {
 // Output is text to read that grows, such as that of a command in the background.
 type Output struct {
 	Title string
-	Read  func() OutputText    // the text as it is now
-	Watch func(changed func()) // sets the function that is called, on any goroutine, when there is more; nil: none
+	Read  func() OutputText    // returns the current text
+	Watch func(changed func()) // sets the callback for changes, which runs on any goroutine; nil: changes are not reported
 }
 
-// An OutputText is the text of an Output at a time.
+// An OutputText is the text of an Output at one moment.
 type OutputText struct {
 	Title, State string
-	Lines        []string // of much the first and the last
+	Lines        []string // first and last lines if there are many
 	Size         int64    // bytes of all output
 	Running      bool
 }
@@ -79,7 +79,7 @@ type OutputText struct {
 // Prepare runs on another goroutine while typed input is held back; see TypedBecomesDraft.
 type Prepare func(context.Context) func() Effect
 
-// Fail returns the Failure that tells err; nil for nil.
+// Fail returns the Failure for err; nil for nil.
 func Fail(err error) Effect {
 	if err == nil {
 		return nil
@@ -87,7 +87,7 @@ func Fail(err error) Effect {
 	return Failure{Err: err}
 }
 
-// Do returns an effect that runs do on another goroutine, and then tells its error, or says done.
+// Do returns an effect that runs do on another goroutine, and then shows its error or the text done.
 func Do(do func(context.Context) error, done string) Effect {
 	return Async(func(ctx context.Context) Effect {
 		if err := do(ctx); err != nil {
@@ -97,7 +97,7 @@ func Do(do func(context.Context) error, done string) Effect {
 	})
 }
 
-// save returns an effect that runs do, which stores something. A store that is read-only is no error.
+// save returns an effect that runs do, which writes to the store. It ignores errors of a read-only store.
 func save(lib *session.Store, do func() error) Effect {
 	return Do(func(context.Context) error {
 		if err := do(); lib.ReadOnly() == nil {
@@ -107,7 +107,7 @@ func save(lib *session.Store, do func() error) Effect {
 	}, "")
 }
 
-// Edit is a message of the user's to edit, by its number.
+// Edit is the number of a user message to edit.
 type Edit int
 
 // Exit ends the front end.
@@ -135,9 +135,8 @@ func (*List) effect()         {}
 func (*Confirm) effect()      {}
 func (*Secret) effect()       {}
 
-// TypedBecomesDraft reports whether input that was held back while Prepare ran becomes the draft,
-// instead of being handled as typed. It is asked of the effect that Prepare led to: an error or
-// a question is not what the user typed ahead for.
+// TypedBecomesDraft reports whether input that was held back while Prepare ran becomes the draft, instead of being
+// handled as typed. E is the effect that Prepare led to: the user did not type ahead for an error or a question.
 func TypedBecomesDraft(e Effect) bool {
 	switch e := e.(type) {
 	case Then:
@@ -148,22 +147,22 @@ func TypedBecomesDraft(e Effect) bool {
 	return false
 }
 
-// Beginnings of the lines that replace a summary and the system prompt.
+// Prefixes of the commands that replace a summary and the system prompt.
 const (
 	editSummary = "/compact edit "
 	editSystem  = "/system "
 )
 
-// SessionOpened reports that App.Session, or its current branch, is another one now.
+// SessionOpened reports that App.Session or its current branch has changed.
 type SessionOpened struct {
-	Previous *session.Session // the session that was open before; nil: only the branch changed
-	Seq      int              // of the message to scroll to; 0: the end
+	Previous *session.Session // the session that was open before; nil if only the branch changed
+	Seq      int              // message to scroll to; 0: the end
 	close    func() error     // closes Previous
 	closed   chan struct{}    // closed when Previous is closed
 }
 
-// Close closes Previous, which may wait for its turn and the disk. Previous must not be nil. It
-// returns what to tell if something of it could not be saved; "" if all is.
+// Close closes Previous, which must not be nil. It may wait for its turn and the disk. It returns a text for the user
+// if something could not be saved; "" otherwise.
 func (e SessionOpened) Close() (lost string) {
 	defer close(e.closed)
 	if err := e.close(); err != nil {
@@ -172,13 +171,13 @@ func (e SessionOpened) Close() (lost string) {
 	return ""
 }
 
-// A PanelQuery is a panel to open, and the text to search it for.
+// A PanelQuery is a panel to open with a search text.
 type PanelQuery struct {
-	Panel Panel // "": none
+	Panel Panel // "" for none
 	Query string
 }
 
-// A Panel is a view that each front end builds by itself, such as a list of sessions.
+// A Panel is a view that each front end builds itself, such as the list of sessions.
 type Panel string
 
 const (
@@ -190,53 +189,53 @@ const (
 	PanelBranches Panel = "tree"
 )
 
-// A List is something to choose from.
+// A List offers items to choose from.
 type List struct {
 	Title     string
-	Noun      string // of one row, as in "3 conversations"
+	Noun      string // singular noun for a row, as in "3 conversations"
 	Items     []Item
-	Refresh   func() []Item // the items as they are now, once an MCP server changed or one was removed; nil: they stay
-	Free      bool          // what is typed may be chosen as well: an Item with it as its value
-	TakesArg  bool          // an argument may be typed after the title of a row; Choose gets it
+	Refresh   func() []Item // the current items, for use after an MCP server changed or a row was removed; nil if they do not change
+	Free      bool          // typed text may be chosen too, as an Item with that value
+	TakesArg  bool          // an argument may be typed after the title of a row; Choose receives it
 	Choose    func(item Item, arg string) Effect
-	Remove    func(value string) Effect // what the key that deletes does with a row, before Refresh; nil: nothing
+	Remove    func(value string) Effect // runs when the user deletes a row, before Refresh; nil if rows cannot be deleted
 	OnDismiss func()                    // called when the list is closed without a choice; may be nil
 	Lapse
 }
 
-// Choose asks which of items it is, and then does chosen with its value. Noun is what one item is.
+// Choose lists items and calls chosen with the value of the selected one. Noun is the singular for an item.
 func Choose(title, noun string, items []Item, chosen func(value string) Effect) *List {
 	return &List{Title: title, Noun: noun, Items: items, Choose: func(i Item, _ string) Effect { return chosen(i.Value) }}
 }
 
-// A Lapse withdraws a question that needs no answer any more. The zero value never does.
+// A Lapse withdraws a question that needs no answer anymore. The zero value never does.
 type Lapse struct {
-	Done   <-chan struct{} // closed when no answer is needed any more; nil: one always is
-	OnDone func() Effect   // its effect is shown when Done withdrew the question
+	Done   <-chan struct{} // closed when no answer is needed anymore; nil: never
+	OnDone func() Effect   // returns an effect to show after Done withdrew the question
 }
 
-// An Item is a row of a List, or something that may follow a command.
+// An Item is a row of a List, or a possible argument of a command.
 type Item struct {
 	Title    string
 	Detail   string
-	Value    string // what a command takes for it
+	Value    string // argument that commands take for this item
 	Current  bool   // in use
-	Disabled bool   // cannot be chosen at the moment
-	Exact    bool   // of an argument: has to be typed in full
+	Disabled bool   // cannot be chosen now
+	Exact    bool   // an argument that must be typed in full
 }
 
-// A Confirm is a question with a yes and a no.
+// A Confirm is a yes-or-no question.
 type Confirm struct {
 	Text, Yes, No string
-	Harmless      bool          // yes works at once, even before the question was on the screen
-	Unasked       bool          // it comes without a key of the user's: only a lone letter answers, text that is typed goes into the input
-	Accept        func() Effect // called on yes
-	Decline       func() Effect // called on no; nil: nothing comes of that
+	Harmless      bool          // "yes" works at once, even before the question is on screen
+	Unasked       bool          // appears without a key of the user's: only a single letter answers, longer typed text goes into the input
+	Accept        func() Effect // called for yes
+	Decline       func() Effect // called for no; nil does nothing
 	OnDismiss     func()        // called when the question is closed without an answer; may be nil
 	Lapse
 }
 
-// Answer returns the effect of an answer.
+// Answer returns the effect of the user's answer.
 func (c *Confirm) Answer(yes bool) Effect {
 	switch {
 	case yes:
@@ -247,21 +246,20 @@ func (c *Confirm) Answer(yes bool) Effect {
 	return nil
 }
 
-// A Secret asks for a line, such as an API key, that is not shown while it is typed unless it is
-// Visible. A front end stores it in no history, draft or recording: only Submit gets it.
+// A Secret asks for a line, such as an API key, that is hidden while it is typed unless Visible is set. Front ends pass
+// it to Submit only, and keep it out of history, drafts and recordings.
 type Secret struct {
-	Title   string // what is asked for, such as "Anthropic API key"
-	Text    string // what becomes of it
-	Visible bool   // what is typed is shown: it is no secret
-	Value   string // of one that is shown, to begin with
-	// Submit runs on another goroutine, until ctx ends. After an error the line is asked for
-	// again; the function it returns otherwise is called by the App's goroutine, and its
-	// effect is shown.
+	Title   string // such as "Anthropic API key"
+	Text    string // how the line will be used
+	Visible bool   // the line is no secret and is shown while it is typed
+	Value   string // initial value, if Visible
+	// Submit runs on another goroutine until ctx ends. After an error the line is asked for again. Otherwise the App's
+	// goroutine calls the returned function and shows its effect.
 	Submit func(ctx context.Context, line string) (func() Effect, error)
 
 	Optional bool // an empty line is accepted
 
-	Ready     <-chan struct{} // closed when the line is not needed any more, and Submit gets ""; nil: it is needed
+	Ready     <-chan struct{} // closed when the line is not needed anymore; Submit then gets ""; nil: never
 	OnDismiss func()          // called when the prompt is closed without a line; may be nil
 	Lapse
 }
@@ -288,8 +286,7 @@ func IncompleteText(a session.Response) string {
 	return ""
 }
 
-// Sentences that more than one front end shows. The screen shows them as they are, plain
-// lines with a full stop.
+// Sentences shared by front ends. The screen shows them as they are; plain lines add a full stop.
 const (
 	Trusted        = "Folder trusted · /context shows what is sent"
 	NotTrusted     = "Folder not trusted: its settings are ignored · /trust asks again"
@@ -305,8 +302,8 @@ const (
 	NoShell        = "No shell here"
 )
 
-// SummaryOffer asks whether to summarize a conversation that is too long. Then is called on yes. Where the
-// message alone is too long, it says so instead.
+// SummaryOffer asks whether to summarize a conversation that is too long, and calls then on yes. If the message alone
+// is too long, it says so instead.
 func SummaryOffer(a *App, then func() Effect) Effect {
 	if !a.Session.CanSummarize() {
 		return Toast("This message is too long for the model: shorten it, or choose a model with a larger context window")
@@ -320,13 +317,13 @@ func SummaryOffer(a *App, then func() Effect) Effect {
 // SandboxText returns a notice of the sandbox as a sentence.
 func SandboxText(e session.Sandbox) string { return format.Capital(e.Text) }
 
-// CompactedText says what a summary saves.
+// CompactedText describes how much a summary saves.
 func CompactedText(e session.Compacted) string {
 	return fmt.Sprintf("Conversation summarized: %s → %s tokens per request. The full text stays here", format.Tokens(e.Before), format.Tokens(e.After))
 }
 
-// SaveText returns what to say once saving ends with err, after it ended with before, and the
-// error that lasts: why what is said is not on disk. "" says nothing.
+// SaveText returns the text to show when the result of saving changes from before to err, and the error to keep
+// showing: why recent messages are not on disk. Text is "" if there is nothing to show.
 func SaveText(before, err error) (text string, lasting error) {
 	var lost *session.LeaseLostError
 	switch {
@@ -340,20 +337,20 @@ func SaveText(before, err error) (text string, lasting error) {
 	return "", err
 }
 
-// modeHelp says what each approval mode does.
+// modeHelp describes the approval modes.
 var modeHelp = map[act.Mode]string{
 	act.ModeAsk: "reading runs; everything else asks", act.ModeAuto: "edits and sandboxed commands run without asking",
 	act.ModePlan:     "reading runs; nothing changes until you accept the plan",
 	act.ModeReadOnly: "everything but reading is denied", act.ModeYolo: "everything runs without asking, unless a rule denies it",
 }
 
-// ModeDetail says what an approval mode does.
+// ModeDetail describes an approval mode.
 func ModeDetail(mode act.Mode) string { return modeHelp[mode] }
 
-// ModeHelp names an approval mode and says what it does.
+// ModeHelp names and describes an approval mode.
 func ModeHelp(mode act.Mode) string { return string(mode) + " – " + modeHelp[mode] }
 
-// ComparedCallText says that a model called a tool, which may read and no more while comparing.
+// ComparedCallText describes a tool call in a comparison, where models may only read.
 func ComparedCallText(tool string, status CallStatus) string {
 	if status == CallRunning || status == CallDone {
 		return "Called " + tool

@@ -15,10 +15,10 @@ import (
 	"parley/ui/format"
 )
 
-// Hint says in the chat what a user can do about the error that ended a turn.
+// Hint returns advice for the user in a chat after err ended a turn.
 func Hint(err error) string { return hintFor(llm.InChat, err) }
 
-// ShellHint is Hint for users who have no chat before them.
+// ShellHint is Hint for users outside a chat.
 func ShellHint(err error) string { return hintFor(llm.InShell, err) }
 
 func hintFor(a llm.Audience, err error) string {
@@ -33,8 +33,7 @@ func hintFor(a llm.Audience, err error) string {
 	return a.Hint(err)
 }
 
-// RefusalText says in the chat why a command did nothing and, where a model's service is the
-// reason, what a user can do about it.
+// RefusalText explains, in a chat, why a command failed. If a model's service refused, it adds advice.
 func RefusalText(err error) string {
 	if !errors.As(err, new(*llm.Error)) {
 		return format.ErrorText(err)
@@ -46,7 +45,7 @@ func RefusalText(err error) string {
 	return text
 }
 
-// faultNames says what failed, as the beginning of a sentence.
+// faultNames names the faults as the beginning of a sentence.
 var faultNames = map[llm.Fault]string{
 	llm.Quota: "Quota exceeded", llm.RateLimit: "Rate limited", llm.Authentication: "Authentication failed", llm.Permission: "Permission denied",
 	llm.ModelNotFound: "Model not found", llm.InvalidRequest: "Invalid request", llm.ContextOverflow: "Context window exceeded",
@@ -54,21 +53,21 @@ var faultNames = map[llm.Fault]string{
 	llm.Unsupported: "Not supported", llm.Mismatch: "Not in the recording", llm.Unknown: "Request failed",
 }
 
-// FaultName says what failed, such as "Rate limited".
+// FaultName names a fault, such as "Rate limited".
 func FaultName(f llm.Fault) string { return cmp.Or(faultNames[f], faultNames[llm.Unknown]) }
 
-// ErrorText says what failed, where, and the provider's words, as in "Authentication failed
-// (401, openai): invalid key". It is not sanitized.
+// ErrorText describes an error with its place and the provider's message, as in "Authentication failed (401, openai):
+// invalid key". The text is not sanitized.
 func ErrorText(err error) string {
 	text := ShellErrorText(err)
-	if word, _, _ := strings.Cut(text, " "); strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") == "" { // no name of a file or a flag
+	if word, _, _ := strings.Cut(text, " "); strings.Trim(word, "abcdefghijklmnopqrstuvwxyz") == "" { // not the name of a file or a flag
 		text = format.Capital(text)
 	}
 	return text
 }
 
-// StoppedText says that an answer was stopped, or that the program ended, by the error that ended its
-// turn; nil is taken for the user's own.
+// StoppedText returns the text for an answer that ended early, by the error that ended its turn. Nil means that the
+// user stopped it.
 func StoppedText(err error) string {
 	if errors.Is(err, session.ErrProgramEnded) {
 		return Interrupted
@@ -76,8 +75,8 @@ func StoppedText(err error) string {
 	return Stopped
 }
 
-// ShellErrorText is ErrorText for use after the name of the program: without a capital that the
-// error does not have. Words of the system are without the names of calls.
+// ShellErrorText is ErrorText for use after the program's name: it keeps the error's lower case. Errors of the
+// operating system are shown without the names of system calls.
 func ShellErrorText(err error) string {
 	text := format.ErrorText(err)
 	if e := (*llm.Error)(nil); errors.As(err, &e) {
@@ -86,7 +85,7 @@ func ShellErrorText(err error) string {
 	return text
 }
 
-// faultText is ErrorText of a model's error.
+// faultText is ErrorText for errors of models.
 func faultText(e *llm.Error) string {
 	said := e.Message
 	if said == "" && e.Err != nil {
@@ -110,13 +109,12 @@ func faultText(e *llm.Error) string {
 		text += ": " + said
 	}
 	if e.ID != "" {
-		text += " [request " + e.ID + "]" // asked for by a provider's support
+		text += " [request " + e.ID + "]" // support staff of providers ask for it
 	}
 	return text
 }
 
-// RetryText says why a request is sent again, and in how many attempts it is; wait is until
-// then, 0 if it is sent now.
+// RetryText explains why a request is sent again and counts the attempts. Wait is the time until then; 0 sends it now.
 func RetryText(r llm.Retry, wait time.Duration) string {
 	text := FaultName(r.Fault) + " · retrying"
 	if wait > 0 {
@@ -128,7 +126,7 @@ func RetryText(r llm.Retry, wait time.Duration) string {
 	return text + fmt.Sprintf(" (attempt %d)", r.Attempt)
 }
 
-// CountdownText says what happens after wait: a retry, or what a question comes to by itself.
+// CountdownText describes what happens after wait: a retry, or the default answer of a question.
 func CountdownText(e session.Event, wait time.Duration) string {
 	switch e := e.(type) {
 	case llm.Retry:
@@ -139,11 +137,11 @@ func CountdownText(e session.Event, wait time.Duration) string {
 	return ""
 }
 
-// hints holds the advice for errors that are not a model's.
+// hints holds the advice for errors that do not come from a model.
 var hints = []struct {
 	err   error
 	hint  string
-	shell string // where there are no slash commands; "": as hint
+	shell string // advice outside a chat, where there are no slash commands; "": as hint
 }{
 	{session.ErrNotAllowed, "", ""},
 	{session.ErrSteps, "Raise the limit with --max-turns, or split the task", ""},
@@ -154,20 +152,20 @@ var hints = []struct {
 	{context.Canceled, "", ""},
 }
 
-// ErrTimeout is the cause of a cancel by --timeout.
+// ErrTimeout is the cancellation cause after --timeout.
 var ErrTimeout = errors.New("the time limit was reached")
 
-// ErrPipe is the cause of a cancel because nobody reads standard output.
+// ErrPipe is the cancellation cause after the reader closed standard output.
 var ErrPipe = errors.New("standard output was closed by its reader")
 
-// A UsageError marks an error as one of what was typed.
+// A UsageError marks an error in the command line.
 type UsageError struct{ Err error }
 
 func (m UsageError) Error() string { return m.Err.Error() }
 
 func (m UsageError) Unwrap() error { return m.Err }
 
-// FallbackText says that another model answers, and why.
+// FallbackText reports that another model answers, and why.
 func FallbackText(e session.Fallback) string {
 	reason := FaultName(e.Fault)
 	if !e.Until.IsZero() {
@@ -176,7 +174,7 @@ func FallbackText(e session.Fallback) string {
 	return fmt.Sprintf("%s: %s · continuing with %s", e.From, reason, e.To)
 }
 
-// SwitchText says that another model answers from here on, and what it cannot be told.
+// SwitchText reports that another model answers from here on, and which parts of the conversation it will not receive.
 func SwitchText(e session.ModelSwitched) string {
 	text := fmt.Sprintf("Model: %s → %s", e.From, e.To)
 	if changes := ChangesText(e); changes != "" {
@@ -185,7 +183,7 @@ func SwitchText(e session.ModelSwitched) string {
 	return text
 }
 
-// ChangesText says what a model cannot be told; "" if there is nothing.
+// ChangesText lists the parts of the conversation that a model will not receive; "" if it receives everything.
 func ChangesText(e session.ModelSwitched) string {
 	var words []string
 	for _, c := range e.Changes {

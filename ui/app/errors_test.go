@@ -48,7 +48,7 @@ func TestRetryText(t *testing.T) {
 	}
 }
 
-// A command that a model's service refuses is told as a turn is, with what to do in a chat.
+// A command that a model's service refuses shows the same text as a turn, with advice for a chat.
 func TestRefusalText(t *testing.T) {
 	lacks := &llm.Error{
 		Fault: llm.Authentication, Provider: "vertex", KeyMissing: true, Login: "gcloud auth application-default login",
@@ -67,7 +67,7 @@ func TestRefusalText(t *testing.T) {
 	}
 }
 
-// TestHintsOfTheShell: no hint names a slash command where there are none.
+// TestHintsOfTheShell: no hint for the shell names a slash command.
 func TestHintsOfTheShell(t *testing.T) {
 	for _, h := range hints {
 		if hint := ShellHint(h.err); strings.Contains(" "+hint, " /") || (hint == "") != (Hint(h.err) == "") {
@@ -76,7 +76,7 @@ func TestHintsOfTheShell(t *testing.T) {
 	}
 }
 
-// The state of saving is reported when it changes, and once.
+// The state of saving is reported once per change.
 func TestSaveText(t *testing.T) {
 	full, lost := errors.New("disk full"), &session.LeaseLostError{Fork: "b2"}
 	for _, tt := range []struct {

@@ -11,14 +11,14 @@ import (
 	"parley/ui/exchange"
 )
 
-// Wire gives access to the exchanges of this run. The zero value has none.
+// Wire gives access to the HTTP exchanges of this run. The zero value has none.
 type Wire struct {
-	List          func() []exchange.Exchange             // the newest first, without headers and bodies
-	Get           func(id int) (exchange.Exchange, bool) // one with headers and bodies; false if it is not in memory any more
-	OnRecordError func(func(trouble string))             // sets the function that is called, on any goroutine, when a recording cannot be written
+	List          func() []exchange.Exchange             // returns the exchanges, newest first, without headers and bodies
+	Get           func(id int) (exchange.Exchange, bool) // returns one with headers and bodies; false if it is no longer in memory
+	OnRecordError func(func(trouble string))             // sets the callback for recordings that cannot be written; it runs on any goroutine
 }
 
-// NoExchanges is why there is nothing to inspect.
+// NoExchanges is the reason why there is nothing to inspect.
 const NoExchanges = "No requests yet"
 
 func noExchanges(a *App) string {
@@ -28,8 +28,7 @@ func noExchanges(a *App) string {
 	return ""
 }
 
-// ExchangesOf returns the ids of the exchanges of the turn that began with the message user
-// (a Seq); nil if there are none.
+// ExchangesOf returns the ids of the exchanges in the turn of the message user (a Seq); nil if there are none.
 func ExchangesOf(a *App, user int) (ids []int) {
 	from, to := turnTime(a.Session.Path(), user)
 	if a.Wire.List == nil || from.IsZero() {
@@ -43,15 +42,15 @@ func ExchangesOf(a *App, user int) (ids []int) {
 	return ids
 }
 
-// turnTime returns when the turn of a message was held: from when the user's message
-// was kept until the next one was; a zero end is not over.
+// turnTime returns the time span of the turn of a message, from the time of the user's message to that of the next one.
+// The end is zero for the last turn.
 func turnTime(path []session.Node, user int) (from, to time.Time) {
 	begun := false
 	for i, n := range path {
 		switch {
 		case n.Seq == user && user != 0:
 			from, begun = n.At, true
-		case n.Summary && continues(path, i): // it stands within the turn
+		case n.Summary && continues(path, i): // a summary within the turn
 		case begun && n.Role == llm.RoleUser && n.At.After(from):
 			return from, n.At
 		}
@@ -59,8 +58,8 @@ func turnTime(path []session.Node, user int) (from, to time.Time) {
 	return from, time.Time{}
 }
 
-// SaveExchange writes e to a new file, which nobody else may read, and returns its path. Relative
-// paths begin in o.Directory; "" makes a name of the time and e.ID.
+// SaveExchange writes e to a new file that only its owner may read, and returns its path. Relative paths are resolved
+// against o.Directory; "" makes a name from the time and e.ID.
 func (o Options) SaveExchange(e exchange.Exchange, path string) (string, error) {
 	if path == "" {
 		path = fmt.Sprintf("wire-%s-%d.txt", e.Start.Local().Format("20060102-150405"), e.ID)

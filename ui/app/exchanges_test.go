@@ -10,7 +10,7 @@ import (
 	"parley/ui/exchange"
 )
 
-// TestSaveExchange writes what is shown, for nobody else to read, and over nothing.
+// TestSaveExchange writes the shown exchange to a private file, and never overwrites one.
 func TestSaveExchange(t *testing.T) {
 	e := exchange.Exchange{ID: 2, Start: time.Unix(1e9, 0), Done: true,
 		Request: exchange.Side{Body: `{"model":"gpt-x"}`}, Response: exchange.Side{Body: strings.Repeat("event: a\ndata: {}\n\n", 10)}}

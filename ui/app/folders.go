@@ -7,22 +7,22 @@ import (
 	"parley/tools/sanitize"
 )
 
-// Trust is the question about the files of the directory, asked at the start with no preselected.
+// Trust is the question about the directory's files, asked at the start with "no" preselected.
 type Trust struct {
-	Question string                                    // "" if there is nothing to ask
-	Decide   func(yes bool) (system string, err error) // the answer, and the system prompt that follows from it
-	Decided  TrustDecision                             // what /trust shows and changes
+	Question string                                    // "" if nothing needs to be asked
+	Decide   func(yes bool) (system string, err error) // stores the answer and returns the resulting system prompt
+	Decided  TrustDecision                             // for /trust
 }
 
-// A TrustDecision is what the user decided about the files of the directory. It counts from the
-// next start: the directory's files are read there. The zero value is a directory without any.
+// A TrustDecision is the user's decision about the directory's files. A change takes effect at the next start, which
+// reads those files. The zero value is a directory without such files.
 type TrustDecision struct {
-	Review func() string        // the question, with the files; nil: there are none
-	Get    func() (yes bool)    // no if nothing was decided
-	Set    func(yes bool) error // stores it
+	Review func() string        // returns the question with the list of files; nil if there are none
+	Get    func() (yes bool)    // returns the decision; no if there is none
+	Set    func(yes bool) error // stores the decision
 }
 
-// FoldersText says which folders tools reach beside the working directory.
+// FoldersText lists the directories that tools may use beside the working directory.
 func FoldersText(f session.AddedDirectories) string {
 	if len(f.Dirs) == 0 {
 		return "No added folders"

@@ -18,8 +18,7 @@ import (
 	"parley/session/transfer"
 )
 
-// newPainter returns an application whose image model answers with turns, and which names
-// were opened.
+// newPainter returns an application with an image model that answers with turns, and the list of opened models.
 func newPainter(t *testing.T, turns ...llmtest.Turn) (a *App, painter *llmtest.Fake, opened *[]string) {
 	a, painter, opened = newApp(t), llmtest.New(turns...), new([]string)
 	a.Images = ImageModels{
@@ -92,7 +91,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// A model that cannot be opened leaves the prompt in the draft.
+// If a model cannot be opened, the prompt stays in the draft.
 func TestImageOutOfReach(t *testing.T) {
 	a, _, _ := newPainter(t)
 	if err := a.Library.Set(imageModelKey, "far/away"); err != nil {
@@ -107,7 +106,7 @@ func TestImageOutOfReach(t *testing.T) {
 	}
 }
 
-// An unfinished image stands where the image will be, and goes with it.
+// An unfinished image is at the place of the final image, and is dropped when that arrives.
 func TestPreview(t *testing.T) {
 	var turn Turn
 	now := time.Now()
@@ -125,7 +124,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// A typed line stays if its image cannot be drawn yet.
+// A typed line is kept if its image cannot be drawn yet.
 func TestImageWaits(t *testing.T) {
 	a, painter, _ := newPainter(t, fox())
 	a.Busy = func() bool { return true }
@@ -149,7 +148,7 @@ func TestImageWaits(t *testing.T) {
 	}
 }
 
-// An export says of each image that was not drawn that the provider refused it, or that it was stopped.
+// An export says of each missing image that the provider refused it or that it was stopped.
 func TestExportOfImagesNotDrawn(t *testing.T) {
 	waiting := make(chan struct{})
 	refuse := llmtest.Script(llm.Notice{Text: "The provider refused: blood", Urgent: true}, llm.Finish{Reason: llm.Refused, Raw: "moderation_blocked"})
@@ -187,7 +186,7 @@ func TestExportOfImagesNotDrawn(t *testing.T) {
 		text := string(data)
 		battle, owl, fox := strings.Index(text, "a battle"), strings.Index(text, "an owl"), strings.LastIndex(text, "a fox")
 		refused, stopped := strings.Index(text, "The provider refused: blood"), strings.LastIndex(text, "stopped")
-		if as == "jsonl" { // which has the annotations after the messages
+		if as == "jsonl" { // annotations follow the messages
 			stopped = strings.Index(text, "context canceled")
 		}
 		if err != nil || refused < battle || stopped < owl || as != "jsonl" && (refused > owl || stopped > fox) {
@@ -196,8 +195,8 @@ func TestExportOfImagesNotDrawn(t *testing.T) {
 	}
 }
 
-// A file that a prompt mentions is the image to change, and goes with the prompt once, also
-// when the line is recalled with what went with it; a prompt may begin with "new".
+// A file that a prompt mentions is the image to change. It is sent with the prompt once, even if the line is recalled
+// with its attachments. A prompt may begin with "new".
 func TestImageMentions(t *testing.T) {
 	a, painter, _ := newPainter(t, fox(), fox(), fox(), fox(), fox())
 	dir := t.TempDir()
@@ -251,8 +250,7 @@ func TestImageMentions(t *testing.T) {
 	}
 }
 
-// A conversation that is opened again goes on at the picture that it ended with, and one that is
-// forked before it does not.
+// A conversation that is opened again continues with its last image; one forked before that image does not.
 func TestImageAfterResume(t *testing.T) {
 	a, painter, _ := newPainter(t, fox(), fox(), fox(), fox())
 	play(t, run(t, a, "/image a fox"))
@@ -277,7 +275,7 @@ func TestImageAfterResume(t *testing.T) {
 	}
 }
 
-// Spaces around a prompt are not drawn; in it they are.
+// Spaces around a prompt are removed; those inside are kept.
 func TestImagePromptWithSpaces(t *testing.T) {
 	a, painter, _ := newPainter(t, fox(), fox())
 	play(t, run(t, a, "/image   a  fox "))
@@ -290,7 +288,7 @@ func TestImagePromptWithSpaces(t *testing.T) {
 	}
 }
 
-// The image model in use is in the list, also one that no list names.
+// The current image model is in the list, even if no provider lists it.
 func TestImageModelInUse(t *testing.T) {
 	a, _, _ := newPainter(t)
 	if err := a.Library.Set(imageModelKey, "own/sd"); err != nil {

@@ -15,17 +15,17 @@ import (
 
 // ImageModels lists and opens models that make images.
 type ImageModels struct {
-	List func() []Item                                                // image models, those that can be asked first; Value is "provider/model"
-	Open func(ctx context.Context, name string) (llm.Endpoint, error) // opens one, which saves what it draws; "" is the first that can be asked; nil: no images here
+	List func() []Item                                                // image models, the usable ones first; Value is "provider/model"
+	Open func(ctx context.Context, name string) (llm.Endpoint, error) // opens a model that saves its images; "" is the first usable one; nil if there are no image models
 }
 
-// imageCommand begins a prompt for an image.
+// imageCommand is the prefix of a prompt for an image.
 const imageCommand = "/image "
 
-// newImage, after it, says that no image is changed.
+// newImage is the argument that asks for a new image instead of a changed one.
 const newImage = "--new"
 
-// imageModelKey is where the image model is stored that was chosen last.
+// imageModelKey is the store key for the image model chosen last.
 const imageModelKey = "image_model"
 
 func noImages(a *App) string {
@@ -35,9 +35,8 @@ func noImages(a *App) string {
 	return ""
 }
 
-// drawImage draws what arg describes, with the files it mentions, changes the image that the
-// conversation stands at, or, if arg is only the name of a file, attaches it. Without arg the
-// image model is chosen.
+// drawImage draws an image from arg and the files it mentions, or changes the current image of the conversation. If arg
+// is only a file name, it attaches that file. Without arg it lists image models to choose from.
 func drawImage(a *App, arg string) Effect {
 	if file := strings.TrimPrefix(arg, "@"); isFile(file) || file == arg && exists(file) {
 		return a.attach(file)
@@ -53,7 +52,7 @@ func drawImage(a *App, arg string) Effect {
 		return Refuse("no prompt: say what to draw behind %s%s", imageCommand, newImage)
 	case why != "":
 		return Failure{Err: errors.New(why), Line: imageCommand + arg}
-	case len(addresses) > 0: // a front end does not say which were pasted
+	case len(addresses) > 0: // a front end does not report which addresses were pasted
 		return &Confirm{Text: "Fetch " + strings.Join(addresses, ", ") + "?", Yes: "Fetch", No: "Use as text",
 			Accept:  func() Effect { return drawPrompt(a, arg, anew, text, text) },
 			Decline: func() Effect { return drawPrompt(a, arg, anew, text, without) },
@@ -62,8 +61,8 @@ func drawImage(a *App, arg string) Effect {
 	return drawPrompt(a, arg, anew, text, text)
 }
 
-// drawPrompt draws text, which stands in the argument arg, with the files that mentions names.
-// The line can be recalled; it is the draft again if it does not run.
+// drawPrompt draws text, part of the argument arg, with the files named in mentions. The whole line goes into the
+// history, or back into the draft if it does not run.
 func drawPrompt(a *App, arg string, anew bool, text, mentions string) Effect {
 	o, attached, line := a.Options, slices.Clone(a.Attached), imageCommand+arg
 	drawn := draw(a, "", anew, func(ctx context.Context) (parts []llm.Part, notes []string, err error) {
@@ -82,7 +81,7 @@ func drawPrompt(a *App, arg string, anew bool, text, mentions string) Effect {
 	}), line)
 }
 
-// chooseImageModel lists the models that draw.
+// chooseImageModel lists the image models.
 func chooseImageModel(a *App) Effect {
 	items := a.Images.List()
 	if len(items) == 0 {
@@ -90,7 +89,7 @@ func chooseImageModel(a *App) Effect {
 	}
 	used, _ := a.Library.Get(imageModelKey)
 	if used != "" && !slices.ContainsFunc(items, func(i Item) bool { return i.Value == used }) {
-		items = slices.Insert(items, 0, Item{Title: used, Value: used}) // of a server that tells of none
+		items = slices.Insert(items, 0, Item{Title: used, Value: used}) // from a server that lists no models
 	}
 	for i, item := range items {
 		items[i].Current = item.Value == used
@@ -103,8 +102,8 @@ func chooseImageModel(a *App) Effect {
 	}}
 }
 
-// draw asks an image model, the one in use for the empty name, with what prompt returns beside.
-// Without prompt, it is asked again.
+// draw sends the parts from prompt to an image model; "" is the current one. If prompt is nil, it asks the last prompt
+// again.
 func draw(a *App, name string, anew bool, prompt func(context.Context) (parts []llm.Part, notes []string, err error)) Prepare {
 	used, _ := a.Library.Get(imageModelKey)
 	open, s := a.Images.Open, a.Session
@@ -138,9 +137,8 @@ func draw(a *App, name string, anew bool, prompt func(context.Context) (parts []
 	})
 }
 
-// IsImagePrompt reports whether msg, which must be no summary, is a prompt for an image model.
+// IsImagePrompt reports whether msg, which must not be a summary, is a prompt for an image model.
 func IsImagePrompt(msg llm.Message) bool { return msg.Role == llm.RoleUser && msg.Model != "" }
 
-// IsImageEdit reports whether text, with which a user replaces an earlier message, is an /image
-// command.
+// IsImageEdit reports whether text, the new version of an earlier message, is an /image command.
 func IsImageEdit(text string) bool { return strings.HasPrefix(text, imageCommand) }

@@ -6,10 +6,10 @@ import (
 	"parley/ui/format"
 )
 
-// Jobs are the commands in the background, which end with parley; the flow of jobs knows their type.
+// Jobs are the background commands, which end with parley; the jobs flow knows the concrete type.
 type Jobs interface{ Running() (names []string) }
 
-// RunningJobs returns the names of the commands in the background, as "1. make".
+// RunningJobs returns the names of the running background commands, as "1. make".
 func (a *App) RunningJobs() []string {
 	if a.Jobs == nil {
 		return nil
@@ -17,7 +17,7 @@ func (a *App) RunningJobs() []string {
 	return a.Jobs.Running()
 }
 
-// EndingJobs says which commands in the background end with parley; "" for none.
+// EndingJobs names the background commands that would end with parley; "" for none.
 func (a *App) EndingJobs() string {
 	running := a.RunningJobs()
 	if len(running) == 0 {

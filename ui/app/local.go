@@ -11,33 +11,32 @@ import (
 	"parley/ui/format"
 )
 
-// Local is what can answer without a key that parley holds.
+// Local finds services that answer without a key of parley's.
 type Local struct {
-	Discover func(ctx context.Context) []Service       // finds what is on this machine; nil: it is not looked for
-	Unnamed  func(ctx context.Context) (string, error) // names the model of the provider that was set up without one; nil: there is none
+	Discover func(ctx context.Context) []Service       // finds services on this machine; nil if it should not look
+	Unnamed  func(ctx context.Context) (string, error) // names the model of the provider that is configured without one; nil if there is none
 
-	First func(ctx context.Context, provider string) (string, error) // names the model of a provider when only that is named
+	First func(ctx context.Context, provider string) (string, error) // names a model for a provider given alone
 
-	// Learn asks the server of a model what that can, and opens it again; not ok if it told nothing. Nil: no
-	// server is asked.
+	// Learn asks the model's server about its abilities and opens the model again; ok is false if the server told
+	// nothing. Nil if no server is asked.
 	Learn func(ctx context.Context, name string) (model llm.Endpoint, ok bool)
 }
 
-// A Service is a model server that runs on this machine, or another agent's program on which
-// somebody is logged in. Its names are safe to show.
+// A Service is a model server on this machine, or another agent's program with a login. Its names are sanitized.
 type Service struct {
 	Provider string // such as "ollama"
-	Name     string // as users write it
-	Models   int    // of a server
-	More     bool   // it has more models than Models
-	Model    string // the best of them, as "provider/model", or the program; "" if it cannot answer now
-	Problem  string // of a server that cannot: "needs a key", for one
-	LacksKey bool   // a key is all that a server lacks
+	Name     string // display name
+	Models   int    // number of models, for a server
+	More     bool   // the server has more models than Models
+	Model    string // best model, as "provider/model", or the program; "" if it cannot answer now
+	Problem  string // why a server cannot answer, such as "needs a key"
+	LacksKey bool   // the server lacks only a key
 	Program  bool
 	Login    string // command that logs in to a program
 }
 
-// Err returns why s cannot answer now, with what to do; nil if it can.
+// Err returns why s cannot answer now, with advice; nil if it can.
 func (s Service) Err() error {
 	switch {
 	case s.Model != "":
@@ -52,7 +51,7 @@ func (s Service) Err() error {
 	return fmt.Errorf("%s is running, but has no model: load one there", s.Name)
 }
 
-// ConnectedText says that s may answer from now on.
+// ConnectedText reports that s may answer from now on.
 func (s Service) ConnectedText() string {
 	if s.Program {
 		return s.Name + " connected: it uses its own login"
@@ -64,19 +63,19 @@ func (s Service) ConnectedText() string {
 	return fmt.Sprintf("%s connected: %s%s, default %s", s.Name, more, format.Plural(s.Models, "model"), ShortModelName(s.Model))
 }
 
-// AwaitsLocal reports whether a prompt of the command line has to wait for DiscoverLocal.
+// AwaitsLocal reports whether a prompt of the command line has to wait for DiscoverModels.
 func AwaitsLocal(a *App) bool {
 	return a.Local.Unnamed != nil || a.Local.Discover != nil && UsesDemo(a)
 }
 
-// LocalAnswers holds whether the user wants to be answered by a service on this machine, by
-// its provider; one that is missing was not asked about.
+// LocalAnswers holds, by provider, whether a service on this machine may answer. Providers that the user was not asked
+// about are missing.
 type LocalAnswers map[string]bool
 
-// localKey is where the store keeps LocalAnswers: a sign and a provider in each line.
+// localKey is the store key for LocalAnswers: a sign and a provider in each line.
 const localKey = "local"
 
-// ReadLocalAnswers returns what was answered in this run and those before it.
+// ReadLocalAnswers returns the user's answers from all runs.
 func ReadLocalAnswers(lib *session.Store) LocalAnswers {
 	answers := LocalAnswers{}
 	kept, err := lib.Get(localKey)
@@ -109,7 +108,7 @@ func SaveLocalAnswer(lib *session.Store, provider string, yes bool) error {
 	return lib.Set(localKey, strings.Join(append(lines, sign+provider), "\n"))
 }
 
-// SaveRecent stores model as the one that was used last: the next start begins with it.
+// SaveRecent stores model as the last used one; the next start uses it.
 func SaveRecent(lib *session.Store, model string) error {
 	kept, err := lib.Get("models")
 	if err != nil {
@@ -119,8 +118,7 @@ func SaveRecent(lib *session.Store, model string) error {
 	return lib.Set("models", strings.Join(append([]string{model}, others...), "\n"))
 }
 
-// ShortModelName returns the word for a model of a local server: without its provider, and
-// without the tag that Ollama gives each.
+// ShortModelName returns the name of a local server's model without the provider and without Ollama's default tag.
 func ShortModelName(name string) string {
 	_, id, _ := strings.Cut(name, "/")
 	return strings.TrimSuffix(id, ":latest")

@@ -9,7 +9,7 @@ import (
 	"parley/session/prompts"
 )
 
-// If the end of a conversation could not be saved, that is reported when it is closed: it is lost then.
+// If the end of a conversation could not be saved, closing it reports that, because it is lost then.
 func TestCloseTellsWhatIsLost(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err  error
@@ -29,7 +29,7 @@ func TestCloseTellsWhatIsLost(t *testing.T) {
 	}
 }
 
-// Files attached while a prompt is read go along with it, as those attached before do.
+// Files attached while a prompt is read are sent with it, like those attached before.
 func TestAttachedWhileAPromptIsRead(t *testing.T) {
 	a := newApp(t)
 	a.FindPrompts = func() ([]prompts.Prompt, []error) { return []prompts.Prompt{{Name: "review", Body: "Review it."}}, nil }
@@ -39,7 +39,7 @@ func TestAttachedWhileAPromptIsRead(t *testing.T) {
 	e, _ := RunPromptCommand(a, "/review")
 	read := see(e).Prepare(context.Background())
 	a.Attached = append(a.Attached, part("meanwhile"))
-	a.Busy = func() bool { return true } // so that what is sent waits, and can be looked at
+	a.Busy = func() bool { return true } // so that the sent message is queued and can be inspected
 	read()
 	queued, _ := a.Session.Queue.All()
 	if len(queued) != 1 || len(queued[0].Parts) != 3 || queued[0].Parts[1].Name != "meanwhile" || len(a.Attached) > 0 {
@@ -47,8 +47,8 @@ func TestAttachedWhileAPromptIsRead(t *testing.T) {
 	}
 }
 
-// A prompt with commands or settings does not wait for the answer without them where a turn begins
-// while the prompt is read: its line comes back.
+// A prompt with commands or settings is not queued without them if a turn begins while the prompt is read: its line
+// returns to the draft.
 func TestTurnBeginsWhileAPromptIsRead(t *testing.T) {
 	for _, p := range []prompts.Prompt{
 		{Name: "review", Body: "What is wrong here?\n!`git diff`"},
@@ -68,8 +68,8 @@ func TestTurnBeginsWhileAPromptIsRead(t *testing.T) {
 	}
 }
 
-// A prompt is sent in the conversation in which it was typed, or not at all: its line comes back where
-// another one was opened while it was read.
+// A prompt is sent only in the conversation in which it was typed. If another one is opened while it is read, its line
+// returns to the draft.
 func TestConversationChangesWhileAPromptIsRead(t *testing.T) {
 	a := newApp(t)
 	a.FindPrompts = func() ([]prompts.Prompt, []error) { return []prompts.Prompt{{Name: "review", Body: "Review it."}}, nil }

@@ -11,24 +11,24 @@ import (
 	"parley/ui/format"
 )
 
-// A ModelChoice is one model of the picker, as a user reads it.
+// A ModelChoice is a model in the picker, in words for users.
 type ModelChoice struct {
 	Name      string // provider/model, or an alias
-	Alias     string // what the alias stands for; "" for a model
-	Title     string // the name that its maker gives it
-	Abilities string // words of abilities
-	Window    string // how much fits into a request, such as "1.05M"
-	Input     string // price of a million tokens, such as "$2"
+	Alias     string // model that the alias stands for; "" for a model
+	Title     string // name given by its maker
+	Abilities string // abilities in words
+	Window    string // context window, such as "1.05M"
+	Input     string // price of a million input tokens, such as "$2"
 	Output    string
 	Ready     bool         // can be asked now
-	Why       string       // if not: what is missing, such as "set OPENAI_API_KEY"
-	LacksKey  bool         // all that is missing is a key: choosing it asks for that
-	Retired   bool         // its maker takes it away; hidden unless it is in use
-	Retires   string       // day, as 2006-01-02, from which it is gone, if that is soon; "" if not
-	Facts     llm.Endpoint // what is known of it, without the model
+	Why       string       // if not Ready: what is missing, such as "set OPENAI_API_KEY"
+	LacksKey  bool         // only a key is missing; choosing the model asks for it
+	Retired   bool         // being retired by its maker; hidden unless in use
+	Retires   string       // retirement date, as 2006-01-02, if it is soon; "" otherwise
+	Facts     llm.Endpoint // known facts; its Model is nil
 }
 
-// Warnings returns a few words about the end of the model, if that is soon.
+// Warnings returns a short warning if the model is retired soon.
 func (c ModelChoice) Warnings() []string {
 	if c.Retires == "" {
 		return nil
@@ -36,14 +36,14 @@ func (c ModelChoice) Warnings() []string {
 	return []string{"retires on " + c.Retires}
 }
 
-// ThinkingNotSent says that earlier models' thinking is not sent.
+// ThinkingNotSent says that thinking of earlier models is not sent.
 const ThinkingNotSent = "thinking not sent"
 
-// leastCache is how many cached tokens are worth a word.
+// leastCache is the least number of cached tokens worth mentioning.
 const leastCache = 1000
 
-// ModelFitWords says what would happen to the conversation with a model, in pieces: what matters
-// most stands first. There are none for an empty conversation.
+// ModelFitWords describes in short phrases what a switch to model would mean for the conversation, the most important
+// first. It returns none for an empty conversation.
 func ModelFitWords(s *session.Session, model llm.Endpoint) (words []string) {
 	f := s.EstimateFit(model)
 	add := func(text string, args ...any) { words = append(words, fmt.Sprintf(text, args...)) }
@@ -89,21 +89,21 @@ func ModelFitWords(s *session.Session, model llm.Endpoint) (words []string) {
 	return words
 }
 
-// A fileKind is what files of a MIME type, or of types that begin so, are called.
+// A fileKind names the files of a MIME type or of types with that prefix.
 type fileKind struct{ mime, noun string }
 
-// fileKinds lists them; the last one is all others.
+// fileKinds lists the kinds; the last one matches all other types.
 var fileKinds = []fileKind{{"application/pdf", "PDF"}, {"audio/", "audio file"}, {"video/", "video"}, {"", "file"}}
 
-// The words for what is on or off.
+// Arguments that turn something on or off.
 const (
 	wordOn  = "on"
 	wordOff = "off"
 )
 
-// usePersona has the conversation continue with the persona of this name, or without one.
+// usePersona sets the persona of the conversation by name, or removes it.
 func usePersona(a *App, name string) Effect {
-	if name != noPersona && a.prompts.Load() == nil && a.FindPrompts != nil { // it is too early to say that there is none
+	if name != noPersona && a.prompts.Load() == nil && a.FindPrompts != nil { // prompts not read yet
 		return readPrompts(a, func() Effect { return usePersona(a, name) })
 	}
 	now := a.Session.Personas().Current()
@@ -148,7 +148,7 @@ func usePersona(a *App, name string) Effect {
 	return Shown{is}
 }
 
-// readPrompts reads which prompts there are, and then does what depends on that.
+// readPrompts reads the prompt files and then runs then.
 func readPrompts(a *App, then func() Effect) Effect {
 	read := ReadPrompts(a)
 	return Prepare(func(context.Context) func() Effect {
@@ -157,10 +157,10 @@ func readPrompts(a *App, then func() Effect) Effect {
 	})
 }
 
-// noPersona ends a persona.
+// noPersona is the argument that removes the persona.
 const noPersona = "off"
 
-// personaItems lists what /persona takes: prompts with a system prompt.
+// personaItems lists the arguments of /persona: prompts with a system prompt.
 func personaItems(a *App) []Item {
 	now := a.Session.Personas().Current().Name
 	items := []Item{{Title: noPersona, Detail: "No persona", Value: noPersona, Current: now == ""}}

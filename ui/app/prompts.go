@@ -17,24 +17,24 @@ import (
 	"parley/session/prompts"
 )
 
-// PromptFiles are files with prompts, of the user and of a directory they trust.
+// PromptFiles gives access to prompt files: the user's, and those of a trusted directory.
 type PromptFiles struct {
-	// FindPrompts reads them from the disk. Of those with one name the first counts; problems
-	// are files that cannot be used. Nil: there are none.
+	// FindPrompts reads the prompt files from disk. If several share a name, the first counts. Problems has an error
+	// for each unusable file. Nil if there are no prompt files.
 	FindPrompts func() (found []prompts.Prompt, problems []error)
-	Skills      func() (all []Skill, problems []error) // nil: there are none
-	PromptDir   string                                 // where the user's own are
-	MayInsert   func(path string, project bool) error  // why a prompt, perhaps of the directory, cannot bring a file along; nil: it can bring each
-	System      func(system string) string             // the system prompt as it is sent, with this one in the place of parley's own; "": with that; nil: as it is
+	Skills      func() (all []Skill, problems []error) // nil if there are none
+	PromptDir   string                                 // directory of the user's own prompt files
+	MayInsert   func(path string, project bool) error  // returns why a prompt (project: of the directory) may not attach the file at path; nil allows every file
+	System      func(system string) string             // returns the complete system prompt with system in place of parley's own text ("": with that text); nil returns system as it is
 }
 
-// knownPrompts is what was found last.
+// knownPrompts holds the prompts found by the last read.
 type knownPrompts struct {
 	list     []prompts.Prompt
 	problems []error
 }
 
-// named returns the prompt of this name; nil if there is none.
+// named returns the prompt with this name; nil if there is none.
 func (k *knownPrompts) named(name string) *prompts.Prompt {
 	if k == nil {
 		return nil
@@ -46,7 +46,7 @@ func (k *knownPrompts) named(name string) *prompts.Prompt {
 	return &k.list[i]
 }
 
-// problem returns what is wrong with the file of a name that no prompt has; nil for nothing.
+// problem returns the error of the prompt file with this name; nil if the name is usable or unknown.
 func (k *knownPrompts) problem(name string) error {
 	if k == nil || k.named(name) != nil {
 		return nil
@@ -54,8 +54,8 @@ func (k *knownPrompts) problem(name string) error {
 	return prompts.ProblemOf(name, k.problems)
 }
 
-// ReadPrompts returns a function for another goroutine that reads which prompts there are. Until
-// it was called none is known.
+// ReadPrompts returns a function that reads the prompt files; it may run on any goroutine. Until then no prompts are
+// known.
 func ReadPrompts(a *App) func() {
 	find, known := a.FindPrompts, &a.prompts
 	return func() {
@@ -66,7 +66,7 @@ func ReadPrompts(a *App) func() {
 	}
 }
 
-// sorted returns the prompts by name, the first of each.
+// sorted returns the prompts by name; of equal names, the first.
 func (k *knownPrompts) sorted() []prompts.Prompt {
 	if k == nil {
 		return nil
@@ -76,7 +76,7 @@ func (k *knownPrompts) sorted() []prompts.Prompt {
 	return slices.CompactFunc(list, func(p, q prompts.Prompt) bool { return p.Name == q.Name })
 }
 
-// items lists the files with prompts.
+// items lists the prompts of files.
 func (k *knownPrompts) items() (items []Item) {
 	list := k.sorted()
 	for i := range list {
@@ -93,7 +93,7 @@ func (k *knownPrompts) items() (items []Item) {
 	return items
 }
 
-// serverPrompt returns the prompt of an MCP server with this name; nil if there is none.
+// serverPrompt returns the MCP server's prompt with this name; nil if there is none.
 func (a *App) serverPrompt(name string) *ServerPrompt {
 	list, _ := a.ServerPrompts()
 	if i := slices.IndexFunc(list, func(p ServerPrompt) bool { return p.Value == name }); i >= 0 {
@@ -102,8 +102,7 @@ func (a *App) serverPrompt(name string) *ServerPrompt {
 	return nil
 }
 
-// PromptItems returns the prompts of files, and those that servers have written for users to
-// send.
+// PromptItems lists the prompts of files and of MCP servers.
 func (a *App) PromptItems() []Item {
 	items := a.prompts.Load().items()
 	list, _ := a.ServerPrompts()
@@ -113,8 +112,8 @@ func (a *App) PromptItems() []Item {
 	return items
 }
 
-// prompt sends the prompt of a file, and puts a server's into the draft, where it can be read
-// before it is sent. Its arguments follow its name, in their order or with their names.
+// prompt sends the prompt of a file. A server's prompt goes into the draft, to be read before it is sent. Arguments
+// follow the name, in order or as name=value.
 func (a *App) prompt(line string) Effect {
 	if line == "" {
 		return &List{Title: "Prompts", Noun: "prompt", Items: a.PromptItems(), TakesArg: true, Choose: func(i Item, arg string) Effect {
@@ -131,7 +130,7 @@ func (a *App) prompt(line string) Effect {
 	return Refuse("no prompt %s: /prompt lists them", name)
 }
 
-// PromptHint names the arguments that may follow the name of a prompt; "" for nothing in particular.
+// PromptHint names the arguments that may follow the name of a prompt; "" if the file names none.
 func PromptHint(p *prompts.Prompt) string {
 	if p.Hint != "" {
 		return p.Hint
@@ -143,7 +142,7 @@ func PromptHint(p *prompts.Prompt) string {
 	return strings.Join(names, " ")
 }
 
-// PromptChoices lists what the arguments of a prompt may be, as far as it says that.
+// PromptChoices lists the values that the file declares for the prompt's arguments.
 func PromptChoices(a *App, name string) (items []Item) {
 	p := a.prompts.Load().named(name)
 	if p == nil {
@@ -157,7 +156,7 @@ func PromptChoices(a *App, name string) (items []Item) {
 	return items
 }
 
-// quoteArgument returns a value as one argument of a prompt.
+// quoteArgument quotes value so that it is one argument of a prompt.
 func quoteArgument(value string) string {
 	switch {
 	case !strings.ContainsAny(value, " \t\n\"'"):
@@ -168,15 +167,15 @@ func quoteArgument(value string) string {
 	return `"` + value + `"`
 }
 
-// RunPromptCommand runs "/name arguments" where name is that of a prompt: of the user's files, of the
-// directory's, or "server:prompt" of an MCP server. The names of commands are looked for before.
-// It returns false for text that is no such line.
+// RunPromptCommand runs "/name arguments", where name is a prompt of the user's files, of the directory's files, or
+// "server:prompt" of an MCP server. Commands with that name take precedence; callers look for them first. It returns
+// false if text is not such a line.
 func RunPromptCommand(a *App, text string) (Effect, bool) {
 	name, args := splitNamed(text)
 	if name == "" {
 		return nil, false
 	}
-	known := a.prompts.Load() // once: they may become known meanwhile
+	known := a.prompts.Load() // loaded once: another goroutine may store them meanwhile
 	if p := known.named(name); p != nil {
 		return withLine(sendPrompt(a, p, args, nil), text), true
 	}
@@ -200,21 +199,21 @@ func RunPromptCommand(a *App, text string) (Effect, bool) {
 	}), true
 }
 
-// awaitsPrompts reports whether name may be that of a prompt while no prompts are known yet.
+// awaitsPrompts reports whether name could be a prompt while the prompts have not been read yet.
 func awaitsPrompts(a *App, known *knownPrompts, name string) bool {
 	return known == nil && a.FindPrompts != nil && prompts.ValidName(name) && !slices.ContainsFunc(a.Commands, func(c Command) bool {
 		return slices.ContainsFunc(c.Names(), func(n string) bool { return strings.HasPrefix(n, name) })
 	})
 }
 
-// IsPromptCommand reports whether text is a line for RunPromptCommand.
+// IsPromptCommand reports whether RunPromptCommand would run text.
 func IsPromptCommand(a *App, text string) bool {
 	name, _ := splitNamed(text)
 	known := a.prompts.Load()
 	return name != "" && (known.named(name) != nil || hasSkill(a, name) || a.serverPrompt(name) != nil || known.problem(name) != nil || awaitsPrompts(a, known, name))
 }
 
-// splitNamed splits "/name arguments"; name is "" for text that is none.
+// splitNamed splits "/name arguments"; name is "" if text has another form.
 func splitNamed(text string) (name, args string) {
 	rest, ok := strings.CutPrefix(text, "/")
 	name = rest
@@ -227,7 +226,7 @@ func splitNamed(text string) (name, args string) {
 	return name, args
 }
 
-// sendPrompt sends a prompt with arguments. Values of its own names were asked for.
+// sendPrompt sends a prompt with arguments; values holds the fields that the user was asked for.
 func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string) Effect {
 	e, err := p.Expand(args, values)
 	switch {
@@ -255,7 +254,7 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 			case alone && a.Busy(): // a turn began meanwhile
 				return refused
 			}
-			attached, own := a.Attached, from.Parts // also what came meanwhile
+			attached, own := a.Attached, from.Parts // includes attachments added meanwhile
 			from.Draft = session.Unsent{Message: llm.Message{Role: llm.RoleUser, Parts: attached}, Command: line}
 			from.Parts = func(outputs []string) []llm.Part { return append(slices.Clone(attached), own(outputs)...) }
 			a.Attached = nil
@@ -273,7 +272,7 @@ func changesTurn(p *prompts.Prompt) bool {
 	return p.Model != "" || p.Effort != "" || p.Web || len(p.Tools) > 0 || p.System != "" || len(p.Schema) > 0 || p.SchemaFile != ""
 }
 
-// askField asks for a value that a prompt wants, and sends it with that.
+// askField asks for the value of field f, and then sends the prompt.
 func askField(a *App, p *prompts.Prompt, args string, values map[string]string, f prompts.Field) Effect {
 	with := func(value string) Effect {
 		more := map[string]string{f.Name: value}
@@ -294,8 +293,8 @@ func askField(a *App, p *prompts.Prompt, args string, values map[string]string, 
 	return list
 }
 
-// Template reads what a prompt needs to be sent: files it mentions, a model, a schema. Notes say
-// what was not attached, and which keys of its file have no effect.
+// Template reads everything a prompt needs before it is sent: mentioned files, the model, the schema. Notes name the
+// mentions that were not attached and the keys without effect.
 func (o Options) Template(ctx context.Context, p *prompts.Prompt, e prompts.Expansion) (from session.Template, notes []string, err error) {
 	mentions, notes := o.insertable(p, e.Mentions)
 	if p.Project {
@@ -305,7 +304,7 @@ func (o Options) Template(ctx context.Context, p *prompts.Prompt, e prompts.Expa
 		from.Commands = append(from.Commands, c.Text)
 	}
 	local := o
-	local.FetchFile = nil // an address is fetched where it was typed in a message, not from here
+	local.FetchFile = nil // addresses are fetched only where the user types them
 	files, more, err := local.Expand(ctx, mentions+e.Typed)
 	if err != nil {
 		return from, nil, err
@@ -323,8 +322,8 @@ func (o Options) Template(ctx context.Context, p *prompts.Prompt, e prompts.Expa
 	return from, notes, nil
 }
 
-// insertable returns the mentions that a prompt may bring along, and says which it may not: what is
-// denied, and of one of the directory all that a model could not read either.
+// insertable returns the mentions that a prompt may attach, and a note for each other one: denied files and, for a
+// prompt of the directory, files that the model may not read.
 func (o Options) insertable(p *prompts.Prompt, mentions string) (kept string, notes []string) {
 	whose, from := "/"+p.Name, 0
 	if p.Project {
@@ -337,7 +336,7 @@ func (o Options) insertable(p *prompts.Prompt, mentions string) (kept string, no
 		} else if o.MayInsert != nil {
 			err = o.MayInsert(ExpandHome(m.Path), p.Project)
 		}
-		if !p.Project { // what is no file may be of a server
+		if !p.Project { // mentions that are not files may be resources of servers
 			kept += mentions[from:m.Start]
 		}
 		if from = m.End; err != nil {
@@ -352,7 +351,7 @@ func (o Options) insertable(p *prompts.Prompt, mentions string) (kept string, no
 	return kept, notes
 }
 
-// turnSettings returns what holds for the turn of a prompt.
+// turnSettings returns the settings for the turn of a prompt.
 func (o Options) turnSettings(p *prompts.Prompt) (t session.TurnSettings, err error) {
 	t.Effort, t.Tools, t.Web = p.Effort, p.Tools, p.Web
 	if p.System != "" {
@@ -369,7 +368,7 @@ func (o Options) turnSettings(p *prompts.Prompt) (t session.TurnSettings, err er
 	return t, err
 }
 
-// PromptSchema returns the schema that the answer to a prompt has to fit; nil if it has none.
+// PromptSchema returns the schema that the answer to a prompt has to match; nil if the prompt has none.
 func PromptSchema(p *prompts.Prompt) (*llm.Schema, error) {
 	text := []byte(p.Schema)
 	if p.SchemaFile != "" {
@@ -392,7 +391,7 @@ func PromptSchema(p *prompts.Prompt) (*llm.Schema, error) {
 	return parsed, nil
 }
 
-// savePrompt makes a prompt file of the last message.
+// savePrompt writes the last message to a prompt file.
 func savePrompt(a *App, name string) Effect {
 	text := ""
 	for _, m := range slices.Backward(a.Session.History()) {

@@ -10,8 +10,7 @@ import (
 	"parley/ui/format"
 )
 
-// QuestionText returns what a question of a turn asks, and its answers in the order of its
-// choices.
+// QuestionText returns the text of a question, and its answers in the order of its choices.
 func QuestionText(q session.Question) (text string, answers []string) {
 	switch about := q.About.(type) {
 	case session.Failure:
@@ -37,8 +36,8 @@ func QuestionText(q session.Question) (text string, answers []string) {
 	return text, answers
 }
 
-// AnswerTo returns the index of the choice that a line means: its number, or a word for it, such
-// as now, wait and stop, which may look like a command.
+// AnswerTo returns the index of the choice meant by a line: its number, or a word such as now, wait or stop, perhaps
+// with a slash.
 func AnswerTo(q session.Question, line string) (n int, ok bool) {
 	word := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(line)), "/")
 	if n, err := strconv.Atoi(word); err == nil {
@@ -51,7 +50,7 @@ func AnswerTo(q session.Question, line string) (n int, ok bool) {
 	return n, n >= 0
 }
 
-// choiceText says what a choice does.
+// choiceText describes a choice.
 func choiceText(q session.Question, c session.Choice) string {
 	failure, _ := q.About.(session.Failure)
 	switch c.Action {
@@ -78,7 +77,7 @@ func choiceText(q session.Question, c session.Choice) string {
 	return "Stop"
 }
 
-// raiseText says what a limit becomes for the rest of the session.
+// raiseText describes a higher limit for the rest of the session.
 func raiseText(l session.Limit, amount float64) string {
 	if l.Cost == 0 || l.Tokens > 0 && amount > float64(l.Tokens) {
 		return "Raise it to " + format.Tokens(int(amount)) + " tokens"

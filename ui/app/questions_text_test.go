@@ -10,7 +10,7 @@ import (
 	"parley/session"
 )
 
-// Each question of a turn is told with its answers, and with what it comes to by itself.
+// Questions of a turn are shown with their answers and, if they have one, their default.
 func TestQuestionText(t *testing.T) {
 	limit := session.Limit{Period: session.PerDay, Cost: 5}
 	for _, tt := range []struct {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Do runs c, or says why it cannot run.
+// Do runs c, or explains why it cannot run.
 func (c *Command) Do(arg string) Effect {
 	why := ""
 	if c.Unavailable != nil {
@@ -20,7 +20,7 @@ func (c *Command) Do(arg string) Effect {
 	return c.RunWith(arg)
 }
 
-// RunWith runs c. The effect of a line that did not run has that, to be corrected.
+// RunWith runs c. If the command does not run, the effect holds its line for correction.
 func (c *Command) RunWith(arg string) Effect {
 	e := c.Run(arg)
 	if arg == "" {
@@ -29,8 +29,7 @@ func (c *Command) RunWith(arg string) Effect {
 	return withLine(e, c.line(arg))
 }
 
-// Refuse returns the effect of c with arg where it does not run: why says what keeps it from that, ""
-// for nothing.
+// Refuse returns the effect to show if c cannot run with arg. Why is the reason from c.Unavailable; "" for none.
 func (c *Command) Refuse(why, arg string) (e Effect, refused bool) {
 	switch {
 	case arg != "" && c.Arg == "":
@@ -47,13 +46,13 @@ func (c *Command) Refuse(why, arg string) (e Effect, refused bool) {
 
 func (c *Command) line(arg string) string { return "/" + c.Name + " " + arg }
 
-// As returns c under the name by which it was asked for.
+// As returns c under the name with which the user called it.
 func (c Command) As(name string) Command { c.Name = name; return c }
 
-// Refuse returns an effect that says why an argument does not do.
+// Refuse returns an effect that explains why an argument is not accepted.
 func Refuse(why string, args ...any) Effect { return Failure{Err: fmt.Errorf(why, args...)} }
 
-// withLine returns e with the line that led to it, if that did not run or turns out not to.
+// withLine adds the typed line to e, for the case that it does not run.
 func withLine(e Effect, line string) Effect {
 	switch e := e.(type) {
 	case Failure:

@@ -13,14 +13,14 @@ import (
 	"parley/ui/format"
 )
 
-// seen is what a front end sees of an effect.
+// seen holds the parts of an effect that a front end sees.
 type seen struct {
 	SessionOpened *SessionOpened
 	Event         session.Event
 	Failed, Err   error
 	Notes         []string
-	Text          string // of a draft
-	IsCommand     bool   // Text is a command, and no prompt
+	Text          string // text of a draft
+	IsCommand     bool   // Text is a command, not a prompt
 	Attached      []llm.Part
 	Toast         string
 	View          PanelQuery
@@ -33,7 +33,7 @@ type seen struct {
 	Quit          bool
 }
 
-// see returns what a front end sees of e. Of several effects of a kind that is the last one.
+// see returns the parts of e that a front end sees. Of several effects of one type, it returns the last.
 func see(e Effect) (s seen) {
 	s.add(e)
 	return s
@@ -88,8 +88,7 @@ func (s *seen) add(e Effect) {
 	}
 }
 
-// newApp returns an application with a conversation that holds nothing, and models
-// of any name but far/away.
+// newApp returns an application with an empty conversation, and models of any name except far/away.
 func newApp(t *testing.T) *App {
 	t.Helper()
 	lib := session.MemoryStore()
@@ -117,7 +116,7 @@ func newApp(t *testing.T) *App {
 	})
 }
 
-// toastOf returns what e shows for a moment, as a screen does.
+// toastOf returns the toast of e, as a screen shows it.
 func toastOf(e Effect) string {
 	if see(e).Err != nil {
 		return format.Capital(RefusalText(see(e).Err))
@@ -125,8 +124,7 @@ func toastOf(e Effect) string {
 	return see(e).Toast
 }
 
-// run carries out a line such as "/mode auto", and its effects, beside and
-// after it.
+// run runs a line such as "/mode auto" with its effects, including asynchronous and following ones.
 func run(t *testing.T, a *App, line string) Effect {
 	t.Helper()
 	l := Classify(line, a.Commands, func(string) bool { return false })

@@ -9,19 +9,18 @@ import (
 	"parley/ui/format"
 )
 
-// wordDefault takes a setting back, as off does.
+// wordDefault resets a setting, as wordOff does.
 const wordDefault = "default"
 
-// InConversation is where a value comes from that was set in the conversation.
+// InConversation is the source of a value that was set in the conversation.
 const InConversation = "this conversation"
 
-// SettingsText says what was changed of a conversation's settings; "" if nothing was.
+// SettingsText describes changes to a conversation's settings.
 func SettingsText(s session.Settings) string {
 	return "Set: " + sanitize.Line(s.Changed)
 }
 
-// wholeSystem returns the system prompt as it is sent, with own in the place of the configured one;
-// "" is that.
+// wholeSystem returns the complete system prompt with own in place of the configured text; "" keeps that.
 func wholeSystem(a *App, own string) string {
 	if a.System == nil {
 		return own
@@ -37,8 +36,7 @@ func systemItems(a *App) []Item {
 	return items
 }
 
-// setSystem shows the system prompt, or replaces it for this conversation: that is a persona
-// without a file.
+// setSystem shows the system prompt, or replaces it for this conversation with a persona that has no file.
 func setSystem(a *App, text string) Effect {
 	own, _ := ownSystem(a)
 	switch {
@@ -61,8 +59,7 @@ func setSystem(a *App, text string) Effect {
 	return Shown{is}
 }
 
-// ownSystem returns the system prompt without what the folder and skills add, and where it comes
-// from.
+// ownSystem returns the system prompt and its source, without the additions of the folder and of skills.
 func ownSystem(a *App) (text, source string) {
 	switch p := a.Session.Personas().Current(); {
 	case p.Name == session.TypedPersona:
@@ -91,7 +88,7 @@ func systemText(a *App) string {
 	return sanitize.Text(about + "\n\n" + text)
 }
 
-// PersonaText says which persona holds from here on.
+// PersonaText reports which persona is used from here on.
 func PersonaText(p session.Persona) string {
 	switch {
 	case p.Name == session.TypedPersona:
@@ -104,5 +101,5 @@ func PersonaText(p session.Persona) string {
 	return "Persona off"
 }
 
-// ToolFact begins the names of facts about tools.
+// ToolFact is the prefix of facts about tools.
 const ToolFact = "tool "

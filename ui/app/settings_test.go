@@ -37,7 +37,7 @@ func newToolsApp(t *testing.T) *App {
 	})
 }
 
-// said returns what an effect tells.
+// said returns the text of an effect.
 func said(e Effect) string {
 	switch {
 	case see(e).Err != nil:
@@ -61,7 +61,7 @@ func said(e Effect) string {
 	return see(e).Toast
 }
 
-// TestSystem: /system replaces the system prompt as a persona does, and gives it back.
+// TestSystem: /system replaces the system prompt as a persona does, and restores it.
 func TestSystem(t *testing.T) {
 	a := newToolsApp(t)
 	for _, step := range []struct{ line, want, system string }{

@@ -12,32 +12,31 @@ import (
 	"parley/tools/process"
 )
 
-// A ShellRecord is a command that the user typed, from before it starts until
-// its output is attached. One whose process is gone was interrupted.
+// A ShellRecord is a shell command of the user's. It is stored from before the command starts until its output is
+// attached. A record whose process is gone belongs to an interrupted command.
 type ShellRecord struct {
 	PID     int    `json:"pid"`
-	N       int    `json:"n"` // counts the commands of the process
+	N       int    `json:"n"` // number of the command within the process
 	Command string `json:"command"`
 }
 
-// shellRecords guards the records of this process against itself.
+// shellRecords serializes updates of the records within this process.
 var shellRecords struct {
 	sync.Mutex
 	n int
 }
 
-// recordKey returns where the records of the commands stand that were typed while the
-// draft had this key.
+// recordKey returns the store key for records of commands typed while the draft had draftKey.
 func recordKey(draftKey string) string { return "commands of " + draftKey }
 
-// RecordShell stores a record of a shell command that is about to run, and returns once that is
-// on disk or cannot be. End removes the record.
+// RecordShell stores a record of a shell command before it runs, and returns once the record is on disk or cannot be
+// written. End removes the record.
 func (o Options) RecordShell(draftKey, command string) (end func()) {
 	shellRecords.Lock()
 	defer shellRecords.Unlock()
 	shellRecords.n++
 	r := ShellRecord{os.Getpid(), shellRecords.n, command}
-	_ = o.SetShells(draftKey, append(o.Shells(draftKey), r)) // it runs without a disk as well
+	_ = o.SetShells(draftKey, append(o.Shells(draftKey), r)) // the command runs without a disk as well
 	return func() {
 		shellRecords.Lock()
 		defer shellRecords.Unlock()
@@ -45,16 +44,16 @@ func (o Options) RecordShell(draftKey, command string) (end func()) {
 	}
 }
 
-// Shells returns the records of commands typed while the draft had this key.
+// Shells returns the records of commands typed while the draft had draftKey.
 func (o Options) Shells(draftKey string) (records []ShellRecord) {
 	text, err := o.Library.Get(recordKey(draftKey))
 	if err == nil && text != "" {
-		_ = json.Unmarshal([]byte(text), &records) // what cannot be read names no command
+		_ = json.Unmarshal([]byte(text), &records) // unreadable records are ignored
 	}
 	return records
 }
 
-// SetShells replaces the records that Shells returns.
+// SetShells replaces the records of Shells.
 func (o Options) SetShells(draftKey string, records []ShellRecord) error {
 	text := ""
 	if len(records) > 0 {
@@ -67,8 +66,7 @@ func (o Options) SetShells(draftKey string, records []ShellRecord) error {
 	return o.Library.Set(recordKey(draftKey), text)
 }
 
-// interruptedShells returns an attachment for each command that ran when its
-// process ended, and the records that are left.
+// interruptedShells returns an attachment for each command whose process ended while it ran, and the other records.
 func (o Options) interruptedShells(draftKey string) (parts []llm.Part, left []ShellRecord) {
 	for _, r := range o.Shells(draftKey) {
 		if r.PID == os.Getpid() || process.Alive(r.PID) {
@@ -80,7 +78,7 @@ func (o Options) interruptedShells(draftKey string) (parts []llm.Part, left []Sh
 	return parts, left
 }
 
-// ShellOutput returns the output of a command that ended as an attachment.
+// ShellOutput returns the output of a finished command as an attachment.
 func ShellOutput(e session.ShellCommand) llm.Part {
 	return attach.Output("output of "+FirstLine(e.Command), e.Command, e.Output, e.Notes)
 }

@@ -2,18 +2,18 @@ package app
 
 import "slices"
 
-// A Skill is instructions for a task that models and users can load.
+// A Skill holds instructions for a task, which models and users can load.
 type Skill struct {
 	Name, Description string
-	Where             string // its directory, as a user calls it
-	Warning           string // what is not as skills should be; "": nothing
-	Hidden            bool   // from models
-	Text, Mark        string // what a model that loads it is told, and how that begins
-	Tokens            int    // about, in each request
-	BodyTokens        int    // about, once it is loaded
+	Where             string // its directory, abbreviated for users
+	Warning           string // deviation from the format of skills; "" for none
+	Hidden            bool   // hidden from models
+	Text, Mark        string // text for a model that loads it, and the beginning of that text
+	Tokens            int    // estimated tokens in each request
+	BodyTokens        int    // estimated tokens once loaded
 }
 
-// SkillNamed returns the skill of this name.
+// SkillNamed returns the skill with this name.
 func (p PromptFiles) SkillNamed(name string) (Skill, bool) {
 	if p.Skills == nil {
 		return Skill{}, false
@@ -26,7 +26,7 @@ func (p PromptFiles) SkillNamed(name string) (Skill, bool) {
 	return all[i], true
 }
 
-// hasSkill reports whether there is a skill of this name, and a flow that uses it.
+// hasSkill reports whether the skill exists and a flow can run it.
 func hasSkill(a *App, name string) bool {
 	_, ok := a.SkillNamed(name)
 	return ok && a.UseSkill != nil

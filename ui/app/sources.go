@@ -10,7 +10,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// ChooseSource asks which source of the answer with this Seq to open.
+// ChooseSource lists the sources of the answer seq, to open one.
 func ChooseSource(a *App, seq int) Effect {
 	n, err := a.Session.At(seq)
 	if err != nil || len(Sources(n.Message)) == 0 {
@@ -19,7 +19,7 @@ func ChooseSource(a *App, seq int) Effect {
 	return askSource(a, Sources(n.Message))
 }
 
-// Sources returns what an answer cites, in the order in which it is numbered.
+// Sources returns the sources of an answer in the order of their numbers.
 func Sources(m llm.Message) (list []llm.Part) {
 	for _, p := range m.Parts {
 		if p.Kind == llm.Source {
@@ -29,7 +29,7 @@ func Sources(m llm.Message) (list []llm.Part) {
 	return list
 }
 
-// lastSources returns those of the last answer that has any.
+// lastSources returns the sources of the last answer that has any.
 func lastSources(a *App) []llm.Part {
 	for _, n := range slices.Backward(a.Session.Path()) {
 		if list := Sources(n.Message); len(list) > 0 {
@@ -57,13 +57,13 @@ func itemsOfSources(list []llm.Part) []Item {
 	return items
 }
 
-// isOpenableAddress reports whether an address is one of the web, with nothing in it that is not seen.
+// isOpenableAddress reports whether address is a web address without invisible characters.
 func isOpenableAddress(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && sanitize.Line(address) == address
 }
 
-// openSource opens the nth source of the last answer that has any, or asks which.
+// openSource opens the nth source of the last answer that has any, or lists them.
 func openSource(a *App, arg string) Effect {
 	list := lastSources(a)
 	if arg == "" {
@@ -85,7 +85,7 @@ func askSource(a *App, list []llm.Part) Effect {
 	}}
 }
 
-// confirmSource opens an address once the user has seen the whole of it.
+// confirmSource shows the complete address and opens it if the user agrees.
 func confirmSource(a *App, p llm.Part) Effect {
 	switch {
 	case !isOpenableAddress(p.URL):

@@ -9,49 +9,47 @@ import (
 	"parley/ui/format"
 )
 
-// A Turn folds the events of a session into what any front end shows of them, live
-// and replayed alike: blocks that open, grow, close, change and go. It is pure: it
-// has no clock, no terminal and no goroutine, and the same events give the same
+// A Turn folds the events of a session into changes of blocks, which open, grow, close, change and are dropped. Front
+// ends show them, live and replayed alike. It has no clock, no terminal and no goroutine: the same events give the same
 // changes. The zero value is ready at any boundary of a turn.
 //
 //	session.Turn, Compare, Compact ──► events ──┐
 //	stored nodes and annotations ──► Replay ────┴──► Apply ──► []Change ──► screen, column, plain lines
 //
-// Its parts: the response has the blocks of the answer and its calls, the stall shows that
-// nothing comes, the pace is how fast something does.
+// Its parts: response holds the blocks of the answer and its calls, stall shows that nothing arrives, and pace measures
+// the speed.
 type Turn struct {
-	Model    string // that answers; "" before the first step
-	Activity        // what goes on
+	Model    string // model that answers; "" before the first step
+	Activity        // current activity
 	stall
 	pace
 
 	response response
-	totals   TurnTotals // of the answers since the last prompt
-	out      changeList // of the last event
+	totals   TurnTotals // totals of the answers since the last prompt
+	out      changeList // changes of the last event
 }
 
-// NewTurn returns a turn whose blocks have ids that newID returns, another one each time. Nil
-// is the zero value: the turn counts.
+// NewTurn returns a turn that takes the ids of its blocks from newID, which must not repeat one. If newID is nil, the
+// turn numbers its blocks, as the zero value does.
 func NewTurn(newID func() string) Turn { return Turn{out: changeList{newID: newID}} }
 
-// Begin says that a turn begins now.
+// Begin marks the start of a turn.
 func (t *Turn) Begin(now time.Time) { t.Since, t.asked = now, now }
 
-// Apply folds an event, which came now, into the turn and returns the changes of blocks, which
-// are valid until the next call of a method.
+// Apply folds an event that arrived at now into the turn. The returned changes are valid until the next method call.
 func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 	out, calls := t.out.reset(), &t.response.calls
 	switch e := e.(type) {
 	case session.Prompt:
 		if !e.Steers {
-			t.addFooter(false) // what came before a message that waited
+			t.addFooter(false) // closes the answers before a queued message
 		}
 		out.seq = e.Seq
 		out.put(Change{Kind: UserBlock, Event: e})
 	case session.Step:
 		t.step(e, now)
 	case session.Compacted:
-		if e.Seq > 0 { // else it is an annotation: the summary is a message of its own
+		if e.Seq > 0 { // otherwise it is an annotation: the summary is a message of its own
 			out.seq = e.Seq
 			out.put(Change{Kind: SummaryBlock, Text: e.Text, Count: e.Messages})
 		}
@@ -73,7 +71,7 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 		calls.ask(e, out)
 	case session.Decision:
 		tool := calls.decide(e, now, out)
-		t.Activity = Activity{Kind: Running, Tool: tool.Name, Since: now} // waiting for the user is not running
+		t.Activity = Activity{Kind: Running, Tool: tool.Name, Since: now} // excludes the wait for approval
 	case session.Progress:
 		calls.progress(e, out)
 	case session.Result:
@@ -86,7 +84,7 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 		t.waitFor(Comparing, "", now)
 	case session.Done:
 		t.response.close(now, out)
-		t.endCountdown(out) // a summary has no answer that ends it
+		t.endCountdown(out) // a summary has no answer that would end it
 		if e.Err != nil {
 			out.put(Change{Event: e})
 		}
@@ -97,7 +95,7 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 	return out.changes
 }
 
-// step begins an answer.
+// step begins a new answer.
 func (t *Turn) step(s session.Step, now time.Time) {
 	t.response.begin(s.Partial)
 	t.pace = pace{}
@@ -110,11 +108,11 @@ func (t *Turn) step(s session.Step, now time.Time) {
 	t.noteContent(now, &t.out)
 }
 
-// activities are what goes on while blocks of a kind grow.
+// activities maps the kind of the growing block to the activity.
 var activities = map[llm.Kind]ActivityKind{llm.Thinking: Reasoning, llm.Text: Answering, llm.Call: Calling}
 
 func (t *Turn) delta(d llm.Delta, now time.Time) {
-	if t.response.parts == nil { // nobody said that a request goes out
+	if t.response.parts == nil { // no Step announced the request
 		t.step(session.Step{Model: t.Model, Seq: t.out.seq}, now)
 	}
 	t.received(now, &t.out)
@@ -125,7 +123,7 @@ func (t *Turn) delta(d llm.Delta, now time.Time) {
 	}
 }
 
-// endAnswer ends an answer.
+// endAnswer ends the current answer.
 func (t *Turn) endAnswer(a session.Response, now time.Time) {
 	t.response.close(now, &t.out)
 	t.stall.end(&t.out)
@@ -134,15 +132,15 @@ func (t *Turn) endAnswer(a session.Response, now time.Time) {
 	t.response.finish(a, &t.out)
 }
 
-// delay shows that something else comes before the model goes on: a pause, or the user's word.
+// delay shows a retry or a question that must end before the model continues.
 func (t *Turn) delay(e session.Event, now time.Time) {
 	switch e := e.(type) {
 	case llm.Retry:
 		t.response.discard(e.Discards, &t.out)
 		t.pace = pace{}
-		t.noteContent(now.Add(e.Wait), &t.out) // until then nobody is asked
+		t.noteContent(now.Add(e.Wait), &t.out) // no request is pending until then
 		switch t.Kind {
-		case Asking, Reasoning, Answering, Calling: // about that, or what was cut
+		case Asking, Reasoning, Answering, Calling: // these belong to the request that failed
 			t.waitFor(Waiting, "", now)
 		}
 		t.countDown(e, now.Add(e.Wait), now, &t.out)
@@ -159,7 +157,7 @@ func (t *Turn) delay(e session.Event, now time.Time) {
 	}
 }
 
-// endCall ends a call; once none runs the model is waited for.
+// endCall ends a call. Once no call is running, the turn waits for the model.
 func (t *Turn) endCall(r storedResult, now time.Time) {
 	t.response.calls.end(r, &t.out)
 	if !t.response.calls.running() {
@@ -167,13 +165,13 @@ func (t *Turn) endCall(r storedResult, now time.Time) {
 	}
 }
 
-// waitFor sets the activity to waiting for something else than the model.
+// waitFor sets an activity other than waiting for the model.
 func (t *Turn) waitFor(what ActivityKind, tool string, now time.Time) {
 	t.asked = time.Time{}
 	t.Activity.set(what, tool, now)
 }
 
-// addFooter closes the answers to one prompt.
+// addFooter adds the footer for the answers to one prompt.
 func (t *Turn) addFooter(interrupted bool) {
 	totals := t.totals
 	t.totals = TurnTotals{}
@@ -182,21 +180,21 @@ func (t *Turn) addFooter(interrupted bool) {
 	}
 }
 
-// Tick returns what time alone changes: a countdown, a silence.
+// Tick returns changes caused by time alone: countdowns and silence.
 func (t *Turn) Tick(now time.Time) []Change {
 	out := t.out.reset()
 	t.stall.tick(now, out)
 	return out.changes
 }
 
-// ExtendSilence gives a silent model as much time again as it had.
+// ExtendSilence restarts the silence timer of the model.
 func (t *Turn) ExtendSilence(now time.Time) []Change {
 	out := t.out.reset()
 	t.noteContent(now, out)
 	return out.changes
 }
 
-// RetryNow shows that the request goes out now.
+// RetryNow ends the countdown because the request is sent now.
 func (t *Turn) RetryNow(now time.Time) []Change {
 	out := t.out.reset()
 	t.noteContent(now, out)
@@ -204,11 +202,11 @@ func (t *Turn) RetryNow(now time.Time) []Change {
 	return out.changes
 }
 
-// Activity is what goes on in a turn.
+// Activity describes the current activity of a turn.
 type Activity struct {
 	Kind  ActivityKind
-	Tool  string    // that is called, or runs
-	Since time.Time // when it began
+	Tool  string    // tool that is called or runs
+	Since time.Time // start of the activity
 }
 
 // ActivityKind is a kind of activity.
@@ -219,63 +217,63 @@ const (
 	Waiting ActivityKind = iota
 	Reasoning
 	Answering
-	Calling // the arguments of a call arrive
+	Calling // the arguments of a call are arriving
 	Asking  // the user has to decide about a call
-	Running // a tool does
+	Running // a tool is running
 	Comparing
 	MakingImage
 )
 
-// set notes what goes on, and since when.
+// set changes the activity; the start time changes only with it.
 func (a *Activity) set(what ActivityKind, tool string, now time.Time) {
 	if tool = act.DisplayName(tool); a.Kind != what || a.Tool != tool {
 		*a = Activity{Kind: what, Tool: tool, Since: now}
 	}
 }
 
-// A stall is that nothing of an answer comes: for how long, and until when if that is known. The
-// zero value is no stall.
+// A stall tracks how long nothing of an answer has arrived and, during a retry countdown, when it ends. The zero value
+// is no stall.
 type stall struct {
-	asked   time.Time // since when nothing has come of a request; zero while something does
-	content time.Time // when the running answer last had any; zero while none arrives
-	silence string    // id of the SilenceBlock; "": none
+	asked   time.Time // time of the request; zero once a delta has arrived
+	content time.Time // time of the last content in the running answer; zero if no answer is running
+	silence string    // id of the SilenceBlock; "" if not shown
 
-	awaited   session.Event // the last llm.Retry, or session.Question with a countdown
-	until     time.Time     // when the request is sent again; zero: none is waiting
-	countdown string        // id of the RetryBlock; "": none
+	awaited   session.Event // the last llm.Retry, or a session.Question with a countdown
+	until     time.Time     // time of the next attempt; zero if there is no countdown
+	countdown string        // id of the RetryBlock; "" if not shown
 }
 
-// received notes that a delta came, for which nothing more is counted down.
+// received notes that a delta arrived, which ends any countdown.
 func (s *stall) received(now time.Time, out *changeList) {
 	s.asked, s.until = time.Time{}, time.Time{}
 	s.noteContent(now, out)
 }
 
-// noteContent notes that the running answer has content.
+// noteContent notes content of the running answer and hides the silence block.
 func (s *stall) noteContent(now time.Time, out *changeList) {
 	s.content = now
 	out.drop(&s.silence, SilenceBlock)
 }
 
-// countDown shows how long it takes until a request is sent again, at the time until; e is why.
+// countDown shows the time left until the request is sent again; e is the reason.
 func (s *stall) countDown(e session.Event, until, now time.Time, out *changeList) {
 	s.awaited, s.until = e, until
 	out.show(&s.countdown, Change{Kind: RetryBlock, Event: e, Duration: until.Sub(now)})
 }
 
-// endCountdown shows that nothing is counted down any more.
+// endCountdown removes the countdown.
 func (s *stall) endCountdown(out *changeList) {
 	s.until = time.Time{}
 	out.drop(&s.countdown, RetryBlock)
 }
 
-// end ends the stall, as its answer has ended.
+// end ends the stall together with its answer.
 func (s *stall) end(out *changeList) {
 	s.noteContent(time.Time{}, out)
 	s.endCountdown(out)
 }
 
-// tick shows how long the countdown and the silence last now.
+// tick updates the countdown and the silence block.
 func (s *stall) tick(now time.Time, out *changeList) {
 	if !s.until.IsZero() {
 		s.countDown(s.awaited, s.until, now, out)
@@ -285,7 +283,7 @@ func (s *stall) tick(now time.Time, out *changeList) {
 	}
 }
 
-// WaitedFor returns how long nothing has come; 0 while something does.
+// WaitedFor returns how long the turn has waited for a first delta; 0 once one has arrived.
 func (s *stall) WaitedFor(now time.Time) time.Duration {
 	if s.asked.IsZero() {
 		return 0
@@ -293,26 +291,25 @@ func (s *stall) WaitedFor(now time.Time) time.Duration {
 	return now.Sub(s.asked)
 }
 
-// silentAfter is how long an answer has no content before the user is asked to
-// wait or to stop it. The server has given signs of life until then, or the
-// answer would have ended.
+// silentAfter is how long an answer may have no content before the user is offered to stop it. The server has sent
+// keep-alives until then, or the answer would have ended.
 const silentAfter = 5 * time.Minute
 
-// Silent reports whether the running answer has had no content for long.
+// Silent reports whether the running answer has had no content for silentAfter.
 func (s *stall) Silent(now time.Time) bool {
 	return !s.content.IsZero() && now.Sub(s.content) >= silentAfter
 }
 
-// RetryIn returns how long parley waits until it sends a request again; 0 if it does not.
+// RetryIn returns the time until parley sends a request again; 0 if no retry is pending.
 func (s *stall) RetryIn(now time.Time) time.Duration {
 	if r, ok := s.awaited.(llm.Retry); !ok || r.Remote {
 		return 0
 	}
-	return max(s.until.Sub(now), 0) // of the zero time, as well
+	return max(s.until.Sub(now), 0) // also for the zero time
 }
 
-// RetryWaitText says for how long a request is not sent again.
+// RetryWaitText describes the time left until a retry.
 func RetryWaitText(rest time.Duration) string { return "Waiting, " + format.Seconds(rest) + " left" }
 
-// NoRetryPending says that there is nothing to send now.
+// NoRetryPending is the reply to a retry command if no retry is pending.
 const NoRetryPending = "Not waiting to retry"

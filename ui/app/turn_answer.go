@@ -16,21 +16,21 @@ import (
 type block struct {
 	id    string
 	kind  llm.Kind
-	shown bool // the front end knows it
+	shown bool // the front end has been shown the block
 	began time.Time
-	size  int        // bytes of its text
-	parts []textPart // that it holds: a text may come in several
+	size  int        // bytes of text shown so far
+	parts []textPart // stretches of text from the stream, in order
 	count int        // of a source: its number under the answer
 	tool  Tool
 }
 
-// A textPart is a part of an answer, by the name of the delta's block, and how much came of it.
+// A textPart is one stretch of a block's text: the delta's block name and the bytes received.
 type textPart struct {
 	name string
 	size int
 }
 
-// put adds a change of the block.
+// put appends a change to the block, which opens it if it is not shown yet.
 func (b *block) put(c Change, out *changeList) {
 	if !b.shown {
 		b.shown, c.Op = true, Opened
@@ -39,7 +39,7 @@ func (b *block) put(c Change, out *changeList) {
 	out.put(c)
 }
 
-// setTool changes what is known of a call. Event is why.
+// setTool changes the block's tool call and reports it, with event as the cause.
 func (b *block) setTool(event session.Event, out *changeList, change func(*Tool)) {
 	change(&b.tool)
 	b.tool.Name = act.DisplayName(b.tool.Name)
@@ -47,8 +47,7 @@ func (b *block) setTool(event session.Event, out *changeList, change func(*Tool)
 	b.put(Change{Op: Replaced, Kind: ToolBlock, Tool: &tool, Event: event}, out)
 }
 
-// rename shows the block as another kind: some servers say only at the end of
-// their thinking that it was thinking.
+// rename turns the block into another kind: some servers say only afterwards that a text was thinking.
 func (b *block) rename(kind llm.Kind, part llm.Part, out *changeList) {
 	c := Change{Op: Renamed, Was: b.id, Text: part.Text[:min(b.size, len(part.Text))]}
 	b.id, b.kind, b.shown = out.id(), kind, true
@@ -57,35 +56,35 @@ func (b *block) rename(kind llm.Kind, part llm.Part, out *changeList) {
 		c.Kind = ThinkingBlock
 	case llm.Text:
 		c.Kind, c.Whole = TextBlock, part.Text
-	default: // nothing of it is text
+	default: // the new kind has no text
 		c, b.shown = Change{Op: Dropped, ID: c.Was, Kind: TextBlock}, false
 	}
 	out.put(c)
 }
 
-// close ends the text of the block, if it has any.
+// close closes the block if it is thinking or text.
 func (b *block) close(now time.Time, out *changeList) {
 	switch b.kind {
 	case llm.Thinking:
-		b.shown = true // some models say only that they thought
+		b.shown = true // some models send thinking blocks without text
 		out.put(Change{Op: Closed, ID: b.id, Kind: ThinkingBlock, Duration: now.Sub(b.began)})
 	case llm.Text:
 		out.put(Change{Op: Closed, ID: b.id, Kind: TextBlock})
 	}
 }
 
-// A response is the answer that arrives, or arrived last: text blocks, calls and others. The
-// zero value is before the first one.
+// A response is the answer that is arriving, or the last one: its text, calls, sources and media. The zero value is the
+// state before the first answer.
 type response struct {
-	parts  partialAnswer     // nil: none has begun
-	draft  llm.Draft         // where the session holds none
-	blocks map[string]*block // by the name of the delta's block
-	order  []*block          // the same as they began
-	open   *block            // the one that grows; nil: none
-	text   *block            // the text that what comes may continue; nil: none
+	parts  partialAnswer     // nil before the first answer
+	draft  llm.Draft         // collects the parts when the session does not provide them
+	blocks map[string]*block // keyed by the delta's block name
+	order  []*block          // the same blocks, in the order they began
+	open   *block            // block that is growing; nil if none
+	text   *block            // text block that later deltas may continue; nil if none
 	calls  calls
 
-	preview string // id of the block that shows an unfinished image; "": none
+	preview string // id of the block that shows an unfinished image; "" if none
 }
 
 // partialAnswer gives access to the answer that is arriving; session.PartialResponse implements it.
@@ -93,8 +92,7 @@ type partialAnswer interface {
 	Part(block string) (llm.Part, bool)
 }
 
-// begin forgets the answer and begins another one, whose parts the response holds if partial
-// does not.
+// begin resets the response for a new answer. Without partial, the response collects the parts itself.
 func (r *response) begin(partial session.PartialResponse) {
 	*r = response{blocks: map[string]*block{}}
 	if r.parts = &r.draft; partial != (session.PartialResponse{}) {
@@ -102,8 +100,8 @@ func (r *response) begin(partial session.PartialResponse) {
 	}
 }
 
-// add shows a delta. It returns the kind of its block and, of a call, the name of the tool; ""
-// for a delta that says only that the block is of another kind.
+// add shows a delta. It returns the kind of its block and, for a call, the tool's name. Kind is "" for a delta that
+// only changes the kind of its block.
 func (r *response) add(d llm.Delta, now time.Time, out *changeList) (kind llm.Kind, tool string) {
 	if r.parts == &r.draft {
 		r.draft.Add(d)
@@ -147,7 +145,7 @@ func (r *response) add(d llm.Delta, now time.Time, out *changeList) (kind llm.Ki
 	return b.kind, part.Name
 }
 
-// grow shows new text of a block; part is the block up to now.
+// grow shows new text of a block; part holds everything received so far.
 func (r *response) grow(b *block, text string, part llm.Part, out *changeList) {
 	c := Change{Op: Grown, Text: text}
 	switch b.kind {
@@ -160,7 +158,7 @@ func (r *response) grow(b *block, text string, part llm.Part, out *changeList) {
 	case llm.Call:
 		r.calls.grow(b, part, out)
 		return
-	case llm.Result: // of a tool that the provider ran
+	case llm.Result: // of a tool run by the provider
 		r.calls.remoteResult(part, out)
 		return
 	case llm.Source, llm.Media:
@@ -184,8 +182,8 @@ func (r *response) grow(b *block, text string, part llm.Part, out *changeList) {
 	}
 }
 
-// begun returns the block of a delta that begins one: that of the text before it if it continues
-// that, see llm.Breaks.
+// begun returns the block for a delta that begins one. It is the preceding text block if the delta continues that text;
+// see llm.Breaks.
 func (r *response) begun(d llm.Delta, now time.Time, out *changeList) *block {
 	if d.Begins {
 		r.close(now, out)
@@ -200,7 +198,7 @@ func (r *response) begun(d llm.Delta, now time.Time, out *changeList) *block {
 	return b
 }
 
-// pause ends the block that grew last, unless it is a text, which may continue.
+// pause closes the open block, unless it is text, which may continue.
 func (r *response) pause(now time.Time, out *changeList) {
 	if r.open != nil && r.open != r.text {
 		r.open.close(now, out)
@@ -208,7 +206,7 @@ func (r *response) pause(now time.Time, out *changeList) {
 	r.open = nil
 }
 
-// close ends the blocks that are open.
+// close closes all open blocks.
 func (r *response) close(now time.Time, out *changeList) {
 	r.pause(now, out)
 	if r.text != nil {
@@ -217,7 +215,7 @@ func (r *response) close(now time.Time, out *changeList) {
 	}
 }
 
-// discard takes away blocks that are no part of the answer: see llm.Retry.
+// discard removes blocks that are not part of the answer; see llm.Retry.
 func (r *response) discard(blocks []string, out *changeList) {
 	r.draft.Discard(blocks)
 	for _, name := range blocks {
@@ -227,8 +225,7 @@ func (r *response) discard(blocks []string, out *changeList) {
 	}
 }
 
-// take takes the parts of these names out of a block, which goes with the last one, and returns how
-// much of them came.
+// take removes the named parts from a block and returns how many bytes they had. A block without parts is removed.
 func (r *response) take(b *block, names []string, out *changeList) (size int) {
 	var left strings.Builder
 	b.parts = slices.DeleteFunc(b.parts, func(p textPart) bool {
@@ -263,18 +260,18 @@ func (r *response) take(b *block, names []string, out *changeList) (size int) {
 	return size
 }
 
-// blockKinds maps what shows a part of an answer; a result of a provider's tool has no block.
+// blockKinds maps kinds of answer parts to kinds of blocks. Results of provider-run tools have no block.
 var blockKinds = map[llm.Kind]BlockKind{
 	llm.Text: TextBlock, llm.Thinking: ThinkingBlock, llm.Call: ToolBlock, llm.Source: SourceBlock, llm.Media: MediaBlock,
 }
 
-// showPreview shows an image that is not finished.
+// showPreview shows an unfinished image.
 func (r *response) showPreview(p llm.Preview, out *changeList) {
 	whole := p.Part
 	out.show(&r.preview, Change{Kind: MediaBlock, Part: &whole, Event: p})
 }
 
-// finish ends the answer as the session has it.
+// finish ends the answer with the response that the session stored.
 func (r *response) finish(a session.Response, out *changeList) {
 	out.drop(&r.preview, MediaBlock)
 	r.setThinkingDurations(a.ThinkingDurations, out)
@@ -284,16 +281,16 @@ func (r *response) finish(a session.Response, out *changeList) {
 			continue
 		}
 		switch ended := b.tool.Status >= CallDone; {
-		case a.Message.Interrupted && !ended: // it never runs
+		case a.Message.Interrupted && !ended: // it will not run
 			b.setTool(a, out, func(tool *Tool) { tool.Status = CallCanceled })
-		case b.tool.Remote && !ended: // without a result of its own
+		case b.tool.Remote && !ended: // the provider sent no result for it
 			b.setTool(a, out, func(tool *Tool) { tool.Status = CallDone })
 		}
 	}
 }
 
-// setThinkingDurations takes over the times that are stored: events may have waited for the
-// front end.
+// setThinkingDurations replaces measured durations with the stored ones: the front end may have received the events
+// late.
 func (r *response) setThinkingDurations(stored []time.Duration, out *changeList) {
 	var thinking []*block
 	for _, b := range r.order {
@@ -301,7 +298,7 @@ func (r *response) setThinkingDurations(stored []time.Duration, out *changeList)
 			thinking = append(thinking, b)
 		}
 	}
-	if len(thinking) != len(stored) { // some are not stored
+	if len(thinking) != len(stored) { // some blocks were not stored
 		return
 	}
 	for i, b := range thinking {
@@ -309,10 +306,10 @@ func (r *response) setThinkingDurations(stored []time.Duration, out *changeList)
 	}
 }
 
-// calls are the calls of tools of one answer. The zero value has none.
-type calls struct{ blocks map[string]*block } // by id of the call
+// calls holds the tool calls of one answer. The zero value is empty.
+type calls struct{ blocks map[string]*block } // keyed by call ID
 
-// block returns the block of a call, which is made if there is none.
+// block returns the block of a call, creating it if necessary.
 func (c *calls) block(id string, out *changeList) *block {
 	b := c.blocks[id]
 	if b == nil {
@@ -322,7 +319,7 @@ func (c *calls) block(id string, out *changeList) *block {
 	return b
 }
 
-// set gives a call its block.
+// set registers b as the block of the call id.
 func (c *calls) set(id string, b *block) {
 	if c.blocks == nil {
 		c.blocks = map[string]*block{}
@@ -330,9 +327,8 @@ func (c *calls) set(id string, b *block) {
 	c.blocks[id] = b
 }
 
-// setIDs notes under which ids the calls of a whole answer with these blocks go on: the session
-// gives an id to those that came without one, and another to those that share
-// one.
+// setIDs registers the blocks under the call IDs of the complete answer. The session assigns IDs to calls that came
+// without one, and replaces duplicates.
 func (c *calls) setIDs(blocks []*block, whole []llm.Part) {
 	var own []*block
 	for _, b := range blocks {
@@ -341,14 +337,14 @@ func (c *calls) setIDs(blocks []*block, whole []llm.Part) {
 		}
 	}
 	if len(whole) != len(own) {
-		return // some were dropped: the others have ids of their own
+		return // some calls were dropped; the others came with unique IDs
 	}
 	for i, call := range whole {
 		c.set(call.ID, own[i])
 	}
 }
 
-// running reports whether a call runs, or waits for the user.
+// running reports whether any call is running or waiting for approval.
 func (c *calls) running() bool {
 	for _, b := range c.blocks {
 		if b.tool.Status == CallRunning || b.tool.Status == CallAsking {
@@ -358,7 +354,7 @@ func (c *calls) running() bool {
 	return false
 }
 
-// grow shows a call whose arguments arrive.
+// grow shows the arguments of a call as they arrive.
 func (c *calls) grow(b *block, part llm.Part, out *changeList) {
 	if part.ID != "" {
 		c.set(part.ID, b)
@@ -371,32 +367,32 @@ func (c *calls) grow(b *block, part llm.Part, out *changeList) {
 	})
 }
 
-// remoteResult shows what a tool that the provider ran answered.
+// remoteResult shows the result of a tool that the provider ran.
 func (c *calls) remoteResult(part llm.Part, out *changeList) {
 	c.block(part.ID, out).setTool(nil, out, func(tool *Tool) {
-		tool.Name, tool.Output, tool.Status = cmp.Or(tool.Name, part.Name), part.Text, CallDone // its call may be in an earlier answer
+		tool.Name, tool.Output, tool.Status = cmp.Or(tool.Name, part.Name), part.Text, CallDone // the call may be in an earlier answer
 		if part.Failed {
 			tool.Status = CallFailed
 		}
 	})
 }
 
-// start shows a call that is about to run, or to be asked about.
+// start shows a call that is about to run or to need approval.
 func (c *calls) start(e session.Call, now time.Time, out *changeList) {
 	c.block(e.Part.ID, out).setTool(e, out, func(tool *Tool) {
 		tool.Name, tool.Input, tool.Status, tool.Started, tool.Stops = e.Part.Name, e.Part.Input, CallRunning, now, true
 	})
 }
 
-// ask shows a call that the user is asked about.
+// ask shows a call that waits for the user's approval.
 func (c *calls) ask(e session.ApprovalRequest, out *changeList) {
 	c.block(e.Call.ID, out).setTool(e, out, func(tool *Tool) {
-		tool.Status, tool.Asked = CallAsking, true // the question shows the diff
+		tool.Status, tool.Asked = CallAsking, true // the approval prompt shows the diff
 		tool.Input = e.Call.Input
 	})
 }
 
-// decide shows what was decided about a call, and returns the tool.
+// decide shows the decision about a call and returns the call.
 func (c *calls) decide(d session.Decision, now time.Time, out *changeList) Tool {
 	b := c.block(d.ID, out)
 	for _, other := range c.blocks {
@@ -413,7 +409,7 @@ func (c *calls) decide(d session.Decision, now time.Time, out *changeList) Tool 
 	return b.tool
 }
 
-// progress shows output of a call that runs.
+// progress shows output of a running call.
 func (c *calls) progress(p session.Progress, out *changeList) {
 	b := c.block(p.ID, out)
 	b.tool.Live = true

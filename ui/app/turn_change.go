@@ -12,74 +12,74 @@ import (
 	"parley/ui/format"
 )
 
-// A Change says what happens to one block. Its strings are shared with the events.
+// A Change describes one change of one block. Its strings are shared with the events.
 type Change struct {
 	Op   Op
-	ID   string // of the block; never used for another one
-	Was  string // of Renamed: the id that the block had before
+	ID   string // id of the block; never reused
+	Was  string // of Renamed: the previous id of the block
 	Kind BlockKind
-	Seq  int // of the message that the block belongs to; 0: none
+	Seq  int // message of the block; 0 for none
 
-	Text     string        // of Grown: the text to append; else the whole text
-	Whole    string        // of TextBlock: the whole text so far, perhaps ahead of the changes; "" if it is in several parts
-	Duration time.Duration // of thinking, when it is Closed; of RetryBlock: until the request is sent; of SilenceBlock: since the last content
+	Text     string        // of Grown: the text to append; otherwise the whole text
+	Whole    string        // of TextBlock: all text so far, perhaps ahead of the changes; "" if it is in several parts
+	Duration time.Duration // of ThinkingBlock, when Closed: how long it took; of RetryBlock: time until the request is sent; of SilenceBlock: time since the last content
 	Part     *llm.Part     // of SourceBlock and MediaBlock
-	Tool     *Tool         // of ToolBlock: the call, as far as it is known
+	Tool     *Tool         // of ToolBlock: the call as known so far
 	Totals   *TurnTotals   // of FooterBlock
-	Event    session.Event // that the block shows, or that changed it; nil: none
-	Note     int           // number of the stored annotation that holds Event; 0: the event is live
+	Event    session.Event // event that the block shows or that changed it; nil for none
+	Note     int           // number of the stored annotation that holds Event; 0 if Event is live
 	Count    int           // of SummaryBlock: messages that it replaces in requests; of SourceBlock: its number under the answer
 
-	Implied bool // Event was not recorded: it is derived from what is stored
+	Implied bool // Event was not recorded but derived from stored messages
 }
 
-// Op is what happens to a block.
+// Op is the kind of a change.
 type Op int
 
 // The operations.
 const (
-	Opened   Op = iota // it is new
-	Grown              // Text is to be appended; a closed block opens again
-	Closed             // it is complete
-	Replaced           // its content is another one
-	Renamed            // its kind and its id are others
-	Dropped            // it is to be removed
+	Opened   Op = iota // the block is new
+	Grown              // Text is appended; a closed block opens again
+	Closed             // the block is complete
+	Replaced           // the block has new content
+	Renamed            // the block has a new kind and id
+	Dropped            // the block is removed
 )
 
-// BlockKind is what a block shows.
+// BlockKind is the kind of content of a block.
 type BlockKind int
 
 // The kinds of blocks.
 const (
-	EventBlock       BlockKind = iota // an event between the messages: a notice, a fallback, a switch, an error, a command of the user's
-	UserBlock                         // a prompt; its Event is the session.Prompt
-	ThinkingBlock                     // of the model
-	TextBlock                         // of an answer
-	ToolBlock                         // a call of a tool
-	SourceBlock                       // that an answer names
-	MediaBlock                        // in an answer
-	SummaryBlock                      // replaces the messages before it
-	RetryBlock                        // a request will be sent again, or to another model; dropped once an answer comes
-	SilenceBlock                      // no content has come for long; dropped once some does
-	FooterBlock                       // sums up the answers to a prompt
-	InterruptedBlock                  // the answer above was interrupted, by the error Text; "": by the user
+	EventBlock       BlockKind = iota // an event between messages: a notice, fallback, model switch, error or user's command
+	UserBlock                         // a prompt; Event is the session.Prompt
+	ThinkingBlock                     // thinking of the model
+	TextBlock                         // text of an answer
+	ToolBlock                         // a tool call
+	SourceBlock                       // a source cited by an answer
+	MediaBlock                        // media in an answer
+	SummaryBlock                      // a summary that replaces the messages before it
+	RetryBlock                        // a countdown to a retry or a fallback; dropped when an answer arrives
+	SilenceBlock                      // no content for a long time; dropped when some arrives
+	FooterBlock                       // totals of the answers to a prompt
+	InterruptedBlock                  // the answer above was interrupted, by the error Text or, if "", by the user
 )
 
-// A changeList gathers the changes that an event makes. The zero value is ready.
+// A changeList collects the changes of one event. The zero value is ready.
 type changeList struct {
-	newID   func() string // returns a new id of a block; nil: the list counts
+	newID   func() string // returns a new block id; nil: the list numbers blocks itself
 	minted  int
-	seq     int // of the message that the blocks belong to
+	seq     int // message that the blocks belong to
 	changes []Change
 }
 
-// reset begins the changes of another event, in the same memory, and returns l.
+// reset empties the list for the next event, reuses its memory and returns l.
 func (l *changeList) reset() *changeList {
 	l.changes = l.changes[:0]
 	return l
 }
 
-// id returns a new id of a block.
+// id returns a new block id.
 func (l *changeList) id() string {
 	if l.newID != nil {
 		return l.newID()
@@ -88,7 +88,7 @@ func (l *changeList) id() string {
 	return strconv.Itoa(l.minted)
 }
 
-// put adds a change. One without an id opens a block.
+// put adds a change. A change without an ID opens a new block.
 func (l *changeList) put(c Change) {
 	if c.ID == "" {
 		c.ID = l.id()
@@ -97,7 +97,7 @@ func (l *changeList) put(c Change) {
 	l.changes = append(l.changes, c)
 }
 
-// show opens the block id with c, or replaces what it shows; "" becomes its id.
+// show opens the block id, or replaces its content. It sets an empty id.
 func (l *changeList) show(id *string, c Change) {
 	c.Op = Replaced
 	if *id == "" {
@@ -107,7 +107,7 @@ func (l *changeList) show(id *string, c Change) {
 	l.put(c)
 }
 
-// drop removes the block id, if it is shown, and sets id to "".
+// drop removes the block id if it is shown, and sets id to "".
 func (l *changeList) drop(id *string, kind BlockKind) {
 	if *id != "" {
 		l.put(Change{Op: Dropped, ID: *id, Kind: kind})
@@ -115,66 +115,65 @@ func (l *changeList) drop(id *string, kind BlockKind) {
 	}
 }
 
-// SourceText returns a source as it stands under an answer: its number, what it is called, and
-// where it is.
+// SourceText returns a source for the list under an answer: number, title and address.
 func SourceText(c Change) string {
 	return strings.TrimSpace(fmt.Sprintf("[%d] %s %s", c.Count, sanitize.Line(c.Part.Title()), sanitize.Line(c.Part.URL)))
 }
 
-// A Tool is what is known of a call of a tool.
+// A Tool describes a tool call as known so far.
 type Tool struct {
 	Name     string
-	Input    string // the arguments as far as they arrived: JSON, perhaps cut anywhere
+	Input    string // arguments received so far: JSON, perhaps incomplete
 	Status   CallStatus
-	Output   string        // what it answered, whole
-	Diff     string        // unified diff of what it changed
-	Started  time.Time     // when it began to run; zero before, and of calls that are stored
-	Duration time.Duration // how long it ran
+	Output   string        // complete output
+	Diff     string        // unified diff of the changed files
+	Started  time.Time     // start of the run; zero before it, and for stored calls
+	Duration time.Duration // duration of the run
 
 	Remote   bool // the provider runs it
 	Stops    bool // the user can stop it
-	Asked    bool // the user was asked, and saw all of it
+	Asked    bool // the user was asked for approval and saw the whole call
 	Ran      bool // it was allowed to run
-	Live     bool // it had output before it ended
-	Parallel bool // others ran at the same time
+	Live     bool // it sent output before it ended
+	Parallel bool // other calls ran at the same time
 }
 
-// CallStatus is how far a call is.
+// CallStatus is the progress of a call.
 type CallStatus int
 
-// The statuses. A call from CallDone on goes no further.
+// The statuses, in order. From CallDone on, they are final.
 const (
-	CallArriving CallStatus = iota // its arguments do
-	CallAsking                     // waits for the user's word
+	CallArriving CallStatus = iota // the arguments are arriving
+	CallAsking                     // waits for approval
 	CallRunning
 	CallDone
 	CallFailed
 	CallDenied
 	CallCanceled
-	CallLost // parley ended while it ran: what it did is not known
+	CallLost // parley ended while the call ran; its effects are unknown
 )
 
-// A TurnTotals is what the answers to one prompt sum up to.
+// TurnTotals sums up the answers to one prompt.
 type TurnTotals struct {
-	Model       string // that wrote the last answer
-	Incomplete  string // why the last answer is incomplete: see IncompleteText
-	Answered    bool   // something came
-	Empty       bool   // the last answer says nothing
-	Interrupted bool   // the turn did not come to its end
+	Model       string // model of the last answer
+	Incomplete  string // why the last answer is incomplete; see IncompleteText
+	Answered    bool   // an answer arrived
+	Empty       bool   // the last answer is empty
+	Interrupted bool   // the turn ended early
 	Usage       llm.Usage
-	Estimated   bool          // some of the usage is
-	TTFT        time.Duration // to the first token
+	Estimated   bool          // some of Usage is estimated
+	TTFT        time.Duration // time to the first token
 
-	began, ended time.Time // from the first request to the end of the last answer, as the conversation stores it
+	began, ended time.Time // from the first request to the end of the last answer, as stored
 
-	// Of the answers whose pace can be told.
+	// Sums over the answers that hasPace accepts: output tokens and streaming time.
 	tokens int
 	stream time.Duration
 }
 
-// add counts an answer.
+// add adds an answer to the totals.
 func (t *TurnTotals) add(a session.Response) {
-	if a.Seq > 0 && !a.At.IsZero() { // a conversation that was brought in may not say
+	if a.Seq > 0 && !a.At.IsZero() { // imported conversations may have no times
 		if t.began.IsZero() {
 			t.began = a.At
 		}
@@ -184,11 +183,11 @@ func (t *TurnTotals) add(a session.Response) {
 	t.Incomplete = IncompleteText(a)
 	t.Empty = t.Incomplete == EmptyAnswer
 	if len(m.Parts) == 0 && u == (llm.Usage{}) {
-		return // nothing came of the request
+		return // the request had no answer
 	}
 	t.Model, t.Answered = m.Model, true
 	t.Usage = t.Usage.Add(u)
-	t.Estimated = t.Estimated || u.Estimated || m.Interrupted && u.Output > 0 && !u.Priced // as what was cut once was stored
+	t.Estimated = t.Estimated || u.Estimated || m.Interrupted && u.Output > 0 && !u.Priced // also for interrupted answers stored by earlier versions
 	if t.TTFT == 0 {
 		t.TTFT = a.TTFT
 	}
@@ -198,10 +197,10 @@ func (t *TurnTotals) add(a session.Response) {
 	}
 }
 
-// Duration returns how long the answers took, with what the tools did in between.
+// Duration returns how long the answers took, including tool calls.
 func (t *TurnTotals) Duration() time.Duration { return max(t.ended.Sub(t.began), 0) }
 
-// Pace returns tokens per second; 0 if it cannot be told.
+// Pace returns tokens per second; 0 if unknown.
 func (t *TurnTotals) Pace() float64 {
 	if t.stream == 0 {
 		return 0
@@ -209,18 +208,16 @@ func (t *TurnTotals) Pace() float64 {
 	return float64(t.tokens) / t.stream.Seconds()
 }
 
-// A pace is how fast the running answer comes, by four bytes a token; the footer has the
-// provider's numbers.
+// A pace measures the running answer at four bytes per token; the footer uses the provider's counts.
 type pace struct {
-	first time.Time // when its first delta came; zero: none has
-	bytes int       // of it, but for its beginning
+	first time.Time // time of the first delta; zero if none has arrived
+	bytes int       // bytes received after the first burst
 }
 
-// burst is for how long what comes first is left out of the pace: it may have
-// waited somewhere.
+// burst is the time after the first delta that does not count: text may have been buffered on the way.
 const burst = 100 * time.Millisecond
 
-// add counts bytes that came now.
+// add counts bytes that arrived at now.
 func (p *pace) add(bytes int, now time.Time) {
 	if p.first.IsZero() {
 		p.first = now
@@ -230,7 +227,7 @@ func (p *pace) add(bytes int, now time.Time) {
 	}
 }
 
-// Rate returns tokens per second of the running answer; 0 if it cannot be told.
+// Rate returns tokens per second of the running answer; 0 if unknown.
 func (p *pace) Rate(now time.Time) float64 {
 	took := now.Sub(p.first) - burst
 	if p.first.IsZero() || took < time.Second || !hasPace(p.bytes/4, 0, took) {
@@ -239,8 +236,8 @@ func (p *pace) Rate(now time.Time) float64 {
 	return float64(int(float64(p.bytes) / 4 / took.Seconds()))
 }
 
-// streamedTokens returns how many tokens came in the stream: as the provider counts, but for
-// thinking that it kept to itself.
+// streamedTokens returns the number of streamed tokens: the provider's output count, or an estimate from the text if
+// that count must include hidden thinking.
 func streamedTokens(m llm.Message, u llm.Usage) int {
 	size := 0
 	for _, p := range m.Parts {
@@ -249,19 +246,19 @@ func streamedTokens(m llm.Message, u llm.Usage) int {
 			size += len(p.Text) + len(p.Input)
 		}
 	}
-	const bytes = 4 // of a token, about
+	const bytes = 4 // per token, about
 	if about := size / bytes; u.Output > 2*about {
 		return about
 	}
 	return u.Output
 }
 
-// hasPace tells whether the pace of an answer can be told from its stream. What was
-// held back somewhere and came in a burst says nothing about the model.
+// hasPace reports whether a stream's speed is meaningful. Buffered text that arrives in one burst says nothing about
+// the model.
 func hasPace(tokens int, first, stream time.Duration) bool {
 	const (
 		least   = 500 * time.Millisecond
-		quick   = 1000 // tokens per second; more come from services that begin at once, too
+		quick   = 1000 // tokens per second; faster streams count if they last as long as the wait for the first token
 		fastest = 5000
 	)
 	if tokens == 0 || stream < least {
@@ -271,8 +268,7 @@ func hasPace(tokens int, first, stream time.Duration) bool {
 	return rate <= quick || rate <= fastest && stream >= first
 }
 
-// CacheShare returns the share of a prompt that came from a provider's cache; "" if that
-// is nothing.
+// CacheShare returns the share of a prompt that came from a provider's cache; "" if none did.
 func CacheShare(u llm.Usage) string {
 	if u.Input == 0 || u.CacheRead == 0 {
 		return ""

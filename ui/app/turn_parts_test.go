@@ -11,8 +11,7 @@ import (
 	"parley/tools/act"
 )
 
-// A stall shows one line for what is waited for and one for a silence, each as long as it is so,
-// and says for how long.
+// A stall shows one line for the wait and one for a silence, with their durations, as long as they last.
 func TestStall(t *testing.T) {
 	at := func(seconds int) time.Time { return time.Unix(1000, 0).Add(time.Duration(seconds) * time.Second) }
 	retry, question := llm.Retry{Attempt: 1, Wait: 10 * time.Second}, session.Question{Wait: 10 * time.Second}
@@ -20,7 +19,7 @@ func TestStall(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		do      func(*stall, *changeList)
-		tick    int // when it is asked, in seconds
+		tick    int // time of the call, in seconds
 		want    []string
 		silent  bool
 		retryIn time.Duration
@@ -75,8 +74,7 @@ func TestStall(t *testing.T) {
 	}
 }
 
-// A response says which activity a delta is a sign of, numbers its sources, and shows a block
-// that turns out to be of another kind under another id.
+// A response returns the activity of a delta, numbers its sources, and gives a block a new id when its kind changes.
 func TestResponse(t *testing.T) {
 	delta := func(block string, kind llm.Kind, text string) llm.Delta {
 		return llm.Delta{Block: block, Part: llm.Part{Kind: kind, Text: text, URL: map[llm.Kind]string{llm.Source: "http://" + block}[kind]}}
@@ -112,8 +110,7 @@ func TestResponse(t *testing.T) {
 	}
 }
 
-// Calls keep their blocks when the session gives them ids of its own, and say whether one still
-// runs or waits.
+// Calls keep their blocks when the session assigns ids to them, and report whether one is still running or waiting.
 func TestCalls(t *testing.T) {
 	var r response
 	var out changeList

@@ -11,7 +11,7 @@ import (
 	"parley/session"
 )
 
-// StoredConversation is a conversation as it is stored.
+// StoredConversation gives access to a stored conversation.
 type StoredConversation interface {
 	At(seq int) (session.Node, error)
 	Head() int
@@ -20,9 +20,9 @@ type StoredConversation interface {
 	Annotations(path []session.Node) [][]session.Annotation
 }
 
-// Replay gives show the changes that draw the messages path[from:to], and the events
-// after each of them, as Turn did while they came. From and to are boundaries of
-// turns, so that pages in a row show what the whole does. newID may be nil.
+// Replay calls show with the changes that draw the messages path[from:to] and the events after each of them, the same
+// changes as from Turn when they arrived live. From and to must be boundaries of turns, so that consecutive pages show
+// the same as one replay of the whole. newID may be nil.
 func Replay(s StoredConversation, path []session.Node, from, to int, newID func() string, show func(Change)) {
 	r := replay{Turn: NewTurn(newID), stored: s, show: show, abandoned: map[int]bool{}, summarized: -1}
 	along := s.Annotations(path)
@@ -31,11 +31,10 @@ func Replay(s StoredConversation, path []session.Node, from, to int, newID func(
 	r.end()
 }
 
-// ReplayBack does what Replay does for the last turns before the message next, of n
-// messages or more; for next 0, for the last ones of the current branch. It returns the
-// Seq of the first of them, before which the previous page ends; 0 if there is none.
+// ReplayBack replays n or more messages, in whole turns, that end before the message next; for next 0, the last ones of
+// the current branch. It returns the Seq of the first of them, where the previous page ends; 0 if there is none.
 func ReplayBack(s StoredConversation, next, n int, newID func() string, show func(Change)) (first int) {
-	for back := 2 * n; ; back *= 2 { // with messages before the page, to know who answered there
+	for back := 2 * n; ; back *= 2 { // reads messages before the page as well, to know which model answered there
 		end, more := s.Head(), 0
 		if next > 0 {
 			end, more = next, 1
@@ -60,27 +59,26 @@ func ReplayBack(s StoredConversation, next, n int, newID func() string, show fun
 	}
 }
 
-// beginsTurn reports whether a turn may begin with path[i].
+// beginsTurn reports whether path[i] may begin a turn.
 func beginsTurn(path []session.Node, i int) bool {
 	return i <= 0 || i >= len(path) || path[i].Role == llm.RoleUser && !path[i].Steers && !(path[i].Summary && continues(path, i))
 }
 
-// continues reports whether a turn may continue with path[i]: a summary after the results
-// of tools ends nothing.
+// continues reports whether path[i] may continue a turn: a summary after tool results does not end it.
 func continues(path []session.Node, i int) bool { return i > 0 && path[i-1].Role == llm.RoleTool }
 
-// replay folds what is stored as if it came anew.
+// replay feeds stored messages and events to a Turn as if they were live.
 type replay struct {
 	Turn
 	stored StoredConversation
 	show   func(Change)
-	now    time.Time // of the stored events, from any beginning
+	now    time.Time // clock of the replay; only differences count
 
-	model       string        // that wrote the last answer of all, or that was switched to
-	interrupted *session.Node // the last answer, while nothing was shown of why it broke off; else nil
-	abandoned   map[int]bool  // answers of other branches that were shown, by Seq
+	model       string        // model that wrote the last answer or was switched to after it
+	interrupted *session.Node // the last answer, if it broke off and nothing shown so far says why; else nil
+	abandoned   map[int]bool  // Seqs of shown answers on other branches
 
-	summarized int // messages that the last summary stands for; below 0: not known yet
+	summarized int // number of messages replaced by the last summary; negative if not known yet
 }
 
 func (r *replay) apply(e session.Event, note int) {
@@ -88,7 +86,7 @@ func (r *replay) apply(e session.Event, note int) {
 	r.flush(note)
 }
 
-// flush shows the changes. Note is the annotation that they come from.
+// flush shows the gathered changes. Note is the number of the annotation that caused them.
 func (r *replay) flush(note int) {
 	for _, c := range r.out.changes {
 		c.Note = note
@@ -97,8 +95,7 @@ func (r *replay) flush(note int) {
 	r.out.reset()
 }
 
-// branch replays path[from:to]. Events before the first of them belong to
-// the page before, if there is one.
+// branch replays path[from:to]. Events before the first message belong to the previous page, if there is one.
 func (r *replay) branch(path []session.Node, along [][]session.Annotation, from, to int) {
 	for i, n := range path[from:to] {
 		i += from
@@ -129,8 +126,7 @@ func (r *replay) branch(path []session.Node, along [][]session.Annotation, from,
 	r.annotations(along[to])
 }
 
-// summary shows the summary path[i], without the words that introduce it to the
-// model.
+// summary shows the summary path[i] without the introduction that is meant for the model.
 func (r *replay) summary(path []session.Node, i int) {
 	n := path[i]
 	text := n.Text()
@@ -142,8 +138,8 @@ func (r *replay) summary(path []session.Node, i int) {
 	r.flush(0)
 }
 
-// lastSummarized returns how many messages the last summary of the branch that ends with
-// the message seq stands for; 0 if there is none.
+// lastSummarized returns how many messages are replaced by the last summary of the branch that ends with the message
+// seq; 0 if it has no summary.
 func lastSummarized(s StoredConversation, seq int) int {
 	for back := 64; ; back *= 2 {
 		path := s.PathBack(seq, back)
@@ -158,7 +154,7 @@ func lastSummarized(s StoredConversation, seq int) int {
 	}
 }
 
-// annotations shows what stood between the messages.
+// annotations shows the events between messages.
 func (r *replay) annotations(list []session.Annotation) {
 	for _, a := range list {
 		if a.Idle {
@@ -179,7 +175,7 @@ func (r *replay) annotations(list []session.Annotation) {
 			if r.summarized < 0 {
 				r.summarized = lastSummarized(r.stored, a.After)
 			}
-			e.Messages = r.summarized // which is not stored with it
+			e.Messages = r.summarized // the annotation does not store it
 			r.apply(e, a.N)
 		default:
 			if to := switchedTo(e); to != "" {
@@ -190,13 +186,13 @@ func (r *replay) annotations(list []session.Annotation) {
 	}
 }
 
-// abandonedAnswer returns the answer of e, which broke off: the turn continued from before it.
+// abandonedAnswer returns the answer of e, which broke off before the turn continued from its parent.
 func (r *replay) abandonedAnswer(e session.Abandoned, a session.Annotation) (session.Node, bool) {
 	n, err := r.stored.At(e.Seq)
 	return n, err == nil && n.Interrupted && n.Parent == a.After
 }
 
-// switchedTo returns the model that answers after e; "" if e says nothing of it.
+// switchedTo returns the model that answers after e; "" if e changes no model.
 func switchedTo(e session.Event) string {
 	switch e := e.(type) {
 	case session.Fallback:
@@ -207,8 +203,8 @@ func switchedTo(e session.Event) string {
 	return ""
 }
 
-// switchedDuring returns the model that was chosen while an answer of model arrived; list is shown before
-// that answer. It is "" if the model was not changed then.
+// switchedDuring returns the model that was chosen while an answer of model arrived; "" if none was. List holds the
+// events shown before that answer.
 func switchedDuring(list []session.Annotation, model string) (to string) {
 	for _, a := range list {
 		e, ok := session.DecodeAnnotation(a).(session.ModelSwitched)
@@ -219,8 +215,8 @@ func switchedDuring(list []session.Annotation, model string) (to string) {
 	return to
 }
 
-// modelBefore returns the model before path[i], as the whole path would have
-// it, and whether there is one.
+// modelBefore returns the current model before path[i], as a replay of the whole path would have it, and whether there
+// is one.
 func (r *replay) modelBefore(path []session.Node, along [][]session.Annotation, i int) (string, bool) {
 	if i == 0 {
 		return "", false
@@ -245,8 +241,7 @@ func (r *replay) modelBefore(path []session.Node, along [][]session.Annotation, 
 	return "", false
 }
 
-// storedParts is the answer of a Step that is stored: its blocks are called by
-// their index.
+// storedParts holds the parts of a stored answer; their block names are their indexes.
 type storedParts []llm.Part
 
 func (p storedParts) Part(block string) (llm.Part, bool) {
@@ -257,8 +252,8 @@ func (p storedParts) Part(block string) (llm.Part, bool) {
 	return p[i], true
 }
 
-// answer shows an answer, and between its parts the events that came during it. The last
-// argument has the messages after it.
+// answer shows an answer and, between its parts, the events that came during it. The last argument holds the messages
+// after it.
 func (r *replay) answer(n session.Node, list []session.Annotation, behind []session.Node) {
 	r.out.seq = n.Seq
 	next := switchedDuring(list, n.Model)
@@ -273,7 +268,7 @@ func (r *replay) answer(n session.Node, list []session.Annotation, behind []sess
 		}
 	}
 	before()
-	if r.model != "" && n.Model != r.model && next == "" && n.Origin != llm.OriginImages { // nobody kept that it was switched
+	if r.model != "" && n.Model != r.model && next == "" && n.Origin != llm.OriginImages { // no event recorded the switch
 		r.out.put(Change{Event: session.ModelSwitched{From: r.model, To: n.Model}, Implied: true})
 		r.flush(0)
 	}
@@ -289,7 +284,7 @@ func (r *replay) answer(n session.Node, list []session.Annotation, behind []sess
 		if p.Kind == llm.Thinking && len(thought) > 0 {
 			took, thought = thought[0], thought[1:]
 		}
-		if p.Kind != llm.Thinking || p.Text != "" || n.ThinkingDurations != nil { // else it is state alone
+		if p.Kind != llm.Thinking || p.Text != "" || n.ThinkingDurations != nil { // otherwise it holds only state for the provider
 			r.apply(llm.Delta{Block: strconv.Itoa(i), Part: p}, 0)
 		}
 		r.now = r.now.Add(took)
@@ -309,8 +304,7 @@ func (r *replay) answer(n session.Node, list []session.Annotation, behind []sess
 	r.loseCalls(n, behind)
 }
 
-// loseCalls shows the calls of an answer that have no result: nobody knows what
-// came of them.
+// loseCalls marks the calls of an answer that have no result: their outcome is unknown.
 func (r *replay) loseCalls(n session.Node, behind []session.Node) {
 	for _, call := range n.Calls() {
 		b := r.response.calls.blocks[call.ID]
@@ -323,7 +317,7 @@ func (r *replay) loseCalls(n session.Node, behind []session.Node) {
 	}
 }
 
-// storedResult is a Result as it is stored.
+// storedResult is a Result as read from the store.
 type storedResult struct {
 	session.Result
 	denied, lost bool
@@ -339,10 +333,10 @@ func (r *replay) results(n session.Node) {
 	}
 }
 
-// end closes a turn with its footer.
+// end ends a turn with its footer.
 func (r *replay) end() {
 	r.endCountdown(&r.out)
-	if r.interrupted != nil { // a comparison tells of it elsewhere, and a program that was killed nowhere
+	if r.interrupted != nil { // comparisons show the reason elsewhere; a killed program left none
 		r.out.put(Change{Kind: InterruptedBlock, Text: r.interrupted.InterruptedBy})
 	}
 	r.addFooter(r.interrupted != nil)

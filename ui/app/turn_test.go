@@ -24,11 +24,11 @@ import (
 
 func init() { permission.Register() }
 
-// A board is what a front end shows that draws changes and nothing else.
+// A board is a front end that draws changes and nothing else.
 type board struct {
 	t      *testing.T
 	blocks []*drawn
-	known  map[string]BlockKind // every block that ever was
+	known  map[string]BlockKind // all blocks so far
 }
 
 type drawn struct {
@@ -71,7 +71,7 @@ func (b *board) draw(c Change) {
 		}
 		d.Text += c.Text
 	case Closed:
-		if d == nil && c.Kind == ThinkingBlock { // that has no text
+		if d == nil && c.Kind == ThinkingBlock { // a block without text
 			d = &drawn{Change: c}
 			b.blocks = append(b.blocks, d)
 		}
@@ -94,12 +94,12 @@ func (b *board) draw(c Change) {
 	}
 }
 
-// words writes down what is seen, and not how it came about; what only follows from
-// the whole, too, if all says so.
+// words returns the visible content, without the history of changes. If all is set, it includes content that can only
+// be derived from the whole.
 func (b *board) words(all bool) (out []string) {
 	for _, d := range b.blocks {
 		if d.Implied && !all {
-			continue // the branch that said it was left
+			continue // the branch that contained it was left
 		}
 		text := fmt.Sprint(d.Kind, " ", d.Seq, " ", strings.TrimSpace(d.Text), " ", d.Duration, d.Count)
 		if d.Tool != nil {
@@ -117,7 +117,7 @@ func (b *board) words(all bool) (out []string) {
 		case session.Prompt:
 			text += " " + e.Message.Text()
 		case session.Done:
-			text = "error " + e.Err.Error() // where it stands counts, not to which message it belongs
+			text = "error " + e.Err.Error() // its position counts, not its message
 		case session.Compacted:
 			text = fmt.Sprint("compacted ", e.Messages, " ", e.Before, " ", e.After)
 		default:
@@ -128,7 +128,7 @@ func (b *board) words(all bool) (out []string) {
 	return out
 }
 
-// A talk is a conversation that goes on at random, with what is seen of it.
+// A talk is a conversation with random events and the boards that show it.
 type talk struct {
 	t    *testing.T
 	r    *rand.Rand
@@ -136,13 +136,13 @@ type talk struct {
 	turn Turn
 	seen board
 	time atomic.Int64
-	said []string // what was done, for the message of a failure
+	said []string // actions so far, for failure messages
 	over bool
 }
 
 func (k *talk) now() time.Time { return time.Unix(k.time.Add(1), 0) }
 
-// randomTurn is one answer of any kind.
+// randomTurn returns a random answer.
 func randomTurn(r *rand.Rand) llmtest.Turn {
 	kind, n := r.IntN(14), r.IntN(1000)
 	text := func(block, s string) llm.Delta {
@@ -178,7 +178,7 @@ func randomTurn(r *rand.Rand) llmtest.Turn {
 			out.Send(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm "}})
 			out.Send(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: fmt.Sprint(n)}})
 		}
-		if notices && restart.Discards == nil { // its place is counted in parts
+		if notices && restart.Discards == nil { // a notice's place is counted in parts
 			out.Send(llm.Notice{Text: fmt.Sprint("notice ", n)})
 		}
 		finish := llm.Finish{Reason: llm.Stop}
@@ -194,7 +194,7 @@ func randomTurn(r *rand.Rand) llmtest.Turn {
 		case 2:
 			return &llm.Error{Fault: []llm.Fault{llm.Server, llm.Authentication}[n%2], Provider: "fake", Message: "broken"}
 		case 3:
-			return nil // without a finish
+			return nil // no finish event
 		case 4:
 			if len(req.Tools) == 0 {
 				return errors.New("no summary")
@@ -227,7 +227,7 @@ func randomTurn(r *rand.Rand) llmtest.Turn {
 		case 12:
 			finish.Reason = llm.Length
 		}
-		if restart.Discards != nil && !early && finish.Reason != llm.Calls { // nobody takes back an answer with a call of parley's
+		if restart.Discards != nil && !early && finish.Reason != llm.Calls { // answers with a call of parley's are never taken back
 			out.Send(restart)
 			out.Send(text("a", "Again"))
 		}
@@ -265,7 +265,7 @@ func startTalk(t *testing.T, seed uint64) *talk {
 	return k
 }
 
-// run plays a turn, and stops it if it hangs or at random.
+// run plays a turn and stops it at random, or if it hangs.
 func (k *talk) run(events func(context.Context) iter.Seq[session.Event]) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -301,7 +301,7 @@ func (k *talk) prompt() {
 	k.s.Queue.TakeAll()
 }
 
-// act does what a user may do.
+// act performs a random user action.
 func (k *talk) act() {
 	path := k.s.Path()
 	at := func() int { return path[k.r.IntN(len(path))].Seq }
@@ -319,11 +319,11 @@ func (k *talk) act() {
 	}
 	switch what {
 	case 6:
-		k.run(func(ctx context.Context) iter.Seq[session.Event] { return k.s.Turn(ctx) }) // again, or an error
+		k.run(func(ctx context.Context) iter.Seq[session.Event] { return k.s.Turn(ctx) }) // another answer, or an error
 	case 7:
 		waits := path[len(path)-1].Role == llm.RoleUser
 		if k.run(k.s.Compact); waits {
-			redrawn(nil) // the prompt is drawn anew after the summary
+			redrawn(nil) // the prompt is drawn again after the summary
 		}
 	case 8:
 		if redrawn(k.s.Branch().Regenerate(at())) {
@@ -336,7 +336,7 @@ func (k *talk) act() {
 	case 10:
 		_ = k.s.Branch().Switch(1 + k.r.IntN(len(k.s.Nodes())))
 		last := k.s.Path()
-		k.over = len(last) > 0 && last[len(last)-1].Interrupted // continuing from before it once more would show it twice
+		k.over = len(last) > 0 && last[len(last)-1].Interrupted // another continuation from before it would show it twice
 		redrawn(nil)
 	case 11:
 		for _, e := range []session.Event{
@@ -352,9 +352,8 @@ func (k *talk) act() {
 	}
 }
 
-// A replayed conversation shows the same as while it came, whatever
-// came; and pages of it in a row, folded from the last to the first, show what
-// the whole does.
+// A replayed conversation looks the same as it did live, for any events. Consecutive pages, folded from the last to the
+// first, look like the whole.
 func TestTurnLiveStoredAndInPages(t *testing.T) {
 	seeds := uint64(40)
 	if os.Getenv("PARLEY_LONG") == "1" {
@@ -396,9 +395,9 @@ func TestTurnLiveStoredAndInPages(t *testing.T) {
 	}
 }
 
-// Whatever order events come in, no block changes after it went, no id is given again, and none
-// is replaced that is not there (see board.draw): a session may have been left in the middle of a
-// turn. A block without anything shown may be renamed or dropped.
+// For any order of events, a dropped block never changes, ids are never reused, and only existing blocks are replaced
+// (see board.draw): a session may have been closed in the middle of a turn. Blocks that show nothing may be renamed or
+// dropped.
 func TestTurnTakesEventsInAnyOrder(t *testing.T) {
 	part := func(kind llm.Kind, id string) llm.Part {
 		return llm.Part{Kind: kind, ID: id, Name: "read", Text: "x", Input: "{"}
@@ -435,7 +434,7 @@ func TestTurnTakesEventsInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestUnfinishedImage: an image that was not finished goes with its answer, however that ends.
+// TestUnfinishedImage: an unfinished image is dropped with its answer, however that ends.
 func TestUnfinishedImage(t *testing.T) {
 	for _, interrupted := range []bool{true, false} {
 		var turn Turn
@@ -457,8 +456,8 @@ func TestUnfinishedImage(t *testing.T) {
 	}
 }
 
-// TestTurnRestarts: what an attempt had shown that broke off is gone, the answer that comes
-// under the same names is shown as it comes, and nobody is told to hurry a server on.
+// TestTurnRestarts: the output of a failed attempt is dropped, the next answer is shown even if it uses the same block
+// names, and no retry hint is shown.
 func TestTurnRestarts(t *testing.T) {
 	for _, remote := range []bool{true, false} {
 		var turn Turn
@@ -489,8 +488,7 @@ func TestTurnRestarts(t *testing.T) {
 	}
 }
 
-// A change holds the new text, not all of it: a delta costs the same however long
-// the answer is.
+// A change holds only the new text, so that a delta costs the same for any length of the answer.
 func TestTurnPassesOnWhatCame(t *testing.T) {
 	var turn Turn
 	turn.Apply(session.Step{Model: "a/b", Partial: session.PartialResponse{}}, time.Unix(0, 0))
@@ -506,8 +504,7 @@ func TestTurnPassesOnWhatCame(t *testing.T) {
 	}
 }
 
-// A tool goes through every state that the user may see, and the user is told what
-// was decided about it.
+// A tool call goes through all states that the user may see, and the decision about it is shown.
 func TestTurnOfATool(t *testing.T) {
 	var turn Turn
 	at := time.Unix(100, 0)
@@ -538,7 +535,7 @@ func TestTurnOfATool(t *testing.T) {
 	}
 }
 
-// A tool of an MCP server has the name that a user is asked about, and not the one on the wire.
+// A tool of an MCP server is shown by the name in the approval prompt, not by that on the wire.
 func TestTurnOfAServersTool(t *testing.T) {
 	var turn Turn
 	at := time.Unix(100, 0)
@@ -560,7 +557,7 @@ func TestTurnOfAServersTool(t *testing.T) {
 	}
 }
 
-// A silence and a countdown come with the time, and go once something comes.
+// The silence and countdown blocks appear with time, and are dropped when something arrives.
 func TestTurnTicks(t *testing.T) {
 	var turn Turn
 	at := time.Unix(100, 0)

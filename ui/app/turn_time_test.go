@@ -8,8 +8,7 @@ import (
 	"parley/session"
 )
 
-// A summary that a turn needed to go on ends it no more than the results of tools do; a summary
-// between turns does.
+// A summary within a turn does not end it, just as tool results do not; a summary between turns does.
 func TestTurnTime(t *testing.T) {
 	at := func(n int) time.Time { return time.Unix(int64(n), 0) }
 	node := func(seq int, role llm.Role, summary bool) session.Node {

@@ -11,8 +11,8 @@ import (
 	"parley/providers/llmtest"
 )
 
-// TestSources numbers sources under their answer, live and replayed, and opens one only after all
-// of its address was shown.
+// TestSources numbers sources under their answer, live and replayed, and opens one only after its complete address was
+// shown.
 func TestSources(t *testing.T) {
 	a := newApp(t)
 	source := func(block, title, url string) llm.Event {

@@ -18,8 +18,7 @@ import (
 	"unicode/utf8"
 )
 
-// droppedWords are words and phrasings that users of git and of other assistants would
-// stumble over, and what to write in their place.
+// droppedWords are words and phrases that users of git and of other assistants would not understand, with better ones.
 var droppedWords = []struct{ pattern, better string }{
 	{`\bgo(es|ing)? on\b`, "continue"},
 	{`\banew\b`, "again, or re-"},
@@ -67,8 +66,8 @@ var droppedWords = []struct{ pattern, better string }{
 	{`\bthere (is|are) no (tool|program|key|model|format|shell|host)\b`, "no tool …"},
 }
 
-// exempt are the files, and the literals in them, that nobody reads on a screen, or where a
-// dropped word is the right one. text is a part of the literal; "" is all of the file.
+// exempt lists files and literals that no user reads on a screen, or in which a dropped word is right. text is a part
+// of the literal; "" is the whole file.
 var exempt = []struct{ file, text, reason string }{
 	{"providers/llmtest/", "", "test code"},
 	{"providers/adapter/adaptertest/", "", "test code"},
@@ -109,8 +108,8 @@ var exempt = []struct{ file, text, reason string }{
 	{"tools/text.go", "characters left out", "sent to the model"},
 }
 
-// texts returns the files that users read beside the program: README.md, config.toml.example
-// and the manual, but for the pages for those who change the program.
+// texts returns the files for users outside the program: README.md, config.toml.example and the manual, except the
+// pages for developers.
 func texts(t *testing.T) []string {
 	t.Helper()
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
@@ -126,8 +125,7 @@ func texts(t *testing.T) []string {
 	return names
 }
 
-// TestWords holds every text of the program, its manual and its example of a configuration to
-// the words that users of other assistants know.
+// TestWords checks all texts of the program, its manual and its example configuration for droppedWords.
 func TestWords(t *testing.T) {
 	var patterns []wordPattern
 	for _, d := range droppedWords {
@@ -165,10 +163,10 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// A wordPattern is a pattern in small letters, found whatever the letter case.
+// A wordPattern is a pattern in lower case that matches any case.
 type wordPattern struct {
 	pattern *regexp.Regexp
-	parts   []string // every match has one of them; nil: not known
+	parts   []string // every match contains one of them; nil if unknown
 }
 
 func newWordPattern(t *testing.T, pattern string) wordPattern {
@@ -180,8 +178,8 @@ func newWordPattern(t *testing.T, pattern string) wordPattern {
 	return wordPattern{regexp.MustCompile("(?i)" + pattern), partsOf(tree)}
 }
 
-// find returns what text has of the pattern. Most texts have none of its parts, which is seen in a
-// tenth of the time that the pattern itself takes.
+// find returns the match of the pattern in text. Most texts have none of the parts; checking that takes a tenth of the
+// time of the pattern.
 func (p wordPattern) find(text, lower string) string {
 	if p.parts != nil && !slices.ContainsFunc(p.parts, func(part string) bool { return strings.Contains(lower, part) }) {
 		return ""
@@ -189,14 +187,14 @@ func (p wordPattern) find(text, lower string) string {
 	return p.pattern.FindString(text)
 }
 
-// partsOf returns texts; each match of a pattern has at least one of them. It is nil if there are none.
+// partsOf returns texts such that each match of a pattern contains one of them; nil if there are no such texts.
 func partsOf(pattern *syntax.Regexp) (parts []string) {
 	switch pattern.Op {
 	case syntax.OpLiteral:
 		return []string{strings.ToLower(string(pattern.Rune))}
 	case syntax.OpCapture, syntax.OpPlus:
 		return partsOf(pattern.Sub[0])
-	case syntax.OpConcat: // of the parts those that are rarest: the longest
+	case syntax.OpConcat: // the rarest parts: the longest
 		for _, sub := range pattern.Sub {
 			if other := partsOf(sub); shortest(other) > shortest(parts) {
 				parts = other
@@ -214,7 +212,7 @@ func partsOf(pattern *syntax.Regexp) (parts []string) {
 	return parts
 }
 
-// shortest returns the length of the shortest text; 0 if there is none.
+// shortest returns the length of the shortest text; 0 for no texts.
 func shortest(texts []string) int {
 	if len(texts) == 0 {
 		return 0
@@ -222,8 +220,7 @@ func shortest(texts []string) int {
 	return len(slices.MinFunc(texts, func(a, b string) int { return len(a) - len(b) }))
 }
 
-// TestToasts checks that what is said beside the conversation is a sentence: with a capital,
-// and without a period after one.
+// TestToasts checks that texts beside the conversation are sentences: capitalized, and without a final period.
 func TestToasts(t *testing.T) {
 	eachFile(t, func(file string, tree *ast.File) {
 		if !strings.HasPrefix(file, "ui/") {
@@ -272,7 +269,7 @@ type sourceFile struct {
 	tree *ast.File
 }
 
-// readSource parses every file of the product.
+// readSource parses all files of the product.
 var readSource = sync.OnceValues(func() (files []sourceFile, err error) {
 	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -296,7 +293,7 @@ var readSource = sync.OnceValues(func() (files []sourceFile, err error) {
 
 var sourcePositions = token.NewFileSet()
 
-// eachFile visits every file of the product.
+// eachFile visits all files of the product.
 func eachFile(t *testing.T, visit func(file string, tree *ast.File)) {
 	t.Helper()
 	files, err := readSource()
@@ -308,7 +305,7 @@ func eachFile(t *testing.T, visit func(file string, tree *ast.File)) {
 	}
 }
 
-// eachText visits every string literal that is no import path and no tag of a field.
+// eachText visits all string literals except import paths and struct tags.
 func eachText(t *testing.T, visit func(file string, line int, text string)) {
 	t.Helper()
 	eachFile(t, func(file string, tree *ast.File) {
@@ -328,8 +325,8 @@ func eachText(t *testing.T, visit func(file string, line int, text string)) {
 	})
 }
 
-// literalText returns the text that e begins with, and whether that is all of it; ok is
-// false if it begins with something that only runs tell.
+// literalText returns the text at the beginning of e, and whether that is all of it. ok is false if e begins with a
+// value known only at run time.
 func literalText(e ast.Expr) (text string, whole, ok bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:

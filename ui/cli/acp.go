@@ -22,11 +22,10 @@ import (
 	"parley/ui/format"
 )
 
-// An editor opens conversations for a client: each has a program of its own, for its directory,
-// and all have one library.
+// An editor opens conversations for a client. Each has a program of its own for its directory; all share one library.
 type editor struct{ *program }
 
-// command returns the command that serves editors. Standard output is the protocol's alone.
+// command returns the command that serves editors. Only the protocol writes to standard output.
 func (a editor) command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "acp", Short: "Serve an editor over the Agent Client Protocol",
@@ -49,9 +48,9 @@ count once parley was opened there and the folder was trusted.`,
 	return cmd
 }
 
-// serve speaks with the client until that leaves.
+// serve talks to the client until the client disconnects.
 func (a editor) serve() error {
-	collectForScreen() // an editor leaves it open for as long
+	collectForScreen() // an editor keeps parley running as long as a screen
 	var trouble error
 	if a.library, trouble = a.openLibrary(); trouble != nil {
 		a.Note(trouble.Error())
@@ -65,7 +64,7 @@ func (a editor) serve() error {
 		List: func(dir string) ([]session.Info, error) { return a.library.List(session.Query{Dir: dir, Limit: -1}) },
 	})
 	if errors.Is(err, app.ErrPipe) {
-		return nil // the client closed both sides
+		return nil // the client closed both pipes
 	}
 	return err
 }
@@ -103,7 +102,7 @@ func (e editor) open(_ context.Context, r client.Request) (*client.Opened, error
 	doubt = errors.Join(err, doubt)
 	s, notice, err := a.newSession(false, log, flags)
 	if a.toolSet == nil || a.flags.toolNames != "" {
-		o.Questions = nil // no server is started
+		o.Questions = nil // no server will be started
 	}
 	if err == nil && len(o.Questions) == 0 {
 		err = a.startMCPServers()
@@ -118,14 +117,14 @@ func (e editor) open(_ context.Context, r client.Request) (*client.Opened, error
 	o.Notice = joinNotices(notice, workspaceNotice(a.toolSet, s, false))
 	go pruneUndo(openUndo(a.program))
 	o.App = a.screenOptions(s, "", nil)
-	o.App.Connecting = app.Connecting{} // keys are asked for in a terminal
+	o.App.Connecting = app.Connecting{} // keys are entered in a terminal only
 	o.Ready = a.serversReady(failed)
 	o.Tools, o.Close = a.toolSet, func() { a.close(s) }
 	return o, nil
 }
 
-// serversReady returns the function that starts MCP servers and waits for them. It reports each
-// failure once, those of failed first.
+// serversReady returns a function that starts MCP servers, waits for them and reports each failure once, beginning with
+// those in failed.
 func (a editor) serversReady(failed []string) func(context.Context, func(string)) {
 	told := map[string]bool{}
 	return func(ctx context.Context, tell func(string)) {
@@ -145,13 +144,13 @@ func (a editor) serversReady(failed []string) func(context.Context, func(string)
 	}
 }
 
-// openLog opens the log of a conversation, or a new one for "", and returns the settings to open it
-// with. An id that an editor got and sent no prompt to is that of a new conversation. With a log, the
-// error says what of it could not be read.
+// openLog opens the log of a conversation, or a new one for "", and returns the flags to open it with. An id that was
+// given to an editor and never used makes a new conversation. If it returns a log with an error, the error describes
+// the unreadable parts.
 func (a editor) openLog(id string) (*session.Log, settingFlags, error) {
 	if id != "" && !a.library.IsUnused(id) {
 		log, err := a.library.Resume(id)
-		return log, settingFlags{}, err // it has its own
+		return log, settingFlags{}, err // it has stored settings
 	}
 	if a.config.Model == "" && a.project.model == "" {
 		a.config.Model = a.lastModel() // as on the screen
@@ -159,7 +158,7 @@ func (a editor) openLog(id string) (*session.Log, settingFlags, error) {
 	return a.library.Create(session.Info{ID: id, Dir: a.dir}), a.flags.settings, nil
 }
 
-// close ends a conversation, and what was started for it; nil: none was opened.
+// close ends a conversation and everything started for it; nil if none was opened.
 func (a editor) close(s *session.Session) {
 	a.mcp.stop()
 	if s != nil {
@@ -171,9 +170,9 @@ func (a editor) close(s *session.Session) {
 	}
 }
 
-// addServer adds an MCP server that the client names; the user's own of the same name comes
-// first. Before it starts for the first time in a folder, the user is asked the question. It is
-// held by the sandbox, and its calls ask.
+// addServer adds an MCP server of the client, unless the user has configured one of that name. Before its first start
+// in a directory, the user is asked the returned question. The sandbox confines the server, and its calls need
+// approval.
 func (a editor) addServer(s client.Server) (*client.ServerQuestion, error) {
 	if _, own := a.config.MCP[s.Name]; own {
 		return nil, nil

@@ -14,9 +14,9 @@ import (
 	"parley/ui/client"
 )
 
-// TestEditorServers: a server of the editor is added once it was allowed, held by the sandbox; the user's own
-// server of a name comes before it, and one that cannot be meant is an error. What is always allowed is that
-// definition in that folder.
+// TestEditorServers: a server of the editor is added after it was allowed, and runs in the sandbox. The user's own
+// server of the same name takes precedence, and an invalid one is an error. "Always" allows that definition in that
+// folder.
 func TestEditorServers(t *testing.T) {
 	dir, library := t.TempDir(), session.MemoryStore()
 	defer library.Close()
@@ -79,8 +79,8 @@ func TestEditorServers(t *testing.T) {
 	}
 }
 
-// TestEditorServerFails: what keeps a server of the editor from starting is told once, and it starts only
-// when it was allowed.
+// TestEditorServerFails: a failure to start a server of the editor is reported once. It starts only after it was
+// allowed.
 func TestEditorServerFails(t *testing.T) {
 	dir, e := editorHome(t)
 	defer e.library.Close()
@@ -107,8 +107,8 @@ func TestEditorServerFails(t *testing.T) {
 	}
 }
 
-// TestEditorLoadsUnused: a conversation without a prompt is stored nowhere, and can be loaded by its id, also
-// after parley was started again.
+// TestEditorLoadsUnused: a conversation without a prompt is not stored, and can be loaded by its id even after a
+// restart of parley.
 func TestEditorLoadsUnused(t *testing.T) {
 	dir, e := editorHome(t)
 	defer func() { e.library.Close() }()
@@ -148,8 +148,8 @@ func editorHome(t *testing.T) (string, editor) {
 	return t.TempDir(), e
 }
 
-// The folder of a conversation is a workspace wherever the editor started parley: no program in it is
-// found for what parley runs by itself.
+// The folder of a conversation is a workspace wherever the editor started parley: parley never runs a program from it
+// on its own.
 func TestEditorWorkspace(t *testing.T) {
 	dir, e := editorHome(t)
 	defer e.library.Close()

@@ -23,7 +23,7 @@ import (
 	"parley/ui/theme"
 )
 
-// withTimeout returns ctx with a limit of the user's; 0: none.
+// withTimeout returns ctx with the user's time limit; 0 is no limit.
 func withTimeout(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if limit <= 0 {
 		return ctx, func() {}
@@ -38,7 +38,7 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	if err != nil {
 		return cmdutil.Config(err)
 	}
-	defer closeSession(s, cmdutil.Warn) // with -q as well: what is lost is no detail
+	defer closeSession(s, cmdutil.Warn) // also with -q: lost messages are important
 	if parts, err = (promptFiles{a}).parts(parts, len(a.flags.compared("")) > 1); err != nil {
 		return cmdutil.Usage(err)
 	}
@@ -46,10 +46,10 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 		return a.printRequest(s, parts)
 	}
 	switch isDemo := notice != "" && providers.IsDemo(a.config.Config, s.Model().Name); {
-	case isDemo && a.flags.schema != nil: // what it makes up has the form of an answer, and would be taken for one
+	case isDemo && a.flags.schema != nil: // the demo's made-up output would pass for a real answer
 		return cmdutil.Config(&llm.Error{Fault: llm.Authentication, KeyMissing: true, Message: "no API key found, and the built-in demo only makes up what --schema asks for"})
 	case isDemo:
-		cmdutil.Warn(notice) // with -q as well: a script must not take the demo for a model
+		cmdutil.Warn(notice) // also with -q: a script must not take the demo for a model
 	case notice != "":
 		a.Note(notice)
 	}
@@ -66,7 +66,7 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	defer stop()
 	a.mcp.wait(ctx, a.toolSet, a.Note)
 	if model := s.Model(); a.Quiet && slices.ContainsFunc(parts, func(p llm.Part) bool { return app.LacksVision(model, p) }) {
-		cmdutil.Warn(model.Name + " does not support images: the image is not sent") // else a notice says so: an answer to half a question is no success to be silent about
+		cmdutil.Warn(model.Name + " does not support images: the image is not sent") // also with -q, which hides the notice: only part of the prompt is answered
 	}
 	o := a.printOptions(outTerminal, llm.Message{Parts: parts}.Text())
 	names := a.flags.compared(s.Model().Name)
@@ -92,8 +92,7 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	return cmdutil.Exit(a.print(s, s.Compare(ctx, models, judge, parts...), cancel, o))
 }
 
-// printText writes the answers of a turn as they are stored. It takes the place of a front end for
-// pipes.
+// printText writes the answers of a turn as they are stored. It is used if no front end for pipes is set.
 func printText(_ *session.Session, turn iter.Seq[session.Event], _ context.CancelCauseFunc, o cmdutil.PrintOptions) (status int) {
 	for e := range turn {
 		switch e := e.(type) {
@@ -108,8 +107,8 @@ func printText(_ *session.Session, turn iter.Seq[session.Event], _ context.Cance
 	return status
 }
 
-// endBefore returns the events of a turn. Before Done it ends what runs beside it, so that an event
-// has what the sandbox undid of that.
+// endBefore returns the events of a turn. Before Done it ends the background commands, so that Done reports what the
+// sandbox undid of their changes.
 func endBefore(a *program, s *session.Session, turn iter.Seq[session.Event]) iter.Seq[session.Event] {
 	return func(yield func(session.Event) bool) {
 		for e := range turn {
@@ -130,14 +129,14 @@ func endBefore(a *program, s *session.Session, turn iter.Seq[session.Event]) ite
 	}
 }
 
-// reportSandbox reports on standard error what no conversation was told of.
+// reportSandbox prints sandbox notices that no conversation has received to standard error.
 func reportSandbox(a *program) {
 	if text := a.toolSet.TakeSandboxNotices(); text != "" {
 		cmdutil.Warn(text)
 	}
 }
 
-// withSwitch returns a turn that begins with the switch of the model, if there is one.
+// withSwitch returns a turn that begins with the model switch, if there was one.
 func withSwitch(s *session.Session, turn iter.Seq[session.Event]) iter.Seq[session.Event] {
 	return func(yield func(session.Event) bool) {
 		if e, ok := s.Switched(); ok && !yield(e) {
@@ -147,14 +146,14 @@ func withSwitch(s *session.Session, turn iter.Seq[session.Event]) iter.Seq[sessi
 	}
 }
 
-// endJobs ends the commands in the background, which end with the run, and says which those are.
+// endJobs ends the background commands of the run and names them.
 func endJobs(a *program) {
 	for _, j := range a.toolSet.Jobs().Close() {
 		a.Note(fmt.Sprintf("ended with the run: job %d: %s", j.N, sanitize.Line(app.FirstLine(j.Command))))
 	}
 }
 
-// printOptions returns how the answer to a prompt is printed.
+// printOptions returns the options for printing an answer to prompt.
 func (a *program) printOptions(outTerminal bool, prompt string) cmdutil.PrintOptions {
 	render := (a.flags.render || outTerminal) && !a.flags.raw && !a.flags.codeOnly && a.flags.schema == nil && a.Format == "text"
 	out, styled := a.Out, cmdutil.Styled(a.Out)
@@ -164,7 +163,7 @@ func (a *program) printOptions(outTerminal bool, prompt string) cmdutil.PrintOpt
 	return cmdutil.PrintOptions{
 		Format: a.Format, Out: out, Quiet: a.Quiet, Code: a.flags.codeOnly, Raw: a.flags.raw, Schema: a.flags.schema != nil,
 		Thinking: a.flags.thinking, Answers: a.flags.answers,
-		Err:    colorprofile.NewWriter(os.Stderr, os.Environ()), // takes styles out where they do not belong
+		Err:    colorprofile.NewWriter(os.Stderr, os.Environ()), // removes styles that the terminal does not support
 		Render: render, Width: cmdutil.OutputWidth(), Theme: theme.Terminal(), Markdown: cmdutil.MarkdownTheme(styled),
 		Save: func(p llm.Part) (string, error) {
 			path, note, err := ability.SaveFile("", attach.SlugFileName(prompt, "image", p.MIME), p.Data)
@@ -177,12 +176,11 @@ func (a *program) printOptions(outTerminal bool, prompt string) cmdutil.PrintOpt
 	}
 }
 
-// openCompared opens the models of names, in which those of -n follow
-// each other.
+// openCompared opens the models of names. Repetitions from -n are adjacent and opened once.
 func (a *program) openCompared(s *session.Session, names []string) (models []llm.Endpoint, err error) {
 	for i, name := range names {
 		if i%a.flags.answers > 0 {
-			models = append(models, models[i-1]) // what it has to tell is told once
+			models = append(models, models[i-1]) // its notices are shown once
 			continue
 		}
 		model := s.Model()
@@ -196,8 +194,8 @@ func (a *program) openCompared(s *session.Session, names []string) (models []llm
 	return models, nil
 }
 
-// requestsNotice says how many requests several answers of a model take; "" if each answers once.
-// Models holds each model as often as it answers.
+// requestsNotice says how many requests the answers take; "" if each model answers once. Models holds each model as
+// often as it answers.
 func requestsNotice(models []llm.Endpoint, answers int) string {
 	requests := 0
 	for i, model := range models {

@@ -8,8 +8,7 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// withOptionalValues gives -r without a value one that is empty: nothing, a flag or -- comes
-// after it.
+// withOptionalValues gives -r an empty value if no value follows: it is last, or a flag or -- comes next.
 func withOptionalValues(args []string) []string {
 	var out []string
 	for i, arg := range args {
@@ -25,8 +24,8 @@ func withOptionalValues(args []string) []string {
 	return out
 }
 
-// formatOf returns the format of the output that args ask for. They may have been read in part only,
-// up to an unknown flag before -o; known is the format that was read, or empty.
+// formatOf returns the output format that args ask for. Parsing may have stopped at an unknown flag before -o; known is
+// the format parsed so far, or "".
 func formatOf(args []string, known string) string {
 	format := cmp.Or(known, "text")
 	for i, arg := range args {

@@ -18,9 +18,8 @@ import (
 	"parley/ui/cli/cmd/backup"
 )
 
-// TestNextRequestIsTheSame holds, for each wire format, that a conversation which was restored
-// on an empty machine sends the same bytes as where it was backed up. State is what a provider
-// of the format keeps in a message.
+// TestNextRequestIsTheSame checks, for each wire format, that a conversation restored on an empty machine sends the
+// same bytes as on the machine of the backup. State is provider state in a message of that format.
 func TestNextRequestIsTheSame(t *testing.T) {
 	var machines [2]*store.DB
 	var folders [2]string
@@ -91,7 +90,7 @@ func TestNextRequestIsTheSame(t *testing.T) {
 	}
 }
 
-// denied keeps the body of the last request, and lets nobody in.
+// denied stores the body of the last request and rejects all requests.
 type denied struct{ body string }
 
 func (d *denied) RoundTrip(r *http.Request) (*http.Response, error) {

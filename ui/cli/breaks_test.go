@@ -23,7 +23,7 @@ import (
 	"parley/ui/print"
 )
 
-// recordedTurn returns the events of a turn in which a recorded conversation is answered.
+// recordedTurn returns the events of a turn answered from a recorded conversation.
 func recordedTurn(t *testing.T, dir string) (events []session.Event) {
 	t.Helper()
 	var meta struct {
@@ -85,8 +85,7 @@ func recordedTurn(t *testing.T, dir string) (events []session.Event) {
 	return events
 }
 
-// allowedBreaks returns the texts of a turn that stand apart: a call, a result or another message
-// stands between each two.
+// allowedBreaks returns the separate texts of a turn: between each two there is a call, a result or another message.
 func allowedBreaks(events []session.Event) (texts []string) {
 	apart, known := true, map[string]bool{}
 	for _, e := range events {
@@ -113,8 +112,8 @@ func allowedBreaks(events []session.Event) (texts []string) {
 	return texts
 }
 
-// TestRecordedTextIsWhole: for every recording, what is printed, what a screen shows and what is
-// stored is the text that came, in one piece between calls, results and other messages.
+// TestRecordedTextIsWhole: for each recording, the printed, shown and stored texts equal the received ones, unbroken
+// between calls, results and other messages.
 func TestRecordedTextIsWhole(t *testing.T) {
 	dirs, _ := filepath.Glob("../../../shared/wire/*/*/meta.json")
 	if len(dirs) == 0 {
@@ -145,7 +144,7 @@ func TestRecordedTextIsWhole(t *testing.T) {
 		if got := printedText(t, events, "text"); got != lines {
 			t.Errorf("%s: text is\n%q, want\n%q", name, got, lines)
 		}
-		var shown []string // by blocks of the screen
+		var shown []string // by block of the screen
 		var turn app.Turn
 		blocks := map[string]int{}
 		for _, e := range events {

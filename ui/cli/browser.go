@@ -14,29 +14,29 @@ import (
 	"parley/tools/process"
 )
 
-// openersByOS are programs that show an address in the user's browser, with the arguments
-// before it.
+// openersByOS maps operating systems to the program that opens an address in the user's browser, with its first
+// arguments.
 var openersByOS = map[string][]string{
 	"darwin":  {"open"},
 	"windows": {"rundll32", "url.dll,FileProtocolHandler"},
 }
 
-// browserVariables are what a browser, and what finds it, inherits: keys are none of its business.
-// The form is that of [process.Variables].
+// browserVariables are the environment variables that the browser inherits; keys are not among them. The form is that
+// of [process.Variables].
 var browserVariables = []string{
 	"HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_", "TZ", "TERM", "TMPDIR",
 	"BROWSER", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "XDG_",
 	"DESKTOP_SESSION", "GNOME_DESKTOP_SESSION_ID", "KDE_", "MOZ_ENABLE_WAYLAND", "GDK_BACKEND", "QT_QPA_PLATFORM", "LD_LIBRARY_PATH",
 	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
-	"WSL_", "WSLENV", "PREFIX", // PREFIX is where Termux is
-	"__CF_USER_TEXT_ENCODING", // of macOS; what follows, of Windows
+	"WSL_", "WSLENV", "PREFIX", // PREFIX is set by Termux
+	"__CF_USER_TEXT_ENCODING", // macOS; the following ones are for Windows
 	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH",
 	"APPDATA", "LOCALAPPDATA", "ALLUSERSPROFILE", "PUBLIC", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "PROGRAMW6432",
 	"COMMONPROGRAMFILES", "COMMONPROGRAMFILES(X86)",
 }
 
-// openURL shows an address of the web, which begins with its scheme, in the user's browser. The
-// program is not of the workspace, and is not waited for longer than it takes to say that it cannot.
+// openURL opens a web address, which begins with its scheme, in the user's browser. It never runs a program from the
+// workspace, and waits for it only long enough to see it fail.
 func openURL(ctx context.Context, workspace, address string) error {
 	command := openersByOS[runtime.GOOS]
 	if command == nil {
@@ -51,7 +51,7 @@ func openURL(ctx context.Context, workspace, address string) error {
 	}
 	cmd := exec.Command(opener, append(slices.Clip(command[1:]), address)...)
 	cmd.Env = append(process.Variables(os.Environ(), browserVariables), "PATH="+path.String())
-	cmd.Dir = string(filepath.Separator) // what BROWSER names may be relative
+	cmd.Dir = string(filepath.Separator) // BROWSER may hold a relative path
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("no browser: %w", err)
 	}
@@ -63,7 +63,7 @@ func openURL(ctx context.Context, workspace, address string) error {
 			return fmt.Errorf("%s: %w", command[0], err)
 		}
 	case <-ctx.Done():
-	case <-time.After(2 * time.Second): // it is the browser itself
+	case <-time.After(2 * time.Second): // the program is the browser itself
 	}
 	return nil
 }

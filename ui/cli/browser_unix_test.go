@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestOpenURL: the opener is not one of the workspace, and gets no keys.
+// TestOpenURL: the opener is never a program of the workspace, and gets no keys.
 func TestOpenURL(t *testing.T) {
 	name := "xdg-open"
 	if opener := openersByOS[runtime.GOOS]; opener != nil {

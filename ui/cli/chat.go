@@ -74,8 +74,7 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) (failed error) {
 	return a.printAnswer(parts, outTerminal)
 }
 
-// listSessions prints the conversations for -r without a value. With a prompt, -r
-// has to name one of them.
+// listSessions prints the conversations for -r without a value. With a prompt, -r must name one.
 func (a *program) listSessions(root *cobra.Command, parts []llm.Part) error {
 	list, _, err := root.Find([]string{"sessions", "list"})
 	if err != nil || list.RunE == nil || len(parts) > 0 {
@@ -84,8 +83,8 @@ func (a *program) listSessions(root *cobra.Command, parts []llm.Part) error {
 	return list.RunE(list, nil)
 }
 
-// promptWith returns the prompt made of words and standard input. Input that is no text is an
-// attachment as those of -f: refused if no model can read it.
+// promptWith returns the prompt from words and standard input. Input that is not text becomes an attachment, as with
+// -f; it is an error if no model can read it.
 func promptWith(words []string, stdin []byte, note func(string)) ([]llm.Part, error) {
 	parts := cmdutil.Prompt(words, stdin)
 	for i, p := range parts {
@@ -104,7 +103,7 @@ func promptWith(words []string, stdin []byte, note func(string)) ([]llm.Part, er
 	return parts, nil
 }
 
-// attachmentLimits are those of -f and of standard input.
+// attachmentLimits are the limits for -f and standard input.
 var attachmentLimits = attach.Limits{Text: 32 << 20}
 
 // attachments reads the files of -f.
@@ -115,9 +114,9 @@ func attachments(paths []string, note func(string)) ([]llm.Part, error) {
 		if err != nil {
 			var file *fs.PathError
 			if errors.As(err, &file) {
-				err = file.Err // the path precedes it
+				err = file.Err // the path is added below
 			}
-			if strings.HasPrefix(err.Error(), path+" ") || strings.HasPrefix(err.Error(), strconv.Quote(path)) { // and begins the sentence of others
+			if strings.HasPrefix(err.Error(), path+" ") || strings.HasPrefix(err.Error(), strconv.Quote(path)) { // these errors name the path themselves
 				return nil, fmt.Errorf("-f: %w", err)
 			}
 			return nil, fmt.Errorf("-f %s: %w", path, err)
@@ -130,7 +129,7 @@ func attachments(paths []string, note func(string)) ([]llm.Part, error) {
 	return parts, nil
 }
 
-// attachment reads a file, or fetches it.
+// attachment reads a file or downloads it.
 func attachment(path string) (attach.Attachment, error) {
 	if !strings.HasPrefix(path, "https://") && !strings.HasPrefix(path, "http://") {
 		return attach.FromFile(path, attachmentLimits)
@@ -142,7 +141,7 @@ func attachment(path string) (attach.Attachment, error) {
 	return attach.FromBytes(name, data, attachmentLimits)
 }
 
-// printRequest prints the request that would be sent.
+// printRequest prints the request without sending it.
 func (a *program) printRequest(s *session.Session, parts []llm.Part) error {
 	text, notices, err := providers.Preview(a.config.Config, cmp.Or(a.flags.settings.model, s.Model().Name), providers.OpenOptions{ExactNames: a.flags.exact}, func(m llm.Endpoint) llm.Request {
 		s.SetModel(m)
@@ -163,8 +162,8 @@ func (a *program) printRequest(s *session.Session, parts []llm.Part) error {
 	return nil
 }
 
-// compared names the models that are asked at once, each as often as -n says. One
-// is the model if there is only one; a single name: nothing is compared.
+// compared returns the models to ask at once, each as often as -n says. One is the session's model, used if -m names
+// fewer than two. A single name means no comparison.
 func (f *modelFlags) compared(one string) []string {
 	models := f.models
 	if len(models) < 2 {

@@ -1,8 +1,6 @@
-// Package cli is parley's command line: it reads flags and configuration, hands
-// each part of them to its owner, wires models, tools and a session together
-// (setup.go), chooses between the front ends (the screen or plain lines for a user
-// at a terminal, ui/print for pipes), and turns whatever happens into an exit
-// status (cmdutil.ExitError). Only main imports it.
+// Package cli is parley's command line. It reads flags and configuration and hands each part to its owner, wires
+// models, tools and a session together (setup.go), chooses the front end (the screen or plain lines for a user at a
+// terminal, ui/print for pipes), and turns results into exit statuses (cmdutil.ExitError). Only main imports it.
 //
 //	arguments ──► flags ─┬─► subcommand (one file each)
 //	config.toml ► Config ┼─► runScreen ──► ui, ui/plain
@@ -39,35 +37,34 @@ type program struct {
 	cmdutil.Streams
 	flags      flags
 	config     Config
-	configPath string // the file it was read from; "": none
+	configPath string // path of the file it was read from; "" if there is none
 
-	credentials *credentials.Store // keys given to parley
+	credentials *credentials.Store // stored keys
 
-	dir         string // the working directory
-	nextDir     string // the one to continue in once the screen has ended; "": none
+	dir         string // working directory
+	nextDir     string // directory to continue in after the screen has ended; "" for none
 	project     project
-	toolSet     *tools.Set // nil: no tools
+	toolSet     *tools.Set // nil without tools
 	mcp         mcpServers
 	recording   recording
-	learned     func() *providers.Memory                                                                           // what servers refused, in this run and in those before it
-	debugLog    *slog.Logger                                                                                       // of --debug; nil: none
-	archive     transfer.Archive                                                                                   // of files with conversations
-	serveClient func(context.Context, client.Options) error                                                        // speaks the Agent Client Protocol; nil: nothing does
-	print       func(*session.Session, iter.Seq[session.Event], context.CancelCauseFunc, cmdutil.PrintOptions) int // prints a turn, or a comparison, and returns the exit status
-	printPage   func(text string, o cmdutil.PrintOptions) error                                                    // prints a page of the manual; nil: its text is written as it is
-	runPlain    func(app.Options) int                                                                              // talks in plain lines until the user leaves, and returns the exit status; nil: the screen takes their place
+	learned     func() *providers.Memory                                                                           // server refusals learned in all runs
+	debugLog    *slog.Logger                                                                                       // of --debug; nil for none
+	archive     transfer.Archive                                                                                   // reads and writes files with conversations
+	serveClient func(context.Context, client.Options) error                                                        // speaks the Agent Client Protocol; nil if not available
+	print       func(*session.Session, iter.Seq[session.Event], context.CancelCauseFunc, cmdutil.PrintOptions) int // prints a turn or a comparison and returns the exit status
+	printPage   func(text string, o cmdutil.PrintOptions) error                                                    // prints a page of the manual; nil writes its text as it is
+	runPlain    func(app.Options) int                                                                              // runs plain lines until the user leaves and returns the exit status; nil: the screen is used instead
 	local       local
-	library     *session.Store              // conversations; nil until it is needed
-	openFiles   func(dir string) undo.Store // keeps files before tools change them; nil: nothing does
-	undo        undo.Store                  // files before tools changed them; nil until it is needed
+	library     *session.Store              // conversations; nil until needed
+	openFiles   func(dir string) undo.Store // opens the store for earlier versions of files; nil if not available
+	undo        undo.Store                  // earlier versions of files; nil until needed
 }
 
-// Main runs the program with args, which do not include its name, and returns the
-// status to exit with.
+// Main runs the program with args, without the program's name, and returns the exit status.
 func Main(args []string) int {
 	postponeCollection()
 	defer returnFiles()()
-	log.SetOutput(io.Discard) // net/http logs what servers send out of turn
+	log.SetOutput(io.Discard) // net/http logs unsolicited responses of servers
 	a := newProgram()
 	root := a.rootCommand(args)
 	root.SetArgs(withOptionalValues(args))
@@ -79,10 +76,10 @@ func Main(args []string) int {
 	switch isOurs := errors.As(err, &ended); {
 	case err == nil:
 		return exit.OK
-	case !isOurs: // cobra's: flags, arguments
+	case !isOurs: // errors of cobra: flags, arguments
 		ended = &cmdutil.ExitError{Status: exit.Usage, Err: err}
 		a.Format = formatOf(args, a.Format)
-	case ended.Err == nil, ended.Status == exit.Unread: // as SIGPIPE would have ended it, without a word
+	case ended.Err == nil, ended.Status == exit.Unread: // silent, as if SIGPIPE had ended the program
 		return ended.Status
 	}
 	cmdutil.Failure(os.Stdout, os.Stderr, a.Format, err, ended.Status)
@@ -111,7 +108,7 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	root.SetOut(unfailing{a.Out})
 	root.SetFlagErrorFunc(flagError)
 	a.flags.register(root, &a.Streams)
-	if slices.Equal(args, []string{"--version"}) { // which needs none of them
+	if slices.Equal(args, []string{"--version"}) { // --version needs no subcommands
 		return root
 	}
 	root.AddCommand(newConnectCommand(a), a.doctorCommand())
@@ -127,5 +124,5 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	return root
 }
 
-// list returns values as a user reads them, with commas.
+// list joins values with commas, for users.
 func list[T ~string](values []T) string { return strings.Join(cmdutil.Words(values), ", ") }

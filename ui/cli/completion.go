@@ -11,10 +11,10 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// noTools is the list of no tools: it stands alone.
+// noTools is the value of --tools that turns all tools off; it cannot be combined with names.
 const noTools = "none"
 
-// completeFlags has shells offer values for the flags of root.
+// completeFlags registers shell completion for the flags of root.
 func (a *program) completeFlags(root *cobra.Command) {
 	prompts := promptFiles{a}
 	model := cmdutil.Complete(a.modelNames)
@@ -30,7 +30,7 @@ func (a *program) completeFlags(root *cobra.Command) {
 	}
 }
 
-// inList completes the last word of a list with commas.
+// inList completes the last element of a comma-separated list.
 func inList(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, typed string) (list []string, _ cobra.ShellCompDirective) {
 		before := typed[:strings.LastIndexByte(typed, ',')+1]
@@ -44,8 +44,8 @@ func inList(complete cobra.CompletionFunc) cobra.CompletionFunc {
 	}
 }
 
-// completeByName has shells offer folders for flags that take a FOLDER, and no files for those that
-// take none, unless something else completes them.
+// completeByName completes directories for flags that take a FOLDER, and disables file completion for flags that take
+// no file. Flags with a completion of their own keep it.
 func completeByName(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) { completeFlag(cmd, f) })
 	cmd.PersistentFlags().VisitAll(func(f *pflag.Flag) { completeFlag(cmd, f) })

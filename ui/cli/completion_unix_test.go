@@ -14,8 +14,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// TestBashCompletes types lines and a tab into bash, with the package bash-completion and without
-// it: the script for bash calls functions of that package.
+// TestBashCompletes types lines and a tab into bash, with and without the package bash-completion, whose functions the
+// script for bash calls.
 func TestBashCompletes(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")
@@ -55,7 +55,7 @@ func TestBashCompletes(t *testing.T) {
 	}
 }
 
-// A bashShell is a bash that somebody types into.
+// A bashShell is an interactive bash.
 type bashShell struct {
 	t   *testing.T
 	tty *os.File
@@ -81,10 +81,10 @@ func startBash(t *testing.T, path string) bashShell {
 	return bashShell{t, tty, cmd.Dir}
 }
 
-// run types a line, and returns what its last command printed.
+// run types a line and returns the output of its last command.
 func (b bashShell) run(typed string) string {
 	b.t.Helper()
-	// The computed sum tells the printed end from the echo of the typed line.
+	// The computed sum distinguishes the printed end from the echo of the typed line.
 	fmt.Fprintf(b.tty, "%s\x05 >printed 2>&1; printf '\\n%%s\\n' end$((40+2))\r", typed)
 	var out bytes.Buffer
 	for piece := make([]byte, 4096); !strings.Contains(out.String(), "\nend42\r"); {

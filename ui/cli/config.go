@@ -32,14 +32,14 @@ import (
 type Config struct {
 	Model       string                      `toml:"model"`
 	ImageModel  string                      `toml:"image_model"`
-	EmbedModel  string                      `toml:"embed_model"` // "": the first connected one
+	EmbedModel  string                      `toml:"embed_model"` // "" is the first connected one
 	Fallback    []string                    `toml:"fallback"`
-	Fallbacks   map[string][]string         `toml:"fallbacks"` // by model or provider, in the place of Fallback
+	Fallbacks   map[string][]string         `toml:"fallbacks"` // by model or provider, used instead of Fallback
 	Effort      llm.Effort                  `toml:"effort"`
 	System      string                      `toml:"system"`
 	Web         bool                        `toml:"web"` // answers may search the web
 	Mode        act.Mode                    `toml:"mode"`
-	Background  int                         `toml:"background_after"` // seconds after which a command goes on in the background; 0: never
+	Background  int                         `toml:"background_after"` // seconds until a command moves to the background; 0: never
 	MaxTurns    int                         `toml:"max_turns"`
 	MaxCost     float64                     `toml:"max_cost"`
 	UI          tui.Config                  `toml:"ui"`
@@ -55,28 +55,27 @@ type Config struct {
 	providers.Config
 }
 
-// Project is .parley/config.toml in a directory that is trusted: what a stranger may
-// say once the user agreed. Where requests go, with which keys, and what may
-// run unasked is not among it.
+// Project is .parley/config.toml of a trusted directory: settings that a stranger may provide once the user has agreed.
+// Endpoints, keys and commands that run without approval are excluded.
 type Project struct {
 	Model   string     `toml:"model"`
 	Effort  llm.Effort `toml:"effort"`
-	System  string     `toml:"system"` // after parley's own or the user's
+	System  string     `toml:"system"` // appended to parley's or the user's own
 	Session struct {
 		History string  `toml:"history"`
 		Compact float64 `toml:"compact"`
 	} `toml:"session"`
-	Tools map[string]tools.CustomTool `toml:"tools"` // each call asks
+	Tools map[string]tools.CustomTool `toml:"tools"` // each call needs approval
 }
 
-// Validate names the first value that cannot be meant.
+// Validate reports the first invalid value.
 func (p *Project) Validate() error {
 	c := Config{Effort: p.Effort, UI: tui.Default(), Config: providers.Default()}
 	c.Session.History, c.Session.CompactAt = p.Session.History, p.Session.Compact
 	return cmp.Or(c.Validate(), tools.ValidateCustomTools(p.Tools, true))
 }
 
-// Validate names the first value that cannot be meant.
+// Validate reports the first invalid value.
 func (c *Config) Validate() error {
 	if c.Effort != "" && !slices.Contains(llm.Efforts, c.Effort) {
 		return fmt.Errorf("effort = %q: use one of %s", c.Effort, list(llm.Efforts))
@@ -99,34 +98,33 @@ func (c *Config) Validate() error {
 // toolNames returns the names of the user's own tools.
 func (c *Config) toolNames() []string { return slices.Sorted(maps.Keys(c.Tools)) }
 
-// configDir returns the directory of the configuration and of stored keys; "" if there is
-// no home.
+// configDir returns the directory of the configuration and of stored keys; "" if there is no home.
 func configDir() string {
 	dir := os.Getenv("XDG_CONFIG_HOME")
-	if !filepath.IsAbs(dir) { // a relative one is to be ignored (XDG Base Directory)
+	if !filepath.IsAbs(dir) { // relative paths are ignored (XDG Base Directory)
 		if dir, _ = os.UserConfigDir(); dir == "" {
 			home, _ := os.UserHomeDir()
 			dir = filepath.Join(home, ".config")
 		}
 	}
-	if !filepath.IsAbs(dir) { // it would be in the workspace, whose files may be anybody's
+	if !filepath.IsAbs(dir) { // a relative path would be in the workspace, whose files are not trusted
 		return ""
 	}
 	return filepath.Join(dir, "parley")
 }
 
-// backgroundAfter is after how many seconds a command goes on in the background by itself.
+// backgroundAfter is the default number of seconds until a command moves to the background.
 const backgroundAfter = 60
 
-// defaultConfig returns what holds where the configuration says nothing.
+// defaultConfig returns the defaults of the configuration.
 func defaultConfig(stored providers.KeyStore) Config {
 	c := Config{Config: providers.Default(), UI: tui.Default(), Session: session.DefaultConfig(), Background: backgroundAfter, Budget: session.DefaultBudget()}
 	c.Stored, c.Facts = stored, fetchedFacts()
 	return c
 }
 
-// load opens the log and reads the configuration: the usual file if it is there,
-// or the one that --config names, which must be. Its error has the status of the configuration's.
+// load opens the log and reads the configuration: the default file if it exists, or the file of --config, which must
+// exist. Errors carry the exit status for configuration errors.
 func (a *program) load() error { return cmdutil.Config(a.readConfig()) }
 
 func (a *program) readConfig() error {
@@ -136,7 +134,7 @@ func (a *program) readConfig() error {
 		}
 		f, err := os.OpenFile(a.flags.wire.debugFile, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 		if err == nil {
-			err = f.Chmod(0o600) // it may be of before
+			err = f.Chmod(0o600) // the file may have existed before
 		}
 		if err != nil {
 			return cmdutil.Usagef("--debug: %w", err)
@@ -154,7 +152,7 @@ func (a *program) readConfig() error {
 	path := a.flags.configFile
 	if path == "" {
 		if dir == "" {
-			return nil // no home, no configuration
+			return nil // without a home there is no configuration
 		}
 		path = filepath.Join(dir, "config.toml")
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
@@ -199,8 +197,8 @@ func readFile(path string) (text []byte, mode os.FileMode, err error) {
 	return text, info.Mode(), nil
 }
 
-// changeableByAll says that a configuration, which names programs to run, or the folder that it or
-// what it links to is in, can be changed by every user of the machine; "": it cannot.
+// changeableByAll returns a warning if other users of the machine can change the configuration, which names programs to
+// run, or its directory, or that of the file it links to; "" otherwise.
 func changeableByAll(path string) string {
 	if runtime.GOOS == "windows" {
 		return ""
@@ -217,8 +215,8 @@ func changeableByAll(path string) string {
 	return ""
 }
 
-// resolveAliases puts what the user's aliases stand for in their place, in the configuration
-// and in the flags: answers, comparisons and fallbacks then name who was asked.
+// resolveAliases replaces aliases by their models in the configuration and in the flags, so that answers, comparisons
+// and fallbacks name the real models.
 func resolveAliases(a *program) {
 	c := &a.config
 	for _, name := range []*string{&c.Model, &c.ImageModel, &c.EmbedModel, &c.Session.TitleModel, &c.Session.SummaryModel, &a.flags.settings.model} {
@@ -228,7 +226,7 @@ func resolveAliases(a *program) {
 	for _, name := range slices.Sorted(maps.Keys(c.Fallbacks)) {
 		chain := c.Fallbacks[name]
 		lists = append(lists, chain)
-		if _, own := c.Fallbacks[c.Resolve(name)]; !own { // what names the model itself counts
+		if _, own := c.Fallbacks[c.Resolve(name)]; !own { // a chain under the model's own name takes precedence
 			c.Fallbacks[c.Resolve(name)] = chain
 		}
 	}
@@ -239,7 +237,7 @@ func resolveAliases(a *program) {
 	}
 }
 
-// configPath returns where the configuration is, or would be; named is that of --config, or empty.
+// configPath returns the path of the configuration, which may not exist; named is the value of --config, or "".
 func configPath(named string) (string, error) {
 	dir := configDir()
 	switch {
@@ -251,7 +249,7 @@ func configPath(named string) (string, error) {
 	return filepath.Join(dir, "config.toml"), nil
 }
 
-// checkNames returns the first setting that names a model which cannot be there.
+// checkNames returns an error for the first setting that names an impossible model.
 func (c *Config) checkNames() error {
 	check := func(setting string, names ...string) error {
 		for _, name := range names {

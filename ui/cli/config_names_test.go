@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A configuration that names a model which cannot be there has an error; what only a server knows has none.
+// An impossible model name in a configuration is an error; a name that only a server can check is not.
 func TestConfigCheckNames(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.toml")
 	for text, want := range map[string]string{
@@ -37,7 +37,7 @@ func TestConfigCheckNames(t *testing.T) {
 	}
 }
 
-// The configuration never comes from a path that is relative to where parley was started.
+// The configuration is never read from a path relative to the working directory.
 func TestConfigDirIsAbsolute(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("other systems have other variables")

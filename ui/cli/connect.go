@@ -20,11 +20,11 @@ import (
 	"parley/ui/format"
 )
 
-// A connectCommand is parley connect, with what its flags say.
+// A connectCommand is the command parley connect with its flags.
 type connectCommand struct {
 	*program
 	connectFlags
-	variables []string // NAME=VALUE, of the provider's address
+	variables []string // NAME=VALUE, for the provider's address
 }
 
 type connectFlags struct {
@@ -32,7 +32,7 @@ type connectFlags struct {
 	list, remove     bool
 }
 
-// newConnectCommand gives parley the key of a provider.
+// newConnectCommand returns the command that connects a provider.
 func newConnectCommand(a *program) *cobra.Command {
 	c := connectCommand{program: a}
 	cmd := &cobra.Command{
@@ -72,7 +72,7 @@ before the key, or taken from --set.`,
 	return cmd
 }
 
-// providerNames returns the providers that take a key, for a shell.
+// providerNames returns the providers that take a key, for shell completion.
 func (c *connectCommand) providerNames() (names []string) {
 	if c.load() == nil {
 		for _, p := range providers.Connections(c.config.Config, os.Getenv) {
@@ -94,11 +94,11 @@ func (c *connectCommand) run(ctx context.Context, name string) error {
 		}
 	}
 	about, err := c.config.Connection(name, os.Getenv)
-	if err == nil && about.Local { // it may want a key
+	if err == nil && about.Local { // it may need a key
 		c.local.look(ctx, about.Provider)
 		about, err = c.local.services().Connection(name, os.Getenv)
 	}
-	if err != nil && !strings.HasSuffix(err.Error(), "?") { // else it names those that may be meant
+	if err != nil && !strings.HasSuffix(err.Error(), "?") { // otherwise the error suggests names
 		err = fmt.Errorf("%w: parley connect lists them", err)
 	}
 	if err != nil {
@@ -115,8 +115,8 @@ func (c *connectCommand) run(ctx context.Context, name string) error {
 	return c.addKey(ctx, about)
 }
 
-// connectKeyless has a server of this machine, or another agent's program, answer where
-// nothing names a model. It asks nothing.
+// connectKeyless makes a server on this machine, or another agent's program, answer when no model is named. It asks the
+// user nothing.
 func (c *connectCommand) connectKeyless(ctx context.Context, about providers.Connection) error {
 	if c.connectFlags != (connectFlags{}) {
 		return cmdutil.Usagef("%s takes no key", about.Name)
@@ -129,7 +129,7 @@ func (c *connectCommand) connectKeyless(ctx context.Context, about providers.Con
 	return nil
 }
 
-// disconnectKeyless has it answer no more where nothing names a model.
+// disconnectKeyless reverses connectKeyless.
 func (c *connectCommand) disconnectKeyless(about providers.Connection) error {
 	if err := saveLocalAnswer(about.Provider, "", false); err != nil {
 		return err
@@ -138,7 +138,7 @@ func (c *connectCommand) disconnectKeyless(about providers.Connection) error {
 	return nil
 }
 
-// listKeys prints which providers have a key, and where.
+// listKeys prints the providers with a key, and where each key is stored.
 func (c *connectCommand) listKeys(name string) error {
 	if name != "" {
 		return cmdutil.Usagef("--list lists all providers: give it no name")
@@ -171,7 +171,7 @@ func (c *connectCommand) listKeys(name string) error {
 	return nil
 }
 
-// removeKey forgets a stored key.
+// removeKey deletes a stored key.
 func (c *connectCommand) removeKey(ctx context.Context, about providers.Connection) error {
 	was, err := c.credentials.Remove(ctx, about.Provider)
 	if err != nil {
@@ -188,7 +188,7 @@ func (c *connectCommand) removeKey(ctx context.Context, about providers.Connecti
 	return nil
 }
 
-// maxAttempts bounds how often a key is asked for that the provider rejects.
+// maxAttempts limits how often a key or a variable is asked for while it is rejected.
 const maxAttempts = 3
 
 // addKey checks a key and stores it.
@@ -212,7 +212,7 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 	}
 	if config, err := c.local.services().WithVariables(about.Provider, variables); err == nil {
 		if now, err := config.Connection(about.Provider, os.Getenv); err == nil {
-			about = now // whose key is one of this address
+			about = now // the key belongs to this address
 		}
 	}
 	for attempt := 1; ; attempt++ {
@@ -249,8 +249,8 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 	}
 }
 
-// readVariables returns the variables of the provider's address: those of --set, and those that
-// are typed. Without a terminal the others stay as they are.
+// readVariables returns the variables of the provider's address, from --set or typed. Without a terminal, missing ones
+// keep their values.
 func (c *connectCommand) readVariables(about providers.Connection, typed bool) (map[string]string, error) {
 	values := map[string]string{}
 	for _, text := range c.variables {
@@ -302,8 +302,8 @@ func askVariable(v providers.ConnectionVariable) (string, error) {
 	return cmp.Or(line, v.Value), err
 }
 
-// readKey returns the key from where the flags say: a variable, a command, a pipe, or the
-// terminal, which does not show it. Nothing, "", keeps the key that there is.
+// readKey reads the key from the place given by the flags: a variable, a command, a pipe, or the terminal with echo
+// off. "" keeps the existing key.
 func (c *connectCommand) readKey(ctx context.Context, about providers.Connection, typed bool) (providers.Secret, error) {
 	switch {
 	case c.fromEnv != "":
@@ -335,7 +335,7 @@ func (c *connectCommand) readKey(ctx context.Context, about providers.Connection
 	return parseKey(about, text)
 }
 
-// parseKey returns the key in text; "" if there is nothing in it, and the provider has a key.
+// parseKey returns the key in text; "" if text is blank and the provider has a key.
 func parseKey(about providers.Connection, text string) (providers.Secret, error) {
 	if strings.TrimSpace(text) == "" && about.From != "" {
 		return "", nil

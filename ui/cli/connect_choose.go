@@ -15,7 +15,7 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// chooseProvider asks which provider is meant, with a numbered list.
+// chooseProvider asks for a provider with a numbered list.
 func (c *connectCommand) chooseProvider() (string, error) {
 	if !term.IsTerminal(os.Stdin.Fd()) || c.connectFlags != (connectFlags{}) {
 		return "", errors.New("which provider? parley connect PROVIDER, such as parley connect anthropic")
@@ -23,7 +23,7 @@ func (c *connectCommand) chooseProvider() (string, error) {
 	all := providers.Connections(c.config.Config, os.Getenv)
 	_, height, err := term.GetSize(os.Stderr.Fd())
 	shown := len(all)
-	if err == nil && height > 0 && height <= shown { // the first ones, which most look for, would scroll away
+	if err == nil && height > 0 && height <= shown { // show only the first ones, which are the most used, so that they do not scroll away
 		shown = max(height-2, 1)
 	}
 	line := ""

@@ -7,7 +7,7 @@ import (
 	"parley/providers"
 )
 
-// The names of the providers stand in a column, however long an ID is.
+// The names of the providers are aligned in a column for IDs of any length.
 func TestProviderRows(t *testing.T) {
 	got := providerRows([]providers.Connection{
 		{Provider: "openai", Name: "OpenAI", From: "OPENAI_API_KEY"}, {Provider: "antigravity-cli", Name: "Antigravity CLI", Keyless: true},

@@ -15,24 +15,24 @@ import (
 	"parley/ui/tty"
 )
 
-// A rejectedError says that a provider does not know a key.
+// A rejectedError reports that a provider rejected a key.
 type rejectedError struct{ name, reason string }
 
 func (e rejectedError) Error() string {
 	return fmt.Sprintf("%s rejected this key: %s", e.name, strings.TrimRight(e.reason, ". "))
 }
 
-// A givenKey is what a user gave to connect a provider with.
+// A givenKey is the user's input for connecting a provider.
 type givenKey struct {
-	providers.Secret                   // "" for a provider with a login, and to keep the key that there is
-	command          string            // that printed it; "" if it was given itself
-	variables        map[string]string // of the provider's address
-	unchecked        bool              // stored although it could not be checked
+	providers.Secret                   // "" for a provider with a login, or to keep the existing key
+	command          string            // command that printed the key; "" if the key was given directly
+	variables        map[string]string // values of address variables
+	unchecked        bool              // store it even if it cannot be checked
 }
 
-// connect checks the key of a provider and stores it, or, if it is not empty, the command
-// that printed it. It returns what that unlocked and where the key is. Nothing is stored if
-// the key is rejected, nor, unless that is allowed, if it could not be checked.
+// connect checks the key of a provider and stores it, or the command that printed it. It returns a text about the
+// unlocked models and the place of the key. It stores nothing if the key is rejected or, unless key.unchecked is set,
+// could not be checked.
 func connect(ctx context.Context, a *program, about providers.Connection, key givenKey) (said string, err error) {
 	config, err := a.local.services().WithVariables(about.Provider, key.variables)
 	if err != nil {
@@ -83,7 +83,7 @@ func connect(ctx context.Context, a *program, about providers.Connection, key gi
 	return said, nil
 }
 
-// connecting returns how the front ends give keys to providers.
+// connecting returns the functions that front ends use to connect providers.
 func connecting(a *program) app.Connecting {
 	return app.Connecting{
 		Connections: func() []app.Connection {
@@ -114,7 +114,7 @@ func connecting(a *program) app.Connecting {
 	}
 }
 
-// connectionRow returns a provider as the front ends show it.
+// connectionRow converts a provider for the front ends.
 func connectionRow(c providers.Connection) app.Connection {
 	row := app.Connection{Provider: c.Provider, Name: sanitize.Line(c.Name), From: c.From, Default: c.Model, Keyless: c.Keyless, Local: c.Local, Login: c.Login}
 	for _, v := range c.Variables {
@@ -123,7 +123,7 @@ func connectionRow(c providers.Connection) app.Connection {
 	return row
 }
 
-// readHidden asks for a line on the terminal, which does not show it.
+// readHidden asks for a line on the terminal with echo off.
 func readHidden(prompt string) (string, error) {
 	fd := os.Stdin.Fd()
 	before, err := term.GetState(fd)
@@ -146,7 +146,7 @@ func readHidden(prompt string) (string, error) {
 		case <-ended:
 		}
 	}()
-	tty.Echo(fd, false) // before anybody is told to type
+	tty.Echo(fd, false) // before the prompt appears
 	defer term.Restore(fd, before)
 	fmt.Fprint(os.Stderr, prompt)
 	line, err := term.ReadPassword(fd)

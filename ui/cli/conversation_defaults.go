@@ -10,7 +10,7 @@ import (
 	"parley/ui/app"
 )
 
-// conversationDefaults returns what holds for conversations that say nothing themselves.
+// conversationDefaults returns the defaults for conversations without settings of their own.
 func conversationDefaults(a *program) app.Defaults {
 	return app.Defaults{
 		Configured: func(model string) (list []app.ConfiguredSetting) {

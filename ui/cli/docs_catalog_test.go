@@ -20,11 +20,11 @@ import (
 	"parley/ui/format"
 )
 
-// noEnvironment is a Getenv where nothing is set.
+// noEnvironment is a Getenv in which no variable is set.
 func noEnvironment(string) string { return "" }
 
-// abilityTable lists what works with each provider: by what is known of its models, and, for
-// those whose models only the user knows, by what parley speaks.
+// abilityTable lists the abilities of each provider: those of its known models or, if only the user knows its models,
+// those that parley supports.
 func abilityTable() string {
 	var rows [][]string
 	for _, p := range catalog.Providers() {
@@ -56,24 +56,23 @@ func abilityTable() string {
 	return markdownTable([]string{"Name", "Provider", "What works"}, rows)
 }
 
-// known reports whether a provider has models with an ability that are known.
+// known reports whether a provider has known models with an ability.
 func known[T, F any](a media.Ability[T, F], provider string) bool {
 	return slices.ContainsFunc(a.Choices(providers.Config{}, noEnvironment), func(c media.Choice[F]) bool { return strings.HasPrefix(c.Name, provider+"/") })
 }
 
-// choicesOf returns the models that are known of a provider.
+// choicesOf returns the known models of a provider.
 func choicesOf(provider string) []providers.Choice {
 	return slices.DeleteFunc(providers.Choices(providers.Config{}, noEnvironment), func(c providers.Choice) bool { return c.Provider != provider })
 }
 
-// offered reports whether parley can ask a provider for something besides answers: a model that
-// nothing is known of opens, or lacks no more than a key.
+// offered reports whether parley supports an ability at a provider: an unknown model opens, or lacks only a key.
 func offered[T, F any](a media.Ability[T, F], provider string) bool {
 	_, err := a.Open(context.Background(), providers.Config{}, provider+"/unknown", providers.OpenOptions{Getenv: noEnvironment})
 	return llm.FaultOf(err) != llm.Unsupported
 }
 
-// addressTable lists where providers are, and what holds their key.
+// addressTable lists the addresses of providers and the variables of their keys.
 func addressTable() string {
 	var rows [][]string
 	for _, p := range catalog.Heads() {
@@ -84,7 +83,7 @@ func addressTable() string {
 	return markdownTable([]string{"Name", "Key variable", "Address (https)"}, rows)
 }
 
-// cloudTable lists the editions of clouds, with what their addresses need.
+// cloudTable lists the editions of clouds with the variables of their addresses.
 func cloudTable() string {
 	var rows [][]string
 	for _, p := range catalog.Heads() {
@@ -104,7 +103,7 @@ func cloudTable() string {
 	return markdownTable([]string{"Name", "Needs", "Key"}, rows)
 }
 
-// localTable lists servers of the user's own machine.
+// localTable lists servers on the user's own machine.
 func localTable() string {
 	var rows [][]string
 	for _, p := range catalog.Heads() {
@@ -115,8 +114,8 @@ func localTable() string {
 	return markdownTable([]string{"Name", "Server", "Port"}, rows)
 }
 
-// TestNamesOfServersAreKinds checks that every name in the table of local servers of the manual, and openai,
-// is a kind, and that its port is that of the catalog's address.
+// TestNamesOfServersAreKinds checks that all names in the manual's table of local servers, and openai, are kinds, and
+// that their ports are those of the catalog's addresses.
 func TestNamesOfServersAreKinds(t *testing.T) {
 	text, err := os.ReadFile("../../docs/connect.md")
 	if err != nil {
@@ -158,7 +157,7 @@ func programTable() string {
 	return markdownTable([]string{"Name", "Program", "What it is", "To log in"}, rows)
 }
 
-// imageTable lists the models that draw, with what they can do.
+// imageTable lists the image models with their abilities.
 func imageTable() string {
 	var rows [][]string
 	for _, c := range media.Images.Choices(providers.Config{}, noEnvironment) {
@@ -179,7 +178,7 @@ func imageTable() string {
 	return markdownTable([]string{"Model", "An image, about", "Beside new images"}, rows)
 }
 
-// videoTable lists the models that film.
+// videoTable lists the video models.
 func videoTable() string {
 	var rows [][]string
 	for _, c := range media.Videos.Choices(providers.Config{}, noEnvironment) {
@@ -197,7 +196,7 @@ func videoTable() string {
 	return markdownTable([]string{"Model", "Lengths", "A usual video"}, rows)
 }
 
-// embeddingTable lists the models that embed.
+// embeddingTable lists the embedding models.
 func embeddingTable() string {
 	var rows [][]string
 	for _, c := range media.Embeddings.Choices(providers.Config{}, noEnvironment) {
@@ -211,7 +210,7 @@ func embeddingTable() string {
 	return markdownTable([]string{"Model", "Dimensions", "A million tokens"}, rows)
 }
 
-// mediaPrice writes what an image or a video costs.
+// mediaPrice formats the price of an image or a video.
 func mediaPrice(usd float64, known, free bool) string {
 	switch {
 	case free:

@@ -24,13 +24,13 @@ import (
 	"parley/ui/cli/exit"
 )
 
-// A snippet is a block of code, or code within a line, in what people read.
+// A snippet is a block of code or inline code in a document.
 type snippet struct {
 	file, language, text string
 	inline               bool
 }
 
-// snippets returns all code of the manual, of README.md and of CHANGELOG.md.
+// snippets returns all code in the manual, README.md and CHANGELOG.md.
 func snippets(t *testing.T) (all []snippet) {
 	t.Helper()
 	files, err := filepath.Glob("../../docs/*.md")
@@ -68,7 +68,7 @@ func snippets(t *testing.T) (all []snippet) {
 	return all
 }
 
-// spanText returns code within a line.
+// spanText returns the text of inline code.
 func spanText(n ast.Node, source []byte) string {
 	var b strings.Builder
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
@@ -82,12 +82,12 @@ func spanText(n ast.Node, source []byte) string {
 	return b.String()
 }
 
-// fragment reports whether a block is a part of a file of another program.
+// fragment reports whether a block is part of another program's file.
 func fragment(s snippet) bool {
 	return s.language == "json" && !strings.HasPrefix(strings.TrimSpace(s.text), "{")
 }
 
-// TestManualSnippets holds that settings and JSON in the manual are read as they stand.
+// TestManualSnippets checks that settings and JSON in the manual can be parsed.
 func TestManualSnippets(t *testing.T) {
 	counts := map[string]int{}
 	for _, s := range snippets(t) {
@@ -114,8 +114,7 @@ func TestManualSnippets(t *testing.T) {
 	t.Logf("blocks of code by language: %v", counts)
 }
 
-// callsOf returns the arguments of each call of parley in lines for the shell. What only a
-// shell knows stands as X.
+// callsOf returns the arguments of each call of parley in a shell script. Values known only to a shell are X.
 func callsOf(script string) (calls [][]string, err error) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), "")
 	if err != nil {
@@ -138,7 +137,7 @@ func callsOf(script string) (calls [][]string, err error) {
 	return calls, nil
 }
 
-// wrappers are programs that run the one they are given.
+// wrappers are programs that run the program in their arguments.
 var wrappers = []string{"xargs", "time", "env", "timeout", "watch"}
 
 func wordText(parts []syntax.WordPart) string {
@@ -158,8 +157,7 @@ func wordText(parts []syntax.WordPart) string {
 	return b.String()
 }
 
-// shellCalls returns the calls of parley in a snippet. Blocks that are indented may be no
-// commands at all.
+// shellCalls returns the calls of parley in a snippet. Indented blocks need not be commands.
 func shellCalls(s snippet) ([][]string, error) {
 	switch {
 	case s.inline && strings.HasPrefix(s.text, "parley "):
@@ -178,8 +176,8 @@ func shellCalls(s snippet) ([][]string, error) {
 	return calls, err
 }
 
-// checkCall reports what is wrong with the arguments of a call: a command or a flag that does
-// not exist, or a value that is not taken; and, of whole command lines, what is missing.
+// checkCall reports errors in the arguments of a call: an unknown command or flag, or an invalid value and, for whole
+// command lines, missing arguments.
 func checkCall(args []string, whole bool) (flags int, err error) {
 	a := newProgram()
 	root := manualRoot(a)
@@ -200,7 +198,7 @@ func checkCall(args []string, whole bool) (flags int, err error) {
 	switch {
 	case !whole:
 	case cmd == root:
-		if err = a.flags.validate(cmd, cmd.Flags().Args(), a.Format); errors.Is(err, fs.ErrNotExist) { // a schema of the reader's
+		if err = a.flags.validate(cmd, cmd.Flags().Args(), a.Format); errors.Is(err, fs.ErrNotExist) { // a schema file of the reader's
 			err = nil
 		}
 	case !cmd.HasSubCommands():
@@ -209,7 +207,7 @@ func checkCall(args []string, whole bool) (flags int, err error) {
 	return flags, err
 }
 
-// checkHelp reports whether help knows a topic or a command.
+// checkHelp reports an error if help does not know the topic or command.
 func checkHelp(root *cobra.Command, args []string) error {
 	if slices.Contains(helpTopics(root), args[0]) || strings.ToUpper(args[0]) == args[0] {
 		return nil
@@ -217,8 +215,8 @@ func checkHelp(root *cobra.Command, args []string) error {
 	return fmt.Errorf("no help on %q", args[0])
 }
 
-// TestManualCommands holds that each command line of the manual is one: its commands and flags
-// exist, and their values are taken. None runs.
+// TestManualCommands checks all command lines of the manual: their commands and flags must exist, and their values must
+// be valid. It runs none of them.
 func TestManualCommands(t *testing.T) {
 	lines, flags := 0, 0
 	for _, s := range snippets(t) {
@@ -238,13 +236,13 @@ func TestManualCommands(t *testing.T) {
 	t.Logf("%d command lines with %d flags", lines, flags)
 }
 
-// proseFlag finds a flag at the beginning of code within a line.
+// proseFlag matches a flag at the beginning of inline code.
 var proseFlag = regexp.MustCompile(`^--([a-z][a-z-]*)(?:[ =\[].*)?$`)
 
-// chatFlags are flags of commands of the chat: of /compare.
+// chatFlags are flags of chat commands: of /compare.
 var chatFlags = []string{"blind"}
 
-// TestManualFlags holds that each flag that the manual names exists on some command.
+// TestManualFlags checks that each flag in the manual exists on some command.
 func TestManualFlags(t *testing.T) {
 	known := map[string]bool{}
 	eachCommand(manualRoot(newProgram()), func(c *cobra.Command) {
@@ -264,10 +262,10 @@ func TestManualFlags(t *testing.T) {
 	t.Logf("%d flags in prose", n)
 }
 
-// proseStatus finds an exit status in running text.
+// proseStatus matches an exit status in running text.
 var proseStatus = regexp.MustCompile(`(?i)(?:exits?(?:ed|s)? with|(?:the|exit) status(?: is)?|ends with(?: exit)? status) ` + "`?" + `(\d+)\b`)
 
-// TestManualStatuses holds that each exit status that the manual names is one.
+// TestManualStatuses checks that all exit statuses in the manual exist.
 func TestManualStatuses(t *testing.T) {
 	files, err := filepath.Glob("../../docs/*.md")
 	if err != nil {

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// offline lists lines of the manual that need no network, no key and no model but the demo.
+// offline lists lines of the manual that need no network, no key, and no model but the demo.
 var offline = []string{
 	`parley help`,
 	`parley help scripts`,
@@ -80,7 +80,7 @@ func TestManualRuns(t *testing.T) {
 			}
 			cmd := exec.Command(command[0], command[1:]...)
 			cmd.Dir, cmd.Env = manualHome(t)
-			if command[0] != "sh" { // a program wants data, which the demo gives to who asks for it by name
+			if command[0] != "sh" { // a program needs data, which the demo returns if asked by name
 				at := slices.IndexFunc(cmd.Env, func(v string) bool { return strings.HasPrefix(v, "XDG_CONFIG_HOME=") })
 				config := filepath.Join(strings.TrimPrefix(cmd.Env[at], "XDG_CONFIG_HOME="), "parley", "config.toml")
 				if err := os.WriteFile(config, []byte(`model = "demo/parley"`), 0o600); err != nil {
@@ -100,7 +100,7 @@ func TestManualRuns(t *testing.T) {
 			continue
 		}
 		if strings.HasSuffix(lines, "; then") {
-			lines = all[at].text // a whole one
+			lines = all[at].text // the whole snippet
 		}
 		run(lines, "sh", "-ec", lines)
 	}
@@ -115,8 +115,7 @@ func TestManualRuns(t *testing.T) {
 	}
 }
 
-// manualHome returns a folder to work in, and an environment in which parley is this program,
-// with a home where nothing was ever done.
+// manualHome returns a working directory, and an environment with an empty home in which parley is this program.
 func manualHome(t *testing.T) (dir string, env []string) {
 	t.Helper()
 	self, err := os.Executable()

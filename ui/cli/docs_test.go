@@ -1,5 +1,4 @@
-// Parts of the manual are written by go test ./ui/cli ./ui/tui ./ui/plain -run TestManual -update.
-// Read the diff of docs.
+// go test ./ui/cli ./ui/tui ./ui/plain -run TestManual -update writes parts of the manual. Read the diff of docs.
 
 package cli
 
@@ -28,8 +27,7 @@ import (
 	"parley/ui/uitest"
 )
 
-// TestManual holds that what the manual lists is what the program has. The flag -update writes
-// it.
+// TestManual checks that the lists in the manual match the program. The flag -update rewrites them.
 func TestManual(t *testing.T) {
 	root := manualRoot(newProgram())
 	for _, s := range []struct{ page, name, text string }{
@@ -51,7 +49,7 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// manualRoot returns the command line of a program with all that is made when it runs.
+// manualRoot returns the complete command line of a program.
 func manualRoot(a *program) *cobra.Command {
 	root := a.rootCommand(nil)
 	root.InitDefaultCompletionCmd()
@@ -60,7 +58,7 @@ func manualRoot(a *program) *cobra.Command {
 	return root
 }
 
-// markdownTable writes a table; cells are written as they are.
+// markdownTable writes a table; it does not escape cells.
 func markdownTable(head []string, rows [][]string) string {
 	var b strings.Builder
 	for _, row := range slices.Concat([][]string{head, slices.Repeat([]string{"---"}, len(head))}, rows) {
@@ -69,12 +67,12 @@ func markdownTable(head []string, rows [][]string) string {
 	return b.String()
 }
 
-// escapeCell returns text as a cell: a bar would end it, and a dollar begin a formula.
+// escapeCell escapes text for a cell, where a bar would end the cell and a dollar start a formula.
 func escapeCell(text string) string {
 	return strings.NewReplacer("|", `\|`, "$", `\$`, "<", `\<`, "*", `\*`, "_", `\_`).Replace(text)
 }
 
-// inCode returns texts as code, with commas between them.
+// inCode returns texts as code, separated by commas.
 func inCode(texts ...string) string {
 	var quoted []string
 	for _, text := range texts {
@@ -94,13 +92,13 @@ func statusTable() string {
 	return markdownTable([]string{"Status", "What it means"}, rows)
 }
 
-// faults lists what can go wrong with a model.
+// faults lists the faults of models.
 var faults = []llm.Fault{
 	llm.Quota, llm.RateLimit, llm.Authentication, llm.Permission, llm.ModelNotFound, llm.InvalidRequest, llm.ContextOverflow,
 	llm.ContentFilter, llm.Network, llm.Server, llm.Unsupported, llm.Mismatch, llm.Unknown,
 }
 
-// TestFaults holds that faults has all of them, and that the manual has a section about each.
+// TestFaults checks that faults is complete, and that the manual has a section for each.
 func TestFaults(t *testing.T) {
 	tree, err := parser.ParseFile(token.NewFileSet(), "../../providers/llm/error.go", nil, 0)
 	if err != nil {
@@ -127,7 +125,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// errorTable lists the faults: the word for scripts, what the screen says, the exit status.
+// errorTable lists the faults with their category for scripts, their text on the screen and their exit status.
 func errorTable() string {
 	var rows [][]string
 	for _, f := range faults {
@@ -137,7 +135,7 @@ func errorTable() string {
 	return markdownTable([]string{"Category", "On the screen", "Status"}, rows)
 }
 
-// commandSections describes each command of the command line.
+// commandSections describes all commands of the command line.
 func commandSections(root *cobra.Command) string {
 	var b strings.Builder
 	eachCommand(root, func(c *cobra.Command) {
@@ -160,7 +158,7 @@ func commandSections(root *cobra.Command) string {
 	return b.String()
 }
 
-// manualProse returns the description of a command as Markdown: what is indented is code.
+// manualProse returns the description of a command as Markdown, with indented lines as code.
 func manualProse(text string) string {
 	blocks := strings.Split(strings.TrimSpace(text), "\n\n")
 	for i, block := range blocks {
@@ -173,7 +171,7 @@ func manualProse(text string) string {
 	return strings.Join(blocks, "\n\n")
 }
 
-// unindent returns lines without what all of them begin with.
+// unindent removes the common indentation of lines.
 func unindent(text string) string {
 	lines := strings.Split(strings.Trim(text, "\n"), "\n")
 	least := -1
@@ -188,7 +186,7 @@ func unindent(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// flagRows lists flags, but that of help, which all commands have.
+// flagRows lists flags except --help, which all commands have.
 func flagRows(set *pflag.FlagSet) (rows [][]string) {
 	set.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden || f.Deprecated != "" || f.Name == "help" || f.Name == "version" {
@@ -225,7 +223,7 @@ type eventSchema struct {
 	Defs        map[string]json.RawMessage `json:"$defs"`
 }
 
-// readSchema decodes a schema, and the names of its properties in order.
+// readSchema decodes a schema and returns the names of its properties in order.
 func readSchema(t *testing.T, data []byte) (s eventSchema, names []string) {
 	t.Helper()
 	if err := json.Unmarshal(data, &s); err != nil {
@@ -260,7 +258,7 @@ func readSchema(t *testing.T, data []byte) (s eventSchema, names []string) {
 	}
 }
 
-// eventSections describes each event of -o jsonl, and the object of -o json.
+// eventSections describes all events of -o jsonl, and the object of -o json.
 func eventSections(t *testing.T) string {
 	data, err := os.ReadFile(filepath.Join("..", "..", "docs", "events.schema.json"))
 	if err != nil {
@@ -298,7 +296,7 @@ func eventSections(t *testing.T) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// jsonType returns the type of what a schema lists.
+// jsonType returns the type of a schema's value.
 func jsonType(s eventSchema) string {
 	switch {
 	case string(s.Const) == "true":
@@ -309,11 +307,11 @@ func jsonType(s eventSchema) string {
 	return "any"
 }
 
-// exampleSetting finds a line of config.toml.example that is a setting or a table after a #.
+// exampleSetting matches a line of config.toml.example that is a commented setting or table.
 var exampleSetting = regexp.MustCompile(`^# (\[*[a-zA-Z_."/-]+\]*( = .*)?|"[^"]+" = .*)$`)
 
-// settingSections shows config.toml.example: a section for each of its tables, in which
-// settings are set to their defaults, and comments stay.
+// settingSections shows config.toml.example with a section for each table, the settings set to their defaults, and the
+// comments.
 func settingSections(t *testing.T) string {
 	data, err := os.ReadFile(filepath.Join("..", "..", "config.toml.example"))
 	if err != nil {
@@ -328,7 +326,7 @@ func settingSections(t *testing.T) string {
 		}
 		lines = nil
 	}
-	_, text, _ := strings.Cut(string(data), "\n\n") // after the paragraph that describes the file
+	_, text, _ := strings.Cut(string(data), "\n\n") // skip the paragraph that describes the file
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
 		var out []string
 		for line := range strings.SplitSeq(strings.TrimRight(paragraph, "\n"), "\n") {
@@ -353,7 +351,7 @@ func settingSections(t *testing.T) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// wrapComments breaks comments again, so that they fit a terminal.
+// wrapComments wraps comments to the width of a terminal.
 func wrapComments(lines []string) (out []string) {
 	var comment []string
 	flush := func() {
@@ -379,7 +377,7 @@ func wrapComments(lines []string) (out []string) {
 	return out
 }
 
-// alternative reports whether a setting stays a comment: a key comes from one place.
+// alternative reports whether a setting stays commented out, because a key has only one source.
 func alternative(line string) bool {
 	return strings.HasPrefix(line, "api_key = ") || strings.HasPrefix(line, "api_key_command = ")
 }

@@ -28,13 +28,13 @@ import (
 	"parley/ui/tui"
 )
 
-// A doctor checks what this run of parley works with.
+// A doctor checks everything that this run of parley depends on.
 type doctor struct {
 	*program
 	configErr error // why the configuration was not read
 }
 
-// checkup returns how it stands with everything, each part asked beside the others.
+// checkup runs all checks, concurrently, and returns the results.
 func (d doctor) checkup(ctx context.Context, terminal app.TerminalState) []report.Check {
 	d.local.discover(ctx)
 	parts := []func(context.Context) []report.Check{
@@ -64,7 +64,7 @@ func (d doctor) services(ctx context.Context) (list []report.Check) {
 		c := checkOf(h)
 		if slices.ContainsFunc(locals, func(l providers.Local) bool { return l.Provider == h.Provider }) {
 			c.Section = report.SectionLocal
-			if errors.Is(h.Err, llm.ErrNoKey) { // it was found, and nobody said that it is used
+			if errors.Is(h.Err, llm.ErrNoKey) { // it was found, but the user has not chosen to use it
 				c.Status = report.Warns
 			}
 		}
@@ -96,7 +96,7 @@ func (d doctor) services(ctx context.Context) (list []report.Check) {
 	return list
 }
 
-// tellLogin says whether somebody is logged in to a program that works.
+// tellLogin describes the login state of a working program.
 func tellLogin(c *report.Check, p providers.Program) {
 	switch {
 	case p.LoggedIn:
@@ -108,7 +108,7 @@ func tellLogin(c *report.Check, p providers.Program) {
 	}
 }
 
-// checkOf returns the line for a provider.
+// checkOf returns the check of a provider.
 func checkOf(h providers.Health) report.Check {
 	c := report.Check{Section: report.SectionProviders, Name: h.Provider, Status: report.Works, Hint: h.Hint}
 	if !h.OK() {
@@ -139,7 +139,7 @@ func checkOf(h providers.Health) report.Check {
 	return c
 }
 
-// mcpServers checks the MCP servers, which are started if no screen has done that.
+// mcpServers checks the MCP servers and starts them if no screen has.
 func (d doctor) mcpServers(ctx context.Context) (list []report.Check) {
 	servers := d.mcp.running()
 	if servers == nil {
@@ -173,7 +173,7 @@ func (d doctor) mcpServers(ctx context.Context) (list []report.Check) {
 	return list
 }
 
-// sandbox checks what confines commands.
+// sandbox checks the sandbox for commands.
 func (d doctor) sandbox() report.Check {
 	c := report.Check{Section: report.SectionSandbox, Name: "commands", Status: report.Warns}
 	b := process.Sandbox.Probe()
@@ -211,7 +211,7 @@ func (d doctor) configuration() report.Check {
 	return c
 }
 
-// doctorCommand checks everything that parley works with.
+// doctorCommand returns the command that runs all checks.
 func (a *program) doctorCommand() *cobra.Command {
 	var as string
 	cmd := &cobra.Command{
@@ -227,7 +227,7 @@ the configuration. It exits with 3 if something is broken.`,
 			}
 			defer d.prepare()()
 			checks := d.checkup(cmd.Context(), tui.TerminalState(os.Getenv))
-			out := cmdutil.Styled(a.Out) // takes colors out where they do not belong
+			out := cmdutil.Styled(a.Out) // removes colors that the terminal does not support
 			if err := report.Doctor(out, checks, theme.Terminal(), as); err != nil || !report.HasBrokenCheck(checks) {
 				return err
 			}
@@ -238,8 +238,8 @@ the configuration. It exits with 3 if something is broken.`,
 	return cmd
 }
 
-// prepare opens what the checks need and a screen has open: the store and, where some are
-// configured, the MCP servers. It returns what closes that.
+// prepare opens what a screen would have open: the store and, if any are configured, the MCP servers. It returns a
+// function that closes them.
 func (d doctor) prepare() func() {
 	var err error
 	if d.dir, err = os.Getwd(); err != nil {
@@ -265,8 +265,7 @@ func (d doctor) prepare() func() {
 	}
 }
 
-// terminalChecks returns the lines about a terminal: what the front end knows, and the routes to the
-// clipboard.
+// terminalChecks returns the checks of a terminal: the front end's knowledge of it, and the routes to the clipboard.
 func terminalChecks(t app.TerminalState, getenv func(string) string, routes []string) []report.Check {
 	line := func(name, detail, hint string) report.Check {
 		c := report.Check{Section: report.SectionTerminal, Name: name, Status: report.Works, Detail: detail}

@@ -10,7 +10,7 @@ import (
 	"parley/ui/report"
 )
 
-// leastFree is how many bytes of a disk should be free for conversations.
+// leastFree is the free disk space, in bytes, below which the check warns.
 const leastFree = 100 << 20
 
 // store checks the stored conversations.

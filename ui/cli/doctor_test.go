@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestTerminalChecks: what is not known is said, and a terminal without a way to the
-// clipboard is warned of.
+// TestTerminalChecks: unknown properties are reported as such, and a terminal without a route to the clipboard gets a
+// warning.
 func TestTerminalChecks(t *testing.T) {
 	getenv := func(string) string { return "" }
 	checks := terminalChecks(app.TerminalState{Colors: "256"}, getenv, nil)

@@ -8,8 +8,8 @@ import (
 	"parley/tools"
 )
 
-// The parts of a request beside its messages are estimated once, and again when they change: the screen of an
-// empty conversation shows them with each frame.
+// The parts of a request beside the messages are estimated once, and again when they change: the screen of an empty
+// conversation shows them in each frame.
 func TestRequestFacts(t *testing.T) {
 	set, err := tools.Open(t.TempDir())
 	if err != nil {

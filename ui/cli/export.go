@@ -9,8 +9,8 @@ import (
 	"parley/ui/format"
 )
 
-// exporter returns a function that writes conversations of a library to files in folder, with the
-// keys masked that mask knows. Its note says how many texts held some.
+// exporter returns a function that writes conversations of a library to files in folder, with secrets masked by mask.
+// The note counts the masked texts.
 func exporter(formats transfer.Formats, library *session.Store, folder string, mask func() (func(string) string, error)) func(s *session.Session, as, path string) (written, note string, err error) {
 	return func(s *session.Session, as, path string) (written, note string, err error) {
 		form, err := formats.Find(as)
@@ -18,11 +18,11 @@ func exporter(formats transfer.Formats, library *session.Store, folder string, m
 			return "", "", err
 		}
 		about, _, err := library.Read(s.ID())
-		if err != nil { // it is not kept
+		if err != nil { // it is not stored
 			about = session.Info{ID: s.ID(), Model: s.Model().Name, Created: time.Now()}
 		}
 		about.Head = s.Head()
-		shown, _ := library.Annotations(about.ID) // the messages are what matters
+		shown, _ := library.Annotations(about.ID) // export without annotations rather than fail
 		known, missed := mask()
 		c := transfer.Mask(transfer.Conversation{Session: about, Nodes: s.Nodes(), Annotations: shown}, known)
 		if c.MaskedTexts > 0 {

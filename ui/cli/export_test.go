@@ -13,7 +13,7 @@ import (
 	"parley/session/archive"
 )
 
-// Keys that were pasted do not leave with an exported conversation, and the note says which could not be masked.
+// Pasted keys are masked in exported conversations, and the note names keys that could not be masked.
 func TestExportMasksKeys(t *testing.T) {
 	lib, dir := session.MemoryStore(), t.TempDir()
 	defer lib.Close()

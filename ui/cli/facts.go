@@ -14,8 +14,7 @@ import (
 	"parley/ui/report"
 )
 
-// fetchedFacts returns the facts that were fetched, beside the conversations; nil if there is no
-// place for them.
+// fetchedFacts returns the file of downloaded model facts, next to the conversations; nil if there is no place for it.
 func fetchedFacts() *catalog.FactsFile {
 	library, err := session.StorePath(os.Getenv)
 	if err != nil {
@@ -24,10 +23,10 @@ func fetchedFacts() *catalog.FactsFile {
 	return catalog.OpenFactsFile(catalog.FactsPath(library))
 }
 
-// factsNotice tells once that the facts of models are old; "" if they are not, or that was told.
+// factsNotice reports once that the facts about models are old; "" if they are not, or it was reported before.
 func factsNotice(a *program, now time.Time) string {
 	if now.Sub(catalog.Revised()) <= catalog.StaleAfter {
-		return "" // without a look at the disk
+		return "" // without reading the disk
 	}
 	of, stale := a.config.Facts.Stale(now)
 	day := of.Format(time.DateOnly)
@@ -35,12 +34,12 @@ func factsNotice(a *program, now time.Time) string {
 		return ""
 	}
 	if err := a.library.Set("facts told", day); err != nil {
-		return "" // it would be told each time
+		return "" // otherwise it would be reported at every start
 	}
 	return "Prices and context windows of models are of " + day + ": parley models --update fetches new ones"
 }
 
-// facts checks of when the facts of models are.
+// facts checks the age of the facts about models.
 func (d doctor) facts(now time.Time) report.Check {
 	c := report.Check{Section: report.SectionConfiguration, Name: "model facts", Status: report.Works}
 	of, stale := d.config.Facts.Stale(now)
@@ -60,11 +59,11 @@ func (d doctor) facts(now time.Time) report.Check {
 	return c
 }
 
-// retirements returns a sentence for each model of the configuration that retires soon.
+// retirements returns a sentence for each configured model that retires soon.
 func (d doctor) retirements(now time.Time) (texts []string) {
 	names := append([]string{d.config.Model, d.config.Session.TitleModel, d.config.Session.SummaryModel}, d.config.Fallback...)
 	for _, c := range providers.Choices(d.config.Config, os.Getenv) {
-		if name := cmp.Or(c.Alias, c.Name); slices.Contains(names, name) { // those of the configuration are resolved
+		if name := cmp.Or(c.Alias, c.Name); slices.Contains(names, name) { // names in the configuration are resolved
 			if text := c.Lifecycle.Retirement(name, now); text != "" && !slices.Contains(texts, text) {
 				texts = append(texts, text)
 			}
@@ -73,7 +72,7 @@ func (d doctor) retirements(now time.Time) (texts []string) {
 	return texts
 }
 
-// modelNames returns the models that can be asked, for a shell.
+// modelNames returns the available models for shell completion.
 func (a *program) modelNames() (names []string) {
 	if a.load() == nil {
 		for _, c := range providers.Choices(a.local.services(), os.Getenv) {

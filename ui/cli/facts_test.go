@@ -10,8 +10,8 @@ import (
 	"parley/session"
 )
 
-// That facts of models are old is told once, sixty days after the newest of them, and again
-// when those that were fetched meanwhile are old as well.
+// Old facts of models are reported once, sixty days after the newest of them, and again when facts downloaded since are
+// as old.
 func TestFactsNotice(t *testing.T) {
 	a := newProgram()
 	a.library = session.MemoryStore()
@@ -36,7 +36,7 @@ func TestFactsNotice(t *testing.T) {
 	if err := update.Save(); err != nil {
 		t.Fatal(err)
 	}
-	a.config.Facts = catalog.OpenFactsFile(path) // as the next run has it
+	a.config.Facts = catalog.OpenFactsFile(path) // as in the next run
 	expect(fetched.Add(time.Hour), "")
 	expect(fetched.Add(catalog.StaleAfter+time.Hour), old(fetched))
 	expect(fetched.Add(catalog.StaleAfter+2*time.Hour), "")
@@ -45,8 +45,7 @@ func TestFactsNotice(t *testing.T) {
 	}
 }
 
-// TestDoctorNamesRetirements: doctor names the models of the configuration that retire soon, and no
-// others.
+// TestDoctorNamesRetirements: doctor names the configured models that retire soon, and no others.
 func TestDoctorNamesRetirements(t *testing.T) {
 	a := newProgram()
 	a.config.Model, a.config.Fallback = "openai/gpt-5", []string{"openai/gpt-4.1", "openai/gpt-6.1-sol"}

@@ -15,15 +15,14 @@ import (
 	"parley/ui/app"
 )
 
-// autoFallback stands in a chain for models that are as close as possible to the one that
-// failed, of other providers that are connected.
+// autoFallback in a chain stands for the most similar models of other connected providers.
 const autoFallback = "auto"
 
-// maxAuto is how many models "auto" stands for at most.
+// maxAuto is the greatest number of models that "auto" stands for.
 const maxAuto = 3
 
-// fallbacks returns the models to go on with when one fails: those of --fallback, or else
-// the chain of the model, or else of its provider, or else the general one.
+// fallbacks returns a function that lists fallback models: those of --fallback, or the chain of the model, or that of
+// its provider, or the general one.
 func fallbacks(a *program) func(session.FallbackNeed) []string {
 	return func(need session.FallbackNeed) []string {
 		if a.flags.noFallback {
@@ -51,8 +50,8 @@ func fallbacks(a *program) func(session.FallbackNeed) []string {
 	}
 }
 
-// connectedChoices returns all choices; ready are those of services alone that the user
-// connected, or agreed to be answered by: what was merely found on this machine is not.
+// connectedChoices returns all choices. Ready is set only for services that the user connected or agreed to use, not
+// for those merely found on this machine.
 func connectedChoices(a *program) []providers.Choice {
 	answers := app.LocalAnswers{}
 	if a.library != nil {
@@ -65,8 +64,8 @@ func connectedChoices(a *program) []providers.Choice {
 	return choices
 }
 
-// largerModels returns models for a conversation that does not fit: those of the chain of its model,
-// and others that are connected.
+// largerModels returns a function that lists models for a conversation that does not fit: the chain of its model, and
+// other connected models.
 func largerModels(a *program) func(session.FallbackNeed) []string {
 	chain := fallbacks(a)
 	return func(need session.FallbackNeed) []string {
@@ -74,10 +73,9 @@ func largerModels(a *program) func(session.FallbackNeed) []string {
 	}
 }
 
-// alternatives returns the models that can do what the model of a need can, and whose window
-// takes the request, as far as it is known; one of each provider, the nearest price first, and none that is retired now. For
-// a context overflow they are those with a larger window, of all providers, else those of the
-// others.
+// alternatives returns models with the abilities of need.Model whose context window, if known, fits the request: at
+// most one per provider and none that is retired, the nearest price first. For a context overflow they have a larger
+// window and may be of the same provider; otherwise they are of other providers.
 func alternatives(choices []providers.Choice, need session.FallbackNeed, now time.Time) (names []string) {
 	i := slices.IndexFunc(choices, func(c providers.Choice) bool { return c.Name == need.Model })
 	if i < 0 {
@@ -109,8 +107,8 @@ func alternatives(choices []providers.Choice, need session.FallbackNeed, now tim
 	return names
 }
 
-// priceDistance returns how many times dearer or cheaper a is than b, as a logarithm; a price
-// that is not known is farther than any.
+// priceDistance returns the ratio of the prices, in either direction, as a logarithm. Unknown prices are farther away
+// than any other.
 func priceDistance(a, b catalog.Price) float64 {
 	typical := func(p catalog.Price) float64 { return 3*p.Input + p.Output }
 	switch {
@@ -122,7 +120,7 @@ func priceDistance(a, b catalog.Price) float64 {
 	return math.Abs(math.Log(typical(a) / typical(b)))
 }
 
-// budgetLimits returns the limits of the configuration, and of --max-cost.
+// budgetLimits returns the spending limits of the configuration and of --max-cost.
 func budgetLimits(a *program) []session.Limit {
 	budget := a.config.Budget
 	budget.Session = cmp.Or(a.flags.maxCost, a.config.MaxCost, budget.Session)

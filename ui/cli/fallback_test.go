@@ -13,9 +13,9 @@ import (
 	"parley/ui/app"
 )
 
-// Auto stands for models of other providers that can do the same, the nearest price first;
-// where a conversation does not fit, for those with a larger window, of all providers. None is
-// proposed whose window does not take what is to be sent.
+// "auto" stands for models of other providers with the same abilities, the nearest price first. If a conversation does
+// not fit, it stands for models of any provider with a larger window. Models whose window is too small are never
+// proposed.
 func TestAlternatives(t *testing.T) {
 	choice := func(provider, model string, dollars float64, window int) providers.Choice {
 		return providers.Choice{Name: provider + "/" + model, Provider: provider, Model: model, Ready: true, Tools: true, Vision: true, Context: window, Price: catalog.Price{Input: dollars, Output: 3 * dollars}}
@@ -37,7 +37,7 @@ func TestAlternatives(t *testing.T) {
 		{"a/not-listed", llm.Quota, 0, []string{"near/m", "dear/m", "cheap/m"}},
 		{"b/m", llm.Server, 0, nil},
 		{"cheap/m", llm.Server, 0, []string{"a/m", "near/m", "dear/m"}},
-		{"a/m", llm.RateLimit, 60, []string{"dear/m", "cheap/m", "unknown/m"}}, // near/m does not take it
+		{"a/m", llm.RateLimit, 60, []string{"dear/m", "cheap/m", "unknown/m"}}, // near/m's window is too small
 		{"a/m", llm.Server, 400, []string{"dear/m"}},
 		{"a/m", llm.ContextOverflow, 300, []string{"a/large", "dear/m"}},
 		{"a/m", llm.ContextOverflow, 900, []string{"a/large"}}, // 95 % of the window
@@ -49,8 +49,8 @@ func TestAlternatives(t *testing.T) {
 	}
 }
 
-// The chain of a model counts, or else that of its provider, or else the general one; what
-// the command line says comes before all of them.
+// The chain of a model takes precedence over that of its provider, and that over the general one. The command line
+// overrides all of them.
 func TestFallbacks(t *testing.T) {
 	a := newProgram()
 	a.config.Fallback = []string{"g/1"}
@@ -70,8 +70,8 @@ func TestFallbacks(t *testing.T) {
 	}
 }
 
-// Aliases stand in chains, and name the models that chains are of; a chain of the model itself
-// comes before one of its alias.
+// Chains may contain aliases, and may belong to an alias. A chain of the model itself takes precedence over one of its
+// alias.
 func TestFallbackAliases(t *testing.T) {
 	a := newProgram()
 	a.config.Aliases = map[string]string{"fast": "p/small", "best": "q/large", "old": "q/old"}
@@ -84,8 +84,8 @@ func TestFallbackAliases(t *testing.T) {
 	}
 }
 
-// A model that is merely found on this machine - programs, servers, another program's login - is
-// chosen by no chain, no offer and no folder, until the user connects it.
+// A model that was only found on this machine (a program, a server, a login of another program) is not used in chains,
+// offers and folders until the user connects it.
 func TestFoundIsNotConnected(t *testing.T) {
 	bin := t.TempDir()
 	for _, name := range []string{"codex", "claude"} {

@@ -20,61 +20,61 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// flags are those of the root command, and what their values were read as.
+// flags holds the flags of the root command.
 type flags struct {
 	modelFlags
 	conversationFlags
 	outputFlags
 	limitFlags
 	wire       wireFlags
-	configFile string   // in place of the usual one
-	files      []string // to attach
-	toolNames  string   // "none", or a list
+	configFile string   // used instead of the default file
+	files      []string // files to attach
+	toolNames  string   // "none", or a comma-separated list
 	allow      []string // permission rules
 	yolo       bool
 }
 
-// modelFlags say who answers, and how.
+// modelFlags choose the models and how they answer.
 type modelFlags struct {
-	models     []string // of -m, compared if there are several; model is the first
-	exact      bool     // no name is mapped to another one
-	answers    int      // of each model
-	judge      string   // model that says which answer is best; "": none
+	models     []string // of -m; several are compared; settings.model is the first
+	exact      bool     // model names are not mapped to others
+	answers    int      // answers per model
+	judge      string   // model that picks the best answer; "" for none
 	fallback   []string
 	noFallback bool
 	settings   settingFlags
-	promptName string // of a prompt file, for which the words are arguments
+	promptName string // prompt file that takes the words as arguments
 	prompt     promptFile
 }
 
-// The values of flags that turn something on or off.
+// Values of flags that turn something on or off.
 const (
 	on  = "on"
 	off = "off"
 )
 
-// conversationFlags say which conversation is continued.
+// conversationFlags choose the conversation.
 type conversationFlags struct {
 	continueLast, fork, ephemeral bool
 	resume                        string
-	listWords                     *string // words that conversations are listed for; nil: none are listed
+	listWords                     *string // search text of the list of conversations; nil shows no list
 }
 
-// outputFlags say which front end answers, and in which form.
+// outputFlags choose the front end and the output format.
 type outputFlags struct {
 	printOnly, interactive, screenReader bool
 	codeOnly, raw, render, thinking      bool
-	schema                               *llm.Schema // nil: none
+	schema                               *llm.Schema // nil for none
 }
 
-// limitFlags bound one prompt; 0 is no limit.
+// limitFlags limit one prompt; 0 is no limit.
 type limitFlags struct {
 	maxTurns int
 	maxCost  float64 // US dollars
 	timeout  time.Duration
 }
 
-// wireFlags say what happens to requests beside being sent.
+// wireFlags record, replay or print requests.
 type wireFlags struct {
 	recordFile, replayFile, debugFile string
 	dryRun                            bool
@@ -121,12 +121,12 @@ func (f *flags) register(root *cobra.Command, out *cmdutil.Streams) {
 	root.MarkFlagFilename("schema", "json")
 }
 
-// valueNames says what flags take, by the type of their value.
+// valueNames describes the values of flags by their types.
 var valueNames = map[string]string{
 	"int": "a whole number", "int64": "a whole number", "float64": "a number", "duration": "a time such as 90s or 5m", "bool": "true or false",
 }
 
-// flagError says in a user's words what a flag was given that it does not take.
+// flagError explains an invalid flag value in words for users.
 func flagError(cmd *cobra.Command, err error) error {
 	var unknown *pflag.NotExistError
 	if errors.As(err, &unknown) {
@@ -160,7 +160,7 @@ func flagError(cmd *cobra.Command, err error) error {
 	return fmt.Errorf("%s %s: use %s", flagName(bad.GetFlag()), bad.GetValue(), want)
 }
 
-// flagName returns a flag as it is usually written.
+// flagName returns a flag as users write it.
 func flagName(flag *pflag.Flag) string {
 	if flag.Shorthand != "" {
 		return "-" + flag.Shorthand
@@ -168,7 +168,7 @@ func flagName(flag *pflag.Flag) string {
 	return "--" + flag.Name
 }
 
-// excludedFlags says of flags that exclude each other which were given; other errors are returned as they are.
+// excludedFlags names the mutually exclusive flags that were given; it returns other errors unchanged.
 func excludedFlags(err error) error {
 	if err == nil || !strings.HasPrefix(err.Error(), "if any flags in the group ") {
 		return err
@@ -181,7 +181,7 @@ func excludedFlags(err error) error {
 	return fmt.Errorf("--%s: give one of them", strings.Join(strings.Fields(set), " and --"))
 }
 
-// limitError refuses a limit of nothing.
+// limitError rejects limits of zero.
 func (f *flags) limitError(cmd *cobra.Command) error {
 	for _, limit := range []struct {
 		flag  string
@@ -196,8 +196,7 @@ func (f *flags) limitError(cmd *cobra.Command) error {
 	return nil
 }
 
-// validate refuses flags that cannot be meant, and a word that was meant for a
-// command: asking a model costs money.
+// validate rejects contradictory flags, and words that are probably a mistyped command: asking a model costs money.
 func (f *flags) validate(cmd *cobra.Command, words []string, format string) error {
 	switch {
 	case f.continueLast && f.resume != "":
@@ -251,10 +250,10 @@ func (f *flags) validate(cmd *cobra.Command, words []string, format string) erro
 	return cmdutil.Misspelled(cmd.Root(), words)
 }
 
-// mostAnswers is how many answers one model can be asked for at once.
+// mostAnswers is the greatest number of answers from one model at once.
 const mostAnswers = 16
 
-// validateCompared refuses more models than can be compared, and a judge of one answer.
+// validateCompared rejects too many models, and a judge without a comparison.
 func (f *modelFlags) validateCompared() error {
 	names := f.compared(cmp.Or(f.settings.model, "model"))
 	if len(names) < 2 {
@@ -266,11 +265,11 @@ func (f *modelFlags) validateCompared() error {
 	return session.CheckCompared(names)
 }
 
-// maxSchema is the largest schema in bytes.
+// maxSchema is the greatest size of a schema in bytes.
 const maxSchema = 1 << 20
 
-// answerSchema returns the schema of the answer: arg itself if it begins like a JSON object, else the
-// content of the file arg.
+// answerSchema returns the schema of the answer: arg itself if it begins as a JSON object, otherwise the content of the
+// file arg.
 func answerSchema(arg string) (*llm.Schema, error) {
 	if text := strings.TrimSpace(arg); strings.HasPrefix(text, "{") {
 		return schema.Parse([]byte(text))

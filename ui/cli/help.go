@@ -15,13 +15,11 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// addHelp has the command help show the pages of the manual, and the help of commands. What
-// is neither is an error: arguments of the root command are a prompt, so that cobra would find
-// it for any words.
+// addHelp makes the help command show pages of the manual and the help of commands. Other topics are an error; cobra
+// would accept any words, because the root command takes a prompt.
 func addHelp(a *program, root *cobra.Command) {
 	root.InitDefaultHelpCmd()
-	// Not by a template: one that is set keeps text/template, and with it every exported
-	// method of the program: 23 MB.
+	// A template would link text/template, and with it all exported methods of the program: 23 MB.
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
 		_, err := io.WriteString(cmd.OutOrStderr(), usage(cmd, cmp.Or(cmdutil.OutputWidth(), 80)))
 		return err
@@ -69,7 +67,7 @@ func topicList() string {
 	return b.String()
 }
 
-// showHelp prints the page or the command that args name.
+// showHelp prints the page or the command named by args.
 func showHelp(a *program, root *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return root.Help()

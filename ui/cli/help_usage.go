@@ -10,7 +10,7 @@ import (
 	"parley/ui/textwrap"
 )
 
-// plainUsages takes the quotes of names off what flags are said to do: shells show it as it is.
+// plainUsages removes backquotes from the usage texts of flags, because shells show them as they are.
 func plainUsages(cmd *cobra.Command) {
 	plain := func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") }
 	cmd.Flags().VisitAll(plain)
@@ -20,10 +20,10 @@ func plainUsages(cmd *cobra.Command) {
 	}
 }
 
-// usage returns what cobra says of how a command is used, in lines of width cells: cobra breaks
-// none. Only what is to be copied, usage lines and examples, may be longer.
+// usage returns cobra's usage text of a command, wrapped at width cells, as cobra does not wrap. Only text to be
+// copied, usage lines and examples, may be longer.
 func usage(cmd *cobra.Command, width int) string {
-	inherited := cmd.InheritedFlags() // asked first: it makes them known to what follows
+	inherited := cmd.InheritedFlags() // called first: it registers the flags for the code below
 	var b strings.Builder
 	b.WriteString("Usage:\n")
 	if cmd.Runnable() {
@@ -58,8 +58,8 @@ func usage(cmd *cobra.Command, width int) string {
 	return b.String()
 }
 
-// flagUsages describes flags. The value that a flag alone means is in its description, not after its name
-// as pflag has it (on|off[="on"]).
+// flagUsages describes flags. The value implied by a flag alone is in its description; pflag would add it to the name,
+// as in on|off[="on"].
 func flagUsages(set *pflag.FlagSet, width int) string {
 	alone := map[string]string{}
 	set.VisitAll(func(f *pflag.Flag) { alone[f.Name], f.NoOptDefVal = f.NoOptDefVal, shownAlone(f) })
@@ -67,7 +67,7 @@ func flagUsages(set *pflag.FlagSet, width int) string {
 	return set.FlagUsagesWrapped(width)
 }
 
-// shownAlone is the value of a flag without one, where pflag shows none.
+// shownAlone returns the implied value of f, or "" if pflag would show it.
 func shownAlone(f *pflag.Flag) string {
 	if f.Value.Type() == "string" {
 		return ""
@@ -75,7 +75,7 @@ func shownAlone(f *pflag.Flag) string {
 	return f.NoOptDefVal
 }
 
-// commandLine returns the name of a command and what it does, which is broken beside the name.
+// commandLine returns the name of a command and its description, wrapped next to the name.
 func commandLine(cmd *cobra.Command, width int) string {
 	name := fmt.Sprintf("  %-*s ", cmd.NamePadding(), cmd.Name())
 	lines := textwrap.Lines(cmd.Short, max(width-len(name), 20))

@@ -11,13 +11,13 @@ import (
 	"parley/ui/textwrap"
 )
 
-// Help fits the terminal, but for what is to be copied, and says what cobra's own says.
+// Help fits the terminal, except text to be copied, and has the same content as cobra's.
 func TestHelpFitsItsWidth(t *testing.T) {
 	root := newProgram().rootCommand(nil)
 	eachCommand(root, func(cmd *cobra.Command) {
 		cmd.InitDefaultHelpFlag()
 		wide := usage(cmd, 1000)
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { // no value follows a name: web on|off[="on"]
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { // no value is appended to a name, as in web on|off[="on"]
 			if f.Value.Type() == "string" {
 				f.NoOptDefVal = ""
 			}
@@ -27,7 +27,7 @@ func TestHelpFitsItsWidth(t *testing.T) {
 		if err := new(cobra.Command).UsageFunc()(cmd); err != nil {
 			t.Fatal(err)
 		}
-		if strings.HasSuffix(cmd.Use, needsCommand) { // cobra says the same twice
+		if strings.HasSuffix(cmd.Use, needsCommand) { // cobra repeats this line
 			said := strings.Replace(own.String(), "  "+cmd.CommandPath()+" [command]\n", "", 1)
 			own.Reset()
 			own.WriteString(said)

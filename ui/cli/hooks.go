@@ -16,14 +16,14 @@ import (
 	"parley/ui/app"
 )
 
-// openHooks makes what runs the hooks of the configuration and, once it is trusted, of the
-// project, if there are any.
+// openHooks prepares the runner for the hooks of the configuration and, once it is trusted, of the project. Without
+// hooks it does nothing.
 func openHooks(a *program) error {
 	if a.project.runner != nil || len(a.config.Hooks) == 0 && len(a.project.offer.FilesOfKind(trust.Hooks)) == 0 {
 		return nil
 	}
 	set := a.toolSet
-	if set == nil { // --tools none: hooks run all the same
+	if set == nil { // --tools none does not turn hooks off
 		var err error
 		if set, err = tools.Open(a.dir); err != nil {
 			return err
@@ -54,13 +54,12 @@ func readHooks(f trust.File) (list []hooks.Hook, err error) {
 	return list, nil
 }
 
-// hookItems lists the hooks for /hooks, the user's own first, those of a folder that is not trusted
-// among them.
+// hookItems lists the hooks for /hooks, the user's own first, including those of an untrusted project.
 func (p *project) hookItems(own []hooks.Hook) (items []app.Item) {
 	list := slices.Concat(own, p.hooks)
 	if !p.trusted {
 		for _, f := range p.offer.FilesOfKind(trust.Hooks) {
-			more, _ := readHooks(f) // what is wrong with it is told once it is trusted
+			more, _ := readHooks(f) // errors are reported once the project is trusted
 			list = append(list, more...)
 		}
 	}

@@ -16,14 +16,14 @@ import (
 	"parley/ui/cli/ability"
 )
 
-// imageModels returns what the screen makes images with. They are saved in the working directory.
+// imageModels gives the screen access to image models. Images are saved in the working directory.
 func imageModels(a *program) app.ImageModels {
 	return app.ImageModels{
 		List: func() (items []app.Item) {
 			for _, c := range media.Images.Choices(a.local.services(), os.Getenv) {
 				detail := cmp.Or(c.Unavailable, c.Facts.Name)
 				if usd, known := c.Facts.Cost(1); known && c.Unavailable == "" {
-					detail = fmt.Sprintf("$%.2g an image · %s", usd, detail) // a narrow screen cuts the end
+					detail = fmt.Sprintf("$%.2g an image · %s", usd, detail) // first, because a narrow screen truncates the end
 				}
 				items = append(items, app.Item{Title: c.Name, Detail: detail, Value: c.Name, Disabled: c.Unavailable != ""})
 			}
@@ -44,8 +44,8 @@ func imageModels(a *program) app.ImageModels {
 	}
 }
 
-// saveImage saves an image under a name made of its prompt, and returns it as conversations
-// have images: as small as every model takes them.
+// saveImage saves an image under a name made from its prompt, and returns it as conversations store images: small
+// enough for every model.
 func saveImage(dir, prompt string, b llm.Blob) (llm.Part, string, error) {
 	name := attach.SlugFileName(prompt, "image", b.MIME)
 	path, err := attach.Save(filepath.Join(dir, name), b.Data)
@@ -58,7 +58,7 @@ func saveImage(dir, prompt string, b llm.Blob) (llm.Part, string, error) {
 		return llm.Part{}, "", errors.Join(err, unfit)
 	case err != nil:
 		return item.Part, "", err
-	case unfit != nil: // no model takes it either
+	case unfit != nil: // no model accepts it either
 		return llm.Part{Kind: llm.Text, Text: "[an image that cannot be shown, saved as " + name + "]"}, unfit.Error(), nil
 	}
 	return item.Part, "Saved in " + abbrevPath(dir), nil

@@ -12,9 +12,8 @@ import (
 	"parley/providers/llm"
 )
 
-// An image is saved as it came. The conversation gets an image that models take, or
-// words that name the file; the name is said once. Without a file it gets the image all the
-// same.
+// An image is saved unchanged. The conversation gets an image that models accept, or a text that names the file; the
+// name is mentioned once. If no file can be written, it still gets the image.
 func TestKeepImage(t *testing.T) {
 	var photo bytes.Buffer
 	if err := png.Encode(&photo, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
@@ -24,11 +23,11 @@ func TestKeepImage(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		blob  llm.Blob
-		there bool // the directory is
+		there bool // the directory exists
 		kind  llm.Kind
 		part  string // Name of the part, or a piece of its text
 		told  string
-		file  string // "": none was saved
+		file  string // "" if none was saved
 		lost  bool
 	}{
 		{"an image", llm.Blob{MIME: "image/png", Data: photo.Bytes()}, true, llm.Media, "a-fox.png", "Saved in ", "a-fox.png", false},
@@ -57,7 +56,7 @@ func TestKeepImage(t *testing.T) {
 	}
 }
 
-// The image model of the configuration is in the picker, also where only its server knows it.
+// The configured image model is in the picker, even if only its server knows it.
 func TestImageModelOfTheConfiguration(t *testing.T) {
 	a := newProgram()
 	for _, test := range []struct {

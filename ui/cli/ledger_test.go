@@ -17,7 +17,7 @@ import (
 	"parley/session"
 )
 
-// A costRecording is a recorded conversation whose provider says what each answer cost.
+// A costRecording is a recorded conversation whose provider reports the cost of each answer.
 type costRecording struct {
 	Kind      string `json:"parley_kind"`
 	Model     string
@@ -27,11 +27,11 @@ type costRecording struct {
 		Status   int
 		Type     string `json:"content_type"`
 		body     []byte
-		cost     float64 // US dollars, as the provider says
+		cost     float64 // US dollars, as reported by the provider
 	}
 }
 
-// reportedCost returns what a response says that it cost, read by itself.
+// reportedCost parses the cost from a response, independently of the product.
 func reportedCost(body []byte) (cost float64, ok bool) {
 	type usage struct {
 		Cost    *float64 `json:"cost"`
@@ -64,7 +64,7 @@ func reportedCost(body []byte) (cost float64, ok bool) {
 	return cost, ok
 }
 
-// costRecordings returns those beside the repository.
+// costRecordings returns the recordings stored next to the repository.
 func costRecordings(t *testing.T) (all []costRecording) {
 	t.Helper()
 	files, _ := filepath.Glob("../../../shared/wire/openai-*/*/meta.json")
@@ -93,8 +93,8 @@ func costRecordings(t *testing.T) (all []costRecording) {
 	return all
 }
 
-// TestLedgerOfRecordings holds conversations with recorded answers: what the ledger sums up is
-// what their providers say that they cost.
+// TestLedgerOfRecordings runs conversations with recorded answers and checks that the ledger has the costs that the
+// providers reported.
 func TestLedgerOfRecordings(t *testing.T) {
 	dir := t.TempDir()
 	lib, err := session.OpenStore(func(string) string { return dir })

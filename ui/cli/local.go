@@ -18,18 +18,17 @@ import (
 	"parley/ui/app"
 )
 
-// local finds what can answer where nothing names a model: servers and programs on this
-// machine, and the provider that was set up without one.
+// local finds models to use if none is named: servers and programs on this machine, and the provider that was set up
+// without a model.
 type local struct {
 	*program
-	found   atomic.Pointer[[]providers.LocalServer] // that run on this machine; nil: they were not looked for yet
-	unnamed string                                  // provider that was set up without a model, while none is named; "": none
+	found   atomic.Pointer[[]providers.LocalServer] // servers on this machine; nil until searched for
+	unnamed string                                  // provider that was set up without a model, if no model is named; "" for none
 
-	cooldowns session.Cooldowns // of models that failed in this run
+	cooldowns session.Cooldowns // models that failed in this run
 }
 
-// services returns the providers of the configuration, with the servers that were found on
-// this machine so far.
+// services returns the providers of the configuration and the servers found on this machine so far.
 func (a *local) services() providers.Config {
 	c := a.config.Config
 	if a.library != nil {
@@ -42,8 +41,8 @@ func (a *local) services() providers.Config {
 	return c
 }
 
-// look looks for model servers on this machine, which takes a quarter of a second at most; with only, a
-// provider that was not found, for that alone. Where a recording answers there are none.
+// look searches model servers on this machine, for a quarter of a second at most. With only, it searches for that
+// provider alone, if it was not found before. During a replay it finds none.
 func (a *local) look(ctx context.Context, only string) {
 	if a.recording.replay != nil {
 		return
@@ -55,16 +54,16 @@ func (a *local) look(ctx context.Context, only string) {
 	a.found.Store(&found)
 }
 
-// discover looks for them unless the configuration forbids it.
+// discover calls look unless the configuration forbids it.
 func (a *local) discover(ctx context.Context) {
 	if a.config.UI.Discover {
 		a.look(ctx, "")
 	}
 }
 
-// find finds the provider of a model by open, which opens a model of those providers by its name. Every
-// command finds it so: among the providers there are, with the servers of this machine looked for where
-// the name needs one, and, for a provider or a model alone, by the lists of the servers' models.
+// find finds the provider of a model and calls open with the providers and the resolved name. All commands use it. It
+// searches servers on this machine if the name needs one, and resolves a provider or a model given alone from the lists
+// of the servers' models.
 func (a *local) find(ctx context.Context, name string, open func(c providers.Config, name string) error) error {
 	c := a.services()
 	if provider := c.Unlocated(name, os.Getenv); provider != "" && a.config.UI.Discover {
@@ -94,7 +93,7 @@ func (a *local) find(ctx context.Context, name string, open func(c providers.Con
 	return err
 }
 
-// firstModel returns the model of a provider when only that is named, which its server is asked for.
+// firstModel asks a provider's server for a model, for a provider given alone.
 func (a *local) firstModel(ctx context.Context, provider string) (string, error) {
 	model := ""
 	err := a.find(ctx, provider, func(c providers.Config, name string) error {
@@ -107,8 +106,8 @@ func (a *local) firstModel(ctx context.Context, provider string) (string, error)
 	return model, err
 }
 
-// localServices looks for what on this machine can answer without a key of parley's: servers,
-// then the agents' programs that are installed.
+// localServices searches services on this machine that answer without a key of parley's: servers first, then installed
+// programs of other agents.
 func (a *local) localServices(ctx context.Context) (list []app.Service) {
 	a.look(ctx, "")
 	for _, l := range a.services().Locals(os.Getenv) {
@@ -124,15 +123,14 @@ func (a *local) localServices(ctx context.Context) (list []app.Service) {
 	return list
 }
 
-// unnamedModel returns the model to start with where nothing names one. Notice says what the
-// user should know of it.
+// unnamedModel returns the model to start with if none is named. Notice holds news for the user.
 func (a *local) unnamedModel(screen bool) (name, notice string, err error) {
 	name = providers.DefaultModel(a.config.Config, os.Getenv)
 	if !providers.IsDemo(a.config.Config, name) || a.recording.replay != nil {
 		return name, "", nil
 	}
 	if provider := providers.ProviderWithoutModel(a.config.Config, os.Getenv); provider != "" {
-		if a.unnamed = provider; screen { // which does not wait for the network
+		if a.unnamed = provider; screen { // the screen does not wait for the network
 			return name, "", nil
 		}
 		name, err = a.firstModel(context.Background(), provider)
@@ -154,9 +152,8 @@ func (a *local) unnamedModel(screen bool) (name, notice string, err error) {
 	return name, joinNotices(demoNotice, running), nil
 }
 
-// acceptedModel returns the model of a service on this machine that the user agreed to be
-// answered by: the one that was used last, for which nothing is looked for, else one that is
-// found. Without one, notice names what runs here.
+// acceptedModel returns the model of a service on this machine that the user agreed to use: the last used one, without
+// a search, or one that is found. If there is none, notice names the services found.
 func (a *local) acceptedModel() (name, notice string, err error) {
 	answers := app.ReadLocalAnswers(a.library)
 	used, _ := a.library.Get("models")
@@ -168,7 +165,7 @@ func (a *local) acceptedModel() (name, notice string, err error) {
 	accepted := ""
 	for provider, yes := range answers {
 		if yes {
-			accepted = max(accepted, provider) // any, but the same each time
+			accepted = max(accepted, provider) // any one, but the same each time
 		}
 	}
 	switch {
@@ -195,13 +192,13 @@ func (a *local) acceptedModel() (name, notice string, err error) {
 	return "", "", nil
 }
 
-// notRunning returns the error for a server that is not found.
+// notRunning returns the error for a server that was not found.
 func notRunning(provider, name string) error {
 	return &llm.Error{Fault: llm.Network, Provider: provider, Message: name + " does not run on this machine: start it"}
 }
 
-// connect stores that a server of this machine, or a program, may answer where nothing names
-// a model. It asks nothing, and returns what that unlocked.
+// connect stores that a server or program on this machine may answer if no model is named. It asks the user nothing and
+// returns a text about the models it unlocked.
 func (a *local) connect(ctx context.Context, provider, name string) (said string, err error) {
 	services := a.localServices(ctx)
 	at := slices.IndexFunc(services, func(s app.Service) bool { return s.Provider == provider })
@@ -217,8 +214,7 @@ func (a *local) connect(ctx context.Context, provider, name string) (said string
 	return services[at].ConnectedText(), saveLocalAnswer(provider, services[at].Model, true)
 }
 
-// saveLocalAnswer stores whether a service on this machine may answer, and with which model;
-// "" leaves that open.
+// saveLocalAnswer stores whether a service on this machine may answer, and its model; "" leaves the model open.
 func saveLocalAnswer(provider, model string, yes bool) error {
 	lib, err := session.OpenStore(os.Getenv)
 	if err != nil {
@@ -231,7 +227,7 @@ func saveLocalAnswer(provider, model string, yes bool) error {
 	return errors.Join(err, lib.Close())
 }
 
-// options returns what the front ends look for.
+// options returns the functions that front ends use to find local models.
 func (a *local) options() app.Local {
 	var l app.Local
 	if a.config.UI.Discover && a.recording.replay == nil {
@@ -245,19 +241,19 @@ func (a *local) options() app.Local {
 	return l
 }
 
-// learner returns what asks servers about models, about each once: one that told nothing will not
-// tell more.
+// learner returns a function that asks servers about a model, once per model: a server that told nothing will not tell
+// more later.
 func (a *local) learner() func(context.Context, string) (llm.Endpoint, bool) {
 	if a.recording.replay != nil {
 		return nil
 	}
-	var asked sync.Map // names of models
+	var asked sync.Map // model names
 	return func(ctx context.Context, name string) (llm.Endpoint, bool) {
 		if _, again := asked.LoadOrStore(name, true); again {
 			return llm.Endpoint{}, false
 		}
 		if err := providers.LearnModel(ctx, a.services(), name, a.openOptions()); err != nil {
-			return llm.Endpoint{}, false // its prompts tell what is wrong with it
+			return llm.Endpoint{}, false // prompts to it report the problem
 		}
 		model, err := a.openModel(name, false)
 		return model, err == nil && model.Context > 0

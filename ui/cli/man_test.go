@@ -15,7 +15,7 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// eachCommand calls f with every command of the program that its help lists.
+// eachCommand calls f for all commands that help lists.
 func eachCommand(cmd *cobra.Command, f func(*cobra.Command)) {
 	f(cmd)
 	for _, c := range cmd.Commands() {
@@ -25,8 +25,8 @@ func eachCommand(cmd *cobra.Command, f func(*cobra.Command)) {
 	}
 }
 
-// TestManuals holds that each command has a page that says what --help says, and that
-// mandoc has nothing to say about it.
+// TestManuals checks that each command has a page with the content of --help, and that mandoc accepts it without
+// warnings.
 func TestManuals(t *testing.T) {
 	root := newProgram().rootCommand(nil)
 	root.InitDefaultCompletionCmd()
@@ -68,13 +68,13 @@ func TestManuals(t *testing.T) {
 	})
 }
 
-// ascii returns text as a page has it.
+// ascii returns text as it appears on a page.
 func ascii(text string) string {
 	return strings.NewReplacer(`\`, `\e`, "…", "...", "“", `\(lq`, "”", `\(rq`, "’", `\(cq`, "→", `\(->`).Replace(text)
 }
 
-// TestManualsReplace: pages are replaced whole, where links point stays as it is, and every user
-// of the machine can read them.
+// TestManualsReplace: pages are replaced atomically, targets of links are not changed, and all users of the machine can
+// read the pages.
 func TestManualsReplace(t *testing.T) {
 	folder := t.TempDir()
 	other := filepath.Join(t.TempDir(), "mine")

@@ -17,14 +17,14 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// mcpServers are the MCP servers of this run.
+// mcpServers holds the MCP servers of this run.
 type mcpServers struct {
-	client   mcp.Client                   // nil: parley has none
-	servers  atomic.Pointer[mcp.Servers]  // nil: none is configured, or none may run yet
-	onChange atomic.Pointer[func(string)] // called with a server's name when its state changes; nil: nobody is
-	logins   *credentials.Store           // what logins to servers gave
-	answers  bool                         // somebody answers what servers ask
-	editor   map[string]bool              // servers that an editor added, which are in no configuration
+	client   mcp.Client                   // nil if this build has none
+	servers  atomic.Pointer[mcp.Servers]  // nil if none is configured, or none may run yet
+	onChange atomic.Pointer[func(string)] // called with the name of a server that changed; nil for none
+	logins   *credentials.Store           // logins to servers
+	answers  bool                         // a user can answer questions of servers
+	editor   map[string]bool              // servers added by an editor, which are in no configuration
 }
 
 // running returns the servers; nil if none is configured, or none may run yet.
@@ -35,7 +35,7 @@ func (m *mcpServers) running() mcp.Servers {
 	return nil
 }
 
-// all does as running, for the front ends.
+// all is running for front ends.
 func (m *mcpServers) all() app.Servers {
 	if all := m.running(); all != nil {
 		return all
@@ -43,8 +43,8 @@ func (m *mcpServers) all() app.Servers {
 	return nil
 }
 
-// mcpConfigs returns the MCP servers of the configuration and of a trusted project, by name,
-// and which of them are the project's.
+// mcpConfigs returns the MCP servers of the configuration and of a trusted project by name. Project holds the names of
+// the latter.
 func mcpConfigs(a *program) (configs map[string]mcp.Config, project map[string]bool, err error) {
 	configs, project = maps.Clone(a.config.MCP), map[string]bool{}
 	if configs == nil {
@@ -59,7 +59,7 @@ func mcpConfigs(a *program) (configs map[string]mcp.Config, project map[string]b
 			return nil, nil, fmt.Errorf("%s: %w", f.Name, err)
 		}
 		for name, c := range found {
-			if _, own := configs[name]; !own { // the user's own comes first
+			if _, own := configs[name]; !own { // the user's own server takes precedence
 				configs[name], project[name] = c, true
 			}
 		}
@@ -67,23 +67,23 @@ func mcpConfigs(a *program) (configs map[string]mcp.Config, project map[string]b
 	return configs, project, nil
 }
 
-// mcpEntry returns under what name things are kept of a server; own holds those of the project.
+// mcpEntry returns the store key of a server; own holds the servers of the project.
 func (p *project) mcpEntry(server string, own map[string]bool) string {
 	if own[server] {
-		return "mcp:" + p.offer.Dir + ":" + server // the same name elsewhere is another server
+		return "mcp:" + p.offer.Dir + ":" + server // the same name in another project is another server
 	}
 	return "mcp:" + server
 }
 
-// startMCPServers starts the MCP servers of the configuration and of a trusted
-// project, once, and does not wait for them.
+// startMCPServers starts the MCP servers of the configuration and of a trusted project, once, and does not wait for
+// them.
 func (a *program) startMCPServers() error {
 	configs, project, err := mcpConfigs(a)
 	if err != nil {
 		return err
 	}
 	if len(configs) == 0 || a.mcp.client == nil || a.toolSet == nil || a.flags.toolNames != "" || a.mcp.running() != nil {
-		return nil // --tools names all tools
+		return nil // --tools lists all tools to use
 	}
 	for name := range project {
 		c := configs[name]
@@ -126,25 +126,23 @@ func (a *program) startMCPServers() error {
 	return nil
 }
 
-// sync offers the tools of the servers to the next turn. Names that do not fit are
-// the servers' state to tell.
+// sync offers the tools of the servers from the next turn on. The servers' states report invalid names.
 func (m *mcpServers) sync(set *tools.Set) {
 	if servers := m.running(); servers != nil {
 		_ = set.ReplaceExternal("mcp__", servers.Tools())
 	}
 }
 
-// mcpConfinement holds the programs of servers to what the sandbox allows them.
+// mcpConfinement sandboxes the programs of MCP servers.
 type mcpConfinement struct {
 	set    *tools.Set
 	config tools.SandboxConfig
 }
 
-// confine returns what the program of a server with an environment may do; nil where it runs
-// without a sandbox.
+// confine returns the sandbox policy for a server's program; nil if it runs without a sandbox.
 func (m mcpConfinement) confine(server string, c mcp.Config, env []string) (*process.SandboxPolicy, error) {
 	backend := m.set.Sandbox()
-	if m.set.WorkspaceProblem() != "" && !m.config.Off { // servers are confined also where commands cannot be: in no workspace
+	if m.set.WorkspaceProblem() != "" && !m.config.Off { // servers are confined even without a usable workspace, where commands cannot be
 		backend = process.Sandbox.Probe()
 	}
 	switch {
@@ -155,14 +153,14 @@ func (m mcpConfinement) confine(server string, c mcp.Config, env []string) (*pro
 	case !backend.Available():
 		return nil, nil
 	}
-	if m.set.WorkspaceProblem() == "" { // else it works in an empty folder
+	if m.set.WorkspaceProblem() == "" { // otherwise it runs in an empty directory
 		m.set.WatchBeside()
 	}
 	p, err := m.policy(server, c, env)
 	return &p, err
 }
 
-// policy returns what the program of a server may do.
+// policy returns the sandbox policy for a server's program.
 func (m mcpConfinement) policy(server string, c mcp.Config, env []string) (process.SandboxPolicy, error) {
 	key := server + "\x00" + strings.Join(c.Command.Words, "\x00") + "\x00" + strings.Join(c.Args, "\x00")
 	p, err := m.set.ServerPolicy(key, c.Network, env, func(name string) bool {
@@ -173,8 +171,7 @@ func (m mcpConfinement) policy(server string, c mcp.Config, env []string) (proce
 	return p, err
 }
 
-// wait waits for the servers where nobody sees them start, and notes which of them
-// cannot be used.
+// wait waits for the servers if no front end shows their start, and notes those that failed.
 func (m *mcpServers) wait(ctx context.Context, set *tools.Set, note func(string)) {
 	servers := m.running()
 	if servers == nil {
@@ -206,7 +203,7 @@ func (m *mcpServers) wait(ctx context.Context, set *tools.Set, note func(string)
 	}
 }
 
-// stop ends the servers and everything they started.
+// stop ends the servers and everything they have started.
 func (m *mcpServers) stop() {
 	if servers := m.running(); servers != nil {
 		servers.Close()

@@ -12,8 +12,8 @@ import (
 	"parley/ui/format"
 )
 
-// openLogins opens where the logins to MCP servers are kept: apart from keys, for servers are
-// no providers.
+// openLogins opens the store for logins to MCP servers. It is separate from that of keys, because servers are not
+// providers.
 func openLogins(dir string) *credentials.Store {
 	if dir != "" {
 		dir = filepath.Join(dir, "mcp")
@@ -21,7 +21,7 @@ func openLogins(dir string) *credentials.Store {
 	return credentials.OpenLogins(dir, os.Getenv)
 }
 
-// loginStore keeps the login of one server in a store.
+// loginStore stores the login of one server under entry.
 func loginStore(store *credentials.Store, entry string) mcp.LoginStore {
 	return mcp.LoginStore{
 		Load: func(ctx context.Context) (string, error) {
@@ -43,9 +43,8 @@ func loginStore(store *credentials.Store, entry string) mcp.LoginStore {
 	}
 }
 
-// maskSecrets returns what takes the keys that are configured, those of MCP servers too, and the tokens
-// of logins out of text;
-// the error names those it cannot know.
+// maskSecrets returns a function that masks secrets in text: configured keys, those of MCP servers, and login tokens.
+// The error names the secrets it cannot mask.
 func maskSecrets(a *program) (func(string) string, error) {
 	keys, err := a.config.MaskKeys(os.Getenv)
 	if a.mcp.logins == nil { // the configuration could not be read
@@ -58,7 +57,7 @@ func maskSecrets(a *program) (func(string) string, error) {
 			secrets = append(secrets, a.mcp.client.LoginSecrets(text)...)
 		}
 	}
-	configs, _, _ := mcpConfigs(a) // a file of a project that is wrong starts no server
+	configs, _, _ := mcpConfigs(a) // an invalid project file starts no server
 	for _, server := range configs {
 		secrets = append(secrets, mcp.ConfigSecrets(server)...)
 	}
@@ -66,8 +65,7 @@ func maskSecrets(a *program) (func(string) string, error) {
 	return func(text string) string { return keys(servers.Excerpt(text)) }, errors.Join(err, unread)
 }
 
-// loadMCP returns the servers that are configured here, by name, and a function that opens the login of
-// one.
+// loadMCP returns the configured servers by name, and a function that opens the login of one.
 func (a *program) loadMCP() (map[string]mcp.Config, func(name string) mcp.LoginStore, error) {
 	err := a.load()
 	if err == nil {
@@ -76,7 +74,7 @@ func (a *program) loadMCP() (map[string]mcp.Config, func(name string) mcp.LoginS
 	if err != nil {
 		return nil, nil, err
 	}
-	if a.library, err = a.openLibrary(); err != nil { // which knows what folders are trusted
+	if a.library, err = a.openLibrary(); err != nil { // the library knows the trusted directories
 		a.Note(format.ErrorText(err))
 	}
 	defer a.closeLibrary()

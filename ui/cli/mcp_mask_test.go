@@ -7,7 +7,7 @@ import (
 	"parley/tools/process"
 )
 
-// Exports have no keys of MCP servers, and keep words that happen to stand in their configuration.
+// Exports contain no keys of MCP servers, and keep words that occur in their configuration by chance.
 func TestExportsMaskServerKeys(t *testing.T) {
 	a := &program{}
 	a.config.MCP = map[string]mcp.Config{

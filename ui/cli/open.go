@@ -15,11 +15,10 @@ import (
 	"parley/ui/format"
 )
 
-// openSession opens the conversation that the flags name, or a new one. Notice is
-// what the user has to know at the start; "" is nothing.
+// openSession opens the conversation that the flags name, or a new one. Notice is shown at the start; "" for none.
 func (a *program) openSession(screen bool) (s *session.Session, notice string, err error) {
 	if a.flags.toolNames != "none" && !a.config.Sandbox.Off {
-		go process.Sandbox.Probe() // once, and beside the opening of the store
+		go process.Sandbox.Probe() // once, concurrently with opening the store
 	}
 	if a.dir, err = os.Getwd(); err != nil {
 		return nil, "", fmt.Errorf("the working folder: %w", err)
@@ -43,12 +42,12 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 		if log, err = a.openRequestedSession(); log == nil {
 			return nil, "", err
 		}
-		trouble = err // what of it could not be read
+		trouble = err // describes unreadable parts of the log
 		if !screen && log.Session().History == session.HistoryFull {
-			log.Prefetch() // the request follows at once
+			log.Prefetch() // the request needs all messages at once
 		}
 	}
-	if trouble != nil && a.Quiet && !screen { // what is not stored, or was lost, is no detail
+	if trouble != nil && a.Quiet && !screen { // also with -q: lost or unsaved messages are important
 		cmdutil.Warn(trouble.Error())
 		trouble = nil
 	}
@@ -62,24 +61,23 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 	return s, joinNotices(notice, workspaceNotice(a.toolSet, s, screen)), err
 }
 
-// joinNotices puts two notices on one line; "" is none.
+// joinNotices joins two notices on one line; "" is no notice.
 func joinNotices(a, b string) string { return strings.Trim(a+" · "+b, " ·") }
 
-// ambiguousWords returns the words to list conversations for if resume may mean
-// more than one; nil otherwise.
+// ambiguousWords returns the search text for a list of conversations if resume matches several; nil otherwise.
 func ambiguousWords(library *session.Store, resume string) *string {
-	found, _ := library.Find(resume) // an error is told when one is opened
+	found, _ := library.Find(resume) // opening one reports the error
 	switch {
 	case len(found) < 2:
 		return nil
 	case strings.HasPrefix(strings.ToLower(found[0].ID), strings.ToLower(resume)):
-		return new(string) // lists look for words
+		return new(string) // an id prefix is no search text: list all
 	}
 	return &resume
 }
 
-// workspaceNotice says that the working directory is no workspace, and what that
-// means; "" if it is one, or if it makes no difference.
+// workspaceNotice says that the working directory cannot be a workspace, and the consequences; "" if it can, or if
+// there are none.
 func workspaceNotice(set *tools.Set, s *session.Session, screen bool) string {
 	switch {
 	case s == nil, set == nil, set.WorkspaceProblem() == "", s.Policy().Mode() == act.ModeYolo:
@@ -90,9 +88,8 @@ func workspaceNotice(set *tools.Set, s *session.Session, screen bool) string {
 	return fmt.Sprintf("This folder %s: tools do not read or change files here without approval. Start parley in a project folder, or allow files with --allow", set.WorkspaceProblem())
 }
 
-// resumeSession continues the conversation of a log, with its own settings in the place of the
-// flags; one from the list of -r is still the one that these are for. Damage that comes with a log
-// says what of it could not be read.
+// resumeSession continues the conversation of a log with its stored settings in place of the flags. The flags still
+// apply to a conversation chosen from the list of -r. Damage describes unreadable parts of the log.
 func (a *program) resumeSession(log *session.Log, damage error) (*session.Session, string, error) {
 	if log == nil {
 		return nil, "", damage
@@ -116,7 +113,7 @@ func (a *program) openRequestedSession() (*session.Log, error) {
 	}
 	switch {
 	case a.flags.wire.dryRun:
-		return a.library.Fork(about.ID, 0) // a copy that is never written: no turn follows
+		return a.library.Fork(about.ID, 0) // this copy is never written, because no turn follows
 	case a.flags.fork:
 		return forkSession(a, about.ID, 0)
 	}
@@ -128,21 +125,19 @@ func (a *program) openRequestedSession() (*session.Log, error) {
 	return log, err
 }
 
-// findSession returns the conversation that resume names, or for "" the last one
-// held in the working directory.
+// findSession returns the conversation named by resume; for "", the last one of the working directory.
 func findSession(a *program, resume string) (session.Info, error) {
 	if resume != "" {
 		return a.conversations().Find(a.library, resume)
 	}
-	last, err := a.library.Latest(a.dir) // imported ones say themselves where and when they were held
+	last, err := a.library.Latest(a.dir) // imported conversations store their directory and time
 	if errors.Is(err, session.ErrNotFound) {
 		err = cmdutil.Usagef("-c: no conversation in this folder: -r continues another one, parley sessions list shows them")
 	}
 	return last, err
 }
 
-// openLibrary opens the stored conversations. With an error, which says why nothing
-// can be stored, the library keeps them in memory.
+// openLibrary opens the stored conversations. If they cannot be stored, it returns an error and a library in memory.
 func (a *program) openLibrary() (*session.Store, error) {
 	if a.flags.ephemeral && !a.flags.fork {
 		return session.MemoryStore(), nil
@@ -150,14 +145,14 @@ func (a *program) openLibrary() (*session.Store, error) {
 	return session.OpenStore(os.Getenv)
 }
 
-// closeSession ends a session, and notes what of it could not be saved.
+// closeSession closes a session and notes what could not be saved.
 func closeSession(s *session.Session, note func(string)) {
 	if err := s.Close(); err != nil {
 		note("could not save this conversation: " + format.ErrorText(err))
 	}
 }
 
-// closeLibrary closes the library; without one it does nothing.
+// closeLibrary closes the library, if it is open.
 func (a *program) closeLibrary() {
 	if a.library == nil {
 		return

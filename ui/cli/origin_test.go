@@ -29,7 +29,7 @@ func importedOrigin(t *testing.T, text string) string {
 	return origin
 }
 
-// TestOriginOfCodex: State is imported with the Origin that the provider's adapter expects.
+// TestOriginOfCodex: state is imported with the Origin that the provider's adapter expects.
 func TestOriginOfCodex(t *testing.T) {
 	got := importedOrigin(t, `{"type":"turn_context","payload":{"model":"gpt-5.2-codex"}}
 {"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"hi"}]}}`)
@@ -38,7 +38,7 @@ func TestOriginOfCodex(t *testing.T) {
 	}
 }
 
-// TestOriginOfClaude: so is that of Claude Code, however a model's id is written.
+// TestOriginOfClaude: the same for Claude Code, for all forms of model ids.
 func TestOriginOfClaude(t *testing.T) {
 	for _, id := range []string{
 		"claude-opus-4-5-20251101", "claude-sonnet-4-5", "claude-3-5-sonnet-20241022", "claude-3-opus-20240229",

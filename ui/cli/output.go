@@ -12,8 +12,8 @@ import (
 	"parley/ui/cli/exit"
 )
 
-// A standardOutput writes to standard output, and keeps the first error of that: cobra and
-// commands that print a line look at none. The zero value is ready.
+// A standardOutput writes to standard output and keeps the first error, which cobra and commands that print a line
+// ignore. The zero value is ready.
 type standardOutput struct {
 	mu     sync.Mutex
 	failed error
@@ -32,14 +32,14 @@ func (o *standardOutput) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// err returns the first error of writing.
+// err returns the first write error.
 func (o *standardOutput) err() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.failed
 }
 
-// unfailing hides errors from cobra, which prints them and exits with 0.
+// unfailing hides write errors from cobra, which would print them and exit with 0.
 type unfailing struct{ io.Writer }
 
 // Write implements io.Writer.
@@ -48,8 +48,7 @@ func (u unfailing) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// result returns what the run ends with: err, with the status to exit with, or that the output
-// could not be written.
+// result returns the final error of a run: err with its exit status, or a failed write to the output.
 func result(out *standardOutput, err error) error {
 	wrong := out.err()
 	switch {

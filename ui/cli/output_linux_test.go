@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// unwritten has for each command a line of arguments that prints something offline, in a home with
-// one conversation; "" for those that print nothing here but their help.
+// unwritten maps each command to arguments that print something offline, in a home with one conversation; "" for
+// commands that print only their help here.
 var unwritten = map[string]string{
 	"parley":                       `--dry-run -m demo/parley hello`,
 	"parley acp":                   "", // answers an editor
@@ -24,7 +24,7 @@ var unwritten = map[string]string{
 	"parley completion powershell": `completion powershell`,
 	"parley completion zsh":        `completion zsh`,
 	"parley config":                `config`,
-	"parley config check":          "", // says on standard error what it found
+	"parley config check":          "", // reports on standard error
 	"parley config edit":           "", // its editor prints
 	"parley config path":           `config path`,
 	"parley connect":               `connect --list`,
@@ -36,22 +36,22 @@ var unwritten = map[string]string{
 	"parley man":                   `man sessions`,
 	"parley mcp":                   `mcp`,
 	"parley mcp login":             "", // asks a server
-	"parley mcp logout":            "", // forgets logins of servers
+	"parley mcp logout":            "", // deletes logins to servers
 	"parley models":                `models --all`,
 	"parley prompts":               `prompts`,
 	"parley prompts edit":          `prompts edit commit`,
-	"parley prompts import":        "", // says what it imported on standard error
+	"parley prompts import":        "", // reports on standard error
 	"parley prompts list":          `prompts list -o json`,
 	"parley prompts new":           `prompts new fresh`,
 	"parley prompts show":          `prompts show commit`,
 	"parley sandbox":               "", // its command prints
 	"parley sessions":              `sessions`,
 	"parley sessions backup":       `sessions backup -`,
-	"parley sessions diff":         "", // of tools that changed something
+	"parley sessions diff":         "", // needs tools that changed something
 	"parley sessions export":       `sessions export hello`,
 	"parley sessions import":       `sessions import --all --dry-run`,
 	"parley sessions list":         `sessions list`,
-	"parley sessions prune":        "", // says what it removed on standard error
+	"parley sessions prune":        "", // reports on standard error
 	"parley sessions restore":      "",
 	"parley sessions rm":           "",
 	"parley sessions search":       `sessions search hello`,
@@ -72,8 +72,7 @@ var unwritten = map[string]string{
 	"parley -r":                    `-r`,
 }
 
-// TestUnwrittenOutput: no command exits with 0 if what it prints cannot be written, and each says
-// so once.
+// TestUnwrittenOutput: commands report once that their output cannot be written, and do not exit with 0.
 func TestUnwrittenOutput(t *testing.T) {
 	dir, env := manualHome(t)
 	run := func(stdout *os.File, args ...string) (status int, printed, said string) {
@@ -136,7 +135,7 @@ func TestUnwrittenOutput(t *testing.T) {
 	}
 }
 
-// TestOutputIsKept: all that commands print goes through standardOutput.
+// TestOutputIsKept: all output of commands goes through standardOutput.
 func TestOutputIsKept(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	for _, below := range []string{"*/*.go", "*/*/*.go"} {
@@ -147,7 +146,7 @@ func TestOutputIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	past := regexp.MustCompile(`fmt\.Print|os\.Stdout(\.Write|\b[^.])`)
-	held := []string{"tui.ShowKeys(", "cmd.Stdout", "held.Stdout", "cmdutil.Failure(", "readerLeft("} // for a terminal, programs, and when it is too late
+	held := []string{"tui.ShowKeys(", "cmd.Stdout", "held.Stdout", "cmdutil.Failure(", "readerLeft("} // for a terminal, for other programs, and after the end of output
 	for _, name := range files {
 		text, err := os.ReadFile(name)
 		if err != nil {

@@ -2,5 +2,5 @@
 
 package cli
 
-// returnFiles does nothing here: see owner_unix.go.
+// returnFiles does nothing on this system: see owner_unix.go.
 func returnFiles() (atEnd func()) { return func() {} }

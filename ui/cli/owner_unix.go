@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// returnFiles has what root makes for parley in somebody else's home folder, as with sudo -E, be
-// theirs at the end, who could not use parley otherwise. AtEnd is called when nothing is written
-// any more. For everybody but root it does nothing.
+// returnFiles gives files that root creates in another user's home, as with sudo -E, to that user, who could not use
+// parley otherwise. AtEnd does so and must be called after the last write. Unless the user is root, it does nothing.
 func returnFiles() (atEnd func()) {
 	if os.Geteuid() != 0 {
 		return func() {}
@@ -32,7 +31,7 @@ func returnFiles() (atEnd func()) {
 		for ; err != nil && at != filepath.Dir(at); _, err = os.Stat(at) {
 			at = filepath.Dir(at)
 		}
-		root, err := os.OpenRoot(at) // now: what has this name at the end may be a link of the owner's
+		root, err := os.OpenRoot(at) // opened now, because the owner could replace it by a link later
 		if err != nil {
 			continue
 		}
@@ -59,11 +58,11 @@ func returnFiles() (atEnd func()) {
 	}
 }
 
-// fileClock is by how much the clock that stamps files may lag.
+// fileClock is the greatest lag of the clock for file times.
 const fileClock = 20 * time.Millisecond
 
-// chownTree gives away the folders on the way to dir, and what is below it, where it was written
-// since then. It goes through no link.
+// chownTree changes the owner of the directories on the path to dir, and of everything below dir that was written
+// since. It follows no links.
 func chownTree(root *os.Root, dir string, owner *syscall.Stat_t, since time.Time) {
 	give := func(path string) {
 		if f, err := root.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0); err == nil {
@@ -86,8 +85,8 @@ func chownTree(root *os.Root, dir string, owner *syscall.Stat_t, since time.Time
 	})
 }
 
-// chownFile gives f away, unless it is somebody's already, and closes it. A file that has another
-// name may be one of root's that a user linked to, and one that is older one that was moved here.
+// chownFile changes the owner of f, unless another user owns it, and closes f. It skips files with several names, which
+// may be links to root's files, and older files, which may have been moved here.
 func chownFile(f *os.File, owner *syscall.Stat_t, since time.Time) {
 	defer f.Close()
 	info, err := f.Stat()

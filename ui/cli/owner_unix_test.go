@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Files that root makes go to the owner of the home folder; the target of a link that they put in their
-// place meanwhile, or a file that has another name, stays root's.
+// Files created by root get the owner of the home folder. The target of a link that the owner puts in their place, and
+// a file with several names, stay root's.
 func TestReturnFiles(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("for root only")
@@ -53,13 +53,13 @@ func TestReturnFiles(t *testing.T) {
 	atEnd := returnFiles()
 	made := []string{write(filepath.Join(home, ".local/share/parley/undo/objects/a")), write(filepath.Join(home, ".local/state/parley/b"))}
 	must(os.Link(linked, filepath.Join(home, ".local/share/parley/linked")))
-	moved := write(filepath.Join(home, "key")) // of root's, as it was before
+	moved := write(filepath.Join(home, "key")) // an older file of root's
 	must(os.Chtimes(moved, time.Time{}, time.Now().Add(-time.Hour)))
 	must(os.Rename(moved, filepath.Join(home, ".local/share/parley/key")))
 	moved = filepath.Join(home, ".local/share/parley/key")
 	must(os.Remove(config))
 	must(os.Symlink(etc, config))
-	must(os.Symlink(etc, filepath.Join(home, ".cache"))) // which was missing
+	must(os.Symlink(etc, filepath.Join(home, ".cache"))) // it was missing before
 	cached := write(filepath.Join(etc, "parley/cached"))
 	atEnd()
 

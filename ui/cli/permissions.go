@@ -13,8 +13,8 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// newPolicy returns what decides whether a tool may run: the mode, the rules of the
-// configuration, those the user made before, and --allow.
+// newPolicy returns the permission policy of tools: the mode, the rules of the configuration, the rules from earlier
+// approvals, and --allow.
 func (a *program) newPolicy() (*tools.Policy, error) {
 	mode := cmp.Or(a.config.Mode, act.ModeAsk)
 	if a.flags.yolo {
@@ -31,7 +31,7 @@ func (a *program) newPolicy() (*tools.Policy, error) {
 		return nil, err
 	}
 	stored := ruleStore{a.library}
-	kept, _ := stored.load() // nothing is allowed by what cannot be read
+	kept, _ := stored.load() // unreadable rules allow nothing
 	policy.AddRules(slices.Concat(own, tools.CustomToolRules(a.config.Tools), kept))
 	policy.OnChange(func(now []rule.Rule) { kept = stored.save(kept, now) })
 	for _, rule := range a.flags.allow {
@@ -42,7 +42,7 @@ func (a *program) newPolicy() (*tools.Policy, error) {
 	return policy, nil
 }
 
-// ruleStore keeps the permission rules that the user made in approvals.
+// ruleStore stores the permission rules made in approvals.
 type ruleStore struct{ library *session.Store }
 
 // load returns the rules.
@@ -54,12 +54,12 @@ func (s ruleStore) load() ([]rule.Rule, error) {
 	return rule.Engine.Unmarshal(text)
 }
 
-// save stores what changed from before to now, as another parley may have changed
-// the rules too, and returns the rules that are stored.
+// save stores the changes from before to now, because another parley may have changed the rules too. It returns the
+// stored rules.
 func (s ruleStore) save(before, now []rule.Rule) []rule.Rule {
 	kept, err := s.load()
 	if err != nil {
-		return before // what is there is not to be written over
+		return before // do not overwrite unreadable rules
 	}
 	kept = slices.DeleteFunc(kept, func(r rule.Rule) bool { return slices.Contains(before, r) && !slices.Contains(now, r) })
 	for _, r := range now {
@@ -72,7 +72,7 @@ func (s ruleStore) save(before, now []rule.Rule) []rule.Rule {
 		err = s.library.Set("rules", text)
 	}
 	if err != nil {
-		return before // it is tried again with the next change
+		return before // the next change tries again
 	}
 	return slices.Clone(now)
 }

@@ -23,26 +23,26 @@ import (
 	"parley/ui/format"
 )
 
-// project is what the files of the working directory add to the configuration.
+// project is the configuration from files of the working directory.
 type project struct {
-	offer   trust.Project // empty once the user said no
-	found   trust.Project // whatever the user said
-	trusted bool          // by the user; nothing of it counts before
-	model   string        // of its settings, as is system
+	offer   trust.Project // files that may be trusted; empty if the user declined
+	found   trust.Project // the same, whether the user declined or not
+	trusted bool          // the user trusts the directory; otherwise no file is used
+	model   string        // from the project's settings, like system
 	system  string
 	skills  skillSet
 	tools   map[string]tools.CustomTool
 	hooks   []hooks.Hook
-	runner  *hooks.Runner                 // of all hooks; nil: there are none
-	read    func() (trust.Project, error) // of projectReader; nil: not called yet
-	own     string                        // the user's instructions for all projects; "" if there are none
+	runner  *hooks.Runner                 // runs all hooks; nil if there are none
+	read    func() (trust.Project, error) // see projectReader; nil until it is called
+	own     string                        // the user's instructions for all projects; "" for none
 }
 
-// projectReader returns what reads the files of the working directory, once, so that it can be done
-// beside something else.
+// projectReader returns a function that reads the files of the working directory, once, so that callers can run it
+// concurrently.
 func projectReader(a *program) func() (trust.Project, error) {
 	if a.project.read == nil {
-		own, _ := a.config.Permissions.Rules(a.config.toolNames()...) // an error is told with the policy
+		own, _ := a.config.Permissions.Rules(a.config.toolNames()...) // newPolicy reports the error
 		policy := tools.NewPolicy(act.ModeAsk)
 		if folder, err := filepath.EvalSymlinks(a.dir); err == nil {
 			policy.SetWorkspace(folder)
@@ -53,8 +53,8 @@ func projectReader(a *program) func() (trust.Project, error) {
 	return a.project.read
 }
 
-// ownInstructions reads the user's instructions for all projects, which lie beside the
-// configuration. The error says why they are not used.
+// ownInstructions reads the user's instructions for all projects, which are stored next to the configuration. The error
+// says why they are not used.
 func ownInstructions() (string, error) {
 	dir := configDir()
 	if dir == "" {
@@ -75,8 +75,8 @@ func ownInstructions() (string, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// loadProjectTrust reads what the working directory would add, and adds it if the
-// user trusts it. Its error is told, and ends nothing.
+// loadProjectTrust reads the project's files and applies them if the user trusts the directory. Errors are reported and
+// are not fatal.
 func (a *program) loadProjectTrust(screen bool) error {
 	var err error
 	if a.project.own, err = ownInstructions(); err != nil {
@@ -96,13 +96,13 @@ func (a *program) loadProjectTrust(screen bool) error {
 		return fmt.Errorf("not used: %s; open parley here once to trust this folder", a.project.offer.Names())
 	}
 	if known {
-		a.project.offer = trust.Project{} // the user said no
+		a.project.offer = trust.Project{} // the user declined
 	}
 	return nil
 }
 
-// openDecisions returns the store of what was decided about directories, which --ephemeral does not
-// forget, and what closes it; library is that of the conversation. With an error, nothing is decided there.
+// openDecisions returns the store for decisions about directories and a function that closes it. The decisions persist
+// even with --ephemeral, when library, the store of conversations, is in memory. After an error nothing can be decided.
 func openDecisions(library *session.Store, ephemeral bool) (decided *session.Store, end func(), err error) {
 	if !ephemeral {
 		return library, func() {}, nil
@@ -111,7 +111,7 @@ func openDecisions(library *session.Store, ephemeral bool) (decided *session.Sto
 	return lib, func() { _ = lib.Close() }, err
 }
 
-// trustDecision returns what the user decided about the working directory.
+// trustDecision gives access to the user's decision about the working directory.
 func trustDecision(a *program) app.TrustDecision {
 	found := a.project.found
 	return app.TrustDecision{
@@ -130,8 +130,8 @@ func trustDecision(a *program) app.TrustDecision {
 	}
 }
 
-// applyProjectConfig merges a trusted project's configuration; the user's own and
-// flags win. Its error says what is wrong with the settings; the rest counts.
+// applyProjectConfig merges a trusted project's configuration; the user's own configuration and flags take precedence.
+// The error describes invalid settings; the others are applied.
 func (a *program) applyProjectConfig() error {
 	a.project.trusted = true
 	for _, f := range a.project.offer.FilesOfKind(trust.Hooks) {
@@ -171,8 +171,8 @@ func providerReady(a *program, model string) bool {
 	})
 }
 
-// wholeSystem returns the system prompt, own or else the user's or parley's, with what the user, added
-// folders, skills and a trusted project add.
+// wholeSystem returns the system prompt: own, or else the configured one, or else parley's, with the additions of the
+// user, added folders, skills and a trusted project.
 func wholeSystem(a *program, own string) string {
 	text := cmp.Or(own, a.config.System, session.Instructions)
 	if notice := session.DirectoriesText(a.toolSet.Directories()); notice != "" {

@@ -10,8 +10,8 @@ import (
 	"parley/session/trust"
 )
 
-// TestTrustIsReconsidered: a folder that was not trusted can be, and the other way round, whether
-// the conversation is stored or not.
+// TestTrustIsReconsidered: the decision about a folder can be changed both ways, whether the conversation is stored or
+// not.
 func TestTrustIsReconsidered(t *testing.T) {
 	for _, ephemeral := range []bool{false, true} {
 		t.Run(fmt.Sprintf("ephemeral %v", ephemeral), func(t *testing.T) {

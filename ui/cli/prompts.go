@@ -26,37 +26,35 @@ import (
 	"parley/ui/format"
 )
 
-// promptFiles finds and uses files with prompts.
+// promptFiles finds and uses prompt files.
 type promptFiles struct{ *program }
 
-// promptFile is the prompt that -P names.
+// promptFile is the prompt named by -P.
 type promptFile struct {
-	*prompts.Prompt // nil: none is
+	*prompts.Prompt // nil without -P
 	args            string
 	from            session.Template
-	model           string   // provider/model that it is sent to, as no flag names one; "": that of the conversation
-	effort          string   // in the same way
-	tools           []string // that are offered once its commands have run; nil: those of --tools
+	model           string   // provider/model of the prompt if no flag names one; "": the conversation's
+	effort          string   // effort of the prompt if no flag sets one; "": the conversation's
+	tools           []string // tools for the model after the prompt's commands have run; nil: those of --tools
 }
 
-// lend has the conversation keep the model and the effort that it would have without the prompt.
+// lend makes the conversation store the model and effort that it would have without the prompt.
 func (p *promptFile) lend(a *program, s *session.Session, kept session.Info, flags *settingFlags) {
 	if p.model == "" && p.effort == "" {
 		return
 	}
 	model := cmp.Or(kept.Model, a.config.Model, a.project.model)
-	if p.model == "" || model == "" { // there is no other
+	if p.model == "" || model == "" { // there is no other model
 		model = s.Model().Name
 	}
 	s.SetModelForRun(model, firstEffort(flags.effort, kept, a.config.Effort))
 }
 
-// searches reports whether the answer may search the web because the prompt says so, and no flag
-// against it.
+// searches reports whether the prompt lets the answer search the web, and no flag forbids it.
 func (p *promptFile) searches(f *settingFlags) bool { return p.Prompt != nil && p.Web && f.web != off }
 
-// system returns the system prompt that holds while the prompt is answered, if no flag names
-// another; "" is that of the conversation.
+// system returns the prompt's system prompt, used for its turn if no flag sets another; "" is the conversation's.
 func (p *promptFile) system(f *settingFlags) string {
 	if p.Prompt == nil || f.system != "" || f.personaName != "" {
 		return ""
@@ -64,7 +62,7 @@ func (p *promptFile) system(f *settingFlags) string {
 	return p.System
 }
 
-// promptDir returns where the user's own prompts are; "" if there is no home.
+// promptDir returns the directory of the user's prompts; "" if there is no home.
 func promptDir() string {
 	if dir := configDir(); dir != "" {
 		return filepath.Join(dir, "prompts")
@@ -72,7 +70,7 @@ func promptDir() string {
 	return ""
 }
 
-// userPlaces returns where the user has prompts.
+// userPlaces returns the places of the user's prompts.
 func userPlaces() []prompts.Place {
 	home, _ := os.UserHomeDir()
 	config := ""
@@ -82,8 +80,7 @@ func userPlaces() []prompts.Place {
 	return prompts.UserPlaces(promptDir(), config, home)
 }
 
-// find reads the prompts: the user's, then those of the working
-// directory, if that is trusted.
+// find reads the prompts: the user's, then those of a trusted working directory.
 func (a promptFiles) find() (found []prompts.Prompt, problems []error) {
 	found, problems = prompts.Find(userPlaces())
 	if a.project.trusted {
@@ -93,8 +90,7 @@ func (a promptFiles) find() (found []prompts.Prompt, problems []error) {
 	return found, problems
 }
 
-// named returns the prompt of this name. The error is what is wrong with the file that is
-// meant, or missing's.
+// named returns the prompt with this name. The error describes a problem in its file, or comes from missing.
 func (a promptFiles) named(name string, missing func(name string, found []prompts.Prompt) error) (*prompts.Prompt, error) {
 	found, problems := a.find()
 	if i := slices.IndexFunc(found, func(p prompts.Prompt) bool { return p.Name == name }); i >= 0 {
@@ -106,7 +102,7 @@ func (a promptFiles) named(name string, missing func(name string, found []prompt
 	return nil, missing(name, found)
 }
 
-// noPrompt says which prompt there is in place of name.
+// noPrompt returns the error for an unknown prompt, with the names that exist.
 func noPrompt(name string, found []prompts.Prompt) error {
 	var names []string
 	for _, p := range found {
@@ -118,7 +114,7 @@ func noPrompt(name string, found []prompts.Prompt) error {
 	return fmt.Errorf("no prompt %q: parley prompts list shows them", name)
 }
 
-// noPromptFile says the same of -P, which other programs take a text for.
+// noPromptFile is noPrompt for -P, which takes a prompt's text in other programs.
 func noPromptFile(name string, found []prompts.Prompt) error {
 	if strings.ContainsAny(name, " \n") {
 		return fmt.Errorf("no prompt file %q: parley -p sends it as text", name)
@@ -126,7 +122,7 @@ func noPromptFile(name string, found []prompts.Prompt) error {
 	return noPrompt(name, found)
 }
 
-// noPersona says which personas there are in place of name.
+// noPersona returns the error for an unknown persona, with the names that exist.
 func noPersona(name string, found []prompts.Prompt) error {
 	var names []string
 	for _, p := range found {
@@ -146,8 +142,7 @@ func noPersona(name string, found []prompts.Prompt) error {
 	return fmt.Errorf("no persona %q: parley prompts new --persona NAME makes one", name)
 }
 
-// use reads the prompt of -P, whose settings hold where no flag says otherwise, and for this prompt
-// alone.
+// use reads the prompt of -P. Its settings apply to this prompt only, and flags take precedence.
 func (a promptFiles) use() (err error) {
 	if err := a.usePersona(); err != nil || a.flags.promptName == "" {
 		return err
@@ -165,7 +160,7 @@ func (a promptFiles) use() (err error) {
 	}
 	switch {
 	case a.flags.toolNames != "":
-	case len(p.Commands()) > 0 && !a.flags.wire.dryRun: // they need the shell, which the model may not get
+	case len(p.Commands()) > 0 && !a.flags.wire.dryRun: // the commands need the shell, which the model may not use
 		a.flags.prompt.tools = p.Tools
 	default:
 		a.flags.toolNames = strings.Join(p.Tools, ",")
@@ -178,8 +173,8 @@ func (a promptFiles) use() (err error) {
 	return nil
 }
 
-// parts returns the parts of the prompt of -P, before parts, which go with it. Text that
-// waits for commands is in a.prompt.from.
+// parts returns the parts of the prompt of -P, followed by parts. If the text waits for commands, it is in
+// a.prompt.from instead.
 func (a promptFiles) parts(parts []llm.Part, compared bool) ([]llm.Part, error) {
 	if a.flags.prompt.Prompt == nil {
 		return parts, nil
@@ -206,9 +201,9 @@ func (a promptFiles) parts(parts []llm.Part, compared bool) ([]llm.Part, error) 
 	if e.Text() == "" && len(e.Commands) == 0 && len(parts) == 0 {
 		return nil, fmt.Errorf("-P %s is a persona: use --persona %[1]s and a prompt", a.flags.promptName)
 	}
-	e.Typed = "" // as in PROMPT, an @ is only text there
+	e.Typed = "" // as in PROMPT, an @ is plain text in arguments
 	bare := *p
-	bare.Settings = prompts.Settings{} // they are the session's
+	bare.Settings = prompts.Settings{} // the session has these settings
 	from, notes, err := app.Options{Library: a.library, AbbrevPath: abbrevPath, PromptFiles: app.PromptFiles{MayInsert: a.mayInsert}}.WithDefaults().Template(context.Background(), &bare, e)
 	if err != nil {
 		return nil, err
@@ -227,8 +222,8 @@ func (a promptFiles) parts(parts []llm.Part, compared bool) ([]llm.Part, error) 
 	return from.Parts(outputs), nil
 }
 
-// mayInsert says why a prompt cannot bring a file along: a rule denies reading it or, for one of
-// the working directory, a model could not read it without a question.
+// mayInsert returns why a prompt cannot attach a file: a rule denies reading it or, for a prompt of the working
+// directory, reading it would need an approval.
 func (a promptFiles) mayInsert(path string, project bool) error {
 	set, err := tools.Open(a.dir)
 	if err != nil {
@@ -246,7 +241,7 @@ func (a promptFiles) mayInsert(path string, project bool) error {
 	}
 	action, err := set.Plan(context.Background(), "read", string(input))
 	switch {
-	case err != nil && !project: // what attaches it says so
+	case err != nil && !project: // attaching the file reports the error
 		return nil
 	case err != nil:
 		return err
@@ -266,7 +261,7 @@ func turnOf(ctx context.Context, a *program, s *session.Session, parts []llm.Par
 	return s.Turn(ctx, parts...)
 }
 
-// usePersona reads the persona of --persona, whose settings hold where no flag says otherwise.
+// usePersona reads the persona of --persona. Flags take precedence over its settings.
 func (a promptFiles) usePersona() error {
 	if a.flags.settings.personaName == "" || a.flags.settings.personaName == "off" {
 		return nil
@@ -290,7 +285,7 @@ func (a promptFiles) usePersona() error {
 	return nil
 }
 
-// withProject runs f with the working directory's prompts, if that is trusted.
+// withProject runs f with the working directory's prompts, if it is trusted.
 func (a *program) withProject(f func() error) error {
 	var err error
 	if a.dir, err = os.Getwd(); err != nil {
@@ -306,10 +301,10 @@ func (a *program) withProject(f func() error) error {
 	return f()
 }
 
-// existing returns the prompt of this name, which has to be there.
+// existing returns the prompt with this name, or an error.
 func (a promptFiles) existing(name string) (*prompts.Prompt, error) { return a.named(name, noPrompt) }
 
-// completed returns the names of prompt files for a shell, or those of personas and off.
+// completed returns the names of prompt files for shell completion; with personas, those of personas and "off".
 func (a promptFiles) completed(personas bool) (names []string) {
 	found, _ := a.find()
 	for _, p := range found {

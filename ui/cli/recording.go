@@ -13,14 +13,14 @@ import (
 	"parley/ui/format"
 )
 
-// recording is what goes over the wire, to be looked at, kept or replayed.
+// recording inspects, records or replays HTTP exchanges.
 type recording struct {
-	tap     *providers.Tap               // nil: nobody looks
-	replay  *providers.Replay            // of --replay; nil: the network answers
+	tap     *providers.Tap               // nil if exchanges are not inspected
+	replay  *providers.Replay            // of --replay; nil uses the network
 	onError atomic.Pointer[func(string)] // reports recording errors to the screen; nil in print mode
 }
 
-// open opens the recording that is to be written, or to be replayed.
+// open opens the file to record to or to replay.
 func (r *recording) open(f *wireFlags, note func(string)) error {
 	if f.replayFile != "" {
 		replay, err := providers.OpenReplay(f.replayFile)
@@ -47,8 +47,7 @@ func (r *recording) open(f *wireFlags, note func(string)) error {
 	return nil
 }
 
-// close ends a recording. It notes what of a replay nobody asked for if all went
-// well otherwise.
+// close ends a recording. If the run was successful, it notes the replayed exchanges that were not requested.
 func (r *recording) close(well bool, note func(string)) {
 	if r.tap != nil && r.tap.Recorder != nil {
 		if err := r.tap.Recorder.Close(); err != nil {
@@ -62,7 +61,7 @@ func (r *recording) close(well bool, note func(string)) {
 	}
 }
 
-// inspector returns the exchanges for the screen to show.
+// inspector gives the screen access to the exchanges.
 func (r *recording) inspector() app.Wire {
 	return app.Wire{
 		List: func() []exchange.Exchange {
@@ -82,7 +81,7 @@ func (r *recording) inspector() app.Wire {
 	}
 }
 
-// shownExchange returns e for the screen.
+// shownExchange converts e for the screen.
 func shownExchange(e providers.Exchange) exchange.Exchange {
 	side := func(m providers.Traffic) exchange.Side {
 		t := exchange.Side{Body: m.Body, Tail: m.Tail, Cut: m.Omitted}

@@ -30,7 +30,7 @@ import (
 	"parley/ui/print"
 )
 
-// A sample is a schema, the answer to it, and one that no repair helps.
+// A sample is a schema with a valid answer and one that cannot be repaired.
 type sample struct {
 	Name              string
 	Schema, Good, Bad json.RawMessage
@@ -58,7 +58,7 @@ func samples(t *testing.T) []sample {
 	return list
 }
 
-// TestSamples: the samples are what they say.
+// TestSamples checks that the answers of all samples are valid or invalid as declared.
 func TestSamples(t *testing.T) {
 	for _, s := range samples(t) {
 		if err := schema.Validate(s.Schema, s.Good); err != nil {
@@ -72,8 +72,7 @@ func TestSamples(t *testing.T) {
 
 const prose = "I would rather tell you a story. It has {curly} words, [and more]."
 
-// manners lists the ways in which models answer: what they say at the first, the
-// second and each further request.
+// manners lists ways in which models answer: the texts for the first, the second and each further request.
 var manners = []struct {
 	name    string
 	answers func(good, bad string) []string
@@ -96,8 +95,7 @@ var manners = []struct {
 	{"never JSON", func(_, _ string) []string { return []string{prose, "", prose} }, exit.Schema},
 }
 
-// mistyped returns a comma and a comment that JSON does not know, and no bracket at
-// the end.
+// mistyped adds a comma and a comment, which JSON does not allow, and removes the closing bracket.
 func mistyped(good string) string {
 	end := len(good) - 1
 	if end < 2 || good[end] != '}' && good[end] != ']' {
@@ -106,7 +104,7 @@ func mistyped(good string) string {
 	return good[:end] + ", // that is all\n"
 }
 
-// models lists those whose ids say the most about their service.
+// models lists model ids that are typical of their service.
 var models = map[string]string{
 	"openai": "gpt-4o", "openai-responses": "gpt-6.1-sol", "gemini": "gemini-3.1-pro-preview", "anthropic": "claude-opus-5-5",
 	"grok": "grok-4.7", "glm": "glm-5.3", "qwen": "qwen3.8-max", "deepseek": "deepseek-v4-pro", "minimax": "MiniMax-M3",
@@ -114,15 +112,14 @@ var models = map[string]string{
 	"ollama": "qwen3:8b", "llamacpp": "gemma", "vllm": "Qwen/Qwen3-32B", "lmstudio": "glm-4.6v",
 }
 
-// long asks every family for every sample, instead of most once in each manner.
+// long asks every family for every sample in every manner, instead of each sample in one manner.
 var long = os.Getenv("PARLEY_LONG") == "1"
 
-// TestFamilies holds every family to every sample, each answered in one of the
-// manners: standard output is the JSON, or nothing. Programs, which are told of the schema
-// in the same words, share the samples: each gets as many as there are manners, and together
-// they get all. So do services that speak as OpenAI's Chat Completions does.
+// TestFamilies tests every family with every sample, each in one of the manners: standard output is the JSON or empty.
+// Programs get the schema in the same words, so they share the samples: each gets as many as there are manners, and
+// together they cover all. The same holds for services with OpenAI's Chat Completions format.
 func TestFamilies(t *testing.T) {
-	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // where programs run
+	t.Setenv("XDG_CACHE_HOME", t.TempDir()) // directory where programs run
 	list := samples(t)
 	sharing := map[string]int{}
 	for row, kind := range providers.Kinds() {
@@ -152,7 +149,7 @@ func TestFamilies(t *testing.T) {
 					out, errs, status := ask(t, h.open(fmt.Sprintf("case-%d", i), s, manner.answers(string(s.Good), string(s.Bad))), s, i)
 					want := ""
 					if manner.status == exit.OK {
-						want = strings.ReplaceAll(string(s.Good), "\u2028", `\u2028`) + "\n" // no line end to a terminal
+						want = strings.ReplaceAll(string(s.Good), "\u2028", `\u2028`) + "\n" // a terminal must not see a line end
 					}
 					if out != want || status != manner.status {
 						t.Errorf("got %q, status %d; want %q, %d\n%s", out, status, want, manner.status, errs)
@@ -168,8 +165,8 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// sharesWith returns what a family shares the samples with; "" if it gets all of them, as the one
-// that speaks its format.
+// sharesWith returns the group that a family shares the samples with; "" for a family that gets all of them, as the one
+// that represents its format.
 func sharesWith(kind string) string {
 	switch {
 	case strings.HasSuffix(kind, "-cli"):
@@ -180,7 +177,7 @@ func sharesWith(kind string) string {
 	return "services"
 }
 
-// offline asks the demo, which may fail at what it does not understand.
+// offline asks the demo, which may fail if it does not understand a prompt.
 func offline(t *testing.T, list []sample) {
 	model, err := providers.Open(providers.Default(), "demo/parley", providers.OpenOptions{Instant: true})
 	if err != nil {
@@ -214,7 +211,7 @@ func ask(t *testing.T, model llm.Endpoint, s sample, i int) (stdout, stderr stri
 	return out.String(), errs.String(), status
 }
 
-// A house is the service of one family.
+// A house is a fake service of one family.
 type house struct {
 	kind  string
 	t     *testing.T
@@ -223,7 +220,7 @@ type house struct {
 	model llm.Endpoint
 }
 
-// A visit is what one case gets to hear.
+// A visit holds the requests and answers of one case.
 type visit struct {
 	sample
 	answers []string
@@ -267,8 +264,7 @@ var (
 	asks     = regexp.MustCompile(`"json_schema"|"responseJsonSchema"|fits this (JSON )?[sS]chema`)
 )
 
-// ServeHTTP answers a request as the wire format wants it. The request has to
-// say somewhere what the answer has to look like.
+// ServeHTTP answers a request in the wire format. The request must describe the form of the answer.
 func (h *house) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil || !asks.Match(body) {
@@ -288,8 +284,8 @@ func (h *house) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// packed reports whether a request wants a value that is no object inside of
-// one, as it has to where an answer must be an object.
+// packed reports whether a request asks for a value that is not an object wrapped in one, as services require if
+// answers must be objects.
 func packed(body []byte) bool {
 	type packed struct {
 		Type       string
@@ -346,7 +342,7 @@ func events(kind, text string) []string {
 	}
 }
 
-// program writes a fake of the program, which gives its answers in order.
+// program writes a fake of the program, which prints its answers in order.
 func (h *house) program(name string, answers []string) string {
 	path := filepath.Join(h.t.TempDir(), name)
 	write := func(file, text string) {
@@ -366,7 +362,7 @@ func (h *house) program(name string, answers []string) string {
 	return path
 }
 
-// spoken returns a text as a program prints it.
+// spoken returns a text in the output format of a program.
 func spoken(kind, text string) []string {
 	quoted, _ := json.Marshal(text)
 	said := string(quoted)
@@ -376,7 +372,7 @@ func spoken(kind, text string) []string {
 	case "copilot-cli":
 		return []string{`{"type":"assistant.message","data":{"messageId":"m","content":` + said + `}}`, `{"type":"result","exitCode":0}`}
 	case "antigravity-cli":
-		if text == "" { // its silence is a fault, see TestAntigravitySilence
+		if text == "" { // no output is a fault, see TestAntigravitySilence
 			said = `"…"`
 		}
 		return []string{`{"event":"init","conversation_id":"c"}`, `{"event":"result","result":{"status":"SUCCESS","response":` + said + `}}`}

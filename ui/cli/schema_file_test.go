@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A schema is read up to its limit, and not one byte more.
+// A schema may be as large as the limit, and not one byte larger.
 func TestSchemaFileOfTheLimit(t *testing.T) {
 	const object = `{"type":"object"}`
 	for size, ok := range map[int]bool{maxSchema: true, maxSchema + 1: false} {

@@ -27,15 +27,13 @@ import (
 	"parley/ui/tui"
 )
 
-// plainMode reports whether to use the plain front end: for screen readers and dumb
-// terminals.
+// plainMode reports whether to use plain lines, for screen readers and dumb terminals.
 func (a *program) plainMode() bool {
 	return a.flags.screenReader || a.config.UI.ScreenReader || os.Getenv("TERM") == "dumb"
 }
 
-// runScreen opens the screen, or plain lines for screen readers and for terminals
-// that can only print. Parts are sent at once if something was asked,
-// and with the first prompt otherwise.
+// runScreen opens the screen, or plain lines for screen readers and dumb terminals. If asked, it sends parts at once;
+// otherwise they go with the first prompt.
 func (a *program) runScreen(parts []llm.Part, asked bool) error {
 	collectForScreen()
 	if a.recording.tap == nil {
@@ -55,8 +53,7 @@ func (a *program) runScreen(parts []llm.Part, asked bool) error {
 	}
 }
 
-// resetForDir forgets what belonged to a working directory, after the user went to
-// another one.
+// resetForDir resets the state of a working directory after the user changed to another one.
 func (a *program) resetForDir() error {
 	if a.toolSet != nil {
 		a.toolSet.Close()
@@ -66,10 +63,10 @@ func (a *program) resetForDir() error {
 	a.local.unnamed = ""
 	a.nextDir, a.toolSet, a.project = "", nil, project{}
 	a.flags.continueLast, a.flags.resume, a.flags.fork = false, "", false
-	return a.load() // the project may have changed what was read
+	return a.load() // the project may have changed the configuration
 }
 
-// runScreenHere does as runScreen for one working directory.
+// runScreenHere is runScreen for one working directory.
 func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	defer a.closeLibrary()
 	s, notice, err := a.openSession(true)
@@ -78,11 +75,11 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	}
 	if kept, err := a.library.Get("theme"); err == nil && kept != "" && a.config.UI.Theme == tui.Default().Theme {
 		c := a.config.UI
-		if c.Theme = kept; c.Validate() == nil { // it may have been one that is gone
+		if c.Theme = kept; c.Validate() == nil { // the previous theme may no longer exist
 			a.config.UI = c
 		}
 	}
-	notice, noKey := strings.CutPrefix(notice, demoNotice) // the first screen says that itself
+	notice, noKey := strings.CutPrefix(notice, demoNotice) // the first screen shows this notice itself
 	notice = strings.TrimPrefix(notice, " · ")
 	a.mcp.answers = true
 	o := a.screenOptions(s, notice, parts)
@@ -99,9 +96,9 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	}
 	defer reportSandbox(a)
 	defer a.mcp.stop()
-	defer func() { a.toolSet.Jobs().Close() }() // who quit on the screen was asked
+	defer func() { a.toolSet.Jobs().Close() }() // the screen asked before quitting
 	if names := a.flags.compared(cmp.Or(a.flags.settings.model, s.Model().Name)); len(names) > 1 {
-		models, _ := a.openCompared(s, names) // the front end tells why one cannot be asked
+		models, _ := a.openCompared(s, names) // the front end reports models that cannot be opened
 		o.Start.Judge, o.Start.Compare = a.flags.judge, names
 		o.Notice = joinNotices(o.Notice, requestsNotice(models, a.flags.answers))
 	}
@@ -120,7 +117,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	return err
 }
 
-// screenOptions returns what the screen is made of.
+// screenOptions returns the options of the screen.
 func (a *program) screenOptions(s *session.Session, notice string, attached []llm.Part) app.Options {
 	models, _ := a.library.Get("models")
 	known := new(estimates)
@@ -130,7 +127,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			err := trust.SaveDecision(a.library, a.project.offer, yes)
 			if yes {
 				err = errors.Join(err, a.applyProjectConfig())
-				if a.flags.toolNames == "" { // --tools names all tools
+				if a.flags.toolNames == "" { // --tools lists all tools to use
 					err = errors.Join(err, offerProjectTools(a, a.toolSet))
 				}
 			}
@@ -181,19 +178,19 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 	return o
 }
 
-// printResumeHint says how to come back to a conversation.
+// printResumeHint prints the command that resumes a conversation.
 func (a *program) printResumeHint(id string) {
 	if a.flags.ephemeral || a.library.ReadOnly() != nil {
 		return
 	}
-	const least = 8 // to be told from words of a title
+	const least = 8 // so that it does not look like search text
 	if short, err := a.library.ShortIDs(least, id); err == nil && short[id] != "" {
 		a.Note("resume with: parley -r " + short[id])
 	}
 }
 
-// requestFacts lists what every request holds beside the conversation: the system
-// prompt, what the project adds to it, and the tools.
+// requestFacts lists the parts of every request beside the conversation: the system prompt, the project's additions,
+// and the tools.
 func requestFacts(system string, p *project, set *tools.Set, known *estimates) []app.ContextItem {
 	facts := []app.ContextItem{{Name: "system prompt", Tokens: tokens(known, system)}}
 	if p.own != "" {
@@ -246,8 +243,7 @@ func modelChoices(found []providers.Choice, now time.Time) []app.ModelChoice {
 	return out
 }
 
-// unreachableProviders returns a row for each server that did not list its models,
-// as err says.
+// unreachableProviders returns a row for each server in err that did not list its models.
 func unreachableProviders(err error) []app.ModelChoice {
 	var rows []app.ModelChoice
 	if several, ok := err.(interface{ Unwrap() []error }); ok {

@@ -12,12 +12,12 @@ import (
 	"parley/ui/format"
 )
 
-// conversations returns what finds stored conversations for commands.
+// conversations gives commands access to the stored conversations.
 func (a *program) conversations() cmdutil.Conversations {
 	return cmdutil.Conversations{Mask: a.maskKeys, Open: func() (*session.Store, error) { return session.OpenStore(os.Getenv) }}
 }
 
-// maskKeys takes the keys that are configured out of text.
+// maskKeys returns a function that masks the configured keys in text.
 func (a *program) maskKeys() func(string) string {
 	err := a.load()
 	mask, missed := maskSecrets(a)
@@ -27,7 +27,7 @@ func (a *program) maskKeys() func(string) string {
 	return mask
 }
 
-// addExitStatus gives the errors of a command and of those below it the status of their kind.
+// addExitStatus wraps the errors of a command and its subcommands with their exit status.
 func addExitStatus(cmd *cobra.Command) {
 	if run := cmd.RunE; run != nil {
 		cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -19,23 +19,22 @@ import (
 	"parley/ui/format"
 )
 
-// settingFlags are the flags that do what a command of the chat does. The conversation that the
-// command line begins or opens keeps what they say, as it keeps what the command says; all other
-// flags hold for the run. The zero value changes nothing.
+// settingFlags are the flags with an equivalent command in the chat. Their values are stored with the conversation that
+// is started or opened, like those of the command; other flags apply to the run only. The zero value changes nothing.
 type settingFlags struct {
 	model       string            // provider/model; as /model
 	effort      string            // as /effort
 	system      string            // as /system
-	personaName string            // of a prompt file, or off; as /persona
-	persona     session.Persona   // what that file says
-	addDirs     []string          // that tools reach beside the working directory; as /add-dir
+	personaName string            // prompt file, or "off"; as /persona
+	persona     session.Persona   // the persona from that file
+	addDirs     []string          // directories for tools beside the working directory; as /add-dir
 	web         string            // on or off; as /web
-	detail      string            // of images; as /set detail
+	detail      string            // image detail; as /set detail
 	options     []string          // NAME=VALUE each; as /set
-	settings    map[string]string // the same by name, and detail; "" takes one back
+	settings    map[string]string // options by name, with detail; "" resets one
 }
 
-// register adds the flags to the root command; -m is read with those of other models.
+// register adds the flags to the root command, except -m, which modelFlags adds.
 func (f *settingFlags) register(root *cobra.Command, set *pflag.FlagSet) {
 	cmdutil.ChoiceFlag(root, &f.effort, "effort", "", "reasoning effort, `LEVEL`: off, minimal, low, medium, high, max", cmdutil.Words(llm.Efforts))
 	cmdutil.ChoiceFlag(root, &f.detail, "detail", "", "how closely images are looked at, `LEVEL`: low, high, auto", llm.Details)
@@ -47,7 +46,7 @@ func (f *settingFlags) register(root *cobra.Command, set *pflag.FlagSet) {
 	set.StringArrayVar(&f.addDirs, "add-dir", nil, "further `FOLDER` that tools may read and change; may be repeated")
 }
 
-// validate reads the settings, and refuses what cannot be meant.
+// validate parses the settings and rejects invalid ones.
 func (f *settingFlags) validate() error {
 	switch {
 	case f.web != "" && f.web != on && f.web != off:
@@ -71,9 +70,8 @@ func (f *settingFlags) validate() error {
 	return nil
 }
 
-// apply gives a session the folders and the persona that its conversation has, and what the flags
-// say. What is so already is not kept once more. Notice says what of the conversation cannot be
-// used.
+// apply restores the conversation's folders and persona and applies the flags. Values that are set already are not
+// stored again. Notice describes settings of the conversation that cannot be used.
 func (f *settingFlags) apply(a *program, s *session.Session) (notice string, err error) {
 	folders, err := f.applyFolders(a, s)
 	if err != nil {
@@ -97,8 +95,8 @@ func (f *settingFlags) apply(a *program, s *session.Session) (notice string, err
 	return joinNotices(folders, persona), err
 }
 
-// applyFolders has tools reach the folders that the conversation has, and those of --add-dir.
-// Notice says which of the former are left out.
+// applyFolders restores the conversation's folders for tools and adds those of --add-dir. Notice names folders that
+// could not be restored.
 func (f *settingFlags) applyFolders(a *program, s *session.Session) (notice string, err error) {
 	if err := s.Directories().Restore(s.Directories().Stored()...); err != nil {
 		notice = "Continuing without a folder: " + strings.ReplaceAll(format.ErrorText(err), "\n", "; ")
@@ -114,20 +112,20 @@ func (f *settingFlags) applyFolders(a *program, s *session.Session) (notice stri
 		if err == nil {
 			err = s.Directories().Add(real)
 		}
-		if err != nil && !slices.Contains(s.Directories().Reachable(), real) { // others may be missing
+		if err != nil && !slices.Contains(s.Directories().Reachable(), real) { // the error may be about other folders
 			return "", fmt.Errorf("--add-dir: %w", err)
 		}
 	}
 	added := s.Directories().Reachable()
-	s.SetSystem(wholeSystem(a, ""))                 // the tools had the folders of the conversation before this one
-	if servers := a.mcp.running(); servers != nil { // of a conversation before this one
+	s.SetSystem(wholeSystem(a, ""))                 // the tools had the folders of the previous conversation
+	if servers := a.mcp.running(); servers != nil { // started for the previous conversation
 		servers.SetRoots(append([]string{a.dir}, added...)...)
 	}
 	return notice, nil
 }
 
-// applyPersona gives a session the persona of the flags, or restores the one that its conversation
-// has. One that came with a directory holds only where that is trusted, which notice says.
+// applyPersona sets the persona of the flags, or restores the conversation's. A persona from a directory is used only
+// if that is trusted; notice says if it is not.
 func (f *settingFlags) applyPersona(a *program, s *session.Session) (notice string, err error) {
 	kept, want := s.Personas().Current(), f.persona
 	trusted := func(p session.Persona) bool {

@@ -12,8 +12,7 @@ import (
 	"parley/session"
 )
 
-// startSession opens a conversation as parley does with these arguments, and returns it with the
-// program. Done closes both.
+// startSession opens a conversation as parley does for args, and returns it with the program. Done closes both.
 func startSession(t *testing.T, args ...string) (a *program, s *session.Session, done func()) {
 	t.Helper()
 	a = newProgram()
@@ -40,15 +39,15 @@ func startSession(t *testing.T, args ...string) (a *program, s *session.Session,
 	}
 }
 
-// ask has a message entered into the conversation, to which no answer is awaited.
+// ask adds a prompt to the conversation and does not wait for an answer.
 func ask(t *testing.T, s *session.Session) {
 	for range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "hello"}) {
 		break
 	}
 }
 
-// TestPromptFileHoldsForItsTurn: the model and the effort of a prompt file are those of the one answer,
-// whether the conversation is new or continued; what a flag says besides stays.
+// TestPromptFileHoldsForItsTurn: the model and the effort of a prompt file apply to one answer only, in new and in
+// continued conversations. Values of flags are stored.
 func TestPromptFileHoldsForItsTurn(t *testing.T) {
 	settingFlagsHome(t, map[string]string{"review.md": "---\nmodel: local/other\neffort: high\n---\nReview it\n"})
 	for _, test := range []struct {
@@ -83,8 +82,8 @@ func TestPromptFileHoldsForItsTurn(t *testing.T) {
 	}
 }
 
-// settingFlagsHome makes a home with a configuration and prompt files, and a working directory, which
-// it enters. Beside is a directory beside that.
+// settingFlagsHome makes a home with a configuration and prompt files, and a working directory, which it enters. Beside
+// is a sibling of that directory.
 func settingFlagsHome(t *testing.T, promptFiles map[string]string) (beside string) {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
@@ -114,8 +113,8 @@ func settingFlagsHome(t *testing.T, promptFiles map[string]string) (beside strin
 	return beside
 }
 
-// TestSettingFlags: what a flag says that does as a command of the chat stays with the conversation
-// that it was given for, whatever is set later, and with no other.
+// TestSettingFlags: the value of a flag with an equivalent chat command is stored with its conversation until it is
+// changed there, and affects no other conversation.
 func TestSettingFlags(t *testing.T) {
 	beside := settingFlagsHome(t, map[string]string{"teacher.md": "---\nsystem: Teach.\ntools: [read]\n---\n"})
 	request := func(s *session.Session) llm.Request { _, req := s.Request(); return req }

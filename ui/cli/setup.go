@@ -57,7 +57,7 @@ func init() { formats.Register() } // images, videos and vectors
 
 func init() { tools.RenderHTML = webpage.Render } // web pages as Markdown
 
-// newProgram returns a program that nothing was asked of yet.
+// newProgram returns a program before any command.
 func newProgram() *program {
 	a := &program{print: printText}
 	a.Out = new(standardOutput)
@@ -72,7 +72,7 @@ func newProgram() *program {
 	return a
 }
 
-// addCommands adds the commands that stand in packages of their own.
+// addCommands adds the commands that have packages of their own.
 func addCommands(root *cobra.Command, a *program) {
 	stored, env := a.conversations(), abilities(a)
 	conversations := &cobra.Command{Use: "sessions", Short: "List, show, search, export, import and remove conversations"}
@@ -95,7 +95,7 @@ func addCommands(root *cobra.Command, a *program) {
 	completion.Add(root)
 }
 
-// abilities returns what the commands about images, videos and vectors work with.
+// abilities returns the environment of the commands for images, videos and vectors.
 func abilities(a *program) *ability.Env {
 	env := &ability.Env{Streams: &a.Streams, Services: a.local.services, OpenOptions: a.openOptions, Find: a.local.find, Discover: a.local.discover, AbbrevPath: abbrevPath}
 	env.Load = func() error {
@@ -107,8 +107,8 @@ func abilities(a *program) *ability.Env {
 	return env
 }
 
-// newSession wires models, tools and policy together around a conversation, which keeps what the
-// flags say. Notice says what is not as it was, or not as one might expect.
+// newSession creates a session from models, tools and policy around a conversation, which stores the flags. Notice
+// describes unexpected changes, such as another model.
 func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) (s *session.Session, notice string, err error) {
 	kept := log.Session()
 	model, notice, err := firstModel(a, screen, kept.Model, cmp.Or(flags.model, a.flags.prompt.model))
@@ -125,16 +125,16 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 	if err := cmp.Or(err, openHooks(a)); err != nil {
 		return nil, "", err
 	}
-	var offered act.Set // nil: none is offered
+	var offered act.Set // nil without tools
 	if a.toolSet != nil {
 		a.toolSet.SetPolicy(policy)
 		offered = a.toolSet
 	}
-	var running act.Hooks // nil: there are none
+	var running act.Hooks // nil without hooks
 	if a.project.runner != nil {
 		running = a.project.runner
 	}
-	var files func(conversation, root string) act.Files // nil: none are kept
+	var files func(conversation, root string) act.Files // nil if file versions are not stored
 	if store := openUndo(a); store != nil {
 		files = store.Files
 	}
@@ -159,14 +159,14 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 	return s, notice, nil
 }
 
-// firstEffort returns the effort that a conversation begins with: the one that is asked for, or else
-// the one that was kept with it, or that of the configuration.
+// firstEffort returns the effort a conversation starts with: the requested one, else the stored one, else the
+// configured one.
 func firstEffort(asked string, kept session.Info, configured llm.Effort) llm.Effort {
 	return cmp.Or(llm.Effort(asked), kept.Effort, configured)
 }
 
-// firstModel opens the model that a conversation begins with: the one that is asked for, or else
-// the one that was kept with it, or one by default. Notice says why it is another.
+// firstModel opens the model a conversation starts with: the requested one, else the stored one, else the default.
+// Notice says why another one is used.
 func firstModel(a *program, screen bool, kept, asked string) (model llm.Endpoint, notice string, err error) {
 	recorded := ""
 	if a.recording.replay != nil {
@@ -185,7 +185,7 @@ func firstModel(a *program, screen bool, kept, asked string) (model llm.Endpoint
 		model, err = a.openModelOf(c, name, !screen)
 		return err
 	})
-	if err != nil && asked == "" && kept != "" { // an old conversation is to be read all the same
+	if err != nil && asked == "" && kept != "" { // an old conversation must stay readable
 		other := cmp.Or(a.config.Model, providers.DefaultModel(a.config.Config, os.Getenv))
 		notice = fmt.Sprintf("%s is not available: %v. Using %s instead", kept, err, other)
 		model, err = a.openModel(other, !screen)
@@ -193,7 +193,7 @@ func firstModel(a *program, screen bool, kept, asked string) (model llm.Endpoint
 	return model, notice, err
 }
 
-// lastModel returns what was picked on the screen last, if it can be asked now.
+// lastModel returns the model last chosen on the screen, if it is available.
 func (a *program) lastModel() string {
 	models, err := a.library.Get("models")
 	if err != nil {
@@ -201,7 +201,7 @@ func (a *program) lastModel() string {
 	}
 	name, _, _ := strings.Cut(models, "\n")
 	if name == "" {
-		return "" // to look for that among all names would read the whole catalog
+		return "" // searching all names for it would read the whole catalog
 	}
 	if _, err := a.openModel(name, false); err != nil {
 		return ""
@@ -209,11 +209,11 @@ func (a *program) lastModel() string {
 	return name
 }
 
-// demoNotice is shown where the demo answers because nothing else was set up.
+// demoNotice is shown if the demo answers because nothing else is set up.
 const demoNotice = "No API key found – the built-in offline demo answers. parley connect adds a key"
 
-// openModel opens a model. Unattended, for print mode, takes the pauses out of the
-// demo's speech and does not wait long for a silent model.
+// openModel opens a model. Unattended, for print mode, removes the demo's pauses and shortens the wait for a silent
+// model.
 func (a *program) openModel(name string, unattended bool) (llm.Endpoint, error) {
 	return a.openModelOf(a.local.services(), name, unattended)
 }
@@ -224,8 +224,8 @@ func (a *program) openModelOf(c providers.Config, name string, unattended bool) 
 	return providers.Open(c, name, o)
 }
 
-// openMemory reads what servers refused before. A recording has to hold every
-// refusal: what is recorded or replayed begins anew.
+// openMemory opens the memory of fields that servers refused before. Recordings and replays start with an empty one,
+// because a recording must contain every refusal.
 func (a *program) openMemory() *providers.Memory {
 	path := providers.LearnedPath(os.Getenv)
 	if a.flags.wire.recordFile != "" || a.flags.wire.replayFile != "" {
@@ -237,7 +237,7 @@ func (a *program) openMemory() *providers.Memory {
 	return providers.OpenMemory(path, atomicfile.ReplaceUnsynced)
 }
 
-// openOptions returns what all models are opened with.
+// openOptions returns the options for opening any model.
 func (a *program) openOptions() providers.OpenOptions {
 	return providers.OpenOptions{Memory: a.learned(), Debug: a.debugLog, Tap: a.recording.tap, Replay: a.recording.replay, ExactNames: a.flags.exact}
 }
@@ -258,8 +258,7 @@ func useTools(a *program) (err error) {
 	return nil
 }
 
-// openTools opens the tools that --tools names, of parley's, the user's and a trusted project's;
-// nil for none.
+// openTools opens the tools named by --tools: parley's, the user's and a trusted project's; nil for none.
 func openTools(a *program) (*tools.Set, error) {
 	if a.flags.toolNames == "none" {
 		return nil, nil
@@ -271,7 +270,7 @@ func openTools(a *program) (*tools.Set, error) {
 	if err := offerOwnTools(a, set); err != nil || a.flags.toolNames == "" {
 		return set, err
 	}
-	listed := slices.DeleteFunc(strings.Split(a.flags.toolNames, ","), func(name string) bool { return strings.TrimSpace(name) == act.SkillName }) // is offered once there are skills
+	listed := slices.DeleteFunc(strings.Split(a.flags.toolNames, ","), func(name string) bool { return strings.TrimSpace(name) == act.SkillName }) // the skill tool is added later, if there are skills
 	only, err := set.Only(listed...)
 	if err != nil {
 		return nil, cmdutil.Usagef("--tools: %w", err)
@@ -292,7 +291,7 @@ func offerOwnTools(a *program, set *tools.Set) error {
 	return offerProjectTools(a, set)
 }
 
-// offerProjectTools offers the tools of a trusted project; the user's own of a name comes first.
+// offerProjectTools adds the tools of a trusted project; user's tools of the same name take precedence.
 func offerProjectTools(a *program, set *tools.Set) error {
 	if len(a.project.tools) == 0 || set == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"parley/session"
 )
 
-// TestFirstModel checks that a provider without a default model is asked for its models: the one that was
-// used last is meant, else the first of a local server, and elsewhere the only one.
+// TestFirstModel checks that a provider without a default model is asked for its models. The last used one is chosen;
+// otherwise the first of a local server or, for other providers, the only one.
 func TestFirstModel(t *testing.T) {
 	for _, tt := range []struct {
 		name, kind, models, used, want string

@@ -16,13 +16,13 @@ import (
 	"parley/ui/app"
 )
 
-// skillSet is the skills of a run.
+// skillSet holds the skills of a run.
 type skillSet struct {
-	own      func() foundSkills // those of the user
-	all      []skills.Skill     // that count, the project's first
+	own      func() foundSkills // returns the user's skills
+	all      []skills.Skill     // usable skills, the project's first
 	problems []error
-	list     string // for the system prompt; "": none is offered
-	omitted  int    // that the list has no room for
+	list     string // list for the system prompt; "" offers none
+	omitted  int    // number of skills that did not fit into list
 }
 
 type foundSkills struct {
@@ -30,7 +30,7 @@ type foundSkills struct {
 	problems []error
 }
 
-// find starts finding the user's skills, beside what else there is to open.
+// find starts to search the user's skills in the background.
 func (s *skillSet) find() {
 	dir, home := "", ""
 	if config := configDir(); config != "" {
@@ -44,12 +44,12 @@ func (s *skillSet) find() {
 	go s.own()
 }
 
-// offersTool reports whether names, as --tools has them, offer a tool.
+// offersTool reports whether names, the value of --tools, includes the tool name.
 func offersTool(names, name string) bool {
 	return names == "" || slices.ContainsFunc(strings.Split(names, ","), func(n string) bool { return strings.TrimSpace(n) == name })
 }
 
-// gatherSkills finds the skills that count: the user's, and those of the directory if it is trusted.
+// gatherSkills collects the usable skills: the user's, and those of a trusted directory.
 func (p *project) gatherSkills() {
 	s := &p.skills
 	own := s.own()
@@ -61,8 +61,8 @@ func (p *project) gatherSkills() {
 	s.all = skills.Unique(s.all)
 }
 
-// offerSkills has model know of the skills there are, and gives it the tool that loads them.
-// Without skills there is neither a list nor a tool.
+// offerSkills adds the list of skills to the model's instructions, and the tool that loads them. Without skills it adds
+// neither.
 func offerSkills(a *program, model llm.Endpoint) error {
 	s := &a.project.skills
 	if a.toolSet == nil || s.own == nil || !offersTool(a.flags.toolNames, act.SkillName) {
@@ -71,7 +71,7 @@ func offerSkills(a *program, model llm.Endpoint) error {
 	a.project.gatherSkills()
 	room := skills.MaxList
 	if model.Context > 0 {
-		const share, bytesPerToken = 50, 4 // 2 % of the window
+		const share, bytesPerToken = 50, 4 // 2 % of the context window
 		room = min(room, model.Context/share*bytesPerToken)
 	}
 	s.list, s.omitted = skills.List(s.all, room)
@@ -97,7 +97,7 @@ func offerSkills(a *program, model llm.Endpoint) error {
 	return a.toolSet.ReplaceExternal(act.SkillName, offered)
 }
 
-// rows returns the skills as the application knows them, and those that cannot be used.
+// rows returns the skills for the application, and the problems of unusable ones.
 func (s *skillSet) rows() (rows []app.Skill, problems []error) {
 	for i := range s.all {
 		is := &s.all[i]
@@ -109,7 +109,7 @@ func (s *skillSet) rows() (rows []app.Skill, problems []error) {
 	return rows, s.problems
 }
 
-// withSkills finds the skills that count in the working directory.
+// withSkills calls use with the usable skills of the working directory.
 func (a *program) withSkills(use func(all []app.Skill, problems []error) error) error {
 	return a.withProject(func() error {
 		a.project.skills.find()

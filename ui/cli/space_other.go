@@ -2,5 +2,5 @@
 
 package cli
 
-// freeSpace reports that the system does not say.
+// freeSpace returns false: the free space is unknown on this system.
 func freeSpace(string) (int64, bool) { return 0, false }

@@ -4,7 +4,7 @@ package cli
 
 import "golang.org/x/sys/unix"
 
-// freeSpace returns how many bytes a user may still write to the disk of a directory.
+// freeSpace returns the bytes that a user may still write to the disk of dir.
 func freeSpace(dir string) (int64, bool) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {

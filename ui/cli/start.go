@@ -7,29 +7,27 @@ import (
 	"sync"
 )
 
-// Growth of the heap, in percent, after which the first garbage collection begins: at 64 MiB,
-// which few commands reach, and at 8 MiB on the screen, which keeps its memory for hours. The
-// usual one begins at 4 MiB, which is in the middle of the start.
+// GC percentages for the first collection: it starts at 64 MiB, which few commands reach, or at 8 MiB for the screen,
+// which keeps its memory for hours. By default it would start at 4 MiB, in the middle of the start-up.
 const (
 	startPercent  = 1600
 	screenPercent = 200
 )
 
-// postponed is the collection that was not begun yet; nil channel: none was postponed.
+// postponed.begun is closed once the postponed first collection begins; nil if none was postponed.
 var postponed struct {
 	sync.Mutex
 	begun chan struct{}
 }
 
-// postponeCollection lets the program start before garbage is collected for the first time.
-// From then on it is collected as usual, which done tells. Where the user has set GOGC it does
-// nothing and returns nil.
+// postponeCollection delays the first garbage collection. When it begins, done is closed and the usual percentage
+// applies again. If the user has set GOGC, it does nothing and returns nil.
 func postponeCollection() (done <-chan struct{}) {
 	if os.Getenv("GOGC") != "" {
 		return nil
 	}
 	usual := debug.SetGCPercent(startPercent)
-	first, told := new(*int), make(chan struct{}) // garbage; with a pointer: small objects without share a block
+	first, told := new(*int), make(chan struct{}) // garbage; its pointer keeps it out of the tiny allocator
 	postponed.begun = told
 	runtime.AddCleanup(first, func(percent int) {
 		postponed.Lock()
@@ -40,7 +38,7 @@ func postponeCollection() (done <-chan struct{}) {
 	return told
 }
 
-// collectForScreen lets the first collection that was postponed begin when it suits the screen.
+// collectForScreen moves the postponed collection to the screen's threshold.
 func collectForScreen() {
 	postponed.Lock()
 	defer postponed.Unlock()

@@ -8,7 +8,7 @@ import (
 	"parley/session"
 )
 
-// The first collection of garbage comes late, and every other as usual.
+// The first garbage collection is delayed; later ones are not.
 func TestPostponeCollection(t *testing.T) {
 	t.Setenv("GOGC", "")
 	usual := gcPercent()
@@ -38,12 +38,11 @@ func gcPercent() int {
 	return percent
 }
 
-// If no model was picked yet, none is looked for by the name "": it would be looked for among
-// all models.
+// If no model was chosen yet, the name "" is not looked up, since that would search all models.
 func TestNoLastModelReadsNoCatalog(t *testing.T) {
 	a := newProgram()
 	a.library = session.MemoryStore()
-	const most = 200 // the names of all models are 2,500
+	const most = 200 // all models have 2,500 names
 	if got := testing.AllocsPerRun(5, func() {
 		if got := a.lastModel(); got != "" {
 			t.Errorf("got %q", got)

@@ -18,8 +18,7 @@ import (
 	"parley/ui/format"
 )
 
-// openUndo returns where files are kept before tools change them; nil if nothing of this run
-// is kept.
+// openUndo returns the store for earlier versions of files that tools change; nil if this run stores none.
 func openUndo(a *program) undo.Store {
 	if a.flags.ephemeral {
 		return nil
@@ -30,8 +29,8 @@ func openUndo(a *program) undo.Store {
 	return a.undo
 }
 
-// undoStore returns where files are kept before tools change them, beside the conversations;
-// nil if there is nowhere to keep anything.
+// undoStore returns the store for earlier versions of files, next to the conversations; nil if there is no place for
+// it.
 func (a *program) undoStore() undo.Store {
 	path, err := session.StorePath(os.Getenv)
 	if err != nil || a.openFiles == nil {
@@ -40,8 +39,7 @@ func (a *program) undoStore() undo.Store {
 	return a.openFiles(filepath.Join(filepath.Dir(path), "undo"))
 }
 
-// forkSession copies a conversation up to the message head, 0 for all of it, with the history
-// of its files.
+// forkSession copies a conversation up to the message head, or all of it for 0, together with its file history.
 func forkSession(a *program, id string, head int) (*session.Log, error) {
 	log, err := a.library.Fork(id, head)
 	if store := openUndo(a); log != nil && store != nil {
@@ -59,8 +57,7 @@ func forkSession(a *program, id string, head int) (*session.Log, error) {
 	return log, err
 }
 
-// branchOf returns the messages of a conversation up to head, 0 for the one at which it stands, in their
-// order.
+// branchOf returns the messages of a branch in order, up to head; 0 is the conversation's current head.
 func branchOf(lib *session.Store, id string, head int) (seqs []int, err error) {
 	s, nodes, err := lib.Read(id)
 	if len(nodes) == 0 && err != nil {
@@ -79,8 +76,7 @@ func branchOf(lib *session.Store, id string, head int) (seqs []int, err error) {
 	return seqs, nil
 }
 
-// recoverFiles says what came of restores of files in the workspace that parley did not end,
-// in whatever conversation; "" if there is none.
+// recoverFiles describes interrupted restores of files in the workspace, from any conversation; "" if there are none.
 func recoverFiles(a *program) (notice string) {
 	store := openUndo(a)
 	if store == nil || a.toolSet == nil {
@@ -88,7 +84,7 @@ func recoverFiles(a *program) (notice string) {
 	}
 	for id, pid := range store.Interrupted(a.toolSet.Root()) {
 		if pid == os.Getpid() || process.Alive(pid) {
-			continue // it goes on there
+			continue // that process is still running
 		}
 		h, err := store.History(id, a.toolSet.Root())
 		var found *undo.Interrupted
@@ -105,9 +101,9 @@ func recoverFiles(a *program) (notice string) {
 	return notice
 }
 
-// unfinishedCall says that parley ended while the last call of a conversation that may change
-// files ran, which leaves nothing to compare with; "" if it did not, or if the user has sent
-// something since and knows.
+// unfinishedCall reports that parley ended during the last tool call of the conversation if that call may have changed
+// files, since nothing recorded those changes. It returns "" if there is no such call, or if the user has sent a
+// message since.
 func unfinishedCall(s *session.Session) string {
 	if s.Empty() {
 		return ""
@@ -124,7 +120,7 @@ func unfinishedCall(s *session.Session) string {
 	return fmt.Sprintf("parley ended while %q ran: /undo does not know all that it changed", sanitize.Line(last.Title))
 }
 
-// interruptedText says which files an interrupted restore has restored.
+// interruptedText names the files that an interrupted restore has restored.
 func interruptedText(found *undo.Interrupted) string {
 	text := fmt.Sprintf("An undo of files was interrupted: %d restored", len(found.Restored))
 	for _, part := range []struct {
@@ -151,14 +147,14 @@ func someNames(names []undo.Name) string {
 	return strings.Join(shown, ", ")
 }
 
-// pruneUndo removes what is kept for too long, or too much of it, once a day.
+// pruneUndo removes old versions and versions beyond the size limit, once a day.
 func pruneUndo(store undo.Store) {
 	if store != nil && store.PruneDue() {
 		_, _ = store.Prune(time.Now().Add(-undo.MaxAge), undo.MaxStored)
 	}
 }
 
-// forgetFiles removes what is kept of the files that a conversation changed.
+// forgetFiles removes the file history of a conversation.
 func (a *program) forgetFiles(id string) error {
 	if store := a.undoStore(); store != nil {
 		return store.Remove(id)

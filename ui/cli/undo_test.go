@@ -15,8 +15,8 @@ import (
 	"parley/tools/undo/snapshot"
 )
 
-// A call that was under way when parley ended is told when the conversation is continued, until
-// another one follows it, or the user sent something.
+// A call that was running when parley ended is reported when the conversation is continued, until another call follows
+// it or the user sends a message.
 func TestUnfinishedCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir, lib := t.TempDir(), session.MemoryStore()
@@ -51,14 +51,14 @@ func TestUnfinishedCall(t *testing.T) {
 		if got := unfinishedCall(s); got != "" {
 			t.Errorf("told %q behind another call", got)
 		}
-		begun("make", 1) // which is followed by the second message
+		begun("make", 1) // the second message follows
 		if got := unfinishedCall(s); got != "" {
 			t.Errorf("told %q behind another prompt", got)
 		}
 	})
 }
 
-// TestBranchOf: the messages of a branch are those that a fork copies, in their order.
+// TestBranchOf: the messages of a branch are those that a fork copies, in order.
 func TestBranchOf(t *testing.T) {
 	lib := session.MemoryStore()
 	defer lib.Close()
@@ -77,7 +77,7 @@ func TestBranchOf(t *testing.T) {
 		}
 		copied, err := lib.Fork(id, head)
 		if err != nil {
-			continue // there is no such message
+			continue // no such message
 		}
 		for i, n := range copied.Nodes() {
 			if got := n.Parts[0].Text; got != fmt.Sprint(want[i]) {

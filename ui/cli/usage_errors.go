@@ -14,9 +14,8 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// otherFlags says what to write for a flag of other programs, in lower case and with - for _: the
-// flag that does the same here, where a command has it, or the command that does. A flag that only
-// does something similar is not in the table.
+// otherFlags maps flags of other programs, in lower case and with - for _, to parley's equivalent: a flag, if the
+// command has it, or a command. Flags that are only similar are not included.
 var otherFlags = map[string]string{
 	// claude
 	"allowed-tools": "--allow", "allowedtools": "--allow", "dangerously-skip-permissions": "--yolo", "fallback-model": "--fallback",
@@ -36,8 +35,8 @@ var otherFlags = map[string]string{
 	"reasoning-effort": "--effort", "silent": "--quiet", "V": "--version",
 }
 
-// meantFlag returns what to write for a flag that cmd does not have: what other programs call so,
-// a setting, or a flag that looks like it; "" for nothing.
+// meantFlag returns a suggestion for an unknown flag of cmd: the equivalent of another program's flag, a setting, or a
+// similar flag; "" for none.
 func meantFlag(cmd *cobra.Command, name string) string {
 	typed := strings.ReplaceAll(name, "_", "-")
 	if len(name) > 1 { // -V is not -v
@@ -59,8 +58,8 @@ func meantFlag(cmd *cobra.Command, name string) string {
 	}
 	var names []string
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		// Nearest takes any part of a name, as --all is one of --allow: here it is a word of the
-		// name, or most of its beginning.
+		// Nearest matches any part of a name, such as --all in --allow. Here the part must be a word of the name, or
+		// most of its beginning.
 		part := strings.Contains(f.Name, typed) && !slices.Contains(strings.Split(f.Name, "-"), typed)
 		if !f.Hidden && (!part || len(typed) > 3 && strings.HasPrefix(f.Name, typed) || len(typed) == len(f.Name)-1) {
 			names = append(names, f.Name)
@@ -72,7 +71,7 @@ func meantFlag(cmd *cobra.Command, name string) string {
 	return ""
 }
 
-// unknownFlag returns an error that says what to write for a flag that cmd does not have.
+// unknownFlag returns an error with a suggestion for an unknown flag of cmd.
 func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	name := unknown.GetSpecifiedName()
 	typed := "--" + name
@@ -85,18 +84,18 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	return fmt.Errorf("unknown flag %s: %s --help lists them", typed, cmd.CommandPath())
 }
 
-// needsCommand ends the usage line of a command that does nothing without one of its subcommands.
+// needsCommand is appended to the usage line of commands that require a subcommand.
 const needsCommand = " COMMAND"
 
-// explainArguments has errors about the arguments of cmd, and of all below it, say how it is
-// called, or which subcommand was meant.
+// explainArguments makes argument errors of cmd and its subcommands show the usage line, or the subcommand that was
+// probably meant.
 func explainArguments(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		explainArguments(c)
 	}
 	check := cmd.Args
 	if cmd.HasSubCommands() && !cmd.Runnable() {
-		check = cobra.NoArgs // of a command that does nothing itself cobra checks no arguments
+		check = cobra.NoArgs // cobra checks no arguments of a command that cannot run
 		cmd.Use, cmd.DisableFlagsInUseLine = cmd.Use+needsCommand, true
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
@@ -115,8 +114,8 @@ func explainArguments(cmd *cobra.Command) {
 	}
 }
 
-// wrongArguments says which argument of cmd is missing, or is one too many, and on a second line how
-// it is called. An error that cobra did not make is said as it is.
+// wrongArguments names the missing or superfluous argument of cmd, and shows the usage on a second line. It returns
+// errors from other sources unchanged.
 func wrongArguments(cmd *cobra.Command, args []string, err error) error {
 	var takes []string
 	most := len(strings.Fields(cmd.Use)) - 1
@@ -127,7 +126,7 @@ func wrongArguments(cmd *cobra.Command, args []string, err error) error {
 	}
 	said, use := err.Error(), strings.TrimSuffix(cmd.UseLine(), " [flags]")
 	example, _, _ := strings.Cut(strings.TrimSpace(cmd.Example), "\n")
-	example, _, _ = strings.Cut(example, "  #") // its comment
+	example, _, _ = strings.Cut(example, "  #") // cut the comment
 	if example = strings.TrimSpace(example); example != "" && example != use {
 		use += ", such as " + example
 	}
@@ -140,8 +139,8 @@ func wrongArguments(cmd *cobra.Command, args []string, err error) error {
 	return fmt.Errorf("%q is one argument too many\nusage: %s", args[min(most, len(args)-1)], use)
 }
 
-// mistypedCommand returns an error for words that are one word, which is a subcommand but for a
-// letter; nil for any other prompt.
+// mistypedCommand returns an error if words is a single word that differs from a subcommand by one letter; nil for any
+// other prompt.
 func mistypedCommand(root *cobra.Command, words []string) error {
 	if len(words) != 1 {
 		return nil

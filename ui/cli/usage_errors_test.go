@@ -9,7 +9,7 @@ import (
 	"parley/ui/cli/exit"
 )
 
-// Arguments that are missing or mistyped are answered with what to write.
+// Errors about missing or mistyped arguments say what to write.
 func TestUsageErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"help promts":      `no help on "promts": did you mean parley help prompts?`,
@@ -40,8 +40,7 @@ func TestUsageErrors(t *testing.T) {
 	}
 }
 
-// TestUnknownFlags: a flag is suggested if it looks like the one that was typed, or if it is what
-// other programs call so.
+// TestUnknownFlags: a flag is suggested if its name is similar, or if other programs use the unknown name for it.
 func TestUnknownFlags(t *testing.T) {
 	for args, want := range map[string]string{
 		"--modle x":         "--model",
@@ -55,7 +54,7 @@ func TestUnknownFlags(t *testing.T) {
 		"usage --jsonl": "--output jsonl",
 
 		"--nope": "", "--all": "", "--list": "", "--read x": "", "--verbose": "", "--xyzzy": "", "-Z": "", "--permission-mode plan": "",
-		"models --yes": "", "models --plain": "", "models --list-models": "", "models --temperature 1": "", // which have no such thing
+		"models --yes": "", "models --plain": "", "models --list-models": "", "models --temperature 1": "", // there is no such flag
 	} {
 		root := newProgram().rootCommand(nil)
 		root.SetArgs(strings.Fields(args))
@@ -73,7 +72,7 @@ func TestUnknownFlags(t *testing.T) {
 	}
 }
 
-// TestOtherFlagsAreMeant: what is said in place of other programs' flags is taken.
+// TestOtherFlagsAreMeant: the replacements for other programs' flags are valid.
 func TestOtherFlagsAreMeant(t *testing.T) {
 	for other, is := range otherFlags {
 		root := newProgram().rootCommand(nil)
@@ -93,7 +92,7 @@ func TestOtherFlagsAreMeant(t *testing.T) {
 	}
 }
 
-// TestMistypedCommand: one word that is nearly a command is told, anything else is a prompt.
+// TestMistypedCommand: a single word similar to a command is an error; anything else is a prompt.
 func TestMistypedCommand(t *testing.T) {
 	root := newProgram().rootCommand(nil)
 	for words, want := range map[string]string{
@@ -110,7 +109,7 @@ func TestMistypedCommand(t *testing.T) {
 	}
 }
 
-// TestHelpNamesValuesOnce: the value that a flag alone means is not after its name.
+// TestHelpNamesValuesOnce: the implied value of a flag is not repeated after its name.
 func TestHelpNamesValuesOnce(t *testing.T) {
 	root := newProgram().rootCommand(nil)
 	for range 2 {
@@ -123,8 +122,8 @@ func TestHelpNamesValuesOnce(t *testing.T) {
 	}
 }
 
-// TestFormatOfUsageErrors: a program that reads JSON gets JSON wherever the flag for it stands, and
-// what was mistyped has the status of that.
+// TestFormatOfUsageErrors: a program that reads JSON gets JSON wherever the format flag is placed, and errors in the
+// command line have their status.
 func TestFormatOfUsageErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"--nosuch -o json hi":              "json",
@@ -151,7 +150,7 @@ func TestFormatOfUsageErrors(t *testing.T) {
 	}
 }
 
-// TestStatusOfUnknownSkill: a name that is none is an error of what was typed.
+// TestStatusOfUnknownSkill: an unknown name is an error in the command line.
 func TestStatusOfUnknownSkill(t *testing.T) {
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())

@@ -20,7 +20,7 @@ import (
 	"parley/session/storetest"
 )
 
-// families holds a model of each wire format, and how it answers "Yes.".
+// families holds a model of each wire format, with its form of the answer "Yes.".
 var families = []struct{ kind, model, answer string }{
 	{"openai", "gpt-4.1", `data: {"choices":[{"index":0,"delta":{"content":"Yes."},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"},
 	{"openai-responses", "gpt-5.2", `data: {"type":"response.completed","response":{"id":"r","status":"completed","output":[{"type":"message","id":"m","role":"assistant","content":[{"type":"output_text","text":"Yes."}]}]}}` + "\n\n"},
@@ -30,7 +30,7 @@ var families = []struct{ kind, model, answer string }{
 	{"gemini", "gemini-3-pro-preview", `data: {"candidates":[{"index":0,"content":{"role":"model","parts":[{"text":"Yes."}]},"finishReason":"STOP"}]}` + "\n\n"},
 }
 
-// service answers every request with the same, once it has read all of it.
+// service reads each request completely and returns the same response.
 type service struct {
 	answer string
 	read   int64 // bytes of the last request
@@ -48,7 +48,7 @@ func (s *service) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// openFamily returns a model of a family, and the service that it asks.
+// openFamily returns a model of a family and its service.
 func openFamily(tb testing.TB, family int) (llm.Endpoint, *service) {
 	tb.Helper()
 	f := families[family]
@@ -62,7 +62,7 @@ func openFamily(tb testing.TB, family int) (llm.Endpoint, *service) {
 	return model, behind
 }
 
-// longTalk returns a conversation of n messages with a model of a family, and its service.
+// longTalk returns a conversation of n messages with a model of a family, and the service.
 func longTalk(tb testing.TB, family, n int) (*session.Session, *service) {
 	tb.Helper()
 	model, behind := openFamily(tb, family)
@@ -71,7 +71,7 @@ func longTalk(tb testing.TB, family, n int) (*session.Session, *service) {
 	return s, behind
 }
 
-// askAgain asks once more, and is answered.
+// askAgain runs another turn.
 func askAgain(tb testing.TB, s *session.Session) {
 	tb.Helper()
 	for e := range s.Turn(tb.Context(), llm.Part{Kind: llm.Text, Text: "And now?"}) {
@@ -81,13 +81,13 @@ func askAgain(tb testing.TB, s *session.Session) {
 	}
 }
 
-// BenchmarkWholeTurn measures a further turn from the prompt to its bytes on the wire, and back.
+// BenchmarkWholeTurn measures a further turn, from the prompt to the request on the wire and back.
 func BenchmarkWholeTurn(b *testing.B) {
 	for i, f := range families {
 		for _, n := range []int{12, 100, 1000, 10_000, 50_000} {
 			b.Run(fmt.Sprintf("%s/%d", f.kind, n), func(b *testing.B) {
 				s, behind := longTalk(b, i, n)
-				askAgain(b, s) // which makes what is kept
+				askAgain(b, s) // fills the caches
 				b.ReportAllocs()
 				for b.Loop() {
 					askAgain(b, s)
@@ -98,7 +98,7 @@ func BenchmarkWholeTurn(b *testing.B) {
 	}
 }
 
-// BenchmarkFirstTurn measures the first turn of a program that continues a stored conversation.
+// BenchmarkFirstTurn measures the first turn after a stored conversation was opened.
 func BenchmarkFirstTurn(b *testing.B) {
 	for i, f := range families {
 		for _, n := range []int{1000, 5000, 20_000} {
@@ -128,7 +128,7 @@ func BenchmarkFirstTurn(b *testing.B) {
 	}
 }
 
-// slack returns how many more copies of a list of messages the race detector costs a turn.
+// slack returns the number of additional copies of a message list that a turn makes under the race detector.
 func slack() float64 {
 	info, _ := debug.ReadBuildInfo()
 	if slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
@@ -137,8 +137,8 @@ func slack() float64 {
 	return 0
 }
 
-// A further turn encodes what is new, however long the conversation is: beside the list of
-// messages, and what the tap keeps of the body, nothing grows, in no wire format.
+// A further turn encodes only new messages, in every wire format. Apart from the message list and the tap's copy of the
+// body, its memory does not grow with the conversation.
 func TestWholeTurnIsFlat(t *testing.T) {
 	const few, many, rounds = 100, 1000, 8
 	for i, f := range families {
@@ -147,7 +147,7 @@ func TestWholeTurnIsFlat(t *testing.T) {
 				s, behind := longTalk(t, i, n)
 				askAgain(t, s)
 				before := behind.read
-				for range rounds { // the least: others allocate as well
+				for range rounds { // the minimum, because other goroutines allocate too
 					var before, after runtime.MemStats
 					runtime.ReadMemStats(&before)
 					askAgain(t, s)

@@ -1,5 +1,4 @@
-// Package flows lists what a user can do: each flow is a package below this one, and a line here registers
-// it.
+// Package flows registers all flows. Each flow is a package below this one and implements some commands.
 package flows
 
 import (

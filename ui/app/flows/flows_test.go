@@ -71,7 +71,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// An argument of a command that takes none is refused with its value, by each of the command's names.
+// An argument of a command without arguments is rejected with its value, for all names of the command.
 func TestNoArgument(t *testing.T) {
 	for _, c := range flows.Commands() {
 		for _, name := range c.Names() {
@@ -85,7 +85,7 @@ func TestNoArgument(t *testing.T) {
 	}
 }
 
-// A line that is refused is there to be corrected, whatever finds what is wrong with it, and when.
+// A rejected line can be corrected, whichever check rejects it, and when.
 func TestRefusedLines(t *testing.T) {
 	for line, want := range map[string]bool{
 		"/quit foo": true, "/export md x": true, "/manual nothing": true, "/doctor now": true, "/rename A title": true, "/mode loud": true, "/effort huge": true, "/history none": true, "/web sometimes": true,
@@ -99,7 +99,7 @@ func TestRefusedLines(t *testing.T) {
 	}
 }
 
-// A refused line says why.
+// A rejected line shows the reason.
 func TestRefusals(t *testing.T) {
 	for line, want := range map[string]string{
 		"/export md x":    "the conversation is empty",

@@ -1,5 +1,5 @@
-// Package ability has what the commands about models with other abilities than to answer share:
-// how a model is found, what it may cost, and where its work is saved.
+// Package ability holds code shared by the commands for image, video and embedding models: finding a model, limiting
+// its cost, and saving its results.
 package ability
 
 import (
@@ -24,28 +24,28 @@ import (
 	"parley/ui/format"
 )
 
-// An Env is what these commands need of the program.
+// An Env gives the commands access to the program.
 type Env struct {
 	*cmdutil.Streams
-	Load        func() error            // reads the configuration, and sets the fields below
-	Services    func() providers.Config // with the servers found on this machine
+	Load        func() error            // reads the configuration and sets the fields below
+	Services    func() providers.Config // returns the providers with the servers found on this machine
 	OpenOptions func() providers.OpenOptions
 	Find        Find
-	Discover    func(context.Context) // looks for servers on this machine, where that is allowed
+	Discover    func(context.Context) // searches servers on this machine, if that is allowed
 	AbbrevPath  func(string) string
 
-	ImageModel, EmbedModel string          // by default
-	Limits                 []session.Limit // of [budget]
-	ConfirmAbove           float64         // US dollars of a request without a question; 0: any
-	Plain                  bool            // lines stay as they are, for screen readers
+	ImageModel, EmbedModel string          // defaults
+	Limits                 []session.Limit // from [budget]
+	ConfirmAbove           float64         // US dollars; more expensive requests are confirmed first; 0: never
+	Plain                  bool            // no redrawn lines, for screen readers
 }
 
-// A Find opens a model by its name with open, among the providers there are.
+// A Find resolves the name of a model and calls open with the providers and that name.
 type Find func(ctx context.Context, name string, open func(providers.Config, string) error) error
 
-// Reserve keeps room in the limits of [budget] of days and months for what requests to a
-// model beside any conversation are estimated to use. Its error says that one is reached, and is
-// the status to exit with; that the limits are not held among programs is told alone.
+// Reserve reserves the estimated usage of requests outside conversations in the day and month limits of [budget]. If a
+// limit is reached, the error has the exit status. If limits cannot be shared with other programs, it prints a note and
+// succeeds.
 func (a *Env) Reserve(library *session.Store, model string, estimate llm.Usage) (session.Reservation, error) {
 	reservation, err := session.Reserve(library.Ledger(), time.Now(), a.Limits, model, estimate)
 	if errors.Is(err, session.ErrBudget) {
@@ -57,25 +57,25 @@ func (a *Env) Reserve(library *session.Store, model string, estimate llm.Usage) 
 	return reservation, nil
 }
 
-// UnreservedText tells why limits that programs share are not held among them.
+// UnreservedText explains why limits are not shared with other programs.
 func UnreservedText(err error) string {
 	return "limits of a day and a month do not count what other parley programs spend now: " + format.ErrorText(err)
 }
 
-// A Spending collects what requests beside a conversation used, and saves it.
+// A Spending collects the usage of requests outside conversations and saves it.
 type Spending struct {
-	Purpose, Model string // such as "embed"
+	Purpose, Model string // Purpose is such as "embed"
 	Bill           llm.Bill
 	Unsaved        []llm.Usage
 }
 
-// Add counts one request.
+// Add adds the usage of one request.
 func (s *Spending) Add(b llm.Bill) {
 	s.Bill = s.Bill.Add(b)
 	s.Unsaved = append(s.Unsaved, b.Usage())
 }
 
-// Save writes what is collected.
+// Save writes the unsaved usage.
 func (s *Spending) Save(library *session.Store) error {
 	dir, _ := os.Getwd()
 	var entries []session.LedgerEntry
@@ -89,7 +89,7 @@ func (s *Spending) Save(library *session.Store) error {
 	return err
 }
 
-// Open opens a model with an
+// Open opens a model with an ability by its name.
 func Open[T, F any](ctx context.Context, find Find, of media.Ability[T, F], name string, o providers.OpenOptions) (m media.Model[T, F], err error) {
 	err = find(ctx, name, func(c providers.Config, name string) (err error) {
 		m, err = of.Open(ctx, c, name, o)
@@ -98,7 +98,7 @@ func Open[T, F any](ctx context.Context, find Find, of media.Ability[T, F], name
 	return m, err
 }
 
-// Complete completes names of the models with an ability that are ready.
+// Complete completes the names of usable models with an ability.
 func Complete[T, F any](a *Env, of media.Ability[T, F]) cobra.CompletionFunc {
 	return cmdutil.Complete(func() (names []string) {
 		if a.Load() == nil {
@@ -112,9 +112,8 @@ func Complete[T, F any](a *Env, of media.Ability[T, F]) cobra.CompletionFunc {
 	})
 }
 
-// CheckTarget refuses a place where nothing can be saved, before anything is paid for: what --to
-// says, "" for a name of our own in the working directory. A directory is one for several files
-// only.
+// CheckTarget rejects an unusable value of --to before anything is paid for. "" is a generated name in the working
+// directory. A directory is allowed only for several files.
 func CheckTarget(to, format string, several bool) error {
 	if to == "-" {
 		switch {
@@ -140,8 +139,8 @@ func CheckTarget(to, format string, several bool) error {
 	return nil
 }
 
-// SaveFile saves what a model made as path; "" is name in the working folder. What was paid for is
-// not lost because the disk is full: then it goes to the folder for temporary files, as note says.
+// SaveFile saves the output of a model as path or, for "", as name in the working directory. If that fails, as on a
+// full disk, it saves to the directory for temporary files and returns a note, so that paid output is not lost.
 func SaveFile(path, name string, data []byte) (saved, note string, err error) {
 	if saved, err = attach.Save(cmp.Or(path, name), data); err == nil {
 		return saved, "", nil
@@ -153,8 +152,7 @@ func SaveFile(path, name string, data []byte) (saved, note string, err error) {
 	return elsewhere, format.ErrorText(err) + ": saved as " + elsewhere, nil
 }
 
-// ConfirmCost asks before something that is estimated to cost more than [budget] confirm says,
-// which never asks if it is 0.
+// ConfirmCost asks for confirmation if the estimated cost exceeds confirm of [budget]; 0 never asks.
 func (a *Env) ConfirmCost(what string, usd float64, known bool) error {
 	limit := a.ConfirmAbove
 	if !known || limit <= 0 || usd <= limit {

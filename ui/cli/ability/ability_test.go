@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The target of images and videos is checked before they are paid for, by the same rules: a
-// directory takes several files, not one.
+// The target of images and videos is checked before they are paid for, by the same rules: a directory is allowed for
+// several files only.
 func TestCheckTarget(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("there.png", nil, 0o600); err != nil {

@@ -13,8 +13,7 @@ import (
 	"parley/ui/format"
 )
 
-// A Progress is a line on a terminal about a long operation, redrawn each second. A nil one shows
-// nothing.
+// A Progress is a terminal line about a long operation, redrawn each second. A nil Progress shows nothing.
 type Progress struct {
 	w     *os.File
 	begun time.Time
@@ -26,11 +25,11 @@ type Progress struct {
 	done  chan struct{} // closed by Stop, and then nil
 }
 
-// progressInterval is the shortest time between two lines.
+// progressInterval is the shortest time between two redraws.
 const progressInterval = 100 * time.Millisecond
 
-// NewProgress shows a line on w, a terminal, until Stop. The function line returns its text from the
-// time elapsed since begun and the text of Show.
+// NewProgress shows a line on w, a terminal, until Stop. Line returns the text of the line from the time since begun
+// and the text of the last Show.
 func NewProgress(w *os.File, begun time.Time, line func(elapsed, text string) string) *Progress {
 	p := &Progress{w: w, begun: begun, line: line, done: make(chan struct{})}
 	go p.run(p.done)

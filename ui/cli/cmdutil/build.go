@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Version returns the version that the build knows, "devel" if it knows none.
+// Version returns the version from the build information; "devel" if it has none.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
@@ -14,8 +14,8 @@ func Version() string {
 	return info.Main.Version
 }
 
-// BuildSetting returns what the build says of a name, such as vcs.revision, and "" if it says
-// nothing of it: without a repository, or without git.
+// BuildSetting returns a setting from the build information, such as vcs.revision; "" if it is missing, as in builds
+// without a repository or without git.
 func BuildSetting(name string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -29,8 +29,8 @@ func BuildSetting(name string) string {
 	return ""
 }
 
-// BuildDate returns the day of the commit that was built, which is the date of the manual:
-// that of the first release if the build does not know.
+// BuildDate returns the day of the commit that was built, which is the date of the manual. If the build has none, it
+// returns the day of the first release.
 func BuildDate() string {
 	day, _, ok := strings.Cut(BuildSetting("vcs.time"), "T")
 	if !ok {

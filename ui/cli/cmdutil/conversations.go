@@ -15,7 +15,7 @@ import (
 // Conversations finds stored conversations for commands.
 type Conversations struct {
 	Open func() (*session.Store, error)
-	Mask func() func(string) string // returns a function that masks configured keys; nil: nothing is masked
+	Mask func() func(string) string // returns a function that masks configured keys; nil masks nothing
 }
 
 // With opens the store for one command.
@@ -27,9 +27,9 @@ func (c Conversations) With(do func(*session.Store) error) error {
 	return errors.Join(do(lib), lib.Close())
 }
 
-// Complete offers a shell the IDs of the latest conversations.
+// Complete returns the IDs of the latest conversations for shell completion.
 func (c Conversations) Complete(*cobra.Command, []string, string) (ids []string, how cobra.ShellCompDirective) {
-	_ = c.With(func(lib *session.Store) error { // a shell shows no errors
+	_ = c.With(func(lib *session.Store) error { // shell completion shows no errors
 		found, err := lib.List(session.Query{Limit: 50})
 		masked := c.Masked()
 		for _, f := range found {
@@ -40,8 +40,7 @@ func (c Conversations) Complete(*cobra.Command, []string, string) (ids []string,
 	return ids, cobra.ShellCompDirectiveNoFileComp
 }
 
-// Masked returns a function that masks the keys that are configured here in the texts of a
-// conversation's description.
+// Masked returns a function that masks configured keys in the texts of a conversation's description.
 func (c Conversations) Masked() func(*session.Info) session.Info {
 	mask := func(text string) string { return text }
 	if c.Mask != nil {
@@ -54,8 +53,8 @@ func (c Conversations) Masked() func(*session.Info) session.Info {
 	}
 }
 
-// Find returns the one conversation that a user means by an ID, the beginning of
-// one, or words of its title. The error lists those it may be, their titles masked.
+// Find returns the conversation given by an ID, a prefix of one, or words of its title. If several match, the error
+// lists them with masked titles.
 func (c Conversations) Find(lib *session.Store, word string) (session.Info, error) {
 	found, err := lib.Find(word)
 	if Fatal(err, len(found)) != nil {
@@ -79,7 +78,7 @@ func (c Conversations) Find(lib *session.Store, word string) (session.Info, erro
 	return session.Info{}, Usagef("%d conversations match %q, give an ID:\n  %s", len(found), word, strings.Join(names, "\n  "))
 }
 
-// Fatal returns err unless it came with something to show.
+// Fatal returns err if n is 0: otherwise there are results to show first.
 func Fatal(err error, n int) error {
 	if n > 0 {
 		return nil

@@ -12,17 +12,17 @@ import (
 	"github.com/charmbracelet/x/term"
 )
 
-// Edit opens a file in the user's editor. Without a terminal or an editor it writes to out where the
-// file is, and edited is false.
+// Edit opens a file in the user's editor. Without a terminal or an editor it writes the file's path to out and returns
+// false.
 func Edit(out io.Writer, path string) (edited bool, err error) {
 	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
 	if editor == "" || !term.IsTerminal(os.Stdin.Fd()) {
 		_, err := fmt.Fprintln(out, path)
 		return false, err
 	}
-	cmd := exec.Command("sh", "-c", editor+` "$1"`, "sh", path) // it may have arguments, as in "code --wait"
+	cmd := exec.Command("sh", "-c", editor+` "$1"`, "sh", path) // the variable may contain arguments, as in "code --wait"
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	keys := make(chan os.Signal, 1) // ctrl+c is the editor's
+	keys := make(chan os.Signal, 1) // ctrl+c belongs to the editor
 	signal.Notify(keys, os.Interrupt, syscall.SIGQUIT)
 	defer signal.Stop(keys)
 	if err := cmd.Run(); err != nil {

@@ -1,5 +1,4 @@
-// Package cmdutil has what parley's subcommands share: streams, flags, tables, and errors with an
-// exit status.
+// Package cmdutil holds code shared by parley's subcommands: streams, flags, tables, and errors with an exit status.
 package cmdutil
 
 import (
@@ -11,7 +10,7 @@ import (
 	"parley/ui/cli/exit"
 )
 
-// An ExitError ends the program with a status. Err is nil if nothing is left to report.
+// An ExitError ends the program with a status. Err is nil if there is nothing left to report.
 type ExitError struct {
 	Status int
 	Err    error
@@ -34,7 +33,7 @@ func Exit(status int) error {
 	return &ExitError{Status: status}
 }
 
-// Fail returns err with an exit status, unless its kind has one of its own; nil if err is nil.
+// Fail wraps err with an exit status, unless its kind has one of its own; nil if err is nil.
 func Fail(status int, err error) error {
 	switch {
 	case err == nil:
@@ -47,11 +46,11 @@ func Fail(status int, err error) error {
 	return &ExitError{status, err}
 }
 
-// Usage marks err as an error of what was typed.
+// Usage marks err as an error in the command line.
 func Usage(err error) error { return app.UsageError{Err: err} }
 
-// Usagef returns an error of what was typed, as fmt.Errorf makes it.
+// Usagef is fmt.Errorf for an error in the command line.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }
 
-// Config marks err as an error of the configuration.
+// Config marks err as an error in the configuration.
 func Config(err error) error { return Fail(exit.Config, err) }

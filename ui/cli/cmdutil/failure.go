@@ -19,11 +19,11 @@ import (
 	"parley/ui/format"
 )
 
-// Formats lists the formats of output.
+// Formats lists the output formats.
 var Formats = []string{"text", "json", "jsonl"}
 
-// Failure writes an error from before the turn, in the format that the reader of out expects, and as
-// text to stderr. Status is the exit status to report.
+// Failure reports an error from before the turn: to out in the given format, and to stderr as text. Status is the exit
+// status to report.
 func Failure(out, stderr io.Writer, format string, err error, status int) {
 	hint := app.ShellHint(err)
 	switch format {
@@ -33,7 +33,7 @@ func Failure(out, stderr io.Writer, format string, err error, status int) {
 	case "json":
 		Object{"error", failureObject(err, status)[2:], "finish_reason", "error", "exit", status}.Write(out)
 	}
-	text := regexp.MustCompile(`\n(\S)`).ReplaceAllString(sanitize.Text(app.ShellErrorText(err)), "\nparley: $1") // of several errors each
+	text := regexp.MustCompile(`\n(\S)`).ReplaceAllString(sanitize.Text(app.ShellErrorText(err)), "\nparley: $1") // prefix each of several errors
 	text = strings.ReplaceAll(text, "\nparley: usage: ", "\nusage: ")
 	fmt.Fprintf(stderr, "parley: %s\n", text)
 	if hint != "" {
@@ -41,8 +41,7 @@ func Failure(out, stderr io.Writer, format string, err error, status int) {
 	}
 }
 
-// failureObject returns an error from before the turn: the status says what an error that is no
-// provider's is about.
+// failureObject returns an error from before the turn. If it did not come from a provider, status gives its category.
 func failureObject(err error, status int) Object {
 	o := ErrorObject(err)
 	if category(err) != string(llm.Unknown) {
@@ -74,7 +73,7 @@ func category(err error) string {
 	return string(llm.FaultOf(err))
 }
 
-// ErrorObject returns an error as scripts get it.
+// ErrorObject returns an error in the form for scripts.
 func ErrorObject(err error) Object {
 	o := Object{"type", "error", "category", category(err), "message", format.ErrorText(err), "hint", app.ShellHint(err)}
 	if wait := llm.WaitOf(err); wait > 0 {
@@ -83,7 +82,7 @@ func ErrorObject(err error) Object {
 	return o
 }
 
-// An Object is a JSON object: names and their values in turn, in the order in which they are written.
+// An Object is a JSON object: alternating names and values, in the order in which they are written.
 type Object []any
 
 // MarshalJSON returns o as JSON, escaped by [sanitize.JSON].

@@ -11,7 +11,7 @@ import (
 	"parley/ui/cli/exit"
 )
 
-// TestLongJSON: a long text comes back as it was.
+// TestLongJSON: a long text is preserved.
 func TestLongJSON(t *testing.T) {
 	text := strings.Repeat("a\"\\\n\u009b€😀\u202e", 1<<17)
 	var b bytes.Buffer
@@ -24,7 +24,7 @@ func TestLongJSON(t *testing.T) {
 	}
 }
 
-// TestFailureCategory: what was typed or configured wrong is of the category that is documented for it.
+// TestFailureCategory: errors in the command line and the configuration have the documented categories.
 func TestFailureCategory(t *testing.T) {
 	for _, c := range []struct {
 		err    error

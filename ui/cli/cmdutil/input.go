@@ -16,8 +16,8 @@ import (
 	"parley/session/attach"
 )
 
-// maxInput is how many bytes are read from standard input. More is refused and not cut, since half a
-// file gives a wrong answer.
+// maxInput is the greatest size of standard input, in bytes. Larger input is refused rather than truncated, because
+// half a file gives a wrong answer.
 const maxInput = 32 << 20
 
 // Prompt returns the parts of a prompt from the words of the command line and standard input: the
@@ -46,15 +46,14 @@ func isText(b []byte) bool {
 	return utf8.Valid(b) && !bytes.ContainsRune(b, 0)
 }
 
-// inputSilence is how long to wait for input before looking for a process that could write it, which
-// takes the longer the more processes there are.
+// inputSilence is how long to wait for input before searching for a process that could write it. The search is slow on
+// a machine with many processes.
 const inputSilence = 20 * time.Millisecond
 
-// ReadStdin reads standard input to its end. If bounded is set, because the command line has a
-// prompt already, it gives up after inputTimeout on an input that no process seems to write to:
-// programs often start others with an open input. It calls notice when that happens and when it
-// waits for long, on a pipe or the like: callers read no terminal. It returns an error if there are
-// more than maxInput bytes.
+// ReadStdin reads standard input to its end. If bounded is set, because the command line has a prompt already, it stops
+// waiting after inputTimeout if no process seems to write to the input: programs often start others with an open input.
+// It calls notice when it does so, and when it waits for long on a pipe; callers do not use it for a terminal. It
+// returns an error if there are more than maxInput bytes.
 func ReadStdin(f *os.File, bounded bool, notice func(string)) ([]byte, error) {
 	return readInput(f, bounded, func() bool { return inputHasWriter(f) }, notice)
 }
@@ -66,7 +65,7 @@ func readInput(f io.Reader, bounded bool, hasWriter func() bool, notice func(str
 		err error
 	}
 	first, all := make(chan struct{}), make(chan read, 1)
-	go func() { // runs until the input ends, or the program
+	go func() { // runs until the input or the program ends
 		var buf bytes.Buffer
 		one := make([]byte, 64<<10)
 		n, err := f.Read(one)
@@ -85,8 +84,8 @@ func readInput(f io.Reader, bounded bool, hasWriter func() bool, notice func(str
 		if wait > inputSilence {
 			waiting()
 		}
-		// It is looked for again, since a process that another is about to start has for a moment
-		// what its parent has.
+		// The search is repeated, because a process that is being started has the descriptors of its parent for a
+		// moment.
 		if !hasWriter() && !isClosed(first, inputTimeout) {
 			notice(fmt.Sprintf("nothing on standard input for %s, and no other program of this pipeline writes to it: continuing without", inputTimeout))
 			return nil, nil

@@ -14,8 +14,7 @@ import (
 	"parley/providers/llm"
 )
 
-// Text of another encoding on standard input is read as what it says, and that it
-// was converted is told. What is no text stays as it is.
+// Text in another encoding on standard input is converted to UTF-8, with a notice. Binary input is not changed.
 func TestEncodings(t *testing.T) {
 	const told = "Standard input converted from "
 	tests := []struct{ name, input, want, told string }{
@@ -49,15 +48,15 @@ func TestEncodings(t *testing.T) {
 	}
 }
 
-// Who could write to an input is looked for only while it is silent: that reads what every
-// process has open. An input that some process may still write to is waited for.
+// Writers of an input are searched only while it is silent, because the search reads the open files of all processes.
+// An input that some process may still write to is waited for.
 func TestInputWriter(t *testing.T) {
 	const gaveUp = "nothing on standard input for 2s, and no other program of this pipeline writes to it: continuing without"
 	tests := []struct {
 		name    string
 		bounded bool
-		after   time.Duration // until it is written
-		writer  int           // how often one is found
+		after   time.Duration // time until the input is written
+		writer  int           // number of the search that finds a writer
 		asked   bool
 		want    string
 		told    string

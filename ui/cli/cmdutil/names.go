@@ -11,9 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Misspelled returns an error if words look like a subcommand that does not
-// exist: one word that is like one, or a name with a slip before a subcommand of its own. A sentence in quotes is one argument
-// with spaces in it, and a prompt.
+// Misspelled returns an error if words look like a misspelled subcommand: a single word that is similar to one, or a
+// similar name followed by one of its subcommands. A quoted sentence is one argument with spaces, and a prompt.
 func Misspelled(root *cobra.Command, words []string) error {
 	const shortest = 3 // letters
 	if len(words) == 0 || len(words[0]) < shortest || strings.ContainsFunc(words[0], unicode.IsSpace) {
@@ -21,7 +20,7 @@ func Misspelled(root *cobra.Command, words []string) error {
 	}
 	var names []string
 	for _, c := range root.Commands() {
-		if c.Name() != "help" { // hello looks like it
+		if c.Name() != "help" { // hello is similar to it
 			names = append(names, c.Name())
 		}
 	}
@@ -31,12 +30,12 @@ func Misspelled(root *cobra.Command, words []string) error {
 	}
 	meant, _, _ := root.Find([]string{near})
 	if len(words) > 1 && !slices.ContainsFunc(meant.Commands(), func(c *cobra.Command) bool { return c.Name() == words[1] }) {
-		return nil // several words; the first happens to look like a command
+		return nil // several words; the first is similar by chance
 	}
 	return fmt.Errorf("unknown command %q: did you mean %s? To send it as a prompt, write %s -- %s", words[0], meant.CommandPath(), root.CommandPath(), strings.Join(words, " "))
 }
 
-// Names returns the names of the commands below cmd that help lists.
+// Names returns the names of the subcommands of cmd that help lists.
 func Names(cmd *cobra.Command) (names []string) {
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() {
@@ -46,7 +45,7 @@ func Names(cmd *cobra.Command) (names []string) {
 	return names
 }
 
-// UnknownSubcommand returns an error that names the subcommand of cmd that is like name.
+// UnknownSubcommand returns an error for an unknown subcommand, with the name of a similar one.
 func UnknownSubcommand(cmd *cobra.Command, name string) error {
 	names := Names(cmd)
 	near := similar.Name(name, names)

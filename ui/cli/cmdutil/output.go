@@ -24,34 +24,34 @@ func OutputFlag(cmd *cobra.Command, format *string, formats ...string) {
 	ChoiceFlag(cmd, format, "output", "o", "output `FORMAT`: "+strings.Join(formats, ", "), formats)
 }
 
-// FormatFlags adds -o to a command, for one of formats, and --json for jsonl. Lines describes the
-// latter.
+// FormatFlags adds -o to a command, with formats as its values, and --json for jsonl. Lines is the usage text of
+// --json.
 func FormatFlags(cmd *cobra.Command, format *string, lines string, formats ...string) {
 	OutputFlag(cmd, format, formats...)
 	cmd.Flags().Var((*linesFormat)(format), "json", lines)
 	cmd.Flags().Lookup("json").NoOptDefVal = "true"
 }
 
-// ChoiceFlag adds a flag with one of a few words as its value, which shells complete.
+// ChoiceFlag adds a flag that takes one of words, which shells complete.
 func ChoiceFlag(cmd *cobra.Command, value *string, name, short, usage string, words []string) {
 	cmd.Flags().VarP(choice{value, words}, name, short, usage)
 	cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
-// Complete completes words with those that list returns when a shell asks.
+// Complete returns a completion function that offers the words of list.
 func Complete(list func() []string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return list(), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
-// A choice is the value of a flag that takes one of a few words.
+// A choice is the value of a flag that takes one of some words.
 type choice struct {
 	value *string
 	words []string
 }
 
-// A ChoiceError says which words a flag takes, as in "use one of low, high".
+// A ChoiceError lists the words that a flag takes, as in "use one of low, high".
 type ChoiceError string
 
 func (e ChoiceError) Error() string { return string(e) }
@@ -70,12 +70,12 @@ func (c choice) Set(word string) error {
 // Type implements pflag.Value.
 func (choice) Type() string { return "string" }
 
-// A linesFormat is a format that --json sets to jsonl.
+// A linesFormat is an output format that --json sets to jsonl.
 type linesFormat string
 
 func (f *linesFormat) String() string { return strconv.FormatBool(*f == "jsonl") }
 
-// Set takes true or false.
+// Set implements pflag.Value for a boolean flag.
 func (f *linesFormat) Set(value string) error {
 	on, err := strconv.ParseBool(value)
 	if on {
@@ -84,7 +84,7 @@ func (f *linesFormat) Set(value string) error {
 	return err
 }
 
-// Type returns what cobra calls the value.
+// Type implements pflag.Value.
 func (*linesFormat) Type() string { return "bool" }
 
 // WriteJSON writes v on a line of its own.
@@ -97,13 +97,13 @@ func WriteJSON(w io.Writer, v any) error {
 	return err
 }
 
-// bufferSize is how many bytes of a list are written at once.
+// bufferSize is the size, in bytes, of the write buffer for lists.
 const bufferSize = 32 << 10
 
-// WriteRows writes values as a JSON array, or for jsonl on a line each, many at once.
+// WriteRows writes values as a JSON array or, for jsonl, one per line. Writes are buffered.
 func WriteRows[T any](w io.Writer, as string, values []T) error {
 	if as == "json" {
-		return WriteJSON(w, append([]T{}, values...)) // never null
+		return WriteJSON(w, append([]T{}, values...)) // an empty array instead of null
 	}
 	out := bufio.NewWriterSize(w, bufferSize)
 	var line bytes.Buffer

@@ -7,12 +7,12 @@ import (
 	"parley/ui/theme"
 )
 
-// PrintOptions say where the answer to a prompt goes and how it looks.
+// PrintOptions configure where and how the answer to a prompt is printed.
 type PrintOptions struct {
 	Format   string   // "text", "json" or "jsonl"
 	Model    string   // model that answers; "" is the session's
-	Compared []string // models that answer, each as often as it does; one or none: nothing is compared
-	Answers  int      // answers of each model that is compared; 0 is 1
+	Compared []string // models that answer, each repeated for each of its answers; fewer than two: no comparison
+	Answers  int      // answers of each compared model; 0 is 1
 	Answer   int      // number of this answer, from 1; 0 if it is the only one
 	Out      io.Writer
 	Err      io.Writer
@@ -24,7 +24,7 @@ type PrintOptions struct {
 	Render   bool                                    // render Markdown for a terminal
 	Width    int                                     // of that terminal in cells; 0 is 80
 	Demo     func(model string) bool                 // reports whether the built-in demo answers as model; nil: never
-	Save     func(llm.Part) (path string, err error) // saves an image or a file of an answer; nil: none is saved
+	Save     func(llm.Part) (path string, err error) // saves an image or a file of an answer; nil saves none
 	Theme    *theme.Theme                            // for Err; nil is plain
 	Markdown *theme.Theme                            // for rendered Markdown; nil is Theme
 }

@@ -13,7 +13,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// Streams are where a command writes, and how much.
+// Streams holds the output of a command, its format and its verbosity.
 type Streams struct {
 	Out    io.Writer
 	Format string // of the output and of errors, one of [Formats]

@@ -22,12 +22,12 @@ func OutputWidth() int {
 	return width
 }
 
-// Styled returns out for text with colors, which are taken out where they do not belong.
+// Styled returns a writer to out that removes colors the output does not support.
 func Styled(out io.Writer) *colorprofile.Writer {
 	return &colorprofile.Writer{Forward: out, Profile: colorprofile.Detect(os.Stdout, os.Environ())}
 }
 
-// MarkdownTheme returns the theme for Markdown on an output, with the styles that reach it.
+// MarkdownTheme returns the Markdown theme for an output, with the styles that it supports.
 func MarkdownTheme(out *colorprofile.Writer) *theme.Theme {
 	switch {
 	case out.Profile <= colorprofile.NoTTY:
@@ -38,9 +38,8 @@ func MarkdownTheme(out *colorprofile.Writer) *theme.Theme {
 	return theme.Terminal()
 }
 
-// WriteTable writes rows of printable text. Their columns but the last are as wide as they have to
-// be and two cells apart, and lines are cut to width cells; 0: they are not. A table may have many
-// thousands of rows.
+// WriteTable writes rows of printable text. All columns except the last have the width of their longest value, and are
+// two cells apart. Lines are truncated to width cells; 0 is no limit. A table may have many thousands of rows.
 func WriteTable(w io.Writer, width int, table iter.Seq[[]string]) error {
 	var widths []int
 	for row := range table {
@@ -50,7 +49,7 @@ func WriteTable(w io.Writer, width int, table iter.Seq[[]string]) error {
 			widths[i] = max(widths[i], cellWidth(cell))
 		}
 	}
-	out := bufio.NewWriterSize(w, bufferSize) // Flush reports the error
+	out := bufio.NewWriterSize(w, bufferSize) // Flush returns write errors
 	var text []byte
 	for row := range table {
 		last := len(row) - 1
@@ -67,7 +66,7 @@ func WriteTable(w io.Writer, width int, table iter.Seq[[]string]) error {
 	return out.Flush()
 }
 
-// WriteLines writes the lines of text, cut to width cells; 0: they are not.
+// WriteLines writes the lines of text, truncated to width cells; 0 is no limit.
 func WriteLines(w io.Writer, width int, text string) error {
 	out := bufio.NewWriterSize(w, bufferSize)
 	for line := range strings.Lines(text) {
@@ -76,17 +75,17 @@ func WriteLines(w io.Writer, width int, text string) error {
 	return out.Flush()
 }
 
-// writeLine writes a line without the spaces at its end, cut to width cells.
+// writeLine writes a line without trailing spaces, truncated to width cells.
 func writeLine(w *bufio.Writer, width int, line []byte) {
 	line = bytes.TrimRight(line, " \n")
-	if width > 0 && len(line) > width { // no cell takes less than a byte
+	if width > 0 && len(line) > width { // every cell takes at least one byte
 		line = []byte(ansi.Truncate(string(line), width, "…"))
 	}
 	_, _ = w.Write(line)
 	_ = w.WriteByte('\n')
 }
 
-// cellWidth returns how many cells a line takes: its bytes, where all of it is ASCII.
+// cellWidth returns the width of a line in cells; for ASCII that is its length.
 func cellWidth(line string) int {
 	for i := range len(line) {
 		if line[i] >= utf8.RuneSelf {

@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// Columns are as wide as their widest cell, in cells of a terminal; what is last in a line is
-// followed by nothing.
+// Columns are as wide as their widest cell on a terminal; no spaces follow the last one.
 func TestColumns(t *testing.T) {
 	lines := func(table [][]string) string {
 		var b strings.Builder
@@ -27,7 +26,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// A list of all that was ever said.
+// BenchmarkColumns writes a list of a long history.
 func BenchmarkColumns(b *testing.B) {
 	table := slices.Repeat([][]string{{"1ng7gdwz27v71", "6 d", "openai/gpt-6.1-sol", "$0.12", "What the tests of this folder say"}}, 10_000)
 	for b.Loop() {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// inputTimeout is how long to wait for an input without a writer.
+// inputTimeout is how long to wait for input without a writer.
 const inputTimeout = 2 * time.Second
 
 // inputHasWriter reports whether f ends by itself or will be written to: a file, or a pipe that a

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// leastAddressSpace is how many bytes of address space the program needs: Go reserves far more than
-// it uses, and crashes with a trace if it cannot.
+// leastAddressSpace is the address space, in bytes, that the program needs: Go reserves far more than it uses, and
+// crashes with a trace if it cannot.
 const leastAddressSpace = 2 << 30
 
-// CheckAddressSpace exits with a message how to raise the limit if the address space (ulimit -v) is
-// limited to less than the program needs.
+// CheckAddressSpace exits if the address space is limited (ulimit -v) to less than the program needs. The message
+// explains how to raise the limit.
 func CheckAddressSpace() {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_AS, &limit) == nil && limit.Cur < leastAddressSpace {

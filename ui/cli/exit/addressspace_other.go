@@ -2,5 +2,5 @@
 
 package exit
 
-// CheckAddressSpace does nothing: there is no such limit to look up.
+// CheckAddressSpace does nothing: this system has no such limit.
 func CheckAddressSpace() {}

@@ -1,5 +1,5 @@
-// Package exit has the exit statuses of the program, and what ends it early: signals, and a reader
-// that leaves.
+// Package exit defines the exit statuses of the program, and ends it early on signals and when the reader of its output
+// leaves.
 package exit
 
 import (

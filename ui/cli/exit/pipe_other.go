@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// isBrokenPipe reports whether err means that the reader has closed a pipe.
+// isBrokenPipe reports whether err means that the reader of a pipe has closed it.
 func isBrokenPipe(err error) bool {
 	const noData = syscall.Errno(232) // ERROR_NO_DATA: the pipe is being closed
 	return errors.Is(err, io.ErrClosedPipe) || errors.Is(err, syscall.EPIPE) || errors.Is(err, noData)

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// isBrokenPipe reports whether err means that the reader has closed a pipe.
+// isBrokenPipe reports whether err means that the reader of a pipe has closed it.
 func isBrokenPipe(err error) bool { return errors.Is(err, unix.EPIPE) }
 
 // readerLeft returns a channel that is closed when f is a pipe or socket and its reader closes it,

@@ -10,10 +10,10 @@ import (
 	"parley/ui/app"
 )
 
-// CancelOnSignals calls cancel on a terminating signal, with Interrupted as the cause, and when the
-// reader of standard output leaves, with app.ErrPipe. A second signal exits at once, unless it follows
-// the first at once, as timeout and shells send it to a process and to its group. Signals that were
-// ignored at the start, as by nohup, stay ignored. Its goroutine runs as long as the program.
+// CancelOnSignals calls cancel on a terminating signal, with Interrupted as the cause, and when the reader of standard
+// output leaves, with app.ErrPipe. A second signal exits immediately, unless it comes within twinSignal of the first:
+// timeout and shells send a signal to a process and to its group. Signals that were ignored at the start, as by nohup,
+// stay ignored. Its goroutine runs as long as the program.
 func CancelOnSignals(cancel context.CancelCauseFunc) {
 	signals := make(chan os.Signal, 2)
 	for _, s := range endings {
@@ -43,5 +43,5 @@ func CancelOnSignals(cancel context.CancelCauseFunc) {
 	}()
 }
 
-// twinSignal is how soon after the first a signal counts as the same.
+// twinSignal is the time within which a second signal counts as the first one.
 const twinSignal = 200 * time.Millisecond

@@ -22,14 +22,14 @@ func Register(a *app.App) {
 	)
 }
 
-// limits are those of one conversation.
+// limits shows and sets the limits of one conversation.
 type limits struct{ of *session.Session }
 
-// run shows what may be spent, and what was; with an argument such as "day 5", "session
-// 20k tokens" or "day off" it sets a limit for this session.
+// run lists the limits with the amounts spent. With an argument such as "day 5", "session 20k tokens" or "day off" it
+// sets a limit for this session.
 func (b limits) run(arg string) app.Effect {
 	if arg == "" {
-		return app.Prepare(func(context.Context) func() app.Effect { // what was used is in the store
+		return app.Prepare(func(context.Context) func() app.Effect { // reads the amounts from the store
 			list := &app.List{Title: "Budget", Noun: "limit", Items: b.items(), Choose: b.choose}
 			return func() app.Effect { return list }
 		})
@@ -38,7 +38,7 @@ func (b limits) run(arg string) app.Effect {
 	if err != nil {
 		return app.Fail(err)
 	}
-	for _, known := range b.of.Spending.Limits() { // the other amount stays
+	for _, known := range b.of.Spending.Limits() { // keep the limit on the other unit
 		if known.Period == limit.Period && known.Provider == "" && (limit.Cost > 0) != (limit.Tokens > 0) {
 			if limit.Cost > 0 {
 				limit.Tokens = known.Tokens
@@ -50,7 +50,7 @@ func (b limits) run(arg string) app.Effect {
 	return b.set(limit)
 }
 
-// set sets a limit, and says how it stands then, in the words of its row.
+// set sets a limit and shows its row.
 func (b limits) set(l session.Limit) app.Effect {
 	b.of.Spending.SetLimit(l)
 	return app.Prepare(func(context.Context) func() app.Effect {
@@ -59,7 +59,7 @@ func (b limits) set(l session.Limit) app.Effect {
 	})
 }
 
-// items lists each period with its limits and what is used of them.
+// items lists all periods with their limits and the amounts spent.
 func (b limits) items() (items []app.Item) {
 	all := b.of.Spending.Limits()
 	for _, p := range session.Periods {
@@ -77,7 +77,7 @@ func (b limits) items() (items []app.Item) {
 	return items
 }
 
-// item tells how a limit stands. One without an amount is none.
+// item formats a limit; one without an amount is shown as no limit.
 func (b limits) item(l session.Limit) app.Item {
 	item := app.Item{Title: map[session.Period]string{
 		session.PerTurn: "This prompt", session.PerSession: "This conversation", session.PerDay: "Today", session.PerMonth: "This month",
@@ -108,8 +108,8 @@ func (b limits) item(l session.Limit) app.Item {
 	return item
 }
 
-// isUncounted reports whether no limit in US dollars counts what m answers: it has no price, and its
-// provider did not say what the last answer cost.
+// isUncounted reports whether answers of m do not count against limits in US dollars: m has no price, and its provider
+// did not report the cost of the last answer.
 func (b limits) isUncounted(m llm.Endpoint) bool {
 	if m.Name == "" || m.Origin == llm.OriginImages { // each image has a price
 		return false
@@ -155,7 +155,7 @@ func (b limits) choose(row app.Item, _ string) app.Effect {
 
 var errUsage = errors.New("/budget takes turn, session, day or month, and an amount: day 5, session 200k tokens, month off")
 
-// parseLimit reads the argument of /budget: a period, and an amount in US dollars or tokens.
+// parseLimit parses the argument of /budget: a period, and an amount in US dollars or tokens.
 func parseLimit(arg string) (session.Limit, error) {
 	words := strings.Fields(strings.ToLower(arg))
 	l := session.Limit{}

@@ -10,7 +10,7 @@ import (
 	"parley/ui/uitest/apptest"
 )
 
-// /budget shows each period, and takes amounts in dollars and tokens for the session.
+// /budget shows all periods, and accepts amounts in dollars and tokens for the session.
 func TestBudget(t *testing.T) {
 	b := limits{session.New(session.Options{Limits: []session.Limit{{Period: session.PerDay, Cost: 5}, {Period: session.PerMonth, Provider: "openai", Cost: 20}}})}
 	var rows []string
@@ -34,7 +34,7 @@ func TestBudget(t *testing.T) {
 		{"day", ""}, {"year 5", ""}, {"day -1", ""}, {"day NaN", ""}, {"day 5 apples", ""}, {"day 1e300", ""}, {"day lots", ""},
 	} {
 		e := b.run(tt.typed)
-		if apptest.See(e).Prepare != nil { // what was used is read beside the screen
+		if apptest.See(e).Prepare != nil { // the amounts are read asynchronously
 			e = apptest.See(e).Prepare(t.Context())()
 		}
 		if apptest.See(e).Toast != tt.said || (apptest.See(e).Err == nil) != (tt.said != "") {
@@ -58,8 +58,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// A limit in US dollars says that the model's answers are not counted in it, where it is set and
-// where it is shown.
+// A limit in US dollars says, where it is set and where it is shown, that the model's answers do not count against it.
 func TestBudgetWithoutPrice(t *testing.T) {
 	price := func(known bool) func(llm.Usage) (float64, bool) {
 		return func(llm.Usage) (float64, bool) { return 0, known }

@@ -1,4 +1,4 @@
-// Package context lets the user see what is sent with each request.
+// Package context lets the user see the contents of each request.
 package context
 
 import (

@@ -1,4 +1,4 @@
-// Package doctor lets the user check everything that parley works with.
+// Package doctor lets the user check everything that parley depends on.
 package doctor
 
 import (

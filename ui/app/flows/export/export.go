@@ -15,7 +15,7 @@ func Register(a *app.App) {
 	)
 }
 
-// formats lists what the conversation can be written as.
+// formats lists the export formats.
 func formats() []app.Item {
 	return []app.Item{
 		{Title: "Markdown", Detail: "Current branch, to read or paste", Value: "md"},
@@ -24,7 +24,7 @@ func formats() []app.Item {
 	}
 }
 
-// splitArg splits a format and a file. The end of a file alone is its format.
+// splitArg splits a format and a path. For a path alone, the format is its extension.
 func splitArg(arg string) (as, path string) {
 	as, path, _ = strings.Cut(arg, " ")
 	if dot := strings.LastIndex(arg, "."); path == "" && dot >= 0 {
@@ -43,7 +43,7 @@ func export(a *app.App, arg string) app.Effect {
 	if o.Export == nil {
 		return app.Toast("Not available here")
 	}
-	return app.Async(func(context.Context) app.Effect { // a command that prints a key takes its time
+	return app.Async(func(context.Context) app.Effect { // a command that prints a key may be slow
 		path, note, err := o.Export(of, as, app.ExpandHome(strings.TrimSpace(path)))
 		if err != nil {
 			return app.Fail(err)

@@ -7,7 +7,7 @@ import (
 	"parley/session/archive"
 )
 
-// A file alone says by its name what it is to be.
+// For a file name alone, the extension is the format.
 func TestExportByName(t *testing.T) {
 	for arg, want := range map[string][2]string{
 		"": {}, "md": {"md"}, "md a.html": {"md", "a.html"}, "notes.html": {"html", "notes.html"}, "./a.b.jsonl": {"jsonl", "./a.b.jsonl"},
@@ -18,7 +18,7 @@ func TestExportByName(t *testing.T) {
 	}
 }
 
-// TestExportFormat: a format is known by its name, and by what the list of formats calls it.
+// TestExportFormat: a format is known by its name and by its title in the list.
 func TestExportFormat(t *testing.T) {
 	for _, i := range formats() {
 		for _, name := range []string{i.Value, i.Title, strings.ToLower(i.Title)} {

@@ -1,4 +1,4 @@
-// Package folders lets the user add folders that tools reach, and trust the one that parley runs in.
+// Package folders lets the user add folders for tools, and trust the folder that parley runs in.
 package folders
 
 import (
@@ -21,14 +21,13 @@ func Register(a *app.App) {
 	)
 }
 
-// A flow changes which folders count.
+// A flow changes the added folders and the trust in the current one.
 type flow struct{ app *app.App }
 
-// removeFolder begins the argument of /add-dir that takes a folder away.
+// removeFolder is the prefix of an argument of /add-dir that removes a folder.
 const removeFolder = "remove "
 
-// add lets tools reach another folder once the user has agreed, takes one away, or lists
-// them.
+// add adds a folder for tools once the user has agreed, removes one, or lists them.
 func (f flow) add(arg string) app.Effect {
 	directories := f.app.Session.Directories()
 	now := slices.Clone(directories.Stored())
@@ -63,9 +62,8 @@ func (f flow) add(arg string) app.Effect {
 	}}
 }
 
-// set changes which folders tools reach but for those that are missing, which the error of the
-// effect tells, and tells the model with the next prompt: the system prompt stays as it is, which
-// providers have in their caches.
+// set changes the added folders and tells the model with the next prompt. The system prompt does not change, because
+// providers have it in their caches. The error of the effect names missing folders, which are skipped.
 func (f flow) set(change func() error) app.Effect {
 	directories := f.app.Session.Directories()
 	before, kept := directories.Reachable(), directories.Stored()
@@ -74,7 +72,7 @@ func (f flow) set(change func() error) app.Effect {
 	switch {
 	case slices.Equal(now, before) && slices.Equal(stay.Dirs, kept):
 		return app.Fail(err)
-	case slices.Equal(now, before): // a missing one was removed
+	case slices.Equal(now, before): // only a missing folder was removed
 		return app.Then{app.Shown{Event: stay}, app.Fail(err)}
 	}
 	if servers := f.app.Servers(); servers != nil {
@@ -98,7 +96,7 @@ func (f flow) set(change func() error) app.Effect {
 	return app.Then{app.Shown{Event: stay}, app.Attached{note}, app.Fail(err)}
 }
 
-// items lists the added folders, with verb before each as an argument of the command.
+// items lists the added folders; verb before each makes it an argument of the command.
 func (f flow) items(verb string) (items []app.Item) {
 	directories := f.app.Session.Directories()
 	missing := directories.Missing()
@@ -112,7 +110,7 @@ func (f flow) items(verb string) (items []app.Item) {
 	return items
 }
 
-// nothingToTrust says why there is no question about the directory.
+// nothingToTrust says why there is no question about the directory; "" if there is one.
 func (f flow) nothingToTrust() string {
 	if f.app.Decided.Review == nil {
 		return "This folder contains no settings for parley"
@@ -120,7 +118,7 @@ func (f flow) nothingToTrust() string {
 	return ""
 }
 
-// review asks whether what was decided about the directory is to change.
+// review asks whether to change the decision about the directory.
 func (f flow) review(string) app.Effect {
 	c := &app.Confirm{Text: f.app.Decided.Review(), Yes: app.TrustYes, No: app.TrustNo}
 	trusted := f.app.Decided.Get()

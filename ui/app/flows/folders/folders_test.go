@@ -12,7 +12,7 @@ import (
 	"parley/ui/uitest/apptest"
 )
 
-// TestTrust: what was decided about a folder can be changed; no changes nothing.
+// TestTrust: the decision about a folder can be changed; answering no changes nothing.
 func TestTrust(t *testing.T) {
 	a := apptest.New(t, Register)
 	if got := apptest.Run(t, a, "/trust"); apptest.See(got).Toast != "This folder contains no settings for parley" {
@@ -41,8 +41,8 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// Of folders, the model is told what really became of them: one that is gone from the disk goes
-// when another is added, and does not keep that from being added.
+// The model is told the real result. A folder that no longer exists is removed when another one is added, and does not
+// prevent that.
 func TestFolderThatIsGone(t *testing.T) {
 	a := apptest.New(t, Register, apptest.Tools(t))
 	f := flow{a}

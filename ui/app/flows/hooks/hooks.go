@@ -1,4 +1,4 @@
-// Package hooks lets the user see the programs that run when something happens.
+// Package hooks lets the user see the programs that run on events.
 package hooks
 
 import "parley/ui/app"
@@ -11,7 +11,7 @@ func Register(a *app.App) {
 	)
 }
 
-// A flow lists hooks; all is nil if nothing is known of them.
+// A flow lists hooks; all is nil if they are unknown.
 type flow struct{ all func() []app.Item }
 
 func (f flow) unavailable() string {
@@ -21,7 +21,7 @@ func (f flow) unavailable() string {
 	return ""
 }
 
-// list shows a row for each hook; one that is chosen is shown whole.
+// list lists the hooks and shows the chosen one completely.
 func (f flow) list(string) app.Effect {
 	return &app.List{Title: "Hooks", Noun: "hook", Items: f.all(), Choose: func(i app.Item, _ string) app.Effect {
 		return app.Toast(i.Title + " · " + i.Detail)

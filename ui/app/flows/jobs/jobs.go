@@ -1,4 +1,4 @@
-// Package jobs lets the user see commands that run in the background, and end them.
+// Package jobs lets the user see and end background commands.
 package jobs
 
 import (
@@ -27,13 +27,13 @@ func Register(a *app.App) {
 	a.Watch = append(a.Watch, f.watch)
 }
 
-// A flow is the commands that models left in the background, as a user deals with them.
+// A flow shows and ends the background commands that models started.
 type flow struct {
 	app *app.App
 	all *tools.Jobs
 }
 
-// command lists the commands in the background, shows what one has written, or ends one.
+// command lists the background commands, shows the output of one, or ends one.
 func (f flow) command(arg string) app.Effect {
 	verb, number, _ := strings.Cut(arg, " ")
 	if verb != "kill" {
@@ -59,7 +59,7 @@ func (f flow) command(arg string) app.Effect {
 	}
 }
 
-// unknownJobWord says what /jobs takes, in place of what was typed.
+// unknownJobWord returns the error for an unknown argument of /jobs.
 func unknownJobWord(arg string) string {
 	word, number, _ := strings.Cut(arg, " ")
 	const takes = "use /jobs, /jobs NUMBER or /jobs kill NUMBER"
@@ -72,8 +72,7 @@ func unknownJobWord(arg string) string {
 	return fmt.Sprintf("unknown action %q: %s", sanitize.Line(word), takes)
 }
 
-// choose asks what is to be done with a job that runs; of one that has ended its output is
-// shown.
+// choose asks what to do with a running job; for one that has ended, it shows the output.
 func (f flow) choose(i app.Item) app.Effect {
 	n, _ := strconv.Atoi(i.Value)
 	if is, _, ok := f.all.Output(n); !ok || !is.Runs() {
@@ -101,19 +100,19 @@ func (f flow) rows() (rows []app.Item) {
 	return rows
 }
 
-// jobState says how a job is: "running · 2m 5s · 1.2 kB".
+// jobState describes the state of a job: "running · 2m 5s · 1.2 kB".
 func jobState(j tools.Job, now time.Time) string {
 	state := "running"
 	if !j.Runs() {
 		state = j.State
 	}
-	if ran := j.Elapsed(now); ran >= time.Second || !j.Runs() { // "0 ms" would be news of nothing
+	if ran := j.Elapsed(now); ran >= time.Second || !j.Runs() { // omits "0 ms"
 		state += " · " + format.Duration(ran)
 	}
 	return state + " · " + format.Size(int(j.Size))
 }
 
-// arguments lists what /jobs takes.
+// arguments lists the arguments of /jobs.
 func (f flow) arguments() (items []app.Item) {
 	for _, row := range f.rows() {
 		items = append(items, row)
@@ -132,7 +131,7 @@ func (f flow) unavailable() string {
 	return ""
 }
 
-// read returns the output of the command in the background with this number.
+// read returns the output of background command n.
 func (f flow) read(n int) app.OutputText {
 	is, text, ok := f.all.Output(n)
 	if !ok {
@@ -156,14 +155,14 @@ func (f flow) moveToBackground(string) app.Effect {
 	return app.Toast("Moved to the background · " + f.app.KeyOf("jobs") + " shows it")
 }
 
-// watch tells of each command in the background that ends.
+// watch reports each background command that ends.
 func (f flow) watch(tell func(func() app.Effect)) {
 	f.all.OnEnd(func(j tools.Job) {
 		tell(func() app.Effect { return app.Then{f.reportSandbox(), f.ended(j)} })
 	})
 }
 
-// reportSandbox keeps with the conversation what the sandbox undid and warns of, and shows it.
+// reportSandbox stores and shows the sandbox's report of undone changes and warnings.
 func (f flow) reportSandbox() app.Effect {
 	if e, ok := f.app.Session.TakeSandbox(); ok {
 		return f.app.Annotate(e)
@@ -171,8 +170,8 @@ func (f flow) reportSandbox() app.Effect {
 	return nil
 }
 
-// ended tells that a command in the background has ended, unless somebody has killed it. The
-// conversation keeps that of its own.
+// ended reports that a background command has ended, unless it was killed. The conversation stores the report for its
+// own commands.
 func (f flow) ended(j tools.Job) app.Effect {
 	if j.Killed() {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"parley/ui/uitest/apptest"
 )
 
-// No clock that was set back makes a command take less than no time.
+// The duration of a command is not negative, even if the clock is set back.
 func TestJobStateAndClock(t *testing.T) {
 	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	for want, j := range map[string]tools.Job{
@@ -23,7 +23,7 @@ func TestJobStateAndClock(t *testing.T) {
 	}
 }
 
-// That a command has ended stands in the conversation that started it, and in no other.
+// The end of a command is stored only in the conversation that started it.
 func TestJobOfAnotherConversation(t *testing.T) {
 	a := apptest.New(t, Register, apptest.Tools(t))
 	f := flow{app: a}
@@ -38,7 +38,7 @@ func TestJobOfAnotherConversation(t *testing.T) {
 	}
 }
 
-// An unknown argument of /jobs is reported with the known ones.
+// An unknown argument of /jobs is reported together with the known ones.
 func TestWordsOfJobs(t *testing.T) {
 	a := apptest.New(t, Register, apptest.Tools(t))
 	f := flow{app: a}

@@ -20,7 +20,7 @@ func Register(a *app.App) {
 	)
 }
 
-// pages lists the pages.
+// pages lists the pages of the manual.
 func pages() (items []app.Item) {
 	for _, p := range docs.Pages() {
 		items = append(items, app.Item{Title: p.Name, Detail: p.Title, Value: p.Name})
@@ -28,7 +28,7 @@ func pages() (items []app.Item) {
 	return items
 }
 
-// pageWidth is the widest line of a page in cells: longer ones are hard to read.
+// pageWidth is the greatest line width of a page, in cells: longer lines are hard to read.
 const pageWidth = 90
 
 // show opens a page, or lists them.
@@ -50,7 +50,7 @@ func show(name string) app.Effect {
 	}}}}
 }
 
-// help shows the keys, or, as parley help TOPIC does, a page of the manual.
+// help shows the keys or, with an argument, a page of the manual.
 func help(topic string) app.Effect {
 	if topic != "" {
 		return show(topic)

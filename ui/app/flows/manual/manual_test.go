@@ -11,8 +11,8 @@ import (
 	"parley/ui/app"
 )
 
-// TestManual holds what /manual and /help do: they open the page that is named, and say what is none;
-// without a name one lists pages, the other shows the keys.
+// TestManual checks that /manual and /help open the named page and report unknown names; without a name, one lists
+// pages and the other shows the keys.
 func TestManual(t *testing.T) {
 	s := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Model: llmtest.New()}})
 	t.Cleanup(func() { s.Close() })
@@ -53,8 +53,7 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// TestPage holds that a page is laid out without its title, which stands above it, and at most as wide
-// as it can be read.
+// TestPage checks that a page is rendered without its title, which is shown above it, and not wider than pageWidth.
 func TestPage(t *testing.T) {
 	for _, width := range []int{40, 300} {
 		page := show("tools").(app.Page).Parts[0]

@@ -18,7 +18,7 @@ func (f *flow) cannotConnect() string {
 	return ""
 }
 
-// providers returns the providers, those with a key marked.
+// providers lists the providers and marks those with a key.
 func (f *flow) providers() []app.Item {
 	if f.app.Connections == nil {
 		return nil
@@ -43,7 +43,7 @@ func (f *flow) providers() []app.Item {
 	return items
 }
 
-// connect asks for the key of a provider; without a name, which one.
+// connect asks for the key of a provider; without a name, it lists the providers.
 func (f *flow) connect(arg string) app.Effect {
 	if arg == "" {
 		return app.Choose("Connect a provider", "provider", f.providers(), f.connect)
@@ -58,8 +58,7 @@ func (f *flow) connect(arg string) app.Effect {
 	return connection{flow: f, to: c, key: app.Key{Provider: c.Provider}}.ask()
 }
 
-// connectKeyless has what runs on this machine answer, from now on and where nothing names a
-// model.
+// connectKeyless makes a service on this machine answer, now and at later starts that name no model.
 func (f *flow) connectKeyless(c app.Connection) app.Effect {
 	look := f.app.Local.Discover
 	if look == nil {
@@ -85,8 +84,8 @@ func (f *flow) connectKeyless(c app.Connection) app.Effect {
 	})
 }
 
-// connectFor asks for the key that a model called name lacks, as the error says that came of
-// opening it, and goes on with that model. It is false if that is not what is wrong.
+// connectFor asks for the missing key of the model name, if that is the cause of err, and continues with that model. It
+// returns false for other errors.
 func (f *flow) connectFor(name string, err error) (app.Effect, bool) {
 	var e *llm.Error
 	if f.app.Connections == nil || !errors.Is(err, llm.ErrNoKey) || !errors.As(err, &e) {
@@ -99,16 +98,16 @@ func (f *flow) connectFor(name string, err error) (app.Effect, bool) {
 	return connection{flow: f, to: c, key: app.Key{Provider: c.Provider}, model: name}.ask(), true
 }
 
-// A connection is a provider being connected: it asks for the variables of its address, then
-// for its key, and continues with a model.
+// A connection is a provider being connected. It asks for the variables of its address, then for its key, and continues
+// with a model.
 type connection struct {
 	flow  *flow
 	to    app.Connection
-	key   app.Key // what was given so far
-	model string  // to go on with; "": the one in use, or the first of the provider where the demo answers
+	key   app.Key // input so far
+	model string  // model to continue with; "": the current one or, if the demo answers, the first one of the provider
 }
 
-// ask asks for the first variable that the key has no value of, then for the key, and then goes on.
+// ask asks for the first missing variable, then for the key, and then connects.
 func (c connection) ask() app.Effect {
 	at := len(c.key.Variables)
 	if at == len(c.to.Variables) && c.to.Login {
@@ -132,7 +131,7 @@ func (c connection) ask() app.Effect {
 	}
 }
 
-// connect connects the provider with the key, or with another program's login, which has tokens.
+// connect connects the provider with the key, or with the login of another program.
 func (c connection) connect() app.Effect {
 	give := c.flow.app.Connect
 	return app.Prepare(func(ctx context.Context) func() app.Effect {
@@ -169,7 +168,7 @@ func (c connection) askKey() app.Effect {
 	}
 }
 
-// storeUnchecked asks whether the key is stored although it could not be checked.
+// storeUnchecked asks whether to store a key that could not be checked.
 func (c connection) storeUnchecked(why error) app.Effect {
 	c.key.Unchecked = true
 	return &app.Confirm{
@@ -178,12 +177,12 @@ func (c connection) storeUnchecked(why error) app.Effect {
 	}
 }
 
-// connected says what the key unlocked and goes on with a model of the provider.
+// connected reports the models that the key unlocked and continues with one of the provider.
 func (c connection) connected(said string) app.Effect {
 	f, a, to, model := c.flow, c.flow.app, c.to, c.model
 	note := strings.ReplaceAll(said, "\n", " · ")
 	a.NoKey = false
-	if now, err := a.Connection(to.Provider); err == nil { // its models may be known only now
+	if now, err := a.Connection(to.Provider); err == nil { // its models may not have been known before
 		to = now
 	}
 	a.Session.RenewModels(to.Provider, a.Open)
@@ -192,7 +191,7 @@ func (c connection) connected(said string) app.Effect {
 	if model == "" && demo {
 		model = to.Default
 	}
-	if first := a.Local.First; model == "" && demo && to.Local && first != nil { // whose list takes the key
+	if first := a.Local.First; model == "" && demo && to.Local && first != nil { // the list of a local server needs the key
 		return app.Then{app.Notes{note}, app.Prepare(func(ctx context.Context) func() app.Effect {
 			name, err := first(ctx, to.Provider)
 			return func() app.Effect {
@@ -207,7 +206,7 @@ func (c connection) connected(said string) app.Effect {
 		return app.Notes{note}
 	}
 	e, switched := f.switchTo(model)
-	if _, asks := e.(*app.Secret); asks { // of another provider, or a variable that is set and empty
+	if _, asks := e.(*app.Secret); asks { // another provider lacks a key, or a variable is set but empty
 		return app.Notes{note}
 	}
 	if switched {

@@ -14,11 +14,11 @@ import (
 	"parley/ui/uitest/apptest"
 )
 
-// canary is a key that must not come back from anything.
+// canary is a key that no output may contain.
 const canary = "sk-CANARY-0123456789"
 
-// connectable returns an application in which far/away lacks a key until the canary was
-// given, and what was given.
+// connectable returns an application in which far/away has no key until the canary is given, and the list of given
+// keys.
 func connectable(t *testing.T) (*app.App, *[]app.Key) {
 	a := newApp(t)
 	var given []app.Key
@@ -29,7 +29,7 @@ func connectable(t *testing.T) (*app.App, *[]app.Key) {
 			return llm.Endpoint{}, &llm.Error{Fault: llm.Authentication, Provider: "far", Message: "no key", Err: llm.ErrNoKey}
 		}
 		if name == "far/away" {
-			name = "far/away2" // newApp refuses it
+			name = "far/away2" // newApp rejects it
 		}
 		return open(name)
 	}
@@ -58,7 +58,7 @@ func connectable(t *testing.T) (*app.App, *[]app.Key) {
 	return a, &given
 }
 
-// Without a provider there is a list, which says what each has and needs.
+// Without a provider there is a list with the state and the needs of each one.
 func TestConnectList(t *testing.T) {
 	a, _ := connectable(t)
 	e := apptest.Run(t, a, "/login")
@@ -89,7 +89,7 @@ func TestConnectList(t *testing.T) {
 	}
 }
 
-// A model without a key asks for that of its provider, and is used then.
+// A model without a key asks for the key of its provider, and is used then.
 func TestConnectForModel(t *testing.T) {
 	a, given := connectable(t)
 	e := apptest.Run(t, a, "/model far/away")
@@ -105,8 +105,7 @@ func TestConnectForModel(t *testing.T) {
 	}
 }
 
-// By itself connecting changes no model, but where the demo answers, and where the model in
-// use gets another key.
+// Connecting changes the model only if the demo answers, or if the current model gets another key.
 func TestConnectAlone(t *testing.T) {
 	for from, want := range map[string]string{"fake/m": "fake/m", "demo/parley": "far/first"} {
 		a, _ := connectable(t)
@@ -129,7 +128,7 @@ func TestConnectAlone(t *testing.T) {
 	}
 }
 
-// A key that could not be checked is stored if the user says so.
+// A key that could not be checked is stored if the user agrees.
 func TestConnectUnchecked(t *testing.T) {
 	a, given := connectable(t)
 	e, err := apptest.Take(t, apptest.Run(t, a, "/model far/away"), "offline")
@@ -145,8 +144,8 @@ func TestConnectUnchecked(t *testing.T) {
 	}
 }
 
-// A provider that takes no key asks nothing: it is connected if it is found on this machine, and says
-// why not otherwise.
+// Connecting a provider without a key asks nothing: it succeeds if the provider is found on this machine, and otherwise
+// says why not.
 func TestConnectKeyless(t *testing.T) {
 	a, given := connectable(t)
 	if e := apptest.Run(t, a, "/connect here"); apptest.See(e).Toast != "Here takes no key" {
@@ -168,8 +167,8 @@ func TestConnectKeyless(t *testing.T) {
 	}
 }
 
-// Of a cloud, the parts of its address are asked for one after the other, seen while they are
-// typed, then its key; with another program's login there is none.
+// For a cloud, the variables of its address are asked for one by one and shown while they are typed, then its key. With
+// another program's login there is no key.
 func TestConnectCloud(t *testing.T) {
 	for _, login := range []bool{false, true} {
 		a, given := connectable(t)
@@ -216,15 +215,15 @@ func TestConnectCloud(t *testing.T) {
 	}
 }
 
-// While a prompt with a model of its own is answered, a key for its provider chooses neither that
-// model nor another, but holds for both; a model that was asked for is chosen.
+// While a prompt with its own model is answered, connecting its provider changes neither that model nor the
+// conversation's, and both get the key. A model that was asked for is chosen.
 func TestConnectDuringPrompt(t *testing.T) {
 	far := llm.Endpoint{Name: "far/own", Context: 7}
 	tests := []struct {
 		line   string
-		locked bool // the model lacks its key when it is opened first
+		locked bool // the model lacks its key when it is first opened
 		want   llm.Endpoint
-		to     session.Event // that is shown
+		to     session.Event // expected event
 	}{
 		{line: "/connect far", want: far},
 		{line: "/connect env", want: llm.Endpoint{Name: "far/own"}},

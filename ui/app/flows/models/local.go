@@ -9,11 +9,11 @@ import (
 	"parley/ui/app"
 )
 
-// lookFor bounds how long a prompt waits for what is on this machine.
+// lookFor is the longest time that a prompt waits for the search on this machine.
 const lookFor = 300 * time.Millisecond
 
-// discover returns the effect that looks for what can answer, which front ends perform
-// once their first frame is shown. What is typed waits for it only where no model was chosen.
+// discover returns the effect that looks for services on this machine. Front ends perform it after their first frame.
+// Typed input waits for it only if no model was chosen.
 func (f *flow) discover() app.Effect {
 	if unnamed := f.app.Local.Unnamed; unnamed != nil {
 		return app.Prepare(func(ctx context.Context) func() app.Effect {
@@ -51,11 +51,11 @@ func (f *flow) discover() app.Effect {
 	})
 }
 
-// offerService has the first of services that the user agreed to answer, or asks whether the first
-// that was not asked about yet is to.
+// offerService starts with the first service that the user has agreed to. Otherwise it asks about the first one that
+// the user has not been asked about.
 func (f *flow) offerService(services []app.Service, answers app.LocalAnswers) app.Effect {
 	if at := slices.IndexFunc(services, func(s app.Service) bool { return answers[s.Provider] && s.Model != "" }); at >= 0 && app.UsesDemo(f.app) {
-		return f.startWithModel(services[at].Model) // it was agreed to
+		return f.startWithModel(services[at].Model) // the user agreed earlier
 	}
 	for i, s := range services {
 		if _, asked := answers[s.Provider]; asked || s.Model == "" && !s.LacksKey || !app.UsesDemo(f.app) {
@@ -74,7 +74,7 @@ func (f *flow) offerService(services []app.Service, answers app.LocalAnswers) ap
 	return nil
 }
 
-// question asks whether s is to answer.
+// question returns the question whether s should answer.
 func question(s app.Service) string {
 	switch id := app.ShortModelName(s.Model); {
 	case s.Program:
@@ -90,9 +90,8 @@ func question(s app.Service) string {
 	}
 }
 
-// learn returns the effect that asks the server of the model in use for its context window,
-// if that is not known. Front ends perform it after an answer: no server is asked for anything
-// before a prompt is sent.
+// learn returns the effect that asks the server of the current model for its context window, if that is unknown. Front
+// ends perform it after an answer: parley contacts no server before a prompt is sent.
 func (f *flow) learn() app.Effect {
 	learn, s := f.app.Local.Learn, f.app.Session
 	model := s.Model()
@@ -107,8 +106,7 @@ func (f *flow) learn() app.Effect {
 	})
 }
 
-// startWithModel switches an empty conversation to a model that was found: nothing stands there yet
-// that could tell of a switch.
+// startWithModel switches to a found model. In an empty conversation it adds no notice of the switch.
 func (f *flow) startWithModel(name string) app.Effect {
 	if !f.app.Session.Empty() {
 		return f.use(name)

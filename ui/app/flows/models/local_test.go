@@ -25,7 +25,7 @@ func keyless(t *testing.T, services ...app.Service) *app.App {
 	})
 }
 
-// looked returns what is asked once the machine was looked at.
+// looked returns the question after the search on this machine.
 func looked(t *testing.T, a *app.App) *app.Confirm {
 	t.Helper()
 	e := a.DiscoverModels()
@@ -35,7 +35,7 @@ func looked(t *testing.T, a *app.App) *app.Confirm {
 	return apptest.See(apptest.See(e).Prepare(t.Context())()).Confirm
 }
 
-// answer answers a question, and returns what comes of it.
+// answer answers a question and returns the resulting effect.
 func answer(t *testing.T, c *app.Confirm, yes bool) app.Effect {
 	t.Helper()
 	e := c.Answer(yes)
@@ -81,7 +81,7 @@ func TestOffer(t *testing.T) {
 	}
 }
 
-// TestQuestions: the question says what was found.
+// TestQuestions: the question names the found service.
 func TestQuestions(t *testing.T) {
 	for want, s := range map[string]app.Service{
 		"Ollama is running with llama3.2: use it?":                  {Name: "Ollama", Models: 1, Model: "ollama/llama3.2:latest"},
@@ -95,8 +95,8 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
-// TestKeyOfAServer checks that a server that wants a key is offered, asks for it, and answers with the first
-// model of its list.
+// TestKeyOfAServer checks that a server that needs a key is offered, asks for it, and answers with the first model of
+// its list.
 func TestKeyOfAServer(t *testing.T) {
 	a := keyless(t, app.Service{Provider: "llamacpp", Name: "llama.cpp", LacksKey: true, Problem: "needs a key"})
 	a.Connecting = app.Connecting{
@@ -125,7 +125,7 @@ func TestKeyOfAServer(t *testing.T) {
 	}
 }
 
-// TestNothingIsOffered: who has a model is asked nothing, and waits for nothing.
+// TestNothingIsOffered: users with a model see no question and do not wait.
 func TestNothingIsOffered(t *testing.T) {
 	a := keyless(t, anOllama)
 	a.NoKey = false
@@ -139,7 +139,7 @@ func TestNothingIsOffered(t *testing.T) {
 	}
 }
 
-// TestLookingWithoutEnd: a prompt does not wait longer than for a moment.
+// TestLookingWithoutEnd: a prompt waits only for a moment.
 func TestLookingWithoutEnd(t *testing.T) {
 	a := keyless(t)
 	a.Local.Discover = func(ctx context.Context) []app.Service { select {} }
@@ -148,8 +148,8 @@ func TestLookingWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestUnnamed: the model of a provider that was set up without one is used; that it cannot
-// be told is said.
+// TestUnnamed: the model of a provider that was set up without one is used; if it cannot be determined, there is a
+// notice.
 func TestUnnamed(t *testing.T) {
 	a := keyless(t, anOllama)
 	a.Local.Unnamed = func(context.Context) (string, error) { return "box/m", nil }
@@ -163,8 +163,8 @@ func TestUnnamed(t *testing.T) {
 	}
 }
 
-// TestLearnModel: what a server tells of the model in use counts from then on, unless another one
-// was taken meanwhile. A model that is known is not asked about.
+// TestLearnModel: facts from a server apply to the current model, unless another model was chosen meanwhile. Servers
+// are not asked about known models.
 func TestLearnModel(t *testing.T) {
 	a := keyless(t)
 	if e := a.LearnModel(); apptest.See(e).Async != nil {

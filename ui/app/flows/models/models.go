@@ -1,5 +1,5 @@
-// Package models lets the user choose the model that answers and how much it thinks, connect providers, and use
-// what runs on their machine.
+// Package models lets the user choose the model and its thinking effort, connect providers, and use services on their
+// machine.
 package models
 
 import (
@@ -31,10 +31,10 @@ func Register(a *app.App) {
 // A flow changes the model of the open conversation.
 type flow struct {
 	app *app.App
-	was llm.Effort // before thinking was turned off
+	was llm.Effort // effort before thinking was turned off
 }
 
-// model switches to a model that is named whole, or shows those that match.
+// model switches to the model arg, or lists the models that match.
 func (f *flow) model(arg string) app.Effect {
 	if full := f.app.Resolve(arg); full != arg || strings.Contains(arg, "/") && !strings.Contains(arg, " ") {
 		return f.use(full)
@@ -57,7 +57,7 @@ func (f *flow) use(name string) app.Effect {
 	return e
 }
 
-// follow switches to the model that gave the last answer, which says so itself.
+// follow switches to the model that gave the last answer, which already announced the switch.
 func (f *flow) follow(name string) app.Effect {
 	to, _, refused := f.setModel(name)
 	if refused != nil {
@@ -70,25 +70,25 @@ func (f *flow) follow(name string) app.Effect {
 	return e
 }
 
-// noteUsed returns the effect that stores the model in use as the one that was used last.
+// noteUsed returns the effect that stores the current model as the last used one.
 func (f *flow) noteUsed() app.Effect {
 	f.app.Session.EndCooldown()
 	f.app.Recent = f.recent()
 	return f.keep(f.app.Recent)
 }
 
-// recent returns the models that were used, that in use first.
+// recent returns the recently used models, the current one first.
 func (f *flow) recent() []string {
 	name := f.app.Session.Model().Name
 	return append([]string{name}, slices.DeleteFunc(slices.Clone(f.app.Recent), func(n string) bool { return n == name })...)
 }
 
-// keep stores the models that were used: the next conversation begins with the first.
+// keep stores the recently used models: the next start uses the first.
 func (f *flow) keep(names []string) app.Effect {
 	return f.app.SaveState("models", strings.Join(names[:min(len(names), 10)], "\n"))
 }
 
-// switchTo switches to another model, and has the conversation tell that, unless nothing is in it.
+// switchTo switches to another model and adds a notice to the conversation, unless it is empty.
 func (f *flow) switchTo(name string) (e app.Effect, switched bool) {
 	to, words, refused := f.setModel(name)
 	switch {
@@ -100,8 +100,8 @@ func (f *flow) switchTo(name string) (e app.Effect, switched bool) {
 	return app.Then{f.app.Annotate(to), app.Toast(words)}, true
 }
 
-// setModel switches to another model without a word in the conversation, and returns what does not fit
-// that one; refused is nil if it did.
+// setModel switches to another model without a notice. Words describes what the model cannot handle; refused is nil on
+// success.
 func (f *flow) setModel(name string) (to session.ModelSwitched, words string, refused app.Effect) {
 	model, err := f.app.Open(name)
 	if e, ok := f.connectFor(name, err); ok {
@@ -111,12 +111,11 @@ func (f *flow) setModel(name string) (to session.ModelSwitched, words string, re
 		return to, "", app.Failure{Err: err, Lasting: true}
 	}
 	to = f.app.Session.SetModel(model)
-	unfit := slices.DeleteFunc(app.ModelFitWords(f.app.Session, model), func(w string) bool { return w == app.ThinkingNotSent }) // to says so
+	unfit := slices.DeleteFunc(app.ModelFitWords(f.app.Session, model), func(w string) bool { return w == app.ThinkingNotSent }) // the event says so itself
 	return to, strings.Join(unfit, " · "), nil
 }
 
-// cycle returns a command that goes round the recent models without changing
-// their order in this run.
+// cycle returns a command that steps through the recent models. It does not change their order in this run.
 func (f *flow) cycle(by int) func(string) app.Effect {
 	return func(string) app.Effect {
 		all, now := f.app.Recent, f.app.Session.Model().Name
@@ -132,10 +131,10 @@ func (f *flow) cycle(by int) func(string) app.Effect {
 	}
 }
 
-// defaultEffort is the effort of the provider's own choice, as a user writes it.
+// defaultEffort is the user's word for the provider's default effort.
 const defaultEffort = "default"
 
-// effortItems returns how much the model can be made to think.
+// effortItems lists the efforts of the model.
 func (f *flow) effortItems() []app.Item {
 	items := []app.Item{{Title: defaultEffort, Detail: "provider default", Value: defaultEffort, Current: f.app.Session.Effort() == ""}}
 	for _, e := range f.app.Session.Model().Efforts {
@@ -144,7 +143,7 @@ func (f *flow) effortItems() []app.Item {
 	return items
 }
 
-// effort sets how much the model thinks.
+// effort sets the thinking effort.
 func (f *flow) effort(arg string) app.Effect {
 	efforts, e := f.app.Session.Model().Efforts, llm.Effort(arg)
 	switch {
@@ -160,12 +159,12 @@ func (f *flow) effort(arg string) app.Effect {
 	return app.Toast("Reasoning effort: " + arg)
 }
 
-// changeEffort returns a command that has the model think more or less.
+// changeEffort returns a command that raises or lowers the effort.
 func (f *flow) changeEffort(by int) func(string) app.Effect {
 	return func(string) app.Effect {
 		efforts := f.app.Session.Model().Efforts
 		at := slices.Index(efforts, f.app.Session.Effort())
-		if at < 0 { // the provider's default stands in the middle
+		if at < 0 { // treat the provider's default as the middle
 			at = len(efforts) / 2
 		} else {
 			at += by
@@ -174,13 +173,13 @@ func (f *flow) changeEffort(by int) func(string) app.Effect {
 	}
 }
 
-// toggleThinking turns thinking off, or back to what it was.
+// toggleThinking turns thinking off, or back to the previous effort.
 func (f *flow) toggleThinking(string) app.Effect {
 	if now := f.app.Session.Effort(); now != llm.EffortOff {
 		f.was = now
 		return f.effort(string(llm.EffortOff))
 	}
-	if !slices.Contains(f.app.Session.Model().Efforts, f.was) { // nor is "", the default
+	if !slices.Contains(f.app.Session.Model().Efforts, f.was) { // "" for the default is not in the list either
 		return f.effort(defaultEffort)
 	}
 	return f.effort(string(f.was))

@@ -15,8 +15,8 @@ import (
 // newApp returns an application with this flow and an empty conversation.
 func newApp(t *testing.T) *app.App { return apptest.New(t, Register) }
 
-// TestFitWords says of a model what would happen to the conversation there, in the same
-// words in every list of models, and when it is switched to.
+// TestFitWords checks the words about what would happen to the conversation with a model; they are the same in all
+// lists and after a switch.
 func TestFitWords(t *testing.T) {
 	a := newApp(t)
 	image := llm.Part{Kind: llm.Media, Name: "a.png", MIME: "image/png", Data: []byte("\x89PNG")}
@@ -48,7 +48,7 @@ func TestFitWords(t *testing.T) {
 		}
 	}
 	a.Open = func(string) (llm.Endpoint, error) { return far, nil }
-	want := strings.TrimSuffix(strings.Join(app.ModelFitWords(a.Session, far), " · "), " · thinking not sent") // its line says that
+	want := strings.TrimSuffix(strings.Join(app.ModelFitWords(a.Session, far), " · "), " · thinking not sent") // the event says that itself
 	if e := a.UseModel("far/m"); apptest.See(e).Toast != want {
 		t.Errorf("switching says %q, want %q", apptest.See(e).Toast, want)
 	}
@@ -81,8 +81,7 @@ func TestSwitchOfModel(t *testing.T) {
 	}
 }
 
-// The next run begins with the model that was cycled to, though cycling leaves the order
-// of the recent models alone.
+// The next run starts with the model last cycled to, although cycling does not change the order of recent models.
 func TestCycledModelIsKept(t *testing.T) {
 	a := newApp(t)
 	apptest.Run(t, a, "/model fake/b")
@@ -95,7 +94,7 @@ func TestCycledModelIsKept(t *testing.T) {
 	}
 }
 
-// An alias switches to the model that it stands for, which is what is remembered.
+// An alias switches to its model, and the model is remembered.
 func TestModelByAlias(t *testing.T) {
 	a := newApp(t)
 	a.Resolve = func(name string) string {
@@ -116,8 +115,8 @@ func TestModelByAlias(t *testing.T) {
 	}
 }
 
-// Thinking can be turned on again with a model that has other efforts than the one with which it was
-// turned off.
+// Thinking can be turned on again with a model whose efforts differ from those of the model with which it was turned
+// off.
 func TestThinkingOnAnotherModel(t *testing.T) {
 	a := newApp(t)
 	for _, step := range []struct {

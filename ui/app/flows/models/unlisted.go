@@ -11,9 +11,8 @@ import (
 	"parley/ui/app"
 )
 
-// noteUnlisted tells that no list has model, although its provider's list is known: the name may
-// be mistyped. Services have models that they do not list, so it is used all the same. The provider
-// is asked for its list where only it has one.
+// noteUnlisted warns if the model's provider does not list it: the name may be mistyped. Services have unlisted models,
+// so it is used anyway. If parley has no list, it asks the provider for one.
 func (f *flow) noteUnlisted(model llm.Endpoint) app.Effect {
 	if model.Known {
 		return nil
@@ -30,19 +29,19 @@ func (f *flow) noteUnlisted(model llm.Endpoint) app.Effect {
 	})
 }
 
-// modelsOf returns the names of the models that the provider of name lists.
+// modelsOf returns the listed models of the provider in name.
 func modelsOf(name string, choices []app.ModelChoice) (names []string) {
 	provider, _, _ := strings.Cut(name, "/")
 	for _, c := range choices {
 		if id, ok := strings.CutPrefix(c.Name, provider+"/"); ok && id != "" && c.Alias == "" {
-			names = append(names, strings.TrimSuffix(c.Name, ":latest")) // which Ollama lists, and nobody types
+			names = append(names, strings.TrimSuffix(c.Name, ":latest")) // Ollama lists the default tag, but nobody types it
 		}
 	}
 	return names
 }
 
-// unlistedText says that a model is not listed, and which one may be meant; "" if it is, or if there
-// is no list. What follows a colon is a variant of the same model: a tag, or a way to route requests.
+// unlistedText says that a model is not listed and suggests a similar one; "" if it is listed, or there is no list.
+// Text after a colon is a variant of the same model: a tag, or a routing option.
 func unlistedText(name string, listed []string) string {
 	base := func(s string) string { s, _, _ = strings.Cut(s, ":"); return s }
 	if len(listed) == 0 || slices.ContainsFunc(listed, func(l string) bool { return base(l) == base(name) }) {

@@ -9,7 +9,7 @@ import (
 	"parley/ui/uitest/apptest"
 )
 
-// A model that its provider does not list is used, and the user is told.
+// A model that its provider does not list is used, with a notice.
 func TestUnlistedModel(t *testing.T) {
 	catalog := []app.ModelChoice{{Name: "mine", Alias: "shop/mega"}, {Name: "shop/mega"}, {Name: "shop/micro:free"}, {Name: "other/mgea"}}
 	live := append(catalog, app.ModelChoice{Name: "box/llama3:latest"}, app.ModelChoice{Name: "silent/"})

@@ -1,4 +1,4 @@
-// Package permissions lets the user set the approval mode, and read the rules about tools and remove those that
+// Package permissions lets the user set the approval mode, read the rules about tools, and remove the rules that
 // approvals made.
 package permissions
 
@@ -25,10 +25,10 @@ func Register(a *app.App) {
 	)
 }
 
-// A flow lists the rules of the open conversation, and sets its mode.
+// A flow lists the permission rules of the open conversation and sets its mode.
 type flow struct{ app *app.App }
 
-// policy returns the policy of the conversation, with its rules; an empty one if it has none.
+// policy returns the policy of the conversation with its rules; an empty one if it has none.
 func (f flow) policy() *tools.Policy {
 	if p, ok := f.app.Session.Policy().(*tools.Policy); ok {
 		return p
@@ -44,7 +44,7 @@ func (f flow) noRules() string {
 }
 
 func (f flow) list(string) app.Effect {
-	var rules []rule.Rule // that are listed
+	var rules []rule.Rule // rules in the list
 	items := func() (items []app.Item) {
 		rules = f.policy().Rules()
 		for i, r := range rules {
@@ -63,7 +63,7 @@ func (f flow) list(string) app.Effect {
 	}
 }
 
-// lines returns a rule with nothing hidden.
+// lines returns the text of a rule with invisible characters revealed.
 func lines(r rule.Rule) (lines []string) {
 	for line := range strings.SplitSeq(r.String(), "\n") {
 		lines = append(lines, describe.Reveal(line))
@@ -71,7 +71,7 @@ func lines(r rule.Rule) (lines []string) {
 	return lines
 }
 
-// origin says who made a rule, and where it holds.
+// origin describes the source and the scope of a rule.
 func (f flow) origin(r rule.Rule) string {
 	from := map[string]string{rule.FromConfig: "from " + f.app.AbbrevPath(f.app.ConfigFile), rule.FromFlag: "command line", rule.FromState: "always", rule.FromSession: "this session"}[r.Source]
 	if r.Workspace == "" {
@@ -80,7 +80,7 @@ func (f flow) origin(r rule.Rule) string {
 	return from + ", in " + f.app.AbbrevPath(r.Workspace)
 }
 
-// fixed says where to change a rule that no approval made.
+// fixed says where to change a rule that did not come from an approval.
 func (f flow) fixed(r rule.Rule) string {
 	if r.Source == rule.FromFlag {
 		return "Set by the command line: change it there"
@@ -88,7 +88,7 @@ func (f flow) fixed(r rule.Rule) string {
 	return "Set in " + f.app.AbbrevPath(f.app.ConfigFile) + ": change it there"
 }
 
-// show shows a whole rule, and asks whether it is removed.
+// show shows a whole rule and offers to remove it.
 func (f flow) show(r rule.Rule) app.Effect {
 	title := string(r.Effect) + ", " + f.origin(r)
 	if !r.IsConfigured() {
@@ -101,7 +101,7 @@ func (f flow) show(r rule.Rule) app.Effect {
 	return app.Page{Title: "Permissions", Parts: []format.Part{part}}
 }
 
-// remove removes a rule that an approval made.
+// remove removes a rule made by an approval.
 func (f flow) remove(r rule.Rule) app.Effect {
 	switch {
 	case r.IsConfigured():
@@ -112,7 +112,7 @@ func (f flow) remove(r rule.Rule) app.Effect {
 	return nil
 }
 
-// modes returns the ways to approve tools.
+// modes lists the approval modes.
 func (f flow) modes() []app.Item {
 	var items []app.Item
 	for _, mode := range append(slices.Clone(act.Modes), act.ModeYolo) {
@@ -121,7 +121,7 @@ func (f flow) modes() []app.Item {
 	return items
 }
 
-// setMode sets the approval mode; without a name, one from the list.
+// setMode sets the approval mode, by name or from a list.
 func (f flow) setMode(arg string) app.Effect {
 	p := f.app.Session.Policy()
 	switch {
@@ -135,7 +135,7 @@ func (f flow) setMode(arg string) app.Effect {
 	return app.Toast("Approval mode: " + app.ModeHelp(p.Mode()))
 }
 
-// nextMode sets the approval mode after the current one.
+// nextMode switches to the next approval mode.
 func (f flow) nextMode(string) app.Effect {
 	p := f.app.Session.Policy()
 	p.SetMode(p.Mode().Next())

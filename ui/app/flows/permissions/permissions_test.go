@@ -43,7 +43,7 @@ func open(t *testing.T, a *app.App) *app.List {
 	return l
 }
 
-// Each rule says where it comes from, and nothing in it is hidden.
+// Each rule shows its source and reveals hidden characters.
 func TestList(t *testing.T) {
 	l := open(t, newApp(t))
 	for i, want := range [][2]string{
@@ -56,7 +56,7 @@ func TestList(t *testing.T) {
 	}
 }
 
-// The key that deletes removes what an approval made, and the next rule takes its place; other rules stay.
+// The delete key removes rules made by approvals, and selects the next rule; other rules stay.
 func TestRemove(t *testing.T) {
 	a := newApp(t)
 	l := open(t, a)
@@ -74,7 +74,7 @@ func TestRemove(t *testing.T) {
 	}
 }
 
-// Without rules, /permissions says how they come about.
+// Without rules, /permissions explains how to make them.
 func TestUnavailable(t *testing.T) {
 	a := newApp(t)
 	a.Session = session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Model: llmtest.New()}, Policy: tools.NewPolicy(act.ModeAsk)})
@@ -84,7 +84,7 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// A rule that is chosen is shown whole. One that an approval made is removed if the user agrees.
+// A chosen rule is shown completely. A rule made by an approval is removed if the user agrees.
 func TestShow(t *testing.T) {
 	a := newApp(t)
 	l := open(t, a)

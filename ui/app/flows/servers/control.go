@@ -11,15 +11,14 @@ import (
 	"parley/tools/mcp"
 )
 
-// A control is how a user deals with one MCP server: looks at it, allows it what it needs, logs in to it.
+// A control manages one MCP server: shows it, grants it permissions, logs in to it.
 type control struct {
 	app  *app.App
 	all  mcp.Servers
 	name string
 }
 
-// show shows the server, with everything the model would be told of its tools, and asks what to do
-// with it.
+// show shows the server, with all tool text that the model would get, and lists actions.
 func (c control) show(s mcp.State) app.Effect {
 	text, unseen := serverDetails(s)
 	if s.Status == mcp.StatusLogin {
@@ -33,9 +32,9 @@ func (c control) show(s mcp.State) app.Effect {
 	}}
 }
 
-// approve offers the tools of the server, as serverDetails showed them, to the model.
+// approve offers the server's tools, as serverDetails showed them, to the model.
 func (c control) approve(s mcp.State) error {
-	if policy, ok := c.app.Session.Policy().(*tools.Policy); ok && s.Status == mcp.StatusChanged { // what was allowed was allowed of other tools
+	if policy, ok := c.app.Session.Policy().(*tools.Policy); ok && s.Status == mcp.StatusChanged { // rules were made for the previous tools
 		for _, r := range policy.Rules() {
 			if strings.HasPrefix(r.Tool, mcp.ToolPrefix(s.Name)) {
 				policy.Remove(r)
@@ -45,7 +44,7 @@ func (c control) approve(s mcp.State) error {
 	return c.all.Approve(s.Name, s.Fingerprint)
 }
 
-// choices lists what can be done about the server.
+// choices lists the actions for the server.
 func (c control) choices(s mcp.State) *app.List {
 	choices := serverChoices(s)
 	list := &app.List{Title: "MCP server " + s.Name, Noun: "choice"}
@@ -59,7 +58,7 @@ func (c control) choices(s mcp.State) *app.List {
 	return list
 }
 
-// login logs in to the server: it finds out where, and has the user agree there.
+// login starts a login: it finds the login page and asks the user to open it.
 func (c control) login() app.Effect {
 	return app.Prepare(func(ctx context.Context) func() app.Effect {
 		login, err := c.all.BeginLogin(ctx, c.name)
@@ -78,8 +77,7 @@ func (c control) login() app.Effect {
 	})
 }
 
-// awaitLogin opens the page of a login, and waits for the browser to come back or for the
-// address that it was sent to.
+// awaitLogin opens the login page and waits for the browser's redirect, or for its address typed by the user.
 func (c control) awaitLogin(login mcp.Login) app.Effect {
 	ask := &app.Secret{
 		Title: "Log in to " + c.name, Text: "Waiting for your browser. If it runs on another computer, paste the address here that it ends on", Visible: true,
@@ -105,7 +103,7 @@ func (c control) awaitLogin(login mcp.Login) app.Effect {
 	})
 }
 
-// logout forgets the login to the server.
+// logout deletes the login to the server.
 func (c control) logout() app.Effect {
 	return app.Do(func(ctx context.Context) error { return c.all.Logout(ctx, c.name) }, "Logged out of "+c.name)
 }

@@ -13,7 +13,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// prompts lists the prompts that servers have written for users to send.
+// prompts lists the prompts of MCP servers.
 func (f flow) prompts() (list []app.ServerPrompt, unavailable string) {
 	servers := f.servers()
 	if servers == nil {
@@ -38,8 +38,8 @@ func (f flow) prompts() (list []app.ServerPrompt, unavailable string) {
 	return list, unavailable
 }
 
-// promptArguments returns the arguments of a server's prompt that stand in a line: as NAME=VALUE, or in
-// their order. The last one takes the rest; if all have names, the one that was named last.
+// promptArguments parses the arguments of a server's prompt: as NAME=VALUE, or in order. The last one takes the rest of
+// the line; if all have names, the one named last does.
 func promptArguments(p mcp.Prompt, line string) map[string]string {
 	args, words, last := map[string]string{}, []string(nil), ""
 	for _, word := range strings.Fields(line) {
@@ -64,8 +64,8 @@ func promptArguments(p mcp.Prompt, line string) map[string]string {
 	return args
 }
 
-// fillServerPrompt puts a server's prompt into the draft, and asks before for each argument that it
-// requires, with the values that the server proposes.
+// fillServerPrompt puts a server's prompt into the draft. It first asks for missing required arguments, with the values
+// that the server proposes.
 func fillServerPrompt(o app.Options, servers mcp.Servers, p mcp.Prompt, args map[string]string) app.Effect {
 	for _, arg := range p.Arguments {
 		if !arg.Required || args[arg.Name] != "" {
@@ -93,7 +93,7 @@ func fillServerPrompt(o app.Options, servers mcp.Servers, p mcp.Prompt, args map
 	})
 }
 
-// askPromptArgument asks for an argument of a server's prompt: to choose from values, or to type.
+// askPromptArgument asks for an argument of a server's prompt, with a list if there are values.
 func askPromptArgument(p mcp.Prompt, arg mcp.PromptArgument, values []string, give func(value string) app.Effect) app.Effect {
 	title, text := "/"+p.Server+":"+p.Name+": "+arg.Name, arg.Description
 	if text == "" {
@@ -119,8 +119,8 @@ func askPromptArgument(p mcp.Prompt, arg mcp.PromptArgument, values []string, gi
 	return list
 }
 
-// draftOfServer puts what a server wrote into the draft. What it mentions is not brought along: only
-// the user says which files a model gets.
+// draftOfServer puts a server's text into the draft. Mentions in it attach nothing: only the user decides which files a
+// model gets.
 func draftOfServer(o app.Options, messages []llm.Message) app.Effect {
 	var texts []string
 	for _, msg := range messages {

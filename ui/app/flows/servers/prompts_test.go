@@ -12,7 +12,7 @@ import (
 	"parley/tools/mcp"
 )
 
-// A server's prompt is sent once all that it requires is known: what the line does not say is asked.
+// A server's prompt is sent once it has all required arguments: those missing in the line are asked for.
 func TestServerPromptArguments(t *testing.T) {
 	city := mcp.Prompt{Server: "s", Name: "weather", Arguments: []mcp.PromptArgument{{Name: "city", Description: "The city", Required: true}, {Name: "state"}, {Name: "unit", Required: true}}}
 	type args = map[string]string
@@ -50,7 +50,7 @@ func TestServerPromptArguments(t *testing.T) {
 	}
 }
 
-// TestPromptArgumentProposals: what the server proposes can be chosen, and anything else typed.
+// TestPromptArgumentProposals: a value proposed by the server can be chosen, or another one typed.
 func TestPromptArgumentProposals(t *testing.T) {
 	var given []string
 	give := func(value string) app.Effect {
@@ -76,7 +76,7 @@ func TestPromptArgumentProposals(t *testing.T) {
 	}
 }
 
-// A prompt of a server brings no file along, however it mentions one.
+// A prompt of a server attaches no files, in any form of mention.
 func TestServerPromptMentionsNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, name := range []string{"a.txt", "b c.txt"} {
@@ -97,7 +97,7 @@ func TestServerPromptMentionsNothing(t *testing.T) {
 	}
 }
 
-// TestFormListSaysWhatIsAsked: a choice has the description of its field, as a line to type has.
+// TestFormListSaysWhatIsAsked: a list of choices shows the description of its field, as a typed field does.
 func TestFormListSaysWhatIsAsked(t *testing.T) {
 	q := &mcp.Question{Server: "s", Fields: []mcp.Field{{Name: "a", Title: "Agree", Help: "Agree to the terms", Choices: []mcp.Choice{{Title: "yes", Value: "true"}}}}}
 	if e := askFormField(q, 0, nil, nil); apptest.See(e).List == nil || apptest.See(e).List.Title != "s: Agree · Agree to the terms" {

@@ -13,7 +13,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// nextQuestion asks what an MCP server asks of the user; nothing if none does.
+// nextQuestion asks the user the next question of an MCP server; nil if there is none.
 func (f flow) nextQuestion() app.Effect {
 	servers := f.servers()
 	if servers == nil {
@@ -38,7 +38,7 @@ func (f flow) nextQuestion() app.Effect {
 	return e
 }
 
-// unanswered says that nobody waits for an answer; nothing if the server does.
+// unanswered says that the question has been withdrawn; false if the server still waits.
 func unanswered(q *mcp.Question) (app.Effect, bool) {
 	if !q.Over() {
 		return nil, false
@@ -50,7 +50,7 @@ func unanswered(q *mcp.Question) (app.Effect, bool) {
 	return app.Toast(text), true
 }
 
-// lapse takes what is asked for a server back once nobody waits for an answer.
+// lapse withdraws the question from the screen once the server no longer waits.
 func lapse(q *mcp.Question) app.Lapse {
 	return app.Lapse{Done: q.Ended, OnDone: func() app.Effect {
 		if q.Done() {
@@ -61,14 +61,13 @@ func lapse(q *mcp.Question) app.Lapse {
 	}}
 }
 
-// confirmQuestion returns the effect that asks c for a server, until nobody waits for an answer.
+// confirmQuestion asks c on behalf of a server, until the server no longer waits.
 func confirmQuestion(q *mcp.Question, c app.Confirm) *app.Confirm {
 	c.OnDismiss, c.Lapse = q.Cancel, lapse(q)
 	return &c
 }
 
-// confirmRequest returns the effect that asks c for a server that waits for an answer: no declines
-// what it asks for, and yes does accept.
+// confirmRequest asks c on behalf of a server: yes runs accept, and no declines the request.
 func confirmRequest(q *mcp.Question, c app.Confirm, accept func() app.Effect) *app.Confirm {
 	c.Accept = func() app.Effect {
 		if e, over := unanswered(q); over {
@@ -103,8 +102,8 @@ func confirmForm(q *mcp.Question) *app.Confirm {
 	})
 }
 
-// askFormField asks for the fields of a form from the one at i on, and then whether to send them.
-// Said is what was entered, in lines.
+// askFormField asks for the fields of a form from index i on, and then whether to send them. Said holds the input so
+// far, as lines.
 func askFormField(q *mcp.Question, i int, values map[string]any, said []string) app.Effect {
 	if e, over := unanswered(q); over {
 		return e
@@ -169,7 +168,7 @@ func fieldList(f mcp.Field, title string, q *mcp.Question, next func(string) (fu
 	return list
 }
 
-// shownValue returns a value as the user knows it.
+// shownValue returns the display text of a field value.
 func shownValue(f mcp.Field, text string) string {
 	for _, c := range f.Choices {
 		if c.Value == text {
@@ -179,7 +178,7 @@ func shownValue(f mcp.Field, text string) string {
 	return text
 }
 
-// sendForm asks whether a form that is filled in goes to its server.
+// sendForm asks whether to send a completed form to its server.
 func sendForm(q *mcp.Question, values map[string]any, said []string) app.Effect {
 	if len(q.Fields) == 0 {
 		q.Answer(values)
@@ -192,7 +191,7 @@ func sendForm(q *mcp.Question, values map[string]any, said []string) app.Effect 
 	})
 }
 
-// confirmPage asks whether to open a page for a server, shown whole.
+// confirmPage shows a complete address and asks whether to open it for a server.
 func (f flow) confirmPage(q *mcp.Question) *app.Confirm {
 	text := fmt.Sprintf("MCP server %s asks you to open a page:\n\n%s\n\n%s", q.Server, sanitize.Quote(q.Text), q.URL)
 	return confirmRequest(q, app.Confirm{Text: text, Yes: "Open in the browser", No: "Decline"}, func() app.Effect {
@@ -206,8 +205,7 @@ func (f flow) confirmPage(q *mcp.Question) *app.Confirm {
 	})
 }
 
-// confirmPageDone asks whether the user is done with a page that was opened for a server, which may say
-// so itself.
+// confirmPageDone asks whether the user is done with a page opened for a server; the server may report that itself.
 func confirmPageDone(q *mcp.Question) *app.Confirm {
 	text := fmt.Sprintf("MCP server %s waits until you are done with this page:\n\n%s\n\n%s", q.Server, sanitize.Quote(q.Text), q.URL)
 	return confirmQuestion(q, app.Confirm{Text: text, Yes: "Done, continue", No: "Cancel",
@@ -216,7 +214,7 @@ func confirmPageDone(q *mcp.Question) *app.Confirm {
 	})
 }
 
-// confirmSample asks whether the model answers for a server, and has it answer.
+// confirmSample asks whether the model may answer a server's request, and runs it.
 func (f flow) confirmSample(q *mcp.Question) *app.Confirm {
 	s := f.app.Session
 	model := s.Model().Name

@@ -23,11 +23,11 @@ import (
 
 //lint:file-ignore SA1019 Roots and sampling are what servers use today: the protocol keeps them until July 2027 at least.
 
-// askingApp returns an application with a server "s" whose tools ask for what they are called
-// after: a form, a page, and an answer of the model.
+// askingApp returns an application with a server "s" whose tools ask for the thing in their name: a form, a page, and
+// an answer of the model.
 func askingApp(t *testing.T) (a *app.App, call func(tool string, in ...context.Context) <-chan string) {
 	server := sdk.NewServer(&sdk.Implementation{Name: "asking", Version: "1"}, nil)
-	ending, end := context.WithCancel(t.Context()) // of calls: the server's end waits for one that waits for an answer
+	ending, end := context.WithCancel(t.Context()) // ends calls: the server's end waits for a call that waits for an answer
 	add := func(name string, f func(context.Context, *sdk.ServerSession) (any, error)) {
 		sdk.AddTool(server, &sdk.Tool{Name: name}, func(ctx context.Context, r *sdk.CallToolRequest, _ struct{}) (*sdk.CallToolResult, any, error) {
 			ctx, cancel := context.WithCancel(ctx)
@@ -83,7 +83,7 @@ func askingApp(t *testing.T) (a *app.App, call func(tool string, in ...context.C
 	}
 }
 
-// asked waits for what a server asks; the tests' own deadline ends it.
+// asked waits for a question of the server, until the deadline of the test.
 func asked(t *testing.T, a *app.App) *app.Confirm {
 	t.Helper()
 	for {
@@ -95,7 +95,7 @@ func asked(t *testing.T, a *app.App) *app.Confirm {
 	}
 }
 
-// A form is asked for field by field, and sent once the user saw the whole of it.
+// A form is asked field by field, and sent after the user saw all of it.
 func TestServerForm(t *testing.T) {
 	a, call := askingApp(t)
 	done := call("form")
@@ -118,7 +118,7 @@ func TestServerForm(t *testing.T) {
 	if apptest.See(e).Secret == nil || !apptest.See(e).Secret.Optional {
 		t.Fatalf("got %+v", e)
 	}
-	e, _ = apptest.Take(t, e, "") // skips it
+	e, _ = apptest.Take(t, e, "") // skips the field
 	if apptest.See(e).Confirm == nil || apptest.See(e).Confirm.Text != "Send this to MCP server s?\n\nname: Ada\ntea: black" {
 		t.Fatalf("got %+v", e)
 	}
@@ -128,7 +128,7 @@ func TestServerForm(t *testing.T) {
 	}
 }
 
-// Each step of a form, a page and what the model is to answer are taken back when the call that asked ends.
+// All steps of a form, a page and a request for the model are withdrawn when the call that asked ends.
 func TestServerQuestionsLapse(t *testing.T) {
 	a, call := askingApp(t)
 	for _, c := range []struct {
@@ -168,7 +168,7 @@ func TestServerQuestionsLapse(t *testing.T) {
 	}
 }
 
-// Leaving a question cancels it, at each step.
+// Leaving a question cancels it at each step.
 func TestServerFormLeft(t *testing.T) {
 	a, call := askingApp(t)
 	for steps := range 4 {
@@ -215,8 +215,8 @@ func TestServerPage(t *testing.T) {
 	}
 }
 
-// A page that a call requires is opened once the user agreed, and the call made again once they say that
-// they are done with it.
+// A page that a call requires is opened if the user agrees. The call is repeated after the user says that they are done
+// with the page.
 func TestServerRequiresPage(t *testing.T) {
 	a, call := askingApp(t)
 	opened := 0
@@ -231,12 +231,12 @@ func TestServerRequiresPage(t *testing.T) {
 	if got := <-done; !strings.HasSuffix(got, `"paid"`) || opened != 1 {
 		t.Errorf("got %s, opened %d times", got, opened)
 	}
-	if <-c.Done; apptest.See(c.OnDone()).Toast != "MCP server s no longer waits for an answer: the call that asked has ended" { // is asked of a question that still stands
+	if <-c.Done; apptest.See(c.OnDone()).Toast != "MCP server s no longer waits for an answer: the call that asked has ended" { // OnDone is called for a question that is still shown
 		t.Errorf("got %+v", c.OnDone())
 	}
 }
 
-// The model answers for a server outside the conversation, and what that costs is in the ledger.
+// The model answers a server outside the conversation, and the ledger has the cost.
 func TestServerSample(t *testing.T) {
 	a, call := askingApp(t)
 	done := call("sample")
@@ -265,7 +265,7 @@ func TestServerSample(t *testing.T) {
 	}
 }
 
-// An answer of the model that the server does not wait for any more is not paid to its end.
+// An answer of the model is canceled when the server no longer waits for it.
 func TestServerSampleCanceled(t *testing.T) {
 	a, call := askingApp(t)
 	a.Session.SetModel(llm.Endpoint{Name: "fake/m", Model: llmtest.New(func(ctx context.Context, _ llm.Request, _ *llm.Out) error {

@@ -1,5 +1,5 @@
-// Package servers lets the user deal with MCP servers: see how they are and allow what they need, log in to
-// them, answer them, and use the prompts and resources that they have.
+// Package servers lets the user manage MCP servers: see their state, grant permissions, log in, answer their questions,
+// and use their prompts and resources.
 package servers
 
 import (
@@ -27,7 +27,7 @@ func Register(a *app.App) {
 	a.Watch = append(a.Watch, f.watch)
 }
 
-// A flow deals with the servers of an App.
+// A flow manages the MCP servers of an App.
 type flow struct{ app *app.App }
 
 // servers returns the servers; nil if none is configured, or none may run yet.
@@ -50,7 +50,7 @@ func (f flow) noResources() string {
 	return f.noServers()
 }
 
-// watch tells what the user has to know or do about servers that change.
+// watch reports changes of servers that the user has to know about or act on.
 func (f flow) watch(tell func(func() app.Effect)) {
 	if f.app.OnServerChange == nil {
 		return
@@ -61,8 +61,8 @@ func (f flow) watch(tell func(func() app.Effect)) {
 	})
 }
 
-// changed says what the user has to know or do about a server that changed, once: noticed is what they know
-// of each.
+// changed returns a notice about a server that changed, if the user has to know or do something. Noticed holds the last
+// notice of each server, so that none is repeated.
 func changed(all mcp.Servers, name string, noticed map[string]string) app.Effect {
 	for _, s := range all.States() {
 		if s.Name != name {
@@ -80,7 +80,7 @@ func changed(all mcp.Servers, name string, noticed map[string]string) app.Effect
 		}
 		noticed[name] = told
 		if news := serverNotice(s); news != "" {
-			return app.Shown{Event: llm.Notice{Text: news}} // of this run, not of the conversation
+			return app.Shown{Event: llm.Notice{Text: news}} // for this run only, not stored in the conversation
 		}
 	}
 	return nil
@@ -104,7 +104,7 @@ func (f flow) arguments() []app.Item {
 	return items
 }
 
-// show lists the servers, shows the one that is named, or logs in to it or out of it.
+// show lists the servers, or shows the named one, or logs in or out.
 func (f flow) show(name string) app.Effect {
 	servers := f.servers()
 	switch word, server, _ := strings.Cut(name, " "); {
@@ -129,7 +129,7 @@ func (f flow) show(name string) app.Effect {
 func serverItems(servers []mcp.State) (items []app.Item) {
 	for _, s := range servers {
 		about := []string{string(s.Status)}
-		if allowed := s.Allowed.String(); allowed != "" { // before what may be long
+		if allowed := s.Allowed.String(); allowed != "" { // before texts that may be long
 			about = append(about, allowed)
 		}
 		switch line := serverProgress(s); {
@@ -147,7 +147,7 @@ func serverItems(servers []mcp.State) (items []app.Item) {
 	return items
 }
 
-// attachResource lists what servers have to attach, and attaches what is chosen.
+// attachResource lists the resources of servers and attaches the chosen one.
 func (f flow) attachResource(string) app.Effect {
 	servers := f.servers()
 	list := &app.List{Title: "Attach", Noun: "resource"}
@@ -167,7 +167,7 @@ func (f flow) attachResource(string) app.Effect {
 	return list
 }
 
-// serverNotice returns what a user has to know or do about a server; "" for nothing.
+// serverNotice returns what the user has to know or do about a server; "" for nothing.
 func serverNotice(s mcp.State) string {
 	switch s.Status {
 	case mcp.StatusNew:
@@ -196,8 +196,7 @@ func serverNotice(s mcp.State) string {
 	return ""
 }
 
-// serverProgress returns the last line that a server wrote which may be downloading; "" if
-// there is nothing to tell.
+// serverProgress returns the last output line of a server on its first start, when it may be downloading; "" otherwise.
 func serverProgress(s mcp.State) string {
 	if s.Status != mcp.StatusStarting || !s.FirstStart {
 		return ""
@@ -206,8 +205,8 @@ func serverProgress(s mcp.State) string {
 	return lines[len(lines)-1]
 }
 
-// serverDetails returns all that there is to know of a server, with everything the
-// model would be told of its tools, and whether it waits for a word on them.
+// serverDetails describes a server completely, with all tool text that the model would get. Unseen reports whether its
+// tools wait for approval.
 func serverDetails(s mcp.State) (text string, unseen bool) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "MCP server %s: %s\n%s\n", s.Name, s.Status, s.Location)
@@ -227,7 +226,7 @@ func serverDetails(s mcp.State) (text string, unseen bool) {
 		fmt.Fprintf(&b, "\n── Last lines of standard error\n%s\n", sanitize.Quote(lastLines(s.Stderr, 12)))
 	}
 	for _, t := range s.Tools {
-		said := strings.TrimSpace(strings.TrimSpace(t.Description) + "\n" + t.Schema) // none of it may pass for another tool
+		said := strings.TrimSpace(strings.TrimSpace(t.Description) + "\n" + t.Schema) // quoted, so that no part can look like another tool
 		fmt.Fprintf(&b, "\n── %s %s\n%s\n", t.Name, t.Change, sanitize.Quote(said))
 	}
 	if len(s.RemovedTools) > 0 {
@@ -252,14 +251,14 @@ func lastLines(text string, n int) string {
 	return strings.Join(lines[max(len(lines)-n, 0):], "\n")
 }
 
-// A serverChoice is something that can be done about a server.
+// A serverChoice is an action for a server.
 type serverChoice struct {
 	Name, Detail string
 	Do           func(mcp.Servers) error
 }
 
-// serverChoices returns what can be done about a server: above all to allow what the
-// sandbox refused it. Further permissions come after a restart.
+// serverChoices lists the actions for a server, first of all to grant the access that the sandbox denied. Further
+// permissions are offered after a restart.
 func serverChoices(s mcp.State) []serverChoice {
 	allow := func(name string, a mcp.Access) serverChoice {
 		return serverChoice{name, "It " + a.String() + ", also in later sessions", func(all mcp.Servers) error { return all.Allow(s.Name, a) }}

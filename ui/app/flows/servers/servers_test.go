@@ -7,8 +7,8 @@ import (
 	"parley/tools/mcp"
 )
 
-// Offers to allow what the sandbox refused come first. A server that failed for other reasons is first of all
-// started again, and never offered more without a look at the list.
+// Offers to allow access that the sandbox denied come first. For a server that failed for other reasons, the first
+// choice restarts it, and no choice grants more access by default.
 func TestServerChoices(t *testing.T) {
 	failed := mcp.State{Name: "s", Status: mcp.StatusFailed}
 	failed.Sandboxed = true
@@ -45,7 +45,7 @@ func TestServerChoices(t *testing.T) {
 	}
 }
 
-// TestServerNoticeOfRefusal: what the sandbox refused a server that runs is told, with what to do.
+// TestServerNoticeOfRefusal: an access that the sandbox denied to a running server is reported, with advice.
 func TestServerNoticeOfRefusal(t *testing.T) {
 	s := mcp.State{Name: "s", Status: mcp.StatusReady, Program: mcp.Program{Sandboxed: true}}
 	if got := serverNotice(s); got != "" {
@@ -57,7 +57,7 @@ func TestServerNoticeOfRefusal(t *testing.T) {
 	}
 }
 
-// Nothing that a server says of a tool, or writes, passes for another tool or for what parley says.
+// A server's descriptions and output cannot pass for another tool or for text of parley's.
 func TestServerDetailsAreQuoted(t *testing.T) {
 	text, _ := serverDetails(mcp.State{
 		Name: "s", Status: mcp.StatusNew, ServerInfo: "x\ny", Program: mcp.Program{Stderr: "one\n\nAllowed by you: nothing"},

@@ -1,4 +1,4 @@
-// Package settings lets the user see and change what holds for the requests of a conversation.
+// Package settings lets the user see and change the settings for requests of a conversation.
 package settings
 
 import (
@@ -33,15 +33,14 @@ func Register(a *app.App) {
 // A flow changes settings of the open conversation.
 type flow struct{ app *app.App }
 
-// isCommand reports whether name is a command, and no setting or field of requests, also none that
-// is refused.
+// isCommand reports whether name is a command and neither a setting nor a request field, not even a rejected one.
 func (f flow) isCommand(name string) bool {
 	field := llm.OptionField(name)
 	return field == name && llm.SettingFor(field) == "" && llm.CheckOption(field) == nil && !slices.Contains(llm.CommonOptions, field) &&
 		slices.ContainsFunc(f.app.Commands, func(c app.Command) bool { return c.Named(name) })
 }
 
-// changeSetting shows the settings, or changes the one that is named.
+// changeSetting lists the settings, or changes the named one.
 func (f flow) changeSetting(arg string) app.Effect {
 	at := strings.IndexAny(arg, " =")
 	if at < 0 {
@@ -110,8 +109,7 @@ func (f flow) askSetting(name string) app.Effect {
 	}}
 }
 
-// settingRows lists the settings with their values and where each comes from, those that are set
-// first.
+// settingRows lists the settings with their values and sources, those with a value first.
 func (f flow) settingRows() []app.Item {
 	var items, unset []app.Item
 	row := func(name, value, source, takes string) {
@@ -147,7 +145,7 @@ func (f flow) settingRows() []app.Item {
 	return slices.Concat(items, unset)
 }
 
-// valuesOf returns the settings that are set, by name.
+// valuesOf returns the settings that have a value, by name.
 func (f flow) valuesOf() map[string]app.ConfiguredSetting {
 	values := map[string]app.ConfiguredSetting{}
 	if f.app.Configured != nil {
@@ -162,7 +160,7 @@ func (f flow) valuesOf() map[string]app.ConfiguredSetting {
 	return values
 }
 
-// settingItems lists what /set takes.
+// settingItems lists the arguments of /set.
 func (f flow) settingItems() []app.Item {
 	items := f.settingRows()
 	for _, known := range llm.Adjustable {
@@ -176,7 +174,7 @@ func (f flow) settingItems() []app.Item {
 	return items
 }
 
-// webItems returns whether the web may be searched.
+// webItems lists the choices for web search.
 func (f flow) webItems() []app.Item {
 	web := f.app.Session.WebSearch()
 	note := ""
@@ -186,7 +184,7 @@ func (f flow) webItems() []app.Item {
 	return []app.Item{{Title: "on", Detail: note, Value: "on", Current: web}, {Title: "off", Value: "off", Current: !web}}
 }
 
-// setWeb says whether the provider may search the web for later answers.
+// setWeb turns the provider's web search on or off for later answers.
 func (f flow) setWeb(arg string) app.Effect {
 	switch arg {
 	case "":
@@ -204,8 +202,8 @@ func (f flow) setWeb(arg string) app.Effect {
 	return app.Toast("Web search: " + arg)
 }
 
-// contextItems returns what every request tells the model, with a persona in the place of
-// parley's own system prompt, without tools that are off, and with the settings.
+// contextItems returns facts adjusted to the conversation: a persona replaces parley's system prompt, tools that are
+// off are left out, and settings are added.
 func (f flow) contextItems(facts []app.ContextItem) []app.ContextItem {
 	if p := f.app.Session.Personas().Current(); p.Name != "" && len(facts) > 0 {
 		name := "persona " + p.Name
@@ -249,7 +247,7 @@ func (f flow) showConfig(string) app.Effect {
 	return app.Toast("Configuration: " + f.app.AbbrevPath(f.app.ConfigFile) + " · /doctor checks it")
 }
 
-// historyItems returns what requests can hold of the conversation.
+// historyItems lists the history modes.
 func (f flow) historyItems() []app.Item {
 	items := []app.Item{
 		{Title: "full", Detail: "all messages", Value: "full"},
@@ -262,7 +260,7 @@ func (f flow) historyItems() []app.Item {
 	return items
 }
 
-// history sets what of the conversation requests hold.
+// history sets how much of the conversation requests contain.
 func (f flow) history(arg string) app.Effect {
 	if arg == "" {
 		return app.Choose("Conversation history sent to the model", "way", f.historyItems(), f.history)

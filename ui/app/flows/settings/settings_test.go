@@ -45,7 +45,7 @@ func newToolsApp(t *testing.T) *app.App {
 	})
 }
 
-// said returns what an effect tells.
+// said returns the text of an effect.
 func said(e app.Effect) string {
 	switch {
 	case apptest.See(e).Err != nil:
@@ -69,7 +69,7 @@ func said(e app.Effect) string {
 	return apptest.See(e).Toast
 }
 
-// TestSet: what /set does and says.
+// TestSet: the effects and texts of /set.
 func TestSet(t *testing.T) {
 	a := newToolsApp(t)
 	for _, step := range []struct{ line, want string }{
@@ -125,7 +125,7 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// Beside the tools that are offered, /context has the persona and the settings of the conversation.
+// /context shows the persona and the settings of the conversation beside the tools.
 func TestContextOfSettings(t *testing.T) {
 	a := newToolsApp(t)
 	all, _ := a.Session.Tools()
@@ -145,7 +145,7 @@ func TestContextOfSettings(t *testing.T) {
 	}
 }
 
-// A command that looks like a setting is named, and not sent to the provider as a field.
+// A command that looks like a setting is suggested, and not sent to the provider as a field.
 func TestSettingThatIsACommand(t *testing.T) {
 	a := newToolsApp(t)
 	a.Commands = append(a.Commands, app.Command{Name: "budget"}, app.Command{Name: "persona"})
@@ -159,7 +159,7 @@ func TestSettingThatIsACommand(t *testing.T) {
 	}
 }
 
-// TestWebSwitch checks that /web reaches requests, and who is asked in vain is named.
+// TestWebSwitch checks that /web affects requests, and that providers without web search are named.
 func TestWebSwitch(t *testing.T) {
 	a, fake := apptest.New(t, Register), llmtest.New(llmtest.Say("a"), llmtest.Say("b"))
 	for _, test := range []struct {

@@ -27,7 +27,7 @@ func Register(a *app.App) {
 // A flow shows and sends skills.
 type flow struct{ app *app.App }
 
-// items lists the skills with what they take, and those that cannot be used with why.
+// items lists the skills with their size, and unusable ones with the reason.
 func (f flow) items() (items []app.Item) {
 	if f.app.Skills == nil {
 		return nil
@@ -49,14 +49,14 @@ func (f flow) items() (items []app.Item) {
 	return items
 }
 
-// list shows the skills, and loads the one that is chosen.
+// list lists the skills and loads the chosen one.
 func (f flow) list(string) app.Effect {
 	return &app.List{Title: "Skills", Noun: "skill", Items: f.items(), TakesArg: true, Choose: func(i app.Item, arg string) app.Effect {
 		return f.use(strings.TrimSpace(i.Value + " " + arg))
 	}}
 }
 
-// use sends a skill with a task, or just the task if the conversation has it.
+// use sends a skill with a task, or only the task if the conversation has the skill already.
 func (f flow) use(line string) app.Effect {
 	a := f.app
 	name, task, _ := strings.Cut(line, " ")

@@ -1,4 +1,4 @@
-// Package tools lets the user turn tools on and off that a model is offered.
+// Package tools lets the user turn tools on and off.
 package tools
 
 import (
@@ -16,7 +16,7 @@ import (
 	"parley/ui/format"
 )
 
-// Words that turn tools on and off.
+// Arguments that turn tools on and off.
 const (
 	on  = "on"
 	off = "off"
@@ -40,7 +40,7 @@ func (f flow) unavailable() string {
 	return ""
 }
 
-// states returns how the MCP servers are.
+// states returns the states of the MCP servers; nil if there are none.
 func (f flow) states() []mcp.State {
 	if servers, ok := f.app.Servers().(mcp.Servers); ok {
 		return servers.States()
@@ -48,7 +48,7 @@ func (f flow) states() []mcp.State {
 	return nil
 }
 
-// title returns a tool's name as users read it, SERVER:TOOL for one of an MCP server.
+// title returns a tool's name for users; SERVER:TOOL for a tool of an MCP server.
 func title(servers []mcp.State, name string) string {
 	for _, s := range servers {
 		if tool, ok := strings.CutPrefix(name, mcp.ToolPrefix(s.Name)); ok {
@@ -58,15 +58,14 @@ func title(servers []mcp.State, name string) string {
 	return name
 }
 
-// firstSentence returns the first sentence of what a tool says of itself, for a row of a list.
+// firstSentence returns the first sentence of a tool's description, for a row of a list.
 func firstSentence(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	sentence, _, _ := strings.Cut(line, ". ")
 	return strings.TrimSuffix(sentence, ".")
 }
 
-// rows lists the tools: those that are offered, with what they take, and the others, with why
-// they are not.
+// rows lists the tools with their sizes and, for tools that are not offered, the reason.
 func (f flow) rows() (items []app.Item) {
 	all, offered := f.app.Session.Tools()
 	own, servers := f.app.Session.OwnSettings().Get(), f.states()
@@ -101,7 +100,7 @@ func (f flow) rows() (items []app.Item) {
 	return items
 }
 
-// arguments lists what /tools takes.
+// arguments lists the arguments of /tools.
 func (f flow) arguments() []app.Item {
 	items := []app.Item{{Title: on, Detail: "All tools", Value: on}, {Title: off, Detail: "No tools", Value: off}}
 	own := f.app.Session.OwnSettings().Get()
@@ -114,7 +113,7 @@ func (f flow) arguments() []app.Item {
 	return items
 }
 
-// switchTools shows the tools, or turns some on or off.
+// switchTools lists the tools, or turns some on or off.
 func (f flow) switchTools(arg string) app.Effect {
 	words := strings.Fields(arg)
 	switch {
@@ -135,7 +134,7 @@ func (f flow) switchTools(arg string) app.Effect {
 	return f.put(name, words[1] == on)
 }
 
-// list shows the tools, first of all the one at; one that is chosen is turned on or off.
+// list lists the tools with the row at selected, and toggles the chosen one.
 func (f flow) list(at string) app.Effect {
 	rows := f.rows()
 	for i := range rows {
@@ -146,7 +145,7 @@ func (f flow) list(at string) app.Effect {
 	}}
 }
 
-// named returns the name of a tool, or with a * that of all tools of an MCP server.
+// named returns the internal name of a tool; for all tools of an MCP server, a pattern with *.
 func (f flow) named(name string) (string, error) {
 	var titles []string
 	for _, row := range f.rows() {

@@ -9,7 +9,7 @@ import (
 	"parley/ui/uitest/apptest"
 )
 
-// said returns the text that an effect shows.
+// said returns the text of an effect.
 func said(e app.Effect) string {
 	s := apptest.See(e)
 	switch {
@@ -23,7 +23,7 @@ func said(e app.Effect) string {
 	return s.Toast
 }
 
-// TestTools: /tools shows what is offered and why something is not, and turns tools on and off.
+// TestTools: /tools shows which tools are offered and why others are not, and turns tools on and off.
 func TestTools(t *testing.T) {
 	a := apptest.New(t, Register, apptest.Tools(t))
 	all, _ := a.Session.Tools()

@@ -1,5 +1,5 @@
-// Package undo lets the user go back in a conversation: edit an earlier message, take changes of files back,
-// and continue on another branch.
+// Package undo lets the user go back in a conversation: edit an earlier message, undo file changes, and continue on
+// another branch.
 package undo
 
 import (
@@ -28,7 +28,7 @@ func Register(a *app.App) {
 	a.BranchFiles = f.branchFiles
 }
 
-// A flow takes back what happened in the open conversation.
+// A flow goes back in the open conversation.
 type flow struct{ app *app.App }
 
 func (f flow) nothingToEdit() string {
@@ -45,17 +45,16 @@ func (f flow) nothingToUndo() string {
 	return app.BusyText(f.app)
 }
 
-// A rewindPoint is a prompt of the user's, and where the history of files stood then.
+// A rewindPoint is a user's prompt with the position in the file history at that time.
 type rewindPoint struct {
-	seq  int // message; 0: only files are restored
-	from int // first record since; 0: no file was changed
+	seq  int // message; 0 restores files only
+	from int // first record after the prompt; 0 if no file was changed
 }
 
-// fileHistory returns what tools changed in s.
+// fileHistory returns the file changes that tools made in s.
 func fileHistory(s *session.Session) store.History { return store.HistoryOf(s.Files()) }
 
-// pointOf returns what happened since the prompt seq: the first record that belongs to a
-// message after it.
+// pointOf returns the rewindPoint of the prompt seq: its first record is the first one of a later message.
 func pointOf(s *session.Session, seq int, records []store.Record) rewindPoint {
 	p := rewindPoint{seq: seq}
 	for _, r := range records {
@@ -73,14 +72,13 @@ func pointOf(s *session.Session, seq int, records []store.Record) rewindPoint {
 	return p
 }
 
-// filesUnchanged reports whether no file was changed since a record, or all are as they were.
+// filesUnchanged reports whether all files are known to be as they were before record from.
 func filesUnchanged(records []store.Record, from int) bool {
 	n, sure := store.CountSince(records, from)
 	return n == 0 && sure
 }
 
-// rewind asks for an earlier message of the user's, to edit the one that is chosen. Where files were
-// changed since, it asks what is to go back.
+// rewind lists the user's messages and edits the chosen one. If files were changed since, it asks what to restore.
 func (f flow) rewind(string) app.Effect {
 	records := fileHistory(f.app.Session).Records()
 	return &app.List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Items: f.prompts(), Choose: func(i app.Item, _ string) app.Effect {
@@ -93,7 +91,7 @@ func (f flow) rewind(string) app.Effect {
 	}}
 }
 
-// undo asks how far to go back, and then whether files, the conversation or both go.
+// undo asks how far to go back, and then whether to restore files, the conversation or both.
 func (f flow) undo(string) app.Effect {
 	records := fileHistory(f.app.Session).Records()
 	l := &app.List{Title: "Go back to before which message?", Noun: "message", Items: f.prompts()}
@@ -122,7 +120,7 @@ func (f flow) undo(string) app.Effect {
 	return l
 }
 
-// unchangedText says that no files changed since a message.
+// unchangedText says that no files have changed since a message.
 func (f flow) unchangedText() string {
 	if others := fileHistory(f.app.Session).OtherRoots(); len(others) > 0 {
 		return "no files changed here since; those of " + f.app.AbbrevPath(others[0]) + " go back there"
@@ -130,7 +128,7 @@ func (f flow) unchangedText() string {
 	return "no files changed since"
 }
 
-// prompts returns the messages of the user's, the latest first.
+// prompts lists the user's messages, the latest first.
 func (f flow) prompts() (items []app.Item) {
 	for _, n := range f.app.Session.Path() {
 		if n.Role == llm.RoleUser && !n.Summary {
@@ -141,8 +139,7 @@ func (f flow) prompts() (items []app.Item) {
 	return items
 }
 
-// chooseParts asks what goes back: files, the conversation, or both. FilesFirst says what
-// stands first.
+// chooseParts asks what to restore: files, the conversation, or both. If filesFirst, files are the first choice.
 func (f flow) chooseParts(p rewindPoint, filesFirst bool) app.Effect {
 	n, _ := store.CountSince(fileHistory(f.app.Session).Records(), p.from)
 	items := []app.Item{
@@ -168,32 +165,32 @@ func (f flow) chooseParts(p rewindPoint, filesFirst bool) app.Effect {
 	}}
 }
 
-// A fileRestore is files on their way back to how they were.
+// A fileRestore restores files to an earlier state.
 type fileRestore struct {
 	app   *app.App
-	of    *session.Session // whose files they are
+	of    *session.Session // session of the file history
 	plan  *store.Plan
-	to    string     // where they go, such as "before the last undo"
+	to    string     // the earlier state, such as "before the last undo"
 	seq   int        // message that the restore belongs to
-	quiet bool       // nothing is said where there is nothing to do
-	then  app.Effect // once files are restored
+	quiet bool       // shows nothing if there is nothing to restore
+	then  app.Effect // effect after the restore; may be nil
 }
 
-// restoreFiles shows what brings the files back, and does it if the user wants that. With edit, the message
-// is edited once they are back; otherwise the conversation stays.
+// restoreFiles shows the plan for restoring files and carries it out if the user agrees. With edit, the message is
+// edited afterwards; otherwise the conversation stays as it is.
 func (f flow) restoreFiles(p rewindPoint, to string, edit bool) app.Effect {
 	r := &fileRestore{app: f.app, of: f.app.Session, to: to, seq: f.app.Session.Head()}
 	if edit {
 		r.then = app.Edit(p.seq)
 		if n, err := f.app.Session.At(p.seq); err == nil {
-			r.seq = n.Parent // where the conversation goes on
+			r.seq = n.Parent // where the conversation continues
 		}
 	}
 	return r.show(p.from)
 }
 
-// branchFiles offers the files as they were when the branch that was gone to was left; nothing
-// where they are as they were.
+// branchFiles offers to restore the files as they were when the user left the current branch; it does nothing if they
+// are unchanged.
 func (f flow) branchFiles() app.Effect {
 	n, ok := fileHistory(f.app.Session).BranchMark(f.app.Session.Head())
 	if !ok {
@@ -203,7 +200,7 @@ func (f flow) branchFiles() app.Effect {
 	return r.show(n + 1)
 }
 
-// show makes the plan, and asks about it.
+// show makes the plan and asks about it.
 func (r *fileRestore) show(from int) app.Effect {
 	return app.Prepare(func(context.Context) func() app.Effect {
 		plan, err := fileHistory(r.of).Plan(from)
@@ -241,14 +238,14 @@ func (r *fileRestore) show(from int) app.Effect {
 	})
 }
 
-// fileCount says how many files are restored without being asked about.
+// fileCount returns the number of files to restore without a further question, as text.
 func fileCount(steps []store.Step) string {
 	return countFiles(steps, func(s store.Step) bool {
 		return s.Blocked == "" && s.ConfirmReason == "" && s.Now.Kind != store.Directory && s.To.Kind != store.Directory
 	})
 }
 
-// countFiles says how many of what is restored are files, where they are not all folders.
+// countFiles counts the restored files, or files and folders if there are folders among them, as text.
 func countFiles[T any](restored []T, isFile func(T) bool) string {
 	n := 0
 	for _, r := range restored {
@@ -262,7 +259,7 @@ func countFiles[T any](restored []T, isFile func(T) bool) string {
 	return format.Plural(n, "file")
 }
 
-// askChanged asks whether what was changed by somebody else goes back as well.
+// askChanged asks whether to restore files that were changed by others, too.
 func (r *fileRestore) askChanged(intro string) app.Effect {
 	var lines []string
 	for _, s := range r.plan.Steps {
@@ -279,7 +276,7 @@ func (r *fileRestore) askChanged(intro string) app.Effect {
 	}}
 }
 
-// restore carries the plan out, and tells the model with the next prompt.
+// restore carries out the plan and attaches a note to the next prompt for the model.
 func (r *fileRestore) restore(asked bool) app.Effect {
 	return app.Prepare(func(context.Context) func() app.Effect {
 		done, skipped, err := fileHistory(r.of).Restore(r.plan, asked, r.seq, "undo: "+r.to)
@@ -302,7 +299,7 @@ func (r *fileRestore) restore(asked bool) app.Effect {
 	})
 }
 
-// tell has note go along with the next prompt of the conversation whose files were restored.
+// tell attaches note to the next prompt of the conversation whose files were restored.
 func (r *fileRestore) tell(note llm.Part) app.Effect {
 	if o, of := r.app.Options, r.of; r.app.Session != of {
 		return app.Async(func(context.Context) app.Effect { return app.AttachToStored(o, of, note, func() {}) })
@@ -311,17 +308,17 @@ func (r *fileRestore) tell(note llm.Part) app.Effect {
 	return app.Attached{note}
 }
 
-// countChanges says how many files were restored.
+// countChanges returns the number of restored files, as text.
 func countChanges(changes []store.Change) string {
 	return countFiles(changes, func(c store.Change) bool {
 		return c.Before.Kind != store.Directory && c.After.Kind != store.Directory
 	})
 }
 
-// maxNamed is how many files the model is told of by name.
+// maxNamed is the greatest number of files named in the note to the model.
 const maxNamed = 50
 
-// restoredNote tells the model which files are not what it made of them any more.
+// restoredNote lists for the model the files that no longer have its changes.
 func restoredNote(r store.Record) llm.Part {
 	var b strings.Builder
 	b.WriteString("<note>\nThe user took changes of files back. Read them again before you change them:\n")
@@ -340,10 +337,10 @@ func restoredNote(r store.Record) llm.Part {
 	return llm.Part{Kind: llm.Text, Name: "restored files", Text: b.String()}
 }
 
-// maxPlanLines is how many lines of changes are shown before a restore.
+// maxPlanLines is the greatest number of diff lines shown before a restore.
 const maxPlanLines = 200
 
-// planText says what a plan does: the files, what cannot be restored, and the changes.
+// planText describes a plan: its files, those that cannot be restored, and the diffs.
 func planText(h store.History, p *store.Plan, to string) string {
 	var head, diffs strings.Builder
 	fmt.Fprintf(&head, "Restore files to the state %s?\n", to)
@@ -376,7 +373,7 @@ func planText(h store.History, p *store.Plan, to string) string {
 	return strings.TrimRight(head.String()+"\n"+strings.Join(out, "\n"), "\n")
 }
 
-// displayName returns a path as it is shown: on one line.
+// displayName returns a path on one line, quoted if necessary.
 func displayName(name store.Name) string {
 	if q := strconv.Quote(string(name)); q != `"`+string(name)+`"` {
 		return q
@@ -384,7 +381,7 @@ func displayName(name store.Name) string {
 	return string(name)
 }
 
-// stepSign says in a letter what a step does, as git status does.
+// stepSign returns a letter for a step, as git status does.
 func stepSign(s store.Step) string {
 	switch {
 	case s.Now.Kind == store.Absent:
@@ -395,7 +392,7 @@ func stepSign(s store.Step) string {
 	return "M"
 }
 
-// stepNote says what is special about a step.
+// stepNote returns the special circumstances of a step.
 func stepNote(s store.Step) string {
 	switch {
 	case s.Blocked != "":
@@ -412,8 +409,7 @@ func stepNote(s store.Step) string {
 	return ""
 }
 
-// stepDiff returns the changes that a step makes to a file, as a unified diff; "" where there
-// are none to show.
+// stepDiff returns the unified diff of a step; "" if there is nothing to show.
 func stepDiff(h store.History, s store.Step) string {
 	if s.Now.Kind != store.File && s.To.Kind != store.File {
 		return ""

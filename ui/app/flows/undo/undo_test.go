@@ -20,7 +20,7 @@ import (
 
 func init() { permission.Register() }
 
-// find returns the effect of a kind that e is or holds, and whether there is one.
+// find returns the effect of type T that e is or contains, and whether there is one.
 func find[T app.Effect](e app.Effect) (found T, ok bool) {
 	if all, several := e.(app.Then); several {
 		for _, one := range all {
@@ -33,9 +33,8 @@ func find[T app.Effect](e app.Effect) (found T, ok bool) {
 	return found, ok
 }
 
-// Undo changes the conversation in which it was asked for: if another one is opened
-// while files are compared or restored, no message of that one is taken to be edited, and the model of
-// the first is told.
+// Undo changes the conversation in which it was called. If another one is opened while files are compared or restored,
+// no message of that one is edited, and the note for the model goes to the first one.
 func TestConversationChangesDuringRestore(t *testing.T) {
 	for _, confirmed := range []bool{false, true} {
 		dir, lib := t.TempDir(), session.MemoryStore()
@@ -99,7 +98,7 @@ func TestConversationChangesDuringRestore(t *testing.T) {
 	}
 }
 
-// In an empty conversation there is nothing to edit and nothing to undo.
+// An empty conversation has nothing to edit and nothing to undo.
 func TestUnavailable(t *testing.T) {
 	s := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Model: llmtest.New()}})
 	t.Cleanup(func() { s.Close() })
@@ -111,7 +110,7 @@ func TestUnavailable(t *testing.T) {
 	}
 }
 
-// The model is told which files came back and which are gone, some at most by name.
+// The model is told which files were restored and which were removed, with a limited number of names.
 func TestRestoredNote(t *testing.T) {
 	r := store.Record{Changes: []store.Change{{Path: "new.txt", After: store.State{}}, {Path: "a \"b\".go", After: store.State{Kind: store.File}}}}
 	const begin = "<note>\nThe user took changes of files back. Read them again before you change them:\n"

@@ -1,4 +1,4 @@
-// Package usage lets the user see what requests used.
+// Package usage lets the user see tokens and costs.
 package usage
 
 import (
@@ -60,7 +60,7 @@ func show(a *app.App) app.Effect {
 	})
 }
 
-// sumText returns what something used; "" for nothing.
+// sumText formats the usage of name; "" if it is zero.
 func sumText(name string, u llm.Usage) string {
 	if u.Input+u.Output == 0 && u.Cost == 0 {
 		return ""
@@ -69,7 +69,7 @@ func sumText(name string, u llm.Usage) string {
 	return name + ": " + strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · ")
 }
 
-// missedText says what the requests of a branch did not read from prompt caches; "" for nothing.
+// missedText describes the tokens of a branch that prompt caches should have served but did not; "" if there are none.
 func missedText(path []session.Node) string {
 	var sum session.CacheMiss
 	for _, n := range path {

@@ -12,7 +12,7 @@ import (
 	"parley/ui/app"
 )
 
-// report returns what /usage shows of a conversation that held turns.
+// report returns the /usage page of a conversation with turns.
 func report(t *testing.T, turns ...llmtest.Turn) app.Page {
 	t.Helper()
 	lib := session.MemoryStore()
@@ -35,7 +35,7 @@ func report(t *testing.T, turns ...llmtest.Turn) app.Page {
 	return page
 }
 
-// The first part sums up, with what is not known; the others tell who used how much.
+// The first part has the totals and counts requests without a price; the others list the usage by model, day and so on.
 func TestReport(t *testing.T) {
 	page := report(t,
 		llmtest.Script(llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "ok"}}, llm.Usage{Input: 1200, Output: 34, Cost: 0.5, Priced: true}, llm.Finish{Reason: llm.Stop}),

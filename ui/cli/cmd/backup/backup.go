@@ -1,6 +1,5 @@
-// Package backup writes everything that parley keeps of conversations into one file, and
-// restores it: on another machine, or beside existing conversations. Its commands stand below
-// parley sessions.
+// Package backup writes all data about conversations into one file and restores it, on another machine or next to
+// existing conversations. Its commands are subcommands of parley sessions.
 package backup
 
 import (
@@ -24,15 +23,15 @@ import (
 	"parley/tools/undo"
 )
 
-// A backup is a compressed tar archive: a manifest, the store of conversations, and the directory
-// of files that tools changed, under these names.
+// A backup is a compressed tar archive with these names: a manifest, the store of conversations, and the directory of
+// earlier versions of files.
 const (
 	manifestName = "parley-backup.json"
 	storeName    = "parley.db"
 	undoName     = "undo"
 )
 
-// version is that of the format.
+// version is the version of the format.
 const version = 1
 
 // A manifest is the first file of a backup.
@@ -41,8 +40,8 @@ type manifest struct {
 	Created time.Time `json:"created"`
 }
 
-// Write writes the store, and the directory files, to w. The directory tmp
-// holds a copy of the store meanwhile, for its owner only. Other processes may go on.
+// Write writes the store, and the directory files, to w. Meanwhile the directory tmp holds a copy of the store that
+// only its owner can read. Other processes may continue to use the store.
 func Write(w io.Writer, lib *store.DB, files, tmp string, now time.Time) error {
 	dir, err := os.MkdirTemp(tmp, ".backup-")
 	if err != nil {
@@ -74,12 +73,12 @@ func Write(w io.Writer, lib *store.DB, files, tmp string, now time.Time) error {
 	return errors.Join(out.Close(), packed.Close())
 }
 
-// addDirectory adds the files of the directory undo. Each is replaced and never changed in
-// place, or grows at its end.
+// addDirectory adds the files of the directory undo. Other processes replace these files or append to them, but never
+// change them in place.
 func addDirectory(out *tar.Writer, undo string) error {
 	return filepath.WalkDir(undo, func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // pruned meanwhile, or nothing was ever kept
+			return nil // pruned meanwhile, or never created
 		}
 		if err != nil || !e.Type().IsRegular() {
 			return err
@@ -92,7 +91,7 @@ func addDirectory(out *tar.Writer, undo string) error {
 	})
 }
 
-// addFile adds a file with as many bytes as it has now; one that is gone is none.
+// addFile adds a file with its current size. It skips a file that no longer exists.
 func addFile(out *tar.Writer, path, name string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) && name != storeName {
@@ -115,27 +114,25 @@ func addFile(out *tar.Writer, path, name string) error {
 
 // Restored reports the result of a restore.
 type Restored struct {
-	Conversations int      // that are new here
-	Same          int      // that are here already, with all their messages
-	Copies        int      // that went on differently here: the restored ones are conversations of their own
-	Damaged       []string // IDs of those that could not be read whole; the readable parts are here
+	Conversations int      // new conversations
+	Same          int      // conversations that are here already with all their messages
+	Copies        int      // conversations that continued differently here, restored as separate ones
+	Damaged       []string // IDs of damaged conversations; their readable parts are restored
 	Refused       []Refused
-	Unchanged     []string // kinds of other things that were here already and stay as they are
+	Unchanged     []string // kinds of other data that existed here and were not changed
 }
 
-// A Refused is a path in the history of a conversation's files that was not taken over, so that /undo
-// does not touch it: another workspace than the conversation's, or something in a directory beside it, until the
-// user adds that directory on this machine.
+// A Refused is a path in a conversation's file history that was not restored, so that /undo does not touch it. It is
+// outside the conversation's workspace, or in an added directory, which the user has to add on this machine first.
 type Refused struct{ Conversation, Path string }
 
-// restoredKeys are the keys of the store's state that come back. The others are about trust
-// and permissions, which the user of this machine decides, or are about processes.
+// restoredKeys are the keys of the store's state to restore. The others hold trust and permissions, which the user of
+// this machine decides, or belong to processes.
 var restoredKeys = []string{"models", "favorites", "hidden", "theme", "image_model", "command_uses"}
 
-// Restore takes back the content of r: conversations into the store lib, and the files that tools
-// changed into the directory files, whose histories are kept by changed; nil: there are none. Nothing that
-// is there is changed or removed, but conversations in the trash come out of it. The directory tmp holds
-// the content of r meanwhile.
+// Restore restores the content of r: conversations into the store lib, and earlier versions of files into the directory
+// files, whose histories changed holds; nil if there are none. It does not change or remove existing data, except that
+// it takes conversations out of the trash. Meanwhile the directory tmp holds the content of r.
 func Restore(r io.Reader, lib *store.DB, files string, changed undo.Store, tmp string) (done Restored, err error) {
 	dir, err := os.MkdirTemp(tmp, ".restore-")
 	if err != nil {
@@ -154,7 +151,7 @@ func Restore(r io.Reader, lib *store.DB, files string, changed undo.Store, tmp s
 	}
 	defer func() { _ = from.Close() }()
 	if err := from.ReadOnly(); err != nil {
-		return done, err // a newer parley made it
+		return done, err // a newer parley wrote it
 	}
 	all, err := from.List(store.Query{Limit: -1})
 	if err != nil && len(all) == 0 {
@@ -172,7 +169,7 @@ func Restore(r io.Reader, lib *store.DB, files string, changed undo.Store, tmp s
 	return done, err
 }
 
-// restoreSession takes back one conversation, with the history of its files.
+// restoreSession restores one conversation with its file history.
 func restoreSession(lib, from *store.DB, id, kept string, changed undo.Store, done *Restored) error {
 	s, nodes, err := from.Read(id)
 	if damaged := new(store.DamagedError); errors.As(err, &damaged) {
@@ -187,7 +184,7 @@ func restoreSession(lib, from *store.DB, id, kept string, changed undo.Store, do
 	if len(nodes) == 0 {
 		return nil
 	}
-	// The user of this machine decides what tools may reach here.
+	// The user of this machine decides which directories tools may use.
 	shown = slices.DeleteFunc(shown, func(a store.Annotation) bool { return a.Kind == store.KindDirectories })
 	here, have, err := readHere(lib, id)
 	switch {
@@ -209,14 +206,14 @@ func restoreSession(lib, from *store.DB, id, kept string, changed undo.Store, do
 			return nil
 		}
 		s.Pinned = false
-		if _, err := lib.Import(s, nodes, shown...); err != nil { // the history of files is by ID
+		if _, err := lib.Import(s, nodes, shown...); err != nil { // file histories are stored by ID
 			return err
 		}
 		done.Copies++
 		return nil
 	}
-	// The history of its files first: a restore that is begun again passes over what is here.
-	if changed != nil && filepath.IsLocal(id) && !strings.ContainsAny(id, `/\:`) { // a stranger's may lead elsewhere; there is no history of such a one
+	// The file history comes first: a repeated restore skips conversations that exist.
+	if changed != nil && filepath.IsLocal(id) && !strings.ContainsAny(id, `/\:`) { // an ID from a stranger may lead elsewhere; parley makes no such history
 		refused, err := changed.Import(id, filepath.Join(kept, "sessions", id, "log"), s.Dir)
 		if err != nil {
 			return err
@@ -232,7 +229,7 @@ func restoreSession(lib, from *store.DB, id, kept string, changed undo.Store, do
 	return nil
 }
 
-// readHere returns a conversation that is here, with what of it can be read; nil for none.
+// readHere returns the conversation in this store, with its readable messages; nil if there is none.
 func readHere(lib *store.DB, id string) (*store.Session, []store.Node, error) {
 	s, nodes, err := lib.Read(id)
 	if damaged := new(store.DamagedError); errors.Is(err, store.ErrNotFound) {
@@ -243,7 +240,7 @@ func readHere(lib *store.DB, id string) (*store.Session, []store.Node, error) {
 	return &s, nodes, nil
 }
 
-// holds reports whether all messages of nodes are among have, with the same Seq.
+// holds reports whether have contains all messages of nodes with the same Seq.
 func holds(have, nodes []store.Node) bool {
 	said := map[int]llm.Message{}
 	for _, n := range have {
@@ -258,8 +255,7 @@ func holds(have, nodes []store.Node) bool {
 	return true
 }
 
-// copyMissing copies the files of a directory that another one does not have. Each has its name
-// only once all of it is there.
+// copyMissing copies the files that the directory to lacks. Each file gets its name only when it is complete.
 func copyMissing(from, to string) error {
 	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) {

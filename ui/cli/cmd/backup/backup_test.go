@@ -24,7 +24,7 @@ import (
 	"parley/ui/cli/cmd/backup"
 )
 
-// states are what the providers of each wire format keep in a message; "" is none.
+// states holds provider state in messages for each wire format; "" is none.
 var states = []string{
 	"",
 	`[{"type":"reasoning.encrypted","data":"SEALED"}]`,
@@ -33,7 +33,7 @@ var states = []string{
 	`"U0VBTEVE"`,
 }
 
-// A machine is a store of conversations, with the folder of files that tools changed.
+// A machine is a store of conversations with the directory of earlier versions of files.
 type machine struct {
 	lib       *store.DB
 	dir, undo string
@@ -72,10 +72,9 @@ func (m machine) restore(t *testing.T, data []byte) backup.Restored {
 	return done
 }
 
-// TestEmptyMachine holds that all of a conversation is there once it was restored on an empty
-// machine: what it is, its messages with what providers keep in them, what was told beside them, and
-// the files that tools changed. That its next request is the same is held by ui/cli
-// TestNextRequestIsTheSame.
+// TestEmptyMachine checks that a restore on an empty machine brings back everything about a conversation: its
+// description, its messages with provider state, its annotations, and the earlier versions of files.
+// TestNextRequestIsTheSame in ui/cli checks that its next request is the same.
 func TestEmptyMachine(t *testing.T) {
 	here, there := newMachine(t), newMachine(t)
 	for i, state := range states {
@@ -119,7 +118,7 @@ func TestEmptyMachine(t *testing.T) {
 	}
 }
 
-// described returns what a store says of a conversation.
+// described returns the store's data about a conversation.
 func described(t *testing.T, lib *store.DB, id string) string {
 	t.Helper()
 	s, nodes, err := lib.Read(id)
@@ -130,7 +129,7 @@ func described(t *testing.T, lib *store.DB, id string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Created = time.Time{} // of the import
+	s.Created = time.Time{} // the time of the import
 	data, err := json.Marshal([]any{s, nodes, shown})
 	if err != nil {
 		t.Fatal(err)
@@ -138,8 +137,8 @@ func described(t *testing.T, lib *store.DB, id string) string {
 	return string(data)
 }
 
-// TestRestoreChangesNothing holds that a restore adds what is missing, and leaves alone what is
-// there: also a conversation that went on, and what was paid.
+// TestRestoreChangesNothing checks that a restore adds missing data and changes no existing data, including continued
+// conversations and costs.
 func TestRestoreChangesNothing(t *testing.T) {
 	here, there := newMachine(t), newMachine(t)
 	for i := range 3 {
@@ -179,7 +178,7 @@ func TestRestoreChangesNothing(t *testing.T) {
 	}
 }
 
-// TestRestoreFromTrash: what was deleted since comes back out of the trash.
+// TestRestoreFromTrash: a conversation that was deleted since is taken out of the trash.
 func TestRestoreFromTrash(t *testing.T) {
 	m := newMachine(t)
 	s, nodes := storetest.Branched("deleted", "m", "", "")
@@ -196,7 +195,7 @@ func TestRestoreFromTrash(t *testing.T) {
 	}
 }
 
-// TestRestoreAgain: what a restore that failed did not come to, the next one does.
+// TestRestoreAgain: a second restore adds what a failed one did not reach.
 func TestRestoreAgain(t *testing.T) {
 	here, there := newMachine(t), newMachine(t)
 	s, nodes := storetest.Branched("a", "m", "", "")
@@ -225,8 +224,7 @@ func TestRestoreAgain(t *testing.T) {
 	}
 }
 
-// TestNoBackup holds what is said of files that are none, or not whole, and that nothing of
-// them stays.
+// TestNoBackup checks the errors for files that are no backup or incomplete, and that nothing of them is kept.
 func TestNoBackup(t *testing.T) {
 	here := newMachine(t)
 	s, nodes := storetest.Branched("s", "a/b", "chat/x", "")
@@ -254,7 +252,7 @@ func TestNoBackup(t *testing.T) {
 	}
 }
 
-// packed returns a backup with this database and these files after it, as a stranger makes one.
+// packed returns a backup with this database and these other files, as a stranger could make it.
 func packed(t *testing.T, database string, files map[string]string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(database)
@@ -281,8 +279,8 @@ func packed(t *testing.T, database string, files map[string]string) []byte {
 	return b.Bytes()
 }
 
-// TestHostileBackups holds that a backup which a stranger made writes no file outside of the
-// folder of changed files, and runs nothing of its own in a database.
+// TestHostileBackups checks that a hostile backup writes no file outside the directory of earlier versions, and that
+// nothing in its database is executed.
 func TestHostileBackups(t *testing.T) {
 	for name, c := range map[string]struct {
 		id, sql string
@@ -337,8 +335,7 @@ func TestHostileBackups(t *testing.T) {
 	}
 }
 
-// TestPermissionsAreNotRestored holds that a backup does not say what tools reach, what is
-// trusted, and what is allowed.
+// TestPermissionsAreNotRestored checks that a backup does not change the directories of tools, trust and permissions.
 func TestPermissionsAreNotRestored(t *testing.T) {
 	here, there := newMachine(t), newMachine(t)
 	s, nodes := storetest.Branched("s", "a/b", "chat/x", "")

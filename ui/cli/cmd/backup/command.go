@@ -17,14 +17,14 @@ import (
 	"parley/ui/format"
 )
 
-// Options are what these commands work with.
+// Options configure the commands.
 type Options struct {
 	*cmdutil.Streams
 	Stored cmdutil.Conversations
-	Files  func() undo.Store // opens the files before tools changed them; it returns nil if there is nowhere to keep any
+	Files  func() undo.Store // opens the store for earlier versions of files; it returns nil if there is no place for it
 }
 
-// Add adds the commands below conversations.
+// Add adds the commands to conversations.
 func (o Options) Add(conversations *cobra.Command) {
 	write := &cobra.Command{
 		Use: "backup FILE", Short: "Write all conversations to a file, with images, branches and kept files", Args: cobra.ExactArgs(1),
@@ -67,7 +67,8 @@ what you trust and what you always allow do not come along: parley asks again.`,
 	conversations.AddCommand(write, restore)
 }
 
-// backupDirectories returns where files that tools changed are kept, and a folder beside the store.
+// backupDirectories returns the directory of earlier versions of files, and a directory for temporary files next to the
+// store.
 func backupDirectories() (undo, tmp string, err error) {
 	path, err := session.StorePath(os.Getenv)
 	if err != nil {
@@ -76,8 +77,7 @@ func backupDirectories() (undo, tmp string, err error) {
 	return filepath.Join(filepath.Dir(path), "undo"), filepath.Dir(path), nil
 }
 
-// write writes a backup to a new file, which is removed on an error, or to standard
-// output.
+// write writes a backup to standard output or to a new file, which it removes on an error.
 func (o Options) write(lib *session.Store, name string) error {
 	files, tmp, err := backupDirectories()
 	if err != nil {
@@ -102,7 +102,7 @@ func openBackup(name string) (io.ReadCloser, error) {
 	return os.Open(name)
 }
 
-// tellRestored says what came of a restore.
+// tellRestored reports the result of a restore.
 func (o Options) tellRestored(done Restored) {
 	text := format.Plural(done.Conversations, "conversation") + " restored"
 	if done.Same > 0 {
@@ -120,7 +120,7 @@ func (o Options) tellRestored(done Restored) {
 	}
 	if len(done.Unchanged) > 0 {
 		var kinds []string
-		keptKinds := map[string]string{ // of tables that stay as they are if they are not empty
+		keptKinds := map[string]string{ // tables that are not restored unless they are empty
 			"ledger": "usage", "collections": "collections of vectors", "videos": "jobs of videos", "comparisons": "comparisons",
 			"prompts": "sent prompts", "drafts": "drafts", "state": "what the screen remembers",
 		}

@@ -8,8 +8,8 @@ import (
 	"parley/tools/atomicfile"
 )
 
-// WriteFile does what Write does, to a file that must not exist, and returns its size in bytes.
-// The file has its name only once all of it is on the disk.
+// WriteFile is Write to a file that must not exist, and returns its size in bytes. The file gets its name only when it
+// is complete on disk.
 func WriteFile(name string, lib *store.DB, files, tmp string, now time.Time) (size int64, err error) {
 	err = atomicfile.Create(name, func(f *os.File) error {
 		if err := Write(f, lib, files, tmp, now); err != nil {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// A file with holes has more bytes than follow it in the archive, so that no limit on what is read
-// holds for it. Parley writes none.
+// A sparse file has more bytes than follow it in the archive, which evades the limits on bytes read. Parley writes
+// none.
 func TestHoles(t *testing.T) {
 	var b, plain bytes.Buffer
 	out := tar.NewWriter(&plain)
@@ -25,7 +25,7 @@ func TestHoles(t *testing.T) {
 	}
 	add(tar.Header{Name: manifestName}, about)
 	add(tar.Header{Name: storeName, PAXRecords: map[string]string{
-		// The library writes no such records: their first letter is put right below.
+		// The library writes no such records: their first letter is corrected below.
 		"XNU.sparse.major": "1", "XNU.sparse.minor": "0", "XNU.sparse.name": storeName, "XNU.sparse.realsize": "8388608",
 	}}, append([]byte("1\n8388608\n0\n"), make([]byte, 500)...))
 	if err := out.Close(); err != nil {

@@ -14,8 +14,8 @@ import (
 	"parley/ui/cli/cmd/backup"
 )
 
-// The file histories of a backup reach no directory that its conversations do not name as their
-// workspace, and no restore of files that was on its way comes along.
+// File histories in a backup apply only to the workspaces of its conversations. Restores of files that were in progress
+// are left out.
 func TestFilesOfABackup(t *testing.T) {
 	here, there := newMachine(t), newMachine(t)
 	s, nodes := storetest.Branched("one", "a/m", "a", "")
@@ -48,7 +48,7 @@ func TestFilesOfABackup(t *testing.T) {
 	}
 }
 
-// A job comes along, and not the path on the other machine that its video was asked for in.
+// Jobs are restored without the path on the other machine where their video was to be saved.
 func TestJobsOfABackup(t *testing.T) {
 	here, there := newMachine(t), newMachine(t)
 	if err := here.lib.Videos().Add(&store.Video{Prompt: "a cat", To: "/home/me/.profile"}); err != nil {
@@ -61,7 +61,7 @@ func TestJobsOfABackup(t *testing.T) {
 	}
 }
 
-// A conversation that cannot be read here is not one that went on here.
+// A conversation that is unreadable here does not count as one that continued here.
 func TestUnreadableIsNoCopy(t *testing.T) {
 	here, there := newMachine(t), newMachine(t)
 	s, nodes := storetest.Branched("one", "a/m", "a", "")

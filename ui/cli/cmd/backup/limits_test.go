@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// The unpacked size of a backup is bounded: in all, by number and size of files, and by the ratio to its packed size.
+// The unpacked size of a backup is limited: in total, by number and size of files, and by its ratio to the packed size.
 func TestLimits(t *testing.T) {
 	archive := func(files int, size int64) []byte {
 		var b bytes.Buffer

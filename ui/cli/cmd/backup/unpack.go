@@ -14,31 +14,31 @@ import (
 	"strings"
 )
 
-// limits are what a backup may unpack to, so that a small file cannot fill a disk.
+// limits bound the unpacked size of a backup, so that a small file cannot fill the disk.
 type limits struct {
-	total int64 // bytes in all
+	total int64 // bytes of all files
 	files int
-	file  int64 // bytes of one file beside the store
-	ratio int64 // bytes in all for each byte that was read, once there are more than free
+	file  int64 // bytes of one file other than the store
+	ratio int64 // total bytes per byte read, once the total exceeds free
 	free  int64
 }
 
-// standard are the limits for what parley writes. Stores of years, with images, have some GB. A kept content
-// has at most 64 MB, and a history some hundred bytes for each change. Conversations are packed
-// to a tenth or so, and kept contents are packed already; only zeros come to a thousandth.
+// standard are the limits for backups by parley. Stores of many years, with images, have some GB. A version of a file
+// has at most 64 MB, and a history some hundred bytes for each change. Conversations compress to about a tenth, and
+// versions of files are compressed already; only zeros compress to a thousandth.
 var standard = limits{total: 256 << 30, files: 4 << 20, file: 1 << 30, ratio: 200, free: 1 << 30}
 
-// maxTrailer is how much may follow the last file: blocks of zeros to the end of a record.
+// maxTrailer is the greatest size after the last file: blocks of zeros to the end of a record.
 const maxTrailer = 1 << 20
 
-// A limitError reports which of the limits a backup exceeds.
+// A limitError reports which limit a backup exceeds.
 type limitError struct{ what string }
 
 func (e *limitError) Error() string {
 	return "this backup was not restored: it has " + e.what + ", more than parley writes"
 }
 
-// allow returns why the nth file of an archive, from 0, is not unpacked; nil if it is.
+// allow returns an error if the nth file of an archive, from 0, must not be unpacked.
 func (l limits) allow(n int, h *tar.Header) error {
 	switch {
 	case n > l.files:
@@ -54,7 +54,7 @@ func (l limits) allow(n int, h *tar.Header) error {
 // A limitedReader reads unpacked bytes up to the limits, and then fails with a *limitError.
 type limitedReader struct {
 	r      io.Reader
-	packed *io.LimitedReader // that r unpacks from, whose N began as MaxInt64
+	packed *io.LimitedReader // compressed input of r; its N began as MaxInt64
 	most   limits
 	n      int64
 }
@@ -71,7 +71,7 @@ func (b *limitedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// unpack writes the files of an archive into dir, and nothing outside of it.
+// unpack writes the files of an archive into dir, and never outside of it.
 func unpack(r io.Reader, dir string, most limits) error {
 	counted := &io.LimitedReader{R: r, N: math.MaxInt64}
 	packed, err := gzip.NewReader(counted)
@@ -83,7 +83,7 @@ func unpack(r io.Reader, dir string, most limits) error {
 		h, err := in.Next()
 		switch {
 		case errors.Is(err, io.EOF) && n > 1:
-			if _, err := io.CopyN(io.Discard, packed, maxTrailer); !errors.Is(err, io.EOF) { // which has the checksum
+			if _, err := io.CopyN(io.Discard, packed, maxTrailer); !errors.Is(err, io.EOF) { // reads the checksum
 				if err == nil {
 					err = errors.New("something follows its end")
 				}
@@ -94,7 +94,7 @@ func unpack(r io.Reader, dir string, most limits) error {
 			return err
 		case err != nil:
 			return fmt.Errorf("this is no whole backup of parley: %w", err)
-		case hasHoles(h): // more bytes than are read, which no limit would hold for
+		case hasHoles(h): // it unpacks to more bytes than are read, which evades the limits
 			return fmt.Errorf("this is no backup of parley: %q in it has holes", h.Name)
 		case n == 0:
 			if err := readManifest(h, in); err != nil {
@@ -117,8 +117,7 @@ func unpack(r io.Reader, dir string, most limits) error {
 	}
 }
 
-// hasHoles reports whether a file of an archive is sparse, in the format of its own that
-// archive/tar reads as if it were a regular file.
+// hasHoles reports whether a file of an archive is sparse in GNU's format, which archive/tar reads as a regular file.
 func hasHoles(h *tar.Header) bool {
 	for key := range h.PAXRecords {
 		if strings.HasPrefix(key, "GNU.sparse.") {
@@ -140,7 +139,7 @@ func readManifest(h *tar.Header, in io.Reader) error {
 	return nil
 }
 
-// writeNew writes a file that does not exist, for its owner only.
+// writeNew writes a file that must not exist, for its owner only.
 func writeNew(path string, from io.Reader) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

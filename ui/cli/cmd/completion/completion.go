@@ -1,4 +1,4 @@
-// Package completion is parley completion, which prints scripts for shells.
+// Package completion implements parley completion, which prints completion scripts for shells.
 package completion
 
 import (
@@ -10,14 +10,12 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// bashFallbacks is appended to Cobra's script for bash: its functions take the place of those of
-// the package bash-completion.
+// bashFallbacks is appended to Cobra's script for bash. Its functions replace those of the package bash-completion.
 //
 //go:embed completion.bash
 var bashFallbacks string
 
-// Add adds the command that prints scripts for shells. That for bash needs nothing that
-// is not bash's own, unlike Cobra's.
+// Add adds the command that prints completion scripts. Unlike Cobra's, the script for bash needs nothing outside bash.
 func Add(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	cmd, _, err := root.Find([]string{"completion", "bash"})

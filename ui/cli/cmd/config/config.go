@@ -1,4 +1,5 @@
-// Package config is parley config: where the configuration is, whether it is right, and editing it.
+// Package config implements parley config, which shows the path of the configuration, checks it, and opens it in an
+// editor.
 package config
 
 import (
@@ -12,16 +13,16 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// Options are what the command works with.
+// Options configure the command.
 type Options struct {
 	*cmdutil.Streams
-	Path       func() (string, error) // returns where config.toml is, or would be
-	Load       func() error           // reads it
-	Check      func() error           // reports the first name of a model in it that cannot be right
+	Path       func() (string, error) // returns the path of config.toml, which may not exist
+	Load       func() error           // reads the configuration
+	Check      func() error           // returns an error for the first impossible model name in it
 	AbbrevPath func(string) string
 }
 
-// New returns the command about config.toml.
+// New returns the command parley config.
 func New(o Options) *cobra.Command {
 	show := func(*cobra.Command, []string) error {
 		file, err := o.Path()

@@ -14,23 +14,23 @@ import (
 	"parley/ui/format"
 )
 
-// An embedBudget holds a run to the limits of days and months, and saves what it uses. Room is
-// kept for a piece of the texts, about what a request has, before any of it is sent: once a
-// limit is reached the texts end, and what is under way by then is written.
+// An embedBudget applies the limits of days and months to a run and saves its usage. It reserves the cost of some
+// texts, about one request, before sending any of them. Once a limit is reached no further texts are read, and requests
+// in progress are completed.
 type embedBudget struct {
 	run            *run
 	spent          *ability.Spending
-	limits         []session.Limit // of days and months at this provider; nil: none
-	unsavedPrinted bool            // that usage is not saved
+	limits         []session.Limit // limits per day and month for this provider; nil for none
+	unsavedPrinted bool            // a failed save of usage was reported
 
 	mu         sync.Mutex
 	pending    []pendingTexts // oldest first
-	reached    error          // a limit, for which texts were left out
-	unreserved error          // why the limits are not held among programs
-	over       bool           // the run is
+	reached    error          // the reached limit, if texts were left out
+	unreserved error          // why the limits are not shared with other programs
+	over       bool           // the run has ended
 }
 
-// pendingTexts are texts that are not embedded yet, with the room that is kept for them.
+// pendingTexts are texts not embedded yet, with their reservation.
 type pendingTexts struct {
 	n    int
 	room session.Reservation
@@ -46,7 +46,7 @@ func newEmbedBudget(r *run) *embedBudget {
 	return b
 }
 
-// until yields texts until a limit is reached, in pieces of up to most texts.
+// until yields texts until a limit is reached. It reserves for up to most texts at a time.
 func (b *embedBudget) until(texts iter.Seq2[embedding.Input, error], most int) iter.Seq2[embedding.Input, error] {
 	if b.limits == nil {
 		return texts
@@ -86,7 +86,7 @@ func (b *embedBudget) until(texts iter.Seq2[embedding.Input, error], most int) i
 	}
 }
 
-// reserve keeps room for n texts of so many tokens, and reports whether there was any.
+// reserve reserves the cost of n texts of so many tokens, and returns false if a limit is reached.
 func (b *embedBudget) reserve(n, tokens int) bool {
 	estimate := llm.Usage{Input: tokens}
 	estimate.Cost, estimate.Priced = b.run.model.Facts.Price.Cost(estimate)
@@ -97,18 +97,18 @@ func (b *embedBudget) reserve(n, tokens int) bool {
 		b.reached = err
 		return false
 	}
-	if b.over { // what is read no longer matters
-		_ = room.Settle() // or it ends with the process
+	if b.over { // further texts no longer matter
+		_ = room.Settle() // on failure it ends with the process
 		return false
 	}
 	b.pending, b.unreserved = append(b.pending, pendingTexts{n, room}), err
 	return true
 }
 
-// saveEvery is how many requests are collected before they are saved.
+// saveEvery is the number of requests between saves without limits.
 const saveEvery = 50
 
-// spend counts a request that embedded n texts, and saves it at once if there are limits.
+// spend counts a request that embedded n texts. It saves the usage at once if there are limits.
 func (b *embedBudget) spend(n int, bill llm.Bill) {
 	b.spent.Add(bill)
 	if b.limits != nil || len(b.spent.Unsaved)%saveEvery == 0 {
@@ -129,7 +129,7 @@ func (b *embedBudget) spend(n int, bill llm.Bill) {
 	b.settle(done, unreserved)
 }
 
-// save writes what is not saved yet. What cannot be written is tried again later.
+// save writes unsaved usage. After an error it tries again later.
 func (b *embedBudget) save() {
 	if err := b.spent.Save(b.run.library); err != nil && !b.unsavedPrinted {
 		b.unsavedPrinted = true
@@ -137,7 +137,7 @@ func (b *embedBudget) save() {
 	}
 }
 
-// settle ends reservations. That limits are not held is told once.
+// settle ends reservations. It reports once that limits are not shared with other programs.
 func (b *embedBudget) settle(rooms []session.Reservation, unreserved error) {
 	for _, room := range rooms {
 		unreserved = errors.Join(unreserved, room.Settle())
@@ -148,8 +148,7 @@ func (b *embedBudget) settle(rooms []session.Reservation, unreserved error) {
 	}
 }
 
-// end saves what is left, ends what is still reserved, and returns the limit for which texts
-// were left out.
+// end saves the remaining usage, ends all reservations, and returns the limit for which texts were left out.
 func (b *embedBudget) end() error {
 	b.save()
 	b.mu.Lock()

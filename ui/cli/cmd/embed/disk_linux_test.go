@@ -13,8 +13,8 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// On a full disk a file that is good only when it is whole is not there at all; JSON lines
-// stay, and continue after the last whole one once there is room.
+// On a full disk, files of formats that must be complete do not appear. JSON lines are kept, and continue after the
+// last whole line once there is room.
 func TestEmbedOnFullDisk(t *testing.T) {
 	rows := func(first int) (rows []vectors.Row) {
 		for i := first; i < first+50; i++ {

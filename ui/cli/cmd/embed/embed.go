@@ -1,5 +1,4 @@
-// Package embed has parley embed, which turns texts into vectors, and parley similar, which searches
-// them.
+// Package embed implements parley embed, which turns texts into vectors, and parley similar, which searches them.
 package embed
 
 import (
@@ -35,11 +34,11 @@ type run struct {
 	model   media.Model[llm.Embedder, catalog.Embedding]
 	library *session.Store
 	reader  *textReader
-	printed []string // notes that were printed
+	printed []string // notes printed so far
 
-	old       vectors.Space // of the vectors that are there already; zero: none are
-	where     string        // they are
-	usualTask bool          // the task is that of a collection, and was not asked for
+	old       vectors.Space // space of existing vectors; zero if there are none
+	where     string        // place of the existing vectors
+	usualTask bool          // the task is the default of collections
 }
 
 // Options are the flags of parley embed.
@@ -53,7 +52,7 @@ type Options struct {
 	matches               int
 }
 
-// commands are those about vectors.
+// commands implements the commands about vectors.
 type commands struct{ *ability.Env }
 
 // New returns the command that turns texts into vectors.
@@ -76,7 +75,7 @@ is of: vectors of different ones cannot be compared.`,
 		RunE: func(_ *cobra.Command, texts []string) error { return commands{a}.runEmbed(f, texts) },
 	}
 	set, tasks := cmd.Flags(), cmdutil.Words(llm.Tasks)
-	formats := append([]string{"text"}, vectors.Formats...) // text is for people: it shows where vectors begin
+	formats := append([]string{"text"}, vectors.Formats...) // text is for people: it shows the beginnings of vectors
 	set.StringVarP(&f.name, "model", "m", "", "`MODEL`, as provider/model (default: embed_model of the configuration, or the first connected one that embeds)")
 	set.IntVar(&f.dimensions, "dimensions", 0, "`NUMBER` of a vector's dimensions, where the model lets one choose")
 	cmdutil.ChoiceFlag(cmd, &f.task, "task", "", "what the vectors are for, `TASK`: "+strings.Join(tasks, ", "), tasks)
@@ -95,7 +94,7 @@ is of: vectors of different ones cannot be compared.`,
 	return cmd
 }
 
-// runEmbed checks what was asked for, and embeds texts.
+// runEmbed checks the flags and embeds texts.
 func (a commands) runEmbed(f Options, texts []string) error {
 	if err := f.validate(texts); err != nil {
 		return cmdutil.Usage(err)
@@ -118,7 +117,7 @@ func (a commands) runEmbed(f Options, texts []string) error {
 	return r.run(ctx, texts)
 }
 
-// validate refuses flags that cannot be meant, and completes the format.
+// validate rejects contradictory flags and sets the default format.
 func (f *Options) validate(texts []string) error {
 	toTerminal := (f.to == "" || f.to == "-") && term.IsTerminal(os.Stdout.Fd())
 	if f.format == "" && f.search == "" {
@@ -156,7 +155,7 @@ func (f *Options) validate(texts []string) error {
 	return nil
 }
 
-// checkFacts refuses dimensions that the model is known not to have.
+// checkFacts rejects dimensions that the model is known not to support.
 func (r *run) checkFacts() error {
 	facts := r.model.Facts
 	switch {
@@ -194,7 +193,7 @@ func (r *run) run(ctx context.Context, texts []string) (err error) {
 	return r.embed(ctx, out)
 }
 
-// embed asks the model and writes what it returns.
+// embed sends the texts to the model and writes the vectors.
 func (r *run) embed(ctx context.Context, out sink) (err error) {
 	budget := newEmbedBudget(r)
 	var progress *ability.Progress
@@ -241,15 +240,14 @@ func (r *run) embed(ctx context.Context, out sink) (err error) {
 	return nil
 }
 
-// Requests have so many texts that the numbers of their vectors stay below batchNumbers, 4 MB of
-// memory: larger ones are no faster. Dimensions that are not known are taken to be
-// likelyDimensions.
+// batchNumbers limits the numbers in the vectors of one request, 4 MB of memory: larger requests are not faster.
+// Unknown dimensions count as likelyDimensions.
 const (
 	batchNumbers     = 1 << 20
 	likelyDimensions = 2048
 )
 
-// inputError marks errors of the texts as those of what was typed.
+// inputError marks errors of texts as usage errors.
 func inputError(err error) error {
 	long, bad := (*embedding.TooLongError)(nil), (*textError)(nil)
 	if errors.As(err, &long) || errors.As(err, &bad) {
@@ -258,7 +256,7 @@ func inputError(err error) error {
 	return err
 }
 
-// printNotes prints what was left out of requests, once. A task that nobody asked for may be.
+// printNotes prints each note about requests once. It omits notes about the default task.
 func (r *run) printNotes(notes []string) {
 	if r.usualTask {
 		return
@@ -271,7 +269,7 @@ func (r *run) printNotes(notes []string) {
 	}
 }
 
-// progress returns how far the run is, on one line.
+// progress describes the progress of the run on one line.
 func (r *run) progress(n int, bill llm.Bill) string {
 	const width = 20
 	text := format.Plural(n, "text") + billed(bill)
@@ -282,7 +280,7 @@ func (r *run) progress(n int, bill llm.Bill) string {
 	return "Embedding " + text
 }
 
-// billed returns the usage, after a dot; "" for nothing.
+// billed describes the usage after a dot; "" for none.
 func billed(b llm.Bill) string {
 	text := ""
 	if b.Tokens > 0 {
@@ -294,7 +292,7 @@ func billed(b llm.Bill) string {
 	return text
 }
 
-// summary returns what was done.
+// summary describes the result of the run.
 func (r *run) summary(n, dimensions int, bill llm.Bill) string {
 	text := "Embedded " + format.Plural(n, "text") + " with " + r.model.Name
 	if dimensions > 0 {
@@ -307,8 +305,7 @@ func (r *run) summary(n, dimensions int, bill llm.Bill) string {
 	return text
 }
 
-// interruptible returns a context that ends with the program's signals, and when the reader of
-// standard output leaves.
+// interruptible returns a context that ends on terminating signals, and when the reader of standard output leaves.
 func interruptible() (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	exit.CancelOnSignals(cancel)

@@ -15,19 +15,19 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// maxText is how long one text may be: more is refused before any of it is sent.
+// maxText is the greatest size of a text in bytes: longer texts are refused before anything is sent.
 const maxText = 8 << 20
 
-// A textReader reads the texts that are to be embedded, one at a time.
+// A textReader reads the texts to embed, one at a time.
 type textReader struct {
-	args  []string // texts; nil: the lines of files
+	args  []string // texts; nil reads the lines of files
 	files []string // "-" is standard input
 
-	blank      atomic.Int64 // lines that were skipped
-	read, size atomic.Int64 // bytes of files; size is 0 if it is not known
+	blank      atomic.Int64 // skipped lines
+	read, size atomic.Int64 // bytes of files; size is 0 if unknown
 }
 
-// A textError reports a text that cannot be embedded. Nothing of it was sent.
+// A textError reports a text that cannot be embedded. No part of it was sent.
 type textError struct {
 	embedding.Input
 	why string
@@ -55,7 +55,7 @@ func newTextReader(args, files []string) *textReader {
 	return r
 }
 
-// share returns how much was read, from 0 to 1; 0 if that is not known.
+// share returns how much of the input has been read, from 0 to 1; 0 if unknown.
 func (r *textReader) share() float64 {
 	if size := r.size.Load(); size > 0 {
 		return min(1, float64(r.read.Load())/float64(size))
@@ -63,7 +63,7 @@ func (r *textReader) share() float64 {
 	return 0
 }
 
-// texts yields the texts that are not blank. Its first error is its last.
+// texts yields the texts that are not blank. It ends with its first error.
 func (r *textReader) texts() iter.Seq2[embedding.Input, error] {
 	return func(yield func(embedding.Input, error) bool) {
 		for i, text := range r.args {
@@ -80,7 +80,7 @@ func (r *textReader) texts() iter.Seq2[embedding.Input, error] {
 	}
 }
 
-// hand yields a text unless it is blank, or is none.
+// hand yields a text, or an error if it is too long or not UTF-8. It skips blank texts.
 func (r *textReader) hand(in embedding.Input, yield func(embedding.Input, error) bool) bool {
 	why := ""
 	switch {
@@ -134,7 +134,7 @@ func (r *textReader) lines(path string, yield func(embedding.Input, error) bool)
 	}
 }
 
-// readText reads a line, of one that is too long no more than that it is.
+// readText reads a line. For a line that is too long, it returns only enough to see that.
 func readText(in *bufio.Reader) (line []byte, err error) {
 	for {
 		piece, err := in.ReadSlice('\n')

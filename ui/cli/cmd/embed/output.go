@@ -18,18 +18,16 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// A sink is where vectors go.
+// A sink stores vectors.
 type sink interface {
-	// unknown returns those of inputs that the sink does not hold.
+	// unknown returns the inputs that the sink does not contain.
 	unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[embedding.Input, error]
 	write(set vectors.Space, rows []vectors.Row) error
-	// end finishes the sink. Err is what ended the run; it is returned, with what of the
-	// sink failed.
+	// end finishes the sink. It returns err, the error that ended the run, or else an error of the sink.
 	end(err error) error
 }
 
-// newSink opens where the vectors go, and takes over what it says of them. Nothing is sent
-// before it is there.
+// newSink opens the sink and adopts the settings of vectors in it. No request is sent before.
 func (r *run) newSink() (sink, error) {
 	switch {
 	case r.store != "":
@@ -60,18 +58,17 @@ func createNew(path string) (*os.File, error) {
 	return f, nil
 }
 
-// A fileSink writes JSON lines to a file under its own name: whatever is in it is good, and
-// can be continued.
+// A fileSink writes JSON lines to a file in place: its contents are always usable, and can be continued.
 type fileSink struct {
 	run  *run
 	path string
 	f    *os.File
 	w    vectors.Writer
 
-	old       vectors.Space // of the lines that it held
-	lines     int           // that it holds
-	size      int64         // of them
-	continued bool          // size is where to go on
+	old       vectors.Space // space of the lines in the file at the start
+	lines     int           // number of lines
+	size      int64         // bytes of the lines
+	continued bool          // writing starts at size
 }
 
 // newResumedFile opens a file of JSON lines to continue after its last whole line.
@@ -95,8 +92,7 @@ func (r *run) newResumedFile() (sink, error) {
 	return s, nil
 }
 
-// expect takes over the model and the task of vectors that are there, where no others are
-// asked for.
+// expect adopts the model and the task of existing vectors, unless flags name others.
 func (r *run) expect(old vectors.Space, where string) {
 	r.old, r.where = old, where
 	if old.Model != "" {
@@ -105,7 +101,7 @@ func (r *run) expect(old vectors.Space, where string) {
 	}
 }
 
-// checkOld refuses to mix vectors with those that are there.
+// checkOld returns an error if the new vectors would not match existing ones.
 func (r *run) checkOld() error {
 	if r.old.Model == "" {
 		return nil
@@ -120,8 +116,7 @@ func (r *run) checkOld() error {
 	return nil
 }
 
-// unknown implements sink: it leaves out as many inputs as the file has lines, which have to
-// be those inputs.
+// unknown implements sink. It skips as many inputs as the file has lines, which must match those inputs.
 func (s *fileSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[embedding.Input, error] {
 	if !s.continued {
 		return inputs
@@ -169,15 +164,14 @@ func (s *fileSink) write(set vectors.Space, rows []vectors.Row) error {
 	return s.w.Write(set, rows)
 }
 
-// cut removes the incomplete end of a file that is continued, after lines of ours
-// alone.
+// cut truncates a continued file after its last whole line.
 func (s *fileSink) cut() error {
 	if !s.continued {
 		return nil
 	}
 	s.continued = false
 	if s.lines == 0 {
-		_, err := s.f.Seek(0, io.SeekEnd) // it is empty
+		_, err := s.f.Seek(0, io.SeekEnd) // the file is empty
 		return err
 	}
 	_, err := s.f.Seek(s.size, io.SeekStart)
@@ -202,19 +196,19 @@ func (s *fileSink) end(err error) error {
 	return err
 }
 
-// A wholeSink writes a file that is good only when it is whole: beside its name until then.
+// A wholeSink writes a file that is usable only when complete. Until then it has a temporary name.
 type wholeSink struct {
 	run       *run
 	path      string
 	f         *os.File
 	w         vectors.Writer
-	texts     *wholeSink // of a file that holds no texts; nil: of one that does
+	texts     *wholeSink // second file for the texts of a NumPy file; nil for other formats
 	finish    func(s *wholeSink) error
 	sanitizes bool // rows are shown on a terminal
 }
 
-// newFile returns a sink for a file that gets its name when it is whole. Beside a NumPy file,
-// which holds no texts, a file of those is written.
+// newFile returns a sink for a file that gets its name when it is complete. For a NumPy file, which holds no texts, it
+// adds a file with the texts.
 func (r *run) newFile() (sink, error) {
 	s, err := r.newWhole(r.to, r.format)
 	if err != nil || r.format != "npy" {
@@ -244,8 +238,8 @@ func newFileWriter(format string, f *os.File) vectors.Writer {
 	return vectors.NewWriter(format, f)
 }
 
-// newStdout returns a sink that writes to standard output. A NumPy file is written elsewhere
-// first: its head says how many vectors there are.
+// newStdout returns a sink that writes to standard output. A NumPy file is written to a temporary file first, because
+// its header contains the number of vectors.
 func (r *run) newStdout() (sink, error) {
 	terminal := term.IsTerminal(os.Stdout.Fd())
 	s := &wholeSink{run: r, sanitizes: terminal && r.format == "csv"}
@@ -292,7 +286,7 @@ func (s *wholeSink) end(err error) error {
 		if e := s.f.Close(); e != nil && err == nil {
 			err = e
 		}
-		_ = os.Remove(s.f.Name()) // it has its own name by now, or is not whole
+		_ = os.Remove(s.f.Name()) // it has been renamed, or is incomplete
 	}
 	if s.texts != nil {
 		err = s.texts.end(err)
@@ -300,7 +294,7 @@ func (s *wholeSink) end(err error) error {
 	return err
 }
 
-// rename gives the file its name, or, if there is one of that name by now, one with a number.
+// rename gives the file its name or, if that exists by now, one with a number.
 func (s *wholeSink) rename() error {
 	if err := s.f.Sync(); err != nil {
 		return err
@@ -323,10 +317,10 @@ func (s *wholeSink) copyOut() error {
 	return err
 }
 
-// vectorPreview shows where vectors begin, a line each.
+// vectorPreview prints the beginnings of vectors, one per line.
 type vectorPreview struct {
 	w     io.Writer
-	width int // of the terminal; 0: there is none
+	width int // of the terminal; 0 if there is none
 }
 
 func (b *vectorPreview) Write(_ vectors.Space, rows []vectors.Row) error {

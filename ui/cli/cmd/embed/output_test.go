@@ -14,7 +14,7 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// inputs returns texts as what is to be embedded.
+// inputs returns texts as inputs to embed.
 func inputs(texts ...string) iter.Seq2[embedding.Input, error] {
 	return func(yield func(embedding.Input, error) bool) {
 		for i, text := range texts {
@@ -39,8 +39,7 @@ func vectorRows(texts ...string) (rows []vectors.Row) {
 	return rows
 }
 
-// A file that --continue-from names loses an incomplete end after lines of ours, and nothing
-// else: one that is somebody's stays as it is.
+// --continue-from removes an incomplete last line after lines of parley's, and leaves any other file unchanged.
 func TestContinueFromKeepsOthersFiles(t *testing.T) {
 	set := vectors.Space{Model: "mock/m", Dimensions: 2}
 	line := func(s vectors.Space, text string) string {
@@ -91,8 +90,7 @@ func TestContinueFromKeepsOthersFiles(t *testing.T) {
 	}
 }
 
-// The reader of texts asks which are known while others are written: what it
-// reads is not written.
+// The text reader looks up known texts while others are written, without seeing those written meanwhile.
 func TestStoreSinkReadsWhileItWrites(t *testing.T) {
 	dir := t.TempDir()
 	library, err := session.OpenStore(func(name string) string { return map[string]string{"HOME": dir, "XDG_DATA_HOME": dir}[name] })
@@ -127,7 +125,7 @@ func TestStoreSinkReadsWhileItWrites(t *testing.T) {
 	}
 }
 
-// A file that came to be while vectors were made is not overwritten, and they are not lost.
+// A file that appears while vectors are made is not overwritten, and the vectors are not lost.
 func TestWholeSinkNumbersItsName(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.csv")
@@ -149,8 +147,7 @@ func TestWholeSinkNumbersItsName(t *testing.T) {
 	}
 }
 
-// A file of vectors is written beside its name as every other file is, so that what a killed
-// command left is removed with theirs.
+// A file of vectors is written under the usual temporary name, so that cleaning up after killed commands removes it.
 func TestEmbedWritesBesideItsName(t *testing.T) {
 	t.Chdir(t.TempDir())
 	r := &run{Env: &ability.Env{Streams: new(cmdutil.Streams)}, Options: Options{to: "out.csv", format: "csv"}}

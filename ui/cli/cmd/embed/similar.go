@@ -23,7 +23,7 @@ import (
 	"parley/ui/format"
 )
 
-// documentTask is what the vectors of a collection are for unless it is said otherwise.
+// documentTask is the default task of the vectors in a collection.
 const documentTask = string(llm.TaskDocument)
 
 // NewSimilar returns the command that searches a collection.
@@ -70,7 +70,7 @@ collections are listed.`,
 	return cmd
 }
 
-// mostMatches is how many texts a search finds at most.
+// mostMatches is the greatest number of texts that a search returns.
 const mostMatches = 1000
 
 func validMatches(n int) error {
@@ -80,7 +80,7 @@ func validMatches(n int) error {
 	return nil
 }
 
-// queryText returns the words of the command line, or what is on standard input.
+// queryText returns the words of the command line or, without any, standard input.
 func queryText(words []string) (string, error) {
 	text := strings.Join(words, " ")
 	if len(words) == 0 && !term.IsTerminal(os.Stdin.Fd()) {
@@ -96,7 +96,7 @@ func queryText(words []string) (string, error) {
 	return text, nil
 }
 
-// withStore runs f with what is stored.
+// withStore runs f with the store open.
 func (a commands) withStore(f func(*session.Store) error) error {
 	library, err := session.OpenStore(os.Getenv)
 	if err != nil {
@@ -116,7 +116,7 @@ func (a commands) removeCollection(library *session.Store, name string) error {
 	return err
 }
 
-// listCollections prints the collections, one a line.
+// listCollections prints the collections, one per line.
 func (a commands) listCollections(library *session.Store, form string) error {
 	all, err := vectors.Of(library).List()
 	if err != nil {
@@ -211,7 +211,7 @@ func (a commands) searchFile(f Options, text string) error {
 	return printMatches(a.Out, set, found, f.format)
 }
 
-// dropOthers deletes the texts that a search has left.
+// dropOthers deletes the texts that are no longer among the best.
 func dropOthers(texts map[int64]vectors.SimilarText, search *vectors.Search) {
 	best := map[int64]bool{}
 	for _, m := range search.Best() {
@@ -224,8 +224,8 @@ func dropOthers(texts map[int64]vectors.SimilarText, search *vectors.Search) {
 	}
 }
 
-// embedQuery returns the vector of a text that is to be compared with those of set. A model
-// whose dimensions are not known is asked for them only if it has others by itself.
+// embedQuery returns the vector of a text, to compare with those of set. It asks a model with unknown dimensions for
+// set's only if its default differs.
 func (a commands) embedQuery(ctx context.Context, library *session.Store, set vectors.Space, text string) ([]float32, error) {
 	m, err := ability.Open(ctx, a.Find, media.Embeddings, set.Model, a.OpenOptions())
 	if err != nil {
@@ -265,7 +265,7 @@ func embedOne(ctx context.Context, m media.Model[llm.Embedder, catalog.Embedding
 	return nil, context.Cause(ctx)
 }
 
-// printMatches prints what was found, the nearest first.
+// printMatches prints the texts found, the nearest first.
 func printMatches(out io.Writer, set vectors.Space, found []vectors.SimilarText, form string) error {
 	type match struct {
 		Score float32 `json:"score"`

@@ -8,13 +8,13 @@ import (
 	"parley/ui/cli/cmd/embed/vectors"
 )
 
-// A storeSink adds to a collection of the database.
+// A storeSink adds vectors to a collection of the database.
 type storeSink struct {
 	run   *run
-	has   vectors.Collection // as it was: read by the reader of texts, while others are written
-	known int                // texts that it had
+	has   vectors.Collection // the collection before this run; the text reader reads it concurrently with writes
+	known int                // number of texts it had already
 	added int
-	rows  int // that it has by now
+	rows  int // current number of rows
 }
 
 func (r *run) newStoreSink() (sink, error) {

@@ -1,4 +1,4 @@
-// Package image is parley image, which makes images and changes those it is given.
+// Package image implements parley image, which makes and changes images.
 package image
 
 import (
@@ -29,7 +29,7 @@ import (
 	"parley/ui/format"
 )
 
-// Options are what the command works with, and its flags.
+// Options holds the environment and the flags of the command.
 type Options struct {
 	*ability.Env
 	model, size, quality, kind string
@@ -39,7 +39,7 @@ type Options struct {
 	transparent, yes, dryRun   bool
 }
 
-// New returns the command that draws images, and changes those it is given.
+// New returns the command that makes and changes images.
 func New(a *ability.Env) *cobra.Command {
 	c := &Options{Env: a}
 	cmd := &cobra.Command{
@@ -74,10 +74,10 @@ overwritten. It exits with 8 if the provider refuses.`,
 	return cmd
 }
 
-// imageFormats lists what --format can be.
+// imageFormats lists the values of --format.
 var imageFormats = []string{"png", "jpeg", "webp", "gif", "svg"}
 
-// run draws.
+// run makes the images.
 func (c *Options) run(ctx context.Context, words []string) error {
 	r, err := c.request(words)
 	if err != nil {
@@ -131,12 +131,12 @@ func (c *Options) run(ctx context.Context, words []string) error {
 func (c *Options) open(ctx context.Context, o providers.OpenOptions) (media.Model[llm.ImageMaker, catalog.ImageModel], error) {
 	name := cmp.Or(c.model, c.ImageModel)
 	if all := media.Images.Choices(c.Services(), os.Getenv); c.dryRun && name == "" && len(all) > 0 {
-		name = all[0].Name // nothing is sent: it needs no key
+		name = all[0].Name // without a request, no key is needed
 	}
 	return ability.Open(ctx, c.Find, media.Images, name, o)
 }
 
-// draw asks for the images and saves them. It returns the exit status, and what they cost.
+// draw requests the images and saves them. It returns the exit status and the bill.
 func (c *Options) draw(ctx context.Context, model string, maker llm.ImageMaker, r llm.ImageRequest) (int, llm.Bill) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -156,7 +156,7 @@ func (c *Options) draw(ctx context.Context, model string, maker llm.ImageMaker, 
 	return told.run(maker.Make(ctx, r)), told.bill
 }
 
-// account keeps what was spent, in place of what was reserved.
+// account stores what was spent and releases the reservation.
 func (c *Options) account(library *session.Store, reservation session.Reservation, model string, bill llm.Bill) {
 	spent := ability.Spending{Purpose: session.PurposeImage, Model: model}
 	if bill != (llm.Bill{}) {
@@ -167,10 +167,10 @@ func (c *Options) account(library *session.Store, reservation session.Reservatio
 	}
 }
 
-// request reads what is asked for, and checks what can be checked without a model.
+// request builds the request from the flags and words, and checks everything that does not depend on the model.
 func (c *Options) request(words []string) (r llm.ImageRequest, err error) {
 	if ext := strings.ToLower(strings.TrimPrefix(filepath.Ext(c.to), ".")); c.kind == "" && ext != "png" && (ext == "jpg" || slices.Contains(imageFormats, ext)) {
-		c.kind = ext // PNG comes by itself
+		c.kind = ext // PNG is the default
 	}
 	if c.kind == "jpg" {
 		c.kind = "jpeg"
@@ -213,7 +213,7 @@ func (c *Options) request(words []string) (r llm.ImageRequest, err error) {
 	return r, nil
 }
 
-// prompt joins words and what stands on standard input, which may be an image.
+// prompt joins words and standard input, which may be an image.
 func (c *Options) prompt(words []string) (text string, inputs []llm.Blob, err error) {
 	var stdin []byte
 	if !term.IsTerminal(os.Stdin.Fd()) {
@@ -238,10 +238,10 @@ func (c *Options) prompt(words []string) (text string, inputs []llm.Blob, err er
 	return text, inputs, nil
 }
 
-// imageLimits are those of images that are changed, which stay as large as they are.
+// imageLimits are the limits for input images, which are not scaled down.
 var imageLimits = attach.Limits{Bytes: 50 << 20, Edge: 8192, ImageBytes: 50 << 20}
 
-// image reads an image, without what it says besides the picture.
+// image reads an image and removes its metadata.
 func (c *Options) image(path string) (llm.Blob, error) {
 	a, err := attach.FromFile(path, imageLimits)
 	switch {

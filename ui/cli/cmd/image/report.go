@@ -22,10 +22,10 @@ type savedImage struct {
 	MIME          string
 	Width, Height int // pixels; 0 if unknown
 	Bytes         int
-	Note          string // such as that another file name had to be used
+	Note          string // such as the use of another file name
 }
 
-// A report tells of one request for images.
+// A report prints the results of one request for images.
 type report struct {
 	cmdutil.Streams
 	model    string
@@ -142,7 +142,7 @@ func (p *report) outcome() (status int, reason string) {
 	return exit.OK, "stop"
 }
 
-// end reports the result as a whole: the error and the bill, and everything else in json format.
+// end reports the whole result: the error and the bill or, in json format, everything.
 func (p *report) end(status int, reason string) {
 	switch p.Format {
 	case "json":
@@ -169,7 +169,7 @@ func (p *report) end(status int, reason string) {
 	}
 }
 
-// summary returns the result as one object.
+// summary returns the whole result as an object.
 func (p *report) summary() cmdutil.Object {
 	list := []cmdutil.Object{}
 	for _, s := range p.saved {
@@ -210,7 +210,7 @@ func refusalObject(r llm.Refusal) cmdutil.Object {
 	return cmdutil.Object{"stage", r.Stage, "code", r.Code, "text", r.Text, "billed", r.Billed}
 }
 
-// refusalText returns the reason of a refusal in words.
+// refusalText describes a refusal.
 func refusalText(r llm.Refusal) string {
 	switch text := strings.TrimSpace(r.Text); {
 	case text == "" && r.Code == "":
@@ -232,7 +232,7 @@ func billObject(b llm.Bill) cmdutil.Object {
 	return o
 }
 
-// billText returns images, tokens and cost of b in words.
+// billText describes the images, tokens and cost of b.
 func billText(b llm.Bill) string {
 	var words []string
 	add := func(has bool, text string) {

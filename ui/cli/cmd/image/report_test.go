@@ -11,7 +11,7 @@ import (
 	"parley/ui/cli/exit"
 )
 
-// TestImages holds each form in which images are reported: what is said in it, and nothing that was not.
+// TestImages checks all output formats for images, and that they contain nothing else.
 func TestImages(t *testing.T) {
 	image := llm.ImageEvent{Image: &llm.Blob{MIME: "image/png", Data: []byte{1}}}
 	refused := llm.ImageEvent{Refused: &llm.Refusal{Stage: "output", Code: "moderation", Text: "No."}}
@@ -77,7 +77,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// TestImagesNotSaved: an image that was paid for and cannot be saved is an error, in every form.
+// TestImagesNotSaved: an image that was paid for and cannot be saved is an error, in every format.
 func TestImagesNotSaved(t *testing.T) {
 	for _, format := range []string{"text", "json", "jsonl"} {
 		var out, told strings.Builder

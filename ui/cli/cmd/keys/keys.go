@@ -1,4 +1,4 @@
-// Package keys is parley keys, which shows what the terminal sends for each key.
+// Package keys implements parley keys, which shows the bytes that the terminal sends for each key.
 package keys
 
 import (

@@ -1,4 +1,4 @@
-// Package man is parley man, which prints manual pages.
+// Package man implements parley man, which prints manual pages.
 package man
 
 import (
@@ -18,13 +18,13 @@ import (
 	"parley/ui/textwrap"
 )
 
-// Options are what the pages are printed with.
+// Options configure the pages.
 type Options struct {
 	Out           io.Writer
 	Version, Date string // of the program
 }
 
-// New returns the command that prints manual pages, or writes all of them for a package.
+// New returns the command that prints a manual page, or writes all of them for a package.
 func New(o Options) *cobra.Command {
 	var folder string
 	cmd := &cobra.Command{
@@ -48,8 +48,7 @@ func New(o Options) *cobra.Command {
 	return cmd
 }
 
-// write writes the page of cmd, and of all commands below it, into a folder that is
-// made where it is missing.
+// write writes the pages of cmd and all its subcommands into folder, which it creates if necessary.
 func (o Options) write(cmd *cobra.Command, folder string) error {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
@@ -68,11 +67,10 @@ func (o Options) write(cmd *cobra.Command, folder string) error {
 	return nil
 }
 
-// manualName returns the name of a command's page, as git's are called: parley-sessions-export.
+// manualName returns the name of a command's page, in git's style: parley-sessions-export.
 func manualName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// Page returns the page of a command in the macros of man(7), whose text is that of
-// --help.
+// Page returns the manual page of a command in the macros of man(7), with the text of --help.
 func (o Options) Page(cmd *cobra.Command) string {
 	var p page
 	p.macro("TH", strings.ToUpper(manualName(cmd)), "1", o.Date, "parley "+o.Version, "parley manual")
@@ -105,8 +103,8 @@ func (o Options) Page(cmd *cobra.Command) string {
 	return p.String()
 }
 
-// A page is a manual page being written: lines that are not empty and not longer
-// than 80 bytes where it can be broken.
+// A page is a manual page under construction. Its lines are not empty, and at most 80 bytes long where they can be
+// broken.
 type page struct{ strings.Builder }
 
 // line writes a line as it is.
@@ -121,7 +119,7 @@ func (p *page) macro(name string, args ...string) {
 	p.WriteByte('\n')
 }
 
-// text writes running text that is escaped already, in lines that fit.
+// text writes escaped running text, wrapped into lines.
 func (p *page) text(s string) {
 	for _, line := range textwrap.Lines(s, 78) {
 		if line = strings.TrimSpace(line); line != "" {
@@ -130,8 +128,7 @@ func (p *page) text(s string) {
 	}
 }
 
-// paragraphs writes text whose paragraphs are apart by an empty line; what is indented
-// stays as it is.
+// paragraphs writes text whose paragraphs are separated by blank lines. Indented lines are not wrapped.
 func (p *page) paragraphs(s string) {
 	for i, block := range strings.Split(strings.TrimSpace(s), "\n\n") {
 		if i > 0 {
@@ -145,7 +142,7 @@ func (p *page) paragraphs(s string) {
 	}
 }
 
-// literal writes lines as they are, as examples are shown.
+// literal writes lines unwrapped, for examples.
 func (p *page) literal(s string) {
 	p.line(".nf")
 	for line := range strings.SplitSeq(strings.Trim(s, "\n"), "\n") {
@@ -154,14 +151,14 @@ func (p *page) literal(s string) {
 	p.line(".fi")
 }
 
-// tagged writes what a name means.
+// tagged writes a name with its description.
 func (p *page) tagged(name, means string) {
 	p.line(".TP")
 	p.line(protect(`\fB` + escape(name) + `\fR`))
 	p.text(escape(means))
 }
 
-// flags writes a section of flags, unless there are none.
+// flags writes a section of flags, if there are any.
 func (p *page) flags(title string, set *pflag.FlagSet) {
 	if !set.HasAvailableFlags() {
 		return
@@ -192,7 +189,7 @@ func (p *page) flags(title string, set *pflag.FlagSet) {
 	})
 }
 
-// commands writes the commands below cmd, unless there are none.
+// commands writes the list of subcommands, if there are any.
 func (p *page) commands(cmd *cobra.Command) {
 	if !cmd.HasAvailableSubCommands() {
 		return
@@ -205,8 +202,7 @@ func (p *page) commands(cmd *cobra.Command) {
 	}
 }
 
-// related writes the pages that the page of cmd points to: of the commands above it and
-// below it.
+// related writes references to the pages of parent commands and subcommands.
 func (p *page) related(cmd *cobra.Command) {
 	var names []string
 	for c := cmd.Parent(); c != nil; c = c.Parent() {
@@ -226,12 +222,12 @@ func (p *page) related(cmd *cobra.Command) {
 	}
 }
 
-// escape returns text in which nothing is an escape or a hyphen of roff's.
+// escape escapes the characters of s that are special in roff.
 func escape(s string) string {
 	return strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", "...", "“", `\(lq`, "”", `\(rq`, "’", `\(cq`, "→", `\(->`).Replace(s)
 }
 
-// protect returns a line that is not taken for a macro.
+// protect returns line so that roff does not take it for a macro.
 func protect(line string) string {
 	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
 		return `\&` + line
@@ -239,8 +235,8 @@ func protect(line string) string {
 	return line
 }
 
-// lowerFirst returns a description as the line of a page's name has it, whose name it
-// follows: without a capital, unless the word has more of them.
+// lowerFirst returns a description for the NAME section, where it follows the name: with a lower-case first letter,
+// unless the first word has other capitals.
 func lowerFirst(s string) string {
 	word, _, _ := strings.Cut(s, " ")
 	if len(word) > 1 && strings.ToLower(word[1:]) == word[1:] {

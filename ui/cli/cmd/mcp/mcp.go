@@ -1,4 +1,4 @@
-// Package mcp is parley mcp, which logs in to MCP servers without a screen.
+// Package mcp implements parley mcp, which logs in to MCP servers without a screen.
 package mcp
 
 import (
@@ -20,11 +20,11 @@ import (
 	"parley/ui/format"
 )
 
-// Options are what the command works with.
+// Options configure the command.
 type Options struct {
 	*cmdutil.Streams
 	Client  mcp.Client
-	Load    func() (map[string]mcp.Config, func(name string) mcp.LoginStore, error) // returns the servers that are configured here, and where logins are kept
+	Load    func() (map[string]mcp.Config, func(name string) mcp.LoginStore, error) // returns the configured servers by name, and a function that opens the login of one
 	OpenURL func(ctx context.Context, address string) error
 }
 
@@ -67,7 +67,7 @@ that it ends on.`,
 	return root
 }
 
-// find returns a server by its name, and where its login is kept.
+// find returns a server by name, with its login store.
 func (o Options) find(name string) (mcp.Config, mcp.LoginStore, error) {
 	configs, logins, err := o.Load()
 	if err != nil {
@@ -84,8 +84,7 @@ func (o Options) find(name string) (mcp.Config, mcp.LoginStore, error) {
 	return c, logins(name), nil
 }
 
-// login logs in to a server, and takes the address that the browser ended on from the
-// terminal as well.
+// login logs in to a server. It also accepts the browser's final address from the terminal.
 func (o Options) login(ctx context.Context, name string) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
@@ -113,8 +112,7 @@ func (o Options) login(ctx context.Context, name string) error {
 	return nil
 }
 
-// pasteLogin reads addresses from the terminal until one is of the login. It ends with the
-// program.
+// pasteLogin reads addresses from the terminal until one completes the login. It runs as long as the program.
 func pasteLogin(login mcp.Login) {
 	lines := bufio.NewScanner(os.Stdin)
 	for lines.Scan() {

@@ -14,8 +14,7 @@ import (
 	"parley/ui/report"
 )
 
-// updateFacts fetches what lists of models say, prints how that differs from what is known, and
-// keeps it unless --dry-run is set.
+// updateFacts downloads facts about models, prints the changes and, unless --dry-run is set, stores them.
 func (c *Options) updateFacts(ctx context.Context) error {
 	kept := c.Services().Facts
 	if kept == nil {
@@ -77,7 +76,7 @@ func factChange(c catalog.Change) report.FactChange {
 	}
 }
 
-// rates returns a price for print; nil if it is not known.
+// rates converts a price for printing; nil if it is unknown.
 func rates(p catalog.Price) *report.Rates {
 	if !p.Known() {
 		return nil

@@ -1,4 +1,4 @@
-// Package models is parley models, which lists what can be asked and updates what is known of it.
+// Package models implements parley models, which lists models and updates the facts about them.
 package models
 
 import (
@@ -22,7 +22,7 @@ import (
 	"parley/ui/report"
 )
 
-// A Options lists what can be asked, and updates what is known of it.
+// Options holds the environment and the flags of the command.
 type Options struct {
 	*ability.Env
 	all, asJSON, refresh, images, embeddings, video, update, dryRun bool
@@ -57,7 +57,7 @@ beside what is built in; a list that does not tell something takes nothing away.
 	return cmd
 }
 
-// validate refuses flags that cannot be meant.
+// validate rejects contradictory flags.
 func (c *Options) validate(cmd *cobra.Command, words []string) error {
 	switch {
 	case c.asJSON && cmd.Flags().Changed("output") && c.Format != "jsonl":
@@ -102,8 +102,7 @@ func (c *Options) run(cmd *cobra.Command, words []string) (err error) {
 	return report.Models(c.Out, rows, words, c.all, c.Format, c.Note)
 }
 
-// lookAtMedia puts what lists say now of models that do something else than answer over what is
-// known of them.
+// lookAtMedia updates the facts about image, embedding and video models from the providers' current lists.
 func (c *Options) lookAtMedia(ctx context.Context) {
 	lists, failed := providers.FetchMedia(ctx, c.Services(), c.OpenOptions(), time.Now())
 	for _, err := range failed {
@@ -111,7 +110,7 @@ func (c *Options) lookAtMedia(ctx context.Context) {
 	}
 	services, facts := c.Services, c.Services().Facts.Compare(lists).Preview()
 	c.Services = func() providers.Config {
-		now := services() // with servers that were found since
+		now := services() // with servers found since
 		now.Facts = facts
 		return now
 	}
@@ -132,8 +131,7 @@ func (c *Options) imageRows() (rows []report.ModelRow) {
 	return rows
 }
 
-// embeddingRows returns the models that turn texts into vectors: those that are known, and
-// those of local servers.
+// embeddingRows returns the embedding models: the known ones, and those of local servers.
 func (c *Options) embeddingRows(ctx context.Context) (rows []report.ModelRow) {
 	c.Discover(ctx)
 	services, err := c.Services().WithLists(ctx, c.OpenOptions(), providers.UnlistedProviders(c.Services(), os.Getenv)...)
@@ -150,8 +148,7 @@ func (c *Options) embeddingRows(ctx context.Context) (rows []report.ModelRow) {
 	return rows
 }
 
-// list returns the models that can be picked. Only local servers know theirs: those are asked, and
-// with --refresh all servers.
+// list returns the models that can be chosen. It asks local servers for theirs and, with --refresh, all servers.
 func (c *Options) list(ctx context.Context) []providers.Choice {
 	c.Discover(ctx)
 	choices, err := providers.LiveChoices(ctx, c.Services(), c.OpenOptions(), c.refresh)
@@ -163,7 +160,7 @@ func (c *Options) list(ctx context.Context) []providers.Choice {
 	return choices
 }
 
-// videoRows lists the models that make videos.
+// videoRows returns the models that make videos.
 func (c *Options) videoRows() (rows []report.ModelRow) {
 	for _, c := range media.Videos.Choices(c.Services(), os.Getenv) {
 		rows = append(rows, report.Model{Name: c.Name, Title: c.Facts.Name, Ready: c.Unavailable == "", Why: c.Unavailable, About: aboutVideo(c.Facts)})
@@ -171,7 +168,7 @@ func (c *Options) videoRows() (rows []report.ModelRow) {
 	return rows
 }
 
-// aboutVideo says in a few words what a model takes and costs.
+// aboutVideo describes the abilities and the price of a model in a few words.
 func aboutVideo(m catalog.VideoModel) string {
 	var words []string
 	switch n := len(m.Lengths); {

@@ -1,4 +1,4 @@
-// Package prompts is parley prompts, which lists prompt files, and makes them.
+// Package prompts implements parley prompts, which lists and creates prompt files.
 package prompts
 
 import (
@@ -20,19 +20,19 @@ import (
 	"parley/ui/format"
 )
 
-// Options are what the command works with.
+// Options configure the command.
 type Options struct {
 	*cmdutil.Streams
-	With       func(func() error) error           // runs a function with the prompts of the working directory, if that is trusted
-	Find       func() ([]prompts.Prompt, []error) // reads all prompts; the errors are about files that cannot be used
+	With       func(func() error) error           // runs a function with the prompts of the working directory, if it is trusted
+	Find       func() ([]prompts.Prompt, []error) // reads all prompts; the errors are about unusable files
 	Named      func(name string) (*prompts.Prompt, error)
-	Names      func() []string        // for a shell
-	Dir        func() string          // returns where new ones are written
-	Places     func() []prompts.Place // returns where the user has prompts
+	Names      func() []string        // for shell completion
+	Dir        func() string          // returns the directory for new files
+	Places     func() []prompts.Place // returns the places of the user's prompts
 	AbbrevPath func(string) string
 }
 
-// New returns the command with those below it.
+// New returns the command with its subcommands.
 func New(c Options) *cobra.Command {
 	var persona bool
 	root := &cobra.Command{
@@ -63,7 +63,7 @@ read where those programs keep them.`,
 	return root
 }
 
-// A promptRow is a prompt file as JSON.
+// A promptRow is a prompt file in JSON output.
 type promptRow struct {
 	Name        string   `json:"name"`
 	Description string   `json:"description,omitempty"`
@@ -72,10 +72,10 @@ type promptRow struct {
 	Project     bool     `json:"project"`
 	Path        string   `json:"path"`
 	Ignored     []string `json:"ignored,omitempty"`
-	Hidden      string   `json:"hidden,omitempty"` // why /NAME is another
+	Hidden      string   `json:"hidden,omitempty"` // why /NAME does not run it
 }
 
-// list lists the prompt files, and says what is wrong with others.
+// list lists the prompt files and reports unusable ones.
 func (c Options) list() error {
 	found, problems := c.Find()
 	var rows []promptRow
@@ -118,7 +118,7 @@ func (c Options) list() error {
 	return cmdutil.WriteTable(c.Out, cmdutil.OutputWidth(), slices.Values(table))
 }
 
-// isCommand reports whether every front end has a command of this name.
+// isCommand reports whether every front end has a command with this name.
 func isCommand(name string) bool {
 	for _, c := range flows.Commands() {
 		if c.Named(name) {
@@ -128,7 +128,7 @@ func isCommand(name string) bool {
 	return false
 }
 
-// show shows a prompt file, and what of it is used.
+// show shows a prompt file and the settings in effect.
 func (c Options) show(name string) error {
 	p, err := c.Named(name)
 	if err != nil {
@@ -160,14 +160,14 @@ func (c Options) show(name string) error {
 	return err
 }
 
-// noteUnknownKeys says which keys of a file have no effect, though they are for parley.
+// noteUnknownKeys names the keys in the file's section for parley that have no effect.
 func (c Options) noteUnknownKeys(p *prompts.Prompt) {
 	for _, err := range p.UnknownKeys() {
 		c.Note(format.ErrorText(err))
 	}
 }
 
-// edit opens a prompt file in the user's editor, and says what is wrong with it then.
+// edit opens a prompt file in the user's editor, and reports errors in it afterwards.
 func (c Options) edit(name string) error {
 	p, err := c.Named(name)
 	path := ""
@@ -183,7 +183,7 @@ func (c Options) edit(name string) error {
 	return c.open(path)
 }
 
-// open opens a file in the user's editor, and reports what is wrong with it then.
+// open opens a file in the user's editor, and reports errors in it afterwards.
 func (c Options) open(path string) error {
 	edited, err := cmdutil.Edit(c.Out, path)
 	if err != nil || !edited {
@@ -199,7 +199,7 @@ func (c Options) open(path string) error {
 	return nil
 }
 
-// Templates of new files.
+// Templates for new files.
 const (
 	newPrompt = `---
 description: 
@@ -250,20 +250,20 @@ func (c Options) load(names []string) error {
 	return failed
 }
 
-// llmTemplates returns the files of llm's templates.
+// llmTemplates returns the paths of the templates of the program llm.
 func llmTemplates() (paths []string) {
 	dirs := []string{os.Getenv("LLM_USER_PATH")}
 	if config, err := os.UserConfigDir(); err == nil && dirs[0] == "" {
 		dirs = []string{filepath.Join(config, "io.datasette.llm")}
 	}
 	for _, dir := range dirs {
-		found, _ := filepath.Glob(filepath.Join(dir, "templates", "*.yaml")) // the pattern is good
+		found, _ := filepath.Glob(filepath.Join(dir, "templates", "*.yaml")) // the pattern is valid
 		paths = append(paths, found...)
 	}
 	return paths
 }
 
-// loadFile imports one file: llm's YAML, or Markdown as it is.
+// loadFile imports one file: a template of llm in YAML, or Markdown unchanged.
 func (c Options) loadFile(path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package sandbox is parley sandbox, which runs a command as the shell tool would.
+// Package sandbox implements parley sandbox, which runs a command as the shell tool would.
 package sandbox
 
 import (
@@ -45,7 +45,7 @@ func New(load func() error, config *tools.SandboxConfig) *cobra.Command {
 			set.WatchBeside()
 			held, cleanup, err := process.Sandbox.Command(set.SandboxPolicy(network), argv...)
 			if errors.Is(err, exec.ErrNotFound) {
-				return cmdutil.Fail(127, fmt.Errorf("%s is not on PATH", argv[0])) // as shells say it
+				return cmdutil.Fail(127, fmt.Errorf("%s is not on PATH", argv[0])) // in the words of shells
 			}
 			if err != nil {
 				return err

@@ -69,8 +69,7 @@ func (s Options) export() *cobra.Command {
 	return cmd
 }
 
-// exportAll writes each conversation as a file of its own, which is named by its time, its title
-// and its ID, into a folder. Files that are there already stay.
+// exportAll writes each conversation into a file in folder, named by its time, title and ID. It keeps existing files.
 func (s Options) exportAll(as, folder string, raw bool) error {
 	if folder == "" || folder == "-" {
 		return cmdutil.Usagef("--all needs a folder: add --to FOLDER")
@@ -93,7 +92,7 @@ func (s Options) exportAll(as, folder string, raw bool) error {
 			if err != nil {
 				return err
 			}
-			name := transfer.UniqueName(c.Session) + "." + form.Name // of what was masked
+			name := transfer.UniqueName(c.Session) + "." + form.Name // from the masked conversation
 			if _, err := os.Lstat(filepath.Join(folder, name)); err == nil {
 				there++
 				continue
@@ -112,8 +111,7 @@ func (s Options) exportAll(as, folder string, raw bool) error {
 	})
 }
 
-// write writes c as a file has it, cleaned for a terminal, which obeys what a
-// file only holds.
+// write writes c in a format. On a terminal it sanitizes the output, since a terminal obeys control characters.
 func (s Options) write(c transfer.Conversation, form func(io.Writer, transfer.Conversation) error, clean func(string) string) error {
 	if !s.Render {
 		return form(s.Out, c)
@@ -128,10 +126,10 @@ func (s Options) write(c transfer.Conversation, form func(io.Writer, transfer.Co
 
 func escaped(json string) string { return string(sanitize.JSON([]byte(json))) }
 
-// importOptions say how an import of what other programs keep is to go.
+// importOptions configure an import from other programs.
 type importOptions struct {
 	yes    bool   // do not ask
-	dryRun bool   // list conversations, and import nothing
+	dryRun bool   // list conversations, import nothing
 	format string // of the list
 }
 
@@ -184,9 +182,9 @@ func (s Options) importCmd() *cobra.Command {
 }
 
 func (s Options) importFile(ctx context.Context, lib *session.Store, file string, sources func(program, path string) session.ImportSource) (rows []session.Info, err error) {
-	var unstored error // the rest is about what was read
+	var unstored error // report it last: the rest is about what was read
 	notices, err := s.Archive.Read(ctx, file, nil, func(c transfer.Conversation) error {
-		if now := s.Now(); c.Session.Updated.After(now) { // nobody has talked in the future
+		if now := s.Now(); c.Session.Updated.After(now) { // the clock of its machine was wrong
 			c.Session.Updated = now
 		}
 		var from session.ImportSource

@@ -16,7 +16,7 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// A key in a title is in no name of a file either.
+// Keys in titles are masked in file names, too.
 func TestExportedNamesAreMasked(t *testing.T) {
 	open := OpenIn(t.TempDir())
 	lib, err := open()
@@ -42,7 +42,7 @@ func TestExportedNamesAreMasked(t *testing.T) {
 	}
 }
 
-// A key is in no list of conversations and in no hit, in any format.
+// Keys are masked in lists and search hits, in every format.
 func TestListsAreMasked(t *testing.T) {
 	open := OpenIn(t.TempDir())
 	lib, err := open()
@@ -71,8 +71,8 @@ func TestListsAreMasked(t *testing.T) {
 	}
 }
 
-// TestTitlesAreMasked: nor is a key, or a piece of one that a shortened title or snippet ends in, in what
-// else names conversations: completion in a shell, removal, and the error about several.
+// TestTitlesAreMasked: keys, and parts of keys at the end of shortened titles or snippets, are masked in other output
+// that names conversations: shell completion, removal, and the error about several matches.
 func TestTitlesAreMasked(t *testing.T) {
 	open := OpenIn(t.TempDir())
 	lib, err := open()

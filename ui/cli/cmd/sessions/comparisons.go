@@ -14,7 +14,7 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// comparisons prints which answers were chosen when models were compared.
+// comparisons prints which answers were chosen in comparisons of models.
 func (s Options) comparisons(since, until time.Time, output string) error {
 	return s.Stored.With(func(lib *session.Store) error {
 		all, err := lib.Comparisons().List(since, until)
@@ -35,10 +35,10 @@ func (s Options) comparisons(since, until time.Time, output string) error {
 	})
 }
 
-// A score is how often a model, or the first of a pair, was preferred.
+// A score counts how often a model, or the first of a pair, was preferred.
 type score struct{ won, of, blind int }
 
-// comparisonTally returns a table of models, the most preferred first, and one of pairs.
+// comparisonTally returns a table of models, the most preferred first, and a table of pairs.
 func comparisonTally(all []session.Comparison) string {
 	models, pairs := map[string]score{}, map[[2]string]score{}
 	add := func(s score, won, blind bool) score {
@@ -78,7 +78,7 @@ func comparisonTally(all []session.Comparison) string {
 		s := models[name]
 		rows = append(rows, []string{sanitize.Line(name), fmt.Sprintf("chosen %d of %d", s.won, s.of), fmt.Sprintf("%d%%", 100*s.won/s.of), blind(s)})
 	}
-	_ = cmdutil.WriteTable(&text, 0, slices.Values(rows)) // a Builder takes it all
+	_ = cmdutil.WriteTable(&text, 0, slices.Values(rows)) // writes to a Builder cannot fail
 	text.WriteByte('\n')
 	rows = nil
 	for _, pair := range slices.SortedFunc(maps.Keys(pairs), func(a, b [2]string) int {

@@ -10,7 +10,7 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// TestComparisonTally tells per model and per pair which answers were chosen.
+// TestComparisonTally counts the chosen answers per model and per pair.
 func TestComparisonTally(t *testing.T) {
 	lib := session.MemoryStore()
 	for _, c := range []session.Comparison{

@@ -10,7 +10,7 @@ import (
 	"parley/ui/format"
 )
 
-// masked returns c without the keys that are configured here, and says so.
+// masked returns c with configured keys masked, and notes that.
 func (s Options) masked(c transfer.Conversation) transfer.Conversation {
 	if s.Stored.Mask == nil {
 		return c
@@ -23,8 +23,7 @@ func (s Options) masked(c transfer.Conversation) transfer.Conversation {
 	return c
 }
 
-// one finds the conversation that words name; unless raw is set, keys are masked
-// in it.
+// one finds the conversation named by words and masks its keys, unless raw is set.
 func (s Options) one(words []string, raw bool, do func(transfer.Conversation) error) error {
 	return s.Stored.With(func(lib *session.Store) error {
 		found, err := s.Stored.Find(lib, strings.Join(words, " "))
@@ -39,8 +38,8 @@ func (s Options) one(words []string, raw bool, do func(transfer.Conversation) er
 	})
 }
 
-// read returns a conversation, or what can be read of it with a note that says why not all. Unless
-// raw is set, keys are masked in it.
+// read returns a conversation, with its keys masked unless raw is set. If only a part is readable, it returns that and
+// notes why.
 func (s Options) read(lib *session.Store, id string, raw bool) (transfer.Conversation, error) {
 	c, err := stored(lib, id)
 	if cmdutil.Fatal(err, len(c.Nodes)) != nil {
@@ -55,11 +54,10 @@ func (s Options) read(lib *session.Store, id string, raw bool) (transfer.Convers
 	return c, nil
 }
 
-// stored reads a conversation with all that is kept of it. After an error it is
-// what could be read.
+// stored reads a conversation with its annotations. With an error it returns the readable part.
 func stored(lib *session.Store, id string) (c transfer.Conversation, err error) {
 	if c.Session, c.Nodes, err = lib.Read(id); err != nil {
-		c.Annotations, _ = lib.Annotations(id) // what is damaged of them is told already
+		c.Annotations, _ = lib.Annotations(id) // damage has been reported already
 		return c, err
 	}
 	c.Annotations, err = lib.Annotations(id)

@@ -16,8 +16,8 @@ import (
 	"parley/ui/uitest"
 )
 
-// controls returns the findings of uitest.Foreign that a terminal acts on, which also
-// JSON has to escape; text that turns around or hides is left in it.
+// controls returns the findings of uitest.Foreign that a terminal interprets, which JSON has to escape too. It omits
+// text that only changes direction or is invisible.
 func controls(found []string) (rest []string) {
 	for _, f := range found {
 		if !strings.HasPrefix(f, "U+") || strings.HasPrefix(f, "U+00") && !strings.HasPrefix(f, "U+00AD") {
@@ -27,7 +27,7 @@ func controls(found []string) (rest []string) {
 	return rest
 }
 
-// TestHostileShelf: nor do the titles, directories and texts of what is kept.
+// TestHostileShelf checks that titles, directories and texts of stored conversations are sanitized.
 func TestHostileShelf(t *testing.T) {
 	n := 200
 	if llmtest.Race {
@@ -57,7 +57,7 @@ func TestHostileShelf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range texts[:5] { // what was paid for here
+	for _, text := range texts[:5] { // the paid requests of this store
 		s := session.New(session.Options{Model: llm.Endpoint{Model: llmtest.New(llmtest.Say(text)), Name: text}, Log: lib.Create(session.Info{})})
 		for range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: text}) {
 		}
@@ -84,7 +84,7 @@ func TestHostileShelf(t *testing.T) {
 		cmd.SetArgs(args)
 		cmd.SilenceErrors, cmd.SilenceUsage = true, true
 		err := cmd.Execute()
-		if (err == nil) == (command == "show needle") { // which is said with all the titles, by Failure
+		if (err == nil) == (command == "show needle") { // Failure reports it with all titles
 			t.Errorf("%s: %v", command, err)
 		}
 		if err != nil {

@@ -86,7 +86,7 @@ func (s Options) importPlaces(ctx context.Context, lib *session.Store, places []
 	return errors.Join(failed...)
 }
 
-// importSource returns what says where a file that was named holds a program's conversations from.
+// importSource returns a function that maps a file named by the user to the source of its conversations.
 func importSource() func(program, path string) session.ImportSource {
 	places := sync.OnceValue(func() []importer.Place {
 		folder, _ := os.Getwd() // "" only leaves out the databases of crush above it

@@ -40,8 +40,8 @@ func (s Options) list() *cobra.Command {
 	return cmd
 }
 
-// listed returns what of makes of each conversation that q selects, up to the end of a page, and how
-// many q selects in all.
+// listed returns the results of of for the conversations that q selects, up to the end of the page, and the number of
+// all that q selects.
 func listed[T any](lib *session.Store, q session.Query, page pagination, of func(*session.Info) T) (found []T, total int, err error) {
 	shown := q
 	shown.Limit = page.rows()
@@ -49,7 +49,7 @@ func listed[T any](lib *session.Store, q session.Query, page pagination, of func
 	total = len(found)
 	if shown.Limit > 0 && (err != nil || total == shown.Limit) { // there may be more
 		n, uncounted := lib.Count(q)
-		if total = n; err != nil || uncounted != nil { // damage: those that can be read count
+		if total = n; err != nil || uncounted != nil { // damaged store: count the readable ones
 			shown.Limit = -1
 			found, err = session.ListOf(lib, shown, of)
 			total = len(found)
@@ -58,7 +58,7 @@ func listed[T any](lib *session.Store, q session.Query, page pagination, of func
 	return found, total, err
 }
 
-// listText writes a page of the conversations that q selects, one in a line.
+// listText writes a page of the conversations that q selects, one per line.
 func (s Options) listText(lib *session.Store, q session.Query, page pagination) error {
 	brief := q
 	brief.Brief = true
@@ -69,15 +69,14 @@ func (s Options) listText(lib *session.Store, q session.Query, page pagination) 
 	})
 	return s.listPage(q, page, total, err, func(from, to int) error {
 		var ids map[string]string
-		if s.Render && !q.Deleted { // those are found by their whole ID alone
+		if s.Render && !q.Deleted { // deleted conversations are found by their whole ID only
 			ids = shortIDs(lib, rows[from:to])
 		}
 		return s.table(rows[from:to], ids)
 	})
 }
 
-// listPage writes the rows of a page, and notes what is not on it; err is what was wrong as they
-// were read.
+// listPage writes the rows of a page and notes how many are on other pages. Err is the error from reading them.
 func (s Options) listPage(q session.Query, page pagination, total int, err error, write func(from, to int) error) error {
 	if cmdutil.Fatal(err, total) != nil {
 		return err
@@ -92,7 +91,7 @@ func (s Options) listPage(q session.Query, page pagination, total int, err error
 	return errors.Join(failed, err)
 }
 
-// noneFound says that no conversation is listed.
+// noneFound returns the text for an empty list.
 func noneFound(q session.Query) string {
 	switch q {
 	case session.Query{Limit: -1}:
@@ -103,7 +102,7 @@ func noneFound(q session.Query) string {
 	return "no conversations match"
 }
 
-// rows writes conversations, one in a line.
+// rows writes conversations, one per line.
 func (s Options) rows(found []session.Info, as string) error {
 	if as != "text" {
 		return cmdutil.WriteRows(s.Out, as, found)
@@ -115,11 +114,10 @@ func (s Options) rows(found []session.Info, as string) error {
 	return s.table(rows, nil)
 }
 
-// A listRow is a conversation in a list: its whole ID, age, model, cost and title. All but the ID are
-// cleaned for a terminal.
+// A listRow is a conversation in a list: its whole ID, age, model, cost and title. All but the ID are sanitized.
 type listRow [5]string
 
-// rowOf returns what makes rows of conversations.
+// rowOf returns a function that makes rows of conversations.
 func rowOf(now time.Time) func(*session.Info) listRow {
 	return func(f *session.Info) listRow {
 		title := sanitize.Line(app.ListTitle(*f))
@@ -130,7 +128,7 @@ func rowOf(now time.Time) func(*session.Info) listRow {
 	}
 }
 
-// table writes rows, with their short IDs where ids has them.
+// table writes rows, with short IDs from ids where present.
 func (s Options) table(rows []listRow, ids map[string]string) error {
 	for i := range rows {
 		rows[i][0] = sanitize.Line(cmp.Or(ids[rows[i][0]], rows[i][0]))

@@ -11,16 +11,16 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// A pagination is which part of a list is shown.
+// A pagination selects a part of a list.
 type pagination struct {
-	limit, number int // limit 0: all rows, if nobody asks for another page than the first
+	limit, number int // limit 0: all rows, unless --page is set
 	all           bool
 }
 
-// usualPage sets how many lines a page has where --limit does not say.
+// usualPage is the number of rows per page without --limit.
 const usualPage = 1000
 
-// flags adds the flags of a list that shows usual rows; 0: all there are.
+// flags adds the flags of a list; usual is the default number of rows, 0 for all.
 func (p *pagination) flags(cmd *cobra.Command, usual int) {
 	f := cmd.Flags()
 	f.IntVarP(&p.limit, "limit", "n", usual, "`NUMBER` of rows per page")
@@ -41,7 +41,7 @@ func (p *pagination) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// bounds returns where the page begins and ends in a list of so many.
+// bounds returns the bounds of the page in a list of total rows.
 func (p *pagination) bounds(total int) (from, to int) {
 	if p.all {
 		return 0, total
@@ -61,7 +61,7 @@ func (p *pagination) skipped() int {
 	return (p.number - 1) * p.limit
 }
 
-// rows returns how many rows of a list the page needs, those before it as well; -1: all.
+// rows returns the number of rows to read for the page, including those before it; -1 is all.
 func (p *pagination) rows() int {
 	if p.all || p.skipped() > math.MaxInt-p.limit {
 		return -1
@@ -69,7 +69,7 @@ func (p *pagination) rows() int {
 	return p.skipped() + p.limit
 }
 
-// note returns which part of how many is shown, of what a noun in the plural names; "" if it is all.
+// note says which rows of how many are shown, with of as the plural noun; "" if all are.
 func (p *pagination) note(total int, of string) string {
 	from, to := p.bounds(total)
 	shown := fmt.Sprintf("%s %d to %d of %d", of, from+1, to, total)
@@ -87,12 +87,12 @@ func (p *pagination) note(total int, of string) string {
 	return fmt.Sprintf("%s: --page %d shows more, --all all of them", shown, p.number+1)
 }
 
-// ownID is the length of the IDs that parley gives, in bytes. Those of other programs are longer.
+// ownID is the length of parley's own IDs in bytes. Those of other programs are longer.
 const ownID = 13
 
-// shortIDs returns the beginning of each ID that finds its conversation among all of the store, of at
-// least the length of parley's own, so that the ID of an imported conversation leaves room for its
-// title. It is empty where the store does not tell: the whole IDs are shown then.
+// shortIDs returns for each ID the shortest prefix that is unique in the store and at least as long as parley's own
+// IDs, so that IDs of imported conversations leave room for titles. It is empty if the store fails: whole IDs are shown
+// then.
 func shortIDs(lib *session.Store, shown []listRow) map[string]string {
 	ids := make([]string, len(shown))
 	for i, row := range shown {

@@ -20,25 +20,25 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// OpenIn returns what opens the store below home.
+// OpenIn returns a function that opens the store below home.
 func OpenIn(home string) func() (*session.Store, error) {
 	return func() (*session.Store, error) {
 		return session.OpenStore(func(name string) string { return map[string]string{"XDG_DATA_HOME": home}[name] })
 	}
 }
 
-// Sessions returns a command with those below sessions.
+// Sessions returns the command sessions with its subcommands.
 func (s Options) Sessions() *cobra.Command {
 	cmd := &cobra.Command{Use: "sessions"}
 	s.Add(new(cobra.Command), cmd)
 	return cmd
 }
 
-// Usage returns the command that sums up usage.
+// Usage returns the usage report command.
 func (s Options) Usage() *cobra.Command { return s.usage() }
 
-// On a terminal the IDs of other programs leave room for titles: what is shown of one finds its
-// conversation. What is piped has all of them.
+// On a terminal, IDs of other programs are shortened to leave room for titles, and the short form still finds the
+// conversation. Piped output has whole IDs.
 func TestImportedIDsLeaveRoomForTitles(t *testing.T) {
 	home, now := t.TempDir(), time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	open := OpenIn(home)
@@ -79,7 +79,7 @@ short              5 h  anthropic/claude-sonnet-4-5    A title of more than oneâ
 			t.Errorf("%s: found %s, %v", line, found.ID, err)
 		}
 	}
-	for _, flags := range [][]string{{"--limit", "1"}, {"--since", "90m"}} { // one row, whose ID is told from those that are not shown
+	for _, flags := range [][]string{{"--limit", "1"}, {"--since", "90m"}} { // one row, whose short ID must differ from those of rows not shown
 		if got := list(true, flags...); !strings.HasPrefix(got, "0199a3c2-7e4f-7b1  1 h") || strings.Count(got, "\n") != 1 {
 			t.Errorf("%s: got %s", flags, got)
 		}
@@ -91,7 +91,7 @@ short              5 h  anthropic/claude-sonnet-4-5    A title of more than oneâ
 	}
 }
 
-// A long list is written in few pieces, and a row takes few allocations.
+// A long list is written in few writes, with few allocations per row.
 func TestLongListIsWrittenInFewPieces(t *testing.T) {
 	found := make([]session.Info, 2000)
 	for i := range found {
@@ -116,7 +116,7 @@ func TestLongListIsWrittenInFewPieces(t *testing.T) {
 	}
 }
 
-// pieces counts what is written.
+// pieces counts writes.
 type pieces struct{ number, bytes, lines int }
 
 func (p *pieces) Write(text []byte) (int, error) {
@@ -124,7 +124,7 @@ func (p *pieces) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// A page with a damaged row says so, and shows and counts the readable ones.
+// A page with a damaged row reports that, and shows and counts the readable ones.
 func TestPageOfDamagedList(t *testing.T) {
 	home := t.TempDir()
 	open := OpenIn(home)
@@ -164,8 +164,8 @@ func TestPageOfDamagedList(t *testing.T) {
 	}
 }
 
-// Answers of compared models that say the same are one line, which says how many it stands for:
-// the lines are told apart, and the messages that a note counts are all there.
+// Equal answers of compared models share one line with their number, so that all lines differ and all messages are
+// counted.
 func TestHitLines(t *testing.T) {
 	one, two := session.Info{ID: "a1", Title: "Whales"}, session.Info{ID: "b2", Title: "Whales"}
 	got := hitLines([]session.Hit{
@@ -181,7 +181,7 @@ func TestHitLines(t *testing.T) {
 	}
 }
 
-// TestFieldsOfSessions holds that the manual names each field of a conversation in a list.
+// TestFieldsOfSessions checks that the manual names all fields of a conversation in lists.
 func TestFieldsOfSessions(t *testing.T) {
 	page, err := os.ReadFile("../../../../docs/scripts.md")
 	if err != nil {

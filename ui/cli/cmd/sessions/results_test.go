@@ -8,7 +8,7 @@ import (
 	"parley/ui/cli/cmd/sessions/importer"
 )
 
-// A line for each place of an import, clean of what a folder may be called; a writer that fails ends it.
+// The results of an import have one sanitized line per place. A write error ends the output.
 func TestWriteResults(t *testing.T) {
 	s := Options{AbbrevPath: func(path string) string { return strings.Replace(path, "/home/x", "~", 1) }}
 	all := []importer.Result{{Program: "codex", Path: "/home/x/.codex"}, {Program: "l\x1bm", Path: "/tmp/\u202edb"}}

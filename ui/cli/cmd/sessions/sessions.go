@@ -1,5 +1,5 @@
-// Package sessions has the commands about stored conversations, and the one that sums up their usage.
-// A list that could be read in part only is written as far as it goes, with a note.
+// Package sessions implements the commands about stored conversations and the usage report. If a list could be read
+// only in part, the commands write that part and note the error.
 package sessions
 
 import (
@@ -29,19 +29,19 @@ import (
 	"os"
 )
 
-// Options are what the commands about stored conversations work with.
+// Options configure the commands about stored conversations.
 type Options struct {
 	Stored     cmdutil.Conversations
-	Archive    transfer.Archive // for files with conversations
+	Archive    transfer.Archive // reads and writes files with conversations
 	Out        io.Writer
-	Note       func(string) // for standard error
+	Note       func(string) // writes a line to standard error
 	Render     bool         // Out is a terminal, Width cells wide
 	Width      int
 	Now        func() time.Time
-	Styled     io.Writer                // Out, for text with styles; nil: it is the same
-	Markdown   *theme.Theme             // for rendered Markdown; nil is that of a terminal
-	AbbrevPath func(path string) string // how folders are shown; nil: as they are
-	Forget     func(id string) error    // removes what is kept beside a conversation; nil: nothing is
+	Styled     io.Writer                // Out for styled text; nil: Out
+	Markdown   *theme.Theme             // for rendered Markdown; nil: the terminal's
+	AbbrevPath func(path string) string // abbreviates directories; nil: unchanged
+	Forget     func(id string) error    // removes data stored outside the conversation; nil for none
 }
 
 // ForTerminal returns s for standard output, rendered if that is a terminal.
@@ -52,8 +52,7 @@ func (s Options) ForTerminal() Options {
 	return s
 }
 
-// Add adds the commands that list, show, search, export, import and remove conversations below
-// conversations, and the one that sums up their usage below root.
+// Add adds the commands about conversations to conversations, and the usage report to root.
 func (s Options) Add(root, conversations *cobra.Command) {
 	one := []*cobra.Command{s.show(), s.export(), s.remove()}
 	for _, cmd := range one {
@@ -71,7 +70,7 @@ func query(cmd *cobra.Command, q *session.Query, since *string) {
 	f.StringVar(since, "since", "", "only changed since a `DAY`: 2026-11-20, 12h or 30d ago")
 }
 
-// finish fills in what flags say in words.
+// finish completes q from the textual flags.
 func (s Options) finish(q *session.Query, since string) error {
 	if q.Dir != "" {
 		folder, err := filepath.Abs(q.Dir)
@@ -88,7 +87,7 @@ func (s Options) finish(q *session.Query, since string) error {
 	return nil
 }
 
-// localTime reads a date, or how long ago something was.
+// localTime parses a date or an age.
 func localTime(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -107,7 +106,7 @@ func localTime(text string, now time.Time) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is neither a date such as %s nor a time such as 12h or 30d", text, now.Format(time.DateOnly))
 }
 
-// lines writes text, cut to the width of a terminal.
+// lines writes text, truncated to the width of a terminal.
 func (s Options) lines(text string) error { return cmdutil.WriteLines(s.Out, s.Width, text) }
 
 func (s Options) show() *cobra.Command {
@@ -142,7 +141,7 @@ func (s Options) show() *cobra.Command {
 	return cmd
 }
 
-// commandNames wants a conversation.
+// commandNames requires an argument that names a conversation.
 func commandNames(_ *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return errors.New("which conversation? Give its ID, the beginning of it, or words of its title: parley sessions list shows them")
@@ -176,7 +175,7 @@ func (s Options) search() *cobra.Command {
 			for i, h := range hits {
 				of := masked(&session.Info{Title: h.Snippet})
 				if hits[i].Session = masked(&h.Session); of.Title != h.Snippet {
-					hits[i].Snippet, hits[i].Marks = of.Title, [][2]int{} // they would mark other words
+					hits[i].Snippet, hits[i].Marks = of.Title, [][2]int{} // the marks would not fit the masked title
 				}
 			}
 			if total == 0 {
@@ -197,8 +196,8 @@ func (s Options) search() *cobra.Command {
 	return cmd
 }
 
-// hitLines returns a line for each hit. Those that would be the same line, such as answers of
-// compared models, are one that says how many messages it stands for.
+// hitLines returns a line for each hit. Hits with equal lines, such as answers of compared models, share one line with
+// their number.
 func hitLines(hits []session.Hit) string {
 	type line struct{ id, title, who, snippet string }
 	var lines []line
@@ -227,7 +226,7 @@ func (s Options) remove() *cobra.Command {
 		return s.Stored.With(func(lib *session.Store) (failed error) {
 			var rows []session.Info
 			masked := s.Stored.Masked()
-			for _, id := range ids { // all are found before one is removed
+			for _, id := range ids { // find all before removing any
 				found, err := s.Stored.Find(lib, id)
 				if err != nil {
 					return err

@@ -19,13 +19,13 @@ import (
 	"parley/ui/usage"
 )
 
-// usageFlags are those of the command that sums up usage.
+// usageFlags are the flags of the usage report.
 type usageFlags struct {
 	since, until, by, output string
 	asCSV, cache, compared   bool
 }
 
-// usage returns the command that sums up tokens and cost.
+// usage returns the command that reports tokens and cost.
 func (s Options) usage() *cobra.Command {
 	u := usageFlags{by: "day"}
 	cmd := &cobra.Command{
@@ -73,7 +73,7 @@ models, embeddings, images and videos. Conversations that were removed count.`,
 	return cmd
 }
 
-// period checks the flags, and returns the time they mean.
+// period checks the flags and returns the time span.
 func (u *usageFlags) period(now time.Time) (from, to time.Time, err error) {
 	if u.asCSV {
 		u.output = "csv"
@@ -122,7 +122,7 @@ func (s Options) writeUsage(r usage.Report, output string) error {
 	return s.lines(text)
 }
 
-// chart returns a chart in lines, with bars on a terminal.
+// chart returns a chart as lines, with bars on a terminal.
 func (s *Options) chart(c format.Chart) string {
 	width, look := 0, format.ChartStyle{Plain: true}
 	if s.Render && s.Width > 0 {
@@ -156,7 +156,7 @@ func (s Options) writeCache(r usage.Caches, output string) error {
 		return cmdutil.WriteJSON(s.Out, cacheDocument{r.Total.Requests, u.Input, u.CacheRead, u.CacheWrite, missed.Tokens, missed.Cost, append([]session.CacheSum{}, r.Misses...)})
 	case "csv":
 		w := csv.NewWriter(s.Out)
-		_ = w.Write([]string{"cause", "requests", "missed", "cost"}) // Flush keeps the error
+		_ = w.Write([]string{"cause", "requests", "missed", "cost"}) // Flush returns the error
 		for _, m := range r.Misses {
 			_ = w.Write([]string{csvText(string(m.Cause)), strconv.Itoa(m.Requests), strconv.Itoa(m.Tokens), strconv.FormatFloat(m.Cost, 'f', -1, 64)})
 		}
@@ -174,13 +174,13 @@ func (s Options) writeCache(r usage.Caches, output string) error {
 	return s.lines(text)
 }
 
-// usageColumns are the columns of a report as CSV after its first.
+// usageColumns are the columns of a CSV report after the first.
 var usageColumns = []string{"requests", "unpriced", "input", "cache_read", "cache_write", "output", "thinking", "cost", "missed"}
 
-// writeUsageCSV prints a report as RFC 4180 has it.
+// writeUsageCSV prints a report in CSV (RFC 4180).
 func (s Options) writeUsageCSV(r usage.Report) error {
 	w := csv.NewWriter(s.Out)
-	_ = w.Write(append([]string{r.By}, usageColumns...)) // Flush keeps the error
+	_ = w.Write(append([]string{r.By}, usageColumns...)) // Flush returns the error
 	for _, row := range r.Rows {
 		u := row.Usage
 		record := []string{csvText(row.Key(r.By))}
@@ -193,7 +193,7 @@ func (s Options) writeUsageCSV(r usage.Report) error {
 	return w.Error()
 }
 
-// csvText returns text that a spreadsheet does not run as a formula.
+// csvText returns text that a spreadsheet does not evaluate as a formula.
 func csvText(text string) string {
 	text = sanitize.Line(text)
 	if strings.ContainsAny(text[:min(len(text), 1)], "=+-@") {

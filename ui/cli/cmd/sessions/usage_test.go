@@ -1,5 +1,4 @@
-// testdata/usage.txt holds the output of parley usage: go test ./ui/report -update-usage writes
-// it anew. Read the diff.
+// testdata/usage.txt holds the output of parley usage. go test ./ui/report -update-usage rewrites it. Read the diff.
 
 package sessions
 
@@ -21,7 +20,7 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// A usageStore opens a store in which a few requests were paid for.
+// A usageStore opens a store with a few paid requests.
 type usageStore func() (*session.Store, error)
 
 func newUsageStore(t *testing.T) usageStore {
@@ -64,8 +63,7 @@ func newUsageStore(t *testing.T) usageStore {
 	return open
 }
 
-// run runs the command with flags and returns what it prints, on a terminal of so many
-// cells; 0: in a pipe.
+// run runs the command with flags and returns its output, on a terminal of width cells; 0 is a pipe.
 func (open usageStore) run(t *testing.T, width int, flags ...string) (out string, err error) {
 	t.Helper()
 	var text, notes strings.Builder
@@ -83,7 +81,7 @@ func (open usageStore) run(t *testing.T, width int, flags ...string) (out string
 
 var updateUsage = flag.Bool("update-usage", false, "accept what usage prints")
 
-// TestUsage holds what the command prints.
+// TestUsage checks the output of the command.
 func TestUsage(t *testing.T) {
 	open := newUsageStore(t)
 	var got strings.Builder
@@ -124,7 +122,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// Whatever usage is summed up by, and in whatever format, the parts have the same total.
+// The parts have the same total for every grouping and format.
 func TestUsagePartsAddUp(t *testing.T) {
 	open := newUsageStore(t)
 	for _, by := range session.UsageKeys {

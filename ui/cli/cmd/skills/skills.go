@@ -1,4 +1,4 @@
-// Package skills is parley skills, which lists skills, and shows one.
+// Package skills implements parley skills, which lists and shows skills.
 package skills
 
 import (
@@ -13,26 +13,26 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// A skillRow is a skill as JSON.
+// A skillRow is a skill in JSON output.
 type skillRow struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
 	Path        string `json:"path"`
 	Hidden      bool   `json:"hidden,omitempty"`  // from models: only /skill loads it
-	Warning     string `json:"warning,omitempty"` // what is not as skills should be
-	Tokens      int    `json:"tokens"`            // about, in each request
-	BodyTokens  int    `json:"body_tokens"`       // about, once it is loaded
+	Warning     string `json:"warning,omitempty"` // deviation from the format of skills
+	Tokens      int    `json:"tokens"`            // estimated, in each request
+	BodyTokens  int    `json:"body_tokens"`       // estimated, once loaded
 }
 
-// Options are what the command works with.
+// Options configure the command.
 type Options struct {
 	*cmdutil.Streams
-	Find       func(use func(all []app.Skill, problems []error) error) error // finds the skills that count in the working directory
-	Dir        func() string                                                 // returns where the user's own are; it returns "" if there is no home
+	Find       func(use func(all []app.Skill, problems []error) error) error // calls use with the usable skills of the working directory
+	Dir        func() string                                                 // returns the directory of the user's skills; "" if there is no home
 	AbbrevPath func(string) string
 }
 
-// New returns the command that lists skills, and shows one.
+// New returns the command that lists and shows skills.
 func New(o Options) *cobra.Command {
 	var format string
 	find := func(f func([]app.Skill) error) error {
@@ -73,7 +73,7 @@ A skill is a folder with a SKILL.md: in skills beside config.toml, in ~/.claude/
 	return root
 }
 
-// list prints skills, one in a line unless another format is wanted.
+// list prints skills, one per line in text format.
 func (o Options) list(skills []app.Skill, format string) error {
 	var rows []skillRow
 	for _, s := range skills {

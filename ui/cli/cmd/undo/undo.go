@@ -1,4 +1,4 @@
-// Package undo has the commands about files that the tools of a conversation changed.
+// Package undo implements the commands about files changed by the tools of a conversation.
 package undo
 
 import (
@@ -18,14 +18,14 @@ import (
 	"parley/ui/format"
 )
 
-// Options are what these commands work with.
+// Options configure the commands.
 type Options struct {
 	*cmdutil.Streams
 	Stored cmdutil.Conversations
-	Files  func() undo.Store // opens the files before tools changed them; it returns nil if there is nowhere to keep any
+	Files  func() undo.Store // opens the store for earlier versions of files; it returns nil if there is no place for it
 }
 
-// Add adds the commands about files that tools changed below conversations.
+// Add adds the commands to conversations.
 func (o Options) Add(conversations *cobra.Command) {
 	diff := &cobra.Command{Use: "diff SESSION", Short: "Show what the tools of a conversation changed in files", Args: cobra.MinimumNArgs(1), ValidArgsFunction: o.Stored.Complete,
 		RunE: func(_ *cobra.Command, words []string) error {
@@ -51,8 +51,7 @@ func (o Options) Add(conversations *cobra.Command) {
 	conversations.AddCommand(diff, prune)
 }
 
-// printDiff prints how the files that a conversation changed differ from what they were
-// before it, as they are now.
+// printDiff prints the difference between the files that a conversation changed and their versions before it.
 func (o Options) printDiff(id string) error {
 	store := o.Files()
 	if store == nil {

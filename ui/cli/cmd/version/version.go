@@ -1,4 +1,4 @@
-// Package version is parley version, which prints what reports of errors should say.
+// Package version implements parley version, which prints the facts that error reports should contain.
 package version
 
 import (
@@ -12,8 +12,7 @@ import (
 	"parley/ui/cli/cmdutil"
 )
 
-// New returns the command that prints what --version does and, with more lines, what reports of errors
-// should say.
+// New returns the command that prints the version and the facts that error reports should contain.
 func New(out io.Writer) *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version, commit, Go, platform and features", Args: cobra.NoArgs,
@@ -23,7 +22,7 @@ func New(out io.Writer) *cobra.Command {
 	}
 }
 
-// writeVersion writes a line for the version and for each fact about the build.
+// writeVersion writes the version and facts about the build, one per line.
 func writeVersion(w io.Writer, name string, backend process.Backend) error {
 	commit := cmdutil.BuildSetting("vcs.revision")
 	switch {

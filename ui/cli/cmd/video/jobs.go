@@ -20,7 +20,7 @@ import (
 	"parley/ui/format"
 )
 
-// jobCommands returns the commands about jobs that are kept.
+// jobCommands returns the commands about stored jobs.
 func (c *Options) jobCommands() []*cobra.Command {
 	command := func(use, short string, check cobra.PositionalArgs, do func(ctx context.Context, id string) error) *cobra.Command {
 		cmd := &cobra.Command{Use: use, Short: short, Args: check, RunE: func(_ *cobra.Command, args []string) error {
@@ -59,7 +59,7 @@ func (c *Options) list() error {
 	return errors.Join(err, cmdutil.WriteTable(c.Out, cmdutil.OutputWidth(), slices.Values(table)))
 }
 
-// videoStateWord says how far a job is, with the provider's word if ours says less.
+// videoStateWord describes the state of a job, with the provider's word if that is more precise.
 func videoStateWord(v session.Video) string {
 	switch {
 	case v.Job.ID == "" && v.Job.State == llm.JobQueued:
@@ -79,7 +79,7 @@ func oneVideo(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-// open finds a job, and what asks about it.
+// open finds a job and opens its provider.
 func (c *Options) open(ctx context.Context, id string) (*run, error) {
 	v, err := c.library.Videos().Find(id)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *Options) open(ctx context.Context, id string) (*run, error) {
 	}
 	r := newRun(c, v, nil)
 	if v.Job.ID == "" && (v.Job.State == llm.JobRefused || v.Job.State == llm.JobCanceled) {
-		return r, nil // it was never made, and the provider need not be asked
+		return r, nil // it was never created, so there is nothing to ask
 	}
 	if v.Job.ID == "" && v.Job.Failure != "" {
 		return r, fmt.Errorf("job %d cannot be asked for: %s", v.Num, sanitize.Line(v.Job.Failure))
@@ -103,7 +103,7 @@ func (c *Options) open(ctx context.Context, id string) (*run, error) {
 	return r, nil
 }
 
-// get waits for a job and downloads what it made.
+// get waits for a job and downloads its result.
 func (c *Options) get(ctx context.Context, id string) error {
 	if err := c.checkOutput(true); err != nil {
 		return cmdutil.Usage(err)
@@ -125,7 +125,7 @@ func (c *Options) get(ctx context.Context, id string) error {
 	return r.finish(ctx, 0)
 }
 
-// cancel ends a job at the provider.
+// cancel cancels a job at the provider.
 func (c *Options) cancel(ctx context.Context, id string) error {
 	r, err := c.open(ctx, id)
 	if err != nil {

@@ -30,7 +30,7 @@ func newVideos(t *testing.T) *Options {
 	return c
 }
 
-// printed returns what do writes to standard output.
+// printed returns the standard output of do.
 func printed(c *Options, do func()) string {
 	var out strings.Builder
 	c.Out = &out
@@ -38,8 +38,7 @@ func printed(c *Options, do func()) string {
 	return out.String()
 }
 
-// A job that was refused at once, and has no ID, is told as that again; and what a server says
-// of it is nothing that a terminal obeys.
+// A job that was refused at once, and has no ID, is reported as refused again, and the server's text is sanitized.
 func TestVideoRefusedAtOnce(t *testing.T) {
 	c := newVideos(t)
 	v := session.Video{Prompt: "a fox \u009b2J\u202e", Job: llm.Job{Provider: "xai", Model: "m"}}
@@ -65,14 +64,14 @@ func TestVideoRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// A server that is too busy.
+// A busyServer rejects all requests as too busy.
 type busyServer struct{ llm.VideoJobs }
 
 func (busyServer) Start(context.Context, llm.VideoRequest) (llm.Job, error) {
 	return llm.Job{}, &llm.Error{Fault: llm.RateLimit, Status: 429, Wait: 30 * time.Second}
 }
 
-// A job that is canceled before its request is sent again was not made.
+// A job that is canceled before its request is repeated was never created.
 func TestVideoCanceledBeforeItIsMade(t *testing.T) {
 	c := newVideos(t)
 	v := session.Video{Prompt: "a fox", Job: llm.Job{Provider: "xai", Model: "m", State: llm.JobQueued}}

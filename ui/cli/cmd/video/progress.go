@@ -13,14 +13,14 @@ import (
 	"parley/ui/cli/ability"
 )
 
-// A progress says on standard error how far a job is: on a terminal in one line that
-// counts the seconds, elsewhere in a line for each new state.
+// A progress shows the progress of a job on standard error: on a terminal in one line that counts the seconds,
+// elsewhere with a line for each new state.
 type progress struct {
 	name  string
 	quiet bool
-	file  string // that was saved; "" none yet
+	file  string // saved file; "" for none yet
 
-	line *ability.Progress // nil: not a terminal, or lines are to stay
+	line *ability.Progress // nil without a terminal, or if lines must stay
 	text string
 }
 
@@ -32,7 +32,7 @@ func newProgress(c *Options, v session.Video) *progress {
 	return p
 }
 
-// show tells of a poll, with the error that it will be repeated for.
+// show shows the result of a poll, or the error after which it will be repeated.
 func (p *progress) show(j llm.Job, err error) {
 	text := string(j.State)
 	if j.RawState != "" && j.State == llm.JobRunning {
@@ -59,5 +59,5 @@ func (p *progress) say(text string) {
 	}
 }
 
-// stop takes the line away.
+// stop removes the line.
 func (p *progress) stop() { p.line.Stop() }

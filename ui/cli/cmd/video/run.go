@@ -24,16 +24,16 @@ import (
 	"parley/ui/format"
 )
 
-// A run brings one job to its end.
+// A run processes one job until it ends.
 type run struct {
 	*Options
 	video       session.Video
 	film        media.VideoRunner
 	line        *progress
-	reservation session.Reservation // of what the job may cost, until it is created
+	reservation session.Reservation // of the job's cost, until the job is created
 }
 
-// newRun returns the run of a job at a provider; nil: it is not asked.
+// newRun returns a run of the job v at the provider of jobs; jobs may be nil if the provider is not asked.
 func newRun(c *Options, v session.Video, jobs llm.VideoJobs) *run {
 	r := &run{Options: c, video: v, film: media.VideoRunner{Jobs: jobs}}
 	r.film.OnSave = func(j llm.Job) error {
@@ -46,7 +46,7 @@ func newRun(c *Options, v session.Video, jobs llm.VideoJobs) *run {
 // start creates the job.
 func (r *run) start(ctx context.Context) error {
 	j, err := r.film.Start(ctx, r.wishes)
-	if err := r.reservation.Settle(); err != nil { // what it costs is in the ledger
+	if err := r.reservation.Settle(); err != nil { // the ledger has the cost by now
 		r.Note(ability.UnreservedText(err))
 	}
 	if err != nil && j.ID == "" {
@@ -78,7 +78,7 @@ func (r *run) start(ctx context.Context) error {
 	return r.finish(ctx, media.FirstPoll())
 }
 
-// finish waits for the job, and saves what it made.
+// finish waits for the job and saves its result.
 func (r *run) finish(ctx context.Context, after time.Duration) error {
 	r.line = newProgress(r.Options, r.video)
 	r.film.OnPoll = r.line.show
@@ -103,7 +103,7 @@ func (r *run) finish(ctx context.Context, after time.Duration) error {
 	return r.outcome()
 }
 
-// outcome tells how the job ended.
+// outcome reports how the job ended.
 func (r *run) outcome() error {
 	j := r.video.Job
 	switch j.State {
@@ -170,7 +170,7 @@ func (r *run) save(ctx context.Context) error {
 	return r.library.Videos().Save(r.video)
 }
 
-// copyToStdout downloads the video to standard output: whole, or nothing of it.
+// copyToStdout downloads the video to standard output, completely or not at all.
 func (r *run) copyToStdout(ctx context.Context, o llm.VideoOutput) error {
 	f, err := os.CreateTemp("", "parley-video-")
 	if err != nil {
@@ -190,7 +190,7 @@ func (r *run) copyToStdout(ctx context.Context, o llm.VideoOutput) error {
 	return err
 }
 
-// A row is a job as JSON.
+// A row is a job in JSON output.
 type row struct {
 	Type    string `json:"type,omitempty"`
 	ID      int    `json:"id"`
@@ -210,7 +210,7 @@ type row struct {
 
 type cost struct {
 	USD   float64 `json:"usd"`
-	Exact bool    `json:"exact"` // the provider said so
+	Exact bool    `json:"exact"` // reported by the provider
 }
 
 func rowOf(v session.Video) row {
@@ -227,7 +227,7 @@ func rowOf(v session.Video) row {
 	return row
 }
 
-// print writes the job to standard output: in text its file or, without one, its number.
+// print writes the result to standard output: in text format the file or, without one, the number of the job.
 func (r *run) print(kind, reason string) error {
 	if r.Format == "text" {
 		switch {
@@ -257,7 +257,7 @@ func (r *run) print(kind, reason string) error {
 	return cmdutil.WriteJSON(r.Out, row)
 }
 
-// absolute returns path from the root; "" and "-" as they are.
+// absolute returns the absolute path; "" for "" and "-".
 func absolute(path string) string {
 	if path == "" || path == "-" {
 		return ""
@@ -268,10 +268,10 @@ func absolute(path string) string {
 	return path
 }
 
-// largestInput bounds a file that is sent along, in bytes.
+// largestInput is the greatest size of an input file in bytes.
 const largestInput = 50 << 20
 
-// readMedia reads an image or a video to be sent.
+// readMedia reads an image or a video to send.
 func readMedia(path, kind string) (*llm.Blob, error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package video is parley video, which makes videos and keeps their jobs.
+// Package video implements parley video, which makes videos and stores their jobs.
 package video
 
 import (
@@ -23,15 +23,15 @@ import (
 	"parley/ui/cli/exit"
 )
 
-// A Options is parley video, with what its flags say.
+// Options holds the environment and the flags of parley video.
 type Options struct {
 	*ability.Env
 	videoFlags
 	library      *session.Store
-	endOnSignals func() // until it is called, ctrl+c ends the program, as at a question
+	endOnSignals func() // until this is called, ctrl+c ends the program, as during a question
 }
 
-// videoFlags are those of parley video, and of what stands below it.
+// videoFlags are the flags of parley video and its subcommands.
 type videoFlags struct {
 	wishes              llm.VideoRequest
 	name                string // of the model
@@ -43,7 +43,7 @@ type videoFlags struct {
 	noWait, yes         bool
 }
 
-// New makes videos.
+// New returns the command that makes videos.
 func New(a *ability.Env) *cobra.Command {
 	c := &Options{Env: a}
 	cmd := &cobra.Command{
@@ -96,25 +96,25 @@ func (c *Options) register(cmd *cobra.Command) {
 	cmd.RegisterFlagCompletionFunc("model", ability.Complete(c.Env, media.Videos))
 }
 
-// outputFlags adds the flags about what is printed.
+// outputFlags adds the flags for printing.
 func (c *Options) outputFlags(cmd *cobra.Command) {
 	cmdutil.OutputFlag(cmd, &c.Format)
 	c.QuietFlag(cmd)
 }
 
-// fileFlags adds the flags about what is saved.
+// fileFlags adds the flags for saving.
 func (c *Options) fileFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.to, "to", "", "`FILE` to save it in, which must not exist; - is standard output")
 	cmdutil.ChoiceFlag(cmd, &c.variant, "variant", "", "save a thumbnail or spritesheet, `KIND`, instead of the video", llm.VideoVariants)
 }
 
-// with runs do with the configuration and the store.
+// with runs do after opening the configuration and the store.
 func (c *Options) with(do func(context.Context) error) error {
 	if err := c.Load(); err != nil {
 		return err
 	}
 	library, err := session.OpenStore(os.Getenv)
-	if err != nil { // what is paid for has to be found again
+	if err != nil { // paid jobs must be found again
 		return errors.Join(err, library.Close())
 	}
 	c.library = library
@@ -131,7 +131,7 @@ func (c *Options) with(do func(context.Context) error) error {
 	return cmp.Or(err, library.Close())
 }
 
-// create makes a video of a prompt.
+// create makes a video from a prompt.
 func (c *Options) create(ctx context.Context, cmd *cobra.Command, prompt string) error {
 	c.wishes.Prompt = prompt
 	if prompt == "" && !term.IsTerminal(os.Stdin.Fd()) {
@@ -173,7 +173,7 @@ func (c *Options) create(ctx context.Context, cmd *cobra.Command, prompt string)
 	return r.start(ctx)
 }
 
-// readWishes reads the files that the flags name.
+// readWishes reads the files named by the flags.
 func (c *Options) readWishes(cmd *cobra.Command) error {
 	w := &c.wishes
 	switch {
@@ -210,8 +210,8 @@ func (c *Options) readWishes(cmd *cobra.Command) error {
 	return all
 }
 
-// checkOutput refuses what cannot be saved, and where, before anything is paid for. A job that
-// is kept may have a name of its own.
+// checkOutput rejects output that cannot be saved before anything is paid for. Stored jobs may have an output name of
+// their own.
 func (c *Options) checkOutput(kept bool) error {
 	if c.to == "" && (c.noWait || kept) {
 		return nil
@@ -219,7 +219,7 @@ func (c *Options) checkOutput(kept bool) error {
 	return ability.CheckTarget(c.to, c.Format, false)
 }
 
-// confirm says what a video costs, and asks if it is much.
+// confirm shows the price of a video, and asks if it is high.
 func (c *Options) confirm(model string, facts catalog.VideoModel) error {
 	usd, known := facts.Cost(c.wishes.Seconds, c.wishes.Resolution)
 	if !known {

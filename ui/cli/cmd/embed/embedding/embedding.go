@@ -1,12 +1,11 @@
-// Package embedding turns any number of texts into vectors: it splits them into requests as a
-// model takes them, sends several at once, repeats those that fail for a while, and hands the
-// vectors on in the order of the texts.
+// Package embedding turns any number of texts into vectors: it splits them into requests that the model accepts, sends
+// several at once, retries failed ones for a while, and returns the vectors in the order of the texts.
 //
 //	texts ──► split ──► a few requests at once ──► in order ──► Batches
 //	           ▲ waits while earlier ones are on their way
 //
-// Only texts on their way are in memory, so that they may come from a file of any size. Batches
-// before an error are good: the work can continue after them.
+// Only texts on their way are in memory, so that they may come from a file of any size. Batches before an error are
+// complete: the work can continue after them.
 package embedding
 
 import (
@@ -20,47 +19,46 @@ import (
 	"parley/providers/retry"
 )
 
-// An Input is a text to be embedded.
+// An Input is a text to embed.
 type Input struct {
-	Line int    // where it stands, counted from 1
-	File string // that it stands in; "" if that needs no saying
+	Line int    // line number, from 1
+	File string // file of the text; "" for arguments and standard input
 	Text string
 }
 
-// A Batch is some inputs, in their order, with a vector for each.
+// A Batch holds some inputs, in order, with a vector for each.
 type Batch struct {
 	Inputs  []Input
 	Vectors [][]float32
 	Bill    llm.Bill
-	Notes   []string // what was left out of the request, for the user
+	Notes   []string // for the user: settings left out of the request
 }
 
-// Options bound the requests. The zero value is the usual.
+// Options limit the requests. The zero value has the defaults.
 type Options struct {
 	llm.EmbedOptions
 	Model    string                                           // for errors
-	MaxInput int                                              // tokens of one text; 0: not known
-	MaxBatch int                                              // texts of one request, where the model takes more; 0: as many as it takes
+	MaxInput int                                              // tokens per text; 0 if unknown
+	MaxBatch int                                              // texts per request, if fewer than the model accepts; 0 is the model's limit
 	Parallel int                                              // requests at once; 0 is 4
-	Retries  int                                              // of one request; 0 is 5
+	Retries  int                                              // per request; 0 is 5
 	Sleep    func(ctx context.Context, d time.Duration) error // nil sleeps
 }
 
 const (
 	usualParallel = 4
 	usualRetries  = 5
-	// estimateMargin is how far, in percent, an estimate of tokens may lie above a limit
-	// before a text is refused unsent: tokenizers differ.
+	// estimateMargin is how far, in percent, the estimated tokens of a text may exceed a limit before the text is
+	// refused unsent: tokenizers differ.
 	estimateMargin = 25
-	// estimateShare is how much, in percent, of the tokens that a request may have are
-	// filled by estimate.
+	// estimateShare is the percentage of a request's token limit that is filled by estimate.
 	estimateShare = 80
 )
 
-// A TooLongError reports a text that a model does not take. Nothing of it was sent.
+// A TooLongError reports a text that is too long for the model. No part of it was sent.
 type TooLongError struct {
 	Input
-	Tokens, Limit int // estimated, and taken
+	Tokens, Limit int // estimated tokens, and the model's limit
 	Model         string
 }
 
@@ -68,7 +66,7 @@ func (e *TooLongError) Error() string {
 	return fmt.Sprintf("%s: about %d tokens, and %s takes %d: split the text", e.Place(), e.Tokens, e.Model, e.Limit)
 }
 
-// Place names where an input stands, as "line 3" or "notes.txt:3".
+// Place returns the place of an input, as "line 3" or "notes.txt:3".
 func (in Input) Place() string {
 	if in.File != "" {
 		return fmt.Sprintf("%s:%d", in.File, in.Line)
@@ -76,9 +74,8 @@ func (in Input) Place() string {
 	return fmt.Sprintf("line %d", in.Line)
 }
 
-// Run embeds inputs, which must not be blank, and returns batches in their order. It ends
-// with its first and only error: one of inputs, a *TooLongError, or an *llm.Error of the
-// model. Batches of inputs before the failed one were yielded before.
+// Run embeds inputs, which must not be blank, and yields batches in order. It ends with its first error: one of inputs,
+// a *TooLongError, or an *llm.Error of the model. All batches before the failed input have been yielded by then.
 func Run(ctx context.Context, e llm.Embedder, inputs iter.Seq2[Input, error], o Options) iter.Seq2[Batch, error] {
 	if o.Parallel < 1 {
 		o.Parallel = usualParallel
@@ -91,7 +88,7 @@ func Run(ctx context.Context, e llm.Embedder, inputs iter.Seq2[Input, error], o 
 		defer cancel()
 		r := &run{e: e, o: o, gate: newGate(ctx, o.Parallel)}
 		queue := make(chan chan result, o.Parallel)
-		go func() { // a read of inputs that hangs is not waited for
+		go func() { // not waited for: a read of inputs may hang
 			defer close(queue)
 			r.read(ctx, inputs, queue)
 		}()
@@ -109,7 +106,7 @@ func Run(ctx context.Context, e llm.Embedder, inputs iter.Seq2[Input, error], o 
 	}
 }
 
-// yieldResult yields a result, and reports whether to go on.
+// yieldResult yields a result and reports whether to continue.
 func yieldResult(got result, yield func(Batch, error) bool) bool {
 	if len(got.batch.Inputs) > 0 && !yield(got.batch, nil) {
 		return false
@@ -132,7 +129,7 @@ type result struct {
 	err   error
 }
 
-// read splits inputs, and starts a request for each batch once there is room in queue.
+// read splits inputs into batches, and starts a request for each once queue has room.
 func (r *run) read(ctx context.Context, inputs iter.Seq2[Input, error], queue chan<- chan result) {
 	texts, tokens := r.e.Batch()
 	if r.o.MaxBatch > 0 {
@@ -154,7 +151,7 @@ func (r *run) read(ctx context.Context, inputs iter.Seq2[Input, error], queue ch
 		}
 		now := batch
 		batch, size = nil, 0
-		if err := r.gate.enter(); err != nil { // here, so that they go out in order
+		if err := r.gate.enter(); err != nil { // here, so that requests are sent in order
 			pending <- result{err: err}
 			return false
 		}
@@ -184,7 +181,7 @@ func (r *run) read(ctx context.Context, inputs iter.Seq2[Input, error], queue ch
 	}
 }
 
-// estimate returns the estimated tokens of a text, or an error if no request can take it.
+// estimate returns the estimated tokens of a text, or an error if no request can hold it.
 func (r *run) estimate(in Input) (tokens int, err error) {
 	tokens = catalog.Estimate(in.Text)
 	if limit := r.o.MaxInput; limit > 0 && tokens > limit+limit*estimateMargin/100 {
@@ -193,9 +190,8 @@ func (r *run) estimate(in Input) (tokens int, err error) {
 	return tokens, nil
 }
 
-// embed sends one batch, again if that may help, and in halves if it is too much at once. With
-// an error it returns the batch up to there. Entered says that the gate has let it
-// through.
+// embed sends one batch. It retries after errors that may be temporary, and halves a batch that is too large. With an
+// error it returns the part before it. Entered means that the request has entered the gate.
 func (r *run) embed(ctx context.Context, inputs []Input, entered bool) (Batch, error) {
 	texts := make([]string, len(inputs))
 	for i, in := range inputs {
@@ -229,5 +225,5 @@ func (r *run) embed(ctx context.Context, inputs []Input, entered bool) (Batch, e
 	return Batch{append(first.Inputs, rest.Inputs...), append(first.Vectors, rest.Vectors...), first.Bill.Add(rest.Bill), first.Notes}, err
 }
 
-// maxWait is how long one request may wait altogether before it is given up.
+// maxWait is the longest total wait for the retries of one request.
 const maxWait = 5 * time.Minute

@@ -17,7 +17,7 @@ import (
 	"parley/providers/llm"
 )
 
-// A fake embeds a text as its length, in a second.
+// A fake embeds a text as its length and takes a second.
 type fake struct {
 	texts, tokens int
 	fails         func(request int, inputs []string) error // requests are counted from 1
@@ -28,7 +28,7 @@ type fake struct {
 	starts    []start
 }
 
-// A start is a request that begins, and how many are on their way with it.
+// A start is the start of a request, with the number of concurrent ones.
 type start struct {
 	at   time.Time
 	busy int
@@ -77,8 +77,7 @@ func lines(n int) iter.Seq2[Input, error] {
 	}
 }
 
-// collect runs f over inputs, checks that each has its vector in its place, and returns how
-// many came.
+// collect runs f over inputs, checks the vector of each, and returns their number.
 func collect(t *testing.T, ctx context.Context, f *fake, inputs iter.Seq2[Input, error], o Options) (n int, bill llm.Bill, err error) {
 	t.Helper()
 	for b, e := range Run(ctx, f, inputs, o) {
@@ -95,7 +94,7 @@ func collect(t *testing.T, ctx context.Context, f *fake, inputs iter.Seq2[Input,
 	return n, bill, nil
 }
 
-// Texts go out in requests as large as the model takes them, and come back in order.
+// Requests are as large as the model accepts, and results are in order.
 func TestSplit(t *testing.T) {
 	for _, test := range []struct{ n, batch, requests int }{
 		{2049, 2048, 2}, {101, 100, 2}, {65, 64, 2}, {11, 10, 2}, {100, 100, 1}, {1, 100, 1}, {0, 100, 0},
@@ -114,7 +113,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Requests are smaller than the model takes them where that is asked for.
+// Requests are smaller than that if the caller asks for it.
 func TestMaxBatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{texts: 2048}
@@ -124,7 +123,7 @@ func TestMaxBatch(t *testing.T) {
 	})
 }
 
-// The texts of a request have together no more tokens than the model takes.
+// The texts of a request have at most as many tokens as the model accepts.
 func TestSplitByTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{texts: 100, tokens: 100}
@@ -141,8 +140,7 @@ func TestSplitByTokens(t *testing.T) {
 	})
 }
 
-// Four requests are sent at once; after one that came too fast there are fewer, and then again
-// more.
+// Four requests are sent concurrently. After a rate-limited one there are fewer, and later more again.
 func TestParallel(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{texts: 10}
@@ -170,7 +168,7 @@ func TestParallel(t *testing.T) {
 		if n != 60 || err != nil {
 			t.Errorf("%d came, %v", n, err)
 		}
-		// Those that began in the very moment of the last refusal may have begun before it.
+		// Requests that began at the very moment of the last refusal may have begun before it.
 		later := slices.DeleteFunc(f.starts, func(s start) bool { return !s.at.After(refused) })
 		most := func(s []start) int {
 			return slices.MaxFunc(s, func(a, b start) int { return a.busy - b.busy }).busy
@@ -179,7 +177,7 @@ func TestParallel(t *testing.T) {
 			t.Errorf("after a 429 %d at once, later %d", first, most(later))
 		}
 	})
-	synctest.Test(t, func(t *testing.T) { // in order, so that what broke off has a beginning
+	synctest.Test(t, func(t *testing.T) { // in order, so that a failed run has all batches before the failure
 		next := 0
 		f := &fake{texts: 1}
 		f.fails = func(_ int, inputs []string) error {
@@ -205,8 +203,8 @@ func TestParallel(t *testing.T) {
 	}
 }
 
-// An error that passes is retried after as long as the server says; any other ends the run, and
-// the batches before it stay.
+// A temporary error is retried after the time given by the server. Any other error ends the run, and earlier batches
+// are kept.
 func TestRetries(t *testing.T) {
 	for fault, again := range map[llm.Fault]bool{
 		llm.RateLimit: true, llm.Server: true, llm.Network: true, llm.Quota: false, llm.Authentication: false, llm.ModelNotFound: false,
@@ -235,7 +233,7 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-// A request that is too much at once goes in halves, down to the text that is too long.
+// A request that is too large is halved, down to a single text that is too long.
 func TestHalves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{texts: 64, fails: func(_ int, inputs []string) error {
@@ -262,7 +260,7 @@ func TestHalves(t *testing.T) {
 	})
 }
 
-// A text that no request can take is not sent, nor is anything after it.
+// A text that no request can hold is not sent, nor any text after it.
 func TestTooLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{texts: 10}
@@ -284,8 +282,8 @@ func TestTooLong(t *testing.T) {
 	})
 }
 
-// An error of the input, a consumer that leaves and a cancel end it at once; a read that hangs
-// holds up nothing.
+// An error of the input, a consumer that stops, and a cancellation end the run at once; a read that hangs does not
+// delay that.
 func TestEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{texts: 10}
@@ -318,7 +316,7 @@ func TestEnds(t *testing.T) {
 	})
 }
 
-// Inputs are read no further ahead than a few requests.
+// Inputs are read only a few requests ahead.
 func TestConstantMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, read, came := &fake{texts: 10}, 0, new(atomic.Int64)

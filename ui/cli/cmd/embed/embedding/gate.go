@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// A gate bounds the concurrent requests: it halves the bound after a request that was rate limited,
-// and raises it by one after as many that were not.
+// A gate limits concurrent requests. It halves the limit after a rate-limited request, and raises it by one after
+// 2*limit requests without that.
 type gate struct {
 	ctx  context.Context
 	most int
@@ -14,10 +14,10 @@ type gate struct {
 	mu          sync.Mutex
 	free        *sync.Cond
 	busy, limit int
-	passed      int // since limit changed
+	passed      int // requests since limit changed
 }
 
-// newGate returns a gate for most requests at once, which is shut when ctx ends.
+// newGate returns a gate for at most most requests at once. It closes when ctx ends.
 func newGate(ctx context.Context, most int) *gate {
 	g := &gate{ctx: ctx, most: most, limit: most}
 	g.free = sync.NewCond(&g.mu)

@@ -13,15 +13,14 @@ import (
 	"parley/session/store"
 )
 
-// A block has the codes of blockRows vectors: 400 kB with 1,536 dimensions. Once there are
-// joinedBlocks of them, they are joined to one block, which is in the file in one piece: a disk
-// reads it several times as fast as blocks between the vectors.
+// A block holds the codes of blockRows vectors: 400 kB for 1,536 dimensions. Every joinedBlocks blocks are joined into
+// one, which is contiguous in the file: a disk reads it several times as fast as blocks between vectors.
 const (
 	blockRows    = 256
 	joinedBlocks = 16
 )
 
-// A Collection is a named set of vectors that can be compared.
+// A Collection is a named set of comparable vectors.
 type Collection struct {
 	Name string `json:"name"`
 	Space
@@ -32,25 +31,25 @@ type Collection struct {
 	num int64
 }
 
-// A SimilarText is a text of a collection that a search found.
+// A SimilarText is a text of a collection found by a search.
 type SimilarText struct {
-	File  string // that the text is from; "": none
+	File  string // file of the text; "" for none
 	Line  int    // in File, from 1
 	Text  string
 	Score float32 // similarity, from -1 to 1
 }
 
-// A MismatchError reports vectors of another space than a collection's.
+// A MismatchError reports vectors whose space differs from the collection's.
 type MismatchError struct {
 	Collection
-	Why string // how the collection's space differs
+	Why string // the difference
 }
 
 func (e *MismatchError) Error() string {
 	return fmt.Sprintf("collection %s has vectors of %s: they cannot be compared", e.Name, e.Why)
 }
 
-// Collections are the collections of a store.
+// Collections gives access to the collections of a store.
 type Collections struct{ db *store.DB }
 
 // Of returns the collections of a store.
@@ -65,7 +64,7 @@ func scanCollection(row interface{ Scan(...any) error }) (c Collection, err erro
 	return c, err
 }
 
-// timeOf returns the time in nanoseconds since 1970 that a column holds; zero for anything else.
+// timeOf converts a column of nanoseconds since 1970; other values give the zero time.
 func timeOf(column any) time.Time {
 	nanos, ok := column.(int64)
 	if !ok {
@@ -86,7 +85,7 @@ func (v Collections) List() (all []Collection, err error) {
 	return all, err
 }
 
-// Get returns the collection of that name. If there is none, all else of it is zero.
+// Get returns the collection with this name. If it does not exist, all other fields are zero.
 func (v Collections) Get(name string) (c Collection, err error) {
 	err = v.db.View(func(q store.Tx) error {
 		c, err = scanCollection(q.QueryRow(collectionColumns+`WHERE name = ?`, name))
@@ -98,7 +97,7 @@ func (v Collections) Get(name string) (c Collection, err error) {
 	return c, err
 }
 
-// Remove deletes a collection, and reports whether there was one.
+// Remove deletes a collection and reports whether it existed.
 func (v Collections) Remove(name string) (was bool, err error) {
 	err = v.db.Update(func(w store.Tx) error {
 		c, err := scanCollection(w.QueryRow(collectionColumns+`WHERE name = ?`, name))
@@ -116,7 +115,7 @@ func (v Collections) Remove(name string) (was bool, err error) {
 	return was, err
 }
 
-// HasText reports whether a collection has a text.
+// HasText reports whether a collection contains a text.
 func (v Collections) HasText(c Collection, text string) (has bool, err error) {
 	err = v.db.View(func(q store.Tx) error {
 		return q.QueryRow(`SELECT EXISTS (SELECT 1 FROM vectors WHERE collection = ? AND sha = ?)`, c.num, textKey(text)).Scan(&has)
@@ -129,9 +128,8 @@ func textKey(text string) []byte {
 	return sum[:16]
 }
 
-// Add adds rows to the collection of that name, which it creates if there is none, and
-// returns it. All of them are added, or none. A text that the collection has already stays as
-// it is. If set is another space, the error is a *MismatchError.
+// Add adds rows to the collection with this name, creating it if necessary, and returns it. It adds all rows or none.
+// Texts already in the collection are not changed. If set is another space, the error is a *MismatchError.
 func (v Collections) Add(name string, set Space, rows []Row) (c Collection, err error) {
 	err = v.db.Update(func(w store.Tx) error {
 		now := time.Now()
@@ -200,9 +198,8 @@ func (c *Collection) add(w store.Tx, rows []Row, now time.Time) error {
 	return w.Exec(`UPDATE collections SET rows = ?, updated = ? WHERE num = ?`, c.Rows, now.UnixNano(), c.num)
 }
 
-// joinBlocks joins the joinedBlocks blocks before the number end, if that is a multiple of
-// joinedBlocks. The joined block is written before the others are deleted, so that SQLite does
-// not write it into their gaps.
+// joinBlocks joins the joinedBlocks blocks before block number end, if end is a multiple of joinedBlocks. It writes the
+// joined block before it deletes the others, so that SQLite does not write it into their gaps.
 func (c *Collection) joinBlocks(w store.Tx, end int) error {
 	if end%joinedBlocks != 0 {
 		return nil
@@ -230,14 +227,14 @@ func (c Collection) damaged() error {
 	return fmt.Errorf("collection %s is damaged: remove it and embed its texts again", c.Name)
 }
 
-// Similar returns the n texts of a collection that are nearest to a vector, the nearest first.
-// It reads a few blocks at a time into memory.
+// Similar returns the n texts of a collection nearest to a vector, the nearest first. It holds only a few blocks in
+// memory.
 func (v Collections) Similar(c Collection, query []float32, n int) ([]SimilarText, error) {
 	if len(query) != c.Dimensions {
 		return nil, &MismatchError{c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(query))}
 	}
 	search := NewSearch(query, n)
-	const group = joinedBlocks * blockRows // read by one goroutine, as another process may join them meanwhile
+	const group = joinedBlocks * blockRows // read by one goroutine, since another process may join them meanwhile
 	if err := inParallel(search, scanParts, (c.Rows+group-1)/group, func(s *Search, from, to int) error {
 		return v.scanBlocks(c, s, from*joinedBlocks, to*joinedBlocks)
 	}); err != nil {
@@ -261,15 +258,15 @@ func (v Collections) Similar(c Collection, query []float32, n int) ([]SimilarTex
 	return found, err
 }
 
-// scanParts is how many goroutines read codes; more are no faster. scoreParts is how many read
-// single vectors: the disk needs time for each.
+// scanParts is the number of goroutines that read codes; more are not faster. scoreParts is the number that read single
+// vectors, where the disk has a delay for each.
 const (
 	scanParts  = 2
 	scoreParts = 4
 )
 
-// inParallel calls do in parallel for parts of n things, each with a fork of search, and joins
-// those in search.
+// inParallel divides n things into parts, calls do for them in parallel, each with a fork of search, and joins the
+// forks into search.
 func inParallel(search *Search, parts, n int, do func(s *Search, from, to int) error) error {
 	searches, errs := make([]*Search, parts), make([]error, parts)
 	var done sync.WaitGroup
@@ -284,7 +281,7 @@ func inParallel(search *Search, parts, n int, do func(s *Search, from, to int) e
 	return errors.Join(errs...)
 }
 
-// scoreRows scores the vectors of rows exactly.
+// scoreRows compares the vectors of rows exactly.
 func (v Collections) scoreRows(c Collection, s *Search, ids []int64) error {
 	return v.db.View(func(q store.Tx) error {
 		var data []byte
@@ -305,7 +302,7 @@ func (c Collection) notFoundError(err error) error {
 	return err
 }
 
-// scanBlocks scores the codes of the blocks from..to-1 coarsely.
+// scanBlocks compares the codes of blocks from..to-1.
 func (v Collections) scanBlocks(c Collection, s *Search, from, to int) error {
 	return v.db.View(func(q store.Tx) error {
 		size := RecordSize(c.Dimensions)
@@ -316,7 +313,7 @@ func (v Collections) scanBlocks(c Collection, s *Search, from, to int) error {
 				return err
 			}
 			first := block * blockRows
-			if !s.Scan(first, data[:min(len(data), max(0, c.Rows-int(first))*size)]) { // rows added since are left out
+			if !s.Scan(first, data[:min(len(data), max(0, c.Rows-int(first))*size)]) { // ignore rows added since
 				return c.damaged()
 			}
 			return nil
@@ -324,8 +321,8 @@ func (v Collections) scanBlocks(c Collection, s *Search, from, to int) error {
 	})
 }
 
-// ValidCollection reports whether a collection can have that name: one line of up to 100
-// bytes that does not begin with a dash or a space.
+// ValidCollection reports whether name can be the name of a collection: one line of at most 100 bytes that does not
+// begin with a dash or a space.
 func ValidCollection(name string) bool {
 	const most = 100
 	return name != "" && len(name) <= most && name[0] != '-' && strings.TrimSpace(name) == name &&

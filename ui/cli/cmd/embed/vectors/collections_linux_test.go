@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A full disk leaves what is there as it is, and says so; with room again it goes on.
+// A full disk causes an error and leaves existing data unchanged; once there is room, adding works again.
 func TestVectorsOnFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=4m"); err != nil {

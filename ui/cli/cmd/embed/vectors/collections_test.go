@@ -18,7 +18,7 @@ import (
 
 var small = Space{Model: "mock/small", Dimensions: 24, Task: "document"}
 
-// unit returns n vectors of length 1, from first on the same ones each time.
+// unit returns n vectors of length 1, the same for each number from first on.
 func unit(first, n, dimensions int) (rows []Row) {
 	for i := first; i < first+n; i++ {
 		r := rand.New(rand.NewPCG(uint64(i), 7))
@@ -45,8 +45,7 @@ func reopen(t testing.TB, path string) *store.DB {
 	return db
 }
 
-// Texts are found by their vectors, whatever the sizes in which they came, in this process and
-// in the next.
+// Texts are found by their vectors, for all sizes of additions, in this process and in the next.
 func TestSimilar(t *testing.T) {
 	path := filepath.Join(llmtest.Folder(t), "parley.db")
 	db := reopen(t, path)
@@ -116,8 +115,7 @@ func vectorRows(t *testing.T, db *store.DB) (n int) {
 	return n
 }
 
-// Codes stand in few large blocks, whatever the sizes in which vectors came, and a search while
-// more are added finds each text once.
+// Codes are stored in few large blocks for all sizes of additions, and a search during additions finds each text once.
 func TestSimilarWhileBlocksAreJoined(t *testing.T) {
 	db := reopen(t, filepath.Join(t.TempDir(), "parley.db"))
 	const group = blockRows * joinedBlocks
@@ -161,8 +159,8 @@ func TestSimilarWhileBlocksAreJoined(t *testing.T) {
 	}
 }
 
-// A collection holds vectors of one model, of as many dimensions, made for one task; each text
-// once; and of what cannot be added nothing.
+// A collection holds vectors of one model, one number of dimensions and one task, and each text once. An addition that
+// fails adds nothing.
 func TestCollectionsAreNotMixed(t *testing.T) {
 	db, err := store.OpenMemory()
 	if err != nil {
@@ -198,10 +196,9 @@ func TestCollectionsAreNotMixed(t *testing.T) {
 	}
 }
 
-// 100,000 vectors of 1,536 dimensions in a file: a search that is the first after the file was
-// opened.
+// BenchmarkSimilar searches 100,000 vectors of 1,536 dimensions in a file, as the first search after opening the file.
 func BenchmarkSimilar(b *testing.B) {
-	path := os.Getenv("PARLEY_VECTORS") // keeps the file from one run to the next
+	path := os.Getenv("PARLEY_VECTORS") // keeps the file between runs
 	if path == "" {
 		path = filepath.Join(b.TempDir(), "parley.db")
 	}

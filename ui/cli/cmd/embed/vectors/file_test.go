@@ -35,7 +35,7 @@ func written(t *testing.T, format string, rows []Row) string {
 	return b.String()
 }
 
-// Vectors written as JSON lines are read as they were, to the last bit.
+// Vectors written as JSON lines are read back exactly.
 func TestLines(t *testing.T) {
 	text := written(t, "jsonl", rows)
 	if strings.ContainsAny(text, "\x1b\u009b\u202e\U000e0041") {
@@ -57,7 +57,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// A file that was cut anywhere is read up to its last whole line.
+// A file truncated anywhere is read up to its last whole line.
 func TestLinesCut(t *testing.T) {
 	text := written(t, "jsonl", rows)
 	first := int64(strings.Index(text, "\n") + 1)
@@ -75,7 +75,7 @@ func TestLinesCut(t *testing.T) {
 	}
 }
 
-// The error about another format, or about mixed models, names the line.
+// The error about another format or about mixed models names the line.
 func TestLinesRefused(t *testing.T) {
 	good := written(t, "jsonl", rows[:1])
 	for text, want := range map[string]string{
@@ -96,8 +96,8 @@ func TestLinesRefused(t *testing.T) {
 	}
 }
 
-// A last line counts as cut only if it has no line break and is the beginning of one of ours, of
-// the same Set: what else it is may be somebody's, and is not taken off.
+// A last line counts as truncated only if it has no line break and is the beginning of one of parley's lines for the
+// same Space. Anything else may belong to the user and is kept.
 func TestLinesNotCut(t *testing.T) {
 	good := written(t, "jsonl", rows[:1])
 	other := strings.Replace(good, "small", "large", 1)
@@ -143,7 +143,7 @@ func TestJSONAndCSV(t *testing.T) {
 	}
 }
 
-// NumPy reads what is written for it, where there is one; the head is held in any case.
+// NumPy, if installed, reads the file; the header is checked in any case.
 func TestNumPy(t *testing.T) {
 	for n, shape := range map[int]string{0: "(0, 0)", 2: "(2, 3)"} {
 		path := filepath.Join(t.TempDir(), "a.npy")

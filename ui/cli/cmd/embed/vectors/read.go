@@ -13,18 +13,17 @@ import (
 	"parley/tools/lazy"
 )
 
-// maxLine is how long a line of a file of vectors may be: the longest text that is embedded,
-// escaped, and its vector.
+// maxLine is the greatest length of a line in a file of vectors, in bytes: the longest text, escaped, with its vector.
 const maxLine = 64 << 20
 
-// A Line is one of a file of vectors, as JSON lines.
+// A Line is one line of a file of vectors in JSON lines.
 type Line struct {
 	Space
 	Row
 	End int64 // offset in the file after the line break
 }
 
-// A lineJSON is what a line holds.
+// A lineJSON is the JSON of a line.
 type lineJSON struct {
 	File       string          `json:"file"`
 	Line       int             `json:"line"`
@@ -35,12 +34,12 @@ type lineJSON struct {
 	Embedding  json.RawMessage `json:"embedding"`
 }
 
-// ErrTruncated reports that the last line of a file is not whole: writing it was cut. It has no line
-// break, and is the beginning of a line that NewWriter writes, of the Set of those before it.
+// ErrTruncated reports that the last line of a file is incomplete because writing was interrupted. It has no line
+// break, and is the beginning of a line that NewWriter writes for the same Space as the lines before it.
 var ErrTruncated = errors.New("the last line is not whole")
 
-// Lines reads JSON lines that NewWriter wrote. Its first error is its last: ErrTruncated, or what is
-// wrong with a line. Lines of another Set than the first are an error.
+// Lines reads JSON lines written by NewWriter. It ends with the first error: ErrTruncated, or an invalid line. Lines of
+// another Space than the first one are an error.
 func Lines(r io.Reader) iter.Seq2[Line, error] {
 	return func(yield func(Line, error) bool) {
 		in := bufio.NewReaderSize(r, 1<<18)
@@ -82,8 +81,7 @@ func Lines(r io.Reader) iter.Seq2[Line, error] {
 	}
 }
 
-// readLine returns the next line with its line break; without one it is the last, and the
-// error is io.EOF.
+// readLine returns the next line with its line break. The last line may have none; the error is io.EOF then.
 func readLine(in *bufio.Reader) (line []byte, err error) {
 	for {
 		piece, err := in.ReadSlice('\n')
@@ -97,14 +95,13 @@ func readLine(in *bufio.Reader) (line []byte, err error) {
 	}
 }
 
-// errNoLine reports a line that a linesWriter does not write.
+// errNoLine reports a line that no linesWriter writes.
 var errNoLine = errors.New("it is no JSON line that parley embed writes")
 
-// place matches what a linesWriter writes up to the end of the text.
+// place matches a line of a linesWriter up to the end of the text.
 var place = lazy.NewRegexp(`^\{("file":"([^"\\]|\\.)*",)?"line":[0-9]+,"text":"([^"\\]|\\.)*"`)
 
-// begins reports whether a linesWriter can have written piece as the beginning of a line of set;
-// the zero Set is any.
+// begins reports whether piece can be the beginning of a linesWriter's line for set; the zero Space matches any.
 func begins(piece []byte, set Space) bool {
 	if at := place.FindIndex(piece); at != nil {
 		if set == (Space{}) {
@@ -115,7 +112,7 @@ func begins(piece []byte, set Space) bool {
 	return beginsWith(piece, `{"file":"`) || beginsWith(piece, `{"line":`)
 }
 
-// beginsWith reports whether piece begins with head, or is where head begins.
+// beginsWith reports whether one of piece and head is a prefix of the other.
 func beginsWith(piece []byte, head string) bool {
 	n := min(len(piece), len(head))
 	return string(piece[:n]) == head[:n]
@@ -133,7 +130,7 @@ func parseLine(text []byte) (Line, error) {
 	return Line{Space: Space{l.Model, l.Dimensions, l.Task}, Row: Row{l.File, l.Line, *l.Text, v}}, nil
 }
 
-// parseVector reads an array of numbers.
+// parseVector parses an array of numbers.
 func parseVector(text []byte, dimensions int) ([]float32, bool) {
 	if len(text) < 3 || text[0] != '[' || dimensions < 1 || dimensions > len(text) {
 		return nil, false

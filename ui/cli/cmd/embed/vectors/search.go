@@ -1,10 +1,9 @@
-// Package vectors keeps and compares vectors of texts: files of them, and the nearest of many
-// to one.
+// Package vectors stores vectors of texts, in files and collections, and finds those nearest to a query.
 //
 //	vectors ──► AppendCode ──► blocks of coarse codes ──► Search.Scan ──► Candidates
 //	        └─────────────────────────────────────────► Search.Score ──► Best
 //
-// A vector has length 1, so that the product of two is their similarity, from -1 to 1.
+// Vectors have length 1, so that the dot product of two is their similarity, from -1 to 1.
 package vectors
 
 import (
@@ -14,17 +13,17 @@ import (
 	"slices"
 )
 
-// Coarse codes take a quarter of a vector: 7 bits a number, as offsets from codeZero in steps
-// of a scale that the vector has for itself. The codes of a vector are a record:
+// Coarse codes take a quarter of the size of a vector: 7 bits per number, as offsets from codeZero in steps of a scale
+// that each vector has for itself. The codes of a vector form a record:
 //
 //	scale float32 · sum of all codes uint32 · one byte a dimension, zeros to a multiple of 8
 const (
 	codeZero   = 64
-	codeMost   = 63 // away from codeZero
+	codeMost   = 63 // greatest distance from codeZero
 	recordHead = 8
 )
 
-// RecordSize returns how many bytes the codes of one vector take.
+// RecordSize returns the size of a vector's record in bytes.
 func RecordSize(dimensions int) int { return recordHead + (dimensions+7)/8*8 }
 
 // AppendCode appends the record of v to block.
@@ -35,7 +34,7 @@ func AppendCode(block []byte, v []float32) []byte {
 	return append(block, codes...)
 }
 
-// encode returns the codes of v, what a step of them is, and their sum.
+// encode returns the codes of v, the size of their step, and their sum.
 func encode(v []float32) (codes []byte, scale float32, sum uint32) {
 	most := float32(0)
 	for _, x := range v {
@@ -54,20 +53,20 @@ func encode(v []float32) (codes []byte, scale float32, sum uint32) {
 	return codes, scale, sum
 }
 
-// MaxCandidates is how many of the coarse pass are compared exactly.
+// MaxCandidates is how many results of the coarse pass are compared exactly.
 const MaxCandidates = 200
 
-// A Match is a vector that was found.
+// A Match is a vector found by a search.
 type Match struct {
 	ID    int64
 	Score float32 // similarity, from -1 to 1
 }
 
-// A Search looks for the vectors that are nearest to one.
+// A Search finds the vectors nearest to a query.
 type Search struct {
 	query     []float32
-	even, odd []uint64 // codes of the query, as product wants them
-	sum       int64    // of its codes
+	even, odd []uint64 // codes of the query in the form for product
+	sum       int64    // sum of the query's codes
 	coarse    heap
 	best      heap
 }
@@ -85,13 +84,12 @@ func NewSearch(query []float32, n int) *Search {
 	return s
 }
 
-// Fork returns a search for the same, to scan other blocks at the same time. Join brings what
-// it found back.
+// Fork returns a search for the same query, to scan other blocks concurrently. Join merges its results.
 func (s *Search) Fork() *Search {
 	return &Search{query: s.query, even: s.even, odd: s.odd, sum: s.sum, coarse: heap{most: s.coarse.most}, best: heap{most: s.best.most}}
 }
 
-// Join takes over what another search for the same has found.
+// Join adds the results of another search for the same query.
 func (s *Search) Join(other *Search) {
 	for _, m := range other.coarse.all {
 		s.coarse.add(m)
@@ -101,8 +99,8 @@ func (s *Search) Join(other *Search) {
 	}
 }
 
-// Scan compares the records of block, whose ids count up from first, and reports whether it
-// is one: a whole number of records.
+// Scan compares the records of block, whose ids count up from first. It returns false if block is not a whole number of
+// records.
 func (s *Search) Scan(first int64, block []byte) bool {
 	size := RecordSize(len(s.query))
 	if len(block)%size != 0 {
@@ -121,9 +119,9 @@ func (s *Search) Scan(first int64, block []byte) bool {
 	return true
 }
 
-// product returns the sum of the products of codes and those of a query. It takes eight at a
-// time: four codes, a byte each in 16 bits, times four of the query in opposite order have the
-// sum of their products in the upper 16 bits of the 64, which it fits: 4·127² < 2¹⁶.
+// product returns the dot product of codes and those of a query. It takes eight codes at a time: four codes, each a
+// byte in 16 bits, times four of the query in reverse order have the sum of their products in the upper 16 of 64 bits,
+// where it fits: 4·127² < 2¹⁶.
 func product(codes []byte, even, odd []uint64) (sum uint64) {
 	const bytes = 0x00ff00ff00ff00ff
 	odd = odd[:len(even)]
@@ -135,8 +133,7 @@ func product(codes []byte, even, odd []uint64) (sum uint64) {
 	return sum
 }
 
-// Candidates returns the ids of what Scan found nearest, in their order: those are to be
-// compared by Score.
+// Candidates returns the ids of the nearest vectors from Scan in ascending order, to be compared by Score.
 func (s *Search) Candidates() (ids []int64) {
 	for _, m := range s.coarse.all {
 		ids = append(ids, m.ID)
@@ -145,14 +142,14 @@ func (s *Search) Candidates() (ids []int64) {
 	return ids
 }
 
-// Score compares v exactly, if it has the dimensions of the query.
+// Score compares v exactly. It ignores vectors with other dimensions than the query.
 func (s *Search) Score(id int64, v []float32) {
 	if len(v) == len(s.query) {
 		s.best.add(Match{id, dot(s.query, v)})
 	}
 }
 
-// Best returns the nearest of what Score has compared, the nearest first.
+// Best returns the nearest vectors compared by Score, the nearest first.
 func (s *Search) Best() []Match {
 	return slices.SortedFunc(slices.Values(s.best.all), func(a, b Match) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
@@ -167,13 +164,13 @@ func dot(a, b []float32) float32 {
 	return float32(sum)
 }
 
-// A heap holds the best matches, the worst of them first.
+// A heap holds the best matches, with the worst of them first.
 type heap struct {
 	all  []Match
 	most int
 }
 
-// worse reports whether a is to go before b; of equal ones the later.
+// worse reports whether a is removed before b; of equal scores, the later id is.
 func worse(a, b Match) bool { return a.Score < b.Score || a.Score == b.Score && a.ID > b.ID }
 
 func (h *heap) add(m Match) {
@@ -203,7 +200,7 @@ func (h *heap) add(m Match) {
 	}
 }
 
-// Bytes returns v as float32 in little-endian order.
+// Bytes encodes v as float32 in little-endian order.
 func Bytes(v []float32) []byte {
 	b := make([]byte, 0, 4*len(v))
 	for _, x := range v {
@@ -212,7 +209,7 @@ func Bytes(v []float32) []byte {
 	return b
 }
 
-// FromBytes returns the vector that Bytes made b of.
+// FromBytes decodes a vector from Bytes.
 func FromBytes(b []byte) []float32 {
 	v := make([]float32, len(b)/4)
 	for i := range v {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// space returns n vectors in clusters, as texts are, and the same for queries.
+// space returns n vectors in clusters, as those of texts are, and queries like them.
 func space(n, dimensions, queries int) (all, asked [][]float32) {
 	r := rand.New(rand.NewPCG(1, 2))
 	draw := func(center []float32, spread float64) []float32 {
@@ -53,7 +53,7 @@ func coded(all [][]float32, rows int) (blocks [][]byte) {
 	return blocks
 }
 
-// nearest searches blocks on two cores, and compares what it finds with all.
+// nearest searches blocks on two cores, and compares the candidates exactly.
 func nearest(query []float32, blocks [][]byte, rows, n int, all [][]float32) []Match {
 	s := NewSearch(query, n)
 	searches := [2]*Search{s, s.Fork()}
@@ -81,7 +81,7 @@ func exact(query []float32, all [][]float32, n int) []Match {
 	return s.Best()
 }
 
-// The product of codes is what it would be one by one, at the ends of their range too.
+// product equals the sum of single products, even at the ends of the range.
 func TestProduct(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, dimensions := range []int{1, 7, 8, 9, 1536} {
@@ -110,7 +110,7 @@ func TestProduct(t *testing.T) {
 	}
 }
 
-// Of the ten that are nearest, the coarse pass loses less than one in a hundred.
+// The coarse pass loses less than one percent of the ten nearest vectors.
 func TestRecall(t *testing.T) {
 	all, queries := space(20_000, 256, 50)
 	const rows = 256
@@ -132,7 +132,7 @@ func TestRecall(t *testing.T) {
 	}
 }
 
-// A zero vector, more wanted than there are, and what is no block harm nothing.
+// A zero vector, a request for too many matches, and an invalid block are harmless.
 func TestSearchEdges(t *testing.T) {
 	zero := make([]float32, 5)
 	block := AppendCode(AppendCode(nil, zero), []float32{1, 0, 0, 0, 0})
@@ -154,8 +154,8 @@ func TestSearchEdges(t *testing.T) {
 	}
 }
 
-// 100,000 vectors of 1,536 dimensions in memory: two cores, the coarse pass and the exact
-// best. The recall stands beside the time.
+// BenchmarkNearest searches 100,000 vectors of 1,536 dimensions in memory on two cores, with the coarse and the exact
+// pass. It also reports the recall.
 func BenchmarkNearest(b *testing.B) {
 	const rows = 256
 	all, queries := space(100_000, 1536, 20)

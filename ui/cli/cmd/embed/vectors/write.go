@@ -13,14 +13,14 @@ import (
 	"unicode/utf8"
 )
 
-// A Space says which vectors can be compared: those of the same.
+// A Space is a set of comparable vectors: only vectors of the same Space can be compared.
 type Space struct {
 	Model      string // "provider/model"
 	Dimensions int
-	Task       string // that they were made for; "" if for none in particular
+	Task       string // purpose of the vectors; "" for none in particular
 }
 
-// Differs returns in which way other is not the same; "" if it is.
+// Differs describes the difference between the spaces; "" if they are equal.
 func (s Space) Differs(other Space) string {
 	switch {
 	case s.Model != other.Model:
@@ -33,26 +33,26 @@ func (s Space) Differs(other Space) string {
 	return ""
 }
 
-// A Row is a text and its vector.
+// A Row is a text with its vector.
 type Row struct {
-	File   string // that the text stands in; "" if that needs no saying
-	Line   int    // counted from 1
+	File   string // file of the text; "" for arguments and standard input
+	Line   int    // line number, from 1
 	Text   string
 	Vector []float32
 }
 
-// Formats lists the formats of files.
+// Formats lists the file formats.
 var Formats = []string{"json", "jsonl", "npy", "csv"}
 
-// A Writer writes vectors to a file. Rows of one Write are in it when Write returns.
+// A Writer writes vectors to a file. Write flushes: its rows are in the file when it returns.
 type Writer interface {
 	Write(s Space, rows []Row) error
-	// Close writes the end of the file, which may have no rows.
+	// Close completes the file, which may have no rows.
 	Close() error
 }
 
-// NewWriter returns what writes w in a format: one of Formats but npy, for which see NewNumPy,
-// or "texts", which is JSON lines without their vectors.
+// NewWriter returns a Writer for a format: one of Formats, or "texts" for JSON lines without vectors. For npy use
+// NewNumPy.
 func NewWriter(format string, w io.Writer) Writer {
 	b := bufio.NewWriterSize(w, 1<<18)
 	switch format {
@@ -66,8 +66,7 @@ func NewWriter(format string, w io.Writer) Writer {
 	return &linesWriter{w: b}
 }
 
-// A linesWriter writes JSON lines. Each says what its vector is of, so that lines of several
-// files can be told apart.
+// A linesWriter writes JSON lines. Each line names its space, so that lines of several files can be distinguished.
 type linesWriter struct {
 	w    *bufio.Writer
 	line []byte
@@ -106,12 +105,11 @@ func appendSet(b []byte, s Space) []byte {
 	return appendString(append(b, `,"task":`...), s.Task)
 }
 
-// appendString appends s as JSON. What terminals obey or do not show is escaped, and the same
-// when it is read again.
+// appendString appends s as JSON. Characters that terminals interpret or hide are escaped; decoding restores them.
 func appendString(b []byte, s string) []byte {
 	text, err := json.Marshal(s)
 	if err != nil {
-		text = []byte(`""`) // no string is an error
+		text = []byte(`""`) // strings always encode
 	}
 	for _, r := range string(text) {
 		switch {
@@ -127,7 +125,7 @@ func appendString(b []byte, s string) []byte {
 	return b
 }
 
-// appendVector appends v with as many digits as make the same float32 again.
+// appendVector appends v with enough digits to restore each float32 exactly.
 func appendVector(b []byte, v []float32) []byte {
 	b = append(b, '[')
 	for i, x := range v {
@@ -141,7 +139,7 @@ func appendVector(b []byte, v []float32) []byte {
 
 func appendNumber(b []byte, x float32) []byte { return strconv.AppendFloat(b, float64(x), 'g', -1, 32) }
 
-// A jsonWriter writes one object.
+// A jsonWriter writes a single object.
 type jsonWriter struct {
 	w    *bufio.Writer
 	rows int
@@ -176,7 +174,7 @@ func (j *jsonWriter) Close() error {
 	return j.w.Flush()
 }
 
-// A csvWriter writes a table with a column for each dimension.
+// A csvWriter writes a table with one column per dimension.
 type csvWriter struct {
 	w     *bufio.Writer
 	begun bool
@@ -189,7 +187,7 @@ func (c *csvWriter) Write(s Space, rows []Row) error {
 		for i := range s.Dimensions {
 			head = append(head, fmt.Sprintf("v%d", i+1))
 		}
-		_ = table.Write(head) // Error has it
+		_ = table.Write(head) // table.Error returns it
 		c.begun = true
 	}
 	for _, r := range rows {
@@ -205,11 +203,11 @@ func (c *csvWriter) Write(s Space, rows []Row) error {
 
 func (c *csvWriter) Close() error { return c.w.Flush() }
 
-// numPyHead is how long the head of a NumPy file is: a multiple of 64, as NumPy wants it.
+// numPyHead is the length of the header of a NumPy file in bytes; NumPy wants a multiple of 64.
 const numPyHead = 128
 
-// A numPy writes the format of numpy.save, version 1.0: one array of float32, a row for
-// each vector. It knows how many there are at its end only.
+// A numPy writes the format of numpy.save, version 1.0: one array of float32 with a row for each vector. The number of
+// rows is written at the end.
 type numPy struct {
 	f                *bufio.Writer
 	file             io.WriterAt
@@ -217,7 +215,7 @@ type numPy struct {
 	begun            bool
 }
 
-// NewNumPy returns what writes a NumPy file at the beginning of f.
+// NewNumPy returns a Writer for a NumPy file at the beginning of f.
 func NewNumPy(f interface {
 	io.Writer
 	io.WriterAt
@@ -248,7 +246,7 @@ func (n *numPy) begin() error {
 	return err
 }
 
-// head returns the head of the file as of now.
+// head returns the header for the rows so far.
 func (n *numPy) head() []byte {
 	b := append([]byte("\x93NUMPY\x01\x00"), numPyHead-10, 0)
 	b = fmt.Appendf(b, "{'descr': '<f4', 'fortran_order': False, 'shape': (%d, %d), }", n.rows, n.dimensions)
@@ -269,7 +267,7 @@ func (n *numPy) Close() error {
 	return err
 }
 
-// isFinite reports whether v holds numbers alone.
+// isFinite reports whether v contains neither NaN nor infinities.
 func isFinite(v []float32) bool {
 	for _, x := range v {
 		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {

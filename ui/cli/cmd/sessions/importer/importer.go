@@ -18,38 +18,38 @@ import (
 	"parley/session/transfer"
 )
 
-// A Result counts the conversations in a place, or the changes of its import.
+// A Result counts the conversations in a place, or the changes made by its import.
 type Result struct {
 	Program       string            `json:"program"`
 	Path          string            `json:"path"`
-	Conversations int               `json:"conversations"`      // files, where each holds one
-	New           int               `json:"new"`                // by Scan: of them, those that are not here or have changed since; by Import: those that were not here
-	Grown         int               `json:"grown,omitempty"`    // conversations that were here, and have new messages
-	Branched      int               `json:"apart,omitempty"`    // of Grown, where those stand on a branch of their own
-	Separate      int               `json:"separate,omitempty"` // of New, whose ID another place's conversation has: they have other IDs here
-	Removed       int               `json:"removed,omitempty"`  // that were removed here, and stay so
-	Failed        int               `json:"failed,omitempty"`   // files that cannot be read, or hold no conversation
-	Busy          int               `json:"busy,omitempty"`     // conversations that are open in another parley, and wait
-	Notices       []transfer.Notice `json:"notices,omitempty"`  // things that could not be imported
+	Conversations int               `json:"conversations"`      // files, if each holds one conversation
+	New           int               `json:"new"`                // by Scan: conversations that are missing here or have changed; by Import: those that were missing here
+	Grown         int               `json:"grown,omitempty"`    // existing conversations with new messages
+	Branched      int               `json:"apart,omitempty"`    // those of Grown whose new messages are on a separate branch
+	Separate      int               `json:"separate,omitempty"` // those of New with another ID here, because a conversation of another place has theirs
+	Removed       int               `json:"removed,omitempty"`  // conversations removed here, which are not imported again
+	Failed        int               `json:"failed,omitempty"`   // files that are unreadable or hold no conversation
+	Busy          int               `json:"busy,omitempty"`     // conversations open in another parley, left for a later import
+	Notices       []transfer.Notice `json:"notices,omitempty"`  // parts that could not be imported
 	FirstError    string            `json:"error,omitempty"`    // of Failed
 }
 
-// A record is kept in the store between imports of a place.
+// A record is stored between imports of a place.
 type record struct {
 	Files  map[string]readFile `json:"files"`            // by path below the place
-	Stamps map[string]string   `json:"stamps,omitempty"` // of conversations, by ID, where one file has several
+	Stamps map[string]string   `json:"stamps,omitempty"` // by conversation ID, for files with several conversations
 	Claims bool                `json:"claims,omitempty"` // claim is done
 }
 
-// A readFile is a file as it was read last.
+// A readFile describes a file at its last import.
 type readFile struct {
 	State string   `json:"state"`
-	IDs   []string `json:"ids,omitempty"` // of its conversations
+	IDs   []string `json:"ids,omitempty"` // conversations in the file
 }
 
 func (p Place) key() string { return "import " + p.Program + " " + p.Path }
 
-// load returns the record of p: an empty one if there is none, or it is not valid JSON.
+// load returns the record of p; an empty one if it is missing or invalid.
 func (p Place) load(db *store.DB) (r record, err error) {
 	text, err := db.Get(p.key())
 	if err != nil {
@@ -75,7 +75,7 @@ func (p Place) save(db *store.DB, r record) error {
 	return db.Set(p.key(), string(text))
 }
 
-// relative returns path as records name it: below p, with slashes.
+// relative returns path as used in records: relative to p, with slashes.
 func (p Place) relative(path string) string {
 	if rel, err := filepath.Rel(p.Path, path); err == nil {
 		return filepath.ToSlash(rel)
@@ -83,7 +83,7 @@ func (p Place) relative(path string) string {
 	return path
 }
 
-// Scan counts the conversations in p, and how many of them are new. It imports nothing.
+// Scan counts all and new conversations in p. It imports nothing.
 func Scan(ctx context.Context, db *store.DB, read transfer.Reader, p Place) (Result, error) {
 	r := Result{Program: p.Program, Path: p.Path}
 	was, err := p.load(db)
@@ -114,7 +114,7 @@ func Scan(ctx context.Context, db *store.DB, read transfer.Reader, p Place) (Res
 	return r, ctx.Err()
 }
 
-// fail counts a file that cannot be read.
+// fail counts an unreadable file.
 func (r *Result) fail(err error) {
 	if err == nil || errors.Is(err, transfer.ErrNoConversation) {
 		return
@@ -125,11 +125,11 @@ func (r *Result) fail(err error) {
 	}
 }
 
-// saveEvery sets how often the record is saved during a long import.
+// saveEvery is the interval for saving the record during a long import.
 const saveEvery = 5 * time.Second
 
-// Import imports new conversations of p. A canceled ctx ends it between two conversations; those
-// imported until then stay.
+// Import imports new conversations of p. If ctx is canceled, it ends between two conversations and keeps those already
+// imported.
 func Import(ctx context.Context, db *store.DB, read transfer.Reader, p Place) (Result, error) {
 	run := &run{db: db, read: read, place: p, Result: Result{Program: p.Program, Path: p.Path}}
 	var err error
@@ -168,8 +168,8 @@ type run struct {
 	changed bool
 }
 
-// claim tells the store, once, which conversations earlier versions imported from the place: they did
-// not record that there.
+// claim tells the store, once, which conversations earlier versions imported from the place, because they did not
+// record it.
 func (r *run) claim() error {
 	if r.record.Claims {
 		return nil
@@ -187,7 +187,7 @@ func (r *run) claim() error {
 	return nil
 }
 
-// A storeError is an error of parley's own store, which ends an import.
+// A storeError is an error of parley's own store; it ends an import.
 type storeError struct{ error }
 
 func (e storeError) Unwrap() error { return e.error }
@@ -217,13 +217,13 @@ func (r *run) file(ctx context.Context, path, state string) error {
 	r.fail(err)
 	var system syscall.Errno
 	if r.changed = true; r.Busy > busy || errors.As(err, &system) {
-		now.State = "" // it waits, or may be readable next time
+		now.State = "" // read it again next time: it is busy, or may be readable then
 	}
 	r.record.Files[name] = now
 	return nil
 }
 
-// known reports whether a conversation is as it was read last, and counts it.
+// known reports whether a conversation is unchanged since its last import, and counts it.
 func (r *run) known(id, stamp string) bool {
 	same := r.record.Stamps[id] == stamp
 	if same {
@@ -244,7 +244,7 @@ func (r *run) add(c transfer.Conversation, now *readFile) error {
 			return err
 		}
 	}
-	if at := time.Now(); c.Session.Updated.After(at) { // nobody has talked in the future
+	if at := time.Now(); c.Session.Updated.After(at) { // the clock of its machine was wrong
 		c.Session.Updated = at
 	}
 	done, err := store.ImportFrom(r.db, r.place.source(), c.Session, c.Nodes, c.Annotations...)
@@ -274,8 +274,8 @@ func (r *run) add(c transfer.Conversation, now *readFile) error {
 	return nil
 }
 
-// isRemoved reports whether a conversation that was imported is not here any more, and counts it.
-// There is its ID in the place.
+// isRemoved reports whether an imported conversation was removed here, and counts it. There is its ID in the other
+// program.
 func (r *run) isRemoved(there string) (bool, error) {
 	id, err := store.ImportedAs(r.db, r.place.source(), there)
 	if err != nil {
@@ -301,7 +301,7 @@ func (r *run) remember(c transfer.Conversation, now *readFile) {
 	}
 }
 
-// addNotices adds the notices of the file at path to those of other files, by kind.
+// addNotices merges the notices of the file at path into those of other files, by kind.
 func (r *run) addNotices(path string, notices []transfer.Notice) {
 	for _, n := range notices {
 		n.First = strings.TrimSuffix(path+", "+n.First, ", ")
@@ -319,8 +319,8 @@ func state(info fs.FileInfo) string {
 	return fmt.Sprintf("%d/%d", info.Size(), info.ModTime().UnixNano())
 }
 
-// wholeState returns the state of a database and its log. For a directory it differs each time:
-// nothing tells whether files below it changed.
+// wholeState returns the state of a database and its log. For a directory it never repeats, because nothing tells
+// whether files below it have changed.
 func wholeState(path string) string {
 	var all []string
 	for _, p := range []string{path, path + "-wal"} {

@@ -16,7 +16,7 @@ import (
 	"parley/session/store"
 )
 
-// A machine has a home with what other programs keep, and parley's store.
+// A machine has a home with files of other programs, and parley's store.
 type machine struct {
 	home string
 	db   *store.DB
@@ -41,7 +41,7 @@ func (m *machine) getenv(name string) string {
 	return map[string]string{"HOME": m.home}[name]
 }
 
-// write puts a file below home, each time with another time.
+// write writes a file below home, each time with a different time.
 func (m *machine) write(t testing.TB, name, data string) {
 	t.Helper()
 	path := filepath.Join(m.home, name)
@@ -51,10 +51,10 @@ func (m *machine) write(t testing.TB, name, data string) {
 	}
 }
 
-// imported returns what the import of all places came to, without its zeros.
+// imported imports all places and returns the results without zeros.
 func (m *machine) imported(t testing.TB) string { return m.importedFrom(t, m.home) }
 
-// importedFrom is imported, of parley started in folder.
+// importedFrom is imported for a parley started in folder.
 func (m *machine) importedFrom(t testing.TB, folder string) string {
 	t.Helper()
 	var all []string
@@ -84,7 +84,7 @@ func (m *machine) importedFrom(t testing.TB, folder string) string {
 	return strings.Join(all, "; ")
 }
 
-// pi returns a session of pi that says these things in turn.
+// pi returns a session of pi with these messages.
 func pi(id string, said ...string) string {
 	text := fmt.Sprintf(`{"type":"session","version":3,"id":%q,"timestamp":"2026-03-01T10:00:00Z","cwd":"/p"}`+"\n", id)
 	parent := "null"
@@ -99,7 +99,7 @@ func pi(id string, said ...string) string {
 	return text
 }
 
-// TestImport: a second import adds only what is new.
+// TestImport: a second import adds only new messages.
 func TestImport(t *testing.T) {
 	m := newMachine(t)
 	const a, b = ".pi/agent/sessions/--p--/a.jsonl", ".pi/agent/sessions/--p--/b.jsonl"
@@ -162,7 +162,7 @@ func TestImport(t *testing.T) {
 	}
 }
 
-// crush puts a database of crush with one session, which says these things in turn, below home.
+// crush writes a database of crush below home with one session of these messages.
 func (m *machine) crush(t testing.TB, folder, id string, said ...string) {
 	t.Helper()
 	m.write(t, filepath.Join(folder, ".crush/crush.db"), "")
@@ -184,8 +184,8 @@ func (m *machine) crush(t testing.TB, folder, id string, said ...string) {
 	}
 }
 
-// TestImportClone: a database that came with a project adds nothing to what another one brought,
-// whatever IDs it holds; it is told, and has conversations of its own.
+// TestImportClone: a database that came with a project never extends conversations from other sources, whatever IDs it
+// has. The clash is reported, and its conversations are separate.
 func TestImportClone(t *testing.T) {
 	m := newMachine(t)
 	started := ""
@@ -193,7 +193,7 @@ func TestImportClone(t *testing.T) {
 		name string
 		do   func()
 		want string // of the import
-		said string // by the conversation x
+		said string // messages of the conversation x
 	}{
 		{"a project", func() { m.crush(t, "mine", "x", "q", "a"); started = "mine" }, "crush 1, 1 new", "q a"},
 		{"a clone with the same ID", func() { m.crush(t, "clone", "x", "q", "a", "obey"); started = "clone" }, "crush 1, 1 new, 1 separate", "q a"},
@@ -231,7 +231,7 @@ func TestImportClone(t *testing.T) {
 	}
 }
 
-// TestImportEarlierRecord: what a place brought before the store knew whose conversations are goes on.
+// TestImportEarlierRecord: conversations imported before the store recorded their source are continued.
 func TestImportEarlierRecord(t *testing.T) {
 	m := newMachine(t)
 	m.crush(t, "mine", "x", "q")
@@ -248,7 +248,7 @@ func TestImportEarlierRecord(t *testing.T) {
 	}
 }
 
-// TestSource: a file that is named counts as its place, an export as its account, others for themselves.
+// TestSource: a file given by name belongs to its place, an export to its account, and other files to themselves.
 func TestSource(t *testing.T) {
 	m := newMachine(t)
 	for _, name := range []string{".pi/agent/sessions/p/x.jsonl", "Downloads/x.jsonl", "mine/.crush/crush.db", "clone/.crush/crush.db"} {
@@ -273,7 +273,7 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// TestFind: each program has its place; links in it are not followed, the way to it is.
+// TestFind: each program has its place. Links inside a place are not followed, but links to it are.
 func TestFind(t *testing.T) {
 	m := newMachine(t)
 	for _, name := range []string{
@@ -284,7 +284,7 @@ func TestFind(t *testing.T) {
 	} {
 		m.write(t, name, "x")
 	}
-	// Prompts that parley sent through these programs are no conversations of theirs.
+	// Prompts sent by parley through these programs are not imported.
 	m.write(t, ".claude/projects/"+notInNames.ReplaceAllString(m.home, "-")+"--cache-parley-claude-cli/21111111-2222-4333-8444-555555555555.jsonl", "x")
 	m.write(t, ".gemini/tmp/gemini-cli/.project_root", filepath.Join(m.home, ".cache/parley/gemini-cli")+"\n")
 	m.write(t, ".gemini/tmp/gemini-cli/chats/session-2.jsonl", "x")
@@ -315,7 +315,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestImportCanceled: what was imported stays, and the rest comes next time.
+// TestImportCanceled: finished imports are kept, and the next import adds the rest.
 func TestImportCanceled(t *testing.T) {
 	m := newMachine(t)
 	m.write(t, ".pi/agent/sessions/p/a.jsonl", pi("a", "q"))
@@ -330,8 +330,7 @@ func TestImportCanceled(t *testing.T) {
 	}
 }
 
-// TestImportUnreadable: a file that the system does not give out is read next time, although it is
-// as it was.
+// TestImportUnreadable: an unreadable file is tried again by the next import, even if it has not changed.
 func TestImportUnreadable(t *testing.T) {
 	m := newMachine(t)
 	const name = ".pi/agent/sessions/p/a.jsonl"
@@ -352,7 +351,7 @@ func TestImportUnreadable(t *testing.T) {
 	}
 }
 
-// BenchmarkUnchanged looks at 10,000 sessions that are as they were.
+// BenchmarkUnchanged imports 10,000 unchanged sessions.
 func BenchmarkUnchanged(b *testing.B) {
 	m := newMachine(b)
 	for i := range 10_000 {

@@ -1,10 +1,9 @@
-// Package importer finds the conversations that other programs keep on this machine, and imports
-// those that are new.
+// Package importer finds the conversations of other programs on this machine, and imports new ones.
 //
 //	Find ──► Place ──► Scan: how many conversations, how many of them new ──► Import
 //
-// Files that were read are recorded by size and time: those that have not changed are not opened again. Files of other programs are read, never written; links in their directories
-// are not followed.
+// The size and time of files are recorded, so that unchanged files are not read again. Files of other programs are
+// never written, and links in their directories are not followed.
 package importer
 
 import (
@@ -20,18 +19,18 @@ import (
 	"parley/tools/lazy"
 )
 
-// A Place is where a program keeps conversations.
+// A Place is where a program stores conversations.
 type Place struct {
 	Program string // as in Session.Origin: "claude-code", "codex", "crush", …
 	Path    string // absolute: a directory, or a database
 
-	match func(name string) bool // of files below Path; nil: Path is read as a whole
-	own   []string               // directories that parley itself runs programs in: their conversations are here already
+	match func(name string) bool // selects files below Path; nil reads Path as a whole
+	own   []string               // directories where parley itself runs programs: their conversations are stored already
 }
 
-// source returns which stored conversations an import of p may add to. Programs that keep theirs in
-// the home add to all that was imported from there; a database in a project, which may have come with
-// a clone, only to conversations imported from it.
+// source returns which stored conversations an import of p may extend. For programs that store theirs in the home
+// directory, these are all conversations imported from there. For a database in a project, which may have come with a
+// clone, these are only the conversations imported from it.
 func (p Place) source() store.ImportSource {
 	if p.Program == "crush" {
 		return store.ImportSource{Key: p.Program + " " + p.Path}
@@ -39,10 +38,9 @@ func (p Place) source() store.ImportSource {
 	return store.ImportSource{Key: p.Program, Adopts: true}
 }
 
-// Source returns the place of a conversation file of program at path, which a user names. A file in
-// one of places counts as an import of all of that place. An export of an account, which has another
-// name each time, adds to what was imported from earlier exports if it begins with the same message. Any other
-// file adds only to what was imported from it.
+// Source returns the source for a file of program at path, given by the user. A file in one of places counts as an
+// import of that whole place. An export of an account, which has a different name each time, extends conversations from
+// earlier exports if it begins with the same message. Any other file extends only conversations imported from itself.
 func Source(places []Place, program, path string) store.ImportSource {
 	if whole, err := filepath.Abs(path); err == nil {
 		path = whole
@@ -62,13 +60,12 @@ func Source(places []Place, program, path string) store.ImportSource {
 	return store.ImportSource{Key: program + " " + path}
 }
 
-// jsonl accepts files of lines.
+// jsonl matches JSON lines files.
 func jsonl(name string) bool { return strings.HasSuffix(name, ".jsonl") }
 
-// Find returns the places that exist, sorted by program. It asks getenv for HOME and for the variables
-// that move the directories of programs. Dir is where parley was started: the databases of crush,
-// which stand in projects, are searched in it and in the directories above it, besides those that
-// crush lists.
+// Find returns the existing places, sorted by program. It looks up HOME, and the variables that move the directories of
+// programs, with getenv. Databases of crush are in projects: Find uses those in crush's own list, and those in dir,
+// where parley was started, and its parent directories.
 func Find(getenv func(string) string, dir string) []Place {
 	home := getenv("HOME")
 	if home == "" {
@@ -98,7 +95,7 @@ func Find(getenv func(string) string, dir string) []Place {
 		{"llm", filepath.Join(in("LLM_USER_PATH", ".config", "io.datasette.llm"), "logs.db"), nil, nil},
 		{"llm", in("", "Library", "Application Support", "io.datasette.llm", "logs.db"), nil, nil},
 		{"qwen-code", filepath.Join(in("QWEN_HOME", ".qwen"), "projects"), jsonl, nil},
-		{"qwen-code", filepath.Join(in("QWEN_RUNTIME_DIR", ".qwen"), "projects"), jsonl, nil}, // the same place where it is not set
+		{"qwen-code", filepath.Join(in("QWEN_RUNTIME_DIR", ".qwen"), "projects"), jsonl, nil}, // the same place if the variable is not set
 		{"pi", filepath.Join(in("PI_CODING_AGENT_DIR", ".pi", "agent"), "sessions"), jsonl, nil},
 	}
 	databases, _ := filepath.Glob(filepath.Join(escapeGlob(data), "opencode", "opencode*.db"))
@@ -111,8 +108,8 @@ func Find(getenv func(string) string, dir string) []Place {
 	return existing(all)
 }
 
-// ownDirs returns the directories that parley runs the program of a kind in, below the user's caches,
-// as they are named and with links followed. In finds directories, as in Find.
+// ownDirs returns the directories below the user's caches where parley runs a kind of program, both as named and with
+// links followed. In finds directories, as in Find.
 func ownDirs(in func(variable string, standard ...string) string, kind string) (dirs []string) {
 	for _, caches := range []string{in("XDG_CACHE_HOME", ".cache"), in("", "Library", "Caches")} {
 		dir := filepath.Join(caches, "parley", kind)
@@ -124,8 +121,8 @@ func ownDirs(in func(variable string, standard ...string) string, kind string) (
 	return dirs
 }
 
-// isOwn reports whether dir, below p, is of a directory of parley's own: Claude Code names it after
-// that, Gemini CLI writes into it which one it is.
+// isOwn reports whether dir, below p, belongs to a directory of parley's own. Claude Code names dir after it; Gemini
+// CLI writes its path into a file.
 func (p Place) isOwn(dir string) bool {
 	if len(p.own) == 0 {
 		return false
@@ -141,15 +138,15 @@ func (p Place) isOwn(dir string) bool {
 	})
 }
 
-// notInNames matches the characters that Claude Code replaces in names of directories.
+// notInNames matches the characters that Claude Code replaces in directory names.
 var notInNames = lazy.NewRegexp(`[^A-Za-z0-9]`)
 
-// escapeGlob returns a pattern that matches path alone.
+// escapeGlob returns a pattern that matches only path.
 func escapeGlob(path string) string {
 	return strings.NewReplacer(`*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
-// existing returns the places there are, each once, with links on the way to them followed.
+// existing returns the places that exist, without duplicates and with links resolved.
 func existing(all []Place) (found []Place) {
 	for _, p := range all {
 		path, err := filepath.EvalSymlinks(p.Path)
@@ -170,8 +167,8 @@ func existing(all []Place) (found []Place) {
 	return found
 }
 
-// crushDatabases returns where databases of crush may be: in the projects that the file list names,
-// and in start and the directories above it.
+// crushDatabases returns possible paths of crush databases: in the projects from the file list, and in start and its
+// parent directories.
 func crushDatabases(list, start string) (paths []string) {
 	var known struct {
 		Projects []struct {
@@ -182,7 +179,7 @@ func crushDatabases(list, start string) (paths []string) {
 	if f, err := os.Open(list); err == nil {
 		data, err := io.ReadAll(io.LimitReader(f, 4<<20))
 		if f.Close(); err == nil {
-			_ = json.Unmarshal(data, &known) // an invalid list is empty
+			_ = json.Unmarshal(data, &known) // an invalid list counts as empty
 		}
 	}
 	for _, p := range known.Projects {
@@ -204,17 +201,17 @@ func crushDatabases(list, start string) (paths []string) {
 	return paths
 }
 
-// maxFiles bounds how many files of one place are looked at.
+// maxFiles is the greatest number of files read from one place.
 const maxFiles = 1_000_000
 
-// files returns the files to read of a place, by path, with their states.
+// files returns the files of a place with their states, by path.
 func (p Place) files() map[string]string {
 	found := map[string]string{}
 	if p.match == nil {
 		found[p.Path] = wholeState(p.Path)
 		return found
 	}
-	_ = filepath.WalkDir(p.Path, func(path string, d fs.DirEntry, err error) error { // unreadable directories are empty
+	_ = filepath.WalkDir(p.Path, func(path string, d fs.DirEntry, err error) error { // unreadable directories count as empty
 		switch {
 		case err != nil:
 			return nil
