@@ -8,8 +8,8 @@ import (
 	"parley/providers/catalog"
 )
 
-// An alias opens what it stands for, which is what it is called from then on; in the picker it
-// is a row of its own, before the models, that says what it stands for.
+// An alias opens its model, which keeps its own name from then on. In the picker the alias has a
+// row before the models, with the name of its model.
 func TestAlias(t *testing.T) {
 	getenv := env("GROQ_API_KEY", "k-groq-123")
 	c := Config{
@@ -56,7 +56,7 @@ func defaultOf(t *testing.T, provider string) string {
 	return p.Default
 }
 
-// An alias that hides a name there is, or stands for nothing, is refused.
+// An alias that hides an existing name, or stands for no model, is rejected.
 func TestAliasRefused(t *testing.T) {
 	for _, tt := range []struct{ alias, stands, want string }{
 		{"fast", "groq/any-model", ""},

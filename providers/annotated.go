@@ -15,19 +15,18 @@ import (
 	"parley/providers/wire"
 )
 
-// annotated adds to a model what is known of it: the cost of an answer whose
-// provider did not report one, that its window was full where the server does not
-// say so, nearby names when the provider does not know it, and other addresses
-// of the service where its key may be good.
+// annotated completes the answers and errors of a model: the cost if the provider reports none, an
+// error for a full window if the server returns an empty answer instead, similar names for an
+// unknown model, and other addresses of the service for a refused key.
 type annotated struct {
 	*lazy
 	price   catalog.Price
-	window  int // in tokens; 0 if it is not known for sure
+	window  int // in tokens; 0 if unknown or guessed
 	service service
 	options OpenOptions
 	id      string
 	notices llm.Notices
-	looks   sync.Once // at whether the server says that the model takes images
+	looks   sync.Once // guards the one request that asks whether the model takes images
 }
 
 func (m *annotated) Stream(ctx context.Context, req llm.Request) llm.Stream {
@@ -46,7 +45,7 @@ func (m *annotated) Stream(ctx context.Context, req llm.Request) llm.Stream {
 				event = e
 			case llm.Usage:
 				e = e.Clamped()
-				if !e.Priced || e.Cost == 0 && m.price.Configured { // many servers know no price, and say 0
+				if !e.Priced || e.Cost == 0 && m.price.Configured { // many servers do not know prices and report 0
 					e.Cost, e.Priced = m.price.Cost(e)
 				}
 				usage, event = e, e
@@ -70,8 +69,8 @@ func (m *annotated) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// overflowError returns the error that an answer without a word is, which ended where the
-// window does.
+// overflowError returns a ContextOverflow error if the answer shows nothing and stopped at the end
+// of the window; nil otherwise.
 func (m *annotated) overflowError(f llm.Finish, u llm.Usage, shown bool) error {
 	if f.Reason != llm.Length || shown || m.window == 0 || u.Prompt() < m.window-m.window/100 {
 		return nil
@@ -82,17 +81,17 @@ func (m *annotated) overflowError(f llm.Finish, u llm.Usage, shown bool) error {
 	}
 }
 
-// truncationNotices reports that a server left out the beginning of a prompt without a word, as
-// Ollama does, and GLM may. A count of more tokens than fit shows it. A count
-// that is too small shows nothing by itself: many versions of Ollama count only
-// what was not cached. Then the window counts that the model is loaded with.
+// truncationNotices reports that a server silently dropped the beginning of a prompt, as Ollama
+// does, and GLM may. A token count above the window proves it. A low count alone proves nothing,
+// since many versions of Ollama count only uncached tokens. Then the window that the model is
+// loaded with decides.
 func (m *annotated) truncationNotices(ctx context.Context, req llm.Request, u llm.Usage) []string {
 	switch {
 	case u.Input == 0:
 	case m.window > 0 && u.Prompt() > m.window:
 		return []string{m.id + " got more than its context window, and may have seen only the end of it"}
 	case m.service.row.cuts != "":
-		sent := estimateTokens(req) // a rough one
+		sent := estimateTokens(req) // a rough estimate
 		if u.Input >= sent*6/10 || sent-u.Input <= 1000 {
 			return nil
 		}
@@ -103,8 +102,8 @@ func (m *annotated) truncationNotices(ctx context.Context, req llm.Request, u ll
 	return nil
 }
 
-// ask asks a server of this machine for its models, and returns what it says of this one. Why it does not
-// answer is told by the request.
+// ask requests the model list of a server on this machine and returns the facts about this model. It
+// drops the error: the chat request reports the same one.
 func (m *annotated) ask(ctx context.Context) catalog.Facts {
 	s, memory := m.service, m.options.Memory
 	if s.isServer() && m.options.Replay == nil {
@@ -117,7 +116,7 @@ func (m *annotated) ask(ctx context.Context) catalog.Facts {
 	return s.advertised(m.id, memory)
 }
 
-// learnVision leaves images out of requests to a model that its server says takes none.
+// learnVision removes images from requests if the server lists the model without vision.
 func (m *annotated) learnVision(ctx context.Context) {
 	if s := m.service; s.advertised(m.id, m.options.Memory).Vision == nil {
 		if sees := m.ask(ctx).Vision; sees != nil && !*sees {
@@ -126,8 +125,8 @@ func (m *annotated) learnVision(ctx context.Context) {
 	}
 }
 
-// findPath has the next request name a model by its path, if its server has a file of that name; false if
-// it does not.
+// findPath makes the next request name the model by its path if the server has a file of that name. It
+// reports whether the server has one.
 func (m *annotated) findPath(ctx context.Context) bool {
 	known := func() bool { return m.options.Memory.load(m.service.servedModel(m.id)).path != "" }
 	if m.service.exactNames || known() {
@@ -138,7 +137,7 @@ func (m *annotated) findPath(ctx context.Context) bool {
 	return known()
 }
 
-// estimateTokens returns about how many tokens the texts of a request have.
+// estimateTokens returns a rough token count of the texts of req.
 func estimateTokens(req llm.Request) int {
 	n := catalog.Estimate(req.System)
 	for _, t := range req.Tools {
@@ -146,7 +145,7 @@ func estimateTokens(req llm.Request) int {
 	}
 	for _, m := range req.Messages {
 		for _, p := range m.Parts {
-			if p.Kind != llm.Thinking { // which mostly does not go back
+			if p.Kind != llm.Thinking { // most services do not get thinking back
 				n += catalog.Estimate(p.Text) + catalog.Estimate(p.Input)
 			}
 		}
@@ -154,7 +153,7 @@ func estimateTokens(req llm.Request) int {
 	return n
 }
 
-// explainError adds to an error what may help.
+// explainError adds advice to err.
 func (m *annotated) explainError(err error) error {
 	if err == nil {
 		return nil

@@ -12,9 +12,8 @@ import (
 	"parley/providers/llm"
 )
 
-// A window that is full is told where the server does not tell it: an answer of
-// nothing is an error that compacting helps against, a prompt that was cut a
-// notice.
+// A full context window is reported even if the server does not report it: an empty answer becomes
+// an error that compaction fixes, a truncated prompt a notice.
 func TestFullWindows(t *testing.T) {
 	long := strings.Repeat("The quick brown fox jumps over the lazy dog. ", 400) // about 4000 tokens
 	for _, tt := range []struct {
@@ -22,7 +21,7 @@ func TestFullWindows(t *testing.T) {
 		window       int // of the configuration
 		prompt       string
 		input        int
-		loaded       int // window that the server says the model runs with; 0 if it does not say
+		loaded       int // context window reported by the running server; 0 if none
 		said, finish string
 		fault        llm.Fault
 		notice       string
@@ -67,8 +66,8 @@ func TestFullWindows(t *testing.T) {
 	}
 }
 
-// Cerebras says nothing at all of a prompt that is too long: an empty answer of
-// status 400, which anywhere else is a bad request.
+// For a prompt that is too long, Cerebras returns status 400 with an empty body, which means a bad
+// request elsewhere.
 func TestEmptyBadRequest(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadRequest) }))
 	defer server.Close()
@@ -81,8 +80,8 @@ func TestEmptyBadRequest(t *testing.T) {
 	}
 }
 
-// Impossible figures of a server are ignored, and a price of the configuration replaces
-// a cost of 0, which many servers report that know no price.
+// Implausible figures of a server are ignored, and a configured price replaces a cost of 0, which
+// many servers report without knowing the price.
 func TestReportedFigures(t *testing.T) {
 	price := &catalog.Price{Input: 1, Output: 2}
 	for _, tt := range []struct {

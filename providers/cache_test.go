@@ -21,25 +21,25 @@ import (
 // recorded holds the directory of recorded answers beside the repository.
 const recorded = "../../shared/wire"
 
-// TestRecordedFigures plays what providers answered with figures of their caches, as it was
-// recorded or is documented, through the ledger: the answer, the answer again, and after
-// another system prompt one that reads nothing.
+// TestRecordedFigures passes cache figures of providers, recorded or documented, through the
+// ledger: an answer, the same answer again, and after another system prompt an answer that reads no
+// cache.
 func TestRecordedFigures(t *testing.T) {
 	for _, tt := range []struct {
 		file            string // that holds the answer
 		kind, model     string
-		cold            []string  // what of it is replaced where nothing is read
+		cold            []string  // replaced if no cache is read
 		usage           llm.Usage // of the answer, without its output
-		again           string    // what is told of the answer again; "" for nothing
-		missed          int       // tokens, of the answer that reads nothing
+		again           string    // ledger's text for the repeated answer; "" for none
+		missed          int       // missed tokens of the answer that reads no cache
 		told            string    // of that
-		lifetime, least int       // minutes and tokens that are known of the cache
+		lifetime, least int       // known minutes and tokens of the cache
 	}{
 		{
 			file: recorded + "/anthropic/syn-anthropic-max-tokens-cache/01.response.sse", kind: "anthropic", model: "claude-sonnet-4-5",
 			cold:   []string{`"cache_read_input_tokens":2048,"cache_creation_input_tokens":512`, `"cache_read_input_tokens":0,"cache_creation_input_tokens":2560`},
 			usage:  llm.Usage{Input: 2567, CacheRead: 2048, CacheWrite: 512},
-			missed: 2560, lifetime: 5, least: 4096, // fewer are not sure to have been kept: entered, and not told
+			missed: 2560, lifetime: 5, least: 4096, // fewer may not be cached: recorded, but not reported
 		},
 		{
 			file: recorded + "/openai-responses/ai-openai-code-interpreter-tool.1/01.response.sse", kind: "openai-responses", model: "gpt-5.4-mini",
@@ -51,13 +51,13 @@ func TestRecordedFigures(t *testing.T) {
 		{
 			file: recorded + "/openai-chat/ai-deepseek-tool-call-json/01.response.json", kind: "deepseek", model: "deepseek-v4-pro",
 			cold:  []string{`"cached_tokens": 320`, `"cached_tokens": 0`, `"prompt_cache_hit_tokens": 320`, `"prompt_cache_hit_tokens": 0`},
-			usage: llm.Usage{Input: 339, CacheRead: 320}, // a miss of so few is none
+			usage: llm.Usage{Input: 339, CacheRead: 320}, // too few tokens for a miss
 		},
 		{
-			// The form is that of ai.google.dev/api/generate-content#UsageMetadata.
+			// The format is documented at ai.google.dev/api/generate-content#UsageMetadata.
 			file: "testdata/gemini-cached.sse", kind: "gemini", model: "gemini-3.1-pro-preview",
 			cold:   []string{`"cachedContentTokenCount": 8173,`, "", `,"cacheTokensDetails": [{"modality": "TEXT","tokenCount": 8173}]`, ""},
-			usage:  llm.Usage{Input: 9412, CacheRead: 8173}, // more than a fifth has to be missed to be told
+			usage:  llm.Usage{Input: 9412, CacheRead: 8173}, // a miss is reported only above a fifth
 			missed: 9412, told: "Cache of 9.4k tokens lost ≈ $0.02: system prompt changed", lifetime: 5, least: 4096,
 		},
 	} {
@@ -90,7 +90,8 @@ func TestRecordedFigures(t *testing.T) {
 	}
 }
 
-// A player asks a model whose service answers what it is told to, and enters that.
+// A player sends requests to a model whose service returns given answers, and records them in a
+// ledger.
 type player struct {
 	*testing.T
 	llm.Endpoint
@@ -99,8 +100,7 @@ type player struct {
 	clock  time.Time
 }
 
-// newPlayer returns one for a model of a service of kind; whole says that answers are not
-// streamed.
+// newPlayer returns a player for a model of a service of kind; whole disables streaming.
 func newPlayer(t *testing.T, kind, model string, whole bool) *player {
 	p := &player{T: t, clock: time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -123,8 +123,8 @@ func newPlayer(t *testing.T, kind, model string, whole bool) *player {
 	return p
 }
 
-// play asks once, and returns the usage without its output and price, and what the ledger
-// says of it.
+// play sends one request, and returns the usage without its output and price, and the ledger's
+// report.
 func (p *player) play(answer, system string) (u llm.Usage, missed cachewatch.Miss, told string) {
 	p.Helper()
 	p.says = answer

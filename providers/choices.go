@@ -12,22 +12,21 @@ import (
 	"parley/providers/catalog"
 )
 
-// Choices lists the models that a user can pick: every known model of every provider, those that
-// are ready first, the others with what is missing. The models of local servers are known only to
-// these; see LiveChoices.
+// Choices lists the models that a user can pick: every known model of every provider. Ready models
+// come first; the others say why they are unavailable. Only local servers know their models; see
+// LiveChoices.
 func Choices(c Config, getenv func(string) string) []Choice {
 	return c.choices(getenv, nil)
 }
 
-// IsDemo reports whether name, as the user writes it, is a model of the built-in
-// demo.
+// IsDemo reports whether name, as typed by the user, is a model of the built-in demo.
 func IsDemo(c Config, name string) bool {
 	s, _, err := c.findModel(name, func(string) string { return "" })
 	return err == nil && s.row.isDemo
 }
 
-// ExplainNoDefault explains why DefaultModel finds nothing although the user set up a
-// provider: a table in c or a variable of a key. It is "" if there is neither.
+// ExplainNoDefault explains why DefaultModel finds no model although the user set up a provider
+// with a table in c or a key variable. It returns "" if the user set up none.
 func ExplainNoDefault(c Config, getenv func(string) string) string {
 	if name := ProviderWithoutModel(c, getenv); name != "" {
 		return fmt.Sprintf("Provider %[1]s has no default model: choose one with -m %[1]s/MODEL, or set model in config.toml", name)
@@ -53,9 +52,9 @@ func ExplainNoDefault(c Config, getenv func(string) string) string {
 	return ""
 }
 
-// ProviderWithoutModel names the first provider that the user set up, by a table in c, a
-// variable of its key or of its address, that is ready and whose models only its server
-// knows; "" if there is none. It is asked for them when nothing names a model.
+// ProviderWithoutModel names the first provider that is ready and was set up by the user, with a
+// table in c or a variable of its key or address, but whose models only its server knows. It
+// returns "" if there is none. The caller lists its models when no other setting names a model.
 func ProviderWithoutModel(c Config, getenv func(string) string) string {
 	for s := range c.services(getenv) {
 		if s.row.isDemo || s.defaultModel() != "" || s.missing() != "" {
@@ -68,11 +67,11 @@ func ProviderWithoutModel(c Config, getenv func(string) string) string {
 	return ""
 }
 
-// LiveChoices returns Choices with what servers say now. It asks those whose models only they know,
-// such as local ones, or, with all, every one that is ready, at once and for at most three seconds,
-// or, with all, ten. Their models come after the known ones, and what they say of a model takes
-// precedence; a Memory in o keeps it for models opened later. The list is complete but for the
-// servers in the error, which errors.Join made.
+// LiveChoices returns Choices with the current lists of servers. It asks the servers whose models
+// only they know, such as local ones, within three seconds; with all, it asks every ready server,
+// within ten. The requests run at the same time. Listed models come after the known ones, and
+// listed facts take precedence; the Memory of o keeps them for models opened later. The result is
+// complete except for the servers in the error, which errors.Join made.
 func LiveChoices(ctx context.Context, c Config, o OpenOptions, all bool) ([]Choice, error) {
 	o = o.withDefaults()
 	limit, ask := liveTimeout, UnlistedProviders(c, o.Getenv)
@@ -85,10 +84,9 @@ func LiveChoices(ctx context.Context, c Config, o OpenOptions, all bool) ([]Choi
 	return c.choices(o.Getenv, o.Memory), err
 }
 
-// LearnModel asks the provider of a model for its list, for three seconds at most, and keeps what
-// that tells in the Memory of o, for models opened later. Providers whose models are in the
-// catalog are not asked, nor those whose key a command would have to print. The error is an
-// *llm.Error.
+// LearnModel fetches the model list of a model's provider within three seconds and stores the facts
+// in the Memory of o for models opened later. It asks no provider whose models are in the catalog,
+// and none whose key a command prints. The error is an *llm.Error.
 func LearnModel(ctx context.Context, c Config, name string, o OpenOptions) error {
 	o = o.withDefaults()
 	s, _, err := c.findModel(name, o.Getenv)
@@ -104,8 +102,8 @@ func LearnModel(ctx context.Context, c Config, name string, o OpenOptions) error
 // liveTimeout bounds the wait for servers while a picker is open.
 const liveTimeout = 3 * time.Second
 
-// UnlistedProviders names the ready providers whose models only their servers know: LiveChoices
-// asks these.
+// UnlistedProviders names the ready providers whose models only their servers know. LiveChoices
+// asks them.
 func UnlistedProviders(c Config, getenv func(string) string) []string {
 	return slices.DeleteFunc(c.servers(getenv), func(name string) bool {
 		s, _ := c.service(name, getenv)
@@ -113,7 +111,7 @@ func UnlistedProviders(c Config, getenv func(string) string) []string {
 	})
 }
 
-// servers names the providers that are ready and have a list to be asked for.
+// servers names the ready providers that can list their models.
 func (c Config) servers(getenv func(string) string) []string {
 	var names []string
 	for s := range c.services(getenv) {
@@ -124,7 +122,7 @@ func (c Config) servers(getenv func(string) string) []string {
 	return names
 }
 
-// choices lists the models of all providers, with those that servers told.
+// choices lists the models of all providers, including those in server lists.
 func (c Config) choices(getenv func(string) string, memory *Memory) []Choice {
 	var ready, not []Choice
 	for s := range c.services(getenv) {
@@ -146,13 +144,14 @@ func (c Config) choices(getenv func(string) string, memory *Memory) []Choice {
 	return c.withAliases(append(ready, not...), getenv, memory)
 }
 
-// withAliases returns choices with the user's aliases before them, as what they stand for.
+// withAliases adds the user's aliases before the choices of the same readiness, each described by
+// its model.
 func (c Config) withAliases(choices []Choice, getenv func(string) string, memory *Memory) []Choice {
 	var ready, not []Choice
 	for _, alias := range slices.Sorted(maps.Keys(c.Aliases)) {
 		s, id, err := c.findModel(alias, getenv)
 		if err != nil {
-			continue // the configuration is told about it
+			continue // Validate reports bad aliases
 		}
 		id = s.shownID(id)
 		at := slices.IndexFunc(choices, func(c Choice) bool { return c.Name == s.name+"/"+id })
@@ -174,8 +173,8 @@ func (c Config) withAliases(choices []Choice, getenv func(string) string, memory
 	return slices.Concat(ready, choices[:first], not, choices[first:])
 }
 
-// choice returns the line of one model. Why says what is missing before it can be
-// asked.
+// choice returns the picker line of one model. Why says why the model is unavailable; "" if it is
+// ready.
 func (s service) choice(why string, o listedModel, memory *Memory) Choice {
 	id := o.ID
 	m, known := s.facts(id, memory)
@@ -194,9 +193,9 @@ func (s service) choice(why string, o listedModel, memory *Memory) Choice {
 	}
 }
 
-// DefaultModel names the model to start with when none is configured: of the
-// first provider that has a key, else of the first local server with models in
-// its configuration, else the built-in demo.
+// DefaultModel names the model to start with if none is configured: a model of the first provider
+// with a key, else of the first local server with models in its configuration, else of the built-in
+// demo.
 func DefaultModel(c Config, getenv func(string) string) string {
 	var ready []service
 	for s := range c.services(getenv) {

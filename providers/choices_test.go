@@ -52,8 +52,8 @@ func TestDefaultModel(t *testing.T) {
 	}
 }
 
-// TestUnusable: what the user set up is named, so that no script gets the demo's
-// answers in its place.
+// TestUnusable: a provider that the user set up is named if it has no model, so that no script
+// silently gets the demo's answers.
 func TestUnusable(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -98,7 +98,7 @@ func TestChoices(t *testing.T) {
 	if got := find("demo/parley"); !got.Ready || !got.Price.Free {
 		t.Errorf("%+v", got)
 	}
-	for _, choice := range choices { // the picker tells of a model what a switch to it tells
+	for _, choice := range choices { // the picker has the same facts as Open
 		if !choice.Ready {
 			continue
 		}
@@ -132,7 +132,7 @@ func TestChoices(t *testing.T) {
 	}
 }
 
-// A choice that is called ready opens, under the same name.
+// A choice marked as ready can be opened under the same name.
 func TestReadyChoicesOpen(t *testing.T) {
 	all := func(name string) string { return "k" }
 	for _, choice := range Choices(Default(), all) {
@@ -160,12 +160,12 @@ func TestUnlisted(t *testing.T) {
 	}
 }
 
-// Servers whose models only they know are asked, all at once; one that fails
-// costs nothing but its own lines. With all, the others are asked as well.
+// Servers whose models only they know are asked at the same time; a failing one only loses its own
+// lines. With all, the other servers are asked too.
 func TestLive(t *testing.T) {
 	var asked atomic.Int32
 	local := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for asked.Add(1); asked.Load() < 2 && r.Context().Err() == nil; { // the other one is asked meanwhile
+		for asked.Add(1); asked.Load() < 2 && r.Context().Err() == nil; { // both are asked at the same time
 			time.Sleep(time.Millisecond)
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -217,8 +217,8 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestLearnModel: facts that a server reports of its models count from then on. No server is asked if
-// the catalog knows all, or if a command would print its key.
+// TestLearnModel: facts that a server reports about its models count from then on. A server is not
+// asked if the catalog has all facts, or if a command would print its key.
 func TestLearnModel(t *testing.T) {
 	var asked atomic.Int32
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

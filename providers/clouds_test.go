@@ -20,24 +20,24 @@ import (
 	"parley/tools/process"
 )
 
-// A cloud is a server that stands for the hosts of a cloud, whatever they are called.
+// A cloud is a server that answers for all hosts of a cloud.
 type cloud struct {
 	mu     sync.Mutex
 	asked  []request
-	refuse map[string]bool // keys and tokens that it answers 401 to
-	answer string          // of an answer that is none of refuse; "" is that of the format
+	refuse map[string]bool // keys and tokens that it rejects with 401
+	answer string          // answer to requests that refuse accepts; "" for the format's default
 	status int
 	server *httptest.Server
 }
 
-// A request is what came.
+// A request is a received request.
 type request struct {
 	url    string
 	header http.Header
 	body   map[string]any
 }
 
-// Answers of the formats, as short as they can be.
+// The shortest answers of the formats.
 var cloudAnswers = map[string]string{
 	"openai":           "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hello\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
 	"openai-responses": "data: {\"type\":\"response.output_text.delta\",\"item_id\":\"m\",\"output_index\":0,\"content_index\":0,\"delta\":\"hello\"}\n\ndata: {\"type\":\"response.completed\",\"response\":{\"id\":\"r\",\"status\":\"completed\",\"output\":[]}}\n\n",
@@ -91,7 +91,7 @@ func (c *cloud) RoundTrip(req *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(same)
 }
 
-// ask asks a model of the cloud for a word.
+// ask sends a short prompt to a model of the cloud.
 func (c *cloud) ask(t *testing.T, conf Config, model string, getenv func(string) string) error {
 	t.Helper()
 	e, err := Open(conf, model, OpenOptions{Getenv: getenv, Transport: c})
@@ -124,8 +124,8 @@ func (r request) keyHeaders() string {
 	return strings.Join(list, ", ")
 }
 
-// printing returns a shell command that prints the next line of a file at each run, and how
-// often it ran.
+// printing returns a shell command that prints the next line of a file on each run, and a function
+// that counts the runs.
 func printing(t *testing.T, lines ...string) (command string, runs func() int) {
 	t.Helper()
 	if os.PathSeparator == '\\' {
@@ -143,7 +143,7 @@ func printing(t *testing.T, lines ...string) (command string, runs func() int) {
 	}
 }
 
-// Each cloud is asked as it documents: where, with which header, and with which body.
+// Each cloud gets the documented request: URL, header and body.
 func TestCloudForms(t *testing.T) {
 	azure := []string{"AZURE_OPENAI_API_KEY", "k-1", "AZURE_RESOURCE_NAME", "Contoso"}
 	for _, tt := range []struct {
@@ -151,7 +151,7 @@ func TestCloudForms(t *testing.T) {
 		env         []string
 		conf        Provider
 		url, key    string
-		model2      any               // in the body; nil: not there
+		model2      any               // value in the body; nil if missing
 		headers     map[string]string // besides
 		fields      map[string]any    // of the body
 	}{
@@ -222,8 +222,8 @@ func TestCloudForms(t *testing.T) {
 	}
 }
 
-// A token that the server does not accept is renewed, and the request sent again, once: by
-// each request that has it, with one run for all.
+// A rejected token is renewed and the request sent again, once, for each request with that token,
+// with one run of the command for all.
 func TestTokenIsRenewedOn401(t *testing.T) {
 	command, runs := printing(t, "old-token-1", "new-token-2", "third-token-3")
 	conf := Config{Providers: map[string]Provider{"gate": {BaseURL: "https://gate.example/v1", TokenCommand: process.ShellText(command)}}}
@@ -265,8 +265,8 @@ func TestTokenIsRenewedOn401(t *testing.T) {
 	}
 }
 
-// A token is renewed before it expires, without a refusal: with a lifetime that is over at
-// once, each request has a new one.
+// A token is renewed before it expires, without a refusal: with a lifetime that has already ended,
+// each request gets a new one.
 func TestTokenIsRenewedAtExpiry(t *testing.T) {
 	command, runs := printing(t, `{"access_token":"a-1","expires_in":0}`, `{"access_token":"a-2","expires_in":3600}`, "never")
 	conf := Config{Providers: map[string]Provider{"gate": {BaseURL: "https://gate.example/v1", TokenCommand: process.ShellText(command)}}}
@@ -284,8 +284,8 @@ func TestTokenIsRenewedAtExpiry(t *testing.T) {
 	}
 }
 
-// A command without a token is an error that names it and holds nothing of what it printed;
-// nothing is sent.
+// The error for a command without a token names the command but contains nothing of its output; no
+// request is sent.
 func TestTokenCommandFails(t *testing.T) {
 	for command, want := range map[string]string{"echo " + canary + "; exit 3": "failed (exit status 3)", "echo '{\"error\":\"" + canary + "\"}'": "JSON without a token", "echo " + canary + " and more": "characters that no token has"} {
 		conf := Config{Providers: map[string]Provider{"gate": {BaseURL: "https://gate.example/v1", TokenCommand: process.ShellText(command)}}}
@@ -298,7 +298,7 @@ func TestTokenCommandFails(t *testing.T) {
 	}
 }
 
-// Google's login is used where the user wants it: named in the environment, or connected.
+// Google's login is used only if the user wants it: named in the environment, or connected.
 func TestGoogleLogin(t *testing.T) {
 	project := []string{"GOOGLE_CLOUD_PROJECT", "p"}
 	for _, tt := range []struct {
@@ -321,7 +321,7 @@ func TestGoogleLogin(t *testing.T) {
 	}
 }
 
-// The user's value for a part of an address changes nothing else of it.
+// The user's value for a variable changes no other part of an address.
 func TestHostileVariables(t *testing.T) {
 	for _, tt := range []struct{ provider, name, value string }{
 		{"bedrock", "region", "us-east-1.evil.com/"}, {"bedrock", "region", "evil.com#"}, {"bedrock", "region", "x@evil.com"}, {"bedrock", "region", "a b"},
@@ -362,7 +362,7 @@ func TestHostileVariables(t *testing.T) {
 	}
 }
 
-// A token goes to the host of the provider alone, whatever else its client is used for.
+// A token goes only to the provider's host, even if its client is used for other hosts.
 func TestTokenStaysAtHome(t *testing.T) {
 	conf := Config{Providers: map[string]Provider{"gate": {BaseURL: "https://gate.example/v1", TokenCommand: "echo at-home"}}}
 	c := newCloud(t, "openai")
@@ -383,7 +383,7 @@ func TestTokenStaysAtHome(t *testing.T) {
 	}
 }
 
-// Clouds say in their own words what is wrong; what to do about it is added.
+// Clouds report errors in their own words; advice is added.
 func TestCloudErrors(t *testing.T) {
 	project := []string{"GOOGLE_CLOUD_PROJECT", "my-project"}
 	for _, tt := range []struct {
@@ -424,7 +424,7 @@ func TestCloudErrors(t *testing.T) {
 	}
 }
 
-// Every id that a cloud ships is that of a model whose facts are known.
+// Facts are known for every id listed for a cloud.
 func TestCloudModels(t *testing.T) {
 	for _, p := range catalog.Providers() {
 		if len(p.Offers) == 0 {
@@ -441,7 +441,7 @@ func TestCloudModels(t *testing.T) {
 	}
 }
 
-// Clouds without a list offer what is shipped, and the deployments that the user named.
+// Clouds without a list offer the built-in models and the deployments that the user named.
 func TestCloudLists(t *testing.T) {
 	conf := Config{Providers: map[string]Provider{"azure": {APIKey: "k", Variables: map[string]string{"resource": "r", "deployment": "mine, yours"}}}}
 	_, offers, err := conf.listModels(t.Context(), "azure", OpenOptions{Getenv: env(), Transport: refusing{t}}.withDefaults())

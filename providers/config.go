@@ -18,54 +18,52 @@ import (
 // Config is the part of config.toml that providers own.
 type Config struct {
 	Providers map[string]Provider `toml:"providers"`
-	Aliases   map[string]string   `toml:"aliases"` // the user's names of models, to what they stand for
-	Stored    KeyStore            `toml:"-"`       // keys that are not in the configuration; nil: none
-	Facts     *catalog.FactsFile  `toml:"-"`       // what lists of models said when they were fetched; nil: nothing
+	Aliases   map[string]string   `toml:"aliases"` // the user's names for models, to the models
+	Stored    KeyStore            `toml:"-"`       // keys stored outside the configuration; nil for none
+	Facts     *catalog.FactsFile  `toml:"-"`       // facts from the last fetched model lists; nil for none
 
-	Recent []string `toml:"-"` // models that were used, as provider/model, the latest first
+	Recent []string `toml:"-"` // models used before, as provider/model, the latest first
 
-	found  map[string]LocalServer   // by the names of their services; see WithServers
-	listed map[string][]listedModel // by the names of services; see WithLists
+	found  map[string]LocalServer   // by service name; see WithServers
+	listed map[string][]listedModel // by service name; see WithLists
 }
 
-// A Provider is one [providers.NAME] table. Under the name of a provider of the
-// catalog it changes what is built in; under any other name it adds a service.
-// Missing fields come from the catalog.
+// A Provider is one [providers.NAME] table. If NAME is in the catalog, the table changes the
+// built-in provider; otherwise it adds a service. Missing fields come from the catalog.
 type Provider struct {
 	Kind          string              `toml:"kind"`            // family; see Kinds
 	BaseURL       string              `toml:"base_url"`        // http or https, or the name of one of the catalog's regions
-	Command       process.CommandLine `toml:"command"`         // program to run, for kinds that are one; none is the usual one on PATH
+	Command       process.CommandLine `toml:"command"`         // program to run, for kinds that run one; empty for the usual one on PATH
 	APIKey        Secret              `toml:"api_key"`         //
 	APIKeyEnv     string              `toml:"api_key_env"`     // environment variable that holds the key
 	APIKeyCommand process.ShellText   `toml:"api_key_command"` // shell command that prints the key
-	TokenCommand  process.ShellText   `toml:"token_command"`   // shell command that prints a token, which is renewed
-	TokenLifetime time.Duration       `toml:"token_lifetime"`  // after which a token is renewed at the latest; 0: as it says itself
-	KeyHeader     string              `toml:"key_header"`      // header that has the key or the token; "" is that of the kind
-	Variables     map[string]string   `toml:"variables"`       // of the catalog's address, such as a region
+	TokenCommand  process.ShellText   `toml:"token_command"`   // shell command that prints a token; it runs again to renew the token
+	TokenLifetime time.Duration       `toml:"token_lifetime"`  // longest time before a token is renewed; 0 uses the lifetime in the token
+	KeyHeader     string              `toml:"key_header"`      // header for the key or token; "" for the default of the kind
+	Variables     map[string]string   `toml:"variables"`       // variables of the catalog's address, such as a region
 	Strategy      string              `toml:"strategy"`        // how models get tools: see Strategies
-	MaxRetries    *int                `toml:"max_retries"`     // 3 if it is left out
+	MaxRetries    *int                `toml:"max_retries"`     // default 3
 	Stream        *bool               `toml:"stream"`          // false: whole answers only
 	Headers       map[string]string   `toml:"headers"`         // sent with each request
 	Options       map[string]any      `toml:"options"`         // merged into the body of each request
 	Models        []string            `toml:"models"`          // offered in the picker; the first is the default
-	IdleTimeout   time.Duration       `toml:"idle_timeout"`    // longest silence of a stream, such as "5m", and longest time without content; 0 leaves both to parley
-	Model         map[string]Model    `toml:"model"`           // by id; those are offered in the picker as well
-	Price         *catalog.Price      `toml:"price"`           // of models whose price is unknown
-	Dialect       map[string]any      `toml:"dialect"`         // how the service differs from plain chat completions, over what its kind says
-	Settings                          // of every request
+	IdleTimeout   time.Duration       `toml:"idle_timeout"`    // longest silence of a stream, such as "5m", and longest time without content; 0 for defaults
+	Model         map[string]Model    `toml:"model"`           // by id; the picker shows them too
+	Price         *catalog.Price      `toml:"price"`           // for models whose price is unknown
+	Dialect       map[string]any      `toml:"dialect"`         // differences from plain chat completions, merged over the kind's dialect
+	Settings                          // apply to every request
 }
 
-// Strategies lists how a model can get tools: by native function calling, by
-// prompt, by prompt with each reply held to a form (guided), or not at all. The
-// empty strategy is auto: native, unless the catalog knows, or the server says,
-// that the model lacks it; then by prompt.
+// Strategies lists how a model can get tools: by native function calling, by prompt, by prompt with
+// each reply constrained to a schema (guided), or not at all. The empty strategy is auto: native,
+// or prompt if the catalog or the server says that the model has no function calling.
 var Strategies = []string{auto, native, prompt, guided, none}
 
-// Default returns the configuration of someone who has written none: the
-// catalog's providers, with keys from the environment.
+// Default returns the configuration of a user without a config file: the catalog's providers, with
+// keys from the environment.
 func Default() Config { return Config{} }
 
-// Validate reports what is wrong with c, all of it at once.
+// Validate reports all errors in c.
 func (c *Config) Validate() error {
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(c.Aliases)) {
@@ -81,7 +79,7 @@ func (c *Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// validateAlias refuses an alias that hides a name there is, or stands for none.
+// validateAlias rejects an alias that hides an existing name or stands for no model.
 func (c *Config) validateAlias(name, stands string) error {
 	refuse := func(format string, args ...any) error {
 		return fmt.Errorf("aliases.%s = %q: %s", name, stands, fmt.Sprintf(format, args...))
@@ -154,8 +152,8 @@ func (p Provider) validate(name string) (errs []error) {
 	return errs
 }
 
-// validateURL refuses addresses that cannot be asked. The address itself is not
-// repeated: it may hold a password.
+// validateURL rejects addresses that cannot be requested. Its error omits the address, which may
+// contain a password.
 func (p Provider) validateURL(name string) error {
 	if p.BaseURL == "" {
 		return nil
@@ -180,7 +178,7 @@ func (p Provider) validateURL(name string) error {
 	return nil
 }
 
-// validateKey refuses two sources of a key, since only one can be meant.
+// validateKey rejects a table with more than one source of a key.
 func (p Provider) validateKey() error {
 	var set []string
 	for _, source := range []struct{ name, value string }{
@@ -196,7 +194,7 @@ func (p Provider) validateKey() error {
 	return fmt.Errorf("%s: set one of %s, not both", set[1], strings.Join(set, ", "))
 }
 
-// validateToken refuses a lifetime without a token, and a name that no header has.
+// validateToken rejects a lifetime without a token command, and an invalid header name.
 func (p Provider) validateToken() error {
 	notToken := func(r rune) bool { // RFC 9110, section 5.6.2
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)

@@ -103,8 +103,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// A model's own table comes before the provider's, and what a request asks for
-// before both.
+// A model's table takes precedence over the provider's, and the request over both.
 func TestSettings(t *testing.T) {
 	var c Config
 	meta, err := toml.Decode(`

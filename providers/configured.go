@@ -10,17 +10,17 @@ import (
 	"parley/providers/llm"
 )
 
-// A configured is a model with the settings of the configuration, and an effort that
-// it has: where another is asked, it gets the nearest, and says so once.
+// configured applies the settings of the configuration to a model. It replaces an unsupported
+// effort with the nearest supported one and reports that once.
 type configured struct {
 	llm.Model
-	renameNotice string // tells that the user named it otherwise; "" if not
-	retirement   string // tells that the model retires soon; "" if it does not
+	renameNotice string // says that the typed name stands for another model; "" if not
+	retirement   string // says that the model retires soon; "" if not
 	settings     Settings
-	id           string // as the service calls it
+	id           string // the service's id of the model
 	facts        catalog.Model
-	known        bool   // facts hold for the efforts as well
-	noWeb        string // why the web is not searched; "" if it can be
+	known        bool   // facts.Levels are known too
+	noWeb        string // why web search is unavailable; "" if it is available
 	notices      llm.Notices
 }
 
@@ -48,7 +48,7 @@ func (m *configured) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// noWeb returns why s does not search the web for a model; "" if it does.
+// noWeb returns why s has no web search for a model; "" if it has.
 func noWeb(s service, model string) string {
 	if s.traits(model).SearchesWeb {
 		return ""
@@ -56,13 +56,13 @@ func noWeb(s service, model string) string {
 	return cmp.Or(s.row.noWeb, s.name+"/"+s.modelID(model)+" has no web search")
 }
 
-// clampEffort returns the effort to ask of a model that has not all of them, "" for none,
-// and what the user should know of it.
+// clampEffort returns the effort to request from a model, "" for none, and a notice for the user if
+// it is not the requested one.
 func clampEffort(id string, facts catalog.Model, effort llm.Effort) (use llm.Effort, notice string) {
 	levels := supportedEfforts(facts)
 	off := effort == llm.EffortOff
 	switch {
-	case slices.Contains(levels, effort), off && facts.OffValue != "": // which may be less than off; the adapter knows
+	case slices.Contains(levels, effort), off && facts.OffValue != "": // OffValue may be less than off; the adapter knows
 		return effort, ""
 	case !facts.Thinks && off:
 		return "", ""
@@ -80,8 +80,8 @@ func clampEffort(id string, facts catalog.Model, effort llm.Effort) (use llm.Eff
 	return use, fmt.Sprintf("%s has no reasoning effort %s, using %s", id, effort, use)
 }
 
-// nearestEffort returns the one of levels, which rise, that is next to effort; of two, the
-// higher one. A user who wants thinking does not get it switched off.
+// nearestEffort returns the entry of levels, which ascend, nearest to effort; of two, the higher
+// one. It does not switch thinking off for a user who wants it.
 func nearestEffort(levels []llm.Effort, effort llm.Effort) llm.Effort {
 	distance := func(e llm.Effort) int {
 		d := slices.Index(llm.Efforts, e) - slices.Index(llm.Efforts, effort)
@@ -96,8 +96,8 @@ func nearestEffort(levels []llm.Effort, effort llm.Effort) llm.Effort {
 	return best
 }
 
-// supportedEfforts returns the words that make a difference to a model. Levels that have no
-// word of their own among ours share the nearest one.
+// supportedEfforts returns the efforts that a model distinguishes. Levels of the model that are
+// missing in llm.Efforts share the nearest effort.
 func supportedEfforts(m catalog.Model) []llm.Effort {
 	if !m.Thinks {
 		return nil
@@ -113,7 +113,7 @@ func supportedEfforts(m catalog.Model) []llm.Effort {
 		llm.EffortMax:     has("max") || top && has("high"),
 	}
 	switch {
-	case m.Thinking == "budget": // each is a budget of its own, whatever the levels
+	case m.Thinking == "budget": // the efforts are budgets, independent of Levels
 		for _, e := range []llm.Effort{llm.EffortMinimal, llm.EffortLow, llm.EffortMedium, llm.EffortHigh, llm.EffortMax} {
 			offered[e] = true
 		}

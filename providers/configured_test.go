@@ -11,7 +11,7 @@ import (
 	"parley/providers/openai"
 )
 
-// requested returns the body that a model would send, and what the user is told.
+// requested returns the body that a model would send, and the notices.
 func requested(t *testing.T, name string, effort llm.Effort) (body string, notices []string) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -29,8 +29,7 @@ func requested(t *testing.T, name string, effort llm.Effort) (body string, notic
 	return string(taken.body), notices
 }
 
-// An effort that a model has not is told of once, and the request is the one
-// for the effort that the notice names.
+// An unsupported effort is reported once, and the request uses the effort named in the notice.
 func TestClampedEffortsAreTold(t *testing.T) {
 	for _, p := range catalog.Providers() {
 		if slices.Contains([]string{"claude-cli", "gemini-cli", kindDemo}, p.Kind) || p.ModelsFrom != "" {
@@ -46,7 +45,7 @@ func TestClampedEffortsAreTold(t *testing.T) {
 				off := effort == llm.EffortOff
 				wanted := !slices.Contains(has, effort) && (m.Thinks || !off)
 				if off && wanted && m.OffValue != "" {
-					wanted = len(notices) == 1 // the adapter's to say
+					wanted = len(notices) == 1 // reported by the adapter
 				}
 				if wanted != (len(notices) == 1) || len(notices) > 1 {
 					t.Errorf("%s, effort %s of %v: notices %q", name, effort, has, notices)
@@ -65,8 +64,8 @@ func TestClampedEffortsAreTold(t *testing.T) {
 	}
 }
 
-// An effort that a model of the catalog offers changes its request: otherwise the dialect does not
-// know its id.
+// An offered effort of a model in the catalog changes its request; otherwise the dialect does not
+// know the model's id.
 func TestOfferedEffortsAreSent(t *testing.T) {
 	for _, p := range catalog.Providers() {
 		if !slices.Contains(openai.Family.Kinds, p.Kind) {
@@ -77,7 +76,7 @@ func TestOfferedEffortsAreSent(t *testing.T) {
 			plain, _ := requested(t, name, "")
 			for _, effort := range supportedEfforts(m) {
 				if effort == llm.EffortMax && m.Thinking == "budget" {
-					continue // without a bound, as unasked
+					continue // no bound, as without effort
 				}
 				if body, _ := requested(t, name, effort); body == plain {
 					t.Errorf("%s, effort %s: nothing is sent of it\n%s", name, effort, body)
@@ -87,8 +86,8 @@ func TestOfferedEffortsAreSent(t *testing.T) {
 	}
 }
 
-// A model gets its effort by its id, whatever the name of the provider: one of
-// the user's of the model's kind, or a gateway.
+// A model gets its effort by its id under any provider name: a user's provider of the model's kind,
+// or a gateway.
 func TestEffortUnderOwnNames(t *testing.T) {
 	c := Config{Providers: map[string]Provider{
 		"mq": {Kind: "qwen", BaseURL: "http://127.0.0.1:9/v1", APIKey: "k"}, "mg": {Kind: "gemini", BaseURL: "http://127.0.0.1:9/v1beta", APIKey: "k"},
@@ -98,7 +97,7 @@ func TestEffortUnderOwnNames(t *testing.T) {
 		name   string
 		effort llm.Effort
 		want   string // in the body
-		told   string // of the effort that is used instead
+		told   string // name of the effort used instead
 	}{
 		{"mq/qwen3-max", "low", `"enable_thinking": true`, ""},
 		{"mq/qwen3-max", "medium", `"thinking_budget": 8192`, ""},

@@ -14,30 +14,30 @@ import (
 	"parley/providers/wire"
 )
 
-// A Connection is a provider as one that can be given a key.
+// A Connection describes a provider for the dialog in which the user gives it a key.
 type Connection struct {
 	Provider string // as configured, such as "anthropic"
-	Name     string // for people, such as "Anthropic"
-	Host     string // that a key is sent to
-	Model    string // the default one, as "provider/model"; "" if there is none
-	From     string // where its key is, such as "OPENAI_API_KEY"; "" if it has none
-	Stored   bool   // From is what parley stored
-	Keyless  bool   // it takes no key: it runs here, or is a program with a login of its own
-	Local    bool   // it is a server that runs here
-	Login    bool   // it takes no key: a command, or another program's login, has tokens for it
+	Name     string // display name, such as "Anthropic"
+	Host     string // host that receives the key
+	Model    string // default model, as "provider/model"; "" for none
+	From     string // source of its key, such as "OPENAI_API_KEY"; "" if it has none
+	Stored   bool   // parley stores the key
+	Keyless  bool   // it takes no key: it is a local server, or a program with its own login
+	Local    bool   // it is a server on this machine
+	Login    bool   // it takes no key: a command or another program's login supplies tokens
 
-	Variables []ConnectionVariable // of its address, that are the user's own
+	Variables []ConnectionVariable // variables of its address that the user sets
 }
 
-// A ConnectionVariable is a part of the address of a provider.
+// A ConnectionVariable is a variable in a provider's address.
 type ConnectionVariable struct {
 	Name  string // such as "region"
-	Title string // for people
-	Help  string // what it is, in a sentence
-	Value string // that it has, or has by itself; "" if it has none
+	Title string // shown to the user
+	Help  string // one sentence about the variable
+	Value string // current or default value; "" for none
 }
 
-// Variable returns the value that a user gave in text for a variable of a provider's address.
+// Variable parses text as the value of a variable of a provider's address.
 func (c Config) Variable(provider, name, text string) (string, error) {
 	s, _ := c.service(provider, func(string) string { return "" })
 	for _, v := range s.builtin.Variables {
@@ -59,7 +59,7 @@ func unknownVariableError(s service, name string) error {
 	return fmt.Errorf("%s has no %q to set; it has %s", cmp.Or(s.builtin.Name, s.name), name, strings.Join(names, ", "))
 }
 
-// WithVariables returns c with values in the address of a provider.
+// WithVariables returns c with values set in the address of a provider.
 func (c Config) WithVariables(provider string, values map[string]string) (Config, error) {
 	if len(values) == 0 {
 		return c, nil
@@ -85,8 +85,8 @@ func (c Config) WithVariables(provider string, values map[string]string) (Config
 	return c, nil
 }
 
-// AddressError returns why a provider cannot be connected with these variables of its address;
-// nil if it can. Those without a value are named, and how to set them.
+// AddressError returns why a provider cannot be connected with values for the variables of its
+// address; nil if it can. The error names the variables without a value and says how to set them.
 func (c Config) AddressError(provider string, values map[string]string, getenv func(string) string) error {
 	c, err := c.WithVariables(provider, values)
 	if err != nil {
@@ -96,19 +96,19 @@ func (c Config) AddressError(provider string, values map[string]string, getenv f
 	return addressError(s)
 }
 
-// connectionVariables returns the variables of the address of s, as they are.
+// connectionVariables returns the variables of the address of s with their values.
 func connectionVariables(s service) (list []ConnectionVariable) {
 	for _, v := range s.builtin.Variables {
 		if s.conf.BaseURL != "" && s.builtin.Regions[s.conf.BaseURL] == "" {
-			continue // the user's own address has none
+			continue // the user's own address has no variables
 		}
 		list = append(list, ConnectionVariable{v.Name, v.Title, v.Help, cmp.Or(s.address.values[v.Name], v.Default)})
 	}
 	return list
 }
 
-// Connections lists the providers in the order of a picker, without the demo. No keyring is
-// asked, and nothing is sent.
+// Connections lists the providers except the demo, in picker order. It sends nothing and uses no
+// keyring.
 func Connections(c Config, getenv func(string) string) (all []Connection) {
 	for _, name := range c.providerNames() {
 		if one, err := c.Connection(name, getenv); err == nil {
@@ -118,8 +118,8 @@ func Connections(c Config, getenv func(string) string) (all []Connection) {
 	return all
 }
 
-// Connection returns the provider called name. A name that nothing answers to is an error
-// with nearby names, and none of a model's: there is no model to choose yet.
+// Connection returns the provider called name. The error for an unknown name suggests similar
+// provider names, but no models: there is no model to choose yet.
 func (c Config) Connection(name string, getenv func(string) string) (Connection, error) {
 	s, ok := c.service(name, getenv)
 	if !ok || s.row.isDemo {
@@ -134,7 +134,7 @@ func (c Config) Connection(name string, getenv func(string) string) (Connection,
 	}, nil
 }
 
-// trimKey takes away what stands around a key that was copied or printed.
+// trimKey removes the quotes and spaces around a copied or printed key.
 func trimKey(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool {
 		return r <= ' ' || strings.ContainsRune("\"'`\u00a0\u200b\u201c\u201d\u2018\u2019\ufeff", r)

@@ -12,8 +12,8 @@ import (
 	"parley/providers/llm"
 )
 
-// keyServers holds, of each kind of service, what it is asked for about a key, and how it
-// answers to a good and to a bad one.
+// keyServers holds, for each kind of service, the request that checks a key, and the responses to a
+// valid and an invalid one.
 var keyServers = []struct {
 	provider, base, asked, header string
 	good                          string
@@ -37,7 +37,7 @@ var keyServers = []struct {
 	{"openrouter", "/api/v1", "/api/v1/key", "Authorization", `{"data":{"usage":1}}`, 401, `{"error":{"message":"No auth credentials found","code":401}}`},
 }
 
-// A keyServer answers to the good key in one way and to others in another.
+// A keyServer answers a valid key in one way and others in another.
 type keyServer struct {
 	*httptest.Server
 	asked []string
@@ -78,8 +78,8 @@ func verify(t *testing.T, provider, url string, key Secret) KeyReport {
 	return report
 }
 
-// Every kind of service is asked once, for what costs nothing, at its own address, and its
-// own way to refuse a key is understood. No word of it repeats the key.
+// Every kind of service gets one free request, at its own URL, and its way of refusing a key is
+// understood. No message repeats the key.
 func TestVerifyKey(t *testing.T) {
 	const wrong = "sk-WRONG-0123456789"
 	for _, tt := range keyServers {
@@ -99,7 +99,7 @@ func TestVerifyKey(t *testing.T) {
 	}
 }
 
-// An error that is not the key's fault does not reject the key.
+// An error unrelated to the key does not reject it.
 func TestVerifyKeyOtherAnswers(t *testing.T) {
 	page := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -160,7 +160,7 @@ func TestVerifyKeyOtherAnswers(t *testing.T) {
 	})
 }
 
-// A coding plan of Kimi has no balance: its models are asked for instead.
+// A coding plan of Kimi has no balance, so its models are listed instead.
 func TestVerifyKeySecondPath(t *testing.T) {
 	s := newKeyServer(t, "none", nil, func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.Path, "balance") {
@@ -174,7 +174,7 @@ func TestVerifyKeySecondPath(t *testing.T) {
 	}
 }
 
-// Services without a free request are known by how their keys begin, and that is said.
+// Keys of services without a free request are recognized by their prefix, and the result says so.
 func TestVerifyKeyByPrefix(t *testing.T) {
 	c := Config{Providers: map[string]Provider{"bedrock": {BaseURL: "https://bedrock-runtime.us-east-1.amazonaws.com/openai/v1"}}}
 	for _, tt := range []struct {
@@ -266,8 +266,8 @@ func (s *fakeStore) Known() ([]string, map[string]string, error) {
 	return []string{s.key}, s.commands, nil
 }
 
-// A stored key comes after all that the user configured, goes to the host that it was
-// stored for alone, and is read when a model is asked, not before.
+// A stored key comes after everything that the user configured, goes only to the host it was stored
+// for, and is read only when a request is sent.
 func TestStoredKey(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -314,7 +314,7 @@ func TestStoredKey(t *testing.T) {
 	}
 }
 
-// A stored command is run, and a store that fails says so without a key.
+// A stored command is run, and the error of a failing store contains no key.
 func TestStoredCommand(t *testing.T) {
 	store := &fakeStore{host: "api.openai.com", command: "echo " + canary}
 	c := Config{Stored: store}

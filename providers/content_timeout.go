@@ -7,23 +7,22 @@ import (
 	"parley/providers/llm"
 )
 
-// How long a model may go without content while its server gives signs of life,
-// unless idle_timeout says otherwise. Without any byte the client's own limit
-// counts.
+// Longest time without content while the server keeps the connection alive, unless idle_timeout is
+// set. Without any bytes, the limit of the client applies.
 const (
-	contentTimeoutAttended   = 30 * time.Minute // a user sees it and can stop it
+	contentTimeoutAttended   = 30 * time.Minute // a user watches and can stop the answer
 	contentTimeoutDefault    = 5 * time.Minute
 	contentTimeoutHighEffort = 15 * time.Minute // effort above medium
 )
 
-// highEffortBudget is the budget of thinking, in tokens, from which on it counts as an
-// effort above medium.
+// highEffortBudget is the smallest thinking budget, in tokens, that counts as an effort above
+// medium.
 const highEffortBudget = 12_000
 
-// A contentTimeout model says how long its answers may go without content.
+// contentTimeout sets how long the answers of a model may go without content.
 type contentTimeout struct {
 	llm.Model
-	configured time.Duration // of the configuration; 0 if it does not say
+	configured time.Duration // from the configuration; 0 if unset
 	attended   bool
 }
 

@@ -12,9 +12,8 @@ import (
 	"parley/providers/llm"
 )
 
-// pings answers every request with events that say something at first, then for
-// so many times, or for ever if that is negative, with signs of life that say
-// nothing, and then with the rest. Every is the time between them; 0 is silence.
+// pings answers every request with the events in said, then times signs of life without content
+// (forever if negative), and then the rest. Every is the time between them; 0 for silence.
 func pings(said, ping, rest string, times int, every time.Duration) http.RoundTripper {
 	return roundTrip(func(r *http.Request) (*http.Response, error) {
 		out, in := io.Pipe()
@@ -37,8 +36,7 @@ func pings(said, ping, rest string, times int, every time.Duration) http.RoundTr
 	})
 }
 
-// The wires: what opens an answer, and the signs of life that servers send in the
-// middle of it.
+// For each wire format, the start of an answer, and signs of life that servers send.
 var alive = []struct {
 	kind, said string
 	pings      []string
@@ -65,8 +63,8 @@ var alive = []struct {
 	}},
 }
 
-// ended asks box/m and returns how long the answer took to end, with what of it
-// came, in the time of a bubble.
+// ended sends a request to box/m and returns how long the answer took to end, and its text, in a
+// synctest bubble's time.
 func ended(t *testing.T, p Provider, o OpenOptions, req llm.Request) (after time.Duration, text string, err error) {
 	t.Helper()
 	none := 0
@@ -87,8 +85,8 @@ func ended(t *testing.T, p Provider, o OpenOptions, req llm.Request) (after time
 	return time.Since(start), text, err
 }
 
-// Only content keeps a stream alive, on every wire: pings, comments and empty
-// deltas do not, and what came before them stays.
+// Only content keeps a stream alive, in every wire format: pings, comments and empty deltas do not.
+// Earlier content is kept.
 func TestPingsKeepNothingAlive(t *testing.T) {
 	for _, wire := range alive {
 		for _, ping := range wire.pings {
@@ -104,8 +102,8 @@ func TestPingsKeepNothingAlive(t *testing.T) {
 	}
 }
 
-// How long a silent model is waited for depends on who waits, on the effort, and
-// on the configuration, which sets both clocks.
+// The wait for a silent model depends on whether a user watches, on the effort, and on the
+// configuration, which sets both timers.
 func TestPatience(t *testing.T) {
 	const m = time.Minute
 	ping := alive[2].pings[0]
@@ -140,8 +138,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// A model that thinks in silence for longer than the clock runs, and a user who
-// waits on, lose nothing.
+// A model that thinks silently for longer than the timer, with a user who keeps waiting, loses
+// nothing.
 func TestSilenceThatEnds(t *testing.T) {
 	rest := `data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}` + "\n\n" + `data: {"type":"message_stop"}` + "\n\n"
 	for _, waits := range []bool{false, true} {

@@ -12,7 +12,7 @@ import (
 	"parley/providers/llm"
 )
 
-// workspace is what the tools of a conversation with the demo see.
+// workspace holds the files that the tools of a demo conversation see.
 type workspace map[string]string
 
 var offered = []llm.Tool{
@@ -52,8 +52,8 @@ func (w workspace) run(t *testing.T, call llm.Part) llm.Part {
 	return result
 }
 
-// The demo answers through the real adapter: a conversation with tools, one with
-// two calls at once and one with two rounds.
+// The demo answers through the real adapter: a conversation with tools, one with two parallel calls
+// and one with two rounds.
 func TestDemoConversation(t *testing.T) {
 	e, err := Open(Default(), "demo", OpenOptions{Getenv: env(), Instant: true})
 	if err != nil {
@@ -149,8 +149,7 @@ func TestDemoThinksUnlessTold(t *testing.T) {
 	}
 }
 
-// The demo explains how to add a provider, so it must know all that can be
-// added, and nothing else.
+// The demo explains how to add a provider, so it must know exactly those that can be added.
 func TestDemoKnowsTheProviders(t *testing.T) {
 	e, err := Open(Default(), "demo", OpenOptions{Getenv: env(), Instant: true})
 	if err != nil {
@@ -164,7 +163,7 @@ func TestDemoKnowsTheProviders(t *testing.T) {
 		} else if p.Local || slices.Contains(agentcli.Kinds, p.Kind) {
 			continue // needs no key
 		} else if len(p.Variables) > 0 {
-			continue // needs more than a key: parley connect asks for it
+			continue // needs more than a key; parley connect prompts for it
 		} else if shown := strings.Contains(answer.Text(), p.KeyEnv[0]); shown != built {
 			t.Errorf("the answer names %s of %s: %v, want %v", p.KeyEnv[0], p.ID, shown, built)
 		}

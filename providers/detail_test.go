@@ -7,8 +7,8 @@ import (
 	"parley/providers/llm"
 )
 
-// Each wire says in its own words how closely an image is looked at; where there are none,
-// the user is told, but only if an image is sent.
+// Each wire format sends the detail of images in its own field; without such a field the user gets
+// a notice, but only if an image is sent.
 func TestDetail(t *testing.T) {
 	image := llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Media, MIME: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")}}}
 	for _, test := range []struct{ model, want, notice string }{

@@ -12,8 +12,8 @@ import (
 	"parley/providers/openai"
 )
 
-// A configuration says how a service speaks: over what its kind says, and for
-// one model over what it says for all of them.
+// A configured dialect is merged over that of the kind; a model's table is merged over the
+// provider's.
 func TestDialects(t *testing.T) {
 	const text = `
 [providers.box]
@@ -69,9 +69,8 @@ func TestDialectsThatCannotBe(t *testing.T) {
 	}
 }
 
-// A field that a server refused once is not sent again by a model that is opened anew,
-// as long as the program runs, and the user is told; another model, or another way
-// to speak, does not know of it.
+// A refused field is not sent again while the program runs, even by a model opened again, and the
+// user is told. Another model, or another wire format, is not affected.
 func TestRefusalsAreRemembered(t *testing.T) {
 	server := scripted(t, func(body map[string]any) (int, string) {
 		if body["seed"] != nil {
@@ -94,14 +93,14 @@ func TestRefusalsAreRemembered(t *testing.T) {
 	}
 }
 
-// Replies by a form, where the server has no tools, are held to it in the way in
-// which the server can: by its kind, by the configuration, and as it says itself.
+// Guided replies of servers without tools are constrained in the way that the server supports: by
+// its kind, by the configuration, or learned from it.
 func TestFormsAreHeldInTheWayOfTheServer(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		conf    Provider
-		refuses string // a field that the server does not take
-		want    string // the fields in which the schema goes; "" for none
+		refuses string // refused field
+		want    string // fields that contain the schema; "" for none
 	}{
 		{"vLLM, of any age", Provider{Kind: "vllm"}, "", "structured_outputs guided_json"},
 		{"what is like vLLM, but strict about fields", Provider{Kind: "vllm"}, "guided_json", "response_format"},
@@ -137,8 +136,8 @@ func TestFormsAreHeldInTheWayOfTheServer(t *testing.T) {
 	}
 }
 
-// A server that cannot stream while tools are on offer is asked without, for all
-// that see it: the notice comes first, the events as from any other.
+// A server that cannot stream requests with tools gets them without streaming: the notice comes
+// first, and the events look the same.
 func TestToolsWithoutStreaming(t *testing.T) {
 	server := scripted(t, func(body map[string]any) (int, string) {
 		if body["tools"] != nil && body["stream"] == true {
@@ -157,8 +156,8 @@ func TestToolsWithoutStreaming(t *testing.T) {
 	}
 }
 
-// TestCallIDsOfTemplates checks that calls and their results have ids of nine characters wherever chat templates
-// are rendered: Mistral's templates refuse others. Kimi's own ids stay.
+// TestCallIDsOfTemplates checks that calls and their results have ids of nine characters on every server that
+// renders chat templates: Mistral's templates refuse others. Kimi's own ids stay.
 func TestCallIDsOfTemplates(t *testing.T) {
 	history := []llm.Message{llm.UserText("Hi"),
 		{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Call, ID: "functions.f:0", Name: "f", Input: "{}"}, {Kind: llm.Call, ID: "abcdefGH9", Name: "f", Input: "{}"}}},
@@ -190,8 +189,8 @@ func TestCallIDsOfTemplates(t *testing.T) {
 	}
 }
 
-// TestBlindByTheServer checks that a model is sent no images if its server says that it takes none, also where
-// the catalog does not know it.
+// TestBlindByTheServer checks that a model gets no images if its server lists it without vision, even if the
+// catalog does not know it.
 func TestBlindByTheServer(t *testing.T) {
 	for _, tt := range []struct {
 		name, kind string

@@ -16,10 +16,9 @@ import (
 	"parley/providers/wire"
 )
 
-// FetchFacts asks the providers that are ready, and OpenRouter, whose list is open to all, for
-// their models. Lists of servers on this machine are left out: what those run with changes.
-// Failures are in errs, each with its provider; the lists are in the order of the
-// picker.
+// FetchFacts fetches the model lists of all ready providers and of OpenRouter, whose list is
+// public. It skips servers on this machine, since their models change. Each of errs names its
+// provider; lists are in picker order.
 func FetchFacts(ctx context.Context, c Config, o OpenOptions, now time.Time) (lists []catalog.Fetched, errs []error) {
 	o = o.withDefaults()
 	names := slices.DeleteFunc(c.servers(o.Getenv), func(name string) bool {
@@ -59,12 +58,11 @@ func FetchFacts(ctx context.Context, c Config, o OpenOptions, now time.Time) (li
 	return append(lists, c.vendorFacts(o.Getenv, public, lists, now)...), errs
 }
 
-// openRouter is the provider whose list of models is open to all, and tells the prices of many
-// vendors.
+// openRouter is the provider whose model list is public and has the prices of many vendors.
 const openRouter = "openrouter"
 
-// FetchMedia asks OpenRouter for its models that embed, draw and film. What did not come is told
-// in errs.
+// FetchMedia fetches OpenRouter's lists of embedding, image and video models. errs has the
+// failures.
 func FetchMedia(ctx context.Context, c Config, o OpenOptions, now time.Time) (lists []catalog.Fetched, errs []error) {
 	o = o.withDefaults()
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
@@ -78,8 +76,8 @@ func FetchMedia(ctx context.Context, c Config, o OpenOptions, now time.Time) (li
 	return lists, errs
 }
 
-// fetchMedia reads the lists of OpenRouter's models that do something else than answer. A
-// server in its place may have none, and without a key they may be closed: that is no error.
+// fetchMedia reads OpenRouter's lists of models for other uses than chat. It is no error if a
+// server in OpenRouter's place lacks them, or if they require a key.
 func (c Config) fetchMedia(ctx context.Context, o OpenOptions) (json.RawMessage, []error) {
 	s, ok := c.service(openRouter, o.Getenv)
 	if !ok {
@@ -117,12 +115,12 @@ func (c Config) fetchMedia(ctx context.Context, o OpenOptions) (json.RawMessage,
 	return catalog.EncodeMedia(found), errs
 }
 
-// vendorNames maps vendors whose prices OpenRouter passes on to their names there: their models run
-// nowhere else, or cost the same there.
+// vendorNames maps vendors to their names at OpenRouter, which passes on their prices: their models
+// run only there, or cost the same elsewhere.
 var vendorNames = map[string]string{"openai": "openai", "anthropic": "anthropic", "gemini": "google", "xai": "x-ai"}
 
-// pricesByName returns the models of OpenRouter's list by their names, without variants such as
-// :free, which cost something else.
+// pricesByName returns OpenRouter's models by name, without variants such as :free, whose prices
+// differ.
 func pricesByName(offers []listedModel) map[string]listedModel {
 	byName := map[string]listedModel{}
 	for _, o := range offers {
@@ -133,11 +131,11 @@ func pricesByName(offers []listedModel) map[string]listedModel {
 	return byName
 }
 
-// vendorID returns an id in which versions are written one way: OpenRouter has dots where
-// Anthropic has dashes.
+// vendorID returns id with its versions in one spelling: OpenRouter writes dots for Anthropic's
+// dashes.
 func vendorID(id string) string { return strings.ReplaceAll(strings.ToLower(id), ".", "-") }
 
-// publicFacts returns what OpenRouter's list says of a model of a vendor's own service.
+// publicFacts returns the facts in OpenRouter's list about a model of a vendor's own service.
 func publicFacts(s service, public map[string]listedModel, id string) (catalog.Facts, bool) {
 	vendor, ok := vendorNames[s.name]
 	if !ok || s.url != s.builtin.BaseURL {
@@ -149,7 +147,7 @@ func publicFacts(s service, public map[string]listedModel, id string) (catalog.F
 	return f, ok
 }
 
-// fetchedList returns a list as it can be compared.
+// fetchedList returns a fetched list in the form that catalogs are compared in.
 func fetchedList(s service, offers []listedModel, public map[string]listedModel, now time.Time) catalog.Fetched {
 	f := catalog.Fetched{List: emptyList(s, now), Builtin: s.builtin.ID}
 	for _, o := range offers {
@@ -165,13 +163,12 @@ func fetchedList(s service, offers []listedModel, public map[string]listedModel,
 	return f
 }
 
-// emptyList returns the list of s of now, without its models.
+// emptyList returns a list of s, fetched now, without models.
 func emptyList(s service, now time.Time) catalog.List {
 	return catalog.List{Provider: s.name, URL: wire.Public(s.url), Fetched: now.UTC().Truncate(time.Second)}
 }
 
-// vendorFacts returns what OpenRouter's list says of the models of vendors whose own lists
-// are not at hand.
+// vendorFacts returns the facts in OpenRouter's list about the models of vendors missing in have.
 func (c Config) vendorFacts(getenv func(string) string, public map[string]listedModel, have []catalog.Fetched, now time.Time) (lists []catalog.Fetched) {
 	for _, name := range slices.Sorted(maps.Keys(vendorNames)) {
 		s, ok := c.service(name, getenv)

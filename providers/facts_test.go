@@ -15,10 +15,10 @@ import (
 	"parley/providers/llm"
 )
 
-// factsDay is after the facts that are built in were revised.
+// factsDay is a day after the revision of the built-in facts.
 var factsDay = catalog.Revised().Add(24 * time.Hour)
 
-// publicList is OpenRouter's list, with a model of every kind of answer to what it costs.
+// publicList is OpenRouter's list, with a model for every kind of price.
 const publicList = `{"data":[
 {"id":"openai/gpt-6-luna","context_length":1050000,"pricing":{"prompt":"0.00000008","completion":"0.0000004"},"supported_parameters":["tools"]},
 {"id":"openai/gpt-6-luna:free","context_length":8000,"pricing":{"prompt":"0","completion":"0"}},
@@ -33,7 +33,7 @@ const publicList = `{"data":[
 {"id":"acme/\u001b[31mred","pricing":{"prompt":"0.001"}},
 {"id":"openrouter/auto","pricing":{"prompt":"-1","completion":"-1"}}]}`
 
-// lists answers as the services with these hosts do, and fails for all others.
+// lists answers like the services with these hosts, and fails for all others.
 func lists(t *testing.T, pages map[string]string) http.RoundTripper {
 	return roundTrip(func(r *http.Request) (*http.Response, error) {
 		text, ok := pages[r.URL.Host]
@@ -47,9 +47,9 @@ func lists(t *testing.T, pages map[string]string) http.RoundTripper {
 	})
 }
 
-// Facts come from the lists of those that are ready, each in its own form, and from
-// OpenRouter's, which needs no key and tells what OpenAI's and Anthropic's own leave out. The
-// list of a service says nothing about those that did not come.
+// Facts come from the lists of ready providers, each in its own form, and from OpenRouter's, which
+// needs no key and has facts missing in OpenAI's and Anthropic's lists. Models missing in a
+// service's list keep their facts.
 func TestFetchFacts(t *testing.T) {
 	getenv := env("OPENAI_API_KEY", "k-openai-1", "GEMINI_API_KEY", "k-gemini-1", "GROQ_API_KEY", "k-groq-123", "MISTRAL_API_KEY", "k-mistral-1")
 	pages := map[string]string{
@@ -108,7 +108,7 @@ func TestFetchFacts(t *testing.T) {
 		{Name: "anthropic/claude-haiku-5-5", Context: 1_000_000, Price: catalog.Price{Input: 0.2, Output: 1}},
 		{Name: "openrouter/acme/m", Title: "Acme: M", Context: 64_000, Price: catalog.Price{Input: 1.5, Output: 6}, Tools: true, Thinks: true},
 		{Name: "openrouter/acme/free", Price: catalog.Price{Free: true}},
-		{Name: "mistral/mistral-large-4", Context: 1_048_576}, // of a list that did not come
+		{Name: "mistral/mistral-large-4", Context: 1_048_576}, // of a list that could not be fetched
 	} {
 		all := Choices(c, getenv)
 		at := slices.IndexFunc(all, func(c Choice) bool { return c.Name == want.Name })
@@ -160,8 +160,8 @@ func TestConfigurationBeforeFacts(t *testing.T) {
 	}
 }
 
-// However much a server sends, a list ends: its size, its models and what stands beside them
-// are bounded, and that is told.
+// Lists are bounded in size, models and other fields, however much a server sends, and the error
+// says so.
 func TestEndlessLists(t *testing.T) {
 	defer func(most int64) { maxListPage = most }(maxListPage)
 	for _, tt := range []struct {

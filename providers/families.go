@@ -21,28 +21,28 @@ import (
 	"parley/tools/process"
 )
 
-// target is everything an adapter has to know about the service it speaks to.
+// target holds the options of an adapter for one service.
 type target struct {
 	adapter.Options
-	token           *token.Source       // has tokens in the place of a key; nil: there are none
+	token           *token.Source       // supplies tokens instead of a key; nil for none
 	emptyBadRequest llm.Fault           // see kind
-	command         process.CommandLine // program to run, for those that are one
+	command         process.CommandLine // program to run, for kinds that run one
 	idleTimeout     time.Duration       // longest silence; 0 is the client's own limit
 	transport       http.RoundTripper
 	connectEarly    bool // connect to the host before the first request
 	log             wire.Log
 	tap             *wire.Tap
-	replay          *wire.Replay // for programs; servers have transport
+	replay          *wire.Replay // for programs; servers are replayed by transport
 }
 
-// Kinds that are treated apart.
+// Kinds with special cases.
 const (
 	kindDemo      = "demo"
 	kindChat      = "openai"
 	kindResponses = "openai-responses"
 )
 
-// families lists what parley can speak, one line each.
+// families lists the adapters that parley is built with.
 var families = []adapter.Family{
 	openai.Family,
 	gemini.Family,
@@ -50,7 +50,7 @@ var families = []adapter.Family{
 	agentcli.Family,
 }
 
-// parts holds what providers can do without: a field is nil without its line.
+// parts holds optional features; a field is nil in a build without the feature.
 var parts = struct {
 	toolsByPrompt func(m llm.Model, guided, constrained bool, notices *llm.Notices) llm.Model
 	localServers  func(ctx context.Context, kind string, hosts []string) []catalog.Server
@@ -61,7 +61,7 @@ var parts = struct {
 	demoServer:    demo.Transport,
 }
 
-// describe returns what the traits of a model depend on.
+// describe returns the options that determine the traits of a model.
 func (s service) describe(model string) adapter.Options {
 	return adapter.Options{
 		Kind: s.kind, BaseURL: s.url, Model: s.modelID(model), Templates: s.isServer(),
@@ -69,12 +69,11 @@ func (s service) describe(model string) adapter.Options {
 	}
 }
 
-// traits returns what a model can do, as far as that is known before it is asked.
+// traits returns the capabilities of a model that are known before the first request.
 func (s service) traits(model string) adapter.Traits { return s.family.Traits(s.describe(model)) }
 
-// serveInside returns the server of the demo, which is inside the program, unless the requests are carried
-// elsewhere: the demo shows the real adapter at work. The server is told the providers that a key is all that
-// is needed for.
+// serveInside returns the demo's built-in server, unless the requests are carried elsewhere: the demo shows
+// the real adapter at work. The server is given the providers that need nothing but a key.
 func serveInside(instant bool, elsewhere http.RoundTripper) http.RoundTripper {
 	if elsewhere != nil {
 		return elsewhere
@@ -93,11 +92,11 @@ func (t target) withClient() adapter.Options {
 	return t.Options
 }
 
-// secrets returns what no error may hold: the key, and headers that are secret by their names.
-// Addresses have none.
+// secrets returns texts that must not appear in errors: the key and the values of secret headers.
+// Addresses hold no secrets.
 func (t target) secrets() []string { return append(headerSecrets(t.Headers), t.Key) }
 
-// Kinds lists what the kind of a provider can be.
+// Kinds lists the valid kinds of a provider.
 func Kinds() (kinds []string) {
 	for _, f := range families {
 		kinds = append(kinds, f.Kinds...)

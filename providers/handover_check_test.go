@@ -11,10 +11,10 @@ import (
 	"parley/providers/llm"
 )
 
-// A check holds one request to the rules of its format.
+// A check tests one request by the rules of its format.
 type check struct {
 	*party
-	history  []llm.Message // what the request was made of
+	history  []llm.Message // the history that the request was made from
 	problems []string
 }
 
@@ -30,7 +30,7 @@ func (c *check) read(v any) {
 	}
 }
 
-// secrets: nobody hears what others thought, signed or encrypted.
+// secrets: nobody else gets a model's thinking, signed or encrypted.
 func (c *check) secrets() {
 	for _, m := range c.history {
 		if m.Role != llm.RoleAssistant || m.Origin == c.Origin {
@@ -49,8 +49,7 @@ func (c *check) secrets() {
 	}
 }
 
-// complete: everything that was said is there, and images as far as they are
-// looked at.
+// complete: the request contains all text, and images as far as the model sees them.
 func (c *check) complete() {
 	pictures, papers := 0, 0
 	for _, m := range c.history {
@@ -85,7 +84,7 @@ func (c *check) complete() {
 	}
 }
 
-// mine reports whether the service gave the call with this id its id.
+// mine reports whether the service assigned the id of a call.
 func (c *check) mine(id string) bool { return id != "" && slices.Contains(c.ids[:], id) }
 
 // arguments: an object, as JSON text.
@@ -120,8 +119,8 @@ func firstText(raw json.RawMessage) (s string, ok bool) {
 	return s, len(raw) > 0 && raw[0] == '"' && json.Unmarshal(raw, &s) == nil
 }
 
-// checkChat: the system prompt first, then turns of user and assistant, each
-// call answered directly after it and in order, by an id the service takes.
+// checkChat: the system prompt first, then turns of user and assistant, each call answered directly
+// after it and in order, with an id that the service accepts.
 func checkChat(c *check) {
 	var req struct {
 		Messages []chatMessage
@@ -223,10 +222,10 @@ func (c *check) chatAssistant(m chatMessage) (ids []string) {
 	return ids
 }
 
-// chatThinking: own thinking goes back as the family wants it, in its own field,
-// and nothing stands in place of that of others, but where the family insists.
+// chatThinking: own thinking goes back as the family requires, in its own field. Others' thinking
+// is not replaced, unless the family requires it.
 func (c *check) chatThinking(m chatMessage, own bool) {
-	broken := bytes.Contains(m.Content, []byte(canceled)) && c.thinks == "details" // which were not signed to the end
+	broken := bytes.Contains(m.Content, []byte(canceled)) && c.thinks == "details" // an interrupted answer is not fully signed
 	due := own && !broken && (c.echo == "always" || c.echo == "calls" && len(m.Calls) > 0)
 	fields := map[string]bool{"reasoning_content": m.Thinking != nil, "reasoning": m.Reasoning != nil, "details": m.Details != nil}
 	for field, sent := range fields {

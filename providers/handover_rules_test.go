@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// checkItems: reasoning stands before what it led to, ids are the service's own,
-// and each call has its output after it.
+// checkItems: reasoning precedes the items that follow from it, ids are the service's own, and each
+// call has its output after it.
 func checkItems(c *check) {
 	type item struct {
 		Type, Role, ID, Name, Arguments string
@@ -97,9 +97,9 @@ type contentPart struct {
 	} `json:"functionResponse"`
 }
 
-// checkContents: turns alternate, all responses to the calls of a turn are the
-// next one, with names; ids are the model's own, and from 3 on the first call of
-// each step of the running turn is signed, by the stand-in where others made it.
+// checkContents: turns alternate; all responses to the calls of a turn are in the next one, with
+// names; ids are the model's own. From 3 on, the first call of each step of the running turn is
+// signed, with the stand-in if another model made it.
 func checkContents(c *check) {
 	var req struct {
 		System   struct{ Parts []contentPart } `json:"systemInstruction"`
@@ -110,7 +110,7 @@ func checkContents(c *check) {
 	}
 	c.read(&req)
 	three := strings.Contains(c.model, "gemini-3")
-	turn := 0 // where the running turn begins
+	turn := 0 // start of the running turn
 	for i, content := range req.Contents {
 		if content.Role == "user" && slices.ContainsFunc(content.Parts, func(p contentPart) bool {
 			return p.Text != nil && !strings.HasPrefix(*p.Text, "Returned by the tool")
@@ -190,9 +190,9 @@ type contentBlock struct {
 	}
 }
 
-// checkBlocks: roles alternate from user to user, calls end their message and
-// results open the next one, ids are clean and used once; thinking is signed,
-// and opens a running loop of tools if there is a budget for it.
+// checkBlocks: roles alternate from user to user, calls end their message and results open the next
+// one, ids are valid and used once. Thinking is signed, and opens a running tool loop if there is a
+// budget for it.
 func checkBlocks(c *check) {
 	var req struct {
 		Max      int `json:"max_tokens"`

@@ -14,7 +14,7 @@ func quoted(text string) string {
 
 func encoded(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 
-// spoken returns the text of an answer, "" for those who call without a word.
+// spoken returns the text of an answer; "" for parties that call tools without text.
 func (p *party) spoken(a answer) string {
 	if a.calls && p.mute {
 		return ""
@@ -22,10 +22,10 @@ func (p *party) spoken(a answer) string {
 	return a.text + " " + p.tag()
 }
 
-// page returns the address of what an answer cites.
+// page returns the URL of an answer's nth citation.
 func (p *party) page(n int) string { return fmt.Sprintf("https://%s.example/%d", p.kind, n) }
 
-// citation returns what an answer cites, on wires that have a place for that; "" if nothing.
+// citation returns the citation of an answer in wire formats that have one; "" for none.
 func (p *party) citation(a answer) string {
 	if a.calls {
 		return ""

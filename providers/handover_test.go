@@ -15,17 +15,16 @@ import (
 	"parley/providers/llmtest"
 )
 
-// A party is a model that takes part in conversations, and how its service
-// speaks.
+// A party is a model in conversations, with the behavior of its service.
 type party struct {
 	kind, model string
 	format
-	thinks string    // how thinking comes and goes: the field, "details" or "parts" on chat completions
-	echo   string    // which of its thinking goes back: "always", or "calls" with calls only; "" is none of it
-	fill   bool      // calls that came without thinking go with an empty one
-	ids    [2]string // of the calls it makes; "" if it gives none
-	mute   bool      // it calls without a word
-	gets   string    // how it gets its tools; "" for the way of its service
+	thinks string    // form of its thinking: a field, "details" or "parts" on chat completions
+	echo   string    // thinking that goes back: "always", or "calls" for messages with calls only; "" for none
+	fill   bool      // calls without thinking get an empty one
+	ids    [2]string // ids of its calls; "" if it assigns none
+	mute   bool      // it calls tools without text
+	gets   string    // tool strategy; "" for the default of its service
 
 	llm.Endpoint
 	says    []string     // its next answer
@@ -33,8 +32,7 @@ type party struct {
 	notices []llm.Notice // of all requests
 }
 
-// A format is a wire format: how a service answers, and what it wants of a
-// request.
+// A format is a wire format: the answers of a service, and its requirements for requests.
 type format struct {
 	speak func(p *party, a answer) []string
 	check func(c *check)
@@ -47,7 +45,7 @@ var (
 	blocks   = format{speakBlocks, checkBlocks}
 )
 
-// parties returns one model of each family, and more where generations differ.
+// parties returns one model of each family, and more if generations differ.
 func parties() []*party {
 	return []*party{
 		{kind: "openai", model: "gpt-4o", format: chat, ids: [2]string{"call_Ab1", "call_Ab2"}},
@@ -76,10 +74,10 @@ func parties() []*party {
 
 func (p *party) String() string { return p.kind + " " + p.model }
 
-// tag marks what p says.
+// tag marks the text of p.
 func (p *party) tag() string { return "(" + p.String() + ")" }
 
-// RoundTrip is the service of p, which answers what says holds.
+// RoundTrip implements the service of p, which answers with says.
 func (p *party) RoundTrip(r *http.Request) (*http.Response, error) {
 	var err error
 	if p.body, err = io.ReadAll(r.Body); err != nil {
@@ -95,7 +93,7 @@ func (p *party) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// open opens p, with its service.
+// open opens p with its service.
 func (p *party) open(t *testing.T) {
 	t.Helper()
 	config := providers.Config{Providers: map[string]providers.Provider{
@@ -108,7 +106,7 @@ func (p *party) open(t *testing.T) {
 	p.Endpoint = e
 }
 
-// An answer is what a party says next.
+// An answer is the next answer of a party.
 type answer struct {
 	n     int // counts its answers
 	text  string
@@ -117,19 +115,19 @@ type answer struct {
 
 func (p *party) thought(n int) string { return fmt.Sprintf("thought %d of %s", n, p) }
 
-// secret returns what the service of p signs or encrypts, unlike all others.
+// secret returns the signed or encrypted data of p's service; no two are equal.
 func (p *party) secret(n int) string { return encoded(fmt.Sprintf("secret %d of %s", n, p)) }
 
-// ask sends history to p, holds the request to the rules of its format, and
-// returns the history with its answer.
+// ask sends history to p, checks the request by the rules of its format, and returns the history
+// with its answer.
 func (p *party) ask(t *testing.T, history []llm.Message, a answer) []llm.Message {
 	t.Helper()
 	draft := p.listen(t, history, a, func(llm.Delta) bool { return true })
 	return append(slices.Clip(history), llm.Message{Role: llm.RoleAssistant, Origin: p.Origin, Model: p.Name, Parts: draft.Complete()})
 }
 
-// cancel sends history to p, and leaves in the middle of its first call, or of its text if
-// it makes none.
+// cancel sends history to p, and leaves in the middle of its first call, or of its text if it makes
+// none.
 func (p *party) cancel(t *testing.T, history []llm.Message, a answer) []llm.Message {
 	t.Helper()
 	draft := p.listen(t, history, a, func(d llm.Delta) bool { return d.Kind != llm.Call })
@@ -138,8 +136,8 @@ func (p *party) cancel(t *testing.T, history []llm.Message, a answer) []llm.Mess
 	})
 }
 
-// listen sends history to p, holds the request to the rules of its format, and returns what
-// p says for as long as goOn says so.
+// listen sends history to p, checks the request by the rules of its format, and returns the draft
+// of the answer, read while goOn returns true.
 func (p *party) listen(t *testing.T, history []llm.Message, a answer, goOn func(llm.Delta) bool) *llm.Draft {
 	t.Helper()
 	p.says = p.speak(p, a)

@@ -10,10 +10,10 @@ import (
 	"parley/providers/llm"
 )
 
-// paper is a PDF; what is in it is no text.
+// paper is a PDF whose content is not text.
 var paper = llm.Part{Kind: llm.Media, Name: "paper.pdf", MIME: "application/pdf", Data: []byte("%PDF-1.7\n\xff\x00\xfe%%EOF")}
 
-// elsewhere is an answer of a model that is not there any more, with all that only its own
+// elsewhere is an answer of a model that no longer exists, with all kinds of data that only its own
 // provider understands.
 var elsewhere = llm.Message{
 	Role: llm.RoleAssistant, Origin: "elsewhere", Model: "else/where",
@@ -27,10 +27,10 @@ var elsewhere = llm.Message{
 	},
 }
 
-// canceled is what an answer said that broke off.
+// canceled is the text of an interrupted answer.
 const canceled = "I am about to look."
 
-// prompted is the wire of a model that gets its tools in the system prompt.
+// prompted is the format of a model with its tools in the system prompt.
 var prompted = format{speakPrompted, checkPrompted}
 
 func speakPrompted(p *party, a answer) []string {
@@ -47,8 +47,8 @@ func speakPrompted(p *party, a answer) []string {
 	}
 }
 
-// checkPrompted: there is a system prompt that describes the tools, the user and the model
-// take turns in text, and nothing is left of calls and results as such.
+// checkPrompted: the system prompt describes the tools, user and model alternate in text, and there
+// are no native calls and results.
 func checkPrompted(c *check) {
 	var req struct {
 		Messages []chatMessage
@@ -72,9 +72,9 @@ func checkPrompted(c *check) {
 	}
 }
 
-// everything returns a conversation with p in which everything has happened: an image, a
-// file, thinking, parallel calls, results with images, sources, an answer from elsewhere, a
-// turn of a model that is prompted for its calls, and an answer that was canceled.
+// everything returns a conversation with p with every kind of content: an image, a file, thinking,
+// parallel calls, results with images, sources, an answer of elsewhere, a turn of a model with
+// prompted tools, and a canceled answer.
 func (p *party) everything(t *testing.T, byPrompt *party) []llm.Message {
 	t.Helper()
 	h := []llm.Message{{Role: llm.RoleUser, Parts: []llm.Part{picture(""), paper, {Kind: llm.Text, Text: "What are these?"}}}}
@@ -87,7 +87,7 @@ func (p *party) everything(t *testing.T, byPrompt *party) []llm.Message {
 	return say(h, "Go on.")
 }
 
-// losses returns what history changes on its way to p, each kind once.
+// losses returns the changes to history on its way to p, each kind once.
 func (p *party) losses(history []llm.Message) (list []llm.Change) {
 	counts := map[string]int{}
 	for _, m := range history {
@@ -113,11 +113,10 @@ func (p *party) losses(history []llm.Message) (list []llm.Change) {
 	return list
 }
 
-// TestHandoverOfEverything hands a conversation in which everything has happened from each
-// party to each other one and back, whole and after a summary. Every request has to be
-// valid by the rules of its format; what a service signed goes back to it byte for byte, and
-// to nobody else; and everything that does not arrive as it was is named, once. Without
-// PARLEY_LONG=1 it takes a part of the pairs.
+// TestHandoverOfEverything sends a conversation with every kind of content from each party to each
+// other one and back, in full and after a summary. Every request must be valid by the rules of its
+// format. Data signed by a service goes back to it byte for byte, and to no other. Everything that
+// arrives changed is reported once. Without PARLEY_LONG=1 it runs only some of the pairs.
 func TestHandoverOfEverything(t *testing.T) {
 	all := parties()
 	byPrompt := &party{kind: "cerebras", model: "llama3.1-8b", format: prompted, gets: "prompt"}
@@ -156,7 +155,7 @@ func sameChanges(a, b []llm.Change) bool {
 	return slices.Equal(slices.SortedFunc(slices.Values(a), order), slices.SortedFunc(slices.Values(b), order))
 }
 
-// toldOnce checks that p told of each thing once, and of the file if it does not take it.
+// toldOnce checks that p reported each change once, and the file if p does not accept it.
 func (p *party) toldOnce(t *testing.T) {
 	t.Helper()
 	counts := map[string]int{}

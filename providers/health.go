@@ -15,27 +15,27 @@ import (
 	"parley/providers/wire"
 )
 
-// Health is how it stands with one provider. It holds no secrets.
+// Health is the state of one provider. It holds no secrets.
 type Health struct {
 	Provider   string        `json:"provider"`
 	Kind       string        `json:"kind"`
 	URL        string        `json:"url,omitempty"`     // or the path of the program
-	Key        string        `json:"key,omitempty"`     // where it was found, such as "OPENAI_API_KEY"; "" if none is needed or there is none
-	Reachable  bool          `json:"reachable"`         // it answered, if only to refuse
-	Latency    time.Duration `json:"-"`                 // of its answer; see LatencyMS
+	Key        string        `json:"key,omitempty"`     // source of the key, such as "OPENAI_API_KEY"; "" if none is needed or found
+	Reachable  bool          `json:"reachable"`         // it answered, even with an error
+	Latency    time.Duration `json:"-"`                 // time until its answer; see LatencyMS
 	LatencyMS  int64         `json:"latency_ms"`        //
-	Models     int           `json:"models"`            // how many it has; 0 if it did not say
-	Model      string        `json:"model,omitempty"`   // the default one, as "provider/model"
-	ModelFound bool          `json:"model_found"`       // the default one is among them
-	Tools      string        `json:"tools,omitempty"`   // how the default one gets tools: "native", "prompt" or "none"; "" if nothing is known of it
-	Version    string        `json:"version,omitempty"` // of a program
-	Fault      llm.Fault     `json:"fault,omitempty"`   // what is wrong; "" if nothing is
-	Error      string        `json:"error,omitempty"`   // in words
-	Hint       string        `json:"hint,omitempty"`    // what to do about it
-	Err        error         `json:"-"`                 // the same as an error
+	Models     int           `json:"models"`            // number of models; 0 if unknown
+	Model      string        `json:"model,omitempty"`   // default model, as "provider/model"
+	ModelFound bool          `json:"model_found"`       // the provider lists the default model
+	Tools      string        `json:"tools,omitempty"`   // how the default model gets tools: "native", "prompt" or "none"; "" if unknown
+	Version    string        `json:"version,omitempty"` // version of the program
+	Fault      llm.Fault     `json:"fault,omitempty"`   // kind of failure; "" for none
+	Error      string        `json:"error,omitempty"`   // message
+	Hint       string        `json:"hint,omitempty"`    // next step for the user
+	Err        error         `json:"-"`                 // Error, Fault and Hint as an error
 }
 
-// OK reports whether the provider can be asked.
+// OK reports whether the provider is ready.
 func (h Health) OK() bool { return h.Err == nil }
 
 // IsProgram reports whether the provider is another agent's program.
@@ -47,9 +47,9 @@ func (h Health) IsProgram() bool {
 // checkTimeout bounds how long one provider may take to answer.
 const checkTimeout = 10 * time.Second
 
-// Check asks every provider that is configured, or has a key, whether it answers, all at once. The
-// list is in the order of a picker, and complete within about ten seconds. It lists models, which
-// costs nothing, and asks none.
+// Check asks every provider that is configured or has a key, all at the same time. The result is in
+// picker order and complete within about ten seconds. Check only lists models, which is free, and
+// sends no prompt.
 func Check(ctx context.Context, c Config, o OpenOptions) []Health {
 	o = o.withDefaults()
 	var services []service
@@ -104,7 +104,7 @@ func (h *Health) fail(err error) {
 	h.Err, h.Fault, h.Error, h.Hint = err, llm.FaultOf(err), err.Error(), llm.InShell.Hint(err)
 }
 
-// fillDefaultModel fills in what is known of the default model.
+// fillDefaultModel fills in the fields about the default model.
 func (h *Health) fillDefaultModel(s service, offers []listedModel, o OpenOptions) {
 	s = s.withList(offers)
 	model := s.defaultModel()
@@ -128,15 +128,14 @@ func (h *Health) fillDefaultModel(s service, offers []listedModel, o OpenOptions
 	}
 }
 
-// sameModel reports whether a server's id names a model: with a date or a tag after
-// it, or with the name of its file before it.
+// sameModel reports whether a server's id names a model, possibly followed by a date or tag, or
+// preceded by the directory of its file.
 func sameModel(listed, id string) bool {
 	rest, ok := strings.CutPrefix(listed, id)
 	return ok && (rest == "" || strings.HasPrefix(rest, "-20") || rest == ":latest") || strings.HasSuffix(listed, "/"+id)
 }
 
-// probe asks the provider for its models: a server by its list, a program by
-// its version.
+// probe fetches the model list of a server, or the version of a program.
 func (s service) probe(ctx context.Context, o OpenOptions, h *Health) ([]listedModel, error) {
 	if err := notReady(s); err != nil {
 		return nil, err
@@ -154,7 +153,7 @@ func (s service) probe(ctx context.Context, o OpenOptions, h *Health) ([]listedM
 	offers, err := s.listModels(ctx, o)
 	switch check := keyCheckOf(s); {
 	case err != nil || s.isProgram() || s.row.isDemo:
-	case listsNone(s): // offers are built in: nothing was sent
+	case listsNone(s): // the ids are built in: nothing was sent
 		err = listing.ask(ctx, s, o)
 	case s.key.name != "" && s.row.anyKey:
 		refusal := check.ask(ctx, s, o)
@@ -168,8 +167,8 @@ func (s service) probe(ctx context.Context, o OpenOptions, h *Health) ([]listedM
 	return offers, err
 }
 
-// hasNoList reports whether an answer to the request for a list says nothing but that there is
-// none. Those that are known to have none refuse it in their own ways.
+// hasNoList reports whether status only says that the server has no model list. Services known to
+// have none refuse the request in their own ways.
 func hasNoList(s service, status int) bool {
 	switch status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed:
@@ -180,7 +179,7 @@ func hasNoList(s service, status int) bool {
 	return false
 }
 
-// exampleModel returns the name of a model of s, or the form of one.
+// exampleModel returns the name of a model of s, or a placeholder.
 func exampleModel(s service) string {
 	return s.name + "/" + cmp.Or(s.defaultModel(), s.firstModel(), "MODEL")
 }

@@ -100,9 +100,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A provider whose models are built in is asked nonetheless, with its key or its token, as is
-// one that lists its models to anybody: nothing that was not reached, or that refused the key,
-// is well.
+// A provider with built-in models gets a request too, with its key or token, as does one whose list
+// is public: a provider that was not reached, or that refused the key, is not OK.
 func TestCheckReachesWhatHasNoList(t *testing.T) {
 	refused := "http://" + closed.Address(t)
 	serve := func(status int, body string) string { return httptestServer(t, answer(status, body)).URL }
@@ -168,8 +167,8 @@ func mustList(t *testing.T, name string) []string {
 	return ids
 }
 
-// Servers are asked at once, and one that does not answer holds nobody up for
-// longer than the caller lets it.
+// Servers are asked at the same time, and one that does not answer delays the result no longer than
+// the caller allows.
 func TestCheckIsParallelAndEnds(t *testing.T) {
 	stop := make(chan struct{})
 	arrived := make(chan struct{}, 3)
@@ -184,7 +183,7 @@ func TestCheckIsParallelAndEnds(t *testing.T) {
 		c.Providers[name] = Provider{BaseURL: silent.URL}
 	}
 	ctx, cancel := contextUntil(t, func() {
-		for range 3 { // all are there before any is answered
+		for range 3 { // waits until all requests have arrived
 			<-arrived
 		}
 	})
@@ -196,8 +195,7 @@ func TestCheckIsParallelAndEnds(t *testing.T) {
 	}
 }
 
-// An address from the environment may hold a password or a key, which nobody
-// sees.
+// An address from the environment may contain a password or a key, which must not be shown.
 func TestAddressesHoldNoSecrets(t *testing.T) {
 	gone := "http://" + closed.Address(t)
 	getenv := env("OPENAI_API_KEY", canary, "OPENAI_BASE_URL", strings.Replace(gone, "://", "://me:"+canary+"@", 1)+"/v1?key="+canary)

@@ -16,36 +16,35 @@ import (
 	"parley/providers/wire"
 )
 
-// key is where the key of a service comes from.
+// key is the source of a service's key.
 type key struct {
-	name    string // for errors, such as "OPENAI_API_KEY"; "" if the service has none
+	name    string // for errors, such as "OPENAI_API_KEY"; "" if there is no key
 	value   Secret
-	command string        // prints the key, when it is first needed
-	token   *token.Source // has tokens in the place of a key; nil: there are none
-	stored  KeyStore      // has the key, when it is first needed; nil: it is not stored
-	domain  string        // the only one that tokens go to, with hosts below it; "": any
-	hint    string        // what the user has to do to have one; "" if there is one or none is needed
+	command string        // prints the key; run when the key is first needed
+	token   *token.Source // supplies tokens instead of a key; nil for none
+	stored  KeyStore      // asked when the key is first needed; nil if it does not store this key
+	domain  string        // tokens go only to this domain and its subdomains; "" for any
+	hint    string        // next step for a user without a key; "" if there is one or none is needed
 }
 
-// A KeyStore has keys that the user gave to parley, by the names of their providers.
+// A KeyStore holds the keys that the user gave to parley, by provider.
 type KeyStore interface {
-	// Find returns in words where the key of a provider is, and the host that it may be
-	// sent to; ok is false if there is none. It asks no keyring.
+	// Find describes where the key of a provider is stored and returns the host that may receive
+	// it; ok is false if none is stored. It uses no keyring.
 	Find(provider string) (where, host string, ok bool)
 	// Key returns the key of a provider, or the command that prints it.
 	Key(ctx context.Context, provider string) (key, command string, err error)
-	// Variables returns the parts of a provider's address that are the user's own; ok is false if
-	// the provider is not connected.
+	// Variables returns the values that the user gave for the variables of a provider's address; ok
+	// is false if the provider is not connected.
 	Variables(provider string) (values map[string]string, ok bool)
-	// Known returns keys that texts must not hold: those that can be known without asking
-	// a keyring. The commands that print the others are returned by provider.
+	// Known returns the keys to mask in texts that are known without a keyring. Commands holds the
+	// commands that print the others, by provider.
 	Known() (keys []string, commands map[string]string, err error)
 }
 
-// findKey looks for the key of s: what the user configured comes first, then
-// the variables of the catalog, then what is stored. Those variables belong to the
-// catalog's own address: a service of the user's, at an address of the user's, does not
-// get them. A stored key goes to the host that it was stored for.
+// findKey looks for the key of s in the configuration, then in the variables of the catalog, then
+// in stored. The catalog's variables belong to the catalog's address, so a user's service at the
+// user's own address does not get them. A stored key goes only to the host it was stored for.
 func (s service) findKey(stored KeyStore, getenv func(string) string) key {
 	if s.builtin.TokenFrom == catalog.FromGoogle {
 		return findGoogleLogin(s, stored, getenv)
@@ -69,8 +68,8 @@ func (s service) findKey(stored KeyStore, getenv func(string) string) key {
 // credentials.
 const googleCredentials = "GOOGLE_APPLICATION_CREDENTIALS"
 
-// findGoogleLogin returns the tokens of Google's application default credentials, where the
-// user wants them used: a login that is there for other programs makes nobody pay for models.
+// findGoogleLogin returns tokens from Google's application default credentials if the user asked
+// for them. A login made for other programs must not cause costs for models.
 func findGoogleLogin(s service, stored KeyStore, getenv func(string) string) key {
 	if k := s.givenKey(getenv); k.name != "" {
 		return k
@@ -85,8 +84,8 @@ func findGoogleLogin(s service, stored KeyStore, getenv func(string) string) key
 	return key{name: "Google's application default credentials", token: token.Google(nil), domain: "googleapis.com"}
 }
 
-// checkTokenAddress returns why the tokens of s cannot go to its address; nil if they can. They
-// open more than models, and go in plain text to this machine alone.
+// checkTokenAddress returns why tokens must not be sent to the address of s; nil if they may.
+// Tokens give access to more than models, so plain HTTP is allowed only to this machine.
 func checkTokenAddress(s service) error {
 	u, err := url.Parse(s.url)
 	if s.key.token == nil || err != nil || loopbackPort(s.url) != "" {
@@ -104,11 +103,11 @@ func checkTokenAddress(s service) error {
 	return &llm.Error{Fault: llm.Authentication, Provider: s.name, URL: wire.Public(s.url), Key: s.key.name, Message: reason}
 }
 
-// used reports whether a table says anything.
+// used reports whether any field of p is set.
 func (p Provider) used() bool { return !reflect.ValueOf(p).IsZero() }
 
-// keyless reports whether no key can be given to the service: it runs here and did not ask for one, or
-// it is a program with a login of its own.
+// keyless reports whether the service takes no key: it is a local server that did not ask for one, or
+// a program with its own login.
 func (s service) keyless() bool {
 	return s.isProgram() || s.closestBuiltin().Local && !s.found.NeedsKey && s.key.stored == nil
 }
@@ -133,7 +132,7 @@ func (s service) givenKey(getenv func(string) string) key {
 	return keyFromEnv(like.KeyEnv, !like.Local && !s.isProgram(), getenv)
 }
 
-// keyFromEnv takes the first variable that is set.
+// keyFromEnv returns the key in the first variable that is set.
 func keyFromEnv(names []string, needed bool, getenv func(string) string) key {
 	for _, name := range names {
 		if value := strings.TrimSpace(getenv(name)); value != "" {
@@ -146,7 +145,7 @@ func keyFromEnv(names []string, needed bool, getenv func(string) string) key {
 	return key{hint: "set " + strings.Join(names, " or ")}
 }
 
-// resolveKey returns the key itself, "" if the service needs none.
+// resolveKey returns the key itself; "" if the service needs none.
 func (s service) resolveKey(ctx context.Context) (string, error) {
 	value, command, err := s.key.value.Reveal(), s.key.command, error(nil)
 	if s.key.stored != nil {
@@ -171,7 +170,7 @@ func (s service) resolveKey(ctx context.Context) (string, error) {
 	return value, nil
 }
 
-// missingKeyError returns the error for a service whose key is nowhere.
+// missingKeyError returns the error for a service without a key.
 func (s service) missingKeyError() error {
 	if s.builtin.TokenFrom == catalog.FromGoogle {
 		return &llm.Error{
@@ -187,7 +186,7 @@ func (s service) missingKeyError() error {
 	}
 }
 
-// keyCommandTimeout bounds how long a command that prints a key may take.
+// keyCommandTimeout bounds the run of a command that prints a key.
 const keyCommandTimeout = 10 * time.Second
 
 // KeyFromCommand returns the key that a command prints.
@@ -199,8 +198,8 @@ func KeyFromCommand(ctx context.Context, command string) (Secret, error) {
 	return ParseKey(line)
 }
 
-// runKeyCommand runs command through the shell and returns the first line that it
-// prints. What it prints never enters an error: it may be the key.
+// runKeyCommand runs command in the shell and returns the first line of its output. The output
+// never appears in an error: it may be the key.
 func runKeyCommand(ctx context.Context, command string) (string, error) {
 	text, err := token.Run(ctx, command, keyCommandTimeout)
 	line, _, _ := strings.Cut(text, "\n")

@@ -90,12 +90,12 @@ func TestKeyCommand(t *testing.T) {
 	}
 }
 
-// Canceling ends a command that hangs, with all that holds its output.
+// Canceling ends a hanging command, with all processes that hold its output.
 func TestKeyCommandIsCanceled(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a Unix shell")
 	}
-	t.Parallel() // it waits a second for what holds the pipe
+	t.Parallel() // waits a second for the process that holds the pipe
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	s := service{key: key{command: "sleep 60 & sleep 60"}}
@@ -104,7 +104,7 @@ func TestKeyCommandIsCanceled(t *testing.T) {
 	}
 }
 
-// Google's login goes to Google alone, and no token over plain text, but to this machine.
+// Google's login goes only to Google, and tokens go over plain HTTP only to this machine.
 func TestTokensStayWhereTheyBelong(t *testing.T) {
 	for _, tt := range []struct{ url, command, want string }{
 		{"https://aiplatform.googleapis.com/v1", "", ""}, {"https://x.googleapis.com", "", ""}, {"http://127.0.0.1:9/v1", "", ""},
@@ -125,7 +125,7 @@ func TestTokensStayWhereTheyBelong(t *testing.T) {
 	}
 }
 
-// The list of models says before anything is sent that a login does not go to an address.
+// The list of models reports that a login cannot be sent to an address, before any request.
 func TestUnusableLoginIsListed(t *testing.T) {
 	c := Config{Providers: map[string]Provider{"vertex": {BaseURL: "https://gate.example/v1"}}}
 	for _, one := range Choices(c, env("GOOGLE_APPLICATION_CREDENTIALS", "x.json", "GOOGLE_CLOUD_PROJECT", "p")) {

@@ -7,35 +7,35 @@ import (
 	"parley/providers/llm"
 )
 
-// A kind holds the facts of one kind of service. The zero value is that of most services: they list
-// their models as OpenAI does, which also checks a key.
+// A kind describes one kind of service. The zero value fits most: they list their models as OpenAI
+// does, and listing checks the key.
 type kind struct {
 	isDemo          bool           // it runs inside parley
-	dialect         map[string]any // table over the dialect of its family; see Provider.Dialect
+	dialect         map[string]any // table merged over the dialect of its family; see Provider.Dialect
 	list            listEndpoint   // where its models are listed
 	check           keyCheck       // the zero value lists the models
-	anyKey          bool           // it may list its models without a valid key
-	pull            string         // command that fetches a model, before its name
-	cuts            string         // notice, after the name of a model, that the beginning of a prompt was cut off; "" if the server returns an error
-	noWeb           string         // why its models do not search the web; "" names the model
+	anyKey          bool           // it may list its models with an invalid key
+	pull            string         // command that fetches a model; the model follows
+	cuts            string         // notice, after the model's name, that the beginning of a prompt was dropped; "" if the server returns an error
+	noWeb           string         // why web search is unavailable; "" for a text that names the model
 	noLevel         bool           // it takes no effort
-	emptyBadRequest llm.Fault      // meaning of status 400 without a text
+	emptyBadRequest llm.Fault      // meaning of status 400 with an empty body
 }
 
-// A host holds the facts of servers at some addresses, whatever their kind.
+// A host describes the servers at some addresses, whatever their kind.
 type host struct {
-	begins          string    // how their names begin
-	ends            []string  // how they end
-	responses       bool      // they are known to speak Responses
-	lists           bool      // they list their models, beside others of the same service that do not
-	check           keyCheck  // the zero value is that of the kind
-	emptyBadRequest llm.Fault // the zero value is that of the kind
+	begins          string    // prefix of the host name
+	ends            []string  // suffixes of the host name
+	responses       bool      // it is known to support Responses
+	lists           bool      // it lists its models although other hosts of the service do not
+	check           keyCheck  // the zero value uses the check of the kind
+	emptyBadRequest llm.Fault // the zero value uses the fault of the kind
 }
 
-// bedrock recognizes keys of Amazon Bedrock: those that last, and those of twelve hours.
+// bedrock recognizes keys of Amazon Bedrock, both long-term ones and those valid for twelve hours.
 var bedrock = keyCheck{prefixes: []string{"ABSK", "bedrock-api-key-"}}
 
-// hosts holds the hosts that are not like most; the first that fits counts.
+// hosts holds the hosts with special rules; the first match counts.
 var hosts = []host{
 	{ends: []string{".api.openai.com", ".openai.azure.com", ".cognitiveservices.azure.com", ".services.ai.azure.com", ".openrouter.ai", ".api.x.ai"}, responses: true},
 	{begins: "bedrock-mantle.", ends: []string{".api.aws"}, check: bedrock, lists: true},
@@ -54,13 +54,13 @@ func hostAt(address string) host {
 	return host{responses: strings.HasSuffix(hostOf(address), ":1234")} // LM Studio's port
 }
 
-// A listEndpoint is where a kind of server lists its models. A path that begins with a
-// slash follows the server's address instead of the base URL.
+// A listEndpoint is the model-list API of one kind of server. A path with a leading slash is
+// relative to the server's root instead of the base URL.
 type listEndpoint struct {
-	paths []string // the first that exists counts; nil is "models"
-	limit string   // returns the context window of the running server; "" if the list does
-	show  string   // returns the capabilities of one model, by POST; "" if the list does
-	after string   // parameter that asks for the page after an id; "" is "after"
+	paths []string // the first that exists is used; nil is "models"
+	limit string   // path of the running server's context window; "" if the list has it
+	show  string   // path of one model's capabilities, by POST; "" if the list has them
+	after string   // query parameter for the page after an id; "" is "after"
 }
 
 // A keyCheck is a request that checks a key without cost (from the services' documentation,
@@ -69,13 +69,13 @@ type listEndpoint struct {
 type keyCheck struct {
 	paths      []string
 	prefixes   []string
-	badRequest bool // status 400 means a wrong key: nothing else of the request can be bad
+	badRequest bool // status 400 means a wrong key: the request has no other variable part
 }
 
-// listing is the check of a key by listing models.
+// listing checks a key by listing models.
 var listing = keyCheck{paths: []string{"models"}}
 
-// kinds holds the kinds that are not like most.
+// kinds holds the kinds with special rules.
 var kinds = map[string]kind{
 	"anthropic": {
 		list:  listEndpoint{paths: []string{"/v1/models?limit=1000"}, after: "after_id"},

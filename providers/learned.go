@@ -15,20 +15,20 @@ import (
 	"parley/providers/adapter"
 )
 
-// Bounds of the file of learned limits. What exceeds them is dropped: nothing in
-// it is more than a request saved.
+// Bounds of the file of learned limits. Anything beyond them is dropped: each limit only saves a
+// request.
 const (
 	maxLearnedFile   = 1 << 20 // bytes
 	maxLearnedModels = 200
 	maxLearnedLimits = 64  // of one model
-	maxLearnedText   = 200 // bytes of a name or of what is sent in its place
+	maxLearnedText   = 200 // bytes of a name or of a replacement value
 )
 
 // LearnedPath returns the file for OpenMemory: parley/learned.json in $XDG_CACHE_HOME,
 // or in .cache of the home directory; "" if there is neither.
 func LearnedPath(getenv func(string) string) string {
 	dir := getenv("XDG_CACHE_HOME")
-	if !filepath.IsAbs(dir) { // a relative one is to be ignored (XDG Base Directory)
+	if !filepath.IsAbs(dir) { // relative paths are ignored (XDG Base Directory)
 		home := getenv("HOME")
 		if !filepath.IsAbs(home) {
 			return ""
@@ -38,15 +38,15 @@ func LearnedPath(getenv func(string) string) string {
 	return filepath.Join(dir, "parley", "learned.json")
 }
 
-// A learnedFile holds the limits of models over the runs of the program. Whatever
-// is wrong with it, it is read as empty and written anew: it is a cache.
+// A learnedFile stores learned limits between runs of the program. It is a cache: an invalid file
+// is read as empty and rewritten.
 type learnedFile struct {
 	path    string
-	replace func(path string, content []byte) error // nil: nothing is written
+	replace func(path string, content []byte) error // nil if limits are not written
 	mu      sync.Mutex
 }
 
-// learnedModels are limits by model, under its learnedKey, and by name.
+// learnedModels holds limits by learnedKey, then by name.
 type learnedModels map[string]map[string]adapter.Limit
 
 // learnedJSON is the file. Times are Unix seconds.
@@ -62,18 +62,17 @@ type limitJSON struct {
 
 const learnedVersion = 1
 
-// learnedKey names a model at an address in the file: a hash, since addresses and
-// names may tell more than a cache should.
+// learnedKey returns the file's key for a model at an address: a hash, since addresses and names
+// may be private.
 func learnedKey(kind string, at servedModel) string {
 	sum := sha256.Sum256([]byte(kind + "\x00" + at.url + "\x00" + at.model))
 	return hex.EncodeToString(sum[:16])
 }
 
-// requiredFields lists fields without which a request says nothing. No file takes them
-// out of it.
+// requiredFields lists fields that a request needs. Limits in the file cannot remove them.
 var requiredFields = []string{"model", "messages", "input", "contents", "stream"}
 
-// read returns what the file holds that still counts.
+// read returns the limits in the file that have not expired.
 func (f *learnedFile) read(now time.Time) learnedModels {
 	found := learnedModels{}
 	if info, err := os.Lstat(f.path); err != nil || !info.Mode().IsRegular() {
@@ -104,15 +103,15 @@ func (f *learnedFile) read(now time.Time) learnedModels {
 	return found
 }
 
-// write replaces what the file holds under key, and drops what counts no more.
-// Errors are not told: the next refusal teaches the same.
+// write replaces the limits under key and drops expired ones. It ignores errors: the next refusal
+// teaches the same limit.
 func (f *learnedFile) write(key string, limits map[string]adapter.Limit, now time.Time) {
 	if f.replace == nil {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	all := f.read(now) // another run may have written since
+	all := f.read(now) // another run may have written meanwhile
 	all[key] = limits
 	stored := learnedJSON{learnedVersion, map[string]map[string]limitJSON{}}
 	for _, key := range newestKeys(all, maxLearnedModels, latest) {

@@ -76,8 +76,7 @@ func TestRefusalsAreRememberedOverRuns(t *testing.T) {
 	}
 }
 
-// That a server takes no tools is remembered as well, unless the configuration
-// says how they go.
+// A refusal of tools is remembered too, unless the configuration sets the strategy.
 func TestToolsByPromptOverRuns(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "learned.json")
 	server := scripted(t, func(body map[string]any) (int, string) {
@@ -104,8 +103,7 @@ func TestToolsByPromptOverRuns(t *testing.T) {
 	}
 }
 
-// Whatever is in the file or in its place, models open, and what is essential
-// stays in requests.
+// With any damage to the file, models open, and required fields stay in requests.
 func TestLearnedFileThatIsDamaged(t *testing.T) {
 	at := servedModel{"u", "m"}
 	key := learnedKey("", at)
@@ -151,7 +149,7 @@ func TestLearnedFileStaysSmall(t *testing.T) {
 	m := OpenMemory(path, atomicfile.ReplaceUnsynced)
 	now := time.Now()
 	m.now = func() time.Time { now = now.Add(time.Second); return now }
-	const there = 10 // fewer than fit, and older than what is learned
+	const there = 10 // fewer than the limit, and older than the learned one
 	before := learnedJSON{learnedVersion, map[string]map[string]limitJSON{}}
 	for i := range maxLearnedModels - there {
 		before.Models[learnedKey("", servedModel{"u", fmt.Sprint(i)})] = map[string]limitJSON{"seed": {At: now.Unix() - 60}}

@@ -13,8 +13,7 @@ import (
 	"parley/providers/llmtest"
 )
 
-// endless is the body of an answer without an end: what opens it, and then one
-// piece after the other.
+// endless is the body of an endless answer: its start, and then repeated pieces.
 type endless struct {
 	next   func(n int) string
 	rest   string
@@ -34,8 +33,8 @@ func (e *endless) Read(p []byte) (int, error) {
 
 func (e *endless) Close() error { e.closed = true; return nil }
 
-// A flood is a kind of answer without an end, on one wire. Piece is the nth event
-// of it; filler is a text of 64 KiB that needs no escaping.
+// A flood is a kind of endless answer in one wire format. Piece returns its nth event; filler is a
+// text of 64 KiB that needs no escaping.
 type flood struct {
 	kind, what string
 	piece      func(n int, filler string) string
@@ -109,12 +108,12 @@ var floods = []flood{
 	}, "4096 blocks"},
 }
 
-// everyTime are the floods of many megabytes that run without PARLEY_LONG=1, one for each wire
-// and each limit: what counts is the same for all.
+// everyTime lists the tests with many megabytes that run without PARLEY_LONG=1, one for each wire
+// format and limit: the counting code is shared.
 var everyTime = []string{"openai text", "openai-responses one call", "anthropic a signature", "gemini one call in pieces"}
 
-// No answer grows without end, on any wire: it is cut at a limit, with what came
-// until then, the user is told, and the request ends.
+// No answer grows without end, in any wire format: it ends at a limit, with the content so far and
+// a notice, and the request ends.
 func TestFloods(t *testing.T) {
 	t.Parallel()
 	filler := strings.Repeat("0123456789abcdef", 4<<10)
@@ -124,7 +123,7 @@ func TestFloods(t *testing.T) {
 		}
 		t.Run(f.kind+" "+f.what, func(t *testing.T) {
 			body := &endless{next: func(n int) string {
-				if n < 20 && !llmtest.Long { // so that adapter.Shape knows those after them
+				if n < 20 && !llmtest.Long { // enough for adapter.Shape to know later ones
 					return f.piece(n, "short")
 				}
 				return f.piece(n, filler)
@@ -138,7 +137,7 @@ func TestFloods(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			text, input, calls := 0, 0, map[string]bool{} // no llm.Draft, which would hold all of it
+			text, input, calls := 0, 0, map[string]bool{} // an llm.Draft would hold all of it
 			var finish llm.Finish
 			var notices []string
 			for event, err := range e.Stream(t.Context(), llm.Request{Messages: []llm.Message{llm.UserText("hi")}}) {

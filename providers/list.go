@@ -22,21 +22,21 @@ import (
 	"parley/providers/wire"
 )
 
-// This much of a listing and of each page of it is read:
-// gateways list hundreds of models with long descriptions.
+// Bounds of a model list and of each of its pages: gateways list hundreds of models with long
+// descriptions.
 const (
 	maxListPages = 20
 	maxListed    = 10_000  // models
-	maxListField = 1 << 16 // bytes of what stands in a page beside its models
+	maxListField = 1 << 16 // bytes of the fields beside the models in a page
 )
 
-// maxListPage bounds a page, in bytes. Tests lower it.
+// maxListPage bounds a page, in bytes; lowered by tests.
 var maxListPage int64 = 16 << 20
 
-// listTimeout bounds how long a list of models is waited for.
+// listTimeout bounds the wait for a model list.
 var listTimeout = 10 * time.Second
 
-// withDefaults puts what is meant in place of what was left out.
+// withDefaults replaces unset options with their defaults.
 func (o OpenOptions) withDefaults() OpenOptions {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
@@ -61,8 +61,8 @@ func (c Config) listModels(ctx context.Context, name string, o OpenOptions) (ser
 	return s, offers, err
 }
 
-// listModels asks the server for its models. Those of programs, and of the demo, are
-// in the catalog, and those of services that list none are the user's own as well.
+// listModels asks the server for its models. For programs and the demo it returns those of the
+// catalog; for services without a list, those of the configuration too.
 func (s service) listModels(ctx context.Context, o OpenOptions) (offers []listedModel, err error) {
 	if listsNone(s) {
 		for _, id := range s.modelIDs() {
@@ -90,12 +90,12 @@ func (s service) listModels(ctx context.Context, o OpenOptions) (offers []listed
 	return slices.CompactFunc(offers, func(a, b listedModel) bool { return a.ID == b.ID }), nil
 }
 
-// listsNone reports whether a service has no list of the models that can be asked.
+// listsNone reports whether a service has no model list.
 func listsNone(s service) bool {
 	return s.builtin.NoList && !hostAt(s.url).lists
 }
 
-// A lister asks one server.
+// A lister requests the model list of one server.
 type lister struct {
 	service
 	adapter.Options
@@ -125,7 +125,7 @@ func (l lister) listAll(ctx context.Context) (offers []listedModel, err error) {
 	return offers, nil
 }
 
-// showModels asks for the capabilities of models if their rows in the list do not have them.
+// showModels requests the capabilities of models whose list entries lack them.
 func (l lister) showModels(ctx context.Context, path string, offers []listedModel) {
 	const atOnce = 8
 	var wait sync.WaitGroup
@@ -144,8 +144,8 @@ func (l lister) showModels(ctx context.Context, path string, offers []listedMode
 	wait.Wait()
 }
 
-// fetchPages reads a list up to its end: the page that names no other, or that has nothing new, as
-// servers send the first one again that do not know how to go on.
+// fetchPages reads all pages of a list. It stops at a page without a successor, or with no new
+// model: servers without paging return the first page again.
 func (l lister) fetchPages(ctx context.Context, path string) (offers []listedModel, err error) {
 	next := path
 	seen := map[string]bool{}
@@ -175,7 +175,7 @@ func (l lister) fetchPages(ctx context.Context, path string) (offers []listedMod
 	return offers, nil
 }
 
-// nextPage returns the parameters of the next page; nil if there is none.
+// nextPage returns the query parameters of the next page; nil if there is none.
 func nextPage(page map[string]any, at listEndpoint) url.Values {
 	if token := firstText(page, "nextPageToken"); token != "" {
 		return url.Values{"pageToken": {token}}
@@ -186,8 +186,8 @@ func nextPage(page map[string]any, at listEndpoint) url.Values {
 	return nil
 }
 
-// fetchPage reads one page: by GET, or, with a body, by POST. A bare list, which Together has, counts
-// as data.
+// fetchPage reads one page by GET, or by POST if body is not nil. A bare JSON array, as Together
+// sends, counts as data.
 func (l lister) fetchPage(ctx context.Context, path string, body map[string]any) (map[string]any, error) {
 	base := l.BaseURL
 	if rest, ok := strings.CutPrefix(path, "/"); ok {
@@ -219,8 +219,8 @@ func (l lister) fetchPage(ctx context.Context, path string, body map[string]any)
 	return l.decodePage(res.Body)
 }
 
-// decodePage decodes a page and no more than maxListed of its models: servers are many, and
-// each row takes many times its length.
+// decodePage decodes a page and at most maxListed of its models: decoded rows take many times their
+// length.
 func (l lister) decodePage(r io.Reader) (map[string]any, error) {
 	var body json.RawMessage
 	in := &io.LimitedReader{R: r, N: maxListPage + 1}
@@ -234,7 +234,7 @@ func (l lister) decodePage(r io.Reader) (map[string]any, error) {
 	if bytes.HasPrefix(body, []byte("[")) {
 		fields["data"] = body
 	} else if err := json.Unmarshal(body, &fields); err != nil {
-		return nil, nil // it is JSON, but no list
+		return nil, nil // valid JSON, but not a list
 	}
 	page := map[string]any{}
 	for name, text := range fields {
@@ -280,13 +280,13 @@ func (l lister) decodeRows(text []byte) ([]any, error) {
 
 func (l lister) tooMany() error { return l.badList("the list has more than %d models", maxListed) }
 
-// badList returns the error of a list that is not read.
+// badList returns the error for an invalid list.
 func (l lister) badList(format string, args ...any) error {
 	return &llm.Error{Fault: llm.Server, Provider: l.name, URL: wire.Public(l.service.url), Message: fmt.Sprintf(format, args...)}
 }
 
-// listError returns why a listing did not come. What the client did not explain is the
-// connection's or the server's.
+// listError explains why a list could not be fetched. Errors that the client did not explain come
+// from the connection or the server.
 func (s service) listError(err error) error {
 	if found := (*llm.Error)(nil); errors.As(err, &found) {
 		if advised, ok := adviseCloud(s, found, ""); ok {

@@ -59,8 +59,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// Each kind of server is asked where it lists its models, with the key where it
-// looks for it, to the end of the list; what it tells of them counts.
+// Each kind of server is asked at the path of its list, with the key in its header, to the end of
+// the list, and its facts are used.
 func TestOffers(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -68,8 +68,8 @@ func TestOffers(t *testing.T) {
 		base  string // after the server's address
 		pages map[string]string
 		auth  map[string]string
-		want  []Choice // those of their fields that are set
-		tools string   // how the first gets tools
+		want  []Choice // choices with the fields to compare
+		tools string   // tool strategy of the first one
 	}{
 		{"OpenAI", Provider{Kind: "openai"}, "/v1", map[string]string{
 			"/v1/models": `{"object":"list","data":[{"id":"gpt-6-luna","object":"model"},{"id":"gpt-4o"},{"id":""},{},7]}`,
@@ -165,7 +165,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-// A list without an end is left, and where a server does not go on, at the page that it repeats.
+// An endless list is abandoned; a list without paging ends at the page that repeats.
 func TestListEnds(t *testing.T) {
 	for _, tt := range []struct {
 		name, kind, page string // %d is the number of the page

@@ -13,14 +13,14 @@ import (
 	"parley/providers/catalog"
 )
 
-// A listedModel is a model in the list of its server.
+// A listedModel is an entry in a server's model list.
 type listedModel struct {
 	catalog.Facts
-	embeds  bool   // it turns texts into vectors
+	embeds  bool   // it is an embedding model
 	refused string // the invalid part of its entry, for the user; "" for none
 }
 
-// asAdvertised returns m as its server has it, by what the server told.
+// asAdvertised returns m updated by the facts that its server told.
 func asAdvertised(m catalog.Model, told catalog.Facts) catalog.Model {
 	m.Context = cmp.Or(told.Context, m.Context)
 	if m.MaxInput > m.Context && m.Context > 0 {
@@ -41,9 +41,9 @@ func asAdvertised(m catalog.Model, told catalog.Facts) catalog.Model {
 	return m
 }
 
-// Fields of listed models, the best first; a dot goes into an object. LM Studio
-// and Ollama tell the window a model was loaded with, vLLM and llama.cpp the one
-// they run with; the window a model could have does not help there.
+// Fields of listed models, in order of preference; a dot descends into an object. LM Studio and
+// Ollama report the context window that a model is loaded with, vLLM and llama.cpp the one they run
+// with. The largest window a model supports is of no use there.
 var (
 	idFields      = []string{"id", "name", "model"}
 	titleFields   = []string{"display_name", "displayName", "name"}
@@ -54,14 +54,14 @@ var (
 	outputFields = []string{"outputTokenLimit", "max_completion_tokens", "top_provider.max_completion_tokens", "max_tokens", "max_output_tokens"}
 )
 
-// parseListing takes the models from a page:
+// parseListing returns the models in a page:
 //
 //	{"data":[{"id":…}]}                                        OpenAI, Anthropic and most others
 //	{"models":[{"name":"models/…","inputTokenLimit":…}]}       Gemini
 //	{"models":[{"name":"qwen3:8b"}]}                           Ollama
 //
-// Models that do not chat or are retired are left out, where the server says so; those that turn texts
-// into vectors are not, of a local server.
+// It omits models that the server marks as retired or as unable to chat, but keeps embedding models of
+// a local server.
 func parseListing(page map[string]any, local bool) []listedModel {
 	rows, _ := page["data"].([]any)
 	if rows == nil {
@@ -100,7 +100,7 @@ func firstDay(m map[string]any, fields ...string) string {
 	return day
 }
 
-// isChatModel reports false for models that the server says do something else or are retired.
+// isChatModel reports false for models that the server marks as retired or as made for other uses.
 func isChatModel(m map[string]any) bool {
 	if methods, ok := memberAt(m, "supportedGenerationMethods").([]any); ok && !slices.Contains(methods, any("generateContent")) {
 		return false
@@ -108,8 +108,8 @@ func isChatModel(m map[string]any) bool {
 	return m["type"] != "embeddings" && m["type"] != "embedding" && m["lifecycle"] != "retired" && memberAt(m, "capabilities.completion_chat") != false
 }
 
-// A capabilityField is where a server says what a model is able to: a list that holds a
-// word, or, without a word, true or false, which may stand under "supported".
+// A capabilityField is where a server reports a capability of a model. The field is a list that
+// contains word or, if word is "", a bool, possibly under "supported".
 type capabilityField struct{ path, word string }
 
 var (
@@ -122,15 +122,14 @@ var (
 	thinkingFields = []capabilityField{{"capabilities.reasoning", ""}, {"capabilities.thinking", ""}, {"supported_parameters", "reasoning"}}
 )
 
-// hasCapability reports whether a model shows one of these signs, nil if the server does
-// not say.
+// hasCapability reports whether one of signs shows the capability; nil if the server does not say.
 func hasCapability(m map[string]any, signs []capabilityField) *bool {
 	said, is := false, false
 	for _, s := range signs {
 		switch v := memberAt(m, s.path).(type) {
 		case bool:
 			said, is = true, is || v
-		case string: // LM Studio's type; other types are not about this
+		case string: // LM Studio's type; other values say nothing about this
 			said, is = said || v == s.word, is || v == s.word
 		case []any:
 			said, is = true, is || slices.Contains(v, any(s.word))
@@ -146,9 +145,8 @@ func hasCapability(m map[string]any, signs []capabilityField) *bool {
 	return &is
 }
 
-// parsePrice reads prices, which are in dollars per token at OpenRouter, as text; -1 is a
-// router's, which differs from request to request. A price that nobody asks is refused, as a
-// whole, and told.
+// parsePrice reads prices: OpenRouter's are dollars per token, as strings; -1 is a router's, whose
+// price varies by request. An implausible price is rejected as a whole and returned in refused.
 func parsePrice(m map[string]any) (p catalog.Price, refused string) {
 	varies := false
 	for _, figure := range []struct {
@@ -177,8 +175,8 @@ func parsePrice(m map[string]any) (p catalog.Price, refused string) {
 	return p, ""
 }
 
-// addLoadedWindows notes the window that a server runs its models with: Ollama tells it
-// of those in memory, llama.cpp of the one it has, and also whether that one sees.
+// addLoadedWindows adds the context window that a server runs its models with. Ollama reports it
+// for models in memory; llama.cpp for its only one, with whether that one takes images.
 func addLoadedWindows(offers []listedModel, page map[string]any) {
 	n, sees := firstCount(page, "default_generation_settings.n_ctx"), hasCapability(page, []capabilityField{{"modalities.vision", ""}})
 	for i := range offers {
@@ -193,13 +191,13 @@ func addLoadedWindows(offers []listedModel, page map[string]any) {
 	}
 }
 
-// memberAt returns the member of m that path names, nil if there is none.
+// memberAt returns the member of m at path; nil if there is none.
 func memberAt(m map[string]any, path string) any {
 	value, _ := adapter.Field(m, path)
 	return value
 }
 
-// firstText returns the first of the members that holds some.
+// firstText returns the first member that is a nonempty string; "" if none is.
 func firstText(m map[string]any, paths ...string) string {
 	for _, path := range paths {
 		if s, ok := memberAt(m, path).(string); ok && s != "" {
@@ -209,7 +207,7 @@ func firstText(m map[string]any, paths ...string) string {
 	return ""
 }
 
-// firstCount returns the first of the members that is a number of tokens.
+// firstCount returns the first member that is a positive number of tokens; 0 if none is.
 func firstCount(m map[string]any, paths ...string) int {
 	for _, path := range paths {
 		n, ok := memberAt(m, path).(float64)

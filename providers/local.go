@@ -17,9 +17,9 @@ import (
 // A LocalServer is a model server that runs on this machine.
 type LocalServer = catalog.Server
 
-// Discover returns the servers that run on this machine, on the ports they have by
-// themselves or by the environment, within a quarter of a second. They are asked without a key. With
-// only, the name of a provider, only its ports are asked.
+// Discover returns the model servers running on this machine, within a quarter of a second. It asks
+// without a key, on default ports and on those set by the environment. If only names a provider,
+// only its ports are asked.
 func Discover(ctx context.Context, c Config, only string, getenv func(string) string) []LocalServer {
 	if parts.localServers == nil {
 		return nil
@@ -38,9 +38,9 @@ func Discover(ctx context.Context, c Config, only string, getenv func(string) st
 	return parts.localServers(ctx, kind, hosts)
 }
 
-// WithServers returns c with servers that were found: their models can be asked as if
-// they were configured. A server whose address is configured already is no second one: what it
-// says counts for that service.
+// WithServers returns c with discovered servers: their models can be used as if they were
+// configured. A server at a configured address adds no second provider; its answers count for the
+// configured one.
 func (c Config) WithServers(servers []LocalServer, getenv func(string) string) Config {
 	c.found = nil
 	found := map[string]LocalServer{}
@@ -53,11 +53,11 @@ func (c Config) WithServers(servers []LocalServer, getenv func(string) string) C
 	return c
 }
 
-// localSuffix ends the name of a server beside a service of its kind elsewhere.
+// localSuffix is appended to a server's name if its kind also has a service elsewhere.
 const localSuffix = "-local"
 
-// nameFor returns the name of the service that a server is; "" if there are too many of its kind. One
-// beside a service of its kind elsewhere gets a name of its own.
+// nameFor returns the service name for a discovered server; "" if there are too many of its kind. If
+// a service of its kind exists elsewhere, the server gets a separate name.
 func (c Config) nameFor(server LocalServer, found map[string]LocalServer, getenv func(string) string) string {
 	for _, name := range slices.Sorted(maps.Keys(c.Providers)) {
 		if s, ok := c.service(name, getenv); ok && sameAddress(s.url, server.BaseURL) {
@@ -76,18 +76,18 @@ func (c Config) nameFor(server LocalServer, found map[string]LocalServer, getenv
 	return ""
 }
 
-// A Local is a server of this machine, as a service.
+// A Local describes a discovered server on this machine.
 type Local struct {
 	Provider string // name of the service, such as "ollama"
-	Name     string // as users write it
-	Model    string // its default model, as "provider/model"; "" if it cannot be asked now
-	Models   int    // how many it has
-	More     bool   // it has more models than those
-	Problem  string // why it cannot be asked now; "" if it can
-	LacksKey bool   // it can be asked once it has a key
+	Name     string // shown to users
+	Model    string // default model, as "provider/model"; "" if the server is not ready
+	Models   int    // number of models
+	More     bool   // the server has more models than that
+	Problem  string // why it is not ready; "" if it is
+	LacksKey bool   // it only lacks a key
 }
 
-// Locals lists the servers of c that were found, in the order of a picker.
+// Locals lists the discovered servers of c, in picker order.
 func (c Config) Locals(getenv func(string) string) []Local {
 	var list []Local
 	for s := range c.services(getenv) {
@@ -106,11 +106,10 @@ func (c Config) Locals(getenv func(string) string) []Local {
 	return list
 }
 
-// isFound reports whether the service runs on this machine, as far as that was looked for.
+// isFound reports whether discovery found the service on this machine.
 func (s service) isFound() bool { return s.found.Provider != "" }
 
-// withList adds the models that the server told when it was found, and those of a list, which says
-// more of them.
+// withList adds the models that discovery found, and those of a fetched list, which has more facts.
 func (s service) withList(listed []listedModel) service {
 	s.told = nil
 	for _, m := range s.found.Models {
@@ -129,8 +128,8 @@ func (s service) withList(listed []listedModel) service {
 	return s
 }
 
-// WithLists returns c with the models that servers list now, which are asked at the same time.
-// The error joins those of the servers whose list could not be had. The Memory of o keeps what they say.
+// WithLists returns c with the current model lists of servers, all asked at the same time. The error
+// joins the failures. The Memory of o keeps the listed facts.
 func (c Config) WithLists(ctx context.Context, o OpenOptions, providers ...string) (Config, error) {
 	o = o.withDefaults()
 	offers, errs := make([][]listedModel, len(providers)), make([]error, len(providers))
@@ -154,8 +153,8 @@ func (c Config) WithLists(ctx context.Context, o OpenOptions, providers ...strin
 	return c, errors.Join(errs...)
 }
 
-// Unlocated returns the local provider in the name of a model that nothing says the address of: it is
-// neither configured nor connected, and was not found; "" for others.
+// Unlocated returns the local provider in a model name if its address is unknown: it is neither
+// configured nor connected, and discovery did not find it. It returns "" for all others.
 func (c Config) Unlocated(name string, getenv func(string) string) string {
 	provider, _, _ := strings.Cut(c.Resolve(name), "/")
 	if s, ok := c.service(provider, getenv); ok && !s.isLocated() {
@@ -164,13 +163,13 @@ func (c Config) Unlocated(name string, getenv func(string) string) string {
 	return ""
 }
 
-// isLocated reports whether something says where the service runs.
+// isLocated reports whether the address of the service is known.
 func (s service) isLocated() bool {
 	return !s.builtin.Local || s.row.isDemo || s.isFound() || s.configured || s.urlFromEnv() != "" || s.key.stored != nil
 }
 
-// shownID returns the id of a model as users see and write it: without the folders before a file,
-// unless two of its server have that name.
+// shownID returns a model's id as users see and write it: without the directories before a file,
+// unless two models of the server share the file name.
 func (s service) shownID(id string) string {
 	base := FileName(id)
 	if slices.ContainsFunc(s.told, func(m listedModel) bool { return m.ID != id && FileName(m.ID) == base }) {
@@ -179,7 +178,7 @@ func (s service) shownID(id string) string {
 	return base
 }
 
-// FileName returns the name of the file or folder that an id is the path of, else the id.
+// FileName returns the base name of an id that is a file path; other ids are returned unchanged.
 func FileName(id string) string {
 	path := strings.TrimRight(strings.ReplaceAll(id, `\`, "/"), "/")
 	if path == id && !strings.HasPrefix(id, "/") && !strings.HasPrefix(id, ".") && !strings.HasPrefix(id, "~") && !strings.HasSuffix(id, ".gguf") {
@@ -188,14 +187,14 @@ func FileName(id string) string {
 	return path[strings.LastIndexByte(path, '/')+1:]
 }
 
-// IsNamed reports whether a user who writes name means the model with an id: Ollama's tag may be left
-// out, and the folders before a file.
+// IsNamed reports whether name means the model with an id. Users may omit Ollama's :latest tag and
+// the directories before a file.
 func IsNamed(id, name string) bool {
 	return id == name || strings.TrimSuffix(id, ":latest") == name || FileName(id) == name
 }
 
-// advertised returns what the server told of a model: when it was asked for its list, else
-// when it was found, else, of a model that the catalog lacks, in the list that is kept.
+// advertised returns the facts that the server told about a model: in its list, else at discovery,
+// else, for a model missing in the catalog, in the stored list.
 func (s service) advertised(model string, memory *Memory) catalog.Facts {
 	told := memory.load(s.servedModel(model)).advertised
 	if f, _, ok := storedFacts(s, model); ok && !slices.Contains(catalog.IDs(s.builtin.ID), s.modelID(model)) {
@@ -208,13 +207,12 @@ func (s service) advertised(model string, memory *Memory) catalog.Facts {
 	return told.WithDefaults(s.told[at].Facts)
 }
 
-// sameAddress reports whether two base URLs reach the same port of this machine, or are
-// the same.
+// sameAddress reports whether two base URLs are equal or reach the same port of this machine.
 func sameAddress(a, b string) bool {
 	return a == b || loopbackPort(a) != "" && loopbackPort(a) == loopbackPort(b)
 }
 
-// loopbackPort returns the port of an address of this machine; "" for others.
+// loopbackPort returns the port of an address on this machine; "" for others.
 func loopbackPort(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -13,14 +13,14 @@ import (
 	"parley/providers/llm"
 )
 
-// local returns a server that was found, with one model.
+// local returns a discovered server with one model.
 func local(provider, url string) LocalServer {
 	yes := true
 	return LocalServer{Provider: provider, Name: strings.ToUpper(provider), BaseURL: url, Models: []catalog.Facts{{ID: "m1", Context: 4096, Tools: &yes}}}
 }
 
-// TestWithServers: what was found can be picked as if it was configured; what is configured
-// at the same address is not doubled, and no configured service changes.
+// TestWithServers: discovered servers can be used as if they were configured; a server at a
+// configured address is not added again, and no configured service changes.
 func TestWithServers(t *testing.T) {
 	const own = "http://127.0.0.1:11434/v1"
 	for _, tt := range []struct {
@@ -55,8 +55,8 @@ func TestWithServers(t *testing.T) {
 	}
 }
 
-// TestFoundServerAnswers: the model of a found server is opened by its name, and gets no
-// key that nobody asked for.
+// TestFoundServerAnswers: the model of a discovered server is opened by its name, and gets no key
+// unless the server requires one.
 func TestFoundServerAnswers(t *testing.T) {
 	fake := discovertest.New("ollama")
 	server := httptest.NewServer(fake)
@@ -79,8 +79,8 @@ func TestFoundServerAnswers(t *testing.T) {
 	}
 }
 
-// TestFirstImageAsks checks that a local server is asked whether a model takes images before it is sent the
-// first, and that words stand in the place of those that it does not take.
+// TestFirstImageAsks checks that a local server is asked whether a model takes images before the first one
+// is sent, and that text replaces images that it does not take.
 func TestFirstImageAsks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind string
@@ -126,7 +126,7 @@ func TestFirstImageAsks(t *testing.T) {
 	}
 }
 
-// TestModelFiles checks that a model is shown by the name of its file, and asked by its path.
+// TestModelFiles checks that a model is shown by its file name, and requested by its path.
 func TestModelFiles(t *testing.T) {
 	for id, want := range map[string]string{
 		"/models/foo/bar.gguf": "bar.gguf", `C:\models\bar.gguf`: "bar.gguf", "models/bar.gguf": "bar.gguf", "./bar": "bar", "~/bar/": "bar", "/models/Qwen3-8B/": "Qwen3-8B",
@@ -175,8 +175,8 @@ func TestModelFiles(t *testing.T) {
 	}
 }
 
-// TestProviderWithoutModel: a provider that was set up without a model is asked for its
-// models; what was not set up is not.
+// TestProviderWithoutModel: a provider that was set up without a model is asked for its list;
+// others are not.
 func TestProviderWithoutModel(t *testing.T) {
 	for _, tt := range []struct {
 		name string

@@ -8,14 +8,13 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The SDK of Gemini brings a library that starts a goroutine when the program
-// does.
+// Gemini's SDK uses a library that starts a goroutine at program start.
 func TestMain(m *testing.M) {
-	listTimeout = time.Minute // a loaded machine reads slowly; what is tested is how much
+	listTimeout = time.Minute // a busy machine reads slowly; the tests check the amount
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 
-// env returns an environment that holds these variables, given as name, value, ….
+// env returns an environment with these variables, given as name, value, ….
 func env(pairs ...string) func(string) string {
 	return func(name string) string {
 		for i := 0; i+1 < len(pairs); i += 2 {

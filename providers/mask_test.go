@@ -11,9 +11,9 @@ import (
 	"parley/tools/process"
 )
 
-// Keys are found wherever they are configured, in other encodings too, and where a command of
-// this process printed them; what is too short to be told from a word is not looked for. What
-// a command that was not run would print is not known, and that is told: masking runs nothing.
+// Keys are masked from every place of the configuration, in other encodings too, and if a command
+// of this process printed them. A key as short as a word is not masked. The output of a command
+// that was not run is unknown, and the error says so: masking runs nothing.
 func TestMaskKeys(t *testing.T) {
 	env := map[string]string{"XAI_API_KEY": "xai-0123456789", "MINE": "mine-0123456789", "GROQ_API_KEY": "short77"}
 	ran := filepath.Join(t.TempDir(), "ran")
@@ -57,8 +57,8 @@ func TestMaskKeys(t *testing.T) {
 	}
 }
 
-// TestHeadersAreSecretByName checks that an error reads as the server wrote it but for headers that hold keys by their
-// names, however short the others are.
+// TestHeadersAreSecretByName checks that an error has the server's text, except for headers that hold keys by name,
+// even short ones.
 func TestHeadersAreSecretByName(t *testing.T) {
 	server := scripted(t, func(map[string]any) (int, string) {
 		return 400, `{"error":{"message":"openai error: team blue-whale, author jane, key vk-0123456789, bearer tok-0123456789, cookie id=c-0123456789"}}`

@@ -10,11 +10,11 @@ import (
 	"parley/providers/catalog"
 )
 
-// A Memory remembers what servers refused and said of models, so that a model opened again does not
-// meet the same refusal. The zero value is ready and lasts as long as the process; that of
-// OpenMemory is stored. Share one among all calls.
+// A Memory remembers what servers refused and reported for models, so that a model opened again
+// does not meet the same refusal. The zero value is ready to use and lasts as long as the process;
+// OpenMemory returns a stored one. Share one Memory among all calls.
 type Memory struct {
-	file *learnedFile // nil: nothing outlives the program
+	file *learnedFile // nil if limits are not stored
 	now  func() time.Time
 
 	mu      sync.Mutex
@@ -22,29 +22,29 @@ type Memory struct {
 	learned map[limitsKey]*adapter.LearnedLimits
 }
 
-// A servedModel is where a model is served.
+// A servedModel is a model at the address of its server.
 type servedModel struct{ url, model string }
 
-// limitsKey holds what limits are about: a place, and how it is spoken to, "" for what
-// does not depend on that.
+// limitsKey identifies the limits of a model at an address for one wire format; kind is "" for
+// limits of every format.
 type limitsKey struct {
 	servedModel
 	kind string
 }
 
-// learnedTools is the limit of a model that takes no tools, or not this way.
+// learnedTools is the limit of a model without function calling, or without it in this wire format.
 const learnedTools = "tools"
 
-// learnedFacts is what is remembered of a model besides limits.
+// learnedFacts holds the remembered facts about a model, other than limits.
 type learnedFacts struct {
-	guided     bool // it wrote a call that cannot run: its replies follow a form
+	guided     bool // it wrote an invalid call: its replies follow a schema
 	advertised catalog.Facts
-	path       string // what its server calls a file; "" for others
+	path       string // the server's path for a model that is a file; "" for others
 }
 
-// OpenMemory returns what is remembered in the file at path, and keeps there what is learned by
-// replace, which puts content in the place of a file and makes its folder; nil: it is only read.
-// Without a path, and where the file cannot be read or written, nothing outlives the program.
+// OpenMemory returns a Memory stored in the file at path. It saves with replace, which writes the
+// content of a file and makes its directory; if replace is nil, the file is only read. Without a
+// path, or if the file cannot be read or written, the Memory lasts as long as the process.
 func OpenMemory(path string, replace func(path string, content []byte) error) *Memory {
 	m := &Memory{now: time.Now}
 	if path != "" {
@@ -53,7 +53,7 @@ func OpenMemory(path string, replace func(path string, content []byte) error) *M
 	return m
 }
 
-// time returns the time by the clock of m.
+// time returns the current time by the clock of m.
 func (m *Memory) time() time.Time {
 	if m == nil || m.now == nil {
 		return time.Now()
@@ -61,7 +61,7 @@ func (m *Memory) time() time.Time {
 	return m.now()
 }
 
-// limits returns what a server refused of requests about a model; nothing, of a nil Memory.
+// limits returns the limits learned for a model; none if m is nil.
 func (m *Memory) limits(at servedModel, kind string) *adapter.LearnedLimits {
 	if m == nil {
 		return &adapter.LearnedLimits{}
@@ -85,7 +85,7 @@ func (m *Memory) limits(at servedModel, kind string) *adapter.LearnedLimits {
 	return m.learned[of]
 }
 
-// load returns what is remembered of a place; nothing, of a nil Memory.
+// load returns the facts remembered about a model; none if m is nil.
 func (m *Memory) load(at servedModel) learnedFacts {
 	if m == nil {
 		return learnedFacts{}
@@ -106,7 +106,7 @@ func (m *Memory) update(at servedModel, change func(*learnedFacts)) {
 	m.facts[at] = l
 }
 
-// recordListing keeps what a server told of its models.
+// recordListing stores the facts of a server's list.
 func (m *Memory) recordListing(s service, offers []listedModel) {
 	for _, o := range offers {
 		m.update(s.servedModel(o.ID), func(l *learnedFacts) { l.advertised = o.Facts })
@@ -117,7 +117,8 @@ func (m *Memory) recordListing(s service, offers []listedModel) {
 	}
 }
 
-// servedModel returns where s serves a model. Programs have no address, but a name.
+// servedModel returns the address of s and the model's id. Programs have no address, so their name
+// stands for it.
 func (s service) servedModel(model string) servedModel {
 	return servedModel{cmp.Or(s.url, s.name), s.modelID(model)}
 }

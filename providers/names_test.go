@@ -9,8 +9,8 @@ import (
 	"parley/providers/llm"
 )
 
-// named asks a model by name, and returns the id that was sent, the urgent
-// notices of two answers, and the error of the last.
+// named sends two requests to a model, and returns the id that was sent, the urgent notices of both
+// answers, and the error of the last.
 func named(t *testing.T, provider, model, status string, o OpenOptions) (id string, urgent []string, err error) {
 	t.Helper()
 	code, kind, answer := 200, "text/event-stream", said
@@ -38,9 +38,9 @@ func named(t *testing.T, provider, model, status string, o OpenOptions) (id stri
 	return id, urgent, err
 }
 
-// TestNames checks which names stand for another model: those of families, and
-// those known to be gone. It is told once, as an urgent notice, and --exact
-// forbids it. A dated id that may still be served is asked as typed.
+// TestNames checks which names stand for another model: family names, and names known to be
+// retired. It is reported once, as an urgent notice, and --exact forbids it. A dated id that may
+// still be served is requested as typed.
 func TestNames(t *testing.T) {
 	const gone = " was replaced by "
 	for _, tt := range []struct {
@@ -69,8 +69,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestSuccessor checks that a model that the server says is gone is not replaced,
-// but its successor is offered.
+// TestSuccessor checks that a retired model is not replaced after the server's error, but its
+// successor is suggested.
 func TestSuccessor(t *testing.T) {
 	for _, tt := range []struct{ model, said, hint string }{
 		{"claude-sonnet-4-20250514", `{"type":"error","error":{"type":"not_found_error","message":"model: claude-sonnet-4-20250514"}}`, "Use its successor: -m anthropic/claude-sonnet-5-5"},

@@ -14,14 +14,13 @@ import (
 	"parley/providers/wire"
 )
 
-// defaultRetries sets how often a model is asked again after a passing fault.
+// defaultRetries is how often a request is retried after a temporary fault.
 const defaultRetries = 3
 
-// Open returns the model called name: "provider/model", a provider alone for
-// its default model, or a model alone that one of the providers has. A name
-// that nothing answers to is an *llm.Error with nearby names; so is a provider
-// without a key. No request is sent, and no command is run, before the model
-// is asked.
+// Open returns the model called name: "provider/model", a provider alone for its default model, or
+// a model alone that one of the providers has. The error for an unknown name is an *llm.Error with
+// similar names; so is the error for a provider without a key. Open sends no request and runs no
+// command; the first request to the model does.
 func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	o = o.withDefaults()
 	s, typed, err := c.findModel(name, o.Getenv)
@@ -30,7 +29,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	}
 	s.exactNames = o.ExactNames
 	if o.Replay != nil {
-		name := cmp.Or(s.key.name, strings.TrimPrefix(s.key.hint, "set ")) // errors name it as they did
+		name := cmp.Or(s.key.name, strings.TrimPrefix(s.key.hint, "set ")) // errors name the key as they did when recorded
 		s.key, s.address.missing = key{name: name, value: wire.PlaceholderKey}, ""
 	}
 	if err := notReady(s); err != nil {
@@ -43,7 +42,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	model, tools := s.modelID(typed), toolStrategyOf(s, typed, facts, known, o.Memory)
 	window := facts.Context
 	if !known && s.advertised(model, o.Memory).Context == 0 {
-		window = s.modelTable(typed).Context // what else there is, is guessed
+		window = s.modelTable(typed).Context // the other facts are guesses
 	}
 	opened := &lazy{build: s.build(typed, o, tools.Strategy)}
 	tools.Model = &annotated{
@@ -60,7 +59,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	return e, nil
 }
 
-// endpointFacts returns what is known of a model before it is asked, without the model.
+// endpointFacts returns the facts known about a model before the first request; its Model is nil.
 func endpointFacts(s service, typed string, facts catalog.Model, known bool, tools *toolStrategy) llm.Endpoint {
 	traits := s.traits(typed)
 	return llm.Endpoint{
@@ -80,7 +79,7 @@ func endpointFacts(s service, typed string, facts catalog.Model, known bool, too
 	}
 }
 
-// toolStrategyOf returns how a model gets its tools, without the model.
+// toolStrategyOf returns the tool strategy of a model; its Model is nil.
 func toolStrategyOf(s service, typed string, facts catalog.Model, known bool, memory *Memory) *toolStrategy {
 	model := s.modelID(typed)
 	calls := facts.Tools || !known && s.advertised(model, memory).Tools == nil
@@ -91,33 +90,32 @@ func toolStrategyOf(s service, typed string, facts catalog.Model, known bool, me
 	}
 }
 
-// promptCache returns how a service caches prompts. One with a name of the user's that
-// speaks like it, whose row is the zero one, is not known to cache like it.
+// promptCache returns how a service caches prompts. For a user's service, row is zero: its cache is
+// unknown.
 func promptCache(row catalog.Provider) llm.Cache {
 	return llm.Cache{Lifetime: time.Duration(row.CacheMinutes) * time.Minute, MinTokens: row.CacheLeast}
 }
 
-// An endpoint model tells through all its decorators how it gets tools: servers
-// may make it change its mind.
+// An endpoint reports the tool strategy through all decorators of the model, since a server's
+// refusal may change it.
 type endpoint struct {
 	llm.Model
 	tools *toolStrategy
 	lazy  *lazy
 }
 
-// Warm connects to the server, if nothing was asked of it yet, for a request that is about to
-// come. Nothing is sent before that but what TLS needs. What fails is told by the request.
+// Warm connects to the server if no request was sent yet and one is about to follow. It sends no
+// more than the TLS handshake. It drops errors: the request will report them.
 func (m endpoint) Warm(ctx context.Context) {
 	m.lazy.get(ctx, true)
 }
 
-// Strategy returns that of the next request: "native", "prompt", "guided" or "none".
+// Strategy returns the tool strategy of the next request: "native", "prompt", "guided" or "none".
 func (m endpoint) Strategy() string { return m.tools.Strategy() }
 
-// facts returns what is known about a model of s: by the catalog, over it by the list that is
-// kept and by the server, and over all by the configuration. What Guess says of a model at a
-// gateway or a local server leaves out what those decide: the price, and on a
-// local server the window.
+// facts merges the known facts about a model of s, from lowest to highest precedence: the catalog,
+// the stored list, the server, the configuration. For a gateway or a local server it drops
+// catalog.Guess's price, and for a local server also its context window: those servers decide them.
 func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
 	m, known := catalog.FindExact(s.builtin.ID, s.modelID(model))
 	if !known {
@@ -127,7 +125,7 @@ func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
 		}
 	}
 	if s.url != s.builtin.BaseURL {
-		m.Retires = "" // on the service's own servers
+		m.Retires = "" // a date for the service's own servers
 	}
 	if s.isServer() {
 		m.Context, m.MaxInput, m.MaxOutput = 0, 0, 0
@@ -154,8 +152,8 @@ func (s service) facts(model string, memory *Memory) (catalog.Model, bool) {
 	return m, known && !m.Inferred
 }
 
-// storedFacts returns what the list of s that is kept says of a model, and whether that is newer
-// than the catalog. What a server on this machine runs with changes: nothing is kept of it.
+// storedFacts returns the facts about a model in the stored list of s, and whether they are newer
+// than the catalog. Nothing is stored for a server on this machine, since its models change.
 func storedFacts(s service, model string) (f catalog.Facts, newer, ok bool) {
 	if s.factsFile == nil || s.closestBuiltin().Local {
 		return catalog.Facts{}, false, false
@@ -163,9 +161,9 @@ func storedFacts(s service, model string) (f catalog.Facts, newer, ok bool) {
 	return s.factsFile.Find(s.name, wire.Public(s.url), s.modelID(model))
 }
 
-// strategy returns how a model gets its tools. Calls says whether it is known, or at
-// least not known not, to call functions. Programs have tools of their own and
-// take no others, unless told to.
+// strategy returns how a model gets its tools. Calls means that the model has function calling, or
+// is not known to lack it. Programs have their own tools and accept no others, unless configured
+// to.
 func (s service) strategy(model string, calls bool) string {
 	set := cmp.Or(s.modelTable(model).Strategy, s.conf.Strategy, auto)
 	switch {
@@ -177,13 +175,13 @@ func (s service) strategy(model string, calls bool) string {
 	return set
 }
 
-// A lazy model builds its client when it is first asked. A failed build is repeated the next time:
-// the user may have set a key meanwhile.
+// A lazy model builds its client on the first request. After a failed build, the next request tries
+// again: the user may have set a key meanwhile.
 type lazy struct {
 	build    func(ctx context.Context, ahead bool) (llm.Model, error)
 	mu       sync.Mutex
 	model    llm.Model
-	earlyErr error // why it could not be built before the first request; nil: it was not tried, or the error was returned
+	earlyErr error // error of building it before the first request; nil if not tried, or already returned
 }
 
 func (l *lazy) Stream(ctx context.Context, req llm.Request) llm.Stream {
@@ -197,7 +195,8 @@ func (l *lazy) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// get returns the model. With early its client, if it is built now, connects at once.
+// get returns the model, building it if necessary. Ahead makes a new client connect at once, before
+// a request.
 func (l *lazy) get(ctx context.Context, ahead bool) (llm.Model, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -219,15 +218,15 @@ func (l *lazy) get(ctx context.Context, ahead bool) (llm.Model, error) {
 	return m, nil
 }
 
-// reset has the model built again for the next request.
+// reset makes the next request build the model again.
 func (l *lazy) reset() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.model = nil
 }
 
-// build makes the adapter, once the key is at hand, of the model that the user
-// named so.
+// build returns a function that builds the adapter for the model named typed, once the key is
+// known.
 func (s service) build(typed string, o OpenOptions, strategy func() string) func(ctx context.Context, ahead bool) (llm.Model, error) {
 	return func(ctx context.Context, ahead bool) (llm.Model, error) {
 		told := s.describe(typed)
@@ -257,8 +256,8 @@ func (s service) build(typed string, o OpenOptions, strategy func() string) func
 	}
 }
 
-// keyHeader returns the header that has the key or the token, as the configuration has it, else
-// the catalog, which speaks of keys; "" is that of the kind, or Authorization.
+// keyHeader returns the header for the key or token: the configured one, else the catalog's, which
+// is only for keys; "" for the default of the kind, or Authorization.
 func keyHeader(s service) string {
 	if s.conf.KeyHeader != "" || s.key.token != nil {
 		return s.conf.KeyHeader
@@ -266,7 +265,7 @@ func keyHeader(s service) string {
 	return s.builtin.KeyHeader
 }
 
-// target looks the key up, which may run a command.
+// target returns the options of the adapter. It looks up the key, which may run a command.
 func (s service) target(ctx context.Context) (target, error) {
 	if err := addressError(s); err != nil {
 		return target{}, err

@@ -36,7 +36,7 @@ func TestOpenNames(t *testing.T) {
 		{"glm/glm-5.3", "zai/glm-5.3", ""},
 		{"openrouter/openai/gpt-6-luna", "openrouter/openai/gpt-6-luna", ""},
 		{"meta-llama/llama-3.3-70b-instruct", "openrouter/meta-llama/llama-3.3-70b-instruct", ""},
-		{"openai/gpt-oss-120b", "openai/gpt-oss-120b", ""}, // a provider before the slash is meant as one
+		{"openai/gpt-oss-120b", "openai/gpt-oss-120b", ""}, // a known provider before the slash is the provider
 		{"local", "local/qwen3:8b", ""},
 		{"local/anything", "local/anything", ""},
 		{"qwen3:8b", "local/qwen3:8b", ""},
@@ -72,8 +72,8 @@ func TestOpenNames(t *testing.T) {
 	}
 }
 
-// TestRetirementNotice: the day and the successor are named once, by the clock of the memory, and not
-// where another server answers for the service.
+// TestRetirementNotice: the day and the successor are reported once, by the clock of the memory, and
+// not for another server in the service's place.
 func TestRetirementNotice(t *testing.T) {
 	notices := func(url string, now time.Time) (texts []string) {
 		c := Config{Providers: map[string]Provider{"openai": {BaseURL: url, MaxRetries: new(int)}}}
@@ -149,7 +149,7 @@ func TestOpenFacts(t *testing.T) {
 		{"groq/qwen/qwen3.6-27b", true, 131_072, true, "native", "off medium"},
 		{"gate/deepseek/deepseek-v4-pro", true, 1_000_000, false, "native", "off high max"},
 		{"gate/never-heard-of", false, 0, false, "native", ""},
-		{"ollama/gpt-oss:20b", true, 0, false, "native", "low medium high"}, // the server decides on the window
+		{"ollama/gpt-oss:20b", true, 0, false, "native", "low medium high"}, // the server decides the context window
 		{"plain/gpt-4o", true, 128_000, true, "none", ""},
 		{"demo", true, 32_768, false, "native", "off low medium high"},
 	} {
@@ -199,7 +199,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// recorder is a server that keeps the last request it got.
+// recorder is a server that stores the last request.
 type recorder struct {
 	*httptest.Server
 	header http.Header
@@ -225,7 +225,7 @@ func serve(t *testing.T, status int, contentType, answer string) *recorder {
 const said = "data: {\"id\":\"1\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\n" +
 	"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":1000000,\"completion_tokens\":100000,\"total_tokens\":1100000}}\n\ndata: [DONE]\n\n"
 
-// ask opens name and holds one turn with it.
+// ask opens name and sends one request.
 func ask(t *testing.T, c Config, name string, req llm.Request, getenv func(string) string) (text string, usage llm.Usage, err error) {
 	t.Helper()
 	transport := http.DefaultTransport.(*http.Transport).Clone()
@@ -298,8 +298,7 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// The names of DeepSeek's older models stand for thinking or not, and one model
-// answers to both now.
+// The names of DeepSeek's older models select thinking or no thinking of one current model.
 func TestNameStandsForEffort(t *testing.T) {
 	for _, tt := range []struct {
 		model  string
@@ -331,7 +330,7 @@ func TestModelNotFoundNamesNearOnes(t *testing.T) {
 	}
 }
 
-// A server that sends the key back does not get it into an error.
+// The key does not appear in an error, even if the server echoes it.
 func TestErrorsHoldNoKeys(t *testing.T) {
 	server := serve(t, 401, "application/json", `{"error":{"message":"bad key $KEY","code":"invalid_api_key"}}`)
 	zero := 0
@@ -347,8 +346,7 @@ func TestErrorsHoldNoKeys(t *testing.T) {
 	}
 }
 
-// A key that comes from a command is asked for when it is needed, and again if
-// that went wrong.
+// The command that prints a key runs when the key is needed, and again after an error.
 func TestKeyCommandRunsLate(t *testing.T) {
 	server := serve(t, 200, "text/event-stream", said)
 	marker := t.TempDir() + "/key"
@@ -394,8 +392,7 @@ func BenchmarkChoices(b *testing.B) {
 	}
 }
 
-// A log gets a line for each request, with the strategy of that request, and
-// neither keys nor words.
+// A log gets one line per request, with the strategy of that request, and neither keys nor texts.
 func TestDebug(t *testing.T) {
 	server := scripted(t, func(body map[string]any) (int, string) {
 		if body["tools"] != nil {
@@ -428,8 +425,7 @@ func TestDebug(t *testing.T) {
 	}
 }
 
-// A server's header about retries counts whatever its status means, for
-// every wire format.
+// A server's header about retries takes precedence over its status, in every wire format.
 func TestServersSayWhetherToAskAgain(t *testing.T) {
 	for _, kind := range []string{"openai", "openai-responses", "anthropic", "gemini"} {
 		for _, tt := range []struct {

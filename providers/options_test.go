@@ -18,8 +18,8 @@ import (
 	"parley/tools/process"
 )
 
-// optionServers holds, by wire format, the shortest answer, and how the format's server refuses
-// the field top_k.
+// optionServers maps wire formats to the shortest answer, and the format's refusal of the field
+// top_k.
 var optionServers = map[string]struct{ answer, refusal string }{
 	"openai": {`{"choices":[{"delta":{"content":"hi"},"finish_reason":"stop"}]}`,
 		`{"error":{"message":"Unrecognized request argument supplied: top_k","type":"invalid_request_error","param":null}}`},
@@ -33,7 +33,7 @@ var optionServers = map[string]struct{ answer, refusal string }{
 		`{"type":"error","error":{"type":"invalid_request_error","message":"top_k: Extra inputs are not permitted"}}`},
 }
 
-// optionServer answers in a format, and refuses requests for which refuses returns true.
+// optionServer answers in a wire format, and refuses requests for which refuses returns true.
 func optionServer(t *testing.T, kind string, refuses func(body string) bool) (c Config, bodies func() []string) {
 	var mu sync.Mutex
 	var all []string
@@ -61,7 +61,7 @@ func optionServer(t *testing.T, kind string, refuses func(body string) bool) (c 
 	}
 }
 
-// askWith sends one message with these options, and returns what the user is told.
+// askWith sends one message with these options, and returns the notices.
 func askWith(t *testing.T, m llm.Endpoint, options map[string]string) (told []string) {
 	t.Helper()
 	req := llm.Request{System: "be kind", Messages: []llm.Message{llm.UserText("hi")}, Settings: llm.Settings{Options: map[string]any{}}}
@@ -79,8 +79,8 @@ func askWith(t *testing.T, m llm.Endpoint, options map[string]string) (told []st
 	return told
 }
 
-// TestOptions: fields of a conversation go into the body of each wire format, over those of the
-// configuration, and always in the same order.
+// TestOptions: a conversation's fields go into the body of each wire format, over the configured
+// ones, always in the same order.
 func TestOptions(t *testing.T) {
 	for kind := range optionServers {
 		c, bodies := optionServer(t, kind, func(string) bool { return false })
@@ -105,8 +105,8 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestOptionsRefused: a field that is refused is left out, and the user is told so once for each
-// model that is opened; another value is tried again.
+// TestOptionsRefused: a refused field is dropped, which is reported once for each opened model;
+// another value is tried again.
 func TestOptionsRefused(t *testing.T) {
 	for kind := range optionServers {
 		c, bodies := optionServer(t, kind, func(body string) bool { return strings.Contains(body, `"top_k":40`) })
@@ -139,8 +139,8 @@ func TestOptionsRefused(t *testing.T) {
 	}
 }
 
-// TestSettingsRefused: what a server refused earlier of what the user sets is told again by a
-// model that is opened later.
+// TestSettingsRefused: a user's setting that a server refused earlier is reported again by a model
+// opened later.
 func TestSettingsRefused(t *testing.T) {
 	c, bodies := optionServer(t, "openai", func(string) bool { return false })
 	memory := OpenMemory("", atomicfile.ReplaceUnsynced)
@@ -167,7 +167,7 @@ func TestSettingsRefused(t *testing.T) {
 	}
 }
 
-// TestOptionsOfPrograms: a program takes none, and the user is told which.
+// TestOptionsOfPrograms: a program accepts no options, and a notice names them.
 func TestOptionsOfPrograms(t *testing.T) {
 	dir, getenv := installed(t, "claude")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())

@@ -12,11 +12,10 @@ import (
 	"parley/providers/llmtest"
 )
 
-// TestPrefixStays holds that nothing misses a provider's cache needlessly: in 10 turns, or 30 with PARLEY_LONG=1,
-// with thinking, calls, results with images, answers that broke off and words of other
-// models in between, each request begins with the bytes of the one before, for every
-// wire format; tools that come late change the tools alone. Marks for the cache move
-// along, and are no part of what is cached.
+// TestPrefixStays checks that no request misses a provider's cache needlessly, in every wire format. In 10 turns,
+// or 30 with PARLEY_LONG=1, with thinking, calls, results with images, interrupted answers and messages of other
+// models, each request begins with the bytes of the previous one; tools that are added later change only the
+// tools. Cache marks move, and are not part of the cached prompt.
 func TestPrefixStays(t *testing.T) {
 	for _, p := range parties() {
 		t.Run(p.String(), func(t *testing.T) {
@@ -68,14 +67,13 @@ func TestPrefixStays(t *testing.T) {
 	}
 }
 
-// A prefix is a request as providers cache it: everything that is no message, by field,
-// and the messages.
+// A prefix is a request as providers cache it: all fields but the messages, and the messages.
 type prefix struct {
 	fixed    map[string]string
 	messages []json.RawMessage
 }
 
-// messageFields are where the wire formats have their messages.
+// messageFields are the fields that contain messages in the wire formats.
 var messageFields = []string{"messages", "input", "contents"}
 
 func prefixOf(t *testing.T, body []byte) (p prefix) {
@@ -100,8 +98,8 @@ func prefixOf(t *testing.T, body []byte) (p prefix) {
 	return p
 }
 
-// unmarked returns a value without marks for the cache. A text that was made a list of
-// one part to carry one is that text.
+// unmarked returns a value without cache marks. A text that was wrapped in a list to carry a mark
+// becomes a text again.
 func unmarked(value any) any {
 	switch v := value.(type) {
 	case []any:
@@ -128,8 +126,8 @@ func unmarked(value any) any {
 	return value
 }
 
-// holds reports where p, the request of step n, does not begin with the one before it;
-// its tools may be others if some came late.
+// holds fails the test if p, the request of step n, does not begin with the previous one. Late
+// means that tools were added, so they may differ.
 func (p prefix) holds(t *testing.T, before prefix, n int, late bool) {
 	t.Helper()
 	for name, was := range before.fixed {

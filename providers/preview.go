@@ -16,11 +16,10 @@ import (
 	"parley/providers/llm"
 )
 
-// Preview opens the model called name and returns the HTTP request it would
-// send for what req makes of it, as text: request line, headers, body. Nothing
-// is sent, and headers that may hold a key are masked. For a program it is the
-// command that would be run, with what it would read. The notices are those that
-// the user would be given before the answer.
+// Preview opens the model called name and returns, as text, the HTTP request that it would send for
+// the result of req: request line, headers, body. Nothing is sent, and headers that may hold a key
+// are masked. For a program, it returns the command line and standard input. The notices are those
+// that the user would see before the answer.
 func Preview(c Config, name string, o OpenOptions, req func(llm.Endpoint) llm.Request) (text string, notices []llm.Notice, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -48,8 +47,8 @@ func Preview(c Config, name string, o OpenOptions, req func(llm.Endpoint) llm.Re
 	return taken.String(), notices, nil
 }
 
-// Captured returns the HTTP request that ask sends first with the options it is given, as
-// Preview does. Nothing is sent.
+// Captured returns the first HTTP request that ask sends with its options, as Preview does. Nothing
+// is sent.
 func Captured(ctx context.Context, o OpenOptions, ask func(context.Context, OpenOptions) error) (text string, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -61,7 +60,7 @@ func Captured(ctx context.Context, o OpenOptions, ask func(context.Context, Open
 	return taken.String(), nil
 }
 
-// A captureTransport keeps the first request instead of sending it.
+// A captureTransport stores the first request instead of sending it.
 type captureTransport struct {
 	cancel  context.CancelFunc
 	request *http.Request
@@ -79,7 +78,7 @@ func (c *captureTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, context.Canceled
 }
 
-// publicHeaders lists the headers that cannot hold a secret; a configured one might.
+// publicHeaders lists the headers that cannot hold a secret; configured ones may.
 var publicHeaders = []string{"Accept", "Content-Type", "User-Agent"}
 
 func (c *captureTransport) String() string {
@@ -102,7 +101,7 @@ func (c *captureTransport) String() string {
 	return b.String()
 }
 
-// formText returns the fields of a form, with the sizes of its files; "" if the body is none.
+// formText returns the fields of a form and the sizes of its files; "" if the body is not a form.
 func (c *captureTransport) formText() string {
 	media, params, err := mime.ParseMediaType(c.request.Header.Get("Content-Type"))
 	if err != nil || media != "multipart/form-data" {

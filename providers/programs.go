@@ -13,8 +13,8 @@ import (
 	"parley/providers/wire"
 )
 
-// openProgram runs another agent's program. A key from the environment reaches
-// it there.
+// openProgram returns a model that runs another agent's program. The program gets a key found in
+// the environment.
 func openProgram(p *adapter.Programs, t target) llm.Model {
 	m := newProgram(p, t)
 	if t.log.To == nil {
@@ -42,16 +42,15 @@ func programFamilies() iter.Seq[adapter.Family] {
 	}
 }
 
-// isProgram reports whether the service is a program that is run, and not a
-// server that is asked.
+// isProgram reports whether the service is a program rather than a server.
 func (s service) isProgram() bool { return s.family.Programs != nil }
 
-// program returns the path and the first arguments of the program of s.
+// program returns the path of the program of s, followed by its first arguments.
 func (s service) program(getenv func(string) string) (argv []string, err error) {
 	return s.family.Programs.Find(s.kind, s.conf.Command, getenv("PATH"))
 }
 
-// missingProgram returns what is missing before the program can be run; "" if nothing.
+// missingProgram returns why the program cannot run; "" if it can.
 func (s service) missingProgram() string {
 	_, err := s.program(s.getenv)
 	if fault := (*llm.Error)(nil); errors.As(err, &fault) {
@@ -60,16 +59,15 @@ func (s service) missingProgram() string {
 	return ""
 }
 
-// A Program is another agent's program that is installed.
+// A Program is another agent's program installed on this machine.
 type Program struct {
 	Provider string // name of the service, such as "claude-cli"
-	Name     string // as users write it
+	Name     string // shown to users
 	Path     string
 	adapter.ProgramLogin
 }
 
-// Programs lists the agents' programs that are installed, in the order of a picker. None
-// of them runs for that.
+// Programs lists the installed agent programs, in picker order. It runs none of them.
 func Programs(c Config, getenv func(string) string) []Program {
 	var list []Program
 	for s := range c.services(getenv) {
@@ -83,7 +81,7 @@ func Programs(c Config, getenv func(string) string) []Program {
 	return list
 }
 
-// ProgramNames lists what the agents' programs are usually called.
+// ProgramNames lists the usual names of the agent programs.
 func ProgramNames() (names []string) {
 	for f := range programFamilies() {
 		names = append(names, f.Programs.Names()...)
@@ -91,8 +89,8 @@ func ProgramNames() (names []string) {
 	return names
 }
 
-// MissingProgram returns why the program of a service cannot run; nil if it can, and for what
-// is no program.
+// MissingProgram returns why the program of a service cannot run; nil if it can, or if the service
+// is not a program.
 func MissingProgram(c Config, name string, getenv func(string) string) error {
 	s, ok := c.service(name, getenv)
 	if !ok || !s.isProgram() {
@@ -102,8 +100,8 @@ func MissingProgram(c Config, name string, getenv func(string) string) error {
 	return err
 }
 
-// findProgram returns the program that a model name stands for, without its key, its settings in
-// the configuration, and a notice if the name was replaced by another.
+// findProgram returns the program for a model name, without its key; its settings in the
+// configuration; and a notice if another program replaced the named one.
 func (c Config) findProgram(name string, o OpenOptions) (adapter.Program, Settings, string, bool) {
 	s, typed, err := c.findModel(name, o.withDefaults().Getenv)
 	if err != nil || !s.isProgram() {

@@ -16,8 +16,7 @@ import (
 	"parley/tools/process"
 )
 
-// installed returns a directory that holds these programs, and an environment whose PATH
-// leads there.
+// installed returns a directory with these programs, and an environment with it in PATH.
 func installed(t *testing.T, names ...string) (dir string, getenv func(string) string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -27,13 +26,13 @@ func installed(t *testing.T, names ...string) (dir string, getenv func(string) s
 	return dir, env("PATH", dir)
 }
 
-// A program that is installed is ready, without a key.
+// An installed program is ready without a key.
 func TestProgramsReady(t *testing.T) {
 	dir, getenv := installed(t, "claude", "other")
 	for _, tt := range []struct {
 		provider string
 		conf     Provider
-		want     string // part of what is missing; "" for nothing
+		want     string // part of the reason why it is not ready; "" for none
 	}{
 		{"claude-cli", Provider{}, ""},
 		{"gemini-cli", Provider{}, "install it with"},
@@ -130,8 +129,8 @@ func TestProgramsAreLogged(t *testing.T) {
 	}
 }
 
-// A program that is named alone is asked for the first model that the catalog has
-// of it, under a name of the user's as well.
+// A program named without a model uses the first model of its kind in the catalog, even under a
+// user's name for it.
 func TestProgramNamedAlone(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

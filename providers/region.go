@@ -14,17 +14,17 @@ import (
 	"parley/providers/llm"
 )
 
-// An address holds the user's own parts of a service's address.
+// An address holds the user's parts of a service's address.
 type address struct {
-	values           map[string]string  // of the variables of the catalog's address
-	models           []string           // names that the user gave to models there
-	missing          string             // what the user has to do to have an address; "" if nothing
-	missingVariables []catalog.Variable // those without a value that the address or its models need
-	err              error              // why a value cannot stand there
+	values           map[string]string  // by name of the catalog's variable
+	models           []string           // the user's names for models there
+	missing          string             // next step for a user without an address; "" for none
+	missingVariables []catalog.Variable // variables without a value that the address or its models need
+	err              error              // why a value is invalid
 }
 
-// fillAddress fills the variables of a catalog address: from the configuration, else from when the
-// provider was connected, else from the environment, else with the usual values.
+// fillAddress sets the variables of a catalog address: from the configuration, else from the stored
+// connection, else from the environment, else to their defaults.
 func fillAddress(s *service, stored KeyStore, getenv func(string) string) {
 	if len(s.builtin.Variables) == 0 {
 		return
@@ -72,7 +72,7 @@ func fillAddress(s *service, stored KeyStore, getenv func(string) string) {
 	s.address = a
 }
 
-// addressError returns why a service has no address yet; nil if it has one.
+// addressError returns why a service has no address; nil if it has one.
 func addressError(s service) error {
 	if s.address.missing == "" {
 		return nil
@@ -83,8 +83,8 @@ func addressError(s service) error {
 	return missingVariableError(s)
 }
 
-// missingVariableError returns the error for a service whose address, or whose models, need a
-// variable that has no value. It names the first one, and how to set all.
+// missingVariableError returns the error for a service whose address or models need a variable
+// without a value. It names the first one and says how to set them all.
 func missingVariableError(s service) error {
 	v := s.address.missingVariables[0]
 	return &llm.Error{
@@ -93,8 +93,8 @@ func missingVariableError(s service) error {
 	}
 }
 
-// connectArgs returns what connecting s has to set: the variables that lack a value by their
-// names, the others, where they differ from what is usual, as NAME=VALUE.
+// connectArgs returns the arguments that connect s: the names of variables without a value, and
+// NAME=VALUE for those that differ from their default.
 func connectArgs(s service) string {
 	var args []string
 	for _, v := range s.builtin.Variables {
@@ -109,7 +109,7 @@ func connectArgs(s service) string {
 	return strings.Join(args, " ")
 }
 
-// notReady returns why a service cannot be asked: it has no key, or no address; nil if it can.
+// notReady returns why a service cannot be used: its key or address is missing; nil if it can.
 func notReady(s service) error {
 	if s.key.hint != "" {
 		return s.missingKeyError()
@@ -117,13 +117,13 @@ func notReady(s service) error {
 	return addressError(s)
 }
 
-// wrongRegionErrors lists the errors with which services answer to a key of theirs at the
-// wrong one of their addresses. The zero fields of a row fit everything.
+// wrongRegionErrors lists the errors of services for a valid key at the wrong regional address.
+// Zero fields match everything.
 var wrongRegionErrors = []struct {
 	kind   string
 	status int
 	code   string
-	host   bool // the right address is one of the same host
+	host   bool // the right address has the same host
 }{
 	// GLM finds no balance for a key of its coding plan at the general address,
 	// and the other way round.
@@ -132,8 +132,7 @@ var wrongRegionErrors = []struct {
 	{status: http.StatusUnauthorized},
 }
 
-// suggestRegions adds to an error that a misplaced key explains the addresses at
-// which it may be good.
+// suggestRegions adds to an error for a misplaced key the addresses where the key may be valid.
 func (s service) suggestRegions(err error) error {
 	var e *llm.Error
 	if !errors.As(err, &e) {
@@ -155,9 +154,8 @@ func (s service) suggestRegions(err error) error {
 	return err
 }
 
-// otherURLs lists the further addresses of a service that speak the same wire
-// format, as base_url takes them, those of the same host alone or all. Of an
-// address that is none of them nothing is known.
+// otherURLs lists the other addresses of a service with the same wire format, as base_url values:
+// all, or those on the same host. It returns none for an address that is not in the catalog.
 func (s service) otherURLs(host bool) (list []string) {
 	like := s.closestBuiltin()
 	all := maps.Clone(like.Regions)
@@ -179,7 +177,7 @@ func (s service) otherURLs(host bool) (list []string) {
 	return list
 }
 
-// isMessagesURL reports whether an address is of Anthropic's wire format.
+// isMessagesURL reports whether an address speaks Anthropic's wire format.
 func isMessagesURL(address string) bool { return strings.HasSuffix(address, "/anthropic") }
 
 func hostOf(address string) string {
@@ -190,18 +188,18 @@ func hostOf(address string) string {
 	return u.Host
 }
 
-// A cloudError is how a cloud says something that has a remedy of its own. In the advice, {name}
-// is the value of a variable of the address, and {model} the model.
+// A cloudError is an error of a cloud with advice of its own. In the advice, {name} is the value of
+// an address variable, and {model} the model.
 type cloudError struct {
 	providers string // ids in the catalog, separated by spaces
-	status    int    // 0: any
-	words     string // lower case; the code or the message has one of them; separated by |
+	status    int    // 0 for any
+	words     string // lower-case phrases separated by |; the code or message contains one
 	fault     llm.Fault
 	advice    string
 }
 
-// cloudErrors holds what Azure, Amazon and Google were seen to answer; the first row that fits
-// counts. A fault that is not "" is what it means.
+// cloudErrors holds observed errors of Azure, Amazon and Google; the first matching row counts. A
+// fault other than "" replaces the error's own.
 var cloudErrors = []cloudError{
 	{"azure foundry foundry-claude", 0, "deploymentnotfound|deployment for this resource does not exist|unknown_model", llm.ModelNotFound,
 		"a model of Azure is called as its deployment in the resource {resource}: create one, or name yours, as in {provider}/DEPLOYMENT (a new one takes minutes)"},
@@ -233,7 +231,7 @@ var cloudErrors = []cloudError{
 		"this provider takes express keys of Vertex AI; keys of Google AI Studio are for the provider gemini"},
 }
 
-// adviseCloud adds to an error of a cloud what to do about it; ok is false if nothing is known.
+// adviseCloud adds advice to a cloud's error; ok is false if no row matches.
 func adviseCloud(s service, err error, model string) (advised error, ok bool) {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Status == 0 {
@@ -255,7 +253,7 @@ func adviseCloud(s service, err error, model string) (advised error, ok bool) {
 	return err, false
 }
 
-// fillAdvice puts the values of the address into an advice.
+// fillAdvice substitutes the address variables in an advice.
 func fillAdvice(s service, advice, model string) string {
 	advice = strings.NewReplacer("{provider}", s.name, "{model}", model).Replace(advice)
 	advice, _ = s.builtin.Expand(advice, s.address.values)

@@ -9,8 +9,7 @@ import (
 	"parley/providers/llm"
 )
 
-// The error for a key at the wrong address names the right addresses, and
-// no other error does.
+// The error for a key at the wrong address names the right addresses; no other error does.
 func TestMisplacedKeys(t *testing.T) {
 	const (
 		balance = `{"error":{"code":"1113","message":"Insufficient balance or no resource package."}}`
@@ -63,7 +62,7 @@ func TestMisplacedKeys(t *testing.T) {
 	}
 }
 
-// A model that is not there yet is one to fetch, where that can be done.
+// The advice for a missing model is to fetch it, if the server can.
 func TestModelsToFetch(t *testing.T) {
 	server := scripted(t, func(map[string]any) (int, string) {
 		return 404, `{"error":{"message":"model 'qwen3:8b' not found","type":"api_error"}}`

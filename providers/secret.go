@@ -18,10 +18,9 @@ import (
 	"parley/providers/wire"
 )
 
-// A Secret is a key. However it is printed, formatted, logged or encoded, it
-// reads [redacted]; only Reveal gives it out. Keep it in exported fields, for fmt
-// cannot ask unexported ones, and out of the keys of maps, for encoding/json
-// does not ask those.
+// A Secret is a key. Printed, formatted, logged or encoded, it reads [redacted]; only Reveal
+// returns it. Keep it in exported fields, since fmt cannot call methods of unexported ones, and out
+// of map keys, since encoding/json does not call methods of those.
 type Secret string
 
 const redacted = "[redacted]"
@@ -46,7 +45,7 @@ func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String(
 // MarshalText gives String to JSON, TOML and other encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText takes the key from a configuration file.
+// UnmarshalText reads the key from a configuration file.
 func (s *Secret) UnmarshalText(text []byte) error {
 	*s = Secret(text)
 	return nil
@@ -55,12 +54,12 @@ func (s *Secret) UnmarshalText(text []byte) error {
 // LogValue gives String to slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
-// minKeyLength is the shortest key, in bytes, that is looked for in texts: a
-// shorter one may be a word.
+// minKeyLength is the length in bytes of the shortest key that is masked in texts: a shorter one
+// may be a word.
 const minKeyLength = 8
 
-// headerSecrets returns the values of headers that are secret by their names, and the key in one that
-// also names its kind, as in "Bearer KEY".
+// headerSecrets returns the values of headers that are secret by name. For "Bearer KEY" and the like,
+// it also returns the key alone.
 func headerSecrets(headers map[string]string) (secrets []string) {
 	for name, value := range headers {
 		if wire.IsSecretHeader(name) {
@@ -71,15 +70,15 @@ func headerSecrets(headers map[string]string) (secrets []string) {
 	return secrets
 }
 
-// tokenShape is what tokens that do not last look like, JSON Web Tokens and Google's: those of
-// another process are known by nothing else.
+// tokenShape matches short-lived tokens, JSON Web Tokens and Google's. Tokens of another process
+// can be recognized only by their shape.
 var tokenShape = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}|\bya29\.[\w.-]{15,}[\w-]`)
 })
 
-// MaskKeys returns a function that takes the keys of c, stored ones included, and those the
-// environment holds for providers of the catalog, out of text. It runs no command: of keys and
-// tokens that commands print, those of this process are known, and the error names the others.
+// MaskKeys returns a function that masks keys in text: those of c, stored ones, and those in the
+// environment for providers of the catalog. It runs no command: among printed keys and tokens it
+// masks those of this process, and the error names the others.
 func (c Config) MaskKeys(getenv func(string) string) (mask func(string) string, err error) {
 	keys := token.KnownSecrets()
 	var unknown []string

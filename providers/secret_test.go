@@ -16,7 +16,7 @@ import (
 
 const canary = "sk-CANARY-0123456789abcdef"
 
-// leaks reports in which form the canary stands in text.
+// leaks returns the encoding in which text contains the canary.
 func leaks(text string) string {
 	for form, secret := range map[string]string{
 		"plain": canary, "hex": hex.EncodeToString([]byte(canary)),
@@ -29,8 +29,7 @@ func leaks(text string) string {
 	return ""
 }
 
-// However a secret is printed, alone or inside of what holds it, the key does
-// not appear.
+// However a secret is printed, alone or inside other values, the key does not appear.
 func TestSecretNeverAppears(t *testing.T) {
 	s := Secret(canary)
 	holders := map[string]any{

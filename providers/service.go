@@ -18,10 +18,10 @@ import (
 	"parley/providers/wire"
 )
 
-// aliases holds other words for a provider.
+// aliases maps other names of providers.
 var aliases = map[string]string{"grok": "xai", "glm": "zai"}
 
-// service is a provider with the user's settings put over the catalog's.
+// service is a provider with the user's settings merged over the catalog's.
 type service struct {
 	name       string
 	kind       string
@@ -29,21 +29,21 @@ type service struct {
 	family     adapter.Family
 	url        string
 	conf       Provider
-	builtin    catalog.Provider // what is built in under this name, or zero
-	found      LocalServer      // that runs on this machine, or zero
-	told       []listedModel    // models of its server, as far as that was asked: the best first
-	recent     []string         // models that were used, of all services, the latest first
+	builtin    catalog.Provider // the catalog's entry of this name; zero for none
+	found      LocalServer      // the discovered server; zero for none
+	told       []listedModel    // models that its server listed, the best first
+	recent     []string         // recently used models of all services, the latest first
 	key        key
-	exactNames bool // models are asked as they are named
+	exactNames bool // models are requested as named
 	factsFile  *catalog.FactsFile
 	address    address
-	configured bool // it has a table
+	configured bool // it has a [providers.NAME] table
 	connected  bool // see Choice.Connected
 	getenv     func(string) string
 }
 
-// service looks name up. It is false for what is neither built in nor
-// configured, and for families that are not there.
+// service returns the service called name; false if it is neither built in nor configured, or if
+// its family is not built in.
 func (c Config) service(name string, getenv func(string) string) (service, bool) {
 	conf, configured := c.Providers[name]
 	if real, ok := aliases[name]; ok && !configured {
@@ -63,11 +63,11 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 	}
 	s.setURL(c.Stored, getenv)
 	if conf.Kind == "" && s.kind == kindResponses && !hostAt(s.url).responses {
-		s.kind = kindChat // which most servers that stand in for OpenAI's speak alone
+		s.kind = kindChat // the only API of most OpenAI-compatible servers
 	}
 	s.row = kinds[s.kind]
 	if s.key = s.findKey(c.Stored, getenv); s.isFound() && !configured && !found.NeedsKey {
-		s.key = key{} // it answered without one
+		s.key = key{} // it answered without a key
 	}
 	s.connected = configured || s.row.isDemo || isConnected(s, c.Stored)
 	return s, true
@@ -76,8 +76,8 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 // isServer reports whether s is a server on this machine.
 func (s service) isServer() bool { return s.closestBuiltin().Local && !s.row.isDemo }
 
-// familyKind returns the kind that a family speaks: of a local server, under whose name it may be
-// configured, that of the catalog.
+// familyKind returns the kind that its family knows: for the name of a local server, the kind in
+// the catalog.
 func familyKind(kind string) string {
 	if head, ok := catalog.Head(kind); ok && head.Local {
 		return head.Kind
@@ -85,8 +85,8 @@ func familyKind(kind string) string {
 	return kind
 }
 
-// isConnected reports whether the user gave a service without a table a key, or the use of
-// another program's login. A login that is there for other programs alone is none.
+// isConnected reports whether the user gave a service without a table a key, or allowed it another
+// program's login. A login made only for other programs does not count.
 func isConnected(s service, stored KeyStore) bool {
 	switch {
 	case s.isProgram() || s.key.name == "":
@@ -100,8 +100,8 @@ func isConnected(s service, stored KeyStore) bool {
 	return ok
 }
 
-// closestBuiltin returns what is built in for a service: under its name, or, for one with a
-// name of the user's, whatever is of its kind.
+// closestBuiltin returns the built-in provider of the service's name or, for a user's service, one
+// of the same kind.
 func (s service) closestBuiltin() catalog.Provider {
 	if s.builtin.ID != "" {
 		return s.builtin
@@ -109,7 +109,7 @@ func (s service) closestBuiltin() catalog.Provider {
 	if head, ok := catalog.Head(s.conf.Kind); ok && head.Local {
 		return head
 	}
-	if s.kind == kindChat { // the catalog's speaks Responses
+	if s.kind == kindChat { // the catalog's entry uses the Responses API
 		head, _ := catalog.Head("openai")
 		return head
 	}
@@ -121,8 +121,8 @@ func (s service) closestBuiltin() catalog.Provider {
 	return catalog.Provider{}
 }
 
-// setURL sets the base URL: the configured one, else the environment's, else
-// where it was found, else the catalog's.
+// setURL sets the base URL: the configured one, else the environment's, else the discovered one,
+// else the catalog's.
 func (s *service) setURL(stored KeyStore, getenv func(string) string) {
 	like := s.closestBuiltin()
 	defer fillAddress(s, stored, getenv)
@@ -135,7 +135,7 @@ func (s *service) setURL(stored KeyStore, getenv func(string) string) {
 	}
 	if s.url = like.BaseURL; s.isFound() && !sameAddress(s.url, s.found.BaseURL) {
 		s.url = s.found.BaseURL
-	} else if stored != nil && like.Local && !s.isFound() { // where it was when it was connected
+	} else if stored != nil && like.Local && !s.isFound() { // where it was connected
 		if _, host, ok := stored.Find(s.name); ok && loopbackPort("http://"+host) != "" {
 			s.url = strings.Replace(s.url, hostOf(s.url), host, 1)
 		}
@@ -152,9 +152,8 @@ func (s service) urlFromEnv() string {
 	return ""
 }
 
-// completeURL completes an address such as OLLAMA_HOST holds, host or host:port,
-// with the scheme, port and path that the service has by itself. Whole
-// addresses of hosted services stay as they are.
+// completeURL completes an address in the style of OLLAMA_HOST, host or host:port, with the default
+// scheme, port and path of the service. Complete addresses of hosted services stay unchanged.
 func completeURL(value string, like catalog.Provider) string {
 	standard, err := url.Parse(like.BaseURL)
 	if err != nil {
@@ -177,7 +176,7 @@ func completeURL(value string, like catalog.Provider) string {
 	return u.String()
 }
 
-// missing returns what is missing before the service can be asked; "" if nothing.
+// missing returns why the service is not ready; "" if it is.
 func (s service) missing() string {
 	if s.key.hint != "" {
 		return s.key.hint
@@ -198,7 +197,7 @@ func (s service) missing() string {
 	return strings.Join(append([]string{fmt.Sprintf("add [providers.%s]", s.name)}, s.builtin.URLEnv...), " or set ")
 }
 
-// modelIDs lists the ids that the service is known to offer, best first.
+// modelIDs lists the known model ids of the service, best first.
 func (s service) modelIDs() []string {
 	ids := slices.Clone(s.conf.Models)
 	own := slices.Sorted(maps.Keys(s.conf.Model))
@@ -210,8 +209,8 @@ func (s service) modelIDs() []string {
 	return withStoredIDs(s, ids)
 }
 
-// withStoredIDs returns ids and those of the list that is kept: but for models that do something
-// else than answer, and, of models that are known, the state of some day.
+// withStoredIDs adds the ids in the stored list to ids, except models for other uses than chat and
+// dated versions of known models.
 func withStoredIDs(s service, ids []string) []string {
 	if s.factsFile == nil || s.closestBuiltin().Local {
 		return ids
@@ -228,7 +227,7 @@ func withStoredIDs(s service, ids []string) []string {
 	return ids
 }
 
-// defaultModel returns the model to use when only the provider is named.
+// defaultModel returns the model for a name that is only a provider.
 func (s service) defaultModel() string {
 	if len(s.conf.Models) > 0 {
 		return s.conf.Models[0]
@@ -239,10 +238,10 @@ func (s service) defaultModel() string {
 	return s.builtin.Default
 }
 
-// firstModel returns the model when only a program or a server is named: the first in the catalog, or,
-// of those that the server told, the one that was used last, else the first. Of several models of a
-// service elsewhere none is guessed, for it may cost. Unlike defaultModel, it does not let DefaultModel
-// choose the service.
+// firstModel returns the model if only a program or local server is named: the first in the catalog,
+// or, of the models that the server listed, the most recently used, else the first. It picks no model
+// of a remote service that has several, since a wrong one may cost. Unlike defaultModel, it has no
+// influence on which service DefaultModel chooses.
 func (s service) firstModel() string {
 	if ids := catalog.IDs(s.closestBuiltin().ID); s.isProgram() && len(ids) > 0 {
 		return ids[0]
@@ -266,7 +265,7 @@ func (s service) firstModel() string {
 	return first
 }
 
-// defaultName returns the model of a service when only that is named, as "provider/model"; "" if none is known.
+// defaultName returns a service's model for a name without one, as "provider/model"; "" if none is known.
 func (s service) defaultName() string {
 	if model := cmp.Or(s.defaultModel(), s.firstModel()); model != "" {
 		return s.name + "/" + s.shownID(model)
@@ -274,8 +273,8 @@ func (s service) defaultName() string {
 	return ""
 }
 
-// providerNames lists every provider there is: the catalog's in its order, then the
-// user's own, then servers that were found beside them.
+// providerNames lists all providers: the catalog's in order, then the user's, then other discovered
+// servers.
 func (c Config) providerNames() []string {
 	var names []string
 	for _, p := range catalog.Heads() {
@@ -291,7 +290,7 @@ func (c Config) providerNames() []string {
 	return names
 }
 
-// services yields every provider there is, in the order of providerNames.
+// services yields all providers in the order of providerNames.
 func (c Config) services(getenv func(string) string) iter.Seq[service] {
 	return func(yield func(service) bool) {
 		for _, name := range c.providerNames() {
@@ -302,10 +301,10 @@ func (c Config) services(getenv func(string) string) iter.Seq[service] {
 	}
 }
 
-// Resolve returns what an alias of the user's stands for, and any other name as it is.
+// Resolve returns the model name of a user's alias; other names are returned unchanged.
 func (c Config) Resolve(name string) string { return cmp.Or(c.Aliases[name], name) }
 
-// findModel splits a name as the user writes it into a service and the model's id.
+// findModel splits a name typed by the user into a service and a model id.
 func (c Config) findModel(name string, getenv func(string) string) (service, string, error) {
 	name = c.Resolve(name)
 	provider, model, slash := strings.Cut(name, "/")
@@ -329,8 +328,8 @@ func (c Config) findModel(name string, getenv func(string) string) (service, str
 	return service{}, "", UnknownName("model", name, c.allNames(getenv))
 }
 
-// CheckName returns why no model can be called name: there is no such provider, or no model of a name without
-// one. Which models a provider has is not asked, nor which servers run.
+// CheckName returns why name cannot name a model: its provider is unknown, or a name without a provider
+// matches no model. It does not ask providers for their models, nor look for local servers.
 func (c Config) CheckName(name string, getenv func(string) string) error {
 	provider, _, _ := strings.Cut(c.Resolve(name), "/")
 	server, _, _ := strings.Cut(provider, localSuffix)
@@ -344,8 +343,8 @@ func (c Config) CheckName(name string, getenv func(string) string) error {
 	return err
 }
 
-// serviceWithModel returns the service that has a model of this bare name: one that is
-// ready, if there is one.
+// serviceWithModel returns the service that has a model of this name without a provider, preferably
+// a ready one.
 func (c Config) serviceWithModel(model string, getenv func(string) string) (service, bool) {
 	var found []service
 	for s := range c.services(getenv) {
@@ -375,7 +374,7 @@ func (c Config) allNames(getenv func(string) string) []string {
 	return names
 }
 
-// UnknownName returns the error of an unknown name, with names near to it. What is "provider" or
+// UnknownName returns the error for an unknown name, with similar names. What is "provider" or
 // "model".
 func UnknownName(what, name string, among []string) *llm.Error {
 	const few = 8

@@ -2,8 +2,8 @@ package providers
 
 import "testing"
 
-// A server that stands in for OpenAI's is asked for chat completions, unless it
-// is known to speak Responses or the configuration says so.
+// An OpenAI-compatible server gets chat completions, unless it is known to support Responses or the
+// configuration says so.
 func TestKindOfAnOpenAIServer(t *testing.T) {
 	for _, tt := range []struct {
 		conf Provider

@@ -14,27 +14,27 @@ import (
 	"parley/providers/llm"
 )
 
-// Settings holds what a table says of requests. What a request asks for itself
-// comes first, then the model's table, then the provider's.
+// Settings holds the request settings of a table. The request's own settings take precedence, then
+// the model's table, then the provider's.
 type Settings struct {
 	llm.Settings
-	Effort llm.Effort `toml:"effort"` // counts where a request asks for neither effort nor budget
+	Effort llm.Effort `toml:"effort"` // used if a request sets neither effort nor budget
 }
 
-// A Model is one [providers.NAME.model.ID] table. What it leaves out is as the
-// provider's table says, and then the catalog.
+// A Model is one [providers.NAME.model.ID] table. Missing fields come from the provider's table,
+// then from the catalog.
 type Model struct {
 	Strategy string         `toml:"strategy"`
 	Context  int            `toml:"context"` // window in tokens
-	Price    *catalog.Price `toml:"price"`   // as a whole, in place of the catalog's
-	Options  map[string]any `toml:"options"` // merged into the body, over those of the provider
-	Dialect  map[string]any `toml:"dialect"` // over that of the provider
+	Price    *catalog.Price `toml:"price"`   // replaces the catalog's price entirely
+	Options  map[string]any `toml:"options"` // merged into the request body, over the provider's options
+	Dialect  map[string]any `toml:"dialect"` // merged over the provider's dialect
 	Settings
 }
 
-// withDefaults returns s, completed by base.
+// withDefaults returns s with unset fields taken from base.
 func (s Settings) withDefaults(base Settings) Settings {
-	if s.Effort != "" || s.Budget != 0 { // of the two, a budget would win
+	if s.Effort != "" || s.Budget != 0 { // a budget in base would override the effort in s
 		base.Effort, base.Budget = s.Effort, s.Budget
 	}
 	s.Effort = base.Effort
@@ -47,7 +47,8 @@ func (s Settings) withDefaults(base Settings) Settings {
 	return s
 }
 
-// applyTo returns req, completed by s. A tool that is not offered cannot be chosen.
+// applyTo returns req with unset fields taken from s. It drops a tool choice that is not among the
+// tools.
 func (s Settings) applyTo(req llm.Request) llm.Request {
 	all := Settings{req.Settings, req.Effort}.withDefaults(s)
 	named := slices.ContainsFunc(req.Tools, func(t llm.Tool) bool { return t.Name == all.ToolChoice })
@@ -58,10 +59,10 @@ func (s Settings) applyTo(req llm.Request) llm.Request {
 	return req
 }
 
-// toolChoices lists the words for which tools may or must be called.
+// toolChoices lists the tool choices that are not tool names.
 var toolChoices = []string{"auto", "none", "required"}
 
-// validate returns an error for each invalid value, with its key first.
+// validate returns an error for each invalid value; each error begins with the key.
 func (s Settings) validate() (errs []error) {
 	errs = s.Settings.Validate()
 	if s.Verbosity != "" {
@@ -80,7 +81,7 @@ func (s Settings) validate() (errs []error) {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// validate returns an error for each invalid value, with its key first.
+// validate returns an error for each invalid value; each error begins with the key.
 func (m Model) validate() []error {
 	errs := m.Settings.validate()
 	if m.Strategy != "" {
@@ -95,8 +96,8 @@ func (m Model) validate() []error {
 	return slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 }
 
-// validatePrice refuses prices that nobody asks, and those that say less than a budget needs:
-// half a price would count the other half as free.
+// validatePrice rejects implausible prices, and incomplete ones: a budget would count the missing
+// half as free.
 func validatePrice(p catalog.Price) error {
 	all := []float64{p.Input, p.Output, p.CacheRead, p.CacheWrite}
 	for _, t := range p.Tiers {
@@ -126,8 +127,7 @@ func validatePrice(p catalog.Price) error {
 	return nil
 }
 
-// modelTable returns the model's own table, under the name that was typed or the id that
-// it stands for.
+// modelTable returns the table of a model, by the typed name or by the id it stands for.
 func (s service) modelTable(model string) Model {
 	if m, ok := s.conf.Model[model]; ok {
 		return m
@@ -135,14 +135,14 @@ func (s service) modelTable(model string) Model {
 	return s.conf.Model[s.modelID(model)]
 }
 
-// settings returns those of every request to a model. The names of some older models
-// stand for an effort of a newer one.
+// settings returns the settings for requests to a model. Some older model names stand for an effort
+// of a newer model.
 func (s service) settings(model string) Settings {
 	named, _ := catalog.FindExact(s.builtin.ID, model)
 	return s.modelTable(model).Settings.withDefaults(s.conf.Settings).withDefaults(Settings{Effort: llm.Effort(named.Effort)})
 }
 
-// modelID returns what the service calls a model that the user may name otherwise.
+// modelID returns the service's id for a model that the user may name otherwise.
 func (s service) modelID(model string) string {
 	if s.exactNames {
 		return model
@@ -156,8 +156,7 @@ func (s service) modelID(model string) string {
 	return id
 }
 
-// renameNotice reports that another model is asked than the one that was named; "" if
-// it is the same.
+// renameNotice reports that the typed name stands for another model; "" if it does not.
 func (s service) renameNotice(typed string) string {
 	id := s.modelID(typed)
 	if IsNamed(id, typed) {
@@ -170,7 +169,7 @@ func (s service) renameNotice(typed string) string {
 	return fmt.Sprintf("%s/%s %s %s, which is used and billed; --exact uses the name as typed", s.name, typed, why, id)
 }
 
-// options returns the request fields that the configuration adds for a model.
+// options returns the configured extra request fields for a model.
 func (s service) options(model string) map[string]any {
 	own := s.modelTable(model).Options
 	if own == nil {
@@ -184,7 +183,7 @@ func (s service) options(model string) map[string]any {
 	return all
 }
 
-// validateModels returns what is wrong in the tables of models.
+// validateModels returns the errors in the model tables.
 func (p Provider) validateModels() (errs []error) {
 	for _, id := range slices.Sorted(maps.Keys(p.Model)) {
 		if strings.TrimSpace(id) == "" {
@@ -197,14 +196,14 @@ func (p Provider) validateModels() (errs []error) {
 	return errs
 }
 
-// A ConfiguredSetting is a setting of requests that the configuration makes.
+// A ConfiguredSetting is a request setting made in the configuration.
 type ConfiguredSetting struct {
-	Name, Value string // as llm.Setting.Get and llm.OptionText have them
-	Table       string // where it stands, such as "[providers.local]"
+	Name, Value string // as returned by llm.Setting.Get and llm.OptionText
+	Table       string // its table, such as "[providers.local]"
 }
 
-// ConfiguredSettings lists what the configuration says of the requests to a model; nil for a model
-// that nothing answers to.
+// ConfiguredSettings lists the configured settings for requests to a model; nil if the name is
+// unknown.
 func ConfiguredSettings(c Config, name string, getenv func(string) string) (list []ConfiguredSetting) {
 	s, typed, err := c.findModel(name, getenv)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"parley/providers/llm"
 )
 
-// The strategies; see Strategies.
+// Strategies of tool use; see Strategies.
 const (
 	auto   = "auto"
 	native = "native"
@@ -20,21 +20,21 @@ const (
 	none   = "none"
 )
 
-// A toolStrategy is a model that gets its tools by the strategy that fits.
+// A toolStrategy gives a model its tools by a fitting strategy.
 type toolStrategy struct {
-	llm.Model        // as the adapter has it
-	name      string // of the model, for notices
-	strategy  string // native, prompt, guided, none; or auto: native, until the server refuses
-	isProgram bool   // it is a program, which has tools of its own
+	llm.Model        // of the adapter
+	name      string // model name, for notices
+	strategy  string // native, prompt, guided, none or auto: native until the server refuses tools
+	isProgram bool   // it is a program with its own tools
 	memory    *Memory
 	served    servedModel
 
-	supportsSchema bool // the server can hold an answer to a schema
-	prefersGuided  bool // and does so well enough to be asked for it first
+	supportsSchema bool // the server can constrain an answer to a schema
+	prefersGuided  bool // constrained answers work so well that they are tried first
 	notices        llm.Notices
 }
 
-// Strategy returns how the model gets tools now: "native", "prompt", "guided" or "none".
+// Strategy returns the current tool strategy: "native", "prompt", "guided" or "none".
 func (m *toolStrategy) Strategy() string {
 	switch {
 	case m.strategy != auto:
@@ -77,8 +77,8 @@ func (m *toolStrategy) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// withoutTools asks for words alone. Calls and results of earlier turns are told as
-// text, but for programs, which tell them in their own way.
+// withoutTools requests a text answer. Tool calls and results of earlier turns become text, except
+// for programs, which convert them on their own.
 func (m *toolStrategy) withoutTools(ctx context.Context, req llm.Request) llm.Stream {
 	req.Tools, req.ToolChoice, req.Parallel = nil, "", nil
 	if m.isProgram {
@@ -87,11 +87,11 @@ func (m *toolStrategy) withoutTools(ctx context.Context, req llm.Request) llm.St
 	return m.byPrompt(false, nil).Stream(ctx, req)
 }
 
-// promptTools describes the tools in the prompt: free text with calls in it at
-// first, for that streams best, and the guided form, each reply one action that
-// the server holds to its schema where it can, where the configuration asks for
-// it, where the server is known to do it well, and once the model has written a
-// call that cannot run: that gets an error, and the turn goes on in this form.
+// promptTools describes the tools in the prompt. It starts with free text that contains calls,
+// which streams best. In the guided form, each reply is one action, constrained to a schema if the
+// server can. The guided form is used if it is configured, if the server is known to do it well,
+// and after the model wrote an invalid call: that call gets an error, and the turn continues in the
+// guided form.
 func (m *toolStrategy) promptTools(ctx context.Context, req llm.Request) llm.Stream {
 	fixed := m.strategy == guided || m.prefersGuided || m.memory.load(m.served).guided
 	s := m.byPrompt(fixed, &m.notices).Stream(ctx, req)
@@ -120,7 +120,8 @@ func (m *toolStrategy) promptTools(ctx context.Context, req llm.Request) llm.Str
 	}
 }
 
-// byPrompt returns the model with tools in its prompt, or as it is if parley is built without those.
+// byPrompt returns the model with its tools in the prompt; the model itself in a build without that
+// feature.
 func (m *toolStrategy) byPrompt(guided bool, notices *llm.Notices) llm.Model {
 	if parts.toolsByPrompt == nil {
 		return m.Model
@@ -128,13 +129,12 @@ func (m *toolStrategy) byPrompt(guided bool, notices *llm.Notices) llm.Model {
 	return parts.toolsByPrompt(m.Model, guided, m.supportsSchema, notices)
 }
 
-// toolTerms finds what a server says about tools that it does not take.
+// toolTerms matches the words for tools in a server's error.
 var toolTerms = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)\b(tools?|tool[ _-](use|calls?|calling|choice)|functions?|function[ _-]call(s|ing)?)\b`)
 })
 
-// refusesTools reports whether err says that the model or the server has no
-// function calling.
+// refusesTools reports whether err says that the model or the server lacks function calling.
 func refusesTools(err error) bool {
 	var e *llm.Error
 	if !errors.As(err, &e) || e.Fault != llm.Unsupported {

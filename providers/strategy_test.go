@@ -13,7 +13,7 @@ import (
 	"parley/providers/llm"
 )
 
-// A script answers each request by what is in it, and keeps them.
+// A script answers each request depending on its content, and records the requests.
 type script struct {
 	*httptest.Server
 	mu     sync.Mutex
@@ -33,8 +33,8 @@ func scripted(t *testing.T, answer func(body map[string]any) (status int, text s
 	})
 }
 
-// scriptedRaw returns scripted for any wire format: bodies are text, and answers with
-// status 200 whole streams.
+// scriptedRaw is scripted for any wire format: bodies are text, and answers with status 200 are
+// whole streams.
 func scriptedRaw(t *testing.T, answer func(body string) (status int, text string)) *script {
 	t.Helper()
 	s := &script{}
@@ -57,7 +57,7 @@ func scriptedRaw(t *testing.T, answer func(body string) (status int, text string
 	return s
 }
 
-// says returns a stream of chat completions that holds text.
+// says returns a chat completions stream with text.
 func says(text string) string {
 	content, _ := json.Marshal(text)
 	return fmt.Sprintf("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":%s},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n", content)
@@ -75,7 +75,7 @@ func (s *script) count() int {
 	return len(s.bodies)
 }
 
-// turn holds what one answer came to.
+// turn is the result of one answer.
 type turn struct {
 	llm.Message
 	notices []string
@@ -122,8 +122,8 @@ func opens(t *testing.T, c Config, name string, o OpenOptions) llm.Endpoint {
 
 const calls = "I look.\n\n<tool_call>\n{\"name\": \"read\", \"arguments\": {\"path\": \"a.txt\"}}\n</tool_call>"
 
-// A server that turns tools down gets the request again within the same answer,
-// with the tools in the prompt; the next time they are there at once.
+// If a server refuses tools, the request is sent again within the same answer, with the tools in
+// the prompt; later requests have them there at once.
 func TestToolsByPromptWhereTheServerHasNone(t *testing.T) {
 	for _, tt := range []struct {
 		name, kind string
@@ -174,8 +174,8 @@ func TestToolsByPromptWhereTheServerHasNone(t *testing.T) {
 	}
 }
 
-// A refusal that has nothing to do with tools, comes after words were shown, or meets a
-// strategy that somebody set, stays as it is.
+// A refusal that is not about tools, comes after text was shown, or meets a configured strategy, is
+// passed on.
 func TestRefusalsThatStay(t *testing.T) {
 	zero := 0
 	for _, tt := range []struct {
@@ -202,8 +202,8 @@ func TestRefusalsThatStay(t *testing.T) {
 	}
 }
 
-// A call that cannot run gets an error in the same turn, which goes on in the
-// guided form: held to its schema by the server where that can.
+// An invalid call gets an error in the same turn, which continues in the guided form, constrained
+// to a schema if the server can.
 func TestGuidedFormFollowsACallThatCannotRun(t *testing.T) {
 	for name, broken := range map[string]string{
 		"unreadable":        "I look.\n<tool_call>\nread the file a.txt please\n</tool_call>\n",
@@ -245,13 +245,13 @@ func TestGuidedFormFollowsACallThatCannotRun(t *testing.T) {
 	}
 }
 
-// The guided form comes first where it is configured, and where the server
-// decodes by a schema whatever the model.
+// The guided form comes first if it is configured, and if the server uses guided decoding for all
+// models.
 func TestGuidedFormComesFirst(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
 		provider Provider
-		strategy string // as it is told
+		strategy string // as configured
 		field    string // that holds the schema
 	}{
 		{"configured", Provider{Strategy: "guided"}, "guided", "response_format"},
@@ -277,8 +277,7 @@ func TestGuidedFormComesFirst(t *testing.T) {
 	}
 }
 
-// Without a strategy for tools none are offered, and what was called before is
-// told in words.
+// Without a strategy for tools none are offered, and earlier calls are sent as text.
 func TestNoTools(t *testing.T) {
 	server := scripted(t, func(map[string]any) (int, string) { return 200, "fine" })
 	c := Config{Providers: map[string]Provider{"box": {BaseURL: server.URL, Strategy: "none"}}}

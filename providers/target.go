@@ -9,18 +9,18 @@ import (
 	"parley/providers/wire"
 )
 
-// A Service is a provider as it can be asked for something else than answers.
+// A Service is a provider as seen by packages that request embeddings, images and the like.
 type Service struct {
 	Name    string // as configured
 	Kind    string
-	Catalog string // id of the provider in the catalog that it is; "" for one of the user's own
-	Missing string // what is missing before it can be asked; "" if nothing
+	Catalog string // id of its catalog entry; "" for a user's own service
+	Missing string // why it is not ready; "" if it is
 	BaseURL string
 
-	Embeddings []catalog.Embedding // models of a local server that turn texts into vectors, as far as it was asked
+	Embeddings []catalog.Embedding // listed embedding models of a local server
 }
 
-// Services lists the providers in the order of a picker.
+// Services lists the providers in picker order.
 func Services(c Config, getenv func(string) string) (all []Service) {
 	for s := range c.services(getenv) {
 		all = append(all, s.public())
@@ -28,7 +28,7 @@ func Services(c Config, getenv func(string) string) (all []Service) {
 	return all
 }
 
-// ServiceNamed returns the provider of a name, or of another word for it.
+// ServiceNamed returns the provider of a name or alias.
 func ServiceNamed(c Config, name string, getenv func(string) string) (Service, bool) {
 	s, ok := c.service(name, getenv)
 	if !ok {
@@ -37,7 +37,7 @@ func ServiceNamed(c Config, name string, getenv func(string) string) (Service, b
 	return s.public(), true
 }
 
-// public returns what other packages know of s.
+// public returns the exported form of s.
 func (s service) public() Service {
 	found := Service{s.name, s.kind, s.builtin.ID, s.missing(), s.url, nil}
 	for _, m := range s.told {
@@ -48,19 +48,19 @@ func (s service) public() Service {
 	return found
 }
 
-// Target says how a model of a service is asked: where, with which key, by which client, and
-// with which further fields of the body, which are those of its own table.
+// A Target is how a model of a service is requested: address, key, client, and the extra body
+// fields of the model's table.
 type Target struct {
 	adapter.Options
-	Secrets []string // that no error may hold
+	Secrets []string // must not appear in errors
 }
 
-// maxSilence bounds how long a server may say nothing before it sends what it made.
+// maxSilence bounds how long a server may send nothing before its result.
 const maxSilence = 5 * time.Minute
 
-// Target returns how a model of a provider is asked. A provider without a key is an
-// *llm.Error, as is a name that nothing answers to. A command that prints the key runs here;
-// nothing is sent.
+// Target returns how a model of a provider is requested. The error for an unknown name, or for a
+// provider without a key, is an *llm.Error. Target runs the command that prints the key, but sends
+// nothing.
 func (c Config) Target(ctx context.Context, provider, model string, o OpenOptions) (Target, error) {
 	o = o.withDefaults()
 	s, ok := c.service(provider, o.Getenv)
@@ -86,7 +86,7 @@ func (c Config) Target(ctx context.Context, provider, model string, o OpenOption
 		t.Model = s.modelID(model)
 	}
 	t.Body = s.modelTable(model).Options
-	if t.idleTimeout > 0 { // which is about answers: an image takes minutes of silence
+	if t.idleTimeout > 0 { // idle_timeout is for chat answers: images take minutes without a byte
 		t.idleTimeout = max(t.idleTimeout, maxSilence)
 	}
 	t.transport, t.tap = o.transport(s.name, model), o.Tap

@@ -9,8 +9,8 @@ import (
 	"parley/tools/process"
 )
 
-// TestVerbosity checks that every wire is told of every verbosity: by a field
-// where the model has one, and else by a line of the system prompt.
+// TestVerbosity checks that every wire format sends every verbosity: in a field if the model has
+// one, otherwise as a line of the system prompt.
 func TestVerbosity(t *testing.T) {
 	dir, getenv := installed(t, "claude")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())

@@ -18,8 +18,8 @@ import (
 	"parley/tools/process"
 )
 
-// A model that is warmed is connected to at once. Nothing arrives at its server before it is
-// asked, and then over that connection.
+// Warm connects at once. Nothing arrives at the server before the first request, which then uses
+// that connection.
 func TestWarm(t *testing.T) {
 	var asked atomic.Bool
 	opened := make(chan struct{}, 10)
@@ -40,7 +40,7 @@ func TestWarm(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	c := Config{Providers: map[string]Provider{"box": {Kind: "openai", BaseURL: server.URL}}}
-	e, err := Open(c, "box/m", OpenOptions{Getenv: env()}) // with a transport of its own
+	e, err := Open(c, "box/m", OpenOptions{Getenv: env()}) // with a new transport
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,8 +59,8 @@ func TestWarm(t *testing.T) {
 	}
 }
 
-// An error that keeps a model from being warmed is reported when it is asked. The command that prints its
-// key is not run again for that, but for the request after it.
+// An error while warming is returned by the next request. The command that prints its key is not run
+// again for that request, but for the one after it.
 func TestWarmWithoutKey(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the command is a shell's")

@@ -7,8 +7,8 @@ import (
 	"parley/providers/llm"
 )
 
-// TestWeb checks that every wire asks for a search of the web in its own words, and that who has
-// none says so once.
+// TestWeb checks that every wire format requests a web search in its own form, and that services
+// without one report it once.
 func TestWeb(t *testing.T) {
 	for name, test := range map[string]struct{ field, notice string }{
 		"openai/gpt-6-sol":            {`"type": "web_search"`, ""},
@@ -46,8 +46,7 @@ func TestWeb(t *testing.T) {
 	}
 }
 
-// TestSearchPrice checks that searches cost what the service asks for them, where a model has no
-// price of its own.
+// TestSearchPrice checks that searches cost the service's price if the model has none.
 func TestSearchPrice(t *testing.T) {
 	for name, want := range map[string]float64{"openai/gpt-6-sol": 0.02, "gemini/gemini-2.5-pro": 0.07, "deepseek/deepseek-flash": 0} {
 		e, err := Open(Default(), name, OpenOptions{Getenv: func(string) string { return "key" }})

@@ -1,12 +1,11 @@
-// Package adapter holds what the adapters of the wire formats share.
+// Package adapter contains the parts that the adapters of the wire formats share.
 //
-//	Options ──► Sender (compile, send, leave out what is refused) ──► Client ──► Read ──► decoder
+//	Options ──► Sender (compile, send, drop refused fields) ──► Client ──► Read ──► decoder
 //
-// A wire format decides what a request and an answer look like; everything both
-// need whatever they look like stands here: who is asked and how errors name it,
-// resending without a refused field and what was learned from that, the JSON of
-// conversations that were sent before, the small client of Anthropic and Gemini,
-// reading a body that may be a stream or one answer, and names, ids, files and JSON as services take and send them.
+// A wire format defines the form of requests and answers. This package has the parts that do not depend on it:
+// addressing a service and naming it in errors, resending without refused fields and remembering them, encoding
+// conversations incrementally, the small client of Anthropic and Gemini, reading a body that is a stream or one
+// answer, and converting names, ids, files and JSON for services.
 package adapter
 
 import (
@@ -19,32 +18,32 @@ import (
 	"parley/providers/wire"
 )
 
-// Options say whom a model talks to.
+// Options describe a model and its service.
 type Options struct {
-	Provider  string            // as configured, for errors
-	Kind      string            // of the service, as in the configuration
+	Provider  string            // as configured; for errors
+	Kind      string            // kind of the service in the configuration
 	Model     string            // id on the wire
-	BaseURL   string            // of the service; each format says what it adds to it
-	Key       string            // never printed; may be empty for servers that want none
-	KeyName   string            // where the key comes from, such as "OPENAI_API_KEY"
-	KeyStored bool              // the key is one that parley stores
-	KeyHeader string            // header that has the key in place of the format's own; "Authorization" has it after Bearer
-	Headers   map[string]string // go with every request
-	HTTP      *http.Client      // its transport turns what is not an answer into *llm.Error
-	NoStream  bool              // ask for whole answers
-	Body      map[string]any    // extra request fields of the user, which win; each format says how they are merged
-	Learned   *LearnedLimits    // what the server taught so far; nil is the model's own
-	Templates bool              // the server renders chat templates itself, as those on the user's machine do
-	Dialects  []map[string]any  // tables of the configuration, each over those before; see Family.CheckDialect
+	BaseURL   string            // base URL of the service; each format defines the path that it appends
+	Key       string            // never printed; may be empty for servers without keys
+	KeyName   string            // source of the key, such as "OPENAI_API_KEY"
+	KeyStored bool              // parley stores the key
+	KeyHeader string            // header for the key instead of the format's own; "Authorization" adds Bearer
+	Headers   map[string]string // sent with every request
+	HTTP      *http.Client      // its transport turns failed responses into *llm.Error
+	NoStream  bool              // request whole answers
+	Body      map[string]any    // extra request fields of the user, which take precedence; each format defines how they are merged
+	Learned   *LearnedLimits    // limits learned from the server; nil for new ones
+	Templates bool              // the server renders chat templates itself, as local servers do
+	Dialects  []map[string]any  // tables of the configuration, each merged over the previous ones; see Family.CheckDialect
 }
 
-// IsHost reports whether the base URL is of a host.
+// IsHost reports whether the base URL has this host.
 func (o Options) IsHost(name string) bool {
 	u, err := url.Parse(o.BaseURL)
 	return err == nil && u.Hostname() == name
 }
 
-// WithDefaults returns o with a client and limits of its own where it has none.
+// WithDefaults returns o with a new client and new limits where they are missing.
 func (o Options) WithDefaults() Options {
 	if o.HTTP == nil {
 		w := o.wire()
@@ -57,8 +56,8 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// RequestHeaders returns the headers of every request: the key in each header that own names, and Headers, which
-// replace others of their name. An empty name is Authorization; KeyHeader, if set, replaces them all.
+// RequestHeaders returns the headers of every request: the key in each header of own, and Headers, which
+// override them. An empty name is Authorization; KeyHeader, if set, replaces all of own.
 func (o Options) RequestHeaders(own ...string) map[string]string {
 	headers := map[string]string{}
 	for _, name := range own {
@@ -77,15 +76,15 @@ func (o Options) RequestHeaders(own ...string) map[string]string {
 	return headers
 }
 
-// WithProvider returns err as an error that names the service. What is no
-// *llm.Error yet comes from the connection.
+// WithProvider returns err as an error that names the service. An err without an *llm.Error comes
+// from the connection.
 func (o Options) WithProvider(err error) *llm.Error { return wire.WithProvider(err, o.wire()) }
 
 func (o Options) wire() wire.Options {
 	return wire.Options{Provider: o.Provider, URL: o.BaseURL, Key: o.KeyName, KeyStored: o.KeyStored}
 }
 
-// Produce returns what produce sends as a stream whose error names the service.
+// Produce returns a stream of the events that produce sends; its error names the service.
 func (o Options) Produce(ctx context.Context, produce func(context.Context, *llm.Out) error) llm.Stream {
 	return llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
 		err := produce(ctx, out)

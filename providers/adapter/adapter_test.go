@@ -102,7 +102,8 @@ func TestSenderGivesUp(t *testing.T) {
 	}
 }
 
-// TestSenderAsksAgainAtOnce holds that ErrAgain is no refusal: nothing is looked for.
+// TestSenderAsksAgainAtOnce checks that ErrAgain does not count as a refusal: no downgrade is
+// tried.
 func TestSenderAsksAgainAtOnce(t *testing.T) {
 	sent := 0
 	_, err := run(t, adapter.Sender{
@@ -170,7 +171,8 @@ func TestCallIDs(t *testing.T) {
 	}
 }
 
-// TestRequestHeaders tests which headers have the key, and that the user's headers win.
+// TestRequestHeaders tests which headers contain the key, and that the user's headers take
+// precedence.
 func TestRequestHeaders(t *testing.T) {
 	for _, tt := range []struct {
 		o    adapter.Options

@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// A Body is the body of a request, as JSON in pieces: what is kept of a conversation is in it and
-// not copied. It never changes.
+// A Body is a JSON request body in pieces: it contains the cached JSON of a conversation without
+// copying it. It never changes.
 type Body struct{ pieces [][]byte }
 
-// EncodeBody writes a body, as AppendJSON does.
+// EncodeBody encodes a body with AppendJSON.
 func EncodeBody(fields map[string]any, escapeHTML bool) (Body, error) {
 	var b Body
 	out := []byte{'{'}
@@ -42,7 +42,7 @@ func EncodeBody(fields map[string]any, escapeHTML bool) (Body, error) {
 	return b, nil
 }
 
-// Bytes returns all of b.
+// Bytes returns the whole body.
 func (b Body) Bytes() []byte { return slices.Concat(b.pieces...) }
 
 // PutInto makes b the body of r.
@@ -57,7 +57,7 @@ func (b Body) PutInto(r *http.Request) {
 
 // A bodyReader reads the pieces of a body.
 type bodyReader struct {
-	behind [][]byte // the piece that is read
+	behind [][]byte // pieces not yet read; the first one is being read
 	piece  bytes.Reader
 }
 
@@ -86,7 +86,7 @@ func (r *bodyReader) WriteTo(w io.Writer) (n int64, err error) {
 
 func (r *bodyReader) Close() error { return nil }
 
-// cloneItem returns a copy of what is made of objects and lists, which shares only what they hold.
+// cloneItem returns a deep copy of maps and slices; other values are shared.
 func cloneItem(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -101,7 +101,7 @@ func cloneItem(v any) any {
 	return v
 }
 
-// CloneItems returns a copy of a list, as cloneItem does; nil for nil.
+// CloneItems returns a copy of a list, with items copied by cloneItem; nil for nil.
 func CloneItems(list []any) []any {
 	c := slices.Clone(list)
 	for i, v := range c {
@@ -110,8 +110,8 @@ func CloneItems(list []any) []any {
 	return c
 }
 
-// A Spare holds objects of items that were encoded, to be filled again: in a long history every
-// message takes some. The zero value holds none.
+// A Spare holds objects of encoded items for reuse: in a long history every message needs several.
+// The zero value is empty.
 type Spare []map[string]any
 
 // Object returns an empty object.
@@ -125,8 +125,8 @@ func (s *Spare) Object() map[string]any {
 	return o
 }
 
-// Add empties o, which nothing else may hold, for a later Object; nil is left out. Objects in it
-// have to be added by themselves, before.
+// Add empties o, which nothing else may reference, for a later Object; nil is ignored. Add nested
+// objects separately, before o.
 func (s *Spare) Add(o map[string]any) {
 	if o != nil {
 		clear(o)
@@ -134,20 +134,20 @@ func (s *Spare) Add(o map[string]any) {
 	}
 }
 
-// CutLast returns a list without its last item, and a new list of that.
+// CutLast splits a list before its last item; last is a new list.
 func CutLast[T any](list []T) (front, last []T) {
 	n := max(len(list)-1, 0)
 	return list[:n], slices.Clone(list[n:])
 }
 
-// A List is a list in a body, some of whose items are kept as JSON.
+// A List is a list in a body, some of whose items are cached as JSON.
 type List struct {
 	First   []any
 	Encoded []byte // after First, with commas between the items
 	Rest    []any
 }
 
-// ListOf returns the value of a list in a body: a []any, or where anything is kept a [List].
+// ListOf returns the value of a list in a body: a []any or, if some items are cached, a [List].
 func ListOf(first []any, encoded []byte, rest []any) any {
 	if len(encoded) > 0 {
 		return List{first, encoded, rest}
@@ -155,7 +155,7 @@ func ListOf(first []any, encoded []byte, rest []any) any {
 	return append(append([]any{}, first...), rest...) // not null
 }
 
-// holdsList reports whether body holds a [List].
+// holdsList reports whether body contains a [List].
 func holdsList(body map[string]any) bool {
 	for _, value := range body {
 		if _, ok := value.(List); ok {

@@ -7,17 +7,17 @@ import (
 	"parley/providers/llm"
 )
 
-// A Client posts JSON to one service. Anthropic and Gemini go over it: their SDKs
-// take apart what has to come back byte for byte, and past those only an address
-// and a few headers remain of them.
+// A Client posts JSON to one service. It is used for Anthropic and Gemini: their SDKs rebuild data
+// that must go back byte for byte, and without that part only a URL and a few headers of the SDKs
+// would be left.
 type Client struct {
-	HTTP    *http.Client      // its transport turns what is not an answer into *llm.Error
-	Headers map[string]string // go with every request
+	HTTP    *http.Client      // its transport turns failed responses into *llm.Error
+	Headers map[string]string // sent with every request
 }
 
-// Post sends body to url, with more headers if there are any; they
-// win. The caller closes the body of the response. What cannot be a request is an
-// *llm.Error with the fault llm.InvalidRequest; other errors are the transport's.
+// Post sends body to url. Headers in more take precedence. The caller closes the response body. An
+// invalid request is an *llm.Error with the fault llm.InvalidRequest; other errors are the
+// transport's.
 func (c Client) Post(ctx context.Context, url string, body Body, more map[string]string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
 	if err != nil {
@@ -34,7 +34,7 @@ func (c Client) Post(ctx context.Context, url string, body Body, more map[string
 	return c.HTTP.Do(req)
 }
 
-// Unsendable returns the *llm.Error of a request that could not be made.
+// Unsendable returns the *llm.Error for an invalid request.
 func Unsendable(err error) error {
 	return &llm.Error{Fault: llm.InvalidRequest, Message: err.Error()}
 }

@@ -11,14 +11,14 @@ import (
 	"parley/tools/swar"
 )
 
-// An appender is a value that writes itself as JSON.
+// An appender is a value that encodes itself as JSON.
 type appender interface {
-	// AppendJSON adds the value to dst; escapeHTML says that <, > and & in strings are escaped.
+	// AppendJSON appends the value to dst; escapeHTML means that <, > and & in strings are escaped.
 	AppendJSON(dst []byte, escapeHTML bool) ([]byte, error)
 }
 
-// AppendJSON adds v to dst as encoding/json writes it, byte for byte: what bodies are made of
-// without its detours, and the rest by it. With an error dst is as it was.
+// AppendJSON appends v to dst, byte for byte as encoding/json would. It encodes the types of
+// request bodies directly, and others with encoding/json. If it fails, dst is unchanged.
 func AppendJSON(dst []byte, v any, escapeHTML bool) ([]byte, error) {
 	switch v := v.(type) {
 	case nil:
@@ -62,7 +62,7 @@ func appendObject(dst []byte, object map[string]any, escapeHTML bool) ([]byte, e
 		return append(dst, "null"...), nil
 	}
 	out := append(dst, '{')
-	var few [16]string // which stay on the stack
+	var few [16]string // stays on the stack
 	for i, key := range sortedKeys(few[:0], object) {
 		if i > 0 {
 			out = append(out, ',')
@@ -76,7 +76,7 @@ func appendObject(dst []byte, object map[string]any, escapeHTML bool) ([]byte, e
 	return append(out, '}'), nil
 }
 
-// sortedKeys adds the names of the fields of object to keys, in order.
+// sortedKeys appends the sorted keys of object to keys.
 func sortedKeys(keys []string, object map[string]any) []string {
 	for key := range object {
 		keys = append(keys, key)
@@ -85,7 +85,7 @@ func sortedKeys(keys []string, object map[string]any) []string {
 	return keys
 }
 
-// appendItems adds items to dst with commas between them, and before the first if dst has items already.
+// appendItems appends items to dst with commas between them; behind adds a comma before the first.
 func appendItems(dst []byte, items []any, behind, escapeHTML bool) ([]byte, error) {
 	out := dst
 	for _, item := range items {
@@ -101,13 +101,13 @@ func appendItems(dst []byte, items []any, behind, escapeHTML bool) ([]byte, erro
 	return out, nil
 }
 
-// shortEscapes holds the characters that are escaped by a letter.
+// shortEscapes maps characters to their single-letter escapes.
 var shortEscapes = [utf8.RuneSelf]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
 
 const hexDigits = "0123456789abcdef"
 
-// plainPrefix returns the index, from i on, of the first byte of a string that does not stand for
-// itself; its length if all do.
+// plainPrefix returns the index, starting at i, of the first byte of s that needs escaping; len(s)
+// if none does.
 func plainPrefix(s string, i int, escapeHTML bool) int {
 	for ; i+8 <= len(s); i += 8 {
 		x := swar.Load(s, i)
@@ -125,16 +125,16 @@ func plainPrefix(s string, i int, escapeHTML bool) int {
 	return i
 }
 
-// isPlain reports whether a byte of a string stands for itself.
+// isPlain reports whether a byte of a string needs no escaping.
 func isPlain(c byte, escapeHTML bool) bool {
 	return c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' && !(escapeHTML && (c == '<' || c == '>' || c == '&'))
 }
 
-// appendString adds s in quotes. Invalid UTF-8 becomes U+FFFD, and what ends a line in
-// JavaScript alone is escaped.
+// appendString appends s in quotes. Invalid UTF-8 becomes U+FFFD, and characters that end a line
+// only in JavaScript are escaped.
 func appendString(dst []byte, s string, escapeHTML bool) []byte {
 	dst = append(dst, '"')
-	start := 0 // of what is still to be added
+	start := 0 // start of the bytes not yet appended
 	for i := 0; i < len(s); {
 		c := s[i]
 		if isPlain(c, escapeHTML) {

@@ -43,7 +43,7 @@ func FuzzAppendJSON(f *testing.F) {
 	})
 }
 
-// A body is sent in its pieces, again as often as it is asked for.
+// A body is sent in pieces, each time it is read.
 func TestBody(t *testing.T) {
 	items := func(list ...any) []any { return list }
 	for _, list := range []any{
@@ -92,7 +92,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// Clones of a set hold what it held, and what is added to one is in no other.
+// Clones of a set share its elements; later additions stay separate.
 func TestSet(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	type pair struct {

@@ -9,52 +9,51 @@ import (
 	"parley/providers/llm"
 )
 
-// A Writer writes a conversation as the items of a list, one message after the other. What it
-// writes of a message may depend on those before it, and join or change the last item.
+// A Writer encodes a conversation as list items, message by message. The items of a message may
+// depend on earlier messages, and may extend or change the last item.
 type Writer[W any] interface {
-	// Write adds the items of message i of messages. It reads its Role, Origin and Parts.
-	// Late says that it stands where the format has another form for some messages. Varies: it
-	// is such a message, late or not.
+	// Write adds the items of messages[i]. It may use its Role, Origin and Parts. Late means that
+	// the message is at a position where the format has another form for some messages. Varies
+	// reports whether it is such a message, late or not.
 	Write(messages []llm.Message, i int, late bool) (varies bool)
-	// Settle returns the items before the last one, which go as they are. They may be used
-	// until the next call, which may use their memory again.
+	// Settle returns the items before the last one, which are final. They are valid until the next
+	// call, which may reuse their memory.
 	Settle() []any
-	// Clone returns a copy that shares nothing which changes, without what Settle returned.
+	// Clone returns a copy that shares no mutable data, without the items that Settle returned.
 	Clone() W
 }
 
 // Bounds of Histories.
 const (
-	minEncoded   = 32       // messages; shorter histories are encoded anew
-	openRounds   = 4        // messages that are not the model's after the kept ones: marks for caches move among them
+	minEncoded   = 32       // messages; shorter histories are encoded again
+	openRounds   = 4        // messages after the cached ones that are not the model's: cache marks move among them
 	maxEncoded   = 32 << 20 // bytes of JSON
-	maxHistories = 3        // histories: models take turns with branches, titles and summaries
+	maxHistories = 3        // histories: models alternate between branches, titles and summaries
 )
 
-// A Histories keeps the beginnings of conversations as they are sent, so that a further request
-// encodes only what is new. They are found by the content of the messages, and not by
-// their addresses: one that changed is written anew, with all after it. The zero value keeps
-// nothing yet. It is safe for concurrent use.
+// A Histories caches the encoded beginnings of conversations, so that the next request only encodes
+// new messages. It looks them up by the content of the messages, not by address: a changed message
+// is encoded again, with all later ones. The zero value is empty. It is safe for concurrent use.
 type Histories[W Writer[W]] struct {
 	EscapeHTML bool // see AppendJSON
 
 	mu     sync.Mutex
-	cached []*cachedHistory[W] // used last, first
+	cached []*cachedHistory[W] // the most recently used first
 }
 
 // A cachedHistory is the beginning of a conversation.
 type cachedHistory[W Writer[W]] struct {
 	key     string
-	sums    []uint64 // of the messages
-	json    []byte   // their items; bytes that are there never change
-	writer  W        // after them
-	varying int      // messages up to the last one that has another form where it is late
+	sums    []uint64 // checksums of the messages
+	json    []byte   // their items; existing bytes never change
+	writer  W        // state after the messages
+	varying int      // number of messages up to the last one with another form when late
 }
 
-// Write writes messages: kept is the JSON of the first items, with commas between them, nil if
-// nothing is kept, and w has the others. Whole writes all of them anew, with nothing kept. Key
-// holds what the items depend on beside the messages, and late is the number of the first message
-// that is late. Fresh returns a writer at the beginning.
+// Write encodes messages: kept is the cached JSON of the first items, with commas between them, nil
+// if nothing is cached, and w has the other items. Whole encodes everything again, without the
+// cache. Key identifies everything else that the items depend on, and late is the index of the
+// first late message. Fresh returns a writer at the beginning.
 func (h *Histories[W]) Write(key string, messages []llm.Message, late int, whole bool, fresh func() W) (kept []byte, w W) {
 	if end := lastEnd(messages); !whole && end >= minEncoded {
 		kept, from, w, ok := h.extend(key, messages, end, late, fresh)
@@ -72,8 +71,8 @@ func (h *Histories[W]) Write(key string, messages []llm.Message, late int, whole
 	return nil, w
 }
 
-// extend returns what is kept of messages once it reaches up to end, as far as it can, and a
-// writer for those from on.
+// extend returns the cached JSON of messages, extended to end if possible, and a writer for the
+// messages from index from.
 func (h *Histories[W]) extend(key string, messages []llm.Message, end, late int, fresh func() W) (json []byte, from int, w W, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -81,7 +80,7 @@ func (h *Histories[W]) extend(key string, messages []llm.Message, end, late int,
 	if k == nil {
 		k = &cachedHistory[W]{key: key, writer: fresh()}
 	}
-	for _, to := range []int{min(end, late), end} { // what is late may not be kept
+	for _, to := range []int{min(end, late), end} { // late messages may not be cacheable
 		if !k.extend(messages, to, late, h.EscapeHTML) {
 			break
 		}
@@ -101,8 +100,8 @@ func (h *Histories[W]) extend(key string, messages []llm.Message, end, late int,
 	return slices.Clip(k.json), len(k.sums), k.writer.Clone(), true
 }
 
-// remove returns the history that is kept of messages, none of them after end, and removes it from
-// the list; nil if there is none.
+// remove removes the cached history that is a prefix of messages, not beyond end, from the list and
+// returns it; nil if there is none.
 func (h *Histories[W]) remove(key string, messages []llm.Message, end, late int) *cachedHistory[W] {
 	i := slices.IndexFunc(h.cached, func(k *cachedHistory[W]) bool {
 		if k.key != key || len(k.sums) > end || k.varying > late {
@@ -123,8 +122,8 @@ func (h *Histories[W]) remove(key string, messages []llm.Message, end, late int)
 	return k
 }
 
-// extend adds the messages up to to, or as many as there is room for. It is false, and k as it
-// was, if they cannot be kept.
+// extend adds the messages before index to, or as many as fit. It returns false and leaves k
+// unchanged if they cannot be cached.
 func (k *cachedHistory[W]) extend(messages []llm.Message, to, late int, escapeHTML bool) bool {
 	if to <= len(k.sums) || len(k.json) > maxEncoded {
 		return true
@@ -150,11 +149,11 @@ func (k *cachedHistory[W]) extend(messages []llm.Message, to, late int, escapeHT
 	for n := len(k.sums); n < i; n++ {
 		k.sums = append(k.sums, sumOf(&messages[n]))
 	}
-	k.writer, k.json, k.varying = w.Clone(), json, varying // without what it would use again
+	k.writer, k.json, k.varying = w.Clone(), json, varying // drops memory that it would reuse
 	return true
 }
 
-// roomFor returns about how many bytes messages come to, with room for a few more.
+// roomFor estimates the encoded size of messages in bytes, with room for a few more.
 func roomFor(messages []llm.Message) int {
 	n := 0
 	for i := range messages {
@@ -166,7 +165,7 @@ func roomFor(messages []llm.Message) int {
 	return min(n+n/8, maxEncoded)
 }
 
-// lastEnd returns up to where messages can be kept; 0 for nowhere.
+// lastEnd returns the end of the messages that can be cached; 0 for none.
 func lastEnd(messages []llm.Message) int {
 	end := len(messages)
 	for rounds := 0; end > 0 && rounds < openRounds; {
@@ -179,7 +178,7 @@ func lastEnd(messages []llm.Message) int {
 
 var sumSeed = sync.OnceValue(maphash.MakeSeed)
 
-// sumOf returns a sum of what a Writer reads of a message.
+// sumOf returns a checksum of the parts of a message that a Writer uses.
 func sumOf(m *llm.Message) uint64 {
 	seed := sumSeed()
 	sum := mixSum(maphash.String(seed, m.Origin), wordSum(string(m.Role))<<32|uint64(len(m.Parts)))
@@ -206,7 +205,7 @@ func sumOf(m *llm.Message) uint64 {
 	return sum
 }
 
-// wordSum tells the few words apart that a Role or a Kind can be.
+// wordSum distinguishes the few values of a Role or Kind.
 func wordSum(word string) uint64 {
 	if word == "" {
 		return 0
@@ -214,7 +213,7 @@ func wordSum(word string) uint64 {
 	return uint64(len(word))<<16 | uint64(word[0])<<8 | uint64(word[len(word)-1])
 }
 
-// mixSum returns a sum that depends on both, and on their order.
+// mixSum returns a checksum that depends on both values and their order.
 func mixSum(sum, next uint64) uint64 {
 	hi, lo := bits.Mul64(sum^0x9e3779b97f4a7c15, next^0xd6e8feb86659fd93)
 	return hi ^ bits.RotateLeft64(lo, 29) ^ next

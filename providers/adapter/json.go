@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// DecodeLenient works as json.Unmarshal, but skips fields of the wrong type: servers differ
-// in what they send, and the rest is still good. Its errors are of the syntax.
+// DecodeLenient is like json.Unmarshal, but skips fields of the wrong type: servers differ, and the
+// other fields are still valid. It returns only syntax errors.
 func DecodeLenient(data []byte, v any) error {
 	err := json.Unmarshal(data, v)
 	if err == nil {
@@ -18,17 +18,17 @@ func DecodeLenient(data []byte, v any) error {
 	return nil
 }
 
-// IsPresent reports whether a raw field says anything.
+// IsPresent reports whether a raw field has a value other than null and "".
 func IsPresent(raw json.RawMessage) bool {
 	return len(raw) > 0 && string(raw) != "null" && string(raw) != `""`
 }
 
-// Marshal works as json.Marshal, without the escapes that only HTML needs, so that what is
-// opaque keeps its bytes. Invalid UTF-8 in strings becomes U+FFFD.
+// Marshal is like json.Marshal, without the escapes that only HTML needs, so that opaque data keeps
+// its bytes. Invalid UTF-8 in strings becomes U+FFFD.
 func Marshal(v any) ([]byte, error) { return AppendJSON(nil, v, false) }
 
-// TokenCount returns a number of tokens, which some servers write as a float; 0 if it
-// cannot be one.
+// TokenCount converts a number of tokens, which some servers write as a float; 0 if it is
+// implausible.
 func TokenCount(n float64) int {
 	if !(n > 0 && n < 1<<40) {
 		return 0

@@ -6,25 +6,24 @@ import (
 	"time"
 )
 
-// LearnedAge sets how long it counts what a server refused: servers and models are
-// updated, so it is tried again then.
+// LearnedAge is how long a refusal counts. Servers and models are updated, so the field is tried
+// again afterwards.
 const LearnedAge = 24 * time.Hour
 
-// A Limit is what to do about something that a server refused.
+// A Limit is the reaction to a server's refusal.
 type Limit struct {
-	Becomes string    // what is sent in its place, in the words of the wire format; "" is nothing
+	Becomes string    // replacement to send, as defined by the wire format; "" for none
 	At      time.Time // when it was learned
-	Lasting bool      // about the server and the model; false: about this conversation
+	Lasting bool      // it concerns the server and the model, not only this conversation
 }
 
-// LearnedLimits holds what a server taught about a model: what of a request it
-// refused. The zero value holds none. Share them among clients of the same model
-// at the same address, of the same wire format.
+// LearnedLimits holds the parts of requests that a server refused for a model. The zero value is
+// empty. Share it among clients of the same model at the same address with the same wire format.
 type LearnedLimits struct {
-	// Keep is called with all that lasts when something was learned, one call at a
-	// time; nil keeps it in memory only.
+	// Keep is called with all lasting limits after a new one was learned, one call at a time; nil
+	// keeps them in memory only.
 	Keep func(map[string]Limit)
-	Now  func() time.Time // nil is time.Now
+	Now  func() time.Time // nil for time.Now
 
 	judging  sync.Mutex
 	mu       sync.Mutex
@@ -32,7 +31,7 @@ type LearnedLimits struct {
 	revision int
 }
 
-// NewLearnedLimits returns limits that are known from before.
+// NewLearnedLimits returns limits that start with known.
 func NewLearnedLimits(known map[string]Limit) *LearnedLimits {
 	return &LearnedLimits{known: maps.Clone(known)}
 }
@@ -44,7 +43,7 @@ func (l *LearnedLimits) now() time.Time {
 	return l.Now()
 }
 
-// All returns the limits that still count: names, and what is sent in their place.
+// All returns the current limits: their names and replacements.
 func (l *LearnedLimits) All() map[string]string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -57,13 +56,14 @@ func (l *LearnedLimits) All() map[string]string {
 	return all
 }
 
-// Fresh reports whether a limit still counts. One from the future does not: the clock was wrong.
+// Fresh reports whether a limit still applies. A limit from the future does not: the clock was
+// wrong.
 func (l Limit) Fresh(now time.Time) bool {
 	age := now.Sub(l.At)
 	return age < LearnedAge && age > -time.Hour
 }
 
-// Has reports whether the limit name was learned and still counts.
+// Has reports whether a current limit is called name.
 func (l *LearnedLimits) Has(name string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,25 +71,25 @@ func (l *LearnedLimits) Has(name string) bool {
 	return ok && limit.Fresh(l.now())
 }
 
-// Revision returns a number that changes whenever something is learned: a request compiled before
-// that may be refused for what is known by now.
+// Revision returns a number that changes whenever a limit is learned: an older request may be
+// refused for reasons that are now known.
 func (l *LearnedLimits) Revision() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.revision
 }
 
-// Judge calls judge about a request that was written at revision and refused, one call
-// at a time for all clients. Changed tells that something was learned since: the
-// request is to be sent again before anything else is blamed.
+// Judge calls judge about a refused request that was encoded at revision, one call at a time for
+// all clients. Changed means that a limit was learned since: the request must be sent again before
+// anything else is blamed.
 func (l *LearnedLimits) Judge(revision int, judge func(changed bool)) {
 	l.judging.Lock()
 	defer l.judging.Unlock()
 	judge(l.Revision() != revision)
 }
 
-// Learn stores that name was refused, and what to send in its place. It returns false if that was
-// known, and did not help. Lasting is false for what is about this conversation only.
+// Learn stores that name was refused, and its replacement. It returns false if the limit was
+// already known and did not help. Lasting is false for limits of this conversation only.
 func (l *LearnedLimits) Learn(name, becomes string, lasting bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -24,8 +24,9 @@ func MIMEType(p llm.Part) string {
 // FileName returns the name of a file; "file" if it has none.
 func FileName(p llm.Part) string { return cmp.Or(p.Name, "file") }
 
-// FileText returns what stands in a prompt for a file of the type kind that is not sent as
-// one: what it says, or that it is left out, as omitted tells the user then; see LeftOut.
+// FileText returns the text in a prompt for a file of type kind that is not sent as a file: its
+// content, or a note that it is left out. In that case it adds the file to omitted for the user;
+// see LeftOut.
 func FileText(p llm.Part, kind string, omitted *[]string) string {
 	name, size := FileName(p), len(p.Data)
 	if size > 0 && (strings.HasPrefix(kind, "text/") || utf8.Valid(p.Data) && bytes.IndexByte(p.Data, 0) < 0) {
@@ -45,7 +46,7 @@ func FromBase64(text string) ([]byte, error) {
 	return base64.RawStdEncoding.DecodeString(strings.TrimRight(text, "="))
 }
 
-// UnreadableFile returns what tells the user of a file of an answer that could not be decoded.
+// UnreadableFile returns the notice about a file in an answer that could not be decoded.
 func UnreadableFile(kind string) string {
 	return "the model sent a file that cannot be read (" + cmp.Or(kind, "of no type") + "); left out"
 }

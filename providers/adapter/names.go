@@ -12,15 +12,15 @@ import (
 	"parley/providers/llm"
 )
 
-// MaxName is the longest name of a tool that every service takes, in bytes.
+// MaxName is the longest tool name that every service accepts, in bytes.
 const MaxName = 64
 
-// IsAlnum reports whether r is an ASCII letter or digit, or one of others.
+// IsAlnum reports whether r is an ASCII letter or digit, or in others.
 func IsAlnum(r rune, others string) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(others, r)
 }
 
-// CleanName returns s with _ in place of what is neither ASCII letter, digit, _ nor -.
+// CleanName replaces characters other than ASCII letters, digits, _ and - with _.
 func CleanName(s string) string {
 	return strings.Map(func(r rune) rune {
 		if IsAlnum(r, "_-") {
@@ -30,12 +30,12 @@ func CleanName(s string) string {
 	}, s)
 }
 
-// WireName returns a tool's name as every service takes it: at most 64 letters,
-// digits, _ and -. Equal names give equal names, different ones different.
+// WireName returns a tool's name in a form that every service accepts: at most 64 letters, digits,
+// _ and -. Different names stay different.
 func WireName(name string) string { return ShortName(name, CleanName(name)) }
 
-// ShortName returns name if it is clean already and short enough, or else the
-// beginning of clean with a hash of name.
+// ShortName returns name if it equals clean and is short enough; otherwise it returns the beginning
+// of clean with a hash of name.
 func ShortName(name, clean string) string {
 	if clean == name && name != "" && len(name) <= MaxName {
 		return name
@@ -43,10 +43,10 @@ func ShortName(name, clean string) string {
 	return clean[:min(len(clean), MaxName-9)] + "_" + Hash(name)[:8]
 }
 
-// Names maps the names on the wire of tools that had to be renamed to ours.
+// Names maps the wire names of renamed tools to parley's names.
 type Names map[string]string
 
-// NamesOf returns the names of tools that wireName, such as WireName, changes.
+// NamesOf returns the names of the tools that wireName, such as WireName, changes.
 func NamesOf(tools []llm.Tool, wireName func(string) string) Names {
 	names := Names{}
 	for _, t := range tools {
@@ -57,7 +57,7 @@ func NamesOf(tools []llm.Tool, wireName func(string) string) Names {
 	return names
 }
 
-// Ours returns our name of a tool for its name on the wire.
+// Ours returns parley's name of a tool for its wire name.
 func (n Names) Ours(name string) string {
 	if ours, ok := n[name]; ok {
 		return ours
@@ -65,11 +65,11 @@ func (n Names) Ours(name string) string {
 	return name
 }
 
-// CallIDs holds the ids of the calls of one answer. The zero value holds none.
+// CallIDs holds the ids of the calls of one answer. The zero value is empty.
 type CallIDs map[string]bool
 
-// Claim returns id, or a new one that begins with prefix if id is empty or, as
-// repeated tells, another call of the answer has it.
+// Claim returns id, or a new one with prefix if id is empty or used by another call of the answer;
+// repeated reports the latter.
 func (ids *CallIDs) Claim(id, prefix string) (own string, repeated bool) {
 	if repeated = (*ids)[id]; id == "" || repeated {
 		id = prefix + rand.Text()
@@ -81,20 +81,20 @@ func (ids *CallIDs) Claim(id, prefix string) (own string, repeated bool) {
 	return id, repeated
 }
 
-// SentIDs gives the calls of a history the ids under which they are sent, no two the same: some servers number
-// the calls of every answer from 0. The zero value has given none.
+// SentIDs assigns unique ids to the calls of a history for sending: some servers number the calls of every
+// answer from 0. The zero value is ready to use.
 type SentIDs struct {
 	used Set
-	open map[string][]string // those of the last message's calls, by their own ids, still to be answered
+	open map[string][]string // sent ids of the last message's unanswered calls, by their original ids
 }
 
-// Begin begins a message with calls: those before it are answered by nothing that follows.
+// Begin starts a message with calls. Later results cannot answer earlier calls.
 func (s *SentIDs) Begin() { s.open = nil }
 
-// IsUsed reports whether a call was given an id.
+// IsUsed reports whether id was already assigned.
 func (s *SentIDs) IsUsed(id string) bool { return s.used.Has(id) }
 
-// Call returns the id of a call: as clean, unless it was given before, else another one that begins with prefix.
+// Call returns the id for a call: clean if it is unused, otherwise a new one with prefix.
 func (s *SentIDs) Call(id, clean, prefix string) string {
 	sent := clean
 	for n := 2; s.used.Has(sent); n++ {
@@ -108,7 +108,7 @@ func (s *SentIDs) Call(id, clean, prefix string) string {
 	return sent
 }
 
-// Result returns the id of the call that a result answers, if there is one.
+// Result returns the id of the call that a result answers; false if there is none.
 func (s *SentIDs) Result(id string) (string, bool) {
 	open := s.open[id]
 	if len(open) == 0 {
@@ -127,10 +127,10 @@ func Hash(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// A Set holds words, such as ids. Its clones share what it held when they were made. The zero
-// value is empty.
+// A Set is a set of strings, such as ids. Its clones share the elements that it had when they were
+// made. The zero value is empty.
 type Set struct {
-	shared []map[string]bool // each with less than half of the words of the one before; never changed
+	shared []map[string]bool // each less than half as large as the previous one; never changed
 	own    map[string]bool
 }
 
@@ -139,7 +139,7 @@ func (s *Set) Has(word string) bool {
 	return s.own[word] || slices.ContainsFunc(s.shared, func(m map[string]bool) bool { return m[word] })
 }
 
-// Add puts word into s.
+// Add adds word to s.
 func (s *Set) Add(word string) {
 	if s.own == nil {
 		s.own = map[string]bool{}

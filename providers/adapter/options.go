@@ -11,10 +11,10 @@ import (
 	"parley/providers/llm"
 )
 
-// Fields returns the user's own fields of the body of req: those of the configuration, and over
-// them llm.Settings.Options without what the server refused, which the notices are about. Asked
-// are the names of those outermost fields that Options has a word in. What is in fields is not
-// changed by merging it, and must not be changed.
+// Fields returns the user's own body fields for req: those of the configuration, overlaid with
+// llm.Settings.Options except refused ones, which the notices report. Asked lists the outermost
+// fields that Options affects. Merging does not modify the values in fields; callers must not
+// modify them either.
 func (o Options) Fields(req llm.Request) (fields map[string]any, asked []string, notices []string) {
 	if len(req.Options) == 0 {
 		return o.Body, nil, nil
@@ -36,8 +36,8 @@ func (o Options) Fields(req llm.Request) (fields map[string]any, asked []string,
 	return fields, asked, notices
 }
 
-// overlay writes a field into object, and the objects around it: objects are merged, everything
-// else replaced.
+// overlay sets a field in object, creating enclosing objects: objects are merged, everything else
+// is replaced.
 func overlay(object map[string]any, field string, value any) {
 	outer, inner, nested := strings.Cut(field, ".")
 	if nested {
@@ -68,29 +68,28 @@ func mergeObjects(into, add map[string]any) {
 	}
 }
 
-// optionKey returns the name under which it is learned that a field is refused. With another
-// value it is tried again.
+// optionKey returns the name of the limit for a refused field. Another value is tried again.
 func optionKey(name string, value any) string {
 	return "option:" + name + "=" + Hash(llm.OptionText(value))[:16]
 }
 
-// NotSent returns the notice of a field that a server refused before.
+// NotSent returns the notice for a field that a server refused earlier.
 func NotSent(model, field string) string {
 	return fmt.Sprintf("%s does not take %s; not sent", model, field)
 }
 
-// SentWithout returns the notice of a field that a server refused just now.
+// SentWithout returns the notice for a field that a server refused just now.
 func SentWithout(model, field string) string {
 	return fmt.Sprintf("%s does not take %s; sent again without it", model, field)
 }
 
-// isNotSent reports whether a notice is one of NotSent.
+// isNotSent reports whether a notice was made by NotSent.
 func isNotSent(model, notice string) bool {
 	return strings.HasPrefix(notice, model+" does not take ") && strings.HasSuffix(notice, "; not sent")
 }
 
-// refusedOption looks whether the server refused one of the fields of llm.Settings.Options, which
-// it then learns, and returns what to tell the user. Of nested fields the innermost is meant.
+// refusedOption checks whether the server refused one of the fields of llm.Settings.Options. If so,
+// it learns the limit and returns a notice for the user. Of nested fields, the innermost is meant.
 func (s Sender) refusedOption(fault *llm.Error) (notice string, ok bool) {
 	if !MayBlameField(fault) {
 		return "", false
@@ -106,8 +105,8 @@ func (s Sender) refusedOption(fault *llm.Error) (notice string, ok bool) {
 	return "", false
 }
 
-// blames reports whether an error is about a field that the user added: by its whole name, or by
-// the name in its object, which Google writes with underscores.
+// blames reports whether an error is about a field that the user added: it contains the whole name
+// or the last part of it, possibly in Google's snake case.
 func blames(fault *llm.Error, name string) bool {
 	inner := name[strings.LastIndexByte(name, '.')+1:]
 	for _, name := range []string{name, inner, snake(inner)} {
@@ -122,7 +121,7 @@ func blames(fault *llm.Error, name string) bool {
 	return false
 }
 
-// snake returns a name in camel case with underscores.
+// snake converts a name from camel case to snake case.
 func snake(name string) string {
 	var b strings.Builder
 	for _, r := range name {
@@ -134,8 +133,8 @@ func snake(name string) string {
 	return b.String()
 }
 
-// IsAbout reports whether an error is about a field. Ordinary words count only in
-// quotes, and as FastAPI says them.
+// IsAbout reports whether an error is about a field. Common words count only in quotes or in
+// FastAPI's notation.
 func IsAbout(fault *llm.Error, field string) bool {
 	if fault.Param == field || strings.HasPrefix(fault.Param, field+".") {
 		return true

@@ -10,18 +10,18 @@ import (
 
 // A decoder turns an answer of one wire format into events.
 type decoder interface {
-	// OnEvent reads the data of one server-sent event, and reports whether it was
-	// the last of the answer.
+	// OnEvent handles the data of one server-sent event, and reports whether it was the last one of
+	// the answer.
 	OnEvent(name string, data []byte) (last bool, err error)
-	// OnBody reads an answer that comes in one piece.
+	// OnBody handles an answer sent in one piece.
 	OnBody(data []byte) error
-	// OnEnd finishes a stream that ended. Done says that the server said so. It
-	// returns wire.ErrInterrupted if the answer is not complete.
+	// OnEnd finishes a stream that ended. Done means that the server marked the end. OnEnd returns
+	// wire.ErrInterrupted if the answer is incomplete.
 	OnEnd(done bool) error
 }
 
-// Read reads the body of a response, until the answer is complete or the consumer of
-// out has left. The body may be a stream of events or one JSON answer.
+// Read reads the body of a response until the answer is complete or the consumer of out has left.
+// The body may be a stream of events or one JSON answer.
 func Read(body io.Reader, out *llm.Out, d decoder) error {
 	r, first := wire.Sniff(body)
 	if first == '{' {
@@ -47,8 +47,8 @@ func Read(body io.Reader, out *llm.Out, d decoder) error {
 	return nil
 }
 
-// FinishReason translates the word for the end of an answer, in any spelling, with or without calls
-// for us to answer. Unknown words are llm.Other; no word is the ordinary end.
+// FinishReason translates a service's finish reason in any spelling. Calls means that there are
+// calls for parley to answer. Unknown words are llm.Other; "" is the ordinary end.
 func FinishReason(word string, calls bool) llm.Reason {
 	reason := llm.Other
 	switch strings.ToLower(strings.ReplaceAll(word, "_", "")) {

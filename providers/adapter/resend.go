@@ -13,43 +13,41 @@ import (
 	"parley/tools/lazy"
 )
 
-// A Sender sends a request, and repeats it without what the server refused and an answer can do
-// without.
+// A Sender sends a request, and resends it without the optional parts that the server refuses.
 type Sender struct {
 	Options  Options
-	Notices  *llm.Notices   // those the user has seen
-	Attempts int            // how often a request is sent that the server keeps refusing, each time without something else
-	Extra    map[string]any // the request's llm.Settings.Options; each may be refused as well; see Options.Fields
+	Notices  *llm.Notices   // notices already shown to the user
+	Attempts int            // number of times a request is sent if the server refuses another field each time
+	Extra    map[string]any // the request's llm.Settings.Options, which may be refused too; see Options.Fields
 
-	// Compile writes the request, and what of it had to be left out for the user to
-	// see. Whole asks for a body without items kept as JSON; see Histories.
+	// Compile encodes the request. The notices say what was omitted. Whole requests a body without
+	// items cached as JSON; see Histories.
 	Compile func(whole bool) (body map[string]any, notices []string)
-	// Send sends body. ErrAgain and Final are errors of their own meaning.
+	// Send sends body. ErrAgain and Final are special errors.
 	Send func(body map[string]any) error
-	// Downgrade finds what the server refused and body can do without, learns it, and
-	// returns what to tell the user.
+	// Downgrade checks whether the server refused an optional part of body. If so, it learns the
+	// limit and returns a notice for the user.
 	Downgrade func(fault *llm.Error, body map[string]any) (notice string, ok bool)
-	// Explain makes plainer what an error says about body; nil leaves it.
+	// Explain clarifies the message of an error about body; may be nil.
 	Explain func(fault *llm.Error, body map[string]any)
 }
 
-// ErrAgain asks for another attempt at once: something was learned from this one.
+// ErrAgain requests another attempt at once: a limit was learned from this one.
 var ErrAgain = errors.New("send again")
 
-// Final is an error after which nothing is left out: the user has seen some of the
-// answer, or it cannot be helped.
+// Final is an error after which nothing is dropped: the user has seen part of the answer, or
+// dropping would not help.
 type Final struct{ Err error }
 
 func (f Final) Error() string { return f.Err.Error() }
 
-// Do sends the request. It returns nil if that succeeded or the consumer of out has
-// left.
+// Do sends the request. It returns nil on success, or if the consumer of out has left.
 func (s Sender) Do(ctx context.Context, out *llm.Out) error {
 	limits, told := s.Options.Learned, false
 	for attempt := 1; !out.Stopped(); attempt++ {
 		known := limits.Revision()
 		body, notices := s.Compile(false)
-		if told { // in other words
+		if told { // the notice was already given in other words
 			s.Notices.MarkSeen(slices.DeleteFunc(slices.Clone(notices), func(n string) bool { return !isNotSent(s.Options.Model, n) })...)
 		}
 		s.Notices.SendOnce(out, notices...)
@@ -64,13 +62,13 @@ func (s Sender) Do(ctx context.Context, out *llm.Out) error {
 			continue
 		}
 		fault := s.Options.WithProvider(err)
-		if holdsList(body) { // what was refused may be in there
+		if holdsList(body) { // the refused part may be in the cached items
 			body, _ = s.Compile(true)
 		}
 		notice, resend := "", false
 		limits.Judge(known, func(changed bool) {
 			if changed && MayBlameField(fault) {
-				resend = true // a request beside this one was refused as well, and learned from it
+				resend = true // another request was refused at the same time and taught a limit
 				return
 			}
 			if notice, resend = s.refusedOption(fault); !resend {
@@ -89,8 +87,7 @@ func (s Sender) Do(ctx context.Context, out *llm.Out) error {
 	return nil
 }
 
-// MayBlameField reports whether a server's refusal may be about a field of the
-// request, which could be left out.
+// MayBlameField reports whether a server's refusal may be about an optional field of the request.
 func MayBlameField(fault *llm.Error) bool {
 	if fault.Status != http.StatusBadRequest && fault.Status != http.StatusUnprocessableEntity {
 		return false
@@ -98,8 +95,8 @@ func MayBlameField(fault *llm.Error) bool {
 	return fault.Fault == llm.InvalidRequest || fault.Fault == llm.Unsupported || fault.Fault == llm.Unknown
 }
 
-// UnusedThinking returns the notice that a provider did not use n parts of earlier thinking, for the
-// reason that it gave, which may be empty; "" if n is 0.
+// UnusedThinking returns the notice that a provider ignored n parts of earlier thinking, with its
+// reason, which may be empty; "" if n is 0.
 func UnusedThinking(n int, reason string) string {
 	if n == 0 {
 		return ""
@@ -111,14 +108,14 @@ func UnusedThinking(n int, reason string) string {
 	return text
 }
 
-// LeftOut returns the notice of a setting that a model does not take.
+// LeftOut returns the notice for a setting that a model does not support.
 func LeftOut(model, what string) string {
 	return fmt.Sprintf("%s does not support %s; not sent", model, what)
 }
 
-// A field of a request with a dot in its name stands in an object.
+// In the functions below, a dot in the name of a field descends into an object.
 
-// Field returns a field of body, and whether it is there.
+// Field returns a field of body, and whether it exists.
 func Field(body map[string]any, field string) (any, bool) {
 	outer, inner, nested := strings.Cut(field, ".")
 	value, ok := body[outer]
@@ -129,7 +126,7 @@ func Field(body map[string]any, field string) (any, bool) {
 	return Field(object, inner)
 }
 
-// SetField writes a field of body, and the objects around it.
+// SetField sets a field of body, creating enclosing objects.
 func SetField(body map[string]any, field string, value any) {
 	outer, inner, nested := strings.Cut(field, ".")
 	if !nested {
@@ -144,8 +141,8 @@ func SetField(body map[string]any, field string, value any) {
 	SetField(object, inner, value)
 }
 
-// DropField takes a field out of body, with the objects that are then empty, and
-// reports whether it was there.
+// DropField removes a field from body, together with objects that become empty, and reports whether
+// it existed.
 func DropField(body map[string]any, field string) (sent bool) {
 	outer, inner, nested := strings.Cut(field, ".")
 	if !nested {
@@ -161,8 +158,8 @@ func DropField(body map[string]any, field string) (sent bool) {
 	return sent
 }
 
-// HasWebTool reports whether a body, or what the user adds to it, has a tool that searches the
-// web, under whatever name its service has for it.
+// HasWebTool reports whether a body, or the user's addition to it, contains a web search tool under
+// the name of any service.
 func HasWebTool(body map[string]any) bool {
 	data, err := json.Marshal(body["tools"])
 	return err == nil && webTool.Match(data)
@@ -170,20 +167,20 @@ func HasWebTool(body map[string]any) bool {
 
 var webTool = lazy.NewRegexp(`"(type":"[^"]*web_search[^"]*"|google_?[sS]earch":)`)
 
-// WithoutWeb returns the notice of a server that refused to search the web.
+// WithoutWeb returns the notice for a server that refused to search the web.
 func WithoutWeb(model string) string {
 	return model + " does not search the web here; sent again without"
 }
 
-// RefusesWeb reports whether a server's refusal is about the search of the web that body asks for.
+// RefusesWeb reports whether a server's refusal is about the web search that body requests.
 func RefusesWeb(fault *llm.Error, body map[string]any) bool {
 	return MayBlameField(fault) && webRefused.MatchString(fault.Param+" "+fault.Message) && HasWebTool(body)
 }
 
 var webRefused = lazy.NewRegexp(`(?i)web[_ ]?search|google[_ ]?search|search grounding|grounding is not|tool use with function calling|(hosted|server|built-?in)([- ]side)? tools?|includeServerSideToolInvocations`)
 
-// WithoutDetail returns the notice that a model takes no Settings.Detail, if one is set and req
-// shows images.
+// WithoutDetail returns the notice that a model does not support Settings.Detail, if one is set and
+// req contains images.
 func WithoutDetail(model string, req llm.Request) []string {
 	if req.Detail == "" || req.Detail == "auto" || !req.HasImages() {
 		return nil

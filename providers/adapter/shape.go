@@ -6,30 +6,30 @@ import (
 	"reflect"
 )
 
-// A Shape decodes the events of one stream. Nearly all of them differ from the one before in
-// nothing but the text of a delta, and in what the decoder ignores: padding, counters. Once
-// it has found out by trying which strings and numbers those are, it recognizes such events
-// by the bytes in between, and decodes no more than the delta.
+// A Shape decodes the events of one stream. Nearly all events differ from the previous one only in
+// the text of a delta, and in values that the decoder ignores, such as padding and counters. The
+// Shape finds these values by trial. It then recognizes such events by the bytes between them, and
+// decodes only the delta.
 //
-// The zero Shape knows none yet. It is not safe for concurrent use.
+// The zero Shape has not studied an event. It is not safe for concurrent use.
 type Shape[T any] struct {
-	parts    [][]byte // what is equal in all events of this shape, around and between the gaps
+	parts    [][]byte // bytes common to all events of this shape, around and between the gaps
 	gaps     []gap    // one less than parts
-	event    *T       // the event that was studied, with the delta of the last one
+	event    *T       // the studied event, with the delta of the last one
 	delta    json.Unmarshaler
-	scratch  T   // the last event that had to be decoded: its memory is used again
-	unknown  int // events with a delta in a row that had to be decoded
+	scratch  T   // last event that was decoded completely; its memory is reused
+	unknown  int // number of consecutive events with a delta that were decoded completely
 	attempts int
 }
 
-// A gap is a place in an event where something else may stand without meaning anything else.
+// A gap is a place in an event whose value does not affect its meaning.
 type gap struct {
 	kind  byte // '"' for a string, '0' for a natural number
 	delta bool
 }
 
-// The limits of studying: it costs as much as decoding a few dozen events, so that it must be
-// worth while, and must not go on where no event is like another.
+// Limits of studying: it costs as much as decoding a few dozen events, so it must be worthwhile,
+// and must stop if all events differ.
 const (
 	studyAfter    = 8
 	maxStudies    = 4
@@ -37,9 +37,8 @@ const (
 	maxStudyBytes = 4 << 10
 )
 
-// Decode returns the event in data, valid until the next call. Decode reads an event into a T,
-// whatever that holds; deltas returns the fields of an event in which text may arrive, nil if
-// there are none.
+// Decode returns the event in data, valid until the next call. Decode decodes an event into a T,
+// replacing its content; deltas returns the delta fields of an event, nil if there are none.
 func (s *Shape[T]) Decode(data []byte, decode func([]byte, *T) error, deltas func(*T) []json.Unmarshaler) (*T, error) {
 	if s.matches(data) {
 		s.unknown = 0
@@ -56,7 +55,7 @@ func (s *Shape[T]) Decode(data []byte, decode func([]byte, *T) error, deltas fun
 	return &s.scratch, nil
 }
 
-// matches reports whether data is of the known shape, and reads its delta if so.
+// matches reports whether data has the known shape. If so, it decodes the delta.
 func (s *Shape[T]) matches(data []byte) bool {
 	if s.event == nil {
 		return false
@@ -79,7 +78,7 @@ func (s *Shape[T]) matches(data []byte) bool {
 	return bytes.Equal(data, s.parts[len(s.gaps)]) && s.delta.UnmarshalJSON(text) == nil
 }
 
-// study finds out which strings and numbers of an event may change.
+// study finds the strings and numbers of an event that may change.
 func (s *Shape[T]) study(data []byte, decode func([]byte, *T) error, deltas func(*T) []json.Unmarshaler) {
 	s.event = nil
 	event := new(T)
@@ -110,14 +109,14 @@ func (s *Shape[T]) study(data []byte, decode func([]byte, *T) error, deltas func
 	s.event, s.delta = event, deltas(event)[field]
 }
 
-// A trial tells what another value at some place would mean.
+// A trial is the effect of changing a value in an event.
 type trial struct {
-	delta bool // another delta, and nothing else
-	field int  // which one
+	delta bool // only a delta changed
+	field int  // index of the delta
 }
 
-// try decodes the event with another value in a place, and reports whether that means nothing,
-// or nothing but another delta.
+// try decodes the event with another value in one place. It returns false if more than a delta
+// changed.
 func (s *Shape[T]) try(data []byte, at [2]int, event *T, decode func([]byte, *T) error, deltas func(*T) []json.Unmarshaler) (trial, bool) {
 	value, other := data[at[0]:at[1]], []byte(`"~"`)
 	switch {
@@ -155,8 +154,7 @@ func kindOf(value []byte) byte {
 	return '0'
 }
 
-// scalars returns where strings and natural numbers stand in a JSON text, without the names of
-// fields.
+// scalars returns the positions of strings and natural numbers in JSON, except field names.
 func scalars(data []byte) [][2]int {
 	var found [][2]int
 	for i := 0; i < len(data); {
@@ -174,8 +172,8 @@ func scalars(data []byte) [][2]int {
 	return found
 }
 
-// scalar returns the length of the JSON string or natural number at the beginning of data; 0 if
-// there is none.
+// scalar returns the length of the JSON string or natural number at the start of data; 0 if there
+// is none.
 func scalar(data []byte) int {
 	switch {
 	case len(data) == 0:
@@ -192,7 +190,7 @@ func scalar(data []byte) int {
 	return wholeNumber(data, n)
 }
 
-// wholeNumber returns n unless the number goes on after n bytes.
+// wholeNumber returns n unless the number continues after n bytes.
 func wholeNumber(data []byte, n int) int {
 	if n < len(data) && (data[n] == '.' || data[n]|0x20 == 'e' || data[n] >= '0' && data[n] <= '9') {
 		return 0
@@ -200,7 +198,7 @@ func wholeNumber(data []byte, n int) int {
 	return n
 }
 
-// quotedLen returns the length of the JSON string at the beginning of data; 0 if it is none.
+// quotedLen returns the length of the JSON string at the start of data; 0 if there is none.
 func quotedLen(data []byte) int {
 	for i := 1; i < len(data); i++ {
 		switch c := data[i]; {
@@ -219,7 +217,7 @@ func quotedLen(data []byte) int {
 	return 0
 }
 
-// escapeLen returns the length of the escape at the beginning of data; 0 if it is none.
+// escapeLen returns the length of the escape at the start of data; 0 if there is none.
 func escapeLen(data []byte) int {
 	switch {
 	case len(data) < 2:

@@ -2,10 +2,10 @@
 // logins: claude (Claude Code), codex, gemini (Gemini CLI), agy (Antigravity CLI), copilot (GitHub
 // Copilot CLI), grok (Grok Build) and qwen (Qwen Code).
 //
-//	llm.Request ──► prompt (folded history, or what is new) ──► stdin of the program
+//	llm.Request ──► prompt (folded history, or new messages) ──► stdin of the program
 //	stdout, one JSON object a line ──► decoder of the flavor ──► llm.Events
 //
-// A row of flavors holds what is particular to a program: arguments, environment, where prompts and
+// A row of flavors describes one program: arguments, environment, where prompts and
 // files go, decoder, exit statuses. The programs are used for chat only: their own tools, settings
 // and memory are switched off as far as possible, and tools that they run nevertheless are shown but
 // never run again. A version that does not know the flags for that is not used. Claude Code and
@@ -40,7 +40,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// The types of the family's door.
+// Types of package adapter that the family uses.
 type (
 	Options     = adapter.ProgramOptions
 	CommandLine = proc.CommandLine
@@ -62,11 +62,11 @@ const (
 	defaultGrace       = 5 * time.Second
 )
 
-// A Model is a model that a program asks. It is safe for concurrent use.
+// A Model is a model used through a program. It is safe for concurrent use.
 type Model struct {
 	o       Options
 	flavor  flavor
-	notices llm.Notices          // those that the user has seen
+	notices llm.Notices          // notices already shown to the user
 	mask    func() sanitize.Mask // masks credentials in the output of the program
 
 	mu           sync.Mutex      // guards the fields below
@@ -142,7 +142,7 @@ func Find(kind string, command CommandLine, path string) (argv []string, err err
 	return nil, &llm.Error{Fault: llm.Unsupported, Message: message, Advises: true}
 }
 
-// maxVersionOutput is how many bytes of the output of --version are read.
+// maxVersionOutput bounds the output of --version, in bytes.
 const maxVersionOutput = 16 << 10
 
 // Version runs argv, which [Find] returned, with --version and returns the first line of its output;
@@ -151,7 +151,7 @@ func Version(ctx context.Context, provider, kind string, argv []string) (string,
 	out := proc.PrefixBuffer{Limit: maxVersionOutput}
 	cmd := exec.CommandContext(ctx, argv[0], append(slices.Clip(argv[1:]), "--version")...)
 	cmd.Env = append(Environment(kind, os.Environ()), "TERM=dumb", "NO_COLOR=1", "CI=true")
-	cmd.Dir = string(filepath.Separator) // some read settings of where they run
+	cmd.Dir = string(filepath.Separator) // some programs read settings in their working directory
 	cmd.Stdout = &out
 	cmd.WaitDelay = time.Second // a child may hold the pipe open
 	began := time.Now()
@@ -187,7 +187,7 @@ func lookUp(name, path string) string {
 	return found
 }
 
-// expand replaces a leading ~ by the home directory.
+// expand replaces a leading ~ with the home directory.
 func expand(path string) string {
 	rest, ok := strings.CutPrefix(path, "~/")
 	home, err := os.UserHomeDir()

@@ -47,8 +47,8 @@ func TestClaudeRuns(t *testing.T) {
 	}
 }
 
-// environment checks that a program got these variables, and none that says
-// that it runs inside itself.
+// environment checks that a program got these variables, and none that would make it conclude that
+// it runs inside itself.
 func environment(t *testing.T, v visit, want ...string) {
 	t.Helper()
 	for _, w := range want {
@@ -107,7 +107,7 @@ func TestSettings(t *testing.T) {
 		req     llm.Request
 		args    []string // further ones of claude
 		env     string
-		notices []string // of claude; gemini's are counted
+		notices []string // claude's notices; gemini's are only counted
 		gemini  int
 	}{
 		{"nothing", llm.Request{}, nil, "", nil, 0},
@@ -158,7 +158,7 @@ func compiled(t *testing.T, kind string, req llm.Request) *run {
 	return r
 }
 
-// A system prompt that no argument can hold goes into a file, which goes again.
+// A system prompt too long for an argument goes into a file, also on the next request.
 func TestLongSystemPrompt(t *testing.T) {
 	t.Parallel()
 	s := script(t, claudeSays)
@@ -294,7 +294,7 @@ func TestFind(t *testing.T) {
 		{"claude-cli", "A=b claude --verbose", bin + string(os.PathListSeparator) + "/bin", `/bin/sh|-c|A=b claude --verbose "$@"|claude`},
 		{"claude-cli", "~/mine --verbose", "/bin", `/bin/sh|-c|~/mine --verbose "$@"|claude`},
 		{"claude-cli", "", "", ""},
-		{"claude-cli", "", ".", ""}, // whatever lies in the directory of the day
+		{"claude-cli", "", ".", ""}, // any content of the working directory
 		{"claude-cli", "", work, ""},
 		{"gemini-cli", "", bin, ""}, // cannot be run
 	} {
@@ -310,8 +310,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestUntrustedFolder: no program of the working directory is run for being on PATH, and what is run
-// finds none there either.
+// TestUntrustedFolder: programs of the working directory are never found through PATH, neither by
+// parley nor by the programs it runs.
 func TestUntrustedFolder(t *testing.T) {
 	base := t.TempDir()
 	t.Setenv("HOME", filepath.Join(base, "home"))
@@ -381,7 +381,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// A system prompt that is put before the prompt mentions no files of the user's either.
+// A system prompt put before the prompt cannot mention files of the user either.
 func TestInstructionsMentionNothing(t *testing.T) {
 	got, err := script(t, claudeSays).model("copilot-cli").Preview(llm.Request{System: "See @/etc/passwd.", Messages: []llm.Message{llm.UserText("Hi")}})
 	if err != nil || !strings.Contains(got, "See @ /etc/passwd.") {
@@ -389,7 +389,7 @@ func TestInstructionsMentionNothing(t *testing.T) {
 	}
 }
 
-// Many answers at once do not meet.
+// Concurrent answers do not affect each other.
 func TestConcurrent(t *testing.T) {
 	t.Parallel()
 	s := script(t, geminiSays)

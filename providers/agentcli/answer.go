@@ -16,21 +16,21 @@ import (
 	"parley/tools/sanitize"
 )
 
-// An answer collects the output of a run and sends it on. Decoders write to it.
+// An answer collects the output of a run and sends its events. Decoders write to it.
 type answer struct {
 	out    *llm.Out
 	run    *run
 	flavor flavor
 
 	gotEvent bool              // at least one line was an event
-	calls    map[string]string // names of the tools that were called, by block; those of results too
+	calls    map[string]string // names of the called tools by block, also by blocks of results
 
-	// The program's own retries of the message that is arriving.
-	shown      bool     // something of the answer has been sent
-	settled    bool     // some of that can no longer be discarded
-	pending    []string // blocks of the message that have been sent
+	// The program's own retries of the message being received.
+	shown      bool     // part of the answer was sent
+	settled    bool     // part of that can no longer be discarded
+	pending    []string // blocks of the current message that were sent
 	said       bool     // text was sent since the last call
-	saidBefore bool     // the same of complete messages alone
+	saidBefore bool     // said, for complete messages only
 	retries    int      // retries of the program
 	lost       int      // retries after errors that are not temporary
 
@@ -38,12 +38,12 @@ type answer struct {
 	done   bool
 	finish llm.Finish
 	fault  *llm.Error // why there is no answer; may also come from earlier lines
-	silent bool       // the reason may stand on stderr alone
-	next   state      // session to resume; zero if there is none
+	silent bool       // the reason may be only on stderr
+	next   state      // session to resume; zero for none
 
 	unknown      string // first event that the decoder did not know
 	noticed      string // last message of the program that became a notice
-	lastError    string // of the program
+	lastError    string // last error reported by the program
 	pendingError string // error that becomes a notice unless the answer ends with it
 	plain        []byte // lines before the first event
 	firstStderr  string // beginning of stderr
@@ -58,7 +58,7 @@ const maxPlain = 4 << 20
 func (a *answer) onLine(d decoder, line []byte) {
 	var event struct {
 		Type  string    `json:"type"`
-		Event wire.Text `json:"event"` // an object elsewhere
+		Event wire.Text `json:"event"` // other programs send an object here
 	}
 	if json.Unmarshal(line, &event) == nil && event.Type+string(event.Event) != "" {
 		a.gotEvent = true
@@ -86,7 +86,8 @@ func (a *answer) delta(block string, p llm.Part) {
 	a.out.Send(llm.Delta{Block: block, Part: p})
 }
 
-// call sends a call of one of the program's own tools; false if it was sent before, or has no id.
+// call sends a call of one of the program's own tools. It returns false if the call was sent
+// before, or has no id.
 func (a *answer) call(id, name, input string) bool {
 	return id != "" && a.once(id, name, llm.Part{Kind: llm.Call, ID: id, Name: name, Input: input, Remote: true})
 }
@@ -98,7 +99,7 @@ func (a *answer) result(id, text string, failed bool) {
 	}
 }
 
-// once sends p as a block of its own unless it was sent before.
+// once sends p as a separate block unless it was sent before.
 func (a *answer) once(block, tool string, p llm.Part) bool {
 	if _, sent := a.calls[block]; sent {
 		return false
@@ -111,7 +112,8 @@ func (a *answer) once(block, tool string, p llm.Part) bool {
 	return true
 }
 
-// inputOf returns the first object of arguments that programs report for a call; "{}" if there is none.
+// inputOf returns the first object in the arguments that programs report for a call; "{}" if there is
+// none.
 func inputOf(arguments ...json.RawMessage) string {
 	for _, raw := range arguments {
 		if bytes.HasPrefix(raw, []byte("{")) {
@@ -121,7 +123,7 @@ func inputOf(arguments ...json.RawMessage) string {
 	return "{}"
 }
 
-// settle notes that the current message is complete, so that no retry discards it.
+// settle marks the current message as complete, so that no retry discards it.
 func (a *answer) settle() { a.settled, a.pending, a.saidBefore = a.shown, nil, a.said }
 
 // restart sends a retry of the program that discards the blocks of the unfinished message, and
@@ -167,13 +169,13 @@ func (a *answer) noticeOnce(words string) {
 	}
 }
 
-// noticePending sends the error that did not end the answer.
+// noticePending sends the error that did not end the answer as a notice.
 func (a *answer) noticePending() {
 	a.noticeOnce(a.pendingError)
 	a.pendingError = ""
 }
 
-// skip notes an event that a decoder does not know.
+// skip records an event that a decoder does not know.
 func (a *answer) skip(line []byte) {
 	if a.unknown == "" {
 		words := a.masked(string(line))
@@ -181,7 +183,7 @@ func (a *answer) skip(line []byte) {
 	}
 }
 
-// complete ends an answer of an undocumented program. If no line was understood, it is an error.
+// complete ends an answer of an undocumented program. It is an error if no line was understood.
 func (a *answer) complete(f llm.Finish) {
 	a.done, a.finish = true, f
 	if !a.shown && a.unknown != "" {
@@ -193,7 +195,7 @@ func (a *answer) notice(format string, args ...any) {
 	a.out.Send(llm.Notice{Text: a.flavor.program + ": " + oneLine(a.masked(fmt.Sprintf(format, args...)), maxNotice)})
 }
 
-// toError is flavor.toError with credentials masked.
+// toError returns flavor.toError with credentials masked.
 func (a *answer) toError(code string, status int, words string) *llm.Error {
 	return a.flavor.toError(code, status, a.masked(words))
 }
@@ -202,7 +204,7 @@ func (a *answer) toError(code string, status int, words string) *llm.Error {
 // credentials.
 func (a *answer) masked(words string) string { return a.mask.Plain(words) }
 
-// maxNotice bounds how long a notice may be, in bytes.
+// maxNotice bounds the length of a notice, in bytes.
 const maxNotice = 400
 
 // run starts the program and sends its answer. When it returns, the program has ended.
@@ -258,7 +260,7 @@ func (m *Model) resultOf(a *answer, e exitInfo) error {
 func (m *Model) readLines(ctx context.Context, p *process, a *answer) error {
 	d := m.flavor.decoder(a)
 	pulse := llm.PulseOf(ctx)
-	beats, content := pulse.Beats(), time.Now() // count of content so far, and when the last came
+	beats, content := pulse.Beats(), time.Now() // number of beats so far, and time of the last content
 	silence := time.NewTimer(m.o.IdleTimeout)
 	defer silence.Stop()
 	for !a.done && !a.out.Stopped() {
@@ -295,7 +297,7 @@ func (m *Model) readLines(ctx context.Context, p *process, a *answer) error {
 	return nil
 }
 
-// contentTimeout returns how long the program may send other output without any content.
+// contentTimeout returns how long the program may send output without content.
 func (m *Model) contentTimeout(pulse *llm.Pulse) time.Duration {
 	if pulse != nil && pulse.Limit > 0 {
 		return pulse.Limit

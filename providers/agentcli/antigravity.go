@@ -12,9 +12,9 @@ import (
 )
 
 // antigravityArgs returns the arguments of Antigravity CLI (1.1.15 and later) for one answer. The
-// prompt comes on stdin, as an event. There is nobody to approve what its tools ask for, so it is
-// denied. Without --print-timeout it ends each answer after five minutes, and may call what it has by
-// then a success. The model name "antigravity-auto" lets it choose.
+// prompt is sent on stdin, as an event. Requests of its tools are denied, since nobody can approve
+// them. Without --print-timeout it ends each answer after five minutes, and may report an incomplete
+// one as a success. The model name "antigravity-auto" lets it choose.
 func antigravityArgs(r *run) []string {
 	args := []string{"--input-format=stream-json", "--output-format=stream-json", "--sandbox", "--print-timeout=24h"}
 	if r.model != "antigravity-auto" {
@@ -23,8 +23,8 @@ func antigravityArgs(r *run) []string {
 	return args
 }
 
-// An antigravityLine is a line of agy --output-format stream-json. The payload is under the name of
-// the event, or beside it.
+// An antigravityLine is a line of agy --output-format stream-json. The payload is in a member named
+// after the event, or beside the event.
 type antigravityLine struct {
 	Event        string          `json:"event"`
 	Conversation string          `json:"conversation_id"` // init
@@ -54,9 +54,9 @@ type antigravityResult struct {
 	Usage    antigravityUsage  `json:"usage"`
 }
 
-// antigravityUsage counts the tokens of an answer.
+// antigravityUsage holds the token counts of an answer.
 type antigravityUsage struct {
-	tokenCounts            // the input without cached tokens, the output with thinking
+	tokenCounts            // the input excludes cached tokens, the output includes thinking
 	Thinking    tokenCount `json:"thinking_tokens"`
 	Read        tokenCount `json:"cache_read_tokens"`
 }
@@ -66,7 +66,7 @@ type antigravity struct {
 	*answer
 	conversation string
 	n            int               // number of the current block
-	steps        map[string]string // ids of the calls that were sent, by step
+	steps        map[string]string // ids of the sent calls, by step
 	text         bool              // text was sent
 }
 
@@ -126,14 +126,14 @@ func (g *antigravity) step(s *antigravityStep, data []byte) {
 // antigravitySteps holds the types of steps that may have nothing to show.
 var antigravitySteps = set("agent_response", "tool", "checkpoint", "finish", "system_message", "unknown")
 
-// antigravityTool is what a step tells of its tool. In older versions it is the arguments alone.
+// antigravityTool is the tool data of a step. In older versions it consists of the arguments only.
 type antigravityTool struct {
 	Parameters json.RawMessage `json:"parameters"`
-	Output     wire.Text       `json:"output"` // of some tools, once they are done
+	Output     wire.Text       `json:"output"` // of some tools, once finished
 	Error      claudeError     `json:"error"`  // also of a denied call
 }
 
-// tool sends a call once, however often its step is updated, and its result once it has ended.
+// tool sends a call once, even if its step is updated repeatedly, and its result once it has ended.
 func (g *antigravity) tool(s *antigravityStep) {
 	var info antigravityTool
 	decodeLenient(s.Info, &info)
@@ -174,7 +174,7 @@ func (g *antigravity) end(r *antigravityResult) {
 		g.done, g.fault = true, g.toError("", 0, words)
 	case denied != "" && !g.text:
 		g.done, g.fault = true, &llm.Error{Fault: llm.Permission, Message: "no answer, for agy denied its model: " + denied}
-	case !g.text && g.unknown == "": // also if it denied a tool, which older versions tell on stderr alone
+	case !g.text && g.unknown == "": // also if it denied a tool, which older versions report only on stderr
 		g.done, g.silent = true, true
 		g.fault = &llm.Error{Fault: llm.Unknown, Message: "agy ended without an answer"}
 	default:

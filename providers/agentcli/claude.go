@@ -10,9 +10,9 @@ import (
 )
 
 // claudeArgs returns the arguments of Claude Code for one plain answer: no tools, no MCP servers, no
-// settings, hooks or memory of the user or of the directory, and our system prompt instead of its
-// own. Values from outside follow "=": as arguments of their own, those that begin with a dash would
-// be flags.
+// settings, hooks or memory of the user or of the directory, and parley's system prompt instead of
+// its own. External values follow "=": as separate arguments, those that begin with a dash would be
+// flags.
 func claudeArgs(r *run) []string {
 	args := []string{
 		"-p", "--output-format=stream-json", "--verbose", "--include-partial-messages",
@@ -60,10 +60,10 @@ type claudeLine struct {
 	Session string `json:"session_id"`
 	Parent  string `json:"parent_tool_use_id"` // of a sub-agent's lines
 	Model   string `json:"model"`
-	Content string `json:"content"` // system: what it tells its user
+	Content string `json:"content"` // system: message for the user
 
 	Event     claudeEvent     `json:"event"`            // stream_event
-	Abandoned json.RawMessage `json:"abandoned_blocks"` // stream_event message_stop, if the stream broke off
+	Abandoned json.RawMessage `json:"abandoned_blocks"` // stream_event message_stop, if the stream was interrupted
 	Message   claudeMessage   `json:"message"`          // assistant, user
 	Error     claudeError     `json:"error"`            // assistant, api_retry; of Qwen Code, result
 
@@ -74,7 +74,7 @@ type claudeLine struct {
 	Status   int     `json:"error_status"`
 	Data     struct {
 		Keeps bool `json:"preserveText"`
-	} `json:"data"` // of Qwen Code
+	} `json:"data"` // Qwen Code
 
 	Limit struct { // rate_limit_event
 		Status string  `json:"status"`
@@ -116,7 +116,7 @@ func (e *claudeError) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// A claudeEvent is a streaming event of that API.
+// A claudeEvent is a streaming event of the Messages API.
 type claudeEvent struct {
 	Type    string        `json:"type"`
 	Index   int           `json:"index"`
@@ -139,11 +139,11 @@ type claudeBlock struct {
 	Name     string          `json:"name"`
 	Input    json.RawMessage `json:"input"`
 	Call     string          `json:"tool_use_id"` // of a tool_result
-	Content  json.RawMessage `json:"content"`     // as that of a message
+	Content  json.RawMessage `json:"content"`     // like the content of a message
 	Failed   bool            `json:"is_error"`
 }
 
-// claudeContent is a list of blocks, or a string that stands for one.
+// claudeContent is a list of blocks; a string decodes as one text block.
 type claudeContent []claudeBlock
 
 func (c *claudeContent) UnmarshalJSON(data []byte) error {
@@ -159,7 +159,7 @@ func (c *claudeContent) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// text returns the content as a tool's output.
+// text returns the content as the text of a tool's output.
 func (c claudeContent) text() string {
 	var texts []string
 	for _, b := range c {
@@ -178,14 +178,14 @@ type claudeUsage struct {
 	Write  tokenCount `json:"cache_creation_input_tokens"`
 	Read   tokenCount `json:"cache_read_input_tokens"`
 	Output tokenCount `json:"output_tokens"`
-	Total  tokenCount `json:"total_tokens"` // of Qwen Code: then the input has what was read from cache
+	Total  tokenCount `json:"total_tokens"` // Qwen Code; then the input includes tokens read from the cache
 
 	Details struct {
 		Thinking tokenCount `json:"thinking_tokens"`
 	} `json:"output_tokens_details"` // from 2.1.332 on
 }
 
-// input returns the input tokens, cached ones included.
+// input returns the number of input tokens, including cached ones.
 func (u claudeUsage) input() tokenCount {
 	if u.Total > 0 && u.Total == u.Input+u.Output {
 		return u.Input
@@ -200,7 +200,8 @@ type claudeModel struct {
 	Write  tokenCount `json:"cacheCreationInputTokens"`
 }
 
-// decodeLenient decodes what it can: it leaves out a field of an unexpected type, not the whole line.
+// decodeLenient decodes data as far as possible: it skips a field of an unexpected type, not the
+// whole line.
 func decodeLenient(data []byte, v any) {
 	_ = json.Unmarshal(data, v)
 }

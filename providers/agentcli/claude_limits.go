@@ -9,7 +9,7 @@ import (
 	"parley/providers/llm"
 )
 
-// allowances maps rate limit types of a subscription to words.
+// allowances describes the rate limit types of a subscription.
 var allowances = map[string]string{"five_hour": "five-hour", "seven_day": "weekly", "seven_day_opus": "weekly Opus", "seven_day_sonnet": "weekly Sonnet"}
 
 func (c *claude) limit(l *claudeLine) {
@@ -32,7 +32,7 @@ var limitSubtypes = map[string]string{
 	"error_max_structured_output_retries": "found no answer that fits the schema, in all the tries it has",
 }
 
-// reportLimit handles a last line that says that a limit ended the answer.
+// reportLimit handles a last line that reports that a limit ended the answer.
 func (c *claude) reportLimit(l *claudeLine, limit string) {
 	if !c.textAfterCall && l.Result != "" && c.run.schema == nil {
 		c.delta("answer", llm.Part{Kind: llm.Text, Text: string(l.Result)})

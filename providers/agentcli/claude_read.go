@@ -10,24 +10,24 @@ import (
 	"parley/providers/llm"
 )
 
-// claude decodes the output of Claude Code. With partial messages everything comes twice, as events
-// of the API's stream and then as whole messages of one block each; only the first is sent.
+// claude decodes the output of Claude Code. With partial messages everything comes twice, first as
+// events of the API's stream and then as whole messages of one block each; only the first is sent.
 type claude struct {
 	*answer
 
 	message       int                // number of the current message
-	messageID     string             // its id
-	hasText       bool               // it has text
+	messageID     string             // id of the current message
+	hasText       bool               // the current message has text
 	streamed      map[string]bool    // ids of messages that came as events
-	abandoned     bool               // the stream of the current message broke off
+	abandoned     bool               // the stream of the current message was interrupted
 	begun         bool               // message_start of the current message came
-	unnamed       bool               // pieces of the current message came without one
+	unnamed       bool               // pieces of the current message came without message_start
 	textAfterCall bool               // text came after the last call
-	blocks        map[int]claudeOpen // the block at an index of the message, which several blocks can share
-	blocksBegun   int                // number of blocks so far, of all messages
+	blocks        map[int]claudeOpen // blocks of the message by index; several blocks can share an index
+	blocksBegun   int                // number of blocks of all messages so far
 
-	pendingText pendingText // text that is not sent because the request has an answer schema
-	failed      string      // code of an error that came as a message
+	pendingText pendingText // unsent text, if the request has an answer schema
+	failed      string      // error code of a message
 	failureText string      // text of that message
 	resets      time.Time
 
@@ -37,13 +37,13 @@ type claude struct {
 // claudeOpen is a block of the current message.
 type claudeOpen struct {
 	name string
-	call string // its id, if it is a call that was sent
+	call string // id of a sent call; "" for other blocks
 }
 
-// pendingText is text of messages that is not sent yet.
+// pendingText is message text not yet sent.
 type pendingText struct {
 	strings.Builder
-	whole int // bytes that belong to complete messages
+	whole int // number of bytes that belong to complete messages
 }
 
 func newClaude(a *answer) decoder {
@@ -81,37 +81,37 @@ func (c *claude) system(l *claudeLine) {
 	case "api_retry":
 		wait := time.Duration(max(0, min(l.Delay, 3.6e6)) * float64(time.Millisecond))
 		why := c.toError(l.Error.code, l.Status, "")
-		if l.Status == 0 && why.Fault == llm.Unknown { // there was no answer, or its stream broke off
+		if l.Status == 0 && why.Fault == llm.Unknown { // there was no response, or its stream was interrupted
 			why = errBrokeOff
 		}
 		c.restart(llm.Retry{Attempt: l.Attempt, Max: l.Attempts, Wait: wait}, why)
 	case "model_fallback", "model_refusal_fallback", "model_consent_fallback", "informational":
 		c.noticeOnce(l.Content)
-	case "retry": // of Qwen Code, which reports it twice
+	case "retry": // Qwen Code reports it twice
 		if !l.Data.Keeps && c.hasPending() {
 			c.restart(llm.Retry{}, errBrokeOff)
 		}
 	}
 }
 
-// errBrokeOff is the error of a retry for which the program gives no reason.
+// errBrokeOff is the error of a retry without a reason.
 var errBrokeOff = &llm.Error{Fault: llm.Network, Message: "the connection was lost"}
 
-// hasPending reports whether some of the current message has arrived, sent or held.
+// hasPending reports whether part of the current message has arrived, sent or buffered.
 func (c *claude) hasPending() bool {
 	return len(c.pending) > 0 || c.pendingText.Len() > c.pendingText.whole || c.qwen != nil && c.qwen.pending != ""
 }
 
-// settle is answer.settle, and keeps the held text.
+// settle is answer.settle, and keeps the buffered text.
 func (c *claude) settle() {
 	c.answer.settle()
 	c.pendingText.whole = c.pendingText.Len()
 }
 
-// restart is answer.restart, and drops the calls and the held text of the message.
+// restart is answer.restart, and drops the calls and the buffered text of the message.
 func (c *claude) restart(r llm.Retry, why *llm.Error) {
 	if c.answer.restart(r, why) {
-		c.textAfterCall = false // text after a call followed its result, which settles
+		c.textAfterCall = false // text after a call follows its result, and the result settled
 	}
 	whole := c.pendingText.String()[:c.pendingText.whole]
 	c.pendingText.Reset()
@@ -121,8 +121,8 @@ func (c *claude) restart(r llm.Retry, why *llm.Error) {
 	}
 }
 
-// event handles an event of the API's stream. Abandoned is set by message_stop of a message that
-// broke off.
+// event handles an event of the API's stream. Abandoned is set by message_stop of an interrupted
+// message.
 func (c *claude) event(e *claudeEvent, abandoned bool) {
 	switch e.Type {
 	case "message_start":
@@ -168,7 +168,7 @@ func (c *claude) block(index int) string {
 	return cmp.Or(c.blocks[index].name, fmt.Sprintf("%d.%d", c.message, index))
 }
 
-// beginMessage begins the message with this id, unless it has begun.
+// beginMessage starts the message with this id, unless it has started.
 func (c *claude) beginMessage(id string) {
 	if id == "" || id != c.messageID {
 		c.messageID, c.hasText = id, false
@@ -192,7 +192,7 @@ func (c *claude) beginBlock(index int, b *claudeBlock) {
 	}
 }
 
-// toolUse sends a tool call; false if it was sent before, or is not to be shown.
+// toolUse sends a tool call. It returns false if the call was sent before, or is not to be shown.
 func (c *claude) toolUse(b *claudeBlock, input string) bool {
 	sent := c.run.schema == nil && c.call(b.ID, b.Name, input)
 	c.textAfterCall = c.textAfterCall && !sent
@@ -225,7 +225,7 @@ func (c *claude) sendThinking(block, text string) {
 	}
 }
 
-// setModel notes the model of a message; "<synthetic>" is the program itself.
+// setModel records the model of a message; "<synthetic>" stands for the program itself.
 func (c *claude) setModel(model string) {
 	if model != "" && !strings.HasPrefix(model, "<") {
 		c.finish.Model = model
@@ -236,17 +236,17 @@ func (c *claude) setModel(model string) {
 func (c *claude) assistant(l *claudeLine) {
 	if l.Error.code != "" {
 		c.failed, c.failureText = l.Error.code, l.Message.Content.text()
-		c.fault = c.toError(l.Error.code, 0, c.failureText) // in case no result follows
+		c.fault = c.toError(l.Error.code, 0, c.failureText) // in case no result line follows
 		return
 	}
 	c.failed, c.fault = "", nil // the program continued
 	c.setModel(l.Message.Model)
 	c.finish.Raw = cmp.Or(l.Message.Stop, c.finish.Raw)
 	if c.qwen != nil && c.qwen.streaming {
-		c.streamed[l.Message.ID] = true // a block of the streamed message, under an id of its own
+		c.streamed[l.Message.ID] = true // a block of the streamed message, with a different id
 	}
 	streamed := (c.streamed[l.Message.ID] || c.unnamed) && !c.abandoned
-	if !streamed && c.qwen == nil && c.hasPending() { // after a broken stream, the answer is requested without streaming
+	if !streamed && c.qwen == nil && c.hasPending() { // after an interrupted stream, the program requests the answer without streaming
 		c.restart(llm.Retry{}, errBrokeOff)
 	}
 	for i := range l.Message.Content {
@@ -259,7 +259,7 @@ func (c *claude) assistant(l *claudeLine) {
 			continue
 		}
 		c.message++
-		c.beginMessage(l.Message.ID) // which comes block by block
+		c.beginMessage(l.Message.ID) // the message comes block by block
 		switch b.Type {
 		case "text":
 			c.sendText(c.block(i), string(b.Text))
@@ -298,7 +298,7 @@ func (c *claude) end(l *claudeLine) {
 		return
 	}
 	switch {
-	case refused && c.failed != "": // the text is that of an error message
+	case refused && c.failed != "": // the text is an error message
 		c.noticeOnce(cmp.Or(c.failureText, string(l.Result)))
 	case c.run.schema != nil && len(l.Structured) > 0 && string(l.Structured) != "null":
 		c.delta("answer", llm.Part{Kind: llm.Text, Text: string(l.Structured)})
@@ -307,13 +307,13 @@ func (c *claude) end(l *claudeLine) {
 	case !c.textAfterCall && l.Result != "" && !overlong:
 		c.delta("answer", llm.Part{Kind: llm.Text, Text: string(l.Result)})
 	}
-	c.finish.ID, c.finish.Reason = l.Session, adapter.FinishReason(c.finish.Raw, false) // the last line of older versions has none
+	c.finish.ID, c.finish.Reason = l.Session, adapter.FinishReason(c.finish.Raw, false) // older versions omit the stop reason in the last line
 	if overlong {
 		c.finish.Reason = llm.Length
 	}
 }
 
-// report sends the usage and notes the session to resume.
+// report sends the usage and stores the session to resume.
 func (c *claude) report(l *claudeLine) {
 	tokens := tokenCount(0)
 	for _, m := range l.Models {
@@ -326,14 +326,14 @@ func (c *claude) report(l *claudeLine) {
 	if l.Cost != nil {
 		usage.Priced = true
 		usage.Cost = *l.Cost
-		// The cost and the usage by model may be totals of the session, while the usage is that of
-		// this answer. The number of tokens tells which.
+		// The cost and the usage by model may be totals of the session, while the usage is for this
+		// answer. The number of tokens shows which.
 		if past := c.run.resume; past.Tokens > 0 && int(tokens) >= past.Tokens+int(l.Usage.Input+l.Usage.Write+l.Usage.Read+l.Usage.Output) {
 			usage.Cost = max(0, *l.Cost-past.Cost)
 		}
 	}
 	usage = usage.Clamped()
-	if usage.Input+usage.Output > 0 { // else no request was made
+	if usage.Input+usage.Output > 0 { // otherwise no request was made
 		c.out.Send(usage)
 	}
 	if validSessionID.MatchString(l.Session) {
@@ -345,8 +345,8 @@ func (c *claude) report(l *claudeLine) {
 }
 
 // reportError handles a last line that reports an error. If its subtype is success, the error is
-// one of the API and its message is the result. If a limit of the program ended the answer, the
-// result is the text of the answer.
+// the API's and the result is its message. If a limit of the program ended the answer, the result
+// is the text of the answer.
 func (c *claude) reportError(l *claudeLine) {
 	if limit := limitSubtypes[l.Subtype]; limit != "" {
 		c.reportLimit(l, limit)

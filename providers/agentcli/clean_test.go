@@ -10,8 +10,8 @@ import (
 	"parley/tools/sanitize"
 )
 
-// Words of a program come out clean in errors and notices: without escape sequences, control characters,
-// what nobody sees, and credentials, also one that an escape sequence parts; what turns text around is named.
+// Messages of a program are cleaned in errors and notices: no escape sequences, control characters, invisible
+// characters, or credentials, even if an escape sequence splits one. Characters that reverse text are named.
 func TestCleanWords(t *testing.T) {
 	const (
 		dirty = "bad\x1b]0;title\x07 \x1b[31mred\x1b[0m \u009b1mbold\u202e \u2066turned\u2069 hid\u200bden QXZKVWJY\x1b[1mQUZXKVJW end"

@@ -11,8 +11,8 @@ import (
 	"parley/tools/lazy"
 )
 
-// codexFeatures lists the features of Codex to switch off. Of its tools, two cannot be switched off:
-// apply_patch, which its sandbox lets write nothing, and exec of newer models, which runs JavaScript
+// codexFeatures lists the features of Codex to switch off. Two of its tools cannot be switched off:
+// apply_patch, which cannot write in its sandbox, and exec of newer models, which runs JavaScript
 // without files, network and programs.
 var codexFeatures = []string{
 	"shell_tool", "unified_exec", "view_image", "goals", "apps", "plugins", "image_generation", "skill_search", "multi_agent",
@@ -81,14 +81,14 @@ type codexItem struct {
 // codexTools holds the types of items that are tool calls.
 var codexTools = set("command_execution", "file_change", "mcp_tool_call", "web_search", "todo_list")
 
-// codexOutputs lists the fields of such an item that are not arguments of the call.
+// codexOutputs lists the fields of a tool call item that are not arguments.
 var codexOutputs = []string{"id", "type", "aggregated_output", "exit_code", "result", "status", "error"}
 
 // codex decodes the output of codex exec. Text comes in one piece, reasoning as a summary.
 type codex struct {
 	*answer
 	thread    string
-	shownText map[string]string // text of items that was sent, by id
+	shownText map[string]string // text sent of each item, by id
 }
 
 func newCodex(a *answer) decoder {
@@ -141,8 +141,8 @@ func (c *codex) onError(words string) {
 	if m := codexReconnectRE.FindStringSubmatch(words); m != nil {
 		attempt, _ := strconv.Atoi(m[1])
 		most, _ := strconv.Atoi(m[2])
-		c.settle() // its texts come whole
-		c.lost = 0 // it falls back to another transport: only turn.failed and its end are final
+		c.settle() // texts come complete
+		c.lost = 0 // it falls back to another transport: only turn.failed and the end are final
 		c.restart(llm.Retry{Attempt: attempt, Max: most}, c.toError("", 0, m[3]))
 		return
 	}
@@ -165,7 +165,7 @@ func (c *codex) item(item *codexItem, raw json.RawMessage, completed bool) {
 		c.sendNewText(id, llm.Thinking, string(item.Text), completed)
 	case item.Type == "error":
 		words := string(item.Message)
-		if !strings.Contains(words, "unrecognized configuration setting") && !isWebsocketError(words) { // an older version does not have a feature to switch off
+		if !strings.Contains(words, "unrecognized configuration setting") && !isWebsocketError(words) { // an older version lacks a feature to switch off
 			c.noticeOnce(words)
 		}
 	case codexTools[item.Type] && item.ID != "":
@@ -175,7 +175,7 @@ func (c *codex) item(item *codexItem, raw json.RawMessage, completed bool) {
 
 // sendNewText sends the part of an item's text that was not sent yet. Codex 0.169 sends texts once,
 // completed, and updates only lists of tasks (event_processor_with_jsonl_output.rs). If a completed
-// text differs from what was sent, all of it follows in a block of its own.
+// text differs from the text sent so far, it is sent again as a whole in a new block.
 func (c *codex) sendNewText(id string, kind llm.Kind, text string, completed bool) {
 	more, grown := strings.CutPrefix(text, c.shownText[id])
 	block := id

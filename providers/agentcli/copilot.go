@@ -10,15 +10,15 @@ import (
 )
 
 // copilotArgs returns the arguments of GitHub Copilot CLI 1.0 for one plain answer: no instructions,
-// servers or questions, and as its only tool one that does not exist, since an empty list means all.
-// The prompt comes on stdin. There is no flag for a system prompt, and none to stop it from storing
+// servers or questions, and a nonexistent tool as its only one, since an empty list means all. The
+// prompt is sent on stdin. There is no flag for a system prompt, and none to keep it from storing
 // each session.
 func copilotArgs(r *run) []string {
 	args := []string{
 		"--output-format=json", "--silent", "--available-tools=none", "--deny-tool=shell", "--deny-tool=write",
 		"--no-custom-instructions", "--disable-builtin-mcps", "--no-ask-user", "--no-auto-update", "--no-remote-export",
 	}
-	args = appendFlags(args, "--model=", strings.TrimPrefix(r.model, "copilot-"), // copilot-auto is its "auto"
+	args = appendFlags(args, "--model=", strings.TrimPrefix(r.model, "copilot-"), // copilot-auto is its model "auto"
 		"--reasoning-effort=", effortName(r.effort, "max"))
 	for _, path := range r.attached {
 		args = append(args, "--attachment="+path)
@@ -76,7 +76,7 @@ func (c *copilot) line(data []byte) {
 	var l copilotLine
 	decodeLenient(data, &l)
 	d := &l.Data
-	if l.Type == "assistant.usage" { // of one request, also of a sub-agent
+	if l.Type == "assistant.usage" { // for one request, possibly of a sub-agent
 		c.usage = c.usage.Add(llm.Usage{Input: int(d.Input), CacheRead: int(d.Read), CacheWrite: int(d.Write), Output: int(d.Output)})
 		c.out.Send(c.usage)
 	}

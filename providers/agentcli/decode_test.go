@@ -11,7 +11,7 @@ import (
 	"parley/providers/llm"
 )
 
-// decode returns a stream of what the lines of a program say, without the program.
+// decode returns the stream for the output lines of a program, without running it.
 func decode(kind string, r *run, lines string) llm.Stream {
 	return llm.Produce(context.Background(), func(_ context.Context, out *llm.Out) error {
 		a := &answer{out: out, run: r, flavor: flavors[kind]}
@@ -41,7 +41,7 @@ func answered(id, name, output string, failed bool) llm.Part {
 	return llm.Part{Kind: llm.Result, ID: id, Name: name, Text: output, Failed: failed, Remote: true}
 }
 
-// The lines of a short answer of Claude Code, from which the tables make others.
+// The lines of a short answer of Claude Code, from which the tables build others.
 const (
 	claudeInit   = `{"type":"system","subtype":"init","session_id":"s-1","model":"claude-x","tools":[]}` + "\n"
 	claudeStart  = `{"type":"stream_event","event":{"type":"message_start","message":{"id":"m1","model":"claude-x"}},"parent_tool_use_id":null}` + "\n"
@@ -185,7 +185,7 @@ func TestClaudeUsage(t *testing.T) {
 	}
 }
 
-// Impossible counts of a program are neither taken over nor summed up with possible ones.
+// Implausible counts of a program are neither used nor added to plausible ones.
 func TestCountsThatCannotBe(t *testing.T) {
 	number := regexp.MustCompile(`(?i)("(?:[a-z_]*tokens|cached|input)":)\d+`)
 	for kind, said := range hello {
@@ -206,7 +206,7 @@ func TestCountsThatCannotBe(t *testing.T) {
 	}
 }
 
-// A cost below 0 gives nothing back, now or in the next answer.
+// A cost below 0 reduces neither this answer's cost nor the next one's.
 func TestClaudeCostBelowZero(t *testing.T) {
 	var r run
 	got := take(t, decode("claude-cli", &r, claudeInit+strings.Replace(claudeResult, "0.01", "-5", 1)))
@@ -243,7 +243,7 @@ func TestClaudeNews(t *testing.T) {
 		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","resetsAt":1778701800,"rateLimitType":"five_hour"}}`+"\n"+
 		`{"type":"rate_limit_event","rate_limit_info":{"status":"allowed_warning","rateLimitType":"seven_day"}}`+"\n"+claudeResult))
 	again := llm.Retry{Attempt: 2, Max: 10, Wait: 1500 * time.Millisecond, Fault: llm.Server, Remote: true}
-	if want := []llm.Retry{again, again}; !reflect.DeepEqual(got.retries, want) { // the second after a whole message, which stays
+	if want := []llm.Retry{again, again}; !reflect.DeepEqual(got.retries, want) { // the second one follows a complete message, which stays
 		t.Errorf("retries %+v, want %+v", got.retries, want)
 	}
 	want := []string{
@@ -257,8 +257,8 @@ func TestClaudeNews(t *testing.T) {
 	}
 }
 
-// A limit of the program's own is named, and the answer so far is shown, wherever
-// it stands.
+// A limit of the program's own is named, and the answer so far is shown, wherever the program sent
+// it.
 func TestClaudeLimits(t *testing.T) {
 	for _, tt := range []struct{ lines, text, words string }{
 		{claudeWhole + `{"type":"result","subtype":"error_max_turns","is_error":false,"num_turns":3,"errors":["Reached maximum number of turns (3)"]}`, "Hello",
@@ -273,7 +273,7 @@ func TestClaudeLimits(t *testing.T) {
 	}
 }
 
-// An allowance that comes back says when.
+// An exhausted allowance says when it returns.
 func TestClaudeWait(t *testing.T) {
 	got := take(t, decode("claude-cli", &run{}, claudeInit+
 		`{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":99999999999,"rateLimitType":"five_hour"}}`+"\n"+
@@ -342,8 +342,7 @@ func TestGeminiUsage(t *testing.T) {
 	}
 }
 
-// TestWordsOfErrors: what the programs say of errors, as codex 0.171, copilot 1.0.102, gemini 0.61
-// and qwen 0.24 said it.
+// TestWordsOfErrors: error messages of codex 0.171, copilot 1.0.102, gemini 0.61 and qwen 0.24.
 func TestWordsOfErrors(t *testing.T) {
 	for words, want := range map[string]llm.Fault{
 		"Codex ran out of room in the model's context window. Start a new thread or clear earlier history before retrying.":                           llm.ContextOverflow,
@@ -364,8 +363,8 @@ func TestWordsOfErrors(t *testing.T) {
 	}
 }
 
-// Whatever a program prints, the stream ends once, its parts hold together, and
-// nothing that it ran is taken for a call of parley's.
+// For any output of a program, the stream ends once, its parts are consistent, and the program's
+// own calls are never taken for parley's.
 func fuzz(f *testing.F, kind string, seeds ...string) {
 	for _, s := range seeds {
 		f.Add(s)

@@ -11,14 +11,14 @@ import (
 )
 
 // passedVariables are the variables that every program inherits: those it needs to start, to find
-// its login and to reach its service. No others are passed on, such as keys of other providers and
-// tools. A name that ends with _ stands for all that begin with it; case does not matter.
+// its login and to reach its service. Other variables, such as keys of other providers and tools,
+// are not passed. A name that ends with _ is a prefix; case does not matter.
 var passedVariables = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TZ", "TERM", "TMPDIR", "LANG", "LANGUAGE", "LC_", "LOCALE_ARCHIVE", "LD_LIBRARY_PATH",
 	"XDG_", "DBUS_SESSION_BUS_ADDRESS", // needed to find the system's keyring
 	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_", "NIX_SSL_CERT_FILE",
 	"NODE_EXTRA_CA_CERTS", "NODE_OPTIONS", "NODE_USE_SYSTEM_CA", "NODE_USE_ENV_PROXY", "DO_NOT_TRACK",
-	// Version managers choose the version by these.
+	// Version managers use these to choose the version.
 	"ASDF_DIR", "ASDF_DATA_DIR", "MISE_DATA_DIR", "MISE_CONFIG_DIR", "NODENV_ROOT", "NVM_DIR", "VOLTA_HOME",
 	// Windows programs do not run without these.
 	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "OS", "COMPUTERNAME", "NUMBER_OF_PROCESSORS", "PROCESSOR_",
@@ -40,12 +40,12 @@ func cloudVariables(name string) []string {
 	return nil
 }
 
-// hiddenVariables lists variables by which a program would conclude that it runs inside itself.
+// hiddenVariables lists variables that would make a program conclude that it runs inside itself.
 var hiddenVariables = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT"}
 
-// Environment returns those of environ, a list of NAME=value, that the program of a kind inherits.
-// For an unknown kind, these are the variables that every program inherits. PATH is without the
-// working directory: the first line of a script has its interpreter looked up there.
+// Environment returns the variables in environ, a list of NAME=value, that the program of a kind
+// inherits. For an unknown kind, it returns those that every program inherits. It removes the
+// working directory from PATH, which is also searched for the interpreter of a script.
 func Environment(kind string, environ []string) []string {
 	passed := append(slices.Clone(passedVariables), flavors[kind].variables...)
 	for _, v := range environ {
@@ -74,7 +74,7 @@ func (m *Model) environment(r *run) []string {
 			vars[name] = value
 		}
 	}
-	// The program runs in another directory, where a relative path would not lead to the file.
+	// The program runs in another directory, where a relative path would be wrong.
 	if file := vars["GOOGLE_APPLICATION_CREDENTIALS"]; file != "" {
 		if abs, err := filepath.Abs(file); err == nil {
 			vars["GOOGLE_APPLICATION_CREDENTIALS"] = abs

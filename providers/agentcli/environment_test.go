@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestEnvironment: a program gets what it needs to run and its own variables, and none of the
-// keys of anybody else.
+// TestEnvironment: a program gets the variables that it needs to run and its own, but no foreign
+// keys.
 func TestEnvironment(t *testing.T) {
 	system := []string{
 		"PATH=/bin", "HOME=/home/u", "LANG=C", "LC_ALL=C", "XDG_CONFIG_HOME=/c", "https_proxy=http://p", "SSL_CERT_FILE=/ca", "NODE_EXTRA_CA_CERTS=/ca",
@@ -42,7 +42,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestCloudEnvironment: Claude Code gets the credentials of a cloud if it is told to use that.
+// TestCloudEnvironment: Claude Code gets the credentials of a cloud only if it is set to use that
+// cloud.
 func TestCloudEnvironment(t *testing.T) {
 	clouds := []string{"AWS_PROFILE=p", "AZURE_CLIENT_SECRET=s", "GOOGLE_APPLICATION_CREDENTIALS=f"}
 	for use, want := range map[string]string{
@@ -59,8 +60,8 @@ func TestCloudEnvironment(t *testing.T) {
 	}
 }
 
-// TestRunsWithoutForeignKeys: what a program is started with holds its own key and that of
-// the configuration, and no other.
+// TestRunsWithoutForeignKeys: a program is started with its own key and the configured one, and no
+// other.
 func TestRunsWithoutForeignKeys(t *testing.T) {
 	for _, name := range []string{"ANTHROPIC_API_KEY", "MISTRAL_API_KEY", "GEMINI_API_KEY"} {
 		t.Setenv(name, "canary of "+name)

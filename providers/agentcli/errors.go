@@ -14,8 +14,8 @@ import (
 	"parley/tools/sanitize"
 )
 
-// phrases maps error messages of the programs themselves to faults; package wire knows those of the
-// services that they ask.
+// phrases maps error messages of the programs themselves to faults; package wire knows the errors
+// of their services.
 var phrases = []struct {
 	fault llm.Fault
 	words *lazy.Regexp
@@ -29,11 +29,11 @@ var phrases = []struct {
 	{llm.Network, lazy.NewRegexp(`failed to lookup address|error sending request|error decoding response body|stream disconnected before|^terminated\b|other side closed|ECONNREFUSED|ECONNRESET|ENOTFOUND|ETIMEDOUT|EAI_AGAIN|fetch failed|socket hang up|(?i:connection error|unable to connect)`)},
 }
 
-// statusRE matches the HTTP status in a message that begins with it, or names it as Codex does.
+// statusRE matches the HTTP status at the start of a message, or as named by Codex.
 var statusRE = lazy.NewRegexp(`(?:^|^API Error: |\b(?:unexpected|last) status:? )([45]\d\d)\b`)
 
-// toError returns the error for a message of the program. Code is the program's own error code,
-// status the HTTP status of the service that it asked; both may be missing.
+// toError returns the error for a message of the program. Code is the program's error code, status
+// the HTTP status of its service; both may be missing.
 func (f flavor) toError(code string, status int, words string) *llm.Error {
 	words = strings.TrimSpace(words)
 	if inner, ok := strings.CutPrefix(words, "[API Error: "); ok { // Gemini CLI
@@ -65,12 +65,12 @@ func (f flavor) toError(code string, status int, words string) *llm.Error {
 	return e
 }
 
-// maxErrorBytes bounds how much of a program's message an error repeats, in bytes.
+// maxErrorBytes bounds the quoted part of a program's message, in bytes.
 const maxErrorBytes = 1 << 10
 
 // exitError returns the error of a program that ended without completing its answer; nil if the
-// output can be accepted all the same. One that printed plain text and no events is an old version
-// that does not know the output format.
+// output is acceptable nevertheless. A program that printed plain text and no events is an old
+// version that does not support the output format.
 func (m *Model) exitError(a *answer, e exitInfo) error {
 	code, signal, said := e.code, e.signal, a.masked(e.stderr)
 	switch {
@@ -112,18 +112,18 @@ func (m *Model) exitError(a *answer, e exitInfo) error {
 	return fault
 }
 
-// outdatedError returns the error for a version that does not know a required flag, without which it
-// could do more than answer, or not answer at all.
+// outdatedError returns the error for a version that does not support a required flag, without which
+// it might act on its own or not answer at all.
 func (f flavor) outdatedError(flag string) *llm.Error {
 	return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("this version of %s does not know %s and is not used without it: update it with %q", f.program, flag, f.install), Advises: true}
 }
 
-// unknownFormError returns the error for an answer in which nothing was understood.
+// unknownFormError returns the error for an answer without any understood line.
 func (a *answer) unknownFormError() *llm.Error {
 	return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s answered in a form that is not known, beginning with: %s", a.flavor.program, oneLineHead(a.unknown))}
 }
 
-// oneLineHead returns the beginning of s, which must be masked, as one line.
+// oneLineHead returns the beginning of s, which must be masked, on one line.
 func oneLineHead(s string) string {
 	if s = sanitize.Line(sanitize.Words(s)); len(s) > maxNotice {
 		s = strings.ToValidUTF8(s[:maxNotice], "") + " …"
@@ -131,8 +131,8 @@ func oneLineHead(s string) string {
 	return s
 }
 
-// oneLine returns s as one line of about limit bytes. It truncates the beginning: programs say at
-// the end why they failed.
+// oneLine returns s on one line of about limit bytes. It truncates the beginning, since programs
+// report the cause at the end.
 func oneLine(s string, limit int) string {
 	s = sanitize.Line(sanitize.Words(s))
 	if len(s) <= limit {

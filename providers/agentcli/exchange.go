@@ -10,8 +10,8 @@ import (
 	"parley/providers/wire"
 )
 
-// exchange returns a run and its standard input as recordings hold them, with "TEMP" in place of the
-// names of temporary files.
+// exchange returns a run and its standard input in the form of recordings, with "TEMP" in place of
+// the names of temporary files.
 func (m *Model) exchange(r *run) (wire.Exchange, []byte) {
 	e := wire.Exchange{
 		Provider: m.o.Provider, Kind: m.o.Kind, Model: m.o.Model, Key: cmp.Or(m.o.KeyName, m.flavor.key), URL: m.flavor.program,

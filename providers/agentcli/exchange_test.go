@@ -11,11 +11,11 @@ import (
 	proc "parley/tools/process"
 )
 
-// TestRecordThenReplay: a program that was recorded answers again without being
-// run; where it is asked something else, it does not.
+// TestRecordThenReplay: a recorded program is replayed without running it; a different request is
+// an error.
 func TestRecordThenReplay(t *testing.T) {
 	t.Parallel()
-	long := strings.Repeat("be brief. ", 4000) // goes by a file of its own
+	long := strings.Repeat("be brief. ", 4000) // passed in a file
 	for _, tt := range []struct {
 		name, kind string
 		scripts    [][]step
@@ -71,7 +71,7 @@ func TestRecordThenReplay(t *testing.T) {
 	}
 }
 
-// TestTapMasks: what a program says of its key is not kept.
+// TestTapMasks: a tap does not keep a key that a program prints.
 func TestTapMasks(t *testing.T) {
 	const key = "sk-ant-0123456789-canary"
 	tap := &wire.Tap{}

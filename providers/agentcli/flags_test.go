@@ -8,7 +8,7 @@ import (
 	"parley/providers/llm"
 )
 
-// Versions that lack a flag run without it, from then on, if they can.
+// Versions that lack a flag run without it from then on, if they can.
 func TestUnknownFlags(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -51,8 +51,8 @@ func TestUnknownFlags(t *testing.T) {
 // help is the usage text that yargs prints after an error.
 var help = strings.Repeat("  --flag  does something\n", 400)
 
-// TestProtectiveFlags: a program that does not know a flag that keeps it from doing more than
-// answering is never run without it: the error names both, and how to update.
+// TestProtectiveFlags: a program is never run without a flag that keeps it from doing more than
+// answering: the error names both, and how to update.
 func TestProtectiveFlags(t *testing.T) {
 	t.Parallel()
 	commander, clap, goFlags := "error: unknown option '%s'\n", "error: unexpected argument '%s' found\n\nUsage: x\n", "flag provided but not defined: -%s\nUsage of agy:\n"

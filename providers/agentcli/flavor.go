@@ -18,63 +18,63 @@ func Programs() (names []string) {
 	return names
 }
 
-// A flavor holds what is particular to one program.
+// A flavor describes one program.
 type flavor struct {
 	program string // its usual name
 	install string // command that installs it
 	login   string // command that logs in
 	key     string // variable that can hold a key for it
 
-	keepsTools bool     // it has no flag to switch off its tools, which can read at most, for nobody approves more
+	keepsTools bool     // it has no flag to switch off its tools, which can only read, since nothing else is approved
 	variables  []string // variables that the program documents as its own
 	loggedIn   login    // where it stores its login
 
-	endSignal syscall.Signal // ends it and lets it save its session
+	endSignal syscall.Signal // signal that ends it after saving its session
 
 	args     func(r *run) []string
-	env      func(r *run) []string // variables of its own; nil for none
+	env      func(r *run) []string // additional variables; nil for none
 	optional map[string]bool       // flags that a version may lack: they only change what is shown or stored
 	decoder  func(a *answer) decoder
-	sparse   bool // its output is not documented: the last line may be missing, and an unknown format is an error
+	sparse   bool // its output is undocumented: the last line may be missing, and an unknown format is an error
 
-	system       place           // of a system prompt
-	prompt       delivery        // of what it reads
-	media        attachment      // of images and documents
-	settings     map[string]bool // settings of a request that it supports
+	system       place           // where it reads a system prompt
+	prompt       delivery        // how it gets the prompt
+	media        attachment      // how it gets images and documents
+	settings     map[string]bool // supported settings of a request
 	answerSchema bool            // supports an answer schema
 	forksSession bool            // resumes a session as a copy with a new id
 
-	stderrRetry *lazy.Regexp // retries on stderr, with the groups of stderrTry; nil if they are on stdout
-	lostSession *lazy.Regexp // the session to resume does not exist; nil if sessions end with the run
+	stderrRetry *lazy.Regexp // matches retries on stderr, with the groups of stderrTry; nil if they are on stdout
+	lostSession *lazy.Regexp // matches the error for a missing session; nil if sessions end with the run
 
 	exitStatuses map[int]exitMeaning
-	codes        map[string]llm.Fault // faults by its own error codes
+	codes        map[string]llm.Fault // faults by the program's error codes
 }
 
 // A place is where a program reads a system prompt from.
 type place int
 
 const (
-	systemInPrompt place = iota // nowhere: it is put before the prompt
+	systemInPrompt place = iota // not supported: it is put before the prompt
 	systemInFile
-	systemInArg        // an argument; a file if it is too long for one
-	systemInArgOrWords // an argument; before the prompt if it is too long for one
+	systemInArg        // an argument, or a file if it is too long
+	systemInArgOrWords // an argument, or before the prompt if it is too long
 )
 
-// A delivery is how a prompt reaches a program.
+// A delivery is the way in which a prompt reaches a program.
 type delivery int
 
 const (
 	onStdin      delivery = iota
-	asEvent               // on stdin, as the user's event of Antigravity CLI
-	inPromptFile          // in a file, which an argument names
+	asEvent               // on stdin, as a user event of Antigravity CLI
+	inPromptFile          // in a file named by an argument
 )
 
-// An attachment is how files go with a prompt.
+// An attachment is the way in which files are passed with a prompt.
 type attachment int
 
 const (
-	leftOut   attachment = iota // the program accepts none
+	leftOut   attachment = iota // not supported
 	mentioned                   // as files on disk, with @path in the text
 	inBlocks                    // in the prompt, as Anthropic content blocks
 	imageArgs                   // images as files on disk, with paths in arguments
@@ -179,8 +179,8 @@ var flavors = map[string]flavor{
 			"FatalUntrustedWorkspaceError": llm.Permission,
 		},
 	},
-	// Antigravity CLI has no flag to switch off its tools. They can read at most: it runs in its
-	// sandbox and an empty directory, and nobody approves what they ask for.
+	// Antigravity CLI has no flag to switch off its tools. They can only read: it runs in its
+	// sandbox and an empty directory, and nobody approves their requests.
 	"antigravity-cli": {
 		program: "agy",
 		install: "curl -fsSL https://antigravity.google/cli/install.sh | bash",

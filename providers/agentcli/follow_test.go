@@ -13,8 +13,8 @@ import (
 	"parley/providers/llmtest"
 )
 
-// followed reads the lines of a program until the answer ends, with a limit for
-// the time without content. Say is called with what takes a line, until ctx ends.
+// followed reads the lines of a program until the answer ends, with a limit for the time without
+// content. Say is called with a function that accepts lines, until ctx ends.
 func followed(t *testing.T, kind string, limit time.Duration, say func(ctx context.Context, line func(string))) (text string, finish llm.Finish, err error) {
 	t.Helper()
 	m := New(Options{Kind: kind})
@@ -48,11 +48,11 @@ var pieces = map[string]string{
 	"gemini-cli": `{"type":"message","role":"assistant","content":"%s"}`,
 }
 
-// Lines without content keep no program alive for ever, and neither does silence.
+// Neither lines without content nor silence keep a program alive forever.
 func TestFollowSilence(t *testing.T) {
 	for kind, line := range pieces {
 		for _, tt := range []struct {
-			every time.Duration // between lines without content; 0 is none
+			every time.Duration // between lines without content; 0 for none
 			limit time.Duration
 			after time.Duration
 			words string
@@ -81,8 +81,8 @@ func TestFollowSilence(t *testing.T) {
 	}
 }
 
-// A program without an end is ended at the limits of an answer, which are the same for all: at that
-// of blocks, and with PARLEY_LONG=1 at that of text.
+// Endless output ends at the limits of an answer, which are the same for all programs: the one for
+// blocks and, with PARLEY_LONG=1, the one for text.
 func TestFollowFlood(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -109,7 +109,7 @@ func TestFollowFlood(t *testing.T) {
 	}
 }
 
-// A line that is too long is skipped, however it comes, and those after it are read.
+// A line that is too long is skipped, however it is split, and the lines after it are read.
 func TestLinesTooLong(t *testing.T) {
 	t.Parallel()
 	const limit = 100

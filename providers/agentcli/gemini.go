@@ -10,9 +10,9 @@ import (
 	"parley/providers/wire"
 )
 
-// geminiArgs returns the arguments of Gemini CLI. Without a terminal it denies what needs approval,
-// so the default mode changes nothing; tools that only read find an empty directory. The prompt
-// comes on stdin, before the text of --prompt.
+// geminiArgs returns the arguments of Gemini CLI. Without a terminal it denies everything that
+// needs approval, so the default mode changes nothing; tools that only read find an empty
+// directory. The prompt is sent on stdin, before the text of --prompt.
 func geminiArgs(r *run) []string {
 	args := []string{
 		"--prompt=", "--output-format=stream-json", "--approval-mode=default",
@@ -21,8 +21,8 @@ func geminiArgs(r *run) []string {
 	return appendFlags(args, "--model=", r.model, "--resume=", r.resume.Session)
 }
 
-// geminiEnv sets the system prompt, for which there is no flag, and trusts the directory if it is
-// parley's own, which contains nothing to run.
+// geminiEnv sets the system prompt, for which there is no flag, and trusts the directory if parley
+// created it, since it then contains nothing to run.
 func geminiEnv(r *run) []string {
 	var env []string
 	if r.file != "" {
@@ -123,8 +123,8 @@ func (g *gemini) end(l *geminiLine) {
 	g.finish = llm.Finish{Reason: llm.Stop, Raw: l.Status, ID: g.next.Session, Model: g.model}
 }
 
-// report sends the usage and finds the model that answered: when an allowance is used up, the
-// program switches to a smaller model by itself.
+// report sends the usage and finds the model that answered: if an allowance is used up, the program
+// switches to a smaller model on its own.
 func (g *gemini) report(l *geminiLine) {
 	if l.Stats == nil {
 		return
@@ -132,7 +132,7 @@ func (g *gemini) report(l *geminiLine) {
 	s := l.Stats
 	// Only the total includes the thinking.
 	thinking := max(0, s.Total-s.Input-s.Output)
-	if s.Total > 0 { // else no request was made
+	if s.Total > 0 { // otherwise no request was made
 		g.out.Send(llm.Usage{Input: int(s.Input), CacheRead: int(s.Cached), Output: int(s.Output + thinking), Thinking: int(thinking)})
 	}
 	most := tokenCount(0)

@@ -11,15 +11,16 @@ import (
 	"parley/providers/wire"
 )
 
-// grokTools lists the tools of Grok Build 1.0 to switch off. Its --tools would leave most of them on.
+// grokTools lists the tools of Grok Build 1.0 to switch off. Its --tools flag would leave most of
+// them on.
 const grokTools = "run_terminal_command,run_terminal_cmd,read_file,search_replace,write,list_dir,grep,todo_write,monitor,workflow," +
 	"kill_command_or_subagent,get_command_or_subagent_output,spawn_subagent,Agent,scheduler_create,scheduler_delete,scheduler_list," +
 	"search_tool,use_tool,enter_plan_mode,exit_plan_mode,ask_user_question,send_feedback,web_search,web_fetch," +
 	"image_gen,image_edit,image_to_video,reference_to_video"
 
-// grokArgs returns the arguments of Grok Build 1.0 for one plain answer: its tools are switched off,
-// nothing is allowed up front, so that whatever else it has is denied, and its sandbox restricts it to
-// the empty directory. It does not read stdin: the prompt comes in a file.
+// grokArgs returns the arguments of Grok Build 1.0 for one plain answer. Its known tools are switched
+// off, all others are denied since nothing is allowed up front, and its sandbox restricts it to the
+// empty directory. It does not read stdin: the prompt comes in a file.
 func grokArgs(r *run) []string {
 	args := []string{
 		"--prompt-file=" + r.promptFile, "--output-format=streaming-json", "--permission-mode=dontAsk", "--sandbox=read-only",
@@ -28,8 +29,8 @@ func grokArgs(r *run) []string {
 	return appendFlags(args, "--model=", r.model, "--system-prompt-override=", r.system)
 }
 
-// A grokLine is a line of grok --output-format streaming-json, as the manual of version 1.0.41
-// describes it and users have reported it of earlier ones.
+// A grokLine is a line of grok --output-format streaming-json, as documented in the manual of
+// version 1.0.41 and reported by users of earlier versions.
 type grokLine struct {
 	Type    string    `json:"type"`
 	Data    wire.Text `json:"data"` // text, thought
@@ -52,15 +53,15 @@ type grokLine struct {
 	} `json:"content"`
 }
 
-// grokUsage counts the tokens of a run.
+// grokUsage holds the token counts of a run.
 type grokUsage struct {
-	tokenCounts            // the input without cached tokens
+	tokenCounts            // the input excludes cached tokens
 	Read        tokenCount `json:"cache_read_input_tokens"`
 	Write       tokenCount `json:"cache_creation_input_tokens"`
 	Thinking    tokenCount `json:"reasoning_tokens"`
 }
 
-// tokenCounts accepts token counts under the names that undocumented programs use.
+// tokenCounts decodes token counts under the names used by undocumented programs.
 type tokenCounts struct {
 	Input       tokenCount `json:"input_tokens"`
 	Output      tokenCount `json:"output_tokens"`
@@ -79,7 +80,7 @@ func (n *tokenCount) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// usage returns the counts as a usage.
+// usage returns the counts as an llm.Usage.
 func (t tokenCounts) usage() llm.Usage {
 	return llm.Usage{Input: int(cmp.Or(t.Input, t.InputCamel)), Output: int(cmp.Or(t.Output, t.OutputCamel))}
 }
@@ -127,7 +128,7 @@ func (g *grok) line(data []byte) {
 	}
 }
 
-// report sends the usage, if there is any. The cost is left out unless it is complete.
+// report sends the usage, if any. It omits an incomplete cost.
 func (g *grok) report(l *grokLine) {
 	u := l.Usage.usage()
 	u.CacheRead, u.CacheWrite, u.Thinking = int(l.Usage.Read), int(l.Usage.Write), int(l.Usage.Thinking)
@@ -140,7 +141,8 @@ func (g *grok) report(l *grokLine) {
 	}
 }
 
-// tool sends a call once, and its result once it has ended. What follows it is a block of its own.
+// tool sends a call once, and its result once it has ended. The content after it starts a new
+// block.
 func (g *grok) tool(l *grokLine) {
 	g.kind = ""
 	g.call(l.Call, cmp.Or(l.Tool, string(l.Title), "tool"), inputOf(l.Input))

@@ -12,7 +12,7 @@ import (
 )
 
 // Output of the programs when their model says "Hello". The lines of codex, copilot and qwen
-// are those that the programs themselves printed with a server of our own, shortened.
+// were printed by the programs themselves with a test server, and then shortened.
 var hello = map[string]string{
 	"claude-cli": claudeInit + claudeStart + claudeHello + claudeWhole + claudeEnd + claudeResult,
 	"gemini-cli": geminiInit + geminiHello + geminiResult,
@@ -51,7 +51,7 @@ var hello = map[string]string{
 
 func lines(list ...string) string { return strings.Join(list, "\n") + "\n" }
 
-// qwenText returns a block of text in the stream, whose index is always 0.
+// qwenText returns a streamed block of text, whose index is always 0.
 func qwenText(pieces ...string) string {
 	list := []string{`{"type":"stream_event","event":{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}}`}
 	for _, p := range pieces {
@@ -60,8 +60,8 @@ func qwenText(pieces ...string) string {
 	return strings.Join(append(list, `{"type":"stream_event","event":{"type":"content_block_stop","index":0}}`), "\n")
 }
 
-// TestKinds: every program answers, in a private folder that is empty before and after,
-// with the prompt nowhere in its arguments.
+// TestKinds: every program answers in a private directory that is empty before and after, with no
+// part of the prompt in its arguments.
 func TestKinds(t *testing.T) {
 	for _, kind := range Kinds {
 		t.Run(kind, func(t *testing.T) {
@@ -96,7 +96,7 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestReadOnly: what each program is told so that its model can read at most.
+// TestReadOnly: the arguments of each program limit its model to reading.
 func TestReadOnly(t *testing.T) {
 	for kind, want := range map[string][]string{
 		"claude-cli":      {"--tools=", "--strict-mcp-config"},
@@ -191,7 +191,8 @@ func TestCodex(t *testing.T) {
 	}
 }
 
-// TestClaudeWithoutMessageStart checks that pieces without message_start are no broken connection.
+// TestClaudeWithoutMessageStart checks that pieces without message_start do not count as a broken
+// connection.
 func TestClaudeWithoutMessageStart(t *testing.T) {
 	got := take(t, decode("claude-cli", &run{}, claudeInit+claudeHello+claudeWhole+claudeEnd+claudeResult))
 	if check(t, got, []llm.Part{text("Hello")}, llm.Stop, ""); len(got.retries) > 0 {
@@ -233,7 +234,7 @@ func TestCopilot(t *testing.T) {
 		return `{"type":"assistant.usage","data":{"parentToolCallId":"` + parent + `","inputTokens":100,"outputTokens":20,"cacheReadTokens":40,"cacheWriteTokens":3}}`
 	}
 	want := llm.Usage{Input: 200, CacheRead: 80, CacheWrite: 6, Output: 40}
-	for _, end := range []string{ok, `{"type":"result","exitCode":1}`, ""} { // what was paid is booked, whatever ends the program
+	for _, end := range []string{ok, `{"type":"result","exitCode":1}`, ""} { // the cost counts for every exit status
 		if got := take(t, decode("copilot-cli", &run{}, lines(spent(""), spent("c"), end))); got.usage == nil || *got.usage != want {
 			t.Errorf("%s: usage %+v, want %+v", end, got.usage, want)
 		}
@@ -281,8 +282,8 @@ func TestQwen(t *testing.T) {
 	}
 }
 
-// TestSparse: of programs whose output is not documented, several forms are read; text that
-// is no event falls through, and what is not understood is told.
+// TestSparse: for programs with undocumented output, several forms are accepted; text that is not
+// an event is ignored, and an unknown form is reported.
 func TestSparse(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -329,7 +330,7 @@ func TestSparse(t *testing.T) {
 	}
 }
 
-// hint returns what a user is told to do about an error; "" without one.
+// hint returns the hint for an error; "" without one.
 func hint(err error) string {
 	if err == nil {
 		return ""
@@ -337,8 +338,7 @@ func hint(err error) string {
 	return llm.InShell.Hint(err)
 }
 
-// TestNotLoggedIn: what the programs themselves print without a login leads to the command
-// that logs in.
+// TestNotLoggedIn: the programs' own output without a login leads to the command that logs in.
 func TestNotLoggedIn(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -358,8 +358,8 @@ func TestNotLoggedIn(t *testing.T) {
 	}
 }
 
-// TestHostile: whatever a program prints, the answer ends, and no error or notice carries
-// an escape sequence, a line end or more than a screen of words.
+// TestHostile: for any output of a program, the answer ends, and no error or notice contains an
+// escape sequence, a line end or more than a screen of text.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	esc := "\x1b]0;title\x07\x1b[31mred\r\n"
@@ -375,11 +375,11 @@ func TestHostile(t *testing.T) {
 	} {
 		kinds := Kinds
 		if steps[0].Long > 0 {
-			kinds = kinds[1:2] // what reads lines is the same for all
+			kinds = kinds[1:2] // all kinds share the line reader
 		}
 		for i, kind := range kinds {
 			var got outcome
-			if steps[0].Err == "" && i > 0 { // how lines are understood is not
+			if steps[0].Err == "" && i > 0 { // but not the interpretation of lines
 				got = take(t, decode(kind, &run{}, steps[0].Out))
 			} else {
 				got = take(t, script(t, steps).model(kind).Stream(t.Context(), asking("Hi")))
@@ -392,7 +392,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestAttached: a program gets what it can take, and the user is told what it cannot.
+// TestAttached: a program gets the files that it supports, and the user gets notices about the
+// others.
 func TestAttached(t *testing.T) {
 	for kind, want := range map[string]struct{ args, notice string }{
 		"codex-cli":       {"--image=attached-", ""},
@@ -415,7 +416,8 @@ func TestAttached(t *testing.T) {
 	}
 }
 
-// TestClapFlags: what clap and Go's flags complain about is left out, if it only changes what is shown or kept.
+// TestClapFlags: flags rejected by clap or Go's flag package are dropped if they only change what is shown or
+// stored.
 func TestClapFlags(t *testing.T) {
 	t.Parallel()
 	for kind, words := range map[string]string{

@@ -11,31 +11,31 @@ import (
 	"parley/providers/adapter"
 )
 
-// A login says where a program stores its login, from its documentation about authentication. Contents
-// are only tested, never stored or shown. The variables are those that only the program uses: an
-// OpenAI key for parley must not look like a login to Codex, which ignores it. Qwen Code wants
-// OPENAI_MODEL with a key.
+// A login describes where a program stores its login, according to its documentation. File contents
+// are only tested, never stored or shown. The variables are those used by this program only: an OpenAI
+// key for parley must not look like a login to Codex, which ignores it. Qwen Code needs OPENAI_MODEL
+// in addition to a key.
 type login struct {
-	env     []string // variables that are a login by themselves
+	env     []string // variables that are a login on their own
 	home    string   // variable that overrides dir
-	dir     string   // directory of the program, below the user's home directory
+	dir     string   // directory of the program, relative to the user's home directory
 	files   []loginFile
 	keyring bool // the login is in the system's keyring, which is not read
 }
 
-// A loginFile exists, or contains one of some words, while the user is logged in.
+// A loginFile exists, or contains one of words, while the user is logged in.
 type loginFile struct {
-	path   string   // below the directory of the program
-	inHome bool     // path is below the home directory instead
-	words  []string // empty: the file must not be empty
+	path   string   // relative to the directory of the program
+	inHome bool     // path is relative to the home directory instead
+	words  []string // if empty, the file must not be empty
 	system string   // GOOS where the file is used; "" for all
 }
 
-// maxLogin is how many bytes of a file are read.
+// maxLogin is the number of bytes read of a file.
 const maxLogin = 1 << 20
 
-// LoggedIn reports whether files or environment show a login to the program of a kind. It does not
-// run the program.
+// LoggedIn reports whether files or environment variables show a login for the program of a kind.
+// It does not run the program.
 func LoggedIn(kind string, getenv func(string) string) bool {
 	l := flavors[kind].loggedIn
 	if slices.ContainsFunc(l.env, func(name string) bool { return getenv(name) != "" }) {
@@ -69,7 +69,8 @@ func (f loginFile) isSignedIn(text []byte) bool {
 	return slices.ContainsFunc(f.words, func(word string) bool { return bytes.Contains(text, []byte(word)) })
 }
 
-// loginOf returns what is known of the login to the program of a kind without running it.
+// loginOf returns the known facts about the login for the program of a kind. It does not run the
+// program.
 func loginOf(kind string, getenv func(string) string) adapter.ProgramLogin {
 	f, in := flavors[kind], LoggedIn(kind, getenv)
 	return adapter.ProgramLogin{LoggedIn: in, LoginUnknown: !in && f.loggedIn.keyring, Login: f.login, KeepsTools: f.keepsTools}

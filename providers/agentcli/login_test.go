@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestLoggedIn: a login is told by its file or the environment, and no program runs for it.
+// TestLoggedIn: files or the environment show a login, without running a program.
 func TestLoggedIn(t *testing.T) {
 	for _, tt := range []struct {
 		name, kind, file string

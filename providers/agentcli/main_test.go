@@ -22,7 +22,7 @@ import (
 	proc "parley/tools/process"
 )
 
-// patience bounds waiting for what should come at once.
+// patience bounds the wait for things that should happen at once.
 const patience = 20 * time.Second
 
 func TestMain(m *testing.M) {
@@ -42,33 +42,33 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// A step is something that the fake program does.
+// A step is one action of the fake program.
 type step struct {
 	Out, Err string
 	Long     int    // bytes without a line end after Out
 	Raise    bool   // ignore requests to end
 	Dial     string // connect to this address until death
-	Child    bool   // start a child that ignores them too, connects as well and holds the output open
-	Daemon   string // start a child in a session of its own that answers at this address
-	Echo     string // connect to this address, and send back what comes until that closes
-	Hang     bool   // wait until a request to end, note it, and end
+	Child    bool   // start a child that ignores signals too, also connects and holds the output open
+	Daemon   string // start a child in a separate session that answers at this address
+	Echo     string // connect to this address, and return the data received until it closes
+	Hang     bool   // wait for a request to end, record it, and end
 	Exit     int
 }
 
-// A visit is what the fake program was started with.
+// A visit is what the fake program received at its start.
 type visit struct {
 	Args   []string
 	Env    []string
 	Dir    string
 	Stdin  string
-	System string   // content of the file that holds the system prompt
-	Prompt string   // and of that with the prompt
+	System string   // content of the file with the system prompt
+	Prompt string   // content of the file with the prompt
 	Temps  []string // their paths
 	Files  map[string]string
 }
 
-// fake is the program: it notes how it was called and plays the steps of its
-// nth script, or of the last one.
+// fake is the program: it records how it was called and plays the steps of its nth script, or of
+// the last one.
 func fake(dir string) {
 	n := 1
 	for errors.Is(os.Mkdir(filepath.Join(dir, fmt.Sprint("visit", n)), 0o700), os.ErrExist) {
@@ -158,7 +158,7 @@ func play(dir string, s step, asked <-chan os.Signal) {
 	}
 }
 
-// endless reads as one letter without end.
+// endless is a reader of one letter without end.
 type endless struct{}
 
 func (endless) Read(b []byte) (int, error) {
@@ -168,7 +168,7 @@ func (endless) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// startDaemon returns once the daemon has a session of its own.
+// startDaemon returns once the daemon has a separate session.
 func startDaemon(dir, addr string) {
 	os.WriteFile(filepath.Join(dir, "child", "scripts.json"), mustJSON([][]step{{{Out: "ready"}, {Echo: addr}}}), 0o600)
 	cmd := exec.Command("setsid", os.Args[0])
@@ -190,14 +190,13 @@ func mustJSON(v any) []byte {
 	return data
 }
 
-// A stage is a directory in which the fake program plays.
+// A stage is the directory of a fake program.
 type stage struct {
 	t   *testing.T
 	dir string
 }
 
-// script makes a stage where the program plays these scripts, one after the
-// other.
+// script makes a stage whose program plays these scripts in order.
 func script(t *testing.T, scripts ...[]step) stage {
 	t.Helper()
 	s := stage{t, t.TempDir()}
@@ -227,7 +226,7 @@ func (s stage) model(kind string, change ...func(*Options)) *Model {
 	return New(o)
 }
 
-// visits returns how the program was called, so far.
+// visits returns the calls of the program so far.
 func (s stage) visits() (all []visit) {
 	s.t.Helper()
 	for n := 1; ; n++ {
@@ -243,13 +242,13 @@ func (s stage) visits() (all []visit) {
 	}
 }
 
-// asked returns the signal that the program got while it hung.
+// asked returns the signal that the program received while it was waiting.
 func (s stage) asked() string {
 	data, _ := os.ReadFile(filepath.Join(s.dir, "asked"))
 	return string(data)
 }
 
-// An outcome is what came of a stream.
+// An outcome is the result of a stream.
 type outcome struct {
 	parts   []llm.Part
 	notices []string
@@ -259,7 +258,7 @@ type outcome struct {
 	err     error
 }
 
-// take ranges over a stream to its end.
+// take reads a stream to its end.
 func take(t *testing.T, s llm.Stream) (o outcome) {
 	t.Helper()
 	var draft llm.Draft
@@ -292,10 +291,10 @@ func take(t *testing.T, s llm.Stream) (o outcome) {
 	return o
 }
 
-// told is the text of an outcome.
+// told returns the text of an outcome.
 func (o outcome) text() string { return llm.Message{Parts: o.parts}.Text() }
 
-// message returns an outcome as it stands in a history.
+// message returns an outcome as a message of a history.
 func (o outcome) message(m *Model) llm.Message {
 	return llm.Message{Role: llm.RoleAssistant, Origin: m.Origin(), Parts: o.parts}
 }

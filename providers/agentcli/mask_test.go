@@ -13,7 +13,7 @@ import (
 	"parley/providers/llmtest"
 )
 
-// The text of a program is shortened after credentials are removed: no cut leaves a part of one.
+// The text of a program is truncated after masking credentials, so that no part of one remains.
 func TestMaskBeforeCut(t *testing.T) {
 	t.Parallel()
 	const secret = "QXZKVWJYQUZXKVJWQZYX"
@@ -38,7 +38,7 @@ func TestMaskBeforeCut(t *testing.T) {
 			return errors.New((&antigravity{answer: a}).denied([]json.RawMessage{[]byte(`"` + words + `"`)}))
 		},
 	}
-	step := 3 // each cut leaves another number of letters, from 1 to 19
+	step := 3 // each truncation leaves a different number of letters, from 1 to 19
 	switch {
 	case llmtest.Long:
 		step = 1
@@ -60,7 +60,7 @@ func TestMaskBeforeCut(t *testing.T) {
 	}
 }
 
-// The end of stderr that is kept may begin anywhere in a credential, in whatever form it stands there.
+// The kept end of stderr may start anywhere in a credential, in any encoding.
 func TestTornCredential(t *testing.T) {
 	t.Parallel()
 	const secret = "QXZKVWJYQUZXKVJWQZYX"
@@ -76,7 +76,7 @@ func TestTornCredential(t *testing.T) {
 			io.WriteString(b, strings.Repeat("a", maxStderrTail)+" "+form)
 			io.WriteString(b, " "+strings.Repeat("e", maxStderrTail-1-left))
 			said := map[string]string{"kept": b.text(), "silent": m.timeoutError(&process{stderr: b}, "nothing", 0).Error()}
-			if llmtest.Long || left%6 == 5 { // it repeats what is kept, and weighs each word of it
+			if llmtest.Long || left%6 == 5 { // slow: it compares each word of the kept text
 				e := m.exitError(&answer{run: &run{}, flavor: m.flavor, mask: m.mask()}, exitInfo{code: 1, stderr: said["kept"], byItself: true})
 				said["error"] = e.Error()
 			}

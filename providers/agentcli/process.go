@@ -24,9 +24,9 @@ import (
 type process struct {
 	*proc.Child
 	out        *os.File
-	lines      chan []byte   // of stdout, without line ends; closed at its end
-	activity   chan struct{} // receives when the program writes anything
-	abandoned  chan struct{} // closed when lines is not read any more
+	lines      chan []byte   // lines of stdout without line ends; closed at the end
+	activity   chan struct{} // receives a value when the program writes anything
+	abandoned  chan struct{} // closed when lines is no longer read
 	outputRead chan struct{} // closed when readOutput has returned
 	stderr     *stderrBuffer
 	retries    chan stderrTry // latest retry reported on stderr
@@ -36,22 +36,23 @@ type process struct {
 	readDelay  func() time.Duration  // delay before each read of stdout, to read more at once; nil for none
 }
 
-// A stderrTry is a retry reported on stderr: the groups of flavor.stderrRetry, "" for missing ones.
+// A stderrTry is a retry reported on stderr: the groups of flavor.stderrRetry; "" for missing
+// groups.
 type stderrTry struct{ attempt, status, words, wait string }
 
 // An exitInfo is how a program ended.
 type exitInfo struct {
 	code     int    // exit status; -1 if a signal ended it
-	signal   string // signal that ended it; "" if none did
+	signal   string // signal that ended it; "" for none
 	stderr   string // end of stderr
-	byItself bool   // it exited without being asked to
+	byItself bool   // it exited without a signal from parley
 }
 
 // drainTimeout bounds how long to wait for the output of a program that has exited: a child may hold
 // it open.
 const drainTimeout = time.Second
 
-// start starts the program in a session of its own. The caller must end it.
+// start starts the program in a new session. The caller must end it.
 func start(ctx context.Context, argv []string, a *answer, polite syscall.Signal, grace time.Duration) (*process, error) {
 	r := a.run
 	in, out, err := os.Pipe()
@@ -91,7 +92,7 @@ func (p *process) onStderr(f flavor) func([]byte) {
 		}
 		for _, groups := range f.stderrRetry.FindAllSubmatch(words, -1) {
 			select {
-			case <-p.retries: // replaced by the newer one
+			case <-p.retries: // dropped for the newer retry
 			default:
 			}
 			p.retries <- stderrTry{string(groups[1]), string(groups[2]), string(groups[3]), string(groups[4])}
@@ -106,8 +107,8 @@ func (p *process) onOutput() {
 	}
 }
 
-// readOutput sends lines until stdout ends. When abandoned is closed it keeps reading and drops
-// them, since a program that blocks in a write would not exit.
+// readOutput sends lines until stdout ends. Once abandoned is closed it reads and drops them, since
+// a program blocked in a write would not exit.
 func (p *process) readOutput() {
 	defer close(p.outputRead)
 	defer close(p.lines)
@@ -127,9 +128,9 @@ func (p *process) readOutput() {
 }
 
 // end waits up to patience for the program to exit, then sends it endSignal, and after the grace
-// kills it with everything that it started. If its answer is good and it exited by itself with
-// status 0, processes in groups of their own live on, such as an updater or a key agent. It reports
-// whether the program exited by itself.
+// period kills it with everything that it started. If its answer is good and it exited by itself
+// with status 0, processes in separate groups, such as an updater or a key agent, are not killed.
+// It reports whether the program exited by itself.
 func (p *process) end(patience time.Duration, goodAnswer bool) bool {
 	close(p.abandoned)
 	alone := p.WaitExit(patience)
@@ -144,14 +145,15 @@ func (p *process) end(patience time.Duration, goodAnswer bool) bool {
 	}
 	select {
 	case <-p.outputRead:
-	case <-time.After(drainTimeout): // a process that was not killed holds it open
+	case <-time.After(drainTimeout): // a process that was not killed holds stdout open
 	}
 	p.out.Close()
 	<-p.outputRead
 	return alone
 }
 
-// status returns the exit status of a program that has ended; -1 and the signal if one ended it.
+// status returns the exit status of a program that has ended; -1 and the signal's name if a signal
+// ended it.
 func (p *process) status() (code int, signal string) {
 	state := p.State()
 	if state == nil {
@@ -163,8 +165,8 @@ func (p *process) status() (code int, signal string) {
 	return -1, state.String()
 }
 
-// maxLine is the longest line that is read, in bytes. Lines of several megabytes occur, such as the
-// output of a tool or an image.
+// maxLine is the longest line that is read, in bytes. Lines of several megabytes are normal, such
+// as the output of a tool or an image.
 const maxLine = 64 << 20
 
 // readLine returns the next line without its line end. It skips a line longer than limit and returns
@@ -178,7 +180,7 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 		switch {
 		case long:
 			line = nil
-		case len(piece) > cap(line)-len(line): // doubled: append adds a quarter, which copies a long line four times
+		case len(piece) > cap(line)-len(line): // doubled: append grows by a quarter, which copies a long line four times
 			line = append(slices.Grow(line, max(len(piece), min(len(line), limit-len(line)))), piece...)
 		default:
 			line = append(line, piece...)
@@ -190,7 +192,7 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// activityReader reports reads that returned data, and waits before each read.
+// activityReader calls onRead for reads that returned data, and waits before each read.
 type activityReader struct {
 	io.Reader
 	onRead func()
@@ -208,21 +210,21 @@ func (p *activityReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// How much of stderr is kept, in bytes: errors about arguments come first, reasons for the exit last,
-// with debug output in between.
+// Kept parts of stderr, in bytes: errors about arguments come first, reasons for the exit last, with
+// debug output in between.
 const (
 	maxStderrHead = 1 << 10
 	maxStderrTail = 4 << 10
 )
 
-// A stderrBuffer keeps the beginning and the end of what is written to it.
+// A stderrBuffer keeps the beginning and the end of its input.
 type stderrBuffer struct {
 	onWrite func([]byte)
 	mask    sanitize.Mask // for text
 	mu      sync.Mutex    // guards the fields below
 	head    []byte
 	last    []byte
-	cut     bool // last is not all that was written
+	cut     bool // last does not start at the beginning of the input
 }
 
 func (t *stderrBuffer) Write(b []byte) (int, error) {
@@ -237,8 +239,8 @@ func (t *stderrBuffer) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// text returns the end as one line with credentials masked, and without the rest of a credential
-// whose beginning was cut off.
+// text returns the end on one line with credentials masked, and without the rest of a truncated
+// credential.
 func (t *stderrBuffer) text() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -249,7 +251,7 @@ func (t *stderrBuffer) text() string {
 	return mark + oneLine(t.mask.Text(text), maxStderrTail)
 }
 
-// beginning returns the beginning as one line.
+// beginning returns the beginning on one line.
 func (t *stderrBuffer) beginning() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

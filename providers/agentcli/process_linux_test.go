@@ -9,8 +9,7 @@ import (
 	"parley/providers/llm"
 )
 
-// A daemon that the program has started, as for its update, outlives an answer that is
-// complete, and nothing else.
+// A daemon started by the program, as for its update, survives only a complete answer.
 func TestDaemonOutlivesSuccess(t *testing.T) {
 	t.Parallel()
 	hello := claudeInit + claudeStart + claudeHello

@@ -13,8 +13,7 @@ import (
 	"parley/providers/llm"
 )
 
-// A watch waits at an address to which processes connect for as long as they
-// live.
+// A watch listens at an address to which processes stay connected while they live.
 type watch struct {
 	t *testing.T
 	l net.Listener
@@ -58,8 +57,8 @@ func (w watch) dead(all []net.Conn) {
 	}
 }
 
-// However a stream ends, nothing that the program started lives on: neither one
-// that ends when asked, nor one that does not, nor its children.
+// However a stream ends, nothing that the program started survives: neither a process that ends
+// when asked, nor one that does not, nor its children.
 func TestNobodySurvives(t *testing.T) {
 	t.Parallel()
 	hello := claudeInit + claudeStart + claudeHello
@@ -155,7 +154,7 @@ func TestNobodySurvives(t *testing.T) {
 	}
 }
 
-// Bytes are life, whichever way they come.
+// Any output counts as a sign of life.
 func TestNotSilent(t *testing.T) {
 	t.Parallel()
 	s := script(t, []step{{Out: claudeInit, Err: "still here\n"}, {Out: claudeWhole + claudeResult}})

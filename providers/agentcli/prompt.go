@@ -15,7 +15,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A prompt is the input of the program.
+// A prompt is the input of a program.
 type prompt struct {
 	text   string
 	blocks []block // media; if there are any, the prompt is sent as JSON
@@ -51,7 +51,7 @@ func (p prompt) stdin() []byte {
 	}), '\n')
 }
 
-// writePrompt returns the prompt for messages: the user's messages at the end as they are, and
+// writePrompt returns the prompt for messages: the user messages at the end unchanged, and
 // everything before them folded into one text with the roles, since programs accept no history.
 func (m *Model) writePrompt(r *run, messages []llm.Message) (prompt, error) {
 	newest := len(messages)
@@ -88,13 +88,13 @@ func (m *Model) writePrompt(r *run, messages []llm.Message) (prompt, error) {
 	switch {
 	case p.text == "" && len(p.blocks) == 0:
 		p.text = "Go on."
-	case strings.HasPrefix(p.text, "/"): // else it would be a command of the program
+	case strings.HasPrefix(p.text, "/"): // otherwise it would be a command of the program
 		p.text = "The user says:\n\n" + p.text
 	}
 	return p, nil
 }
 
-// join joins the texts that are not empty, with blank lines. It may change texts.
+// join joins the nonempty texts with blank lines. It may modify texts.
 func join(texts []string) string {
 	return strings.Join(slices.DeleteFunc(texts, func(t string) bool { return t == "" }), "\n\n")
 }
@@ -102,14 +102,14 @@ func join(texts []string) string {
 // roleLabels are the names of roles in a folded conversation.
 var roleLabels = map[llm.Role]string{llm.RoleUser: "User:", llm.RoleAssistant: "Assistant:", llm.RoleTool: "Results of tools:"}
 
-// How much of a tool's arguments and output goes into a folded conversation, in bytes.
+// Bounds of a tool's arguments and output in a folded conversation, in bytes.
 const (
 	maxFoldedInput  = 1 << 10
 	maxFoldedOutput = 8 << 10
 )
 
-// foldHistory returns a conversation as text. All content is indented, so that none of it can pass
-// for a role label.
+// foldHistory returns a conversation as text. All content is indented, so that it cannot be
+// mistaken for a role label.
 func foldHistory(messages []llm.Message) string {
 	var b strings.Builder
 	for _, m := range messages {
@@ -132,7 +132,7 @@ func foldHistory(messages []llm.Message) string {
 
 var newlines = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// foldPart returns a part as text; "" for parts that are left out, such as thinking.
+// foldPart returns a part as text; "" for parts to omit, such as thinking.
 func foldPart(p llm.Part) string {
 	switch p.Kind {
 	case llm.Text:
@@ -161,11 +161,11 @@ func omittedFile(p llm.Part) string {
 	return strings.TrimSpace(fmt.Sprintf("[%s left out: %s", what, p.Name)) + "]"
 }
 
-// imageExtensions holds the image types of the Messages API with file name extensions.
+// imageExtensions maps the image types of the Messages API to file name extensions.
 var imageExtensions = map[string]string{"image/png": ".png", "image/jpeg": ".jpg", "image/gif": ".gif", "image/webp": ".webp"}
 
-// attach passes a file to the program: as a block of p, as a file on disk, or in the text that it
-// returns for the prompt.
+// attach passes a file to the program: as a block of p, as a file on disk, or in the returned text,
+// which belongs in the prompt.
 func (m *Model) attach(r *run, p *prompt, part llm.Part) (string, error) {
 	kind := adapter.MIMEType(part)
 	suffix, image := imageExtensions[kind]
@@ -198,7 +198,7 @@ func (m *Model) attach(r *run, p *prompt, part llm.Part) (string, error) {
 }
 
 // writeAttachment writes a file below the directory of the program and returns its path relative to
-// that.
+// that directory.
 func (r *run) writeAttachment(data []byte, name string) (string, error) {
 	dir, err := os.MkdirTemp(r.dir, "attached-")
 	if err != nil {
@@ -212,13 +212,13 @@ func (r *run) writeAttachment(data []byte, name string) (string, error) {
 }
 
 // mentionRE matches an @path that makes the programs read a file. Only paths that lead out of the
-// empty directory matter: those that are not relative, and those with .. in them. A part of a path
-// may be quoted, and a blank may follow a backslash.
+// empty directory matter: absolute ones, and those that contain "..". A part of a path may be
+// quoted, and a blank may follow a backslash.
 var mentionRE = lazy.NewRegexp(`@(?:["']*(?:[/\\~.]|[A-Za-z]:[/\\]|file:)|(?:\\.|"[^"\n]*"|'[^'\n]*'|\S)*(?:["'][^"'\n]*)?[/\\]\.\\?\.)`)
 
 // escapeMentions returns text in which the program finds no @path: "@/etc/passwd" in untrusted text,
-// such as the output of a tool, would send the file along.
+// such as the output of a tool, would attach that file.
 func escapeMentions(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
-	return mentionRE.ReplaceAllStringFunc(text, func(path string) string { return strings.ReplaceAll(path, "@", "@ ") }) // there may be one in another
+	return mentionRE.ReplaceAllStringFunc(text, func(path string) string { return strings.ReplaceAll(path, "@", "@ ") }) // a match may contain another
 }

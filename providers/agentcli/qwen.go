@@ -8,20 +8,20 @@ import (
 )
 
 // qwenArgs returns the arguments of Qwen Code 0.15 to 0.24 for one plain answer. Without a terminal it denies
-// what needs approval, and all tools are switched off. The prompt comes on stdin. Its --bare would
-// ignore the login as well.
+// everything that needs approval, and all tools are switched off. The prompt is sent on stdin. Its --bare
+// flag would also ignore the login.
 func qwenArgs(r *run) []string {
 	args := []string{
 		"--output-format=stream-json", "--include-partial-messages", "--approval-mode=default", "--chat-recording=false",
 		"--extensions=none", "--allowed-mcp-server-names=none", "--core-tools=none",
-		"--exclude-tools=agent,skill,tool_search,task_stop,send_message,ask_user_question,exit_plan_mode," + // of 0.15
-			"get_goal,update_goal,list_agents,tool_call,report_findings,enter_worktree,exit_worktree,record_artifact", // and of 0.24
+		"--exclude-tools=agent,skill,tool_search,task_stop,send_message,ask_user_question,exit_plan_mode," + // version 0.15
+			"get_goal,update_goal,list_agents,tool_call,report_findings,enter_worktree,exit_worktree,record_artifact", // version 0.24
 	}
 	return appendFlags(args, "--model=", r.model)
 }
 
-// qwenEnv sets the system prompt. A file of defaults, which the user's settings override, keeps it
-// from asking the model a second time what to remember.
+// qwenEnv sets the system prompt. A file of defaults, which the user's settings override, keeps the
+// program from asking the model a second time, for facts to remember.
 func qwenEnv(r *run) []string {
 	var env []string
 	if r.file != "" {
@@ -44,15 +44,15 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// A qwen decodes the output of Qwen Code. It differs from that of Claude Code: the blocks of one
-// message have ids of their own and share an index, an error of the service comes as the text of a
-// successful answer, and sessions are not resumed.
+// A qwen decodes the output of Qwen Code, which differs from that of Claude Code: the blocks of one
+// message have separate ids and share an index, a service error comes as the text of a successful
+// answer, and sessions are not resumed.
 type qwen struct {
 	claude    *claude
-	streaming bool   // a message has begun in the stream and not ended
+	streaming bool   // a message has started in the stream and not ended
 	decided   bool   // the text is an answer, not an error
 	pending   string // text that may be an error
-	block     string // block of held
+	block     string // block of pending
 }
 
 func newQwen(a *answer) decoder {
@@ -88,9 +88,10 @@ func (q *qwen) line(data []byte) {
 // qwenErrorPrefix begins the text of an error.
 const qwenErrorPrefix = "[API Error: "
 
-// hold adds a piece of text and returns what can be sent: nothing while what is left may be an error.
+// hold adds a piece of text and returns the text that can be sent: none while the pending text may be
+// an error.
 func (q *qwen) hold(block, text string) string {
-	if q.decided && !strings.HasPrefix(text, qwenErrorPrefix) { // an error after text is a piece of its own
+	if q.decided && !strings.HasPrefix(text, qwenErrorPrefix) { // an error after text is a separate piece
 		return text
 	}
 	q.decided, q.block = false, block

@@ -8,8 +8,8 @@ import (
 	"parley/providers/llm"
 )
 
-// TestRecordings lets the fake program print what the real ones did, and
-// compares what a neutral reader made of it.
+// TestRecordings makes the fake program print the output of the real ones, and compares the result
+// with that of an independent reader.
 func TestRecordings(t *testing.T) {
 	adaptertest.Recordings(t, "*-cli", func(t *testing.T, rec adaptertest.Recording) {
 		for i, want := range rec.Outcomes {
@@ -48,7 +48,7 @@ func compare(t *testing.T, got outcome, want adaptertest.Outcome) {
 		fault := string(llm.FaultOf(got.err))
 		also := append(e.Also, e.Category)
 		if slices.Contains(also, "invalid_request") {
-			also = append(also, string(llm.ModelNotFound)) // says more
+			also = append(also, string(llm.ModelNotFound)) // a more specific fault
 		}
 		if got.err == nil || !slices.Contains(also, fault) {
 			t.Errorf("fault %s, want one of %q: %v", fault, also, got.err)

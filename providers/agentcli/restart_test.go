@@ -10,9 +10,9 @@ import (
 	"parley/providers/llm"
 )
 
-// TestRestart: an answer that broke off, and that the program asked for again, holds what
-// came last and what was whole before, and nothing twice. The lines are those of Claude Code
-// 2.1.330, GitHub Copilot CLI 1.0.102 and Qwen Code 0.24.4, whose server cut their streams.
+// TestRestart: an answer that was interrupted and requested again by the program contains the last
+// attempt and the parts completed before it, without repetitions. The lines are from Claude Code
+// 2.1.330, GitHub Copilot CLI 1.0.102 and Qwen Code 0.24.4, whose server interrupted their streams.
 func TestRestart(t *testing.T) {
 	const (
 		retry     = `{"type":"system","subtype":"api_retry","attempt":1,"max_retries":10,"retry_delay_ms":504,"error_status":null,"error":"unknown"}` + "\n"
@@ -72,7 +72,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// TestRestartOfStructured: what an answer schema keeps back begins again as what is shown does.
+// TestRestartOfStructured: text buffered for an answer schema restarts just like shown text.
 func TestRestartOfStructured(t *testing.T) {
 	abandoned := `{"type":"stream_event","event":{"type":"message_stop"},"abandoned_blocks":{}}` + "\n"
 	whole := strings.ReplaceAll(strings.ReplaceAll(claudeWhole, "m1", "m2"), "Hello", "Hello there")
@@ -86,8 +86,7 @@ func TestRestartOfStructured(t *testing.T) {
 	}
 }
 
-// TestTriesOnStderr: Gemini CLI 0.61 says on stderr alone that it asks again, which may take
-// minutes.
+// TestTriesOnStderr: Gemini CLI 0.61 reports retries, which may take minutes, only on stderr.
 func TestTriesOnStderr(t *testing.T) {
 	for said, want := range map[string]llm.Retry{
 		"Attempt 1 failed with status 429. Retrying with backoff... _ApiError: {\"error\":{}}\n    at x\n": {Attempt: 1, Fault: llm.RateLimit, Remote: true},
@@ -120,8 +119,7 @@ func TestTriesOnStderr(t *testing.T) {
 	}
 }
 
-// TestLostTries: what no other try makes succeed ends an answer, however long the program goes
-// on trying.
+// TestLostTries: errors that no retry can fix end an answer, even if the program keeps retrying.
 func TestLostTries(t *testing.T) {
 	try := func(status, code string) string {
 		return strings.Repeat(`{"type":"system","subtype":"api_retry","max_retries":10,"retry_delay_ms":504,"error_status":`+status+`,"error":"`+code+`"}`+"\n", maxLostTries+1)

@@ -14,15 +14,15 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A run holds the arguments, input and directory of one start of the program.
+// A run holds the arguments, input and directory of one run of the program.
 type run struct {
 	model    string
 	effort   llm.Effort
 	settings llm.Settings
 	system   string // system prompt, unless it is part of the prompt
 
-	file       string   // system prompt; "" if it is not in a file
-	promptFile string   // prompt, for a program that does not read stdin
+	file       string   // file with the system prompt; "" for none
+	promptFile string   // file with the prompt, for a program that does not read stdin
 	attached   []string // files named in arguments, relative to dir
 
 	schema        json.RawMessage // answer schema that the program enforces; nil for none
@@ -30,7 +30,7 @@ type run struct {
 	resume        state // session to resume; zero for a new one
 	historyDigest string
 	dir           string
-	ownDir        bool // dir is parley's own and empty
+	ownDir        bool // parley created dir, which is empty
 	args          []string
 	env           []string
 	stdin         []byte
@@ -120,7 +120,7 @@ func appendFlags(args []string, pairs ...string) []string {
 	return args
 }
 
-// effortName returns an effort as OpenAI calls it; most is the name of the largest one.
+// effortName returns OpenAI's name of an effort; most is the name of the largest one.
 func effortName(e llm.Effort, most string) string {
 	switch e {
 	case llm.EffortOff:
@@ -138,9 +138,8 @@ func (r *run) addInstruction(instruction string) {
 	r.system += instruction
 }
 
-// setDir sets the directory to run in. Unless the user has set one, it is one of parley's own: always
-// the same, since programs store sessions by directory, and empty, since they read files around
-// them.
+// setDir sets the directory to run in. Unless the user has set one, parley creates it. It is always
+// the same, since programs store sessions by directory, and empty, since they read files around them.
 func (m *Model) setDir(r *run) error {
 	if m.o.Workdir != "" {
 		r.dir = m.o.Workdir
@@ -161,7 +160,7 @@ func (m *Model) setDir(r *run) error {
 	return nil
 }
 
-// placeSystem puts the system prompt where the program reads it. If it only stays in r.system, it
+// placeSystem puts the system prompt where the program reads it. If it only remains in r.system, it
 // becomes an argument.
 func (m *Model) placeSystem(r *run) (err error) {
 	place, short := m.flavor.system, len(r.system) <= maxArgument && !m.isRefused("--system-prompt-override")
@@ -176,7 +175,8 @@ func (m *Model) placeSystem(r *run) (err error) {
 	return err
 }
 
-// deliver puts the prompt where the program reads it. It always sets r.stdin, which recordings hold.
+// deliver puts the prompt where the program reads it. It always sets r.stdin, since recordings
+// contain it.
 func (m *Model) deliver(r *run) (err error) {
 	r.stdin = r.prompt.stdin()
 	switch m.flavor.prompt {
@@ -188,7 +188,7 @@ func (m *Model) deliver(r *run) (err error) {
 	return err
 }
 
-// mustMarshal returns v as JSON. It must hold nothing but strings and bytes.
+// mustMarshal returns v as JSON. v may contain only strings and bytes.
 func mustMarshal(v any) []byte {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -211,11 +211,11 @@ func (r *run) writeTemp(pattern, text string) (string, error) {
 
 func (r *run) cleanUp() {
 	for _, path := range r.temps {
-		os.RemoveAll(path) // nothing can be done about an error
+		os.RemoveAll(path) // errors are ignored: nothing can be done
 	}
 }
 
-// minSecret is the length in bytes from which a value of the environment counts as a secret.
+// minSecret is the shortest environment value, in bytes, that counts as a secret.
 const minSecret = 8
 
 // credentials returns the texts to mask in the output of the program.

@@ -12,8 +12,8 @@ import (
 // state is the State of an answer: the session to resume.
 type state struct {
 	Session string  `json:"session"` // the program's id
-	Seen    string  `json:"seen"`    // digest of the history that the session holds, without the answer
-	Turn    int     `json:"turn"`    // answers that the session holds
+	Seen    string  `json:"seen"`    // digest of the session's history, without the answer
+	Turn    int     `json:"turn"`    // number of answers in the session
 	Tokens  int     `json:"tokens,omitempty"`
 	Cost    float64 `json:"cost,omitempty"` // US dollars; like Tokens, the program's total for the session
 }
@@ -22,8 +22,8 @@ type state struct {
 var validSessionID = lazy.NewRegexp(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
 
 // resumable returns the session of the last answer that has one, and the index of the first message
-// that the session does not contain. It returns false if the history before that answer has changed,
-// by an edit or by compaction.
+// after the session's history. It returns false if the history before that answer was changed, by an
+// edit or by compaction.
 func resumable(history []llm.Message, origin string) (s state, from int, ok bool) {
 	for i := len(history) - 1; i >= 0; i-- {
 		m := history[i]
@@ -31,7 +31,7 @@ func resumable(history []llm.Message, origin string) (s state, from int, ok bool
 			continue
 		}
 		for _, p := range m.Parts {
-			s = state{} // no fields of a part that was skipped
+			s = state{} // discards fields of a skipped part
 			if p.Kind != llm.Opaque || json.Unmarshal(p.State, &s) != nil || !validSessionID.MatchString(s.Session) {
 				continue
 			}
@@ -41,7 +41,7 @@ func resumable(history []llm.Message, origin string) (s state, from int, ok bool
 	return state{}, 0, false
 }
 
-// digest returns a hash of everything in a history that is sent to programs.
+// digest returns a hash of all parts of a history that are sent to programs.
 func digest(history []llm.Message) string {
 	h := sha256.New()
 	enc := json.NewEncoder(h)
@@ -51,15 +51,15 @@ func digest(history []llm.Message) string {
 			p.State = nil
 			parts[i] = p
 		}
-		enc.Encode(llm.Message{Role: m.Role, Parts: parts}) // a hash takes everything
+		enc.Encode(llm.Message{Role: m.Role, Parts: parts}) // writing to a hash never fails
 	}
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 // claimSession reserves a session for a request, and reports whether it can be resumed. A program
-// that resumes in a copy leaves the session as it was, for any number of branches. One that appends
-// to the session itself can resume it only if it still ends with this answer, which is known for
-// sessions that this Model was the last to use.
+// that resumes a copy leaves the session unchanged, for any number of branches. A program that
+// appends to the session can resume it only if it still ends with this answer, which is known only
+// if this Model was the last to use it.
 func (m *Model) claimSession(s state) bool {
 	if m.flavor.forksSession {
 		return true

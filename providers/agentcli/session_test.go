@@ -8,7 +8,7 @@ import (
 	"parley/providers/llm"
 )
 
-// A conversation goes on in the program's own session, with what is new.
+// A conversation continues in the program's own session, which gets only the new messages.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -50,7 +50,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// A history that the session does not hold is told as text.
+// A history that the session does not contain is sent as text.
 func TestNoResume(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"claude-cli", "gemini-cli"} {
@@ -82,8 +82,8 @@ func TestNoResume(t *testing.T) {
 	}
 }
 
-// Two answers to one: a session that is a copy serves both, one that is written
-// on serves only the first.
+// Two answers to one message: a session that is copied serves both, one that is appended to serves
+// only the first.
 func TestBranches(t *testing.T) {
 	t.Parallel()
 	for kind, resumed := range map[string]bool{"claude-cli": true, "gemini-cli": false} {

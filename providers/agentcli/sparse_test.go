@@ -7,8 +7,8 @@ import (
 	"parley/providers/llm"
 )
 
-// TestGrokManual: what the manual of version 1.0.41 shows is read: calls with their results, tokens
-// without cached ones, and the cost.
+// TestGrokManual: output as in the manual of version 1.0.41 is read: calls with their results,
+// tokens without cached ones, and the cost.
 func TestGrokManual(t *testing.T) {
 	t.Parallel()
 	const end = `{"type":"end","stopReason":"end_turn","sessionId":"g-1","num_turns":7,"usage":{"input_tokens":7210,"cache_read_input_tokens":41000,"cache_creation_input_tokens":5,"output_tokens":1893,"reasoning_tokens":412,"total_tokens":50108},"total_cost_usd":0.01268905}`
@@ -41,8 +41,8 @@ func TestGrokManual(t *testing.T) {
 	check(t, got, nil, llm.Other, "")
 }
 
-// TestAntigravityTools: a call has the result that the program reports, which can be that it was
-// denied, and the tokens include those that were cached.
+// TestAntigravityTools: a call has the reported result, possibly a denial, and the tokens include
+// cached ones.
 func TestAntigravityTools(t *testing.T) {
 	t.Parallel()
 	step := func(index, state, info string) string {
@@ -66,8 +66,8 @@ func TestAntigravityTools(t *testing.T) {
 	}
 }
 
-// TestAntigravitySilence: a success without an answer is an error with what stands on stderr, and no
-// answer is cut at the five minutes that the program waits by itself.
+// TestAntigravitySilence: a success without an answer is an error with the text of stderr, and no
+// answer is ended by the program's default timeout of five minutes.
 func TestAntigravitySilence(t *testing.T) {
 	t.Parallel()
 	checkpoint := `{"event":"step_update","step_update":{"state":"DONE","step_type":"checkpoint"}}`
@@ -92,7 +92,7 @@ func TestAntigravitySilence(t *testing.T) {
 	}
 }
 
-// TestAntigravityVersions: a version that does not know the time limit is used without it.
+// TestAntigravityVersions: a version without the time limit flag is used without it.
 func TestAntigravityVersions(t *testing.T) {
 	t.Parallel()
 	s := script(t, []step{{Err: "flag provided but not defined: -print-timeout\nUsage of agy:\n", Exit: 2}}, []step{{Out: hello["antigravity-cli"]}})
@@ -103,8 +103,8 @@ func TestAntigravityVersions(t *testing.T) {
 	}
 }
 
-// TestQwenErrorAfterText: an error that Qwen Code appends to what has arrived is no part of the
-// answer, and its newer tools are off.
+// TestQwenErrorAfterText: an error that Qwen Code appends to the text is not part of the answer,
+// and its newer tools are off.
 func TestQwenErrorAfterText(t *testing.T) {
 	t.Parallel()
 	const broke = "[API Error: Model stream ended without a finish reason.]"
@@ -129,7 +129,7 @@ func TestQwenErrorAfterText(t *testing.T) {
 	}
 }
 
-// TestGrokTools: the tools that Grok Build offers its model by itself are off, also those that cost
+// TestGrokTools: the tools that Grok Build offers by default are off, including those that cost
 // money.
 func TestGrokTools(t *testing.T) {
 	t.Parallel()
@@ -141,8 +141,8 @@ func TestGrokTools(t *testing.T) {
 	}
 }
 
-// TestGrokTruncated: an answer that reached the limit of tokens is one, although Grok Build calls it an
-// error.
+// TestGrokTruncated: an answer that reached the token limit is an answer, although Grok Build reports
+// an error.
 func TestGrokTruncated(t *testing.T) {
 	t.Parallel()
 	s := script(t, []step{{Out: lines(`{"type":"text","data":"Hello"}`,

@@ -13,61 +13,61 @@ import (
 	"parley/providers/wire"
 )
 
-// An answer turns blocks into events. One that pauses comes in several rounds.
+// An answer turns blocks into events. A pausing answer comes in several rounds.
 type answer struct {
 	round
 	out            *llm.Out
 	names          adapter.Names
-	needsSignature bool // thinking is worth nothing without its signature
+	needsSignature bool // thinking without its signature is useless
 	shape          adapter.Shape[event]
 
-	blocks int // blocks so far, of all rounds
+	blocks int // number of blocks in all rounds so far
 	open   map[int]*block
-	order  []*block // those still open, oldest first
+	order  []*block // open blocks, oldest first
 	calls  adapter.CallIDs
 	citing
-	unused   int  // parts of earlier thinking that the provider did not use
+	unused   int  // number of earlier thinking parts that the provider ignored
 	hasText  bool // there is text
-	hasCalls bool // there are calls for us to answer
+	hasCalls bool // there are calls for parley to answer
 
 	id, model    string
-	earlierUsage llm.Usage // of the rounds before
+	earlierUsage llm.Usage // usage of earlier rounds
 	hasUsage     bool
 }
 
-// A round is what one response brought.
+// A round is the content of one response.
 type round struct {
-	started     bool              // it said that it begins
-	roundBlocks int               // blocks so far
-	content     []json.RawMessage // blocks that are complete
+	started     bool              // message_start came
+	roundBlocks int               // number of blocks so far
+	content     []json.RawMessage // completed blocks
 	stopReason  string            // stop_reason
-	ended       bool              // the stop reason came, after the content
+	ended       bool              // the stop reason came after the content
 	usage       usage
 }
 
-// citing is what an answer cites.
+// citing holds the citations of an answer.
 type citing struct {
-	cited adapter.Set // sources that were sent
-	ran   bool        // the server used a tool: text with sources then comes in many blocks
-	run   *textRun    // that may go on; nil: none is open
+	cited adapter.Set // sources already sent
+	ran   bool        // the server used a tool, so text with sources comes in many blocks
+	run   *textRun    // open run; nil for none
 }
 
-// A textRun is text in several blocks, which break in the middle of sentences, around what
-// cites a source. It is one part, whose state is the list of its blocks.
+// A textRun is text in several blocks, split inside sentences around the text that cites a source.
+// It is one part, whose State is the list of its blocks.
 type textRun struct {
-	name   string            // of the block in our stream
-	blocks []json.RawMessage // as they came
-	cites  bool              // one of them has citations
+	name   string            // name of its block in our stream
+	blocks []json.RawMessage // as received
+	cites  bool              // a block has citations
 }
 
-// A block is arriving.
+// A block is a content block being received.
 type block struct {
 	blockHead
-	raw      json.RawMessage // as it was opened
-	name     string          // of the block in our stream
+	raw      json.RawMessage // as opened
+	name     string          // its name in our stream
 	gotDelta bool            // a delta came
-	shown    bool            // something of it was sent
-	input    []byte          // JSON text of a call's arguments
+	shown    bool            // part of it was sent
+	input    []byte          // JSON of a call's arguments
 }
 
 // onEvent reads one event.
@@ -80,7 +80,7 @@ func (a *answer) onEvent(e *event) {
 			for i, raw := range e.Message.Content {
 				a.openBlock(i, raw)
 			}
-			a.roundBlocks = 0 // the same beginning may come again
+			a.roundBlocks = 0 // the same beginning may be sent again
 		}
 	case "content_block_start":
 		a.openBlock(e.Index, e.Block)
@@ -97,9 +97,8 @@ func (a *answer) onEvent(e *event) {
 	}
 }
 
-// startsAgain reports whether e begins another answer in the middle of this one, as
-// proxies do that ask again when their connection breaks. The same beginning sent
-// twice, with nothing between, is none.
+// startsAgain reports whether e starts another answer inside this one, as proxies do when they
+// retry after a lost connection. The same beginning sent twice in a row does not count.
 func (a *answer) startsAgain(e *event) bool {
 	if e.Type != "message_start" {
 		return false
@@ -107,7 +106,7 @@ func (a *answer) startsAgain(e *event) bool {
 	return a.roundBlocks > 0 || a.started && (e.Message == nil || e.Message.ID != a.id)
 }
 
-// onEnvelope reads what stands around the blocks.
+// onEnvelope reads the fields around the blocks.
 func (a *answer) onEnvelope(m *envelope) {
 	if m.ID != "" {
 		a.id = m.ID
@@ -142,10 +141,10 @@ func (a *answer) addUsage(u *usage) {
 	}
 }
 
-// openBlock opens a block. One that was never closed under this index ends here.
+// openBlock opens a block. It ends a block of the same index that was never closed.
 func (a *answer) openBlock(index int, raw json.RawMessage) *block {
 	if b := a.open[index]; b != nil {
-		if a.roundBlocks == 0 && !b.gotDelta && bytes.Equal(b.raw, raw) { // message_start had it
+		if a.roundBlocks == 0 && !b.gotDelta && bytes.Equal(b.raw, raw) { // message_start contained the block
 			return b
 		}
 		a.closeBlock(b)
@@ -168,8 +167,7 @@ func (a *answer) openBlock(index int, raw json.RawMessage) *block {
 	return b
 }
 
-// joinRun has a block of text go on where the one before it ended, if the server cites what it
-// found.
+// joinRun lets a block of text continue the previous one if the server cites its search results.
 func (a *answer) joinRun(b *block) {
 	switch isText := b.kind() == llm.Text; {
 	case !isText || !a.ran:
@@ -182,7 +180,7 @@ func (a *answer) joinRun(b *block) {
 	}
 }
 
-// endRun sends the state of the run of text that is open.
+// endRun sends the state of the open text run.
 func (a *answer) endRun() {
 	run := a.run
 	if a.run = nil; run == nil || !run.cites {
@@ -195,7 +193,7 @@ func (a *answer) endRun() {
 	a.out.Send(llm.Delta{Block: run.name, Part: llm.Part{Kind: llm.Text, State: state}})
 }
 
-// showStart shows what a block says by being opened.
+// showStart sends the content that a block is opened with.
 func (a *answer) showStart(b *block) {
 	switch kind := b.kind(); kind {
 	case llm.Text:
@@ -204,7 +202,7 @@ func (a *answer) showStart(b *block) {
 		a.sendPart(b, llm.Part{Kind: kind, Text: b.Thinking.Text()})
 	case llm.Call:
 		local, repeated := b.Type == "tool_use", false
-		if local || b.ID == "" || !a.calls[b.ID] { // the server may use an id of its own again
+		if local || b.ID == "" || !a.calls[b.ID] { // the server may reuse the ids of its own calls
 			b.ID, repeated = a.calls.Claim(b.ID, idPrefix)
 		}
 		a.hasCalls = a.hasCalls || local
@@ -212,8 +210,8 @@ func (a *answer) showStart(b *block) {
 	}
 }
 
-// kind returns what a block is to us. Tools that the server runs say so by their
-// types, such as server_tool_use and web_search_tool_result.
+// kind returns the llm.Kind of a block. Tools run by the server are recognized by block types such
+// as server_tool_use and web_search_tool_result.
 func (b *block) kind() llm.Kind {
 	switch {
 	case b.Type == "text":
@@ -228,7 +226,7 @@ func (b *block) kind() llm.Kind {
 	return llm.Opaque
 }
 
-// sendPart sends a part of a block, unless it says nothing.
+// sendPart sends a part of a block, unless it is empty.
 func (a *answer) sendPart(b *block, p llm.Part) {
 	if (p.Kind == llm.Text || p.Kind == llm.Thinking) && p.Text == "" && p.State == nil {
 		return
@@ -238,7 +236,7 @@ func (a *answer) sendPart(b *block, p llm.Part) {
 	a.out.Send(llm.Delta{Block: b.name, Part: p})
 }
 
-// onDelta adds to a block. Some servers do not open theirs, or one of another kind.
+// onDelta adds to a block. Some servers do not open the block, or open one of another kind.
 func (a *answer) onDelta(index int, d *delta) {
 	b := a.open[index]
 	kind, _ := strings.CutSuffix(d.Type, "_delta")
@@ -275,7 +273,7 @@ func (a *answer) onDelta(index int, d *delta) {
 	}
 }
 
-// hold counts n bytes of content that show only when their block ends.
+// hold counts n bytes of content that are shown only when their block ends.
 func (a *answer) hold(n int) {
 	if n > 0 {
 		a.out.Beat()
@@ -283,7 +281,7 @@ func (a *answer) hold(n int) {
 	}
 }
 
-// closeBlock closes a block: what has to go back as it is becomes its State.
+// closeBlock closes a block. Data that must go back unchanged becomes its State.
 func (a *answer) closeBlock(b *block) {
 	maps.DeleteFunc(a.open, func(_ int, o *block) bool { return o == b })
 	a.order = slices.DeleteFunc(a.order, func(o *block) bool { return o == b })
@@ -330,8 +328,8 @@ func (a *answer) closeBlock(b *block) {
 	}
 }
 
-// wholeInput returns the arguments that a call was opened with; "" for none. Some services send
-// the text of the object.
+// wholeInput returns the arguments that a call was opened with; "" for none. Some services send the
+// object as a string.
 func (b *block) wholeInput() string {
 	input := string(b.Input)
 	if text, err := wire.Unquote(b.Input); err == nil {
@@ -347,7 +345,7 @@ func (b *block) wholeInput() string {
 	return string(whole)
 }
 
-// rawBlock returns the block as it would have come in one piece: as it came, if it did.
+// rawBlock returns the block in complete form; unchanged if it came without deltas.
 func (b *block) rawBlock() json.RawMessage {
 	if !b.gotDelta {
 		return b.raw
@@ -384,12 +382,12 @@ func toBytes(list []json.RawMessage) [][]byte {
 	return out
 }
 
-// nextRound begins another round, and returns the blocks of the last one.
+// nextRound starts another round, and returns the blocks of the last one.
 func (a *answer) nextRound() []json.RawMessage {
 	said := a.content
 	a.earlierUsage, a.round = a.totalUsage(), round{}
 	return said
 }
 
-// totalUsage returns what all rounds have used.
+// totalUsage returns the usage of all rounds.
 func (a *answer) totalUsage() llm.Usage { return a.earlierUsage.Then(a.usage.toLLM()) }

@@ -1,15 +1,14 @@
-// Package anthropic speaks Anthropic Messages, Anthropic's own and that of the
-// services that copy it.
+// Package anthropic implements Anthropic Messages, for Anthropic's own API and for the services
+// that copy it.
 //
 //	llm.Request ──► body (thinking by generation, messages, cache marks) ──► POST v1/messages
 //	server-sent events, or one JSON body ──► blocks ──► llm.Events
 //
-// Signed, encrypted and unknown data stays JSON text from the wire to Part.State
-// and back, byte for byte, which is why the types of Anthropic's SDK, which take
-// blocks apart and rebuild them, have no place here. A server that
-// refuses an optional field or its own thinking gets the request once more
-// without it. What a model accepts follows from its id; ids yet unknown are
-// taken to be like the newest. Errors are *llm.Error.
+// Signed, encrypted and unknown data stays JSON text from the wire to Part.State and back, byte for
+// byte. Therefore the package does not use the types of Anthropic's SDK, which take blocks apart
+// and rebuild them. If a server refuses an optional field or its own thinking, the request is sent
+// again without it. A model's features follow from its id; unknown ids are treated like the newest.
+// Errors are *llm.Error.
 package anthropic
 
 import (
@@ -39,12 +38,12 @@ var Family = adapter.Family{
 	Headers: headers,
 }
 
-// apiVersion is that of the API: https://platform.claude.com/docs/en/api/versioning
+// apiVersion is the version of the API: https://platform.claude.com/docs/en/api/versioning
 const apiVersion = "2023-06-01"
 
-// Options say whom a Model talks to. BaseURL stands without "messages", and a final
-// "v1" makes no difference; a header "anthropic-beta" is added to ours, and of Body
-// "tools" are added to those of the request.
+// Options describe a Model and its service. BaseURL has no "messages" at the end; a final "v1"
+// makes no difference. A header "anthropic-beta" is added to parley's, and "tools" in Body are
+// added to those of the request.
 type Options = adapter.Options
 
 // A Model is a model at an endpoint for Messages.
@@ -52,17 +51,17 @@ type Model struct {
 	o           Options
 	facts       facts
 	onAnthropic bool // the host is Anthropic's
-	onVertex    bool // Google serves it, see isVertex
+	onVertex    bool // Google serves it; see isVertex
 	client      adapter.Client
-	notices     llm.Notices // those the user has seen
+	notices     llm.Notices // notices already shown to the user
 	histories   adapter.Histories[*history]
 
 	mu              sync.Mutex
-	maxOutput       int               // most output tokens the server takes; 0 is not known
-	refusedThinking map[[32]byte]bool // thinking it would not take back
+	maxOutput       int               // largest output limit that the server accepts, in tokens; 0 if unknown
+	refusedThinking map[[32]byte]bool // thinking that the server refused back
 }
 
-// New returns the model that o describes. Nothing is sent before Stream.
+// New returns the model that o describes. It sends nothing.
 func New(o Options) *Model {
 	o = o.WithDefaults()
 	return &Model{
@@ -75,10 +74,10 @@ func New(o Options) *Model {
 	}
 }
 
-// headers returns what goes with every request to the service of o.
+// headers returns the headers of every request to the service of o.
 func headers(o Options) map[string]string {
 	own := []string{"X-Api-Key"}
-	if !o.IsHost(anthropicHost) { // gateways want the key in one place or the other
+	if !o.IsHost(anthropicHost) { // gateways expect the key in either header
 		own = append(own, "Authorization")
 	}
 	headers := o.RequestHeaders(own...)
@@ -86,14 +85,14 @@ func headers(o Options) map[string]string {
 	return headers
 }
 
-// anthropicHost is Anthropic's own.
+// anthropicHost is Anthropic's own host.
 const anthropicHost = "api.anthropic.com"
 
-// Origin names the wire format and the model: thinking is good for the model
-// that wrote it, wherever that is served, and for no other.
+// Origin names the wire format and the model: thinking is valid only for the model that wrote it,
+// on any server.
 func (m *Model) Origin() string { return origin(m.o.Model) }
 
-// origin returns the origin of a model with this id.
+// origin returns the origin of the model with this id.
 func origin(model string) string { return "anthropic/" + factsOf(Options{Model: model}).name }
 
 // Stream implements llm.Model.
@@ -105,11 +104,10 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return filter.Calls(req)(filter.Think(filter.ThinkOptions{})(filter.Harmony(m.o.Model)(s)))
 }
 
-// maxPauses bounds how often an answer that pauses is sent back to go on.
+// maxPauses bounds how often a paused answer is continued.
 const maxPauses = 16
 
-// answer reads one answer, sent back as often as the server pauses in it to
-// work with its own tools.
+// answer reads one answer, sending it back each time the server pauses to work with its own tools.
 func (m *Model) answer(ctx context.Context, req llm.Request, out *llm.Out) error {
 	a := &answer{out: out, names: adapter.NamesOf(req.Tools, adapter.WireName), needsSignature: m.facts.claude}
 	var t attemptState
@@ -129,12 +127,11 @@ func (m *Model) answer(ctx context.Context, req llm.Request, out *llm.Out) error
 	return &llm.Error{Fault: llm.Server, Code: stopPause, Message: "the answer paused again and again"}
 }
 
-// maxAttempts bounds how often a request is sent that the server keeps refusing,
-// each time without something else.
+// maxAttempts bounds how often a request is sent if the server refuses another field each time.
 const maxAttempts = 5
 
-// sendWithDowngrades sends req, again where the server can be humored. The caller closes the
-// body of the response; there is none once the consumer has left.
+// sendWithDowngrades sends req, and resends it with the downgrades that the server requires. The
+// caller closes the response body; res is nil once the consumer has left.
 func (m *Model) sendWithDowngrades(ctx context.Context, req llm.Request, t *attemptState, out *llm.Out) (res *http.Response, err error) {
 	err = adapter.Sender{
 		Options: m.o, Notices: &m.notices, Attempts: maxAttempts, Extra: req.Options,
@@ -148,7 +145,7 @@ func (m *Model) sendWithDowngrades(ctx context.Context, req llm.Request, t *atte
 	return res, err
 }
 
-// post sends body. The caller closes the response's.
+// post sends body. The caller closes the response body.
 func (m *Model) post(ctx context.Context, body map[string]any) (*http.Response, error) {
 	data, err := adapter.EncodeBody(body, false)
 	if err != nil {

@@ -33,7 +33,7 @@ func produce(body io.Reader) func(context.Context, *llm.Out) error {
 	}
 }
 
-// TestDeltaAllocations is the gate for the cost of a delta.
+// TestDeltaAllocations bounds the cost of a delta.
 func TestDeltaAllocations(t *testing.T) {
 	const deltas = 1000
 	stream := []byte(strings.Repeat(typical, deltas) + ending)
@@ -56,9 +56,8 @@ func BenchmarkDelta(b *testing.B) {
 	}
 }
 
-// FuzzAnswer checks that no bytes of a server break the reader: it ends, with a
-// finish or an error, calls have ids of their own, every State is JSON, and
-// where the bytes were cut makes no difference.
+// FuzzAnswer checks that no server bytes break the reader: it ends with a finish or an error, calls
+// have unique ids, every State is JSON, and the split of the bytes does not matter.
 func FuzzAnswer(f *testing.F) {
 	open := `data: {"type":"content_block_start","index":0,"content_block":`
 	adaptertest.Fuzz(f, produce, true, written,
@@ -73,7 +72,7 @@ func FuzzAnswer(f *testing.F) {
 	)
 }
 
-// written checks that whatever came can go back.
+// written checks that all received parts can be sent back.
 func written(t *testing.T, parts []llm.Part) {
 	m := New(Options{Model: "m"})
 	if _, err := m.Body(llm.Request{Messages: []llm.Message{{Role: llm.RoleAssistant, Origin: m.Origin(), Parts: parts}}}); err != nil {

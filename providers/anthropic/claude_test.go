@@ -36,8 +36,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestName holds that every spelling of an id has one name, for thinking goes
-// back to the model that wrote it whatever it is called.
+// TestName checks that all spellings of an id give one name, since thinking goes back to its model
+// under any of them.
 func TestName(t *testing.T) {
 	for id, want := range map[string]string{
 		"claude-sonnet-4-5": "sonnet-4.5", "claude-sonnet-4-5-20250929": "sonnet-4.5", "anthropic/claude-sonnet-4.5": "sonnet-4.5",

@@ -14,17 +14,15 @@ import (
 	"parley/providers/llm"
 )
 
-// A downgrade changes a request that a server refused for something it can do
-// without.
+// A downgrade changes a request that a server refused for an optional part.
 type downgrade struct {
-	name  string // what the user is told of; also the key under which it is remembered
-	field string // request field it changes; the user's own fields stay
-	says  string // words of the server that ask for it, as an expression
+	name  string // shown to the user, and key under which the downgrade is remembered
+	field string // request field that it changes; fields set by the user stay
+	says  string // expression that matches the server's error
 	apply func(body map[string]any) bool
 }
 
-// downgradeAnswer leaves out the schema of the answer, which then goes with the system
-// prompt.
+// downgradeAnswer drops the schema of the answer, which is then put into the system prompt.
 const downgradeAnswer = "output_config.format"
 
 // Downgrades that change messages.
@@ -34,8 +32,8 @@ const (
 	downgradeWeb     = "a search of the web"
 )
 
-// downgrades in the order in which they are tried: the words of one may hold those of
-// a later one.
+// downgrades is in the order in which they are tried: the error for one may contain the words for a
+// later one.
 var downgrades = sync.OnceValue(func() []downgrade {
 	return []downgrade{
 		{"block_binding", "thinking", `block_binding|prefix_mismatch|thinking-binding-controls`, drop("thinking.block_binding")},
@@ -60,21 +58,21 @@ var downgrades = sync.OnceValue(func() []downgrade {
 	}
 })
 
-// findSubmatch matches words of a server against an expression, whatever the case. It is
-// compiled each time, for almost no request is refused.
+// findSubmatch matches a server's message against an expression, ignoring case. It compiles the
+// expression each time, since almost no request is refused.
 func findSubmatch(expression, text string) []string {
 	return regexp.MustCompile("(?is)" + expression).FindStringSubmatch(text)
 }
 
-// thinkingRefused is words about thinking that went back: its signature is wrong, it
-// belongs to another conversation, or it is not where it has to be.
+// thinkingRefused matches errors about thinking that went back: its signature is wrong, it belongs
+// to another conversation, or it is in the wrong place.
 const thinkingRefused = `signature|thinking.{0,20}blocks?\b|bound to a different|expected .{0,3}thinking|cannot (contain|be) .{0,3}thinking`
 
-// thinkingMissing are words about calls without thinking before them.
+// thinkingMissing matches errors about calls without thinking before them.
 const thinkingMissing = `expected .{0,3}thinking`
 
-// downgrade looks whether the server refused something that the request can do
-// without. It remembers it, and returns what to tell the user.
+// downgrade checks whether fault is about something that the request can do without. It stores the
+// downgrade and returns a notice for the user.
 func (m *Model) downgrade(fault *llm.Error, body map[string]any, t *attemptState) (notice string, ok bool) {
 	if fault.Status != http.StatusBadRequest && fault.Status != http.StatusUnprocessableEntity {
 		return "", false
@@ -102,21 +100,21 @@ func (m *Model) downgrade(fault *llm.Error, body map[string]any, t *attemptState
 		if _, fixed := m.o.Body[c.field]; fixed || m.o.Learned.Has(c.name) || findSubmatch(c.says, text) == nil || !c.apply(body) {
 			continue
 		}
-		m.o.Learned.Learn(c.name, "", c.field != "messages") // what is wrong with messages is about these
+		m.o.Learned.Learn(c.name, "", c.field != "messages") // an error about messages concerns only these messages
 		return fmt.Sprintf("%s does not take %s; the request was changed and sent again", m.o.Model, c.name), true
 	}
 	return "", false
 }
 
-// wantsThinkingErrors reports whether the user wants to hear of thinking that is refused.
+// wantsThinkingErrors reports whether the user wants errors for refused thinking.
 func (m *Model) wantsThinkingErrors() bool {
 	thinking, _ := m.o.Body["thinking"].(map[string]any)
 	binding, _ := thinking["block_binding"].(map[string]any)
 	return binding["prefix_mismatch_behavior"] == "error"
 }
 
-// refuseThinking remembers all the thinking in body as thinking not to send again, and
-// reports whether there is any. It must be all: of one turn, some may not go.
+// refuseThinking marks all thinking in body as not to be sent again, and reports whether there is
+// any. It marks all of it, since parts of a turn's thinking may not be sent alone.
 func (m *Model) refuseThinking(body map[string]any) bool {
 	found := false
 	for _, block := range allBlocks(body) {
@@ -128,11 +126,11 @@ func (m *Model) refuseThinking(body map[string]any) bool {
 	return found
 }
 
-// limitErrors lists words about an output limit that is too high, with the numbers
-// that say what would fit: the first, less the second.
+// limitErrors lists errors about an output limit that is too high. The groups hold the limit that
+// fits: the first number, minus the second.
 var limitErrors = []struct {
 	says    string
-	lasting bool // it holds for every request
+	lasting bool // the limit applies to every request
 }{
 	{`max_tokens: \d+ > (\d+)`, true},
 	{`max_tokens\D{0,60}\[\d+, ?(\d+)\]`, true},
@@ -140,11 +138,11 @@ var limitErrors = []struct {
 	{`max_tokens.{0,200}\(\d+ > (\d+) - (\d+)\)`, false}, // vLLM
 }
 
-// exceedsContext is Anthropic's words about a limit that does not fit after the
-// history: "input length and `max_tokens` exceed context limit: 190000 + 64000 > 200000".
+// exceedsContext matches Anthropic's error for a limit that does not fit after the history: "input
+// length and `max_tokens` exceed context limit: 190000 + 64000 > 200000".
 const exceedsContext = `max_tokens.{0,60}exceed context limit: (\d+) \+ \d+ > (\d+)`
 
-// fittingLimit returns the output limit that the server would take; 0 if it does not say.
+// fittingLimit returns the output limit that the server would accept; 0 if unknown.
 func fittingLimit(message string) (n int, lasting bool) {
 	if found := findSubmatch(exceedsContext, message); found != nil {
 		return parseNumber(found[2]) - parseNumber(found[1]), false
@@ -171,10 +169,10 @@ func parseNumber(text string) int {
 	return n
 }
 
-// minOutput is the smallest output limit worth asking with.
+// minOutput is the smallest output limit worth requesting.
 const minOutput = 256
 
-// lowerLimit asks for n output tokens.
+// lowerLimit lowers the output limit to n tokens.
 func (m *Model) lowerLimit(body map[string]any, n int, lasting bool, t *attemptState) (notice string, ok bool) {
 	limit, ours := body["max_tokens"].(int)
 	if _, fixed := m.o.Body["max_tokens"]; fixed || !ours || n >= limit || n < minOutput {
@@ -189,12 +187,12 @@ func (m *Model) lowerLimit(body map[string]any, n int, lasting bool, t *attemptS
 	return fmt.Sprintf("%s takes no more than %d output tokens here; sent again with that", m.o.Model, n), true
 }
 
-// drop returns a downgrade that leaves a field out; see adapter.DropField.
+// drop returns a downgrade that drops a field; see adapter.DropField.
 func drop(field string) func(map[string]any) bool {
 	return func(body map[string]any) bool { return adapter.DropField(body, field) }
 }
 
-// nextThinking asks for the next best of a kind of thinking.
+// nextThinking returns a downgrade that replaces a kind of thinking with the next best.
 func nextThinking(kind string) func(map[string]any) bool {
 	return func(body map[string]any) bool {
 		thinking, _ := body["thinking"].(map[string]any)
@@ -224,7 +222,7 @@ func thinkingType(config map[string]any) string {
 	return effort
 }
 
-// dropCacheMarks takes the marks for the cache away.
+// dropCacheMarks removes the cache marks.
 func dropCacheMarks(body map[string]any) bool {
 	found := false
 	system, _ := body["system"].([]any)
@@ -238,8 +236,8 @@ func dropCacheMarks(body map[string]any) bool {
 	return found
 }
 
-// replaceUnknown puts a word in the place of blocks that came from a server and are
-// neither thinking nor text.
+// replaceUnknown replaces blocks from a server that are neither thinking nor text with a short
+// text.
 func replaceUnknown(body map[string]any) bool {
 	found := false
 	for _, content := range messageContents(body) {
@@ -255,8 +253,8 @@ func replaceUnknown(body map[string]any) bool {
 	return found
 }
 
-// fillThinking puts empty thinking before calls that have none, for DeepSeek refuses
-// such messages while it thinks, whichever model wrote them.
+// fillThinking puts empty thinking before calls without any, since DeepSeek in thinking mode
+// refuses such messages from all models.
 func fillThinking(body map[string]any) bool {
 	found := false
 	for _, m := range openMessages(body) {
@@ -270,8 +268,8 @@ func fillThinking(body map[string]any) bool {
 	return found
 }
 
-// withThinking returns the blocks of a message with empty thinking, where there are calls
-// without any.
+// withThinking returns the blocks of a message, with empty thinking added if it has calls without
+// any.
 func withThinking(content []any) (filled []any, lacking bool) {
 	calls := slices.ContainsFunc(content, func(b any) bool { return typeOf(b) == "tool_use" })
 	if !calls || slices.ContainsFunc(content, isThinking) {
@@ -285,7 +283,7 @@ func messageContents(body map[string]any) [][]any {
 	messages := openMessages(body)
 	lists := make([][]any, 0, len(messages))
 	for _, m := range messages {
-		m, _ := m.(map[string]any) // the user's own may be anything
+		m, _ := m.(map[string]any) // fields set by the user may have any type
 		content, _ := m["content"].([]any)
 		lists = append(lists, content)
 	}

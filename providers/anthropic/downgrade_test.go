@@ -50,7 +50,7 @@ func picky(t *testing.T, o anthropic.Options, refuse func(body map[string]any) s
 	return anthropic.New(o), func() []map[string]any { return bodies }
 }
 
-// detour sends what is meant for another host to the server at base.
+// detour sends requests for another host to the server at base.
 type detour struct {
 	base string
 	http.RoundTripper
@@ -67,8 +67,7 @@ func text(v any) string {
 	return string(b)
 }
 
-// TestDowngrade checks that what a server refuses is left out or changed once, told,
-// and remembered.
+// TestDowngrade checks that refused parts are dropped or changed once, reported, and remembered.
 func TestDowngrade(t *testing.T) {
 	warm := 0.5
 	has := func(what string) func(map[string]any) bool {
@@ -148,8 +147,8 @@ func TestDowngrade(t *testing.T) {
 	}
 }
 
-// TestDowngradeThinking checks that thinking that is refused never goes back again,
-// all of it, while what is thought later does.
+// TestDowngradeThinking checks that refused thinking never goes back again, not even in part, but
+// later thinking does.
 func TestDowngradeThinking(t *testing.T) {
 	for _, message := range []string{
 		"messages.1.content.0: Invalid `signature` in `thinking` block",
@@ -189,8 +188,8 @@ func TestDowngradeThinking(t *testing.T) {
 	}
 }
 
-// TestDowngradeRoom checks that an output limit that does not fit after the history
-// is lowered for this request, and for no other.
+// TestDowngradeRoom checks that an output limit that does not fit after the history is lowered for
+// this request only.
 func TestDowngradeRoom(t *testing.T) {
 	for _, message := range []string{
 		"input length and `max_tokens` exceed context limit: 190000 + 64000 > 200000, decrease input length or `max_tokens` and try again",
@@ -218,8 +217,8 @@ func TestDowngradeRoom(t *testing.T) {
 	}
 }
 
-// TestDowngradeWithoutField checks that a loop that has to open with thinking, and does not,
-// goes on with thinking off.
+// TestDowngradeWithoutField checks that a tool loop that should have started with thinking, but did
+// not, continues with thinking off.
 func TestDowngradeWithoutField(t *testing.T) {
 	m, asked := picky(t, anthropic.Options{Model: "claude-opus-4-6"}, func(body map[string]any) string {
 		if strings.Contains(text(body["thinking"]), "adaptive") {
@@ -233,8 +232,8 @@ func TestDowngradeWithoutField(t *testing.T) {
 	}
 }
 
-// TestNoDowngrade checks what is not downgraded: what the user insists on, what no field
-// is to blame for, and what would be refused again.
+// TestNoDowngrade checks the cases without a downgrade: fields set by the user, errors that no
+// field causes, and repeated refusals.
 func TestNoDowngrade(t *testing.T) {
 	thought := []llm.Message{llm.UserText("Hi"), {Role: llm.RoleAssistant, Origin: anthropic.Family.Traits(anthropic.Options{Model: "claude-fable-5-1"}).Origin, Parts: []llm.Part{
 		{Kind: llm.Thinking, State: json.RawMessage(signedBlock)}, {Kind: llm.Text, Text: "So"}}}, llm.UserText("Go on")}
@@ -264,8 +263,8 @@ func TestNoDowngrade(t *testing.T) {
 	}
 }
 
-// Requests that are refused at the same time are all sent again, although only the
-// first of them learns why, and no more is changed than the server refused.
+// Requests refused at the same time are all sent again, although only the first one learns the
+// reason, and no more is changed than the server refused.
 func TestDowngradeTogether(t *testing.T) {
 	var refused, all sync.WaitGroup
 	refused.Add(3)

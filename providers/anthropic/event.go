@@ -9,8 +9,7 @@ import (
 	"parley/providers/wire"
 )
 
-// An event is what comes in one event of a stream. Fields that nobody needs are
-// not read.
+// An event is one event of a stream. Unused fields are not decoded.
 type event struct {
 	Type    string          `json:"type"`
 	Index   int             `json:"index"`
@@ -20,16 +19,15 @@ type event struct {
 	Usage   *usage          `json:"usage"`
 }
 
-// decodeEvent reads an event into e, whatever e held, but keeps the memory of what mostly
-// comes.
+// decodeEvent decodes an event into e, replacing its content but reusing the memory of the common
+// fields.
 func decodeEvent(data []byte, e *event) error {
 	d := delta{Text: e.Delta.Text[:0], Thinking: e.Delta.Thinking[:0], Input: e.Delta.Input[:0]}
 	*e = event{Delta: d}
 	return adapter.DecodeLenient(data, e)
 }
 
-// eventDeltas returns the fields of e in which an answer arrives. An event that its name tells
-// apart has none.
+// eventDeltas returns the content fields of e. An event whose type is in its SSE name has none.
 func eventDeltas(e *event) []json.Unmarshaler {
 	if e.Type == "" {
 		return nil
@@ -37,7 +35,7 @@ func eventDeltas(e *event) []json.Unmarshaler {
 	return []json.Unmarshaler{&e.Delta.Text, &e.Delta.Thinking, &e.Delta.Input}
 }
 
-// An envelope is a whole answer, or what opens a streamed one.
+// An envelope is a whole answer, or the opening of a streamed one.
 type envelope struct {
 	ID      string            `json:"id"`
 	Model   string            `json:"model"`
@@ -60,7 +58,7 @@ type delta struct {
 	Reason    string          `json:"stop_reason"`
 }
 
-// A blockHead is what the beginning of a block says, of whatever type it is.
+// A blockHead holds the fields at the start of a block of any type.
 type blockHead struct {
 	Type      string            `json:"type"`
 	ID        string            `json:"id"`
@@ -71,14 +69,14 @@ type blockHead struct {
 	Signature wire.Quoted       `json:"signature"`
 	Input     json.RawMessage   `json:"input"`
 	Content   json.RawMessage   `json:"content"`
-	Caller    json.RawMessage   `json:"caller"` // of tool_use
+	Caller    json.RawMessage   `json:"caller"` // tool_use
 	Citations []json.RawMessage `json:"citations"`
 	Failed    bool              `json:"is_error"`
 }
 
-// usage counts tokens. What is missing keeps its earlier value.
+// usage holds token counts. A missing count keeps its earlier value.
 type usage struct {
-	Input   *float64 `json:"input_tokens"` // without what the cache read or wrote
+	Input   *float64 `json:"input_tokens"` // without tokens read from or written to the cache
 	Read    *float64 `json:"cache_read_input_tokens"`
 	Written *float64 `json:"cache_creation_input_tokens"`
 	Writes  struct {
@@ -93,8 +91,8 @@ type usage struct {
 	} `json:"server_tool_use"`
 }
 
-// add takes over what v says. No prompt is empty: services that say so at the
-// end have said the truth at the beginning.
+// add updates u with v. No prompt is empty: services that report 0 at the end reported the true
+// count at the start.
 func (u *usage) add(v usage) {
 	if tokenCount(v.Input)+tokenCount(v.Read)+tokenCount(v.Written) > 0 {
 		u.Input = cmp.Or(v.Input, u.Input)
@@ -107,7 +105,7 @@ func (u *usage) add(v usage) {
 	u.Tools.Searches = cmp.Or(v.Tools.Searches, u.Tools.Searches)
 }
 
-// toLLM returns u as parley counts.
+// toLLM converts u to parley's counts.
 func (u *usage) toLLM() llm.Usage {
 	return llm.Usage{
 		Input:      tokenCount(u.Input) + tokenCount(u.Read) + tokenCount(u.Written),
@@ -120,7 +118,7 @@ func (u *usage) toLLM() llm.Usage {
 	}
 }
 
-// tokenCount returns a number of tokens; 0 if there is none.
+// tokenCount returns a number of tokens; 0 for nil.
 func tokenCount(n *float64) int {
 	if n == nil {
 		return 0

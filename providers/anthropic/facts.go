@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// A thinkingMode is how a model is told to think.
+// A thinkingMode is the form in which a model's thinking is requested.
 type thinkingMode int
 
 const (
-	modeNone     thinkingMode = iota // it does not think, or knows no word for it
+	modeNone     thinkingMode = iota // the model does not think, or has no setting for it
 	modeBudget                       // enabled, with a budget
-	modeEither                       // adaptive; a budget is taken as well
-	modeAdaptive                     // adaptive; a budget is refused, or of no use
+	modeEither                       // adaptive; a budget is accepted too
+	modeAdaptive                     // adaptive; a budget is refused or useless
 )
 
 // The values of thinking.type.
@@ -25,44 +25,44 @@ const (
 	typeBetween  = "between_tools"
 )
 
-// facts holds what a model's id says about what it takes.
+// facts holds a model's features, derived from its id.
 type facts struct {
 	name            string // of the model, the same for every spelling of its id
 	claude          bool
 	maxOutput       int // most output tokens
 	mode            thinkingMode
-	offType         string    // thinking.type that switches thinking off; "" if nothing does
-	efforts         [6]string // output_config.effort in the order of llm.Efforts; "" sends none
-	thinksByDefault bool      // thinks although nobody asked
-	showsOnRequest  bool      // shows its thinking only if told to
-	fixedSampling   bool      // refuses sampling settings, thinking or not
+	offType         string    // thinking.type that switches thinking off; "" for none
+	efforts         [6]string // output_config.effort in the order of llm.Efforts; "" omits it
+	thinksByDefault bool      // thinks unless told not to
+	showsOnRequest  bool      // shows its thinking only on request
+	fixedSampling   bool      // refuses sampling settings, with and without thinking
 	noForcedTool    bool      // cannot be forced to call a tool
-	schemaFormat    bool      // takes a schema of its answer
-	newestSearch    bool      // takes the newest version of the web search
-	bindsThinking   bool      // its thinking is valid after the same messages only
-	needsThinking   bool      // wants thinking in each message with calls, if only empty
+	schemaFormat    bool      // accepts an answer schema
+	newestSearch    bool      // supports the newest version of the web search
+	bindsThinking   bool      // its thinking is valid only after the same messages
+	needsThinking   bool      // every message with calls needs thinking, even empty
 }
 
-// A version is what stands in a model's id, such as 4.5; 5 is 5.0.
+// A version is the version in a model's id, such as 4.5; 5 is 5.0.
 type version struct{ major, minor int }
 
 func (v version) atLeast(major, minor int) bool {
 	return v.major > major || v.major == major && v.minor >= minor
 }
 
-// newest is the version of ids that name none, such as claude-opus-latest.
+// newest is the version of ids without one, such as claude-opus-latest.
 var newest = version{99, 0}
 
 // effort words, in the order of llm.Efforts.
 var (
 	effortsHigh     = [6]string{"", "low", "low", "medium", "high", "high"}
 	effortsMax      = [6]string{"", "low", "low", "medium", "high", "max"}
-	effortsAlwaysOn = [6]string{"low", "low", "low", "medium", "high", "max"} // of models that cannot stop, or not quite
+	effortsAlwaysOn = [6]string{"low", "low", "low", "medium", "high", "max"} // for models that cannot switch thinking off, or not completely
 )
 
-// generations say what Claude models take, by the words of Anthropic's
-// documentation and of its SDK's types. The first row that names the family and
-// whose version is not above the model's holds; "" names every family.
+// generations describes the Claude models, according to Anthropic's documentation and the types of
+// its SDK. The first row whose families include the model's and whose version is not above the
+// model's applies; "" includes every family.
 var generations = []struct {
 	families     string
 	major, minor int
@@ -82,12 +82,12 @@ var generations = []struct {
 	{"", 0, 0, facts{maxOutput: 4096}},
 }
 
-// factsOf reads the id of a model. On Anthropic's own host every model is a Claude.
+// factsOf returns the facts for a model's id. On Anthropic's own host every model is a Claude.
 func factsOf(o Options) facts {
 	id, own := o.Model, o.IsHost(anthropicHost)
 	family, v, ok := parseModelID(id)
 	if !ok && !own {
-		// Services that copy the format know enabled and disabled, rarely more.
+		// Services that copy the format support enabled and disabled, rarely more.
 		return facts{
 			name: strings.ToLower(id), mode: modeBudget, offType: typeDisabled, maxOutput: 32_000,
 			needsThinking: strings.Contains(strings.ToLower(id), "deepseek") && !strings.Contains(strings.ToLower(id), "r1"),
@@ -109,7 +109,7 @@ func factsOf(o Options) facts {
 		}
 		return f
 	}
-	return facts{} // the last row fits everything
+	return facts{} // unreachable: the last row matches everything
 }
 
 func modelName(family string, v version) string {
@@ -119,8 +119,8 @@ func modelName(family string, v version) string {
 	return strings.TrimPrefix(fmt.Sprintf("%s-%d.%d", family, v.major, v.minor), "-")
 }
 
-// parseModelID finds family and version in the id of a Claude, however a platform
-// writes it:
+// parseModelID finds the family and version in the id of a Claude model, in the notations of all
+// platforms:
 //
 //	claude-3-5-sonnet-20241022  claude-sonnet-4@20250514  claude-opus-4.5
 //	us.anthropic.claude-haiku-4-5-20251001-v1:0  claude-fable-5-1  claude-mythos-preview
@@ -153,5 +153,5 @@ func parseModelID(id string) (family string, v version, ok bool) {
 	return family, v, true
 }
 
-// isSeparator reports whether r stands between the words of an id.
+// isSeparator reports whether r separates the words of an id.
 func isSeparator(r rune) bool { return strings.ContainsRune("-._@:/ ", r) }

@@ -8,9 +8,9 @@ import (
 	"parley/providers/llm"
 )
 
-// TestServerToolInFlight: a tool of the server's that was called beside a local one runs after that
-// has its result, and its own result begins the next answer. Both go back, as does the caller of a
-// local tool, unless something else than results ended the turn.
+// TestServerToolInFlight: a server tool called beside a local one runs after that has its result,
+// and its own result begins the next answer. Both go back, as does the caller of a local tool,
+// unless anything but results ended the turn.
 func TestServerToolInFlight(t *testing.T) {
 	const fetch = `{"type":"server_tool_use","id":"srv9","name":"web_fetch","input":{"url":"https://x"}}`
 	const fetched = `{"type":"web_fetch_tool_result","tool_use_id":"srv9","content":{"type":"web_fetch_result","url":"https://x"}}`
@@ -27,9 +27,9 @@ func TestServerToolInFlight(t *testing.T) {
 	picture.Parts = append(picture.Parts, llm.Part{Kind: llm.Media, ID: "toolu_1", MIME: "image/png", Data: []byte("\x89PNG\r\n\x1a\n")})
 	for _, test := range []struct {
 		name    string
-		answers []string      // before the request that is looked at
+		answers []string      // answers before the checked request
 		says    []llm.Message // after each of them
-		want    [3]int        // calls, results and callers in it
+		want    [3]int        // calls, results and callers in the request
 	}{
 		{"in flight", []string{calls}, []llm.Message{result("toolu_1")}, [3]int{1, 0, 1}},
 		{"with its result", []string{calls, end}, []llm.Message{result("toolu_1"), llm.UserText("Go on")}, [3]int{1, 1, 1}},
@@ -46,7 +46,7 @@ func TestServerToolInFlight(t *testing.T) {
 		base, asked := server(t, replies...)
 		m := connect(t, base, "claude-sonnet-4-5")
 		req := llm.Request{Messages: []llm.Message{llm.UserText("Hi")}, Tools: []llm.Tool{{Name: "read"}}}
-		for range 20 { // so that the beginning is kept
+		for range 20 { // enough messages for the cache
 			req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Text, Text: "Yes."}}}, llm.UserText("Hi"))
 		}
 		for i := range replies {
@@ -72,7 +72,7 @@ func TestServerToolInFlight(t *testing.T) {
 	}
 }
 
-// TestBeginningWithContent: content inside of message_start counts, once.
+// TestBeginningWithContent: content in message_start counts once.
 func TestBeginningWithContent(t *testing.T) {
 	const call = `{"type":"tool_use","id":"toolu_1","name":"read","input":{"path":"a"}}`
 	start := event("message_start", `{"type":"message_start","message":{"id":"msg_1","content":[{"type":"text","text":"A"},`+call+`]}}`)
@@ -91,7 +91,7 @@ func TestBeginningWithContent(t *testing.T) {
 	}
 }
 
-// TestDirectCaller: a caller goes back as it came.
+// TestDirectCaller: a caller goes back unchanged.
 func TestDirectCaller(t *testing.T) {
 	base, asked := server(t, reply{body: stream(opening(1), block(0, `{"type":"tool_use","id":"toolu_1","name":"read","input":{},"caller":{"type":"direct"}}`), ending("tool_use", 1))})
 	m := connect(t, base, "claude-sonnet-4-5")

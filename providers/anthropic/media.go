@@ -13,7 +13,7 @@ import (
 // imageTypes are the image formats that the API accepts.
 var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
-// content writes text, images and files as blocks.
+// content encodes text, images and files as blocks.
 func (h *history) content(parts []llm.Part) []any {
 	var blocks []any
 	for _, p := range parts {
@@ -27,7 +27,7 @@ func (h *history) content(parts []llm.Part) []any {
 	return blocks
 }
 
-// media writes an image or a file.
+// media encodes an image or a file; nil if it is not accepted.
 func (h *history) media(p llm.Part) map[string]any {
 	kind := mimeOf(p)
 	switch {
@@ -45,8 +45,8 @@ func base64Source(kind string, data []byte) map[string]any {
 	return map[string]any{"type": "base64", "media_type": kind, "data": base64.StdEncoding.EncodeToString(data)}
 }
 
-// mimeOf returns the format of a part. Of an image its own bytes say so, for a wrong
-// word is refused.
+// mimeOf returns the MIME type of a part. For an image it is detected from the data, since a wrong
+// type is refused.
 func mimeOf(p llm.Part) string {
 	if found := http.DetectContentType(p.Data); slices.Contains(imageTypes, found) {
 		return found

@@ -11,24 +11,23 @@ import (
 	"parley/providers/llm"
 )
 
-// history is a list of messages being written.
+// history is a list of messages being encoded.
 //
-// The format wants roles to alternate, beginning and ending with the user's;
-// calls at the end of their message; their results at the beginning of the next;
-// and no text without a word in it.
+// The format requires that roles alternate, starting and ending with the user; that calls are at
+// the end of their message and their results at the start of the next; and that no text is blank.
 type history struct {
 	origin    string
-	refused   map[[32]byte]bool  // thinking to leave out; never changed
-	takesPDFs bool               // documents are taken
-	fills     bool               // messages with calls have thinking, be it empty
-	paired    map[remoteUse]bool // what goes back of the server's tools; never changed
+	refused   map[[32]byte]bool  // thinking not to be sent; never changed
+	takesPDFs bool               // documents are accepted
+	fills     bool               // messages with calls get thinking, even empty
+	paired    map[remoteUse]bool // uses of server tools that go back; never changed
 	ids       adapter.SentIDs
-	list      []*message // that are not settled
-	omitted   []string   // files that were left out, in words
+	list      []*message // messages not yet settled
+	omitted   []string   // descriptions of the files that were left out
 }
 
-// message is a message on the wire, its blocks in two groups: what opens a
-// message of the user's, or closes one of the assistant's, are the tools.
+// message is a message on the wire, with its blocks in two groups: the tool blocks come first in a
+// user message and last in an assistant message.
 type message struct {
 	role          string
 	blocks, tools []any
@@ -42,25 +41,25 @@ func (m *message) content() []any {
 	return slices.Concat(m.blocks, m.tools)
 }
 
-// verbatim is a block that goes back as it came.
+// verbatim is a block that goes back unchanged.
 type verbatim = json.RawMessage
 
-// messages writes a history with writers that begin as start, and after it, as they came, the
-// blocks of this very answer so far. Messages from plainFrom on go without thinking.
+// messages encodes a history with writers that start as copies of start, followed by the blocks of
+// the current answer so far, unchanged. Messages from plainFrom on are sent without thinking.
 func (m *Model) messages(start history, messages []llm.Message, plainFrom int, said []json.RawMessage, whole bool) (list any, omitted []string) {
 	var across []string
 	start.paired, across = pairRemote(messages, start.origin)
-	key := fmt.Sprint(start.fills, len(start.refused), across) // of what is refused there is only ever more
+	key := fmt.Sprint(start.fills, len(start.refused), across) // refusals are only added, so their number identifies them
 	kept, h := m.histories.Write(key, messages, plainFrom, whole, start.Clone)
 	for _, block := range said {
 		a := h.messageFor("assistant")
 		a.blocks = append(a.blocks, verbatim(block))
 	}
-	if n := len(h.list); n > 0 && h.list[n-1].role == "assistant" && len(said) == 0 { // it is not to go on where it paused
+	if n := len(h.list); n > 0 && h.list[n-1].role == "assistant" && len(said) == 0 { // the answer is not to be continued from its pause
 		u := h.messageFor("user")
 		u.blocks = []any{textBlock("Go on.")}
 	}
-	marked := 0 // at most
+	marked := 0 // upper bound
 	for _, m := range h.list {
 		if m.role == "user" {
 			marked++
@@ -72,8 +71,8 @@ func (m *Model) messages(start history, messages []llm.Message, plainFrom int, s
 	return adapter.ListOf(nil, kept, h.items(h.list)), h.omitted
 }
 
-// messageFor returns the message to add to: the last one, if the role is its own. The first one
-// is the user's.
+// messageFor returns the message to add to: the last one if it has the same role, otherwise a new
+// one. The first message is always the user's.
 func (h *history) messageFor(role string) *message {
 	n := len(h.list)
 	switch {
@@ -86,7 +85,7 @@ func (h *history) messageFor(role string) *message {
 	return h.list[len(h.list)-1]
 }
 
-// Write implements adapter.Writer: what is late goes without thinking.
+// Write implements adapter.Writer. Late messages are sent without thinking.
 func (h *history) Write(messages []llm.Message, i int, late bool) (varies bool) {
 	switch m := messages[i]; m.Role {
 	case llm.RoleUser:
@@ -109,7 +108,7 @@ func (h *history) Settle() []any {
 	return h.items(front)
 }
 
-// items returns messages as they are sent.
+// items returns messages in the form in which they are sent.
 func (h *history) items(messages []*message) []any {
 	list := make([]any, len(messages))
 	for i, m := range messages {
@@ -135,8 +134,8 @@ func (h *history) Clone() *history {
 	return &c
 }
 
-// addAssistant adds message i, of the model's, without its thinking if it is to be bare: varies
-// says that it may have some. What has no text, call or block of its own to send is left out.
+// addAssistant adds message i, an assistant message, without its thinking if bare. Varies means
+// that it may contain thinking. A message without text, calls or blocks to send is left out.
 func (h *history) addAssistant(m llm.Message, i int, bare bool) (varies bool) {
 	own := m.Origin == h.origin
 	var blocks, calls []any
@@ -160,7 +159,7 @@ func (h *history) addAssistant(m llm.Message, i int, bare bool) (varies bool) {
 			calls = append(calls, call)
 		}
 	}
-	// An answer that was used up by thinking may not go back with it.
+	// An answer that consists only of thinking must not go back with it.
 	if n := len(blocks); n > 0 && len(calls) == 0 && isThinking(blocks[n-1]) {
 		blocks = slices.DeleteFunc(blocks, isThinking)
 	}
@@ -171,7 +170,7 @@ func (h *history) addAssistant(m llm.Message, i int, bare bool) (varies bool) {
 	return varies
 }
 
-// replayBlocks returns a part's own blocks, if the server should see them again; see textRun.
+// replayBlocks returns a part's own blocks if they go back to the server; see textRun.
 func (h *history) replayBlocks(p llm.Part, bare bool) []any {
 	var list []verbatim
 	block := verbatim(p.State)
@@ -190,18 +189,17 @@ func (h *history) replayBlocks(p llm.Part, bare bool) []any {
 	return nil
 }
 
-// A remoteUse is a call of a tool of the server's, or its result, in a message of a history.
+// A remoteUse is a call of a server tool, or its result, in a message of a history.
 type remoteUse struct {
 	message int
 	id      string
 }
 
-// pairRemote returns what goes back of the tools of the server's: a result and the call it answers,
-// and a call that the server has yet to run. A call that stands beside calls of parley's tools runs
-// after these have their results, so that its own result is in a later message; anything but results
-// in between ends the turn, and the server then refuses the call
-// (github.com/anthropics/anthropic-sdk-typescript issue 1090). The uses whose call has no result in
-// its own message are listed in across.
+// pairRemote returns the uses of server tools that go back: calls with results, and a call that the
+// server has yet to run. A call beside calls of parley's tools runs after these have their results,
+// so that its result is in a later message. Anything but results in between ends the turn, and the
+// server then refuses the call (github.com/anthropics/anthropic-sdk-typescript issue 1090). Across
+// lists the uses whose call has no result in its own message.
 func pairRemote(messages []llm.Message, origin string) (paired map[remoteUse]bool, across []string) {
 	paired = map[remoteUse]bool{}
 	open := map[string]int{} // messages with calls, by id
@@ -237,7 +235,8 @@ func pairRemote(messages []llm.Message, origin string) (paired map[remoteUse]boo
 	return paired, across
 }
 
-// hasMediaBehind reports whether results of tools are sent with images after them: those of errors.
+// hasMediaBehind reports whether images follow tool results when sent, as for results that report
+// errors.
 func hasMediaBehind(parts []llm.Part) bool {
 	for i := 1; i < len(parts); i++ {
 		if parts[i].Kind == llm.Media && parts[i-1].Failed {
@@ -247,7 +246,7 @@ func hasMediaBehind(parts []llm.Part) bool {
 	return false
 }
 
-// callerOf returns what called a tool: the model, or a tool of the server's; nil if that is not known.
+// callerOf returns the caller of a tool: the model or a server tool; nil if unknown.
 func callerOf(state json.RawMessage) json.RawMessage {
 	var call struct {
 		Caller json.RawMessage `json:"caller"`
@@ -256,8 +255,8 @@ func callerOf(state json.RawMessage) json.RawMessage {
 	return call.Caller
 }
 
-// canName reports whether a call of message i can go with its caller: the message, or one before
-// it, has that.
+// canName reports whether a call of message i can be sent with its caller, which must be in the
+// same or an earlier message.
 func (h *history) canName(caller json.RawMessage, i int) bool {
 	var by struct {
 		ID string `json:"tool_id"`
@@ -275,14 +274,14 @@ func (h *history) canName(caller json.RawMessage, i int) bool {
 
 func (h *history) encodeCall(p llm.Part) map[string]any {
 	input, ok := llm.Arguments(p.Input)
-	if !ok { // what the model wrote cannot be parsed, and the format wants an object
+	if !ok { // the model wrote invalid JSON, and the format requires an object
 		input = []byte("{}")
 	}
 	return map[string]any{"type": "tool_use", "id": h.callID(p.ID), "name": adapter.WireName(p.Name), "input": input}
 }
 
-// addResults adds what tools answered. Images belong into the result, unless it
-// reports an error: then it may hold text only, and they follow.
+// addResults adds tool results. Images are part of the result, unless it reports an error: then it
+// may contain only text, and the images follow.
 func (h *history) addResults(parts []llm.Part) {
 	u := h.messageFor("user")
 	for i, p := range parts {
@@ -337,7 +336,7 @@ func typeOf(block any) string {
 	return ""
 }
 
-// isThinking reports whether a block is thinking, legible or not.
+// isThinking reports whether a block is thinking, readable or not.
 func isThinking(block any) bool {
 	name := typeOf(block)
 	return name == "thinking" || name == "redacted_thinking"

@@ -2,7 +2,7 @@ package anthropic
 
 import "parley/providers/adapter"
 
-// isValidID reports whether s can be an id: 1 to 64 letters, digits, _ and -.
+// isValidID reports whether s is a valid id: 1 to 64 letters, digits, _ and -.
 func isValidID(s string) bool {
 	return s != "" && len(s) <= adapter.MaxName && adapter.CleanName(s) == s
 }
@@ -16,5 +16,5 @@ func (h *history) callID(id string) string {
 	return h.ids.Call(id, clean, idPrefix)
 }
 
-// idPrefix begins the ids that we make.
+// idPrefix begins generated ids.
 const idPrefix = "toolu_"

@@ -18,8 +18,8 @@ import (
 	"parley/providers/llm"
 )
 
-// TestSDKReadsTheSame holds what we make of an answer against what Anthropic's SDK
-// accumulates of it: text, thinking, calls, the reason of the end and the numbers.
+// TestSDKReadsTheSame compares the decoded answer with the one accumulated by Anthropic's SDK:
+// text, thinking, calls, finish reason and token counts.
 func TestSDKReadsTheSame(t *testing.T) {
 	t.Run("recordings", func(t *testing.T) {
 		adaptertest.Recordings(t, "anthropic", func(t *testing.T, rec adaptertest.Recording) {
@@ -51,7 +51,7 @@ func TestSDKReadsTheSame(t *testing.T) {
 	}
 }
 
-// A reading is what an answer says.
+// A reading is the content of an answer.
 type reading struct {
 	Thinking, Text string
 	Signatures     []string

@@ -17,9 +17,8 @@ import (
 	"parley/providers/wire"
 )
 
-// differs lists where a body of ours may differ from what Anthropic's SDK makes of
-// it. Its types keep nothing that they have no field for, so that a field missing
-// on the SDK's side is one that it does not know.
+// differs lists the allowed differences between parley's bodies and those of Anthropic's SDK. Its
+// types drop unknown fields, so a field missing on the SDK's side is one that it does not know.
 var differs = adaptertest.Exceptions{
 	{Path: "stream", Reason: "the SDK adds it as it sends, by the method that is called"},
 	{Path: "messages[].content[].content", Reason: "a result that is one text may be a string; the SDK writes a list of one block", Fits: func(want, got any) bool {
@@ -33,8 +32,8 @@ var oracleModels = []string{
 	"claude-opus-4-6", "claude-opus-4-8", "claude-sonnet-5", "claude-sonnet-5-5", "claude-opus-5-5", "claude-fable-5", "glm-5.3",
 }
 
-// TestSDKTakesRequests holds the body of every kind of request against Anthropic's
-// SDK: nothing of it is lost on its types.
+// TestSDKTakesRequests checks every kind of request with Anthropic's SDK: its types keep all
+// fields.
 func TestSDKTakesRequests(t *testing.T) {
 	sign := func(p llm.Part) llm.Part {
 		if p.Kind == llm.Thinking {
@@ -59,8 +58,7 @@ func TestSDKTakesRequests(t *testing.T) {
 	differs.CheckUsed(t)
 }
 
-// TestSDKTakesWhatIsSent holds what goes over the wire in whole conversations
-// against Anthropic's SDK.
+// TestSDKTakesWhatIsSent compares the bodies of whole conversations with Anthropic's SDK.
 func TestSDKTakesWhatIsSent(t *testing.T) {
 	watched := func(t *testing.T, base, model string) *anthropic.Model {
 		client := wire.Client(wire.Options{Provider: "mock", URL: base})
@@ -81,8 +79,8 @@ func TestSDKTakesWhatIsSent(t *testing.T) {
 	}.Run)
 }
 
-// taken decodes a body with the SDK's types: those of the API, or, of a body that
-// asks for a beta, those of the betas.
+// taken decodes a body with the SDK's types: the API's or, for a request with a beta, those of the
+// betas.
 func taken(t *testing.T, name string, body []byte) {
 	t.Helper()
 	list := lost(t, body, &sdk.MessageNewParams{})
@@ -94,7 +92,7 @@ func taken(t *testing.T, name string, body []byte) {
 	}
 }
 
-// lost lists what the SDK's types do not keep of a body.
+// lost lists the fields of a body that the SDK's types drop.
 func lost(t *testing.T, body []byte, params any) []adaptertest.Difference {
 	t.Helper()
 	if err := json.Unmarshal(body, params); err != nil {

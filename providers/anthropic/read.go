@@ -6,16 +6,16 @@ import (
 	"parley/providers/wire"
 )
 
-// maxAnswer bounds an answer, so that a hostile server cannot fill the memory.
+// maxAnswer bounds an answer in bytes, so that a hostile server cannot exhaust the memory.
 const maxAnswer = 256 << 20
 
-// The stop reasons that mean more than a reason.
+// Stop reasons with special handling.
 const (
 	stopPause    = "pause_turn"
 	stopOverflow = "model_context_window_exceeded"
 )
 
-// OnBody reads an answer that comes in one piece.
+// OnBody reads an answer sent in one piece.
 func (a *answer) OnBody(data []byte) error {
 	var m envelope
 	if err := adapter.DecodeLenient(data, &m); err != nil {
@@ -35,7 +35,7 @@ func (a *answer) OnBody(data []byte) error {
 func (a *answer) OnEvent(name string, data []byte) (last bool, err error) {
 	e, err := a.shape.Decode(data, decodeEvent, eventDeltas)
 	if err != nil {
-		if err = wire.DecodeError(data, err); err == wire.ErrInterrupted { // in the last event
+		if err = wire.DecodeError(data, err); err == wire.ErrInterrupted { // truncated in the last event
 			err = a.OnEnd(false)
 		}
 		return true, err
@@ -43,12 +43,12 @@ func (a *answer) OnEvent(name string, data []byte) (last bool, err error) {
 	if e.Type == "" {
 		e.Type = name
 	}
-	if a.startsAgain(e) { // nothing of it belongs to what came
+	if a.startsAgain(e) { // nothing of e belongs to the current answer
 		return true, a.OnEnd(false)
 	}
 	switch e.Type {
 	case "ping":
-		if a.ended && len(a.order) == 0 { // there is nothing left to wait for
+		if a.ended && len(a.order) == 0 { // nothing is left to wait for
 			return true, a.OnEnd(true)
 		}
 	case "error":
@@ -65,23 +65,23 @@ func (a *answer) OnEvent(name string, data []byte) (last bool, err error) {
 	return false, nil
 }
 
-// bodyError returns the error that an event or a body of a 200 answer tells.
+// bodyError returns the error in an event or body of a response with status 200.
 func (a *answer) bodyError(data []byte) error {
 	a.sendUsage()
 	return wire.BodyError(data)
 }
 
-// sendUsage sends the numbers, if there are any.
+// sendUsage sends the usage, if any.
 func (a *answer) sendUsage() {
 	if a.hasUsage {
 		a.out.Send(a.totalUsage())
 	}
 }
 
-// isPaused reports whether the server waits to be asked to go on.
+// isPaused reports whether the server expects a request to continue.
 func (a *answer) isPaused() bool { return a.stopReason == stopPause && len(a.content) > 0 }
 
-// OnEnd ends the answer. Done says that the server did.
+// OnEnd ends the answer. Done means that the server ended the stream.
 func (a *answer) OnEnd(done bool) error {
 	if a.stopReason == "" && !(done && a.blocks > 0) {
 		return wire.ErrInterrupted

@@ -11,7 +11,7 @@ import (
 	"parley/providers/llm"
 )
 
-// sendSources sends what the answer cites, each source once.
+// sendSources sends the cited sources, each once.
 func (a *answer) sendSources(raw json.RawMessage) {
 	var c struct {
 		URL      string `json:"url"`
@@ -37,13 +37,12 @@ func (a *answer) sendSources(raw json.RawMessage) {
 	})
 }
 
-// readableFields lists the fields of a tool's result that a user can read, in the
-// order in which they are told; what is in the last two is searched in turn.
+// readableFields lists the fields of a tool result that a user can read, in display order; the last
+// two are searched recursively.
 var readableFields = []string{"title", "url", "text", "stdout", "stderr", "error_code", "error_message", "data", "content", "source"}
 
-// resultText returns what the result of a tool of the server's says, a line for each field,
-// and whether it reports an error. The forms of results differ from tool to
-// tool.
+// resultText returns the text of a server tool's result, one line per field, and whether it reports
+// an error. The structure of results differs from tool to tool.
 func resultText(raw json.RawMessage) (text string, failed bool) {
 	var v any
 	if len(raw) == 0 || json.Unmarshal(raw, &v) != nil {

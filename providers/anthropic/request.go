@@ -15,19 +15,18 @@ import (
 	"parley/providers/wire"
 )
 
-// An attemptState is what has happened since a request was first sent.
+// An attemptState is the state of a request across its attempts.
 type attemptState struct {
-	pausedBlocks []json.RawMessage // blocks of an answer that paused
-	limit        int               // most output tokens that fit after this history; 0 is not known
-	noThinking   bool              // this history goes only without thinking
+	pausedBlocks []json.RawMessage // blocks of the paused answer
+	limit        int               // largest output limit that fits after this history, in tokens; 0 if unknown
+	noThinking   bool              // this history must be sent without thinking
 }
 
-// maxUnstreamed bounds how many output tokens a whole answer may have: by the SDK's
-// reckoning, as many as come in the ten minutes a connection stays open.
+// maxUnstreamed bounds the output tokens of an answer that is not streamed: by the SDK's estimate,
+// the number generated in the ten minutes for which a connection stays open.
 const maxUnstreamed = 21_333
 
-// compile writes req as the body of a request, and what of it had to be left
-// out, for the user to see; see adapter.Sender.
+// compile encodes req as a request body. The notices say what was omitted; see adapter.Sender.
 func (m *Model) compile(req llm.Request, t attemptState, whole bool) (body map[string]any, notices []string) {
 	m.mu.Lock()
 	refused, ceiling := maps.Clone(m.refusedThinking), m.maxOutput
@@ -51,7 +50,7 @@ func (m *Model) compile(req llm.Request, t attemptState, whole bool) (body map[s
 		body["system"] = []any{textBlock(system)}
 	}
 	h.fills = m.facts.needsThinking && p.thinking["type"] != typeDisabled
-	whole = whole || cured(downgradeFill) || cured(downgradeUnknown) // which change what may be kept
+	whole = whole || cured(downgradeFill) || cured(downgradeUnknown) // these change cached messages
 	list, omitted := m.messages(*h, req.Messages, plainFrom, t.pausedBlocks, whole)
 	body["messages"] = list
 	for _, file := range omitted {
@@ -75,8 +74,8 @@ func (m *Model) compile(req llm.Request, t attemptState, whole bool) (body map[s
 	return body, notices
 }
 
-// think plans how much to think after a history, and keeps the two apart where
-// they do not go together: messages from plainFrom on go without thinking.
+// think plans the thinking after a history, and separates the two if they conflict: messages from
+// plainFrom on are sent without thinking.
 func (m *Model) think(req llm.Request, limit int, quiet bool, h *history) (p thinkingPlan, plainFrom int) {
 	off := thinkingPlan{thinking: map[string]any{"type": typeDisabled}}
 	p, plainFrom = m.plan(req, limit), len(req.Messages)
@@ -85,13 +84,13 @@ func (m *Model) think(req llm.Request, limit int, quiet bool, h *history) (p thi
 	}
 	if start := openToolLoop(req.Messages); start >= 0 && m.facts.claude {
 		if p.isBudgeted() && !h.leadsWithThinking(req.Messages[start]) {
-			// A running loop of tools is refused unless thinking opens it, so one
-			// that began without has to end without.
+			// A running tool loop is refused unless it starts with thinking, so a loop that started
+			// without it has to end without it.
 			off.notices = []string{"thinking is off until the running tools are done: they were called without"}
 			p = off
 		}
 		if p.thinking["type"] == typeDisabled {
-			plainFrom = start // and one without may hold none
+			plainFrom = start // messages without thinking enabled must not contain any
 		}
 	}
 	if m.facts.bindsThinking && m.onAnthropic && p.thinking["type"] == typeAdaptive {
@@ -100,7 +99,7 @@ func (m *Model) think(req llm.Request, limit int, quiet bool, h *history) (p thi
 	return p, plainFrom
 }
 
-// addTo writes the plan into body.
+// addTo adds the plan to body.
 func (p thinkingPlan) addTo(body map[string]any) {
 	if p.thinking != nil {
 		body["thinking"] = p.thinking
@@ -110,7 +109,7 @@ func (p thinkingPlan) addTo(body map[string]any) {
 	}
 }
 
-// outputLimit returns how many tokens the answer may have; the format wants a number.
+// outputLimit returns the output limit in tokens, which the format requires.
 func (m *Model) outputLimit(req llm.Request, ceiling, fits int) int {
 	limit := cmp.Or(req.MaxTokens, m.facts.maxOutput)
 	if m.o.NoStream && req.MaxTokens == 0 {
@@ -124,7 +123,7 @@ func (m *Model) outputLimit(req llm.Request, ceiling, fits int) int {
 	return limit
 }
 
-// leadsWithThinking reports whether a message will be sent with thinking before all else.
+// leadsWithThinking reports whether a message will be sent with thinking first.
 func (h *history) leadsWithThinking(m llm.Message) bool {
 	if m.Origin != h.origin {
 		return false
@@ -140,7 +139,7 @@ func (h *history) leadsWithThinking(m llm.Message) bool {
 	return false
 }
 
-// addSettings writes what the user set, without what the model is known to refuse.
+// addSettings adds the user's settings, except those that the model is known to refuse.
 func (m *Model) addSettings(body map[string]any, s llm.Settings, thinking bool) (notices []string) {
 	leave := func(field string) {
 		notices = append(notices, adapter.LeftOut(m.o.Model, field))
@@ -179,8 +178,8 @@ func (m *Model) addSettings(body map[string]any, s llm.Settings, thinking bool) 
 	return notices
 }
 
-// addTools offers the tools of req. A history with calls needs them offered; if
-// there are none, what the calls say of them has to do.
+// addTools adds the tools of req. A history with calls requires tools: if req has none, they are
+// reconstructed from the calls.
 func (m *Model) addTools(body map[string]any, req llm.Request) {
 	offered := req.Tools
 	if len(offered) == 0 {
@@ -210,28 +209,29 @@ func searchesWeb(o Options) bool {
 	return err == nil && factsOf(o).claude && !strings.HasSuffix(u.Hostname(), ".amazonaws.com") && !strings.Contains(u.Hostname(), "bedrock")
 }
 
-// addWebSearch offers the search of the web, unless the user has it among the fields of his own.
+// addWebSearch adds the web search tool, unless the user's own fields contain it.
 func (m *Model) addWebSearch(body map[string]any) {
 	if adapter.HasWebTool(m.o.Body) {
 		return
 	}
 	tools, _ := body["tools"].([]any)
-	// All hosts and models that search take the first version, Anthropic with Claude 4.6 the newest:
+	// All hosts and models with search accept the first version; Anthropic with Claude 4.6 accepts
+	// the newest:
 	// platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
 	search := map[string]any{"type": "web_search_20250305", "name": "web_search"}
 	if m.facts.newestSearch {
 		search["type"] = "web_search_20260318"
-		// Searches out of code would need the id of a container in the next request, which streams
+		// Searches from code would need the id of a container in the next request, which streams
 		// that stop for a local tool do not report.
 		search["allowed_callers"] = []string{"direct"}
 	}
 	body["tools"] = append(tools, search)
 	if choice, _ := body["tool_choice"].(map[string]any); choice["type"] == "none" && len(tools) > 0 {
-		delete(body, "tool_choice") // which is for tools that are not on offer
+		delete(body, "tool_choice") // it is about tools that are not sent
 	}
 }
 
-// calledTools lists the tools that a history calls.
+// calledTools lists the tools called in a history.
 func calledTools(messages []llm.Message) []llm.Tool {
 	var list []llm.Tool
 	for _, m := range messages {
@@ -245,7 +245,7 @@ func calledTools(messages []llm.Message) []llm.Tool {
 	return list
 }
 
-// addToolChoice writes which tool the model has to call, if any.
+// addToolChoice adds the tool choice, if any.
 func (m *Model) addToolChoice(body map[string]any, s llm.Settings, p thinkingPlan) (notices []string) {
 	if body["tools"] == nil || body["tool_choice"] != nil {
 		return nil
@@ -275,8 +275,8 @@ func (m *Model) addToolChoice(body map[string]any, s llm.Settings, p thinkingPla
 	return notices
 }
 
-// addAnswerSchema asks for an answer that fits a schema: by the field for it, or, of a
-// model without one, by words, which it returns after the system prompt.
+// addAnswerSchema requests an answer that fits a schema: by the request field or, for a model
+// without that field, in the returned system prompt.
 func (m *Model) addAnswerSchema(body map[string]any, system string, answer *llm.Schema, refused bool) string {
 	if m.facts.schemaFormat && !refused {
 		config, _ := body["output_config"].(map[string]any)
@@ -291,12 +291,11 @@ func (m *Model) addAnswerSchema(body map[string]any, system string, answer *llm.
 	return strings.TrimSpace(system + "\n\n" + words)
 }
 
-// markCache marks the parts that the server is to cache: up to the tools, the system
-// prompt, and the last blocks of the last two messages of the user's. The request
-// before ended with the older of the two. Four marks are allowed. From a mark the server looks
-// back over 20 blocks for a cached prefix: a step with more calls and results than that is
-// found from the older one. Thinking and empty text cannot be marked; neither is ever
-// there.
+// markCache marks the parts to cache: everything up to the tools, the system prompt, and the last
+// blocks of the last two user messages. The previous request ended with the older of the two. Four
+// marks are allowed. From a mark, the server looks back over 20 blocks for a cached prefix: after a
+// step with more calls and results than that, the prefix is found from the older mark. Thinking and
+// empty text cannot be marked, but never occur there.
 func markCache(body map[string]any) {
 	system, _ := body["system"].([]any)
 	tools, _ := body["tools"].([]any)
@@ -311,10 +310,10 @@ func markCache(body map[string]any) {
 	ephemeral(tools)
 }
 
-// cacheMarks is how many messages are marked.
+// cacheMarks is the number of marked messages.
 const cacheMarks = 2
 
-// openMessages returns the messages of body but those that are kept as JSON.
+// openMessages returns the messages of body, except those stored as JSON.
 func openMessages(body map[string]any) []any {
 	switch list := body["messages"].(type) {
 	case []any:
@@ -322,7 +321,7 @@ func openMessages(body map[string]any) []any {
 	case adapter.List:
 		return list.Rest
 	}
-	return nil // the user's own may be anything
+	return nil // fields set by the user may have any type
 }
 
 func ephemeral(blocks []any) {
@@ -332,12 +331,12 @@ func ephemeral(blocks []any) {
 	blocks[len(blocks)-1].(map[string]any)["cache_control"] = map[string]any{"type": "ephemeral"}
 }
 
-// userFields lists the downgrades of what only the user sets.
+// userFields lists the downgrades of fields that only the user sets.
 var userFields = []string{"top_p", "temperature", "stop_sequences", "metadata"}
 
-// mergeUserFields puts the user's own fields over ours, and returns what the user should know of
-// them. Tools are added, for the server's own stand in the same list; what the conversation sets
-// in an object leaves the rest of that.
+// mergeUserFields merges the user's own fields over the request's, and returns notices for the
+// user. Tools are appended, since the server's own tools are in the same list. An object
+// in which the conversation sets a member is merged, not replaced.
 func (m *Model) mergeUserFields(body map[string]any, req llm.Request) (notices []string) {
 	fields, asked, notices := m.o.Fields(req)
 	for field, value := range fields {
@@ -354,7 +353,7 @@ func (m *Model) mergeUserFields(body map[string]any, req llm.Request) (notices [
 	return notices
 }
 
-// listOf returns a list of whatever type it was decoded into.
+// listOf returns the elements of a list of any type.
 func listOf(value any) (list []any, ok bool) {
 	data, err := json.Marshal(value)
 	if err != nil || json.Unmarshal(data, &list) != nil {
@@ -363,8 +362,8 @@ func listOf(value any) (list []any, ok bool) {
 	return list, true
 }
 
-// betas returns the values of the anthropic-beta header that a request needs: ours
-// on Anthropic's own host, and the user's.
+// betas returns the anthropic-beta header values that a request needs: parley's on Anthropic's own
+// host, and the user's.
 func (m *Model) betas(body map[string]any) string {
 	var list []string
 	thinking, _ := body["thinking"].(map[string]any)

@@ -38,7 +38,7 @@ func fields(t *testing.T, m *anthropic.Model, req llm.Request) map[string]json.R
 	return body
 }
 
-// notices returns what the user is told before the request is sent.
+// notices returns the notices before the request is sent.
 func notices(t *testing.T, model string, req llm.Request) []string {
 	t.Helper()
 	m := anthropic.New(anthropic.Options{Model: model, BaseURL: vendor, HTTP: &http.Client{Transport: dead{}}})
@@ -56,14 +56,13 @@ func notices(t *testing.T, model string, req llm.Request) []string {
 	return list
 }
 
-// dead is a network that is down.
+// dead is a network without a connection.
 type dead struct{}
 
 func (dead) RoundTrip(*http.Request) (*http.Response, error) { return nil, io.ErrUnexpectedEOF }
 
-// TestThinking holds how each generation is told to think, in the order of
-// llm.Efforts: off, minimal, low, medium, high, max; before them what is sent if
-// nobody asks.
+// TestThinking checks the thinking fields of each generation, in the order of llm.Efforts: off,
+// minimal, low, medium, high, max; the first entry is for a request without effort.
 func TestThinking(t *testing.T) {
 	const (
 		disabled = `{"type":"disabled"}`
@@ -73,7 +72,7 @@ func TestThinking(t *testing.T) {
 	)
 	budget := func(n int) string { return fmt.Sprintf(`{"budget_tokens":%d,"type":"enabled"}`, n) }
 	budgets := []string{"", disabled, budget(1024), budget(2048), budget(8192), budget(16384), budget(32000)}
-	smaller := append(slices.Clone(budgets[:6]), budget(30976)) // the output has 32000 in all
+	smaller := append(slices.Clone(budgets[:6]), budget(30976)) // the total output is 32000
 	on := func(first, off, rest string) []string {
 		return []string{first, off, rest, rest, rest, rest, rest}
 	}
@@ -112,8 +111,7 @@ func TestThinking(t *testing.T) {
 	}
 }
 
-// TestBudget holds what becomes of a thinking budget, and of an output limit
-// beside it.
+// TestBudget checks the result of a thinking budget, also together with an output limit.
 func TestBudget(t *testing.T) {
 	for _, test := range []struct {
 		model                string
@@ -149,8 +147,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// TestSettings holds the fields of settings, and what the user is told of those
-// that are left out.
+// TestSettings checks the fields of settings, and the notices about dropped ones.
 func TestSettings(t *testing.T) {
 	warm, hot, no, seed := 0.5, 1.5, false, int64(7)
 	tools := []llm.Tool{{Name: "f"}}
@@ -205,7 +202,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestMessages holds how a history is written.
+// TestMessages checks the encoding of a history.
 func TestMessages(t *testing.T) {
 	const model = "claude-sonnet-4-5"
 	origin := anthropic.Family.Traits(anthropic.Options{Model: model}).Origin
@@ -230,7 +227,7 @@ func TestMessages(t *testing.T) {
 	searched := llm.Part{Kind: llm.Call, ID: "srv1", Name: "web_search", Remote: true, State: json.RawMessage(`{"type":"server_tool_use","id":"srv1","name":"web_search","input":{"query":"x"}}`)}
 	found := llm.Part{Kind: llm.Result, ID: "srv1", Remote: true, Text: "x", State: json.RawMessage(`{"type":"web_search_tool_result","tool_use_id":"srv1","content":[{"encrypted_content":"RW5j"}]}`)}
 
-	const mark = `"cache_control":{"type":"ephemeral"},` // TestCacheMarks says where they are
+	const mark = `"cache_control":{"type":"ephemeral"},` // TestCacheMarks checks their positions
 	hi := `{"content":[{"text":"Hi","type":"text"}],"role":"user"}`
 	last := `{"content":[{"text":"Go on","type":"text"}],"role":"user"}`
 	for _, test := range []struct {
@@ -309,9 +306,9 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestCacheMarks checks that the four allowed marks come after the tools, the
-// system prompt, and the last two messages of the user's: a step of many calls is further
-// away from its end than the server looks back, and not from the end of the one before.
+// TestCacheMarks checks that the four allowed marks come after the tools, the system prompt, and
+// the last two user messages: after a step with many calls, the server's lookback does not reach
+// the previous prefix from the last mark, but does from the one before.
 func TestCacheMarks(t *testing.T) {
 	calls := llm.Message{Role: llm.RoleAssistant}
 	results := llm.Message{Role: llm.RoleTool}
@@ -362,8 +359,8 @@ func TestCacheMarks(t *testing.T) {
 	}
 }
 
-// TestTools holds how tools are offered, and that a history with calls never
-// goes without.
+// TestTools checks the encoding of tools, and that a history with calls is never sent without
+// tools.
 func TestTools(t *testing.T) {
 	called := []llm.Message{llm.UserText("Hi"),
 		{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Call, ID: "a", Name: "read", Input: "{}"}, {Kind: llm.Call, ID: "b", Name: "read", Input: "{}"}}},
@@ -402,8 +399,8 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// TestLoop holds what a model that thinks by budget needs of a running tool
-// loop: thinking opens it, or it goes on without.
+// TestLoop checks a running tool loop of a model with a thinking budget: it starts with thinking,
+// or continues without.
 func TestLoop(t *testing.T) {
 	thought := llm.Part{Kind: llm.Thinking, State: json.RawMessage(`{"type":"thinking","thinking":"t","signature":"s"}`)}
 	call := llm.Part{Kind: llm.Call, ID: "a", Name: "read", Input: "{}"}
@@ -412,7 +409,7 @@ func TestLoop(t *testing.T) {
 		name, model    string
 		effort         llm.Effort
 		first, second  []llm.Part // of the loop's messages
-		thinking, sent string     // type; how often thinking goes back
+		thinking, sent string     // thinking type; number of times that thinking goes back
 	}{
 		{"opened by thinking", "claude-sonnet-4-5", "low", []llm.Part{thought, call}, []llm.Part{call}, "enabled", "1"},
 		{"opened without", "claude-sonnet-4-5", "low", []llm.Part{call}, []llm.Part{thought, call}, "disabled", "0"},
@@ -440,7 +437,7 @@ func TestLoop(t *testing.T) {
 	}
 }
 
-// TestFill holds that DeepSeek gets thinking with every call, if only empty.
+// TestFill checks that DeepSeek gets thinking with every call, even if empty.
 func TestFill(t *testing.T) {
 	req := llm.Request{Messages: []llm.Message{llm.UserText("Hi"),
 		{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Call, ID: "a", Name: "read"}}},
@@ -459,7 +456,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// asked is a network that keeps the request and gives no answer.
+// asked is a network that records the request and sends no answer.
 type asked struct{ *http.Request }
 
 func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -467,8 +464,8 @@ func (a *asked) RoundTrip(r *http.Request) (*http.Response, error) {
 	return nil, io.ErrUnexpectedEOF
 }
 
-// TestRequest holds address and headers: nothing doubled, and betas and prefix
-// binding for Anthropic's own host only.
+// TestRequest checks the URL and headers: nothing is doubled, and betas and prefix binding are sent
+// only to Anthropic's own host.
 func TestRequest(t *testing.T) {
 	const binding, interleaved = "thinking-binding-controls-2026-08-01", "interleaved-thinking-2025-05-14"
 	const bound = `"block_binding":{"prefix_mismatch_behavior":"drop_block"}`
@@ -515,7 +512,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestOverride holds that the user's own fields win.
+// TestOverride checks that the user's own fields take precedence.
 func TestOverride(t *testing.T) {
 	m := anthropic.New(anthropic.Options{Model: "claude-sonnet-4-5", BaseURL: elsewhere, NoStream: true,
 		Body: map[string]any{"max_tokens": 7, "service_tier": "standard_only"}})

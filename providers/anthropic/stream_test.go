@@ -20,7 +20,7 @@ type reply struct {
 	body   string
 }
 
-// server plays replies, the last one again and again, and keeps what it was asked.
+// server answers with replies in order, repeating the last one, and records the requests.
 func server(t *testing.T, replies ...reply) (base string, asked func() []string) {
 	t.Helper()
 	var bodies []string
@@ -48,7 +48,7 @@ func connect(t *testing.T, base, model string) *anthropic.Model {
 	return anthropic.New(anthropic.Options{Provider: "mock", Model: model, BaseURL: base, HTTP: client})
 }
 
-// collected holds what a stream came to.
+// collected is the result of a stream.
 type collected struct {
 	parts  []llm.Part
 	finish llm.Finish
@@ -98,7 +98,7 @@ const (
 	foundBlock    = `{"type":"web_search_tool_result","tool_use_id":"srv1","content":[{"type":"web_search_result","title":"Go","url":"https://go.dev","encrypted_content":"RW5j"}]}`
 )
 
-// TestPingsBehindTheEnd: some proxies lose message_stop, and send pings for ever
+// TestPingsBehindTheEnd: some proxies drop message_stop, and send pings forever
 // (github.com/tombii/better-ccflare pull 307). A stop reason before the content ends nothing.
 func TestPingsBehindTheEnd(t *testing.T) {
 	const ping, fault = "event: ping\ndata: {\"type\":\"ping\"}\n\n", "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"api_error\",\"message\":\"too late\"}}\n\n"
@@ -122,8 +122,8 @@ func TestPingsBehindTheEnd(t *testing.T) {
 	}
 }
 
-// TestDeltasOfAnotherKind: some servers send the deltas of a block under the index of the one before
-// (github.com/sgl-project/sglang pull 25876).
+// TestDeltasOfAnotherKind: some servers send the deltas of a block with the index of the previous
+// one (github.com/sgl-project/sglang pull 25876).
 func TestDeltasOfAnotherKind(t *testing.T) {
 	const think, say = `{"type":"thinking_delta","thinking":"Hm."}`, `{"type":"text_delta","text":"A."}`
 	for _, test := range []struct{ block, want string }{
@@ -142,7 +142,7 @@ func TestDeltasOfAnotherKind(t *testing.T) {
 	}
 }
 
-// TestBlocks holds what each block becomes, streamed.
+// TestBlocks checks the result of each block when streamed.
 func TestBlocks(t *testing.T) {
 	for _, test := range []struct {
 		name, model string
@@ -206,8 +206,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestRoundTrip holds that what came goes back byte for byte and in its order,
-// streamed or whole.
+// TestRoundTrip checks that blocks go back byte for byte and in order, streamed or whole.
 func TestRoundTrip(t *testing.T) {
 	blocks := []string{signedBlock, redactedBlock, searchBlock, foundBlock, signedBlock, `{"type":"text","text":"Let me look."}`, `{"type":"tool_use","id":"toolu_1","name":"read","input":{"path":"a"}}`}
 	var events []string
@@ -245,7 +244,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestEnds holds what ends an answer, and how.
+// TestEnds checks how answers end.
 func TestEnds(t *testing.T) {
 	text := block(0, `{"type":"text","text":"A"}`)
 	call := block(1, `{"type":"tool_use","id":"a","name":"f"}`)
@@ -307,8 +306,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestSecondBeginning: where another answer begins in the middle of one, that one
-// was cut. Of the other nothing is taken, and no call is made of a half.
+// TestSecondBeginning: an answer in which another one begins was interrupted. The second one is
+// ignored, and no call is made from a part.
 func TestSecondBeginning(t *testing.T) {
 	again := strings.ReplaceAll(opening(1), "msg_1", "msg_2")
 	text := block(0, `{"type":"text","text":"A"}`)
@@ -347,8 +346,8 @@ func TestSecondBeginning(t *testing.T) {
 	}
 }
 
-// TestUsage holds how tokens are counted: the cache belongs to the input, later
-// numbers win, missing ones keep.
+// TestUsage checks the token counts: the input includes the cache, later counts replace earlier
+// ones, missing ones do not.
 func TestUsage(t *testing.T) {
 	start := func(usage string) string {
 		return event("message_start", `{"type":"message_start","message":{"content":[],"usage":`+usage+`}}`)
@@ -378,8 +377,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestPause holds that an answer that pauses is sent back as it came and goes
-// on, as one answer.
+// TestPause checks that a paused answer is sent back unchanged and continues as one answer.
 func TestPause(t *testing.T) {
 	base, asked := server(t,
 		reply{body: stream(opening(10), block(0, signedBlock), block(1, `{"type":"text","text":"I'll "}`, `{"type":"text_delta","text":"search."}`), block(2, searchBlock), ending("pause_turn", 3))},
@@ -409,7 +407,7 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestPauseForEver holds that a server that only pauses is left.
+// TestPauseForEver checks that a server that pauses forever is abandoned.
 func TestPauseForEver(t *testing.T) {
 	base, asked := server(t, reply{body: stream(opening(1), block(0, searchBlock), ending("pause_turn", 1))})
 	got := collect(connect(t, base, "claude-sonnet-4-5").Stream(t.Context(), llm.Request{}))
@@ -418,7 +416,8 @@ func TestPauseForEver(t *testing.T) {
 	}
 }
 
-// TestUnusedThinking: the user is told what the server left out, and the answer counts it.
+// TestUnusedThinking: a notice reports the thinking that the server ignored, and the answer counts
+// it.
 func TestUnusedThinking(t *testing.T) {
 	start := event("message_start", `{"type":"message_start","message":{"content":[],"input_transformations":[{"type":"thinking_dropped"},{"type":"thinking_mismatch_allowed"},{"type":"thinking_dropped"}]}}`)
 	base, _ := server(t, reply{body: stream(start, block(0, `{"type":"text","text":"A"}`), ending("end_turn", 1))})
@@ -428,8 +427,7 @@ func TestUnusedThinking(t *testing.T) {
 	}
 }
 
-// TestNames holds that tools whose names had to be shortened are called by the
-// names they have here.
+// TestNames checks that calls of tools with shortened names use parley's names.
 func TestNames(t *testing.T) {
 	long := strings.Repeat("x", 70)
 	base, asked := server(t, reply{})
@@ -447,7 +445,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestIDs holds that every call has an id of its own.
+// TestIDs checks that every call has a unique id.
 func TestIDs(t *testing.T) {
 	base, _ := server(t, reply{body: stream(opening(1), block(0, `{"type":"tool_use","id":"a","name":"f"}`), block(1, `{"type":"tool_use","id":"a","name":"f"}`), block(2, `{"type":"tool_use","name":"f"}`), ending("tool_use", 1))})
 	got := collect(connect(t, base, "glm-5.3").Stream(t.Context(), llm.Request{Tools: []llm.Tool{{Name: "f"}}}))

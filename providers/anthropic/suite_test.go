@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestSuite runs a model of each way to think, and one of another vendor's.
+// TestSuite runs a model for each way of thinking, and one of another vendor.
 func TestSuite(t *testing.T) {
 	for _, model := range []string{"claude-sonnet-4-5", "claude-opus-5-5", "glm-5.3"} {
 		t.Run(model, func(t *testing.T) { adaptertest.Suite(t, anthropicWire(model)) })
@@ -40,14 +40,14 @@ func anthropicWire(model string) adaptertest.Wire {
 	}
 }
 
-// opening returns how every streamed answer begins.
+// opening returns the start of every streamed answer.
 func opening(input int) string {
 	return event("message_start", fmt.Sprintf(`{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant",`+
 		`"model":"m","content":[],"stop_reason":null,"usage":{"input_tokens":%d,"output_tokens":1}}}`, input)) +
 		event("ping", `{"type": "ping"}`)
 }
 
-// ending returns how every streamed answer ends.
+// ending returns the end of every streamed answer.
 func ending(reason string, output int) string {
 	return event("message_delta", fmt.Sprintf(`{"type":"message_delta","delta":{"stop_reason":%q,"stop_sequence":null},"usage":{"output_tokens":%d}}`, reason, output)) +
 		event("message_stop", `{"type":"message_stop"}`)
@@ -121,7 +121,7 @@ func failure(status int, message string) string {
 	return fmt.Sprintf(`{"type":"error","error":{"type":%q,"message":%s},"request_id":"req_1"}`, kind, quote(message))
 }
 
-// readBody reads a request back into the vocabulary.
+// readBody decodes a request into an llm.Request.
 func readBody(body []byte) (llm.Request, error) {
 	var wire struct {
 		System   []struct{ Text string }

@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	minBudget = 1024 // what Anthropic takes
-	minAnswer = 1024 // what thinking leaves of the output
+	minBudget = 1024 // smallest budget that Anthropic accepts
+	minAnswer = 1024 // output tokens left for the answer
 )
 
-// budgets holds what a level is worth where only budgets are known, in the order
-// of llm.Efforts.
+// budgets maps the efforts, in the order of llm.Efforts, to budgets for models that only support
+// budgets.
 var budgets = [6]int{0, minBudget, 2048, 8192, 16384, 32000}
 
-// A thinkingPlan is how much a request lets the model think.
+// A thinkingPlan describes the thinking in a request.
 type thinkingPlan struct {
-	thinking map[string]any // the field; nil sends none
-	effort   string         // output_config.effort; "" sends none
+	thinking map[string]any // the field; nil omits it
+	effort   string         // output_config.effort; "" omits it
 	notices  []string
 }
 
@@ -32,10 +32,10 @@ func (p thinkingPlan) isOn(f facts) bool {
 	return p.thinking["type"] != typeDisabled
 }
 
-// isBudgeted reports whether the model thinks by budget.
+// isBudgeted reports whether the model thinks with a budget.
 func (p thinkingPlan) isBudgeted() bool { return p.thinking["type"] == typeEnabled }
 
-// plan returns how to ask for what the request wants, with limit output tokens.
+// plan returns the thinking plan for req with an output limit of limit tokens.
 func (m *Model) plan(req llm.Request, limit int) thinkingPlan {
 	f := m.facts
 	level := slices.Index(llm.Efforts, req.Effort)
@@ -69,7 +69,7 @@ func (f facts) adaptiveThinking() map[string]any {
 	return thinking
 }
 
-// planOff switches thinking off, as far as the model lets us.
+// planOff returns a plan that switches thinking off, if the model supports it.
 func (m *Model) planOff() thinkingPlan {
 	f := m.facts
 	switch f.offType {
@@ -87,8 +87,8 @@ func (m *Model) planOff() thinkingPlan {
 	}
 }
 
-// planBudget thinks by budget, which is part of the output and has to leave room
-// for the answer.
+// planBudget returns a plan with a budget, which is part of the output and must leave room for the
+// answer.
 func (m *Model) planBudget(req llm.Request, level, limit int) thinkingPlan {
 	budget := req.Budget
 	if budget == 0 {
@@ -110,9 +110,8 @@ func (m *Model) planBudget(req llm.Request, level, limit int) thinkingPlan {
 	return p
 }
 
-// openToolLoop returns where a tool loop that is still running begins: the first message of
-// the assistant's in the row of calls and results that ends the history; -1 if
-// the history ends otherwise.
+// openToolLoop returns the index where a running tool loop starts: the first assistant message in
+// the sequence of calls and results at the end of the history; -1 if the history ends differently.
 func openToolLoop(messages []llm.Message) int {
 	last := len(messages) - 1
 	for last >= 0 && messages[last].Role != llm.RoleAssistant {

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// vertexVersion stands in the body of requests to Vertex AI, in the place of the header:
+// vertexVersion is the API version in the body of requests to Vertex AI, which replaces the header:
 // https://platform.claude.com/docs/en/api/claude-on-vertex-ai
 const vertexVersion = "vertex-2023-10-16"
 
-// isVertex reports whether a base URL is of the form in which Vertex AI has models of
-// Anthropic's: the model stands in the address, and the version of the API in the body.
+// isVertex reports whether a base URL has Vertex AI's form for Anthropic's models: the model is in
+// the URL, and the API version in the body.
 func isVertex(base string) bool {
 	u, err := url.Parse(base)
 	return err == nil && strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/publishers/anthropic")
 }
 
-// requestURL returns where the model is asked.
+// requestURL returns the URL of requests to the model.
 func (m *Model) requestURL() (string, error) {
 	u, err := url.Parse(strings.TrimSuffix(strings.TrimRight(m.o.BaseURL, "/"), "/v1"))
 	if err != nil {
@@ -36,7 +36,7 @@ func (m *Model) requestURL() (string, error) {
 	return u.JoinPath("models", m.o.Model+":"+method).String(), nil
 }
 
-// toVertex writes a body as Vertex AI wants it.
+// toVertex converts a body to Vertex AI's form.
 func toVertex(body map[string]any) {
 	delete(body, "model")
 	body["anthropic_version"] = vertexVersion

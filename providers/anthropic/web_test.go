@@ -8,8 +8,8 @@ import (
 	"parley/providers/llm"
 )
 
-// TestWebSearch checks a search of the web from the request over a pause to the next request: text
-// that the server cuts up around what it cites is one part, and goes back as it came.
+// TestWebSearch checks a web search from the request, across a pause, to the next request: text
+// that the server splits around citations is one part, and goes back unchanged.
 func TestWebSearch(t *testing.T) {
 	cited := `{"type":"text","text":"Go 1.27","citations":[{"type":"web_search_result_location","url":"https://go.dev","title":"Go","cited_text":"1.27 is out","encrypted_index":"RW5j"}]}`
 	again := `{"type":"text","text":" came in August","citations":[{"type":"web_search_result_location","url":"https://go.dev","title":"Go (2)","cited_text":"August"},{"type":"web_search_result_location","url":"https://go.dev/doc","title":"Notes"}]}`
@@ -56,7 +56,7 @@ func TestWebSearch(t *testing.T) {
 	}
 }
 
-// TestWebRefused sends again without the search what a server refuses for it.
+// TestWebRefused checks that a request refused because of the search is sent again without it.
 func TestWebRefused(t *testing.T) {
 	m, asked := picky(t, anthropic.Options{Model: "claude-sonnet-4-5"}, func(body map[string]any) string {
 		if strings.Contains(text(body["tools"]), "web_search") {
@@ -74,8 +74,8 @@ func TestWebRefused(t *testing.T) {
 	}
 }
 
-// TestWebSearchVersion checks that the newest version of the search goes where it is documented, and is
-// called by the model alone: a search out of code that stops for a local tool cannot be continued.
+// TestWebSearchVersion checks that the newest version of the search is used where it is documented, and
+// called only by the model: a search from code that stops for a local tool cannot be continued.
 func TestWebSearchVersion(t *testing.T) {
 	const first, newest = `{"cache_control":{"type":"ephemeral"},"name":"web_search","type":"web_search_20250305"}`, `{"allowed_callers":["direct"],"cache_control":{"type":"ephemeral"},"name":"web_search","type":"web_search_20260318"}`
 	for _, test := range []struct{ base, model, want string }{
@@ -92,7 +92,7 @@ func TestWebSearchVersion(t *testing.T) {
 	}
 }
 
-// TestSearchesWeb holds where Claude can search the web.
+// TestSearchesWeb checks where Claude can search the web.
 func TestSearchesWeb(t *testing.T) {
 	for base, want := range map[string]bool{
 		"https://api.anthropic.com": true, "https://r.services.ai.azure.com/anthropic": true, "https://openrouter.ai/api": true,
@@ -107,8 +107,8 @@ func TestSearchesWeb(t *testing.T) {
 	}
 }
 
-// TestWholeInput: some services send the arguments of a call at once as the text of an object, or
-// as no object. Nothing of them is lost: the tool says what is wrong.
+// TestWholeInput: some services send the arguments of a call at once, as a string with the object,
+// or as another value. They are preserved, and the tool reports the error.
 func TestWholeInput(t *testing.T) {
 	for input, want := range map[string]string{
 		`"{\"path\":\"\\u00e4\"}"`: `{"path":"\u00e4"}`, `["x"]`: `["x"]`, `"x"`: `x`, `""`: `{}`, `null`: `{}`, `{}`: `{}`, `{"id":9007199254740993}`: `{"id":9007199254740993}`,

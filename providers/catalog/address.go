@@ -6,22 +6,22 @@ import (
 	"strings"
 )
 
-// A Variable is a part of a service's address that the user has to supply, such as the region of an
+// A Variable is a part of a service's address that the user supplies, such as the region of an
 // account. Addresses contain it as {name}.
 type Variable struct {
 	Name    string            `toml:"name"`
-	Title   string            `toml:"title"`   // for people, such as "Region"
+	Title   string            `toml:"title"`   // shown to the user, such as "Region"
 	Help    string            `toml:"help"`    // explanation in one sentence
 	Env     []string          `toml:"env"`     // environment variables that may hold it, best first
-	Default string            `toml:"default"` // "" if there is none
+	Default string            `toml:"default"` // "" for none
 	Hosts   map[string]string `toml:"hosts"`   // replacement of {host} by value, may contain {name}; "*" for other values
-	Models  bool              `toml:"models"`  // holds names of models, separated by commas, and is part of no address
+	Models  bool              `toml:"models"`  // holds comma-separated model names, and is not part of an address
 }
 
-// maxModels bounds how many names of models a variable holds.
+// maxModels bounds the number of model names in a variable.
 const maxModels = 50
 
-// Parse returns the value of v in the text that a user entered: the value itself, or an address of
+// Parse returns the value of v in a text entered by the user: the value itself, or an address of
 // the service that contains it. The error says which characters are allowed.
 func (p Provider) Parse(v Variable, text string) (string, error) {
 	if text = strings.TrimSpace(text); text == "" {
@@ -58,7 +58,7 @@ func (p Provider) Parse(v Variable, text string) (string, error) {
 // Noun returns the title of v in lower case, for use in a sentence.
 func (v Variable) Noun() string { return strings.ToLower(v.Title[:1]) + v.Title[1:] }
 
-// ModelNames splits a value of v into names of models; nil if v does not hold any.
+// ModelNames splits a value of v into model names; nil if v does not hold any.
 func (v Variable) ModelNames(value string) []string {
 	if !v.Models {
 		return nil
@@ -120,8 +120,8 @@ func (p Provider) fromAddress(v Variable, text string) string {
 	return text
 }
 
-// Expand replaces the variables in an address of p by values from Parse, or by their defaults. A
-// variable without either is replaced by its name and returned as missing.
+// Expand replaces the variables in an address of p with values from Parse, or with their defaults.
+// A variable without either is replaced by its name and returned in missing.
 func (p Provider) Expand(address string, values map[string]string) (expanded string, missing []Variable) {
 	for _, v := range p.Variables {
 		value := values[v.Name]

@@ -1,17 +1,16 @@
-// Package catalog holds what parley knows about models and the services that
-// offer them: names, windows, prices, abilities. Facts are data, one file per
-// provider in data/; how a service behaves on the wire is Go, and lives in its
-// adapter.
+// Package catalog contains facts about models and the services that offer them: names, context
+// windows, prices, abilities. Facts are data, one file per provider in data/; the wire behavior of
+// a service is Go code in its adapter.
 //
-// Nothing is decoded before it is asked for, and then one provider at a time:
+// Data is decoded when first needed, one provider at a time:
 //
 //	data/ID.toml ──► Provider (head) ──► its Models
 //
-// Lists of models (Facts) are fetched from services on request, checked, compared with what is
-// known (Fetched) and stored in a file (FactsFile). They add to a Model and remove nothing from it.
+// Lists of models (Facts) are fetched from services on request, checked, compared with the known
+// facts (Fetched) and stored in a file (FactsFile). They add to a Model and remove nothing from it.
 //
 // Find looks up a provider's own models and follows aliases. Guess finds facts for ids of any
-// gateway or local server. A price that is not known stays unknown; it is never 0.
+// gateway or local server. An unknown price stays unknown; it is never 0.
 package catalog
 
 import (
@@ -31,29 +30,29 @@ import (
 // A Provider is a service that offers models.
 type Provider struct {
 	ID         string            `toml:"-"`           // name of the file, and the part before the slash in "openai/gpt-5"
-	Name       string            `toml:"name"`        // for people
+	Name       string            `toml:"name"`        // display name
 	Kind       string            `toml:"kind"`        // wire format, such as "anthropic"
-	BaseURL    string            `toml:"base_url"`    // "" if it is not reached by HTTP
+	BaseURL    string            `toml:"base_url"`    // "" if it has no HTTP address
 	KeyEnv     []string          `toml:"key_env"`     // environment variables that may hold the key, best first
 	URLEnv     []string          `toml:"url_env"`     // environment variables that may replace BaseURL, best first
 	Local      bool              `toml:"local"`       // needs no key and costs nothing
 	Default    string            `toml:"default"`     // model to use when none is named
-	Small      string            `toml:"small"`       // model for side jobs, such as titles
+	Small      string            `toml:"small"`       // model for secondary tasks, such as titles
 	ModelsFrom string            `toml:"models_from"` // provider whose models it offers instead of its own
-	Offers     []string          `toml:"offers"`      // ids of the models of ModelsFrom that it offers; nil: all, under their own ids
-	NoList     bool              `toml:"no_list"`     // has no list of models, or one of models that cannot be used
-	KeyHeader  string            `toml:"key_header"`  // header of the API key; "" is the one of Kind
-	TokenFrom  string            `toml:"token_from"`  // login that provides tokens in place of an API key: FromGoogle, or "" for none
-	Variables  []Variable        `toml:"variables"`   // of its addresses
+	Offers     []string          `toml:"offers"`      // ids of the models of ModelsFrom that it offers; nil for all, with their own ids
+	NoList     bool              `toml:"no_list"`     // has no list of models, or one of unusable models
+	KeyHeader  string            `toml:"key_header"`  // header for the API key; "" for the header of Kind
+	TokenFrom  string            `toml:"token_from"`  // login that supplies tokens instead of an API key: FromGoogle, or "" for none
+	Variables  []Variable        `toml:"variables"`   // variables of its addresses
 	Regions    map[string]string `toml:"regions"`     // further base URLs of the service, by region or plan
-	Aliases    map[string]string `toml:"aliases"`     // current model ids by name of family and by ids that are gone for certain; any other id is sent as typed
+	Aliases    map[string]string `toml:"aliases"`     // current model ids by family name and by retired id; any other id is sent as typed
 
-	CacheMinutes int `toml:"cache_minutes"` // lifetime of a cached prompt after it was last sent; 0 is unknown
-	CacheLeast   int `toml:"cache_least"`   // tokens of the shortest prompt that all of its models cache; 0 is unknown
+	CacheMinutes int `toml:"cache_minutes"` // lifetime of a cached prompt after its last use; 0 if unknown
+	CacheLeast   int `toml:"cache_least"`   // tokens of the shortest prompt that all its models cache; 0 if unknown
 
-	SearchPrice float64 `toml:"search_price"` // US dollars per thousand web searches, for models without a price of their own; 0 is unknown
+	SearchPrice float64 `toml:"search_price"` // US dollars per thousand web searches, for models without such a price; 0 if unknown
 
-	Models []Model `toml:"models"` // in the order of pickers
+	Models []Model `toml:"models"` // in picker order
 }
 
 // FromGoogle is the TokenFrom of Google's application default credentials.
@@ -63,16 +62,16 @@ const FromGoogle = "google"
 type Model struct {
 	Provider      string   `toml:"-"`
 	ID            string   `toml:"id"`
-	Name          string   `toml:"name"`       // for people
-	Context       int      `toml:"context"`    // whole window, in tokens
-	MaxInput      int      `toml:"max_input"`  // limit of the input in tokens, where it is smaller than Context
-	MaxOutput     int      `toml:"max_output"` // limit of the output in tokens, thinking included
+	Name          string   `toml:"name"`       // display name
+	Context       int      `toml:"context"`    // whole context window, in tokens
+	MaxInput      int      `toml:"max_input"`  // limit of the input in tokens, if smaller than Context
+	MaxOutput     int      `toml:"max_output"` // limit of the output in tokens, including thinking
 	Price         Price    `toml:"price"`
-	Vision        bool     `toml:"vision"` // takes images
-	PDF           bool     `toml:"pdf"`    // takes PDF files
+	Vision        bool     `toml:"vision"` // accepts images
+	PDF           bool     `toml:"pdf"`    // accepts PDF files
 	Tools         bool     `toml:"tools"`  // calls functions natively
 	Thinks        bool     `toml:"thinks"`
-	Thinking      string   `toml:"thinking"`       // how thinking is controlled: "level", "budget" or "adaptive"; "" if the family has only one way
+	Thinking      string   `toml:"thinking"`       // control of thinking: "level", "budget" or "adaptive"; "" if the family has only one
 	Levels        []string `toml:"levels"`         // effort values that the wire accepts, without OffValue
 	OffValue      string   `toml:"off_value"`      // effort value that turns thinking off
 	CanDisable    bool     `toml:"can_disable"`    // thinking can be turned off
@@ -83,14 +82,14 @@ type Model struct {
 	Lifecycle
 }
 
-// A Lifecycle holds what a service has announced about the end of a model.
+// A Lifecycle holds a service's announcement about the end of a model.
 type Lifecycle struct {
-	Deprecated bool   `toml:"deprecated"`  // not to be used any more, with no date known
+	Deprecated bool   `toml:"deprecated"`  // should not be used any more; no date is known
 	Retires    string `toml:"retires"`     // day from which the service refuses the model, as 2006-01-02; "" if none is announced
 	ReplacedBy string `toml:"replaced_by"` // id of the model to use instead; "" if unknown
 }
 
-// retirementNotice is how long before its end users are told that a model retires.
+// retirementNotice is how long in advance users are told that a model retires.
 const retirementNotice = 30 * 24 * time.Hour
 
 // Retired reports whether the model should not be offered at the given time.
@@ -98,7 +97,7 @@ func (l Lifecycle) Retired(at time.Time) bool {
 	return l.Deprecated || l.Retires != "" && l.Retires <= at.Format(time.DateOnly)
 }
 
-// RetiresSoon returns Retires if that is at most retirementNotice after now, else "".
+// RetiresSoon returns Retires if it is at most retirementNotice after now; "" otherwise.
 func (l Lifecycle) RetiresSoon(now time.Time) string {
 	if l.Retires > now.Add(retirementNotice).Format(time.DateOnly) {
 		return ""
@@ -134,8 +133,8 @@ type Budget struct {
 //go:embed data/*.toml
 var data embed.FS
 
-// order is the order of providers in pickers. When no model is configured, the first of them with a
-// key answers. Each file has its place.
+// order is the order of providers in pickers. If no model is configured, the first provider with a
+// key is used. Every file must be listed.
 var order = []string{
 	"openai", "anthropic", "gemini", "xai", "zai", "qwen", "deepseek", "minimax", "moonshot", "mistral", "groq", "cerebras",
 	"openrouter", "azure", "foundry", "foundry-claude", "bedrock", "bedrock-claude", "vertex", "vertex-claude", "vertex-express",
@@ -143,25 +142,25 @@ var order = []string{
 	"antigravity-cli", "copilot-cli", "grok-cli", "qwen-cli", "demo",
 }
 
-// entry is one file. Its head and each of its models are decoded when first needed: looking up one
-// model costs one row, not the file.
+// entry is one file. Its head and each model are decoded when first needed: looking up one model
+// decodes one row, not the file.
 type entry struct {
 	id   string
 	head func() Provider
 	rows func() []row
 
 	once    sync.Once
-	offered []row // result of offers, after once
+	offered []row // result of offers
 }
 
 // row is the row of one model.
 type row struct {
-	provider string // of the file that contains it
+	provider string // provider of the file that contains it
 	id       string
 	*record
 }
 
-// record is the text of a row, with its model once it has been decoded.
+// record is the text of a row, and its model once decoded.
 type record struct {
 	file, provider, text string
 	model                atomic.Pointer[Model]
@@ -187,7 +186,8 @@ func rank(id string) int {
 	return len(order)
 }
 
-// rowSeparator separates the head of a file and its rows. The first line of a row is its id.
+// rowSeparator separates the head of a file from its rows, and rows from each other. The first line
+// of a row is its id.
 const rowSeparator = "\n[[models]]\n"
 
 func newEntry(file string) *entry {
@@ -220,7 +220,7 @@ func newEntry(file string) *entry {
 	}
 }
 
-// decode returns the model of the row, decoded at the first call.
+// decode returns the model of the row, decoding it on the first call.
 func (r *record) decode() Model {
 	if m := r.model.Load(); m != nil {
 		return *m
@@ -232,7 +232,7 @@ func (r *record) decode() Model {
 	return m
 }
 
-// decode decodes embedded TOML into v. It panics if the data is broken: a test decodes all of it.
+// decode decodes embedded TOML into v. It panics if the data is invalid: a test decodes all of it.
 func decode(file, text string, v any) {
 	if _, err := toml.Decode(text, v); err != nil {
 		panic(fmt.Sprintf("%s: %v", file, err))
@@ -248,7 +248,7 @@ func findEntry(id string) (*entry, bool) {
 	return nil, false
 }
 
-// source returns the entry whose models e offers: that of ModelsFrom, or e itself.
+// source returns the entry whose models e offers: the one of ModelsFrom, or e itself.
 func (e *entry) source() *entry {
 	if from, ok := findEntry(e.head().ModelsFrom); ok {
 		return from
@@ -256,7 +256,7 @@ func (e *entry) source() *entry {
 	return e
 }
 
-// offers returns the rows of the models that e offers, with the ids that e uses for them.
+// offers returns the rows of the models that e offers, with the ids used by e.
 func (e *entry) offers() []row {
 	e.once.Do(func() {
 		all := e.source().rows()
@@ -294,7 +294,7 @@ func (e *entry) find(model string) (Model, bool) {
 	return rows[i].as(e.id), true
 }
 
-// as returns the model with the given provider and the id that it has there.
+// as returns the model of the row for a provider, with its id there.
 func (r row) as(provider string) Model {
 	m := r.decode()
 	if provider != r.provider {
@@ -304,8 +304,8 @@ func (r row) as(provider string) Model {
 	return m
 }
 
-// Providers returns every provider with its models, in the order in which a
-// picker lists them. It decodes the whole catalog; Heads is cheaper.
+// Providers returns every provider with its models, in picker order. It decodes the whole catalog;
+// Heads is cheaper.
 func Providers() []Provider {
 	providers := Heads()
 	var wait sync.WaitGroup
@@ -334,8 +334,8 @@ func Head(id string) (Provider, bool) {
 	return e.head(), true
 }
 
-// IDs returns the ids of a provider's models, without decoding any. It is
-// empty for a provider that is not in the catalog.
+// IDs returns the ids of a provider's models, without decoding any. It returns none for a provider
+// missing in the catalog.
 func IDs(provider string) []string {
 	e, ok := findEntry(provider)
 	if !ok {
@@ -351,8 +351,8 @@ func IDs(provider string) []string {
 	return ids
 }
 
-// Find returns the facts of a provider's model, and those of the current model for an alias; false
-// if there are none.
+// Find returns the facts of a provider's model; for an alias, those of the current model. It
+// returns false if there are none.
 func Find(provider, model string) (Model, bool) {
 	e, ok := findEntry(provider)
 	if !ok {
@@ -364,8 +364,8 @@ func Find(provider, model string) (Model, bool) {
 	return e.find(model)
 }
 
-// FindExact is Find without aliases: an old conversation keeps the window and the price of the
-// model it was held with.
+// FindExact is Find without aliases: an old conversation keeps the context window and price of the
+// model that it used.
 func FindExact(provider, model string) (Model, bool) {
 	e, ok := findEntry(provider)
 	if !ok {

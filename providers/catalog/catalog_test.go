@@ -12,8 +12,7 @@ import (
 	"parley/providers/llm"
 )
 
-// The data is decoded without checks at run time, so each key must be one that
-// the structs have.
+// The data is decoded without checks at run time, so each key must exist in the structs.
 func TestDataDecodesStrictly(t *testing.T) {
 	files, err := data.ReadDir("data")
 	if err != nil {
@@ -102,8 +101,8 @@ func checkModel(t *testing.T, name string, m Model) {
 	}
 }
 
-// TestRetirements: a default, a small model, an alias or a successor is never a model that is gone, or
-// retires within a month of the date of the catalog. The machine's clock does not matter.
+// TestRetirements: a default, a small model, an alias or a successor is never a model that is retired,
+// or retires within a month of the catalog's date. The machine's clock does not matter.
 func TestRetirements(t *testing.T) {
 	dates := 0
 	for _, p := range Providers() {
@@ -167,8 +166,8 @@ func TestRetirement(t *testing.T) {
 	}
 }
 
-// People have these names in scripts and old conversations, so their rows stay,
-// with the prices that were charged, in dollars per million tokens.
+// Users have these names in scripts and old conversations, so their rows stay, with the prices that
+// were charged, in dollars per million tokens.
 func TestRowsThatStay(t *testing.T) {
 	for name, want := range map[string][2]float64{
 		"openai/gpt-4-turbo":                   {10, 30},
@@ -218,7 +217,7 @@ func TestFind(t *testing.T) {
 	}{
 		{"openai", "gpt-6.1-sol", "gpt-6.1-sol", true},
 		{"openai", "chatgpt-4o-latest", "gpt-4o", true},
-		{"openai", "o1-mini", "gpt-6-luna", true}, // it has a row of its own, but nothing answers to it any more
+		{"openai", "o1-mini", "gpt-6-luna", true}, // it has a row, but is retired
 		{"claude-cli", "opus", "claude-opus-5-5", true},
 		{"claude-cli", "claude-haiku-5-5", "claude-haiku-5-5", true},
 		{"groq", "openai/gpt-oss-120b", "openai/gpt-oss-120b", true},
@@ -276,8 +275,8 @@ func TestGuess(t *testing.T) {
 	}
 }
 
-// A version that is not known yet is taken for the last one that is, without its
-// price; a version from before the first is not.
+// An unknown newer version gets the facts of the last known one, without its price; a version older
+// than the first does not.
 func TestGuessNewerVersions(t *testing.T) {
 	for _, tt := range []struct{ id, want string }{
 		{"gpt-7", "openai/gpt-5.5"},
@@ -310,7 +309,7 @@ func TestGuessNewerVersions(t *testing.T) {
 	}
 }
 
-// Every row is found by its own id, or by that of its vendor.
+// Every row is found by its own id, or by its vendor's id.
 func TestGuessKnowsItsOwn(t *testing.T) {
 	for _, p := range Providers() {
 		if p.ModelsFrom != "" {
@@ -324,7 +323,7 @@ func TestGuessKnowsItsOwn(t *testing.T) {
 	}
 }
 
-// Every id, however it is written, is among the names that begin with its first word.
+// Every id, in any spelling, is among the names that begin with its first word.
 func TestNamesWith(t *testing.T) {
 	for _, e := range entries() {
 		for _, r := range e.rows() {
@@ -372,7 +371,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// Whatever a server calls its models, guessing ends, and only with rows.
+// For any id, Guess terminates and returns only rows.
 func FuzzGuess(f *testing.F) {
 	for _, id := range []string{"gpt-4o", "a/b/c", "qwen3:8b", "1-2-3-4-5", "\xff-9b", "q4_k_m"} {
 		f.Add(id)

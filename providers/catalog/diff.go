@@ -12,7 +12,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A Change is one difference between fetched facts and those known before.
+// A Change is a difference between fetched and known facts.
 type Change struct {
 	Provider string     `json:"provider"` // name of the service
 	Model    string     `json:"model"`
@@ -22,14 +22,14 @@ type Change struct {
 	Why      string     `json:"why,omitempty"` // reason of ChangeRefused
 }
 
-// A ChangeKind says what differs.
+// A ChangeKind is the kind of a Change.
 type ChangeKind string
 
 const (
 	ChangeNew     ChangeKind = "new"
 	ChangePrice   ChangeKind = "price"
 	ChangeWindow  ChangeKind = "window"
-	ChangeRetires ChangeKind = "retires" // its last day is another
+	ChangeRetires ChangeKind = "retires" // its retirement date changed
 	ChangeGone    ChangeKind = "gone"    // no longer listed; its facts stay
 	ChangeRefused ChangeKind = "refused" // a listed figure is implausible and was ignored
 )
@@ -37,19 +37,19 @@ const (
 // changeOrder is the order of changes in a diff.
 var changeOrder = []ChangeKind{ChangeNew, ChangePrice, ChangeWindow, ChangeRetires, ChangeGone, ChangeRefused}
 
-// An Update holds fetched lists and how they differ from the known facts. Save stores it.
+// An Update holds fetched lists and their differences from the known facts. Save stores it.
 type Update struct {
 	Changes []Change
 	file    *FactsFile
 	lists   []List
 }
 
-// A Fetched is a fetched list before it is compared.
+// A Fetched is a fetched list before comparison.
 type Fetched struct {
 	List
-	Builtin string   // provider of the catalog with the same models; "" for none
+	Builtin string   // catalog provider with the same models; "" for none
 	Partial bool     // covers only some models: missing ones are not gone
-	Refused []Change // figures refused while the list was read
+	Refused []Change // figures rejected while the list was read
 }
 
 // Compare compares fetched lists with the built-in facts and with those stored in k, which may be
@@ -80,10 +80,10 @@ func (k *FactsFile) Compare(fetched []Fetched) Update {
 	return u
 }
 
-// Save replaces the stored lists by the update.
+// Save replaces the stored lists with the update.
 func (u Update) Save() error { return u.file.save(u.lists) }
 
-// Preview returns the facts as they would be after Save, without storing them.
+// Preview returns the facts that Save would store, without storing them.
 func (u Update) Preview() *FactsFile {
 	path := ""
 	if u.file != nil {
@@ -100,8 +100,8 @@ func (u Update) Preview() *FactsFile {
 	})}
 }
 
-// compare returns the list to keep, and how it differs from what is known: what is built in,
-// and the list that was kept before.
+// compare returns the list to store, and its differences from the known facts: the built-in ones
+// and the previously stored list.
 func (f Fetched) compare(before List) (List, []Change) {
 	was := map[string]Facts{}
 	for _, m := range before.Models {
@@ -179,8 +179,8 @@ func differences(provider, id string, before, after Model) (changes []Change) {
 	return changes
 }
 
-// gone returns the models of the list before that are not listed any more; without such a list,
-// those of the catalog.
+// gone returns the models of the list before that are no longer listed; without such a list, those
+// of the catalog.
 func (f Fetched) gone(before List, listed map[string]bool) (changes []Change) {
 	var known []string
 	if before.Provider != "" {
@@ -206,7 +206,7 @@ func (f Fetched) gone(before List, listed map[string]bool) (changes []Change) {
 	return changes
 }
 
-// By how much a figure may differ before it counts as a mistake of the list.
+// Factors by which a listed figure may differ before it counts as a mistake.
 const (
 	maxPriceRatio = 100 // factor between the last known price and a listed one
 	maxPriceDrop  = 10  // factor by which a listed price may be below the built-in one
@@ -214,7 +214,7 @@ const (
 )
 
 // plausible returns f without figures that differ too much from row, the built-in facts, and from
-// the last known price. It describes what it removed. A zero row or price allows any figure.
+// the last known price. It describes the removed figures. A zero row or price allows any figure.
 func (f Facts) plausible(row Model, last Price) (kept Facts, refused []string) {
 	why := implausible(last, f.Price, maxPriceRatio)
 	if why == "" {
@@ -236,8 +236,8 @@ func (f Facts) plausible(row Model, last Price) (kept Facts, refused []string) {
 	return f, refused
 }
 
-// implausible returns why a listed price cannot replace a known one; "" if it can. It may be lower
-// by the factor drop at most.
+// implausible returns why a listed price cannot replace a known one; "" if it can. The listed price
+// may be lower by at most the factor drop.
 func implausible(known, listed Price, drop float64) string {
 	if !known.Known() || known.Free || !listed.Known() {
 		return ""
@@ -262,14 +262,16 @@ func IsSnapshot(provider, id string) bool {
 	return m != nil && slices.Contains(IDs(provider), m[1])
 }
 
-// nonChatWords are words in the ids of models that do not chat. Lists of bare ids tell nothing else.
+// nonChatWords are words in the ids of models that do not chat. Lists of bare ids have no other
+// information.
 var nonChatWords = []string{
 	"embed", "embedding", "embeddings", "moderation", "whisper", "tts", "dall", "transcribe", "transcription",
 	"realtime", "sora", "veo", "imagen", "lyria", "aqa", "rerank", "ocr", "davinci", "babbage", "image",
 	"speech",
 }
 
-// IsChatModel reports whether id may be a chat model: none of its words names another kind.
+// IsChatModel reports whether id may be a chat model: none of its words names another type of
+// model.
 func IsChatModel(id string) bool {
 	return !slices.ContainsFunc(strings.FieldsFunc(strings.ToLower(id), func(r rune) bool {
 		return r == '-' || r == '_' || r == '/' || r == ':' || r == '.' || isDigit(r)

@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// Estimate returns the approximate number of tokens of text that was not sent yet. Each vendor has
+// Estimate returns the approximate number of tokens of a text before it is sent. Each vendor has
 // its own tokenizer and most are not public, so it adds up the pieces that all of them split text
 // into:
 //
 //   - a word with the space before it is one token; long words are more, and each part of a
 //     camelCase identifier counts;
-//   - digits go two or three to a token, random characters, as in base64, less than two;
-//   - punctuation goes alone or in pairs, line breaks with the indentation after them;
+//   - a token holds two or three digits, or less than two random characters, as in base64;
+//   - punctuation is a token alone or in pairs, a line break with the indentation after it;
 //   - Han, kana and hangul are about one token each, letters of other scripts half a token.
 //
 // The usual rule of four bytes per token is far too low for code and Chinese.
@@ -81,12 +81,12 @@ func wordCost(text string) (n, cost int) {
 	return n, cost + 104 + 14*max(0, min(letters, 11)-7) + 22*max(0, letters-11)
 }
 
-// A run is the beginning of a text that may be base64 or a hash: its length in bytes, the digits in it,
-// and the changes from one class of characters to another. It is counted once, not at each of its pieces.
+// A run is the start of a text that may be base64 or a hash: its length in bytes, its number of digits,
+// and its number of changes between character classes. It is counted once, not for each of its pieces.
 type run struct{ n, figures, changes int }
 
-// noise returns the length in bytes of a random-looking run at the beginning of text; 0 if there is none.
-// The zero run is counted first.
+// noise returns the length in bytes of a random-looking run at the start of text; 0 if there is none. It
+// first counts a zero run.
 func (r *run) noise(text string) int {
 	if class(text[0]) == 3 {
 		return 0
@@ -108,7 +108,7 @@ func (r *run) noise(text string) int {
 	return r.n
 }
 
-// add counts the first n bytes of the run as often as times says.
+// add adds the first n bytes of the run to the counts, multiplied by times.
 func (r *run) add(text string, n, times int) {
 	for i := range n {
 		if isDigit(rune(text[i])) {

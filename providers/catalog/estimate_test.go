@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// Tokens as tokenizers of 2024 to 2026 count them; where those differ widely,
-// about their middle.
+// Token counts of tokenizers from 2024 to 2026; where they differ widely, roughly the middle.
 func TestEstimate(t *testing.T) {
 	for _, tt := range []struct {
 		name, text  string
@@ -55,9 +54,8 @@ func FuzzEstimate(f *testing.F) {
 	})
 }
 
-// The recordings tell how many tokens the words of real answers and prompts
-// have. Vendors also add text before prompts, so that there the
-// growth from one request of a conversation to the next counts.
+// The recordings contain the token counts of real answers and prompts. Vendors add text before
+// prompts, so for prompts the growth between requests of a conversation is compared.
 func TestEstimateOnRecordings(t *testing.T) {
 	files, _ := filepath.Glob("../../../shared/wire/*/*/meta.json")
 	if len(files) == 0 {
@@ -157,8 +155,7 @@ func recordingOf(t *testing.T, dir string) recording {
 	return r
 }
 
-// remote reports whether the provider ran tools, whose words are not recorded,
-// or saw an image.
+// remote reports whether the provider ran tools, whose text is not recorded, or received an image.
 func (r recording) remote() bool {
 	for _, word := range []string{"web", "computer-use", "code-interpreter", "image", "fetch"} {
 		if strings.Contains(filepath.Base(r.dir), word) {
@@ -168,8 +165,8 @@ func (r recording) remote() bool {
 	return false
 }
 
-// prompt returns what of a request the model reads: its words, without the syntax
-// and the opaque strings around them.
+// prompt returns the text of a request that the model reads, without the syntax and opaque strings
+// around it.
 func (r recording) prompt(t *testing.T, name string) string {
 	t.Helper()
 	if name == "" {
@@ -193,14 +190,15 @@ func (r recording) prompt(t *testing.T, name string) string {
 // silent lists members of messages that no model reads.
 var silent = []string{"id", "call_id", "tool_call_id", "tool_use_id", "signature", "thoughtSignature", "encrypted_content", "type", "status", "cache_control", "reasoning_details", "index", "data"}
 
-// messageMark stands before each message, call and result.
+// messageMark precedes each message, call and result.
 const messageMark = "\x00"
 
-// perMessage is about how many tokens each of these takes beside its text: the chat template, roles, ids.
+// perMessage is the approximate number of tokens of each of these besides its text: chat template, role,
+// ids.
 const perMessage = 10
 
-// spoken writes the strings in v, each on a line of its own, and arguments that
-// are objects as JSON. A message takes a word or two beside its own.
+// spoken writes the strings in v, one per line, and arguments that are objects as JSON. The mark of
+// a message adds a word or two.
 func spoken(b *strings.Builder, v any) {
 	switch v := v.(type) {
 	case string:

@@ -11,7 +11,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// Facts hold what a list of models says about one model. Zero values and nil are unknown.
+// Facts are a model list's facts about one model. Zero values and nil are unknown.
 type Facts struct {
 	ID        string `json:"id"` // must be the first key: FactsFile searches lines by it
 	Name      string `json:"name,omitempty"`
@@ -21,7 +21,7 @@ type Facts struct {
 	Tools     *bool  `json:"tools,omitempty"`
 	Vision    *bool  `json:"vision,omitempty"`
 	Thinks    *bool  `json:"thinks,omitempty"`
-	Retires   string `json:"retires,omitempty"` // as Lifecycle.Retires
+	Retires   string `json:"retires,omitempty"` // like Lifecycle.Retires
 }
 
 // Bounds of plausible facts. Prices are in US dollars per million tokens; the most expensive known
@@ -36,7 +36,7 @@ const (
 	minFactOutput = 256  // tokens
 )
 
-// Check returns f without implausible values, and describes those that it removed. It returns zero
+// Check returns f without implausible values, and descriptions of those it removed. It returns zero
 // Facts if the id itself is unusable.
 func (f Facts) Check() (checked Facts, refused []string) {
 	if !isPlainID(f.ID) {
@@ -102,7 +102,7 @@ func (f Facts) WithDefaults(older Facts) Facts {
 	return f
 }
 
-// withDefaults returns p with its unknown rates taken from an older price: most lists lack those of
+// withDefaults returns p with unknown rates taken from an older price: most lists lack the rates of
 // caches and of long prompts.
 func (p Price) withDefaults(older Price) Price {
 	switch {
@@ -118,9 +118,9 @@ func (p Price) withDefaults(older Price) Price {
 	return p
 }
 
-// ApplyTo returns m with the window, output limit, price and end of f: all that f knows if it is newer
-// than m, else those that m lacks. No known value gets lost, and the abilities of m, which decide
-// what is sent to the model, stay.
+// ApplyTo returns m with the context window, output limit, price and retirement of f. If newer, all
+// known values of f apply; otherwise only those missing in m. No known value is lost, and the
+// abilities of m, which decide what is sent to the model, do not change.
 func (f Facts) ApplyTo(m Model, newer bool) Model {
 	if newer || m.Context == 0 {
 		m.Context = cmp.Or(f.Context, m.Context)

@@ -37,11 +37,11 @@ const factsVersion = 1
 // A List is the fetched list of models of one service.
 type List struct {
 	Provider string    `json:"provider"` // name of the service
-	URL      string    `json:"url"`      // its base URL; a list of another URL does not count
+	URL      string    `json:"url"`      // base URL of the service; the list does not apply to other URLs
 	Fetched  time.Time `json:"fetched"`
 	Models   []Facts   `json:"-"`
 
-	Media json.RawMessage `json:"media,omitempty"` // a [Media], as EncodeMedia returns it
+	Media json.RawMessage `json:"media,omitempty"` // a [Media], as returned by EncodeMedia
 }
 
 // Newer reports whether l was fetched after the built-in facts were revised.
@@ -60,7 +60,7 @@ type FactsFile struct {
 	read func() parsedFacts
 }
 
-// parsedFacts is the content of a file, or why it cannot be used.
+// parsedFacts is the content of a file, or why it is unusable.
 type parsedFacts struct {
 	lists map[string]*storedList // by the name of the service
 	err   error
@@ -69,7 +69,7 @@ type parsedFacts struct {
 // storedList is one list in the file.
 type storedList struct {
 	List
-	rows  string                   // the lines of models, each after a line break
+	rows  string                   // lines of models, each after a line break
 	lines func() map[string]string // by id
 	media func() Media
 	ids   []string    // in the order of the file; set by lines
@@ -88,7 +88,7 @@ func OpenFactsFile(path string) *FactsFile {
 // Path returns the path of the file.
 func (k *FactsFile) Path() string { return k.path }
 
-// Err returns why the file cannot be used; nil if it can, or does not exist.
+// Err returns why the file is unusable; nil if it is usable or does not exist.
 func (k *FactsFile) Err() error {
 	if k == nil {
 		return nil
@@ -108,8 +108,8 @@ func (k *FactsFile) Fetched() (at time.Time) {
 	return at
 }
 
-// Stale reports whether facts should be fetched again, and the time of the newest ones: of the
-// newest list, or Revised if that is later.
+// Stale reports whether facts should be fetched again. It also returns the time of the newest
+// facts: of the newest list, or Revised if that is later.
 func (k *FactsFile) Stale(now time.Time) (of time.Time, stale bool) {
 	if of = k.Fetched(); of.Before(Revised()) {
 		of = Revised()
@@ -149,7 +149,7 @@ func (k *FactsFile) list(service, url string) *storedList {
 	return nil
 }
 
-// decode returns the facts of a model. It checks them again, since anything may have written the
+// decode returns the facts of a model. It checks them again, since any program may have written the
 // file.
 func (l *storedList) decode(id string) (Facts, bool) {
 	line, ok := l.line(id)
@@ -161,7 +161,7 @@ func (l *storedList) decode(id string) (Facts, bool) {
 	return f, f.ID != ""
 }
 
-// line returns the line of a model. It searches the text until something has built the index.
+// line returns the line of a model. It searches the text until the index exists.
 func (l *storedList) line(id string) (string, bool) {
 	if l.known.Load() {
 		line, ok := l.lines()[id]
@@ -275,7 +275,7 @@ func (l *storedList) index() map[string]string {
 	return lines
 }
 
-// save atomically replaces the file by lists.
+// save atomically replaces the file with lists.
 func (k *FactsFile) save(lists []List) error {
 	b, err := encodeLists(lists)
 	if err != nil {
@@ -292,7 +292,7 @@ func encodeLists(lists []List) (*bytes.Buffer, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "{\"version\":%d}\n", factsVersion)
 	out := json.NewEncoder(&b)
-	out.SetEscapeHTML(false) // ids are searched for as they are
+	out.SetEscapeHTML(false) // ids are searched for unescaped
 	for _, l := range lists {
 		if err := out.Encode(l); err != nil {
 			return nil, err

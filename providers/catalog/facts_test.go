@@ -19,8 +19,8 @@ var (
 	earlier = Revised().Add(-24 * time.Hour)
 )
 
-// Listed facts override the built-in ones if the list is newer, and only fill unknown ones if it is
-// not. What a list does not mention stays.
+// Listed facts override the built-in ones if the list is newer; otherwise they only fill unknown
+// ones. Facts missing in a list stay.
 func TestFactsApply(t *testing.T) {
 	built := Model{ID: "m", Context: 1000, MaxInput: 900, MaxOutput: 100, Tools: true, Price: Price{Input: 2, Output: 10, CacheRead: 0.2, Tiers: []Tier{{Above: 500, Input: 4}}}}
 	no := false
@@ -51,7 +51,7 @@ func TestFactsApply(t *testing.T) {
 	}
 }
 
-// Whatever lists say and in whichever order they come, no known fact of a model becomes unknown.
+// For any lists in any order, no known fact of a model becomes unknown.
 func TestNoFactGetsLost(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	figure := func() float64 {
@@ -95,7 +95,7 @@ func lostFacts(before, after Model) string {
 	return ""
 }
 
-// Implausible facts are refused and reported; the other facts of the same model are accepted.
+// Implausible facts are rejected and reported; the other facts of the same model are accepted.
 func TestFactsCheck(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -142,7 +142,7 @@ func keep(t *testing.T, lists ...Fetched) *FactsFile {
 	return OpenFactsFile(path)
 }
 
-// summary returns changes as a test says them.
+// summary returns changes in the notation of the tests.
 func summary(changes []Change) (list []string) {
 	for _, c := range changes {
 		list = append(list, strings.TrimRight(fmt.Sprintf("%s %s %s", c.Kind, c.Model, c.Why), " "))
@@ -198,7 +198,7 @@ func TestCompare(t *testing.T) {
 }
 
 // The built-in facts bound listed ones however often a figure changes: a price does not fall to a
-// hundredth in four steps, no window shrinks to nothing, and neither comes from an old file.
+// hundredth in four steps, no window shrinks to nothing, and an old file cannot cause either.
 func TestFactsDoNotDrift(t *testing.T) {
 	const id = "gpt-6-luna"
 	row, ok := FindExact("openai", id)
@@ -209,7 +209,7 @@ func TestFactsDoNotDrift(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		next func(step int) Facts
-		last bool // the file holds it already
+		last bool // already in the file
 		told string
 	}{
 		{"a price that falls by thirds", func(n int) Facts {
@@ -284,7 +284,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// A damaged or hostile file does no harm: an unusable file is reported, an implausible line ignored.
+// A damaged or hostile file is harmless: an unusable file is reported, an implausible line ignored.
 func TestKeptHostile(t *testing.T) {
 	head := "{\"version\":1}\n{\"provider\":\"p\",\"url\":\"u\",\"fetched\":\"2026-12-01T00:00:00Z\"}\n"
 	for name, tt := range map[string]struct{ text, err string }{

@@ -10,14 +10,14 @@ import (
 )
 
 // Guess returns facts for a model id of any gateway or local server, such as
-// "deepseek/deepseek-v4-pro", "qwen3:8b" or "gpt-6-sol-2026-01". Provider says whose model the facts
-// belong to. It returns false if nothing similar is known.
+// "deepseek/deepseek-v4-pro", "qwen3:8b" or "gpt-6-sol-2026-01". Provider names the owner of the
+// matched model. It returns false if no similar model is known.
 //
-// Ids that differ only in a vendor prefix, letter case, punctuation, or a date, quantization or
-// routing suffix name the same model and give all its facts. A newer version of a known model, such
-// as gpt-7-sol, gives the facts of the last known version without its price. Where only the family
-// is known, it gives those of the nearest member without sizes and price, which differ within
-// families. The last two set Inferred.
+// Ids that differ only in a vendor prefix, case, punctuation, or a date, quantization or routing
+// suffix name the same model and give all its facts. A newer version of a known model, such as
+// gpt-7-sol, gives the facts of the last known version without its price. If only the family is
+// known, it gives the facts of the nearest member without sizes and price, which differ within
+// families. The last two cases set Inferred.
 func Guess(id string) (Model, bool) {
 	want := words(id)
 	if len(want) == 0 {
@@ -101,8 +101,8 @@ func versionNumbers(version string) []int {
 	return list
 }
 
-// sameModel returns a name of the same model: that of the vendor in id, else the first in the order
-// of the catalog, which has vendors before gateways.
+// sameModel returns a name of the same model: the one of the vendor in id, else the first in the
+// order of the catalog, which has vendors before gateways.
 func sameModel(id string, want []string) (*name, bool) {
 	vendor, _, _ := strings.Cut(id, "/")
 	var found *name
@@ -128,10 +128,10 @@ type name struct {
 	words []string
 }
 
-// namesByWord caches the results of namesWith: ids are usually guessed for a whole list.
+// namesByWord caches the results of namesWith: Guess is usually called for a whole list.
 var namesByWord sync.Map
 
-// namesWith returns, in the order of the catalog, the names that begin with word; all names if word
+// namesWith returns, in catalog order, the names that begin with word. It returns all names if word
 // is a number, since another version is just as near. It splits only ids that contain the word:
 // splitting all would take longer than the rest of opening a model.
 func namesWith(word string) []name {
@@ -184,8 +184,8 @@ func words(id string) []string {
 	return list
 }
 
-// runs splits an id into runs of letters, and numbers with the letters after them. A version with
-// dots stays whole.
+// runs splits an id into runs of letters, and numbers with the letters after them. A dotted version
+// stays whole.
 func runs(id string) (list []string) {
 	for len(id) > 0 {
 		n := 0

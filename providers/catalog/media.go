@@ -11,8 +11,8 @@ import (
 	"parley/providers/llm"
 )
 
-// Media holds the models of one provider that embed text or make images or videos. The first of
-// each kind is the default.
+// Media holds the embedding, image and video models of one provider. The first of each kind is the
+// default.
 type Media struct {
 	Embeddings []Embedding  `toml:"embeddings"`
 	Images     []ImageModel `toml:"images"`
@@ -22,29 +22,29 @@ type Media struct {
 // An Embedding is a model that turns text into vectors.
 type Embedding struct {
 	ID         string `toml:"id"`
-	Dimensions int    `toml:"dimensions"` // of its vectors by default
-	Least      int    `toml:"least"`      // smallest number of dimensions that can be requested; 0: only Dimensions
+	Dimensions int    `toml:"dimensions"` // default dimensions of its vectors
+	Least      int    `toml:"least"`      // smallest number of dimensions that can be requested; 0 if only Dimensions
 	Most       int    `toml:"most"`       // largest number
 	MaxInput   int    `toml:"max_input"`  // tokens per text
-	Batch      int    `toml:"batch"`      // texts per request; 0 is the default of the wire format
-	Price      Price  `toml:"price"`      // of input
+	Batch      int    `toml:"batch"`      // texts per request; 0 for the default of the wire format
+	Price      Price  `toml:"price"`      // for input
 }
 
-// An ImageModel generates images. Empty lists and zero limits are unknown: requests are sent as they
-// are, for the provider to judge.
+// An ImageModel generates images. Empty lists and zero limits are unknown: requests are sent
+// unchecked, and the provider decides.
 type ImageModel struct {
 	ID          string     `toml:"id"`
-	Name        string     `toml:"name"` // for people
+	Name        string     `toml:"name"` // display name
 	Price       imagePrice `toml:"price"`
 	MaxN        int        `toml:"max_n"`       // images per request
-	Inputs      int        `toml:"inputs"`      // most images that a request can contain; 0: it cannot edit
+	Inputs      int        `toml:"inputs"`      // maximum number of images in a request; 0 if it cannot edit
 	Mask        bool       `toml:"mask"`        // edits can be limited by a mask
 	Transparent bool       `toml:"transparent"` // backgrounds can be transparent
 	Partials    bool       `toml:"partials"`    // streams unfinished images
 	Formats     []string   `toml:"formats"`
 	Qualities   []string   `toml:"qualities"`
 	Sizes       []string   `toml:"sizes"` // in pixels, such as "1024x1024"
-	Step        int        `toml:"step"`  // free sizes must be multiples of it, in pixels; 0: only Sizes
+	Step        int        `toml:"step"`  // free sizes must be multiples of it, in pixels; 0 if only Sizes
 	MaxPixels   int        `toml:"max_pixels"`
 	MaxRatio    float64    `toml:"max_ratio"`  // longer side to shorter side
 	MaxPrompt   int        `toml:"max_prompt"` // characters
@@ -59,7 +59,7 @@ type imagePrice struct {
 	Text   float64 `toml:"text"`   // per million input tokens of text
 	Input  float64 `toml:"input"`  // per million input tokens of images
 	Output float64 `toml:"output"` // per million output tokens of images
-	Tokens float64 `toml:"tokens"` // output tokens of one image of ordinary size, at most; not a price
+	Tokens float64 `toml:"tokens"` // maximum output tokens of one image of ordinary size; not a price
 }
 
 // A VideoModel makes videos. Empty lists and zero limits are unknown.
@@ -68,16 +68,16 @@ type VideoModel struct {
 	Name        string             `toml:"name"`
 	PerSecond   map[string]float64 `toml:"per_second"` // US dollars, by resolution; "any" for all
 	PerVideo    float64            `toml:"per_video"`  // US dollars
-	Lengths     []int              `toml:"lengths"`    // seconds that can be requested; empty: Least to Most
+	Lengths     []int              `toml:"lengths"`    // seconds that can be requested; if empty, Least to Most
 	Least       int                `toml:"least"`
 	Most        int                `toml:"most"`
 	Default     int                `toml:"default"` // seconds if none are requested
 	Resolutions []string           `toml:"resolutions"`
-	Resolution  string             `toml:"resolution"` // the default
+	Resolution  string             `toml:"resolution"` // default resolution
 	Ratios      []string           `toml:"ratios"`
 	First       bool               `toml:"first"`      // accepts an image as the first frame
 	Last        bool               `toml:"last"`       // accepts an image as the last frame
-	References  int                `toml:"references"` // reference images of a request, at most; AnyNumber if unknown
+	References  int                `toml:"references"` // maximum number of reference images in a request; AnyNumber if unknown
 	Source      bool               `toml:"source"`     // can edit a video
 	Audio       bool               `toml:"audio"`      // sound can be turned on and off
 	Sound       bool               `toml:"sound"`      // videos always have sound

@@ -27,8 +27,8 @@ const (
 	maxMediaPrice  = 100 // US dollars a second
 )
 
-// MediaLists holds the lists of OpenRouter's models that do something else than answer, with
-// the name of such models.
+// MediaLists holds OpenRouter's lists of models for other uses than chat, with the name of such
+// models.
 var MediaLists = []struct {
 	Path, What string
 	Read       func(*Media, []any)
@@ -102,7 +102,7 @@ func readImages(rows []any) (list []ImageModel) {
 	return list
 }
 
-// maxReferences is how many images a request to OpenRouter can contain.
+// maxReferences is the number of images in a request that OpenRouter accepts.
 const maxReferences = 16
 
 // readVideos returns the video models in rows of GET /videos/models.
@@ -134,7 +134,7 @@ func readVideos(rows []any) (list []VideoModel) {
 	return list
 }
 
-// perSecond returns US dollars per second by resolution from prices whose names describe them:
+// perSecond returns US dollars per second by resolution, from prices whose names describe them:
 // duration_seconds_with_audio_1080p and per-video-second-1080p are in dollars,
 // cents_per_second_output is in cents. The highest price of a resolution counts. It returns nil if
 // anything but seconds has a price.
@@ -160,7 +160,7 @@ func perSecond(prices map[string]string) map[string]float64 {
 	return rates
 }
 
-// readRows decodes rows into values of T. It leaves out rows of another shape.
+// readRows decodes rows into values of T. It skips rows of another form.
 func readRows[T any](rows []any) (list []T) {
 	for _, row := range rows[:min(len(rows), maxMediaModels)] {
 		text, err := json.Marshal(row)
@@ -212,7 +212,7 @@ func mediaName(name string) string {
 	return name
 }
 
-// mediaWords returns those of words that a user can type, up to maxMediaWords.
+// mediaWords returns the words that a user can type, up to maxMediaWords.
 func mediaWords(words []string) []string {
 	words = slices.DeleteFunc(slices.Clone(words), func(w string) bool { return !isPlainID(w) || len(w) > maxMediaWord })
 	return words[:min(len(words), maxMediaWords)]
@@ -221,8 +221,8 @@ func mediaWords(words []string) []string {
 // Empty reports whether m holds no models.
 func (m Media) Empty() bool { return len(m.Embeddings)+len(m.Images)+len(m.Videos) == 0 }
 
-// over returns older with the models of m that it lacks. If m is newer, its values override those
-// of older models.
+// over returns older, with the models of m that it lacks added. If m is newer, its values override
+// those of older models.
 func (m Media) over(older Media, newer bool) Media {
 	return Media{
 		Embeddings: overrideMedia(m.Embeddings, older.Embeddings, newer),
@@ -234,10 +234,10 @@ func (m Media) over(older Media, newer bool) Media {
 // A mediaModel is a model of one kind.
 type mediaModel[T any] interface {
 	key() (id, name string)
-	over(old T) T // returns the model with its known values put over those of old
+	over(old T) T // returns the model with its known values over those of old
 }
 
-// overrideMedia is Media.over for the models of one kind.
+// overrideMedia implements Media.over for the models of one kind.
 func overrideMedia[T mediaModel[T]](list, older []T, newer bool) []T {
 	all, at := slices.Clone(older), map[string]int{}
 	for i, m := range older {
@@ -289,8 +289,8 @@ func (v VideoModel) over(old VideoModel) VideoModel {
 	return v
 }
 
-// MediaOf returns the media models of a service: the built-in ones of provider, combined with the
-// stored list of the service. The list overrides them if it is newer.
+// MediaOf returns the media models of a service: the built-in ones of provider, merged with the
+// stored list of the service. The list takes precedence if it is newer.
 func (k *FactsFile) MediaOf(provider, service, url string) Media {
 	builtin := MediaOf(provider)
 	l := k.list(service, url)
@@ -334,7 +334,7 @@ func (f Fetched) mediaChanges(before List) (changes []Change) {
 	return changes
 }
 
-// EncodeMedia returns m, checked, for List.Media; nil if it is empty.
+// EncodeMedia returns the checked m for List.Media; nil if it is empty.
 func EncodeMedia(m Media) json.RawMessage {
 	if m = m.Check(); m.Empty() {
 		return nil
@@ -346,7 +346,7 @@ func EncodeMedia(m Media) json.RawMessage {
 	return text
 }
 
-// decodeMedia returns the value of List.Media, checked again since anything may have written it.
+// decodeMedia decodes List.Media, checking it again since any program may have written it.
 func decodeMedia(text json.RawMessage) (m Media) {
 	if len(text) == 0 || json.Unmarshal(text, &m) != nil {
 		return Media{}

@@ -19,7 +19,7 @@ func rowsOf(t *testing.T, text string) (rows []any) {
 	return rows
 }
 
-// Reads OpenRouter's lists of video, image and embedding models; rows of another shape are skipped.
+// Reads OpenRouter's lists of video, image and embedding models; rows of another form are skipped.
 func TestReadMedia(t *testing.T) {
 	chat := `{"id":"acme/chat","context_length":8000,"pricing":{"prompt":"0.000001"},"supported_parameters":["tools"],"architecture":{"output_modalities":["text"]}}`
 	videos := readVideos(rowsOf(t, `[`+chat+`,7,null,
@@ -44,7 +44,7 @@ func TestReadMedia(t *testing.T) {
 	}
 }
 
-// The names of prices say their unit. A price that is not per second is unknown.
+// The name of a price contains its unit. A price that is not per second is unknown.
 func TestListedVideoPrices(t *testing.T) {
 	for text, want := range map[string]map[string]float64{
 		`{"per-video-second":"0.50","per-video-second-1080p":"0.75"}`: {"any": 0.5, "1080p": 0.75},
@@ -64,7 +64,7 @@ func TestListedVideoPrices(t *testing.T) {
 	}
 }
 
-// Everything in a list is checked before it gets onto the screen or into a price.
+// Every value of a list is checked before it is shown or used in a price.
 func TestMediaThatCannotBeMeant(t *testing.T) {
 	got := Media{
 		Embeddings: []Embedding{{ID: "a b"}, {ID: "e", Price: Price{Input: -1}}, {ID: "ok", MaxInput: 8}},
@@ -82,8 +82,8 @@ func TestMediaThatCannotBeMeant(t *testing.T) {
 	}
 }
 
-// A list of media models is stored with that of chat models, overrides the built-in one, and stays
-// when a later fetch does not bring it. New models are reported.
+// A list of media models is stored with the list of chat models, overrides the built-in one, and
+// stays if a later fetch lacks it. New models are reported.
 func TestKeptMedia(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "models.jsonl")
 	list := List{Provider: "openrouter", URL: "https://openrouter.ai/api/v1", Fetched: Revised().Add(time.Hour), Models: []Facts{{ID: "acme/m", Context: 9000}}}
@@ -127,7 +127,7 @@ func TestKeptMedia(t *testing.T) {
 	if got := none.Compare([]Fetched{{List: list}}).Preview().MediaOf("xai", "xai", ""); len(got.Videos) == 0 {
 		t.Error("nothing without a place to keep it")
 	}
-	// A list older than what is built in adds what that lacks.
+	// A list older than the built-in facts adds only missing ones.
 	list.Fetched, list.Media = Revised().Add(-time.Hour), update.lists[0].Media
 	old := OpenFactsFile(filepath.Join(t.TempDir(), "old.jsonl")).Compare([]Fetched{{List: list, Builtin: "openrouter"}}).Preview()
 	if got := old.MediaOf("openrouter", list.Provider, list.URL); got.Videos[0].Name != "Veo 3.1" || got.Videos[0].PerSecond != nil || len(got.Videos) != len(MediaOf("openrouter").Videos)+1 {

@@ -7,16 +7,16 @@ import (
 )
 
 // A Price is in US dollars per million tokens, unless a field says otherwise. The zero value is
-// unknown. Cached tokens without a price of their own cost as much as fresh ones.
+// unknown. Cached tokens without a separate price cost as much as others.
 type Price struct {
 	Free       bool    `toml:"free" json:"free,omitempty"` // known to cost nothing
 	Input      float64 `toml:"input" json:"input,omitempty"`
-	Output     float64 `toml:"output" json:"output,omitempty"` // thinking included
+	Output     float64 `toml:"output" json:"output,omitempty"` // including thinking
 	CacheRead  float64 `toml:"cache_read" json:"cache_read,omitempty"`
 	CacheWrite float64 `toml:"cache_write" json:"cache_write,omitempty"`
 	Search     float64 `toml:"search" json:"search,omitempty"` // per thousand web searches by the provider
-	Tiers      []Tier  `toml:"tiers" json:"tiers,omitempty"`   // for long prompts, by rising Above
-	Configured bool    `toml:"-" json:"-"`                     // by the user; goes before a cost of 0 from the server
+	Tiers      []Tier  `toml:"tiers" json:"tiers,omitempty"`   // for long prompts, by ascending Above
+	Configured bool    `toml:"-" json:"-"`                     // set by the user; takes precedence over a cost of 0 from the server
 }
 
 // A Tier replaces the price of a whole request whose prompt has more than Above tokens.
@@ -46,7 +46,7 @@ func (p Price) Cost(u llm.Usage) (float64, bool) {
 	cost := float64(fresh)*rate.Input +
 		float64(u.CacheRead)*cmp.Or(rate.CacheRead, rate.Input) +
 		float64(u.CacheWrite-u.HourWrite)*cmp.Or(rate.CacheWrite, rate.Input) +
-		float64(u.HourWrite)*2*rate.Input + // Anthropic's price, for every model
+		float64(u.HourWrite)*2*rate.Input + // Anthropic's price, used for every model
 		float64(u.Output)*rate.Output
 	return cost/1e6 + float64(u.Searches)*p.Search/1e3, true
 }

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The expressions that words stands for.
+// Regular expressions equivalent to words.
 var (
 	specWord = regexp.MustCompile(`[a-z]+|[0-9]+(?:\.[0-9]+)*[a-z]*`)
 	specMark = regexp.MustCompile(`^(?:latest|preview|free|beta|nitro|floor|exacto|versatile|instruct|it|` +
@@ -30,7 +30,7 @@ func specWords(id string) []string {
 	return list
 }
 
-// Ids are split as the regular expressions say.
+// Ids are split like by the regular expressions.
 func FuzzWords(f *testing.F) {
 	for _, e := range entries() {
 		for _, r := range e.rows() {

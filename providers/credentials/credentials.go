@@ -1,12 +1,12 @@
-// Package credentials stores the keys of providers: in the keyring of the system where
-// there is a desktop with one, else in a file that nobody else can read.
+// Package credentials stores the keys of providers: in the system's keyring if there is a desktop
+// with one, otherwise in a file that only the user can read.
 //
 //	connections.toml   which providers have a key, where, and for which host; no keys
 //	keyring            service "parley", one entry for each provider
 //	credentials.toml   keys where there is no keyring, and commands that print keys
 //
-// The index alone says which providers have a key. The keyring is asked for the one key that
-// is used, when it is used, and for a second at most; the file is read then as well.
+// Only the index determines which providers have a key. The keyring is asked only for the key being
+// used, when it is used, for a second at most; the file is also read only then.
 package credentials
 
 import (
@@ -26,7 +26,7 @@ import (
 const (
 	InKeyring = "keyring"
 	InFile    = "file"
-	ByCommand = "command" // the file has a command that prints it
+	ByCommand = "command" // the file has a command that prints the key
 	ByLogin   = "login"   // nothing is stored: another program's login is used
 )
 
@@ -34,29 +34,29 @@ const (
 type Entry struct {
 	Provider string `toml:"-"`
 	Where    string `toml:"where"` // InKeyring, InFile, ByCommand, ByLogin
-	Host     string `toml:"host"`  // that the key was stored for, and the only one it is sent to
+	Host     string `toml:"host"`  // host that the key was stored for, the only one that receives it
 
-	Variables map[string]string `toml:"variables,omitempty"` // of the provider's address, such as a region; no secrets
+	Variables map[string]string `toml:"variables,omitempty"` // of the provider's address, such as a region; not secret
 }
 
 // A Store holds the keys of one user.
 type Store struct {
 	dir       string
-	keyAdvice string                               // what a user does about a lost key; "": connect its provider
-	keyring   Keyring                              // nil: there is none
+	keyAdvice string                               // a user's next step after a key is lost; "" to connect its provider
+	keyring   Keyring                              // nil for none
 	after     func(time.Duration) <-chan time.Time // time.After; for tests
 	now       func() time.Time                     // time.Now; for tests
 
-	mu        sync.Mutex // guards what follows
+	mu        sync.Mutex // guards the fields below
 	index     map[string]Entry
-	version   fileVersion // of the index that was read
-	looked    time.Time   // when that was found to be the newest; zero: it may be older
-	knownKeys []string    // keys that were read or stored in this run
+	version   fileVersion // version of the index that was read
+	looked    time.Time   // time when it was last found to be current; zero if it may be older
+	knownKeys []string    // keys read or stored in this run
 }
 
-// looksEvery is how long the index counts as current after it was checked on disk. A start asks for it
-// about ten times, and one check answers all of them. Keys that another process stores are seen that
-// much later.
+// looksEvery is how long the index counts as current after it was checked on disk. A start uses it
+// about ten times, and one check serves them all. Keys stored by another process are seen with that
+// delay.
 const looksEvery = 100 * time.Millisecond
 
 // A fileVersion identifies a state of a file.
@@ -65,8 +65,8 @@ type fileVersion struct {
 	size    int64
 }
 
-// Open returns the store in the directory dir, which need not be there yet; "" is a store
-// in which nothing can be kept. It touches neither file nor keyring.
+// Open returns the store in the directory dir, which need not exist yet; "" is a store that cannot
+// store anything. Open uses neither file nor keyring.
 func Open(dir string, getenv func(string) string) *Store {
 	s := &Store{dir: dir, after: time.After, now: time.Now}
 	if hasDesktop(getenv) {
@@ -75,19 +75,19 @@ func Open(dir string, getenv func(string) string) *Store {
 	return s
 }
 
-// OpenLogins does as Open for what logins gave, under names that are no providers'.
+// OpenLogins is like Open, for the results of logins, under names that are not providers.
 func OpenLogins(dir string, getenv func(string) string) *Store {
 	s := Open(dir, getenv)
 	s.keyAdvice = "log in again"
 	return s
 }
 
-// advice returns what a user can do about a lost key.
+// advice returns a user's next step after a key is lost.
 func (s *Store) advice(provider string) string {
 	return cmp.Or(s.keyAdvice, "run parley connect "+provider)
 }
 
-// The files of a store.
+// Files of a store.
 const (
 	indexName = "connections.toml"
 	fileName  = "credentials.toml"
@@ -96,11 +96,11 @@ const (
 
 func (s *Store) indexPath() string { return filepath.Join(s.dir, indexName) }
 
-// Path returns the file that holds keys where there is no keyring.
+// Path returns the file that holds keys if there is no keyring.
 func (s *Store) Path() string { return filepath.Join(s.dir, fileName) }
 
-// load reads the index if it changed since it was read, and was not checked within looksEvery. The
-// caller holds mu.
+// load reads the index if it changed on disk, unless that was checked within looksEvery. The caller
+// holds mu.
 func (s *Store) load() error {
 	if s.dir == "" {
 		return nil
@@ -130,22 +130,22 @@ func (s *Store) load() error {
 	return nil
 }
 
-// Find returns in words where the key of a provider is, and the host that it may be sent to,
-// from the index alone.
+// Find describes where the key of a provider is stored and returns the host that may receive it. It
+// uses only the index.
 func (s *Store) Find(provider string) (where, host string, ok bool) {
 	e, ok := s.entry(provider)
 	return places[e.Where], e.Host, ok && e.Where != ByLogin
 }
 
-// Variables returns the parts of a provider's address that were given when it was connected,
-// from the index alone; ok is false if it is not.
+// Variables returns the values for a provider's address that were given when it was connected,
+// using only the index; ok is false if it is not connected.
 func (s *Store) Variables(provider string) (values map[string]string, ok bool) {
 	e, ok := s.entry(provider)
 	return e.Variables, ok
 }
 
-// PutVariables stores the parts of a provider's address that are the user's own, beside its
-// key; without one the provider is connected by another program's login.
+// PutVariables stores the user's values for a provider's address, beside its key. A provider
+// without a key is then connected by another program's login.
 func (s *Store) PutVariables(provider, host string, values map[string]string) error {
 	unlock, err := s.lock()
 	if err != nil {
@@ -162,7 +162,7 @@ func (s *Store) PutVariables(provider, host string, values map[string]string) er
 	})
 }
 
-// places says where keys are, for errors about them.
+// places describes the places of keys, for errors.
 var places = map[string]string{ByLogin: "the login of another program", InKeyring: "the system keyring", InFile: fileName, ByCommand: "api_key_command in " + fileName}
 
 // entry returns the row of a provider.
@@ -177,7 +177,7 @@ func (s *Store) entry(provider string) (Entry, bool) {
 	return e, ok
 }
 
-// List returns all entries in the order of their names, from the index alone.
+// List returns all entries sorted by name. It uses only the index.
 func (s *Store) List() ([]Entry, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,8 +191,8 @@ func (s *Store) List() ([]Entry, error) {
 	return all, err
 }
 
-// Key returns the key of a provider, or the command that prints it. It asks the keyring, for
-// a second at most, or reads the file.
+// Key returns the key of a provider, or the command that prints it. It asks the keyring, for a
+// second at most, or reads the file.
 func (s *Store) Key(ctx context.Context, provider string) (key, command string, err error) {
 	e, ok := s.entry(provider)
 	switch {
@@ -222,9 +222,9 @@ func (s *Store) remember(key string) {
 	}
 }
 
-// Known returns the keys of the file, and those of the keyring that were read or stored in
-// this run, and the commands of the file that print keys, by provider. The keyring is not
-// asked, and no command runs.
+// Known returns the keys in the file, the keys in the keyring that were read or stored in this run,
+// and the file's commands that print keys, by provider. It neither asks the keyring nor runs a
+// command.
 func (s *Store) Known() (keys []string, commands map[string]string, err error) {
 	list, err := s.List()
 	if err != nil {
@@ -249,9 +249,8 @@ func (s *Store) Known() (keys []string, commands map[string]string, err error) {
 	return keys, commands, err
 }
 
-// Put stores the key of a provider, which is sent to host alone, in the place of one that
-// was stored before. It returns where the key is now, in words, and why it is not in the
-// keyring if there is one.
+// Put stores the key of a provider, which is sent only to host, replacing an older key. It
+// describes where the key is stored now and, if there is a keyring, why the key is not in it.
 func (s *Store) Put(ctx context.Context, provider, host, key string) (where string, err error) {
 	return s.put(ctx, provider, host, secret{Key: key})
 }
@@ -294,12 +293,12 @@ func (s *Store) put(ctx context.Context, provider, host string, one secret) (whe
 		return "", err
 	}
 	if was && before.Where != e.Where && before.Where != ByLogin {
-		_ = s.removeOld(ctx, provider, before.Where, e.Where) // what is left over is not used
+		_ = s.removeOld(ctx, provider, before.Where, e.Where) // leftovers are not used
 	}
 	return where, nil
 }
 
-// removeOld removes a secret from where it was stored, unless it is still stored there.
+// removeOld removes a secret from its previous place, unless it is still stored there.
 func (s *Store) removeOld(ctx context.Context, provider, was, now string) error {
 	switch {
 	case was == ByLogin:
@@ -312,8 +311,8 @@ func (s *Store) removeOld(ctx context.Context, provider, was, now string) error 
 	return s.changeSecrets(func(all map[string]secret) { delete(all, provider) })
 }
 
-// Remove forgets the key of a provider, and reports whether there was one. An error of the
-// keyring leaves an entry there that parley no longer uses.
+// Remove removes the key of a provider, and reports whether there was one. After an error of the
+// keyring, an entry remains there that parley no longer uses.
 func (s *Store) Remove(ctx context.Context, provider string) (bool, error) {
 	e, ok := s.entry(provider)
 	if !ok {

@@ -21,7 +21,7 @@ import (
 
 const canary = "sk-CANARY-0123456789abcdef"
 
-// TestMain stores keys, one after the other, where TestTwoProcesses starts this binary again.
+// TestMain stores keys one after the other when TestTwoProcesses starts this binary again.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("PARLEY_TEST_STORE"); dir != "" {
 		s := Open(dir, func(string) string { return "" })
@@ -57,7 +57,7 @@ func (s *Store) mustHold(t *testing.T, provider, want string) {
 	}
 }
 
-// grep returns the files of a store in which text stands.
+// grep returns the files of a store that contain text.
 func grep(t *testing.T, s *Store, text string) (found []string) {
 	t.Helper()
 	files, err := os.ReadDir(s.dir)
@@ -76,7 +76,7 @@ func grep(t *testing.T, s *Store, text string) (found []string) {
 	return found
 }
 
-// A key is in the keyring alone, and what has one is known from the index, which has none.
+// A key is only in the keyring; the index, which contains no keys, says which providers have one.
 func TestKeyring(t *testing.T) {
 	s := withMock(t)
 	where, err := s.Put(t.Context(), "anthropic", "api.anthropic.com", canary)
@@ -87,7 +87,7 @@ func TestKeyring(t *testing.T) {
 		t.Errorf("the key is in %q", files)
 	}
 	again := Open(s.dir, func(string) string { return "" })
-	again.keyring = silent{make(chan struct{})} // which Find and List do not ask
+	again.keyring = silent{make(chan struct{})} // Find and List do not use it
 	where, host, ok := again.Find("anthropic")
 	if list, err := again.List(); where != "the system keyring" || host != "api.anthropic.com" || !ok || err != nil || len(list) != 1 || !reflect.DeepEqual(list[0], Entry{Provider: "anthropic", Where: InKeyring, Host: "api.anthropic.com"}) {
 		t.Errorf("found %q, %q, %v; listed %v, %v", where, host, ok, list, err)
@@ -121,8 +121,8 @@ func (k silent) Set(string, string) error   { <-k.till; return nil }
 func (k silent) Get(string) (string, error) { <-k.till; return "", nil }
 func (k silent) Delete(string) error        { <-k.till; return nil }
 
-// A keyring that never answers is given up after a second: a key goes to the file, and the
-// file's words say why.
+// A keyring that never answers is abandoned after a second: the key goes to the file, and the
+// result says why.
 func TestSilentKeyring(t *testing.T) {
 	s := withMock(t)
 	if _, err := s.Put(t.Context(), "openai", "h", "key-openai"); err != nil {
@@ -157,7 +157,7 @@ func TestSilentKeyring(t *testing.T) {
 	close(k.till)
 }
 
-// A late keyring takes a key after it was given up, and holds what it does by then.
+// A late keyring accepts a key after the timeout; it holds its content by then.
 type late struct {
 	silent
 	holds string
@@ -174,8 +174,8 @@ func (k late) Delete(provider string) error {
 	return nil
 }
 
-// A key that reached the keyring too late does not stay there, for nobody would know of it. One
-// that another parley stored in the meantime does.
+// A key that reached the keyring too late is removed, since nothing refers to it. A key that
+// another process stored meanwhile stays.
 func TestLateKeyring(t *testing.T) {
 	for holds, want := range map[string][]string{"key-groq": {"get", "delete groq"}, "key-newer": {"get"}} {
 		s := open(t)
@@ -196,8 +196,7 @@ func TestLateKeyring(t *testing.T) {
 	}
 }
 
-// Without a keyring keys are in a file that only the user can read, in a directory of the
-// same kind, and nothing else holds them.
+// Without a keyring, keys are only in a file that only the user can read, in a private directory.
 func TestFile(t *testing.T) {
 	s := open(t)
 	for provider, key := range map[string]string{"anthropic": canary, "a.b \"c\"": "key-odd"} {
@@ -243,7 +242,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// A key moves with its provider: it is in one place.
+// A key moves with its provider: it is stored in one place.
 func TestMoves(t *testing.T) {
 	s := open(t)
 	if _, err := s.Put(t.Context(), "xai", "h", canary); err != nil {
@@ -265,8 +264,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// A file that is not the user's own is refused in words that say what to do; one that others
-// can read is closed to them.
+// A file not owned by the user is rejected with advice; a file that others can read loses their
+// permissions.
 func TestForeignFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("modes and links are Unix's")
@@ -336,7 +335,7 @@ func TestForeignFiles(t *testing.T) {
 	})
 }
 
-// An index that cannot be read is not written over, and a key without an index is not used.
+// An invalid index is not overwritten, and a key without an index is not used.
 func TestBrokenIndex(t *testing.T) {
 	s := open(t)
 	if _, err := s.Put(t.Context(), "openai", "h", canary); err != nil {
@@ -357,7 +356,7 @@ func TestBrokenIndex(t *testing.T) {
 	}
 }
 
-// Processes that store keys at the same time lose none.
+// Processes that store keys at the same time lose none of them.
 func TestTwoProcesses(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -388,7 +387,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-// Without a home nothing can be stored, and that is said.
+// Without a home directory, storing fails with an explanation.
 func TestNoHome(t *testing.T) {
 	s := Open("", func(string) string { return "" })
 	if _, _, ok := s.Find("openai"); ok {
@@ -399,7 +398,7 @@ func TestNoHome(t *testing.T) {
 	}
 }
 
-// A keyring is looked for only where a desktop is: the library would start a bus.
+// A keyring is used only on a desktop: the library would start a bus.
 func TestHasDesktop(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("there is one, or none")
@@ -425,7 +424,7 @@ func TestKnownNamesCommands(t *testing.T) {
 	}
 }
 
-// Of several processes one refreshes an entry at a time; others are not held up by it.
+// Only one of several processes refreshes an entry at a time; other operations are not blocked.
 func TestLockRefresh(t *testing.T) {
 	dir := t.TempDir()
 	one, other := OpenLogins(dir, func(string) string { return "" }), OpenLogins(dir, func(string) string { return "" })
@@ -460,8 +459,8 @@ func TestLockRefresh(t *testing.T) {
 	}
 }
 
-// Many questions in a row are one look at the index; what another process stores is found a moment
-// later, and at once by who has a lock.
+// Many lookups in a row check the index once; keys stored by another process are seen after a
+// moment, and at once by the holder of a lock.
 func TestIndexIsLookedForOnce(t *testing.T) {
 	dir := t.TempDir()
 	none := func(string) string { return "" }

@@ -18,10 +18,10 @@ import (
 	"parley/tools/atomicfile"
 )
 
-// maxFile bounds the bytes of a file that are read.
+// maxFile bounds the size of a file to read, in bytes.
 const maxFile = 1 << 20
 
-// A secret is what the file holds of one provider: a key, or a command that prints it.
+// A secret is a provider's entry in the file: a key, or a command that prints it.
 type secret struct {
 	Key     string `toml:"api_key,omitempty"`
 	Command string `toml:"api_key_command,omitempty"`
@@ -33,8 +33,8 @@ var header = map[string]string{
 	fileName:  "# Written by parley. It contains keys: keep its mode 0600, and keep it out of repositories.\n\n",
 }
 
-// readTable reads a file with one table for each provider; without the file there is none.
-// Errors repeat nothing of what it holds.
+// readTable reads a file with one table per provider; a missing file is empty. Errors do not quote
+// its content.
 func readTable[T any](path string) (map[string]T, error) {
 	f, err := openOwn(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -59,8 +59,8 @@ func readTable[T any](path string) (map[string]T, error) {
 	return all, nil
 }
 
-// openOwn opens a file that has to be the user's own: a regular one, not a link to
-// elsewhere, and closed to others, which it is made if it was not.
+// openOwn opens a file that must be the user's own: a regular file, not a link. It removes the
+// permissions of others.
 func openOwn(path string) (*os.File, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -75,7 +75,7 @@ func openOwn(path string) (*os.File, error) {
 	}
 	opened, err := f.Stat()
 	if err == nil {
-		err = checkFile(path, opened) // it may be another one by now
+		err = checkFile(path, opened) // it may be another file by now
 	}
 	if err == nil && runtime.GOOS != "windows" && opened.Mode().Perm()&0o077 != 0 {
 		if err = f.Chmod(0o600); err != nil {
@@ -102,8 +102,8 @@ func checkFile(path string, info os.FileInfo) error {
 	return nil
 }
 
-// Exposed returns the warning about a file of keys that others could read until now; "" if
-// there is none. It closes the file to them.
+// Exposed returns a warning about a file of keys that others could read so far; "" if there is
+// none. It removes their permissions.
 func (s *Store) Exposed() string {
 	if s.dir == "" || runtime.GOOS == "windows" {
 		return ""
@@ -122,7 +122,7 @@ func (s *Store) Exposed() string {
 
 func (s *Store) readSecrets() (map[string]secret, error) { return readTable[secret](s.Path()) }
 
-// changeSecrets writes the file of keys anew. The caller holds the lock.
+// changeSecrets rewrites the file of keys. The caller holds the lock.
 func (s *Store) changeSecrets(change func(map[string]secret)) error {
 	all, err := s.readSecrets()
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *Store) changeSecrets(change func(map[string]secret)) error {
 	return s.write(fileName, all)
 }
 
-// changeIndex writes the index anew. The caller holds the lock.
+// changeIndex rewrites the index. The caller holds the lock.
 func (s *Store) changeIndex(change func(map[string]Entry)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +151,7 @@ func (s *Store) changeIndex(change func(map[string]Entry)) error {
 	return s.write(indexName, all)
 }
 
-// write puts a file in the place of another at once, so that a reader sees one of the two.
+// write replaces a file atomically, so that a reader sees the old or the new one.
 func (s *Store) write(name string, all any) error {
 	var text bytes.Buffer
 	text.WriteString(header[name])
@@ -163,10 +163,10 @@ func (s *Store) write(name string, all any) error {
 	return atomicfile.Replace(filepath.Join(s.dir, name), text.Bytes())
 }
 
-// lockWait bounds how long another process that stores a key is waited for.
+// lockWait bounds the wait for another process that stores a key.
 const lockWait = 5 * time.Second
 
-// lock keeps other processes from changing the store until unlock, and makes its directory.
+// lock keeps other processes from changing the store until unlock. It makes the directory.
 func (s *Store) lock() (unlock func(), err error) {
 	if s.dir == "" {
 		return nil, errors.New("there is no home folder to store a key in: set HOME or XDG_CONFIG_HOME")
@@ -186,16 +186,16 @@ func (s *Store) lock() (unlock func(), err error) {
 	return s.lockFile(ctx, lockName)
 }
 
-// LockRefresh keeps other processes that ask for the same entry from going on until unlock,
-// or until this process ends. It is for what takes the place of a stored key by itself, and
-// takes longer than storing it.
+// LockRefresh blocks other processes that call it for the same entry until unlock, or until this
+// process ends. It is for replacing a stored key automatically, which takes longer than storing
+// one.
 func (s *Store) LockRefresh(ctx context.Context, entry string) (unlock func(), err error) {
 	short, err := s.lock() // makes the directory
 	if err != nil {
 		return nil, err
 	}
 	short()
-	sum := sha256.Sum256([]byte(entry)) // an entry may be no name for a file
+	sum := sha256.Sum256([]byte(entry)) // an entry may be an invalid file name
 	return s.lockFile(ctx, hex.EncodeToString(sum[:8])+".lock")
 }
 

@@ -12,14 +12,14 @@ import (
 	"github.com/zalando/go-keyring"
 )
 
-// service is what parley's entries are called in a keyring.
+// service is the name of parley's entries in a keyring.
 const service = "parley"
 
-// keyringTimeout bounds every call of a keyring: one that is locked, or whose bus has
-// no listener, waits for ever.
+// keyringTimeout bounds every call of a keyring: a locked one, or one whose bus has no listener,
+// never answers.
 const keyringTimeout = time.Second
 
-// A Keyring keeps secrets by the name of their provider.
+// A Keyring stores secrets by provider name.
 type Keyring interface {
 	Set(provider, key string) error
 	Get(provider string) (string, error)
@@ -35,7 +35,7 @@ func (systemKeyring) Get(provider string) (string, error) { return keyring.Get(s
 
 func (systemKeyring) Delete(provider string) error { return keyring.Delete(service, provider) }
 
-// hasDesktop reports whether a keyring may be there. On Linux that takes a session bus: the
+// hasDesktop reports whether there may be a keyring. On Linux this requires a session bus: the
 // D-Bus library would start one otherwise.
 func hasDesktop(getenv func(string) string) bool {
 	switch runtime.GOOS {
@@ -66,7 +66,7 @@ func bounded[T any](ctx context.Context, after func(time.Duration) <-chan time.T
 		err   error
 	}
 	done := make(chan result, 1)
-	var settled atomic.Bool // by the first of the two: the answer, or giving up
+	var settled atomic.Bool // set by the first of the two: the answer or the timeout
 	go func() {
 		value, err := call()
 		if settled.CompareAndSwap(false, true) {
@@ -115,7 +115,7 @@ func (s *Store) fromKeyring(ctx context.Context, provider string) (string, error
 	return key, err
 }
 
-// dropFromKeyring deletes an entry; one that is not there is no error.
+// dropFromKeyring deletes an entry; a missing one is not an error.
 func (s *Store) dropFromKeyring(ctx context.Context, provider string) error {
 	if s.keyring == nil {
 		return errors.New("the keyring of the desktop is not there in this session")

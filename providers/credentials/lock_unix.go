@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noFollow refuses links when a file is opened, and does not wait for a pipe's other end.
+// noFollow refuses links when a file is opened, and does not block on a pipe.
 const noFollow = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
 // tryLock locks f for this process until it is closed.

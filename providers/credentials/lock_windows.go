@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// noFollow has no flag here: refuse looks before the file is opened.
+// noFollow is no flag on Windows: the file is checked before it is opened.
 const noFollow = 0
 
 // tryLock locks f for this process until it is closed.
@@ -15,6 +15,5 @@ func tryLock(f *os.File) error {
 	return windows.LockFileEx(windows.Handle(f.Fd()), flags, 0, 1, 0, new(windows.Overlapped))
 }
 
-// isOwnedByUser reports whether a file belongs to this user, which Windows says by its lists of
-// rights.
+// isOwnedByUser returns true: Windows stores ownership in access control lists.
 func isOwnedByUser(os.FileInfo) bool { return true }

@@ -12,26 +12,26 @@ import (
 	"parley/tools/lazy"
 )
 
-// chat is a request as the demo understands it.
+// chat is a request as interpreted by the demo.
 type chat struct {
 	request
 	keyed    []catalog.Provider
 	size     int      // estimated tokens of the request
-	prompt   string   // last message of the user, without what was attached
-	attached string   // text that was piped in or attached with it
-	earlier  []string // prompts before it, oldest first
-	results  []result // of the tools called since, oldest first
-	declared bool     // an earlier answer said that this is the demo
+	prompt   string   // last message of the user, without attachments
+	attached string   // text piped in or attached with the prompt
+	earlier  []string // earlier prompts, oldest first
+	results  []result // results of the tools called since the prompt, oldest first
+	declared bool     // an earlier answer identified itself as the demo
 }
 
-// result is a tool call and what it returned.
+// result is a tool call and its result.
 type result struct {
 	name      string
 	arguments map[string]any
 	output    string
 }
 
-// reply holds what the demo answers.
+// reply is an answer of the demo.
 type reply struct {
 	thinking string
 	text     string
@@ -79,31 +79,30 @@ func newChat(req request, keyed []catalog.Provider) (*chat, error) {
 	for _, m := range req.Messages[last+1:] {
 		for _, call := range m.ToolCalls {
 			r := result{name: call.Function.Name, output: outputs[call.ID]}
-			_ = json.Unmarshal([]byte(call.Function.Arguments), &r.arguments) // other models' calls may be broken
+			_ = json.Unmarshal([]byte(call.Function.Arguments), &r.arguments) // calls of other models may have invalid arguments
 			c.results = append(c.results, r)
 		}
 	}
 	return c, nil
 }
 
-// declaration is in every text that says what this is.
+// declaration is contained in every text that identifies the demo.
 const declaration = "offline demo"
 
-// summaryHead begins a summary in a request; the prompt is the last paragraph
-// after it.
+// summaryHead begins a summary in a request; the prompt is the last paragraph after it.
 const summaryHead = "The conversation up to here was summarized"
 
-// summaryRequest matches the text with which parley asks for a summary.
+// summaryRequest matches parley's prompt for a summary.
 var summaryRequest = lazy.NewRegexp(`(?s)^<(?:conversation|summary)>.*</conversation>\s+Summarize this conversation\.`)
 
-// reply answers with the first script whose words fit.
+// reply returns the answer of the first matching script.
 func (c *chat) reply() reply {
 	if summaryRequest.MatchString(c.prompt) {
 		return c.fill(named("summary"), nil)
 	}
 	s, groups := find(c.prompt)
 	if at := strings.LastIndex(c.prompt, "\n\n"); at > 0 && s == nil {
-		s, groups = find(c.prompt[at+2:]) // after a prompt that got no answer
+		s, groups = find(c.prompt[at+2:]) // the prompt follows one that got no answer
 	}
 	switch {
 	case s != nil:
@@ -130,8 +129,7 @@ func (c *chat) reply() reply {
 	return r
 }
 
-// structured returns an instance of the schema of the request, with text where
-// a string fits.
+// structured returns an instance of the request's schema, with text where a string fits.
 func (c *chat) structured(text string) reply {
 	var value any = object{"answer": text}
 	if c.ResponseFormat.Type == "json_schema" {
@@ -141,10 +139,10 @@ func (c *chat) structured(text string) reply {
 	return reply{thinking: "The answer has to be JSON, and nothing but JSON.", text: string(encode(value))}
 }
 
-// placeholder matches a name that stands for a part of the conversation.
+// placeholder matches a placeholder for a part of the conversation.
 var placeholder = lazy.NewRegexp(`\{([a-z]+)\}`)
 
-// fill returns the answer of s. In it, groups are inline code.
+// fill returns the answer of s with its placeholders replaced. Groups are inserted as inline code.
 func (c *chat) fill(s *script, groups map[string]string) reply {
 	expand := func(text string, group func(string) string) string {
 		return placeholder.ReplaceAllStringFunc(text, func(name string) string {
@@ -157,7 +155,7 @@ func (c *chat) fill(s *script, groups map[string]string) reply {
 	return reply{thinking: expand(s.thinking, quote), text: expand(s.body, inlineCode)}
 }
 
-// value returns what a placeholder stands for, itself if that is nothing.
+// value returns the value of a placeholder; the placeholder itself if it has none.
 func (c *chat) value(name string) string {
 	var list []string
 	text := cmp.Or(c.attached, c.prompt)
@@ -197,12 +195,11 @@ func (c *chat) value(name string) string {
 	return name
 }
 
-// happened matches prompts and calls in the text that parley asks to summarize,
-// and in the summaries that the demo made of it.
+// happened matches prompts and calls in text to be summarized, and in summaries made by the demo.
 var happened = lazy.NewRegexp(`(?m)^(?:Person|User):\n(.+)$|^\[calls (.+)\]$|^- ((?:asked|called) .+)$`)
 
-// history returns what happened in a conversation that is to be, or was,
-// summarized; nil for any other text.
+// history lists the events of a conversation that is to be summarized, or of its summary; nil for
+// any other text.
 func history(text string) (list []string) {
 	for _, m := range happened.FindAllStringSubmatch(text, -1) {
 		switch {

@@ -48,7 +48,7 @@ func newCompletion(c *chat, r reply) *completion {
 	return a
 }
 
-// events returns the completion as server-sent events, a token each.
+// events returns the completion as server-sent events, one per token.
 func (a *completion) events() []string {
 	var list []string
 	send := func(choices []object, usage object) {
@@ -75,7 +75,7 @@ func (a *completion) events() []string {
 	return append(list, "data: [DONE]\n\n")
 }
 
-// whole returns the completion in one piece.
+// whole returns the completion as one object.
 func (a *completion) whole() object {
 	m := object{"role": "assistant", "content": strings.Join(a.text, "")}
 	if len(a.thinking) > 0 {
@@ -101,8 +101,8 @@ func (c call) object(index int, arguments string) object {
 // one other character.
 var token = lazy.NewRegexp(`(?s) ?[\pL\pN]{1,6}|.`)
 
-// tokens splits text roughly where a tokenizer would. Joined, they are the text.
+// tokens splits text roughly as a tokenizer does. Joined, the tokens are the text.
 func tokens(text string) []string { return token.FindAllString(text, -1) }
 
-// estimate returns how many tokens text has, roughly.
+// estimate returns the approximate number of tokens in text.
 func estimate(text string) int { return (utf8.RuneCountInString(text) + 3) / 4 }

@@ -1,14 +1,12 @@
-// Package demo is the model that is always there: it needs no network and no
-// key. It is an http.RoundTripper that speaks OpenAI's chat completions, so the
-// real adapter runs against it, and everything a user sees of parley with it
-// is what they will see with a real model.
+// Package demo is the built-in model: it needs no network and no key. It is an http.RoundTripper
+// that implements OpenAI's chat completions, so parley's real adapter runs against it, and users
+// see the same as with a real model.
 //
 //	request ──► chat ──► script of answers/*.md ──► reply ──► events, paced ──► response body
 //
-// It is a list of scripts, not a language model, and says so. A script is a
-// Markdown file: the words that call for it, its thinking, the tools to call
-// first, and the answer. The demo keeps nothing between requests: everything it
-// remembers is in the messages.
+// It is a list of scripts, not a language model, and says so. A script is a Markdown file with the
+// words that select it, its thinking, the tools to call first, and the answer. The demo stores
+// nothing between requests: all its state is in the messages.
 package demo
 
 import (
@@ -22,13 +20,13 @@ import (
 	"parley/providers/catalog"
 )
 
-// Model is the id under which the demo lists itself.
+// Model is the id of the model that the demo lists.
 const Model = "parley"
 
-// Transport returns a server that lives in the program. It answers
-// POST …/chat/completions, streamed or whole, and GET …/models, on any host.
-// Canceling the request's context ends an answer at once. It answers at the pace of a model unless
-// instant is set. The answer on adding a provider names keyed.
+// Transport returns an in-process server. It answers POST …/chat/completions, streamed or whole,
+// and GET …/models, on any host. Canceling the request's context ends an answer at once. It answers
+// at the pace of a model unless instant is set. Its answer about adding a provider names the
+// providers in keyed.
 func Transport(instant bool, keyed []catalog.Provider) http.RoundTripper {
 	return server{instant, keyed}
 }
@@ -38,7 +36,7 @@ type server struct {
 	keyed   []catalog.Provider
 }
 
-// maxRequest limits how much of a request is read, in bytes.
+// maxRequest bounds the part of a request that is read, in bytes.
 const maxRequest = 64 << 20
 
 func (s server) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -86,7 +84,7 @@ func (s server) complete(r *http.Request, body []byte) (*http.Response, error) {
 	return response(r, http.StatusOK, "text/event-stream", newStream(r.Context(), done.events(), speed)), nil
 }
 
-// request holds the fields of a chat completions request that the demo reads.
+// request holds the fields of a chat completions request that the demo uses.
 type request struct {
 	Messages            []message `json:"messages"`
 	Tools               []tool    `json:"tools"`
@@ -115,8 +113,8 @@ type message struct {
 	} `json:"tool_calls"`
 }
 
-// content is the text of a message. On the wire it is a string, an array of
-// parts, or null; parts that hold no text are skipped.
+// content is the text of a message. In JSON it is a string, an array of parts, or null; parts
+// without text are skipped.
 type content string
 
 func (c *content) UnmarshalJSON(data []byte) error {
@@ -141,7 +139,7 @@ type tool struct {
 	} `json:"function"`
 }
 
-// object is a JSON object of an answer.
+// object is a JSON object in an answer.
 type object = map[string]any
 
 func response(r *http.Request, status int, contentType string, body io.ReadCloser) *http.Response {
@@ -160,7 +158,7 @@ func refuse(r *http.Request, status int, text string) *http.Response {
 	return respond(r, status, object{"error": object{"message": text, "type": "invalid_request_error"}})
 }
 
-// encode returns value as JSON; nothing if it holds an infinite number.
+// encode returns value as JSON; nothing if it contains an infinite number.
 func encode(value any) []byte {
 	data, _ := json.Marshal(value)
 	return data

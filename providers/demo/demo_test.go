@@ -17,7 +17,7 @@ import (
 	"parley/providers/catalog"
 )
 
-// Schemas of the tools that parley offers, cut down to what matters here.
+// Schemas of parley's tools, reduced to the parts used here.
 var parleyTools = []any{
 	function("read", `{"type":"object","properties":{"path":{"type":"string"},"offset":{"type":"integer"}},"required":["path"]}`),
 	function("list", `{"type":"object","properties":{"path":{"type":"string"}}}`),
@@ -70,8 +70,8 @@ type talk struct {
 	t        *testing.T
 	messages []any
 	tools    []any
-	outputs  map[string]string // by tool; what to answer calls with
-	calls    []string          // made for the last question, as name{arguments}
+	outputs  map[string]string // results of calls by tool
+	calls    []string          // calls for the last prompt, as name{arguments}
 	extra    map[string]any    // further request fields
 }
 
@@ -121,7 +121,7 @@ func (k *talk) step() (answer, finish string) {
 func TestTasksBecomeCalls(t *testing.T) {
 	for _, tt := range []struct {
 		ask  string
-		want string // calls, joined by a space; "" for none
+		want string // space-separated calls; "" for none
 	}{
 		{"list the files", `list{"path":"."}`},
 		{"What files are here?", `list{"path":"."}`},
@@ -182,7 +182,7 @@ func TestTasksBecomeCalls(t *testing.T) {
 	}
 }
 
-// Answers show what the tools returned, and never claim that it worked.
+// Answers show the tools' results, and never claim that they succeeded.
 func TestReportsWhatToolsReturned(t *testing.T) {
 	for _, tt := range []struct {
 		ask, tool, output string
@@ -322,7 +322,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestOffers types every phrase that the demo offers, as it stands there.
+// TestOffers sends every phrase that the demo suggests.
 func TestOffers(t *testing.T) {
 	offered := regexp.MustCompile("(?m)^(?:\\| |- \\*\\*)`([^`]+)`(.*)")
 	for _, name := range []string{"unknown", "40-greeting"} {

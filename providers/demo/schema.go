@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// Limits of an instance: values in all, and items or characters in one of them.
+// Limits of an instance: total values, and items or characters in one of them.
 const (
 	maxValues = 10_000
 	maxSize   = 2000
 )
 
-// exampleText returns a text of a common format, "" of any other.
+// exampleText returns a text of a common format; "" for others.
 func exampleText(format string) string {
 	switch format {
 	case "date-time":
@@ -40,9 +40,9 @@ func exampleText(format string) string {
 	return ""
 }
 
-// instance returns a small value that fits a JSON Schema, with text where a
-// string fits. It is nil if the schema requires nothing that the demo
-// understands, or left, the number of values that may still be made, is used up.
+// instance returns a small value that fits a JSON Schema, with text where a string fits. It returns
+// nil if the schema requires nothing that the demo supports, or if left, the number of values that
+// may still be made, is used up.
 func instance(schema any, text string, left *int) any {
 	s, _ := schema.(object)
 	if *left--; *left < 0 {
@@ -88,8 +88,8 @@ func instance(schema any, text string, left *int) any {
 	return nil
 }
 
-// kindOf returns the type, the first that is not null where there are several;
-// "" if there is none.
+// kindOf returns the type, or the first one other than null if there are several; "" if there is
+// none.
 func kindOf(s object) string {
 	names, _ := s["type"].([]any)
 	for _, name := range append(names, s["type"]) {
@@ -110,7 +110,7 @@ func stringInstance(s object, text string) string {
 	return string(runes[:min(n, len(runes))]) + strings.Repeat(".", max(n-len(runes), 0))
 }
 
-// numberInstance returns a multiple of step, or of multipleOf, near to 0.
+// numberInstance returns a multiple of step, or of multipleOf, near 0.
 func numberInstance(s object, step float64) float64 {
 	given, _ := s["multipleOf"].(float64)
 	step = cmp.Or(given, step)
@@ -118,8 +118,8 @@ func numberInstance(s object, step float64) float64 {
 	return math.Ceil(bound(s, n, "exclusiveMinimum", "exclusiveMaximum", step)/step) * step
 }
 
-// bound returns the number nearest to n that is by margin within the limits that
-// s has under low and high.
+// bound returns the number nearest to n that is inside the limits low and high of s by at least
+// margin.
 func bound(s object, n float64, low, high string, margin float64) float64 {
 	if limit, ok := s[low].(float64); ok {
 		n = max(n, limit+margin)

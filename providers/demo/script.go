@@ -12,8 +12,8 @@ import (
 	"parley/tools/lazy"
 )
 
-// answers holds the scripts. Those whose names begin with a number are found by
-// their words, the lowest number first; the others are used by name.
+// answers holds the scripts. Scripts whose names begin with a number are selected by their words,
+// the lowest number first; the others are used by name.
 //
 //go:embed answers/*.md
 var answers embed.FS
@@ -26,8 +26,8 @@ var answers embed.FS
 //	call      a tool and its arguments: a round of calls before the answer, any
 //	          number; each round calls another tool
 //
-// Named groups of when stand in braces where they are used. A call with {file}
-// is made once for each file in the prompt.
+// Named groups of when are used in braces. A call with {file} is made once for each file in the
+// prompt.
 type script struct {
 	name     string
 	when     []*regexp.Regexp
@@ -41,11 +41,11 @@ type step struct {
 	arguments string // JSON, with groups in braces
 }
 
-// fileName matches a file's name among words: it has a dot or a slash in it, or
-// is one of the names that have neither.
+// fileName matches a file name in a text: a word with a dot or slash in it, or one of a few names
+// without either.
 const fileName = `(?:[\w./~-]*[./][\w./-]*\w|Makefile|Dockerfile|LICENSE|README)`
 
-// scripts returns all scripts in order. It panics if one cannot be read.
+// scripts returns all scripts in order. It panics if one is invalid.
 var scripts = sync.OnceValue(func() (list []*script) {
 	files, err := answers.ReadDir("answers")
 	for _, file := range files {
@@ -98,7 +98,7 @@ func (s *script) parse(text string) error {
 	return nil
 }
 
-// maxPrompt limits prompts that can be a question, in bytes; longer ones are text.
+// maxPrompt bounds the size of prompts that can be a question, in bytes; longer ones are text.
 const maxPrompt = 4096
 
 var (
@@ -106,15 +106,15 @@ var (
 	politeSuffix = lazy.NewRegexp(`(?i)(?:,?\s+(?:please|for me))*[.?!\s]*$`)
 )
 
-// find returns the first script whose words fit prompt, and the groups they
-// matched; nil if none does.
+// find returns the first script whose words match prompt, and the matched groups; nil if none
+// matches.
 func find(prompt string) (*script, map[string]string) {
 	if len(prompt) > maxPrompt {
 		return nil, nil
 	}
 	prompt = politePrefix.ReplaceAllString(prompt, "")
 	if bare := politeSuffix.ReplaceAllString(prompt, ""); !strings.HasSuffix(bare, "/") {
-		prompt = bare // the dots of a path as in ./... stay
+		prompt = bare // keeps the dots of a path such as ./...
 	}
 	for _, s := range scripts() {
 		for _, pattern := range s.when {
@@ -132,7 +132,7 @@ func find(prompt string) (*script, map[string]string) {
 	return nil, nil
 }
 
-// manual returns the answers about parley, whose numbers begin with a 7.
+// manual returns the answers about parley, which are numbered from 70 to 79.
 func manual() string {
 	var list []string
 	for _, s := range scripts() {

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// pace is how fast the demo writes. The zero pace never pauses.
+// pace is the writing speed of the demo. The zero pace never pauses.
 type pace struct {
 	first time.Duration // before the first event
 	each  time.Duration // before each further event
 }
 
-// modelPace is the pace of a brisk model: 75 tokens a second.
+// modelPace is the pace of a fast model: 75 tokens a second.
 var modelPace = pace{first: 300 * time.Millisecond, each: time.Second / 75}
 
-// pause waits for d, unless ctx ends first.
+// pause waits for d. It returns early if ctx ends.
 func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()
@@ -28,14 +28,14 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// stream is a response body that pauses before each event while it is read. It
-// starts no goroutine: the reader waits.
+// stream is a response body that pauses before each event as it is read. It starts no goroutine:
+// the reader waits.
 type stream struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	pace   pace
 	events []string
-	rest   string // of the event being read
+	rest   string // unread part of the current event
 }
 
 func newStream(ctx context.Context, events []string, p pace) *stream {
@@ -43,8 +43,8 @@ func newStream(ctx context.Context, events []string, p pace) *stream {
 	return &stream{ctx: ctx, cancel: cancel, pace: p, events: events}
 }
 
-// Read returns bytes of one event at most. It ends as soon as the request is
-// canceled or the body closed.
+// Read returns bytes of at most one event. It ends as soon as the request is canceled or the body
+// closed.
 func (s *stream) Read(p []byte) (int, error) {
 	if s.rest == "" {
 		if len(s.events) == 0 {
@@ -60,7 +60,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close ends the body; a Read that waits returns at once.
+// Close ends the body; a waiting Read returns at once.
 func (s *stream) Close() error {
 	s.cancel()
 	return nil

@@ -10,9 +10,8 @@ import (
 	"parley/tools/lazy"
 )
 
-// toolRound returns the next calls of s, or done, its answer, once there is none
-// left. Each tool is called in one round at most, whatever it returns, so that
-// every conversation ends.
+// toolRound returns the next calls of s; done, the answer, if no calls are left. Each tool is
+// called in at most one round, whatever its result, so that every conversation ends.
 func (c *chat) toolRound(s *script, groups map[string]string, done reply) reply {
 	if n := len(c.results); n > 0 && denial.MatchString(c.results[n-1].output) {
 		return c.fill(named("denied"), groups)
@@ -37,10 +36,10 @@ func (c *chat) toolRound(s *script, groups map[string]string, done reply) reply 
 	return done
 }
 
-// denial begins a result of a call that the user or a rule did not allow.
+// denial matches the start of a result for a call that the user or a rule denied.
 var denial = lazy.NewRegexp(`^(?:The user did not allow|This was not run)`)
 
-// namedFile matches a file's name in a prompt.
+// namedFile matches a file name in a prompt.
 var namedFile = lazy.NewRegexp("(?i)(?:^|[\\s,;:(\"'`])(" + fileName + ")")
 
 // calls returns the arguments of each call of a step, as JSON.

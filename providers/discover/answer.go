@@ -10,18 +10,18 @@ import (
 	"sync"
 )
 
-// An answer is what a server said to one GET. The zero value is none.
+// An answer is a server's response to one GET. The zero value means no response.
 type answer struct {
 	status int
-	server string         // what it calls itself
+	server string         // the Server header
 	body   []byte         // up to maxBody
-	object map[string]any // body, as far as it is JSON; nil if it is no object
-	cut    bool           // there is more than was read
+	object map[string]any // body as a JSON object, possibly partial; nil if it is not an object
+	cut    bool           // the body is longer than the part that was read
 }
 
 func (a answer) ok() bool { return a.status == http.StatusOK }
 
-// isGuarded reports an answer of somebody who does not talk to everybody, or not yet.
+// isGuarded reports whether the server requires a key or is not ready yet.
 func (a answer) isGuarded() bool { return a.state() != ready }
 
 func (a answer) state() string {
@@ -34,14 +34,14 @@ func (a answer) state() string {
 	return ready
 }
 
-// text returns the member that path names, "" if it is no text.
+// text returns the string at path; "" if there is none.
 func (a answer) text(path string) string {
 	s, _ := memberAt(a.object, path).(string)
 	return s
 }
 
-// list returns the member called name as a list of objects; ok is false if it is no list.
-// Ollama writes null for an empty one.
+// list returns the member called name as a list of objects; ok is false if it is not a list. Ollama
+// writes null for an empty list.
 func (a answer) list(name string) (rows []map[string]any, ok bool) {
 	if !a.ok() {
 		return nil, false
@@ -56,7 +56,7 @@ func (a answer) list(name string) (rows []map[string]any, ok bool) {
 	return rows, isList || there && value == nil
 }
 
-// A session asks one place, each path once.
+// A session sends requests to one place, each path once.
 type session struct {
 	ctx    context.Context
 	client *http.Client
@@ -65,7 +65,7 @@ type session struct {
 	asked  map[string]func() answer
 }
 
-// get returns the answer to a GET of path.
+// get returns the answer to GET path.
 func (s *session) get(path string) answer {
 	s.mu.Lock()
 	ask, ok := s.asked[path]
@@ -96,15 +96,15 @@ func (s *session) fetch(path string) answer {
 	return a
 }
 
-// parseObject parses text as far as it is there: of a list that is cut off, the complete
-// elements count.
+// parseObject parses possibly truncated text: of a truncated list, it returns the complete
+// elements.
 func parseObject(text []byte) map[string]any {
 	value, _ := parsePartial(json.NewDecoder(bytes.NewReader(text)))
 	object, _ := value.(map[string]any)
 	return object
 }
 
-// parsePartial reads a value. With an error, the value holds what stood before it.
+// parsePartial reads a value. With an error, it returns the part before the error.
 func parsePartial(d *json.Decoder) (any, error) {
 	token, err := d.Token()
 	if err != nil {
@@ -143,7 +143,7 @@ func parsePartial(d *json.Decoder) (any, error) {
 	return token, nil
 }
 
-// memberAt returns the member of m that path names, nil if there is none.
+// memberAt returns the member of m at path; nil if there is none.
 func memberAt(m map[string]any, path string) any {
 	outer, inner, nested := strings.Cut(path, ".")
 	if !nested {

@@ -1,10 +1,10 @@
-// Package discover finds model servers that run on this machine, by what they answer:
+// Package discover finds model servers on this machine by their answers:
 //
 //	ports of all kinds ──► GET, at once ──► proofs, in order ──► Server
 //
-// Only loopback addresses are asked, by GET, without a key and without a prompt, and a
-// redirect is not followed. Any program may listen on these ports: an answer proves
-// itself, is read up to a limit, and names in it that are not plain text are left out.
+// It sends only GET requests to loopback addresses, without a key or prompt, and follows no
+// redirect. Any program may listen on these ports: an answer must prove its server, is read only up
+// to a limit, and names in it that are not plain text are ignored.
 package discover
 
 import (
@@ -23,45 +23,45 @@ import (
 	"parley/providers/catalog"
 )
 
-// Limits of what is asked.
+// Limits of requests and answers.
 const (
-	Timeout   = 250 * time.Millisecond // for everything: who waits for the result waits 300 ms
-	maxConns  = 3                      // to one server: those in Python let 5 wait, and drop what is more
-	maxBody   = 8 << 10                // bytes of one answer that are read
+	Timeout   = 250 * time.Millisecond // for all requests: the caller waits for 300 ms
+	maxConns  = 3                      // to one server: Python servers queue 5 and drop further ones
+	maxBody   = 8 << 10                // bytes read of one answer
 	maxModels = 100                    // of one server
-	maxID     = 200                    // bytes of a model's id
+	maxID     = 200                    // bytes of a model id
 )
 
-// The states of a list of models.
+// States of a list of models.
 const (
 	ready   = ""
-	needKey = "needs a key"        // it answered 401 or 403
-	loading = "is loading a model" // it answered 503
+	needKey = "needs a key"        // status 401 or 403
+	loading = "is loading a model" // status 503
 )
 
-// A model is a model as its server lists it. A zero Context and nil abilities are not told.
+// A model is a model in a server's list. A zero Context and nil abilities are unknown.
 type model struct {
 	catalog.Facts
 	loaded bool
-	embeds bool // it turns texts into vectors, and does not chat
+	embeds bool // it is an embedding model, which does not chat
 }
 
-// Options say where to look. The zero value looks on the ports that servers have by themselves.
+// Options select the places to search. The zero value selects the default ports of all servers.
 type Options struct {
-	Kind    string                                                               // looks on the ports of this kind alone, such as "ollama"; "": of all
-	Hosts   []string                                                             // further places, "host:port"; those that are not on loopback are left out
-	Timeout time.Duration                                                        // 0: Timeout; for tests, which must not depend on how busy a machine is
-	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil: the network; for tests
+	Kind    string                                                               // searches only the ports of this kind, such as "ollama"; "" for all kinds
+	Hosts   []string                                                             // further places, "host:port"; addresses other than loopback are ignored
+	Timeout time.Duration                                                        // 0 for Timeout; for tests, which must not depend on the load of a machine
+	Dial    func(ctx context.Context, network, address string) (net.Conn, error) // nil for the network; for tests
 }
 
-// Servers returns the servers of this machine on the ports that servers have by themselves, or those of
-// one kind, and on hosts.
+// Servers returns the servers on this machine, on hosts and on the default ports of kind; "" for all
+// kinds.
 func Servers(ctx context.Context, kind string, hosts []string) []catalog.Server {
 	return Find(ctx, Options{Kind: kind, Hosts: hosts})
 }
 
-// Find returns the servers that answer within o.Timeout, in the order of their kinds. It
-// never returns an error: a server that cannot be told is not found.
+// Find returns the servers that answer within o.Timeout, in the order of their kinds. It returns no
+// error: a server that cannot be identified is omitted.
 func Find(ctx context.Context, o Options) []catalog.Server {
 	ctx, cancel := context.WithTimeout(ctx, cmp.Or(o.Timeout, Timeout))
 	defer cancel()
@@ -77,8 +77,8 @@ func Find(ctx context.Context, o Options) []catalog.Server {
 	return distinct(places, found)
 }
 
-// distinct returns what was found, each server once: one that listens on both loopback
-// addresses of a port counts as the first.
+// distinct returns found without duplicates: a server that listens on both loopback addresses of a
+// port counts for the first one.
 func distinct(places []place, found []*catalog.Server) []catalog.Server {
 	var list []catalog.Server
 	seen := map[string]bool{}
@@ -97,14 +97,14 @@ func rank(provider string) int {
 	return slices.IndexFunc(kinds, func(k kind) bool { return k.provider == provider })
 }
 
-// newClient returns a client that reaches loopback addresses and nothing else.
+// newClient returns a client that connects only to loopback addresses.
 func newClient(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
 	if dial == nil {
 		dial = new(net.Dialer).DialContext
 	}
 	return &http.Client{
 		Transport: &http.Transport{
-			Proxy: nil, // a proxy would be told what runs here
+			Proxy: nil, // a proxy would learn about the local servers
 			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 				if at, err := netip.ParseAddrPort(address); err != nil || !at.Addr().IsLoopback() {
 					return nil, fmt.Errorf("%s is not on this machine", address)
@@ -114,7 +114,7 @@ func newClient(dial func(ctx context.Context, network, address string) (net.Conn
 			MaxResponseHeaderBytes: maxBody,
 			MaxConnsPerHost:        maxConns,
 			MaxIdleConnsPerHost:    maxConns,
-			DisableCompression:     true, // what is read stays what was sent
+			DisableCompression:     true, // bodies stay as they were sent
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -122,12 +122,12 @@ func newClient(dial func(ctx context.Context, network, address string) (net.Conn
 
 // A place is an address to ask.
 type place struct {
-	host string // "127.0.0.1:11434"
+	host string // such as "127.0.0.1:11434"
 	port string
-	own  []kind // kinds that have this port by themselves
+	own  []kind // kinds with this default port
 }
 
-// places returns where to look: each port on both loopback addresses, and what o adds.
+// places returns the places to search: each port on both loopback addresses, and the hosts of o.
 func (o Options) places() []place {
 	var all []place
 	add := func(host string) {
@@ -141,7 +141,7 @@ func (o Options) places() []place {
 	for _, host := range o.Hosts {
 		name, port, err := net.SplitHostPort(host)
 		if ip, _ := netip.ParseAddr(name); name == "localhost" || name == "" || ip.IsUnspecified() {
-			name = "127.0.0.1" // a server that listens on all addresses listens there
+			name = "127.0.0.1" // servers that listen on all addresses listen on this one
 		}
 		if err == nil {
 			add(net.JoinHostPort(name, port))
@@ -160,7 +160,7 @@ func (o Options) places() []place {
 	return all
 }
 
-// Ports returns the ports on which a kind of server listens by itself; none if there is no such kind.
+// Ports returns the default ports of a kind of server; none if the kind is unknown.
 func Ports(kind string) []string {
 	if at := rank(kind); at >= 0 {
 		return strings.Fields(kinds[at].port)

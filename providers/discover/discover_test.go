@@ -17,7 +17,7 @@ import (
 	"parley/providers/discover/discovertest"
 )
 
-// network is a loopback of a test's own: servers by their addresses.
+// network is a separate loopback for a test: servers by address.
 type network map[string]*httptest.Server
 
 func (n network) dial(ctx context.Context, _, address string) (net.Conn, error) {
@@ -48,7 +48,7 @@ func (n network) find(hosts ...string) []catalog.Server {
 	return discover.Find(context.Background(), discover.Options{Dial: n.dial, Hosts: hosts})
 }
 
-// describe returns servers in a line each.
+// describe returns servers, one per line.
 func describe(servers []catalog.Server) string {
 	var b strings.Builder
 	ability := func(name string, has *bool) string {
@@ -70,7 +70,7 @@ func describe(servers []catalog.Server) string {
 	return b.String()
 }
 
-// what each server is found as, on its own port.
+// the server expected on each default port
 var want = map[string]string{
 	"localai":   `localai "LocalAI" http://127.0.0.1:8080/v1  | phi-4 0`,
 	"koboldcpp": `koboldcpp "KoboldCpp" http://127.0.0.1:5001/v1  | koboldcpp/mistral-nemo 8192`,
@@ -85,8 +85,8 @@ var want = map[string]string{
 	"mlx":       `mlx "MLX" http://127.0.0.1:8080/v1  | mlx-community/Llama-3.2-3B-Instruct-4bit 0`,
 }
 
-// TestEveryServer: each kind is told by its answers, with its models, their windows and
-// abilities where it tells them. It is asked by GET alone, without a key.
+// TestEveryServer: each kind is identified by its answers, with its models, and their windows and
+// abilities if reported. It only gets GET requests without a key.
 func TestEveryServer(t *testing.T) {
 	for _, provider := range discovertest.Providers() {
 		t.Run(provider, func(t *testing.T) {
@@ -104,10 +104,10 @@ func TestEveryServer(t *testing.T) {
 	}
 }
 
-// patience is how long a test waits for servers that do answer.
+// patience is how long a test waits for servers that should answer.
 const patience = time.Minute
 
-// TestOwnPorts: the same in a network with the real ports, which several share.
+// TestOwnPorts: the same in a network with the real ports, some of which are shared.
 func TestOwnPorts(t *testing.T) {
 	if !discovertest.Isolated(t) {
 		return
@@ -133,10 +133,10 @@ func TestOwnPorts(t *testing.T) {
 	}
 }
 
-// TestBodiesProve: a server on another one's port is what it answers.
+// TestBodiesProve: a server on the port of another is identified by its answers.
 func TestBodiesProve(t *testing.T) {
 	for _, provider := range discovertest.Providers() {
-		if provider == "docker" || provider == "mlx" { // told by where they are
+		if provider == "docker" || provider == "mlx" { // identified by their port
 			continue
 		}
 		n := network{}
@@ -152,7 +152,7 @@ func TestBodiesProve(t *testing.T) {
 	}
 }
 
-// TestPlaces: loopback alone is asked, with its second address.
+// TestPlaces: only loopback is asked, with both addresses.
 func TestPlaces(t *testing.T) {
 	n := network{}
 	n.serve(t, "[::1]:11434", discovertest.New("ollama"))
@@ -181,7 +181,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestStrangers: what is no model server is not taken for one, whatever it sends.
+// TestStrangers: other programs are not taken for a model server, whatever they send.
 func TestStrangers(t *testing.T) {
 	elsewhere := discovertest.New("ollama")
 	away := httptest.NewServer(elsewhere)
@@ -226,7 +226,7 @@ func endless(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// TestAlive: a server that wants a key, or loads its model, is there.
+// TestAlive: a server that requires a key, or is loading its model, is found.
 func TestAlive(t *testing.T) {
 	guarded := discovertest.New("vllm")
 	guarded.Status = map[string]int{"/v1/models": 401}
@@ -248,7 +248,7 @@ func TestAlive(t *testing.T) {
 	}
 }
 
-// TestFewConnections: a server is not asked over more connections than one in Python lets wait.
+// TestFewConnections: a server gets no more connections than a Python server queues.
 func TestFewConnections(t *testing.T) {
 	for _, provider := range discovertest.Providers() {
 		fake, n := discovertest.New(provider), network{}
@@ -273,7 +273,7 @@ func TestFewConnections(t *testing.T) {
 	}
 }
 
-// TestLongLists: of a list that is longer than what is read, the first models are known.
+// TestLongLists: the first models of a truncated list are known.
 func TestLongLists(t *testing.T) {
 	fake := discovertest.New("ollama")
 	var rows []string
@@ -289,7 +289,7 @@ func TestLongLists(t *testing.T) {
 	}
 }
 
-// TestOneSilentAnswer: what does not answer in time does not hide what did.
+// TestOneSilentAnswer: a path that does not answer in time does not hide other answers.
 func TestOneSilentAnswer(t *testing.T) {
 	fake := discovertest.New("llamacpp")
 	n := network{}
@@ -306,7 +306,7 @@ func TestOneSilentAnswer(t *testing.T) {
 	}
 }
 
-// BenchmarkNothingThere is what looking costs where no server runs.
+// BenchmarkNothingThere measures a search without any server.
 func BenchmarkNothingThere(b *testing.B) {
 	for b.Loop() {
 		discover.Find(b.Context(), discover.Options{Dial: func(context.Context, string, string) (net.Conn, error) {

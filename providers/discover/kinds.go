@@ -11,28 +11,28 @@ import (
 	"parley/providers/catalog"
 )
 
-// A kind is one row of what is known of servers.
+// A kind describes one kind of server.
 type kind struct {
-	provider string // catalog's ID
+	provider string // id in the catalog
 	name     string
-	port     string // it listens on by itself; several are separated by blanks
+	port     string // default ports, separated by spaces
 	base     string // path of the base URL; "" is "/v1"
 	proofs   []string
-	proves   func(s *session) bool    // by the answers to proofs, which are asked at once, and to others
-	models   func(s *session) []model // nil: those of the list that all have
-	ownPort  bool                     // its answers prove it on its own port only
+	proves   func(s *session) bool    // identifies the server by the answers to proofs, which are requested at the same time, and to other paths
+	models   func(s *session) []model // nil for the common list
+	ownPort  bool                     // its answers identify it only on its default port
 }
 
-const listPath = "/v1/models" // all have it but Docker's
+const listPath = "/v1/models" // supported by all but Docker's
 
-// kinds stand in the order in which they are told apart: LocalAI answers as Ollama does,
-// and whatever has only a list of models is told by elimination.
+// kinds is in the order of identification: LocalAI imitates Ollama, and servers with only a list of
+// models are identified by elimination.
 //
-// Sources: the servers' documentation and code, 2026; older answers are taken as well.
+// Sources: the servers' documentation and code, 2026; older answers are accepted too.
 var kinds = []kind{
 	{
 		provider: "localai", name: "LocalAI", port: "8080", proofs: []string{"/readyz"},
-		proves: func(s *session) bool { // Ollama has no /readyz; others that have one list no models
+		proves: func(s *session) bool { // Ollama has no /readyz; other servers with it list no models
 			ready := s.get("/readyz")
 			return ready.ok() && len(bytes.TrimSpace(ready.body)) == 0 && s.listsModels()
 		},
@@ -59,7 +59,7 @@ var kinds = []kind{
 	},
 	{
 		provider: "llamafile", name: "llamafile", port: "8080", proofs: []string{"/props"},
-		proves: func(s *session) bool { // the same server, before it told its build
+		proves: func(s *session) bool { // the same server, in versions without build_info
 			props := s.get("/props")
 			return props.ok() && props.object["default_generation_settings"] != nil
 		},
@@ -67,7 +67,7 @@ var kinds = []kind{
 	},
 	{
 		provider: "vllm", name: "vLLM", port: "8000", proofs: []string{"/version"},
-		proves: func(s *session) bool { // many have a /version: its list tells the window, or is for holders of a key
+		proves: func(s *session) bool { // many servers have /version: vLLM's list has the context window, or requires a key
 			version, list := s.get("/version"), s.get(listPath)
 			return version.ok() && version.text("version") != "" &&
 				(list.isGuarded() || s.lists("owned_by", "vllm") || s.listsWindows() && !s.lists("owned_by", "sglang"))
@@ -114,7 +114,7 @@ var kinds = []kind{
 	},
 	{
 		provider: "mlx", name: "MLX", port: "8080", ownPort: true,
-		proves: func(s *session) bool { // its list, unlike those of others, says nothing of an owner
+		proves: func(s *session) bool { // its list, unlike others, names no owner
 			rows, _ := s.get(listPath).list("data")
 			return len(parseModels(rows)) > 0 && s.get(listPath).text("object") == "list" &&
 				!slices.ContainsFunc(rows, func(m map[string]any) bool { return m["owned_by"] != nil })
@@ -126,10 +126,10 @@ func kindsOf(port string) []kind {
 	return slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return !slices.Contains(strings.Fields(k.port), port) })
 }
 
-// identify returns the server at p, nil if there is none that can be told.
+// identify returns the server at p; nil if none can be identified.
 //
-// Somebody else's server is asked for its models, and for the proofs of the kinds that have
-// this port; all proofs are asked of one that lists models, or that asks for a key.
+// A server of another kind gets requests for its models and for the proofs of the kinds with this
+// port. A server that lists models or requires a key gets all proofs.
 func (p place) identify(ctx context.Context, client *http.Client) *catalog.Server {
 	s := &session{ctx: ctx, client: client, origin: "http://" + p.host, asked: map[string]func() answer{}}
 	paths := []string{listPath}
@@ -152,7 +152,7 @@ func (p place) identify(ctx context.Context, client *http.Client) *catalog.Serve
 	return s.describe(among[at])
 }
 
-// ask asks for all paths at once.
+// ask requests all paths at the same time.
 func (s *session) ask(paths []string) {
 	var wait sync.WaitGroup
 	for _, path := range paths {
@@ -169,7 +169,7 @@ func (s *session) describe(k kind) *catalog.Server {
 	}
 	found := &catalog.Server{Provider: k.provider, Name: k.name, BaseURL: s.origin + base, Problem: s.get(list).state()}
 	if found.Problem == ready && slices.ContainsFunc(k.proofs, func(path string) bool { return s.get(path).state() == needKey }) {
-		found.Problem = needKey // its list alone is open to all
+		found.Problem = needKey // only its list is public
 	}
 	found.NeedsKey = found.Problem == needKey
 	read := k.models
@@ -198,7 +198,7 @@ func (s *session) describe(k kind) *catalog.Server {
 	return found
 }
 
-// hasMore reports whether a list that was asked for was cut off.
+// hasMore reports whether a requested list was truncated.
 func (s *session) hasMore() bool {
 	return slices.ContainsFunc([]string{listPath, "/api/tags", "/api/v1/models", "/api/v0/models", "/engines/v1/models"}, func(path string) bool {
 		s.mu.Lock()
@@ -212,26 +212,26 @@ func (s *session) hasMore() bool {
 	})
 }
 
-// listsModels reports whether the server has a list of models as OpenAI has it.
+// listsModels reports whether the server has a model list in OpenAI's format.
 func (s *session) listsModels() bool {
 	_, ok := s.get(listPath).list("data")
 	return ok
 }
 
-// lists reports whether a model of the list has a member with this text.
+// lists reports whether a model in the list has a member with this text.
 func (s *session) lists(member, text string) bool {
 	rows, _ := s.get(listPath).list("data")
 	return slices.ContainsFunc(rows, func(m map[string]any) bool { return textAt(m, member) == text })
 }
 
-// listsWindows reports whether the list tells the windows that its models run with.
+// listsWindows reports whether the list has the context windows that its models run with.
 func (s *session) listsWindows() bool {
 	rows, _ := s.get(listPath).list("data")
 	return slices.ContainsFunc(rows, func(m map[string]any) bool { return countAt(m, "max_model_len") > 0 })
 }
 
-// isLoadingLlama reports the answer of a llama.cpp that loads its model: 503 to everything,
-// with a code in the body that only it has.
+// isLoadingLlama reports whether the server is a llama.cpp loading its model: it answers 503 to
+// everything, with a body code that only it has.
 func (s *session) isLoadingLlama() bool {
 	a := s.get("/props")
 	return a.state() == loading && a.text("error.message") == "Loading model" && a.text("error.type") == "unavailable_error"

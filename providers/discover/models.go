@@ -8,13 +8,13 @@ import (
 	"parley/tools/sanitize"
 )
 
-// listedModels returns the models of the list that OpenAI's clients read.
+// listedModels returns the models of the list in OpenAI's format.
 func (s *session) listedModels() []model {
 	rows, _ := s.get(listPath).list("data")
 	return parseModels(rows)
 }
 
-// parseModels returns the models in rows that can be named.
+// parseModels returns the models in rows that have valid names.
 func parseModels(rows []map[string]any) []model {
 	var models []model
 	for _, m := range rows {
@@ -23,7 +23,7 @@ func parseModels(rows []map[string]any) []model {
 			continue
 		}
 		context := countAt(m, "meta.n_ctx_train")
-		for _, path := range []string{"max_context_length", "context_length", "meta.n_ctx", "max_model_len", "loaded_context_length"} { // the best last
+		for _, path := range []string{"max_context_length", "context_length", "meta.n_ctx", "max_model_len", "loaded_context_length"} { // best last
 			if n := countAt(m, path); n > 0 {
 				context = n
 			}
@@ -38,18 +38,18 @@ func parseModels(rows []map[string]any) []model {
 	return models
 }
 
-// isName reports whether a model's id can be shown and sent back as it is.
+// isName reports whether a model id can be shown and sent back unchanged.
 func isName(id string) bool {
 	return id != "" && len(id) <= maxID && !strings.ContainsAny(id, " \t\n") && sanitize.Line(id) == id
 }
 
-// ability returns what a model says of itself at path, or with one of words in its list of
-// capabilities; nil if it says nothing.
+// ability returns the value at path or, if there is none, whether the list of capabilities contains
+// one of words; nil if the model has neither.
 func ability(m map[string]any, path string, words ...string) *bool {
 	switch told := memberAt(m, path).(type) {
 	case bool:
 		return &told
-	case map[string]any: // LM Studio says how it reasons
+	case map[string]any: // LM Studio describes its reasoning options
 		yes := true
 		return &yes
 	}
@@ -61,7 +61,7 @@ func ability(m map[string]any, path string, words ...string) *bool {
 	return nil
 }
 
-// withContext returns models with the window that their server runs them with; 0 is not told.
+// withContext sets the context window that a server runs its models with; 0 is unknown.
 func withContext(models []model, context int) []model {
 	for i := range models {
 		if context > 0 {
@@ -71,7 +71,7 @@ func withContext(models []model, context int) []model {
 	return models
 }
 
-// llamaModels returns the model of llama.cpp, and of what is made from it.
+// llamaModels returns the model of llama.cpp and of servers based on it.
 func llamaModels(s *session) []model {
 	props := s.get("/props").object
 	models := withContext(s.listedModels(), countAt(props, "default_generation_settings.n_ctx"))
@@ -82,7 +82,7 @@ func llamaModels(s *session) []model {
 	return models
 }
 
-// cmpAbility returns said, if it is an answer, else what was known.
+// cmpAbility returns said if it is a bool, otherwise known.
 func cmpAbility(known *bool, said any) *bool {
 	if yes, ok := said.(bool); ok {
 		return &yes
@@ -90,7 +90,7 @@ func cmpAbility(known *bool, said any) *bool {
 	return known
 }
 
-// studioModels returns the models of LM Studio: of its second interface, else of the first.
+// studioModels returns the models of LM Studio, from its newer API if it has one.
 func studioModels(s *session) []model {
 	rows, ok := s.get("/api/v1/models").list("models")
 	if !ok {
@@ -115,13 +115,14 @@ func studioModels(s *session) []model {
 	return models
 }
 
-// ollamaModels returns the models of Ollama. The window of one is known while it is loaded.
+// ollamaModels returns the models of Ollama. The context window of a model is known only while it
+// is loaded.
 func ollamaModels(s *session) []model {
 	rows, _ := s.get("/api/tags").list("models")
 	models := parseModels(rows)
 	running, _ := s.get("/api/ps").list("models")
 	for i := range models {
-		models[i].Context = 0 // the one that it could have
+		models[i].Context = 0 // largest window that the model supports
 		for _, r := range running {
 			if firstText(r, "model", "name") == models[i].ID {
 				models[i].loaded, models[i].Context = true, countAt(r, "context_length")
@@ -131,7 +132,7 @@ func ollamaModels(s *session) []model {
 	return models
 }
 
-// firstText returns the first of the members that holds some.
+// firstText returns the first nonempty string among the members.
 func firstText(m map[string]any, names ...string) string {
 	for _, name := range names {
 		if s := textAt(m, name); s != "" {
@@ -146,7 +147,7 @@ func textAt(m map[string]any, path string) string {
 	return s
 }
 
-// countAt returns the number of tokens at path, 0 if there is none.
+// countAt returns the number of tokens at path; 0 if there is none.
 func countAt(m map[string]any, path string) int {
 	n, _ := memberAt(m, path).(float64)
 	if n >= 1 && n < 1<<40 {

@@ -9,20 +9,20 @@ import (
 	"parley/tools/lazy"
 )
 
-// A role is what a member of an action says.
+// A role is the meaning of an action's member.
 type role byte
 
 const (
 	other role = iota
 	thought
 	answer
-	name  // of a tool
-	args  // of a call
+	name  // name of a tool
+	args  // arguments of a call
 	inner // a call, or a list of calls
 )
 
-// roleOf returns what the member key of an object is for: those of the form first, then what
-// models remember of other forms.
+// roleOf returns the role of a member called key: names of the action form first, then names that
+// models remember from other forms.
 func roleOf(key string) role {
 	switch key {
 	case "thought", "thoughts", "thinking", "reasoning", "reflection":
@@ -40,34 +40,34 @@ func roleOf(key string) role {
 	return other
 }
 
-// isFormKey reports whether key is a member that the form asks for.
+// isFormKey reports whether key is a member of the action form.
 func isFormKey(key string) bool {
 	return key == "thought" || key == "tool_name" || key == "tool_args" || key == "answer"
 }
 
-// An action is what an object says as an action.
+// An action is the content of an object read as an action.
 type action struct {
-	thought, answer json.RawMessage // nil if it has none
+	thought, answer json.RawMessage // nil if missing
 	calls           []call
 }
 
 func (r *action) isEmpty() bool { return r.thought == nil && r.answer == nil && r.calls == nil }
 
-// interpret reads a JSON object as an action; false if it is no object.
+// interpret reads a JSON object as an action; false if it is not an object.
 func (a *actionReader) interpret(object string) (got action, ok bool) {
 	ok = got.object([]byte(object), a.tools, 0)
 	return got, ok
 }
 
-// object reports whether it was given a JSON object.
+// object reads an object into r; false if it is not a JSON object.
 func (r *action) object(object []byte, p *parser, depth int) bool {
 	var members map[string]json.RawMessage
 	if depth > 4 || json.Unmarshal(object, &members) != nil {
 		return false
 	}
 	by := map[role]json.RawMessage{}
-	loose := map[string]json.RawMessage{}                   // arguments that were not put into an object
-	for _, key := range slices.Sorted(maps.Keys(members)) { // the same reply is read the same each time
+	loose := map[string]json.RawMessage{}                   // arguments outside of an arguments object
+	for _, key := range slices.Sorted(maps.Keys(members)) { // sorted, so that a reply is always read the same way
 		value := members[key]
 		role := roleOf(strings.ToLower(key))
 		if role == other {
@@ -99,27 +99,27 @@ func (r *action) object(object []byte, p *parser, depth int) bool {
 	case tool == "" || strings.EqualFold(tool, "none"):
 	case !known && (strings.EqualFold(strings.ReplaceAll(tool, " ", "_"), "final_answer") || strings.EqualFold(tool, "answer")):
 		r.setFirst(&r.answer, input)
-	case known || members["tool_name"] != nil || r.thought != nil || r.answer != nil: // else it is data, or OpenAI's form
+	case known || members["tool_name"] != nil || r.thought != nil || r.answer != nil: // otherwise it is data, or OpenAI's form
 		if known && input == nil && len(loose) > 0 {
 			input = JSON(loose)
 		}
 		c, _ := p.buildJSONCall(tool, string(input))
 		if c.broken {
-			c.input = string(JSON(map[string]json.RawMessage{"input": input})) // the tool says what is wrong with it
+			c.input = string(JSON(map[string]json.RawMessage{"input": input})) // the tool will report the error
 		}
 		r.calls = append(r.calls, c)
 	}
 	return true
 }
 
-// setFirst notes the first value that says something.
+// setFirst sets to to the first nonempty value.
 func (r *action) setFirst(to *json.RawMessage, v json.RawMessage) {
 	if *to == nil && string(v) != `""` {
 		*to = v
 	}
 }
 
-// inner reads a call, or a list of them.
+// inner reads a call or a list of calls.
 func (r *action) inner(v json.RawMessage, p *parser, depth int) {
 	var list []json.RawMessage
 	if json.Unmarshal(v, &list) != nil {
@@ -147,7 +147,7 @@ func textOf(v json.RawMessage) string {
 
 var jsonKey = lazy.NewRegexp(`["'](\w+)["']\s*:`)
 
-// IsCallJSON reports whether text has the members of a call up to the arguments, and no others.
+// IsCallJSON reports whether the members of text, up to the arguments, are exactly those of a call.
 func IsCallJSON(text string) bool {
 	named := false
 	for _, key := range jsonKey.FindAllStringSubmatch(text, -1) {

@@ -11,17 +11,17 @@ import (
 	"parley/providers/schema"
 )
 
-// Actions returns the filter Prompted for a model that was told to write each reply as one JSON
-// object: a call or the answer.
+// Actions returns the filter Prompted for a model instructed to write each reply as one JSON object:
+// a call or the answer.
 //
-//   - The first member of an object decides whether it is an action. Until then it is held back,
-//     with the fence or bracket before it.
+//   - The first member of an object decides whether it is an action. Until then the object is
+//     buffered, with the fence or bracket before it.
 //   - Thought and answer are passed on as they arrive. A call is sent when its object is complete,
-//     or could be repaired without guessing a value that was cut off.
+//     or could be repaired without guessing a truncated value.
 //   - Actions may be in a fence, in a list, after each other, or after text.
-//   - Other text is the answer of a model that forgot the form, and is read for calls as Prompted
-//     does; the answer of an action is not. Text after a call is dropped: the model imagines the
-//     result of the call there.
+//   - Other text is the answer of a model that ignored the form. It is searched for calls as in
+//     Prompted; the answer of an action is not. Text after a call is dropped, since the model makes
+//     up the result of the call there.
 func Actions(req llm.Request) func(llm.Stream) llm.Stream {
 	o := optionsFor(req, promptedCorrections)
 	o.prompted, o.skip = true, func(block string) bool { return strings.Contains(block, "/"+answerBlock) }
@@ -37,7 +37,7 @@ func Actions(req llm.Request) func(llm.Stream) llm.Stream {
 	}
 }
 
-// answerBlock is part of the names of blocks that hold the answer of an action.
+// answerBlock is part of the names of blocks with the answer of an action.
 const answerBlock = "answer"
 
 // An actionReader finds the actions in the text of one response.
@@ -45,10 +45,10 @@ type actionReader struct {
 	*llm.Out
 	tools *parser // builds calls
 
-	block       string       // of the last text
-	reader      *blockReader // of block; nil outside of one
-	whole       llm.Event    // the delta that is being read, if it is only text
-	delta       string       // its text
+	block       string       // name of the last text block
+	reader      *blockReader // reader of block; nil outside a block
+	whole       llm.Event    // the current delta, if it is only text
+	delta       string       // text of the current delta
 	blocks      int          // number of blocks named so far
 	calls       int
 	droppedText bool // text after a call was dropped
@@ -87,7 +87,7 @@ func (a *actionReader) event(e llm.Event) {
 
 func (a *actionReader) flush() { a.end(false) }
 
-// end ends the block that is being read; well says that the response ended normally with it.
+// end ends the current block; well means that the response ended normally with it.
 func (a *actionReader) end(well bool) {
 	if r := a.reader; r != nil {
 		r.finish(well)
@@ -105,7 +105,7 @@ func (a *actionReader) emit(block string, kind llm.Kind, text string) {
 	p := llm.Part{Kind: kind, Text: text}
 	switch {
 	case text == "":
-	case a.whole != nil && kind == llm.Text && block == a.block && text == a.delta: // nearly every delta of a plain answer
+	case a.whole != nil && kind == llm.Text && block == a.block && text == a.delta: // the usual case in a plain answer
 		a.Send(a.whole)
 	default:
 		if kind == llm.Thinking {
@@ -120,7 +120,7 @@ func (a *actionReader) call(c call) {
 	a.Send(llm.Delta{Block: a.newBlock("call"), Part: llm.Part{Kind: llm.Call, ID: NewID(), Name: c.name, Input: c.input, Failed: c.unreadable}})
 }
 
-// newBlock names another block.
+// newBlock returns a new block name.
 func (a *actionReader) newBlock(purpose string) string {
 	a.blocks++
 	return a.block + "/" + purpose + strconv.Itoa(a.blocks)
@@ -130,23 +130,23 @@ func (a *actionReader) newBlock(purpose string) string {
 type blockReader struct {
 	source
 	*actionReader
-	alias     string // the block that text goes to
+	alias     string // block that receives the text
 	hadAction bool
-	inMarkup  bool   // between callOpen and callClose, where objects are no actions
-	sent      int    // start of the text that was not passed on yet; -1 in what is not text
-	held      int    // start of the text that may begin an action
-	decoded   []byte // text before sent that was not passed on yet
+	inMarkup  bool   // between callOpen and callClose, where objects are not actions
+	sent      int    // start of the text not yet passed on; -1 outside text
+	held      int    // start of text that may begin an action
+	decoded   []byte // decoded text before sent, not yet passed on
 
 	inObject bool
 	openAction
 }
 
-// An openAction is the object that is being read.
+// An openAction is the object being read.
 type openAction struct {
-	field  role               // of the member that is being read
-	isCall bool               // it has a member that calls have
-	passed [2]strings.Builder // of thought and answer
-	ids    [2]string          // their blocks
+	field  role               // role of the current member
+	isCall bool               // it has a member of a call
+	passed [2]strings.Builder // text of thought and answer passed on so far
+	ids    [2]string          // blocks of thought and answer
 }
 
 func (a *actionReader) newReader(block string) *blockReader {
@@ -163,7 +163,7 @@ func (a *actionReader) newReader(block string) *blockReader {
 	return r
 }
 
-// feed reads more text.
+// feed adds text and lets the reader process it.
 func (r *blockReader) feed(text string) {
 	switch {
 	case r.droppedText && !r.inObject:
@@ -175,7 +175,7 @@ func (r *blockReader) feed(text string) {
 	}
 }
 
-// push passes on the text before byte to.
+// push passes on the text before position to.
 func (r *blockReader) push(to int) {
 	if r.sent >= 0 && r.sent < to {
 		r.decoded = append(r.decoded, r.buf[r.sent:to]...)
@@ -188,12 +188,12 @@ func (r *blockReader) push(to int) {
 	}
 }
 
-// pass passes on text: of the member that is being read, or outside of actions.
+// pass passes on text, either of the current member or outside of actions.
 func (r *blockReader) pass(text string) {
 	switch kind, i, purpose := llm.Thinking, 0, "thought"; {
 	case !r.inObject:
 		r.sendText(text)
-	case r.field == answer && r.calls > 0: // it cannot know the results
+	case r.field == answer && r.calls > 0: // it was written before the results are known
 		r.droppedText = true
 	default:
 		if r.field == answer {
@@ -207,7 +207,7 @@ func (r *blockReader) pass(text string) {
 	}
 }
 
-// sendText passes on text that is no action.
+// sendText passes on text outside of actions.
 func (r *blockReader) sendText(s string) {
 	if r.calls > 0 {
 		r.droppedText = r.droppedText || strings.Trim(s, betweenActions) != ""
@@ -273,12 +273,12 @@ func (r *blockReader) skip(set string, end int) {
 	}
 }
 
-// maxLead bounds how much text is held back before it must be an action.
+// maxLead bounds the buffered text that may begin an action.
 const maxLead = 512
 
-// beginsAction reports whether an action comes next, and moves to its first bracket. Within a text only
-// names of the form itself count, and the answer only at the beginning of a line; at the edge of
-// a text names of other forms count as well.
+// beginsAction reports whether an action comes next, and moves to its first bracket. Within a text,
+// only names of the action form count, and answer only at the start of a line. At the edge of a text,
+// names of other forms count too.
 func (r *blockReader) beginsAction(line, edge bool) bool {
 	start := r.pos
 	end := start + maxLead

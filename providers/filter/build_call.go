@@ -9,7 +9,7 @@ import (
 	"parley/providers/llm"
 )
 
-// An argSchema is what converting arguments needs of a JSON Schema.
+// An argSchema holds the parts of a JSON Schema needed to convert arguments.
 type argSchema struct {
 	Type       any                  `json:"type"` // a name or a list of names
 	AnyOf      []argSchema          `json:"anyOf"`
@@ -46,8 +46,8 @@ func (s argSchema) types() []string {
 	return all
 }
 
-// buildCall returns a call with parameters that are text: each is converted to the type
-// in the tool's schema. Of equal keys the last one counts.
+// buildCall returns a call with text parameters, each converted to the type in the tool's schema.
+// The last of equal keys counts.
 func (p *parser) buildCall(name string, params []param) call {
 	var properties map[string]argSchema
 	if tool := p.findTool(name); tool != nil {
@@ -71,8 +71,8 @@ func (p *parser) buildCall(name string, params []param) call {
 	return c
 }
 
-// convertParam returns the value as JSON of one of types: as a string if that is allowed, or
-// if it is of no other type.
+// convertParam returns the value as JSON of one of types. It is a string if types allow it, or if
+// it has none of the other types.
 func convertParam(types []string, a param) []byte {
 	if slices.Contains(types, "string") {
 		return JSON(a.value)

@@ -1,25 +1,25 @@
 package filter
 
-// A callSyntax is one way in which models write calls into text: marks around one
-// call or several. A new one is a row in callSyntaxes.
+// A callSyntax is one way in which models write calls in text: marks around one or more calls. A
+// new syntax is a row in callSyntaxes.
 type callSyntax struct {
-	open, end string  // around the calls; "" if there is nothing around them
-	forms     []*form // of the calls inside
+	open, end string  // around the calls; "" for none
+	forms     []*form // forms of the calls inside
 }
 
-// A form is how one call is written. White space between its pieces is ignored.
-// The zero form is a JSON object, or a list of them, with name and arguments.
+// A form is the notation of one call. White space between its pieces is ignored. The zero form is a
+// JSON object with name and arguments, or a list of such objects.
 type form struct {
 	open string // begins the call
 	tag  bool   // open is the beginning of a tag: the rest of the tag names the tool
-	id   string // begins an id between name and arguments, if there is one
+	id   string // precedes an optional id between name and arguments
 	args string // mark before the arguments, which may be missing
-	keys []key  // how a parameter is written; none if the arguments are JSON
+	keys []key  // notations of a parameter; none if the arguments are JSON
 	pad  bool   // a line break at either end of a value is not part of it
-	end  string // ends the call; "" if the arguments do
+	end  string // ends the call; "" if the arguments end it
 }
 
-// A key is how one parameter is written.
+// A key is the notation of one parameter.
 type key struct {
 	open string // before its name
 	mid  string // between name and value; "" if open is the beginning of a tag
@@ -59,7 +59,7 @@ var callSyntaxes = []callSyntax{
 	{"", "", []*form{&dsml}},
 }
 
-// mark returns the text that s begins with.
+// mark returns the text at the start of the syntax.
 func (s *callSyntax) mark() string {
 	if s.open != "" {
 		return s.open
@@ -67,13 +67,13 @@ func (s *callSyntax) mark() string {
 	return s.forms[0].open
 }
 
-// findSyntax returns the syntax whose mark s begins with, nil if there is none. If more text
-// could make it another one, begins is true.
+// findSyntax returns the syntax whose mark is at the start of s; nil if there is none. Begins means
+// that more text could select another syntax.
 func findSyntax(s string) (found *callSyntax, begins bool) {
 	for i := range callSyntaxes {
 		mark := callSyntaxes[i].mark()
 		if len(s) >= len(mark) {
-			if s[:len(mark)] == mark && !begins { // one that it begins stands before it
+			if s[:len(mark)] == mark && !begins { // a shorter mark comes later in the table
 				return &callSyntaxes[i], false
 			}
 		} else if mark[:len(s)] == s {

@@ -27,32 +27,32 @@ type callReader struct {
 	*llm.Out
 	options
 
-	block string // the text block that is being read
-	alias string // the block its text is sent to
+	block string // the current text block
+	alias string // the block that receives its text
 	open  bool   // block is set
 	count int    // number of calls sent
 
-	atStart      bool // there was only white space so far: JSON and fences may be calls
-	atEdge       bool // there was only white space since the beginning or the last call
+	atStart      bool // only white space so far: JSON and fences may be calls
+	atEdge       bool // only white space since the start or the last call
 	nativeCall   bool // there was a native call
-	hallucinated bool // the model wrote a tool result itself: the rest is dropped
+	hallucinated bool // the model wrote a tool result itself: the following text is dropped
 
-	space     []byte        // white space at an edge, held back
-	undecided string        // text that may be the beginning of a mark, held back
-	pending   []pendingCall // held back, as what follows decides whether they are calls
+	space     []byte        // buffered white space at an edge
+	undecided string        // buffered text that may begin a mark
+	pending   []pendingCall // buffered results that are calls or text, depending on what follows
 	capture   *capture
 	md        markdown
 }
 
-// A pendingCall is held back until it is known whether it is a call.
+// A pendingCall is buffered until it is known whether it is a call.
 type pendingCall struct {
 	parsed
-	blank, raw string // its text, and the white space before it
-	alias      string // the block of that text
+	blank, raw string // the preceding white space, and its text
+	alias      string // block of that text
 	lastOnly   bool   // it is a call only if no text follows
 }
 
-// noticeHallucinated is shown where text after a call was dropped.
+// noticeHallucinated is the notice about dropped text after a call.
 const noticeHallucinated = "text after the tool call dropped"
 
 func newCallReader(out *llm.Out, o options) *callReader {
@@ -61,7 +61,7 @@ func newCallReader(out *llm.Out, o options) *callReader {
 	return c
 }
 
-// markdown returns the state at the beginning of a text.
+// markdown returns the state at the start of a text.
 func (c *callReader) markdown() markdown { return markdown{json: c.prompted && !c.answer} }
 
 func (c *callReader) event(e llm.Event) {
@@ -84,7 +84,7 @@ func (c *callReader) event(e llm.Event) {
 	c.Send(e)
 }
 
-// delta handles d, which is e.
+// delta handles d; e is the same delta as an event.
 func (c *callReader) delta(d llm.Delta, e llm.Event) {
 	switch {
 	case d.Kind == llm.Call:
@@ -96,7 +96,7 @@ func (c *callReader) delta(d llm.Delta, e llm.Event) {
 	case d.Kind == llm.Text && (!c.open || d.Block != c.block):
 		c.switchBlock(d.Block)
 	case c.open && d.Block == c.block && d.Kind != llm.Text && d.Kind != "":
-		// The block was renamed: no text of the answer came so far.
+		// The block was renamed, so no text of the answer has come yet.
 		c.flush()
 		fresh := newCallReader(c.Out, c.options)
 		fresh.count, fresh.nativeCall, fresh.hallucinated = c.count, c.nativeCall, c.hallucinated
@@ -112,7 +112,7 @@ func (c *callReader) delta(d llm.Delta, e llm.Event) {
 	i := 0
 	if c.capture == nil && !c.atEdge && c.undecided == "" {
 		if i = c.md.seek(d.Text, 0); i == len(d.Text) && c.alias == c.block {
-			c.Send(e) // nearly every delta of an answer
+			c.Send(e) // the usual case
 			return
 		}
 	}
@@ -120,13 +120,13 @@ func (c *callReader) delta(d llm.Delta, e llm.Event) {
 	c.text(d.Text, i)
 }
 
-// switchBlock begins another block of text.
+// switchBlock starts another text block.
 func (c *callReader) switchBlock(block string) {
 	c.leaveBlock()
 	c.open, c.block, c.alias, c.md = true, block, block, c.markdown()
 }
 
-// leaveBlock ends the block that is being read.
+// leaveBlock ends the current block.
 func (c *callReader) leaveBlock() {
 	if c.open {
 		c.endCapture(false)
@@ -135,11 +135,11 @@ func (c *callReader) leaveBlock() {
 	c.open = false
 }
 
-// maxChunk sets how much of a delta a parser gets at once: what it does not consume
-// is read again.
+// maxChunk is the most bytes that a parser gets at once: the part that it does not consume is read
+// again.
 const maxChunk = 512
 
-// text handles text of the block; its first i bytes have no mark.
+// text handles text of the current block; its first i bytes contain no mark.
 func (c *callReader) text(s string, i int) {
 	for s != "" && !c.hallucinated && !c.Stopped() {
 		part := s[:min(len(s), max(i, maxChunk))]
@@ -155,7 +155,7 @@ func (c *callReader) text(s string, i int) {
 	}
 }
 
-// outsideCall handles the beginning of s, outside a capture, and returns the rest.
+// outsideCall handles the start of s outside a capture, and returns the rest.
 func (c *callReader) outsideCall(s string, i int) string {
 	c.undecided = ""
 	if c.atEdge {
@@ -272,7 +272,8 @@ func (c *callReader) emitTo(block, s string) {
 	c.Send(llm.Delta{Block: block, Part: llm.Part{Kind: llm.Text, Text: s}})
 }
 
-// decidePending sends pending calls, or their text: text follows, or the message has ended.
+// decidePending sends pending calls, or their text. Text means that text follows; otherwise the
+// message has ended.
 func (c *callReader) decidePending(text bool) {
 	pending := c.pending
 	c.pending = nil
@@ -304,7 +305,7 @@ func (c *callReader) sendCalls(f parsed) {
 	c.alias, c.atEdge = c.block+"/text"+strconv.Itoa(c.count), true
 }
 
-// sendSpace sends the white space at the end, unless it belongs to a call.
+// sendSpace sends the buffered white space at the end, unless it belongs to a call.
 func (c *callReader) sendSpace() {
 	if len(c.space) > 0 && !(c.atEdge && c.count+len(c.pending) > 0) {
 		c.emit(string(c.space))
@@ -312,8 +313,8 @@ func (c *callReader) sendSpace() {
 	c.space = nil
 }
 
-// flush gives back as text what is held back: a call came natively, or the
-// answer broke off. Only markup of calls that fit stays a call.
+// flush sends buffered content as text: a native call came, or the answer was interrupted. Only
+// markup of valid calls remains a call.
 func (c *callReader) flush() {
 	if c.capture != nil {
 		raw := string(c.capture.buf)

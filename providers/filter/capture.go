@@ -8,7 +8,7 @@ type capture struct {
 	ok     bool
 }
 
-// startCapture begins a capture with s and returns the rest.
+// startCapture starts a capture with s and returns the rest.
 func (c *callReader) startCapture(syntax *callSyntax, s string) string {
 	k := &capture{parser: &parser{options: c.options, first: c.atStart, line: c.md.indent >= 0}, syntax: syntax}
 	k.start(func() { k.found, k.ok = k.parse(syntax) })
@@ -16,7 +16,7 @@ func (c *callReader) startCapture(syntax *callSyntax, s string) string {
 	return c.feedCapture(s)
 }
 
-// feedCapture hands s to the parser and returns what it left.
+// feedCapture passes s to the parser and returns the unconsumed rest.
 func (c *callReader) feedCapture(s string) string {
 	k := c.capture
 	if !k.add(s) {
@@ -28,7 +28,7 @@ func (c *callReader) feedCapture(s string) string {
 	return c.takeResult()
 }
 
-// endCapture ends the parser's text; well reports whether the response ended normally.
+// endCapture ends the parser's text; well means that the response ended normally.
 func (c *callReader) endCapture(well bool) {
 	for c.capture != nil && !c.Stopped() {
 		c.capture.finish(well)
@@ -41,13 +41,13 @@ func (c *callReader) endCapture(well bool) {
 	c.sendText(undecided)
 }
 
-// takeResult takes what the parser, which has ended, found, and returns the rest.
+// takeResult takes the result of the finished parser and returns the rest of the text.
 func (c *callReader) takeResult() string {
 	k := c.capture
 	c.closeCapture()
 	pos := k.pos
 	if !k.ok && k.starved {
-		pos = len(k.buf) // the text ended within it: it is not parsed again
+		pos = len(k.buf) // the text ended inside it, so it is not parsed again
 	} else if !k.ok && k.syntax != nil {
 		pos = max(pos, len(k.syntax.mark()))
 	}
@@ -69,17 +69,17 @@ func (c *callReader) takeResult() string {
 	return rest
 }
 
-// A verdict is what the result of a parser becomes.
+// A verdict is the use of a parser's result.
 type verdict byte
 
 const (
 	asText       verdict = iota
-	asCall               // at once
-	asCallLater          // after those that wait, unless a call comes natively
+	asCall               // immediately
+	asCallLater          // after the pending ones, unless a native call comes
 	asCallIfLast         // if no text follows
 )
 
-// judge decides what the calls that k found are; see Calls and Prompted.
+// judge decides whether the calls found by k count; see Calls and Prompted.
 func (c *callReader) judge(k *capture) verdict {
 	f := &k.found
 	switch fits := f.allValid(); {

@@ -8,8 +8,8 @@ import (
 	"parley/providers/llm"
 )
 
-// TestEnds takes tokens that end a turn from the end of an answer and from
-// nowhere else, wherever the stream is cut.
+// TestEnds checks that end-of-turn tokens are removed only at the end of an answer, wherever the
+// stream is split.
 func TestEnds(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"hello<|im_end|>", "hello"},
@@ -43,8 +43,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestEndsThatStay keeps what is not the end of an answer: before a call, before
-// another block, and where the answer broke off.
+// TestEndsThatStay checks that tokens stay before a call, before another block, and in an
+// interrupted answer.
 func TestEndsThatStay(t *testing.T) {
 	call := llm.Delta{Block: "c", Part: llm.Part{Kind: llm.Call, ID: "1", Name: "read", Input: "{}"}}
 	other := llm.Delta{Block: "other", Part: llm.Part{Kind: llm.Text, Text: "b"}}

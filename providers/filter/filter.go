@@ -1,14 +1,13 @@
-// Package filter rewrites the running text of a response: thinking that a server
-// left in the text becomes thinking blocks (Think), tool calls that it left there
-// become calls (Calls, Prompted, Actions), and the messages of gpt-oss become thinking, text or
-// markup of calls, without tokens that end a turn (Harmony).
+// Package filter rewrites the text of a response as it arrives: thinking left in the text becomes
+// thinking blocks (Think), tool calls left in the text become calls (Calls, Prompted, Actions), and
+// the messages of gpt-oss become thinking, text or call markup, without end-of-turn tokens
+// (Harmony).
 //
 //	model ──► Harmony ──► Think ──► Calls ──► session
 //
-// Filters are functions from Stream to Stream without goroutines. They hold text
-// back only while it may still be the beginning of a mark, and what comes out
-// does not depend on where the stream was cut into deltas. Text in which nothing
-// is found passes byte for byte, and without an allocation.
+// Filters are functions from Stream to Stream without goroutines. They buffer text only while it
+// may begin a mark, and their output does not depend on how the stream is split into deltas. Text
+// without marks passes unchanged and without allocations.
 package filter
 
 import "parley/providers/llm"
@@ -16,12 +15,12 @@ import "parley/providers/llm"
 // A rewriter filters one response.
 type rewriter interface {
 	event(llm.Event)
-	flush() // sends what is held back, at the end
+	flush() // sends buffered content at the end
 	Fail(error)
 	Stopped() bool
 }
 
-// rewrite passes s through r.
+// rewrite passes the events of s through r.
 func rewrite(s llm.Stream, r rewriter) {
 	for e, err := range s {
 		if err != nil {
@@ -37,7 +36,7 @@ func rewrite(s llm.Stream, r rewriter) {
 	r.flush()
 }
 
-// sendHead sends what d sets besides text of a block, if anything.
+// sendHead sends the fields of d other than a block's text, if any.
 func sendHead(out *llm.Out, d llm.Delta) {
 	if !d.OnlyText() {
 		d.Text = ""
@@ -45,7 +44,7 @@ func sendHead(out *llm.Out, d llm.Delta) {
 	}
 }
 
-// partialMark returns the length of the longest end of s that mark begins with.
+// partialMark returns the length of the longest suffix of s that is a proper prefix of mark.
 func partialMark(s, mark string) int {
 	for n := min(len(s), len(mark)-1); n > 0; n-- {
 		if s[len(s)-n:] == mark[:n] {

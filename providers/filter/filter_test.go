@@ -54,7 +54,7 @@ func text(s string) llm.Delta {
 
 var stop = llm.Finish{Reason: llm.Stop, Raw: "stop"}
 
-// tell writes what an answer came to, one part or event a line.
+// tell returns the result of an answer, one part or event per line.
 func tell(s llm.Stream) string {
 	var (
 		b     strings.Builder
@@ -97,8 +97,7 @@ func tell(s llm.Stream) string {
 	return b.String() + last
 }
 
-// answers lists texts and what Think and Calls make of them, in an answer that
-// ends with Stop.
+// answers lists texts and the results of Think and Calls, in an answer that ends with Stop.
 var answers = []struct{ name, in, want string }{
 	// Thinking.
 	{"think", "<think>\nhm\n</think>\n\nyes", `thinking "hm"|text "yes"|stop`},
@@ -244,8 +243,8 @@ var answers = []struct{ name, in, want string }{
 
 var next = regexp.MustCompile(`\|(text|call|thinking|notice|stop)`)
 
-// TestAnswers holds every answer at every cut: whole, in two at each byte, byte
-// by byte, and in random pieces.
+// TestAnswers checks every answer with every split: whole, in two at each byte, byte by byte, and
+// in random pieces.
 func TestAnswers(t *testing.T) {
 	for _, a := range answers {
 		t.Run(a.name, func(t *testing.T) {
@@ -276,8 +275,8 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestSpaceBeforeThinking: tags after as much white space as is buffered, and after more, mean the
-// same at every cut; after more they are text.
+// TestSpaceBeforeThinking: the result for tags after as much white space as is buffered, and after
+// more, does not depend on the split; after more they are text.
 func TestSpaceBeforeThinking(t *testing.T) {
 	for _, prefilled := range []bool{false, true} {
 		think := filter.Think(filter.ThinkOptions{Prefilled: prefilled})
@@ -306,7 +305,7 @@ func TestSpaceBeforeThinking(t *testing.T) {
 	}
 }
 
-// A "<" that begins no tag is a character of its line: backquotes after it open no fence.
+// A "<" that begins no tag counts as text of its line: backquotes after it open no fence.
 func TestTagAfterFence(t *testing.T) {
 	for in, ends := range map[string]string{
 		"Hi.\n<```\n\nmore</think>yes": "text \"yes\"\nstop (stop)\n",
@@ -318,7 +317,7 @@ func TestTagAfterFence(t *testing.T) {
 	}
 }
 
-// White space at the beginning is held back up to a limit.
+// White space at the start is buffered up to a limit.
 func TestSpaceIsSent(t *testing.T) {
 	sent := 0
 	for _, space := range []int{1024, 1025} {
@@ -401,8 +400,8 @@ func TestBrokenOff(t *testing.T) {
 	}
 }
 
-// TestLeave leaves the loop at every event: nothing may come after, the source
-// has ended with it, and no parser may remain (see TestMain).
+// TestLeave leaves the loop at every event: no event may follow, the source must have ended, and no
+// parser may remain (see TestMain).
 func TestLeave(t *testing.T) {
 	in := []llm.Event{text("<think>a</think>b "), text("<tool_call>"), text(`{"name":"list"}</tool_call> c `), text(`<tool_call>{"na`), stop}
 	all := 0
@@ -453,7 +452,7 @@ func TestPrefilled(t *testing.T) {
 	}
 }
 
-// TestHeld holds the filters to showing text as soon as it cannot become a mark.
+// TestHeld checks that filters pass on text as soon as it cannot become a mark.
 func TestHeld(t *testing.T) {
 	for _, tt := range []struct{ in, shown string }{
 		{"hello", "hello"},
@@ -485,9 +484,8 @@ func TestHeld(t *testing.T) {
 	}
 }
 
-// TestLong holds the filters to linear work on text made to be read again and
-// again; quadratic work would not end within the time a test run has: with PARLEY_LONG=1, where
-// the text is four times as long.
+// TestLong checks that filters do linear work on text designed to be read repeatedly; quadratic
+// work would not finish in time with PARLEY_LONG=1, where the text is four times as long.
 func TestLong(t *testing.T) {
 	n := 1 << 15
 	if llmtest.Long {

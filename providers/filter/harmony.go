@@ -9,12 +9,11 @@ import (
 	"parley/providers/llm"
 )
 
-// Harmony returns a filter for the answers of model that reads the form in which gpt-oss writes,
-// where a server left it in the text or in the thinking. Its messages are thinking (channel
-// analysis), text (final, commentary) or calls (those to a tool), which become markup that Calls
-// reads; its tokens are dropped. Tokens that end a turn are removed from the end of any response,
-// with the white space around them; anywhere else, and in code, they are text. Where a server dropped the tokens, "commentary to=functions.NAME json{…}" at the beginning
-// counts as well, if the model is gpt-oss.
+// Harmony returns a filter for the answers of model that parses gpt-oss's message format where a server left it in
+// the text or in the thinking. Its messages become thinking (channel analysis), text (final, commentary) or, if
+// addressed to a tool, call markup for Calls; its tokens are dropped. End-of-turn tokens, with the white space around
+// them, are removed from the end of any response; elsewhere, and in code, they are text. If the model is gpt-oss,
+// "commentary to=functions.NAME json{…}" at the start counts too, since some servers drop the tokens.
 func Harmony(model string) func(llm.Stream) llm.Stream {
 	words := strings.Contains(strings.ToLower(model), "gpt-oss")
 	return func(s llm.Stream) llm.Stream {
@@ -26,25 +25,25 @@ func Harmony(model string) func(llm.Stream) llm.Stream {
 	}
 }
 
-// The marks of harmony.
+// Marks of harmony.
 var (
 	harmonyChannels = []string{"analysis", "commentary", "final"}
 	harmonyOpens    = []string{"<|start|>assistant", "<|channel|>analysis", "<|channel|>commentary", "<|channel|>final"}
 	harmonyEnds     = []string{"<|end|>", "<|return|>", "<|call|>"}
-	harmonyTokens   = []string{"<|start|>", "<|channel|>"}                                                     // that begin a message after another
+	harmonyTokens   = []string{"<|start|>", "<|channel|>"}                                                     // they start a message after another one
 	endTokens       = []string{"<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>"} // of other templates
-	harmonyWords    = []string{"commentary to=", "assistantcommentary to="}                                    // where the tokens were dropped
+	harmonyWords    = []string{"commentary to=", "assistantcommentary to="}                                    // if the server dropped the tokens
 )
 
 const harmonyMessage = "<|message|>"
 
 type harmony struct {
 	*llm.Out
-	words    bool // they count as well
+	words    bool // harmonyWords count too
 	block    string
-	kind     llm.Kind // of the block, which is Text or Thinking; "": it is passed on
+	kind     llm.Kind // kind of the block, Text or Thinking; "" for a block that is passed on
 	messages int
-	reader   *harmonyReader // of the block; nil before its first text
+	reader   *harmonyReader // reader of the block; nil before its first text
 }
 
 // A harmonyReader reads one block, in a coroutine that pauses for more text.
@@ -52,7 +51,7 @@ type harmonyReader struct {
 	source
 	*harmony
 	md    markdown
-	plain bool // it waits for text outside messages and holds nothing back
+	plain bool // it waits for text outside messages and buffers nothing
 }
 
 func (h *harmony) event(e llm.Event) {
@@ -66,7 +65,7 @@ func (h *harmony) event(e llm.Event) {
 	h.Send(e)
 }
 
-// delta handles d, which is e.
+// delta handles d; e is the same delta as an event.
 func (h *harmony) delta(d llm.Delta, e llm.Event) {
 	if own := d.Kind == llm.Text || d.Kind == llm.Thinking; own && (d.Block != h.block || d.Kind != h.kind) {
 		h.end(false)
@@ -81,7 +80,7 @@ func (h *harmony) delta(d llm.Delta, e llm.Event) {
 	}
 	if r := h.reader; r != nil && r.plain && strings.IndexByte(d.Text, '<') < 0 {
 		r.md.stepAll(d.Text)
-		h.Send(e) // nearly every delta of an answer
+		h.Send(e) // the usual case
 		return
 	}
 	sendHead(h.Out, d)
@@ -97,7 +96,7 @@ func (h *harmony) delta(d llm.Delta, e llm.Event) {
 
 func (h *harmony) flush() { h.end(false) }
 
-// end ends the block; last says that the response ends with it.
+// end ends the block; last means that the response ends with it.
 func (h *harmony) end(last bool) {
 	if r := h.reader; r != nil {
 		r.finish(last)
@@ -124,7 +123,7 @@ func (r *harmonyReader) read() {
 	if !r.isMark(harmonyOpens...) && !r.literal(harmonyMessage) && !(r.words && r.isMark(harmonyWords...)) {
 		r.pos = 0
 		if sent := r.body(r.block, r.kind, true, r.kind == llm.Text); sent && r.kind == llm.Text && r.isMark("<|start|>assistant<|channel|>final", "<|start|>assistant<|channel|>analysis") {
-			r.Send(llm.Delta{Block: r.block, Part: llm.Part{Kind: llm.Thinking}}) // its header was dropped
+			r.Send(llm.Delta{Block: r.block, Part: llm.Part{Kind: llm.Thinking}}) // the answer's header was dropped
 		}
 	}
 	for r.need(1) && !r.Stopped() {
@@ -132,10 +131,10 @@ func (r *harmonyReader) read() {
 	}
 }
 
-// message reads one message, or as much of one as there is.
+// message reads one message, or the part of it that exists.
 func (r *harmonyReader) message() {
 	r.skipSpace()
-	foreign := r.literal("<|start|>") && !r.isMark("assistant") // a result that the model wrote itself
+	foreign := r.literal("<|start|>") && !r.isMark("assistant") // a tool result written by the model
 	r.literal("assistant")
 	channel, tool := "", ""
 	for begun := false; !begun; {
@@ -178,8 +177,8 @@ func (r *harmonyReader) message() {
 	r.body(block, kind, false, kind == llm.Text)
 }
 
-// atEnd reports whether a message ends here, and consumes the token that ends it. Outside
-// messages, tokens are text unless nothing but a message follows.
+// atEnd reports whether a message ends here, and consumes its end token. Outside messages, tokens
+// are text unless only a message follows.
 func (r *harmonyReader) atEnd(plain bool) bool {
 	if !plain {
 		return r.anyOf(harmonyEnds...) || r.isMark(harmonyTokens...)
@@ -200,8 +199,8 @@ func (r *harmonyReader) atEnd(plain bool) bool {
 	return false
 }
 
-// body passes text on as kind, up to the end of a message, and reports whether there was any;
-// kind "" drops it. Tokens in code are text if code is set.
+// body passes text on as kind until the end of a message, and reports whether there was any. Kind
+// "" drops the text. If code is set, tokens in code are text.
 func (r *harmonyReader) body(block string, kind llm.Kind, plain, code bool) (sent bool) {
 	r.md = markdown{}
 	for {
@@ -228,7 +227,7 @@ func (r *harmonyReader) body(block string, kind llm.Kind, plain, code bool) (sen
 	}
 }
 
-// send sends text as kind, unless that is "".
+// send sends text as kind, or drops it if kind is "".
 func (r *harmonyReader) send(block string, kind llm.Kind, text string) {
 	if kind != "" {
 		r.Send(llm.Delta{Block: block, Part: llm.Part{Kind: kind, Text: text}})

@@ -13,7 +13,7 @@ var harmony = filter.Harmony("openai/GPT-OSS-20b")
 
 func all(s llm.Stream) llm.Stream { return both(harmony(s)) }
 
-// harmonyAnswers lists texts of gpt-oss and what they come to, in an answer that ends with Stop.
+// harmonyAnswers lists texts of gpt-oss and their results, in an answer that ends with Stop.
 var harmonyAnswers = []struct{ name, in, want string }{
 	{"analysis and final", "<|channel|>analysis<|message|>Need to think<|end|><|start|>assistant<|channel|>final<|message|>The answer is 4.<|return|>", `thinking "Need to think"|text "The answer is 4."|stop`},
 	{"the first header whole", "<|start|>assistant<|channel|>analysis<|message|>hm<|end|>\n<|start|>assistant<|channel|>final<|message|>yes", `thinking "hm"|text "yes"|stop`},
@@ -79,7 +79,7 @@ func TestHarmony(t *testing.T) {
 	}
 }
 
-// Answers without harmony are what they were.
+// Answers without harmony are unchanged.
 func TestHarmonyLeavesOthers(t *testing.T) {
 	for _, a := range answers {
 		for _, pieces := range [][]string{{a.in}, strings.Split(a.in, "")} {
@@ -95,7 +95,7 @@ func TestHarmonyLeavesOthers(t *testing.T) {
 	}
 }
 
-// Words alone are text of other models, and are not held back.
+// Channel words without tokens are plain text of other models, and are not buffered.
 func TestHarmonyWordsOfOthers(t *testing.T) {
 	for _, in := range []string{"a", "analysisWe look.", "commentary to=functions.list json{}", "assistantfinal"} {
 		shown := ""

@@ -9,14 +9,14 @@ import (
 	"parley/providers/schema"
 )
 
-// memberKind returns the kind of a member that a call written as JSON may have; an object with any
-// other, whose kind is 0, is data. The kinds: n and o a name, a arguments, f an inner call, l a list
-// of calls, t a thought, s ignored.
+// memberKind returns the kind of a member that a JSON call may have; 0 for any other, which makes
+// the object data. Kinds: n and o for a name, a for arguments, f for an inner call, l for a list of
+// calls, t for a thought, s for ignored members.
 func memberKind(key string) byte {
 	switch key {
 	case "name", "tool":
 		return 'n'
-	case "tool_name": // the action form's own
+	case "tool_name": // of the action form
 		return 'o'
 	case "arguments", "input", "parameters", "tool_input", "args", "tool_args":
 		return 'a'
@@ -32,9 +32,9 @@ func memberKind(key string) byte {
 	return 0
 }
 
-// bareJSON reads one or more calls without marks. It fails at the first member that calls do
-// not have, and, unless the model was prompted, at the first name that no tool has, so that
-// a response that is JSON is not held back.
+// bareJSON reads one or more calls without marks. It fails at the first member that calls do not
+// have and, unless the model was prompted, at the first unknown tool name, so that a JSON response
+// is not buffered.
 func (p *parser) bareJSON() (f parsed, ok bool) {
 	f = parsed{isJSON: true, wrapped: true, action: true}
 	for end := p.pos; ; end = p.pos {
@@ -45,7 +45,7 @@ func (p *parser) bareJSON() (f parsed, ok bool) {
 		}
 		got, ok := p.bareObject()
 		if !ok {
-			if len(f.calls) > 0 { // what follows is text
+			if len(f.calls) > 0 { // text follows
 				p.pos = end
 			}
 			return f, len(f.calls) > 0
@@ -65,7 +65,7 @@ func (p *parser) bareObject() (f parsed, ok bool) {
 	if !ok {
 		return f, false
 	}
-	p.pos = start // its members are those of a call: read it again, as a whole
+	p.pos = start // its members are those of a call: read it again as a whole
 	raw, ok := p.readJSON()
 	if !ok {
 		return f, false
@@ -93,11 +93,11 @@ func (p *parser) list(depth int) bool {
 	}
 }
 
-// members are the kinds of members that an object has.
+// members holds the kinds of members in an object.
 type members [256]bool
 
-// member reads one object that may be a call. Within the tool_calls wrapper its name may be
-// any.
+// member reads one object that may be a call. Inside the tool_calls wrapper, any tool name is
+// accepted.
 func (p *parser) member(depth int) (seen members, ok bool) {
 	if !p.literal("{ ") {
 		return seen, false
@@ -181,12 +181,12 @@ func (p *source) readString(limit int) (string, bool) {
 	return "", false
 }
 
-// A call is a call that was found.
+// A call is a call found in text.
 type call struct {
-	id      string // as the model wrote it; "" if it did not
+	id      string // id written by the model; "" for none
 	name    string
 	input   string // a JSON object, unless broken or unreadable
-	thought string // as the action form has it
+	thought string // thought in the action form
 
 	isValid     bool // it names an offered tool and has the required arguments
 	unknownTool bool // it names no offered tool
@@ -195,8 +195,8 @@ type call struct {
 	unreadable  bool // input is the whole text of the call
 }
 
-// objects reads calls in every variant of JSON that models write. Depth is how
-// many objects and lists stand around it.
+// objects reads calls in all JSON variants that models write. Depth is the number of enclosing
+// objects and lists.
 func (p *parser) objects(raw string, depth int) ([]call, bool) {
 	if depth > 4 {
 		return nil, false
@@ -233,12 +233,12 @@ func (p *parser) objects(raw string, depth int) ([]call, bool) {
 	return calls, ok
 }
 
-// decodeLenient reads JSON into v, with control characters escaped if necessary.
+// decodeLenient decodes JSON into v, escaping control characters if necessary.
 func decodeLenient(raw string, v any) bool {
 	return json.Unmarshal([]byte(raw), v) == nil || json.Unmarshal([]byte(escapeControls(raw)), v) == nil
 }
 
-// callID returns the id that a model gave its call.
+// callID returns the model's id of its call; "" for none.
 func callID(m map[string]json.RawMessage) (id string) {
 	for _, key := range []string{"id", "call_id"} {
 		if json.Unmarshal(m[key], &id) == nil && id != "" {
@@ -248,7 +248,7 @@ func callID(m map[string]json.RawMessage) (id string) {
 	return id
 }
 
-// callsIn reads one object as a call, or the call inside it.
+// callsIn reads an object as a call, or the call inside it.
 func (p *parser) callsIn(m map[string]json.RawMessage, depth int) ([]call, bool) {
 	for _, key := range []string{"function", "function_call"} {
 		if inner, ok := m[key]; ok && inner[0] == '{' {
@@ -271,8 +271,8 @@ func (p *parser) callsIn(m map[string]json.RawMessage, depth int) ([]call, bool)
 	return []call{c}, ok
 }
 
-// buildJSONCall returns a call with a name and arguments as JSON: an object, or a string
-// with one. It is false without a name.
+// buildJSONCall returns a call with a name and JSON arguments: an object, or a string that contains
+// one. It returns false without a name.
 func (p *parser) buildJSONCall(name, raw string) (call, bool) {
 	for inner := ""; strings.HasPrefix(raw, `"`) && json.Unmarshal([]byte(raw), &inner) == nil; {
 		raw = inner
@@ -311,7 +311,7 @@ func (p *parser) buildJSONCall(name, raw string) (call, bool) {
 	return c, true
 }
 
-// hasAll reports whether an object has all members of these names.
+// hasAll reports whether an object has all members in names.
 func hasAll(object json.RawMessage, names []string) bool {
 	var given map[string]json.RawMessage
 	return json.Unmarshal(object, &given) == nil && !slices.ContainsFunc(names, func(name string) bool {
@@ -320,7 +320,7 @@ func hasAll(object json.RawMessage, names []string) bool {
 	})
 }
 
-// findTool returns the tool that a model means by name, nil if there is none.
+// findTool returns the tool that a model means by name; nil if there is none.
 func (p *parser) findTool(name string) *llm.Tool {
 	names := make([]string, len(p.tools))
 	for i := range p.tools {
@@ -334,8 +334,8 @@ func (p *parser) findTool(name string) *llm.Tool {
 	return nil
 }
 
-// escapeControls escapes the line breaks and other control characters that models leave
-// bare inside JSON strings. Valid JSON comes back as it is.
+// escapeControls escapes line breaks and other control characters that models leave unescaped in
+// JSON strings. Valid JSON is returned unchanged.
 func escapeControls(raw string) string {
 	if json.Valid([]byte(raw)) {
 		return raw

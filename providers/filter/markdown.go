@@ -1,21 +1,21 @@
 package filter
 
-// markdown parses just enough Markdown, byte by byte, to know what is code. The zero value
-// is the state at the beginning of a text.
+// markdown parses just enough Markdown, byte by byte, to detect code. The zero value is the state
+// at the start of a text.
 type markdown struct {
-	json    bool // seek stops where JSON or a fence may begin as well
-	indent  int  // white space at the beginning of the line; -1 once it has text
-	run     int  // length of the run of ` or ~ that is being read
-	char    byte // of the run
+	json    bool // seek also stops where JSON or a fence may begin
+	indent  int  // white space at the start of the line; -1 after text
+	run     int  // length of the current run of ` or ~
+	char    byte // character of the run
 	first   bool // the run is the first on its line, so it can be a fence
-	fence   int  // length of the fence that is open; 0 outside
-	mark    byte // of the fence
-	info    bool // in the line that opened it
-	closing bool // in a line that closes it if nothing follows
+	fence   int  // length of the open fence; 0 outside
+	mark    byte // character of the fence
+	info    bool // in the line of the opening fence
+	closing bool // in a line that closes the fence if nothing follows
 	span    int  // length of the run that opened inline code; 0 outside
 }
 
-// code reports whether the next byte, which is c, is in code.
+// code updates the state with the next byte c, and reports whether c is in code.
 func (m *markdown) code(c byte) bool {
 	if m.run > 0 && c != m.char {
 		m.endRun()
@@ -38,7 +38,7 @@ func (m *markdown) step(c byte) {
 		if m.closing {
 			m.fence = 0
 		}
-		if m.indent >= 0 { // a blank line ends the paragraph, and its inline code
+		if m.indent >= 0 { // a blank line ends the paragraph and its inline code
 			m.span = 0
 		}
 		m.indent, m.info, m.closing = 0, false, false
@@ -58,7 +58,7 @@ func (m *markdown) endRun() {
 	m.run = 0
 	switch {
 	case m.info:
-		if m.mark == '`' && m.char == '`' { // ```a``` in one line is inline code
+		if m.mark == '`' && m.char == '`' { // ```a``` on one line is inline code
 			m.fence, m.info, m.span = 0, false, m.fence
 			if n == m.span {
 				m.span = 0
@@ -76,7 +76,7 @@ func (m *markdown) endRun() {
 	}
 }
 
-// stepAll updates the state with s.
+// stepAll updates the state with all of s.
 func (m *markdown) stepAll(s string) {
 	for i := range len(s) {
 		m.step(s[i])
@@ -99,8 +99,8 @@ func (m *markdown) mayBeginMark(c byte) bool {
 	return false
 }
 
-// seek steps from byte i of s to the first byte that may begin a mark outside code, and
-// returns its index; len(s) if there is none.
+// seek steps from byte i of s to the first byte outside code that may begin a mark, and returns its
+// index; len(s) if there is none.
 func (m *markdown) seek(s string, i int) int {
 	for ; i < len(s); i++ {
 		c := s[i]

@@ -14,19 +14,19 @@ type parser struct {
 	options
 	first bool   // only white space precedes it in the message
 	line  bool   // it is at the beginning of a line
-	cutIn string // name of the call whose arguments could not be read, as where they were cut off; "" if there is none
+	cutIn string // tool of the call whose arguments ended too early; "" for none
 }
 
 // parsed is the result of a parser.
 type parsed struct {
 	calls   []call
-	isJSON  bool // JSON as content, which counts only while no call came natively
+	isJSON  bool // JSON content, which counts only without a native call
 	wrapped bool // the tool_calls wrapper, which is rarely written by chance
 	action  bool // the action form
 	fenced  bool // in a code fence
 }
 
-// add adds the next result.
+// add appends the next result.
 func (f *parsed) add(got parsed) {
 	first := len(f.calls) == 0
 	f.calls = append(f.calls, got.calls...)
@@ -34,13 +34,13 @@ func (f *parsed) add(got parsed) {
 	f.wrapped, f.action = (first || f.wrapped) && got.wrapped, (first || f.action) && got.action
 }
 
-// allValid reports whether every call names an offered tool and has what it requires.
+// allValid reports whether every call names an offered tool and has its required arguments.
 func (f *parsed) allValid() bool {
 	return !slices.ContainsFunc(f.calls, func(c call) bool { return !c.isValid })
 }
 
-// mayBeData reports whether JSON may be data as well as a call: it names no tool, and
-// what looks like arguments is no object.
+// mayBeData reports whether JSON may be data instead of a call: it names no tool, and its arguments
+// are not an object.
 func (f *parsed) mayBeData() bool {
 	return !f.wrapped && !f.action && slices.ContainsFunc(f.calls, func(c call) bool { return c.unknownTool && c.broken })
 }
@@ -50,7 +50,7 @@ func (f *parsed) anyRepaired() bool {
 	return slices.ContainsFunc(f.calls, func(c call) bool { return c.repaired })
 }
 
-// parse reads calls of the syntax s at the beginning of the text; nil means JSON or a fence.
+// parse reads calls of syntax s at the start of the text; if s is nil, JSON or a fence.
 func (p *parser) parse(s *callSyntax) (f parsed, ok bool) {
 	switch {
 	case s != nil:
@@ -70,7 +70,7 @@ func (p *parser) parse(s *callSyntax) (f parsed, ok bool) {
 	return f, ok && len(f.calls) > 0
 }
 
-// fence reads a code fence that holds calls and nothing else.
+// fence reads a code fence that contains only calls.
 func (p *parser) fence() (f parsed, ok bool) {
 	c, n := p.peek(), 0
 	for p.take(c) {
@@ -82,7 +82,7 @@ func (p *parser) fence() (f parsed, ok bool) {
 	}
 	f.fenced = true
 	for p.skipSpace(); !p.literal(mark); p.skipSpace() {
-		if len(f.calls) > 0 && !p.need(1) && p.complete { // a stop sequence took the mark
+		if len(f.calls) > 0 && !p.need(1) && p.complete { // a stop sequence removed the closing fence
 			break
 		}
 		got, ok := p.insideFence()
@@ -94,8 +94,8 @@ func (p *parser) fence() (f parsed, ok bool) {
 	return f, true
 }
 
-// insideFence reads a call in a fence. After other text it has to be JSON, as markup in
-// fences is then an example.
+// insideFence reads a call in a fence. After other text it must be JSON, since markup in a fence is
+// then an example.
 func (p *parser) insideFence() (parsed, bool) {
 	for i := range callSyntaxes {
 		if !p.first {
@@ -113,7 +113,7 @@ func (p *parser) insideFence() (parsed, bool) {
 	return p.parse(nil)
 }
 
-// markedCalls reads the calls of s, with the marks around them.
+// markedCalls reads the calls of s with the marks around them.
 func (p *parser) markedCalls(s *callSyntax) (calls []call, ok bool) {
 	if !p.literal(s.open) {
 		return nil, false
@@ -128,7 +128,7 @@ func (p *parser) markedCalls(s *callSyntax) (calls []call, ok bool) {
 		case s.open == "" || s.end == "": // an end mark is not required
 			p.pos = end
 			return calls, true
-		case p.literal(s.open): // the model forgot to close the last one
+		case p.literal(s.open): // the model did not close the last one
 			p.skipSpace()
 		}
 		got, ok := p.readForm(s)
@@ -139,7 +139,7 @@ func (p *parser) markedCalls(s *callSyntax) (calls []call, ok bool) {
 	}
 }
 
-// readForm reads a call in the first form of s that fits what comes next.
+// readForm reads a call in the first matching form of s.
 func (p *parser) readForm(s *callSyntax) ([]call, bool) {
 	for _, f := range s.forms {
 		switch {
@@ -182,7 +182,7 @@ func (p *parser) namedCall(f *form, s *callSyntax) ([]call, bool) {
 	p.anyOf(f.args)
 	p.skipSpace()
 	if c := p.peek(); f.keys == nil && c != '{' && c != '`' {
-		// DeepSeek before V3.1: the word "function", the mark, the name.
+		// DeepSeek before V3.1 writes the word "function", the mark, the name.
 		if name, ok = p.readName(); !ok {
 			return nil, false
 		}
@@ -190,7 +190,7 @@ func (p *parser) namedCall(f *form, s *callSyntax) ([]call, bool) {
 	return p.arguments(f, s, name)
 }
 
-// arguments reads what follows the name, and the end of the call.
+// arguments reads the text after the name, up to the end of the call.
 func (p *parser) arguments(f *form, s *callSyntax, name string) ([]call, bool) {
 	var c call
 	p.skipSpace()
@@ -259,8 +259,8 @@ func (p *parser) parameters(f *form, s *callSyntax) (params []param, ok bool) {
 	}
 }
 
-// value reads a value up to its end mark. As a value may contain that mark, it ends at one
-// that is followed by one of next. Without one it may have been cut off.
+// value reads a value up to its end mark. Since a value may contain the mark, it ends at one
+// followed by one of next. Without one, it may be truncated.
 func (p *parser) value(end string, next []string, json bool) (string, bool) {
 	if inner, ok := p.cdata(end); ok {
 		return inner, true
@@ -275,21 +275,21 @@ func (p *parser) value(end string, next []string, json bool) (string, bool) {
 	}
 }
 
-// The marks of CDATA sections.
+// Marks of CDATA sections.
 const (
 	cdataOpen  = "<![CDATA["
 	cdataClose = "]]>"
 )
 
-// cdata reads a value that consists of CDATA sections, with its end mark. If it does not,
-// nothing is consumed.
+// cdata reads a value of CDATA sections and its end mark. If the value has another form, it
+// consumes nothing.
 func (p *parser) cdata(end string) (string, bool) {
 	start, found := p.pos, false
 	var b strings.Builder
 	for p.skipSpace(); p.literal(cdataOpen); p.skipSpace() {
 		inner, ok := p.until(cdataClose, 0)
 		b.WriteString(inner)
-		for ok && !p.isNext(end, cdataOpen) { // it is part of the text
+		for ok && !p.isNext(end, cdataOpen) { // the section end is part of the text
 			inner, ok = p.until(cdataClose, 0)
 			b.WriteString(cdataClose + inner)
 		}
@@ -309,7 +309,7 @@ var entities = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&", "&quot;", `"`, "&apos;", "'")
 })
 
-// unescape decodes the entities of XML in a value that is neither XML nor JSON.
+// unescape decodes XML entities in a value that is neither XML nor JSON.
 func unescape(value string, json bool) string {
 	if json || strings.IndexByte(value, '<') >= 0 {
 		return value
@@ -319,21 +319,21 @@ func unescape(value string, json bool) string {
 
 var nameAttribute = lazy.NewRegexp(`^\s(?:.*\s)?name\s*=\s*(?:"([^"]*)"|'([^']*)')`)
 
-// attribute returns the name in the rest of a tag that begins with open: all of it
-// after "<function=", the attribute after "<invoke".
+// attribute returns the name in the rest of a tag that begins with open: all of rest after
+// "<function=", the attribute after "<invoke".
 func attribute(open, rest string) (name string, ok bool) {
 	if strings.HasSuffix(open, "=") {
 		name = strings.Trim(rest, " \"'")
 		return name, name != ""
 	}
-	m := nameAttribute.FindStringSubmatch(rest) // the space before it ends the name of the tag
+	m := nameAttribute.FindStringSubmatch(rest) // the space before name= ends the name of the tag
 	if m == nil || m[1]+m[2] == "" {
 		return "", false
 	}
 	return m[1] + m[2], true
 }
 
-// fenced reads JSON, which may be in a code fence.
+// fenced reads JSON, possibly in a code fence.
 func (p *parser) fenced() (string, bool) {
 	fence := p.anyOf("```json", "```")
 	p.skipSpace()

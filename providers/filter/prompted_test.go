@@ -10,8 +10,8 @@ import (
 	"parley/providers/llm"
 )
 
-// promptedAnswers lists texts of models that were told in the prompt how to write
-// calls, and what Prompted makes of them, in an answer that ends with Stop.
+// promptedAnswers lists texts of models prompted to write calls, and the results of Prompted, in an
+// answer that ends with Stop.
 var promptedAnswers = []struct{ name, in, want string }{
 	{"markup", "I look.\n<tool_call>\n{\"name\":\"read\",\"arguments\":{\"path\":\"a\"}}\n</tool_call>", `text "I look.\n"|call read {"path":"a"}|calls`},
 	{"json behind prose", `I look. {"name":"read","arguments":{"path":"a"}}`, `text "I look. "|call read {"path":"a"}|calls`},
@@ -50,7 +50,7 @@ var promptedAnswers = []struct{ name, in, want string }{
 	{"a result in words", "the mark <tool_result> ends it", `text "the mark <tool_result> ends it"|stop`},
 }
 
-// TestPrompted holds every answer at every cut.
+// TestPrompted checks every answer with every split.
 func TestPrompted(t *testing.T) {
 	for _, a := range promptedAnswers {
 		t.Run(a.name, func(t *testing.T) {
@@ -77,8 +77,7 @@ func TestPrompted(t *testing.T) {
 	}
 }
 
-// turnWith returns a history in which n answers since the user's last words held
-// calls that could not run.
+// turnWith returns a history with n answers since the last user message that contain invalid calls.
 func turnWith(n int) []llm.Message {
 	history := []llm.Message{
 		llm.UserText("before"),
@@ -95,9 +94,8 @@ func turnWith(n int) []llm.Message {
 	return history
 }
 
-// A call that cannot run gets its error once in a turn: an answer that explains
-// the markup is not asked for again and again. With an answer by a schema to
-// come it gets none, and JSON is that answer.
+// An invalid call gets an error once in a turn: an answer that explains the markup is not requested
+// repeatedly. If the request has an answer schema, it gets none, and JSON is the answer.
 func TestOneCorrection(t *testing.T) {
 	answer := &llm.Schema{Name: "a", JSON: json.RawMessage(`{}`)}
 	const (
@@ -135,7 +133,7 @@ func TestOneCorrection(t *testing.T) {
 	}
 }
 
-// Answers of actions are not read for calls, and end the block before.
+// Answers of actions are not searched for calls, and end the previous block.
 func TestSkip(t *testing.T) {
 	f := filter.Actions(llm.Request{Tools: tools})
 	const call = `<tool_call>{"name":"list"}</tool_call>`

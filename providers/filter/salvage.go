@@ -8,14 +8,13 @@ import (
 	"parley/tools/lazy"
 )
 
-// maxMention is within how many bytes an end mark has to follow a mark that begins a line,
-// but is followed by something else than a call: it may be a text about calls.
+// maxMention bounds the distance in bytes to the end mark, if a mark at the start of a line is not
+// followed by a call: the text may be about calls.
 const maxMention = 2 << 10
 
-// salvage reads markup that begins at start, and that is not a valid call, up to its end:
-// broken JSON is repaired; if that fails the call is unreadable. It is false, and consumes
-// nothing, if what follows the mark looks like text about it, or if another mark begins
-// before the end.
+// salvage reads markup from start that is not a valid call, up to its end. It repairs broken JSON;
+// if that fails, the call is unreadable. It returns false and consumes nothing if the text after
+// the mark looks like prose about it, or if another mark begins before the end.
 func (p *parser) salvage(s *callSyntax, start int) ([]call, bool) {
 	read, starved := p.pos, p.starved
 	p.pos, p.starved = start+len(s.mark()), false
@@ -34,8 +33,8 @@ func (p *parser) salvage(s *callSyntax, start int) ([]call, bool) {
 	return []call{{name: name, input: string(p.buf[start:p.pos]), unreadable: true}}, true
 }
 
-// repairCalls returns the calls in broken JSON, which is the arguments of the tool name, or if
-// that is "" the calls themselves.
+// repairCalls returns the calls in broken JSON: the arguments of tool name or, if name is "", the
+// calls themselves.
 func (p *parser) repairCalls(name, body string) ([]call, bool) {
 	fixed, whole := schema.RepairWhole([]byte(body))
 	if !whole || !strings.ContainsAny(string(fixed[:1]), "{[") {
@@ -44,7 +43,7 @@ func (p *parser) repairCalls(name, body string) ([]call, bool) {
 	if name == "" {
 		calls, ok := p.objects(string(fixed), 0)
 		for i := range calls {
-			ok = ok && !calls[i].unknownTool // a name may be part of what was repaired
+			ok = ok && !calls[i].unknownTool // the name may be part of the repaired text
 			calls[i].repaired = true
 		}
 		return calls, ok
@@ -54,8 +53,8 @@ func (p *parser) repairCalls(name, body string) ([]call, bool) {
 	return []call{c}, ok && !c.broken
 }
 
-// tagName reads the rest of the tag whose beginning is the mark of s, and returns the name in
-// it, false if it has none. For other syntaxes it is "".
+// tagName reads the rest of a tag that starts with the mark of s, and returns its name; false if it
+// has none. For other syntaxes it returns "".
 func (p *parser) tagName(s *callSyntax) (name string, ok bool) {
 	if s.open != "" || !s.forms[0].tag {
 		return "", true
@@ -67,8 +66,8 @@ func (p *parser) tagName(s *callSyntax) (name string, ok bool) {
 	return name, ok
 }
 
-// looksLikeCall returns within how many bytes the end of a call has to come after its mark: 0
-// means no limit, -1 that it is not a call.
+// looksLikeCall returns the maximum distance in bytes from the mark to the end of the call: 0 for
+// no limit, -1 if it is not a call.
 func (p *parser) looksLikeCall() int {
 	at := p.pos
 	p.skipSpace()
@@ -83,8 +82,8 @@ func (p *parser) looksLikeCall() int {
 	return -1
 }
 
-// toEnd skips text up to and with the end mark of s, or, without a limit, to the end of a
-// response that ended normally.
+// toEnd skips text through the end mark of s or, without a limit, to the end of a response that
+// ended normally.
 func (p *parser) toEnd(s *callSyntax, limit int) bool {
 	end := p.pos + limit
 	for {
@@ -102,7 +101,7 @@ func (p *parser) toEnd(s *callSyntax, limit int) bool {
 	}
 }
 
-// seekBefore goes on to the next c before end; false if there is none.
+// seekBefore moves to the next c before end; false if there is none.
 func (p *parser) seekBefore(end int, c byte) bool {
 	for ; p.pos < end && p.need(1); p.pos++ {
 		if p.buf[p.pos] == c {
@@ -112,7 +111,7 @@ func (p *parser) seekBefore(end int, c byte) bool {
 	return false
 }
 
-// endMark returns the mark that ends s; "" if there is none.
+// endMark returns the mark at the end of s; "" for none.
 func (s *callSyntax) endMark() string {
 	if s.open != "" {
 		return s.end
@@ -122,7 +121,7 @@ func (s *callSyntax) endMark() string {
 
 var nameInBody = lazy.NewRegexp(`["']?\b(?:tool_name|name|tool|function)["']?\s*[:=]\s*["']([\w.:/-]{1,64})["']`)
 
-// findName returns the name in an unreadable call, "tool_call" if it has none.
+// findName returns the name in an unreadable call; "tool_call" if it has none.
 func findName(body string) string {
 	if m := nameInBody.FindStringSubmatch(body); m != nil {
 		return m[1]

@@ -9,22 +9,22 @@ import (
 	"parley/providers/schema"
 )
 
-// A source is the text that a parser reads. At the end of what has arrived the parser
-// pauses, in a coroutine, until there is more. So the grammar is plain code, reads each
-// byte once, and does not depend on where the stream was cut.
+// A source is the text that a parser reads. At the end of the received text, the parser pauses in a
+// coroutine until more arrives. So the grammar is plain code, reads each byte once, and does not
+// depend on how the stream was split.
 type source struct {
 	buf      []byte
 	pos      int
-	ended    bool   // there is no more
+	ended    bool   // all text has arrived
 	complete bool   // the response ended normally
-	starved  bool   // the parser needed more than there was
-	awaited  string // while it pauses, text without these bytes is not passed to the parser; "": all is
+	starved  bool   // the parser needed more text than there was
+	awaited  string // while paused, text without any of these bytes is not passed to the parser; "" for all text
 	pause    func(struct{}) bool
-	next     func() (struct{}, bool) // lets the parser go on until it pauses
+	next     func() (struct{}, bool) // resumes the parser until it pauses
 	stop     func()
 }
 
-// start sets the parser, which begins with next.
+// start sets the parser, which starts running with next.
 func (s *source) start(parse func()) {
 	s.next, s.stop = iter.Pull(func(yield func(struct{}) bool) {
 		s.pause = yield
@@ -32,14 +32,14 @@ func (s *source) start(parse func()) {
 	})
 }
 
-// finish lets the parser read to the end; complete says that the response ended normally.
+// finish lets the parser read to the end; complete means that the response ended normally.
 func (s *source) finish(complete bool) {
 	s.ended, s.complete = true, complete
 	s.next()
 	s.stop()
 }
 
-// need waits for n bytes from pos on; false if the text ends before.
+// need waits for n bytes from pos; false if the text ends first.
 func (s *source) need(n int) bool {
 	for len(s.buf)-s.pos < n {
 		if s.ended || !s.pause(struct{}{}) {
@@ -51,13 +51,13 @@ func (s *source) need(n int) bool {
 	return true
 }
 
-// add adds text, and reports whether the parser waits for it.
+// add appends text, and reports whether the parser waits for it.
 func (s *source) add(text string) bool {
 	s.buf = append(s.buf, text...)
 	return s.awaited == "" || strings.ContainsAny(text, s.awaited)
 }
 
-// seek moves to the next of these bytes, which are ASCII; false if the text ends before.
+// seek moves to the next byte in bytes, which must be ASCII; false if the text ends first.
 func (s *source) seek(bytes string) bool {
 	for {
 		for s.pos < len(s.buf) {
@@ -72,7 +72,7 @@ func (s *source) seek(bytes string) bool {
 	}
 }
 
-// peek returns the next byte, which is not consumed; 0 at the end.
+// peek returns the next byte without consuming it; 0 at the end.
 func (s *source) peek() byte {
 	if !s.need(1) {
 		return 0
@@ -80,7 +80,7 @@ func (s *source) peek() byte {
 	return s.buf[s.pos]
 }
 
-// take consumes c if it comes next.
+// take consumes c if it is the next byte.
 func (s *source) take(c byte) bool {
 	if s.peek() != c {
 		return false
@@ -95,8 +95,7 @@ func (s *source) skipSpace() {
 	}
 }
 
-// literal consumes lit if it comes next. A blank in lit is any white space, or
-// none.
+// literal consumes lit if it comes next. A blank in lit matches any amount of white space.
 func (s *source) literal(lit string) bool {
 	start := s.pos
 	for i := range len(lit) {
@@ -110,7 +109,7 @@ func (s *source) literal(lit string) bool {
 	return true
 }
 
-// anyOf consumes the first of lits that comes next. Empty ones are ignored.
+// anyOf consumes the first of lits that matches. Empty ones are ignored.
 func (s *source) anyOf(lits ...string) bool {
 	for _, lit := range lits {
 		if lit != "" && s.literal(lit) {
@@ -120,7 +119,7 @@ func (s *source) anyOf(lits ...string) bool {
 	return false
 }
 
-// isNext reports whether one of lits comes next, or the end, after white space.
+// isNext reports whether one of lits, or the end of the text, comes next after white space.
 func (s *source) isNext(lits ...string) bool {
 	start := s.pos
 	defer func() { s.pos = start }()
@@ -128,8 +127,8 @@ func (s *source) isNext(lits ...string) bool {
 	return s.anyOf(lits...) || !s.need(1)
 }
 
-// until consumes text up to and with lit and returns the text before it. If lit does not
-// come within limit bytes, nothing is consumed; 0 means no limit.
+// until consumes text through lit and returns the text before lit. If lit does not follow within
+// limit bytes, it consumes nothing; 0 means no limit.
 func (s *source) until(lit string, limit int) (string, bool) {
 	for from := s.pos; ; {
 		if i := bytes.Index(s.buf[from:], []byte(lit)); i >= 0 && (limit == 0 || from+i-s.pos <= limit) {
@@ -163,10 +162,9 @@ func isNameByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("_-.:/", c) >= 0
 }
 
-// readJSON consumes one JSON object or list, by its brackets and strings alone. In
-// an answer that ended well, brackets that the model forgot are added, but not
-// after a word or number, which may be incomplete. On failure pos is where the
-// text stopped being JSON.
+// readJSON consumes one JSON object or list, checking only brackets and strings. In an answer that
+// ended normally it adds missing brackets, but not after a word or number, which may be incomplete.
+// On failure, pos is where the text stopped being JSON.
 func (s *source) readJSON() (string, bool) {
 	if c := s.peek(); c != '{' && c != '[' {
 		return "", false
@@ -191,7 +189,7 @@ func (s *source) readJSON() (string, bool) {
 	return raw + scan.Missing(), true
 }
 
-// skipString moves from a quote to the quote that ends the string.
+// skipString moves from a quote to the closing quote.
 func (s *source) skipString() bool {
 	for s.pos++; s.seek(`"\`); s.pos++ {
 		if s.buf[s.pos] == '"' {

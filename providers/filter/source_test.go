@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSourceAwaits: a parser sleeps through text that cannot matter to it, such
-// as most of a long argument.
+// TestSourceAwaits: a parser does not run for text that cannot matter to it, such as most of a long
+// argument.
 func TestSourceAwaits(t *testing.T) {
 	words := strings.Repeat("word ", 1000)
 	for _, tt := range []struct {

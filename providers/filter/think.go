@@ -7,17 +7,16 @@ import (
 	"parley/providers/llm"
 )
 
-// ThinkOptions say how a server marks thinking in its text. The zero value detects all tags
-// of thinkTags.
+// ThinkOptions describe how a server marks thinking in its text. The zero value detects all of
+// thinkTags.
 type ThinkOptions struct {
-	// Prefilled says that the server's template opens the thinking itself, so
-	// that every answer begins with thinking and only the closing tag arrives.
-	// Text is thinking from the first byte then. If the closing tag never comes
-	// in an answer that ended well, the block is renamed to text at its end.
+	// Prefilled means that the server's template opens the thinking, so that every answer starts
+	// with thinking and only has the closing tag. If the closing tag is missing in an answer that
+	// ended normally, the block is renamed to text at the end.
 	Prefilled bool
 }
 
-// thinkTags lists the tags in which models think.
+// thinkTags lists the tags that models put around thinking.
 var thinkTags = []struct{ open, end string }{
 	{"<think>", "</think>"},                     // DeepSeek R1, Qwen, GLM, MiniMax
 	{"<thinking>", "</thinking>"},               //
@@ -30,11 +29,10 @@ var thinkTags = []struct{ open, end string }{
 // Think returns a filter that turns tagged thinking at the very beginning of an
 // answer into thinking blocks. White space around the tags belongs to them.
 //
-// Some templates open the thinking in the prompt, so that an answer has a
-// closing tag only. The text before it was thinking, but has been sent as text. Such
-// a tag counts if it is outside code and no opening tag precedes it; the text block
-// is then renamed to thinking (a Delta that sets the Kind again) and the answer
-// continues in a block of its own. Set Prefilled for servers known to do this.
+// Some templates open the thinking in the prompt, so that an answer has only a closing tag. The
+// text before it was thinking, but has been sent as text. Such a tag counts if it is outside code
+// and no opening tag precedes it. The text block is then renamed to thinking (a Delta that sets the
+// Kind again), and the answer continues in a new block. Set Prefilled for servers known to do this.
 func Think(o ThinkOptions) func(llm.Stream) llm.Stream {
 	return func(s llm.Stream) llm.Stream {
 		return func(yield func(llm.Event, error) bool) {
@@ -49,23 +47,23 @@ type thinkState int
 const (
 	atStart    thinkState = iota // only white space and thinking so far
 	inThinking                   // after an opening tag
-	inText                       // in text that a closing tag without an opening one would rename
-	finished                     // tags are text from here on
+	inText                       // in text that a closing tag without an opening tag would rename
+	finished                     // tags are text from now on
 )
 
 type think struct {
 	*llm.Out
 	prefilled bool
 	state     thinkState
-	block     string     // the first block with text, which is the only one filtered
+	block     string     // the first text block, the only one that is filtered
 	begun     bool       // block is set
-	head      *llm.Delta // the delta that opened it, held back so that thinking can precede it
-	undecided string     // text that may be the beginning of a tag, with the white space before it
-	end       string     // tag that ends the thinking; "" for any of them
+	head      *llm.Delta // the delta that opened block, buffered so that thinking can precede it
+	undecided string     // text that may begin a tag, with the white space before it
+	end       string     // tag that ends the thinking; "" for any of thinkTags
 	thoughts  int        // number of thinking blocks so far
-	open      bool       // something of the last of them was sent
+	open      bool       // part of the last thinking block was sent
 	answered  bool       // thinking has ended: white space before the answer is dropped
-	renamed   bool       // block was renamed to thinking; text is sent to a block of its own
+	renamed   bool       // block was renamed to thinking; text goes to a new block
 	md        markdown
 }
 
@@ -83,7 +81,7 @@ func (t *think) event(e llm.Event) {
 	t.Send(e)
 }
 
-// delta handles d, which is e.
+// delta handles d; e is the same delta as an event.
 func (t *think) delta(d llm.Delta, e llm.Event) {
 	if !t.begun && d.Kind == llm.Text {
 		t.begun, t.block = true, d.Block
@@ -104,7 +102,7 @@ func (t *think) delta(d llm.Delta, e llm.Event) {
 	i := 0
 	if t.state == inText && t.undecided == "" {
 		if i = t.md.seek(d.Text, 0); i == len(d.Text) {
-			t.Send(e) // nearly every delta of an answer
+			t.Send(e) // the usual case
 			return
 		}
 	}
@@ -121,15 +119,15 @@ func (t *think) delta(d llm.Delta, e llm.Event) {
 func (t *think) otherBlock(kind llm.Kind) {
 	switch {
 	case kind == llm.Call && t.state != inThinking,
-		kind == llm.Thinking && t.state == atStart && t.thoughts == 0: // this server tells thinking apart itself
+		kind == llm.Thinking && t.state == atStart && t.thoughts == 0: // this server separates thinking itself
 		t.flush()
 		t.state = finished
-	case t.state == atStart && t.begun && t.thoughts == 0 && !t.answered: // keep the order of the blocks
+	case t.state == atStart && t.begun && t.thoughts == 0 && !t.answered: // keeps the order of the blocks
 		t.flush()
 	}
 }
 
-// text handles text of the block. In the state inText, the first i bytes of it have no tag.
+// text handles text of the block. In state inText, its first i bytes contain no tag.
 func (t *think) text(s string, i int) {
 	t.undecided = ""
 	for s != "" && !t.Stopped() {
@@ -148,17 +146,17 @@ func (t *think) text(s string, i int) {
 	}
 }
 
-// leadingText handles the beginning of s in the state atStart, and returns the rest;
-// thinkingText does in inThinking, and answerText in inText.
+// leadingText handles the start of s in state atStart, and returns the rest; thinkingText does so
+// in inThinking, answerText in inText.
 
 func (t *think) leadingText(s string) string {
 	trimmed := strings.TrimLeft(s, whitespace)
 	if t.answered {
 		s = trimmed
 	}
-	styles, begins := thinkTags, false // with what may become a tag
+	styles, begins := thinkTags, false // including prefixes of tags
 	if len(s)-len(trimmed) > maxSpace {
-		styles = nil // a tag after more is text, as it is where it comes in pieces
+		styles = nil // after more white space a tag is text, even if it arrives in pieces
 	}
 	for _, style := range styles {
 		if strings.HasPrefix(trimmed, style.open) {
@@ -166,14 +164,14 @@ func (t *think) leadingText(s string) string {
 			t.thoughts++
 			return trimmed[len(style.open):]
 		}
-		if !t.answered && strings.HasPrefix(trimmed, style.end) { // thinking that was empty
+		if !t.answered && strings.HasPrefix(trimmed, style.end) { // empty thinking
 			t.answered = true
 			return trimmed[len(style.end):]
 		}
 		begins = begins || strings.HasPrefix(style.open, trimmed) || !t.answered && strings.HasPrefix(style.end, trimmed)
 	}
 	switch {
-	case begins: // also if there is only white space
+	case begins: // also for only white space
 		t.undecided = s
 		return ""
 	case t.answered:
@@ -216,7 +214,7 @@ func (t *think) answerText(s string, i int) string {
 	for i = t.md.seek(s, i); i < len(s); i = t.md.seek(s, i+1) {
 		rest, begins := s[i:], false
 		for _, style := range thinkTags {
-			if strings.HasPrefix(rest, style.open) { // an answer about tags
+			if strings.HasPrefix(rest, style.open) { // the answer is about tags
 				t.state = finished
 				t.sendText(s)
 				return ""
@@ -240,7 +238,7 @@ func (t *think) answerText(s string, i int) string {
 	return ""
 }
 
-// flush sends what is held back: it was not a tag.
+// flush sends buffered text: it was not a tag.
 func (t *think) flush() {
 	undecided := t.undecided
 	t.undecided = ""
@@ -276,7 +274,7 @@ func (t *think) sendThinking(s string) {
 	t.Send(llm.Delta{Block: t.thinkingBlock(), Part: llm.Part{Kind: llm.Thinking, Text: s}})
 }
 
-// thinkingBlock names the thinking block that is being written.
+// thinkingBlock returns the name of the current thinking block.
 func (t *think) thinkingBlock() string {
 	if t.thoughts == 1 {
 		return t.block + "/thinking"
@@ -286,7 +284,7 @@ func (t *think) thinkingBlock() string {
 
 const (
 	whitespace = " \t\r\n"
-	maxSpace   = 1 << 10 // longest white space that is held back
+	maxSpace   = 1 << 10 // longest white space that is buffered
 )
 
 // trailingSpace returns the length of the white space at the end of s, up to maxSpace.

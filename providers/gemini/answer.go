@@ -12,57 +12,56 @@ import (
 	"parley/providers/wire"
 )
 
-// An answer turns chunks into events. Text and thinking open a new block
-// whenever they take turns, and around each piece with a signature, which must
-// not be merged with another; calls have blocks of their own. One answer may
-// take several requests.
+// An answer turns chunks into events. Text and thinking start a new block when one follows the
+// other, and around each piece with a signature, which must not be merged with another piece. Calls
+// have separate blocks. One answer may take several requests.
 type answer struct {
 	leg
 	out   *llm.Out
 	names adapter.Names
 
-	openKind         llm.Kind   // what the open block holds; "" if none is open
-	block            string     // its name
-	blocks           int        // blocks so far
+	openKind         llm.Kind   // kind of the open block; "" if none is open
+	block            string     // name of the open block
+	blocks           int        // number of blocks so far
 	pendingSignature *llm.Delta // see holdSignature
 	calls            adapter.CallIDs
 	pendingCalls     []*pendingCall // calls whose arguments are still arriving
-	hasContent       bool           // something was sent that is not thinking
+	hasContent       bool           // content other than thinking was sent
 
 	grounded
-	last         chunk // its memory is used again
+	last         chunk // its memory is reused
 	label        label
-	labelChecks  int       // chunks that were searched for the label
+	labelChecks  int       // number of chunks searched for the label
 	blocked      string    // why the prompt was not answered
-	earlierUsage llm.Usage // by the requests before
+	earlierUsage llm.Usage // usage of earlier requests
 }
 
-// grounded is what Google searched for and found.
+// grounded holds Google's search queries and sources.
 type grounded struct {
 	queries  []string
-	sources  []llm.Part      // each once
-	found    map[string]bool // both
-	remote   int             // tools of Google's that were shown
-	onePrice bool            // a prompt pays for one search, however many there are
+	sources  []llm.Part      // without duplicates
+	found    map[string]bool // queries and sources already stored
+	remote   int             // number of Google tool calls already shown
+	onePrice bool            // a prompt is charged for one search at most
 }
 
-// A leg is what one request brought.
+// A leg is the content of one response.
 type leg struct {
 	finish        string
-	finishMessage string // of the finish
-	continuation  string // makes the answer go on; "" if it is at its end
+	finishMessage string // message about the finish reason
+	continuation  string // token for requesting the rest of the answer; "" at its end
 	usage         usage
 }
 
-// addChunk reads one chunk, which data is the text of.
+// addChunk adds one chunk; data is its JSON.
 func (a *answer) addChunk(c *chunk, data []byte) {
 	if c.Feedback != nil && c.Feedback.Reason != "" {
 		a.blocked = c.Feedback.Reason
 	}
-	var raw [][]json.RawMessage // parts as they came, once one is asked for
+	var raw [][]json.RawMessage // JSON of the parts, once needed
 	for i := range c.Candidates {
 		candidate := &c.Candidates[i]
-		if candidate.Index != 0 { // we never ask for more than one
+		if candidate.Index != 0 { // requests ask for only one
 			continue
 		}
 		for j := range candidate.Content.Parts {
@@ -87,7 +86,7 @@ func (a *answer) addChunk(c *chunk, data []byte) {
 	}
 }
 
-// addPart reads one part, and reports whether there was anything in it that shows.
+// addPart adds one part, and reports whether it contained visible content.
 func (a *answer) addPart(p *piece) bool {
 	switch {
 	case p.Call != nil:
@@ -102,7 +101,7 @@ func (a *answer) addPart(p *piece) bool {
 	return true
 }
 
-// addBlob reads a file.
+// addBlob adds a file.
 func (a *answer) addBlob(b *blob, state json.RawMessage) {
 	data, err := adapter.FromBase64(string(b.Data))
 	if err != nil || len(data) == 0 {
@@ -112,8 +111,8 @@ func (a *answer) addBlob(b *blob, state json.RawMessage) {
 	a.sendWhole(llm.Part{Kind: llm.Media, MIME: b.MIME, Data: data, State: state})
 }
 
-// addOpaque reads a part with nothing to show: a signature, or what has no field in a
-// piece, such as code that Google ran. That goes back as it came.
+// addOpaque adds a part with nothing to show: a signature, or data without a field in piece, such
+// as code that Google ran. It goes back unchanged.
 func (a *answer) addOpaque(p *piece, raw json.RawMessage) {
 	if hasObject(raw) {
 		a.showRemoteCall(raw)
@@ -125,7 +124,7 @@ func (a *answer) addOpaque(p *piece, raw json.RawMessage) {
 	}
 }
 
-// showRemoteCall shows the use of a tool of Google's. What goes back is the part itself.
+// showRemoteCall shows the use of a Google tool. The part itself goes back unchanged.
 func (a *answer) showRemoteCall(raw json.RawMessage) {
 	var p struct {
 		Call *remoteCall `json:"toolCall"`
@@ -135,20 +134,19 @@ func (a *answer) showRemoteCall(raw json.RawMessage) {
 	}
 }
 
-// sendRemoteCall tells that Google used a tool of its own.
+// sendRemoteCall sends the use of a Google tool.
 func (a *answer) sendRemoteCall(name, input string) {
 	a.remote++
 	a.sendWhole(llm.Part{Kind: llm.Call, ID: name + "_" + strconv.Itoa(a.remote), Name: cmp.Or(name, googleSearch), Input: input, Remote: true})
 }
 
-// googleSearch is the name under which a search is shown.
+// googleSearch is the name of searches for the user.
 const googleSearch = "google_search"
 
-// addGrounding keeps what was searched for and found until the answer is at its end: chunks may
-// tell of it more than once.
+// addGrounding stores queries and sources until the end of the answer: chunks may repeat them.
 func (a *answer) addGrounding(g *grounding) {
 	if a.found == nil {
-		a.found = map[string]bool{"": true} // an address that is missing
+		a.found = map[string]bool{"": true} // ignores missing addresses
 	}
 	for _, q := range g.Queries {
 		if key := "query " + q; !a.found[key] {
@@ -166,7 +164,7 @@ func (a *answer) addGrounding(g *grounding) {
 	}
 }
 
-// sendGrounding shows what was searched for, where no call did, and what was found.
+// sendGrounding sends the queries, unless calls showed them, and the sources.
 func (a *answer) sendGrounding() {
 	if len(a.queries) > 0 && a.remote == 0 {
 		if input, err := adapter.Marshal(map[string]any{"queries": a.queries}); err == nil {
@@ -191,7 +189,7 @@ func (a *answer) addText(kind llm.Kind, text string, state json.RawMessage) {
 	}
 }
 
-// holdSignature keeps a signature without text until it is known that the answer stands.
+// holdSignature buffers a signature without text until the answer is known to be valid.
 func (a *answer) holdSignature(kind llm.Kind, state json.RawMessage) {
 	a.sendSignature()
 	a.pendingSignature = &llm.Delta{Block: a.newBlock("b"), Part: llm.Part{Kind: kind, State: state}}
@@ -204,7 +202,7 @@ func (a *answer) sendWhole(p llm.Part) {
 	a.out.Send(llm.Delta{Block: a.newBlock("m"), Part: p})
 }
 
-// sendSignature sends the signature that was held back. What follows is a new block.
+// sendSignature sends the buffered signature. The next content starts a new block.
 func (a *answer) sendSignature() {
 	if a.pendingSignature != nil {
 		a.out.Send(*a.pendingSignature)
@@ -212,13 +210,13 @@ func (a *answer) sendSignature() {
 	a.pendingSignature, a.openKind = nil, ""
 }
 
-// newBlock names a new block.
+// newBlock returns a name for a new block.
 func (a *answer) newBlock(prefix string) string {
 	a.blocks++
 	return prefix + strconv.Itoa(a.blocks)
 }
 
-// addCall adds a call, or a part of one that is arriving: the one with its id, or else the last.
+// addCall adds a call, or a piece of the call with its id, else of the last call.
 func (a *answer) addCall(f *fragment, state json.RawMessage) {
 	var c *pendingCall
 	for _, p := range a.pendingCalls {
@@ -253,22 +251,22 @@ func (a *answer) addCall(f *fragment, state json.RawMessage) {
 	}
 }
 
-// finishCall sends the arguments of a call that was arriving.
+// finishCall sends the complete arguments of a call.
 func (a *answer) finishCall(c *pendingCall) {
 	a.out.Send(llm.Delta{Block: c.block, Part: llm.Part{Kind: llm.Call, Input: c.input()}})
 	a.pendingCalls = slices.DeleteFunc(a.pendingCalls, func(p *pendingCall) bool { return p == c })
 }
 
-// finishContinuation is the finish reason of an answer that goes on in another request.
+// finishContinuation is the finish reason of an answer that continues in another request.
 const finishContinuation = "CONTINUATION"
 
-// nextRequest makes ready for the request that the answer goes on in.
+// nextRequest prepares for the request that continues the answer.
 func (a *answer) nextRequest() {
 	a.earlierUsage, a.leg = a.earlierUsage.Then(a.usage.toLLM()), leg{}
 }
 
-// mistakeOf says what a finish reason means that the model did wrong, "" if nothing. It mostly does
-// so once.
+// mistakeOf describes the model's mistake that a finish reason reports; "" for none. The mistake
+// usually does not repeat.
 func mistakeOf(reason string) string {
 	switch reason {
 	case "MALFORMED_FUNCTION_CALL":
@@ -285,8 +283,8 @@ func mistakeOf(reason string) string {
 	return ""
 }
 
-// mistake returns what makes an answer that arrived whole no answer; nil if nothing. It
-// is a mistake, worth another try, unless something but thinking was sent.
+// mistake returns the error of a complete answer without a usable result; nil if there is none. It
+// is a mistake, worth a retry, unless content other than thinking was sent.
 func (a *answer) mistake() error {
 	message := mistakeOf(a.finish)
 	switch wrong := message != ""; {
@@ -301,7 +299,7 @@ func (a *answer) mistake() error {
 	return &llm.Error{Fault: llm.Server, Message: message, Code: a.finish, Mistake: !a.hasContent}
 }
 
-// sendUsage sends the numbers, if there are any.
+// sendUsage sends the usage, if any.
 func (a *answer) sendUsage() {
 	u := a.earlierUsage.Then(a.usage.toLLM())
 	if u.Searches = len(a.queries); a.onePrice {
@@ -312,7 +310,7 @@ func (a *answer) sendUsage() {
 	}
 }
 
-// finishAnswer finishes the answer, if the server did.
+// finishAnswer finishes the answer, if the server finished it.
 func (a *answer) finishAnswer() error {
 	if a.finish == "" && a.blocked == "" {
 		a.sendUsage()

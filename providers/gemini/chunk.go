@@ -8,8 +8,7 @@ import (
 	"parley/providers/wire"
 )
 
-// A chunk is what comes in one event, or a whole answer. Fields that mean
-// nothing here are not read.
+// A chunk is one event or a whole answer. Unused fields are not decoded.
 type chunk struct {
 	Candidates []candidate     `json:"candidates"`
 	Feedback   *feedback       `json:"promptFeedback"`
@@ -17,8 +16,8 @@ type chunk struct {
 	Error      json.RawMessage `json:"error"`
 }
 
-// A label is what else a chunk says. It is the same in all of them, so that only
-// the first ones are asked.
+// A label holds the metadata of a chunk. It is the same in all chunks, so only the first ones are
+// searched for it.
 type label struct {
 	ID    string `json:"responseId"`
 	Model string `json:"modelVersion"`
@@ -36,7 +35,7 @@ type candidate struct {
 	Grounding *grounding `json:"groundingMetadata"`
 }
 
-// grounding is what Google searched for, and what it found.
+// grounding holds Google's search queries and results.
 type grounding struct {
 	Queries []string `json:"webSearchQueries"`
 	Chunks  []struct {
@@ -47,20 +46,20 @@ type grounding struct {
 	} `json:"groundingChunks"`
 }
 
-// A remoteCall is the use of a tool of Google's.
+// A remoteCall is the use of a Google tool.
 type remoteCall struct {
 	Type string          `json:"toolType"` // such as GOOGLE_SEARCH_WEB
 	ID   string          `json:"id"`
 	Args json.RawMessage `json:"args"`
 }
 
-// feedback says why a prompt was not answered.
+// feedback reports why a prompt was not answered.
 type feedback struct {
 	Reason string `json:"blockReason"`
 }
 
-// A piece is a part of the content, or a part of a part: text and thinking come
-// in pieces, everything else whole.
+// A piece is a part of the content or a piece of a part: text and thinking come in pieces,
+// everything else whole.
 type piece struct {
 	Text      wire.Text       `json:"text"`
 	Thought   bool            `json:"thought"`
@@ -69,7 +68,7 @@ type piece struct {
 	Blob      *blob           `json:"inlineData"`
 }
 
-// state returns what the service wants back with a part; nil if nothing.
+// state returns the data that goes back to the service with a part; nil for none.
 func (p *piece) state() json.RawMessage {
 	if !adapter.IsPresent(p.Signature) {
 		return nil
@@ -84,7 +83,7 @@ func (p *piece) kind() llm.Kind {
 	return llm.Text
 }
 
-// A fragment is a call, or on Vertex a part of one.
+// A fragment is a call or, on Vertex, a piece of one.
 type fragment struct {
 	ID      string          `json:"id"`
 	Name    string          `json:"name"`
@@ -98,15 +97,14 @@ type blob struct {
 	Data wire.Text `json:"data"` // base64
 }
 
-// decode reads a chunk, using the memory of c again. Numbers add to those of u.
+// decode decodes a chunk, reusing the memory of c. Its token counts update u.
 func (c *chunk) decode(data []byte, u *usage) error {
-	clear(c.Candidates[:cap(c.Candidates)]) // json keeps what it does not find
+	clear(c.Candidates[:cap(c.Candidates)]) // json keeps old values of missing fields
 	*c = chunk{Candidates: c.Candidates[:0], Usage: u}
 	return adapter.DecodeLenient(data, c)
 }
 
-// rawParts returns the parts of each candidate of a chunk that was decoded
-// before.
+// rawParts returns the JSON of the parts of each candidate. The chunk must be valid.
 func rawParts(data []byte) [][]json.RawMessage {
 	var c struct {
 		Candidates []struct {
@@ -123,7 +121,7 @@ func rawParts(data []byte) [][]json.RawMessage {
 	return list
 }
 
-// hasObject reports whether a part holds an object.
+// hasObject reports whether a part contains an object.
 func hasObject(raw json.RawMessage) bool {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil {

@@ -10,17 +10,15 @@ import (
 	"parley/providers/adapter"
 )
 
-// googleURL is where Google serves the Gemini API.
+// googleURL is Google's base URL of the Gemini API.
 const googleURL = "https://generativelanguage.googleapis.com/v1beta"
 
-// send asks the server and returns its answer unread; the caller closes the
-// body.
+// send sends a request and returns the unread response; the caller closes the body.
 //
-// Google's SDK is left out on purpose: its reader ends the stream at a comment or
-// an event name, turns the numbers in the arguments of a call into floats and
-// forgets the order of their fields. With it come gRPC, protobuf and OpenCensus,
-// for other ways to sign in, at every start, also of the helper that confines a
-// command; docs/dependencies.md has the figures. Tests hold every body against it.
+// Google's SDK is not used: its reader ends the stream at a comment or event name, turns numbers in
+// call arguments into floats and loses the order of their fields. It would also load gRPC, protobuf
+// and OpenCensus for other login methods at every start, even in the helper that sandboxes a
+// command; docs/dependencies.md has the figures. Tests compare every body with the SDK's.
 func (m *Model) send(ctx context.Context, body map[string]any) (*http.Response, error) {
 	address, err := m.requestURL()
 	if err != nil {
@@ -36,12 +34,12 @@ func (m *Model) send(ctx context.Context, body map[string]any) (*http.Response, 
 // headers returns the headers of every request to the service of o.
 func headers(o Options) map[string]string { return o.RequestHeaders("X-Goog-Api-Key") }
 
-// encode returns a body as it is sent.
+// encode returns a body as JSON.
 func encode(body map[string]any) (adapter.Body, error) { return adapter.EncodeBody(body, true) }
 
-// requestURL returns where the model is asked. What a base URL has no version in, such
-// as the one that GOOGLE_GEMINI_BASE_URL holds, gets v1beta; what follows the
-// version, as in ".../v1/publishers/google", stays.
+// requestURL returns the URL of requests to the model. A base URL without a version, such as in
+// GOOGLE_GEMINI_BASE_URL, gets v1beta; a path after the version, as in ".../v1/publishers/google",
+// stays.
 func (m *Model) requestURL() (string, error) {
 	u, err := url.Parse(withVersion(m.o.BaseURL))
 	if err != nil {
@@ -64,8 +62,7 @@ func (m *Model) requestURL() (string, error) {
 	return u.JoinPath(name + method).String(), nil
 }
 
-// withVersion returns a base URL with v1beta after it if it has no version. One that cannot be
-// read stays as it is.
+// withVersion appends v1beta to a base URL without a version. An invalid URL is returned unchanged.
 func withVersion(base string) string {
 	u, err := url.Parse(base)
 	if err != nil || isVersion(u.Path) {
@@ -74,7 +71,7 @@ func withVersion(base string) string {
 	return u.JoinPath("v1beta").String()
 }
 
-// isVersion reports whether a piece of path is a version, such as v1beta2.
+// isVersion reports whether path contains a version, such as v1beta2.
 func isVersion(path string) bool {
 	for piece := range strings.SplitSeq(path, "/") {
 		if len(piece) > 1 && piece[0] == 'v' && piece[1] >= '0' && piece[1] <= '9' && !strings.ContainsAny(piece, "-_.") {

@@ -7,7 +7,7 @@ import (
 	"parley/providers/llm"
 )
 
-// TestAddress checks where requests go, for each form of base URL.
+// TestAddress checks the request URL for each form of base URL.
 func TestAddress(t *testing.T) {
 	for _, test := range []struct {
 		base, model string
@@ -38,8 +38,8 @@ func TestAddress(t *testing.T) {
 	}
 }
 
-// TestEnvironment checks that nothing of it reaches a server it is not meant
-// for, and that the key does.
+// TestEnvironment checks that variables of the environment do not reach other servers, and that the
+// key does reach its server.
 func TestEnvironment(t *testing.T) {
 	for _, name := range []string{"GOOGLE_API_KEY", "GEMINI_API_KEY"} {
 		t.Run(name, func(t *testing.T) {
@@ -67,8 +67,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestUnsendable checks that what cannot be asked for is no fault of the
-// connection.
+// TestUnsendable checks that an invalid request is not reported as a connection error.
 func TestUnsendable(t *testing.T) {
 	s := newServer(t, stream(text("Hi"), finish("STOP")))
 	got := take(t, s.model(gemini.Options{Model: "../files"}).Stream(t.Context(), hello))

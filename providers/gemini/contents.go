@@ -11,15 +11,14 @@ import (
 	"parley/providers/llm"
 )
 
-// The roles of the API. Results of tools are the user's.
+// Roles of the API. Tool results have the user role.
 const (
 	roleUser  = "user"
 	roleModel = "model"
 )
 
-// skipValidator is the documented signature for calls that this model did not write. Clients
-// disagree on its form: gemini-cli sends the word itself, LiteLLM its base64 form. The word is
-// tried first.
+// skipValidator is the documented signature for calls of other models. Clients disagree on its
+// form: gemini-cli sends the word itself, LiteLLM its base64 form. The word is tried first.
 const (
 	skipValidator   = "skip_thought_signature_validator"
 	skipValidator64 = "c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="
@@ -36,7 +35,7 @@ type content struct {
 	Parts []any  `json:"parts"`
 }
 
-// AppendJSON implements what adapter.AppendJSON takes.
+// AppendJSON implements the interface that adapter.AppendJSON looks for.
 func (c content) AppendJSON(dst []byte, escapeHTML bool) ([]byte, error) {
 	out := append(append(append(dst, `{"role":"`...), c.Role...), `","parts":`...)
 	out, err := adapter.AppendJSON(out, c.Parts, escapeHTML)
@@ -46,27 +45,27 @@ func (c content) AppendJSON(dst []byte, escapeHTML bool) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// history is a list of turns being written.
+// history is a list of turns being encoded.
 type history struct {
 	traits
 	origin      string
 	downgrades  map[string]string
-	list        []content         // that are not settled
-	closed      bool              // the last turn has function responses and takes nothing else
-	sameOrigin  bool              // the last assistant message is of this origin
-	names       map[string]string // its calls by id
-	textCalls   map[string]bool   // ids of those that are told as text
-	omitted     []string          // files that were left out, in words
-	currentTurn bool              // the current turn is being written, whose signatures are checked
+	list        []content         // turns not yet settled
+	closed      bool              // the last turn has function responses and accepts nothing else
+	sameOrigin  bool              // the last assistant message has this origin
+	names       map[string]string // names of its calls by id
+	textCalls   map[string]bool   // ids of the calls sent as text
+	omitted     []string          // descriptions of the files that were left out
+	currentTurn bool              // encoding the current turn, whose signatures are checked
 }
 
-// isRefused reports whether the server refused something; see downgrade.
+// isRefused reports whether the server refused the named feature; see downgrade.
 func (h *history) isRefused(what string) bool {
 	_, refused := h.downgrades[what]
 	return refused
 }
 
-// contents writes messages, with first, if there is any, as what the user says before them all.
+// contents encodes messages. If first is not "", it precedes them as text of the user.
 func (m *Model) contents(messages []llm.Message, first string, learned map[string]string, whole bool) (list any, h *history) {
 	fresh := func() *history {
 		h := &history{traits: m.traits, origin: m.Origin(), downgrades: learned}
@@ -75,7 +74,7 @@ func (m *Model) contents(messages []llm.Message, first string, learned map[strin
 		}
 		return h
 	}
-	current := 0 // everything after the last message of the user's
+	current := 0 // start of the current turn: everything after the last user message
 	for i, m := range messages {
 		if m.Role == llm.RoleUser {
 			current = i
@@ -85,7 +84,7 @@ func (m *Model) contents(messages []llm.Message, first string, learned map[strin
 	return adapter.ListOf(nil, kept, itemsOf(h.list)), h
 }
 
-// itemsOf returns turns as items of a list.
+// itemsOf converts turns to items of a list.
 func itemsOf(turns []content) []any {
 	list := make([]any, len(turns))
 	for i, c := range turns {
@@ -94,7 +93,7 @@ func itemsOf(turns []content) []any {
 	return list
 }
 
-// Write implements adapter.Writer: what is late is of the current turn.
+// Write implements adapter.Writer. Late messages belong to the current turn.
 func (h *history) Write(messages []llm.Message, i int, late bool) (varies bool) {
 	h.currentTurn = late
 	switch m := messages[i]; m.Role {
@@ -126,10 +125,10 @@ func (h *history) Clone() *history {
 	return &c
 }
 
-// add adds parts to the last turn if it has this role, else opens a new one. The first turn has to
-// be the user's. A turn of function responses takes nothing else: with text in it, Gemini 3 answers
-// nothing. The prompt that follows it is a turn of its own. Two turns of the same role are accepted
-// (google/adk-go#1302, anomalyco/opencode#43479, NousResearch/hermes-agent#68863).
+// add appends parts to the last turn if it has this role, otherwise to a new one. The first turn
+// must be the user's. A turn of function responses accepts nothing else: with text in it, Gemini 3
+// returns an empty answer. The prompt after it is a separate turn; two turns of the same role are
+// accepted (google/adk-go#1302, anomalyco/opencode#43479, NousResearch/hermes-agent#68863).
 func (h *history) add(role string, parts ...any) {
 	if len(parts) == 0 {
 		return
@@ -148,7 +147,7 @@ func (h *history) add(role string, parts ...any) {
 
 func textPart(text string) map[string]any { return map[string]any{"text": text} }
 
-// userParts writes what the user says.
+// userParts encodes the parts of a user message.
 func (h *history) userParts(list []llm.Part) []any {
 	var out []any
 	for _, p := range list {
@@ -162,12 +161,12 @@ func (h *history) userParts(list []llm.Part) []any {
 	return out
 }
 
-// addAssistant adds what a model said, each part with the signature it came with. Varies says
-// that a call has none: such calls have another form in the current turn.
+// addAssistant adds an assistant message, each part with its own signature. Varies means that a
+// call has no signature: such calls have another form in the current turn.
 func (h *history) addAssistant(m llm.Message) (varies bool) {
 	h.sameOrigin, h.names, h.textCalls = m.Origin == h.origin, map[string]string{}, map[string]bool{}
 	signed := !h.currentTurn || !h.isGemini3() // a call of this step has a signature, or needs none
-	checked := !h.isGemini3()                  // it has one, or would need none in the current turn either
+	checked := !h.isGemini3()                  // it has one, or would not need one in the current turn either
 	var list []any
 	for _, p := range m.Parts {
 		state := h.state(p)
@@ -175,7 +174,7 @@ func (h *history) addAssistant(m llm.Message) (varies bool) {
 		switch {
 		case p.Kind == llm.Text && (p.Text != "" || state != nil):
 			part = textPart(p.Text)
-		case p.Kind == llm.Thinking && state != nil: // the rest is a summary, which nobody wants back
+		case p.Kind == llm.Thinking && state != nil: // thinking without State is a summary, which does not go back
 			part = map[string]any{"text": p.Text, "thought": true}
 		case p.Kind == llm.Media:
 			part = h.media(p)
@@ -206,7 +205,7 @@ func (h *history) addAssistant(m llm.Message) (varies bool) {
 	return varies
 }
 
-// state returns what the service wants back with a part, nil if nothing.
+// state returns the data that goes back to the service with a part; nil for none.
 func (h *history) state(p llm.Part) json.RawMessage {
 	if !h.sameOrigin || h.isRefused(downgradeSignatures) || !json.Valid(p.State) {
 		return nil
@@ -217,7 +216,7 @@ func (h *history) state(p llm.Part) json.RawMessage {
 	return p.State
 }
 
-// signatureStandIn returns the form of the stand-in that the service takes, nil if none.
+// signatureStandIn returns the accepted form of skipValidator; nil for none.
 func (h *history) signatureStandIn() json.RawMessage {
 	switch {
 	case !h.isRefused(downgradeStandIn):
@@ -228,13 +227,13 @@ func (h *history) signatureStandIn() json.RawMessage {
 	return nil
 }
 
-// callAsText writes a call, and later its result, as text.
+// callAsText encodes a call as text; its result will be text too.
 func (h *history) callAsText(p llm.Part) map[string]any {
 	h.names[p.ID], h.textCalls[p.ID] = p.Name, true
 	return textPart(fmt.Sprintf("[used the tool %s: %s]", p.Name, p.Input))
 }
 
-// encodeCall writes a call. The API leaves empty arguments out, and so do we.
+// encodeCall encodes a call. It omits empty arguments, as the API does.
 func (h *history) encodeCall(p llm.Part) map[string]any {
 	h.names[p.ID] = p.Name
 	call := map[string]any{"name": wireName(p.Name)}
@@ -245,19 +244,19 @@ func (h *history) encodeCall(p llm.Part) map[string]any {
 	return map[string]any{"functionCall": call}
 }
 
-// addID adds the id of a call, if this model minted it.
+// addID adds the id of a call, if this model generated it.
 func (h *history) addID(part map[string]any, id string) {
 	if h.sameOrigin && h.isGemini3() && id != "" && !strings.HasPrefix(id, generatedIDPrefix) && !h.isRefused(downgradeIDs) {
 		part["id"] = id
 	}
 }
 
-// addResults adds one turn with the results of all calls of the step. Images go
-// with their result where the model takes them there, else into a turn after that.
+// addResults adds one turn with the results of all calls of the step. Images are part of their
+// result if the model accepts that, otherwise they follow in a separate turn.
 func (h *history) addResults(list []llm.Part) {
 	var turn, behind []any
 	inside := h.isGemini3() && !h.isRefused(downgradeResultImages)
-	functions := map[string]map[string]any{} // responses by the id of their call
+	functions := map[string]map[string]any{} // responses by call id
 	for _, p := range list {
 		switch p.Kind {
 		case llm.Result:
@@ -291,8 +290,8 @@ func (h *history) addResults(list []llm.Part) {
 	h.add(roleUser, behind...)
 }
 
-// encodeResult writes a result. It stays a string, even where it is JSON: an object
-// {"$ref": …} would mean something to the API.
+// encodeResult encodes a result. It stays a string, even if it is JSON: the API would interpret an
+// object such as {"$ref": …}.
 func (h *history) encodeResult(p llm.Part) map[string]any {
 	outcome := "output"
 	if p.Failed {
@@ -303,7 +302,7 @@ func (h *history) encodeResult(p llm.Part) map[string]any {
 	return response
 }
 
-// toolName returns the tool that gave a result.
+// toolName returns the name of the tool that returned a result.
 func (h *history) toolName(p llm.Part) string {
 	if name := h.names[p.ID]; name != "" {
 		return name
@@ -317,15 +316,15 @@ func (h *history) toolName(p llm.Part) string {
 // imageTypes are the image formats that models accept.
 var imageTypes = []string{"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"}
 
-// files lists what models take beside text and images.
+// files lists the accepted file types besides text and images.
 var files = []string{"application/pdf", "audio/", "video/"}
 
-// isReadable reports whether models take files of this type.
+// isReadable reports whether models accept files of this type.
 func isReadable(kind string) bool {
 	return slices.Contains(imageTypes, kind) || llm.Endpoint{Files: files}.Accepts(kind) && !strings.HasPrefix(kind, "image/")
 }
 
-// media writes an image or another file, as far as models read it.
+// media encodes an image or another file; nil if models do not accept it.
 func (h *history) media(p llm.Part) map[string]any {
 	kind := adapter.MIMEType(p)
 	switch {

@@ -13,7 +13,7 @@ import (
 	"parley/tools/lazy"
 )
 
-// Names of downgrades beside fields of generationConfig.
+// Names of downgrades that are not fields of generationConfig.
 const (
 	downgradeSchema       = "an answer schema"
 	downgradeSystem       = "a system prompt"
@@ -25,16 +25,14 @@ const (
 	downgradeWeb          = "a search of the web"
 )
 
-// A downgrade is how the server says that it refuses something an answer can do
-// without.
+// A downgrade matches a server's refusal of an optional part of a request.
 type downgrade struct {
-	name    string // a field of generationConfig, or one of the downgrades above
+	name    string // a field of generationConfig, or one of the names above
 	pattern *regexp.Regexp
-	part    string // what has to be in the body, if the downgrade is not a field
+	part    string // text that the body must contain, if the downgrade is not a field
 }
 
-// downgrades lists the downgrades in the order in which they are tried: a field before those that
-// contain it.
+// downgrades is in the order in which they are tried: a field precedes those that contain it.
 var downgrades = sync.OnceValue(func() []downgrade {
 	return []downgrade{
 		{"thinkingConfig.thinkingLevel", regexp.MustCompile(`(?i)thinking[_ ]?level`), ""},
@@ -59,8 +57,8 @@ var downgrades = sync.OnceValue(func() []downgrade {
 	}
 })
 
-// downgrade looks whether the server refused something that the request can do
-// without. It remembers it, and returns what to tell the user.
+// downgrade checks whether fault is about something that the request can do without. It stores the
+// downgrade and returns a notice for the user.
 func (m *Model) downgrade(fault *llm.Error, body map[string]any) (notice string, ok bool) {
 	if fault.Status != http.StatusBadRequest || !adapter.MayBlameField(fault) {
 		return "", false
@@ -78,7 +76,7 @@ func (m *Model) downgrade(fault *llm.Error, body map[string]any) (notice string,
 			continue
 		}
 		if !m.o.Learned.Learn(c.name, "", c.name != downgradeSignatures) {
-			continue // it did not help
+			continue // it was known and did not help
 		}
 		switch c.name {
 		case downgradeStandIn:
@@ -91,7 +89,7 @@ func (m *Model) downgrade(fault *llm.Error, body map[string]any) (notice string,
 	return "", false
 }
 
-// isSent reports whether a body holds what c is about.
+// isSent reports whether a body contains the part that c is about.
 func (c downgrade) isSent(body map[string]any, data []byte) bool {
 	if c.part != "" {
 		return bytes.Contains(data, []byte(c.part))
@@ -100,8 +98,7 @@ func (c downgrade) isSent(body map[string]any, data []byte) bool {
 	return sent
 }
 
-// applyDowngrades leaves out of config what the server refused, and returns the settings of the
-// user's among that.
+// applyDowngrades removes refused fields from config, and returns the removed settings of the user.
 func applyDowngrades(config map[string]any, learned map[string]string) (omitted []string) {
 	for _, c := range downgrades() {
 		if _, refused := learned[c.name]; refused && adapter.DropField(config, c.name) && !strings.HasPrefix(c.name, "thinkingConfig") {
@@ -113,8 +110,7 @@ func applyDowngrades(config map[string]any, learned map[string]string) (omitted 
 
 var noTools = lazy.NewRegexp(`(?i)(function calling|tool use|tools?) (is|are) not (enabled|supported)|does not support (function calling|tools?)`)
 
-// markNoTools makes an error that says the model cannot use tools say so by its
-// fault.
+// markNoTools sets the fault of an error that says the model has no tools.
 func markNoTools(fault *llm.Error, body map[string]any) {
 	if _, sent := body["tools"]; sent && fault.Status == http.StatusBadRequest && noTools.MatchString(fault.Message) {
 		fault.Fault, fault.Param = llm.Unsupported, "tools"

@@ -15,8 +15,7 @@ import (
 	"parley/providers/llm"
 )
 
-// TestDowngrade checks that what a server refuses is left out once, told, and
-// remembered.
+// TestDowngrade checks that a refused part is dropped once, reported, and remembered.
 func TestDowngrade(t *testing.T) {
 	warm := llm.Settings{Temperature: number(0.5), TopP: number(0.5), Seed: number(int64(1)), Stop: []string{"x"}, FrequencyPenalty: number(0.5), MaxTokens: 7}
 	object := &llm.Schema{JSON: json.RawMessage(`{"type":"object"}`)}
@@ -26,7 +25,7 @@ func TestDowngrade(t *testing.T) {
 		model     string
 		req       llm.Request
 		refusal   string
-		downgrade string // told
+		downgrade string // name in the notice
 		sent      string // in the first request only
 		after     string // in the second request only
 	}{
@@ -74,8 +73,8 @@ func TestDowngrade(t *testing.T) {
 	}
 }
 
-// TestStandIn checks the ways in which a call is sent that the model did not sign,
-// each only when the one before was refused, and each told once.
+// TestStandIn checks the forms of a call without the model's signature: each is tried after the
+// previous one was refused, and reported once.
 func TestStandIn(t *testing.T) {
 	const literal, coded = `"thoughtSignature":"skip_thought_signature_validator"`, `"thoughtSignature":"c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="`
 	refused := refusal(400, "Function call is missing a thought_signature in functionCall parts.")
@@ -110,8 +109,7 @@ func TestStandIn(t *testing.T) {
 	}
 }
 
-// TestStandInEnds checks that four refusals are the end, the requests all
-// different.
+// TestStandInEnds checks that four refusals end the attempts, with all requests different.
 func TestStandInEnds(t *testing.T) {
 	signed := []llm.Message{llm.UserText("Hi"), wrote("gemini-3.5-flash", call("g1", "{}", `"c2ln"`)), results(result("g1", "x"))}
 	s := newServer(t, refusal(400, "Thought signature is not valid."))
@@ -125,8 +123,7 @@ func TestStandInEnds(t *testing.T) {
 	}
 }
 
-// TestDowngradeEnds checks that refusals that cannot be humored come out, after few
-// requests.
+// TestDowngradeEnds checks that refusals without a downgrade are returned after few requests.
 func TestDowngradeEnds(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -148,7 +145,7 @@ func TestDowngradeEnds(t *testing.T) {
 	}
 }
 
-// TestLeftOut checks that the user is told once what the API has no room for.
+// TestLeftOut checks that settings without a field in the API are reported once.
 func TestLeftOut(t *testing.T) {
 	req := hello
 	req.Tools = []llm.Tool{weather}
@@ -172,8 +169,8 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// Requests that are refused at the same time are all sent again, although only the
-// first of them learns why, and no more is left out than the server refused.
+// Requests refused at the same time are all sent again, although only the first one learns the
+// reason, and no more is dropped than the server refused.
 func TestDowngradeTogether(t *testing.T) {
 	var refused, all sync.WaitGroup
 	refused.Add(3)

@@ -1,13 +1,12 @@
-// Package gemini speaks the Gemini API in its own words.
+// Package gemini implements the Gemini API.
 //
 //	llm.Request ──► body (contents, tools, generationConfig) ──► models/ID:streamGenerateContent
 //	server-sent events, or one JSON body ──► chunk ──► answer ──► llm.Events
 //
-// There is no SDK in it; send says why. What models differ in, thinking above
-// all, is a table, read off the model's id. Thought signatures stay on the very part that
-// brought them and go back as they came. A server that refuses an optional
-// field gets the request once more without it, and never again with it. Errors
-// are *llm.Error.
+// It does not use Google's SDK; send explains why. Differences between models, mainly in thinking,
+// are a table, selected by the model's id. Thought signatures stay on the part they came with and
+// go back unchanged. If a server refuses an optional field, the request is sent again without it,
+// and later requests omit it. Errors are *llm.Error.
 package gemini
 
 import (
@@ -30,10 +29,9 @@ var Family = adapter.Family{
 	BaseURL: withVersion,
 }
 
-// Options say whom a Model talks to. Model may begin with "models/"; BaseURL has the
-// version, such as ".../v1beta", which is added if it has none, and "" is Google's own;
-// of Body, objects are merged into those of the request, lists added to them, and the
-// rest wins.
+// Options describe a Model and its service. Model may begin with "models/". BaseURL contains the
+// version, such as ".../v1beta", which is added if missing; "" is Google's own. Of Body, objects
+// are merged into those of the request, lists are appended, and other values replace them.
 type Options = adapter.Options
 
 // A Model is a model at the Gemini API.
@@ -41,10 +39,10 @@ type Model struct {
 	o         Options
 	traits    traits
 	histories adapter.Histories[*history]
-	notices   llm.Notices // those the user has seen
+	notices   llm.Notices // notices already shown to the user
 }
 
-// New returns the model that o describes. Nothing is sent before Stream.
+// New returns the model that o describes. It sends nothing.
 func New(o Options) *Model {
 	if o.BaseURL == "" {
 		o.BaseURL = googleURL
@@ -52,12 +50,12 @@ func New(o Options) *Model {
 	return &Model{o: o.WithDefaults(), traits: traitsOf(o.Model), histories: adapter.Histories[*history]{EscapeHTML: true}}
 }
 
-// Origin names the wire format and the generation of the model: signatures are
-// good for their own generation.
+// Origin names the wire format and the generation of the model: signatures are valid within their
+// generation.
 func (m *Model) Origin() string { return origin(m.o.BaseURL, m.o.Model) }
 
-// origin returns the origin of a model with this id at a base URL. Signatures of Vertex AI
-// and of the Gemini API are not good for each other.
+// origin returns the origin of the model with this id at a base URL. Vertex AI and the Gemini API
+// do not accept each other's signatures.
 func origin(base, model string) string {
 	if isVertex(base) {
 		return "gemini-vertex/" + traitsOf(model).generation()
@@ -65,7 +63,7 @@ func origin(base, model string) string {
 	return "gemini/" + traitsOf(model).generation()
 }
 
-// isVertex reports whether a base URL is of the form in which Vertex AI has models of Google's.
+// isVertex reports whether a base URL has Vertex AI's form for Google's models.
 func isVertex(base string) bool {
 	return strings.HasSuffix(strings.TrimRight(base, "/"), "/publishers/google")
 }
@@ -76,11 +74,11 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 }
 
 const (
-	maxAttempts      = 5  // how often a request is sent that the server keeps refusing, each time without something else
-	maxContinuations = 32 // how many requests one long answer may take
+	maxAttempts      = 5  // number of times a request is sent if the server refuses another field each time
+	maxContinuations = 32 // number of requests for one long answer
 )
 
-// ask sends req and reads the answer, in as many requests as it takes.
+// ask sends req and reads the answer, in as many requests as necessary.
 func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 	a := answer{out: out, names: adapter.NamesOf(req.Tools, wireName), grounded: grounded{onePrice: !m.traits.isGemini3()}}
 	token := ""
@@ -111,9 +109,9 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 	return nil
 }
 
-// post sends req, or, with a token, what makes the answer to it go on. A field
-// that the server refuses is left out, once and for all. The caller closes the
-// body of the response; there is none once the consumer has left.
+// post sends req or, if token is not "", the request that continues the answer. Fields that the
+// server refuses are omitted from then on. The caller closes the response body; res is nil once the
+// consumer has left.
 func (m *Model) post(ctx context.Context, req llm.Request, token string, out *llm.Out) (res *http.Response, err error) {
 	err = adapter.Sender{
 		Options: m.o, Notices: &m.notices, Attempts: maxAttempts, Extra: req.Options, Downgrade: m.downgrade, Explain: markNoTools,

@@ -33,8 +33,8 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// Calls without a signature have another form in the current turn. Their cached form,
-// with other messages after them, is of no use once the conversation goes back to that turn.
+// Calls without a signature have another form in the current turn. Their cached form, with other
+// messages after them, cannot be used once the conversation returns to that turn.
 func TestKeptIsNotCurrent(t *testing.T) {
 	m := New(Options{Model: "gemini-3-pro-preview"})
 	history := []llm.Message{llm.UserText("Go.")}

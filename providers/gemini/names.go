@@ -2,12 +2,12 @@ package gemini
 
 import "parley/providers/adapter"
 
-// generatedIDPrefix begins the ids of calls that came without one. They stay here: the
-// API refuses ids that it did not mint.
+// generatedIDPrefix begins the generated ids of calls without one. They are not sent: the API
+// refuses ids that it did not create.
 const generatedIDPrefix = "unnamed_"
 
-// wireName returns a tool's name as the API takes it: as adapter.WireName, but with no
-// digit or - at the front.
+// wireName returns a tool's name in the form that the API accepts: like adapter.WireName, but not
+// beginning with a digit or -.
 func wireName(name string) string {
 	clean := adapter.CleanName(name)
 	if clean == "" || clean[0] == '-' || clean[0] >= '0' && clean[0] <= '9' {

@@ -19,8 +19,8 @@ import (
 	"parley/providers/llm"
 )
 
-// TestSDKReadsTheSame holds what we make of an answer against what Google's types
-// hold of it: text, thinking, calls, the reason of the end and the numbers.
+// TestSDKReadsTheSame compares the decoded answer with Google's types: text, thinking, calls,
+// finish reason and token counts.
 func TestSDKReadsTheSame(t *testing.T) {
 	t.Run("recordings", func(t *testing.T) {
 		adaptertest.Recordings(t, "gemini", func(t *testing.T, rec adaptertest.Recording) {
@@ -54,7 +54,7 @@ func TestSDKReadsTheSame(t *testing.T) {
 	}
 }
 
-// A reading is what an answer says.
+// A reading is the content of an answer.
 type reading struct {
 	Thinking, Text string
 	Calls          []calledTool
@@ -62,14 +62,14 @@ type reading struct {
 	Usage          llm.Usage
 }
 
-// A calledTool is a call. Arguments that come in pieces are nil: the SDK leaves it
-// to its user to put them together.
+// A calledTool is a call. Arguments that come in pieces are nil: users of the SDK have to join
+// them.
 type calledTool struct {
 	ID, Name string
 	Args     any
 }
 
-// readsTheSame reads an answer, the body of a response of this type, with our
+// readsTheSame decodes an answer, the body of a response of this content type, with parley's
 // adapter and with Google's types.
 func readsTheSame(t *testing.T, contentType, body string) {
 	t.Helper()
@@ -126,7 +126,7 @@ func readBySDK(t *testing.T, body string) (r reading) {
 				&usage.CandidatesTokenCount: u.CandidatesTokenCount, &usage.ThoughtsTokenCount: u.ThoughtsTokenCount,
 				&usage.ToolUsePromptTokenCount: u.ToolUsePromptTokenCount,
 			} {
-				if from != 0 { // left out is not none
+				if from != 0 { // a missing value differs from zero
 					*to = from
 				}
 			}
@@ -142,7 +142,7 @@ func readBySDK(t *testing.T, body string) (r reading) {
 	return r
 }
 
-// add adds what a chunk brings.
+// add adds the content of a chunk.
 func (r *reading) add(c *genai.Candidate) {
 	if c.Index != 0 {
 		return

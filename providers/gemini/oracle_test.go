@@ -21,8 +21,8 @@ import (
 	"parley/providers/wire"
 )
 
-// differs lists where a body of ours may differ from the one that Google's SDK
-// sends for the same request.
+// differs lists the allowed differences between parley's body and the one that Google's SDK sends
+// for the same request.
 var differs = adaptertest.Exceptions{
 	{Path: "systemInstruction.role", Reason: "the SDK gives every content a role; the API reads none there", Fits: adds("user")},
 	{Path: "generationConfig", Reason: "the SDK sends an empty one where nothing is set", Fits: adds(map[string]any{})},
@@ -30,7 +30,7 @@ var differs = adaptertest.Exceptions{
 	{Path: "safetySettings", Reason: "an empty list of the user's own; the SDK leaves it out", Fits: drops([]any{})},
 }
 
-// adds fits where the SDK sends this and we nothing, drops the reverse.
+// adds returns a check that allows a value that only the SDK sends; drops allows the reverse.
 func adds(value any) func(want, got any) bool {
 	return func(want, got any) bool { return want == nil && reflect.DeepEqual(got, value) }
 }
@@ -45,8 +45,8 @@ var oracleModels = []string{
 	"gemini-3.1-pro-preview", "gemini-3.5-flash", "gemini-4-argon", "gemma-4-31b-it",
 }
 
-// TestSDKSendsTheSame holds the body of every kind of request against Google's
-// SDK: its types know each field, and what it sends for them is what we send.
+// TestSDKSendsTheSame compares the body of every kind of request with Google's SDK: its types know
+// each field, and encode the same JSON.
 func TestSDKSendsTheSame(t *testing.T) {
 	sdk := newSDK(t)
 	sign := func(p llm.Part) llm.Part {
@@ -79,8 +79,7 @@ func TestSDKSendsTheSame(t *testing.T) {
 	differs.CheckUsed(t)
 }
 
-// TestSDKTakesWhatIsSent holds what goes over the wire in whole conversations
-// against Google's SDK.
+// TestSDKTakesWhatIsSent compares the bodies of whole conversations with Google's SDK.
 func TestSDKTakesWhatIsSent(t *testing.T) {
 	sdk := newSDK(t)
 	watched := func(t *testing.T, base string, o gemini.Options) *gemini.Model {
@@ -104,7 +103,7 @@ func TestSDKTakesWhatIsSent(t *testing.T) {
 	}.Run)
 }
 
-// An sdk is Google's, on a network that keeps the request and answers nothing.
+// An sdk is Google's SDK on a network that records the request and sends no answer.
 type sdk struct {
 	*genai.Client
 	sent []byte
@@ -129,11 +128,11 @@ func (s *sdk) RoundTrip(req *http.Request) (res *http.Response, err error) {
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("{}"))}, err
 }
 
-// check decodes a body with the SDK's types, none of whose fields may be unknown
-// to it, and has the SDK send them again.
+// check decodes a body with the SDK's types, which must know all fields, and makes the SDK send it
+// again.
 func (s *sdk) check(t *testing.T, name string, body []byte) {
 	t.Helper()
-	// The documented stand-in for a signature is no base64, as a signature is.
+	// The documented stand-in for a signature is not base64, unlike real signatures.
 	body = bytes.ReplaceAll(body, []byte(`"skip_thought_signature_validator"`), []byte(`"c2tpcF90aG91Z2h0X3NpZ25hdHVyZV92YWxpZGF0b3I="`))
 	var outer map[string]json.RawMessage
 	if err := json.Unmarshal(body, &outer); err != nil {
@@ -141,7 +140,7 @@ func (s *sdk) check(t *testing.T, name string, body []byte) {
 	}
 	var contents []*genai.Content
 	strict(t, name, outer["contents"], &contents)
-	// The SDK has one type for what is beside the contents, at two levels.
+	// The SDK has one type for the fields beside the contents, at two levels.
 	generation := map[string]json.RawMessage{}
 	if raw := outer["generationConfig"]; raw != nil {
 		strict(t, name, raw, &genai.GenerationConfig{})
@@ -169,7 +168,7 @@ func (s *sdk) check(t *testing.T, name string, body []byte) {
 	}
 }
 
-// strict decodes JSON whose fields v has to know.
+// strict decodes JSON; v must have all its fields.
 func strict(t *testing.T, name string, data []byte, v any) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(data))

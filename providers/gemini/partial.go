@@ -23,15 +23,15 @@ type partial struct {
 	Null   json.RawMessage `json:"nullValue"`
 }
 
-// A pendingCall is a call whose arguments are arriving.
+// A pendingCall is a call whose arguments are being received.
 type pendingCall struct {
 	block string
-	id    string          // as it came; "" for none
-	whole json.RawMessage // arguments that came in one piece
-	tree  any             // those that come in pieces
+	id    string          // id from the server; "" for none
+	whole json.RawMessage // arguments sent in one piece
+	tree  any             // arguments sent in pieces
 }
 
-// add takes a piece of the arguments and returns how many bytes it is.
+// add adds a piece of the arguments and returns its size in bytes.
 func (s *pendingCall) add(f *fragment) (n int) {
 	if adapter.IsPresent(f.Args) {
 		s.whole = f.Args
@@ -46,7 +46,7 @@ func (s *pendingCall) add(f *fragment) (n int) {
 	return n
 }
 
-// size returns how many bytes p says.
+// size returns the size of p in bytes.
 func (p partial) size() int {
 	n := len(p.Path) + len(p.Number) + len(p.Null)
 	if p.String != nil {
@@ -55,13 +55,13 @@ func (p partial) size() int {
 	return n
 }
 
-// input returns the arguments as JSON text; "" if there are none.
+// input returns the arguments as JSON; "" for none.
 func (s *pendingCall) input() string {
 	data := s.whole
 	if s.tree != nil {
 		data, _ = json.Marshal(s.tree)
 	}
-	if text, err := wire.Unquote(data); err == nil { // some gateways send the text of the object
+	if text, err := wire.Unquote(data); err == nil { // some gateways send the object as a string
 		return text
 	}
 	var b bytes.Buffer
@@ -71,12 +71,12 @@ func (s *pendingCall) input() string {
 	return b.String()
 }
 
-// maxPathDepth bounds how deep a path may go.
+// maxPathDepth bounds the length of a path.
 const maxPathDepth = 64
 
-// putAt returns tree with p at the end of path: a string that is there already
-// grows, anything else is replaced. Lists grow by one entry at a time, so that a
-// path cannot ask for more memory than its own length.
+// putAt returns tree with p at the end of path: an existing string grows, any other value is
+// replaced. Lists grow by one entry at a time, so that a path cannot use more memory than its own
+// length.
 func putAt(tree any, path []any, p partial) any {
 	if len(path) == 0 {
 		return p.value(tree)
@@ -103,13 +103,13 @@ func putAt(tree any, path []any, p partial) any {
 	return tree
 }
 
-// growingString is a string that arrives in pieces.
+// growingString is a string received in pieces.
 type growingString struct{ strings.Builder }
 
 // MarshalJSON implements json.Marshaler.
 func (g *growingString) MarshalJSON() ([]byte, error) { return json.Marshal(llm.Clean(g.String())) }
 
-// value returns the value of p; a string is added to the one before.
+// value returns the value of p; a string is appended to the previous one.
 func (p partial) value(before any) any {
 	switch {
 	case p.String != nil:
@@ -129,7 +129,7 @@ func (p partial) value(before any) any {
 	return before
 }
 
-// parsePath reads a JSON path of names and indexes, $.a.b[0]['c d'].
+// parsePath parses a JSON path of names and indexes, such as $.a.b[0]['c d'].
 func parsePath(path string) (list []any, ok bool) {
 	rest, ok := strings.CutPrefix(path, "$")
 	for ok && rest != "" && len(list) < maxPathDepth {

@@ -10,9 +10,8 @@ import (
 	"parley/providers/wire"
 )
 
-// readBody turns the body of a response into events. It may be a stream of events,
-// a list of chunks, which is what the API sends unless it is asked for events,
-// or one chunk.
+// readBody turns the body of a response into events. The body may be a stream of events, a list of
+// chunks, which the API sends unless events are requested, or one chunk.
 func (a *answer) readBody(body io.Reader) error {
 	r, first := wire.Sniff(body)
 	var err error
@@ -28,7 +27,7 @@ func (a *answer) readBody(body io.Reader) error {
 	return err
 }
 
-// asInterrupted returns err as the reason why an answer broke off.
+// asInterrupted returns err as the reason for an interrupted answer.
 func asInterrupted(err error) error {
 	if apiErr := (*llm.Error)(nil); errors.As(err, &apiErr) {
 		return err
@@ -36,7 +35,7 @@ func asInterrupted(err error) error {
 	return &llm.Error{Fault: llm.Network, Message: "the stream ended before the answer was complete", Err: err}
 }
 
-// readValues reads a chunk, or a list of them.
+// readValues reads a chunk or a list of chunks.
 func (a *answer) readValues(r io.Reader, list bool) error {
 	bounded := &io.LimitedReader{R: r}
 	d := json.NewDecoder(bounded)
@@ -71,7 +70,7 @@ func (a *answer) readValues(r io.Reader, list bool) error {
 	return nil
 }
 
-// readEvents reads chunks that come in events.
+// readEvents reads chunks from a stream of events.
 func (a *answer) readEvents(e *wire.Events) error {
 	for !a.out.Stopped() {
 		data, err := e.Next()
@@ -79,7 +78,7 @@ func (a *answer) readEvents(e *wire.Events) error {
 		case err == io.EOF:
 			return nil
 		case err != nil && a.finish != "":
-			return nil // whatever followed the answer
+			return nil // errors after the end of the answer do not matter
 		case err != nil:
 			return asInterrupted(err)
 		}
@@ -90,7 +89,7 @@ func (a *answer) readEvents(e *wire.Events) error {
 	return nil
 }
 
-// onChunk reads one chunk, which may hold an error instead of an answer.
+// onChunk adds one chunk, which may contain an error instead of an answer.
 func (a *answer) onChunk(data []byte) error {
 	c := &a.last
 	if data[0] == '[' { // an error, wrapped in a list
@@ -98,7 +97,7 @@ func (a *answer) onChunk(data []byte) error {
 	} else if err := c.decode(data, &a.usage); err != nil {
 		return wire.DecodeError(data, err)
 	}
-	if a.label.ID == "" && a.labelChecks < 8 { // gateways may leave it out
+	if a.label.ID == "" && a.labelChecks < 8 { // gateways may omit it
 		a.labelChecks++
 		adapter.DecodeLenient(data, &a.label)
 	}

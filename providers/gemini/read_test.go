@@ -39,8 +39,8 @@ func drain(body io.Reader) (failed error) {
 	return failed
 }
 
-// readAll reads the body of a response into events. Calls without ids get one
-// that says nothing, and errors are told by their words.
+// readAll decodes the body of a response into events. Calls without ids get a fixed one, and errors
+// are returned as text.
 func readAll(body io.Reader) (list []llm.Event, failed string) {
 	for e, err := range produce(body) {
 		if err != nil {
@@ -58,8 +58,8 @@ func readAll(body io.Reader) (list []llm.Event, failed string) {
 	return list, ""
 }
 
-// FuzzRead checks that whatever a server sends, reading it ends, gives the same
-// however the network cuts it, and makes a message that can be kept.
+// FuzzRead checks that for any server bytes, reading ends, does not depend on how they are split,
+// and gives a valid message.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{
 		typical + ending,
@@ -90,7 +90,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// TestSteps checks how paths of arguments are read.
+// TestSteps checks the parsing of argument paths.
 func TestSteps(t *testing.T) {
 	for path, want := range map[string]string{
 		"$.a":             "[a] true",
@@ -116,8 +116,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// TestWireName checks that names are good, that good names stay, and that
-// different names stay different.
+// TestWireName checks that names become valid, that valid names stay, and that different names stay
+// different.
 func TestWireName(t *testing.T) {
 	seen := map[string]string{}
 	for _, name := range []string{"read", "read-file", "_x", "a.b", "a b", "a_b", "1a", "-a", "", "größe", strings.Repeat("x", 64), strings.Repeat("x", 65), strings.Repeat("x", 66)} {
@@ -133,7 +133,7 @@ func TestWireName(t *testing.T) {
 	}
 }
 
-// TestChunkAllocations is the gate for the cost of a chunk.
+// TestChunkAllocations bounds the cost of a chunk.
 func TestChunkAllocations(t *testing.T) {
 	const chunks = 1000
 	stream := []byte(strings.Repeat(typical, chunks) + ending)

@@ -12,8 +12,7 @@ import (
 	"parley/providers/wire"
 )
 
-// compile writes req as the body of a request, and what of it had to be left
-// out, for the user to see; see adapter.Sender.
+// compile encodes req as a request body. The notices say what was omitted; see adapter.Sender.
 func (m *Model) compile(req llm.Request, whole bool) (body map[string]any, notices []string) {
 	learned := m.o.Learned.All()
 
@@ -36,7 +35,7 @@ func (m *Model) compile(req llm.Request, whole bool) (body map[string]any, notic
 		}
 	}
 	system = strings.TrimLeft(system, "\n")
-	if isVertex(m.o.BaseURL) { // which refuses the ids of calls
+	if isVertex(m.o.BaseURL) { // Vertex refuses the ids of calls
 		learned = maps.Clone(learned)
 		if learned == nil {
 			learned = map[string]string{}
@@ -45,7 +44,7 @@ func (m *Model) compile(req llm.Request, whole bool) (body map[string]any, notic
 	}
 	body = map[string]any{}
 	_, silent := learned[downgradeSystem]
-	first := "" // system prompt in the place of a message, for models that know none
+	first := "" // system prompt as a message, for models without system prompts
 	switch {
 	case system == "":
 	case m.traits.gemma || silent:
@@ -73,7 +72,7 @@ func (m *Model) compile(req llm.Request, whole bool) (body map[string]any, notic
 	return body, append(notices, told...)
 }
 
-// addTools offers the tools of req.
+// addTools adds the tools of req.
 func addTools(body map[string]any, req llm.Request) {
 	if len(req.Tools) == 0 {
 		return
@@ -84,8 +83,8 @@ func addTools(body map[string]any, req llm.Request) {
 	}
 }
 
-// searches reports whether the answer to req may search the web, and what the user should know
-// of it: before Gemini 3 Google's tools and functions exclude each other.
+// searches reports whether the answer to req may search the web, and returns notices for the user:
+// before Gemini 3, Google's tools and functions exclude each other.
 func (m *Model) searches(req llm.Request, learned map[string]string) (yes bool, notices []string) {
 	_, refused := learned[downgradeWeb]
 	switch {
@@ -97,8 +96,8 @@ func (m *Model) searches(req llm.Request, learned map[string]string) (yes bool, 
 	return true, nil
 }
 
-// addWebSearch offers Google's search: ai.google.dev/gemini-api/docs/google-search. What it does
-// beside functions has to be asked for, and comes and goes back as parts.
+// addWebSearch adds Google's search tool: ai.google.dev/gemini-api/docs/google-search. Beside
+// functions, its calls must be requested; they come and go back as parts.
 func addWebSearch(body map[string]any) {
 	tools, functions := body["tools"].([]any)
 	body["tools"] = append(tools, map[string]any{"googleSearch": map[string]any{}})
@@ -107,14 +106,14 @@ func addWebSearch(body map[string]any) {
 	}
 }
 
-// answerTarget returns how the schema of an answer is written, which need not be an object.
+// answerTarget returns the schema target of answers, whose root need not be an object.
 func answerTarget() schema.Target {
 	t := schema.Gemini
 	t.ObjectRoot = false
 	return t
 }
 
-// encodeTools describes the tools.
+// encodeTools encodes the tools.
 func encodeTools(tools []llm.Tool) []any {
 	list := make([]any, 0, len(tools))
 	for _, t := range tools {
@@ -127,8 +126,7 @@ func encodeTools(tools []llm.Tool) []any {
 	return list
 }
 
-// toolConfig returns which tools the model may or has to call; nil leaves it to the
-// model.
+// toolConfig encodes the tool choice; nil leaves it to the model.
 func toolConfig(tool string) map[string]any {
 	switch tool {
 	case "", "auto":
@@ -141,10 +139,10 @@ func toolConfig(tool string) map[string]any {
 	return map[string]any{"mode": "ANY", "allowedFunctionNames": []string{wireName(tool)}}
 }
 
-// maxStops bounds how many stop sequences the API takes.
+// maxStops is the number of stop sequences that the API accepts.
 const maxStops = 5
 
-// generationConfig writes what the user set.
+// generationConfig encodes the user's settings.
 func (m *Model) generationConfig(req llm.Request) (config map[string]any, notices []string) {
 	config = map[string]any{}
 	s := req.Settings
@@ -167,14 +165,14 @@ func (m *Model) generationConfig(req llm.Request) (config map[string]any, notice
 	if s.TopP != nil {
 		config["topP"] = *s.TopP
 	}
-	switch s.Detail { // how closely images are looked at; "auto" is the service's own choice
+	switch s.Detail { // detail of images; "auto" is the service's default
 	case "low":
 		config["mediaResolution"] = "MEDIA_RESOLUTION_LOW"
 	case "high":
 		config["mediaResolution"] = "MEDIA_RESOLUTION_HIGH"
 	}
 	if s.Seed != nil {
-		seed := *s.Seed & math.MaxInt32 // 32 bits are all it has room for
+		seed := *s.Seed & math.MaxInt32 // the field has 32 bits
 		if config["seed"] = seed; seed != *s.Seed {
 			notices = append(notices, fmt.Sprintf("%s takes a seed of 31 bits, using %d", m.o.Model, seed))
 		}

@@ -1,5 +1,5 @@
-// Requests are held by testdata/*.json: go test ./providers/gemini -update writes them anew. Read
-// the diff.
+// The expected requests are in testdata/*.json: go test ./providers/gemini -update rewrites them.
+// Read the diff.
 
 package gemini_test
 
@@ -32,7 +32,7 @@ func call(id, input, state string) llm.Part {
 	return p
 }
 
-// repeated returns a call whose id an earlier one has.
+// repeated returns a call with the id of an earlier one.
 func repeated(p llm.Part) llm.Part {
 	p.Repeated = true
 	return p
@@ -60,8 +60,8 @@ func results(parts ...llm.Part) llm.Message {
 
 var png = []byte("\x89PNG")
 
-// TestRequest holds the body of each kind of request against a file in
-// testdata, which shows it as the API gets it. Run with -update to write them.
+// TestRequest compares the body of each kind of request with a file in testdata, in the form that
+// the API gets. Run with -update to write the files.
 func TestRequest(t *testing.T) {
 	steps := func(model string) []llm.Message {
 		return []llm.Message{
@@ -137,8 +137,8 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// TestPromptAfterResults: after a canceled turn the prompt follows the results as a turn of its own,
-// and prompts that follow each other are one.
+// TestPromptAfterResults: after a canceled turn, the prompt follows the results as a separate turn,
+// and consecutive prompts are one turn.
 func TestPromptAfterResults(t *testing.T) {
 	body, err := gemini.New(gemini.Options{Model: "gemini-3.1-pro-preview"}).Body(llm.Request{Messages: []llm.Message{
 		llm.UserText("Weather?"), llm.UserText("In Rome."),
@@ -176,7 +176,7 @@ func TestPromptAfterResults(t *testing.T) {
 	}
 }
 
-// TestExtraTools checks that tools of the configuration stand beside ours.
+// TestExtraTools checks that configured tools are added to parley's.
 func TestExtraTools(t *testing.T) {
 	for name, extra := range map[string]any{
 		"tables of TOML": []map[string]any{{"google_search": map[string]any{}}},
@@ -190,8 +190,8 @@ func TestExtraTools(t *testing.T) {
 	}
 }
 
-// TestSurrogates checks that a call with half of a surrogate pair, which the API
-// refuses, goes back without it, and every other one as it came.
+// TestSurrogates checks that a lone surrogate in a call, which the API refuses, is replaced, and
+// that every other call goes back unchanged.
 func TestSurrogates(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"b":1.50,"a":"\ud83d\ude00"}`: `"args":{"b":1.50,"a":"\ud83d\ude00"}`,

@@ -46,8 +46,7 @@ func finish(reason string) string {
 	return `{"candidates":[{"finishReason":"` + reason + `","index":0}],"usageMetadata":{"promptTokenCount":10,"candidatesTokenCount":2,"thoughtsTokenCount":3,"cachedContentTokenCount":4}}`
 }
 
-// A server gives its replies in order, the last one again and again, and keeps
-// what it was asked.
+// A server returns its replies in order, repeating the last one, and records the requests.
 type server struct {
 	t        *testing.T
 	url      string
@@ -90,7 +89,7 @@ func (s *server) model(o gemini.Options) *gemini.Model {
 	return gemini.New(o)
 }
 
-// taken holds what came out of a stream.
+// taken is the result of a stream.
 type taken struct {
 	parts   []llm.Part
 	finish  llm.Finish

@@ -14,8 +14,7 @@ import (
 	"parley/providers/retry"
 )
 
-// TestStream checks what each kind of stream becomes. A call whose id is "" came
-// without one.
+// TestStream checks the result of each kind of stream. A call whose id is "" came without one.
 func TestStream(t *testing.T) {
 	one := llm.Usage{Input: 10, CacheRead: 4, Output: 5, Thinking: 3}
 	think := llm.Part{Kind: llm.Thinking, Text: "Hm."}
@@ -116,7 +115,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// A file that cannot be read is told, and an answer that is nothing else is none.
+// An unreadable file is reported, and an answer with nothing else is an error.
 func TestUnreadableFiles(t *testing.T) {
 	const notice = "the model sent a file that cannot be read (image/png); left out"
 	broken := chunk(`{"inlineData":{"mimeType":"image/png","data":"!"}}`)
@@ -130,7 +129,7 @@ func TestUnreadableFiles(t *testing.T) {
 	}
 }
 
-// chunkWith returns one body in the place of two chunks.
+// chunkWith returns one body for two chunks.
 func chunkWith(first, second string) string {
 	var a, b map[string]any
 	json.Unmarshal([]byte(first), &a)
@@ -140,8 +139,8 @@ func chunkWith(first, second string) string {
 	return string(data)
 }
 
-// TestAgain checks what is asked for once more, as a retry that is told, and that
-// the tokens of all requests count.
+// TestAgain checks which answers are requested again, that the retry is reported, and that the
+// tokens of all requests count.
 func TestAgain(t *testing.T) {
 	fine := stream(text("Fine."), finish("STOP"))
 	signed := chunk(`{"text":"","thoughtSignature":"bG9zdA=="}`)
@@ -181,8 +180,8 @@ func TestAgain(t *testing.T) {
 	}
 }
 
-// TestContinuation checks that an answer in several requests is one, and that
-// each request carries the token of the one before.
+// TestContinuation checks that an answer in several requests is one answer, and that each request
+// carries the token of the previous one.
 func TestContinuation(t *testing.T) {
 	goesOn := func(token string) string {
 		return `{"candidates":[{"finishReason":"CONTINUATION","continuationToken":"` + token + `"}],"usageMetadata":{"promptTokenCount":10,"candidatesTokenCount":2}}`
@@ -206,7 +205,7 @@ func TestContinuation(t *testing.T) {
 	}
 }
 
-// TestErrors checks errors wherever the API puts them.
+// TestErrors checks errors in every place where the API reports them.
 func TestErrors(t *testing.T) {
 	const info = `{"code":429,"message":"Slow down.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.07s"}]}`
 	const daily = `{"code":429,"message":"Quota exceeded.","status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}]}`

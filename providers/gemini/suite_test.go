@@ -14,12 +14,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Under the tag oracle, genai links OpenCensus, which starts a worker of its own.
+	// With the tag oracle, genai links OpenCensus, which starts a worker.
 	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("go.opencensus.io/stats/view.(*worker).start"))
 }
 
-// TestSuite runs a model of each generation: with ids and signatures that are
-// checked, and without.
+// TestSuite runs a model of each generation: with checked ids and signatures, and without.
 func TestSuite(t *testing.T) {
 	for _, model := range []string{"gemini-3.1-pro-preview", "gemini-2.5-flash"} {
 		t.Run(model, func(t *testing.T) {
@@ -97,8 +96,8 @@ func failure(status int, message string) string {
 	return fmt.Sprintf(`[{"error":{"code":%d,"message":%s}}]`, status, quote(message))
 }
 
-// readBody reads a request back into the vocabulary. Calls and results without
-// ids are matched by their order, as the service does.
+// readBody decodes a request into an llm.Request. Calls and results without ids are matched by
+// their order, as the service does.
 func readBody(body []byte) (llm.Request, error) {
 	type part struct {
 		Text    string

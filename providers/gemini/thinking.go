@@ -9,12 +9,12 @@ import (
 	"parley/providers/llm"
 )
 
-// thinking is how a group of models is told how much to think: a budget in
-// tokens up to 2.5, a level from 3 on. Both at once are refused, and so is one in
-// the place of the other. Rows have the efforts from off to max.
+// thinking holds the thinking settings of a group of models: a budget in tokens up to 2.5, a level
+// from 3 on. The API refuses both together, and the wrong one. Rows have the values for the efforts
+// from off to max.
 type thinking struct {
 	budgets  [6]int
-	min, max int // of a budget other than 0; max 0 says there are no budgets
+	min, max int // bounds of a nonzero budget; max 0 means no budgets
 	levels   [6]string
 }
 
@@ -29,14 +29,14 @@ var (
 	levelPlain  = thinking{levels: [6]string{"low", "low", "low", "medium", "high", "high"}}
 )
 
-// A thinkingRow is models that think alike.
+// A thinkingRow is a group of models with the same thinking settings.
 type thinkingRow struct {
 	fits func(traits) bool
 	*thinking
 }
 
-// thinkingRows lists which models think how: the first row that fits. What has the
-// zero thinking cannot be told.
+// thinkingRows maps models to their thinking settings: the first matching row applies. Models with
+// the zero thinking have no setting.
 var thinkingRows = []thinkingRow{
 	{func(t traits) bool { return t.gemma && t.major >= 4 && t.major != unknownVersion }, &levelGemma},
 	{func(t traits) bool { return t.gemma || t.mediaModel || !t.atLeast(2, 5) }, &thinking{}},
@@ -50,14 +50,14 @@ var thinkingRows = []thinkingRow{
 	{func(t traits) bool { return true }, &levelPlain},
 }
 
-// thinking looks up how the model thinks.
+// thinking returns the thinking settings of the model.
 func (t traits) thinking() thinking {
 	i := slices.IndexFunc(thinkingRows, func(g thinkingRow) bool { return g.fits(t) })
 	return *thinkingRows[i].thinking
 }
 
-// thinkingConfig returns the thinkingConfig for an effort or a budget, nil for none, and
-// what the user should know about it.
+// thinkingConfig returns the thinkingConfig for an effort or a budget, nil for none, and a notice
+// for the user.
 func (m *Model) thinkingConfig(req llm.Request) (config map[string]any, notice string) {
 	how := m.traits.thinking()
 	effort := slices.Index(llm.Efforts, req.Effort)
@@ -70,8 +70,7 @@ func (m *Model) thinkingConfig(req llm.Request) (config map[string]any, notice s
 	case how == thinking{}:
 		return nil, ""
 	case effort < 0:
-		// Flash-Lite of 2.5 does not think by itself, and then has no thoughts to
-		// include.
+		// Flash-Lite of 2.5 does not think by default, and then has no thoughts to include.
 		if how == budgetLite {
 			return nil, ""
 		}
@@ -90,7 +89,7 @@ func (m *Model) thinkingConfig(req llm.Request) (config map[string]any, notice s
 		if effort == 0 {
 			notice = fmt.Sprintf("%s cannot turn thinking off, using %d tokens", m.o.Model, tokens)
 		}
-		if most := req.Settings.MaxTokens; most > 0 && tokens > max(most/2, how.min) { // thinking counts in it
+		if most := req.Settings.MaxTokens; most > 0 && tokens > max(most/2, how.min) { // MaxTokens includes thinking
 			tokens = max(most/2, how.min)
 			notice = fmt.Sprintf("max_tokens of %d counts thinking too: using %d tokens for that", most, tokens)
 		}

@@ -11,8 +11,8 @@ import (
 	"parley/providers/llm"
 )
 
-// TestThinking checks what each model is told for each effort, and that an
-// effort it does not have is told to the user.
+// TestThinking checks each model's fields for each effort, and the notice about an unsupported
+// effort.
 func TestThinking(t *testing.T) {
 	type row [6]string // off, minimal, low, medium, high, max
 	level := func(words ...string) (r row) {
@@ -99,7 +99,7 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// Thinking leaves room for an answer where the most tokens of both are set.
+// Thinking leaves room for an answer if both have the largest limits.
 func TestThinkingLeavesRoom(t *testing.T) {
 	for _, test := range []struct {
 		model string
@@ -118,7 +118,7 @@ func TestThinkingLeavesRoom(t *testing.T) {
 	}
 }
 
-// thinkingOf asks a model, and returns its thinkingConfig and the notices.
+// thinkingOf sends a request to a model, and returns its thinkingConfig and the notices.
 func thinkingOf(t *testing.T, model string, req llm.Request) (config string, notices []string) {
 	t.Helper()
 	req.Messages = []llm.Message{llm.UserText("Hi")}

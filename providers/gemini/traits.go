@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// traits holds what a model's id tells about it. An id that tells nothing is taken
-// for one of the newest, which refuse the least.
+// traits holds the features of a model derived from its id. An unknown id is treated like one of
+// the newest models, which refuse the least.
 type traits struct {
 	gemma        bool
-	major, minor int    // of the version; newest if the id has none
-	tier         string // the word after the version: "pro", "flash", "flash-lite", "argon"
+	major, minor int    // version; newest if the id has none
+	tier         string // word after the version: "pro", "flash", "flash-lite", "argon"
 	mediaModel   bool   // made for images or speech rather than thinking
 }
 
 const unknownVersion = 1 << 10
 
-// mediaWords lists words for models that make or hear something else than text.
+// mediaWords lists words in the ids of models for other media than text.
 var mediaWords = []string{"image", "tts", "audio", "live"}
 
-// traitsOf reads an id such as "models/gemini-2.5-flash-lite-preview-09-2025".
+// traitsOf parses an id such as "models/gemini-2.5-flash-lite-preview-09-2025".
 func traitsOf(id string) traits {
 	id = strings.ToLower(id)
 	words := strings.Split(id[strings.LastIndexByte(id, '/')+1:], "-")
@@ -51,12 +51,11 @@ func (t traits) atLeast(major, minor int) bool {
 	return t.major > major || t.major == major && t.minor >= minor
 }
 
-// isGemini3 reports whether the model is a Gemini 3 or later: those give calls ids
-// and check signatures, take images in results, and an answer schema beside
-// tools.
+// isGemini3 reports whether the model is a Gemini 3 or later. Those assign ids to calls, check
+// signatures, and accept images in results and an answer schema together with tools.
 func (t traits) isGemini3() bool { return !t.gemma && t.atLeast(3, 0) }
 
-// generation names the models that may read each other's signatures.
+// generation names the group of models that accept each other's signatures.
 func (t traits) generation() string {
 	switch {
 	case t.gemma:

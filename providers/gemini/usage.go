@@ -5,19 +5,18 @@ import (
 	"parley/providers/llm"
 )
 
-// usage counts the tokens of one request. Each chunk holds running totals, not
-// always all of them, so that chunks are decoded into the same usage: the last
-// word on each number counts. Numbers are floats, because gateways write them
-// so.
+// usage holds the token counts of one request. Each chunk contains running totals, but not always
+// all of them, so all chunks are decoded into the same usage: the last value of each count applies.
+// Numbers are floats because gateways write them so.
 type usage struct {
-	Prompt   float64 `json:"promptTokenCount"` // cached ones included
+	Prompt   float64 `json:"promptTokenCount"` // including cached tokens
 	Cached   float64 `json:"cachedContentTokenCount"`
-	Tools    float64 `json:"toolUsePromptTokenCount"` // results of tools that Google ran, beside the prompt
+	Tools    float64 `json:"toolUsePromptTokenCount"` // results of tools that Google ran, in addition to the prompt
 	Output   float64 `json:"candidatesTokenCount"`    // without thinking
 	Thoughts float64 `json:"thoughtsTokenCount"`
 }
 
-// toLLM returns u as parley counts. Of an impossible number nothing is taken over.
+// toLLM converts u to parley's counts. Impossible numbers are ignored.
 func (u usage) toLLM() llm.Usage {
 	thinking := adapter.TokenCount(u.Thoughts)
 	return llm.Usage{

@@ -19,7 +19,8 @@ var groundedSources = []llm.Part{
 	{Kind: llm.Source, URL: "https://vertexaisearch.example/2", Name: "lwn.net"},
 }
 
-// TestWebSearch checks what a search becomes, alone and beside functions, and what models can.
+// TestWebSearch checks a web search, alone and together with functions, and the abilities of
+// models.
 func TestWebSearch(t *testing.T) {
 	queries := llm.Part{Kind: llm.Call, ID: "google_search_1", Name: "google_search", Input: `{"queries":["go 1.27","go news"]}`, Remote: true}
 	used := `{"toolCall":{"toolType":"GOOGLE_SEARCH_WEB","id":"t1","args":{"queries":["go 1.27"]}},"thoughtSignature":"c2ln"}`
@@ -79,7 +80,7 @@ func TestWebSearch(t *testing.T) {
 	}
 }
 
-// TestWebRefused sends again without the search what the service refuses for it.
+// TestWebRefused checks that a request refused because of the search is sent again without it.
 func TestWebRefused(t *testing.T) {
 	s := newServer(t, refusal(400, "Search Grounding is not supported."), stream(text("a"), finish("STOP")))
 	got := take(t, s.model(gemini.Options{}).Stream(t.Context(), llm.Request{Settings: llm.Settings{Web: true}, Messages: []llm.Message{llm.UserText("Hi")}}))

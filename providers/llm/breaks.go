@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Breaks tells where an empty line stands between the texts of an answer: where a call, a result
-// or the beginning of another message stands between them. Anywhere else a text continues the one
-// before it: wires break texts around signatures, citations and thinking. The zero value is at the
-// start of an answer.
+// Breaks finds the empty lines between the texts of an answer. An empty line separates two texts if
+// a call, a result or the beginning of another message is between them. Otherwise a text continues
+// the previous one, since wire formats split texts at signatures, citations and thinking. The zero
+// value is at the start of an answer.
 type Breaks struct{ said, apart bool }
 
 // Next takes the next part, or the first delta with text of one, and reports whether an empty line
-// stands before its text.
+// precedes its text.
 func (b *Breaks) Next(p *Part) bool {
 	switch p.Kind {
 	case Call, Result:
@@ -31,11 +31,11 @@ func (b *Breaks) Next(p *Part) bool {
 // Break makes the next text begin after an empty line.
 func (b *Breaks) Break() { b.apart = true }
 
-// JoinedParts returns the parts of m. In an answer each text that continues another one is
-// appended to it, even if thinking or a source stands between, but not past an image or a file.
-// The State of joined texts is dropped.
+// JoinedParts returns the parts of m. In an answer, each text that continues another is appended to
+// it, even across thinking or a source, but not across an image or a file. The State of joined
+// texts is dropped.
 func (m Message) JoinedParts() []Part {
-	parts, at, joined := m.Parts, -1, false // at: the text that may continue
+	parts, at, joined := m.Parts, -1, false // at: index of the text that may continue
 	var text strings.Builder
 	for i, p := range m.Parts {
 		switch {

@@ -7,8 +7,8 @@ import (
 	. "parley/providers/llm"
 )
 
-// TestBreaks: a text continues the one before it unless a call, a result or the beginning of
-// another message stands between them.
+// TestBreaks: a text continues the previous one unless a call, a result or the beginning of another
+// message is between them.
 func TestBreaks(t *testing.T) {
 	sig := []byte(`{}`)
 	a, b := text("and the"), text(" product of")

@@ -8,20 +8,19 @@ import (
 	"sync"
 )
 
-// A Candidate is one of several answers that are asked for at the same time.
-// If a wire format can give several answers to one request, the candidates
-// that ask for the same share its response:
+// A Candidate is one of several answers requested at the same time. If a wire format can give
+// several answers to one request, candidates with the same request share its response:
 //
 //	candidate ─► Share ─┐                          ┌─► SharedBody ─► answer 0
 //	candidate ─► Share ─┼─► open(n), one response ─┼─► SharedBody ─► answer 1
 //	candidate ─► Share ─┘                          └─► SharedBody ─► answer 2
 //
-// Everywhere else, and after the first attempt, each asks alone. A nil Candidate
-// is an answer by itself. It is safe for concurrent use.
+// Otherwise, and after the first attempt, each candidate sends its own request. A nil Candidate is
+// a single answer. It is safe for concurrent use.
 type Candidate struct {
 	group   *candidates
 	number  int  // from 0
-	decided bool // it has sent, or left; guarded by the group
+	decided bool // it has called Share or Leave; guarded by the group
 	shares  bool // its answer is part of a shared response; guarded by the group
 }
 
@@ -29,7 +28,7 @@ type Candidate struct {
 type candidates struct {
 	mu        sync.Mutex
 	undecided int
-	requests  map[string]*sharedResponse // by their keys
+	requests  map[string]*sharedResponse // by key
 }
 
 // NewCandidates returns n candidates that may share responses.
@@ -44,7 +43,7 @@ func NewCandidates(n int) []*Candidate {
 
 type candidateKey struct{}
 
-// WithCandidate returns a context that asks for the answer c.
+// WithCandidate returns a context for requesting the answer c.
 func WithCandidate(ctx context.Context, c *Candidate) context.Context {
 	return context.WithValue(ctx, candidateKey{}, c)
 }
@@ -55,8 +54,8 @@ func CandidateOf(ctx context.Context) *Candidate {
 	return c
 }
 
-// Leave makes c send its request alone, unless it shares a response already; the others no longer
-// wait for it.
+// Leave makes c send its own request, unless it shares a response already. The other candidates
+// stop waiting for it.
 func (c *Candidate) Leave() {
 	if c == nil {
 		return
@@ -66,7 +65,8 @@ func (c *Candidate) Leave() {
 	c.decide()
 }
 
-// decide counts c as decided, once. When all have decided the requests are sent. The group is locked.
+// decide marks c as decided, once. When all candidates have decided, it sends the requests. The group
+// must be locked.
 func (c *Candidate) decide() {
 	if c.decided {
 		return
@@ -80,12 +80,11 @@ func (c *Candidate) decide() {
 	}
 }
 
-// Share waits until every other candidate has asked or left, and returns the
-// part of c in the response to all that gave the same key, which stands for the
-// whole request. The response is what open returns for n answers; it is called
-// once, and its context ends when nobody reads any more. Its error is that of
-// each. Without anybody to share with, and after the first call, the body is nil:
-// c is to ask alone.
+// Share waits until every other candidate has called Share or Leave, and returns c's body of the
+// response shared by all candidates with the same key, which identifies the whole request. Open
+// requests n answers; it is called once, and its context ends when all bodies are closed. Its error
+// is returned to each candidate. If there is no candidate to share with, and after the first call,
+// the body is nil: c must send its own request.
 func (c *Candidate) Share(ctx context.Context, key string, open func(ctx context.Context, n int) (io.ReadCloser, error)) (*SharedBody, error) {
 	if c == nil {
 		return nil, nil
@@ -115,7 +114,7 @@ func (c *Candidate) setShares(shares bool) {
 	c.shares = shares
 }
 
-// Shares reports whether c, which may be nil, has its answer from a response that it shares.
+// Shares reports whether c, which may be nil, gets its answer from a shared response.
 func (c *Candidate) Shares() bool {
 	if c == nil {
 		return false
@@ -125,7 +124,7 @@ func (c *Candidate) Shares() bool {
 	return c.shares
 }
 
-// join adds c to the response that key stands for; nil if it has decided before.
+// join adds c to the response for key; nil if it has already decided.
 func (c *Candidate) join(ctx context.Context, key string, open func(context.Context, int) (io.ReadCloser, error)) *SharedBody {
 	g := c.group
 	g.mu.Lock()
@@ -137,7 +136,7 @@ func (c *Candidate) join(ctx context.Context, key string, open func(context.Cont
 	if r == nil {
 		r = &sharedResponse{mu: &g.mu, open: open, opened: make(chan struct{})}
 		r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
-		r.ctx, r.pulse = WithPulse(r.ctx, 0) // beats with that of each
+		r.ctx, r.pulse = WithPulse(r.ctx, 0) // beats with the pulse of each candidate
 		g.requests[key] = r
 	}
 	b := &SharedBody{number: c.number, response: r, ctx: ctx, pulse: PulseOf(ctx), wantsPiece: make(chan struct{}, 1), pieces: make(chan []byte), closed: make(chan struct{})}
@@ -146,23 +145,23 @@ func (c *Candidate) join(ctx context.Context, key string, open func(context.Cont
 	return b
 }
 
-// A sharedResponse is one that several candidates read.
+// A sharedResponse is a response read by several candidates.
 type sharedResponse struct {
 	mu     *sync.Mutex
 	open   func(ctx context.Context, n int) (io.ReadCloser, error)
 	ctx    context.Context // of the request
 	cancel context.CancelFunc
 	pulse  *Pulse
-	bodies []*SharedBody // that are not closed
+	bodies []*SharedBody // bodies not yet closed
 
 	opened chan struct{} // closed once size and err are known
-	size   int           // how many answers were asked for
+	size   int           // number of answers requested
 	err    error         // why there is no response
 
-	usageOwner *SharedBody // counts the usage; nil: none yet
+	usageOwner *SharedBody // counts the usage; nil if not yet known
 }
 
-// start sends the request. The group is locked.
+// start sends the request. The group must be locked.
 func (r *sharedResponse) start() {
 	r.size = len(r.bodies)
 	slices.SortFunc(r.bodies, func(a, b *SharedBody) int { return cmp.Compare(a.number, b.number) })
@@ -177,9 +176,8 @@ func (r *sharedResponse) start() {
 	go r.run(slices.Clone(r.bodies))
 }
 
-// run hands every piece of the response to one body after the other, the next
-// when the one before has read it: what several report, the first one reports
-// first.
+// run passes each piece of the response to the bodies in order, waiting until each has read it: the
+// first body is the first to report the events that all of them report.
 func (r *sharedResponse) run(bodies []*SharedBody) {
 	defer r.cancel()
 	body, err := r.open(r.ctx, len(bodies))
@@ -204,17 +202,17 @@ func (r *sharedResponse) run(bodies []*SharedBody) {
 	}
 }
 
-// A SharedBody is a response as one of those who share it reads it: all of its
-// bytes. It is read by one goroutine, and ends with the context of its candidate.
+// A SharedBody is one candidate's copy of a shared response, with all of its bytes. It is read by
+// one goroutine, and ends with the context of its candidate.
 type SharedBody struct {
-	Index int // of the answer that is its own, from 0
+	Index int // index of the candidate's answer, from 0
 
-	number     int // of its candidate
+	number     int // number of the candidate
 	response   *sharedResponse
 	ctx        context.Context
 	pulse      *Pulse
-	seenBeats  uint64        // of pulse, that response knows of
-	rest       []byte        // of the last piece
+	seenBeats  uint64        // beats of pulse already passed on to the response
+	rest       []byte        // unread bytes of the last piece
 	wantsPiece chan struct{} // receives one when rest is empty
 	ready      bool          // wantsPiece was received; used by sharedResponse.run only
 	pieces     chan []byte   // closed at the end
@@ -222,7 +220,7 @@ type SharedBody struct {
 	closed     chan struct{}
 }
 
-// deliver hands a piece over, and waits until it is read or the body is closed.
+// deliver passes a piece to the reader, and waits until it is read or the body is closed.
 func (b *SharedBody) deliver(piece []byte) {
 	if !b.awaitReader() {
 		return
@@ -236,7 +234,7 @@ func (b *SharedBody) deliver(piece []byte) {
 	b.awaitReader()
 }
 
-// awaitReader waits until the body wants another piece; false if it is closed.
+// awaitReader waits until the reader wants another piece; false if the body is closed.
 func (b *SharedBody) awaitReader() bool {
 	if b.ready {
 		return true
@@ -265,7 +263,7 @@ func (b *SharedBody) Read(p []byte) (int, error) {
 	if len(b.rest) == 0 {
 		select {
 		case b.wantsPiece <- struct{}{}:
-		default: // it was said, and nothing came
+		default: // already signaled, but no piece has come
 		}
 		select {
 		case piece, ok := <-b.pieces:
@@ -282,7 +280,7 @@ func (b *SharedBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close lets go of the response, whose request ends with the last body.
+// Close releases the response. Closing the last body cancels its request.
 func (b *SharedBody) Close() error {
 	b.response.mu.Lock()
 	defer b.response.mu.Unlock()
@@ -296,9 +294,8 @@ func (b *SharedBody) Close() error {
 	return nil
 }
 
-// CountsUsage reports whether the usage of the response, which is that of all its
-// answers, counts for this one: for the first one that asks. That of a nil body
-// is its own.
+// CountsUsage reports whether the usage of the response, which covers all its answers, counts for
+// this one. It does for the first body that asks, and for a nil body.
 func (b *SharedBody) CountsUsage() bool {
 	if b == nil {
 		return true

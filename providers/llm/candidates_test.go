@@ -14,7 +14,7 @@ import (
 	"parley/providers/llm"
 )
 
-// opened is a response that counts how often it was asked for and let go of.
+// opened is a response that counts how often it was requested and released.
 type opened struct {
 	text   string
 	err    error // of open
@@ -53,17 +53,17 @@ func (u untilDone) Read([]byte) (int, error) {
 	return 0, context.Cause(u.ctx)
 }
 
-// TestCandidates shares one response among the candidates that ask for the same:
-// once all of them have asked, or left. Each reads all of it. Nothing is left
-// running, or the bubble would not end.
+// TestCandidates shares one response among the candidates with the same request, once all of them
+// have asked or left. Each reads all of it. The bubble would not end if a goroutine were left
+// running.
 func TestCandidates(t *testing.T) {
 	down := errors.New("down")
 	for _, test := range []struct {
 		name string
 		err  error
-		asks []string // what each candidate does: asks with this key, "leaves", or is "canceled" before all have asked
-		want string   // what each gets: INDEX:TEXT, alone, or an error
-		sent string   // for how many answers was asked
+		asks []string // action of each candidate: asks with this key, "leaves", or is "canceled" before all have asked
+		want string   // result of each candidate: INDEX:TEXT, alone, or an error
+		sent string   // number of answers requested
 	}{
 		{"all share", nil, []string{"a", "a", "a"}, "0:text 1:text 2:text", "[3]"},
 		{"one has left", nil, []string{"a", "leaves", "a"}, "0:text - 1:text", "[2]"},
@@ -112,7 +112,7 @@ func TestCandidates(t *testing.T) {
 	}
 }
 
-// ask does what a candidate does, and tells what it got.
+// ask performs the action of a candidate, and returns its result.
 func ask(ctx context.Context, does string, o *opened) string {
 	c := llm.CandidateOf(ctx)
 	defer c.Leave()
@@ -137,8 +137,8 @@ func ask(ctx context.Context, does string, o *opened) string {
 	return fmt.Sprintf("%d:%s", b.Index, text)
 }
 
-// TestSharedBody lets one of two readers go: the other reads on, and the request
-// ends with the last of them. Its usage is that of the first one that asks.
+// TestSharedBody closes one of two bodies: the other continues, and the request ends with the last
+// one. The usage counts for the first body that asks.
 func TestSharedBody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		o := &opened{hangs: true}
@@ -202,7 +202,7 @@ func TestSharedPulse(t *testing.T) {
 					if _, err := b.Read(one); err != nil {
 						return
 					}
-					if int(one[0]-'0') == i { // content of its own
+					if int(one[0]-'0') == i { // its own content
 						p.Beat()
 					}
 				}

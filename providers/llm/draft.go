@@ -21,8 +21,7 @@ type partBuilder struct {
 	data        []byte
 }
 
-// Add folds d into the draft. Any split of a block's deltas gives the same
-// message.
+// Add folds d into the draft. The message does not depend on how a block is split into deltas.
 func (d *Draft) Add(delta Delta) {
 	i, ok := d.blocks[delta.Block]
 	if !ok {
@@ -54,7 +53,7 @@ func (d *Draft) Add(delta Delta) {
 	}
 }
 
-// Discard removes blocks, as Retry.Discards lists them. A name that it does not know is skipped.
+// Discard removes the blocks in Retry.Discards. Unknown names are skipped.
 func (d *Draft) Discard(blocks []string) {
 	for _, name := range blocks {
 		i, ok := d.blocks[name]
@@ -71,13 +70,13 @@ func (d *Draft) Discard(blocks []string) {
 	}
 }
 
-// appendString appends s to b. What has become long gets the room for the most that it
-// may become, at once, so that it is not copied time and again.
+// appendString appends s to b. Once the text is long, it reserves room for most bytes, so that the
+// text is not copied repeatedly.
 func appendString(b *strings.Builder, s string, most int) {
 	const long = 4 << 20
 	if b.Len() >= long && b.Len()+len(s) > b.Cap() && b.Len()+len(s) <= most {
 		text := b.String()
-		b.Reset() // else Grow takes twice the old room on top
+		b.Reset() // otherwise Grow allocates twice the old capacity in addition
 		b.Grow(most)
 		b.WriteString(text)
 	}
@@ -91,7 +90,7 @@ func setField[T comparable](field *T, value T) {
 	}
 }
 
-// Parts returns what has arrived so far.
+// Parts returns the parts received so far.
 func (d *Draft) Parts() []Part {
 	parts := make([]Part, len(d.parts))
 	for i := range d.parts {
@@ -100,7 +99,7 @@ func (d *Draft) Parts() []Part {
 	return parts
 }
 
-// Kind returns what the block that was opened under this name is.
+// Kind returns the kind of the block called block; "" if there is none.
 func (d *Draft) Kind(block string) Kind {
 	if i, ok := d.blocks[block]; ok {
 		return d.parts[i].Kind
@@ -108,7 +107,7 @@ func (d *Draft) Kind(block string) Kind {
 	return ""
 }
 
-// Part returns the block that was opened under this name.
+// Part returns the block called block; false if there is none.
 func (d *Draft) Part(block string) (Part, bool) {
 	i, ok := d.blocks[block]
 	if !ok {
@@ -121,13 +120,13 @@ func (g *partBuilder) part() Part {
 	p := g.Part
 	p.Text, p.Input = g.text.String(), g.input.String()
 	if n := len(g.data); n > 0 {
-		p.Data = g.data[:n:n] // later bytes are added after it
+		p.Data = g.data[:n:n] // later bytes are appended after it
 	}
 	return p
 }
 
-// Complete returns the parts of an answer that finished. Calls without arguments
-// have "{}"; parts that hold nothing at all are left out; text is valid UTF-8.
+// Complete returns the parts of a finished answer. Calls without arguments get "{}", empty parts
+// are dropped, and text is valid UTF-8.
 func (d *Draft) Complete() []Part {
 	var parts []Part
 	for _, p := range d.Parts() {
@@ -142,22 +141,21 @@ func (d *Draft) Complete() []Part {
 	return parts
 }
 
-// Visible returns the parts so far for which Part.Visible holds.
+// Visible returns the parts so far that are visible; see Part.Visible.
 func (d *Draft) Visible() []Part {
 	return slices.DeleteFunc(d.Parts(), func(p Part) bool { return !p.Visible() })
 }
 
-// Visible reports whether a user would see something of p.
+// Visible reports whether p has content that a user would see.
 func (p Part) Visible() bool {
 	p.State = nil
 	return !isEmpty(&p)
 }
 
-// Interrupted returns the parts of an answer that was canceled or cut. Text, thinking
-// and what the provider's tools did stay; calls of parley's own tools are dropped,
-// for a call of an answer that broke off must never run; State is dropped, for a
-// provider accepts it only as part of a whole answer. What Portable makes of the
-// rest is valid everywhere.
+// Interrupted returns the parts of an answer that was canceled or interrupted. Text, thinking and
+// the provider's tool use stay. Calls of parley's own tools are dropped, since a call of an
+// interrupted answer must never run. State is dropped, since a provider accepts it only as part of
+// a whole answer. The result of Portable is valid for every provider.
 func (d *Draft) Interrupted() []Part {
 	var parts []Part
 	for _, p := range d.Parts() {
@@ -171,9 +169,9 @@ func (d *Draft) Interrupted() []Part {
 	return parts
 }
 
-// Limited returns the parts of an answer that ended at a limit of parley's; see Finish.Limit. They
-// are those of Complete, without what the provider's tools did, and with the calls of parley's own
-// tools, which must not run, but can be answered with that. Incomplete arguments are dropped.
+// Limited returns the parts of an answer that ended at one of parley's limits; see Finish.Limit. It
+// returns the parts of Complete without the provider's tool use. The calls of parley's own tools
+// stay: they must not run, but get a result that says so. Incomplete arguments are dropped.
 func (d *Draft) Limited() []Part {
 	var parts []Part
 	for _, p := range d.Parts() {
@@ -197,14 +195,14 @@ func dropEmpty(p Part) Part {
 	return p
 }
 
-// noArguments reports whether a call's arguments say nothing: servers send "", "null"
-// and white space for no arguments.
+// noArguments reports whether a call's arguments are empty: servers send "", "null" and white
+// space.
 func noArguments(input string) bool {
 	input = strings.TrimSpace(input)
 	return input == "" || input == "null"
 }
 
-// isEmpty reports whether a part carries nothing to show, send or replay.
+// isEmpty reports whether a part has nothing to show, send or replay.
 func isEmpty(p *Part) bool {
 	switch p.Kind {
 	case Call, Result:
@@ -219,9 +217,9 @@ func isEmpty(p *Part) bool {
 	return p.State == nil
 }
 
-// Arguments reports whether a call's input is one complete JSON object, and
-// returns it compact, in valid UTF-8 and without halves of surrogate pairs, which
-// some servers refuse. Some servers encode the object again, as a string.
+// Arguments reports whether a call's input is one complete JSON object. It returns the object in
+// compact form, as valid UTF-8 and without lone surrogates, which some servers refuse. It also
+// accepts an object encoded as a string, as some servers send it.
 func Arguments(input string) (json.RawMessage, bool) {
 	if noArguments(input) {
 		return json.RawMessage("{}"), true

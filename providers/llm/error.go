@@ -8,70 +8,70 @@ import (
 	"time"
 )
 
-// Fault is the category of an Error. Retries, fallbacks, compaction and hints
-// act on it and on nothing else.
+// Fault is the category of an Error. It alone decides about retries, fallbacks, compaction and
+// hints.
 type Fault string
 
-// Words returns the fault as a user says it: "rate limit".
+// Words returns the fault in words for the user: "rate limit".
 func (f Fault) Words() string { return strings.ReplaceAll(string(f), "_", " ") }
 
 // The faults.
 const (
-	Quota           Fault = "quota"            // no money or allowance left; waiting does not help
-	RateLimit       Fault = "rate_limit"       // too fast; waiting helps
+	Quota           Fault = "quota"            // credit or allowance used up; waiting does not help
+	RateLimit       Fault = "rate_limit"       // too many requests; waiting helps
 	Authentication  Fault = "authentication"   // key missing or wrong
-	Permission      Fault = "permission"       // key right, but not for this
+	Permission      Fault = "permission"       // the key is valid, but not for this
 	ModelNotFound   Fault = "model_not_found"  //
 	InvalidRequest  Fault = "invalid_request"  //
 	ContextOverflow Fault = "context_overflow" // the conversation is too long for the model
 	ContentFilter   Fault = "content_filter"   //
-	Network         Fault = "network"          // the connection, or a stream that was cut
-	Server          Fault = "server"           // the provider's own trouble
+	Network         Fault = "network"          // the connection failed, or a stream was interrupted
+	Server          Fault = "server"           // failure of the provider
 	Unsupported     Fault = "unsupported"      // the model or server lacks the ability, such as tools
-	Mismatch        Fault = "replay_mismatch"  // a recording is replayed, and this request is not in it
+	Mismatch        Fault = "replay_mismatch"  // a replayed recording does not contain this request
 	Unknown         Fault = "unknown"          //
 )
 
-// An Error is why a model did not answer, or stopped answering.
+// An Error is the reason why a model did not answer, or stopped answering.
 type Error struct {
 	Fault    Fault         `json:"fault"`
 	Provider string        `json:"provider,omitempty"` // as configured, such as "openai"
 	Status   int           `json:"status,omitempty"`   // HTTP status; 0 if there was none
-	Code     string        `json:"code,omitempty"`     // the provider's own code, such as "insufficient_quota"
-	Param    string        `json:"param,omitempty"`    // the request field the provider complains about; with KeyMissing what connecting it has to set: names, and NAME=VALUE
-	Wait     time.Duration `json:"wait,omitempty"`     // how long the server asked us to wait; zero if it did not say
-	Message  string        `json:"message,omitempty"`  // the provider's words; untrusted text
-	ID       string        `json:"id,omitempty"`       // the provider's id of the request, for its support
-	URL      string        `json:"url,omitempty"`      // base URL that was asked
-	Key      string        `json:"key,omitempty"`      // where the key comes from, such as "OPENAI_API_KEY"; never the key
+	Code     string        `json:"code,omitempty"`     // the provider's error code, such as "insufficient_quota"
+	Param    string        `json:"param,omitempty"`    // request field of the error; with KeyMissing, the arguments of the connect command
+	Wait     time.Duration `json:"wait,omitempty"`     // wait that the server asked for; zero if none
+	Message  string        `json:"message,omitempty"`  // the provider's message; untrusted text
+	ID       string        `json:"id,omitempty"`       // the provider's request id, for its support
+	URL      string        `json:"url,omitempty"`      // base URL of the request
+	Key      string        `json:"key,omitempty"`      // source of the key, such as "OPENAI_API_KEY"; never the key
 	Err      error         `json:"-"`
 
-	// Mistake says that the model went wrong, not the way to it: it wrote a call
-	// that cannot be read, or nothing but thinking. It is worth one retry, which
-	// loses nothing although thinking was shown.
+	// Mistake marks an error of the model itself rather than of the connection to it: it wrote a
+	// call that cannot be parsed, or nothing but thinking. It deserves one retry, even if thinking
+	// was shown.
 	Mistake bool `json:"mistake,omitempty"`
 
-	// Advises says that Message tells what to do: there is no hint.
+	// Advises means that Message contains advice: there is no hint.
 	Advises bool `json:"advises,omitempty"`
 
 	// Successor is the model that replaces the one that was not found, as
 	// "provider/model"; "" if none is known.
 	Successor string `json:"successor,omitempty"`
 
-	// Purpose is what the model was to do besides answering, as parley's commands are called:
-	// image, video, embed; "" for an answer.
+	// Purpose is the task of a model other than chat, named like parley's command: image, video,
+	// embed; "" for chat.
 	Purpose string `json:"purpose,omitempty"`
 
-	KeyMissing bool `json:"key_missing,omitempty"` // no key is known; Key is where it could be, "" if nowhere
-	KeyStored  bool `json:"key_stored,omitempty"`  // parley stores the key, so that another one can replace it
+	KeyMissing bool `json:"key_missing,omitempty"` // no key was found; Key is where it could be set, "" if nowhere
+	KeyStored  bool `json:"key_stored,omitempty"`  // parley stores the key, and can replace it
 
-	Login string `json:"login,omitempty"` // command that logs in, where a program answers with a login of its own
+	Login string `json:"login,omitempty"` // command that logs in, for a program with its own login
 }
 
-// ErrNoKey is in the error of a provider that has no key: connecting it gives it one.
+// ErrNoKey is wrapped by the error of a provider without a key: connecting the provider sets one.
 var ErrNoKey = errors.New("no key")
 
-// Error returns what happened, with the provider and its words.
+// Error returns the error with the provider and its message.
 func (e *Error) Error() string {
 	var b strings.Builder
 	if e.Provider != "" {
@@ -88,7 +88,7 @@ func (e *Error) Error() string {
 		b.WriteString(": " + e.Err.Error())
 	}
 	if e.ID != "" {
-		b.WriteString(" [request " + e.ID + "]") // what a provider's support asks for
+		b.WriteString(" [request " + e.ID + "]") // for the provider's support
 	}
 	return b.String()
 }
@@ -109,7 +109,7 @@ func FaultOf(err error) Fault {
 	return Unknown
 }
 
-// WaitOf returns how long the server asked to wait before err is tried again; 0 if it did not say.
+// WaitOf returns the wait that the server asked for before err is retried; 0 if none.
 func WaitOf(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) {
@@ -118,7 +118,7 @@ func WaitOf(err error) time.Duration {
 	return 0
 }
 
-// An Audience is where a hint is shown, which decides the commands in it.
+// An Audience is the place where a hint is shown; it decides the commands in the hint.
 type Audience struct{ connect, set, model, image, models string }
 
 // The audiences.
@@ -127,8 +127,8 @@ var (
 	InShell = Audience{connect: "parley connect", set: " --set ", model: "-m", image: "-m", models: "parley models"}
 )
 
-// Hint returns what a user can do about err, in one sentence without a final
-// period; "" if err is no *Error, whose words are then all there is.
+// Hint returns a user's next step after err, in one sentence without a final period; "" if err is
+// not an *Error, whose message is then complete.
 func (a Audience) Hint(err error) string {
 	var e *Error
 	if !errors.As(err, &e) || e.Advises {
@@ -147,8 +147,7 @@ func (a Audience) Hint(err error) string {
 	return hint(e, a)
 }
 
-// WaitText returns how long something is waited for, in whole units and rather too long than too
-// short: 7 s, 12 min, 2 h, 3 days.
+// WaitText returns a waiting time in whole units, rounded up: 7 s, 12 min, 2 h, 3 days.
 func WaitText(d time.Duration) string {
 	up := func(unit time.Duration) int { return int((d + unit - 1) / unit) }
 	switch {
@@ -218,14 +217,14 @@ var hints = map[Fault]func(*Error, Audience) string{
 	},
 }
 
-// authenticationHint tells a key that is nowhere from one that cannot be read and one that
-// was rejected.
+// authenticationHint returns different advice for a missing key, an unreadable key and a rejected
+// key.
 func authenticationHint(e *Error, a Audience) string {
 	connect := a.connect
 	if e.Provider != "" {
 		connect += " " + e.Provider
 	}
-	if e.KeyMissing && a.set != "" { // a chat asks for it
+	if e.KeyMissing && a.set != "" { // a chat asks for the key
 		for _, part := range strings.Fields(e.Param) {
 			if connect += a.set + part; !strings.Contains(part, "=") {
 				connect += "=" + strings.ToUpper(part)
@@ -260,7 +259,7 @@ func (e *Error) providerName() string {
 	return e.Provider
 }
 
-// keyLocation returns where the key comes from, for hints.
+// keyLocation returns the source of the key, for hints.
 func (e *Error) keyLocation() string {
 	if e.URL == "" {
 		return e.providerName()

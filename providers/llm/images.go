@@ -8,8 +8,8 @@ import (
 
 const changeImage = "images not sent: this model takes none"
 
-// Portable does as the function for the model's Origin, and also leaves out images if the model is
-// known to take none.
+// Portable calls Portable with the model's Origin, and also removes images if the model is known to
+// take none.
 func (e Endpoint) Portable(history []Message) ([]Message, []Change) {
 	out, changes := Portable(history, e.Origin)
 	if e.Accepts("image/") {
@@ -27,8 +27,8 @@ func (e Endpoint) Portable(history []Message) ([]Message, []Change) {
 	return out, changes
 }
 
-// Accepts reports whether this model is sent media of a type that is no text: images by Vision and Blind,
-// other files by Files.
+// Accepts reports whether this model accepts media of a type other than text: images depend on Vision and
+// Blind, other files on Files.
 func (e Endpoint) Accepts(mime string) bool {
 	if strings.HasPrefix(mime, "image/") {
 		return e.Vision || !e.Known && !e.Blind
@@ -43,8 +43,8 @@ func HasImage(m Message) bool { return slices.ContainsFunc(m.Parts, isImage) }
 
 func isImage(p Part) bool { return p.Kind == Media && strings.HasPrefix(p.MIME, "image/") }
 
-// withoutImages returns the parts of m with words in place of images. For images that a tool
-// returned, the words go into its result.
+// withoutImages returns the parts of m with text in place of images. For images that a tool
+// returned, the text goes into the tool result.
 func withoutImages(m Message, n *int) []Part {
 	var out []Part
 	for _, p := range m.Parts {

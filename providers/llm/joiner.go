@@ -5,25 +5,25 @@ import (
 	"unicode/utf8"
 )
 
-// A deltaJoiner makes whole runes of the text and input of deltas, which may be cut
-// anywhere: an incomplete rune waits for the next delta of its block. Text
-// that waits is released when another block opens, which keeps the order on
-// the screen; input is released at the end, since several calls may come at once.
+// A deltaJoiner completes runes in the text and input of deltas, which may be split anywhere: an
+// incomplete rune waits for the next delta of its block. Waiting text is released when another
+// block opens, which keeps the order on the screen. Waiting input is released at the end, since
+// several calls may arrive at once.
 type deltaJoiner struct {
 	last    string // block of the last delta
 	known   map[string]bool
 	pending []*pendingBlock
 }
 
-// A pendingBlock is what is held back of a block.
+// A pendingBlock is the waiting text or input of a block.
 type pendingBlock struct {
 	block       string
 	kind        Kind
 	text, input runeJoiner
 }
 
-// add returns the deltas to send in place of d, and whether they differ from it.
-// If they do not, the slice means nothing.
+// add returns the deltas to send in place of d. If changed is false, the caller sends d itself and
+// ignores send.
 func (j *deltaJoiner) add(d Delta) (send []Delta, changed bool) {
 	if d.Block != j.last || j.known == nil {
 		if j.known == nil {
@@ -35,7 +35,7 @@ func (j *deltaJoiner) add(d Delta) (send []Delta, changed bool) {
 		}
 	}
 	t := j.tail(d.Block)
-	if t == nil && utf8.ValidString(d.Text) && utf8.ValidString(d.Input) { // nearly every delta
+	if t == nil && utf8.ValidString(d.Text) && utf8.ValidString(d.Input) { // the usual case
 		if send == nil {
 			return nil, false
 		}
@@ -58,7 +58,7 @@ func (j *deltaJoiner) add(d Delta) (send []Delta, changed bool) {
 	return send, true
 }
 
-// discard drops what is held back of blocks, whose names may come again.
+// discard drops the waiting text and input of blocks, whose names may be used again.
 func (j *deltaJoiner) discard(blocks []string) {
 	for _, name := range blocks {
 		delete(j.known, name)
@@ -66,7 +66,7 @@ func (j *deltaJoiner) discard(blocks []string) {
 	j.pending = slices.DeleteFunc(j.pending, func(t *pendingBlock) bool { return slices.Contains(blocks, t.block) })
 }
 
-// tail returns what is held back of a block, nil if nothing is.
+// tail returns the pendingBlock of a block; nil if there is none.
 func (j *deltaJoiner) tail(block string) *pendingBlock {
 	for _, t := range j.pending {
 		if t.block == block {
@@ -76,7 +76,7 @@ func (j *deltaJoiner) tail(block string) *pendingBlock {
 	return nil
 }
 
-// release returns the text that is held back, and if all, the input too.
+// release returns the waiting text and, if all, the waiting input.
 func (j *deltaJoiner) release(all bool) (send []Delta) {
 	var left []*pendingBlock
 	for _, t := range j.pending {

@@ -11,8 +11,8 @@ import (
 	"parley/providers/llmtest"
 )
 
-// TestEveryKindHasARow: each constant of type Kind has a row in the table of what every way out has
-// of it, with all ways.
+// TestEveryKindHasARow: each constant of type Kind has a row in the table of outputs, with all
+// outputs.
 func TestEveryKindHasARow(t *testing.T) {
 	file, err := parser.ParseFile(token.NewFileSet(), "llm.go", nil, 0)
 	if err != nil {

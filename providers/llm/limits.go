@@ -5,39 +5,38 @@ import (
 	"unicode/utf8"
 )
 
-// The limits of one answer, so that no model and no server can fill the memory
-// or a conversation. Each is far above what a real answer has. An answer that
-// reaches one ends there with what came: see Out.
+// The limits of one answer keep a model or server from exhausting the memory or filling a
+// conversation. Each is far above the size of a real answer. An answer that reaches one ends there
+// with the content so far: see Out.
 const (
-	maxText    = 32 << 20  // bytes of text and thinking, results of remote tools and names included
-	maxInput   = 16 << 20  // bytes of the arguments of one call
-	maxArgs    = 32 << 20  // bytes of the arguments of all calls
-	maxPending = 32 << 20  // bytes that an adapter holds back; see Out.Hold
-	maxCalls   = 128       // calls, those of remote tools not counted
+	maxText    = 32 << 20  // bytes of text and thinking, including results of remote tools and names
+	maxInput   = 16 << 20  // bytes of one call's arguments
+	maxArgs    = 32 << 20  // bytes of all calls' arguments
+	maxPending = 32 << 20  // bytes that an adapter buffers; see Out.Hold
+	maxCalls   = 128       // calls, without those of remote tools
 	maxImage   = 64 << 20  // bytes of one image or file
 	maxData    = 256 << 20 // bytes of all images, files and opaque state
 	maxParts   = 4096      // blocks and notices
 )
 
-// A meter counts what an answer holds. The zero value has counted nothing.
+// A meter measures an answer. The zero value is ready to use.
 type meter struct {
 	blocks map[string]*blockMeter
-	name   string      // of the block that grew last
-	last   *blockMeter // that block; nil if there is none
+	name   string      // name of the block that grew last
+	last   *blockMeter // that block; nil for none
 
 	text, args, pending, data int // bytes
 	calls, parts              int
 }
 
-// blockMeter holds what was counted of one block.
+// blockMeter measures one block.
 type blockMeter struct {
 	input, data, state int // bytes
 	call, remote       bool
 }
 
-// count counts d and cuts from it what is too much. It returns the limit that was
-// reached, in words; "" if none was. A delta with such a limit may have nothing
-// left that is worth sending.
+// count counts d and truncates it to the limits. It returns the description of the limit that was
+// reached; "" for none. After that, d may have no content left.
 func (m *meter) count(d *Delta) (limit string) {
 	b := m.block(d.Block)
 	if m.parts > maxParts {
@@ -70,14 +69,14 @@ func (m *meter) count(d *Delta) (limit string) {
 		return limit
 	}
 	m.data += len(d.Data)
-	if d.State != nil { // it replaces what was there
+	if d.State != nil { // it replaces the previous state
 		m.data += len(d.State) - b.state
 		b.state = len(d.State)
 	}
 	b.data += len(d.Data)
 	switch {
 	case b.data > maxImage:
-		d.Part = Part{} // a piece of an image is none
+		d.Part = Part{} // part of an image is useless
 		return sizeText(maxImage, "one image")
 	case m.data > maxData:
 		d.Part = Part{}
@@ -86,7 +85,7 @@ func (m *meter) count(d *Delta) (limit string) {
 	return ""
 }
 
-// block returns the count of a block, which is new if its name is.
+// block returns the meter of a block, adding one if its name is new.
 func (m *meter) block(name string) *blockMeter {
 	if m.last != nil && m.name == name {
 		return m.last
@@ -106,7 +105,7 @@ func (m *meter) block(name string) *blockMeter {
 
 func sizeText(bytes int, of string) string { return fmt.Sprintf("%d MB of %s", bytes>>20, of) }
 
-// truncateUTF8 returns the first n bytes of s, or fewer, so that no character is cut.
+// truncateUTF8 returns the longest prefix of s with at most n bytes that does not split a rune.
 func truncateUTF8(s string, n int) string {
 	for n = max(n, 0); n > 0 && n < len(s) && !utf8.RuneStart(s[n]); n-- {
 	}

@@ -9,7 +9,7 @@ import (
 	"parley/providers/llm"
 )
 
-// An answer ends at each of its limits, with what fits.
+// An answer ends at each of its limits, with the part within the limit.
 func TestLimits(t *testing.T) {
 	mega := strings.Repeat("x", 1<<20)
 	euros := strings.Repeat("€", 1<<20)
@@ -73,8 +73,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// The rest of an answer that reached a limit can go back to any model: no call
-// of it ran, and none has half of its arguments.
+// An answer that reached a limit can go back to any model: none of its calls ran, and none has
+// truncated arguments.
 func TestCapped(t *testing.T) {
 	var d llm.Draft
 	for _, delta := range []llm.Delta{

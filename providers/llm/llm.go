@@ -1,13 +1,12 @@
-// Package llm is the vocabulary in which the rest of parley speaks with
-// language models. It imports the standard library only.
+// Package llm defines the types that the rest of parley uses for language models. It imports the
+// standard library only.
 //
 //	Request ──► Model ──► Stream of Events ──► Draft ──► Message ──► Portable ──► Request
 //
-// One interface (Model), five events (Delta, Notice, Retry, Usage, Finish), one
-// flat Part and one opaque field (Part.State) are enough to carry every
-// provider without loss. Three rules keep conversations valid: only Draft folds
-// deltas into parts, only Portable drops what a model did not write itself, and
-// a Stream ends either with a Finish or with its first and only error.
+// One interface (Model), five events (Delta, Notice, Retry, Usage, Finish), one flat Part and one
+// opaque field (Part.State) represent the answers of every provider without loss. Three rules keep
+// conversations valid: only Draft folds deltas into parts, only Portable drops content from other
+// models, and a Stream ends either with a Finish or with its first and only error.
 package llm
 
 import (
@@ -22,44 +21,44 @@ import (
 
 // A Model answers requests. Implementations are safe for concurrent use.
 type Model interface {
-	// Stream sends req when it is ranged over, once. The sequence ends with a
-	// Finish, or with its first and only error, which is an *Error unless ctx
-	// was canceled. Leaving the loop early releases the connection.
+	// Stream sends req when it is ranged over, once. The sequence ends with a Finish, or with its
+	// first and only error, which is an *Error unless ctx was canceled. Leaving the loop early
+	// releases the connection.
 	Stream(ctx context.Context, req Request) Stream
 }
 
 // A Stream is one answer as it arrives.
 type Stream = iter.Seq2[Event, error]
 
-// A Request is everything a model is told at once. The zero value of each
-// setting leaves the choice to the provider.
+// A Request is the complete input of a model. The zero value of each setting leaves the choice to
+// the provider.
 type Request struct {
 	System       string
 	Messages     []Message
 	Tools        []Tool
 	Effort       Effort
 	Session      string  // stable for a conversation; helps a provider's prompt cache
-	AnswerSchema *Schema // what the answer must look like; nil: free text
-	AfterMistake bool    // it is asked again, for the answer before was a mistake of the model; see Error.Mistake
+	AnswerSchema *Schema // required form of the answer; nil for free text
+	AfterMistake bool    // it is a retry after a mistake of the model; see Error.Mistake
 	Settings
 }
 
 // A Schema describes an answer that is JSON.
 type Schema struct {
 	Name   string          // ^[a-zA-Z0-9_-]{1,64}$
-	JSON   json.RawMessage // JSON Schema, as the user wrote it
-	Guided bool            // it is the form of each reply, tool calls included, not what the user asked for
+	JSON   json.RawMessage // JSON Schema, as written by the user
+	Guided bool            // it constrains every reply, including tool calls; the user did not ask for it
 }
 
-// verbosityPrompts say in the system prompt what some wires have a field for.
+// verbosityPrompts replaces the verbosity field of some wire formats in the system prompt.
 var verbosityPrompts = map[string]string{
 	"low":    "Keep your answers short.",
 	"medium": "Answer at medium length, neither tersely nor exhaustively.",
 	"high":   "Answer at length and in detail.",
 }
 
-// VerbosityInPrompt returns r with its verbosity as the last line of the system
-// prompt, for a wire or a model that has no field for it.
+// VerbosityInPrompt returns r with its verbosity as the last line of the system prompt, for a wire
+// format or model without a field for it.
 func (r Request) VerbosityInPrompt() Request {
 	line := verbosityPrompts[r.Verbosity]
 	if line != "" && r.System != "" {
@@ -69,23 +68,23 @@ func (r Request) VerbosityInPrompt() Request {
 	return r
 }
 
-// HasImages reports whether r shows the model an image.
+// HasImages reports whether r contains an image.
 func (r Request) HasImages() bool {
 	return slices.ContainsFunc(r.Messages, func(m Message) bool { return slices.ContainsFunc(m.Parts, isImage) })
 }
 
-// A Tool is what the model is told about a function it may call.
+// A Tool describes a function that the model may call.
 type Tool struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage // JSON Schema of the arguments, an object
 }
 
-// Role says who speaks in a Message.
+// Role is the author of a Message.
 type Role string
 
-// The roles. Results of tools travel in messages of their own, directly after
-// the assistant message that holds the calls.
+// Values of Role. Tool results are separate messages, directly after the assistant message with the
+// calls.
 const (
 	RoleUser      Role = "user"
 	RoleAssistant Role = "assistant"
@@ -95,13 +94,13 @@ const (
 // A Message is one entry of a conversation.
 type Message struct {
 	Role        Role   `json:"role"`
-	Origin      string `json:"origin,omitempty"` // wire format that minted the State in its parts; only the same origin may send that State back
-	Model       string `json:"model,omitempty"`  // provider/model that wrote it
-	Interrupted bool   `json:"cut,omitempty"`    // the answer broke off: canceled, or a stream that failed
+	Origin      string `json:"origin,omitempty"` // wire format that created the State of its parts; only it may get that State back
+	Model       string `json:"model,omitempty"`  // author, as provider/model
+	Interrupted bool   `json:"cut,omitempty"`    // the answer was interrupted: canceled, or its stream failed
 	Parts       []Part `json:"parts"`
 }
 
-// UserText returns a message of the user's that holds one piece of text.
+// UserText returns a user message with one text part.
 func UserText(text string) Message {
 	return Message{Role: RoleUser, Parts: []Part{{Kind: Text, Text: text}}}
 }
@@ -109,7 +108,7 @@ func UserText(text string) Message {
 // Text joins the text parts of m, without thinking.
 func (m Message) Text() string {
 	first := ""
-	var all strings.Builder // of more than one: a hostile file has a hundred thousand
+	var all strings.Builder // for more than one part: a hostile file has a hundred thousand
 	var breaks Breaks
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -134,9 +133,8 @@ func (m Message) Text() string {
 	return all.String()
 }
 
-// Calls returns the tool calls in m that parley has to answer, in order. Tools
-// that the provider ran itself are not among them. The calls may be those in m.Parts
-// and must not be changed.
+// Calls returns the tool calls in m that parley has to answer, in order. It omits tools that the
+// provider ran. The result may share memory with m.Parts and must not be changed.
 func (m Message) Calls() []Part {
 	var calls []Part
 	for i := range m.Parts {
@@ -144,7 +142,7 @@ func (m Message) Calls() []Part {
 		case p.Kind != Call || p.Remote:
 		case calls == nil:
 			calls = m.Parts[i : i+1 : i+1]
-		case &m.Parts[i-1] == &calls[len(calls)-1]: // the one before it, and none was copied
+		case &m.Parts[i-1] == &calls[len(calls)-1]: // directly follows the previous call, and calls is still part of m.Parts
 			calls = m.Parts[i-len(calls) : i+1 : i+1]
 		default:
 			calls = append(calls, *p)
@@ -153,8 +151,7 @@ func (m Message) Calls() []Part {
 	return calls
 }
 
-// Empty reports whether m says nothing and asks for nothing: it holds thinking at
-// most, state, and blank text.
+// Empty reports whether m contains no more than thinking, state and blank text.
 func (m Message) Empty() bool {
 	for _, p := range m.Parts {
 		if p.Kind != Thinking && p.Kind != Opaque && (p.Kind != Text || strings.TrimSpace(p.Text) != "") {
@@ -164,47 +161,47 @@ func (m Message) Empty() bool {
 	return true
 }
 
-// Kind says what a Part is.
+// Kind is the kind of a Part.
 type Kind string
 
 // The kinds of parts.
 const (
 	Text     Kind = "text"
 	Thinking Kind = "thinking"
-	Call     Kind = "call"   // the model asks for a tool
-	Result   Kind = "result" // a tool's answer
+	Call     Kind = "call"   // the model calls a tool
+	Result   Kind = "result" // a tool's result
 	Media    Kind = "media"  // an image or a file, in Data or at URL
-	Source   Kind = "source" // something the provider cites
-	Opaque   Kind = "opaque" // nothing to show; only State
+	Source   Kind = "source" // a source cited by the provider
+	Opaque   Kind = "opaque" // only State, with nothing to show
 )
 
-// A Part is one piece of a message. It is flat, so that it needs no JSON code
-// of its own and streaming is nothing but adding parts to parts.
+// A Part is one piece of a message. It is flat, so that it needs no custom JSON code and parts can
+// be streamed by appending.
 type Part struct {
 	Kind   Kind   `json:"kind"`
 	Text   string `json:"text,omitempty"`   // also a result's output
-	ID     string `json:"id,omitempty"`     // joins a call to its result; ours, adapters map it to what the provider accepts
-	Name   string `json:"name,omitempty"`   // of the tool or file
+	ID     string `json:"id,omitempty"`     // links a call to its result; assigned by parley, converted by adapters for the provider
+	Name   string `json:"name,omitempty"`   // name of the tool or file
 	Input  string `json:"input,omitempty"`  // a call's arguments, as JSON text
-	Failed bool   `json:"failed,omitempty"` // a result that reports an error; a call that cannot be read, with all of what was written for Input
-	Remote bool   `json:"remote,omitempty"` // the provider ran this tool, not we
-	// Repeated says that the provider gave a call an id that an earlier call of the
-	// same answer has. ID is then made up, and the call must not run.
+	Failed bool   `json:"failed,omitempty"` // a result that reports an error, or a call that cannot be parsed: Input has its whole text
+	Remote bool   `json:"remote,omitempty"` // the provider ran this tool
+	// Repeated means that the provider gave the call the id of an earlier call of the same answer.
+	// ID is then generated, and the call must not run.
 	Repeated bool            `json:"repeated,omitempty"`
-	Begins   bool            `json:"begins,omitempty"` // a text that begins another message of the same answer; see Breaks
+	Begins   bool            `json:"begins,omitempty"` // a text that starts another message of the same answer; see Breaks
 	MIME     string          `json:"mime,omitempty"`
 	Data     []byte          `json:"data,omitempty"`
 	URL      string          `json:"url,omitempty"`
 	Width    int             `json:"width,omitempty"` // of an image, in pixels; 0 if unknown
 	Height   int             `json:"height,omitempty"`
-	Made     string          `json:"made,omitempty"`  // how an image came to be: "generated" or "edited"; "" if it was not drawn here
-	State    json.RawMessage `json:"state,omitempty"` // opaque: signature, encrypted item, raw block; stored, replayed, read by nobody but its origin
+	Made     string          `json:"made,omitempty"`  // origin of a generated image: "generated" or "edited"; "" for other images
+	State    json.RawMessage `json:"state,omitempty"` // opaque: signature, encrypted item, raw block; stored and sent back, read only by its origin
 }
 
-// Title returns what a source is called: a page's title, or else what is cited of it.
+// Title returns the title of a source's page, or else the cited text.
 func (p Part) Title() string { return cmp.Or(p.Name, p.Text) }
 
-// OnlyText reports whether p says nothing besides its Kind and Text.
+// OnlyText reports whether p has no fields but Kind and Text.
 func (p Part) OnlyText() bool {
 	return p.ID == "" && p.Name == "" && p.Input == "" && !p.Failed && !p.Remote && !p.Repeated && !p.Begins && p.MIME == "" &&
 		p.Data == nil && p.URL == "" && p.State == nil && p.Width == 0 && p.Height == 0 && p.Made == ""
@@ -213,60 +210,59 @@ func (p Part) OnlyText() bool {
 // An Event is one of Delta, Notice, Retry, Usage and Finish, or a Preview.
 type Event interface{ event() }
 
-// A Delta adds to the block of an answer that Block names; the first sight of a
-// name opens the block. Text, Input and Data append, any other set field
-// replaces. Blocks stand in the message in the order in which they were opened.
+// A Delta adds to a block of an answer. The first delta with a new Block opens the block. Text,
+// Input and Data are appended; any other set field replaces the old value. The message has its
+// blocks in the order in which they were opened.
 type Delta struct {
 	Block string
 	Part
 }
 
-// A Notice tells the user of something that was adapted: a dropped setting, a
-// repaired call.
+// A Notice informs the user of an adaptation, such as a dropped setting or a repaired call.
 type Notice struct {
 	Text   string `json:"text"`
-	Urgent bool   `json:"urgent,omitempty"` // it is about which model is asked and paid: shown even where notices are not
+	Urgent bool   `json:"urgent,omitempty"` // it affects which model answers and is paid: shown even if other notices are not
 }
 
-// A Retry says that an attempt failed, and that another follows after Wait.
+// A Retry announces another attempt after a failed one, after Wait.
 type Retry struct {
-	Attempt int           `json:"attempt"`       // of the attempt to come, counted from 1 for the first retry
-	Max     int           `json:"max,omitempty"` // how many retries there can be; 0 if that is not known
+	Attempt int           `json:"attempt"`       // number of the coming attempt; 1 for the first retry
+	Max     int           `json:"max,omitempty"` // maximum number of retries; 0 if unknown
 	Wait    time.Duration `json:"wait"`          // in ns
 	Fault   Fault         `json:"fault"`
 
-	Remote bool `json:"-"` // the server or program that answers tries again, and cannot be told to do so now
+	Remote bool `json:"-"` // the answering server or program retries on its own, and cannot be made to do so now
 
-	// Discards lists blocks of the answer so far, by Delta.Block, that the attempt had sent: they
-	// are no part of the answer, and their names may come again. nil: it had sent nothing.
+	// Discards lists the blocks that the failed attempt had sent, by Delta.Block. They are no
+	// longer part of the answer, and their names may be used again. nil if it had sent none.
 	Discards []string `json:"-"`
 }
 
-// Usage counts tokens of one answer. Reports are cumulative: the last one holds.
+// Usage counts the tokens of one answer. Reports are cumulative: the last one counts.
 type Usage struct {
-	Input      int     `json:"input"`               // every prompt token, cached ones included
-	CacheRead  int     `json:"cache_read"`          // part of Input that came from the provider's cache
-	CacheWrite int     `json:"cache_write"`         // part of Input that was written to it
-	HourWrite  int     `json:"-"`                   // part of CacheWrite that is cached for an hour. It decides the price, and is not kept
-	Output     int     `json:"output"`              // every generated token, thinking included
+	Input      int     `json:"input"`               // all prompt tokens, including cached ones
+	CacheRead  int     `json:"cache_read"`          // part of Input read from the provider's cache
+	CacheWrite int     `json:"cache_write"`         // part of Input written to the cache
+	HourWrite  int     `json:"-"`                   // part of CacheWrite cached for an hour; affects the price, not stored
+	Output     int     `json:"output"`              // all generated tokens, including thinking
 	Thinking   int     `json:"thinking"`            // part of Output
 	Cost       float64 `json:"cost"`                // US dollars; see Priced
 	Priced     bool    `json:"priced"`              // Cost is known; a local model's is known to be 0
-	Shared     bool    `json:"shared,omitempty"`    // it counts the other answers to the same request as well, which have none of their own
-	Discarded  int     `json:"discarded,omitempty"` // part of Input and Output that the next prompt does not hold: of attempts whose answer was thrown away, and of requests before the last of an answer
-	Last       int     `json:"-"`                   // prompt of the last of several requests; 0: Input is of one. It decides the price, and is not kept
-	Searches   int     `json:"searches,omitempty"`  // of the web, that the provider made and charges for
-	Estimated  bool    `json:"estimated,omitempty"` // the provider counted nothing, or not all of it; of a sum, of some of it
+	Shared     bool    `json:"shared,omitempty"`    // it includes the other answers to the same request, which have no usage
+	Discarded  int     `json:"discarded,omitempty"` // part of Input and Output not in the next prompt: of discarded attempts, and of all but the last request of an answer
+	Last       int     `json:"-"`                   // prompt of the last of several requests; 0 if Input is of one; affects the price, not stored
+	Searches   int     `json:"searches,omitempty"`  // web searches that the provider made and charges for
+	Estimated  bool    `json:"estimated,omitempty"` // some tokens are estimates, since the provider did not count them
 }
 
-// Bounds of what is believed of one request: sums of such figures do not overflow.
+// Bounds of plausible values for one request: sums of such values do not overflow.
 const (
 	maxTokenCount = 1 << 40
 	maxCost       = 1e6 // US dollars
 )
 
-// Clamped returns u with figures that can be. Counts are at least 0; a cost that is none is
-// not known.
+// Clamped returns u with implausible values corrected. Counts become at least 0; an impossible cost
+// becomes unknown.
 func (u Usage) Clamped() Usage {
 	for _, n := range []*int{&u.Input, &u.CacheRead, &u.CacheWrite, &u.HourWrite, &u.Output, &u.Thinking, &u.Discarded, &u.Last, &u.Searches} {
 		*n = min(max(*n, 0), maxTokenCount)
@@ -277,8 +273,8 @@ func (u Usage) Clamped() Usage {
 	return u
 }
 
-// Then returns the sum of u and v, where v is of the request in which an answer went on: its prompt holds what u
-// counts.
+// Then returns the sum of u and v, where v is the usage of the next request of the same answer, whose prompt
+// contains the tokens of u.
 func (u Usage) Then(v Usage) Usage {
 	sum := u.Add(v)
 	if u.Input > 0 && v.Input > 0 {
@@ -287,11 +283,11 @@ func (u Usage) Then(v Usage) Usage {
 	return sum
 }
 
-// Prompt returns how many tokens the last prompt had.
+// Prompt returns the number of tokens of the last prompt.
 func (u Usage) Prompt() int { return cmp.Or(u.Last, u.Input) }
 
-// Add returns the sum of u and v, for totals over several answers. The sum is
-// priced only if both are, and estimated if one is.
+// Add returns the sum of u and v, for totals over several answers. The sum is priced only if both
+// are, and estimated if either is.
 func (u Usage) Add(v Usage) Usage {
 	if u == (Usage{}) {
 		v.Shared = false
@@ -305,18 +301,18 @@ func (u Usage) Add(v Usage) Usage {
 	}
 }
 
-// Finish ends an answer that is complete.
+// Finish ends a complete answer.
 type Finish struct {
 	Reason Reason
-	Raw    string // the provider's own word for Reason
-	Limit  string // the limit of parley's that ended the answer, such as "128 tool calls"; "" if none did
+	Raw    string // the provider's finish reason
+	Limit  string // limit of parley's that ended the answer, such as "128 tool calls"; "" for none
 	ID     string // the provider's id of the answer, for its support
-	Model  string // the model that answered, where the provider says so
+	Model  string // the model that answered; "" if unknown
 
-	Unused int // parts of earlier thinking in the request that the provider did not use, where it says so
+	Unused int // number of earlier thinking parts in the request that the provider ignored; 0 if unknown
 }
 
-// Reason says why an answer ended.
+// Reason is why an answer ended.
 type Reason string
 
 // The reasons.
@@ -334,11 +330,11 @@ func (Retry) event()  {}
 func (Usage) event()  {}
 func (Finish) event() {}
 
-// Effort is how much a model should think, in words every family can be mapped
-// to. The empty Effort leaves it to the provider.
+// Effort is how much a model should think, in words that can be mapped to every family. The empty
+// Effort leaves it to the provider.
 type Effort string
 
-// The efforts, in rising order.
+// Values of Effort, in ascending order.
 const (
 	EffortOff     Effort = "off"
 	EffortMinimal Effort = "minimal"
@@ -348,23 +344,23 @@ const (
 	EffortMax     Effort = "max"
 )
 
-// Efforts lists every effort in rising order.
+// Efforts lists every effort in ascending order.
 var Efforts = []Effort{EffortOff, EffortMinimal, EffortLow, EffortMedium, EffortHigh, EffortMax}
 
-// An Endpoint is a model ready to be asked, with what is known about it.
+// An Endpoint is a model ready for requests, with the known facts about it.
 type Endpoint struct {
 	Model
-	Name       string                                // "provider/model", as the user writes it
-	Origin     string                                // stamped on the messages it writes; see Message.Origin
+	Name       string                                // "provider/model", as users write it
+	Origin     string                                // origin of the messages it writes; see Message.Origin
 	Strategy   string                                // how it gets tools: "native", "prompt", "guided" or "none"
-	Known      bool                                  // the catalog has facts about it; the fields below are guesses otherwise
+	Known      bool                                  // the catalog has facts about it; otherwise the fields below are guesses
 	Context    int                                   // window in tokens; 0 if unknown
-	Vision     bool                                  // takes images
-	Blind      bool                                  // its server says that it takes none; no guess
-	Efforts    []Effort                              // what it can be set to; empty if effort means nothing to it
+	Vision     bool                                  // accepts images
+	Blind      bool                                  // its server says that it takes no images; not a guess
+	Efforts    []Effort                              // supported efforts; empty if it has no effort setting
 	Candidates bool                                  // one request can ask for several answers; see Candidate
-	Files      []string                              // MIME types that it takes beside text and images, or beginnings of them such as "audio/"
-	Cost       func(Usage) (usd float64, known bool) // of one request; nil: unknown
+	Files      []string                              // accepted MIME types besides text and images, or prefixes such as "audio/"
+	Cost       func(Usage) (usd float64, known bool) // cost of one request; nil if unknown
 	Web        bool                                  // its provider can search the web; see Settings.Web
 	Cache      Cache                                 // how its provider caches prompts
 }
@@ -372,5 +368,5 @@ type Endpoint struct {
 // A Cache describes how a provider caches prompts. Zero values are unknown.
 type Cache struct {
 	Lifetime  time.Duration // how long a prompt stays cached after it was last sent
-	MinTokens int           // of the shortest prompt that is cached
+	MinTokens int           // length of the shortest prompt that is cached
 }

@@ -24,8 +24,8 @@ func assistant(origin string, parts ...Part) Message {
 }
 func toolMessage(parts ...Part) Message { return Message{Role: RoleTool, Parts: parts} }
 
-// answer holds an awkward one: every kind of part, appended fields in pieces, ids
-// and names that come late or twice, state that is replaced.
+// answer holds a difficult answer: every kind of part, appended fields in pieces, ids and names
+// that come late or twice, state that is replaced.
 var answer = []Delta{
 	{Block: "a", Part: Part{Kind: Thinking, Text: "let me "}},
 	{Block: "b", Part: Part{Kind: Text, Text: "héllo "}},
@@ -64,8 +64,8 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// TestDraftDiscards: whatever blocks are taken back, the draft is that of the others, and one that
-// comes under the same name is another block.
+// TestDraftDiscards: after any blocks are discarded, the draft contains the others, and a block
+// with a reused name is a new one.
 func TestDraftDiscards(t *testing.T) {
 	names := []string{"a", "b", "c", "d", "e"}
 	for set := range 1 << len(names) {
@@ -83,7 +83,7 @@ func TestDraftDiscards(t *testing.T) {
 			}
 		}
 		all.Discard(discarded)
-		for _, name := range names { // and go on
+		for _, name := range names { // continue with more blocks
 			again := Delta{Block: name, Part: Part{Kind: Text, Text: " again"}}
 			if !slices.Contains(discarded, name) {
 				again.Kind = ""
@@ -97,8 +97,7 @@ func TestDraftDiscards(t *testing.T) {
 	}
 }
 
-// Any split of the appended fields, down to single bytes, folds to the same
-// message.
+// Any split of the appended fields, down to single bytes, gives the same message.
 func TestDraftSplit(t *testing.T) {
 	var whole Draft
 	for _, delta := range answer {
@@ -237,7 +236,7 @@ func TestPortable(t *testing.T) {
 	}
 }
 
-// valid holds a history against what every provider insists on.
+// valid checks a history by the requirements of every provider.
 func valid(history []Message) error {
 	var open []string
 	for i, m := range history {
@@ -272,8 +271,8 @@ func valid(history []Message) error {
 	return nil
 }
 
-// Whatever was canceled, cut, duplicated or lost, a repaired history is valid,
-// and repairing it again changes nothing.
+// With any canceled, truncated, duplicated or lost messages, a repaired history is valid, and
+// repairing it again changes nothing.
 func TestRepairAlwaysValid(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for range 5000 {
@@ -308,7 +307,7 @@ func randomMessage(rng *rand.Rand) Message {
 		if p.Kind == Call {
 			p.ID = id()
 			if ids[p.ID] {
-				continue // the session makes ids of one answer differ
+				continue // the session makes the ids of one answer unique
 			}
 			ids[p.ID] = true
 			p.Block = p.ID
@@ -328,7 +327,7 @@ func TestProduce(t *testing.T) {
 	tests := []struct {
 		name string
 		f    func(context.Context, *Out) error
-		take int // events to take before leaving; 0 is all
+		take int // number of events to read before leaving; 0 for all
 		want []Event
 		err  string
 	}{
@@ -458,7 +457,7 @@ func BenchmarkDraft(b *testing.B) {
 	}
 }
 
-// TestWaitText: who comes back after what is said is not too early.
+// TestWaitText: the returned time is never too short.
 func TestWaitText(t *testing.T) {
 	for d, want := range map[time.Duration]string{
 		0: "0 s", 1500 * time.Millisecond: "2 s", 90 * time.Second: "90 s", 91 * time.Second: "2 min",
@@ -470,7 +469,7 @@ func TestWaitText(t *testing.T) {
 	}
 }
 
-// TestTextCost: one part is returned as it is, and many are not copied for each of them.
+// TestTextCost: one part is returned without copying, and many parts are not copied repeatedly.
 func TestTextCost(t *testing.T) {
 	message := UserText("a")
 	if n := testing.AllocsPerRun(10, func() { _ = message.Text() }); n != 0 {

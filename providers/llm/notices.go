@@ -2,17 +2,17 @@ package llm
 
 import "sync"
 
-// Notices holds the notices that a user has seen, so that each is sent once. The zero value holds
-// none. It is safe for concurrent use.
+// Notices remembers the notices that a user has seen, so that each is sent once. The zero value is
+// ready to use. It is safe for concurrent use.
 type Notices struct {
 	mu   sync.Mutex
 	seen map[string]bool
 }
 
-// SendOnce sends, as a Notice, each text that was not sent before.
+// SendOnce sends each text that was not sent before as a Notice.
 func (n *Notices) SendOnce(out *Out, texts ...string) { n.send(out, false, texts) }
 
-// SendUrgentOnce does as SendOnce with urgent notices.
+// SendUrgentOnce is like SendOnce, with urgent notices.
 func (n *Notices) SendUrgentOnce(out *Out, texts ...string) { n.send(out, true, texts) }
 
 func (n *Notices) send(out *Out, urgent bool, texts []string) {
@@ -30,7 +30,7 @@ func (n *Notices) MarkSeen(texts ...string) {
 	}
 }
 
-// markSeen reports whether text is new, and not empty.
+// markSeen marks text as seen. It reports whether text is new and not empty.
 func (n *Notices) markSeen(text string) bool {
 	if text == "" {
 		return false

@@ -9,7 +9,7 @@ import (
 	"parley/providers/llm"
 )
 
-// TestNotices: many answers at once tell each text once.
+// TestNotices: with many answers at the same time, each text is sent once.
 func TestNotices(t *testing.T) {
 	var n llm.Notices
 	var mu sync.Mutex

@@ -6,15 +6,14 @@ import (
 	"fmt"
 )
 
-// Out is where an adapter or a filter writes the events of one answer. It
-// latches: after the consumer has left, or after a Finish, everything sent is
-// dropped. It ends an answer that grows beyond its limits: with what fits of it,
-// a Notice that says so, and a Finish with the Limit. The writer stops then,
-// as if the consumer had left.
+// Out receives the events of one answer from an adapter or a filter. After the consumer has left,
+// or after a Finish, it drops all events. It ends an answer that exceeds its limits: it sends the
+// part within the limit, a Notice about it, and a Finish with the Limit. The writer then stops, as
+// if the consumer had left.
 type Out struct {
 	yield    func(Event, error) bool
-	joiner   *deltaJoiner // of an adapter, whose server may cut text anywhere; nil for none
-	pulse    *Pulse       // beats with each delta that says something; nil for none
+	joiner   *deltaJoiner // of an adapter, whose server may split text anywhere; nil for none
+	pulse    *Pulse       // beats with each delta that has content; nil for none
 	meter    meter
 	stopped  bool
 	finished bool
@@ -23,7 +22,7 @@ type Out struct {
 // NewOut returns an Out for the consumer of a Stream.
 func NewOut(yield func(Event, error) bool) *Out { return &Out{yield: yield} }
 
-// Send hands e to the consumer and reports whether the adapter should go on.
+// Send passes e to the consumer and reports whether the adapter should continue.
 func (o *Out) Send(e Event) bool {
 	if o.joiner == nil {
 		return o.send(e)
@@ -64,7 +63,7 @@ func (o *Out) send(e Event) bool {
 			if !speaks {
 				return o.endAtLimit(limit)
 			}
-			e = d // what fits of it
+			e = d // the part within the limit
 		}
 	case Notice:
 		if o.meter.parts++; o.meter.parts > maxParts {
@@ -82,11 +81,11 @@ func (o *Out) send(e Event) bool {
 	return !o.stopped && !o.finished
 }
 
-// Beat counts a sign of life for content that the adapter holds back until other content comes.
+// Beat counts a sign of life for content that the adapter buffers.
 func (o *Out) Beat() { o.pulse.Beat() }
 
-// Hold counts n bytes that an adapter keeps without sending them, and reports
-// whether it should go on: they have a limit as well.
+// Hold counts n bytes that an adapter buffers, and reports whether it should continue: buffered
+// bytes have a limit too.
 func (o *Out) Hold(n int) bool {
 	if o.stopped || o.finished {
 		return false
@@ -97,7 +96,7 @@ func (o *Out) Hold(n int) bool {
 	return true
 }
 
-// endAtLimit ends an answer that has reached a limit.
+// endAtLimit ends an answer that reached a limit.
 func (o *Out) endAtLimit(limit string) bool {
 	if !o.stopped && !o.finished {
 		o.stopped, o.finished = true, true
@@ -107,7 +106,7 @@ func (o *Out) endAtLimit(limit string) bool {
 	return false
 }
 
-// Fail ends the stream with err, unless it has ended.
+// Fail ends the stream with err, unless it has already ended.
 func (o *Out) Fail(err error) {
 	if o.joiner != nil {
 		o.sendDeltas(o.joiner.release(true))
@@ -118,16 +117,15 @@ func (o *Out) Fail(err error) {
 	}
 }
 
-// Stopped reports whether the consumer has left, the stream has failed, or the
-// answer has reached a limit.
+// Stopped reports whether the consumer has left, the stream has failed, or the answer has reached a
+// limit.
 func (o *Out) Stopped() bool { return o.stopped }
 
-// Produce makes a Stream of what f writes. Text and input may be cut anywhere, in
-// a rune as well, with halves of surrogate pairs in the form of WTF-8; they come
-// out whole. An error of f ends the stream,
-// unless a Finish came before; if f returns nil without a Finish, the answer
-// was cut and the stream ends with a Network error, whatever the transport
-// thought of it. Once ctx is canceled, its cause is the error.
+// Produce returns a Stream of the events that f writes. Text and input may be split anywhere, even
+// in a rune, with lone surrogates encoded as WTF-8; consumers get whole runes. An error of f ends
+// the stream, unless a Finish came before. If f returns nil without a Finish, the answer was
+// interrupted: the stream ends with a Network error, even if the transport reported none. Once ctx
+// is canceled, its cause is the error.
 func Produce(ctx context.Context, f func(ctx context.Context, out *Out) error) Stream {
 	return func(yield func(Event, error) bool) {
 		ctx, cancel := context.WithCancel(ctx)
@@ -149,8 +147,7 @@ func Produce(ctx context.Context, f func(ctx context.Context, out *Out) error) S
 	}
 }
 
-// Canceled reports whether err says that the user, not the provider, ended
-// the answer.
+// Canceled reports whether err means that the user, not the provider, ended the answer.
 func Canceled(err error) bool {
 	return errors.Is(err, context.Canceled)
 }

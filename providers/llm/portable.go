@@ -8,13 +8,13 @@ import (
 	"unicode"
 )
 
-// A Change is an adaptation of a history by Portable, for the user to see.
+// A Change is an adaptation of a history by Portable, shown to the user.
 type Change struct {
 	What  string `json:"what"` // "thinking left out", "remote tool calls told as text", …
 	Count int    `json:"count"`
 }
 
-// String returns the change for people, such as "thinking left out (3)".
+// String returns the change as text, such as "thinking left out (3)".
 func (c Change) String() string {
 	if c.Count < 2 {
 		return c.What
@@ -22,21 +22,19 @@ func (c Change) String() string {
 	return fmt.Sprintf("%s (%d)", c.What, c.Count)
 }
 
-// Changes that Portable makes, in the order in which it lists them.
+// Changes made by Portable, in the order in which it lists them.
 const (
 	changeThinking   = "earlier models' thinking not sent"
 	changeState      = "earlier models' private data not sent"
 	changeRemote     = "other providers' tool calls sent as text"
 	changeSource     = "sources sent as text"
-	ChangeUnfinished = "unfinished tool calls closed" // those that run at the moment as well
+	ChangeUnfinished = "unfinished tool calls closed" // also calls that are still running
 )
 
-// Portable returns history as the wire format origin may receive it, and what
-// it had to change. It is the only place where foreign State is dropped and
-// foreign thinking left out (put into the text, it would teach the model to
-// write its thinking out). The history itself is not touched, so returning to
-// the first provider restores its bytes. The result is valid by the rules of
-// Repair.
+// Portable returns history in the form for the wire format origin, and the changes made. It is the
+// only place that drops foreign State and foreign thinking (in the text, thinking would teach the
+// model to write its own there). It does not modify history, so switching back to the first
+// provider restores its bytes. The result is valid as defined by Repair.
 func Portable(history []Message, origin string) ([]Message, []Change) {
 	counts := map[string]int{}
 	out := make([]Message, 0, len(history))
@@ -46,13 +44,13 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 		case m.Origin != origin:
 			m.Parts = stripForeign(m.Parts, counts)
 			m.Parts = m.JoinedParts()
-		case m.Interrupted: // what its own tools did is nothing to a provider without State
+		case m.Interrupted: // without State, the use of a provider's tools means nothing to it
 			m.Parts = slices.DeleteFunc(withBreaks(m.Parts), func(p Part) bool { return p.Remote })
 			m.Parts = sourcesAsText(m.Parts, counts)
 		}
 		out = append(out, m)
 	}
-	out, closed := repair(mediaAsUser(out, origin)) // both may change out, and return it
+	out, closed := repair(mediaAsUser(out, origin)) // both may modify and return out
 	counts[ChangeUnfinished] = closed
 
 	var changes []Change
@@ -64,15 +62,14 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 	return out, changes
 }
 
-// mediaAsUser moves images and files out of answers that have no State of origin for them into a
-// user message after the answer and the results of its calls: in most wire formats answers hold
-// text and calls only.
+// mediaAsUser moves images and files without State of origin out of answers, into a user message
+// after the answer and its tool results: in most wire formats, answers contain only text and calls.
 func mediaAsUser(history []Message, origin string) []Message {
 	if !slices.ContainsFunc(history, func(m Message) bool { return m.Role == RoleAssistant && hasGenerated(&m, origin) }) {
 		return history
 	}
 	out := make([]Message, 0, len(history))
-	var made []Part // in the answer before
+	var made []Part // media of the previous answer
 	for i, m := range history {
 		if m.Role == RoleUser && made != nil {
 			m.Parts = append(notAmong(made, m.Parts), m.Parts...)
@@ -92,8 +89,8 @@ func mediaAsUser(history []Message, origin string) []Message {
 	return out
 }
 
-// notAmong returns what was made, each with the words before it, without what is in parts
-// already: a prompt to change an image brings it along.
+// notAmong returns the media in made, each with the text before it, that are not in parts: a prompt
+// to edit an image already includes it.
 func notAmong(made, parts []Part) (rest []Part) {
 	for i := 0; i+1 < len(made); i += 2 {
 		same := func(p Part) bool { return p.Kind == Media && p.Made != "" && bytes.Equal(p.Data, made[i+1].Data) }
@@ -104,8 +101,8 @@ func notAmong(made, parts []Part) (rest []Part) {
 	return rest
 }
 
-// splitGenerated returns the parts of an answer that can go back in it, and the media that it
-// generated, with words around it.
+// splitGenerated returns the parts of an answer that can stay in it, and its generated media, each
+// with a text before it.
 func splitGenerated(m Message, origin string) (parts, made []Part) {
 	if !hasGenerated(&m, origin) {
 		return m.Parts, nil
@@ -120,12 +117,12 @@ func splitGenerated(m Message, origin string) (parts, made []Part) {
 	return parts, made
 }
 
-// isGenerated reports whether a part of an answer is media that cannot go back in it.
+// isGenerated reports whether p is media that an answer cannot contain when sent back.
 func isGenerated(m *Message, p *Part, origin string) bool {
 	return p.Kind == Media && (p.State == nil || m.Origin != origin) && (len(p.Data) > 0 || p.URL != "")
 }
 
-// hasGenerated reports whether an answer has media that cannot go back in it.
+// hasGenerated reports whether an answer has media that it cannot contain when sent back.
 func hasGenerated(m *Message, origin string) bool {
 	for i := range m.Parts {
 		if isGenerated(m, &m.Parts[i], origin) {
@@ -135,7 +132,7 @@ func hasGenerated(m *Message, origin string) bool {
 	return false
 }
 
-// oneLineName returns a name that cannot be taken for more than that.
+// oneLineName returns name on one line, so that it cannot be mistaken for other text.
 func oneLineName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
@@ -145,7 +142,7 @@ func oneLineName(name string) string {
 	}, name)
 }
 
-// stripForeign strips parts of everything that only their own provider understands.
+// stripForeign removes content from parts that only its own provider understands.
 func stripForeign(parts []Part, counts map[string]int) []Part {
 	if isPlain(parts) {
 		return parts
@@ -173,8 +170,8 @@ func stripForeign(parts []Part, counts map[string]int) []Part {
 	return sourcesAsText(out, counts)
 }
 
-// withBreaks returns a copy of parts in which Begins says of each text whether an empty line stands
-// before it, also once the parts between them are gone.
+// withBreaks returns a copy of parts in which Begins marks each text that an empty line precedes,
+// even after the parts between them are dropped.
 func withBreaks(parts []Part) []Part {
 	parts = slices.Clone(parts)
 	var breaks Breaks
@@ -185,8 +182,8 @@ func withBreaks(parts []Part) []Part {
 	return parts
 }
 
-// isPlain reports whether parts are texts and calls, with nothing that only their own provider
-// understands: so are most answers.
+// isPlain reports whether parts are texts and calls that every provider understands, as in most
+// answers.
 func isPlain(parts []Part) bool {
 	for i := range parts {
 		p := &parts[i]
@@ -197,8 +194,8 @@ func isPlain(parts []Part) bool {
 	return true
 }
 
-// sourcesAsText names the sources of an answer, numbered, in a text after it, before its calls: wire formats
-// have a place for sources in answers of their own provider at most.
+// sourcesAsText replaces the sources of an answer with a numbered list in a text before its calls: wire
+// formats have sources, if at all, only in answers of their own provider.
 func sourcesAsText(parts []Part, counts map[string]int) []Part {
 	if !slices.ContainsFunc(parts, func(p Part) bool { return p.Kind == Source }) {
 		return parts
@@ -218,36 +215,34 @@ func sourcesAsText(parts []Part, counts map[string]int) []Part {
 	return slices.Insert(rest, at, Part{Kind: Text, Begins: true, Text: "[sources: " + strings.Join(named, "; ") + "]"})
 }
 
-// NoResult is the output of a call that never got one: nothing says whether it
-// ran.
+// NoResult is the output of a call without a result: it is unknown whether the call ran.
 const NoResult = "There is no result: the turn was interrupted. Whether this ran, and what it did, is not known."
 
-// Repair returns history with the bookkeeping every provider insists on: each
-// call has exactly one result, directly after its message and in the order of
-// the calls; results without a call are dropped; a message of the user's that
-// stood between them comes after; two messages of the user's in a row become one;
-// messages without anything to send are left out. Text and input are valid UTF-8
-// without halves of surrogate pairs. Valid histories come back as they are.
+// Repair returns history in the form that every provider requires. Each call has exactly one
+// result, directly after its message and in the order of the calls. Results without a call are
+// dropped, and a user message between calls and results is moved after the results. Consecutive
+// user messages are merged, and empty messages dropped. Text and input are valid UTF-8 without lone
+// surrogates. Valid histories are returned unchanged.
 func Repair(history []Message) []Message {
 	out, _ := repair(slices.Clone(history))
 	return out
 }
 
-// repair is Repair, and changes history, whose memory it returns where there is room; closed counts
-// the calls without a result.
+// repair implements Repair. It modifies history and returns its memory if there is room. Closed is
+// the number of calls without a result.
 func repair(history []Message) ([]Message, int) {
 	for i := range history {
 		history[i].Parts = cleanParts(history[i].Parts)
 	}
 	closed := 0
-	out, inPlace := history[:0], true // where nothing that follows is overwritten
+	out, inPlace := history[:0], true // true while no later message is overwritten
 	for i, m := range history {
 		if m.Role == RoleTool || allEmpty(m.Parts) {
 			continue
 		}
 		if n := len(out); m.Role == RoleUser && n > 0 && out[n-1].Role == RoleUser {
-			// Two turns of the user's in a row, after one that got no answer:
-			// many chat templates refuse that.
+			// Two user messages in a row, the first without an answer: many chat templates refuse
+			// them.
 			out[n-1].Parts = append(slices.Clip(out[n-1].Parts), m.Parts...)
 			continue
 		}
@@ -269,7 +264,7 @@ func repair(history []Message) ([]Message, int) {
 	return out, closed
 }
 
-// allEmpty reports whether parts carry nothing to show, send or replay.
+// allEmpty reports whether parts have nothing to show, send or replay.
 func allEmpty(parts []Part) bool {
 	for i := range parts {
 		if !isEmpty(&parts[i]) {
@@ -279,7 +274,8 @@ func allEmpty(parts []Part) bool {
 	return true
 }
 
-// resultsOf returns one result for each of calls, from the messages after them, and how many had none.
+// resultsOf returns one result for each of calls, from the messages after them. Lack is the number of
+// missing ones.
 func resultsOf(calls []Part, rest []Message) (results []Part, lack int) {
 	if answersInOrder(calls, rest) {
 		return rest[0].Parts, 0
@@ -297,8 +293,8 @@ func resultsOf(calls []Part, rest []Message) (results []Part, lack int) {
 	return results, lack
 }
 
-// answersInOrder reports whether rest begins with the results of calls in their order, and has no others
-// for them: most histories do.
+// answersInOrder reports whether rest begins with exactly the results of calls, in order, as in most
+// histories.
 func answersInOrder(calls []Part, rest []Message) bool {
 	if len(rest) == 0 || rest[0].Role != RoleTool || len(rest[0].Parts) != len(calls) {
 		return false
@@ -317,9 +313,8 @@ func answersInOrder(calls []Part, rest []Message) bool {
 	return true
 }
 
-// resultsByCall gathers by call id the results, each with the media that belongs to
-// it, up to the next assistant message: some servers use the same ids in every
-// turn.
+// resultsByCall groups the results, each with its media, by call id. It stops at the next assistant
+// message, since some servers reuse ids in every turn.
 func resultsByCall(rest []Message) map[string][]Part {
 	found := map[string][]Part{}
 	for _, m := range rest {
@@ -331,7 +326,7 @@ func resultsByCall(rest []Message) map[string][]Part {
 		}
 		for _, p := range m.Parts {
 			first := len(found[p.ID]) == 0
-			if first == (p.Kind == Result) { // the result opens, and only once
+			if first == (p.Kind == Result) { // the result comes first, and only once
 				found[p.ID] = append(found[p.ID], p)
 			}
 		}

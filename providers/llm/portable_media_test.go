@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// said writes a history down: "u:text a:call t:result", images as <name>.
+// said formats a history: "u:text a:call t:result", images as <name>.
 func said(history []Message) string {
 	var all []string
 	for _, m := range history {
@@ -27,8 +27,8 @@ func said(history []Message) string {
 	return strings.Join(all, " | ")
 }
 
-// Media that a model made goes to the next one after the answer it came with: in an answer only
-// its own wire format takes it.
+// Media made by a model is sent to the next model after its answer: only its own wire format
+// accepts media in an answer.
 func TestMadeMediaGoesOver(t *testing.T) {
 	user := UserText("draw")
 	fox := Part{Kind: Media, Name: "fox.png", MIME: "image/png", Data: []byte("png")}

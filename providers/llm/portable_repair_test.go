@@ -60,7 +60,7 @@ func randomHistory(r *rand.Rand) []Message {
 	return history
 }
 
-// Repair makes the same of any history as its plain form, and touches no part of it.
+// Repair gives the same result as its simple form for any history, and does not modify its parts.
 func TestRepairIsThePlainForm(t *testing.T) {
 	for seed := range uint64(20_000) {
 		history := randomHistory(rand.New(rand.NewPCG(seed, 1)))
@@ -76,7 +76,7 @@ func TestRepairIsThePlainForm(t *testing.T) {
 	}
 }
 
-// The calls of a message are its parts where they stand in a row, and copies elsewhere.
+// Calls returns adjacent calls as a slice of the message's parts, and copies of others.
 func TestCallsInAnyPlace(t *testing.T) {
 	call := func(id string) Part { return Part{Kind: Call, ID: id} }
 	remote := Part{Kind: Call, ID: "r", Remote: true}
@@ -102,7 +102,7 @@ func TestCallsInAnyPlace(t *testing.T) {
 	}
 }
 
-// A history in which nothing has to be adapted is copied once, however long it is: its parts are shared.
+// A history without changes is copied only once, even if it is long: its parts are shared.
 func TestPortableCopiesMessagesOnce(t *testing.T) {
 	cost := func(turns int) float64 {
 		var history []Message
@@ -115,7 +115,7 @@ func TestPortableCopiesMessagesOnce(t *testing.T) {
 		}
 		return testing.AllocsPerRun(5, func() { Portable(history, "chat:a") })
 	}
-	if few, many := cost(10), cost(1000); many > few+10 { // the runtime allocates as well
+	if few, many := cost(10), cost(1000); many > few+10 { // the runtime allocates too
 		t.Errorf("%.0f allocations for 10 turns, %.0f for 1,000", few, many)
 	}
 }

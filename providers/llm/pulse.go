@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// A Pulse counts the signs of life of an answer: everything that adds content to it, shown or held
-// back, but no comments, pings and empty deltas. The reader of the connection ends an answer whose
-// pulse has stood still for Limit. It is safe for concurrent use.
+// A Pulse counts the signs of life of an answer: everything that adds content to it, shown or
+// buffered, but no comments, pings and empty deltas. The reader of the connection ends an answer
+// whose pulse has had no beat for Limit. It is safe for concurrent use.
 type Pulse struct {
 	Limit time.Duration // longest time without a beat; 0 leaves it to the reader of the connection
 
@@ -17,14 +17,14 @@ type Pulse struct {
 	outer *Pulse
 
 	mu   sync.Mutex
-	wake chan struct{} // of the outermost: closed by RetryNow; nil: nobody pauses
+	wake chan struct{} // used in the outermost pulse: closed by RetryNow; nil if there is no pause
 }
 
 type pulseKey struct{}
 
-// WithPulse returns a context with a pulse of its own, for the answers that are
-// asked for with it. A limit of 0 is that of ctx. Beats of the pulse of ctx, if
-// there is one, count as beats of this one, but not the other way around.
+// WithPulse returns a context with a new pulse for the answers requested with it. A limit of 0
+// takes the limit of ctx's pulse. Beats of ctx's pulse also count for the new one, but not the
+// reverse.
 func WithPulse(ctx context.Context, limit time.Duration) (context.Context, *Pulse) {
 	p := &Pulse{Limit: limit, outer: PulseOf(ctx)}
 	if limit == 0 && p.outer != nil {
@@ -39,14 +39,14 @@ func PulseOf(ctx context.Context) *Pulse {
 	return p
 }
 
-// Beat gives a sign of life: content came, or the user wants to wait on.
+// Beat counts a sign of life: content came, or the user chose to keep waiting.
 func (p *Pulse) Beat() {
 	if p != nil {
 		p.beats.Add(1)
 	}
 }
 
-// Beats returns how many signs of life there were.
+// Beats returns the number of signs of life.
 func (p *Pulse) Beats() uint64 {
 	var n uint64
 	for ; p != nil; p = p.outer {
@@ -91,14 +91,14 @@ func (p *Pulse) outermost() *Pulse {
 
 type announcedKey struct{}
 
-// AnnouncePause returns a context for a Pause that the user is notified of before it begins: a
+// AnnouncePause returns a context for a Pause that the user is notified of before it starts: any
 // RetryNow from now on ends it.
 func AnnouncePause(ctx context.Context) context.Context {
 	return context.WithValue(ctx, announcedKey{}, PulseOf(ctx).retrySignal())
 }
 
-// Pause waits before a request is sent again: for d, or until RetryNow of the pulse of ctx. The
-// error is the cause of the end of ctx.
+// Pause waits for d before a request is retried, or until RetryNow of ctx's pulse. If ctx ends
+// first, it returns the cause.
 func Pause(ctx context.Context, d time.Duration) error {
 	hurried, told := ctx.Value(announcedKey{}).(<-chan struct{})
 	if !told {

@@ -10,13 +10,13 @@ import (
 	. "parley/providers/llm"
 )
 
-// A pause lasts its time, or until the user hurries the turn it belongs to: every one that
-// runs then, whatever pulse of the turn it has, and none that begins later.
+// A pause lasts its time, or until RetryNow of its turn: that ends all running pauses, with any
+// pulse of the turn, and no later ones.
 func TestPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, pulse := WithPulse(t.Context(), 0)
 		inner, _ := WithPulse(ctx, time.Minute)
-		pulse.RetryNow() // nobody pauses
+		pulse.RetryNow() // no pause is running
 		began := time.Now()
 		done := make(chan error)
 		for _, ctx := range []context.Context{ctx, inner} {

@@ -8,19 +8,18 @@ import (
 	"unicode/utf8"
 )
 
-// Servers cut text where their own strings can be cut: bytes anywhere inside of
-// a rune, or, if they are written in JavaScript, UTF-16 between the two halves
-// of a surrogate pair. A half travels in a Go string as the three bytes that
-// UTF-8 would have for it, ED A0..BF 80..BF (WTF-8, simonsapin.github.io/wtf-8);
-// adapters decode it so, and the functions here put halves together.
+// Servers split text where their own strings can be split: between any two bytes of a rune or, in
+// JavaScript, between the two UTF-16 halves of a surrogate pair. In a Go string, a lone surrogate
+// is the three bytes that UTF-8 would use, ED A0..BF 80..BF (WTF-8, simonsapin.github.io/wtf-8).
+// Adapters decode it to that form; the functions below join the halves.
 
-// runeJoiner joins text that comes in pieces cut anywhere. The zero value is ready.
+// runeJoiner joins text whose pieces are split anywhere. The zero value is ready to use.
 type runeJoiner struct{ pending string }
 
-// add returns the whole runes of the pieces so far that were not returned yet.
-// Bytes that no further piece can complete are U+FFFD.
+// add returns the complete runes not yet returned. Bytes that no further piece can complete become
+// U+FFFD.
 func (r *runeJoiner) add(s string) string {
-	if r.pending == "" && utf8.ValidString(s) { // nearly every piece
+	if r.pending == "" && utf8.ValidString(s) { // the usual case
 		return s
 	}
 	out, pending := validUTF8(r.pending+s, false)
@@ -28,15 +27,15 @@ func (r *runeJoiner) add(s string) string {
 	return out
 }
 
-// end returns what is held back; no more pieces follow.
+// end returns the pending bytes; no pieces may follow.
 func (r *runeJoiner) end() string {
 	out, _ := validUTF8(r.pending, true)
 	r.pending = ""
 	return out
 }
 
-// Clean returns s as valid UTF-8: halves of surrogate pairs that stand together
-// are joined; halves alone and invalid bytes become U+FFFD.
+// Clean returns s as valid UTF-8: adjacent surrogate halves are joined; lone surrogates and invalid
+// bytes become U+FFFD.
 func Clean(s string) string {
 	if utf8.ValidString(s) {
 		return s
@@ -45,8 +44,8 @@ func Clean(s string) string {
 	return out
 }
 
-// validUTF8 returns s as valid UTF-8, and the end of s that more text may complete;
-// if last, no more text follows.
+// validUTF8 returns s as valid UTF-8, and the end of s that more text may complete. Last means that
+// no more text follows.
 func validUTF8(s string, last bool) (valid, pending string) {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -63,7 +62,7 @@ func validUTF8(s string, last bool) (valid, pending string) {
 		if high != 0 {
 			low = surrogateAt(s[3:])
 		}
-		pair := utf16.DecodeRune(high, low) // U+FFFD if they are none
+		pair := utf16.DecodeRune(high, low) // U+FFFD if they are not a pair
 		b.WriteRune(pair)
 		switch {
 		case pair != utf8.RuneError:
@@ -77,7 +76,7 @@ func validUTF8(s string, last bool) (valid, pending string) {
 	return b.String(), ""
 }
 
-// surrogateAt returns the half of a pair that s begins with; 0 if it does not.
+// surrogateAt returns the surrogate at the start of s; 0 if there is none.
 func surrogateAt(s string) rune {
 	if len(s) < 3 || s[0] != 0xED || s[1]&0xE0 != 0xA0 || s[2]&0xC0 != 0x80 {
 		return 0
@@ -85,8 +84,8 @@ func surrogateAt(s string) rune {
 	return 0xD000 | rune(s[1]&0x3F)<<6 | rune(s[2]&0x3F)
 }
 
-// mayBegin reports whether all of s, which begins with no valid rune, may be
-// the beginning of one, or of a pair.
+// mayBegin reports whether all of s, which does not start with a valid rune, may be the beginning
+// of a rune or surrogate pair.
 func mayBegin(s string) bool {
 	if high := surrogateAt(s); high != 0 && high < 0xDC00 {
 		s = s[3:]
@@ -95,8 +94,8 @@ func mayBegin(s string) bool {
 	return !utf8.FullRuneInString(s) || len(s) == 2 && s[0] == 0xED && s[1]&0xE0 == 0xA0
 }
 
-// beginningLength returns how many of the first bytes of s, which begins with no valid
-// rune, are the beginning of one; at least 1.
+// beginningLength returns the number of bytes at the start of s, which does not start with a valid
+// rune, that belong to one incomplete rune; at least 1.
 func beginningLength(s string) int {
 	for n := min(3, len(s)); n > 1; n-- {
 		if !utf8.FullRuneInString(s[:n]) {
@@ -106,8 +105,8 @@ func beginningLength(s string) int {
 	return 1
 }
 
-// cleanJSON returns JSON text without what other parsers refuse: as Clean does,
-// and with U+FFFD for each escape of half a pair that stands alone.
+// cleanJSON returns JSON text that all parsers accept: cleaned by Clean, with U+FFFD for each
+// escape of a lone surrogate.
 func cleanJSON(s string) string {
 	s = Clean(s)
 	if !strings.Contains(s, `\ud`) && !strings.Contains(s, `\uD`) {
@@ -137,8 +136,8 @@ func cleanJSON(s string) string {
 	return b.String()
 }
 
-// escapedSurrogate returns the half of a pair whose escape s begins with, such as \ud83d;
-// 0 if it does not.
+// escapedSurrogate returns the surrogate whose escape, such as \ud83d, is at the start of s; 0 if
+// there is none.
 func escapedSurrogate(s string) rune {
 	if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
 		return 0
@@ -150,8 +149,8 @@ func escapedSurrogate(s string) rune {
 	return rune(unit)
 }
 
-// cleanParts returns parts with text and input fit to be sent to any server; the same
-// slice if they are so already. State is left alone.
+// cleanParts returns parts with text and input that every server accepts; the same slice if they
+// are already valid. State is not changed.
 func cleanParts(parts []Part) []Part {
 	fit := true
 	for i := range parts {

@@ -32,7 +32,7 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// produced returns what an adapter's deltas come out as.
+// produced returns the deltas that consumers of an adapter's deltas get.
 func produced(in []Delta, end func(*Out) error) (out []Delta, failed error) {
 	for e, err := range Produce(context.Background(), func(_ context.Context, o *Out) error {
 		for _, d := range in {
@@ -80,8 +80,7 @@ func TestSplitRunes(t *testing.T) {
 	}
 }
 
-// FuzzSplitRunes: wherever text is cut, it comes out as it would in one piece, and
-// every delta is valid UTF-8.
+// FuzzSplitRunes: split text gives the same result as whole text, and every delta is valid UTF-8.
 func FuzzSplitRunes(f *testing.F) {
 	f.Add("a"+high+low+"b\xf0\x9f\x98\x80"+high, uint8(2))
 	f.Add("\xed\xa0\xed\xb8\x80\xff\xe6\x97é", uint8(1))
@@ -105,8 +104,8 @@ func FuzzSplitRunes(f *testing.F) {
 	})
 }
 
-// TestSendable: what goes to a server holds no half of a pair, raw or as an
-// escape. State goes as it came, and the history itself is not changed.
+// TestSendable: text for a server contains no lone surrogate, raw or as an escape. State is
+// unchanged, and so is the history itself.
 func TestSendable(t *testing.T) {
 	said := assistant("o", Part{Kind: Text, Text: "a" + high, State: []byte(`"\ud83d"`)}, call("1", `{"a":"\ud83d","b":"\\ud83d \uD83D\ude00 \u00e9 \ude00\ud83d`+high+`"}`))
 	history := []Message{UserText("x" + low), said, toolMessage(result("1", "\xff"))}

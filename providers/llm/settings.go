@@ -11,11 +11,11 @@ import (
 	"strings"
 )
 
-// Settings shape an answer. A model that refuses one gets the request without
-// it, and the user a Notice. The tags are the keys of a table in config.toml.
+// Settings influence an answer. If a model refuses a setting, the request is sent without it and
+// the user gets a Notice. The tags are keys of a table in config.toml.
 type Settings struct {
-	MaxTokens        int            `toml:"max_tokens"` // limit of the output, thinking included
-	Budget           int            `toml:"budget"`     // limit of the thinking, in tokens; 0 leaves it to Effort
+	MaxTokens        int            `toml:"max_tokens"` // output limit, including thinking
+	Budget           int            `toml:"budget"`     // thinking limit in tokens; 0 leaves it to Effort
 	Temperature      *float64       `toml:"temperature"`
 	TopP             *float64       `toml:"top_p"`
 	FrequencyPenalty *float64       `toml:"frequency_penalty"`
@@ -24,11 +24,11 @@ type Settings struct {
 	Stop             []string       `toml:"stop"`
 	User             string         `toml:"user"`           // the end user, for the provider's abuse checks
 	ToolChoice       string         `toml:"tool_choice"`    // "auto", "none", "required", or the name of a tool
-	Parallel         *bool          `toml:"parallel_tools"` // several tool calls in one answer
+	Parallel         *bool          `toml:"parallel_tools"` // allow several tool calls in one answer
 	Verbosity        string         `toml:"verbosity"`      // "low", "medium" or "high"
-	Detail           string         `toml:"detail"`         // how closely images are looked at: "low", "high" or "auto"
+	Detail           string         `toml:"detail"`         // detail of images: "low", "high" or "auto"
 	Web              bool           `toml:"-"`              // the provider may search the web for the answer
-	Options          map[string]any `toml:"-"`              // further fields of the request's body, as ParseOption reads them, by names in which a dot goes into an object; what is refused is left out
+	Options          map[string]any `toml:"-"`              // further fields of the request body, see ParseOption; a dot in a name descends into an object; refused fields are dropped
 }
 
 // Values of Settings.Verbosity and Settings.Detail.
@@ -40,12 +40,12 @@ var (
 // A Setting is a field of Settings that users change by name, in commands and in the configuration.
 type Setting struct {
 	Name  string
-	Takes string   // its valid values, such as "between 0 and 2"
-	Words []string // the valid values, if there are only a few; nil: any by Takes
+	Takes string   // description of the valid values, such as "between 0 and 2"
+	Words []string // the valid values if they are few; nil if only Takes describes them
 
-	// Set reads text into s. The error begins with the name and says what is allowed.
+	// Set parses text into s. The error begins with the name and says which values are allowed.
 	Set func(s *Settings, text string) error
-	// Get returns the value as Set reads it; "" if it is not set.
+	// Get returns the value in the form that Set parses; "" if it is not set.
 	Get func(s Settings) string
 }
 
@@ -75,7 +75,7 @@ func FindSetting(name string) (s Setting, ok bool) {
 	return Adjustable[i], true
 }
 
-// Validate returns an error for each invalid number or stop sequence, which begins with the
+// Validate returns an error for each invalid number or stop sequence; each error begins with the
 // setting's name.
 func (s Settings) Validate() (errs []error) {
 	for _, known := range Adjustable {
@@ -90,12 +90,12 @@ func (s Settings) Validate() (errs []error) {
 	return errs
 }
 
-// invalidValueError returns the error of a value that a setting does not take.
+// invalidValueError returns the error for a value that a setting does not accept.
 func invalidValueError(name, value, takes string) error {
 	return fmt.Errorf("%s: %s is not %s", name, value, takes)
 }
 
-// numberSetting returns a setting that takes a number from low to high.
+// numberSetting returns a setting for a number from low to high.
 func numberSetting(name string, low, high float64, field func(*Settings) **float64) Setting {
 	takes := fmt.Sprintf("between %v and %v", low, high)
 	return Setting{
@@ -120,7 +120,7 @@ func numberSetting(name string, low, high float64, field func(*Settings) **float
 	}
 }
 
-// countSetting returns a setting that takes a number above 0.
+// countSetting returns a setting for a number above 0.
 func countSetting(name, what string, field func(*Settings) *int) Setting {
 	return Setting{
 		Name: name, Takes: "a number of " + what,
@@ -144,7 +144,7 @@ func countSetting(name, what string, field func(*Settings) *int) Setting {
 	}
 }
 
-// wordSetting returns a setting that takes one of a list of words.
+// wordSetting returns a setting for one word of list.
 func wordSetting(name string, list []string, field func(*Settings) *string) Setting {
 	takes := strings.Join(list[:len(list)-1], ", ") + " or " + list[len(list)-1]
 	s := textSetting(name, takes, field)
@@ -159,7 +159,7 @@ func wordSetting(name string, list []string, field func(*Settings) *string) Sett
 	return s
 }
 
-// textSetting returns a setting that takes any text.
+// textSetting returns a setting for any text.
 func textSetting(name, takes string, field func(*Settings) *string) Setting {
 	return Setting{
 		Name: name, Takes: takes,
@@ -231,8 +231,8 @@ var parallelSetting = Setting{
 	},
 }
 
-// ParseOption reads a value of Settings.Options: JSON if it is that, else a text. Numbers stay
-// as they are written.
+// ParseOption parses a value of Settings.Options: JSON if valid, otherwise text. Numbers keep their
+// spelling.
 func ParseOption(text string) any {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -240,14 +240,14 @@ func ParseOption(text string) any {
 	if d.Decode(&value) != nil {
 		return text
 	}
-	if _, err := d.Token(); err != io.EOF { // something follows
+	if _, err := d.Token(); err != io.EOF { // text follows
 		return text
 	}
 	return value
 }
 
-// OptionText returns a value of Settings.Options as users read it: JSON, and a text that is
-// none as it is.
+// OptionText returns a value of Settings.Options as users write it: text unquoted unless it would
+// parse as JSON, anything else as JSON.
 func OptionText(value any) string {
 	if s, ok := value.(string); ok && ParseOption(s) == any(s) {
 		return s
@@ -261,8 +261,8 @@ func OptionText(value any) string {
 	return strings.TrimSpace(b.String())
 }
 
-// reservedFields holds the request fields that parley writes itself, and the command that changes
-// them; "" if none does.
+// reservedFields maps the request fields that parley writes itself to the command that changes
+// them; "" for none.
 var reservedFields = map[string]string{
 	"model": "/model or -m", "messages": "", "input": "", "contents": "", "prompt": "",
 	"system": "/system or -s", "instructions": "/system or -s", "systemInstruction": "/system or -s", "system_instruction": "/system or -s",
@@ -271,7 +271,7 @@ var reservedFields = map[string]string{
 	"previous_response_id": "", "conversation": "", "background": "", "continuationToken": "", "anthropic_version": "",
 }
 
-// CheckOption returns why a field of this name cannot be among Settings.Options; nil if it can.
+// CheckOption returns why Settings.Options cannot contain a field called name; nil if it can.
 func CheckOption(name string) error {
 	if name == "" || slices.Contains(strings.Split(name, "."), "") || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '=' }) {
 		return fmt.Errorf("%q is not the name of a setting", name)
@@ -288,8 +288,8 @@ func CheckOption(name string) error {
 	return nil
 }
 
-// CommonOptions lists fields of requests that services take beside those of Adjustable: none of
-// them is a misspelled setting.
+// CommonOptions lists request fields of services that are not in Adjustable and are not misspelled
+// settings.
 var CommonOptions = []string{
 	"top_k", "top_a", "min_p", "typical_p", "tfs_z", "mirostat", "mirostat_tau", "mirostat_eta", "min_tokens",
 	"repetition_penalty", "repeat_penalty", "length_penalty", "no_repeat_ngram_size", "logit_bias", "logprobs", "top_logprobs",
@@ -299,19 +299,19 @@ var CommonOptions = []string{
 	"generationConfig", "safetySettings", "labels", "search_parameters", "context_management", "speed",
 }
 
-// settingAliases maps names that some services have for a setting to ours.
+// settingAliases maps other services' names to parley's names of settings.
 var settingAliases = map[string]string{
 	"max_completion_tokens": "max_tokens", "max_output_tokens": "max_tokens", "maxOutputTokens": "max_tokens", "max_new_tokens": "max_tokens",
 	"topP": "top_p", "stop_sequences": "stop", "stopSequences": "stop", "frequencyPenalty": "frequency_penalty", "presencePenalty": "presence_penalty",
 	"thinking_budget": "budget", "parallel_tool_calls": "parallel_tools",
 }
 
-// SettingFor returns the setting that some services call name; "" if there is none.
+// SettingFor returns the setting that some services call name; "" for none.
 func SettingFor(name string) string { return settingAliases[name] }
 
 // RawFieldPrefix precedes the name of a field of Settings.Options that goes into the request body
 // under exactly that name, even if it resembles a setting.
 const RawFieldPrefix = "body."
 
-// OptionField returns the name of the request field that a user means by name.
+// OptionField returns the request field for a name typed by the user.
 func OptionField(name string) string { return strings.TrimPrefix(name, RawFieldPrefix) }

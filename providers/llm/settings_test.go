@@ -2,7 +2,7 @@ package llm
 
 import "testing"
 
-// TestSettings: what a setting takes, how it reads back, and what is said of what it does not take.
+// TestSettings: the accepted values of a setting, how they read back, and the errors for others.
 func TestSettings(t *testing.T) {
 	for _, test := range []struct{ name, text, got, err string }{
 		{"temperature", "0.2", "0.2", ""},
@@ -56,7 +56,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestParseOption: a value is JSON if it parses, else a text, and reads back as it is.
+// TestParseOption: a value is JSON if it parses, otherwise text, and reads back unchanged.
 func TestParseOption(t *testing.T) {
 	for text, want := range map[string]string{
 		"40": "40", "1.50": "1.50", "12345678901234567890": "12345678901234567890", "true": "true", "null": "null",
@@ -69,7 +69,7 @@ func TestParseOption(t *testing.T) {
 	}
 }
 
-// TestCheckOption: fields that parley writes are refused, with what to use instead.
+// TestCheckOption: fields that parley writes are rejected, with the alternative.
 func TestCheckOption(t *testing.T) {
 	for name, want := range map[string]string{
 		"top_k": "", "provider.order": "", "generationConfig.topK": "", "text.verbosity": "", "toolsy": "",

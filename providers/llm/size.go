@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// tiers lists what a tier of a Size can be, with the pixels that an image of it has about.
+// tiers lists the tiers of a Size with their approximate number of pixels.
 var tiers = []struct {
 	name   string
 	pixels int
@@ -23,8 +23,8 @@ var (
 	})
 )
 
-// ParseSize reads a size as people write it: "1536x1024", "16:9", "2K", or "16:9 2K"; "auto"
-// and nothing leave it to the model.
+// ParseSize parses a size: "1536x1024", "16:9", "2K", or "16:9 2K"; "auto" and "" leave it to the
+// model.
 func ParseSize(text string) (Size, error) {
 	var s Size
 	bad := func() (Size, error) {
@@ -54,7 +54,7 @@ func ParseSize(text string) (Size, error) {
 	return s, nil
 }
 
-// String returns s as ParseSize reads it; "auto" for the zero value.
+// String returns s in the form that ParseSize parses; "auto" for the zero value.
 func (s Size) String() string {
 	if s.Width > 0 {
 		return fmt.Sprintf("%dx%d", s.Width, s.Height)
@@ -62,7 +62,7 @@ func (s Size) String() string {
 	return cmp.Or(strings.TrimSpace(s.Ratio+" "+s.Tier), "auto")
 }
 
-// Aspect returns width by height; 0 if s says nothing of it.
+// Aspect returns width divided by height; 0 if s has neither pixels nor ratio.
 func (s Size) Aspect() float64 {
 	if s.Width > 0 && s.Height > 0 {
 		return float64(s.Width) / float64(s.Height)
@@ -76,9 +76,9 @@ func (s Size) Aspect() float64 {
 	return width / height
 }
 
-// Pixels returns a width and a height with the ratio of s, both multiples of step, and about
-// as many pixels as its tier, 1K if it has none, but at most limit; 0 is no limit. A size in
-// pixels stays as it is.
+// Pixels returns a width and a height with the ratio of s, both multiples of step, with about as
+// many pixels as its tier (default 1K), but at most limit; 0 is no limit. A size in pixels is
+// returned unchanged.
 func (s Size) Pixels(step, limit int) (width, height int) {
 	if s.Width > 0 {
 		return s.Width, s.Height
@@ -99,7 +99,7 @@ func (s Size) Pixels(step, limit int) (width, height int) {
 	return down(math.Sqrt(float64(area) * aspect)), down(math.Sqrt(float64(area) / aspect))
 }
 
-// exactRatio returns a ratio in the smallest whole numbers; "" is 1:1.
+// exactRatio returns a ratio in lowest terms; "" is 1:1.
 func exactRatio(ratio string) (w, h int) {
 	width, height, _ := strings.Cut(cmp.Or(ratio, "1:1"), ":")
 	x, _ := strconv.ParseFloat(width, 64)
@@ -115,7 +115,7 @@ func exactRatio(ratio string) (w, h int) {
 	return w / a, h / a
 }
 
-// tierPixels returns about how many pixels an image of a tier has; 0 if there is no such tier.
+// tierPixels returns the approximate number of pixels of a tier; 0 if name is unknown.
 func tierPixels(name string) int {
 	for _, t := range tiers {
 		if strings.EqualFold(t.name, name) {

@@ -35,7 +35,7 @@ func TestSizeInPixels(t *testing.T) {
 		{Size{Ratio: "16:9", Tier: "4K"}, 16, 8_294_400, 3840, 2160},
 		{Size{Tier: "2K"}, 16, 8_294_400, 2048, 2048},
 		{Size{Ratio: "9:19.5"}, 1, 0, 690, 1495},
-		{Size{Ratio: "1000:999"}, 16, 0, 1024, 1008}, // no multiples of 16 have it
+		{Size{Ratio: "1000:999"}, 16, 0, 1024, 1008}, // no multiples of 16 have this ratio
 		{Size{Width: 7, Height: 5}, 16, 0, 7, 5},
 	} {
 		w, h := test.size.Pixels(test.step, test.limit)

@@ -8,8 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// CanceledClient returns a client whose request is canceled just as its answer begins, which has
-// body, a context for that request, and whether all answers were closed.
+// CanceledClient returns a client whose request is canceled just as its response, with this body,
+// arrives. It also returns the context for that request, and a function that reports whether all
+// response bodies were closed.
 func CanceledClient(ctx context.Context, body string) (client *http.Client, canceled context.Context, closed func() bool) {
 	t := &cancelingTransport{body: body}
 	canceled, t.cancel = context.WithCancel(ctx)
@@ -32,7 +33,7 @@ func (t *cancelingTransport) RoundTrip(r *http.Request) (*http.Response, error) 
 	return &http.Response{StatusCode: 200, Header: http.Header{}, Body: &countedBody{strings.NewReader(t.body), t, false}, Request: r}, nil
 }
 
-// A countedBody tells its transport when it is first closed.
+// A countedBody notifies its transport when it is first closed.
 type countedBody struct {
 	io.Reader
 	t      *cancelingTransport

@@ -6,7 +6,7 @@ import (
 	"parley/providers/llm"
 )
 
-// A Response is a response as read from a stream.
+// A Response is the result of a stream.
 type Response struct {
 	Parts  []llm.Part
 	Finish llm.Finish
@@ -14,9 +14,8 @@ type Response struct {
 	Err    error
 }
 
-// Collect reads s, and checks the properties of every stream: it ends with a finish or an
-// error, and nothing follows. Parts of a response that broke off are those of
-// llm.Draft.Interrupted.
+// Collect reads s, and checks the properties of every stream: it ends with a finish or an error,
+// and no event follows. The parts of an interrupted response are those of llm.Draft.Interrupted.
 func Collect(t testing.TB, s llm.Stream) Response {
 	t.Helper()
 	var r Response

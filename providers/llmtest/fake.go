@@ -12,8 +12,8 @@ import (
 	"parley/providers/llm"
 )
 
-// A Turn writes one response, as an adapter would. If it returns nil without having sent
-// a Finish, the response was interrupted.
+// A Turn writes one response, as an adapter would. If it returns nil without having sent a Finish,
+// the response was interrupted.
 type Turn func(ctx context.Context, req llm.Request, out *llm.Out) error
 
 // A Fake is a scripted model. It is safe for concurrent use.
@@ -23,12 +23,12 @@ type Fake struct {
 	requests []llm.Request
 }
 
-// New returns a model that answers the Nth request with the Nth turn. Further
-// requests fail, with an error that says so.
+// New returns a model that answers the nth request with the nth turn. Further requests fail with an
+// error that says so.
 func New(turns ...Turn) *Fake { return &Fake{turns: turns} }
 
-// Stream answers with the next turn. The turn is taken when the stream is
-// ranged over, as an adapter sends its request then.
+// Stream answers with the next turn. It takes the turn when the stream is ranged over, as an
+// adapter sends its request then.
 func (f *Fake) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
 		turn, n := f.nextTurn(req)
@@ -39,7 +39,7 @@ func (f *Fake) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	})
 }
 
-// nextTurn records req and returns its turn, nil if there is none, and its number, from 1.
+// nextTurn records req. It returns its turn, nil if there is none, and its number, counted from 1.
 func (f *Fake) nextTurn(req llm.Request) (Turn, int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,8 +51,7 @@ func (f *Fake) nextTurn(req llm.Request) (Turn, int) {
 	return f.turns[n-1], n
 }
 
-// Requests returns the requests so far, in the order in which they came.
-// Changing them changes nothing in the fake, nor the other way round.
+// Requests returns copies of the requests so far, in the order received.
 func (f *Fake) Requests() []llm.Request {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -63,7 +62,7 @@ func (f *Fake) Requests() []llm.Request {
 	return out
 }
 
-// clone copies everything in req that a caller could change afterwards.
+// clone copies everything in req that a caller could modify later.
 func clone(req llm.Request) llm.Request {
 	req.Messages = slices.Clone(req.Messages)
 	for i, m := range req.Messages {
@@ -98,8 +97,7 @@ func Think(thinking string, pieces ...string) Turn {
 	}
 }
 
-// Call answers with tool calls. Those without an ID get "call_1", "call_2" and
-// so on.
+// Call answers with tool calls. Calls without an ID get "call_1", "call_2" and so on.
 func Call(calls ...llm.Part) Turn {
 	return func(_ context.Context, req llm.Request, out *llm.Out) error {
 		var inputs []string
@@ -117,7 +115,7 @@ func Call(calls ...llm.Part) Turn {
 	}
 }
 
-// Fail answers with the events before, and then with an error.
+// Fail answers with the events in before, and then with an error.
 func Fail(err error, before ...llm.Event) Turn {
 	return func(ctx context.Context, req llm.Request, out *llm.Out) error {
 		_ = Script(before...)(ctx, req, out)
@@ -133,7 +131,7 @@ func Cut(pieces ...string) Turn {
 	}
 }
 
-// Hang answers with text, and then waits until it is canceled.
+// Hang answers with text, and then waits until the request is canceled.
 func Hang(pieces ...string) Turn {
 	return func(ctx context.Context, _ llm.Request, out *llm.Out) error {
 		if !say(out, pieces) {
@@ -156,7 +154,7 @@ func Script(events ...llm.Event) Turn {
 	}
 }
 
-// say sends text in pieces and reports whether the consumer is still there.
+// say sends text in pieces and reports whether the consumer has not left.
 func say(out *llm.Out, pieces []string) bool {
 	for _, piece := range pieces {
 		if !out.Send(llm.Delta{Block: "1", Part: llm.Part{Kind: llm.Text, Text: piece}}) {
@@ -166,8 +164,8 @@ func say(out *llm.Out, pieces []string) bool {
 	return !out.Stopped()
 }
 
-// count returns a plausible usage: a token for four bytes of JSON. Long texts are counted
-// without encoding them.
+// count returns a plausible usage: one token per four bytes of JSON. Long texts are counted without
+// encoding them.
 func count(req llm.Request, thinking int, pieces []string) llm.Usage {
 	const long = 4 << 10
 	in, out := len(req.System), thinking

@@ -63,7 +63,7 @@ func TestHang(t *testing.T) {
 		t.Errorf("error %v", last)
 	}
 	for range New(Hang("a", "b")).Stream(t.Context(), llm.Request{}) {
-		break // leaving ends it as well
+		break // leaving also ends the stream
 	}
 }
 
@@ -81,8 +81,8 @@ func TestExhausted(t *testing.T) {
 	}
 }
 
-// TestRequests checks that what a test looks at is what was sent, whatever
-// happens to it later, and that a fake can be asked from several goroutines.
+// TestRequests checks that recorded requests do not change when the originals do, and that a fake
+// can be used from several goroutines.
 func TestRequests(t *testing.T) {
 	f := New(Say("a"), Say("b"), Say("c"))
 	req := llm.Request{Messages: []llm.Message{llm.UserText("first")}, Tools: []llm.Tool{{Name: "read"}}}

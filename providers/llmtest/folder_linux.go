@@ -6,14 +6,15 @@ import (
 	"testing"
 )
 
-// memoryDir is where Linux keeps files in memory, and tmpfs the type of such a file system.
+// memoryDir is the directory where Linux keeps files in memory, and tmpfs is the type of its file
+// system.
 const (
 	memoryDir = "/dev/shm"
 	tmpfs     = 0x01021994
 )
 
 // Folder returns a temporary directory in memory, where syncing a file takes no time. In
-// benchmarks, with Long, and without free memory, it is the test's TempDir.
+// benchmarks, with Long, or without enough memory, it returns the test's TempDir.
 func Folder(t testing.TB) string {
 	t.Helper()
 	var room syscall.Statfs_t

@@ -7,10 +7,10 @@ import (
 	"parley/providers/llm"
 )
 
-// A Way is a way out for the parts of an answer.
+// A Way is an output for the parts of an answer.
 type Way string
 
-// The ways.
+// Values of Way.
 const (
 	Screen   Way = "screen"
 	Plain    Way = "plain lines"
@@ -23,14 +23,14 @@ const (
 	Request  Way = "next request" // to another provider
 )
 
-// A KindRow holds a part of a kind and what every way out has of it; "" is nothing.
+// A KindRow holds a part of a kind and its text in every output; "" for none.
 type KindRow struct {
 	Part llm.Part
 	Has  map[Way]string
 }
 
-// Kinds has a row for each kind of part. An answer of all of them ends with a call of a tool that
-// does not exist.
+// Kinds has a row for each kind of part. An answer with all of them ends with a call of a
+// nonexistent tool.
 var Kinds = []KindRow{
 	{llm.Part{Kind: llm.Thinking, Text: "a-thought"}, map[Way]string{
 		Screen: "∴ thought", Plain: "Thinking…", Text: "Thinking: a-thought", JSON: `"thinking":"a-thought"`, JSONL: `{"type":"thinking","text":"a-thought"}`,
@@ -55,11 +55,11 @@ var Kinds = []KindRow{
 		ACP: "failed", Markdown: "Failed", HTML: "Failed", Request: `"tool_call_id":`}},
 }
 
-// KindsTurns answers with the parts of Kinds, and after the result of the call with a few words.
+// KindsTurns answers with the parts of Kinds and, after the result of the call, with a few words.
 func KindsTurns() []Turn {
 	var events []llm.Event
 	for _, row := range Kinds {
-		if row.Part.Kind != llm.Result { // parley adds it
+		if row.Part.Kind != llm.Result { // added by parley
 			events = append(events, llm.Delta{Block: string(row.Part.Kind), Part: row.Part})
 		}
 	}
@@ -80,7 +80,7 @@ func KindsHistory() []llm.Message {
 	return []llm.Message{llm.UserText("hi"), answer, result}
 }
 
-// CheckKinds checks what one way out has of each kind of part.
+// CheckKinds checks each kind of part in the output way.
 func CheckKinds(t *testing.T, way Way, got string) {
 	t.Helper()
 	for _, row := range Kinds {

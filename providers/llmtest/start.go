@@ -8,13 +8,12 @@ import (
 	"testing"
 )
 
-// startLimit is how many allocations a package may make when a program starts:
-// enough for tables, not for compiling expressions or reading files.
+// startLimit is the number of allocations that a package may make when a program starts: enough for
+// tables, but not for compiling expressions or reading files.
 const startLimit = 150
 
-// Start checks that the packages of this module which the test links do next to
-// nothing when a program starts: they cost each run of it, even one that only
-// prints its version.
+// Start checks that the packages of this module linked into the test do almost nothing when a
+// program starts: they slow down every run, even one that only prints the version.
 func Start(t *testing.T) {
 	t.Helper()
 	again := exec.Command(os.Args[0], "-test.run=^$")

@@ -10,9 +10,9 @@ import (
 	"parley/providers/llm"
 )
 
-// WithRetries returns m with retries: if the server could not be reached, or rejected the request
-// before anything was generated because of rate limits or load. It sends a notice each time. Sleep
-// waits between the attempts; nil is by the clock.
+// WithRetries returns m with retries for servers that cannot be reached, or that reject a request
+// before generating anything because of rate limits or load. It sends a notice each time. Sleep
+// waits between the attempts; nil uses the clock.
 func WithRetries(m llm.ImageMaker, sleep func(context.Context, time.Duration) error) llm.ImageMaker {
 	if sleep == nil {
 		sleep = pause
@@ -35,7 +35,7 @@ func (a retryingMaker) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[l
 				if failed = err; failed != nil {
 					break
 				}
-				if e.Note != "" && n > 1 { // repeats that of the first attempt
+				if e.Note != "" && n > 1 { // repeats a note of the first attempt
 					continue
 				}
 				if !yield(e, nil) {

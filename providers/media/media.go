@@ -1,5 +1,5 @@
-// Package media opens models that do not chat: they turn text into vectors, generate images and make
-// videos. It finds them by name, lists them, and runs the jobs of videos.
+// Package media opens models for other uses than chat: they turn text into vectors, generate images
+// and make videos. It finds them by name, lists them, and runs video jobs.
 //
 //	Config, name ──► Ability.Open ──► llm.Embedder, llm.ImageMaker, llm.VideoJobs
 //
@@ -15,28 +15,28 @@ import (
 	"parley/providers/llm"
 )
 
-// An Opener opens the model that o names. It adds prices from facts, which are zero if they are
-// unknown, and masks secrets in everything that it returns. It sends nothing.
+// An Opener opens the model described by o. It adds prices from facts, which are zero if unknown,
+// and masks secrets in everything it returns. It sends nothing.
 type Opener[T, F any] func(o adapter.Options, facts F, secrets []string) T
 
 // Formats are the wire formats of services. Each method returns nil for a kind of service without
-// such models, or whose host at a base URL has none.
+// such models, or if its host at a base URL has none.
 type Formats interface {
 	Embedder(kind, base string) Opener[llm.Embedder, catalog.Embedding]
 	ImageMaker(kind, base string) Opener[llm.ImageMaker, catalog.ImageModel]
 	VideoJobs(kind, base string) Opener[VideoJobs, catalog.VideoModel]
 }
 
-// VideoJobs are jobs of a model that can tell whether it makes what a request asks for.
+// VideoJobs are the jobs of a model that can check whether it supports a request.
 type VideoJobs interface {
 	llm.VideoJobs
-	// Check returns an error if the model cannot make what r requests, as far as is known. It sends nothing.
+	// Check returns an error if the model is known not to support r. It sends nothing.
 	Check(r llm.VideoRequest) error
 }
 
-var registered Formats // nil if the program is built without any
+var registered Formats // nil in a build without formats
 
-// Register sets the formats, for the whole program.
+// Register sets the formats of the whole program.
 func Register(f Formats) { registered = f }
 
 // WithPurpose returns err with the purpose of the model filled in, such as "image".

@@ -10,13 +10,13 @@ import (
 )
 
 // SaveImage stores an image generated for prompt, and returns it as a part for the conversation: an
-// image of a type that every model accepts, or text instead, named after the stored file. The zero
-// part means that nothing is left of the image. A notice that is not "" is for the user.
+// image of a type that every model accepts, or text instead, named after the stored file. The part
+// is zero if the image is lost. A nonempty notice is for the user.
 type SaveImage func(prompt string, b llm.Blob) (part llm.Part, notice string, err error)
 
 // Endpoint returns an image model as a chat model. A request has one message: its text is the prompt,
-// its images are those to edit. The images of the answer are the parts that save returns; one that
-// could not be saved is in the answer all the same, with a notice.
+// and its images are edited. The images of the answer are the parts returned by save; an image that
+// could not be saved still appears in the answer, with a notice.
 func Endpoint(m Model[llm.ImageMaker, catalog.ImageModel], save SaveImage) llm.Endpoint {
 	return llm.Endpoint{
 		Model: imageEndpoint{m.Service, save, m.Facts.Partials}, Name: m.Name, Origin: llm.OriginImages, Strategy: "none",
@@ -30,7 +30,7 @@ type imageEndpoint struct {
 	partials bool
 }
 
-// endpointPartials is how many unfinished images a chat requests.
+// endpointPartials is the number of unfinished images that a chat requests.
 const endpointPartials = 2
 
 func (d imageEndpoint) Stream(ctx context.Context, req llm.Request) llm.Stream {

@@ -14,8 +14,8 @@ import (
 	"parley/providers/wire"
 )
 
-// An Ability is something that models do other than chat. T is the interface of such a model, F the
-// type of its facts in the catalog.
+// An Ability is a use of models other than chat. T is the interface of such a model, F the type of
+// its facts in the catalog.
 type Ability[T, F any] struct {
 	label string // plural of such models, for errors
 	name  string // value of llm.Error.Purpose
@@ -52,8 +52,8 @@ var Embeddings = Ability[llm.Embedder, catalog.Embedding]{
 type Model[T, F any] struct {
 	Service T
 	Name    string // "provider/model"
-	Facts   F      // zero if it is unknown
-	Known   bool   // Facts are those of this model
+	Facts   F      // zero if unknown
+	Known   bool   // Facts are about this model
 }
 
 // A Choice is a known model with an ability.
@@ -128,7 +128,7 @@ func (a Ability[T, F]) openNamed(ctx context.Context, c providers.Config, name s
 	return m, nil
 }
 
-// find returns the service and the model id that a name stands for.
+// find returns the service and the model id for a name.
 func (a Ability[T, F]) find(c providers.Config, name string, getenv func(string) string) (providers.Service, string, error) {
 	if getenv == nil {
 		getenv = os.Getenv
@@ -177,10 +177,10 @@ func (a Ability[T, F]) noneConnected(choices []Choice[F]) error {
 	return &llm.Error{Fault: llm.Authentication, KeyMissing: true, Message: fmt.Sprintf("no provider with %s is connected; those that have some are %s", a.label, strings.Join(can, ", "))}
 }
 
-// unknownModel returns the error for an unknown name, with up to three similar names of models. It
+// unknownModel returns the error for an unknown name, with up to three similar model names. It
 // compares them with and without the provider and vendor prefix.
 func (a Ability[T, F]) unknownModel(name string, choices []Choice[F]) error {
-	full := map[string]string{} // full name by what the user may type
+	full := map[string]string{} // full names by the names that a user may type
 	var typed, near []string
 	for _, choice := range choices {
 		for rest, more := choice.Name, true; more; _, rest, more = strings.Cut(rest, "/") {

@@ -24,7 +24,7 @@ func env(names ...string) func(string) string {
 	}
 }
 
-// A model is found by its whole name, by its provider, and by itself; what is known of it comes with it.
+// A model is found by its full name, by its provider, and by its id alone, with its known facts.
 func TestOpen(t *testing.T) {
 	c, getenv := providers.Default(), env("OPENAI_API_KEY")
 	o := providers.OpenOptions{Getenv: getenv}
@@ -41,7 +41,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// An error names what was asked for and the way on.
+// An error names the request and the next step.
 func TestOpenErrors(t *testing.T) {
 	for _, tt := range []struct {
 		name, want string

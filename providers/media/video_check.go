@@ -11,8 +11,8 @@ import (
 	"parley/providers/llm"
 )
 
-// CheckVideo returns an error if a model cannot make the video that r requests, as far as is known.
-// It sends nothing. The error names connected models that can.
+// CheckVideo returns an error if a model is known not to support the video that r requests. It
+// sends nothing. The error names connected models that support it.
 func CheckVideo(c providers.Config, m Model[VideoJobs, catalog.VideoModel], r llm.VideoRequest, getenv func(string) string) error {
 	err := m.Service.Check(r)
 	if e := (*llm.Error)(nil); errors.As(err, &e) && e.Fault == llm.Unsupported {
@@ -23,8 +23,7 @@ func CheckVideo(c providers.Config, m Model[VideoJobs, catalog.VideoModel], r ll
 	return err
 }
 
-// ableVideos returns the names of models that are ready and can make what r requests, one of each
-// provider.
+// ableVideos returns the names of ready models that support r, one per provider.
 func ableVideos(c providers.Config, r llm.VideoRequest, getenv func(string) string) (able []string) {
 	if getenv == nil {
 		getenv = os.Getenv

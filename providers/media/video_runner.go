@@ -22,8 +22,8 @@ import (
 // A VideoRunner starts jobs of a service, waits for them and downloads their videos.
 type VideoRunner struct {
 	Jobs   llm.VideoJobs
-	OnSave func(llm.Job) error      // stores a job after each change; nil stores nothing
-	OnPoll func(j llm.Job, e error) // called after each poll, with the error if it will be repeated; nil for none
+	OnSave func(llm.Job) error      // stores a job after each change; may be nil
+	OnPoll func(j llm.Job, e error) // called after each poll, with the error of a poll that will be repeated; may be nil
 }
 
 // Limits of starting and waiting.
@@ -39,7 +39,7 @@ const (
 // ErrStillRunning reports that a job was not done after maxWait.
 var ErrStillRunning = errors.New("not done after 20 minutes")
 
-// Start creates a job and stores it. Since each job is paid for, it repeats the request only if the
+// Start creates a job and stores it. Since each job is charged, it repeats the request only if the
 // server cannot have seen it or rejected it because of rate limits or load.
 func (f VideoRunner) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, error) {
 	for n := 1; ; n++ {
@@ -130,10 +130,10 @@ func (f VideoRunner) show(j llm.Job, err error) {
 	}
 }
 
-// jitter returns d, up to a fifth longer, so that clients do not all return at the same time.
+// jitter returns d lengthened by up to a fifth, so that clients do not all return at the same time.
 func jitter(d time.Duration) time.Duration { return d + time.Duration(rand.Float64()*float64(d)/5) }
 
-// pause waits for d; it returns the cause if ctx ends before.
+// pause waits for d. If ctx ends first, it returns the cause.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -155,8 +155,8 @@ type File interface {
 	Truncate(int64) error
 }
 
-// Download writes an output of a job that is done to file, which must be empty, and returns its type:
-// a video, or an image if o asks for one. It restarts a download that breaks off, with a new address.
+// Download writes an output of a finished job to file, which must be empty, and returns its type: a
+// video, or an image if o requests one. It restarts an interrupted download with a new address.
 func (f VideoRunner) Download(ctx context.Context, j llm.Job, o llm.VideoOutput, file File) (llm.Blob, error) {
 	for n := 1; ; n++ {
 		to := &writeError{Writer: file}
@@ -181,7 +181,7 @@ func (f VideoRunner) Download(ctx context.Context, j llm.Job, o llm.VideoOutput,
 	}
 }
 
-// A writeError remembers the error of its Writer, to tell it from errors of the connection.
+// A writeError remembers the error of its Writer, to distinguish it from errors of the connection.
 type writeError struct {
 	io.Writer
 	err error
@@ -195,8 +195,8 @@ func (k *writeError) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// checked returns blob with the type that its bytes show. It is an error if that is not a video, or
-// not an image if o asks for one.
+// checked returns blob with the type detected from its bytes. It returns an error if that is not a
+// video, or not an image if o requests one.
 func checked(blob llm.Blob, o llm.VideoOutput, file io.ReaderAt) (llm.Blob, error) {
 	head := make([]byte, 512)
 	n, err := file.ReadAt(head, 0)
@@ -214,7 +214,7 @@ func checked(blob llm.Blob, o llm.VideoOutput, file io.ReaderAt) (llm.Blob, erro
 	return blob, nil
 }
 
-// sniff returns the MIME type of a file by its first bytes.
+// sniff returns the MIME type of a file, detected from its first bytes.
 func sniff(head []byte) string {
 	switch {
 	case len(head) >= 12 && string(head[4:8]) == "ftyp" && string(head[8:10]) == "qt":

@@ -8,8 +8,8 @@ import (
 	"parley/providers/schema"
 )
 
-// An answer turns chunks into events. Text and thinking open a new block
-// whenever they take turns; each call has one of its own.
+// An answer turns chunks into events. Text and thinking start a new block when one follows the
+// other; each call has its own block.
 type answer struct {
 	answerState
 	outcome
@@ -18,40 +18,40 @@ type answer struct {
 	dialect Dialect
 	names   adapter.Names
 
-	openKind   llm.Kind   // what the open block holds; "" if none is open
-	block      string     // its name
-	source     source     // where thinking comes from
+	openKind   llm.Kind   // kind of the open block; "" if none is open
+	block      string     // name of the open block
+	source     source     // field that the thinking comes in
 	first      string     // block of the first thinking
-	cumulative cumulative // of thinking that comes in no details
+	cumulative cumulative // reads thinking outside of details
 	details    details
 	calls      []*call
 
 	shape       adapter.Shape[chunk]
-	labelChecks int // chunks that were searched for the label
+	labelChecks int // number of chunks searched for the label
 }
 
-// An outcome is why an answer ended.
+// An outcome is the reason why an answer ended.
 type outcome struct {
 	finish       string
-	nativeFinish string // the upstream's own word for finish
-	filterFound  string // what a filter found
+	nativeFinish string // the upstream's finish reason
+	filterFound  string // categories that a filter found
 }
 
-// received is what an answer has had so far.
+// received records the content of an answer so far.
 type received struct {
-	hasText    bool // text was sent that is no refusal
-	hasRefusal bool // a refusal was sent
-	hasDelta   bool // a delta said something
+	hasText    bool // text other than a refusal came
+	hasRefusal bool // a refusal came
+	hasDelta   bool // a delta with content came
 }
 
-// sources are the pages that an answer names.
+// sources are the pages that an answer cites.
 type sources struct {
-	found     []citation // beside the choices, in the order in which the answer counts them
-	annotated []citation // in the text
+	found     []citation // beside the choices, in the order of their numbers in the answer
+	annotated []citation // in annotations of the text
 }
 
-// A source is a field in which thinking comes. Services send the same thinking
-// in several; the first that says anything is taken, and then no other.
+// A source is a field that thinking comes in. Services send the same thinking in several fields;
+// the first one with content is used, and no other.
 type source int
 
 const (
@@ -82,13 +82,13 @@ func (a *answer) addChunk(c *chunk) {
 		}
 	}
 	a.setChunkUsage(c.Usage)
-	if found := c.found.list(); len(found) > 0 { // which comes whole each time
+	if found := c.found.list(); len(found) > 0 { // each chunk has the whole list
 		a.found = found
 	}
 }
 
-// addContent takes what a choice says. A message is all of the answer: some services send one
-// beside each delta, or after them all.
+// addContent adds the content of a choice. A message holds the whole answer: some services send one
+// with each delta, or after all of them.
 func (a *answer) addContent(c *choice) {
 	a.hasDelta = a.hasDelta || c.Delta.hasContent()
 	switch {
@@ -102,8 +102,8 @@ func (a *answer) addContent(c *choice) {
 	}
 }
 
-// unsaid returns what no delta has said of a message. Only the last one is sure to have what none
-// will say.
+// unsaid returns the part of a message that no delta contained. Only the last message is certain to
+// have no deltas after it.
 func (a *answer) unsaid(message *delta, last bool) *delta {
 	rest := delta{Cites: message.Cites}
 	if last && !a.hasText && !a.hasRefusal {
@@ -115,8 +115,8 @@ func (a *answer) unsaid(message *delta, last bool) *delta {
 	return &rest
 }
 
-// isOwn reports whether a choice is of this answer: the first, unless several were
-// asked for.
+// isOwn reports whether a choice belongs to this answer: the first one, unless the request asked
+// for several.
 func (a *answer) isOwn(c *choice) bool {
 	index := 0
 	if a.shared != nil {
@@ -142,7 +142,7 @@ func (a *answer) delta(d *delta) {
 		switch piece.Type {
 		case "thinking", "reasoning":
 			a.sendThinking(string(piece.Text) + piece.thinking())
-		default: // "text", "output_text" or nothing at all; a reference has none
+		default: // "text", "output_text" or ""; a reference has no text
 			a.sendText(string(piece.Text))
 		}
 	}
@@ -157,7 +157,7 @@ func (a *answer) delta(d *delta) {
 		switch {
 		case ok:
 			a.release()
-			a.openKind = "" // text after it is a block of its own
+			a.openKind = "" // text after it starts a new block
 			a.out.Send(llm.Delta{Block: a.newBlock("m"), Part: p})
 		case image.Image != "":
 			a.out.Send(llm.Notice{Text: adapter.UnreadableFile(p.MIME)})
@@ -168,7 +168,7 @@ func (a *answer) delta(d *delta) {
 	}
 }
 
-// thinking picks from d the thinking that is new.
+// thinking returns the new thinking in d.
 func (a *answer) thinking(d *delta) string {
 	var details string
 	for _, raw := range slices.Concat(d.Details, d.Blocks, opaqueEntry(d.ReasoningOpaque)) {
@@ -177,7 +177,7 @@ func (a *answer) thinking(d *delta) string {
 		kept := len(text)
 		if len(a.details) > entries {
 			kept = len(raw)
-			a.out.Beat() // it may be encrypted, and nothing to show
+			a.out.Beat() // d may be encrypted, with nothing to show
 		}
 		details += text
 		a.out.Hold(kept)
@@ -204,7 +204,7 @@ func (a *answer) thinking(d *delta) string {
 	return text
 }
 
-// release sends the thinking that is held back, before anything follows it.
+// release sends the buffered thinking before any other content.
 func (a *answer) release() {
 	pending := a.cumulative.flush()
 	if details := a.details.flush(); a.source == fromDetails {
@@ -238,17 +238,17 @@ func (a *answer) send(kind llm.Kind, text string) {
 	a.out.Send(llm.Delta{Block: a.block, Part: llm.Part{Kind: kind, Text: text}})
 }
 
-// A call is a tool call that is arriving.
+// A call is a tool call being received.
 type call struct {
 	block string
-	key   int // index, or the place in its chunk where servers send no index
+	key   int // index, or the position in its chunk if the server sends no index
 	id    string
-	given string // id that the server sent
+	given string // id from the server
 	name  string
 	args  objectTracker
 }
 
-// addFragment adds a piece of a call, the at-th of its chunk.
+// addFragment adds a piece of a call. At is its position in the chunk.
 func (a *answer) addFragment(f *fragment, at int) {
 	name := a.names.Ours(f.Function.Name)
 	key := at
@@ -262,7 +262,7 @@ func (a *answer) addFragment(f *fragment, at int) {
 		a.release()
 		c = &call{block: a.newBlock("c"), key: key}
 		a.calls = append(a.calls, c)
-		a.openKind = "" // text after a call is a block of its own
+		a.openKind = "" // text after a call starts a new block
 	}
 	if c.id == "" && f.ID != "" {
 		c.given = f.ID
@@ -273,7 +273,7 @@ func (a *answer) addFragment(f *fragment, at int) {
 		c.name, part.Name = name, name
 	}
 	c.args.write(part.Input)
-	if opens && part.Input == "{}" { // as nothing, which gateways to Claude put before the arguments (github.com/BerriAI/litellm issue 4537)
+	if opens && part.Input == "{}" { // sent before the arguments by gateways to Claude (github.com/BerriAI/litellm issue 4537)
 		part.Input = ""
 	}
 	if opens || part.ID != "" || part.Name != "" || part.Input != "" || part.State != nil {
@@ -281,8 +281,8 @@ func (a *answer) addFragment(f *fragment, at int) {
 	}
 }
 
-// findCall returns the call that f, of a tool called name, belongs to; nil if f opens one. Servers
-// tell calls apart by index, by id, or only by their place.
+// findCall returns the call that f, of the tool called name, continues; nil if f starts one.
+// Servers distinguish calls by index, by id, or only by position.
 func (a *answer) findCall(f *fragment, name string, key int) *call {
 	var byKey, byID, c *call // the last ones
 	for _, c := range a.calls {
@@ -298,10 +298,10 @@ func (a *answer) findCall(f *fragment, name string, key int) *call {
 		c = byID
 	case byKey != nil:
 		c = byKey
-	case name == "" && byID != nil: // the index is of nothing
+	case name == "" && byID != nil: // no call has this index
 		c = byID
 	case n > 0 && f.ID == "" && name == "":
-		return a.calls[n-1] // it can only go on
+		return a.calls[n-1] // it can only continue the last call
 	}
 	if c != nil && c.startsNewCall(f, name) {
 		return nil
@@ -309,10 +309,9 @@ func (a *answer) findCall(f *fragment, name string, key int) *call {
 	return c
 }
 
-// startsNewCall reports whether f, in the place of c, is another call: some servers
-// give every call the same index. The same name again is no sign of it, for
-// others repeat the name in each fragment; but after arguments that are complete
-// it is one, with the same id as well, and so is another name.
+// startsNewCall reports whether f, at the position of c, starts another call: some servers give
+// every call the same index. Another name starts a new call. The same name does not, since some
+// servers repeat it in each fragment; but after complete arguments it does, even with the same id.
 func (c *call) startsNewCall(f *fragment, name string) bool {
 	if name == "" {
 		return false
@@ -323,10 +322,10 @@ func (c *call) startsNewCall(f *fragment, name string) bool {
 	return c.args.closed && (f.Function.Arguments != "" || c.name != "" && name != c.name)
 }
 
-// An objectTracker follows arguments as they arrive, to tell where their object ends.
+// An objectTracker scans arguments as they arrive to find the end of their object.
 type objectTracker struct {
 	schema.Scanner
-	closed bool // the object came to its end
+	closed bool // the object is complete
 }
 
 func (n *objectTracker) write(text string) {
@@ -338,5 +337,5 @@ func (n *objectTracker) write(text string) {
 	}
 }
 
-// idPrefix begins the ids of calls that came without one.
+// idPrefix begins the generated ids of calls that came without one.
 const idPrefix = "call_"

@@ -13,30 +13,29 @@ import (
 	"parley/tools/lazy"
 )
 
-// A Format is a way to tell a server the schema that an answer has to fit.
+// A Format is a way to send a server the schema of the answer.
 type Format string
 
 // The formats.
 const (
-	FormatSchema       Format = "response_format"    // of type json_schema: OpenAI's own, which most servers know
-	FormatObject       Format = "json_object"        // response_format of type json_object: any JSON; the schema goes along in words
-	FormatObjectSchema Format = "json_object_schema" // the same with the schema in it: older versions of llama.cpp
+	FormatSchema       Format = "response_format"    // type json_schema: OpenAI's own, which most servers support
+	FormatObject       Format = "json_object"        // response_format of type json_object: any JSON; the prompt contains the schema
+	FormatObjectSchema Format = "json_object_schema" // json_object with the schema in it: older versions of llama.cpp
 	FormatStructured   Format = "structured_outputs" // vLLM from 0.11 on
 	FormatGuided       Format = "guided_json"        // vLLM before 0.12
-	FormatField        Format = "json_schema"        // the schema as a field of its own: llama.cpp
-	FormatPlain        Format = "format"             // the same under Ollama's name
-	FormatNone         Format = "none"               // not at all; the schema goes along in words
+	FormatField        Format = "json_schema"        // the schema in a separate field: llama.cpp
+	FormatPlain        Format = "format"             // the same under the name "format": Ollama
+	FormatNone         Format = "none"               // no field; the prompt contains the schema
 
-	// formatBoth is both fields of vLLM: each version knows one of them, and
-	// ignores the other.
+	// formatBoth sends both fields of vLLM: each version supports one and ignores the other.
 	formatBoth Format = "guided decoding"
 )
 
-// A formatWriter is how a format is written.
+// A formatWriter writes the request field of a format.
 type formatWriter struct {
-	field          string // of the request
+	field          string // field of the request
 	write          func(s json.RawMessage) any
-	schemaInPrompt bool // it promises JSON alone
+	schemaInPrompt bool // the server guarantees JSON, but not the schema
 }
 
 var formatWriters = map[Format]formatWriter{
@@ -56,14 +55,14 @@ var formatWriters = map[Format]formatWriter{
 	FormatPlain:  {field: "format", write: bareSchema},
 }
 
-// formatNames lists the formats that a configuration may name, but for none.
+// formatNames lists the formats that a configuration may name, except FormatNone.
 func formatNames() []Format {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(formatWriters)), func(f Format) bool { return f == formatBoth })
 }
 
 func bareSchema(s json.RawMessage) any { return s }
 
-// formats lists how the service can be told a schema, the best first.
+// formats lists the schema formats that the service supports, the best first.
 func (d Dialect) formats() []Format {
 	if d.Formats == nil {
 		return []Format{FormatSchema}
@@ -71,13 +70,13 @@ func (d Dialect) formats() []Format {
 	return d.Formats
 }
 
-// SupportsSchema reports whether the service holds answers to a schema.
+// SupportsSchema reports whether the service constrains answers to a schema.
 func (d Dialect) SupportsSchema() bool {
 	f, ok := formatWriters[d.formats()[0]]
 	return ok && !f.schemaInPrompt
 }
 
-// guidedFormats lists the formats of guided decoding that the service has.
+// guidedFormats lists the guided decoding formats that the service supports.
 func (d Dialect) guidedFormats() []Format {
 	structured, guided := slices.Contains(d.formats(), FormatStructured), slices.Contains(d.formats(), FormatGuided)
 	switch {
@@ -91,12 +90,11 @@ func (d Dialect) guidedFormats() []Format {
 	return nil
 }
 
-// downgradeFormat begins the names of downgrades for formats that a server does not take.
+// downgradeFormat begins the names of downgrades for refused formats.
 const downgradeFormat = "answer: "
 
-// format returns the best of those that the server has not refused, FormatNone if
-// there is none left. The form of replies goes by guided decoding where the
-// service has that.
+// format returns the best format that the server has not refused; FormatNone if none is left. Form
+// selects guided decoding for the replies of guided tools, where the service has it.
 func (d Dialect) format(learned map[string]string, form bool) Format {
 	all := d.formats()
 	if form {
@@ -110,8 +108,8 @@ func (d Dialect) format(learned map[string]string, form bool) Format {
 	return FormatNone
 }
 
-// addAnswerSchema asks for an answer that fits a schema, and returns the system prompt.
-// Servers that promise no more than JSON are told the schema in words.
+// addAnswerSchema requests an answer that fits the schema of req, and returns the system prompt.
+// For servers that only guarantee JSON, the prompt describes the schema.
 func (d Dialect) addAnswerSchema(body map[string]any, req llm.Request, learned map[string]string) string {
 	if req.AnswerSchema == nil {
 		return req.System
@@ -137,13 +135,12 @@ func (d Dialect) addAnswerSchema(body map[string]any, req llm.Request, learned m
 	return req.System
 }
 
-// formatRefused finds what servers say of a format that they, or their model, do not
-// take.
+// formatRefused matches errors about a format that the server or its model does not support.
 var formatRefused = lazy.NewRegexp(`(?i)response[ _]format|json[ _](schema|object)|structured[ _]outputs?|guided[ _](json|decoding)` +
 	`|no endpoints found that can handle the requested parameters`)
 
-// formatDowngrade looks whether the server refused the way in which it was told the
-// schema of the answer. Old versions of llama.cpp do so with status 500.
+// formatDowngrade reports whether the server refused the format of the answer's schema, and the
+// downgrade for it. Old versions of llama.cpp refuse it with status 500.
 func (c *Chat) formatDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool) {
 	learned := c.o.Learned.All()
 	kind, form := c.dialect.format(learned, true), true

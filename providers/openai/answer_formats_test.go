@@ -11,7 +11,7 @@ import (
 	"parley/providers/openai"
 )
 
-// A heard is what a conversation with a server showed.
+// A heard is the visible result of an answer.
 type heard struct {
 	parts   []llm.Part
 	notices []string
@@ -44,7 +44,7 @@ func hear(t *testing.T, s llm.Stream) (got heard) {
 	return got
 }
 
-// against returns a model of a kind whose requests r answers.
+// against returns a model of a kind; r answers its requests.
 func against(t *testing.T, kind, model string, r *record, change func(*openai.Options, *openai.Dialect)) *openai.Chat {
 	t.Helper()
 	d, ok := openai.DialectFor(kind, model)
@@ -60,7 +60,7 @@ func against(t *testing.T, kind, model string, r *record, change func(*openai.Op
 
 var city = &llm.Schema{Name: "city", JSON: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`)}
 
-// TestFormats holds how each service is told the schema of an answer.
+// TestFormats checks how each service gets the schema of an answer.
 func TestFormats(t *testing.T) {
 	const schema = `{"properties":{"name":{"type":"string"}},"required":["name"],"type":"object"}`
 	const strict = `{"additionalProperties":false,"properties":{"name":{"type":"string"}},"required":["name"],"type":"object"}`
@@ -107,15 +107,15 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestFormatsRefused walks down what a server refuses: each way is tried once,
-// reported, and never again, by all that share what was learned.
+// TestFormatsRefused goes through refused formats: each is tried once, reported, and never tried
+// again by models with the same learned limits.
 func TestFormatsRefused(t *testing.T) {
 	for _, test := range []struct {
 		name, kind string
 		status     int
 		answer     string
-		refused    []string // what must not stand in a request, in the order in which the server says so
-		want       string   // stands in the last one
+		refused    []string // texts that the server refuses, in the order of its refusals
+		want       string   // text in the last request
 		notices    []string
 	}{
 		{"an old vLLM", "vllm", 400, `{"object":"error","message":"[{'loc': ('body', '$FIELD'), 'msg': 'Extra inputs are not permitted'}]","code":400}`,
@@ -163,8 +163,8 @@ func TestFormatsRefused(t *testing.T) {
 	}
 }
 
-// A field that the user put into the body himself is his to answer for, and an error that has
-// nothing to do with the schema costs no second request.
+// A field set by the user is not downgraded, and an error unrelated to the schema causes no second
+// request.
 func TestFormatsThatStay(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -8,21 +8,21 @@ import (
 	"parley/providers/wire"
 )
 
-// An answerState is the state that answers of both formats share.
+// An answerState is the state shared by answers of both wire formats.
 type answerState struct {
 	out         *llm.Out
-	shared      *llm.SharedBody // holds other answers to the same request as well; nil for none
-	gotChoice   bool            // of shared: a choice of this answer came
-	othersEnded bool            // another one ended
-	blocks      int             // blocks so far
+	shared      *llm.SharedBody // a body with several answers to the same request; nil for none
+	gotChoice   bool            // a choice of this answer came in shared
+	othersEnded bool            // another answer in shared ended
+	blocks      int             // number of blocks so far
 	ids         adapter.CallIDs
 	label       label
 	usage       llm.Usage
 	hasUsage    bool
-	cited       adapter.Set // addresses of the sources that were sent
+	cited       adapter.Set // addresses of the sources already sent
 }
 
-// cite sends a source, each address once.
+// cite sends a source unless its address was sent before.
 func (t *answerState) cite(c citation) {
 	if c.URL == "" || t.cited.Has(c.URL) {
 		return
@@ -31,21 +31,21 @@ func (t *answerState) cite(c citation) {
 	t.out.Send(llm.Delta{Block: t.newBlock("s"), Part: llm.Part{Kind: llm.Source, URL: c.URL, Name: c.Title, Text: c.Content}})
 }
 
-// newBlock names a new block.
+// newBlock returns a name for a new block.
 func (t *answerState) newBlock(prefix string) string {
 	t.blocks++
 	return prefix + strconv.Itoa(t.blocks)
 }
 
-// setUsage keeps the last numbers that say anything.
+// setUsage stores n unless it is zero and an earlier usage exists.
 func (t *answerState) setUsage(n llm.Usage) {
 	if n != (llm.Usage{}) || !t.hasUsage {
 		t.usage, t.hasUsage = n, true
 	}
 }
 
-// sendUsage sends the numbers, if there are any. Those of a response with several
-// answers are sent with one of them.
+// sendUsage sends the usage, if any. The usage of a response with several answers is sent with one
+// of them.
 func (t *answerState) sendUsage() {
 	if t.hasUsage && t.shared.CountsUsage() {
 		t.usage.Shared = t.shared != nil
@@ -53,7 +53,7 @@ func (t *answerState) sendUsage() {
 	}
 }
 
-// bodyError returns the error that an event or a body of a 200 answer tells.
+// bodyError returns the error in an event or body of a response with status 200.
 func (t *answerState) bodyError(data []byte) error {
 	t.sendUsage()
 	return wire.BodyError(data)

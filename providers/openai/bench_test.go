@@ -19,14 +19,14 @@ const typical = `data: {"id":"chatcmpl-BTpaPr0Ke5jg1W7TwZf3AkSEKEyNp","object":"
 
 const ending = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\ndata: [DONE]\n\n"
 
-// produce reads body as the answer of a dialect that is tried hardest.
+// produce reads body as an answer in the most demanding dialect.
 func produce(body io.Reader) func(context.Context, *llm.Out) error {
 	return func(_ context.Context, out *llm.Out) error {
 		return adapter.Read(body, out, &answer{answerState: answerState{out: out}, dialect: Dialect{CumulativeReasoning: true}})
 	}
 }
 
-// TestChunkAllocations is the gate for the cost of a chunk.
+// TestChunkAllocations bounds the cost of a chunk.
 func TestChunkAllocations(t *testing.T) {
 	const chunks = 1000
 	stream := []byte(strings.Repeat(typical, chunks) + ending)
@@ -48,9 +48,8 @@ func BenchmarkChunk(b *testing.B) {
 	}
 }
 
-// FuzzAnswer checks that no bytes of a server break the reader: it ends, with a
-// finish or an *llm.Error, calls have ids, and where the bytes were cut makes no
-// difference.
+// FuzzAnswer checks that no server bytes break the reader: it ends with a finish or an *llm.Error,
+// calls have ids, and the split of the bytes does not matter.
 func FuzzAnswer(f *testing.F) {
 	adaptertest.Fuzz(f, produce, false, nil,
 		typical+ending,

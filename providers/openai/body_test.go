@@ -5,14 +5,14 @@ import (
 	"parley/providers/llm"
 )
 
-// Body returns exactly what Stream would send for req.
+// Body returns exactly the body that Stream would send for req.
 func (e *endpoint) Body(req llm.Request) ([]byte, error) {
 	body, _ := e.format.compile(req, false)
 	data, err := adapter.EncodeBody(body, false)
 	return data.Bytes(), err
 }
 
-// Body returns exactly what Stream would send for req.
+// Body returns exactly the body that Stream would send for req.
 func (g *Grok) Body(req llm.Request) ([]byte, error) {
 	if req.Web {
 		return g.web.Body(req)

@@ -10,8 +10,8 @@ import (
 	"parley/providers/wire"
 )
 
-// A chunk is what comes in one event, or a whole answer: the same fields, with
-// message in place of delta. Fields that no known service sends are not read.
+// A chunk is one event of a stream or a whole response: both have the same fields, with message in
+// place of delta. Fields that no known service sends are not decoded.
 type chunk struct {
 	Choices []choice        `json:"choices"`
 	Usage   *usage          `json:"usage"`
@@ -21,17 +21,17 @@ type chunk struct {
 	found
 }
 
-// found is what a search of the web brought, beside the choices.
+// found holds web search results beside the choices.
 type found struct {
 	Results []citation `json:"search_results"` // Perplexity
-	Cites   []string   `json:"citations"`      // Perplexity, xAI: addresses alone
+	Cites   []string   `json:"citations"`      // Perplexity, xAI: addresses only
 	Web     []struct {
 		Title string `json:"title"`
 		Link  string `json:"link"`
 	} `json:"web_search"` // GLM
 }
 
-// list returns what was found in the order in which the answer counts it.
+// list returns the sources in the order of their numbers in the answer.
 func (f *found) list() []citation {
 	list := f.Results
 	for _, w := range f.Web {
@@ -50,8 +50,8 @@ type annotation struct {
 	URL citation `json:"url_citation"`
 }
 
-// A label is what else a chunk says. It is the same in all of them, so that only
-// the first ones are asked.
+// A label holds the metadata of a chunk. It is the same in all chunks, so only the first ones are
+// searched for it.
 type label struct {
 	ID    string `json:"id"`
 	Model string `json:"model"`
@@ -64,10 +64,10 @@ type choice struct {
 	Finish  string `json:"finish_reason"`
 	Usage   *usage `json:"usage"` // Kimi
 
-	Error json.RawMessage `json:"error"` // OpenRouter: the upstream broke off
+	Error json.RawMessage `json:"error"` // OpenRouter: the upstream stream broke off
 
-	// Why the answer was refused: Azure's filter, and the upstream's own word for
-	// finish_reason at OpenRouter.
+	// Why the answer was refused: the results of Azure's filter, and the upstream's finish reason
+	// at OpenRouter.
 	Filtered json.RawMessage `json:"content_filter_results"`
 	Native   string          `json:"native_finish_reason"`
 }
@@ -81,19 +81,19 @@ type delta struct {
 	Blocks           []json.RawMessage `json:"thinking_blocks"`  // LiteLLM
 	ReasoningText    wire.Text         `json:"reasoning_text"`   // Copilot
 	ReasoningOpaque  wire.Text         `json:"reasoning_opaque"` // Copilot
-	Portkey          []portkeyBlock    `json:"content_blocks"`   // Portkey; text in them stands in Content as well
+	Portkey          []portkeyBlock    `json:"content_blocks"`   // Portkey; its text is also in Content
 	Calls            []fragment        `json:"tool_calls"`
 	Images           []drawing         `json:"images"` // OpenRouter, Vercel
 	Cites            []annotation      `json:"annotations"`
 }
 
-// hasContent reports whether d adds anything to an answer but citations.
+// hasContent reports whether d contains anything but citations.
 func (d *delta) hasContent() bool {
 	return d.Content.text != "" || len(d.Content.list) > 0 || d.Refusal != "" || d.ReasoningContent != "" || d.Reasoning != "" ||
 		len(d.Details) > 0 || len(d.Blocks) > 0 || d.ReasoningText != "" || d.ReasoningOpaque != "" || len(d.Portkey) > 0 || len(d.Calls) > 0 || len(d.Images) > 0
 }
 
-// A portkeyBlock is a block of Claude's in an answer of Portkey's, or a piece of one.
+// A portkeyBlock is a block of Claude's answer, or a piece of one, as Portkey sends it.
 type portkeyBlock struct {
 	Thinking wire.Text `json:"thinking"`
 	Delta    struct {
@@ -101,12 +101,12 @@ type portkeyBlock struct {
 	} `json:"delta"`
 }
 
-// A drawing is an image that the model made.
+// A drawing is an image made by the model.
 type drawing struct {
 	Image imageURL `json:"image_url"`
 }
 
-// An imageURL is an address, or an object that holds it.
+// An imageURL is an address, or an object that contains it.
 type imageURL string
 
 func (u *imageURL) UnmarshalJSON(b []byte) error {
@@ -120,7 +120,7 @@ func (u *imageURL) UnmarshalJSON(b []byte) error {
 	return unquote(b, (*string)(u))
 }
 
-// part returns the image, which mostly stands in its address; false if it cannot be read.
+// part returns the image, usually from a data URL; ok is false if it cannot be decoded.
 func (d drawing) part() (p llm.Part, ok bool) {
 	address := string(d.Image)
 	head, text, _ := strings.Cut(address, ",")
@@ -147,8 +147,8 @@ type fragment struct {
 	callState
 }
 
-// A callState is what goes back with a call as it came: Google's signature of it, for which
-// github.com/earendil-works/pi issue 6733 has both forms. Without that Gemini 3 refuses the result.
+// A callState goes back unchanged with a call: Google's signature of the call, whose two forms are
+// in github.com/earendil-works/pi issue 6733. Without the signature Gemini 3 refuses the result.
 //
 //	{"google":{"thought_signature":"…"}}  {"vertex":{"thought_signature":"…"}}
 type callState struct {
@@ -167,13 +167,13 @@ func (c callState) state() json.RawMessage {
 	return state
 }
 
-// groq is where Groq counts tokens and reports errors.
+// groq holds Groq's token counts and errors.
 type groq struct {
 	Usage *usage          `json:"usage"`
 	Error json.RawMessage `json:"error"`
 }
 
-// baseResp is how MiniMax reports errors in an answer with status 200.
+// baseResp holds MiniMax's errors in responses with status 200.
 type baseResp struct {
 	Status int `json:"status_code"`
 }
@@ -184,7 +184,8 @@ type content struct {
 	list []piece
 }
 
-// A piece is an entry of a list of content. Thinking is itself a list of text.
+// A piece is an entry of a list of content. The value of "thinking" is itself a list of text
+// pieces.
 type piece struct {
 	Type     string          `json:"type"`
 	Text     wire.Text       `json:"text"`
@@ -215,8 +216,8 @@ func (p piece) thinking() string {
 	return text.String()
 }
 
-// arguments are JSON text in a string, or, from some templates of llama.cpp, the
-// object itself.
+// arguments is the JSON of a call's arguments, sent in a string or, by some templates of llama.cpp,
+// as an object.
 type arguments string
 
 func (a *arguments) UnmarshalJSON(b []byte) error {
@@ -227,7 +228,7 @@ func (a *arguments) UnmarshalJSON(b []byte) error {
 	return unquote(b, (*string)(a))
 }
 
-// unquote reads a JSON string, as wire.Text does. What is no string reads as "".
+// unquote decodes a JSON string as wire.Text does. Other values decode to "".
 func unquote(b []byte, s *string) error {
 	if text, err := wire.Unquote(b); err == nil {
 		*s = text
@@ -235,14 +236,14 @@ func unquote(b []byte, s *string) error {
 	return nil
 }
 
-// decodeChunk reads a chunk into c, whatever c held.
+// decodeChunk decodes a chunk into c, replacing its content.
 func decodeChunk(data []byte, c *chunk) error {
-	clear(c.Choices[:cap(c.Choices)]) // json keeps what it does not find
+	clear(c.Choices[:cap(c.Choices)]) // json keeps old values of missing fields
 	*c = chunk{Choices: c.Choices[:0]}
 	return adapter.DecodeLenient(data, c)
 }
 
-// chunkDeltas returns the fields of c in which an answer arrives.
+// chunkDeltas returns the content fields of a delta in c.
 func chunkDeltas(c *chunk) []json.Unmarshaler {
 	if len(c.Choices) != 1 {
 		return nil
@@ -255,8 +256,8 @@ func chunkDeltas(c *chunk) []json.Unmarshaler {
 	return fields
 }
 
-// usage counts tokens in every dialect there is. Numbers are floats, because
-// some servers write them so.
+// usage holds the token counts of all dialects. Numbers are floats because some servers write them
+// so.
 type usage struct {
 	Prompt     float64 `json:"prompt_tokens"`
 	Completion float64 `json:"completion_tokens"`
@@ -270,10 +271,10 @@ type usage struct {
 		Reasoning float64 `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
 	Cached float64       `json:"cached_tokens"`           // Kimi
-	Hit    float64       `json:"prompt_cache_hit_tokens"` // DeepSeek, whose misses are the rest of the prompt
+	Hit    float64       `json:"prompt_cache_hit_tokens"` // DeepSeek; its cache misses are the rest of the prompt
 	Cost   *reportedCost `json:"cost"`                    // OpenRouter, US dollars
 	Ticks  *float64      `json:"cost_in_usd_ticks"`       // xAI, 1e-10 US dollars
-	BYOK   bool          `json:"is_byok"`                 // then the upstream's cost comes on top
+	BYOK   bool          `json:"is_byok"`                 // then the upstream's cost is added
 	Search float64       `json:"num_search_queries"`      // Perplexity
 	Tools  struct {
 		Searches float64 `json:"web_search_requests"`
@@ -283,8 +284,8 @@ type usage struct {
 	} `json:"cost_details"`
 }
 
-// cacheWrites are the tokens that were written to the cache, and how many of them for how long. All
-// cost the same: developers.openai.com/api/docs/guides/prompt-caching.
+// cacheWrites counts the tokens written to the cache, also by lifetime. All cost the same:
+// developers.openai.com/api/docs/guides/prompt-caching.
 type cacheWrites struct {
 	Written float64 `json:"cache_write_tokens"`
 	For     struct {
@@ -293,13 +294,13 @@ type cacheWrites struct {
 	} `json:"cache_write_tokens_details"`
 }
 
-// total returns the tokens that were written, also where only the details say so.
+// total returns the number of tokens written, even if only the counts by lifetime are set.
 func (w cacheWrites) total() float64 { return max(w.Written, w.For.HalfAnHour+w.For.TwelveHours) }
 
-// A reportedCost is in US dollars; negative: unknown. Perplexity reports it in parts.
+// A reportedCost is in US dollars; negative if unknown. Perplexity reports it in parts.
 type reportedCost float64
 
-// UnmarshalJSON never fails: after an error later fields would not be read.
+// UnmarshalJSON never fails: an error would stop the decoding of later fields.
 func (c *reportedCost) UnmarshalJSON(b []byte) error {
 	*c = -1
 	parts := struct {
@@ -318,7 +319,7 @@ func (c *reportedCost) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// toLLM returns u as parley counts. Of an impossible number nothing is taken over.
+// toLLM converts u to parley's counts. Impossible numbers are ignored.
 func (u *usage) toLLM() llm.Usage {
 	n := llm.Usage{
 		Input:      adapter.TokenCount(u.Prompt),
@@ -328,12 +329,12 @@ func (u *usage) toLLM() llm.Usage {
 		Thinking:   adapter.TokenCount(u.CompletionOf.Reasoning),
 		Searches:   adapter.TokenCount(max(u.Search, u.Tools.Searches)),
 	}
-	// xAI does not count thinking as completion, as its total shows; nor does
-	// Gemini through some gateways, as there is more of it than completion.
+	// xAI does not count thinking as completion, as its total shows. Nor does Gemini through some
+	// gateways, since it reports more thinking than completion.
 	if n.Thinking > n.Output || n.Thinking > 0 && adapter.TokenCount(u.Total) == n.Input+n.Output+n.Thinking {
 		n.Output += n.Thinking
 	}
-	if n.CacheRead > n.Input { // not counted as prompt either
+	if n.CacheRead > n.Input { // not counted in the prompt either
 		n.Input += n.CacheRead
 	}
 	switch {

@@ -2,22 +2,22 @@ package openai
 
 import "strings"
 
-// minRepeated is how many bytes have to come again before text counts as cumulative while it is
-// arriving: more than plain deltas repeat.
+// minRepeated is the number of repeated bytes after which text counts as cumulative while it still
+// arrives: more than plain deltas repeat.
 const minRepeated = 32
 
-// A cumulative reads text of a service some of whose versions send all text so far in each chunk,
-// and others the new text (Dialect.CumulativeReasoning). A block is cumulative if each of its chunks
-// strictly extends the one before: "1", "1", "12" are three plain deltas. Until that is known its
-// text is buffered.
+// A cumulative reads text of a service that, in some versions, sends all text so far in each chunk,
+// and in others only the new text (Dialect.CumulativeReasoning). A block is cumulative if each of
+// its chunks strictly extends the previous one: "1", "1", "12" are three plain deltas. The text is
+// buffered until that is known.
 type cumulative struct {
 	isPlain, isCumulative bool
-	last                  string // chunk, unless plain
-	pending               string // chunks so far, while undecided
-	repeated              int    // bytes that came again
+	last                  string // last chunk, unless plain
+	pending               string // text of the chunks while undecided
+	repeated              int    // number of repeated bytes
 }
 
-// add returns what a chunk adds to the text, as far as that is decided.
+// add returns the text that a chunk adds, or "" while undecided.
 func (c *cumulative) add(chunk string) string {
 	rest, extends := strings.CutPrefix(chunk, c.last)
 	switch {
@@ -26,7 +26,7 @@ func (c *cumulative) add(chunk string) string {
 	case c.isCumulative && extends:
 		c.last = chunk
 		return rest
-	case c.isCumulative: // another block
+	case c.isCumulative: // a new block
 		*c = cumulative{}
 		return c.add(chunk)
 	case !extends, rest == "":
@@ -44,7 +44,7 @@ func (c *cumulative) add(chunk string) string {
 	return chunk
 }
 
-// flush ends a block and returns its text that is held back.
+// flush ends a block and returns its buffered text.
 func (c *cumulative) flush() string {
 	if c.isCumulative {
 		return ""

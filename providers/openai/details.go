@@ -10,25 +10,25 @@ import (
 	"parley/providers/wire"
 )
 
-// details collects reasoning_details (OpenRouter, MiniMax): entries of text,
-// summaries and encrypted data, some of them signed, which the service wants
-// back as they were. Consecutive pieces of one entry are joined; the rest is
-// never touched. Two services have other fields for them, in which they go back:
+// details collects reasoning_details (OpenRouter, MiniMax): entries of text, summaries and
+// encrypted data, some of them signed. They must go back unchanged. Consecutive pieces of one entry
+// are joined; nothing else is modified. Two services use fields of their own, in which the entries
+// also go back:
 //
 //	thinking_blocks, LiteLLM's for Claude's: {"type":"thinking","thinking":"…","signature":"…"} {"type":"redacted_thinking","data":"…"}
 //	reasoning_opaque, Copilot's, a string: {"type":"reasoning_opaque","data":"…"} here
 type details []*detail
 
 type detail struct {
-	raw        json.RawMessage // as its first piece came
+	raw        json.RawMessage // JSON of its first piece
 	head       detailHead
-	text       wire.Quoted // of all pieces
+	text       wire.Quoted // text of all pieces
 	cumulative cumulative
 	joined     bool
 	signature  json.RawMessage // from a later piece
 }
 
-// detailHead holds what has to be known of a piece to join it.
+// detailHead holds the fields needed to join a piece.
 type detailHead struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id"`
@@ -40,21 +40,21 @@ type detailHead struct {
 	Signature json.RawMessage `json:"signature"`
 }
 
-// detailFields holds the types of entries that come in pieces, with the field that does.
+// detailFields maps the types of entries that come in pieces to the field that is joined.
 var detailFields = map[string]string{
 	"reasoning.text": "text", "reasoning.summary": "summary",
 	"summary": "summary", "encrypted": "encrypted", // Kimi
 	thinkingBlock: "thinking",
 }
 
-// The types of entries that are not of reasoning_details.
+// Types of entries from fields other than reasoning_details.
 const (
 	thinkingBlock  = "thinking"
 	redactedBlock  = "redacted_thinking"
 	opaqueThinking = "reasoning_opaque"
 )
 
-// opaqueEntry returns Copilot's string as an entry; nil if there is none.
+// opaqueEntry returns Copilot's string as an entry; nil if data is empty.
 func opaqueEntry(data wire.Text) []json.RawMessage {
 	if data == "" {
 		return nil
@@ -66,11 +66,11 @@ func opaqueEntry(data wire.Text) []json.RawMessage {
 	return []json.RawMessage{entry}
 }
 
-// isKimi reports whether an entry is Kimi's, which refuses it with the index it came with.
+// isKimi reports whether an entry is Kimi's, which refuses it back with its index.
 func (h *detailHead) isKimi() bool { return h.Type == "summary" || h.Type == "encrypted" }
 
-// add collects one piece and returns its text; with grows what is known to be
-// new, which may be text that was held back.
+// add collects one piece and returns its text. If grows, the text may be cumulative: add returns
+// the part known to be new, which may include buffered text.
 func (d *details) add(raw json.RawMessage, grows bool) string {
 	var h detailHead
 	if adapter.DecodeLenient(raw, &h) != nil {
@@ -85,7 +85,7 @@ func (d *details) add(raw json.RawMessage, grows bool) string {
 	return pending + entry.add(h, grows)
 }
 
-// flush returns the text that is held back; see cumulative.
+// flush returns the buffered text; see cumulative.
 func (d details) flush() string {
 	if len(d) == 0 {
 		return ""
@@ -96,7 +96,7 @@ func (d details) flush() string {
 	return pending.Text()
 }
 
-// hasPending reports whether text is held back.
+// hasPending reports whether text is buffered.
 func (d details) hasPending() bool { return len(d) > 0 && d[len(d)-1].cumulative.pending != "" }
 
 // continues reports whether h is the next piece of e.
@@ -110,14 +110,14 @@ func (e *detail) join(h detailHead, grows bool) string {
 	e.joined = true
 	if adapter.IsPresent(h.Signature) {
 		e.signature = bytes.Clone(h.Signature)
-		if len(h.Thinking) > 0 && bytes.Equal(h.Thinking, e.text) { // with it all of a block comes once more
+		if len(h.Thinking) > 0 && bytes.Equal(h.Thinking, e.text) { // the signature comes with the whole text again
 			return ""
 		}
 	}
 	return e.add(h, grows)
 }
 
-// add adds a piece to the text of e, and returns what is to be shown of it.
+// add adds a piece to the text of e and returns the text to show.
 func (e *detail) add(h detailHead, grows bool) string {
 	piece := append(append(h.Text, h.Summary...), h.Thinking...)
 	if grows {
@@ -127,7 +127,7 @@ func (e *detail) add(h detailHead, grows bool) string {
 	return piece.Text()
 }
 
-// state returns everything collected as one JSON list; nil if there is nothing.
+// state returns all entries as one JSON list; nil if there are none.
 func (d details) state() json.RawMessage {
 	if len(d) == 0 {
 		return nil
@@ -143,7 +143,7 @@ func (d details) state() json.RawMessage {
 	return state
 }
 
-// rawEntry returns an entry with all its pieces.
+// rawEntry returns an entry with its pieces joined.
 func (e *detail) rawEntry() json.RawMessage {
 	if !e.joined && !e.head.isKimi() {
 		return e.raw
@@ -168,9 +168,8 @@ func (e *detail) rawEntry() json.RawMessage {
 	return whole
 }
 
-// replayDetails collects from the parts of a message the entries that may go back, by the field
-// of the message. Entries whose id went back before, as sent tells, are left out, and text that
-// Anthropic did not sign.
+// replayDetails returns the entries in the parts of a message that may go back, by message field.
+// It omits entries whose id is in sent, and text without Anthropic's signature.
 func replayDetails(parts []llm.Part, sent *adapter.Set) map[string]any {
 	var fields map[string]any
 	set := func(field string, value any) {

@@ -11,101 +11,100 @@ import (
 	"parley/providers/schema"
 )
 
-// A Dialect is what one service, and the model that it serves, does differently from
-// plain chat completions. The zero value is plain chat completions. A configuration
-// can set the fields with a toml tag; see Override.
+// A Dialect holds the differences of a service, and of a model it serves, from plain chat
+// completions. The zero value is plain chat completions. A configuration can set the fields with a
+// toml tag; see Override.
 type Dialect struct {
-	Name                string            // of the service; part of Origin
-	PerModel            bool              // what a model sends back is good for that model only, so Origin names it
+	Name                string            // name of the service; part of Origin
+	PerModel            bool              // state from a model is valid only for that model, so Origin names it
 	MaxTokensField      string            `toml:"max_tokens_field"` // request field of the output limit; "" is "max_tokens"
-	ReasoningField      string            `toml:"reasoning_field"`  // message field in which thinking goes back; "" is "reasoning_content"
-	KeepsReasoningURL   string            // in a base URL, says that thinking is kept over turns and all of it goes back
-	EmptyContentString  bool              `toml:"empty_content"`         // content of a message that only calls is "", not null
-	AssistantAfterTools bool              `toml:"assistant_after_tools"` // after results of tools only the assistant may speak
-	UserIntoToolResult  bool              `toml:"user_into_tool_result"` // a user message after results of tools goes into the last of them
-	IDs                 IDs               `toml:"call_ids"`              // what a call's id must look like
-	ExtraFields         map[string]any    // go with every request
-	ToolFields          map[string]any    // go with every request that offers tools
-	SchemaFields        map[string]any    // go with every request for an answer that fits a schema
-	WebFields           map[string]any    // go with every request that may search the web
-	WebTool             map[string]any    // is offered to it
-	WebByResponses      bool              // searches the web on its Responses endpoint only; see NewGrok
-	RenamedFields       map[string]string `toml:"renamed_fields"`       // request fields under another name
-	NoStreamOptions     Not               `toml:"stream_usage"`         // counts tokens unasked and refuses stream_options
-	NoStreamWithTools   Not               `toml:"stream_with_tools"`    // cannot stream while tools are on offer
+	ReasoningField      string            `toml:"reasoning_field"`  // message field for thinking that goes back; "" is "reasoning_content"
+	KeepsReasoningURL   string            // part of a base URL whose server keeps thinking over turns and requires all of it back
+	EmptyContentString  bool              `toml:"empty_content"`         // content of a message with calls only is "", not null
+	AssistantAfterTools bool              `toml:"assistant_after_tools"` // only an assistant message may follow tool results
+	UserIntoToolResult  bool              `toml:"user_into_tool_result"` // a user message after tool results is put into the last result
+	IDs                 IDs               `toml:"call_ids"`              // required form of call ids
+	ExtraFields         map[string]any    // sent with every request
+	ToolFields          map[string]any    // sent with every request with tools
+	SchemaFields        map[string]any    // sent with every request for an answer that fits a schema
+	WebFields           map[string]any    // sent with every request that may search the web
+	WebTool             map[string]any    // web search tool, added to those requests
+	WebByResponses      bool              // web search works only on its Responses endpoint; see NewGrok
+	RenamedFields       map[string]string `toml:"renamed_fields"`       // request fields to their name at this service
+	NoStreamOptions     Not               `toml:"stream_usage"`         // reports usage without stream_options and refuses that field
+	NoStreamWithTools   Not               `toml:"stream_with_tools"`    // cannot stream if the request has tools
 	PositiveTemperature bool              `toml:"positive_temperature"` // temperature must be above 0 and at most 1
-	PDFs                bool              `toml:"pdfs"`                 // takes PDFs
-	InlineImagesOnly    bool              `toml:"inline_images"`        // takes images themselves, but not their addresses
-	ImageDetail         bool              // takes how closely an image is looked at
-	CacheControl        bool              `toml:"cache_control"`  // keeps of a prompt what cache_control marks
-	ToolChoice          Choice            `toml:"tool_choices"`   // what of tool_choice it takes
-	Formats             []Format          `toml:"answer_formats"` // how it is told the schema of an answer, the best first; nil is FormatSchema
-	StrictSchemas       bool              `toml:"strict_schemas"` // knows strict schemas
-	Schema              schema.Target     // what schemas must look like; the zero value leaves it to the model's family
-	CumulativeReasoning bool              `toml:"cumulative_reasoning"` // thinking may come as all there is so far instead of what is new; see cumulative
-	takesAudio          bool              // the model takes sound
-	MultipleChoices     bool              // gives n answers to one request, and streams each under an index of its own
+	PDFs                bool              `toml:"pdfs"`                 // accepts PDFs
+	InlineImagesOnly    bool              `toml:"inline_images"`        // accepts image data, but no image URLs
+	ImageDetail         bool              // accepts the detail field of images
+	CacheControl        bool              `toml:"cache_control"`  // caches the prompt up to the cache_control marks
+	ToolChoice          Choice            `toml:"tool_choices"`   // supported tool_choice values
+	Formats             []Format          `toml:"answer_formats"` // supported schema formats, the best first; nil is FormatSchema
+	StrictSchemas       bool              `toml:"strict_schemas"` // supports strict schemas
+	Schema              schema.Target     // constraints on schemas; the zero value uses those of the model's family
+	CumulativeReasoning bool              `toml:"cumulative_reasoning"` // a chunk may repeat all thinking so far; see cumulative
+	takesAudio          bool              // the model accepts sound
+	MultipleChoices     bool              // can give n answers to one request, streaming each under a different index
 	Rules
 }
 
-// Rules follow the model wherever it is served.
+// Rules are the rules of a model, wherever it is served.
 type Rules struct {
 	Echo             Echo     `toml:"reasoning_echo"`
-	EmptyReasoning   bool     `toml:"empty_reasoning"` // a message with calls and no thinking carries the field, empty
-	Effort           Effort   // how the model is told how much to think
-	RefusedSettings  []string `toml:"refused_settings"` // settings that must not be sent; see refuses
+	EmptyReasoning   bool     `toml:"empty_reasoning"` // a message with calls but no thinking has the field with an empty value
+	Effort           Effort   // request fields for the effort
+	RefusedSettings  []string `toml:"refused_settings"` // settings not to be sent; see refuses
 	SystemRole       string   `toml:"system_role"`      // role of the system prompt; "" is "system"
-	CleanText        bool     `toml:"clean_text"`       // never leaks thinking tags or tool calls into its text
-	NoReasoning      bool     // cannot think, and Responses must not ask for it
-	ReasoningSummary bool     // Responses shows its thinking in summaries, if asked
-	Verbosity        bool     // takes verbosity
+	CleanText        bool     `toml:"clean_text"`       // the text never contains thinking tags or tool calls
+	NoReasoning      bool     // the model has no thinking, and Responses must not request it
+	ReasoningSummary bool     // Responses returns summaries of thinking on request
+	Verbosity        bool     // accepts verbosity
 }
 
-// Echo says which thinking goes back to the service in later requests.
-// reasoning_details, which are signed or encrypted, always go back.
+// Echo selects the thinking that goes back to the service in later requests. reasoning_details,
+// which are signed or encrypted, always go back.
 type Echo string
 
-// The kinds of echo.
+// Values of Echo.
 const (
 	EchoNever  Echo = ""       //
-	EchoCalls  Echo = "calls"  // that of messages with tool calls
-	EchoAlways Echo = "always" // all of it
-	EchoTags   Echo = "tags"   // all of it, as <think> text before the content
-	EchoParts  Echo = "parts"  // all of it, as thinking parts of the content
+	EchoCalls  Echo = "calls"  // thinking of messages with tool calls
+	EchoAlways Echo = "always" // all thinking
+	EchoTags   Echo = "tags"   // all thinking, as <think> text before the content
+	EchoParts  Echo = "parts"  // all thinking, as thinking parts of the content
 )
 
-// IDs says what the id of a tool call must look like.
+// IDs is the required form of tool call ids.
 type IDs string
 
-// The kinds of ids. Ids that a service made itself go back to it as they are,
-// unless it is strict about all of them.
+// Values of IDs. A service gets its own ids back unchanged, unless it requires the form of all ids.
 const (
 	IDsShort IDs = ""     // letters, digits, _ and -, at most 40
 	IDsNine  IDs = "nine" // exactly nine letters and digits
 )
 
-// Choice says which words of tool_choice a service takes. The others are left
-// out, or put in another way.
+// Choice selects the tool_choice values that a service supports. Other values are omitted or
+// expressed in another way.
 type Choice string
 
-// The kinds of choice.
+// Values of Choice.
 const (
 	ChoiceAll   Choice = ""      // auto, none, required, and the name of a tool
 	ChoiceWords Choice = "words" // auto, none and required
 	ChoiceMild  Choice = "mild"  // auto and none
-	ChoiceNone  Choice = "none"  // not even the field
+	ChoiceNone  Choice = "none"  // not even the field itself
 )
 
-// An Effort spells llm.Effort. Words and Budgets stand in the order of
-// llm.Efforts: off, minimal, low, medium, high, max.
+// An Effort maps llm.Effort to request fields. Words and Budgets are in the order of llm.Efforts:
+// off, minimal, low, medium, high, max.
 type Effort struct {
-	Field       string    `toml:"effort_field"` // where the word goes; "" is "reasoning_effort"; a dot goes into an object
-	Words       [6]string `toml:"effort_words"` // "" sends none
-	Budgets     [6]int    // of thinking, in tokens; 0 sends none
-	BudgetField string    `toml:"budget_field"` // where a budget goes; "" is "thinking_budget", if there are Budgets, and else nowhere
-	Switch      Switch    // for off, and for on where there is no word
-	AlwaysOn    bool      // the model thinks whatever it is told
-	WithTools   string    // the only word with which the service also accepts tools
+	Field       string    `toml:"effort_field"` // field for the word; "" is "reasoning_effort"; a dot descends into an object
+	Words       [6]string `toml:"effort_words"` // "" omits the field
+	Budgets     [6]int    // of thinking, in tokens; 0 omits the field
+	BudgetField string    `toml:"budget_field"` // field for a budget; "" is "thinking_budget" if Budgets is set, else none
+	Switch      Switch    // for off, and for on if there is no word
+	AlwaysOn    bool      // thinking cannot be switched off
+	WithTools   string    // only word that the service accepts in a request with tools
 }
 
 // A Switch turns thinking on and off.
@@ -115,7 +114,7 @@ type Switch struct {
 	Off   jsonText `toml:"thinking_off"`
 }
 
-// Kinds lists the services DialectFor knows.
+// Kinds lists the services that DialectFor knows.
 var Kinds = kinds()
 
 func kinds() (list []string) {
@@ -125,9 +124,8 @@ func kinds() (list []string) {
 	return list
 }
 
-// DialectFor returns what is special about a model at a service. The service is
-// a kind of the configuration; rules that follow the model are found by its id,
-// whatever a gateway puts before it.
+// DialectFor returns the dialect of a model at a service. The service is a kind of the
+// configuration. The rules of the model are found by its id without a gateway's prefix.
 func DialectFor(kind, model string) (Dialect, bool) {
 	s, ok := serviceOf(kind)
 	if !ok {
@@ -160,12 +158,12 @@ func DialectFor(kind, model string) (Dialect, bool) {
 		d.MaxTokensField = "max_completion_tokens"
 	}
 	if baseModel(model) != strings.ToLower(model) {
-		d.Effort.WithTools = "" // a gateway asks by another route
+		d.Effort.WithTools = "" // a gateway requests it by another route
 	}
 	return d, true
 }
 
-// serviceOf returns the row of a kind.
+// serviceOf returns the table row of a kind.
 func serviceOf(kind string) (service, bool) {
 	for _, s := range services {
 		if s.kind == kind {
@@ -175,8 +173,8 @@ func serviceOf(kind string) (service, bool) {
 	return service{}, false
 }
 
-// idsOf returns what ids of calls must look like for a model at a service with the rule usual. The
-// templates of Mistral's models refuse other ids wherever they are rendered; Kimi expects its own back.
+// idsOf returns the required form of call ids for a model at a service that requires usual. Templates
+// of Mistral's models refuse other ids on every server; Kimi expects its own ids back.
 func idsOf(model string, usual IDs) IDs {
 	switch id := baseModel(model); {
 	case matchesGlobs("*stral* *xtral*", id):
@@ -190,15 +188,15 @@ func idsOf(model string, usual IDs) IDs {
 // searching lists globs of models that search the web for every answer.
 const searching = "sonar* *-search-preview* *-search-api*"
 
-// searchesWeb reports whether the service searches the web for a model.
+// searchesWeb reports whether the service can search the web for a model.
 func (d Dialect) searchesWeb(model string) bool {
 	return d.WebFields != nil || d.WebTool != nil || d.WebByResponses || matchesGlobs(searching, baseModel(model))
 }
 
-// DialectOf returns the dialect of the model that o describes, with the tables of the configuration over
-// what its kind says. A server that renders chat templates itself may have one of Mistral's under a name
-// that does not show it. The kind "openai" is that of many servers, and some put several answers into one:
-// only OpenAI's own is known to give several.
+// DialectOf returns the dialect of the model that o describes, with the configured tables applied over the
+// dialect of its kind. A server that renders chat templates may use one of Mistral's under a model name
+// that does not show it. The kind "openai" is used for many servers, some of which merge several answers
+// into one, so only OpenAI's own host counts as able to give several.
 func DialectOf(o Options) Dialect {
 	d, ok := DialectFor(o.Kind, o.Model)
 	if !ok {
@@ -211,12 +209,12 @@ func DialectOf(o Options) Dialect {
 		d.MultipleChoices = false
 	}
 	for _, table := range o.Dialects {
-		d, _ = Override(table).Apply(d) // which was validated
+		d, _ = Override(table).Apply(d) // o.Dialects is valid
 	}
 	return d
 }
 
-// familyOf finds the rules of a model by its id.
+// familyOf returns the rules of a model, found by its id.
 func familyOf(model string) (Rules, bool) {
 	id := baseModel(model)
 	for _, row := range families {
@@ -237,24 +235,24 @@ func effortOf(rows []modelEffort, model string) Effort {
 	return Effort{}
 }
 
-// baseModel returns a model's id without the publisher a gateway puts before it: "openai/", or
-// "openai." as Bedrock has it, there perhaps after a region.
+// baseModel returns a model's id without the publisher that a gateway prepends: "openai/", or
+// "openai." at Bedrock, there possibly after a region.
 func baseModel(model string) string {
 	id := strings.ToLower(model[strings.LastIndexAny(model, `/\`)+1:])
 	for {
 		publisher, rest, ok := strings.Cut(id, ".")
 		if !ok || !strings.Contains(rest, "-") || publisher == "" || strings.ContainsFunc(publisher, func(r rune) bool { return r < 'a' || r > 'z' }) {
-			return id // a dot of a version, or of a file
+			return id // the dot belongs to a version or a file name
 		}
 		id = rest
 	}
 }
 
-// matchesGlobs reports whether one of the globs, separated by spaces, fits all of id.
+// matchesGlobs reports whether one of the space-separated globs matches all of id.
 func matchesGlobs(globs, id string) bool {
 	for glob := range strings.FieldsSeq(globs) {
 		if plain := glob[0] != '*' && glob[0] != '?' && glob[0] != '[' && glob[0] != '\\'; plain && (id == "" || id[0] != glob[0]) {
-			continue // most of them
+			continue // skips most globs
 		}
 		if ok, _ := path.Match(glob, id); ok {
 			return true
@@ -263,8 +261,8 @@ func matchesGlobs(globs, id string) bool {
 	return false
 }
 
-// wireID returns the id of a call as the service takes it. Own says that the service
-// minted it itself: then it may have any form, and has to keep it.
+// wireID returns the id of a call in the form that the service accepts. Own means that the service
+// generated the id: then it stays unchanged in any form.
 func (d Dialect) wireID(id string, own bool) string {
 	switch {
 	case d.IDs == IDsNine && len(id) == 9 && !strings.ContainsFunc(id, func(r rune) bool { return !adapter.IsAlnum(r, "") }):
@@ -277,8 +275,8 @@ func (d Dialect) wireID(id string, own bool) string {
 	return callPrefix + adapter.Hash(id)[:24]
 }
 
-// callID returns the id under which a call is sent, which no call before it has: others may number those
-// of every answer from 0. The service's own stay as they are.
+// callID returns the id to send for a call, made unique among earlier calls: some services number the
+// calls of every answer from 0. Ids of the service itself stay unchanged.
 func (h *history) callID(id string) string {
 	sent := h.d.wireID(id, h.sameOrigin)
 	if h.sameOrigin && sent == id && h.ids.IsUsed(id) {

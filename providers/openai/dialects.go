@@ -7,32 +7,32 @@ import (
 	"parley/providers/schema"
 )
 
-// A service is a row of the table below, under its name in the configuration.
+// A service is one row of the services table.
 type service struct {
 	kind        string
 	dialect     Dialect
 	ownServers  bool          // it follows the rules of OpenAI's own servers
-	verbosity   bool          // it passes verbosity on
-	choicesHost string        // the only host that gives several answers, if any
-	ownEcho     bool          // its own rule of echo holds for every model
-	efforts     []modelEffort // it spells effort itself; nil leaves that to the model's family
-	cacheGlobs  string        // globs of the models whose prompts it caches only as far as they are marked
-	modelFields []modelFields // go with every request to some models, in place of ExtraFields
+	verbosity   bool          // it passes verbosity on to the model
+	choicesHost string        // the only host that can give several answers; "" for none
+	ownEcho     bool          // the dialect's Echo applies to every model
+	efforts     []modelEffort // how it spells effort; nil uses the spelling of the model's family
+	cacheGlobs  string        // globs of models whose prompts are cached only up to cache marks
+	modelFields []modelFields // sent with every request to some models, instead of ExtraFields
 }
 
-// modelFields holds request fields for the models that globs fit.
+// modelFields holds request fields for the models that globs match.
 type modelFields struct {
 	globs  string
 	fields map[string]any
 }
 
-// A modelEffort is how a service spells effort for the models that globs fit.
+// A modelEffort is a service's spelling of effort for the models that globs match.
 type modelEffort struct {
 	globs string
 	Effort
 }
 
-// The switches there are.
+// Known switches.
 var (
 	thinkingType     = Switch{"thinking", `{"type":"enabled"}`, `{"type":"disabled"}`}
 	thinkingAdaptive = Switch{"thinking", `{"type":"adaptive"}`, `{"type":"disabled"}`}
@@ -41,7 +41,7 @@ var (
 	templateThinking = Switch{"chat_template_kwargs", `{"thinking":true}`, `{"thinking":false}`}
 )
 
-// effortWords returns the effort words from off to max; a dash sends none.
+// effortWords parses the effort words from off to max; a dash is "".
 func effortWords(s string) (w [6]string) {
 	for i, word := range strings.Fields(s) {
 		if word != "-" {
@@ -51,33 +51,32 @@ func effortWords(s string) (w [6]string) {
 	return w
 }
 
-// templateEfforts spells effort for servers that render chat templates themselves:
-// what the template of the model's publisher understands.
+// templateEfforts spells effort for servers that render chat templates, in the words of the
+// publisher's template.
 var templateEfforts = []modelEffort{
 	{"gpt-oss*", Effort{Words: effortWords("low low low medium high high")}},
 	{"deepseek* granite*", Effort{Switch: templateThinking}},
 	{"*", Effort{Switch: templateEnable}},
 }
 
-// llamaSchema is what llama.cpp makes of a schema; tools need an object.
+// llamaSchema is the schema target of llama.cpp: its grammar, with objects for tools.
 var llamaSchema = func() schema.Target {
 	t := schema.Grammar
 	t.ObjectRoot = true
 	return t
 }()
 
-// services lists what each service does differently, whatever the model. A new
-// one is a row here.
+// services lists the differences of each service that apply to all models. A new service is a new
+// row.
 var services = []service{
 	{kind: "openai", ownServers: true, verbosity: true, choicesHost: openaiclient.Host, dialect: Dialect{ImageDetail: true, PerModel: true, PDFs: true, StrictSchemas: true, MultipleChoices: true}},
 
 	{kind: "grok", dialect: Dialect{ImageDetail: true, WebByResponses: true, MaxTokensField: "max_completion_tokens", Schema: schema.XAI}},
 
-	// Without tool_stream nothing comes until the arguments are complete, for
-	// minutes with a large file. Messages need a content. Words of the user's
-	// between results and the next answer make the model forget its thinking
-	// (github.com/RooCodeInc/Roo-Code). With a coding plan thinking is kept over
-	// turns.
+	// Without tool_stream nothing arrives until the arguments are complete, which takes minutes for
+	// a large file. Messages need a content. A user message between tool results and the next
+	// answer makes the model forget its thinking (github.com/RooCodeInc/Roo-Code). The endpoint of
+	// coding plans keeps thinking over turns.
 	{kind: "glm", dialect: Dialect{
 		EmptyContentString: true, PositiveTemperature: true, UserIntoToolResult: true, KeepsReasoningURL: "/coding/", ToolChoice: ChoiceNone,
 		Formats: []Format{FormatObject}, ToolFields: map[string]any{"tool_stream": true},
@@ -96,15 +95,15 @@ var services = []service{
 		Rules: Rules{RefusedSettings: penaltySettings},
 	}},
 
-	// reasoning_split moves thinking out of the content into
-	// reasoning_details; some versions send all of it again in each chunk.
+	// reasoning_split moves thinking out of the content into reasoning_details; some versions
+	// repeat all of it in each chunk.
 	{kind: "minimax", dialect: Dialect{
 		MaxTokensField: "max_completion_tokens", PositiveTemperature: true, CumulativeReasoning: true, ToolChoice: ChoiceNone,
 		ExtraFields: map[string]any{"reasoning_split": true},
 	}},
 
-	// Thinking goes back as reasoning_details, never as text alone. Without
-	// require_parameters an upstream that knows no schemas may get the request.
+	// Thinking goes back as reasoning_details, never as text only. Without require_parameters, an
+	// upstream without schema support may get the request.
 	{
 		kind: "openrouter",
 		dialect: Dialect{ImageDetail: true,
@@ -134,8 +133,8 @@ var services = []service{
 		ownEcho: true,
 	},
 
-	// Only some models take schemas. Qwen writes its thinking into the text
-	// unless it is told to keep it apart; gpt-oss refuses to be told.
+	// Only some models support schemas. Qwen writes its thinking into the text unless
+	// reasoning_format separates it; gpt-oss refuses that field.
 	{
 		kind:    "groq",
 		dialect: Dialect{ReasoningField: "reasoning", InlineImagesOnly: true, Formats: []Format{FormatSchema, FormatObject}},
@@ -147,7 +146,7 @@ var services = []service{
 		modelFields: []modelFields{{"qwen3*", map[string]any{"reasoning_format": "parsed"}}},
 	},
 
-	// Thinking comes as reasoning, and does not go back: the field is refused
+	// Thinking comes in the reasoning field and does not go back, since the service refuses it
 	// (github.com/Alishahryar1/free-claude-code issue 1136).
 	{
 		kind: "cerebras",
@@ -171,8 +170,8 @@ var services = []service{
 		},
 	},
 
-	// A tool by its name becomes "auto" without a word. Older versions take the
-	// schema elsewhere.
+	// A tool_choice with a tool's name silently becomes "auto". Older versions expect the schema in
+	// another field.
 	{
 		kind: "llamacpp",
 		dialect: Dialect{
@@ -182,7 +181,7 @@ var services = []service{
 		efforts: append([]modelEffort{{"gpt-oss*", Effort{Field: "chat_template_kwargs.reasoning_effort", Words: effortWords("low low low medium high high")}}}, templateEfforts...),
 	},
 
-	// guided_json went with 0.12, structured_outputs came with 0.11.
+	// guided_json was removed in 0.12; structured_outputs was added in 0.11.
 	{
 		kind:    "vllm",
 		dialect: Dialect{ReasoningField: "reasoning", Formats: []Format{FormatSchema, FormatStructured, FormatGuided}, MultipleChoices: true},

@@ -14,8 +14,8 @@ import (
 	"parley/tools/lazy"
 )
 
-// optionalFields lists the request fields an answer can do without, the longer ones
-// before those they contain.
+// optionalFields lists the request fields that can be dropped. A field precedes the fields whose
+// names it contains.
 var optionalFields = []string{
 	"parallel_tool_calls", "chat_template_kwargs", "safety_identifier", "frequency_penalty", "prompt_cache_key",
 	"presence_penalty", "thinking_budget", "reasoning_format", "enable_thinking", "reasoning_effort",
@@ -23,25 +23,24 @@ var optionalFields = []string{
 	"top_p", "reasoning", "thinking", "seed", "stop", "user",
 }
 
-// limitFields holds the two names of the output limit. A server that refuses one wants
-// the other.
+// limitFields holds the two names of the output limit. A server that refuses one accepts the other.
 var limitFields = map[string]string{
 	"max_tokens":            "max_completion_tokens",
 	"max_completion_tokens": "max_tokens",
 }
 
-// Names of downgrades beside those of a field.
+// Names of downgrades that are not about a single field.
 const (
 	downgradeEcho   = "messages: thinking"      // thinking that goes back
 	downgradeSign   = "messages: signatures"    // calls without Google's signature
 	downgradeRole   = "messages: developer"     // the developer role
 	downgradeCache  = "messages: cache_control" // marks for the cache
 	downgradeStream = "stream: always"          // streaming
-	downgradeTools  = "stream: tools"           // streaming while tools are on offer
-	downgradeWeb    = "web search"              // the search of the web
+	downgradeTools  = "stream: tools"           // streaming of requests with tools
+	downgradeWeb    = "web search"              // web search
 )
 
-// reasoningFields lists the fields in which thinking goes back.
+// reasoningFields lists the message fields for thinking that goes back.
 var reasoningFields = []string{"reasoning_content", "reasoning_details", "thinking_blocks", opaqueThinking, "reasoning_text", "reasoning"}
 
 var (
@@ -56,31 +55,31 @@ var (
 	noThinking        = lazy.NewRegexp(`(?i)does not support (thinking|reasoning)|(thinking|reasoning) is not supported`)
 	echoRequired      = lazy.NewRegexp(`(?i)reasoning_content.{0,40}(must be passed back|is missing)`)
 	signatureRequired = lazy.NewRegexp(`(?i)missing an? .?thought[_ ]?signature`)
-	thinkingMustBeOff = lazy.NewRegexp(`(?i)enable_thinking must be set to false`) // Qwen, where the answer is not streamed
+	thinkingMustBeOff = lazy.NewRegexp(`(?i)enable_thinking must be set to false`) // Qwen, if the answer is not streamed
 	mentionsStreaming = lazy.NewRegexp(`(?i)(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+).{0,80}\bstream(ed|ing)?\b|\bstream(ed|ing)?\b.{0,80}(\btools?\b|\bfunctions?\b|\btool[_ ]c\w+)`)
 	negation          = lazy.NewRegexp(`(?i)\bcannot\b|\bcan't\b|unsupported|incompatible|\bmust be (false|disabled|off)\b` +
 		`|\b(not|n't) (yet )?(be )?(supports?|supported|allow|allowed|available|compatible|implemented|possible|permitted|use|used)\b|n't support`)
 )
 
-// learnDowngrade remembers r, and returns it as it is to be followed. It is false for what
-// was known already, and did not help.
+// learnDowngrade stores r and returns the downgrade to apply. It returns false if r was known
+// already and did not help.
 func learnDowngrade(l *adapter.LearnedLimits, r downgrade) (downgrade, bool) {
 	if other := limitFields[r.field]; other != "" && l.All()[other] == r.field {
-		r.becomes = "" // it takes neither name
+		r.becomes = "" // the server accepts neither name
 		l.Learn(other, "", true)
 	}
 	return r, l.Learn(r.field, r.becomes, r.field != downgradeItems && r.field != adapter.LimitImages)
 }
 
-// A downgrade is what to change in a request that the server refused.
+// A downgrade is a change to a request that the server refused.
 type downgrade struct {
-	field   string // or field=word, or one of the downgrades above
-	becomes string // "" is left out, "=word" is a value (see applyDowngrades), anything else another name, or the value in place of word
-	notice  string // what to tell the user; "" tells the change
+	field   string // or field=word, or one of the names above
+	becomes string // "" removes the field, "=word" is a value (see applyDowngrades), else a new name or word
+	notice  string // notice for the user; "" uses a text about the change
 }
 
-// downgrade looks whether the server refused something that the request can do
-// without. It remembers it, and returns what to tell the user.
+// downgrade checks whether fault is about something that the request can do without. It stores the
+// downgrade and returns a notice for the user.
 func (e *endpoint) downgrade(fault *llm.Error, body map[string]any) (notice string, ok bool) {
 	r, ok := e.format.findDowngrade(fault, body)
 	if fault.Fault == llm.Unsupported && noImages.MatchString(fault.Message) {
@@ -90,14 +89,14 @@ func (e *endpoint) downgrade(fault *llm.Error, body map[string]any) (notice stri
 	}
 	field, _, _ := strings.Cut(r.field, "=")
 	if _, fixed := adapter.Field(e.o.Body, field); fixed || !ok {
-		return "", false // the user's own fields stay
+		return "", false // fields set by the user stay
 	}
 	if r, ok = learnDowngrade(e.o.Learned, r); !ok {
 		return "", false
 	}
 	switch {
 	case r.field == adapter.LimitImages:
-		return "", true // the next request tells of each image
+		return "", true // the next request adds a notice for each image
 	case r.notice != "":
 		return e.o.Model + " " + r.notice, true
 	case r.becomes != "":
@@ -150,15 +149,14 @@ func (c *Chat) findDowngrade(fault *llm.Error, body map[string]any) (downgrade, 
 	return downgrade{field: name}, ok
 }
 
-// webDowngrade looks whether the server does not search the web, for this model or at all.
+// webDowngrade checks whether the server or the model refused to search the web.
 func webDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool) {
 	asked := adapter.RefusesWeb(fault, body) || body["enable_search"] != nil && strings.Contains(fault.Param+fault.Message, "search")
 	return downgrade{field: downgradeWeb, notice: "does not search the web here; sent again without"}, asked && adapter.MayBlameField(fault)
 }
 
-// streamDowngrade looks whether the server cannot stream: at all, or while tools are
-// on offer, as llama.cpp once said with status 500: "Cannot use tools with
-// stream".
+// streamDowngrade checks whether the server cannot stream: never, or not in requests with tools. An
+// old llama.cpp replied with status 500: "Cannot use tools with stream".
 func (c *Chat) streamDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool) {
 	_, tools := body["tools"]
 	switch {
@@ -173,8 +171,7 @@ func (c *Chat) streamDowngrade(fault *llm.Error, body map[string]any) (downgrade
 
 func (c *Chat) explain(fault *llm.Error, body map[string]any) { markNoTools(fault, body) }
 
-// blamedField returns the first of the fields that was sent and that the error is
-// about.
+// blamedField returns the first of fields that was sent and that the error is about.
 func blamedField(fault *llm.Error, body map[string]any, fields []string) (string, bool) {
 	for _, field := range fields {
 		if _, sent := adapter.Field(body, field); sent && adapter.IsAbout(fault, field) {
@@ -184,13 +181,13 @@ func blamedField(fault *llm.Error, body map[string]any, fields []string) (string
 	return "", false
 }
 
-// effortSteps lists the words for effort that are in use, in rising order.
+// effortSteps lists the effort words of all services, in ascending order.
 var effortSteps = []string{"none", "minimal", "low", "medium", "high", "xhigh", "max"}
 
 var quotedWord = lazy.NewRegexp("['\"`]([a-z]+)['\"`]")
 
-// effortDowngrade replaces an effort by the nearest of those that the error says there
-// are, as in "Supported values are: 'low', 'medium', and 'high'."
+// effortDowngrade replaces an effort with the nearest supported one in the error, as in "Supported
+// values are: 'low', 'medium', and 'high'."
 func effortDowngrade(fault *llm.Error, body map[string]any, field string) (downgrade, bool) {
 	value, _ := adapter.Field(body, field)
 	word, _ := value.(string)
@@ -210,8 +207,8 @@ func effortDowngrade(fault *llm.Error, body map[string]any, field string) (downg
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// thinkingField returns the first of the fields that was sent, if the error says
-// that the model cannot think.
+// thinkingField returns the first of fields that was sent, if the error says that the model has no
+// thinking.
 func thinkingField(fault *llm.Error, body map[string]any, fields ...string) (string, bool) {
 	for _, field := range fields {
 		if _, sent := adapter.Field(body, field); sent && noThinking.MatchString(fault.Message) {
@@ -221,7 +218,7 @@ func thinkingField(fault *llm.Error, body map[string]any, fields ...string) (str
 	return "", false
 }
 
-// hasMember reports whether a message of body has a role or a field of this name.
+// hasMember reports whether a message in body has a role or field called name.
 func hasMember(body map[string]any, name string) bool {
 	list, _ := body["messages"].([]any)
 	return slices.ContainsFunc(list, func(m any) bool {
@@ -231,16 +228,16 @@ func hasMember(body map[string]any, name string) bool {
 	})
 }
 
-// userFields lists fields that only the user sets: a user who set one gets a notice when it is
-// not sent.
+// userFields lists fields that only the user sets. The user gets a notice if one of them is
+// dropped.
 var userFields = []string{"temperature", "top_p", "frequency_penalty", "presence_penalty", "seed", "random_seed", "stop", "user", "safety_identifier"}
 
-// applyDowngrades changes body by what the server taught us, and returns the settings of the
-// user's that this leaves out. A downgrade of "field=word" holds for that value of the field only.
-// One that becomes "=false" always sets the field to false; any other "=word" sets it to the word
-// only in a body with tools.
+// applyDowngrades applies the learned downgrades to body and returns the user's settings that were
+// dropped. A downgrade of "field=word" applies only to that value of the field. One that becomes
+// "=false" always sets the field to false; any other "=word" sets it to the word only in a body
+// with tools.
 func applyDowngrades(body map[string]any, learned map[string]string) (omitted []string) {
-	for _, name := range slices.Sorted(maps.Keys(learned)) { // max becomes xhigh, and then xhigh high
+	for _, name := range slices.Sorted(maps.Keys(learned)) { // in order: max becomes xhigh, then xhigh becomes high
 		becomes := learned[name]
 		field, word, only := strings.Cut(name, "=")
 		value, sent := adapter.Field(body, field)
@@ -271,8 +268,7 @@ func applyDowngrades(body map[string]any, learned map[string]string) (omitted []
 	return omitted
 }
 
-// markNoTools makes an error that says the model cannot use tools say so by its
-// fault.
+// markNoTools sets the fault of an error that says the model has no tools.
 func markNoTools(fault *llm.Error, body map[string]any) {
 	if _, sent := body["tools"]; !sent || fault.Status < 400 || fault.Fault == llm.ContextOverflow {
 		return

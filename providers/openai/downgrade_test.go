@@ -45,8 +45,7 @@ func refusal(param, message string) string {
 	return `{"error":{"message":` + quote(message) + `,"type":"invalid_request_error","param":` + quote(param) + `,"code":"unsupported_parameter"}}`
 }
 
-// TestDowngrade checks that what a server refuses is left out or renamed once, told,
-// and remembered.
+// TestDowngrade checks that a refused field is dropped or renamed once, reported, and remembered.
 func TestDowngrade(t *testing.T) {
 	warm := 0.5
 	has := func(field string) func(map[string]any) bool {
@@ -146,7 +145,7 @@ func TestDowngrade(t *testing.T) {
 	}
 }
 
-// TestNoHealing checks that nothing is sent again that would not get better.
+// TestNoHealing checks that requests are not sent again without a change that helps.
 func TestNoHealing(t *testing.T) {
 	tools := []llm.Tool{{Name: "f"}}
 	warm := 0.5
@@ -184,7 +183,7 @@ func TestNoHealing(t *testing.T) {
 	}
 }
 
-// TestNotices checks that what is known to be refused is told, once.
+// TestNotices checks that fields known to be refused are reported once.
 func TestNotices(t *testing.T) {
 	warm := 0.5
 	c := chat(t, "openai", "gpt-6.1-sol", lines("stop", `{"content":"x"}`))
@@ -202,8 +201,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// TestHeaders checks what a foreign server learns: nothing of OpenAI's account,
-// whatever the environment holds.
+// TestHeaders checks that other servers get no headers of OpenAI's account from the environment.
 func TestHeaders(t *testing.T) {
 	for name, value := range map[string]string{
 		"OPENAI_API_KEY": "sk-env", "OPENAI_ADMIN_KEY": "sk-admin", "OPENAI_ORG_ID": "org-env", "OPENAI_PROJECT_ID": "proj-env",

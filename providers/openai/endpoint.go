@@ -17,42 +17,40 @@ import (
 	"parley/tools/lazy"
 )
 
-// An endpoint is what both wire formats share: the connection to a server, and its learned limits.
+// An endpoint is the part shared by both wire formats: the connection to a server and its learned
+// limits.
 type endpoint struct {
 	format  format
-	path    string // after the base URL
+	path    string // relative to the base URL
 	o       Options
 	client  sdk.Client
-	notices llm.Notices // those the user has seen
+	notices llm.Notices // notices already shown to the user
 
-	multipleChoices bool // one request may ask for several answers
+	multipleChoices bool // a request can ask for several answers
 }
 
-// A format is what differs between the two wire formats.
+// A format is one of the two wire formats.
 type format interface {
-	// compile writes req as the body of a request, and what of it had to be left
-	// out, for the user to see; see adapter.Sender.
+	// compile encodes req as a request body. The notices say what was omitted; see adapter.Sender.
 	compile(req llm.Request, whole bool) (body map[string]any, notices []string)
-	// findDowngrade finds what the server complains about in body.
+	// findDowngrade returns the downgrade for the part of body that the error is about.
 	findDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool)
-	// explain makes plainer what an error says about body.
+	// explain clarifies the message of an error about body.
 	explain(fault *llm.Error, body map[string]any)
-	// read turns the body of a response to req into events, and reports whether
-	// there were any that show something.
+	// read decodes the response to req into events, and reports whether any of them shows content.
 	read(req llm.Request, body io.Reader, out *llm.Out) (shown bool, err error)
-	// salvage finds in an error what the model wrote, where the server could make
-	// nothing of it.
+	// salvage recovers the model's output from an error of a server that could not parse it.
 	salvage(fault *llm.Error, req llm.Request, out *llm.Out) bool
 }
 
-// newEndpoint returns the endpoint at path below the base URL. Nothing is sent.
+// newEndpoint returns the endpoint at path below the base URL. It sends nothing.
 func newEndpoint(o Options, path string, f format) *endpoint {
 	o = o.WithDefaults()
 	return &endpoint{format: f, path: path, o: o, client: sdk.Client{Options: openaiclient.Options(o)}}
 }
 
-// stream answers req. Models that are not known to be clean may leave thinking,
-// calls and tokens of their template in their text.
+// stream answers req. If clean is false, the model may leave thinking, calls and template tokens in
+// its text, which are filtered.
 func (e *endpoint) stream(ctx context.Context, req llm.Request, clean bool) llm.Stream {
 	s := e.o.Produce(ctx, func(ctx context.Context, out *llm.Out) error { return e.sendWithDowngrades(ctx, req, out) })
 	if clean {
@@ -61,11 +59,10 @@ func (e *endpoint) stream(ctx context.Context, req llm.Request, clean bool) llm.
 	return filter.Calls(req)(filter.Think(filter.ThinkOptions{})(filter.Harmony(e.o.Model)(s)))
 }
 
-// maxAttempts bounds how often a request is sent that the server keeps refusing,
-// each time without something else.
+// maxAttempts bounds how often a request is sent if the server refuses another field each time.
 const maxAttempts = 4
 
-// sendWithDowngrades sends req, repeats it without optional fields that the server refuses, and
+// sendWithDowngrades sends req, resends it without the optional fields that the server refuses, and
 // reads the answer.
 func (e *endpoint) sendWithDowngrades(ctx context.Context, req llm.Request, out *llm.Out) error {
 	if req.AfterMistake {
@@ -103,16 +100,15 @@ func (e *endpoint) sendWithDowngrades(ctx context.Context, req llm.Request, out 
 	}.Do(ctx, out)
 }
 
-// unreadableCodes holds Groq's codes for a call, or an answer by a schema, that it could
-// not read.
+// unreadableCodes holds Groq's error codes for a call or a structured answer that it could not
+// parse.
 var unreadableCodes = map[string]bool{"tool_use_failed": true, "json_validate_failed": true}
 
-// retryTemperature is the temperature for another attempt at what was misspelled: models
-// spell better at a lower one.
+// retryTemperature is the temperature for a retry after malformed output: models make fewer
+// mistakes at a low one.
 const retryTemperature = 0.2
 
-// attempt sends body and reads the answer. Shown reports whether the user has seen
-// any of it.
+// attempt sends body and reads the answer. Shown reports whether the user has seen any of it.
 func (e *endpoint) attempt(ctx context.Context, req llm.Request, body map[string]any, out *llm.Out) (shown bool, err error) {
 	var answers io.ReadCloser
 	shared, err := e.share(ctx, body)
@@ -130,7 +126,7 @@ func (e *endpoint) attempt(ctx context.Context, req llm.Request, body map[string
 	return e.format.read(req, answers, out)
 }
 
-// post sends body, and returns that of the response.
+// post sends body and returns the response body.
 func (e *endpoint) post(ctx context.Context, body map[string]any) (io.ReadCloser, error) {
 	data, err := adapter.EncodeBody(body, false)
 	if err != nil {
@@ -149,8 +145,8 @@ func (e *endpoint) post(ctx context.Context, body map[string]any) (io.ReadCloser
 	return res.Body, nil
 }
 
-// share sends body together with the candidates that ask for the same, and
-// returns the response to all; nil if this answer is to be asked for alone.
+// share sends body together with the candidates that send the same request, and returns the
+// response to all; nil if this answer must be requested alone.
 func (e *endpoint) share(ctx context.Context, body map[string]any) (*llm.SharedBody, error) {
 	candidate := llm.CandidateOf(ctx)
 	if _, fixed := body[adapter.LimitCandidates]; candidate == nil || fixed || !e.multipleChoices || e.o.Learned.Has(adapter.LimitCandidates) {
@@ -172,18 +168,17 @@ func (e *endpoint) share(ctx context.Context, body map[string]any) (*llm.SharedB
 	return shared, err
 }
 
-// A sharedError is why a request for several answers got none.
+// A sharedError is the error of a request for several answers.
 type sharedError struct{ error }
 
 func (e sharedError) Unwrap() error { return e.error }
 
-// errFewer ends an answer that was asked for with others, and did not come with
-// them.
+// errFewer ends an answer that was requested together with others but did not arrive.
 var errFewer = errors.New("the server gave fewer answers than it was asked for")
 
-// shouldAskAlone reports whether an answer that was asked for with others, which failed
-// with err, is to be asked for alone, and what to tell the user of it. A refusal
-// may be about several answers although it does not say so.
+// shouldAskAlone reports whether to request an answer alone after the request for several failed
+// with err, and returns a notice for the user. A refusal may be about several answers without
+// saying so.
 func (e *endpoint) shouldAskAlone(err error, fault *llm.Error) (notice string, ok bool) {
 	fewer := errors.Is(err, errFewer)
 	if !fewer && !(errors.As(err, &sharedError{}) && adapter.MayBlameField(fault)) {
@@ -196,7 +191,7 @@ func (e *endpoint) shouldAskAlone(err error, fault *llm.Error) (notice string, o
 	return e.o.Model + " gives one answer to a request; the others are asked for by themselves, and the prompt is paid for in each", true
 }
 
-// refusesSeveral matches what servers say that do not give several answers: "n must be 1 when
-// using greedy sampling" (vLLM), "Only one completion choice is allowed"
-// (llama.cpp), "'n' : number must be at most 1" (Groq).
+// refusesSeveral matches errors of servers that do not give several answers: "n must be 1 when
+// using greedy sampling" (vLLM), "Only one completion choice is allowed" (llama.cpp), "'n' : number
+// must be at most 1" (Groq).
 var refusesSeveral = lazy.NewRegexp(`(?i)(^|[^a-z0-9_])n['"` + "`" + `]? ?(:|=|>|must|should|is|has|not|greater|larger|cannot|can only)|only one (completion )?choice|multiple (completions|choices|answers)`)

@@ -37,7 +37,7 @@ func (a *answer) OnBody(data []byte) error {
 	return a.OnEnd(true)
 }
 
-// onChunk takes what is in one chunk, which may hold an error instead of an answer.
+// onChunk adds one chunk, which may hold an error instead of an answer.
 func (a *answer) onChunk(c *chunk, data []byte) error {
 	if a.label.ID == "" && a.labelChecks < 8 { // Azure's first chunk has none
 		a.labelChecks++
@@ -47,7 +47,7 @@ func (a *answer) onChunk(c *chunk, data []byte) error {
 	switch {
 	case wire.HasError(c.Error), c.Base != nil && c.Base.Status != 0:
 		return a.bodyError(data)
-	case len(c.Choices) == 0 && wire.EventError(data) != nil: // a flat error
+	case len(c.Choices) == 0 && wire.EventError(data) != nil: // a flat error object
 		return a.bodyError(data)
 	case c.Groq != nil && wire.HasError(c.Groq.Error):
 		return a.bodyError([]byte(`{"error":` + string(c.Groq.Error) + `}`))
@@ -60,7 +60,7 @@ func (a *answer) onChunk(c *chunk, data []byte) error {
 	return nil
 }
 
-// OnEnd finishes the answer. Some servers send no reason, only the end.
+// OnEnd finishes the answer. Some servers end the stream without a finish reason.
 func (a *answer) OnEnd(done bool) error {
 	if a.shared != nil && !a.gotChoice && (done || a.othersEnded) {
 		return errFewer
@@ -89,8 +89,8 @@ func (a *answer) OnEnd(done bool) error {
 	return nil
 }
 
-// explainRefusal tells why an answer was refused, as far as the service says more than
-// that: what its filter found, or the word of its upstream service.
+// explainRefusal adds the details that the service gives about a refusal: the result of its filter,
+// or the upstream's finish reason.
 func (t *answerState) explainRefusal(caught, native, finish string) {
 	switch {
 	case caught != "":
@@ -100,8 +100,8 @@ func (t *answerState) explainRefusal(caught, native, finish string) {
 	}
 }
 
-// filteredBy names what Azure's filter found, if there is anything to read: its
-// results come with every chunk.
+// filteredBy returns the categories that Azure's filter reports as filtered. Every chunk has filter
+// results.
 func filteredBy(raw json.RawMessage) string {
 	if !bytes.Contains(raw, []byte("true")) {
 		return ""
@@ -109,8 +109,8 @@ func filteredBy(raw json.RawMessage) string {
 	return wire.FilteredCategories(raw)
 }
 
-// finishBlocks sends what is known only at the end: ids for calls that have none, and
-// the state that has to go back.
+// finishBlocks sends the parts known only at the end: ids for calls without one, and the state that
+// has to go back.
 func (a *answer) finishBlocks() {
 	for _, c := range a.calls {
 		if c.id == "" {
@@ -129,10 +129,10 @@ func (a *answer) finishBlocks() {
 	a.out.Send(llm.Delta{Block: a.first, Part: llm.Part{Kind: llm.Thinking, State: state}})
 }
 
-// finishOverflow holds what GLM says when the window is full.
+// finishOverflow is GLM's finish reason for a full context window.
 const finishOverflow = "model_context_window_exceeded"
 
-// finishFaults holds finish reasons that say the answer is no answer.
+// finishFaults maps finish reasons that report a failure.
 var finishFaults = map[string]llm.Fault{
 	"error":                        llm.Server, // OpenRouter, Mistral
 	"network_error":                llm.Server, // GLM

@@ -10,7 +10,7 @@ import (
 	"parley/providers/schema"
 )
 
-// functionTool describes a tool.
+// functionTool encodes a tool.
 func functionTool(t llm.Tool, target schema.Target) map[string]any {
 	f := map[string]any{"name": adapter.WireName(t.Name), "parameters": schema.For(t.Schema, target)}
 	if t.Description != "" {
@@ -19,8 +19,8 @@ func functionTool(t llm.Tool, target schema.Target) map[string]any {
 	return f
 }
 
-// toolChoice returns which tools may or must be called, nil if that is left open.
-// A tool by its name is written by named.
+// toolChoice returns the encoded tool choice; nil if it is not restricted. Named encodes the choice
+// of one tool.
 func toolChoice(req llm.Request, named func(name string) any) any {
 	switch {
 	case req.ToolChoice == "" || len(req.Tools) == 0:
@@ -31,9 +31,8 @@ func toolChoice(req llm.Request, named func(name string) any) any {
 	return named(adapter.WireName(req.ToolChoice))
 }
 
-// limitToolChoice puts a choice of tools that the service has no word for in another way:
-// what may not be called is not offered, and a tool by its name is the only one
-// that is.
+// limitToolChoice expresses a tool choice that the service does not support: it removes tools that
+// may not be called, and offers a named tool alone.
 func (d Dialect) limitToolChoice(req llm.Request, model string) (llm.Request, []string) {
 	choice, weak := req.ToolChoice, d.ToolChoice == ChoiceMild || d.ToolChoice == ChoiceNone
 	switch {
@@ -55,7 +54,7 @@ func (d Dialect) limitToolChoice(req llm.Request, model string) (llm.Request, []
 	return req, nil
 }
 
-// schemaFormat describes the answer that is wanted.
+// schemaFormat encodes the schema of the answer.
 func schemaFormat(s *llm.Schema, target schema.Target, strict bool) map[string]any {
 	format := map[string]any{"name": s.Name, "schema": schema.For(s.JSON, target)}
 	if strict {
@@ -68,15 +67,14 @@ func schemaFormat(s *llm.Schema, target schema.Target, strict bool) map[string]a
 	return format
 }
 
-// strictSchema returns a schema in its strict form, and whether that means the same
-// but for properties that were never named: strict answers would otherwise hold
-// null for what may be missing.
+// strictSchema returns a schema in strict form, and whether it is equivalent except for undeclared
+// properties. Without equivalence, strict answers would contain null for optional properties.
 func strictSchema(raw json.RawMessage) (json.RawMessage, bool) {
 	narrow := schema.For(raw, schema.OpenAIStrict)
 	return narrow, reflect.DeepEqual(withOpenObjects(narrow), withOpenObjects(schema.For(raw, schema.OpenAI)))
 }
 
-// withOpenObjects returns a schema whose objects are no longer closed to other properties.
+// withOpenObjects returns a schema whose objects allow additional properties.
 func withOpenObjects(raw json.RawMessage) any {
 	var v any
 	if json.Unmarshal(raw, &v) != nil {
@@ -102,8 +100,8 @@ func openObjects(v any) {
 	}
 }
 
-// schemaPrompt returns the system prompt with the schema of the answer, for services that
-// take none.
+// schemaPrompt returns the system prompt with the schema of the answer, for services without schema
+// support.
 func schemaPrompt(req llm.Request) string {
 	system := req.System
 	if system != "" {

@@ -9,7 +9,7 @@ import (
 	"parley/providers/llm"
 )
 
-// keeper returns what a model sends, with what is kept and without.
+// keeper returns the bodies of a model, with the cache and without.
 func keeper(e *endpoint, origin, list string, limits ...string) adaptertest.CachingAdapter {
 	detail := func(to string) func(*llm.Request) { return func(r *llm.Request) { r.Detail = to } }
 	return adaptertest.CachingAdapter{
@@ -62,7 +62,8 @@ func TestKeptResponses(t *testing.T) {
 	}
 }
 
-// A file in a message that joins the one before is written once, and told once where it is left out.
+// A file in a message that is joined with the previous one is sent once, and reported once if
+// dropped.
 func TestJoinedFileIsWrittenOnce(t *testing.T) {
 	h := &history{partEncoder: chatEncoder(Dialect{}, "")}
 	h.addUser([]llm.Part{{Kind: llm.Text, Text: "Returned by the tool:"}, {Kind: llm.Media, MIME: "image/png", Data: []byte("png")}})

@@ -12,10 +12,9 @@ import (
 	"parley/providers/llm"
 )
 
-// messages writes the system prompt and the history in the dialect d. Messages that this origin
-// wrote keep their ids and get their thinking back. Detail is
-// that of its images, "" leaves it out. Whole writes all of it anew, with nothing kept as JSON.
-// Omitted are the files that had to be left out.
+// messages encodes the system prompt and the history in the dialect d. Messages of this origin keep
+// their ids and their thinking. Detail is the detail of images; "" omits it. Whole encodes
+// everything again, without cached JSON. Omitted lists the files that were left out.
 func (c *Chat) messages(d Dialect, detail string, req llm.Request, whole bool) (list any, omitted []string) {
 	sign := c.o.Learned.Has(downgradeSign)
 	echo, learned := c.o.Learned.All()[downgradeEcho]
@@ -32,24 +31,24 @@ func (c *Chat) messages(d Dialect, detail string, req llm.Request, whole bool) (
 	if req.System != "" {
 		system = append(system, map[string]any{"role": cmp.Or(d.SystemRole, "system"), "content": req.System})
 	}
-	if d.CacheControl && !h.markCache(system) && kept != nil { // those to mark are among the kept ones
+	if d.CacheControl && !h.markCache(system) && kept != nil { // the messages to mark are among the cached ones
 		return c.messages(d, detail, req, true)
 	}
 	return adapter.ListOf(system, kept, h.list), h.omitted
 }
 
-// history is a list of messages being written.
+// history is a list of messages being encoded.
 type history struct {
 	partEncoder
 	d           Dialect
 	origin      string
-	signs       bool        // calls need a signature
-	bare        bool        // no thinking goes back, whatever its form
-	list        []any       // that are not settled
-	sameOrigin  bool        // the last assistant message is of this origin
-	sentDetails adapter.Set // what replayDetails returned
+	signs       bool        // calls need Google's signature
+	bare        bool        // thinking does not go back in any form
+	list        []any       // messages not yet settled
+	sameOrigin  bool        // the last assistant message has this origin
+	sentDetails adapter.Set // ids of entries that replayDetails returned
 	ids         adapter.SentIDs
-	settled     []any // what Settle returned last
+	settled     []any // last result of Settle
 	spare       adapter.Spare
 }
 
@@ -76,7 +75,7 @@ func (h *history) Settle() (list []any) {
 	return list
 }
 
-// reuse takes the objects of a message that nothing holds any more.
+// reuse recycles the objects of a message that is no longer referenced.
 func (h *history) reuse(message any) {
 	m, _ := message.(map[string]any)
 	calls, _ := m["tool_calls"].([]any)
@@ -99,14 +98,14 @@ func (h *history) Clone() *history {
 
 func (h *history) add(m map[string]any) { h.list = append(h.list, m) }
 
-// message returns a message that is not added yet.
+// message returns a new message without adding it to the list.
 func (h *history) message(role string, content any) map[string]any {
 	m := h.spare.Object()
 	m["role"], m["content"] = role, content
 	return m
 }
 
-// lastIs reports whether the last message has this role, and returns it.
+// lastIs returns the last message, and whether it has this role.
 func (h *history) lastIs(role string) (map[string]any, bool) {
 	if len(h.list) == 0 {
 		return nil, false
@@ -115,15 +114,15 @@ func (h *history) lastIs(role string) (map[string]any, bool) {
 	return last, last["role"] == role
 }
 
-// roleOf returns the role of a message that was written.
+// roleOf returns the role of an encoded message.
 func roleOf(message any) string {
 	m, _ := message.(map[string]any)
 	role, _ := m["role"].(string)
 	return role
 }
 
-// addUser adds a message of the user's: a string, or a list if there are images. It
-// joins the one before, for many chat templates refuse two in a row.
+// addUser adds a user message: a string, or a list if it has images. It is joined with a preceding
+// user message, since many chat templates refuse two in a row.
 func (h *history) addUser(parts []llm.Part) {
 	if last, ok := h.lastIs("user"); ok {
 		before, isList := last["content"].([]any)
@@ -149,8 +148,7 @@ func (h *history) addUser(parts []llm.Part) {
 	h.add(h.message("user", content))
 }
 
-// addAssistant adds a message of the model's, with its calls. Nothing is added if
-// there is neither text nor call.
+// addAssistant adds an assistant message with its calls, unless it has neither text nor calls.
 func (h *history) addAssistant(m llm.Message) {
 	h.sameOrigin = m.Origin == h.origin
 	h.ids.Begin()
@@ -174,14 +172,14 @@ func (h *history) addAssistant(m llm.Message) {
 	h.add(msg)
 }
 
-// skipValidator is Google's stand-in for the signature of a call that its model did not make:
+// skipValidator replaces the signature of a call that Google's model did not make:
 // ai.google.dev/gemini-api/docs/thought-signatures
 const skipValidator = "skip_thought_signature_validator"
 
-// encodeCall writes a call; the first of a message may need a signature.
+// encodeCall encodes a call. The first call of a message may need a signature.
 func (h *history) encodeCall(p llm.Part, first bool) map[string]any {
 	input, ok := llm.Arguments(p.Input)
-	if !ok { // what the model wrote cannot be parsed, and servers parse it
+	if !ok { // the model wrote invalid JSON, which servers would refuse
 		input = []byte("{}")
 	}
 	call, function := h.spare.Object(), h.spare.Object()
@@ -196,9 +194,9 @@ func (h *history) encodeCall(p llm.Part, first bool) map[string]any {
 	return call
 }
 
-// assistantContent returns the content of an assistant message, and whether it says anything: a
-// string, but for dialects whose thinking goes back in the content. Models
-// mirror lists of parts. White space alone is refused by some, and says nothing.
+// assistantContent returns the content of an assistant message, and whether it is more than white
+// space, which some services refuse. It is a string, since models imitate lists of parts, unless
+// the dialect returns thinking in the content.
 func (h *history) assistantContent(parts []llm.Part) (content any, said bool) {
 	echo := EchoNever
 	if h.sameOrigin && len(replayDetails(parts, &adapter.Set{})) == 0 {
@@ -239,7 +237,7 @@ func (h *history) assistantContent(parts []llm.Part) (content any, said bool) {
 	return text, said
 }
 
-// addThinking gives the service its own thinking back, as far as it wants it.
+// addThinking adds the service's own thinking to msg, according to the dialect's Echo.
 func (h *history) addThinking(msg map[string]any, parts []llm.Part, calls bool) {
 	if h.sameOrigin && !h.bare {
 		if fields := replayDetails(parts, &h.sentDetails); len(fields) > 0 {
@@ -263,7 +261,7 @@ func (h *history) addThinking(msg map[string]any, parts []llm.Part, calls bool) 
 	msg[cmp.Or(h.d.ReasoningField, "reasoning_content")] = text
 }
 
-// thinkingText returns all thinking of a message that can be read.
+// thinkingText returns all readable thinking of a message.
 func thinkingText(parts []llm.Part) string {
 	var text strings.Builder
 	for _, p := range parts {
@@ -274,13 +272,11 @@ func thinkingText(parts []llm.Part) string {
 	return text.String()
 }
 
-// markCache tells the cache how much of the prompt to keep: the system prompt, for
-// other conversations, and everything up to the last two messages that are not
-// the model's; the request before ended with the older of the two. Anthropic takes
-// four marks. Results of tools carry theirs beside the text, as
-// github.com/OpenRouterTeam/ai-sdk-provider sends it; the model's own messages
-// stay plain text, for models mirror lists of parts. It is false if there were fewer
-// messages to mark.
+// markCache marks the parts of the prompt to cache: the system prompt, for other conversations, and
+// everything up to the last two messages not written by the model; the previous request ended with
+// the older of the two. Anthropic allows four marks. Tool results carry the mark beside the text,
+// as github.com/OpenRouterTeam/ai-sdk-provider sends it. The model's own messages stay plain text,
+// since models imitate lists of parts. It returns false if there were too few messages to mark.
 func (h *history) markCache(system []any) (all bool) {
 	for _, m := range system {
 		if m := m.(map[string]any); m["role"] == "system" {
@@ -304,7 +300,7 @@ func (h *history) markCache(system []any) (all bool) {
 
 func ephemeral() map[string]any { return map[string]any{"type": "ephemeral"} }
 
-// markLastText marks the last text of a message, if it has any.
+// markLastText marks the last text of a message and reports whether there was one.
 func markLastText(m map[string]any) bool {
 	list, _ := m["content"].([]any)
 	if text, ok := m["content"].(string); ok && text != "" {
@@ -320,8 +316,8 @@ func markLastText(m map[string]any) bool {
 	return false
 }
 
-// chatEncoder returns those of chat completions, with the detail of images, which "" leaves out. Few
-// services take PDFs.
+// chatEncoder returns the encoder for chat completions. Detail is the detail of images; "" omits it.
+// Few services accept PDFs.
 func chatEncoder(d Dialect, detail string) partEncoder {
 	s := partEncoder{text: "text", inline: d.InlineImagesOnly, image: func(url string) map[string]any {
 		image := map[string]any{"url": url}
@@ -351,8 +347,8 @@ func textPart(text string) map[string]any {
 	return map[string]any{"type": "text", "text": text}
 }
 
-// addResults adds a message for each result, directly after the calls. They are
-// text only, so that images follow in a message of the user's.
+// addResults adds a message for each result, directly after the calls. Results hold only text, so
+// their images follow in a user message.
 func (h *history) addResults(parts []llm.Part) {
 	var shown []llm.Part
 	for _, p := range parts {
@@ -376,7 +372,7 @@ func (h *history) addResults(parts []llm.Part) {
 	h.addUser(shown)
 }
 
-// toolName returns the tool that gave the result with this id.
+// toolName returns the name of the tool that returned the result with this id.
 func toolName(parts []llm.Part, id string) string {
 	for _, p := range parts {
 		if p.Kind == llm.Result && p.ID == id && p.Name != "" {

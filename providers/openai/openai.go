@@ -1,16 +1,14 @@
-// Package openai speaks OpenAI's two wire formats: chat completions, which
-// everybody else speaks as well, and Responses.
+// Package openai speaks OpenAI's two wire formats: chat completions, which most other services
+// support too, and Responses.
 //
 //	llm.Request ──► body ──► POST chat/completions ──► chunk ──► answer ──┐
 //	            └─► body ──► POST responses ─────────► event ──► output ──┴► llm.Events
 //
-// Differences of services on chat completions are data: a Dialect, put
-// together from a row of services and a row of families. Answers are read
-// generously instead: every known spelling of thinking, calls and usage is
-// understood from everybody. Responses runs without state on the server: its
-// items, signed and encrypted ones too, are kept whole and go back as they came.
-// A server that refuses an optional field gets the request once more without it,
-// and never again with it. Errors are *llm.Error.
+// Differences between services on chat completions are data: a Dialect combines a row of services
+// and a row of families. Decoding is lenient: every known spelling of thinking, calls and usage is
+// accepted from all services. Responses keeps no state on the server: its items, including signed
+// and encrypted ones, are stored whole and go back unchanged. If a server refuses an optional
+// field, the request is sent again without it, and later requests omit it. Errors are *llm.Error.
 package openai
 
 import (
@@ -55,9 +53,9 @@ func traitsOf(o Options) adapter.Traits {
 	}
 }
 
-// Options say whom a model talks to. BaseURL stands without "chat/completions" or
-// "responses"; of Body, objects are merged into those of the request, lists added to
-// them, and the rest wins.
+// Options describe a model and its service. BaseURL has no "chat/completions" or "responses" at the
+// end. Of Body, objects are merged into those of the request, lists are appended, and other values
+// replace them.
 type Options = adapter.Options
 
 // A Chat is a model at a chat completions endpoint.
@@ -67,8 +65,7 @@ type Chat struct {
 	histories adapter.Histories[*history]
 }
 
-// New returns the model that o describes, in the dialect d. Nothing is sent before
-// Stream.
+// New returns the model that o describes, in the dialect d. It sends nothing.
 func New(o Options, d Dialect) *Chat {
 	if keepsReasoning(o, d) {
 		d.Echo = EchoAlways
@@ -80,16 +77,16 @@ func New(o Options, d Dialect) *Chat {
 	return c
 }
 
-// keepsReasoning reports whether the service keeps thinking over turns, so that it wants
-// all of it back: Qwen if it is told so, GLM as well, or at some of its addresses.
+// keepsReasoning reports whether the service keeps thinking over turns and so wants all of it back:
+// Qwen and GLM if configured, and GLM at some addresses.
 func keepsReasoning(o Options, d Dialect) bool {
 	clears, _ := adapter.Field(o.Body, "thinking.clear_thinking")
 	return o.Body["preserve_thinking"] == true || clears == false ||
 		d.KeepsReasoningURL != "" && d.Echo == EchoCalls && strings.Contains(o.BaseURL, d.KeepsReasoningURL)
 }
 
-// Origin names the wire format, the dialect, and the model where what it sends
-// back is good for no other.
+// Origin names the wire format, the dialect and, if state from the model is valid for no other, the
+// model.
 func (c *Chat) Origin() string { return c.dialect.origin(c.o.Model) }
 
 func (d Dialect) origin(model string) string {
@@ -109,13 +106,12 @@ func (c *Chat) read(req llm.Request, body io.Reader, out *llm.Out) (bool, error)
 	shared, _ := body.(*llm.SharedBody)
 	a := answer{answerState: answerState{out: out, shared: shared}, dialect: c.dialect, names: adapter.NamesOf(req.Tools, adapter.WireName)}
 	err := adapter.Read(body, out, &a)
-	a.release() // of an answer that was cut
+	a.release() // buffered thinking of an interrupted answer
 	return a.blocks > 0, err
 }
 
-// salvage takes failed_generation, which Groq sends with the error: a call that
-// stands in it in another form, which is read as one that leaked into the text,
-// or an answer that is not quite JSON.
+// salvage reads failed_generation, which Groq sends with the error. It contains a call in another
+// syntax, which is parsed like one in the text, or an answer that is not quite JSON.
 func (c *Chat) salvage(fault *llm.Error, req llm.Request, out *llm.Out) bool {
 	text := failedGeneration(fault)
 	call := len(req.Tools) > 0 && hasCalls(text, req)
@@ -127,7 +123,7 @@ func (c *Chat) salvage(fault *llm.Error, req llm.Request, out *llm.Out) bool {
 	return true
 }
 
-// failedGeneration returns what the model wrote that the server made nothing of.
+// failedGeneration returns the model's output that the server could not parse; "" for none.
 func failedGeneration(fault *llm.Error) string {
 	var sent *wire.Answer
 	if !errors.As(fault, &sent) {
@@ -142,7 +138,7 @@ func failedGeneration(fault *llm.Error) string {
 	return body.Error.Text
 }
 
-// hasCalls reports whether text holds a call that the answer to req may hold.
+// hasCalls reports whether text contains a call of a tool of req.
 func hasCalls(text string, req llm.Request) bool {
 	found := false
 	s := func(yield func(llm.Event, error) bool) {

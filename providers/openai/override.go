@@ -16,17 +16,17 @@ import (
 // Dialect, Effort and Switch; its values replace those fields.
 type Override map[string]any
 
-// words lists the words that a key takes. The first one stands for the zero value.
+// words lists the words allowed for a key. The first one stands for the zero value.
 var words = map[string]string{
 	"reasoning_echo": "never calls always tags parts", "call_ids": "short nine", "tool_choices": "all words mild none", "system_role": "system developer",
 }
 
-// types describes values by the type of their field.
+// types describes the allowed values by the type of the field.
 var types = map[reflect.Kind]string{
 	reflect.Bool: "true or false", reflect.String: "text", reflect.Slice: "a list of texts", reflect.Map: "a table of texts", reflect.Array: "a list of texts",
 }
 
-// fields returns the fields of d that a configuration can set, by their keys.
+// fields returns the fields of d that a configuration can set, by key.
 func (d *Dialect) fields() map[string]reflect.Value {
 	fields := map[string]reflect.Value{}
 	for _, part := range []any{d, &d.Effort, &d.Effort.Switch} {
@@ -52,8 +52,8 @@ func checkDialect(kind string, table map[string]any) (keys []string, err error) 
 	return keys, err
 }
 
-// Apply returns d with the fields that o names replaced. The error lists invalid
-// values, each after its key; unknown keys are ignored.
+// Apply returns d with the fields named by o replaced. The error lists invalid values, each after
+// its key; unknown keys are ignored.
 func (o Override) Apply(d Dialect) (Dialect, error) {
 	if len(o) == 0 {
 		return d, nil
@@ -99,16 +99,16 @@ func (o Override) Apply(d Dialect) (Dialect, error) {
 	return d, errors.Join(errs...)
 }
 
-// jsonText is a value in JSON.
+// jsonText is a value as raw JSON.
 type jsonText string
 
-// UnmarshalJSON keeps b as it is.
+// UnmarshalJSON stores b unchanged.
 func (j *jsonText) UnmarshalJSON(b []byte) error {
 	*j = jsonText(b)
 	return nil
 }
 
-// Not is the opposite of a value of the configuration.
+// Not is the negation of a configured bool.
 type Not bool
 
 // UnmarshalJSON reads true or false.

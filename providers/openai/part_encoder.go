@@ -10,17 +10,17 @@ import (
 	"parley/providers/llm"
 )
 
-// partEncoder holds what the parts of a message's content look like.
+// partEncoder encodes the parts of a message's content.
 type partEncoder struct {
-	text    string                                          // type of text
-	image   func(url string) map[string]any                 // nil if images are not taken
-	pdf     func(name, url string) map[string]any           // nil if PDFs are not taken
-	sound   func(format string, data []byte) map[string]any // nil if the model takes no sound
-	inline  bool                                            // images are taken as they are, but not by their address
-	omitted []string                                        // files that were left out, in words
+	text    string                                          // type of text parts
+	image   func(url string) map[string]any                 // nil if images are not supported
+	pdf     func(name, url string) map[string]any           // nil if PDFs are not supported
+	sound   func(format string, data []byte) map[string]any // nil if the model does not accept sound
+	inline  bool                                            // image data is supported, but not image URLs
+	omitted []string                                        // descriptions of the files that were left out
 }
 
-// content writes text, images and files as parts.
+// content encodes text, images and files as a list of parts.
 func (s *partEncoder) content(parts []llm.Part) []any {
 	var list []any
 	for _, p := range parts {
@@ -36,8 +36,8 @@ func (s *partEncoder) content(parts []llm.Part) []any {
 	return list
 }
 
-// flatContent returns the content of parts as a string, which every server takes, if they hold
-// nothing but text: "" if they say nothing. Otherwise it is a list.
+// flatContent returns the content of parts as a string, which every server accepts, if they contain
+// only text; "" if they are empty. Otherwise it returns a list.
 func (s *partEncoder) flatContent(parts []llm.Part) any {
 	var texts []string
 	for i := range parts {
@@ -55,10 +55,10 @@ func (s *partEncoder) textPart(text string) map[string]any {
 	return map[string]any{"type": s.text, "text": text}
 }
 
-// soundFormats holds what the services call the formats of sound that all of them take.
+// soundFormats maps MIME types to the names of the sound formats that all services accept.
 var soundFormats = map[string]string{"audio/wav": "wav", "audio/mpeg": "mp3"}
 
-// filesOf lists what is taken beside text and images; see llm.Endpoint.Files.
+// filesOf lists the accepted file types besides text and images; see llm.Endpoint.Files.
 func filesOf(s partEncoder) (types []string) {
 	if s.pdf != nil {
 		types = append(types, "application/pdf")
@@ -69,7 +69,7 @@ func filesOf(s partEncoder) (types []string) {
 	return types
 }
 
-// media writes an image or sound, or a file as far as the service reads files.
+// media encodes an image, sound or file; nil if the service does not accept it.
 func (s *partEncoder) media(p llm.Part) map[string]any {
 	kind, name, url := adapter.MIMEType(p), adapter.FileName(p), p.URL
 	if len(p.Data) > 0 {
@@ -86,8 +86,8 @@ func (s *partEncoder) media(p llm.Part) map[string]any {
 	return s.textPart(adapter.FileText(p, kind, &s.omitted))
 }
 
-// flattenText joins a list that holds nothing but text into a string, which every
-// server takes.
+// flattenText joins a list of text parts into a string, which every server accepts. Other lists are
+// returned unchanged.
 func flattenText(list []any) any {
 	var texts []string
 	for _, part := range list {

@@ -13,14 +13,13 @@ import (
 	"parley/providers/retry"
 )
 
-// TestChoice holds what becomes of a choice of tools for which a service has no
-// word.
+// TestChoice checks how a tool choice is expressed that the service does not support.
 func TestChoice(t *testing.T) {
 	for _, test := range []struct{ kind, choice, want, notice string }{
 		{"openai", "none", `"tool_choice":"none" a b`, ""},
 		{"openai", "b", `"tool_choice":{"function":{"name":"b"},"type":"function"} a b`, ""},
 		{"llamacpp", "required", `"tool_choice":"required" a b`, ""},
-		{"llamacpp", "b", `"tool_choice":"required" b`, ""}, // it takes a name for "auto"
+		{"llamacpp", "b", `"tool_choice":"required" b`, ""}, // the server treats a name as "auto"
 		{"moonshot", "none", `"tool_choice":"none" a b`, ""},
 		{"moonshot", "required", `a b`, "m does not support tool_choice required; not sent"},
 		{"moonshot", "b", `b`, "m does not support tool_choice b; not sent"},
@@ -51,7 +50,7 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// TestFilesLeftOut tells of each file that a service does not read, once.
+// TestFilesLeftOut checks that each file that a service does not accept is reported once.
 func TestFilesLeftOut(t *testing.T) {
 	zip := llm.Part{Kind: llm.Media, MIME: "application/zip", Name: "a.zip", Data: []byte{'P', 'K', 0, 1}}
 	pdf := llm.Part{Kind: llm.Media, MIME: "application/pdf", Name: "b.pdf", Data: []byte{'%', 'P', 0, 0xff}}
@@ -83,7 +82,7 @@ func TestFilesLeftOut(t *testing.T) {
 	}
 }
 
-// TestRefusalsExplained passes on what a service says of why it refused.
+// TestRefusalsExplained checks that a service's reason for a refusal is passed on.
 func TestRefusalsExplained(t *testing.T) {
 	azure := func(finish, results string) string {
 		return `data: {"choices":[{"index":0,"delta":{"content":"I "},"finish_reason":null,"content_filter_results":{}}]}` + "\n\n" +
@@ -118,9 +117,9 @@ func TestRefusalsExplained(t *testing.T) {
 	}
 }
 
-// TestMisspelled saves what Groq could make nothing of: a call in another form,
-// an answer that is not quite JSON. What is beyond that is a mistake, and asked again a
-// little cooler.
+// TestMisspelled checks that output that Groq could not parse is recovered: a call in another form,
+// an answer that is not quite JSON. Other output is a mistake, and requested again at a lower
+// temperature.
 func TestMisspelled(t *testing.T) {
 	failed := func(code, generation string) string {
 		return `{"error":{"message":"Failed.","type":"invalid_request_error","code":"` + code + `","failed_generation":` + quote(generation) + `}}`
@@ -137,7 +136,7 @@ func TestMisspelled(t *testing.T) {
 		heat   any // of the last request
 	}{
 		{"a call in tags", llm.Request{Tools: tools}, failed("tool_use_failed", `<tool_call>{"name":"read","arguments":{"path":"a"}}</tool_call>`), `made:read{"path":"a"}`, llm.Calls, 1, nil},
-		{"a call of nothing we have", llm.Request{Tools: tools}, failed("tool_use_failed", `<tool_call>{"name":"rm","arguments":{}}</tool_call>`), "made:rm{}", llm.Calls, 1, nil}, // the session tells the model so
+		{"a call of nothing we have", llm.Request{Tools: tools}, failed("tool_use_failed", `<tool_call>{"name":"rm","arguments":{}}</tool_call>`), "made:rm{}", llm.Calls, 1, nil}, // the session tells the model about it
 		{"no call", llm.Request{Tools: tools, Settings: llm.Settings{Temperature: &warm}}, failed("tool_use_failed", "I cannot"), "fine", llm.Stop, 2, 0.2},
 		{"no call, and cold already", llm.Request{Tools: tools, Settings: llm.Settings{Temperature: &cold}}, failed("tool_use_failed", "I cannot"), "fine", llm.Stop, 2, 0.1},
 		{"almost JSON", llm.Request{AnswerSchema: city}, failed("json_validate_failed", `{"name":"Brno",}`), `{"name":"Brno",}`, llm.Stop, 1, nil},
@@ -158,8 +157,7 @@ func TestMisspelled(t *testing.T) {
 	}
 }
 
-// TestMisspelledLate asks again where the error comes in the stream, before
-// anything was shown.
+// TestMisspelledLate retries after an error in the stream, before any output was shown.
 func TestMisspelledLate(t *testing.T) {
 	r := &record{answers: []canned{
 		{200, "text/event-stream", `data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}` + "\n\n" +
@@ -176,7 +174,7 @@ func TestMisspelledLate(t *testing.T) {
 	}
 }
 
-// TestOverrides replaces fields of the dialect of a service with those of a table.
+// TestOverrides replaces fields of a service's dialect with those of a table.
 func TestOverrides(t *testing.T) {
 	row, _ := openai.DialectFor("glm", "glm-4.7")
 	if got, err := (openai.Override{}).Apply(row); err != nil || !reflect.DeepEqual(got, row) {
@@ -225,7 +223,7 @@ func TestOverrides(t *testing.T) {
 	}
 }
 
-// TestEffortByOverride writes effort as a configuration spells it.
+// TestEffortByOverride sends the effort in the configured spelling.
 func TestEffortByOverride(t *testing.T) {
 	d, err := openai.Override{"effort_field": "think.level", "effort_words": []any{"", "", "low", "low", "high", "high"}, "budget_field": "think.tokens",
 		"thinking_field": "think.mode", "thinking_on": map[string]any{"type": "on"}, "thinking_off": "off"}.Apply(openai.Dialect{})
@@ -249,9 +247,8 @@ func TestEffortByOverride(t *testing.T) {
 	}
 }
 
-// TestMarks checks where the prompts of models at OpenRouter are marked for
-// the cache: after the system prompt, and after the last two messages that are
-// not the model's.
+// TestMarks checks where the prompts of models at OpenRouter are marked for the cache: after the
+// system prompt, and after the last two messages that are not the model's.
 func TestMarks(t *testing.T) {
 	const marked = `"cache_control":{"type":"ephemeral"}`
 	call := func(id string) llm.Message {
@@ -264,7 +261,7 @@ func TestMarks(t *testing.T) {
 	for _, test := range []struct {
 		name, kind, model string
 		in                []llm.Message
-		want              string // + for each message that is marked
+		want              string // + for each marked message
 	}{
 		{"the first turn", "openrouter", "anthropic/claude-opus-5.5", []llm.Message{llm.UserText("hi")}, "++"},
 		{"a long conversation", "openrouter", "anthropic/claude-opus-5.5", []llm.Message{llm.UserText("a"), {Role: llm.RoleAssistant, Parts: llm.UserText("b").Parts}, llm.UserText("c"),
@@ -309,7 +306,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestRows holds what of a conversation is particular to one service.
+// TestRows checks the parts of a conversation that are special to one service.
 func TestRows(t *testing.T) {
 	at := func(kind, model, base string, body map[string]any) *openai.Chat {
 		d, _ := openai.DialectFor(kind, model)
@@ -364,7 +361,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestThinkingRefused finds another way where a switch of thinking is refused.
+// TestThinkingRefused uses another field if a switch for thinking is refused.
 func TestThinkingRefused(t *testing.T) {
 	for _, test := range []struct {
 		name, model   string

@@ -9,11 +9,11 @@ import (
 	"parley/providers/wire"
 )
 
-// A record answers requests in the order of answers, the last one again and
-// again, and keeps what it was asked.
+// A record answers requests with answers in order, repeating the last one, and records the
+// requests.
 type record struct {
 	answers []canned
-	refuse  func(body string) (status int, answer string) // nil, or status 0, is no refusal
+	refuse  func(body string) (status int, answer string) // nil or status 0 accepts the request
 	bodies  []map[string]any
 	raw     []string
 	urls    []string

@@ -66,13 +66,12 @@ func (c *Chat) compile(req llm.Request, whole bool) (body map[string]any, notice
 	return body, append(notices, mergeUserFields(body, c.o, req, learned)...)
 }
 
-// shouldStream reports whether the answer to req is to be streamed, and what the user
-// should know of it.
+// shouldStream reports whether to stream the answer to req, and returns notices for the user.
 func (c *Chat) shouldStream(req llm.Request, learned map[string]string) (yes bool, notices []string) {
 	_, never := learned[downgradeStream]
 	_, not := learned[downgradeTools]
 	switch {
-	case c.o.NoStream, never, not && len(req.Tools) > 0: // which was asked for, or told
+	case c.o.NoStream, never, not && len(req.Tools) > 0: // not streaming was configured or learned
 		return false, nil
 	case bool(c.dialect.NoStreamWithTools) && len(req.Tools) > 0:
 		return false, []string{c.o.Model + " does not stream while tools are on offer; its answers come whole"}
@@ -80,7 +79,7 @@ func (c *Chat) shouldStream(req llm.Request, learned map[string]string) (yes boo
 	return true, nil
 }
 
-// usesCacheControl reports whether the server takes marks for its cache.
+// usesCacheControl reports whether the server accepts cache_control marks.
 func (c *Chat) usesCacheControl(learned map[string]string) bool {
 	_, refused := learned[downgradeCache]
 	return c.dialect.CacheControl && !refused
@@ -94,14 +93,14 @@ func (d Dialect) encodeTools(offered []llm.Tool) []any {
 	return list
 }
 
-// takesVerbosity reports whether the server takes verbosity.
+// takesVerbosity reports whether the server accepts verbosity.
 func (c *Chat) takesVerbosity(learned map[string]string) bool {
 	d := c.dialect
 	_, refused := learned["verbosity"]
 	return !refused && !d.refusesSetting("verbosity", true) && d.Verbosity
 }
 
-// addSettings writes what the user set, without what the model is known to refuse.
+// addSettings adds the user's settings, except those that the model is known to refuse.
 func (c *Chat) addSettings(body map[string]any, req llm.Request) (notices []string) {
 	d := c.dialect
 	limit := cmp.Or(d.MaxTokensField, "max_tokens")

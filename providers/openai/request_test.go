@@ -34,7 +34,7 @@ func send(t *testing.T, c *openai.Chat, req llm.Request) sent {
 	return s
 }
 
-// build returns a chat that is never asked.
+// build returns a chat that sends no requests.
 func build(t *testing.T, kind, model string) *openai.Chat {
 	t.Helper()
 	d, ok := openai.DialectFor(kind, model)
@@ -64,8 +64,8 @@ func (s sent) only(names ...string) string {
 	return text(some)
 }
 
-// TestEffort holds what each service is told, in the order of llm.Efforts: off,
-// minimal, low, medium, high, max.
+// TestEffort checks the fields for each service, in the order of llm.Efforts: off, minimal, low,
+// medium, high, max.
 func TestEffort(t *testing.T) {
 	const effort, typed, enable, kwargs = "reasoning_effort", "thinking", "enable_thinking", "chat_template_kwargs"
 	same := func(first, rest string) []string { return []string{first, rest, rest, rest, rest, rest} }
@@ -154,7 +154,7 @@ func TestEffort(t *testing.T) {
 	}
 }
 
-// TestFields holds the settings a service is sent and not sent.
+// TestFields checks the settings that a service gets, and those it does not get.
 func TestFields(t *testing.T) {
 	warm, cold, top, seed := 1.5, 0.0, 0.9, int64(7)
 	all := llm.Settings{MaxTokens: 100, Temperature: &warm, TopP: &top, Seed: &seed, Stop: []string{"END"}}
@@ -208,7 +208,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// TestSettings holds what else a user can choose.
+// TestSettings checks the other settings of the user.
 func TestSettings(t *testing.T) {
 	some, hot, cold, no := 0.5, 1.5, 0.0, false
 	all := llm.Settings{FrequencyPenalty: &some, PresencePenalty: &some, User: "u", Verbosity: "low", Parallel: &no, ToolChoice: "f"}
@@ -269,8 +269,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestSchemas checks that each service is told of a tool's arguments in its own
-// way.
+// TestSchemas checks the form of a tool's schema for each service.
 func TestSchemas(t *testing.T) {
 	tool := llm.Tool{Name: "f", Schema: json.RawMessage(`{"type":"object","properties":{"a":{"type":"string","maxLength":9000},"b":{"type":"integer","oneOf":[{"minimum":1},{"multipleOf":2}]}},"additionalProperties":false}`)}
 	for kind, target := range map[string]schema.Target{
@@ -284,8 +283,8 @@ func TestSchemas(t *testing.T) {
 	}
 }
 
-// TestSchemasFollowTheModel checks that rules about schemas hold for a family wherever it is served, and on
-// every wire: gateways pass schemas on as they are.
+// TestSchemasFollowTheModel checks that the schema rules of a family apply on every server and in every
+// wire format: gateways pass schemas on unchanged.
 func TestSchemasFollowTheModel(t *testing.T) {
 	raw := json.RawMessage(`{"type":"object","properties":{"a":{"const":"x"},"b":{"type":"integer","oneOf":[{"minimum":1},{"multipleOf":2}],"maximum":9000}},"additionalProperties":false}`)
 	req := llm.Request{Tools: []llm.Tool{{Name: "f", Schema: raw}}, AnswerSchema: &llm.Schema{Name: "s", JSON: raw}}
@@ -313,7 +312,7 @@ func TestSchemasFollowTheModel(t *testing.T) {
 	}
 }
 
-// TestMessages holds the history as each service wants it.
+// TestMessages checks the history in the form for each service.
 func TestMessages(t *testing.T) {
 	user := llm.UserText("Hi")
 	call := func(id string) llm.Part { return llm.Part{Kind: llm.Call, ID: id, Name: "f", Input: `{"x": 1}`} }
@@ -442,8 +441,8 @@ func TestOrigin(t *testing.T) {
 	}
 }
 
-// TestNames checks that a name the services refuse goes out in a form they take
-// and comes back as it was.
+// TestNames checks that a name that services refuse is sent in an accepted form, and translated
+// back.
 func TestNames(t *testing.T) {
 	long := "mcp." + strings.Repeat("server", 12) + ".read"
 	stream := lines("tool_calls", `{"tool_calls":[{"index":0,"id":"a","function":{"name":"WIRE","arguments":"{}"}}]}`)

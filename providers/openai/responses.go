@@ -15,26 +15,25 @@ import (
 	"parley/tools/lazy"
 )
 
-// KindResponses is the kind of services that speak Responses.
+// KindResponses is the kind of services with the Responses API.
 const KindResponses = "openai-responses"
 
-// Responses is a model at a Responses endpoint: OpenAI's, Azure's, xAI's, LM
-// Studio's. Nothing is stored on the server. What it needs to go on, reasoning
-// in encrypted form foremost, comes with each answer and goes back with each
-// request.
+// Responses is a model at a Responses endpoint: OpenAI's, Azure's, xAI's, LM Studio's. The server
+// stores nothing. The state it needs to continue, mainly encrypted reasoning, comes with each
+// answer and goes back with each request.
 type Responses struct {
 	*endpoint
 	model        Rules
-	origin       string // in place of its own; see Grok
-	known        bool   // model is more than a guess
+	origin       string // replaces its own origin if not ""; see Grok
+	known        bool   // model is known, not guessed
 	histories    adapter.Histories[*inputWriter]
 	mu           sync.Mutex
-	refusedItems map[string]bool // items the server did not take back, by hash
+	refusedItems map[string]bool // items that the server refused back, by hash
 }
 
-// NewResponses returns the model that o describes. Nothing is sent before
-// Stream. In o.Body, lists are added to those of the request and objects merged
-// into them, so that tools of the provider's can stand beside ours.
+// NewResponses returns the model that o describes. It sends nothing. In o.Body, lists are appended
+// to those of the request and objects merged into them, so that the provider's own tools can be
+// added to parley's.
 func NewResponses(o Options) *Responses {
 	r := &Responses{refusedItems: map[string]bool{}}
 	r.model, r.known = familyOf(o.Model)
@@ -42,7 +41,7 @@ func NewResponses(o Options) *Responses {
 	return r
 }
 
-// Origin names the wire format and the model: no other can read its reasoning.
+// Origin names the wire format and the model, since no other model can read its reasoning.
 func (r *Responses) Origin() string { return cmp.Or(r.origin, responsesOrigin(r.o.Model)) }
 
 func responsesOrigin(model string) string { return "responses/" + model }
@@ -60,14 +59,14 @@ func (r *Responses) read(req llm.Request, body io.Reader, out *llm.Out) (bool, e
 
 func (r *Responses) salvage(*llm.Error, llm.Request, *llm.Out) bool { return false }
 
-// A Grok is a model of xAI, which searches the web in Responses only: chat completions refuse that
-// with status 410. Both formats read each other's history.
+// A Grok is a model of xAI, which searches the web only through Responses: chat completions refuse
+// it with status 410. Each format can read the other's history.
 type Grok struct {
 	*Chat
 	web *Responses
 }
 
-// NewGrok returns the model that o describes. Nothing is sent before Stream.
+// NewGrok returns the model that o describes. It sends nothing.
 func NewGrok(o Options, d Dialect) *Grok {
 	g := &Grok{Chat: New(o, d), web: NewResponses(o)}
 	g.web.origin = g.Chat.Origin()
@@ -82,38 +81,36 @@ func (g *Grok) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return g.Chat.Stream(ctx, req)
 }
 
-// isXAI reports whether the model is xAI's, whose Responses differ a little.
+// isXAI reports whether the model is xAI's, whose Responses API differs slightly.
 func (r *Responses) isXAI() bool { return isXAI(r.o.Model) }
 
 func isXAI(model string) bool { return strings.HasPrefix(baseModel(model), "grok") }
 
-// responsesOptional lists the fields an answer can do without, inner ones before the
-// objects they stand in.
+// responsesOptional lists the fields that can be dropped, inner ones before their objects.
 var responsesOptional = []string{
 	"reasoning.summary", "reasoning.effort", "reasoning", "text.verbosity", "text.format", "text",
 	"parallel_tool_calls", "max_output_tokens", "prompt_cache_key", "safety_identifier", "tool_choice",
 	"temperature", "top_p", "include", "store", "user",
 }
 
-// unverifiedNotices holds the fields that OpenAI refuses to organizations it has not
-// verified.
+// unverifiedNotices holds the notices for fields that OpenAI allows only to verified organizations.
 var unverifiedNotices = map[string]string{
 	"reasoning.summary": "does not sum up its thinking for this account; sent again without asking for it",
 	"stream":            "does not stream for this account; its answers come whole",
 }
 
-// downgradeItems is the downgrade for items that do not go back as they came.
+// downgradeItems is the downgrade for refused items.
 const downgradeItems = "input: items"
 
-// itemsRefused finds that the server did not take its own items back: encrypted by
-// another organization or a key of the past, or not in the company it wants.
+// itemsRefused matches errors about the server's own items: they were encrypted for another
+// organization or with an old key, or a required neighbor is missing.
 var itemsRefused = lazy.NewRegexp(`(?i)encrypted.content.*(could not|cannot|can't|failed|invalid|unable)` +
 	`|(invalid|decrypt|verify).*encrypted.content` +
 	`|without its required` +
 	`|item with id .*not found` +
 	`|items are not persisted when`)
 
-// noEncryptedReasoning matches what models say that have no reasoning.
+// noEncryptedReasoning matches the error of models without reasoning.
 var noEncryptedReasoning = lazy.NewRegexp(`(?i)encrypted.content is not supported`)
 
 func (r *Responses) findDowngrade(fault *llm.Error, body map[string]any) (downgrade, bool) {
@@ -146,18 +143,18 @@ func (r *Responses) findDowngrade(fault *llm.Error, body map[string]any) (downgr
 	return downgrade{field: name}, ok
 }
 
-// downgradeItemField begins the names of downgrades for fields of items that do not go back.
+// downgradeItemField begins the names of downgrades for refused fields of items.
 const downgradeItemField = "input: the items' "
 
-// itemFieldBlamed finds the field of an item that an error is about: "Unknown parameter:
-// 'input[3].status'" (github.com/BerriAI/litellm issue 13420), "Invalid 'input[2].id': string too
-// long" (github.com/can1357/oh-my-pi issue 284).
+// itemFieldBlamed matches errors about a field of an item: "Unknown parameter: 'input[3].status'"
+// (github.com/BerriAI/litellm issue 13420), "Invalid 'input[2].id': string too long"
+// (github.com/can1357/oh-my-pi issue 284).
 var itemFieldBlamed = lazy.NewRegexp(`\binput\[\d+\]\.([a-z_]+)(?:[^a-z_.\[]|$)`)
 
-// itemEssentials lists the fields without which an item says nothing.
+// itemEssentials lists the fields of an item that cannot be dropped.
 var itemEssentials = []string{"type", "role", "content", "summary", "encrypted_content", "call_id", "name", "arguments"}
 
-// refusedItemField returns the field of its items that the server does not take back; "" for none.
+// refusedItemField returns the field of earlier items that the server refuses; "" for none.
 func refusedItemField(fault *llm.Error, body map[string]any) string {
 	found := itemFieldBlamed.FindStringSubmatch(fault.Param + " " + fault.Message)
 	if found == nil || !adapter.MayBlameField(fault) || slices.Contains(itemEssentials, found[1]) {
@@ -179,9 +176,8 @@ func (r *Responses) refusesItems(fault *llm.Error) bool {
 	return fault.Code == "invalid_encrypted_content" || itemsRefused.MatchString(fault.Message)
 }
 
-// refuseItems remembers all items of body that came from the server, so that they do
-// not go back again, and reports whether there are any new ones. Items that come
-// later are not concerned.
+// refuseItems remembers all items in body that came from the server, so that they do not go back
+// again, and reports whether any of them is new. Later items are not affected.
 func (r *Responses) refuseItems(body map[string]any) bool {
 	list, _ := body["input"].([]any)
 	r.mu.Lock()
@@ -192,11 +188,11 @@ func (r *Responses) refuseItems(body map[string]any) bool {
 			r.refusedItems[adapter.Hash(string(own))] = true
 		}
 	}
-	r.o.Learned.Forget(downgradeItems) // there may be new items to refuse
+	r.o.Learned.Forget(downgradeItems) // later items may be refused too
 	return len(r.refusedItems) > before
 }
 
-// explain names what may be the reason for an endpoint that is not there.
+// explain adds likely reasons to the error for a missing endpoint.
 func (r *Responses) explain(fault *llm.Error, body map[string]any) {
 	markNoTools(fault, body)
 	if fault.Status == http.StatusNotFound && fault.Fault == llm.InvalidRequest && fault.Param == "" && !r.o.IsHost(openaiclient.Host) {

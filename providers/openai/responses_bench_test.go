@@ -26,7 +26,7 @@ func produceItems(body io.Reader) func(context.Context, *llm.Out) error {
 	}
 }
 
-// TestEventAllocations is the gate for the cost of an event.
+// TestEventAllocations bounds the cost of an event.
 func TestEventAllocations(t *testing.T) {
 	const events = 1000
 	stream := []byte(strings.Repeat(typicalEvent, events) + lastEvent)
@@ -48,9 +48,8 @@ func BenchmarkEvent(b *testing.B) {
 	}
 }
 
-// FuzzOutput checks that no bytes of a server break the reader: it ends, with a
-// finish or an *llm.Error, calls have ids, where the bytes were cut makes no
-// difference, and whatever came can go back.
+// FuzzOutput checks that no server bytes break the reader: it ends with a finish or an *llm.Error,
+// calls have ids, the split of the bytes does not matter, and all received items can go back.
 func FuzzOutput(f *testing.F) {
 	r := NewResponses(Options{Model: "m", BaseURL: "http://mock.invalid"})
 	adaptertest.Fuzz(f, produceItems, false, func(t *testing.T, parts []llm.Part) {

@@ -10,16 +10,15 @@ import (
 	"parley/providers/openai"
 )
 
-// refusing returns a model whose server refuses requests for which refuse returns a
-// status, and what it was asked.
+// refusing returns a model whose server refuses requests for which refuse returns a status, and the
+// recorded requests.
 func refusing(model string, refuse func(body string) (status int, answer string)) (*openai.Responses, *record) {
 	r, asked := respond(model, effortSteps(completed()))
 	asked.refuse = refuse
 	return r, asked
 }
 
-// TestResponsesHeal checks that what a server refuses is left out once, told,
-// and remembered.
+// TestResponsesHeal checks that a refused field is dropped once, reported, and remembered.
 func TestResponsesHeal(t *testing.T) {
 	warm := 0.5
 	tool := []llm.Tool{{Name: "f"}}
@@ -29,7 +28,7 @@ func TestResponsesHeal(t *testing.T) {
 		req             llm.Request
 		status          int
 		answer, notice  string
-		refused, better string // what stands in bodies that are refused, and in those that are sent then
+		refused, better string // text in the refused bodies, and in those sent afterwards
 	}{
 		{name: "a summary, of an account that is not verified", model: "gpt-5", status: 400,
 			answer: `{"error":{"message":"Your organization must be verified to generate reasoning summaries.","type":"invalid_request_error","param":"reasoning.summary","code":null}}`,
@@ -85,7 +84,7 @@ func TestResponsesHeal(t *testing.T) {
 	}
 }
 
-// listen ranges over a stream for what it tells.
+// listen reads a stream and returns its parts, notices and error.
 func listen(s llm.Stream) (parts []llm.Part, notices []string, err error) {
 	var draft llm.Draft
 	for e, failed := range s {
@@ -100,9 +99,8 @@ func listen(s llm.Stream) (parts []llm.Part, notices []string, err error) {
 	return draft.Complete(), notices, err
 }
 
-// TestResponsesUnwelcomeItems checks that reasoning which the server cannot read
-// goes without, at once and in later requests, and that reasoning which came
-// since still goes back.
+// TestResponsesUnwelcomeItems checks that reasoning that the server cannot read is dropped, at once
+// and in later requests, and that later reasoning still goes back.
 func TestResponsesUnwelcomeItems(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -148,8 +146,7 @@ func TestResponsesUnwelcomeItems(t *testing.T) {
 	}
 }
 
-// TestResponsesNoHealing checks that nothing is sent again that would not get
-// better.
+// TestResponsesNoHealing checks that requests are not sent again without a change that helps.
 func TestResponsesNoHealing(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -181,7 +178,7 @@ func TestResponsesNoHealing(t *testing.T) {
 	}
 }
 
-// TestUsersFieldsStay checks that what the user configured is not taken away.
+// TestUsersFieldsStay checks that fields configured by the user are not dropped.
 func TestUsersFieldsStay(t *testing.T) {
 	asked := &record{answers: []canned{{400, "application/json", refusal("reasoning.effort", "Supported values are: 'low'")}}}
 	r := openai.NewResponses(openai.Options{Model: "gpt-6-sol", BaseURL: "http://mock.invalid/v1", HTTP: asked.client(),
@@ -191,8 +188,8 @@ func TestUsersFieldsStay(t *testing.T) {
 	}
 }
 
-// TestResponsesItemFields: what the server says of its items, and does not take back, is left out
-// of all of them; their reasoning goes on.
+// TestResponsesItemFields: a field of its items that the server refuses back is dropped from all of
+// them; their reasoning still goes back.
 func TestResponsesItemFields(t *testing.T) {
 	long := "rs_" + strings.Repeat("x", 400)
 	for _, test := range []struct{ name, refused, answer, notice string }{

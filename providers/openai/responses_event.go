@@ -11,8 +11,7 @@ import (
 	"parley/providers/wire"
 )
 
-// An event is what comes in one event of a stream. Fields and types that parley
-// shows nothing of are not read.
+// An event is one event of a stream. It has no fields for data that parley does not show.
 type event struct {
 	Type        string          `json:"type"`
 	ItemID      string          `json:"item_id"`
@@ -20,16 +19,16 @@ type event struct {
 	Content     int             `json:"content_index"`
 	Summary     int             `json:"summary_index"`
 	Delta       arguments       `json:"delta"`
-	Text        wire.Text       `json:"text"` // all of a piece
+	Text        wire.Text       `json:"text"` // whole text of a piece
 	Refusal     wire.Text       `json:"refusal"`
-	Arguments   arguments       `json:"arguments"` // all of a call
+	Arguments   arguments       `json:"arguments"` // all arguments of a call
 	Item        json.RawMessage `json:"item"`
 	Response    json.RawMessage `json:"response"`
 }
 
-// A responsesAnswer turns the events of one answer into ours. Items are identified by their ids, or
-// else by their index, for some servers send no index and overlap items, and some proxies change ids
-// between events; where neither tells, by their order.
+// A responsesAnswer turns the events of one answer into llm events. Items are identified by id, or
+// else by index; if neither matches, by order. Some servers send no index and interleave items, and
+// some proxies change ids between events.
 type responsesAnswer struct {
 	answerState
 	names adapter.Names
@@ -38,26 +37,26 @@ type responsesAnswer struct {
 	byID       map[string]*openItem // ids of items and calls
 	items      map[int]*openItem    // by index
 	order      []*openItem
-	owners     map[string]*openItem // by the ids of calls
-	hasMessage bool                 // a message has text
-	hasText    bool                 // there was text that is no refusal
-	hasRefusal bool                 // there was a refusal
+	owners     map[string]*openItem // by call id
+	hasMessage bool                 // a message with text came
+	hasText    bool                 // text other than a refusal came
+	hasRefusal bool                 // a refusal came
 }
 
-// openItem is an item that is arriving.
+// openItem is an item being received.
 type openItem struct {
 	item
-	block         string // "" until there is something to show
+	block         string // "" until there is content to show
 	announced     bool
-	named         bool            // an event found it by its id
-	gotDelta      bool            // some of its text or arguments came
-	sent          strings.Builder // of its text or arguments
-	piece, start  int             // the piece that came last, and where it begins in sent
-	thinkingEvent string          // type of event from which its thinking is taken
-	callID        string          // as parley knows it
+	named         bool            // an event found it by id
+	gotDelta      bool            // a delta of its text or arguments came
+	sent          strings.Builder // its text or arguments sent so far
+	piece, start  int             // index of the last piece, and its start in sent
+	thinkingEvent string          // type of the events that its thinking is read from
+	callID        string          // id used by parley
 	done          bool
 	sealed        bool // its state is complete
-	claimed       bool // the final list has it
+	claimed       bool // the final list contains it
 }
 
 func (o *responsesAnswer) OnEvent(name string, data []byte) (last bool, err error) {
@@ -70,7 +69,7 @@ func (o *responsesAnswer) OnEvent(name string, data []byte) (last bool, err erro
 	}
 	switch e.Type {
 	case "response.created", "response.in_progress":
-		if o.blocks > 0 && e.Type == "response.created" { // another answer; nothing of it belongs to this one
+		if o.blocks > 0 && e.Type == "response.created" { // another answer, to which no item so far belongs
 			return true, wire.ErrInterrupted
 		}
 		adapter.DecodeLenient(e.Response, &o.label)
@@ -99,14 +98,13 @@ func (o *responsesAnswer) OnEvent(name string, data []byte) (last bool, err erro
 	return false, nil
 }
 
-// decodeEvent reads an event into e, whatever e held.
+// decodeEvent decodes an event into e, replacing its content.
 func decodeEvent(data []byte, e *event) error {
 	*e = event{}
 	return adapter.DecodeLenient(data, e)
 }
 
-// eventDeltas returns the field of e in which an answer arrives. An event that its name tells
-// apart has none.
+// eventDeltas returns the delta field of e. An event whose type is in its SSE name has none.
 func eventDeltas(e *event) []json.Unmarshaler {
 	if e.Type == "" {
 		return nil
@@ -114,8 +112,8 @@ func eventDeltas(e *event) []json.Unmarshaler {
 	return []json.Unmarshaler{&e.Delta}
 }
 
-// itemOf returns the item that e is about, made up where none was announced. It is nil if e ends a
-// piece of an item that is complete.
+// itemOf returns the item that e is about, adding one if none was announced. It returns nil if e
+// ends a piece of a completed item.
 func (o *responsesAnswer) itemOf(e *event, kind string) *openItem {
 	ends := strings.HasSuffix(e.Type, ".done")
 	it := o.find(kind, e.OutputIndex, func(it *openItem) bool { return true }, e.ItemID)
@@ -139,8 +137,8 @@ func (o *responsesAnswer) itemOf(e *event, kind string) *openItem {
 	return it
 }
 
-// find returns the item of a kind that has one of ids, or else the one at index, if it fits; nil if
-// there is none.
+// find returns the item of a kind with one of ids, or else the one at index if fits accepts it; nil
+// if there is none.
 func (o *responsesAnswer) find(kind string, index *int, fits func(*openItem) bool, ids ...string) *openItem {
 	for _, id := range ids {
 		if it := o.byID[id]; it != nil && it.Type == kind && fits(it) {
@@ -170,7 +168,7 @@ func (o *responsesAnswer) newItem(head item, index *int, id string) *openItem {
 	return it
 }
 
-// name gives an item ids, unless another has them.
+// name assigns ids to an item, unless another item has them.
 func (o *responsesAnswer) name(it *openItem, ids ...string) {
 	if o.byID == nil {
 		o.byID = map[string]*openItem{}
@@ -182,7 +180,7 @@ func (o *responsesAnswer) name(it *openItem, ids ...string) {
 	}
 }
 
-// addItem takes note of an item to come.
+// addItem adds an announced item.
 func (o *responsesAnswer) addItem(e *event) {
 	var head item
 	if adapter.DecodeLenient(e.Item, &head) != nil || head.Type == "" {
@@ -190,7 +188,7 @@ func (o *responsesAnswer) addItem(e *event) {
 	}
 	o.out.Hold(len(e.Item))
 	it := o.find(head.Type, nil, func(it *openItem) bool { return !it.done && it.mayBe(&head) }, head.ID, head.CallID, e.ItemID)
-	if it == nil { // deltas may have come before
+	if it == nil { // its deltas may have come first
 		made := func(it *openItem) bool { return !it.done && !it.announced }
 		it = o.find(head.Type, e.OutputIndex, made)
 		if n := len(o.order); it == nil && e.OutputIndex == nil && n > 0 && o.order[n-1].Type == head.Type && made(o.order[n-1]) {
@@ -205,35 +203,35 @@ func (o *responsesAnswer) addItem(e *event) {
 	switch {
 	case head.Type == "function_call":
 		o.openCall(it)
-	case head.Type == "image_generation_call": // shown when it is there
+	case head.Type == "image_generation_call": // shown once complete
 	case head.isRemote():
 		p := o.remoteCall(it, &head)
-		p.Input = "" // which comes whole at the end
+		p.Input = "" // the whole input comes at the end
 		o.send(it, "c", p)
 	}
 }
 
-// mayBe reports whether whole can be the same item as it: no other call.
+// mayBe reports whether whole can be the same item as it: their call ids do not differ.
 func (it *openItem) mayBe(whole *item) bool {
 	return it.CallID == "" || whole.CallID == "" || it.CallID == whole.CallID
 }
 
-// openCall opens a call, or tells of it what was not known.
+// openCall announces a call, or the fields that were missing before.
 func (o *responsesAnswer) openCall(it *openItem) {
 	p := llm.Part{Kind: llm.Call, Name: o.names.Ours(it.Name)}
 	p.ID, p.Repeated = o.claim(it, it.CallID)
 	o.send(it, "c", p)
 }
 
-// remoteCall returns the part of a remote tool's use, under an id of its own.
+// remoteCall returns the part for the use of a remote tool, with a unique id.
 func (o *responsesAnswer) remoteCall(it *openItem, whole *item) llm.Part {
 	p := whole.remoteCall()
 	p.ID, p.Repeated = o.claim(it, p.ID)
 	return p
 }
 
-// claim returns the id under which parley knows a call: id, or, as repeated tells, a new one where another call of
-// the answer has it.
+// claim returns parley's id for a call: id or, if another call of the answer has it, a new one; then repeated is
+// true.
 func (o *responsesAnswer) claim(it *openItem, id string) (own string, repeated bool) {
 	switch owner := o.owners[id]; {
 	case id == "":
@@ -249,7 +247,7 @@ func (o *responsesAnswer) claim(it *openItem, id string) (own string, repeated b
 	return it.callID, false
 }
 
-// send adds to the block of an item.
+// send sends p in the block of an item, starting the block if necessary.
 func (o *responsesAnswer) send(it *openItem, prefix string, p llm.Part) {
 	if it.block == "" {
 		it.block = o.newBlock(prefix)
@@ -266,7 +264,7 @@ func (o *responsesAnswer) addText(e *event) {
 	o.addPiece(o.itemOf(e, "message"), llm.Text, string(e.Delta), e.Content)
 }
 
-// endText adds what no delta has of a piece of a message.
+// endText sends the text of a message piece that the deltas lacked.
 func (o *responsesAnswer) endText(e *event) {
 	if it := o.itemOf(e, "message"); it != nil {
 		o.hasRefusal, o.hasText = o.hasRefusal || e.Refusal != "", o.hasText || e.Text != ""
@@ -274,8 +272,8 @@ func (o *responsesAnswer) endText(e *event) {
 	}
 }
 
-// addThinking takes thinking from a summary or from the reasoning itself, whichever
-// comes first: who sends both sends the same twice.
+// addThinking adds thinking from a summary or from the reasoning itself, depending on which comes
+// first: servers that send both send the same text twice.
 func (o *responsesAnswer) addThinking(e *event) {
 	kind, ends := strings.CutSuffix(e.Type, ".done")
 	it := o.itemOf(e, "reasoning")
@@ -294,7 +292,7 @@ func (o *responsesAnswer) addThinking(e *event) {
 	}
 }
 
-// addPiece adds text to an item; another piece of thinking begins a paragraph.
+// addPiece adds text to an item; each further piece of thinking starts a paragraph.
 func (o *responsesAnswer) addPiece(it *openItem, kind llm.Kind, text string, piece int) {
 	if text == "" {
 		return
@@ -316,11 +314,11 @@ func (o *responsesAnswer) addPiece(it *openItem, kind llm.Kind, text string, pie
 	o.send(it, "b", p)
 }
 
-// endPiece adds what was not sent of a piece, whose whole text is given.
+// endPiece sends the part of a piece's whole text that was not sent yet.
 func (o *responsesAnswer) endPiece(it *openItem, kind llm.Kind, text string, piece int) {
 	said := ""
 	switch {
-	case it.gotDelta && piece < it.piece: // there is no way back
+	case it.gotDelta && piece < it.piece: // earlier text cannot be changed
 		return
 	case it.gotDelta && piece == it.piece:
 		said = it.sent.String()[it.start:]
@@ -330,7 +328,7 @@ func (o *responsesAnswer) endPiece(it *openItem, kind llm.Kind, text string, pie
 	}
 }
 
-// addArguments adds arguments of a call, or what no delta has of them.
+// addArguments adds arguments of a call, or those that the deltas lacked.
 func (o *responsesAnswer) addArguments(e *event) {
 	if e.Delta == "" && e.Arguments == "" {
 		return
@@ -342,7 +340,7 @@ func (o *responsesAnswer) addArguments(e *event) {
 	text := string(e.Delta)
 	if e.Arguments != "" {
 		text, _ = strings.CutPrefix(string(e.Arguments), it.sent.String())
-		if text == string(e.Arguments) && it.gotDelta { // the item itself says which are right
+		if text == string(e.Arguments) && it.gotDelta { // the item itself will decide which are right
 			return
 		}
 	}
@@ -355,7 +353,7 @@ func (o *responsesAnswer) sendArguments(it *openItem, text string) {
 	o.send(it, "c", llm.Part{Kind: llm.Call, Input: text})
 }
 
-// finishItem takes an item as a whole.
+// finishItem completes an item from its whole form.
 func (o *responsesAnswer) finishItem(e *event) {
 	var whole item
 	if adapter.DecodeLenient(e.Item, &whole) != nil || whole.Type == "" {
@@ -381,7 +379,7 @@ func (o *responsesAnswer) finishItem(e *event) {
 	o.completeItem(it, whole, e.Item)
 }
 
-// completeItem sends what of an item did not come piece by piece, and its state.
+// completeItem sends the parts of an item that did not come in deltas, and its state.
 func (o *responsesAnswer) completeItem(it *openItem, whole item, raw json.RawMessage) {
 	first := !it.done
 	it.item, it.done = whole, true
@@ -396,7 +394,7 @@ func (o *responsesAnswer) completeItem(it *openItem, whole item, raw json.RawMes
 		o.sendRest(it, llm.Text, whole.text())
 		o.sendSources(whole.Content)
 		if p.Kind = llm.Text; !it.gotDelta {
-			return // empty
+			return // the block is empty
 		}
 	case whole.Type == "reasoning":
 		o.sendRest(it, llm.Thinking, whole.thinking())
@@ -425,16 +423,16 @@ func (o *responsesAnswer) completeItem(it *openItem, whole item, raw json.RawMes
 	}
 }
 
-// sendRest says what no delta has said of the text of an item. If the deltas say something else,
-// that stands: it was shown.
+// sendRest sends the text of an item that the deltas lacked. If the deltas differ, they stay: they
+// were shown.
 func (o *responsesAnswer) sendRest(it *openItem, kind llm.Kind, whole string) {
 	if rest, ok := strings.CutPrefix(whole, it.sent.String()); ok {
 		o.addPiece(it, kind, rest, it.piece)
 	}
 }
 
-// settleArguments has a call run with the arguments of its item. If those of the deltas are others,
-// the call is taken back and sent anew.
+// settleArguments makes a call run with the arguments of its item. If the deltas differ, it
+// withdraws the call and sends it again.
 func (o *responsesAnswer) settleArguments(it *openItem) {
 	whole, sent := string(it.Arguments), it.sent.String()
 	rest, ok := strings.CutPrefix(whole, sent)
@@ -454,7 +452,7 @@ func (o *responsesAnswer) settleArguments(it *openItem) {
 	o.sendArguments(it, rest)
 }
 
-// sendSources names the pages a message refers to.
+// sendSources sends the pages that a message cites.
 func (o *responsesAnswer) sendSources(content []entry) {
 	for _, piece := range content {
 		for _, c := range piece.Cites {

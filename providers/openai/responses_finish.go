@@ -11,7 +11,7 @@ import (
 	"parley/providers/wire"
 )
 
-// A response is a whole answer, as the last event of a stream holds it.
+// A response is a whole answer, as sent in the last event of a stream.
 type response struct {
 	ID         string          `json:"id"`
 	Model      string          `json:"model"`
@@ -23,7 +23,7 @@ type response struct {
 	Filters []struct { // Azure
 		Found json.RawMessage `json:"content_filter_results"`
 	} `json:"content_filters"`
-	Changed []struct { // of the input
+	Changed []struct { // input fields that the server changed
 		Type   string `json:"type"`
 		Action string `json:"action"`
 		Reason string `json:"reason"`
@@ -32,7 +32,7 @@ type response struct {
 	Usage  *responsesUsage   `json:"usage"`
 }
 
-// responsesUsage counts them under the names of Responses.
+// responsesUsage holds the token counts of the Responses format.
 type responsesUsage struct {
 	Input   float64 `json:"input_tokens"`
 	Output  float64 `json:"output_tokens"`
@@ -57,8 +57,8 @@ func (t *responsesUsage) toLLM() llm.Usage {
 
 func (o *responsesAnswer) OnBody(data []byte) error { return o.finish("", data, data) }
 
-// finish ends the answer with what the server says of the whole of it. Status is
-// what the event is called in which that came as data.
+// finish ends the answer from the response in its last event. Status is the status in that event's
+// type; data is the whole event.
 func (o *responsesAnswer) finish(status string, raw json.RawMessage, data []byte) error {
 	var r response
 	if err := adapter.DecodeLenient(raw, &r); err != nil {
@@ -111,9 +111,9 @@ func (o *responsesAnswer) finish(status string, raw json.RawMessage, data []byte
 	return nil
 }
 
-// completeFromResponse completes items from the final list: some servers send items only here, and
-// Azure the encrypted form of reasoning. Items that no id tells are those of the same type at the
-// same place, or else the first that is left.
+// completeFromResponse completes items from the final list: some servers send items only there, and
+// Azure sends encrypted reasoning there. Items without a known id match by type and position, or
+// else the first unmatched one.
 func (o *responsesAnswer) completeFromResponse(list []json.RawMessage) {
 	wholes, found := make([]item, len(list)), make([]*openItem, len(list))
 	claim := func(n int, it *openItem) bool {
@@ -145,7 +145,7 @@ func (o *responsesAnswer) completeFromResponse(list []json.RawMessage) {
 	}
 }
 
-// refuseRequests says what the model asked for and does not get.
+// refuseRequests adds notices for requests of the model that parley does not fulfill.
 func (o *responsesAnswer) refuseRequests() {
 	for _, it := range o.order {
 		what := it.request()
@@ -158,7 +158,7 @@ func (o *responsesAnswer) refuseRequests() {
 	}
 }
 
-// searches counts the searches of the web.
+// searches counts the web searches.
 func (o *responsesAnswer) searches() (n int) {
 	for _, it := range o.order {
 		if it.done && it.isSearch() {
@@ -168,8 +168,8 @@ func (o *responsesAnswer) searches() (n int) {
 	return n
 }
 
-// finishCalls gives ids to calls that came without, takes back those that are not
-// complete, which must never run, and counts the rest.
+// finishCalls gives ids to calls without one, withdraws incomplete calls, which must never run, and
+// counts the rest.
 func (o *responsesAnswer) finishCalls(cut bool) (calls int) {
 	for _, it := range o.order {
 		switch {
@@ -191,7 +191,7 @@ func (o *responsesAnswer) finishReason(r *response, calls int) llm.Reason {
 	switch {
 	case r.Incomplete.Reason == "content_filter":
 		return llm.Refused
-	case r.Status == "incomplete" && r.Incomplete.Reason == "": // servers that do not say why mean the limit
+	case r.Status == "incomplete" && r.Incomplete.Reason == "": // servers that omit the reason mean the limit
 		return llm.Length
 	case r.Incomplete.Reason == "max_output_tokens" || r.Incomplete.Reason == "max_tokens":
 		return llm.Length
@@ -205,8 +205,7 @@ func (o *responsesAnswer) finishReason(r *response, calls int) llm.Reason {
 	return llm.Stop
 }
 
-// eventError returns the error that an event tells. An image that cannot be used is the
-// request's fault.
+// eventError returns the error in an event. An unusable image is an error of the request.
 func (o *responsesAnswer) eventError(data []byte) error {
 	err := o.bodyError(data)
 	if fault, ok := err.(*llm.Error); ok && fault.Fault == llm.Unknown &&

@@ -10,13 +10,13 @@ import (
 	"parley/providers/llm"
 )
 
-// A rawItem is an item that goes back to the server as it came.
+// A rawItem is an item that goes back to the server unchanged.
 type rawItem json.RawMessage
 
-// MarshalJSON writes the item as it is.
+// MarshalJSON returns the item unchanged.
 func (r rawItem) MarshalJSON() ([]byte, error) { return r, nil }
 
-// without returns the item without some of its fields; the same bytes if it has none of them.
+// without returns the item without fields; the same bytes if it has none of them.
 func (r rawItem) without(fields []string) rawItem {
 	var members map[string]json.RawMessage
 	if len(fields) == 0 || json.Unmarshal(r, &members) != nil {
@@ -34,24 +34,23 @@ func (r rawItem) without(fields []string) rawItem {
 	return rest
 }
 
-// inputWriter is a history being written as items. What this model wrote goes back as
-// the items it came in, whole and in order: with their ids, phases and
-// encrypted reasoning. The server insists on company: reasoning wants the item
-// after it, an item with an id the reasoning before it. Where reasoning is
-// missing, the rest of its message therefore goes without ids, like everything
-// that others wrote.
+// inputWriter encodes a history as items. Messages of this model go back as the items they came in,
+// whole and in order: with their ids, phases and encrypted reasoning. The server requires
+// neighbors: reasoning needs the item after it, and an item with an id needs the reasoning before
+// it. If reasoning is missing, the rest of its message goes back without ids, like the messages of
+// other models.
 type inputWriter struct {
 	partEncoder
 	origin       string
 	callIDs      IDs
 	refusedItems map[string]bool // items not to be returned, by hash; never changed
-	omitsFields  []string        // of items; never changed
-	list         []any           // that are not settled
-	sameOrigin   bool            // the last assistant message is of this origin
-	ids          adapter.SentIDs // calls by one that is taken would have two results
+	omitsFields  []string        // fields dropped from items; never changed
+	list         []any           // items not yet settled
+	sameOrigin   bool            // the last assistant message has this origin
+	ids          adapter.SentIDs // a repeated call id would get two results
 }
 
-// responsesEncoder returns those of Responses.
+// responsesEncoder returns the encoder for Responses.
 func responsesEncoder(pdfs bool, detail string) partEncoder {
 	s := partEncoder{text: "input_text", image: func(url string) map[string]any {
 		return map[string]any{"type": "input_image", "image_url": url, "detail": cmp.Or(detail, "auto")}
@@ -66,7 +65,7 @@ func responsesEncoder(pdfs bool, detail string) partEncoder {
 
 func (in *inputWriter) add(item any) { in.list = append(in.list, item) }
 
-// message returns one of plain text, or of a list of parts.
+// message returns a message item; content is a string or a list of parts.
 func message(role string, content any) map[string]any {
 	return map[string]any{"type": "message", "role": role, "content": content}
 }
@@ -100,7 +99,7 @@ func (in *inputWriter) Clone() *inputWriter {
 	return &c
 }
 
-// addAssistant adds the items of a message of the model's.
+// addAssistant adds the items of an assistant message.
 func (in *inputWriter) addAssistant(m llm.Message) {
 	in.sameOrigin = m.Origin == in.origin
 	in.ids.Begin()
@@ -112,7 +111,7 @@ func (in *inputWriter) addAssistant(m llm.Message) {
 			it = decodeItem(p.State)
 		}
 		isCall := p.Kind == llm.Call && !p.Remote
-		if whole && isCall && in.ids.IsUsed(p.ID) { // it goes without its own id, and so without reasoning
+		if whole && isCall && in.ids.IsUsed(p.ID) { // the call goes back under another id, and so without reasoning
 			in.list, whole = withoutReasoning(in.list, first), false
 		}
 		switch {
@@ -134,7 +133,7 @@ func (in *inputWriter) addAssistant(m llm.Message) {
 	in.list = withoutReasoning(in.list, first)
 }
 
-// isAnswered reports whether one of parts is the answer to what it asks.
+// isAnswered reports whether one of parts is the answer to the request in it.
 func isAnswered(it *item, parts []llm.Part) bool {
 	return slices.ContainsFunc(parts, func(p llm.Part) bool {
 		answer := decodeItem(p.State)
@@ -142,7 +141,8 @@ func isAnswered(it *item, parts []llm.Part) bool {
 	})
 }
 
-// withoutReasoning returns list without the reasoning at its end, which needs an item after it; the first n stay.
+// withoutReasoning returns list without its trailing reasoning, which needs an item after it; the first n entries
+// stay.
 func withoutReasoning(list []any, n int) []any {
 	for len(list) > n && isReasoning(list[len(list)-1]) {
 		list = list[:len(list)-1]
@@ -150,7 +150,7 @@ func withoutReasoning(list []any, n int) []any {
 	return list
 }
 
-// decodeItem returns what can be read of an item.
+// decodeItem returns the readable fields of an item.
 func decodeItem(state json.RawMessage) (it item) {
 	adapter.DecodeLenient(state, &it)
 	return it
@@ -160,7 +160,7 @@ func (in *inputWriter) isRefused(state json.RawMessage) bool {
 	return len(in.refusedItems) > 0 && in.refusedItems[adapter.Hash(string(rawItem(state).without(in.omitsFields)))]
 }
 
-// isReasoning reports whether an item is that.
+// isReasoning reports whether v is a reasoning item.
 func isReasoning(v any) bool {
 	raw, ok := v.(rawItem)
 	var it item
@@ -177,7 +177,7 @@ func (in *inputWriter) addText(text, phase string) {
 
 func (in *inputWriter) addCall(p llm.Part) {
 	arguments, ok := llm.Arguments(p.Input)
-	if !ok { // what the model wrote cannot be parsed, and servers parse it
+	if !ok { // the model wrote invalid JSON, which servers would refuse
 		arguments = []byte("{}")
 	}
 	in.add(map[string]any{
@@ -185,14 +185,14 @@ func (in *inputWriter) addCall(p llm.Part) {
 	})
 }
 
-// callPrefix begins the ids that we make.
+// callPrefix begins generated ids.
 const callPrefix = "call_"
 
 func (in *inputWriter) callID(id string) string {
 	return Dialect{IDs: in.callIDs}.wireID(id, in.sameOrigin)
 }
 
-// addResults adds an item for each result, with the images that belong to it.
+// addResults adds an item for each result, with its images.
 func (in *inputWriter) addResults(parts []llm.Part) {
 	for i, p := range parts {
 		if p.Kind != llm.Result {

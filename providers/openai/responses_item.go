@@ -12,9 +12,8 @@ import (
 	"parley/providers/wire"
 )
 
-// An item is an entry of an answer: a message, reasoning, a call, or the use of
-// a tool that the provider runs itself. Only what parley shows is read; the
-// whole of it is kept in Part.State.
+// An item is an entry of an answer: a message, reasoning, a call, or the use of a tool run by the
+// provider. Only the fields that parley shows are decoded; Part.State keeps the whole item.
 type item struct {
 	Type      string          `json:"type"`
 	ID        string          `json:"id"`
@@ -47,19 +46,19 @@ type entry struct {
 	Cites   []citation `json:"annotations"`
 }
 
-// A webAction is what a web search did: looked for something, or opened a page it had found.
+// A webAction is the action of a web search: a query, or opening a result.
 type webAction struct {
 	Type    string   `json:"type"` // "search", "open_page" or "find_in_page"
 	Query   string   `json:"query,omitempty"`
 	Queries []string `json:"queries,omitempty"`
 	URL     string   `json:"url,omitempty"`
-	Pattern string   `json:"pattern,omitempty"` // looked for in a page
+	Pattern string   `json:"pattern,omitempty"` // search text in a page
 	Sources []struct {
 		URL string `json:"url"`
-	} `json:"sources,omitempty"` // pages that a search read
+	} `json:"sources,omitempty"` // pages read by a search
 }
 
-// webAction returns that of a search of the web; nil for any other item.
+// webAction returns the action of a web search; nil for other items.
 func (it *item) webAction() *webAction {
 	var a webAction
 	if it.Type != typeWebSearch || !adapter.IsPresent(it.Action) || adapter.DecodeLenient(it.Action, &a) != nil {
@@ -68,7 +67,7 @@ func (it *item) webAction() *webAction {
 	return &a
 }
 
-// input returns what the action was asked for, without what it found.
+// input returns the request of the action, without its results.
 func (a webAction) input() string {
 	if a.Sources = nil; len(a.Queries) == 1 && a.Queries[0] == a.Query {
 		a.Queries = nil
@@ -80,23 +79,23 @@ func (a webAction) input() string {
 	return string(data)
 }
 
-// A citation is a page that an answer names.
+// A citation is a page that an answer cites.
 type citation struct {
 	URL     string `json:"url"`
 	Title   string `json:"title"`
-	Content string `json:"content"` // of what is cited, as OpenRouter has it
+	Content string `json:"content"` // excerpt of the page (OpenRouter)
 }
 
-// typeWebSearch is the type of items that are searches of the web.
+// typeWebSearch is the type of web search items.
 const typeWebSearch = "web_search_call"
 
 // paragraphBreak separates the parts of a summary.
 const paragraphBreak = "\n\n"
 
-// text joins what a message says.
+// text returns the joined text of a message.
 func (it *item) text() string { return joinEntries(it.Content, "") }
 
-// thinking returns the summary, or from open models the reasoning itself.
+// thinking returns the summary or, from open models, the reasoning itself.
 func (it *item) thinking() string {
 	if len(it.Summary) > 0 {
 		return joinEntries(it.Summary, paragraphBreak)
@@ -114,30 +113,30 @@ func joinEntries(list []entry, between string) string {
 	return strings.Join(texts, between)
 }
 
-// matches reports whether an item still says what its part does, and can go back.
+// matches reports whether an item still agrees with its part p and can go back.
 func (it *item) matches(p llm.Part) bool {
 	switch it.Type {
 	case "reasoning":
-		// Without either, the server would look for what it did not store.
+		// Without either, the server would look for an item it did not store.
 		return adapter.IsPresent(it.Encrypted) || len(it.Content) > 0
 	case "message":
-		return llm.Clean(it.text()) == p.Text // filters may have found calls or thinking in it
+		return llm.Clean(it.text()) == p.Text // filters may have found calls or thinking in the text
 	case "function_call":
-		_, ok := llm.Arguments(string(it.Arguments)) // and servers check names, those of their models as well
+		_, ok := llm.Arguments(string(it.Arguments)) // servers also check names, even those written by their models
 		ok = ok && !strings.HasPrefix(strings.TrimSpace(string(it.Arguments)), `"`)
 		return ok && it.CallID == p.ID && adapter.WireName(it.Name) == it.Name
 	}
 	return true
 }
 
-// isRemote reports whether an item is the use of a tool that is none of parley's: the provider runs
+// isRemote reports whether an item is the use of a tool that parley does not run: the provider runs
 // it, or nobody does.
 func (it *item) isRemote() bool {
 	return cmp.Or(it.ID, it.CallID) != "" && strings.HasSuffix(it.Type, "_call") && it.Type != "function_call" || it.request() != ""
 }
 
-// request names what an item asks of the client that parley cannot do; "" if nothing. Without an
-// answer the item may not go back.
+// request names the client action that an item requests but parley cannot perform; "" for none.
+// Without an answer, the item may not go back.
 func (it *item) request() string {
 	switch it.Type {
 	case "custom_tool_call":
@@ -150,14 +149,13 @@ func (it *item) request() string {
 	return ""
 }
 
-// answers reports whether an item is the answer to what another asks: that of a tool which the
+// answers reports whether an item is the answer to another's request: the output of a tool that the
 // provider ran after all.
 func (it *item) answers(asked *item) bool {
 	return it.CallID != "" && it.CallID == asked.CallID && strings.HasSuffix(it.Type, "_output")
 }
 
-// remoteCall returns a remote tool's use as a part: named like the tool, with what it was
-// asked for.
+// remoteCall returns the use of a remote tool as a part, with the tool's name and input.
 func (it *item) remoteCall() llm.Part {
 	p := llm.Part{Kind: llm.Call, ID: cmp.Or(it.ID, it.CallID), Name: strings.TrimSuffix(it.Type, "_call"), Remote: true}
 	if it.Name != "" {
@@ -182,7 +180,7 @@ func (it *item) remoteCall() llm.Part {
 	return p
 }
 
-// inputText returns an object with a text.
+// inputText returns a JSON object with text in the field name.
 func inputText(name string, text wire.Text) string {
 	object, err := adapter.Marshal(map[string]string{name: llm.Clean(string(text))})
 	if err != nil {
@@ -191,7 +189,7 @@ func inputText(name string, text wire.Text) string {
 	return string(object)
 }
 
-// remoteResults returns what a remote tool answered, as far as the item says.
+// remoteResults returns the result of a remote tool, if the item contains it.
 func (it *item) remoteResults() string {
 	var b strings.Builder
 	for _, o := range it.Outputs {
@@ -209,14 +207,14 @@ func (it *item) remoteResults() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// isSearch reports whether an item is a search of the web, for which the provider charges: what
-// it opens of the results is free.
+// isSearch reports whether an item is a web search that the provider charges for: opening a result
+// is free.
 func (it *item) isSearch() bool {
 	a := it.webAction()
 	return it.Type == typeWebSearch && (a == nil || a.Type == "search")
 }
 
-// image returns the image an item holds, nil if there is none.
+// image returns the image in an item; nil if there is none.
 func (it *item) image() []byte {
 	data, err := adapter.FromBase64(it.Image)
 	if it.Type != "image_generation_call" || err != nil || len(data) == 0 {

@@ -12,7 +12,7 @@ import (
 	"parley/providers/schema"
 )
 
-// minOutputTokens is the smallest limit of the output that Responses takes.
+// minOutputTokens is the smallest output limit that Responses accepts.
 const minOutputTokens = 16
 
 func (r *Responses) compile(req llm.Request, whole bool) (body map[string]any, notices []string) {
@@ -43,14 +43,14 @@ func (r *Responses) compile(req llm.Request, whole bool) (body map[string]any, n
 	return body, append(notices, mergeUserFields(body, r.o, req, learned)...)
 }
 
-// addThinking asks for thinking, to see it, and to have it for later.
+// addThinking requests thinking: summaries to show, and encrypted reasoning for later requests.
 func (r *Responses) addThinking(body map[string]any, req llm.Request) []string {
 	e := r.model.Effort
 	if r.model.NoReasoning {
 		return e.addTo(body, req, r.o.Model, nil)
 	}
 	body["include"] = []any{"reasoning.encrypted_content"}
-	if !r.known || e.Switch.Field != "" || e.Budgets != [6]int{} { // whose own words are those of chat completions
+	if !r.known || e.Switch.Field != "" || e.Budgets != [6]int{} { // its words are those of chat completions
 		e.Words = effortWords("none low low medium high high")
 	}
 	e = Effort{Field: "reasoning.effort", Words: e.Words, AlwaysOn: e.AlwaysOn}
@@ -60,7 +60,7 @@ func (r *Responses) addThinking(body map[string]any, req llm.Request) []string {
 	return e.addTo(body, req, r.o.Model, nil)
 }
 
-// hasCacheKey reports whether the service finds its cache by a key.
+// hasCacheKey reports whether the service uses a cache key.
 func (r *Responses) hasCacheKey() bool {
 	u, err := url.Parse(r.o.BaseURL)
 	if err != nil {
@@ -70,7 +70,7 @@ func (r *Responses) hasCacheKey() bool {
 	return strings.HasSuffix(host, ".openai.com") || strings.HasSuffix(host, ".azure.com") || strings.HasSuffix(host, ".x.ai")
 }
 
-// encodeTools describes tools. Strict is the default here, and few schemas are.
+// encodeTools encodes tools. Strict defaults to true here, but few schemas are strict.
 func (r *Responses) encodeTools(offered []llm.Tool) []any {
 	list := make([]any, 0, len(offered))
 	for _, t := range offered {
@@ -81,11 +81,11 @@ func (r *Responses) encodeTools(offered []llm.Tool) []any {
 	return list
 }
 
-// webSources asks for the pages that a search read.
+// webSources requests the pages that a search read.
 const webSources = "web_search_call.action.sources"
 
-// addWebSearch offers the search of the web: developers.openai.com/api/docs/guides/tools-web-search.
-// It is refused beside the least thinking.
+// addWebSearch adds the web search tool: developers.openai.com/api/docs/guides/tools-web-search. The
+// service refuses it together with minimal effort.
 func (r *Responses) addWebSearch(body map[string]any) (notices []string) {
 	if !adapter.HasWebTool(r.o.Body) {
 		tools, _ := body["tools"].([]any)
@@ -102,7 +102,7 @@ func (r *Responses) addWebSearch(body map[string]any) (notices []string) {
 	return notices
 }
 
-// addSettings writes what the user set, as far as Responses knows it.
+// addSettings adds the user's settings that Responses supports.
 func (r *Responses) addSettings(body map[string]any, req llm.Request) (notices []string) {
 	if req.MaxTokens > 0 {
 		body["max_output_tokens"] = max(req.MaxTokens, minOutputTokens)
@@ -130,14 +130,14 @@ func (r *Responses) addSettings(body map[string]any, req llm.Request) (notices [
 	return notices
 }
 
-// responsesFields holds the names here of the fields of chat completions.
+// responsesFields maps the field names of chat completions to those of Responses.
 var responsesFields = map[string]string{
 	"temperature": "temperature", "top_p": "top_p", "user": "safety_identifier",
 	"verbosity": "text.verbosity", "parallel_tool_calls": "parallel_tool_calls",
 }
 
-// addAnswerSchema asks for an answer that fits a schema, and returns the system prompt.
-// LM Studio wants a format whenever there is a text object.
+// addAnswerSchema requests an answer that fits a schema, and returns the system prompt. LM Studio
+// requires a format in every text object.
 func (r *Responses) addAnswerSchema(body map[string]any, req llm.Request, learned map[string]string) string {
 	_, refused := learned["text.format"]
 	switch _, text := body["text"]; {
@@ -153,8 +153,8 @@ func (r *Responses) addAnswerSchema(body map[string]any, req llm.Request, learne
 	return req.System
 }
 
-// addInput writes the history and the system prompt, and returns the files that had
-// to be left out. xAI takes no instructions for some models.
+// addInput encodes the history and the system prompt, and returns the files that were left out. xAI
+// refuses instructions for some models.
 func (r *Responses) addInput(body map[string]any, req llm.Request, learned map[string]string, whole bool) (left []string) {
 	r.mu.Lock()
 	refused := maps.Clone(r.refusedItems)
@@ -178,7 +178,7 @@ func (r *Responses) addInput(body map[string]any, req llm.Request, learned map[s
 	fresh := func() *inputWriter {
 		return &inputWriter{partEncoder: encoder, origin: r.Origin(), callIDs: idsOf(r.o.Model, IDsShort), refusedItems: refused, omitsFields: omits}
 	}
-	key := fmt.Sprint(req.Detail, len(refused), omits, blind) // refusals are only added
+	key := fmt.Sprint(req.Detail, len(refused), omits, blind) // refusals are only added, so their number identifies them
 	kept, in := r.histories.Write(key, req.Messages, len(req.Messages), whole, fresh)
 	body["input"] = adapter.ListOf(first, kept, in.list)
 	return in.omitted

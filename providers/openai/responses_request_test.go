@@ -89,14 +89,14 @@ func told(s llm.Stream) (notices []string) {
 	return notices
 }
 
-// TestResponsesOptions checks that what the user configured wins, and stands
-// beside what the request holds of its own.
+// TestResponsesOptions checks that the user's configured fields take precedence and are merged with
+// those of the request.
 func TestResponsesOptions(t *testing.T) {
 	r := openai.NewResponses(openai.Options{Model: "gpt-6-sol", BaseURL: "http://mock.invalid/v1", NoStream: true, Body: map[string]any{
 		"service_tier": "flex", "reasoning": map[string]any{"summary": "detailed"}, "include": []any{"web_search_call.action.sources"},
 		"tools": []any{map[string]any{"type": "web_search"}}, "store": true,
 	}})
-	for range 2 { // what a request holds does not stay
+	for range 2 { // merging must not modify the options
 		got := sentBy(t, r, llm.Request{Effort: llm.EffortLow, Tools: []llm.Tool{{Name: "f"}}})
 		delete(got, "input")
 		const want = `{"include":["reasoning.encrypted_content","web_search_call.action.sources"],"model":"gpt-6-sol","reasoning":{"effort":"low","summary":"detailed"},` +
@@ -120,8 +120,7 @@ func sentBy(t *testing.T, m model, req llm.Request) map[string]any {
 	return body
 }
 
-// TestResponsesHistory holds the items that a history becomes. Own marks what
-// this model wrote.
+// TestResponsesHistory checks the items of an encoded history. Own marks messages of this model.
 func TestResponsesHistory(t *testing.T) {
 	state := func(kind llm.Kind, raw string) llm.Part { return llm.Part{Kind: kind, State: json.RawMessage(raw)} }
 	thought := state(llm.Thinking, `{"type":"reasoning","id":"rs_1","encrypted_content":"gA+/==","summary":[{"text":"a \u003c b"}],"odd":1.50}`)

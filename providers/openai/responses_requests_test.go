@@ -7,9 +7,9 @@ import (
 	"parley/providers/llm"
 )
 
-// TestResponsesRequests: what a model asks of the client that parley cannot do is told with its
-// words, is a failed call, and does not go back, nor does the reasoning before it: the server would
-// want the answer.
+// TestResponsesRequests: a client action that parley cannot perform is shown with its text as a
+// failed call. It does not go back, nor does the reasoning before it: the server would require its
+// answer.
 func TestResponsesRequests(t *testing.T) {
 	item := func(event, item string) string {
 		return `{"type":"response.output_item.` + event + `","item":` + item + `}`
@@ -58,7 +58,7 @@ func TestResponsesRequests(t *testing.T) {
 	}
 }
 
-// TestHostedShell: a call that the provider answered itself goes back with the answer.
+// TestHostedShell: a call answered by the provider itself goes back with its answer.
 func TestHostedShell(t *testing.T) {
 	const call, output = `{"type":"shell_call","id":"sh_1","call_id":"call_9","action":{"commands":["ls"]}}`, `{"type":"shell_call_output","id":"sho_1","call_id":"call_9","output":[]}`
 	r, asked := respond("gpt-6-sol", effortSteps(completed(call, output, itemText)), effortSteps(completed(itemText)))

@@ -11,8 +11,7 @@ import (
 	"parley/providers/openai"
 )
 
-// respond returns a model that gets these answers, one after the other, and
-// what it asked.
+// respond returns a model that gets these answers in order, and its recorded requests.
 func respond(model string, answers ...string) (*openai.Responses, *record) {
 	r := &record{}
 	for _, a := range answers {
@@ -34,7 +33,7 @@ func effortSteps(events ...string) string {
 	return b.String()
 }
 
-// completed ends a stream with the whole of it.
+// completed ends a stream with the complete response.
 func completed(output ...string) string {
 	return `{"type":"response.completed","response":{"id":"resp_1","model":"m-1","status":"completed","error":null,"output":[` + strings.Join(output, ",") + `]}}`
 }
@@ -182,7 +181,8 @@ func TestResponsesFinish(t *testing.T) {
 	}
 }
 
-// TestResponsesUnusedThinking: the user is told what the server left out, and the answer counts it.
+// TestResponsesUnusedThinking: a notice reports the thinking that the server ignored, and the
+// answer counts it.
 func TestResponsesUnusedThinking(t *testing.T) {
 	r, _ := respond("gpt-6-sol", effortSteps(`{"type":"response.completed","response":{"status":"completed","output":[],"input_transformations":[`+
 		`{"type":"reasoning","id":"rs_1","action":"removed","reason":"model_mismatch"},{"type":"reasoning","id":"rs_2","action":"removed","reason":"model_mismatch"},{"type":"later"}]}}`))
@@ -249,10 +249,9 @@ func TestResponsesFaults(t *testing.T) {
 	}
 }
 
-// TestResponsesReturns checks that every item of an answer is in the next
-// request as it came, whatever stands in it: fields that nobody knows, numbers
-// and escapes in their own spelling, an order of its own. Azure encrypts
-// reasoning only in the last event.
+// TestResponsesReturns checks that every item of an answer is in the next request unchanged, with
+// any content: unknown fields, numbers and escapes in any spelling, any order. Azure sends
+// encrypted reasoning only in the last event.
 func TestResponsesReturns(t *testing.T) {
 	items := []string{
 		`{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"gAAA\u002b/==","z":1.50,"a":{"n":1e3}}`,
@@ -283,7 +282,7 @@ func TestResponsesReturns(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := asked.last(t)
-		if name == "stored" { // json.Marshal spells < and & in another way
+		if name == "stored" { // json.Marshal escapes < and & differently
 			got = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(got)
 		}
 		if want := strings.Join(items, ","); !strings.Contains(got, want) {
@@ -292,7 +291,7 @@ func TestResponsesReturns(t *testing.T) {
 	}
 }
 
-// stored returns m as it comes back from a store.
+// stored returns m after a round trip through a store.
 func stored(t *testing.T, m llm.Message) (back llm.Message) {
 	t.Helper()
 	data, err := json.Marshal(m)
@@ -305,8 +304,8 @@ func stored(t *testing.T, m llm.Message) (back llm.Message) {
 	return back
 }
 
-// TestFormatsShareConversations goes from chat completions to Responses and
-// back, with the same model.
+// TestFormatsShareConversations switches from chat completions to Responses and back, with the same
+// model.
 func TestFormatsShareConversations(t *testing.T) {
 	talk := chat(t, "openai", "gpt-6-sol", lines("tool_calls", `{"content":"one"}`, `{"tool_calls":[{"index":0,"id":"functions.f:0","function":{"name":"f","arguments":"{}"}}]}`))
 	r, asked := respond("gpt-6-sol", effortSteps(completed(itemThink, itemText)))
@@ -340,8 +339,7 @@ func TestFormatsShareConversations(t *testing.T) {
 	}
 }
 
-// TestResponsesNames checks that a tool whose name had to be changed is called
-// by its own.
+// TestResponsesNames checks that calls of a renamed tool use its original name.
 func TestResponsesNames(t *testing.T) {
 	const name = "mcp.files.read"
 	req := llm.Request{Tools: []llm.Tool{{Name: name}}, Settings: llm.Settings{ToolChoice: name}}
@@ -358,7 +356,7 @@ func TestResponsesNames(t *testing.T) {
 	}
 }
 
-// TestResponsesParts holds what else a part says of an item.
+// TestResponsesParts checks the other fields of an item's part.
 func TestResponsesParts(t *testing.T) {
 	image := `{"type":"image_generation_call","id":"ig_1","result":"cG5n","output_format":"webp"}`
 	mcp := `{"type":"mcp_call","id":"mcp_1","name":"roll","arguments":"{\"n\":2}","output":"7"}`

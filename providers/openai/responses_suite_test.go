@@ -12,8 +12,8 @@ import (
 	"parley/providers/wire"
 )
 
-// TestResponsesSuite runs a model of OpenAI's, one whose name says
-// nothing, and the two services that differ.
+// TestResponsesSuite runs a model of OpenAI's, one with an unknown name, and the two services that
+// differ.
 func TestResponsesSuite(t *testing.T) {
 	for _, model := range []string{"gpt-6.1-sol", "my-deployment", "grok-4.7", "openai/gpt-oss-20b"} {
 		t.Run(model, func(t *testing.T) {
@@ -44,8 +44,8 @@ func sse(data string) string {
 	return "event: " + head.Type + "\ndata: " + data + "\n\n"
 }
 
-// encodeItems writes an answer as the items of a response. Reasoning is a
-// summary of as many parts as it has paragraphs.
+// encodeItems encodes an answer as the items of a response. Reasoning is a summary with one part
+// per paragraph.
 func encodeItems(a adaptertest.Answer) []string {
 	list := []string{sse(`{"type":"response.created","response":{"id":"resp_1","model":"m","status":"in_progress","output":[]}}`)}
 	add := func(format string, args ...any) { list = append(list, sse(fmt.Sprintf(format, args...))) }
@@ -100,8 +100,7 @@ func encodeItems(a adaptertest.Answer) []string {
 	return list
 }
 
-// readItems reads a request back into the vocabulary. Items of the assistant
-// that follow each other are one message.
+// readItems decodes a request into an llm.Request. Consecutive assistant items are one message.
 func readItems(body []byte) (llm.Request, error) {
 	var wire struct {
 		Instructions string

@@ -1,5 +1,5 @@
-// The recordings in testdata/recordings are written by hand, but for what the user sees of them:
-// go test ./providers/openai -update writes that anew. Read the diff.
+// The recordings in testdata/recordings are written by hand, except for the expected results: go
+// test ./providers/openai -update rewrites those. Read the diff.
 
 package openai_test
 
@@ -27,18 +27,18 @@ import (
 
 var update = flag.Bool("update", false, "write what recordings are expected to say anew")
 
-// TestServices replays conversations in the manner of each service, one file in
+// TestServices replays conversations in the form of each service, one file in
 // testdata/recordings each:
 //
-//	what it shows
-//	-- head.json --        kind, model, and what of llm.Request there is beside the prompt
-//	-- 1.request.json --   stands in the first request; null must not
-//	-- 1.response.sse --   or .json, which has a status where that is not 200: 1.response.429.json
-//	-- 1.says --           what the user sees
+//	purpose of the recording
+//	-- head.json --        kind, model, and the fields of llm.Request besides the prompt
+//	-- 1.request.json --   values in the first request; null for missing ones
+//	-- 1.response.sse --   or .json; a status other than 200 is in the name: 1.response.429.json
+//	-- 1.says --           visible result for the user
 //	-- 2.request.json --   the second request, with the results of the calls or another prompt
 //
-// The answers are in the form in which the service documents them, or sends
-// them, in words of our own.
+// The answers have the form that the service documents or sends, with our own
+// texts.
 func TestServices(t *testing.T) {
 	files, err := filepath.Glob("testdata/recordings/*.txtar")
 	if err != nil {
@@ -61,7 +61,7 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestEveryServiceIsRecorded wants one recording for each row of the table.
+// TestEveryServiceIsRecorded checks that each row of the table has a recording.
 func TestEveryServiceIsRecorded(t *testing.T) {
 	for _, kind := range openai.Kinds {
 		if files, _ := filepath.Glob("testdata/recordings/" + kind + "-*.txtar"); len(files) == 0 {
@@ -78,7 +78,7 @@ type performance struct {
 	asked   []byte // the latest request
 }
 
-// file returns the one whose name begins so.
+// file returns the file whose name has this prefix.
 func (p *performance) file(prefix string) *txtar.File {
 	for i := range p.archive.Files {
 		if strings.HasPrefix(p.archive.Files[i].Name, prefix) {
@@ -137,8 +137,7 @@ func (p *performance) play() {
 	}
 }
 
-// RoundTrip gives the answer of the turn, in pieces that respect neither lines
-// nor runes.
+// RoundTrip returns the answer of the turn, in pieces that may split lines and runes.
 func (p *performance) RoundTrip(r *http.Request) (*http.Response, error) {
 	var err error
 	if p.asked, err = io.ReadAll(r.Body); err != nil {
@@ -169,7 +168,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// compare holds a turn to what the recording says of it.
+// compare compares a turn with the recording.
 func (p *performance) compare(got heard) {
 	prefix := strconv.Itoa(p.turn)
 	if want := p.file(prefix + ".request.json"); want != nil {
@@ -198,7 +197,7 @@ func (p *performance) compare(got heard) {
 	}
 }
 
-// script returns what a turn showed, a line for each part and event.
+// script returns the visible result of a turn, a line for each part and event.
 func (p *performance) script(got heard) string {
 	var b strings.Builder
 	for _, part := range got.parts {
@@ -235,7 +234,8 @@ func (p *performance) script(got heard) string {
 	return b.String() + "\n"
 }
 
-// missing returns where got lacks what want has. Null is what must not be there.
+// missing returns the path where got lacks a value of want; "" if none. Null in want means that the
+// value must be missing.
 func missing(want, got any, path string) string {
 	switch want := want.(type) {
 	case map[string]any:

@@ -11,8 +11,8 @@ import (
 	"parley/providers/wire"
 )
 
-// addTo says how much to think, in words or tokens. A model whose server refused
-// the switch thinks as little as there is a word for.
+// addTo adds the effort to body, as words or tokens. If the server refused the switch, off becomes
+// the lowest effort word.
 func (e Effort) addTo(body map[string]any, req llm.Request, model string, learned map[string]string) (notices []string) {
 	level := slices.Index(llm.Efforts, req.Effort)
 	if req.Budget > 0 {
@@ -82,13 +82,13 @@ func (s Switch) value(on bool) (state any) {
 	return state
 }
 
-// A setting is one that the user made, under its name in chat completions.
+// A setting is a user's setting under its name in chat completions.
 type setting struct {
 	field string
 	value any
 }
 
-// settingsOf lists the settings of req, but for those that have forms of their own.
+// settingsOf lists the settings of req, except those encoded in other ways.
 func settingsOf(req llm.Request) []setting {
 	s := req.Settings
 	var list []setting
@@ -113,14 +113,14 @@ func settingsOf(req llm.Request) []setting {
 	return list
 }
 
-// refusesSetting reports whether the model is known not to take a setting. Without
-// thinking, sampling is free again.
+// refusesSetting reports whether the model is known to refuse a setting. Without thinking, sampling
+// settings are accepted again.
 func (f Rules) refusesSetting(field string, thinks bool) bool {
 	return slices.Contains(f.RefusedSettings, field) && (thinks || !slices.Contains(samplingSettings, field))
 }
 
-// mergeUserFields leaves out of body what the server refused, and puts the user's own fields
-// over it. It returns what the user should know of that.
+// mergeUserFields removes the refused fields from body and merges the user's own fields over it. It
+// returns notices for the user.
 func mergeUserFields(body map[string]any, o adapter.Options, req llm.Request, learned map[string]string) (notices []string) {
 	for _, field := range applyDowngrades(body, learned) {
 		notices = append(notices, adapter.NotSent(o.Model, field))

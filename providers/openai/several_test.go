@@ -20,7 +20,7 @@ import (
 	"parley/providers/wire"
 )
 
-// A candidate is one of the answers that were asked for at the same time.
+// A candidate is one of several answers requested at the same time.
 type candidate struct {
 	parts   []llm.Part
 	usage   []llm.Usage
@@ -28,7 +28,7 @@ type candidate struct {
 	err     error
 }
 
-// candidates asks m for n answers at once. Each ends as soon as stop says so of
+// candidates requests n answers from m at the same time. Each ends as soon as stop returns true for
 // its number and an event.
 func candidates(ctx context.Context, m llm.Model, n int, req llm.Request, stop func(int, llm.Event) bool) []candidate {
 	list := make([]candidate, n)
@@ -59,8 +59,8 @@ func candidates(ctx context.Context, m llm.Model, n int, req llm.Request, stop f
 	return list
 }
 
-// several returns a server that gives as many answers as it is asked for, by what
-// answer writes for a request, and keeps the requests.
+// several returns a server that gives as many answers as requested, written by answer, and records
+// the requests.
 func several(t *testing.T, d openai.Dialect, body map[string]any, answer func(w http.ResponseWriter, r *http.Request, n int)) (m *openai.Chat, asked func() []map[string]any, limits *adapter.LearnedLimits) {
 	t.Helper()
 	var mu sync.Mutex
@@ -98,7 +98,7 @@ func choice(index int, delta, finish string) string {
 	return fmt.Sprintf(`data: {"id":"x","model":"m","choices":[{"index":%d,"delta":%s%s}]}`+"\n\n", index, delta, finish)
 }
 
-// said returns a chunk of text of the answer with an index.
+// said returns a chunk with text of the answer with an index.
 func said(index int, text string) string { return choice(index, `{"content":`+quote(text)+`}`, "") }
 
 const (
@@ -106,9 +106,9 @@ const (
 	closed = "data: [DONE]\n\n"
 )
 
-// TestSeveral asks for several answers. A service that can give them gets one
-// request for all, whose usage counts once; the others get one for each. What of
-// it a server refuses, or leaves out, is asked for alone, and told once.
+// TestSeveral requests several answers. A service that can give them gets one request for all,
+// whose usage counts once; others get one request for each answer. Answers that a server refuses or
+// omits are requested alone, which is reported once.
 func TestSeveral(t *testing.T) {
 	can := openai.Dialect{MultipleChoices: true}
 	alone := said(0, "alone") + choice(0, "{}", "stop") + used + closed
@@ -136,11 +136,11 @@ func TestSeveral(t *testing.T) {
 		dialect openai.Dialect
 		body    map[string]any
 		answer  func(n int) (status int, body string)
-		texts   string // of the answers, in order; ERROR of those that failed
+		texts   string // texts of the answers, in order; ERROR for failed ones
 		asked   string // n of the requests
 		input   int    // tokens that were counted
 		notice  string
-		learned bool // that there is only one answer
+		learned bool // it learns that there is only one answer
 	}{
 		{"interleaved", can, nil, one(interleaved), "aA|b | t:f{}|cC", "3", 10, "", false},
 		{"whole", can, nil, one(`{"id":"x","choices":[{"index":0,"message":{"content":"a"},"finish_reason":"stop"},{"index":1,"message":{"content":"b"},"finish_reason":"stop"},` +
@@ -207,8 +207,8 @@ func TestSeveral(t *testing.T) {
 	}
 }
 
-// The usage of a response with several answers stands with the first of them, and
-// says so.
+// The usage of a response with several answers is reported with the first of them, and marked as
+// shared.
 func TestSeveralUsage(t *testing.T) {
 	m, _, _ := several(t, openai.Dialect{MultipleChoices: true}, nil, func(w http.ResponseWriter, r *http.Request, n int) {
 		io.WriteString(w, said(1, "b")+said(0, "a")+choice(1, "{}", "stop")+choice(0, "{}", "stop")+used+closed)
@@ -221,8 +221,8 @@ func TestSeveralUsage(t *testing.T) {
 	}
 }
 
-// A consumer that leaves does not end the other answers, and the request ends with the
-// last of them.
+// A consumer that leaves does not end the other answers, and the request ends with the last of
+// them.
 func TestSeveralLeft(t *testing.T) {
 	more, gone := make(chan struct{}), make(chan struct{})
 	m, asked, _ := several(t, openai.Dialect{MultipleChoices: true}, nil, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -251,7 +251,7 @@ func TestSeveralLeft(t *testing.T) {
 	}
 }
 
-// An answer that reaches a limit ends there, and the others go on.
+// An answer that reaches a limit ends there, and the others continue.
 func TestSeveralLimits(t *testing.T) {
 	m, _, _ := several(t, openai.Dialect{MultipleChoices: true}, nil, func(w http.ResponseWriter, r *http.Request, n int) {
 		for i := range 200 {
@@ -274,7 +274,7 @@ func TestSeveralLimits(t *testing.T) {
 	}
 }
 
-// A cancel ends all of them.
+// Canceling ends all of them.
 func TestSeveralCanceled(t *testing.T) {
 	gone := make(chan struct{})
 	m, _, _ := several(t, openai.Dialect{MultipleChoices: true}, nil, func(w http.ResponseWriter, r *http.Request, n int) {
@@ -298,9 +298,8 @@ func TestSeveralCanceled(t *testing.T) {
 	<-gone
 }
 
-// Answers that are asked for at once, each by a request of its own, are all asked
-// for again when the server refuses a field, although only the first of them
-// learns it.
+// If separate requests for several answers run at the same time and the server refuses a field, all
+// are sent again, although only the first one learns the limit.
 func TestSeveralRefused(t *testing.T) {
 	var refused sync.WaitGroup
 	refused.Add(3)
@@ -324,8 +323,8 @@ func TestSeveralRefused(t *testing.T) {
 	}
 }
 
-// TestAt lets one request ask OpenAI's own servers and vLLM's for several answers,
-// and no others, since their support is unknown.
+// TestAt sends one request for several answers only to OpenAI's own servers and vLLM's, since the
+// support of others is unknown.
 func TestAt(t *testing.T) {
 	got := map[string]bool{}
 	for kind, url := range map[string]string{

@@ -11,8 +11,7 @@ import (
 	"parley/providers/adapter"
 )
 
-// shaped returns what a reader makes of an event that comes after enough others to know their
-// shape, and what plain decoding makes of it.
+// shaped decodes an event after enough others to know their shape, and also without a shape.
 func shaped[T any](before string, event []byte, decode func([]byte, *T) error, deltas func(*T) []json.Unmarshaler) (got, want *T, gotErr, wantErr error) {
 	var s adapter.Shape[T]
 	for i := range 20 {
@@ -26,7 +25,7 @@ func shaped[T any](before string, event []byte, decode func([]byte, *T) error, d
 	return got, want, gotErr, wantErr
 }
 
-// The events before: %[1]d is another number in each.
+// The previous events: %[1]d is a different number in each.
 const (
 	shapeChunk = `{"id":"chatcmpl-1","object":"chat.completion.chunk","created":17464,"model":"m","choices":[{"index":0,` +
 		`"delta":{"role":"assistant","content":"word %[1]d"},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"x%[1]d"}`
@@ -35,7 +34,7 @@ const (
 	shapeEvent    = `{"type":"response.output_text.delta","sequence_number":%[1]d,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"w %[1]d","logprobs":[]}`
 )
 
-// shapeVariants are events that differ from those before in one way each.
+// shapeVariants returns events that differ from the previous ones in one way each.
 func shapeVariants(before string) map[string]string {
 	usual := fmt.Sprintf(before, 3)
 	last := func(old, new string) string {
@@ -68,7 +67,7 @@ func shapeVariants(before string) map[string]string {
 	}
 }
 
-// TestShape holds that an event means what it says, whatever came before it.
+// TestShape checks that the meaning of an event does not depend on earlier events.
 func TestShape(t *testing.T) {
 	check := func(before string, run func([]byte) (got, want any, gotErr, wantErr error)) {
 		for name, event := range shapeVariants(before) {
@@ -95,7 +94,7 @@ func anyOf[T any](got, want *T, gotErr, wantErr error) (any, any, error, error) 
 	return got, want, gotErr, wantErr
 }
 
-// TestShapeRecognizes holds that usual events are decoded only until their shape is known.
+// TestShapeRecognizes checks that usual events are decoded only until their shape is known.
 func TestShapeRecognizes(t *testing.T) {
 	for _, before := range []string{shapeChunk, shapeThinking, shapeCall} {
 		decoded := 0
@@ -115,7 +114,7 @@ func TestShapeRecognizes(t *testing.T) {
 	}
 }
 
-// FuzzShape holds the same for any bytes.
+// FuzzShape checks the same for any bytes.
 func FuzzShape(f *testing.F) {
 	for i, before := range []string{shapeChunk, shapeThinking, shapeCall} {
 		for _, event := range shapeVariants(before) {
@@ -126,7 +125,7 @@ func FuzzShape(f *testing.F) {
 		before := []string{shapeChunk, shapeThinking, shapeCall}[uint(which)%3]
 		got, want, gotErr, wantErr := shaped(before, bytes.Clone(event), decodeChunk, chunkDeltas)
 		if gotErr == nil && len(got.Choices) == 0 && wantErr == nil && len(want.Choices) == 0 {
-			got.Choices, want.Choices = nil, nil // memory that is used again
+			got.Choices, want.Choices = nil, nil // reused memory
 		}
 		if (gotErr == nil) != (wantErr == nil) || gotErr == nil && !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: got %+v, %v; decoding says %+v, %v", event, got, gotErr, want, wantErr)

@@ -51,8 +51,7 @@ func chat(t *testing.T, kind, model, body string) *openai.Chat {
 	}, d)
 }
 
-// lines makes a stream of chunks, each given as what stands in its delta, and
-// ends it.
+// lines returns a stream of chunks with these deltas, and its end.
 func lines(finish string, deltas ...string) string {
 	var b strings.Builder
 	for _, d := range deltas {
@@ -295,7 +294,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestFraming reads the same answer however it is wrapped.
+// TestFraming reads the same answer in every framing.
 func TestFraming(t *testing.T) {
 	plain := lines("stop", `{"content":"Hel"}`, `{"content":"lo"}`)
 	whole := `{"id":"1","error":null,"choices":[{"index":0,"message":{"role":"assistant","content":"Hello"},"finish_reason":"stop"}]}`
@@ -386,7 +385,7 @@ func TestEndings(t *testing.T) {
 	}
 }
 
-// TestDetails checks that reasoning_details go back as they came.
+// TestDetails checks that reasoning_details go back unchanged.
 func TestDetails(t *testing.T) {
 	stream := lines("tool_calls",
 		`{"reasoning":"Let ","reasoning_details":[{"type":"reasoning.text","text":"Let ","format":"anthropic-claude-v1","index":0}]}`,
@@ -415,7 +414,7 @@ func TestDetails(t *testing.T) {
 	}
 }
 
-// TestRepeatedAnswer: an answer may say what the one before did, or begin so.
+// TestRepeatedAnswer: an answer may repeat the previous one, or begin like it.
 func TestRepeatedAnswer(t *testing.T) {
 	for stream, want := range map[string]string{
 		lines("stop", `{"content":"1"}`, `{"content":"0"}`, `{"content":"0"}`): "100",
@@ -431,7 +430,7 @@ func TestRepeatedAnswer(t *testing.T) {
 	}
 }
 
-// TestCutThinking: what was held back of an answer that broke off is not lost.
+// TestCutThinking: the buffered thinking of an interrupted answer is not lost.
 func TestCutThinking(t *testing.T) {
 	parts, _, _, err := collect(t, chat(t, "minimax", "m", event(`{"reasoning_content":"Hm"}`, "")).Stream(t.Context(), llm.Request{}))
 	if show(parts) != "(Hm)" || llm.FaultOf(err) != llm.Network {
@@ -439,7 +438,7 @@ func TestCutThinking(t *testing.T) {
 	}
 }
 
-// A cancel at the moment at which an answer begins leaves nothing of it open.
+// Canceling just as an answer begins leaves no response open.
 func TestCanceledAsItBegins(t *testing.T) {
 	client, ctx, closed := llmtest.CanceledClient(t.Context(), said(0, "a"))
 	m := openai.New(openai.Options{Provider: "mock", Model: "m", BaseURL: "http://mock.invalid/v1", HTTP: client}, openai.Dialect{})

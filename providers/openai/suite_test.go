@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestSuite runs every dialect whose thinking travels in another way.
+// TestSuite runs every dialect that sends thinking in a different way.
 func TestSuite(t *testing.T) {
 	for _, test := range []struct {
 		kind, model string
@@ -120,7 +120,7 @@ func failure(_ int, message string) string {
 	return `{"error":{"message":` + quote(message) + `,"type":"invalid_request_error","param":null,"code":null}}`
 }
 
-// readBody reads a request back into the vocabulary.
+// readBody decodes a request into an llm.Request.
 func readBody(body []byte) (llm.Request, error) {
 	var wire struct {
 		Messages []struct {

@@ -10,7 +10,7 @@ import (
 
 const searchedItem = `{"id":"ws_1","type":"web_search_call","status":"completed","action":{"type":"search","query":"go 1.27","queries":["go 1.27"],"sources":[{"type":"url","url":"https://go.dev/blog/go1.27"},{"type":"url","url":"https://go.dev/doc"}]}}`
 
-// searched is an answer as Responses streams it: a search, a page opened, and text that cites.
+// searched is an answer as Responses streams it: a search, an opened page, and text with citations.
 var searched = []string{
 	`{"type":"response.output_item.added","output_index":0,"item":{"id":"ws_1","type":"web_search_call","status":"in_progress","action":{"type":"search","query":"go 1.27"}}}`,
 	`{"type":"response.web_search_call.searching","output_index":0,"item_id":"ws_1"}`,
@@ -27,8 +27,8 @@ const (
 		`{"type":"url_citation","url":"https://go.dev/doc","title":"Notes","start_index":0,"end_index":3},{"type":"url_citation","url":"https://go.dev/blog/go1.27","title":"Go 1.27"},{"type":"url_citation","url":"https://go.dev/doc","title":"Notes"}]}]}`
 )
 
-// TestResponsesWeb checks a search of the web by Responses from the request to the next one, and
-// what of it goes to another provider.
+// TestResponsesWeb checks a web search with Responses from the request to the next one, and the
+// parts that go to another provider.
 func TestResponsesWeb(t *testing.T) {
 	for _, model := range []string{"gpt-6-sol", "grok-4.7"} {
 		r, asked := respond(model, effortSteps(searched...))
@@ -76,7 +76,7 @@ source  Go 1.27   https://go.dev/blog/go1.27`
 	}
 }
 
-// TestWebRefused sends again, once and for all without, what a server refuses.
+// TestWebRefused checks that a refused search is dropped from this and later requests.
 func TestWebRefused(t *testing.T) {
 	refusal := canned{400, "application/json", `{"error":{"message":"Hosted tool 'web_search' is not supported with gpt-4.1-nano.","type":"invalid_request_error","param":"tools","code":null}}`}
 	r := &record{answers: []canned{refusal, {200, "text/event-stream", effortSteps(completed(itemText))}}}
@@ -95,7 +95,7 @@ func TestWebRefused(t *testing.T) {
 	}
 }
 
-// TestWebEffort raises the least thinking, beside which nothing is searched.
+// TestWebEffort raises the lowest effort, with which the service does not search.
 func TestWebEffort(t *testing.T) {
 	r := openai.NewResponses(openai.Options{Model: "gpt-5", BaseURL: "http://mock.invalid/v1", Body: map[string]any{"tools": []any{map[string]any{"type": "web_search", "search_context_size": "low"}}}})
 	got := sentBy(t, r, llm.Request{Effort: llm.EffortMinimal, Settings: llm.Settings{Web: true}})
@@ -107,8 +107,8 @@ func TestWebEffort(t *testing.T) {
 	}
 }
 
-// TestGrok asks Responses where the web is searched, and chat completions else; each takes what
-// the other wrote.
+// TestGrok uses Responses for web searches, and chat completions otherwise; each accepts the
+// other's history.
 func TestGrok(t *testing.T) {
 	chat := sse(`{"choices":[{"index":0,"delta":{"content":"hello"},"finish_reason":"stop"}]}`)
 	r := &record{answers: []canned{{200, "text/event-stream", effortSteps(searched...)}, {200, "text/event-stream", chat}, {200, "text/event-stream", effortSteps(searched...)}}}

@@ -13,7 +13,7 @@ import (
 const wholeCall = `{"id":"x","choices":[{"index":0,"message":{"role":"assistant","content":"I look.","reasoning_content":"hm",` +
 	`"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":5,"completion_tokens":3}}`
 
-// server streams, unless it is asked not to.
+// server streams, unless the request disables it.
 func server(refuse func(body string) (int, string)) *record {
 	r := &record{answers: []canned{{200, "text/event-stream", lines("stop", `{"content":"fine"}`)}}}
 	r.refuse = func(body string) (int, string) {
@@ -28,9 +28,8 @@ func server(refuse func(body string) (int, string)) *record {
 	return r
 }
 
-// TestWholeWithTools asks a server that cannot stream while tools are on offer
-// for whole answers then, and then only: because its row says so, or because it
-// said so itself, in whatever words.
+// TestWholeWithTools: a server that cannot stream with tools gets requests for whole answers in
+// that case only, because its row says so, or because it said so in any words.
 func TestWholeWithTools(t *testing.T) {
 	const notice = "m does not stream while tools are on offer; its answers come whole"
 	said := func(status int, message string) func(string) (int, string) {
@@ -45,7 +44,7 @@ func TestWholeWithTools(t *testing.T) {
 		name   string
 		row    bool
 		refuse func(string) (int, string)
-		asked  int // of two turns with tools, and one without
+		asked  int // number of requests for two turns with tools, and one without
 	}{
 		{"its row", true, said(400, "never asked"), 3},
 		{"llama.cpp of 2025", false, said(500, "Cannot use tools with stream"), 4},
@@ -81,7 +80,7 @@ func TestWholeWithTools(t *testing.T) {
 	}
 }
 
-// TestWholeAlways asks for whole answers where the server does not stream at all.
+// TestWholeAlways requests whole answers if the server never streams.
 func TestWholeAlways(t *testing.T) {
 	r := server(func(body string) (int, string) {
 		if strings.Contains(body, `"stream":true`) {
@@ -99,7 +98,7 @@ func TestWholeAlways(t *testing.T) {
 	}
 }
 
-// TestNotAboutStreams leaves alone what only sounds like it.
+// TestNotAboutStreams ignores errors that only look similar.
 func TestNotAboutStreams(t *testing.T) {
 	for _, message := range []string{
 		"registry.ollama.ai/library/x does not support tools", "upstream tools are not supported", "the stream of tool results ended",
@@ -112,9 +111,9 @@ func TestNotAboutStreams(t *testing.T) {
 	}
 }
 
-// TestMessageBesideDeltas reads streams that tell beside what is new, or at their end, the whole
-// answer so far: Perplexity's in its mode "full" (docs.perplexity.ai/docs/sonar/pro-search/stream-mode),
-// MiniMax-M3's (github.com/ENTERPILOT/GoModel pull 1068).
+// TestMessageBesideDeltas reads streams that contain the whole answer so far beside the new text, or at
+// the end: Perplexity's mode "full" (docs.perplexity.ai/docs/sonar/pro-search/stream-mode), MiniMax-M3
+// (github.com/ENTERPILOT/GoModel pull 1068).
 func TestMessageBesideDeltas(t *testing.T) {
 	chunk := func(choice string) string { return `data: {"choices":[{"index":0,` + choice + "}]}\n\n" }
 	for _, test := range []struct{ name, want, stream string }{
@@ -140,7 +139,8 @@ func TestMessageBesideDeltas(t *testing.T) {
 	}
 }
 
-// TestImages: what a model draws is part of its answer (openrouter.ai/docs/features/multimodal/image-generation).
+// TestImages: an image made by the model is part of its answer
+// (openrouter.ai/docs/features/multimodal/image-generation).
 func TestImages(t *testing.T) {
 	const image = `"images":[{"type":"image_url","image_url":{"url":"data:image/png;base64,cG5n"}}]`
 	png := llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte("png")}
@@ -166,7 +166,7 @@ func TestImages(t *testing.T) {
 	}
 }
 
-// An image that cannot be read is told.
+// An unreadable image is reported.
 func TestUnreadableImages(t *testing.T) {
 	c := chat(t, "openrouter", "m", lines("stop", `{"content":"a","images":[{"image_url":{"url":"data:image/png;base64,#"}}]}`))
 	if got := hear(t, c.Stream(t.Context(), llm.Request{})); got.err != nil || !slices.Equal(got.notices, []string{"the model sent a file that cannot be read (image/png); left out"}) {
@@ -175,7 +175,7 @@ func TestUnreadableImages(t *testing.T) {
 }
 
 // TestBlankAnswers: servers of Claude refuse a message of white space (github.com/anomalyco/opencode
-// issue 31259), and with it every further prompt.
+// issue 31259), and so every later prompt.
 func TestBlankAnswers(t *testing.T) {
 	call := llm.Part{Kind: llm.Call, ID: "a", Name: "f", Input: "{}"}
 	for _, kind := range []string{"openai", "mistral"} {
@@ -191,8 +191,8 @@ func TestBlankAnswers(t *testing.T) {
 	}
 }
 
-// TestKimiDetails: Kimi K3 tells its thinking in pieces that are counted, and takes it back whole and
-// without the counts (github.com/anomalyco/models.dev pull 7607).
+// TestKimiDetails: Kimi K3 sends its thinking in indexed pieces, and accepts it back joined and
+// without the indexes (github.com/anomalyco/models.dev pull 7607).
 func TestKimiDetails(t *testing.T) {
 	c := chat(t, "moonshot", "kimi-k3", lines("tool_calls",
 		`{"reasoning_content":"Let ","reasoning_details":[{"index":0,"type":"summary","summary":"Let "}]}`,
@@ -210,8 +210,8 @@ func TestKimiDetails(t *testing.T) {
 	}
 }
 
-// TestOddFields: a cost that is written as text counts, one that is none is unknown, and nothing odd
-// takes away the fields after it.
+// TestOddFields: a cost written as a string counts, an invalid one is unknown, and unusual values do
+// not affect the fields after them.
 func TestOddFields(t *testing.T) {
 	for cost, want := range map[string]llm.Usage{
 		`"0.25"`: {Input: 3, Output: 1, Cost: 0.25, Priced: true}, `"free"`: {Input: 3, Output: 1}, `null`: {Input: 3, Output: 1}, `[1]`: {Input: 3, Output: 1}, `{"total_cost":"much"}`: {Input: 3, Output: 1},

@@ -10,8 +10,8 @@ import (
 	"parley/tools/lazy"
 )
 
-// historyAsText returns history with calls and results as text: calls in the form in
-// which the model is to write them, results in messages of the user's.
+// historyAsText returns history with calls and results as text: calls in the form that the model
+// should use, results in user messages.
 func historyAsText(history []llm.Message, guided bool) []llm.Message {
 	var out []llm.Message
 	for _, m := range llm.Repair(history) {
@@ -25,10 +25,10 @@ func historyAsText(history []llm.Message, guided bool) []llm.Message {
 		}
 		out = append(out, m)
 	}
-	return llm.Repair(out) // a result and the user's next words become one message
+	return llm.Repair(out) // merges a result with the user message after it
 }
 
-// resultsAsText writes results as text. Media that belong to them stay.
+// resultsAsText converts results to text. Their media stay.
 func resultsAsText(parts []llm.Part) []llm.Part {
 	var out []llm.Part
 	for _, p := range parts {
@@ -46,15 +46,15 @@ func resultsAsText(parts []llm.Part) []llm.Part {
 	return out
 }
 
-// attribute returns s as it may stand between quotes in a tag.
+// attribute escapes s for an attribute value in a tag.
 func attribute(s string) string {
 	return strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ").Replace(s)
 }
 
 var marks = lazy.NewRegexp(`(?i)<(\s*/?\s*tool_(?:call|result))`)
 
-// escapeMarks takes the meaning out of the marks in s: a file that a tool has read
-// may hold them, to end its result and to go on in the voice of the user.
+// escapeMarks escapes the marks in s: a file read by a tool may contain them, to end its result and
+// continue as the user.
 func escapeMarks(s string) string {
 	if !strings.Contains(s, "<") {
 		return s
@@ -62,8 +62,8 @@ func escapeMarks(s string) string {
 	return marks.ReplaceAllString(s, "&lt;$1")
 }
 
-// callsAsText writes calls between <tool_call> and </tool_call>, and those that could
-// not be read as they were.
+// callsAsText converts calls to text between <tool_call> and </tool_call>. Unreadable calls keep
+// their original text.
 func callsAsText(parts []llm.Part) []llm.Part {
 	var out []llm.Part
 	for _, p := range parts {
@@ -82,7 +82,7 @@ func callsAsText(parts []llm.Part) []llm.Part {
 	return out
 }
 
-// arguments returns a call's input as JSON, whatever the model wrote.
+// arguments returns a call's input as JSON, even if the model wrote none.
 func arguments(input string) json.RawMessage {
 	if args, ok := llm.Arguments(input); ok {
 		return args
@@ -90,7 +90,7 @@ func arguments(input string) json.RawMessage {
 	return filter.JSON(input)
 }
 
-// An actionJSON is one action, in the order in which its members are written.
+// An actionJSON is one action; its members are in the order in which they are written.
 type actionJSON struct {
 	Thought string          `json:"thought,omitempty"`
 	Name    string          `json:"tool_name,omitempty"`
@@ -98,15 +98,15 @@ type actionJSON struct {
 	Answer  *string         `json:"answer,omitempty"`
 }
 
-// messageAsActions writes thought, text and calls of a message as actions. Words beside
-// a call were a thought; calls that could not be read stay as they were.
+// messageAsActions converts the thought, text and calls of a message to actions. Text beside a call
+// becomes a thought; unreadable calls keep their original text.
 func messageAsActions(parts []llm.Part) []llm.Part {
 	var kept []llm.Part
 	var thoughts, texts, unreadable []string
 	var acts []actionJSON
 	for _, p := range parts {
 		switch {
-		case p.Kind == llm.Thinking && p.Name == filter.Thought: // other thinking is the model's own, and the adapter's
+		case p.Kind == llm.Thinking && p.Name == filter.Thought: // other thinking belongs to the model and the adapter
 			thoughts = append(thoughts, p.Text)
 		case p.Kind == llm.Text:
 			texts = append(texts, p.Text)

@@ -8,8 +8,8 @@ import (
 	"parley/tools/lazy"
 )
 
-// Titles of sections of a system prompt that describe how calls are written, how
-// tools are used, and how replies look.
+// Titles of system prompt sections about the form of calls, the use of tools, and the form of
+// replies.
 const (
 	callTitles = `(?:function|tool)[ _-]?call(?:s|ing)?`
 	toolTitles = `tool[ _-]?(?:use|usage)|(?:using|use of) (?:tools|functions)|how to (?:use|call) (?:tools|functions)|functions|tools`
@@ -17,8 +17,8 @@ const (
 )
 
 var (
-	// A heading of Markdown; a label that ends with a colon, with text after it or
-	// none; a line in bold; the tag that opens a section.
+	// A Markdown heading; a label that ends with a colon, possibly followed by text; a line in
+	// bold; a tag that opens a section.
 	heading = lazy.NewRegexp(`^[ \t]{0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*[ \t]*$`)
 	label   = lazy.NewRegexp(`^[ \t]*(?:[-*>][ \t]+)?(?:\*\*|__)?(\w[\w /-]{1,48}?)(?:\*\*|__)?[ \t]*:(?:\*\*|__)?(?:[ \t]+(\S.*))?$`)
 	bold    = lazy.NewRegexp(`^[ \t]*(?:\*\*|__)(\w[\w /-]{1,48}?)(?:\*\*|__)[ \t]*$`)
@@ -27,16 +27,16 @@ var (
 	callTitle = lazy.NewRegexp(`(?i)^(?:\d+[.)][ \t]*)?(?:` + callTitles + `)(?: \w+)?$`)
 	formTitle = lazy.NewRegexp(`(?i)^(?:\d+[.)][ \t]*)?(?:` + toolTitles + `|` + formTitles + `)(?: \w+)?$`)
 
-	// Words of a section that is about form, and not about content.
+	// Words in a section that is about form rather than content.
 	formal = lazy.NewRegexp(`(?i)\b(?:json|xml|yaml|toml|csv|html|plain[ -]text|code (?:block|fence)s?|tags?|schema)\b|</?[a-z][\w:-]*[ />]|["']\w+["']\s*:`)
 
 	// Examples of calls in XML.
 	callTag = lazy.NewRegexp(`(?i)<(tool_calls?|function_calls?|tool_use|invoke|xai:function_calls?)\b[^>]*>|<function=`)
 )
 
-// removeFormSections returns a system prompt without what describes another form of replies or
-// of calls than the one that holds here: sections named so, whose place the
-// strategy's own take, and examples of calls. Replaced names what went.
+// removeFormSections removes descriptions of other forms of replies or calls from a system prompt:
+// sections with such titles, which the strategy's own sections replace, and examples of calls.
+// Replaced names the removed parts.
 func removeFormSections(system string) (patched string, replaced []string) {
 	lines := strings.SplitAfter(system, "\n")
 	var out strings.Builder
@@ -64,15 +64,15 @@ func removeFormSections(system string) (patched string, replaced []string) {
 	return out.String(), replaced
 }
 
-// exampleTitle names an example of a call.
+// exampleTitle is the name of an example of a call.
 const exampleTitle = "an example of a call"
 
-// section returns how many lines the section has that lines begin with, if it
-// describes another form, and its title; 0 if it does not.
+// section returns the number of lines of the section at the start of lines, and its title, if it
+// describes another form; 0 if it does not.
 func section(lines []string) (n int, title string) {
 	line := strings.TrimRight(lines[0], "\r\n")
 	if small := strings.ToLower(line); !strings.Contains(small, "tool") && !strings.Contains(small, "function") && !strings.Contains(small, "format") {
-		return 0, "" // as nearly every line
+		return 0, "" // the usual case
 	}
 	if m := heading.FindStringSubmatch(line); m != nil {
 		title = strings.Trim(m[2], "*_: ")
@@ -95,7 +95,7 @@ func section(lines []string) (n int, title string) {
 	return 0, ""
 }
 
-// untilHeading counts lines to the next heading of this level or a higher one.
+// untilHeading counts the lines before the next heading of this level or a higher one.
 func untilHeading(lines []string, level int) int {
 	fence := false
 	for i, line := range lines {
@@ -191,5 +191,5 @@ func exampleLength(lines []string) int {
 	return 0
 }
 
-// isCall reports whether text holds a call in XML or JSON.
+// isCall reports whether text contains a call in XML or JSON.
 func isCall(text string) bool { return callTag.MatchString(text) || filter.IsCallJSON(text) }

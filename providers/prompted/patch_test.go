@@ -10,8 +10,8 @@ import (
 	"parley/providers/llmtest"
 )
 
-// TestPatch: what a system prompt says of another form of replies, or of calls, is
-// taken out, and nothing else is.
+// TestPatch: descriptions of another form of replies or calls are removed from a system prompt, and
+// nothing else.
 func TestPatch(t *testing.T) {
 	const note = "(Calls: see \"Reply format\" below.)\n"
 	for _, tt := range []struct {
@@ -45,8 +45,8 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// The model is told one form, the strategy's own, and the user once that theirs
-// was replaced.
+// The model is told only the strategy's own form, and the user is told once that theirs was
+// replaced.
 func TestPatchIsToldOnce(t *testing.T) {
 	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
 	m := wrap(fake, Options{Notices: &llm.Notices{}})

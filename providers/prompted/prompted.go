@@ -1,14 +1,13 @@
-// Package prompted gives tools to models that have no function calling: it
-// describes them in the system prompt, and has package filter read the calls out of the replies.
+// Package prompted gives tools to models without function calling: it describes them in the system
+// prompt, and uses package filter to find the calls in the replies.
 //
 //	Request ──► tools, calls and results as text ──► model
 //	Stream  ◄── thinking, text and calls         ◄── its text
 //
-// It is a decorator of an llm.Model, and pure text on both sides. What comes out
-// does not depend on where the stream was cut into deltas; thought and answer
-// are passed on while their JSON is still arriving. Only what the model writes
-// is ever read for calls. A call that cannot be read, or of a tool that is not
-// offered, is made as well: it gets an error for a result, as a native one would.
+// It is a decorator of an llm.Model, with only text on both sides. Its output does not depend on
+// how the stream is split into deltas; thought and answer are passed on while their JSON arrives.
+// Only the model's own text is searched for calls. An unreadable call, or one of an unknown tool,
+// is passed on too: its result is an error, as for a native call.
 package prompted
 
 import (
@@ -19,11 +18,11 @@ import (
 	"parley/providers/llm"
 )
 
-// Wrap returns m with tools. Its messages keep the origin of m. With guided each reply is one JSON
-// object, an action: a call or the answer. If constrained is set as well, the schema of the actions
-// travels in llm.Request.AnswerSchema, fitted to what servers understand that hold replies to a schema.
-// Without guided a reply is text, with calls between <tool_call> and </tool_call>. Notices holds what
-// the user was told of changes to the system prompt; nil tells them with each request.
+// Wrap returns m with tools. Its messages keep the origin of m. If guided, each reply is one JSON
+// object, an action: a call or the answer. If constrained is also set, the schema of the actions is
+// sent in llm.Request.AnswerSchema, in a form for servers that constrain replies to a schema. Without
+// guided, a reply is text, with calls between <tool_call> and </tool_call>. Notices holds the notices
+// about changes to the system prompt that the user has seen; nil repeats them with each request.
 func Wrap(m llm.Model, guided, constrained bool, notices *llm.Notices) llm.Model {
 	return &model{m, guided, constrained, notices}
 }
@@ -34,8 +33,8 @@ type model struct {
 	notices             *llm.Notices
 }
 
-// Stream asks the model in text. Without tools on offer only the calls and
-// results of earlier turns are told, and the answer is passed on as it is.
+// Stream sends the request as text. Without tools in req, it only converts the calls and results of
+// earlier turns, and passes the answer on unchanged.
 func (m *model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	tools := offeredTools(req)
 	if len(tools) == 0 {
@@ -59,7 +58,7 @@ func (m *model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// readCalls reads calls out of the text of s, the answer to req.
+// readCalls turns calls in the text of s, the answer to req, into call parts.
 func readCalls(guided bool, s llm.Stream, req llm.Request) llm.Stream {
 	if guided {
 		return filter.Actions(req)(s)
@@ -67,7 +66,7 @@ func readCalls(guided bool, s llm.Stream, req llm.Request) llm.Stream {
 	return filter.Prompted(req)(s)
 }
 
-// offeredTools lists the tools that the model may use now.
+// offeredTools lists the tools that the model may use in this request.
 func offeredTools(req llm.Request) []llm.Tool {
 	if req.ToolChoice == "none" {
 		return nil
@@ -75,14 +74,14 @@ func offeredTools(req llm.Request) []llm.Tool {
 	return req.Tools
 }
 
-// promptedRequest returns req in text.
+// promptedRequest returns req with tools, calls and results as text.
 func (m *model) promptedRequest(req llm.Request, tools []llm.Tool) llm.Request {
-	// without tools nothing teaches the model to write actions
+	// without tools, the prompt does not describe actions
 	req.Messages = historyAsText(req.Messages, m.guided && len(tools) > 0)
 	if len(tools) > 0 {
 		req.System = m.system(req, tools)
 		answer := req.AnswerSchema
-		req.AnswerSchema = nil // an answer that is held to its schema cannot be a call
+		req.AnswerSchema = nil // an answer constrained to its schema could not be a call
 		if m.guided && m.constrained {
 			req.AnswerSchema = actionSchema(tools, answer, req.ToolChoice)
 		}

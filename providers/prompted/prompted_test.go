@@ -22,8 +22,8 @@ var tools = []llm.Tool{
 		`{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"]}`)},
 }
 
-// heard returns what came out of a model: its parts on one line each, without ids,
-// then the notices and the reason, or the error.
+// heard returns the result of a model: its parts on one line each, without ids, then the notices
+// and the finish reason, or the error.
 func heard(s llm.Stream) string {
 	var d llm.Draft
 	var end []string
@@ -196,8 +196,8 @@ var freeReplies = []reply{
 	{"blank lines", "\n\n  a\n\n   \n b\n", llm.Stop, "text \n\n  a\n\n   \n b\n | stop"},
 }
 
-// TestReplies holds both forms to their tables, whole and cut at every byte:
-// what comes out does not depend on the cut.
+// TestReplies checks both forms by their tables, whole and split at every byte: the result does not
+// depend on the split.
 func TestReplies(t *testing.T) {
 	for form, replies := range map[Form][]reply{Action: actionReplies, Free: freeReplies} {
 		for _, r := range replies {
@@ -219,7 +219,7 @@ func TestReplies(t *testing.T) {
 	}
 }
 
-// TestLive: thought and answer are passed on while the JSON is arriving.
+// TestLive: thought and answer are passed on while their JSON arrives.
 func TestLive(t *testing.T) {
 	const reply = `{"thought":"I th\u0069nk","answer":"one two\n😀"}`
 	var shown strings.Builder
@@ -247,8 +247,7 @@ func TestLive(t *testing.T) {
 	}
 }
 
-// TestLoop plays a whole turn: a call, its result, the answer, and another
-// question, in both forms.
+// TestLoop plays a whole turn: a call, its result, the answer, and another prompt, in both forms.
 func TestLoop(t *testing.T) {
 	first := map[Form]string{
 		Action: `{"thought":"I look.","tool_name":"read","tool_args":{"path":"a.txt"}}`,
@@ -317,7 +316,7 @@ func collect(t *testing.T, m llm.Model, req llm.Request) []llm.Part {
 	return d.Complete()
 }
 
-// sent returns what reaches the model of req.
+// sent returns the request that reaches the model for req.
 func sent(t *testing.T, o Options, req llm.Request) llm.Request {
 	t.Helper()
 	fake := llmtest.New(llmtest.Say("ok"))
@@ -404,7 +403,7 @@ func TestSystem(t *testing.T) {
 	}
 }
 
-// TestToolChoiceNone: no tools on offer, nothing is read for calls.
+// TestToolChoiceNone: without tools, text is not searched for calls.
 func TestToolChoiceNone(t *testing.T) {
 	const text = `{"tool_name":"read","tool_args":{"path":"a"}}`
 	m := wrap(llmtest.New(llmtest.Say(text)), Options{Form: Action})
@@ -452,8 +451,7 @@ func TestConstrained(t *testing.T) {
 	}
 }
 
-// TestOther: thinking, usage and errors of the model pass, and leaving early is
-// no problem.
+// TestOther: thinking, usage and errors of the model are passed on, and leaving early works.
 func TestOther(t *testing.T) {
 	events := []llm.Event{
 		llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "own"}},
@@ -493,7 +491,7 @@ func FuzzReply(f *testing.F) {
 	for _, r := range slices.Concat(actionReplies, freeReplies) {
 		f.Add(r.in, uint16(len(r.in)/2), r.reason == llm.Length)
 	}
-	// Two members with the same role: which one counts must not be left to chance.
+	// Two members with the same role: the choice must be deterministic.
 	f.Add(`{"tool_call":"","function":C}1`, uint16(3), false)
 	f.Fuzz(func(t *testing.T, in string, cut uint16, length bool) {
 		reason := llm.Stop
@@ -514,9 +512,8 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// TestAllocations: plain text passes as it came; of thought and answer each
-// delta costs the one that goes out; a call costs what it is, however many
-// deltas it arrives in.
+// TestAllocations: plain text passes unchanged; each delta of thought and answer costs one outgoing
+// delta; the cost of a call does not depend on the number of its deltas.
 func TestAllocations(t *testing.T) {
 	const deltas, apart = 1000, 150
 	words := strings.Repeat("word ", deltas)
@@ -551,7 +548,7 @@ func tokens(text string) []llm.Event {
 	return append(events, llm.Finish{Reason: llm.Stop})
 }
 
-// BenchmarkReply reads 10 KB that arrive in tokens.
+// BenchmarkReply reads 10 KB that arrive token by token.
 func BenchmarkReply(b *testing.B) {
 	content, _ := json.Marshal(strings.Repeat("func main() { fmt.Println(\"x\") }\n", 300))
 	broken := `{'thought': 'x', 'tool_name': 'write', 'tool_args': {'path': 'a', 'content': ` + string(content) + `,}}`
@@ -580,7 +577,7 @@ func BenchmarkReply(b *testing.B) {
 	}
 }
 
-// fixed is a model that says the same each time.
+// fixed is a model that always gives the same answer.
 type fixed []llm.Event
 
 func (f fixed) Stream(context.Context, llm.Request) llm.Stream {

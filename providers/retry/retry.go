@@ -1,16 +1,14 @@
-// Package retry asks a model again when it failed before it said anything.
+// Package retry retries requests to a model that failed before any output.
 //
 //	Stream ──► attempt ──► failed before the first Delta? ──► Retry, wait ──► attempt …
 //
-// It acts on the Fault of an error: rate limits, the provider's own trouble and
-// broken connections may pass, everything else is handed on at once. A server
-// that says itself whether asking again helps is believed. After the first Delta
-// nothing is ever asked again, for the user has already seen a part of the
-// answer. A mistake of the model itself is asked again once, at once, and even
-// when its thinking was shown, which is taken back. A server that names a delay
-// is waited for at least that long; otherwise the waits are drawn at random from
-// a window that doubles (full jitter), so that many clients do not come back
-// together.
+// It depends on the Fault of an error: rate limits, server failures and broken connections may be
+// temporary, all other errors are passed on at once. A server's own advice on retrying takes
+// precedence. After the first Delta nothing is retried, since the user has already seen part of the
+// answer. A mistake of the model itself is retried once, at once, even if its thinking was shown,
+// which is then discarded. If a server names a delay, the wait is at least that long. Otherwise it
+// is a random part of a window that doubles (full jitter), so that many clients do not return at
+// the same time.
 package retry
 
 import (
@@ -23,26 +21,25 @@ import (
 	"parley/providers/llm"
 )
 
-// Options bound how often and how long a model is asked again.
+// Options bound the number of retries and the waits between them.
 type Options struct {
-	MaxRetries   int                                              // attempts after the first; 0 is none
-	MaxWait      time.Duration                                    // a longer wait asked by the server is not waited for; 0 is 60 s
-	MaxTotalWait time.Duration                                    // of all waits of one answer; 0 is 120 s
-	Sleep        func(ctx context.Context, d time.Duration) error // nil is llm.Pause
-	Rand         func() float64                                   // in [0,1); nil is math/rand/v2
+	MaxRetries   int                                              // attempts after the first; 0 for none
+	MaxWait      time.Duration                                    // no retry if the server asks for a longer wait; 0 is 60 s
+	MaxTotalWait time.Duration                                    // sum of all waits for one answer; 0 is 120 s
+	Sleep        func(ctx context.Context, d time.Duration) error // nil for llm.Pause
+	Rand         func() float64                                   // in [0,1); nil for math/rand/v2
 }
 
-// The window from which a wait is drawn when the server named none.
+// Bounds of the window that a wait is drawn from if the server names none.
 const (
 	minWindow = 500 * time.Millisecond
 	maxWindow = 8 * time.Second
 )
 
-// Wrap returns m with retries. The error of the last attempt is the error of
-// the stream.
+// Wrap returns m with retries. The error of the stream is the error of the last attempt.
 func Wrap(m llm.Model, o Options) llm.Model { return model{m, o.withDefaults()} }
 
-// Do calls f until it succeeds or fails permanently, at most o.MaxRetries times more, and returns
+// Do calls f until it succeeds or fails permanently, with at most o.MaxRetries retries, and returns
 // its last error. f must be safe to repeat.
 func Do(ctx context.Context, o Options, f func(context.Context) error) error {
 	o = o.withDefaults()
@@ -115,15 +112,14 @@ func (m model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// answer holds what the attempts at one answer have in common.
+// answer holds the state shared by the attempts at one answer.
 type answer struct {
 	shown     []string  // blocks of the last attempt
-	discarded llm.Usage // usage of attempts that were mistakes, which were paid for
+	discarded llm.Usage // usage of discarded attempts, which were charged
 }
 
-// attempt hands on one answer. It returns the error, not handed on, if the
-// answer failed before its first Delta, or made a mistake; otherwise the stream
-// has ended.
+// attempt passes on one answer. If the answer failed before its first Delta, or was a mistake, it
+// returns the error without passing it on; otherwise the stream has ended.
 func (a *answer) attempt(s llm.Stream, yield func(llm.Event, error) bool) (err error, failed bool) {
 	a.shown = nil
 	used := a.discarded
@@ -156,15 +152,14 @@ func (a *answer) attempt(s llm.Stream, yield func(llm.Event, error) bool) (err e
 	return nil, false
 }
 
-// wait returns how long to wait before retry n, counted from 0, and whether there
-// is to be one.
+// wait returns the wait before retry n, counted from 0, and whether to retry.
 func (o Options) wait(err error, n int) (time.Duration, bool) {
 	if n >= o.MaxRetries || !isTemporary(err) {
 		return 0, false
 	}
 	if wait := llm.WaitOf(err); wait > 0 {
-		// Never less than the server asked for, and up to half as much again: the
-		// clients that it turned away together are not to come back together.
+		// Never less than the server asked for, and up to half as much more: clients rejected at
+		// the same time should not return at the same time.
 		return wait + time.Duration(o.Rand()*float64(wait)/2), wait <= o.MaxWait
 	}
 	window := maxWindow
@@ -176,15 +171,15 @@ func (o Options) wait(err error, n int) (time.Duration, bool) {
 
 // mistaken reports whether err is a mistake of the model.
 func mistaken(err error) bool {
-	if err == nil { // as with nearly every event
+	if err == nil { // the usual case
 		return false
 	}
 	var e *llm.Error
 	return errors.As(err, &e) && e.Mistake
 }
 
-// isTemporary reports whether err may not come again: as the server says, which
-// knows more than its status tells, or else by the fault.
+// isTemporary reports whether err may be temporary: by the server's advice, which is more precise
+// than its status, or else by the fault.
 func isTemporary(err error) bool {
 	var answer interface{ ShouldRetry() (again, said bool) }
 	if errors.As(err, &answer) {

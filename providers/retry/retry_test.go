@@ -19,8 +19,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// script is a model whose attempts go as written, the last one for ever. An
-// attempt is a list of events; an error ends it.
+// script is a model with scripted attempts; the last one repeats. An attempt is a list of events;
+// an error ends it.
 type script struct {
 	attempts [][]any
 	asked    int
@@ -46,7 +46,7 @@ func fault(f llm.Fault, wait time.Duration) *llm.Error {
 	return &llm.Error{Fault: f, Wait: wait}
 }
 
-// says is an answer that says whether to ask again; "" says nothing.
+// says is a response with the server's advice on retrying; "" for none.
 type says string
 
 func (s says) Error() string             { return string(s) }
@@ -62,7 +62,7 @@ var (
 	fine = []any{word, done}
 )
 
-// tell writes an answer in one line.
+// tell returns an answer on one line.
 func tell(s llm.Stream) string {
 	var said []string
 	for e, err := range s {
@@ -191,7 +191,7 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// TestCanceledBefore shows that nobody waits for an answer that nobody wants.
+// TestCanceledBefore checks that a canceled request does not wait.
 func TestCanceledBefore(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -201,7 +201,7 @@ func TestCanceledBefore(t *testing.T) {
 	}
 }
 
-// TestLeave leaves the loop at each event; the model must not be asked again.
+// TestLeave leaves the loop at each event; the request must not be retried.
 func TestLeave(t *testing.T) {
 	for n, asked := range []int{1: 1, 2: 1, 3: 2} {
 		m := &script{attempts: [][]any{{llm.Notice{}, fault(llm.Server, 0)}, {word, word, done}}}
@@ -218,7 +218,7 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-// TestWaits holds every wait to its bounds, and to being spread.
+// TestWaits checks that every wait is within its bounds, and that waits are spread.
 func TestWaits(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	distinct := map[time.Duration]bool{}
@@ -250,8 +250,8 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestSpread shows that eight clients which were turned away together, and told
-// the same wait, come back over a time of at least a fifth of it.
+// TestSpread checks that eight clients rejected together with the same wait return spread over at
+// least a fifth of it.
 func TestSpread(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const trials = 1000
@@ -281,8 +281,8 @@ func Example() {
 	// Output: retry 1 after 50ms (server), hi, stop
 }
 
-// Other requests are repeated in the same way: while the error may pass, after as long as the
-// server says, and a number of times.
+// Other requests are retried in the same way: on temporary errors, after the server's wait, and a
+// limited number of times.
 func TestDo(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -333,7 +333,8 @@ func TestMistakeIsDiscarded(t *testing.T) {
 	}
 }
 
-// A delta of a first attempt is handed on as it came: a copy costs more than anything else here.
+// A delta of a first attempt is passed on without copying, which would cost more than anything else
+// here.
 func TestDeltaCost(t *testing.T) {
 	const deltas = 1000
 	attempt := make([]any, deltas, deltas+1)

@@ -12,11 +12,11 @@ import (
 	"parley/providers/llm"
 )
 
-// A Repairer fits what models write to schemas: answers and calls of tools.
+// A Repairer fits answers and tool calls of models to schemas.
 type Repairer struct{}
 
-// Parse parses a JSON schema of an answer. The schema must describe an object, and be well formed
-// as far as parley knows JSON Schema; the error names the path of a mistake.
+// Parse parses the JSON schema of an answer. The schema must describe an object and be well-formed
+// as far as parley supports JSON Schema; the error names the path of a mistake.
 func Parse(text []byte) (*llm.Schema, error) {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
 	if err := Validate(json.RawMessage(metaSchema), text); err != nil {
@@ -25,7 +25,7 @@ func Parse(text []byte) (*llm.Schema, error) {
 	return &llm.Schema{Name: "answer", JSON: text}, nil
 }
 
-// metaSchema describes a schema, by the parts of JSON Schema's own schema that catch frequent
+// metaSchema describes a schema, with the parts of JSON Schema's own schema that catch frequent
 // mistakes.
 const metaSchema = `{
 	"type": "object",
@@ -75,8 +75,8 @@ const metaSchema = `{
 	}
 }`
 
-// Fit returns the JSON in answer that fits a schema: repaired, and compact. The error tells a model
-// what is wrong with its answer.
+// Fit returns the JSON in answer that fits a schema, repaired and compact. The error tells the
+// model the mistakes in its answer.
 func (Repairer) Fit(schema json.RawMessage, answer string) (json.RawMessage, error) {
 	value, ok := RepairWhole([]byte(strings.ToValidUTF8(answer, "\uFFFD")))
 	if !ok {
@@ -101,11 +101,12 @@ func (Repairer) Fit(schema json.RawMessage, answer string) (json.RawMessage, err
 	return compact.Bytes(), nil
 }
 
-// maxProblem bounds how much of an answer's mistakes is quoted, in bytes.
+// maxProblem bounds the quoted part of an answer's mistakes, in bytes.
 const maxProblem = 2 << 10
 
-// RepairCalls gives calls the names of the tools that they mean, and arguments that are an object
-// with the tool's own names: rules, hooks and users see what runs, and the model gets it back.
+// RepairCalls replaces the names of calls with the tools that they mean, and their arguments with
+// an object that uses the tool's own names. Rules, hooks and users see the call that runs, and the
+// model gets it back.
 func (Repairer) RepairCalls(parts []llm.Part, offered []llm.Tool) {
 	names := make([]string, len(offered))
 	for i, tool := range offered {

@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// assertions holds the check of each keyword that looks at a single value; it returns true for
-// values of types that the keyword does not apply to. A library would need half a millisecond to
-// resolve each schema and does not bound its work; a test compares these checks with its results.
+// assertions holds the check of each keyword for a single value; a check returns true for types
+// that the keyword does not apply to. A library would need half a millisecond to resolve each
+// schema and does not bound its work; a test compares these checks with its results.
 var assertions = map[string]func(c *checker, s *object, key string, v any) bool{
 	"type":             func(_ *checker, s *object, _ string, v any) bool { return fitsType(s, v) },
 	"enum":             (*checker).inEnum,
@@ -53,7 +53,7 @@ func compareLimit(measure func(v any) (float64, bool), holds func(got, want floa
 func atLeast(got, want float64) bool { return got >= want }
 func atMost(got, want float64) bool  { return got <= want }
 
-// numberOf returns v as a number, clamped to the range of float64; false if v is none.
+// numberOf returns v as a number, clamped to the range of float64; false if v is not a number.
 func numberOf(v any) (float64, bool) {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -90,7 +90,7 @@ func hasAll(o *object, names []any) bool {
 	return !slices.ContainsFunc(names, func(name any) bool { return !o.has(name.(string)) })
 }
 
-// isMultipleOf divides the numbers as written, not as floats: to floats 0.3 is no multiple of 0.1.
+// isMultipleOf divides the numbers as written, since as floats 0.3 is not a multiple of 0.1.
 func isMultipleOf(_ *checker, s *object, key string, v any) bool {
 	n, ok := v.(json.Number)
 	f, bounded := toFloat(s.values[key])
@@ -151,7 +151,7 @@ func equal(a, b any) bool {
 	return a == b
 }
 
-// appendCanonical adds a text that is the same for equal values and different for others.
+// appendCanonical appends a text that is equal for equal values and different for others.
 func appendCanonical(b []byte, v any) []byte {
 	switch v := v.(type) {
 	case *object:
@@ -173,8 +173,8 @@ func appendCanonical(b []byte, v any) []byte {
 	return append(b, encode(v)...)
 }
 
-// appendCanonicalNumber adds a number as its digits, without zeros at either end, and the exponent
-// of the last one: floats would make neighbours of long ids equal.
+// appendCanonicalNumber appends the digits of a number without zeros at either end, and the
+// exponent of the last digit: as floats, similar long ids would be equal.
 func appendCanonicalNumber(b []byte, n string) []byte {
 	digits, negative := strings.CutPrefix(n, "-")
 	digits, power, _ := strings.Cut(strings.ToLower(digits), "e")
@@ -222,7 +222,7 @@ func (c *checker) matches(pattern, text string) verdict {
 	return invalid
 }
 
-// An expression is a compiled pattern with the figures that bound the cost of matching it.
+// An expression is a compiled pattern with bounds for the cost of matching it.
 type expression struct {
 	*regexp.Regexp
 	size    int     // approximate number of instructions; each may run for every byte

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// tupleToItems replaces prefixItems by an items that allows any of its schemas.
+// tupleToItems replaces prefixItems with an items that allows any of its schemas.
 func tupleToItems(s *object) {
 	prefix := s.list("prefixItems")
 	if prefix == nil {
@@ -34,7 +34,7 @@ func tupleToItems(s *object) {
 	s.set("items", newObject("anyOf", branches))
 }
 
-// rewriteValues turns const into enum where t needs it and derives a missing type from the values.
+// rewriteValues turns const into enum if t needs it, and derives a missing type from the values.
 func (t Target) rewriteValues(s *object) {
 	if s.has("const") && (t.isDropped("const") || s.has("enum")) {
 		s.set("enum", []any{s.values["const"]})
@@ -65,7 +65,7 @@ func (t Target) rewriteBranches(s *object) {
 		case branches == nil:
 			continue
 		case slices.ContainsFunc(branches, func(b any) bool { return len(b.(*object).keys) == 0 }) && key == "anyOf":
-			s.delete(key) // anything passes
+			s.delete(key) // any value passes
 			continue
 		case len(branches) == 1:
 			s.delete(key)
@@ -95,8 +95,8 @@ func (t Target) rewriteBranches(s *object) {
 	}
 }
 
-// describeRequired moves branches that hold nothing but "required" into the description: providers
-// want every required name among the properties of the branch itself.
+// describeRequired moves branches with only "required" into the description: providers want every
+// required name among the properties of the branch itself.
 func describeRequired(s *object) {
 	for _, key := range []string{"anyOf", "oneOf"} {
 		var sets []string
@@ -130,7 +130,7 @@ func distinctBranches(branches []any) []any {
 	return out
 }
 
-// pushIntoBranches moves keywords that t forbids beside anyOf into its branches.
+// pushIntoBranches moves keywords that t does not allow beside anyOf into its branches.
 func (t Target) pushIntoBranches(s *object) {
 	branches := s.list("anyOf")
 	if branches == nil || !t.NotBesideAnyOf {

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// A cleaner returns the value of a keyword in its proper shape; false if it is malformed, which
-// makes the keyword void. Depth counts the schemas around it.
+// A cleaner returns the value of a keyword in its proper form; false if it is malformed, so that
+// the keyword is dropped. Depth is the number of enclosing schemas.
 type cleaner func(v any, depth int) (any, bool)
 
 // cleanerOf returns the cleaner of a keyword of the canonical form; nil for all others, which are
-// notes to tools and are dropped: $schema, $id, $comment, x-….
+// annotations for tools and are dropped: $schema, $id, $comment, x-….
 func cleanerOf(key string) cleaner {
 	switch key {
 	case "$ref", "description", "title", "format":
@@ -50,9 +50,9 @@ func cleanerOf(key string) cleaner {
 	return nil
 }
 
-// clean returns a copy of the schema v with its keywords in the shape of 2020-12: those of older
-// drafts and of OpenAPI are converted, malformed ones left out. References are left as they are.
-// Anything that is not a schema, or nests deeper than maxDepth, becomes {}.
+// clean returns a copy of the schema v with its keywords in the form of 2020-12. Keywords of older
+// drafts and of OpenAPI are converted, malformed ones dropped. References stay unchanged. Anything
+// that is not a schema, or is nested deeper than maxDepth, becomes {}.
 func clean(v any, depth int) *object {
 	in, ok := v.(*object)
 	switch {
@@ -79,8 +79,8 @@ func clean(v any, depth int) *object {
 	return out
 }
 
-// dropRedundant drops keywords for types that s rules out, and values of const and enum that
-// do not fit its type or are repeated.
+// dropRedundant drops keywords for types that s excludes, and values of const and enum that are
+// repeated or do not fit its type.
 func dropRedundant(s *object) {
 	for _, key := range slices.Clone(s.keys) {
 		only := keywordType(key)
@@ -139,11 +139,11 @@ func fitsType(s *object, v any) bool {
 }
 
 func isInteger(n json.Number) bool {
-	f, _ := n.Float64() // infinite beyond the range of floats, and then whole
+	f, _ := n.Float64() // infinite outside the range of floats, and then an integer
 	return f == math.Trunc(f)
 }
 
-// typeAliases maps names of types in other languages to those of JSON Schema.
+// typeAliases maps type names of other languages to those of JSON Schema.
 var typeAliases = map[string]string{
 	"str": "string", "text": "string", "int": "integer", "long": "integer", "float": "number", "double": "number",
 	"bool": "boolean", "list": "array", "dict": "object", "map": "object", "none": "null", "nil": "null",
@@ -180,7 +180,7 @@ func cleanList(v any, _ int) (any, bool) {
 
 func cleanBool(v any, _ int) (any, bool) { return v, v == true }
 
-// toFloat returns v as a float64; false if it is no number or out of range.
+// toFloat returns v as a float64; false if it is not a number or out of range.
 func toFloat(v any) (float64, bool) {
 	n, ok := v.(json.Number)
 	if !ok {
@@ -264,7 +264,7 @@ func mapMembers(v any, f func(key string, v any) (any, bool)) (any, bool) {
 	return out, true
 }
 
-// cleanPattern accepts patterns that Go cannot compile too: a provider may understand them.
+// cleanPattern also accepts patterns that Go cannot compile: a provider may support them.
 func cleanPattern(v any, _ int) (any, bool) {
 	s, ok := v.(string)
 	return v, ok && s != ""

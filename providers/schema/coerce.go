@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// Coerce corrects common mistakes of models in value, a JSON text, where the schema raw leaves one
-// interpretation: the string "5" becomes 5 and "true" becomes true, a string that holds an object
-// or array becomes that, null for an optional property removes it, and a single value where only
-// an array fits is wrapped in one. It also undoes what For did to names, roots and free-form
-// objects. A value that is valid, or has no fewer problems afterwards, is returned unchanged.
+// Coerce corrects common mistakes of models in value, a JSON text, if the schema raw leaves one
+// interpretation. The string "5" becomes 5 and "true" becomes true, a string that contains an
+// object or array becomes that, null for an optional property removes it, and a single value is
+// wrapped in an array where only an array fits. Coerce also undoes the changes of For to names,
+// roots and free-form objects. A value that is valid, or has no fewer problems afterwards, is
+// returned unchanged.
 func Coerce(raw json.RawMessage, value []byte) []byte {
 	d := openDocumentOrObject(raw)
 	v, err := decode(value)
@@ -36,8 +37,8 @@ const (
 	minCoerceSteps = 2000
 )
 
-// coercer returns the problems of v, and a coercer whose steps are in proportion to those it took
-// to find them.
+// coercer returns the problems of v, and a coercer whose step limit is proportional to the steps
+// needed to find them.
 func (d *document) coercer(v any) (problems, *coercer) {
 	before := d.checker()
 	found := before.checkRoot(v)
@@ -49,7 +50,7 @@ func (d *document) coercer(v any) (problems, *coercer) {
 // A coercer returns corrected copies of values.
 type coercer struct {
 	*checker
-	text  string // last argument of parseNested: the next branch asks for it again
+	text  string // last argument of parseNested, since the next branch uses it again
 	inner any    // result for text; nil if it holds no object or array
 }
 
@@ -80,8 +81,8 @@ func (c *coercer) coerce(s *object, v any, around int) any {
 	return v
 }
 
-// coerceBranch coerces v to the first branch that is valid for the result. It returns v as it is if
-// it is valid already, or if no branch helps.
+// coerceBranch coerces v to the first branch that the result fits. It returns v unchanged if v is
+// valid already, or if no branch helps.
 func (c *coercer) coerceBranch(branches []any, v any, around int) any {
 	for _, b := range branches {
 		if c.passes(b.(*object), v, around) {
@@ -119,7 +120,7 @@ func (c *coercer) coerceObject(s, v *object) *object {
 	return out
 }
 
-// propertyOfAlias returns the property that portableKey turns into name, or name if there is none.
+// propertyOfAlias returns the property that portableKey renames to name; name if there is none.
 func propertyOfAlias(properties, v *object, name string) string {
 	if properties == nil || properties.has(name) {
 		return name
@@ -202,8 +203,8 @@ func (c *coercer) convertTo(want string, s *object, v any, around int) (any, boo
 	return nil, false
 }
 
-// parseNumber returns text as a json.Number; false if it is no finite JSON number, or no integer
-// where one is wanted.
+// parseNumber returns text as a json.Number; false if it is not a finite JSON number, or not an
+// integer if one is required.
 func parseNumber(text string, integer bool) (any, bool) {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsInf(f, 0) || integer && f != math.Trunc(f) || !json.Valid([]byte(text)) {
@@ -213,13 +214,13 @@ func parseNumber(text string, integer bool) (any, bool) {
 		if math.Abs(f) >= 1<<53 {
 			return nil, false
 		}
-		text = strconv.FormatInt(int64(f), 10) // 5.0 is an integer to JSON Schema and not to Go
+		text = strconv.FormatInt(int64(f), 10) // 5.0 is an integer in JSON Schema but not in Go
 	}
 	return json.Number(text), true
 }
 
-// parseNested decodes text that holds a JSON object or array, repaired if need be; nil if it
-// holds none.
+// parseNested decodes text that contains a JSON object or array, repairing it if necessary; nil if
+// it contains none.
 func (c *coercer) parseNested(text string) any {
 	if text == "" || text[0] != '{' && text[0] != '[' {
 		return nil
@@ -254,8 +255,8 @@ func (c *coercer) isListed(s *object, v any) bool {
 	return c.inEnum(s, "enum", v)
 }
 
-// listedValue returns the one value of const or enum whose text equals that of v but for letter
-// case; v if there is none, or more than one.
+// listedValue returns the only value of const or enum whose text equals that of v, ignoring case; v
+// if there is none, or more than one.
 func (c *coercer) listedValue(s *object, v any) any {
 	enum := values(s)
 	if c.isListed(s, v) || kindOf(v) == "object" || kindOf(v) == "array" || !c.spend(len(enum)/itemsPerStep) {

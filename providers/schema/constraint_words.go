@@ -7,7 +7,7 @@ import (
 )
 
 // constraintWords describes constraints to a model or a user; %s is the keyword's value. Keywords
-// that are missing here are not described.
+// missing here are not described.
 var constraintWords = map[string]string{
 	"type":              "%s",
 	"enum":              "one of %s",
@@ -40,7 +40,7 @@ var constraintWords = map[string]string{
 	"examples":          "for example %s",
 }
 
-// describeConstraint returns a constraint in words; "" if its keyword has none.
+// describeConstraint returns a constraint in words; "" for keywords without a description.
 func describeConstraint(key string, value any) string {
 	format, ok := constraintWords[key]
 	if !ok {
@@ -55,8 +55,8 @@ func describeConstraint(key string, value any) string {
 // maxKeywordValue bounds how much of a keyword's value a description quotes, in bytes.
 const maxKeywordValue = 300
 
-// showKeywordValue returns a keyword's value without quotes and brackets. It leaves out items of a
-// list that truncating to maxKeywordValue would cut off anyway.
+// showKeywordValue returns a keyword's value without quotes and brackets. It omits list items
+// beyond maxKeywordValue.
 func showKeywordValue(value any) string {
 	switch v := value.(type) {
 	case string:
@@ -72,7 +72,7 @@ func showKeywordValue(value any) string {
 	return string(encode(value))
 }
 
-// noteConstraint adds a constraint that s loses as a keyword to its description.
+// noteConstraint adds a dropped constraint to the description of s.
 func noteConstraint(s *object, key string, value any) {
 	if text := describeConstraint(key, value); text != "" {
 		addRemark(s, text)

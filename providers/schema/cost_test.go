@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// costlySamples holds schemas and values that try to be expensive to check, with the steps that
-// they may take.
+// costlySamples holds schemas and values that are designed to be expensive to check, with the steps
+// that they may take.
 var costlySamples = func() []struct {
 	name, schema, value string
 	steps               int
@@ -62,7 +62,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// Joining twice as many branches allocates no more than about twice as often.
+// Joining twice as many branches allocates at most about twice as often.
 func TestJoinCost(t *testing.T) {
 	for _, property := range []string{`{"const":"v%d"}`, `{"pattern":"v%d"}`, `{"anyOf":[{"type":"null"},{"pattern":"v%d"}]}`, `{"const":1}`} {
 		allocs := func(n int) float64 {

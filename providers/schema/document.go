@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// Bounds on the work for one schema, which can come from anywhere.
+// Bounds on the work for one schema, which may come from an untrusted source.
 const (
 	maxDepth  = 48   // of nested schemas
 	maxNodes  = 4000 // after references are inlined
-	maxSpread = 16   // branches of anyOf when two are merged
+	maxSpread = 16   // branches of anyOf after merging two schemas
 )
 
 // A document is a schema with the targets of its references.
 type document struct {
-	raw   any                // as decoded
+	raw   any                // decoded, not cleaned
 	root  *object            // cleaned
-	refs  map[string]*object // cleaned targets by reference; nil if it leads nowhere
-	nodes int                // schemas that canonical has made so far
+	refs  map[string]*object // cleaned targets by reference; nil for a broken reference
+	nodes int                // number of schemas created by canonical
 
 	expressions map[string]*expression // by pattern; nil if it cannot be compiled
 }
 
-// openDocument decodes a schema; false if raw is none.
+// openDocument decodes a schema; false if raw is not one.
 func openDocument(raw json.RawMessage) (*document, bool) {
 	v, err := decode(raw)
 	if err != nil {
@@ -40,7 +40,7 @@ func openDocument(raw json.RawMessage) (*document, bool) {
 	return d, true
 }
 
-// openDocumentOrObject decodes a schema, or {"type":"object"} if raw is none.
+// openDocumentOrObject decodes a schema; {"type":"object"} if raw is not one.
 func openDocumentOrObject(raw json.RawMessage) *document {
 	d, ok := openDocument(raw)
 	if !ok {
@@ -62,8 +62,8 @@ func (d *document) resolve(ref string) *object {
 	return s
 }
 
-// lookUp returns the target of a $ref as decoded: the $id of this document, or of a schema
-// in it, and a JSON pointer or an anchor.
+// lookUp returns the decoded target of a $ref, which consists of the $id of this document or of a
+// schema in it, and a JSON pointer or an anchor.
 func (d *document) lookUp(ref string) (any, bool) {
 	id, path, _ := strings.Cut(ref, "#")
 	at, ok := d.raw, true
@@ -86,7 +86,7 @@ func (d *document) lookUp(ref string) (any, bool) {
 	return follow(at, plain)
 }
 
-// follow returns what a JSON pointer leads to from at.
+// follow returns the value at a JSON pointer, starting from at.
 func follow(at any, path string) (any, bool) {
 	for _, token := range strings.Split(path, "/")[1:] {
 		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
@@ -109,7 +109,7 @@ func follow(at any, path string) (any, bool) {
 	return at, true
 }
 
-// findSchema finds the first schema for which fits is true.
+// findSchema returns the first schema that fits accepts.
 func findSchema(v any, depth int, fits func(*object) bool) (any, bool) {
 	if depth > maxDepth {
 		return nil, false

@@ -10,8 +10,8 @@ func isWordByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$' || c >= 0x80
 }
 
-// bareWord reads a value without quotes and writes it as JSON. Where the text ends in it, it may be
-// the beginning of a literal. It returns false for prose, code and nothing.
+// bareWord reads a value without quotes and writes it as JSON. At the end of the text, the value
+// may be a truncated literal. It returns false for prose, code and empty text.
 func (m *repairer) bareWord() bool {
 	start := m.pos
 	for m.pos < len(m.in) && strings.IndexByte(",:{}[]\"\n\r", m.in[m.pos]) < 0 {
@@ -87,8 +87,8 @@ func parseLiteral(text string) (string, bool) {
 	return "", false
 }
 
-// completeLiteral completes a literal that was cut off, such as "tru" or "1e". It returns "" and
-// true for one that says nothing yet, such as "-".
+// completeLiteral completes a truncated literal, such as "tru" or "1e". It returns "" and true for
+// one without a value yet, such as "-".
 func completeLiteral(text string) (string, bool) {
 	for _, word := range []string{"true", "false", "null", "True", "False", "None"} {
 		if strings.HasPrefix(word, text) {

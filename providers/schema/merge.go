@@ -2,9 +2,8 @@ package schema
 
 import "slices"
 
-// canonical returns the root in canonical form: references inlined, allOf
-// merged. Where a reference leads back into itself, or the schema outgrows maxDepth or maxNodes,
-// only the type of its target remains.
+// canonical returns the root in canonical form: references inlined, allOf merged. If a reference is
+// recursive, or the schema outgrows maxDepth or maxNodes, only the type of its target remains.
 func (d *document) canonical() *object {
 	d.nodes = 0
 	return d.inline(d.root, []string{"#"}, 0)
@@ -61,7 +60,8 @@ func (d *document) inline(s *object, stack []string, depth int) *object {
 	return mergeAll(all)
 }
 
-// mergeAll merges schemas, each half of them first, so that none is copied for each of the others.
+// mergeAll merges schemas recursively by halves, so that no schema is copied once for each of the
+// others.
 func mergeAll(all []*object) *object {
 	if len(all) == 1 {
 		return all[0]
@@ -94,7 +94,7 @@ func (d *document) resolveInline(ref string, beside *object, stack []string, dep
 	return out
 }
 
-// typeOnly returns the type and description of s, for where inlining has to stop.
+// typeOnly returns the type and description of s, for a reference that cannot be inlined.
 func typeOnly(s *object) *object {
 	out := newObject()
 	t := s.values["type"]
@@ -113,8 +113,8 @@ func typeOnly(s *object) *object {
 	return out
 }
 
-// typesOfAll returns the union of the types of branches as a value of "type"; nil if one of them
-// allows any.
+// typesOfAll returns the union of the types of branches as a value of "type"; nil if a branch
+// allows any type.
 func typesOfAll(branches []any) any {
 	var all []any
 	for _, b := range branches {
@@ -129,8 +129,8 @@ func typesOfAll(branches []any) any {
 	return typeValue(all)
 }
 
-// typeValue returns the value of "type" for kinds, some of them perhaps repeated; nil if there are
-// none.
+// typeValue returns the value of "type" for kinds, which may contain duplicates; nil if it is
+// empty.
 func typeValue(kinds []any) any {
 	kinds = union([]any(nil), kinds).([]any)
 	switch len(kinds) {
@@ -157,7 +157,7 @@ func isSchemaKey(key string) bool {
 	return false
 }
 
-// merge returns a schema that allows every value that both a and b allow, and as few others as one
+// merge returns a schema that allows every value allowed by both a and b, and as few others as one
 // schema can express. Annotations of a win.
 func merge(a, b *object) *object {
 	out := a.copy()
@@ -169,7 +169,7 @@ func merge(a, b *object) *object {
 		switch {
 		case !a.has(key):
 			if (key == "then" || key == "else") && a.has("if") {
-				continue // belongs to another if
+				continue // it belongs to another if
 			}
 			out.set(key, value)
 		case join != nil:
@@ -183,8 +183,8 @@ func merge(a, b *object) *object {
 	return out
 }
 
-// mergeFuncFor returns the function that joins the values of a keyword in two schemas; nil if the
-// first one stays, which makes the result wider.
+// mergeFuncFor returns the function that merges the values of a keyword in two schemas; nil if the
+// first value stays, which widens the result.
 func mergeFuncFor(key string) func(a, b any) any {
 	switch key {
 	case "type":
@@ -239,7 +239,7 @@ func union(a, b any) any {
 	return out
 }
 
-// setOf returns the values of a list as JSON.
+// setOf returns the set of values in a list, encoded as JSON.
 func setOf(list []any) map[string]bool {
 	set := map[string]bool{}
 	for _, v := range list {
@@ -248,7 +248,7 @@ func setOf(list []any) map[string]bool {
 	return set
 }
 
-// intersect returns what both lists hold; a if that is nothing.
+// intersect returns the values in both lists; a if there are none.
 func intersect(a, b any) any {
 	var out []any
 	both := setOf(b.([]any))
@@ -263,7 +263,7 @@ func intersect(a, b any) any {
 	return out
 }
 
-// intersectTypes returns what both types allow, nil if that is nothing.
+// intersectTypes returns the types in both a and b; nil if there are none.
 func intersectTypes(a, b any) any {
 	var out []any
 	other := typesOf(newObject("type", b))
@@ -278,7 +278,7 @@ func intersectTypes(a, b any) any {
 	return typeValue(out)
 }
 
-// crossProduct returns every branch of a with every branch of b; a alone if that is too
+// crossProduct merges every branch of a with every branch of b; it returns a if there would be too
 // many.
 func crossProduct(a, b any) any {
 	as, bs := a.([]any), b.([]any)

@@ -5,8 +5,8 @@ import "slices"
 // inPlace lists the keywords that apply further schemas to the same value.
 var inPlace = []string{"$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "not", "if", "dependentSchemas", "dependencies", "contains"}
 
-// modernize returns a copy of in with the keywords of older drafts and of OpenAPI converted to
-// those of 2020-12.
+// modernize returns a copy of in with keywords of older drafts and of OpenAPI converted to those of
+// 2020-12.
 func modernize(in *object) *object {
 	s := in.copy()
 	if tuple, ok := s.values["items"].([]any); ok {

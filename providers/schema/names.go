@@ -10,9 +10,9 @@ import (
 	"parley/tools/lazy"
 )
 
-// MatchTool returns which of names a model meant by name: that very one, else the only one that
-// differs in case, separators or a prefix such as "functions.", else the one that a well-known
-// name stands for. It returns "" if there is none, or if several fit.
+// MatchTool returns the entry of names that a model meant by name: an exact match, else the only
+// one that differs in case, separators or a prefix such as "functions.", else the only one for a
+// well-known alias. It returns "" if there is none, or if several match.
 func MatchTool(name string, names []string) string {
 	if slices.Contains(names, name) {
 		return name
@@ -27,8 +27,8 @@ func MatchTool(name string, names []string) string {
 	return cmp.Or(match(bare, names, nil), match(toolPrefix.ReplaceAllString(bare, ""), names, toolAliases))
 }
 
-// CutHarmony returns the name of a tool without harmony's tokens and the words that belong to
-// them, as in "read<|channel|>commentary" and "commentary to=functions.read".
+// CutHarmony returns the tool name without harmony's tokens and words, as in
+// "read<|channel|>commentary" and "commentary to=functions.read".
 func CutHarmony(name string) string {
 	if at := strings.Index(name, "to="); at >= 0 {
 		name, _, _ = strings.Cut(name[at+len("to="):], " ")
@@ -43,7 +43,7 @@ func CutHarmony(name string) string {
 
 var toolPrefix = lazy.NewRegexp(`^(?i:functions?|default_api|default_functions|tools?|api|builtins?|repo_browser|container|assistant)(?:[.:/]|__)`)
 
-// foldName returns name without what models confuse: case and separators.
+// foldName returns name without the differences that models confuse: case and separators.
 func foldName(name string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) {
@@ -53,8 +53,8 @@ func foldName(name string) string {
 	}, name)
 }
 
-// match returns the only one of names that differs from name in case and separators, or else that
-// name is an alias of; "" if there is not one.
+// match returns the only one of names that equals name except for case and separators, or else the
+// only one that name is an alias of; "" if there is not exactly one.
 func match(name string, names []string, aliases map[string]string) string {
 	key := foldName(name)
 	var found, known []string
@@ -75,7 +75,7 @@ func match(name string, names []string, aliases map[string]string) string {
 	return found[0]
 }
 
-// toolAliases holds the names that other programs have for parley's tools, folded.
+// toolAliases lists the names of parley's tools in other programs, folded.
 var toolAliases = map[string]string{
 	"read":  "readfile view viewfile openfile cat fileread getfile",
 	"write": "writefile createfile create savefile filewrite writetofile filecreate",
@@ -87,7 +87,7 @@ var toolAliases = map[string]string{
 	"fetch": "webfetch fetchurl fetchwebpage urlfetch readurl openurl browse fetchpage",
 }
 
-// argumentAliases holds the names that models have for arguments of tools, folded.
+// argumentAliases lists the names that models use for arguments of tools, folded.
 var argumentAliases = map[string]string{
 	"path":        "filepath file filename absolutepath relativepath targetfile targetpath pathname dir directory dirpath directorypath folder relativeworkspacepath",
 	"content":     "contents text filetext filecontent code body data newcontent",
@@ -105,10 +105,10 @@ var argumentAliases = map[string]string{
 	"url":         "uri link address href",
 }
 
-// RenameArguments returns arguments, a JSON object, with the properties of a tool's schema in place
-// of names that it does not have and that mean one of them: the only property that differs in case
-// and separators, or one that a well-known name stands for. Where others are allowed, only
-// properties that are required are meant. A property that is given, or that two names fit, is not.
+// RenameArguments returns arguments, a JSON object, with unknown names replaced by the properties
+// of a tool's schema that they mean: the only property that differs in case and separators, or one
+// with a well-known alias. If the schema allows other names, only required properties are
+// considered. A property that is already set, or that two names match, is not used.
 func RenameArguments(schema, arguments json.RawMessage) json.RawMessage {
 	tool, _ := decode(schema)
 	v, _ := decode(arguments)

@@ -10,17 +10,17 @@ import (
 
 // A problem is one constraint that a value violates.
 type problem struct {
-	path  string // of the value, such as "items[2].name"; "" is the root
-	depth int    // of the value; 0 is the root
+	path  string // of the value, such as "items[2].name"; "" for the root
+	depth int    // of the value; 0 for the root
 	key   string // the keyword
-	text  string // what was expected and what was found
+	text  string // what was expected and found
 }
 
-// problems collects what is wrong with a value, in bounded memory.
+// problems collects the problems of a value, in bounded memory.
 type problems struct {
 	first        []problem // the first maxProblems
-	count        int       // of all problems
-	enumProblems int       // those of const and enum
+	count        int       // number of all problems
+	enumProblems int       // number of problems of const and enum
 }
 
 // maxProblems bounds how many problems an error lists.
@@ -42,7 +42,7 @@ func (p *problems) merge(more problems) {
 	p.count, p.enumProblems = p.count+more.count, p.enumProblems+more.enumProblems
 }
 
-// toError returns the problems as one error, nil if there are none.
+// toError returns the problems as one error; nil if there are none.
 func (p problems) toError() error {
 	if p.count == 0 {
 		return nil
@@ -62,10 +62,10 @@ func (p problems) toError() error {
 	return errors.New(strings.Join(lines, "; "))
 }
 
-// distance returns how far the value at a location is from a schema with these problems; the
-// branch of anyOf with the smallest distance is probably the intended one.
+// distance returns how far the value at a location is from a schema with these problems; the branch
+// of anyOf with the smallest distance is probably the intended one.
 func (p problems) distance(at *location) int {
-	n := p.count + 50*p.enumProblems // const and enum tell variants apart
+	n := p.count + 50*p.enumProblems // const and enum distinguish variants
 	for _, one := range p.first {
 		if one.depth == at.level() && one.key == "type" {
 			n += otherKindDistance
@@ -77,8 +77,8 @@ func (p problems) distance(at *location) int {
 // otherKindDistance is the distance of a value of the wrong type.
 const otherKindDistance = 1000
 
-// A location is the way to a value from the root; nil is the root itself. Its path is built only
-// for problems.
+// A location is the position of a value below the root; nil is the root. Its path is built only for
+// problems.
 type location struct {
 	parent *location
 	name   string // of a member
@@ -87,7 +87,7 @@ type location struct {
 	depth  int // below the root
 }
 
-// level returns the depth; 0 is the root.
+// level returns the depth; 0 for the root.
 func (l *location) level() int {
 	if l == nil {
 		return 0
@@ -95,7 +95,7 @@ func (l *location) level() int {
 	return l.depth
 }
 
-// path returns the path, such as "items[2].name"; "" is the root.
+// path returns the path, such as "items[2].name"; "" for the root.
 func (l *location) path() string {
 	var all []*location
 	for ; l != nil; l = l.parent {
@@ -117,7 +117,7 @@ func (l *location) path() string {
 	return string(path)
 }
 
-// explain adds the problem of v, for which the assertion key of s failed.
+// explain adds the problem of v, which failed the assertion key of s.
 func explain(found *problems, s *object, key string, v any, at *location) {
 	switch key {
 	case "required":
@@ -133,8 +133,8 @@ func explain(found *problems, s *object, key string, v any, at *location) {
 	}
 }
 
-// describeMissing returns what a missing property should be, as the end of a sentence; "" if the
-// schema does not say.
+// describeMissing describes a missing property, as the end of a sentence; "" if the schema does not
+// describe it.
 func describeMissing(s *object, name string) string {
 	properties := s.object("properties")
 	if properties == nil || !properties.has(name) {

@@ -33,7 +33,7 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// random makes up a schema.
+// random returns a random schema.
 func random(r *rand.Rand, depth int) any {
 	if r.IntN(12) == 0 {
 		return r.IntN(2) == 0
@@ -150,7 +150,7 @@ func TestAssertions(t *testing.T) {
 	}
 }
 
-// plain returns v as encoding/json decodes it, which is what jsonschema accepts.
+// plain returns v in the types of encoding/json, which jsonschema accepts.
 func plain(v any) any {
 	switch v := v.(type) {
 	case *object:
@@ -183,9 +183,9 @@ func TestAgainstLibrary(t *testing.T) {
 		switch s.name {
 		case "reference to itself", "circle of references": // it overflows the stack
 			continue
-		case "numbers": // it divides floats: 0.3 is no multiple of 0.1
+		case "numbers": // the library divides floats: 0.3 is not a multiple of 0.1
 			continue
-		case "OpenAPI", "enum at odds with its type", "tuple of draft 7", "dependencies": // taken by their meaning here, whatever $schema says
+		case "OpenAPI", "enum at odds with its type", "tuple of draft 7", "dependencies": // interpreted by their meaning here, not by $schema
 			continue
 		}
 		resolved, err := theirs.Resolve(nil)

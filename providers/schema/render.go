@@ -29,7 +29,7 @@ func isFalse(v any) bool {
 	return ok && s != nil && len(s.keys) == 1 && s.object("not") != nil && len(s.object("not").keys) == 0
 }
 
-// rewrite returns a copy of s and the schemas in it that keeps to t.
+// rewrite returns a copy of s and its inner schemas that t supports.
 func (t Target) rewrite(s *object, root bool) *object {
 	s = s.copy()
 	tupleToItems(s)
@@ -60,7 +60,7 @@ func (t Target) isDropped(key string) bool {
 	return false
 }
 
-// lookAroundRE matches what linear-time matchers do not support: look-around and back references.
+// lookAroundRE matches look-around and back references, which linear-time matchers do not support.
 var lookAroundRE = lazy.NewRegexp(`\(\?<?[=!]|\\[1-9]|\\k<`)
 
 // dropUnsupported moves keywords that t does not support into the description.
@@ -91,8 +91,8 @@ func (t Target) dropUnsupported(s *object) {
 	}
 }
 
-// rewriteProperties rewrites the properties of s in place and returns s. It renames those whose
-// names t does not accept.
+// rewriteProperties rewrites the properties of s in place and returns s. It renames those with
+// names that t does not accept.
 func (t Target) rewriteProperties(s, properties *object) *object {
 	out, respelled := newObject(), map[string]string{}
 	required := s.required()
@@ -134,7 +134,7 @@ func isPortableRune(r rune) bool {
 }
 
 // portableKey returns a property name that every provider accepts: name itself if it is portable,
-// else a respelling with a hash of it, so that distinct names stay distinct.
+// else a respelling with a hash, so that distinct names stay distinct.
 func portableKey(name string) string {
 	if isPortableKey(name) {
 		return name
@@ -150,7 +150,8 @@ func portableKey(name string) string {
 	return fmt.Sprintf("%s_%08x", clean[:min(len(clean), 50)], h.Sum32()) // it is ASCII
 }
 
-// rewriteRequired limits "required" to existing properties, or sets it to all of them if t wants so.
+// rewriteRequired limits "required" to existing properties, or sets it to all of them if t needs
+// that.
 func (t Target) rewriteRequired(s *object) {
 	properties := s.object("properties")
 	if t.AllRequired && properties != nil {
@@ -172,8 +173,8 @@ func (t Target) rewriteRequired(s *object) {
 	}
 }
 
-// rewriteObject rewrites additionalProperties for t, adds a type where t needs one, and turns
-// free-form objects into strings where t cannot express them.
+// rewriteObject rewrites additionalProperties for t, adds a type if t needs one, and turns
+// free-form objects into strings if t cannot express them.
 func (t Target) rewriteObject(s *object, root bool) {
 	extra := s.object("additionalProperties")
 	switch {
@@ -203,12 +204,12 @@ func (t Target) rewriteObject(s *object, root bool) {
 			s.set("properties", newObject())
 		}
 	}
-	if t.ClosedObjects && s.object("additionalProperties") != nil { // left over: s is no object any more
+	if t.ClosedObjects && s.object("additionalProperties") != nil { // left over: s is no longer an object
 		s.delete("additionalProperties")
 	}
 }
 
-// objectToString replaces the type object of s by a string that holds the object as JSON.
+// objectToString replaces the type object of s with a string that contains the object as JSON.
 func objectToString(s *object) {
 	var kinds []any
 	for _, k := range typesOf(s) {
@@ -233,7 +234,7 @@ func objectToString(s *object) {
 	addRemark(s, "a JSON object, written as text")
 }
 
-// addType derives the type of s from its other keywords, or allows each type by name.
+// addType derives the type of s from its other keywords; otherwise it allows each type by name.
 func (t Target) addType(s *object) {
 	if s.has("type") || s.has("anyOf") || s.has("oneOf") {
 		return

@@ -6,15 +6,15 @@ import (
 )
 
 // Repair returns the JSON value that text was meant to be. It removes code fences, prose and
-// comments, adds missing quotes, commas and brackets, turns Python's literals into JSON's, and
-// closes text that was cut off, without a last member that has no value yet. Of several values it
-// returns the longest. It returns false if text holds nothing like JSON. It reads text once.
+// comments, adds missing quotes, commas and brackets, and turns Python's literals into JSON's. It
+// closes truncated text, without a last member that has no value yet. Of several values it returns
+// the longest. It returns false if text contains nothing like JSON. It reads text once.
 func Repair(text []byte) ([]byte, bool) {
 	fixed, _, ok := repair(text)
 	return fixed, ok
 }
 
-// RepairWhole is Repair for values that will be acted on: it returns false if text was cut off
+// RepairWhole is Repair for values that will be acted on: it returns false if text is truncated
 // inside a value. Only closing brackets may be missing at the end.
 func RepairWhole(text []byte) ([]byte, bool) {
 	fixed, cut, ok := repair(text)
@@ -55,7 +55,7 @@ func repair(text []byte) (fixed []byte, cut, ok bool) {
 	return fixed, cut, true
 }
 
-// validPrefix returns the valid JSON value that text begins with and its length; 0 if there is none.
+// validPrefix returns the valid JSON value at the start of text, and its length; 0 if there is none.
 func validPrefix(text []byte) (raw json.RawMessage, n int) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if d.Decode(&raw) != nil {
@@ -111,8 +111,8 @@ const maxNesting = 10000
 type repairer struct {
 	in          []byte
 	pos         int
-	truncated   bool // the text ended in a value
-	objectDepth int  // objects around pos: only in them a word without quotes is text
+	truncated   bool // the text ended inside a value
+	objectDepth int  // number of objects around pos: only in objects is a word without quotes text
 	out         bytes.Buffer
 }
 
@@ -147,7 +147,7 @@ func (m *repairer) skip(end string) {
 	m.pos += i + len(end)
 }
 
-// value reads one value; false if there is none, or if it is not even close to JSON.
+// value reads one value; false if there is none, or none close to JSON.
 func (m *repairer) value(depth int) bool {
 	if depth >= maxNesting {
 		return false
@@ -166,7 +166,7 @@ func (m *repairer) value(depth int) bool {
 	return m.bareWord()
 }
 
-// object reads an object; false for what only begins like one, such as braces in prose.
+// object reads an object; false for text that only begins like one, such as braces in prose.
 func (m *repairer) object(depth int) bool {
 	m.objectDepth++
 	defer func() { m.objectDepth-- }()
@@ -245,7 +245,7 @@ func (m *repairer) key(c byte) bool {
 	return true
 }
 
-// array reads an array; false for what only begins like one.
+// array reads an array; false for text that only begins like one.
 func (m *repairer) array(depth int) bool {
 	m.pos++
 	m.out.WriteByte('[')

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// text reads a string in quotes: a value, or the name of a member if key is set.
+// text reads a string in quotes: a value or, if key is set, the name of a member.
 func (m *repairer) text(quote byte, key bool) {
 	m.pos++
 	m.out.WriteByte('"')
@@ -30,7 +30,7 @@ func (m *repairer) text(quote byte, key bool) {
 		default:
 			r, n := utf8.DecodeRune(m.in[m.pos:])
 			if r == utf8.RuneError && n == 1 && !utf8.FullRune(m.in[m.pos:]) {
-				m.pos = len(m.in) // cut off in a character
+				m.pos = len(m.in) // truncated inside a character
 				break
 			}
 			m.out.WriteRune(r)
@@ -57,7 +57,7 @@ func writeControl(b *bytes.Buffer, c byte) {
 	}
 }
 
-// escape reads an escape. One that JSON does not know stands for its own characters.
+// escape reads an escape. An escape unknown to JSON stands for its own characters.
 func (m *repairer) escape() {
 	rest := m.in[m.pos:]
 	if len(rest) < 2 {
@@ -72,7 +72,7 @@ func (m *repairer) escape() {
 		m.out.Write(rest[:6])
 		m.pos += 6
 	case c == 'u' && len(rest) < 6 && isHex(rest[2:]):
-		m.pos = len(m.in) // cut off
+		m.pos = len(m.in) // truncated
 	case c == 'x' && len(rest) >= 4 && isHex(rest[2:4]):
 		m.out.WriteString(`\u00`)
 		m.out.Write(rest[2:4])
@@ -97,8 +97,8 @@ func isHex(b []byte) bool {
 	return true
 }
 
-// closesString reports whether the quote at pos ends its string, judged by what follows. If it does
-// not, it is a quote inside the string that was not escaped.
+// closesString reports whether the quote at pos ends its string, judging by the following text. If
+// it does not, it is an unescaped quote inside the string.
 func (m *repairer) closesString(key bool) bool {
 	i := m.pos + 1
 	line := false
@@ -119,7 +119,7 @@ func (m *repairer) closesString(key bool) bool {
 	case c == '/' || c == '#':
 		return true
 	case c == '"' || c == '\'':
-		return line // a comma was forgotten
+		return line // a comma is missing
 	}
 	return false
 }

@@ -37,7 +37,7 @@ func objectRoot(s *object) *object {
 // wrapperKey is the property that holds a root of another type than object.
 const wrapperKey = "value"
 
-// joinBranches returns s as one object schema that allows what any of branches allows.
+// joinBranches returns s as one object schema that allows everything that any of branches allows.
 func joinBranches(s *object, branches []any) *object {
 	s = s.copy()
 	var all []*object
@@ -84,7 +84,7 @@ func joinBranches(s *object, branches []any) *object {
 	return s
 }
 
-// eitherOf returns a schema that allows what any of branches allows.
+// eitherOf returns a schema that allows everything that any of branches allows.
 func eitherOf(branches []any) any {
 	branches = distinctBranches(branches)
 	if len(branches) == 1 {

@@ -2,15 +2,15 @@ package schema
 
 import "slices"
 
-// A Scanner follows JSON text byte by byte and knows which brackets are open and whether it is in a
-// string. The zero value is at the beginning of the text.
+// A Scanner reads JSON text byte by byte and tracks its open brackets and strings. The zero value
+// is at the start of the text.
 type Scanner struct {
-	open            []byte // closing brackets still to come, the next one last
+	open            []byte // closing brackets still to come; the next one is last
 	quoted, escaped bool
 }
 
-// Step reads c. It returns false for a closing bracket that does not match the one opened last,
-// and closes that one all the same.
+// Step reads c. It returns false for a closing bracket that does not match the last opened one, but
+// closes that one nevertheless.
 func (s *Scanner) Step(c byte) bool {
 	switch {
 	case s.escaped:
@@ -33,7 +33,7 @@ func (s *Scanner) Step(c byte) bool {
 	return true
 }
 
-// Depth returns how many brackets are open.
+// Depth returns the number of open brackets.
 func (s *Scanner) Depth() int { return len(s.open) }
 
 // InString reports whether the next byte belongs to a string or ends one.

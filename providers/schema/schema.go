@@ -3,9 +3,9 @@
 //	tool's schema ──For(target)──► provider
 //	arguments ◄──Validate · Coerce ◄──Repair──  model
 //
-// Inside there is one canonical form, a subset of JSON Schema 2020-12 without references, allOf,
-// tuples and boolean schemas. A Target, a row of a table, holds what a provider does not support;
-// constraints that are lost for it go into the description for the model to read. All functions
+// The package uses one canonical form, a subset of JSON Schema 2020-12 without references, allOf,
+// tuples and boolean schemas. A Target, a row of a table, lists the unsupported features of a
+// provider; constraints that it loses go into the description for the model to read. All functions
 // are pure: they never change their arguments, and hostile schemas and values cost bounded work.
 package schema
 
@@ -18,9 +18,9 @@ import (
 // move into descriptions. Properties keep their order, since models write them in that order. It
 // never fails: anything that is not a schema becomes {"type":"object"}.
 //
-// For a target that wants an object at the root, other roots are wrapped in the property "value".
-// Free-form objects that a target cannot express become strings that hold JSON, and property names
-// that it refuses are respelled. Coerce undoes all three.
+// For a target that requires an object at the root, other roots are wrapped in the property
+// "value". Free-form objects that a target cannot express become strings that contain JSON, and
+// unsupported property names are respelled. Coerce undoes all three.
 func For(raw json.RawMessage, t Target) json.RawMessage {
 	s := openDocumentOrObject(raw).canonical()
 	var out []byte
@@ -35,12 +35,12 @@ func For(raw json.RawMessage, t Target) json.RawMessage {
 	return out
 }
 
-// maxRounds bounds how often a schema is rewritten until nothing changes. Schemas written by people
-// need one round.
+// maxRounds bounds how often a schema is rewritten until nothing changes. Hand-written schemas need
+// one round.
 const maxRounds = 5
 
-// Validate checks value, a JSON text, against the schema raw. The error lists failing paths and
-// what was expected there. Malformed keywords are ignored, and format is an annotation. The error
+// Validate checks value, a JSON text, against the schema raw. The error lists the failing paths and
+// the values expected there. Malformed keywords are ignored, and format is an annotation. The error
 // is ErrUnchecked if nothing failed but checking all of value would cost too much.
 func Validate(raw json.RawMessage, value []byte) error {
 	d := openDocumentOrObject(raw)

@@ -15,8 +15,8 @@ import (
 
 var targets = []Target{OpenAI, OpenAIStrict, Gemini, Anthropic, AnthropicAnswer, XAI, Kimi, Grammar}
 
-// Every schema of the corpus, fitted to each target, keeps its rules; the result does not change
-// when it is fitted again, and the original stays untouched.
+// Every schema of the corpus, fitted to each target, follows its rules; fitting it again changes
+// nothing, and the original is not modified.
 func TestCorpus(t *testing.T) {
 	if len(corpus) < 50 {
 		t.Errorf("only %d schemas", len(corpus))
@@ -38,8 +38,8 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// faults lists what is wrong with a schema by the rules of a provider, as its
-// documentation and its errors tell them.
+// faults lists the errors in a schema by the rules of a provider, according to its documentation
+// and error messages.
 func faults(target string, raw json.RawMessage) []string {
 	v, err := decode(raw)
 	root, ok := v.(*object)
@@ -82,7 +82,7 @@ func walk(s *object, path string, visit func(path string, s *object)) {
 						visit(path+"/"+key+"/"+name, newObject("boolean", v.values[name]))
 					}
 				}
-			} else if key == "items" || key == "additionalProperties" { // the others are conditions, told as they are
+			} else if key == "items" || key == "additionalProperties" { // the others are conditions, described unchanged
 				walk(v, path+"/"+key, visit)
 			}
 		case []any:
@@ -275,7 +275,7 @@ func TestNothingForbidden(t *testing.T) {
 // where every schema needs a type.
 func narrowed(sample, target string) bool {
 	switch sample {
-	case "reference to itself", "circle of references": // stand in for nothing: {"type":"object"}
+	case "reference to itself", "circle of references": // replaced with {"type":"object"}
 		return true
 	case "array without items", "reference into nowhere", "boolean schemas", "sloppy", "contains":
 		return target == "kimi"
@@ -283,7 +283,7 @@ func narrowed(sample, target string) bool {
 	return false
 }
 
-// spelledFor returns v as a model writes it for the target.
+// spelledFor returns v in the form that a model writes for the target.
 func spelledFor(target Target, raw, v string) string {
 	if !target.ObjectRoot {
 		return v
@@ -305,7 +305,7 @@ func spelledFor(target Target, raw, v string) string {
 	return `{"value":` + v + `}`
 }
 
-// invent makes up a value that s may allow.
+// invent returns a random value that s may allow.
 func invent(r *rand.Rand, s *object, depth int) any {
 	if v := values(s); v != nil {
 		return v[r.IntN(len(v))]
@@ -355,22 +355,21 @@ func invent(r *rand.Rand, s *object, depth int) any {
 	return nil
 }
 
-// A value as a model has to write it in strict mode, with null for each omitted property, becomes
-// valid again.
+// A value written for strict mode, with null for each omitted property, becomes valid again.
 func TestStrict(t *testing.T) {
 	n := 0
 	for _, s := range corpus {
 		raw := json.RawMessage(s.schema)
 		strict := For(raw, OpenAIStrict)
 		if strings.Contains(string(strict), "written as text") || s.name == "required without property" {
-			continue // no strict schema asks for what these do
+			continue // no strict schema requires these
 		}
 		for _, v := range s.good {
 			value, _ := decode([]byte(v))
 			root, _ := decode(strict)
 			filled := encode(fill(root.(*object), value))
 			if Validate(strict, filled) != nil {
-				continue // strict mode cannot say everything, see TestCorpus
+				continue // strict mode cannot express everything, see TestCorpus
 			}
 			n++
 			if err := Validate(raw, Coerce(raw, filled)); err != nil {
@@ -464,7 +463,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// A root that is no object goes out wrapped in one, and comes back bare.
+// A root that is not an object is sent wrapped in one, and unwrapped in the result.
 func TestCoerceRoot(t *testing.T) {
 	tests := []struct{ schema, in, want string }{
 		{`{"type":"integer"}`, `{"value":7}`, `7`},
@@ -474,7 +473,7 @@ func TestCoerceRoot(t *testing.T) {
 		{`{"enum":["yes","no"]}`, `{"value":"yes"}`, `"yes"`},
 		{`{"enum":["yes","no"]}`, `{"value":"maybe"}`, `{"value":"maybe"}`},
 		{`{"const":{"value":"x"}}`, `{"value":"x"}`, `{"value":"x"}`},
-		// Bare, it is told what else is wrong; in its object, that it is an object.
+		// The bare value gets its other errors; the wrapped one, that it is an object.
 		{`{"type":"array","items":{"type":"string"},"minItems":2}`, `{"value":["a"]}`, `["a"]`},
 		{`{"type":"array","items":{"type":"integer"},"minItems":3}`, `{"value":["1","b"]}`, `[1,"b"]`},
 		{`{"type":"array","items":{"type":"object","required":["a","b"]}}`, `{"value":[{},{}]}`, `[{},{}]`},

@@ -7,16 +7,16 @@ import "strings"
 type Target struct {
 	Name             string
 	ObjectRoot       bool    // the root must be an object, without anyOf, oneOf, enum, const or not
-	Unsupported      string  // keywords separated by blanks; if any, logicKeywords must be among them: dropping a keyword inside "not" would forbid more
-	Formats          string  // supported values of format, separated by blanks; "" is all
-	MaxBound         float64 // the largest maxLength, maxItems, minLength or minItems; 0 is no limit
+	Unsupported      string  // space-separated keywords; any list must include logicKeywords: dropping one inside "not" would forbid more
+	Formats          string  // supported values of format, space-separated; "" for all
+	MaxBound         float64 // largest maxLength, maxItems, minLength or minItems; 0 for no limit
 	NoLookAround     bool    // patterns must not have look-around or back references
 	AnchoredPatterns bool    // patterns must be anchored at both ends
 	ClosedObjects    bool    // objects must have additionalProperties:false
 	OpenObjects      bool    // objects must not have additionalProperties:false
 	AllRequired      bool    // every property must be required; optional ones become nullable
 	TypeRequired     bool    // every schema must have a type, or anyOf of such
-	NotBesideAnyOf   bool    // type, properties, required and items must not stand beside anyOf
+	NotBesideAnyOf   bool    // type, properties, required and items must not appear beside anyOf
 	PortableKeys     bool    // property names must be ^[a-zA-Z0-9_.-]{1,64}$
 }
 
@@ -31,10 +31,10 @@ const (
 // commonFormats are the formats that structured outputs of both OpenAI and Anthropic support.
 const commonFormats = "date-time time date duration email hostname ipv4 ipv6 uuid"
 
-// OfModel returns what schemas for a model must look like at a service with the target usual; a zero
-// usual is OpenAI. Gateways pass schemas on as they are, so the rules of the model's family hold
-// wherever it is served. A service with a target of its own runs open models itself: its rules
-// count for all models but Gemini, which it only forwards.
+// OfModel returns the schema target for a model at a service with the target usual; a zero usual is
+// OpenAI. Gateways pass schemas on unchanged, so the rules of the model's family apply wherever it
+// is served. A service with its own target runs open models itself: its rules apply to all models
+// but Gemini, which it only forwards.
 func OfModel(model string, usual Target) Target {
 	model = strings.ToLower(model)
 	switch {
@@ -50,7 +50,7 @@ func OfModel(model string, usual Target) Target {
 	return OpenAI
 }
 
-// The targets. Qwen, GLM, DeepSeek, MiniMax, Mistral and Groq use OpenAI.
+// Targets. Qwen, GLM, DeepSeek, MiniMax, Mistral and Groq use OpenAI.
 var (
 	// OpenAI is for functions without strict: any schema with an object at the root.
 	OpenAI = Target{Name: "openai", ObjectRoot: true}
@@ -79,7 +79,7 @@ var (
 	Kimi = Target{Name: "kimi", ObjectRoot: true, TypeRequired: true, NotBesideAnyOf: true, Unsupported: "oneOf " + logicKeywords + containsKeywords}
 
 	// Grammar is for llama.cpp and Ollama, which turn the schema into a grammar: large counts are
-	// unrolled and make it too large to use.
+	// unrolled and would make it too large.
 	Grammar = Target{Name: "grammar", MaxBound: 500, NoLookAround: true, AnchoredPatterns: true,
 		Unsupported: "multipleOf uniqueItems minProperties maxProperties " + logicKeywords + containsKeywords}
 )

@@ -15,7 +15,7 @@ type object struct {
 	values map[string]any
 }
 
-// newObject makes an object of keys and values in turn.
+// newObject returns an object made of alternating keys and values.
 func newObject(pairs ...any) *object {
 	o := &object{values: map[string]any{}}
 	for i := 0; i < len(pairs); i += 2 {
@@ -54,7 +54,7 @@ func (o *object) copy() *object {
 	return c
 }
 
-// object returns the member key if that is an object, nil otherwise.
+// object returns the member key if it is an object; nil otherwise.
 func (o *object) object(key string) *object {
 	v, _ := o.values[key].(*object)
 	return v
@@ -65,7 +65,7 @@ func (o *object) list(key string) []any {
 	return v
 }
 
-// required returns the properties that a schema requires.
+// required returns the required properties of a schema.
 func (o *object) required() map[any]bool {
 	names := map[any]bool{}
 	for _, name := range o.list("required") {
@@ -79,7 +79,7 @@ func (o *object) text(key string) string {
 	return v
 }
 
-// decode decodes one JSON text, with the order of members. Errors name the byte.
+// decode decodes one JSON text, keeping the order of members. Errors include the byte offset.
 func decode(text []byte) (any, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A value that costs too much to check is not invalid for that, whichever keyword was skipped; a
-// problem found before stays one. This holds for any number of steps: most cases run with few.
+// A value too expensive to check is not invalid for that reason, whichever keyword was skipped;
+// problems found before stay. This applies to any number of steps: most cases run with few.
 func TestUncheckedIsNotInvalid(t *testing.T) {
 	many := []byte("[" + strings.Repeat("1,", maxSteps+1000) + "1]")
 	if err := Validate(json.RawMessage(`{"items":{"type":"integer"}}`), many); !errors.Is(err, ErrUnchecked) {
@@ -28,7 +28,7 @@ func TestUncheckedIsNotInvalid(t *testing.T) {
 	long := `"` + strings.Repeat("a", 20e3) + `"`
 	for _, tt := range []struct {
 		name, schema, value string
-		want                string // a part of the error; "" is ErrUnchecked
+		want                string // part of the error; "" for ErrUnchecked
 	}{
 		{"items", `{"items":{"type":"integer"}}`, numbers, ""},
 		{"items in a branch", `{"anyOf":[{"type":"string"},{"items":{"type":"integer"}}]}`, numbers, ""},

@@ -26,7 +26,7 @@ func TestUnevaluated(t *testing.T) {
 	}
 }
 
-// TestEqualNumbers: numbers are equal if they are the same number, not if the next float is.
+// TestEqualNumbers: numbers are equal only if their exact values are.
 func TestEqualNumbers(t *testing.T) {
 	for _, test := range []struct {
 		schema, value string
@@ -48,7 +48,7 @@ func TestEqualNumbers(t *testing.T) {
 	}
 }
 
-// TestReferences: a model is told what a reference leads to, by whatever name.
+// TestReferences: the target of a reference is described, for every form of reference.
 func TestReferences(t *testing.T) {
 	for raw, want := range map[string]string{
 		`{"type":"object","properties":{"a":{"$ref":"#/$defs/My%20List%3Cint%3E"},"b":{"$ref":"#/$defs/50%25~1day"},"c":{"$ref":"#/$defs/50%"}},

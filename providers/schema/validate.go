@@ -8,37 +8,38 @@ import (
 	"strings"
 )
 
-// ErrUnchecked reports that a value was checked only in part, without a problem: checking all of it
-// would cost too much.
+// ErrUnchecked reports that a value was checked only in part, without finding a problem: checking
+// all of it would cost too much.
 var ErrUnchecked = errors.New("the schema is too complex to check")
 
 // A checker validates a value against a document. It counts every problem, follows recursive
 // references, and bounds its work.
 type checker struct {
 	*document
-	stepsLeft int // below zero: the work was cut short
-	unchecked int // schemas and keywords that were skipped
+	stepsLeft int // negative if the work was cut short
+	unchecked int // number of skipped schemas and keywords
 }
 
 // A step is about a microsecond of work.
 const (
 	maxSteps     = 100e3 // of one validation
 	wordsPerStep = 1000  // instructions of a pattern, each applied to one byte
-	bytesPerStep = 100   // of values that are compared or parsed
-	itemsPerStep = 50    // items or members that are visited
+	bytesPerStep = 100   // of compared or parsed values
+	itemsPerStep = 50    // visited items or members
 
 	comparedPerStep = 200 // values that a value is compared to
 )
 
 func (d *document) checker() *checker { return &checker{document: d, stepsLeft: maxSteps} }
 
-// spend takes steps and reports whether that many were left.
+// spend uses steps and reports whether that many were left.
 func (c *checker) spend(steps int) bool {
 	c.stepsLeft -= steps
 	return c.stepsLeft >= 0
 }
 
-// isSpent reports whether the steps are used up, and counts what the caller then skips as unchecked.
+// isSpent reports whether the steps are used up. If so, it counts the part that the caller skips as
+// unchecked.
 func (c *checker) isSpent() bool {
 	if c.stepsLeft >= 0 {
 		return false
@@ -50,7 +51,7 @@ func (c *checker) isSpent() bool {
 // check returns the problems of v.
 func (d *document) check(v any) problems { return d.checker().checkRoot(v) }
 
-// validate returns the problems of v as an error; ErrUnchecked if there are none but something was
+// validate returns the problems of v as an error; ErrUnchecked if there are none but parts were
 // skipped.
 func (c *checker) validate(v any) error {
 	if err := c.checkRoot(v).toError(); err != nil || c.unchecked == 0 {
@@ -65,11 +66,12 @@ func (c *checker) checkRoot(v any) problems {
 	return found
 }
 
-// maxInPlace bounds how many schemas may lead to each other without leaving a value. Beyond it, a
-// reference that leads into itself is assumed and ignored.
+// maxInPlace bounds the chain of schemas that apply to the same value. Beyond it, a reference is
+// assumed to be recursive and is ignored.
 const maxInPlace = 64
 
-// check adds the problems of v to found. Around counts the schemas that led here without leaving v.
+// check adds the problems of v to found. Around is the length of the chain of schemas that apply to
+// v.
 func (c *checker) check(found *problems, s *object, v any, at *location, around int) {
 	c.spend(1)
 	if c.isSpent() || around > maxInPlace || len(s.keys) == 0 {
@@ -93,7 +95,7 @@ func (c *checker) check(found *problems, s *object, v any, at *location, around 
 	}
 }
 
-// verdict is whether a value is valid by a schema.
+// verdict is the result of checking a value against a schema.
 type verdict int
 
 const (
@@ -153,7 +155,7 @@ func (c *checker) checkBranches(found *problems, s *object, v any, at *location,
 	}
 }
 
-// closest returns the problems of the branch that v was probably meant for; none if it passes a
+// closest returns the problems of the branch that v was probably meant for; none if v passes a
 // branch, or may pass one that was not checked completely.
 func (c *checker) closest(branches []any, v any, at *location, around int) problems {
 	var best problems
@@ -180,7 +182,7 @@ func (c *checker) closest(branches []any, v any, at *location, around int) probl
 	return best
 }
 
-// describe is describeSchema for s, or for the target of its reference.
+// describe returns describeSchema of s, or of its reference's target.
 func (c *checker) describe(s *object) string {
 	if t := c.resolve(s.text("$ref")); s.has("$ref") && t != nil {
 		return describeSchema(t)
@@ -225,7 +227,7 @@ func (c *checker) checkMember(found *problems, s *object, name string, v any, at
 			known = true
 			c.check(found, byPattern.object(p), v, at, 0)
 		case unknown:
-			known = true // perhaps: a name is refused only if it certainly matches nothing
+			known = true // assumed, since a name is rejected only if it certainly matches nothing
 		}
 	}
 	extra := s.object("additionalProperties")

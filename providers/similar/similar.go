@@ -1,4 +1,4 @@
-// Package similar finds the names that resemble one that is unknown, for "did you mean".
+// Package similar finds names that resemble an unknown name, for "did you mean".
 package similar
 
 import (
@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Name returns the name of among that resembles name most; "" if none does.
+// Name returns the name in among that is most similar to name; "" if none is.
 func Name(name string, among []string) string {
 	if near := Names(name, among, 1); len(near) > 0 {
 		return near[0]
@@ -16,13 +16,13 @@ func Name(name string, among []string) string {
 	return ""
 }
 
-// Names returns up to n of the names that resemble name, nearest first. It ignores letter case, and
-// the provider before a slash if name has none.
+// Names returns up to n names similar to name, nearest first. It ignores case, and the provider
+// before a slash if name has none.
 func Names(name string, among []string, n int) []string {
 	type hit struct {
 		name     string
 		distance int
-		common   int // bytes at the beginning
+		common   int // length of the common prefix in bytes
 	}
 	name = strings.ToLower(name)
 	var hits []hit
@@ -42,9 +42,9 @@ func Names(name string, among []string, n int) []string {
 	return names
 }
 
-// Mistyped returns the first of names, in lower case, that word differs from by one edit: a letter
-// added, missing, wrong or swapped with its neighbor. It returns "" if there is none, and for words
-// of less than four letters.
+// Mistyped returns the first of names, in lower case, that differs from word by one edit: a letter
+// added, missing, wrong or swapped with its neighbor. It returns "" if there is none, or if word
+// has less than four letters.
 func Mistyped(word string, names []string) string {
 	for _, name := range names {
 		if utf8.RuneCountInString(word) >= 4 && levenshtein([]rune(strings.ToLower(word)), []rune(name)) == 1 {
@@ -54,8 +54,8 @@ func Mistyped(word string, names []string) string {
 	return ""
 }
 
-// commonBytes returns the length of the common prefix of a and b. Few people get the first letter
-// wrong.
+// commonBytes returns the length of the common prefix of a and b. The first letter is seldom
+// mistyped.
 func commonBytes(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -64,9 +64,9 @@ func commonBytes(a, b string) int {
 	return n
 }
 
-// distance returns the number of edits between two lowercase names, and the number up to which they
-// count as similar: a third of a, as two edits make any three letters of any others. If b contains
-// a, they always do.
+// distance returns the number of edits between two lowercase names, and the largest number for
+// which they count as similar: a third of the length of a, since two edits turn any three letters
+// into any others. If b contains a, they always count as similar.
 func distance(a, b string) (edits, limit int) {
 	edits = levenshtein([]rune(a), []rune(b))
 	limit = max(1, utf8.RuneCountInString(a)/3)
@@ -79,8 +79,8 @@ func distance(a, b string) (edits, limit int) {
 	return edits, limit
 }
 
-// levenshtein returns how many runes have to be inserted, deleted, replaced or swapped with their
-// neighbor to turn a into b.
+// levenshtein returns the number of runes to insert, delete, replace or swap with their neighbor to
+// turn a into b.
 func levenshtein(a, b []rune) int {
 	before, last, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

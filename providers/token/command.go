@@ -15,12 +15,12 @@ import (
 	"parley/tools/process"
 )
 
-// maxOutput bounds the bytes that are read of what a command prints.
+// maxOutput bounds the part of a command's output that is read, in bytes.
 const maxOutput = 16 << 10
 
-// Run runs a command through the shell, at most for limit, and returns its output without
-// surrounding white space. Errors do not contain the output, which may be a secret. No program of the
-// workspace is found by its name: a model's command may have put it there.
+// Run runs a command in the shell, at most for limit, and returns its output without surrounding
+// white space. Errors do not contain the output, which may be a secret. PATH lookup skips the
+// workspace: a model's command may have put a program there.
 func Run(ctx context.Context, command string, limit time.Duration) (string, error) {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -49,11 +49,11 @@ func Run(ctx context.Context, command string, limit time.Duration) (string, erro
 	return text, nil
 }
 
-// sources holds the sources of this process by their command, so that all uses of one share its
+// sources holds the sources of this process by command, so that all uses of a command share its
 // token.
 var sources sync.Map
 
-// sharedSource returns the source of a name, which it makes once; login is its Login.
+// sharedSource returns the source called name, creating it on the first call; login is its Login.
 func sharedSource(name any, login string, mint func(context.Context) (Token, error)) *Source {
 	if s, ok := sources.Load(name); ok {
 		return s.(*Source)
@@ -64,9 +64,8 @@ func sharedSource(name any, login string, mint func(context.Context) (Token, err
 	return s.(*Source)
 }
 
-// Command returns the source of the tokens that a shell command prints; see Parse. They are
-// renewed after lifetime at the latest, if that is not 0. The process has one source for each
-// command.
+// Command returns the source of the tokens that a shell command prints; see Parse. They are renewed
+// after at most lifetime, if it is not 0. The process has one source for each command.
 func Command(command string, lifetime time.Duration) *Source {
 	type name struct {
 		command  string
@@ -75,7 +74,7 @@ func Command(command string, lifetime time.Duration) *Source {
 	return sharedSource(name{command, lifetime}, "", MintByCommand(command, lifetime, time.Now))
 }
 
-// MintByCommand returns what mints a token by running a command.
+// MintByCommand returns a function that mints a token by running a command.
 func MintByCommand(command string, lifetime time.Duration, now func() time.Time) func(context.Context) (Token, error) {
 	return func(ctx context.Context) (Token, error) {
 		started := now()
@@ -98,10 +97,10 @@ var printedSecrets struct {
 	values map[string][]string
 }
 
-// maxPrinted bounds the secrets that are remembered per command, enough for tokens of days.
+// maxPrinted bounds the secrets remembered per command, enough for tokens of days.
 const maxPrinted = 64
 
-// RememberSecret adds a secret that a command printed to KnownSecrets; "" is none.
+// RememberSecret adds a secret printed by a command to KnownSecrets; "" is ignored.
 func RememberSecret(command, value string) {
 	printedSecrets.Lock()
 	defer printedSecrets.Unlock()
@@ -115,7 +114,7 @@ func RememberSecret(command, value string) {
 	printedSecrets.values[command] = all[max(len(all)-maxPrinted, 0):]
 }
 
-// HasPrinted reports whether a command printed a secret in this process that is remembered.
+// HasPrinted reports whether a secret printed by command is remembered.
 func HasPrinted(command string) bool {
 	printedSecrets.Lock()
 	defer printedSecrets.Unlock()

@@ -13,13 +13,13 @@ import (
 	"golang.org/x/oauth2/google"
 )
 
-// googleScope is what Vertex AI wants of a token.
+// googleScope is the scope that Vertex AI requires of a token.
 const googleScope = "https://www.googleapis.com/auth/cloud-platform"
 
-// Google returns the source of tokens by Google's application default credentials: the file
-// that GOOGLE_APPLICATION_CREDENTIALS names, the login of gcloud auth application-default
-// login, or the machine's own account on Google Cloud. Nothing is looked for before the
-// first token. Transport carries the requests for tokens; http.DefaultTransport if nil.
+// Google returns the source of tokens from Google's application default credentials: the file named
+// by GOOGLE_APPLICATION_CREDENTIALS, the login of gcloud auth application-default login, or the
+// machine's own account on Google Cloud. It looks for them only when the first token is needed.
+// Transport carries the requests for tokens; nil for http.DefaultTransport.
 func Google(transport http.RoundTripper) *Source {
 	if transport == nil {
 		return sharedSource("google", GoogleLogin, mintGoogle(nil))
@@ -29,7 +29,7 @@ func Google(transport http.RoundTripper) *Source {
 	return s
 }
 
-// GoogleLogin is the command that makes application default credentials.
+// GoogleLogin is the command that creates application default credentials.
 const GoogleLogin = "gcloud auth application-default login"
 
 // mintGoogle returns a function that mints one token. It reads the credentials each time, so that a

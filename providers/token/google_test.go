@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// credentialsFile writes a file of Google's application default credentials, and has it found.
+// credentialsFile writes a file of Google's application default credentials, and sets the variable
+// that names it.
 func credentialsFile(t *testing.T, fields map[string]string) {
 	t.Helper()
 	text, err := json.Marshal(fields)
@@ -39,7 +40,7 @@ func (l toLoopback) RoundTrip(req *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(same)
 }
 
-// tokenServer answers requests for tokens with numbered ones, and keeps the forms.
+// tokenServer answers requests for tokens with numbered ones, and records the forms.
 func tokenServer(t *testing.T, asked *[]string) toLoopback {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -57,7 +58,7 @@ func tokenServer(t *testing.T, asked *[]string) toLoopback {
 	return toLoopback{strings.TrimPrefix(s.URL, "http://")}
 }
 
-// The key file of a service account signs for a token at the address in it, once an hour, and
+// The key file of a service account signs a request for a token to the URL in it, once an hour, and
 // again when the token is refused.
 func TestServiceAccount(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -86,8 +87,8 @@ func TestServiceAccount(t *testing.T) {
 	}
 }
 
-// The login of gcloud renews itself; one that was revoked says what to run, and nothing of
-// what Google answered.
+// The login of gcloud is renewed automatically; the error for a revoked one says which command to
+// run, without Google's answer.
 func TestAuthorizedUser(t *testing.T) {
 	user := map[string]string{"type": "authorized_user", "client_id": "c", "client_secret": "s", "refresh_token": "1//r"}
 	credentialsFile(t, user)

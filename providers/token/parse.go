@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// tokenNames and expiryNames say how programs call a token and its end, without case, _ and
-// -, the best first:
+// tokenNames and expiryNames are the names that programs use for a token and its expiry, without
+// case, _ and -, in order of preference:
 //
 //	az account get-access-token        accessToken, expires_on (seconds), expiresOn (local time)
 //	azd auth token --output json       token, expiresOn
@@ -23,8 +23,8 @@ var (
 	expiryNames = []string{"expiresin", "expireson", "expiresat", "tokenexpiry", "expirationtimestamp", "expiry", "expiration"}
 )
 
-// Parse returns the token in what a program printed: an object of JSON, or a line that is the
-// token itself. Its expiry is that of the object, or of the token if it is a JWT.
+// Parse returns the token in a program's output: a JSON object, or a line that is the token itself.
+// The expiry comes from the object, or from the token if it is a JWT.
 func Parse(text string, now time.Time) (Token, error) {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "{") {
@@ -53,7 +53,7 @@ func Parse(text string, now time.Time) (Token, error) {
 	return t, validateHeaderValue(t.Value)
 }
 
-// findToken returns the token in an object and its expiry.
+// findToken returns the token in an object, with its expiry.
 func findToken(object map[string]any, now time.Time) (t Token) {
 	for _, want := range tokenNames {
 		for name, value := range object {
@@ -67,7 +67,7 @@ func findToken(object map[string]any, now time.Time) (t Token) {
 			if normalizeName(name) != want {
 				continue
 			}
-			// Of az's two, the number is not in local time.
+			// az prints the time twice; the number is not in local time.
 			if at, exact := parseTime(value, want == "expiresin", now); t.Expiry.IsZero() || exact && want == "expireson" {
 				t.Expiry = at
 			}
@@ -84,11 +84,11 @@ func normalizeName(name string) string {
 	return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(name))
 }
 
-// localTimes are how times without a zone are written, which are in local time: az's.
+// localTimes lists the formats of times without a zone, which are in local time; az uses them.
 var localTimes = []string{"2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999"}
 
-// parseTime reads a time: seconds, since 1970 or from now, or a date. Exact says that it is
-// a number. What cannot be read is zero.
+// parseTime parses a time: seconds, since 1970 or from now, or a date. Exact means that it is a
+// number. An invalid value gives the zero time.
 func parseTime(value any, fromNow bool, now time.Time) (at time.Time, exact bool) {
 	text, _ := value.(string)
 	if n, ok := value.(json.Number); ok {
@@ -116,8 +116,8 @@ func parseTime(value any, fromNow bool, now time.Time) (at time.Time, exact bool
 	return time.Time{}, false
 }
 
-// jwtExpiry returns when a JSON Web Token (RFC 7519) expires; zero if it is none, or does not
-// say.
+// jwtExpiry returns the expiry of a JSON Web Token (RFC 7519); zero if value is not one or has no
+// expiry.
 func jwtExpiry(value string) time.Time {
 	parts := strings.Split(value, ".")
 	if len(parts) != 3 {

@@ -1,10 +1,10 @@
-// Package token gets tokens that do not last, and renews them before they expire.
+// Package token gets short-lived tokens, and renews them before they expire.
 //
 //	command, or application default credentials ──► mint ──► Source ──► one token for all requests
 //
-// A Source keeps its token in memory, for the process. However many requests want one,
-// it is minted once. A token that a server refused is minted anew. Nothing is written,
-// and no error repeats what was minted.
+// A Source keeps its token in memory, for the process. It mints one token for any number of
+// requests, and a new one after a server refused it. Nothing is written to disk, and no error
+// contains a minted token.
 package token
 
 import (
@@ -16,17 +16,17 @@ import (
 	"time"
 )
 
-// A Token is what a request is authorized with.
+// A Token authorizes requests.
 type Token struct {
 	Value  string
-	Expiry time.Time // zero: it is not known
+	Expiry time.Time // zero if unknown
 }
 
 // mintTimeout bounds one minting: az and gcloud take seconds, and longer on a busy machine.
 const mintTimeout = 30 * time.Second
 
-// maxRenewBefore is how long before its expiry a token is renewed at most, and keptValues how many
-// of the last tokens Values has.
+// maxRenewBefore is the longest time before its expiry at which a token is renewed, and keptValues
+// the number of latest tokens that Values returns.
 const (
 	maxRenewBefore = 5 * time.Minute
 	maxValues      = 4
@@ -34,19 +34,19 @@ const (
 
 // A Source holds one token at a time and renews it. It is safe for concurrent use.
 type Source struct {
-	Login string // command that a user runs to have tokens again; "" if there is none
+	Login string // command with which a user logs in again; "" for none
 
 	mint func(context.Context) (Token, error)
 	now  func() time.Time
 
 	mu      sync.Mutex
 	current Token
-	renew   time.Time // when current is to be renewed; zero: only once it is refused
-	values  []string  // the last tokens, newest last
+	renew   time.Time // time to renew current; zero if only after a refusal
+	values  []string  // latest tokens, newest last
 	running *minting
 }
 
-// A minting is a request for a token that others wait for.
+// A minting is a request for a token that other callers wait for.
 type minting struct {
 	done    chan struct{}
 	cancel  context.CancelFunc
@@ -55,8 +55,8 @@ type minting struct {
 	err     error
 }
 
-// NewSource returns a source whose tokens come from mint, which has 30 seconds for one. Now
-// is time.Now if nil.
+// NewSource returns a source whose tokens come from mint, which has 30 seconds for each. A nil now
+// is time.Now.
 func NewSource(mint func(context.Context) (Token, error), now func() time.Time) *Source {
 	if now == nil {
 		now = time.Now
@@ -64,8 +64,8 @@ func NewSource(mint func(context.Context) (Token, error), now func() time.Time) 
 	return &Source{mint: mint, now: now}
 }
 
-// Get returns a token that is good for a while, other than refused, which a server did not
-// accept; "" if there is none such. It may be the same again if that is what is minted.
+// Get returns a token that has not expired. Refused is a token that a server rejected; "" for none.
+// Get does not return it from memory, but a newly minted token may be the same.
 func (s *Source) Get(ctx context.Context, refused string) (string, error) {
 	s.mu.Lock()
 	if refused != "" && s.current.Value == refused {
@@ -90,7 +90,7 @@ func (s *Source) Get(ctx context.Context, refused string) (string, error) {
 	}
 }
 
-// start begins a minting in the background, so that one waiting caller may leave. The caller holds
+// start starts a minting in the background, so that a waiting caller can give up. The caller holds
 // mu.
 func (s *Source) start(ctx context.Context) *minting {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), mintTimeout)
@@ -104,7 +104,7 @@ func (s *Source) start(ctx context.Context) *minting {
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.running == r { // nobody waits for another one
+		if s.running == r { // otherwise it was abandoned
 			s.running = nil
 		}
 		if r.err = err; err == nil {
@@ -116,7 +116,7 @@ func (s *Source) start(ctx context.Context) *minting {
 	return r
 }
 
-// abandon ends a minting that no caller waits for any more.
+// abandon removes a waiting caller from a minting, and cancels the minting after the last one.
 func (s *Source) abandon(r *minting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -129,8 +129,8 @@ func (s *Source) abandon(r *minting) {
 	}
 }
 
-// setCurrent makes t the current token. It is renewed when a quarter of its life is left, five
-// minutes before its end at the earliest. The caller holds mu.
+// setCurrent makes t the current token. It is renewed when a quarter of its lifetime is left,
+// but at most five minutes before its expiry. The caller holds mu.
 func (s *Source) setCurrent(t Token) {
 	s.current, s.renew = t, time.Time{}
 	if !t.Expiry.IsZero() {
@@ -142,7 +142,7 @@ func (s *Source) setCurrent(t Token) {
 	s.values = s.values[max(len(s.values)-maxValues, 0):]
 }
 
-// Values returns the last tokens, for masking. A nil Source has none.
+// Values returns the latest tokens, for masking; none for a nil Source.
 func (s *Source) Values() []string {
 	if s == nil {
 		return nil
@@ -152,7 +152,7 @@ func (s *Source) Values() []string {
 	return slices.Clone(s.values)
 }
 
-// validateHeaderValue returns an error for a token that cannot stand in a header.
+// validateHeaderValue returns an error for a token that is not a valid header value.
 func validateHeaderValue(value string) error {
 	switch {
 	case value == "":

@@ -15,12 +15,12 @@ import (
 	"time"
 )
 
-// A minter mints numbered tokens, which live for an hour.
+// A minter mints numbered tokens with a lifetime of an hour.
 type minter struct {
 	mu   sync.Mutex
 	n    int
 	life time.Duration
-	hold chan struct{} // minting waits for it; nil does not
+	hold chan struct{} // minting waits for it; nil does not wait
 	err  error
 }
 
@@ -55,8 +55,8 @@ func mustGet(t *testing.T, s *Source, refused, want string) {
 // started returns when the clock of a synctest bubble began.
 func started(*testing.T) time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }
 
-// A token is used until five minutes before it expires, and one that lives shortly until a
-// quarter of its life is left.
+// A token is used until five minutes before it expires; a short-lived one, until a quarter of its
+// lifetime is left.
 func TestRenewedBeforeExpiry(t *testing.T) {
 	for life, renewed := range map[time.Duration]time.Duration{time.Hour: 55 * time.Minute, 4 * time.Minute: 3 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -72,8 +72,8 @@ func TestRenewedBeforeExpiry(t *testing.T) {
 	}
 }
 
-// A token that says nothing of its end is used until it is refused; one that another request
-// has renewed meanwhile is not renewed again.
+// A token without an expiry is used until it is refused; a token already renewed by another request
+// is not renewed again.
 func TestRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewSource((&minter{}).mint, nil)
@@ -89,8 +89,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// However many requests wait, a token is minted once, and one that leaves takes nothing from
-// the others. A run that all have left ends.
+// For any number of waiting requests, a token is minted once, and a request that gives up does not
+// affect the others. The minting ends once all have given up.
 func TestOneRunForAll(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &minter{life: time.Hour, hold: make(chan struct{})}
@@ -122,13 +122,13 @@ func TestOneRunForAll(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		all.Wait()
-		synctest.Wait() // nothing is left, or synctest says so
+		synctest.Wait() // synctest fails if a goroutine is left
 		close(held.hold)
 		mustGet(t, s, "", "token-1")
 	})
 }
 
-// A failure is told to all who wait, and tried again by the next.
+// An error is returned to all waiting requests, and the next request tries again.
 func TestFailureIsNotKept(t *testing.T) {
 	m := &minter{err: errors.New("no login")}
 	s := NewSource(m.mint, nil)
@@ -141,7 +141,7 @@ func TestFailureIsNotKept(t *testing.T) {
 	}
 }
 
-// A value that no header can hold is no token.
+// A value that no header can contain is not a token.
 func TestHostileToken(t *testing.T) {
 	for _, value := range []string{"", "a b", "a\r\nX-Evil: 1", "a\x00", "ä"} {
 		s := NewSource(func(context.Context) (Token, error) { return Token{Value: value}, nil }, nil)
@@ -216,7 +216,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A lifetime of the configuration ends a token that says nothing, or more.
+// A configured lifetime ends a token with no expiry or a later one.
 func TestLifetime(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a Unix shell")
@@ -230,7 +230,7 @@ func TestLifetime(t *testing.T) {
 	}
 }
 
-// All that use one command share its token.
+// All users of a command share its token.
 func TestCommandIsShared(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("needs a Unix shell")

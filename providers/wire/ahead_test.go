@@ -16,7 +16,7 @@ import (
 	"parley/providers/wire"
 )
 
-// The first request goes over the connection that was dialled ahead, whatever is spoken.
+// The first request uses the connection that was dialed early, with every protocol.
 func TestAhead(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -62,8 +62,7 @@ func TestAhead(t *testing.T) {
 	}
 }
 
-// pipes dials pipes in the place of connections; what is sent to the other end of each is read
-// into sent.
+// pipes dials pipes instead of connections; sent receives the data sent to their other ends.
 type pipes struct {
 	addrs []string
 	conns []net.Conn
@@ -82,8 +81,8 @@ func (p *pipes) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	return ours, nil
 }
 
-// Nothing is sent before there is a request, a connection that none comes for is closed, and
-// why there is no connection is told once.
+// Nothing is sent before there is a request, an unused connection is closed, and a connection error
+// is reported once.
 func TestAheadUnused(t *testing.T) {
 	refused := errors.New("connection refused")
 	proxied, _ := url.Parse("http://proxy:3128")
@@ -128,7 +127,7 @@ func TestAheadUnused(t *testing.T) {
 					}()
 					synctest.Wait()
 					for _, c := range p.conns {
-						c.Close() // the server has nothing to say
+						c.Close() // the server sends nothing
 					}
 					if err := <-got; err == nil || !strings.Contains(err.Error(), tt.err) {
 						t.Errorf("got %v, want %s", err, tt.err)
@@ -143,7 +142,7 @@ func TestAheadUnused(t *testing.T) {
 	}
 }
 
-// Without a request nothing stays open.
+// Without a request no connection stays open.
 func TestAheadCloses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pipes{}

@@ -13,10 +13,10 @@ import (
 )
 
 // A timedBody ends an answer that has gone silent. Two timers run while a reader waits: one for
-// bytes, one for content, for services keep a dead stream open with comments and pings. The pulse
-// of the answer, which the adapter beats, decides what is content; without one, and in JSON that
-// comes in one piece, everything but comments and white space is. A slow reader does not start the
-// timers.
+// bytes and one for content, since services keep a dead stream open with comments and pings. The
+// adapter beats the answer's pulse for each piece of content. Without a pulse, and in JSON sent in
+// one piece, everything but comments and white space counts as content. A slow reader does not
+// start the timers.
 type timedBody struct {
 	inner     io.ReadCloser
 	ctx       context.Context
@@ -24,30 +24,30 @@ type timedBody struct {
 	wrapError func(error) error
 	timer     *time.Timer
 
-	idleTimeout     time.Duration // without a byte
-	contentTimeout  time.Duration // without content
-	contentTimeLeft time.Duration // of quiet
+	idleTimeout     time.Duration // longest time without a byte
+	contentTimeout  time.Duration // longest time without content
+	contentTimeLeft time.Duration // rest of contentTimeout
 	pulse           *llm.Pulse    // nil for none
-	beats           atomic.Uint64 // of the pulse when contentTimeLeft was full
+	beats           atomic.Uint64 // beats of the pulse when contentTimeLeft was last full
 	form            bodyForm
 	lines           eventLines
-	contentClock    atomic.Bool // the running timer is the one for content
-	reading         atomic.Bool // a reader waits for bytes
-	line            *logLine    // of the log and the tap; nil for none
-	stopGathering   func()      // nil: its connection cannot gather
+	contentClock    atomic.Bool // the running timer is for content
+	reading         atomic.Bool // a reader is waiting for bytes
+	line            *logLine    // entry of the log and the tap; nil for none
+	stopGathering   func()      // nil if the connection does not gather packets
 }
 
-// A bodyForm is how a body tells content from other bytes.
+// A bodyForm is the format of a body; it decides which bytes are content.
 type bodyForm int
 
 const (
-	formUnknown bodyForm = iota // nothing but white space came yet
-	formEvents                  // lines; comments are no content
-	formJSON                    // JSON; white space is no content
-	formOther                   // everything is content
+	formUnknown bodyForm = iota // only white space so far
+	formEvents                  // lines; comments are not content
+	formJSON                    // JSON; white space is not content
+	formOther                   // all bytes are content
 )
 
-// timeoutError is why a body ended itself.
+// timeoutError is the reason why a body ended itself.
 type timeoutError string
 
 func (s timeoutError) Error() string { return string(s) }
@@ -84,7 +84,7 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// end notes how the answer ended. It may be called again.
+// end records how the answer ended. It may be called again.
 func (b *timedBody) end(err error) {
 	if b.stopGathering != nil {
 		b.stopGathering()
@@ -92,8 +92,8 @@ func (b *timedBody) end(err error) {
 	b.line.end(err)
 }
 
-// hasContent reports whether p holds content by itself. Where a pulse tells that of
-// events, it does not.
+// hasContent reports whether p contains content. It reports false for events if a pulse tells their
+// content.
 func (b *timedBody) hasContent(p []byte) bool {
 	text := bytes.TrimLeft(p, " \t\r\n\ufeff")
 	if b.form == formUnknown && len(text) > 0 {
@@ -101,7 +101,7 @@ func (b *timedBody) hasContent(p []byte) bool {
 		switch {
 		case text[0] == '{' || text[0] == '[':
 			b.form = formJSON
-		case b.pulse != nil: // some servers send events under another media type
+		case b.pulse != nil: // some servers send events with another media type
 			b.form = formEvents
 		}
 	}
@@ -116,7 +116,7 @@ func (b *timedBody) hasContent(p []byte) bool {
 	return len(p) > 0
 }
 
-// startTimer starts the clock that ends first.
+// startTimer starts the timer that expires first.
 func (b *timedBody) startTimer() {
 	if beats := b.pulse.Beats(); beats != b.beats.Load() {
 		b.beats.Store(beats)
@@ -140,14 +140,14 @@ func (b *timedBody) onTimeout() {
 	case !b.reading.Load():
 	case !b.contentClock.Load():
 		b.cancel(timeoutError(fmt.Sprintf("nothing came for %s", b.idleTimeout)))
-	case b.pulse.Beats() != b.beats.Load(): // the user waits on
+	case b.pulse.Beats() != b.beats.Load(): // the adapter or a user extending the wait beat the pulse
 		b.timer.Reset(min(b.idleTimeout, b.contentTimeout))
 	default:
 		b.cancel(timeoutError(fmt.Sprintf("nothing but keep-alives for %s", b.contentTimeout)))
 	}
 }
 
-// Close ends the answer at once, wherever it stands.
+// Close ends the answer at once, even in the middle.
 func (b *timedBody) Close() error {
 	if b.timer != nil {
 		b.timer.Stop()
@@ -157,8 +157,8 @@ func (b *timedBody) Close() error {
 	return b.inner.Close()
 }
 
-// eventLines follows a stream of events, to tell comments and blank lines from lines
-// that say something. The zero value stands at the beginning.
+// eventLines distinguishes comments and blank lines from lines with data in a stream of events. The
+// zero value is at the start of the stream.
 type eventLines struct {
 	inside  bool // the current line has begun
 	comment bool // it is a comment
@@ -186,7 +186,7 @@ func (l *eventLines) hasData(p []byte) bool {
 	return found
 }
 
-// interruptedError returns what a connection that failed inside an answer means.
+// interruptedError returns the error for a connection that failed during an answer.
 func interruptedError(err error, host string) *llm.Error {
 	var silent timeoutError
 	if errors.As(err, &silent) {

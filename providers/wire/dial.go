@@ -18,7 +18,7 @@ import (
 	"parley/providers/llm"
 )
 
-// dialReasons puts what the system says about connections into words.
+// dialReasons describes the system's connection errors.
 var dialReasons = []struct {
 	err error
 	say string
@@ -41,8 +41,8 @@ func dialReason(err error) string {
 	return oneLine(err.Error(), 300)
 }
 
-// unreachableError returns what a request that got no answer means. Host is what the
-// user asked for, as host:port.
+// unreachableError returns the error for a request without an answer. Host is the requested
+// host:port.
 func unreachableError(err error, host string) *llm.Error {
 	var apiErr *llm.Error
 	if errors.As(err, &apiErr) {
@@ -78,12 +78,12 @@ type unsent struct{}
 
 func (unsent) Error() string { return "not sent" }
 
-// Unsent reports whether the server cannot have seen a request that ended with err, so that
-// sending it again does nothing twice.
+// Unsent reports whether the server cannot have seen the request that failed with err, so that it
+// is safe to send it again.
 func Unsent(err error) bool { return errors.As(err, new(unsent)) }
 
-// errRefused is the error of a stream that an HTTP/2 server gave back unread, with REFUSED_STREAM
-// or GOAWAY, or that must not be repeated silently; see withoutSilentRetry.
+// errRefused is the error of a stream that an HTTP/2 server rejected before processing it, with
+// REFUSED_STREAM or GOAWAY, or that must not be retried silently; see withoutSilentRetry.
 var errRefused = errors.New("refused the request before reading it")
 
 // isEnhanceYourCalm reports whether an HTTP/2 server closed a stream or a connection with
@@ -91,9 +91,8 @@ var errRefused = errors.New("refused the request before reading it")
 // types of net/http are not exported; their texts name the code.
 func isEnhanceYourCalm(err error) bool { return strings.Contains(err.Error(), "ENHANCE_YOUR_CALM") }
 
-// isPermanent reports whether a connection failed for a reason that another attempt
-// meets again: a certificate that is not trusted, another protocol than TLS, or
-// an alert of the TLS handshake.
+// isPermanent reports whether a connection will fail again for the same reason: an untrusted
+// certificate, a protocol other than TLS, or an alert of the TLS handshake.
 func isPermanent(err error) bool {
 	var (
 		cert  *tls.CertificateVerificationError
@@ -105,12 +104,12 @@ func isPermanent(err error) bool {
 		errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error")
 }
 
-// permanent marks an error that another attempt meets again.
+// permanent marks an error that another attempt would repeat.
 type permanent struct{}
 
 func (permanent) Error() string { return "another attempt would fail as well" }
 
-// ShouldRetry implements what package retry asks of errors.
+// ShouldRetry implements the interface that package retry looks for in errors.
 func (permanent) ShouldRetry() (again, said bool) { return false, true }
 
 func dialMessage(err error, host string) string {
@@ -158,7 +157,7 @@ func dialMessage(err error, host string) string {
 	return "connection to " + host + ": " + dialReason(err)
 }
 
-// certificateMessage explains why a certificate was not accepted.
+// certificateMessage explains why a certificate was rejected.
 func certificateMessage(err error) string {
 	var (
 		unknown x509.UnknownAuthorityError
@@ -176,20 +175,19 @@ func certificateMessage(err error) string {
 	return oneLine(err.Error(), 200)
 }
 
-// proxyError turns a proxy's refusal into words; net/http keeps its status
-// line only.
+// proxyError describes a proxy's refusal; net/http keeps only its status line.
 func proxyError(_ context.Context, proxy *url.URL, _ *http.Request, res *http.Response) error {
 	if res.StatusCode == http.StatusOK {
 		return nil
 	}
 	e := &llm.Error{Fault: llm.Network, Message: fmt.Sprintf("the proxy %s refused the connection: %s", proxy.Host, oneLine(res.Status, 100))}
 	if busy := res.StatusCode == http.StatusRequestTimeout || res.StatusCode == http.StatusTooManyRequests; res.StatusCode < 500 && !busy {
-		e.Err = permanent{} // it wants a password, or does not allow this
+		e.Err = permanent{} // it requires a password or forbids the request
 	}
 	return e
 }
 
-// hostPort returns what is dialed for u.
+// hostPort returns the host:port to dial for u.
 func hostPort(u *url.URL) string {
 	if u.Port() != "" {
 		return u.Host
@@ -200,25 +198,25 @@ func hostPort(u *url.URL) string {
 	return u.Host + ":443"
 }
 
-// earlyConnTime bounds how long an early connection waits for a request: less than servers keep an
-// unused one open.
+// earlyConnTime bounds how long an early connection waits for a request. It is shorter than the
+// time for which servers keep an unused connection open.
 const earlyConnTime = 5 * time.Second
 
-// A dialer connects to an address, as [http.Transport] wants it.
+// A dialer connects to an address, in the signature of [http.Transport].
 type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// An earlyConn is a connection that is dialed before there is a request for it.
+// An earlyConn is a connection dialed before the first request.
 type earlyConn struct {
-	addr    string // as net/http dials it
+	addr    string // in the form that net/http dials
 	claimed atomic.Bool
-	ready   chan struct{} // closed once the others are set
+	ready   chan struct{} // closed once conn and err are set
 	conn    net.Conn
 	err     error
 }
 
 // dialEarly makes a new transport connect to the host of a base URL. The first request to that host
-// gets the connection, or its error; before that only the TLS handshake is sent. With a proxy it
-// does nothing.
+// gets the connection or its error. Before that, only the TLS handshake is sent. With a proxy,
+// dialEarly does nothing.
 func dialEarly(t *http.Transport, base string) {
 	u, err := url.Parse(base)
 	if err != nil || u.Hostname() == "" {
@@ -246,7 +244,7 @@ func dialEarly(t *http.Transport, base string) {
 	}()
 }
 
-// before returns a dialer that hands a out, once, and from then on dials.
+// before returns a dialer that returns a's connection once, and then uses dial.
 func (a *earlyConn) before(dial dialer) dialer {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		if addr != a.addr || a.claimed.Swap(true) {
@@ -262,15 +260,14 @@ func (a *earlyConn) before(dial dialer) dialer {
 	}
 }
 
-// drop closes the connection unless a request has it.
+// drop closes the connection unless a request claimed it.
 func (a *earlyConn) drop() {
 	if !a.claimed.Swap(true) && a.err == nil {
 		a.conn.Close()
 	}
 }
 
-// handshaking returns a dialer of TLS connections over those of dial, which shakes hands as
-// net/http does.
+// handshaking returns a dialer of TLS connections over dial, with the handshake of net/http.
 func handshaking(dial dialer, config *tls.Config, limit time.Duration) dialer {
 	if config == nil {
 		config = &tls.Config{}
@@ -301,5 +298,5 @@ func handshaking(dial dialer, config *tls.Config, limit time.Duration) dialer {
 	}
 }
 
-// errHandshakeTime says what net/http says.
+// errHandshakeTime has the text of net/http's error.
 var errHandshakeTime = errors.New("TLS handshake timeout")

@@ -8,11 +8,11 @@ import (
 	"parley/providers/llm"
 )
 
-// ErrInterrupted is why an answer ended without the server having said so.
+// ErrInterrupted is the error of an answer that ended without an end marker from the server.
 var ErrInterrupted error = &llm.Error{Fault: llm.Network, Message: "the stream ended before the answer was complete"}
 
-// WithProvider returns err as an *llm.Error with the provider, key and URL of o. Any other error
-// becomes a connection error.
+// WithProvider returns err as an *llm.Error with the provider, key and URL of o. An err without an
+// *llm.Error becomes a connection error.
 func WithProvider(err error, o Options) *llm.Error {
 	fault := &llm.Error{Fault: llm.Network, Err: err}
 	if found := (*llm.Error)(nil); errors.As(err, &found) {
@@ -23,8 +23,8 @@ func WithProvider(err error, o Options) *llm.Error {
 	return fault
 }
 
-// BodyError returns the error of an event or a body of a 200 answer: that of EventError, or else
-// one with its beginning.
+// BodyError returns the error in an event or body of a response with status 200: the one of
+// EventError, or else one that quotes the beginning of data.
 func BodyError(data []byte) *llm.Error {
 	if fault := EventError(data); fault != nil {
 		return fault
@@ -32,7 +32,7 @@ func BodyError(data []byte) *llm.Error {
 	return &llm.Error{Fault: llm.Server, Message: Excerpt(string(data))}
 }
 
-// proseError returns the error of a 200 answer in words.
+// proseError returns the error for a response with status 200 that contains plain text.
 func proseError(text []byte) *llm.Error {
 	if page := htmlMessage(nil, text); page != "" {
 		return pageError(page)
@@ -43,14 +43,14 @@ func proseError(text []byte) *llm.Error {
 	return &llm.Error{Fault: llm.Server, Message: oneLine(string(text), rawLimit)}
 }
 
-// pageError returns the error of a web page in the place of an answer: asking again would bring the
-// same page. Words are those of htmlMessage.
+// pageError returns the error for a web page instead of an answer; a retry would return the same
+// page. Words come from htmlMessage.
 func pageError(words string) *llm.Error {
 	return &llm.Error{Fault: llm.InvalidRequest, Message: words + " instead of data: the base URL may be wrong, or a login page of the network stands in between"}
 }
 
-// DecodeError returns the error of data that is not JSON, by err: ErrInterrupted if only the end is
-// missing.
+// DecodeError returns the error for data that is not JSON, given the decoder's err: ErrInterrupted
+// if only the end is missing.
 func DecodeError(data []byte, err error) error {
 	if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input" {
 		return ErrInterrupted
@@ -58,20 +58,20 @@ func DecodeError(data []byte, err error) error {
 	return NotJSON(data)
 }
 
-// NotJSON returns the error of data that is not JSON. Asking again would be paid for again, and most
-// likely bring the same.
+// NotJSON returns the error for data that is not JSON. It must not be retried: a retry costs again
+// and most likely returns the same.
 func NotJSON(data []byte) error {
 	return &llm.Error{Fault: llm.Unknown, Message: "the answer is not JSON: " + Excerpt(string(data))}
 }
 
-// Excerpt returns the beginning of s for an error message, of whole characters.
+// Excerpt returns the beginning of s for an error message, without cutting a character.
 func Excerpt(s string) string {
 	const limit = 300 // bytes
 	if len(s) <= limit {
 		return s
 	}
 	end := limit
-	for end > limit-utf8.UTFMax && !utf8.RuneStart(s[end]) { // what is no text has no beginning
+	for end > limit-utf8.UTFMax && !utf8.RuneStart(s[end]) { // binary data may have no rune starts
 		end--
 	}
 	return s[:end] + "…"

@@ -11,8 +11,7 @@ import (
 	"parley/providers/wire"
 )
 
-// TestNamed: errors get names of their own, whatever they were, and the one that
-// came stays as it is.
+// TestNamed: all errors get the provider's name, and the original error is unchanged.
 func TestNamed(t *testing.T) {
 	o := wire.Options{Provider: "acme", URL: "https://user:secret@acme.example/v1?key=secret", Key: "ACME_API_KEY"}
 	quota := &llm.Error{Fault: llm.Quota, Message: "no money"}
@@ -34,7 +33,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// TestFailed reads errors out of answers that were to be none.
+// TestFailed reads errors in responses with status 200.
 func TestFailed(t *testing.T) {
 	for in, want := range map[string]llm.Error{
 		`{"error":{"type":"rate_limit_error","message":"Slow down"}}`: {Fault: llm.RateLimit, Message: "Slow down"},
@@ -46,7 +45,7 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// TestUnreadable tells JSON that was cut from what never was any.
+// TestUnreadable distinguishes truncated JSON from data that is not JSON.
 func TestUnreadable(t *testing.T) {
 	for in, want := range map[string]llm.Fault{
 		`{"a":`: llm.Network, `"a`: llm.Network, `{"a":1`: llm.Network,
@@ -60,8 +59,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestExcerpt cuts between characters. Bytes that are no text once led it to look
-// for the beginning of one before that of the text.
+// TestExcerpt truncates between characters. Binary data once made it search for a rune start before
+// the beginning of the text.
 func TestExcerpt(t *testing.T) {
 	for in, want := range map[string]string{
 		"short":                            "short",

@@ -12,17 +12,16 @@ import (
 	"parley/providers/llm"
 )
 
-// MaxEvent bounds one event, and an answer in one piece, in bytes, so that a
-// hostile server cannot fill the memory. Images come in one line of many
-// megabytes.
+// MaxEvent bounds one event, and an answer sent in one piece, in bytes, so that a hostile server
+// cannot exhaust the memory. Images come in one line of many megabytes.
 const MaxEvent = 64 << 20
 
-// ErrTooLong is why a longer one is not read.
+// ErrTooLong is the error for an event longer than MaxEvent.
 var ErrTooLong error = &llm.Error{Fault: llm.Server, Message: "an event of the answer is longer than 64 MiB"}
 
-// Sniff returns a reader of the body of a response, and its first byte after a byte order mark and
-// white space: '{' and '[' begin JSON, all others events, whatever was requested, since some
-// servers know only one of the two. The byte is still to be read; 0 if there is none.
+// Sniff returns a reader of a response body and its first byte after a byte order mark and white
+// space; 0 if there is none. The reader still returns that byte. '{' and '[' begin JSON; other
+// bytes begin events. The requested format does not matter, since some servers know only one.
 func Sniff(body io.Reader) (r *bufio.Reader, first byte) {
 	r = bufio.NewReaderSize(body, 16<<10)
 	if bom, _ := r.Peek(3); string(bom) == "\ufeff" {
@@ -40,7 +39,7 @@ func Sniff(body io.Reader) (r *bufio.Reader, first byte) {
 	}
 }
 
-// ReadAll reads an answer that comes in one piece.
+// ReadAll reads an answer sent in one piece.
 func ReadAll(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxEvent+1))
 	if err == nil && len(data) > MaxEvent {
@@ -49,36 +48,35 @@ func ReadAll(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// Events reads the server-sent events of an answer. Unlike the readers of SDKs it accepts what real
-// servers send: a last event without an empty line after it, lines that end in a carriage return
-// alone, a byte order mark, comments, and lines of 32 MiB and more.
+// Events reads the server-sent events of an answer. Unlike the readers of SDKs, it accepts
+// everything that real servers send: a last event without an empty line after it, lines that end
+// with \r alone, a byte order mark, comments, and lines of 32 MiB and more.
 type Events struct {
-	Name string // of the event that was read last; mostly ""
-	Done bool   // the server said that there are no more
+	Name string // name of the last event read; usually ""
+	Done bool   // the server marked the end of the events
 
 	r    *bufio.Reader
-	data []byte // of the current event, reused
-	skip bool   // the last line ended in \r; a \n that follows belongs to it
+	data []byte // data of the current event; reused
+	skip bool   // the last line ended with \r; a following \n belongs to it
 
-	next     []byte // data of the next event, which no empty line stands before; nil for none
+	next     []byte // data of the next event if no empty line precedes it; nil for none
 	nextName string
 
-	began bool   // an event came
-	prose []byte // the beginning of what came in lines that are no fields
-	words error  // about the first event of words instead of JSON
+	began bool   // an event was read
+	prose []byte // beginning of the lines that are not fields
+	words error  // error for the first event that contains plain text instead of JSON
 	cut   bool   // the stream ended inside the last event
 }
 
 // NewEvents returns the events in r.
 func NewEvents(r *bufio.Reader) *Events { return &Events{r: r} }
 
-// Next returns the data of the next event that holds any, without white space
-// around it, valid until the following call. At the end of the stream it returns
-// what is left, and then io.EOF. "[DONE]", with which OpenAI ends a stream and
-// gateways end those of others, is such an end. A body of words instead of events, such as a
-// gateway's error or a web page, is an *llm.Error that says them. Data that begins with a colon is a
-// comment. Other words instead of JSON hold nothing of an answer and are skipped; the first of them
-// become the error that ends the stream.
+// Next returns the data of the next event that has any, without surrounding white space; it is valid
+// until the next call. At the end of the stream it returns the remaining data, and then io.EOF.
+// "[DONE]" is also an end: OpenAI ends a stream with it, and gateways end the streams of others. A
+// body of plain text instead of events, such as a gateway's error or a web page, returns an
+// *llm.Error with the text. Data that begins with a colon is a comment. Other plain text instead of
+// JSON is skipped; the first such event becomes the error at the end of the stream.
 func (e *Events) Next() ([]byte, error) {
 	for !e.Done {
 		data, err := e.readEvent()
@@ -105,8 +103,9 @@ func (e *Events) Next() ([]byte, error) {
 	return nil, cmp.Or(e.words, io.EOF)
 }
 
-// Blame returns err, which a decoder gave for data, the last event. If that arrived whole and is cut
-// JSON, it is not ErrInterrupted: the connection did not break.
+// Blame returns the error for the last event, given the decoder's err for data. If the event arrived
+// completely but its JSON is incomplete, the error is not ErrInterrupted, since the connection did
+// not break.
 func (e *Events) Blame(data []byte, err error) error {
 	if err == ErrInterrupted && !e.cut && !json.Valid(data) {
 		return NotJSON(data)
@@ -119,7 +118,7 @@ var (
 	colon      = []byte{':'}
 )
 
-// readEvent reads up to the end of an event that has data, empty or not.
+// readEvent reads up to the end of an event that has a data field, even an empty one.
 func (e *Events) readEvent() ([]byte, error) {
 	e.data, e.Name = e.data[:0], e.nextName
 	got := e.next != nil
@@ -171,7 +170,7 @@ func (e *Events) readEvent() ([]byte, error) {
 // maxProse bounds Events.prose, in bytes.
 const maxProse = 16 << 10
 
-// addProse keeps a line that is no field. The last one may be the beginning of a field.
+// addProse stores a line that is not a field. The last one may be the beginning of a field.
 func (e *Events) addProse(line []byte, last bool) {
 	room := maxProse - len(e.prose)
 	if e.began || room <= 0 || last && (bytes.HasPrefix([]byte("event"), line) || bytes.HasPrefix([]byte("data"), line)) {
@@ -180,17 +179,17 @@ func (e *Events) addProse(line []byte, last bool) {
 	e.prose = append(append(e.prose, line[:min(len(line), room)]...), '\n')
 }
 
-// beginsEvent reports whether a line of data belongs to another event than the data before it,
-// although no empty line stands between them (github.com/anomalyco/opencode issue 27365): both are JSON.
+// beginsEvent reports whether a line of data starts a new event without an empty line before it
+// (github.com/anomalyco/opencode issue 27365). It does if both data and line are JSON.
 func beginsEvent(data, line []byte) bool {
 	data = bytes.TrimSpace(data) // as Next does
 	return len(data) > 0 && len(line) > 0 && strings.IndexByte("}]", data[len(data)-1]) >= 0 && strings.IndexByte("{[", line[0]) >= 0 && json.Valid(data)
 }
 
-// readLine appends the next line to e.data, without its end: \n, \r\n or \r.
+// readLine appends the next line to e.data without its end: \n, \r\n or \r.
 func (e *Events) readLine() error {
 	for {
-		// Data is looked at as it comes: a server may be silent after \r.
+		// Data is processed as it comes: a server may go silent after \r.
 		if e.r.Buffered() == 0 {
 			if _, err := e.r.Peek(1); err != nil {
 				return err
@@ -213,7 +212,7 @@ func (e *Events) readLine() error {
 		if len(e.data)+len(line) > MaxEvent {
 			return ErrTooLong
 		}
-		if len(line) > cap(e.data)-len(e.data) { // doubled: append adds a quarter, which copies a long line four times
+		if len(line) > cap(e.data)-len(e.data) { // doubled: append grows by a quarter, which copies a long line four times
 			e.data = slices.Grow(e.data, max(len(line), min(len(e.data), MaxEvent-len(e.data))))
 		}
 		e.data = append(e.data, line...)

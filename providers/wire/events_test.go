@@ -15,7 +15,7 @@ import (
 	"parley/providers/wire"
 )
 
-// formEvents reads all events of a stream, as name=data.
+// formEvents returns all events of a stream as name=data.
 func formEvents(r io.Reader) (list []string, failed error) {
 	buffered, _ := wire.Sniff(r)
 	e := wire.NewEvents(buffered)
@@ -31,7 +31,7 @@ func formEvents(r io.Reader) (list []string, failed error) {
 	}
 }
 
-// TestEvents splits streams into events, at once and byte by byte.
+// TestEvents splits streams into events, whole and byte by byte.
 func TestEvents(t *testing.T) {
 	for _, test := range []struct {
 		name, in string
@@ -68,7 +68,8 @@ func TestEvents(t *testing.T) {
 	}
 }
 
-// TestProse has a body of words say them, instead of being taken for a stream that was cut.
+// TestProse: a body of plain text is returned as an error with that text, not as an interrupted
+// stream.
 func TestProse(t *testing.T) {
 	for in, want := range map[string]string{
 		"upstream connect error: reset\n":                "server: upstream connect error: reset",
@@ -100,7 +101,7 @@ func TestProse(t *testing.T) {
 	}
 }
 
-// TestDone tells the two ends of a stream apart.
+// TestDone distinguishes the two ends of a stream.
 func TestDone(t *testing.T) {
 	for in, want := range map[string]bool{"data: 1\n\ndata: [DONE]": true, "data: 1\n\n": false} {
 		e := wire.NewEvents(bufio.NewReader(strings.NewReader(in)))
@@ -113,8 +114,8 @@ func TestDone(t *testing.T) {
 	}
 }
 
-// TestBroken: an event that a connection broke off in is none, and the error of
-// the connection comes through.
+// TestBroken: an event in which the connection broke is dropped, and the connection's error is
+// returned.
 func TestBroken(t *testing.T) {
 	broken := errors.New("broken")
 	got, err := formEvents(io.MultiReader(strings.NewReader("data: 1\n\ndata: 2\n"), iotest.ErrReader(broken)))
@@ -123,7 +124,7 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestOpen tells JSON from events.
+// TestOpen distinguishes JSON from events.
 func TestOpen(t *testing.T) {
 	for in, want := range map[string]byte{
 		"": 0, " \r\n": 0, "{}": '{', "\ufeff \t\r\n{}": '{', "\n[": '[', "data: {}": 'd', ": {": ':',
@@ -137,7 +138,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// repeat reads as text, again and again.
+// repeat reads as text repeated forever.
 type repeat struct {
 	text string
 	rest string
@@ -157,8 +158,8 @@ func (r *repeat) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestLong reads a line of 32 MiB, at which the SDKs' own readers give up, and
-// refuses what has no end: a line, an event of many lines, a body in one piece.
+// TestLong reads a line of 32 MiB, at which the SDKs' readers fail, and rejects endless data: a
+// line, an event of many lines, a body in one piece.
 func TestLong(t *testing.T) {
 	const size = 32 << 20
 	block := strings.Repeat("x", 64<<10)
@@ -176,9 +177,8 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// FuzzEvents checks that reading ends, that it makes no difference where the
-// network cuts a stream nor how its lines end, and that data can be written
-// again.
+// FuzzEvents checks that reading ends, that it does not depend on how the network splits a stream
+// or how its lines end, and that data can be written again.
 func FuzzEvents(f *testing.F) {
 	for _, seed := range []string{
 		"data: 1\n\ndata: 2\n\n", "data: 1\r\rdata: b\r\r", "\ufeff: c\r\n\r\nevent: x\r\ndata:1\r\ndata:\r\n\r\n",
@@ -199,7 +199,7 @@ func FuzzEvents(f *testing.F) {
 			}
 		}
 		if strings.Contains(in, "=") {
-			return // it parts names from data here
+			return // it separates names from data here
 		}
 		var again strings.Builder
 		for _, event := range want {

@@ -11,20 +11,20 @@ import (
 	"time"
 )
 
-// evidence holds what a body says about an error.
+// evidence holds the error information in a body.
 type evidence struct {
-	found   bool     // it is an error at all
+	found   bool     // the body is an error
 	codes   []string // code, type, status, reason, …: the most specific first
 	message string
 	param   string
-	id      string            // of the request
+	id      string            // request id
 	status  int               // HTTP status named in the body, as in an error inside a stream
 	delay   time.Duration     // Gemini's RetryInfo
-	headers map[string]string // those of the upstream, which OpenRouter hands on
+	headers map[string]string // headers of the upstream, as passed on by OpenRouter
 }
 
-// mayHoldError reports whether an event can hold an error, without parsing it:
-// it is asked about every event of a stream.
+// mayHoldError reports whether an event can contain an error. It is fast, without parsing, because
+// it is called for every event of a stream.
 func mayHoldError(body []byte) bool {
 	for _, key := range []string{`error"`, `"base_resp"`, `"detail"`, `"code"`} {
 		if bytes.Contains(body, []byte(key)) {
@@ -34,8 +34,8 @@ func mayHoldError(body []byte) bool {
 	return false
 }
 
-// readEvidence collects what body says. In an event only unmistakable errors are found;
-// in an answer whose status says error, whatever words there are.
+// readEvidence collects the error information in body. In an event, it recognizes only unmistakable
+// errors; in an answer with an error status, it uses any text.
 func readEvidence(body []byte, event bool) evidence {
 	var w evidence
 	var v any
@@ -44,7 +44,7 @@ func readEvidence(body []byte, event bool) evidence {
 		return w
 	}
 	if list, ok := v.([]any); ok && len(list) > 0 {
-		v = list[0] // Gemini wraps its error in a list when it was not asked for events
+		v = list[0] // Gemini wraps its error in a list if no stream was requested
 	}
 	if text, ok := v.(string); ok {
 		w.message = text
@@ -95,7 +95,7 @@ func (w *evidence) readObject(m map[string]any, event bool) {
 	w.readFlat(m, event)
 }
 
-// readFlat reads errors that stand in the outer object itself.
+// readFlat reads errors in the outer object itself.
 func (w *evidence) readFlat(m map[string]any, event bool) {
 	answer := m["choices"] != nil || m["candidates"] != nil || m["delta"] != nil || m["data"] != nil
 	message := firstText(m, "message", "msg", "error_description", "status_msg")
@@ -122,7 +122,7 @@ func (w *evidence) readFlat(m map[string]any, event bool) {
 	}
 }
 
-// readInner reads the object that holds the words.
+// readInner reads the object with the message.
 func (w *evidence) readInner(e map[string]any) {
 	if nested, ok := e["error"].(map[string]any); ok {
 		e = nested
@@ -142,7 +142,7 @@ func (w *evidence) readInner(e map[string]any) {
 	azure, _ := e["innererror"].(map[string]any)
 	w.addCode(scalarText(azure["code"]))
 	w.param = oneLine(scalarText(e["param"]), rawLimit)
-	w.setMessage(firstText(e, "message", "Message", "msg", "error_description", "status_msg")) // Message is of AWS
+	w.setMessage(firstText(e, "message", "Message", "msg", "error_description", "status_msg")) // AWS writes Message
 	if w.message == "" {
 		w.setMessage(validationDetail(e["message"]))
 	}
@@ -152,7 +152,7 @@ func (w *evidence) readInner(e map[string]any) {
 	}
 }
 
-// readGoogleDetail reads one of Google's details.
+// readGoogleDetail reads one entry of Google's details.
 func (w *evidence) readGoogleDetail(d map[string]any) {
 	violations, _ := d["violations"].([]any)
 	for _, v := range violations {
@@ -166,7 +166,7 @@ func (w *evidence) readGoogleDetail(d map[string]any) {
 	}
 }
 
-// readUpstream reads what OpenRouter says about its upstream provider.
+// readUpstream reads OpenRouter's information about its upstream provider.
 func (w *evidence) readUpstream(meta map[string]any) {
 	if reasons, ok := meta["reasons"].([]any); ok && len(reasons) > 0 {
 		w.addCode("moderation")
@@ -198,15 +198,15 @@ func (w *evidence) readUpstream(meta map[string]any) {
 	}
 }
 
-// addFiltered adds to the message what a filter found.
+// addFiltered adds the findings of a filter to the message.
 func (w *evidence) addFiltered(found []string) {
 	if said := oneLine(strings.Join(found, ", "), 200); said != "" {
 		w.message = strings.TrimPrefix(strings.TrimRight(w.message, ". ")+": "+said, ": ")
 	}
 }
 
-// FilteredCategories names what Azure's filter found, such as "violence (high)", "" if there
-// is nothing. Raw is a content_filter_result or content_filter_results:
+// FilteredCategories names the findings of Azure's filter, such as "violence (high)"; "" for none.
+// Raw is a content_filter_result or content_filter_results:
 //
 //	{"violence":{"filtered":true,"severity":"high"},"jailbreak":{"detected":true,"filtered":true},"hate":{"filtered":false}}
 func FilteredCategories(raw json.RawMessage) string {
@@ -232,8 +232,8 @@ func filteredCategories(results any) (found []string) {
 	return found
 }
 
-// setMessage sets the message. Gateways put the whole answer of their upstream into
-// it, as JSON text; then its words count.
+// setMessage sets the message. Gateways may put the whole JSON of their upstream's answer into it;
+// then its inner message is used.
 func (w *evidence) setMessage(s string) {
 	w.message = s
 	at := strings.IndexByte(s, '{')
@@ -257,7 +257,7 @@ func (w *evidence) setMessage(s string) {
 	}
 }
 
-// addCode adds a code. One that is an HTTP status tells the status.
+// addCode adds a code. A code that is an HTTP status also sets the status.
 func (w *evidence) addCode(c string) {
 	if n, err := strconv.Atoi(c); err == nil && n >= 400 && n < 600 {
 		if w.status == 0 {
@@ -281,8 +281,8 @@ func scalarText(v any) string {
 	return ""
 }
 
-// isErrorValue reports whether an error member says that there is one: some gateways send it with
-// every event, empty, or as an object of empty members.
+// isErrorValue reports whether an error member contains an error: some gateways send the member
+// with every event, empty or as an object of empty members.
 func isErrorValue(v any) bool {
 	switch v := v.(type) {
 	case string:
@@ -303,9 +303,9 @@ func isErrorValue(v any) bool {
 	return false
 }
 
-// HasError reports whether the error member of an answer says that there is an error.
+// HasError reports whether the error member of an answer contains an error.
 func HasError(member json.RawMessage) bool {
-	if len(member) == 0 || string(member) == "null" { // as in nearly every event
+	if len(member) == 0 || string(member) == "null" { // true for nearly every event
 		return false
 	}
 	var v any
@@ -321,12 +321,12 @@ func firstText(m map[string]any, keys ...string) string {
 	return ""
 }
 
-// validationDetail puts FastAPI's list of complaints into one line, such as
+// validationDetail formats FastAPI's list of validation errors as one line, such as
 // "body.messages.0: Field required".
 func validationDetail(v any) string {
 	if m, ok := v.(map[string]any); ok {
 		if list, ok := m["detail"]; ok {
-			return validationDetail(list) // Mistral wraps it once more
+			return validationDetail(list) // Mistral nests the list once more
 		}
 		return firstText(m, "message", "msg", "error")
 	}

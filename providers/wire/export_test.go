@@ -11,16 +11,16 @@ import (
 // Network lets tests put a proxy before the transport that Client makes.
 var Network = network
 
-// DialAhead makes such a transport connect before there is a request.
+// DialAhead makes such a transport connect before the first request.
 var DialAhead = dialEarly
 
-// Exchange returns what a program's run is kept in.
+// Exchange returns the recorded exchange of a program's run.
 func (p *ProgramExchange) Exchange() *exchange { return p.x }
 
-// Took is took, for tests of what it costs.
+// Took calls onBytes, for tests of its cost.
 func (x *exchange) Took(p []byte) { x.onBytes(p) }
 
-// Kept returns how many bytes of memory the bodies take.
+// Kept returns the memory used by the bodies, in bytes.
 func (t *Tap) Kept() (n int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -38,21 +38,21 @@ func RecordTo(to io.WriteCloser, trouble func(error)) *Recorder {
 // ReadReplay reads a recording from memory.
 func ReadReplay(text []byte) (*Replay, error) { return readReplay(bytes.NewReader(text)) }
 
-// Wait returns what an answer of status 429 asks us to wait.
+// Wait returns the wait that a response with status 429 asks for.
 func Wait(h http.Header, body []byte, now time.Time) time.Duration {
 	w := readEvidence(body, false)
 	return w.wait(http.StatusTooManyRequests, h, now)
 }
 
-// Gathering returns conn so that what it brings can gather.
+// Gathering returns conn as a connection that can gather.
 func Gathering(conn net.Conn) net.Conn {
 	return &gatheringConn{Conn: conn, wake: make(chan struct{}, 1)}
 }
 
-// AddDelay lets an answer on such a connection gather until it is removed.
+// AddDelay adds a read delay to such a connection until it is removed.
 func AddDelay(conn net.Conn, next func() time.Duration) (remove func()) {
 	return conn.(*gatheringConn).add(next)
 }
 
-// DelayOf returns how long it would gather now.
+// DelayOf returns the current delay of the connection.
 func DelayOf(conn net.Conn) time.Duration { return conn.(*gatheringConn).delay() }

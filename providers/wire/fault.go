@@ -10,10 +10,9 @@ import (
 	"parley/tools/lazy"
 )
 
-// faultsByCode maps structured codes to faults, whichever service sends them. Codes are compared
-// without case and punctuation, for the same one is written invalid_api_key and
-// InvalidApiKey. Four digits are GLM's and Mistral's, which do not collide;
-// MiniMax's are told apart by their place in the body.
+// faultsByCode maps structured error codes of all services to faults. Case and punctuation are
+// ignored, since the same code is written invalid_api_key and InvalidApiKey. Four digits are codes
+// of GLM and Mistral, which do not collide; MiniMax's are recognized by their place in the body.
 var faultsByCode = invert(map[llm.Fault]string{
 	llm.Quota: `insufficient_quota billing_hard_limit_reached billing_error billing_not_active exceeded_current_quota_error
 		quota_exhausted insufficient_balance insufficient_credits payment_required arrearage free_tier_only
@@ -41,17 +40,17 @@ var faultsByCode = invert(map[llm.Fault]string{
 		1210 1213 1214 1215`, // GLM answers everything with status 429
 })
 
-// vagueCodes holds types that stand beside a better sign, a status or words, more
-// often than not. They decide only where there is nothing else.
+// vagueCodes holds codes that usually come with better evidence, a status or a message. They count
+// only without it.
 var vagueCodes = invert(map[llm.Fault]string{
 	llm.InvalidRequest: `invalid_request_error invalid_argument bad_request invalid_parameter minimax2013`,
 	llm.Permission:     `forbidden permission_denied permission_error`,
-	llm.RateLimit:      `rate_limit_error`, // Anthropic's for a spending limit as well
+	llm.RateLimit:      `rate_limit_error`, // Anthropic uses it for a spending limit too
 	llm.ModelNotFound:  `not_found_error not_found`,
 	llm.Server:         `server_error api_error internal_error internal_server_error internal timeout_error`,
 })
 
-// invert turns a table around when it is first needed.
+// invert returns a function that inverts the table on first use.
 func invert(table map[llm.Fault]string) func() map[string]llm.Fault {
 	return sync.OnceValue(func() map[string]llm.Fault {
 		all := map[string]llm.Fault{}
@@ -77,13 +76,13 @@ func normalizeCode(code string) string {
 	}, code)
 }
 
-// phrases say what words mean, the first that matches. They are matched against
-// the message and the codes, in lower case.
+// phrases maps phrases in the message and the codes, in lower case, to faults. The first match
+// counts.
 var phrases = []struct {
 	fault   llm.Fault
-	param   string // request field that is meant, if the provider does not say
+	param   string // request field of the error, unless the provider names one
 	phrase  *lazy.Regexp
-	without *lazy.Regexp // makes the phrase mean something else
+	without *lazy.Regexp // cancels the match
 }{
 	{llm.Unsupported, "tools", lazy.NewRegexp(`does(n't| not) support (tools|tool use|tool calls|tool calling|function calling|functions)|support tool use|enable-auto-tool-choice|requires --jinja`), nil},
 	{llm.Unsupported, "", lazy.NewRegexp(`does(n't| not) support (thinking|reasoning|images?|vision|multimodal|audio)|support (image|audio|video|file) input|(image|audio|video) input is not supported`), nil},
@@ -94,7 +93,7 @@ var phrases = []struct {
 		`|keep the first \d+ tokens when context|context window exceeds limit|exceeded model token limit` +
 		`|too large for model with \d+ maximum context length|model_context_window_exceeded|range of input length should be` +
 		`|exceeded context length|input length exceeds the context length|longer than the maximum model length|too many tokens|token limit exceeded` +
-		// Limits in bytes, of a service or of a gateway before it.
+		// Limits in bytes of a service or its gateway.
 		`|(request|payload|message|entity|content|body)s?[ -](size|length|body|entity|payload)( \d+)?:?.{0,24}(exceed|too (large|big|long))` +
 		`|(request|payload|entity|content|body) (is )?too (large|big|long)|(size|length|bytes) of (the |your |this )?(whole |total )?(request|payload|body).{0,24}(exceed|too (large|big|long))` +
 		`|exceed(s|ed|ing)?\b.{0,40}(content length|(request|message|payload|body)[ -](body|size|length))|request exceeds the (maximum|max|allowed) size` +
@@ -107,18 +106,18 @@ var phrases = []struct {
 	{llm.Permission, "", lazy.NewRegexp(`location is not supported|country, region|organization must be verified|consumer has been suspended`), nil},
 	{llm.ModelNotFound, "", lazy.NewRegexp(`\bmodels?\b.{0,120}\b(not found|not exist|no such)|(unknown|invalid|no such) model\b|not a valid model|no endpoints found for`), nil},
 	{llm.ModelNotFound, "", lazy.NewRegexp(`\bmodels?\b.{0,120}\b(has|have|is|are|was|been|and) (been |now )?(deprecated|retired|decommissioned|discontinued|sunset|shut ?down|no longer (available|supported|served))`), nil},
-	// llama.cpp reports what a chat template refuses as trouble of its own.
+	// llama.cpp reports a chat template's refusals as server errors.
 	{llm.InvalidRequest, "", lazy.NewRegexp(`jinja|roles must alternate|system message must be at the beginning`), nil},
 	{llm.Server, "", lazy.NewRegexp(`(currently|temporarily) unavailable|overloaded|loading model|server is busy|at capacity`), nil},
 	{llm.RateLimit, "", lazy.NewRegexp(`rate.?limit|too many requests|(tokens|requests) per min`), nil},
 }
 
-// faultsByStatus say what an HTTP status means that its class does not.
+// faultsByStatus maps HTTP statuses whose fault differs from that of their class.
 var faultsByStatus = map[int]llm.Fault{
 	401: llm.Authentication,
 	402: llm.Quota,
 	403: llm.Permission,
-	407: llm.Network, // of the proxy
+	407: llm.Network, // from the proxy
 	408: llm.Server,
 	409: llm.Server,
 	410: llm.ModelNotFound, // gone
@@ -130,10 +129,10 @@ var faultsByStatus = map[int]llm.Fault{
 	499: llm.Server,
 }
 
-// quotaWait is the delay of a rate limit from which on it counts as a quota.
+// quotaWait is the shortest delay for which a rate limit counts as a quota.
 const quotaWait = 5 * time.Minute
 
-// toError weighs the evidence.
+// toError decides which fault the evidence shows.
 func (w *evidence) toError(status int) *llm.Error {
 	e := &llm.Error{Message: w.message, Param: w.param}
 	if len(w.codes) > 0 {
@@ -149,8 +148,8 @@ func (w *evidence) toError(status int) *llm.Error {
 	if e.Fault == llm.RateLimit && w.delay > quotaWait {
 		e.Fault = llm.Quota
 	}
-	// Groq: one request that is larger than the allowance of a minute. It is the
-	// plan's limit, not the model's window, and no wait helps.
+	// Groq: a single request exceeds the tokens per minute. That is the plan's limit, not the
+	// model's context window, and waiting does not help.
 	if status == http.StatusRequestEntityTooLarge && e.Fault == llm.RateLimit {
 		e.Fault = llm.Quota
 	}
@@ -159,7 +158,7 @@ func (w *evidence) toError(status int) *llm.Error {
 
 func (w *evidence) decideFault(e *llm.Error, status int) llm.Fault {
 	for _, c := range w.codes {
-		// Gemini's RESOURCE_EXHAUSTED is a quota only if it is one of a day.
+		// Gemini's RESOURCE_EXHAUSTED is a quota only if it is a daily one.
 		if n := normalizeCode(c); strings.Contains(n, "perday") || strings.Contains(n, "daily") {
 			return llm.Quota
 		}

@@ -181,7 +181,7 @@ func TestRequestID(t *testing.T) {
 func TestEventFault(t *testing.T) {
 	for _, tt := range []struct {
 		body  string
-		fault llm.Fault // "" is none
+		fault llm.Fault // "" for none
 		want  string    // status, message
 	}{
 		{`{"choices":[{"delta":{"content":"\"error\""}}]}`, "", ""},

@@ -12,28 +12,28 @@ import (
 	"parley/providers/llm"
 )
 
-// A gatheringConn is a connection on which packets gather while nobody needs what is in them:
-// to be woken for each costs many times what it costs to read it. How long that is say the
-// readers of the answers that arrive (llm.WithReadDelay). It works below TLS and HTTP/2, whose
-// own goroutine reads. Without it a token on the screen costs 2.2 times as much processor time at 500
-// tokens a second, and 1.3 times at 50; without lowWater alone 1.3 and 1.07 times.
+// A gatheringConn lets packets accumulate while no reader needs them: each wake-up costs many times
+// more than reading the packet. The readers of the arriving answers set the delay
+// (llm.WithReadDelay). It works below TLS and HTTP/2, whose own goroutine reads. Without it, a token
+// on the screen costs 2.2 times as much processor time at 500 tokens a second, and 1.3 times at 50;
+// without only lowWater, 1.3 and 1.07 times.
 type gatheringConn struct {
 	net.Conn
-	drained bool          // the last read took all there was; of the goroutine that reads
+	drained bool          // the last read emptied the buffer; used only by the reading goroutine
 	wake    chan struct{} // ends a delay
 
 	mu     sync.Mutex
 	closed bool
-	delays []*readDelay // of the answers that arrive
+	delays []*readDelay // one for each arriving answer
 }
 
-// A readDelay is that of one answer.
+// A readDelay is the read delay of one answer.
 type readDelay struct{ next func() time.Duration }
 
-// lowWater is how many bytes gather, at most, before the system wakes somebody for them.
+// lowWater is the number of bytes at which the system wakes a reader.
 const lowWater = 32 << 10
 
-// dialGathering returns what dials connections that can gather.
+// dialGathering returns a dialer of connections that can gather.
 func dialGathering(d *net.Dialer) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := d.DialContext(ctx, network, addr)
@@ -63,7 +63,7 @@ func (c *gatheringConn) Close() error {
 	return c.Conn.Close()
 }
 
-// gather waits as long as nothing needs to be read.
+// gather waits until the delay is over.
 func (c *gatheringConn) gather() {
 	d := c.delay()
 	if d <= 0 {
@@ -79,7 +79,7 @@ func (c *gatheringConn) gather() {
 	setLowWater(c.Conn, 1)
 }
 
-// delay returns how long nothing needs to be read of any answer.
+// delay returns the time for which no answer needs to be read.
 func (c *gatheringConn) delay() time.Duration {
 	c.mu.Lock()
 	readers, closed := c.delays, c.closed
@@ -94,7 +94,7 @@ func (c *gatheringConn) delay() time.Duration {
 	return shortest
 }
 
-// endDelay has what gathered read at once.
+// endDelay makes the gathered data be read at once.
 func (c *gatheringConn) endDelay() {
 	select {
 	case c.wake <- struct{}{}:
@@ -102,8 +102,8 @@ func (c *gatheringConn) endDelay() {
 	}
 }
 
-// add lets what belongs to an answer gather. The answer ends with a call of remove, which may
-// be repeated.
+// add adds the read delay of an answer. The caller calls remove when the answer ends; it may do so
+// repeatedly.
 func (c *gatheringConn) add(next func() time.Duration) (remove func()) {
 	r := &readDelay{next}
 	c.mu.Lock()
@@ -121,8 +121,7 @@ func (c *gatheringConn) add(next func() time.Duration) (remove func()) {
 	}
 }
 
-// withConn returns req so that the connection that it goes over is found in conn, nil if it
-// cannot gather.
+// withConn returns req with a trace that stores its connection in conn; nil if it cannot gather.
 func withConn(req *http.Request, conn *atomic.Pointer[gatheringConn]) *http.Request {
 	return req.WithContext(httptrace.WithClientTrace(req.Context(), &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) { conn.Store(gatheringOf(info.Conn)) },
@@ -143,8 +142,8 @@ func gatheringOf(conn net.Conn) *gatheringConn {
 	}
 }
 
-// gatherBy lets the body of an answer gather on its connection. Without a delay in ctx it
-// keeps those of other answers on the same connection from gathering.
+// gatherBy lets the body of an answer gather on its connection. Without a delay in ctx, it keeps
+// other answers on the same connection from gathering.
 func (b *timedBody) gatherBy(ctx context.Context, conn *gatheringConn) {
 	if conn == nil {
 		return

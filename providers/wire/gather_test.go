@@ -21,8 +21,7 @@ import (
 	"parley/providers/wire"
 )
 
-// A half is one direction of a connection in memory, which keeps what is written as a system
-// does.
+// A half is one direction of a connection in memory, with a buffer like the system's.
 type half struct {
 	mu     sync.Mutex
 	more   sync.Cond
@@ -91,7 +90,7 @@ func (c memoryConn) SetDeadline(time.Time) error      { return nil }
 func (c memoryConn) SetReadDeadline(time.Time) error  { return nil }
 func (c memoryConn) SetWriteDeadline(time.Time) error { return nil }
 
-// A listener hands out one connection.
+// A listener returns one connection.
 type listener chan net.Conn
 
 func (l listener) Accept() (net.Conn, error) {
@@ -104,7 +103,7 @@ func (l listener) Accept() (net.Conn, error) {
 func (l listener) Close() error   { return nil }
 func (l listener) Addr() net.Addr { return &net.TCPAddr{} }
 
-// tokens sends events, one every so often.
+// tokens sends events at an interval of every.
 func tokens(w io.Writer, n int, every time.Duration) {
 	for i := range n {
 		time.Sleep(every)
@@ -115,7 +114,7 @@ func tokens(w io.Writer, n int, every time.Duration) {
 	}
 }
 
-// plainly answers requests of HTTP/1.1.
+// plainly answers requests with HTTP/1.1.
 func plainly(conn net.Conn, n int, every time.Duration) {
 	r := bufio.NewReader(conn)
 	for {
@@ -136,8 +135,8 @@ func (c chunks) Write(p []byte) (int, error) {
 	return fmt.Fprintf(c.Writer, "%x\r\n%s\r\n", len(p), p)
 }
 
-// streaming returns a client of a server in memory, HTTP/2 or 1.1, whose answers have n events,
-// one every so often, its address, and what counts the reads of the connection.
+// streaming returns a client of a server in memory, HTTP/2 or 1.1, whose answers have n events at
+// an interval of every; also its URL, and the half that counts the reads of the connection.
 func streaming(t *testing.T, h2 bool, n int, every time.Duration) (*http.Client, string, *half) {
 	toClient, toServer := newHalf(), newHalf()
 	ours, theirs := memoryConn{toClient, toServer}, memoryConn{toServer, toClient}
@@ -167,7 +166,7 @@ func streaming(t *testing.T, h2 bool, n int, every time.Duration) (*http.Client,
 	return client, "https://example.com", toClient
 }
 
-// askDelayed sends a request with a delay, nil for none.
+// askDelayed sends a request with a read delay; nil for none.
 func askDelayed(t *testing.T, client *http.Client, url string, delay func() time.Duration) *http.Response {
 	t.Helper()
 	ctx := t.Context()
@@ -187,9 +186,8 @@ func askDelayed(t *testing.T, client *http.Client, url string, delay func() time
 
 const frameOfScreen = 33 * time.Millisecond
 
-// A token every 2 ms is read once for each frame, over HTTP/1.1 and below TLS and HTTP/2, and as
-// it comes where nobody says that it may wait. Everything arrives, and the end at most a frame
-// late.
+// Tokens sent every 2 ms are read once per frame, over HTTP/1.1 and below TLS and HTTP/2, and
+// immediately without a read delay. All data arrives, and the end at most a frame late.
 func TestGather(t *testing.T) {
 	const n, every = 1000, 2 * time.Millisecond
 	for _, h2 := range []bool{false, true} {
@@ -222,8 +220,8 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// The next request over the same connection does not wait for an answer that is over, and a cancel
-// does not wait for anything.
+// The next request over the same connection does not wait for a finished answer, and canceling does
+// not wait at all.
 func TestGatherEnds(t *testing.T) {
 	for _, h2 := range []bool{false, true} {
 		t.Run(fmt.Sprintf("h2=%v", h2), func(t *testing.T) {
@@ -262,7 +260,7 @@ func TestGatherEnds(t *testing.T) {
 	}
 }
 
-// Answers that share a connection gather for as long as all of them may.
+// Answers that share a connection gather only while all of them may.
 func TestGatherTogether(t *testing.T) {
 	conn := wire.Gathering(memoryConn{newHalf(), newHalf()})
 	var longer atomic.Bool

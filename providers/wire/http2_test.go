@@ -23,7 +23,7 @@ import (
 	"parley/providers/wire"
 )
 
-// The codes and types of frames that the tests speak (RFC 9113, sections 6 and 7).
+// Codes and types of the frames used by the tests (RFC 9113, sections 6 and 7).
 const (
 	frameHeaders = 1
 	frameReset   = 3
@@ -103,7 +103,7 @@ func speaking(t *testing.T, serve func(net.Conn)) (*http.Transport, string) {
 type framer struct {
 	conn   net.Conn
 	r      *bufio.Reader
-	stream uint32 // of the frame that was awaited last
+	stream uint32 // stream of the last awaited frame
 }
 
 func (f *framer) write(kind, flags byte, stream uint32, payload []byte) {
@@ -138,8 +138,8 @@ func (f *framer) await(kind byte) bool {
 	}
 }
 
-// A request that an HTTP/2 server gives back unread is a try like any other:
-// net/http would send it seven times, unseen.
+// A request that an HTTP/2 server rejects unread counts as an attempt: net/http would send it seven
+// times, unseen.
 func TestRefusedStreamsAreTries(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -164,8 +164,8 @@ func TestRefusedStreamsAreTries(t *testing.T) {
 	}
 }
 
-// A request that a connection took and did not send is sent over another one, unseen: over HTTP/2
-// while it waits for a stream, over HTTP/1.1 if the connection was dead.
+// A request that a connection accepted but did not send is sent over another one, uncounted: over
+// HTTP/2 while it waits for a stream, over HTTP/1.1 if the connection was dead.
 func TestUnsentIsSentAgain(t *testing.T) {
 	t.Run("HTTP/2", func(t *testing.T) {
 		first, waiting := make(chan struct{}), make(chan struct{})
@@ -237,7 +237,7 @@ func (c deadConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// asking is a model that sends a request and reads the answer.
+// asking is a model that sends a request and reads the response.
 type asking struct {
 	client *http.Client
 	url    string
@@ -254,8 +254,8 @@ func (m *asking) Stream(ctx context.Context, _ llm.Request) llm.Stream {
 	return failing(err)
 }
 
-// At most four tries reach a server, whatever it does to them, and only one does
-// where another would fail the same way.
+// At most four attempts reach a server, however it fails, and only one if another would fail in the
+// same way.
 func TestTries(t *testing.T) {
 	quiet := httptest.NewUnstartedServer(nil)
 	quiet.Config.ErrorLog = silent

@@ -13,20 +13,20 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A Log has one line for each request: whom it went to, how it ended, how long
-// it took and how much came. It never has headers, bodies or keys.
+// A Log gets one line for each request: its provider and model, outcome, duration and size. It
+// never contains headers, bodies or keys.
 type Log struct {
-	To       *slog.Logger // nil writes nothing
+	To       *slog.Logger // nil for no log
 	Kind     string
 	Model    string
-	Strategy func() string // how the model gets tools now; may be nil
+	Strategy func() string // current tool strategy of the model; may be nil
 }
 
-// clientID is the header in which OpenAI takes an id of the client's own, which
-// helps its support where no answer came that would bring the provider's.
+// clientID is the header in which OpenAI accepts a request id of the client, which helps its
+// support if no answer with the provider's id came.
 const clientID = "X-Client-Request-Id"
 
-// withRequestID returns req with an id of its own, where the provider takes one.
+// withRequestID returns req with a request id, if the provider accepts one.
 func (t *transport) withRequestID(req *http.Request) *http.Request {
 	if req.URL.Hostname() != "api.openai.com" || req.Header.Get(clientID) != "" {
 		return req
@@ -36,27 +36,27 @@ func (t *transport) withRequestID(req *http.Request) *http.Request {
 	return req
 }
 
-// A logLine collects what the log and the tap record of one request. A nil line does nothing.
+// A logLine collects the data of one request for the log and the tap. A nil line does nothing.
 type logLine struct {
 	t       *transport
 	tapped  *exchange
 	ctx     context.Context
-	client  string // id of the request, ours
-	id      string // and the provider's
+	client  string // parley's request id
+	id      string // the provider's request id
 	path    string
 	status  int
 	start   time.Time
-	headers time.Time // when they came; zero if they did not
+	headers time.Time // arrival of the headers; zero if they did not come
 
-	mu           sync.Mutex // a body may be closed while somebody reads it
-	first        time.Time  // when the first byte of the body came
+	mu           sync.Mutex // a body may be closed during a read
+	first        time.Time  // arrival of the body's first byte
 	bytes        int64
 	outcomeKnown bool // setOutcome was called
-	bodyEnded    bool // the body ended before that
+	bodyEnded    bool // the body ended before setOutcome
 	ended        bool
 }
 
-// beginLine begins the line of req.
+// beginLine returns a new line for req; nil if there is neither log nor tap.
 func (t *transport) beginLine(req *http.Request) *logLine {
 	if t.Log.To == nil && t.Tap == nil {
 		return nil
@@ -64,7 +64,7 @@ func (t *transport) beginLine(req *http.Request) *logLine {
 	return &logLine{t: t, tapped: t.beginExchange(req), ctx: context.WithoutCancel(req.Context()), client: req.Header.Get(clientID), path: req.URL.Path, start: time.Now()}
 }
 
-// onHeaders notes the headers of the answer.
+// onHeaders records the headers of the answer.
 func (l *logLine) onHeaders(res *http.Response) {
 	if l == nil {
 		return
@@ -73,7 +73,7 @@ func (l *logLine) onHeaders(res *http.Response) {
 	l.tapped.onHeaders(res.StatusCode, res.Header)
 }
 
-// onBytes notes a piece of the answer.
+// onBytes records a piece of the answer.
 func (l *logLine) onBytes(p []byte) {
 	if l == nil || len(p) == 0 {
 		return
@@ -87,7 +87,7 @@ func (l *logLine) onBytes(p []byte) {
 	l.bytes += int64(len(p))
 }
 
-// setOutcome says whether the answer is one: err is what it means otherwise.
+// setOutcome records whether the response is a usable answer; err is its error otherwise.
 func (l *logLine) setOutcome(err error) {
 	if l == nil {
 		return
@@ -101,7 +101,7 @@ func (l *logLine) setOutcome(err error) {
 	}
 }
 
-// end writes the line, once. Err is why the answer did not come, or broke off.
+// end writes the line, once. Err is why the answer is missing or incomplete.
 func (l *logLine) end(err error) {
 	if l == nil {
 		return
@@ -119,7 +119,6 @@ func (l *logLine) end(err error) {
 	}
 }
 
-// write writes the line.
 func (l *logLine) write(err error) {
 	text := func(name, value string) slog.Attr {
 		return slog.String(name, sanitize.Truncate(l.t.mask.Text(value), messageLimit))
@@ -132,7 +131,7 @@ func (l *logLine) write(err error) {
 	}
 	attrs = append(attrs, text("base_url", l.t.URL), text("path", l.path))
 	if found := (*llm.Error)(nil); errors.As(err, &found) && found.ID != "" {
-		l.id = found.ID // one in the body counts as well
+		l.id = found.ID // an id in the body counts too
 	}
 	for _, id := range []struct{ name, value string }{{"client_request_id", l.client}, {"request_id", l.id}} {
 		if id.value != "" {
@@ -157,13 +156,13 @@ func (l *logLine) write(err error) {
 	l.t.Log.To.LogAttrs(l.ctx, slog.LevelInfo, "request", attrs...)
 }
 
-// Categories beside the faults.
+// Categories that are not faults.
 const (
 	categoryCanceled = "canceled"
 	categoryDeadline = "deadline"
 )
 
-// Category returns the fault of err in a word, "" if there is no error.
+// Category returns the fault of err as a word; "" for nil.
 func Category(err error) string {
 	apiErr := (*llm.Error)(nil)
 	switch {
@@ -174,5 +173,5 @@ func Category(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return categoryDeadline
 	}
-	return categoryCanceled // with whatever cause the context was given
+	return categoryCanceled // with any cause of the context
 }

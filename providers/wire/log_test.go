@@ -15,8 +15,7 @@ import (
 	"parley/providers/wire"
 )
 
-// A request leaves one line, whatever becomes of it, and no line holds a key or
-// a body.
+// A request leaves one line, however it ends, and no line contains a key or a body.
 func TestLog(t *testing.T) {
 	const key = "sk-canary-0123456789"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -93,8 +92,8 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// OpenAI takes an id of ours, which its support can look up where no answer
-// came; nobody else is sent one.
+// OpenAI accepts a client's request id, which its support can look up if no answer came; other
+// services get none.
 func TestClientRequestID(t *testing.T) {
 	for url, want := range map[string]bool{"https://api.openai.com/v1/responses": true, "https://api.x.ai/v1/responses": false} {
 		var ids []string

@@ -5,9 +5,9 @@ import (
 	"syscall"
 )
 
-// setLowWater has the system wake the reader of a connection no sooner than so many bytes have
-// arrived, its end or an error (socket(7), SO_RCVLOWAT, which TCP obeys since Linux 4.18). Where
-// it cannot, the reader is woken more often.
+// setLowWater makes the system wake the reader of a connection only once that many bytes have arrived, or
+// its end or an error (socket(7), SO_RCVLOWAT, which TCP supports since Linux 4.18). If it fails,
+// the reader wakes up more often.
 func setLowWater(conn net.Conn, bytes int) {
 	tcp, ok := conn.(*net.TCPConn)
 	if !ok {

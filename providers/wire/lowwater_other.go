@@ -4,5 +4,5 @@ package wire
 
 import "net"
 
-// setLowWater does nothing: a system may not tell of bytes again that it has kept quiet about.
+// setLowWater does nothing: a system may not report held-back bytes again.
 func setLowWater(net.Conn, int) {}

@@ -12,19 +12,18 @@ import (
 
 const (
 	redacted     = sanitize.Redacted
-	messageLimit = 2000    // runes of a message, once it is masked
-	rawLimit     = 8 << 10 // runes before, so that no cut runs through a secret that is then not found
+	messageLimit = 2000    // runes of a message after masking
+	rawLimit     = 8 << 10 // runes before masking, so that truncation does not split a secret, which would then not be found
 )
 
-// A mask takes secrets out of what goes over the wire.
+// A mask removes secrets from texts.
 type mask struct{ sanitize.Mask }
 
 // newMask returns the mask of a provider's secrets.
 func newMask(secrets []string) mask { return mask{sanitize.NewMask(secrets, 4)} }
 
-// MaskText returns a function that takes secrets out of text as [sanitize.Mask.Excerpt] does, in every
-// form in which they may stand there. Those that are shorter than shortest bytes are not
-// looked for.
+// MaskText returns a function that removes secrets from text as [sanitize.Mask.Excerpt] does, in all
+// encodings. It does not look for secrets shorter than shortest bytes.
 func MaskText(secrets []string, shortest int) func(string) string {
 	return sanitize.NewMask(secrets, max(shortest, 4)).Excerpt
 }
@@ -39,13 +38,13 @@ func (m mask) header(h http.Header) http.Header {
 	return h
 }
 
-// oneLine returns s as one line, cut to limit runes.
+// oneLine returns s on one line, truncated to limit runes.
 func oneLine(s string, limit int) string {
 	return sanitize.Truncate(sanitize.Words(sanitize.Plain(s)), limit)
 }
 
-// MaskErrors returns m with errors that contain neither secrets nor a token of tokens, which may be
-// nil. Errors of a Client are masked already; these come from inside an answer.
+// MaskErrors returns m with errors free of secrets and of the tokens of tokens, which may be nil. A
+// Client masks its own errors; these come from inside an answer.
 func MaskErrors(m llm.Model, secrets []string, tokens *token.Source) llm.Model {
 	return masked{m, newMask(secrets), tokens}
 }
@@ -69,7 +68,7 @@ func (m masked) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// err returns err, or what is told of it without secrets.
+// err returns err, or its masked text as an error.
 func (m mask) err(err error) error {
 	if err == nil || m.IsZero() {
 		return err
@@ -89,12 +88,12 @@ func (m mask) err(err error) error {
 	return &apiErr
 }
 
-// mapWords replaces the words of an error.
+// mapWords applies word to the texts of an error.
 func mapWords(e *llm.Error, word func(string) string) {
 	for _, field := range []*string{&e.Message, &e.Code, &e.Param, &e.ID} {
 		*field = word(*field)
 	}
 }
 
-// MaskError returns err if it holds no secrets, else an error with its text masked.
+// MaskError returns err if it contains no secrets, else an error with its text masked.
 func MaskError(err error, secrets []string) error { return newMask(secrets).err(err) }

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// replacedLists names the lists that extra fields replace: a user who sets them means
-// all of them.
+// replacedLists names the lists that extra fields replace: a user who sets one of them means the
+// whole list.
 var replacedLists = []string{"input", "contents"}
 
-// Merge puts extra fields of the user's into the body of a request: objects are
-// merged, lists added to, whatever type they were decoded into, and everything
-// else replaced. Objects and lists of either side stay as they are.
+// Merge merges the user's extra fields into a request body: objects are merged, lists of any
+// element type appended, other values replaced. It does not modify the objects and lists of either
+// side.
 func Merge(body, extra map[string]any) {
 	for field, value := range extra {
 		old := body[field]
@@ -32,11 +32,10 @@ func Merge(body, extra map[string]any) {
 	}
 }
 
-// listOf returns the elements of a list of any type; TOML decodes some into
-// []map[string]any.
+// listOf returns the elements of a list of any type; TOML decodes some lists into []map[string]any.
 func listOf(value any) (list []any, ok bool) {
 	v := reflect.ValueOf(value)
-	if v.Kind() != reflect.Slice || v.Type().Elem().Kind() == reflect.Uint8 { // which is data
+	if v.Kind() != reflect.Slice || v.Type().Elem().Kind() == reflect.Uint8 { // a []byte is data
 		return nil, false
 	}
 	for i := range v.Len() {

@@ -7,7 +7,7 @@ import (
 	"parley/providers/wire"
 )
 
-// TestMerge checks what extra fields do to those of a request.
+// TestMerge checks how extra fields change those of a request.
 func TestMerge(t *testing.T) {
 	type object = map[string]any
 	for _, tt := range []struct {

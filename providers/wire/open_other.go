@@ -6,5 +6,5 @@ import "io/fs"
 
 const openFlags = 0
 
-// ownedByUser returns true: who may read a file is not in its mode here.
+// ownedByUser returns true: the file mode does not tell the owner here.
 func ownedByUser(fs.FileInfo) bool { return true }

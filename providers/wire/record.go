@@ -22,28 +22,26 @@ import (
 //	 "response":{"headers":{"Content-Type":"text/event-stream"},"text":"data: {…}\n\n…"},
 //	 "chunks":[[412,312],[97,340]]}
 //
-// A body stands under json if it is a request's and JSON, under text if it is
-// UTF-8, and else under base64; text and base64 are byte for byte what was sent.
-// Chunks are the pieces in which an answer came, each with its bytes and the
-// milliseconds since start. Where no answer came, or it broke off, there is
-// "error":{"category":"network","message":"…"}. A run of a program has the method
-// RUN, the name of the program as url, "args", standard input as its request,
-// standard output as its answer, and the exit status. Secrets are [redacted], and
-// of headers only those are written that say what a body is, how long to wait and
-// which request it was. Readers ignore what they do not know. Replay reads it.
+// The key of a body is json for a request's JSON, text for UTF-8, and otherwise base64; text and
+// base64 are byte for byte as sent. Chunks lists the pieces in which an answer came, each as its
+// size in bytes and the milliseconds since start. If the answer is missing or incomplete, the line
+// has "error":{"category":"network","message":"…"}. For the run of a program, method is RUN, url is
+// the program's name, "args" are its arguments, request is its standard input, response its
+// standard output, and status its exit status. Secrets are [redacted]. Only headers that describe a
+// body, a wait or the request id are written. Readers ignore unknown fields. Replay reads the file.
 type Recorder struct {
-	OnError func(error) // called once with the first error of writing; nil: errors are dropped
+	OnError func(error) // called once with the first write error; nil drops errors
 
 	mu     sync.Mutex
 	to     io.WriteCloser
 	failed bool
 }
 
-// maxRecordedBody bounds how much of a body a recording holds, in bytes.
+// maxRecordedBody bounds the recorded part of a body, in bytes.
 const maxRecordedBody = 2 * MaxEvent
 
-// Record appends to the file at path, which nobody else may read. It follows no
-// link there: who may write to the directory could have put one.
+// Record appends to the file at path, which only the user may read. It does not follow a link
+// there: anyone who can write to the directory could have placed it.
 func Record(path string) (*Recorder, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, notRegularError(path)
@@ -62,7 +60,7 @@ func Record(path string) (*Recorder, error) {
 	return &Recorder{to: f}, nil
 }
 
-// endLine ends the line that a full disk cut off, so that it stays the only one that is lost.
+// endLine ends a line truncated by a full disk, so that only that line is lost.
 func endLine(f *os.File) error {
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil || size == 0 {
@@ -75,7 +73,7 @@ func endLine(f *os.File) error {
 	return err
 }
 
-// restrictMode takes from others what they may do with a file, which may be of before.
+// restrictMode removes the permissions of others from a file, which may be an older one.
 func restrictMode(f *os.File) error {
 	info, err := f.Stat()
 	switch {
@@ -93,17 +91,17 @@ func restrictMode(f *os.File) error {
 
 func notRegularError(path string) error { return fmt.Errorf("%s is not a regular file", path) }
 
-// Close ends the recording. Exchanges that have not ended are not in it.
+// Close ends the recording. It does not contain unfinished exchanges.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.failed = true // what comes after it has nowhere to go
+	r.failed = true // later exchanges cannot be written
 	return r.to.Close()
 }
 
 const recordVersion = 1
 
-// recordStart is what every line of a recording begins with.
+// recordStart is the beginning of every line of a recording.
 const recordStart = `{"version":`
 
 // A record is one line of a recording.
@@ -126,13 +124,13 @@ type record struct {
 	Error    *recordedError  `json:"error,omitempty"`
 }
 
-// A recordedMessage holds one kind of body.
+// A recordedMessage holds a body in one of three encodings.
 type recordedMessage struct {
 	Headers map[string]string `json:"headers,omitempty"`
 	JSON    json.RawMessage   `json:"json,omitempty"`
 	Text    string            `json:"text,omitempty"`
 	Base64  []byte            `json:"base64,omitempty"`
-	Cut     int64             `json:"cut,omitempty"` // bytes that are missing
+	Cut     int64             `json:"cut,omitempty"` // number of bytes missing
 }
 
 type recordedError struct {
@@ -140,7 +138,7 @@ type recordedError struct {
 	Message  string `json:"message,omitempty"`
 }
 
-// write appends an exchange that is over. It fails once, and is silent then.
+// write appends a finished exchange. After its first failure it does nothing.
 func (r *Recorder) write(e Exchange, marks []chunkEnd) {
 	line, err := encodeRecord(e, marks)
 	r.mu.Lock()
@@ -149,7 +147,7 @@ func (r *Recorder) write(e Exchange, marks []chunkEnd) {
 		return
 	}
 	if err == nil {
-		_, err = r.to.Write(line) // in one piece: others may append to the same file
+		_, err = r.to.Write(line) // in one write: others may append to the same file
 	}
 	if err != nil {
 		r.failed = true
@@ -194,7 +192,7 @@ func newRecordedMessage(m Message, request bool) recordedMessage {
 	return r
 }
 
-// recordedHeaders returns the headers that matter to somebody who reads an answer again.
+// recordedHeaders returns the headers that are kept in recordings.
 func recordedHeaders(h http.Header) map[string]string {
 	kept := map[string]string{}
 	for name, values := range h {

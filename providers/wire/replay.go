@@ -17,22 +17,21 @@ import (
 	"parley/providers/llm"
 )
 
-// A Replay answers requests from a recording instead of the network. Requests to
-// one model, by one method and path, have to come in the order in which they
-// were recorded, and with the same bodies; those to different models may come as
-// they like, as they did when they ran side by side. It is safe for concurrent
+// A Replay answers requests from a recording instead of the network. Requests to one model, by one
+// method and path, must come in the recorded order and with the same bodies. Requests to different
+// models may come in any order, since they may have run at the same time. It is safe for concurrent
 // use.
 type Replay struct {
 	mu      sync.Mutex
 	records []record
 	used    []bool
-	err     *llm.Error // the first request that is not in it
+	err     *llm.Error // for the first request that is not in the recording
 }
 
-// PlaceholderKey goes in the place of a key to where no key is needed.
+// PlaceholderKey replaces a key where none is needed.
 const PlaceholderKey = "no-key-is-needed-for-a-replay"
 
-// maxRecording bounds how long a recording may be that is replayed, in bytes.
+// maxRecording bounds the size of a recording to replay, in bytes.
 const maxRecording = 1 << 30
 
 // OpenReplay reads the recording at path.
@@ -72,7 +71,7 @@ func readReplay(from io.Reader) (*Replay, error) {
 		err := json.Unmarshal(line, &l)
 		var cut *json.SyntaxError
 		if errors.As(err, &cut) && cut.Offset == int64(len(line)) && bytes.HasPrefix(line, []byte(recordStart)) {
-			continue // of a disk that was full in the middle of it
+			continue // truncated by a full disk
 		}
 		if err != nil || l.Method == "" || l.URL == "" {
 			return nil, fmt.Errorf("line %d was not written by --record", number)
@@ -89,8 +88,8 @@ func readReplay(from io.Reader) (*Replay, error) {
 	return r, nil
 }
 
-// Model returns the model of the first recorded request, as provider/model; "" if none was for a
-// model.
+// Model returns the model of the first recorded request to a model, as provider/model; "" if there
+// is none.
 func (r *Replay) Model() string {
 	for _, l := range r.records {
 		if l.Model != "" {
@@ -100,7 +99,7 @@ func (r *Replay) Model() string {
 	return ""
 }
 
-// Remaining returns the number of recorded exchanges with models that were not requested yet.
+// Remaining returns the number of recorded exchanges with models that have not been replayed yet.
 func (r *Replay) Remaining() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -113,8 +112,8 @@ func (r *Replay) Remaining() int {
 	return n
 }
 
-// Err returns the error of the first request to a model that is not in the recording; nil if all
-// were.
+// Err returns the error for the first request to a model that is not in the recording; nil if all
+// were found.
 func (r *Replay) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,8 +162,8 @@ func (c replayTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// Program answers in the place of a program that would be given stdin: with its
-// standard output, its exit status and its last words on standard error.
+// Program answers for a program that would read stdin. It returns the program's standard output,
+// its exit status and the end of its standard error.
 func (r *Replay) Program(told Exchange, stdin []byte) (out []byte, status int, said string, err error) {
 	l, err := r.match(replayRequest{told.Provider, told.Model, Run, told.URL, append(slices.Clone(told.Args), told.Request.Header.Get(SystemHeader)), stdin})
 	if err != nil {
@@ -173,14 +172,14 @@ func (r *Replay) Program(told Exchange, stdin []byte) (out []byte, status int, s
 	return l.Response.body(), l.Status, l.Response.Headers[stderrHeader], nil
 }
 
-// A replayRequest is what has to be in a recording.
+// A replayRequest is a request to find in the recording.
 type replayRequest struct {
 	provider, model, method, path string
 	args                          []string
 	body                          []byte
 }
 
-// match takes the record that answers q.
+// match removes the record that answers q from the unused ones and returns it.
 func (r *Replay) match(q replayRequest) (record, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -211,17 +210,16 @@ func (r *Replay) match(q replayRequest) (record, error) {
 		first.Method, first.path(), strings.Trim(first.Provider+"/"+first.Model, "/"))
 }
 
-// mismatch returns the error of a request that is not in the recording. The replay is
-// locked.
+// mismatch returns the error for a request that is not in the recording. The replay must be locked.
 func (r *Replay) mismatch(q replayRequest, format string, args ...any) error {
 	e := &llm.Error{Fault: llm.Mismatch, Message: fmt.Sprintf(format, args...)}
-	if r.err == nil && q.model != "" { // lists of models are asked for beside it
+	if r.err == nil && q.model != "" { // requests for model lists do not count
 		r.err = e
 	}
 	return e
 }
 
-// path returns what is asked of whom the record is about.
+// path returns the request path, or the name of a program.
 func (l record) path() string {
 	if u, err := url.Parse(l.URL); err == nil && l.Method != Run {
 		return u.Path
@@ -229,7 +227,7 @@ func (l record) path() string {
 	return l.URL
 }
 
-// args returns the arguments of a program, and the system prompt it gets in a file.
+// args returns a program's arguments, followed by the system prompt that it gets in a file.
 func (l record) args() []string {
 	if l.Method != Run {
 		return nil
@@ -237,7 +235,7 @@ func (l record) args() []string {
 	return append(slices.Clone(l.Args), l.Request.Headers[SystemHeader])
 }
 
-// fault returns why no answer came.
+// fault returns the recorded error of a missing answer; nil for none.
 func (l record) fault() error {
 	if l.Error == nil || l.Error.Category == categoryCanceled || l.Error.Category == categoryDeadline {
 		return &llm.Error{Fault: llm.Network, Message: "the recording has no answer: the request was canceled"}
@@ -245,7 +243,7 @@ func (l record) fault() error {
 	return &llm.Error{Fault: llm.Fault(l.Error.Category), Message: l.Error.Message}
 }
 
-// body returns the message as it was, or, if it was JSON, with the same meaning.
+// body returns the recorded bytes; JSON is equivalent to them.
 func (m recordedMessage) body() []byte {
 	switch {
 	case m.JSON != nil:
@@ -256,8 +254,8 @@ func (m recordedMessage) body() []byte {
 	return []byte(m.Text)
 }
 
-// chunks returns the answer as it came, in pieces of the same sizes. One that broke
-// off breaks off again.
+// chunks returns a reader of the answer in its recorded pieces. An interrupted answer is
+// interrupted again.
 func (l record) chunks() io.Reader {
 	p := &chunkReader{rest: l.Response.body()}
 	sum := 0
@@ -267,7 +265,7 @@ func (l record) chunks() io.Reader {
 			sum += c[0]
 		}
 	}
-	if sum != len(p.rest) { // a secret was masked in it
+	if sum != len(p.rest) { // a masked secret changed the size
 		p.sizes = nil
 	}
 	if l.Error != nil && slices.Contains(interruptedCategories, l.Error.Category) {
@@ -276,7 +274,7 @@ func (l record) chunks() io.Reader {
 	return p
 }
 
-// interruptedCategories lists the categories of answers that did not come to their end.
+// interruptedCategories lists the error categories of incomplete answers.
 var interruptedCategories = []string{string(llm.Network), categoryCanceled, categoryDeadline}
 
 type chunkReader struct {

@@ -15,10 +15,10 @@ import (
 	"parley/tools/sanitize"
 )
 
-// diffBodies returns where a body is not what was recorded; "" if both mean the
-// same. JSON is compared as JSON: order of keys, white space and the spelling of
-// numbers do not count. Nor do ids that parley made up, and what names the
-// conversation for a cache. What was masked in the recording may be anything.
+// diffBodies returns the first difference between a recorded body and another; "" if they are
+// equivalent. JSON is compared by value: the order of keys, white space and the spelling of numbers
+// do not count. Nor do generated ids and cache keys of the conversation. Masked parts of the
+// recording match anything.
 func diffBodies(was, is []byte) string {
 	was, is = normalizeIDs(was), normalizeIDs(is)
 	a, errA := parseJSON(was)
@@ -39,7 +39,7 @@ func diffBodies(was, is []byte) string {
 	return diffValues("", a, b)
 }
 
-// volatileFields lists fields that hold something else in each conversation.
+// volatileFields lists fields that differ in each conversation.
 var volatileFields = []string{"prompt_cache_key"}
 
 func parseJSON(body []byte) (v any, err error) {
@@ -54,10 +54,10 @@ func parseJSON(body []byte) (v any, err error) {
 	return v, nil
 }
 
-// generatedID matches what ids look like that parley makes up for calls that came without.
+// generatedID matches the ids that parley generates for calls without one.
 var generatedID = lazy.NewRegexp(`\b(?:call|toolu|unnamed)_(?:[A-Z2-7]{26}|[A-Z2-7]{20}|[0-9a-f]{24})\b`)
 
-// normalizeIDs returns body with a name by the order of appearance for each made-up id.
+// normalizeIDs replaces each generated id in body with a name numbered by its first appearance.
 func normalizeIDs(body []byte) []byte {
 	names := map[string]string{}
 	return generatedID.ReplaceAllFunc(body, func(id []byte) []byte {
@@ -70,7 +70,7 @@ func normalizeIDs(body []byte) []byte {
 	})
 }
 
-// diffValues returns what is the first difference between two values at path.
+// diffValues returns the first difference between two values at path; "" if they are equal.
 func diffValues(path string, was, is any) string {
 	switch a := was.(type) {
 	case map[string]any:
@@ -130,7 +130,7 @@ func diffValues(path string, was, is any) string {
 	return diffMessage(path, was, is)
 }
 
-// sameNumber compares numbers, however they are spelled.
+// sameNumber reports whether two numbers are equal, in any spelling.
 func sameNumber(a, b json.Number) bool {
 	if a == b {
 		return true
@@ -140,7 +140,7 @@ func sameNumber(a, b json.Number) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-// matchesMasked compares texts; the recorded one may have masked pieces.
+// matchesMasked reports whether is matches was, in which parts may be masked.
 func matchesMasked(was, is string) bool {
 	pieces := strings.Split(was, redacted)
 	if len(pieces) == 1 {
@@ -161,7 +161,7 @@ func matchesMasked(was, is string) bool {
 	return true
 }
 
-// showValue returns a value as JSON writes it; of a text, what stands around byte at.
+// showValue returns a value as JSON; of a string, an excerpt around byte at.
 func showValue(v any, at int) string {
 	if s, ok := v.(string); ok {
 		return excerptAt(s, at)
@@ -173,7 +173,7 @@ func showValue(v any, at int) string {
 	return sanitize.Truncate(string(b), 60)
 }
 
-// toAny returns values of JSON.
+// toAny converts strings to JSON values.
 func toAny(list []string) any {
 	values := make([]any, len(list))
 	for i, s := range list {
@@ -189,7 +189,7 @@ func orBody(path string) string {
 	return path
 }
 
-// diffMessage returns how two values differ: of texts, from a little before where.
+// diffMessage describes how two values differ; of strings, it quotes the first difference.
 func diffMessage(path string, was, is any) string {
 	a, b, at := fmt.Sprint(was), fmt.Sprint(is), 0
 	for at < len(a) && at < len(b) && a[at] == b[at] {
@@ -198,7 +198,7 @@ func diffMessage(path string, was, is any) string {
 	return orBody(path) + " is " + showValue(is, at) + ", and was " + showValue(was, at)
 }
 
-// excerptAt quotes what stands around byte at.
+// excerptAt quotes the text around byte at.
 func excerptAt(s string, at int) string {
 	const before, most = 20, 60
 	start := max(min(at, len(s))-before, 0)

@@ -17,7 +17,7 @@ import (
 	"parley/providers/wire"
 )
 
-// record runs f with a tap that records, and returns where.
+// record runs f with a tap that records, and returns the recording's path.
 func record(t testing.TB, f func(tap *wire.Tap)) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rec.jsonl")
@@ -42,7 +42,7 @@ func replay(t testing.TB, path string) *wire.Replay {
 	return r
 }
 
-// resend sends body to a replay in the place of a server.
+// resend sends body to a replay instead of a server.
 func resend(t testing.TB, r *wire.Replay, model, body string) (string, error) {
 	t.Helper()
 	client := wire.Client(wire.Options{Provider: "mock", URL: "http://h", Transport: r.Transport("mock", model)})
@@ -59,8 +59,7 @@ func resend(t testing.TB, r *wire.Replay, model, body string) (string, error) {
 	return string(got), err
 }
 
-// TestRecordThenReplay: an answer comes from the recording as it came from the
-// server, errors too.
+// TestRecordThenReplay: a replayed answer equals the server's, also an error.
 func TestRecordThenReplay(t *testing.T) {
 	jsonType := map[string]string{"Content-Type": "application/json", "Retry-After": "7", "X-Request-Id": "req-1"}
 	events := map[string]string{"Content-Type": "text/event-stream"}
@@ -103,7 +102,7 @@ func TestRecordThenReplay(t *testing.T) {
 	}
 }
 
-// TestReplayOfNoAnswer: what did not answer then does not answer now.
+// TestReplayOfNoAnswer: a request that got no answer when recorded gets none when replayed.
 func TestReplayOfNoAnswer(t *testing.T) {
 	path := record(t, func(tap *wire.Tap) {
 		if _, err := send(t, tap, "http://"+closed.Address(t), "{}"); err == nil {
@@ -115,7 +114,7 @@ func TestReplayOfNoAnswer(t *testing.T) {
 	}
 }
 
-// TestMismatch says what is the first thing that is not as it was recorded.
+// TestMismatch checks the first reported difference from the recording.
 func TestMismatch(t *testing.T) {
 	const was = `{"model":"m","n":1,"messages":[{"role":"user","content":"hello world, how are you this morning"}],"tools":[{"name":"a"},{"name":"b"}],"id":"call_ABCDEFGHIJKLMNOPQRSTUVWXYZ"}`
 	path := record(t, func(tap *wire.Tap) {
@@ -165,7 +164,7 @@ func TestMismatch(t *testing.T) {
 	}
 }
 
-// TestReplayOfMasked: what was masked in a recording may be anything.
+// TestReplayOfMasked: masked parts of a recording match anything.
 func TestReplayOfMasked(t *testing.T) {
 	quoted, _ := json.Marshal("my key is " + canaryKey + ", is it good?")
 	body := `{"content":` + string(quoted) + `}`
@@ -180,8 +179,8 @@ func TestReplayOfMasked(t *testing.T) {
 	}
 }
 
-// TestReplaySideBySide: models that were asked at the same time get their own
-// answers, in whatever order they ask now.
+// TestReplaySideBySide: models that were used at the same time get their own answers, in any order
+// of requests.
 func TestReplaySideBySide(t *testing.T) {
 	lines := ""
 	for _, model := range []string{"a", "b", "c", "d"} {
@@ -206,7 +205,7 @@ func TestReplaySideBySide(t *testing.T) {
 	wait.Wait()
 }
 
-// TestOpenReplay refuses what is no recording.
+// TestOpenReplay rejects files that are not recordings.
 func TestOpenReplay(t *testing.T) {
 	const good = `{"version":1,"method":"GET","url":"http://h/"}`
 	for _, tt := range []struct{ name, text, want string }{
@@ -234,8 +233,8 @@ func TestOpenReplay(t *testing.T) {
 	}
 }
 
-// TestRecordFile: nobody else reads it, what is there stays, and what is no file
-// is refused.
+// TestRecordFile: the file is private, its content is kept, and anything but a regular file is
+// rejected.
 func TestRecordFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rec.jsonl")
 	if err := os.WriteFile(path, []byte("before, cut"), 0o644); err != nil {
@@ -261,8 +260,8 @@ func TestRecordFile(t *testing.T) {
 	}
 }
 
-// TestRecordFollowsNoLink: what a link leads to gets neither a record nor another
-// mode, and nothing is made where it leads to nothing.
+// TestRecordFollowsNoLink: the target of a link gets neither a record nor another mode, and a
+// dangling link creates no file.
 func TestRecordFollowsNoLink(t *testing.T) {
 	dir := t.TempDir()
 	target := filepath.Join(dir, "target")
@@ -288,7 +287,7 @@ func TestRecordFollowsNoLink(t *testing.T) {
 	}
 }
 
-// TestRecordFails: a disk that is full is told of once, and ends no turn.
+// TestRecordFails: a full disk is reported once, and ends no turn.
 func TestRecordFails(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("there is no /dev/full")

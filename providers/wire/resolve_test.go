@@ -20,8 +20,8 @@ import (
 	"parley/providers/wire"
 )
 
-// A nameServer says what a name has: addresses of either kind, or a code that stands for both.
-// With silent it never answers.
+// A nameServer answers for one name: with addresses of either family, or with a code for both. If
+// silent, it never answers.
 type nameServer struct {
 	addresses []string
 	code      dnsmessage.RCode
@@ -83,8 +83,8 @@ func (s nameServer) answer(m *dnsmessage.Message) {
 	}
 }
 
-// Whatever is wrong with a name is said with it, in time, and no error is that of a request that
-// may have been sent; where IPv6 does not work a service is reached by IPv4.
+// An error about a name says what is wrong with it, in time, and never looks like that of a request
+// that may have been sent; without working IPv6, a service is reached by IPv4.
 func TestNames(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "reached") }))
 	defer server.Close()
@@ -92,7 +92,7 @@ func TestNames(t *testing.T) {
 	port := func(address string) string { return address[len("127.0.0.1"):] }
 	open, shut := port(server.Listener.Addr().String()), port(closed.Address(t))
 	nameServer{code: dnsmessage.RCodeNameError}.use(t)
-	_, _ = net.DefaultResolver.LookupHost(t.Context(), host) // what package net makes once must not be made in a bubble of synctest
+	_, _ = net.DefaultResolver.LookupHost(t.Context(), host) // objects that package net creates once must not be created in a synctest bubble
 	for name, c := range map[string]struct {
 		names nameServer
 		port  string
@@ -125,11 +125,11 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// checkName asks a service, and compares what is said if it cannot be reached.
+// checkName sends a request to a service, and compares the error if it cannot be reached.
 func checkName(t *testing.T, url, want string) {
 	t.Helper()
 	network := wire.Network(time.Minute)
-	network.Proxy = nil // whatever the environment names
+	network.Proxy = nil // ignores the environment
 	client := wire.Client(wire.Options{Provider: "acme", Transport: network})
 	defer client.CloseIdleConnections()
 	body, err := ask(t.Context(), client, url)

@@ -12,44 +12,44 @@ import (
 	"parley/providers/llm"
 )
 
-// A Tap keeps the last requests and their answers, byte for byte. Its memory is bounded, and bytes
-// that do not fit are counted. Secrets are masked when it is read, so that one that came in two
-// pieces is found. A nil Tap keeps nothing. It is safe for concurrent use.
+// A Tap keeps the latest requests and their answers, byte for byte. Its memory is bounded; bytes
+// that do not fit are counted. Secrets are masked when it is read, so that a secret that came in
+// two pieces is found. A nil Tap keeps nothing. It is safe for concurrent use.
 type Tap struct {
-	Recorder *Recorder // gets each exchange when it is over; nil for none
+	Recorder *Recorder // gets each finished exchange; nil for none
 
 	mu      sync.Mutex
-	all     []*exchange // the oldest first
-	count   int         // of those there ever were
+	all     []*exchange // oldest first
+	count   int         // number of exchanges ever started
 	packing bool        // bodies are being compressed
-	before  packedBody  // of the last request that was; only what compresses looks at it
+	before  packedBody  // last compressed request body; used only by the compressing goroutine
 }
 
 // Limits of a Tap.
 const (
 	tapExchanges = 64
-	tapBody      = 2 << 20  // bytes of a body, half of them from its end
-	tapBytes     = 32 << 20 // of all bodies; those that run come on top
-	tapLoose     = 4 << 20  // of those that stay uncompressed for longer than a moment
-	tapPacked    = 8 << 20  // of those that are compressed
+	tapBody      = 2 << 20  // bytes kept of a body, half of them from its end
+	tapBytes     = 32 << 20 // of all bodies of finished exchanges; running ones are extra
+	tapLoose     = 4 << 20  // of bodies that stay uncompressed
+	tapPacked    = 8 << 20  // of compressed bodies
 )
 
 // Run is the method of an exchange with a program.
 const Run = "RUN"
 
-// An Exchange is one request and what came back. A retry is one of its own.
+// An Exchange is one request and its answer. A retry is a separate exchange.
 type Exchange struct {
-	ID       int    // counts from 1
+	ID       int    // starts at 1
 	Provider string // as configured
 	Kind     string
-	Model    string   // as the provider calls it; "" for requests that ask none, such as for a list
-	Key      string   // where the key comes from, such as "OPENAI_API_KEY"; never the key
-	Method   string   // of HTTP, or Run
-	URL      string   // without what may be secret; for Run the name of the program
-	Args     []string // of a program
-	Status   int      // of HTTP, or with which the program ended; see Headers
-	Error    string   // category, such as "rate_limit"; "" if there is none
-	Reason   string   // the same in words
+	Model    string   // the provider's name for it; "" for requests without a model, such as for a list
+	Key      string   // source of the key, such as "OPENAI_API_KEY"; never the key
+	Method   string   // HTTP method, or Run
+	URL      string   // without parts that may be secret; the program's name for Run
+	Args     []string // arguments of a program
+	Status   int      // HTTP status, or exit status of a program; see Headers
+	Error    string   // category, such as "rate_limit"; "" for none
+	Reason   string   // error message
 
 	Timing
 	Done bool
@@ -57,24 +57,24 @@ type Exchange struct {
 	Request, Response Message // without bodies in a list
 }
 
-// Timing is when the events of an exchange happened.
+// Timing holds the times of an exchange's events.
 type Timing struct {
 	Start     time.Time
-	Headers   time.Duration // from Start until the headers came; 0: they did not
-	FirstByte time.Duration // until the first byte of the body; 0: there was none
-	Duration  time.Duration // until the end, or until now
+	Headers   time.Duration // from Start to the headers; 0 if they did not come
+	FirstByte time.Duration // from Start to the first byte of the body; 0 if there was none
+	Duration  time.Duration // from Start to the end, or until now
 }
 
 // A Message is one side of an exchange.
 type Message struct {
 	Header  http.Header // secrets are [redacted]
-	Body    string      // as it came, secrets masked
-	Tail    string      // its end, where Cut bytes before it were not kept
+	Body    string      // secrets are masked
+	Tail    string      // end of the body, if Omitted bytes before it were dropped
 	Omitted int64
-	Bytes   int64 // of the body, kept or not
+	Bytes   int64 // size of the body, including omitted bytes
 }
 
-// List returns the exchanges that are kept, the newest first, without bodies.
+// List returns the kept exchanges, newest first, without bodies.
 func (t *Tap) List() []Exchange {
 	if t == nil {
 		return nil
@@ -90,7 +90,7 @@ func (t *Tap) List() []Exchange {
 	return list
 }
 
-// Exchange returns the exchange with this ID, if it is still kept.
+// Exchange returns the exchange with this ID; false if it is not kept.
 func (t *Tap) Exchange(id int) (Exchange, bool) {
 	if t == nil {
 		return Exchange{}, false
@@ -113,7 +113,7 @@ func (t *Tap) begin(told Exchange, m mask) *exchange {
 	}
 	half := tapBody / 2
 	if t.Recorder != nil {
-		half = maxRecordedBody / 2 // a recording has all of it
+		half = maxRecordedBody / 2 // a recording contains the whole body
 	}
 	told.Start = time.Now()
 	x := &exchange{tap: t, info: told, mask: m, request: boundedBody{half: half}, response: boundedBody{half: half}, marksChunks: t.Recorder != nil}
@@ -127,7 +127,8 @@ func (t *Tap) begin(told Exchange, m mask) *exchange {
 	return x
 }
 
-// evict drops the oldest ended exchanges until the rest is within the bounds. The tap is locked.
+// evict drops the oldest finished exchanges until the rest is within the limits. The tap must be
+// locked.
 func (t *Tap) evict() {
 	sum, packed, sizes := 0, 0, make([][2]int, len(t.all))
 	for i, x := range t.all {
@@ -149,7 +150,7 @@ func (t *Tap) evict() {
 	t.all = stay
 }
 
-// An exchange is an Exchange that the Tap records. A nil one records nothing.
+// An exchange is an Exchange being recorded by a Tap. A nil one records nothing.
 type exchange struct {
 	tap  *Tap
 	mask mask
@@ -157,7 +158,7 @@ type exchange struct {
 	mu                sync.Mutex
 	info              Exchange
 	request, response boundedBody
-	marksChunks       bool // the pieces of the answer are noted
+	marksChunks       bool // record the pieces of the answer
 	marks             []chunkEnd
 }
 
@@ -167,17 +168,17 @@ type chunkEnd struct {
 	at    time.Duration
 }
 
-// Write takes a piece of the body of the request.
+// Write adds a piece of the request body.
 func (x *exchange) Write(p []byte) (int, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.info.Done { // the server answered before it had all
+	if x.info.Done { // the server answered before the request was complete
 		return len(p), nil
 	}
 	return x.request.Write(p)
 }
 
-// onHeaders notes the head of the answer.
+// onHeaders records the head of the answer.
 func (x *exchange) onHeaders(status int, h http.Header) {
 	if x == nil {
 		return
@@ -188,7 +189,7 @@ func (x *exchange) onHeaders(status int, h http.Header) {
 	x.info.Headers = max(time.Since(x.info.Start), 1)
 }
 
-// onBytes notes a piece of the answer.
+// onBytes records a piece of the answer.
 func (x *exchange) onBytes(p []byte) {
 	if x == nil || len(p) == 0 {
 		return
@@ -207,8 +208,7 @@ func (x *exchange) onBytes(p []byte) {
 	}
 }
 
-// end closes the exchange, once. Err is why the answer did not come, or broke
-// off.
+// end finishes the exchange, once. Err is why the answer is missing or incomplete.
 func (x *exchange) end(err error) {
 	if x == nil {
 		return
@@ -243,22 +243,22 @@ func (x *exchange) isDone() bool {
 	return x.info.Done
 }
 
-// size returns how many bytes of memory the bodies take, and how many of them are compressed.
+// size returns the memory used by the bodies, in bytes, and how much of it is compressed.
 func (x *exchange) size() [2]int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return [2]int{x.request.size() + x.response.size(), x.request.packed.bytes() + x.response.packed.bytes()}
 }
 
-// looseSize returns how many of them could be compressed.
+// looseSize returns the number of bytes that could be compressed.
 func (x *exchange) looseSize() int {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.request.looseSize() + x.response.looseSize()
 }
 
-// read returns a report of the exchange, masked; with its bodies, if
-// they are wanted.
+// read returns the exchange as an Exchange with its secrets masked, including the bodies if bodies
+// is set.
 func (x *exchange) read(bodies bool) Exchange {
 	x.mu.Lock()
 	e := x.info
@@ -285,7 +285,7 @@ func (x *exchange) read(bodies bool) Exchange {
 	return e
 }
 
-// errorLine returns what err says, on one line.
+// errorLine returns the text of err on one line.
 func errorLine(err error) string {
 	apiErr := (*llm.Error)(nil)
 	if errors.As(err, &apiErr) {
@@ -294,7 +294,7 @@ func errorLine(err error) string {
 	return oneLine(err.Error(), messageLimit)
 }
 
-// beginExchange begins to keep req, whose body it copies as it is sent.
+// beginExchange starts an exchange for req and copies its body.
 func (t *transport) beginExchange(req *http.Request) *exchange {
 	x := t.Tap.begin(Exchange{
 		Provider: t.Provider, Kind: t.Log.Kind, Model: t.Log.Model, Key: t.Key,
@@ -303,9 +303,9 @@ func (t *transport) beginExchange(req *http.Request) *exchange {
 	if x == nil || req.Body == nil || req.Body == http.NoBody {
 		return x
 	}
-	if req.GetBody != nil { // it may be sent more than once
+	if req.GetBody != nil { // the body may be sent more than once
 		if body, err := req.GetBody(); err == nil {
-			_, _ = io.Copy(x, body) // what cannot be read cannot be sent either
+			_, _ = io.Copy(x, body) // a body that cannot be read cannot be sent either
 			body.Close()
 			return x
 		}
@@ -317,12 +317,12 @@ func (t *transport) beginExchange(req *http.Request) *exchange {
 	return x
 }
 
-// A ProgramExchange is another agent's program on its way through one answer, for the
-// tap. A nil one is not kept.
+// A ProgramExchange is the run of another agent's program for one answer, as recorded by a tap. A
+// nil one records nothing.
 type ProgramExchange struct{ x *exchange }
 
-// Program keeps the run of a program: told says what runs with which Args, which
-// reads stdin. Secrets are masked.
+// Program starts an exchange for a program. Told has its name and Args; stdin is its standard
+// input. Secrets are masked.
 func (t *Tap) Program(told Exchange, stdin []byte, secrets []string) *ProgramExchange {
 	if t == nil {
 		return nil
@@ -333,15 +333,15 @@ func (t *Tap) Program(told Exchange, stdin []byte, secrets []string) *ProgramExc
 	return &ProgramExchange{x}
 }
 
-// WriteLine takes a line of standard output, without its end.
+// WriteLine adds a line of standard output, without its line end.
 func (p *ProgramExchange) WriteLine(line []byte) {
 	if p != nil {
 		p.x.onBytes(append(line[:len(line):len(line)], '\n'))
 	}
 }
 
-// End closes the exchange of a program that ended with status, and with these
-// last words on standard error. Err is why there is no answer.
+// End finishes the exchange of a program that exited with status; said is the end of its standard
+// error. Err is why there is no answer.
 func (p *ProgramExchange) End(status int, said string, err error) {
 	if p == nil {
 		return
@@ -354,8 +354,8 @@ func (p *ProgramExchange) End(status int, said string, err error) {
 	p.x.end(err)
 }
 
-// Names in the place of headers if a program is asked.
+// Names that a program's exchange uses in place of header names.
 const (
-	SystemHeader = "System-Prompt" // of the request: it is in a file of its own
-	stderrHeader = "Stderr"        // of the answer: the last words on standard error
+	SystemHeader = "System-Prompt" // of the request: the prompt is in a separate file
+	stderrHeader = "Stderr"        // of the answer: the end of standard error
 )

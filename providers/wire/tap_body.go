@@ -13,38 +13,38 @@ import (
 	"parley/tools/sanitize"
 )
 
-// boundedBody is the beginning and the end of a body.
+// boundedBody keeps the beginning and the end of a body.
 type boundedBody struct {
-	half  int    // bytes that are kept of each
+	half  int    // bytes kept of each
 	head  []byte //
 	tail  []byte // a ring once it is full
-	at    int    // where the ring begins
-	total int64  // bytes there were
+	at    int    // start of the ring
+	total int64  // size of the whole body in bytes
 
-	packed packedBody // head and tail, which are nil then; the zero value if they are not compressed
-	tried  bool       // it was tried: what does not get smaller stays
+	packed packedBody // replaces head and tail, which are then nil; zero if not compressed
+	tried  bool       // compression was tried: a body that does not shrink stays uncompressed
 }
 
-// A packedBody is a compressed body. One whose head is that of another shares it: requests of a
-// conversation begin alike.
+// A packedBody is a compressed body. Bodies with equal heads share the compressed head: requests of
+// a conversation begin alike.
 type packedBody struct {
-	head, tail []byte // of flate; never changed
-	sum        uint64 // of the head as it was
-	size       int    // bytes of the head as it was
+	head, tail []byte // flate; never changed
+	sum        uint64 // of the uncompressed head
+	size       int    // size of the uncompressed head in bytes
 }
 
 var headSeed = maphash.MakeSeed()
 
-// minPacked is the size below which compressing is not worth it.
+// minPacked is the smallest size worth compressing, in bytes.
 const minPacked = 16 << 10
 
-// size returns how many bytes of memory are used.
+// size returns the memory used, in bytes.
 func (k *boundedBody) size() int { return cap(k.head) + cap(k.tail) + k.packed.bytes() }
 
-// bytes returns how many bytes of memory p uses. What is shared counts for each.
+// bytes returns the memory used by p, in bytes. A shared head counts for each body.
 func (p packedBody) bytes() int { return cap(p.head) + cap(p.tail) }
 
-// looseSize returns how many of them pack may save.
+// looseSize returns the number of bytes that pack could compress.
 func (k *boundedBody) looseSize() int {
 	if k.tried || len(k.head)+len(k.tail) < minPacked || k.half > tapBody/2 { // a recording shrinks it first
 		return 0
@@ -52,17 +52,17 @@ func (k *boundedBody) looseSize() int {
 	return cap(k.head) + cap(k.tail)
 }
 
-// pack begins to compress finished exchanges, the oldest first, until few bytes are uncompressed: bodies
-// are JSON, and those of a day would otherwise fill the memory. The tap is locked.
+// pack starts compressing finished exchanges, the oldest first, until few bytes are uncompressed: bodies
+// are JSON, and the bodies of a day would otherwise fill the memory. The tap must be locked.
 func (t *Tap) pack() {
 	if old := t.loose(tapLoose); len(old) > 0 {
 		go t.compress(old)
 	}
 }
 
-// loose returns the exchanges that are over and to be compressed, so that at most most bytes of
-// bodies are not, the newest first. The caller passes them to compress; until that returns, loose
-// returns none. The tap is locked.
+// loose returns finished exchanges to compress, newest first, so that at most most bytes of bodies
+// stay uncompressed. The caller passes them to compress; until that returns, loose returns none.
+// The tap must be locked.
 func (t *Tap) loose(most int) []*exchange {
 	if t.packing {
 		return nil
@@ -79,7 +79,7 @@ func (t *Tap) loose(most int) []*exchange {
 	return old
 }
 
-// compress compresses the bodies of what loose returned, the oldest first.
+// compress compresses the exchanges returned by loose, the oldest first.
 func (t *Tap) compress(old []*exchange) {
 	for _, x := range slices.Backward(old) {
 		t.before = x.pack(t.before)
@@ -89,8 +89,9 @@ func (t *Tap) compress(old []*exchange) {
 	t.mu.Unlock()
 }
 
-// pack compresses the bodies of an exchange that is over and does not change any more. The request
-// may share memory with before, the last one compressed. It returns the one for the next.
+// pack compresses the bodies of a finished exchange, which does not change any more. The request
+// may share memory with before, the previously compressed one. It returns the body to pass to the
+// next call.
 func (x *exchange) pack(before packedBody) packedBody {
 	x.mu.Lock()
 	request, response := x.request, x.response
@@ -106,8 +107,8 @@ func (x *exchange) pack(before packedBody) packedBody {
 	return request.packed
 }
 
-// pack compresses a body to which nothing will be added. It shares the compressed head of before
-// if theirs are the same.
+// pack compresses a finished body. It shares the compressed head of before if their heads are
+// equal.
 func (k *boundedBody) pack(before packedBody) {
 	if k.looseSize() == 0 {
 		return
@@ -126,10 +127,10 @@ func (k *boundedBody) pack(before packedBody) {
 	}
 }
 
-// deflate compresses pieces that follow each other.
+// deflate compresses the concatenation of pieces.
 func deflate(pieces ...[]byte) []byte {
 	var b bytes.Buffer
-	w, _ := flate.NewWriter(&b, flate.BestSpeed) // fails for no level there is
+	w, _ := flate.NewWriter(&b, flate.BestSpeed) // fails only for an invalid level
 	for _, p := range pieces {
 		_, _ = w.Write(p) // into memory
 	}
@@ -137,19 +138,19 @@ func deflate(pieces ...[]byte) []byte {
 	return bytes.Clone(b.Bytes())
 }
 
-// unpacked returns k as it was before pack.
+// unpacked returns k uncompressed.
 func (k *boundedBody) unpacked() *boundedBody {
 	if k.packed.bytes() == 0 {
 		return k
 	}
 	inflate := func(p []byte) []byte {
-		all, _ := io.ReadAll(flate.NewReader(bytes.NewReader(p))) // of what deflate wrote
+		all, _ := io.ReadAll(flate.NewReader(bytes.NewReader(p))) // written by deflate
 		return all
 	}
 	return &boundedBody{half: k.half, total: k.total, head: inflate(k.packed.head), tail: inflate(k.packed.tail)}
 }
 
-// Write takes the next piece.
+// Write adds the next piece.
 func (k *boundedBody) Write(p []byte) (int, error) {
 	n := len(p)
 	k.total += int64(n)
@@ -158,7 +159,7 @@ func (k *boundedBody) Write(p []byte) (int, error) {
 		k.head = append(k.head, p[:fits]...)
 		p = p[fits:]
 	}
-	if over := len(p) - k.half; over > 0 { // all of the ring would be written over
+	if over := len(p) - k.half; over > 0 { // p would overwrite the whole ring
 		k.tail, k.at = k.tail[:0], 0
 		p = p[over:]
 	}
@@ -182,13 +183,13 @@ func (k *boundedBody) tailBytes() []byte {
 	return append(append(end, k.tail[k.at:]...), k.tail[:k.at]...)
 }
 
-// shrink keeps less.
+// shrink reduces the number of bytes kept to half at each end.
 func (k *boundedBody) shrink(half int) {
 	if k.half <= half {
 		return
 	}
 	small := boundedBody{half: half}
-	if k.total == int64(len(k.head)+len(k.tail)) { // nothing is missing in between
+	if k.total == int64(len(k.head)+len(k.tail)) { // no bytes are missing in between
 		small.Write(k.head)
 		small.Write(k.tailBytes())
 	} else {
@@ -200,10 +201,10 @@ func (k *boundedBody) shrink(half int) {
 	*k = small
 }
 
-// A bodyCopy is a copy of what is kept.
+// A bodyCopy is a copy of the kept parts of a body.
 type bodyCopy struct {
 	head, tail string
-	omitted    int64 // bytes between the two that are not
+	omitted    int64 // bytes missing between head and tail
 }
 
 func (k *boundedBody) copy() bodyCopy {
@@ -220,8 +221,8 @@ func (k *boundedBody) copy() bodyCopy {
 	return bodyCopy{string(k.head), string(k.tailBytes()), cut}
 }
 
-// body returns p without secrets. A piece of a secret that was
-// cut, or whose end did not come, is removed as well.
+// body returns p with its secrets masked. If open, it also removes the incomplete secret at an end
+// of a piece.
 func (m mask) body(p bodyCopy, open bool) (head, tail string, cut int64) {
 	head = m.Text(p.head)
 	if p.omitted > 0 {
@@ -239,8 +240,8 @@ func (m mask) body(p bodyCopy, open bool) (head, tail string, cut int64) {
 	return head, tail, p.omitted
 }
 
-// secretHeaders returns h without secrets. Headers that hold keys are [redacted]
-// whatever is in them; a scheme before the key, such as Bearer, stays.
+// secretHeaders returns h with its secrets masked. Headers that hold keys are always [redacted]; a
+// scheme before the key, such as Bearer, stays.
 func (m mask) secretHeaders(h http.Header) http.Header {
 	if h == nil {
 		return nil
@@ -261,18 +262,17 @@ func (m mask) secretHeaders(h http.Header) http.Header {
 	return h
 }
 
-// IsSecretHeader reports whether a header, or a parameter of an address, is secret by its name. Limits are counted
-// in tokens.
+// IsSecretHeader reports whether a header or URL parameter is secret by its name. Names about token counts are not
+// secret.
 func IsSecretHeader(name string) bool {
 	lower := strings.ToLower(name)
 	return !strings.Contains(lower, "ratelimit") && (sanitize.IsSecretVariable(name) || strings.Contains(lower, "signature"))
 }
 
-// publicParams holds the parameters of addresses that are shown; any other might be a
-// key.
+// publicParams holds the URL parameters that are shown; any other might be a key.
 var publicParams = map[string]bool{"alt": true, "api-version": true, "limit": true, "pageSize": true, "beta": true}
 
-// publicURL returns u without what may be secret.
+// publicURL returns u without parts that may be secret.
 func publicURL(u *url.URL) string {
 	shown := Public(u.String())
 	query := url.Values{}

@@ -9,8 +9,8 @@ import (
 	"parley/tools/lazy"
 )
 
-// Curl returns a command for a shell that sends the request again. Keys are variables
-// in it, such as $OPENAI_API_KEY. It is "" where the body was not kept whole.
+// Curl returns a shell command that sends the request again, with variables such as $OPENAI_API_KEY
+// in place of keys. It returns "" if the body was not kept completely.
 func (e Exchange) Curl() string {
 	if e.Request.Omitted > 0 {
 		return ""
@@ -41,13 +41,13 @@ func (e Exchange) Curl() string {
 	return b.String() + "\n"
 }
 
-// curlHeaders lists the headers that curl sends itself.
+// curlHeaders lists the headers that curl sets itself.
 var curlHeaders = []string{"Content-Length", "Accept-Encoding", "User-Agent", "Host", "Connection"}
 
 var validVariable = lazy.NewRegexp(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// variable returns what a shell calls the secret in a header: by the variable that
-// held the key, or by a name like it.
+// variable returns the shell variable for the secret in a header: the variable that held the key,
+// or a similar name.
 func (e Exchange) variable(header string) string {
 	if !slices.Contains([]string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"}, header) {
 		return variableName(header)
@@ -58,7 +58,7 @@ func (e Exchange) variable(header string) string {
 	return variableName(cmp.Or(e.Provider, "provider") + "_API_KEY")
 }
 
-// variableName returns s as the name of a variable.
+// variableName converts s to a variable name.
 func variableName(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -71,11 +71,11 @@ func variableName(s string) string {
 	}, s)
 }
 
-// shellQuote returns s as one word of a shell.
+// shellQuote quotes s as one word for the shell.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-// shellQuoteHeader returns a header as one word of a shell, with the variable in the place
-// of what was masked.
+// shellQuoteHeader quotes a header as one word for the shell, with the variable in place of the
+// masked text.
 func shellQuoteHeader(name, value, variable string) string {
 	if !strings.Contains(value, redacted) {
 		return shellQuote(name + ": " + value)

@@ -21,7 +21,7 @@ import (
 	"parley/providers/wire"
 )
 
-// canaryKey is a key that no encoding leaves as it is.
+// canaryKey is a key that every encoding changes.
 const canaryKey = `sk-Canary/8f3a+Q7="&<'%41z`
 
 // send sends body to server through a client with this tap, and reads the answer.
@@ -62,7 +62,7 @@ func only(t *testing.T, tap *wire.Tap) wire.Exchange {
 	return e
 }
 
-// reply answers with pieces, each in a write of its own.
+// reply starts a server that answers with pieces, each in a separate write.
 func reply(t testing.TB, status int, header map[string]string, pieces ...string) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -149,9 +149,8 @@ func TestTapNamesWhatFailed(t *testing.T) {
 	}
 }
 
-// TestTapHoldsNoSecret echoes a key in every way, torn at every place: nothing
-// that is read from the tap has a part of it, also while an answer still comes,
-// and where its middle was not kept.
+// TestTapHoldsNoSecret echoes a key in every encoding, split at every position: no text from the
+// tap contains a part of it, even during an answer, and with a dropped middle.
 func TestTapHoldsNoSecret(t *testing.T) {
 	quoted, _ := json.Marshal(canaryKey)
 	twice, _ := json.Marshal(string(quoted))
@@ -201,7 +200,7 @@ func written(s, format string) string {
 	return b.String()
 }
 
-// told returns everything that a tap tells.
+// told returns all texts of a tap.
 func told(t *testing.T, tap *wire.Tap) string {
 	t.Helper()
 	var all strings.Builder
@@ -212,7 +211,7 @@ func told(t *testing.T, tap *wire.Tap) string {
 	return all.String()
 }
 
-// traceless checks that neither half of the canary is in text, in no encoding.
+// traceless checks that text contains neither half of the canary in any encoding.
 func traceless(t *testing.T, where, text string) {
 	t.Helper()
 	for _, half := range []string{canaryKey[:13], canaryKey[13:]} {
@@ -230,7 +229,7 @@ func traceless(t *testing.T, where, text string) {
 	}
 }
 
-// TestTapIsBounded: the newest stay, and of a long body its two ends.
+// TestTapIsBounded: the newest exchanges stay, and both ends of a long body.
 func TestTapIsBounded(t *testing.T) {
 	tap := &wire.Tap{}
 	for i := range 100 {
@@ -268,7 +267,7 @@ func TestTapIsBounded(t *testing.T) {
 	}
 }
 
-// TestTapCutsNoSecretInHalf: what stands at the edge of what is kept goes as well.
+// TestTapCutsNoSecretInHalf: a truncated secret at the edge of the kept part is removed too.
 func TestTapCutsNoSecretInHalf(t *testing.T) {
 	for shift := 0; shift < len(canaryKey); shift += 5 {
 		tap := &wire.Tap{}
@@ -328,7 +327,7 @@ func TestCurl(t *testing.T) {
 	}
 }
 
-// TestTapCost: a piece of a stream costs a copy into memory that is there.
+// TestTapCost: a piece of a stream costs a copy into existing memory.
 func TestTapCost(t *testing.T) {
 	tap := &wire.Tap{}
 	p := tap.Program(wire.Exchange{URL: "x"}, nil, nil)
@@ -356,8 +355,8 @@ func BenchmarkTap(b *testing.B) {
 	}
 }
 
-// BenchmarkTapRead reads an exchange of the most that is kept, as the inspector
-// does once a second while an answer comes.
+// BenchmarkTapRead reads an exchange of the maximum size, as the inspector does once a second
+// during an answer.
 func BenchmarkTapRead(b *testing.B) {
 	tap := &wire.Tap{}
 	x := tap.Program(wire.Exchange{URL: "x"}, nil, []string{canaryKey}).Exchange()
@@ -370,7 +369,7 @@ func BenchmarkTapRead(b *testing.B) {
 	}
 }
 
-// TestTapCompresses holds that a long day costs little memory, and that what is kept is as it came.
+// TestTapCompresses checks that a long day uses little memory, and that kept bodies are unchanged.
 func TestTapCompresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tap := &wire.Tap{}
@@ -409,8 +408,8 @@ func TestTapCompresses(t *testing.T) {
 	})
 }
 
-// TestTapSharesBeginnings holds that requests which begin alike, as those of a long conversation
-// do, come out as they were sent, and others among them as well.
+// TestTapSharesBeginnings checks that requests with a common beginning, as in a long conversation,
+// are returned unchanged, also with others between them.
 func TestTapSharesBeginnings(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tap := &wire.Tap{}

@@ -9,10 +9,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text is a string in the JSON of an answer that may be cut anywhere, inside of a
-// rune as well. Decoding keeps what encoding/json would replace: bytes that are
-// no UTF-8, and halves of surrogate pairs, which become WTF-8 for llm.Out to
-// join. What is no string reads as "".
+// Text is a string in the JSON of an answer, possibly truncated at any byte, even inside a rune.
+// Decoding keeps data that encoding/json would replace: invalid UTF-8, and halves of surrogate
+// pairs, which become WTF-8 for llm.Out to join. Other JSON values decode to "".
 type Text string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -24,8 +23,8 @@ func (t *Text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Quoted is the inside of a JSON string as it came, escapes and all. Joined, the
-// pieces of a string are the string, even if they were cut inside of a rune.
+// Quoted is the raw content of a JSON string, with its escapes. The concatenated pieces of a string
+// are the string, even if it was split inside a rune.
 type Quoted []byte
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -42,7 +41,7 @@ func (q Quoted) JSON() json.RawMessage {
 	return append(append([]byte{'"'}, q...), '"')
 }
 
-// Text returns what q says, cut as it is; see Text.
+// Text returns the unescaped text of q; it may be truncated, see Text.
 func (q Quoted) Text() string {
 	s, _ := unescape(q)
 	return s
@@ -58,10 +57,10 @@ func Unquote(b []byte) (string, error) {
 	return unescape(b[1 : len(b)-1])
 }
 
-// escapes holds the escapes of one letter.
+// escapes holds the single-letter escapes.
 var escapes = [256]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
 
-// unescape decodes the inside of a JSON string.
+// unescape decodes the content of a JSON string.
 func unescape(b []byte) (string, error) {
 	if bytes.IndexByte(b, '\\') < 0 {
 		return string(b), nil
@@ -90,7 +89,7 @@ func unescape(b []byte) (string, error) {
 	return string(append(out, b...)), nil
 }
 
-// codeUnit reads an escape such as \u00e4 at the beginning of b.
+// codeUnit decodes an escape such as \u00e4 at the start of b.
 func codeUnit(b []byte) (unit rune, ok bool) {
 	if len(b) < 6 || b[0] != '\\' || b[1] != 'u' {
 		return 0, false
@@ -99,7 +98,7 @@ func codeUnit(b []byte) (unit rune, ok bool) {
 	return rune(n), err == nil
 }
 
-// appendUnit appends r as UTF-8, half of a pair as WTF-8.
+// appendUnit appends r as UTF-8, or half of a surrogate pair as WTF-8.
 func appendUnit(b []byte, r rune) []byte {
 	if utf16.IsSurrogate(r) {
 		return append(b, 0xED, 0x80|byte(r>>6)&0x3F, 0x80|byte(r)&0x3F)

@@ -32,7 +32,7 @@ func TestUnquote(t *testing.T) {
 	}
 }
 
-// FuzzUnquote: strings that are whole read as encoding/json reads them.
+// FuzzUnquote: complete strings are decoded as by encoding/json.
 func FuzzUnquote(f *testing.F) {
 	f.Add([]byte(`"a\ud83d\ude00\n"`))
 	f.Fuzz(func(t *testing.T, in []byte) {

@@ -12,8 +12,7 @@ import (
 	"parley/providers/llm"
 )
 
-// sendAuthorized sends a request with a token, and once more with a new one if the server
-// does not accept it.
+// sendAuthorized sends a request with a token, and again with a new token if the server rejects it.
 func (t *transport) sendAuthorized(req *http.Request) (*http.Response, error) {
 	value, err := t.Token.Get(req.Context(), "")
 	if err != nil {
@@ -33,13 +32,14 @@ func (t *transport) sendAuthorized(req *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 	}
-	if fresh == value { // all there is to be had is not accepted
+	if fresh == value { // the only available token is rejected
 		return nil, err
 	}
 	return t.withMask(fresh).send(t.withToken(req, body, fresh))
 }
 
-// isOwnHost reports whether a request goes to the host of the base URL, which alone gets the token.
+// isOwnHost reports whether a request goes to the host of the base URL, the only one that gets the
+// token.
 func (t *transport) isOwnHost(req *http.Request) bool {
 	base, err := url.Parse(t.URL)
 	return err == nil && base.Host == req.URL.Host && base.Scheme == req.URL.Scheme
@@ -57,7 +57,7 @@ func (t *transport) withToken(req *http.Request, body io.ReadCloser, value strin
 	return same
 }
 
-// withMask returns t for a request with a token, which no error may hold.
+// withMask returns t for a request with a token, which is masked in errors.
 func (t *transport) withMask(value string) *transport {
 	same := *t
 	if cached := t.tokenMask.Load(); cached != nil && cached.token == value {
@@ -69,14 +69,14 @@ func (t *transport) withMask(value string) *transport {
 	return &same
 }
 
-// A maskOfToken is the mask of the requests with one token.
+// A maskOfToken is the mask for requests with one token.
 type maskOfToken struct {
 	token string
 	mask  mask
 }
 
-// isExpired reports whether a server answered that a token is not, or no longer, good. Amazon
-// says so with status 403.
+// isExpired reports whether a server rejected a token as invalid or expired. Amazon does so with
+// status 403.
 func isExpired(err error) bool {
 	var e *llm.Error
 	if !errors.As(err, &e) {
@@ -86,7 +86,7 @@ func isExpired(err error) bool {
 		e.Status == http.StatusForbidden && strings.Contains(strings.ToLower(e.Code+" "+e.Message), "expired")
 }
 
-// tokenError returns what a request without a token comes to.
+// tokenError returns the error for a request whose token could not be had.
 func (t *transport) tokenError(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

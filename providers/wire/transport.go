@@ -21,17 +21,17 @@ import (
 )
 
 const (
-	bodyLimit = 64 << 10         // bytes of an error answer that are read
-	bodyTime  = 10 * time.Second // in which they have to come
+	bodyLimit = 64 << 10         // bytes read of an error response
+	bodyTime  = 10 * time.Second // time limit for reading them
 )
 
 type transport struct {
 	Options
 	mask      mask
-	tokenMask *atomic.Pointer[maskOfToken] // the last one
+	tokenMask *atomic.Pointer[maskOfToken] // the last mask made
 }
 
-// CloseIdleConnections lets http.Client.CloseIdleConnections through.
+// CloseIdleConnections makes http.Client.CloseIdleConnections work.
 func (t *transport) CloseIdleConnections() {
 	if c, ok := t.Transport.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
@@ -45,7 +45,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.send(req)
 }
 
-// send sends a request that has what authorizes it.
+// send sends an authorized request.
 func (t *transport) send(req *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(req.Context())
 	asked := req
@@ -85,10 +85,10 @@ func (t *transport) send(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// withoutSilentRetry returns req so that net/http does not send it again by itself once
-// an HTTP/2 server has seen it: on REFUSED_STREAM and GOAWAY it would do so up to
-// six times, which nobody counts or sees. What was sent over a connection that
-// turned out to be dead before anything was written is still sent over another.
+// withoutSilentRetry returns req so that net/http does not retry it by itself once an HTTP/2 server
+// has seen it: on REFUSED_STREAM and GOAWAY, net/http would retry up to six times, uncounted and
+// unseen. A request on a connection that was dead before any byte was written is still sent on
+// another connection.
 func withoutSilentRetry(req *http.Request) *http.Request {
 	again := req.GetBody
 	if again == nil {
@@ -112,7 +112,7 @@ func withoutSilentRetry(req *http.Request) *http.Request {
 	return req
 }
 
-// noAnswerError returns what a request that got no answer comes to.
+// noAnswerError returns the error for a request that got no answer.
 func (t *transport) noAnswerError(req *http.Request, err error) error {
 	if cause := context.Cause(req.Context()); cause != nil {
 		return cause
@@ -120,7 +120,7 @@ func (t *transport) noAnswerError(req *http.Request, err error) error {
 	return t.complete(unreachableError(err, hostPort(req.URL)))
 }
 
-// answerError returns the error that an answer means, or nil if it is one to read.
+// answerError returns the error in a response; nil if the response is to be read.
 func (t *transport) answerError(res *http.Response, b *timedBody) error {
 	switch {
 	case res.StatusCode >= 400:
@@ -142,11 +142,11 @@ func (t *transport) answerError(res *http.Response, b *timedBody) error {
 	return nil
 }
 
-// statusError reads an answer of status 400 and above.
+// statusError returns the error of a response with status 400 or above.
 func (t *transport) statusError(res *http.Response, b *timedBody) error {
 	head, err := t.readErrorBody(b)
 	if apiErr := (*llm.Error)(nil); err != nil && !errors.As(err, &apiErr) {
-		return err // the context ended
+		return err // the context was canceled
 	}
 	e := StatusError(res.StatusCode, res.Header, head, time.Now())
 	if t.EmptyBadRequest != "" && res.StatusCode == http.StatusBadRequest && len(bytes.TrimSpace(head)) == 0 {
@@ -156,8 +156,8 @@ func (t *transport) statusError(res *http.Response, b *timedBody) error {
 	return t.complete(e)
 }
 
-// jsonError looks for an error object in a JSON answer of status 200. Answers that
-// hold none, that are long, or that turn out to be events are left to be read.
+// jsonError looks for an error object in a JSON response with status 200. It leaves responses
+// without one, long ones, and those that turn out to be events to the reader.
 func (t *transport) jsonError(res *http.Response, b *timedBody) error {
 	first := make([]byte, 512)
 	n, err := io.ReadAtLeast(b, first, 1)
@@ -181,22 +181,22 @@ func (t *transport) jsonError(res *http.Response, b *timedBody) error {
 	return nil
 }
 
-// readErrorBody reads what matters of an error answer. What came before a failure is
-// returned with it.
+// readErrorBody reads the beginning of an error response. If reading fails, it returns the bytes
+// read so far with the error.
 func (t *transport) readErrorBody(b *timedBody) ([]byte, error) {
 	late := time.AfterFunc(bodyTime, func() { b.cancel(timeoutError("the words of the error did not come")) })
 	defer late.Stop()
 	return io.ReadAll(io.LimitReader(b, bodyLimit))
 }
 
-// complete completes an error with what this client knows, and masks it.
+// complete adds this client's information to an error, and masks it.
 func (t *transport) complete(e *llm.Error) error {
 	e.Provider, e.URL, e.Key = t.Provider, t.URL, t.Key
 	mapWords(e, func(s string) string { return sanitize.Truncate(t.mask.Text(s), messageLimit) })
 	return e
 }
 
-// redirectError returns a redirect, which asking again would only repeat.
+// redirectError returns the error for a redirect, which a retry would only repeat.
 func redirectError(res *http.Response) *llm.Error {
 	e := &llm.Error{Fault: llm.InvalidRequest, Status: res.StatusCode, ID: requestID(res.Header, ""), Message: "answered with a redirect"}
 	if to := oneLine(res.Header.Get("Location"), rawLimit); to != "" {
@@ -216,8 +216,8 @@ func mediaType(h http.Header) string {
 
 var htmlTitle = lazy.NewRegexp(`(?is)<title[^>]*>(.*?)</title>`)
 
-// htmlMessage reports that an answer is a page for people, and what its title is; ""
-// if it is none. The page itself is never shown.
+// htmlMessage describes a response that is a web page, with its title; "" if it is not one. The
+// page itself is never shown.
 func htmlMessage(h http.Header, body []byte) string {
 	media := mediaType(h)
 	start := strings.ToLower(string(bytes.TrimSpace(body[:min(len(body), 256)])))
@@ -236,7 +236,7 @@ func htmlMessage(h http.Header, body []byte) string {
 	return said
 }
 
-// requestID returns what the provider's support asks for.
+// requestID returns the request id for the provider's support.
 func requestID(h http.Header, fromBody string) string {
 	for _, name := range []string{"X-Request-Id", "Request-Id", "X-Amzn-Requestid", "X-Ds-Trace-Id", "Cf-Ray"} {
 		if id := h.Get(name); id != "" {

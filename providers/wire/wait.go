@@ -10,10 +10,10 @@ import (
 	"parley/tools/lazy"
 )
 
-// wait returns how long the server asked us to wait with an answer of this status;
-// zero if it did not say, or nonsense. The first of these that it sent counts:
-// Retry-After-Ms, Retry-After, Gemini's RetryInfo, the reset of an exhausted
-// rate-limit bucket, "try again in 7.66s" in the words.
+// wait returns how long the server asked to wait after a response with this status; zero if it did
+// not say or the value is nonsense. The first of these counts: Retry-After-Ms, Retry-After,
+// Gemini's RetryInfo, the reset of an exhausted rate-limit bucket, "try again in 7.66s" in the
+// message.
 func (w *evidence) wait(status int, h http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After-Ms")), 64); err == nil {
 		if d := saneDuration(ms / 1000); d > 0 {
@@ -41,8 +41,8 @@ func (w *evidence) wait(status int, h http.Header, now time.Time) time.Duration 
 	return 0
 }
 
-// retryAfter reads seconds, which may have a fraction, or an HTTP date. The date
-// is compared with the server's own clock where it tells it.
+// retryAfter reads Retry-After: seconds, possibly with a fraction, or an HTTP date. The date is
+// compared with the server's clock if it sends one.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	value := strings.TrimSpace(h.Get("Retry-After"))
 	if s, err := strconv.ParseFloat(value, 64); err == nil {
@@ -78,8 +78,8 @@ func latestReset(h http.Header, now time.Time) time.Duration {
 	return longest
 }
 
-// parseReset reads a point in time, or a delay: a Go duration, RFC 3339, seconds, or
-// an epoch in seconds or milliseconds, told apart by size.
+// parseReset parses a time or a delay: a Go duration, RFC 3339, seconds, or a Unix time in seconds
+// or milliseconds, distinguished by size.
 func parseReset(value string, now time.Time) time.Duration {
 	if at, err := time.Parse(time.RFC3339, value); err == nil {
 		return saneDuration(at.Sub(now).Seconds())
@@ -105,10 +105,10 @@ var (
 	durationPiece = lazy.NewRegexp(`([0-9]+(?:\.[0-9]+)?)\s*(ms|mil|s|m|h)`)
 )
 
-// units holds the units of durations in seconds.
+// units maps units of time to seconds.
 var units = map[string]float64{"ms": 0.001, "mil": 0.001, "s": 1, "m": 60, "h": 3600}
 
-// parseDuration reads "1m30.5s", "900ms" and "7.66 seconds"; 0 if it is none.
+// parseDuration parses "1m30.5s", "900ms" and "7.66 seconds"; 0 if s is not a duration.
 func parseDuration(s string) float64 {
 	var sum float64
 	for _, m := range durationPiece.FindAllStringSubmatch(s, -1) {
@@ -121,7 +121,7 @@ func parseDuration(s string) float64 {
 	return sum
 }
 
-// saneDuration returns seconds as a duration; 0 if no server can mean it.
+// saneDuration returns seconds as a duration; 0 if it is implausible.
 func saneDuration(seconds float64) time.Duration {
 	const year = 366 * 24 * time.Hour
 	if math.IsNaN(seconds) || seconds <= 0 || seconds > year.Seconds() {

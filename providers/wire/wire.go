@@ -1,19 +1,18 @@
-// Package wire is what stands between an SDK and the network.
+// Package wire connects SDKs to the network.
 //
 //	SDK ──► http.Client ──► transport ──► Base ──► provider
 //
-// SDKs lose what a user needs to know: the status of a body they cannot
-// parse, the words of a plain-text error, the error object inside a 200 answer,
-// the stream that never says anything again. The transport turns each of these
-// into one *llm.Error before the SDK sees it; errors.As finds it through every
-// SDK, and an *Answer with it if there was one. It has to be taken out:
-// http.Client wraps it into a text that repeats the URL with its query. A
-// canceled context passes as it is. Nothing that leaves this package holds a
-// secret. Adapters that read answers themselves find here how: Sniff, Events.
+// SDKs lose information that a user needs: the status of a body they cannot parse, the text of a
+// plain-text error, the error object inside a response with status 200, the stream that has gone
+// silent. The transport turns each of these into one *llm.Error before the SDK sees it. errors.As
+// finds it through every SDK, together with an *Answer if there was a response. Callers have to
+// extract it: http.Client wraps it in a text that repeats the URL with its query. A canceled
+// context passes unchanged. No error or text from this package contains a secret. Adapters that
+// read answers themselves use Sniff and Events.
 //
-// A Tap keeps each request and its answer byte for byte, to be looked at; its
-// Recorder writes them to a file, and a Replay answers from such a file. Programs
-// that are asked in the place of a server go through them as well.
+// A Tap keeps each request and its answer byte for byte for inspection; its Recorder writes them to
+// a file, and a Replay answers from such a file. Programs that run in place of a server use them
+// too.
 package wire
 
 import (
@@ -30,22 +29,22 @@ import (
 	"parley/providers/token"
 )
 
-// Options describe the provider that a Client asks.
+// Options describe the provider of a Client.
 type Options struct {
 	Provider        string            // as configured; for errors
 	URL             string            // base URL; for errors
-	Key             string            // where the key comes from, such as "OPENAI_API_KEY"; for errors, never the key
-	KeyStored       bool              // the key is one that parley stores; for errors
-	Secrets         []string          // masked in every error text, escaped and encoded forms too; shorter than 4 bytes are not
-	Token           *token.Source     // authorizes the requests to the host of URL; nil: they bring what does
-	TokenHeader     string            // that has the token; "" is Authorization, where Bearer stands before it
-	Transport       http.RoundTripper // nil is a transport of its own: connects within 10 s, proxy from the environment, HTTP/2
-	IdleTimeout     time.Duration     // no bytes for this long end an answer; 0 is 300 s
-	ContentTimeout  time.Duration     // no content for this long ends an answer, whatever else comes, unless its llm.Pulse has a limit; 0 is IdleTimeout
-	ConnectEarly    bool              // a transport of its own connects to the host of URL at once, before there is a request
-	EmptyBadRequest llm.Fault         // what an answer of status 400 without a word means; "" is llm.InvalidRequest
+	Key             string            // source of the key, such as "OPENAI_API_KEY"; for errors, never the key
+	KeyStored       bool              // parley stores the key; for errors
+	Secrets         []string          // masked in every error text, also escaped and encoded; those shorter than 4 bytes are not
+	Token           *token.Source     // authorizes requests to the host of URL; nil if requests are authorized already
+	TokenHeader     string            // header for the token; "" is Authorization with Bearer
+	Transport       http.RoundTripper // nil for a new transport: connects within 10 s, proxy from the environment, HTTP/2
+	IdleTimeout     time.Duration     // an answer ends after this long without a byte; 0 is 300 s
+	ContentTimeout  time.Duration     // an answer ends after this long without content, unless its llm.Pulse has a limit; 0 is IdleTimeout
+	ConnectEarly    bool              // a new transport connects to the host of URL before the first request
+	EmptyBadRequest llm.Fault         // meaning of status 400 with an empty body; "" is llm.InvalidRequest
 	Log             Log               // of the requests
-	Tap             *Tap              // keeps them; nil for none
+	Tap             *Tap              // records the requests; nil for none
 }
 
 const (
@@ -53,9 +52,9 @@ const (
 	connectTime = 10 * time.Second
 )
 
-// Client returns a client whose errors hold an *llm.Error, unless the context
-// of the request ended. It follows no redirects: they would take the key in
-// x-api-key or x-goog-api-key to another host, and turn a POST into a GET.
+// Client returns a client whose errors contain an *llm.Error, unless the request's context ended.
+// It follows no redirects: they would send the key in x-api-key or x-goog-api-key to another host,
+// and turn a POST into a GET.
 func Client(o Options) *http.Client {
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, defaultIdle)
 	o.ContentTimeout = cmp.Or(o.ContentTimeout, o.IdleTimeout)
@@ -82,8 +81,7 @@ func Plain(c *http.Client) http.RoundTripper {
 	return http.DefaultTransport
 }
 
-// network returns a transport of its own, so that its limits and its connections
-// belong to one provider.
+// network returns a new transport, so that its limits and connections belong to one provider.
 func network(idle time.Duration) *http.Transport {
 	return &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
@@ -94,8 +92,8 @@ func network(idle time.Duration) *http.Transport {
 		MaxResponseHeaderBytes: 1 << 20,
 		IdleConnTimeout:        90 * time.Second,
 		ForceAttemptHTTP2:      true,
-		// Pings find a connection that died with the laptop's sleep or a change
-		// of network long before the idle clock does.
+		// Pings detect a connection that died with the laptop's sleep or a change of network long
+		// before the idle timer does.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
 	}
 }
@@ -110,26 +108,26 @@ func Public(u string) string {
 	return parsed.String()
 }
 
-// An Answer is an error answer as it came, for adapters that look for more than
-// its words, such as Groq's failed_generation. It stands in Error.Err.
+// An Answer is a complete error response, stored in Error.Err for adapters that need more than its
+// message, such as Groq's failed_generation.
 type Answer struct {
 	Status int
 	Header http.Header
-	Body   []byte // at most 64 KiB, secrets masked
+	Body   []byte // at most 64 KiB, with secrets masked
 }
 
 func (a *Answer) Error() string { return fmt.Sprintf("HTTP status %d", a.Status) }
 
-// ShouldRetry reports what the server says about asking again in the header
-// x-should-retry, which OpenAI and others send, and whether it says anything.
+// ShouldRetry returns the server's advice on retrying in the header x-should-retry, which OpenAI
+// and others send; said is false if there is none.
 func (a *Answer) ShouldRetry() (again, said bool) {
 	value := a.Header.Get("X-Should-Retry")
 	return strings.EqualFold(value, "true"), strings.EqualFold(value, "true") || strings.EqualFold(value, "false")
 }
 
-// StatusError returns what an error answer means, by the order of evidence: the
-// structured code in the body, the words, the status. Numbers in the words are
-// never taken for a status: they count tokens, money and ids.
+// StatusError returns the error for an error response. The evidence counts in this order: the
+// structured code in the body, the message, the status. Numbers in the message are never taken for
+// a status: they are tokens, money and ids.
 func StatusError(status int, h http.Header, body []byte, now time.Time) *llm.Error {
 	w := readEvidence(body, false)
 	e := w.toError(status)
@@ -142,14 +140,14 @@ func StatusError(status int, h http.Header, body []byte, now time.Time) *llm.Err
 	return e
 }
 
-// EventError returns the error that a body or an event of a 200 answer holds,
-// or nil. It takes every shape services were seen to send:
+// EventError returns the error in a body or event of a response with status 200; nil if there is
+// none. It accepts all observed forms:
 //
 //	{"error":{…}}  {"error":"text"}  {"code":…,"error":"text"}  [{"error":{…}}]
 //	{"object":"error",…}  {"type":"error",…}  {"type":"response.failed","response":{"error":{…}}}
 //	{"base_resp":{"status_code":1002,…}}  {"code":"Throttling","message":…}  {"detail":…}
 //
-// An "error":null, which some gateways put into every chunk, is none.
+// An "error":null, which some gateways put into every chunk, is not an error.
 func EventError(body []byte) *llm.Error {
 	if !mayHoldError(body) {
 		return nil

@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve starts a server and a client for it, both gone with the test.
+// serve starts a server and a client for it, which end with the test.
 func serve(t *testing.T, h http.HandlerFunc, o wire.Options) (*http.Client, string) {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -42,8 +42,7 @@ func serve(t *testing.T, h http.HandlerFunc, o wire.Options) (*http.Client, stri
 	return client, server.URL
 }
 
-// ask sends a request and reads the whole answer; the first error is what
-// counts.
+// ask sends a request and reads the whole answer; it returns the first error.
 func ask(ctx context.Context, client *http.Client, url string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(`{"stream":true}`))
 	if err != nil {
@@ -72,7 +71,7 @@ func TestAnswers(t *testing.T) {
 		name, media string
 		status      int
 		body        string
-		fault       llm.Fault // "" is an answer to be read
+		fault       llm.Fault // "" for an answer to be read
 		message     string
 	}{
 		{"events", "text/event-stream", 200, "data: {\"error\":1}\n\n", "", ""},
@@ -120,7 +119,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestAnswerBehind: an error comes with its answer, for adapters that look for more than the message.
+// TestAnswerBehind: an error contains its response, for adapters that need more than the message.
 func TestAnswerBehind(t *testing.T) {
 	client, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(400)
@@ -136,7 +135,7 @@ func TestAnswerBehind(t *testing.T) {
 	}
 }
 
-// TestShouldRetry reads what a server says of asking again.
+// TestShouldRetry reads a server's advice on retrying.
 func TestShouldRetry(t *testing.T) {
 	for _, tt := range []struct {
 		header      string
@@ -186,7 +185,7 @@ func TestSecrets(t *testing.T) {
 			_, err := ask(t.Context(), client, url)
 			e := fault(t, err)
 			all := strings.Join([]string{e.Error(), e.Code, e.Param, e.ID, e.Message, e.Err.Error()}, "\n")
-			// Half of it counts too: neither a cut nor an encoding may leave a piece.
+			// Half of the secret counts too: neither truncation nor an encoding may leave a part.
 			for _, piece := range []string{"cañary", "ca%C3%B1ary", "ca%c3%b1ary", base64.StdEncoding.EncodeToString([]byte("k+cañary"))[:8], echo[len(echo)/4 : len(echo)/4+8]} {
 				if strings.Contains(all, piece) {
 					t.Errorf("%q leaks %q: %s", echo, piece, all)
@@ -275,7 +274,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// A request that a proxy refuses for good is not repeated; one that it is too busy for is.
+// A request that a proxy refuses permanently is not retried; one refused by a busy proxy is.
 func TestProxyRefusal(t *testing.T) {
 	for status, want := range map[int]bool{403: false, 407: false, 408: true, 429: true, 502: true, 503: true} {
 		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) }))
@@ -315,8 +314,8 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestClocks lets answers fall silent, in the time of a bubble. Each step is a
-// pause and what comes after it; then comes nothing.
+// TestClocks lets answers fall silent, in a synctest bubble's time. Each step is a pause and the
+// data after it; then the server stays silent.
 func TestClocks(t *testing.T) {
 	type step struct {
 		pause time.Duration
@@ -363,7 +362,7 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-// TestPatience shows that a reader who takes its time does not run the clocks.
+// TestPatience checks that a slow reader does not start the timers.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -384,7 +383,7 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// TestHangingError shows that the words of an error are not waited for.
+// TestHangingError checks that a hanging error body is not waited for.
 func TestHangingError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		base := roundTrip(func(r *http.Request) (*http.Response, error) {
@@ -434,7 +433,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestClose closes an answer that goes on for ever: the server must see it.
+// TestClose closes an endless answer: the server must notice.
 func TestClose(t *testing.T) {
 	gone := make(chan struct{})
 	client, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -452,7 +451,7 @@ func TestClose(t *testing.T) {
 	}
 }
 
-// TestReuse shows that an answer read to its end leaves the connection open.
+// TestReuse checks that an answer read to its end leaves the connection open.
 func TestReuse(t *testing.T) {
 	addresses := map[string]bool{}
 	client, url := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -470,7 +469,7 @@ func TestReuse(t *testing.T) {
 	}
 }
 
-// TestHTTP2 speaks HTTP/2 where the server does.
+// TestHTTP2 uses HTTP/2 if the server does.
 func TestHTTP2(t *testing.T) {
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.Proto) }))
 	server.EnableHTTP2 = true
@@ -501,12 +500,12 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// retryPhrase is the same chunk for ever.
+// retryPhrase repeats the same chunk forever.
 type retryPhrase struct{ chunk []byte }
 
 func (a *retryPhrase) Read(p []byte) (int, error) { return copy(p, a.chunk), nil }
 
-// Errors inside of an answer are reported without secrets as well.
+// Errors inside an answer are masked too.
 func TestMasked(t *testing.T) {
 	const secret = "sk-secret/0123456789"
 	inner := &llm.Error{Fault: llm.Server, Message: "the key sk-secret%2F0123456789 was revoked", Code: secret, ID: "req-" + secret}
@@ -549,7 +548,7 @@ func TestMasked(t *testing.T) {
 	}
 }
 
-// streamer is a model that answers every request in the same way.
+// streamer is a model that gives the same answer to every request.
 type streamer func() llm.Stream
 
 func (s streamer) Stream(context.Context, llm.Request) llm.Stream { return s() }

@@ -32,20 +32,20 @@ func (w watcher) RoundTrip(req *http.Request) (*http.Response, error) {
 	return w.RoundTripper.RoundTrip(req)
 }
 
-// CloseIdleConnections closes those of the wrapped transport.
+// CloseIdleConnections closes the idle connections of the wrapped transport.
 func (w watcher) CloseIdleConnections() {
 	(&http.Client{Transport: w.RoundTripper}).CloseIdleConnections()
 }
 
-// An Exception is a known difference between our JSON and that of a vendor's types.
+// An Exception is a known difference between parley's JSON and that of a vendor's types.
 type Exception struct {
 	Path   string // Path of the Difference
 	Reason string
-	Fits   func(want, got any) bool // reports whether it allows this difference at Path; nil: any
+	Fits   func(want, got any) bool // reports whether the difference is allowed; nil allows any
 	used   bool
 }
 
-// Exceptions are the differences that are known.
+// Exceptions are known differences.
 type Exceptions []*Exception
 
 // Allow reports whether a difference is known.
@@ -69,14 +69,14 @@ func (e Exceptions) CheckUsed(t *testing.T) {
 	}
 }
 
-// A Difference is a value that two JSON texts do not share.
+// A Difference is a value that differs between two JSON texts.
 type Difference struct {
 	Path      string // names joined by dots, "[]" for any index of a list
-	Want, Got any    // decoded; nil is missing or null
+	Want, Got any    // decoded; nil if missing or null
 }
 
-// Differences returns where two JSON texts differ by value: the order of fields and the
-// form of numbers and strings do not matter. It panics if a text is not JSON.
+// Differences returns the values that differ between two JSON texts: the order of fields and the
+// spelling of numbers and strings do not matter. It panics if a text is not JSON.
 func Differences(want, got []byte) []Difference {
 	var w, g any
 	for data, v := range map[*[]byte]*any{&want: &w, &got: &g} {

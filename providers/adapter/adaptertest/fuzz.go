@@ -11,10 +11,10 @@ import (
 	"parley/providers/llm"
 )
 
-// Fuzz checks that no bytes of a server break the reader of an answer: it ends, with a finish or an
-// error, calls have ids of their own, and the sizes of reads make no difference. Produce
-// returns a reader of body. Cut says that calls of an answer that ended with an error have ids, too. Check is
-// given the parts of each answer; nil does nothing.
+// Fuzz checks that no server bytes break the reader of an answer: it ends with a finish or an error, calls
+// have unique ids, and the sizes of reads do not matter. Produce returns a reader of body. Cut means that
+// calls of an answer that ended with an error also have ids. Check is called with the parts of each answer;
+// it may be nil.
 func Fuzz(f *testing.F, produce func(body io.Reader) func(context.Context, *llm.Out) error, cut bool, check func(*testing.T, []llm.Part), seeds ...string) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
@@ -80,7 +80,7 @@ func Quote(text string) string {
 	return string(b)
 }
 
-// A Repeat reads as Text, Left times.
+// A Repeat reads as Text repeated Left times.
 type Repeat struct {
 	Text string
 	Left int

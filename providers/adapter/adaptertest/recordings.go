@@ -43,9 +43,9 @@ type Exchange struct {
 	Status      int
 	ContentType string `json:"content_type"`
 	Headers     map[string]string
-	Cut         bool // the connection broke
+	Cut         bool // the connection was interrupted
 
-	Exit   int `json:"exit_code"` // of a program, and what it said beside its answer
+	Exit   int `json:"exit_code"` // exit status of a program, and its standard error
 	Stderr string
 }
 
@@ -80,16 +80,16 @@ type recordedCall struct {
 // A Replay replays recordings to an adapter: each response is sent in pieces of random
 // size, to a request with the history of those before it.
 type Replay struct {
-	Kinds string // of the recordings; a pattern of filepath.Match
+	Kinds string // pattern of filepath.Match for the kinds of recordings
 
-	// Open returns the adapter, asking the server at base.
+	// Open returns the adapter for the server at base.
 	Open func(t *testing.T, base string, r Recording) Adapter
 
-	// Coarse maps faults to those that recordings have instead.
+	// Coarse maps faults to those that recordings contain instead.
 	Coarse map[llm.Fault]llm.Fault
 
-	// Signed matches, in its group, the parts of a response that have to be in the next
-	// request; nil if there are none.
+	// Signed matches, in its group, the parts of a response that must be in the next request; nil
+	// if there are none.
 	Signed *regexp.Regexp
 }
 
@@ -100,7 +100,7 @@ type Adapter interface {
 	Body(llm.Request) ([]byte, error)
 }
 
-// Run replays every recording, and skips the test where there are none.
+// Run replays every recording, and skips the test if there are none.
 func (r Replay) Run(t *testing.T) { Recordings(t, r.Kinds, r.play) }
 
 // Recordings runs test as a subtest for every recording of kinds, which is a pattern of
@@ -163,7 +163,7 @@ func (r Replay) play(t *testing.T, rec Recording) {
 		want := rec.Outcomes[n]
 		if slices.ContainsFunc(rec.Tags, func(tag string) bool { return strings.HasPrefix(tag, "inline-") }) {
 			for i := range want.Calls {
-				want.Calls[i].ID = "" // calls found in text get ids of their own
+				want.Calls[i].ID = "" // calls found in text get new ids
 			}
 		}
 		got := llmtest.Collect(t, model.Stream(t.Context(), req))
@@ -180,7 +180,7 @@ func (r Replay) play(t *testing.T, rec Recording) {
 	}
 }
 
-// write answers in pieces.
+// write sends an answer in pieces.
 func (x Exchange) write(w http.ResponseWriter, body []byte) {
 	for name, value := range x.Headers {
 		w.Header().Set(name, value)
@@ -235,7 +235,7 @@ func (r Replay) compare(t *testing.T, want Outcome, got llmtest.Response) {
 			t.Errorf("call %d has no id", i)
 		}
 		if i < len(want.Calls) && want.Calls[i].ID == "" {
-			calls[i].ID = "" // made up
+			calls[i].ID = "" // generated
 		}
 	}
 	if len(want.Calls)+len(calls) > 0 && !reflect.DeepEqual(calls, want.Calls) {
@@ -276,7 +276,7 @@ func (o Outcome) Check(t *testing.T, parts []llm.Part) {
 	var text, thinking string
 	for _, p := range parts {
 		switch {
-		case p.Remote: // not told by a neutral reader
+		case p.Remote: // not recorded
 		case p.Kind == llm.Text:
 			text += p.Text
 		case p.Kind == llm.Thinking:
@@ -307,7 +307,7 @@ func localCalls(t *testing.T, parts []llm.Part) (calls []recordedCall) {
 	return calls
 }
 
-// matchesText reports whether text is the one of the outcome.
+// matchesText reports whether text matches the outcome.
 func (o Outcome) matchesText(text string) bool {
 	got, want := strings.TrimSpace(text), strings.TrimSpace(o.Text)
 	switch o.TextMatch {

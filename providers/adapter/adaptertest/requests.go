@@ -8,10 +8,10 @@ import (
 	"parley/providers/llm"
 )
 
-// Requests yields requests that an adapter may have to write, by name: every setting after
-// a prompt, after a conversation and within a tool loop, and the settings that
-// matter to a history after every one. Messages of the model's own are of this
-// origin; sign returns a part with the State that the format gives it, or as it is.
+// Requests yields requests that an adapter may have to encode, by name: every setting after a
+// prompt, after a conversation and in a tool loop, and the settings that affect a history after
+// every history. The model's messages have this origin; sign adds the format's State to a part, or
+// returns it unchanged.
 func Requests(origin string, sign func(llm.Part) llm.Part) iter.Seq2[string, llm.Request] {
 	return func(yield func(string, llm.Request) bool) {
 		for history, messages := range histories(origin, sign) {
@@ -30,8 +30,8 @@ func Requests(origin string, sign func(llm.Part) llm.Part) iter.Seq2[string, llm
 	}
 }
 
-// offeredSchemas lists tools with the schemas that models are offered: references,
-// unions, lists, maps, numbers with bounds, and none at all.
+// offeredSchemas lists tools with various schemas: references, unions, lists, maps, numbers with
+// bounds, and none at all.
 var offeredSchemas = []llm.Tool{
 	offered[0],
 	{Name: "1 odd.name", Schema: json.RawMessage(`null`)},
@@ -47,8 +47,7 @@ var offeredSchemas = []llm.Tool{
 	{Name: "union", Schema: json.RawMessage(`{"oneOf":[{"type":"object","properties":{"a":{"type":"string"}}},{"type":"object","properties":{"b":{"type":"string"}}}]}`)},
 }
 
-// requestSettings sets one thing a request may ask for, or several that have to
-// go together, by name.
+// requestSettings sets one request setting, or several that belong together, by name.
 var requestSettings = func() map[string]func(*llm.Request) {
 	number := func(n float64) *float64 { return &n }
 	seed, no := int64(1)<<40, false

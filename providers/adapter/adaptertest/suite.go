@@ -19,7 +19,7 @@ import (
 // timeout is how long a test waits before it fails.
 const timeout = 20 * time.Second
 
-// opaque is State as services make it: base64, with every character base64 has.
+// opaque is State as services make it: base64 with all of its characters.
 const opaque = `"EvgCCkgIDRABGAIqQKb/wFIBWhtf+ZLSnNhQwwG129YAAA=="`
 
 var offered = []llm.Tool{
@@ -221,8 +221,8 @@ func (w Wire) unreachable(t *testing.T) {
 	fault(t, llmtest.Collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello"))).Err, llm.Network)
 }
 
-// cut checks that a response without an end is a network error, also if the connection
-// was closed normally, and that its text is kept.
+// cut checks that a response without an end is a network error, even if the connection was closed
+// normally, and that its text is kept.
 func (w Wire) cut(t *testing.T) {
 	partial := Answer{Parts: []llm.Part{
 		{Kind: llm.Text, Text: "This will"},
@@ -240,12 +240,12 @@ func (w Wire) cut(t *testing.T) {
 			s := serve(t, handler)
 			got := llmtest.Collect(t, w.Open(t, s.URL).Stream(t.Context(), ask("Hello")))
 			fault(t, got.Err, llm.Network)
-			checkSame(t, got.Parts, partial.Parts[:1]) // a call of an answer that broke off never runs
+			checkSame(t, got.Parts, partial.Parts[:1]) // a call of an interrupted answer never runs
 		})
 	}
 }
 
-// broken checks an error in mid-stream.
+// broken checks an error in the middle of a stream.
 func (w Wire) broken(t *testing.T) {
 	if w.Broken == "" {
 		t.Skip("the format has no errors in mid-stream")

@@ -16,24 +16,24 @@ import (
 type CachingAdapter struct {
 	Origin     string
 	List       string // field of the body with the messages, a []any unless some are cached
-	EscapeHTML bool   // of the JSON that is sent
-	// Compile returns the fields of a request; whole is without a cache.
+	EscapeHTML bool   // whether the sent JSON escapes HTML
+	// Compile returns the fields of a request; whole disables the cache.
 	Compile func(req llm.Request, whole bool) map[string]any
 	// Body returns the body of a request.
 	Body func(llm.Request) ([]byte, error)
-	// Learned remembers what the server refused, one of Limits.
+	// Learned remembers the server's refusals, each one of Limits.
 	Learned interface {
 		Learn(name, becomes string, lasting bool) bool
 		Forget(name string)
 	}
 	Limits []string
-	// Learn tells the adapter of something else that the server refused; nil if there is nothing else.
+	// Learn simulates another refusal of the server; nil if there is none.
 	Learn func(*rand.Rand)
 	// Settings change the settings of the next requests.
 	Settings []func(*llm.Request)
 }
 
-// learn tells the adapter of something that the server refused, or takes it back.
+// learn simulates a refusal of the server, or forgets one.
 func (k CachingAdapter) learn(r *rand.Rand) {
 	if len(k.Limits) > 0 {
 		if name := k.Limits[r.IntN(len(k.Limits))]; !k.Learned.Learn(name, "", false) {
@@ -45,7 +45,7 @@ func (k CachingAdapter) learn(r *rand.Rand) {
 	}
 }
 
-// uncached returns the body of a request without a cache, by encoding/json.
+// uncached returns the body of a request without a cache, encoded by encoding/json.
 func (k CachingAdapter) uncached(t *testing.T, req llm.Request) []byte {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -63,9 +63,9 @@ var (
 	MuchEffort = func(r *llm.Request) { r.Effort = llm.EffortHigh }
 )
 
-// SuiteCached checks that an adapter sends the same with and without its cache: for
-// conversations that grow, are edited in place, branch, lose their beginning, or alternate, while
-// settings change as well. Open returns a new adapter. With llmtest.Long it runs five seeds instead of two.
+// SuiteCached checks that an adapter sends the same bytes with and without its cache: for conversations
+// that grow, are edited in place, branch, lose their beginning, or alternate, while settings change too.
+// Open returns a new adapter. With llmtest.Long it runs five seeds instead of two.
 func SuiteCached(t *testing.T, open func() CachingAdapter) {
 	t.Helper()
 	requests, found := 0, 0
@@ -122,24 +122,24 @@ type conversation struct {
 	calls    int
 }
 
-// change adds messages, or changes or removes some.
+// change adds, changes or removes messages.
 func (c *conversation) change() {
 	n := len(c.messages)
 	switch c.IntN(12) {
-	case 0, 1: // goes back
+	case 0, 1: // removes messages at the end
 		c.messages = slices.Clip(c.messages[:n-c.IntN(n/3+1)])
 		return
-	case 2, 3: // a part is changed where it is
+	case 2, 3: // changes a part in place
 		if n > 0 {
 			m := c.messages[c.IntN(n)]
 			c.edit(&m.Parts[c.IntN(len(m.Parts))])
 		}
 		return
-	case 4: // the beginning is left out
+	case 4: // drops the beginning
 		if c.IntN(3) == 0 && n > 0 {
 			c.messages = slices.Clone(c.messages[c.IntN(min(n, 8)):])
 		}
-	case 5: // all of it is copied
+	case 5: // copies everything
 		copied := slices.Clone(c.messages)
 		for i := range copied {
 			copied[i].Parts = slices.Clone(copied[i].Parts)
@@ -152,7 +152,7 @@ func (c *conversation) change() {
 			c.messages = append(c.messages, c.answer())
 		}
 	}
-	if c.IntN(3) == 0 { // it is in a turn, long enough to be kept in part
+	if c.IntN(3) == 0 { // long enough for part of the turn to be cached
 		c.turn(8)
 	}
 }
@@ -233,7 +233,7 @@ func (c *conversation) image() llm.Part {
 
 var (
 	texts = []string{"", " ", "yes", "a <b> & \"c\" \\ \x00\x1f\n\t\r\b\f", "ünï 🦊 \u2028 \u2029 \ufffd", "broken \xff\xed\xa0\xbd", "{\"a\":1}"}
-	// states are those of every wire format, as an adapter has to accept foreign ones.
+	// States of every wire format, since an adapter must accept foreign ones.
 	states = []string{
 		"", `"sig"`, `"` + "c2ln" + `"`, `{"type":"thinking","thinking":"hm <x>","signature":"s%d"}`, `{"type":"redacted_thinking", "data":"d%d"}`,
 		`{"type":"server_tool_use","id":"srv%d","name":"web_search","input":{}}`, `{"type":"text","text":"said  %d"}`,

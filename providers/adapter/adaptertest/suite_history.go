@@ -11,8 +11,7 @@ import (
 	"parley/providers/llmtest"
 )
 
-// roundTrip checks that State is sent back to the service byte for byte, and that calls
-// and results are, in their order.
+// roundTrip checks that State goes back byte for byte, and that calls and results go back in order.
 func (w Wire) roundTrip(t *testing.T) {
 	first := Answer{Parts: []llm.Part{
 		{Kind: llm.Thinking, Text: "I need both."},
@@ -52,7 +51,7 @@ func (w Wire) roundTrip(t *testing.T) {
 	checkPaired(t, w.read(t, body), []string{"read", "list"})
 }
 
-// results answers every call of m.
+// results returns a result for every call of m.
 func results(m llm.Message) llm.Message {
 	out := llm.Message{Role: llm.RoleTool}
 	for _, c := range m.Calls() {
@@ -61,8 +60,8 @@ func results(m llm.Message) llm.Message {
 	return out
 }
 
-// checkPaired checks that a request holds these calls, in one message, and their
-// results directly after them, joined by ids.
+// checkPaired checks that a request contains these calls, in one message, and their results
+// directly after them, linked by ids.
 func checkPaired(t *testing.T, req llm.Request, names []string) {
 	t.Helper()
 	at := slices.IndexFunc(req.Messages, func(m llm.Message) bool { return len(m.Calls()) > 0 })

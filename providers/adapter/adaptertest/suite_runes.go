@@ -13,9 +13,8 @@ import (
 	"parley/providers/llmtest"
 )
 
-// runes checks that a rune which a server cuts in two, between deltas of one
-// block, comes out whole: cut between the halves of its surrogate pair, as
-// servers written in JavaScript do, or between its bytes.
+// runes checks that a rune split by the server between deltas of one block is restored: split
+// between its surrogates, as by servers written in JavaScript, or between its bytes.
 func (w Wire) runes(t *testing.T) {
 	const first, second = "\uE001", "\uE002" // replaced by the halves; encoders split texts in the middle
 	in := Answer{Parts: []llm.Part{
@@ -56,7 +55,7 @@ func (w Wire) runes(t *testing.T) {
 			if got.Err != nil {
 				t.Fatal(got.Err)
 			}
-			for i, p := range got.Parts { // what came as an escape may stay one
+			for i, p := range got.Parts { // an escape in the input may stay one
 				if input, ok := llm.Arguments(p.Input); ok && p.Kind == llm.Call {
 					got.Parts[i].Input = strings.ReplaceAll(string(input), `\ud83c\uDF0D`, "🌍")
 				}
@@ -66,8 +65,8 @@ func (w Wire) runes(t *testing.T) {
 	}
 }
 
-// halves checks that half of a surrogate pair, and bytes that are no UTF-8, do not
-// go to a server: some refuse the conversation from then on.
+// halves checks that lone surrogates and invalid UTF-8 are not sent to a server: some refuse the
+// conversation from then on.
 func (w Wire) halves(t *testing.T) {
 	said := llm.Message{Role: llm.RoleAssistant, Origin: w.Origin, Parts: []llm.Part{
 		{Kind: llm.Text, Text: "half \xed\xa0\xbd of a pair"},
@@ -97,7 +96,7 @@ func (w Wire) halves(t *testing.T) {
 }
 
 var (
-	literal = regexp.MustCompile(`\\\\`) // a backslash, and no escape of what follows
+	literal = regexp.MustCompile(`\\\\`) // an escaped backslash, which does not escape the next character
 	pair    = regexp.MustCompile(`(?i)\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}`)
 	half    = regexp.MustCompile(`(?i)\\ud[89a-f]`)
 )

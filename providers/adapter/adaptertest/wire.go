@@ -10,27 +10,26 @@ import (
 	"parley/providers/llm"
 )
 
-// A Wire describes a wire format to Suite: how its servers answer, and how its
-// requests are read.
+// A Wire describes a wire format to Suite: how to encode answers, and how to decode requests.
 type Wire struct {
-	// Open returns the adapter, asking the server at base, which takes every
-	// path. Its model is the one Origin was made for.
+	// Open returns the adapter for the server at base, which accepts every path. Its model has the
+	// origin Origin.
 	Open func(t *testing.T, base string) llm.Model
 
-	// Origin is that of messages that the adapter writes.
+	// Origin is the origin of the adapter's messages.
 	Origin string
 
-	// ContentType of a streamed answer; "" is "text/event-stream".
+	// ContentType is the type of a streamed answer; "" is "text/event-stream".
 	ContentType string
 
-	// Encode writes an answer as the service would stream it, one event an
-	// element, with what stands between events.
+	// Encode encodes an answer as the service would stream it, one event per element, including the
+	// separators.
 	Encode func(Answer) []string
 
 	// Failure returns the body of a response with an error status.
 	Failure func(status int, message string) string
 
-	// Broken is an event in mid-stream that reports an error of the service; "" if the
+	// Broken is an event in the middle of a stream that reports an error of the service; "" if the
 	// format has none.
 	Broken string
 
@@ -40,29 +39,29 @@ type Wire struct {
 	// Thinks reports whether the format has thinking.
 	Thinks bool
 
-	// Read reads the body of a request back: the system prompt, the messages
-	// with their texts, calls and results, the tools' names.
+	// Read decodes the body of a request: the system prompt, the messages with their texts, calls
+	// and results, and the names of the tools.
 	Read func(body []byte) (llm.Request, error)
 }
 
-// An Answer is a response in no wire format. A State in its parts is a JSON string in
-// place of what the service signs or encrypts; its characters have to be in the stream,
-// and in the next request, unchanged.
+// An Answer is a response independent of any wire format. A State in its parts is a JSON string in
+// place of signed or encrypted data; its characters must appear in the stream and in the next
+// request, unchanged.
 type Answer struct {
 	Parts  []llm.Part
-	Reason llm.Reason // "" leaves the answer without an end
-	Usage  llm.Usage  // Input and Output
+	Reason llm.Reason // "" for an answer without an end
+	Usage  llm.Usage  // only Input and Output
 }
 
-// server runs handlers and keeps the bodies of requests.
+// server runs handlers and stores the bodies of requests.
 type server struct {
 	*httptest.Server
 	mu     sync.Mutex
 	bodies [][]byte
 }
 
-// serve starts a server whose Nth request gets the Nth handler, further ones the
-// last.
+// serve starts a server whose nth request goes to the nth handler; further requests go to the last
+// one.
 func serve(t *testing.T, handlers ...http.HandlerFunc) *server {
 	s := &server{}
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -98,8 +97,8 @@ func (s *server) request(t *testing.T, n int) []byte {
 	return s.bodies[n]
 }
 
-// events answers with a stream, written in pieces of this many bytes; 0 is one
-// event at a time.
+// events returns a handler that answers with a stream, written in pieces of size bytes; 0 writes
+// one event at a time.
 func (w Wire) events(list []string, size int) http.HandlerFunc {
 	return func(res http.ResponseWriter, r *http.Request) {
 		w.start(res)
@@ -121,8 +120,8 @@ func (w Wire) events(list []string, size int) http.HandlerFunc {
 	}
 }
 
-// hanging answers with a stream that stays open until the client goes away, and
-// then closes left.
+// hanging returns a handler that answers with a stream that stays open until the client
+// disconnects, and then closes left.
 func (w Wire) hanging(list []string, left chan<- struct{}) http.HandlerFunc {
 	return func(res http.ResponseWriter, r *http.Request) {
 		w.start(res)

@@ -1,5 +1,5 @@
-// Package openaiclient prepares OpenAI's SDK to ask a service, for chat completions and Responses as well as
-// for images and embeddings.
+// Package openaiclient configures OpenAI's SDK for a service: for chat completions, Responses, images and
+// embeddings.
 package openaiclient
 
 import (
@@ -11,16 +11,16 @@ import (
 	"parley/providers/adapter"
 )
 
-// Host is OpenAI's own.
+// Host is OpenAI's own host.
 const Host = "api.openai.com"
 
-// Options returns what a service of the SDK, made as a literal, needs to ask the server
-// of o, whose client is set. The literal keeps out what sdk.NewClient reads from the
-// environment: a base URL, keys and headers that are OpenAI's, not this server's.
+// Options returns the options for an SDK service made as a literal, to send requests to the server
+// of o, whose client must be set. The literal avoids sdk.NewClient, which reads a base URL, keys
+// and headers from the environment that belong to OpenAI, not to this server.
 func Options(o adapter.Options) []option.RequestOption {
 	key := o.Key
 	if key == "" {
-		key = "none" // the SDK sends no request without one
+		key = "none" // the SDK requires a key
 	}
 	opts := []option.RequestOption{
 		option.WithBaseURL(o.BaseURL),
@@ -45,8 +45,8 @@ func Options(o adapter.Options) []option.RequestOption {
 	return opts
 }
 
-// An Unclosed is the response to a call of the SDK, which up to 3.78 returns without closing it if
-// the context ends as it comes. The zero value has none.
+// An Unclosed is the response to a call of the SDK, which, up to 3.78, does not close it if the
+// context ends just as it arrives. The zero value has none.
 type Unclosed struct{ res *http.Response }
 
 // Option returns an option for the call, to be given before other middleware.
@@ -58,8 +58,8 @@ func (u *Unclosed) Option() option.RequestOption {
 	})
 }
 
-// Close closes the response, if there was one, and has to be called where the call failed. It may
-// have been closed before.
+// Close closes the response, if any. It must be called if the call failed; the response may be
+// closed already.
 func (u *Unclosed) Close() {
 	if u.res != nil && u.res.Body != nil {
 		_ = u.res.Body.Close()

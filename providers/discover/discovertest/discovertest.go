@@ -1,5 +1,5 @@
-// Package discovertest has stand-ins of the model servers that run on a user's machine,
-// with the answers that the real ones give, and a network of its own to run them in.
+// Package discovertest has fakes of local model servers, with the answers of the real ones, and a
+// separate network to run them in.
 package discovertest
 
 import (
@@ -13,25 +13,25 @@ import (
 	"testing"
 )
 
-// A Fake is a model server. It keeps what it was asked.
+// A Fake is a model server that records its requests.
 type Fake struct {
-	Provider string // catalog's ID
-	Port     string // it listens on by itself
+	Provider string // id in the catalog
+	Port     string // default port
 	Paths    map[string]string
-	Status   map[string]int    // of paths, where it is not 200
-	Shows    map[string]string // what it says of a model at /api/show, by id
-	Key      string            // without which it answers 401, as llama.cpp does; "": it wants none
+	Status   map[string]int    // status of paths that do not return 200
+	Shows    map[string]string // answers of /api/show by model id
+	Key      string            // requests without it get 401, as from llama.cpp; "" if none is needed
 	mu       sync.Mutex
 	requests []Request
 }
 
-// A Request is one that a Fake got.
+// A Request is a request received by a Fake.
 type Request struct {
 	Method, Path, Body string
 	Header             http.Header
 }
 
-// Requests returns what was asked so far, and forgets it.
+// Requests returns the requests since the last call.
 func (f *Fake) Requests() []Request {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -40,7 +40,7 @@ func (f *Fake) Requests() []Request {
 	return requests
 }
 
-// ServeHTTP answers as the server does, prompts with its provider's name.
+// ServeHTTP answers as the server does; it answers prompts with its provider's name.
 func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	f.mu.Lock()
@@ -75,7 +75,7 @@ func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer, ok := f.Paths[r.URL.Path]
 	status := f.Status[r.URL.Path]
 	switch {
-	case !ok && status == 0 && f.Provider == "lmstudio": // 200 for what it does not have
+	case !ok && status == 0 && f.Provider == "lmstudio": // it answers 200 even for unknown paths
 		answer = `{"error":"Unexpected endpoint or method. (GET ` + r.URL.Path + `). Returning 200 anyway"}`
 	case !ok && status == 0:
 		status, answer = http.StatusNotFound, "404 page not found\n"
@@ -89,7 +89,7 @@ func (f *Fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	io.WriteString(w, answer)
 }
 
-// Start serves f on a loopback address until the test ends: on its own port for "".
+// Start serves f on a loopback address until the test ends; "" stands for its default port.
 func (f *Fake) Start(t testing.TB, address string) *Fake {
 	t.Helper()
 	if address == "" {
@@ -115,7 +115,7 @@ func New(provider string) *Fake {
 	panic("no server " + provider)
 }
 
-// Providers lists those that there is a server of.
+// Providers lists the providers with a fake.
 func Providers() (names []string) {
 	for _, f := range all() {
 		names = append(names, f.Provider)
@@ -125,7 +125,7 @@ func Providers() (names []string) {
 
 func list(rows string) string { return `{"object":"list","data":[` + rows + `]}` }
 
-// Answers that several servers give.
+// Answers shared by several servers.
 const (
 	tags = `{"models":[` +
 		`{"name":"llama3.2:latest","model":"llama3.2:latest","modified_at":"2026-08-01T10:00:00Z","size":2019393189,"digest":"a80c4f17acd5","details":{"format":"gguf","family":"llama","parameter_size":"3.2B","quantization_level":"Q4_K_M"},"capabilities":["completion","tools"]},` +
@@ -141,7 +141,7 @@ func all() []*Fake {
 			"/readyz": "", "/": "Ollama is running", "/api/tags": tags, "/api/version": `{"version":"0.9.0"}`, "/version": `{"version":"v3.7.0"}`,
 			"/v1/models": list(`{"id":"phi-4","object":"model"},{"id":"bert-embeddings","object":"model"}`),
 		}},
-		{Provider: "koboldcpp", Port: "5001", Paths: map[string]string{ // imitates Ollama as well
+		{Provider: "koboldcpp", Port: "5001", Paths: map[string]string{ // imitates Ollama too
 			"/api/extra/version":                 `{"result":"KoboldCpp","version":"1.98.1","protected":false,"txt2img":false,"vision":false}`,
 			"/api/extra/true_max_context_length": `{"value":8192}`, "/": "<!DOCTYPE html><html>KoboldAI Lite</html>", "/api/tags": tags,
 			"/v1/models": list(`{"id":"koboldcpp/mistral-nemo","object":"model","created":1,"owned_by":"koboldcpp","permission":[],"root":"koboldcpp"}`),

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespaceEnv marks a test program that runs in a network of its own.
+// namespaceEnv marks a test program that runs in a separate network.
 const namespaceEnv = "PARLEY_TEST_NETWORK"
 
-// Isolated reports whether the test runs in a network of its own, in which the ports of all
-// servers are free. If not, it runs the test again in one, with its result, and the caller
-// returns; where that is not allowed the test is skipped.
+// Isolated reports whether the test runs in a separate network, in which all server ports are free.
+// If not, it runs the test again in one and takes over its result, and the caller must return.
+// Where that is not allowed, it skips the test.
 func Isolated(t *testing.T) bool {
 	t.Helper()
 	if os.Getenv(namespaceEnv) != "" {
@@ -39,7 +39,7 @@ func Isolated(t *testing.T) bool {
 	return false
 }
 
-// raiseLoopback switches the loopback interface on.
+// raiseLoopback enables the loopback interface.
 func raiseLoopback(t *testing.T) {
 	t.Helper()
 	socket, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)

@@ -4,7 +4,7 @@ package discovertest
 
 import "testing"
 
-// Isolated skips the test: only Linux has networks of a test's own.
+// Isolated skips the test: only Linux has network namespaces.
 func Isolated(t *testing.T) bool {
 	t.Helper()
 	t.Skip("there is no network of its own on this system")

@@ -1,4 +1,4 @@
-// Package closed has an address on which nobody listens.
+// Package closed provides an address without a listener.
 package closed
 
 import (
@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// Address returns an address, as host:port, on which nobody listens, nor can until the test ends: a
-// connection comes from it. The port of a listener that was closed may be the next one's.
+// Address returns an address, as host:port, on which no program listens, nor can until the test
+// ends: it is the local address of an open connection. The port of a closed listener could be
+// reused.
 func Address(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -1,7 +1,7 @@
-// Package heap lets the heap of tests that import it grow. Most of them hold a few megabytes and
-// throw away many times as much, so that a quarter of their time went into collecting garbage.
-// Their measurements stay the same: allocations are counted as before, and live memory is
-// measured after runtime.GC. Programs that they start collect as usual.
+// Package heap lets the heap of tests that import it grow. Most of them use a few megabytes and
+// allocate many times as much, so that a quarter of their time went into garbage collection.
+// Measurements do not change: allocations are counted as before, and live memory is measured after
+// runtime.GC. Programs that they start collect as usual.
 package heap
 
 import (
@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	// percent is GOGC for tests. Twice as much saves hardly more.
+	// percent is GOGC for tests. Doubling it saves hardly more.
 	percent = 400
-	// limit, in bytes, is where the heap is collected as often as needed: tests of floods
-	// throw away gigabytes.
+	// limit is the heap size in bytes from which garbage is collected as often as needed: some
+	// tests allocate gigabytes.
 	limit = 512 << 20
 )
 

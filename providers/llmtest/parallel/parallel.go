@@ -1,4 +1,4 @@
-// Package parallel says how many tests of a package run at a time.
+// Package parallel sets how many tests of a package run at the same time.
 package parallel
 
 import (
@@ -6,11 +6,11 @@ import (
 	"strconv"
 )
 
-// Tests has n tests run at a time, for those that wait more than they compute, unless -parallel says
-// how many. It is for TestMain, and parses the flags.
+// Tests lets n tests run at the same time, for tests that wait more than they compute. The flag
+// -parallel takes precedence. Call it from TestMain; it parses the flags.
 func Tests(n int) {
 	flag.Parse()
 	if tests := flag.Lookup("test.parallel"); tests.Value.String() == tests.DefValue {
-		_ = tests.Value.Set(strconv.Itoa(n)) // a number has no error
+		_ = tests.Value.Set(strconv.Itoa(n)) // a number is always valid
 	}
 }

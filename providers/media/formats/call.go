@@ -13,16 +13,15 @@ import (
 	"parley/providers/wire"
 )
 
-// A form is a body that is no JSON.
+// A form is a request body other than JSON.
 type form struct {
-	Type string // with its parameters
+	Type string // content type with its parameters
 	Data []byte
 }
 
 // call sends body, as JSON unless it is a form, to url, and decodes the answer into answer, which may be nil. A nil
-// body sends none. An answer of more than limit bytes, or one that is no JSON, is an
-// *llm.Error; what follows the first value is not read. An answer without a byte, as of
-// status 202, leaves answer as it is.
+// body sends none. An answer longer than limit bytes, or one that is not JSON, is an *llm.Error; anything after the
+// first JSON value is ignored. An empty answer, as with status 202, leaves answer unchanged.
 func call(ctx context.Context, c adapter.Client, method, url string, body, answer any, limit int64) error {
 	var data io.Reader
 	sent, ok := body.(form)

@@ -19,21 +19,21 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A download is a file that a provider gave an address of.
+// A download is a file at an address named by a provider.
 type download struct {
 	URL     string
-	Headers map[string]string // with the key: sent to the provider's own scheme, host and port, nowhere else
-	Limit   int64             // bytes; more are an error
-	Public  bool              // take addresses of other hosts for what they are, whatever they resolve to: for tests
+	Headers map[string]string // including the key: sent only to the provider's own scheme, host and port
+	Limit   int64             // bytes; a longer file is an error
+	Public  bool              // treat addresses of other hosts as public, even if they are not: for tests
 }
 
-// maxRedirects bounds how often a download is sent on.
+// maxRedirects bounds the number of redirects of a download.
 const maxRedirects = 5
 
-// fetch writes the file to w and returns its type, as the server names it. An
-// address of another host than the provider's has to be https and public, and so has each
-// that it redirects to. A file that is shorter than announced, an error status, and a page or
-// an error object in place of the file are an *llm.Error.
+// fetch writes the file to w and returns its type, as the server names it. An address of a host
+// other than the provider's must be https and public, and so must each redirect. A file shorter
+// than announced, an error status, and a page or an error object instead of the file are an
+// *llm.Error.
 func fetch(ctx context.Context, o adapter.Options, d download, w io.Writer) (mime string, err error) {
 	address := d.URL
 	for range maxRedirects + 1 {
@@ -52,7 +52,7 @@ func fetch(ctx context.Context, o adapter.Options, d download, w io.Writer) (mim
 	return "", o.WithProvider(downloadError("the address of the file redirects in circles"))
 }
 
-// fetchOnce follows no redirect: to is where one leads.
+// fetchOnce follows no redirect; to is the target of one.
 func fetchOnce(ctx context.Context, o adapter.Options, d download, address string, w io.Writer) (mime, to string, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -109,11 +109,11 @@ func fetchOnce(ctx context.Context, o adapter.Options, d download, address strin
 	return mime, "", nil
 }
 
-// idleDownload sets how long a download may stand still.
+// idleDownload is the longest time that a download may stall.
 const idleDownload = time.Minute
 
-// withIdleTimeout returns a context that ends once nothing was written for idleDownload to the
-// writers that alive returns.
+// withIdleTimeout returns a context that ends once the writers returned by alive have received
+// nothing for idleDownload.
 func withIdleTimeout(parent context.Context) (ctx context.Context, alive func(io.Writer) io.Writer, stop func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	timer := time.AfterFunc(idleDownload, func() {
@@ -132,7 +132,7 @@ type writerFunc func([]byte) (int, error)
 
 func (f writerFunc) Write(p []byte) (int, error) { return f(p) }
 
-// downloadFailure names the host of what failed; errors of w stay what they are.
+// downloadFailure adds the host to an error; errors of w are returned unchanged.
 func downloadFailure(ctx context.Context, err error, u *url.URL) error {
 	var (
 		apiErr  *llm.Error
@@ -168,7 +168,7 @@ func origin(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), "443")
 }
 
-// checkPublic refuses addresses that a provider has no business to name.
+// checkPublic rejects addresses that a provider must not name.
 func checkPublic(u *url.URL) error {
 	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
 	switch addr, err := netip.ParseAddr(host); {
@@ -182,9 +182,9 @@ func checkPublic(u *url.URL) error {
 	return nil
 }
 
-// downloader returns what carries a download: the transport of the provider, or for other
-// hosts one that connects to public addresses only. Where a proxy of the user's carries it, that
-// looks the host up: which address it finds is its owner's business.
+// downloader returns the transport for a download: the provider's own or, for other hosts, one that
+// connects only to public addresses. If a proxy of the user carries the download, the proxy
+// resolves the host, and its owner decides about the addresses.
 func downloader(o adapter.Options, req *http.Request, any bool) http.RoundTripper {
 	if any {
 		return wire.Plain(o.HTTP)
@@ -201,7 +201,7 @@ func downloader(o adapter.Options, req *http.Request, any bool) http.RoundTrippe
 	}
 }
 
-// checkDial refuses to connect to an address that is not public.
+// checkDial rejects addresses that are not public.
 func checkDial(address string) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil || sanitize.NonPublic(ap.Addr()) != "" {

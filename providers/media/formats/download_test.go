@@ -19,8 +19,8 @@ import (
 	"parley/providers/adapter"
 )
 
-// A proxy on loopback carries what is asked of it, plain and in tunnels, to one server each,
-// whatever host is meant, and notes what it was asked.
+// A proxy on loopback forwards requests, plain and in tunnels, to one server each, for any host,
+// and records them.
 type proxy struct {
 	plain, tls *httptest.Server
 
@@ -54,9 +54,10 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(here, there)
 }
 
-// Downloads go through the user's proxy, which is on this machine: of other hosts in a tunnel
-// that learns no key, of the provider's own with it. What is not public is not asked for there
-// either. The proxy of a program is that of its environment: it is this one, started again.
+// Downloads use the user's proxy, which is on this machine: other hosts through a tunnel that sees
+// no key, the provider's own host with the key. Addresses that are not public are not requested
+// through it either. A program's proxy comes from its environment, so the test starts itself again
+// with this proxy.
 func TestDownloadThroughProxy(t *testing.T) {
 	if os.Getenv("PARLEY_TEST_PROXIED") != "" {
 		fetchProxied(t)

@@ -19,8 +19,8 @@ type embeddingFormat struct {
 	key    string // header of the key; "" is Authorization
 	// compile returns a request, with notes about options that it leaves out.
 	compile func(o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest)
-	// decode returns the vectors of an answer in the order of the texts, and the counted
-	// tokens; 0 if the service does not count.
+	// decode returns the vectors of an answer in the order of the texts, and the token count; 0 if
+	// the service does not count.
 	decode func(text []byte) (vectors [][]float32, tokens int, err error)
 }
 
@@ -41,7 +41,7 @@ var embeddingFormats = []embeddingFormat{
 	{kind: "ollama", batch: 64, compile: compileOllama, decode: decodeOllama},
 }
 
-// An embedder is a model at an endpoint with a format of its own.
+// An embedder is a model at an endpoint with a separate wire format.
 type embedder struct {
 	o      adapter.Options
 	format embeddingFormat

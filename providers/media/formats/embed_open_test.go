@@ -9,7 +9,7 @@ import (
 	"parley/providers/media"
 )
 
-// keys returns an environment in which the variables named hold keys.
+// keys returns an environment in which the named variables contain keys.
 func keys(names ...string) func(string) string {
 	return func(name string) string {
 		for _, n := range names {
@@ -21,8 +21,8 @@ func keys(names ...string) func(string) string {
 	}
 }
 
-// A provider without embeddings says so before any request, and names those that have a key
-// and can.
+// A provider without embeddings returns an error before any request, and names those that have a
+// key and can.
 func TestNoEmbeddings(t *testing.T) {
 	getenv := keys("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "DEEPSEEK_API_KEY", "GROQ_API_KEY", "XAI_API_KEY", "MISTRAL_API_KEY")
 	for _, name := range []string{"anthropic", "deepseek/deepseek-chat", "groq", "xai", "moonshot", "cerebras", "claude-cli"} {
@@ -37,8 +37,8 @@ func TestNoEmbeddings(t *testing.T) {
 	}
 }
 
-// Without a name it is the first model that has a key; a provider alone is its first model; a
-// server of the user's own is asked for whatever it is told to.
+// The empty name is the first model with a key; a provider alone is its first model; a user's own
+// server gets requests for any model.
 func TestOpenEmbedding(t *testing.T) {
 	own := providers.Config{Providers: map[string]providers.Provider{"mine": {Kind: "openai", BaseURL: "http://127.0.0.1:1/v1"}}}
 	for name, want := range map[string]string{

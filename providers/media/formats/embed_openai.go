@@ -14,7 +14,7 @@ import (
 	"parley/providers/wire"
 )
 
-// embeddingService holds what is particular to a kind of service on /embeddings.
+// embeddingService holds the differences of a kind of service on /embeddings.
 type embeddingService struct {
 	kind       string
 	batch      int    // texts per request
@@ -55,7 +55,8 @@ func newOpenAIEmbedder(o adapter.Options, kind string) llm.Embedder {
 	return &openAIEmbedder{o: o, service: rowOf(embeddingServices, kind), client: sdk.EmbeddingService{Options: openaiclient.Options(o)}}
 }
 
-// copiedBatch is how many texts servers take that copy OpenAI: Google's, which is strict about it.
+// copiedBatch is the number of texts per request for servers that imitate OpenAI; Google's strictly
+// enforces it.
 const copiedBatch = 100
 
 // Batch implements llm.Embedder.
@@ -70,7 +71,7 @@ func (e *openAIEmbedder) Batch() (inputs, tokens int) {
 // Embed implements llm.Embedder. It places vectors by their index, since servers need not sort them.
 func (e *openAIEmbedder) Embed(ctx context.Context, inputs []string, o llm.EmbedOptions) (*llm.Embedded, error) {
 	params, opts, notes := e.request(inputs, o)
-	var text []byte // decoded here: the SDK keeps several copies of each vector, as float64
+	var text []byte // decoded here: the SDK keeps several float64 copies of each vector
 	var left openaiclient.Unclosed
 	opts = append(opts, left.Option(), option.WithMiddleware(boundedAnswer(answerLimit(len(inputs)), false, nil)), option.WithResponseBodyInto(&text))
 	if _, err := e.client.New(ctx, params, opts...); err != nil {

@@ -15,7 +15,7 @@ import (
 	"parley/providers/llmtest"
 )
 
-// embedServer answers every request with answer, and keeps the last body.
+// embedServer answers every request with answer, and records the last body.
 func embedServer(t *testing.T, answer string) (o adapter.Options, body *map[string]any) {
 	t.Helper()
 	body = new(map[string]any)
@@ -73,8 +73,8 @@ func TestEmbedPlacesVectors(t *testing.T) {
 	}
 }
 
-// TestEmbedBatch: who copies OpenAI's format takes fewer texts at once than OpenAI. Google says of 101
-// that "at most 100 requests can be in one batch" (github.com/StarTrail-org/LEANN pull 214).
+// TestEmbedBatch: servers that imitate OpenAI's format accept fewer texts per request. Google's error
+// for 101 is "at most 100 requests can be in one batch" (github.com/StarTrail-org/LEANN pull 214).
 func TestEmbedBatch(t *testing.T) {
 	for _, test := range []struct {
 		kind, base string
@@ -92,7 +92,7 @@ func TestEmbedBatch(t *testing.T) {
 	}
 }
 
-// A cancel at the moment at which an answer of the SDK begins leaves nothing of it open.
+// Canceling just as an answer of the SDK begins leaves no response open.
 func TestCanceledAsItBegins(t *testing.T) {
 	prompt := llm.ImageRequest{Prompt: "a cat", N: 1}
 	partials, edit := prompt, prompt

@@ -18,16 +18,16 @@ import (
 	"parley/providers/llm"
 )
 
-// An embedWire is a service's documented form, as a server on this machine speaks it.
+// An embedWire is the documented behavior of a service, implemented by a local server.
 type embedWire struct {
 	kind, model string
-	path        string                                      // that a request goes to
-	key         string                                      // header that holds the key
+	path        string                                      // path of the request
+	key         string                                      // header for the key
 	texts       func(body map[string]any) []string          // of a request
 	answer      func(vectors []string, tokens int) string   // vectors are JSON
-	short       string                                      // an answer for two texts that holds nothing
-	wants       func(o llm.EmbedOptions) map[string]any     // fields that a request has to have
-	fails       func(status int, message string) (int, any) // how errors look; nil: as OpenAI's
+	short       string                                      // an answer for two texts without vectors
+	wants       func(o llm.EmbedOptions) map[string]any     // fields that a request must have
+	fails       func(status int, message string) (int, any) // form of errors; nil for OpenAI's
 	counts      bool                                        // tokens
 }
 
@@ -42,7 +42,7 @@ func strs(list any) (out []string) {
 
 func openAIAnswer(vectors []string, tokens int) string {
 	var rows []string
-	for i, v := range slices.Backward(vectors) { // servers do not sort them
+	for i, v := range slices.Backward(vectors) { // servers need not sort them
 		rows = append(rows, fmt.Sprintf(`{"object":"embedding","index":%d,"embedding":%s}`, i, v))
 	}
 	return fmt.Sprintf(`{"object":"list","data":[%s],"model":"m","usage":{"prompt_tokens":%d,"total_tokens":%[2]d}}`, strings.Join(rows, ","), tokens)
@@ -125,7 +125,7 @@ var embedWires = []embedWire{
 	},
 }
 
-// open starts a server that answers every request by handle, and returns an embedder for it.
+// open starts a server that answers every request with handle, and returns an embedder for it.
 func (w embedWire) open(t *testing.T, handle http.HandlerFunc) llm.Embedder {
 	t.Helper()
 	s := httptest.NewServer(handle)
@@ -150,7 +150,7 @@ func (w embedWire) embed(t *testing.T, status int, answer string, o llm.EmbedOpt
 	return e.Embed(t.Context(), []string{"one", "two"}, o)
 }
 
-// holds reports whether a field stands with that value anywhere in a body.
+// holds reports whether a field has that value anywhere in a body.
 func holds(body any, name string, value any) bool {
 	switch b := body.(type) {
 	case map[string]any:
@@ -168,8 +168,8 @@ func holds(body any, name string, value any) bool {
 	return false
 }
 
-// Every embedder sends what the service documents, and returns a vector of length 1 for each
-// text in its order.
+// Every embedder sends the documented request, and returns a vector of length 1 for each text, in
+// order.
 func TestEmbedSuiteRequests(t *testing.T) {
 	for _, w := range embedWires {
 		var body map[string]any
@@ -212,9 +212,9 @@ func TestEmbedSuiteRequests(t *testing.T) {
 	}
 }
 
-// An invalid answer of a server is an error: a vector too few, of other dimensions, of zeros,
-// with something in it that is no number; nothing at all; text that is no JSON. A wrong number of vectors
-// or dimensions would come, and cost, again: the request is not repeated.
+// An invalid answer of a server is an error: a missing vector, other dimensions, zeros, elements that are
+// not numbers; an empty answer; text that is not JSON. The request is not repeated, since it would return
+// the same wrong number of vectors or dimensions and be charged again.
 func TestEmbedSuiteBadAnswers(t *testing.T) {
 	for _, w := range embedWires {
 		for name, test := range map[string]struct {
@@ -254,7 +254,7 @@ func TestEmbedSuiteBadAnswers(t *testing.T) {
 	}
 }
 
-// Errors have their fault whatever they look like, those with status 200 as well.
+// Errors have the right fault in every form, also with status 200.
 func TestEmbedSuiteFaults(t *testing.T) {
 	for _, w := range embedWires {
 		fails := w.fails
@@ -284,7 +284,7 @@ func TestEmbedSuiteFaults(t *testing.T) {
 	}
 }
 
-// An answer that does not end is given up, and a canceled request at once.
+// An endless answer is abandoned, and a canceled request ends at once.
 func TestEmbedSuiteEnds(t *testing.T) {
 	for _, w := range embedWires {
 		sent := 0
@@ -309,7 +309,7 @@ func TestEmbedSuiteEnds(t *testing.T) {
 	}
 }
 
-// Vectors in base64 are read as they are, and refused where they are broken.
+// Vectors in base64 are decoded, and rejected if invalid.
 func TestEmbedBase64(t *testing.T) {
 	w := embedWires[0]
 	code := func(v ...float32) string {
@@ -330,7 +330,7 @@ func TestEmbedBase64(t *testing.T) {
 	}
 }
 
-// A server numbers its vectors from 0, each once, or none of them.
+// A server numbers its vectors from 0, each once, or not at all.
 func TestEmbedIndexes(t *testing.T) {
 	for answer, ok := range map[string]bool{
 		`{"data":[{"index":1,"embedding":[0,1]},{"index":0,"embedding":[1,0]}]}`: true,

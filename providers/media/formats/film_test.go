@@ -19,7 +19,7 @@ import (
 	"parley/providers/media"
 )
 
-// scriptedJobs answers as it is told, the last answer for ever, and notes when.
+// scriptedJobs returns scripted answers, repeating the last one, and records the times.
 type scriptedJobs struct {
 	starts  []error
 	polls   []any // llm.JobState or error
@@ -68,8 +68,8 @@ func (s *scriptedJobs) Fetch(_ context.Context, _ llm.Job, _ llm.VideoOutput, w 
 
 func (s *scriptedJobs) Cancel(context.Context, llm.Job) error { return nil }
 
-// TestFilmWaits polls after 5 s, then more and more slowly up to 30 s, sits out what may pass,
-// and keeps the job before it is polled again.
+// TestFilmWaits polls after 5 s, then at growing intervals up to 30 s, repeats polls with temporary
+// errors, and saves the job before each poll.
 func TestFilmWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		boom, busy := &llm.Error{Fault: llm.Server, Status: 500}, &llm.Error{Fault: llm.RateLimit, Status: 429, Wait: time.Minute}
@@ -96,8 +96,8 @@ func TestFilmWaits(t *testing.T) {
 	})
 }
 
-// TestFilmGivesUp leaves a job that is not done after 20 minutes, and at once what cannot get
-// better.
+// TestFilmGivesUp gives up on a job that is not done after 20 minutes, and at once after a
+// permanent error.
 func TestFilmGivesUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
@@ -121,7 +121,7 @@ func TestFilmGivesUp(t *testing.T) {
 	})
 }
 
-// TestFilmStartsAgain repeats only what created nothing.
+// TestFilmStartsAgain repeats only requests that created nothing.
 func TestFilmStartsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, test := range []struct {
@@ -146,7 +146,7 @@ func TestFilmStartsAgain(t *testing.T) {
 	})
 }
 
-// TestFilmStartsAgainUnsent sends again what no server can have seen.
+// TestFilmStartsAgainUnsent repeats requests that no server can have seen.
 func TestFilmStartsAgainUnsent(t *testing.T) {
 	v := newVideoServer(t, videoWires[0])
 	v.Close()
@@ -157,8 +157,8 @@ func TestFilmStartsAgainUnsent(t *testing.T) {
 	}
 }
 
-// TestFilmDownloads writes the whole file, also after a download that broke off, and nothing
-// but a video, or an image where one was asked for.
+// TestFilmDownloads writes the whole file, even after an interrupted download, and only a video, or
+// an image if one was requested.
 func TestFilmDownloads(t *testing.T) {
 	cut, gone := &llm.Error{Fault: llm.Network, Message: "cut off"}, &llm.Error{Fault: llm.Permission, Status: 403}
 	for _, test := range []struct {
@@ -196,7 +196,7 @@ func TestFilmDownloads(t *testing.T) {
 	}
 }
 
-// TestFilmStartInterrupted pays for nothing if it is stopped before it is sent again.
+// TestFilmStartInterrupted: nothing is charged if it is canceled before it is sent again.
 func TestFilmStartInterrupted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -209,7 +209,7 @@ func TestFilmStartInterrupted(t *testing.T) {
 	})
 }
 
-// TestPricedVideosMask keeps secrets out of what is said of a job.
+// TestPricedVideosMask masks secrets in the texts of a job.
 func TestPricedVideosMask(t *testing.T) {
 	const key = "sk-canary-0123456789"
 	said := llm.Job{ID: "x", State: llm.JobFailed, RawState: "WORD " + key, Failure: "bad key " + key, Notes: []string{key}, Refused: &llm.Refusal{Text: "no " + key, Code: key}}
@@ -223,7 +223,7 @@ func TestPricedVideosMask(t *testing.T) {
 	}
 }
 
-// A saying always answers with the same job.
+// A saying always returns the same job.
 type saying struct{ llm.Job }
 
 func (s saying) Start(context.Context, llm.VideoRequest) (llm.Job, error) { return s.Job, nil }
@@ -233,14 +233,14 @@ func (s saying) Fetch(context.Context, llm.Job, llm.VideoOutput, io.Writer) (llm
 	return llm.Blob{}, nil
 }
 
-// A fullFile is on a disk that is full.
+// A fullFile is a file on a full disk.
 type fullFile struct{ *os.File }
 
 func (fullFile) Write(p []byte) (int, error) {
 	return 0, &os.PathError{Op: "write", Path: "a.mp4.part", Err: syscall.ENOSPC}
 }
 
-// TestFilmDiskFull tells of the disk, not of the connection, and does not download again.
+// TestFilmDiskFull reports the full disk, not the connection, and does not download again.
 func TestFilmDiskFull(t *testing.T) {
 	v := newVideoServer(t, videoWires[1])
 	j := v.running(t)
@@ -251,7 +251,7 @@ func TestFilmDiskFull(t *testing.T) {
 	}
 }
 
-// TestVideoAddressRanOut asks for a fresh address with each download.
+// TestVideoAddressRanOut requests a new URL for each download.
 func TestVideoAddressRanOut(t *testing.T) {
 	v := newVideoServer(t, videoWires[3])
 	j := v.running(t)
@@ -271,7 +271,7 @@ func TestVideoAddressRanOut(t *testing.T) {
 	}
 }
 
-// TestFilmingWithout names who can, before any request.
+// TestFilmingWithout names the providers that can, before any request.
 func TestFilmingWithout(t *testing.T) {
 	getenv := func(name string) string {
 		return map[string]string{"OPENAI_API_KEY": "k1234567", "XAI_API_KEY": "k1234567", "ANTHROPIC_API_KEY": "k1234567"}[name]
@@ -292,7 +292,7 @@ func TestFilmingWithout(t *testing.T) {
 	}
 }
 
-// TestVideoFacts refuses what a model is known not to do.
+// TestVideoFacts rejects requests that a model is known not to support.
 func TestVideoFacts(t *testing.T) {
 	getenv := func(name string) string {
 		return map[string]string{"GEMINI_API_KEY": "k1234567", "MINIMAX_API_KEY": "k1234567", "ZAI_API_KEY": "k1234567"}[name]

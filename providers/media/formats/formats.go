@@ -19,7 +19,7 @@ import (
 	"parley/providers/media"
 )
 
-// Register has media open models by the formats of this package.
+// Register makes media open models with the formats of this package.
 func Register() { media.Register(all{}) }
 
 // all implements media.Formats.
@@ -53,13 +53,13 @@ func (all) ImageMaker(kind, _ string) media.Opener[llm.ImageMaker, catalog.Image
 	}
 }
 
-// kindResponses is the kind of OpenAI's services, whose answers come by Responses.
+// kindResponses is the kind of OpenAI's services with the Responses API.
 const kindResponses = "openai-responses"
 
 // videoKinds lists the kinds of services that make videos.
 var videoKinds = []string{"gemini", "grok", "qwen", "minimax", "glm", "openrouter", "openai", kindResponses, "vllm"}
 
-// VideoJobs implements media.Formats. OpenAI itself makes no videos any more.
+// VideoJobs implements media.Formats. OpenAI itself no longer makes videos.
 func (all) VideoJobs(kind, base string) media.Opener[media.VideoJobs, catalog.VideoModel] {
 	if u, err := url.Parse(base); !slices.Contains(videoKinds, kind) || err == nil && u.Hostname() == "api.openai.com" {
 		return nil
@@ -77,7 +77,7 @@ func hasRow[R row](table []R, kind string) bool {
 	return slices.ContainsFunc(table, func(r R) bool { return r.serviceKind() == kind })
 }
 
-// rowOf returns the row of a kind; the first one for a kind that has none.
+// rowOf returns the row of a kind; the first row if the kind has none.
 func rowOf[R row](table []R, kind string) R {
 	return table[max(slices.IndexFunc(table, func(r R) bool { return r.serviceKind() == kind }), 0)]
 }

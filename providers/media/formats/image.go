@@ -20,22 +20,22 @@ import (
 	"parley/providers/wire"
 )
 
-// An imageMaker does what all formats of images have in common: it checks a request before anything
-// is sent, sends as many requests as it takes, and checks the answers.
+// An imageMaker is the common part of all image formats: it checks a request before sending
+// anything, sends as many requests as needed, and checks the answers.
 type imageMaker struct {
 	o         adapter.Options
 	abilities imageAbilities
 	draw      func(ctx context.Context, r llm.ImageRequest, d *imageCall) error // sends one request
 	facts     catalog.ImageModel                                                // zero if the model is unknown
 	secrets   []string                                                          // masked in everything that is returned
-	public    bool                                                              // treat local addresses as public ones: for tests
+	public    bool                                                              // treat local addresses as public: for tests
 	limit     int64                                                             // bytes of an image; 0 is maxImageBytes: for tests
 }
 
-// imageAbilities say what a format can express, whatever the model.
+// imageAbilities describes the features of a format, for all models.
 type imageAbilities struct {
-	n                     int   // images per request; 0: as many as the model can make
-	inputs                int   // input images; 0: none
+	n                     int   // images per request; 0 if only the model limits it
+	inputs                int   // input images; 0 for none
 	bytes                 int64 // total size of input images; 0 is maxInputsBytes
 	mask, transparent     bool
 	pixels, ratios, tiers bool // ways to specify a size
@@ -71,21 +71,21 @@ func (m imageMaker) Make(ctx context.Context, r llm.ImageRequest) iter.Seq2[llm.
 	}
 }
 
-// ask sends r, in several requests if one cannot ask for that many images. It stops at a refusal of
-// the prompt, which would be refused again.
+// ask sends r, in several requests if one cannot request that many images. It stops when the prompt
+// is refused, since it would be refused again.
 func (m imageMaker) ask(ctx context.Context, r llm.ImageRequest, d *imageCall) error {
 	wanted := r.N
 	d.wanted = wanted
 	for left := wanted; left > 0; left -= r.N {
 		r.N = left
-		if r.Format == "svg" { // comes one by one
+		if r.Format == "svg" { // sent one by one
 			r.N = 1
 		} else if m.abilities.n > 0 {
 			r.N = min(left, m.abilities.n)
 		}
 		err := m.draw(ctx, r, d)
 		if refusal := refusalOf(err); refusal != nil {
-			if ticks, ok := firstNumber(errorBody(err), "usage.cost_in_usd_ticks"); ok && ticks > 0 { // xAI bills what it withholds
+			if ticks, ok := firstNumber(errorBody(err), "usage.cost_in_usd_ticks"); ok && ticks > 0 { // xAI charges for withheld images
 				d.addCost(&ticks, ticksPerDollar)
 				refusal.Billed = true
 			}
@@ -107,7 +107,7 @@ func (m imageMaker) ask(ctx context.Context, r llm.ImageRequest, d *imageCall) e
 	return nil
 }
 
-// An imageCall is one call of Make: its consumer, and what has come so far.
+// An imageCall is one call of Make: its consumer, and its results so far.
 type imageCall struct {
 	ctx            context.Context
 	m              imageMaker
@@ -115,23 +115,23 @@ type imageCall struct {
 	secrets        func(string) string // masks secrets
 	prompt, format string
 	bill           llm.Bill
-	refused        int // images
-	wanted         int // images
-	surplus        int // images beyond those wanted
+	refused        int // number of refused images
+	wanted         int // number of requested images
+	surplus        int // number of images beyond wanted
 	partials       int
 	declined       bool  // the prompt was refused
-	left           bool  // the consumer has left the loop
-	fault          error // first error of reading an image that was made; the others are sent on
+	left           bool  // the consumer left the loop
+	fault          error // first error of reading a generated image; the other images are still sent
 }
 
-// send sends e, unless the consumer has left.
+// send sends e, unless the consumer left.
 func (d *imageCall) send(e llm.ImageEvent) { d.left = d.left || !d.yield(e, nil) }
 
-// isOver reports whether nothing more is to be sent.
+// isOver reports whether to stop sending.
 func (d *imageCall) isOver() bool { return d.left || d.ctx.Err() != nil }
 
-// addCost adds the cost that the server reports for an answer, in parts of a dollar; nil if it
-// reports none.
+// addCost adds the cost that the server reports for an answer, in the given parts of a dollar; nil
+// if it reports none.
 func (d *imageCall) addCost(cost *float64, parts float64) {
 	if cost != nil && *cost >= 0 {
 		d.bill.USD += *cost / parts
@@ -148,7 +148,7 @@ func (d *imageCall) addUsage(raw []byte) {
 			Images float64 `json:"image_tokens"`
 		} `json:"input_tokens_details"`
 		Cost  *float64 `json:"cost"`
-		Ticks *float64 `json:"cost_in_usd_ticks"` // of xAI
+		Ticks *float64 `json:"cost_in_usd_ticks"` // xAI's
 	}
 	if len(raw) == 0 || adapter.DecodeLenient(raw, &u) != nil {
 		return
@@ -186,8 +186,8 @@ func (d *imageCall) sendRefusal(r llm.Refusal) {
 	d.send(llm.ImageEvent{Refused: &r})
 }
 
-// sendImage sends a finished image. It drops those beyond the number wanted, and notes an image that
-// cannot be read in d.fault.
+// sendImage sends a finished image. It drops images beyond the requested number, and records the
+// error of an unreadable image in d.fault.
 func (d *imageCall) sendImage(i sentImage) {
 	if i.isEmpty() || d.isOver() {
 		return
@@ -202,7 +202,7 @@ func (d *imageCall) sendImage(i sentImage) {
 	if d.ctx.Err() != nil {
 		return
 	}
-	d.bill.Images++ // it costs even if it cannot be read
+	d.bill.Images++ // it is charged even if it cannot be read
 	if err != nil {
 		d.fault = cmp.Or(d.fault, err)
 		return
@@ -229,8 +229,8 @@ func (d *imageCall) sendPartial(b64 string) {
 // A sentImage is an image as a server sends it, in one of these fields.
 type sentImage struct {
 	data   []byte
-	base64 string // perhaps a data URL
-	url    string // perhaps a data URL
+	base64 string // may be a data URL
+	url    string // may be a data URL
 }
 
 func (i sentImage) isEmpty() bool { return len(i.data) == 0 && i.base64 == "" && i.url == "" }
@@ -256,7 +256,7 @@ func (d *imageCall) readImage(i sentImage) (*llm.Blob, error) {
 		}
 	}
 	kind := imageType(data)
-	if d.format == "svg" && isSVG(data) { // models that see images take none, so that it comes on request only
+	if d.format == "svg" && isSVG(data) { // only on request, since models that see images do not accept SVG
 		kind = "image/svg+xml"
 	}
 	if kind == "" {
@@ -273,7 +273,7 @@ const maxImageBytes = 64 << 20
 
 func (m imageMaker) maxBytes() int64 { return cmp.Or(m.limit, maxImageBytes) }
 
-// fetch downloads an image. fetch sends the key only to the provider's own host.
+// fetch downloads an image. It sends the key only to the provider's own host.
 func (d *imageCall) fetch(url string) (data []byte, err error) {
 	headers := d.m.o.RequestHeaders("")
 	for range fetchAttempts {
@@ -323,7 +323,7 @@ func refusalOf(err error) *llm.Refusal {
 	return r
 }
 
-// categories returns the words of a list, or the names that are true in an object.
+// categories returns the strings of a list, or the names of the true members of an object.
 func categories(raw json.RawMessage) (list []string) {
 	if json.Unmarshal(raw, &list) == nil {
 		return list

@@ -11,7 +11,7 @@ import (
 	"parley/providers/media"
 )
 
-// TestAsksAgainOnlyIfNothingWasMade holds that an image is paid for once.
+// TestAsksAgainOnlyIfNothingWasMade checks that an image is charged once.
 func TestAsksAgainOnlyIfNothingWasMade(t *testing.T) {
 	good := saysJSON(openAIImageAnswer(pngImage))
 	fails := func(status int) http.HandlerFunc {

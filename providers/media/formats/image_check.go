@@ -16,7 +16,7 @@ import (
 	"parley/providers/llm"
 )
 
-// Limits of requests, whatever the model.
+// Limits of requests to all models.
 const (
 	maxImages      = 10
 	maxInputBytes  = 50 << 20 // of one image; OpenAI accepts no larger ones
@@ -24,9 +24,9 @@ const (
 	maxMaskBytes   = 4 << 20
 )
 
-// checkRequest returns r as the format can express it, with notes about options that it leaves out.
-// The error has the fault Unsupported for something that the model cannot do and that would change
-// the result or its cost, and InvalidRequest for contradictions.
+// checkRequest returns r reduced to the features of the format, with notes about dropped options.
+// The error has the fault Unsupported for an unsupported option that would change the result or its
+// cost, and InvalidRequest for contradictions.
 func (m imageMaker) checkRequest(r llm.ImageRequest) (llm.ImageRequest, []string, error) {
 	r.N = max(r.N, 1)
 	for _, check := range []func(*llm.ImageRequest) error{m.checkPrompt, m.checkInputs, m.checkMask, m.checkOutput} {
@@ -48,13 +48,13 @@ func (m imageMaker) checkRequest(r llm.ImageRequest) (llm.ImageRequest, []string
 		notes = append(notes, adapter.LeftOut(m.o.Model, "the file format"))
 		r.Format = ""
 	}
-	if !m.facts.Partials || r.N > 1 || r.Format == "gif" || r.Format == "svg" { // events do not say which image they are part of
+	if !m.facts.Partials || r.N > 1 || r.Format == "gif" || r.Format == "svg" { // events do not say which image they belong to
 		r.Partials = 0
 	}
 	return r, notes, nil
 }
 
-// unsupported returns the error for something that the model cannot do.
+// unsupported returns the error for an unsupported option.
 func (m imageMaker) unsupported(format string, args ...any) error {
 	return &llm.Error{Fault: llm.Unsupported, Message: m.o.Model + " " + fmt.Sprintf(format, args...)}
 }
@@ -157,7 +157,7 @@ func (m imageMaker) checkMask(r *llm.ImageRequest) error {
 	return nil
 }
 
-// checkOutput checks number, background, quality and format against what the model can do.
+// checkOutput checks number, background, quality and format against the model's abilities.
 func (m imageMaker) checkOutput(r *llm.ImageRequest) error {
 	most := maxImages
 	if m.abilities.n == 0 && m.facts.MaxN > 0 {
@@ -180,7 +180,7 @@ func (m imageMaker) checkOutput(r *llm.ImageRequest) error {
 	return nil
 }
 
-// size returns s as the format can express it: unchanged, or in pixels.
+// size returns s in a form that the format supports: unchanged, or in pixels.
 func (m imageMaker) size(s llm.Size) (llm.Size, error) {
 	facts, can := m.facts, m.abilities
 	inRatios := len(facts.Ratios) == 0 || slices.Contains(facts.Ratios, s.Ratio)
@@ -214,7 +214,7 @@ func (m imageMaker) size(s llm.Size) (llm.Size, error) {
 	return s, m.checkPixels(s)
 }
 
-// sameAspect reports whether two aspects are about equal; b 0 is that of a square.
+// sameAspect reports whether two aspects are about equal; b 0 is a square.
 func sameAspect(a, b float64) bool {
 	if b == 0 {
 		b = 1
@@ -240,7 +240,7 @@ func (m imageMaker) checkPixels(s llm.Size) error {
 	return nil
 }
 
-// sizes returns advice which sizes the model accepts.
+// sizes returns the sizes that the model accepts, as advice.
 func (m imageMaker) sizes() string {
 	var ways []string
 	add := func(has bool, format string, args ...any) {
@@ -291,7 +291,7 @@ func imageType(data []byte) string {
 	return ""
 }
 
-// isSVG looks for the root element of an SVG, and reads nothing in it: an SVG may hold scripts.
+// isSVG looks only for the root element of an SVG: an SVG may contain scripts.
 func isSVG(data []byte) bool {
 	text := bytes.TrimLeft(data, "\ufeff \t\r\n")
 	for bytes.HasPrefix(text, []byte("<?")) || bytes.HasPrefix(text, []byte("<!")) {

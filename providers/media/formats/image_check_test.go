@@ -11,7 +11,7 @@ import (
 	"parley/providers/llm"
 )
 
-// TestImageRequestsThatCannotBe holds that what cannot be done, or cannot be meant, is told
+// TestImageRequestsThatCannotBe checks that unsupported and contradictory requests are rejected
 // before anything is sent.
 func TestImageRequestsThatCannotBe(t *testing.T) {
 	server := newImageServer(t, saysJSON(openAIImageAnswer(pngImage)))

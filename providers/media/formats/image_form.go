@@ -14,7 +14,7 @@ import (
 // extension returns the file name extension of a type image/…, with its dot.
 func extension(mime string) string { return "." + mime[len("image/"):] }
 
-// renamedParts renames the files of a form, by the names that the SDK gives them: it knows only
+// renamedParts renames the file parts of a form from the names that the SDK uses: it knows only
 // "image", "image[]" and "mask".
 func renamedParts(names map[string]string) option.RequestOption {
 	return option.WithMiddleware(func(req *http.Request, next option.MiddlewareNext) (*http.Response, error) {
@@ -31,8 +31,8 @@ func renamedParts(names map[string]string) option.RequestOption {
 	})
 }
 
-// whiteMask converts a mask whose transparent area is to be changed into one where that area is
-// white and the rest black.
+// whiteMask converts a mask with a transparent area to edit into one with that area white and the
+// rest black.
 func whiteMask(data []byte) ([]byte, error) {
 	mask, err := png.Decode(bytes.NewReader(data))
 	if err != nil {

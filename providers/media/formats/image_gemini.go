@@ -9,7 +9,8 @@ import (
 	"parley/providers/llm"
 )
 
-// compileGeminiImage returns a generateContent request for one image. There is no field for several.
+// compileGeminiImage returns a generateContent request for one image. There is no field for the
+// number of images.
 func compileGeminiImage(o adapter.Options, r llm.ImageRequest) (url string, body map[string]any) {
 	var parts []any
 	for _, in := range r.Inputs {

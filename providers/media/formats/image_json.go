@@ -13,7 +13,7 @@ import (
 	"parley/providers/wire"
 )
 
-// imageFormat is a wire format of images in which requests and answers are JSON.
+// imageFormat is a wire format of images with JSON requests and answers.
 type imageFormat struct {
 	kind   string
 	can    imageAbilities
@@ -64,7 +64,7 @@ func (f imageFormat) draw(ctx context.Context, o adapter.Options, r llm.ImageReq
 	return f.read(text, d)
 }
 
-// read handles an answer in one piece, which may hold an error although its status is 200.
+// read handles an answer in one piece, which may contain an error although its status is 200.
 func (f imageFormat) read(text []byte, d *imageCall) error {
 	if len(text) < 1<<20 { // longer answers hold images
 		if fault := wire.EventError(text); fault != nil {
@@ -101,7 +101,7 @@ func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url 
 			return nil
 		case err == io.EOF:
 			return wire.ErrInterrupted
-		case err != nil: // of the transport, which says why
+		case err != nil: // of the transport, which names the cause
 			return err
 		}
 		var e imageEvent
@@ -122,7 +122,7 @@ func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url 
 // dataURL returns b as a data URL.
 func dataURL(b llm.Blob) string { return "data:" + b.MIME + ";base64," + toBase64(b.Data) }
 
-// fields returns the fields whose values are not zero or empty, and the prompt. It changes all.
+// fields removes fields with zero or empty values from all, except the prompt, and returns all.
 func fields(all map[string]any) map[string]any {
 	maps.DeleteFunc(all, func(name string, value any) bool {
 		v := reflect.ValueOf(value)

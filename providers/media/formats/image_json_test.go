@@ -14,7 +14,7 @@ import (
 	"parley/providers/llm"
 )
 
-// each writes something for each of several values, with commas.
+// each formats each of several values, joined with commas.
 func each[T any](values []T, format string, of func(T) string) string {
 	var list []string
 	for _, v := range values {
@@ -25,7 +25,7 @@ func each[T any](values []T, format string, of func(T) string) string {
 
 func asIs(s string) string { return s }
 
-// sentJSON checks fields of an edit that is JSON: names by dots, with what they begin with.
+// sentJSON checks fields of a JSON edit: dotted names, with the beginning of their values.
 func sentJSON(path string, want map[string]string) func(t *testing.T, r received) {
 	return func(t *testing.T, r received) {
 		t.Helper()
@@ -154,7 +154,7 @@ func TestImagesOfGLM(t *testing.T)        { glmImageSuite.run(t) }
 func TestImagesOfMiniMax(t *testing.T)    { miniMaxImageSuite.run(t) }
 func TestImagesOfOpenRouter(t *testing.T) { openRouterImageSuite.run(t) }
 
-// TestImageRequests holds what each service is sent.
+// TestImageRequests checks the request to each service.
 func TestImageRequests(t *testing.T) {
 	for _, test := range []struct {
 		suite           imageSuite
@@ -198,8 +198,8 @@ func TestImageRequests(t *testing.T) {
 	}
 }
 
-// TestImageServicesThatCannot holds that what a service has no words for is refused, not left
-// out.
+// TestImageServicesThatCannot checks that options without a field at a service are rejected, not
+// dropped.
 func TestImageServicesThatCannot(t *testing.T) {
 	input := []llm.Blob{{Data: pngImage}}
 	for _, test := range []struct {
@@ -320,7 +320,7 @@ func TestPartialImagesOfOpenRouter(t *testing.T) {
 	}
 }
 
-// Words in the place of a stream are told, and not taken for a stream that was cut.
+// Plain text instead of a stream is reported as such, not as an interrupted stream.
 func TestProseForImages(t *testing.T) {
 	server := newImageServer(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
@@ -334,8 +334,7 @@ func TestProseForImages(t *testing.T) {
 	}
 }
 
-// A server that sends more images than asked for decides nothing: they are dropped, and told
-// once.
+// Surplus images from a server are dropped, and reported once.
 func TestSurplusImages(t *testing.T) {
 	server := newImageServer(t, saysJSON(miniMaxImageSuite.answer(slices.Repeat([][]byte{pngImage}, 500)...)))
 	m := miniMaxImageSuite.maker(server.URL)
@@ -345,7 +344,7 @@ func TestSurplusImages(t *testing.T) {
 	}
 }
 
-// A download that does not end is ended.
+// An endless download is ended.
 func TestEndlessImageDownload(t *testing.T) {
 	file := func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "image/png")

@@ -39,7 +39,7 @@ func TestOpenDrawing(t *testing.T) {
 	}
 }
 
-// A base URL without a version, as the environment may hold it, is completed as for answers.
+// A base URL without a version, as from the environment, is completed as for chat.
 func TestDrawingAtGeminiWithoutVersion(t *testing.T) {
 	server := newImageServer(t, saysJSON(geminiDrew(pngImage)))
 	getenv := func(name string) string {
@@ -54,8 +54,8 @@ func TestDrawingAtGeminiWithoutVersion(t *testing.T) {
 	}
 }
 
-// A name that no model has is told with those near to it, each once, and where models are
-// chosen; a model of a maker is found by its own name.
+// The error for an unknown name lists similar names, each once, and where models are chosen; a
+// model with a vendor prefix is found without it.
 func TestUnknownImageModel(t *testing.T) {
 	open := func(name string) (string, error) {
 		m, err := media.Images.Open(t.Context(), providers.Config{}, name, providers.OpenOptions{Getenv: keys("OPENROUTER_API_KEY", "GEMINI_API_KEY")})

@@ -21,20 +21,19 @@ import (
 	"parley/providers/wire"
 )
 
-// imageService holds what is particular to a kind of service on /images/generations and
-// /images/edits.
+// imageService holds the differences of a kind of service on /images/generations and /images/edits.
 type imageService struct {
 	kind      string
 	can       *imageAbilities
 	base64    bool // base64 has to be requested; others send it anyway or reject the field
 	repeated  bool // several images are form parts named "image", not "image[]"
-	whiteMask bool // the mask is named "mask_image", and white where the image is to be changed
+	whiteMask bool // the mask is named "mask_image", and is white in the area to edit
 	noN       bool // there is no field for the number of images
 }
 
 func (r imageService) serviceKind() string { return r.kind }
 
-// openAIImages holds what OpenAI's format can express.
+// openAIImages holds the features of OpenAI's format.
 var openAIImages = imageAbilities{inputs: 16, mask: true, transparent: true, pixels: true, step: 16, quality: true, format: true}
 
 // imageServices lists the services. The rows of Ollama and vLLM-Omni follow their documentation of
@@ -46,7 +45,7 @@ var imageServices = []imageService{
 	{kind: "vllm", can: &imageAbilities{inputs: 16, mask: true, pixels: true, step: 16, free: true}, base64: true, repeated: true, whiteMask: true},
 }
 
-// openAIImageMaker speaks OpenAI's format of images.
+// openAIImageMaker implements OpenAI's image format.
 type openAIImageMaker struct {
 	o       adapter.Options
 	service imageService
@@ -65,7 +64,7 @@ func (m openAIImageMaker) draw(ctx context.Context, r llm.ImageRequest, d *image
 	if len(r.Inputs) > 0 && len(m.o.Body) > 0 { // the SDK drops extra fields when it streams edits
 		r.Partials = 0
 	}
-	var whole []byte // body of an answer in one piece where a stream was requested
+	var whole []byte // body of an answer in one piece to a streaming request
 	var left openaiclient.Unclosed
 	defer func() {
 		if err != nil {
@@ -104,7 +103,7 @@ func (m openAIImageMaker) draw(ctx context.Context, r llm.ImageRequest, d *image
 }
 
 // unreadable returns err if it is an *llm.Error or ctx has ended. Any other error of the SDK means
-// that it could not read the answer.
+// that it could not decode the answer.
 func unreadable(ctx context.Context, err error) error {
 	var known *llm.Error
 	if ctx.Err() != nil || errors.As(err, &known) {
@@ -141,15 +140,15 @@ type imageStream interface {
 	Close() error
 }
 
-// An imageEvent holds the common fields of their events.
+// An imageEvent holds the fields that both kinds of events share.
 type imageEvent struct {
 	Type    string          `json:"type"`
 	B64JSON string          `json:"b64_json"`
 	Usage   json.RawMessage `json:"usage"`
 }
 
-// sendEvent sends the image of an event, and reports whether that is finished. It returns false for unknown
-// events.
+// sendEvent sends the image of an event, and reports whether the image is finished. Known is false for
+// unknown events.
 func (d *imageCall) sendEvent(e imageEvent) (finished, known bool) {
 	switch {
 	case strings.HasSuffix(e.Type, ".partial_image"):
@@ -207,7 +206,7 @@ func (m openAIImageMaker) generateParams(r llm.ImageRequest) sdk.ImageGeneratePa
 	}
 }
 
-// params returns what requests for new images and edits have in common.
+// params returns the common parameters of new images and edits.
 func (m openAIImageMaker) params(r llm.ImageRequest) sdk.ImageEditParams {
 	p := sdk.ImageEditParams{
 		Model: m.o.Model, Prompt: r.Prompt, Quality: sdk.ImageEditParamsQuality(r.Quality), OutputFormat: sdk.ImageEditParamsOutputFormat(r.Format),
@@ -275,8 +274,8 @@ func (m openAIImageMaker) edit(ctx context.Context, r llm.ImageRequest, limits [
 	}
 }
 
-// editParams returns the request for an edit. It names files by their type: otherwise the SDK says
-// application/octet-stream, which is rejected.
+// editParams returns the request for an edit. It names files by their type, since the SDK's
+// default, application/octet-stream, is rejected.
 func (m openAIImageMaker) editParams(r llm.ImageRequest, list bool) (sdk.ImageEditParams, error) {
 	p := m.params(r)
 	var files []io.Reader

@@ -89,8 +89,8 @@ func TestOpenAIImageRequest(t *testing.T) {
 	}
 }
 
-// TestImagePartNames holds what a server that knows another name of the parts is sent: 422
-// says that nothing was made.
+// TestImagePartNames checks the requests to a server with other names for the parts: status 422
+// means that nothing was generated.
 func TestImagePartNames(t *testing.T) {
 	for _, test := range []struct {
 		kind  string
@@ -220,8 +220,8 @@ func TestEndlessImageAnswer(t *testing.T) {
 	}
 }
 
-// TestOpenAIImageFormats checks GIF and SVG, which come in one piece, an SVG alone. An SVG reaches the
-// caller byte by byte, whatever is in it.
+// TestOpenAIImageFormats checks GIF and SVG, which are not streamed; an SVG is requested alone. An SVG
+// is returned byte for byte, with any content.
 func TestOpenAIImageFormats(t *testing.T) {
 	const script = "<?xml version=\"1.0\"?>\n<!-- > --><!DOCTYPE svg [<!ENTITY a \"b\">]>\n<svg xmlns=\"http://www.w3.org/2000/svg\" onload=\"alert(1)\"><script>1</script>\x1b[2J&a;</svg>\n"
 	for _, test := range []struct {
@@ -265,7 +265,7 @@ func TestOpenAIImageFormats(t *testing.T) {
 			}
 		}
 	}
-	// One image alone would be streamed; these are not. What is no image stays none.
+	// One PNG alone would be streamed; these are not. Other data is not an image.
 	for format, image := range map[string]string{"gif": "GIF89a\x01\x00\x01\x00", "svg": "<svg/>"} {
 		server := newImageServer(t, saysJSON(openAIImageAnswer([]byte(image))))
 		m := openAISuite.maker(server.URL)

@@ -32,7 +32,7 @@ func compileGrokImage(o adapter.Options, r llm.ImageRequest) (address string, bo
 	return strings.TrimRight(o.BaseURL, "/") + path, body
 }
 
-// several returns n, or 0 if it is 1, which services assume.
+// several returns n, or 0 if n is 1, the default of services.
 func several(n int) int {
 	if n == 1 {
 		return 0
@@ -51,11 +51,12 @@ func pixels(s llm.Size) string {
 // ticksPerDollar is the unit of xAI's cost_in_usd_ticks, according to its SDK.
 const ticksPerDollar = 1e10
 
-// decodeImages sends the images of an answer in OpenAI's form. Z.ai's content_filter can be present even if it
+// decodeImages sends the images of an answer in OpenAI's format. Z.ai may send content_filter even if it
 // blocked nothing: only without an image does it mean a refusal.
 func decodeImages(text []byte, d *imageCall) error { return decodeModerated(text, d, false) }
 
-// decodeXAIImages sends those of xAI: an image without data was blocked, and an empty list means that all were.
+// decodeXAIImages sends the images of xAI's answer: an image without data was blocked, and an empty list means
+// that all were.
 func decodeXAIImages(text []byte, d *imageCall) error { return decodeModerated(text, d, true) }
 
 func decodeModerated(text []byte, d *imageCall, moderated bool) error {
@@ -170,8 +171,7 @@ func compileMiniMaxImage(o adapter.Options, r llm.ImageRequest) (address string,
 	return strings.TrimRight(o.BaseURL, "/") + "/image_generation", body
 }
 
-// decodeMiniMaxImage sends the images of an answer of MiniMax, and a refusal for each that was
-// blocked.
+// decodeMiniMaxImage sends the images of MiniMax's answer, and a refusal for each blocked image.
 func decodeMiniMaxImage(text []byte, d *imageCall) error {
 	var a struct {
 		Data struct {
@@ -179,7 +179,7 @@ func decodeMiniMaxImage(text []byte, d *imageCall) error {
 			URLs   []string `json:"image_urls"`
 		} `json:"data"`
 		Metadata struct {
-			Failed json.RawMessage `json:"failed_count"` // a number, or one in quotes
+			Failed json.RawMessage `json:"failed_count"` // a number or a quoted number
 		} `json:"metadata"`
 	}
 	if err := adapter.DecodeLenient(text, &a); err != nil {

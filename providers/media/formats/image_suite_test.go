@@ -25,18 +25,17 @@ import (
 	_ "parley/providers/llmtest/heap"
 )
 
-// imageSuite is what every format of images owes: each answer of a server comes to images, a
-// refusal or one error, nothing that is paid for is asked for twice, and the key goes to the
-// provider alone.
+// imageSuite checks the properties of every image format: each answer of a server gives images, a
+// refusal or one error; no charged request is repeated; and the key goes only to the provider.
 type imageSuite struct {
 	kind     string
 	open     func(o adapter.Options, kind string) imageMaker
 	path     string // of the base URL
-	key      string // header that has the key
+	key      string // header for the key
 	answer   func(images ...[]byte) string
-	links    func(urls ...string) string // nil: it sends no addresses
+	links    func(urls ...string) string // nil if it sends no URLs
 	nothing  string                      // an answer without images
-	broken   string                      // an answer whose image is no base64; "": it sends addresses
+	broken   string                      // an answer whose image is invalid base64; "" if it sends URLs
 	refusal  string                      // an answer with status 200 that is a refusal; ""
 	refusals map[string]int              // bodies of refusals with their status
 	loops    bool                        // several images are several requests
@@ -54,7 +53,7 @@ type received struct {
 	files  []string // "part name type"
 }
 
-// imageServer answers requests one after the other with answers, the last one for ever.
+// imageServer answers requests with answers in order, repeating the last one.
 type imageServer struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -109,7 +108,7 @@ func says(status int, kind, body string) http.HandlerFunc {
 
 func saysJSON(body string) http.HandlerFunc { return says(200, "application/json", body) }
 
-// testKey is in no error, whatever a server says.
+// testKey must not appear in any error.
 const testKey = "sk-canary-0123456789"
 
 func (s imageSuite) maker(server string) imageMaker {
@@ -118,7 +117,7 @@ func (s imageSuite) maker(server string) imageMaker {
 	return m
 }
 
-// smaller returns m with a limit for images that is reached soon, where users have one of 64 MB.
+// smaller returns m with a small limit for images, instead of 64 MB.
 func smaller(t *testing.T, m imageMaker) imageMaker {
 	t.Helper()
 	if m.maxBytes() != 64<<20 {
@@ -128,7 +127,7 @@ func smaller(t *testing.T, m imageMaker) imageMaker {
 	return m
 }
 
-// outcome is what a sequence came to.
+// outcome is the result of a sequence.
 type outcome struct {
 	images, partials []llm.Blob
 	refused          []llm.Refusal
@@ -173,7 +172,7 @@ func made(t *testing.T, m llm.ImageMaker, r llm.ImageRequest) (o outcome) {
 	return o
 }
 
-// Images of the kinds that are sent and come back.
+// Images of the types that are sent and received.
 var (
 	pngImage  = pngOf(4, 3, color.NRGBA{200, 0, 0, 255})
 	pngOther  = pngOf(4, 3, color.NRGBA{0, 200, 0, 255})
@@ -390,7 +389,7 @@ func (s imageSuite) keepsSecrets(t *testing.T) {
 	made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "a fox"})
 	for _, body := range []string{`{"error":{"code":"moderation_blocked","message":"no: ` + testKey + `"}}`, `{"error":{"message":"bad key ` + testKey + `"}}`, `{"message":"` + testKey + `","code":"x"}`, testKey} {
 		server := newImageServer(t, says(400, "application/json", body))
-		made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "a fox"}) // which looks for the key
+		made(t, s.maker(server.URL), llm.ImageRequest{Prompt: "a fox"}) // made checks for the key
 	}
 }
 
@@ -408,7 +407,7 @@ func (s imageSuite) leaving(t *testing.T) {
 	}
 }
 
-// imageFacts returns what the catalog knows of a model.
+// imageFacts returns the catalog's facts of a model.
 func imageFacts(t *testing.T, provider, id string) catalog.ImageModel {
 	t.Helper()
 	for _, m := range catalog.MediaOf(provider).Images {

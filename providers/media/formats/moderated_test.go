@@ -7,14 +7,15 @@ import (
 	"parley/providers/llm"
 )
 
-// moderated are the errors of xAI about results that it withholds, and bills: of today, and of before.
+// moderated lists xAI's errors for results that it withholds and charges for: the current one, and an
+// older one.
 var moderated = []string{
 	`{"code":"imagine:content-moderated","error":"Generated video rejected by content moderation.","usage":{"cost_in_usd_ticks":2500000000}}`,
 	`{"code":"Client specified an invalid argument","error":"Generated video rejected by content moderation.","usage":{"cost_in_usd_ticks":2500000000}}`,
 }
 
-// TestVideoModeratedInPoll takes a poll that fails because the video was withheld for the end of the
-// job, which was paid for.
+// TestVideoModeratedInPoll: a poll that fails because the video was withheld ends the job, which is
+// charged.
 func TestVideoModeratedInPoll(t *testing.T) {
 	for _, body := range moderated {
 		s := newVideoServer(t, videoWires[1])
@@ -29,7 +30,7 @@ func TestVideoModeratedInPoll(t *testing.T) {
 	}
 }
 
-// TestImageModerated takes the error for a refusal, and counts its cost.
+// TestImageModerated: the error is a refusal, and its cost counts.
 func TestImageModerated(t *testing.T) {
 	for _, body := range moderated {
 		server := newImageServer(t, says(400, "application/json", body))
@@ -43,8 +44,8 @@ func TestImageModerated(t *testing.T) {
 	}
 }
 
-// TestVideoSensitivePrompt takes MiniMax's error about a prompt, which has its code in the words
-// alone, for a refusal.
+// TestVideoSensitivePrompt: MiniMax's error about a prompt, whose code is only in the message, is a
+// refusal.
 func TestVideoSensitivePrompt(t *testing.T) {
 	s := newVideoServer(t, videoWires[3])
 	s.create = status(422, `{"type":"error","error":{"type":"unprocessable_entity_error","message":"video description contains sensitive content (1026)","http_code":"422"},"request_id":"r"}`)

@@ -12,7 +12,7 @@ import (
 	"parley/providers/wire"
 )
 
-// The types below add costs that the server does not report, and mask secrets in errors.
+// The types below add costs that the server does not report and mask secrets in errors.
 
 type pricedEmbedder struct {
 	llm.Embedder
@@ -53,7 +53,7 @@ func (v pricedVideos) maskError(err error) error {
 	return media.WithPurpose(wire.MaskError(err, v.secrets), "video")
 }
 
-// Start implements llm.VideoJobs. It refuses what the model cannot do before anything is sent.
+// Start implements llm.VideoJobs. It rejects unsupported requests before sending anything.
 func (v pricedVideos) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, error) {
 	r, err := fitVideo(v.facts, r)
 	if err != nil {
@@ -87,7 +87,7 @@ func (v pricedVideos) Poll(ctx context.Context, j llm.Job) (llm.Job, error) {
 	return v.masked(unbilled(j)), v.maskError(err)
 }
 
-// unbilled removes our estimated cost from a job that was refused without being charged.
+// unbilled removes the estimated cost from a job that was refused without charge.
 func unbilled(j llm.Job) llm.Job {
 	if j.Refused != nil && !j.Refused.Billed && j.Bill != nil && !j.Bill.Reported {
 		j.Bill = &llm.Bill{Priced: true}

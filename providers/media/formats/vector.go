@@ -10,8 +10,8 @@ import (
 )
 
 // A vector decodes from a JSON array of numbers, or from base64 of little-endian float32. An element
-// that is not a number becomes NaN, which checkVectors rejects: encoding/json would turn null,
-// which some servers send, into 0.
+// that is not a number becomes NaN, which checkVectors rejects: encoding/json would decode null,
+// which some servers send, as 0.
 type vector []float32
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -34,7 +34,7 @@ func (v *vector) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// fromBase64 decodes a vector from a JSON string; a single NaN if it is not base64 of one.
+// fromBase64 decodes a vector from a JSON string of base64; a single NaN if it is invalid.
 func fromBase64(text []byte) vector {
 	var coded string
 	if json.Unmarshal(text, &coded) != nil {

@@ -7,10 +7,10 @@ import (
 	"parley/providers/llm"
 )
 
-// checkVectors checks what a server returned for n inputs, and brings it to length 1: there is one
-// vector for each, of the same dimensions as all others and as asked for, if they were, and
-// none holds something that is no number. Errors are *llm.Error. Their fault is Unsupported for a
-// wrong number of vectors or dimensions, which the same request would return and cost again.
+// checkVectors checks a server's vectors for n inputs and normalizes them to length 1. There must
+// be one vector for each input, all of the same dimensions and, unless dimensions is 0, of the
+// requested ones, without NaN or infinity. Errors are *llm.Error. Their fault is Unsupported for a
+// wrong number of vectors or dimensions, which the same request would return and charge again.
 func checkVectors(vectors [][]float32, n, dimensions int) error {
 	if len(vectors) != n {
 		return badVectors(llm.Unsupported, "returned %d vectors for %d texts", len(vectors), n)

@@ -21,8 +21,8 @@ import (
 // its result.
 type videoService struct {
 	kind   string
-	models func(model string) bool  // reports whether the row is for a model; nil: for all that no row before it has
-	root   func(base string) string // returns what precedes paths; nil: the base URL does
+	models func(model string) bool  // reports whether the row is for a model; nil for all models without an earlier row
+	root   func(base string) string // returns the part of the URL before paths; nil for the base URL
 	key    string                   // header of the key; "" is Authorization
 	create videoCreation
 	job    videoState
@@ -33,7 +33,7 @@ type videoService struct {
 
 // A videoCreation is the request that creates a job.
 type videoCreation struct {
-	header      [2]string // name and value of one more; "" for none
+	header      [2]string // name and value of an extra header; "" for none
 	request     func(model string, r llm.VideoRequest) (path string, body map[string]any, err error)
 	form        bool          // the body is a multipart form
 	unsupported []videoOption // options that the service does not have
@@ -41,41 +41,41 @@ type videoCreation struct {
 	named       bool          // the id is a resource name with slashes
 }
 
-// The types below name values in answers by field paths: names separated by dots, where a list
-// stands for each of its elements. "" is no value.
+// The types below refer to values in answers by field paths: names separated by dots; a list stands
+// for all its elements. "" is no value.
 
 // A videoState says how to read the state of a job.
 type videoState struct {
 	address  string // URL path of the job, with {id}
-	codes    string // goes before the service's numeric error codes to tell them from those of others
-	state    string // "" if done says it
+	codes    string // prefix of the service's numeric error codes, which distinguishes them from those of others
+	state    string // "" if done is used
 	done     string // true once the job is over
-	expired  string // a state that says so, in addition to those of jobState
+	expired  string // a state that means expired, in addition to those of jobState
 	progress string // percent
-	failure  string // an object with code and message, or a text
+	failure  string // an object with code and message, or a string
 }
 
 // A videoFiles says where the files of a job are.
 type videoFiles struct {
 	urls      string // addresses of videos, or ids for lookup
-	lookup    string // URL path, with {id}, of the address of a file; "" if urls are addresses
-	found     string // the address in the answer of lookup
+	lookup    string // URL path, with {id}, that returns the address of a file; "" if urls are addresses
+	found     string // address in the answer of lookup
 	thumbnail string // addresses of preview images; "" if there are none
 	content   string // URL path of the video at the service itself, with {id} and {index}; "" if there are urls
-	variants  bool   // content has variants, with variant=
-	filtered  string // reasons for videos that were withheld
+	variants  bool   // content has variants, selected with variant=
+	filtered  string // reasons for withheld videos
 	moderated string // false if the video was withheld
 }
 
 // A videoBill says how to read the cost of a job.
 type videoBill struct {
 	cost    string  // in US dollars
-	ticks   float64 // parts of a dollar that cost is in; 0 is dollars
+	ticks   float64 // cost is in this many parts of a dollar; 0 is dollars
 	seconds string  // length of the video
 	refused bool    // withheld videos are charged
 }
 
-// A videoOption is something that can be requested beside a prompt.
+// A videoOption is an option of a request besides the prompt.
 type videoOption string
 
 const (
@@ -92,7 +92,7 @@ const (
 	wishAvoid      videoOption = "words to avoid"
 )
 
-// requestedOptions lists the options that r requests.
+// requestedOptions lists the options set in r.
 func requestedOptions(r llm.VideoRequest) (list []videoOption) {
 	for _, w := range []struct {
 		asked bool
@@ -113,8 +113,8 @@ func requestedOptions(r llm.VideoRequest) (list []videoOption) {
 // videoServices lists the services.
 var videoServices = []*videoService{&veo, &grokVideo, &wanVideo, &hailuoVideo, &minimaxVideo, &glmVideo, &openRouterVideo, &openAIVideo}
 
-// jobState returns what the state names of all services mean, in lower case; "" for any other. They
-// do not contradict each other.
+// jobState maps the state names of all services, in lower case; "" for unknown names. No name has
+// two meanings.
 func jobState(name string) llm.JobState {
 	switch name {
 	case "pending", "queued", "submitted", "queueing", "created":
@@ -138,7 +138,7 @@ type videoJobs struct {
 	o       adapter.Options
 	service *videoService
 	client  adapter.Client
-	public  bool // treat local addresses of files as public ones: for tests
+	public  bool // treat local addresses of files as public: for tests
 }
 
 // newVideoJobs returns the jobs of the model that o describes. It sends nothing before Start.
@@ -197,8 +197,8 @@ func (v *videoJobs) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, err
 	return v.updated(j, answer), nil
 }
 
-// fit returns r without options that the service does not have but that can be left out, with notes
-// about them. Other options that it does not have are an error.
+// fit drops options from r that the service lacks but that are optional, with notes about them.
+// Other options that it lacks are an error.
 func (v *videoJobs) fit(r llm.VideoRequest) (llm.VideoRequest, []string, error) {
 	if strings.TrimSpace(r.Prompt) == "" && r.FirstFrame == nil && r.Source == nil {
 		return r, nil, &llm.Error{Fault: llm.InvalidRequest, Message: "say what is to be seen: the prompt is empty"}
@@ -232,7 +232,7 @@ func (v *videoJobs) Poll(ctx context.Context, j llm.Job) (llm.Job, error) {
 	answer, err := v.ask(ctx, j)
 	var e *llm.Error
 	switch {
-	case errors.As(err, &e) && e.Fault == llm.ContentFilter && ctx.Err() == nil: // of xAI, with status 400
+	case errors.As(err, &e) && e.Fault == llm.ContentFilter && ctx.Err() == nil: // xAI's, with status 400
 		return v.refusedJob(j, "output", e), nil
 	case err != nil:
 		return j, err
@@ -302,7 +302,7 @@ func (v *videoJobs) address(path string) string {
 const maxJobID = 512
 
 // path returns pattern with {id} replaced by an id, escaped for a path or a query. The id comes from
-// the service and may hold anything.
+// the service and may contain any characters.
 func (v *videoJobs) path(pattern, id string) (string, error) {
 	parts := []string{id}
 	if v.service.create.named {

@@ -12,7 +12,7 @@ import (
 	"parley/providers/wire"
 )
 
-// The functions below read answers about jobs, which may have any shape.
+// The functions below read answers about jobs, which may have any structure.
 
 // updated returns j with the state, result and cost in an answer. An unknown state counts as running;
 // an empty answer changes nothing.
@@ -64,7 +64,7 @@ func (v *videoJobs) refusedJob(j llm.Job, stage string, e *llm.Error) llm.Job {
 	return j
 }
 
-// errorBody returns the body of the answer that err reports; nil if there is none, or it is no object.
+// errorBody returns the body of the response in err; nil if there is none or it is not an object.
 func errorBody(err error) (body map[string]any) {
 	if a := (*wire.Answer)(nil); errors.As(err, &a) {
 		decoder := json.NewDecoder(bytes.NewReader(a.Body))
@@ -74,7 +74,7 @@ func errorBody(err error) (body map[string]any) {
 	return body
 }
 
-// stateOf returns the state in an answer; word is the service's name of it.
+// stateOf returns the state in an answer; word is the service's name for it.
 func (s videoState) stateOf(answer map[string]any, word string, hasVideo bool) llm.JobState {
 	if s.done != "" {
 		if isTrue(answer, s.done) {
@@ -94,8 +94,8 @@ func (s videoState) stateOf(answer map[string]any, word string, hasVideo bool) l
 	return llm.JobRunning
 }
 
-// update returns bill with the cost and the length that an answer reports. It returns bill itself,
-// which may be nil, if there are none, or if there is only a length and no cost is known.
+// update returns bill with the cost and the length in an answer. It returns bill itself, which may
+// be nil, if the answer has neither, or only a length while no cost is known.
 func (b videoBill) update(bill *llm.Bill, answer map[string]any) *llm.Bill {
 	usd, priced := firstNumber(answer, b.cost)
 	priced = priced && usd >= 0
@@ -182,7 +182,7 @@ func values(v any, path string) []any {
 	return []any{inner}
 }
 
-// texts returns the strings and numbers at a field path that are not empty.
+// texts returns the nonempty strings and numbers at a field path.
 func texts(v any, path string) (list []string) {
 	for _, found := range values(v, path) {
 		if s := scalar(found); s != "" {

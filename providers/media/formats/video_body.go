@@ -16,7 +16,7 @@ import (
 
 // The functions below build requests for videos.
 
-// exclusive returns an error if both a and b are set, which what names.
+// exclusive returns an error if both a and b are set; what names the two options.
 func exclusive(model, what string, a, b bool) error {
 	if a && b {
 		return &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s does not take both %s", model, what)}
@@ -52,8 +52,8 @@ func videoSize(resolution string) (w, h int, known bool) {
 	return 0, 0, false
 }
 
-// pixelsOf returns resolution and ratio of r as WIDTHxHEIGHT, for services that accept nothing else;
-// "" if r requests neither.
+// pixelsOf returns the resolution and ratio of r as WIDTHxHEIGHT, for services that accept no other
+// form; "" if r sets neither.
 func pixelsOf(model string, r llm.VideoRequest) (string, error) {
 	if strings.Contains(r.Resolution, "x") && r.Ratio == "" {
 		return r.Resolution, nil

@@ -14,8 +14,8 @@ import (
 	"parley/providers/media"
 )
 
-// TestVideoBodies holds what each service is sent for references, frames and sound to the form
-// that it documents.
+// TestVideoBodies compares the requests for references, frames and sound with each service's
+// documentation.
 func TestVideoBodies(t *testing.T) {
 	yes, no := true, false
 	follow := func(audio *bool) llm.VideoRequest {
@@ -76,8 +76,8 @@ func wireOf(t *testing.T, kind string) videoWire {
 	return videoWire{}
 }
 
-// TestVideoFormHoldsItsFrame is the body of servers in OpenAI's form: the first frame is a file
-// with a type and a name.
+// TestVideoFormHoldsItsFrame checks the body for servers with OpenAI's format: the first frame is a
+// file with a type and a name.
 func TestVideoFormHoldsItsFrame(t *testing.T) {
 	form, err := multipartForm(map[string]any{"model": "m", "input_reference": aFrame})
 	if err != nil {
@@ -96,8 +96,8 @@ func TestVideoFormHoldsItsFrame(t *testing.T) {
 	}
 }
 
-// TestVideoModelsThatCan are named, if they are connected, where a model cannot make what is
-// asked for; and nothing is sent.
+// TestVideoModelsThatCan: if a model does not support a request, the error names connected models
+// that do, and nothing is sent.
 func TestVideoModelsThatCan(t *testing.T) {
 	yes, no := true, false
 	keys := map[string]string{"GEMINI_API_KEY": "k1234567", "XAI_API_KEY": "k1234567", "ZAI_API_KEY": "k1234567", "MINIMAX_API_KEY": "k1234567"}

@@ -29,7 +29,7 @@ func (v *videoJobs) Fetch(ctx context.Context, j llm.Job, o llm.VideoOutput, w i
 	return llm.Blob{MIME: mime}, nil
 }
 
-// fileAddress returns the URL of an output of a job that is done.
+// fileAddress returns the URL of an output of a finished job.
 func (v *videoJobs) fileAddress(ctx context.Context, j llm.Job, o llm.VideoOutput) (string, error) {
 	s := v.service.files
 	if o.Variant != "" && !s.variants && (o.Variant != "thumbnail" || s.thumbnail == "") {
@@ -63,7 +63,7 @@ func (v *videoJobs) fileAddress(ctx context.Context, j llm.Job, o llm.VideoOutpu
 	return v.located(ctx, found[o.Index])
 }
 
-// located returns the URL of the file with an id.
+// located returns the URL of the file with this id.
 func (v *videoJobs) located(ctx context.Context, id string) (string, error) {
 	path, err := v.path(v.service.files.lookup, id)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"parley/providers/llm"
 )
 
-// fitVideo returns r with the spelling of options that the model uses, or an error if the model
-// cannot make the video. It accepts anything for a model without facts.
+// fitVideo returns r with options in the model's spelling, or an error if the model does not
+// support r. It accepts any request for a model without facts.
 func fitVideo(m catalog.VideoModel, r llm.VideoRequest) (llm.VideoRequest, error) {
 	if m.ID == "" {
 		return r, nil
@@ -56,7 +56,7 @@ func fitVideo(m catalog.VideoModel, r llm.VideoRequest) (llm.VideoRequest, error
 		return unsupported("makes no sound")
 	case r.Audio != nil && !*r.Audio && m.Sound:
 		return unsupported("makes sound, which cannot be turned off")
-	case r.Audio != nil && !m.Audio: // that is what it makes anyway
+	case r.Audio != nil && !m.Audio: // a silent video is all the model makes
 		r.Audio = nil
 	}
 	return r, nil

@@ -13,7 +13,7 @@ import (
 	"parley/providers/media"
 )
 
-// MiniMax has two versions of videos: the model says which one.
+// MiniMax has two versions of the video API; the model decides which is used.
 func TestVideoVersionOfMiniMax(t *testing.T) {
 	for model, v1 := range map[string]bool{
 		"MiniMax-H3": false, "MiniMax-H4": false, "MiniMax-Hailuo-2.3": true, "MiniMax-Hailuo-02": true, "T2V-01-Director": true,
@@ -58,7 +58,7 @@ func TestVideoBaseResp(t *testing.T) {
 	})
 }
 
-// A file of version 1 is asked for by an id that the server made, and lies where it says.
+// A file of version 1 is requested by an id from the server, and downloaded from the returned URL.
 func TestVideoFileOfMiniMax(t *testing.T) {
 	i := slices.IndexFunc(videoWires, func(w videoWire) bool { return w.name == "minimax-v1" })
 	for _, test := range []struct{ id, located, words string }{
@@ -80,7 +80,7 @@ func TestVideoFileOfMiniMax(t *testing.T) {
 	}
 }
 
-// A video that Hailuo cannot make is refused before anything is sent.
+// A video that Hailuo cannot make is rejected before anything is sent.
 func TestVideoOfHailuo(t *testing.T) {
 	i := slices.IndexFunc(videoWires, func(w videoWire) bool { return w.name == "minimax-v1" })
 	s := newVideoServer(t, videoWires[i])

@@ -13,21 +13,20 @@ import (
 	"parley/providers/llm"
 )
 
-// aVideo are bytes that are taken for a video.
+// aVideo is data that is detected as a video.
 const aVideo = "\x00\x00\x00\x18ftypmp42\x00\x00\x00\x00mp42isom and what follows"
 
-// A videoWire is how a service answers, as its documentation has it; FILE stands for the
-// address of the file that was made.
+// A videoWire is the documented behavior of a service; FILE stands for the URL of the created file.
 type videoWire struct {
 	kind, base               string // base is the path of the base URL
-	name, model              string // "" are the kind, and "m"
+	name, model              string // "" for the kind, and for "m"
 	create, poll, file       string // "METHOD path"
-	lookup, located          string // path that tells where FILE is, and what it answers; "" if polls do
+	lookup, located          string // path of the lookup, and its answer with FILE; "" if polls return it
 	key                      string // header, with the key
 	created, waiting, done   string
 	failed, refused, nothing string // the last: done, without a video
-	strange                  string // a state that is not known
-	sent                     string // a part of what creates a video of 6 s from a first frame
+	strange                  string // an unknown state
+	sent                     string // part of the request for a video of 6 s from a first frame
 }
 
 var videoWires = []videoWire{
@@ -115,8 +114,8 @@ var videoWires = []videoWire{
 // called is the wire's name in tests.
 func (w videoWire) called() string { return cmp.Or(w.name, w.kind) }
 
-// A videoServer speaks as a videoWire does. Polls and downloads are answered by what stands
-// in answers, one each, the last for ever.
+// A videoServer behaves as a videoWire. Polls and downloads get the entries of answers in order,
+// repeating the last one.
 type videoServer struct {
 	*httptest.Server
 	wire videoWire
@@ -126,10 +125,10 @@ type videoServer struct {
 	polls    int
 	fetches  int
 	problems []string
-	create   func(http.ResponseWriter) // nil answers as the wire does
+	create   func(http.ResponseWriter) // nil for the default answer
 	answers  []func(http.ResponseWriter)
 	file     func(http.ResponseWriter, *http.Request)
-	address  string // of the file; "" is the server's own
+	address  string // URL of the file; "" for the server's own
 }
 
 func newVideoServer(t *testing.T, w videoWire) *videoServer {

@@ -55,7 +55,7 @@ var veo = videoService{
 func tall(resolution string) bool { return resolution != "" && !strings.EqualFold(resolution, "720p") }
 
 // grokVideo is xAI's API (xai-sdk-python, vercel/ai xai-video-model.ts). Until a job is done, polls
-// return status 202, perhaps without a body.
+// return status 202, possibly without a body.
 var grokVideo = videoService{
 	kind: "grok",
 	create: videoCreation{

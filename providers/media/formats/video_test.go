@@ -19,8 +19,8 @@ import (
 
 var aFrame = &llm.Blob{MIME: "image/png", Name: "a.png", Data: []byte("png")}
 
-// TestVideoFromCreateToDownload is what every wire owes: one request that creates, polls with
-// the id that came back, and the bytes of the file.
+// TestVideoFromCreateToDownload checks the steps of every service: one request that creates a job,
+// polls with the returned id, and the bytes of the file.
 func TestVideoFromCreateToDownload(t *testing.T) {
 	eachVideoWire(t, func(t *testing.T, s *videoServer) {
 		s.answers = []func(http.ResponseWriter){s.text(s.wire.waiting), s.text(s.wire.done)}
@@ -32,7 +32,7 @@ func TestVideoFromCreateToDownload(t *testing.T) {
 		if sent := s.creates[0]; !strings.Contains(sent, s.wire.sent) {
 			t.Errorf("sent %s\nwant %s", sent, s.wire.sent)
 		}
-		stored, _ := json.Marshal(j) // another process goes on
+		stored, _ := json.Marshal(j) // another process continues
 		j = llm.Job{}
 		if err := json.Unmarshal(stored, &j); err != nil {
 			t.Fatal(err)
@@ -57,7 +57,7 @@ func TestVideoFromCreateToDownload(t *testing.T) {
 	})
 }
 
-// TestVideoOutcomes says what jobs end with.
+// TestVideoOutcomes checks how jobs end.
 func TestVideoOutcomes(t *testing.T) {
 	eachVideoWire(t, func(t *testing.T, s *videoServer) {
 		j := s.running(t)
@@ -87,7 +87,7 @@ func TestVideoOutcomes(t *testing.T) {
 				t.Errorf("%s: %+v, %v", test.name, got, err)
 			}
 		}
-		if s.wire.kind != "gemini" { // which has no words for states
+		if s.wire.kind != "gemini" { // it has no names for states
 			s.polls, s.answers = 0, []func(http.ResponseWriter){s.text(s.wire.strange)}
 			if got, _ := s.jobs().Poll(t.Context(), j); !strings.EqualFold(got.RawState, "dreaming") {
 				t.Errorf("a strange state is shown as %q", got.RawState)
@@ -96,18 +96,18 @@ func TestVideoOutcomes(t *testing.T) {
 	})
 }
 
-// TestVideoStates checks that a video in an unknown state is not taken for a finished one, and that
-// a video without a state is.
+// TestVideoStates checks that a video in an unknown state does not count as finished, and that a
+// video without a state does.
 func TestVideoStates(t *testing.T) {
 	status := regexp.MustCompile(`("(?:task_)?status":)"\w+",?`)
 	eachVideoWire(t, func(t *testing.T, s *videoServer) {
-		if s.wire.kind == "gemini" { // which has no words for states
+		if s.wire.kind == "gemini" { // it has no names for states
 			return
 		}
 		j := s.running(t)
 		j.State = llm.JobQueued
 		stateless := llm.JobDone
-		if s.wire.kind == "openrouter" || s.wire.kind == "vllm" { // the video is at an address of its own, and nothing is known
+		if s.wire.kind == "openrouter" || s.wire.kind == "vllm" { // the video has another URL, which is unknown
 			stateless = llm.JobQueued
 		}
 		for word, want := range map[string]llm.JobState{`$1"dreaming",`: llm.JobRunning, `$1"",`: stateless, "": stateless} {
@@ -120,7 +120,7 @@ func TestVideoStates(t *testing.T) {
 	})
 }
 
-// TestVideoRefusedAtOnce takes a refusal of the request for an outcome.
+// TestVideoRefusedAtOnce: a refusal of the request is an outcome.
 func TestVideoRefusedAtOnce(t *testing.T) {
 	eachVideoWire(t, func(t *testing.T, s *videoServer) {
 		s.create = status(400, `{"error":{"code":"content_policy_violation","message":"not this"}}`)
@@ -131,7 +131,7 @@ func TestVideoRefusedAtOnce(t *testing.T) {
 	})
 }
 
-// TestVideoPollFaults tells what may pass from what does not.
+// TestVideoPollFaults distinguishes temporary errors from permanent ones.
 func TestVideoPollFaults(t *testing.T) {
 	eachVideoWire(t, func(t *testing.T, s *videoServer) {
 		j := s.running(t)
@@ -167,7 +167,7 @@ func TestVideoPollFaults(t *testing.T) {
 	})
 }
 
-// TestVideoPollIsBounded: no answer about a job is read whatever its length. All wires read it in one place.
+// TestVideoPollIsBounded: an answer about a job is read only up to a limit. All services share the code.
 func TestVideoPollIsBounded(t *testing.T) {
 	s := newVideoServer(t, videoWires[0])
 	j := s.running(t)
@@ -177,7 +177,7 @@ func TestVideoPollIsBounded(t *testing.T) {
 	}
 }
 
-// TestVideoIDsAreNoPaths keeps what a server calls its job inside of one part of an address.
+// TestVideoIDsAreNoPaths: a job id of a server stays inside one path segment.
 func TestVideoIDsAreNoPaths(t *testing.T) {
 	for _, w := range videoWires {
 		s := newVideoServer(t, w)
@@ -198,7 +198,7 @@ func TestVideoIDsAreNoPaths(t *testing.T) {
 	}
 }
 
-// TestVideoIsCreatedOnce repeats no request that may have been seen.
+// TestVideoIsCreatedOnce repeats no request that a server may have seen.
 func TestVideoIsCreatedOnce(t *testing.T) {
 	eachVideoWire(t, func(t *testing.T, s *videoServer) {
 		cut := func(w http.ResponseWriter) {
@@ -208,7 +208,7 @@ func TestVideoIsCreatedOnce(t *testing.T) {
 			}
 		}
 		for _, create := range []func(http.ResponseWriter){cut, status(500, `{}`), say(`{}`), say(``), say(strings.NewReplacer("job1", "..", "models/m/operations/op1", "../x").Replace(s.wire.created))} {
-			s.mu.Lock() // a connection that is cut says nothing of when the server is done
+			s.mu.Lock() // an interrupted connection does not tell when the server is done
 			s.creates, s.create = nil, create
 			s.mu.Unlock()
 			_, err := (media.VideoRunner{Jobs: s.jobs()}).Start(t.Context(), llm.VideoRequest{Prompt: "a fox"})
@@ -222,8 +222,7 @@ func TestVideoIsCreatedOnce(t *testing.T) {
 	})
 }
 
-// TestVideoDownloads keeps the key to the provider's own address, and takes nothing else for
-// a video.
+// TestVideoDownloads sends the key only to the provider's own host, and accepts only videos.
 func TestVideoDownloads(t *testing.T) {
 	var keys []string
 	elsewhere := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -272,7 +271,7 @@ func TestVideoDownloads(t *testing.T) {
 			}
 		}
 		if s.jobs().service.files.content != "" {
-			return // its files are its own
+			return // its files are on its own host
 		}
 		s.file = nil
 		for _, address := range []string{elsewhere.URL + "/f", "http://videos.example/f", "https://169.254.169.254/f", "file:///etc/passwd", "https://u:p@videos.example/f", "::", "https://localhost/f"} {
@@ -288,7 +287,7 @@ func TestVideoDownloads(t *testing.T) {
 	}
 }
 
-// TestVideoVariants says where a job has more than a video.
+// TestVideoVariants checks the variants of a job's video.
 func TestVideoVariants(t *testing.T) {
 	eachVideoWire(t, func(t *testing.T, s *videoServer) {
 		j := s.running(t)
@@ -310,8 +309,8 @@ func TestVideoVariants(t *testing.T) {
 	})
 }
 
-// TestVideoWishesThatCannotBe refuses, before anything is sent, what changes what is shown or
-// paid, and leaves out the rest with a note.
+// TestVideoWishesThatCannotBe rejects, before anything is sent, unsupported options that change the
+// result or its cost, and drops others with a note.
 func TestVideoWishesThatCannotBe(t *testing.T) {
 	yes, seed := true, int64(7)
 	lacks := map[videoOption][]string{
@@ -328,7 +327,7 @@ func TestVideoWishesThatCannotBe(t *testing.T) {
 				t.Errorf("%s: %v, %d requests", wish, err, len(s.creates))
 			}
 		}
-		s.problems = nil // edits have an address of their own
+		s.problems = nil // edits have a different path
 		j, err := s.jobs().Start(t.Context(), llm.VideoRequest{Prompt: "a fox", Seed: &seed, NegativePrompt: "snow"})
 		noSeed, noAvoid := slices.Contains(s.jobs().service.create.unsupported, wishSeed), slices.Contains(s.jobs().service.create.unsupported, wishAvoid)
 		if err != nil || strings.Contains(fmt.Sprint(j.Notes), "seed") != noSeed || strings.Contains(fmt.Sprint(j.Notes), "avoid") != noAvoid {
@@ -344,7 +343,7 @@ func TestVideoWishesThatCannotBe(t *testing.T) {
 	})
 }
 
-// TestVideoCancel ends jobs where that is known.
+// TestVideoCancel cancels jobs at services that support it.
 func TestVideoCancel(t *testing.T) {
 	for _, w := range videoWires {
 		v := newVideoServer(t, w).jobs()
