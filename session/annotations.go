@@ -14,11 +14,10 @@ import (
 	"parley/tools/act"
 )
 
-// maxAnnotationText sets how many bytes of one text an annotation keeps.
+// maxAnnotationText is how many bytes of one text an annotation keeps.
 const maxAnnotationText = 64 << 10
 
-// annotationDecoders maps the kinds of events that stay in sight between the messages to how
-// they are read back.
+// annotationDecoders maps the kinds of events shown between messages to their decoders.
 var annotationDecoders = map[string]func(data []byte) (Event, error){
 	"notice": decodeEvent[llm.Notice], "sandbox": decodeEvent[Sandbox], "retry": decodeEvent[llm.Retry], "fallback": decodeEvent[Fallback], "switch": decodeEvent[ModelSwitched],
 	"compacted": decodeEvent[Compacted], "shell": decodeShell, "verdict": decodeEvent[Verdict], "dropped": decodeEvent[DroppedCall],
@@ -32,8 +31,8 @@ func decodeEvent[T Event](data []byte) (Event, error) {
 	return e, err
 }
 
-// kindOf returns the kind under which e is stored, and e without what is stored
-// elsewhere or is too long; "" for an event that does not stay.
+// kindOf returns the kind under which e is stored, and e without parts that are
+// stored elsewhere or too long; "" if e is not stored.
 func kindOf(e Event) (string, Event) {
 	switch e := e.(type) {
 	case llm.Notice:
@@ -74,14 +73,14 @@ func kindOf(e Event) (string, Event) {
 	return "", nil
 }
 
-// EndedCommand returns the record of a command with its outcome. Ctx is what it ran with.
+// EndedCommand returns the record of a command with its outcome. Ctx is the command's context.
 func EndedCommand(ctx context.Context, command string, out act.Outcome) ShellCommand {
 	c := ShellCommand{Command: command, Output: strings.TrimSuffix(out.Text, out.Notes), Notes: out.Notes, Failed: out.Failed, Stopped: out.Failed && ctx.Err() != nil, Ended: true, Duration: out.Duration}
 	return c.withNotes()
 }
 
-// withNotes returns c with the last line of its output as notes if it has none: it says how the command
-// ended, and older records hold both as one.
+// withNotes returns c with the last line of its output as notes if it has none. That line says how the
+// command ended; older records store it in the output.
 func (c ShellCommand) withNotes() ShellCommand {
 	if c.Ended && c.Notes == "" {
 		output := strings.TrimRight(c.Output, "\n")
@@ -91,7 +90,7 @@ func (c ShellCommand) withNotes() ShellCommand {
 	return c
 }
 
-// decodeShell reads a command of the user's own.
+// decodeShell decodes a command that the user ran.
 func decodeShell(data []byte) (Event, error) {
 	var c ShellCommand
 	err := json.Unmarshal(data, &c)
@@ -108,14 +107,14 @@ func DecodeAnnotation(a Annotation) Event {
 	return nil
 }
 
-// Annotate stores an event that a front end shows between the messages, or puts it
-// in the place of annotation n, and returns its number. It does not wait for the
-// disk. Events of a turn are stored by the turn.
+// Annotate stores an event that a front end shows between the messages, or
+// replaces annotation n, and returns its number. It does not wait for the disk.
+// The turn itself stores the events of a turn.
 func (c *conversation) Annotate(n int, e Event) int {
 	return locked(&c.mu, func() int { return c.annotateBetween(n, e) })
 }
 
-// annotateBetween does as Annotate. The session is locked.
+// annotateBetween is Annotate with the session locked.
 func (c *conversation) annotateBetween(n int, e Event) int {
 	a := c.tree.newAnnotation(c.now())
 	a.Part, a.Idle = c.partial.visibleParts(), c.turnSeq == 0
@@ -128,8 +127,8 @@ func (c *conversation) annotateBetween(n int, e Event) int {
 	return a.N
 }
 
-// annotate stores an event of the turn if it stays in sight. Part is how many parts
-// of the running response are before it.
+// annotate stores an event of the turn if it is of a stored kind. Part is the
+// number of parts of the running response before it.
 func (t *turn) annotate(e Event, part int) {
 	t.mu.Lock()
 	a := t.tree.newAnnotation(t.now())
@@ -141,7 +140,7 @@ func (t *turn) annotate(e Event, part int) {
 	}
 }
 
-// newAnnotation returns an annotation for what is shown where the conversation stands.
+// newAnnotation returns an annotation at the end of the current branch.
 func (t *tree) newAnnotation(at time.Time) store.Annotation {
 	a := store.Annotation{N: 1, After: t.head, Next: t.count + 1, At: at}
 	if n := len(t.annotations); n > 0 {
@@ -150,9 +149,9 @@ func (t *tree) newAnnotation(at time.Time) store.Annotation {
 	return a
 }
 
-// putAnnotation adds a, which holds e, or replaces the annotation with the same N, in
-// the log as well, and reports whether e is of a kind that stays. The session is
-// locked.
+// putAnnotation adds a, which holds e, or replaces the annotation with the same N,
+// also in the log. It reports whether e is of a stored kind. The caller locks the
+// session.
 func (c *conversation) putAnnotation(a store.Annotation, e Event) bool {
 	var err error
 	a.Kind, e = kindOf(e)
@@ -171,8 +170,8 @@ func (c *conversation) putAnnotation(a store.Annotation, e Event) bool {
 	return true
 }
 
-// annotate adds a, or replaces the annotation with the same N. Where there are too many
-// in one place, it drops the oldest and returns its N.
+// annotate adds a, or replaces the annotation with the same N. If one place has too
+// many, it drops the oldest and returns its N.
 func (t *tree) annotate(a store.Annotation) (dropped int, ok bool) {
 	if i, found := slices.BinarySearchFunc(t.annotations, a.N, compareN); found {
 		t.annotations[i] = a
@@ -197,7 +196,7 @@ func (t *tree) annotate(a store.Annotation) (dropped int, ok bool) {
 
 func compareN(a store.Annotation, n int) int { return cmp.Compare(a.N, n) }
 
-// recordDroppedCalls keeps the calls in sight that a response that broke off had begun.
+// recordDroppedCalls records the calls of an interrupted response, so that they stay visible.
 func (t *turn) recordDroppedCalls(p *partialResponse) {
 	for i, part := range p.draft.Visible() {
 		if part.Kind == llm.Call && !part.Remote {
@@ -206,19 +205,19 @@ func (t *turn) recordDroppedCalls(p *partialResponse) {
 	}
 }
 
-// storedDone holds how Done is stored: what it says, and what hints are made of.
+// storedDone is the stored form of Done: its text, and the facts that hints need.
 type storedDone struct {
 	Text  string     `json:"text"`
 	Is    string     `json:"is,omitempty"`    // one of ends
-	Error *llm.Error `json:"error,omitempty"` // without its words, which Text has
+	Error *llm.Error `json:"error,omitempty"` // without its text, which is in Text
 	Whole bool       `json:"whole,omitempty"`
 	Ended bool       `json:"ended,omitempty"` // the error is ErrProgramEnded
 }
 
-// endErrors holds the errors besides those of models that front ends tell apart.
+// endErrors holds the errors, besides those of models, that front ends distinguish.
 var endErrors = []error{ErrSteps, ErrBudget, ErrSchema, context.Canceled}
 
-// MarshalJSON implements json.Marshaler. Of a turn that ended early it keeps how.
+// MarshalJSON implements json.Marshaler. It stores the reason if the turn ended early.
 func (d Done) MarshalJSON() ([]byte, error) {
 	s := storedDone{Text: elideMiddle(d.Err.Error(), maxAnnotationText), Whole: d.AnswerComplete, Ended: errors.Is(d.Err, ErrProgramEnded)}
 	for _, end := range endErrors {
@@ -257,7 +256,7 @@ func (d *Done) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// A restoredError is an error that ended a turn, read back.
+// A restoredError is a decoded error that ended a turn.
 type restoredError struct {
 	text string
 	is   []error

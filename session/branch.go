@@ -13,28 +13,30 @@ import (
 
 var errRunning = errors.New("a turn is running: stop it first")
 
-// A CurrentBranch changes the branch that the conversation goes on with: nothing is lost, what a
-// change leaves stays as a branch of its own. While a turn runs its methods return an error.
+// A CurrentBranch changes the branch on which the conversation continues. Nothing is lost:
+// replaced messages stay on a branch of their own. While a turn runs its methods return an
+// error.
 type CurrentBranch struct {
 	session *Session
 
-	edited    edit       // the last one, until the turn that sends it ended; guarded by the session's mutex
-	givenBack bool       // a message was, which is not stored yet; guarded by the session's mutex
-	unsaid    []llm.Part // notes for the model that went with a message which was given back; the turn's that runs
+	edited    edit       // the last edit, until the turn that sends it has ended; guarded by the session's mutex
+	givenBack bool       // a message was given back, and this is not stored yet; guarded by the session's mutex
+	unsaid    []llm.Part // notes for the model from a message that was given back; owned by the running turn
 	settling  sync.Mutex // held while StoreGivenBack runs
 }
 
 // Branch returns the current branch, to be changed between turns.
 func (s *Session) Branch() *CurrentBranch { return &s.branch }
 
-// An edit replaces a message. The conversation ends before that until it is sent anew.
+// An edit replaces a message. The conversation ends before that message until the new one is sent.
 type edit struct {
 	seq  int // message; 0: none
-	head int // where the conversation goes on if nothing is sent
+	head int // Seq where the conversation continues if nothing is sent
 }
 
-// Edit does as Rewind. If what is sent next does not enter the conversation, or is given back, that goes on
-// where it did before the edit, see Unsent; so it does where the session is closed with nothing sent.
+// Edit is Rewind for a message to be edited. If the new message does not enter the conversation, or is
+// given back, or the session is closed before one is sent, the conversation continues where it did before
+// the edit; see Unsent.
 func (b *CurrentBranch) Edit(seq int) error {
 	head := b.session.Head()
 	_, err := b.Rewind(seq)
@@ -44,8 +46,8 @@ func (b *CurrentBranch) Edit(seq int) error {
 	return err
 }
 
-// undoEdit makes the conversation go on where it did before an edit that nothing was sent of, and returns the
-// message that was edited; 0 if there is none. The session is locked.
+// undoEdit restores the branch from before an edit if nothing was sent, and returns the edited message; 0 if
+// there is none. The caller locks the session.
 func (b *CurrentBranch) undoEdit(e edit) int {
 	t := &b.session.tree
 	if e.seq == 0 || t.head != t.at(e.seq).Parent {
@@ -55,7 +57,7 @@ func (b *CurrentBranch) undoEdit(e edit) int {
 	return e.seq
 }
 
-// leaveEdit undoes an edit that sent nothing, for the end of the session.
+// leaveEdit undoes an edit that sent nothing, when the session ends.
 func (b *CurrentBranch) leaveEdit() {
 	s := b.session
 	s.mu.Lock()
@@ -66,8 +68,8 @@ func (b *CurrentBranch) leaveEdit() {
 	}
 }
 
-// Rewind makes the conversation end before the message seq of the user's and
-// returns it, to be changed and sent anew. What came after stays as a branch.
+// Rewind makes the conversation end before the user's message seq and returns
+// that message, to be changed and sent again. Later messages stay as a branch.
 func (b *CurrentBranch) Rewind(seq int) (llm.Message, error) {
 	var message llm.Message
 	err := b.move(func(t *tree) (int, error) {
@@ -84,8 +86,8 @@ func (b *CurrentBranch) Rewind(seq int) (llm.Message, error) {
 	return message, err
 }
 
-// Rewrite grows a branch in which the answer seq says text. Answers that call
-// tools stay as they are: their results belong to what was called.
+// Rewrite adds a branch in which the answer seq has this text. Answers with
+// tool calls cannot be rewritten, because results belong to the calls.
 func (b *CurrentBranch) Rewrite(seq int, text string) error {
 	return b.change(func(t *tree) ([]store.Node, error) {
 		n, err := t.At(seq)
@@ -103,8 +105,8 @@ func (b *CurrentBranch) Rewrite(seq int, text string) error {
 	})
 }
 
-// Regenerate makes the conversation end with the prompt that began the turn of the message
-// seq, so that Turn without parts gives another answer. What was answered stays as a
+// Regenerate makes the conversation end with the prompt of the turn that includes the
+// message seq, so that Turn without parts gives another answer. The old answer stays as a
 // branch.
 func (b *CurrentBranch) Regenerate(seq int) error {
 	return b.move(func(t *tree) (int, error) {
@@ -120,9 +122,8 @@ func (b *CurrentBranch) Regenerate(seq int) error {
 	})
 }
 
-// DropEmptyAnswer makes the conversation end before its last answer if that is whole and says
-// nothing, so that Turn without parts asks again, and reports whether it is. That answer stays as a
-// branch.
+// DropEmptyAnswer makes the conversation end before its last answer if that is complete and empty,
+// so that Turn without parts asks again. It reports whether it did. The answer stays as a branch.
 func (b *CurrentBranch) DropEmptyAnswer() bool {
 	return b.move(func(t *tree) (int, error) {
 		last, _ := t.Last()
@@ -136,7 +137,8 @@ func (b *CurrentBranch) DropEmptyAnswer() bool {
 var errNotEmpty = errors.New("the last answer says something, or was interrupted")
 
 // abandonInterrupted makes the conversation end before its last message if that is an
-// interrupted response, and reports whether it is. That stays in sight, on a branch of its own.
+// interrupted response, and reports whether it did. The response stays visible on its own
+// branch.
 func (c *conversation) abandonInterrupted() bool {
 	c.mu.Lock()
 	last, ok := c.tree.Last()
@@ -146,13 +148,13 @@ func (c *conversation) abandonInterrupted() bool {
 	}
 	c.mu.Unlock()
 	if ok {
-		c.persistHead(last.Parent) // nothing may follow it
+		c.persistHead(last.Parent) // nothing may follow an interrupted response
 	}
 	return ok
 }
 
-// Switch makes the conversation go on at the end of the branch that the message
-// seq is on.
+// Switch makes the conversation continue at the end of the branch that contains
+// the message seq.
 func (b *CurrentBranch) Switch(seq int) error {
 	return b.move(func(t *tree) (int, error) {
 		if _, err := t.At(seq); err != nil {
@@ -172,8 +174,8 @@ func (b *CurrentBranch) move(to func(*tree) (int, error)) error {
 	})
 }
 
-// change calls f, which moves the end of the conversation and may add messages there, unless a turn runs,
-// and stores the result.
+// change calls f, which moves the end of the conversation and may return new messages, and stores the
+// result. It fails while a turn runs.
 func (b *CurrentBranch) change(f func(*tree) (added []store.Node, err error)) error {
 	s := b.session
 	if !s.turn.TryLock() {
@@ -197,8 +199,8 @@ func (b *CurrentBranch) change(f func(*tree) (added []store.Node, err error)) er
 	return nil
 }
 
-// setHead makes the conversation continue after the message seq; 0 is its beginning. The session is
-// locked.
+// setHead makes the conversation continue after the message seq; 0 is its beginning. The caller
+// locks the session.
 func (b *CurrentBranch) setHead(seq int) {
 	s := b.session
 	if s.files != nil {
@@ -211,8 +213,8 @@ func (b *CurrentBranch) setHead(seq int) {
 // ErrNoSummary says that there is no summary to edit or to undo.
 var ErrNoSummary = errors.New("there is no summary in this conversation yet")
 
-// LastSummary returns the summary that requests begin with, without the skills that it brings, and
-// the number of its message; not ok if there is none.
+// LastSummary returns the current summary without the skills in it, and the number of its message;
+// ok is false if there is none.
 func (b *CurrentBranch) LastSummary() (seq int, text string, ok bool) {
 	path := b.session.Path()
 	i := lastSummary(path)
@@ -234,9 +236,8 @@ func lastSummary(path []store.Node) int {
 	return -1
 }
 
-// EditSummary grows a branch in which the last summary says text, with the skills that it brings. A
-// prompt that waits for its answer follows it again. Once an answer follows a summary, the summary stays
-// as it was.
+// EditSummary adds a branch on which the last summary has this text and the same skills. A prompt
+// waiting for its answer is appended again. A summary followed by an answer cannot be edited.
 func (b *CurrentBranch) EditSummary(text string) error {
 	if text = strings.TrimSpace(text); text == "" {
 		return errors.New("a summary cannot be empty: /compact undo goes back in front of it")
@@ -267,8 +268,8 @@ func (b *CurrentBranch) EditSummary(text string) error {
 }
 
 // UndoSummary makes the conversation end before its last summary, so that requests
-// have the messages themselves again. The summary, and the messages after it, stay as a
-// branch. Prompts that waited while it was made wait again.
+// contain the original messages again. The summary and later messages stay as a branch.
+// Prompts that waited while the summary was made wait again.
 func (b *CurrentBranch) UndoSummary() error {
 	return b.move(func(t *tree) (int, error) {
 		path := t.pathTo(t.head)
@@ -280,7 +281,7 @@ func (b *CurrentBranch) UndoSummary() error {
 		if slices.ContainsFunc(rest, func(n store.Node) bool { return n.Role != llm.RoleUser }) {
 			return 0, errAfterSummary
 		}
-		for ; len(rest) > 0; rest = rest[:len(rest)-1] { // what waited stands beside the summary, with the same parts
+		for ; len(rest) > 0; rest = rest[:len(rest)-1] { // prompts that waited are stored after the summary again, with the same parts
 			for seq := path[i].Seq - 1; seq > path[i].Parent; seq-- {
 				if t.endsWith(seq, path[i].Parent, rest) {
 					return seq, nil
@@ -291,8 +292,8 @@ func (b *CurrentBranch) UndoSummary() error {
 	})
 }
 
-// endsWith reports whether the branch that ends with the message seq has, after the message
-// parent, the same prompts and nothing else.
+// endsWith reports whether the branch ending with the message seq consists, after the
+// message parent, of the same prompts and nothing else.
 func (t *tree) endsWith(seq, parent int, prompts []store.Node) bool {
 	for _, p := range slices.Backward(prompts) {
 		if seq <= parent {
@@ -307,12 +308,13 @@ func (t *tree) endsWith(seq, parent int, prompts []store.Node) bool {
 	return seq == parent
 }
 
-// errAfterSummary keeps what was said since a summary in sight.
+// errAfterSummary refuses an undo that would hide messages added after the
+// summary.
 var errAfterSummary = errors.New("not undone: there are answers after the summary; /rewind to before them first")
 
-// giveBack gives the user the last message back if the conversation ends with it: they stopped at a question
-// about a request with it, which was not sent. It stays as a branch, and what else the model was to be told
-// with it goes with the next one. It reports whether the message is given back.
+// giveBack returns the last message to the user if they stopped at a question about its request, which was
+// not sent. The message stays as a branch, and its notes for the model go with the next message. It reports
+// whether it gave the message back.
 func (g *givenPrompt) giveBack() bool {
 	t := g.turn
 	s := t.session
@@ -333,11 +335,11 @@ func (g *givenPrompt) giveBack() bool {
 	return true
 }
 
-// StoreGivenBack stores that the conversation ends before the message that was given back, if one was: a
-// front end calls it once the message is a stored draft. Until then, or until the conversation goes on, is
-// forked or closed, the message is in the store as if it had stayed: whatever happens, it is a draft, or there.
+// StoreGivenBack stores that the conversation ends before the message that was given back, if any. A front end
+// calls it once the message is a stored draft. Until then, or until the conversation continues, is forked or
+// closed, the stored conversation still includes the message, so that a crash cannot lose it.
 func (b *CurrentBranch) StoreGivenBack() {
-	b.settling.Lock() // the next message waits for it
+	b.settling.Lock() // the next message waits for this
 	defer b.settling.Unlock()
 	s := b.session
 	s.mu.Lock()
@@ -348,7 +350,7 @@ func (b *CurrentBranch) StoreGivenBack() {
 		return
 	}
 	s.persistHead(head)
-	if head == 0 && s.log != nil { // the title is of what was never said
+	if head == 0 && s.log != nil { // the title came from the message given back
 		_ = s.log.Update(func(i *store.Session) {
 			if !i.Named {
 				i.Title = ""

@@ -14,7 +14,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// Results that the model gets for calls that did not run.
+// Results sent to the model for calls that did not run.
 const (
 	notRun           = "This was not run: "
 	canceledCallText = notRun + "the user stopped the answer before."
@@ -23,40 +23,40 @@ const (
 	stoppedCallText  = "The user stopped this call before it was finished. Until then:\n\n"
 )
 
-// Bounds for an answer that asks for very much at once.
+// Bounds for a response with many or long calls.
 const (
-	maxQuotedCall    = 2000 // characters of a call that could not be read
+	maxQuotedCall    = 2000 // characters of a call that could not be parsed
 	maxCalls         = 128
 	maxParallelCalls = 8 // calls that run at the same time
 )
 
-// A pendingCall is a call on its way to a result.
+// A pendingCall is a call without a final result yet.
 type pendingCall struct {
 	part            llm.Part
-	origin          func(*act.Action) *act.Action // adds to action who wants it; nil: a model does
-	action          *act.Action                   // what it would do
-	err             error                         // why it cannot be understood, in words for the model
-	rejected        bool                          // err stands, whatever the tools say
-	changed         string                        // arguments of the user or a hook, in place of those of part; ""
+	origin          func(*act.Action) *act.Action // marks the action with its origin; nil: a model's call
+	action          *act.Action                   // the planned action
+	err             error                         // why it cannot be planned, in words for the model
+	rejected        bool                          // err is final and does not depend on the tools
+	changed         string                        // arguments from the user or a hook that replace those of part; "" if unchanged
 	notice          string                        // for the model, before the output
-	started         bool                          // it runs, or ran, and may have changed something
-	outcome         act.Outcome                   // that result has, or that of a compared model will have
+	started         bool                          // it is or was running, and may have changed something
+	outcome         act.Outcome                   // outcome for result, or for the result of a compared model
 	result          *Result
-	media           []llm.Part      // that goes with it
-	fileWatch       act.FileWatch   // looks at what it changes; nil: nothing does
-	filesRecorded   <-chan struct{} // closed once that is kept; nil: nothing is
-	hook            *act.HookAnswer // what hooks say of it; nil: they were not asked
-	denied, stopped bool            // why there is no better result
+	media           []llm.Part      // media of the result
+	fileWatch       act.FileWatch   // watches the files that the call changes; nil: none
+	filesRecorded   <-chan struct{} // closed once the files are backed up; nil: none are
+	hook            *act.HookAnswer // answer of the hooks; nil: they were not asked
+	denied, stopped bool            // why the call did not complete
 }
 
-// A callBatch is the calls of one response, or a command of a prompt, on their way to results.
+// A callBatch is the calls of one response, or a command of a prompt, until each has a result.
 type callBatch struct {
 	turn    *turn
 	calls   []*pendingCall
-	results store.Node // the message of the results, without them; Seq 0: it is not stored, and no response has the calls
+	results store.Node // the message of the results, without them; Seq 0: not stored, because no response made the calls
 }
 
-// newCallBatch returns the calls of a response, which ended for reason.
+// newCallBatch returns the calls of a response that ended with reason.
 func newCallBatch(t *turn, calls []llm.Part, reason llm.Reason) *callBatch {
 	b := &callBatch{turn: t, calls: make([]*pendingCall, len(calls))}
 	for i, call := range calls {
@@ -71,9 +71,9 @@ func newCallBatch(t *turn, calls []llm.Part, reason llm.Reason) *callBatch {
 	return b
 }
 
-// run gives every call one result, in their order, whatever happens. Neighbours that only
-// read run in parallel; all others run alone, so that a read after a write sees what was
-// written, and so do those whose order matters.
+// run always gives every call one result, in order. Adjacent read-only calls run in
+// parallel. All others run alone, so that a read after a write sees the change; so do
+// calls whose order matters.
 func (b *callBatch) run() error {
 	t := b.turn
 	t.warmFiles(false)
@@ -86,11 +86,11 @@ func (b *callBatch) run() error {
 		b.process(rest[:n])
 		rest = rest[n:]
 		if len(rest) > 0 {
-			b.persistResults() // what ran, ran, even if parley ends now
+			b.persistResults() // keeps the results of calls that ran, even if parley ends now
 		}
 	}
 	for _, call := range b.calls {
-		if call.result == nil { // canceled before it began
+		if call.result == nil { // canceled before it started
 			b.setResult(call, act.Outcome{Text: canceledCallText, Failed: true})
 		}
 	}
@@ -111,8 +111,8 @@ func (b *callBatch) run() error {
 	return nil
 }
 
-// node returns the message with the result of each call that has one. Of others
-// it says which began to run. Writing it says how far the calls are.
+// node returns the message with the results so far. For calls without one it
+// records which have started.
 func (b *callBatch) node() store.Node {
 	n := b.results
 	n.Results = map[string]store.Outcome{}
@@ -129,15 +129,15 @@ func (b *callBatch) node() store.Node {
 	return n
 }
 
-// persistResults writes how far the calls of a response are.
+// persistResults stores the progress of a response's calls.
 func (b *callBatch) persistResults() {
 	if b.results.Seq > 0 {
 		b.turn.persist(b.node())
 	}
 }
 
-// rejectReason returns why the nth call of an answer must not run at all. An answer that
-// was refused or reached its limit may hold only a part of what was meant.
+// rejectReason returns why the nth call of a response must not run at all. A response
+// that was refused or truncated may have incomplete calls.
 func rejectReason(n int, call llm.Part, reason llm.Reason) error {
 	switch {
 	case call.Failed:
@@ -155,8 +155,8 @@ func rejectReason(n int, call llm.Part, reason llm.Reason) error {
 	return nil
 }
 
-// keepLastPlan rejects the plans of an answer but for its last one, while the model plans: the
-// user is asked about one.
+// keepLastPlan rejects all plans of a response but the last one in plan mode, because the user
+// is asked about one plan.
 func (b *callBatch) keepLastPlan() {
 	if b.turn.session.policy.Mode() != act.ModePlan {
 		return
@@ -173,9 +173,8 @@ func (b *callBatch) keepLastPlan() {
 	}
 }
 
-// plan works out what a call would do, and reports whether it can be
-// understood. It is done anew when the call's turn comes: what ran in between
-// may have changed the answer.
+// plan plans a call and reports whether that succeeded. It is repeated right
+// before the call runs, because earlier calls may have changed the outcome.
 func (b *callBatch) plan(call *pendingCall, input string) bool {
 	if call.rejected {
 		return false
@@ -194,8 +193,8 @@ func (b *callBatch) plan(call *pendingCall, input string) bool {
 	return call.err == nil
 }
 
-// process emits calls, decides about them one by one, and runs those that may run side by
-// side.
+// process emits calls, decides about them one by one, and runs the allowed ones in
+// parallel.
 func (b *callBatch) process(calls []*pendingCall) {
 	var allowed []*pendingCall
 	for _, call := range calls {
@@ -211,8 +210,8 @@ func (b *callBatch) process(calls []*pendingCall) {
 	b.execute(allowed)
 }
 
-// decide asks the policy, and the user where the policy wants that. A call
-// that may not run gets its result.
+// decide asks the policy, and the user if the policy requires it. A call that
+// may not run gets its result here.
 func (b *callBatch) decide(call *pendingCall) bool {
 	t := b.turn
 	for {
@@ -233,7 +232,7 @@ func (b *callBatch) decide(call *pendingCall) bool {
 		answer, ok := b.ask(call)
 		if !ok {
 			call.unwatch()
-			return false // canceled; run closes it
+			return false // canceled; run adds the result
 		}
 		if answer.Verdict != act.Allow {
 			by, text := "person", deniedCallText
@@ -250,8 +249,8 @@ func (b *callBatch) decide(call *pendingCall) bool {
 			return false
 		}
 		if answer.Input != "" && answer.Input != string(call.action.Input) {
-			// The user sees what runs: changed arguments are planned and
-			// shown anew.
+			// The user sees the call that runs: changed arguments are planned
+			// and shown again.
 			call.unwatch()
 			call.changed, call.notice, call.hook = answer.Input, "The user changed the arguments to "+answer.Input+"\n\n", nil
 			if !b.plan(call, answer.Input) {
@@ -266,8 +265,8 @@ func (b *callBatch) decide(call *pendingCall) bool {
 	}
 }
 
-// rememberApproval remembers an answer that is for more than one time. With the network it
-// is for this time only: no rule says that a command may reach it.
+// rememberApproval stores an approval for more than this call. An approval with network
+// access is for this call only, because no rule can allow that.
 func (b *callBatch) rememberApproval(call *pendingCall, answer act.Approval) {
 	t := b.turn
 	s := t.session
@@ -292,9 +291,10 @@ func (b *callBatch) rememberApproval(call *pendingCall, answer act.Approval) {
 	}
 }
 
-// ask waits for the user's word about a call; not ok: the turn was canceled.
+// ask waits for the user's decision about a call; ok is false if the turn was
+// canceled.
 func (b *callBatch) ask(call *pendingCall) (act.Approval, bool) {
-	b.persistResults() // a user may take long, and nothing of it ran until then
+	b.persistResults() // the user may take long, and none of these calls has run yet
 	t, reply := b.turn, make(chan act.Approval, 1)
 	notifyHooks(t, call.action)
 	part := call.part
@@ -308,8 +308,8 @@ func (b *callBatch) ask(call *pendingCall) (act.Approval, bool) {
 	}
 }
 
-// execute runs calls side by side and yields their progress and results from
-// this goroutine.
+// execute runs calls in parallel and emits their progress and results from this
+// goroutine.
 func (b *callBatch) execute(calls []*pendingCall) {
 	type update struct {
 		call         *pendingCall
@@ -362,7 +362,7 @@ func (b *callBatch) execute(calls []*pendingCall) {
 	}
 }
 
-// prepareOutcome makes the media of an outcome fit to be sent, while the call has its turn.
+// prepareOutcome prepares the media of an outcome for sending. The calls take turns.
 func prepareOutcome(prepare mediaPreparer, call *pendingCall, out *act.Outcome, turn *act.MediaTurn) {
 	media := out.Media
 	out.Media = nil
@@ -386,8 +386,8 @@ func prepareOutcome(prepare mediaPreparer, call *pendingCall, out *act.Outcome, 
 	}
 }
 
-// recordStart stores that calls are about to run, unless they only read: if parley ends from here on,
-// their results do not say that they did not run.
+// recordStart stores that calls are about to run, unless they only read. If parley ends after this,
+// their results do not claim that they did not run.
 func (b *callBatch) recordStart(calls []*pendingCall) {
 	changes := false
 	for _, call := range calls {

@@ -17,35 +17,35 @@ import (
 //go:embed compact.md
 var compactPrompt string
 
-// Bounds for what is summarized at once.
+// Bounds for one summary request.
 const (
-	defaultChunkTokens = 24 << 10 // tokens, where a model's window is not known
-	minChunkTokens     = 1 << 10  // tokens, whatever is said of a window
+	defaultChunkTokens = 24 << 10 // tokens, if the model's window is unknown
+	minChunkTokens     = 1 << 10  // tokens, even for a smaller window
 	maxQuoted          = 4 << 10  // bytes of a call's arguments, and of its result
 )
 
-// summaryPreface precedes a summary in the requests to come.
+// summaryPreface precedes a summary in later requests.
 const summaryPreface = "The conversation up to here was summarized to save room. This is the summary; go on from it.\n\n"
 
-// Compact summarizes the conversation: the summary stands for what was said so
-// far in requests, while the conversation stays whole. The sequence is that of a
-// turn: Step, what the model sends but its text, Compacted, Done.
+// Compact summarizes the conversation: in requests the summary replaces the
+// earlier messages, which stay in the conversation. It emits the events of a
+// turn: Step, the model's events without text, Compacted, Done.
 func (s *Session) Compact(ctx context.Context) iter.Seq[Event] {
 	return s.loop(ctx, func(t *turn) error {
-		t.models.choose() // the one that answers at the moment
+		t.models.choose() // the current model
 		return t.compaction.summarize()
 	})
 }
 
-// A compaction summarizes the conversation in the middle of a turn, where it has grown too long.
+// A compaction summarizes a conversation that has grown too long in the middle of a turn.
 type compaction struct {
 	turn       *turn
-	overflowed bool // it was summarized because it did not fit, since the last prompt
-	failedAt   int  // tokens of the conversation when summarizing failed; 0: it did not
+	overflowed bool // the conversation was summarized since the last prompt because a request did not fit
+	failedAt   int  // tokens of the conversation when summarizing failed; 0: it has not failed
 }
 
-// automatic summarizes the conversation once it fills Config.CompactAt of the model's window.
-// After a failure it tries again once the conversation is a tenth longer.
+// automatic summarizes the conversation once it fills the share Config.CompactAt of the
+// model's window. After a failure it waits until the conversation is a tenth longer.
 func (c *compaction) automatic() error {
 	t := c.turn
 	s := t.session
@@ -60,7 +60,7 @@ func (c *compaction) automatic() error {
 }
 
 // summarizeOrTell summarizes the conversation, or emits a notice why it could not. It returns an
-// error only if that ends the turn: a cancel, or a spending limit.
+// error only if that ends the turn: a cancellation or a spending limit.
 func (c *compaction) summarizeOrTell() error {
 	t := c.turn
 	err := c.summarize()
@@ -87,8 +87,8 @@ func (t *tree) messagesSinceSummary() (count int) {
 	return count
 }
 
-// onOverflow summarizes the conversation after a model said that it does not
-// fit, if that is to be done without asking, and reports whether to try again.
+// onOverflow summarizes the conversation, if automatic summaries are on, after
+// a model reported that it does not fit. It reports whether to try again.
 func (c *compaction) onOverflow(err error) bool {
 	t := c.turn
 	if llm.FaultOf(err) != llm.ContextOverflow || t.session.compactAt <= 0 || c.overflowed || t.ctx.Err() != nil {
@@ -110,8 +110,8 @@ func (c *compaction) noticeFailure(err error) {
 	t.notice("could not summarize the conversation: %v", err)
 }
 
-// summarize asks the model for a summary, in as many steps as its window needs,
-// and makes it the end of the current branch. Prompts that wait for their
+// summarize asks the model for a summary, in as many requests as its window
+// needs, and makes it the end of the current branch. Prompts waiting for their
 // response are not summarized: they follow the summary again.
 func (c *compaction) summarize() error {
 	t := c.turn
@@ -149,7 +149,7 @@ func (c *compaction) summarize() error {
 		n.Duration, n.Summary, n.Usage = n.At.Sub(began), true, &usage
 	})
 	for i, w := range waiting {
-		p := t.appendAt(w.Message, func(n *store.Node) { n.Steers = i > 0 }) // the results that the first went along with are summarized
+		p := t.appendAt(w.Message, func(n *store.Node) { n.Steers = i > 0 }) // the tool results that the first prompt accompanied are summarized
 		if i == 0 {
 			t.given.moved(w.Seq, p.Seq)
 		}
@@ -159,15 +159,15 @@ func (c *compaction) summarize() error {
 }
 
 // summarizable returns the messages from the last summary on, which replaces the
-// messages before it, and the prompts after them that wait for their response.
+// messages before it, and the prompts at the end that wait for their response.
 func (c *compaction) summarizable() (path, waiting []store.Node) {
 	path = c.turn.Path()
 	i := firstWaiting(path)
 	return sinceSummary(path[:i]), path[i:]
 }
 
-// firstWaiting returns the index in path of the prompt at its end, or of the first of those there
-// that went along with results of tools; len(path) if no prompt waits there.
+// firstWaiting returns the index of the trailing prompt in path, or of the first of several that
+// accompanied tool results; len(path) if no prompt waits.
 func firstWaiting(path []store.Node) int {
 	i := len(path)
 	for i > 0 && isPrompt(path[i-1]) {
@@ -178,8 +178,8 @@ func firstWaiting(path []store.Node) int {
 	return i
 }
 
-// write has the model of Config.SummaryModel write a summary, or the one that answers
-// where there is none or it does not.
+// write writes a summary with Config.SummaryModel, or with the current model if none
+// is set or that one fails.
 func (c *compaction) write(path []store.Node, paths []string) (model llm.Endpoint, summary string, usage llm.Usage, err error) {
 	t := c.turn
 	s := t.session
@@ -197,8 +197,8 @@ func (c *compaction) write(path []store.Node, paths []string) (model llm.Endpoin
 	return model, summary, usage.Add(again), err
 }
 
-// summarizePath asks for a summary of path, chunk by chunk: each time of one, and of
-// the summary before it.
+// summarizePath summarizes path chunk by chunk; each request has one chunk and the
+// summary so far.
 func (c *compaction) summarizePath(model llm.Endpoint, path []store.Node, paths []string) (summary string, usage llm.Usage, err error) {
 	t := c.turn
 	room := defaultChunkTokens
@@ -232,8 +232,8 @@ func (c *compaction) summarizePath(model llm.Endpoint, path []store.Node, paths 
 	return summary, usage, nil
 }
 
-// chunks writes path down as text, in pieces of at most room tokens. A message
-// that is longer than that alone is cut.
+// chunks renders path as text in pieces of at most room tokens. A single
+// message longer than that is truncated.
 func (c *tokenCounter) chunks(path []store.Node, room int) []string {
 	var out []string
 	var piece strings.Builder
@@ -256,7 +256,7 @@ func (c *tokenCounter) chunks(path []store.Node, room int) []string {
 	return append(out, piece.String())
 }
 
-// transcriptOf returns a message as text for the model that summarizes. Thinking is left out.
+// transcriptOf returns a message as text for the summarizing model. Thinking is left out.
 func transcriptOf(n store.Node) string {
 	var b strings.Builder
 	who := map[llm.Role]string{llm.RoleUser: "Person", llm.RoleAssistant: "Assistant", llm.RoleTool: "Tools"}[n.Role]
@@ -286,7 +286,7 @@ func transcriptOf(n store.Node) string {
 	return b.String()
 }
 
-// elideMiddle takes the middle out of text that is longer than n bytes.
+// elideMiddle removes the middle of text that is longer than n bytes.
 func elideMiddle(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -295,16 +295,16 @@ func elideMiddle(text string, n int) string {
 	return strings.ToValidUTF8(head, "") + fmt.Sprintf(" […%d bytes left out…] ", len(text)-n) + strings.ToValidUTF8(tail, "")
 }
 
-// Bounds for the paths that a summarizer is told.
+// Bounds for the paths that a summarizer gets.
 const (
 	maxPaths    = 200
 	maxPathSize = 400 // bytes of one
 )
 
-// pathFields are the arguments in which tools, of parley and of MCP servers, get paths.
+// pathFields are arguments that usually contain paths, in tools of parley and of MCP servers.
 var pathFields = []string{"path", "file", "file_path", "filename", "paths", "files", "from", "to", "source", "destination", "notebook_path"}
 
-// pathsOfCalls returns the files that tools were called with on a path, each once, the
+// pathsOfCalls returns the files used in tool calls on a path, without duplicates,
 // newest last.
 func pathsOfCalls(path []store.Node) (paths []string) {
 	for _, n := range path {
@@ -326,8 +326,8 @@ func pathsOfCalls(path []store.Node) (paths []string) {
 	return paths[max(0, len(paths)-maxPaths):]
 }
 
-// filesIn returns the paths in an argument: a string, or a list of them. Text of several
-// lines is none, and neither is an address.
+// filesIn returns the paths in an argument, a string or a list of strings. It ignores
+// texts of several lines and URLs.
 func filesIn(argument json.RawMessage) (files []string) {
 	var one string
 	var list []string
@@ -344,7 +344,7 @@ func filesIn(argument json.RawMessage) (files []string) {
 	return files
 }
 
-// appendPaths returns a summary with those of paths at its end that it does not have.
+// appendPaths appends the paths that a summary does not mention.
 func appendPaths(summary string, paths []string) string {
 	var missing []string
 	for _, path := range paths {

@@ -22,23 +22,23 @@ func (c *comparison) onEvent(one *candidate, e llm.Event) {
 	}
 }
 
-// leaveOut ends a candidate that is not asked.
+// leaveOut ends a candidate without asking it.
 func (c *comparison) leaveOut(one *candidate) {
 	one.done, one.last = true, newResponseStream(one.model, llm.Request{}, c.turn.now())
 	c.turn.emit(CandidateEvent{N: one.n, Event: one.last.event, Err: one.skipped, Done: true})
 }
 
-// beginBranch begins to store a response of a candidate, next to those of others.
+// beginBranch begins to store a candidate's response next to those of others.
 func (c *comparison) beginBranch(one *candidate, m llm.Message) (p *partialResponse) {
-	c.at(one, func() { p = c.turn.newPartial(m, true) }) // another may take the next place before this one is complete
+	c.at(one, func() { p = c.turn.newPartial(m, true) }) // another response may take the next Seq before this one is complete
 	p.node.Purpose = store.PurposeCompare
-	c.turn.persist(p.node) // what is stored has no gaps
-	c.saveHead()           // what was answered so far is not to be hidden by it
+	c.turn.persist(p.node) // stored messages have no gaps
+	c.saveHead()           // this response must not hide earlier answers
 	return p
 }
 
-// saveHead stores where the conversation goes on if parley ends now: with the first
-// whole answer, or else where all of them begin.
+// saveHead stores where the conversation continues if parley ends now: after the
+// first complete answer, or else at the common base.
 func (c *comparison) saveHead() {
 	head := c.base
 	if i := slices.IndexFunc(c.list, func(one *candidate) bool { return one.answered }); i >= 0 {
@@ -47,11 +47,11 @@ func (c *comparison) saveHead() {
 	c.turn.persistHead(head)
 }
 
-// endStep ends a response of a candidate, and reports whether it was its last. Nothing is
-// stored of one that did not come.
+// endStep ends a response of a candidate, and reports whether it was the last. A response
+// that never arrived is not stored.
 func (c *comparison) endStep(one *candidate) (over bool) {
 	r, t := one.last, c.turn
-	if r.partial == nil && r.event.UsageKnown { // it was paid for
+	if r.partial == nil && r.event.UsageKnown { // it has to be paid for
 		r.partial = c.beginBranch(one, r.event.Message)
 	}
 	one.billed = one.billed || r.event.Usage.Shared
@@ -78,8 +78,8 @@ func (c *comparison) endStep(one *candidate) (over bool) {
 	return over
 }
 
-// reserveNext keeps room for a further request of a candidate. What the others hold is no reason
-// not to ask it; that no limit is reached was checked.
+// reserveNext reserves the cost of a further request of a candidate. Reservations of other
+// candidates do not prevent it; the limits themselves were checked.
 func (c *comparison) reserveNext(one *candidate) {
 	t := c.turn
 	if t.log == nil || !slices.ContainsFunc(t.session.Spending.limitsOf(one.model), Limit.Shared) {
@@ -90,7 +90,7 @@ func (c *comparison) reserveNext(one *candidate) {
 	one.reservation, t.budget.reservations = room, append(t.budget.reservations, room)
 }
 
-// newCandidates returns the candidate of each of models. Those of the same model may
+// newCandidates returns a candidate for each model. Candidates of the same model may
 // share a response.
 func newCandidates(models []llm.Endpoint) []*llm.Candidate {
 	byName := map[string][]int{}
@@ -106,8 +106,8 @@ func newCandidates(models []llm.Endpoint) []*llm.Candidate {
 	return list
 }
 
-// unbilledAnswers returns how many answers have no usage, if the one that ended has none: 0 if
-// another one that shares its response has the usage, or ends later.
+// unbilledAnswers returns how many answers an estimate has to cover if the response that ended
+// has no usage: 0 if another answer sharing the response has the usage, or ends later.
 func (c *comparison) unbilledAnswers(one *candidate) (answers int) {
 	answers = 1
 	if one.steps > 1 || !one.shared.Shares() {
@@ -125,7 +125,7 @@ func (c *comparison) unbilledAnswers(one *candidate) (answers int) {
 	return answers
 }
 
-// runReadCalls runs the calls of a candidate that only read, beside whatever the others do.
+// runReadCalls runs the read-only calls of a candidate, in parallel to other candidates.
 func (c *comparison) runReadCalls(one *candidate, calls []llm.Part, reason llm.Reason) {
 	pending := make([]*pendingCall, len(calls))
 	for i, call := range calls {
@@ -139,7 +139,7 @@ func (c *comparison) runReadCalls(one *candidate, calls []llm.Part, reason llm.R
 	})
 }
 
-// runReadCall runs a call if it only reads, and nobody has to be asked about it.
+// runReadCall runs a call if it is read-only and needs no approval.
 func (c *comparison) runReadCall(one *candidate, call *pendingCall) act.Outcome {
 	fail := func(text string) act.Outcome { return act.Outcome{Text: text, Failed: true} }
 	reads := slices.ContainsFunc(c.toolsForCandidates.Tools(), func(t llm.Tool) bool { return t.Name == call.part.Name })
@@ -185,7 +185,7 @@ func (c *comparison) runReadCall(one *candidate, call *pendingCall) act.Outcome 
 	return out
 }
 
-// askHooks asks the hooks about a call, and returns why it does not run; "": it may.
+// askHooks asks the hooks about a call, and returns why it may not run; "" if it may.
 func (c *comparison) askHooks(one *candidate, call *pendingCall) (denied string) {
 	t := c.turn
 	if t.session.hooks.Hooks == nil {
@@ -201,23 +201,24 @@ func (c *comparison) askHooks(one *candidate, call *pendingCall) (denied string)
 	return denied
 }
 
-// tell emits notices about a candidate, from any goroutine that wait waits for.
+// tell emits notices about a candidate. It may run in any goroutine that wait
+// waits for.
 func (c *comparison) tell(one *candidate, notices []string) {
 	for _, notice := range notices {
 		c.events <- modelEvent{n: one.n, event: llm.Notice{Text: notice}}
 	}
 }
 
-// stopByHook ends the comparison if a hook wants that because of a call.
+// stopByHook ends the comparison if a hook stopped it because of a call.
 func (c *comparison) stopByHook(call *pendingCall) {
 	if err := call.stoppedByHook(); err != nil {
 		c.stop(err)
 	}
 }
 
-// addResults adds the results of calls after the response that has the calls.
+// addResults adds the results of calls after the response with the calls.
 func (c *comparison) addResults(one *candidate, calls []*pendingCall) {
-	own := *c.turn // whose events are those of the candidate
+	own := *c.turn // a copy whose events are the candidate's
 	own.emit = func(e Event) { c.emit(one, e) }
 	b := callBatch{turn: &own, calls: calls}
 	for _, call := range calls {
@@ -229,7 +230,7 @@ func (c *comparison) addResults(one *candidate, calls []*pendingCall) {
 	})
 }
 
-// refuseCalls answers the calls of a model that was not to call.
+// refuseCalls adds results for the calls of a model that may not call tools.
 func (c *comparison) refuseCalls(one *candidate, calls []llm.Part) {
 	c.addBehind(one, func(n store.Node) store.Node {
 		for _, call := range calls {
@@ -252,8 +253,8 @@ func (c *comparison) addBehind(one *candidate, fill func(store.Node) store.Node)
 	t.persist(n)
 }
 
-// chooseBranch makes the conversation go on with the first answer that is whole, or
-// with the first there is.
+// chooseBranch makes the conversation continue with the first complete answer, or
+// else with the first answer.
 func (c *comparison) chooseBranch() error {
 	t := c.turn
 	head, asked, failures := 0, 0, []error(nil)

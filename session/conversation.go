@@ -11,45 +11,45 @@ import (
 	"parley/session/store"
 )
 
-// A conversation is the tree of messages, in memory and in its log. What cannot be
-// written is kept by the log, tried again by it, and told to OnSave: it does not
-// stop a turn.
+// A conversation is the tree of messages, in memory and in its log. The log keeps
+// messages that cannot be written, retries them and reports that to OnSave; a turn
+// continues.
 type conversation struct {
 	mu   sync.Mutex // guards the session's state as well
 	tree tree
 	log  *store.Log // nil: nothing is stored
-	id   string     // as requests name it
+	id   string     // ID in requests
 	now  func() time.Time
 
 	turnSeq int              // Seq of the message the running turn began with; 0: none runs; guarded by mu
-	partial *partialResponse // the response that arrives; nil: none does; guarded by mu
+	partial *partialResponse // the response being received; nil: none; guarded by mu
 
 	caches    cachewatch.Tracker // of providers' prompt caches
-	histories historyCache       // messages as requests hold them
+	histories historyCache       // messages as sent in requests
 }
 
-// locked returns what f does while mu is held.
+// locked returns the result of f, called with mu held.
 func locked[T any](mu *sync.Mutex, f func() T) T {
 	mu.Lock()
 	defer mu.Unlock()
 	return f()
 }
 
-// get returns a field while mu is held.
+// get returns the value of a field, read with mu held.
 func get[T any](mu *sync.Mutex, field *T) T { return locked(mu, func() T { return *field }) }
 
-// set sets a field while mu is held.
+// set sets a field with mu held.
 func set[T any](mu *sync.Mutex, field *T, value T) {
 	mu.Lock()
 	defer mu.Unlock()
 	*field = value
 }
 
-// recentMessages is how many of the last messages of a long conversation are looked at for what
-// providers may still have in their caches of it.
+// recentMessages is how many of the last messages of a long conversation are checked for
+// providers' prompt caches.
 const recentMessages = 64
 
-// restore fills the tree with what the log holds, and returns what the conversation used.
+// restore fills the tree from the log, and returns the usage of the conversation.
 func (c *conversation) restore() llm.Usage {
 	info := c.log.Session()
 	c.id = info.ID
@@ -69,8 +69,8 @@ func (c *conversation) restore() llm.Usage {
 	return info.Usage
 }
 
-// ID returns the name of the conversation. It changes if another process took the
-// conversation over.
+// ID returns the ID of the conversation. It changes if another process has taken
+// the conversation over.
 func (c *conversation) ID() string {
 	if c.log != nil {
 		return c.log.Session().ID
@@ -81,8 +81,8 @@ func (c *conversation) ID() string {
 // History returns the messages of the current branch.
 func (c *conversation) History() []llm.Message { return locked(&c.mu, c.tree.messages) }
 
-// Empty reports whether nothing was said on the current branch: History would be empty. It
-// looks at the end of the branch only.
+// Empty reports whether the current branch has no visible messages, that is, whether
+// History would be empty. It reads only the end of the branch.
 func (c *conversation) Empty() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,13 +94,13 @@ func (c *conversation) Empty() bool {
 	return true
 }
 
-// HasPrompt reports whether the current branch has a message of the user's.
+// HasPrompt reports whether the current branch has a user message.
 func (c *conversation) HasPrompt() bool {
 	return locked(&c.mu, func() bool { return c.tree.lastPrompt(0) > 0 })
 }
 
-// Unanswered reports whether the conversation ends without a whole answer that says something, so
-// that a turn without parts goes on from there, once CurrentBranch.DropEmptyAnswer was called.
+// Unanswered reports whether the conversation does not end with a complete, nonempty answer, so
+// that a turn without parts continues it after CurrentBranch.DropEmptyAnswer.
 func (c *conversation) Unanswered() bool {
 	return locked(&c.mu, func() bool {
 		last, ok := c.tree.Last()
@@ -121,8 +121,8 @@ func (c *conversation) CanSummarize() bool {
 	return len(before) > 1 && !(len(before) == 2 && before[0].Summary)
 }
 
-// ImageModelOf returns the image model that the message seq, or the prompt it answers, was sent
-// to; "" if that was the session's model.
+// ImageModelOf returns the image model to which the message seq, or the prompt it answers, was
+// sent; "" if that was the session's model.
 func (c *conversation) ImageModelOf(seq int) string {
 	n, err := c.At(seq)
 	for err == nil && (n.Role != llm.RoleUser || n.Summary) {
@@ -134,17 +134,17 @@ func (c *conversation) ImageModelOf(seq int) string {
 	return n.Model
 }
 
-// Path returns the current branch with everything that is known of each message.
+// Path returns the messages of the current branch with all metadata.
 func (c *conversation) Path() []Node { return locked(&c.mu, c.tree.Path) }
 
-// PathBack returns the last n messages of the branch that ends with the message seq, the
-// oldest first: fewer if it begins with one of them.
+// PathBack returns the last n messages of the branch ending with the message seq, oldest
+// first, or fewer if the branch is shorter.
 func (c *conversation) PathBack(seq, n int) []Node {
 	return locked(&c.mu, func() []Node { return c.tree.pathBack(seq, n) })
 }
 
-// Summarized returns how many messages the summary seq stands for: those before it on
-// its branch, from the summary before it on.
+// Summarized returns how many messages the summary seq replaces: those before it on
+// its branch, back to the previous summary inclusive.
 func (c *conversation) Summarized(seq int) int {
 	return locked(&c.mu, func() int { return c.tree.summarized(seq) })
 }
@@ -186,8 +186,8 @@ func (c *conversation) HasBranches() bool {
 	return c.tree.branched()
 }
 
-// Annotations returns what was shown between the messages of a path: at i before
-// of path[i] or between its parts, and last after its end; see
+// Annotations returns the annotations along a path: at index i those before
+// path[i] or between its parts, and last those after its end; see
 // store.AnnotationsAlong.
 func (c *conversation) Annotations(path []Node) [][]Annotation {
 	c.mu.Lock()
@@ -198,12 +198,12 @@ func (c *conversation) Annotations(path []Node) [][]Annotation {
 	})
 }
 
-// lastAnnotation returns the last annotation of a kind along the current branch. It looks at
-// the branch no further back than that.
+// lastAnnotation returns the last annotation of a kind along the current branch. It reads
+// the branch back only that far.
 func (c *conversation) lastAnnotation(kind string) (last Annotation, ok bool) {
 	isOfKind := func(a Annotation) bool { return a.Kind == kind }
 	if !locked(&c.mu, func() bool { return slices.ContainsFunc(c.tree.annotations, isOfKind) }) {
-		return last, false // whether there are branches may take a look at every message
+		return last, false // finding branches may read every message
 	}
 	linear := !c.HasBranches()
 	c.mu.Lock()
@@ -219,15 +219,15 @@ func (c *conversation) lastAnnotation(kind string) (last Annotation, ok bool) {
 	return last, ok
 }
 
-// isAlong reports whether an annotation is shown along the current branch if there is no
-// other one: before Next, if that follows After.
+// isAlong reports whether an annotation is shown on the current branch if that is the
+// only one: before Next, if Next follows After.
 func (t *tree) isAlong(a Annotation) bool {
 	return a.After < t.head || a.After == t.head && (a.Next != a.After+1 || a.Next > t.count)
 }
 
-// isOnBranch reports whether an annotation is shown along the current branch, among others.
+// isOnBranch reports whether an annotation is shown on the current branch if there are several.
 func (t *tree) isOnBranch(a Annotation) bool {
-	path := t.pathFrom(a.After) // all of it, for one that the conversation begins with
+	path := t.pathFrom(a.After) // the whole branch for an annotation at the beginning
 	along := store.AnnotationsAlong(path, []store.Annotation{a}, func(seq int) (int, bool) {
 		n, err := t.At(seq)
 		return n.Parent, err == nil
@@ -236,20 +236,20 @@ func (t *tree) isOnBranch(a Annotation) bool {
 }
 
 // OnSave sets the function that is called, from any goroutine, with an error when messages
-// can no longer be written to disk, and with nil once all of them are.
+// cannot be written to disk, and with nil once all are written.
 func (c *conversation) OnSave(f func(error)) {
 	if c.log != nil {
 		c.log.OnSave(f)
 	}
 }
 
-// append adds m to the current branch and returns once it is on disk, or once it
-// is known that it cannot be for now.
+// append adds m to the current branch and returns once it is on disk, or once
+// writing has failed for now.
 func (c *conversation) append(m llm.Message) store.Node {
 	return c.appendAt(m, func(*store.Node) {})
 }
 
-// appendAt adds a node that prepare has filled in, as append does.
+// appendAt is append for a node that prepare has filled in.
 func (c *conversation) appendAt(m llm.Message, prepare func(*store.Node)) store.Node {
 	c.mu.Lock()
 	n := c.tree.newNode(m)
@@ -267,31 +267,30 @@ func (c *conversation) persist(n store.Node) {
 	}
 }
 
-// spend enters a request that is no message in the ledger: one that failed before anything was
-// used was not paid for.
+// spend records a request without a message in the ledger. A request that failed without usage
+// costs nothing and is not recorded.
 func (c *conversation) spend(purpose, model string, u llm.Usage, err error) {
 	if c.log != nil && (err == nil || u != llm.Usage{}) {
 		_ = c.log.Spend(purpose, model, u)
 	}
 }
 
-// persistHead writes where the conversation goes on.
+// persistHead stores the end of the current branch.
 func (c *conversation) persistHead(seq int) {
 	if c.log != nil {
-		_ = c.log.SetHead(seq) // like a message, it is written later if it cannot be now
+		_ = c.log.SetHead(seq) // on failure it is written later, like a message
 	}
 }
 
-// ListOf returns what of makes of each conversation that lib's List returns, which is valid during the
-// call alone.
+// ListOf is List with each conversation mapped by of. The Info is valid during the call only.
 func ListOf[T any](lib *Store, q Query, of func(*Info) T) ([]T, error) {
 	return store.ListOf(lib, q, of)
 }
 
-// The store's vocabulary, under the session's name: front ends know the session
-// only, and it has nothing to add to these.
+// The store's types under the session's name: front ends import only the
+// session, which has nothing to add to these.
 type (
-	Store   = store.DB      // everything that is kept
+	Store   = store.DB      // all stored conversations
 	Log     = store.Log     // a conversation open for writing
 	Info    = store.Session // a conversation without its messages
 	Node    = store.Node
@@ -301,18 +300,18 @@ type (
 	Outcome = store.Outcome
 
 	LedgerEntry = store.LedgerEntry // one request of it
-	UsageSum    = store.UsageSum    // what some requests used together
+	UsageSum    = store.UsageSum    // total usage of some requests
 	CacheMiss   = store.CacheMiss
-	CacheSum    = store.CacheSum // what requests missed for one cause
+	CacheSum    = store.CacheSum // prompt cache misses with one cause
 	Reservation = store.Reservation
 
-	Annotation = store.Annotation // something shown that is no message; see DecodeAnnotation
-	Video      = store.Video      // a job that makes a video
-	Comparison = store.Comparison // which of several answers a user chose
+	Annotation = store.Annotation // something shown that is not a message; see DecodeAnnotation
+	Video      = store.Video      // a video generation job
+	Comparison = store.Comparison // the user's choice among several answers
 
 	LockedError    = store.LockedError
 	LeaseLostError = store.LeaseLostError
-	SentPrompt     = store.SentPrompt // something a user sent before
+	SentPrompt     = store.SentPrompt // a prompt that a user sent before
 	HistoryMode    = store.HistoryMode
 )
 
@@ -324,21 +323,21 @@ const (
 	PurposeImage  = store.PurposeImage
 )
 
-// ErrNotFound marks the errors about a conversation that does not exist.
+// ErrNotFound matches errors about a conversation that does not exist.
 var ErrNotFound = store.ErrNotFound
 
-// UsageKeys lists what requests can be summed up by.
+// UsageKeys lists the keys by which usage can be grouped.
 var UsageKeys = store.UsageKeys
 
-// Parts of a conversation that requests hold.
+// Which messages of a conversation requests contain.
 const (
 	HistoryFull      = store.HistoryFull
 	HistoryDynamic   = store.HistoryDynamic
 	HistoryStateless = store.HistoryStateless
 )
 
-// OpenStore opens the store of this machine. With an error, which says why it cannot be opened, comes
-// a store in memory.
+// OpenStore opens the store of this machine. If that fails, it returns the error and a store in
+// memory.
 func OpenStore(getenv func(string) string) (*Store, error) {
 	path, err := store.Path(getenv)
 	if err == nil {
@@ -350,14 +349,14 @@ func OpenStore(getenv func(string) string) (*Store, error) {
 	return MemoryStore(), fmt.Errorf("conversations are not saved: %w", err)
 }
 
-// StorePath returns the file that OpenStore opens.
+// StorePath returns the path of the file that OpenStore opens.
 func StorePath(getenv func(string) string) (string, error) { return store.Path(getenv) }
 
-// An ImportSource says where a conversation of another program comes from.
+// An ImportSource identifies a conversation of another program.
 type ImportSource = store.ImportSource
 
-// ImportFrom imports a conversation. One that was imported from there before gets the messages that
-// are new; added counts them.
+// ImportFrom imports a conversation. If it was imported before, only new messages are added; added
+// is their number.
 func ImportFrom(lib *Store, from ImportSource, s Info, nodes []store.Node, shown ...store.Annotation) (id string, added int, err error) {
 	done, err := store.ImportFrom(lib, from, s, nodes, shown...)
 	return done.ID, done.Added, err
@@ -367,7 +366,7 @@ func ImportFrom(lib *Store, from ImportSource, s Info, nodes []store.Node, shown
 func MemoryStore() *Store {
 	lib, err := store.OpenMemory()
 	if err != nil {
-		panic(err) // there is nothing in it that could fail
+		panic(err) // cannot fail for an empty store
 	}
 	return lib
 }

@@ -38,14 +38,14 @@ type Prompt struct {
 	Steers  bool // it went along with results of tools
 }
 
-// Unsent reports that a message of the user's did not enter the conversation, or is no part of it any more:
-// they have it back. Done or a Notice says why.
+// Unsent reports that a user message did not enter the conversation, or was removed from it, and is given
+// back to the user. Done or a Notice says why.
 type Unsent struct {
 	Message llm.Message
-	Seq     int    // of the message, if it was stored: it is a branch of its own
-	Edits   int    // message that it was to replace, and does not: see Edit; 0: none
+	Seq     int    // of the message if it was stored, on a branch of its own
+	Edits   int    // message that it was meant to replace; see Edit; 0: none
 	Ends    bool   // the turn ends with it
-	Command string // line that made the message, which comes back instead of its text; "": the text does
+	Command string // command line that made the message, given back instead of its text; "": the text is given back
 }
 
 // Step reports that a request goes out.
@@ -53,64 +53,63 @@ type Step struct {
 	Model   string          // provider/model
 	N       int             // counts the requests of this turn from 1
 	Seq     int             // of the response in the conversation, if it is stored
-	Partial PartialResponse // the response, as far as it has arrived
-	IsImage bool            // the model makes an image
+	Partial PartialResponse // the response received so far
+	IsImage bool            // the model generates an image
 }
 
 // Response reports that a response ended and entered the conversation. After an
-// error or a cancel its message holds what had arrived and is marked Interrupted; it
-// may be empty.
+// error or a cancellation its message has the parts received so far and is marked
+// Interrupted; it may be empty.
 type Response struct {
 	Message    llm.Message
-	Seq        int // of the message in the conversation; 0 if it was not kept
+	Seq        int // of the message in the conversation; 0 if it was not stored
 	Finish     llm.Finish
 	Usage      llm.Usage
-	UsageKnown bool          // Usage was reported, or, of an answer that broke off, estimated
+	UsageKnown bool          // Usage was reported, or estimated for an interrupted answer
 	TTFT       time.Duration // from the request to the first delta; 0 if none came
 	Duration   time.Duration // from the request to the end
 
-	At                time.Time       // when it was asked for, as it is stored
-	ThinkingDurations []time.Duration // how long each part of thinking took to arrive, as it is stored
+	At                time.Time       // time of the request, as stored
+	ThinkingDurations []time.Duration // how long each thinking part took to arrive, as stored
 }
 
-// Sandbox reports what the sandbox undid of commands, and its warnings about what they left. It
-// follows a Result or precedes Done, and is not always about the call before it: hooks and jobs run
-// commands too.
+// Sandbox reports changes by commands that the sandbox undid, and its warnings. It follows a Result
+// or precedes Done, and may be about another command: hooks and jobs run commands too.
 type Sandbox struct {
 	Text string `json:"text"`
 }
 
-// Call reports that a tool call of the model's is about to be checked and run.
+// Call reports that a tool call is about to be checked and run.
 type Call struct{ Part llm.Part }
 
 // ApprovalRequest asks the user whether a call may run. The turn waits for Reply.
 type ApprovalRequest struct {
-	Call   llm.Part // with the arguments that it would run with: the user or a hook may have changed them
+	Call   llm.Part // with its final arguments: the user or a hook may have changed them
 	Action *act.Action
-	Policy act.Policy // has the rules that an answer can add
+	Policy act.Policy // has the rules that an approval can add
 	reply  chan act.Approval
 }
 
-// Decision reports whether a call may run, and who decided that.
+// Decision reports whether a call may run, and who decided.
 type Decision struct {
 	ID      string
 	Verdict act.Verdict // Allow or Deny
 	By      string      // "person" or "policy"
 }
 
-// Progress holds live output of a running tool.
+// Progress is live output of a running tool.
 type Progress struct {
 	ID   string
-	Text string // to be appended; each backspace in it takes back a character
+	Text string // text to append; each backspace in it removes a character
 }
 
-// Result holds a call's result, as the model will see it.
+// Result is a call's result as sent to the model.
 type Result struct {
 	Part     llm.Part // Kind llm.Result
-	Input    string   // the arguments that it ran with, if the user or a hook changed them
-	Diff     string   // unified diff of what was changed
+	Input    string   // the arguments used, if the user or a hook changed them
+	Diff     string   // unified diff of the changes
 	Duration time.Duration
-	Stopped  bool // a user ended it before it was finished, or the turn
+	Stopped  bool // the user stopped the call or the turn before it finished
 }
 
 // Fallback reports that the turn goes on with another model after a fault.
@@ -118,10 +117,10 @@ type Fallback struct {
 	From  string    `json:"from"`
 	To    string    `json:"to"`
 	Fault llm.Fault `json:"fault"`
-	Until time.Time `json:"until,omitzero"` // From failed before this turn, and is not asked until then; zero: it failed now
+	Until time.Time `json:"until,omitzero"` // From is in a cooldown from an earlier turn until then; zero: it failed in this turn
 }
 
-// ModelSwitched reports that another model answers from here on, and what of the
+// ModelSwitched reports that another model answers from now on, and how the
 // conversation has to be adapted for it.
 type ModelSwitched struct {
 	From    string       `json:"from"`
@@ -129,37 +128,37 @@ type ModelSwitched struct {
 	Changes []llm.Change `json:"changes,omitempty"`
 }
 
-// Compacted reports that a summary stands for what was said so far in the requests
-// to come. The conversation itself stays whole.
+// Compacted reports that a summary replaces the earlier messages in later
+// requests. The conversation itself is unchanged.
 type Compacted struct {
 	Seq      int    `json:"-"`      // of the summary in the conversation
 	Text     string `json:"-"`      // of the summary
-	Messages int    `json:"-"`      // that it stands for
-	Before   int    `json:"before"` // about how many tokens that took in requests
-	After    int    `json:"after"`  // and takes now
+	Messages int    `json:"-"`      // number of messages that it replaces
+	Before   int    `json:"before"` // approximate tokens of those messages
+	After    int    `json:"after"`  // approximate tokens now
 }
 
-// ShellCommand holds a command of the user's own, not of the model's. It is not part of a
-// turn: front ends keep it with Annotate.
+// ShellCommand is a command that the user ran. It is not part of a turn: front ends store
+// it with Annotate.
 type ShellCommand struct {
 	Command  string        `json:"command"`
-	Output   string        `json:"output,omitempty"` // what it wrote
-	Notes    string        `json:"notes,omitempty"`  // parley's own lines after it: how it ended
+	Output   string        `json:"output,omitempty"` // output of the command
+	Notes    string        `json:"notes,omitempty"`  // parley's own lines after the output: how the command ended
 	Failed   bool          `json:"failed,omitempty"`
 	Stopped  bool          `json:"stopped,omitempty"` // with Failed: the user stopped it
-	Ended    bool          `json:"ended,omitempty"`   // false: it still runs, or parley ended before it did
+	Ended    bool          `json:"ended,omitempty"`   // false: it still runs, or parley ended first
 	Duration time.Duration `json:"took,omitempty"`    // in ns
 }
 
-// DroppedCall holds a call of a response that broke off: it never runs. It is not part of
-// the sequence either: Annotations has it.
+// DroppedCall is a call of an interrupted response that never runs. It is not an event of
+// a turn either; it is only in Annotations.
 type DroppedCall struct {
 	Name  string `json:"name"`
-	Input string `json:"input"` // as far as it came
+	Input string `json:"input"` // as far as it was received
 }
 
-// Abandoned reports that the turn continues from before an answer that broke off, which
-// stays on a branch. Only Annotations has it.
+// Abandoned reports that the turn continues from before an interrupted answer, which
+// stays on a branch. It is only in Annotations.
 type Abandoned struct {
 	Seq int `json:"seq"` // of that answer
 }
@@ -168,9 +167,9 @@ type Abandoned struct {
 type Done struct {
 	Reason         llm.Reason // of the last response; "" if Err is set
 	Err            error      // why the turn stopped early; canceled turns carry the context's error
-	AnswerComplete bool       // the conversation ends in a complete answer: even with Err there is nothing to retry
-	Unsent         bool       // what began the turn is no part of the conversation: see Unsent
-	Fork           int        // Seq of the message from which the user chose to continue in a copy, with TurnFromSummary; 0: none
+	AnswerComplete bool       // the conversation ends with a complete answer: nothing to retry even if Err is set
+	Unsent         bool       // the turn's first message is not part of the conversation: see Unsent
+	Fork           int        // Seq of the message at which the user chose to continue in a copy, with TurnFromSummary; 0: none
 	Usage          llm.Usage  // of the whole turn
 	Steps          int
 	Duration       time.Duration
@@ -191,7 +190,7 @@ type Question struct {
 	ID      int           // counts the questions of the turn from 1
 	About   any           // a Failure, an Overflow, an Overspend or an Expense
 	Choices []Choice      // at least one; the last one ends the turn
-	Default int           // index of the choice that is taken Wait after MarkShown, and where the user cannot be asked
+	Default int           // index of the choice taken Wait after MarkShown, and if the user cannot be asked
 	Wait    time.Duration // 0: no countdown
 	reply   chan int
 	shown   chan struct{}
@@ -201,29 +200,29 @@ type Question struct {
 // A Choice is one answer to a Question.
 type Choice struct {
 	Action Action
-	Model  string  // SwitchModel: that goes on; LeaveOut: that does not
-	Amount float64 // RaiseLimit: what the limit becomes, in its unit
+	Model  string  // SwitchModel: the model that continues; LeaveOut: the model that is left out
+	Amount float64 // RaiseLimit: the new limit, in its unit
 }
 
-// Action is what a Choice does.
+// Action is the effect of a Choice.
 type Action string
 
 // The actions.
 const (
-	SwitchModel Action = "switch"    // another model goes on
-	WaitAndTry  Action = "wait"      // the same model is asked again after a while
+	SwitchModel Action = "switch"    // another model continues
+	WaitAndTry  Action = "wait"      // the same model is asked again after a wait
 	TryAgain    Action = "again"     // the same model is asked again now
-	Summarize   Action = "summarize" // a summary stands for the conversation in requests
-	Fork        Action = "fork"      // the turn ends, and is to go on from a summary in a copy; see Done
+	Summarize   Action = "summarize" // a summary replaces the conversation in requests
+	Fork        Action = "fork"      // the turn ends, to continue from a summary in a copy; see Done
 	OmitOldest  Action = "omit"      // the oldest turns are left out of this turn's requests
 	LeaveOut    Action = "leave"     // the model is left out of the comparison
-	SendAnyway  Action = "send"      // the request goes out as it is
+	SendAnyway  Action = "send"      // the request is sent unchanged
 	RaiseLimit  Action = "raise"     // the limit is raised
 	StopTurn    Action = "stop"      // the turn ends
 )
 
-// Countdown reports that the countdown of a question started: after Question.Wait its default
-// is taken. A later Countdown reports that it was stopped.
+// Countdown reports that the countdown of a question has started: after Question.Wait the
+// default is taken. A second Countdown reports that it was stopped.
 type Countdown struct {
 	Question Question
 	Stopped  bool // by StopCountdown: the question now waits for a reply
@@ -252,7 +251,8 @@ func (q Question) MarkShown() {
 	}
 }
 
-// StopCountdown stops the countdown: the user is working on the question.
+// StopCountdown stops the countdown, because the user is answering the
+// question.
 func (q Question) StopCountdown() {
 	select {
 	case q.stopped <- struct{}{}:
@@ -260,25 +260,25 @@ func (q Question) StopCountdown() {
 	}
 }
 
-// ErrProgramEnded is the cause to cancel the context of a turn with because the program ends: nobody
-// stopped the answer. It is a context.Canceled.
+// ErrProgramEnded is the cancellation cause for a turn's context when the program ends rather than
+// the user stopping the answer. It wraps context.Canceled.
 var ErrProgramEnded = fmt.Errorf("the program ended: %w", context.Canceled)
 
-// EndedText is what Node.InterruptedBy holds of an answer that the end of the program interrupted.
+// EndedText is the value of Node.InterruptedBy for an answer interrupted by the end of the program.
 const EndedText = store.PartialAnswerText
 
 // errStoppedAtQuestion ends a turn in which the user chose StopTurn.
 var errStoppedAtQuestion = fmt.Errorf("stopped at a question: %w", context.Canceled)
 
-// turnQuestions asks the user what a turn cannot decide.
+// turnQuestions asks the user the questions of a turn.
 type turnQuestions struct {
 	turn   *turn
-	asked  int  // how many
-	unsent bool // they stopped at a question about a request that was not sent
+	asked  int  // number of questions asked
+	unsent bool // the user stopped at a question about an unsent request
 }
 
-// ask asks the user a question and returns the choice. If the turn's context ends, that is
-// the last one, which ends the turn.
+// ask asks the user a question and returns the choice. If the turn's context ends, it
+// returns the last choice, which ends the turn.
 func (a *turnQuestions) ask(q Question) Choice {
 	t := a.turn
 	stop := len(q.Choices) - 1
@@ -294,13 +294,13 @@ func (a *turnQuestions) ask(q Question) Choice {
 	}
 	t.emit(QuestionAnswered{Question: q, Choice: q.Choices[n]})
 	if q.Choices[n].Action == StopTurn {
-		_, failed := q.About.(Failure) // of a request that was sent
+		_, failed := q.About.(Failure) // the question is about a request that was sent
 		a.unsent = !failed
 	}
 	return q.Choices[n]
 }
 
-// waitForAnswer returns the index of the choice; that of the last one if the turn's context ends.
+// waitForAnswer returns the index of the choice, or the last index if the turn's context ends.
 func (a *turnQuestions) waitForAnswer(q Question) int {
 	t := a.turn
 	shown, late := q.shown, (<-chan time.Time)(nil)
@@ -329,7 +329,7 @@ func (a *turnQuestions) waitForAnswer(q Question) int {
 	}
 }
 
-// cause returns why the turn's context ended, if it did; else err.
+// cause returns why the turn's context ended; err if it has not.
 func (t *turn) cause(err error) error {
 	if t.ctx.Err() != nil {
 		return context.Cause(t.ctx)
@@ -337,19 +337,19 @@ func (t *turn) cause(err error) error {
 	return err
 }
 
-// A givenPrompt is a message as the user wrote it, and what else the model is told with it, but for what
-// hooks say of each message.
+// A givenPrompt is a message as the user wrote it, with the notes sent to the model with it. Context
+// that hooks add to each message is not included.
 type givenPrompt struct {
 	turn   *turn
-	Unsent            // Seq is 0 if it did not begin a turn
-	starts []string   // what SessionStart hooks said
+	Unsent            // Seq is 0 if the message did not begin a turn
+	starts []string   // context from SessionStart hooks
 	notes  []llm.Part // see turn.prompt
 }
 
-// enter does as turn.prompt with the message that submit returned last.
+// enter calls turn.prompt with the last message returned by submit.
 func (g *givenPrompt) enter(m llm.Message) { g.Seq, g.notes = g.turn.prompt(m) }
 
-// moved has to be called when the message that the turn began with got another number.
+// moved must be called when the Seq of the turn's first message changes.
 func (g *givenPrompt) moved(from, to int) {
 	t := g.turn
 	set(&t.mu, &t.turnSeq, to)

@@ -8,48 +8,47 @@ import (
 	"parley/session/store"
 )
 
-// countdown is how long a user has to say otherwise before another model goes on.
+// countdown is how long the user can intervene before another model takes over.
 const countdown = 5 * time.Second
 
-// A Failure is what a Question is about when a model failed and another one could go on.
+// A Failure is the subject of a Question after a model failed and another one could take over.
 type Failure struct {
 	Err     error
 	From    string // provider/model that failed
-	To      string // that would go on
-	Visible bool   // a part of the answer was shown: it would be written anew
+	To      string // provider/model that would take over
+	Visible bool   // part of the answer was shown and would be written again
 }
 
-// A FallbackNeed says which model another one is to replace, and why.
+// A FallbackNeed describes the model to replace, and why.
 type FallbackNeed struct {
-	Model  string    // provider/model that they stand in for
+	Model  string    // provider/model to replace
 	Fault  llm.Fault // why
-	Tokens int       // about, that the next request takes of their window; 0: not known
+	Tokens int       // approximate size of the next request; 0 if unknown
 }
 
 // FitsWindow reports whether a request of about that many tokens fits a context window of window
-// tokens, with some room for the answer. It is true if one of them is 0: not known.
+// tokens, with some room for the answer. It is true if either is 0, for unknown.
 func FitsWindow(tokens, window int) bool { return window <= 0 || tokens <= window*fullWindow/100 }
 
-// A fallbackChain says which models go on when one fails.
+// A fallbackChain holds the models that take over when one fails.
 type fallbackChain struct {
-	models       func(FallbackNeed) []string // to go on with, in order; nil: none
-	alternatives func(FallbackNeed) []string // to offer where a conversation does not fit; nil: none
+	models       func(FallbackNeed) []string // models to try, in order; nil: none
+	alternatives func(FallbackNeed) []string // models to offer if a conversation does not fit; nil: none
 	open         func(string) (llm.Endpoint, error)
-	onFilter     bool // a content filter is a reason as well
+	onFilter     bool // fall back after a content filter as well
 	cooldowns    *Cooldowns
 
-	standIn    llm.Endpoint   // answers in this turn in the place of the chosen model; without a Name: none does; guarded by the session's mutex
-	stoodIn    string         // model that answered in an earlier turn in its place; "": none did; guarded as standIn
-	overflowed map[string]int // tokens of the conversation when a model refused it as too large, by name
+	standIn    llm.Endpoint   // model that answers this turn instead of the chosen one; zero Name: none; guarded by the session's mutex
+	stoodIn    string         // model that answered an earlier turn instead of the chosen one; "": none; guarded as standIn
+	overflowed map[string]int // tokens of the conversation when a model refused it as too large, by model name
 }
 
-// current returns the model that answers in this turn: the chosen one, or one that stands
-// in for it.
+// current returns the model that answers in this turn: the chosen one, or its stand-in.
 func (s *Session) current() llm.Endpoint {
 	return locked(&s.mu, s.answering)
 }
 
-// answering returns current where the session is locked.
+// answering is current with the session locked.
 func (s *Session) answering() llm.Endpoint {
 	if s.fallback.standIn.Name != "" {
 		return s.fallback.standIn
@@ -57,9 +56,9 @@ func (s *Session) answering() llm.Endpoint {
 	return s.request.model
 }
 
-// A Cooldowns holds which models are not asked for a while since they failed: each time for
-// longer, until they answer again. It serves all sessions of a program, and is safe for
-// concurrent use. The zero value holds none.
+// A Cooldowns tracks models that are skipped for a while after a failure, longer each time
+// until they answer again. It serves all sessions of a program, and is safe for concurrent
+// use. The zero value has none.
 type Cooldowns struct {
 	mu      sync.Mutex
 	byModel map[string]cooldown
@@ -68,23 +67,22 @@ type Cooldowns struct {
 type cooldown struct {
 	until    time.Time
 	fault    llm.Fault
-	failures int // since it answered last
+	failures int // since its last answer
 }
 
-// cooldownLengths says how long a model is not asked after its first fault of that kind, and
-// what that grows to; a fault that is not here has none. A connection that fails says little
-// about the model.
+// cooldownLengths holds the cooldown after the first fault of a kind, and its maximum.
+// Faults not listed have none: a failed connection says little about the model.
 var cooldownLengths = map[llm.Fault]struct{ first, most time.Duration }{
 	llm.Quota: {10 * time.Minute, 6 * time.Hour}, llm.RateLimit: {time.Minute, time.Hour}, llm.ModelNotFound: {time.Hour, 24 * time.Hour},
 	llm.Authentication: {5 * time.Minute, time.Hour}, llm.Permission: {10 * time.Minute, time.Hour},
 	llm.Server: {30 * time.Second, 15 * time.Minute}, llm.Network: {30 * time.Second, 2 * time.Minute},
 }
 
-// maxServerWait bounds what a server can say for how long it is not to be asked.
+// maxServerWait bounds the wait that a server can demand.
 const maxServerWait = 6 * time.Hour
 
-// Fail begins the cooldown of a model that failed at now, and returns its end. A wait that
-// the server named is kept, up to maxServerWait.
+// Fail begins the cooldown of a model that failed at now, and returns its end. A longer
+// wait demanded by the server is honored, up to maxServerWait.
 func (c *Cooldowns) Fail(model string, err error, now time.Time) time.Time {
 	fault := llm.FaultOf(err)
 	lengths, cools := cooldownLengths[fault]
@@ -113,8 +111,8 @@ func (c *Cooldowns) Clear(model string) {
 	delete(c.byModel, model)
 }
 
-// Of returns when a model may be asked again, and why not before; the zero time if it may
-// now.
+// Of returns when a model may be asked again, and the fault that caused the wait; the
+// zero time if it may be asked now.
 func (c *Cooldowns) Of(model string, now time.Time) (until time.Time, fault llm.Fault) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -132,29 +130,28 @@ func (s *Session) EndCooldown() bool {
 	return !until.IsZero()
 }
 
-// isReason reports whether another model is asked after a fault.
+// isReason reports whether another model takes over after a fault.
 func (f *fallbackChain) isReason(fault llm.Fault) bool {
 	_, cools := cooldownLengths[fault]
 	return cools || fault == llm.ContextOverflow || fault == llm.ContentFilter && f.onFilter
 }
 
-// turnModels decides which model answers in a turn: the chosen one, or another one of the chain that
-// stands in for it.
+// turnModels decides which model answers in a turn: the chosen one, or a stand-in from the chain.
 type turnModels struct {
 	turn  *turn
-	tried map[string]bool // that failed since the prompt
-	waits int             // how often the same one was asked again after a while
+	tried map[string]bool // models that failed since the prompt
+	waits int             // number of waits before asking the same model again
 }
 
-// choose decides which model begins to answer a prompt: the chosen one, as soon as
-// that may be asked again.
+// choose decides which model answers a prompt first: the chosen one, unless it is
+// in a cooldown.
 func (m *turnModels) choose() {
 	t := m.turn
 	s := t.session
 	f := &s.fallback
 	t.mu.Lock()
 	chosen, stoodIn := s.request.model, f.stoodIn
-	f.standIn, f.stoodIn = llm.Endpoint{}, "" // the chosen one has its place again
+	f.standIn, f.stoodIn = llm.Endpoint{}, "" // return to the chosen model
 	t.mu.Unlock()
 	m.tried = map[string]bool{}
 	if f.models == nil || f.open == nil {
@@ -169,14 +166,14 @@ func (m *turnModels) choose() {
 			m.continueWith(next, Fallback{From: chosen.Name, Fault: fault, Until: until})
 			return
 		}
-		m.tried = map[string]bool{} // nobody else can: it is asked all the same
+		m.tried = map[string]bool{} // no other model is available: ask it anyway
 	}
 	if stoodIn != "" && stoodIn != chosen.Name {
 		t.emit(ModelSwitched{From: stoodIn, To: chosen.Name, Changes: t.changesFor(chosen)})
 	}
 }
 
-// continueWith makes another model answer in this turn, which e tells.
+// continueWith makes another model answer in this turn, and emits e.
 func (m *turnModels) continueWith(model llm.Endpoint, e Fallback) {
 	t := m.turn
 	e.To = model.Name
@@ -189,14 +186,14 @@ func (m *turnModels) continueWith(model llm.Endpoint, e Fallback) {
 	t.mu.Unlock()
 }
 
-// next opens the next model of the chain that can take the place of failed: first of
-// those that have no cooldown, then, with all, of the others. Those that cannot be opened are
-// told.
+// next opens the next model of the chain that can replace failed: first those without a
+// cooldown, then, with all set, the others. It emits a notice for models that cannot be
+// opened.
 func (m *turnModels) next(failed llm.Endpoint, fault llm.Fault, all bool) (llm.Endpoint, bool) {
 	t := m.turn
 	s := t.session
 	need := FallbackNeed{Model: s.Model().Name, Fault: fault, Tokens: s.ContextTokens()}
-	if fault == llm.ContextOverflow { // whatever was estimated
+	if fault == llm.ContextOverflow { // regardless of the estimate
 		need.Tokens = max(need.Tokens, failed.Context)
 	}
 	m.tried[failed.Name] = true
@@ -212,7 +209,7 @@ func (m *turnModels) next(failed llm.Endpoint, fault llm.Fault, all bool) (llm.E
 			continue
 		}
 		until, _ := s.fallback.cooldowns.Of(model.Name, t.now())
-		switch { // by its own name: a chain may have another one for it
+		switch { // checked by its own name, because its chain entry may use another
 		case m.tried[model.Name], fault == llm.Authentication && store.ProviderOf(model.Name) == store.ProviderOf(failed.Name),
 			fault == llm.ContextOverflow && (model.Context == 0 || !FitsWindow(need.Tokens, model.Context)):
 		case until.IsZero():
@@ -227,9 +224,9 @@ func (m *turnModels) next(failed llm.Endpoint, fault llm.Fault, all bool) (llm.E
 	return llm.Endpoint{}, false
 }
 
-// fallBack handles the failure of a model: another one goes on, or the same one is asked again. It
-// reports whether the request is to be sent again. The response of the failed model becomes a branch, and
-// none of its calls ever runs.
+// fallBack handles the failure of a model: another one takes over, or the same one is asked again. It
+// reports whether to send the request again. The failed response becomes a branch, and none of its calls
+// ever runs.
 func (m *turnModels) fallBack(response llm.Message, err error) bool {
 	t := m.turn
 	s := t.session
@@ -238,7 +235,7 @@ func (m *turnModels) fallBack(response llm.Message, err error) bool {
 	if t.ctx.Err() != nil || f.models == nil || f.open == nil || !f.isReason(fault) {
 		return false
 	}
-	if response.Model != model.Name { // the user chose another one meanwhile
+	if response.Model != model.Name { // the user chose another model meanwhile
 		f.cooldowns.Fail(response.Model, err, t.now())
 		return false
 	}
@@ -256,7 +253,7 @@ func (m *turnModels) fallBack(response llm.Message, err error) bool {
 	failed := Failure{Err: err, From: model.Name, To: next.Name, Visible: hasText(response)}
 	chosen := s.Model().Name
 	choice := t.questions.ask(failureQuestion(failed, fault))
-	if s.Model().Name != chosen && t.ctx.Err() == nil && choice.Action != StopTurn { // the user chose another one meanwhile, which stays
+	if s.Model().Name != chosen && t.ctx.Err() == nil && choice.Action != StopTurn { // the user chose another model meanwhile, which is kept
 		t.abandonInterrupted()
 		return true
 	}
@@ -276,15 +273,15 @@ func (m *turnModels) fallBack(response llm.Message, err error) bool {
 		t.abandonInterrupted()
 		return true
 	case StopTurn:
-		if s.attended { // the user wants nobody else: it is asked with the next prompt
+		if s.attended { // the user wants no other model: ask this one with the next prompt
 			f.cooldowns.Clear(model.Name)
 		}
 	}
 	return false
 }
 
-// pause waits before the same model is asked again, unless the user does not want to, and
-// reports whether it is to be.
+// pause waits before the same model is asked again, and reports whether to ask it; the
+// user may decline.
 func (m *turnModels) pause(wait time.Duration, fault llm.Fault) bool {
 	t := m.turn
 	ctx := llm.AnnouncePause(t.ctx)
@@ -293,8 +290,8 @@ func (m *turnModels) pause(wait time.Duration, fault llm.Fault) bool {
 	return llm.Pause(ctx, wait) == nil
 }
 
-// failureQuestion returns what to ask when a model failed. After text that was shown, nothing
-// goes on without a key: where nobody attends, what came stays.
+// failureQuestion returns the question for a failed model. If text was already shown, the
+// default is to stop: the shown text is kept when no user is present.
 func failureQuestion(f Failure, fault llm.Fault) Question {
 	q := Question{About: f, Choices: []Choice{{Action: SwitchModel, Model: f.To}}, Wait: countdown}
 	switch {
@@ -308,7 +305,7 @@ func failureQuestion(f Failure, fault llm.Fault) Question {
 	return q
 }
 
-// hasText reports whether an answer has text or media, which the user saw.
+// hasText reports whether an answer has visible text or media.
 func hasText(m llm.Message) bool {
 	for _, p := range m.Parts {
 		if p.Kind == llm.Text && p.Text != "" || p.Kind == llm.Media {

@@ -15,11 +15,11 @@ import (
 	"parley/tools/act"
 )
 
-// Files returns what keeps the files that tools change in this conversation; nil if nothing does.
+// Files returns the backups of files that tools change in this conversation; nil if none are made.
 func (s *Session) Files() act.Files { return s.files }
 
-// watch begins to look at what a call may change, beside what follows; nothing of one that only
-// reads.
+// watch starts watching the files that a call may change, concurrently with its approval.
+// Read-only calls are not watched.
 func (b *callBatch) watch(call *pendingCall) {
 	a, t := call.action, b.turn
 	if call.fileWatch != nil || t.session.files == nil || a.Access == act.AccessRead || a.Access == act.AccessFetch {
@@ -39,14 +39,14 @@ func (b *callBatch) watch(call *pendingCall) {
 	call.fileWatch = t.session.files.Watch(watched)
 }
 
-// tellIrreversible tells with the question about a call what of it cannot be undone.
+// tellIrreversible adds the irreversible effects of a call to its approval request.
 func (call *pendingCall) tellIrreversible() {
 	if call.fileWatch != nil {
 		call.action.Irreversible = strings.Trim(call.action.Irreversible+"; "+call.fileWatch.Coverage(), "; ")
 	}
 }
 
-// unwatch ends the look at a call that does not run, or not as it was looked at.
+// unwatch stops watching a call that does not run, or whose plan has changed.
 func (call *pendingCall) unwatch() {
 	if call.fileWatch != nil {
 		call.fileWatch.Cancel()
@@ -54,9 +54,9 @@ func (call *pendingCall) unwatch() {
 	call.fileWatch = nil
 }
 
-// keepFiles begins to back up the files that this call may change, and returns a channel that is closed once
-// that is done: until then a program may get ready, and runs no instruction. Before that, tell gets an error,
-// if there is one. The channel is nil if nothing is backed up.
+// keepFiles begins to back up the files that this call may change, and returns a channel that is closed when
+// that is done; nil if nothing is backed up. Until then a program may be prepared but executes nothing. An
+// error is passed to tell first.
 func (call *pendingCall) keepFiles(tell func(notice string)) <-chan struct{} {
 	if call.fileWatch == nil {
 		return nil
@@ -73,13 +73,13 @@ func (call *pendingCall) keepFiles(tell func(notice string)) <-chan struct{} {
 	return kept
 }
 
-// compareFiles enters into the history what a call changed. Of a command that goes on in the
-// background nothing is known that it changes later. It returns what to tell.
+// compareFiles records the changes of a call in the history. Later changes of a command in
+// the background are not known. It returns a notice for the user.
 func (call *pendingCall) compareFiles(set act.Set, out *act.Outcome) (notice string) {
 	if call.filesRecorded == nil {
 		return ""
 	}
-	<-call.filesRecorded // it may have ended before it began
+	<-call.filesRecorded // the call may have ended before the backup began
 	if out.Job > 0 {
 		call.fileWatch.MarkIncomplete(fmt.Sprintf("the command continued in the background as job %d", out.Job))
 	}
@@ -92,8 +92,9 @@ func (call *pendingCall) compareFiles(set act.Set, out *act.Outcome) (notice str
 	return ""
 }
 
-// warmFiles reads files ahead of the snapshots before calls, beside the turn, once in it. Soon says
-// that a command has arrived, which runs once the answer has ended: its snapshot is taken now.
+// warmFiles reads files ahead of the first snapshot, in parallel to the turn and once per turn.
+// Soon means that a command was received, which runs when the answer ends: its snapshot is taken
+// now.
 func (t *turn) warmFiles(soon bool) {
 	if t.session.files == nil || t.warmed && !soon || t.callable.WorkspaceProblem() != "" {
 		return
@@ -123,8 +124,8 @@ func unwatchedDirectories(set act.Set) string {
 	return ""
 }
 
-// endedJobs returns what the model is told of commands in the background that have ended since
-// it was told last; "" for nothing.
+// endedJobs returns a report for the model about background commands that ended since the last
+// report; "" for none.
 func endedJobs(t *turn) string {
 	if t.session.tools == nil {
 		return ""
@@ -132,17 +133,17 @@ func endedJobs(t *turn) string {
 	return t.session.tools.TakeEndedJobs(t.id)
 }
 
-// tellEndedJobs tells the model of them with the result of a call of its own.
+// tellEndedJobs adds the report of endedJobs to the result of a tool call.
 func (b *callBatch) tellEndedJobs(out *act.Outcome) {
 	if b.results.Seq == 0 {
-		return // a command of a prompt: the prompt tells it
+		return // a command of a prompt: the prompt has the report
 	}
 	if note := endedJobs(b.turn); note != "" {
 		out.Text += "\n\n" + note
 	}
 }
 
-// withEndedJobs returns a prompt with what the model is told of them.
+// withEndedJobs returns a prompt with the report of endedJobs.
 func withEndedJobs(t *turn, parts []llm.Part) []llm.Part {
 	if note := endedJobs(t); note != "" {
 		parts = append(slices.Clip(parts), llm.Part{Kind: llm.Text, Name: "jobs that ended", Text: "<note>\n" + note + "\n</note>"})
@@ -150,26 +151,26 @@ func withEndedJobs(t *turn, parts []llm.Part) []llm.Part {
 	return parts
 }
 
-// AddedDirectories are the directories beside the workspace that tools reach in a conversation. It
-// is an event: the last one on a branch holds.
+// AddedDirectories are the directories outside the workspace that tools can reach in a
+// conversation. It is an event; the last one on a branch applies.
 type AddedDirectories struct {
-	Dirs []string          `json:"dirs"`          // absolute, without links; some may be gone at the moment
-	IDs  map[string]string `json:"ids,omitempty"` // what told each from others when it was added; not of all
+	Dirs []string          `json:"dirs"`          // absolute, without links; some may not exist at the moment
+	IDs  map[string]string `json:"ids,omitempty"` // directory ids from when they were added, by path; some may be missing
 }
 
-// Directories holds the directories beside the workspace: those that tools reach, which they keep,
-// and those that a branch stores.
+// Directories manages the directories outside the workspace: those that tools can reach, and those
+// stored with a branch.
 type Directories struct {
 	conversation *conversation
-	tools        act.Set   // nil: none are offered
-	files        act.Files // keeps what is changed in them; nil: nothing does
+	tools        act.Set   // nil: no tools
+	files        act.Files // backs up changed files in them; nil: none
 }
 
 // Directories returns the directories that the user added to the workspace.
 func (s *Session) Directories() *Directories { return &s.directories }
 
-// Stored returns the added directories that the current branch stores, whether tools reach them or
-// not; see Missing.
+// Stored returns the added directories stored with the current branch, reachable or not; see
+// Missing.
 func (d *Directories) Stored() []string { return d.last().Dirs }
 
 func (d *Directories) last() AddedDirectories {
@@ -208,14 +209,14 @@ var errNoTools = errors.New("no tools are available")
 func (d *Directories) Add(dir string) error {
 	others := slices.DeleteFunc(slices.Clone(d.Stored()), func(other string) bool { return other == dir })
 	if slices.Contains(d.Missing(), dir) {
-		_ = d.Set(others...) // what it says of others is said below
+		_ = d.Set(others...) // its errors for the others are reported below
 	}
 	return d.Set(append(others, dir)...)
 }
 
-// Set replaces the added directories of the conversation, from here on. It returns an error for
-// those that cannot be added, and leaves them out; a directory that the conversation had and that
-// no longer exists stays, and is used once it is back.
+// Set replaces the added directories of the conversation from now on. It leaves out directories
+// that cannot be added and returns an error for them. A previous directory that no longer exists
+// stays, and is used again once it is back.
 func (d *Directories) Set(dirs ...string) error {
 	if d.tools == nil {
 		return errNoTools
@@ -234,8 +235,7 @@ func (d *Directories) Set(dirs ...string) error {
 	return err
 }
 
-// Restore does what Set does with the directories that the conversation stores, when it is opened
-// again.
+// Restore is Set for the stored directories of a conversation that is opened again.
 func (d *Directories) Restore(dirs ...string) error {
 	if d.tools == nil {
 		return nil
@@ -247,16 +247,16 @@ func (d *Directories) Restore(dirs ...string) error {
 	return err
 }
 
-// mayExist reports whether something may stand at dir, whatever it is: only an error that says that
-// there is nothing denies it, so that what cannot be looked at counts as there.
+// mayExist reports whether something may exist at dir. It is false only if the error says that
+// nothing does; an unreadable path counts as existing.
 func mayExist(dir string) bool {
 	_, err := os.Lstat(dir)
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// withRestoredDirectories has tools reach the directories of the conversation that are back, and returns a
-// prompt with what the model is told of that. Where another one stands by now it is no longer among
-// them, which the user is told.
+// withRestoredDirectories makes directories of the conversation that exist again reachable, and returns a
+// prompt with a note for the model. A path at which another directory exists now is removed, with a notice
+// for the user.
 func withRestoredDirectories(t *turn, parts []llm.Part) []llm.Part {
 	d := t.session.Directories()
 	missing := d.Missing()
@@ -266,7 +266,7 @@ func withRestoredDirectories(t *turn, parts []llm.Part) []llm.Part {
 	there := slices.DeleteFunc(slices.Clone(d.Stored()), func(dir string) bool { return !mayExist(dir) })
 	if err := d.Restore(there...); err != nil {
 		t.notice("Continuing without a folder: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
-		_ = d.Set(d.Stored()...) // those that are gone stay
+		_ = d.Set(d.Stored()...) // missing ones stay
 	}
 	now := d.Reachable()
 	back := slices.DeleteFunc(missing, func(dir string) bool { return !slices.Contains(now, dir) })

@@ -20,18 +20,18 @@ var (
 // HookPartName is the Name of the parts that hooks added to a prompt.
 const HookPartName = "added by a hook"
 
-// maxHookRounds is how often hooks may have a model continue after one answer.
+// maxHookRounds is how often hooks may make a model continue after one answer.
 const maxHookRounds = 8
 
 // sessionHooks are the hooks of a session.
 type sessionHooks struct {
 	act.Hooks                // nil: there are none
-	started   bool           // SessionStart was told
-	unsaid    []string       // what it added to a message that did not enter the conversation
-	notifying sync.WaitGroup // those of Notification, which nobody waits for
+	started   bool           // SessionStart was sent
+	unsaid    []string       // context from it for a message that did not enter the conversation
+	notifying sync.WaitGroup // running Notification hooks, which no turn waits for
 }
 
-// fire runs the hooks of an event and tells the user what they say.
+// fire runs the hooks of an event and shows the user their messages.
 func fire(t *turn, in act.HookInput) act.HookAnswer {
 	in.Session = t.id
 	a := t.session.hooks.Fire(t.ctx, in)
@@ -41,8 +41,8 @@ func fire(t *turn, in act.HookInput) act.HookAnswer {
 	return a
 }
 
-// verdict returns what the policy and the hooks say about a call. Not ok: it has its result, or
-// the turn was canceled.
+// verdict returns the decision of the policy and the hooks about a call. If ok is false, the
+// call has its result or the turn was canceled.
 func (b *callBatch) verdict(call *pendingCall) (verdict act.Verdict, ok bool) {
 	policy := b.turn.session.policy
 	verdict = policy.Decide(call.action)
@@ -69,8 +69,8 @@ func (b *callBatch) verdict(call *pendingCall) (verdict act.Verdict, ok bool) {
 	return verdict, true
 }
 
-// askHooks asks the hooks about a call before anybody else is asked. It reports whether the call
-// goes on, with the arguments that they gave it.
+// askHooks asks the hooks about a call before the policy and the user. It reports whether the
+// call continues, with any arguments that the hooks changed.
 func (b *callBatch) askHooks(call *pendingCall) bool {
 	a := fire(b.turn, act.HookInput{Event: act.HookPreToolUse, Tool: call.part.Name, Input: call.action.Input})
 	if b.turn.ctx.Err() != nil {
@@ -84,7 +84,7 @@ func (b *callBatch) askHooks(call *pendingCall) bool {
 	if a.Input == nil || string(a.Input) == string(call.action.Input) {
 		return true
 	}
-	// The changed call is planned, decided and shown anew.
+	// The changed call is planned, decided and shown again.
 	call.changed, call.notice = string(a.Input), "A hook changed the arguments to "+string(a.Input)+"\n\n"
 	b.turn.notice("a hook changed the arguments of %s to %s", call.part.Name, a.Input)
 	if !b.plan(call, string(a.Input)) {
@@ -109,7 +109,7 @@ func (call *pendingCall) forbiddenByHook() string {
 	return withContext(notRun+"a hook forbids it: "+why, call.hook.Context())
 }
 
-// stoppedByHook returns why the turn is to end, if a hook wants that because of a call.
+// stoppedByHook returns an error if a hook ends the turn because of a call.
 func (call *pendingCall) stoppedByHook() error {
 	if call.hook == nil || call.hook.StopWhy == "" {
 		return nil
@@ -117,7 +117,7 @@ func (call *pendingCall) stoppedByHook() error {
 	return fmt.Errorf("%w: %s", ErrHookStopped, call.hook.StopWhy)
 }
 
-// withContext returns text with what hooks have to say to the model.
+// withContext returns text with context that hooks add for the model.
 func withContext(text, context string) string {
 	if context == "" {
 		return text
@@ -125,8 +125,8 @@ func withContext(text, context string) string {
 	return text + "\n\nA hook adds: " + context
 }
 
-// afterCall tells the hooks what a call answered, and the model what they say about it. It
-// returns what the user is to be told.
+// afterCall passes a call's outcome to the hooks and adds their context for the model. It
+// returns notices for the user.
 func (h *sessionHooks) afterCall(ctx context.Context, session string, call *pendingCall, out *act.Outcome) (notices []string) {
 	if h.Hooks == nil {
 		return nil
@@ -144,8 +144,9 @@ func (h *sessionHooks) afterCall(ctx context.Context, session string, call *pend
 	return a.Notices
 }
 
-// submit returns a message of the user's with the texts that hooks add to it. The error says
-// why it is not sent; Unsent gives it back then, with its own parts alone where there are any.
+// submit returns a user message with the texts that hooks add. The error says why it is not
+// sent. In that case Unsent gives the message back, with only the parts in own if there are
+// any.
 func (g *givenPrompt) submit(m llm.Message, own ...llm.Part) (llm.Message, error) {
 	t := g.turn
 	*g = givenPrompt{turn: t, Unsent: Unsent{Message: m}}
@@ -166,7 +167,7 @@ func (g *givenPrompt) submit(m llm.Message, own ...llm.Part) (llm.Message, error
 	return m, nil
 }
 
-// giveBackBlocked gives the user a message back that did not enter the conversation.
+// giveBackBlocked gives a blocked message back to the user.
 func (g *givenPrompt) giveBackBlocked() {
 	t := g.turn
 	s := t.session
@@ -183,7 +184,7 @@ func (g *givenPrompt) giveBackBlocked() {
 	}
 }
 
-// hookContexts tells the hooks of a message of the user's, and returns the texts that they add to it.
+// hookContexts runs the hooks for a user message, and returns the texts that they add.
 func (g *givenPrompt) hookContexts(m llm.Message) (added []string, err error) {
 	t := g.turn
 	s := t.session
@@ -213,8 +214,8 @@ func (g *givenPrompt) hookContexts(m llm.Message) (added []string, err error) {
 	return added, nil
 }
 
-// nextPrompt takes the next message that waits, or the next that steers, and that hooks let
-// through; false if there is none.
+// nextPrompt takes the next queued message, or the next steering one, that hooks do not
+// block; false if there is none.
 func nextPrompt(t *turn, steers bool) (llm.Message, bool, error) {
 	for {
 		m, ok := t.session.Queue.next(steers)
@@ -232,8 +233,8 @@ func nextPrompt(t *turn, steers bool) (llm.Message, bool, error) {
 	}
 }
 
-// stopHooks asks the hooks, once everything is answered, whether the turn may end. It reports
-// whether a model is to go on, with what they want of it.
+// stopHooks asks the hooks, after the last answer, whether the turn may end. It reports
+// whether the model continues, with the hooks' message as a prompt.
 func stopHooks(t *turn, last llm.Message) (again bool) {
 	if t.session.hooks.Hooks == nil || t.ctx.Err() != nil {
 		return false
@@ -250,7 +251,7 @@ func stopHooks(t *turn, last llm.Message) (again bool) {
 	return true
 }
 
-// notifyHooks tells the hooks that the user is asked about a call, and does not wait for them.
+// notifyHooks runs the hooks for an approval request without waiting for them.
 func notifyHooks(t *turn, a *act.Action) {
 	s := t.session
 	if s.hooks.Hooks == nil {
@@ -260,7 +261,7 @@ func notifyHooks(t *turn, a *act.Action) {
 	s.hooks.notifying.Go(func() { s.hooks.Fire(t.ctx, in) })
 }
 
-// end tells the hooks that the conversation is closed, if it had begun, and waits for all.
+// end runs the hooks for the end of a conversation that had begun, and waits for all running hooks.
 func (h *sessionHooks) end(session string) {
 	if h.Hooks == nil {
 		return
@@ -272,7 +273,7 @@ func (h *sessionHooks) end(session string) {
 	}
 }
 
-// deny gives a call the result that tells the model why it was not allowed.
+// deny gives a call a result that says why it was not allowed.
 func (b *callBatch) deny(call *pendingCall, by, text string) {
 	call.unwatch()
 	b.turn.emit(Decision{ID: call.part.ID, Verdict: act.Deny, By: by})

@@ -9,11 +9,11 @@ import (
 	"parley/session/store"
 )
 
-// partialSaveInterval sets how often a response that is still arriving is written. A
-// crash costs at most what came since.
+// partialSaveInterval is how often a response in progress is written. A crash loses
+// at most the text received since the last write.
 const partialSaveInterval = 700 * time.Millisecond
 
-// A partialResponse is a response that is written every so often until it is complete.
+// A partialResponse is a response that is written periodically until it is complete.
 type partialResponse struct {
 	*conversation
 	node store.Node // without its parts
@@ -22,26 +22,26 @@ type partialResponse struct {
 	draft   llm.Draft
 	blocks  []blockTimes
 	changed bool
-	onDisk  bool // a part of it, or its place
+	onDisk  bool // part of it, or its reserved place, is written
 
 	quit     chan struct{}
 	quitOnce sync.Once
 	done     sync.WaitGroup
 }
 
-// blockTimes holds when a block began, and when the next one did.
+// blockTimes holds when a block began, and when the next one began.
 type blockTimes struct {
 	name       string
 	began, end time.Time
 }
 
-// PartialResponse holds a response that is arriving, or has arrived, as the session
-// holds it: a front end needs no copy. It is safe for concurrent use. The zero value
-// has no parts.
+// PartialResponse gives access to a response in progress, or a complete one, without
+// a copy in the front end. It is safe for concurrent use. The zero value has no
+// parts.
 type PartialResponse struct{ of *partialResponse }
 
-// Part returns the present state of the block that was opened under this name. It may
-// be ahead of the events. Its memory is shared with the conversation.
+// Part returns the current state of the block opened under this name. It may be ahead
+// of the events. Its memory is shared with the conversation.
 func (d PartialResponse) Part(block string) (llm.Part, bool) {
 	if d.of == nil {
 		return llm.Part{}, false
@@ -51,10 +51,10 @@ func (d PartialResponse) Part(block string) (llm.Part, bool) {
 	return d.of.draft.Part(block)
 }
 
-// newPartial begins to store a response where the session is locked. A placed one, which is
-// compared with others, has its place in the conversation from now on, whatever comes of it.
+// newPartial begins to store a response. With placed, for a compared response, it reserves
+// the next Seq in the conversation in any case. The caller locks the session.
 func (c *conversation) newPartial(m llm.Message, placed bool) *partialResponse {
-	m.Interrupted = true // until it is known to be whole
+	m.Interrupted = true // until it is complete
 	p := &partialResponse{conversation: c, node: c.tree.newNode(m), onDisk: placed, quit: make(chan struct{})}
 	p.node.At, p.node.Partial = c.now(), true
 	if placed {
@@ -83,7 +83,7 @@ func (p *partialResponse) Add(d llm.Delta) llm.Kind {
 	return p.draft.Kind(d.Block)
 }
 
-// Discard removes blocks that are no part of the response: see llm.Retry.
+// Discard removes blocks that do not belong to the response: see llm.Retry.
 func (p *partialResponse) Discard(blocks []string) {
 	if len(blocks) == 0 {
 		return
@@ -95,7 +95,7 @@ func (p *partialResponse) Discard(blocks []string) {
 	p.changed = true
 }
 
-// call returns the call of a block, as far as it has arrived.
+// call returns the call of a block, as far as it was received.
 func (p *partialResponse) call(block string) llm.Part {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,8 +103,8 @@ func (p *partialResponse) call(block string) llm.Part {
 	return part
 }
 
-// thinkingDurations returns how long each part of thinking took that stays of a
-// response; nil if it has none.
+// thinkingDurations returns how long each kept thinking part of a response
+// took; nil if it has none.
 func (p *partialResponse) thinkingDurations(interrupted bool) []time.Duration {
 	var durations []time.Duration
 	for _, b := range p.blocks {
@@ -120,8 +120,7 @@ func (p *partialResponse) thinkingDurations(interrupted bool) []time.Duration {
 	return durations
 }
 
-// visibleParts returns how many parts of the response there are to be seen; 0 if none
-// arrives.
+// visibleParts returns the number of visible parts of the response; 0 if p is nil.
 func (p *partialResponse) visibleParts() int {
 	if p == nil {
 		return 0
@@ -131,7 +130,7 @@ func (p *partialResponse) visibleParts() int {
 	return len(p.draft.Visible())
 }
 
-// parts returns what stays of the response, by how it ended.
+// parts returns the parts to keep, depending on how the response ended.
 func (p *partialResponse) parts(f llm.Finish, err error) []llm.Part {
 	switch {
 	case err != nil:
@@ -157,11 +156,12 @@ func (p *partialResponse) saveLoop() {
 	}
 }
 
-// nextSaveDelay returns how long after a write that took so long the next one begins:
-// writing takes a twentieth of the time at most, however long a response becomes.
+// nextSaveDelay returns the delay after a write that took so long: writing takes at
+// most a twentieth of the time, however long a response becomes.
 func nextSaveDelay(took time.Duration) time.Duration { return max(partialSaveInterval, 20*took) }
 
-// save writes what has arrived, as it would stay if nothing more did.
+// save writes the parts received so far, as they would be kept if the response
+// ended now.
 func (p *partialResponse) save() {
 	p.mu.Lock()
 	n, changed := p.node, p.changed
@@ -176,8 +176,7 @@ func (p *partialResponse) save() {
 	}
 }
 
-// stop ends the writing, also where it has ended already. The caller puts the response itself in
-// place.
+// stop ends the periodic writes; it may be called again. The caller stores the response itself.
 func (p *partialResponse) stop() {
 	p.quitOnce.Do(func() { close(p.quit) })
 	p.done.Wait()

@@ -10,36 +10,36 @@ import (
 // MaxPersona is how many bytes the system prompt of a persona may have.
 const MaxPersona = 128 << 10
 
-// A Persona is a system prompt that stays with a conversation, with the tools it offers. It is
-// an event: the last one on a branch holds.
+// A Persona is a system prompt with a choice of tools that stays with a conversation. It is an
+// event; the last one on a branch applies.
 type Persona struct {
-	Name    string   `json:"name"` // "": none from here on
+	Name    string   `json:"name"` // "": no persona from here on
 	System  string   `json:"system,omitempty"`
-	Tools   []string `json:"tools,omitempty"`   // as act.Set.Only takes them; nil: all
-	Project string   `json:"project,omitempty"` // the directory that it came with; "": it is the user's own
-	Ended   string   `json:"ended,omitempty"`   // without a Name: that of the one before
+	Tools   []string `json:"tools,omitempty"`   // names for act.Set.Only; nil: all
+	Project string   `json:"project,omitempty"` // directory that defines it; "": the user's own
+	Ended   string   `json:"ended,omitempty"`   // if Name is "": the name of the previous persona
 }
 
-// TypedPersona is the Name of the persona that /system makes: its System is what the user typed.
+// TypedPersona is the Name of the persona that /system makes; its System is the user's text.
 const TypedPersona = "/system"
 
-// A systemMaker returns the system prompt that a persona makes, for one without a Name that of a
-// conversation without one; not ok if the persona may not be used here.
+// A systemMaker returns the system prompt for a persona; for one without a Name, the prompt of a
+// conversation without a persona. Ok is false if the persona may not be used here.
 type systemMaker = func(Persona) (system string, ok bool)
 
-// Personas holds the persona that the next request is made with. Each branch stores its own.
+// Personas holds the persona of the next request. Each branch stores its own.
 type Personas struct {
 	session *Session
 
 	// Guarded by the session's mutex.
-	inUse    Persona     // that the system prompt and the tools on offer come from
-	systemOf systemMaker // nil: the system prompt does not follow when the branch changes
+	inUse    Persona     // source of the current system prompt and tools
+	systemOf systemMaker // nil: the system prompt stays the same when the branch changes
 }
 
 // Personas returns the personas of the conversation.
 func (s *Session) Personas() *Personas { return &s.personas }
 
-// Current returns the persona of the current branch; without a Name there is none.
+// Current returns the persona of the current branch; its Name is "" if there is none.
 func (p *Personas) Current() Persona {
 	a, ok := p.session.lastAnnotation(store.KindPersona)
 	if !ok {
@@ -49,8 +49,8 @@ func (p *Personas) Current() Persona {
 	return current
 }
 
-// Set has the conversation continue with a persona, or without one, and system as the system
-// prompt that this makes. It stays with the conversation.
+// Set makes the conversation continue with a persona, or without one, and with the system
+// prompt system made from it. The conversation stores the persona.
 func (p *Personas) Set(next Persona, system string) error {
 	if len(next.System) > MaxPersona {
 		return fmt.Errorf("the persona %s is too large: its system prompt may have %d KB", next.Name, MaxPersona>>10)
@@ -67,14 +67,14 @@ func (p *Personas) Set(next Persona, system string) error {
 	return nil
 }
 
-// Restore does as Set for the persona that the conversation has.
+// Restore is Set for the persona that the conversation has stored.
 func (p *Personas) Restore(current Persona, system string) {
 	set(&p.session.mu, &p.inUse, current)
 	p.session.SetSystem(system)
 }
 
 // Follow makes the system prompt follow the branch: when the conversation switches to a branch
-// with another persona, systemOf returns the system prompt of that; not ok: it cannot be used.
+// with another persona, systemOf returns its system prompt, or ok false if it cannot be used.
 func (p *Personas) Follow(systemOf func(Persona) (system string, ok bool)) {
 	set(&p.session.mu, &p.systemOf, systemOf)
 }

@@ -17,20 +17,20 @@ import (
 	"parley/tools/act"
 )
 
-// A Template is a prompt that is not whole yet: it waits for what commands print.
+// A Template is a prompt that includes the output of commands.
 type Template struct {
-	Commands []string                          // run first, in order, each as the policy allows
-	Project  string                            // the file they stand in, if it came with the working directory: each is asked about, whatever is allowed; "": the user's own
-	Parts    func(outputs []string) []llm.Part // what is sent
+	Commands []string                          // run first, in order, each subject to the policy
+	Project  string                            // file of the project that defines them: each needs approval, whatever is allowed; "": the user's own
+	Parts    func(outputs []string) []llm.Part // returns the parts to send
 	Settings TurnSettings
-	Draft    Unsent // what the user has back where nothing is sent; the zero value is nothing
+	Draft    Unsent // given back to the user if nothing is sent; zero: nothing
 }
 
 // ErrNotAllowed ends a turn whose prompt has a command that was not allowed. Nothing was sent.
 var ErrNotAllowed = errors.New("not sent: a command of the prompt was not allowed")
 
-// TurnFromTemplate runs the commands of a template and sends what it becomes, as Turn does. Where a
-// command is not allowed, or cannot run, the turn ends and nothing is sent.
+// TurnFromTemplate runs the commands of a template and sends the resulting prompt, as Turn does. If
+// a command is not allowed, or cannot run, the turn ends and nothing is sent.
 func (s *Session) TurnFromTemplate(ctx context.Context, from Template) iter.Seq[Event] {
 	return s.loop(ctx, func(t *turn) error {
 		defer t.restoreSettings()
@@ -47,7 +47,7 @@ func (s *Session) TurnFromTemplate(ctx context.Context, from Template) iter.Seq[
 	})
 }
 
-// origin returns a as an action that the prompt runs.
+// origin marks a as an action of the prompt.
 func (from Template) origin(a *act.Action) *act.Action {
 	own := *a
 	own.OfPrompt = true
@@ -57,8 +57,8 @@ func (from Template) origin(a *act.Action) *act.Action {
 	return &own
 }
 
-// runCommands runs the commands of a prompt through the shell tool, and returns what they
-// printed. They are no calls of a model: what stays of them in the conversation is a record.
+// runCommands runs the commands of a prompt through the shell tool, and returns their
+// output. They are not tool calls of a model; the conversation keeps only a record of them.
 func runCommands(t *turn, from Template) (outputs []string, err error) {
 	for _, command := range from.Commands {
 		input, err := json.Marshal(map[string]string{"command": command})
@@ -75,7 +75,7 @@ func runCommands(t *turn, from Template) (outputs []string, err error) {
 			return nil, cmp.Or(context.Cause(t.ctx), fmt.Errorf("%w: %s", ErrNotAllowed, command))
 		}
 		if call.action.Command != "" {
-			command = call.action.Command // as the user edited it
+			command = call.action.Command // the user may have edited it
 		}
 		call.notice = ""
 		record := t.Annotate(0, ShellCommand{Command: command})
@@ -91,39 +91,39 @@ func runCommands(t *turn, from Template) (outputs []string, err error) {
 	return outputs, nil
 }
 
-// withoutSuccess returns the text of a command's outcome for the model, without the note that it
-// succeeded.
+// withoutSuccess returns the text of a command's outcome for the model, without the note of
+// success.
 func withoutSuccess(out act.Outcome) string {
 	notes := strings.Split(out.Notes, "\n")
 	notes = slices.DeleteFunc(notes, func(n string) bool { return n == "[exit status 0]" })
 	return strings.TrimSuffix(strings.TrimSuffix(out.Text, out.Notes)+strings.Join(notes, "\n"), "\n")
 }
 
-// A promptQueue holds messages of the user's until the running turn can take them: those that
-// steer go along with the next results of tools, before the others, which wait until the
-// turn has nothing more to do. The zero value is empty.
+// A promptQueue holds user messages until the running turn can take them. Steering messages
+// go along with the next tool results and come first; the others wait until the turn has
+// nothing more to do. The zero value is empty.
 type promptQueue struct {
 	lock   sync.Mutex
 	queued []llm.Message
-	steers int         // how many of the first ones steer
-	taken  *queuePlace // of the message that Edit took last; nil: none, or the queue was emptied
+	steers int         // number of steering messages at the front
+	taken  *queuePlace // place of the message last taken by Edit; nil: none, or the queue was emptied
 }
 
-// A queuePlace is where a message was taken from.
+// A queuePlace is the former place of a message.
 type queuePlace struct {
-	ahead  int // how many of those that were before it still wait
+	ahead  int // how many messages before it are still queued
 	steers bool
 }
 
-// Add adds a message of the user's that waits until there is an answer.
+// Add queues a user message until the current answer is complete.
 func (q *promptQueue) Add(parts ...llm.Part) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
 	q.queued = append(q.queued, llm.Message{Role: llm.RoleUser, Parts: parts})
 }
 
-// Steer adds a message of the user's that goes along with the next results of tools; if none
-// come, it is sent once there is an answer.
+// Steer queues a user message to go along with the next tool results; without any, it is
+// sent after the answer.
 func (q *promptQueue) Steer(parts ...llm.Part) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -134,8 +134,8 @@ func (q *promptQueue) Steer(parts ...llm.Part) {
 	q.steers++
 }
 
-// Requeue adds a message of the user's where Edit took the last one, and reports whether it
-// steers; false for ok if there is no such place.
+// Requeue puts a user message back where Edit took the last one, and reports whether it
+// steers; ok is false if the place is gone.
 func (q *promptQueue) Requeue(parts ...llm.Part) (steers, ok bool) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -151,8 +151,7 @@ func (q *promptQueue) Requeue(parts ...llm.Part) (steers, ok bool) {
 	return place.steers, true
 }
 
-// All returns the messages that wait, the next one first, and how many of the first of them
-// steer.
+// All returns the queued messages, next one first, and how many of the first ones steer.
 func (q *promptQueue) All() (waiting []llm.Message, steer int) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -166,13 +165,13 @@ func (q *promptQueue) Len() int {
 	return len(q.queued)
 }
 
-// TakeAt removes and returns the nth waiting message, from 0; false if it does not say text
-// (any more).
+// TakeAt removes and returns the nth queued message, from 0; false if its text differs from
+// text.
 func (q *promptQueue) TakeAt(n int, text string) (llm.Message, bool) {
 	return q.take(n, text, false)
 }
 
-// Edit is TakeAt for a message that is to come back to its place; see Requeue.
+// Edit is TakeAt for a message to be put back by Requeue.
 func (q *promptQueue) Edit(n int, text string) (llm.Message, bool) {
 	return q.take(n, text, true)
 }
@@ -195,7 +194,7 @@ func (q *promptQueue) TakeAll() []llm.Message {
 	return waiting
 }
 
-// drain removes and returns the messages that wait, and how many of the first of them steer.
+// drain removes and returns the queued messages, and how many of the first ones steer.
 func (q *promptQueue) drain() (waiting []llm.Message, steer int) {
 	q.lock.Lock()
 	defer q.lock.Unlock()
@@ -242,13 +241,13 @@ func (q *promptQueue) remove(n int) llm.Message {
 	return m
 }
 
-// A skill in a conversation: its text is the result of the tool that loads it, or a part of this
-// name, which a user or a summary brings.
+// A skill in a conversation is the result of the tool that loads it, or a part with this name
+// prefix from a user or a summary.
 const (
 	skillPrefix = "skill "
 	skillMark   = "<skill name="
 
-	maxSkills = 32 << 10 // bytes of skills that stay with a summary
+	maxSkills = 32 << 10 // bytes of skills kept with a summary
 )
 
 // SkillPart returns the text of a skill as a part of a prompt. Name is that of the skill.
@@ -256,8 +255,8 @@ func SkillPart(name, text string) llm.Part {
 	return llm.Part{Kind: llm.Text, Name: skillPrefix + name, Text: text}
 }
 
-// skillsOf returns the skills that path has, to stay in force after a summary of it: those that
-// were loaded last, as far as there is room.
+// skillsOf returns the skills on path to keep after a summary: the most recently loaded ones,
+// within maxSkills.
 func skillsOf(path []store.Node) (kept []llm.Part) {
 	room := maxSkills
 	for i := len(path) - 1; i >= 0; i-- {
@@ -275,14 +274,14 @@ func skillsOf(path []store.Node) (kept []llm.Part) {
 	return kept
 }
 
-// isSkill reports whether a part is a skill's text that parley put there, and not one that says so.
+// isSkill reports whether parley added a part as a skill's text, as opposed to text that only claims to be one.
 func isSkill(p llm.Part) bool {
 	own := p.Kind == llm.Result && p.Name == act.SkillName && !p.Failed || p.Kind == llm.Text && strings.HasPrefix(p.Name, skillPrefix)
 	return own && strings.HasPrefix(p.Text, skillMark)
 }
 
-// HasSkill reports whether the next request holds the text of a skill. Mark is how that text
-// begins; see skills.Skill.Mark.
+// HasSkill reports whether the next request includes a skill's text. Mark is the beginning
+// of that text; see skills.Skill.Mark.
 func (s *Session) HasSkill(mark string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,8 +17,8 @@ import (
 //go:embed prompt.md
 var Instructions string
 
-// messages returns the messages of path for a model: a summary replaces everything
-// before it.
+// messages returns the messages of path for a model: a summary replaces all
+// messages before it.
 func messages(path []store.Node) []llm.Message {
 	path = sinceSummary(path)
 	out := make([]llm.Message, 0, len(path))
@@ -46,7 +46,7 @@ func (t *tree) messages() []llm.Message {
 	return out
 }
 
-// Request returns what the next request would be if parts were sent now. It changes
+// Request returns the request that sending parts now would make. It changes
 // nothing.
 func (s *Session) Request(parts ...llm.Part) (llm.Endpoint, llm.Request) {
 	s.mu.Lock()
@@ -55,8 +55,8 @@ func (s *Session) Request(parts ...llm.Part) (llm.Endpoint, llm.Request) {
 	return s.request.model, req
 }
 
-// request returns the next request of the turn. What the history mode leaves out of
-// it is told when it changes.
+// request returns the next request of the turn. It emits a notice when the history
+// mode begins to leave out more.
 func (t *turn) request() (llm.Endpoint, llm.Request) {
 	t.mu.Lock()
 	model := t.session.answering()
@@ -69,8 +69,8 @@ func (t *turn) request() (llm.Endpoint, llm.Request) {
 	return model, req
 }
 
-// compile makes a request to model of the current branch, with parts after it, and
-// returns what was left out of it. The session is locked.
+// compile builds a request to model from the current branch and parts, and returns
+// the omissions. The caller locks the session.
 func (s *Session) compile(model llm.Endpoint, parts []llm.Part) (req llm.Request, omitted omission) {
 	req = s.emptyRequest(model)
 	if s.historyMode() == HistoryFull {
@@ -91,29 +91,29 @@ func (s *Session) compile(model llm.Endpoint, parts []llm.Part) (req llm.Request
 	return req, omitted
 }
 
-// historyCache holds what requests hold of the conversation, by what they are made for: a
-// request makes anew only what came since the one before. The zero value holds nothing.
+// historyCache holds converted messages of the conversation by historyKey, so that a
+// request converts only new messages. The zero value is empty.
 type historyCache map[historyKey]cachedHistory
 
-// A historyKey is what Portable depends on beside the messages.
+// A historyKey holds the inputs of Portable other than the messages.
 type historyKey struct {
 	origin string
-	images bool // are taken
+	images bool // the model accepts images
 }
 
-// A cachedHistory is what Portable makes of the branch up to the message to. It ends with an
-// answer that owes no results, so that Portable makes the same of the next messages
-// whatever is before them.
+// A cachedHistory is the result of Portable for the branch up to the message to. It ends
+// with an answer without pending results, so that Portable converts later messages
+// independently of it.
 type cachedHistory struct {
 	to       int // Seq; 0: nothing is cached
 	messages []llm.Message
 }
 
-// maxCachedHistories is enough for a few models that answer in turn.
+// maxCachedHistories suffices for a few alternating models.
 const maxCachedHistories = 3
 
-// portable returns what a request to model holds of the current branch, with parts after it:
-// what model.Portable makes of messages. The slice is the caller's.
+// portable returns the current branch and parts converted by model.Portable. The caller owns
+// the slice.
 func (h *historyCache) portable(t *tree, model llm.Endpoint, parts []llm.Part) []llm.Message {
 	for key, cached := range *h {
 		if t.replaced > 0 && cached.to >= t.replaced {
@@ -123,10 +123,10 @@ func (h *historyCache) portable(t *tree, model llm.Endpoint, parts []llm.Part) [
 	t.replaced = 0
 	key := historyKey{model.Origin, model.Accepts("image/")}
 	cached := (*h)[key]
-	fresh, at := []int(nil), t.head // messages after cached.to
+	fresh, at := []int(nil), t.head // Seqs of messages after cached.to
 	for at > 0 && at != cached.to {
 		fresh = append(fresh, at)
-		if t.at(at).Summary { // which replaces the messages before it
+		if t.at(at).Summary { // a summary replaces the messages before it
 			at = 0
 			break
 		}
@@ -167,13 +167,13 @@ func (h *historyCache) put(key historyKey, cached cachedHistory) {
 }
 
 // canCacheUpTo reports whether a cached history can end with n: an answer without calls, whose results
-// would follow, and without media, which Portable puts into a message after it.
+// would follow, and without media, which Portable moves into a later message.
 func canCacheUpTo(n *store.Node) bool {
 	return n.Role == llm.RoleAssistant && !n.Partial &&
 		!slices.ContainsFunc(n.Parts, func(p llm.Part) bool { return p.Kind == llm.Call || p.Kind == llm.Media })
 }
 
-// messagesOf returns the messages with these Seqs, without empty ones.
+// messagesOf returns the messages with these Seqs except for empty ones.
 func (t *tree) messagesOf(seqs []int) []llm.Message {
 	out := make([]llm.Message, 0, len(seqs)+1)
 	for _, seq := range seqs {
@@ -187,8 +187,8 @@ func (t *tree) messagesOf(seqs []int) []llm.Message {
 // beginsTurn reports whether n is a prompt that a turn begins with.
 func beginsTurn(n *store.Node) bool { return isPrompt(*n) && !n.Steers }
 
-// turnStart returns where in path the turn begins that runs, with the message began,
-// or is to run, if began is 0.
+// turnStart returns the index in path where the turn begun by the message began
+// starts; if began is 0, the start of the turn to run next.
 func turnStart(path []store.Node, began int) int {
 	from := 0
 	for i, n := range path {
@@ -199,8 +199,8 @@ func turnStart(path []store.Node, began int) int {
 	return from
 }
 
-// ContextTokens returns about how many tokens the next request takes: what the
-// provider counted last, and an estimate of what came after it.
+// ContextTokens returns about how many tokens the next request takes: the
+// provider's last count plus an estimate of later messages.
 func (s *Session) ContextTokens() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -215,8 +215,8 @@ func (s *Session) contextTokens() int {
 	return c.tokens + s.tokens.overhead(s.emptyRequest(s.answering()))
 }
 
-// contextTokensFor returns contextTokens without the thinking that model is not sent. The session is
-// locked.
+// contextTokensFor is contextTokens without thinking that is not sent to model. The caller locks the
+// session.
 func (s *Session) contextTokensFor(model llm.Endpoint) int {
 	tokens := s.contextTokens()
 	if c := s.tokens.countBranch(s.request.mode); c.lastOrigin != model.Origin {
@@ -237,7 +237,7 @@ func (s *Session) emptyRequest(model llm.Endpoint) llm.Request {
 	isSearch := func(t llm.Tool) bool { return t.Name == act.SearchName }
 	switch {
 	case !req.Web:
-	case model.Web: // which needs no other
+	case model.Web: // web models need no other
 		req.Tools = slices.DeleteFunc(req.Tools, isSearch)
 	case slices.ContainsFunc(req.Tools, isSearch):
 		req.Web = false
@@ -256,16 +256,16 @@ func (c *conversation) restoreCache(n store.Node) {
 	}
 }
 
-// cacheRequest returns the request that n answers; false if n is no answer of a chat model, or
-// its usage is unknown, shared, estimated or of several requests.
+// cacheRequest returns the request that n answers; false if n is not a chat model's answer, or
+// its usage is unknown, shared, estimated or the sum of several requests.
 func cacheRequest(n store.Node, u llm.Usage) (cachewatch.Request, bool) {
 	ok := n.Role == llm.RoleAssistant && n.Origin != llm.OriginImages && !u.Shared && !u.Estimated && u.Discarded == 0 && u.Input > 0
 	return cachewatch.Request{Model: n.Model, At: n.At, LastSeq: n.Parent, Usage: u}, ok
 }
 
-// observeCache adds a response that ended to c.caches, and sets n.Cache and n.Missed. It returns
-// a notice for the user; "" for none. Interrupted responses are left out: their figures cannot
-// be relied on. The session is locked.
+// observeCache adds a complete response to c.caches, and sets n.Cache and n.Missed. It returns a
+// notice for the user; "" for none. Interrupted responses are left out, because their figures
+// are unreliable. The caller locks the session.
 func (c *conversation) observeCache(r *responseStream, n *store.Node) (notice string) {
 	request, ok := cacheRequest(*n, r.event.Usage)
 	if !ok || !r.event.UsageKnown || r.err != nil {
@@ -282,7 +282,7 @@ func (c *conversation) observeCache(r *responseStream, n *store.Node) (notice st
 	return notice
 }
 
-// changesFor returns what of the conversation has to be adapted for model.
+// changesFor returns the changes needed to send the conversation to model.
 func (c *conversation) changesFor(model llm.Endpoint) []llm.Change {
 	c.mu.Lock()
 	history, running := messages(c.tree.Path()), c.turnSeq > 0
@@ -291,7 +291,7 @@ func (c *conversation) changesFor(model llm.Endpoint) []llm.Change {
 	if n := countPDFs(history); n > 0 && !model.Accepts("application/pdf") {
 		changes = append(changes, llm.Change{What: "PDFs not sent: this model takes none", Count: n})
 	}
-	if running { // calls that run have no result yet
+	if running { // running calls have no result yet
 		changes = slices.DeleteFunc(changes, func(change llm.Change) bool { return change.What == llm.ChangeUnfinished })
 	}
 	return changes

@@ -12,17 +12,17 @@ import (
 	"parley/session/store"
 )
 
-// A responseStream is one model's response while it arrives.
+// A responseStream is a response of one model in progress.
 type responseStream struct {
 	model   llm.Endpoint
 	req     llm.Request
-	partial *partialResponse // nil until something arrives, if several models are compared
+	partial *partialResponse // nil until data arrives, if several models are compared
 	event   Response
 	began   time.Time
-	err     error // why it broke off
-	trimmed bool  // the request leaves out a part of the branch
+	err     error // why it was interrupted
+	trimmed bool  // the request omits part of the branch
 
-	answers int    // that an estimate of its usage stands for; 0: another answer to the same request has it
+	answers int    // answers covered by an estimate of its usage; 0: another answer to the same request has it
 	notice  string // about the provider's cache; "" if there is nothing to tell
 }
 
@@ -31,8 +31,8 @@ func newResponseStream(model llm.Endpoint, req llm.Request, began time.Time) *re
 	return &responseStream{model: model, req: req, event: Response{Message: message}, began: began, answers: 1}
 }
 
-// add adds an event of the model, and returns it as front ends get it; nil for a Finish, which
-// Response has.
+// add adds an event of the model, and returns it for front ends; nil for a Finish, which is
+// part of Response.
 func (r *responseStream) add(event llm.Event) Event {
 	switch e := event.(type) {
 	case llm.Delta:
@@ -43,7 +43,7 @@ func (r *responseStream) add(event llm.Event) Event {
 		if kind == e.Kind {
 			return event
 		}
-		e.Kind = kind // a front end need not remember it
+		e.Kind = kind // so that front ends need not remember it
 		return e
 	case llm.Retry:
 		if r.partial != nil {
@@ -60,8 +60,8 @@ func (r *responseStream) add(event llm.Event) Event {
 	return event
 }
 
-// endStream closes a response that arrives no further, so that addResponse can store
-// what stays of it.
+// endStream closes a response that receives no more data, so that addResponse can
+// store the parts to keep.
 func (t *turn) endStream(r *responseStream) {
 	if r.err == nil && r.event.Finish.Reason == "" {
 		r.err = &llm.Error{Fault: llm.Network, Message: "the stream ended before the answer was complete"}
@@ -100,14 +100,14 @@ func (t *turn) addResponse(r *responseStream) {
 	n.Message, n.Partial, n.Reason, n.TTFT, n.Duration = r.event.Message, false, r.event.Finish.Reason, r.event.TTFT, r.event.Duration
 	n.Trimmed = r.trimmed
 	if r.event.UsageKnown {
-		usage := r.event.Usage // a pointer into r would keep the request for as long as the message
+		usage := r.event.Usage // a pointer into r would keep the request alive as long as the message
 		n.Usage = &usage
 	}
 	t.mu.Lock()
 	r.notice = t.observeCache(r, &n)
 	if r.event.UsageKnown {
 		t.budget.add(r.event.Usage)
-		if n.Origin != llm.OriginImages { // which counts no conversation
+		if n.Origin != llm.OriginImages { // an image request does not count the conversation
 			t.session.Spending.last = r.event.Usage
 		}
 	}
@@ -132,8 +132,8 @@ func (t *turn) streamResponse(step int) (llm.Message, llm.Reason, error) {
 	return streamFrom(t, step, model, req)
 }
 
-// noticeUnread returns why a part of the conversation could not be read, so that no request is made
-// of it. Of a damaged file it emits a notice instead: what could be read is sent.
+// noticeUnread returns an error if part of the conversation could not be read, so that no request
+// is made. If the file is damaged it emits a notice instead, and the readable part is sent.
 func noticeUnread(t *turn) error {
 	t.mu.Lock()
 	err := t.tree.unread
@@ -184,7 +184,7 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 		t.recordDroppedCalls(r.partial)
 	}
 	t.addResponse(r)
-	t.budget.booked(model) // and no room is kept while tools run
+	t.budget.booked(model) // reservations are released before tools run
 	if r.notice != "" {
 		t.notice("%s", r.notice)
 	}
@@ -200,8 +200,8 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 	return r.event.Message, r.event.Finish.Reason, r.err
 }
 
-// uniqueCallIDs gives every call an id of its own: results are told apart by it. One
-// whose id was taken must not run: an id runs at most once.
+// uniqueCallIDs makes call IDs unique, because results are matched by ID. A call
+// with a duplicate ID must not run: an ID runs at most once.
 func uniqueCallIDs(parts []llm.Part) []llm.Part {
 	seen := map[string]bool{}
 	for i, p := range parts {
@@ -217,9 +217,9 @@ func uniqueCallIDs(parts []llm.Part) []llm.Part {
 	return parts
 }
 
-// estimateUsage counts a response that broke off or was stopped, for which providers
-// report nothing, or only what was sent, and one whose provider counts nothing: it is paid
-// for all the same. It may stand for several answers to the same request.
+// estimateUsage estimates the usage of a response if the provider reported none or only
+// its input, as for an interrupted one: it costs money all the same. The estimate may
+// cover several answers to the same request.
 func (t *turn) estimateUsage(model llm.Endpoint, r *Response, answers int) {
 	s := t.session
 	size := 0
@@ -231,7 +231,7 @@ func (t *turn) estimateUsage(model llm.Endpoint, r *Response, answers int) {
 	if len(r.Message.Parts) == 0 {
 		return
 	}
-	if model.Origin == llm.OriginImages { // which has a price for each image
+	if model.Origin == llm.OriginImages { // priced per image
 		size = 0
 	} else if size <= r.Usage.Output {
 		return
@@ -244,27 +244,27 @@ func (t *turn) estimateUsage(model llm.Endpoint, r *Response, answers int) {
 	r.Usage, r.UsageKnown = estimatedUsage(model, r.Usage, input, answers*size), true
 }
 
-// Schemas fits what models write to JSON schemas. It is safe for concurrent use.
+// Schemas fits answers and calls of models to JSON schemas. It is safe for concurrent use.
 type Schemas interface {
-	Fit(schema json.RawMessage, answer string) (json.RawMessage, error) // the JSON in an answer, repaired and compact; the error is in words for the model
-	RepairCalls(calls []llm.Part, offered []llm.Tool)                   // gives calls the names and arguments of the tools that they mean
+	Fit(schema json.RawMessage, answer string) (json.RawMessage, error) // returns the JSON in an answer, repaired and compact; the error is in words for the model
+	RepairCalls(calls []llm.Part, offered []llm.Tool)                   // corrects the names and arguments of calls to match the offered tools
 }
 
-// ErrSchema ends a turn whose answer does not fit Options.AnswerSchema, although the
-// model was told what is wrong with it.
+// ErrSchema ends a turn whose answer does not fit Options.AnswerSchema even after
+// corrections.
 var ErrSchema = errors.New("the answer does not fit the schema")
 
 // StructuredOutput reports that the response before it fits Options.AnswerSchema.
 type StructuredOutput struct {
-	JSON json.RawMessage // compact; what was slightly broken is repaired
+	JSON json.RawMessage // compact; small errors are repaired
 }
 
-// maxCorrections sets how often a model is told what is wrong with its answer.
+// maxCorrections is how often a model is asked to correct its answer.
 const maxCorrections = 2
 
-// checkSchema holds a complete answer to the schema it was asked for, and reports
-// whether the model has to answer once more. An answer that was cut or refused
-// is what it is: asking again would not change that.
+// checkSchema checks a complete answer against the requested schema, and reports
+// whether to ask again. A truncated or refused answer is accepted as it is,
+// because asking again would not change it.
 func (t *turn) checkSchema(answer llm.Message, reason llm.Reason) (again bool, err error) {
 	s := t.session
 	want := get(&t.mu, &s.request.answerSchema)
@@ -282,14 +282,15 @@ func (t *turn) checkSchema(answer llm.Message, reason llm.Reason) (again bool, e
 	}
 	t.latest.corrections++
 	t.notice("the answer does not fit the schema: %v; asking again (%d of %d)", err, t.latest.corrections, maxCorrections)
-	if len(answer.Parts) > 0 { // of what was not said, nothing is wrong
+	if len(answer.Parts) > 0 { // an empty answer needs no correction
 		t.prompt(llm.UserText(correctionPrompt(want, err)))
 	}
 	return true, nil
 }
 
-// correctionPrompt tells a model what is wrong with its answer. It repeats the
-// schema: servers that know no structured answers may have dropped it silently.
+// correctionPrompt tells a model the problem with its answer. It repeats the
+// schema, because servers without structured answers may have dropped it
+// silently.
 func correctionPrompt(want *llm.Schema, problem error) string {
 	return fmt.Sprintf("Your answer does not fit the JSON Schema that it has to fit: %v.\n\n"+
 		"Answer again with the whole JSON value and nothing else, without explanations and without a code fence. The schema is:\n\n%s",

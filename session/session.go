@@ -56,7 +56,7 @@ import (
 	"parley/tools/act"
 )
 
-// defaultMaxSteps sets how many requests a turn may take when Options does not say.
+// defaultMaxSteps is how many requests a turn may make by default.
 const defaultMaxSteps = 200
 
 // Options configures a session. The zero value is valid, but has no model.
@@ -68,45 +68,46 @@ type Options struct {
 	Tools          act.Set                                   // nil: none are offered
 	Policy         act.Policy                                // decides which calls may run; nil: each call asks
 	MaxSteps       int                                       // requests in a turn; 0 or less: defaultMaxSteps
-	Limits         []Limit                                   // what may be spent
-	ConfirmCost    float64                                   // US dollars: the user is asked before a request that is estimated to cost more; 0: never
+	Limits         []Limit                                   // spending limits
+	ConfirmCost    float64                                   // US dollars: the user is asked before a request with a higher estimated cost; 0: never
 	Attended       bool                                      // a user can be asked while a turn runs; see Question
-	Fallback       func(FallbackNeed) []string               // the models to go on with, in order, when one fails; nil: none
-	Alternatives   func(FallbackNeed) []string               // models to offer where a conversation does not fit; nil: none
-	Cooldowns      *Cooldowns                                // of models that failed, for all sessions of a program; nil: for this one
+	Fallback       func(FallbackNeed) []string               // the models to fall back to, in order; nil: none
+	Alternatives   func(FallbackNeed) []string               // models to offer if a conversation does not fit; nil: none
+	Cooldowns      *Cooldowns                                // cooldowns of failed models, shared by all sessions of a program; nil: this session's own
 	OpenModel      func(name string) (llm.Endpoint, error)   // for fallbacks, titles and summaries; nil: there are none
-	AnswerSchema   *llm.Schema                               // what the last response of a turn has to look like; nil: free text
-	Schemas        Schemas                                   // nil: answers and calls stay as they are
-	Hooks          act.Hooks                                 // programs that run when something happens; nil: none do
-	Files          func(conversation, root string) act.Files // keeps copies of files before tools change them; nil, or returns nil: none are kept
-	Log            *store.Log                                // stores the conversation, and may hold earlier messages of it; nil: nothing is stored
+	AnswerSchema   *llm.Schema                               // schema of the last response of a turn; nil: free text
+	Schemas        Schemas                                   // nil: answers and calls are not repaired or checked
+	Hooks          act.Hooks                                 // programs that run on events; nil: none
+	Files          func(conversation, root string) act.Files // backs up files before tools change them; nil, or returns nil: no backups
+	Log            *store.Log                                // stores the conversation, and may have earlier messages of it; nil: not stored
 	Now            func() time.Time                          // nil: the clock
 	EstimateTokens func(text string) int                     // nil: a quarter of the bytes
 
-	// PrepareMedia makes what tools return fit for every provider; what it changed is told to
-	// the model, and what it refuses is not sent. Nil: media goes as it is.
+	// PrepareMedia makes media from tools acceptable for every provider. The model gets a
+	// note about changes; media that it rejects is not sent. Nil: media is sent unchanged.
 	PrepareMedia mediaPreparer
 	Config
 }
 
-// A mediaPreparer makes media fit for every provider, and says what it changed.
+// A mediaPreparer makes media acceptable for every provider, and describes the
+// changes.
 type mediaPreparer = func(llm.Part) (out llm.Part, changed string, err error)
 
 // Config holds the [session] section of the configuration.
 type Config struct {
 	History    string  `toml:"history"` // "full", "dynamic" or "stateless"
-	CompactAt  float64 `toml:"compact"` // share of the model's window at which the conversation is summarized by itself, 0 to 1; 0: never
-	TitleModel string  `toml:"title"`   // model that names conversations; "": the first words do
+	CompactAt  float64 `toml:"compact"` // share of the model's window at which the conversation is summarized automatically, 0 to 1; 0: never
+	TitleModel string  `toml:"title"`   // model that titles conversations; "": the title is the first words
 
-	SummaryModel string `toml:"summary_model"` // model that writes summaries; "": the one that answers
+	SummaryModel string `toml:"summary_model"` // model that writes summaries; "": the current model
 
-	FallbackOnFilter bool `toml:"fallback_on_filter"` // another model goes on after a content filter as well
+	FallbackOnFilter bool `toml:"fallback_on_filter"` // fall back to another model after a content filter as well
 }
 
-// DefaultConfig returns what holds where the configuration says nothing.
+// DefaultConfig returns the settings used if the configuration has none.
 func DefaultConfig() Config { return Config{History: "full"} }
 
-// Validate names a value that cannot be meant.
+// Validate returns an error for an invalid value.
 func (c Config) Validate() error {
 	if !slices.Contains([]string{"", "full", "dynamic", "stateless"}, c.History) {
 		return fmt.Errorf("session.history = %q: use full, dynamic or stateless", c.History)
@@ -117,15 +118,15 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// historyMode returns History as sessions know it.
+// historyMode returns History as a HistoryMode.
 func (c Config) historyMode() HistoryMode {
 	if c.History == "full" {
-		return HistoryFull // as ""
+		return HistoryFull // like ""
 	}
 	return HistoryMode(c.History)
 }
 
-// Errors that end a turn early, beside those of the model and the context.
+// Errors that end a turn early, besides those of the model and the context.
 var (
 	ErrSteps  = errors.New("the turn reached its limit of requests")
 	ErrBudget = settings.ErrBudget
@@ -151,7 +152,7 @@ type Session struct {
 	policy   act.Policy
 	hooks    sessionHooks
 	calls    runningCalls
-	files    act.Files // keeps what calls change; nil: nothing does
+	files    act.Files // backs up files that calls change; nil: no backups
 
 	prepareMedia mediaPreparer
 	schemas      Schemas // nil: nothing is repaired or checked
@@ -200,7 +201,7 @@ func New(o Options) *Session {
 	}
 	if s.log != nil {
 		s.Spending.total = s.restore()
-		if s.tree.count > 0 { // a new conversation has that of the configuration
+		if s.tree.count > 0 { // a new conversation uses the configured one
 			s.request.mode = s.log.Session().History
 		}
 		s.Spending.last = s.tree.lastUsage()
@@ -272,7 +273,7 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			t.done.Unsent = t.questions.unsent && t.ctx.Err() == nil && t.given.giveBack()
 			t.done.AnswerComplete = !s.Unanswered()
 			t.budget.noticeReached()
-			if !t.done.Unsent { // nothing was stopped in what the conversation is now
+			if !t.done.Unsent { // calls are stopped only in messages that are still part of the conversation
 				t.annotate(t.done, 0)
 			}
 			s.saveInfo()
@@ -281,11 +282,11 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 		if t.done.Err != nil {
 			t.done.Reason = ""
 		}
-		show(t.done) // unlocked: its consumer may start the next turn
+		show(t.done) // unlocked: the consumer may start the next turn
 	}
 }
 
-// TakeSandbox returns what the sandbox undid and warns of, if no event has reported it yet.
+// TakeSandbox returns sandbox notices that no event has reported yet.
 func (s *Session) TakeSandbox() (e Sandbox, ok bool) {
 	if s.tools == nil {
 		return e, false
@@ -307,7 +308,7 @@ func (t *turn) reportSandbox() {
 
 var errConsumerLeft = fmt.Errorf("the consumer left: %w", context.Canceled)
 
-// stopAfterBreak wraps yield so that it may still be called after the consumer left.
+// stopAfterBreak wraps yield so that it may be called after the consumer stopped ranging.
 func stopAfterBreak(yield func(Event) bool, cancel context.CancelCauseFunc) func(Event) {
 	left := false
 	return func(e Event) {
@@ -326,7 +327,7 @@ func (s *Session) saveInfo() {
 	s.mu.Lock()
 	model, effort := s.storedModel()
 	mode := s.request.mode
-	if info.Title == "" && !info.Named { // it may have to be read from the beginning of the conversation
+	if info.Title == "" && !info.Named { // a title may need the beginning of the conversation
 		title = s.tree.title()
 	}
 	s.mu.Unlock()
@@ -358,18 +359,18 @@ func (s *Session) Close() error {
 	return errors.Join(s.Spending.endReservations(), s.log.Close())
 }
 
-// errStopped holds why the context of a call ended that the user stopped.
+// errStopped is the cause when the user stops a call.
 var errStopped = errors.New("stopped by the user")
 
-// runningCalls holds the tool calls of the moment. The zero value is none.
+// runningCalls holds the running tool calls. The zero value has none.
 type runningCalls struct {
 	lock    sync.Mutex
 	cancels map[*pendingCall]context.CancelCauseFunc
 }
 
-// StopCalls ends the tool calls that run at the moment, and returns how many that
-// are. The turn goes on: the model is told that the user stopped them, and what
-// they had to say until then.
+// StopCalls stops the running tool calls, and returns how many there were. The
+// turn continues: the model gets their output so far and the note that the user
+// stopped them.
 func (s *Session) StopCalls() int {
 	r := &s.calls
 	r.lock.Lock()
@@ -394,7 +395,7 @@ func (r *runningCalls) start(ctx context.Context, calls []*pendingCall) []contex
 	return contexts
 }
 
-// end removes a call that no longer runs, whose context is ctx, and reports whether it was stopped.
+// end removes a call that has ended, with its context ctx, and reports whether it was stopped.
 func (r *runningCalls) end(call *pendingCall, ctx context.Context) (stopped bool) {
 	r.lock.Lock()
 	defer r.lock.Unlock()

@@ -12,39 +12,38 @@ import (
 	"parley/tools/act"
 )
 
-// requestSettings holds what the next request asks for. All of it is guarded by the mutex of the
-// conversation.
+// requestSettings holds the settings of the next request, guarded by the conversation's mutex.
 type requestSettings struct {
 	model        llm.Endpoint
 	effort       llm.Effort
 	system       string
 	answerSchema *llm.Schema // nil: free text
 	mode         HistoryMode
-	turnTools    act.Set      // that models are offered in the running turn; nil: none runs
-	omitsOldest  bool         // in this turn, what does not fit is left out in spite of mode
-	settings     llm.Settings // those of the conversation over those that are configured
-	replaced     *replaced    // by settings that hold for the running prompt alone; nil: nothing is
+	turnTools    act.Set      // tools offered in the running turn; nil: no turn runs
+	omitsOldest  bool         // in this turn, messages that do not fit are left out regardless of mode
+	settings     llm.Settings // the conversation's settings over the configured ones
+	replaced     *replaced    // values replaced for the running prompt only; nil: none
 	forRun       runModel
 }
 
-// A runModel is a model and an effort that hold for this run only, and those that the
-// conversation stores instead. The zero value: none do.
+// A runModel is a model and an effort for this run only, and those that the
+// conversation stores instead. The zero value has none.
 type runModel struct {
 	model, storedModel   string
 	effort, storedEffort llm.Effort
 }
 
-// SetModelForRun makes the current model and effort hold for this run only: the conversation
-// stores stored (provider/model) and effort for the next run instead. A model or an effort that is
-// set later is stored as usual.
+// SetModelForRun limits the current model and effort to this run: the conversation stores stored
+// (provider/model) and effort for the next run instead. A model or effort set later is stored as
+// usual.
 func (s *Session) SetModelForRun(stored string, effort llm.Effort) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.request.forRun = runModel{s.request.model.Name, stored, s.request.effort, effort}
 }
 
-// storedModel returns the model and the effort to store with the conversation. The session is
-// locked.
+// storedModel returns the model and the effort to store with the conversation. The caller
+// locks the session.
 func (s *Session) storedModel() (model string, effort llm.Effort) {
 	model, effort = s.request.model.Name, s.request.effort
 	if s.request.forRun == (runModel{}) {
@@ -59,12 +58,12 @@ func (s *Session) storedModel() (model string, effort llm.Effort) {
 	return model, effort
 }
 
-// Model returns the model that the next request goes to.
+// Model returns the model of the next request.
 func (s *Session) Model() llm.Endpoint { return get(&s.mu, &s.request.model) }
 
-// SetModel makes the next request go to model, also in the middle of a turn, and
-// returns what of the conversation has to be adapted for it. Nothing is lost:
-// going back restores what the first model said, byte for byte.
+// SetModel sets the model of the next request, also in the middle of a turn, and
+// returns the changes needed for it. Nothing is lost: switching back restores
+// the first model's messages byte for byte.
 func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 	s.mu.Lock()
 	from := s.request.model.Name
@@ -76,8 +75,8 @@ func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 	return ModelSwitched{From: from, To: model.Name, Changes: s.changesFor(model)}
 }
 
-// Switched reports whether another model wrote the last answer, as where a conversation is
-// continued with a model of its own, and what of the conversation has to be adapted for this one.
+// Switched reports whether another model wrote the last answer, such as in a continued
+// conversation, and returns the changes needed for the current model.
 func (s *Session) Switched() (e ModelSwitched, ok bool) {
 	for _, n := range slices.Backward(s.Path()) {
 		if model := s.Model(); n.Role == llm.RoleAssistant && n.Origin != llm.OriginImages {
@@ -87,8 +86,8 @@ func (s *Session) Switched() (e ModelSwitched, ok bool) {
 	return e, false
 }
 
-// RefreshModel replaces the model in use by known, the same model opened again, now that more is
-// known of it, such as its context window. If another model is in use by now, nothing happens.
+// RefreshModel replaces the current model by known, the same model opened again with more facts,
+// such as its context window. It does nothing if another model is in use now.
 func (s *Session) RefreshModel(known llm.Endpoint) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -115,8 +114,8 @@ func (s *Session) SetEffort(e llm.Effort) {
 // System returns the system prompt of the next request.
 func (s *Session) System() string { return get(&s.mu, &s.request.system) }
 
-// SetSystem changes the system prompt. Providers' prompt caches of the conversation are then
-// of no use.
+// SetSystem changes the system prompt. That invalidates providers' prompt caches of the
+// conversation.
 func (s *Session) SetSystem(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,22 +130,22 @@ func (s *Session) WebSearch() bool {
 	return locked(&s.mu, func() bool { return s.request.settings.Web })
 }
 
-// HistoryMode returns which messages of the conversation requests hold.
+// HistoryMode returns which messages of the conversation requests include.
 func (s *Session) HistoryMode() HistoryMode { return get(&s.mu, &s.request.mode) }
 
-// SetHistoryMode changes which messages of the conversation later requests hold.
+// SetHistoryMode changes which messages of the conversation later requests include.
 func (s *Session) SetHistoryMode(h HistoryMode) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.request.mode = h
-	s.tokens.branch = branchCounts{} // what was sent says something else now
+	s.tokens.branch = branchCounts{} // counts for earlier requests no longer apply
 }
 
-// Settings are what the user set for a conversation. It is an event: the last one of the
-// conversation holds, on all branches.
+// Settings are the user's settings for a conversation. It is an event; the last one of
+// the conversation applies, on all branches.
 type Settings = settings.Settings
 
-// OwnSettings holds the settings of a conversation, over those that are configured.
+// OwnSettings holds the settings of a conversation, which override the configured ones.
 type OwnSettings struct {
 	session    *Session
 	configured llm.Settings // by the command line and the configuration
@@ -157,14 +156,14 @@ type OwnSettings struct {
 // OwnSettings returns the settings of the conversation.
 func (s *Session) OwnSettings() *OwnSettings { return &s.ownSettings }
 
-// Get returns what was set for the conversation. It is the caller's.
+// Get returns a copy of the conversation's own settings.
 func (o *OwnSettings) Get() Settings {
 	return locked(&o.session.mu, func() Settings { return o.now.Clone() })
 }
 
-// Change has change set values of the conversation for its next requests, and returns what holds
-// then. It stays with the conversation. Two calls at a time follow one another; change must not
-// call the session. With an error of change, or where nothing is Changed, all is as before.
+// Change calls change to set values for the conversation's next requests, and returns the new
+// settings, which are stored. Concurrent calls are serialized; change must not call the session.
+// If change returns an error, or nothing is Changed, all settings stay.
 func (o *OwnSettings) Change(change func(*Settings) error) (Settings, error) {
 	o.session.mu.Lock()
 	defer o.session.mu.Unlock()
@@ -183,7 +182,7 @@ func (o *OwnSettings) Change(change func(*Settings) error) (Settings, error) {
 	return next, nil
 }
 
-// restore finds the settings of a conversation that was stored.
+// restore loads the settings of a stored conversation.
 func (o *OwnSettings) restore() {
 	for _, a := range slices.Backward(o.session.tree.annotations) {
 		if a.Kind == store.KindSettings {
@@ -195,26 +194,27 @@ func (o *OwnSettings) restore() {
 	}
 }
 
-// apply makes next the settings of the conversation. The session is locked.
+// apply sets the settings of the conversation to next. The caller locks the
+// session.
 func (o *OwnSettings) apply(next Settings) {
 	given := o.configured
-	given.Web = o.session.request.settings.Web // a prompt may search the web while it is answered
+	given.Web = o.session.request.settings.Web // a single prompt may enable web search
 	o.now, o.session.request.settings = next, next.Override(given)
 	o.session.tokens.reset()
 }
 
-// TurnSettings hold while a prompt is answered. What is not set stays as it is.
+// TurnSettings apply while one prompt is answered. Unset fields change nothing.
 type TurnSettings struct {
-	Model  llm.Endpoint // without a Name: the session's
+	Model  llm.Endpoint // zero Name: the session's
 	Effort llm.Effort
 	System string
-	Tools  []string // that are offered, as act.Set.Only takes them; nil: all
+	Tools  []string // names for act.Set.Only; nil: all
 	Schema *llm.Schema
 	Web    bool // the answer may search the web
 }
 
-// A replaced is what holds again after a prompt with settings of its own. Of what is nil, the user
-// chose another meanwhile.
+// A replaced holds the values to restore after a prompt with its own settings. A nil field is not
+// restored, because the user chose another value meanwhile.
 type replaced struct {
 	model        *llm.Endpoint
 	effort       *llm.Effort
@@ -223,7 +223,7 @@ type replaced struct {
 	tools        act.Set
 }
 
-// useSettings has the running prompt answered with settings of its own.
+// useSettings applies settings to the running prompt.
 func useSettings(t *turn, o TurnSettings) error {
 	s := t.session
 	offered := t.callable
@@ -250,7 +250,7 @@ func useSettings(t *turn, o TurnSettings) error {
 	return nil
 }
 
-// restoreSettings ends what useSettings began, but for what the user chose meanwhile.
+// restoreSettings undoes useSettings except for values that the user changed meanwhile.
 func (t *turn) restoreSettings() {
 	s := t.session
 	t.mu.Lock()
@@ -273,16 +273,15 @@ func (t *turn) restoreSettings() {
 	s.tokens.reset()
 }
 
-// HasPromptModel reports whether the running prompt is answered by a model of its own, which the user
-// did not choose for what follows.
+// HasPromptModel reports whether the running prompt uses a model set for it alone.
 func (s *Session) HasPromptModel() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.request.replaced != nil && s.request.replaced.model != nil && s.request.replaced.model.Name != s.request.model.Name
 }
 
-// chooseModel notes that the user chose a model, and returns which it is in the place of: that in
-// use, or the conversation's where the prompt's own is chosen.
+// chooseModel records that the user chose a model, and returns the model that it replaces: the
+// current one, or the conversation's if the prompt's own was chosen.
 func (r *replaced) chooseModel(from, to string) string {
 	if r.model != nil && from == to {
 		from = r.model.Name
@@ -291,9 +290,9 @@ func (r *replaced) chooseModel(from, to string) string {
 	return from
 }
 
-// RenewModels opens the models of a provider again that the session uses, such as after another key was given:
-// that of the next request, and that which holds again after a prompt with one of its own. It
-// chooses none of them. Where open fails, the model stays as it is.
+// RenewModels opens the session's models of a provider again, for instance after a new key: that of the next
+// request, and the one to restore after a prompt with its own model. It changes no choice. If open fails, the
+// model stays as it is.
 func (s *Session) RenewModels(provider string, open func(name string) (llm.Endpoint, error)) {
 	s.mu.Lock()
 	names := []string{s.request.model.Name}
@@ -317,7 +316,7 @@ func (s *Session) RenewModels(provider string, open func(name string) (llm.Endpo
 	}
 }
 
-// Tools returns the tools of the session, and of these what the next request offers.
+// Tools returns the tools of the session, and those that the next request offers.
 func (s *Session) Tools() (all, offered []llm.Tool) {
 	if s.tools != nil {
 		all = s.tools.Tools()
@@ -327,8 +326,8 @@ func (s *Session) Tools() (all, offered []llm.Tool) {
 	return all, s.emptyRequest(s.request.model).Tools
 }
 
-// notOffered says why a call of a tool does not run, whatever the policy allows: the model had no tools, or
-// the user has turned the tool off since it was asked; nil if it may run.
+// notOffered returns an error if a tool may not be called regardless of the policy: the request offered no
+// tools, or the user has turned the tool off since. It returns nil if the call may run.
 func (t *turn) notOffered(name string) error {
 	if t.callable == nil || t.latest.toolless {
 		return noTools(name)
@@ -342,13 +341,13 @@ func (t *turn) notOffered(name string) error {
 	return nil
 }
 
-// noTools says that a call does not run where no tools are on offer.
+// noTools returns the error for a call when no tools are offered.
 func noTools(name string) error {
 	return fmt.Errorf("no tool %q: no tools are available here", name)
 }
 
-// offeredTools returns the tools as they are now that a persona and the user leave; nil for
-// none. The session is locked.
+// offeredTools returns the current tools restricted by the persona and the user; nil for
+// none. The caller locks the session.
 func (s *Session) offeredTools() act.Set {
 	if s.tools == nil {
 		return nil
@@ -356,7 +355,7 @@ func (s *Session) offeredTools() act.Set {
 	offered := s.tools.Snapshot()
 	if len(s.personas.inUse.Tools) > 0 {
 		only, err := offered.Only(s.personas.inUse.Tools...)
-		if err != nil { // one of them is gone since
+		if err != nil { // a tool has been removed since
 			only, _ = offered.Only("none")
 		}
 		offered = only
@@ -370,6 +369,6 @@ func (s *Session) offeredTools() act.Set {
 			names = append(names, t.Name)
 		}
 	}
-	left, _ := offered.Only(names...) // which are its own
+	left, _ := offered.Only(names...) // cannot fail for its own names
 	return left
 }

@@ -30,42 +30,42 @@ const (
 // Periods lists them from the shortest.
 var Periods = settings.Periods
 
-// DefaultBudget returns what holds where the configuration says nothing.
+// DefaultBudget returns the limits used if the configuration has none.
 func DefaultBudget() Budget { return settings.DefaultBudget() }
 
-// noticeShare is the share of a limit at which it is told that it will be reached.
+// noticeShare is the share of a limit at which a notice is emitted.
 const noticeShare = 0.8
 
-// An Overspend is what a Question is about when a limit is reached.
+// An Overspend is the subject of a Question when a limit is reached.
 type Overspend struct{ BudgetError }
 
-// A spending holds what a session has used so far, and what it may use.
+// A spending holds the usage of a session and its limits.
 type spending struct {
-	conversation *conversation // whose mutex guards the limits, the totals, hasUnpriced and unsettled; the rest is the running turn's
+	conversation *conversation // its mutex guards the limits, the totals, hasUnpriced and unsettled; the running turn owns the rest
 
 	limits                      []Limit
-	confirmCost                 float64             // US dollars of one request above which it is asked about; 0: never
-	notified                    map[Limit]time.Time // limits whose noticeShare was reported, and when
+	confirmCost                 float64             // US dollars; a more expensive request needs confirmation; 0: never
+	notified                    map[Limit]time.Time // when the noticeShare of a limit was last reported
 	total, last, turnUsage      llm.Usage
-	hasUnpriced, warnedUnpriced bool          // the price of a response is unknown; the user was told
-	noticedUnreserved           bool          // that nothing could be reserved
-	unsettled                   []Reservation // that could not be ended
+	hasUnpriced, warnedUnpriced bool          // a response had no known price; the user was told
+	noticedUnreserved           bool          // the user was told that reservations fail
+	unsettled                   []Reservation // reservations that could not be ended
 }
 
-// Usage returns what the session used so far, and what its last response used,
-// whose Input and Output together are what fills the model's window.
+// Usage returns the session's usage so far, and that of its last response. The
+// last Input plus Output is the fill of the model's window.
 func (p *spending) Usage() (total, last llm.Usage) {
 	p.conversation.mu.Lock()
 	defer p.conversation.mu.Unlock()
 	return p.total, p.last
 }
 
-// Limits returns the limits that hold for the session.
+// Limits returns the limits of the session.
 func (p *spending) Limits() []Limit {
 	return locked(&p.conversation.mu, func() []Limit { return slices.Clone(p.limits) })
 }
 
-// SetLimit replaces the limit on the same, for this session; one without an amount ends.
+// SetLimit replaces the session's limit of the same kind; one without an amount removes it.
 func (p *spending) SetLimit(l Limit) {
 	p.conversation.mu.Lock()
 	defer p.conversation.mu.Unlock()
@@ -78,7 +78,7 @@ func (p *spending) SetLimit(l Limit) {
 	}
 }
 
-// Used returns what was used of a limit so far, in the running turn if it is about one.
+// Used returns the usage counted for a limit so far; for a limit per turn, that of the running turn.
 func (p *spending) Used(l Limit) (llm.Usage, error) {
 	switch l.Period {
 	case PerTurn:
@@ -94,15 +94,15 @@ func (p *spending) Used(l Limit) (llm.Usage, error) {
 	return sum.Usage, err
 }
 
-// limitsOf returns the limits that hold for one of models or more.
+// limitsOf returns the limits that apply to any of models.
 func (p *spending) limitsOf(models ...llm.Endpoint) []Limit {
 	return slices.DeleteFunc(p.Limits(), func(l Limit) bool {
 		return !slices.ContainsFunc(models, func(m llm.Endpoint) bool { return l.AppliesTo(m.Name) })
 	})
 }
 
-// overBudget returns a *BudgetError once a limit of models is reached, or exceeded by a request that is
-// estimated to use next.
+// overBudget returns a *BudgetError if a limit of models is reached, or if an estimated usage of next
+// would exceed it.
 func (p *spending) overBudget(next llm.Usage, models ...llm.Endpoint) error {
 	for _, l := range p.limitsOf(models...) {
 		if used, err := p.Used(l); err == nil {
@@ -114,9 +114,9 @@ func (p *spending) overBudget(next llm.Usage, models ...llm.Endpoint) error {
 	return nil
 }
 
-// Reserve keeps room for what a request to a model is estimated to use in those of limits that
-// all processes share. A *BudgetError reports one that is reached, another error that nothing
-// can be written: then only what is spent already is held to the limits.
+// Reserve reserves the estimated usage of a request in those of limits that all processes
+// share. A *BudgetError reports a limit that is reached. Any other error means that nothing
+// can be written; then the limits apply only to past usage.
 func Reserve(ledger store.Ledger, now time.Time, limits []Limit, model string, estimate llm.Usage) (Reservation, error) {
 	var caps []store.Cap
 	var of []Limit
@@ -141,8 +141,8 @@ func Reserve(ledger store.Ledger, now time.Time, limits []Limit, model string, e
 	return room, err
 }
 
-// endReservations ends rooms, and those that could not be ended before. It keeps what cannot be
-// ended now: it counts until the process ends, or a later call ends it.
+// endReservations ends rooms, and earlier ones that could not be ended. Reservations that still
+// cannot be ended count until the process ends or a later call ends them.
 func (p *spending) endReservations(rooms ...Reservation) (err error) {
 	p.conversation.mu.Lock()
 	rooms, p.unsettled = append(p.unsettled, rooms...), nil
@@ -159,14 +159,14 @@ func (p *spending) endReservations(rooms ...Reservation) (err error) {
 	return err
 }
 
-// An Expense is what a Question is about when requests are estimated to cost much.
+// An Expense is the subject of a Question about requests with a high estimated cost.
 type Expense struct {
 	Model  string  // or several
-	Tokens int     // of its input; 0 of an image
+	Tokens int     // of the input; 0 for an image
 	Cost   float64 // US dollars
 }
 
-// String says what the request may cost.
+// String describes the estimated cost.
 func (e Expense) String() string {
 	if e.Tokens == 0 {
 		return fmt.Sprintf("about %s for the next request to %s", settings.Dollars(e.Cost), e.Model)

@@ -13,42 +13,41 @@ import (
 	"parley/session/store"
 )
 
-// Tokens of a request beside its texts: for a message, and for each call and result in
-// it; for an image.
+// Token overhead of a message, and of each call and result in it; tokens of an image.
 const (
 	messageOverhead = 10
 	imageTokens     = 1500
 )
 
-// A tokenCounter estimates what messages and what goes with them take of a model's
-// window, each once.
+// A tokenCounter estimates the tokens of messages and of the rest of a request,
+// each once.
 type tokenCounter struct {
-	tree      *tree // of the conversation, whose mutex guards what follows
+	tree      *tree // the conversation's tree, whose mutex guards the fields below
 	estimate  func(text string) int
 	messages  map[int]int // by Seq
-	fixed     [2]int      // what requests take beside messages, without and with tools; 0: not known yet
-	toolCount int         // how many tools fixed counts
+	fixed     [2]int      // tokens of a request besides its messages, without and with tools; 0: unknown
+	toolCount int         // number of tools counted in fixed
 	branch    branchCounts
 }
 
-// reset forgets what requests take beside messages.
+// reset discards the counts of everything but messages.
 func (c *tokenCounter) reset() { c.fixed = [2]int{} }
 
-// message returns about how many tokens n takes in a request. Thinking that the next model is not
-// sent counts as well: the estimate is rather too high than too low.
+// message returns about how many tokens n takes in a request. Thinking counts even if it is not
+// sent to the next model, so the estimate tends to be too high.
 func (c *tokenCounter) message(n store.Node) int {
 	if size, ok := c.messages[n.Seq]; ok {
 		return size
 	}
 	size := messageOverhead + EstimateParts(n.Parts, c.estimate)
-	if n.Seq > 0 && !n.Partial { // it is in the conversation, whole
+	if n.Seq > 0 && !n.Partial { // a complete message of the conversation
 		c.messages[n.Seq] = size
 	}
 	return size
 }
 
 // EstimateParts returns about how many tokens parts of a message take in a request; estimate
-// returns those of a text.
+// returns the tokens of a text.
 func EstimateParts(parts []llm.Part, estimate func(text string) int) (tokens int) {
 	for i := range parts {
 		p := &parts[i]
@@ -63,8 +62,8 @@ func EstimateParts(parts []llm.Part, estimate func(text string) int) (tokens int
 	return tokens
 }
 
-// overhead returns about what a request takes beside its messages. It is the same
-// throughout a session, but for a model that gets no tools.
+// overhead returns about how many tokens a request takes besides its messages. It
+// is constant throughout a session, except for a model without tools.
 func (c *tokenCounter) overhead(req llm.Request) int {
 	if c.fixed[0] == 0 {
 		c.fixed[0] = c.estimate(req.System) + 1
@@ -82,8 +81,8 @@ func (c *tokenCounter) overhead(req llm.Request) int {
 }
 
 // messageBudget returns how many tokens of the model's window messages may take; 0 if
-// the window is unknown. A share stays free for the response and for what the
-// estimate is wrong by.
+// the window is unknown. A share stays free for the response and for errors of the
+// estimate.
 func (c *tokenCounter) messageBudget(model llm.Endpoint, req llm.Request) int {
 	if model.Context <= 0 {
 		return 0
@@ -95,12 +94,12 @@ func (c *tokenCounter) messageBudget(model llm.Endpoint, req llm.Request) int {
 	return max(model.Context*9/10-response-c.overhead(req), 1)
 }
 
-// usualOutput is how many tokens an answer is estimated to have.
+// usualOutput is the estimated length of an answer in tokens.
 const usualOutput = 2000
 
-// estimateRequest returns what the next request to a model may use.
+// estimateRequest estimates the usage of the next request to a model.
 func estimateRequest(t *turn, model llm.Endpoint) llm.Usage {
-	var u llm.Usage // an image has a price of its own
+	var u llm.Usage // images are priced separately
 	if model.Origin != llm.OriginImages {
 		t.mu.Lock()
 		u = t.session.estimateInput(model)
@@ -113,8 +112,8 @@ func estimateRequest(t *turn, model llm.Endpoint) llm.Usage {
 	return u
 }
 
-// estimateInput returns about what the next request to a model has, as the history mode leaves
-// it, and what of that its provider has in its cache, as far as one knows. The session is locked.
+// estimateInput estimates the input of the next request to a model under the history mode, and
+// how much of it the provider may have cached. The caller locks the session.
 func (s *Session) estimateInput(model llm.Endpoint) (u llm.Usage) {
 	req := s.emptyRequest(model)
 	overhead := s.tokens.overhead(req)
@@ -132,7 +131,7 @@ func (s *Session) estimateInput(model llm.Endpoint) (u llm.Usage) {
 			u.Input = min(whole, max(own, room+overhead))
 		}
 	}
-	if u.Input == whole { // the last request is its prefix
+	if u.Input == whole { // the last request is a prefix of this one
 		prefix, _ := cachewatch.PrefixOf(req)
 		next := cachewatch.Request{Model: model.Name, At: s.now(), LastSeq: s.tree.head}
 		warm := s.caches.CachedTokens(next, prefix, model.Cache, func(before cachewatch.Request) (cachewatch.Cause, string) {
@@ -143,8 +142,8 @@ func (s *Session) estimateInput(model llm.Endpoint) (u llm.Usage) {
 	return u
 }
 
-// estimatedUsage completes what a provider counted of a request with estimates of its tokens, at
-// the price of the model where that is known.
+// estimatedUsage completes a provider's usage with estimated tokens, priced by the model if its
+// price is known.
 func estimatedUsage(model llm.Endpoint, u llm.Usage, input, output int) llm.Usage {
 	u.Input, u.Output, u.Estimated = max(u.Input, input), max(u.Output, output), true
 	u.Priced = false
@@ -154,23 +153,23 @@ func estimatedUsage(model llm.Endpoint, u llm.Usage, input, output int) llm.Usag
 	return u.Clamped()
 }
 
-// A ModelFit says what a switch to a model would mean for the conversation. The zero value is
-// that of an empty conversation.
+// A ModelFit describes the effects of a switch to a model. The zero value is for an empty
+// conversation.
 type ModelFit struct {
-	Tokens      int            // about, that the next request takes beside its prompt
+	Tokens      int            // approximate tokens of the next request without its prompt
 	Window      int            // of the model, in tokens; 0: unknown
-	Omitted     bool           // the oldest turns are left out, by the history mode
-	Images      int            // that it is not told
-	Files       map[string]int // that it is not told, by MIME type; nil: none
-	Thinking    int            // parts of thinking that it is not told
-	Strategy    string         // how it gets the tools on offer, in the words of llm.Endpoint; "" if there are none
-	CacheLost   int            // tokens in the cache of the model that answered last, which it has to read anew
-	CacheCost   float64        // US dollars for that, if CachePriced
+	Omitted     bool           // the history mode leaves out the oldest turns
+	Images      int            // images not sent to it
+	Files       map[string]int // files not sent to it, by MIME type; nil: none
+	Thinking    int            // thinking parts not sent to it
+	Strategy    string         // how it gets the offered tools, in the words of llm.Endpoint; "" if there are none
+	CacheLost   int            // cached tokens of the last model that this one has to read again
+	CacheCost   float64        // US dollars for them, if CachePriced
 	CachePriced bool
 }
 
-// Share returns how much of the model's window the next request takes; 0 if that is not
-// known.
+// Share returns the share of the model's window that the next request takes; 0 if
+// unknown.
 func (f ModelFit) Share() float64 {
 	if f.Window <= 0 {
 		return 0
@@ -178,8 +177,8 @@ func (f ModelFit) Share() float64 {
 	return float64(f.Tokens) / float64(f.Window)
 }
 
-// EstimateFit says what would happen to the conversation if model were asked next. The model need
-// not be open: its facts are enough, and no request is compiled.
+// EstimateFit describes the effects of asking model next. The model need not be open, only its
+// facts are used, and no request is compiled.
 func (s *Session) EstimateFit(model llm.Endpoint) ModelFit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +190,7 @@ func (s *Session) EstimateFit(model llm.Endpoint) ModelFit {
 	if len(req.Tools) > 0 || model.Strategy == "none" && s.tools != nil && len(s.tools.Tools()) > 0 {
 		f.Strategy = model.Strategy
 	}
-	if s.request.mode == HistoryStateless { // nothing of what was said is sent
+	if s.request.mode == HistoryStateless { // no earlier messages are sent
 		f.Tokens = s.tokens.overhead(req)
 		return f
 	}
@@ -220,7 +219,7 @@ func (s *Session) EstimateFit(model llm.Endpoint) ModelFit {
 	}
 	if c.cached > 0 && c.cachedBy != model.Name && s.now().Sub(c.cachedAt) <= c.cachedFor {
 		f.CacheLost = c.cached
-		if model.Cost != nil { // a share of the request, for a long one has another price
+		if model.Cost != nil { // a share of the whole request, because long requests may have another price
 			all := max(f.Tokens, c.cached)
 			f.CacheCost, f.CachePriced = model.Cost(llm.Usage{Input: all})
 			f.CacheCost *= float64(c.cached) / float64(all)
@@ -229,8 +228,8 @@ func (s *Session) EstimateFit(model llm.Endpoint) ModelFit {
 	return f
 }
 
-// mediaType returns the type of an image or a file, without parameters; "" for text, which
-// every model is told, and for what is not there.
+// mediaType returns the type of an image or a file without parameters; "" for text, which
+// every model can read, and for absent media.
 func mediaType(p llm.Part) string {
 	kind, _, _ := strings.Cut(strings.ToLower(p.MIME), ";")
 	kind = strings.TrimSpace(kind)
@@ -244,31 +243,31 @@ func mediaType(p llm.Part) string {
 	return kind
 }
 
-// branchCounts holds what is counted of the messages that requests hold: from the last
-// summary on, to the message head. Tokens are counted from the last message on that a
-// provider counted; media and thinking before that are counted when they are asked for.
+// branchCounts holds the counts for the messages that requests include: from the last
+// summary to the message head. Tokens are counted from the last message with a
+// provider's count; media and thinking before that are counted on demand.
 type branchCounts struct {
 	head     int            // Seq; 0: nothing is counted
-	older    int            // the last message before those that are counted; 0: none
-	tokens   int            // about, that they take; what a provider counted last, and an estimate of what came after it
-	counted  bool           // a provider counted what requests take beside messages as well
-	media    map[string]int // images and files that are no text, by MIME type
-	thinking map[string]int // parts of it, by origin
+	older    int            // Seq of the last uncounted message before them; 0: none
+	tokens   int            // approximate tokens: the provider's last count plus an estimate of later messages
+	counted  bool           // the provider's count includes the overhead of requests
+	media    map[string]int // images and binary files, by MIME type
+	thinking map[string]int // thinking parts, by origin
 
-	lastThinking int    // tokens of thinking in the last answer that was counted
+	lastThinking int    // thinking tokens of the last counted answer
 	lastOrigin   string // of that answer
 	cached       int    // tokens that the last answer left in its provider's cache
 	cachedBy     string // its model
 	cachedAt     time.Time
-	cachedFor    time.Duration // after which they are gone
+	cachedFor    time.Duration // lifetime of that cache
 }
 
 // longestCache is the cache lifetime assumed for a provider that does not
-// document one: none keeps a prompt longer unasked.
+// document one; none keeps a prompt longer by default.
 const longestCache = time.Hour
 
-// countBranch returns what is counted of the current branch. It looks at what came since the
-// last time only, if the branch grew. The session is locked.
+// countBranch returns the counts of the current branch. If the branch has only grown, it
+// reads only the new messages. The caller locks the session.
 func (c *tokenCounter) countBranch(mode HistoryMode) branchCounts {
 	b := c.branch
 	var fresh []int
@@ -276,19 +275,19 @@ func (c *tokenCounter) countBranch(mode HistoryMode) branchCounts {
 	for at > 0 && at != b.head && (!counted || b.head > 0 && at > b.head) {
 		n := c.tree.at(at)
 		fresh = append(fresh, at)
-		counted = counted || !n.Partial && countsRequest(*n, mode) // what is older needs no estimate
+		counted = counted || !n.Partial && countsRequest(*n, mode) // older messages need no estimate
 		if at = n.Parent; n.Summary {
 			at = 0
 		}
 	}
-	if at != b.head || b.media == nil { // another branch, or nothing is counted yet of this one
+	if at != b.head || b.media == nil { // another branch, or one not counted yet
 		b = newBranchCounts()
 		b.older = at
 	}
 	whole := true
 	for _, seq := range slices.Backward(fresh) {
 		n := *c.tree.at(seq)
-		if n.Partial && whole { // more comes of it: it is counted anew the next time
+		if n.Partial && whole { // still growing: counted again next time
 			c.branch, whole = b, false
 			b.media, b.thinking = maps.Clone(b.media), maps.Clone(b.thinking)
 		}
@@ -300,8 +299,8 @@ func (c *tokenCounter) countBranch(mode HistoryMode) branchCounts {
 	return b
 }
 
-// countOlder counts the media and the thinking of the messages that countBranch passed over.
-// The session is locked.
+// countOlder counts the media and the thinking of messages that countBranch skipped. The
+// caller locks the session.
 func (c *tokenCounter) countOlder(mode HistoryMode) {
 	c.countBranch(mode)
 	b, older := &c.branch, newBranchCounts()
@@ -324,8 +323,8 @@ func (c *tokenCounter) countOlder(mode HistoryMode) {
 	b.older = 0
 }
 
-// countsRequest reports whether n holds what a provider counted of the request before it, and
-// the next one is made as that was: what left turns out says little about one that does not.
+// countsRequest reports whether n has a provider's count of its request, and the next request
+// is built alike: a count of a trimmed request says little about an untrimmed one.
 func countsRequest(n store.Node, mode HistoryMode) bool {
 	if n.Trimmed && mode == HistoryFull {
 		return false
@@ -337,9 +336,9 @@ func newBranchCounts() branchCounts {
 	return branchCounts{media: map[string]int{}, thinking: map[string]int{}}
 }
 
-// add counts a message after the others, which takes about size tokens.
+// add adds a message of about size tokens to the counts.
 func (c *branchCounts) add(n store.Node, size int, counted bool) {
-	if n.Summary { // it stands for all before it
+	if n.Summary { // a summary replaces all messages before it
 		*c = newBranchCounts()
 	}
 	c.addMedia(&n)
@@ -347,7 +346,7 @@ func (c *branchCounts) add(n store.Node, size int, counted bool) {
 	c.tokens += size
 	if counted {
 		c.tokens, c.counted = n.Usage.Input+n.Usage.Output-n.Usage.Discarded, true
-		if n.Usage.Shared { // whose output is that of others as well
+		if n.Usage.Shared { // its output includes that of other answers
 			c.tokens += size - n.Usage.Output
 		}
 		c.lastThinking, c.lastOrigin = n.Usage.Thinking, n.Origin
@@ -364,7 +363,7 @@ func (c *branchCounts) addMedia(n *store.Node) {
 	for _, p := range n.Parts {
 		switch {
 		case p.Kind == llm.Media:
-			if mime := mediaType(p); mime != "" && !(n.Role == llm.RoleUser && p.Made != "") { // which an answer before it holds
+			if mime := mediaType(p); mime != "" && !(n.Role == llm.RoleUser && p.Made != "") { // the image is already counted in an earlier answer
 				c.media[mime]++
 			}
 		case p.Kind == llm.Thinking && n.Role == llm.RoleAssistant:

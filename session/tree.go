@@ -10,39 +10,39 @@ import (
 	"parley/session/store"
 )
 
-// A tree holds every message of a conversation. Editing a message or asking for
-// another answer grows a branch; nothing is overwritten. The zero value is
-// empty.
+// A tree holds every message of a conversation. Editing a message or
+// regenerating an answer adds a branch; nothing is overwritten. The zero value
+// is empty.
 type tree struct {
-	pages [][]store.Node // of pageSize messages by rising Seq, the first with Seq 1; nil: not read yet
+	pages [][]store.Node // pageSize messages each, by rising Seq from 1; nil: not read yet
 	count int            // messages
 	head  int            // Seq of the last message of the current branch; 0: none
 
-	stored int // so many of the first messages read gives
+	stored int // number of first messages to load through read
 	read   func(from, to int) ([]store.Node, error)
-	unread error // why some could not be read; nil: all could
+	unread error // why some messages could not be read; nil if all could
 	ahead  readAhead
 
-	straight int // so many of the first messages are known to follow the one before
+	straight int // number of first messages known to be unbranched
 
-	annotations []store.Annotation // what was shown between them, by rising N
-	replaced    int                // the lowest Seq that Put replaced, since historyCache looked; 0: none
+	annotations []store.Annotation // events shown between messages, by rising N
+	replaced    int                // lowest Seq that Put replaced since historyCache last checked; 0: none
 }
 
-// pageSize is how many messages of a long conversation are read at once, at least.
+// pageSize is the smallest number of messages read at once from a long conversation.
 const pageSize = 256
 
-// maxAhead is how many pages are read at once where one is wanted after the other.
+// maxAhead is the most pages read at once in a sequential scan.
 const maxAhead = 16
 
-// A readAhead holds which pages were read one beside the other, and last. Where the next beside
-// them is wanted, as many again are read: each reading costs a transaction, and messages are decoded
-// while further ones are read.
+// A readAhead is the range of adjacent pages read last. If the next page is requested, the number of
+// pages to read doubles: each read costs a transaction, and decoding overlaps with reading.
 type readAhead struct{ from, to int } // to is after the last page; the zero value: none was read
 
 // newTree returns a tree of stored nodes, by rising Seq and each after its
-// parent, as the store gives them. A lost one is replaced by a node
-// without a role, which no other follows. The slice is the tree's from now on.
+// parent, as the store returns them. A lost message is replaced by a node
+// without a role, which is not the parent of any other. The tree owns the
+// slice.
 func newTree(nodes []store.Node, head int) tree {
 	if n := len(nodes); n > 0 && nodes[n-1].Seq != n {
 		sparse := nodes
@@ -67,13 +67,13 @@ func newTree(nodes []store.Node, head int) tree {
 	return t
 }
 
-// storedTree returns a tree of n messages that read gives when they are wanted.
+// storedTree returns a tree of n messages loaded through read on demand.
 func storedTree(n, head int, read func(from, to int) ([]store.Node, error)) tree {
 	return tree{pages: make([][]store.Node, (n+pageSize-1)/pageSize), count: n, head: head, stored: n, read: read}
 }
 
-// at returns the message seq, of 1 to count. What cannot be read is as if it was lost, and
-// tried again the next time.
+// at returns the message seq, from 1 to count. An unreadable message counts as lost, and
+// reading it is retried the next time.
 func (t *tree) at(seq int) *store.Node {
 	page := (seq - 1) / pageSize
 	if t.pages[page] == nil && !t.readPage(page) {
@@ -86,7 +86,7 @@ func (t *tree) at(seq int) *store.Node {
 func (t *tree) readPage(page int) bool {
 	from, to := t.wanted(page)
 	err := t.readPages(from, to)
-	if t.pages[page] == nil && to-from > 1 { // it may be that another one cannot be read
+	if t.pages[page] == nil && to-from > 1 { // perhaps only another page is unreadable
 		err = t.readPages(page, page+1)
 	}
 	if err != nil {
@@ -95,7 +95,7 @@ func (t *tree) readPage(page int) bool {
 	return t.pages[page] != nil
 }
 
-// wanted returns which pages to read where page is wanted.
+// wanted returns the pages to read when page is requested.
 func (t *tree) wanted(page int) (from, to int) {
 	isThere := func(p int) bool { return p < 0 || p*pageSize >= t.stored || t.pages[p] != nil }
 	from, to = page, page+1
@@ -138,8 +138,8 @@ func (t *tree) readPages(from, to int) error {
 	return err
 }
 
-// closePartials closes the messages of a page that were still arriving when the program that wrote
-// them ended.
+// closePartials completes the messages of a page that were still in progress when their program
+// ended.
 func (t *tree) closePartials(page int) {
 	for i, n := range t.pages[page] {
 		if n.Partial {
@@ -155,7 +155,7 @@ func (t *tree) each(f func(*store.Node) bool) {
 	}
 }
 
-// isLost reports whether n stands in the place of a message that is lost.
+// isLost reports whether n replaces a lost message.
 func isLost(n store.Node) bool { return n.Role == "" }
 
 // newNode returns a node for m that follows the current branch. It is not added yet.
@@ -163,8 +163,8 @@ func (t *tree) newNode(m llm.Message) store.Node {
 	return store.Node{Seq: t.count + 1, Parent: t.head, Message: m}
 }
 
-// Put adds a node that newNode made, and makes it the end of the current branch, or replaces the
-// node with the same Seq.
+// Put appends a node made by newNode to the current branch, or replaces the node with the same
+// Seq.
 func (t *tree) Put(n store.Node) {
 	if n.Seq <= t.count {
 		*t.at(n.Seq) = n
@@ -176,18 +176,18 @@ func (t *tree) Put(n store.Node) {
 	if t.count%pageSize == 0 {
 		t.pages = append(t.pages, []store.Node{})
 	} else {
-		t.at(t.count) // its page is here
+		t.at(t.count) // loads its page
 	}
 	last := len(t.pages) - 1
 	t.pages[last] = append(t.pages[last], n)
 	t.count, t.head = n.Seq, n.Seq
 }
 
-// Path returns the current branch from its first message to its last. The slice
-// is the caller's; the parts are shared and never changed.
+// Path returns the current branch from its first message to its last. The
+// caller owns the slice; the parts are shared and never changed.
 func (t *tree) Path() []store.Node { return t.pathTo(t.head) }
 
-// back returns the messages of the branch that ends with the message seq, the last one first.
+// back returns the messages of the branch ending with the message seq, last one first.
 func (t *tree) back(seq int) iter.Seq[*store.Node] {
 	return func(yield func(*store.Node) bool) {
 		for seq > 0 {
@@ -200,10 +200,10 @@ func (t *tree) back(seq int) iter.Seq[*store.Node] {
 	}
 }
 
-// pathTo returns the branch that ends with the message seq.
+// pathTo returns the branch ending with the message seq.
 func (t *tree) pathTo(seq int) []store.Node { return t.pathBack(seq, t.count) }
 
-// pathBack returns the last n messages of the branch that ends with the message seq.
+// pathBack returns the last n messages of the branch ending with the message seq.
 func (t *tree) pathBack(seq, n int) (path []store.Node) {
 	for m := range t.back(seq) {
 		if len(path) == n {
@@ -215,7 +215,7 @@ func (t *tree) pathBack(seq, n int) (path []store.Node) {
 	return path
 }
 
-// summarized counts the messages before the message seq back to a summary, including that.
+// summarized counts the messages before the message seq back to the previous summary, including it.
 func (t *tree) summarized(seq int) (count int) {
 	for n := range t.back(t.at(seq).Parent) {
 		if count++; n.Summary {
@@ -225,8 +225,8 @@ func (t *tree) summarized(seq int) (count int) {
 	return count
 }
 
-// lastPrompt returns the Seq of the last prompt of the current branch that is not after began,
-// or of the last of all if began is 0; 0 if there is none.
+// lastPrompt returns the Seq of the last prompt of the current branch up to the message began,
+// or of the last prompt at all if began is 0; 0 if there is none.
 func (t *tree) lastPrompt(began int) int {
 	for n := range t.back(t.head) {
 		if beginsTurn(n) && (began == 0 || n.Seq <= began) {
@@ -236,7 +236,7 @@ func (t *tree) lastPrompt(began int) int {
 	return 0
 }
 
-// pathFrom returns the current branch from the message seq on, which is on it; all of it for 0.
+// pathFrom returns the current branch from its message seq on; all of it for 0.
 func (t *tree) pathFrom(seq int) (path []store.Node) {
 	for n := range t.back(t.head) {
 		path = append(path, *n)
@@ -264,7 +264,7 @@ func (t *tree) Last() (store.Node, bool) {
 	return *t.at(t.head), true
 }
 
-// lastUsage returns what the last response of the current branch used.
+// lastUsage returns the usage of the last response on the current branch.
 func (t *tree) lastUsage() llm.Usage {
 	for n := range t.back(t.head) {
 		if n.Usage != nil && !n.Summary && n.Origin != llm.OriginImages {
@@ -274,7 +274,8 @@ func (t *tree) lastUsage() llm.Usage {
 	return llm.Usage{}
 }
 
-// Tip returns the end of the branch through the message seq that grew last.
+// Tip returns the end of the most recently grown branch through the message
+// seq.
 func (t *tree) Tip(seq int) int {
 	below := make([]bool, t.count+1)
 	below[seq] = true
@@ -288,19 +289,19 @@ func (t *tree) Tip(seq int) int {
 	return tip
 }
 
-// A Branch is a place where the conversation went on in several ways, or the
-// beginning of it.
+// A Branch is one of several continuations after a message, or the beginning of
+// the conversation.
 type Branch struct {
 	Node   store.Node // the first message that differs
-	Depth  int        // how many branches it is away from the beginning
-	Length int        // messages from Node to the end of the branch, without those of branches off it
-	Path   int        // messages from Node to the end of the current path, or of the one that grew last if that is elsewhere
+	Depth  int        // number of branchings before it
+	Length int        // messages from Node to the end of the branch, without branches off it
+	Path   int        // messages from Node to the end of the current path, or of the most recently grown one if the current path is elsewhere
 	Tip    int        // Seq of its last message
 	Active bool       // the current branch goes through it
 }
 
-// Branches lists every branch, each after the one it grew from, in the order
-// in which they began.
+// Branches lists every branch, each after the one it grew from, in order of
+// their first messages.
 func (t *tree) Branches() []Branch {
 	children := make([][]int, t.count+1)
 	t.each(func(n *store.Node) bool {
@@ -314,7 +315,7 @@ func (t *tree) Branches() []Branch {
 		active[n.Seq] = true
 	}
 	var out []Branch
-	var walk func(seq, depth int) (last, path int) // the last message after seq, and how many lead there
+	var walk func(seq, depth int) (last, path int) // returns the last message after seq, and the number of messages up to it
 	walk = func(seq, depth int) (last, path int) {
 		b := Branch{Node: *t.at(seq), Depth: depth, Active: active[seq]}
 		end := seq
@@ -347,21 +348,21 @@ func (t *tree) Branches() []Branch {
 	return out
 }
 
-// branched reports whether the conversation went on in several ways.
+// branched reports whether the conversation has more than one branch.
 func (t *tree) branched() bool {
 	for ; t.straight < t.count; t.straight++ {
-		if t.at(t.straight+1).Parent != t.straight { // it may be that the one before is lost
+		if t.at(t.straight+1).Parent != t.straight { // the message before may be lost
 			return t.stored > 0 || len(t.Branches()) > 1
 		}
 	}
 	return false
 }
 
-// divergence returns why the messages of a request do not begin with those of one before
-// it; "" if they do. It follows the branches only back to where they part.
+// divergence returns why the messages of a request do not begin with those of an earlier
+// one; "" if they do. It follows the branches back to their common message only.
 func (t *tree) divergence(before, now cachewatch.Request) (cachewatch.Cause, string) {
 	parent := func(seq int) int { return t.at(seq).Parent }
-	a, b, next := before.LastSeq, now.LastSeq, 0 // next is the first message that only before has
+	a, b, next := before.LastSeq, now.LastSeq, 0 // next is the first message only in before
 	summarized := false
 	for a != b {
 		if a > b {
@@ -392,5 +393,5 @@ func (t *tree) prompts(seq int) (count int) {
 	return count
 }
 
-// isPrompt reports whether n is a message of the user's.
+// isPrompt reports whether n is a user's message.
 func isPrompt(n store.Node) bool { return n.Role == llm.RoleUser && !n.Summary }

@@ -22,10 +22,10 @@ type turn struct {
 	emit     func(Event)
 	start    time.Time
 	done     Done
-	callable act.Set  // what its calls may use: the tools as they were when it began, as far as its prompt leaves them; nil: none
-	omitted  omission // what the last request left out
+	callable act.Set  // tools that its calls may use: those available when it began, as restricted by its prompt; nil: none
+	omitted  omission // omissions of the last request
 
-	warmed     bool // files were read before the first of its calls
+	warmed     bool // files were read ahead of its first call
 	hookRounds int  // how often Stop hooks made the turn continue since the last prompt
 
 	questions  turnQuestions
@@ -34,15 +34,15 @@ type turn struct {
 	window     turnWindow
 	models     turnModels
 
-	given  givenPrompt // the last message of the user's
+	given  givenPrompt // the last user message
 	latest lastResponse
 }
 
-// A lastResponse is what matters of the last response for what follows it.
+// A lastResponse holds facts of the last response that affect the next step.
 type lastResponse struct {
-	capped      bool // parley ended it at a limit: asking again would only cost again
-	toolless    bool // no tools were on offer
-	corrections int  // how often it was asked for again; see checkSchema
+	capped      bool // parley ended it at a limit: asking again would only repeat the cost
+	toolless    bool // no tools were offered
+	corrections int  // number of corrections requested; see checkSchema
 }
 
 func (t *turn) run(parts []llm.Part) error {
@@ -52,14 +52,14 @@ func (t *turn) run(parts []llm.Part) error {
 	return answer(t)
 }
 
-// answer answers the prompt that the conversation stands at, and those that are queued.
+// answer answers the prompt at the end of the conversation, and queued ones.
 func answer(t *turn) error {
 	beginPrompt(t)
 	return answerSteps(t)
 }
 
-// TurnFromSummary summarizes the conversation, and then does what Turn does without parts. If
-// it cannot be summarized, a Notice says so.
+// TurnFromSummary summarizes the conversation, and then runs Turn without parts. If it cannot
+// be summarized, it emits a Notice.
 func (s *Session) TurnFromSummary(ctx context.Context) iter.Seq[Event] {
 	return s.loop(ctx, func(t *turn) error {
 		if err := t.prepareRetry(); err != nil {
@@ -90,7 +90,7 @@ func answerSteps(t *turn) error {
 		response, reason, err := t.streamResponse(step)
 		if err != nil {
 			if t.compaction.onOverflow(err) || t.models.fallBack(response, err) {
-				step-- // only answers count
+				step-- // only answers count as steps
 				continue
 			}
 			return t.cause(err)
@@ -129,7 +129,7 @@ func answerSteps(t *turn) error {
 	}
 }
 
-// beginPrompt resets what was decided about the prompt before, and chooses the model.
+// beginPrompt resets decisions about the previous prompt, and chooses the model.
 func beginPrompt(t *turn) {
 	s := t.session
 	t.compaction, t.window = compaction{turn: t}, turnWindow{turn: t}
@@ -150,14 +150,14 @@ func (t *turn) begin(parts []llm.Part) error {
 	if err != nil {
 		return err
 	}
-	warm(t) // not for a prompt that a hook blocks
+	warm(t) // not for a prompt blocked by a hook
 	t.given.enter(m)
 	return nil
 }
 
-// warm connects to the model's server, if it was not asked yet, while the prompt is stored and the conversation is read,
-// where nothing can come between that and the request: no limit, no question, no other model. Nothing
-// of the request is sent.
+// warm connects to the model's server, unless it was asked already, while the prompt is stored and the conversation is
+// read. It does so only if nothing can come before the request: no limit, no question, no other model. It sends nothing of the
+// request.
 func warm(t *turn) {
 	s := t.session
 	model := s.Model()
@@ -167,13 +167,13 @@ func warm(t *turn) {
 		return
 	}
 	go func() {
-		defer func() { _ = recover() }() // the request meets the same
+		defer func() { _ = recover() }() // the request reports the same panic
 		m.Warm(t.ctx)
 	}()
 }
 
-// fitsWell reports whether the conversation is so far below model's window that no request with another
-// prompt is asked about, summarized or sent to another model for its size.
+// fitsWell reports whether the conversation is so far below model's window that a request with another
+// prompt leads to no question, summary or change of model because of its size.
 func (s *Session) fitsWell(model llm.Endpoint) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,13 +191,13 @@ func (t *turn) prepareStep() error {
 	}
 	if changed, err := t.window.fit(); err != nil {
 		return err
-	} else if changed { // what was checked may not hold any more
+	} else if changed { // the checks above may no longer apply
 		return t.prepareStep()
 	}
-	return t.budget.checkExpense() // which model answers is certain now
+	return t.budget.checkExpense() // the model that answers is now certain
 }
 
-// steer appends the waiting messages that steer.
+// steer appends the queued steering messages.
 func steer(t *turn) error {
 	for {
 		m, ok, err := nextPrompt(t, true)
@@ -209,8 +209,8 @@ func steer(t *turn) error {
 	}
 }
 
-// prompt appends a message of the user's, with notes for the model, begins a turn with it and returns its
-// number and the notes.
+// prompt appends a user message with notes for the model, begins a turn with it, and returns its Seq and
+// the notes.
 func (t *turn) prompt(m llm.Message) (seq int, notes []llm.Part) {
 	s := t.session
 	s.Branch().StoreGivenBack()
@@ -224,7 +224,7 @@ func (t *turn) prompt(m llm.Message) (seq int, notes []llm.Part) {
 	return n.Seq, m.Parts[own:]
 }
 
-// showPrompt emits a prompt that is stored, and notices of what the model does not get of it.
+// showPrompt emits a stored prompt, and notices about parts that the model does not get.
 func showPrompt(t *turn, n store.Node) {
 	m := n.Message
 	t.emit(Prompt{Message: m, Seq: n.Seq, Steers: n.Steers})
@@ -235,7 +235,7 @@ func showPrompt(t *turn, n store.Node) {
 	}
 }
 
-// prepareRetry sets aside an interrupted response and checks that something is unanswered.
+// prepareRetry drops an interrupted response from the branch, and checks that something is unanswered.
 func (t *turn) prepareRetry() error {
 	if t.abandonInterrupted() {
 		t.notice("trying again: the answer above is not sent")
@@ -252,16 +252,16 @@ func (t *turn) prepareRetry() error {
 }
 
 // GenerateImage sends parts to an image model, whose Origin is llm.OriginImages, and stores its
-// answer like any other: the next request to the session's model has it. Parts are the prompt
-// and the images to edit. Without images among them, those of the last answer are edited,
-// unless anew is set. Without parts the last prompt is sent again. Its events are those of
-// [Session.Turn].
+// answer like any other, so that the session's model gets it with the next request. Parts are
+// the prompt and the images to edit. Without images among them, those of the last answer are
+// edited, unless anew is set. Without parts the last prompt is sent again. Its events are those
+// of [Session.Turn].
 func (s *Session) GenerateImage(ctx context.Context, model llm.Endpoint, anew bool, parts ...llm.Part) iter.Seq[Event] {
 	return s.loop(ctx, func(t *turn) error { return generateImage(t, model, anew, parts) })
 }
 
 func generateImage(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) error {
-	if len(parts) == 0 { // what the last prompt was drawn from stands in it
+	if len(parts) == 0 { // the last prompt includes its source images
 		if err := t.prepareRetry(); err != nil {
 			return err
 		}
@@ -304,7 +304,7 @@ func generateImage(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) err
 func lastImages(path []store.Node, prompt []llm.Part) (drawn []llm.Part) {
 	isImage := func(p llm.Part) bool { return p.Kind == llm.Media && strings.HasPrefix(p.MIME, "image/") }
 	for n := len(path); n > 0 && path[n-1].Role == llm.RoleUser && path[n-1].Model != "" && !path[n-1].Summary; n-- {
-		path = path[:n-1] // it was refused, or stopped
+		path = path[:n-1] // an answer that was refused or stopped
 	}
 	if len(path) == 0 || slices.ContainsFunc(prompt, isImage) {
 		return nil

@@ -11,18 +11,17 @@ import (
 	"parley/providers/llm"
 )
 
-// A turnBudget holds the requests of a turn to the limits on spending: it asks the user where one is
-// reached or where a request may cost much, keeps room for what is sent, and counts what is used. What
-// outlasts the turn is in the spending of the session.
+// A turnBudget applies the spending limits to the requests of a turn: it asks the user at a limit or
+// before a high cost, reserves the cost of requests, and counts usage. State beyond the turn is in the
+// session's spending.
 type turnBudget struct {
 	turn          *turn
-	reservations  []Reservation  // of what the running requests may cost
-	notReached    map[Limit]bool // that were not reached when requests went out
+	reservations  []Reservation  // for the running requests
+	notReached    map[Limit]bool // limits that were not reached when requests were sent
 	costConfirmed bool           // the user was asked about a high cost since the last prompt
 }
 
-// begin has what is used from now on count for the limits of a turn, and the next high cost be asked
-// about.
+// begin starts counting usage for the limits of a turn, and resets the confirmation of high costs.
 func (b *turnBudget) begin() {
 	t := b.turn
 	b.costConfirmed = false
@@ -30,8 +29,8 @@ func (b *turnBudget) begin() {
 	maps.DeleteFunc(t.session.Spending.notified, func(l Limit, _ time.Time) bool { return l.Period == PerTurn })
 }
 
-// add adds u to the totals of the session and of the turn. The session is
-// locked.
+// add adds u to the totals of the session and of the turn. The caller locks the
+// session.
 func (b *turnBudget) add(u llm.Usage) {
 	t := b.turn
 	s := t.session
@@ -42,8 +41,8 @@ func (b *turnBudget) add(u llm.Usage) {
 	s.Spending.turnUsage = s.Spending.turnUsage.Add(u)
 }
 
-// addSideRequest enters a request of the turn that is no message in the ledger and the totals, unless
-// it failed before anything was used.
+// addSideRequest records a request of the turn without a message in the ledger and the totals, unless
+// it failed without usage.
 func (b *turnBudget) addSideRequest(purpose, model string, u llm.Usage, err error) {
 	t := b.turn
 	t.spend(purpose, model, u, err)
@@ -65,11 +64,11 @@ func (b *turnBudget) checkExpense(models ...llm.Endpoint) error {
 	if err := b.confirmExpense(models); err != nil {
 		return err
 	}
-	return b.reserve(models) // last: room is kept for a request, not while the user is asked
+	return b.reserve(models) // last, so that nothing is reserved while the user is asked
 }
 
-// check checks limits, and reserves what one request to each of models may use, those that
-// answer where there are none.
+// check checks limits, and reserves the estimate for one request to each of models; none:
+// the current model.
 func (b *turnBudget) check(models ...llm.Endpoint) error {
 	models = b.orCurrent(models)
 	if err := b.checkLimits(models); err != nil {
@@ -78,9 +77,9 @@ func (b *turnBudget) check(models ...llm.Endpoint) error {
 	return b.reserve(models)
 }
 
-// checkLimits asks what to do once a limit of models that are to be asked is reached, or the input of
-// the requests alone would exceed it. Where nobody can be asked, or the user stops, it returns a *BudgetError. Once it tells that a price is
-// unknown, and that a limit is about to be reached.
+// checkLimits asks the user if a limit of models is reached, or the input of the requests alone would exceed it. If the
+// user cannot be asked, or stops, it returns a *BudgetError. It also emits, once each, notices about an unknown price
+// and about a limit that is almost reached.
 func (b *turnBudget) checkLimits(models []llm.Endpoint) error {
 	t := b.turn
 	b.warnUnpriced("", models...)
@@ -104,8 +103,8 @@ func (b *turnBudget) checkLimits(models []llm.Endpoint) error {
 	return nil
 }
 
-// noticeShare reports once in a period that most of a limit is used. All of it is what the next
-// request reports.
+// noticeShare reports once per period that most of a limit is used. A limit that is fully used
+// is reported with the next request.
 func (b *turnBudget) noticeShare(l Limit, used llm.Usage) {
 	t, share := b.turn, l.Share(used)
 	s := t.session
@@ -120,22 +119,22 @@ func (b *turnBudget) noticeShare(l Limit, used llm.Usage) {
 }
 
 // booked ends all reservations once the answer of model is in the ledger, and reports limits that are
-// almost used.
+// almost reached.
 func (b *turnBudget) booked(model llm.Endpoint) {
 	b.endReservations()
 	for _, l := range b.turn.session.Spending.limitsOf(model) {
-		if used, err := b.turn.session.Spending.Used(l); err == nil { // else the next request fails
+		if used, err := b.turn.session.Spending.Used(l); err == nil { // on error the next request fails
 			b.noticeShare(l, used)
 		}
 	}
 }
 
-// leastShare is how much of an estimate of tokens there is at least.
+// leastShare is the lower bound for the actual share of estimated tokens.
 const leastShare = 0.75
 
-// leastCost returns what the input of the next requests to those of models that l is about costs at
-// least, in US dollars: what may be in a cache is, and images are as good as nothing. Unknown prices
-// are 0, and that of an image is.
+// leastCost returns the minimum input cost, in US dollars, of the next requests to those of models
+// that l covers. It assumes that cacheable input is cached and ignores images. Unknown prices and
+// image models count as 0.
 func (b *turnBudget) leastCost(l Limit, models []llm.Endpoint) (cost float64) {
 	t := b.turn
 	s := t.session
@@ -161,8 +160,9 @@ func (b *turnBudget) leastCost(l Limit, models []llm.Endpoint) (cost float64) {
 	return cost
 }
 
-// noticeReached tells of limits that requests of the turn went below, and reached: the next one is
-// not sent. What the turn asked about, or ended with, was told.
+// noticeReached reports limits that requests of the turn have just reached, because the next
+// request will not be sent. Limits already asked about, or reported by the turn's error, are
+// skipped.
 func (b *turnBudget) noticeReached() {
 	t := b.turn
 	var ended *BudgetError
@@ -177,11 +177,11 @@ func (b *turnBudget) noticeReached() {
 	}
 }
 
-// askToRaise asks what to do about a limit that is reached.
+// askToRaise asks the user about a limit that is reached.
 func (b *turnBudget) askToRaise(e *BudgetError) error {
 	t := b.turn
 	delete(b.notReached, e.Limit)
-	from := max(e.Limit.Cost, e.Used.Cost+e.Next) // a raise leaves room
+	from := max(e.Limit.Cost, e.Used.Cost+e.Next) // a raised limit leaves room
 	choices := []Choice{{Action: RaiseLimit, Amount: from + 1}, {Action: RaiseLimit, Amount: from * 1.5}, {Action: StopTurn}}
 	byTokens := e.Next == 0 && e.Limit.Share(e.Used) > e.Limit.Share(llm.Usage{Cost: e.Used.Cost})
 	if byTokens {
@@ -202,8 +202,8 @@ func (b *turnBudget) askToRaise(e *BudgetError) error {
 	return nil
 }
 
-// confirmExpense asks the user, once in a turn, before requests to models that are estimated to cost
-// much; where nobody can be asked it emits a notice. Models without a known price do not count.
+// confirmExpense asks the user, once in a turn, before requests to models with a high estimated
+// cost; if it cannot ask, it emits a notice. Models without a known price are ignored.
 func (b *turnBudget) confirmExpense(models []llm.Endpoint) error {
 	t := b.turn
 	s := t.session
@@ -236,15 +236,15 @@ func (b *turnBudget) confirmExpense(models []llm.Endpoint) error {
 	return nil
 }
 
-// reserve keeps room in the limits that other processes share for a request to each of models,
-// in their order, until endReservations.
+// reserve reserves, for one request to each of models in order, room in the limits shared with
+// other processes, until endReservations.
 func (b *turnBudget) reserve(models []llm.Endpoint) error {
 	t := b.turn
 	b.endReservations()
 	if t.log == nil {
 		return nil
 	}
-	reserved := map[Limit]bool{} // what is reserved here is no reason not to ask the others
+	reserved := map[Limit]bool{} // own reservations do not prevent the other requests
 	for _, m := range models {
 		shared := slices.DeleteFunc(t.session.Spending.limitsOf(m), func(l Limit) bool { return !l.Shared() })
 		limits := slices.DeleteFunc(slices.Clone(shared), func(l Limit) bool { return reserved[l] })
@@ -260,20 +260,21 @@ func (b *turnBudget) reserve(models []llm.Endpoint) error {
 			reserved[l] = true
 		}
 		var full *BudgetError
-		if errors.As(err, &full) { // other processes spend at this moment
+		if errors.As(err, &full) { // other processes are spending at the moment
 			b.endReservations()
 			if err := b.askToRaise(full); err != nil {
 				return err
 			}
 			return b.check(models...)
 		}
-		b.noticeUnreserved(err) // what cannot be written now is counted all the same once it can be
+		b.noticeUnreserved(err) // usage that cannot be written now is still counted later
 		b.reservations = append(b.reservations, room)
 	}
 	return nil
 }
 
-// noticeUnreserved tells once in a session why limits are not held among processes; nil: they are.
+// noticeUnreserved reports once in a session why limits are not shared among processes; it does nothing for a nil
+// error.
 func (b *turnBudget) noticeUnreserved(err error) {
 	t := b.turn
 	if err != nil && !t.session.Spending.noticedUnreserved {
@@ -282,7 +283,7 @@ func (b *turnBudget) noticeUnreserved(err error) {
 	}
 }
 
-// endReservations ends rooms that the turn reserved, or all: the answers are in the ledger.
+// endReservations ends rooms, or all reservations of the turn: the answers are in the ledger.
 func (b *turnBudget) endReservations(rooms ...Reservation) {
 	if rooms == nil {
 		rooms = b.reservations
@@ -291,9 +292,9 @@ func (b *turnBudget) endReservations(rooms ...Reservation) {
 	b.reservations = slices.DeleteFunc(slices.Clone(b.reservations), func(r Reservation) bool { return slices.Contains(rooms, r) })
 }
 
-// warnUnpriced tells once, where there is a limit, that it does not count a response, and where
-// its model, "" if it cannot have one there, can be given a price: as soon as the response is
-// there, for there may be no other.
+// warnUnpriced reports once, if there is a limit, that it does not count a response, and where
+// its model can be given a price; model is "" if it cannot. It does so with the first such
+// response, which may be the only one.
 func (b *turnBudget) warnUnpriced(model string, asked ...llm.Endpoint) {
 	t := b.turn
 	s := t.session
@@ -309,7 +310,7 @@ func (b *turnBudget) warnUnpriced(model string, asked ...llm.Endpoint) {
 	t.notice("%s", text)
 }
 
-// orCurrent returns models, or the one that answers if there are none.
+// orCurrent returns models, or the current model if there are none.
 func (b *turnBudget) orCurrent(models []llm.Endpoint) []llm.Endpoint {
 	if len(models) == 0 {
 		models = []llm.Endpoint{b.turn.session.current()}

@@ -10,35 +10,35 @@ import (
 	"parley/session/store"
 )
 
-// fullWindow is the share of a model's window, in percent, above which a request is not sent
-// without a word: what is counted is an estimate.
+// fullWindow is the share of a model's window, in percent, above which a request needs
+// confirmation; token counts are estimates.
 const fullWindow = 95
 
-// errForked ends a turn that is to go on in a copy of the conversation.
+// errForked ends a turn that continues in a copy of the conversation.
 var errForked = errors.New("the turn continues in a copy of the conversation")
 
-// An Overflow is what a Question is about when the next request would not fit the window of
-// the model that is to answer.
+// An Overflow is the subject of a Question when the next request would not fit the window
+// of its model.
 type Overflow struct {
 	Model  string // provider/model
 	Tokens int    // of the request, by estimate
 	Window int
 }
 
-// String says how much too large the request is.
+// String describes the sizes of the request and the window.
 func (o Overflow) String() string {
 	return fmt.Sprintf("about %d tokens, and the context window of %s is %d", o.Tokens, o.Model, o.Window)
 }
 
-// A turnWindow has the requests of a turn fit into the context windows of models.
+// A turnWindow makes the requests of a turn fit into the context windows of models.
 type turnWindow struct {
 	turn        *turn
-	sendsAnyway bool // a request that does not fit goes out as it is, until the next prompt
+	sendsAnyway bool // oversized requests are sent unchanged until the next prompt
 }
 
-// fit asks what to do about a request that is too large for the model, before it is
-// sent, and reports whether another one is sent instead. Where nobody can be asked it is told,
-// and sent: estimates may be wrong.
+// fit asks what to do about a request that is too large for the model, and reports whether
+// another one is sent instead. If the user cannot be asked, it emits a notice and sends the
+// request, because estimates may be wrong.
 func (w *turnWindow) fit() (changed bool, err error) {
 	t := w.turn
 	if w.sendsAnyway {
@@ -70,12 +70,11 @@ func (w *turnWindow) fit() (changed bool, err error) {
 	return true, err
 }
 
-// sentAnyway says that a request goes out although it does not fit.
+// sentAnyway returns the notice for an oversized request that is sent.
 func sentAnyway(o Overflow) string { return "sent as it is: " + o.String() }
 
-// makeRoom does what was chosen about a request that is too large. It returns the model that
-// is to be asked in the place of the one that it is too large for, if that was chosen and can
-// be opened.
+// makeRoom carries out a choice about an oversized request. It returns the model that
+// replaces the current one, if that was chosen and could be opened.
 func (w *turnWindow) makeRoom(choice Choice) (model llm.Endpoint, err error) {
 	t := w.turn
 	switch choice.Action {
@@ -96,9 +95,9 @@ func (w *turnWindow) makeRoom(choice Choice) (model llm.Endpoint, err error) {
 	return model, nil
 }
 
-// fitCandidates asks about each of the models that are to be compared for which the request is
-// too large: another one is asked in its place, none, or all of them something shorter. Where
-// nobody can be asked nothing changes.
+// fitCandidates asks, for each compared model whose window is too small, whether another model
+// replaces it, it is left out, or all get a shorter request. If the user cannot be asked
+// nothing changes.
 func (w *turnWindow) fitCandidates(list []*candidate) error {
 	t := w.turn
 	for i := 0; t.session.attended && i < len(list); i++ {
@@ -116,7 +115,7 @@ func (w *turnWindow) fitCandidates(list []*candidate) error {
 		if err != nil {
 			return err
 		}
-		for _, one := range list { // a model may be asked several times
+		for _, one := range list { // a model may occur several times
 			switch {
 			case one.model.Name != over.Model:
 			case other.Name != "":
@@ -127,12 +126,12 @@ func (w *turnWindow) fitCandidates(list []*candidate) error {
 				one.overflowNoticed = true
 			}
 		}
-		i = -1 // what fitted before may not any more, and the other way round
+		i = -1 // start over: the changes may affect candidates already checked
 	}
 	return nil
 }
 
-// modelsOf returns the models of candidates that are asked, or were not yet.
+// modelsOf returns the models of candidates that are not done.
 func modelsOf(list []*candidate) (models []llm.Endpoint) {
 	for _, one := range list {
 		if one.skipped == nil && !one.done {
@@ -142,9 +141,9 @@ func modelsOf(list []*candidate) (models []llm.Endpoint) {
 	return models
 }
 
-// overflow returns by how much the next request to a model is too large, how many tokens the turn
-// itself takes of it, and how many would be left beside a summary. The Overflow is zero if the
-// request fits, or the model's window is not known.
+// overflow returns by how much the next request to a model is too large, how many tokens of it
+// the turn takes, and how many would remain with a summary. The Overflow is zero if the request
+// fits, or the model's window is unknown.
 func (w *turnWindow) overflow(model llm.Endpoint) (o Overflow, turnTokens, afterSummary int) {
 	t := w.turn
 	t.mu.Lock()
@@ -152,23 +151,23 @@ func (w *turnWindow) overflow(model llm.Endpoint) (o Overflow, turnTokens, after
 	return t.session.overflowOf(model)
 }
 
-// overflowOf does as overflow. The session is locked.
+// overflowOf is overflow with the session locked.
 func (s *Session) overflowOf(model llm.Endpoint) (o Overflow, turnTokens, afterSummary int) {
 	if model.Context <= 0 {
 		return o, 0, 0
 	}
-	path := s.tree.pathFrom(s.tree.lastPrompt(s.turnSeq)) // of the turn
+	path := s.tree.pathFrom(s.tree.lastPrompt(s.turnSeq)) // the messages of the turn
 	afterSummary = s.tokens.overhead(s.emptyRequest(model))
 	turnTokens = afterSummary
 	for _, n := range path[firstWaiting(path):] {
 		afterSummary += s.tokens.message(n)
 	}
-	from := max(slices.IndexFunc(path, func(n store.Node) bool { return n.Summary }), 0) // it replaces the messages before it
+	from := max(slices.IndexFunc(path, func(n store.Node) bool { return n.Summary }), 0) // a summary replaces the messages before it
 	for _, n := range path[from:] {
 		turnTokens += s.tokens.message(n)
 	}
 	size := s.contextTokensFor(model)
-	if s.historyMode() != HistoryFull { // the rest fits: see compile
+	if s.historyMode() != HistoryFull { // compile makes the rest fit
 		size = turnTokens
 	}
 	if !FitsWindow(size, model.Context) {
@@ -177,7 +176,7 @@ func (s *Session) overflowOf(model llm.Endpoint) (o Overflow, turnTokens, afterS
 	return o, turnTokens, afterSummary
 }
 
-// historyMode returns what of the conversation the requests of this turn hold.
+// historyMode returns the history mode for the requests of this turn.
 func (s *Session) historyMode() HistoryMode {
 	if s.request.omitsOldest && s.request.mode == HistoryFull {
 		return HistoryDynamic
@@ -185,9 +184,9 @@ func (s *Session) historyMode() HistoryMode {
 	return s.request.mode
 }
 
-// question returns what to ask about a request that is too large. Choices that would not help
-// are not offered: a summary if a prompt by itself is too large, and leaving out the messages
-// before the turn if the turn by itself is. Models that are asked already are not offered.
+// question returns the question about an oversized request. It leaves out choices that would
+// not help: a summary if the prompt alone is too large, and omitting older messages if the
+// turn alone is. It does not offer the models in asked.
 func (w *turnWindow) question(o Overflow, turnTokens, afterSummary int, asked ...llm.Endpoint) Question {
 	t := w.turn
 	q := Question{About: o}
@@ -207,8 +206,8 @@ func (w *turnWindow) question(o Overflow, turnTokens, afterSummary int, asked ..
 	return q
 }
 
-// fittingModel returns the first model to go on with whose window takes o; "" if there is
-// none but those that are asked.
+// fittingModel returns the first fallback model whose window fits o and that is not in
+// asked; "" if there is none.
 func (w *turnWindow) fittingModel(o Overflow, asked []llm.Endpoint) string {
 	t := w.turn
 	s := t.session
@@ -224,10 +223,10 @@ func (w *turnWindow) fittingModel(o Overflow, asked []llm.Endpoint) string {
 	return ""
 }
 
-// An omission is what the history mode leaves out of a request. The zero value is nothing.
+// An omission counts the turns that the history mode leaves out of a request. The zero value omits nothing.
 type omission struct {
 	turns   int
-	summary bool // and the summary of the messages before them
+	summary bool // the summary before them is left out too
 }
 
 // isTrimmed reports whether a request that leaves out omitted has less than the current branch.
@@ -235,7 +234,7 @@ func (s *Session) isTrimmed(omitted omission) bool {
 	return omitted != omission{} || s.HistoryMode() == HistoryStateless
 }
 
-// String says what is left out, with the verb for it.
+// String describes the omission, including the verb.
 func (o omission) String() string {
 	turns := "the oldest turn is"
 	if o.turns > 1 {
@@ -250,7 +249,7 @@ func (o omission) String() string {
 	return "the summary and " + strings.TrimSuffix(strings.TrimSuffix(turns, " is"), " are") + " are"
 }
 
-// notice says what is left out of a request to model, if that is more than before; "": it is not.
+// notice describes the omissions of a request to model if there are more than before; "" otherwise.
 func (o omission) notice(before omission, model llm.Endpoint) string {
 	if o.turns <= before.turns && (!o.summary || before.summary) {
 		return ""
@@ -258,8 +257,8 @@ func (o omission) notice(before omission, model llm.Endpoint) string {
 	return fmt.Sprintf("%s not sent: the context window of %s is %d tokens", o, model.Name, model.Context)
 }
 
-// newestTurns leaves out the oldest whole turns of path until the rest takes no more than room; the
-// one that began with the message began, or the last one if that is 0, always stays.
+// newestTurns drops the oldest whole turns of path until the rest takes at most room tokens. The
+// turn begun by the message began, or the last one if began is 0, always stays.
 func (c *tokenCounter) newestTurns(path []store.Node, began, room int) (rest []store.Node, omitted omission) {
 	if room == 0 {
 		return path, omitted

@@ -14,12 +14,12 @@ import (
 	"parley/providers/schema"
 )
 
-// An argumentSchema is the JSON Schema of a tool's arguments. A nil one takes any
-// object.
+// An argumentSchema is the JSON Schema of a tool's arguments. A nil schema
+// accepts any object.
 type argumentSchema struct {
 	raw   json.RawMessage
 	root  map[string]any // raw, decoded
-	order []string       // of the properties; nil: by name
+	order []string       // property names in the order shown; nil: sorted
 }
 
 func newArgumentSchema(raw json.RawMessage, order []string) (*argumentSchema, error) {
@@ -27,7 +27,7 @@ func newArgumentSchema(raw json.RawMessage, order []string) (*argumentSchema, er
 	return s, json.Unmarshal(raw, &s.root)
 }
 
-// An argumentLimit bounds a number among the arguments. A max of 0 is none.
+// An argumentLimit bounds a numeric argument. A max of 0 sets no upper bound.
 type argumentLimit struct {
 	name     string
 	min, max float64
@@ -71,10 +71,9 @@ func schemaOf(t reflect.Type, limits []argumentLimit) (*argumentSchema, error) {
 	return newArgumentSchema(json.RawMessage(text+`,"additionalProperties":false}`), order)
 }
 
-// parseArguments returns a call's input as compact JSON in which s finds nothing invalid,
-// without duplicate keys. It repairs what models commonly get wrong and only
-// means one thing: see coerce. The error names the failing path and what was
-// expected there.
+// parseArguments returns a call's input as compact JSON that is valid by s and has no
+// duplicate keys. It repairs common mistakes of models where only one meaning is
+// possible: see coerce. An error names the failing path and the value expected there.
 func parseArguments(s *argumentSchema, input string) (json.RawMessage, error) {
 	if strings.TrimSpace(input) == "" {
 		input = "{}"
@@ -99,14 +98,14 @@ func parseArguments(s *argumentSchema, input string) (json.RawMessage, error) {
 	if err := checkNumbers(value); err != nil {
 		return nil, err
 	}
-	// Checks that cost too much are left to the tool, which checks its arguments itself.
+	// If the check is too costly, the tool checks its arguments itself.
 	if err := schema.Validate(s.raw, out); err != nil && !errors.Is(err, schema.ErrUnchecked) {
-		return nil, errors.New(truncate(err.Error(), 600)) // it quotes values of any number
+		return nil, errors.New(truncate(err.Error(), 600)) // the error quotes values of any length
 	}
 	return out, nil
 }
 
-// decodeJSON reads one JSON value, with numbers as they were written.
+// decodeJSON reads one JSON value and keeps numbers as they were written.
 func decodeJSON(text string) (any, error) {
 	d := json.NewDecoder(strings.NewReader(text))
 	d.UseNumber()
@@ -120,7 +119,7 @@ func decodeJSON(text string) (any, error) {
 	return value, nil
 }
 
-// checkNumbers returns an error for a number in value that no float64 holds.
+// checkNumbers returns an error if a number in value does not fit a float64.
 func checkNumbers(value any) error {
 	switch v := value.(type) {
 	case map[string]any:
@@ -151,10 +150,9 @@ func syntaxError(err error) error {
 	return fmt.Errorf("not valid JSON: %w", err)
 }
 
-// coerce turns value into what schema asks for where only one thing can be
-// meant: "5" is 5, "true" is true, text that holds an object or array is that
-// object or array, null for an optional property is no property, and a required one that is left out
-// has its default.
+// coerce converts value to the type that schema requires if only one meaning is possible: "5"
+// becomes 5, "true" becomes true, and text that holds an object or array becomes that object or
+// array. It drops a null optional property and fills in the default of a missing required one.
 func (s *argumentSchema) coerce(schema map[string]any, value any) any {
 	schema = s.resolve(schema)
 	kind, _ := schema["type"].(string)
@@ -174,7 +172,7 @@ func (s *argumentSchema) coerce(schema map[string]any, value any) any {
 		for _, name := range required {
 			name, _ := name.(string)
 			property := propertyOf(schema, name)
-			value, known := property["default"] // beside a reference it counts first
+			value, known := property["default"] // takes precedence over the default in a referenced schema
 			if !known {
 				value, known = s.resolve(property)["default"]
 			}
@@ -188,7 +186,7 @@ func (s *argumentSchema) coerce(schema map[string]any, value any) any {
 			v[i] = s.coerce(items, v[i])
 		}
 	case json.Number:
-		// 5.0 is an integer to JSON Schema and not to Go.
+		// JSON Schema counts 5.0 as an integer; Go does not.
 		if f, err := v.Float64(); kind == "integer" && err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 			return json.Number(strconv.FormatInt(int64(f), 10))
 		}
@@ -196,7 +194,7 @@ func (s *argumentSchema) coerce(schema map[string]any, value any) any {
 	return value
 }
 
-// resolve returns the schema that one refers to, within the root; nil if there is none.
+// resolve follows references within the root and returns the schema; nil if a reference leads nowhere.
 func (s *argumentSchema) resolve(schema map[string]any) map[string]any {
 	for range maxNesting {
 		ref, ok := schema["$ref"].(string)
@@ -220,14 +218,15 @@ func propertyOf(schema map[string]any, name string) map[string]any {
 	return property
 }
 
-// isRequired reports whether an object must have a property. One without a schema,
-// as in a free-form object, keeps its nulls.
+// isRequired reports whether an object must have a property. A property without a
+// schema, as in a free-form object, counts as required, so that its null stays.
 func isRequired(schema map[string]any, name string) bool {
 	required, _ := schema["required"].([]any)
 	return schema == nil || slices.Contains(required, any(name))
 }
 
-// coerceText reads text as a value of the type want, or returns it as it is.
+// coerceText reads text as a value of type want; it returns text itself if it
+// cannot.
 func coerceText(want, text string) any {
 	if want == "string" || want == "" {
 		return text
@@ -260,7 +259,7 @@ func coerceText(want, text string) any {
 	return value
 }
 
-// describeArguments returns a line about the arguments of a tool.
+// describeArguments returns one line that lists the arguments of a tool.
 func describeArguments(name string, s *argumentSchema) string {
 	if s == nil {
 		return ""
@@ -286,7 +285,7 @@ func describeArguments(name string, s *argumentSchema) string {
 	return "\n" + name + " takes " + strings.Join(fields, ", ")
 }
 
-// nearestName returns the one of names that name was probably meant to be, or "".
+// nearestName returns the name in names closest to name, or "" if none is close.
 func nearestName(name string, names []string) string {
 	best, near := "", 1+min(max(2, len(name)/3), len(name)/2)
 	for _, n := range names {
@@ -297,7 +296,7 @@ func nearestName(name string, names []string) string {
 	return best
 }
 
-// editDistance returns how many single-byte changes lead from a to b.
+// editDistance returns the number of single-byte edits that turn a into b.
 func editDistance(a, b string) int {
 	if len(a) > 255 || len(b) > 255 {
 		return math.MaxInt

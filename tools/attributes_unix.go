@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// copyAttributes gives f the extended attributes of old, access control lists among
-// them, and takes off what f has inherited from its directory.
+// copyAttributes gives f the extended attributes of old, including access control
+// lists, and removes the ones that f inherited from its directory.
 func copyAttributes(f, old *os.File) error {
 	was, err := readAttributes(old)
 	if err != nil {
@@ -42,12 +42,12 @@ func copyAttributes(f, old *os.File) error {
 	return nil
 }
 
-// contentAttributes are the attributes that are about the content of a file, which the system
-// takes off a file that is written.
+// contentAttributes depend on the content of a file; the system removes them when the file is
+// written.
 var contentAttributes = []string{"security.capability", "security.ima", "security.evm", "com.apple.quarantine", "com.apple.provenance"}
 
-// readAttributes returns the extended attributes of a file by their names; none where the
-// file system has none.
+// readAttributes returns the extended attributes of a file by name; none if the file
+// system does not support them.
 func readAttributes(f *os.File) (map[string][]byte, error) {
 	fd := int(f.Fd())
 	size, err := unix.Flistxattr(fd, nil)

@@ -11,10 +11,10 @@ import (
 	"parley/tools/process"
 )
 
-// errKilled ends a background command on request of the user or the model.
+// errKilled is the cause when the user or the model ends a background command.
 var errKilled = errors.New("killed")
 
-// stopReason returns why a command is ended whose context has ended.
+// stopReason returns the reason for which ctx ended a command.
 func stopReason(ctx context.Context) error {
 	if cause := context.Cause(ctx); errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, errKilled) {
 		return cause
@@ -22,8 +22,8 @@ func stopReason(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// runShell runs a command in the workspace, in the sandbox if there is a policy, to its end or its
-// deadline, or until it goes on in the background.
+// runShell runs a command in the workspace, sandboxed if there is a policy. It returns when the
+// command ends, reaches its deadline or moves to the background.
 func (w *workspace) runShell(ctx context.Context, policy *process.SandboxPolicy, args shellCommand, progress func(string)) act.Outcome {
 	shell, err := findShell()
 	if err != nil {
@@ -31,12 +31,12 @@ func (w *workspace) runShell(ctx context.Context, policy *process.SandboxPolicy,
 	}
 	running, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	j := w.jobs.begin(act.JobOwner(ctx), args.Command, progress, cancel)
-	r := &runningCommand{policy: policy, result: headTail{limit: maxText - 1000}, progress: j.show, sink: j.write} // the rest is for notes
+	r := &runningCommand{policy: policy, result: headTail{limit: maxText - 1000}, progress: j.show, sink: j.write} // leaves room for notes
 	ended := make(chan act.Outcome, 1)
 	go func() {
 		defer cancel(nil)
 		defer func() {
-			if p := recover(); p != nil { // of the progress function
+			if p := recover(); p != nil { // in the progress function
 				ended <- failedOutcome("shell: internal error: %v", p)
 			}
 		}()
@@ -54,7 +54,7 @@ func (w *workspace) runShell(ctx context.Context, policy *process.SandboxPolicy,
 	return out
 }
 
-// waitOrMove waits until a command ends, or until it moves to the background.
+// waitOrMove waits until a command ends or moves to the background.
 func (l *Jobs) waitOrMove(ctx context.Context, j *job, args shellCommand, ended <-chan act.Outcome) (out act.Outcome, moved bool) {
 	var expired, due <-chan time.Time
 	if !args.userTyped && args.Timeout == 0 {
@@ -64,7 +64,7 @@ func (l *Jobs) waitOrMove(ctx context.Context, j *job, args shellCommand, ended 
 	case args.Background:
 		due, expired = l.timer(settleTime), nil
 	case after > 0 && args.userTyped:
-		due = l.timer(max(after, maxTimeout)) // they look on meanwhile
+		due = l.timer(max(after, maxTimeout)) // the user watches a command that they typed, so wait longer
 	case after > 0:
 		due = l.timer(after)
 	}
@@ -127,8 +127,8 @@ func RunUserCommand(ctx context.Context, dir string, jobs *Jobs, command string,
 	return out
 }
 
-// pruneEnded removes the oldest ended jobs. Of those whose end the model does not know, the end of
-// the output stays. The list is locked.
+// pruneEnded removes the oldest ended jobs. It keeps the last output of jobs whose end the model
+// does not know. The caller holds the list's lock.
 func (l *Jobs) pruneEnded() {
 	over := -maxEndedJobs
 	for _, j := range l.list {
@@ -150,7 +150,8 @@ func (l *Jobs) pruneEnded() {
 	})
 }
 
-// truncateOutput drops the output of a job but for its end. The job is locked.
+// truncateOutput keeps only the last output of a job. The caller holds the
+// job's lock.
 func (j *job) truncateOutput() {
 	for _, text := range []*headTail{&j.unread.headTail, &j.all} {
 		if kept := text.String(); len(kept) > maxUnreadText {
@@ -161,7 +162,7 @@ func (j *job) truncateOutput() {
 	j.info.Command, j.notes = truncate(j.info.Command, maxUnreadText), truncate(j.notes, maxUnreadText)
 }
 
-// endState says in a few words how a command ended.
+// endState describes briefly how a command ended.
 func (r *runningCommand) endState() string {
 	switch {
 	case errors.Is(r.stopped, errKilled):

@@ -9,20 +9,20 @@ import (
 	"parley/tools/places"
 )
 
-// WorkspaceProblem returns why the directory is no workspace, in words such as "is your home
-// directory"; "" if it is one. Where it is not, reading asks, and writing asks each time.
+// WorkspaceProblem returns why the directory is not used as a workspace, in words such as
+// "is your home directory"; "" if it is used. With a problem, reads need approval, and
+// writes need it each time.
 func (s *Set) WorkspaceProblem() string { return s.problem }
 
-// ProtectFiles adds files to those that hold credentials, by their absolute paths, also
-// for the views of s: the configuration, wherever it is. It is called before the
-// first Plan.
+// ProtectFiles adds absolute paths, such as that of the configuration, to the files
+// that hold credentials, also for the views of s. Call it before the first Plan.
 func (s *Set) ProtectFiles(files ...string) { s.places = s.places.With(files...) }
 
-// IsSensitive reports whether an absolute path without links is, or is below, one that holds
-// credentials or starts programs at login.
+// IsSensitive reports whether an absolute path without links is in, or is itself, a place
+// that holds credentials or starts programs at login.
 func IsSensitive(path string) bool { return places.New(os.Getenv).Of(path).Class != "" }
 
-// placeOf returns what a path of the workspace, or an absolute one, is in the table of places.
+// placeOf looks up a path, relative to the workspace or absolute, in the table of places.
 func (w *workspace) placeOf(file string) places.Place {
 	if native := filepath.FromSlash(file); filepath.IsAbs(native) {
 		return w.places.Of(native)
@@ -30,9 +30,9 @@ func (w *workspace) placeOf(file string) places.Place {
 	return w.places.Of(filepath.Join(w.realDir, filepath.FromSlash(file)))
 }
 
-// addCaution marks an action about which the policy asks although the mode would let it
-// run: on a sensitive place, outside of any workspace, and for commands that could
-// read credentials from the workspace. Listing names is free.
+// addCaution marks an action that needs approval even if the mode would let it run: one
+// on a sensitive place, one outside of any workspace, and a command that could read
+// credentials in the workspace. Listing names needs none.
 func (s *Set) addCaution(a *act.Action) {
 	switch {
 	case a.Tool == "list":
@@ -60,7 +60,7 @@ func (s *Set) addFileCaution(a *act.Action) {
 	}
 }
 
-// needsApproval reports whether a user is asked before the model sees what is in a file.
+// needsApproval reports whether the user must approve before the model sees the content of a file.
 func (w *workspace) needsApproval(file string) bool {
 	return w.problem != "" || w.placeOf(file).Class != ""
 }
@@ -68,7 +68,7 @@ func (w *workspace) needsApproval(file string) bool {
 // placesOfClass returns the places of a class that are in the workspace.
 func (w *workspace) placesOfClass(class places.Class) []places.Found {
 	if w.problem != "" {
-		return nil // no command is held there: each asks
+		return nil // commands are not sandboxed there, so each needs approval
 	}
 	all := w.places.Within(w.realDir)
 	for _, f := range addedDirectories(w) {

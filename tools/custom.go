@@ -22,24 +22,24 @@ import (
 // as one JSON object on standard input, and writes the result to standard output. It is a table
 // [tools.NAME] of the configuration.
 type CustomTool struct {
-	Description string              `toml:"description"` // for the model
+	Description string              `toml:"description"` // shown to the model
 	Command     process.CommandLine `toml:"command"`
-	Schema      CustomToolSchema    `toml:"schema"`  // of the arguments; none: any object
-	Rule        string              `toml:"rule"`    // CustomAsk, CustomAllow; "": as the approval mode says of commands
-	Timeout     process.Timeout     `toml:"timeout"` // 0: that of commands
+	Schema      CustomToolSchema    `toml:"schema"`  // of the arguments; zero: any object
+	Rule        string              `toml:"rule"`    // CustomAsk or CustomAllow; "": as the mode decides for commands
+	Timeout     process.Timeout     `toml:"timeout"` // 0: the default of commands
 	Sandbox     process.Confinement `toml:"sandbox"`
 }
 
 // The rules of custom tools.
 const (
-	CustomAsk   = "ask"   // each call asks
-	CustomAllow = "allow" // calls run without asking, in the sandbox only
+	CustomAsk   = "ask"   // each call needs approval
+	CustomAllow = "allow" // calls run without approval, but only in the sandbox
 )
 
-// A CustomToolSchema is a JSON Schema in the configuration: a table, or the path of a file.
+// A CustomToolSchema is a JSON Schema in the configuration: a table, or the path to a file.
 type CustomToolSchema struct {
 	JSON json.RawMessage
-	File string // "" without a file
+	File string // "" if JSON holds the schema
 }
 
 // UnmarshalTOML decodes a table or a path.
@@ -83,9 +83,9 @@ func (s CustomToolSchema) read(dir string) (json.RawMessage, error) {
 	return text, nil
 }
 
-// ValidateCustomTools returns an error for the first invalid setting of tools. With project, they
-// come from a project's configuration, which must not allow calls without approval or outside the
-// sandbox, nor read files.
+// ValidateCustomTools returns an error for the first invalid setting of tools. With project set,
+// the tools come from a project's configuration, which must not allow calls without approval or
+// outside the sandbox, nor read files.
 func ValidateCustomTools(own map[string]CustomTool, project bool) error {
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		c := own[name]
@@ -128,8 +128,8 @@ func CustomToolRules(own map[string]CustomTool) (rules []rule.Rule) {
 }
 
 // AddCustomTools adds tools of a configuration. Paths of schemas are relative to dir. Project is
-// the file of the working directory that they come from, whose calls always ask; "": the user's
-// own. The error names the tools that were left out.
+// the project's file that defines them, whose calls always need approval; "" for the user's own
+// configuration. The error names the tools that were left out.
 func (s *Set) AddCustomTools(own map[string]CustomTool, dir, project string) error {
 	var fit []External
 	var faults []error

@@ -7,12 +7,12 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 )
 
-// maxDiff is the size of the largest text whose changes are looked for line by
-// line; beyond it one block replaces another.
+// maxDiff is the largest text, in bytes, that is compared line by line; a
+// larger one is shown as one replaced block.
 const maxDiff = 512 << 10
 
-// unifiedDiff returns the unified diff between two versions of a file, whole. From says
-// that there was a version before.
+// unifiedDiff returns the complete unified diff between two versions of a file. From
+// reports whether the file existed before.
 func unifiedDiff(file string, from bool, before, after string) string {
 	if before == after {
 		return ""
@@ -21,7 +21,7 @@ func unifiedDiff(file string, from bool, before, after string) string {
 	if !from {
 		label = "/dev/null"
 	}
-	// Common lines at the beginning and the end are not compared, save for a few lines around.
+	// Leave out common lines at the beginning and the end, except for a few lines of context.
 	head := commonHead(before, after)
 	tail := commonTail(before[head:], after[head:])
 	start := backLines(before, head, udiff.DefaultContextLines)
@@ -35,7 +35,7 @@ func unifiedDiff(file string, from bool, before, after string) string {
 	}
 	diff, err := udiff.ToUnifiedDiff(label, "b/"+quotePath(file), a, edits, udiff.DefaultContextLines)
 	if err != nil {
-		panic(err) // edits that Lines made fit
+		panic(err) // edits computed by Lines always apply
 	}
 	above := strings.Count(before[:start], "\n")
 	for _, h := range diff.Hunks {
@@ -45,8 +45,8 @@ func unifiedDiff(file string, from bool, before, after string) string {
 	return diff.String()
 }
 
-// FileDiff returns the unified diff between two contents of a file; of what is no text, a line
-// that says so. From says that there was a file before.
+// FileDiff returns the unified diff between two contents of a file; for binary content, a line
+// that says so. From reports whether the file existed before.
 func FileDiff(file string, from bool, before, after []byte) string {
 	for _, content := range [][]byte{before, after} {
 		if kind := binaryKind(content); kind != "" {
@@ -56,7 +56,7 @@ func FileDiff(file string, from bool, before, after []byte) string {
 	return unifiedDiff(file, from, string(before), string(after))
 }
 
-// commonHead returns the length of what a and b both begin with, in whole lines.
+// commonHead returns the length of the longest common prefix of a and b in whole lines.
 func commonHead(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -65,7 +65,8 @@ func commonHead(a, b string) int {
 	return strings.LastIndexByte(a[:n], '\n') + 1
 }
 
-// commonTail returns the length of what a and b both end with, in whole lines.
+// commonTail returns the length of the longest common suffix of a and b in
+// whole lines.
 func commonTail(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[len(a)-1-n] == b[len(b)-1-n] {
@@ -78,7 +79,7 @@ func commonTail(a, b string) int {
 	return n - cut - 1
 }
 
-// backLines goes n lines up from at, the begin of a line.
+// backLines returns the offset n lines before at, the beginning of a line.
 func backLines(text string, at, n int) int {
 	for ; n > 0 && at > 0; n-- {
 		at = strings.LastIndexByte(text[:at-1], '\n') + 1
@@ -86,7 +87,7 @@ func backLines(text string, at, n int) int {
 	return at
 }
 
-// forwardLines goes n lines down from at, the begin of a line.
+// forwardLines returns the offset n lines after at, the beginning of a line.
 func forwardLines(text string, at, n int) int {
 	for ; n > 0 && at < len(text); n-- {
 		next := strings.IndexByte(text[at:], '\n')

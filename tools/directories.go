@@ -14,15 +14,15 @@ import (
 	"parley/tools/process"
 )
 
-// An addedDirectory is a further directory that file tools reach and commands may change. Its files are
-// called by their absolute paths.
+// An addedDirectory is a directory outside the workspace that file tools can reach and commands may
+// change. Tools call its files by absolute paths.
 type addedDirectory struct {
 	root *os.Root
 	dir  string // absolute, without links
 
 	mu      sync.Mutex
-	watch   process.RepositoryWatch // detects what commands make there for git to run; nil: none has run
-	running int                     // sandboxed commands that run now
+	watch   process.RepositoryWatch // detects repository files that commands make there and git would run; nil before the first command
+	running int                     // number of sandboxed commands running now
 }
 
 // Directories returns the added directories, in the order in which they were added.
@@ -43,12 +43,12 @@ func addedDirectories(w *workspace) []*addedDirectory {
 	return nil
 }
 
-// CheckDirectory returns a directory, without links, that can be added, or says why it cannot.
+// CheckDirectory returns dir without symbolic links, or an error if it cannot be added.
 func (s *Set) CheckDirectory(dir string) (real string, err error) {
 	return checkDirectory(s.workspace, dir, s.Directories())
 }
 
-// checkDirectory does so where the directories in added are reached already.
+// checkDirectory is CheckDirectory with the already added directories in added.
 func checkDirectory(w *workspace, dir string, added []string) (real string, err error) {
 	if real, err = filepath.EvalSymlinks(dir); err == nil {
 		real, err = filepath.Abs(real)
@@ -77,10 +77,10 @@ func checkDirectory(w *workspace, dir string, added []string) (real string, err 
 	return real, nil
 }
 
-// RestoreDirectories has file tools reach directories, and commands change them, in the place of those
-// that were added before, also for the views of s. They are as CheckDirectory returned them, and as
-// the user saw them: where a link stands by now, another directory than the one that DirectoryIDs told
-// an id of, or another reason is against one, it is left out, as the error says.
+// RestoreDirectories replaces the added directories, also for the views of s. The directories are as
+// CheckDirectory returned them and as the user saw them. It leaves out a directory, and names it in
+// the error, if a link has replaced it, its id differs from the one in ids, or CheckDirectory rejects
+// it now.
 func (s *Set) RestoreDirectories(ids map[string]string, dirs ...string) error {
 	s.directoryMu.Lock()
 	defer s.directoryMu.Unlock()
@@ -105,7 +105,7 @@ func (s *Set) RestoreDirectories(ids map[string]string, dirs ...string) error {
 		now, reached = append(now, f), append(reached, real)
 	}
 	s.directories.Store(&now)
-	for _, f := range before { // what is open in them stays open
+	for _, f := range before { // files opened through them stay usable
 		if !slices.Contains(now, f) {
 			f.root.Close()
 		}
@@ -113,7 +113,8 @@ func (s *Set) RestoreDirectories(ids map[string]string, dirs ...string) error {
 	return errors.Join(faults...)
 }
 
-// openAdded opens a directory that has this id, "" for any, unless it is open.
+// openAdded opens dir unless it is open already. It fails if dir does not have
+// this id; "" accepts any.
 func openAdded(before []*addedDirectory, dir, id string) (*addedDirectory, error) {
 	root, err := openDirectory(dir)
 	if err != nil {
@@ -131,7 +132,7 @@ func openAdded(before []*addedDirectory, dir, id string) (*addedDirectory, error
 	return f, nil
 }
 
-// id tells the directory from others; "" if that is not known.
+// id returns the directory's id; "" if unknown.
 func (f *addedDirectory) id() string {
 	dir, err := f.root.Open(".")
 	if err != nil {
@@ -141,8 +142,8 @@ func (f *addedDirectory) id() string {
 	return directoryID(dir)
 }
 
-// DirectoryIDs returns what tells each added directory from another one that may stand at its path
-// later, by their paths. Of some nothing may do so.
+// DirectoryIDs returns the ids of the added directories by path, to detect another directory at
+// the same path later. Directories without an id are left out.
 func (s *Set) DirectoryIDs() map[string]string {
 	ids := map[string]string{}
 	for _, f := range addedDirectories(s.workspace) {
@@ -153,7 +154,7 @@ func (s *Set) DirectoryIDs() map[string]string {
 	return ids
 }
 
-// openDirectory opens a directory, unless a link took the place of something on the way to it.
+// openDirectory opens a directory; it fails if a part of its path has become a symbolic link.
 func openDirectory(dir string) (*os.Root, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -172,13 +173,13 @@ func openDirectory(dir string) (*os.Root, error) {
 	return root, nil
 }
 
-// DirectoryOf returns the added directory that the path of an action is in; "" for the workspace.
+// DirectoryOf returns the added directory that contains an action's path; "" for the workspace.
 func (s *Set) DirectoryOf(file string) string {
 	base, _ := splitPath(s.workspace, file)
 	return base
 }
 
-// rootOf returns the directory that a path is in, as tools call paths, and the path in there.
+// rootOf returns the directory that contains a tool's path, and the path relative to it.
 func rootOf(w *workspace, file string) (root *os.Root, native string) {
 	base, rel := splitPath(w, file)
 	for _, f := range addedDirectories(w) {
@@ -189,8 +190,8 @@ func rootOf(w *workspace, file string) (root *os.Root, native string) {
 	return w.root, filepath.FromSlash(rel)
 }
 
-// splitPath returns the added directory that a path is in, "" for the workspace, and the path in
-// there.
+// splitPath returns the added directory that contains a path, "" for the workspace, and the path
+// relative to it.
 func splitPath(w *workspace, file string) (base, rel string) {
 	if native := filepath.FromSlash(file); filepath.IsAbs(native) {
 		for _, f := range addedDirectories(w) {
@@ -203,7 +204,7 @@ func splitPath(w *workspace, file string) (base, rel string) {
 	return "", file
 }
 
-// joinPath undoes splitPath.
+// joinPath is the inverse of splitPath.
 func joinPath(base, rel string) string {
 	if base == "" {
 		return rel
@@ -211,8 +212,8 @@ func joinPath(base, rel string) string {
 	return path.Join(filepath.ToSlash(base), rel)
 }
 
-// toolPath returns how tools call an absolute path of the workspace or of an added directory; not
-// ok for all others.
+// toolPath returns the name that tools use for an absolute path in the workspace or an added
+// directory; ok is false for other paths.
 func toolPath(w *workspace, abs string) (file string, ok bool) {
 	if rel, ok := w.relativeInside(abs); ok {
 		return rel, true
@@ -230,11 +231,12 @@ func toolPath(w *workspace, abs string) (file string, ok bool) {
 	return "", false
 }
 
-// watchDirectories watches added directories for what a command makes there for git to run. The notice
-// is about what earlier commands that still run have made; end quarantines what this one made and
-// returns a notice. Held is false for a command outside of the sandbox.
+// watchDirectories watches added directories while a command runs, for new repository files that git
+// would run. The notice covers those that earlier commands still running have made. End quarantines
+// those that this command made and returns a notice. Sandboxed is false for a command outside the
+// sandbox.
 func watchDirectories(w *workspace, sandboxed bool) (notice string, end func() string) {
-	directories := addedDirectories(w) // one that is removed meanwhile is looked at all the same
+	directories := addedDirectories(w) // a directory removed meanwhile is checked as well
 	each := func(look func(*addedDirectory, bool) string) string {
 		var notices []string
 		for _, f := range directories {
@@ -245,7 +247,7 @@ func watchDirectories(w *workspace, sandboxed bool) (notice string, end func() s
 	return each((*addedDirectory).begin), sync.OnceValue(func() string { return each((*addedDirectory).end) })
 }
 
-// begin does that in one of them. What was made while no command ran in the sandbox is the user's.
+// begin starts the watch in one directory. Files made while no sandboxed command ran belong to the user.
 func (f *addedDirectory) begin(sandboxed bool) (notice string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// directoryID tells an open directory from another one that stands at its path later; "" if nothing
-// does. Numbers of files are used again, and those of devices change when one is mounted again or
-// the machine starts: where the file system keeps it, the time of creation counts instead.
+// directoryID returns an id that distinguishes an open directory from a later one at the same path;
+// "" if there is none. Inode numbers are reused, and device numbers change on remount or reboot.
+// The creation time is used instead where the file system stores it.
 func directoryID(dir *os.File) string {
 	var s unix.Statx_t
 	if err := unix.Statx(int(dir.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_BTIME, &s); err != nil {

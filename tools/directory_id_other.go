@@ -8,14 +8,14 @@ import (
 	"reflect"
 )
 
-// directoryID tells an open directory from another one that stands at its path later; "" where the
-// system does not say.
+// directoryID returns an id that distinguishes an open directory from a later one at the same
+// path; "" if the system has none.
 func directoryID(dir *os.File) string {
 	info, err := dir.Stat()
 	if err != nil {
 		return ""
 	}
-	s := reflect.Indirect(reflect.ValueOf(info.Sys())) // a Stat_t, whose fields have other types on each system
+	s := reflect.Indirect(reflect.ValueOf(info.Sys())) // a Stat_t, whose field types differ between systems
 	if s.Kind() != reflect.Struct || !s.FieldByName("Ino").IsValid() || !s.FieldByName("Dev").IsValid() {
 		return ""
 	}

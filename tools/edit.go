@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// editTool changes a part of a file.
+// editTool changes part of a file.
 const editTool = "edit"
 
 type editArgs struct {
@@ -50,11 +50,11 @@ func planEdit(ctx context.Context, w *workspace, args editArgs) (*act.Action, er
 	return w.writeAction(c, before, title, ""), nil
 }
 
-// replaceText puts new in the place of old, which must occur exactly once in text
-// unless all is set, and counts the places. Bytes outside of them stay as they
-// are. Text that has CRLF line ends is matched as if it had LF, for that is how
-// read shows it, and new gets the line ends of its place; so for a missing
-// newline at the end, and a byte order mark.
+// replaceText replaces old, which must occur exactly once in text unless all is
+// set, by new and counts the replacements. All other bytes stay the same. Text
+// with CRLF line ends is matched as if it had LF, as read shows it, and new gets
+// the line ends of its place. A missing newline at the end and a byte order mark
+// are handled the same way.
 func replaceText(text, old, new string, all bool) (string, int, error) {
 	old, new = strings.TrimPrefix(old, string(bom)), strings.TrimPrefix(new, string(bom))
 	if old == "" {
@@ -64,7 +64,7 @@ func replaceText(text, old, new string, all bool) (string, int, error) {
 		return "", 0, fmt.Errorf("old and new are the same; nothing would change")
 	}
 	if strings.Contains(old, "\r\n") && !strings.Contains(text, old) {
-		old, new = toLF(old), toLF(new) // the file has other line ends, and keeps them
+		old, new = toLF(old), toLF(new) // the file keeps its own line ends
 	}
 	t := editTarget{text: text}
 	places := t.findSpans(old, all)

@@ -13,25 +13,25 @@ import (
 	"unicode/utf8"
 )
 
-// An Editor has files open, which its user may have changed and not saved yet. Paths are absolute.
+// An Editor has files open that may have unsaved changes. Paths are absolute.
 type Editor struct {
-	// Read returns the text that the editor shows of a file; "" or an error: it has none.
+	// Read returns the text that the editor shows for a file; "" or an error if the file is not open in it.
 	Read func(ctx context.Context, path string) (string, error)
-	// Write puts a text in the place of what the editor shows of a file, and saves it; nil: files
-	// are written past the editor.
+	// Write replaces the text that the editor shows for a file, and saves it. Nil: tools write
+	// files directly.
 	Write func(ctx context.Context, path, text string) error
 
-	silent atomic.Bool // it once did not answer in time, and is asked no more
+	silent atomic.Bool // set after a timeout; the editor is not used any more
 }
 
-// SetEditor has read, write and edit see files as an editor shows them, also for the views of s;
-// nil: as they are saved.
+// SetEditor makes read, write and edit use the editor's text of open files, also in the views of
+// s. Nil: they use the saved files.
 func (s *Set) SetEditor(e *Editor) { s.buffers.editor.Store(e) }
 
-// editorWait is how long an editor has to say what it shows of a file.
+// editorWait is how long to wait for the editor's text of a file.
 var editorWait = 5 * time.Second // a variable for tests
 
-// Text returns the text that the editor shows of a file; "" if it has none, or e is nil.
+// Text returns the text that the editor shows for a file; "" if it is not open, or e is nil.
 func (e *Editor) Text(ctx context.Context, path string) string {
 	if e == nil || e.silent.Load() {
 		return ""
@@ -48,11 +48,12 @@ func (e *Editor) Text(ctx context.Context, path string) string {
 	return text
 }
 
-// buffers are files as an editor shows them. The zero value has none.
+// buffers gives access to files open in an editor. The zero value has no
+// editor.
 type buffers struct{ editor atomic.Pointer[Editor] }
 
-// unsaved returns the text that the editor shows of a file, with the line ends of what is saved; ok
-// is false if it shows what is saved, or cannot show such a file.
+// unsaved returns the editor's text of a file, with the line ends of saved; ok is false if the
+// editor has no unsaved changes or cannot show such a file.
 func (b *buffers) unsaved(ctx context.Context, path string, saved []byte) (text []byte, ok bool) {
 	e := b.editor.Load()
 	if e == nil || !utf8.Valid(saved) || binaryKind(saved) != "" || slices.Contains(mediaTypes, http.DetectContentType(saved)) {
@@ -63,14 +64,14 @@ func (b *buffers) unsaved(ctx context.Context, path string, saved []byte) (text 
 		return nil, false
 	}
 	if bytes.HasSuffix(saved, []byte("\n")) && !strings.HasSuffix(shown, "\n") {
-		shown += "\n" // some editors join lines
+		shown += "\n" // some editors drop the last line end
 	}
 	text, _ = keepLineEnds(saved, shown)
 	return text, true
 }
 
-// sameLines reports whether two texts differ at most in what editors show of no text: line ends,
-// also the last one, and a byte order mark.
+// sameLines reports whether two texts are equal apart from line ends, including the last one,
+// and a byte order mark.
 func sameLines(a, b string) bool {
 	lines := func(text string) string {
 		return strings.TrimSuffix(toLF(strings.TrimPrefix(text, string(bom))), "\n")
@@ -78,8 +79,8 @@ func sameLines(a, b string) bool {
 	return lines(a) == lines(b)
 }
 
-// reader returns what the editor shows of a file that is read from saved, if that has less than
-// maxEdit bytes; unsaved reports that it is something else.
+// reader returns the editor's text of a file, or saved if there is none or it has maxEdit bytes
+// or more. Unsaved reports whether the text differs from the saved one.
 func (b *buffers) reader(ctx context.Context, path string, saved io.Reader) (shown io.Reader, unsaved bool, err error) {
 	if b.editor.Load() == nil {
 		return saved, false, nil
@@ -96,7 +97,7 @@ func (b *buffers) reader(ctx context.Context, path string, saved io.Reader) (sho
 	return io.MultiReader(bytes.NewReader(content), saved), false, nil
 }
 
-// write has the editor write a file that it shows unsaved changes of; done is false if it cannot.
+// write has the editor write a file with unsaved changes in it; done is false if it cannot.
 func (b *buffers) write(ctx context.Context, path string, text []byte) (done bool, err error) {
 	e := b.editor.Load()
 	if e == nil || e.Write == nil {

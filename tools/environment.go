@@ -9,25 +9,25 @@ import (
 )
 
 // passedVariables are the variables that a command gets from parley's own environment.
-// Everything else is left out, for keys and passwords hide under any name. A
-// name that ends with _ stands for all that begin with it but those called as a secret.
+// All others are left out, because keys and passwords have arbitrary names. A name that
+// ends with _ is a prefix; variables with secret-like names are excluded.
 var passedVariables = []string{
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TZ", "TMPDIR",
 	"LANG", "LANGUAGE", "LC_", "XDG_",
 	"GOPATH", "GOROOT", "GOCACHE", "GOMODCACHE", "GOFLAGS", "GOTOOLCHAIN",
 	"CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "VIRTUAL_ENV", "NVM_DIR", "PNPM_HOME", "BUN_INSTALL",
-	// Windows finds nothing without these.
+	// Windows programs do not start without these.
 	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "USERNAME",
 	"HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)",
 }
 
-// fixedVariables are variables of our own: nothing may draw, page, ask or open an
-// editor.
+// fixedVariables are set for every command: they turn off colors, pagers, prompts
+// and editors.
 var fixedVariables = []string{
 	"TERM=dumb", "NO_COLOR=1", "PAGER=cat", "GIT_PAGER=cat", "MANPAGER=cat", "GIT_TERMINAL_PROMPT=0", "GIT_EDITOR=true",
 }
 
-// commandEnvironment returns what a command gets of environ: what is passed, and extra.
+// commandEnvironment returns the environment of a command: the passed variables of environ, then extra.
 func commandEnvironment(environ, extra []string) []string {
 	var out []string
 	for _, entry := range environ {
@@ -40,7 +40,7 @@ func commandEnvironment(environ, extra []string) []string {
 
 func passesVariable(name string) bool {
 	if runtime.GOOS == "windows" {
-		name = strings.ToUpper(name) // there they are the same
+		name = strings.ToUpper(name) // Windows ignores the case of names
 	}
 	return slices.ContainsFunc(passedVariables, func(p string) bool {
 		return name == p || strings.HasSuffix(p, "_") && strings.HasPrefix(name, p) && !sanitize.IsSecretVariable(name)

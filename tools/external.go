@@ -15,60 +15,60 @@ import (
 )
 
 // An External is a tool from outside this package, such as one of an MCP
-// server. Its description and schema are untrusted: what a user would not see
-// is taken out of them before a model reads them.
+// server. Its description and schema are untrusted: text invisible to the user
+// is removed before a model reads them.
 type External struct {
-	Name        string          // ^[a-zA-Z0-9_-]{1,64}$, which every provider takes
-	Description string          // the first 4,000 characters are told
-	Schema      json.RawMessage // JSON Schema of the arguments; what is none of an object stands for any object
+	Name        string          // ^[a-zA-Z0-9_-]{1,64}$, as every provider accepts
+	Description string          // truncated to maxDescription characters
+	Schema      json.RawMessage // JSON Schema of the arguments; if it is no object schema, any object is accepted
 
-	// Plan makes an action of a call, which does something; it must change nothing.
-	// Input is one JSON object. It is valid by Schema, unless Schema cannot be
-	// understood or costs too much to check: then the tool has to check.
+	// Plan turns a call into an action and must change nothing. Input is one JSON
+	// object, valid by Schema unless Schema cannot be parsed or is too costly to
+	// check. In that case the tool checks the input.
 	Plan func(ctx context.Context, input json.RawMessage) (*act.Action, error)
 }
 
-// Bounds of what a model is told of an external tool.
+// Bounds of a tool's definition as sent to a model.
 const (
 	maxDescription = 4000     // characters
 	maxSchema      = 64 << 10 // bytes
-	maxNesting     = 64       // of a schema
+	maxNesting     = 64       // nesting depth of a schema
 )
 
 var externalName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`) })
 
-// SanitizeAndTruncate does as Sanitize, and shortens text to limit characters of its head and tail.
+// SanitizeAndTruncate is Sanitize with the text truncated to limit characters of its head and tail.
 func SanitizeAndTruncate(text string, limit int) (plain string, notes []string) {
 	plain, notes = Sanitize(text)
 	return truncate(plain, limit), notes
 }
 
-// Sanitize makes text from outside plain for a model, as the output of a command is: without escape
-// sequences, control characters and invisible characters, in which a file or a server could hide
-// instructions. Notes describe what was removed.
+// Sanitize cleans text from outside for a model, as for a command's output: it removes escape
+// sequences, control characters and invisible characters, which could hide instructions. Notes
+// describe the removals.
 func Sanitize(text string) (plain string, notes []string) {
 	var o sanitize.Output
 	plain = o.Write([]byte(text))
 	return plain + o.Close(), removalNotes(&o)
 }
 
-// AddExternal offers more tools, after the present ones. One whose name was added
-// before takes the other's place. The error names the tools that were left out,
-// because their name is not fit or belongs to a tool of this package.
+// AddExternal adds tools after the present ones. A tool replaces an earlier one
+// of the same name. The error names the tools left out, because their name is
+// invalid or belongs to a tool of this package.
 func (s *Set) AddExternal(tools ...External) error {
 	return s.setExternal(nil, tools)
 }
 
-// ReplaceExternal offers tools in place of the external ones whose names begin with
-// prefix; with no tools it takes those away. Nobody sees the state in between.
+// ReplaceExternal replaces all external tools whose names begin with prefix by
+// tools, in one atomic step. Without tools it removes them.
 func (s *Set) ReplaceExternal(prefix string, tools []External) error {
 	return s.setExternal(func(e *toolEntry) bool { return strings.HasPrefix(e.name, prefix) }, tools)
 }
 
-// OnPrompt has BeginPrompt call f, which must not wait.
+// OnPrompt sets the function that BeginPrompt calls. It must not block.
 func (s *Set) OnPrompt(f func()) { s.onPrompt.Store(&f) }
 
-// BeginPrompt tells the servers of external tools that a prompt begins.
+// BeginPrompt notifies the servers of external tools that a prompt begins.
 func (s *Set) BeginPrompt() {
 	if f := s.onPrompt.Load(); f != nil {
 		(*f)()
@@ -76,17 +76,16 @@ func (s *Set) BeginPrompt() {
 }
 
 // Snapshot returns a view of s that AddExternal and ReplaceExternal do not change. A turn uses one,
-// so that the list of tools stays the same, byte for byte, and with it the provider's prompt cache.
+// so that its tool list stays identical byte for byte and the provider's prompt cache stays valid.
 func (s *Set) Snapshot() act.Set {
 	view := &Set{workspace: s.workspace, tools: s.tools}
 	view.external.Store(s.external.Load())
 	return view
 }
 
-// setExternal changes the list of external tools. They stand by name: in which order
-// servers started, or one started again, is nothing that a provider's cache is to be
-// lost for. A list is never changed in place,
-// for others may be reading it.
+// setExternal changes the list of external tools. It sorts them by name, so that the
+// order in which servers start does not invalidate the provider's cache. It copies
+// the list, because others may be reading the old one.
 func (s *Set) setExternal(drop func(*toolEntry) bool, tools []External) error {
 	var added []*toolEntry
 	var unfit []string
@@ -150,10 +149,10 @@ func externalEntry(ext External) *toolEntry {
 	return e
 }
 
-// anyObject is the schema of a tool whose own is of no use.
+// anyObject replaces an unusable schema.
 const anyObject = `{"properties":{},"type":"object"}`
 
-// externalSchema returns a schema from outside as a model is told of it, and for
+// externalSchema returns an external schema as sent to a model, and parsed for
 // checking arguments; nil if only the tool itself can check them.
 func externalSchema(raw json.RawMessage) (json.RawMessage, *argumentSchema) {
 	value, err := decodeJSON(string(raw))
@@ -175,7 +174,7 @@ func externalSchema(raw json.RawMessage) (json.RawMessage, *argumentSchema) {
 		return json.RawMessage(anyObject), nil
 	}
 	s, err := newArgumentSchema(compact, nil)
-	if err != nil { // it holds a number that no float64 holds
+	if err != nil { // a number in it does not fit a float64
 		return compact, nil
 	}
 	return compact, s
@@ -185,16 +184,16 @@ func externalSchema(raw json.RawMessage) (json.RawMessage, *argumentSchema) {
 func compactJSON(value any) (json.RawMessage, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false) // people read it
+	encoder.SetEscapeHTML(false) // users read it
 	if err := encoder.Encode(value); err != nil {
 		return nil, err
 	}
 	return bytes.TrimSpace(out.Bytes()), nil
 }
 
-// A schemaSanitizer goes through a schema and makes its text plain.
+// A schemaSanitizer sanitizes the texts in a schema.
 type schemaSanitizer struct {
-	tooDeep bool // it is nested beyond reason
+	tooDeep bool // nesting exceeds maxNesting
 }
 
 func (w *schemaSanitizer) sanitize(value any, depth int) any {

@@ -24,11 +24,11 @@ const (
 	connectTime   = 10 * time.Second
 	maxRedirects  = 5
 	maxHeaders    = 64 << 10 // bytes
-	maxErrorBody  = 2000     // characters of the body of an error
+	maxErrorBody  = 2000     // characters of an error response's body
 	fetchPageSize = maxText - 1000
 )
 
-// userAgent says who asks, as RFC 9110 wants it.
+// userAgent identifies parley, as RFC 9110 recommends.
 const userAgent = "parley-fetch (a chat client in a terminal)"
 
 type fetchArgs struct {
@@ -37,11 +37,11 @@ type fetchArgs struct {
 	Offset int    `json:"offset,omitempty" jsonschema:"how many characters to skip, to read on in a long answer"`
 }
 
-// A fetcher gets pages from the web. It connects itself: a proxy would connect
-// where nobody here can check the address, so that none is used, whatever the
-// environment says. The zero value reaches public addresses only.
+// A fetcher gets pages from the web. It connects directly and ignores proxy
+// variables, because a proxy would connect without its address being checked.
+// The zero value reaches public addresses only.
 type fetcher struct {
-	allow    func(netip.AddrPort) bool // also these
+	allow    func(netip.AddrPort) bool // further addresses to allow; nil: none
 	resolver *net.Resolver             // nil: the system's
 	timeout  time.Duration             // of the whole fetch; 0: fetchTime
 }
@@ -93,7 +93,7 @@ func (f fetcher) run(ctx context.Context, r fetchRequest) act.Outcome {
 	return out
 }
 
-// get returns what an address answers.
+// get fetches a page and returns the outcome for the model.
 func (f fetcher) get(ctx context.Context, r fetchRequest) (out act.Outcome, err error) {
 	err = f.follow(ctx, r, func(res *http.Response, at *url.URL) (err error) {
 		out, err = responseOutcome(res, at, r)
@@ -102,7 +102,7 @@ func (f fetcher) get(ctx context.Context, r fetchRequest) (out act.Outcome, err 
 	return out, err
 }
 
-// follow follows redirects to the answer, and has it read.
+// follow follows redirects and calls read with the final response.
 func (f fetcher) follow(ctx context.Context, r fetchRequest, read func(res *http.Response, at *url.URL) error) error {
 	client, closeIdle := f.newClient()
 	defer closeIdle()
@@ -112,7 +112,7 @@ func (f fetcher) follow(ctx context.Context, r fetchRequest, read func(res *http
 		if err != nil {
 			return err
 		}
-		// Nothing else goes out: no cookies, no keys, no page that led here.
+		// Send nothing else: no cookies, no keys, no referrer.
 		req.Header.Set("User-Agent", userAgent)
 		req.Header.Set("Accept", "text/markdown, text/html;q=0.9, text/plain;q=0.9, application/json;q=0.9, */*;q=0.5")
 		req.Header.Set("Accept-Encoding", "gzip")
@@ -133,8 +133,8 @@ func (f fetcher) follow(ctx context.Context, r fetchRequest, read func(res *http
 	return fmt.Errorf("it redirects more than %d times", maxRedirects)
 }
 
-// redirectTarget returns where a server sends us. Another host was not asked for, nor was
-// a connection that others can read: the user who allowed this one decides about those.
+// redirectTarget returns the address of a redirect. It refuses another host or a change
+// to an unencrypted connection: the user has to approve those.
 func redirectTarget(from *url.URL, where string) (*url.URL, error) {
 	if len(where) > maxURL {
 		return nil, errors.New("it redirects to an address that is too long")
@@ -153,9 +153,9 @@ func redirectTarget(from *url.URL, where string) (*url.URL, error) {
 	return to, nil
 }
 
-// newClient makes connections for one fetch, each to an address that was checked
-// when it was about to be used: between a check of the name and its use the
-// name could come to mean something else.
+// newClient returns a transport for one fetch. It checks each address right
+// before connecting, so that a name cannot change its meaning between check and
+// use.
 func (f fetcher) newClient() (*http.Transport, func()) {
 	dialer := &net.Dialer{
 		Timeout:   connectTime,
@@ -170,14 +170,14 @@ func (f fetcher) newClient() (*http.Transport, func()) {
 		DialContext:            dialer.DialContext,
 		TLSHandshakeTimeout:    connectTime,
 		DisableKeepAlives:      true,
-		DisableCompression:     true, // what comes over the wire is counted
+		DisableCompression:     true, // limits apply to the bytes on the wire
 		MaxResponseHeaderBytes: maxHeaders,
 		ForceAttemptHTTP2:      true,
 	}
 	return transport, transport.CloseIdleConnections
 }
 
-// networkReason returns the reason of a network error, in words.
+// networkReason describes the cause of a network error.
 func networkReason(ctx context.Context, err error) string {
 	if ctx.Err() != nil {
 		return context.Cause(ctx).Error()
@@ -198,7 +198,8 @@ func networkReason(ctx context.Context, err error) string {
 	return text
 }
 
-// proxyHint explains what may be missing where only a proxy leads out.
+// proxyHint explains a likely failure where the network is reachable only
+// through a proxy.
 func proxyHint() string {
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
 		if os.Getenv(name) != "" {
@@ -208,7 +209,7 @@ func proxyHint() string {
 	return ""
 }
 
-// responseOutcome returns what the model gets of a response.
+// responseOutcome returns a response as an outcome for the model.
 func responseOutcome(res *http.Response, at *url.URL, r fetchRequest) (act.Outcome, error) {
 	body, err := readBody(res, false)
 	if err != nil {
@@ -243,8 +244,8 @@ func responseOutcome(res *http.Response, at *url.URL, r fetchRequest) (act.Outco
 	return act.Outcome{Text: strings.Join(lines, "\n"), Failed: res.StatusCode > 299}, nil
 }
 
-// textPart returns what fits into one answer of text, from a character on, and how to
-// read on.
+// textPart returns the part of text that fits into one answer, starting at a
+// character offset, and notes that say how to read on.
 func textPart(text string, offset int) (string, []string) {
 	total := utf8.RuneCountInString(text)
 	if offset >= total && offset > 0 {

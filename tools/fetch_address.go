@@ -13,13 +13,13 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// maxURL is how long an address may be, in bytes: long enough for the web, and
-// too short to carry a file away in.
+// maxURL is the longest address in bytes: enough for the web, too short to
+// carry away the content of a file.
 const maxURL = 2000
 
-// parseURL reads an address that a model or a server gave, and returns it as it
-// is sent and shown: ASCII only, without a fragment. Parsers disagree about odd
-// addresses; what comes back is read the same way by all of them.
+// parseURL parses an address from a model or a server and returns it as sent
+// and shown: ASCII only, without a fragment. Parsers disagree about unusual
+// addresses; all of them read the result the same way.
 func parseURL(raw string) (*url.URL, error) {
 	raw = strings.TrimSpace(raw)
 	switch {
@@ -57,7 +57,7 @@ func parseURL(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// normalizeHost returns a name or a public address in its one spelling.
+// normalizeHost returns the canonical form of a name or a public address.
 func normalizeHost(host string) (string, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if why := sanitize.NonPublic(addr); why != "" {
@@ -80,14 +80,14 @@ func normalizeHost(host string) (string, error) {
 	case last == "localhost":
 		return "", &blockedError{ascii, "this computer"}
 	case isNumericLabel(last):
-		// 127.1, 0x7f000001 and 2130706433 are addresses to some resolvers.
+		// Some resolvers accept 127.1, 0x7f000001 and 2130706433 as addresses.
 		return "", fmt.Errorf("%s is neither a name nor an address in the usual form", quoteName(host))
 	}
 	return ascii, nil
 }
 
-// isNumericLabel reports whether a host that ends with this label is an address, by
-// the rules of browsers.
+// isNumericLabel reports whether browsers treat a host that ends with this label as
+// an address.
 func isNumericLabel(label string) bool {
 	digits, hex := strings.CutPrefix(label, "0x")
 	if !hex {
@@ -96,7 +96,7 @@ func isNumericLabel(label string) bool {
 	return strings.Trim(digits, "0123456789abcdef") == ""
 }
 
-// hostWithPort returns host with the port of u, unless that is the usual one.
+// hostWithPort returns host with the port of u unless it is the default port.
 func hostWithPort(host string, u *url.URL) (string, error) {
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
@@ -115,8 +115,8 @@ func hostWithPort(host string, u *url.URL) (string, error) {
 	return host + ":" + strconv.FormatUint(n, 10), nil
 }
 
-// escapeQuery returns a query with every byte escaped that is not ASCII or would not
-// be seen for what it is.
+// escapeQuery escapes every byte of a query that is not ASCII or could be displayed
+// misleadingly.
 func escapeQuery(query string) string {
 	var out strings.Builder
 	for i := range len(query) {
@@ -129,14 +129,14 @@ func escapeQuery(query string) string {
 	return out.String()
 }
 
-// A blockedError says that an address must not be reached by fetch.
+// A blockedError says that fetch must not reach an address.
 type blockedError struct{ host, why string }
 
 func (e *blockedError) Error() string {
 	return fmt.Sprintf("%s is blocked: it is %s, and fetch reaches only public addresses", e.host, e.why)
 }
 
-// checkDial checks an address that is about to be connected to, "ip:port".
+// checkDial checks the "ip:port" of a connection right before it is made.
 func checkDial(at string, allow func(netip.AddrPort) bool) error {
 	ap, err := netip.ParseAddrPort(at)
 	if err != nil {

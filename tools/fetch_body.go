@@ -18,32 +18,32 @@ import (
 
 // The bounds of a body.
 const (
-	maxWire        = 5 << 20  // bytes that come over the wire
+	maxWire        = 5 << 20  // bytes on the wire
 	maxBody        = 10 << 20 // bytes after decompression
-	maxRatio       = 100      // of the two, once a body is larger than unrated
+	maxRatio       = 100      // decompressed to compressed size, for bodies beyond ratioThreshold
 	ratioThreshold = 1 << 20  // bytes; smaller bodies may compress better than maxRatio
-	sniffLen       = 512      // bytes that decide what a body is
+	sniffLen       = 512      // bytes used to detect the type of a body
 )
 
-// A fetchedBody is what a server sent, as far as it was read.
+// A fetchedBody is the part of a response body that was read.
 type fetchedBody struct {
 	data        []byte
-	mediaType   string // media type, such as "text/html"
+	mediaType   string // such as "text/html"
 	contentType string // the whole Content-Type; "" if the server gave none
-	size        int64  // bytes that the server announces; -1 if it does not
-	truncated   bool   // data is only the beginning
-	media       bool   // it is an image or a PDF, which models look at
+	size        int64  // bytes announced by the server; -1 if unknown
+	truncated   bool   // data is only the beginning of the body
+	media       bool   // an image or a PDF, which models can view
 	notes       []string
 }
 
-// renderedBody is a body as it is shown.
+// renderedBody is a body rendered as text.
 type renderedBody struct {
-	text, title, what string // what is "text/html, 12 KB"
+	text, title, what string // what describes it, such as "text/html, 12 KB"
 	notes             []string
 }
 
-// readBody reads as much of the body as is allowed, or, of what is no text,
-// enough to tell what it is; whole reads that as well.
+// readBody reads the body up to the limits. Of binary content it reads only
+// enough to detect the type, unless whole is set.
 func readBody(res *http.Response, whole bool) (fetchedBody, error) {
 	b := fetchedBody{contentType: res.Header.Get("Content-Type"), size: res.ContentLength}
 	b.mediaType, _, _ = mime.ParseMediaType(b.contentType)
@@ -82,8 +82,8 @@ func readBody(res *http.Response, whole bool) (fetchedBody, error) {
 	return b, b.handleReadError(err, wire)
 }
 
-// handleReadError deals with how reading ended. What is too large, or broke off, is shown in
-// part.
+// handleReadError handles the end of reading. A body that is too large or incomplete is
+// shown in part.
 func (b *fetchedBody) handleReadError(err error, wire *io.LimitedReader) error {
 	b.truncated = true
 	switch {
@@ -105,7 +105,7 @@ var (
 	errBomb  = fmt.Errorf("it grows to more than %d times its size when decompressed", maxRatio)
 )
 
-// inflatedReader reads a body up to the limits of its size.
+// inflatedReader reads a decompressed body up to its size limits.
 type inflatedReader struct {
 	in   io.Reader
 	wire *io.LimitedReader
@@ -132,8 +132,8 @@ var textTypes = map[string]bool{
 	"application/sql": true, "application/x-sh": true, "application/graphql": true, "application/x-www-form-urlencoded": true,
 }
 
-// isText reports whether a body can be shown as text. Of what has no telling
-// type its beginning decides.
+// isText reports whether a body can be shown as text. If the media type does
+// not say, its first bytes decide.
 func isText(kind string, start []byte) bool {
 	switch {
 	case strings.HasPrefix(kind, "text/"), textTypes[kind], strings.HasSuffix(kind, "+json"), strings.HasSuffix(kind, "+xml") && kind != "image/svg+xml":
@@ -144,7 +144,7 @@ func isText(kind string, start []byte) bool {
 	return false
 }
 
-// render shows the body, of the page at an address, in a format.
+// render renders the body of the page at an address in a format.
 func (b fetchedBody) render(at *url.URL, format string) (renderedBody, error) {
 	size := "of unknown size"
 	switch {
@@ -184,16 +184,17 @@ func (b fetchedBody) render(at *url.URL, format string) (renderedBody, error) {
 	return c, nil
 }
 
-// RenderHTML returns the title and the text of a web page from an address, as Markdown or plain text, and how
-// many elements are left out because no reader sees them; nil: pages are shown as they are.
+// RenderHTML returns the title and the text of a web page as Markdown or plain text, and the number of
+// elements left out because they are not visible. Nil: pages are shown unrendered.
 var RenderHTML func(text string, at *url.URL, markdown bool) (title, body string, hidden int, err error)
 
-// maxHTML is how much of a page is rendered, in bytes: what takes a second.
+// maxHTML is how much of a page is rendered, in bytes; this takes about a
+// second.
 const maxHTML = 2 << 20
 
-// decodeText returns the text in UTF-8. What is UTF-8 already is taken for it, whatever
-// a server says; otherwise the header decides, then what an HTML page says of
-// itself. False if neither says it and it had to be guessed.
+// decodeText returns the text in UTF-8. Valid UTF-8 is accepted regardless of the
+// headers; otherwise the Content-Type decides, then the page's own declaration. It
+// reports false if the encoding is a guess.
 func (b fetchedBody) decodeText() (string, bool) {
 	data := b.data
 	if b.truncated {
@@ -207,10 +208,10 @@ func (b fetchedBody) decodeText() (string, bool) {
 	if err != nil {
 		return string(data), false
 	}
-	return string(plain), certain || name != "windows-1252" // which is the guess
+	return string(plain), certain || name != "windows-1252" // windows-1252 is the fallback
 }
 
-// trimPartialRune returns data without a character that its end cut in two.
+// trimPartialRune removes an incomplete character from the end of data.
 func trimPartialRune(data []byte) []byte {
 	for i := 1; i <= utf8.UTFMax && i <= len(data); i++ {
 		if utf8.RuneStart(data[len(data)-i]) {
@@ -223,7 +224,7 @@ func trimPartialRune(data []byte) []byte {
 	return data
 }
 
-// formatBytes returns a size for people.
+// formatBytes formats a size for display.
 func formatBytes(n int64) string {
 	switch {
 	case n < 1<<10:

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// FetchFile gets a file or a page from the web for the user, by the rules of the tool fetch:
-// only public addresses, no cookies and keys, 20 s and 5 MiB at most. A page comes as
-// Markdown, without what cannot be seen; everything else byte for byte. Name is what to call
-// it.
+// FetchFile downloads a file or a page for the user, by the rules of the tool fetch: only
+// public addresses, no cookies and keys, 20 s and 5 MiB at most. A page is converted to
+// Markdown without its invisible parts; other files are returned byte for byte. Name is a
+// suggested file name.
 func FetchFile(ctx context.Context, address string) (name string, data []byte, err error) {
 	return fetcher{}.file(ctx, address)
 }
@@ -60,7 +60,7 @@ func responseFile(res *http.Response, at *url.URL) ([]byte, error) {
 	return []byte(strings.Trim(text, "\n") + "\n"), nil
 }
 
-// fileNameOf returns the last part of an address, as a name.
+// fileNameOf returns the last element of an address as a file name.
 func fileNameOf(at *url.URL) string {
 	name, _ := SanitizeAndTruncate(path.Base(at.Path), 100)
 	if name == "/" || name == "." || name == "" {

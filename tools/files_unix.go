@@ -9,11 +9,11 @@ import (
 	"syscall"
 )
 
-// nonblock keeps the opening of a pipe from waiting for its other end.
+// nonblock keeps opening a pipe from waiting for its other end.
 const nonblock = syscall.O_NONBLOCK
 
-// copyOwner gives f the owner and the group of old. Only root may give files away,
-// and a mode with another group would let others in.
+// copyOwner gives f the owner and the group of old. Only root may change the
+// owner, and a mode applied to another group would grant access to others.
 func copyOwner(f *os.File, old fs.FileInfo) error {
 	was, ok := old.Sys().(*syscall.Stat_t)
 	if !ok {
@@ -30,10 +30,10 @@ func copyOwner(f *os.File, old fs.FileInfo) error {
 	return nil
 }
 
-// isMount reports whether a rename failed because something is mounted there.
+// isMount reports whether a rename failed because the target is a mount point.
 func isMount(err error) bool { return errors.Is(err, syscall.EBUSY) || errors.Is(err, syscall.EXDEV) }
 
-// linkCount returns how many names a file has.
+// linkCount returns the number of hard links to a file.
 func linkCount(info fs.FileInfo) int {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(s.Nlink)

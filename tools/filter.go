@@ -17,21 +17,20 @@ import (
 
 const (
 	filterTime  = 2 * time.Second
-	filterDelay = 100 * time.Millisecond // for output that is held open by what outlives the command
+	filterDelay = 100 * time.Millisecond // wait for output still held open by processes that outlive the command
 	maxFiltered = 4 << 10                // bytes
 )
 
-// Filter runs a command line of the user in dir with input on its standard input, and returns the
-// beginning of its output, unsanitized. It has no terminal, 2 s, and the environment of commands, in
-// which no program of the workspace is found by its name: a model's command may have put it there. Its process
-// group ends with it.
+// Filter runs a command line of the user in dir with input on its standard input, and returns the beginning of
+// its output, unsanitized. It has no terminal, 2 s, and the environment of commands, without the workspace in
+// PATH: a model's command may have put programs there. Its process group ends with it.
 func Filter(ctx context.Context, dir, command string, input []byte) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, filterTime)
 	defer cancel()
 	return filter(ctx, dir, command, input)
 }
 
-// filter does as Filter until ctx ends.
+// filter is Filter without a time limit of its own.
 func filter(ctx context.Context, dir, command string, input []byte) (string, error) {
 	shell, err := findShell()
 	if err != nil {

@@ -12,10 +12,11 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// maxMatches is how many files one glob shows, and how many lines one grep.
+// maxMatches is the most files that one glob shows, and the most lines of one
+// grep.
 const maxMatches = 200
 
-// Limits of a pattern. Each pair of braces can double the time it takes.
+// Limits of a pattern. Each pair of braces can double the matching time.
 const (
 	maxPattern = 1000 // bytes
 	maxBraces  = 8
@@ -50,8 +51,8 @@ func planGlob(_ context.Context, w *workspace, args globArgs) (*act.Action, erro
 	}, nil
 }
 
-// checkPattern checks a pattern for files below dir. An absolute one may point into
-// dir.
+// checkPattern checks a pattern for files below dir. An absolute pattern must lie
+// within dir.
 func (w *workspace) checkPattern(dir, pattern string) (string, error) {
 	if len(pattern) > maxPattern {
 		return "", refuse("the pattern is longer than %d bytes", maxPattern)
@@ -121,7 +122,7 @@ func (w *workspace) glob(ctx context.Context, dir, pattern string, all bool) act
 	return a.outcome(append(notes, k.notes()...)...)
 }
 
-// notes tells of what a search did not look at.
+// notes reports the entries that a search left out.
 func (k *walk) notes() []string {
 	var notes []string
 	if k.limitReached {
@@ -130,7 +131,7 @@ func (k *walk) notes() []string {
 	return append(notes, k.hiddenNotes()...)
 }
 
-// hiddenNotes tells of what a rule of the user's keeps from being found.
+// hiddenNotes reports the entries that rules of the user hide.
 func (k *walk) hiddenNotes() []string {
 	var notes []string
 	if k.hiddenByRule > 0 {

@@ -12,11 +12,10 @@ import (
 	"parley/tools/process"
 )
 
-// ServerPolicy returns what SandboxPolicy does for a program that lasts, such as an MCP server. Key
-// stands for the program, which has a cache of its own: what commands leave in
-// theirs is not for it to run. Env is its environment; own reports which variables of
-// it the user has set for this program. Where the directory is no workspace, the
-// program works in an empty one.
+// ServerPolicy is SandboxPolicy for a long-running program, such as an MCP server. Key names the
+// program, which gets its own cache, so that it does not run files that commands left in theirs.
+// Env is its environment; own reports which variables the user has set for this program. If the
+// directory is not used as a workspace, the program works in an empty one.
 func (s *Set) ServerPolicy(key string, network bool, env []string, own func(name string) bool) (process.SandboxPolicy, error) {
 	cache, err := serverCacheDir(key)
 	if err != nil {
@@ -57,7 +56,7 @@ func serverCacheDir(key string) (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// cacheVariables returns the variables with which programs that download others keep them in
+// cacheVariables returns the variables that make package runners keep their downloads in
 // dir.
 func cacheVariables(dir string, network bool) []string {
 	at := func(name string) string { return filepath.Join(dir, name) }
@@ -72,15 +71,15 @@ func cacheVariables(dir string, network bool) []string {
 		}
 	}
 	if !network {
-		env = append(env, "npm_config_fetch_retries=0") // it would wait for what cannot come
+		env = append(env, "npm_config_fetch_retries=0") // without a network, retries would only take time
 	}
 	return env
 }
 
-// GrantablePath returns the file or directory that would have to be allowed for a program confined
-// by p to reach path: the project that it belongs to, its directory, or the file alone where the
-// directory is no workspace. It is "" for what the program can reach already, and for what must not
-// be allowed in passing: home directories, those of the system, and sensitive places.
+// GrantablePath returns the file or directory to allow so that a program confined by p can reach
+// path: its project, its directory, or the file alone if the directory is not used as a workspace.
+// It is "" if the program can reach path already, and for paths that need a deliberate decision:
+// home directories, those of the system, and sensitive places.
 func GrantablePath(p process.SandboxPolicy, path string, write bool) string {
 	if !filepath.IsAbs(path) {
 		return ""
@@ -116,16 +115,15 @@ func GrantablePath(p process.SandboxPolicy, path string, write bool) string {
 	return real
 }
 
-// isSystemPath reports whether a path is one of the system's, which every command may
-// read and none may change.
+// isSystemPath reports whether a path belongs to the system: every command may read
+// it and none may change it.
 func isSystemPath(path string) bool {
 	return slices.ContainsFunc([]string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix", "/proc", "/sys", "/dev", "/etc", "/System", "/Library"}, func(dir string) bool {
 		return isWithin(path, dir)
 	})
 }
 
-// nearestExisting returns the path, or the first directory above it, that exists, without
-// links.
+// nearestExisting returns path or its nearest existing parent, without links.
 func nearestExisting(path string) string {
 	for dir := filepath.Clean(path); ; dir = filepath.Dir(dir) {
 		if real, err := filepath.EvalSymlinks(dir); err == nil || dir == filepath.Dir(dir) {
@@ -134,11 +132,11 @@ func nearestExisting(path string) string {
 	}
 }
 
-// projectFiles mark the top of what a program is made of.
+// projectFiles mark the top directory of a project.
 var projectFiles = []string{"package.json", "pyproject.toml", "go.mod", "Cargo.toml", "pyvenv.cfg", ".git"}
 
-// projectDir returns the nearest directory at or above dir with a project file, or dir. Of a package
-// that npm installed it is the outermost node_modules: packages import each other.
+// projectDir returns the nearest directory at or above dir with a project file, or dir. For a
+// package installed by npm it is the outermost node_modules, because packages import each other.
 func projectDir(dir string) string {
 	const modules = string(filepath.Separator) + "node_modules"
 	if i := strings.Index(dir+string(filepath.Separator), modules+string(filepath.Separator)); i >= 0 {

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	maxGrep    = 8 << 20 // size of the largest file that is searched
+	maxGrep    = 8 << 20 // bytes; larger files are not searched
 	maxShown   = 300     // characters of a matching line
 	maxProgram = 3000    // instructions of a compiled expression
 	pieceSize  = 64 << 10
@@ -76,8 +76,8 @@ func planGrep(_ context.Context, w *workspace, args grepArgs) (*act.Action, erro
 	return a, nil
 }
 
-// compileExpression compiles what is searched for. RE2 takes linear time; the size of
-// the program bounds the factor.
+// compileExpression compiles the search expression. RE2 takes linear time; the limit
+// on the program's size bounds the factor.
 func compileExpression(args grepArgs) (*regexp.Regexp, error) {
 	text := args.Pattern
 	if text == "" {
@@ -109,7 +109,7 @@ type grepRun struct {
 	*workspace
 	args   grepArgs
 	dir    string
-	output *savedOutput // what is searched in place of files; nil: files
+	output *savedOutput // saved output to search; nil: search files
 	glob   string
 	expr   *regexp.Regexp
 
@@ -162,8 +162,8 @@ func (g *grepRun) matchesGlob(file string) bool {
 		!strings.Contains(g.glob, "/") && doublestar.MatchUnvalidated(g.glob, path.Base(file))
 }
 
-// searchFile searches one file, opened as f, unless that failed with err. What cannot
-// be read is counted and left out.
+// searchFile searches one file, opened as f unless that failed with err. Unreadable
+// files are counted and left out.
 func (g *grepRun) searchFile(ctx context.Context, file string, f *os.File, info fs.FileInfo, err error) error {
 	if err != nil || info.Size() > maxGrep {
 		g.skipped++
@@ -189,8 +189,8 @@ func (g *grepRun) searchFile(ctx context.Context, file string, f *os.File, info 
 	return g.searchContent(ctx, file, content)
 }
 
-// searchContent searches piece by piece, so that a cancel is noticed. A line longer
-// than a piece is searched in parts.
+// searchContent searches piece by piece, so that a cancellation is noticed. A line
+// longer than a piece is searched in parts.
 func (g *grepRun) searchContent(ctx context.Context, file string, content []byte) error {
 	h := lineMatches{content: content}
 	for start := 0; start < len(content); {
@@ -217,13 +217,14 @@ func (g *grepRun) searchContent(ctx context.Context, file string, content []byte
 	return g.writeMatches(file, h)
 }
 
-// lineMatches are the lines of a file that match.
+// lineMatches are the matching lines of a file.
 type lineMatches struct {
 	content []byte
-	starts  []int // where they begin, ascending
+	starts  []int // offsets of the lines, ascending
 }
 
-// add takes the line around the offset at, and returns where the next begins.
+// add adds the line around the offset at, and returns the offset of the next
+// line.
 func (h *lineMatches) add(at int) int {
 	start := bytes.LastIndexByte(h.content[:at], '\n') + 1
 	if n := len(h.starts); n == 0 || h.starts[n-1] != start {
@@ -236,8 +237,8 @@ func (h *lineMatches) add(at int) int {
 	return at + next + 1
 }
 
-// writeMatches writes the hits under the name of the file: matching lines as "12:",
-// those around them as "11-".
+// writeMatches writes the matches under the name of the file: matching lines as
+// "12:", context lines as "11-".
 func (g *grepRun) writeMatches(file string, h lineMatches) error {
 	if len(h.starts) == 0 {
 		return nil
@@ -267,7 +268,7 @@ func (g *grepRun) writeMatches(file string, h lineMatches) error {
 		last := number + g.args.Context
 		for n := first; n <= last && from < len(h.content); n++ {
 			if i+1 < len(h.starts) && from == h.starts[i+1] {
-				break // the next match shows it
+				break // shown with the next match
 			}
 			mark := "-"
 			if from == start {
@@ -283,7 +284,7 @@ func (g *grepRun) writeMatches(file string, h lineMatches) error {
 	return nil
 }
 
-// writeLine adds the line that names a file.
+// writeLine writes one file name.
 func (g *grepRun) writeLine(line string) error {
 	g.files++
 	if !g.add(line) {
@@ -299,7 +300,7 @@ func lineLength(content []byte) int {
 	return len(content)
 }
 
-// formatLine returns a line as it is shown: valid, visible and not too long.
+// formatLine returns a line for display: valid UTF-8, sanitized and truncated.
 func formatLine(line []byte) string {
 	cut := len(line) > maxShown*utf8.UTFMax
 	if cut {

@@ -10,7 +10,7 @@ import (
 	"parley/tools/gitignore"
 )
 
-// ignoreRulesAbove returns the rules that hold in dir because of what is above it.
+// ignoreRulesAbove returns the rules for dir from the directories above it.
 func (w *workspace) ignoreRulesAbove(dir string) gitignore.Rules {
 	var rules gitignore.Rules
 	base, rel := splitPath(w, dir)
@@ -32,8 +32,8 @@ func (w *workspace) ignoreRulesAbove(dir string) gitignore.Rules {
 	}
 }
 
-// addIgnoreRules returns the rules that hold in dir: those from above and its own. In the
-// workspace itself these are also those of .git/info/exclude, which weigh least.
+// addIgnoreRules returns the rules that apply in dir: those from above and its own. In
+// the workspace itself, .git/info/exclude is added with the lowest precedence.
 func (w *workspace) addIgnoreRules(rules gitignore.Rules, dir string, entries []fs.DirEntry) gitignore.Rules {
 	has := func(name string) bool {
 		_, ok := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int { return strings.Compare(e.Name(), name) })

@@ -14,56 +14,56 @@ import (
 
 // Bounds of commands in the background.
 const (
-	maxJobs       = 16                     // that run at the same time
-	maxEndedJobs  = 16                     // whose output is kept, once they ended
-	maxUnreadText = 2000                   // characters of output, and of the command, that are kept of ended jobs until the model has read them
-	maxJobText    = 125_000                // characters that are kept of all output of one: its head and its tail, at most 1 MB
-	settleTime    = 500 * time.Millisecond // in which one that begins in the background may end in the foreground
+	maxJobs       = 16                     // running at the same time
+	maxEndedJobs  = 16                     // ended ones whose output is kept
+	maxUnreadText = 2000                   // characters of output, and of the command, kept of an old ended job until the model has read them
+	maxJobText    = 125_000                // characters kept of a job's whole output: its head and its tail, at most 1 MB
+	settleTime    = 500 * time.Millisecond // a command started in the background that ends within this time returns its result at once
 )
 
-// errTooManyJobs is why a command does not go to the background.
+// errTooManyJobs is why a command cannot move to the background.
 var errTooManyJobs = fmt.Errorf("%d commands run in the background already", maxJobs)
 
-// Jobs holds the background commands of a workspace. They end with the set of tools. It is safe for
-// concurrent use; a nil one is empty.
+// Jobs holds the background commands of a workspace. They end when the set of tools is closed. It
+// is safe for concurrent use; a nil Jobs is empty.
 type Jobs struct {
 	now   func() time.Time
 	timer func(time.Duration) <-chan time.Time
 
 	mu         sync.Mutex
-	after      time.Duration // after which a command goes to the background by itself; 0: never
+	after      time.Duration // time after which a command moves to the background by itself; 0: never
 	foreground []*job        // commands whose calls wait for them
 	list       []*job        // background commands and some that have ended, the oldest first
-	lastNumber int           // number of the last one that was moved to the background
+	lastNumber int           // number of the latest background job
 	onEnd      func(Job)
 	closed     bool
 }
 
 func newJobs() *Jobs { return &Jobs{now: time.Now, timer: time.After} }
 
-// A Job is the state of a background command at one moment.
+// A Job is a snapshot of a background command.
 type Job struct {
 	N       int // its number, from 1
 	Command string
-	Owner   string    // the conversation whose call started it
-	Started time.Time // when the command did
-	Ended   time.Time // zero: it runs
+	Owner   string    // conversation whose call started it
+	Started time.Time // start of the command
+	Ended   time.Time // zero while it runs
 	State   string    // how it ended, such as "exit status 0"; "" while it runs
 	Failed  bool
-	Size    int64 // bytes of output until now
+	Size    int64 // bytes of output so far
 }
 
 // Runs reports whether the command has not ended.
 func (j Job) Runs() bool { return j.Ended.IsZero() }
 
-// Name returns the first line of the command, to be shown.
+// Name returns the first line of the command for display.
 func (j Job) Name() string {
 	line, _, _ := strings.Cut(strings.TrimSpace(j.Command), "\n")
 	return sanitize.Line(line)
 }
 
-// Elapsed returns how long the command has run by now, or did until it ended; 0 where a clock
-// that was set back says less.
+// Elapsed returns the running time until now or until the command ended; 0 if the clock was
+// set back.
 func (j Job) Elapsed(now time.Time) time.Duration {
 	if !j.Runs() {
 		now = j.Ended
@@ -71,12 +71,12 @@ func (j Job) Elapsed(now time.Time) time.Duration {
 	return max(now.Sub(j.Started), 0)
 }
 
-// Killed reports whether it ended because the user or the model wanted that.
+// Killed reports whether the user or the model ended the job.
 func (j Job) Killed() bool { return strings.HasPrefix(j.State, errKilled.Error()) }
 
-// A job is a running command with its output. It is in the background once its call has returned.
+// A job is a running command with its output. It is in the background after its call has returned.
 type job struct {
-	moveRequested chan struct{} // receives when the user moves it to the background
+	moveRequested chan struct{} // receives when the user requests the move to the background
 	cancel        context.CancelCauseFunc
 	done          chan struct{} // closed once it has ended in the background
 
@@ -88,19 +88,19 @@ type job struct {
 	unread      unseenText // output that the model has not read
 	all         headTail
 	rest        string // the end of the output, which may still change
-	notes       string // of its end, for the model
+	notes       string // about its end, for the model
 	endReported bool   // the model knows that it ended
-	viewer      func() // is called on new output and at the end; nil: there is none
+	viewer      func() // called on new output and at the end; nil: nobody watches
 }
 
-// SetBackground has commands that run longer go on in the background; 0: none does by itself.
+// SetBackground moves commands to the background that run longer than after; 0: never.
 func (s *Set) SetBackground(after time.Duration) {
 	s.jobs.mu.Lock()
 	defer s.jobs.mu.Unlock()
 	s.jobs.after = after
 }
 
-// Jobs returns the commands in the background, those of all conversations in this workspace.
+// Jobs returns the background commands of all conversations in this workspace.
 func (s *Set) Jobs() *Jobs {
 	if s == nil {
 		return nil
@@ -114,7 +114,7 @@ func (l *Jobs) backgroundAfter() time.Duration {
 	return l.after
 }
 
-// begin adds a command that starts now.
+// begin registers a command that starts now.
 func (l *Jobs) begin(owner, command string, progress func(string), cancel context.CancelCauseFunc) *job {
 	j := &job{
 		moveRequested: make(chan struct{}, 1), cancel: cancel, done: make(chan struct{}), progress: progress,
@@ -133,7 +133,7 @@ func (l *Jobs) removeForeground(j *job) {
 	l.foreground = slices.DeleteFunc(l.foreground, func(a *job) bool { return a == j })
 }
 
-// move lets a command go on in the background, unless there are too many.
+// move moves a command to the background, unless there are too many.
 func (l *Jobs) move(j *job) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,7 +149,8 @@ func (l *Jobs) move(j *job) bool {
 	return true
 }
 
-// running counts the commands that run in the background. The list is locked.
+// running counts the commands running in the background. The caller holds the
+// list's lock.
 func (l *Jobs) running() (n int) {
 	for _, j := range l.list {
 		if j.snapshot().Runs() {
@@ -169,7 +170,7 @@ func (l *Jobs) finish(j *job, r *runningCommand, out act.Outcome) {
 	j.info.Ended, j.info.State, j.info.Failed = l.now(), r.endState(), out.Failed
 	j.notes = strings.Join(notes, "\n")
 	if len(notes) == 0 {
-		j.notes = out.Text // it did not start, or the progress function failed
+		j.notes = out.Text // the command did not start, or the progress function failed
 	}
 	is := j.info
 	j.mu.Unlock()
@@ -190,7 +191,7 @@ func (j *job) snapshot() Job {
 	return j.info
 }
 
-// write appends text to the output. rest follows it and may still change.
+// write appends final text to the output. Rest follows it and may still change.
 func (j *job) write(text, rest string) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -220,14 +221,14 @@ func (j *job) notifyViewer() {
 	}
 }
 
-// stopProgress sends no more live output: the call returns.
+// stopProgress stops sending live output, because the call returns.
 func (j *job) stopProgress() {
 	j.showing.Lock()
 	defer j.showing.Unlock()
 	j.progress = nil
 }
 
-// List returns the commands in the background, the oldest first, and some that have ended.
+// List returns the background commands, oldest first, including some that have ended.
 func (l *Jobs) List() (all []Job) {
 	if l == nil {
 		return nil
@@ -240,7 +241,7 @@ func (l *Jobs) List() (all []Job) {
 	return all
 }
 
-// Running returns the jobs that have not ended, as "1. make".
+// Running returns the names of the jobs that have not ended, such as "1. make".
 func (l *Jobs) Running() (names []string) {
 	for _, j := range l.List() {
 		if j.Runs() {
@@ -278,8 +279,8 @@ func (l *Jobs) Output(n int) (is Job, text string, ok bool) {
 }
 
 // View sets the viewer of a job: changed is called after new output and at the end, from any
-// goroutine, at most about twenty times a second; nil removes it. Without such a job nothing
-// happens.
+// goroutine, at most about twenty times a second. Nil removes the viewer. An unknown job is
+// ignored.
 func (l *Jobs) View(n int, changed func()) {
 	if j := l.find(n); j != nil {
 		j.mu.Lock()
@@ -288,8 +289,7 @@ func (l *Jobs) View(n int, changed func()) {
 	}
 }
 
-// Kill ends a job with everything it started, on behalf of the user, and waits for that, at most
-// half a minute.
+// Kill ends a job and its processes for the user, and waits at most half a minute for that.
 func (l *Jobs) Kill(n int) (Job, error) {
 	j := l.find(n)
 	if j == nil {
@@ -301,7 +301,8 @@ func (l *Jobs) Kill(n int) (Job, error) {
 	return j.kill(fmt.Errorf("%w by the user", errKilled))
 }
 
-// killTime bounds the wait for the end of a job; see process.Child.Terminate.
+// killTime bounds the wait for a killed job to end; see
+// process.Child.Terminate.
 const killTime = 30 * time.Second
 
 func (j *job) kill(why error) (Job, error) {
@@ -314,8 +315,8 @@ func (j *job) kill(why error) (Job, error) {
 	}
 }
 
-// Move moves the foreground commands to the background, on behalf of the user, and returns how many
-// it moved; the error says why not all.
+// Move moves the foreground commands to the background for the user, and returns how many moved.
+// The error says why some could not.
 func (l *Jobs) Move() (n int, err error) {
 	if l == nil {
 		return 0, nil
@@ -330,7 +331,7 @@ func (l *Jobs) Move() (n int, err error) {
 		select {
 		case j.moveRequested <- struct{}{}:
 			n++
-		default: // it was asked for already
+		default: // requested already
 		}
 	}
 	return n, nil
@@ -346,7 +347,7 @@ func (l *Jobs) OnEnd(f func(Job)) {
 	l.onEnd = f
 }
 
-// TakeEnded returns the ended jobs of a conversation whose end was not reported to its model, and
+// TakeEnded returns the ended jobs of a conversation that its model does not know about yet, and
 // marks them as reported.
 func (l *Jobs) TakeEnded(owner string) (ended []Job) {
 	if l == nil {
@@ -365,8 +366,8 @@ func (l *Jobs) TakeEnded(owner string) (ended []Job) {
 	return ended
 }
 
-// TakeEndedJobs returns what the model of a conversation is told of its commands in the background
-// that have ended since it was told last; "" for nothing.
+// TakeEndedJobs returns a report for a conversation's model about its background commands that
+// ended since the last report; "" for none.
 func (s *Set) TakeEndedJobs(conversation string) string {
 	var lines []string
 	for _, j := range s.Jobs().TakeEnded(conversation) {
@@ -376,8 +377,8 @@ func (s *Set) TakeEndedJobs(conversation string) string {
 	return strings.Join(lines, "\n")
 }
 
-// Close ends all jobs, and lets none begin, and waits for that, at most half a minute. It returns
-// those that were running.
+// Close ends all jobs, prevents new ones, and waits at most half a minute. It returns the jobs
+// that were running.
 func (l *Jobs) Close() (ended []Job) {
 	if l == nil {
 		return nil

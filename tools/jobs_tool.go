@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The tools that start commands, and that work with those in the background.
+// The tools that start commands and manage background commands.
 const (
 	shellTool = "shell"
 	jobsTool  = "jobs"
@@ -20,15 +20,15 @@ type jobsArgs struct {
 	Seconds int    `json:"seconds,omitempty" jsonschema:"how long wait waits at most; 60 unless given"`
 }
 
-// jobWait is how long a model waits for a job unless it says so.
+// jobWait is how long a model waits for a job by default.
 const jobWait = 60 * time.Second
 
 func init() {
 	register(jobsTool, planJobs, argumentLimit{"job", 0, 0}, argumentLimit{"seconds", 1, maxTimeout.Seconds()})
 }
 
-// planJobs reads and ends commands in the background that this conversation has started. Nobody
-// is asked: who allowed a command allowed to watch it, and to end it.
+// planJobs reads and ends background commands of this conversation. It needs no approval:
+// approving a command includes watching and ending it.
 func planJobs(ctx context.Context, w *workspace, args jobsArgs) (*act.Action, error) {
 	owner := act.JobOwner(ctx)
 	a := &act.Action{Access: act.AccessRead, Title: strings.TrimSpace(args.Action + " job")}
@@ -84,7 +84,7 @@ func (l *Jobs) listFor(owner string) act.Outcome {
 	return act.Outcome{Text: truncate(strings.Join(lines, "\n"), maxText)}
 }
 
-// await returns what a job has written, once it has ended or the time is over.
+// await returns a job's unread output once it has ended or the wait is over.
 func (l *Jobs) await(ctx context.Context, j *job, seconds int) act.Outcome {
 	wait := jobWait
 	if seconds > 0 {
@@ -99,7 +99,7 @@ func (l *Jobs) await(ctx context.Context, j *job, seconds int) act.Outcome {
 	return act.Outcome{Text: j.read(l.now())}
 }
 
-// read returns the output that the model was not told, and how the job is.
+// read returns the output that the model has not read, and the job's state.
 func (j *job) read(now time.Time) string {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -114,8 +114,8 @@ func (j *job) read(now time.Time) string {
 	return strings.Join(lines, "\n")
 }
 
-// takeUnreadLocked returns the output that the model was not told, a line that changed as a whole,
-// or a note that there is none. From here on it was told.
+// takeUnreadLocked returns the output that the model has not read, or none if there is no new
+// output, and marks it as read. A line that changed is returned as a whole.
 func (j *job) takeUnreadLocked(none string) string {
 	seen := j.unread.seen
 	gone, text := j.unread.take(j.rest)
@@ -129,7 +129,7 @@ func (j *job) takeUnreadLocked(none string) string {
 	return text
 }
 
-// movedOutcome tells the model of a command that continues after its call.
+// movedOutcome reports to the model that a command continues in the background.
 func (j *job) movedOutcome(now time.Time) act.Outcome {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -138,7 +138,7 @@ func (j *job) movedOutcome(now time.Time) act.Outcome {
 	return act.Outcome{Text: text + said, Notes: said, Job: j.info.N}
 }
 
-// roughly returns a duration as people say it.
+// roughly returns a rounded duration in words.
 func roughly(d time.Duration) string {
 	if d < 10*time.Second {
 		return d.Round(100 * time.Millisecond).String()

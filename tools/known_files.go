@@ -7,14 +7,14 @@ import (
 
 type hash = [sha256.Size]byte
 
-// knownFiles holds what the model last read or wrote of files, by path. The zero value is empty.
-// It is safe for concurrent use.
+// knownFiles holds the content of files as the model last read or wrote them, by path. The zero
+// value is empty. It is safe for concurrent use.
 type knownFiles struct {
 	mu     sync.Mutex
 	hashes map[string]hash
 }
 
-// set remembers the content that the model knows of a file.
+// set records the content of a file that the model knows.
 func (k *knownFiles) set(file string, sum hash) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -24,7 +24,7 @@ func (k *knownFiles) set(file string, sum hash) {
 	k.hashes[file] = sum
 }
 
-// get returns the content that the model knows of a file, and whether it knows any.
+// get returns the content of a file that the model knows; ok is false if it knows none.
 func (k *knownFiles) get(file string) (hash, bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -38,7 +38,7 @@ type writeLocks struct {
 	files map[string]*sync.Mutex
 }
 
-// lock waits until nothing else writes the file.
+// lock waits until no other call writes the file.
 func (l *writeLocks) lock(file string) (unlock func()) {
 	l.mu.Lock()
 	one := l.files[file]

@@ -7,7 +7,7 @@ import (
 	"parley/tools/act"
 )
 
-// maxListEntries is how many entries one list shows.
+// maxListEntries is the most entries that one list shows.
 const maxListEntries = 1000
 
 type listArgs struct {
@@ -35,7 +35,7 @@ func planList(_ context.Context, w *workspace, args listArgs) (*act.Action, erro
 	}, nil
 }
 
-// locateDir does as locate for a directory, which is the workspace if it is not named.
+// locateDir is locate for a directory; an empty name is the workspace.
 func (w *workspace) locateDir(name string) (string, error) {
 	if name == "" {
 		return ".", nil

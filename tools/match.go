@@ -11,13 +11,13 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A span is a place in a text, in bytes.
+// A span is a byte range in a text.
 type span struct{ start, end int }
 
 // An editTarget is a text to edit.
 type editTarget struct {
 	text   string
-	lfText string // text with LF line ends; made when first needed
+	lfText string // text with LF line ends; computed on first use
 }
 
 // withLF returns the text with LF line ends.
@@ -30,9 +30,9 @@ func (t *editTarget) withLF() string {
 
 func toLF(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// findSpans returns the places of old in the text, in order. Places that overlap
-// are all found, unless every one is to be replaced. An old text that has CR of
-// its own is looked for as it is first.
+// findSpans returns the occurrences of old in the text, in order. Overlapping
+// occurrences are all found, unless every one is to be replaced. An old text
+// with CR in it is first matched as it is.
 func (t *editTarget) findSpans(old string, all bool) []span {
 	if strings.Contains(old, "\r") {
 		if places := findOccurrences(t.text, old, all); len(places) > 0 {
@@ -45,7 +45,8 @@ func (t *editTarget) findSpans(old string, all bool) []span {
 		return places
 	}
 	for i, at := 0, (offsetMapper{text: t.text}); i < len(places); i++ {
-		// Overlapping places begin, but need not end, in order.
+		// Overlapping spans have ascending starts but not necessarily ascending
+		// ends.
 		places[i].start = at.toRaw(places[i].start)
 		end := at
 		places[i].end = end.toRaw(places[i].end)
@@ -53,7 +54,7 @@ func (t *editTarget) findSpans(old string, all bool) []span {
 	return places
 }
 
-// maxSpans is how many places one edit may have; more are not looked for.
+// maxSpans is the most occurrences found for one edit.
 const maxSpans = 100_000
 
 func findOccurrences(text, old string, all bool) []span {
@@ -76,15 +77,15 @@ func findOccurrences(text, old string, all bool) []span {
 	return places
 }
 
-// offsetMapper maps ascending offsets in a text with LF line ends to the text as it
-// is.
+// offsetMapper maps ascending offsets in the text with LF line ends to the original
+// text.
 type offsetMapper struct {
 	text       string
-	lfPos, pos int // the same place in both
+	lfPos, pos int // the same position in both texts
 }
 
-// toRaw returns where the offset plain is in the text as it is. A line end counts as
-// one byte, so that a place that begins with one takes in its CR.
+// toRaw returns the offset in the original text for the offset plain. A CRLF counts
+// as one byte, so that a span beginning with it includes the CR.
 func (o *offsetMapper) toRaw(plain int) int {
 	for {
 		i := strings.Index(o.text[o.pos:], "\r\n")
@@ -98,18 +99,19 @@ func (o *offsetMapper) toRaw(plain int) int {
 	}
 }
 
-// endsWith reports whether the text ends with stem, whatever its line ends.
+// endsWith reports whether the text ends with stem, ignoring differences in
+// line ends.
 func (t *editTarget) endsWith(stem string) bool { return strings.HasSuffix(t.withLF(), toLF(stem)) }
 
-// rawLength returns how many bytes stem, with which the text ends, has in it.
+// rawLength returns the byte length in the original text of its suffix stem.
 func (t *editTarget) rawLength(stem string) int {
 	plain := len(t.withLF()) - len(toLF(stem))
 	at := offsetMapper{text: t.text}
 	return len(t.text) - at.toRaw(plain)
 }
 
-// withLineEnds gives new the line ends of the place p: those in it, or else of the
-// first line of the text.
+// withLineEnds gives new the line ends of the span p, or of the first line of the
+// text if p has none.
 func (t *editTarget) withLineEnds(p span, new string) string {
 	if strings.Contains(new, "\r") || !strings.Contains(new, "\n") {
 		return new
@@ -126,10 +128,10 @@ func (t *editTarget) withLineEnds(p span, new string) string {
 	return new
 }
 
-// maxListedSpans is how many places a refusal names.
+// maxListedSpans is how many occurrences an error lists.
 const maxListedSpans = 10
 
-// ambiguousError says on which lines the places are.
+// ambiguousError lists the lines of the occurrences.
 func (t *editTarget) ambiguousError(places []span) error {
 	if len(places) == maxSpans {
 		return errors.New("old occurs far too often")
@@ -146,11 +148,11 @@ func (t *editTarget) ambiguousError(places []span) error {
 		len(places), strings.Join(lines, ", "))
 }
 
-// lineNumberPrefix is how read shows a line.
+// lineNumberPrefix matches the line numbers that read adds.
 var lineNumberPrefix = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^ *\d+\t`) })
 
-// notFoundError says why old may not have been found: where the text is the same
-// but for white space, or that old has line numbers in it.
+// notFoundError suggests why old was not found: a place that differs only in
+// white space, or line numbers in old.
 func (t *editTarget) notFoundError(old string) error {
 	if bare := lineNumberPrefix().ReplaceAllString(old, ""); bare != old && len(t.findSpans(bare, false)) > 0 {
 		return errors.New("old is not in the file; omit the line numbers that read puts in front of lines")
@@ -170,8 +172,8 @@ func (t *editTarget) notFoundError(old string) error {
 		first+1, truncate(strings.Join(lines[first:last+1], "\n"), 2000))
 }
 
-// collapseLines returns lines without white space and invisible characters, and
-// without those that hold nothing else.
+// collapseLines removes white space and invisible characters from lines, and
+// drops lines that become empty.
 func collapseLines(lines []string) []string {
 	var out []string
 	for _, line := range lines {
@@ -191,8 +193,8 @@ func collapseSpace(line string) string {
 	}, line)
 }
 
-// findLoosely finds the first run of lines that is want but for white space and
-// empty lines; the outer lines of want may be parts.
+// findLoosely finds the first run of lines that equals want apart from white
+// space and empty lines; the first and last line of want may be partial.
 func findLoosely(lines, want []string) (first, last int, ok bool) {
 	var text []string
 	var numbers []int

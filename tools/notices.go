@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// sandboxNotices collects what the sandbox undid and warns of, until it is taken. It is safe for
-// concurrent use.
+// sandboxNotices collects the sandbox's reports of undone changes and warnings, until take is
+// called. It is safe for concurrent use.
 type sandboxNotices struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -29,8 +29,8 @@ func (n *sandboxNotices) take() string {
 	return strings.TrimSpace(plain)
 }
 
-// TakeSandboxNotices returns what the sandbox undid and warns of since the last call, for the user,
-// whole; "" for nothing.
+// TakeSandboxNotices returns the complete sandbox notices since the last call, for the user; "" for
+// none.
 func (s *Set) TakeSandboxNotices() string {
 	if s == nil {
 		return ""
@@ -38,13 +38,13 @@ func (s *Set) TakeSandboxNotices() string {
 	return strings.Trim(strings.ReplaceAll(s.notices.take(), "]\n[", "\n"), "[]")
 }
 
-// maxNotices is how many characters of notices about one command the model gets.
+// maxNotices is how many characters of notices about one command are sent to the model.
 const maxNotices = 4000
 
-// noticesOf collects the notices about a command that has ended, together with others. It returns
-// them for the model.
+// noticesOf collects the notices about a command that has ended, and others, and returns them for
+// the model.
 func (w *workspace) noticesOf(r *runningCommand, others ...string) string {
-	r.ReleaseHelper() // passes on what it reports
+	r.ReleaseHelper() // flushes its reports
 	if r.policy != nil && r.HelperFailed() {
 		others = append(others, note("CAUTION: the sandbox could not look at what is protected"))
 	}

@@ -11,8 +11,8 @@ import (
 	"parley/tools/rule"
 )
 
-// AllowFlag allows what a rule of the command line says, such as "shell:git status"
-// or "edit:src/**"; see package permission. Own names the tools of the user's own.
+// AllowFlag adds an allow rule from the command line, such as "shell:git status" or
+// "edit:src/**"; see package permission. Own names the user's custom tools.
 func (p *Policy) AllowFlag(text string, own ...string) error {
 	r, err := ParseRule(text, own...)
 	if err == nil {
@@ -26,15 +26,15 @@ func (p *Policy) AllowFlag(text string, own ...string) error {
 	return nil
 }
 
-// Permissions are rules as the configuration has them.
+// Permissions are the rules of the configuration.
 type Permissions struct {
-	Allow []string `toml:"allow"` // need not be asked
-	Ask   []string `toml:"ask"`   // always asks, also where the mode or another rule allows
-	Deny  []string `toml:"deny"`  // never runs, in no mode
+	Allow []string `toml:"allow"` // run without approval
+	Ask   []string `toml:"ask"`   // always need approval, even if the mode or another rule allows them
+	Deny  []string `toml:"deny"`  // never run, in any mode
 }
 
-// Rules reads the rules. Own names the tools of the user's own. The error names each that is
-// none, and each that could never allow anything.
+// Rules parses the rules. Own names the user's custom tools. The error names each invalid
+// rule, and each that could never allow anything.
 func (c Permissions) Rules(own ...string) ([]rule.Rule, error) {
 	var rs []rule.Rule
 	var faults []error
@@ -58,15 +58,14 @@ func (c Permissions) Rules(own ...string) ([]rule.Rule, error) {
 	return rs, errors.Join(faults...)
 }
 
-// Validate says which rules are none.
+// Validate names the invalid rules.
 func (c Permissions) Validate(own ...string) error {
 	_, err := c.Rules(own...)
 	return err
 }
 
-// ParseRule parses a rule for the tools that there are, those of the user's own
-// among them, and for the classes of sensitive files: "credentials" and "startup" are rules about whatever tools do to
-// these.
+// ParseRule parses a rule for the known tools, including the user's custom tools in own, or for a class of sensitive
+// files: "credentials" and "startup" rules apply to all tools that access such files.
 func ParseRule(text string, own ...string) (rule.Rule, error) {
 	name, _, narrow := strings.Cut(text, ":")
 	if slices.Contains(own, name) && narrow {

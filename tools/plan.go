@@ -15,7 +15,7 @@ func init() {
 	register(act.PlanTool, planPlan)
 }
 
-// planPlan keeps a plan in sight. In the mode for planning the user is asked to accept it.
+// planPlan shows a plan to the user. In plan mode the user is asked to accept it.
 func planPlan(_ context.Context, w *workspace, args planArgs) (*act.Action, error) {
 	text := strings.TrimSpace(args.Text)
 	steps, done, at := planSteps(text)
@@ -38,8 +38,8 @@ func planPlan(_ context.Context, w *workspace, args planArgs) (*act.Action, erro
 	return a, nil
 }
 
-// planSteps counts the steps of a plan and those that are done, and returns the one that is
-// under way; "" if none is.
+// planSteps counts the steps of a plan and the finished ones, and returns the current step;
+// "" if none is in progress.
 func planSteps(text string) (steps, done int, at string) {
 	for line := range strings.Lines(text) {
 		switch mark, _, step := act.PlanStep(line); {

@@ -13,8 +13,8 @@ import (
 	"parley/tools/rule"
 )
 
-// A Policy decides whether a tool may run. It is the only place that does, and
-// safe for concurrent use. The zero value asks.
+// A Policy decides whether a tool call may run; nothing else does. It is safe
+// for concurrent use. The zero value asks for every call.
 type Policy struct {
 	changeMu  sync.Mutex // held while stored rules change and onChange is called
 	mu        sync.Mutex
@@ -27,7 +27,7 @@ type Policy struct {
 // NewPolicy returns a policy in the given mode.
 func NewPolicy(mode act.Mode) *Policy { return &Policy{mode: mode} }
 
-// Mode returns how much runs without being asked.
+// Mode returns the approval mode.
 func (p *Policy) Mode() act.Mode {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,29 +48,28 @@ func (p *Policy) SetMode(mode act.Mode) {
 	p.mode = mode
 }
 
-// SetWorkspace names the workspace, by its absolute path without symbolic links:
-// rules of a directory hold in that one only, and absolute paths below it are
-// inside.
+// SetWorkspace sets the workspace, an absolute path without symbolic links.
+// Rules of a directory apply only in that workspace, and absolute paths below it
+// count as inside.
 func (p *Policy) SetWorkspace(directory string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.workspace = directory
 }
 
-// Decide says whether a may run now. Deny rules come first, whatever the mode;
-// then read-only and plan, in which a plan asks; then what the working directory's own files want, which asks; then places with credentials and start files, which ask in every
-// mode unless a rule allows that very file or that class; then yolo, rules that ask,
-// rules that allow, and the mode. A guarded file asks unless a rule allows that very
-// file. Where there is no workspace reading asks unless a rule allows that very file,
-// and writing does unless the user wrote that rule.
+// Decide returns whether a may run now. In order of precedence: deny rules; read-only mode and plan mode, in which a
+// plan asks; actions from the project's own files, which ask; credentials and start files, which ask in every mode
+// unless a rule allows that very file or that class; yolo mode; ask rules; allow rules; the mode. A guarded file asks
+// unless a rule allows that very file. If the directory is not used as a workspace, a read asks unless a rule allows
+// that very file, and a write does unless the user wrote that rule.
 func (p *Policy) Decide(a *act.Action) act.Verdict {
 	verdict, _ := p.evaluate(a)
 	return verdict
 }
 
-// MayHookAllow reports whether a hook of the user's may answer in their place: where a rule for
-// the whole tool would allow a. What denies, a rule that asks, and what only a user may answer
-// stay as they are.
+// MayHookAllow reports whether a hook may approve a in the user's place: it may if a rule for
+// the whole tool could. Denials, ask rules and decisions reserved for the user are not
+// affected.
 func (p *Policy) MayHookAllow(a *act.Action) bool {
 	if a.Caution != "" || a.AskEachTime || a.OfProject || a.Sensitive() {
 		return false
@@ -81,7 +80,7 @@ func (p *Policy) MayHookAllow(a *act.Action) bool {
 	return trial.Decide(a) == act.Allow
 }
 
-// DenialReason says, in words for the model, why a may not run.
+// DenialReason tells the model why a may not run.
 func (p *Policy) DenialReason(a *act.Action) string {
 	_, by := p.evaluate(a)
 	if by.Effect == act.Deny {
@@ -95,9 +94,9 @@ func (p *Policy) DenialReason(a *act.Action) string {
 
 func (p *Policy) evaluate(a *act.Action) (act.Verdict, rule.Rule) {
 	p.mu.Lock()
-	mode, directory, rs := p.currentMode(), p.workspace, p.rules // rules are never changed in place
+	mode, directory, rs := p.currentMode(), p.workspace, p.rules // the slice of rules is never changed in place
 	p.mu.Unlock()
-	if a.AskEachTime { // no answer counts
+	if a.AskEachTime { // no earlier approval counts
 		rs = slices.DeleteFunc(slices.Clone(rs), func(r rule.Rule) bool { return r.Effect == act.Allow && !r.IsConfigured() })
 	}
 	effect, by, ruled := rule.Engine.Decide(rs, rule.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Workspace: directory, Class: a.PlaceClass})
@@ -132,7 +131,7 @@ func (p *Policy) evaluate(a *act.Action) (act.Verdict, rule.Rule) {
 	case a.Access == act.AccessWrite && (a.RunByGit || isGuarded(a.Path)) && !(is(act.Allow) && by.IsLiteral()):
 		return act.Ask, by
 	case is(act.Allow) && by.Sandboxed && !a.Sandboxed:
-		return act.Ask, by // it was allowed to run in the sandbox, and there is none now
+		return act.Ask, by // it was approved for the sandbox, which is not available now
 	case is(act.Allow):
 		return act.Allow, by
 	case mode == act.ModeAuto && (a.Access == act.AccessWrite || a.Access == act.AccessRun && a.Sandboxed && !a.Network):
@@ -141,12 +140,12 @@ func (p *Policy) evaluate(a *act.Action) (act.Verdict, rule.Rule) {
 	return act.Ask, by
 }
 
-// readTool reads files. What is said of it holds for every tool that only looks: it may
-// show a file's name or content while it looks for something.
+// readTool reads files. Its rules apply to every tool that only reads, because a search
+// may show a file's name or content.
 const readTool = "read"
 
-// readRules returns what the rules that deny or ask say about reading a file; nil if
-// there are none.
+// readRules returns a function that evaluates the deny and ask rules for reading a
+// file; nil if there are no such rules.
 func (p *Policy) readRules() func(file string) act.Verdict {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,7 +165,7 @@ func (p *Policy) readRules() func(file string) act.Verdict {
 	}
 }
 
-// HoldsBack reports whether a rule denies reading a file, or asks about it. Its path is absolute.
+// HoldsBack reports whether a rule denies reading a file or asks for approval. The path is absolute.
 func (p *Policy) HoldsBack(file string) bool {
 	p.mu.Lock()
 	directory := p.workspace
@@ -179,8 +178,8 @@ func (p *Policy) HoldsBack(file string) bool {
 	return slices.Contains(held, rules(filepath.ToSlash(file))) || err == nil && slices.Contains(held, rules(filepath.ToSlash(inside)))
 }
 
-// showsClass reports whether searches may show what is in files of a class: a rule allows
-// all of them.
+// showsClass reports whether searches may show the content of files of a class: a rule
+// allows all of them.
 func (p *Policy) showsClass(class places.Class) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -199,24 +198,24 @@ func (p *Policy) AddRules(rs []rule.Rule) {
 	}
 }
 
-// Rules returns all rules, in the order in which they came.
+// Rules returns all rules in the order in which they were added.
 func (p *Policy) Rules() []rule.Rule {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.rules)
 }
 
-// OnChange sets the function that is called with all rules of Source rule.FromState after
-// AllowAlways or Remove has changed them, one call at a time and in the order of changes. f must
-// not change rules itself.
+// OnChange sets the function that is called with all rules of source rule.FromState after
+// AllowAlways or Remove has changed them. Calls are serialized and in the order of changes. f
+// must not change rules itself.
 func (p *Policy) OnChange(f func([]rule.Rule)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.onChange = f
 }
 
-// Remove takes a rule away that an answer made, and reports whether there was
-// one. Rules of the configuration and of the command line stay.
+// Remove removes a rule that an approval created, and reports whether it
+// existed. Rules of the configuration and the command line stay.
 func (p *Policy) Remove(r rule.Rule) bool {
 	if r.Source != rule.FromState && r.Source != rule.FromSession {
 		return false
@@ -235,7 +234,7 @@ func (p *Policy) Remove(r rule.Rule) bool {
 	return i >= 0
 }
 
-// notifyChange passes the rules to keep to the function of OnChange.
+// notifyChange passes the stored rules to the function set by OnChange.
 func (p *Policy) notifyChange() {
 	p.mu.Lock()
 	changed, kept := p.onChange, slices.DeleteFunc(slices.Clone(p.rules), func(r rule.Rule) bool { return r.Source != rule.FromState })
@@ -245,8 +244,8 @@ func (p *Policy) notifyChange() {
 	}
 }
 
-// Accept goes from the mode for planning to another: the user accepted a plan. It returns the
-// mode, which is neither if the user left the one for planning meanwhile.
+// Accept switches from plan mode to another, because the user accepted a plan. It returns the
+// mode now in effect, which differs if the user left plan mode meanwhile.
 func (p *Policy) Accept(to act.Mode) act.Mode {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -256,9 +255,9 @@ func (p *Policy) Accept(to act.Mode) act.Mode {
 	return p.currentMode()
 }
 
-// AllowForSession allows, until parley ends and in this workspace, exactly this
-// command, further actions of the same tool on exactly this file, fetching from
-// this host, or else the tool. Who may write a file as a whole may edit it as well.
+// AllowForSession allows, until parley ends and in this workspace only, exactly
+// this command, further actions of the tool on this file, fetches from this host,
+// or else the whole tool. Permission to write a file includes editing it.
 func (p *Policy) AllowForSession(a *act.Action) {
 	r := exactRule(a)
 	p.mu.Lock()
@@ -271,7 +270,7 @@ func (p *Policy) AllowForSession(a *act.Action) {
 	}
 }
 
-// AllowAlways allows for good, in this workspace, what RulesFor returns.
+// AllowAlways permanently adds the rules of RulesFor in this workspace.
 func (p *Policy) AllowAlways(a *act.Action, prefix int) error {
 	rules, err := rulesFor(a, prefix)
 	if err != nil {
@@ -292,9 +291,9 @@ func (p *Policy) AllowAlways(a *act.Action, prefix int) error {
 	return nil
 }
 
-// RulesFor returns the rule that allows exactly what a does, or with a prefix every command that
-// begins with so many of its words, one for each of a list, as the configuration has them. The error
-// says why there are none.
+// RulesFor returns, in configuration syntax, the rule that allows exactly a. With a prefix it
+// returns rules for all commands that begin with that many words, one for each command of a list.
+// The error says why there are none.
 func (p *Policy) RulesFor(a *act.Action, prefix int) (texts []string, err error) {
 	rules, err := rulesFor(a, prefix)
 	for _, r := range rules {
@@ -313,8 +312,8 @@ func rulesFor(a *act.Action, prefix int) ([]rule.Rule, error) {
 	return rule.Engine.Prefix(a.Command, prefix)
 }
 
-// PrefixLengths returns the numbers of words for which RulesFor has rules, from the
-// narrowest to the widest, and why there are none wider.
+// PrefixLengths returns the prefix lengths in words that RulesFor accepts,
+// narrowest first, and why wider ones are not accepted.
 func (p *Policy) PrefixLengths(a *act.Action) (words []int, why string) {
 	if a.Tool != "shell" {
 		return nil, ""
@@ -341,15 +340,14 @@ func exactRule(a *act.Action) rule.Rule {
 	return rule.Rule{Effect: act.Allow, Tool: a.Tool}
 }
 
-// guardedNames are the names of files and directories that configure or run programs for
-// parley and git (.envrc: for the shell that they are started from), so that a
-// change there can be as good as a command. It is these four and no more: a
-// Makefile, a test or a script runs things as well and is not guarded, but for
-// the hooks that git has elsewhere, by core.hooksPath.
+// guardedNames are files and directories that configure or run programs for parley, git
+// and the shell (.envrc), so that changing them can amount to running a command.
+// Makefiles, tests and scripts run programs too but are not guarded. Git hooks
+// elsewhere, set by core.hooksPath, are.
 var guardedNames = []string{".git", ".parley", ".mcp.json", ".envrc"}
 
-// isGuarded reports whether file is under a guard. Letter case does not count:
-// on some file systems .GIT is .git.
+// isGuarded reports whether file is guarded. Letter case is ignored: on some
+// file systems .GIT is .git.
 func isGuarded(file string) bool {
 	for _, part := range strings.Split(file, "/") {
 		if slices.ContainsFunc(guardedNames, func(g string) bool { return strings.EqualFold(g, part) }) {

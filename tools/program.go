@@ -10,24 +10,24 @@ import (
 	"parley/tools/process"
 )
 
-// A Program runs beside parley until it is ended, and dies with it.
+// A Program runs alongside parley until it is terminated, and dies with parley.
 type Program struct {
 	Stdin  *os.File
-	Stdout *os.File // to be read, until its end or that of the program
+	Stdout *os.File // readable until EOF or the program's end
 	Stderr *os.File
 
 	child         *process.Child
 	terminateOnce sync.Once
 }
 
-// StartProgram starts argv in dir, in a session of its own. Its environment is what commands get of
-// parley's own, and env. Confine returns what the program may do with its whole environment; nil,
-// as without confine, if it is not confined.
+// StartProgram starts argv in dir, in a session of its own. Its environment is that of commands
+// plus env. Confine returns the sandbox policy for the whole environment; a nil confine or policy
+// means unconfined.
 func StartProgram(dir string, argv, env []string, confine func(env []string) (*process.SandboxPolicy, error)) (*Program, error) {
 	if len(argv) == 0 || argv[0] == "" {
 		return nil, errors.New("there is no command")
 	}
-	var pipes [6]*os.File // reading and writing end of stdin, stdout, stderr
+	var pipes [6]*os.File // read and write ends of stdin, stdout, stderr
 	closeAll := func() {
 		for _, f := range pipes {
 			if f != nil {
@@ -54,7 +54,7 @@ func StartProgram(dir string, argv, env []string, confine func(env []string) (*p
 		return nil, err
 	}
 	for _, f := range []*os.File{pipes[0], pipes[3], pipes[5]} {
-		f.Close() // they are the program's now
+		f.Close() // the program has its own copies now
 	}
 	return p, nil
 }
@@ -74,10 +74,12 @@ func (p *Program) newCommand(dir string, argv, env []string, confine func(env []
 	return p.child.Command(process.Sandbox.Command, *policy, argv)
 }
 
-// PID returns the number of the first process: the program's, or its helper's.
+// PID returns the process ID of the first process: the program's, or its
+// sandbox helper's.
 func (p *Program) PID() int { return p.child.PID() }
 
-// Exited returns what is closed once the program's first process has ended.
+// Exited returns a channel that is closed once the program's first process has
+// ended.
 func (p *Program) Exited() <-chan struct{} { return p.child.Exited() }
 
 // ExitState returns how the program ended, such as "exit status 1"; "" while it runs.
@@ -88,17 +90,16 @@ func (p *Program) ExitState() string {
 	return ""
 }
 
-// exitWait is how long a program may take to end by itself once it has nothing
-// more to read.
+// exitWait is how long a program may take to exit after its input is closed.
 const exitWait = 200 * time.Millisecond
 
-// stderrDrain is how long Stderr can be read once the program has ended. It ends before,
-// unless a process that got away still holds it.
+// stderrDrain is how long Stderr stays readable after the program has ended. It reaches
+// EOF earlier unless an escaped process still holds it.
 const stderrDrain = time.Second
 
-// Terminate ends the program and everything it started, within two seconds: by closing
-// its input, politely, and then without asking. What it wrote to Stderr can still be
-// read, for a second, and is the reader's to close.
+// Terminate ends the program and its processes within two seconds: it closes the
+// input, then sends SIGTERM, then SIGKILL. Stderr stays readable for a second; its
+// reader closes it.
 func (p *Program) Terminate() {
 	p.terminateOnce.Do(func() {
 		p.Stdin.Close()

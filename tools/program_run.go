@@ -15,7 +15,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// CommandArgv returns what is started. A relative path with a slash is one in the workspace.
+// CommandArgv returns the argument vector to start. A relative path with a slash is relative to the workspace.
 func CommandArgv(c process.CommandLine) ([]string, error) {
 	if !c.Shell {
 		return slices.Clone(c.Words), nil
@@ -28,7 +28,7 @@ func CommandArgv(c process.CommandLine) ([]string, error) {
 const MaxProgramOutput = 1 << 20
 
 // RunProgram runs a program in the workspace, with the sandbox, environment and process group of
-// commands. Nothing that it started lives on; canceling ctx ends it.
+// commands. None of its processes outlive the call; canceling ctx ends it.
 func (s *Set) RunProgram(ctx context.Context, run process.Run) process.Result {
 	policy, err := confineProgram(s.workspace, run.Sandbox)
 	if err == nil && policy == nil && run.RequireSandbox {
@@ -58,7 +58,7 @@ func (s *Set) RunProgram(ctx context.Context, run process.Run) process.Result {
 	return out
 }
 
-// confineProgram returns the policy of a program; nil: it is not confined.
+// confineProgram returns the policy of a program; nil if it is not confined.
 func confineProgram(w *workspace, how process.Confinement) (*process.SandboxPolicy, error) {
 	switch {
 	case how != process.Unconfined && w.cmdSandbox.isActive():
@@ -78,21 +78,21 @@ func unconfinedReason(how process.Confinement, backend string) string {
 	return backend
 }
 
-// programStreams are the streams of a program that reads its input and tells errors apart from
-// its output.
+// programStreams are the streams of a program that reads input and separates errors from
+// output.
 type programStreams struct {
 	input  []byte
-	stdout *process.PrefixBuffer // takes its output as it is; nil: that is sanitized, as that of commands is
+	stdout *process.PrefixBuffer // receives raw output; nil: output is sanitized, as for commands
 
-	stdin, stderr *os.File // our ends
+	stdin, stderr *os.File // parley's ends
 	errors        headTail
 	done          chan struct{} // closed once everything was read and written
 }
 
-// maxErrors is how many characters of what a program wrote to standard error are kept.
+// maxErrors is how many characters of standard error are kept.
 const maxErrors = 4000
 
-// open gives cmd its input and a pipe for its errors. Begun is called once it started, or did not.
+// open gives cmd its input and a pipe for its errors. Call begun after the start, with ok false if it failed.
 func (p *programStreams) open(cmd *exec.Cmd) (begun func(ok bool), err error) {
 	in, stdin, err := os.Pipe()
 	if err != nil {
@@ -126,7 +126,7 @@ func (p *programStreams) serve() {
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		_, _ = p.stdin.Write(p.input) // one that does not read it does not want it
+		_, _ = p.stdin.Write(p.input) // an error means that the program does not read its input
 		p.stdin.Close()
 	}()
 	buf := make([]byte, 4<<10)
@@ -140,8 +140,8 @@ func (p *programStreams) serve() {
 	<-written
 }
 
-// close ends the streams of a program that has ended. What it wrote by then is read; what it
-// leaves running cannot hold them.
+// close ends the streams of a program that has ended. It reads everything written until
+// then; processes left running cannot keep the streams open.
 func (p *programStreams) close() {
 	_ = p.stderr.SetReadDeadline(time.Now().Add(process.GraceTime))
 	p.stdin.Close()
@@ -149,13 +149,13 @@ func (p *programStreams) close() {
 	p.stderr.Close()
 }
 
-// lastErrors returns the end of what the program wrote to standard error.
+// lastErrors returns the last text that the program wrote to standard error.
 func (p *programStreams) lastErrors() string {
 	return strings.TrimSpace(sanitize.Played(p.errors.String()))
 }
 
-// startError says why a program did not start, naming it once: os/exec and the system each name
-// it again.
+// startError describes why a program did not start and names it once; os/exec and the system
+// would each repeat the name.
 func startError(program string, err error) error {
 	if errors.Is(err, exec.ErrNotFound) {
 		return fmt.Errorf("%s is not on PATH", quotePath(program))

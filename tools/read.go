@@ -19,12 +19,12 @@ import (
 	"parley/tools/sanitize"
 )
 
-// Limits of one read. A page that is full says how to read on.
+// Limits of one read. A full page says how to read on.
 const (
 	maxLines = 2000
 	maxPage  = 256 << 10 // bytes
 	maxLine  = 2000      // characters
-	maxScan  = 64 << 20  // bytes that are looked at
+	maxScan  = 64 << 20  // bytes scanned
 )
 
 type readArgs struct {
@@ -89,21 +89,21 @@ type readResult struct {
 	file         string
 	first, limit int // lines
 	size         int64
-	media        *llm.Part // what the file is in place of text, if models take it
+	media        *llm.Part // the file as an image or PDF, if the model accepts it
 
 	text      strings.Builder
 	shown     int // lines in text
 	total     int // lines in the file, or up to the end of the scan
-	next      int // line to read on with; 0 if the page holds the rest
+	next      int // line to continue with; 0 if the page includes the rest
 	partial   bool
 	bom       bool
 	crlf      bool
 	invalid   bool
-	unsaved   bool // an editor shows it, and it is not saved
+	unsaved   bool // the text is from an editor and not saved
 	invisible int
 }
 
-// readFile fills p, and remembers the whole content as known to the model.
+// readFile fills p, and records the whole content as known to the model.
 func (w *workspace) readFile(ctx context.Context, p *readResult) error {
 	f, info, err := w.openFile(p.file)
 	if err != nil {
@@ -135,7 +135,7 @@ func (w *workspace) readFile(ctx context.Context, p *readResult) error {
 	return nil
 }
 
-// readMedia reads a file that goes to the model as it is.
+// readMedia reads a file that is sent to the model unchanged.
 func (p *readResult) readMedia(ctx context.Context, in io.Reader, kind string) error {
 	most := int64(maxScan)
 	if kind == "application/pdf" {
@@ -148,7 +148,7 @@ func (p *readResult) readMedia(ctx context.Context, in io.Reader, kind string) e
 		return err
 	}
 	var data bytes.Buffer
-	data.Grow(int(min(p.size, most)) + bytes.MinRead) // growing by steps takes several times as much
+	data.Grow(int(min(p.size, most)) + bytes.MinRead) // growing in steps would take several times the memory
 	if _, err := data.ReadFrom(in); err != nil {
 		return explainError(p.file, err)
 	}
@@ -156,23 +156,24 @@ func (p *readResult) readMedia(ctx context.Context, in io.Reader, kind string) e
 	return nil
 }
 
-// maxPDF bounds a PDF in bytes: it goes as it is, and more is not taken along (see
-// session/attach), while images are made smaller.
+// maxPDF bounds a PDF in bytes. A PDF is sent unchanged, and session/attach
+// rejects larger ones; images are scaled down instead.
 const maxPDF = 14 << 20
 
-// mediaTypes are the kinds of files that models look at; bytes say what a file is.
+// mediaTypes are the types of files that models can view; the content determines the type.
 var mediaTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"}
 
-// peekMedia returns the type of what in begins with, if models look at such files; else "".
+// peekMedia returns the media type of in's first bytes if models can view it; else "".
 func peekMedia(in *bufio.Reader) string {
-	head, _ := in.Peek(512) // an error comes again
+	head, _ := in.Peek(512) // the next read reports the error again
 	if kind := http.DetectContentType(head); slices.Contains(mediaTypes, kind) {
 		return kind
 	}
 	return ""
 }
 
-// mediaOutcome tells of a file that goes to the model as it is.
+// mediaOutcome returns the outcome for a file that is sent to the model
+// unchanged.
 func mediaOutcome(p llm.Part, from string) act.Outcome {
 	what := "image"
 	if p.MIME == "application/pdf" {
@@ -181,7 +182,7 @@ func mediaOutcome(p llm.Part, from string) act.Outcome {
 	return act.Outcome{Text: note("%s: %s, %s, %s", quotePath(from), what, p.MIME, formatBytes(int64(len(p.Data)))), Media: []llm.Part{p}}
 }
 
-// readText reads text to its end.
+// readText reads text up to its end.
 func (p *readResult) readText(ctx context.Context, in *bufio.Reader) error {
 	head, err := in.Peek(8 << 10)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -192,7 +193,7 @@ func (p *readResult) readText(ctx context.Context, in *bufio.Reader) error {
 	}
 	if bytes.HasPrefix(head, bom) {
 		p.bom = true
-		in.Discard(len(bom)) // peeked, so it is there
+		in.Discard(len(bom)) // cannot fail: the bytes were peeked
 	}
 	for {
 		if err := ctx.Err(); err != nil {
@@ -208,7 +209,7 @@ func (p *readResult) readText(ctx context.Context, in *bufio.Reader) error {
 	}
 }
 
-// readLine takes one line from in. It reports false at the end.
+// readLine reads one line from in. It returns false at the end.
 func (p *readResult) readLine(in *bufio.Reader) (bool, error) {
 	var text []byte
 	length := 0
@@ -247,8 +248,8 @@ func (p *readResult) readLine(in *bufio.Reader) (bool, error) {
 	return true, nil
 }
 
-// addLine puts a line onto the page, unless it would be too much. Cut says that
-// line is only the beginning of length bytes.
+// addLine adds a line to the page if it fits. Cut reports that line is only the
+// beginning of a line of length bytes.
 func (p *readResult) addLine(line []byte, length int, cut bool) {
 	if text, ok := bytes.CutSuffix(line, []byte("\n")); ok {
 		line = text
@@ -258,7 +259,7 @@ func (p *readResult) addLine(line []byte, length int, cut bool) {
 	}
 	whole := line
 	if cut {
-		whole = line[:len(line)-utf8.UTFMax] // without the rune that may have been cut in two
+		whole = line[:len(line)-utf8.UTFMax] // without a rune that may be incomplete
 	}
 	for len(whole) < len(line) && !utf8.RuneStart(line[len(whole)]) {
 		whole = line[:len(whole)+1]
@@ -325,8 +326,8 @@ func (p *readResult) outcome() act.Outcome {
 
 var bom = []byte("\xEF\xBB\xBF")
 
-// binaryKind says what kind of content head begins, or "" if it is text in UTF-8
-// or something close to it.
+// binaryKind describes the kind of content that head begins, or returns "" for
+// UTF-8 or similar text.
 func binaryKind(head []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xFF, 0xFE}), bytes.HasPrefix(head, []byte{0xFE, 0xFF}):

@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 )
 
-// A replacement is new content for a file. It is written beside the file and renamed
-// over it, so that the file holds its old or its new content at every moment, and
-// other hard links keep the old one. Owner, mode, access control lists and extended
-// attributes stay. Where they could not, or nothing can be renamed over the file, it
-// is written in place.
+// A replacement is new content for a file. It is written to a temporary file and
+// renamed over the old one, so that the file always has its old or its new content,
+// and other hard links keep the old one. Owner, mode, access control lists and
+// extended attributes are preserved. If they cannot be, or a rename is impossible,
+// the file is written in place.
 type replacement struct {
 	root       *os.Root
 	name       string // native, relative to root
@@ -22,7 +22,8 @@ type replacement struct {
 	oldInfo    fs.FileInfo // nil for a new file
 }
 
-// write returns what is special about the way it was written; "" for nothing.
+// write writes the file and returns a note if it was written in place; ""
+// otherwise.
 func (r *replacement) write() (how string, err error) {
 	err = r.replaceByRename()
 	var why *reasonForInPlace
@@ -40,19 +41,19 @@ type reasonForInPlace struct{ reason string }
 
 func (e *reasonForInPlace) Error() string { return e.reason }
 
-// replaceByRename puts a new file in the place of the old one.
+// replaceByRename replaces the old file by a new one.
 func (r *replacement) replaceByRename() error {
 	dir := filepath.Dir(r.name)
 	temp := filepath.Join(dir, fmt.Sprintf(".parley-%s.tmp", rand.Text()))
 	mode := fs.FileMode(0o644)
 	if r.oldInfo != nil {
-		mode = 0o600 // until it is known who may read it
+		mode = 0o600 // until the permissions are copied
 	}
 	f, err := r.root.OpenFile(temp, os.O_RDWR|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
-	defer r.root.Remove(temp) // nothing is left of it after the rename
+	defer r.root.Remove(temp) // does nothing after the rename
 	defer f.Close()
 	if r.oldInfo != nil {
 		if err := r.copyMetadata(f); err != nil {
@@ -75,13 +76,13 @@ func (r *replacement) replaceByRename() error {
 		return err
 	}
 	if dir, err := r.root.Open(dir); err == nil {
-		dir.Sync() // so that the new name outlives a power cut; not every file system can
+		dir.Sync() // makes the rename survive a power failure, where the file system supports it
 		dir.Close()
 	}
 	return nil
 }
 
-// copyMetadata gives f what the old file has beside its content.
+// copyMetadata gives f the old file's metadata.
 func (r *replacement) copyMetadata(f *os.File) error {
 	old, err := r.root.OpenFile(r.name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -91,11 +92,11 @@ func (r *replacement) copyMetadata(f *os.File) error {
 	if err := CopyMetadata(f, old); err != nil {
 		return &reasonForInPlace{err.Error()}
 	}
-	return f.Chmod(r.oldInfo.Mode().Perm()) // after the list, which has a part of the mode in it
+	return f.Chmod(r.oldInfo.Mode().Perm()) // after the access control list, which includes part of the mode
 }
 
-// CopyMetadata gives a file that takes the place of another one what that has beside its
-// content and mode: owner, access control list, extended attributes.
+// CopyMetadata gives a replacement file the original's owner, access control list and
+// extended attributes, but not its mode.
 func CopyMetadata(to, from *os.File) error {
 	info, err := from.Stat()
 	if err != nil {
@@ -110,8 +111,8 @@ func CopyMetadata(to, from *os.File) error {
 	return nil
 }
 
-// overwrite writes the content into the old file. If that fails on the way, the old
-// content is put back as far as that works.
+// overwrite writes the content into the old file. If that fails midway, it tries to
+// restore the old content.
 func (r *replacement) overwrite() error {
 	f, err := r.root.OpenFile(r.name, os.O_WRONLY|nonblock, 0)
 	if err != nil {

@@ -18,18 +18,18 @@ import (
 	"parley/tools/process"
 )
 
-// A SandboxConfig is how commands are held; the section [sandbox] of the
-// configuration. The zero value holds them where the system can, and asks where
-// it cannot.
+// A SandboxConfig is the section [sandbox] of the configuration. The zero value
+// sandboxes commands where the system can, and asks for approval where it
+// cannot.
 type SandboxConfig struct {
-	Off      bool     `toml:"off"`      // commands are not held, and so ask each time
-	Required bool     `toml:"required"` // no command runs that is not held
-	Read     []string `toml:"read"`     // further files and directories commands may read; ~/ is the home directory
-	Write    []string `toml:"write"`    // further ones they may change
-	Env      []string `toml:"env"`      // further variables they get, by their exact names
+	Off      bool     `toml:"off"`      // commands are not sandboxed, so each needs approval
+	Required bool     `toml:"required"` // no command runs unsandboxed
+	Read     []string `toml:"read"`     // more files and directories that commands may read; ~/ is the home directory
+	Write    []string `toml:"write"`    // more files and directories that commands may change
+	Env      []string `toml:"env"`      // more variables that commands get, by exact name
 }
 
-// Validate reports what no configuration may say.
+// Validate returns an error for contradicting or invalid settings.
 func (c SandboxConfig) Validate() error {
 	if c.Off && c.Required {
 		return errors.New("sandbox.required and sandbox.off exclude each other")
@@ -66,8 +66,8 @@ func (s *Set) EnableSandbox(cfg SandboxConfig) {
 	})
 }
 
-// Sandbox waits until the sandbox of this system is known, and returns it; if there is none, Reason says
-// why. It is zero, and commands run without a sandbox, before EnableSandbox and for a nil s.
+// Sandbox waits until the system's sandbox is known and returns it; if none is available, Reason says
+// why. Before EnableSandbox and for a nil s it is zero, and commands run without a sandbox.
 func (s *Set) Sandbox() process.Backend {
 	if s == nil {
 		return process.Backend{}
@@ -75,17 +75,17 @@ func (s *Set) Sandbox() process.Backend {
 	return s.cmdSandbox.backend()
 }
 
-// WatchBeside provides for a program that runs beside commands of s: from now on, and without end,
-// each command looks for repositories that have appeared in between, in the workspace and in added
-// directories. Where commands are not held it does nothing.
+// WatchBeside prepares for a program that runs alongside the commands of s: from now on, each
+// command checks for repositories that appeared meanwhile in the workspace and in added
+// directories. It does nothing if commands are not sandboxed.
 func (s *Set) WatchBeside() {
 	s.watchRepositories()
 	if s.cmdSandbox.isActive() {
-		watchDirectories(s.workspace, true) // without end
+		watchDirectories(s.workspace, true) // the watch never ends
 	}
 }
 
-// watchRepositories has each command look for repositories that a program beside it has made.
+// watchRepositories makes each command check for repositories that a concurrent program has made.
 func (w *workspace) watchRepositories() {
 	if w.cmdSandbox.isActive() && w.cmdSandbox.watch.Load() == nil {
 		watch := process.Sandbox.NewWatch(w.realDir)
@@ -93,7 +93,7 @@ func (w *workspace) watchRepositories() {
 	}
 }
 
-// quarantineNew sets aside what a program beside has made for git to run, and tells it.
+// quarantineNew quarantines new repository files of a concurrent program that git would run, and returns a notice.
 func (b *commandSandbox) quarantineNew() string {
 	if b.watch == nil || b.watch.Load() == nil {
 		return ""
@@ -101,18 +101,18 @@ func (b *commandSandbox) quarantineNew() string {
 	return strings.TrimSpace((*b.watch.Load()).QuarantineNew())
 }
 
-// acceptRepositories takes what a command has made that was not held: a user has let it.
+// acceptRepositories accepts the repositories as they are now, after an unsandboxed command that the user approved.
 func (b *commandSandbox) acceptRepositories() {
 	if b.watch != nil && b.watch.Load() != nil {
 		(*b.watch.Load()).Accept()
 	}
 }
 
-// A commandSandbox is how the commands of a workspace are held.
+// A commandSandbox is the sandbox of a workspace's commands.
 type commandSandbox struct {
 	SandboxConfig
-	probe func() process.Backend                   // nil: they are not held
-	watch *atomic.Pointer[process.RepositoryWatch] // to nil: no program runs beside; nil: none can
+	probe func() process.Backend                   // nil: commands are not sandboxed
+	watch *atomic.Pointer[process.RepositoryWatch] // nil pointer: no concurrent programs possible; pointer to nil: none runs
 }
 
 // backend returns the sandbox of this system.
@@ -123,17 +123,17 @@ func (b *commandSandbox) backend() process.Backend {
 	return b.probe()
 }
 
-// isActive reports whether commands are held.
+// isActive reports whether commands are sandboxed.
 func (b *commandSandbox) isActive() bool { return b.backend().Available() }
 
-// SandboxPolicy returns what commands may do, also for programs that others start. Where one may
-// run beside commands of the workspace, WatchBeside comes first.
+// SandboxPolicy returns the permissions of commands, also for programs that other packages
+// start. If one may run alongside commands, call WatchBeside first.
 func (w *workspace) SandboxPolicy(network bool) process.SandboxPolicy {
 	p := process.Sandbox.Policy(w.realDir, commandEnvironment(os.Environ(), w.cmdSandbox.Env))
 	p.ReadPaths = slices.Concat(p.ReadPaths, AbsolutePaths(w.cmdSandbox.Read), w.readable)
 	p.WritePaths = AbsolutePaths(w.cmdSandbox.Write)
-	if w.problem == "" { // else nothing is held there
-		for _, f := range w.places.Within(w.realDir) { // which keep their content whatever a command does
+	if w.problem == "" { // otherwise commands are not sandboxed
+		for _, f := range w.places.Within(w.realDir) { // files that commands cannot change
 			p.Protected = append(p.Protected, f.Path)
 		}
 	}
@@ -146,7 +146,7 @@ func (w *workspace) SandboxPolicy(network bool) process.SandboxPolicy {
 	return p
 }
 
-// directoryPlaces returns the places with credentials and start files in added directories, absolute.
+// directoryPlaces returns the absolute paths of credentials and start files in added directories.
 func directoryPlaces(w *workspace) (paths []string) {
 	for _, f := range addedDirectories(w) {
 		for _, p := range w.places.Within(f.dir) {
@@ -156,9 +156,9 @@ func directoryPlaces(w *workspace) (paths []string) {
 	return paths
 }
 
-// cacheDir returns where held commands keep what they have built and fetched. The
-// user's own caches are not for them: what a command leaves there, programs
-// outside of the sandbox would run. Each workspace has its own.
+// cacheDir returns the workspace's cache directory for sandboxed commands. They
+// cannot use the user's own caches, because programs outside the sandbox would
+// run files left there.
 func (w *workspace) cacheDir() (string, error) {
 	base, err := os.UserCacheDir()
 	if err != nil {
@@ -169,8 +169,8 @@ func (w *workspace) cacheDir() (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// AbsolutePaths returns paths as they are on the disk, with ~/ replaced by the home directory, and
-// leaves out relative ones, and those in a home directory that is not known. It returns nil for none.
+// AbsolutePaths resolves symbolic links in paths and replaces ~/ by the home directory. It leaves out
+// relative paths, and those in an unknown home directory. It returns nil for none.
 func AbsolutePaths(paths []string) []string {
 	var out []string
 	for _, path := range paths {
@@ -188,9 +188,8 @@ func AbsolutePaths(paths []string) []string {
 	return out
 }
 
-// newCommand returns argv in the workspace, not yet started: in the sandbox, or else in a
-// session of its own. LetGo, nil where there is no helper, ends what the helper
-// keeps.
+// newCommand returns argv in the workspace, not yet started: in the sandbox, or in a
+// session of its own. LetGo releases the helper's resources; nil if there is no helper.
 func (w *workspace) newCommand(ctx context.Context, r *runningCommand, argv []string) (cmd *exec.Cmd, letGo func(), err error) {
 	p, start := process.SandboxPolicy{Workspace: w.realDir}, process.Sandbox.Supervise
 	if r.policy != nil {

@@ -11,36 +11,35 @@ import (
 )
 
 // Output beyond what the model gets is kept, so that read can page
-// through it and grep search it. It lies in files that have no name on disk:
-// nobody else can open them, and they are gone once parley is, however that ends.
-// Their names here cannot be guessed: who knows one was told it, in the same
-// conversation.
+// through it and grep can search it. It is stored in unlinked files: nobody else can
+// open them, and they vanish when parley ends in any way. Their names cannot be
+// guessed; a model knows only those of its own conversation.
 const (
 	maxSavedOutput    = 50 << 20  // bytes of one output
-	maxSavedOutputs   = 200 << 20 // of all; the oldest goes
-	savedOutputPrefix = "output:" // begins their names
+	maxSavedOutputs   = 200 << 20 // bytes of all outputs; the oldest is removed first
+	savedOutputPrefix = "output:" // prefix of their names
 )
 
-// A savedOutput is the whole output of a command, as far as it fits.
+// A savedOutput is the whole output of a command, up to maxSavedOutput.
 type savedOutput struct {
 	name      string
 	file      *os.File
-	leftFile  string // the file's name, where it could not be taken away; "" else
+	leftFile  string // path of the file if it could not be unlinked; else ""
 	size      int64
 	lines     int
-	truncated bool // there was more
+	truncated bool // the output was longer
 }
 
-// newSavedOutput opens one. That it cannot is no reason for a command not to run: then
-// it is nil.
+// newSavedOutput opens a saved output. It returns nil on errors, because the command
+// can run without one.
 func newSavedOutput() *savedOutput {
 	dir := os.TempDir()
-	if base, err := os.UserCacheDir(); err == nil { // a temp directory may be memory
+	if base, err := os.UserCacheDir(); err == nil { // preferred: a temp directory may be in memory
 		if own := filepath.Join(base, "parley"); os.MkdirAll(own, 0o700) == nil {
 			dir = own
 		}
 	}
-	f, err := os.CreateTemp(dir, "output-") // for its owner only
+	f, err := os.CreateTemp(dir, "output-") // readable for its owner only
 	if err != nil {
 		return nil
 	}
@@ -74,7 +73,7 @@ func (s *savedOutput) close() {
 // reader returns the content from its beginning.
 func (s *savedOutput) reader() io.Reader { return io.NewSectionReader(s.file, 0, s.size) }
 
-// notice tells the model where the output is.
+// notice tells the model how to read the output.
 func (s *savedOutput) notice() string {
 	what := "the whole output"
 	if s.truncated {
@@ -83,14 +82,14 @@ func (s *savedOutput) notice() string {
 	return note("%s, %s, can be paged through: read with path %q and an offset, or grep with that path", what, pluralize(s.lines, "line"), s.name)
 }
 
-// savedOutputs holds the outputs that read and grep reach. The zero value is empty. It is safe for
-// concurrent use.
+// savedOutputs holds the outputs that read and grep can reach. The zero value is empty. It is safe
+// for concurrent use.
 type savedOutputs struct {
 	mu   sync.Mutex
 	list []*savedOutput // the oldest first
 }
 
-// add makes an output available, and closes the oldest ones if all are too large.
+// add makes an output available, and closes the oldest ones beyond maxSavedOutputs.
 func (o *savedOutputs) add(s *savedOutput) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -107,7 +106,7 @@ func (o *savedOutputs) add(s *savedOutput) {
 	}
 }
 
-// named returns the output of this name; nil if it is gone, or never was.
+// named returns the output of this name; nil if it is unknown or closed.
 func (o *savedOutputs) named(name string) *savedOutput {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -129,8 +128,8 @@ func (o *savedOutputs) close() {
 	o.list = nil
 }
 
-// findOutput returns the output that a path names; nil if it names something else. One that is gone
-// is an error.
+// findOutput returns the output that a path names; nil if the path is not an output's. A closed
+// output is an error.
 func findOutput(w *workspace, name string) (*savedOutput, error) {
 	if !strings.HasPrefix(name, savedOutputPrefix) {
 		return nil, nil
@@ -139,7 +138,7 @@ func findOutput(w *workspace, name string) (*savedOutput, error) {
 		return s, nil
 	}
 	if _, err := w.root.Lstat(name); err == nil {
-		return nil, nil // a file that happens to be called so
+		return nil, nil // a file that happens to have such a name
 	}
 	return nil, fmt.Errorf("%s is gone: outputs are kept while parley runs, the oldest are deleted first; run the command again", quoteName(name))
 }

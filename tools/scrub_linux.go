@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// ScrubEnvironment removes the variables that no command gets from the copy of parley's environment
-// in /proc/PID/environ: a command of the same user, or of root, could read keys there. os.Getenv
-// still has them. It reports whether it could.
+// ScrubEnvironment removes the variables withheld from commands from /proc/PID/environ, where a
+// command of the same user, or of root, could read keys. os.Getenv still returns them. It reports
+// success.
 func ScrubEnvironment() bool {
 	start, end, ok := environAddress()
 	if !ok {
@@ -38,14 +38,14 @@ func ScrubEnvironment() bool {
 	return err == nil
 }
 
-// environAddress returns where the environment lies that the process began with; see
+// environAddress returns the memory range of the process's initial environment; see
 // proc_pid_stat(5), fields 50 and 51.
 func environAddress() (start, end int64, ok bool) {
 	stat, err := os.ReadFile("/proc/self/stat")
 	if err != nil {
 		return 0, 0, false
 	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // from the third on
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:])) // fields from the third on
 	const first, last = 50 - 3, 51 - 3
 	if len(fields) <= last {
 		return 0, 0, false

@@ -2,7 +2,7 @@
 
 package tools
 
-// ScrubEnvironment removes the variables that no command gets from the copy of parley's environment
-// in /proc/PID/environ: a command of the same user, or of root, could read keys there. os.Getenv
-// still has them. It reports whether it could.
+// ScrubEnvironment removes the variables withheld from commands from /proc/PID/environ, where a
+// command of the same user, or of root, could read keys. os.Getenv still returns them. It reports
+// success.
 func ScrubEnvironment() bool { return false }

@@ -17,21 +17,21 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A SearchConfig is [search] of the configuration: the service that the tool search asks. The
-// zero value offers none.
+// A SearchConfig is [search] of the configuration: the service that the tool search queries.
+// The zero value disables the tool.
 type SearchConfig struct {
 	Kind    string              `toml:"kind"`    // searxng, brave, tavily or command
-	Address string              `toml:"address"` // of the service; "": the public one, but for searxng
-	KeyEnv  string              `toml:"key_env"` // environment variable that has its key
-	Command process.CommandLine `toml:"command"` // of kind command: gets {"query": …} on standard input, and prints what it finds
+	Address string              `toml:"address"` // of the service; "": the public address, except for searxng
+	KeyEnv  string              `toml:"key_env"` // environment variable with the API key
+	Command process.CommandLine `toml:"command"` // for kind command: gets {"query": …} on standard input, and prints results
 }
 
-// A searchService is how one kind is asked, and how it answers.
+// A searchService describes the HTTP API of one kind.
 type searchService struct {
-	address string                                                        // the public one; "": there is none
-	keyEnv  string                                                        // variable that people have its key in; "": it needs none
-	request func(base *url.URL, query, key string) (*http.Request, error) // what is sent
-	results func(body []byte) (found []searchResult, err error)           // what came
+	address string                                                        // public address; "" if there is none
+	keyEnv  string                                                        // usual variable of the API key; "": no key needed
+	request func(base *url.URL, query, key string) (*http.Request, error) // builds the request
+	results func(body []byte) (found []searchResult, err error)           // parses the response
 }
 
 type searchResult struct {
@@ -41,7 +41,7 @@ type searchResult struct {
 	Description string `json:"description"` // Brave
 }
 
-// searchServices lists the kinds that are asked by HTTP: docs.searxng.org/dev/search_api.html,
+// searchServices lists the kinds queried by HTTP: docs.searxng.org/dev/search_api.html,
 // api-dashboard.search.brave.com/app/documentation, docs.tavily.com/documentation/api-reference.
 var searchServices = map[string]searchService{
 	"searxng": {
@@ -91,7 +91,7 @@ var searchServices = map[string]searchService{
 	},
 }
 
-// listedResults reads the results of an answer that has them in a list.
+// listedResults parses a response with a list of results.
 func listedResults(body []byte) ([]searchResult, error) {
 	var answer struct {
 		Results []searchResult `json:"results"`
@@ -100,12 +100,12 @@ func listedResults(body []byte) ([]searchResult, error) {
 	return answer.Results, err
 }
 
-// searchKinds names the kinds, for errors.
+// searchKinds lists the kinds for error messages.
 const searchKinds = "searxng, brave, tavily or command"
 
 const searchCommand = "command"
 
-// Validate names what cannot be meant.
+// Validate returns an error for an invalid setting.
 func (c SearchConfig) Validate() error {
 	s, known := searchServices[c.Kind]
 	switch {
@@ -128,8 +128,8 @@ func (c SearchConfig) Validate() error {
 	return nil
 }
 
-// searchAddress returns the address of a service. It is the user's own: unlike those that a model
-// names, it may be on this computer.
+// searchAddress parses the address of a service. The user configured it, so unlike a model's
+// address it may be on this computer.
 func searchAddress(raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
@@ -138,7 +138,7 @@ func searchAddress(raw string) (*url.URL, error) {
 	return u, nil
 }
 
-// AddSearch offers the tool search, which asks the service of c; nothing without one.
+// AddSearch adds the tool search for the service of c; it does nothing for a zero c.
 func (s *Set) AddSearch(c SearchConfig, getenv func(string) string) error {
 	if c.Kind == "" {
 		return nil
@@ -162,7 +162,7 @@ func (s *Set) AddSearch(c SearchConfig, getenv func(string) string) error {
 	})
 }
 
-// planSearch returns the action of a search by HTTP: as with fetch, the host is what is allowed.
+// planSearch returns the action of a search by HTTP. As with fetch, approval applies to the host.
 func planSearch(c SearchConfig, query string, getenv func(string) string) (*act.Action, error) {
 	service := searchServices[c.Kind]
 	address, keyEnv := c.Address, c.KeyEnv
@@ -206,8 +206,8 @@ const (
 	maxSearchBody = 2 << 20 // bytes
 )
 
-// runSearch asks the service and returns what it found, numbered. The address is the user's own,
-// and may be on this computer or its network; redirects are not followed.
+// runSearch queries the service and returns the numbered results. The user's own address may be
+// on this computer or its network; redirects are not followed.
 func runSearch(ctx context.Context, service searchService, req *http.Request, query string, mask sanitize.Mask) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, fetchTime, fmt.Errorf("it took longer than %s", fetchTime))
 	defer cancel()
@@ -238,13 +238,13 @@ func runSearch(ctx context.Context, service searchService, req *http.Request, qu
 	return searchText(found, req.URL.Host, query, mask), nil
 }
 
-// foundLine returns what a service says on one line, without its key and what a user would not see.
+// foundLine returns text from a service on one line, with the key masked and invisible characters removed.
 func foundLine(text string, limit int, mask sanitize.Mask) string {
 	plain, _ := SanitizeAndTruncate(mask.Plain(strings.Join(strings.Fields(text), " ")), limit)
 	return plain
 }
 
-// searchText returns what was found, as a model reads it.
+// searchText formats the results for a model.
 func searchText(found []searchResult, host, query string, mask sanitize.Mask) string {
 	if len(found) == 0 {
 		return fmt.Sprintf("Nothing found for %s.", quoteName(query))

@@ -14,15 +14,15 @@ import (
 	"parley/tools/sanitize"
 )
 
-// The clocks of a command.
+// Time limits of a command.
 const (
 	defaultTimeout = 120 * time.Second
 	maxTimeout     = 600 * time.Second
-	liveInterval   = 50 * time.Millisecond  // between two pieces of live output
-	drainTime      = 300 * time.Millisecond // how long output may still come once the shell has ended
+	liveInterval   = 50 * time.Millisecond  // between two updates of live output
+	drainTime      = 300 * time.Millisecond // wait for more output after the shell has ended
 )
 
-// maxLiveOutput is how much output, in bytes, waits to be shown live.
+// maxLiveOutput is how many bytes of output may wait for the next live update.
 const maxLiveOutput = 16 << 10
 
 type shellArgs struct {
@@ -32,10 +32,10 @@ type shellArgs struct {
 	Description string `json:"description,omitempty" jsonschema:"what it is for, in a few words"`
 }
 
-// A shellCommand is a command to be run.
+// A shellCommand is a command to run.
 type shellCommand struct {
 	shellArgs
-	userTyped bool // the user typed it: it has all the time it needs, and goes to the background later
+	userTyped bool // the user typed it: it has no time limit, and moves to the background later
 }
 
 func init() {
@@ -81,8 +81,8 @@ func firstLine(command string) string {
 	return lines[0]
 }
 
-// shells are the programs that understand a command, which goes after
-// their arguments. The first on PATH is taken.
+// shells are the programs that run a command line, given after their arguments.
+// The first one on PATH is used.
 var shells = [][]string{
 	{"bash", "-c"},
 	{"sh", "-c"},
@@ -99,8 +99,9 @@ func findShell() ([]string, error) {
 	return nil, errors.New("no shell on PATH")
 }
 
-// run runs a program in the workspace, to its end or its deadline, 0 for none, and confined if
-// there is a policy. Nothing that it started lives on. Notices are about what it made for git to run.
+// run runs a program in the workspace until it ends or reaches timeout, 0 for none; it is confined if
+// there is a policy. No process of it outlives the call. Notices report new repository files that git
+// would run.
 func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, timeout time.Duration) (notices string, err error) {
 	if timeout > 0 {
 		var cancel context.CancelFunc
@@ -129,7 +130,7 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 	return w.noticesOf(r, seen, notice, endWatch()), nil
 }
 
-// runForModel runs a program and returns what the model is told of it.
+// runForModel runs a program and returns the outcome for the model.
 func (w *workspace) runForModel(ctx context.Context, r *runningCommand, argv []string, timeout time.Duration) act.Outcome {
 	notices, err := w.run(ctx, r, argv, timeout)
 	if err != nil {
@@ -143,33 +144,33 @@ func (w *workspace) runForModel(ctx context.Context, r *runningCommand, argv []s
 	return out
 }
 
-// A runningCommand is a command from its start to its end. One goroutine, that of collect, does
-// everything but to wait for output and for the end of the shell.
+// A runningCommand is a command from its start to its end. The goroutine of collect does all
+// work except waiting for output and for the end of the shell.
 type runningCommand struct {
 	*process.Child
-	policy    *process.SandboxPolicy // nil: it can do whatever parley can
+	policy    *process.SandboxPolicy // nil: it has parley's own rights
 	undone    sandboxNotices
 	streams   *programStreams // nil: it has no input, and its errors are part of its output
 	pipe      *os.File
-	chunks    chan []byte   // output; closed at its end
-	abandoned chan struct{} // closed once nobody takes pieces any more
+	chunks    chan []byte   // output; closed at EOF
+	abandoned chan struct{} // closed once nobody reads chunks any more
 	progress  func(string)
-	sink      func(text, rest string) // takes all output, sanitized, and its end that may still change; nil: nothing does
+	sink      func(text, rest string) // receives all output, sanitized, and the end that may still change; nil: not used
 
-	stopped    error // why it was ended before it had: the context's error, or errKilled
-	allExited  bool  // everything it started is known to be dead
-	terminated int   // processes that outlived the shell and were ended
+	stopped    error // why it was ended early: the context's error, or errKilled
+	allExited  bool  // all its processes are known to be dead
+	terminated int   // number of processes that outlived the shell and were ended
 	took       time.Duration
 
 	output sanitize.Screen
 	result headTail
 	live   unseenText
-	saved  *savedOutput // the whole output, once output no longer holds it; nil before, or if no file could be opened
-	notes  []string     // of outcome: how it ended, and what is to be known of it
+	saved  *savedOutput // the whole output, after result is full; nil before, or if no file could be opened
+	notes  []string     // of outcome: how it ended, and further remarks
 }
 
-// start starts the command, with stdout and stderr in one pipe and nothing to
-// read. Ctx says when it may run, see WithReady.
+// start starts the command, with stdout and stderr in one pipe and an empty
+// stdin. It waits until ctx allows the start, see WithReady.
 func (r *runningCommand) start(ctx context.Context, w *workspace, argv []string) error {
 	in, out, err := os.Pipe()
 	if err != nil {
@@ -205,8 +206,8 @@ func (r *runningCommand) start(ctx context.Context, w *workspace, argv []string)
 	return nil
 }
 
-// readOutput hands over the output. Two buffers are enough: while one is worked on,
-// the other is filled.
+// readOutput sends the output to chunks. It alternates between two buffers: one is
+// filled while the other is processed.
 func (r *runningCommand) readOutput() {
 	defer close(r.chunks)
 	var bufs [2][]byte
@@ -229,8 +230,8 @@ func (r *runningCommand) readOutput() {
 	}
 }
 
-// collect takes the output until the shell and the output have ended, or until
-// ctx has and everything was killed.
+// collect processes output until both the shell and the output have ended, or
+// until ctx is done and everything was killed.
 func (r *runningCommand) collect(ctx context.Context) {
 	pieces, exited, canceled := r.chunks, r.Exited(), ctx.Done()
 	var flush, drained, hopeless <-chan time.Time
@@ -271,7 +272,7 @@ func (r *runningCommand) collect(ctx context.Context) {
 		case n := <-killed:
 			killed = nil
 			r.terminated += n
-			r.pipe.SetReadDeadline(time.Now().Add(drainTime)) // what still holds it is beyond reach
+			r.pipe.SetReadDeadline(time.Now().Add(drainTime)) // remaining holders of the pipe cannot be killed
 			hopeless = time.After(process.GraceTime)
 		case <-hopeless:
 			r.addOutput(r.output.Close())
@@ -285,7 +286,7 @@ func (r *runningCommand) collect(ctx context.Context) {
 	r.allExited = true
 }
 
-// addOutput takes output that can no longer change.
+// addOutput adds output that can no longer change.
 func (r *runningCommand) addOutput(text string) {
 	r.saveOverflow(text)
 	r.result.write(text)
@@ -296,7 +297,7 @@ func (r *runningCommand) addOutput(text string) {
 	r.live.write(sanitize.Text(text))
 }
 
-// saveOverflow keeps what will be left out, and what was said before.
+// saveOverflow saves output that will be truncated, and the output before it.
 func (r *runningCommand) saveOverflow(text string) {
 	if r.result.overflows(text) {
 		if r.saved = newSavedOutput(); r.saved != nil {
@@ -308,8 +309,8 @@ func (r *runningCommand) saveOverflow(text string) {
 	}
 }
 
-// sendProgress passes the latest output to the progress function, with a backspace before it for each
-// character that is gone.
+// sendProgress sends new output to the progress function, preceded by a backspace for each character
+// that has vanished.
 func (r *runningCommand) sendProgress() {
 	gone, text := r.live.take(sanitize.Text(r.output.Rest()))
 	if text = strings.Repeat("\b", utf8.RuneCountInString(gone)) + text; text != "" {
@@ -317,7 +318,8 @@ func (r *runningCommand) sendProgress() {
 	}
 }
 
-// cleanUp ends what is left, also after a panic, and waits for the reader.
+// cleanUp ends remaining processes, also after a panic, and waits for the
+// reader.
 func (r *runningCommand) cleanUp() {
 	close(r.abandoned)
 	if !r.allExited {
@@ -332,7 +334,7 @@ func (r *runningCommand) cleanUp() {
 	}
 }
 
-// denialHint returns what can be done about a denied access.
+// denialHint suggests how to allow a denied access.
 func (r *runningCommand) denialHint() string {
 	if r.policy.Network {
 		return "if that is so, ask the user to run it outside"

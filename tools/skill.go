@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// SkillTool returns the tool that loads the skills of these names. Text returns what a model is
-// told of one, and how that begins: what the conversation has already is not told again.
+// SkillTool returns the tool that loads the named skills. Text returns a skill's text and a
+// mark that it begins with: a skill already in the conversation is not sent again.
 func SkillTool(names []string, text func(name string) (text, mark string, err error)) External {
 	schema, err := json.Marshal(map[string]any{
 		"type": "object", "required": []string{"name"}, "additionalProperties": false,
 		"properties": map[string]any{"name": map[string]any{"type": "string", "enum": names, "description": "the skill's name, as the list of skills has it"}},
 	})
-	if err != nil { // strings have none
+	if err != nil { // cannot fail for strings
 		panic(err)
 	}
 	return External{
@@ -44,8 +44,8 @@ func SkillTool(names []string, text func(name string) (text, mark string, err er
 	}
 }
 
-// AllowReading has read reach the files in directories outside of the workspace, and sandboxed
-// commands run what is there: the directories of skills. It is called before the first Plan.
+// AllowReading lets read access the files in directories outside the workspace, and sandboxed
+// commands run programs there: the directories of skills. Call it before the first Plan.
 func (s *Set) AllowReading(dirs ...string) {
 	s.readable = nil
 	for _, dir := range dirs {
@@ -55,8 +55,7 @@ func (s *Set) AllowReading(dirs ...string) {
 	}
 }
 
-// planReadable plans to read a file of a directory that AllowReading has named; nil if name is
-// none of these.
+// planReadable plans a read in a directory added by AllowReading; nil if name is in none.
 func (w *workspace) planReadable(name string, p readResult) (*act.Action, error) {
 	if !filepath.IsAbs(name) || len(w.readable) == 0 {
 		return nil, nil
@@ -85,7 +84,7 @@ func (w *workspace) planReadable(name string, p readResult) (*act.Action, error)
 	return nil, nil
 }
 
-// readWithin fills p with a text file below dir; no link leads out of it.
+// readWithin fills p with a text file below dir; links cannot lead out of dir.
 func (p *readResult) readWithin(ctx context.Context, dir, name string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"parley/tools/sanitize"
 )
 
-// maxText is how many characters one answer may hold, for every tool but read.
+// maxText is how many characters one answer may have, for every tool but read.
 const maxText = 30_000
 
 // truncate shortens text to about limit characters: its head and its tail, with a
@@ -25,15 +25,15 @@ func truncate(text string, limit int) string {
 	return c.String()
 }
 
-// headTail keeps the head and the tail of what is written to it, in memory
-// bounded by limit.
+// headTail keeps the head and the tail of the text written to it, at most limit
+// characters.
 type headTail struct {
 	limit     int // characters
 	head      []byte
 	tail      []byte
 	headChars int    // characters in head
 	total     int    // characters written
-	gapNote   string // a line to stand below that which names the gap
+	gapNote   string // a line to add below the line that marks the gap
 }
 
 func (c *headTail) write(text string) {
@@ -55,13 +55,13 @@ func (c *headTail) write(text string) {
 	}
 }
 
-// An unseenText is text that somebody reads in pieces while its end may still change.
+// An unseenText is text read in pieces while its end may still change.
 type unseenText struct {
-	headTail        // what came since and can no longer change
-	seen     string // the end that they read when it could
+	headTail        // final text since the last read
+	seen     string // the changeable end as last read
 }
 
-// take returns what is new in the text, whose end is rest, and the end that they read and is gone.
+// take returns the new text, including the changeable end rest, and the text read earlier that has vanished.
 func (u *unseenText) take(rest string) (gone, text string) {
 	text = u.String() + rest
 	n := 0
@@ -76,13 +76,13 @@ func (u *unseenText) take(rest string) (gone, text string) {
 	return gone, text
 }
 
-// overflows reports whether text is the first that will not fit.
+// overflows reports whether text is the first to exceed the limit.
 func (c *headTail) overflows(text string) bool {
 	return c.total <= c.limit && c.total+utf8.RuneCountInString(text) > c.limit
 }
 
-// String returns what is kept, with the gap named. It is valid UTF-8 if everything
-// written was.
+// String returns the kept text, with the gap marked. It is valid UTF-8 if
+// everything written was.
 func (c *headTail) String() string {
 	if c.total <= c.limit {
 		return string(c.head) + string(c.tail)
@@ -102,7 +102,7 @@ func (c *headTail) String() string {
 // quotePath returns a path as answers show it. The tools accept both forms; see unquotePath.
 func quotePath(name string) string { return act.QuotePath(name) }
 
-// unquotePath undoes quotePath.
+// unquotePath is the inverse of quotePath.
 func unquotePath(name string) string {
 	if !strings.HasPrefix(name, `"`) {
 		return name
@@ -128,12 +128,12 @@ func pluralize(n int, noun string) string {
 	return strconv.Itoa(n) + " " + plural
 }
 
-// note returns a remark of a tool's, set apart from what it reports.
+// note returns a remark of a tool in brackets, to distinguish it from output.
 func note(format string, args ...any) string {
 	return "[" + fmt.Sprintf(format, args...) + "]"
 }
 
-// removalNotes returns remarks about what was taken out of the output of a program.
+// removalNotes returns remarks about text that was removed from a program's output.
 func removalNotes(o *sanitize.Output) []string {
 	var notes []string
 	if o.Escapes > 0 {
@@ -148,7 +148,7 @@ func removalNotes(o *sanitize.Output) []string {
 	return notes
 }
 
-// failedOutcome returns an Outcome that says what went wrong.
+// failedOutcome returns a failed Outcome with a message.
 func failedOutcome(format string, args ...any) act.Outcome {
 	return act.Outcome{Failed: true, Text: truncate(fmt.Sprintf(format, args...), maxText)}
 }

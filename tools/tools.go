@@ -31,21 +31,21 @@ import (
 	"parley/tools/places"
 )
 
-// registered has the tools of this package by name.
+// registered holds the tools of this package by name.
 var registered = map[string]toolDefinition{}
 
 //go:embed *.md
 var descriptions embed.FS
 
-// A toolDefinition is one entry of the list.
+// A toolDefinition is a tool before its description and schema are loaded.
 type toolDefinition struct {
 	name   string
 	schema func() (*argumentSchema, error)
 	plan   func(ctx context.Context, w *workspace, input json.RawMessage) (*act.Action, error)
 }
 
-// register adds a tool whose arguments are A: its fields are the schema, by
-// their json and jsonschema tags. Nothing is computed before it is needed, and the schema once.
+// register adds a tool with arguments A, whose fields' json and jsonschema tags make the
+// schema. The schema is computed once, on first use.
 func register[A any](name string, plan func(context.Context, *workspace, A) (*act.Action, error), limits ...argumentLimit) {
 	registered[name] = toolDefinition{
 		name:   name,
@@ -64,18 +64,18 @@ func register[A any](name string, plan func(context.Context, *workspace, A) (*ac
 type Set struct {
 	*workspace
 	tools      []*toolEntry
-	external   atomic.Pointer[[]*toolEntry] // what the pointer leads to is never changed
+	external   atomic.Pointer[[]*toolEntry] // the slice is never changed in place
 	externalMu sync.Mutex                   // held to change the pointer
 }
 
-// A toolEntry is a tool with its description and schema, which are loaded when first
-// needed.
+// A toolEntry is a tool with its description and schema, which are loaded on first
+// use.
 type toolEntry struct {
 	toolDefinition
 	once        sync.Once
 	description string
-	raw         json.RawMessage // the schema as a model is told of it
-	arguments   *argumentSchema // for checking calls; nil: the tool does
+	raw         json.RawMessage // the schema as sent to a model
+	arguments   *argumentSchema // for checking calls; nil: the tool checks them
 	err         error
 }
 
@@ -93,7 +93,7 @@ func (e *toolEntry) load() error {
 	return e.err
 }
 
-// A Refusal is why a call cannot become an action, in words for the model.
+// A Refusal tells the model why a call cannot become an action.
 type Refusal struct{ Text string }
 
 func (r *Refusal) Error() string { return r.Text }
@@ -102,7 +102,7 @@ func refuse(format string, args ...any) *Refusal {
 	return &Refusal{Text: truncate(fmt.Sprintf(format, args...), maxText)}
 }
 
-// Names lists the tools of this package, in the order in which a model is told of them.
+// Names lists the tools of this package in the order sent to a model.
 func Names() (names []string) {
 	for _, f := range act.Tools {
 		names = append(names, f.Name)
@@ -110,7 +110,7 @@ func Names() (names []string) {
 	return names
 }
 
-// Open returns all tools, at work in the directory root. Close releases it.
+// Open returns all tools for the workspace root. Close releases it.
 func Open(root string) (*Set, error) {
 	w, err := openWorkspace(root)
 	if err != nil {
@@ -123,13 +123,13 @@ func Open(root string) (*Set, error) {
 	return s, nil
 }
 
-// Close ends the commands in the background and releases the workspace, also for the views of it.
+// Close ends the background commands and releases the workspace, also for its views.
 func (s *Set) Close() error {
 	s.jobs.Close()
 	return s.release()
 }
 
-// release releases the workspace. Commands in the background go on.
+// release releases the workspace. Background commands continue.
 func (s *Set) release() error {
 	s.outputs.close()
 	_ = s.RestoreDirectories(nil)
@@ -139,13 +139,12 @@ func (s *Set) release() error {
 // Root returns the absolute path of the workspace.
 func (s *Set) Root() string { return s.dir }
 
-// SetPolicy has searches leave out what a policy denies to read, or asks about, also
-// for the views of s.
+// SetPolicy makes searches leave out files that a policy denies or asks about, also
+// in the views of s.
 func (s *Set) SetPolicy(p *Policy) { s.policy.Store(p) }
 
-// Only returns a view of s with the tools of these names, in the order of s. Spaces
-// around a name do not count; with the shell come its jobs. The one name "none", or no name, is a view without
-// tools.
+// Only returns a view of s with the named tools, in the order of s. Spaces around a name are ignored; shell
+// includes jobs. The single name "none", or no name, gives a view without tools.
 func (s *Set) Only(names ...string) (act.Set, error) {
 	view := &Set{workspace: s.workspace}
 	names = slices.Clone(names)
@@ -179,8 +178,8 @@ func (s *Set) ReadOnly() act.Set {
 	return view
 }
 
-// MayChangeAnything reports whether a call of a tool may change any file of the workspace: it runs a
-// program, or is a server's. The other tools that write name the file.
+// MayChangeAnything reports whether a call of a tool may change any file of the workspace: the tool
+// runs a program, or belongs to a server. Other tools that write name the file.
 func (s *Set) MayChangeAnything(name string) bool {
 	return name == shellTool || !act.IsOwn(name)
 }
@@ -193,23 +192,23 @@ func (s *Set) toolNames() []string {
 	return names
 }
 
-// Tools returns what the model is told, always in the same order.
+// Tools returns the tool definitions for the model, always in the same order.
 func (s *Set) Tools() []llm.Tool {
 	var out []llm.Tool
 	for _, e := range s.allEntries() {
 		if err := e.load(); err != nil {
-			panic(fmt.Sprintf("tool %s: %v", e.name, err)) // a fault of the program: every tool is loaded by the tests
+			panic(fmt.Sprintf("tool %s: %v", e.name, err)) // a bug: tests load every tool
 		}
 		out = append(out, llm.Tool{Name: e.name, Description: e.description, Schema: e.raw})
 	}
 	return out
 }
 
-// Plan understands one call of the model's: the tool's name and its arguments
-// as JSON text. What cannot be done (an unknown tool, broken arguments, a path
-// outside the workspace, an edit that does not fit) is a *Refusal. Plan runs
-// nothing and changes nothing. Plan a call when its turn has come: an edit that
-// was planned before another one of the same file ran is refused by Run.
+// Plan parses one call of the model: the tool's name and its arguments as JSON
+// text. A call that cannot be done (an unknown tool, broken arguments, a path
+// outside the workspace, an edit that does not match) returns a *Refusal. Plan
+// runs and changes nothing. Plan a call right before running it: Run refuses an
+// edit planned before another edit of the same file ran.
 func (s *Set) Plan(ctx context.Context, name, input string) (action *act.Action, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -231,7 +230,7 @@ func (s *Set) Plan(ctx context.Context, name, input string) (action *act.Action,
 	args, err := parseArguments(e.arguments, input)
 	if err != nil {
 		said := ""
-		if _, ok := llm.Arguments(input); !ok { // requests hold no such text
+		if _, ok := llm.Arguments(input); !ok { // requests cannot include such text
 			said = "\nThey were: " + truncate(input, maxText/10)
 		}
 		return nil, refuse("bad arguments for %s: %v%s%s", name, err, describeArguments(e.name, e.arguments), said)
@@ -249,10 +248,10 @@ func (s *Set) Plan(ctx context.Context, name, input string) (action *act.Action,
 	return action, nil
 }
 
-// quoteName shows a name that came from outside.
+// quoteName quotes a name from outside.
 func quoteName(name string) string { return fmt.Sprintf("%q", truncate(name, 100)) }
 
-// unknownTool says that there is no tool of this name, and which one may be meant.
+// unknownTool returns a refusal for an unknown tool, with the name that may have been meant.
 func unknownTool(name string, names []string) error {
 	if near := nearestName(name, names); near != "" {
 		return fmt.Errorf("unknown tool %s: did you mean %q?", quoteName(name), near)

@@ -12,27 +12,27 @@ import (
 	"parley/tools/places"
 )
 
-// maxWalk is how many entries of directories one call looks at.
+// maxWalk is how many directory entries one call visits.
 const maxWalk = 200_000
 
-// A walk goes through a directory and those below it, sorted by name. It does not
-// follow symbolic links, and leaves out .git and what files such as .gitignore say.
+// A walk visits a directory and its subdirectories, sorted by name. It does not
+// follow symbolic links, and leaves out .git and ignored files.
 type walk struct {
 	*workspace
-	all             bool // leave nothing out
-	depth           int  // how far down; 0 is without end
+	all             bool // include ignored files
+	depth           int  // maximum depth; 0 is unlimited
 	visited         int  // entries seen
 	ignored         int  // entries left out
-	limitReached    bool // ended at maxWalk
+	limitReached    bool // stopped at maxWalk
 	hiddenByRule    int  // entries left out because of a rule
-	namesOnly       bool // only names are shown: sensitive places count as well
-	hiddenSensitive int  // entries left out because they are sensitive places
+	namesOnly       bool // only names are shown: sensitive places are included
+	hiddenSensitive int  // sensitive places left out
 
-	readEffect       func(file string) act.Verdict // about reading a file; nil: nothing
-	dirApproved      bool                          // about the directory where the walk began: the user was asked about that
-	inSensitivePlace bool                          // the walk began in a sensitive place, and so was asked about
+	readEffect       func(file string) act.Verdict // rules for reading a file; nil: none
+	dirApproved      bool                          // the user has approved the start directory despite a rule
+	inSensitivePlace bool                          // the walk began in a sensitive place, which the user approved
 
-	dirRoot *os.Root // of the directory with the file that is visited
+	dirRoot *os.Root // directory of the visited file
 }
 
 // errStop ends a walk early.
@@ -46,11 +46,11 @@ func (k *walk) run(ctx context.Context, dir string, visit func(file string, e fs
 	k.dirApproved = k.readEffect != nil && k.readEffect(dir) == act.Ask
 	k.inSensitivePlace = k.placeOf(dir).Class != ""
 	var left gitignore.Rules
-	if !k.all && dir != "." { // what holds above dir holds in it
+	if !k.all && dir != "." { // rules from above dir apply in it
 		left = k.ignoreRulesAbove(dir)
 	}
 	root, native := rootOf(k.workspace, dir)
-	at, _, err := places.OpenParent(root, native+"/", false) // dir itself, which is the parent of ""
+	at, _, err := places.OpenParent(root, native+"/", false) // dir itself, the parent of ""
 	if errors.Is(err, places.ErrNotDirectory) {
 		err = refuse("%s is not a folder", quotePath(dir))
 	}
@@ -69,10 +69,10 @@ func (k *walk) run(ctx context.Context, dir string, visit func(file string, e fs
 	return err
 }
 
-// A walkedDir is a directory that a walk has come to.
+// A walkedDir is a directory that a walk visits.
 type walkedDir struct {
 	dir     string
-	at      *os.Root // of dir: files in it are opened in one step
+	at      *os.Root // dir opened: files in it are opened in one step
 	entries []fs.DirEntry
 }
 
@@ -118,7 +118,7 @@ func (k *walk) visitEntries(ctx context.Context, p walkedDir, left gitignore.Rul
 	return nil
 }
 
-// isHiddenByRule reports whether a rule keeps file from being found.
+// isHiddenByRule reports whether a rule hides file from searches.
 func (k *walk) isHiddenByRule(file string) bool {
 	if k.readEffect == nil {
 		return false
@@ -127,8 +127,8 @@ func (k *walk) isHiddenByRule(file string) bool {
 	return effect == act.Deny || effect == act.Ask && !k.dirApproved
 }
 
-// isHiddenSensitive reports whether file is in the table of places, and nobody was asked
-// about it.
+// isHiddenSensitive reports whether file is a sensitive place that the user has not
+// approved.
 func (k *walk) isHiddenSensitive(file string) bool {
 	if k.namesOnly || k.inSensitivePlace {
 		return false
@@ -141,8 +141,8 @@ func (k *walk) isHiddenSensitive(file string) bool {
 	return p == nil || !p.showsClass(class)
 }
 
-// visitDir visits the directory name in p. One that is gone, or not for us to see, is
-// left out.
+// visitDir visits the directory name in p. It skips a directory that has vanished or
+// cannot be read.
 func (k *walk) visitDir(ctx context.Context, p walkedDir, name, file string, left gitignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
 	at, err := places.OpenBelow(p.at, name)
 	if err != nil {
@@ -164,17 +164,17 @@ func relativeTo(dir, file string) string {
 	return strings.TrimPrefix(file, dir+"/")
 }
 
-// A lineOutput gathers lines for the model up to a number of lines and the
-// allowed length of text.
+// A lineOutput collects lines for the model up to a number of lines and
+// maxText.
 type lineOutput struct {
 	strings.Builder
 	lines, limit int
 	full         bool
 }
 
-// add takes one more line, or reports that it was too much.
+// add adds a line, or reports false if the limit is reached.
 func (a *lineOutput) add(line string) bool {
-	if a.lines >= a.limit || a.Len()+len(line) > maxText-500 { // the rest is for notes
+	if a.lines >= a.limit || a.Len()+len(line) > maxText-500 { // leaves room for notes
 		a.full = true
 		return false
 	}

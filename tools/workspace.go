@@ -21,42 +21,42 @@ import (
 	"parley/tools/places"
 )
 
-// A workspace is the directory that file tools can reach, and what the model knows
-// of it. Paths are relative to it, clean and with slashes, unless said; those of files in added
+// A workspace is the directory that file tools can reach, and the model's knowledge of it.
+// Paths are relative to it, clean and with slashes, unless noted; those of files in added
 // directories are absolute.
 type workspace struct {
 	root        *os.Root
 	dir         string         // absolute, as it was given
 	realDir     string         // the same with symbolic links resolved
-	cmdSandbox  commandSandbox // how commands are held
+	cmdSandbox  commandSandbox // the sandbox of commands
 	jobs        *Jobs
 	notices     sandboxNotices                    // about commands, for the user
-	directories atomic.Pointer[[]*addedDirectory] // that were added; what the pointer leads to is never changed
+	directories atomic.Pointer[[]*addedDirectory] // added directories; the slice is never changed in place
 	directoryMu sync.Mutex                        // held to change the pointer
 
 	places  *places.Table
-	problem string // why the directory is no workspace; "" if it is one
+	problem string // why the directory is not used as a workspace; "" if it is
 
-	policy   atomic.Pointer[Policy] // what may be read; nil: everything
-	onPrompt atomic.Pointer[func()] // called by BeginPrompt; nil: nothing is
+	policy   atomic.Pointer[Policy] // restricts reading; nil: everything may be read
+	onPrompt atomic.Pointer[func()] // called by BeginPrompt; nil: none
 
 	known    knownFiles
 	writes   writeLocks
 	buffers  buffers
 	outputs  savedOutputs
-	readable []string // directories outside of it that read reaches, absolute and without links
+	readable []string // directories outside the workspace that read can access, absolute and without links
 }
 
-// maxEdit is the size of the largest file that is edited or remembered.
+// maxEdit is the largest file, in bytes, that is edited or remembered.
 const maxEdit = 50 << 20
 
-// maxLinks is how many symbolic links a path may lead through.
+// maxLinks is how many symbolic links a path may contain.
 const maxLinks = 40
 
-// locate finds the path that the model means by name: relative to the
-// workspace, or absolute and inside it. Symbolic links are followed, so that
-// the result says where the bytes are; what does not exist yet is kept as it
-// is. A race after this cannot lead out, for os.Root checks each step again.
+// locate resolves the path that the model means by name: relative to the
+// workspace, or absolute and inside it. It follows symbolic links, so that the
+// result says where the bytes are; parts that do not exist stay as they are. A
+// later race cannot lead out, because os.Root checks each step again.
 func (w *workspace) locate(name string) (string, error) {
 	rel, err := w.toRelative(unquotePath(name))
 	if err != nil {
@@ -93,7 +93,7 @@ func (w *workspace) toRelative(name string) (string, error) {
 }
 
 // relativeInside makes an absolute path relative to the workspace, under either of its
-// names, or under another name of a directory above it.
+// names, or through another name of a parent directory.
 func (w *workspace) relativeInside(abs string) (string, bool) {
 	abs = filepath.Clean(abs)
 	for _, base := range []string{w.dir, w.realDir} {
@@ -121,8 +121,8 @@ func (w *workspace) outsideError(name, link string) error {
 	return refuse("%s is outside the workspace %s; file tools reach only files inside it", quotePath(name), w.dir)
 }
 
-// resolveLinks resolves the symbolic links in rel. Absolute ones, which os.Root
-// refuses, are fine as long as they point inside.
+// resolveLinks resolves the symbolic links in rel. Absolute links, which
+// os.Root refuses, are allowed if they point inside.
 func (w *workspace) resolveLinks(rel, name string) (string, error) {
 	base, rel := splitPath(w, rel)
 	done, todo := ".", strings.Split(rel, "/")
@@ -130,7 +130,7 @@ func (w *workspace) resolveLinks(rel, name string) (string, error) {
 	for links := 0; len(todo) > 0; {
 		step := todo[0]
 		todo = todo[1:]
-		if step == ".." { // of a link: done holds no links any more, so that its parent is where it leads
+		if step == ".." { // from a link: done has no links any more, so its parent is correct
 			if done == "." {
 				file, ok := toolPath(w, filepath.Join(cmp.Or(base, w.realDir), "..", filepath.Join(todo...)))
 				if links++; !ok || links > maxLinks {
@@ -147,7 +147,7 @@ func (w *workspace) resolveLinks(rel, name string) (string, error) {
 		next := path.Join(done, step)
 		info, err := root.Lstat(filepath.FromSlash(next))
 		if err == nil && runtime.GOOS == "windows" && strings.Contains(step, "~") && !isListed(root, done, step) {
-			return "", refuse("%s: %s is the short form of another name; use that one", quotePath(name), quotePath(step)) // GIT~1 is .git, which asks
+			return "", refuse("%s: %s is the short form of another name; use that one", quotePath(name), quotePath(step)) // GIT~1 is .git, which needs approval
 		}
 		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
 			done = next
@@ -174,14 +174,14 @@ func (w *workspace) resolveLinks(rel, name string) (string, error) {
 	return joinPath(base, done), nil
 }
 
-// isListed reports whether a directory has an entry of this name, in any letter case: a file that
-// can be opened by a name may have another.
+// isListed reports whether a directory has an entry of this exact name, ignoring letter case: a
+// file can also be opened by its short name.
 func isListed(root *os.Root, dir, name string) bool {
 	entries, err := fs.ReadDir(root.FS(), dir)
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return strings.EqualFold(e.Name(), name) })
 }
 
-// explainError puts an error of the file system into words for the model.
+// explainError describes a file system error for the model.
 func explainError(name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -198,8 +198,8 @@ func explainError(name string, err error) error {
 	return refuse("%s: %v", quotePath(name), err)
 }
 
-// explainAbsent does as explainError for a file that is to be read; it also suggests a file with a
-// similar name.
+// explainAbsent is explainError for a file to be read; it also suggests a file with a similar
+// name.
 func (w *workspace) explainAbsent(file string, err error) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return explainError(file, err)
@@ -217,7 +217,7 @@ func (w *workspace) explainAbsent(file string, err error) error {
 	return explainError(file, err)
 }
 
-// openFile opens a regular file for reading. It never waits: pipes, devices,
+// openFile opens a regular file for reading. It never blocks: pipes, devices,
 // sockets and directories are refused.
 func (w *workspace) openFile(file string) (*os.File, fs.FileInfo, error) {
 	dir, base, err := openDirOf(w, file, false)
@@ -228,14 +228,15 @@ func (w *workspace) openFile(file string) (*os.File, fs.FileInfo, error) {
 	return w.openFileIn(dir, base, file)
 }
 
-// openDirOf opens the directory of a file, without links in its path, so that what was decided about the path
-// holds for what is opened, and returns the name of the file in it. With missing, it makes directories.
+// openDirOf opens the directory of a file without following links in its path, so that a decision about the
+// path applies to the opened file. It returns the name of the file in it. With missing, it creates
+// directories.
 func openDirOf(w *workspace, file string, missing bool) (dir *os.Root, base string, err error) {
 	root, native := rootOf(w, file)
 	return places.OpenParent(root, native, missing)
 }
 
-// openFileIn does as openFile with the file name in dir, which errors call file.
+// openFileIn is openFile for the file name in dir, which errors call file.
 func (w *workspace) openFileIn(dir *os.Root, name, file string) (*os.File, fs.FileInfo, error) {
 	info, err := dir.Lstat(name)
 	if err != nil {
@@ -251,8 +252,8 @@ func (w *workspace) openFileIn(dir *os.Root, name, file string) (*os.File, fs.Fi
 	return f, info, err
 }
 
-// openIn opens name in dir if that is a regular file, which errors call file. It
-// never waits.
+// openIn opens name in dir if it is a regular file, which errors call file. It
+// never blocks.
 func openIn(dir *os.Root, name, file string) (*os.File, fs.FileInfo, error) {
 	f, err := dir.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
@@ -269,7 +270,7 @@ func openIn(dir *os.Root, name, file string) (*os.File, fs.FileInfo, error) {
 	return f, info, nil
 }
 
-// requireRegular refuses what is no regular file.
+// requireRegular refuses anything but a regular file.
 func requireRegular(file string, info fs.FileInfo) error {
 	mode := info.Mode()
 	kinds := []struct {
@@ -303,7 +304,8 @@ func (w *workspace) readForEdit(file string) ([]byte, fs.FileInfo, error) {
 	return w.readForEditIn(dir, base, file)
 }
 
-// readForEditIn does so with the file name in dir, which errors call file.
+// readForEditIn is readForEdit for the file name in dir, which errors call
+// file.
 func (w *workspace) readForEditIn(dir *os.Root, name, file string) ([]byte, fs.FileInfo, error) {
 	f, info, err := w.openFileIn(dir, name, file)
 	if err != nil {
@@ -319,7 +321,7 @@ func (w *workspace) readForEditIn(dir *os.Root, name, file string) ([]byte, fs.F
 	if _, err := content.ReadFrom(io.LimitReader(f, maxEdit+1)); err != nil {
 		return nil, nil, explainError(file, err)
 	}
-	if content.Len() > maxEdit { // it has grown
+	if content.Len() > maxEdit { // the file has grown
 		return nil, nil, large
 	}
 	return content.Bytes(), info, nil
@@ -338,8 +340,8 @@ func (w *workspace) readDir(dir string) ([]fs.DirEntry, error) {
 	return fs.ReadDir(root.FS(), filepath.ToSlash(native))
 }
 
-// A fileChange is new content for a file, and what the file was when it was
-// planned.
+// A fileChange is new content for a file, and the state of the file when the
+// change was planned.
 type fileChange struct {
 	file    string
 	content []byte
@@ -347,8 +349,8 @@ type fileChange struct {
 	sum     hash        // of the old content
 }
 
-// apply carries c out: the file is left alone if it is no longer what it was. How
-// says what is special about the way it was written; "" for nothing.
+// apply carries out c unless the file has changed since it was planned. How is a
+// note if the file was written in place; "" otherwise.
 func (w *workspace) apply(ctx context.Context, c fileChange) (how string, err error) {
 	defer w.writes.lock(c.file)()
 	if err := ctx.Err(); err != nil {

@@ -57,15 +57,15 @@ func planWrite(ctx context.Context, w *workspace, args writeArgs) (*act.Action, 
 	return w.writeAction(c, before, "write "+quotePath(file), kept), nil
 }
 
-// readChangeable reads a file that is to be changed, and refuses one that is
-// read-only, not text, or no longer what the model read.
+// readChangeable reads a file that is to be changed. It refuses one that is
+// read-only, not text, or changed since the model read it.
 func (w *workspace) readChangeable(ctx context.Context, file string) ([]byte, fs.FileInfo, error) {
 	content, info, err := w.readForEdit(file)
 	if err != nil {
 		return nil, nil, err
 	}
 	if _, ok := w.known.get(file); !ok && w.needsApproval(file) {
-		return nil, nil, refuse("%s exists and you have not read it; read it first", quotePath(file)) // an error could quote it, unasked
+		return nil, nil, refuse("%s exists and you have not read it; read it first", quotePath(file)) // an error could reveal content without approval
 	}
 	if info.Mode().Perm()&0o222 == 0 {
 		return nil, nil, refuse("%s is read-only (mode %04o)", quotePath(file), info.Mode().Perm())
@@ -82,7 +82,7 @@ func (w *workspace) readChangeable(ctx context.Context, file string) ([]byte, fs
 	return content, info, nil
 }
 
-// checkCreatable refuses a new file below something that is no directory.
+// checkCreatable refuses a new file below a path that is not a directory.
 func (w *workspace) checkCreatable(file string) error {
 	root, native := rootOf(w, file)
 	for dir := filepath.Dir(native); dir != "."; dir = filepath.Dir(dir) {
@@ -98,8 +98,9 @@ func (w *workspace) checkCreatable(file string) error {
 	return nil
 }
 
-// keepLineEnds gives content the line ends and the byte order mark of before, where
-// it has none of its own: read shows neither. It returns what it kept.
+// keepLineEnds gives content the line ends and the byte order mark of before if it
+// has none of its own, because read shows neither. It returns a description of
+// those it kept.
 func keepLineEnds(before []byte, content string) (out []byte, kept string) {
 	var what []string
 	if hasCRLF(before) && strings.Contains(content, "\n") && !strings.Contains(content, "\r") {
@@ -119,7 +120,7 @@ func hasCRLF(text []byte) bool {
 	return n > 0 && n == bytes.Count(text, []byte("\n"))
 }
 
-// writeAction returns the action that carries a change out.
+// writeAction returns the action that carries out a change.
 func (w *workspace) writeAction(c fileChange, before []byte, title, kept string) *act.Action {
 	base, rel := splitPath(w, c.file)
 	diff := unifiedDiff(c.file, c.old != nil, string(before), string(c.content))
@@ -157,7 +158,7 @@ func (w *workspace) writeAction(c fileChange, before []byte, title, kept string)
 	}
 }
 
-// lineCount counts lines; the last one need not end.
+// lineCount counts lines, including a last one without a line end.
 func lineCount(content []byte) int {
 	n := bytes.Count(content, []byte("\n"))
 	if len(content) > 0 && content[len(content)-1] != '\n' {

@@ -26,16 +26,16 @@ import (
 // A Conversation is a session with all its messages, on all branches.
 type Conversation = transfer.Conversation
 
-// New returns what writes and reads conversations.
+// New returns the writers and readers of conversations.
 func New() transfer.Archive {
 	return transfer.Archive{Formats: formats, Read: ReadFile}
 }
 
-// formats holds the formats that a conversation can be written in.
+// formats are the formats for writing a conversation.
 var formats = transfer.Formats{{Name: "md", Write: Markdown}, {Name: "html", Write: HTML}, {Name: "jsonl", Write: JSONL}}
 
-// branchOf returns the current branch from its first message to its last. It ends early
-// rather than run in circles or follow a parent that is not there.
+// branchOf returns the current branch from its first message to its last. It stops at a
+// cycle or a missing parent.
 func branchOf(c Conversation) []store.Node {
 	at := make(map[int]int, len(c.Nodes))
 	for i, n := range c.Nodes {
@@ -55,7 +55,8 @@ func branchOf(c Conversation) []store.Node {
 	return path
 }
 
-// countBranches returns how many branches there are: messages nothing follows.
+// countBranches returns the number of branches, which is that of messages
+// without a successor.
 func countBranches(c Conversation) int {
 	followed := make(map[int]bool, len(c.Nodes))
 	for _, n := range c.Nodes {
@@ -88,13 +89,13 @@ func totalUsage(nodes []store.Node) llm.Usage {
 	return u
 }
 
-// A message is a stored message as exports show it: calls stand together with their results.
+// A message is a stored message for an export: calls are combined with their results.
 type message struct {
 	store.Node
 	switched string                 // "Model changed from … to …"; "" if it did not
 	answers  map[string]*callResult // by id of the call
-	endings  []string               // of a prompt without a response: why it has none
-	sources  int                    // how many were written
+	endings  []string               // why a prompt has no response
+	sources  int                    // number of sources written
 }
 
 // A callResult is the result of a call, with its media and outcome.
@@ -110,7 +111,7 @@ func messagesOf(c Conversation) []message {
 	var out []message
 	model := ""
 	for _, n := range branchOf(c) {
-		if c.Session.LockedBy == "" { // it is not open for writing
+		if c.Session.LockedBy == "" { // not open for writing
 			n = store.CloseInterrupted(n, lastCalls(out))
 		}
 		m := message{Node: n, answers: map[string]*callResult{}}
@@ -124,7 +125,7 @@ func messagesOf(c Conversation) []message {
 				continue
 			}
 		case llm.RoleAssistant:
-			drawn := n.Origin == llm.OriginImages // an image model wrote it, not the one of the conversation
+			drawn := n.Origin == llm.OriginImages // an image model wrote it, not the conversation's model
 			if model != "" && m.Model != "" && m.Model != model && !drawn {
 				m.switched = "Model changed from " + oneLine(model) + " to " + oneLine(m.Model)
 			}
@@ -143,8 +144,8 @@ func messagesOf(c Conversation) []message {
 	return out
 }
 
-// turnEndings returns why the turns ended that began with message seq: "stopped", or what
-// failed or was refused, from the annotations of kind "done" and "notice".
+// turnEndings returns why the turns of message seq ended: "stopped", or errors and
+// refusals, from the annotations of kind "done" and "notice".
 func turnEndings(c Conversation, seq int) (all []string) {
 	for _, a := range c.Annotations {
 		var e struct {
@@ -170,8 +171,8 @@ func lastCalls(branch []message) []llm.Part {
 	return branch[len(branch)-1].Calls()
 }
 
-// foldResults takes the results of s's own calls out of parts, with what belongs to
-// them, and returns the rest.
+// foldResults removes the results of s's own calls, with their media, from parts,
+// and returns the rest.
 func (s *message) foldResults(parts []llm.Part, outcomes map[string]store.Outcome) (rest []llm.Part) {
 	if s == nil {
 		return parts
@@ -180,7 +181,7 @@ func (s *message) foldResults(parts []llm.Part, outcomes map[string]store.Outcom
 	for _, p := range s.Parts {
 		called[p.ID] = called[p.ID] || p.Kind == llm.Call
 	}
-	var last *callResult // the one that following media belong to
+	var last *callResult // the result that following media belong to
 	for _, p := range parts {
 		switch {
 		case p.Kind == llm.Result && called[p.ID] && s.answers[p.ID] == nil:

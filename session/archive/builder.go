@@ -17,23 +17,23 @@ import (
 	"parley/session/store"
 )
 
-// A builder makes a conversation of the messages of another program. A message follows the
-// head, which was added before it, so there are no circles. Results are kept apart until
-// the end, and then follow the messages that hold their calls: programs write
-// them in any order, each on its own, and sometimes never.
+// A builder makes a conversation from the messages of another program. A message follows
+// the head, which was added before it, so there are no cycles. Results are kept separately
+// until the end, and then follow the messages with their calls: programs write them in any
+// order, each on its own, and sometimes never.
 type builder struct {
 	session    store.Session
 	skipped    *skippedCounts
 	nodes      []store.Node     // prompts and responses; Seq is the index + 1
 	head       int              // Seq of the message that the next one follows, and the last of the current branch; 0: none
 	keys       map[string]int   // the program's id of a message, to its Seq
-	calls      map[string]*call // by the id the program uses, the last of that id
+	calls      map[string]*call // latest call by the program's id
 	localCalls []*call
-	ids        map[string]bool // those in use
+	ids        map[string]bool // ids in use
 	renamed    int             // numbers given to ids that were taken
 }
 
-// A call is a tool call, and its result once that is known.
+// A call is a tool call with its result, if known.
 type call struct {
 	id, name string
 	node     int        // Seq of its message
@@ -50,10 +50,10 @@ func newBuilder(origin string, n *skippedCounts) *builder {
 	}
 }
 
-// last returns the Seq of the message that was added last, 0 if there is none.
+// last returns the Seq of the message added last; 0 if there is none.
 func (t *builder) last() int { return len(t.nodes) }
 
-// node returns the message with this Seq, nil if there is none.
+// node returns the message with this Seq; nil if there is none.
 func (t *builder) node(seq int) *store.Node {
 	if seq < 1 || seq > len(t.nodes) {
 		return nil
@@ -64,8 +64,8 @@ func (t *builder) node(seq int) *store.Node {
 // skip counts one thing of this kind as not imported.
 func (t *builder) skip(kind string) { t.skipped.add(kind, 1) }
 
-// follow returns the Seq of the parent that the program calls key, 0 for "". An unknown
-// one is counted, and is the message added last.
+// follow returns the Seq of the parent with the program's id key; 0 for "". An unknown
+// parent is counted, and replaced by the message added last.
 func (t *builder) follow(key string) int {
 	if key == "" {
 		return 0
@@ -118,7 +118,7 @@ func (t *builder) setEnding(reason llm.Reason, stopped bool, by string) {
 }
 
 // call adds a call to the message at the head, and returns its id, which is changed if
-// another call has it. A call without a name is skipped.
+// it is a duplicate. A call without a name is skipped.
 func (t *builder) call(p llm.Part) (id string) {
 	if p.Name == "" {
 		t.skip(emptyCalls)
@@ -145,8 +145,8 @@ func (t *builder) call(p llm.Part) (id string) {
 	return p.ID
 }
 
-// result sets the result of the call that the program calls id, and returns the Seq of the
-// call's message. It is 0 for an unknown call, and for one that has a result.
+// result sets the result of the call with the program's id, and returns the Seq of the
+// call's message; 0 if the call is unknown or already has a result.
 func (t *builder) result(id string, at time.Time, result llm.Part, media []llm.Part, o store.Outcome) (seq int) {
 	c := t.calls[id]
 	if c == nil || c.parts != nil {
@@ -158,7 +158,7 @@ func (t *builder) result(id string, at time.Time, result llm.Part, media []llm.P
 	return c.node
 }
 
-// end returns the conversation, whose current branch ends with the head; none without messages.
+// end returns the conversation, whose current branch ends with the head; nil if it is empty.
 func (t *builder) end() []Conversation {
 	if t.last() == 0 {
 		return nil
@@ -242,7 +242,7 @@ func fillTimes(c *Conversation) {
 	}
 }
 
-// plausibleTime returns t in UTC, zero if it is not between 2000 and 2199.
+// plausibleTime returns t in UTC; zero if it is not between 2000 and 2199.
 func plausibleTime(t time.Time) time.Time {
 	if t.Year() < 2000 || t.Year() > 2199 {
 		return time.Time{}
@@ -277,8 +277,8 @@ func fillSession(c *Conversation) {
 	}
 }
 
-// sessionID returns the ID of a session that its program calls id: that in lower case, or a
-// hash of it if it is not valid here; "" for "".
+// sessionID returns the ID of a session from its program's id: in lower case, or a hash if
+// it is not valid here; "" for "".
 func sessionID(origin, id string) string {
 	if id == "" || validID(id) {
 		return strings.ToLower(id)
@@ -286,7 +286,7 @@ func sessionID(origin, id string) string {
 	return hashedID(origin, id)
 }
 
-// hashedID returns an ID made of values, the same for the same ones.
+// hashedID returns an ID derived from values.
 func hashedID(values ...any) string {
 	h := sha256.New()
 	fmt.Fprintln(h, values...)
@@ -314,7 +314,7 @@ func truncateLine(text string) string {
 	return text
 }
 
-// directory returns a path as a session's directory, "" if it is not absolute.
+// directory returns a path as a session's directory; "" if it is not absolute.
 func directory(path string) string {
 	windows := len(path) > 2 && path[1] == ':'
 	if len(path) > 4096 || strings.ContainsRune(path, 0) || !filepath.IsAbs(path) && !strings.HasPrefix(path, "/") && !windows {
@@ -323,7 +323,7 @@ func directory(path string) string {
 	return path
 }
 
-// model returns "provider/name", "" if name cannot be that of a model.
+// model returns "provider/name"; "" if name cannot be a model's.
 func model(provider, name string) string {
 	bad := func(r rune) bool { return r <= ' ' || r == '<' || r == '>' || r == 0x7f || r == utf8.RuneError }
 	if name == "" || len(name) > 200 || strings.ContainsFunc(provider+name, bad) {
@@ -332,8 +332,7 @@ func model(provider, name string) string {
 	return provider + "/" + name
 }
 
-// A jsonTime is a time as programs write it in JSON: RFC 3339, or Unix seconds. Anything
-// else is zero.
+// A jsonTime is a time in JSON: RFC 3339, or Unix seconds. Anything else is zero.
 type jsonTime struct{ time.Time }
 
 func (m *jsonTime) UnmarshalJSON(data []byte) error {
@@ -362,7 +361,8 @@ func splitText(parts []llm.Part) (said string, media []llm.Part) {
 	return said, media
 }
 
-// compact returns a JSON object without white space, {} if raw is none.
+// compact returns a JSON object without white space; {} if raw is not an
+// object.
 func compact(raw json.RawMessage) string {
 	if object, ok := llm.Arguments(string(raw)); ok {
 		return strings.ToValidUTF8(string(object), "\ufffd")

@@ -162,8 +162,8 @@ func (g *chatgptBuilder) message(m *gptMessage, alone bool) {
 	}
 }
 
-// unsaidContent holds types of content that nobody said: settings of the user, and how long
-// thinking took.
+// unsaidContent are types of content that is not part of the conversation: the user's
+// settings, and thinking times.
 var unsaidContent = map[string]bool{
 	"user_editable_context": true, "model_editable_context": true, "reasoning_recap": true, "app_pairing_content": true,
 }

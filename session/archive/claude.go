@@ -175,8 +175,8 @@ func (t *claudeThread) addAnswer(l *claudeLine) {
 	}
 }
 
-// addBlock adds a block of a response. What is signed or encrypted is kept as the API wrote it
-// in Part.State, as providers/anthropic does.
+// addBlock adds a block of a response. Signed or encrypted blocks are stored unchanged in
+// Part.State, as providers/anthropic does.
 func (t *claudeThread) addBlock(b *block) {
 	state := func(keep bool) json.RawMessage {
 		if !keep || t.node(t.head).Origin == "" {

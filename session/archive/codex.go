@@ -13,11 +13,10 @@ import (
 
 // A codexImporter reads rollouts of Codex, ~/.codex/sessions/YYYY/MM/DD/rollout-*.jsonl.
 //
-// A line has a time, a type and a payload. The conversation is in those of type
-// response_item: items as the Responses API has them, one after the other. What
-// its event_msg lines tell is mostly the same once more, for the screen. Until
-// September 2025 items were lines of their own, after one that names the
-// session.
+// A line has a time, a type and a payload. The conversation is in the lines of
+// type response_item, as items of the Responses API in sequence. The event_msg
+// lines mostly repeat it for the screen. Until September 2025 items were lines
+// of their own, after a line that names the session.
 type codexImporter struct {
 	skipped   *skippedCounts
 	items     *builder // from items
@@ -143,8 +142,8 @@ func (d *codexImporter) event(l *codexLine) {
 	}
 }
 
-// usage sets the usage of the response at the head, which ends with it: a call without a result is all
-// that may stand between it and the next. Codex repeats the numbers when its limits change.
+// usage sets the usage of the response at the head and ends it: only a call without a result may
+// follow before the next response. Codex repeats the numbers when its limits change.
 func (d *codexImporter) usage(e *codexEvent) {
 	total, u := string(e.Info.Total), e.Info.Last
 	if total == "null" {
@@ -259,8 +258,8 @@ func (d *codexImporter) currentAnswer(l *codexLine) *store.Node {
 	return d.items.node(d.items.head)
 }
 
-// reasoning adds a reasoning item. The item itself is kept in State if it is as the API sent
-// it, which it is not without its id: Codex mostly leaves that out.
+// reasoning adds a reasoning item. The item is stored in State if it is as the API sent it,
+// including its id, which Codex mostly omits.
 func (d *codexImporter) reasoning(l *codexLine, it *codexItem, raw json.RawMessage) {
 	said := ""
 	for _, list := range []jsonList{it.Summary, it.Content} {

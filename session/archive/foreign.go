@@ -16,13 +16,13 @@ import (
 	"parley/session/store"
 )
 
-// providerNames translates other programs' names of providers. Those not listed are the same here.
+// providerNames maps other programs' provider names to parley's. Unlisted names are the same.
 var providerNames = map[string]string{
 	"google": "gemini", "google-vertex": "vertex", "google-vertex-anthropic": "vertex-claude", "vertexai": "vertex",
 	"amazon-bedrock": "bedrock", "openai-codex": "openai", "moonshotai": "moonshot", "kimi": "moonshot", "alibaba": "qwen",
 }
 
-// foreignModel returns "provider/name" with parley's name of the provider, "" if it is no model.
+// foreignModel returns "provider/name" with parley's name of the provider; "" if it is not a model.
 func foreignModel(provider, name string) string {
 	if p, ok := providerNames[provider]; ok {
 		provider = p
@@ -39,7 +39,8 @@ func (t *builder) answer(at time.Time, provider, name string) *store.Node {
 }
 
 // stateOrigin returns the Origin that the adapters of Anthropic's and OpenAI's own APIs give
-// messages of a model, "" for other providers: then no State is kept, as it could not be sent back.
+// messages of a model; "" for other providers, for which no State is stored, because it could not
+// be sent back.
 func stateOrigin(provider, name string) string {
 	switch {
 	case provider == "anthropic":
@@ -109,7 +110,7 @@ func encodeJSON(v any) json.RawMessage {
 	return data
 }
 
-// file returns a file by its content, or by its URL: data:, http: or https:. One with neither is counted.
+// file returns a file from its content, or from its URL: data:, http: or https:. A file with neither is counted.
 func (t *builder) file(mime, name string, data []byte, url string) []llm.Part {
 	p := llm.Part{Kind: llm.Media, Name: truncateLine(name), Data: data}
 	unknown := "application/octet-stream"
@@ -145,8 +146,8 @@ func textFile(name, body string) llm.Part {
 // counts holds the numbers of an object that counts tokens.
 type counts map[string]float64
 
-// A consumption holds the tokens of a response, as programs count them that leave what was
-// read from a cache or written to one out of the input.
+// A consumption holds the tokens of a response, in the way of programs that do not count
+// cached tokens as input.
 type consumption struct {
 	input, read, written, output, thinking float64
 	cost                                   float64 // US dollars; 0: not known
@@ -180,7 +181,7 @@ func elapsed(from, to time.Time) time.Duration {
 	return to.Sub(from)
 }
 
-// A jsonList is a list of JSON values, also where one alone stands without brackets.
+// A jsonList is a list of JSON values; a single value may lack the brackets.
 type jsonList []json.RawMessage
 
 func (l *jsonList) UnmarshalJSON(data []byte) error {

@@ -16,8 +16,8 @@ import (
 )
 
 // sanitize returns s with everything in it visible: control characters, runes that
-// change the direction of text, and runes that show nothing are replaced by their
-// names. Newlines and tabs stay, as do joiners where writing needs them.
+// change the direction of text, and invisible runes are replaced by their names.
+// Newlines and tabs stay, and so do joiners in scripts that need them.
 func sanitize(s string) string {
 	if plain(s) {
 		return s
@@ -53,7 +53,8 @@ func plain(s string) bool {
 	return true
 }
 
-// hidden reports whether a rune shows nothing, or changes how others are shown.
+// hidden reports whether a rune is invisible, or changes how others are
+// displayed.
 func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector,
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Noncharacter_Code_Point) &&
@@ -168,7 +169,7 @@ func grouped(n int) string {
 	return b.String()
 }
 
-// tokens returns the tokens that were used, "" if that is not known.
+// tokens describes the tokens used; "" if unknown.
 func tokens(u llm.Usage) string {
 	if u == (llm.Usage{}) {
 		return ""
@@ -184,8 +185,7 @@ func tokens(u llm.Usage) string {
 	return s
 }
 
-// cost returns a price in dollars, "" if it is not known, "at least …" if it is known in
-// part.
+// cost formats a price in dollars; "" if unknown, "at least …" if partly known.
 func cost(u llm.Usage) string {
 	if !u.Priced && u.Cost <= 0 {
 		return ""
@@ -270,7 +270,7 @@ func (s *message) speaker() string {
 // A fact is a property of a conversation, as an export shows it.
 type fact struct{ name, value string }
 
-// factsOf returns the properties of c that are known.
+// factsOf returns the known properties of c.
 func factsOf(c Conversation) []fact {
 	var models []string
 	seen := map[string]bool{}
@@ -324,7 +324,7 @@ func fenced(text, language string) string {
 // square of the depth.
 const deepest = 40
 
-// pretty returns JSON indented, or input as it is if it is not JSON or nested too deep.
+// pretty indents JSON; it returns input unchanged if that is not JSON or nested too deep.
 func pretty(input string) string {
 	depth, most := 0, 0
 	for i := 0; i < len(input); i++ {

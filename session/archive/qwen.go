@@ -15,7 +15,7 @@ import (
 // of one message.
 type qwenImporter struct {
 	geminiBuilder
-	auth string // how the service is spoken to that answers
+	auth string // authentication type of the answering service
 }
 
 type qwenLine struct {
@@ -110,8 +110,8 @@ func (d *qwenImporter) system(l *qwenLine) {
 	}
 }
 
-// summary returns what stands for a history that was compressed: a summary, which the model is made to
-// have thanked for, and what was kept. It is "" for a history that only lost results of tools.
+// summary returns the text that replaces a compressed history: a summary, followed by the model's
+// scripted thanks, and the messages kept. It is "" for a history that only lost tool results.
 func (d *qwenImporter) summary(history []qwenMessage) string {
 	if len(history) < 2 || !strings.HasPrefix(d.text(history[1]), "Got it. Thanks for the additional context!") {
 		return ""
@@ -192,8 +192,8 @@ func (d *qwenImporter) addResults(l *qwenLine) {
 	}
 }
 
-// qwenModel returns "provider/name" of a model that is spoken to as auth says: most often as OpenAI's
-// are, wherever it is served.
+// qwenModel returns "provider/name" of a model by its authentication type; most services use OpenAI's
+// protocol.
 func qwenModel(auth, name string) string {
 	provider := map[string]string{"anthropic": "anthropic", "gemini": "gemini", "vertex-ai": "vertexai"}[auth]
 	if strings.HasPrefix(name, "gpt-") {

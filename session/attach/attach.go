@@ -1,6 +1,6 @@
-// Package attach turns things a user hands over (a file, the clipboard, a path
-// dragged into the terminal, an @mention) into parts of a prompt that every
-// provider takes.
+// Package attach turns things that a user hands over (a file, the clipboard, a
+// path dragged into the terminal, an @mention) into parts of a prompt that
+// every provider accepts.
 //
 //	File, Bytes ──► sniff ─┬► text: UTF-8 between tags that name the file
 //	                       ├► image: a PNG or JPEG, upright, small, without metadata
@@ -30,18 +30,18 @@ import (
 	"parley/providers/llm"
 )
 
-// Limits bounds the size of an attachment. A field that is zero has the value
-// it has in Default.
+// Limits bounds the size of an attachment. Zero fields have their values in
+// DefaultLimits.
 type Limits struct {
-	Bytes      int64 // of an image as it lies on disk
+	Bytes      int64 // of an image file
 	Text       int64 // bytes of a text file
-	Media      int64 // bytes of a PDF, sound or film, which go as they are
+	Media      int64 // bytes of a PDF, sound or film, which are sent unchanged
 	Pixels     int   // of an image that is decoded
-	Edge       int   // longest side in pixels of an image that is sent
-	ImageBytes int   // of an image that is sent, before base64
+	Edge       int   // longest side in pixels of a sent image
+	ImageBytes int   // bytes of a sent image, before base64
 }
 
-// DefaultLimits returns limits that every provider accepts, for a conversation may go on with any.
+// DefaultLimits returns limits that every provider accepts, because a conversation may continue with any of them.
 //
 // Anthropic refuses images of more than 5 MB in base64, and of more than 2000
 // pixels a side as soon as a request holds more than twenty; others scale down
@@ -65,11 +65,11 @@ func (l Limits) withDefaults() Limits {
 // An Attachment is one attachment.
 type Attachment struct {
 	Part  llm.Part
-	Note  string // changes, in one line for the user; "" if there are none
+	Note  string // changes, on one line for the user; "" if there are none
 	Label string // "photo.png, 1568x1176, 412 KB"
 }
 
-// closeOutput ends the output of a command. Text after it in the same part is not output.
+// closeOutput ends a command's output. Later text in the same part is not output.
 const closeOutput = "</output>"
 
 // Output returns the output of a command of the user's as an attachment; notes say how it ended, "" for
@@ -85,9 +85,8 @@ func Output(name, command, output, notes string) llm.Part {
 	return llm.Part{Kind: llm.Text, Name: name, Text: text}
 }
 
-// PartLabel names an attachment that was kept, as Attachment.Label does a new one. A text
-// that is one has a name, which what a user typed has not. Of the output of a command only what the command
-// wrote is counted.
+// PartLabel returns the label of a stored attachment, like Attachment.Label for a new one. An attached text
+// has a name; typed text has none. For the output of a command, only the command's own output is counted.
 func PartLabel(p llm.Part) string {
 	name, size, what := cmp.Or(p.Name, p.MIME, p.URL), len(p.Data), ""
 	switch {
@@ -112,7 +111,7 @@ func PartLabel(p llm.Part) string {
 	return label(name, what, size)
 }
 
-// label returns a name, a kind and a size in bytes, without those that are not known.
+// label returns a name, a kind and a size in bytes, leaving out unknown ones.
 func label(name, what string, size int) string {
 	text := printable(name)
 	if what != "" {
@@ -124,11 +123,11 @@ func label(name, what string, size int) string {
 	return text
 }
 
-// ErrNotRegular marks errors about directories, pipes and devices.
+// ErrNotRegular matches errors about directories, pipes and devices.
 var ErrNotRegular = errors.New("not a regular file")
 
-// FromFile attaches a file. Symbolic links are followed; their target has to
-// be a regular file.
+// FromFile attaches a file. It follows symbolic links; their target must be a
+// regular file.
 func FromFile(path string, l Limits) (Attachment, error) {
 	l = l.withDefaults()
 	f, size, err := open(path)
@@ -139,13 +138,13 @@ func FromFile(path string, l Limits) (Attachment, error) {
 	return fromOpened(f, path, size, l)
 }
 
-// maxWait bounds the reading of a file with a size of zero: some of /proc and /sys, such as
-// /proc/kmsg, call themselves regular files and block until there is data.
+// maxWait bounds the reading of a file with a size of zero: some files of /proc and /sys,
+// such as /proc/kmsg, claim to be regular and block until there is data.
 const maxWait = time.Second
 
 func fromOpened(f *os.File, path string, size int64, l Limits) (Attachment, error) {
 	if size == 0 {
-		_ = f.SetReadDeadline(time.Now().Add(maxWait)) // an error: it is on a disk, and no read waits
+		_ = f.SetReadDeadline(time.Now().Add(maxWait)) // fails for a file on disk, whose reads never block
 	}
 	head := make([]byte, headSize)
 	n, err := io.ReadFull(f, head)
@@ -158,7 +157,7 @@ func fromOpened(f *os.File, path string, size int64, l Limits) (Attachment, erro
 	if size > limit {
 		return Attachment{}, tooLarge(path, kind, size, limit)
 	}
-	// The size is a promise that files of /proc and files being written break.
+	// Files of /proc and files being written may be larger than their size.
 	data, err := io.ReadAll(io.LimitReader(io.MultiReader(bytes.NewReader(head), f), limit+1))
 	if err != nil {
 		return Attachment{}, readError(path, err)
@@ -173,14 +172,14 @@ func readError(path string, err error) error {
 	return fmt.Errorf("reading %s: %w", printable(path), err)
 }
 
-// FromBytes attaches data, such as the clipboard's or standard input's. Name is what
-// the model and the user see it called.
+// FromBytes attaches data, such as the clipboard's or standard input's. Name is
+// shown to the model and the user.
 func FromBytes(name string, data []byte, l Limits) (Attachment, error) {
 	return item(cmp.Or(name, "pasted"), data, l.withDefaults())
 }
 
-// PrepareMedia makes an image or a file that a tool returned fit for every provider, as an attachment
-// of the user's is. Changed describes the changes; "" if there are none.
+// PrepareMedia makes an image or a file that a tool returned acceptable for every provider, like a
+// user's attachment. Changed describes the changes; "" if there are none.
 func PrepareMedia(p llm.Part) (out llm.Part, changed string, err error) {
 	it, err := FromBytes(p.Name, p.Data, DefaultLimits())
 	if err != nil {
@@ -189,9 +188,9 @@ func PrepareMedia(p llm.Part) (out llm.Part, changed string, err error) {
 	return it.Part, it.Note, nil
 }
 
-// open opens a regular file and says how large it is. It looks before, since to
-// open a device may already do something, and after, since what stands at a path
-// may change in between. Neither waits for the other end of a pipe.
+// open opens a regular file and returns its size. It checks the path before,
+// because opening a device may have effects, and after, because the path may
+// have changed. It never waits for the other end of a pipe.
 func open(path string) (*os.File, int64, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -200,7 +199,7 @@ func open(path string) (*os.File, int64, error) {
 	if err := regular(path, info); err != nil {
 		return nil, 0, err
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe does not wait for its other end
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // does not wait for the other end of a pipe
 	if err != nil {
 		return nil, 0, err
 	}
@@ -251,7 +250,7 @@ func item(path string, data []byte, l Limits) (Attachment, error) {
 	return Attachment{}, refusal(path, kind, data)
 }
 
-// limitFor returns how many bytes something of this kind may have.
+// limitFor returns the size limit in bytes for a format.
 func (l Limits) limitFor(kind *format) int64 {
 	switch {
 	case kind == nil:
@@ -261,7 +260,7 @@ func (l Limits) limitFor(kind *format) int64 {
 	case kind.mime != "":
 		return l.Media
 	}
-	return headSize // it is refused at any size
+	return headSize // refused at any size
 }
 
 func tooLarge(path string, kind *format, size, limit int64) error {
@@ -282,7 +281,7 @@ func tooLarge(path string, kind *format, size, limit int64) error {
 	return fmt.Errorf("%s (%s) has %s, and at most %s can be attached: %s", printable(path), name, has, most, advice)
 }
 
-// refusal returns the error about a format that no model takes. Data may be missing.
+// refusal returns the error about a format that no model accepts. Data may be incomplete.
 func refusal(path string, kind *format, data []byte) error {
 	size := ""
 	if len(data) > 0 {
@@ -291,7 +290,7 @@ func refusal(path string, kind *format, data []byte) error {
 	return fmt.Errorf("%s is %s%s, which models cannot read: %s", printable(path), kind.name, size, kind.instead)
 }
 
-// printable returns a path or name in one printable line.
+// printable returns a path or name on one printable line.
 func printable(path string) string {
 	if strings.ContainsFunc(path, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }) {
 		return strconv.Quote(path)
@@ -299,7 +298,7 @@ func printable(path string) string {
 	return path
 }
 
-// bytesText returns a size for people: "412 KB", "1.4 MB".
+// bytesText formats a size for display: "412 KB", "1.4 MB".
 func bytesText(n int64) string {
 	switch {
 	case n == 1:

@@ -5,17 +5,17 @@ import (
 	"encoding/binary"
 )
 
-// An orientation reports how a stored image has to be turned to be upright: 1 is not
-// at all, 2 to 8 as in Exif.
+// An orientation says how to turn a stored image upright: 1 is not at all, 2 to 8 as
+// in Exif.
 type orientation int
 
-// orientationTag holds the tag of the orientation in an Exif block.
+// orientationTag is the tag of the orientation in an Exif block.
 const orientationTag = 0x112
 
-// orientationOf returns the orientation that an Exif block holds, 1 if it holds
-// none. The block is laid out as a TIFF file: a byte order, the offset of a
-// directory, and entries of twelve bytes, whose value stands in the last four
-// (Exif 2.32 §4.6.2, tag 0x0112; programs write it as a byte or a long as well).
+// orientationOf returns the orientation in an Exif block; 1 if it has none. The
+// block has the layout of a TIFF file: a byte order, the offset of a directory,
+// and entries of twelve bytes with the value in the last four (Exif 2.32 §4.6.2,
+// tag 0x0112; some programs write it as a byte or a long).
 func orientationOf(exif []byte) orientation {
 	const entrySize = 12
 	var order binary.ByteOrder = binary.LittleEndian

@@ -17,8 +17,8 @@ import (
 	"parley/providers/llm"
 )
 
-// imageItem attaches an image. A PNG or JPEG that is upright and within the
-// limits keeps its pixels bit for bit; every other is decoded and written anew.
+// imageItem attaches an image. An upright PNG or JPEG within the limits keeps
+// its pixels bit for bit; any other image is decoded and encoded again.
 func imageItem(path string, f *format, data []byte, l Limits) (Attachment, error) {
 	p, err := decode(path, f, data, l.Pixels)
 	if err != nil {
@@ -40,7 +40,7 @@ func imageItem(path string, f *format, data []byte, l Limits) (Attachment, error
 }
 
 // Preview returns the image of a media part as a PNG with no side longer than edge
-// pixels, for showing. The image may come from a model: it is measured before it
+// pixels, for display. The image may come from a model: it is measured before it
 // is decoded.
 func Preview(part llm.Part, edge int) (data []byte, width, height int, err error) {
 	f := sniff(part.Data)
@@ -64,9 +64,9 @@ type decodedImage struct {
 	image.Image
 	imageMetadata
 	turn   orientation
-	lossy  bool // it was compressed with losses
-	cmyk   bool // in colors of print, which few models' readers know
-	frames bool // it is the first of an animation
+	lossy  bool // compressed with losses
+	cmyk   bool // in print colors, which few models' decoders support
+	frames bool // the first frame of an animation
 }
 
 func (p decodedImage) size() image.Point {
@@ -77,7 +77,7 @@ func (p decodedImage) size() image.Point {
 	return s
 }
 
-// decode measures an image and then reads it: without its metadata, where that form will be sent.
+// decode measures an image and then decodes it, without metadata if the format is sent unchanged.
 func decode(path string, f *format, data []byte, pixels int) (decodedImage, error) {
 	whole := data
 	unreadable := func(err error) error {
@@ -120,7 +120,7 @@ func decode(path string, f *format, data []byte, pixels int) (decodedImage, erro
 	return p, nil
 }
 
-// measure returns the sizes that an image has or claims to have somewhere.
+// measure returns all sizes that an image file has or claims to have.
 func measure(f *format, data []byte) ([]image.Point, error) {
 	var sizes []image.Point
 	if f.name == "WebP" {
@@ -134,8 +134,8 @@ func mega(pixels float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", pixels/1e6), ".0")
 }
 
-// framesWebP returns the sizes that the streams of pixels in a WebP file have, which
-// need not be the size the file says it has.
+// framesWebP returns the sizes of the pixel streams in a WebP file, which may differ
+// from the size that the file claims.
 func framesWebP(b []byte) []image.Point {
 	var sizes []image.Point
 	for kind, body := range chunksWebP(b) {
@@ -167,18 +167,18 @@ func (p decodedImage) note(f *format, out encoded) string {
 	return strings.Join(said, ", ")
 }
 
-// encoded holds an image as a file.
+// encoded is an encoded image.
 type encoded struct {
 	data []byte
 	mime string
 	size image.Point
 }
 
-// qualities holds those that a JPEG is tried with.
+// qualities are the JPEG qualities to try.
 var qualities = []int{90, 75, 60}
 
-// fit writes the image with no side longer than edge and in at most limit
-// bytes, smaller and smaller until it is.
+// fit encodes the image with no side longer than edge and in at most limit
+// bytes, reducing its size as necessary.
 func (p decodedImage) fit(edge, limit int) (encoded, error) {
 	for ; edge > 0; edge = edge * 3 / 4 {
 		img := upright(scale(p.Image, within(p.Bounds().Size(), edge)), p.turn)
@@ -190,8 +190,9 @@ func (p decodedImage) fit(edge, limit int) (encoded, error) {
 	return encoded{}, fmt.Errorf("it does not fit into %s, however small", bytesText(int64(limit)))
 }
 
-// encode writes img in at most limit bytes, or returns nil. A lossless image
-// stays lossless if that fits. Only PNG has transparency; JPEG makes it white.
+// encode encodes img in at most limit bytes, or returns nil. A lossless image
+// stays lossless if that fits. Only PNG supports transparency; JPEG shows it as
+// white.
 func encode(img *image.RGBA, lossy bool, limit int) (data []byte, mime string) {
 	var b bytes.Buffer
 	opaque := img.Opaque()
@@ -215,7 +216,8 @@ func encode(img *image.RGBA, lossy bool, limit int) (data []byte, mime string) {
 	return nil, ""
 }
 
-// within returns size with its longer side cut to edge, in proportion.
+// within returns size reduced in proportion so that its longer side is at most
+// edge.
 func within(size image.Point, edge int) image.Point {
 	long := max(size.X, size.Y)
 	if long <= edge {
@@ -225,13 +227,13 @@ func within(size image.Point, edge int) image.Point {
 	return image.Pt(part(size.X), part(size.Y))
 }
 
-// band sets how many rows or columns are scaled at once.
+// band is how many rows or columns are scaled at once.
 const band = 64
 
-// scale returns img with another size, its corner at the origin. The scaler
-// keeps 32 bytes for each pixel of the new width and the old height, so it gets
-// first the width and then the height, band by band: along a side that keeps its
-// size, the filter leaves pixels as they are.
+// scale returns img in another size, with its corner at the origin. The scaler
+// needs 32 bytes for each pixel of the new width and the old height, so the
+// width and then the height are scaled separately, band by band. Along a side
+// that keeps its size, the filter does not change pixels.
 func scale(img image.Image, to image.Point) *image.RGBA {
 	from := img.Bounds()
 	wide := image.NewRGBA(image.Rect(0, 0, to.X, from.Dy()))
@@ -256,8 +258,8 @@ func scale(img image.Image, to image.Point) *image.RGBA {
 	return out
 }
 
-// bands calls do for each band of a side, with a scaler for as many rows or
-// columns as it has; they share one as long as they have as many.
+// bands calls do for each band of a side, with a scaler for its number of rows
+// or columns; bands of equal size share one.
 func bands(side int, scaler func(n int) scaling.Scaler, do func(s scaling.Scaler, from, to int)) {
 	s := scaler(min(band, side))
 	for from := 0; from < side; from += band {
@@ -269,7 +271,7 @@ func bands(side int, scaler func(n int) scaling.Scaler, do func(s scaling.Scaler
 	}
 }
 
-// upright returns img turned: its sides are swapped from 5 on, and then it is mirrored.
+// upright returns img turned upright: from 5 on its sides are swapped, and then it is mirrored.
 func upright(img *image.RGBA, o orientation) *image.RGBA {
 	if o == 1 {
 		return img

@@ -4,5 +4,5 @@ package attach
 
 import "os"
 
-// tryLock does nothing: a file that is open cannot be removed here.
+// tryLock does nothing: an open file cannot be removed on this system.
 func tryLock(*os.File) error { return nil }

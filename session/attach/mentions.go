@@ -12,19 +12,19 @@ import (
 	"parley/providers/llm"
 )
 
-// A Mention is a file that a prompt speaks of, as @path, @"path with spaces" or @path\ with\ spaces.
+// A Mention is a file mentioned in a prompt, as @path, @"path with spaces" or @path\ with\ spaces.
 type Mention struct {
-	Start, End int    // bytes of the text, the @, quotes and backslashes included
+	Start, End int    // byte range in the text, including the @, quotes and backslashes
 	Path       string // without these
 }
 
-// maxPath holds the longest path that is asked for; systems have about this limit.
+// maxPath is the longest path that is checked; systems have about this limit.
 const maxPath = 4096
 
-// Mentions returns the files that text mentions, in order. Text after an
-// @ is a mention if exists says so: of @main.go, (@main.go:12) and @main.go's the
-// longest beginning that does. An @ after a letter or a digit, as in a mail
-// address, is none.
+// Mentions returns the files that text mentions, in order. Text after an @ is a
+// mention if exists returns true for it: in @main.go, (@main.go:12) and
+// @main.go's, the longest such prefix. An @ after a letter or a digit, as in a
+// mail address, is not a mention.
 func Mentions(text string, exists func(path string) bool) []Mention {
 	var found []Mention
 	for i := 0; i < len(text); {
@@ -45,20 +45,20 @@ func Mentions(text string, exists func(path string) bool) []Mention {
 	return found
 }
 
-// mayPrecede reports whether a mention may follow r: what a mail address or a path
-// is made of does not open one.
+// mayPrecede reports whether a mention may follow r; it may not follow characters
+// of mail addresses and paths.
 func mayPrecede(r rune) bool {
 	return !isWordRune(r) && !strings.ContainsRune("@/\\_.-", r) || isUnspaced(r)
 }
 
 func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
 
-// isUnspaced reports whether r is of a script that puts no spaces around a path.
+// isUnspaced reports whether r belongs to a script without spaces around words.
 func isUnspaced(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai)
 }
 
-// mention reads the one at text[at], which is an @.
+// mention parses the mention at text[at], which is an @.
 func mention(text string, at int, exists func(string) bool) (Mention, bool) {
 	rest := text[at+1:]
 	rest = rest[:min(len(rest), maxPath+2)] // a path in quotes
@@ -87,11 +87,11 @@ func mention(text string, at int, exists func(string) bool) (Mention, bool) {
 	return Mention{}, false
 }
 
-// escapes reports whether a backslash in a path takes the next character as it is. On Windows it is
-// a part of the path.
+// escapes reports whether a backslash in a path escapes the next character. On Windows it is a
+// separator.
 const escapes = filepath.Separator != '\\'
 
-// unescape removes such backslashes.
+// unescape removes escaping backslashes.
 func unescape(path string) string {
 	return strings.NewReplacer(`\\`, `\`, `\`, "").Replace(path)
 }
@@ -108,8 +108,8 @@ func wordEnd(text string) int {
 	return len(text)
 }
 
-// trimCandidate cuts path before what ends it: punctuation, words of a script without
-// spaces, or else the last sign that is rare in names.
+// trimCandidate shortens path by its last delimiter: punctuation, words of a script
+// without spaces, or else the last character that is rare in names.
 func trimCandidate(path string) string {
 	last, size := utf8.DecodeLastRuneInString(path)
 	switch {
@@ -124,11 +124,11 @@ func trimCandidate(path string) string {
 	return path[:max(cut, 0)]
 }
 
-// ExpandMentions returns what text mentions, each once. Open is asked for each path; what it does not
-// find is no mention, and of what is no file (a directory, say) the model has only
-// the name. Any other error ends it.
+// ExpandMentions returns the files that text mentions, without duplicates. It calls open for each
+// path. A path that open does not find is not a mention; of anything but a file, such as a directory,
+// the model gets only the name. Any other error is returned.
 func ExpandMentions(text string, open func(path string) (found []llm.Part, note string, err error)) (parts []llm.Part, notes []string, err error) {
-	opened := map[string]bool{} // by path; whether it is a mention
+	opened := map[string]bool{} // by path: whether it is a mention
 	Mentions(text, func(path string) bool {
 		key := filepath.Clean(path)
 		if known, ok := opened[key]; ok || err != nil {
@@ -155,8 +155,8 @@ func ExpandMentions(text string, open func(path string) (found []llm.Part, note 
 	return parts, notes, nil
 }
 
-// missing reports whether an error says that there is nothing of this name, or
-// cannot be.
+// missing reports whether an error says that a file does not exist, or cannot
+// exist.
 func missing(err error) bool {
 	for _, none := range []error{fs.ErrNotExist, fs.ErrInvalid, syscall.ENOTDIR, syscall.ENAMETOOLONG, syscall.EINVAL} {
 		if errors.Is(err, none) {
@@ -166,7 +166,7 @@ func missing(err error) bool {
 	return false
 }
 
-// SplitMessage returns the text of a message of the user's, and its attachments.
+// SplitMessage returns the text and the attachments of a user message.
 func SplitMessage(msg llm.Message) (text string, attached []llm.Part) {
 	var texts []string
 	for _, p := range msg.Parts {

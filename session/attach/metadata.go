@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// imageMetadata holds the metadata of an image file: place, time and camera, a thumbnail
-// from before it was cropped.
+// imageMetadata describes the metadata of an image file: place, time and camera, and
+// perhaps a thumbnail from before it was cropped.
 type imageMetadata struct {
-	bare  []byte // the file without it; nil if that cannot be had without decoding
-	exif  []byte // the Exif block, which is a TIFF file; nil if there is none
-	found bool   // something is missing in bare
+	bare  []byte // the file without metadata; nil if it would have to be decoded
+	exif  []byte // the Exif block, a TIFF file; nil if there is none
+	found bool   // bare lacks some metadata
 }
 
-// metaJPEG keeps of the segments before and between the scans what decoding
-// takes, and nothing after the end of the image, where phones put films.
+// metaJPEG keeps the segments before and between the scans that decoding needs,
+// and nothing after the end of the image, where phones store films.
 func metaJPEG(b []byte) imageMetadata {
 	var m imageMetadata
 	bare := append(make([]byte, 0, len(b)), b[:2]...)
@@ -56,9 +56,9 @@ func metaJPEG(b []byte) imageMetadata {
 	return m
 }
 
-// isPrivateSegment reports whether a JPEG segment is no part of the image: every
-// application segment but JFIF, a color profile, and Adobe's note on colors;
-// and comments.
+// isPrivateSegment reports whether a JPEG segment is not part of the image:
+// comments, and all application segments except JFIF, a color profile, and
+// Adobe's color information.
 func isPrivateSegment(marker byte, body []byte) bool {
 	switch marker {
 	case 0xe0:
@@ -71,8 +71,8 @@ func isPrivateSegment(marker byte, body []byte) bool {
 	return marker>>4 == 0xe || marker == 0xfe
 }
 
-// scanEnd returns the offset of the marker after a scan. Within one, 0xff stands
-// before a zero or a restart marker.
+// scanEnd returns the offset of the marker after a scan. Within a scan, 0xff is
+// followed by a zero or is part of a restart marker.
 func scanEnd(b []byte, i int) int {
 	for ; i+1 < len(b); i++ {
 		if next := b[i+1]; b[i] == 0xff && next != 0 && next != 0xff && (next < 0xd0 || next > 0xd7) {
@@ -82,9 +82,9 @@ func scanEnd(b []byte, i int) int {
 	return len(b)
 }
 
-// chunksPNG holds the chunks besides the critical ones that say how the pixels
-// are meant. Left out are texts, times, Exif, the frames of an animation, and of these chunks
-// those with a wrong checksum: browsers show such a file, stricter readers refuse it.
+// chunksPNG are the ancillary chunks that affect how pixels are displayed. Texts, times, Exif
+// and animation frames are left out, and so are chunks with a wrong checksum, which browsers
+// ignore but stricter decoders refuse.
 var chunksPNG = []string{"tRNS", "gAMA", "cHRM", "sRGB", "iCCP", "cICP", "sBIT", "bKGD", "pHYs"}
 
 func metaPNG(b []byte) imageMetadata {
@@ -129,7 +129,7 @@ func metaWebP(b []byte) imageMetadata {
 	return m
 }
 
-// chunksWebP walks the chunks of a RIFF file, as far as they are whole.
+// chunksWebP yields the complete chunks of a RIFF file.
 func chunksWebP(b []byte) func(yield func(string, []byte) bool) {
 	return func(yield func(string, []byte) bool) {
 		for i := 12; i+8 <= len(b); {

@@ -15,10 +15,10 @@ const (
 )
 
 // DroppedPaths returns the files that were dragged into the terminal, which types or
-// pastes their absolute paths or file:// URLs: one to a line or with spaces
-// between, bare, in quotes, or with backslashes, as a shell takes them. It returns
-// nil if the text is anything else, or if one of the paths is no regular file;
-// it asks the file system for that.
+// pastes their absolute paths or file:// URLs: one per line or separated by spaces,
+// bare, in quotes, or with backslashes in shell syntax. It returns nil if the text
+// is anything else, or if one of the paths is not a regular file, which it checks in
+// the file system.
 func DroppedPaths(pasted string) []string {
 	return paths(pasted, func(path string) bool {
 		info, err := os.Stat(path)
@@ -36,7 +36,7 @@ func paths(pasted string, exists func(string) bool) []string {
 		if line == "" {
 			continue
 		}
-		// A bare path may have spaces, quotes and backslashes in it.
+		// A bare path may include spaces, quotes and backslashes.
 		words := []string{line}
 		if !filepath.IsAbs(line) || !exists(line) {
 			words = shellWords(line)
@@ -57,7 +57,7 @@ func paths(pasted string, exists func(string) bool) []string {
 	return found
 }
 
-// local returns the path that word is, or that it is the file:// URL of.
+// local returns the path in word, which is a path or a file:// URL.
 func local(word string) (string, bool) {
 	if !strings.HasPrefix(word, "file://") {
 		return word, filepath.IsAbs(word)
@@ -73,7 +73,8 @@ func local(word string) (string, bool) {
 	return path, filepath.IsAbs(path) && !strings.ContainsRune(path, 0)
 }
 
-// hostname returns what file managers put into file:// URLs; "" matches none.
+// hostname returns the host that file managers put into file:// URLs; ""
+// matches none.
 func hostname() string {
 	name, err := os.Hostname()
 	if err != nil {
@@ -82,9 +83,9 @@ func hostname() string {
 	return name
 }
 
-// shellWords splits line as a shell would that knows nothing but quotes and
-// backslashes; nil if a quote stays open. On Windows the backslash is a part of
-// paths.
+// shellWords splits line like a shell that supports only quotes and
+// backslashes; nil if a quote is not closed. On Windows the backslash is a path
+// separator.
 func shellWords(line string) []string {
 	const plain = ' '
 	var words []string

@@ -16,13 +16,13 @@ import (
 	"parley/tools/atomicfile"
 )
 
-// longestName bounds a name that is made of a text, in bytes without its extension.
+// longestName bounds a name derived from a text, in bytes without the extension.
 const longestName = 40
 
-// Slug returns a name for a file made of text: letters and digits of ASCII in lower case,
-// with hyphens between words; "" if there are none.
+// Slug derives a file name from text: ASCII letters and digits in lower case, with
+// hyphens between words; "" if there are none.
 func Slug(text string) string {
-	other := func(r rune) bool { return (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z') } // 0x20 makes letters small
+	other := func(r rune) bool { return (r < '0' || r > '9') && (r|0x20 < 'a' || r|0x20 > 'z') } // 0x20 converts letters to lower case
 	var words []string
 	for word := range strings.FieldsFuncSeq(text, other) {
 		if len(strings.Join(words, "-"))+1+len(word) > longestName && len(words) > 0 {
@@ -33,14 +33,14 @@ func Slug(text string) string {
 	return strings.Join(words, "-")
 }
 
-// reservedNames holds names of devices on Windows, which any extension may follow.
+// reservedNames are device names on Windows, with any extension.
 var reservedNames = []string{
 	"con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9",
 	"lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
 }
 
-// SlugFileName returns a name for a new file made of text, or otherwise, such as "image", if the text
-// has no letters, with the extension of its type.
+// SlugFileName derives a name for a new file from text, or uses otherwise, such as "image", if the
+// text has no letters. It adds the extension of the type.
 func SlugFileName(text, otherwise, mime string) string {
 	name := Slug(text)
 	switch {
@@ -52,7 +52,7 @@ func SlugFileName(text, otherwise, mime string) string {
 	return name + Extension(mime)
 }
 
-// Extension returns the extension of files of a type, with the dot; "" if it is not known.
+// Extension returns the file extension of a type, with the dot; "" if unknown.
 func Extension(mime string) string {
 	_, kind, _ := strings.Cut(mime, "/")
 	switch mime {
@@ -70,8 +70,8 @@ func Extension(mime string) string {
 	return ""
 }
 
-// WithExtension returns path with the extension of a type in place of one that says that the
-// file is of another type. A path with none keeps none.
+// WithExtension returns path with its extension replaced if that is of another type. A path
+// without an extension keeps none.
 func WithExtension(path, mime string) string {
 	want, has := Extension(mime), filepath.Ext(path)
 	if want == "" || has == "" || strings.EqualFold(has, want) || want == ".jpg" && strings.EqualFold(has, ".jpeg") {
@@ -80,8 +80,8 @@ func WithExtension(path, mime string) string {
 	return strings.TrimSuffix(path, has) + want
 }
 
-// CanSave returns why nothing can be saved in the directory of path: to know it before
-// something is made that is paid for.
+// CanSave returns why nothing can be saved in the directory of path, to check before
+// generating something that costs money.
 func CanSave(path string) error {
 	dir := filepath.Dir(path)
 	info, err := os.Stat(dir)
@@ -100,9 +100,9 @@ func CanSave(path string) error {
 	return errors.Join(part.Close(), os.Remove(part.Name()))
 }
 
-// Save writes data to a new file called path, or, if there is one, with a number after its
-// name, and returns its path. The file of that name has all of data, or does not exist: data is written
-// under another name and synced before.
+// Save writes data to a new file at path, or with a number after its name if that exists, and returns
+// its path. A file of this name is always complete, because data is written and synced under another
+// name first.
 func Save(path string, data []byte) (string, error) {
 	return SaveWith(path, func(f *os.File) (string, error) {
 		_, err := f.Write(data)
@@ -110,8 +110,8 @@ func Save(path string, data []byte) (string, error) {
 	})
 }
 
-// SaveNew writes data to a new file of exactly that name, for its owner only. One that is there is
-// [fs.ErrExist].
+// SaveNew writes data to a new file of exactly that name, readable by its owner only. If it
+// exists, the error is [fs.ErrExist].
 func SaveNew(path string, data []byte) error {
 	return atomicfile.Create(path, func(f *os.File) error {
 		_, err := f.Write(data)
@@ -119,8 +119,8 @@ func SaveNew(path string, data []byte) error {
 	})
 }
 
-// SaveWith is Save of data that write writes to a file, which may take long. Write returns the name
-// of the file, in the directory of path, which may depend on what it is.
+// SaveWith is Save for data that write writes to a file, which may take long. Write returns the
+// final path in the directory of path, which may depend on the data.
 func SaveWith(path string, write func(*os.File) (path string, err error)) (string, error) {
 	saving := func(err error) error { return fmt.Errorf("saving %s: %w", printable(path), plain(err)) }
 	part, err := CreateTemp(path)
@@ -145,8 +145,8 @@ func SaveWith(path string, write func(*os.File) (path string, err error)) (strin
 	return path, nil
 }
 
-// CreateTemp makes a file beside path, to be written and then given its name by [Place], or to
-// be removed. Parts that earlier writers left there are removed.
+// CreateTemp creates a temporary file beside path, to be written and then renamed by [Place],
+// or removed. It removes parts left by earlier writers.
 func CreateTemp(path string) (*os.File, error) {
 	removeStale(filepath.Dir(path))
 	part, err := newPart(filepath.Dir(path))
@@ -157,8 +157,8 @@ func CreateTemp(path string) (*os.File, error) {
 	return part, nil
 }
 
-// RenameUnique renames a file to path, or, if there is a file, to that with a number after its name,
-// and returns its new path. Nothing is overwritten, even if others make files at the same time.
+// RenameUnique renames a file to path, or with a number after its name if that exists, and returns
+// its new path. It never overwrites a file, even if others create files at the same time.
 func RenameUnique(part, path string) (string, error) {
 	ext := filepath.Ext(path)
 	for n := 1; ; n++ {
@@ -172,22 +172,22 @@ func RenameUnique(part, path string) (string, error) {
 	}
 }
 
-// newPart makes a file with a name that nobody else uses.
+// newPart creates a file with a unique name.
 func newPart(dir string) (*os.File, error) {
 	return os.OpenFile(filepath.Join(dir, partPrefix+rand.Text()[:partRandom]+partSuffix), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o666)
 }
 
-// A part is called as .parley-K5TQ2ZB7A4MN.part is: letters and digits of base32 in the middle.
+// Parts have names such as .parley-K5TQ2ZB7A4MN.part, with letters and digits of base32 in the middle.
 const (
 	partPrefix, partSuffix = ".parley-", ".part"
 	partRandom             = 12
 )
 
-// staleAge is how long nobody may have written to a part that is removed.
+// staleAge is the age of the last write after which a part is removed.
 const staleAge = 24 * time.Hour
 
-// removeStale removes the parts in dir that killed writers left: those that
-// nobody has locked, and nobody wrote to for a day.
+// removeStale removes the parts in dir that killed writers left: unlocked ones
+// that were not written to for a day.
 func removeStale(dir string) {
 	files, _ := filepath.Glob(filepath.Join(escapeGlob(dir), partPrefix+strings.Repeat("[A-Z2-7]", partRandom)+partSuffix))
 	for _, path := range files {
@@ -206,15 +206,15 @@ func removeStale(dir string) {
 	}
 }
 
-// escapeGlob returns dir as a pattern that only it matches.
+// escapeGlob returns a pattern that matches only dir.
 func escapeGlob(dir string) string {
-	if filepath.Separator == '\\' { // where nothing can be escaped
+	if filepath.Separator == '\\' { // the pattern cannot be escaped on Windows
 		return dir
 	}
 	return strings.NewReplacer("\\", "\\\\", "*", "\\*", "?", "\\?", "[", "\\[").Replace(dir)
 }
 
-// plain returns the system's error without the names of its call and of the file.
+// plain returns the system's error without operation and path.
 func plain(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -223,8 +223,8 @@ func plain(err error) error {
 	return err
 }
 
-// Dimensions returns the width and height of an image in pixels; zero if data is none that can
-// be measured.
+// Dimensions returns the width and height of an image in pixels; zero if data is not an image
+// that can be measured.
 func Dimensions(data []byte) (width, height int) {
 	c, _, err := image.DecodeConfig(bytes.NewReader(data))
 	if err != nil {

@@ -8,21 +8,21 @@ import (
 	_ "golang.org/x/image/webp" // decodes WebP
 )
 
-// headSize is how many bytes decide the type of a file.
+// headSize is how many leading bytes determine the type of a file.
 const headSize = 4 << 10
 
-// A format is recognized by the beginning of a file.
+// A format is a file format, recognized by the beginning of a file.
 type format struct {
 	at    int
 	magic string // at offset at; ? stands for any byte
-	name  string // as people say it
-	mime  string // type it is sent as; "" if no model takes it
+	name  string // for display
+	mime  string // media type when sent; "" if no model accepts it
 
-	image bool // package image decodes it
-	keep  bool // of an image: it is sent as it is, others as PNG or JPEG
+	image bool // package image can decode it
+	keep  bool // for images: sent unchanged; others are converted to PNG or JPEG
 	meta  func([]byte) imageMetadata
 
-	instead string // advice about a file that no model takes
+	instead string // advice for a format that no model accepts
 }
 
 const (
@@ -32,9 +32,9 @@ const (
 	export    = "export it as text or PDF and attach that"
 )
 
-// formats holds those that are told by their first bytes; the first row that fits
-// wins. OpenAI and Anthropic take PNG, JPEG, GIF and WebP, Gemini no GIF, xAI and
-// several local servers only the first two, which is what everything becomes.
+// formats are recognized by their first bytes; the first matching row wins.
+// OpenAI and Anthropic accept PNG, JPEG, GIF and WebP, Gemini no GIF, xAI and
+// several local servers only the first two, to which all images are converted.
 var formats = []format{
 	{magic: "\x89PNG\r\n\x1a\n", name: "PNG", mime: "image/png", image: true, meta: metaPNG, keep: true},
 	{magic: "\xff\xd8\xff", name: "JPEG", mime: "image/jpeg", image: true, meta: metaJPEG, keep: true},
@@ -76,8 +76,7 @@ var formats = []format{
 	{magic: "????ftyp", name: "MP4 video", mime: "video/mp4"},
 }
 
-// unsupported holds formats that are looked at for the name alone, once it is known that a file is no
-// text.
+// unsupported formats are recognized only to name them, after a file was found not to be text.
 var unsupported = []format{
 	{magic: "PK\x03\x04", name: "a ZIP archive or an office document", instead: "unpack it, or export the document as PDF"},
 	{magic: "\xd0\xcf\x11\xe0", name: "an office document", instead: export},
@@ -106,7 +105,7 @@ var unsupported = []format{
 	{magic: "RIFF????WEBP", name: "a damaged WebP image", instead: saveImage},
 }
 
-// sniff returns the format of data by its first bytes; nil is text.
+// sniff returns the format of data by its first bytes; nil for text.
 func sniff(data []byte) *format {
 	head := data[:min(len(data), headSize)]
 	for i := range formats {
@@ -120,7 +119,8 @@ func sniff(data []byte) *format {
 	return unknownFormat(head)
 }
 
-// unknownFormat names data that is neither text nor of one of the formats.
+// unknownFormat returns a description of data that is neither text nor of a
+// known format.
 func unknownFormat(head []byte) *format {
 	for i := range unsupported {
 		if unsupported[i].matches(head) {

@@ -26,7 +26,7 @@ func lineCount(text string) string {
 	return "1 line"
 }
 
-// textItem attaches a text between tags that name the file.
+// textItem attaches a text in tags with the file's name.
 func textItem(path string, data []byte) (Attachment, error) {
 	text, from, ok := decodeText(data)
 	if !ok {
@@ -46,8 +46,8 @@ func textItem(path string, data []byte) (Attachment, error) {
 	return it, nil
 }
 
-// DecodeText returns a text as UTF-8, and the encoding it had if that was another;
-// false if data is no text.
+// DecodeText returns a text as UTF-8, and its original encoding if that was
+// another; ok is false if data is not text.
 func DecodeText(data []byte) (text, from string, ok bool) {
 	if sniff(data) != nil {
 		return "", "", false
@@ -55,7 +55,7 @@ func DecodeText(data []byte) (text, from string, ok bool) {
 	return decodeText(data)
 }
 
-// decodeText returns data as UTF-8, and the encoding it had if that was another.
+// decodeText returns data as UTF-8, and its original encoding if that was another.
 func decodeText(data []byte) (text, from string, ok bool) {
 	little, big := bytes.HasPrefix(data, []byte(bom16LE)), bytes.HasPrefix(data, []byte(bom16BE))
 	switch {
@@ -78,9 +78,9 @@ func decodeText(data []byte) (text, from string, ok bool) {
 	return text, from, ok && !strings.Contains(text, "\x00")
 }
 
-// repairUTF8 returns what is UTF-8 but for some bytes, with U+FFFD in their place: a text that was
-// cut within a character, as by head -c, or to which another program added. It returns false for
-// data in which characters of several bytes, which are rare by chance, are not the more common.
+// repairUTF8 returns text in which invalid bytes are replaced by U+FFFD: a text truncated within a
+// character, as by head -c, or damaged by another program. It returns false if multibyte
+// characters, which are rare in random data, are not more common than invalid bytes.
 func repairUTF8(data []byte) (string, bool) {
 	whole, broken, inBroken := 0, 0, false
 	for rest := data; len(rest) > 0; {
@@ -97,9 +97,9 @@ func repairUTF8(data []byte) (string, bool) {
 	return strings.ToValidUTF8(string(data), "\uFFFD"), whole > 0 && whole >= broken
 }
 
-// unmarked16 reports whether data is UTF-16 without a byte order mark, as of a
-// text that is mostly ASCII: of each two bytes the one at offset high is zero, but
-// for a few, and the other one never is.
+// unmarked16 reports whether data is UTF-16 without a byte order mark, for mostly
+// ASCII text: with few exceptions, the byte at offset high of each pair is zero,
+// and the other byte never is.
 func unmarked16(data []byte, high int) bool {
 	if len(data) < 4 || len(data)%2 != 0 {
 		return false
@@ -116,8 +116,8 @@ func unmarked16(data []byte, high int) bool {
 	return 10*zeros >= 9*(len(data)/2)
 }
 
-// decodeUTF16 puts U+FFFD where a surrogate has no partner, and leaves out a byte order mark. An odd
-// number of bytes is no UTF-16.
+// decodeUTF16 replaces unpaired surrogates by U+FFFD, and removes a byte order mark. An odd number
+// of bytes is not UTF-16.
 func decodeUTF16(data []byte, order binary.ByteOrder) (string, bool) {
 	if len(data)%2 != 0 {
 		return "", false
@@ -130,15 +130,15 @@ func decodeUTF16(data []byte, order binary.ByteOrder) (string, bool) {
 }
 
 // windows holds the characters of Windows-1252 from 0x80 to 0x9f; the others are
-// those of Latin-1. Zero is a byte that has no character.
+// those of Latin-1. Zero marks unassigned bytes.
 var windows = [32]rune{
 	'€', 0, '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', 0, 'Ž', 0,
 	0, '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', 0, 'ž', 'Ÿ',
 }
 
-// decodeWindows takes data for Windows-1252, which Latin-1 is a part of, if it
-// can be that: no control characters, and mostly ASCII, for in a text of any
-// other script or encoding most bytes are not.
+// decodeWindows decodes data as Windows-1252, a superset of Latin-1, if that is
+// plausible: no control characters, and mostly ASCII. In texts of other scripts
+// or encodings most bytes are not ASCII.
 func decodeWindows(data []byte) (string, bool) {
 	var text strings.Builder
 	high := 0
@@ -158,8 +158,8 @@ func decodeWindows(data []byte) (string, bool) {
 	return text.String(), 3*high <= len(data)
 }
 
-// looksText reports whether head begins a text; more says that it goes on, so
-// that a character may be cut at the end of head.
+// looksText reports whether head is the beginning of a text; more reports that
+// data follows, so that a character may be incomplete at the end of head.
 func looksText(head []byte, more bool) bool {
 	if more && !bytes.HasPrefix(head, []byte(bom16LE)) && !bytes.HasPrefix(head, []byte(bom16BE)) {
 		for range utf8.UTFMax - 1 {

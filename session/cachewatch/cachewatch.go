@@ -1,12 +1,12 @@
-// Package cachewatch tracks providers' prompt caches: what each request of a conversation read
-// from one and, where something was cached and not read, why, and what that costs. It holds
+// Package cachewatch tracks providers' prompt caches: how much each request of a conversation
+// read from a cache, and if cached tokens were not read, the cause and the cost. It stores
 // digests, never texts:
 //
 //	llm.Request ──► Prefix ─┐
 //	llm.Usage ──────────────┴─► Tracker.Observe ──► Entry, stored with the response; a notice for the user
 //
-// A message never changes once it was sent, so that the number of a request's last
-// message stands for all of them: a request costs the same however long the
+// Messages never change once sent, so the number of a request's last message
+// identifies all of them: observing a request costs the same however long the
 // conversation is.
 package cachewatch
 
@@ -17,78 +17,77 @@ import (
 	"parley/providers/llm"
 )
 
-// A Cause says why a cache was not read.
+// A Cause is the reason why a cache was not read.
 type Cause string
 
 // The causes.
 const (
-	ModelSwitched   Cause = "switch"   // another model was asked before
-	Expired         Cause = "expired"  // the request before is longer ago than the provider keeps a prompt
-	ToolsChanged    Cause = "tools"    // other tools are offered, or other words about them
-	SystemChanged   Cause = "system"   // the system prompt is another
-	EffortChanged   Cause = "effort"   // another effort, or limit of thinking
-	SettingsChanged Cause = "settings" // another setting that is part of the prompt
-	Summarized      Cause = "summary"  // a summary stands for what was sent before
-	HistoryLeftOut  Cause = "history"  // messages that were sent before are left out
+	ModelSwitched   Cause = "switch"   // the previous request went to another model
+	Expired         Cause = "expired"  // more time has passed since the previous request than the provider keeps a prompt
+	ToolsChanged    Cause = "tools"    // the offered tools or their descriptions changed
+	SystemChanged   Cause = "system"   // the system prompt changed
+	EffortChanged   Cause = "effort"   // the effort or the thinking limit changed
+	SettingsChanged Cause = "settings" // another setting that is part of the prompt changed
+	Summarized      Cause = "summary"  // a summary replaces messages sent before
+	HistoryLeftOut  Cause = "history"  // messages sent before are left out
 	PromptChanged   Cause = "prompt"   // an earlier message was edited, or the conversation went back to one
 	ThinkingUnused  Cause = "thinking" // the provider left earlier thinking out of the prompt
-	Unexplained     Cause = "provider" // the provider had it and did not use it
+	Unexplained     Cause = "provider" // the provider had the prompt cached but did not use it
 )
 
-// A miss of fewer tokens has no entry; one of a smaller share of what was there, or where
-// less was there than the provider keeps, is not told.
+// A miss of fewer tokens has no entry. A miss of a smaller share of the cached tokens, or
+// of a prompt shorter than the provider caches, is not reported.
 const (
 	leastMiss    = 1024 // tokens
 	leastShare   = 0.2
-	defaultLeast = 1024 // tokens of the shortest prompt that is cached, where that is not known
+	defaultLeast = 1024 // tokens of the shortest cached prompt, if unknown
 )
 
-// Facts hold what is known of a model's cache.
+// Facts describe a model's cache.
 type Facts struct {
 	llm.Cache
-	Cost func(llm.Usage) (usd float64, known bool) // of a request; nil: not known
+	Cost func(llm.Usage) (usd float64, known bool) // cost of a usage; nil: unknown
 }
 
 // A Request is one request that was answered.
 type Request struct {
 	Model    string // provider/model
 	At       time.Time
-	Key      string // digest of its Prefix; "": not known
-	First    string // digest of its first message; "": not known
+	Key      string // digest of its Prefix; "": unknown
+	First    string // digest of its first message; "": unknown
 	LastSeq  int    // number of its last message in the conversation
-	Compared bool   // other models were asked the same at once
+	Compared bool   // other models were asked the same prompt at once
 	Unused   int    // see llm.Finish
 	Usage    llm.Usage
 }
 
-// An Entry is what is stored of a request with its response, to compare the next one with
-// it.
+// An Entry is stored with a response, to compare the next request with it.
 type Entry struct {
 	Key      string  `json:"key,omitempty"`    // see Request
 	First    string  `json:"first,omitempty"`  // see Request
-	Prefix   *Prefix `json:"prefix,omitempty"` // whose digest Key is; nil: an earlier response of the conversation has it
-	Notified bool    `json:"told,omitempty"`   // the user got a notice of what it missed
+	Prefix   *Prefix `json:"prefix,omitempty"` // the prefix with digest Key; nil: an earlier response of the conversation has it
+	Notified bool    `json:"told,omitempty"`   // the user got a notice about the miss
 
-	Lifetime time.Duration `json:"lifetime,omitempty"` // see llm.Cache, in ns; 0: not known
+	Lifetime time.Duration `json:"lifetime,omitempty"` // see llm.Cache, in ns; 0: unknown
 }
 
-// A Miss is a part of a prompt that was in a provider's cache, and was not read from it.
+// A Miss is a part of a prompt that was in a provider's cache but not read from it.
 type Miss struct {
 	Tokens int     `json:"tokens"`
 	Cause  Cause   `json:"cause,omitempty"`
-	Cost   float64 `json:"cost,omitempty"` // US dollars that the tokens cost more; 0 if that is not known
+	Cost   float64 `json:"cost,omitempty"` // extra cost in US dollars; 0 if unknown
 }
 
-// A Tracker holds the requests of one conversation that the next is compared with. The
-// zero value holds none. It is not safe for concurrent use.
+// A Tracker holds the requests of one conversation to compare the next one with. The
+// zero value has none. It is not safe for concurrent use.
 type Tracker struct {
 	models     map[string]model  // by provider/model
 	prefixes   map[string]Prefix // by Request.Key
 	last       string            // model of the last request
-	lastNotice Cause             // of the last notice; "" if a request since then read what was there
+	lastNotice Cause             // of the last notice; "" if a later request read the cache
 }
 
-// A model is what is known of one model's cache in this conversation.
+// A model describes one model's cache in this conversation.
 type model struct {
 	last   Request
 	reads  bool // its provider reported a read
@@ -96,8 +95,8 @@ type model struct {
 }
 
 // cached returns how many tokens of the model's last request are in the cache. Providers
-// that report no writes cache what they are sent, but one that never reported a read
-// may have no cache.
+// that report no writes cache all input, but one that never reported a read may have no
+// cache.
 func (m model) cached() int {
 	switch {
 	case m.writes:
@@ -108,8 +107,8 @@ func (m model) cached() int {
 	return 0
 }
 
-// Restore adds a request that was answered before the program started. Those of a
-// conversation come in order.
+// Restore adds a request answered before the program started. Call it in the
+// order of the conversation.
 func (l *Tracker) Restore(r Request, e Entry, missed Miss) {
 	if e.Prefix != nil {
 		l.addPrefix(e.Key, *e.Prefix)
@@ -119,9 +118,9 @@ func (l *Tracker) Restore(r Request, e Entry, missed Miss) {
 	l.note(e.Notified, missed)
 }
 
-// Observe adds a request that was answered, and returns what to store of it, what it
-// missed, and the notice that the user gets; "" for none. Messages returns why the
-// messages of r do not begin with those of an earlier request; "" if they do.
+// Observe adds an answered request, and returns the entry to store, the miss, and a
+// notice for the user; "" for none. Messages returns why the messages of r do not
+// begin with those of an earlier request; "" if they do.
 func (l *Tracker) Observe(r Request, p Prefix, f Facts, messages func(before Request) (Cause, string)) (e Entry, missed Miss, notice string) {
 	r.Key = p.key()
 	e = Entry{Key: r.Key, First: r.First, Lifetime: f.Lifetime}
@@ -143,9 +142,9 @@ func (l *Tracker) Observe(r Request, p Prefix, f Facts, messages func(before Req
 // usualLifetime is the cache lifetime assumed where the provider does not document one.
 const usualLifetime = 5 * time.Minute
 
-// CachedTokens returns how many tokens of r, which is not sent yet, are known to be in the cache of its
-// model: the request before began as it does, and is not longer ago than the provider keeps it.
-// Messages is that of Observe.
+// CachedTokens returns how many tokens of the unsent request r are known to be in its model's cache:
+// the previous request began the same way, and the provider still keeps it. Messages is that of
+// Observe.
 func (l *Tracker) CachedTokens(r Request, p Prefix, c llm.Cache, messages func(before Request) (Cause, string)) int {
 	m, known := l.models[r.Model]
 	lifetime := c.Lifetime
@@ -173,7 +172,7 @@ func (l *Tracker) addPrefix(key string, p Prefix) bool {
 	return true
 }
 
-// remember makes r the request that the next one of its model is compared with.
+// remember stores r for comparison with the next request of its model.
 func (l *Tracker) remember(r Request) {
 	if r.Usage.Input == 0 {
 		return
@@ -186,8 +185,8 @@ func (l *Tracker) remember(r Request) {
 	l.last = r.Model
 }
 
-// note remembers which cause was told last. A request that read what was there ends its
-// row, but where the provider or the history is the cause: those come and go by themselves.
+// note records the cause of the last notice. A request that reads the cache clears it,
+// except for causes that come and go by themselves: the provider and the history mode.
 func (l *Tracker) note(noticed bool, missed Miss) {
 	switch {
 	case noticed:
@@ -197,11 +196,11 @@ func (l *Tracker) note(noticed bool, missed Miss) {
 	}
 }
 
-// A cacheMiss is what one request did not read.
+// A cacheMiss describes the tokens that one request did not read.
 type cacheMiss struct {
 	expected, missed int // tokens
 	cause            Cause
-	detail           string // of the cause, in words; "" if there is none
+	detail           string // details of the cause, in words; "" if there are none
 }
 
 // compare compares r with the last request of its model, and with the last of all.
@@ -225,15 +224,15 @@ func (l *Tracker) compare(r Request, f Facts, messages func(Request) (Cause, str
 	return s
 }
 
-// gapOf returns how much of what the cache holds of m's last request r could have read,
-// and did not.
+// gapOf returns how many cached tokens of m's last request r could have read but did
+// not.
 func gapOf(m model, r Request) cacheMiss {
 	expected := min(m.cached(), r.Usage.Input)
 	return cacheMiss{expected: expected, missed: max(expected-r.Usage.CacheRead, 0)}
 }
 
-// cause returns why r did not read what the request before left. What was changed after
-// the cache had expired cost nothing.
+// cause returns why r did not read the tokens cached by the previous request. Changes
+// after the cache had expired cost nothing.
 func (l *Tracker) cause(before, r Request, f Facts, messages func(Request) (Cause, string)) (Cause, string) {
 	idle := r.At.Sub(before.At)
 	if f.Lifetime > 0 && idle > f.Lifetime {
@@ -258,7 +257,7 @@ func (l *Tracker) cause(before, r Request, f Facts, messages func(Request) (Caus
 	return Unexplained, ""
 }
 
-// reportable reports whether the user gets to know of g.
+// reportable reports whether the user gets a notice of g.
 func (g cacheMiss) reportable(f Facts) bool {
 	least := f.MinTokens
 	if least == 0 {
@@ -267,7 +266,7 @@ func (g cacheMiss) reportable(f Facts) bool {
 	return g.missed > leastMiss && g.expected >= least && float64(g.missed) > leastShare*float64(g.expected)
 }
 
-// String returns the cause in the words of a notice.
+// String returns the cause as worded in notices.
 func (c Cause) String() string {
 	switch c {
 	case ModelSwitched:
@@ -296,7 +295,7 @@ func (c Cause) String() string {
 	return ""
 }
 
-// notice returns what the user is told of m, with a detail of its cause; "" if there is none.
+// notice returns the notice about m, with a detail of its cause; "" for none.
 func (m Miss) notice(detail string) string {
 	verb := "lost"
 	if m.Cause == Unexplained {
@@ -309,13 +308,13 @@ func (m Miss) notice(detail string) string {
 	return text
 }
 
-// caches reports whether the provider of a model has a cache, as far as one knows.
+// caches reports whether the provider of a model is known to have a cache.
 func (f Facts) caches(m model, r Request) bool {
 	return m.reads || m.writes || r.Usage.CacheRead+r.Usage.CacheWrite > 0 || f.extraCost(r.Usage, r.Usage.Input) > 0
 }
 
-// extraCost returns what tokens cost more because they were not read from the cache, in
-// US dollars; 0 if that is not known.
+// extraCost returns the extra cost of tokens not read from the cache, in US dollars; 0
+// if unknown.
 func (f Facts) extraCost(u llm.Usage, missed int) float64 {
 	if f.Cost == nil {
 		return 0
@@ -328,7 +327,7 @@ func (f Facts) extraCost(u llm.Usage, missed int) float64 {
 	return max(full-cached, 0)
 }
 
-// thousands returns a number of tokens as the screen writes it: 1.5k, 84k, 1.2M.
+// thousands formats a number of tokens for the screen: 1.5k, 84k, 1.2M.
 func thousands(n int) string {
 	switch {
 	case n >= 1_000_000:
@@ -339,7 +338,7 @@ func thousands(n int) string {
 	return fmt.Sprintf("%.1fk", float64(n)/1e3)
 }
 
-// approximately returns " ≈ $0.25"; "" if that is nothing, or not known.
+// approximately returns " ≈ $0.25"; "" if the amount is zero or unknown.
 func approximately(dollars float64) string {
 	switch {
 	case dollars <= 0:

@@ -13,12 +13,12 @@ import (
 	"parley/providers/llm"
 )
 
-// A Prefix holds digests of the parts before the messages of a request, in the
-// order in which providers cache it.
+// A Prefix holds digests of the parts of a request before its messages, in the
+// order in which providers cache them.
 type Prefix struct {
 	Tools    []Tool            `json:"tools,omitempty"`
 	System   string            `json:"system,omitempty"`
-	Settings map[string]string `json:"settings,omitempty"` // by their names on the screen, without those that are not set
+	Settings map[string]string `json:"settings,omitempty"` // by name on the screen, without unset ones
 }
 
 // A Tool is a tool that a request offers.
@@ -27,12 +27,12 @@ type Tool struct {
 	Digest string `json:"digest"` // of its description and schema
 }
 
-// effortSetting is the setting whose change has a cause of its own.
+// effortSetting is the setting with its own cause.
 const effortSetting = "reasoning effort"
 
-// PrefixOf returns the prefix of a request, and a digest of its first message: another
-// one shows that a summary stands for the beginning, or that it was left out. Both cost
-// the same however long the conversation is.
+// PrefixOf returns the prefix of a request, and a digest of its first message. A
+// different first message shows that a summary replaces the beginning, or that it was
+// left out. The cost does not depend on the length of the conversation.
 func PrefixOf(req llm.Request) (p Prefix, first string) {
 	for _, t := range req.Tools {
 		p.Tools = append(p.Tools, Tool{t.Name, digest(t.Description, string(t.Schema))})
@@ -67,11 +67,11 @@ func PrefixOf(req llm.Request) (p Prefix, first string) {
 
 // key returns the digest of p as a whole.
 func (p Prefix) key() string {
-	data, _ := json.Marshal(p) // maps are written in order
+	data, _ := json.Marshal(p) // maps are encoded in sorted order
 	return digest(string(data))
 }
 
-// digest returns 16 hexadecimal digits that tell texts apart.
+// digest returns 16 hexadecimal digits that identify texts.
 func digest(texts ...string) string {
 	h := sha256.New()
 	for _, text := range texts {
@@ -81,10 +81,10 @@ func digest(texts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// sampled bounds how many bytes of a long text a message's digest is made of.
+// sampled is how many bytes of a long text its digest covers.
 const sampled = 16 << 10
 
-// messageDigest returns the digest of a message: of a long text its length and its ends.
+// messageDigest returns the digest of a message; a long text is represented by its length and its ends.
 func messageDigest(m llm.Message) string {
 	texts := []string{string(m.Role)}
 	for _, p := range m.Parts {
@@ -101,8 +101,8 @@ func ends(text string) string {
 	return fmt.Sprint(len(text), text[:sampled], text[len(text)-sampled:])
 }
 
-// difference returns what of a request's prefix differs from the one before, the
-// foremost first; "" if nothing does.
+// difference returns the first difference between a request's prefix and the
+// previous one; "" if there is none.
 func (p Prefix) difference(before Prefix) (Cause, string) {
 	if changes := toolChanges(before.Tools, p.Tools); changes != "" {
 		return ToolsChanged, changes
@@ -135,10 +135,10 @@ func orDefault(value string) string {
 	return value
 }
 
-// maxNamed bounds how many tools a notice names of each kind of change.
+// maxNamed is how many tools a notice names for each kind of change.
 const maxNamed = 3
 
-// toolChanges returns in words how two lists of tools differ; "" if they are equal.
+// toolChanges describes the difference between two lists of tools; "" if they are equal.
 func toolChanges(before, now []Tool) string {
 	if slices.Equal(before, now) {
 		return ""

@@ -1,12 +1,12 @@
-// Package config reads configuration as people write it: TOML, strictly, and
-// within bounds. What it finds wrong it names by line, and an unknown key with the
-// known one that it was probably meant to be.
+// Package config reads TOML configuration strictly and within bounds. It reports
+// mistakes by line, and an unknown key together with the known one that was
+// probably meant.
 //
 //	text ──► bounds ──► decoder ──► keys nobody knows ──► Validate ──► Settings
 //
-// It knows no setting itself: each package owns its part of the struct, with toml
-// tags, and says in Validate what cannot be meant. No error repeats a value that
-// the package did not choose to show, for a value may be a key.
+// The package has no settings of its own: each package owns its part of the
+// struct, with toml tags, and rejects invalid values in Validate. Errors never
+// quote a value unless the owning package does so, because it may be a key.
 package config
 
 import (
@@ -22,11 +22,11 @@ import (
 	"parley/tools/lazy"
 )
 
-// Validator is implemented by a pointer to a struct of settings. An error of Validate that begins
-// with a key, as in `ui.theme = "pink": …`, is told with the key's line.
+// Validator is implemented by a pointer to a struct of settings. If an error of Validate begins
+// with a key, as in `ui.theme = "pink": …`, the key's line is added.
 type Validator interface{ Validate() error }
 
-// A ConflictError is an error of Validate about two keys. There is "" if the other one is
+// A ConflictError is an error of Validate about two keys. There is "" if the other key is
 // not in the configuration.
 type ConflictError interface {
 	error
@@ -39,15 +39,14 @@ type ItemError interface {
 	Item() (list string, n int, key string) // n from 1; key, in the table, is "" for all of it
 }
 
-// Limits of a configuration: the decoder takes time with the square of how
-// deep it goes.
+// Limits of a configuration: the decoder's time grows with the square of the
+// nesting depth.
 const (
 	maxConfig = 1 << 20 // bytes
-	maxDepth  = 500     // tables in one another
+	maxDepth  = 500     // nesting of tables
 )
 
-// checkBounds refuses text that only somebody who wants to keep the program busy
-// writes.
+// checkBounds refuses text made only to keep the program busy.
 func checkBounds(text string) error {
 	if len(text) > maxConfig {
 		return fmt.Errorf(" it has more than %d MiB", maxConfig>>20)
@@ -64,7 +63,7 @@ func checkBounds(text string) error {
 		case '\n':
 			number++
 			dots = 0
-		case '=', ' ': // a key has ended, or it is no key
+		case '=', ' ': // the key has ended, or this is not a key
 			dots = 0
 		}
 		if max(braces, dots) > maxDepth {
@@ -74,9 +73,9 @@ func checkBounds(text string) error {
 	return nil
 }
 
-// Decode reads TOML into cfg, strictly, and has it validate itself. Errors begin
-// with the line, or a space if there is none, to follow "file:"; an
-// unknown key comes with the nearest known one.
+// Decode decodes TOML into cfg, strictly, and validates it. Errors begin with
+// the line, or a space if there is none, to follow "file:"; an unknown key is
+// reported with the nearest known one.
 func Decode(text string, cfg Validator) error {
 	text = strings.TrimPrefix(text, "\ufeff")
 	if err := checkBounds(text); err != nil {
@@ -86,7 +85,7 @@ func Decode(text string, cfg Validator) error {
 	var parse toml.ParseError
 	if errors.As(err, &parse) {
 		message := parse.Message
-		if _, err := toml.Decode(text, &map[string]any{}); err != nil { // it is no TOML at all
+		if _, err := toml.Decode(text, &map[string]any{}); err != nil { // not valid TOML
 			message = withoutValues(message)
 		}
 		return fmt.Errorf("%d:%d: %s", parse.Position.Line, parse.Position.Col, message)
@@ -94,20 +93,20 @@ func Decode(text string, cfg Validator) error {
 	if err != nil {
 		return mismatch(err)
 	}
-	for _, key := range meta.Keys() { // the decoder leaves out what is no table and should be one
+	for _, key := range meta.Keys() { // the decoder skips values that should be tables
 		if isUserTable(reflect.TypeOf(cfg), key) && meta.Type(key...) != "Hash" {
 			return fmt.Errorf("%d: %s has to be a table", line(text, key), key)
 		}
 	}
 	for _, key := range meta.Undecoded() {
 		known := keysAt(reflect.TypeOf(cfg), key[:len(key)-1])
-		for known == nil && len(key) > 1 { // inside a table that is itself unknown
+		for known == nil && len(key) > 1 { // inside an unknown table
 			key = key[:len(key)-1]
 			known = keysAt(reflect.TypeOf(cfg), key[:len(key)-1])
 		}
 		name := key[len(key)-1]
 		if known == nil || slices.Contains(known, name) {
-			continue // what is in it is told
+			continue // its content is reported
 		}
 		problem := fmt.Sprintf("%d: unknown key %q", line(text, key), key.String())
 		switch tables := tablesWith(reflect.TypeOf(cfg), name); {
@@ -124,10 +123,10 @@ func Decode(text string, cfg Validator) error {
 	return withLine(text, cfg.Validate())
 }
 
-// mismatches matches what the decoder says of a value of another type than its key has.
+// mismatches matches the decoder's errors about values of the wrong type.
 var mismatches = lazy.NewRegexp(`^toml: (?:line (\d+) )?\(last key "(.+)"\): (?:incompatible types: TOML value has type (.+); destination has type (.+)|type mismatch for .+: expected (table) but found (.+))$`)
 
-// typeWord returns what users call a type of values in the decoder's errors.
+// typeWord returns the user's word for a type in the decoder's errors.
 func typeWord(name string) string {
 	switch name {
 	case "string", "primitive (string-like)":
@@ -154,7 +153,7 @@ func typeWord(name string) string {
 	return name
 }
 
-// mismatch returns an error of the decoder that is about no line of TOML, in words for the user.
+// mismatch converts a decoder error without a line of TOML into words for the user.
 func mismatch(err error) error {
 	m := mismatches.FindStringSubmatch(err.Error())
 	if m == nil {
@@ -168,12 +167,12 @@ func mismatch(err error) error {
 	return fmt.Errorf("%s%s has to be %s, and is %s", line, m[2], typeWord(wanted), typeWord(found))
 }
 
-// quotedValues holds what the decoder quotes of a text.
+// quotedValues matches the decoder's quotations of a text.
 var quotedValues = lazy.NewRegexp(`(?s)(Key )?("(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?|^\S+ is out of)`)
 
-// withoutValues returns what the decoder has to say about a text that is no TOML, without
-// what it quotes of it: a key whose own quotes were forgotten is no secret any more
-// once it stands in an error. Names, characters and escapes stay.
+// withoutValues returns the decoder's message about invalid TOML without its quotations:
+// a key whose quotes were forgotten must not appear in an error. Names, characters and
+// escapes stay.
 func withoutValues(message string) string {
 	if strings.HasPrefix(message, "expected value but found ") {
 		return "expected a value; text stands in quotes"
@@ -190,7 +189,7 @@ func withoutValues(message string) string {
 	})
 }
 
-// withLine returns err with the line of the key that it begins with.
+// withLine returns err with the line of the key at its beginning.
 func withLine(text string, err error) error {
 	if err == nil {
 		return nil
@@ -210,7 +209,7 @@ func withLine(text string, err error) error {
 	}
 	line, known := lineOf(text, name)
 	for at := strings.LastIndexByte(name, '.'); !known && at > 0; at = strings.LastIndexByte(name, '.') {
-		name = name[:at] // what is not on a line of its own is on that of its table
+		name = name[:at] // a key without a line of its own is on that of its table
 		line, known = lineOf(text, name)
 	}
 	switch other, also := lineOf(text, there); {
@@ -222,8 +221,8 @@ func withLine(text string, err error) error {
 	return fmt.Errorf("%d: %w", line, err)
 }
 
-// lineOfItem returns the line of a key in one of a list of tables; that of the table if the key is
-// not on one of its own, and that of the list if its tables are not.
+// lineOfItem returns the line of a key in one of a list of tables; that of the table if the key
+// has no line of its own, and that of the list if its tables do not.
 func lineOfItem(text string, err ItemError) (line int, ok bool) {
 	list, n, key := err.Item()
 	table := 0 // its line
@@ -251,10 +250,10 @@ func lineOfItem(text string, err ItemError) (line int, ok bool) {
 	return lineOf(text, list)
 }
 
-// leadingKey holds the key that an error begins with, as in `ui.theme = "pink": …`.
+// leadingKey matches the key at the beginning of an error, as in `ui.theme = "pink": …`.
 var leadingKey = lazy.NewRegexp(`^[A-Za-z0-9_.-]+`)
 
-// typeAt returns what stands at path in t; nil if there is nothing of that name.
+// typeAt returns the type at path in t; nil if there is none.
 func typeAt(t reflect.Type, path []string) reflect.Type {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -264,7 +263,7 @@ func typeAt(t reflect.Type, path []string) reflect.Type {
 		return t
 	case t.Kind() == reflect.Map:
 		return typeAt(t.Elem(), path[1:])
-	case t.Kind() == reflect.Slice: // of tables, which have no names
+	case t.Kind() == reflect.Slice: // a list of tables, which have no names
 		return typeAt(t.Elem(), path)
 	case t.Kind() != reflect.Struct:
 		return nil
@@ -277,15 +276,14 @@ func typeAt(t reflect.Type, path []string) reflect.Type {
 	return nil
 }
 
-// isUserTable reports whether what stands at path is a table with names of the user's
-// own.
+// isUserTable reports whether path is a table with names chosen by the user.
 func isUserTable(t reflect.Type, path []string) bool {
 	t = typeAt(t, path)
 	return t != nil && t.Kind() == reflect.Map
 }
 
-// keysAt lists the keys that the table at path may hold; nil if there is no
-// such table.
+// keysAt lists the keys allowed in the table at path; nil if there is no such
+// table.
 func keysAt(t reflect.Type, path []string) (keys []string) {
 	if t = typeAt(t, path); t != nil && t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -315,8 +313,8 @@ func tablesWith(t reflect.Type, key string) (tables []string) {
 	return tables
 }
 
-// lineOf finds the first line of key, or of what is in it, which the decoder does
-// not tell.
+// lineOf finds the first line of key, or of a key in it, which the decoder does
+// not report.
 func lineOf(text, key string) (line int, ok bool) {
 	if key == "" {
 		return 0, false
@@ -340,7 +338,7 @@ func lineOf(text, key string) (line int, ok bool) {
 	return 0, false
 }
 
-// line returns where key is, or the first line.
+// line returns the line of key, or the first line.
 func line(text string, key toml.Key) int {
 	n, _ := lineOf(text, key.String())
 	return max(n, 1)

@@ -1,11 +1,11 @@
-// Package frontmatter reads the front matter of Markdown files, which stands between two
-// lines of ---, and its YAML:
+// Package frontmatter reads the front matter of Markdown files, between two lines of
+// ---, and its YAML:
 //
 //	text ──► Split ──► head ──► Parse ──► Value (keys, lists, maps, texts)
 //	              └──► body
 //
-// Anchors, aliases, tags and several documents are errors with their line. Parse is lenient where
-// YAML is not: hand-written descriptions have colons, brackets and stars that would need quotes.
+// Anchors, aliases, tags and several documents are errors with their line. Parse is more lenient
+// than YAML: hand-written descriptions include colons, brackets and stars that would need quotes.
 package frontmatter
 
 import (
@@ -20,11 +20,11 @@ import (
 // Bounds of front matter.
 const (
 	maxHead  = 256 << 10 // bytes
-	maxDepth = 20        // values in one another
+	maxDepth = 20        // nesting of values
 )
 
-// InDirectory calls look if there is a folder dir, or a link to one. Where nothing or a file has its name,
-// there is nothing to look at.
+// InDirectory calls look if dir is a directory, or a link to one. If it does not exist or is a file, it
+// does nothing.
 func InDirectory(dir string, look func() error) error {
 	info, err := os.Stat(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || err == nil && !info.IsDir() {
@@ -36,10 +36,10 @@ func InDirectory(dir string, look func() error) error {
 	return look()
 }
 
-// ReadFile reads a regular file, of one with more than most bytes one byte more. The error has the
-// path.
+// ReadFile reads a regular file; of one with more than most bytes, it returns most+1. The error
+// has the path.
 func ReadFile(path string, most int) ([]byte, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe does not wait for its other end
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // does not wait for the other end of a pipe
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func ReadFile(path string, most int) ([]byte, error) {
 	return data[:n], err
 }
 
-// An Error says in which line something cannot be read.
+// An Error reports a line that cannot be parsed.
 type Error struct {
 	Line int // from 1
 	Text string
@@ -80,9 +80,9 @@ const (
 // A Value is the value of a key.
 type Value struct {
 	Kind   Kind
-	Line   int     // where it begins, from 1
-	Text   string  // of a text; of a list or a map in brackets its source
-	Quoted bool    // a text in quotes or a block: "3" is no number
+	Line   int     // line of its beginning, from 1
+	Text   string  // of a text; source of a list or map in brackets
+	Quoted bool    // text in quotes or a block, so that "3" is not a number
 	Items  []Value // of a list
 	Fields []Field // of a map, in order
 }
@@ -90,11 +90,11 @@ type Value struct {
 // A Field is a key of a map with its value.
 type Field struct {
 	Key   string
-	Line  int // of the key; Value may begin below it
+	Line  int // line of the key; Value may begin below it
 	Value Value
 }
 
-// Get returns the value of a key; false if the map has none, or v is no map.
+// Get returns the value of a key; false if the map lacks it, or v is not a map.
 func (v Value) Get(key string) (Value, bool) {
 	for _, f := range v.Fields {
 		if f.Key == key {
@@ -104,8 +104,8 @@ func (v Value) Get(key string) (Value, bool) {
 	return Value{}, false
 }
 
-// Words returns the texts of a list, or the parts of a text between commas; without commas, those
-// between spaces. Spaces in parentheses separate nothing: "Bash(git log:*) Read" are two.
+// Words returns the texts of a list, or the parts of a text separated by commas, or without
+// commas by spaces. Spaces in parentheses do not separate: "Bash(git log:*) Read" has two words.
 func (v Value) Words() []string {
 	var words []string
 	if v.Kind == List {
@@ -139,8 +139,9 @@ func (v Value) Words() []string {
 	return words
 }
 
-// Split divides text into its front matter and the rest; without any head is "" and body is
-// text. Line is that on which body begins, from 1. Front matter that does not end is an *Error.
+// Split splits text into its front matter and the body; without front matter head is "" and
+// body is text. Line is the line on which body begins, from 1. Unterminated front matter is an
+// *Error.
 func Split(text string) (head, body string, line int, err error) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	first, rest, more := strings.Cut(text, "\n")

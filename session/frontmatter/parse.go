@@ -14,8 +14,8 @@ import (
 	"parley/tools/lazy"
 )
 
-// Parse reads YAML that consists of keys and their values. First is the line that it begins
-// on. Its errors are of type *Error.
+// Parse parses YAML that consists of keys and values. First is the number of its first
+// line. Its errors are of type *Error.
 func Parse(text string, first int) (Value, error) {
 	if len(text) > maxHead {
 		return Value{}, &Error{first, fmt.Sprintf("it has more than %d KB", maxHead>>10)}
@@ -38,7 +38,7 @@ func Parse(text string, first int) (Value, error) {
 	return v, err
 }
 
-// refused reports whether YAML allows a character nowhere.
+// refused reports whether YAML forbids a character everywhere.
 func refused(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' && r != '\u0085' || r == 0xfffe || r == 0xffff
 }
@@ -49,7 +49,7 @@ type document struct {
 	first int // the number of the first line
 }
 
-// fault returns an error on a line, from 1.
+// fault returns an error for a line, from 1.
 func (d *document) fault(line int, text string) error {
 	return &Error{d.first + max(1, min(line, len(d.lines))) - 1, text}
 }
@@ -82,7 +82,7 @@ func (d *document) parse() (Value, error) {
 	if err != nil {
 		return Value{}, err
 	}
-	for i := range v.Fields { // brackets keep their source, which may be a hint or JSON
+	for i := range v.Fields { // bracketed values keep their source, which may be a hint or JSON
 		if root.Content[0].Content[2*i+1].Style&yaml.FlowStyle != 0 {
 			v.Fields[i].Value.Text = d.source(root.Content[0].Content[2*i+1:])
 		}
@@ -90,7 +90,7 @@ func (d *document) parse() (Value, error) {
 	return v, nil
 }
 
-// explain returns an error of the library in the words of this package.
+// explain rewords an error of the library.
 func (d *document) explain(e *yaml.LoadError) error {
 	line, text := e.Mark.Line, e.Message
 	switch text {
@@ -153,7 +153,7 @@ func (d *document) value(n *yaml.Node, depth int) (Value, error) {
 	return v, nil
 }
 
-// source returns the text of the first of nodes, which stands in brackets, up to the next.
+// source returns the source of the first node, a bracketed value, up to the next.
 func (d *document) source(nodes []*yaml.Node) string {
 	end := len(d.lines)
 	if len(nodes) > 1 {
@@ -173,8 +173,7 @@ var (
 	escaped   = lazy.NewRegexp(`\\.`)
 )
 
-// quote puts quotes around the texts that YAML refuses or takes for something else. The number of
-// lines stays.
+// quote quotes texts that YAML would reject or misread. The number of lines stays the same.
 func (d *document) quote() {
 	for at := 0; at < len(d.lines); {
 		from := at
@@ -222,7 +221,7 @@ func (d *document) quote() {
 	}
 }
 
-// valid reports whether YAML takes text for one value.
+// valid reports whether YAML parses text as one value.
 func valid(text string) bool {
 	v, err := (&document{lines: strings.Split("x: "+text, "\n"), first: 1}).parse()
 	return err == nil && len(v.Fields) == 1
@@ -234,7 +233,7 @@ func withoutComment(text string) string {
 	return strings.TrimRight(text, " \t")
 }
 
-// JSON returns v as JSON: texts without quotes that are numbers, true, false or null are that.
+// JSON returns v as JSON: unquoted texts that are numbers, true, false or null are encoded as such.
 func (v Value) JSON() json.RawMessage {
 	var b strings.Builder
 	v.writeJSON(&b)
@@ -245,7 +244,7 @@ func (v Value) writeJSON(b *strings.Builder) {
 	text := func(s string) {
 		encoder := json.NewEncoder(trimmed{b})
 		encoder.SetEscapeHTML(false)
-		_ = encoder.Encode(s) // a string has no error
+		_ = encoder.Encode(s) // strings cannot fail
 	}
 	switch v.Kind {
 	case List:
@@ -283,7 +282,7 @@ func (v Value) writeJSON(b *strings.Builder) {
 	}
 }
 
-// trimmed writes without the line break that an encoder ends with.
+// trimmed drops the final line break that an encoder writes.
 type trimmed struct{ b *strings.Builder }
 
 func (t trimmed) Write(p []byte) (int, error) {

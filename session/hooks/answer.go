@@ -18,7 +18,7 @@ type output struct {
 	Continue *bool  `json:"continue"`
 	StopWhy  string `json:"stopReason"`
 	Message  string `json:"systemMessage"`
-	Decision string `json:"decision"` // block, or deny; approve is the same as nothing
+	Decision string `json:"decision"` // block or deny; approve means no decision
 	Reason   string `json:"reason"`
 	Specific struct {
 		Decision string          `json:"permissionDecision"` // allow, deny or ask
@@ -40,7 +40,7 @@ func (r *Runner) read(h Hook, res process.Result) (a act.HookAnswer) {
 	}
 	text := bytes.TrimSpace(res.Stdout)
 	if len(text) == 0 || text[0] != '{' {
-		if len(text) > 0 && (h.Event == act.HookUserPromptSubmit || h.Event == act.HookSessionStart) { // these may just say it
+		if len(text) > 0 && (h.Event == act.HookUserPromptSubmit || h.Event == act.HookSessionStart) { // these events also accept plain text
 			a.Contexts = []string{plain(string(text))}
 		}
 		return a
@@ -60,11 +60,11 @@ func (o output) answer(h Hook) (a act.HookAnswer) {
 	case "ask":
 		a.Verdict, a.Reason = act.Ask, o.Specific.Reason
 	case "allow":
-		if !h.Project { // hooks of a folder allow nothing
+		if !h.Project { // hooks of a project cannot allow
 			a.Verdict = act.Allow
 		}
 	}
-	if o.Decision == "block" || o.Decision == "deny" { // none of two ways to say it takes the other back
+	if o.Decision == "block" || o.Decision == "deny" { // neither of the two fields revokes the other's denial
 		a.Verdict, a.Reason = act.Deny, cmp.Or(o.Reason, a.Reason, "the hook "+h.Command.String()+" forbids it")
 	}
 	a.Reason = plain(a.Reason)
@@ -86,7 +86,8 @@ func (o output) answer(h Hook) (a act.HookAnswer) {
 	return a
 }
 
-// failed tells, once, that a hook does not work. It forbids nothing.
+// failed reports, once, that a hook does not work. A failed hook forbids
+// nothing.
 func (r *Runner) failed(h Hook, why string) (a act.HookAnswer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -99,10 +100,10 @@ func (r *Runner) failed(h Hook, why string) (a act.HookAnswer) {
 	return a
 }
 
-// rank orders verdicts: the highest of several hooks counts.
+// rank orders verdicts: of several hooks, the highest applies.
 var rank = []act.Verdict{"", act.Allow, act.Ask, act.Deny}
 
-// merge adds the answer of a hook to those of the hooks before it.
+// merge adds the answer of a hook to the combined answer of earlier ones.
 func merge(a *act.HookAnswer, b act.HookAnswer) {
 	if slices.Index(rank, b.Verdict) > slices.Index(rank, a.Verdict) {
 		a.Verdict, a.Reason = b.Verdict, b.Reason
@@ -116,7 +117,7 @@ func merge(a *act.HookAnswer, b act.HookAnswer) {
 	}
 }
 
-// plain returns text as a model and a user may see it.
+// plain sanitizes text for a model and a user.
 func plain(text string) string {
 	runes := []rune(strings.TrimSpace(sanitize.Played(text)))
 	if more := len(runes) - maxContext; more > 0 {

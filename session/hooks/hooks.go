@@ -1,11 +1,11 @@
-// Package hooks runs programs of the user's on events of a conversation, and returns
+// Package hooks runs the user's programs on events of a conversation, and returns
 // their answers.
 //
 //	Input as JSON ──► each hook of the event, side by side ──► exit status, JSON ──► Answer
 //
-// The shapes are those of Claude Code's hooks (https://code.claude.com/docs/en/hooks), as far as
-// other programs share them. What a hook writes is hostile until it is sanitized, as the output
-// of any command is. A hook of a project can forbid, and ask; it cannot allow.
+// The format is that of Claude Code's hooks (https://code.claude.com/docs/en/hooks), as far as
+// other programs share it. Output of hooks is untrusted until it is sanitized, like that of any
+// command. A hook of a project can forbid and ask; it cannot allow.
 package hooks
 
 import (
@@ -28,21 +28,21 @@ var Events = []string{act.HookPreToolUse, act.HookPostToolUse, act.HookUserPromp
 // Bounds of a hook.
 const (
 	defaultTimeout = 60 * time.Second
-	endTimeout     = 5 * time.Second // of SessionEnd: parley waits for it
+	endTimeout     = 5 * time.Second // of SessionEnd, because parley waits for it
 	maxContext     = 10_000          // characters of one text
-	blocks         = 2               // the exit status of a hook that forbids
+	blocks         = 2               // exit status of a hook that forbids
 )
 
 // A Config is one table [[hooks]] of the configuration.
 type Config struct {
 	Event   string              `toml:"event"`
-	Matcher string              `toml:"matcher"` // regular expression of the whole name of a tool; "" and "*": any
+	Matcher string              `toml:"matcher"` // regular expression for the whole name of a tool; "" and "*": any
 	Command process.CommandLine `toml:"command"`
 	Timeout process.Timeout     `toml:"timeout"` // 0: a minute
 	Sandbox process.Confinement `toml:"sandbox"`
 }
 
-// Validate names the first setting that cannot be meant. Its errors say in which table.
+// Validate returns an error for the first invalid setting, with its table.
 func Validate(list []Config) error {
 	for i, c := range list {
 		_, wrong := c.pattern()
@@ -61,7 +61,7 @@ func Validate(list []Config) error {
 	return nil
 }
 
-// A settingError reports an invalid setting of a hook. Reading the configuration finds its line.
+// A settingError reports an invalid setting of a hook. The configuration reader adds its line.
 type settingError struct {
 	n   int // of the hook, from 1
 	key string
@@ -72,8 +72,8 @@ func (e *settingError) Error() string               { return fmt.Sprintf("hook %
 func (e *settingError) Unwrap() error               { return e.err }
 func (e *settingError) Item() (string, int, string) { return "hooks", e.n, e.key }
 
-// pattern returns the pattern for the names of tools; nil matches all. Letter case does not count:
-// other programs write theirs in capitals.
+// pattern returns the pattern for tool names; nil matches all. Letter case is ignored, because
+// other programs capitalize their tools.
 func (c Config) pattern() (*regexp.Regexp, error) {
 	if c.Matcher == "" || c.Matcher == "*" {
 		return nil, nil
@@ -81,19 +81,19 @@ func (c Config) pattern() (*regexp.Regexp, error) {
 	return regexp.Compile("(?i)^(?:" + c.Matcher + ")$")
 }
 
-// A Hook is a hook with the file it comes from.
+// A Hook is a hook with its source file.
 type Hook struct {
 	Config
 	Source  string
 	Project bool // the file came with the working directory
 }
 
-// File is a file of hooks, as a project has it.
+// File is a project's file of hooks.
 type File struct {
 	Hooks []Config `toml:"hooks"`
 }
 
-// Validate names the first setting that cannot be meant. Hooks of a project stay in the sandbox.
+// Validate returns an error for the first invalid setting. Hooks of a project stay in the sandbox.
 func (f *File) Validate() error {
 	for i, c := range f.Hooks {
 		if c.Sandbox == process.Networked || c.Sandbox == process.Unconfined {
@@ -103,14 +103,14 @@ func (f *File) Validate() error {
 	return Validate(f.Hooks)
 }
 
-// A Runner runs hooks. A nil one has none. It is safe for concurrent use.
+// A Runner runs hooks. A nil Runner has none. It is safe for concurrent use.
 type Runner struct {
 	dir string
 	run func(context.Context, process.Run) process.Result
 
 	mu      sync.Mutex
 	hooks   []Hook
-	noticed map[string]bool // failures that were told
+	noticed map[string]bool // failures already reported
 }
 
 // New returns a Runner of hooks in dir.
@@ -148,8 +148,8 @@ func (r *Runner) of(event, tool string) (list []Hook) {
 	return list
 }
 
-// Fire runs the hooks of in.Event and waits for them. Canceling ctx ends them, and then they say
-// nothing.
+// Fire runs the hooks of in.Event and waits for them. Canceling ctx ends them and discards their
+// answers.
 func (r *Runner) Fire(ctx context.Context, in act.HookInput) act.HookAnswer {
 	list := r.of(in.Event, in.Tool)
 	if len(list) == 0 {
@@ -176,7 +176,7 @@ func (r *Runner) Fire(ctx context.Context, in act.HookInput) act.HookAnswer {
 	return a
 }
 
-// program returns one run of a hook.
+// program returns a hook's program run.
 func (h Hook) program(input []byte) process.Run {
 	run := process.Run{Command: h.Command, Input: append(input[:len(input):len(input)], '\n'), Timeout: time.Duration(h.Timeout), Sandbox: h.Sandbox, RequireSandbox: h.Project}
 	if run.Timeout == 0 {

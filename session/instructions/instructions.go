@@ -1,7 +1,7 @@
-// Package instructions knows the files in which people tell models about a project:
+// Package instructions reads the files with a project's instructions for models:
 //
 //	Find(directory) ──► AGENTS.md, else CLAUDE.md, else GEMINI.md
-//	Expand(file) ──► its text, and after it those that it imports with @path
+//	Expand(file) ──► its text, followed by the files that it imports with @path
 //
 // The caller decides which files may be read, and whether a model gets them.
 package instructions
@@ -16,14 +16,14 @@ import (
 	"unicode"
 )
 
-// Names are those of the files; in a directory the first one that exists counts.
+// Names are the names of the files; in a directory the first existing one is used.
 var Names = []string{"AGENTS.md", "CLAUDE.md", "GEMINI.md"}
 
-// MaxTotal is how many bytes of instructions a model is told; those farthest from the working
-// directory are the first that it is not.
+// MaxTotal is how many bytes of instructions are sent to a model; those farthest from the
+// working directory are dropped first.
 const MaxTotal = 32 << 10
 
-// Find returns the path of the file that counts in a directory; "" if there is none.
+// Find returns the path of the instructions file in a directory; "" if there is none.
 func Find(dir string) string {
 	for _, name := range Names {
 		path := filepath.Join(dir, name)
@@ -34,16 +34,16 @@ func Find(dir string) string {
 	return ""
 }
 
-// maxImports is how deep files may import one another.
+// maxImports is how deep imports may be nested.
 const maxImports = 5
 
-// ErrOutside is returned by what reads a file for Expand if that lies where it may not be read.
+// ErrOutside is returned by Expand's read function for a file that it may not read.
 var ErrOutside = errors.New("it is outside the project")
 
-// Expand returns the text of a file with those that it imports after it: lines and words that
-// are @ and the path of a file, relative to the one that has it. Imports in code are text, and
-// so are those that read cannot find. Notes say what was not imported: files that are too deep, and
-// those after MaxTotal bytes, which a model does not get. Each file is read once.
+// Expand returns the text of a file followed by the files it imports: lines and words that consist
+// of @ and a path, relative to the importing file. Imports in code, or that read cannot find, stay
+// text. Notes list files that were not imported: those nested too deep, and those after MaxTotal
+// bytes, which a model does not get. Each file is read once.
 func Expand(path, text string, read func(path string) (string, error)) (whole string, notes []string) {
 	e := &expander{read: read, seen: []string{filepath.Clean(path)}}
 	e.imports(path, text, 1)
@@ -55,7 +55,7 @@ type expander struct {
 	seen  []string
 	out   strings.Builder
 	notes []string
-	full  bool // out has what a model can be told
+	full  bool // out has reached MaxTotal
 }
 
 func (e *expander) imports(path, text string, depth int) {
@@ -98,7 +98,7 @@ func (e *expander) imports(path, text string, depth int) {
 	}
 }
 
-// mentioned returns the paths after an @ in text, outside of code.
+// mentioned returns the paths after an @ in text outside of code.
 func mentioned(text string) (paths []string) {
 	fence := ""
 	for line := range strings.Lines(text) {

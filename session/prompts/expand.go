@@ -9,27 +9,27 @@ import (
 
 // An Expansion is a prompt with its arguments.
 type Expansion struct {
-	Commands []Command // that run before it is sent; their output takes their place
-	Mentions string    // the files that the prompt itself mentions, as a text of mentions: @path
-	Typed    string    // the arguments, which may mention files as well
-	Missing  []Field   // that have no value: then nothing else is set
+	Commands []Command // commands to run first; their output is inserted in their places
+	Mentions string    // mentions of files in the prompt itself: @path
+	Typed    string    // the arguments, which may also mention files
+	Missing  []Field   // fields without a value; if there are any, nothing else is set
 
-	pieces []string // of the text, with the output of a command between two of them
+	pieces []string // pieces of the text, with a command's output between each two
 }
 
-// A Command is one that a prompt runs.
+// A Command is a command that a prompt runs.
 type Command struct {
 	Line int // of the file
 	Text string
 }
 
-// A Field is a value that a prompt asks for.
+// A Field is a value that a prompt requires.
 type Field struct {
 	Name    string
 	Choices []string // nil: any text
 }
 
-// Text returns the text to send, with the outputs of commands in their places.
+// Text returns the text to send, with the commands' outputs inserted.
 func (e Expansion) Text(outputs ...string) string {
 	var b strings.Builder
 	for i, piece := range e.pieces {
@@ -41,9 +41,9 @@ func (e Expansion) Text(outputs ...string) string {
 	return b.String()
 }
 
-// Expand puts arguments in the places of their placeholders: args as they were typed after the
-// name, and values by name, which count before those in args ("name=value"). Arguments without
-// a place stand at the end. Its errors are of type *Error.
+// Expand replaces placeholders: args are the arguments as typed after the name, and values has
+// values by name, which take precedence over those in args ("name=value"). Arguments without a
+// placeholder are appended. Its errors are of type *Error.
 func (p *Prompt) Expand(args string, values map[string]string) (Expansion, error) {
 	nodes, err := p.nodes()
 	if err != nil {
@@ -94,7 +94,8 @@ func (p *Prompt) Expand(args string, values map[string]string) (Expansion, error
 	return e, nil
 }
 
-// Commands returns the commands that p runs, with their placeholders.
+// Commands returns the commands that p runs, with their placeholders
+// unexpanded.
 func (p *Prompt) Commands() []Command {
 	nodes, _ := p.nodes() // Parse has seen them
 	var commands []Command
@@ -106,10 +107,9 @@ func (p *Prompt) Commands() []Command {
 	return commands
 }
 
-// Fields returns the names that p has places for, in order, without those that have a value of
-// their own.
+// Fields returns the names of p's placeholders, in order, without those that have a default.
 func (p *Prompt) Fields() []Field {
-	nodes, _ := p.nodes() // Parse has seen them
+	nodes, _ := p.nodes() // Parse has checked for errors
 	var fields []Field
 	for _, n := range valuesOf(nodes, "", nil).fields {
 		if !n.has {
@@ -121,17 +121,18 @@ func (p *Prompt) Fields() []Field {
 
 // values holds the values of placeholders.
 type values struct {
-	args   string // without those that give a name a value
+	args   string // without name=value arguments
 	words  []string
 	of     map[string]string
-	fields []node // the first place of each name
-	used   bool   // there is a place for arguments
+	fields []node // the first placeholder of each name
+	used   bool   // there is a placeholder for arguments
 }
 
-// valuesOf takes the values for the placeholders of nodes from args and given.
+// valuesOf collects the values for the placeholders of nodes from args and
+// given.
 func valuesOf(nodes []node, args string, given map[string]string) *values {
 	v := &values{of: map[string]string{}}
-	inOrder := false // the file counts arguments itself
+	inOrder := false // the file uses numbered arguments
 	var look func(nodes []node)
 	look = func(nodes []node) {
 		for _, n := range nodes {
@@ -147,7 +148,7 @@ func valuesOf(nodes []node, args string, given map[string]string) *values {
 					v.fields = append(v.fields, n)
 				case !v.fields[i].has && len(v.fields[i].choices) == 0:
 					n.line = v.fields[i].line
-					v.fields[i] = n // a later place says more
+					v.fields[i] = n // a later placeholder has more details
 				}
 			}
 		}
@@ -168,8 +169,8 @@ func valuesOf(nodes []node, args string, given map[string]string) *values {
 	return v
 }
 
-// take reads arguments: "name=value" gives a name of the file its value. It returns where the
-// others begin in v.args.
+// take parses arguments: "name=value" sets a value of the file. It returns the offsets in
+// v.args of the others.
 func (v *values) take(args string) (starts []int) {
 	var kept strings.Builder
 	for _, w := range split(args) {
@@ -189,7 +190,7 @@ func (v *values) take(args string) (starts []int) {
 	return starts
 }
 
-// fill gives names without a value the arguments, one each; the last takes the rest.
+// fill assigns arguments to names without a value, one each; the last gets the rest.
 func (v *values) fill(starts []int) {
 	var open []string
 	for _, f := range v.fields {
@@ -197,7 +198,7 @@ func (v *values) fill(starts []int) {
 			open = append(open, f.text)
 		}
 	}
-	if len(open) == 0 && len(v.fields) > 0 && len(v.words) > 0 { // those with a value of their own
+	if len(open) == 0 && len(v.fields) > 0 && len(v.words) > 0 { // names with defaults
 		for _, f := range v.fields {
 			if _, ok := v.of[f.text]; !ok {
 				open = append(open, f.text)
@@ -215,7 +216,7 @@ func (v *values) fill(starts []int) {
 	}
 }
 
-// value returns the text in the place of a node.
+// value returns the text for a node.
 func (v *values) value(n node) string {
 	switch n.kind {
 	case all:
@@ -239,7 +240,7 @@ func (v *values) join(nodes []node) string {
 	return b.String()
 }
 
-// mention returns how the mention of a file reads.
+// mention returns the text of a file's mention.
 func (v *values) mention(n node, path string) string {
 	if !strings.HasPrefix(n.text, "@{") && (len(n.inner) == 1 && n.inner[0].kind == literal || path == "") {
 		return n.text
@@ -247,7 +248,7 @@ func (v *values) mention(n node, path string) string {
 	return "@" + quotedPath(path)
 }
 
-// quotedPath returns a path as a mention has it.
+// quotedPath returns a path in the syntax of mentions.
 func quotedPath(path string) string {
 	switch {
 	case !strings.ContainsFunc(path, unicode.IsSpace):
@@ -258,15 +259,15 @@ func quotedPath(path string) string {
 	return `"` + path + `"`
 }
 
-// A word is one of the arguments.
+// A word is one argument.
 type word struct {
 	space  string // before it
 	source string // as it was typed
 	text   string // without quotes
 }
 
-// split splits arguments at spaces that do not stand in quotes. A quote counts where it begins
-// a word or a value, and has an end: "don't" is a word.
+// split splits arguments at spaces outside quotes. A quote counts only if it begins a word or
+// a value and is closed: "don't" is a word.
 func split(args string) (words []word) {
 	for {
 		trimmed := strings.TrimLeftFunc(args, unicode.IsSpace)

@@ -8,10 +8,10 @@ import (
 	"parley/session/frontmatter"
 )
 
-// FromLLM turns a template of the program llm into a prompt of parley's: its YAML with prompt,
-// system, model, schema_object, fragments and defaults, where $input and $name are what
-// $ARGUMENTS and {{name}} are here. Notes say which of its keys have no place. The errors are of
-// type *Error. A template that is one text alone is the prompt.
+// FromLLM converts a template of the program llm into a prompt: its YAML with prompt, system,
+// model, schema_object, fragments and defaults, where $input and $name correspond to $ARGUMENTS
+// and {{name}}. Notes name keys that cannot be converted. The errors are of type *Error. A
+// template that is a single text is the prompt.
 func FromLLM(path string, data []byte) (p Prompt, notes []string, err error) {
 	p = Prompt{Path: path, Program: Parley}
 	values, failed := frontmatter.Parse(string(data), 1)
@@ -73,13 +73,13 @@ func FromLLM(path string, data []byte) (p Prompt, notes []string, err error) {
 	return p, notes, nil
 }
 
-// canPreset reports whether a placeholder can hold text as its default: it ends at the first }},
-// is on one line, and loses space at its end.
+// canPreset reports whether text can be the default of a placeholder: it is on one line, has no
+// }} and no space at its end.
 func canPreset(text string) bool {
 	return !strings.Contains(text+"}", "}}") && !strings.Contains(text, "\n") && strings.TrimRightFunc(text, unicode.IsSpace) == text
 }
 
-// llmBody turns placeholders of llm into parley's.
+// llmBody converts placeholders of llm into parley's.
 func llmBody(text string, defaults map[string]string) string {
 	var b strings.Builder
 	for text != "" {
@@ -107,7 +107,7 @@ func llmBody(text string, defaults map[string]string) string {
 			b.WriteString("$ARGUMENTS")
 		case has:
 			b.WriteString("{{" + name + "=" + preset + "}}")
-		case name == "args": // which is what {{args}} has of all arguments
+		case name == "args": // {{args}} stands for all arguments
 			b.WriteString("{{llm_args}}")
 		default:
 			b.WriteString("{{" + name + "}}")

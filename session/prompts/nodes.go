@@ -13,26 +13,26 @@ type kind int
 
 const (
 	literal  kind = iota
-	all           // all arguments, as they were typed
-	position      // one of them
-	named         // a value that has a name
+	all           // all arguments as typed
+	position      // one argument
+	named         // a named value
 	command       // output of a command
 	file          // a mention of a file
 )
 
-// A node is a piece of a body.
+// A node is a part of a body.
 type node struct {
 	kind    kind
-	text    string // of a literal or a command, or the name of a value
+	text    string // of a literal or command, or the name of a value
 	index   int    // of position, from 0
 	line    int    // of the file
-	preset  string // value of a name that is given none
-	has     bool   // preset counts
+	preset  string // default of a name
+	has     bool   // preset is set
 	choices []string
-	inner   []node // of a command and of a file
+	inner   []node // parts of a command or a file mention
 }
 
-// A reader goes through a body, once.
+// A reader parses a body.
 type reader struct {
 	*Prompt
 	rest    string
@@ -42,7 +42,7 @@ type reader struct {
 	out     []node
 }
 
-// nodes returns the pieces of the body. Its errors are of type *Error.
+// nodes returns the parts of the body. Its errors are of type *Error.
 func (p *Prompt) nodes() ([]node, error) {
 	r := &reader{Prompt: p, rest: p.Body, line: p.Line}
 	for r.rest != "" {
@@ -54,7 +54,7 @@ func (p *Prompt) nodes() ([]node, error) {
 	return r.out, nil
 }
 
-// flush ends the literal that is being read.
+// flush ends the current literal.
 func (r *reader) flush() {
 	if r.literal.Len() > 0 {
 		r.out = append(r.out, node{kind: literal, text: r.literal.String()})
@@ -62,7 +62,7 @@ func (r *reader) flush() {
 	}
 }
 
-// take goes n bytes on.
+// take consumes n bytes.
 func (r *reader) take(n int) string {
 	text := r.rest[:n]
 	r.line += strings.Count(text, "\n")
@@ -71,7 +71,7 @@ func (r *reader) take(n int) string {
 	return text
 }
 
-// add adds a node of n bytes.
+// add adds a node that spans n bytes.
 func (r *reader) add(n int, is node) {
 	r.flush()
 	is.line = r.line
@@ -106,7 +106,7 @@ func (r *reader) next() error {
 	return nil
 }
 
-// escape reads a sign that stands for itself: a backslash is before it, or a second $.
+// escape parses an escaped character: a backslash before it, or a doubled $.
 func (r *reader) escape() (n int, plain string) {
 	if r.Program != Parley {
 		return 0, ""
@@ -122,7 +122,7 @@ func (r *reader) escape() (n int, plain string) {
 	return 0, ""
 }
 
-// parts reads the placeholders within a command or a path.
+// parts parses the placeholders within a command or a path.
 func (r *reader) parts(text string, shell bool) (out []node) {
 	line := r.line
 	for text != "" {
@@ -142,19 +142,19 @@ func (r *reader) parts(text string, shell bool) (out []node) {
 	return out
 }
 
-// placeholder reads the one that text begins with; n is 0 if it begins with none. In a command,
-// names that the file does not declare are the shell's.
+// placeholder parses the placeholder at the beginning of text; n is 0 if there is none. In a
+// command, undeclared names are the shell's.
 func (r *reader) placeholder(text string, shell bool) (is node, n int) {
 	switch {
 	case text[0] == '$' && r.Program != Gemini:
 		return r.dollar(text, shell)
-	case strings.HasPrefix(text, "{{") && r.before != '$': // ${{ is of a workflow
+	case strings.HasPrefix(text, "{{") && r.before != '$': // ${{ belongs to a workflow
 		return r.braces(text)
 	}
 	return node{}, 0
 }
 
-// dollar reads $ARGUMENTS, $@, $1 and $NAME.
+// dollar parses $ARGUMENTS, $@, $1 and $NAME.
 func (r *reader) dollar(text string, shell bool) (is node, n int) {
 	rest := text[1:]
 	name := rest[:len(rest)-len(strings.TrimLeftFunc(rest, isNameRune))]
@@ -183,7 +183,7 @@ func isNameRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_'
 }
 
-// braces reads {{args}}, {{name}}, {{name=value}} and {{name:one|other}}.
+// braces parses {{args}}, {{name}}, {{name=value}} and {{name:one|other}}.
 func (r *reader) braces(text string) (is node, n int) {
 	inside, _, ok := strings.Cut(text[2:], "}}")
 	n = 2 + len(inside) + 2
@@ -218,8 +218,8 @@ func (r *reader) braces(text string) (is node, n int) {
 	return node{}, 0
 }
 
-// shell reads !`command`, or !{command} of gemini-cli. N is 0 if there is none, and below it if
-// one does not end.
+// shell parses !`command`, or !{command} of gemini-cli. N is 0 if there is none, and negative
+// if it is not closed.
 func (r *reader) shell() (n int, inside string) {
 	if r.Program == Gemini {
 		if !strings.HasPrefix(r.rest, "!{") {
@@ -237,7 +237,7 @@ func (r *reader) shell() (n int, inside string) {
 	return end + 3, r.rest[2 : 2+end]
 }
 
-// balanced reads up to the brace that closes the one before from.
+// balanced returns the text up to the brace that closes the one before from.
 func balanced(text string, from int) (n int, inside string) {
 	depth := 1
 	for i := from; i < len(text); i++ {
@@ -253,8 +253,8 @@ func balanced(text string, from int) (n int, inside string) {
 	return -1, ""
 }
 
-// mention reads @path, or @{path} of gemini-cli; n is 0 if there is none. Whether there is
-// such a file is not known here.
+// mention parses @path, or @{path} of gemini-cli; n is 0 if there is none. It does not
+// check whether the file exists.
 func (r *reader) mention() (n int, path string) {
 	switch {
 	case r.Program == Codex || r.rest[0] != '@':

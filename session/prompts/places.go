@@ -12,10 +12,10 @@ import (
 	"parley/session/frontmatter"
 )
 
-// Program is the one that a file is written for.
+// Program is the program that a file is written for.
 type Program string
 
-// The programs whose files are read.
+// The programs whose files are supported.
 const (
 	Parley   Program = "parley"
 	Claude   Program = "claude"
@@ -31,8 +31,8 @@ type Place struct {
 	Project bool
 }
 
-// UserPlaces returns where a user keeps prompts, in the order in which names are looked for.
-// Own is parley's directory, config the one of all configuration; "" is none.
+// UserPlaces returns the places of a user's prompts, in search order. Own is parley's
+// directory, config the user's configuration directory; "" for none.
 func UserPlaces(own, config, home string) []Place {
 	var places []Place
 	add := func(p Program, base, path string) {
@@ -49,7 +49,7 @@ func UserPlaces(own, config, home string) []Place {
 	return places
 }
 
-// ProjectPlaces returns where a directory has prompts.
+// ProjectPlaces returns the places of a project's prompts.
 func ProjectPlaces(dir string) []Place {
 	at := func(p Program, path string) Place { return Place{filepath.Join(dir, path), p, true} }
 	return []Place{
@@ -58,14 +58,14 @@ func ProjectPlaces(dir string) []Place {
 	}
 }
 
-// Bounds of the search in a place.
+// Bounds of the search.
 const (
-	maxDepth = 4    // directories in one another
+	maxDepth = 4    // nesting of directories
 	maxFiles = 1000 // and directories
 )
 
-// Files returns the paths of the files of a place that are prompts by their name, in order. A
-// place that does not exist has none.
+// Files returns the paths of the files in a place whose names are prompts', in order; none if
+// the place does not exist.
 func (p Place) Files() ([]string, error) {
 	var found []string
 	seen := 0
@@ -104,7 +104,7 @@ func (p Place) extension() string {
 }
 
 // nameOf returns the name of the prompt in a file of a place, or a problem with it. Directories
-// are parts of it.
+// become parts of the name.
 func nameOf(p Place, path string) (name, problem string) {
 	rel, err := filepath.Rel(p.Dir, path)
 	if err != nil {
@@ -118,8 +118,8 @@ func nameOf(p Place, path string) (name, problem string) {
 	return name, ""
 }
 
-// ValidName reports whether a prompt can be called so: letters, digits, - and _, in parts with
-// colons between them.
+// ValidName reports whether name is a valid prompt name: letters, digits, - and _, in parts
+// separated by colons.
 func ValidName(name string) bool {
 	const longest = 100
 	bad := func(r rune) bool { return !isNameRune(r) && r != '-' }
@@ -128,8 +128,8 @@ func ValidName(name string) bool {
 	})
 }
 
-// Find reads the prompts of places. Of those with the same name the first counts; the others
-// follow it. Problems are files that cannot be used.
+// Find reads the prompts of places. Of prompts with the same name, the first takes effect
+// and the others follow it. Problems describe unusable files.
 func Find(places []Place) (found []Prompt, problems []error) {
 	for _, p := range places {
 		files, err := p.Files()
@@ -148,8 +148,8 @@ func Find(places []Place) (found []Prompt, problems []error) {
 	return found, problems
 }
 
-// ProblemOf returns the first of problems with a file that would have this name; nil if there is
-// none. Its directory does not count.
+// ProblemOf returns the first problem with a file that would have this name; nil if there is
+// none. Directories are ignored.
 func ProblemOf(name string, problems []error) error {
 	base := name[strings.LastIndexByte(name, ':')+1:]
 	for _, err := range problems {
@@ -169,7 +169,7 @@ func Read(p Place, path string) (Prompt, error) {
 	return Parse(p, path, data)
 }
 
-// cause returns the system's error without the path and the name of its call.
+// cause returns the system's error without path and operation.
 func cause(err error) string {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -178,7 +178,7 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// Sort orders prompts by name; of those with the same name the first stays first.
+// Sort sorts prompts by name; those with the same name keep their order.
 func Sort(found []Prompt) {
 	slices.SortStableFunc(found, func(a, b Prompt) int { return cmp.Compare(a.Name, b.Name) })
 }

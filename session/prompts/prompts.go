@@ -1,12 +1,12 @@
 // Package prompts reads files with prompts that a user sends by name: parley's own, and those
-// that people have for Claude Code, opencode, codex and gemini-cli.
+// for Claude Code, opencode, codex and gemini-cli.
 //
 //	Places ──► Files ──► Parse ──► Prompt ──► Expand ──► text, files, commands
 //	             (.md with front matter, .toml)    └──► fields that have no value yet
 //
-// A file holds the text to send, and may choose a model, its effort, tools, a system prompt and the
-// schema of the answer. Expand is data alone: its caller runs commands and reads files.
-// It goes through the file once; values are never expanded again.
+// A file has the text to send, and may choose a model, its effort, tools, a system prompt and the
+// schema of the answer. Expand only computes; its caller runs commands and reads files. Expansion
+// is not recursive: values are never expanded.
 package prompts
 
 import (
@@ -27,23 +27,24 @@ type Prompt struct {
 	Name    string // typed after a slash, such as "review" or "team:review"
 	Path    string // of the file
 	Program Program
-	Project bool // it came with the working directory: somebody else may have written it
+	Project bool // it came with the working directory and is untrusted
 	Settings
 	Body    string // with its placeholders
-	Line    int    // of the file on which Body begins
-	Ignored []Key  // that parley does not know, or leaves to the program the file is for
+	Line    int    // line of the file on which Body begins
+	Ignored []Key  // keys unknown to parley, or meant for another program
 }
 
-// A Key is one of the front matter.
+// A Key is a key of the front matter.
 type Key struct {
 	Name string
-	Line int // of the file; 0 in TOML
+	Line int // line in the file; 0 in TOML
 }
 
-// ownKeys are those of parley's own files.
+// ownKeys are the keys of parley's own files.
 var ownKeys = []string{"description", "argument-hint", "arguments", "model", "effort", "tools", "web", "system", "schema"}
 
-// UnknownKeys returns the keys of a file of parley's own that have no effect, each with its line. Files of other programs have keys that are for those.
+// UnknownKeys returns an error for each key without effect in one of parley's own files, with its line. Files of other
+// programs may have other keys.
 func (p *Prompt) UnknownKeys() (problems []*Error) {
 	if p.Program != Parley {
 		return nil
@@ -54,19 +55,19 @@ func (p *Prompt) UnknownKeys() (problems []*Error) {
 	return problems
 }
 
-// Settings hold for the turn that a prompt is sent in, and for a persona's conversations. What
-// is not set stays as it is.
+// Settings apply to the turn that sends a prompt, and to a persona's conversations. Unset
+// fields change nothing.
 type Settings struct {
 	Description string
 	Hint        string          // arguments that may follow the name, such as "[file]"
 	Arguments   []string        // names of placeholders, as in $name
 	Model       string          // provider/model, or an alias of the user's
 	Effort      llm.Effort      // of its reasoning
-	Tools       []string        // that are offered; nil: all, "none" alone: none
+	Tools       []string        // tools offered; nil: all; only "none": none
 	Web         bool            // the answer may search the web
-	System      string          // in place of parley's own system prompt
-	Schema      json.RawMessage // that the answer has to fit
-	SchemaFile  string          // the same as a file's path, relative to the prompt's; "": none
+	System      string          // replaces parley's own system prompt
+	Schema      json.RawMessage // of the answer
+	SchemaFile  string          // path of a schema file, relative to the prompt's; "": none
 }
 
 // An Error reports a mistake in a file, and its line.
@@ -83,10 +84,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d: %s", e.Path, e.Line, e.Text)
 }
 
-// MaxFile is how many bytes a file may have.
+// MaxFile is the largest file in bytes.
 const MaxFile = 256 << 10
 
-// Parse reads a file of a place. Its errors are of type *Error.
+// Parse parses a file of a place. Its errors are of type *Error.
 func Parse(p Place, path string, data []byte) (Prompt, error) {
 	is := Prompt{Path: path, Program: p.Program, Project: p.Project}
 	var problem string
@@ -113,7 +114,7 @@ func Parse(p Place, path string, data []byte) (Prompt, error) {
 	return is, err
 }
 
-// parseMarkdown reads front matter and a body.
+// parseMarkdown parses front matter and a body.
 func (p *Prompt) parseMarkdown(text string) error {
 	head, body, line, err := frontmatter.Split(text)
 	values := frontmatter.Value{}
@@ -133,7 +134,7 @@ func (p *Prompt) parseMarkdown(text string) error {
 	return nil
 }
 
-// setBody takes the body, which begins on a line, without blank lines around it.
+// setBody sets the body, which begins on a line, without surrounding blank lines.
 func (p *Prompt) setBody(body string, line int) {
 	for {
 		first, rest, more := strings.Cut(body, "\n")
@@ -145,7 +146,7 @@ func (p *Prompt) setBody(body string, line int) {
 	p.Body, p.Line = strings.TrimRight(body, " \t\n"), line
 }
 
-// set takes a key of the front matter.
+// set sets a key of the front matter.
 func (p *Prompt) set(f frontmatter.Field) error {
 	own, key, v := p.Program == Parley, f.Key, f.Value
 	switch {
@@ -155,7 +156,7 @@ func (p *Prompt) set(f frontmatter.Field) error {
 		p.Hint = strings.TrimSpace(v.Text)
 	case key == "arguments" && p.Program != Codex:
 		p.Arguments = v.Words()
-	case key == "model" && (own || strings.Contains(v.Text, "/")): // other programs have names of their own
+	case key == "model" && (own || strings.Contains(v.Text, "/")): // other programs use their own model names
 		p.Model = v.Text
 	case key == "effort" && own:
 		if p.Effort = llm.Effort(v.Text); !slices.Contains(llm.Efforts, p.Effort) {
@@ -187,7 +188,7 @@ func efforts() string {
 	return strings.Join(names, ", ")
 }
 
-// setSchema takes a schema: as a map, as JSON, or as the path of a file.
+// setSchema sets the schema: a map, JSON text, or the path of a file.
 func (p *Prompt) setSchema(v frontmatter.Value) error {
 	text := strings.TrimSpace(v.Text)
 	switch {
@@ -207,7 +208,7 @@ func (p *Prompt) setSchema(v frontmatter.Value) error {
 	return nil
 }
 
-// parseTOML reads a command of gemini-cli.
+// parseTOML parses a command of gemini-cli.
 func (p *Prompt) parseTOML(text string) error {
 	var command struct {
 		Prompt      string `toml:"prompt"`
@@ -239,8 +240,8 @@ func (p *Prompt) parseTOML(text string) error {
 	return nil
 }
 
-// Persona returns the system prompt that stays while p is the persona: its own, or else its
-// body. A body with placeholders is none.
+// Persona returns the system prompt of p as a persona: its own, or else its body. A body
+// with placeholders is an error.
 func (p *Prompt) Persona() (string, error) {
 	if p.System != "" {
 		return p.System, nil

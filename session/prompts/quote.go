@@ -10,26 +10,26 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// stand is put in the places of values to see where in a command they are.
+// stand replaces values to find where in a command they are.
 const stand = "PARLEY_VALUE"
 
-// A template is a command with stand in the places of its values.
+// A template is a command with stand in place of its values.
 type template struct {
 	source string
 	places []place
-	unsure string // text after which values cannot be quoted; "" if there is none before the last place
-	reread string // name of the construct that has the shell read values once more; "" if there is none
+	unsure string // construct after which values cannot be quoted; "" if none precedes the last place
+	reread string // name of the construct in which the shell evaluates values again; "" if none
 }
 
-// A place is where a value stands.
+// A place is the position of a value.
 type place struct {
 	at    int         // offset in the source
-	in    syntax.Node // the quotes, comment or command that it is in; nil if not known
+	in    syntax.Node // the innermost quotes, comment or command; nil if unknown
 	value string
-	words []string // of the value, outside of quotes
+	words []string // words of the unquoted value
 }
 
-// parse sets in of each place.
+// parse sets the field in of each place.
 func (t *template) parse() error {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(t.source), "")
 	if err != nil {
@@ -63,7 +63,8 @@ func (t *template) parse() error {
 	return nil
 }
 
-// enter notes that places are in n, which is itself in the nodes before it.
+// enter records n as the innermost node of its places; it is inside the nodes
+// visited before.
 func (t *template) enter(n syntax.Node) {
 	_, literal := n.(*syntax.Lit)
 	for i := range t.places {
@@ -74,17 +75,17 @@ func (t *template) enter(n syntax.Node) {
 	}
 }
 
-// doubt notes that values cannot be quoted after the beginning of n, if that has rules of its own.
+// doubt records that values cannot be quoted after the beginning of n if n has its own quoting rules.
 func (t *template) doubt(text string, n syntax.Node, own bool) {
 	if own && t.places[len(t.places)-1].at > int(n.Pos().Offset()) {
 		t.unsure = cmp.Or(t.unsure, text)
 	}
 }
 
-// put returns the value of a place as it has to be written there.
+// put returns the value of a place, quoted for that place.
 func (t *template) put(p place) string {
 	before := strings.TrimRight(t.source[:p.at], `\`)
-	escape := strings.Repeat(`\`, (p.at-len(before))%2) // a backslash before the place stands for itself
+	escape := strings.Repeat(`\`, (p.at-len(before))%2) // a backslash before the place is literal
 	switch in := p.in.(type) {
 	case *syntax.Comment:
 		return strings.ReplaceAll(p.value, "\n", " ")
@@ -106,7 +107,7 @@ func (t *template) put(p place) string {
 	return strings.Join(quoted, " ")
 }
 
-// quoteWord returns a value as one word of a shell.
+// quoteWord quotes a value as one word of a shell.
 func quoteWord(value string) string {
 	if value != "" && isPlain(value) && value[0] != '=' {
 		return value
@@ -114,10 +115,10 @@ func quoteWord(value string) string {
 	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }
 
-// shell returns a command with its arguments: each stays one word. It refuses
-// values where it cannot tell how a shell reads them, and those that the shell would read once more,
-// however they are quoted: in arithmetic, eval, declare and such. Values of nothing but letters,
-// digits and a few signs may stand there.
+// shell returns a command with its arguments inserted, each as one word. It refuses values where the
+// shell's quoting is unknown, and where the shell evaluates values again regardless of quotes: in
+// arithmetic, eval, declare and similar. Values of letters, digits and a few signs are allowed even
+// there.
 func (v *values) shell(nodes []node) (string, error) {
 	var t template
 	worst := ""

@@ -7,24 +7,25 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// readsAgain are builtins that look for code in their arguments: as a subscript, which a shell
-// computes and runs commands in, or as a command.
+// readsAgain are builtins that evaluate their arguments as code: as a subscript, which may run
+// commands, or as a command.
 var readsAgain = []string{"eval", "trap", "source", ".", "read", "unset", "mapfile", "readarray", "wait", "getopts", "shift", "exit", "return"}
 
 // wrappers run the command after them.
 var wrappers = []string{"command", "builtin", "exec", "env", "sudo", "nohup"}
 
-// runners do so after arguments of their own, which only they can tell from it.
+// runners run the command after their own arguments, which only they can
+// separate from it.
 var runners = []string{"doas", "timeout", "nice", "ionice", "setsid", "stdbuf", "flock", "chroot", "strace", "xargs", "parallel", "find"}
 
-// shells read the word after -c as a command, and remote all of their words.
+// shells run the word after -c as a command, and remote runs all words.
 var (
 	shells = []string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "su"}
 	remote = []string{"ssh", "watch"}
 )
 
-// rereadIn names the construct in n itself that has a shell read values once more; "": none. Arithmetic counts
-// wherever it is, as the values may come to it in variables.
+// rereadIn names the construct in n itself in which a shell evaluates values again; "" for none. Arithmetic
+// always counts, because values may reach it through variables.
 func rereadIn(n syntax.Node) string {
 	const arithmetic = "arithmetic"
 	switch n := n.(type) {
@@ -67,7 +68,7 @@ func rereadIn(n syntax.Node) string {
 	return ""
 }
 
-// isStatic reports whether arithmetic is a number, or all elements, which values cannot get into.
+// isStatic reports whether arithmetic is a number, or all elements, so that values cannot be in it.
 func isStatic(x syntax.ArithmExpr) bool {
 	if x == nil {
 		return true
@@ -76,7 +77,7 @@ func isStatic(x syntax.ArithmExpr) bool {
 	return ok && word.Lit() != "" && strings.Trim(word.Lit(), "0123456789@*") == ""
 }
 
-// rereadByCall names the command that reads its arguments once more; "": none.
+// rereadByCall names a command that evaluates its arguments again; "" for none.
 func rereadByCall(args []*syntax.Word) string {
 	for i, w := range args {
 		name, first := programName(w), programName(args[0])
@@ -110,21 +111,21 @@ func rereadByCall(args []*syntax.Word) string {
 	return ""
 }
 
-// programName returns the name of the program that a word calls, without its folder; "" where a
-// shell finds it out.
+// programName returns the name of the program in a word, without directory; "" if it is only
+// known at run time.
 func programName(w *syntax.Word) string {
 	name := w.Lit()
 	return name[strings.LastIndexByte(name, '/')+1:]
 }
 
-// isOpenCode reports whether a shell with these arguments reads one that isOpen as a command: it
-// is the first one that is no option, after -c.
+// isOpenCode reports whether a shell with these arguments runs a word that isOpen as a command:
+// the first operand after -c.
 func isOpenCode(args []*syntax.Word) bool {
 	code, valued := false, false
 	for _, w := range args {
 		flag := w.Lit()
 		switch isFlag := len(flag) > 1 && strings.ContainsRune("-+", rune(flag[0])); {
-		case valued: // of -o
+		case valued: // value of -o
 			valued = false
 		case isFlag:
 			code = code || flag[0] == '-' && flag[1] != '-' && strings.Contains(flag, "c") || flag == "--command"
@@ -136,7 +137,7 @@ func isOpenCode(args []*syntax.Word) bool {
 	return false
 }
 
-// isOpen reports whether a value is in a word, or may come into it through a variable or a command.
+// isOpen reports whether a word contains a value, or may get one through a variable or a command.
 func isOpen(w *syntax.Word) bool {
 	open := false
 	syntax.Walk(w, func(n syntax.Node) bool {
@@ -153,10 +154,10 @@ func isOpen(w *syntax.Word) bool {
 	return open
 }
 
-// plainSigns may stand, with letters and digits, where a shell reads a value once more.
+// plainSigns are allowed, with letters and digits, where a shell evaluates a value again.
 const plainSigns = "_-+=:,./@%"
 
-// isPlain reports whether a value is nothing but itself to a shell, however often it is read.
+// isPlain reports whether a shell takes a value literally, however often it is evaluated.
 func isPlain(value string) bool {
 	return strings.Trim(value, plainSigns+"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == ""
 }

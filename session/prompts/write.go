@@ -13,13 +13,13 @@ import (
 	"parley/tools/atomicfile"
 )
 
-// Escape returns text as the body of a prompt that becomes exactly it: nothing in it is a
-// placeholder, a command or a mention.
+// Escape returns the body of a prompt that expands to exactly text: placeholders,
+// commands and mentions in it are escaped.
 func Escape(text string) string {
 	return strings.NewReplacer("$$", `\$\$`, "$", `\$`, "!`", "\\!`", "@", `\@`, "{{", `\{{`).Replace(text)
 }
 
-// Format returns the file of a prompt of parley's own.
+// Format returns a prompt as one of parley's own files.
 func Format(p Prompt) string {
 	var b strings.Builder
 	line := func(key, value string) {
@@ -52,17 +52,17 @@ func Format(p Prompt) string {
 	return "---\n" + b.String() + "---\n" + body
 }
 
-// scalar returns a text as YAML has it on one line.
+// scalar returns a text as YAML on one line.
 func scalar(text string) string {
 	if strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 && strings.TrimSpace(text) == text && !strings.ContainsAny(text[:1], "\"'[]{}|>&*!%@`#-?,") && !strings.Contains(text, " #") && !strings.Contains(text, ": ") && !strings.HasSuffix(text, ":") {
 		return text
 	}
-	quoted, _ := json.Marshal(text) // a string has no error
+	quoted, _ := json.Marshal(text) // strings cannot fail
 	return string(quoted)
 }
 
-// Create writes a new file NAME.md in a directory, which it makes, and returns its path. A file
-// that is there stays as it is, and is an error.
+// Create writes a new file NAME.md in a directory, which it creates if missing, and returns its
+// path. An existing file is an error.
 func Create(dir, name, text string) (string, error) {
 	if !ValidName(name) {
 		return "", fmt.Errorf("%q cannot be the name of a prompt: use letters, digits, - and _", name)

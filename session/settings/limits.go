@@ -14,15 +14,15 @@ import (
 	"parley/providers/llm"
 )
 
-// A Limit is what may be spent in a period. Cost, Tokens, or both bound it; 0 does not.
+// A Limit bounds spending in a period, by Cost, Tokens, or both; 0 is no bound.
 type Limit struct {
 	Period   Period
-	Provider string  // at which provider, of a day or a month; "": at all of them
+	Provider string  // provider of a daily or monthly limit; "": all
 	Cost     float64 // US dollars
 	Tokens   int     // of input and output
 }
 
-// Period is what a Limit is about. Days and months are those of the clock, and hold for all
+// Period is the period of a Limit. Days and months are calendar ones, and cover all
 // conversations of all processes that share a store.
 type Period string
 
@@ -37,7 +37,7 @@ const (
 // Periods lists them from the shortest.
 var Periods = []Period{PerTurn, PerSession, PerDay, PerMonth}
 
-// Began returns when the day or the month of now began.
+// Began returns the beginning of the day or month of now.
 func (p Period) Began(now time.Time) time.Time {
 	now = now.Local()
 	day := now.Day()
@@ -47,7 +47,7 @@ func (p Period) Began(now time.Time) time.Time {
 	return time.Date(now.Year(), now.Month(), day, 0, 0, 0, 0, time.Local)
 }
 
-// String names the limit as in "daily limit of $5.00 at openai".
+// String describes the limit, as in "daily limit of $5.00 at openai".
 func (l Limit) String() string {
 	var amounts []string
 	if l.Cost > 0 {
@@ -67,7 +67,7 @@ func (l Limit) String() string {
 	return text
 }
 
-// Dollars returns an amount in cents, or finer where that is little.
+// Dollars formats an amount in cents, or more precisely if it is small.
 func Dollars(amount float64) string {
 	if amount > 0 && amount < 0.1 {
 		return fmt.Sprintf("$%.4f", amount)
@@ -78,16 +78,16 @@ func Dollars(amount float64) string {
 // Shared reports whether l is counted across the conversations of all processes.
 func (l Limit) Shared() bool { return l.Period == PerDay || l.Period == PerMonth }
 
-// AppliesTo reports whether l holds for requests to a model, named provider/model.
+// AppliesTo reports whether l covers requests to a model, named provider/model.
 func (l Limit) AppliesTo(model string) bool {
 	provider, _, _ := strings.Cut(model, "/")
 	return l.Provider == "" || l.Provider == provider
 }
 
-// Same reports whether m is a limit on the same.
+// Same reports whether l and m have the same period and provider.
 func (l Limit) Same(m Limit) bool { return l.Period == m.Period && l.Provider == m.Provider }
 
-// Share returns how much of the limit is used, 1 being all of it.
+// Share returns the used share of the limit; 1 is all of it.
 func (l Limit) Share(used llm.Usage) float64 {
 	var share float64
 	if l.Cost > 0 {
@@ -99,14 +99,14 @@ func (l Limit) Share(used llm.Usage) float64 {
 	return share
 }
 
-// ErrBudget marks the errors about a limit that is reached.
+// ErrBudget matches errors about a limit that is reached.
 var ErrBudget = errors.New("a spending limit is reached")
 
 // A BudgetError reports that a limit is reached, or that the next request would exceed it.
 type BudgetError struct {
 	Limit Limit
 	Used  llm.Usage
-	Next  float64 // US dollars that the next request costs at least, above what is left; 0: the limit is reached
+	Next  float64 // US dollars by which the next request exceeds the rest, at least; 0: the limit is reached
 }
 
 func (e *BudgetError) Error() string {
@@ -116,8 +116,8 @@ func (e *BudgetError) Error() string {
 	return e.Limit.String() + " reached: " + e.used() + " used"
 }
 
-// Check returns a *BudgetError where the limit is reached, or requests that cost at least next, in US
-// dollars, exceed it; nil otherwise.
+// Check returns a *BudgetError if the limit is reached, or if requests of at least next US dollars
+// would exceed it; nil otherwise.
 func (l Limit) Check(used llm.Usage, next float64) *BudgetError {
 	switch {
 	case l.Share(used) >= 1:
@@ -128,7 +128,7 @@ func (l Limit) Check(used llm.Usage, next float64) *BudgetError {
 	return nil
 }
 
-// used says how much of what is limited was used.
+// used describes the usage that counts towards the limit.
 func (e *BudgetError) used() string {
 	if e.Limit.Cost > 0 && e.Used.Cost >= e.Limit.Cost || e.Limit.Tokens == 0 {
 		return Dollars(e.Used.Cost)
@@ -136,13 +136,13 @@ func (e *BudgetError) used() string {
 	return strconv.Itoa(e.Used.Input+e.Used.Output) + " tokens"
 }
 
-// Is reports that it is an ErrBudget.
+// Is reports whether target is ErrBudget.
 func (e *BudgetError) Is(target error) bool { return target == ErrBudget }
 
 // Budget holds the [budget] section of the configuration. 0 is no limit.
 type Budget struct {
-	Confirm float64 `toml:"confirm"` // US dollars: what is estimated to cost more is asked about; 0: nothing is
-	Turn    float64 `toml:"turn"`    // US dollars, as all that follow
+	Confirm float64 `toml:"confirm"` // US dollars: requests with a higher estimate need confirmation; 0: none do
+	Turn    float64 `toml:"turn"`    // US dollars, like all fields below
 	Session float64 `toml:"session"`
 
 	TurnTokens    int `toml:"turn_tokens"`
@@ -159,10 +159,10 @@ type ProviderBudget struct {
 	MonthTokens int     `toml:"month_tokens"`
 }
 
-// DefaultBudget returns what holds where the configuration says nothing.
+// DefaultBudget returns the limits used if the configuration has none.
 func DefaultBudget() Budget { return Budget{Confirm: 1} }
 
-// Validate names the first key whose value cannot be meant; nil if all can.
+// Validate returns an error for the first key with an invalid value.
 func (b Budget) Validate() error {
 	for _, l := range b.all() {
 		key := "budget."
@@ -180,7 +180,7 @@ func (b Budget) Validate() error {
 	return checkCost("budget.confirm", b.Confirm, "never asks")
 }
 
-// checkCost checks the cost of a key. Zero says what 0 does, such as "never asks".
+// checkCost checks the cost of a key. Zero describes the effect of 0, such as "never asks".
 func checkCost(key string, cost float64, zero string) error {
 	switch {
 	case math.IsInf(cost, 0) || math.IsNaN(cost):
@@ -196,7 +196,7 @@ func (b Budget) Limits() []Limit {
 	return slices.DeleteFunc(b.all(), func(l Limit) bool { return l.Cost == 0 && l.Tokens == 0 })
 }
 
-// all returns all limits that there can be.
+// all returns all possible limits.
 func (b Budget) all() []Limit {
 	list := []Limit{
 		{Period: PerTurn, Cost: b.Turn, Tokens: b.TurnTokens}, {Period: PerSession, Cost: b.Session, Tokens: b.SessionTokens},

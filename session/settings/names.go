@@ -12,9 +12,8 @@ import (
 // Commands lists the settings that have commands of their own.
 var Commands = []string{"effort", "web", "system"}
 
-// Name returns the name under which a conversation keeps the setting that a user calls
-// name: one of llm.Adjustable, or a field of requests. What looks like a misspelled setting is an
-// error which says how it is sent all the same.
+// Name returns the stored name of the setting that a user calls name: one of llm.Adjustable, or a
+// request field. A likely misspelling is an error, which says how to send it anyway.
 func Name(name string) (string, error) {
 	if _, ok := llm.FindSetting(name); ok {
 		return name, nil
@@ -41,8 +40,8 @@ func Name(name string) (string, error) {
 	return "", fmt.Errorf("%s: unknown setting, did you mean %s? %s%s sends the field to the provider as typed", name, meant, llm.RawFieldPrefix, name)
 }
 
-// Parse reads "NAME=VALUE" as Settings.Set takes it. The values default and off, and
-// none, take the setting back.
+// Parse parses "NAME=VALUE" for Settings.Set. The values default, off and none reset
+// the setting.
 func Parse(text string) (name, value string, err error) {
 	name, value, ok := strings.Cut(text, "=")
 	name, value = strings.TrimSpace(name), strings.TrimSpace(value)

@@ -1,6 +1,5 @@
-// Package settings holds what a user sets for one conversation: values of requests, which tools
-// are offered, whether answers may search the web, and what may be spent. What is not set stays as
-// the configuration has it.
+// Package settings holds the user's settings for one conversation: request values, offered tools,
+// web search and spending limits. Unset ones stay as configured.
 package settings
 
 import (
@@ -11,28 +10,28 @@ import (
 	"parley/providers/llm"
 )
 
-// MaxValue is how many bytes one value may have.
+// MaxValue is the longest value in bytes.
 const MaxValue = 16 << 10
 
-// maxShown is how many bytes Settings.Changed has of a value.
+// maxShown is how many bytes of a value Settings.Changed shows.
 const maxShown = 80
 
-// Settings are what the user set for a conversation. The zero value sets nothing. In a session it
-// is an event: the last one of the conversation holds, on all branches.
+// Settings are the user's settings for a conversation. The zero value sets nothing. In a session
+// it is an event; the last one of the conversation applies, on all branches.
 type Settings struct {
-	Values  map[string]string `json:"values,omitempty"`  // as llm.Setting.Set reads them, by name; of other names, as llm.ParseOption does
-	Tools   map[string]bool   `json:"tools,omitempty"`   // whether a tool is offered, by name; one that ends in * is that of all which begin so; others are
+	Values  map[string]string `json:"values,omitempty"`  // by name, in the syntax of llm.Setting.Set, or of llm.ParseOption for other names
+	Tools   map[string]bool   `json:"tools,omitempty"`   // whether a tool is offered, by name or by prefix and *; others are offered
 	Web     *bool             `json:"web,omitempty"`     // answers may search the web; nil: as configured
-	Changed string            `json:"changed,omitempty"` // what differs from the one before, in words; "": nothing
+	Changed string            `json:"changed,omitempty"` // describes the change from the previous settings; "": none
 }
 
-// Clone returns a copy that shares nothing with s, and in which nothing is Changed.
+// Clone returns an independent copy with Changed empty.
 func (s Settings) Clone() Settings {
 	return Settings{Values: maps.Clone(s.Values), Tools: maps.Clone(s.Tools), Web: s.Web}
 }
 
-// Set sets a value of requests, one of llm.Adjustable or another field; "" takes it back. The error
-// says what is allowed; then nothing changes.
+// Set sets a request value, one of llm.Adjustable or another field; "" resets it. An error lists
+// the allowed values; then nothing changes.
 func (s *Settings) Set(name, value string) error {
 	if s.Values[name] == value {
 		return nil
@@ -65,8 +64,8 @@ func (s *Settings) SetWeb(on bool) {
 	s.changed("web search " + onOff(on))
 }
 
-// SetTool sets whether a tool is offered, or all whose names begin with the text before
-// a *.
+// SetTool sets whether a tool is offered, or with a * at the end, all tools with this
+// prefix.
 func (s *Settings) SetTool(name string, on bool) {
 	before := maps.Clone(s.Tools)
 	if prefix, all := strings.CutSuffix(name, "*"); all {
@@ -88,8 +87,8 @@ func (s *Settings) SetTool(name string, on bool) {
 	}
 }
 
-// Offers reports whether a tool is offered: what is said of it by its whole name counts before
-// what is said of more of the beginning of it.
+// Offers reports whether a tool is offered. The full name takes precedence over prefixes, and
+// longer prefixes over shorter ones.
 func (s Settings) Offers(tool string) bool {
 	if on, ok := s.Tools[tool]; ok {
 		return on
@@ -103,8 +102,8 @@ func (s Settings) Offers(tool string) bool {
 	return offers
 }
 
-// Override returns the settings of requests with what is set in the place of what was given. Values
-// that this version does not allow are left out: another one may have kept them.
+// Override returns the given request settings with those of s replaced. It skips values that this
+// version does not allow, which another version may have stored.
 func (s Settings) Override(given llm.Settings) llm.Settings {
 	given.Options = maps.Clone(given.Options)
 	if s.Web != nil {

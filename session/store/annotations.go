@@ -19,7 +19,7 @@ type Annotation struct {
 	N     int             `json:"n"`              // number in the session, from 1
 	After int             `json:"after"`          // Seq of the message it follows; 0: it begins the conversation
 	Next  int             `json:"next"`           // Seq that the next message was going to have: if that one follows After, other branches do not show this, but see KindDone
-	Part  int             `json:"part,omitempty"` // how many parts of message Next were shown before it
+	Part  int             `json:"part,omitempty"` // number of parts of message Next shown before it
 	Idle  bool            `json:"idle,omitempty"` // no turn was running
 	At    time.Time       `json:"at"`
 	Kind  string          `json:"kind"` // of Data; "": the annotation is deleted
@@ -44,14 +44,14 @@ const KindPersona = "persona"
 // KindDirectories is the kind of annotations that list the added directories of tools from there on.
 const KindDirectories = "folders"
 
-// Limits on annotations that are imported.
+// Limits on imported annotations.
 const (
 	MaxAnnotationsPerPlace = 100     // annotations between the same two messages
 	maxData                = 1 << 20 // bytes of one annotation
 )
 
-// LimitAnnotations returns those of imported annotations that are within the limits: between
-// two messages the last MaxAnnotationsPerPlace.
+// LimitAnnotations returns the imported annotations within the limits: the last
+// MaxAnnotationsPerPlace between two messages.
 func LimitAnnotations(all []Annotation) []Annotation {
 	here := map[[2]int]int{}
 	var kept []Annotation
@@ -68,10 +68,10 @@ func LimitAnnotations(all []Annotation) []Annotation {
 const annotationsTable = `CREATE TABLE annotations (
 	session INTEGER NOT NULL, n INTEGER NOT NULL, data TEXT NOT NULL, PRIMARY KEY (session, n)) WITHOUT ROWID;`
 
-// AnnotationsAlong returns the annotations of the branch path: at i those before path[i], or
-// between its parts, and at len(path) those after its end. parent returns the Parent of
-// a message, and whether that message exists. If path begins in the middle of a branch,
-// only annotations of this branch are before its first message.
+// AnnotationsAlong returns the annotations of the branch path: at index i those before
+// path[i], or between its parts, and at len(path) those after its end. parent returns the
+// Parent of a message, and whether that message exists. If path begins in the middle of a
+// branch, only annotations of this branch precede its first message.
 func AnnotationsAlong(path []Node, all []Annotation, parent func(seq int) (int, bool)) [][]Annotation {
 	along := make([][]Annotation, len(path)+1)
 	at := map[int]int{}
@@ -102,7 +102,7 @@ func AnnotationsAlong(path []Node, all []Annotation, parent func(seq int) (int, 
 	return along
 }
 
-// An annotationEntry is an annotation and which version of it is on disk, see nodeEntry.
+// An annotationEntry is an annotation with the version that is on disk, see nodeEntry.
 type annotationEntry struct {
 	Annotation
 	gen, saved uint64
@@ -112,19 +112,20 @@ type annotationEntry struct {
 type logContent struct {
 	nodes       []nodeEntry       // in the order of Seq
 	annotations []annotationEntry // in the order of N
-	spent       []LedgerEntry     // requests that belong to no message; not on disk yet
-	side        llm.Usage         // of all such requests that is of no message either
-	written     int               // at least so many of the first nodes are on disk as they are
+	spent       []LedgerEntry     // requests without a message, not on disk yet
+	side        llm.Usage         // usage of all requests without a message
+	written     int               // at least this many of the first nodes are unchanged since they were written
 
 	older      int       // messages 1 to older are on disk and not in nodes
-	olderUsage llm.Usage // of those, and what side was when the conversation was opened
-	prefetched *prefetch // of those; nil: none is read before it is wanted
+	olderUsage llm.Usage // usage of messages 1 to older, plus side when the conversation was opened
+	prefetched *prefetch // prefetched messages 1 to older; nil: none
 }
 
 func byN(e annotationEntry, n int) int { return cmp.Compare(e.N, n) }
 
 // Annotate adds a, or replaces the annotation with the same N. It is on disk after
-// the next Flush, Put or Close, if any message is. A closed Log ignores it.
+// the next Flush, Put or Close, provided that a message is. A closed Log ignores
+// it.
 func (l *Log) Annotate(a Annotation) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -140,7 +141,7 @@ func (l *Log) Annotate(a Annotation) {
 	e.gen++
 }
 
-// Annotations returns what was shown between the messages in the order of N.
+// Annotations returns the annotations in the order of N.
 func (l *Log) Annotations() []Annotation {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -153,8 +154,7 @@ func (l *Log) Annotations() []Annotation {
 	return all
 }
 
-// Flush writes what is not on disk yet. An error is returned, reported and tried again as
-// with Put.
+// Flush writes pending changes. An error is returned, reported and retried as with Put.
 func (l *Log) Flush() error {
 	l.mu.Lock()
 	closed := l.closed
@@ -177,10 +177,10 @@ func (w *writer) annotate(num int64, a Annotation) error {
 	return w.Exec(`INSERT OR REPLACE INTO annotations (session, n, data) VALUES (?, ?, ?)`, num, a.N, string(data))
 }
 
-// annotations reads the annotations of the session num. One that cannot be read is
+// annotations reads the annotations of the session num. Unreadable ones are
 // counted and left out.
 func annotations(q querier, num int64, damage *damageReport) (all []Annotation) {
-	var tables int // a file that cannot be written may be of an older schema
+	var tables int // a read-only file may have an older schema
 	if err := q.QueryRow(`SELECT count(*) FROM sqlite_schema WHERE name = 'annotations'`).Scan(&tables); err != nil || tables == 0 {
 		return nil
 	}
@@ -210,8 +210,8 @@ func annotations(q querier, num int64, damage *damageReport) (all []Annotation) 
 	return all
 }
 
-// Annotations returns the annotations of a session by N, without opening it. With a *DamagedError
-// come those that could be read.
+// Annotations returns the annotations of a session by N, without opening it. A *DamagedError
+// comes with the readable ones.
 func (db *DB) Annotations(id string) (all []Annotation, err error) {
 	err = db.read(func(q querier) error {
 		row, err := db.row(q, id)
@@ -225,7 +225,7 @@ func (db *DB) Annotations(id string) (all []Annotation, err error) {
 	return all, err
 }
 
-// A storedContent is the content of a conversation as it was read from the file.
+// A storedContent is the content of a conversation as read from the file.
 type storedContent struct {
 	nodes       []Node
 	older       int // messages 1 to older are in the file and not in nodes
@@ -259,7 +259,7 @@ func (s storedContent) branch(head int) (branch []Node, shown []Annotation) {
 }
 
 // withSettings returns shown, the annotations of a fork that ends with the message last, with
-// the settings of the conversation, whose annotations all has.
+// the conversation's settings from all.
 func withSettings(shown, all []Annotation, last int) []Annotation {
 	at := func(list []Annotation) int {
 		for i, a := range slices.Backward(list) {

@@ -15,10 +15,10 @@ import (
 	"parley/tools/swar"
 )
 
-// columns scans a row whatever its columns hold: SQLite lets a damaged file, or
-// another program, put any type into any column. A value of the wrong type is left
-// zero and counted, so that the others of the row can be used. NULL is the zero
-// value. The zero columns is ready to use; err begins the next row.
+// columns scans rows with columns of any type: in a damaged file, or one written
+// by another program, SQLite allows any type in any column. A value of the wrong
+// type is left zero and counted, so that the others of the row can be used. NULL
+// is the zero value. The zero columns is ready to use; err begins the next row.
 type columns struct{ damage []string }
 
 // A scanner is a sql.Scanner of one column.
@@ -40,7 +40,7 @@ func (c *columns) addBad(name string, v any) {
 	c.damage = append(c.damage, fmt.Sprintf("%s = %.40q", name, text))
 }
 
-// err returns the columns of the wrong type since the last call, nil if there are none.
+// err returns the columns of the wrong type since the last call; nil if there are none.
 func (c *columns) err() error {
 	if len(c.damage) == 0 {
 		return nil
@@ -50,8 +50,8 @@ func (c *columns) err() error {
 	return err
 }
 
-// places returns what Scan needs for columns with these names, separated by spaces. To holds for
-// each the address of its value: of a string, an integer, a bool, or a time as nanos writes it.
+// places returns Scan destinations for columns with these names, separated by spaces. To has the
+// address of each value: a string, an integer, a bool, or a time as nanos writes it.
 func (c *columns) places(names string, to ...any) []any {
 	for i, name := range strings.Fields(names) {
 		value := to[i]
@@ -64,8 +64,8 @@ func (c *columns) places(names string, to ...any) []any {
 	return to
 }
 
-// set sets the value at an address to that of a column, and reports whether it is of its type. A
-// number is damage in a text, and becomes its digits there.
+// set sets the value at an address from a column, and reports whether the types match. A number
+// in a text column counts as damage, and is stored as its digits.
 func set(to, v any) bool {
 	null := v == nil
 	n, isInt := v.(int64)
@@ -99,15 +99,14 @@ func set(to, v any) bool {
 }
 
 // A jsonReader reads JSON as encode writes it: no spaces, and fast if the fields of an object are in the order
-// of their struct. Opening a conversation reads all its messages, and encoding/json takes
-// five times as long. For any other JSON ok becomes false: then what was read is to be
-// discarded, and encoding/json used.
+// of their struct. Opening a conversation reads all its messages, and encoding/json takes five times as long.
+// For any other JSON ok becomes false; then the caller discards the result and uses encoding/json.
 type jsonReader struct {
 	rest  string
 	size  int // of the whole text, in bytes
 	ok    bool
-	begin byte       // what precedes the next field: { or ,
-	texts *textArena // holds short strings that are read; nil: each has its own memory
+	begin byte       // precedes the next field: { or ,
+	texts *textArena // holds short strings; nil: each string has its own memory
 }
 
 func newJSONReader(text string, texts *textArena) *jsonReader {
@@ -117,7 +116,7 @@ func newJSONReader(text string, texts *textArena) *jsonReader {
 // atEnd reports whether the whole text was read, without an error.
 func (r *jsonReader) atEnd() bool { return r.ok && r.rest == "" }
 
-// skip reports whether the rest begins with what, and skips that.
+// skip reports whether the rest begins with what, and skips it.
 func (r *jsonReader) skip(what string) (found bool) {
 	r.rest, found = strings.CutPrefix(r.rest, what)
 	return found
@@ -125,8 +124,8 @@ func (r *jsonReader) skip(what string) (found bool) {
 
 func (r *jsonReader) expect(what string) { r.ok = r.skip(what) && r.ok }
 
-// object reads an object. The function reads its fields in their usual order, and is called again
-// while there are more.
+// object reads an object. It calls fields, which reads the fields in their usual order, until
+// there are no more.
 func (r *jsonReader) object(fields func()) {
 	r.begin = '{'
 	fields()
@@ -134,7 +133,7 @@ func (r *jsonReader) object(fields func()) {
 		left = len(r.rest)
 		fields()
 	}
-	if r.begin == '{' { // it has none
+	if r.begin == '{' { // an empty object
 		r.expect("{")
 	}
 	r.expect("}")
@@ -184,7 +183,7 @@ func (r *jsonReader) text() string {
 	return ""
 }
 
-// ownText reads a string that is not held together with others.
+// ownText reads a string into memory of its own.
 func (r *jsonReader) ownText() string {
 	texts := r.texts
 	defer func() { r.texts = texts }()
@@ -207,7 +206,7 @@ func plainPrefix(s string, i int) int {
 	return i
 }
 
-// unescape returns the value of a string, without its quotes. A short string is copied, so that
+// unescape returns the value of a string without its quotes. A short string is copied, so that
 // it does not keep the whole text in memory.
 func (r *jsonReader) unescape(s string, escaped bool) string {
 	r.ok = utf8.ValidString(s)
@@ -235,7 +234,7 @@ func (r *jsonReader) unescape(s string, escaped bool) string {
 }
 
 // unescapedRune returns the character that escape, a backslash and more, begins with, and the rest of escape;
-// -1 if encode does not escape it so.
+// -1 if encode does not use this escape.
 func unescapedRune(escape string) (c rune, rest string) {
 	rest = escape[1:]
 	switch escape[0] {
@@ -325,8 +324,8 @@ func (r *jsonReader) bool() (is bool) {
 	return is
 }
 
-// readText reads the field name of an object into to, if it is the next one. So do readInt and
-// readBool.
+// readText reads the field name of an object into to if it is the next field. readInt and
+// readBool do the same.
 func readText[T ~string](r *jsonReader, name string, to *T) {
 	if r.field(name) {
 		*to = T(r.text())

@@ -11,22 +11,22 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A Tx runs SQL in a transaction, for tables that belong to no conversation. Exec is for those that
-// write.
+// A Tx runs SQL in a transaction, for tables that belong to no conversation. Exec needs a writing
+// transaction.
 type Tx interface {
 	Query(query string, args ...any) (*sql.Rows, error)
 	QueryRow(query string, args ...any) *sql.Row
 	Exec(query string, args ...any) error
 }
 
-// A querier runs queries: in a transaction that reads, or on the connection that writes.
+// A querier runs queries: in a reading transaction, or on the writing connection.
 type querier interface {
 	Tx
-	prepare(query string) (*sql.Stmt, error) // of a query that runs several times
+	prepare(query string) (*sql.Stmt, error) // prepares a query that runs several times
 	script(text string) error                // runs statements that return nothing
 }
 
-// EachRow calls f for each row that a query finds, until f returns an error.
+// EachRow calls f for each result row of a query, until f returns an error.
 func EachRow(q Tx, f func(*sql.Rows) error, query string, args ...any) error {
 	rows, err := q.Query(query, args...)
 	if err != nil {
@@ -41,7 +41,7 @@ func EachRow(q Tx, f func(*sql.Rows) error, query string, args ...any) error {
 	return rows.Err()
 }
 
-// queryNums returns the first column of what a query finds, without what is no number.
+// queryNums returns the first column of a query's rows; it skips values that are not numbers.
 func queryNums(q querier, query string, args ...any) (found []int64, err error) {
 	err = EachRow(q, func(rows *sql.Rows) error {
 		var num int64
@@ -53,7 +53,7 @@ func queryNums(q querier, query string, args ...any) (found []int64, err error) 
 	return found, err
 }
 
-// A writer is the one connection that writes, with its prepared statements by query.
+// A writer is the only writing connection, with its prepared statements by query.
 type writer struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
@@ -92,7 +92,7 @@ func (w *writer) setState(key, value string) error {
 	return w.Exec(`INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)`, key, value)
 }
 
-// script runs statements without preparing them: those that are used once.
+// script runs statements once, without preparing them.
 func (w *writer) script(text string) error {
 	_, err := w.conn.ExecContext(context.Background(), text)
 	return err
@@ -159,7 +159,8 @@ func (w *writer) transact(f func(*writer) error) error {
 	return err
 }
 
-// A reader is a transaction that only reads: one state of the file throughout.
+// A reader is a read-only transaction: it sees one state of the file
+// throughout.
 type reader struct{ tx *sql.Tx }
 
 func (r reader) Query(query string, args ...any) (*sql.Rows, error) {
@@ -178,7 +179,7 @@ func (r reader) script(text string) error { return r.Exec(text) }
 // prepare prepares a query until the transaction ends.
 func (r reader) prepare(query string) (*sql.Stmt, error) { return r.tx.Prepare(query) }
 
-// write runs f in a transaction on the one connection that writes. Errors are explained
+// write runs f in a transaction on the only writing connection. Errors are explained
 // for a user.
 func (db *database) write(f func(*writer) error) error {
 	db.mu.Lock()
@@ -192,7 +193,7 @@ func (db *database) write(f func(*writer) error) error {
 			return err
 		}
 		if version > len(db.schema) {
-			return &versionError{db.path, version, len(db.schema)} // a newer parley upgraded it meanwhile
+			return &versionError{db.path, version, len(db.schema)} // a newer parley has upgraded the file meanwhile
 		}
 		return f(w)
 	})
@@ -208,7 +209,7 @@ func (db *database) write(f func(*writer) error) error {
 	return db.explain(err)
 }
 
-// Update runs f in a transaction that writes. An error or a panic of f undoes it.
+// Update runs f in a writing transaction. An error or a panic of f undoes it.
 func (db *database) Update(f func(Tx) error) error {
 	return db.write(func(w *writer) error { return f(w) })
 }
@@ -223,13 +224,13 @@ func (db *database) exec(query string, args ...any) error {
 	return db.write(func(w *writer) error { return w.Exec(query, args...) })
 }
 
-// value reads the one value that a query finds; sql.ErrNoRows if it finds none.
+// value reads the single value of a query; sql.ErrNoRows if there is none.
 func (db *database) value(to any, query string, args ...any) error {
 	return db.read(func(q querier) error { return q.QueryRow(query, args...).Scan(to) })
 }
 
-// writable opens the connection that writes if an error closed it, and returns why the file
-// cannot be written, nil if it can.
+// writable reopens the writing connection if an error closed it, and returns why the file
+// cannot be written; nil if it can.
 func (db *database) writable() error {
 	if db.closed {
 		return errors.New("the store is closed")
@@ -249,9 +250,9 @@ func (db *database) writable() error {
 	return nil
 }
 
-// reopenForWriting connects anew to a file that could only be read when it was opened: the
-// disk may have been full then, or the directory read-only. A file of a newer schema stays
-// read-only, and so does one that is too damaged to be upgraded.
+// reopenForWriting reconnects to a file that was read-only when it was opened: the disk
+// may have been full, or the directory read-only. A file of a newer schema stays
+// read-only, and so does one too damaged to be upgraded.
 func (db *database) reopenForWriting() error {
 	if newer := new(versionError); errors.As(db.readOnlyErr, &newer) || isCorrupt(db.readOnlyErr) {
 		return db.readOnlyErr
@@ -272,16 +273,16 @@ func (db *database) reopenForWriting() error {
 	return nil
 }
 
-// eraseWith has w overwrite what it deletes, also in pages that become free, until the function it
-// returns is called. Close erases what is left then.
+// eraseWith makes w overwrite deleted data, also in freed pages, until the returned function is
+// called. Close erases the rest.
 func (db *database) eraseWith(w *writer) (end func()) {
 	_ = w.script("PRAGMA secure_delete = on")
 	db.removed = true
 	return func() { _ = w.script("PRAGMA secure_delete = fast") }
 }
 
-// eraseRemoved erases what removed sessions leave: words, which the index keeps until its parts are
-// merged, and pages in the log. After an error they stay until something is removed again.
+// eraseRemoved erases remains of removed sessions: words, which the index keeps until its parts are
+// merged, and pages in the log. After an error they stay until the next removal.
 func (db *database) eraseRemoved() {
 	if !db.removed || db.writer == nil {
 		return
@@ -293,14 +294,14 @@ func (db *database) eraseRemoved() {
 	_ = db.writer.script("PRAGMA wal_checkpoint(TRUNCATE)")
 }
 
-// How long to wait for the lock of another process, in ms. After one wait was in vain, the
+// Time to wait for the lock of another process, in ms. After one wait has timed out, the
 // next ones are short.
 const (
 	busyTimeout      = 5000
 	shortBusyTimeout = 50
 )
 
-// setBusyTimeout chooses the time that the next write waits, after one that ended with err.
+// setBusyTimeout chooses the timeout of the next write, after one that ended with err.
 func (db *database) setBusyTimeout(err error) {
 	busy := code(err) == sqlite3.SQLITE_BUSY
 	if busy == db.shortWait || db.writer == nil {
@@ -316,7 +317,7 @@ func (db *database) setBusyTimeout(err error) {
 }
 
 // read runs f in a transaction that sees one state of the file. For a corrupt file the
-// error is a *DamagedError; what f read until then can be used.
+// error is a *DamagedError; the data that f has read can be used.
 func (db *database) read(f func(querier) error) error {
 	readers := db.readers.Load()
 	if readers == nil {
@@ -335,7 +336,8 @@ func (db *database) read(f func(querier) error) error {
 	return db.explain(f(reader{tx}))
 }
 
-// code returns the primary result code of an error of SQLite, 0 for any other.
+// code returns the primary result code of an SQLite error, 0 for any other
+// error.
 func code(err error) int {
 	var e *sqlite.Error
 	if errors.As(err, &e) {
@@ -344,7 +346,7 @@ func code(err error) int {
 	return 0
 }
 
-// hint returns what a user can do about a result code of SQLite, "" if nothing is known.
+// hint returns advice for the user about an SQLite result code; "" if there is none.
 func hint(code int) string {
 	switch code {
 	case sqlite3.SQLITE_FULL:
@@ -376,7 +378,7 @@ type hintedError struct {
 func (f *hintedError) Error() string { return f.path + ": " + f.hint + " (" + f.err.Error() + ")" }
 func (f *hintedError) Unwrap() error { return f.err }
 
-// explain returns errors of SQLite as a *DamagedError or with a hint, and others as they are.
+// explain returns SQLite errors as a *DamagedError or with a hint, and others unchanged.
 func (db *database) explain(err error) error {
 	var hinted *hintedError
 	var damaged *DamagedError

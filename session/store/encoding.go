@@ -23,8 +23,8 @@ import (
 // string, and all texts of a part with invalid UTF-8 as base64.
 type part struct {
 	llm.Part
-	Blob   string  `json:"blob,omitempty"`   // sha256 of Data, which is in the table blobs once, except in drafts
-	State  *string `json:"state,omitempty"`  // hides that of llm.Part
+	Blob   string  `json:"blob,omitempty"`   // sha256 of Data, which is stored once in the table blobs, except for drafts
+	State  *string `json:"state,omitempty"`  // shadows State of llm.Part
 	Base64 bool    `json:"base64,omitempty"` // the texts of this part are base64
 
 	TextRest  *textRest `json:"text_rest,omitempty"`  // of a long Text
@@ -40,8 +40,9 @@ func (p *part) texts() []*string {
 	return all
 }
 
-// encodeParts returns parts as JSON. Data, as bytes, and the pieces of long texts,
-// as strings, go to blobs, by their sha256; with nil they stay in the JSON.
+// encodeParts returns parts as JSON. It adds Data, as bytes, and the pieces of
+// long texts, as strings, to blobs by their sha256; if blobs is nil they stay in
+// the JSON.
 func encodeParts(parts []llm.Part, blobs map[string]any) ([]byte, error) {
 	rows := make([]part, len(parts))
 	for i, p := range parts {
@@ -71,8 +72,8 @@ func encodeParts(parts []llm.Part, blobs map[string]any) ([]byte, error) {
 	return encode(rows)
 }
 
-// decodeParts returns the parts that encodeParts encoded, without what is in blobs, and
-// references to that. Short strings are held by texts; nil: each has its own memory.
+// decodeParts decodes the result of encodeParts, with references to the content in
+// blobs. Short strings are held by texts; nil: each has its own memory.
 func decodeParts(text string, texts *textArena) (parts []llm.Part, refs []blobRef, err error) {
 	if parts, refs, ok := readParts(text, texts); ok {
 		return parts, refs, nil
@@ -80,7 +81,7 @@ func decodeParts(text string, texts *textArena) (parts []llm.Part, refs []blobRe
 	return unmarshalParts(text)
 }
 
-// readParts is the fast form of decodeParts for most messages, false for others.
+// readParts is the fast form of decodeParts for most messages; ok is false for others.
 func readParts(text string, texts *textArena) (parts []llm.Part, refs []blobRef, ok bool) {
 	r := newJSONReader(text, texts)
 	if n := strings.Count(text, `{"kind":`); n > 0 {
@@ -151,7 +152,7 @@ func unmarshalParts(text string) (parts []llm.Part, refs []blobRef, err error) {
 	return parts, refs, nil
 }
 
-// A nodeExtra is a node as it is stored in a column: without the fields that have their own.
+// A nodeExtra is the JSON of a node: the fields without their own columns.
 type nodeExtra struct {
 	*Node
 	Seq    any `json:"seq,omitempty"`
@@ -163,7 +164,7 @@ type nodeExtra struct {
 	Parts  any `json:"parts,omitempty"`
 }
 
-// readExtra reads the JSON of most messages' nodeExtra into n, false for others.
+// readExtra decodes the nodeExtra of most messages into n; it returns false for others.
 func readExtra(n *Node, text string, texts *textArena) bool {
 	r := newJSONReader(text, texts)
 	r.object(func() {
@@ -252,14 +253,14 @@ func nanos(t time.Time) any {
 // pieces on. Only the first piece is indexed for search, see maxIndexed. Tests lower it.
 var pieceSize = 1 << 20
 
-// A textRest is the rest of a long text after its first piece: pieces in blobs, and what
-// follows those. As a text grows, its pieces stay the same: writing it costs only its end.
+// A textRest is the rest of a long text after its first piece: pieces in blobs, and the
+// end. As a text grows, its pieces stay the same, so that only its end is written again.
 type textRest struct {
 	Pieces []string `json:"pieces"` // sha256 of each
 	End    string   `json:"end"`
 }
 
-// splitLongText shortens a long text to its first piece, puts further pieces into blobs by
+// splitLongText shortens a long text to its first piece, adds further pieces to blobs by
 // their sha256, and returns the rest; nil if text is not long.
 func splitLongText(text *string, blobs map[string]any) *textRest {
 	if len(*text) < 2*pieceSize {
@@ -277,7 +278,7 @@ func splitLongText(text *string, blobs map[string]any) *textRest {
 	return r
 }
 
-// firstPiece returns the first piece of s, which ends with a whole character, and what follows it.
+// firstPiece returns the first piece of s, which ends with a whole character, and the rest of s.
 func firstPiece(s string) (piece, left string) {
 	n := pieceSize
 	for n > pieceSize-utf8.UTFMax && n < len(s) && !utf8.RuneStart(s[n]) {
@@ -298,7 +299,7 @@ func sha256Hex(s string) string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// A blobRef refers to what a part has in blobs: its Data, or the rest of a long text.
+// A blobRef is a reference from a part to blobs: its Data, or the rest of a long text.
 type blobRef struct {
 	part  int       // index in the message
 	sha   string    // of Data
@@ -306,8 +307,8 @@ type blobRef struct {
 	input bool      // the rest is of Input, not of Text
 }
 
-// A blobReader completes parts with their blobs. A blob that cannot be read is left
-// out, and counted.
+// A blobReader completes parts with their blobs. Unreadable blobs are left out and
+// counted.
 type blobReader struct {
 	q      querier
 	data   map[string][]byte // by sha256: data of parts, which may share it

@@ -12,7 +12,7 @@ import (
 // Path returns the path of the store: parley/parley.db in $XDG_DATA_HOME, or in
 // ~/.local/share. It is an error if there is neither that variable nor a home directory.
 func Path(getenv func(string) string) (string, error) {
-	// A relative $XDG_DATA_HOME is invalid and to be ignored (XDG Base Directory).
+	// A relative $XDG_DATA_HOME is invalid and must be ignored (XDG Base Directory).
 	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "parley", "parley.db"), nil
 	}
@@ -24,7 +24,7 @@ func Path(getenv func(string) string) (string, error) {
 	return "", errors.New("nowhere to save conversations: set HOME or XDG_DATA_HOME to an absolute path")
 }
 
-// sidecars holds the suffixes of SQLite's log and the index of that.
+// sidecars are the suffixes of SQLite's log and of the log's index.
 var sidecars = []string{"-wal", "-shm"}
 
 // prepareFile makes the directory and an empty file, both for their owner only, and
@@ -58,8 +58,8 @@ func prepareFile(path string) (string, error) {
 	return path, nil
 }
 
-// makeDir makes dir and its missing parents. Those made by root belong to the owner of the
-// directory they are in.
+// makeDir makes dir and its missing parents. Directories made by root get the owner of
+// their parent directory.
 func makeDir(dir string) error {
 	var missing []string
 	for at := dir; ; at = filepath.Dir(at) {
@@ -89,7 +89,7 @@ func createEmpty(path string) error {
 }
 
 // makePrivate removes the permissions of everybody but the owner, which a restored backup
-// may have. Where that is not allowed, the file belongs to somebody else.
+// may have. It fails silently if the file has another owner.
 func makePrivate(path string, info fs.FileInfo) {
 	if info.Mode().Perm()&0o077 != 0 {
 		_ = os.Chmod(path, info.Mode().Perm()&^0o077)

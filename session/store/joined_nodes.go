@@ -12,8 +12,8 @@ import (
 	"parley/tools/swar"
 )
 
-// Messages are read joined into one text, as eachJoined reads sessions: the columns of
-// parseJoined. The JSON of long ones is left out: joining it takes longer than reading it by itself.
+// Messages are read joined into one text, like sessions in eachJoined, with the columns of
+// parseJoined. Long JSON is left out: joining it takes longer than reading it separately.
 const joinedNodesSQL = `SELECT ifnull(group_concat(t, char(30)), '') FROM (SELECT concat_ws(char(31), seq, parent, ifnull(at, ''), role, origin, model,
 	iif(octet_length(rest) + octet_length(parts) > ?, '', rest), iif(octet_length(rest) + octet_length(parts) > ?, '', parts)) AS t FROM nodes WHERE `
 
@@ -29,8 +29,8 @@ const (
 )
 
 // readJoined is the fast form of readRows for the messages from the number first on of a session that
-// isDense: it fills nodes, and returns references to what they have in blobs. After errUnusual, or
-// an error of SQLite, they have to be read row by row.
+// isDense: it fills nodes, and returns references to their blobs. After errUnusual, or an SQLite
+// error, they must be read row by row.
 func readJoined(q querier, session int64, nodes []Node, first int) (refs []nodeRef, err error) {
 	var all []*joinedBatch
 	var decoding sync.WaitGroup
@@ -70,16 +70,16 @@ func leavesOut(text string) bool {
 // endsSQL finds the nums of the first and the last of some messages.
 const endsSQL = `SELECT (SELECT num FROM nodes WHERE session = ? AND seq = ?), (SELECT num FROM nodes WHERE session = ? AND seq = ?)`
 
-// joinedQueries holds the statements with which messages of a session are read joined, once they were
-// needed.
+// joinedQueries holds the prepared statements for reading messages of a session joined; they are
+// prepared on first use.
 type joinedQueries struct {
 	q                  querier
 	session            int64
 	ends, byNum, bySeq *sql.Stmt
 }
 
-// read returns n messages from first on. Where they were written one after the other, as in most
-// conversations, they are found by their num.
+// read returns n messages from first on. If they were written consecutively, as in most
+// conversations, it finds them by their num.
 func (j *joinedQueries) read(first, n int) (text string, err error) {
 	var from, to int64
 	last := first + n - 1
@@ -101,7 +101,7 @@ func (j *joinedQueries) read(first, n int) (text string, err error) {
 	return text, err
 }
 
-// prepared returns the statement of a query, which to holds from the first time on.
+// prepared returns the statement of a query, which it stores in to on first use.
 func (j *joinedQueries) prepared(to **sql.Stmt, query string) (*sql.Stmt, error) {
 	var err error
 	if *to == nil {
@@ -110,7 +110,7 @@ func (j *joinedQueries) prepared(to **sql.Stmt, query string) (*sql.Stmt, error)
 	return *to, err
 }
 
-// readLong returns what joinedNodesSQL left out of n messages from first on, by their Seq.
+// readLong returns the JSON that joinedNodesSQL left out for n messages from first on, by Seq.
 func (j *joinedQueries) readLong(first, n int) (map[int]messageJSON, error) {
 	long := map[int]messageJSON{}
 	err := EachRow(j.q, func(rows *sql.Rows) error {
@@ -130,20 +130,20 @@ type messageJSON struct{ rest, parts string }
 type joinedBatch struct {
 	nodes []Node
 	first int                 // Seq
-	long  map[int]messageJSON // left out of the text, by Seq
+	long  map[int]messageJSON // JSON left out of the text, by Seq
 	refs  []nodeRef
 	ok    bool // all could be decoded
 }
 
-// decode decodes the text of joinedNodesSQL into the nodes. It is false if one is missing, damaged, or not
-// as parley writes it.
+// decode decodes the text of joinedNodesSQL into the nodes. It returns false if one is missing, damaged,
+// or not in parley's format.
 func (b *joinedBatch) decode(text string) bool {
 	n := len(b.nodes)
 	if strings.Count(text, rowEnd) != n-1 || strings.Count(text, columnEnd) != n*(joinedNodeColumns-1) {
 		return false
 	}
 	var names []string
-	name := func(s string) string { // which most messages share
+	name := func(s string) string { // most messages share these strings
 		if i := slices.Index(names, s); i >= 0 {
 			return names[i]
 		}
@@ -174,8 +174,8 @@ func (b *joinedBatch) decode(text string) bool {
 	return true
 }
 
-// parseJoined sets the columns of n from the text of its row, and returns those with JSON. It is false
-// if a number is damaged.
+// parseJoined sets the columns of n from the text of its row, and returns the JSON columns. It returns
+// false if a number is damaged.
 func parseJoined(n *Node, row string, name func(string) string) (m messageJSON, ok bool) {
 	c := columnReader{rest: row, ok: true}
 	n.Seq, n.Parent, n.At = int(c.number()), int(c.number()), timeOfNanos(c.nanos())
@@ -184,8 +184,8 @@ func parseJoined(n *Node, row string, name func(string) string) (m messageJSON, 
 	return m, c.ok && n.Parent >= 0 && n.Parent < n.Seq
 }
 
-// A textArena holds short strings that are read together, and kept for about as long, in few pieces of
-// memory, which never move. A nil arena holds none. The zero value is empty.
+// A textArena holds short strings with similar lifetimes in few blocks of memory, which never move. A
+// nil arena holds none. The zero value is empty.
 type textArena struct{ piece *strings.Builder }
 
 const (
@@ -193,7 +193,7 @@ const (
 	maxInArena = 2 << 10  // a longer string has memory of its own
 )
 
-// room returns a builder, perhaps with other strings in it, that has room for n bytes more.
+// room returns a builder, which may contain other strings, with room for n more bytes.
 func (a *textArena) room(n int) *strings.Builder {
 	if a == nil || n > maxInArena {
 		own := &strings.Builder{}
@@ -207,8 +207,8 @@ func (a *textArena) room(n int) *strings.Builder {
 	return a.piece
 }
 
-// parseInt reads an integer as strconv does, false for any other text. Most are digits alone, for
-// which strconv takes longer.
+// parseInt parses an integer as strconv does; ok is false for any other text. Most are digits
+// only, which this parses faster than strconv.
 func parseInt(text string) (n int64, ok bool) {
 	if n, size := leadingDigits(text); size > 0 && size == len(text) {
 		return n, true
@@ -217,8 +217,8 @@ func parseInt(text string) (n int64, ok bool) {
 	return n, err == nil
 }
 
-// leadingDigits reads the digits that text begins with and returns how many there are; 0 if there are none,
-// or more than an integer may have.
+// leadingDigits parses the leading digits of text and returns their number; 0 if there are none, or more
+// than an integer may have.
 func leadingDigits(text string) (n int64, size int) {
 	sum := uint64(0)
 	for size+8 <= len(text) {

@@ -14,9 +14,9 @@ import (
 )
 
 // A lease says which process may write a session. It is stale when that process has
-// ended, another one has its id, or the machine was restarted. Where that is not known,
-// because it is on another machine or in another container, or there is no /proc, the
-// lease is stale heartbeatTimeout after its last heartbeat.
+// ended, another one has its id, or the machine was restarted. If that is unknown,
+// because the process is on another machine or in another container, or there is no
+// /proc, the lease is stale heartbeatTimeout after its last heartbeat.
 type lease struct {
 	owner string // of one Log
 	holder.Process
@@ -28,7 +28,7 @@ const (
 	heartbeatTimeout  = 60 * time.Second
 )
 
-// isStale reports whether the holder of l has ended, or is taken to have.
+// isStale reports whether the holder of l has ended, or is presumed to have.
 func (l lease) isStale(me holder.Process, now time.Time) bool {
 	return l.IsGone(me, now.Sub(l.heartbeat), heartbeatTimeout)
 }
@@ -46,7 +46,7 @@ func (l lease) describe(me holder.Process) string {
 	return fmt.Sprintf("a parley on %s (process %d)", host, l.PID)
 }
 
-// places returns what Scan needs for the columns of a lease.
+// places returns Scan destinations for the columns of a lease.
 func (l *lease) places(c *columns) []any {
 	return c.places("owner pid start boot host beat", &l.owner, &l.PID, &l.Start, &l.Boot, &l.Host, &l.heartbeat)
 }
@@ -57,7 +57,7 @@ func leaseOf(q querier, id string) (lease, bool, error) {
 	return l, ok, err
 }
 
-// saveLease writes the lease of a session, in place of any other.
+// saveLease writes the lease of a session and replaces any other.
 func (w *writer) saveLease(id string, l lease) error {
 	return w.Exec(`INSERT OR REPLACE INTO leases (session, owner, pid, start, boot, host, beat) VALUES (?, ?, ?, ?, ?, ?, ?)`,
 		id, l.owner, l.PID, l.Start, l.Boot, l.Host, nanos(l.heartbeat))
@@ -81,8 +81,8 @@ func newSessionID(now time.Time) string {
 
 const idDigits = "0123456789abcdefghjkmnpqrstvwxyz" // Crockford's base 32
 
-// IsUnused reports whether Create may have given id to a session that was closed before its first
-// Put: id has the form and an earlier time, and neither a session nor the ledger has it.
+// IsUnused reports whether id may be an ID from Create for a session that was closed before its
+// first Put: it has the form and an earlier time, and neither a session nor the ledger has it.
 func (db *DB) IsUnused(id string) bool {
 	if now := newSessionID(db.now()); len(id) != len(now) || strings.Trim(id, idDigits) != "" || id[:7] > now[:7] {
 		return false
@@ -94,8 +94,8 @@ func (db *DB) IsUnused(id string) bool {
 
 // A Cap is a limit on spending.
 type Cap struct {
-	Since    time.Time // beginning of the day or month it is for; zero: of all time
-	Provider string    // provider it is for; "": all of them
+	Since    time.Time // beginning of its day or month; zero: no beginning
+	Provider string    // provider that it applies to; "": all
 	Cost     float64   // US dollars; 0: no cap
 	Tokens   int       // of input and output; 0: no cap
 }
@@ -104,7 +104,7 @@ type Cap struct {
 type CapError struct {
 	Cap      Cap
 	Spent    UsageSum  // since Cap.Since
-	Reserved llm.Usage // estimate for requests that are running
+	Reserved llm.Usage // estimate for running requests
 }
 
 func (e *CapError) Error() string {
@@ -115,22 +115,22 @@ func (e *CapError) Error() string {
 	return fmt.Sprintf("%d of %d tokens are used", used, e.Cap.Tokens)
 }
 
-// A Reservation is the estimated use of a running request, which counts towards caps. The zero
-// value reserves nothing.
+// A Reservation is the estimated usage of a running request, which counts towards caps. The
+// zero value reserves nothing.
 type Reservation struct {
 	ledger Ledger
 	num    int64
 }
 
 // reservationTimeout is how long a reservation counts if its process is on another machine or in
-// another container, where it is not known whether it runs.
+// another container, so that its end cannot be detected.
 const reservationTimeout = 15 * time.Minute
 
 // Reserve checks that none of the caps for model (provider/model) is reached, and stores the
-// estimate of a request until it is settled, in one transaction: however many processes do so
-// at once, they exceed a cap by no more than the last request, and what running ones cost above
-// their estimates. If a cap is reached, the error is a *CapError. Other errors mean that the
-// store cannot be written.
+// estimate of a request until it is settled, in one transaction. Concurrent processes together
+// exceed a cap by at most the last request, plus the cost of running requests above their
+// estimates. If a cap is reached, the error is a *CapError. Other errors mean that the store
+// cannot be written.
 func (l Ledger) Reserve(model string, estimate llm.Usage, caps ...Cap) (Reservation, error) {
 	r, provider := Reservation{ledger: l}, ProviderOf(model)
 	err := l.db.write(func(w *writer) error {
@@ -157,8 +157,8 @@ func (l Ledger) Reserve(model string, estimate llm.Usage, caps ...Cap) (Reservat
 	return r, nil
 }
 
-// Settle deletes a reservation, and adds entries with what was really used to the ledger, in one
-// transaction. There are no entries for a response, as [Log.Put] adds that.
+// Settle deletes a reservation, and adds entries with the actual usage to the ledger, in one
+// transaction. A response needs no entry, because [Log.Put] adds it.
 func (r Reservation) Settle(entries ...LedgerEntry) error {
 	if r.num == 0 {
 		return nil
@@ -171,7 +171,7 @@ func (r Reservation) Settle(entries ...LedgerEntry) error {
 	})
 }
 
-// check returns a *CapError if c is reached, open reservations included.
+// check returns a *CapError if c is reached, counting open reservations.
 func (c Cap) check(q querier) error {
 	sum, err := spent(q, c.Since, time.Time{}, c.Provider)
 	if err != nil {
@@ -194,7 +194,7 @@ func (db *database) expireReservations(w *writer) error {
 	var gone []int64
 	err := EachRow(w, func(rows *sql.Rows) error {
 		var num int64
-		var c columns // a damaged one has no process and is old
+		var c columns // a damaged row has no process and is old
 		var l lease
 		err := rows.Scan(append(c.places("num", &num), l.places(&c)...)...)
 		if err == nil && l.IsGone(db.process, db.now().Sub(l.heartbeat), reservationTimeout) {
@@ -222,7 +222,7 @@ func leases(q querier, where string, args ...any) (map[string]lease, error) {
 	return held, err
 }
 
-// lockedBy returns a description of the other process that holds l, "" if none does.
+// lockedBy returns a description of the other process that holds l; "" if none does.
 func lockedBy(db *DB, l lease) string {
 	if l.owner == "" || l.Process == db.process || l.isStale(db.process, db.now()) {
 		return ""

@@ -11,10 +11,10 @@ import (
 	"parley/providers/llm"
 )
 
-// ledgerTables holds the ledger: one row per request that was paid for, whatever its purpose, and
-// the sums of each day by provider, which triggers update, so that a budget is checked as fast
-// however long the ledger is. Rows hold no text and stay when a conversation is removed. seq is
-// that of a message, or the number of a video job, which has no session; 0: none.
+// ledgerTables holds the ledger: one row per paid request, of any purpose, and the sums of each
+// day by provider. Triggers update the sums, so that checking a budget does not slow down as the
+// ledger grows. Rows contain no text and stay when a conversation is removed. seq is that of a
+// message, or the number of a video job, which has no session; 0: none.
 //
 // It is filled from the table usage, which had responses only, and from the stored summaries.
 // Copies of summaries, in forks and imports, were not paid for.
@@ -103,8 +103,8 @@ func (l Ledger) Add(entries ...LedgerEntry) error {
 	return l.db.write(func(w *writer) error { return l.db.enter(w, entries) })
 }
 
-// Spend adds a request of the conversation to the ledger that is not a message, such as one
-// for its title. If that cannot be written, it is kept and written later, as with [Log.Put].
+// Spend adds a request of the conversation without a message to the ledger, such as one for
+// its title. If it cannot be written, it is kept and written later, as with [Log.Put].
 func (l *Log) Spend(purpose, model string, u llm.Usage) error {
 	return l.change(func() error {
 		l.spent = append(l.spent, LedgerEntry{At: l.db.now(), Folder: l.session.Dir, Model: model, Purpose: purpose, Usage: u})
@@ -113,7 +113,7 @@ func (l *Log) Spend(purpose, model string, u llm.Usage) error {
 	})
 }
 
-// usageOf returns the sum of what nodes used.
+// usageOf returns the total usage of nodes.
 func usageOf(nodes []nodeEntry) (sum llm.Usage) {
 	for i := range nodes {
 		if u := nodes[i].Usage; u != nil {
@@ -123,7 +123,7 @@ func usageOf(nodes []nodeEntry) (sum llm.Usage) {
 	return sum
 }
 
-// plus returns the sum of two sums. A zero sum counts as no request, not as an unpriced one.
+// plus returns the sum of two usages. A zero usage counts as no request, not as an unpriced one.
 func plus(u, v llm.Usage) llm.Usage {
 	if v == (llm.Usage{}) {
 		return u
@@ -131,14 +131,14 @@ func plus(u, v llm.Usage) llm.Usage {
 	return u.Add(v)
 }
 
-// besides returns what all has more than part; zero if that is nothing.
+// besides returns the part of all that exceeds part; zero if nothing does.
 func besides(all, part llm.Usage) llm.Usage {
 	rest := llm.Usage{
 		Input: max(all.Input-part.Input, 0), CacheRead: max(all.CacheRead-part.CacheRead, 0), CacheWrite: max(all.CacheWrite-part.CacheWrite, 0),
 		Output: max(all.Output-part.Output, 0), Thinking: max(all.Thinking-part.Thinking, 0), Discarded: max(all.Discarded-part.Discarded, 0),
 		Searches: max(all.Searches-part.Searches, 0), Cost: max(all.Cost-part.Cost, 0),
 	}
-	if rest.Cost < 1e-9 { // sums differ by their order
+	if rest.Cost < 1e-9 { // rounding depends on the order of a sum
 		rest.Cost = 0
 	}
 	if rest == (llm.Usage{}) {
@@ -148,12 +148,12 @@ func besides(all, part llm.Usage) llm.Usage {
 	return rest
 }
 
-// findSideUsage computes side: what the session used and its messages did not. All of them are in
-// memory.
+// findSideUsage computes side: the session's usage not covered by its messages. All messages are
+// in memory.
 func (l *Log) findSideUsage() {
 	sum := usageOf(l.nodes)
 	l.side = besides(l.session.Usage, sum)
-	if besides(sum, l.session.Usage) != (llm.Usage{}) { // it was damaged
+	if besides(sum, l.session.Usage) != (llm.Usage{}) { // the stored usage was damaged
 		l.recount()
 	}
 }
@@ -180,8 +180,8 @@ const enterSQL = `INSERT INTO ledger (at, day, session, seq, folder, provider, m
 	cache_write = excluded.cache_write, output = excluded.output, thinking = excluded.thinking, cost = excluded.cost, priced = excluded.priced,
 	missed = excluded.missed, cause = excluded.cause, missed_cost = excluded.missed_cost`
 
-// enter adds entries to the ledger. Counts are clamped, and a cost that is negative or no
-// number is unknown, so that sums stay valid.
+// enter adds entries to the ledger. Counts are clamped, and a cost that is negative or
+// not a number is treated as unknown, so that sums stay valid.
 func (db *database) enter(w *writer, entries []LedgerEntry) error {
 	for _, e := range entries {
 		if e.At.IsZero() {
@@ -210,8 +210,8 @@ func ProviderOf(model string) string {
 	return provider
 }
 
-// Sums returns the sums of the requests from since to until (zero: without bound) by keys, which
-// are of UsageKeys, sorted by them. Without keys it is one sum.
+// Sums returns the sums of the requests from since to until (zero: unbounded), grouped and
+// sorted by keys, which are from UsageKeys. Without keys it returns one sum.
 func (l Ledger) Sums(since, until time.Time, keys ...string) (sums []UsageSum, err error) {
 	columns := make([]string, len(keys))
 	for i, key := range keys {
@@ -249,8 +249,8 @@ func (l Ledger) Sums(since, until time.Time, keys ...string) (sums []UsageSum, e
 	return sums, err
 }
 
-// Missed returns by cause what requests from since to until (zero: without bound) did not
-// read from caches, the most expensive cause first.
+// Missed returns, by cause, the tokens that requests from since to until (zero:
+// unbounded) did not read from caches, the most expensive cause first.
 func (l Ledger) Missed(since, until time.Time) (sums []CacheSum, err error) {
 	end := any(int64(math.MaxInt64))
 	if !until.IsZero() {
@@ -274,7 +274,7 @@ func (l Ledger) Missed(since, until time.Time) (sums []CacheSum, err error) {
 	return sums, err
 }
 
-// read runs f, unless the file has no ledger: it is of an older schema and cannot be written.
+// read runs f unless the file has no ledger, because it is read-only and of an older schema.
 func (l Ledger) read(f func(querier) error) error {
 	return l.db.read(func(q querier) error {
 		var tables int
@@ -285,7 +285,7 @@ func (l Ledger) read(f func(querier) error) error {
 	})
 }
 
-// sumColumns are the sums of rows of the ledger, daySums those of rows of ledger_days.
+// sumColumns sum rows of the ledger, daySums those of ledger_days.
 const (
 	sumColumns = `count(*), total(NOT priced), total(input), total(cache_read), total(cache_write), total(output), total(thinking),
 		total(iif(priced, cost, 0.0)), total(missed)`
@@ -293,7 +293,7 @@ const (
 		total(cost), total(missed)`
 )
 
-// A sumRow scans those columns, which are numbers even if rows are damaged.
+// A sumRow scans these columns, which are numbers even if rows are damaged.
 type sumRow [9]sql.NullFloat64
 
 func (r *sumRow) columns() []any {
@@ -313,9 +313,9 @@ func (r *sumRow) applyTo(s *UsageSum) {
 // tokenCount returns a sum of tokens as an int; in a damaged file it may be any number.
 func tokenCount(sum float64) int { return int(min(max(sum, 0), 1<<53)) }
 
-// Spent returns what was used from since to until (zero: without bound) at a provider; ""
-// means all. Whole days are read from their sums, so it is as fast for a month as for an hour.
-// Days are those of the local time when a request was made.
+// Spent returns the usage from since to until (zero: unbounded) at a provider; "" means all.
+// Whole days are read from their sums, so that a month takes no longer than an hour. Days are
+// those of the local time when a request was made.
 func (l Ledger) Spent(since, until time.Time, provider string) (sum UsageSum, err error) {
 	err = l.read(func(q querier) error {
 		sum, err = spent(q, since, until, provider)
@@ -339,8 +339,8 @@ func spent(q querier, since, until time.Time, provider string) (UsageSum, error)
 		sum = sum.Add(s)
 		return err
 	}
-	part := func(from, to time.Time) error { // of one day, that of from
-		next := midnight(from).AddDate(0, 0, 2) // a day may be longer than 24 hours; the query compares it
+	part := func(from, to time.Time) error { // within one day, that of from
+		next := midnight(from).AddDate(0, 0, 2) // a day may be longer than 24 hours; the query compares dates
 		if to.IsZero() || to.After(next) {
 			to = next
 		}

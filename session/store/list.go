@@ -32,8 +32,8 @@ type sessionRow struct {
 	num, touched int64
 }
 
-// scanSession reads the columns of sessionColumns. With a *rowError comes a row with some
-// columns left out.
+// scanSession reads the columns of sessionColumns. A *rowError comes with a row without
+// its damaged columns.
 func scanSession(db *DB, row interface{ Scan(...any) error }) (sessionRow, error) {
 	var r sessionRow
 	var c, leased columns // a damaged lease is stale
@@ -69,13 +69,13 @@ type rowError struct{ err error }
 func (e *rowError) Error() string { return e.err.Error() }
 func (e *rowError) Unwrap() error { return e.err }
 
-// isPartial reports whether err came with a row that can be used.
+// isPartial reports whether err came with a usable row.
 func isPartial(err error) bool {
 	var row *rowError
 	return errors.As(err, &row)
 }
 
-// A damageReport counts what could not be read.
+// A damageReport counts unreadable rows.
 type damageReport struct {
 	rows int
 	errs []error // the first ones
@@ -90,8 +90,9 @@ func (t *damageReport) add(err error) {
 	}
 }
 
-// err returns a *DamagedError of what t counted, and of err, if that is about damage. Any
-// other err, which ended reading, is returned as it is; nil if nothing was counted.
+// err returns a *DamagedError for the counted damage, and for err if that is about
+// damage. It returns any other err, which ended reading, unchanged; nil if nothing was
+// counted.
 func (t *damageReport) err(db *DB, err error) error {
 	if err != nil && !isCorrupt(err) || err == nil && t.rows == 0 {
 		return err
@@ -114,7 +115,7 @@ func (t *damageReport) summary() error {
 	return errors.New(strings.Join(words, "; "))
 }
 
-// sessions reads the sessions that where selects, in an order of places; text is that of
+// sessions reads the sessions that match where, in an order of places; text is that of
 // joinedSessions. Rows that cannot be decoded are left out; if the file is damaged in the middle,
 // the rest is read from the end.
 func sessions[T any](db *DB, q querier, text joinedText, order func(a, b place) int, of func(*Session) T, where string, args ...any) ([]T, error) {
@@ -156,11 +157,11 @@ func checkedSessions(db *DB, q querier, where string, args ...any) ([]*sessionRo
 	return found, damage.err(db, err)
 }
 
-// place returns where r stands in a list.
+// place returns the position of r in lists.
 func (r *sessionRow) place() place {
 	p := place{num: r.num, touched: r.touched, updated: math.MinInt64, pinned: r.Pinned}
 	if !r.Updated.IsZero() {
-		p.updated = max(r.Updated.UnixNano(), math.MinInt64+1) // which stands for no time
+		p.updated = max(r.Updated.UnixNano(), math.MinInt64+1) // MinInt64 stands for no time
 	}
 	return p
 }
@@ -188,7 +189,7 @@ func (q Query) filter() (where string, args []any) {
 	return where, args
 }
 
-// limit returns Limit, usual if that is 0, and MaxInt if it is negative.
+// limit returns Limit, or usual if that is 0, or MaxInt if it is negative.
 func (q Query) limit(usual int) int {
 	switch {
 	case q.Limit < 0:
@@ -199,14 +200,14 @@ func (q Query) limit(usual int) int {
 	return q.Limit
 }
 
-// List returns the sessions that q selects, pinned ones first, then those last written. With
-// a *DamagedError come those that could be read.
+// List returns the sessions that match q, pinned ones first, then the most recently written
+// ones. A *DamagedError comes with the readable ones.
 func (db *DB) List(q Query) ([]Session, error) {
 	return ListOf(db, q, whole)
 }
 
-// ListOf returns what of makes of each session that List returns. The session is valid during the
-// call alone, so that a list of many thousands takes no more memory than what is made of it.
+// ListOf is List with each session mapped by of. The session is valid only during the call, so
+// that a list of many thousands takes no more memory than the results.
 func ListOf[T any](db *DB, q Query, of func(*Session) T) ([]T, error) {
 	where, args := selection(db, q)
 	if where == "" {
@@ -227,14 +228,14 @@ func ListOf[T any](db *DB, q Query, of func(*Session) T) ([]T, error) {
 			list, err = sessions(db, r, text, place.compare, of, firstOf(where, limit), args...)
 		}
 		if err != nil {
-			list, err = sessions(db, r, text, place.compare, of, where, args...) // damage may have hidden some, or changed the order
+			list, err = sessions(db, r, text, place.compare, of, where, args...) // damage may have hidden sessions, or changed the order
 		}
 		return err
 	})
 	return list[:min(len(list), limit)], err
 }
 
-// Count returns how many sessions q selects without its Limit, with those that cannot be read.
+// Count returns how many sessions match q without its Limit, including unreadable ones.
 func (db *DB) Count(q Query) (n int, err error) {
 	where, args := selection(db, q)
 	if where == "" {
@@ -250,7 +251,7 @@ func (db *DB) Count(q Query) (n int, err error) {
 	return n, err
 }
 
-// selection returns q as SQL, without its Limit; "" if it selects nothing.
+// selection returns q as SQL, without its Limit; "" if it matches nothing.
 func selection(db *DB, q Query) (where string, args []any) {
 	where, args = q.filter()
 	where = `WHERE ` + where
@@ -263,7 +264,7 @@ func selection(db *DB, q Query) (where string, args []any) {
 			OR s.num IN (SELECT n.session FROM words w CROSS JOIN nodes n ON n.num = w.rowid WHERE words MATCH ?))`
 		args = append(args, match, match)
 	} else if strings.TrimSpace(q.Words) != "" {
-		return "", nil // nothing but punctuation, which is not indexed
+		return "", nil // only punctuation, which is not indexed
 	}
 	return where, args
 }
@@ -271,9 +272,9 @@ func selection(db *DB, q Query) (where string, args []any) {
 // listOrder is place.compare as SQL.
 const listOrder = ` ORDER BY s.pinned DESC, s.touched DESC, s.updated DESC, s.num DESC`
 
-// Find returns the session with the ID word, else the only one whose ID begins with it,
-// else those whose title contains all its words, else all whose ID begins with it;
-// those last written first.
+// Find returns the session with the ID word; else the only one whose ID begins with it;
+// else those whose title contains all its words; else all whose ID begins with it. The
+// most recently written come first.
 func (db *DB) Find(word string) (found []Session, err error) {
 	if word == "" {
 		return nil, nil
@@ -299,8 +300,8 @@ func (db *DB) Find(word string) (found []Session, err error) {
 	return found, err
 }
 
-// numsNamed returns as JSON the nums of sessions whose title contains all words of a text, or whose ID is
-// that text: in a damaged file it may be a blob.
+// numsNamed returns as JSON the nums of sessions whose title contains all words of text, or whose ID is
+// text: in a damaged file the ID may be a blob.
 func numsNamed(q querier, text string) (string, error) {
 	words, nums := strings.Fields(folded(text)), []int64{}
 	err := EachRow(q, func(rows *sql.Rows) error {
@@ -313,12 +314,12 @@ func numsNamed(q querier, text string) (string, error) {
 		}
 		return err
 	}, `SELECT num, id, title FROM sessions WHERE deleted IS NULL`)
-	list, _ := json.Marshal(nums) // numbers are no error
+	list, _ := json.Marshal(nums) // numbers cannot fail
 	return string(list), err
 }
 
-// Read returns a session and its messages without opening it. With a *DamagedError comes
-// what could be read: a message that cannot be decoded is a node without parts. The error is
+// Read returns a session and its messages without opening it. A *DamagedError comes with the
+// readable data: a message that cannot be decoded is a node without parts. The error is
 // ErrNotFound if there is no such session.
 func (db *DB) Read(id string) (Session, []Node, error) {
 	s, c, _, err := db.load(id, false)
@@ -337,14 +338,14 @@ func (db *DB) row(q querier, id string) (sessionRow, error) {
 	return row, err
 }
 
-// hasSeq reports whether nodes, which are by rising Seq, hold seq.
+// hasSeq reports whether nodes, sorted by Seq, contain seq.
 func hasSeq(nodes []Node, seq int) bool {
 	_, found := slices.BinarySearchFunc(nodes, seq, func(n Node, seq int) int { return cmp.Compare(n.Seq, seq) })
 	return found
 }
 
-// load reads a session and its position in lists. With paged, the messages of a long one that
-// is not damaged stay on disk.
+// load reads a session and its position in lists. With paged, the messages of a long,
+// undamaged session stay on disk.
 func (db *DB) load(id string, paged bool) (s Session, c storedContent, touched int64, err error) {
 	err = db.read(func(q querier) error {
 		row, err := db.row(q, id)

@@ -28,9 +28,9 @@ type Log struct {
 
 	mu        sync.Mutex // guards what follows
 	session   Session
-	lastSaved Session // as it was last written or read
+	lastSaved Session // as last written or read
 	logContent
-	hasContent   bool // there was a Put, or the session is on disk: changes are to be written
+	hasContent   bool // there was a Put, or the session is on disk: changes must be written
 	onDisk       bool
 	listPosition int64 // its position in lists, as this Log wrote it
 	lease        lease
@@ -43,10 +43,10 @@ type Log struct {
 	done chan struct{}
 }
 
-// A nodeEntry is a node and which version of it is on disk.
+// A nodeEntry is a node with the version that is on disk.
 type nodeEntry struct {
 	Node
-	gen, saved uint64 // number of the version, from 1; of the one on disk, 0 if none
+	gen, saved uint64 // number of the version, from 1; number of the version on disk, 0 if none
 	copied     bool   // its usage is in the ledger under another session, or was paid elsewhere
 }
 
@@ -66,8 +66,8 @@ func (db *DB) newLog(s Session, c logContent) *Log {
 	return l
 }
 
-// Create begins a conversation with the settings of s, and its ID and time of creation unless
-// they are zero. Nothing is on disk before its first Put.
+// Create begins a conversation with the settings of s. It sets the ID and the time of
+// creation if they are zero. Nothing is on disk before its first Put.
 func (db *DB) Create(s Session) *Log {
 	if s.ID == "" {
 		s.ID = newSessionID(db.now())
@@ -79,8 +79,8 @@ func (db *DB) Create(s Session) *Log {
 	return db.newLog(s, logContent{})
 }
 
-// Resume opens a session for writing. The error is a *LockedError if another process has it
-// open, ErrNotFound if it does not exist. With a *DamagedError comes a Log of what could be read.
+// Resume opens a session for writing. The error is a *LockedError if another process has it open,
+// ErrNotFound if it does not exist. A *DamagedError comes with a Log of the readable data.
 func (db *DB) Resume(id string) (*Log, error) {
 	owner := lease{owner: rand.Text(), Process: db.process, heartbeat: db.now()}
 	err := db.write(func(w *writer) error {
@@ -135,8 +135,8 @@ func (db *DB) checkUnlocked(q querier, id string) error {
 }
 
 // Fork begins a conversation with a copy of the branch of session id that ends in head; 0
-// means the session's own head. It is on disk with its first Put. With a *DamagedError comes
-// a Log of what could be read.
+// means the session's own head. It is on disk after its first Put. A *DamagedError comes
+// with a Log of the readable data.
 func (db *DB) Fork(id string, head int) (*Log, error) {
 	s, c, _, err := db.load(id, false)
 	var damaged *DamagedError
@@ -178,7 +178,7 @@ func (l *Log) Session() Session {
 func (l *Log) Nodes() []Node {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_ = l.readOlder() // messages that cannot be read are left out
+	_ = l.readOlder() // unreadable messages are left out
 	nodes := make([]Node, len(l.nodes))
 	for i := range l.nodes {
 		nodes[i] = l.nodes[i].Node
@@ -208,8 +208,8 @@ func (l *Log) Put(n Node) error {
 
 var errClosed = errors.New("the conversation is closed")
 
-// change calls f while the Log is locked, and then writes what changed. Nothing is written after an
-// error of f, and a closed Log is not changed.
+// change calls f with the Log locked, and then writes the changes. If f fails nothing is written; a
+// closed Log is not changed.
 func (l *Log) change(f func() error) error {
 	l.mu.Lock()
 	err := errClosed
@@ -223,7 +223,8 @@ func (l *Log) change(f func() error) error {
 	return l.flush()
 }
 
-// index returns where the message seq is in l.nodes, or belongs.
+// index returns the index of the message seq in l.nodes, or its insertion
+// point.
 func (l *Log) index(seq int) (i int, found bool) {
 	return slices.BinarySearchFunc(l.nodes, seq, func(e nodeEntry, seq int) int { return e.Seq - seq })
 }
@@ -278,7 +279,7 @@ func typedText(m llm.Message) string {
 	return typed.Text()
 }
 
-// TitleText returns what stands for m in lists: typedText without piped input after the words.
+// TitleText returns the text that represents m in lists: typedText without piped input after it.
 func TitleText(m llm.Message) string {
 	words, _, _ := strings.Cut(typedText(m), "\n\n<stdin>\n")
 	return words
@@ -317,8 +318,8 @@ func (l *Log) SetHead(seq int) error {
 	})
 }
 
-// Update sets Title, Named, Dir, Model, Effort, History and Pinned as change does; other
-// fields that it changes are ignored. Before the first Put this is kept in memory.
+// Update sets Title, Named, Dir, Model, Effort, History and Pinned as changed by change;
+// other changes are ignored. Before the first Put they stay in memory.
 func (l *Log) Update(change func(*Session)) error {
 	return l.change(func() error {
 		s := l.session
@@ -337,8 +338,8 @@ func (l *Log) OnSave(f func(error)) {
 	l.onSave = f
 }
 
-// Close writes what is pending and gives up the lease. It returns the error if something
-// could not be written, which is lost then.
+// Close writes pending changes and gives up the lease. It returns an error if some could
+// not be written; these are lost.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	if l.closed {
@@ -363,7 +364,7 @@ func (l *Log) Close() error {
 	delete(l.db.logs, l)
 	l.db.logsMu.Unlock()
 	if l.onDisk && l.db.ReadOnly() == nil { // run has ended: no lock is needed
-		_ = l.db.exec(`DELETE FROM leases WHERE session = ? AND owner = ?`, l.session.ID, l.lease.owner) // one that stays is stale once the process has ended
+		_ = l.db.exec(`DELETE FROM leases WHERE session = ? AND owner = ?`, l.session.ID, l.lease.owner) // a lease that stays is stale once the process has ended
 	}
 	return err
 }

@@ -62,9 +62,9 @@ func (db *DB) Restore(id string) error {
 	})
 }
 
-// Remove deletes a session for good. Its cost stays in the ledger. If another process has it open, or this
-// one and it is so long that its messages stay on disk, the error is a *LockedError. Another one that this
-// process has open is written anew with its next message.
+// Remove deletes a session for good. Its cost stays in the ledger. The error is a *LockedError if another
+// process has it open, or if this process does and keeps its messages on disk because it is long.
+// Otherwise a session that this process has open is written again with its next message.
 func (db *DB) Remove(id string) error {
 	return db.updateSession(id, func(w *writer, num int64) error {
 		if err := db.checkRemovable(w, num); err != nil {
@@ -139,10 +139,10 @@ func (db *database) purgeTrash() error {
 	})
 }
 
-// Import stores a whole conversation, or nothing of it, and returns its ID. A conversation that
-// is stored already is left as it is; if it has other messages, the new one gets another ID. Its
-// cost is not entered in the ledger, as it was paid elsewhere; annotations are numbered anew. Its
-// position in lists is that of its last message.
+// Import stores a whole conversation or nothing, and returns its ID. A conversation that is
+// already stored stays unchanged; if the stored one has other messages, the new one gets another
+// ID. Its cost is not entered in the ledger, because it was paid elsewhere; annotations are
+// renumbered. Its position in lists is that of its last message.
 func (db *DB) Import(s Session, nodes []Node, shown ...Annotation) (id string, err error) {
 	done, err := ImportFrom(db, ImportSource{}, s, nodes, shown...)
 	return done.ID, err
@@ -151,18 +151,18 @@ func (db *DB) Import(s Session, nodes []Node, shown ...Annotation) (id string, e
 // An Imported is the result of ImportFrom.
 type Imported struct {
 	ID       string
-	New      bool // it was not stored yet
-	Added    int  // messages that were added to one that was stored, or replaced as they have grown
-	Branched bool // Added are on another branch than the current one, as the conversation was continued here
+	New      bool // it was not stored before
+	Added    int  // messages added to a stored conversation, or replaced because they have grown
+	Branched bool // the added messages are not on the current branch, because the conversation was continued here
 	Deleted  bool // it is in the trash, and nothing was added
 }
 
-// ImportFrom does what Import does, and reports what that was. A conversation that the same
-// source brought before is compared message by message: new messages are added after their
-// parents, messages that have grown since are replaced, and nothing is removed. The head
-// becomes that of the program, unless the conversation was continued here. If anything is
-// new and the session is open, the error is a *LockedError. A conversation that came from
-// elsewhere is not changed, whatever its ID. An export changes none that begins with another message.
+// ImportFrom is Import with a report. A conversation imported before from the same source is compared
+// message by message: new messages are added after their parents, messages that have grown are
+// replaced, and nothing is removed. The head becomes that of the source, unless the conversation was
+// continued here. If anything is new and the session is open, the error is a *LockedError. A
+// conversation from elsewhere is not changed, whatever its ID. An export does not change
+// conversations that begin with another message.
 func ImportFrom(db *DB, from ImportSource, s Session, nodes []Node, shown ...Annotation) (done Imported, err error) {
 	nodes, err = checkedImport(s, nodes)
 	if err != nil {
@@ -170,7 +170,7 @@ func ImportFrom(db *DB, from ImportSource, s Session, nodes []Node, shown ...Ann
 	}
 	db.completeImport(&s, nodes)
 	err = db.write(func(w *writer) error {
-		there := s.ID // what its program calls it
+		there := s.ID // ID in the source program
 		var owned bool
 		s.ID, owned, err = from.find(w, there)
 		if err != nil {
@@ -209,7 +209,7 @@ func ImportFrom(db *DB, from ImportSource, s Session, nodes []Node, shown ...Ann
 	return done, err
 }
 
-// checkedImport returns nodes by rising Seq, none of them partial, or an error if they are no tree.
+// checkedImport returns nodes by rising Seq, none of them partial, or an error if they do not form a tree.
 func checkedImport(s Session, nodes []Node) ([]Node, error) {
 	nodes = slices.Clone(nodes)
 	slices.SortFunc(nodes, func(a, b Node) int { return a.Seq - b.Seq })
@@ -262,7 +262,7 @@ func listPositionAt(w *writer, updated time.Time) (position int64, err error) {
 	return position, err
 }
 
-// startMerge compares the session old with nodes, which may have more.
+// startMerge compares the session old with nodes, which may have more messages.
 func startMerge(w *writer, old sessionRow, nodes []Node) (*importMerge, error) {
 	var damage damageReport
 	have, err := readNodes(w, old.num, &damage, `nodes`)
@@ -282,8 +282,8 @@ func startMerge(w *writer, old sessionRow, nodes []Node) (*importMerge, error) {
 	return m, nil
 }
 
-// mergeImport adds to the session old what is new in s, which is the same session as its
-// program has it.
+// mergeImport adds new data from s, the same session in its source program, to the
+// session old.
 func mergeImport(db *DB, w *writer, old sessionRow, s Session, nodes []Node, done *Imported) error {
 	m, err := startMerge(w, old, nodes)
 	if err != nil {

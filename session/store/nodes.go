@@ -12,7 +12,7 @@ import (
 	"parley/providers/llm"
 )
 
-// A nodeRow is a row of nodes, before and after it is decoded.
+// A nodeRow is a row of nodes, before or after decoding.
 type nodeRow struct {
 	Node
 	extra, parts string // JSON
@@ -20,15 +20,15 @@ type nodeRow struct {
 	err          error // the first damage in it
 }
 
-// decode decodes the JSON of a row. Damage is left out, and in r.err.
+// decode decodes the JSON of a row. Damage is left out and reported in r.err.
 func (r *nodeRow) decode() {
 	refs, err := decodeNode(&r.Node, r.extra, r.parts, nil)
 	r.refs, r.err, r.extra, r.parts = refs, cmp.Or(err, r.err), "", ""
 }
 
-// decodeNode decodes the JSON of n, whose other columns are set, and returns references to what is in
-// blobs, and the first damage, which it leaves out. Short strings are held by texts; nil: each
-// has its own memory.
+// decodeNode decodes the JSON of n, whose other columns are set. It returns references to content in
+// blobs, and the first damage, which it leaves out. Short strings are held by texts; nil: each has
+// its own memory.
 func decodeNode(n *Node, extra, parts string, texts *textArena) (refs []blobRef, err error) {
 	if extra != "{}" && !readExtra(n, extra, texts) {
 		err = json.Unmarshal([]byte(extra), &nodeExtra{Node: n})
@@ -59,13 +59,13 @@ func readNodes(q querier, session int64, damage *damageReport, table string) ([]
 	return nodes, readBlobs(q, rows.refs(), damage, err)
 }
 
-// A nodeRef is what a message has in blobs, which its parts lack until readBlobs.
+// A nodeRef refers to the content in blobs that a message's parts lack until readBlobs.
 type nodeRef struct {
 	parts []llm.Part
 	blobRef
 }
 
-// readBlobs completes parts, and returns err or its first own error.
+// readBlobs completes parts, and returns err, or else its own first error.
 func readBlobs(q querier, refs []nodeRef, damage *damageReport, err error) error {
 	blobs := blobReader{q: q, data: map[string][]byte{}, damage: damage, err: err}
 	for _, ref := range refs {
@@ -99,7 +99,7 @@ func (rows nodeRows) count() (n int) {
 	return n
 }
 
-// refs returns what the rows have in blobs.
+// refs returns the references of the rows to blobs.
 func (rows nodeRows) refs() (refs []nodeRef) {
 	for r := range rows.all {
 		for _, ref := range r.refs {
@@ -109,8 +109,8 @@ func (rows nodeRows) refs() (refs []nodeRef) {
 	return refs
 }
 
-// readRows reads and decodes messages by rising seq, about expected ones; 0: nobody knows. From is
-// the rest of the query from FROM on.
+// readRows reads and decodes messages by rising seq. Expected is their approximate number; 0:
+// unknown. From is the query from FROM on.
 func readRows(q querier, damage *damageReport, expected int, from string, args ...any) (nodeRows, error) {
 	var done nodeRows
 	batch := make([]nodeRow, 0, min(expected, batchSize))
@@ -145,8 +145,7 @@ func readRows(q querier, damage *damageReport, expected int, from string, args .
 	return done, err
 }
 
-// roleOf returns the role of n, or if that does not suit its parts, the role of messages
-// with such parts.
+// roleOf returns the role of n, or the role implied by its parts if they do not match.
 func roleOf(n *Node) llm.Role {
 	var calls, results, other bool
 	for i := range n.Parts {
@@ -170,13 +169,13 @@ func roleOf(n *Node) llm.Role {
 	return llm.RoleUser
 }
 
-// maxGaps is how many numbers may be missing in a session before a number is taken for
+// maxGaps is how many numbers may be missing in a session before a number counts as
 // damaged.
 const maxGaps = 1000
 
-// renumberDamaged gives messages whose number is damaged the first one that is free, and
-// sorts all by Seq. A row gets the same number each time it is read, and never one of a
-// message that is written later.
+// renumberDamaged gives messages with a damaged number the first free one, and sorts all
+// by Seq. A row gets the same number each time it is read, and never that of a message
+// written later.
 func renumberDamaged(nodes []Node, damage *damageReport) {
 	taken := make(map[int]bool, len(nodes))
 	damaged := func(n Node) bool { return n.Seq < 1 || n.Seq > 2*len(nodes)+maxGaps }
@@ -204,8 +203,9 @@ func renumberDamaged(nodes []Node, damage *damageReport) {
 	slices.SortStableFunc(nodes, func(a, b Node) int { return cmp.Compare(a.Seq, b.Seq) })
 }
 
-// reparentOrphans gives nodes whose parent is missing or not before them the last node before
-// that parent, or the node before them. As parents come first, there are no circles.
+// reparentOrphans replaces a parent that is missing or not before its node by the last node
+// before that parent, or the node before the child. As parents come first, there are no
+// cycles.
 func reparentOrphans(nodes []Node, damage *damageReport) {
 	for i := range nodes {
 		n, before := &nodes[i], nodes[:i]
@@ -229,15 +229,15 @@ func reparentOrphans(nodes []Node, damage *damageReport) {
 // Texts for an answer and for calls that were interrupted because the program ended.
 const (
 	PartialAnswerText = "Interrupted: the program ended before the answer was complete"
-	// of a call that had begun
+	// of a call that had started
 	startedCallText = "Interrupted: the program ended while this ran. What it did until then is not known."
-	// of a call that had not begun, or only read
+	// of a call that had not started, or only read
 	unstartedCallText = "Interrupted: the program ended before this was finished. It changed nothing."
 )
 
-// CloseInterrupted returns a partial n as it is once nobody writes it: a response is
-// Interrupted, and tool results have one for each of calls, the calls of the message
-// before n. A node that is not partial is returned as it is.
+// CloseInterrupted returns a partial n as completed after its writer has ended: a
+// response is marked Interrupted, and tool results get one for each of calls, the
+// calls of the message before n. It returns a node that is not partial unchanged.
 func CloseInterrupted(n Node, calls []llm.Part) Node {
 	if !n.Partial {
 		return n
@@ -254,8 +254,8 @@ func CloseInterrupted(n Node, calls []llm.Part) Node {
 	return n
 }
 
-// withStopped returns results in which calls that had not begun, and have missing for their results,
-// are stopped: they did not fail.
+// withStopped returns results in which the calls of missing that had not started are stopped rather
+// than failed.
 func withStopped(results map[string]Outcome, missing []llm.Part) map[string]Outcome {
 	all := maps.Clone(results)
 	for _, p := range missing {
@@ -270,7 +270,7 @@ func withStopped(results map[string]Outcome, missing []llm.Part) map[string]Outc
 	return all
 }
 
-// unanswered returns a failed result for each of calls that has none in n.
+// unanswered returns a failed result for each call without a result in n.
 func unanswered(n Node, calls []llm.Part) (missing []llm.Part) {
 	has := map[string]bool{}
 	for _, p := range n.Parts {

@@ -9,7 +9,7 @@ import (
 )
 
 // inheritOwner gives a file that root made in another user's directory to that user, who could
-// not use it otherwise. SQLite does the same with the files beside the database.
+// not use it otherwise. SQLite does the same with its sidecar files.
 func inheritOwner(path string) {
 	if os.Geteuid() != 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"parley/providers/llm"
 )
 
-// minPaged is the number of messages from which on a conversation is read in pages.
+// minPaged is the smallest number of messages for which a conversation is read in pages.
 const minPaged = 512
 
 // isDense reports whether the messages of a session are numbered from 1 without gaps, so that
@@ -20,7 +20,7 @@ func isDense(q querier, row sessionRow) bool {
 	return err == nil && n == row.Messages && first == 1 && last == n && row.Head >= 0 && row.Head <= n
 }
 
-// readPage reads the messages from..to of a session that isDense. One that is missing is a node
+// readPage reads the messages from..to of a session that isDense. A missing message is a node
 // without a role.
 func readPage(q querier, session int64, from, to int, damage *damageReport) ([]Node, error) {
 	rows, err := readRows(q, damage, to-from+1, `nodes WHERE session = ? AND seq BETWEEN ? AND ?`, session, from, to)
@@ -50,20 +50,20 @@ func readPage(q querier, session int64, from, to int, damage *damageReport) ([]N
 	return nodes, readBlobs(q, rows.refs(), damage, err)
 }
 
-// Older returns how many of the first messages are only on disk, to be read with Read; 0: none.
-// Nodes reads them all.
+// Older returns how many of the first messages are only on disk and can be read with Read; 0:
+// none. Nodes reads them all.
 func (l *Log) Older() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.older
 }
 
-// Read returns the messages from..to (from 1) of those that Older counts. With a *DamagedError
-// comes what could be read: a message that is missing is a node without a role.
+// Read returns the messages from..to (from 1) of those counted by Older. A *DamagedError comes
+// with the readable data: a missing message is a node without a role.
 func (l *Log) Read(from, to int) ([]Node, error) {
 	l.mu.Lock()
 	id, ahead := l.session.ID, l.prefetched
-	if l.older == 0 { // some of them may have changed since
+	if l.older == 0 { // some may have changed since
 		ahead = nil
 	}
 	l.mu.Unlock()
@@ -77,7 +77,7 @@ func (l *Log) Read(from, to int) ([]Node, error) {
 	return pageOf(l.db, id, from, to)
 }
 
-// readJoinedHalves is readJoinedPage, by two transactions at once where there are many messages.
+// readJoinedHalves is readJoinedPage; it reads many messages in two concurrent transactions.
 func readJoinedHalves(db *DB, id string, nodes []Node, from int) error {
 	half := len(nodes) / 2
 	if half < minHalf {
@@ -91,11 +91,11 @@ func readJoinedHalves(db *DB, id string, nodes []Node, from int) error {
 	return cmp.Or(err, other)
 }
 
-// minHalf is the number of messages from which on two transactions read one half each.
+// minHalf is the smallest number of messages that two transactions share.
 const minHalf = 2 * batchSize
 
-// readJoinedPage reads messages from the number from on into nodes, joined. After an error they have
-// to be read with pageOf.
+// readJoinedPage reads messages from the number from on into nodes, joined. After an error they must
+// be read with pageOf.
 func readJoinedPage(db *DB, id string, nodes []Node, from int) error {
 	return db.read(func(q querier) error {
 		var session int64
@@ -125,8 +125,8 @@ func pageOf(db *DB, id string, from, to int) (nodes []Node, err error) {
 	return nodes, err
 }
 
-// LinearCount returns how many of the messages that Older counts follow the one before, up to
-// the first that does not.
+// LinearCount returns how many of the messages counted by Older follow their predecessor
+// directly, up to the first that does not.
 func (l *Log) LinearCount() (n int) {
 	id, n := l.Session().ID, l.Older()
 	_ = l.db.read(func(q querier) error { // an error means 0
@@ -141,7 +141,7 @@ func (l *Log) LinearCount() (n int) {
 }
 
 // readOlder reads the messages that are only on disk into l.nodes. If the session was removed,
-// only those since it was opened are left.
+// only later ones are left.
 func (l *Log) readOlder() error {
 	if l.older == 0 {
 		return nil
@@ -166,10 +166,9 @@ func (l *Log) readOlder() error {
 	return nil
 }
 
-// A prefetch reads the messages of a branch that are only on disk before they are wanted, the last
-// ones first.
+// A prefetch reads messages of a branch from disk before they are requested, last ones first.
 type prefetch struct {
-	nodes []Node // messages from 1 on; those before low are not read yet
+	nodes []Node // messages from 1 on; those before low have not been read
 	done  chan struct{}
 
 	mu      sync.Mutex // guards what follows
@@ -178,16 +177,16 @@ type prefetch struct {
 	ended   bool
 }
 
-// Sizes of what a prefetch reads at once, in messages: the first is wanted at once, and for the
-// others two transactions read one half each.
+// Number of messages that a prefetch reads at once: the first batch is needed immediately;
+// later ones are read in two halves by two transactions.
 const (
 	firstPrefetched = 2 * batchSize
 	thenPrefetched  = 16 * batchSize
 )
 
-// Prefetch begins to read the messages of the current branch that Older counts, for Read, beside what
-// else happens: back to the last summary, or to where the branch grew out of another. It is worth its
-// memory where a request is going to be sent at once.
+// Prefetch begins to read, in the background, the messages of the current branch counted by Older,
+// for later calls of Read: back to the last summary, or to where the branch begins. It is worth its
+// memory if a request is about to be sent.
 func (l *Log) Prefetch() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -204,14 +203,14 @@ func (l *Log) Prefetch() {
 func (p *prefetch) run(db *DB, id string) {
 	defer close(p.done)
 	defer p.stop()
-	size, next := firstPrefetched, len(p.nodes) // the next message of the branch
+	size, next := firstPrefetched, len(p.nodes) // next is the next message of the branch
 	for to := next; to > 0 && next == to; size = thenPrefetched {
 		from := max(to-size, 0)
 		if p.hasEnded() || readJoinedHalves(db, id, p.nodes[from:to], from+1) != nil { // Read reports the same error
 			return
 		}
 		summarized := false
-		for next > from && !summarized { // before they are shared: who takes them may change them
+		for next > from && !summarized { // before the messages are shared: the receiver may change them
 			n := &p.nodes[next-1]
 			next, summarized = n.Parent, n.Summary
 		}
@@ -225,7 +224,7 @@ func (p *prefetch) run(db *DB, id string) {
 	}
 }
 
-// stop ends reading before the next messages.
+// stop stops reading before the next batch.
 func (p *prefetch) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -239,8 +238,8 @@ func (p *prefetch) hasEnded() bool {
 	return p.ended
 }
 
-// take returns the messages from..to once they are read; nil if they are not going to be, or not soon.
-// A nil p has none.
+// take returns the messages from..to once they are read; nil if they will not be read, or not soon. A
+// nil p has none.
 func (p *prefetch) take(from, to int) []Node {
 	if p == nil || from < 1 || to > len(p.nodes) {
 		return nil

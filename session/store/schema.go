@@ -54,9 +54,9 @@ CREATE TABLE prompts (num INTEGER PRIMARY KEY, text TEXT NOT NULL, folder TEXT N
 
 const wordsTable = `CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2", prefix='2 3');`
 
-// vectorTables holds collections: texts with their vectors, each text once, in rows from 0.
-// A vector is float32 in little-endian order. Coarse codes of the vectors are in blocks; each has the
-// number of its first row divided by the rows of a block.
+// vectorTables holds collections: texts with their vectors, each text once, in rows from 0. A vector
+// is float32 in little-endian order. Coarse codes of the vectors are stored in blocks; a block's
+// number is that of its first row divided by the rows per block.
 const vectorTables = `CREATE TABLE collections (
 	num INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, model TEXT NOT NULL, dimensions INTEGER NOT NULL, task TEXT NOT NULL,
 	rows INTEGER NOT NULL, created INTEGER, updated INTEGER);
@@ -106,8 +106,8 @@ func identify(q querier, path string) (version int, err error) {
 	return 0, nil
 }
 
-// migrate upgrades the file from version to the last one, in one transaction, after a copy
-// was made, unless the file is empty.
+// migrate upgrades the file from version to the last one, in one transaction. Unless the
+// file is empty, it makes a backup first.
 func (db *database) migrate(version int) error {
 	if version == len(db.schema) {
 		return nil
@@ -144,7 +144,7 @@ func (db *database) migrate(version int) error {
 	return db.writer.script("PRAGMA wal_checkpoint(PASSIVE)")
 }
 
-// backup copies the file to path.v<version>.bak and checks the copy. A copy that exists is
+// backup copies the file to path.v<version>.bak and checks the copy. An existing copy is
 // of the same version, and stays if it is not damaged.
 func (db *database) backup(version int) error {
 	final := fmt.Sprintf("%s.v%d.bak", db.path, version)
@@ -223,8 +223,8 @@ func Snapshot(db *DB, path string) error {
 	return db.explain(err)
 }
 
-// CheckSchema returns an error if the file at path, which anybody may have made, is unsafe to
-// open: triggers, views and virtual tables run when tables are written or read, and have to be
+// CheckSchema returns an error if the file at path, which may come from anyone, is unsafe to
+// open: triggers, views and virtual tables run when tables are written or read, and must be
 // parley's own. The log beside the file is ignored.
 func CheckSchema(path string) error {
 	file := newDB(path, schema, time.Now)
@@ -253,8 +253,8 @@ func CheckSchema(path string) error {
 	})
 }
 
-// activeObjects returns the SQL of all in a file that is not a table or index. As SQLite does, it
-// goes by how the SQL begins, and not by the column type.
+// activeObjects returns the SQL of everything in a file except tables and indexes. Like SQLite,
+// it looks at the beginning of the SQL, not at the column type.
 func activeObjects(q querier) (found []string, err error) {
 	err = EachRow(q, func(rows *sql.Rows) error {
 		var text string
@@ -266,16 +266,16 @@ func activeObjects(q querier) (found []string, err error) {
 	return found, err
 }
 
-// globalTables are the tables that do not belong to conversations. Those of a row are copied
-// together, unless the first has rows. Triggers fill ledger_days.
+// globalTables are the tables that do not belong to conversations. The tables of a row are
+// copied together, unless the first one has rows. Triggers fill ledger_days.
 var globalTables = [][]string{
 	{"ledger"}, {"collections", "vectors", "coarse"}, {"videos"}, {"comparisons"}, {"prompts"}, {"drafts"}, {"state"},
 }
 
-// CopyGlobal copies from another store what does not belong to conversations: the ledger,
-// vectors, video jobs, comparisons, prompt history, drafts. Where db has rows of a kind, they
-// stay and nothing is copied; kept lists those kinds by their first tables. Of the state only
-// keys are copied: it also has what a user has trusted and allowed.
+// CopyGlobal copies from another store the data that does not belong to conversations: the
+// ledger, vectors, video jobs, comparisons, prompt history, drafts. If db has rows of a kind,
+// they stay and nothing is copied; kept lists those kinds by their first tables. Of the state
+// only keys are copied, because it also has what a user has trusted and allowed.
 func CopyGlobal(db, from *DB, keys ...string) (kept []string, err error) {
 	err = db.write(func(w *writer) error {
 		kept = nil
@@ -307,8 +307,8 @@ func CopyGlobal(db, from *DB, keys ...string) (kept []string, err error) {
 	return kept, err
 }
 
-// copyRows copies the rows of a table, which has the same columns in both stores; of the state
-// only those of keys.
+// copyRows copies the rows of a table, which has the same columns in both stores; of the
+// state, only the rows of keys.
 func copyRows(w *writer, from querier, table string, keys []string) error {
 	return EachRow(from, func(rows *sql.Rows) error {
 		columns, err := rows.Columns()

@@ -13,8 +13,8 @@ import (
 	"parley/providers/llm"
 )
 
-// maxIndexed is how much of a message is indexed, in bytes. Longer texts are output of
-// programs, and would keep the file locked for seconds.
+// maxIndexed is how many bytes of a message are indexed. Longer texts are output of
+// programs, and indexing them would lock the file for seconds.
 const maxIndexed = 1 << 20
 
 func indexNode(w *writer, num int64, n Node) error {
@@ -43,7 +43,7 @@ func searchableTexts(parts []llm.Part) iter.Seq[string] {
 }
 
 // argumentValues returns the values in a call's arguments, separated by spaces, without JSON's
-// escapes, which would become part of words. What is not JSON is returned as it is.
+// escapes, which would become part of words. Input that is not JSON is returned unchanged.
 func argumentValues(input string) string {
 	if len(input) > maxIndexed || !strings.Contains(input, `\`) {
 		return input
@@ -64,13 +64,13 @@ func argumentValues(input string) string {
 		}
 	}
 	if d.InputOffset() < int64(len(strings.TrimSpace(input))) {
-		return input // no JSON
+		return input // not JSON
 	}
 	return b.String()
 }
 
-// indexPending indexes messages that are not yet: responses that were partial, and all after
-// reindex. After an error the next search tries again.
+// indexPending indexes messages not yet in the index: responses that were partial, and all
+// after reindex. After an error the next search tries again.
 func (db *DB) indexPending() {
 	var behind int
 	err := db.value(&behind, `SELECT count(*) FROM (SELECT 1 FROM nodes WHERE indexed = 0 LIMIT 1)`)
@@ -132,16 +132,16 @@ func (db *DB) reindex() error {
 	})
 }
 
-// maxHits is how many messages a search returns unless Query.Limit says so.
+// maxHits is how many messages a search returns by default.
 const maxHits = 1000
 
-// maxRecent is how many messages, and how many titles, a search with Query.Recent looks at.
+// maxRecent is how many messages, and how many titles, a search with Query.Recent examines.
 const maxRecent = 2000
 
-// Search returns messages that contain all words of q, best first, ranked by bm25 and how recent they
-// are, from Skip on up to the limit, and how many there are in all, or with Query.Recent among those that
-// it looks at. A Hit with Seq 0 is a title. A damaged index is rebuilt. With a *DamagedError come the hits
-// that could be read; damage of others is not told.
+// Search returns the messages that contain all words of q, best first, ranked by bm25 and recency, from
+// Skip up to the limit. Total is the number of all matches, or with Query.Recent of those among the
+// examined messages. A Hit with Seq 0 is a title. A damaged index is rebuilt. A *DamagedError comes with
+// the readable hits; damage elsewhere is not reported.
 func (db *DB) Search(q Query) (hits []Hit, total int, err error) {
 	words := parseQuery(q.Words)
 	if len(words) == 0 {
@@ -156,7 +156,7 @@ func (db *DB) Search(q Query) (hits []Hit, total int, err error) {
 	return hits, total, err
 }
 
-// A candidate is a row of the index that matches.
+// A candidate is a matching row of the index.
 type candidate struct {
 	session, num int64   // num is that of a node, or negative for a title
 	score        float64 // lower is better
@@ -199,15 +199,15 @@ func (db *DB) search(q Query, words terms) (hits []Hit, total int, err error) {
 	return hits, total, err
 }
 
-// candidateSources are the tables of messages and of titles, each with its condition, the model, and the
-// order from the one stored last on.
+// candidateSources are the tables of messages and of titles, each with its join, the model column, and
+// the order that puts the last stored first.
 var candidateSources = [...]struct{ join, model, latest string }{
 	{`CROSS JOIN nodes n ON n.num = words.rowid CROSS JOIN sessions s ON s.num = n.session
 		WHERE words MATCH ? AND words.rowid > 0 AND `, `iif(n.model = '', s.model, n.model)`, `words.rowid DESC`},
 	{`CROSS JOIN sessions s ON s.num = -words.rowid WHERE words MATCH ? AND words.rowid < 0 AND `, `s.model`, `words.rowid`},
 }
 
-// candidates returns all that q selects, best first.
+// candidates returns all matches of q, best first.
 func candidates(r querier, q Query, words terms) (found []candidate, err error) {
 	where, more := q.filter()
 	for _, source := range candidateSources {
@@ -234,8 +234,8 @@ func candidates(r querier, q Query, words terms) (found []candidate, err error) 
 	return found, nil
 }
 
-// rank sorts candidates, best first, and those that are as good from the one stored last on. The last
-// message counts 1.5 times as much as the first.
+// rank sorts candidates, best first, and equal ones by the last stored first. The last message counts
+// 1.5 times as much as the first.
 func rank(found []candidate) {
 	var last int64 = 1
 	for _, c := range found {
@@ -272,7 +272,7 @@ func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
 	return h, nil
 }
 
-// holdsAll reports whether a title contains all of words, which are folded; false without words.
+// holdsAll reports whether a title contains all of words, which are folded; false if there are none.
 func holdsAll(title string, words []string) bool {
 	if len(words) == 0 {
 		return false
@@ -281,8 +281,8 @@ func holdsAll(title string, words []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(title, w) })
 }
 
-// ShortIDs returns by ID the shortest prefixes, of least bytes or more, by which Find knows
-// sessions from all others. Sessions that do not exist, or were deleted, are left out.
+// ShortIDs returns by ID the shortest prefixes, of at least least bytes, that are unique
+// for Find. Sessions that do not exist, or were deleted, are left out.
 func (db *DB) ShortIDs(least int, ids ...string) (map[string]string, error) {
 	list, err := json.Marshal(ids)
 	if err != nil {
@@ -304,7 +304,7 @@ func (db *DB) ShortIDs(least int, ids ...string) (map[string]string, error) {
 	return short, err
 }
 
-// commonPrefix returns how many bytes a and b have in common at the beginning.
+// commonPrefix returns the length of the common prefix of a and b in bytes.
 func commonPrefix(a, b string) (n int) {
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
@@ -312,8 +312,8 @@ func commonPrefix(a, b string) (n int) {
 	return n
 }
 
-// Latest returns the session last updated of those that began in folder and were not imported.
-// The error is ErrNotFound if there is none.
+// Latest returns the last updated session that began in folder and was not imported. The error
+// is ErrNotFound if there is none.
 func (db *DB) Latest(folder string) (Session, error) {
 	var found []Session
 	err := db.read(func(q querier) (err error) {

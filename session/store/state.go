@@ -12,7 +12,7 @@ import (
 	"parley/session/store/holder"
 )
 
-// Get returns the value that Set stored under key, "" if there is none.
+// Get returns the value that Set stored under key; "" if there is none.
 func (db *DB) Get(key string) (value string, err error) {
 	err = db.value(&value, `SELECT value FROM state WHERE key = ?`, key)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -26,19 +26,19 @@ func (db *DB) Set(key, value string) error {
 	return db.write(func(w *writer) error { return w.setState(key, value) })
 }
 
-// An ImportSource is the place where another program keeps conversations. The zero value is no
-// known place: nothing is merged.
+// An ImportSource is the place where another program keeps conversations. The zero value is an
+// unknown place: nothing is merged.
 type ImportSource struct {
-	Key     string // same for places that may add to each other's conversations: "codex", "crush /p/.crush/crush.db"
-	Adopts  bool   // conversations of its program that came from no known place belong to it
+	Key     string // equal for places that may add to each other's conversations: "codex", "crush /p/.crush/crush.db"
+	Adopts  bool   // conversations of its program from an unknown place count as from this one
 	Exports bool   // its files may lie anywhere and come from anyone: each adds only to conversations with the same first message
 }
 
-// key returns the key of the state that holds the ID of the conversation that from calls there.
+// key returns the state key for the ID here of the source's conversation there.
 func (from ImportSource) key(there string) string { return "imported " + from.Key + " " + there }
 
-// find returns the ID here of the conversation that from calls there, which is the same if it was
-// not imported from there, and whether from may add to it.
+// find returns the ID here of the source's conversation there, which is the same if it was not
+// imported, and whether from may add to it.
 func (from ImportSource) find(q querier, there string) (id string, owned bool, err error) {
 	if from.Key == "" {
 		return there, false, nil
@@ -56,7 +56,7 @@ func (from ImportSource) find(q querier, there string) (id string, owned bool, e
 	return there, from.Adopts && others == 0, err
 }
 
-// keep stores the ID of the conversation that from calls there, if owned.
+// keep stores the ID here of the source's conversation there, if owned.
 func (from ImportSource) keep(w *writer, there, id string, owned bool) error {
 	if from.Key == "" || !owned {
 		return nil
@@ -64,8 +64,8 @@ func (from ImportSource) keep(w *writer, there, id string, owned bool) error {
 	return w.setState(from.key(there), id)
 }
 
-// ImportedAs returns the ID here of the conversation that from calls there, which is the same if it
-// was not imported from there.
+// ImportedAs returns the ID here of the source's conversation there, which is the same if it was
+// not imported.
 func ImportedAs(db *DB, from ImportSource, there string) (id string, err error) {
 	err = db.read(func(q querier) error {
 		id, _, err = from.find(q, there)
@@ -126,8 +126,8 @@ func (p *pendingPrompt) wait() error {
 }
 
 // AddPromptAsync adds p to the prompt history without waiting for the disk, after the prompts
-// of all earlier calls. The function it returns waits, and returns the error; it need not be
-// called. Prompts and Close wait for prompts that were added before.
+// of all earlier calls. The returned function waits and returns the error; calling it is
+// optional. Prompts and Close wait for prompts added before.
 func (db *DB) AddPromptAsync(p SentPrompt) (wait func() error) {
 	next := &pendingPrompt{done: make(chan struct{})}
 	before := db.lastPrompt.Swap(next)
@@ -139,7 +139,7 @@ func (db *DB) AddPromptAsync(p SentPrompt) (wait func() error) {
 	return next.wait
 }
 
-// Prompts returns the last limit prompts, newest last; 0 means all that are stored.
+// Prompts returns the last limit prompts, newest last; limit 0 means all.
 func (db *DB) Prompts(limit int) ([]SentPrompt, error) {
 	_ = db.lastPrompt.Load().wait()
 	if limit <= 0 {
@@ -159,29 +159,30 @@ func (db *DB) Prompts(limit int) ([]SentPrompt, error) {
 	return found, err
 }
 
-// draftWriterKey returns the key of the state that holds the process whose the draft in a slot is.
+// draftWriterKey returns the state key for the process that owns the draft in a slot.
 func draftWriterKey(slot string) string { return "draft of " + slot }
 
-// Each process has a draft of its own under a key, in a slot: one is the key itself, and the others
+// Each process has its own draft under a key, in a slot: one slot is the key itself, and the others
 // begin with it.
 const slotMark = "\x1f" // between the key and the number of a slot
 
-// draftSlots returns the SQL by which d is a draft under a key, which is SQL.
+// draftSlots returns the SQL condition that d is a draft under a key, given as
+// SQL.
 func draftSlots(key string) string {
 	return `(d.key = ` + key + ` OR d.key > ` + key + ` || char(31) AND d.key < ` + key + ` || char(32))`
 }
 
-// draftsOfSession is the SQL by which d is a draft of the session s.
+// draftsOfSession is the SQL condition that d is a draft of the session s.
 var draftsOfSession = draftSlots(`'session:' || s.id`)
 
-// A draftWriter is the process whose a draft is.
+// A draftWriter is the process that owns a draft.
 type draftWriter struct {
 	holder.Process
 	Left bool `json:"left,omitempty"` // others may take it
 }
 
-// findDraft returns the slot of this process's draft under key; else that of the last one that no running
-// process holds, which is not its own; "" if there is none. A draft can be added in the slot free.
+// findDraft returns the slot of this process's draft under key; else, with own false, that of the last
+// draft not held by a running process; "" if there is none. Free is a slot for a new draft.
 func findDraft(db *DB, q querier, key string) (slot string, own bool, free string, err error) {
 	taken := map[string]bool{}
 	err = EachRow(q, func(rows *sql.Rows) error {
@@ -207,7 +208,7 @@ func findDraft(db *DB, q querier, key string) (slot string, own bool, free strin
 	return slot, own, free, err
 }
 
-// holdDraft makes the draft in a slot this process's, which others may take if it is left.
+// holdDraft makes this process the owner of the draft in a slot; with left, others may take it.
 func holdDraft(w *writer, db *DB, slot string, left bool) error {
 	process, err := json.Marshal(draftWriter{db.process, left})
 	if err != nil {
@@ -216,8 +217,8 @@ func holdDraft(w *writer, db *DB, slot string, left bool) error {
 	return w.setState(draftWriterKey(slot), string(process))
 }
 
-// SaveDraft stores this process's draft under key, in the place of the one before; drafts of others stay.
-// If d has no text and no parts, there is none from then on. With a session is removed what is under
+// SaveDraft stores this process's draft under key and replaces its previous one; drafts of others stay.
+// If d has no text and no parts, the draft is deleted. Removing a session removes the drafts under
 // "session:" and its ID.
 func (db *DB) SaveDraft(key string, d Draft) error {
 	parts, err := encodeParts(d.Parts, nil)
@@ -247,9 +248,8 @@ func (db *DB) SaveDraft(key string, d Draft) error {
 	})
 }
 
-// TakeDraft returns this process's draft under key, else the last one that no running process holds, which
-// is this process's from then on; false if there is none. With a *DamagedError it comes without its
-// attachments.
+// TakeDraft returns this process's draft under key, else the last one not held by a running process, which
+// this process then owns; ok is false if there is none. With a *DamagedError it lacks its attachments.
 func (db *DB) TakeDraft(key string) (d Draft, ok bool, err error) {
 	var slot, parts string
 	find := func(q querier) (err error) {
@@ -263,8 +263,8 @@ func (db *DB) TakeDraft(key string) (d Draft, ok bool, err error) {
 	if err := db.read(find); err != nil || slot == "" {
 		return Draft{}, false, err
 	}
-	_ = db.write(func(w *writer) error { // what cannot be written can be read
-		if err := find(w); err != nil || slot == "" { // another process was faster
+	_ = db.write(func(w *writer) error { // a draft can be read even if this fails
+		if err := find(w); err != nil || slot == "" { // another process has taken it first
 			return err
 		}
 		return holdDraft(w, db, slot, false)
@@ -292,7 +292,7 @@ type Comparison struct {
 	Losers  []string  `json:"losers"`           // the other models that answered
 	Blind   bool      `json:"blind,omitempty"`  // the names were hidden until the choice
 	Judge   string    `json:"judge,omitempty"`  // model that gave a verdict before the choice; "": none
-	Agreed  bool      `json:"agreed,omitempty"` // its verdict was the same
+	Agreed  bool      `json:"agreed,omitempty"` // its verdict matched the choice
 }
 
 // Comparisons are the stored comparisons of a store.
@@ -311,9 +311,9 @@ func (of Comparisons) Add(c Comparison) error {
 	return of.db.exec(`INSERT INTO comparisons (at, comparison) VALUES (?, ?)`, c.At.UnixNano(), string(row))
 }
 
-// List returns the comparisons from since to until (zero: without bound), oldest first. A row
-// that cannot be read is left out. The time is that of the JSON; the column at, where it holds one,
-// spares reading the JSON of others.
+// List returns the comparisons from since to until (zero: unbounded), oldest first. Unreadable rows
+// are left out. The time is that of the JSON; the column at, if set, avoids decoding rows outside
+// the range.
 func (of Comparisons) List(since, until time.Time) (all []Comparison, err error) {
 	err = of.db.read(func(q querier) error {
 		all = nil

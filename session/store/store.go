@@ -28,23 +28,23 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A database is the SQLite file with its connections: some that read, and one that
-// writes, opened anew after errors.
+// A database is the SQLite file with its connections: several that read, and one
+// that writes, which is reopened after errors.
 type database struct {
 	path    string // "memory" if there is no file
 	schema  []string
 	now     func() time.Time
 	process holder.Process
 
-	readers atomic.Pointer[sql.DB] // nil: the writer reads as well
+	readers atomic.Pointer[sql.DB] // nil: the writer also reads
 
-	mu          sync.Mutex // guards the following fields, and is held while something is written
-	pool        *sql.DB    // of the one connection that writes; nil if nothing can be written
+	mu          sync.Mutex // guards the following fields, and is held during writes
+	pool        *sql.DB    // of the only writing connection; nil if nothing can be written
 	writer      *writer
-	readOnlyErr error // why nothing can be written; nil: it can
+	readOnlyErr error // why nothing can be written; nil if writing works
 	closed      bool
-	removed     bool // sessions were, and not everything of them is erased
-	shortWait   bool // another process kept the file locked: do not wait for it again
+	removed     bool // sessions were removed, and not all of their data is erased
+	shortWait   bool // another process kept the file locked: do not wait long again
 }
 
 // A DB is the file of conversations, or a store without any file. It is safe for
@@ -55,7 +55,7 @@ type DB struct {
 	logsMu sync.Mutex // guards logs
 	logs   map[*Log]bool
 
-	lastPrompt atomic.Pointer[pendingPrompt] // of the last AddPromptAsync; nil: there was none
+	lastPrompt atomic.Pointer[pendingPrompt] // last call of AddPromptAsync; nil: none
 }
 
 // A LockedError reports that another process has the session open.
@@ -79,11 +79,11 @@ func (e *LeaseLostError) Error() string {
 	return fmt.Sprintf("session %s was taken over by another process: this conversation continues as %s", e.Session, e.Fork)
 }
 
-// A DamagedError reports that not everything could be read. What is returned with it
+// A DamagedError reports that some data could not be read. The data returned with it
 // can be used.
 type DamagedError struct {
 	Path string
-	Rows int // how many messages or sessions are incomplete or left out; 0 if that is not known
+	Rows int // number of incomplete or missing messages or sessions; 0 if unknown
 	Err  error
 }
 
@@ -96,17 +96,16 @@ func (e *DamagedError) Error() string {
 
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-// ErrNotFound marks the errors about a session that does not exist.
+// ErrNotFound matches errors about a session that does not exist.
 var ErrNotFound = errors.New("no such conversation")
 
 // settings are those of every connection. Temporary tables in memory keep
 // conversations out of /tmp.
 const settings = "_pragma=temp_store(memory)&_pragma=busy_timeout(5000)"
 
-// Open opens the file at path, or creates it, and upgrades it to the current
-// schema. A file that can only be read, such as one too damaged to be upgraded, is opened as well,
-// and ReadOnly returns why.
-// A file that is not parley's is an error, and stays as it is.
+// Open opens the file at path, or creates it, and upgrades it to the current schema. A file that
+// can only be read, such as one too damaged to be upgraded, is opened as well, and ReadOnly
+// returns the reason. A file of another program is an error and stays unchanged.
 func Open(path string) (*DB, error) { return open(path, schema, time.Now) }
 
 func open(path string, schema []string, now func() time.Time) (*DB, error) {
@@ -149,7 +148,7 @@ func newDB(path string, schema []string, now func() time.Time) *DB {
 }
 
 // connect opens the file for reading, checks its version and log, and opens it for
-// writing if that does not harm it.
+// writing if that is safe.
 func (db *database) connect() error {
 	own := db.identityWithoutWAL()
 	version, err := db.openReaders("mode=ro")
@@ -175,7 +174,7 @@ func (db *database) connect() error {
 	switch older := version < len(db.schema); {
 	case err == nil:
 		return nil
-	case older && version > 0 && isCorrupt(err), // it cannot be upgraded: what can be read is shown
+	case older && version > 0 && isCorrupt(err), // it cannot be upgraded: show the readable data
 		!older && !isCorrupt(err) && code(err) != sqlite3.SQLITE_BUSY: // and each write tries again
 		db.readOnlyErr = db.explain(err)
 		return nil
@@ -202,7 +201,7 @@ func (db *database) openReaders(mode string) (int, error) {
 	return version, err
 }
 
-// walMissingErr returns why the file is read without its log, which is err.
+// walMissingErr explains that the file is read without its log, because of err.
 func (db *database) walMissingErr(err error) error {
 	if info, e := os.Stat(db.path + "-wal"); e == nil && info.Size() > 0 {
 		return fmt.Errorf("%w: the newest messages, in %s-wal, are not shown", db.explain(err), db.path)
@@ -210,9 +209,9 @@ func (db *database) walMissingErr(err error) error {
 	return db.explain(err)
 }
 
-// checkWALOwner returns an error if the log belongs to another file, as after copying files
-// one by one: reading it would mix the two, writing would destroy this one. own
-// is the identity that the file has without its log.
+// checkWALOwner returns an error if the log belongs to another file, such as after files
+// were copied one by one: reading would mix the two, writing would destroy this file. own
+// is the identity in the file without its log.
 func (db *database) checkWALOwner(own string) error {
 	if own == "" {
 		return nil
@@ -225,7 +224,7 @@ func (db *database) checkWALOwner(own string) error {
 	return fmt.Errorf("%s-wal belongs to another database: move it away (with %s-shm) and start again", db.path, db.path)
 }
 
-// identityWithoutWAL returns meta.identity of the file without its log, "" if there is no log,
+// identityWithoutWAL returns meta.identity of the file without its log; "" if there is no log,
 // or all of the file is still in it.
 func (db *database) identityWithoutWAL() (own string) {
 	if info, err := os.Stat(db.path + "-wal"); err != nil || info.Size() == 0 {
@@ -239,7 +238,7 @@ func (db *database) identityWithoutWAL() (own string) {
 	return own
 }
 
-// openWriter opens the connection that writes, and upgrades the schema.
+// openWriter opens the writing connection, and upgrades the schema.
 func (db *database) openWriter(dsn string, version int) error {
 	pool, err := sql.Open("sqlite", dsn)
 	if err != nil {
@@ -262,14 +261,14 @@ func (db *database) openWriter(dsn string, version int) error {
 	return nil
 }
 
-// closeWriter closes the connection that writes.
+// closeWriter closes the writing connection.
 func (db *database) closeWriter() {
 	_ = db.writer.close()
 	_ = db.pool.Close()
 	db.writer, db.pool = nil, nil
 }
 
-// ReadOnly returns why the file cannot be written, nil if it can.
+// ReadOnly returns why the file cannot be written; nil if it can.
 func (db *database) ReadOnly() error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -318,7 +317,7 @@ func (db *database) Check() error {
 	return db.read(func(q querier) error {
 		var page int64
 		err := errors.Join(q.QueryRow("PRAGMA page_size").Scan(&page), quickCheck(q))
-		// SQLite reads the rest of a page that was cut off as zeros.
+		// SQLite reads the missing rest of a truncated page as zeros.
 		if info, e := os.Stat(db.path); err == nil && db.readers.Load() != nil && e == nil && info.Size()%page != 0 {
 			err = fmt.Errorf("the file was cut off in its last page, at %d bytes", info.Size())
 		}

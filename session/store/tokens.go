@@ -107,7 +107,7 @@ func firstRune(text string) rune {
 	return r
 }
 
-// A term is one or more words that follow one another.
+// A term is one or more consecutive words.
 type term struct {
 	text   string   // as it was written
 	words  []string // folded
@@ -122,15 +122,15 @@ const (
 	maxTerms = 64
 )
 
-// parseQuery returns the terms of a query: words, "quoted words" that follow one another,
-// and prefixes*. Any text is valid. Words without a letter or digit are left out, as they
-// are not indexed.
+// parseQuery returns the terms of a query: words, "quoted words" that must be
+// consecutive, and prefixes*. Any text is valid. Words without a letter or digit are left
+// out, because they are not indexed.
 func parseQuery(text string) terms {
 	if len(text) > maxQuery {
 		text = text[:maxQuery]
 	}
 	text = strings.Map(func(r rune) rune {
-		if r == 0 { // ends an expression for SQLite
+		if r == 0 { // SQLite ends an expression at a zero byte
 			return ' '
 		}
 		return r
@@ -168,7 +168,7 @@ func parseQuery(text string) terms {
 	return found
 }
 
-// match returns the terms as an FTS5 expression, all of it quoted; "" if there are none.
+// match returns the terms as an FTS5 expression with everything quoted; "" if there are none.
 func (t terms) match() string {
 	var b strings.Builder
 	for i, term := range t {
@@ -185,7 +185,7 @@ func (t terms) match() string {
 	return b.String()
 }
 
-// matchAt reports whether window begins with t, and of how many tokens t is.
+// matchAt reports whether window begins with t, and how many tokens t has.
 func (t term) matchAt(window []token) (int, bool) {
 	if len(window) < len(t.words) {
 		return 0, false
@@ -218,7 +218,7 @@ func snippet(texts []string, words terms) (string, [][2]int) {
 	return markWords(window(texts[0], 0), words)
 }
 
-// firstMatch returns the offset of the first match of words in text, -1 if there is none.
+// firstMatch returns the offset of the first match of words in text; -1 if there is none.
 func firstMatch(text string, words terms) int {
 	longest := 0
 	for _, t := range words {
@@ -289,9 +289,9 @@ func markWords(line string, words terms) (string, [][2]int) {
 	return line, marks
 }
 
-// accents maps letters of the Latin, Greek and Cyrillic alphabets to those without case
-// and accents, for fold: what marks matches and what compares words with titles uses it. The full
-// text search of SQLite, which has all alphabets, does not.
+// accents maps letters of the Latin, Greek and Cyrillic alphabets to those without case and
+// accents, for fold, which marks matches and compares words with titles. SQLite's full text
+// search covers all alphabets and does not use it.
 var accents = sync.OnceValue(func() map[rune]rune {
 	m := map[rune]rune{}
 	for _, family := range strings.Fields(families) {

@@ -9,14 +9,14 @@ import (
 	"parley/providers/llm"
 )
 
-// A transaction writes what has changed in a Log, and holds the result.
+// A transaction writes the changes of a Log, and holds the result.
 type transaction struct {
 	db        *DB
 	lease     lease
 	session   Session
 	lastSaved Session
 	logContent
-	complete     bool // nodes are all of the Log
+	complete     bool // nodes are all nodes of the Log
 	onDisk       bool
 	listPosition int64
 	num          int64 // of the session on disk
@@ -24,11 +24,11 @@ type transaction struct {
 	leaseLost    *LeaseLostError
 }
 
-// errRewrite reports that the transaction has to be repeated with all nodes, as the session is
-// written anew.
+// errRewrite reports that the transaction must be repeated with all nodes, because the session
+// has to be written completely.
 var errRewrite = errors.New("the session has to be written again")
 
-// flush writes what changed since the last time.
+// flush writes the changes since the last flush.
 func (l *Log) flush() error {
 	l.flushing.Lock()
 	defer l.flushing.Unlock()
@@ -56,8 +56,8 @@ func (l *Log) flush() error {
 	return l.finishFlush(tx, err)
 }
 
-// newTransaction returns a transaction for what is not on disk, or for everything; false if
-// there is nothing to write.
+// newTransaction returns a transaction for all changes not on disk, or for everything;
+// false if there is nothing to write.
 func (l *Log) newTransaction(complete bool) (*transaction, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -115,7 +115,7 @@ func (l *Log) finishFlush(tx *transaction, err error) error {
 	return err
 }
 
-// markSaved marks what a transaction has written as saved.
+// markSaved marks the versions that a transaction has written as saved.
 func (l *Log) markSaved(tx *transaction) {
 	for _, e := range tx.nodes {
 		i, _ := l.index(e.Seq)
@@ -130,8 +130,8 @@ func (l *Log) markSaved(tx *transaction) {
 		l.annotations[i].saved = e.gen
 	}
 	l.spent = l.spent[len(tx.spent):]
-	// Another process may have renamed or pinned it; changes here since the
-	// transaction was made are newer.
+	// Another process may have renamed or pinned the session; local changes
+	// since the transaction began are newer.
 	if l.session.Title == tx.lastSaved.Title && l.session.Named == tx.lastSaved.Named {
 		l.session.Title, l.session.Named = tx.session.Title, tx.session.Named
 	}
@@ -180,8 +180,8 @@ func (tx *transaction) run(w *writer) error {
 	return tx.db.enter(w, tx.spent)
 }
 
-// claim makes sure that this Log has the lease of the session, and reports whether the session
-// is on disk. If another process has taken over, the session becomes a fork.
+// claim ensures that this Log has the lease of the session, and reports whether the session is
+// on disk. If another process has taken over, the session becomes a fork.
 func (tx *transaction) claim(w *writer) (exists bool, err error) {
 	var touched int64
 	var c columns // damage is overwritten
@@ -201,7 +201,7 @@ func (tx *transaction) claim(w *writer) (exists bool, err error) {
 		}
 		return true, w.saveLease(tx.session.ID, tx.lease)
 	case exists && tx.onDisk && touched == tx.listPosition && (!leased || held.isStale(tx.db.process, tx.db.now())):
-		return true, w.saveLease(tx.session.ID, tx.lease) // another process had the lease and wrote nothing
+		return true, w.saveLease(tx.session.ID, tx.lease) // another process had the lease but wrote nothing
 	case !exists && !tx.onDisk:
 		return false, w.saveLease(tx.session.ID, tx.lease)
 	case !tx.complete:
@@ -232,8 +232,8 @@ func insertSession(w *writer, s Session, touched int64) (num int64, err error) {
 	return num, err
 }
 
-// update writes the session, and reads its title and pin, unless they changed here: another
-// process may have changed them.
+// update writes the session, and reads its title and pin if they did not change here,
+// because another process may have changed them.
 func (tx *transaction) update(w *writer) error {
 	s := &tx.session
 	usage, err := encode(s.Usage)
@@ -277,11 +277,11 @@ const nodeSQL = `INSERT INTO nodes (session, seq, parent, at, role, origin, mode
 	origin = excluded.origin, model = excluded.model, indexed = excluded.indexed, rest = excluded.rest, parts = excluded.parts
 	RETURNING num`
 
-// saveNodes writes nodes with their blobs and ledger entries, then the words of all: SQLite
-// flushes its index before each statement that may have to be undone. A partial node is
-// indexed when it is complete, or by the next search.
+// saveNodes writes nodes with their blobs and ledger entries, then indexes the words of
+// all: SQLite flushes its index before each statement that may have to be undone. A partial
+// node is indexed when it is complete, or by the next search.
 func (tx *transaction) saveNodes(w *writer, nodes []nodeEntry) error {
-	nums := make([]int64, len(nodes)) // 0: not to be indexed
+	nums := make([]int64, len(nodes)) // 0: not indexed
 	for i := range nodes {
 		index := !nodes[i].Partial && !tx.skipIndex
 		num, err := tx.saveNode(w, &nodes[i], index)
@@ -329,8 +329,8 @@ func (tx *transaction) saveNode(w *writer, e *nodeEntry, indexed bool) (int64, e
 	return num, err
 }
 
-// saveBlobs stores blobs that are new, and the references of a node to them, in place of
-// earlier ones if replaced.
+// saveBlobs stores new blobs, and the references of a node to them; replaced reports
+// that the node may have earlier references.
 func (w *writer) saveBlobs(node int64, blobs map[string]any, replaced bool) error {
 	if replaced {
 		if err := w.Exec(`DELETE FROM refs WHERE node = ?`, node); err != nil {

@@ -24,7 +24,7 @@ type Session struct {
 	Head    int         `json:"head"`    // Seq of the last message of the current branch; 0: none
 
 	Messages int       `json:"messages"`       // number on all branches
-	Usage    llm.Usage `json:"usage"`          // of all responses on all branches, and of requests beside them
+	Usage    llm.Usage `json:"usage"`          // of all responses on all branches, and of other requests
 	Preview  string    `json:"preview"`        // one line: the beginning of the last prompt
 	LockedBy string    `json:"held,omitempty"` // description of the other process that has it open; "": none
 	Deleted  time.Time `json:"deleted,omitzero"`
@@ -45,9 +45,9 @@ type Node struct {
 	Seq     int       `json:"seq"`    // number of the message in its session, from 1
 	Parent  int       `json:"parent"` // Seq of the message it follows; 0: it begins a conversation
 	At      time.Time `json:"at"`
-	Partial bool      `json:"open,omitempty"`    // more of it was expected when it was last written
-	Summary bool      `json:"summary,omitempty"` // in requests it replaces everything before it
-	Steers  bool      `json:"steers,omitempty"`  // a prompt that was sent with tool results, within a turn
+	Partial bool      `json:"open,omitempty"`    // it was incomplete when last written
+	Summary bool      `json:"summary,omitempty"` // replaces everything before it in requests
+	Steers  bool      `json:"steers,omitempty"`  // a prompt sent with tool results, within a turn
 	llm.Message
 
 	// Of responses.
@@ -59,37 +59,37 @@ type Node struct {
 	TTFT     time.Duration `json:"first,omitempty"` // from the request to the first delta, in ns
 	Duration time.Duration `json:"took,omitempty"`  // from the request to the end, in ns
 
-	ThinkingDurations []time.Duration   `json:"thought,omitempty"` // of each thinking part, in ns; nil: not known
-	Cache             *cachewatch.Entry `json:"cache,omitempty"`   // the prompt cache of the request; nil: not known
-	InterruptedBy     string            `json:"broke,omitempty"`   // the error that interrupted it, or that parley ended; "" if the user stopped it
+	ThinkingDurations []time.Duration   `json:"thought,omitempty"` // of each thinking part, in ns; nil: unknown
+	Cache             *cachewatch.Entry `json:"cache,omitempty"`   // the prompt cache of the request; nil: unknown
+	InterruptedBy     string            `json:"broke,omitempty"`   // the error that interrupted it, or the text for the end of parley; "" if the user stopped it
 
 	// Of results, by the id of their call.
 	Results map[string]Outcome `json:"results,omitempty"`
 }
 
-// An Outcome holds what is known of a call besides its result.
+// An Outcome holds facts about a call besides its result.
 type Outcome struct {
-	Input    string        `json:"input,omitempty"` // the arguments that it ran with, if the user or a hook changed them
-	Diff     string        `json:"diff,omitempty"`  // unified diff of what was changed
+	Input    string        `json:"input,omitempty"` // the arguments used, if the user or a hook changed them
+	Diff     string        `json:"diff,omitempty"`  // unified diff of the changes
 	Duration time.Duration `json:"took,omitempty"`  // in ns
 
-	Started bool `json:"started,omitempty"` // it began to run; without a result, its effect is not known
+	Started bool `json:"started,omitempty"` // it started; without a result, its effect is unknown
 	Denied  bool `json:"denied,omitempty"`  // the user or a permission rule denied it
 	Stopped bool `json:"stopped,omitempty"` // the user stopped it
 }
 
-// A Query selects sessions. The zero value selects all that are not deleted.
+// A Query selects sessions. The zero value matches all that are not deleted.
 type Query struct {
-	Words   string    // all have to occur, in any order; "quoted words" follow one another; word* is a prefix
+	Words   string    // all must occur, in any order; "quoted words" must be consecutive; word* is a prefix
 	Model   string    // part of provider/model
-	Dir     string    // absolute path; directories below it count
+	Dir     string    // absolute path; includes its subdirectories
 	Since   time.Time // updated at this time or later
 	Until   time.Time // and before
 	Deleted bool      // only deleted ones
 	Limit   int       // 0: all for List, 1000 for Search; negative: all
-	Brief   bool      // List may leave out Dir and Preview
-	Skip    int       // how many of the first hits Search leaves out
-	Recent  bool      // Search looks for the last 2000 messages and titles alone, and counts no others
+	Brief   bool      // List may omit Dir and Preview
+	Skip    int       // number of first hits that Search skips
+	Recent  bool      // Search examines only the last 2000 messages and titles, and counts no others
 }
 
 // A Hit is a message, or with Seq 0 a title, that a search found.
@@ -103,14 +103,14 @@ type Hit struct {
 	Marks   [][2]int  `json:"marks"`   // byte ranges of matches in Snippet, in order
 }
 
-// A Draft is a prompt in the composer that was not sent.
+// A Draft is an unsent prompt in the composer.
 type Draft struct {
 	Text   string     `json:"text"`
 	Cursor int        `json:"cursor"`          // in bytes
 	Parts  []llm.Part `json:"parts,omitempty"` // attachments
 	At     time.Time  `json:"at"`
 
-	// Left has DB.SaveDraft store a draft that other processes may take: its conversation is left.
+	// Left makes DB.SaveDraft store a draft that other processes may take, because its conversation was left.
 	Left bool `json:"-"`
 }
 
@@ -126,14 +126,14 @@ type LedgerEntry struct {
 	At      time.Time // zero: now
 	Session string    // "": none
 	Seq     int       // of the message, or number of the video job; 0: none. It replaces an entry with the same Session and Seq, unless 0
-	Folder  string    // absolute; "": not known
+	Folder  string    // absolute; "": unknown
 	Model   string    // provider/model
 	Purpose string
 	Usage   llm.Usage
 	Missed  CacheMiss
 }
 
-// A CacheMiss is a part of a prompt that was in a provider's cache and was not read from it.
+// A CacheMiss is a part of a prompt that was in a provider's cache but not read from it.
 type CacheMiss = cachewatch.Miss
 
 // A CacheSum is the sum of the cache misses with one cause.
@@ -142,8 +142,8 @@ type CacheSum struct {
 	Requests int `json:"requests"`
 }
 
-// A UsageSum is the sum of the usage of requests. Only the keys that they are summed up by
-// are set.
+// A UsageSum is the sum of the usage of requests. Only the fields of the grouping keys are
+// set.
 type UsageSum struct {
 	Day      string `json:"day,omitempty"`   // 2026-11-20, local time
 	Month    string `json:"month,omitempty"` // 2026-11
@@ -155,7 +155,7 @@ type UsageSum struct {
 
 	Requests int       `json:"requests"`
 	Unpriced int       `json:"unpriced"`         // requests whose price is unknown; they are not in Usage.Cost
-	Missed   int       `json:"missed,omitempty"` // tokens that were in a cache and not read from it
+	Missed   int       `json:"missed,omitempty"` // tokens that were in a cache but not read from it
 	Usage    llm.Usage `json:"usage"`
 }
 
@@ -166,7 +166,7 @@ func (s UsageSum) Add(t UsageSum) UsageSum {
 	return s
 }
 
-// UsageKeys are the keys that requests can be summed up by.
+// UsageKeys are the keys by which requests can be grouped.
 var UsageKeys = []string{"day", "month", "model", "provider", "folder", "session", "purpose"}
 
 // key returns the field of s for a key, and its SQL; nil and "" if there is no such key.
@@ -190,7 +190,7 @@ func (s *UsageSum) key(name string) (field *string, column string) {
 	return nil, ""
 }
 
-// Key returns the value of a key of UsageKeys, "" if s is not summed up by it.
+// Key returns the value of a key of UsageKeys; "" if s is not grouped by it.
 func (s UsageSum) Key(name string) string {
 	field, _ := s.key(name)
 	if field == nil {
@@ -207,18 +207,17 @@ func (s UsageSum) With(name, value string) UsageSum {
 	return s
 }
 
-// An importMerge adds the messages of an imported tree to those of the stored one, where they
-// are not the same.
+// An importMerge adds the messages of an imported tree that the stored tree lacks.
 type importMerge struct {
 	nodes    []Node        // of the stored tree, by rising Seq
-	stored   int           // how many of nodes were there before
+	stored   int           // number of nodes stored before
 	at       map[int]int   // by Seq: index in nodes
 	children map[int][]int // by Seq: Seq of its children
 	seqs     map[int]int   // by Seq in the imported tree: Seq in nodes
-	matched  map[int]bool  // by Seq: the imported tree has it
+	matched  map[int]bool  // by Seq: in the imported tree too
 	changed  []nodeEntry
 	added    int
-	side     llm.Usage // of the stored session, that is of no message
+	side     llm.Usage // usage of the stored session without a message
 }
 
 func newMerge(have []Node) *importMerge {
@@ -230,8 +229,7 @@ func newMerge(have []Node) *importMerge {
 	return m
 }
 
-// add finds the stored message that is the same as n, or replaces one that n continues, or
-// adds n.
+// add finds the stored message equal to n, or replaces one that n continues, or adds n.
 func (m *importMerge) add(n Node) {
 	from := n.Seq
 	n.Parent = m.seqs[n.Parent]
@@ -264,8 +262,8 @@ func (m *importMerge) add(n Node) {
 	m.added++
 }
 
-// continues reports whether old is the beginning of n, as it was incomplete when it was
-// imported, and has no children but results that were missing then.
+// continues reports whether old is an incomplete version of n from an earlier import,
+// without children except results that were missing then.
 func (m *importMerge) continues(old, n Node) bool {
 	if old.Role != n.Role || old.Role == llm.RoleUser || len(old.Parts) > len(n.Parts) {
 		return false
@@ -288,15 +286,15 @@ func (m *importMerge) continues(old, n Node) bool {
 	return true
 }
 
-// hasOwn reports whether there are messages that the imported tree does not have.
+// hasOwn reports whether there are messages that the imported tree lacks.
 func (m *importMerge) hasOwn() bool { return len(m.matched) < len(m.nodes) }
 
-// hasBeginning reports whether the imported tree has a first message of the stored one, or there is none.
+// hasBeginning reports whether the imported tree has a first message of the stored tree, or that tree is empty.
 func (m *importMerge) hasBeginning() bool {
 	begins := true
 	for _, seq := range m.children[0] {
 		switch {
-		case m.at[seq] >= m.stored: // it is the imported tree's alone
+		case m.at[seq] >= m.stored: // only in the imported tree
 		case m.matched[seq]:
 			return true
 		default:

@@ -10,18 +10,18 @@ import (
 	"parley/providers/llm"
 )
 
-// videosTable holds video jobs, as a video that was paid for must not be lost. The JSON of a row
-// is a Video.
+// videosTable holds video jobs, because a video that was paid for must not be lost. The JSON of
+// a row is a Video.
 const videosTable = `CREATE TABLE videos (num INTEGER PRIMARY KEY, video TEXT NOT NULL);`
 
 // A Video is a video job at a provider, and its request.
 type Video struct {
 	Num     int       `json:"id"`
 	Prompt  string    `json:"prompt"`
-	To      string    `json:"to,omitempty"`   // file that the user named for it, absolute; "": none
+	To      string    `json:"to,omitempty"`   // absolute path of the file that the user chose; "": none
 	File    string    `json:"file,omitempty"` // file it was saved in
 	Created time.Time `json:"created"`
-	Job     llm.Job   `json:"job"` // without an ID: it was requested, and the provider did not answer
+	Job     llm.Job   `json:"job"` // ID is "" if it was requested and the provider did not answer
 }
 
 // Name returns the model of the job, as provider/model.
@@ -58,7 +58,7 @@ func (db *database) saveVideo(w *writer, video Video) error {
 		return err
 	}
 	if video.Job.ID == "" {
-		return nil // nothing is known to have been paid
+		return nil // nothing is known to be paid
 	}
 	var usage llm.Usage
 	if video.Job.Bill != nil {
@@ -72,7 +72,7 @@ func (v Videos) Remove(num int) error {
 	return v.db.exec(`DELETE FROM videos WHERE num = ?`, num)
 }
 
-// List returns the jobs, oldest first. With a *DamagedError come those that could be read.
+// List returns the jobs, oldest first. A *DamagedError comes with the readable ones.
 func (v Videos) List() (all []Video, err error) {
 	bad := 0
 	err = v.db.read(func(q querier) error {
@@ -124,8 +124,9 @@ func (v Videos) Find(id string) (Video, error) {
 // errNoVideo reports that there is no such video job.
 var errNoVideo = errors.New("no such video job")
 
-// withoutTarget returns the row of a video job without the file that the user named: on this
-// machine it may be another file. The video is saved in the current directory then.
+// withoutTarget returns the row of a video job without the file that the user chose, because
+// the path may be another file on this machine. The video is then saved in the current
+// directory.
 func withoutTarget(row any) (string, error) {
 	var text []byte
 	switch row := row.(type) {

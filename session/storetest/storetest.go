@@ -63,7 +63,7 @@ func message(r *rand.Rand, i int, seed uint64) llm.Message {
 	return answer(llm.Part{Kind: llm.Text, Text: "## " + Prose(r, 3) + "\n\n" + Prose(r, 40) + "\n\n- " + Prose(r, 8) + "\n- " + Prose(r, 8)})
 }
 
-// Prose returns n words, as unlike each other as those of a language.
+// Prose returns n words, as varied as those of a natural language.
 func Prose(r *rand.Rand, n int) string {
 	words := make([]string, n)
 	for i := range words {
@@ -72,8 +72,8 @@ func Prose(r *rand.Rand, n int) string {
 	return strings.Join(words, " ")
 }
 
-// Fill adds so many conversations of so many messages each, held in folder by parley itself,
-// and returns their IDs, the oldest first.
+// Fill adds the given number of conversations and messages each, with folder as the
+// directory, and returns their IDs, oldest first.
 func Fill(db *store.DB, sessions, messages int, folder string) (ids []string, err error) {
 	for i := range sessions {
 		id, err := db.Import(store.Session{Dir: folder, Model: Model}, Nodes(messages, uint64(i+1)))
@@ -104,8 +104,8 @@ func Long(tb testing.TB, n int) *store.Log {
 	return log
 }
 
-// Branched returns a conversation with an image, thinking with state, a call, a branch that was
-// left, and settings, as a model of origin wrote it. An empty state is none.
+// Branched returns a conversation with an image, thinking with state, a call, an abandoned
+// branch, and settings, as a model of origin wrote it. An empty state is left out.
 func Branched(id, model, origin, state string) (store.Session, []store.Node) {
 	image := []byte("\x89PNG\r\n\x1a\nnot much of an image")
 	thinking := llm.Part{Kind: llm.Thinking, Text: "hidden thought"}

@@ -9,8 +9,8 @@ import (
 )
 
 // Mask returns c with mask applied to its texts, URLs and errors, the arguments and results of
-// calls, and annotations, and counts in c.MaskedTexts how many of those it changed. State, which
-// providers want back byte for byte, stays as it is, and so do files.
+// calls, and annotations. It counts the changed texts in c.MaskedTexts. State, which providers
+// need byte for byte, and files stay unchanged.
 func Mask(c Conversation, mask func(string) string) Conversation {
 	clean := func(text *string) {
 		if masked := mask(*text); masked != *text {
@@ -28,7 +28,7 @@ func Mask(c Conversation, mask func(string) string) Conversation {
 			clean(&p.Text)
 			clean(&p.Input)
 			clean(&p.URL)
-			if p.Kind != llm.Call && p.Kind != llm.Result { // of those, it is the tool's name
+			if p.Kind != llm.Call && p.Kind != llm.Result { // for these it is the tool's name
 				clean(&p.Name)
 			}
 		}
@@ -58,7 +58,7 @@ func Mask(c Conversation, mask func(string) string) Conversation {
 	return c
 }
 
-// maskedJSON returns a decoded JSON value with clean applied to each of its strings.
+// maskedJSON returns a decoded JSON value with clean applied to its strings.
 func maskedJSON(value any, clean func(*string)) any {
 	switch value := value.(type) {
 	case string:

@@ -13,10 +13,10 @@ import (
 	"parley/tools/atomicfile"
 )
 
-// Formats are the formats that a conversation can be written in.
+// Formats are the formats for writing conversations.
 type Formats []Format
 
-// Find returns the format of a name. Letter case does not count, and markdown is md.
+// Find returns a format by name, ignoring case; markdown is an alias of md.
 func (all Formats) Find(name string) (Format, error) {
 	var names []string
 	for _, f := range all {
@@ -28,8 +28,8 @@ func (all Formats) Find(name string) (Format, error) {
 	return Format{}, fmt.Errorf("unknown format %q: use %s", name, strings.Join(names, ", "))
 }
 
-// Save writes c to a new file in folder, mode 0600, and returns its path. An empty path makes a name of
-// the title.
+// Save writes c to a new file in folder, mode 0600, and returns its path. If path is empty, the title
+// is the name.
 func (f Format) Save(c Conversation, path, folder string) (string, error) {
 	if path == "" {
 		path = fileName(c.Session) + "." + f.Name
@@ -46,13 +46,13 @@ func (f Format) WriteFile(path string, c Conversation) error {
 	return atomicfile.Create(path, func(file *os.File) error { return f.Write(file, c) })
 }
 
-// fileName returns a conversation's title as the name of a file.
+// fileName derives a file name from a conversation's title.
 func fileName(about store.Session) string {
 	return cmp.Or(attach.Slug(about.Title), plainID(about), "conversation")
 }
 
-// plainID returns the letters and digits of a conversation's ID: one that was brought in may
-// hold anything.
+// plainID returns the letters and digits of a conversation's ID, which is arbitrary for an
+// imported one.
 func plainID(about store.Session) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' {
@@ -62,8 +62,7 @@ func plainID(about store.Session) string {
 	}, about.ID)
 }
 
-// UniqueName returns a name for the file of a conversation among all others: its day, its
-// title and its ID.
+// UniqueName returns a file name that identifies a conversation: its day, title and ID.
 func UniqueName(about store.Session) string {
 	return strings.Join([]string{about.Created.Format(time.DateOnly), fileName(about), plainID(about)}, "-")
 }

@@ -15,8 +15,8 @@ import (
 	"parley/tools/sanitize"
 )
 
-// Sent returns the instructions as a model is told them: if they are too long, those of the
-// outermost directories lose their end, or are not sent at all. A Note says so.
+// Sent returns the instructions as sent to a model: if they are too long, those of the
+// outermost directories are truncated or dropped. A Note says so.
 func (o Project) Sent() []File {
 	files := o.FilesOfKind(Instructions)
 	room := instructions.MaxTotal
@@ -36,8 +36,8 @@ func (o Project) Sent() []File {
 
 // imports reads the files that instructions import.
 type imports struct {
-	root     string    // they lie below
-	sum      hash.Hash // of the files that were read
+	root     string    // directory that must contain them
+	sum      hash.Hash // of the files read
 	withheld func(path string) bool
 }
 
@@ -51,7 +51,7 @@ func (i imports) expand(path, text string, notes []string) (whole, note string) 
 			}
 			return "", instructions.ErrOutside
 		}
-		if real, err := filepath.EvalSymlinks(path); err == nil && real != path { // a link may lead to a file that a stranger should not have a model told
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != path { // a link may lead to a file that the model should not get
 			return "", errors.New("it is a link")
 		}
 		if tools.IsSensitive(path) {
@@ -77,8 +77,8 @@ func (i imports) expand(path, text string, notes []string) (whole, note string) 
 }
 
 // PromptContext returns the text about a trusted directory that follows the
-// system prompt; "" if that is nothing. The innermost instructions come last,
-// for they count most, and are the last to be left out.
+// system prompt; "" if there is none. The innermost instructions come last,
+// because they matter most, and are dropped last.
 func (o Project) PromptContext() string {
 	var b strings.Builder
 	for _, f := range o.Sent() {
@@ -92,8 +92,8 @@ func (o Project) PromptContext() string {
 	return b.String()
 }
 
-// Review returns the question to a user, with everything they agree to, quoted, so that no file can
-// pass for the name of the next: no is the safe answer.
+// Review returns the question to the user, with everything they approve quoted, so that no file's
+// content can be mistaken for another file's name. The safe answer is no.
 func (o Project) Review() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Do you trust %s?\n\nThis folder contains settings for parley. They are ignored unless you trust it.\n", sanitize.Line(o.Dir))

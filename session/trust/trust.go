@@ -1,15 +1,15 @@
-// Package trust reads the settings that a directory would add to parley, and whether the
-// user agreed to them. A repository is a stranger's until its owner's words are let in.
+// Package trust reads the settings that a directory would add to parley, and the user's
+// decision about them. A repository is untrusted until the user approves it.
 //
 //	Load(directory) ──► Project: AGENTS.md, CLAUDE.md, GEMINI.md up the tree with their imports, .parley/config.toml, .mcp.json, prompts, skills
 //	                   │ Digest of path and content
 //	                   ├──► Decision ──► nothing known: show it, and ask; the default is no
 //	                   └──► PromptContext (for the system prompt), Config, Servers, once trusted
 //
-// Nothing that Load finds is acted on before a user said yes to exactly these
-// bytes at exactly this path: a changed file, a moved directory, another directory
-// at the end of a link are asked about anew. Even then a directory's configuration cannot
-// say where requests go, with which key, or what may run unasked.
+// Nothing from Load takes effect before the user approves exactly these bytes at exactly
+// this path: a changed file, a moved directory, or another link target needs a new
+// approval. Even then a directory's configuration cannot determine where requests go,
+// with which key, or what may run without approval.
 package trust
 
 import (
@@ -36,7 +36,7 @@ const (
 	maxFile = 32 << 10
 
 	maxExtras = 4 << 20  // of all prompts and skills
-	maxReview = 64 << 10 // of their parts that are shown
+	maxReview = 64 << 10 // of their parts shown in a review
 )
 
 // A Kind is the purpose of a file.
@@ -44,12 +44,12 @@ type Kind string
 
 // The kinds.
 const (
-	Instructions  Kind = "instructions"  // told to the model
+	Instructions  Kind = "instructions"  // sent to the model
 	Configuration Kind = "configuration" // settings of parley, as TOML
-	Hooks         Kind = "hooks"         // programs that parley runs when something happens, as TOML
+	Hooks         Kind = "hooks"         // programs that parley runs on events, as TOML
 	Servers       Kind = "servers"       // programs that parley would start, as JSON
-	Skills        Kind = "skills"        // listed to the model, which loads one when it needs it
-	Prompts       Kind = "prompts"       // sent when the user types its name; may run commands, which ask
+	Skills        Kind = "skills"        // listed to the model, which loads them on demand
+	Prompts       Kind = "prompts"       // sent when the user types the name; may run commands, which need approval
 )
 
 // The names of the files, as they are looked for.
@@ -60,12 +60,12 @@ const (
 	mcp = ".mcp.json"
 )
 
-// A File is something a directory would add.
+// A File is a file that a directory would add.
 type File struct {
 	Kind Kind
 	Path string // absolute
 	Name string // relative to the directory, with slashes
-	Text string // clean for a model where it is for one, otherwise as it is
+	Text string // sanitized if it is for a model, otherwise unchanged
 	Note string // about parts left out; "" if there are none
 
 	place any // of a prompt or a skill
@@ -80,13 +80,13 @@ type Project struct {
 	root string // of the repository; Dir where there is none
 }
 
-// Empty reports whether there is nothing to ask about.
+// Empty reports whether there is nothing to approve.
 func (o Project) Empty() bool { return len(o.Files) == 0 }
 
-// Load reads everything that directory would add. Instructions are looked for up to the root of
-// its repository; outside of a repository, in directory alone. A file that cannot be read, or is
-// not regular, is an error that names it. HeldBack reports whether instructions may not import
-// the file with that absolute path; nil: they may import any.
+// Load reads everything that directory would add. It searches instructions up to the root of the
+// repository, or without one in directory only. A file that cannot be read, or is not regular,
+// is an error that names it. Withheld reports whether instructions may not import the file with
+// an absolute path; nil: they may import any.
 func Load(directory string, withheld func(path string) bool) (Project, error) {
 	real, err := filepath.EvalSymlinks(directory)
 	if err != nil {
@@ -147,7 +147,7 @@ func Load(directory string, withheld func(path string) bool) (Project, error) {
 	return o, wrong
 }
 
-// limit is how many bytes a file may have; more of it does not count.
+// limit is the largest size of a file in bytes; the rest is ignored.
 func (k Kind) limit() int {
 	switch k {
 	case Prompts:
@@ -158,8 +158,8 @@ func (k Kind) limit() int {
 	return maxFile
 }
 
-// extend adds the settings of the innermost directory, and the prompts and skills of all from the
-// innermost to the outermost. It returns why some were left out.
+// extend adds the settings of the innermost directory, and the prompts and skills of all
+// directories, innermost first. It returns why some were left out.
 func (o *Project) extend(dirs []string, take func(kind Kind, path string, place any)) (wrong error) {
 	add := func(kind Kind, place any, files []string, err error) {
 		wrong = errors.Join(wrong, err)
@@ -187,7 +187,7 @@ func (o *Project) extend(dirs []string, take func(kind Kind, path string, place 
 	return wrong
 }
 
-// extras returns how many bytes the prompts and skills have.
+// extras returns the total bytes of the prompts and skills.
 func (o Project) extras() (size int) {
 	for i := range o.Files {
 		if k := o.Files[i].Kind; k == Prompts || k == Skills {
@@ -197,8 +197,8 @@ func (o Project) extras() (size int) {
 	return size
 }
 
-// Prompts returns the prompts, those of the innermost directory first. Problems are files that
-// cannot be used.
+// Prompts returns the prompts, those of the innermost directory first. Problems describe
+// unusable files.
 func (o Project) Prompts() (found []prompts.Prompt, problems []error) {
 	for _, f := range o.FilesOfKind(Prompts) {
 		p, err := prompts.Parse(f.place.(prompts.Place), f.Path, []byte(f.Text))
@@ -211,7 +211,7 @@ func (o Project) Prompts() (found []prompts.Prompt, problems []error) {
 	return found, problems
 }
 
-// Skills does as Prompts for skills.
+// Skills is Prompts for skills.
 func (o Project) Skills() (found []skills.Skill, problems []error) {
 	for _, f := range o.FilesOfKind(Skills) {
 		s, err := skills.Parse(f.place.(skills.Place), f.Path, []byte(f.Text))
@@ -224,7 +224,7 @@ func (o Project) Skills() (found []skills.Skill, problems []error) {
 	return found, problems
 }
 
-// Names says in a few words which files there are.
+// Names briefly lists the kinds of files.
 func (o Project) Names() string {
 	var names []string
 	for _, f := range o.Files {
@@ -267,25 +267,25 @@ func isReal(dir string) bool {
 	return err == nil && real == dir
 }
 
-// read returns the beginning of a regular file, and whether there is more.
+// read returns the beginning of a regular file, and whether it is longer.
 func read(path string, most int) (data []byte, cut bool, err error) {
-	info, err := os.Lstat(path) // a link may lead to a file that a stranger should not have a model told
+	info, err := os.Lstat(path) // a link may lead to a file that the model should not get
 	if err != nil {
 		return nil, false, err
 	}
 	if !info.Mode().IsRegular() {
 		return nil, false, fmt.Errorf("%s is not a regular file", path)
 	}
-	if dir := filepath.Dir(path); !isReal(dir) { // its files did not come with the repository
+	if dir := filepath.Dir(path); !isReal(dir) { // its files are not part of the repository
 		return nil, false, fmt.Errorf("%s is not used: a link leads to it", path)
 	}
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe does not wait for its other end
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // does not wait for the other end of a pipe
 	if err != nil {
 		return nil, false, err
 	}
 	defer f.Close()
 	now, err := f.Stat()
-	if err != nil || !os.SameFile(info, now) { // it was exchanged in between
+	if err != nil || !os.SameFile(info, now) { // replaced in between
 		return nil, false, errors.Join(err, fmt.Errorf("%s changed while it was read", path))
 	}
 	data, err = io.ReadAll(io.LimitReader(f, int64(most)+1))
@@ -306,7 +306,7 @@ func Server(directory, name, definition string) Project {
 	return o
 }
 
-// A Store keeps decisions; *store.DB is one.
+// A Store stores decisions; *store.DB implements it.
 type Store interface {
 	Get(key string) (string, error)
 	Set(key, value string) error
@@ -314,8 +314,8 @@ type Store interface {
 
 func key(o Project) string { return "trust:" + o.Dir }
 
-// Decision returns the user's decision about exactly these files; known is false if they were
-// never asked, or if a file has changed since.
+// Decision returns the user's decision about exactly these files; known is false if there is
+// none, or a file has changed since.
 func Decision(m Store, o Project) (yes, known bool) {
 	kept, err := m.Get(key(o))
 	if err != nil {
@@ -345,13 +345,13 @@ func (o Project) FilesOfKind(kind Kind) []File {
 	return files
 }
 
-// maxNamed is how many bytes of a file that hooks and servers name are looked at: with more, its
-// size and time stand for the rest.
+// maxNamed is how many bytes of a file named by hooks and servers are hashed; a larger file is
+// represented by its size and time.
 const maxNamed = 4 << 20
 
-// sumNamed adds to the digest the files of the directory that its hooks and servers name, between
-// blanks, quotes and the signs of a shell: a hook whose script has changed is another hook, and both
-// run without asking.
+// sumNamed adds to the digest the files of the directory named by its hooks and servers, as words
+// between blanks, quotes and shell operators. A hook with a changed script needs a new approval,
+// because hooks and servers run without asking.
 func sumNamed(sum io.Writer, o Project) {
 	dir, text := o.Dir, ""
 	for _, f := range slices.Concat(o.FilesOfKind(Hooks), o.FilesOfKind(Servers)) {

@@ -2,18 +2,18 @@ package act
 
 import "slices"
 
-// Facts are what is known of a tool of parley's own beside what a call does. A tool has a row in Tools, and in package
-// tools a file that registers it and one with its description.
+// Facts describe one of parley's own tools. A tool has a row in Tools, and in package tools a file that registers it
+// and one with its description.
 type Facts struct {
 	Name     string
-	Reads    bool      // its actions have AccessRead, or are refused: models that are compared may call it
-	Kind     string    // the icon of an editor: read, search, edit, execute, fetch, think
-	Did      string    // word of several calls in a row, as in "read 3 files"; "": each has its own line
-	What     string    // noun of that word
-	Program  bool      // the end of its output is shown, not the beginning
-	Preview  []Preview // arguments with a text that is shown while it arrives
-	Language string    // file name for the language of that text; "": the argument path names the file
-	Does     string    // row of the manual
+	Reads    bool      // its actions have AccessRead or are refused; compared models may call it
+	Kind     string    // icon in an editor: read, search, edit, execute, fetch, think
+	Did      string    // verb for several calls in a row, as in "read 3 files"; "": each has its own line
+	What     string    // noun for that verb
+	Program  bool      // the end of its output is shown rather than the beginning
+	Preview  []Preview // arguments whose text is shown while it arrives
+	Language string    // file name that gives the language of that text; "": the argument path does
+	Does     string    // column of that row for the mode ask
 	InAsk    string    // the row's column for the mode ask
 }
 

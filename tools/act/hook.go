@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// Hooks are programs of the user's that run on events. It is safe for concurrent use.
+// Hooks are the user's programs that run on events. It is safe for concurrent use.
 type Hooks interface {
-	Fire(context.Context, HookInput) HookAnswer // runs those of an event and waits for them; the zero answer once the context has ended
+	Fire(context.Context, HookInput) HookAnswer // runs the hooks of an event and waits for them; returns the zero answer once the context has ended
 }
 
 // The events of hooks.
 const (
-	HookPreToolUse       = "PreToolUse"       // a call was understood, and nobody was asked yet
+	HookPreToolUse       = "PreToolUse"       // a call was planned, and nobody was asked yet
 	HookPostToolUse      = "PostToolUse"      // a call ran
 	HookUserPromptSubmit = "UserPromptSubmit" // a prompt is about to enter the conversation
-	HookStop             = "Stop"             // everything is answered
+	HookStop             = "Stop"             // the last answer is complete
 	HookNotification     = "Notification"     // the user is asked about a call
 	HookSessionStart     = "SessionStart"     // the first prompt is about to be sent
 	HookSessionEnd       = "SessionEnd"       // a conversation that began is closed
@@ -44,17 +44,17 @@ type HookResponse struct {
 	Failed bool   `json:"is_error"`
 }
 
-// A HookAnswer is the answer of all hooks of an event.
+// A HookAnswer is the combined answer of all hooks of an event.
 type HookAnswer struct {
-	Verdict  Verdict         // the strictest: Deny, Ask (whatever is allowed) or Allow (only if a rule could); "": nothing
+	Verdict  Verdict         // the strictest: Deny, Ask (regardless of rules) or Allow (only if a rule could); "": none
 	Reason   string          // of the verdict
-	Input    json.RawMessage // arguments in the place of those of the call; nil: as they are
-	Project  string          // the project's file that a changed input comes from; "": the user's own
-	Contexts []string        // more for the model, in the order of the configuration
+	Input    json.RawMessage // arguments that replace the call's; nil: unchanged
+	Project  string          // project file whose hook changed Input; "": the user's own
+	Contexts []string        // more text for the model, in the order of the configuration
 	Notices  []string        // for the user
-	Stop     bool            // the turn is to end
+	Stop     bool            // end the turn
 	StopWhy  string
 }
 
-// Context returns what the model is to be told besides.
+// Context returns the additional text for the model.
 func (a HookAnswer) Context() string { return strings.Join(a.Contexts, "\n\n") }

@@ -1,5 +1,5 @@
-// Package atomicfile writes files whole or not at all: whatever a full or failing disk, a kill
-// or a power cut leaves under a name is what was there before, or all that was written.
+// Package atomicfile writes files completely or not at all: after a full or failing disk, a
+// kill or a power failure, a name has either its old content or all of the new content.
 package atomicfile
 
 import (
@@ -12,27 +12,27 @@ import (
 	"syscall"
 )
 
-// Create makes a new file, for its owner only, of what write writes to it. It has its name only
-// once all of it is on the disk. A file that is there stays as it is: the error is
-// [fs.ErrExist] then.
+// Create creates a new file with the data that write writes, for its owner only. The file gets
+// its name only after all data is on the disk. An existing file stays unchanged; the error is
+// then [fs.ErrExist].
 func Create(path string, write func(*os.File) error) error {
 	if _, err := os.Lstat(path); err == nil {
 		return existsError(path)
-	} else if !errors.Is(err, fs.ErrNotExist) { // a name that cannot be is told before all is written
+	} else if !errors.Is(err, fs.ErrNotExist) { // report an invalid name before writing everything
 		return saving(path, err)
 	}
 	return put(path, true, write, Place)
 }
 
-// Replace puts a file with this content, for its owner only, in the place of one that may be
-// there. It makes the folder that is missing.
+// Replace creates or replaces a file with this content, for its owner only. It creates a
+// missing directory.
 func Replace(path string, content []byte) error { return replace(path, content, true, 0o600) }
 
-// ReplaceShared is Replace of what every user of the machine may read.
+// ReplaceShared is Replace for a file that every user of the machine may read.
 func ReplaceShared(path string, content []byte) error { return replace(path, content, true, 0o644) }
 
-// ReplaceUnsynced is Replace of what can be had again: it does not wait for the disk, so that
-// a power cut may leave the old content or none.
+// ReplaceUnsynced is Replace for content that can be recreated: it does not wait for the
+// disk, so that a power failure may leave the old content or none.
 func ReplaceUnsynced(path string, content []byte) error { return replace(path, content, false, 0o600) }
 
 func replace(path string, content []byte, durable bool, mode os.FileMode) error {
@@ -41,7 +41,7 @@ func replace(path string, content []byte, durable bool, mode os.FileMode) error 
 	}
 	write := func(f *os.File) error {
 		_, err := f.Write(content)
-		if err == nil && mode != 0o600 { // that of a temporary file
+		if err == nil && mode != 0o600 { // the mode of temporary files
 			err = f.Chmod(mode)
 		}
 		return err
@@ -49,22 +49,22 @@ func replace(path string, content []byte, durable bool, mode os.FileMode) error 
 	return put(path, durable, write, os.Rename)
 }
 
-// put writes a file beside path, and gives it its name.
+// put writes a temporary file beside path, and calls name to rename it.
 func put(path string, durable bool, write func(*os.File) error, name func(temp, path string) error) error {
 	base := filepath.Base(path)
-	base = strings.ToValidUTF8(base[:min(len(base), 100)], "")           // file systems take names of 255 bytes, encrypted ones of 143
+	base = strings.ToValidUTF8(base[:min(len(base), 100)], "")           // file systems allow names of 255 bytes, encrypted ones of 143
 	f, err := os.CreateTemp(filepath.Dir(path), "."+base+unfinished+"*") // mode 0600
 	if err != nil {
 		return saving(path, err)
 	}
 	temp := f.Name()
-	defer func() { _ = os.Remove(temp) }() // nothing is left of it after the rename
+	defer func() { _ = os.Remove(temp) }() // does nothing after the rename
 	if err = write(f); err == nil && durable {
 		err = f.Sync()
 	}
 	var of *fs.PathError
 	if err = errors.Join(err, f.Close()); errors.As(err, &of) && of.Path != temp {
-		return err // of what was to be written
+		return err // an error of the caller's function
 	}
 	if err == nil {
 		err = name(temp, path)
@@ -75,22 +75,22 @@ func put(path string, durable bool, write func(*os.File) error, name func(temp, 
 	return saving(path, err)
 }
 
-// unfinished stands in the names of files that are not whole. Those of a parley that was killed stay.
+// unfinished is part of the names of incomplete files. Those of a killed parley stay.
 const unfinished = ".unfinished-"
 
-// Unfinished reports whether a name is one that a file has until it is whole.
+// Unfinished reports whether a name is that of an incomplete file.
 func Unfinished(name string) bool {
 	return strings.HasPrefix(name, ".") && strings.Contains(name, unfinished)
 }
 
-// Place renames a file to a name in the same folder that must be free, even if others make files there at the same
-// time: the error is [fs.ErrExist] if it is not.
+// Place renames a file to a free name in the same directory; if the name is taken, even by a file created at the
+// same time, the error is [fs.ErrExist].
 func Place(temp, path string) error {
 	if link(temp, path) == nil {
-		_ = os.Remove(temp) // or it stays, whole, under two names
+		_ = os.Remove(temp) // otherwise the complete file keeps both names
 		return nil
 	}
-	// Or a file system without links: an empty file keeps the name until it is replaced.
+	// On file systems without links, an empty file reserves the name until it is replaced.
 	keep, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return existsError(path)
@@ -104,14 +104,14 @@ func Place(temp, path string) error {
 	return err
 }
 
-// link is os.Link; tests take it away.
+// link is os.Link; tests replace it.
 var link = os.Link
 
 func existsError(path string) error {
 	return fmt.Errorf("%s %w: give another name", path, errExists)
 }
 
-// errExists is [fs.ErrExist] in fewer words.
+// errExists is [fs.ErrExist] with a shorter text.
 var errExists error = existing{}
 
 type existing struct{}
@@ -119,7 +119,8 @@ type existing struct{}
 func (existing) Error() string        { return "already exists" }
 func (existing) Is(target error) bool { return target == fs.ErrExist }
 
-// syncDirectory has a new name outlive a power cut. Not every file system can.
+// syncDirectory makes a new name survive a power failure, where the file system
+// supports that.
 func syncDirectory(dir string) {
 	if f, err := os.Open(dir); err == nil {
 		_ = f.Sync()
@@ -127,8 +128,8 @@ func syncDirectory(dir string) {
 	}
 }
 
-// saving says of an error of the system which file could not be written, whatever it was
-// called then, and what to do. Other errors stay as they are; nil is none.
+// saving adds to a system error the path that could not be written, instead of a
+// temporary one, and advice. It returns other errors unchanged; nil for nil.
 func saving(path string, err error) error {
 	var (
 		file *fs.PathError

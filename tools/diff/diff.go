@@ -1,9 +1,8 @@
-// Package diff reads unified diffs, for everything that shows one.
+// Package diff parses unified diffs for display.
 //
-// A line inside of a hunk is told from a header by the hunk's own counts and by
-// nothing else: "--- x" may well be a removed "-- x", and "@@ -1 +1 @@" with a space
-// before it the content of a file. Any text can be read; what is no diff has lines of
-// the kind Other.
+// Only the hunk's own counts distinguish its lines from headers: "--- x" may be a
+// removed "-- x", and "@@ -1 +1 @@" after a space the content of a file. Any text can
+// be parsed; lines that belong to no diff have the kind Other.
 package diff
 
 import (
@@ -13,11 +12,11 @@ import (
 	"strings"
 )
 
-// A Kind says what a line of a diff is of; within a hunk it is the line's sign.
+// A Kind is the kind of a line of a diff; within a hunk it is the line's sign.
 type Kind byte
 
 const (
-	Other   Kind = 0    // neither within a hunk nor about one
+	Other   Kind = 0    // not part of a diff
 	Added   Kind = '+'  // in the new file
 	Removed Kind = '-'  // in the old file
 	Context Kind = ' '  // in both
@@ -30,13 +29,13 @@ const (
 // A Line is one line of a diff.
 type Line struct {
 	Kind     Kind
-	Raw      string // as it stands in the diff, without the line break
-	Old, New int    // its number in either file, where it or the hunk begins; 0 if it is not there
-	File     string // the file that follows; "" but for a NewName
+	Raw      string // as in the diff, without the line break
+	Old, New int    // its number in either file, or the start of the hunk; 0 if it is not in that file
+	File     string // name of the following file; "" except for NewName
 }
 
-// Text returns the line as it is in a file, without the sign. A context line may
-// have lost its sign, which is a space.
+// Text returns the line as in the file, without the sign. A context line may
+// lack its sign, a space.
 func (l Line) Text() string {
 	switch l.Kind {
 	case Added, Removed:
@@ -47,7 +46,7 @@ func (l Line) Text() string {
 	return l.Raw
 }
 
-// Lines reads a diff. A line break at its end begins no further line.
+// Lines parses a diff. A final line break begins no further line.
 func Lines(diff string) iter.Seq[Line] {
 	return func(yield func(Line) bool) {
 		var r Reader
@@ -59,8 +58,8 @@ func Lines(diff string) iter.Seq[Line] {
 	}
 }
 
-// Guess returns the kind of a line of a fragment, by its first bytes alone: what
-// models write as a diff has no headers, or wrong counts in them.
+// Guess returns the kind of a line of a fragment by its first bytes: diffs by
+// models have no headers, or wrong counts in them.
 func Guess(line string) Kind {
 	switch {
 	case line == "":
@@ -77,14 +76,14 @@ func Guess(line string) Kind {
 	return Other
 }
 
-// A Reader reads a diff line by line. The zero Reader stands before the first one.
+// A Reader parses a diff line by line. The zero Reader is at the beginning.
 type Reader struct {
 	old, new         int // numbers of the next lines
-	oldLeft, newLeft int // lines that the hunk still has
+	oldLeft, newLeft int // remaining lines of the hunk
 	oldFile          string
 }
 
-// Read reads the next line, which has no line break.
+// Read parses the next line, without its line break.
 func (r *Reader) Read(line string) Line {
 	if r.Inside() {
 		return r.content(line)
@@ -106,19 +105,19 @@ func (r *Reader) Read(line string) Line {
 	return l
 }
 
-// Inside reports whether the next line is one of a hunk.
+// Inside reports whether the next line belongs to a hunk.
 func (r *Reader) Inside() bool { return r.oldLeft > 0 || r.newLeft > 0 }
 
-// Left returns how many lines the hunk still has of the old and the new file.
+// Left returns how many lines of the old and the new file remain in the hunk.
 func (r *Reader) Left() (old, new int) { return max(r.oldLeft, 0), max(r.newLeft, 0) }
 
-// Rest returns the header of a hunk that has what is left of this one.
+// Rest returns the header of a hunk with the remaining lines of this one.
 func (r *Reader) Rest() string {
 	old, new := r.Left()
 	return fmt.Sprintf("@@ -%d,%d +%d,%d @@", r.old, old, r.new, new)
 }
 
-// content reads a line of a hunk.
+// content parses a line of a hunk.
 func (r *Reader) content(line string) Line {
 	l := Line{Kind: Context, Raw: line}
 	if line != "" && (line[0] == '+' || line[0] == '-' || line[0] == '\\') {
@@ -133,8 +132,8 @@ func (r *Reader) content(line string) Line {
 	return l
 }
 
-// header reads "@@ -10,3 +12,4 @@ func main() {", and reports false and changes
-// nothing if line is something else.
+// header parses "@@ -10,3 +12,4 @@ func main() {"; for any other line it
+// returns false and changes nothing.
 func (r *Reader) header(line string) bool {
 	if !strings.HasPrefix(line, "@@ ") {
 		return false
@@ -152,7 +151,7 @@ func (r *Reader) header(line string) bool {
 	return true
 }
 
-// lineRange reads "-10,3" or "-10", which is one line.
+// lineRange parses "-10,3" or "-10", which is one line.
 func lineRange(s, sign string) (first, count int, ok bool) {
 	s, ok = strings.CutPrefix(s, sign)
 	from, n, counted := strings.Cut(s, ",")
@@ -164,7 +163,7 @@ func lineRange(s, sign string) (first, count int, ok bool) {
 	return first, count, ok && err1 == nil && err2 == nil && first >= 0 && count >= 0
 }
 
-// fileName returns the name in a header, which may have a time after it.
+// fileName returns the name in a header, which may be followed by a time.
 func fileName(name, side string) string {
 	name, _, _ = strings.Cut(name, "\t")
 	return strings.TrimPrefix(name, side)

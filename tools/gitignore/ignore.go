@@ -1,12 +1,11 @@
-// Package gitignore reads .gitignore files, and others of that form, and says which
-// files they leave out.
+// Package gitignore parses .gitignore files, and others of that format, and matches
+// files against them.
 //
 //	text ──► Parse ──► Rules, and those of the directories below ──► Match
 //
-// Of gitignore(5) it knows everything but what only git's own index can tell. The
-// files of a directory that is ignored are not to be asked about, so that no rule
-// brings them back. Ignore files come with a stranger's code: what they cost is
-// bounded.
+// It supports gitignore(5) except for rules that need git's index. Do not match
+// files in ignored directories: no rule can include them again. Ignore files may
+// come with untrusted code, so their cost is bounded.
 package gitignore
 
 import (
@@ -16,40 +15,41 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Files are the names of the files that hold rules; those of the later one weigh
-// more. Of .ignore, which is for searches alone, ripgrep, ag and fd know as well.
+// Files are the names of the files with rules; the later one takes precedence.
+// .ignore is for searches only, as in ripgrep, ag and fd.
 var Files = []string{".gitignore", ".ignore"}
 
-// Rules are from the top directory down; the last one that matches decides.
+// Rules are ordered from the top directory down; the last match decides.
 type Rules []rule
 
 type rule struct {
 	base      string // directory of the ignore file, "." for the top
 	pattern   string // for doublestar
-	suffix    string // "*.go" is told by its ending alone
-	matchBase bool   // pattern is for the last element of a path, at any depth
-	isLiteral bool   // pattern has nothing special in it
-	negated   bool   // "!": what matches is not ignored
-	dirOnly   bool   // only directories match
+	suffix    string // for patterns such as "*.go", which match by suffix only
+	matchBase bool   // pattern matches the last path element, at any depth
+	isLiteral bool   // pattern has no special characters
+	negated   bool   // "!": matching files are not ignored
+	dirOnly   bool   // matches only directories
 }
 
-// MaxSize is how much of an ignore file is to be read, in bytes. Whose files are
-// longer, or whose patterns have more stars, means no good: each rule is asked
-// about each file, and stars can make that take forever.
+// MaxSize is how many bytes of an ignore file to read. Longer files, or patterns
+// with more stars, are likely malicious: every rule is matched with every file,
+// and stars can make that take forever.
 const (
 	MaxSize  = 256 << 10
 	maxRules = 4096
 	maxStars = 8
 )
 
-// Append returns the rules and those of a directory below. Neither is changed.
+// Append returns the rules followed by those of a directory below. Neither is
+// changed.
 func (rules Rules) Append(below Rules) Rules {
 	below = below[:min(len(below), max(maxRules-len(rules), 0))]
 	return append(rules[:len(rules):len(rules)], below...)
 }
 
-// Parse reads the text of an ignore file in the directory base, relative to the top,
-// which is ".", with slashes.
+// Parse parses the text of an ignore file in the directory base, a path with slashes
+// relative to the top, which is ".".
 func Parse(base, text string) Rules {
 	var rules Rules
 	for line := range strings.Lines(strings.TrimPrefix(text, "\uFEFF")) {
@@ -78,7 +78,7 @@ func parseRule(line string) (r rule, ok bool) {
 	r.matchBase = !strings.Contains(line, "/")
 	line = strings.TrimPrefix(line, "/")
 	if stem, ok := strings.CutSuffix(line, "/**"); ok {
-		line = stem + "/**/*" // what is in it, not the directory itself
+		line = stem + "/**/*" // the content of the directory, not the directory itself
 	}
 	const special = `*?[\`
 	r.isLiteral = !strings.ContainsAny(line, special)
@@ -86,7 +86,7 @@ func parseRule(line string) (r rule, ok bool) {
 		r.suffix = rest
 	}
 	if !r.isLiteral {
-		line = strings.NewReplacer("{", `\{`, "}", `\}`).Replace(line) // only doublestar knows braces
+		line = strings.NewReplacer("{", `\{`, "}", `\}`).Replace(line) // only doublestar supports braces
 	}
 	r.pattern = line
 	return r, line != "" && (r.isLiteral || doublestar.ValidatePattern(line))

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Access is what a user has allowed a server's program beyond its configuration. The zero value is
-// nothing.
+// Access is what a user has allowed a server's program in addition to its configuration. The zero
+// value allows nothing.
 type Access struct {
 	Network     bool     `json:"network,omitempty"`
-	Read        []string `json:"read,omitempty"`  // further files and directories it may read
-	Write       []string `json:"write,omitempty"` // further ones it may change
+	Read        []string `json:"read,omitempty"`  // more files and directories that it may read
+	Write       []string `json:"write,omitempty"` // more files and directories that it may change
 	Unsandboxed bool     `json:"free,omitempty"`  // it runs without the sandbox
 }
 
@@ -19,7 +19,7 @@ func (a Access) IsZero() bool {
 	return !a.Network && !a.Unsandboxed && len(a.Read) == 0 && len(a.Write) == 0
 }
 
-// Union returns a with what b allows as well.
+// Union returns the accesses of both a and b.
 func (a Access) Union(b Access) Access {
 	join := func(x, y []string) []string {
 		all := append(slices.Clone(x), y...)
@@ -29,7 +29,7 @@ func (a Access) Union(b Access) Access {
 	return Access{a.Network || b.Network, join(a.Read, b.Read), join(a.Write, b.Write), a.Unsandboxed || b.Unsandboxed}
 }
 
-// String describes what is allowed; "" for nothing.
+// String describes the access; "" for none.
 func (a Access) String() string {
 	var parts []string
 	if a.Unsandboxed {
@@ -47,14 +47,14 @@ func (a Access) String() string {
 	return strings.Join(parts, "; ")
 }
 
-// A Refusal is what the sandbox has most likely refused a program, which did not start or whose
-// calls failed.
+// A Refusal describes accesses that the sandbox has probably refused to a program that did not
+// start or whose calls failed.
 type Refusal struct {
-	Reasons []string // one line each, with the program's own words
-	Needs   Access   // what would let it; nothing, if that cannot be told
+	Reasons []string // one line each, quoting the program
+	Needs   Access   // the access that would help; zero if unknown
 }
 
-// String names what was refused, in a few words.
+// String names the refused accesses briefly.
 func (r *Refusal) String() string {
 	switch files := len(r.Needs.Read)+len(r.Needs.Write) > 0; {
 	case r.Needs.Network && files:

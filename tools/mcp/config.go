@@ -17,45 +17,45 @@ import (
 )
 
 // A Config is one server, the section [mcp.NAME] of the configuration: either a
-// program or a service. In Env and Headers ${NAME} stands for a variable of
-// parley's environment, so that secrets need not be in the file.
+// program or a service. In Env and Headers ${NAME} is replaced by a variable of
+// parley's environment, so that the file need not contain secrets.
 type Config struct {
 	Command process.CommandLine `toml:"command"` // the program, as a text or with its arguments
-	Args    []string            `toml:"args"`    // its further arguments
-	Env     map[string]string   `toml:"env"`     // further variables of its environment
-	Cwd     string              `toml:"cwd"`     // directory it starts in, absolute; "" is not the workspace, whose files are a stranger's
-	URL     string              `toml:"url"`     // of the service, which speaks streamable HTTP
+	Args    []string            `toml:"args"`    // more arguments of it
+	Env     map[string]string   `toml:"env"`     // more variables of its environment
+	Cwd     string              `toml:"cwd"`     // absolute directory to start in; "": the root directory, not the workspace, whose files are untrusted
+	URL     string              `toml:"url"`     // of the service, by streamable HTTP
 	Headers map[string]string   `toml:"headers"` // sent to the service with each request
 
-	// Of a login to the service, where one is needed: see tools/mcp/oauth.
-	ClientID     string   `toml:"client_id" json:",omitempty"`     // that its authorization server gave; "": parley registers itself
-	ClientSecret string   `toml:"client_secret" json:",omitempty"` // that goes with ClientID
-	Scopes       []string `toml:"scopes" json:",omitempty"`        // asked for; none: what the service names
-	RedirectPort int      `toml:"redirect_port" json:",omitempty"` // where the browser comes back, if ClientID is good for one only; 0: any
+	// For a login to the service, if it needs one: see tools/mcp/oauth.
+	ClientID     string   `toml:"client_id" json:",omitempty"`     // issued by its authorization server; "": parley registers itself
+	ClientSecret string   `toml:"client_secret" json:",omitempty"` // secret for ClientID
+	Scopes       []string `toml:"scopes" json:",omitempty"`        // scopes to request; none: those that the service names
+	RedirectPort int      `toml:"redirect_port" json:",omitempty"` // port of the redirect address, if ClientID requires one; 0: any
 
 	Disabled bool `toml:"disabled"`
-	// How long it may take until it is ready, such as "90s", at most "600s"; "" is 30s, or 60s for a
-	// program that never was ready, which may have to be downloaded.
+	// Time limit of the start, such as "90s", at most "600s"; "" is 30s, or 60s for a program that
+	// was never ready and may have to be downloaded.
 	StartTimeout string `toml:"start_timeout" json:",omitempty"`
 
-	Timeout string `toml:"timeout"` // of a call, such as "90s"; "60s" unless given, at most "600s"
-	Trusted bool   `toml:"trusted"` // its tools are offered unseen, also when they change; calls ask all the same
+	Timeout string `toml:"timeout"` // of a call, such as "90s"; "" is "60s"; at most "600s"
+	Trusted bool   `toml:"trusted"` // its tools are offered without approval, also after changes; calls still need approval
 
-	Sampling string `toml:"sampling" json:",omitempty"` // "ask": it may have the model answer, if the user agrees each time; "off", as ""
+	Sampling string `toml:"sampling" json:",omitempty"` // "ask": the server may use the model if the user approves each time; "off" or "": it may not
 
-	// How the sandbox holds the program.
+	// The sandbox of the program.
 	Network     bool     `toml:"network"`          // it may reach the network
-	Read        []string `toml:"read"`             // further files and directories it may read
-	Write       []string `toml:"write"`            // further ones it may change
-	Unsandboxed bool     `toml:"free" json:"Free"` // it is not held at all
+	Read        []string `toml:"read"`             // more files and directories it may read
+	Write       []string `toml:"write"`            // more files and directories it may change
+	Unsandboxed bool     `toml:"free" json:"Free"` // it runs without the sandbox
 
-	OfProject bool `toml:"-" json:"-"` // it is of a directory's .mcp.json, which somebody else may change
+	OfProject bool `toml:"-" json:"-"` // it is from a project's .mcp.json, which others may change
 }
 
-// SamplingAsk lets a server have the model answer, if the user agrees.
+// SamplingAsk lets a server use the model if the user approves.
 const SamplingAsk = "ask"
 
-// String shows c without what may be secret.
+// String returns c without values that may be secret.
 func (c Config) String() string {
 	return fmt.Sprintf("{%s disabled=%v timeout=%q trusted=%v}", c.Location(), c.Disabled, c.Timeout, c.Trusted)
 }
@@ -63,8 +63,8 @@ func (c Config) String() string {
 // GoString returns String: %#v shows no secrets either.
 func (c Config) GoString() string { return c.String() }
 
-// Location returns the command line, or the address, without what may be a key in it. Of a command line
-// nothing is hidden that could run: the user agrees to what it shows.
+// Location returns the command line, or the address, with likely keys masked. It never hides a part of
+// a command line that could run, because the user approves the text shown.
 func (c Config) Location() string {
 	if c.URL == "" {
 		p := c.CommandLine()
@@ -84,11 +84,12 @@ func (c Config) Location() string {
 // CommandLine returns the command with all its arguments.
 func (c Config) CommandLine() process.CommandLine { return c.Command.WithArgs(c.Args...) }
 
-// serverName keeps the parts of mcp__NAME__TOOL apart.
+// serverName matches valid server names, which keep the parts of
+// mcp__NAME__TOOL apart.
 var serverName = lazy.NewRegexp(`^[a-zA-Z0-9-]+(_[a-zA-Z0-9-]+)*$`)
 
-// Validate checks the servers of a configuration, by their names. Errors name
-// the key, and no value that may be secret.
+// Validate checks the servers of a configuration by name. Errors name the key,
+// and no value that may be secret.
 func Validate(configs map[string]Config) error {
 	var errs []error
 	for name, c := range configs {
@@ -148,13 +149,13 @@ func (c Config) validate() error {
 
 var headerName = lazy.NewRegexp(`^[a-zA-Z0-9-]+$`)
 
-// reservedHeaders are headers that belong to the protocol.
+// reservedHeaders are headers set by the protocol.
 var reservedHeaders = []string{"host", "content-type", "content-length", "accept", "connection", "transfer-encoding", "mcp-session-id", "mcp-protocol-version", "last-event-id"}
 
 func (c Config) validateURL() error {
 	u, err := url.Parse(c.URL)
 	switch {
-	case err != nil: // the error would quote it
+	case err != nil: // the parse error would quote the address
 		return errors.New("url: it is not valid")
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return errors.New("url: it must begin with https:// or http:// and name a host")
@@ -177,7 +178,7 @@ func IsLoopback(host string) bool {
 	return host == "localhost" || err == nil && addr.IsLoopback()
 }
 
-// ParseTimeout reads the value of a setting; "" is otherwise.
+// ParseTimeout parses the value of a setting; it returns otherwise for "".
 func ParseTimeout(setting, value string, otherwise time.Duration) (time.Duration, error) {
 	if value == "" {
 		return otherwise, nil
@@ -189,12 +190,12 @@ func ParseTimeout(setting, value string, otherwise time.Duration) (time.Duration
 	return d, nil
 }
 
-// maxTimeout bounds the settings of times.
+// maxTimeout is the largest value of time settings.
 const maxTimeout = 600 * time.Second
 
 var variableRef = lazy.NewRegexp(`\$\{([a-zA-Z_][a-zA-Z0-9_]*)\}`)
 
-// ExpandVariables replaces ${NAME} in values, and tells which name has no value.
+// ExpandVariables replaces ${NAME} in values. The error names a variable without a value.
 func ExpandVariables(key string, values map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	var missing error

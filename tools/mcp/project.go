@@ -10,14 +10,13 @@ import (
 	"parley/tools/process"
 )
 
-// ParseProject reads the .mcp.json of a directory, as other programs have it too:
+// ParseProject parses the .mcp.json of a directory, a format shared with other programs:
 //
 //	{"mcpServers": {"NAME": {"command": "…", "args": […], "env": {…}}, "NAME": {"url": "…", "headers": {…}}}}
 //
-// The directory is trusted to name programs, and no further: it cannot take values
-// from the user's environment, where keys are, nor have a program run outside
-// of the sandbox or its tools offered unseen. Keys it has beside these are
-// ignored.
+// The directory may only name programs. It cannot use values from the user's
+// environment, which may include keys, nor run a program outside of the sandbox
+// or offer tools without approval. Other keys in the file are ignored.
 func ParseProject(text []byte) (map[string]Config, error) {
 	var file struct {
 		Servers map[string]struct {

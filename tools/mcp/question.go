@@ -13,37 +13,37 @@ import (
 // model answer. Its text is the server's, sanitized and without its credentials. Reply ends it.
 type Question struct {
 	Server string
-	Text   string  // what the server says
-	URL    string  // of the page to open; "": it is no page
-	Opened bool    // the user agreed to open the page: the next reply means that it is done
-	Fields []Field // of the form
+	Text   string  // the server's text
+	URL    string  // of the page to open; "" for other questions
+	Opened bool    // the user agreed to open the page; the next reply reports that it is done
+	Fields []Field // of a form
 
-	Sample *llm.Request // what the model is to answer, without tools; nil for other questions
+	Sample *llm.Request // request for the model, without tools; nil for other questions
 
-	Refused string // why it was declined before a user saw it; "": it waits for an answer
+	Refused string // why it was declined before the user saw it; "": it waits for an answer
 
-	Reply    func(Reply)     // gives the answer; the first one counts
+	Reply    func(Reply)     // answers the question; only the first call counts
 	Ended    <-chan struct{} // closed when the server no longer waits for the answer; nil if it never did
-	PageDone <-chan struct{} // closed when the server says that the page is done; nil: it does not say
-	WhyOver  func() string   // why the server no longer waits; "" if it does not say, or does; nil: it does not say
+	PageDone <-chan struct{} // closed when the server reports that the page is done; nil: it does not report
+	WhyOver  func() string   // returns why the server no longer waits; "" if unknown or still waiting; nil: unknown
 }
 
-// A Reply is what a user said to a question.
+// A Reply is the user's answer to a question.
 type Reply struct {
-	Action string         // as MCP has it
-	Values map[string]any // of the fields, by their names
+	Action string         // an Action constant, as in MCP
+	Values map[string]any // of the fields, by name
 	Text   string         // of the model
 	Model  string
 }
 
-// Actions of a Reply: MCP's elicitation.
+// Actions of a Reply, as in MCP's elicitation.
 const (
 	ActionAccept  = "accept"
 	ActionDecline = "decline"
-	ActionCancel  = "cancel" // the question is dismissed without an answer
+	ActionCancel  = "cancel" // dismissed without an answer
 )
 
-// Answer accepts, with the values of the fields by their names; nil without fields.
+// Answer accepts with the values of the fields by name; nil if there are no fields.
 func (q *Question) Answer(values map[string]any) {
 	q.Reply(Reply{Action: ActionAccept, Values: values})
 }
@@ -54,13 +54,13 @@ func (q *Question) Decline() { q.Reply(Reply{Action: ActionDecline}) }
 // Cancel dismisses the question without an answer.
 func (q *Question) Cancel() { q.Reply(Reply{Action: ActionCancel}) }
 
-// Done reports whether the server said that the page is done.
+// Done reports whether the server has reported that the page is done.
 func (q *Question) Done() bool { return isClosed(q.PageDone) }
 
 // Over reports whether the server no longer waits for the answer.
 func (q *Question) Over() bool { return isClosed(q.Ended) }
 
-// isClosed reports whether a channel is closed; one that is nil is not.
+// isClosed reports whether a channel is closed; a nil channel is not.
 func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:
@@ -83,8 +83,8 @@ func (q *Question) Waiting(ctx context.Context) (context.Context, context.Cancel
 	return ctx, cancel
 }
 
-// SampleText returns what a server has the model answer, for the user who allows it: what it wrote
-// is quoted, so that none of it passes for the role above it.
+// SampleText returns a sampling request for the user's approval: the server's text is quoted, so
+// that none of it can be mistaken for the roles above it.
 func (q *Question) SampleText() string {
 	var b strings.Builder
 	if q.Sample.System != "" {
@@ -96,27 +96,27 @@ func (q *Question) SampleText() string {
 	return strings.TrimSpace(b.String())
 }
 
-// A Field is one of a form: a text, a number, or one or several of some choices.
+// A Field is a form field: a text, a number, or one or more choices.
 type Field struct {
-	Name     string // the server's; for Question.Answer
-	Title    string // for people
+	Name     string // the server's name; for Question.Answer
+	Title    string // for display
 	Help     string // "" for none
 	Required bool
 	Default  string   // as a user would type it; "" for none
-	Choices  []Choice // "" is none of them; nil: it is typed
-	Several  bool     // several choices may be typed, with commas
+	Choices  []Choice // "" is no choice; nil: free text
+	Several  bool     // several choices may be typed, separated by commas
 
-	// Parse returns the value of the field that was typed or chosen. The error says what it must be.
+	// Parse parses the typed or chosen value of the field. An error says what the value must be.
 	Parse func(text string) (any, error)
 }
 
-// A Choice is a value that a field may have.
+// A Choice is a possible value of a field.
 type Choice struct {
-	Value string // to be parsed
+	Value string // for Parse
 	Title string
 }
 
-// ChoiceTitles returns what may be chosen, with commas.
+// ChoiceTitles returns the titles of the choices, separated by commas.
 func (f Field) ChoiceTitles() string {
 	var titles []string
 	for _, c := range f.Choices {

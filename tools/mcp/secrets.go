@@ -11,22 +11,22 @@ import (
 	"parley/tools/sanitize"
 )
 
-// MinSecretLength is how long a secret is at least, in bytes; shorter values are words that
-// stand in any text.
+// MinSecretLength is the shortest length of a secret, in bytes; shorter values occur in any
+// text.
 const MinSecretLength = 6
 
-// plainWords finds values that are no credential by their looks. They are taken out of texts all
-// the same, but what has such a word in its name still works.
+// plainWords matches values that do not look like credentials. They are masked in texts, but a
+// name that includes such a word still works.
 var plainWords = lazy.NewRegexp(`^[A-Za-z][a-z]{1,14}([-_., ][A-Za-z][a-z]{1,14})*$`)
 
 // IsPlainWord reports whether a secret value consists of plain words.
 func IsPlainWord(secret string) bool { return plainWords.MatchString(secret) }
 
-// ConfigSecrets returns the secrets in the configuration of a server, for masking texts that are
-// not the server's: of the values of variables and headers those whose name is a secret's, that look like
-// one or that are taken from the environment, and none that are plain words or paths.
+// ConfigSecrets returns the secrets in a server's configuration, for masking texts that are not the
+// server's: values of variables and headers whose name suggests a secret, that look like one, or that
+// come from the environment. It leaves out plain words and paths.
 func ConfigSecrets(c Config) []string {
-	env, _ := ExpandVariables("env", secretValues(c.Env)) // one that has no value is no secret
+	env, _ := ExpandVariables("env", secretValues(c.Env)) // a variable without a value is not a secret
 	headers, _ := ExpandVariables("headers", secretValues(c.Headers))
 	login, _ := ExpandVariables("mcp", map[string]string{"client_secret": c.ClientSecret})
 	secrets := append(valueSecrets(env, headers, login), sanitize.CommandSecrets(c.CommandLine().Words)...)
@@ -34,7 +34,7 @@ func ConfigSecrets(c Config) []string {
 		secrets = append(secrets, sanitize.URLSecrets(u)...)
 	}
 	for _, values := range []map[string]string{c.Env, c.Headers} {
-		for _, v := range values { // an address may have a password
+		for _, v := range values { // an address may include a password
 			secrets = append(secrets, sanitize.CommandSecrets([]string{v})...)
 		}
 	}
@@ -44,8 +44,8 @@ func ConfigSecrets(c Config) []string {
 	})
 }
 
-// secretValues returns those of the configured values that are secrets by their name or looks, or
-// because the file does not say them.
+// secretValues returns the configured values that are secrets by their name or looks, or because
+// they come from the environment.
 func secretValues(values map[string]string) map[string]string {
 	out := map[string]string{}
 	for name, value := range values {
@@ -56,8 +56,9 @@ func secretValues(values map[string]string) map[string]string {
 	return out
 }
 
-// Secrets returns what must not be shown of what a server is given: the values of variables and
-// headers, the query of its address, and what looks like a secret in that or in its command line.
+// Secrets returns the texts of a server's configuration that must not be shown: the values of
+// variables and headers, the query of its address, and texts in the address or command line that
+// look like secrets.
 func (c Config) Secrets(values ...map[string]string) []string {
 	secrets := valueSecrets(values...)
 	if u, err := url.Parse(c.URL); err == nil && c.URL != "" {
@@ -69,7 +70,7 @@ func (c Config) Secrets(values ...map[string]string) []string {
 	return append(secrets, sanitize.CommandSecrets(c.CommandLine().Words)...)
 }
 
-// valueSecrets returns the values of variables and headers, also without "Bearer" or the like.
+// valueSecrets returns the values of variables and headers, also without a prefix such as "Bearer".
 func valueSecrets(values ...map[string]string) (secrets []string) {
 	for _, list := range values {
 		for _, v := range list {

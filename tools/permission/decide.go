@@ -16,9 +16,9 @@ import (
 	"parley/tools/lazy"
 )
 
-// Decide returns the effect of the rules on a call, and the rule that decides; !ok if none
-// matches. Where rules ask or deny, an opaque command line asks unless it is allowed word
-// for word.
+// Decide returns the effect of the rules on a call, and the rule that decides; ok is false
+// if none matches. If any rules ask or deny, an opaque command line asks unless a rule
+// allows it word for word.
 func (rs Rules) Decide(c Call) (effect Effect, by Rule, ok bool) {
 	var line *parser
 	if c.Tool == shellTool {
@@ -74,18 +74,18 @@ func matchesWide(r Rule, c Call, line *parser) bool {
 		return c.Host == below || name == below || strings.HasSuffix(name, "."+below)
 	}
 	ok, _ := doublestar.Match(strings.ToLower(r.Match), strings.ToLower(c.Path))
-	return ok && c.Path != "" // letter case is no way around: on some file systems it does not count
+	return ok && c.Path != "" // ignore letter case, as some file systems do
 }
 
-// mayMatch reports whether a command of a line is what a rule matches once a word has a value that is
-// not known.
+// mayMatch reports whether a command of a line could match a rule, depending on the values of words
+// that are not known.
 func mayMatch(r Rule, line *parser) bool {
 	wanted := commandWords(r)
 	return len(wanted) > 1 && slices.ContainsFunc(line.cmds, func(cmd Command) bool { return begins(cmd.Words, wanted, true) })
 }
 
-// commandWords returns the words of Match if it is exactly one command; nil otherwise, and
-// then the rule matches its exact text only.
+// commandWords returns the words of Match if it is exactly one command; nil otherwise, in
+// which case the rule matches its exact text only.
 func commandWords(r Rule) []string {
 	line := parseLine(r.Match)
 	why := cmp.Or(line.notSimple, line.notBare)
@@ -95,19 +95,19 @@ func commandWords(r Rule) []string {
 	return line.list[0].Words
 }
 
-// beginsWith reports whether a command begins with the words of a rule, taken wide: the
-// program in any directory, options anywhere and short ones combined, and any options
-// between the words.
+// beginsWith reports whether a command begins with the words of a rule in a wide sense:
+// the program may be in any directory, options may be anywhere and combined, and
+// further options may come between the words.
 func beginsWith(words, wanted []string) bool { return begins(words, wanted, false) }
 
-// begins does as beginsWith. With guess, a word whose value is not known stands for any that it may be.
+// begins is beginsWith. With guess, a word whose value is not known matches any value it may have.
 func begins(words, wanted []string, guess bool) bool {
 	words, wanted = gitWords(words), gitWords(wanted)
 	if len(words) == 0 || !strings.EqualFold(programName(words[0]), programName(wanted[0])) {
 		return false
 	}
 	values := cmp.Or(opaqueArgsOf()[programName(words[0])], &opaqueArgs{})
-	reached := make([]bool, len(words)+1) // what stands before here was found or may be skipped
+	reached := make([]bool, len(words)+1) // the words before this index are matched or may be skipped
 	reached[1] = true
 	for _, want := range wanted[1:] {
 		if strings.HasPrefix(want, "-") {
@@ -125,7 +125,7 @@ func begins(words, wanted []string, guess bool) bool {
 				next[i+1] = true
 			}
 			if guess && !isDynamic(want) && mayBe(words[i], want) && !values.takesNext(words[i-1]) {
-				next[i], next[i+1] = true, true // it may be several
+				next[i], next[i+1] = true, true // the word may expand to several
 			}
 			if strings.HasPrefix(words[i], "-") || isDynamic(words[i]) {
 				reached[i+1] = true
@@ -153,8 +153,8 @@ func hasOption(words []string, want string) bool {
 	return !strings.HasPrefix(letters, "-") && strings.Trim(letters, short) == ""
 }
 
-// findAllow returns the narrowest rule that allows c; for a list of commands that needs one
-// rule each, the one of them that allows least.
+// findAllow returns the narrowest rule that allows c. For a list of commands, which needs
+// one rule each, it returns the narrowest of these.
 func (rs Rules) findAllow(c Call, line *parser) (Rule, bool) {
 	find := func(holds func(Rule) bool) (Rule, bool) {
 		i := slices.IndexFunc(rs, func(r Rule) bool { return r.Effect == Allow && appliesTo(r, c) && holds(r) })
@@ -178,9 +178,9 @@ func (rs Rules) findAllow(c Call, line *parser) (Rule, bool) {
 	}
 	var by Rule
 	moved := false
-	for _, cmd := range slices.Backward(line.list) { // which the last one begins
+	for _, cmd := range slices.Backward(line.list) { // the list is in reverse order
 		if !moved && !cmd.piped && entersFolder(cmd.Words, c.Workspace) {
-			moved = true // once: after another cd, one that failed before would matter
+			moved = true // only one cd: with two, a failed first one would matter
 			continue
 		}
 		r, ok := find(func(r Rule) bool { return r.Match != "" && coversCommand(r, cmd.Words, c.Workspace) })
@@ -188,17 +188,17 @@ func (rs Rules) findAllow(c Call, line *parser) (Rule, bool) {
 			moved && !isSameBelow(cmd.Words) || cmd.piped && !isFilter(cmd.Words) {
 			return find(anything)
 		}
-		if by.Tool == "" || r.Sandboxed { // which allows less
+		if by.Tool == "" || r.Sandboxed { // keep the rule that allows less
 			by = r
 		}
 	}
-	if by.Tool == "" { // cd alone
+	if by.Tool == "" { // only cd commands
 		return find(anything)
 	}
 	return by, true
 }
 
-// entersFolder reports whether words change to an existing folder of the workspace and nothing else.
+// entersFolder reports whether words only change to an existing directory of the workspace.
 func entersFolder(words []string, workspace string) bool {
 	if len(words) != 2 || words[0] != "cd" || workspace == "" || os.Getenv("CDPATH") != "" {
 		return false
@@ -222,15 +222,15 @@ func entersFolder(words []string, workspace string) bool {
 	return err == nil && filepath.IsLocal(rel) && statErr == nil && info.IsDir()
 }
 
-// isSameBelow reports whether words are the same command in a folder below: its program is not a
-// file of the folder, and no word leads out of that.
+// isSameBelow reports whether words are the same command in a subdirectory: its program is not a
+// file of that directory, and no word leads out of it.
 func isSameBelow(words []string) bool {
 	local := !filepath.IsAbs(words[0]) && strings.Contains(words[0], "/")
 	return !local && !slices.ContainsFunc(words, func(word string) bool { return !staysInside(word, "/") })
 }
 
-// isFilter reports whether a command does the same with whatever it reads: it can be named alone by
-// a prefix, and what it reads is no code to it.
+// isFilter reports whether a command is safe with any input: its name alone can be a prefix, and it
+// does not interpret its input as code.
 func isFilter(words []string) bool {
 	name := programName(words[0])
 	if why := refusalReason(name); why != "" && why != reasonKnown && !isNarrow(words) {
@@ -258,7 +258,7 @@ func matchesExactly(r Rule, c Call) bool {
 // coversCommand reports whether an allowing rule matches one simple command.
 func coversCommand(r Rule, words []string, folder string) bool {
 	if name, _, _ := strings.Cut(r.Match, " "); isPlain(name) && (len(words) == 0 || name != words[0]) {
-		return false // without parsing: most rules are for another program
+		return false // fast path: most rules are for another program
 	}
 	own, err := singleCommand(r.Match)
 	if err != nil {
@@ -279,7 +279,7 @@ func coversCommand(r Rule, words []string, folder string) bool {
 	return !slices.ContainsFunc(words[len(own):], func(word string) bool {
 		if pattern, ok := strings.CutPrefix(word, dynamicMark); ok {
 			word = pattern
-			if len(harmlessArgsOf(own).forbidden) > 0 { // what it stands for was not looked at
+			if len(harmlessArgsOf(own).forbidden) > 0 { // the operand was not checked
 				return true
 			}
 		}
@@ -287,7 +287,7 @@ func coversCommand(r Rule, words []string, folder string) bool {
 	})
 }
 
-// isPlain reports whether a word of a line stands for itself.
+// isPlain reports whether a shell takes a word literally.
 func isPlain(word string) bool {
 	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == ""
 }
@@ -307,8 +307,8 @@ func Validate(r Rule) error {
 	return nil
 }
 
-// CountWords returns the number of words of the longest command of a line for which prefix
-// rules can stand; otherwise an error.
+// CountWords returns the number of words of a line's longest command that can have prefix
+// rules; otherwise an error.
 func CountWords(command string) (most int, err error) {
 	list, err := simpleList(command)
 	for _, cmd := range list {
@@ -317,7 +317,7 @@ func CountWords(command string) (most int, err error) {
 	return most, err
 }
 
-// simpleList returns the commands of a line that rules can stand for one by one.
+// simpleList returns the commands of a line that rules can match individually.
 func simpleList(line string) ([]Command, error) {
 	r := parseLine(line)
 	why := r.notSimple
@@ -332,13 +332,13 @@ func simpleList(line string) ([]Command, error) {
 	if why != "" {
 		return nil, errors.New(why)
 	}
-	slices.Reverse(r.list) // which the last one begins
+	slices.Reverse(r.list) // the list is in reverse order
 	return r.list, nil
 }
 
-// PrefixRules returns the rules that allow all commands that begin with the first n words of a
-// simple command: one, or for a list as of a pipe one for each of its commands, which may have fewer
-// words. They allow the line itself.
+// PrefixRules returns the rules that allow all commands beginning with the first n words of a simple
+// command. For a list, such as a pipe, it returns one rule for each command, which may have fewer
+// words. The rules allow the line itself.
 func PrefixRules(command string, n int) (rules Rules, err error) {
 	list, err := simpleList(command)
 	if err != nil {
@@ -377,7 +377,7 @@ func prefixRule(words []string) (Rule, error) {
 			if err != nil {
 				return Rule{}, err
 			}
-			if quoted == word { // without quotes, its letters could pass for others
+			if quoted == word { // unquoted letters could be mistaken for others
 				quoted = "'" + word + "'"
 			}
 			word = quoted

@@ -8,11 +8,12 @@ import (
 	"parley/tools/lazy"
 )
 
-// handsOn matches what precedes a command that a program runs, among the words of many.
+// handsOn matches words before a command that a program runs, as used by many programs.
 var handsOn = lazy.NewRegexp(`(?s)^--$|^--(?:execute|run)(?:=(.+))?$|^--?(?:[a-z]+-)*[a-z]*(?:commands?|cmd|exec|rsh|script|editor|pager)(?:=(.+))?$`)
 
-// addHandedOn adds what a program that is in no table is likely to run: the words after -- or
-// an option such as --exec or --password-command, and the value of -c if that is a line.
+// addHandedOn adds commands that a program not in any table probably runs: the words after --
+// or an option such as --exec or --password-command, and the value of -c if it is a command
+// line.
 func (s *visitor) addHandedOn(words []string, in input) {
 	for i := 1; i < len(words); i++ {
 		rest := words[i+1:]
@@ -26,7 +27,7 @@ func (s *visitor) addHandedOn(words []string, in input) {
 		case len(rest) == 0 || isDynamic(rest[0]):
 		case strings.ContainsAny(rest[0], separators):
 			s.innerLines = append(s.innerLines, rest[0])
-		case words[i] != "-c" && (path.IsAbs(rest[0]) || !strings.Contains(rest[0], "/")): // else it is a file of the workspace
+		case words[i] != "-c" && (path.IsAbs(rest[0]) || !strings.Contains(rest[0], "/")): // otherwise a file of the workspace
 			s.addCommand(rest, in)
 			return
 		}
@@ -34,7 +35,7 @@ func (s *visitor) addHandedOn(words []string, in input) {
 }
 
 // addInner adds the arguments of this line's commands as commands: once one command runs its
-// arguments, any of them may be meant.
+// arguments, any of them may be one.
 func (s *visitor) addInner(depth int) {
 	data := map[string]bool{}
 	for n, cmd := range s.ownCmds {
@@ -57,7 +58,7 @@ func (s *visitor) addInner(depth int) {
 			data[word] = data[word] || takesData
 			switch {
 			case takesData && s.addUnlessLine(word, depth):
-			case i > 0 || strings.ContainsAny(word, separators): // the program alone is no inner command
+			case i > 0 || strings.ContainsAny(word, separators): // the program alone is not an inner command
 				s.addText(word, depth)
 			}
 			if isAliased(cmd.Words, i) {
@@ -76,10 +77,10 @@ func (s *visitor) addInner(depth int) {
 	}
 }
 
-// maxWrappers bounds the words among which the program is looked for that others run.
+// maxWrappers bounds the words searched for a program that others run.
 const maxWrappers = 32
 
-// runsNothing reports whether words are a command that runs no other.
+// runsNothing reports whether words are a command that does not run others.
 func runsNothing(words []string) bool {
 	if isDynamic(words[0]) {
 		return false
@@ -88,8 +89,8 @@ func runsNothing(words []string) bool {
 	return (why == "" || why == reasonKnown) && !isWrapper(words) || startsNothing(words, input{})
 }
 
-// addUnlessLine adds the words of text that is no line, so that no shell would run it, and reports
-// whether it is none.
+// addUnlessLine adds the words of text if no shell would run it as a line, and reports whether it
+// did.
 func (s *visitor) addUnlessLine(text string, depth int) bool {
 	if isDynamic(text) || !strings.ContainsAny(text, separators) || s.innerBytes > maxInner || s.tooComplex(text, depth+1) != "" {
 		return false
@@ -107,7 +108,7 @@ var (
 	setVariable      = lazy.NewRegexp(`^\x00("[A-Za-z_][A-Za-z0-9_]*=[^"]*"|[A-Za-z_][A-Za-z0-9_]*="[^"]*")$`)
 )
 
-// isValue reports whether the word at i can be no program, whatever it stands for: a directory to
+// isValue reports whether the word at i cannot be a program, whatever its value: a directory to
 // mount or a variable to set, as in docker run -v "$PWD:/src" -e "A=$B".
 func isValue(words []string, i int) bool {
 	if mountedDirectory.MatchString(words[i]) {
@@ -116,8 +117,7 @@ func isValue(words []string, i int) bool {
 	return i > 0 && (words[i-1] == "-e" || words[i-1] == "--env") && setVariable.MatchString(words[i])
 }
 
-// isAliased reports whether the word at i is a command of the program for which the line sets
-// an alias.
+// isAliased reports whether the word at i is a command for which the line sets an alias.
 func isAliased(words []string, i int) bool {
 	switch programName(words[0]) {
 	case "git":
@@ -129,15 +129,15 @@ func isAliased(words []string, i int) bool {
 	return false
 }
 
-// addText adds text that may be a command line, also after the ! of an alias for a shell, as
-// git, gh and hg have it. Its line is known not to be simple.
+// addText adds text that may be a command line, also after the ! of a shell alias in git, gh
+// and hg. The outer line is known not to be simple.
 func (s *visitor) addText(text string, depth int) {
 	text = strings.TrimLeft(strings.TrimPrefix(text, dynamicMark), "! \t\n")
 	if s.innerBytes += len(text); s.innerBytes > maxInner {
 		s.opaque = true
 		return
 	}
-	if text == ";" { // ends what find is to run
+	if text == ";" { // ends the command of find -exec
 		return
 	}
 	isLine := strings.ContainsAny(text, separators)
@@ -153,5 +153,5 @@ func (s *visitor) addText(text string, depth int) {
 	s.addLine(text, depth+1)
 }
 
-// separators separate the words of a line, or stand for others.
+// separators separate or expand words of a line.
 const separators = " \t\n;&|()`$"

@@ -9,12 +9,12 @@ import (
 
 // input describes the standard input of a command.
 type input struct {
-	given   bool   // by the line: it is redirected or piped
-	visible bool   // it is text of the line
-	text    string // if it is visible
+	given   bool   // the line redirects or pipes the input
+	visible bool   // the input is literal text in the line
+	text    string // the text, if visible
 }
 
-// walk visits a node, and follows to which the line gives an input. nil ends a node.
+// walk visits a node, and tracks which nodes get an input from the line. nil ends a node.
 func (s *visitor) walk(node syntax.Node) bool {
 	if node == nil {
 		s.given = s.given[:len(s.given)-1]
@@ -26,7 +26,7 @@ func (s *visitor) walk(node syntax.Node) bool {
 		redirected := slices.ContainsFunc(node.Redirs, isInput)
 		given = given || redirected || s.piped[node]
 		if call, ok := node.Cmd.(*syntax.CallExpr); ok && redirected && len(call.Args) > 0 && call.Args[0].Lit() == "exec" {
-			for i := range s.given { // what follows has it
+			for i := range s.given { // the following nodes get it too
 				s.given[i] = true
 			}
 		}
@@ -39,7 +39,7 @@ func (s *visitor) walk(node syntax.Node) bool {
 	return s.visit(node)
 }
 
-// isInput reports whether a redirection gives a standard input that holds something.
+// isInput reports whether a redirection provides a nonempty standard input.
 func isInput(redir *syntax.Redirect) bool {
 	switch redir.Op {
 	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
@@ -48,8 +48,8 @@ func isInput(redir *syntax.Redirect) bool {
 	return false
 }
 
-// noteRedirects notes the text of a here-document or here-string that is the standard input
-// of a command, unless another redirection replaces it.
+// noteRedirects records the text of a here-document or here-string that is the standard
+// input of a command, unless another redirection replaces it.
 func (s *visitor) noteRedirects(stmt *syntax.Stmt) {
 	to, ok := stmt.Cmd.(*syntax.CallExpr)
 	if !ok {
@@ -69,7 +69,7 @@ func (s *visitor) noteRedirects(stmt *syntax.Stmt) {
 	}
 }
 
-// notePipe notes what a pipe gives to a statement.
+// notePipe records the input that a statement gets from a pipe.
 func (s *visitor) notePipe(pipe *syntax.BinaryCmd) {
 	if s.piped == nil {
 		s.piped = map[*syntax.Stmt]bool{}

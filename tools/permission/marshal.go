@@ -8,7 +8,7 @@ import (
 	"parley/tools/rule"
 )
 
-// storedRule holds a rule in JSON.
+// storedRule is the JSON form of a rule.
 type storedRule struct {
 	Effect    Effect `json:"effect"`
 	Rule      string `json:"rule"`
@@ -26,8 +26,8 @@ func Marshal(rs []Rule) (string, error) {
 	return string(out), err
 }
 
-// Unmarshal parses the output of Marshal, as rules FromState. Invalid rules are left out and
-// joined in the error; the others are valid. "" holds no rules.
+// Unmarshal parses the output of Marshal as rules of source FromState. Invalid rules are
+// left out and joined in the error; the others are valid. "" is no rules.
 func Unmarshal(text string) ([]Rule, error) {
 	if text == "" {
 		return nil, nil

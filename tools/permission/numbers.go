@@ -10,16 +10,16 @@ import (
 	"parley/tools/lazy"
 )
 
-// numbers follows what the lines of a command evaluate. Bash takes the value of a variable for an
-// expression, in which may be an index, which is evaluated too, substitutions and all: what is no
-// number, and not known to hold nothing else, can run anything.
+// numbers tracks arithmetic evaluation in a command line. Bash evaluates the value of a variable
+// as an expression, which may contain an index with substitutions. Anything not known to be a
+// number can therefore run any command.
 type numbers struct {
-	evaluated map[string]bool // variables in what is evaluated
-	set       map[string]bool // variables that are set: true to numbers alone
-	unknown   bool            // something is evaluated that is no number, nor a variable
+	evaluated map[string]bool // variables in evaluated expressions
+	set       map[string]bool // variables that are set; true if only to numbers
+	unknown   bool            // an evaluated expression is neither a number nor a variable
 }
 
-// setTo notes that a variable is set to a number, or to anything else.
+// setTo records that a variable is set, to a number or to something else.
 func (n *numbers) setTo(name string, number bool) {
 	if n.set == nil {
 		n.set = map[string]bool{}
@@ -29,7 +29,7 @@ func (n *numbers) setTo(name string, number bool) {
 	}
 }
 
-// areKnown reports whether all that is evaluated is numbers.
+// areKnown reports whether only numbers are evaluated.
 func (n *numbers) areKnown() bool {
 	if n.unknown {
 		return false
@@ -56,7 +56,7 @@ var (
 	indexedName     = lazy.NewRegexp(`(?s)^([A-Za-z_][A-Za-z0-9_]*)(?:\[(.*)\])?$`)
 )
 
-// noteText notes an expression, or a part of one.
+// noteText records an expression, or part of one.
 func (n *numbers) noteText(text string) {
 	text = numberLiteral.ReplaceAllString(text, "")
 	for _, name := range variableName.FindAllString(text, -1) {
@@ -68,7 +68,7 @@ func (n *numbers) noteText(text string) {
 	n.unknown = n.unknown || !operatorsOnly.MatchString(variableName.ReplaceAllString(text, ""))
 }
 
-// noteNumber notes what a node has that is evaluated.
+// noteNumber records the evaluated parts of a node.
 func (n *numbers) noteNumber(node syntax.Node) {
 	syntax.Walk(node, func(node syntax.Node) bool {
 		switch node := node.(type) {
@@ -100,7 +100,7 @@ func (n *numbers) noteNumber(node syntax.Node) {
 	})
 }
 
-// hasName reports whether a name stands in parts of a word: with the others it can be another.
+// hasName reports whether parts of a word contain a name, which the other parts could extend.
 func hasName(parts []syntax.WordPart) bool {
 	return slices.ContainsFunc(parts, func(part syntax.WordPart) bool {
 		switch part := part.(type) {
@@ -115,7 +115,7 @@ func hasName(parts []syntax.WordPart) bool {
 	})
 }
 
-// isPlainParameter reports whether a parameter is its value or a member of that.
+// isPlainParameter reports whether a parameter expands to its value or an element of it.
 func isPlainParameter(p *syntax.ParamExp) bool {
 	return !p.Excl && !p.Width && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
 }
@@ -132,8 +132,8 @@ func isNumber(node syntax.Node) bool {
 	return numberRange.MatchString(word.Lit()) || isComputed(word, true)
 }
 
-// isComputed reports whether a word is an arithmetic expression, alone one of numbers, or a
-// parameter that is always a number.
+// isComputed reports whether a word is an arithmetic expression, with alone one of numbers
+// only, or a parameter that is always a number.
 func isComputed(word *syntax.Word, alone bool) bool {
 	parts := word.Parts
 	if len(parts) == 1 {
@@ -160,7 +160,7 @@ func isComputed(word *syntax.Word, alone bool) bool {
 	return n.areKnown()
 }
 
-// setVariable notes a value of a variable.
+// setVariable records a value of a variable.
 func (s *visitor) setVariable(name string, value *syntax.Word) {
 	if value != nil && isEvaluated.MatchString(name) {
 		s.numbers.noteNumber(value)
@@ -169,13 +169,13 @@ func (s *visitor) setVariable(name string, value *syntax.Word) {
 	switch {
 	case isNumber(value):
 		s.numbers.setTo(name, true)
-	case value != nil && isComputed(value, false): // of variables that are looked at themselves
+	case value != nil && isComputed(value, false): // its variables are checked separately
 	default:
 		s.numbers.setTo(name, false)
 	}
 }
 
-// noteAssign notes the values that an assignment gives to a variable, and what it evaluates.
+// noteAssign records the values that an assignment sets, and the expressions that it evaluates.
 func (s *visitor) noteAssign(a *syntax.Assign) {
 	if a.Name == nil {
 		return
@@ -199,7 +199,7 @@ func (s *visitor) noteAssign(a *syntax.Assign) {
 	}
 }
 
-// noteNumbers notes what a node evaluates.
+// noteNumbers records the expressions that a node evaluates.
 func (s *visitor) noteNumbers(node syntax.Node) {
 	switch node := node.(type) {
 	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause:
@@ -230,7 +230,7 @@ func (s *visitor) noteNumbers(node syntax.Node) {
 	}
 }
 
-// noteParameter notes what ${x[index]}, ${x:offset:length} and ${!x} evaluate, and what ${x:=y} sets.
+// noteParameter records the evaluated parts of ${x[index]}, ${x:offset:length} and ${!x}, and the value set by ${x:=y}.
 func (s *visitor) noteParameter(p *syntax.ParamExp) {
 	evaluated := []syntax.Node{}
 	if p.Index != nil {
@@ -245,7 +245,7 @@ func (s *visitor) noteParameter(p *syntax.ParamExp) {
 	for _, node := range evaluated {
 		s.numbers.noteNumber(node)
 	}
-	if p.Excl && p.Names == 0 && p.Index == nil { // with one, it is the list of them
+	if p.Excl && p.Names == 0 && p.Index == nil { // with an index it is the list of keys
 		s.numbers.unknown = true
 	}
 	if p.Exp != nil && (p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull) && p.Param != nil {
@@ -254,7 +254,8 @@ func (s *visitor) noteParameter(p *syntax.ParamExp) {
 	}
 }
 
-// noteName notes the index in the name of a variable that a command is given.
+// noteName records the index in a variable name that is an argument of a
+// command.
 func (n *numbers) noteName(word string) {
 	m := indexedName.FindStringSubmatch(word)
 	if m == nil {
@@ -264,7 +265,7 @@ func (n *numbers) noteName(word string) {
 	n.noteText(m[2])
 }
 
-// noteCommand notes the variables that a command sets to what shows nowhere, and what it evaluates.
+// noteCommand records variables that a command sets to unknown values, and the expressions that it evaluates.
 func (n *numbers) noteCommand(words []string) {
 	name, args := programName(words[0]), words[1:]
 	switch name {
@@ -302,15 +303,15 @@ var (
 	splitVariable = lazy.NewRegexp(`\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\}|[#?$!]|\{#[^}]*\}|\(\([^()]*\)\))`)
 )
 
-// noteSplit notes what stands unquoted in a test: it may become several words, and one of them -v,
-// which evaluates the next.
+// noteSplit records unquoted words in a test: a word may split into several, one of them -v, which
+// evaluates the next.
 func (n *numbers) noteSplit(args []string) {
 	for _, word := range args {
 		word, dynamic := strings.CutPrefix(word, dynamicMark)
 		if !dynamic {
 			continue
 		}
-		if !strings.Contains(word, `\`) { // a quote after one is none
+		if !strings.Contains(word, `\`) { // a quote after a backslash is literal
 			word = quotedPart.ReplaceAllString(word, "")
 		}
 		for _, m := range splitVariable.FindAllStringSubmatch(word, -1) {
@@ -320,14 +321,15 @@ func (n *numbers) noteSplit(args []string) {
 	}
 }
 
-// noteSet notes that a variable is set which may be evaluated then.
+// noteSet records that a variable is set, in case setting it evaluates the
+// value.
 func (n *numbers) noteSet(name string) {
 	if isEvaluated.MatchString(name) {
 		n.noteText(name)
 	}
 }
 
-// noteDeclaration notes variables whose values are evaluated, or are the names of others.
+// noteDeclaration records variables whose values are evaluated, or are names of other variables.
 func (n *numbers) noteDeclaration(args []string) {
 	var integer bool
 	for _, word := range args {
@@ -345,7 +347,7 @@ func (n *numbers) noteDeclaration(args []string) {
 	}
 }
 
-// namesOf returns the words that are names of variables, or may be.
+// namesOf returns the words that are, or may be, names of variables.
 func namesOf(command string, args []string) (names []string) {
 	behind := map[string]string{"printf": "-v", "wait": "-p", "test": "-v", "[": "-v"}[command]
 	o := cmp.Or(opaqueArgsOf()[command], &opaqueArgs{})

@@ -11,32 +11,33 @@ import (
 	"parley/tools/lazy"
 )
 
-// Opaque commands start programs that are none of their words: their arguments hold a
-// language of their own, or code. Commands that rules deny can hide there.
+// Opaque commands run programs that are not among their words, because their
+// arguments contain code or a language of their own. Commands that rules deny can
+// hide there.
 
 //go:embed opaque.txt
 var opaqueText string
 
-// opaqueArgs holds the arguments that make a program opaque; the items of opaque.txt.
+// opaqueArgs describes the arguments that make a program opaque: the items of opaque.txt.
 type opaqueArgs struct {
 	always, singleDash, stopsAtOperand, readsStdin bool
-	runsFiles                                      bool             // the files that its words name are code
-	options                                        []string         // make it opaque
+	runsFiles                                      bool             // the files named by its words are code
+	options                                        []string         // options that make it opaque
 	valued, terminators                            []string         // take the next word; end the program's own arguments
-	glued                                          []string         // take no more than the rest of their word
+	glued                                          []string         // take only the rest of their word as a value
 	anyWord                                        []*regexp.Regexp // match any word
 	firstWord                                      []*regexp.Regexp // match the first word
 	inputArgs
 }
 
-// inputArgs holds the arguments with which a program reads code from its standard input.
+// inputArgs describes the arguments with which a program reads code from its standard input.
 type inputArgs struct {
-	readsInput   bool             // the standard input counts as well
-	maxOperands  int              // with as many operands it is not read; 0 for any
-	inputText    []*regexp.Regexp // match the standard input
-	inputOptions []string         // options without which it is not read, if there are any
+	readsInput   bool             // code on the standard input makes it opaque
+	maxOperands  int              // with this many operands it is not read; 0 for any
+	inputText    []*regexp.Regexp // match input that makes it opaque
+	inputOptions []string         // if not empty, one of these options is required for reading it
 	noInput      []*regexp.Regexp // match words with which it is not read
-	noOperand    []*regexp.Regexp // match words that are none of its operands
+	noOperand    []*regexp.Regexp // match words that are not operands
 }
 
 func (o *opaqueArgs) add(item string) {
@@ -105,13 +106,13 @@ var opaqueArgsOf = sync.OnceValue(func() map[string]*opaqueArgs {
 	return table
 })
 
-// maxOpaqueWords bounds the words of a command that are examined; with more it is opaque.
+// maxOpaqueWords is how many words of a command are examined; a longer command is opaque.
 const maxOpaqueWords = 300
 
-// isOpaque reports whether a command can start programs that rules cannot see.
+// isOpaque reports whether a command can run programs that rules cannot see.
 func isOpaque(words []string, in input) bool {
 	if len(words) == 0 || isDynamic(words[0]) {
-		return false // which is hidden already
+		return false // already treated as hidden
 	}
 	name, args := programName(words[0]), words[1:]
 	special, o, hasCommands := opaqueFunc(name), opaqueArgsOf()[name], opaquePrograms()[name]
@@ -124,7 +125,7 @@ func isOpaque(words []string, in input) bool {
 	return special != nil && special(args, in.visible) || o.isOpaque(args, in) || hasCommands && isOpaqueCommand(name, args, in)
 }
 
-// opaquePrograms returns the programs that opaque.txt has commands of.
+// opaquePrograms returns the programs with commands in opaque.txt.
 var opaquePrograms = sync.OnceValue(func() map[string]bool {
 	programs := map[string]bool{}
 	for name := range opaqueArgsOf() {
@@ -135,32 +136,32 @@ var opaquePrograms = sync.OnceValue(func() map[string]bool {
 	return programs
 })
 
-// isOpaqueCommand reports whether a word that can be the command of a program makes it opaque.
+// isOpaqueCommand reports whether a word that may be a program's command makes it opaque.
 func isOpaqueCommand(program string, args []string, in input) bool {
 	for i, word := range args {
 		switch {
 		case opaqueArgsOf()[program+" "+word].isOpaque(args[i+1:], in):
 			return true
-		case !strings.HasPrefix(word, "-") && (i == 0 || !strings.HasPrefix(args[i-1], "-")): // nor is it the value of an option
+		case !strings.HasPrefix(word, "-") && (i == 0 || !strings.HasPrefix(args[i-1], "-")): // and not the value of an option
 			return false
 		}
 	}
 	return false
 }
 
-// isOpaque reports whether arguments or the input make a program opaque; nil never is.
+// isOpaque reports whether arguments or the input make a program opaque; a nil o never does.
 func (o *opaqueArgs) isOpaque(args []string, in input) bool {
 	return o != nil && (o.match(args) || o.runsInput(args, in))
 }
 
-// isOpaque reports whether a line may start programs that rules cannot see.
+// isOpaque reports whether a line may run programs that rules cannot see.
 func (r *parser) isOpaque() bool {
 	for i, cmd := range r.cmds {
 		if r.opaque {
 			break
 		}
 		r.numbers.noteCommand(cmd.Words)
-		if cmd.isText && !r.givesInput { // is most often the name of a program whose arguments were looked at
+		if cmd.isText && !r.givesInput { // usually the name of a program whose arguments were checked
 			continue
 		}
 		r.opaque = isOpaque(cmd.Words, r.inputs[i])
@@ -169,8 +170,8 @@ func (r *parser) isOpaque() bool {
 	return r.opaque
 }
 
-// startsNothing reports whether the arguments of a program with a language of its own start
-// nothing, and so are no commands; a script and its arguments are none.
+// startsNothing reports whether the arguments of a program with its own language are known
+// not to run a command. A script file and its arguments count as such.
 func startsNothing(words []string, in input) bool {
 	switch programName(words[0]) {
 	case "sqlite", "psql", "pgcli", "mysql", "mariadb":
@@ -184,8 +185,8 @@ func startsNothing(words []string, in input) bool {
 // homeFile matches a file below the home directory, by a tilde.
 var homeFile = lazy.NewRegexp(`^\x00~/[A-Za-z0-9_./-]*$`)
 
-// scriptOf returns the file that a shell or an interpreter is to run and the arguments of that, or
-// nil if it is not to run one, or its name is not known.
+// scriptOf returns the file that a shell or an interpreter runs and its arguments; nil if there is
+// none, or its name is not known.
 func scriptOf(words []string) []string {
 	name, args, at := programName(words[0]), words[1:], -1
 	switch o := opaqueArgsOf()[name]; {
@@ -202,7 +203,8 @@ func scriptOf(words []string) []string {
 	return args[at:]
 }
 
-// scriptOf returns the index of the operand that is the file to run, or -1.
+// scriptOf returns the index of the operand that is the file to run; -1 if
+// there is none.
 func (o *opaqueArgs) scriptOf(args []string) int {
 	for i := 0; i < len(args); i++ {
 		switch word := args[i]; {
@@ -219,7 +221,7 @@ func (o *opaqueArgs) scriptOf(args []string) int {
 	return -1
 }
 
-// madeFile matches words that name a file that the line makes: an open one or a process
+// madeFile matches words that name a file made by the line: an open file or a process
 // substitution.
 var madeFile = lazy.NewRegexp(`(^|=|^-[A-Za-z]+)/+(dev/+(stdin|fd|\.)|proc/)|^\x00.*(<\(|/dev/|/proc/)`)
 
@@ -253,8 +255,8 @@ func matchesAny(all []*regexp.Regexp, word string) bool {
 	return slices.ContainsFunc(all, func(re *regexp.Regexp) bool { return re.MatchString(word) })
 }
 
-// isOption reports whether word is an option: by its name, abbreviated, or as one of several
-// letters.
+// isOption reports whether word is an option: by its full name, abbreviated, or as one of
+// several combined letters.
 func (o *opaqueArgs) isOption(word, option string) bool {
 	name, _, _ := strings.Cut(word, "=")
 	switch {

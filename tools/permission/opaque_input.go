@@ -7,7 +7,7 @@ import (
 	"parley/tools/lazy"
 )
 
-// runsInput reports whether the program may start others for what it reads.
+// runsInput reports whether the program may run commands from its input.
 func (o *opaqueArgs) runsInput(args []string, in input) bool {
 	switch {
 	case !in.given:
@@ -42,9 +42,9 @@ func (o *opaqueArgs) runsInput(args []string, in input) bool {
 // inputAsFile matches words that name the standard input as a file.
 var inputAsFile = lazy.NewRegexp(`^(-|-[A-Za-z]+=?-|--[a-z-]+=-)$`)
 
-// takesInputForFile reports whether a file of code that the words of the program name is its
-// standard input. A program that stops at its first operand, or has options of one dash, leaves
-// the - to another.
+// takesInputForFile reports whether the program's words name its standard input as a file of
+// code. For a program that stops at its first operand, or has single-dash options, - does not
+// count.
 func (o *opaqueArgs) takesInputForFile(args []string) bool {
 	if !o.runsFiles || o.stopsAtOperand || o.singleDash {
 		return false
@@ -55,8 +55,8 @@ func (o *opaqueArgs) takesInputForFile(args []string) bool {
 	return slices.ContainsFunc(args, inputAsFile.MatchString)
 }
 
-// isNoInput reports whether the program does not read its standard input for a word that is
-// not the value of an option.
+// isNoInput reports whether a word, not being an option's value, means that the program
+// does not read its standard input.
 func (o *opaqueArgs) isNoInput(word string) bool {
 	if len(o.noInput) == 0 {
 		return false
@@ -65,7 +65,7 @@ func (o *opaqueArgs) isNoInput(word string) bool {
 	return matchesAny(o.noInput, word) || slices.ContainsFunc(letters, func(letter string) bool { return matchesAny(o.noInput, letter) })
 }
 
-// takesNext reports whether a word is an option that takes the next one for its value.
+// takesNext reports whether a word is an option whose value is the next word.
 func (o *opaqueArgs) takesNext(word string) bool {
 	switch {
 	case slices.Contains(o.valued, word), o.singleDash && slices.Contains(o.valued, strings.TrimPrefix(word, "-")):
@@ -79,8 +79,8 @@ func (o *opaqueArgs) takesNext(word string) bool {
 	return takesNext
 }
 
-// splitLetters splits -abc into options as getopt does: one that takes a value takes the rest of
-// the word for it, or the next word where nothing is left.
+// splitLetters splits -abc into options like getopt: an option with a value takes the rest of
+// the word, or the next word if nothing is left.
 func (o *opaqueArgs) splitLetters(word string) (options []string, takesNext bool) {
 	if o.singleDash || !strings.HasPrefix(word, "-") || strings.HasPrefix(word, "--") {
 		return nil, false

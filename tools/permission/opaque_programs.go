@@ -7,12 +7,12 @@ import (
 	"parley/tools/lazy"
 )
 
-// shells are programs that take a line of sh after -c, or else read it.
+// shells are programs that run a line of sh from -c or from their input.
 var shells = []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "lksh", "oksh", "posh", "rbash", "yash", "brush", "hush", "loksh", "osh", "pdksh", "rksh", "sash", "static-sh", "ysh",
 	"bash-static", "zsh-static", "dash.real", "sh.distrib", "gosh", "mrsh", "bosh", "bsh", "pfsh", "pfbash", "pfksh"}
 
-// opaqueFunc returns what reports whether arguments of a program can start programs that rules
-// cannot see, where opaque.txt is not enough; nil where it is.
+// opaqueFunc returns a function that reports whether a program's arguments can run programs
+// that rules cannot see; nil if opaque.txt suffices for the program.
 func opaqueFunc(program string) func(args []string, fed bool) bool {
 	if slices.Contains(shells, program) {
 		return isOpaqueShell
@@ -42,10 +42,11 @@ func opaqueFunc(program string) func(args []string, fed bool) bool {
 	return nil
 }
 
-// devicePath matches inputs that are no files of the workspace.
+// devicePath matches inputs that are not files of the workspace.
 var devicePath = lazy.NewRegexp(`^(-$|/dev/|/proc/)`)
 
-// isOpaqueShell reports whether a shell gets its line from elsewhere.
+// isOpaqueShell reports whether a shell gets its commands from outside the
+// line.
 func isOpaqueShell(args []string, fed bool) bool {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
@@ -62,7 +63,7 @@ func isOpaqueShell(args []string, fed bool) bool {
 				return !fed
 			}
 			if strings.Contains(word, "c") {
-				return i+1 == len(args) // else its text is looked at
+				return i+1 == len(args) // otherwise its text is checked
 			}
 		case strings.HasPrefix(word, "+"):
 		default:
@@ -72,13 +73,13 @@ func isOpaqueShell(args []string, fed bool) bool {
 	return !fed
 }
 
-// isOpaqueCapsh reports whether the shell that capsh starts after -- gets its line from elsewhere.
+// isOpaqueCapsh reports whether the shell that capsh starts after -- gets its commands from outside the line.
 func isOpaqueCapsh(args []string, fed bool) bool {
 	at := slices.Index(args, "--")
 	return at >= 0 && isOpaqueShell(args[at+1:], fed)
 }
 
-// scriptOfShell returns the index of the operand that is the file a shell reads, or -1.
+// scriptOfShell returns the index of the operand that is the shell's script; -1 if there is none.
 func scriptOfShell(args []string) int {
 	for i := 0; i < len(args); i++ {
 		switch word := args[i]; {
@@ -93,12 +94,12 @@ func scriptOfShell(args []string) int {
 	return -1
 }
 
-// isOpaqueSource reports whether a shell reads lines that are in no file.
+// isOpaqueSource reports whether a shell sources something other than a file.
 func isOpaqueSource(args []string, _ bool) bool {
 	return len(args) > 0 && devicePath.MatchString(args[0])
 }
 
-// harmlessGitSetting matches settings of git -c that start nothing.
+// harmlessGitSetting matches settings of git -c that run nothing.
 var harmlessGitSetting = lazy.NewRegexp(`(?i)^(user|color|advice|column|i18n|safe|status|branch|log|init|push|pull|rerere|tag|versionsort|commit\.gpgsign|tag\.gpgsign|core\.(quotepath|autocrlf|eol|filemode|ignorecase|abbrev|longpaths|symlinks|whitespace|bare|preloadindex|untrackedcache)|diff\.(renames|renamelimit|algorithm|context|noprefix|mnemonicprefix|colormoved|submodule)|merge\.(conflictstyle|renames|ff|stat)|fetch\.(prune|parallel)|rebase\.(autostash|autosquash|updaterefs)|http\.(version|lowspeedlimit|lowspeedtime|postbuffer|sslverify)|gc\.auto|pager\.[a-z-]+|protocol\.file\.allow|submodule\.recurse)(\.|=|$)`)
 
 var (
@@ -151,8 +152,8 @@ var (
 	plainValue     = lazy.NewRegexp(`^[A-Za-z0-9_./+:,@%=-]*$`)
 )
 
-// isOpaqueMake reports whether make gets more than targets, plain values and a makefile whose
-// name is known.
+// isOpaqueMake reports whether make gets anything but targets, plain values and a makefile
+// with a known name.
 func isOpaqueMake(args []string, _ bool) bool {
 	for i, word := range args {
 		m := makeAssignment.FindStringSubmatch(word)
@@ -207,7 +208,7 @@ func isOpaqueRsync(args []string, _ bool) bool {
 // findExec matches options of find and fd before a command.
 var findExec = lazy.NewRegexp(`^(-exec|-execdir|-ok|-okdir|--exec|--exec-batch|-[A-Za-z]{0,3}[xX])$`)
 
-// isOpaqueFind reports whether find starts the files it finds.
+// isOpaqueFind reports whether find runs the files it finds.
 func isOpaqueFind(args []string, _ bool) bool {
 	for i, word := range args {
 		if !findExec.MatchString(word) {
@@ -224,8 +225,8 @@ func isOpaqueFind(args []string, _ bool) bool {
 	return false
 }
 
-// isOpaqueParallel extends isOpaqueXargs to GNU parallel, which puts its input in place of
-// {} or at the end. Without a command, each line of its input is one.
+// isOpaqueParallel is isOpaqueXargs for GNU parallel, which inserts its input at {} or at
+// the end. Without a command, each input line is a command.
 func isOpaqueParallel(args []string, fed bool) bool {
 	if !fed && !slices.ContainsFunc(args, func(word string) bool {
 		return !strings.HasPrefix(word, "-") && strings.Trim(word, "0123456789%") != ""

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// isOpaqueXargs reports whether the input of xargs becomes a program or code.
+// isOpaqueXargs reports whether xargs runs its input as a program or code.
 func isOpaqueXargs(args []string, _ bool) bool {
 	mark, o := "", opaqueArgsOf()["parallel"]
 	for i := 0; i < len(args); i++ {
@@ -34,8 +34,8 @@ func isOpaqueXargs(args []string, _ bool) bool {
 	return false
 }
 
-// inputBecomesCode reports whether input put in place of mark, or at the end if mark is "",
-// makes a command another one.
+// inputBecomesCode reports whether input inserted at mark, or at the end if mark is "", can
+// change which command runs.
 func inputBecomesCode(words []string, mark string) bool {
 	if len(words) == 0 {
 		return false
@@ -58,7 +58,7 @@ func inputBecomesCode(words []string, mark string) bool {
 		}
 		why := refusalReason(programName(words[i]))
 		if !strings.HasPrefix(words[i-1], "-") && !slices.Contains([]string{reasonUnknown, reasonRuns, reasonInterprets}, why) {
-			break // it is the program, and what follows are its arguments
+			break // the program; its arguments follow
 		}
 	}
 	if mark != "" {
@@ -70,7 +70,7 @@ func inputBecomesCode(words []string, mark string) bool {
 	})
 }
 
-// inputIsLine reports whether input put in place of mark is the line of a shell, as in sh -c {}.
+// inputIsLine reports whether input inserted at mark is the command line of a shell, as in sh -c {}.
 func inputIsLine(words []string, mark string) bool {
 	end := slices.Index(words, mark)
 	if end < 0 {
@@ -83,8 +83,8 @@ func inputIsLine(words []string, mark string) bool {
 	return from >= 0 && slices.Contains(shells, programName(words[from])) && isOpaqueShell(words[from+1:end], true)
 }
 
-// inputNamesCommand reports whether input put in place of mark, or at the end if mark is "",
-// names which of its many things a program does.
+// inputNamesCommand reports whether input inserted at mark, or at the end if mark is "",
+// selects a subcommand of a program.
 func inputNamesCommand(words []string, mark string) bool {
 	name := programName(words[0])
 	if refusalReason(name) != reasonSubcommands {
@@ -101,7 +101,7 @@ func inputNamesCommand(words []string, mark string) bool {
 		case mark != "" && strings.Contains(word, mark) && (option == word || strings.Contains(option, mark) || !o.takesNext(option)):
 			return true
 		case o.takesNext(word):
-			i++ // a mark in it is a value
+			i++ // a mark in an option's value is harmless
 		case strings.HasPrefix(word, "-"):
 		case name != "git" && refusedPrefixes()[name+" "+word] == reasonSubcommands:
 			name += " " + word

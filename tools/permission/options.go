@@ -11,25 +11,25 @@ import (
 	"parley/tools/lazy"
 )
 
-// Arguments that may follow a prefix without a question.
+// Arguments that may follow a prefix without approval.
 //
-// A rule "git log *" was meant for git log -3 and git log main.go, not for git
-// log --output=/etc/cron.d/x. Nobody can list all options that make a program
-// write, run or reach something, so it is the other way around: options ask,
-// unless they are part of the prefix or known only to choose and show
-// (options.txt); and so do words that programs take for settings and lists
-// of arguments (NAME=value, +x, @file), that lead out of the workspace or that
-// match what the table never lets follow. Abbreviated options are not known ones.
+// A rule "git log *" is meant for git log -3 and git log main.go, not for git log
+// --output=/etc/cron.d/x. Nobody can list all options that make a program write,
+// run or reach something. So every option needs approval unless it is part of the
+// prefix or known to only select or display (options.txt). Approval is also
+// needed for words that programs treat as settings or lists of arguments
+// (NAME=value, +x, @file), that lead out of the workspace, or that match a
+// forbidden pattern of the table. Abbreviated options are not recognized.
 
 //go:embed options.txt
 var optionText string
 
-// harmlessArgs holds the arguments that may follow a program's name.
+// harmlessArgs describes the arguments that may follow a program's name.
 type harmlessArgs struct {
 	options    map[string]bool
-	forbidden  []*regexp.Regexp // words that may not follow, whatever the options are
-	harmless   []*regexp.Regexp // words that may, though they look like settings
-	singleDash bool             // long options have one dash, so that letters cannot be combined
+	forbidden  []*regexp.Regexp // words that never may follow
+	harmless   []*regexp.Regexp // words that may follow although they look like settings
+	singleDash bool             // long options have one dash, so letters cannot be combined
 }
 
 // add adds one item of options.txt.
@@ -52,7 +52,7 @@ func (a *harmlessArgs) add(item string) {
 }
 
 // harmlessTable parses options.txt into a map from a program, or a program and its command,
-// to its arguments. Known letters may be combined, as in -la, with digits in between.
+// to its arguments. Known letters may be combined, as in -la, also with digits.
 var harmlessTable = sync.OnceValue(func() map[string]*harmlessArgs {
 	table, names := map[string]*harmlessArgs{}, []string(nil)
 	for line := range strings.Lines(optionText) {
@@ -78,14 +78,14 @@ var harmlessTable = sync.OnceValue(func() map[string]*harmlessArgs {
 	return table
 })
 
-// anyProgram stands for all programs in options.txt.
+// anyProgram is the entry for all programs in options.txt.
 const anyProgram = "*"
 
 // harmlessArgsOf returns the arguments that may follow a command.
 func harmlessArgsOf(words []string) *harmlessArgs {
 	words = withoutNoPager(words)
 	table, name, a := harmlessTable(), programName(words[0]), (*harmlessArgs)(nil)
-	for i := range min(len(words), 3) { // words of the longest name
+	for i := range min(len(words), 3) { // the longest entry has three words
 		if i > 0 {
 			name += " " + words[i]
 		}
@@ -99,14 +99,14 @@ func harmlessArgsOf(words []string) *harmlessArgs {
 	return a
 }
 
-// takesValue reports whether word is an option that is not known to be harmless and could
-// take the next word for its value.
+// takesValue reports whether word is an option that is not known to be harmless and whose
+// value may be the next word.
 func takesValue(words []string, word string) bool {
 	a := harmlessArgsOf(words)
 	return len(words) > 1 && strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && !a.hasOption(word) && !matchesAny(a.harmless, word)
 }
 
-// hasOption reports whether a holds an option, by its whole name or letter by letter.
+// hasOption reports whether a includes an option, by its full name or letter by letter.
 func (a *harmlessArgs) hasOption(word string) bool {
 	name, _, _ := strings.Cut(word, "=")
 	if a.options[name] {
@@ -154,8 +154,8 @@ func mayFollow(words []string, word, folder string) bool {
 	return staysInside(word, folder)
 }
 
-// staysInside reports whether word, should it be a path or contain one as in
-// template-file=/etc/x, stays in the workspace; "" is no workspace.
+// staysInside reports whether word, if it is or contains a path as in
+// template-file=/etc/x, stays in the workspace; folder "" is no workspace.
 func staysInside(word, folder string) bool {
 	for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune(`/\:=,`, r) }) {
 		if part == ".." {

@@ -13,22 +13,22 @@ import (
 	"parley/tools/lazy"
 )
 
-// Command holds one simple command of a line: the program and its arguments, without quotes.
-// A word whose value is only known at run time is a NUL followed by its source.
+// Command is one simple command of a line: the program and its arguments, without quotes. A
+// word whose value is only known at run time is a NUL followed by its source.
 type Command struct {
 	Words  []string
-	isText bool // its one word was found as a text that could be a line
-	piped  bool // it reads what another command of the list writes
+	isText bool // its only word is a text that may be a command line
+	piped  bool // it reads the output of the previous command
 }
 
 // Bounds of parsing. The parser's time and stack grow with the square of
-// unclosed openers, so that a line with more of them than a user
-// writes is only split into words.
+// unclosed openers. A line with more of them than users write is only split
+// into words.
 const (
 	maxLine     = 64 << 10  // bytes
 	maxParsed   = 256 << 10 // bytes, including inner lines
 	maxInner    = 512 << 10 // bytes of inner lines, parsed or not
-	maxUnparsed = 256 << 10 // bytes that are split into words; Linux passes no longer line to a shell
+	maxUnparsed = 256 << 10 // bytes split into words; Linux passes no longer line to a shell
 	maxOpeners  = 256       // ( { [ and `
 	maxKeywords = 1024
 	maxDepth    = 5 // nesting of inner lines
@@ -37,40 +37,40 @@ const (
 // parser collects the commands of a line.
 type parser struct {
 	cmds        []Command
-	list        []Command       // commands of the list, if the line is one
-	notSimple   string          // first reason why the line is no list of simple commands; "" if it is one
-	notBare     string          // first reason why it is more: joined by pipes, or with harmless redirections or wildcards
-	isWrapped   string          // first reason why a command of the list runs others; "" if none does
-	opaque      bool            // a program may run that cmds does not have
-	numbers     numbers         // what the line evaluates
-	inputs      map[int]input   // what the line gives to commands, by index in cmds
-	givesInput  bool            // inputs holds or held one
+	list        []Command       // the commands, if the line is a simple list
+	notSimple   string          // first reason why the line is not a list of simple commands; "" if it is
+	notBare     string          // first reason why the list is not bare: pipes, harmless redirections or wildcards
+	isWrapped   string          // first reason why a command of the list runs others; "" if none
+	opaque      bool            // a program may run that is not in cmds
+	numbers     numbers         // the expressions that the line evaluates
+	inputs      map[int]input   // inputs that the line gives to commands, by index in cmds
+	givesInput  bool            // inputs has or had an entry
 	parsedBytes int             // bytes given to the syntax parser
 	innerBytes  int             // bytes of inner lines
 	seen        map[string]bool // lines already added
 }
 
-// parseLine splits a command line of bash or sh. It is simple if it is a list of simple
+// parseLine splits a command line of bash or sh. The line is simple if it is a list of simple
 // commands, joined by ; && || | or line breaks, whose words are all static, and which do not run
-// others: notSimple and isWrapped are then "", and list has its commands; notBare has what rules do
-// not name, a pipe for one. Otherwise they describe
-// it, to follow "the command", and cmds are all commands that could run as far as the parser sees,
-// rather too many than too few: also the arguments of wrappers such as env, xargs and sh -c. It
-// never fails, and its work is bounded by the length.
+// others. Then notSimple and isWrapped are "", list has the commands, and notBare names anything
+// that rules do not express, such as a pipe. Otherwise notSimple and isWrapped complete the
+// sentence "the command …". cmds has all commands that could run as far as the parser sees, and
+// rather too many, including arguments of wrappers such as env, xargs and sh -c. parseLine never
+// fails, and its work is bounded by the length of the line.
 func parseLine(line string) *parser {
 	r := &parser{seen: map[string]bool{}, inputs: map[int]input{}}
 	if why := invisibleReason(line); why != "" {
 		r.setNotSimple(why)
 	}
-	r.opaque = strings.Contains(line, "\r") // which shells and the parser read differently
+	r.opaque = strings.Contains(line, "\r") // shells and the parser treat it differently
 	r.addLine(line, 0)
 	return r
 }
 
-// setNotSimple sets the first reason why the line is not simple.
+// setNotSimple sets why the line is not simple; the first reason stays.
 func (r *parser) setNotSimple(why string) { r.notSimple = cmp.Or(r.notSimple, why) }
 
-// setNotBare sets the first reason why the line, if it is simple, is more than a list.
+// setNotBare sets why a simple line is more than a bare list; the first reason stays.
 func (r *parser) setNotBare(why string) { r.notBare = cmp.Or(r.notBare, why) }
 
 // addLine adds the commands of a line; depth is 0 for the outer one.
@@ -81,7 +81,7 @@ func (r *parser) addLine(line string, depth int) {
 	r.seen[line] = true
 	file, why := r.parseTree(line, depth)
 	s := visitor{parser: r, source: line}
-	if depth == 0 { // inner lines do not change whether the line is simple
+	if depth == 0 { // inner lines do not affect whether the line is simple
 		if why != "" {
 			r.setNotSimple(why)
 		}
@@ -90,7 +90,7 @@ func (r *parser) addLine(line string, depth int) {
 		}
 	}
 	if why != "" {
-		r.opaque = true // a shell runs what stands before an error
+		r.opaque = true // a shell runs the commands before an error
 		r.addUnparsed(line)
 		return
 	}
@@ -104,7 +104,7 @@ func (r *parser) addLine(line string, depth int) {
 	}
 }
 
-// tooComplex returns why a line is not parsed, or "".
+// tooComplex returns why a line is not parsed; "" if it can be.
 func (r *parser) tooComplex(line string, depth int) string {
 	openers, keywords := 0, 0
 	for i := range len(line) {
@@ -126,14 +126,14 @@ func (r *parser) tooComplex(line string, depth int) string {
 	return ""
 }
 
-// continuedComment matches what may be a comment with a backslash at its end. The parser continues after
-// it, where a shell begins a new line.
+// continuedComment matches a possible comment that ends with a backslash. The parser continues it on the
+// next line; a shell does not.
 var (
 	continuedComment = lazy.NewRegexp(`(^|[\s;&|()<>\x60])#[^\n]*\\\n`)
 	lineContinuation = lazy.NewRegexp(`\\+\n`)
 )
 
-// parseTree returns the syntax tree of a line, or why there is none.
+// parseTree returns the syntax tree of a line, or why it cannot be parsed.
 func (r *parser) parseTree(line string, depth int) (file *syntax.File, why string) {
 	if why := r.tooComplex(line, depth); why != "" {
 		return &syntax.File{}, why
@@ -158,7 +158,7 @@ func (r *parser) parseTree(line string, depth int) (file *syntax.File, why strin
 	return file, ""
 }
 
-// addUnparsed adds each word of unparsed text as a command, with the words after it.
+// addUnparsed adds each word of unparsed text as a command, with the words after it as arguments.
 func (r *parser) addUnparsed(text string) {
 	if continuedComment.MatchString(text) {
 		text = lineContinuation.ReplaceAllString(text, "\n")
@@ -185,7 +185,7 @@ func (r *parser) addSuffixes(words []string) {
 	}
 }
 
-// dynamicReason begins the reason of a line whose words are not static.
+// dynamicReason begins the reason for a line with words that are not static.
 const dynamicReason = "contains a variable, wildcard or substitution: "
 
 // dynamicMark precedes the source of a word whose value is not known.
@@ -215,7 +215,7 @@ func isWrapper(words []string) bool {
 // setsGitConfig reports whether git gets settings or programs before its command.
 func setsGitConfig(words []string) bool {
 	for i, word := range words[1:] {
-		if !strings.HasPrefix(word, "-") && !strings.HasPrefix(words[i], "-") { // nor is it the value of an option
+		if !strings.HasPrefix(word, "-") && !strings.HasPrefix(words[i], "-") { // and not the value of an option
 			return false
 		}
 		for _, start := range []string{"-c", "--config", "--exec"} {
@@ -227,8 +227,8 @@ func setsGitConfig(words []string) bool {
 	return false
 }
 
-// programName returns the name of the program that word calls, in lower case, without
-// directory and version. The digits of run0 are no version: programs.txt has it with them.
+// programName returns the lower-case name of the program in word, without directory and
+// version. The digits of run0 are not a version: programs.txt includes them.
 func programName(word string) string {
 	name := strings.TrimSuffix(strings.ToLower(path.Base(strings.ReplaceAll(word, `\`, "/"))), ".exe")
 	if refusedPrefixes()[name] != "" {
@@ -240,8 +240,8 @@ func programName(word string) string {
 	return name
 }
 
-// singleCommand returns the words of a line that is one simple command, though it may run
-// others. The error is to follow "the line".
+// singleCommand returns the words of a line that is one simple command, which may run
+// others. The error completes the sentence "the line …".
 func singleCommand(line string) ([]string, error) {
 	r := parseLine(line)
 	if why := cmp.Or(r.notSimple, r.notBare); why != "" {

@@ -10,27 +10,27 @@ import (
 	"parley/tools/lazy"
 )
 
-// Reasons of programs.txt that the code depends on.
+// Reasons in programs.txt that the code depends on.
 const (
 	reasonRuns        = "runs its arguments"
 	reasonInterprets  = "runs code given as an argument"
 	reasonAltersShell = "changes the shell for what follows"
 	reasonSubcommands = "does many things: name which"
 	reasonScripts     = "does many things: name which of the project's own"
-	reasonKnown       = "is known" // no reason: prefixes can name it
+	reasonKnown       = "is known" // not a refusal: a prefix can name the program
 )
 
-// reasonUnknown refuses programs that are in no table: alone, a prefix could allow more than
-// the user saw.
+// reasonUnknown refuses programs that are in no table: a prefix of the name alone could
+// allow more than the user saw.
 const reasonUnknown = "is not known: name what it is to do"
 
 //go:embed programs.txt
 var programText string
 
 // refusedPrefixes parses programs.txt into a map from a program, its command or its option
-// to the reason why no prefix can stand for it: what follows decides what happens. A prefix
-// can name more words than an entry whose reason is reasonSubcommands or reasonScripts; a
-// known one of them, or any for reasonScripts and unknown programs.
+// to the reason why it cannot be a prefix: the following words decide what it does. A
+// prefix can name more words than an entry with reasonSubcommands or reasonScripts: a known
+// subcommand, or any word for reasonScripts and unknown programs.
 var refusedPrefixes = sync.OnceValue(func() map[string]string {
 	table, reason := map[string]string{}, ""
 	for line := range strings.Lines(programText) {
@@ -50,7 +50,7 @@ var refusedPrefixes = sync.OnceValue(func() map[string]string {
 	return table
 })
 
-// execOptions returns the options of programs.txt that run their value, by program.
+// execOptions returns the options in programs.txt whose value is a command, by program.
 var execOptions = sync.OnceValue(func() map[string][]string {
 	table := map[string][]string{}
 	for name := range refusedPrefixes() {
@@ -61,8 +61,8 @@ var execOptions = sync.OnceValue(func() map[string][]string {
 	return table
 })
 
-// execCommands returns the words of programs and their commands in programs.txt that run their
-// arguments, by program.
+// execCommands returns the programs' commands in programs.txt that run their arguments, by
+// program.
 var execCommands = sync.OnceValue(func() map[string][][]string {
 	table := map[string][][]string{}
 	for name, why := range refusedPrefixes() {
@@ -73,7 +73,7 @@ var execCommands = sync.OnceValue(func() map[string][][]string {
 	return table
 })
 
-// refusalReason returns why no prefix can stand for a program, or "".
+// refusalReason returns why a program cannot be a prefix; "" if it can.
 func refusalReason(name string) string {
 	for _, family := range []string{"git-", "ld-linux", "ld-musl-", "s6-"} {
 		if strings.HasPrefix(name, family) {
@@ -87,7 +87,7 @@ func refusalReason(name string) string {
 	return why
 }
 
-// refusePrefix returns why words cannot be the prefix of an allowing rule, or "".
+// refusePrefix returns why words cannot be the prefix of an allow rule; "" if they can.
 func refusePrefix(words []string) string {
 	words = withoutNoPager(words)
 	if isNarrow(words) {
@@ -123,8 +123,8 @@ func refusePrefix(words []string) string {
 // sedPrint matches a script of sed that prints lines.
 var sedPrint = lazy.NewRegexp(`^(?:[0-9]+|\$|/[^/\\\n]*/)(?:,(?:[+~]?[0-9]+|\$|/[^/\\\n]*/))?p$`)
 
-// isNarrow reports whether words are a use, or begin one, of test, printf %s or sed -n ADDRESSp that
-// neither runs nor sets anything. An index of a variable of test -v or -R runs what is in it.
+// isNarrow reports whether words are, or begin, a use of test, printf %s or sed -n ADDRESSp that
+// neither runs nor sets anything. test -v and -R are excluded, because they evaluate an index.
 func isNarrow(words []string) bool {
 	if len(words) == 0 {
 		return false
@@ -146,14 +146,14 @@ func isNarrow(words []string) bool {
 // narrowFollows reports whether a narrow prefix of n words covers words.
 func narrowFollows(words []string, n int, folder string) bool {
 	if words[0] == "sed" {
-		n = max(n, 3) // the script is no path
+		n = max(n, 3) // the script is not a path
 	}
 	return isNarrow(words) && (words[0] == "printf" || !slices.ContainsFunc(words[min(n, len(words)):], func(word string) bool {
 		return isDynamic(word) || !staysInside(word, folder)
 	}))
 }
 
-// gitWords returns the words of git-X as those of git X.
+// gitWords returns the words of git-X as git X.
 func gitWords(words []string) []string {
 	if len(words) > 0 {
 		if command, ok := strings.CutPrefix(programName(words[0]), "git-"); ok {
@@ -163,12 +163,12 @@ func gitWords(words []string) []string {
 	return words
 }
 
-// execOption returns the option among words that makes the program run others, or "".
+// execOption returns the option among words that makes the program run others; "" if none does.
 func execOption(words []string) string {
 	all := execOptions()[programName(words[0])]
 	for _, word := range words[1:] {
 		option, _, _ := strings.Cut(word, "=")
-		if len(option) > 2 && option[0] == '-' && option[1] != '-' && slices.Contains(all, "-"+strings.ToLower(option[len(option)-1:])) { // the last of several letters
+		if len(option) > 2 && option[0] == '-' && option[1] != '-' && slices.Contains(all, "-"+strings.ToLower(option[len(option)-1:])) { // the last of several combined letters
 			option = "-" + option[len(option)-1:]
 		}
 		if slices.Contains(all, strings.ToLower(option)) {

@@ -33,7 +33,7 @@ import (
 	"parley/tools/rule"
 )
 
-// The vocabulary of rules.
+// Names from package rule.
 type (
 	Rule   = rule.Rule
 	Call   = rule.Call
@@ -50,7 +50,7 @@ const (
 // Rules holds rules; their order does not matter.
 type Rules []Rule
 
-// Register has tools decide by rules.
+// Register makes tools use this package's rules.
 func Register() {
 	d := &rule.Engine
 	d.Parse, d.Validate, d.Exact, d.CountWords = ParseRule, Validate, ExactRule, CountWords
@@ -104,7 +104,7 @@ func ParseRule(text string) (Rule, error) {
 	case fetchTool:
 		r.Match, err = parseHost(match)
 	default:
-		if r.Match = path.Clean(match); strings.ContainsAny(r.Match[:1], blanks) { // of "./ x"
+		if r.Match = path.Clean(match); strings.ContainsAny(r.Match[:1], blanks) { // such as "./ x"
 			r.Match = `\` + r.Match
 		}
 		if !doublestar.ValidatePattern(r.Match) {
@@ -117,7 +117,7 @@ func ParseRule(text string) (Rule, error) {
 	return r, nil
 }
 
-// checkPrefix reports why Match is the prefix of no simple command, or nil.
+// checkPrefix reports why Match cannot be a prefix; nil if it can.
 func checkPrefix(r Rule) error {
 	if !r.Prefix {
 		return nil
@@ -131,19 +131,19 @@ func checkPrefix(r Rule) error {
 	return nil
 }
 
-// Tools whose rules are not about paths.
+// Tools whose rules do not match paths.
 const (
 	shellTool = "shell"
 	fetchTool = "fetch"
 )
 
 const (
-	mcpPrefix = "mcp__"   // begins the names of MCP tools
+	mcpPrefix = "mcp__"   // prefix of the names of MCP tools
 	blanks    = " \t\n\r" // ignored before a rule or a command
 )
 
-// cutStar cuts the asterisk off a prefix, or one backslash off an exact command that looks
-// like a prefix.
+// cutStar removes the asterisk from a prefix, or one backslash from an exact command that
+// looks like a prefix.
 func cutStar(s string) (match string, prefix bool) {
 	body, star := strings.CutSuffix(s, "*")
 	if !star {
@@ -159,7 +159,7 @@ func cutStar(s string) (match string, prefix bool) {
 	return body[:len(body)-1] + "*", false
 }
 
-// ExactRule returns the rule that allows exactly this command, host, or file of a tool.
+// ExactRule returns the rule that allows exactly this command, host or file for a tool.
 func ExactRule(tool, target string) Rule {
 	switch tool {
 	case shellTool:

@@ -7,10 +7,10 @@ import (
 	"parley/tools/lazy"
 )
 
-// sed and awk are used every day, mostly with scripts that start nothing. These are
-// recognized by parsing them; a script that is not understood counts as opaque.
+// sed and awk are used every day, mostly with scripts that run nothing. Parsing
+// recognizes these; a script that cannot be parsed counts as opaque.
 
-// maxScriptBytes bounds the scripts that are parsed; a longer one is opaque.
+// maxScriptBytes is the longest script that is parsed; a longer one is opaque.
 const maxScriptBytes = 8 << 10
 
 // sedFlags holds the long options of sed that do not change the script.
@@ -19,7 +19,7 @@ var sedFlags = []string{
 	"--separate", "--unbuffered", "--zero-terminated", "--follow-symlinks", "--binary", "--version", "--help",
 }
 
-// isOpaqueSed reports whether sed may run or write something, by e, w or a script in a file.
+// isOpaqueSed reports whether sed may run or write something, through e, w or a script file.
 func isOpaqueSed(args []string, _ bool) bool {
 	var scripts, operands []string
 	inPlace := false
@@ -160,7 +160,7 @@ func cutSedParts(s *string, parts int) bool {
 	return false
 }
 
-// isOpaqueAwk reports whether awk may start something, or reads its program from a file.
+// isOpaqueAwk reports whether awk may run something, or reads its program from a file.
 func isOpaqueAwk(args []string, _ bool) bool {
 	for i := 0; i < len(args); i++ {
 		word := args[i]
@@ -186,7 +186,7 @@ var (
 	awkKeyword = lazy.NewRegexp(`(^|[^A-Za-z0-9_])(return|print|printf|in|case|do|else|getline)[ \t]*$|[)]\s*$|\+\+\s*$|--\s*$`)
 )
 
-// isPlainAwk reports whether an awk program starts no other: it has no pipe, no system and
+// isPlainAwk reports whether an awk program runs no other: it has no pipe, no system and
 // no indirect call.
 func isPlainAwk(s string) bool {
 	if len(s) > maxScriptBytes {

@@ -15,18 +15,18 @@ type visitor struct {
 	source        string
 	ownCmds       []Command                   // commands of this line, without inner ones
 	texts         []string                    // quoted texts and values that could be command lines
-	innerLines    []string                    // texts that are command lines to their program
+	innerLines    []string                    // texts that their program runs as command lines
 	runsArguments bool                        // a command runs its arguments, as text or as words
 	ownInputs     []input                     // the inputs of ownCmds
-	given         []bool                      // by node from the root to the one visited: the line gives it an input
-	piped         map[*syntax.Stmt]bool       // statements after a pipe
-	visibleInputs map[*syntax.CallExpr]string // the inputs that are text of this line, by command
+	given         []bool                      // by node, from the root to the visited one: the line gives it an input
+	piped         map[*syntax.Stmt]bool       // statements that read from a pipe
+	visibleInputs map[*syntax.CallExpr]string // inputs that are literal text in this line, by command
 }
 
-// checkStatement checks that a statement is a list of simple commands; piped if it reads the
-// output of another.
+// checkStatement checks that a statement is a list of simple commands; piped reports that it
+// reads another command's output.
 func (s *visitor) checkStatement(stmt *syntax.Stmt, piped bool) {
-	for ; s.notSimple == ""; stmt = stmt.Cmd.(*syntax.BinaryCmd).X { // lists lean to the left, however long
+	for ; s.notSimple == ""; stmt = stmt.Cmd.(*syntax.BinaryCmd).X { // long lists nest on the left
 		switch {
 		case stmt.Background, stmt.Coprocess, stmt.Disown:
 			s.setNotSimple("runs in the background")
@@ -56,7 +56,7 @@ func (s *visitor) checkStatement(stmt *syntax.Stmt, piped bool) {
 	}
 }
 
-// isHarmlessRedirect reports whether a redirection joins the outputs, or drops one or the input.
+// isHarmlessRedirect reports whether a redirection only merges the outputs, or discards an output or the input.
 func isHarmlessRedirect(redir *syntax.Redirect) bool {
 	if redir.N != nil && !slices.Contains([]string{"0", "1", "2"}, redir.N.Value) {
 		return false
@@ -70,8 +70,8 @@ func isHarmlessRedirect(redir *syntax.Redirect) bool {
 	return false
 }
 
-// filesBelow matches a word with wildcards that stands for files below a directory of the workspace,
-// and so for no option.
+// filesBelow matches a word with wildcards that expands to files below a directory of the workspace,
+// and so never to an option.
 var filesBelow = lazy.NewRegexp(`^(\.|[A-Za-z0-9_][A-Za-z0-9_.-]*)(/[A-Za-z0-9_*?][A-Za-z0-9_.*?-]*)+$`)
 
 // checkCall checks that a call is simple.
@@ -117,7 +117,7 @@ func (s *visitor) visit(node syntax.Node) bool {
 			s.addUnparsed(source)
 		}
 	case *syntax.ParamExp:
-		if node.Exp != nil && node.Exp.Op == syntax.OtherParamOps { // ${x@P} runs what is in it
+		if node.Exp != nil && node.Exp.Op == syntax.OtherParamOps { // ${x@P} runs substitutions in the value
 			s.opaque = true
 		}
 		s.addDefault(node)
@@ -129,7 +129,7 @@ func (s *visitor) visit(node syntax.Node) bool {
 				s.addValue(assign.Value)
 			}
 		}
-		if len(node.Args) > 0 { // the command may run its variables, as in GIT_PAGER='sh x' git log
+		if len(node.Args) > 0 { // the command may run the variables' values, as in GIT_PAGER='sh x' git log
 			s.innerLines = append(s.innerLines, s.texts[before:]...)
 		}
 		s.noteVariables(node.Assigns)
@@ -169,13 +169,13 @@ func (s *visitor) addRedirect(r *syntax.Redirect) {
 	}
 	s.addValue(r.Word)
 	s.addValue(r.Hdoc)
-	if r.Hdoc != nil && strings.Contains(s.sourceOf(r.Hdoc), `\`) { // it stays after a quoted word
+	if r.Hdoc != nil && strings.Contains(s.sourceOf(r.Hdoc), `\`) { // after a quoted word the backslash is literal
 		s.texts = append(s.texts, s.sourceOf(r.Hdoc))
 	}
 }
 
-// addDefault adds the word of ${x:-word} as it is in double quotes and here-documents, where single
-// quotes are none, and what stands between them runs.
+// addDefault adds the word of ${x:-word} as in double quotes and here-documents, where single
+// quotes are literal and substitutions between them run.
 func (s *visitor) addDefault(p *syntax.ParamExp) {
 	var words []*syntax.Word
 	if p.Exp != nil {
@@ -191,7 +191,7 @@ func (s *visitor) addDefault(p *syntax.ParamExp) {
 	}
 }
 
-// addValue adds a word that is data and may be run later, as in a=rm; $a x.
+// addValue adds a word that is data but may run later, as in a=rm; $a x.
 func (s *visitor) addValue(word *syntax.Word) {
 	if word == nil {
 		return
@@ -222,7 +222,7 @@ func (s *visitor) addCommand(words []string, in input) {
 	case isDynamic(words[0]):
 		s.opaque, s.runsArguments = true, true
 	case startsNothing(words, in):
-		s.addSuffixes(scriptOf(words)) // it may run its arguments
+		s.addSuffixes(scriptOf(words)) // the script may run its arguments
 	case isWrapper(words):
 		s.runsArguments = true
 	case refusalReason(programName(words[0])) == reasonAltersShell:
@@ -249,10 +249,10 @@ func (s *visitor) wordsOf(args []*syntax.Word) []string {
 }
 
 // bareBackquote matches a backquote without a backslash, as in `echo '`: the shell ends the
-// substitution there, whatever quotes the parser sees around it.
+// substitution there, regardless of quotes that the parser sees around it.
 var bareBackquote = lazy.NewRegexp("^(?s:[^\\\\`]|\\\\.)*`")
 
-// wordsOfDeclaration returns the words of declare and its kin.
+// wordsOfDeclaration returns the words of declare and similar commands.
 func (s *visitor) wordsOfDeclaration(decl *syntax.DeclClause) []string {
 	words := []string{decl.Variant.Value}
 	for _, assign := range decl.Args {
@@ -268,13 +268,13 @@ func (s *visitor) wordsOfDeclaration(decl *syntax.DeclClause) []string {
 	return words
 }
 
-// sourceOf returns a node as it is written in the line.
+// sourceOf returns the source text of a node.
 func (s *visitor) sourceOf(word syntax.Node) string {
 	from, to := int(word.Pos().Offset()), int(word.End().Offset())
 	return s.source[min(from, len(s.source)):min(max(from, to), len(s.source))]
 }
 
-// variableCode finds, by variable, a value that names a program or code. Others are options.
+// variableCode matches, by variable, values that name a program or code. Other values are options.
 var variableCode = map[string]*lazy.Regexp{
 	"NODE_OPTIONS":      lazy.NewRegexp(`-r|import|loader`),
 	"GOFLAGS":           lazy.NewRegexp(`exec|vettool|-extld`),
@@ -283,10 +283,10 @@ var variableCode = map[string]*lazy.Regexp{
 	"SKIM_DEFAULT_OPTS": lazy.NewRegexp(`preview|bind|execute|cmd`),
 }
 
-// execVariables matches variables with which programs start or load others.
+// execVariables matches variables that make programs run or load others.
 var execVariables = lazy.NewRegexp(`^(PS4|PROMPT_COMMAND|BASH_ENV|ENV|BASH_CMDS|BASH_ALIASES|LD_(PRELOAD|AUDIT|LIBRARY_PATH)|GIT_EXEC_PATH|DYLD_.*|GIT_CONFIG_(COUNT|PARAMETERS|KEY_.*|VALUE_.*)|(G|GNU)?MAKEFLAGS|TAR_OPTIONS|PERL5(OPT|DB)|RUBYOPT|PYTHONSTARTUP|PYTHONINSPECT|_?JAVA_(TOOL_)?OPTIONS|LESSOPEN|LESSCLOSE|CARGO_.*_(RUNNER|LINKER)|RUSTC(_WORKSPACE)?_WRAPPER)$`)
 
-// noteVariables marks the line opaque if it sets such variables.
+// noteVariables marks the line as opaque if it sets such variables.
 func (s *visitor) noteVariables(assigns []*syntax.Assign) {
 	for _, a := range assigns {
 		if a.Name == nil {
@@ -302,5 +302,5 @@ func (s *visitor) noteVariables(assigns []*syntax.Assign) {
 	}
 }
 
-// directoryVariables matches variables that hold directories and no commands.
+// directoryVariables matches variables with lists of directories, not commands.
 var directoryVariables = lazy.NewRegexp(`^(PATH|GOPATH|PYTHONPATH|NODE_PATH|MANPATH)$`)

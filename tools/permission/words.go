@@ -12,20 +12,20 @@ import (
 	"parley/tools/lazy"
 )
 
-// wordValue holds the static value of a word.
+// wordValue is the static value of a word.
 type wordValue struct {
 	text         string // without quotes
 	isKnown      bool   // text is the whole value
 	unquotedText string // text outside of quotes, without escaped characters
-	isPlain      bool   // its text is as written: no $'…', no backslash
+	isPlain      bool   // the text is literal: no $'…', no backslash
 	isUnquoted   bool   // has no quotes
 }
 
-// isStatic reports whether the word always has the same value, as written. Globs and braces
-// do not: a file's name can begin with a dash.
+// isStatic reports whether the word always has the same value. Globs and braces do not: a
+// file's name can begin with a dash.
 func (v wordValue) isStatic() bool { return v.isKnown && v.isPlain }
 
-// evalWord evaluates a word as far as it is static.
+// evalWord evaluates the static parts of a word.
 func evalWord(word *syntax.Word) wordValue {
 	v := wordValue{isKnown: true, isPlain: true, isUnquoted: true}
 	var text, bare strings.Builder
@@ -45,13 +45,13 @@ func evalWord(word *syntax.Word) wordValue {
 				continue
 			}
 			v.isPlain = false
-			// A format with no arguments knows escapes and nothing else.
+			// A format without arguments processes only escapes.
 			decoded, _, err := expand.Format(&expand.Config{}, part.Value, nil)
 			v.isKnown = v.isKnown && err == nil && !strings.Contains(decoded, "\x00") && !hasOddEscape(part.Value)
 			text.WriteString(decoded)
 		case *syntax.DblQuoted:
 			v.isUnquoted = false
-			if part.Dollar { // is translated
+			if part.Dollar { // translated text
 				v.isPlain = false
 			}
 			for _, inner := range part.Parts {
@@ -71,7 +71,7 @@ func evalWord(word *syntax.Word) wordValue {
 	return v
 }
 
-// expansions begin what a shell replaces in a word.
+// expansions are characters that begin an expansion or quoting in a word.
 const expansions = "$*?[{`\"'\\<"
 
 var (
@@ -80,7 +80,8 @@ var (
 	wholeInQuotes = lazy.NewRegexp(`^"[^"@]*"$`)
 )
 
-// mayBe reports whether a word whose value is not known may be want, or the first of several words.
+// mayBe reports whether a word, possibly dynamic, may have the value want, or expand to several words beginning with
+// it.
 func mayBe(word, want string) bool {
 	source, dynamic := strings.CutPrefix(word, dynamicMark)
 	if !dynamic {
@@ -100,7 +101,7 @@ func mayBe(word, want string) bool {
 	return strings.HasSuffix(want, end)
 }
 
-// mayBeOption reports whether a word whose value is not known may be an option, or hold one.
+// mayBeOption reports whether a word, possibly dynamic, may be or expand to an option.
 func mayBeOption(word string) bool {
 	source, dynamic := strings.CutPrefix(word, dynamicMark)
 	if !dynamic {
@@ -113,7 +114,7 @@ func mayBeOption(word string) bool {
 	return start == "" && mayBe(word, "-") || strings.HasPrefix(start, "-") && !strings.HasPrefix(start, "--")
 }
 
-// literalStart returns what stands before anything that a shell replaces, without a quote.
+// literalStart returns the literal text before the first expansion, without a quote, and the rest.
 func literalStart(source string) (start, rest string) {
 	source = strings.TrimLeft(source, `"'`)
 	if i := strings.IndexAny(source, expansions); i >= 0 {
@@ -122,8 +123,8 @@ func literalStart(source string) (start, rest string) {
 	return source, ""
 }
 
-// hasOddEscape reports whether text in $'…' has an escape that shells read each in their way: \x{…},
-// or \c for a control character.
+// hasOddEscape reports whether text in $'…' has an escape that shells treat differently: \x{…}, or
+// \c for a control character.
 func hasOddEscape(s string) bool {
 	for i := 0; i+1 < len(s); i++ {
 		if s[i] != '\\' {
@@ -136,8 +137,8 @@ func hasOddEscape(s string) bool {
 	return false
 }
 
-// unescape removes the backslashes of unquoted text; outside also lacks the characters that
-// they escape.
+// unescape removes the backslashes of unquoted text; outside also lacks the escaped
+// characters.
 func unescape(s string) (all, outside string) {
 	if !strings.Contains(s, `\`) {
 		return s, s
@@ -162,12 +163,12 @@ func unescapeQuoted(s string) string {
 }
 
 // isExpanded reports whether a shell expands unquoted text. Braces of a git revision, as in
-// stash@{0}, stay.
+// stash@{0}, do not count.
 func isExpanded(bare string) bool {
 	if bare == "[" { // the program
 		return false
 	}
-	bare = strings.ReplaceAll(bare, "{}", "") // names nothing to choose from
+	bare = strings.ReplaceAll(bare, "{}", "") // an empty list is not expanded
 	if strings.ContainsAny(bare, "*?[") {
 		return true
 	}
@@ -180,7 +181,7 @@ func isExpanded(bare string) bool {
 	return strings.HasPrefix(bare, "~") || strings.Contains(bare, "=~") || strings.Contains(bare, ":~")
 }
 
-// invisibleReason returns why a user could misread a line, or "".
+// invisibleReason returns why a user could misread a line; "" if not.
 func invisibleReason(line string) string {
 	for i, r := range line {
 		switch {
@@ -196,7 +197,7 @@ func invisibleReason(line string) string {
 	return ""
 }
 
-// lookalikeReason returns why a word can pass for another one, or "".
+// lookalikeReason returns why a word could be mistaken for another; "" if not.
 func lookalikeReason(v wordValue) string {
 	for _, r := range v.unquotedText {
 		if r > 0x7f && !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit) {
@@ -217,7 +218,7 @@ func lookalikeReason(v wordValue) string {
 	return ""
 }
 
-// latinLookalikes holds the scripts with letters that look like Latin ones.
+// latinLookalikes are the scripts with letters that look like Latin ones.
 var latinLookalikes = []*unicode.RangeTable{unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu}
 
 func isASCII(s string) bool {

@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// ErrNotDirectory means that a part of a path is no directory, but a file or a link.
+// ErrNotDirectory reports that a part of a path is a file or a link.
 var ErrNotDirectory = errors.New("a part of the path is no folder")
 
-// OpenBelow opens the directory name in at, unless it is a link, whatever is put there meanwhile. The
-// error is [fs.ErrNotExist] if there is nothing, ErrNotDirectory if it is something else.
+// OpenBelow opens the directory name in at. It never follows a link, even if one is created
+// meanwhile. The error is [fs.ErrNotExist] if nothing exists there, ErrNotDirectory if it is not a
+// directory.
 func OpenBelow(at *os.Root, name string) (*os.Root, error) {
 	was, err := at.Lstat(name)
 	if err != nil {
@@ -25,15 +26,15 @@ func OpenBelow(at *os.Root, name string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if is, err := below.Stat("."); err != nil || !os.SameFile(was, is) { // a link was put there
+	if is, err := below.Stat("."); err != nil || !os.SameFile(was, is) { // replaced by a link meanwhile
 		below.Close()
 		return nil, errors.Join(err, ErrNotDirectory)
 	}
 	return below, nil
 }
 
-// OpenParent opens the directory of a path in root, which has no "..", as OpenBelow does each of its parts,
-// and returns the last part. With missing, directories that are not there are made.
+// OpenParent opens the directory of a path in root, which has no "..", each part as in OpenBelow, and
+// returns the last part. With missing, it creates missing directories.
 func OpenParent(root *os.Root, path string, missing bool) (parent *os.Root, base string, err error) {
 	dir, base := filepath.Split(path)
 	at, err := root.OpenRoot(".")

@@ -1,5 +1,5 @@
-// Package places knows which files and directories of a machine are not part of
-// any project: those that hold credentials, those from which programs start at
+// Package places knows the files and directories of a machine that do not
+// belong to any project: those with credentials, those that start programs at
 // login, and the directories that cannot be a workspace.
 //
 //	New ──► *Table ──► Of(file)         class and reason of one file
@@ -7,10 +7,10 @@
 //	                   Within(dir)      what a workspace holds of the table
 //	OpenParent         the directory of a path as it was matched, without links
 //
-// A path is matched after its links were resolved, component by component and
-// without regard to letter case. Entries of a home directory that are links are
-// known by what they lead to as well, so that a repository of dotfiles is the home
-// directory by another name. Nothing is read, only looked at.
+// A path is matched after its links were resolved, component by component,
+// ignoring letter case. Links in a home directory are also known by their targets,
+// so that a repository of dotfiles counts as part of the home directory. The
+// package reads no files, only metadata.
 package places
 
 import (
@@ -24,33 +24,33 @@ import (
 	"unicode"
 )
 
-// Class is what makes a place sensitive. It is the name by which permission rules
-// call all files of that class.
+// Class is the reason for which a place is sensitive. Permission rules use it as
+// the name for all files of the class.
 type Class string
 
 // The classes.
 const (
-	Credentials Class = "credentials" // keys, passwords, tokens, and what holds them
+	Credentials Class = "credentials" // contains keys, passwords or tokens
 	Startup     Class = "startup"     // starts programs at login or with a shell
 )
 
-// Classes are all classes there are.
+// Classes are all classes.
 var Classes = []Class{Credentials, Startup}
 
 // A Place is a sensitive file or directory; the zero value is none.
 type Place struct {
 	Class  Class
-	Reason string // words that end a sentence: "contains SSH keys"
+	Reason string // completes a sentence: "contains SSH keys"
 }
 
-// A Table is the places of this machine and user. It is never changed, and safe for
+// A Table holds the places of this machine and user. It is immutable, and safe for
 // concurrent use.
 type Table struct {
 	homes     [][]string         // own home directories, folded components
-	home      string             // the home directory as it is named; "" if there is none
-	anywhere  map[string][]entry // by the first component: matched below any directory
-	inHome    map[string][]entry // by the first component: matched in a home directory
-	absolute  []absolute         // where links, variables and the caller lead to
+	home      string             // the home directory as given; "" if there is none
+	anywhere  map[string][]entry // by first component: matched below any directory
+	inHome    map[string][]entry // by first component: matched in a home directory
+	absolute  []absolute         // targets of links and variables, and the caller's files
 	relocated []string           // native paths of absolute, for Within
 }
 
@@ -59,8 +59,8 @@ type absolute struct {
 	Place
 }
 
-// New returns the table for the environment of this process. More are further files
-// or directories that hold credentials, absolute; "" is none.
+// New returns the table for the environment of this process. More are absolute
+// paths of further files or directories with credentials; "" is ignored.
 func New(getenv func(string) string, more ...string) *Table {
 	t := &Table{}
 	t.anywhere, t.inHome = indexed()
@@ -86,8 +86,8 @@ func New(getenv func(string) string, more ...string) *Table {
 	return t
 }
 
-// With returns the table with further files or directories that hold credentials,
-// absolute; "" is none.
+// With returns the table with further files or directories with credentials, as
+// absolute paths; "" is ignored.
 func (t *Table) With(more ...string) *Table {
 	c := *t
 	c.absolute, c.relocated = slices.Clip(t.absolute), slices.Clip(t.relocated)
@@ -95,7 +95,7 @@ func (t *Table) With(more ...string) *Table {
 	return &c
 }
 
-// addConfiguration adds files of parley's own.
+// addConfiguration adds parley's own files.
 func (t *Table) addConfiguration(r resolver, files []string) {
 	for _, file := range files {
 		if filepath.IsAbs(file) {
@@ -105,8 +105,8 @@ func (t *Table) addConfiguration(r resolver, files []string) {
 	}
 }
 
-// indexed returns entries by their first components: those that are matched anywhere,
-// and those that are matched in a home directory.
+// indexed returns entries by first component: those matched anywhere, and those
+// matched in a home directory.
 var indexed = sync.OnceValues(func() (anywhere, inHome map[string][]entry) {
 	anywhere, inHome = map[string][]entry{}, map[string][]entry{}
 	for _, e := range entries {
@@ -120,8 +120,8 @@ var indexed = sync.OnceValues(func() (anywhere, inHome map[string][]entry) {
 	return anywhere, inHome
 })
 
-// A resolver caches what paths lead to, so that common prefixes are looked up once; "" leads
-// nowhere.
+// A resolver caches the targets of paths, so that common prefixes are resolved once; ""
+// means that a path leads nowhere.
 type resolver map[string]string
 
 // resolve returns a clean absolute path free of links; "" if it leads nowhere.
@@ -134,7 +134,7 @@ func (r resolver) resolve(path string) string {
 	return real
 }
 
-// resolveUncached does as resolve for a path that was not resolved before.
+// resolveUncached is resolve for a path not in the cache.
 func (r resolver) resolveUncached(path string) string {
 	dir := filepath.Dir(path)
 	if dir == path {
@@ -145,7 +145,7 @@ func (r resolver) resolveUncached(path string) string {
 	}
 	real := filepath.Join(dir, filepath.Base(path))
 	info, err := lstat(real)
-	if err == nil && (info.Mode()&os.ModeSymlink != 0 || runtime.GOOS == "windows") { // which has short names too
+	if err == nil && (info.Mode()&os.ModeSymlink != 0 || runtime.GOOS == "windows") { // Windows also has short names
 		real, err = filepath.EvalSymlinks(real)
 	}
 	if err != nil {
@@ -154,11 +154,11 @@ func (r resolver) resolveUncached(path string) string {
 	return real
 }
 
-// lstat is os.Lstat; tests count what is looked at.
+// lstat is os.Lstat; tests count its calls.
 var lstat = os.Lstat
 
-// homes returns the user's home directories: the one of the environment, and the one
-// of the user database where that is another.
+// homes returns the user's home directories: from the environment, and from the user
+// database if that differs.
 func homes(getenv func(string) string) (all []string) {
 	variable := "HOME"
 	if runtime.GOOS == "windows" {
@@ -176,10 +176,10 @@ func homes(getenv func(string) string) (all []string) {
 	return all
 }
 
-// addVariables adds the places that variables of the environment move elsewhere.
+// addVariables adds places moved by environment variables.
 func (t *Table) addVariables(r resolver, getenv func(string) string) {
 	for _, v := range placeVariables {
-		if v.from == "" { // the variable names the place itself, or several
+		if v.from == "" { // the variable has the path itself, or several
 			for _, file := range filepath.SplitList(getenv(v.name)) {
 				if filepath.IsAbs(file) {
 					t.add(filepath.Clean(file), v.Place)
@@ -202,21 +202,21 @@ func (t *Table) addVariables(r resolver, getenv func(string) string) {
 	}
 }
 
-// add makes an absolute path a place.
+// add adds an absolute path as a place.
 func (t *Table) add(file string, p Place) {
 	t.absolute = append(t.absolute, absolute{split(file), p})
 	t.relocated = append(t.relocated, file)
 }
 
-// addTarget adds what a path leads to, if that is another path.
+// addTarget adds the target of a path, if that differs from the path.
 func (t *Table) addTarget(r resolver, file string, p Place) {
 	if real := r.resolve(filepath.Clean(file)); real != "" && real != file {
 		t.add(real, p)
 	}
 }
 
-// Of returns the place that an absolute path is, or is below; the zero value if it is none. The
-// path must be free of links.
+// Of returns the place that is or contains an absolute path; zero if there is none. The path
+// must have no links.
 func (t *Table) Of(file string) Place {
 	parts := split(file)
 	for i, part := range parts {
@@ -242,8 +242,8 @@ func (t *Table) Of(file string) Place {
 	return Place{}
 }
 
-// isHome reports whether a directory is a home directory, of this user or, by its
-// path, of another.
+// isHome reports whether a directory is a home directory of this user, or by its
+// path, of another one.
 func (t *Table) isHome(dir []string) bool {
 	if slices.ContainsFunc(t.homes, func(home []string) bool { return slices.Equal(home, dir) }) {
 		return true
@@ -253,11 +253,11 @@ func (t *Table) isHome(dir []string) bool {
 	})
 }
 
-// otherHomes are the home directories of other users; * is any name.
+// otherHomes are the patterns of other users' home directories; * is any name.
 var otherHomes = [][]string{{"root"}, {"home", "*"}, {"users", "*"}, {"var", "root"}, {"private", "var", "root"}, {"export", "home", "*"}, {"c:", "users", "*"}}
 
-// WorkspaceProblem returns why a directory is no workspace, in words that end a sentence; "" if it
-// can be one. The path is absolute and free of links.
+// WorkspaceProblem returns why a directory cannot be a workspace, in words that complete a
+// sentence; "" if it can. The path is absolute and without links.
 func (t *Table) WorkspaceProblem(dir string) (why string) {
 	parts := split(dir)
 	if len(parts) == 0 {
@@ -292,9 +292,9 @@ type Found struct {
 	Place
 }
 
-// Within returns the places that dir holds where they are expected: at its top, and
-// where the table knows them by an absolute path. Of those that do not exist only
-// the latter are returned. The path is absolute and free of links.
+// Within returns the places in dir: those expected at its top, and those that the
+// table has with absolute paths. Nonexistent places are returned only in the second
+// case. The path is absolute and without links.
 func (t *Table) Within(dir string) (all []Found) {
 	seen := map[string]bool{}
 	look := func(file string, p Place, absent bool) {
@@ -340,8 +340,8 @@ func split(path string) []string {
 	return parts
 }
 
-// fold makes names equal that are one file on some file system: letter case does
-// not count, nor what HFS+ skips, nor dots and spaces at the end on Windows.
+// fold maps names that may denote the same file to one form: it ignores letter
+// case, characters that HFS+ ignores, and trailing dots and spaces on Windows.
 func fold(name string) string {
 	if runtime.GOOS == "windows" {
 		name = strings.TrimRight(name, ". ")
@@ -363,7 +363,7 @@ func fold(name string) string {
 		case r < 0x80:
 			return unicode.ToLower(r)
 		}
-		least := r // of all that differ by case only: for ſ and the Kelvin sign that is a letter of ASCII
+		least := r // smallest of the case variants: for ſ and the Kelvin sign, an ASCII letter
 		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
 			least = min(least, next)
 		}

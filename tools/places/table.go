@@ -3,7 +3,7 @@ package places
 // An entry is one row of the table.
 type entry struct {
 	path string // relative, with slashes
-	home bool   // only directly in a home directory: elsewhere the name is an ordinary one
+	home bool   // matched only directly in a home directory, because the name is ordinary elsewhere
 	Place
 
 	parts []string // of path, folded
@@ -25,8 +25,7 @@ var (
 	service   = Place{Startup, "starts programs as services"}
 )
 
-// entries are the places of a user. What is in a directory of the table belongs to
-// it.
+// entries are the places of a user, including the content of directories.
 var entries = []entry{
 	{path: ".ssh", Place: sshKeys},
 	{path: ".gnupg", Place: pgp}, {path: "AppData/Roaming/gnupg", Place: pgp},
@@ -87,7 +86,7 @@ var entries = []entry{
 	{path: ".gitconfig", home: true, Place: gitRuns}, {path: ".config/git/config", home: true, Place: gitRuns},
 }
 
-// systemEntries are places of the machine, by their absolute paths.
+// systemEntries are places of the machine, by absolute path.
 var systemEntries = []entry{
 	{path: "/etc/shadow", Place: password}, {path: "/etc/gshadow", Place: password}, {path: "/etc/krb5.keytab", Place: password},
 	{path: "/etc/NetworkManager/system-connections", Place: password}, {path: "/etc/ssl/private", Place: password}, {path: "/etc/ssh", Place: sshKeys},
@@ -99,8 +98,8 @@ var systemEntries = []entry{
 	{path: "/Library/LaunchAgents", Place: service}, {path: "/Library/LaunchDaemons", Place: service},
 }
 
-// placeVariables are the variables that move places: from is what of the table they stand
-// for; "" if the variable names the place itself.
+// placeVariables are environment variables that move places: from is the table's path
+// that they replace; "" if the variable is itself the place.
 var placeVariables = []struct {
 	name, from string
 	Place
@@ -114,7 +113,7 @@ var placeVariables = []struct {
 	{name: "GH_CONFIG_DIR", Place: token}, {name: "NPM_CONFIG_USERCONFIG", Place: token}, {name: "npm_config_userconfig", Place: token},
 }
 
-// systemDirs are the directories of the system: with below, also what is in them.
+// systemDirs are the system's directories; below includes their subdirectories.
 var systemDirs = []struct {
 	parts []string
 	below bool

@@ -7,11 +7,11 @@ type PrefixBuffer struct {
 	bytes []byte
 }
 
-// Write keeps as much as fits, and never fails.
+// Write keeps as much of p as fits, and never fails.
 func (b *PrefixBuffer) Write(p []byte) (int, error) {
 	b.bytes = append(b.bytes, p[:max(min(len(p), b.Limit-len(b.bytes)), 0)]...)
 	return len(p), nil
 }
 
-// Bytes returns what is kept, which further writes may change.
+// Bytes returns the kept bytes, which further writes may change.
 func (b *PrefixBuffer) Bytes() []byte { return b.bytes }

@@ -1,13 +1,13 @@
-// Package process starts programs and ends them together with everything they
-// started: none of it outlives the end, nor parley where the system allows that. Only
-// KillGroup spares what a program has put into a process group of its own.
+// Package process starts programs and ends them with all their descendants: none
+// outlives the end of its program, nor parley where the system supports that. Only
+// KillGroup spares descendants in process groups of their own.
 //
 //	New(pipe) ──► Child.Start(cmd) ──► WaitExit ──► Terminate · Signal, Kill · KillGroup
 //	                  │
 //	                  └ CommandContext: one step, for programs that end soon
 //
-// On Linux the processes of a program are found whatever they do to get away, on other
-// Unix systems by its process group, and elsewhere it is the program alone.
+// On Linux all descendants of a program are found, whatever they do to escape. On
+// other Unix systems its process group is, and elsewhere only the program itself.
 package process
 
 import (
@@ -20,18 +20,18 @@ import (
 	"time"
 )
 
-// The times of an end.
+// Times allowed for ending a program.
 const (
 	GraceTime   = time.Second             // between SIGTERM and SIGKILL
-	helperTime  = 1500 * time.Millisecond // for a helper to end what it started
-	restoreTime = 20 * time.Second        // for it to restore what is protected then
-	killTime    = 5 * time.Second         // for the first process to be gone after SIGKILL
+	helperTime  = 1500 * time.Millisecond // for a helper to end the program's processes
+	restoreTime = 20 * time.Second        // for the helper to restore protected files after that
+	killTime    = 5 * time.Second         // for the first process to end after SIGKILL
 )
 
-// A Child is a program with everything that it started in turn.
+// A Child is a program with all its descendants.
 type Child struct {
 	tree       *tree
-	stopHelper func()        // tells the helper to end it; nil without one
+	stopHelper func()        // tells the helper to end the program; nil without a helper
 	exited     chan struct{} // closed once its first process has ended
 	state      *os.ProcessState
 }
@@ -41,12 +41,12 @@ func New(pipe *os.File) *Child {
 	return &Child{tree: newTree(pipe), exited: make(chan struct{})}
 }
 
-// Mark returns the variable, with its value, that has to be in the environment of the
-// program, and of its helper.
+// Mark returns the variable, as NAME=value, that must be in the environment of the
+// program and of its helper.
 func (c *Child) Mark() string { return c.tree.mark }
 
-// Command returns argv, not yet started, as start makes it of p; its processes can be told. StopHelper
-// is for Start.
+// Command returns argv prepared by start under the policy p, with the mark in its environment, not yet
+// started. Pass stopHelper to Start.
 func (c *Child) Command(start func(SandboxPolicy, ...string) (*exec.Cmd, func(), error), p SandboxPolicy, argv []string) (cmd *exec.Cmd, stopHelper func(), err error) {
 	p.Env = append(slices.Clip(p.Env), c.Mark())
 	cmd, stopHelper, err = start(p, argv...)
@@ -56,20 +56,20 @@ func (c *Child) Command(start func(SandboxPolicy, ...string) (*exec.Cmd, func(),
 	return cmd, stopHelper, err
 }
 
-// Start starts cmd. StopHelper makes its helper end it; nil if it has none.
+// Start starts cmd. StopHelper makes its helper end the program; nil without a
+// helper.
 func (c *Child) Start(cmd *exec.Cmd, stopHelper func()) error {
 	c.stopHelper = stopHelper
 	started := make(chan error)
 	go func() {
 		defer close(c.exited)
-		// The signal that a child gets at the death of its parent is sent at
-		// the death of the thread that started it.
+		// The parent death signal is sent when the starting thread dies.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // its state says it all
+			_ = cmd.Wait() // the process state has the result
 			c.state = cmd.ProcessState
 		}
 	}()
@@ -84,7 +84,7 @@ func (c *Child) Start(cmd *exec.Cmd, stopHelper func()) error {
 // PID returns the number of the first process: the program's, or its helper's.
 func (c *Child) PID() int { return c.tree.process.Pid }
 
-// Exited returns what is closed once the first process has ended.
+// Exited returns a channel that is closed once the first process has ended.
 func (c *Child) Exited() <-chan struct{} { return c.exited }
 
 // State returns how the first process ended; nil while it runs.
@@ -95,9 +95,9 @@ func (c *Child) State() *os.ProcessState {
 	return c.state
 }
 
-// Terminate ends everything, politely and after GraceTime without asking, and returns
-// how many processes that were. Linux's helper is left to it first, and is ended last,
-// for it also restores what no command may change, and a command can give it much to do.
+// Terminate ends all processes, with SIGTERM and after GraceTime with SIGKILL, and
+// returns how many there were. On Linux the helper first gets the chance to do so and is
+// ended last, because it also restores protected files, which can take long.
 func (c *Child) Terminate() (ended int) {
 	c.ReleaseHelper()
 	if c.hasHelper() && !c.WaitExit(helperTime) {
@@ -107,25 +107,25 @@ func (c *Child) Terminate() (ended int) {
 	return ended + c.tree.terminate(false)
 }
 
-// Signal sends s to everything.
+// Signal sends s to all processes.
 func (c *Child) Signal(s syscall.Signal) { c.tree.signal(s) }
 
-// Kill ends everything at once, and waits for the end of the first process, but not for
-// long: one of another user, as with sudo, or one that the kernel holds cannot be killed.
+// Kill kills all processes, and waits briefly for the first one. A process of another
+// user, as with sudo, or one blocked in the kernel cannot be killed.
 func (c *Child) Kill() {
 	c.tree.kill()
 	c.WaitExit(killTime)
-	c.tree.kill() // what was orphaned meanwhile
+	c.tree.kill() // processes orphaned meanwhile
 }
 
-// KillGroup ends what is left of the process group of a program that has ended. What has
-// opened a group of its own, as a daemon does, lives on.
+// KillGroup kills the rest of the process group of a program that has ended. Processes
+// in their own groups, such as daemons, survive.
 func (c *Child) KillGroup() { c.tree.killGroup() }
 
 // hasHelper reports whether the first process is a helper.
 func (c *Child) hasHelper() bool { return c.stopHelper != nil && runtime.GOOS == "linux" }
 
-// WaitExit reports whether the first process ends in time.
+// WaitExit reports whether the first process ends within the given time.
 func (c *Child) WaitExit(within time.Duration) bool {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
@@ -147,14 +147,14 @@ func (c *Child) HasExited() bool {
 	}
 }
 
-// HelperFailed reports whether the helper did not come to its own end, and so did not
-// look at what is protected.
+// HelperFailed reports whether the helper was killed or still runs, and so did not
+// check protected files.
 func (c *Child) HelperFailed() bool {
 	return c.hasHelper() && (!c.HasExited() || c.state.ExitCode() < 0)
 }
 
-// ReleaseHelper lets go of the helper. It is called once more after the end, when its
-// temp directory can be emptied.
+// ReleaseHelper releases the helper. It is called again after the end, when the
+// helper's temp directory can be removed.
 func (c *Child) ReleaseHelper() {
 	if c.stopHelper != nil {
 		c.stopHelper()
@@ -162,8 +162,8 @@ func (c *Child) ReleaseHelper() {
 }
 
 // CommandContext returns [exec.CommandContext] in a session of its own, without a terminal:
-// canceling ctx kills what has not left its process group. Output that is held open by
-// what outlives the program is waited for as long as delay.
+// canceling ctx kills its process group. Delay is how long to wait for output held open by
+// processes that outlive the program.
 func CommandContext(ctx context.Context, delay time.Duration, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	newSession(cmd)

@@ -13,14 +13,14 @@ import (
 	"time"
 )
 
-// A CommandLine is a program as the configuration names it: a list of words, or one line for a
-// shell. The zero value is none.
+// A CommandLine is a program in the configuration: a list of words, or one line for a shell.
+// The zero value is no command.
 type CommandLine struct {
-	Words []string // program and arguments; one line with Shell
+	Words []string // program and arguments; a single line if Shell is set
 	Shell bool     // Words has one element, a line for a shell
 }
 
-// ShellLine returns a line for a shell; "" is none.
+// ShellLine returns a line for a shell; zero if line is "".
 func ShellLine(line string) CommandLine {
 	if line == "" {
 		return CommandLine{}
@@ -31,7 +31,7 @@ func ShellLine(line string) CommandLine {
 // IsZero reports whether there is no command.
 func (c CommandLine) IsZero() bool { return len(c.Words) == 0 }
 
-// MarshalJSON writes it as the configuration has it.
+// MarshalJSON encodes c as in the configuration.
 func (c CommandLine) MarshalJSON() ([]byte, error) {
 	if c.Shell || c.IsZero() {
 		return json.Marshal(strings.Join(c.Words, " "))
@@ -39,10 +39,10 @@ func (c CommandLine) MarshalJSON() ([]byte, error) {
 	return json.Marshal(c.Words)
 }
 
-// WithArgs returns c with further arguments, for what is a program everywhere else. A text is the
-// program itself where it is one word or the absolute path of a file; otherwise it stays a line for a
-// shell, with the arguments after it. A relative path does not make it a program: what it names would
-// depend on the folder, whose files are a stranger's.
+// WithArgs returns c with further arguments. A text that is one word or the absolute path of a file
+// is the program itself; any other text stays a line for a shell, followed by the arguments. A
+// relative path is not treated as a program, because it would depend on the directory, whose files
+// are untrusted.
 func (c CommandLine) WithArgs(args ...string) CommandLine {
 	if c.Shell && strings.ContainsFunc(c.Words[0], special) && !isFile(c.Words[0]) {
 		return ShellLine(strings.Join(append(c.Words[:1:1], quoted(args)...), " "))
@@ -60,7 +60,7 @@ func isFile(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// special finds what a shell does not take as it is.
+// special reports whether a shell interprets r.
 func special(r rune) bool { return r <= ' ' || strings.ContainsRune("\"'\\$`&|;<>()*?[]#~!{}", r) }
 
 // UnmarshalTOML reads a string or a list of strings.
@@ -96,7 +96,7 @@ func (c CommandLine) Validate() error {
 	return nil
 }
 
-// String returns the command as a shell would take it.
+// String returns the command in shell syntax.
 func (c CommandLine) String() string {
 	if c.Shell {
 		return c.Words[0]
@@ -107,7 +107,7 @@ func (c CommandLine) String() string {
 	return strings.Join(quoted(c.Words), " ")
 }
 
-// quoted returns words as a shell takes them for what they are.
+// quoted returns words quoted for a shell.
 func quoted(words []string) (quoted []string) {
 	for _, word := range words {
 		quoted = append(quoted, Quote(word))
@@ -115,7 +115,7 @@ func quoted(words []string) (quoted []string) {
 	return quoted
 }
 
-// Quote returns a word as a shell takes it for what it is: between quotes only if it has to be.
+// Quote quotes a word for a shell if necessary.
 func Quote(word string) string {
 	if word == "" || strings.ContainsFunc(word, special) {
 		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
@@ -123,7 +123,7 @@ func Quote(word string) string {
 	return word
 }
 
-// A ShellText is a command that a shell always runs: a list is quoted for it. "" is none.
+// A ShellText is a command always run by a shell; a list of words is quoted. "" is no command.
 type ShellText string
 
 // UnmarshalTOML reads a string or a list of strings.
@@ -139,7 +139,7 @@ func (t *ShellText) UnmarshalTOML(value any) error {
 	return nil
 }
 
-// A Timeout is a time as the configuration has it: whole seconds, or a text such as "1m30s".
+// A Timeout is a duration in the configuration: whole seconds, or a text such as "1m30s".
 type Timeout time.Duration
 
 // UnmarshalTOML reads seconds or a duration.
@@ -159,14 +159,14 @@ func (t *Timeout) UnmarshalTOML(value any) error {
 	return fmt.Errorf(`timeout = %v: give seconds, or a time such as "90s"`, value)
 }
 
-// A Confinement is how the sandbox holds a program of the configuration.
+// A Confinement is the sandboxing of a configured program.
 type Confinement string
 
 // The confinements.
 const (
-	Confined   Confinement = "on"      // as commands are, without network; the same as ""
-	Networked  Confinement = "network" // as commands are, with network
-	Unconfined Confinement = "off"     // it can do what the user can do
+	Confined   Confinement = "on"      // like commands, without network; same as ""
+	Networked  Confinement = "network" // like commands, with network
+	Unconfined Confinement = "off"     // it has the user's rights
 )
 
 // Validate returns an error for an unknown value.
@@ -183,13 +183,13 @@ type Run struct {
 	Input          []byte // on standard input
 	Timeout        time.Duration
 	Sandbox        Confinement
-	RequireSandbox bool // it does not run where there is no sandbox
+	RequireSandbox bool // do not run the program without a sandbox
 }
 
-// A Result is the result of a Run. The output is unsanitized, unless said.
+// A Result is the result of a Run. Output is unsanitized unless noted.
 type Result struct {
 	Stdout []byte // up to a limit
-	Stderr string // its end, sanitized
+	Stderr string // the end of it, sanitized
 	Exit   int    // exit status; -1: it was ended, or did not start
-	Err    error  // why it did not start or was ended; nil: it ended by itself
+	Err    error  // why it did not start or was ended; nil if it ended by itself
 }

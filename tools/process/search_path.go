@@ -9,23 +9,23 @@ import (
 	"sync"
 )
 
-// A SearchPath resolves programs that parley runs on its own. It leaves out relative folders and those
-// in the workspace, whose files may be anybody's.
+// A SearchPath resolves programs that parley runs on its own. It leaves out relative directories and
+// those in the workspace, whose files are untrusted.
 type SearchPath struct {
-	List      string // of folders, as PATH has it
-	Workspace string // absolute; "", or all of the disk, is none
-	others    string // further workspaces, absolute, with NUL between them
+	List      string // directories, in the format of PATH
+	Workspace string // absolute; "", or the root of the disk, excludes nothing
+	others    string // more workspaces, absolute, separated by NUL
 }
 
-// workspaces are the directories that models have worked in, absolute, as they are called and without
-// links. An editor has several of them open in one process that was started in none.
+// workspaces are the absolute paths of directories that models have worked in, with and without links
+// resolved. An editor opens several of them in one process that was started in none.
 var workspaces struct {
 	mu   sync.Mutex
 	dirs []string
 }
 
-// AddWorkspace has OutsideWorkspace find no program in dir, which is absolute, from now on: what was
-// put there stays.
+// AddWorkspace makes OutsideWorkspace permanently exclude programs in dir, an absolute path: files
+// that a model put there may remain.
 func AddWorkspace(dir string) {
 	workspaces.mu.Lock()
 	defer workspaces.mu.Unlock()
@@ -36,9 +36,9 @@ func AddWorkspace(dir string) {
 	}
 }
 
-// OutsideWorkspace returns where programs are looked up that parley runs by itself: list, as PATH has
-// it, without the working directory and what AddWorkspace was told, unless the user's own programs, or
-// the system's, may lie there.
+// OutsideWorkspace returns the search path for programs that parley runs by itself: list, in the
+// format of PATH, without the working directory and directories passed to AddWorkspace, unless these
+// contain the user's or the system's own programs.
 func OutsideWorkspace(list string) SearchPath {
 	p := SearchPath{List: list}
 	home, err := os.UserHomeDir()
@@ -56,27 +56,27 @@ func OutsideWorkspace(list string) SearchPath {
 	return p
 }
 
-// Directories returns the directories from which a program may be run.
+// Directories returns the directories from which programs may run.
 func (p SearchPath) Directories() []string {
 	return slices.DeleteFunc(filepath.SplitList(p.List), func(directory string) bool {
 		return !filepath.IsAbs(directory) || p.Excludes(directory)
 	})
 }
 
-// String returns the folders from which a program may be run, as PATH has them. A program that is
-// started needs them as its PATH: it, or the line that names its interpreter, looks up others.
+// String returns the directories from which programs may run, in the format of PATH. Started
+// programs need it as their PATH, because they or their interpreter line look up others.
 func (p SearchPath) String() string {
 	return strings.Join(p.Directories(), string(os.PathListSeparator))
 }
 
-// Find returns the absolute path of a program; "" if there is none that can be run. A link in a good
-// folder may lead into the workspace.
+// Find returns the absolute path of a program; "" if none can be run. It rejects links into the
+// workspace from an allowed directory.
 func (p SearchPath) Find(name string) string {
 	for _, directory := range filepath.SplitList(p.List) {
 		if !filepath.IsAbs(directory) {
 			continue
 		}
-		file, err := exec.LookPath(filepath.Join(directory, name)) // checks permissions, and adds the extensions of Windows
+		file, err := exec.LookPath(filepath.Join(directory, name)) // checks permissions, and adds Windows extensions
 		if err == nil && !p.Excludes(directory) && !p.Excludes(file) {
 			return file
 		}
@@ -84,7 +84,7 @@ func (p SearchPath) Find(name string) string {
 	return ""
 }
 
-// Excludes reports whether path lies in a workspace, or leads there.
+// Excludes reports whether path is in a workspace, directly or through links.
 func (p SearchPath) Excludes(path string) bool {
 	real := resolved(path)
 	if p.Workspace != "" && filepath.Dir(p.Workspace) != p.Workspace &&
@@ -104,7 +104,7 @@ func inDirectory(path, directory string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// resolved returns path without links, if it is there.
+// resolved returns path without links if it exists.
 func resolved(path string) string {
 	if plain, err := filepath.EvalSymlinks(path); err == nil {
 		return plain
@@ -112,8 +112,8 @@ func resolved(path string) string {
 	return filepath.Clean(path)
 }
 
-// Variables returns those of environ, a list of NAME=value, whose names are among passed, in upper
-// case. One that ends with _ stands for all that begin with it; the case in environ does not matter.
+// Variables returns those variables of environ, a list of NAME=value, whose names are in passed, in
+// upper case. A name that ends with _ is a prefix; the case in environ does not matter.
 func Variables(environ, passed []string) (kept []string) {
 	for _, v := range environ {
 		name, _, ok := strings.Cut(v, "=")

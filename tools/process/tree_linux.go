@@ -17,27 +17,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// tree is a command and everything it started, however it tried to get away.
+// tree is a command and all its descendants, however they try to escape.
 //
-// Parley is the subreaper of its descendants, so that orphans become children
-// of its own instead of disappearing. Which of them belong to this command is
-// told by their parents, by their session (the command opens one, and nobody
-// can join a foreign one), by a mark in their environment, and by the pipe they
-// write to. Children that other parts of parley started are never touched, nor
-// waited for.
+// Parley is the subreaper of its descendants, so that orphans become its own
+// children instead of disappearing. The processes of this command are
+// recognized by their parents, by their session (the command opens one, and a
+// process cannot join a foreign one), by a mark in their environment, and by
+// the pipe they write to. Children started by other parts of parley are neither
+// touched nor waited for.
 type tree struct {
 	process *os.Process
-	mark    string // the environment variable, with its value
-	pipe    string // what their stdout and stderr are linked to
+	mark    string // environment variable, as NAME=value
+	pipe    string // link target of their stdout and stderr
 	known   map[int]uint64
 }
 
 // newTree returns the tree of a command that will write to the other end of pipe.
 func newTree(pipe *os.File) *tree {
-	// Both hold for the whole process, and are as good the second time. Without
-	// the first a command could leave orphans. Without the second any
-	// command could read the keys in /proc/PPID/environ and in parley's memory;
-	// with it those of the same user cannot, but root (CAP_SYS_PTRACE) still can.
+	// Both calls affect the whole process and may be repeated. Without the first,
+	// orphans of a command would escape. Without the second, any command could
+	// read the keys in /proc/PPID/environ and in parley's memory. With it,
+	// commands of the same user cannot, but root (CAP_SYS_PTRACE) still can.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	reapReleased()
@@ -50,14 +50,14 @@ func newTree(pipe *os.File) *tree {
 	return t
 }
 
-// Detach gives cmd a session of its own, without a terminal, and lets it die
+// Detach gives cmd a session of its own, without a terminal, and makes it die
 // with parley.
 func Detach(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// terminate ends every process of the tree, but for the first if that is spared, within
-// two seconds: politely, after a second without asking. It returns how many there
+// terminate ends every process of the tree, except the first if spare is set, within
+// two seconds: with SIGTERM, after a second with SIGKILL. It returns how many there
 // were.
 func (t *tree) terminate(spare bool) int {
 	alive := t.living
@@ -87,10 +87,10 @@ func (t *tree) signal(s syscall.Signal) {
 	}
 }
 
-// kill ends every process of the tree without asking.
+// kill kills every process of the tree.
 func (t *tree) kill() { killUntilGone(t.living) }
 
-// killGroup kills what is left of the process group, and lets the rest of the tree live.
+// killGroup kills the rest of the process group and spares the rest of the tree.
 func (t *tree) killGroup() {
 	killUntilGone(func() []int {
 		return slices.DeleteFunc(t.living(), func(pid int) bool {
@@ -103,8 +103,8 @@ func (t *tree) killGroup() {
 	released.trees = append(released.trees, t)
 }
 
-// released holds the trees with processes that were let live. Orphans of theirs become
-// parley's children too, and are waited for when the next tree is made.
+// released holds trees whose processes were spared. Their orphans become parley's
+// children too, and are reaped when the next tree is made.
 var released struct {
 	sync.Mutex
 	trees []*tree
@@ -120,8 +120,8 @@ func reapReleased() {
 	released.trees = slices.DeleteFunc(released.trees, func(t *tree) bool { return len(t.livingAmong(all, err)) == 0 })
 }
 
-// killUntilGone kills processes until alive returns none, for about a second. It counts rounds: on
-// a busy machine one may take longer than that, and must not be the last.
+// killUntilGone kills processes until alive returns none, for about a second. It counts rounds,
+// because on a busy machine a single round may take longer.
 func killUntilGone(alive func() []int) {
 	for range 200 {
 		left := alive()
@@ -135,15 +135,15 @@ func killUntilGone(alive func() []int) {
 	}
 }
 
-// Info describes a process as /proc does.
+// Info describes a process from /proc.
 type Info struct {
 	PID, Parent, Session int
 	StartTicks           uint64 // ticks since boot; with the PID it identifies a process
 	Zombie               bool
 }
 
-// group returns the negated number of the process group, which signals it as one, as long
-// as the first process was not waited for: afterwards others may get its number.
+// group returns the negative process group number, which signals the whole group, as long
+// as the first process was not reaped; afterwards the number may be reused.
 func (t *tree) group() []int {
 	if pid := t.process.Pid; !errors.Is(t.process.Signal(syscall.Signal(0)), os.ErrProcessDone) && unix.Kill(-pid, 0) == nil {
 		return []int{-pid}
@@ -151,12 +151,12 @@ func (t *tree) group() []int {
 	return nil
 }
 
-// living returns the living processes of the tree, and takes away the dead ones
-// that have become parley's own children. Where processes cannot be listed, as without
-// /proc or a file descriptor to read it, it returns the process group.
+// living returns the living processes of the tree, and reaps dead ones that have
+// become parley's own children. If processes cannot be listed, such as without /proc
+// or a free file descriptor, it returns the process group.
 func (t *tree) living() []int { return t.livingAmong(listForChildren()) }
 
-// livingAmong does as living with what listForChildren returned.
+// livingAmong is living for the result of listForChildren.
 func (t *tree) livingAmong(all map[int]Info, err error) []int {
 	if err != nil {
 		return t.group()
@@ -186,7 +186,7 @@ func (t *tree) livingAmong(all map[int]Info, err error) []int {
 		switch {
 		case !p.Zombie:
 			living = append(living, pid)
-		case p.Parent == self && pid != shell: // the shell is waited for by who started it
+		case p.Parent == self && pid != shell: // the shell is reaped by its starter
 			_, _ = unix.Wait4(pid, nil, unix.WNOHANG, nil)
 		}
 	}
@@ -194,9 +194,9 @@ func (t *tree) livingAmong(all map[int]Info, err error) []int {
 	return living
 }
 
-// listForChildren does as List, and lists none if this process has no child: all that trees
-// consist of is below it, as it is the subreaper, and to list everything takes three system
-// calls for each process of the machine.
+// listForChildren is List, but returns no processes if this process has no children. All
+// trees are below it, as it is the subreaper, and a full list takes three system calls for
+// each process of the machine.
 func listForChildren() (map[int]Info, error) {
 	err := unix.Waitid(unix.P_ALL, 0, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
 	if err == unix.ECHILD {
@@ -205,7 +205,7 @@ func listForChildren() (map[int]Info, error) {
 	return List()
 }
 
-// isMember reports whether p can be told for one of ours by itself.
+// isMember reports whether p belongs to the tree by its own attributes.
 func (t *tree) isMember(p Info) bool {
 	if born, ok := t.known[p.PID]; ok {
 		return born == p.StartTicks
@@ -240,8 +240,7 @@ func isDescendant(all map[int]Info, pid, ancestor int) bool {
 	return false
 }
 
-// Descendants returns the processes below ancestor, also those that have ended and were
-// not waited for.
+// Descendants returns the processes below ancestor, including zombies.
 func Descendants(all map[int]Info, ancestor int) (pids []int) {
 	for pid := range all {
 		if pid != ancestor && isDescendant(all, pid, ancestor) {
@@ -263,7 +262,7 @@ func List() (map[int]Info, error) {
 		return nil, err
 	}
 	all := make(map[int]Info, len(names))
-	buffer := make([]byte, 1<<10) // a line is shorter
+	buffer := make([]byte, 1<<10) // longer than any line
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
 		if err != nil {
@@ -274,7 +273,7 @@ func List() (map[int]Info, error) {
 			return nil, err
 		}
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		if p, err := parseStat(string(stat)); err == nil {
 			all[pid] = p
@@ -286,7 +285,7 @@ func List() (map[int]Info, error) {
 	return all, nil
 }
 
-// isZombie reports whether a process has ended and was not waited for.
+// isZombie reports whether a process has ended and was not reaped.
 func isZombie(pid int) bool {
 	stat, err := readStat("/proc/"+strconv.Itoa(pid)+"/stat", make([]byte, 1<<10))
 	if err != nil {
@@ -296,8 +295,8 @@ func isZombie(pid int) bool {
 	return err == nil && p.Zombie
 }
 
-// readStat reads the beginning of a file of /proc into buffer. It is read once for each process
-// that there is: os.ReadFile takes three times as many system calls.
+// readStat reads the beginning of a file of /proc into buffer. It is called for every process;
+// os.ReadFile takes three times as many system calls.
 func readStat(path string, buffer []byte) ([]byte, error) {
 	fd, err := syscall.Open(path, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	for err == syscall.EINTR {
@@ -314,8 +313,8 @@ func readStat(path string, buffer []byte) ([]byte, error) {
 	return buffer[:max(n, 0)], err
 }
 
-// parseStat reads /proc/PID/stat, see proc_pid_stat(5). The name of the program
-// is in parentheses and may hold anything, also parentheses.
+// parseStat parses /proc/PID/stat, see proc_pid_stat(5). The program's name is
+// in parentheses and may itself contain parentheses.
 func parseStat(stat string) (Info, error) {
 	open, end := strings.IndexByte(stat, '('), strings.LastIndexByte(stat, ')')
 	if open < 1 || end < open {

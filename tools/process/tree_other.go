@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// tree is a program; what it started cannot be told here.
+// tree is a program; its descendants are unknown on this system.
 type tree struct {
 	process *os.Process
-	mark    string // an environment variable, with its value
+	mark    string // environment variable, as NAME=value
 }
 
 func newTree(*os.File) *tree { return &tree{mark: "PARLEY_CALL=1"} }
@@ -23,7 +23,7 @@ func newSession(*exec.Cmd) {}
 
 func killGroup(p *os.Process) error { return p.Kill() }
 
-// terminate ends the program. There is nothing to spare.
+// terminate kills the program. There is no helper to spare.
 func (t *tree) terminate(bool) int {
 	if t.process.Kill() != nil {
 		return 0
@@ -31,7 +31,7 @@ func (t *tree) terminate(bool) int {
 	return 1
 }
 
-// signal ends the program: there are no signals that it could handle.
+// signal kills the program, because it could not handle a signal.
 func (t *tree) signal(syscall.Signal) { t.kill() }
 
 func (t *tree) kill() { _ = t.process.Kill() }
@@ -39,5 +39,6 @@ func (t *tree) kill() { _ = t.process.Kill() }
 // killGroup does nothing: there are no process groups.
 func (t *tree) killGroup() {}
 
-// Alive reports whether a process exists, which cannot be told here.
+// Alive reports whether a process exists; always false on this system, where
+// that is unknown.
 func Alive(int) bool { return false }

@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// tree is a program and what it started, as far as they share its process group.
+// tree is a program and the descendants in its process group.
 type tree struct {
 	process *os.Process
-	mark    string // an environment variable, with its value
+	mark    string // environment variable, as NAME=value
 }
 
 func newTree(*os.File) *tree { return &tree{mark: "PARLEY_CALL=" + rand.Text()} }
 
-// isZombie reports whether a process has ended and was not waited for, which cannot be told here.
+// isZombie reports whether a process has ended and was not reaped; always false here, where that is unknown.
 func isZombie(int) bool { return false }
 
 // Detach gives cmd a session of its own, without a terminal.
 func Detach(cmd *exec.Cmd) { newSession(cmd) }
 
-// terminate ends the process group: politely, after GraceTime without asking. There is
-// nothing to spare.
+// terminate ends the process group, with SIGTERM and after GraceTime with SIGKILL.
+// There is no helper to spare.
 func (t *tree) terminate(bool) int {
 	if !t.signalGroup(syscall.SIGTERM) {
 		return 0
@@ -43,7 +43,7 @@ func (t *tree) signal(s syscall.Signal) { t.signalGroup(s) }
 
 func (t *tree) kill() { t.signalGroup(syscall.SIGKILL) }
 
-// killGroup kills what is left of the process group.
+// killGroup kills the rest of the process group.
 func (t *tree) killGroup() { t.kill() }
 
 func (t *tree) signalGroup(s syscall.Signal) bool {

@@ -1,5 +1,5 @@
-// Package rule is the vocabulary of permission rules: a [Call] is decided by a list of [Rule]s. Package
-// permission has what parses and decides, the [Engine].
+// Package rule is the vocabulary of permission rules: a list of [Rule]s decides a [Call]. Package
+// permission implements the [Engine].
 package rule
 
 import (
@@ -10,8 +10,8 @@ import (
 	"parley/tools/lazy"
 )
 
-// Engine parses rules and decides calls by them; package permission sets it before any call. By default there
-// are no rules, and each call asks.
+// Engine parses rules and decides calls; package permission sets it before any call. By default there are no
+// rules, and each call needs approval.
 var Engine = Driver{
 	Parse:      func(string) (Rule, error) { return Rule{}, errNoRules },
 	Validate:   func(Rule) error { return nil },
@@ -25,52 +25,51 @@ var Engine = Driver{
 
 var errNoRules = errors.New("this program has no permission rules")
 
-// A Driver is what an engine does.
+// A Driver is the implementation of an engine.
 type Driver struct {
-	Parse      func(text string) (Rule, error)                           // the inverse of Rule.String; Effect, Workspace and Source are for the caller to fill in
-	Validate   func(Rule) error                                          // reports why a rule, if it allows, can never match
-	Decide     func([]Rule, Call) (effect act.Verdict, by Rule, ok bool) // returns the effect on a call, and the rule that decides; !ok if none matches
-	Exact      func(tool, target string) Rule                            // returns the rule that allows exactly this command, host, or file of a tool
-	Prefix     func(command string, words int) ([]Rule, error)           // returns the rules that allow what begins with the first words of a command
+	Parse      func(text string) (Rule, error)                           // the inverse of Rule.String; the caller sets Effect, Workspace and Source
+	Validate   func(Rule) error                                          // returns why an allow rule can never match; nil if it can
+	Decide     func([]Rule, Call) (effect act.Verdict, by Rule, ok bool) // returns the effect on a call and the deciding rule; ok is false if none matches
+	Exact      func(tool, target string) Rule                            // returns the rule that allows exactly this command, host or file for a tool
+	Prefix     func(command string, words int) ([]Rule, error)           // returns the rules that allow commands beginning with the first words of a command
 	CountWords func(command string) (most int, err error)                // returns the largest number of words for Prefix
 	Marshal    func([]Rule) (string, error)                              // encodes rules without Source as text
-	Unmarshal  func(text string) ([]Rule, error)                         // decodes them, as rules FromState; the error names invalid ones, which are left out
+	Unmarshal  func(text string) ([]Rule, error)                         // decodes rules as FromState; the error names invalid ones, which are left out
 }
 
 // Sources of rules.
 const (
 	FromConfig  = "config"  // user's configuration file
 	FromFlag    = "flag"    // the command line
-	FromState   = "state"   // approval remembered for good
-	FromSession = "session" // approval remembered until parley ends
+	FromState   = "state"   // a permanent approval
+	FromSession = "session" // an approval until parley ends
 )
 
-// A Rule binds an effect to calls of one tool.
+// A Rule assigns an effect to calls of one tool.
 type Rule struct {
 	Effect    act.Verdict
-	Tool      string // name; one that begins with "mcp__" may end in *
+	Tool      string // tool name; one that begins with "mcp__" may end with *
 	Match     string // command, glob of paths, or host; "" matches any call
-	Prefix    bool   // Match holds the first words of a command
-	Workspace string // absolute path of the workspace it holds for; "" for all
+	Prefix    bool   // Match is the first words of a command
+	Workspace string // absolute path of the workspace that it is limited to; "" for all
 	Source    string // FromConfig, FromFlag, FromState or FromSession
-	Sandboxed bool   // approved for a sandboxed command; for the caller to heed
+	Sandboxed bool   // approved for a sandboxed command; checked by the caller
 }
 
-// A Call describes one tool call for rules to decide.
+// A Call describes a tool call to decide.
 type Call struct {
 	Tool      string
 	Command   string // command line of the shell tool; "" for other tools
-	Path      string // relative to the workspace, with slashes; "" without a file
-	Host      string // lower case, with its port unless that is the default; "" without a host
+	Path      string // relative to the workspace, with slashes; "" for no file
+	Host      string // lower case, with its port unless that is the default; "" for no host
 	Workspace string // absolute path of the workspace
-	Class     string // class of the file, a name that rules can use as a tool; "" without one
+	Class     string // class of the file, which rules can use as a tool name; "" for none
 }
 
-// IsConfigured reports whether the user wrote r in the config or a flag; else an approval
-// made it.
+// IsConfigured reports whether r is from the config or a flag rather than an approval.
 func (r Rule) IsConfigured() bool { return r.Source == FromConfig || r.Source == FromFlag }
 
-// String returns r as a user writes it.
+// String returns r in the syntax that users write.
 func (r Rule) String() string {
 	switch {
 	case r.Match == "":

@@ -19,9 +19,9 @@ func Probe() Backend {
 	return Backend{Name: "seatbelt"}
 }
 
-// Command returns argv confined by a policy, not yet started, in a session of its own. Cleanup, to
-// be called after its end, removes the private temp directory. No helper can wait for its Ready:
-// Command itself does.
+// Command returns argv confined by a policy, not yet started, in a session of its own. Call
+// cleanup after its end to remove the private temp directory. Without a helper, Command itself
+// waits for Ready.
 func Command(allowed Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {
 	p := policy{Policy: allowed}
 	if len(argv) == 0 {

@@ -24,24 +24,23 @@ const helperName = "parley-sandbox"
 const (
 	jobFD    = 3 // the job
 	lifeFD   = 4 // read end of a pipe that the caller keeps open
-	reportFD = 5 // file for notices, which the command cannot reach; only if the job says so
+	reportFD = 5 // file for notices, which the command cannot access; only if the job says so
 )
 
 // maxReport bounds the notices of one command, in bytes.
 const maxReport = 1 << 20
 
-// helperNamespaces holds the clone flags of the helper. The network needs no namespace, for
-// sockets are denied, and making one takes as long as all the others.
+// helperNamespaces holds the clone flags of the helper. It needs no network namespace,
+// because sockets are denied, and creating one takes as long as all the others.
 const helperNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC
 
-// Command returns argv confined by a policy, not yet started, in a session of its own and in the
-// workspace directory. The caller may set its streams and Dir, and end it by cleanup: the
-// helper then ends every process of the command, with SIGTERM and after 0.7 s with SIGKILL,
-// restores protected paths, and exits; a command that its Ready holds back does not run then. Cleanup must be called in any case, and once more
-// after the end if it was called before;
-// it does not wait, and removes the private temp directory. The exit status is that of the
-// command, 128+n after signal n, 125 if the sandbox could not be set up, 126 or 127 if the
-// command could not be started. Its Notices has what the helper had to do.
+// Command returns argv confined by a policy, not yet started, in a session of its own and in the workspace directory.
+// The caller may set its streams and Dir, and end it by cleanup: the helper then ends every process of the command,
+// with SIGTERM and after 0.7 s with SIGKILL, restores protected paths, and exits. A command still waiting for its Ready
+// then does not run. Cleanup must be called in any case, and once more after the end if it was called before; it does
+// not wait, and removes the private temp directory. The exit status is that of the command, 128+n after signal n, 125
+// if the sandbox could not be set up, 126 or 127 if the command could not be started. Its Notices has the helper's
+// reports.
 func Command(allowed Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {
 	p, b := policy{Policy: allowed}, Probe()
 	if !b.Available() {
@@ -88,8 +87,8 @@ func Command(allowed Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err
 	return cmd, func() { letGo(); remove() }, nil
 }
 
-// Supervise returns argv, not yet started and not confined, of p with its Workspace, Env and
-// Ready: the helper only ends all its processes with it, with cleanup, or with the caller, as
+// Supervise returns argv, not yet started and not confined, with Workspace, Env and Ready of
+// p: the helper only ends all its processes when it ends, on cleanup, or with the caller, as
 // for [Command].
 func Supervise(p Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {
 	if len(argv) == 0 {
@@ -133,7 +132,7 @@ func (j *job) helperCommand() (cmd *exec.Cmd, letGo func(), err error) {
 	}
 	cmd = &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{helperName}, Dir: j.Workspace,
-		Env:         []string{"GOMAXPROCS=1", "GOGC=off"}, // quicker to start; and what is not here cannot be read in /proc
+		Env:         []string{"GOMAXPROCS=1", "GOGC=off"}, // faster start; and variables left out here cannot be read in /proc
 		ExtraFiles:  []*os.File{instructions, life},
 		SysProcAttr: attributes(j.hasNamespaces),
 	}
@@ -149,7 +148,7 @@ func (j *job) helperCommand() (cmd *exec.Cmd, letGo func(), err error) {
 		if text, _ := io.ReadAll(io.NewSectionReader(report, 0, maxReport)); len(text) > 0 && report.Truncate(0) == nil {
 			_, _ = j.Notices.Write(text)
 		}
-		if calls.Add(1) > 1 { // the first may be what ends the helper
+		if calls.Add(1) > 1 { // the first call may be the one that ends the helper
 			report.Close()
 		}
 	}, nil
@@ -159,7 +158,7 @@ func (j *job) helperCommand() (cmd *exec.Cmd, letGo func(), err error) {
 // namespace.
 var setupCapabilities = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_SETUID, unix.CAP_SETGID}
 
-// attributes returns how to start the helper.
+// attributes returns the attributes for starting the helper.
 func attributes(apart bool) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Setsid: true}
 	if !apart {
@@ -167,7 +166,7 @@ func attributes(apart bool) *syscall.SysProcAttr {
 	}
 	attr.Cloneflags = helperNamespaces
 	if os.Geteuid() == 0 {
-		// Every id keeps its number.
+		// Every id maps to itself.
 		attr.UidMappings, attr.GidMappings = identityMapping("/proc/self/uid_map"), identityMapping("/proc/self/gid_map")
 		attr.GidMappingsEnableSetgroups = true
 		return attr
@@ -194,9 +193,9 @@ func identityMapping(file string) []syscall.SysProcIDMap {
 	return out
 }
 
-// Probe reports what the system offers; the kernel is probed once. Two environment variables
-// are for tests: with PARLEY_TEST_NO_LANDLOCK=1 nothing is offered, with
-// PARLEY_TEST_NO_NAMESPACES=1 no namespaces are.
+// Probe returns the available sandbox; the kernel is probed once. Two environment variables
+// are for tests: PARLEY_TEST_NO_LANDLOCK=1 disables the sandbox, PARLEY_TEST_NO_NAMESPACES=1
+// the namespaces.
 func Probe() Backend {
 	if os.Getenv("PARLEY_TEST_NO_LANDLOCK") == "1" {
 		return Backend{Reason: "PARLEY_TEST_NO_LANDLOCK is set"}
@@ -208,7 +207,7 @@ func Probe() Backend {
 	return found.backend()
 }
 
-// kernelSupport holds what the kernel offers.
+// kernelSupport describes the kernel's support.
 type kernelSupport struct {
 	abi          int   // of Landlock
 	landlockErr  error // why commands cannot be confined
@@ -248,9 +247,9 @@ func (f kernelSupport) backend() Backend {
 	return b
 }
 
-// probeNamespaces reports why the helper cannot have namespaces. It starts nothing: the
-// expected error is that there is no such program. Chroot needs a capability, which some
-// systems deny in a namespace that they allow.
+// probeNamespaces returns why the helper cannot have namespaces. It starts no program:
+// the expected error is that the program does not exist. Chroot needs a capability,
+// which some systems deny even in a namespace that they allow.
 func probeNamespaces() error {
 	attr := attributes(true)
 	attr.Chroot = "/"

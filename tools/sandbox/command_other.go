@@ -8,10 +8,10 @@ import (
 	"runtime"
 )
 
-// Probe reports that there is no backend.
+// Probe returns that there is no sandbox.
 func Probe() Backend { return Backend{Reason: "there is no sandbox for " + runtime.GOOS} }
 
-// Command reports that there is no backend.
+// Command returns an error: there is no sandbox.
 func Command(Policy, ...string) (*exec.Cmd, func(), error) {
 	return nil, nil, errors.New(Probe().Reason)
 }

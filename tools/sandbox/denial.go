@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// denialMessages holds what programs print when the system denies something, in lower case,
-// and what was most likely denied.
+// denialMessages maps messages that programs print when the system denies an access, in
+// lower case, to the access that was probably denied.
 var denialMessages = []struct{ text, what string }{
 	{"could not resolve host", deniedNetwork},
 	{"temporary failure in name resolution", deniedNetwork},
@@ -41,8 +41,8 @@ const (
 	deniedUnknown    = "the network, a file outside of the workspace, or something only the system may do"
 )
 
-// ExplainDenial guesses from the output of a command that failed in a sandbox what the
-// sandbox denied, and quotes the line that shows it.
+// ExplainDenial guesses from the output of a command that failed in a sandbox which
+// access the sandbox denied, and quotes the line that shows it.
 func ExplainDenial(output string) (what string, ok bool) {
 	for line := range strings.Lines(output) {
 		low := strings.ToLower(line)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// fileTimeNow returns the current time of the clock that stamps files, which may be a few
-// milliseconds late.
+// fileTimeNow returns the current time of the file system's clock, which may lag by a few
+// milliseconds.
 func fileTimeNow() time.Time {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &t) != nil {
@@ -18,10 +18,10 @@ func fileTimeNow() time.Time {
 	return time.Unix(t.Unix())
 }
 
-// fileTimeAfter returns that time once it is after t, which has passed: files that are changed
-// from then on can be told from those that were changed before t.
+// fileTimeAfter waits until that time is after t, which has passed, and returns it: later
+// changes of files can then be distinguished from those before t.
 func fileTimeAfter(t time.Time) (now time.Time) {
-	for range 50 { // it is late by 10 ms at most, unless it was set back
+	for range 50 { // it lags by at most 10 ms, unless the clock was set back
 		if now = fileTimeNow(); now.After(t) {
 			break
 		}
@@ -30,7 +30,8 @@ func fileTimeAfter(t time.Time) (now time.Time) {
 	return now
 }
 
-// changeTime returns when a file was last changed in any way, or renamed.
+// changeTime returns the time of a file's last change of any kind, including a
+// rename.
 func changeTime(info fs.FileInfo) time.Time {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -11,15 +11,15 @@ import (
 	"parley/tools/lazy"
 )
 
-// Beside its settings and hooks git keeps in its directory what it goes on with later,
-// and starts programs by some of that. Commands need to write there, so that it
-// cannot be read-only.
+// Besides its settings and hooks, git stores the state of unfinished operations in its
+// directory, and some of it makes git start programs. Commands need to write there, so
+// it cannot be read-only.
 
 // stateFile describes a file of a git directory that can make git start programs.
 type stateFile struct {
-	name       string                                    // relative to the git directory; * at the end stands for each file of a directory
+	name       string                                    // relative to the git directory; a final * stands for each file of a directory
 	isHarmless func(s *snapshot, file, text string) bool // reports whether a file with this text makes git start nothing
-	restore    bool                                      // git itself only writes harmless text: other text is undone; else it stays and is reported
+	restore    bool                                      // git itself only writes harmless text, so other text is undone; false: it stays and is reported
 }
 
 // stateFiles lists all state files, from the sources of git 2.17 to 2.51 and tried with git
@@ -30,7 +30,8 @@ type stateFile struct {
 var stateFiles = []stateFile{
 	// A line "exec COMMAND" goes to a shell. git rebase -x writes them.
 	{name: "rebase-merge/git-rebase-todo", isHarmless: noMatch(`(?m)^[ \t]*(exec|x)[ \t]`)},
-	// Git reads the same lines here, and refuses what is no pick and no revert.
+	// Git reads the same lines here, and refuses anything but picks and
+	// reverts.
 	{name: "sequencer/todo", isHarmless: noMatch(`(?m)^[ \t]*(exec|x)[ \t]`)},
 	// Git runs git-merge-STRATEGY, from the work tree if there is a slash in it.
 	{name: "rebase-merge/strategy", isHarmless: fullMatch(`(` + strategies + `)\r?\n?`), restore: true},
@@ -41,15 +42,15 @@ var stateFiles = []stateFile{
 	// Git before 2.20 puts each line into the environment of git commit, as GIT_EDITOR.
 	{name: "rebase-merge/author-script", isHarmless: fullMatch(authorScript), restore: true},
 	{name: "rebase-apply/author-script", isHarmless: fullMatch(authorScript), restore: true},
-	// Arguments of git interpret-trailers: settings say which program makes one of a key.
+	// Arguments of git interpret-trailers: settings map its keys to programs.
 	{name: "rebase-merge/trailer", isHarmless: fullMatch(``)},
 	// Git before 2.36 gives this to a shell (git bisect visualize).
 	{name: "BISECT_NAMES", isHarmless: fullMatch(`( ?'[^']*')*\n?`), restore: true},
-	// Names drivers, which settings make programs of.
+	// Names drivers, for which settings name programs.
 	{name: "info/attributes", isHarmless: noMatch(`(?m)^[^#\n].*[ \t\r](filter|diff|merge)=`)},
-	// To fetch and push, git runs itself in the git directory that this leads to, by its settings.
+	// To fetch and push, git runs itself in the git directory named here, with the settings of that directory.
 	{name: "objects/info/alternates", isHarmless: harmlessAlternates},
-	// Remotes as they were before there were settings for them: helper::address runs git-remote-helper.
+	// Remotes in the format before settings: helper::address runs git-remote-helper.
 	{name: "remotes/*", isHarmless: noMatch(`::|(?m)^(URL:)?[ \t]*-`), restore: true},
 	{name: "branches/*", isHarmless: noMatch(`::|(?m)^[ \t]*-`), restore: true},
 }
@@ -91,7 +92,7 @@ func harmlessOptions(_ *snapshot, _, text string) bool {
 	})
 }
 
-// harmlessAlternates reports whether all object directories that a file names belong to git
+// harmlessAlternates reports whether all object directories in a file belong to git
 // directories in the workspace that were examined.
 func harmlessAlternates(s *snapshot, file, text string) bool {
 	objects := path.Dir(path.Dir(file))
@@ -114,10 +115,10 @@ func harmlessAlternates(s *snapshot, file, text string) bool {
 type fileState struct {
 	mode     fs.FileMode
 	text     string
-	identity string // distinguishes states whose text is not held: anything but a small regular file
+	identity string // identifies anything but a small regular file
 }
 
-// readState returns the state of a state file, or of the link on the way to it.
+// readState returns the state of a state file, or of a link in its path.
 func (s *snapshot) readState(gitDir, name string) (file string, is fileState) {
 	at := gitDir
 	for part := range strings.SplitSeq(name, "/") {
@@ -140,7 +141,7 @@ func (s *snapshot) readState(gitDir, name string) (file string, is fileState) {
 	return at, is
 }
 
-// expand returns the names of a git directory that f stands for.
+// expand returns the names in a git directory that match f.
 func (f stateFile) expand(s *snapshot, gitDir string) []string {
 	dir, all := strings.CutSuffix(f.name, "/*")
 	if !all {
@@ -160,8 +161,8 @@ func (f stateFile) expand(s *snapshot, gitDir string) []string {
 	return list
 }
 
-// stateFiles returns the state files to examine; in a worktree's own git directory, which is
-// outside, submodules as well.
+// stateFiles returns the state files to examine. For a worktree, whose own git directory is
+// outside, they include those of submodules.
 func (s *snapshot) stateFiles() []stateFile {
 	if !s.isOutside {
 		return stateFiles
@@ -213,7 +214,7 @@ func (s *snapshot) compareStates(gitDirs []string, c *changes) {
 	}
 }
 
-// noteDangerous notes that a file names programs.
+// noteDangerous records that a file names programs.
 func (c *changes) noteDangerous(s *snapshot, file string) {
 	if s.isOutside {
 		file = filepath.Join(s.root.Name(), file)

@@ -10,12 +10,12 @@ import (
 	"parley/tools/lazy"
 )
 
-// The files that git makes in a new repository run nothing, and may stay: hooks
-// that are samples, config that names no program, and links to them. All
-// else that appears where git is configured does not stay.
+// The files that git creates in a new repository run nothing, and may stay:
+// sample hooks, config that names no program, and links to them. Any other new
+// file in a place that configures git is removed.
 
-// maxNamesChecked bounds the new names that are examined, before the rest no longer counts
-// as git's own.
+// maxNamesChecked bounds the new names that are examined; any further ones do not count as
+// git's own.
 const maxNamesChecked = 20_000
 
 // isHarmless reports whether a new protected path of a git directory runs nothing.
@@ -120,15 +120,15 @@ func (s *snapshot) readSmall(name string) (string, bool) {
 	return string(data), err == nil
 }
 
-// Lines of config as git writes it. Other forms, which a user
-// could have written as well, could hide something.
+// Lines of config in git's own format. Other formats, which a user could have
+// written, could hide something.
 var (
 	sectionLine = lazy.NewRegexp(`^\[([A-Za-z0-9-]+)(?: "([^"\\]*)")?\]$`)
 	settingLine = lazy.NewRegexp(`^[ \t]+([A-Za-z][A-Za-z0-9-]*) = ([^"\\;#]*)$`)
 )
 
-// harmlessSettings lists settings that run nothing, whatever their value; * stands for any
-// name in quotes.
+// harmlessSettings lists settings that run nothing with any value; * stands for any name
+// in quotes.
 var harmlessSettings = []string{
 	"core.repositoryformatversion", "core.filemode", "core.bare", "core.logallrefupdates", "core.ignorecase",
 	"core.precomposeunicode", "core.symlinks", "core.autocrlf", "core.eol",
@@ -148,7 +148,7 @@ func isHarmlessConfig(text string, inside func(dir string) bool) bool {
 	})
 }
 
-// allSettings reports whether text is config in the form that git writes, and good holds for
+// allSettings reports whether text is config in git's own format, and good returns true for
 // each setting. Keys are in lower case, with * for a name in quotes.
 func allSettings(text string, good func(key, value string) bool) bool {
 	where := ""

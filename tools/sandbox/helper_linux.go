@@ -18,7 +18,7 @@ import (
 	"parley/tools/process"
 )
 
-// Times of the end of a command.
+// Times for ending a command.
 const (
 	drainTime = 300 * time.Millisecond // for background processes to exit
 	graceTime = 700 * time.Millisecond // between SIGTERM and SIGKILL
@@ -32,8 +32,8 @@ const (
 	exitCanceled  = 128 + int(syscall.SIGTERM)
 )
 
-// addHelper has a helper supervise programs. It runs the helper and never returns in a process
-// that was started as one.
+// addHelper makes a helper supervise programs. In a process started as a helper, it runs the
+// helper and never returns.
 func addHelper(d *process.SandboxDriver) {
 	d.Supervise = Supervise
 	if len(os.Args) == 0 || os.Args[0] != helperName {
@@ -49,9 +49,9 @@ func addHelper(d *process.SandboxDriver) {
 // helper starts the command, and ends its processes.
 type helper struct {
 	job
-	orders       *bufio.Reader // rest of the pipe that the job came in
+	orders       *bufio.Reader // rest of the pipe with the job
 	before       *snapshot
-	temp         *os.Root                // of TempDir; nil: it is not the helper's to remove
+	temp         *os.Root                // of TempDir; nil: the helper does not remove it
 	exited       chan syscall.WaitStatus // receives the status of the command, once
 	allExited    chan struct{}           // closed when no process is left
 	terminating  chan struct{}           // closed before remaining processes are ended
@@ -61,8 +61,8 @@ type helper struct {
 
 // runHelper runs the helper's whole life and returns its exit status.
 func runHelper() (int, error) {
-	// The reader of the output may be dead already. (Ignoring the signal would make
-	// the command ignore it.)
+	// The reader of the output may have exited already. (The command would inherit
+	// an ignored signal.)
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
@@ -74,12 +74,12 @@ func runHelper() (int, error) {
 	abandoned := make(chan struct{})
 	go func() {
 		defer close(abandoned)
-		_, _ = life.Read(make([]byte, 1)) // nothing is ever written: the read ends with the caller
+		_, _ = life.Read(make([]byte, 1)) // nothing is ever written: the read ends when the caller exits
 	}()
 
 	pid, status, err := h.start()
 	if pid == 0 {
-		h.removeTemp() // the caller may be gone
+		h.removeTemp() // the caller may have exited
 		return status, err
 	}
 	go h.reap(pid)
@@ -129,8 +129,8 @@ func (h *helper) finish() string {
 	default:
 		text = "[CAUTION: some processes could not be ended]\n"
 	}
-	// The order matters: the caller does not wait for the helper forever, and a
-	// command can leave things that take long to copy or to remove.
+	// The order matters: the caller waits for the helper only for a limited
+	// time, and files left by a command can take long to copy or to remove.
 	var c changes
 	if h.LongRunning {
 		text += h.before.describeCreated()
@@ -153,7 +153,7 @@ func (h *helper) removeTemp() {
 	}
 }
 
-// removeContents removes all that is in a directory, whatever has its name meanwhile.
+// removeContents removes the whole content of a directory, even if its name now belongs to another.
 func removeContents(dir *os.Root) {
 	entries, _ := fs.ReadDir(dir.FS(), ".")
 	for _, e := range entries {
@@ -190,7 +190,7 @@ func (h *helper) terminate() {
 // signalAll sends a signal to all processes below the helper.
 func (h *helper) signalAll(s unix.Signal) {
 	if h.hasNamespaces {
-		_ = unix.Kill(-1, s) // the helper is the first process of the namespace, and left out
+		_ = unix.Kill(-1, s) // does not reach the helper, the first process of the namespace
 		return
 	}
 	all, err := process.List()
@@ -202,7 +202,7 @@ func (h *helper) signalAll(s unix.Signal) {
 	}
 }
 
-// reap waits for exited processes, which all become the helper's children in the end.
+// reap reaps exited processes, which all become the helper's children in the end.
 func (h *helper) reap(command int) {
 	defer close(h.allExited)
 	for {
@@ -233,7 +233,7 @@ func (h *helper) prepare() error {
 	if h.job, err = receiveJob(h.orders); err != nil {
 		return fmt.Errorf("job: %w", err)
 	}
-	// No process may read the helper's memory, and no orphan leaves it.
+	// No process may read the helper's memory, and no orphan escapes it.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return err
 	}
@@ -268,8 +268,8 @@ func (h *helper) prepare() error {
 	return nil
 }
 
-// openQuarantine opens QuarantineDir before all is read-only: as a detached mount that only
-// the helper can reach.
+// openQuarantine opens QuarantineDir before everything becomes read-only, as a detached
+// mount that only the helper can access.
 func (h *helper) openQuarantine() (quarantine, error) {
 	if h.QuarantineDir == "" {
 		return quarantine{}, nil
@@ -305,8 +305,9 @@ func (h *helper) mapOwnID() error {
 	return nil
 }
 
-// start starts the command from a thread that restricts itself first, which its children
-// inherit. The thread ends afterwards, so that the command can signal no part of the helper.
+// start starts the command from a thread that restricts itself first; its children inherit
+// the restrictions. The thread ends afterwards, so that the command cannot signal any part
+// of the helper.
 func (h *helper) start() (pid, status int, err error) {
 	done := make(chan struct{})
 	bound := func() {
@@ -320,7 +321,7 @@ func (h *helper) start() (pid, status int, err error) {
 			bound()
 			return
 		}
-		go bound() // the first thread cannot end; while it is held here, another is taken
+		go bound() // the first thread cannot end; while it is blocked here, another one is used
 		<-done
 		runtime.UnlockOSThread()
 	}()
@@ -328,13 +329,13 @@ func (h *helper) start() (pid, status int, err error) {
 	return pid, status, err
 }
 
-// launch restricts the calling thread and starts the command from it, once the caller lets it.
-// The pid is 0 if it did not start.
+// launch restricts the calling thread and starts the command from it, once the caller allows
+// it. The pid is 0 if it did not start.
 func (h *helper) launch() (pid, status int, err error) {
 	if err := h.restrictThread(); err != nil {
 		return 0, exitNoSandbox, err
 	}
-	// The command inherits no files that parley inherited.
+	// The command does not inherit files that parley inherited.
 	if err := unix.CloseRange(3, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
 		return 0, exitNoSandbox, fmt.Errorf("close_range: %w", err)
 	}

@@ -16,7 +16,7 @@ import (
 type job struct {
 	policy
 	path          string   // of the program
-	argv          []string // with the name it was called by as the first
+	argv          []string // starts with the program's name as called
 	abi           int      // of Landlock
 	ownsTempDir   bool     // TempDir was created for this command, and is removed after it
 	unrestricted  bool     // not confined: the helper only ends the processes
@@ -28,7 +28,7 @@ type job struct {
 	readableEtc   []string // entries of /etc that may be read
 }
 
-// jobEnd ends an encoded job; without it the job was truncated.
+// jobEnd marks the end of an encoded job; without it the job was truncated.
 const jobEnd = "whole"
 
 // stringLists returns the lists to encode. Paths and variables need not be UTF-8 and contain
@@ -108,18 +108,18 @@ func decodeJob(text string) (job, error) {
 	return j, nil
 }
 
-// goAhead follows a job in the pipe once the command may run. A pipe that ends without it is
-// that of a caller who is gone, or wants the command no longer.
+// goAhead follows a job in the pipe once the command may run. A pipe that ends without it
+// means that the caller has exited or cancels the command.
 const goAhead = '\n'
 
-// maxJob bounds an encoded job, in bytes: more than a command can get of arguments and
-// environment.
+// maxJob bounds an encoded job, in bytes: more than a command's arguments and
+// environment can have.
 const maxJob = 64 << 20
 
-// send returns a pipe with the encoded job, after its length: it contains the environment and
-// so is in no file. Finding the readable entries of /etc takes half as long as starting the
-// helper, and is done meanwhile. End ends it, and returns when nothing is written any more; r
-// is closed before.
+// send returns a pipe with the encoded job, preceded by its length: the job contains the
+// environment and so is not written to a file. Finding the readable entries of /etc takes
+// half as long as starting the helper, and happens concurrently. End stops writing and waits
+// for that; r is closed first.
 func (j *job) send() (r *os.File, end func(), err error) {
 	if _, err := j.encode(); err != nil {
 		return nil, nil, err
@@ -137,7 +137,7 @@ func (j *job) send() (r *os.File, end func(), err error) {
 		}
 		text, err := whole.encode()
 		if err != nil {
-			return // the helper says that there is none
+			return // the helper reports the missing job
 		}
 		_, _ = fmt.Fprintf(w, "%d\n%s", len(text), text)
 		if whole.Ready != nil {

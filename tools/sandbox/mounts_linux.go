@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// detachedMount holds a mount that is to be attached, writable, at path.
+// detachedMount is a mount to be attached, writable, at path.
 type detachedMount struct {
 	path string
 	fd   int
 }
 
-// isolateMounts gives the helper, in its namespaces, a read-only view of the file system but
-// for what p allows to write, with its own /proc, /tmp and /dev/shm. It updates p
-// accordingly.
+// isolateMounts gives the helper, in its namespaces, a read-only view of the file system
+// except for the paths that p allows to write, with its own /proc, /tmp and /dev/shm. It
+// updates p accordingly.
 func isolateMounts(p *policy) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return fmt.Errorf("own mounts: %w", err)
@@ -30,7 +30,7 @@ func isolateMounts(p *policy) error {
 	slices.Sort(writable) // parents come first
 	var trees []detachedMount
 	for _, path := range slices.Compact(writable) {
-		if t, err := cloneMount(path); err == nil { // absent paths cannot be changed
+		if t, err := cloneMount(path); err == nil { // missing paths cannot be changed
 			trees = append(trees, t)
 		}
 	}
@@ -44,8 +44,8 @@ func isolateMounts(p *policy) error {
 	if unix.Mount("tmpfs", "/dev/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777") == nil {
 		p.WritePaths = append(p.WritePaths, "/dev/shm")
 	}
-	// A container may forbid it. The old one then shows other processes, which
-	// Landlock keeps from being looked into.
+	// A container may forbid this. The old /proc then shows other processes,
+	// but Landlock prevents access to them.
 	_ = unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 	for _, t := range trees {
 		if err := t.attach(); err != nil {
@@ -61,7 +61,7 @@ func isolateMounts(p *policy) error {
 		return err
 	}
 	protected := p.Protected
-	if p.LongRunning { // absent paths cannot be mount points, but their directories can
+	if p.LongRunning { // missing paths cannot be mount points, but their directories can
 		for _, path := range p.Protected {
 			protected = append(parentDirs(path), protected...)
 		}
@@ -72,10 +72,10 @@ func isolateMounts(p *policy) error {
 			return fmt.Errorf("protect %s: %w", path, err)
 		}
 	}
-	return os.Chdir(dir) // the same directory, where it can be written
+	return os.Chdir(dir) // the same directory through the writable mount
 }
 
-// protectDirectories makes what is protected in added folders read-only.
+// protectDirectories makes the protected files in added directories read-only.
 func protectDirectories(p *policy) error {
 	for _, dir := range p.Directories {
 		held := map[string]bool{}
@@ -90,8 +90,8 @@ func protectDirectories(p *policy) error {
 	return nil
 }
 
-// canReplaceTmp reports whether the private temp directory can replace /tmp: nothing that
-// the command needs may be hidden below it.
+// canReplaceTmp reports whether the private temp directory can replace /tmp: it must not
+// hide anything that the command needs.
 func canReplaceTmp(p policy, dir string) bool {
 	return !slices.ContainsFunc(slices.Concat([]string{dir, p.Workspace}, p.ReadPaths, p.WritePaths), func(path string) bool {
 		return isWithin(path, "/tmp")
@@ -109,8 +109,8 @@ func (t detachedMount) attach() error {
 }
 
 // mountReadOnly makes an existing path of the workspace read-only, and every directory above
-// it a mount (held has those that are one), for mount points cannot be moved away. Links are
-// left to the comparison afterwards.
+// it a mount (held has the existing ones), because mount points cannot be moved away. Links
+// are handled by the comparison afterwards.
 func mountReadOnly(workspace, path string, held map[string]bool) error {
 	for _, part := range append(parentDirs(path), path) {
 		full := filepath.Join(workspace, part)

@@ -9,7 +9,7 @@ import (
 	"parley/tools/process"
 )
 
-// addHelper does nothing: there is no helper but sandbox-exec of macOS, which only confines.
+// addHelper does nothing: the only other backend, sandbox-exec of macOS, has no helper.
 func addHelper(*process.SandboxDriver) {}
 
 func fileTimeNow() time.Time { return time.Now() }

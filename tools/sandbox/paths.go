@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// homeToolchains holds the files and directories below the home directory that builds read:
-// toolchains and their downloads. None holds secrets; git's config is here and its
+// homeToolchains are the files and directories below the home directory that builds read:
+// toolchains and their downloads. None has secrets: git's config is included, its
 // credentials are not.
 var homeToolchains = []string{
 	".gitconfig", ".config/git/config", ".config/git/ignore", ".config/git/attributes",
@@ -25,9 +25,9 @@ var homeToolchains = []string{
 // toolchainVariables name the directories of toolchains.
 var toolchainVariables = []string{"GOROOT", "GOPATH", "GOMODCACHE", "RUSTUP_HOME", "JAVA_HOME", "VIRTUAL_ENV", "NVM_DIR", "PNPM_HOME"}
 
-// ReadablePaths returns what a command usually reads beside the system and the workspace:
-// toolchains in the home directory and on the PATH of environ. Secrets, which are elsewhere
-// in the home directory, are not in it.
+// ReadablePaths returns the paths that commands usually read besides the system and the
+// workspace: toolchains in the home directory and on the PATH of environ. Secrets elsewhere
+// in the home directory are not included.
 func ReadablePaths(environ []string) []string {
 	var named []string
 	home := ""
@@ -55,8 +55,8 @@ func ReadablePaths(environ []string) []string {
 	return out
 }
 
-// secretDirs holds the directories below the home directory that [ReadablePaths] never
-// returns, whatever a variable says.
+// secretDirs are the directories below the home directory that [ReadablePaths] never
+// returns, even if a variable names them.
 var secretDirs = []string{
 	".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".password-store", ".netrc", ".config", ".local/share", ".local/state",
 }
@@ -76,8 +76,7 @@ func exposesSecrets(path, home string) bool {
 	})
 }
 
-// linksToSecrets reports whether a path without secrets of home is a link, or leads through one,
-// to some.
+// linksToSecrets reports whether a path outside of home's secrets leads to some through a link.
 func linksToSecrets(path, home string) bool {
 	real := resolved(path)
 	if real == path || home == "" {
@@ -90,8 +89,8 @@ func linksToSecrets(path, home string) bool {
 }
 
 // dropReplaceable drops the paths to read or write that lead through a directory that a command
-// can write to: there is nothing to add to that, and where a command has put a link in the place
-// of such a path, the next one would be given what that leads to.
+// can write to. They are writable already, and a command could replace such a path by a link,
+// giving the next command access to its target.
 func (p *policy) dropReplaceable() {
 	dirs := []string{resolved(p.Workspace)}
 	for _, dir := range p.Directories {
@@ -103,20 +102,19 @@ func (p *policy) dropReplaceable() {
 	}
 	p.ReadPaths = slices.DeleteFunc(slices.Clone(p.ReadPaths), func(path string) bool { return passes(path, slices.Concat(dirs, writable)) })
 	p.WritePaths = slices.DeleteFunc(slices.Clone(p.WritePaths), func(path string) bool {
-		real := resolved(path) // under another name it may be in the list again
+		real := resolved(path) // the same directory may be listed under another name
 		return passes(path, slices.Concat(dirs, slices.DeleteFunc(slices.Clone(writable), func(dir string) bool { return dir == real })))
 	})
 }
 
-// passes reports whether path, or a link on the way of it, is in one of dirs, which have no links
-// in them.
+// passes reports whether path, or a link in it, is in one of dirs, which are without links.
 func passes(path string, dirs []string) bool {
 	const maxLinks = 40
 	separator := string(filepath.Separator)
 	done, todo := separator, strings.Split(path, separator)
 	for links := 0; len(todo) > 0; {
 		step := todo[0]
-		todo, done = todo[1:], filepath.Join(done, step) // it has no links before step, so that .. is the directory above
+		todo, done = todo[1:], filepath.Join(done, step) // no links precede step, so that .. is the parent
 		if slices.ContainsFunc(dirs, func(dir string) bool { return isWithin(done, dir) }) {
 			return true
 		}
@@ -135,7 +133,7 @@ func passes(path string, dirs []string) bool {
 	return false
 }
 
-// resolved returns path without links if it is there, else as it is, cleaned.
+// resolved returns path without links if it exists, else path cleaned.
 func resolved(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
@@ -148,8 +146,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// check reports why p cannot be enforced: it would restrict nothing. Directories in
-// WritePaths follow the rules of a workspace; problem says why one is none.
+// check returns why p cannot be enforced, because it would restrict nothing.
+// Directories in WritePaths follow the rules of a workspace; problem says why a
+// directory cannot be one.
 func check(p Policy, problem func(dir string) string) error {
 	if !filepath.IsAbs(p.Workspace) {
 		return fmt.Errorf("workspace %q is not absolute", p.Workspace)
@@ -162,7 +161,7 @@ func check(p Policy, problem func(dir string) string) error {
 			path = real
 		}
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			continue // one file, by its name
+			continue // a single file named explicitly
 		}
 		if why := problem(filepath.Clean(path)); why != "" {
 			return fmt.Errorf("%s cannot be changed as a whole: it %s", path, why)

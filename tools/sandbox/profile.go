@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Profile returns p in the language of macOS's sandbox-exec (Seatbelt). Later rules win, so
-// that protected paths come last.
+// Profile returns p in the language of macOS's sandbox-exec (Seatbelt). Later rules take
+// precedence, so protected paths come last.
 func Profile(p Policy) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
@@ -19,7 +19,7 @@ func Profile(p Policy) string {
 	line("(allow process-info* (target same-sandbox))")
 	line("(allow sysctl-read)")
 	line("(allow ipc-posix-sem)")
-	line(`(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))`) // names of users
+	line(`(allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo"))`) // user names
 	line("(allow file-read-metadata)")
 	line(`(allow file-read* (literal "/"))`)
 	for _, path := range []string{"/usr", "/bin", "/sbin", "/System", "/Library", "/opt", "/Applications", "/private/etc", "/private/var/db", "/dev"} {
@@ -38,7 +38,7 @@ func Profile(p Policy) string {
 		full := filepath.Join(p.Workspace, path)
 		line("(deny file-write* (subpath %s))", quoteSeatbelt(full))
 		for dir := filepath.Dir(full); isWithin(dir, p.Workspace) && dir != p.Workspace; dir = filepath.Dir(dir) {
-			line("(deny file-write-unlink (literal %s))", quoteSeatbelt(dir)) // it could be moved away, and another put in its place
+			line("(deny file-write-unlink (literal %s))", quoteSeatbelt(dir)) // it could be moved away and replaced
 		}
 	}
 	if p.Network {
@@ -52,7 +52,7 @@ func Profile(p Policy) string {
 	return b.String()
 }
 
-// quoteSeatbelt returns a path as a string of the profile's language.
+// quoteSeatbelt quotes a path in the profile's language.
 func quoteSeatbelt(path string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(filepath.Clean(path)) + `"`
 }

@@ -14,16 +14,17 @@ import (
 	"time"
 )
 
-// Bounds of what is copied to quarantine after one command. More stays in the
-// workspace, by another name.
+// Bounds of the files moved to quarantine after one command. Any others stay in
+// the workspace under another name.
 const (
 	maxQuarantineBytes   = 64 << 20
 	maxQuarantineEntries = 4096
 	maxLevels            = 64 // nesting of directories
 )
 
-// Lifetime in quarantine. A large one keeps only the latest directories, but
-// all of the last day, so that no command can have its content deleted.
+// Lifetime in quarantine. A large quarantine keeps only the latest directories,
+// but everything of the last day, so that commands cannot force the deletion of
+// content.
 const (
 	maxQuarantineAge  = 30 * 24 * time.Hour
 	minQuarantineAge  = 24 * time.Hour
@@ -31,15 +32,15 @@ const (
 	pruneTimeout      = 200 * time.Millisecond // the next command continues
 )
 
-// quarantine receives what was made in the place of a protected path. It may be the work of
-// the user, outside of the sandbox.
+// quarantine receives files that replaced a protected path. They may be the user's own work
+// from outside the sandbox.
 type quarantine struct {
 	root      *os.Root // nil: everything stays in the workspace
-	path      string   // of root, as seen outside of the sandbox
-	dir       string   // directory of this command, in root; "" until it is needed
+	path      string   // path of root outside of the sandbox
+	dir       string   // directory of this command in root; "" until needed
 	locations []string // where things were moved, for the notice
 	pending   []movedPath
-	deadline  time.Time // when copying ends
+	deadline  time.Time // end of copying
 	bytes     int64
 	entries   int
 }
@@ -51,7 +52,7 @@ type movedPath struct {
 }
 
 // makeQuarantineDir creates the quarantine directory, unless the policy names one. Without a
-// cache directory it is a temporary one, which remove removes only if it is empty.
+// cache directory it is a temporary directory, which remove removes only if it is empty.
 func makeQuarantineDir(p *policy) (remove func(), err error) {
 	if p.QuarantineDir != "" || p.LongRunning || len(p.Protected) == 0 {
 		if p.QuarantineDir != "" {
@@ -60,7 +61,7 @@ func makeQuarantineDir(p *policy) (remove func(), err error) {
 		return func() {}, err
 	}
 	if base, err := os.UserCacheDir(); err == nil {
-		// Beside the directories that commands may write.
+		// Next to the directories that commands may write.
 		sum := sha256.Sum256([]byte(p.Workspace))
 		dir := filepath.Join(base, "parley", "undone", hex.EncodeToString(sum[:8]))
 		if os.MkdirAll(dir, 0o700) == nil {
@@ -78,7 +79,8 @@ func makeQuarantineDir(p *policy) (remove func(), err error) {
 // timestampFormat formats timestamps so that they sort by time.
 const timestampFormat = "20060102-150405.000000000"
 
-// timestamp returns the current time, so exact that no two are the same.
+// timestamp returns the current time in this format, precise enough to be
+// unique.
 func timestamp() string { return time.Now().UTC().Format(timestampFormat) }
 
 // prune removes old directories.
@@ -92,7 +94,7 @@ func (h *quarantine) prune(now time.Time) {
 		}
 		at, err := time.Parse(timestampFormat, name)
 		if err != nil {
-			continue // not made by the quarantine
+			continue // not created by the quarantine
 		}
 		age := now.Sub(at)
 		if kept++; age > maxQuarantineAge || kept > maxQuarantineDirs && age > minQuarantineAge {
@@ -112,9 +114,9 @@ func (h *quarantine) add(from *os.Root, aside, name string) {
 	h.pending = append(h.pending, movedPath{from, aside, name})
 }
 
-// flush moves scheduled paths to quarantine. What is too large, or would take too long,
-// stays aside: a command could leave so much that the helper was killed before it had done
-// the rest.
+// flush moves scheduled paths to quarantine. Paths that are too large, or would take too
+// long, stay aside: otherwise a command could leave so many files that the helper is
+// killed before it has finished.
 func (h *quarantine) flush() {
 	h.deadline = time.Now().Add(quarantineTimeout)
 	for _, m := range h.pending {
@@ -185,13 +187,13 @@ func (h *quarantine) copyTree(from, to rootedPath, level int) error {
 		}
 		return to.Symlink(link, to.name)
 	case !info.IsDir():
-		return nil // a pipe holds nothing
+		return nil // a pipe has no content
 	}
 	return h.copyDir(from, to, level)
 }
 
-// copyDir copies a directory. It opens each one: every step of a long path costs as much as
-// the path is deep.
+// copyDir copies a directory. It opens each directory, because the cost of resolving a path
+// grows with its depth.
 func (h *quarantine) copyDir(from, to rootedPath, level int) error {
 	if err := errors.Join(from.Chmod(from.name, 0o700), to.Mkdir(to.name, 0o700)); err != nil {
 		return err
@@ -238,7 +240,7 @@ func (h *quarantine) copyFile(from, to rootedPath, info fs.FileInfo) error {
 	return errors.Join(err, out.Close())
 }
 
-// readNames returns the names in a directory, at most so many if most is positive.
+// readNames returns the names in a directory, at most most if that is positive.
 func readNames(root *os.Root, dir string, most int) ([]string, error) {
 	f, err := root.Open(dir)
 	if err != nil {
@@ -252,7 +254,7 @@ func readNames(root *os.Root, dir string, most int) ([]string, error) {
 	return all, err
 }
 
-// removeAll removes name with all that is in it, also from read-only directories.
+// removeAll removes name with its content, also from read-only directories.
 func removeAll(root *os.Root, name string) error {
 	if err := root.RemoveAll(name); err == nil {
 		return nil

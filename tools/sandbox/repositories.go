@@ -12,8 +12,8 @@ import (
 	"parley/tools/lazy"
 )
 
-// maxInnerGitDirs bounds the git directories inside of a git directory; with more that part
-// is read-only as a whole.
+// maxInnerGitDirs bounds the git directories inside of a git directory; with more of them,
+// that part is read-only as a whole.
 const maxInnerGitDirs = 32
 
 // gitConfigPaths returns the paths in a git directory that decide which programs git runs.
@@ -37,7 +37,7 @@ func (p *policy) protectRepositories() {
 	p.searchedAt = int(fileTimeNow().UnixNano())
 	root, err := os.OpenRoot(p.Workspace)
 	if err != nil {
-		return // no command can start there either
+		return // no command can start there anyway
 	}
 	defer root.Close()
 	r := repositories{root: root, workspace: p.Workspace}
@@ -47,17 +47,17 @@ func (p *policy) protectRepositories() {
 	s := search{repositories: &r, maxDirs: maxSearchDirs, maxNames: maxSearchNames}
 	s.start(nil)
 	if p.searchComplete = len(s.run()) == 0; !p.searchComplete {
-		p.searchedAt = int(fileTimeAfter(began).UnixNano()) // what was made just before is not the command's
+		p.searchedAt = int(fileTimeAfter(began).UnixNano()) // files created just before are not the command's
 	}
 	p.searchedDirs, p.layoutParts = s.searchedDirs, r.layoutParts
 	r.protectHooksPaths()
 	p.Protected = r.protected
 }
 
-// GitRuns reports whether git in the workspace runs file or reads its config from it, though its name does
-// not say so: it is in a git directory of another name than .git, or makes one of its directory, or
+// GitRuns reports whether git in the workspace runs file or reads its config from it, although its name does
+// not show that: it is in a git directory with another name than .git, or would complete one, or
 // core.hooksPath or an include of any repository leads to it. File is relative to the workspace, with slashes.
-// Letter case does not count, as on some file systems.
+// Letter case is ignored, as on some file systems.
 func GitRuns(workspace, file string) bool {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
@@ -78,7 +78,7 @@ func GitRuns(workspace, file string) bool {
 	return slices.ContainsFunc(r.gitDirs, isIn) || slices.ContainsFunc(r.protected, isIn) || r.completes(file)
 }
 
-// completes reports whether a directory is laid out as a git directory once file is in it.
+// completes reports whether file would give its directory the layout of a git directory.
 func (r *repositories) completes(file string) bool {
 	parts := strings.Split(file, "/")
 	for i, name := range parts {
@@ -110,21 +110,21 @@ func withLinkTargets(workspace string, protected []string) []string {
 	return all
 }
 
-// repositories holds the repositories that were found.
+// repositories holds the repositories found.
 type repositories struct {
 	root         *os.Root
 	workspace    string
 	protected    []string // relative to the workspace, with slashes
 	covered      map[string]bool
-	quarantined  map[string]bool // paths on their way to quarantine, which do not count
+	quarantined  map[string]bool // paths about to be quarantined, which are ignored
 	gitDirs      []string        // git directories
 	knownGitDirs map[string]bool
-	bareDirs     map[string]bool // those of them without .git, as of a bare repository
-	layoutParts  []string        // existing parts of gitDirLayout in directories that are no git directories
+	bareDirs     map[string]bool // git directories without .git, such as bare repositories
+	layoutParts  []string        // existing parts of gitDirLayout in directories that are not git directories
 	workTrees    []string        // directories that have a .git
 }
 
-// protectRepository protects the repository that dir is or has, if any.
+// protectRepository protects the repository at or in dir, if any.
 func (r *repositories) protectRepository(dir string) {
 	// Not through root, which is far slower: only names can leak.
 	at := filepath.Join(r.workspace, dir)
@@ -218,7 +218,7 @@ func (r *repositories) protectInner(name string) {
 	switch path.Base(name) {
 	case "worktrees":
 		all, few = r.gitDirsIn(name, 1)
-	case "modules": // their names may have slashes
+	case "modules": // names of submodules may contain slashes
 		all, few = r.gitDirsIn(name, 3)
 	}
 	if !few || len(all) == 0 {
@@ -276,7 +276,7 @@ func (r *repositories) protect(name string) {
 	r.protected = append(r.protected, name)
 }
 
-// maxHookSettings bounds the settings that are read of one file.
+// maxHookSettings bounds the settings read from one file.
 const maxHookSettings = 200
 
 // hookPathSetting matches a setting that names git's hooks directory or another config file.
@@ -324,8 +324,8 @@ func (r *repositories) protectHooksPaths() {
 	}
 }
 
-// holdsFor reports whether a file of settings may hold for a work tree: for one with a git directory of its own,
-// that of another one does not.
+// holdsFor reports whether a settings file may apply to a work tree: the file of another git directory does not
+// apply to a work tree with its own.
 func (r *repositories) holdsFor(file, tree string) bool {
 	own := filepath.Join(r.workspace, tree, ".git")
 	gitDir := filepath.Dir(file)
@@ -343,13 +343,13 @@ func (r *repositories) protectAbsolute(name string) {
 	}
 }
 
-// maxConfigBytes bounds what is read of a config file.
+// maxConfigBytes is how much of a config file is read.
 const maxConfigBytes = 64 << 10
 
 // readConfig returns the text of a config file; "" if it is not a regular file.
 func readConfig(file string) string {
 	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
-		return "" // nor is a pipe waited for
+		return "" // and do not wait for a pipe
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -364,7 +364,7 @@ func readConfig(file string) string {
 func (r *repositories) readLine(name string) string {
 	info, err := r.root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() {
-		return "" // nor is a pipe waited for
+		return "" // and do not wait for a pipe
 	}
 	f, err := r.root.Open(name)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // Time limits after a command: for finding directories that were moved away, for
-// searching repositories, for copying to quarantine. Tests, on busy machines,
+// searching repositories, and for copying to quarantine. Tests on busy machines
 // raise them.
 var (
 	findTimeout       = time.Second
@@ -22,8 +22,8 @@ var (
 	quarantineTimeout = 500 * time.Millisecond
 )
 
-// maxNewNames bounds the new names in a protected directory that are moved out one by one.
-// With more the directory is replaced.
+// maxNewNames bounds the new names in a protected directory that are moved out
+// individually. With more of them, the directory is replaced.
 const maxNewNames = 256
 
 // changes lists what a command changed in protected paths.
@@ -44,8 +44,8 @@ func (c *changes) note(name string, err error) {
 }
 
 // restore undoes changes since the snapshot. The command cannot have changed paths that were
-// mounted read-only: if they differ now, the user changed them, and they stay. Nothing is
-// removed but moved aside, so that restoring takes no longer than renaming.
+// mounted read-only: if they differ now, the user changed them, and they stay. Files are
+// moved aside rather than removed, so that restoring takes no longer than renaming.
 func (s *snapshot) restore() (c changes) {
 	s.findDeadline = time.Now().Add(findTimeout)
 	for _, p := range s.paths {
@@ -62,10 +62,9 @@ func (s *snapshot) restore() (c changes) {
 	return c
 }
 
-// restoreNewRepositories does for new repositories what restore does for existing ones:
-// their configuration does not stay, unless it is harmless. A repository beyond the earlier
-// search only seems new; it is recognized by its directories, which have not changed
-// since.
+// restoreNewRepositories restores new repositories: their configuration is removed unless
+// it is harmless. A repository beyond the earlier search only seems new; it is recognized
+// by its directories, which have not changed since.
 func (s *snapshot) restoreNewRepositories(c *changes) {
 	if !slices.Contains(s.paths, ".git/config") {
 		return
@@ -101,8 +100,8 @@ func (s *snapshot) restoreNewRepositories(c *changes) {
 	}
 }
 
-// unsearchedDirs returns the directories, of those that a search left out, where something
-// may be new that would have been searched before.
+// unsearchedDirs returns those directories left out of a search that may have new content
+// which the earlier search would have found.
 func unsearchedDirs(left []visit, searched bool) (dirs []string) {
 	for _, v := range left {
 		if searched || v.isNew {
@@ -112,9 +111,9 @@ func unsearchedDirs(left []visit, searched bool) (dirs []string) {
 	return dirs
 }
 
-// newLayoutPart returns a new file of a directory laid out as a git directory: without it
-// git does not take the directory for one, and files of another use can stay. Without such a
-// file it returns what.
+// newLayoutPart returns a new file that gives a directory the layout of a git directory:
+// without it git does not treat the directory as one, and other files can stay. If there is
+// none, it returns what.
 func (s *snapshot) newLayoutPart(dir, what string) string {
 	for _, name := range gitDirLayout {
 		name = path.Join(dir, name)
@@ -125,9 +124,9 @@ func (s *snapshot) newLayoutPart(dir, what string) string {
 	return what
 }
 
-// isNew reports whether p, which was not seen before, can have come since the snapshot:
-// always if all was searched then, otherwise by the change time of p and the directories
-// above it.
+// isNew reports whether p, which was not found before, may have been created since the
+// snapshot: always if the search was complete, otherwise by the change times of p and of
+// the directories above it.
 func (s *snapshot) isNew(p string) bool {
 	return s.searchComplete || slices.ContainsFunc(append(parentDirs(p), p), s.changedSince)
 }
@@ -201,7 +200,7 @@ func (s *snapshot) restoreParent(dir string) (changed bool, err error) {
 	return false, nil
 }
 
-// restoreMovedDir moves a directory back to where it was, or creates an empty one.
+// restoreMovedDir moves a directory back, or creates an empty one.
 func (s *snapshot) restoreMovedDir(was node, dir string) error {
 	now, missing := s.root.Lstat(dir)
 	from, found := s.findMoved(was.info)
@@ -259,7 +258,7 @@ func (s *snapshot) findMoved(wanted fs.FileInfo) (name string, ok bool) {
 	return "", false
 }
 
-// restoreNode makes name what it was, and keeps unchanged parts of it.
+// restoreNode restores name, reusing its unchanged parts.
 func (s *snapshot) restoreNode(was node, name string) error {
 	now, err := s.root.Lstat(name)
 	there := err == nil
@@ -317,8 +316,8 @@ func (s *snapshot) restoreDir(was node, name string) error {
 	return errors.Join(err, s.root.Chmod(name, was.mode.Perm()))
 }
 
-// recreateDir replaces a directory with too many new names, which is moved aside, and moves
-// its earlier entries back. It returns their names.
+// recreateDir moves aside a directory with too many new names, recreates it, and moves its
+// earlier entries back. It returns their names.
 func (s *snapshot) recreateDir(was node, name string) (names []string, err error) {
 	aside, err := s.quarantine.moveAside(s.root, name)
 	if err != nil {
@@ -336,7 +335,7 @@ func (s *snapshot) recreateDir(was node, name string) (names []string, err error
 	return names, nil
 }
 
-// writeNode writes a file beside name and renames it: name is never half written.
+// writeNode writes a temporary file and renames it, so that name is never incomplete.
 func (s *snapshot) writeNode(was node, name string) error {
 	side := name + ".parley-" + timestamp()
 	f, err := s.root.OpenFile(side, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -353,7 +352,7 @@ func (s *snapshot) writeNode(was node, name string) error {
 	return err
 }
 
-// describeChanges returns notices about c and the locations of what was moved; "" without
+// describeChanges returns notices about c and the locations of moved files; "" without
 // changes.
 func describeChanges(c changes, kept []string) string {
 	var b strings.Builder

@@ -23,7 +23,7 @@ const (
 	writeRights = readRights | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_REFER |
 		unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
 		unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO // no sockets, no devices
-	deviceRights = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE // of a device
+	deviceRights = unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE // for a device
 )
 
 // handledRights returns the rights that the kernel can withhold, by its ABI.
@@ -58,8 +58,8 @@ type grant struct {
 	worldReadable bool // grants only if the file's mode lets everyone read it
 }
 
-// systemGrants lists what every command may read, and the devices it may use. /home, /root,
-// /var, /run, /tmp and all else are not in it.
+// systemGrants lists the paths that every command may read, and the devices it may use.
+// /home, /root, /var, /run, /tmp and everything else are left out.
 var systemGrants = map[uint64][]string{
 	readRights: {
 		"/usr", "/bin", "/sbin", "/opt", "/nix", "/gnu", "/snap", "/lib", "/lib32", "/lib64", "/libx32", "/home/linuxbrew/.linuxbrew",
@@ -71,19 +71,19 @@ var systemGrants = map[uint64][]string{
 	deviceRights: {"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"},
 }
 
-// secretEtc lists the entries of /etc, and of /etc/ssl, that hold keys and passwords. Root
-// is confined as well, so that their modes are not enough.
+// secretEtc lists the entries of /etc, and of /etc/ssl, that contain keys and passwords.
+// File modes are not enough, because root is confined as well.
 var secretEtc = []string{
 	"shadow", "gshadow", "sudoers", "sudoers.d", "ssh", "krb5.keytab", "wireguard", "openvpn", "NetworkManager", "netplan",
 	"wpa_supplicant", "ppp", "docker", "kubernetes", "rancher", "letsencrypt", "ipsec.secrets", "ipsec.d", "private", "security",
 }
 
-// maxEtcEntries bounds the entries of /etc that are examined; the others cannot be read.
+// maxEtcEntries bounds the examined entries of /etc; the others cannot be read.
 const maxEtcEntries = 20000
 
-// readableEtc returns the readable content of a directory without its secrets, for Landlock
-// rules can only add: directories to list and files to read. Link targets need rules of
-// their own. At most so many entries are examined.
+// readableEtc returns the readable content of a directory without its secrets: directories
+// to list and files to read. Landlock rules can only add rights. Link targets need rules of
+// their own. At most most entries are examined.
 func readableEtc(dir string, most int) (listed, public []string) {
 	w := etcWalk{entriesLeft: most}
 	w.walkSecretDir(dir)
@@ -92,7 +92,7 @@ func readableEtc(dir string, most int) (listed, public []string) {
 
 // etcWalk collects the entries that everyone may read.
 type etcWalk struct {
-	entriesLeft        int // entries that may still be looked at
+	entriesLeft        int // entries that may still be examined
 	listable, readable []string
 }
 
@@ -104,7 +104,7 @@ func (w *etcWalk) walkSecretDir(dir string) {
 	}
 	w.listable = append(w.listable, dir)
 	for _, e := range entries {
-		name := strings.TrimSuffix(e.Name(), "-") // the copy of the last state
+		name := strings.TrimSuffix(e.Name(), "-") // a backup copy ends with -
 		path := filepath.Join(dir, e.Name())
 		switch {
 		case slices.Contains(secretEtc, name):
@@ -116,13 +116,13 @@ func (w *etcWalk) walkSecretDir(dir string) {
 	}
 }
 
-// addReadable adds what everyone may read of path, the entry e: one entry if that is the whole of
-// it, and then it returns true. Modes alone do not restrict root.
+// addReadable adds the parts of path, the entry e, that everyone may read. It returns true if all
+// of it is readable and was added as one entry. Modes alone do not restrict root.
 func (w *etcWalk) addReadable(path string, e fs.DirEntry) (whole bool) {
 	if w.entriesLeft--; w.entriesLeft < 0 {
 		return false
 	}
-	if e.Type()&fs.ModeSymlink != 0 { // mostly more than half of all, whose modes say nothing
+	if e.Type()&fs.ModeSymlink != 0 { // links, often more than half of all entries; their modes are meaningless
 		return true
 	}
 	info, err := e.Info()
@@ -153,7 +153,7 @@ func (w *etcWalk) addReadable(path string, e fs.DirEntry) (whole bool) {
 	return whole
 }
 
-// grants returns all that p allows, and what j may read below /etc.
+// grants returns all grants of p, and those of j for /etc.
 func (j *job) grants(p policy) (all []grant) {
 	for _, path := range j.listableEtc {
 		all = append(all, grant{path: path, access: unix.LANDLOCK_ACCESS_FS_READ_DIR})
@@ -195,8 +195,8 @@ func (j *job) createRuleset(p policy) (fd int, err error) {
 	return fd, nil
 }
 
-// addRule adds g to a ruleset. It skips paths that are absent or out of reach: they cannot
-// be used anyway.
+// addRule adds g to a ruleset. It skips paths that are missing or out of reach, which
+// cannot be used anyway.
 func addRule(ruleset int, g grant, known uint64) error {
 	fd, err := unix.Open(g.path, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -228,7 +228,7 @@ func addRule(ruleset int, g grant, known uint64) error {
 	return nil
 }
 
-// restrictSelf restricts the calling thread, and what it starts, by a ruleset.
+// restrictSelf restricts the calling thread and its children by a ruleset.
 func restrictSelf(ruleset int) error {
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0, 0); errno != 0 {
 		return fmt.Errorf("landlock: %w", errno)
@@ -245,7 +245,7 @@ func landlockABI() (abi int, err error) {
 	return int(r), nil
 }
 
-// restrictThread restricts the calling thread, and what it starts, to the policy.
+// restrictThread restricts the calling thread and its children to the policy.
 func (h *helper) restrictThread() error {
 	if h.unrestricted {
 		return nil
@@ -271,8 +271,8 @@ func (h *helper) restrictThread() error {
 	return installFilter(argumentRules(h.Network, h.protectedPIDs()))
 }
 
-// protectedPIDs returns the ids that the command must not signal where it can see them: the
-// helper, this thread of it, parley, and all processes (-1).
+// protectedPIDs returns the ids that the command must not be able to signal: the helper,
+// this thread of it, parley, and all processes (-1).
 func (h *helper) protectedPIDs() []int {
 	if h.hasNamespaces {
 		return nil
@@ -284,9 +284,9 @@ func (h *helper) protectedPIDs() []int {
 	return ids
 }
 
-// allowedCapabilities holds what root needs to work with files of others inside the workspace.
-// With CAP_SYS_PTRACE or CAP_PERFMON it could read the keys in parley's environment; with
-// CAP_FSETID files would keep the setuid bit when it writes to them.
+// allowedCapabilities are the capabilities that root needs to use other users' files in the
+// workspace. With CAP_SYS_PTRACE or CAP_PERFMON it could read the keys in parley's
+// environment; with CAP_FSETID files would keep the setuid bit when it writes to them.
 const allowedCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER
 
 // dropCapabilities drops all other capabilities of the calling thread and of the programs it
@@ -294,7 +294,7 @@ const allowedCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<un
 func dropCapabilities() error {
 	for c := uintptr(0); c <= unix.CAP_LAST_CAP; c++ {
 		if allowedCapabilities>>c&1 == 0 {
-			_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) // an unprivileged caller has none to gain: see no_new_privs
+			_ = unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0) // an unprivileged caller cannot gain any: see no_new_privs
 		}
 	}
 	_ = unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)

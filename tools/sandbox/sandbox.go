@@ -10,49 +10,46 @@
 // that happens, the helper ends every process and restores the protected paths.
 // Landlock and seccomp bind the command alone, so that the helper can.
 //
-// Existing protected paths are mounted read-only; absent ones cannot
-// be, and go when the command has ended. Whether the user made one meanwhile is unknown, so
-// nothing is deleted: it is moved to the quarantine directory, and that is reported. For a
-// program that lasts as long as a user works nothing is put back: git's directory
-// is read-only for it as a whole, and what it makes at the top of the workspace
-// (.envrc, .mcp.json, .parley, where they are absent) stays, and is said. Where
-// namespaces are forbidden it can make nothing at the top of the workspace. Only
-// what configures a repository that has appeared is set aside at its end, or by a
-// [Watch] before that.
+// Existing protected paths are mounted read-only. Missing ones cannot be;
+// they are moved away when the command has ended. Whether the user made one meanwhile is unknown, so
+// nothing is deleted: new paths are moved to the quarantine directory, and reported. For a
+// program that runs as long as the user works nothing is restored: git's directory is
+// read-only for it as a whole, and its new files at the top of the workspace (.envrc,
+// .mcp.json, .parley, where missing before) stay and are reported. Where namespaces are
+// forbidden it cannot create anything at the top of the workspace. Only the configuration
+// of new repositories is set aside, at its end or earlier by a [Watch].
 //
-// All is put back by renaming, before anything is copied to quarantine: a command that
-// leaves much cannot make the helper late. What is too much to copy stays by its
-// other name.
+// Everything is restored by renaming before anything is copied to quarantine: a
+// command that leaves many files cannot delay the helper. Files too large to copy stay
+// under their new names.
 //
-// Of git that is: its hooks, wherever core.hooksPath says they are, its settings,
-// and what says where these are, in all repositories of the workspace. What git
-// itself makes in a new one (settings that run nothing, hooks that are samples)
-// stays; all else is undone, also in repositories that the command has made
-// anywhere in the workspace, bare or not. What git goes on with and starts programs
-// by (stateFiles) is undone where git does not write such things itself, as a
-// strategy that is a path; else it stays, and is said, as a rebase with commands in
-// it or attributes that name drivers. What is new is told by comparing: with the
-// repositories and the text of these files as they were. Repositories
-// are looked for 64 levels deep, before a command in the first 2,000 directories, and
-// after it first in those, then in what is new, for a second; if that is not enough,
-// the directories left out are reported. Of directories beyond these 2,000 only the time of
-// their last change tells whether they are new. Further away a command can leave a
-// hook that runs once a user uses git in there. The same is true of every program in the
-// workspace. In a workspace that is
-// a worktree, the repository elsewhere can be read, and with namespaces be committed
-// to: its objects and branches can be changed, what configures it cannot, and what
-// git goes on with there is said.
+// In git the protected files are its hooks, wherever core.hooksPath puts them, its
+// settings, and the files that locate these, in all repositories of the workspace. Files
+// that git itself creates in a new repository (settings that run nothing, sample hooks)
+// stay. Everything else is undone, also in repositories that the command has created
+// anywhere in the workspace, bare or not. State of unfinished operations by which git
+// starts programs (stateFiles) is undone if git does not write such content itself, such as
+// a strategy that is a path. Otherwise it stays and is reported, such as a rebase with
+// commands in it or attributes that name drivers. New content is recognized by comparison
+// with the repositories and the text of these files before the command. The search for
+// repositories goes 64 levels deep. Before a command it covers the first 2,000 directories.
+// After it, it covers first those, then new ones, for a second; directories left out are
+// reported. Directories beyond these 2,000 count as new only by the time of their last
+// change. Farther away a command can leave a hook that runs once a user uses git there. The
+// same is true of every program in the workspace. In a workspace that is a worktree, the
+// repository elsewhere can be read, and with namespaces be committed to: its objects and
+// branches can be changed, its configuration cannot, and changed state of unfinished
+// operations is reported.
 //
 // No file gets a setuid or setgid bit.
 //
-// Still possible, and where: the names, sizes and times of files elsewhere
-// can be read (stat is not restricted by Landlock); a file made in memory or in
-// the workspace can be executed, under the same restrictions. Where namespaces
-// are forbidden, as in most containers, also: mode, owner, times, extended attributes
-// and flags of files of the same user can be changed anywhere, the command lines of other processes
-// can be read, a protected path is changed until the command has ended and then
-// put back, also if the user changed it, and before Linux 6.12 other processes of the same
-// user can be sent signals.
+// Still possible: the names, sizes and times of files elsewhere can be read (stat is not restricted
+// by Landlock); a file made in memory or in the workspace can be executed, under the same
+// restrictions. Where namespaces are forbidden, as in most containers, more is possible: mode,
+// owner, times, extended attributes and flags of files of the same user can be changed anywhere,
+// the command lines of other processes can be read, a protected path stays changed until the
+// command has ended and is then restored, also if the user changed it, and before Linux 6.12 other
+// processes of the same user can be sent signals.
 package sandbox
 
 import (
@@ -63,14 +60,14 @@ import (
 	"parley/tools/process"
 )
 
-// The vocabulary of programs that confine others.
+// Names from package process.
 type (
 	Policy  = process.SandboxPolicy
 	Backend = process.Backend
 )
 
-// Register has the programs of this process confined here. In a process that was started as the
-// helper it runs that, and does not return: call it first in main.
+// Register makes this package confine the programs of this process. In a process that was
+// started as the helper it runs the helper and does not return: call it first in main.
 func Register() {
 	d := &process.Sandbox
 	addHelper(d)
@@ -81,7 +78,7 @@ func Register() {
 	d.NewWatch = func(dir string) process.RepositoryWatch { return NewWatch(dir) }
 }
 
-// A policy is a Policy with what was found on the disk for it.
+// A policy is a Policy with related facts from the disk.
 type policy struct {
 	Policy
 	readOnlyFiles  []string // files in WritePaths that are read-only; needs namespaces
@@ -90,12 +87,12 @@ type policy struct {
 	searchResult
 }
 
-// searchResult holds what the search for repositories before a command found.
+// searchResult is the result of the search for repositories before a command.
 type searchResult struct {
-	searchedDirs   []string // directories that were searched
-	layoutParts    []string // existing files that are part of gitDirLayout in directories that are no git directories
+	searchedDirs   []string // directories searched
+	layoutParts    []string // existing files that are part of gitDirLayout in directories that are not git directories
 	searchComplete bool     // searchedDirs holds all directories
-	searchedAt     int      // file time of the search, in nanoseconds since 1970; 0: it was not made
+	searchedAt     int      // file time of the search, in nanoseconds since 1970; 0: no search
 }
 
 // Protected returns the paths that configure or run programs for parley, git and the shell,

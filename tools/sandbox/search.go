@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// Bounds of the search for repositories: by levels, before a command by what
-// takes a few milliseconds, and after it by the clock. A directory below the last level
-// is left out, and reported if it is new.
+// Bounds of the search for repositories: by levels, before a command by a number that
+// takes a few milliseconds, and after it by time. A directory below the last level is
+// left out, and reported if it is new.
 const (
 	maxSearchDirs  = 2000
 	maxSearchNames = 20_000
@@ -24,13 +24,13 @@ const (
 // readBatch is how many names of a directory are read in one turn. Tests lower it.
 var readBatch = 512
 
-// search walks the directories of a workspace: first those that were searched before a
-// command, then new ones, then all others, so that nothing a command creates delays the
-// search where it matters.
+// search walks the directories of a workspace: first those searched before a command,
+// then new ones, then all others, so that files of a command cannot delay the important
+// part.
 type search struct {
 	*repositories
 	since        time.Time // older directories are not new; zero: none is new
-	knewAll      bool      // the earlier search found all directories: others are new
+	knewAll      bool      // the earlier search was complete, so other directories are new
 	deadline     time.Time // end of the search; zero: none
 	maxDirs      int       // bound of searched directories; 0: none
 	maxNames     int       // bound of names read of large directories; 0: none
@@ -41,15 +41,14 @@ type search struct {
 	leftOut      []visit
 }
 
-// visit holds a directory that is to be searched.
+// visit is a directory to search.
 type visit struct {
 	dir    string
 	isNew  bool     // it, or a directory above it, was changed or moved
 	unread *os.File // large directory whose reading continues; nil before the first turn
 }
 
-// start protects repositories in the directories that were searched before, and queues
-// these.
+// start protects repositories in the directories searched before, and queues these.
 func (s *search) start(before []string) {
 	if len(before) == 0 {
 		before = []string{"."}
@@ -62,8 +61,8 @@ func (s *search) start(before []string) {
 	}
 }
 
-// run searches directories until a bound is reached. It returns those that it left out or
-// could not read.
+// run searches directories until a bound is reached. It returns those left out or
+// unreadable.
 func (s *search) run() []visit {
 	for rank := 0; rank < len(s.queues); rank++ {
 		for len(s.queues[rank]) > 0 {
@@ -80,7 +79,7 @@ func (s *search) run() []visit {
 				continue
 			}
 			if s.searchDir(v) {
-				rank = 0 // it has found directories that may go first
+				rank = 0 // new entries may have priority
 			}
 		}
 	}
@@ -88,7 +87,7 @@ func (s *search) run() []visit {
 }
 
 func (s *search) leaveOut(v visit) {
-	v.unread.Close() // which may be nil, and then says so
+	v.unread.Close() // a nil file only returns an error
 	s.leftOut = append(s.leftOut, v)
 }
 
@@ -113,8 +112,8 @@ func makeReadable(root *os.Root, dir string) {
 	}
 }
 
-// searchDir reads names of a directory, and protects repositories in its directories. It
-// reports whether there is more to do.
+// searchDir reads names of a directory, and protects repositories in its subdirectories.
+// It reports whether names remain.
 func (s *search) searchDir(v visit) (more bool) {
 	dir := v.unread
 	if dir == nil {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// architectures lists those whose system calls have the numbers and the argument order that
-// the filter relies on.
+// architectures lists the architectures whose system call numbers and argument order the
+// filter supports.
 var architectures = map[string]uint32{
 	"amd64":   unix.AUDIT_ARCH_X86_64,
 	"arm64":   unix.AUDIT_ARCH_AARCH64,
@@ -17,13 +17,13 @@ var architectures = map[string]uint32{
 	"loong64": unix.AUDIT_ARCH_LOONGARCH64,
 }
 
-// x32 marks the numbers of amd64's second table of system calls.
+// x32 marks numbers in amd64's second system call table.
 const x32 = 0x40000000
 
-// deniedCalls lists the system calls that nothing in a workspace needs, and that reach
-// around Landlock or deep into the kernel. Landlock denies some of them as well.
+// deniedCalls lists system calls that no work in a workspace needs, and that bypass
+// Landlock or reach deep into the kernel. Landlock denies some of them as well.
 var deniedCalls = []uintptr{
-	// Rings carry out socket, connect and openat past this filter.
+	// Rings perform socket, connect and openat without passing this filter.
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 	// Mounts.
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_SETNS, unix.SYS_OPEN_TREE,
@@ -43,15 +43,14 @@ var deniedCalls = []uintptr{
 const namespaceFlags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET |
 	unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 
-// ipcCalls lists the calls of System V IPC and of POSIX message queues, which reach the other
-// processes of the user unless the command has a namespace for them.
+// ipcCalls lists the calls of System V IPC and of POSIX message queues, which reach other
+// processes of the user unless the command has its own namespace.
 var ipcCalls = []uintptr{
 	unix.SYS_SHMGET, unix.SYS_SHMAT, unix.SYS_SHMCTL, unix.SYS_MSGGET, unix.SYS_MSGSND, unix.SYS_MSGRCV, unix.SYS_MSGCTL,
 	unix.SYS_SEMGET, unix.SYS_SEMOP, unix.SYS_SEMTIMEDOP, unix.SYS_SEMCTL, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 }
 
-// argumentRule restricts one system call by the lower half of one argument, after masking
-// it.
+// argumentRule restricts one system call by the masked lower half of one argument.
 type argumentRule struct {
 	call    uintptr
 	arg     uint32
@@ -62,8 +61,8 @@ type argumentRule struct {
 	creates bool // applies only if the argument before arg, flags of open, creates a file
 }
 
-// A file with the setuid or setgid bit runs as its owner for every user: others could start
-// what a command leaves.
+// A file with the setuid or setgid bit runs as its owner for every user: others could run a
+// file that a command leaves.
 const setuidBits = unix.S_ISUID | unix.S_ISGID
 
 // modeRules refuse these bits in all calls that set modes.

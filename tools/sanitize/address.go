@@ -9,8 +9,8 @@ type blockedRange struct {
 }
 
 // blockedRanges are the ranges that the IANA registries of special-purpose addresses
-// do not list as globally reachable, and those in which an IPv4 address can
-// hide. Of IPv6, everything outside 2000::/3 is blocked as well.
+// do not list as globally reachable, and those that can embed an IPv4 address. In
+// IPv6, everything outside 2000::/3 is also blocked.
 var blockedRanges = []blockedRange{
 	{netip.MustParsePrefix("0.0.0.0/8"), "an address of this network"},
 	{netip.MustParsePrefix("10.0.0.0/8"), "a private address"},
@@ -47,8 +47,8 @@ var blockedRanges = []blockedRange{
 
 var global6 = netip.MustParsePrefix("2000::/3")
 
-// NonPublic returns why a network address is not public, so that no model, server or page may name
-// it; "" if it is public.
+// NonPublic returns why a network address is not public, so that models, servers and pages may not
+// name it; "" if it is public.
 func NonPublic(addr netip.Addr) string {
 	if !addr.IsValid() {
 		return "no address"

@@ -8,28 +8,28 @@ import (
 	"parley/tools/lazy"
 )
 
-// keyRun is what is hidden of a command line: characters that keys consist of. None of them means
-// anything to a shell or to an interpreter, so that nothing is hidden that could run.
+// keyRun matches the characters that can be hidden in a command line: those that keys consist of.
+// None of them has a meaning to shells or interpreters, so that no code can be hidden.
 const keyRun = `[A-Za-z0-9_.+=~/:@%-]`
 
 var isKeyRun = lazy.NewRegexp(`^` + keyRun + `+$`)
 
-// headerShape finds NAME: VALUE at the end of an argument, or between quotes.
+// headerShape matches NAME: VALUE at the end of an argument, or between quotes.
 var headerShape = lazy.NewRegexp(`(^|[\s"'=])([A-Za-z][A-Za-z0-9_-]*):[ \t]*((?i:bearer|basic|token)[ \t]+)?(` + keyRun + `{6,})(["']|$)`)
 
-// dataSource finds the password of "user:password@tcp(host)/database".
+// dataSource matches the password of "user:password@tcp(host)/database".
 var dataSource = lazy.NewRegexp(`^[^:/@=]*:(` + keyRun + `+)@(tcp|udp|unix)\(`)
 
 var optionShape = lazy.NewRegexp(`^--?[A-Za-z0-9_.-]+$`)
 
-// A span is where a secret stands in a text, in bytes.
+// A span is the position of a secret in a text, in bytes.
 type span struct{ from, to int }
 
-// CommandSecrets returns what of a command line must not be shown: the values of options
-// ("--api-key KEY", "--api-key=KEY"), of variables ("-e API_KEY=KEY") and of headers
-// ("Authorization: Bearer KEY") that are called as secrets; of addresses what [URLSecrets] finds; and
-// words that look like a key, unless they are the value of an option that names something
-// ("--project-id"). Only what consists of [A-Za-z0-9_.+=~/:@%-] counts.
+// CommandSecrets returns the secrets in a command line: the values of options ("--api-key KEY",
+// "--api-key=KEY"), of variables ("-e API_KEY=KEY") and of headers ("Authorization: Bearer KEY")
+// whose names suggest a secret; the parts of addresses that [URLSecrets] finds; and words that look
+// like a key, unless they are the value of an option for a name ("--project-id"). Secrets consist of
+// [A-Za-z0-9_.+=~/:@%-] only.
 func CommandSecrets(argv []string) (secrets []string) {
 	for i, spans := range commandSpans(argv, false) {
 		for _, s := range spans {
@@ -43,10 +43,10 @@ func CommandSecrets(argv []string) (secrets []string) {
 	return secrets
 }
 
-// RedactCommand returns the words of a command line as they can be shown, with [Redacted] in place of
-// what [CommandSecrets] finds, only there, and not in the program nor, but for the password of its address,
-// in what a launcher such as npx or docker may run. quote is how a word is shown that a
-// shell would change; nil for lines that are a shell's, which stay as they are.
+// RedactCommand returns the words of a command line for display, with [Redacted] in place of the secrets
+// that [CommandSecrets] finds. It does not hide anything elsewhere, in the program, or in words that a
+// launcher such as npx or docker may run, except for passwords in their addresses. quote quotes a word for
+// a shell; nil for lines that are a shell's, which are not quoted.
 func RedactCommand(argv []string, quote func(string) string) (shown []string) {
 	for i, spans := range commandSpans(argv, true) {
 		word := argv[i]
@@ -64,18 +64,18 @@ func RedactCommand(argv []string, quote func(string) string) (shown []string) {
 	return shown
 }
 
-// commandSpans returns where the secrets are in each word, in order and apart from each other. What a
-// launcher may run is none for a user who is shown the command; elsewhere it may be one as well.
+// commandSpans returns the positions of secrets in each word, in order and without overlaps. With
+// shown, words that a launcher may run are not treated as secrets, because the user must see them.
 func commandSpans(argv []string, shown bool) [][]span {
 	all := make([][]span, len(argv))
-	option := "" // that the word before is
+	option := "" // the previous word, if it is an option
 	var l launch
 	for i, arg := range argv {
 		begins := i == 0 || strings.ContainsAny(arg, " \t\n")
 		if all[i] = headerSpans(arg); strings.ContainsAny(arg, " \t\n") && !schemeValue.MatchString(arg) {
-			option = "" // its value is all of the word
+			option = "" // its value is the whole word
 		}
-		for line, at := range pieces(arg, "\n\r") { // a line for a shell has several words, or lines
+		for line, at := range pieces(arg, "\n\r") { // a shell line has several words or lines
 			begins = begins || at > 0
 			for word, start := range pieces(line, " \t\v\f") {
 				start += at
@@ -105,14 +105,14 @@ func commandSpans(argv []string, shown bool) [][]span {
 	return all
 }
 
-// schemeValue finds values such as "Bearer KEY".
+// schemeValue matches values such as "Bearer KEY".
 var schemeValue = lazy.NewRegexp(`^(?i:bearer|basic|token)[ \t]+` + keyRun + `+$`)
 
 func isScheme(word string) bool {
 	return slices.Contains([]string{"bearer", "basic", "token"}, strings.ToLower(word))
 }
 
-// pieces yields what stands between separators, and where.
+// pieces yields the parts between separators with their offsets.
 func pieces(text, separators string) func(yield func(string, int) bool) {
 	return func(yield func(string, int) bool) {
 		for at := 0; at < len(text); {
@@ -128,7 +128,7 @@ func pieces(text, separators string) func(yield func(string, int) bool) {
 	}
 }
 
-// optionOf returns the option that a word is, whose value may be the next one; "" for none.
+// optionOf returns word if it is an option whose value may be the next word; else "".
 func optionOf(word string) string {
 	if word = strings.Trim(word, `"'`); optionShape.MatchString(word) {
 		return word
@@ -136,7 +136,7 @@ func optionOf(word string) string {
 	return ""
 }
 
-// headerSpans returns where the secrets of headers are.
+// headerSpans returns the positions of secrets in headers.
 func headerSpans(arg string) (spans []span) {
 	for _, m := range headerShape.FindAllStringSubmatchIndex(arg, -1) {
 		if HoldsSecret(arg[m[4]:m[5]]) {
@@ -146,18 +146,18 @@ func headerSpans(arg string) (spans []span) {
 	return spans
 }
 
-// pieceSpans returns where the secrets are in a word between spaces, which stands at start, as the value
-// of name.
+// pieceSpans returns the positions of secrets in a word without spaces at offset start, which is the
+// value of name.
 func pieceSpans(name, word string, start int) (spans []span) {
 	plain := strings.TrimLeft(word, `"'`)
 	start += len(word) - len(plain)
 	if plain != word && strings.Count(word, word[:1]) == 1 {
-		name = "" // its value is more than the word
+		name = "" // its value is longer than the word
 	}
 	plain = strings.TrimRight(plain, `"';`)
 	_, value, _ := strings.Cut(word, "=")
 	if isScheme(plain) || value != "" && strings.ContainsAny(value[:1], `"'`) && strings.Count(value, value[:1]) == 1 {
-		return nil // half of what is between quotes
+		return nil // only part of a quoted text
 	}
 	for _, s := range wordSpans(name, plain) {
 		if s.from < s.to && isKeyRun.MatchString(plain[s.from:s.to]) {
@@ -167,10 +167,10 @@ func pieceSpans(name, word string, start int) (spans []span) {
 	return spans
 }
 
-// namedKinds are the last words of the names of what has a random value that is no secret.
+// namedKinds are last words of names whose values look random but are not secret.
 var namedKinds = []string{"id", "ids", "sha", "hash", "digest", "commit", "rev", "ref", "tag", "image", "version"}
 
-// wordSpans returns where what is secret in the value of name may be, which is "" if it has none.
+// wordSpans returns the positions of possible secrets in word, the value of name; name is "" if there is none.
 func wordSpans(name, word string) []span {
 	before, value, assigned := strings.Cut(word, "=")
 	address := strings.Index(word, "://")
@@ -182,7 +182,7 @@ func wordSpans(name, word string) []span {
 		inner := strings.TrimLeft(value, `"'`)
 		return moved(wordSpans(before, inner), len(word)-len(inner))
 	case strings.HasPrefix(word, "-"), strings.HasPrefix(word, "$"):
-		return nil // another option; a variable, which is not its value
+		return nil // another option, or a variable rather than its value
 	case address > 0:
 		return moved(addressSpans(word[address+len("://"):]), address+len("://"))
 	case source != nil:
@@ -205,8 +205,8 @@ func moved(spans []span, by int) []span {
 	return spans
 }
 
-// addressSpans returns where the secrets are in an address without its scheme, whether it is a valid one
-// or not: those that [URLSecrets] finds.
+// addressSpans returns the positions of secrets in an address without its scheme, valid or not, as
+// [URLSecrets] finds them.
 func addressSpans(rest string) (spans []span) {
 	host := rest
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
@@ -243,8 +243,8 @@ func addressSpans(rest string) (spans []span) {
 	return spans
 }
 
-// isOrdinary reports whether the value of what may hold a secret is none, where the name is one of many
-// things: a path, or a word ("--key name", "--sort-key created-at").
+// isOrdinary reports whether a value is not secret although its name could mean one: a path, or a word
+// ("--key name", "--sort-key created-at").
 func isOrdinary(name, value string) bool {
 	words := nameWords(name)
 	last := words[len(words)-1]

@@ -40,9 +40,9 @@ func (c *cleaner) continuesEmoji(r rune) bool {
 	return true
 }
 
-// flags are the tag sequences Unicode recommends (RGI): the flags of England,
-// Scotland and Wales, each after the NUL that stands for the black flag and is
-// no tag. Others would let text hide in tags.
+// flags are the tag sequences that Unicode recommends (RGI): the flags of
+// England, Scotland and Wales, each after a NUL that stands for the black flag.
+// Other tag sequences could hide text.
 const flags = "\x00gbeng\x7f\x00gbsct\x7f\x00gbwls\x7f"
 
 // ranges returns a table of the runes from the first to the second of each pair, in
@@ -62,17 +62,17 @@ func ranges(pairs [][2]rune) *unicode.RangeTable {
 	return &t
 }
 
-// IsInvisible reports whether r changes the direction of what follows, ends a line in
-// some terminals, or shows nothing at all.
+// IsInvisible reports whether r changes the direction of the following text, ends a
+// line in some terminals, or is not displayed at all.
 func IsInvisible(r rune) bool { return unicode.Is(bidiControls, r) || unicode.Is(invisible, r) }
 
-// bidiControls are the runes that change the direction of what follows, and the two separators that
-// some terminals take for line ends. They are shown by name.
+// bidiControls are the runes that change the direction of the following text, and the two
+// separators that some terminals treat as line ends. They are shown by name.
 var bidiControls = ranges([][2]rune{
 	{0x061c, 0x061c}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069},
 })
 
-// invisible are the runes that show nothing and take no room: Unicode's
+// invisible are the runes that display nothing and take no space: Unicode's
 // Default_Ignorable_Code_Point without bidiControls, the annotation characters, and the
 // noncharacters of the basic plane.
 var invisible = ranges([][2]rune{

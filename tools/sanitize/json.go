@@ -6,9 +6,9 @@ import (
 	"unicode/utf16"
 )
 
-// JSON escapes what terminals obey or do not show in JSON text: the
-// control characters DEL to U+009F, which JSON itself leaves as they are, and
-// bidirectional and invisible characters. Nothing is lost: the value is the same.
+// JSON escapes characters in JSON text that terminals interpret or do not show:
+// the control characters DEL to U+009F, which JSON permits unescaped, and
+// bidirectional and invisible characters. The value stays the same.
 func JSON(b []byte) []byte {
 	ascii := 0
 	for ascii < len(b) && b[ascii] < 0x7f {

@@ -7,15 +7,15 @@ import (
 	"sync"
 )
 
-// A strictness is what a launcher makes of options that it does not know.
+// A strictness is a launcher's treatment of unknown options.
 type strictness int
 
 const (
-	refuses strictness = iota + 1 // it does not run: after "--token" its target has been named
-	ignores                       // it may run the word after one: "npx --token TARGET"
+	refuses strictness = iota + 1 // it fails: after "--token" its target is already known
+	ignores                       // it may run the word after an unknown option: "npx --token TARGET"
 )
 
-// launchers are programs that run what their arguments name.
+// launchers are programs that run programs named by their arguments.
 var launchers = sync.OnceValue(func() map[string]strictness {
 	all := map[string]strictness{}
 	for _, name := range strings.Fields("npx npm pnpm pnpx yarn bun bunx tsx ts-node nodemon pwsh powershell cmd") {
@@ -29,30 +29,30 @@ var launchers = sync.OnceValue(func() map[string]strictness {
 	return all
 })
 
-// launchFlags are options of launchers that have no value, though a word after them looks as if it
-// were one: of no launcher they have one.
+// launchFlags are options of launchers without a value, although a word after them could be taken
+// for one. No launcher gives them a value.
 var launchFlags = []string{"y", "yes", "q", "quiet", "silent", "verbose", "force", "bun", "prefer-offline", "prefer-online", "offline", "ignore-scripts", "legacy-peer-deps", "it", "rm", "init", "interactive", "tty", "detach"}
 
-// launchVariables are the launchers to which NAME=VALUE is a variable, never what runs.
+// launchVariables are launchers for which NAME=VALUE always sets a variable.
 var launchVariables = []string{"docker", "podman", "nerdctl", "env", "sudo", "doas", "make"}
 
-// launchActions are what launchers do with their target, whose name follows.
+// launchActions are launchers' subcommands before the target.
 var launchActions = []string{"run", "exec", "x", "dlx", "tool", "compose", "container", "create", "c", "/c", "/k"}
 
-// targetOptions are options of launchers whose value runs.
+// targetOptions are options of launchers whose value is run.
 var targetOptions = []string{"package", "p", "from", "with", "call", "c", "require", "r", "import", "loader", "entrypoint", "m", "e", "eval", "jar", "experimental-loader"}
 
-// A launch is what a launcher in a command line has been told, word by word. Nothing is hidden of
-// what it may run but passwords in addresses.
+// A launch tracks the arguments of a launcher word by word. Words that it may run are not hidden,
+// except for passwords in addresses.
 type launch struct {
-	by     strictness // 0: no launcher waits for its target
-	sets   bool       // NAME=VALUE is a variable to it
-	option string     // that the last word was, if it may have a value
-	last   bool       // the next word that is no option is the target, whatever is before it
+	by     strictness // 0: no launcher is waiting for its target
+	sets   bool       // NAME=VALUE sets a variable
+	option string     // the last word, if it is an option that may have a value
+	last   bool       // the next word that is not an option is the target
 }
 
-// names reports whether the next word may name what runs. Begins says that it may be the program of a
-// command of a shell.
+// names reports whether the next word may name the program to run. Begins reports that it may begin a
+// shell command.
 func (l *launch) names(word string, begins bool) bool {
 	word = strings.Trim(word, `"';`)
 	before, value, assigned := strings.Cut(word, "=")
@@ -63,7 +63,7 @@ func (l *launch) names(word string, begins bool) bool {
 	case by > 0:
 		*l = launch{by: by, sets: slices.Contains(launchVariables, program)}
 		return true
-	case begins && !assigned && strings.ContainsAny(path.Base(word), "$`\\\"'"): // whose name the shell makes
+	case begins && !assigned && strings.ContainsAny(path.Base(word), "$`\\\"'"): // a name computed by the shell
 		*l = launch{by: ignores}
 		return true
 	case l.by == 0 || begins && assigned && isVariableName(before):
@@ -71,7 +71,7 @@ func (l *launch) names(word string, begins bool) bool {
 	case word == "--":
 		l.last, l.option = true, ""
 		return false
-	case l.last && strings.HasPrefix(word, "-"): // what follows is for the target, as of cargo run -- --token
+	case l.last && strings.HasPrefix(word, "-"): // later options belong to the target, as in cargo run -- --token
 		*l = launch{}
 		return false
 	case strings.HasPrefix(word, "-"):
@@ -89,15 +89,15 @@ func (l *launch) names(word string, begins bool) bool {
 	switch {
 	case assigned && l.sets:
 		return false
-	case strings.Contains(word, "$"): // which may be nothing
+	case strings.Contains(word, "$"): // it may expand to nothing
 	case option == "" || l.last || slices.Contains([]string{"m", "jar"}, option) || !l.sets && strings.HasSuffix(option, "c"):
 		*l = launch{}
 	}
 	return true
 }
 
-// isScriptName reports whether a word of a command line is only how a shell calls the script before
-// it, as the last one of sh -c SCRIPT NAME.
+// isScriptName reports whether a word is only the name that a shell gives a script, as the last
+// word of sh -c SCRIPT NAME.
 func isScriptName(argv []string, i int) bool {
 	if i < 2 || !strings.HasPrefix(argv[i-2], "-") || !strings.HasSuffix(argv[i-2], "c") {
 		return false
@@ -105,7 +105,7 @@ func isScriptName(argv []string, i int) bool {
 	return !slices.ContainsFunc([]string{"$0", "${0", "eval"}, func(use string) bool { return strings.Contains(argv[i-1], use) })
 }
 
-// beginsCommand reports whether a command of a shell may begin after word, which begins one itself or not.
+// beginsCommand reports whether a shell command may begin after word; begins reports whether word may itself begin one.
 func beginsCommand(begins bool, word string) bool {
 	name, _, assigned := strings.Cut(word, "=")
 	return strings.ContainsAny(word[len(word)-1:], ";|&({`!") || slices.Contains([]string{"then", "else", "do"}, word) ||
@@ -116,7 +116,7 @@ func isVariableName(name string) bool {
 	return name != "" && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == ""
 }
 
-// programName returns the name of the program that a word may be, without its path and its version.
+// programName returns the name of the program in a word, without path and version.
 func programName(word string) string {
 	word = strings.TrimLeft(strings.NewReplacer(`"`, "", "'", "", `\`, "").Replace(word), "(`$!{")
 	if strings.HasPrefix(word, "@") { // a package
@@ -129,8 +129,8 @@ func programName(word string) string {
 	return strings.TrimRight(name, ".0123456789")
 }
 
-// targetSpans returns what is hidden of a word that may run: the password of an address, and what its
-// query calls a secret. start is where the word stands.
+// targetSpans returns the positions to hide in a word that may run: the password of an address, and
+// secrets in its query. start is the offset of the word.
 func targetSpans(word string, start int) (spans []span) {
 	word = strings.TrimRight(word, `"';`)
 	address := strings.Index(word, "://")

@@ -12,20 +12,19 @@ import (
 	"strings"
 )
 
-// Redacted stands where a secret was.
+// Redacted replaces secrets.
 const Redacted = "[redacted]"
 
-// A Mask takes secrets out of text, in every form in which servers, programs and
-// error texts echo them. A text is masked before it is shortened: a cut through a secret
-// leaves a part that is not found. The zero value takes nothing out. A Mask is safe for
-// concurrent use.
+// A Mask removes secrets from text, in all forms in which servers, programs and error
+// texts echo them. Mask a text before truncating it: part of a secret is not recognized.
+// The zero value removes nothing. A Mask is safe for concurrent use.
 type Mask struct {
 	replacer *strings.Replacer
-	forms    []string // what it replaces, the longest first
+	forms    []string // texts that it replaces, longest first
 }
 
-// NewMask returns a mask of secrets. White space around them does not count, and those of
-// fewer than shortest bytes are not looked for: they are words that stand in any text.
+// NewMask returns a mask of secrets. White space around them is ignored, and so are
+// secrets of fewer than shortest bytes, which could occur in any text.
 func NewMask(secrets []string, shortest int) Mask {
 	var all []string
 	for _, s := range secrets {
@@ -46,10 +45,10 @@ func NewMask(secrets []string, shortest int) Mask {
 	return Mask{strings.NewReplacer(pairs...), all}
 }
 
-// IsZero reports whether m takes nothing out.
+// IsZero reports whether m removes nothing.
 func (m Mask) IsZero() bool { return m.replacer == nil }
 
-// Text returns s without secrets, and everything else as it is.
+// Text returns s with secrets redacted, otherwise unchanged.
 func (m Mask) Text(s string) string {
 	if m.replacer == nil {
 		return s
@@ -57,18 +56,18 @@ func (m Mask) Text(s string) string {
 	return m.replacer.Replace(s)
 }
 
-// Plain returns s as [Plain] makes it, without secrets: also one that an escape sequence or
-// something invisible ran through.
+// Plain returns s processed by [Plain], without secrets, including those interrupted by an
+// escape sequence or invisible characters.
 func (m Mask) Plain(s string) string { return m.Text(Plain(m.Text(s))) }
 
 // Line returns s on one line of at most limit runes, without secrets.
 func (m Mask) Line(s string, limit int) string { return Truncate(Line(Words(m.Plain(s))), limit) }
 
-// minTorn bounds how much of a secret there must be to be taken for one.
+// minTorn is the shortest part of a secret that is recognized.
 const minTorn = 4
 
-// DropTornEnd returns the beginning of a longer text with [Redacted] in place of the
-// beginning of a secret at its end.
+// DropTornEnd returns the beginning of a longer text with the part of a secret at
+// its end replaced by [Redacted].
 func (m Mask) DropTornEnd(s string) string {
 	n := m.torn(s, minTorn, func(form string, n int) bool { return strings.HasSuffix(s, form[:n]) })
 	if n == 0 {
@@ -77,8 +76,8 @@ func (m Mask) DropTornEnd(s string) string {
 	return s[:len(s)-n] + Redacted
 }
 
-// DropTornStart returns the end of a longer text with [Redacted] in place of the end of a
-// secret at its beginning.
+// DropTornStart returns the end of a longer text with the part of a secret at its
+// beginning replaced by [Redacted].
 func (m Mask) DropTornStart(s string) string {
 	n := m.tornStart(s, minTorn)
 	if n == 0 {
@@ -87,8 +86,8 @@ func (m Mask) DropTornStart(s string) string {
 	return Redacted + s[n:]
 }
 
-// Excerpt returns s as Text does. Where s begins or ends with "…", it was shortened there: what is left
-// of a secret that was cut is taken out as well.
+// Excerpt is Text for a text that may have been truncated: if s begins or ends with "…", a partial
+// secret there is redacted as well.
 func (m Mask) Excerpt(s string) string {
 	s = m.Text(s)
 	inner, ended := strings.CutSuffix(s, "…")
@@ -108,11 +107,11 @@ func (m Mask) Excerpt(s string) string {
 	return inner
 }
 
-// maxTornWord bounds how long a word is that is left out because its beginning is missing.
+// maxTornWord is the longest word that is removed because its beginning is missing.
 const maxTornWord = 1 << 10
 
-// TrimTornStart returns the end of a longer text without what may be the end of a secret at
-// its beginning, however short: that, and the rest of the word that it stands in.
+// TrimTornStart returns the end of a longer text without a possible partial secret, however
+// short, at its beginning: it removes that and the rest of its word.
 func (m Mask) TrimTornStart(s string) string {
 	if m.replacer == nil {
 		return s
@@ -128,8 +127,8 @@ func (m Mask) tornStart(s string, least int) int {
 	return m.torn(s, least, func(form string, n int) bool { return strings.HasPrefix(s, form[len(form)-n:]) })
 }
 
-// torn returns the length of the longest piece of a secret that stands in s, of at least so
-// many bytes, as isTorn finds the n bytes of one; 0 if there is none.
+// torn returns the length of the longest partial secret in s, of at least least bytes,
+// where isTorn tests for n bytes of a form; 0 if there is none.
 func (m Mask) torn(s string, least int, isTorn func(form string, n int) bool) (longest int) {
 	for _, form := range m.forms {
 		for n := min(len(form)-1, len(s)); n >= least && n > longest; n-- {
@@ -141,8 +140,8 @@ func (m Mask) torn(s string, least int, isTorn func(form string, n int) bool) (l
 	return longest
 }
 
-// secretForms lists secret as it is, and as URL, JSON, HTML, hexadecimal and base64
-// text.
+// secretForms lists secret literally and encoded as URL, JSON, HTML, hexadecimal
+// and base64 text.
 func secretForms(secret string) []string {
 	all := []string{secret}
 	for _, escaped := range []string{url.QueryEscape(secret), url.PathEscape(secret)} {
@@ -151,10 +150,10 @@ func secretForms(secret string) []string {
 	all = append(all, html.EscapeString(secret))
 	for _, escape := range []bool{true, false} {
 		once := jsonQuoted(secret, escape)
-		all = append(all, once, jsonQuoted(once, escape)) // twice in arguments of calls
+		all = append(all, once, jsonQuoted(once, escape)) // arguments of calls are encoded twice
 	}
 	if len(secret) < 8 {
-		return all // what follows is short enough to occur by chance
+		return all // further forms are short enough to occur by chance
 	}
 	for _, format := range []string{"%02x", "%02X", "%%%02x", "%%%02X", "\\x%02x", "\\x%02X"} {
 		all = append(all, formatEach([]byte(secret), format))
@@ -177,16 +176,16 @@ func formatEach[T byte | rune](secret []T, format string) string {
 	return b.String()
 }
 
-// base64Forms lists s as it can stand in base64, of either alphabet, as far as that
-// does not depend on what is around it: "user:secret" moves the secret against the
-// groups of three bytes.
+// base64Forms lists the encodings of s in base64, in both alphabets, as far as they
+// do not depend on the surrounding bytes: "user:secret" shifts the secret relative
+// to the groups of three bytes.
 func base64Forms(s string) []string {
 	var all []string
 	for shift := range 3 {
 		e := base64.RawStdEncoding.EncodeToString([]byte("\x00\x00"[:shift] + s))
 		e = e[(shift*8+5)/6:]
 		if (shift+len(s))%3 != 0 {
-			e = e[:len(e)-1] // shares bits with what follows
+			e = e[:len(e)-1] // its bits depend on the following byte
 		}
 		all = append(all, e)
 		if other := strings.NewReplacer("+", "-", "/", "_").Replace(e); other != e {
@@ -196,7 +195,7 @@ func base64Forms(s string) []string {
 	return all
 }
 
-// jsonQuoted returns s as it stands between the quotes of a JSON string.
+// jsonQuoted returns s as it appears inside a JSON string.
 func jsonQuoted(s string, escapeHTML bool) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

@@ -8,18 +8,18 @@ import (
 )
 
 // Output makes the output of a program plain text for a model, as it arrives: valid
-// UTF-8 without escape sequences, control characters and runes that no user sees. The
-// result does not depend on how the output is cut into pieces. A lone carriage
-// return ends a line. Text after an escape sequence that never ends is kept. The
-// zero value is ready.
+// UTF-8 without escape sequences, control characters and invisible runes. The
+// result does not depend on how the output is split. A lone carriage return
+// ends a line. Text after an unterminated escape sequence is kept. The zero value
+// is ready.
 type Output struct {
-	pending   []byte // the end of the last piece, which may continue
+	pending   []byte // the end of the last piece, which may be incomplete
 	Escapes   int    // removed sequences and control characters
 	Invisible int    // removed runes
 	Invalid   int    // bytes that were no UTF-8
 }
 
-// Plain does as Output for a whole text.
+// Plain is Output for a complete text.
 func Plain(text string) string {
 	var o Output
 	plain := o.Write([]byte(text))
@@ -29,7 +29,7 @@ func Plain(text string) string {
 // maxSequence bounds the bytes of an escape sequence.
 const maxSequence = 4096
 
-// Write returns as much of the output so far as is certain.
+// Write returns the output that is final so far.
 func (c *Output) Write(p []byte) string { return c.plain(p, false) }
 
 // Close returns the rest.
@@ -42,7 +42,7 @@ func (c *Output) plain(p []byte, last bool) string {
 }
 
 // process calls put with the plain text of p. If move is not nil, it is called with control
-// characters and sequences. Those that it obeys are not counted as removed.
+// characters and sequences; those that it handles are not counted as removed.
 func (c *Output) process(p []byte, last bool, put func([]byte), move func([]byte) bool) {
 	if len(c.pending) > 0 {
 		p = append(c.pending, p...)
@@ -59,7 +59,7 @@ func (c *Output) process(p []byte, last bool, put func([]byte), move func([]byte
 		if move == nil || p[0] != '\r' {
 			size, text = c.sanitizeSpecial(p, last)
 		}
-		if size == 0 { // it may go on
+		if size == 0 { // it may be incomplete
 			c.pending = bytes.Clone(p)
 			break
 		}
@@ -71,8 +71,8 @@ func (c *Output) process(p []byte, last bool, put func([]byte), move func([]byte
 	}
 }
 
-// sanitizeSpecial sanitizes the beginning of p. It returns its size in bytes and what becomes of
-// it; 0 if the next piece has to decide.
+// sanitizeSpecial sanitizes the beginning of p. It returns its size in bytes and its
+// replacement; 0 if the next piece is needed.
 func (c *Output) sanitizeSpecial(p []byte, last bool) (int, string) {
 	switch b := p[0]; {
 	case b == '\r':
@@ -113,7 +113,7 @@ func carriageReturn(p []byte, last bool) (int, string) {
 	return 1, "\n"
 }
 
-// flagSequence takes a flag with its tags.
+// flagSequence handles a flag with its tags.
 func flagSequence(p []byte, last bool) (int, string) {
 	const longest = 4 * (1 + 6 + 1)
 	if len(p) < longest && !last && partialTags(p[4:]) {
@@ -123,7 +123,7 @@ func flagSequence(p []byte, last bool) (int, string) {
 	return size, string(p[:size])
 }
 
-// partialTags reports whether p holds nothing but tags, so that more may follow.
+// partialTags reports whether p consists of tags only, so that more may follow.
 func partialTags(p []byte) bool {
 	for len(p) > 0 {
 		if !utf8.FullRune(p) {
@@ -138,10 +138,9 @@ func partialTags(p []byte) bool {
 	return true
 }
 
-// escapeSequence takes the escape sequence that p begins with: CSI up to its final
-// byte, the string kinds (OSC, DCS, SOS, PM, APC) with their text up to their
-// terminator, others with the bytes that belong to them. Of one that is broken
-// only ESC is taken.
+// escapeSequence handles the escape sequence at the beginning of p: CSI up to its
+// final byte, the string kinds (OSC, DCS, SOS, PM, APC) up to their terminator,
+// others with their fixed bytes. Of a broken sequence only ESC is removed.
 func (c *Output) escapeSequence(p []byte, last bool) (int, string) {
 	p = p[:min(len(p), maxSequence)]
 	size := 0
@@ -165,9 +164,9 @@ func (c *Output) escapeSequence(p []byte, last bool) (int, string) {
 	return size, ""
 }
 
-// Lengths of sequences that do not end.
+// Lengths of incomplete sequences.
 const (
-	incomplete = -1 // more is to come
+	incomplete = -1 // more bytes are needed
 	malformed  = -2
 )
 
@@ -183,8 +182,8 @@ func csiLength(p []byte) int {
 	return incomplete
 }
 
-// stringLength ends at BEL or ST. A new line breaks the sequence off, so that
-// one that is never closed hides nothing.
+// stringLength ends at BEL or ST. A line break ends the sequence too, so that
+// an unterminated one hides nothing.
 func stringLength(p []byte) int {
 	for i := 2; i < len(p); i++ {
 		switch {
@@ -215,17 +214,17 @@ func simpleLength(p []byte) int {
 	return incomplete
 }
 
-// RemoveHidden drops from text the runes that no user sees but a model reads: tags
-// and variation selectors beyond the basic ones, in which whole sentences can
-// be hidden, zero-width spaces and the like. Flags made of tags and variants of
-// Han characters stay. It returns how many were dropped.
+// RemoveHidden removes runes that users do not see but models read: tags and
+// variation selectors beyond the basic ones, which can hide whole sentences,
+// zero-width spaces and similar. Flags made of tags and variants of Han characters
+// stay. It returns the number of removed runes.
 func RemoveHidden(text string) (string, int) {
 	if !strings.ContainsFunc(text, IsHidden) {
 		return text, 0
 	}
 	var out strings.Builder
 	dropped := 0
-	var last rune // the rune before this one, dropped or not
+	var last rune // the previous rune, removed or not
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
@@ -243,7 +242,7 @@ func RemoveHidden(text string) (string, int) {
 	return out.String(), dropped
 }
 
-// IsHidden reports whether a user does not see r, or what is hidden in it, and a model reads it.
+// IsHidden reports whether r, or text encoded with it, is invisible to users but read by models.
 func IsHidden(r rune) bool {
 	switch {
 	case r < 0x200B:
@@ -256,8 +255,9 @@ func IsHidden(r rune) bool {
 
 func isVariationSelector(r rune) bool { return 0xE0100 <= r && r <= 0xE01EF }
 
-// flagLength returns the bytes of the flag that text begins with, such as Scotland's:
-// a black flag, up to six letters and digits as tags, and a closing tag.
+// flagLength returns the length in bytes of the flag at the beginning of text, such
+// as Scotland's: a black flag, up to six letters and digits as tags, and a closing
+// tag.
 func flagLength(text string) int {
 	end := utf8.RuneLen(blackFlag)
 	for i, tags := end, 0; i < len(text) && tags <= 6; tags++ {

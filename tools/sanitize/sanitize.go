@@ -26,8 +26,8 @@ import (
 	"parley/tools/swar"
 )
 
-// Marks is how many combining marks one base character may carry; more would
-// pile up over the lines around it.
+// Marks is how many combining marks one base character may have; more would
+// cover the lines around it.
 const Marks = 8
 
 // Clean is printable text, made only by this package, so that a function with a Clean parameter
@@ -47,7 +47,7 @@ func Text(s string) string {
 	return text
 }
 
-// Counted does as Text and returns the number of dropped runes.
+// Counted is Text that also returns the number of dropped runes.
 func Counted(s string) (text string, dropped int) {
 	if plainPrefix(s) == len(s) {
 		return s, 0
@@ -57,8 +57,8 @@ func Counted(s string) (text string, dropped int) {
 	return string(out), c.dropped
 }
 
-// Source returns s for a clipboard: control, bidi and invisible runes, which Text names or drops,
-// are all dropped. It returns their number.
+// Source returns s for a clipboard: it drops all control, bidi and invisible runes, which Text
+// names or drops, and returns their number.
 func Source(s string) (text string, dropped int) {
 	if plainPrefix(s) == len(s) {
 		return s, 0
@@ -81,17 +81,18 @@ func Line(s string) string {
 
 // A Stream is Text for text that arrives in pieces. The zero value is ready.
 //
-// Joined, what Add and End return is what Text returns for the joined pieces.
-// At most three bytes wait for the next piece: the beginning of a UTF-8
+// The concatenated results of Add and End equal Text of the concatenated
+// pieces. At most three bytes wait for the next piece: the beginning of a UTF-8
 // sequence, or a CR that may be half of a line end. Emoji sequences need no
-// waiting: a joiner, selector or tag is kept where the runes before it allow
-// one, whether or not the sequence is ever completed.
+// waiting: a joiner, selector or tag is kept if the runes before it allow one,
+// whether or not the sequence is ever completed.
 type Stream struct {
 	c       cleaner
 	pending []byte // at most 3 bytes
 }
 
-// Add returns the printable form of piece, as far as it is certain.
+// Add returns the printable form of piece, except for bytes that may be
+// incomplete.
 func (s *Stream) Add(piece string) Clean {
 	if piece == "" {
 		return Clean{}
@@ -103,8 +104,8 @@ func (s *Stream) Add(piece string) Clean {
 	return s.pass(string(s.pending)+piece, false)
 }
 
-// Append appends the printable form of piece to shown, in which each backspace takes back the
-// last character, and returns it.
+// Append appends the printable form of piece to shown and returns it. Each backspace in piece
+// removes the last character.
 func (s *Stream) Append(shown []byte, piece string) []byte {
 	for more := true; more; {
 		var part string
@@ -118,7 +119,7 @@ func (s *Stream) Append(shown []byte, piece string) []byte {
 	return shown
 }
 
-// End returns what was held back and makes the Stream ready for another text.
+// End returns the waiting bytes and makes the Stream ready for another text.
 func (s *Stream) End() Clean {
 	out := s.pass(string(s.pending), true)
 	*s = Stream{}
@@ -134,8 +135,8 @@ func (s *Stream) pass(text string, final bool) Clean {
 	return Clean{string(out)}
 }
 
-// plainPrefix returns the length of the prefix of s that needs no work: printable ASCII, newlines
-// and tabs.
+// plainPrefix returns the length of the prefix of s that needs no change: printable ASCII,
+// newlines and tabs.
 func plainPrefix[T string | []byte](s T) int {
 	for i := 0; i < len(s); i++ {
 		if asciiKind[s[i]] != plainByte {
@@ -177,12 +178,12 @@ var asciiKind = func() (kinds [256]byte) {
 	return kinds
 }()
 
-// A cleaner judges runes by those it let through before. Dropped runes leave no
-// trace in its state, which is what makes cleaning twice the same as once.
+// A cleaner judges runes by the ones it let through before. Dropped runes do
+// not affect its state, so that cleaning is idempotent.
 type cleaner struct {
 	line    bool
-	source  bool   // what has a name or an image is dropped instead
-	prev    rune   // last rune written, 0 at the beginning
+	source  bool   // runes are dropped instead of named
+	prev    rune   // last rune written; 0 at the beginning
 	marks   int    // combining marks since the last base
 	tags    string // tag letters written since a black flag, with NUL before them
 	dropped int
@@ -190,8 +191,8 @@ type cleaner struct {
 
 func (c *cleaner) record(r rune) { c.prev, c.marks, c.tags = r, 0, "" }
 
-// clean appends the printable form of s to out. Unless final, it returns the
-// bytes at the end of s that cannot be judged yet.
+// clean appends the printable form of s to out. Unless final is set, it returns
+// the bytes at the end of s that may be incomplete.
 func (c *cleaner) clean(out []byte, s string, final bool) ([]byte, string) {
 	for i := 0; i < len(s); {
 		if asciiKind[s[i]] == plainByte {
@@ -204,7 +205,7 @@ func (c *cleaner) clean(out []byte, s string, final bool) ([]byte, string) {
 			return out, s[i:]
 		}
 		if s[i] == '\r' && i+1 < len(s) && s[i+1] == '\n' {
-			i++ // the newline is written in its turn
+			i++ // the newline is written next
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(s[i:])
@@ -240,7 +241,7 @@ func (c *cleaner) appendPlain(out []byte, s string) []byte {
 
 // Words joins the words of s by single spaces: white space and control characters
 // separate them, and invalid UTF-8 becomes U+FFFD. It is for notices and errors, which
-// [Line] makes printable where they are shown.
+// [Line] makes printable when they are shown.
 func Words(s string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\uFFFD"), func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r)
@@ -271,8 +272,9 @@ func truncatedLength(s string) int {
 	return 1
 }
 
-// appendInvalid appends the sign for bytes that are not UTF-8. A stray byte from 80
-// to 9F is named like the C1 control a terminal in 8-bit mode takes it for.
+// appendInvalid appends the replacement for bytes that are not UTF-8. A stray byte
+// from 80 to 9F is named like the C1 control that it is to a terminal in 8-bit
+// mode.
 func (c *cleaner) appendInvalid(out []byte, s string) []byte {
 	if s[0] >= 0x80 && s[0] <= 0x9f {
 		return c.appendName(out, rune(s[0]))
@@ -281,7 +283,7 @@ func (c *cleaner) appendInvalid(out []byte, s string) []byte {
 	return utf8.AppendRune(out, utf8.RuneError)
 }
 
-// appendName appends the name of r in place of r.
+// appendName appends the name of r instead of r.
 func (c *cleaner) appendName(out []byte, r rune) []byte {
 	if c.source {
 		c.dropped++
@@ -322,8 +324,8 @@ func (c *cleaner) appendRune(out []byte, r rune) []byte {
 // QuoteMark begins each line that Quote returns.
 const QuoteMark = "> "
 
-// Quote marks each line of a text that somebody else wrote, so that none of it passes for what
-// parley says around it. The caller has sanitized the text.
+// Quote marks each line of an untrusted text, so that none of it can be mistaken for parley's
+// own. The caller has sanitized the text.
 func Quote(s string) string {
 	return QuoteMark + strings.ReplaceAll(s, "\n", "\n"+QuoteMark)
 }

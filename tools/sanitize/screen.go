@@ -10,34 +10,34 @@ import (
 	"github.com/clipperhouse/displaywidth"
 )
 
-// A Screen plays the output of a program as a terminal does: text that carriage returns,
-// backspaces and cursor moves overwrite, or that the program erases, is gone. For the rest it
-// does as Output. Only the last lines can change, so that memory is bounded. The text does not
-// depend on how the output is cut into pieces. The zero value is ready.
+// A Screen renders the output of a program like a terminal: text that carriage returns,
+// backspaces and cursor moves overwrite, or that the program erases, is removed. Otherwise it
+// works like Output. Only the last lines can change, so that memory is bounded. The text does
+// not depend on how the output is split. The zero value is ready.
 type Screen struct {
 	Output
-	above    strings.Builder // text that can no longer change and that Write did not return
+	above    strings.Builder // final text that Write did not return yet
 	rows     []row           // the lines that may still change
-	row, col int             // the cursor's
+	row, col int             // of the cursor
 }
 
 // Bounds of the lines that may still change.
 const (
 	maxRows    = 100
-	maxColumns = 1000 // a longer line can no longer change, nor can those above it
+	maxColumns = 1000 // a longer line becomes final, with all lines above it
 	maxBlank   = 256  // blanks that a cursor move may add
 )
 
 // A row is a line with a cell for each column; "" continues the character before it.
 type row []string
 
-// Played returns what a terminal shows of a whole output.
+// Played returns the text that a terminal shows for a complete output.
 func Played(text string) string {
 	var s Screen
 	return s.Write([]byte(text)) + s.Close()
 }
 
-// Write returns the lines that can no longer change.
+// Write returns the lines that are final now.
 func (s *Screen) Write(p []byte) string {
 	s.process(p, false, s.put, s.move)
 	text := s.above.String()
@@ -96,7 +96,7 @@ func (s *Screen) line() *row {
 	return &s.rows[s.row]
 }
 
-// down moves the cursor to the beginning of a row, which is a new one after the last.
+// down moves the cursor to the beginning of a row, adding one after the last.
 func (s *Screen) down(to int) {
 	s.row, s.col = min(to, len(s.rows)), 0
 	if s.row == len(s.rows) {
@@ -132,7 +132,7 @@ func (s *Screen) place(char string) {
 		first, _ := utf8.DecodeRuneInString(char)
 		width = displaywidth.Rune(first)
 	}
-	if width == 0 && col > 0 && col <= len(*r) { // a mark on the character before
+	if width == 0 && col > 0 && col <= len(*r) { // a mark on the preceding character
 		if col = r.start(col - 1); len((*r)[col]) < maxBlank/4 {
 			(*r)[col] += char
 		}
@@ -152,7 +152,7 @@ func (r row) start(col int) int {
 	return col
 }
 
-// blank makes the columns from up to to blank, with the whole of wide characters at either end.
+// blank clears the columns from..to, with wide characters at either end cleared completely.
 func (r *row) blank(from, to int) {
 	for len(*r) < to {
 		*r = append(*r, " ")
@@ -162,7 +162,7 @@ func (r *row) blank(from, to int) {
 	}
 }
 
-// move obeys a control character or sequence, and reports whether it moves the cursor or erases.
+// move handles a control character or sequence, and reports whether it moves the cursor or erases.
 func (s *Screen) move(p []byte) bool {
 	r, last := s.line(), len(p)-1
 	switch {

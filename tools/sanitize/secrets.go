@@ -9,8 +9,8 @@ import (
 	"parley/tools/lazy"
 )
 
-// KeyShapes is what keys and tokens of well-known services look like, for
-// regexp and for sed -E.
+// KeyShapes matches keys and tokens of well-known services, in the syntax of
+// regexp and sed -E.
 const KeyShapes = keyPrefixes + `[A-Za-z0-9_.+=~-]{8,}|([Bb]earer|[Bb]asic) +[A-Za-z0-9_.+=~-]{8,}`
 
 const keyPrefixes = `(sk-|sk_|pk-|rk_|xai-|gsk_|hf_|r8_|nvapi-|tvly-|gh[oprsu]_|github_pat_|glpat-|AIza|AKIA|ya29[.]|xox[a-z]-|dop_v1_|shpat_|pypi-AgEI|eyJ)`
@@ -19,14 +19,14 @@ var keyShape = lazy.NewRegexp(`^` + keyPrefixes + `[A-Za-z0-9_.+=~-]{8,}$`)
 
 var uuidShape = lazy.NewRegexp(`(?i)^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$`)
 
-// secretNames are the last words of the names of what holds a secret.
+// secretNames are last words of names that hold a secret.
 var secretNames = []string{
 	"token", "secret", "password", "passwd", "passphrase", "passcode", "pwd", "pass", "key", "apikey", "credential", "credentials",
 	"bearer", "auth", "authorization", "cookie", "pat", "signature", "sig",
 }
 
-// HoldsSecret reports whether an option, a variable, a header or a parameter of a URL is called
-// as what holds a secret: "--api-key", "GITHUB_TOKEN", "Authorization", but not "--token-limit".
+// HoldsSecret reports whether the name of an option, variable, header or URL parameter suggests
+// a secret: "--api-key", "GITHUB_TOKEN", "Authorization", but not "--token-limit".
 func HoldsSecret(name string) bool {
 	words := nameWords(name)
 	if len(words) == 0 {
@@ -37,16 +37,17 @@ func HoldsSecret(name string) bool {
 		slices.ContainsFunc(secretEndings, func(ending string) bool { return strings.HasSuffix(last, ending) })
 }
 
-// secretEndings are endings of what is no ordinary word, as "key" is one of "monkey": "openaitoken".
+// secretEndings are endings of compound words that suggest a secret, such as "openaitoken"; "key" is not one because of
+// "monkey".
 var secretEndings = []string{"apikey", "token", "secret", "password", "passwd"}
 
-// secretParts are in the words of names of variables that hold keys and passwords: "NPM_AUTHTOKEN".
+// secretParts occur in words of variable names for keys and passwords: "NPM_AUTHTOKEN".
 var secretParts = []string{"key", "token", "secret", "pass", "credential", "auth"}
 
-// secretVariableWords are such words that only count whole: "MYSQL_PWD", "SENTRY_DSN".
+// secretVariableWords suggest a secret only as whole words: "MYSQL_PWD", "SENTRY_DSN".
 var secretVariableWords = []string{"pwd", "pat", "dsn", "jwt", "creds", "bearer", "cookie", "cookies", "webhook"}
 
-// ordinaryWords have one of secretParts in them, and are no secrets.
+// ordinaryWords contain one of secretParts but do not suggest a secret.
 var ordinaryWords = []string{
 	"keyboard", "keymap", "keymaps", "keycode", "keycodes", "keypad", "keyword", "keywords", "keyframe", "keytimeout",
 	"keycloak", "lesskey", "portkey", "monkey", "donkey", "turkey", "hockey", "jockey", "whiskey",
@@ -54,16 +55,16 @@ var ordinaryWords = []string{
 	"askpass", "bypass", "compass", "passenger", "passive", "passthrough", "passage", "secretary",
 }
 
-// publicVariables are called as secrets are, and hold where something is, or how much: to mask that
-// would spoil what is said of it.
+// publicVariables have names that suggest secrets, but hold places or amounts, which should not be
+// masked.
 var publicVariables = []string{"SSH_AUTH_SOCK", "PASSWORD_STORE_DIR", "PWD", "GNOME_KEYRING_CONTROL", "GNOME_KEYRING_PID", "PIP_KEYRING_PROVIDER",
 	"CLAUDE_CODE_MAX_OUTPUT_TOKENS", "MAX_THINKING_TOKENS"}
 
-// serverURL matches variables that hold the address of a server, with a password often.
+// serverURL matches variables for the address of a server, which often includes a password.
 var serverURL = lazy.NewRegexp(`(?i)(database|db|postgres(ql)?|pg|mysql|mariadb|mongo(db)?|redis|amqp|rabbitmq|broker)_?(ur[li]|dsn)$|connection_?string`)
 
-// IsSecretVariable reports whether a variable of the environment may hold a secret by the words of its
-// name, whose case does not count: unlike HoldsSecret, it prefers one too many. It is false for "".
+// IsSecretVariable reports whether the name of an environment variable, ignoring case, suggests a
+// secret. Unlike HoldsSecret, it errs on the side of true. It is false for "".
 func IsSecretVariable(name string) bool {
 	if slices.Contains(publicVariables, strings.ToUpper(name)) {
 		return false
@@ -74,22 +75,22 @@ func IsSecretVariable(name string) bool {
 	})
 }
 
-// nameWords returns the words of a name in small letters: "apiKey", "APIKey" and "--api-key" are api and key.
+// nameWords returns the words of a name in lower case: "apiKey", "APIKey" and "--api-key" are api and key.
 func nameWords(name string) []string {
 	name = wordBorder.ReplaceAllString(name, "$1$3 $2$4")
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
 
-// wordBorder finds where a word begins within letters: a capital after a small letter, or the last
-// capital of several before at least two small letters ("APIToken", but not "IDs").
+// wordBorder matches the beginning of a word within letters: a capital after a small letter, or
+// the last of several capitals before at least two small letters ("APIToken", but not "IDs").
 var wordBorder = lazy.NewRegexp(`(\p{Ll})(\p{Lu})|(\p{Lu})(\p{Lu}\p{Ll}\p{Ll})`)
 
-// minRandom is how many letters and digits in a row there are at least in what is taken for random.
+// minRandom is the shortest run of letters and digits that can count as random.
 const minRandom = 16
 
-// LooksSecret reports whether a word is a key by its looks: it begins as those of well-known
-// services do, or has a run of at least 16 letters and digits which change between capitals,
-// small letters and digits as random ones do. Paths, words and version numbers are none.
+// LooksSecret reports whether a word looks like a key: it begins like those of well-known
+// services, or has a run of at least 16 letters and digits that alternate between capitals,
+// small letters and digits like random ones. Paths, words and version numbers do not.
 func LooksSecret(word string) bool {
 	if keyShape.MatchString(word) {
 		return true
@@ -113,7 +114,8 @@ func LooksSecret(word string) bool {
 	return false
 }
 
-// alnumClass tells small letters, capitals and digits apart; 0 is none of them.
+// alnumClass distinguishes small letters, capitals and digits; 0 is anything
+// else.
 func alnumClass(r rune) rune {
 	switch {
 	case 'a' <= r && r <= 'z':
@@ -126,9 +128,9 @@ func alnumClass(r rune) rune {
 	return 0
 }
 
-// URLSecrets returns what of an address must not be shown: its password, or its user where there
-// is none; parameters that are called as secrets or look like one; and the parts of its path that do,
-// are a UUID, or follow one that is called as a secret ("/token/…", "/s/…").
+// URLSecrets returns the secrets in an address: its password, or its user if there is none;
+// parameters whose name suggests a secret or whose value looks like one; and path elements that look
+// like one, are a UUID, or follow one whose name suggests a secret ("/token/…", "/s/…").
 func URLSecrets(u *url.URL) (secrets []string) {
 	if password, ok := u.User.Password(); ok {
 		secrets = append(secrets, password)
@@ -156,7 +158,7 @@ func URLSecrets(u *url.URL) (secrets []string) {
 	return secrets
 }
 
-// isSecretPart reports whether a part of a path, as it is escaped, must not be shown.
+// isSecretPart reports whether an escaped path element must be masked.
 func isSecretPart(before, part string) bool {
 	plain, err := url.PathUnescape(part)
 	if err != nil {

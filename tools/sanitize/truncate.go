@@ -2,7 +2,7 @@ package sanitize
 
 import "unicode/utf8"
 
-// ellipsis stands where a text was cut.
+// ellipsis marks truncated text.
 const ellipsis = "…"
 
 // Truncate returns text if it has at most limit characters, else its first limit characters and an

@@ -1,5 +1,5 @@
-// Package swar looks at eight bytes of a text at once: SIMD within a register, as described at
-// https://graphics.stanford.edu/~seander/bithacks.html#ZeroInWord.
+// Package swar processes eight bytes of a text at once: SIMD within a register, as described
+// at https://graphics.stanford.edu/~seander/bithacks.html#ZeroInWord.
 package swar
 
 import "math/bits"
@@ -9,37 +9,37 @@ const (
 	high = 0x8080808080808080
 )
 
-// Load returns the eight bytes of s from i on, the first one lowest.
+// Load returns the eight bytes of s at i, the first one lowest.
 func Load(s string, i int) uint64 {
 	b := s[i : i+8]
 	return uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 | uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
 }
 
-// Equal marks the bytes of x that are c. Of the marks only the lowest one is sure, and whether
-// there are any.
+// Equal marks the bytes of x that equal c. Only the lowest mark, and whether there are any, is
+// reliable.
 func Equal(x uint64, c byte) (marks uint64) {
 	x ^= ones * uint64(c)
 	return (x - ones) &^ x & high
 }
 
-// Below marks the bytes of x that are less than c, which is at most 0x80. See Equal about marks.
+// Below marks the bytes of x less than c, which is at most 0x80. See Equal about marks.
 func Below(x uint64, c byte) (marks uint64) { return (x - ones*uint64(c)) &^ x & high }
 
 // NonASCII marks the bytes of x that are 0x80 or more.
 func NonASCII(x uint64) (marks uint64) { return x & high }
 
-// First returns which byte the lowest of marks is at, from 0; marks has to be another number than 0.
+// First returns the index of the lowest marked byte; marks must not be 0.
 func First(marks uint64) int { return bits.TrailingZeros64(marks) / 8 }
 
-// Digits returns the number that the bytes of x are, as Load returns them, the first one of most
-// weight; ok is false if not all are digits.
+// Digits parses the bytes of x, as returned by Load, as a decimal number; ok is false if not all
+// are digits.
 func Digits(x uint64) (n uint64, ok bool) {
 	const upper, zeros = ones * 0xf0, ones * '0'
 	if x&upper != zeros || (x+ones*6)&upper != zeros {
 		return 0, false
 	}
 	x -= zeros
-	x = x*10 + x>>8 // pairs of digits, in each other byte
+	x = x*10 + x>>8 // pairs of digits, in every other byte
 	const fours = 0x000000ff000000ff
 	return ((x&fours)*(100+1_000_000<<32) + (x>>16&fours)*(1+10_000<<32)) >> 32, true
 }

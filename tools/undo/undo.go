@@ -1,5 +1,5 @@
-// Package undo is the vocabulary of undoing changes of files that tools made. The package snapshot
-// keeps files and restores them.
+// Package undo is the vocabulary for undoing file changes by tools. The package snapshot
+// implements it.
 //
 //	a call ──► Record, in the History of a conversation ──► Plan ──► Restore
 //
@@ -20,66 +20,67 @@ import (
 // A Store keeps the pre-images of all conversations, and a history for each. It is safe for concurrent
 // use, also by several processes.
 type Store interface {
-	// Files returns the history of a conversation in the workspace dir; nil if none can be kept.
+	// Files returns the history of a conversation in the workspace dir; nil if it cannot be stored.
 	Files(session, dir string) act.Files
-	// History does as Files, and returns an error if none can be kept.
+	// History is Files with an error if the history cannot be stored.
 	History(session, dir string) (History, error)
 
 	// Session returns the records of a conversation in all its workspaces; none without a history.
 	Session(session string) ([]Record, error)
 
 	// Interrupted returns the sessions with an unfinished restore in the workspace dir, each with the
-	// ID of the process that does it, or did.
+	// process ID of the restore.
 	Interrupted(dir string) map[string]int
 
-	// Copy copies the history of one conversation to its copy, whose messages 1, 2, … are the messages seqs of
-	// it; nothing if there is none.
+	// Copy copies the history of one conversation to its copy, whose messages 1, 2, … are copies of the
+	// messages seqs; it does nothing without a history.
 	Copy(from, to string, seqs []int) error
-	// Import copies the history of a conversation from a log of another store, such as a backup's,
-	// which is not trusted, unless the conversation has one here. Changes in workspaces other than
-	// root are dropped. Refused holds their paths, and those in directories added to root, each once.
+	// Import copies the history of a conversation from the log of another store, such as a backup's,
+	// unless the conversation already has one. The log is not trusted: changes in workspaces other
+	// than root are dropped. Refused lists their paths, and those of directories added to root,
+	// without duplicates.
 	Import(session, log, root string) (refused []string, err error)
 	// Remove deletes the history of a conversation, and the contents that no other one uses.
 	Remove(session string) error
 
-	// PruneDue reports whether the last Prune is a day ago, and if so counts it as done now.
+	// PruneDue reports whether the last Prune was at least a day ago, and if so records it as done now.
 	PruneDue() bool
-	// Prune removes the histories last written before the time before, then the oldest until the
-	// remaining ones need at most so many bytes; and contents that no history uses, unless they were
-	// used in the last day and after before.
+	// Prune removes the histories last written before before, then the oldest until the rest takes
+	// at most most bytes; and contents that no history uses, unless they were used in the last day
+	// and after before.
 	Prune(before time.Time, most int64) (Pruned, error)
 }
 
-// A History holds what tools changed in one workspace for one conversation, oldest first. It is
-// safe for concurrent use.
+// A History holds the changes by tools in one workspace for one conversation, oldest first. It
+// is safe for concurrent use.
 type History interface {
 	act.Files
 
 	Records() []Record    // of this workspace
-	OtherRoots() []string // in which the conversation changed files, each once
+	OtherRoots() []string // other workspaces in which the conversation changed files, without duplicates
 
 	// BranchMark returns the number of records when the user left the branch that ends with the message
-	// head; !ok without a mark, or if nothing was changed since.
+	// head; ok is false without a mark, or if nothing has changed since.
 	BranchMark(head int) (n int, ok bool)
 
 	// Plan returns the steps that restore the files to their state before the record from. It changes
 	// nothing.
 	Plan(from int) (*Plan, error)
-	// Texts returns the content of a step's file now and after the restore; nil where there is no
+	// Texts returns the content of a step's file now and after the restore; nil if there is no
 	// file, or its content is unknown.
 	Texts(Step) (now, to []byte)
-	// Restore carries out the steps of a plan, those with a ConfirmReason only if confirmed. It stores
-	// the current content first, so that the restore can be undone by its record, which it returns;
-	// N is 0 if nothing was done. It skips paths that have changed since the plan was made. Seq is the
-	// message of the conversation that the restore belongs to.
+	// Restore carries out the steps of a plan; steps with a ConfirmReason only if confirmed. It stores
+	// the current content first, so that the restore can be undone by the returned record; N is 0 if
+	// nothing was done. It skips paths that have changed since the plan was made. Seq is the message
+	// of the conversation that the restore belongs to.
 	Restore(p *Plan, confirmed bool, seq int, title string) (Record, []Skipped, error)
-	// Recover records what an interrupted restore did and removes its temporary files; nil if there is
-	// none. Call it before anything else uses the history.
+	// Recover records the effects of an interrupted restore and removes its temporary files; nil if
+	// there is none. Call it before using the history.
 	Recover() (*Interrupted, error)
 }
 
-// A Name is a path with slashes, relative to the workspace or absolute in a directory added to it,
-// or the target of a link. It need not be UTF-8: JSON holds other bytes in base64.
+// A Name is a path with slashes, relative to the workspace or absolute in an added directory, or
+// the target of a link. It need not be UTF-8: JSON encodes other bytes in base64.
 type Name string
 
 // MarshalJSON implements json.Marshaler.
@@ -115,15 +116,15 @@ const (
 	Other     Kind = "other"
 )
 
-// A State is the state of a path at some time. The zero value is that of an absent one.
+// A State is the state of a path at some time. The zero value is an absent path.
 type State struct {
 	Kind   Kind   `json:"kind,omitempty"`
-	Mode   uint32 `json:"mode,omitempty"`   // permissions, with set-user-ID, set-group-ID and sticky as in stat(2); 0 of links
+	Mode   uint32 `json:"mode,omitempty"`   // permissions, with set-user-ID, set-group-ID and sticky as in stat(2); 0 for links
 	Size   int64  `json:"size,omitempty"`   // of a file, in bytes
-	Sum    string `json:"sum,omitempty"`    // SHA-256 of a file's content, in hexadecimal; "": it was not read
+	Sum    string `json:"sum,omitempty"`    // SHA-256 of a file's content in hexadecimal; "": not read
 	Target Name   `json:"target,omitempty"` // of a link
 	Stamp  string `json:"stamp,omitempty"`  // inode and times of a file whose content was not read
-	Stored bool   `json:"kept,omitempty"`   // the store has the content of a file
+	Stored bool   `json:"kept,omitempty"`   // the store has the file's content
 }
 
 // Describe returns the kind in a word, such as "file"; "nothing" for an absent path.
@@ -135,7 +136,7 @@ func (s State) Describe() string {
 }
 
 // Same reports whether both have the same kind, mode, target and content. Files whose content was
-// not read are the same if their sizes and stamps are.
+// not read are compared by size and stamp.
 func (s State) Same(t State) bool {
 	if s.Kind != t.Kind || s.Mode != t.Mode || s.Target != t.Target {
 		return false
@@ -143,7 +144,7 @@ func (s State) Same(t State) bool {
 	return s.Kind != File || s.sameContent(t)
 }
 
-// sameContent reports whether two files have the same content, by their sums or else their stamps.
+// sameContent reports whether two files have the same content, by their sums or, without these, their stamps.
 func (s State) sameContent(t State) bool {
 	if s.Sum == "" || t.Sum == "" {
 		return s.Size == t.Size && s.Stamp != "" && s.Stamp == t.Stamp
@@ -161,34 +162,34 @@ type Change struct {
 // An Uncovered is a path whose changes cannot be undone, and why.
 type Uncovered struct {
 	Path Name   `json:"path"`
-	Size int64  `json:"size,omitempty"` // in bytes; 0 of folders
+	Size int64  `json:"size,omitempty"` // in bytes; 0 for directories
 	Why  string `json:"why"`            // a few words, such as "larger than 64 MB"
 }
 
-// A Record is what one tool call, or one restore, changed.
+// A Record holds the changes of one tool call or one restore.
 type Record struct {
-	N         int       `json:"n"`              // its place in the history, from 1
-	Seq       int       `json:"seq,omitempty"`  // message of the conversation that it belongs to; negative: none of it, as in a copy
-	Call      string    `json:"call,omitempty"` // ID of the tool call; "" of a restore
+	N         int       `json:"n"`              // number in the history, from 1
+	Seq       int       `json:"seq,omitempty"`  // message of the conversation that it belongs to; negative: none, as in a copy
+	Call      string    `json:"call,omitempty"` // ID of the tool call; "" for a restore
 	Title     string    `json:"title"`          // description of the call or restore; untrusted text
 	At        time.Time `json:"at"`
 	Root      Name      `json:"root"`              // absolute path of the workspace
-	Directory Name      `json:"folder,omitempty"`  // added directory that the paths, which are absolute then, are in; "": they are in Root
+	Directory Name      `json:"folder,omitempty"`  // added directory that contains the paths, which are then absolute; "": they are in Root
 	Restore   bool      `json:"restore,omitempty"` // it is a restore
 	Open      bool      `json:"open,omitempty"`    // the call has not ended, or parley ended during it: After is unknown
 
 	Changes   []Change    `json:"changes,omitempty"`
-	Uncovered []Uncovered `json:"uncovered,omitempty"` // paths that changed, or may have, and cannot be undone
-	Partial   string      `json:"partial,omitempty"`   // why Changes may be incomplete; "" if they are not
+	Uncovered []Uncovered `json:"uncovered,omitempty"` // paths that changed, or may have changed, and cannot be undone
+	Partial   string      `json:"partial,omitempty"`   // why Changes may be incomplete; "" if complete
 }
 
-// A Step is what [History.Restore] does to one path.
+// A Step is the restore of one path by [History.Restore].
 type Step struct {
 	Path          Name
 	Now           State  // its current state
 	To            State  // the state to restore
-	ConfirmReason string // why the user has to confirm it, such as "changed since"; "": no need to
-	Blocked       string // why it is impossible; "" if it is not
+	ConfirmReason string // why the user has to confirm it, such as "changed since"; "": no confirmation needed
+	Blocked       string // why it is impossible; "" if possible
 }
 
 // A Plan holds the steps that restore files to their state before a record.
@@ -196,7 +197,7 @@ type Plan struct {
 	From      int    // number of the first record to undo
 	Steps     []Step // sorted by path; without paths that need no change
 	Uncovered []Uncovered
-	Partial   string // why the records may not have every change; "" if they do
+	Partial   string // why the records may be incomplete; "" if complete
 }
 
 // Empty reports whether p is nil or has no steps.
@@ -218,12 +219,12 @@ type Skipped struct {
 	Why  string
 }
 
-// An Interrupted is a restore during which parley ended, with its paths by their state now.
+// An Interrupted is a restore during which parley ended, with its paths by their current state.
 type Interrupted struct {
 	Title      string
-	Restored   []Name // as the plan wanted
+	Restored   []Name // as planned
 	Unrestored []Name // as before the restore
-	Changed    []Name // neither
+	Changed    []Name // different from both
 }
 
 // Defaults for [Store.Prune].
@@ -232,14 +233,13 @@ const (
 	MaxStored = 1 << 30             // bytes, compressed
 )
 
-// Pruned holds what [Store.Prune] removed and what remains.
+// Pruned reports what [Store.Prune] removed and what remains.
 type Pruned struct {
 	Histories, Objects int
 	Freed, Remaining   int64 // bytes, compressed
 }
 
-// NoHistory is the History of a conversation whose changes are not kept: it has no records, and nothing can
-// be planned.
+// NoHistory is the History of a conversation whose changes are not stored: it has no records and no plans.
 type NoHistory struct{ History }
 
 // Records implements History.
@@ -262,9 +262,9 @@ func HistoryOf(files act.Files) History {
 	return NoHistory{}
 }
 
-// CountSince counts the paths that are not as they were before the record with the number
-// from, as far as is known; paths that were restored do not count. For 0 it returns 0. Sure is
-// false if more files may have changed.
+// CountSince counts the paths known to differ from their state before the record from;
+// restored paths do not count. For 0 it returns 0. Sure is false if more files may have
+// changed.
 func CountSince(records []Record, from int) (n int, sure bool) {
 	type course struct{ first, last State }
 	courses := map[Name]*course{}

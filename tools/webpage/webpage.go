@@ -1,4 +1,4 @@
-// Package webpage shows HTML documents as text, with nothing in it but what a reader would see.
+// Package webpage converts HTML documents to text with only their visible content.
 package webpage
 
 import (
@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// A webpage is an HTML document with nothing in it but what a reader would see.
+// A webpage is a parsed HTML document, reduced to its visible content.
 type webpage struct {
 	root   *html.Node
 	title  string
@@ -22,7 +22,7 @@ type webpage struct {
 	hidden int
 }
 
-// hidesText reports whether an element shows no text, or none that belongs to the page.
+// hidesText reports whether an element shows no text, or text that is not part of the page.
 func hidesText(a atom.Atom) bool {
 	switch a {
 	case atom.Script, atom.Style, atom.Noscript, atom.Template, atom.Iframe, atom.Frame,
@@ -34,8 +34,8 @@ func hidesText(a atom.Atom) bool {
 	return false
 }
 
-// Render returns the title and the text of a page that came from an address, as Markdown or plain text, and
-// the number of elements that were removed because no reader sees them.
+// Render returns the title and the text of the page at an address, as Markdown or plain text, and the
+// number of elements that were removed because they are not visible.
 func Render(text string, at *url.URL, markdown bool) (title, body string, hidden int, err error) {
 	p, err := parse(text, at)
 	if err != nil {
@@ -52,7 +52,7 @@ func Render(text string, at *url.URL, markdown bool) (title, body string, hidden
 func parse(text string, at *url.URL) (page *webpage, err error) {
 	unreadable := errors.New("its HTML cannot be read; the format raw shows it as it is")
 	defer func() {
-		if recover() != nil { // the parser's way to refuse a page that is nested too deeply
+		if recover() != nil { // the parser panics if a page is nested too deeply
 			page, err = nil, unreadable
 		}
 	}()
@@ -66,16 +66,16 @@ func parse(text string, at *url.URL) (page *webpage, err error) {
 	return page, nil
 }
 
-// longestText is how much text may stand in one node, about, in bytes.
+// longestText is the approximate limit for the text of one node, in bytes.
 const longestText = 4 << 10
 
-// boundParsing returns a page as html.Parse reads it in linear time. That compares the attributes of each
-// further html and body tag with all before, and copies a text for each piece it appends to it, as between tags
-// that it ignores: the former are left out, the latter is divided by what no reader sees.
+// boundParsing adapts a page so that html.Parse takes linear time. html.Parse compares the attributes of each
+// further html and body tag with all earlier ones, and copies a node's text for each piece it appends, such as
+// between ignored tags. So further tags are removed, and long texts are divided by invisible elements.
 func boundParsing(text string) string {
 	var out strings.Builder
 	var rootSeen, bodySeen, raw, foreign bool
-	length := 0 // of the text since it was divided
+	length := 0 // of the text since the last division
 	for z := html.NewTokenizer(strings.NewReader(text)); ; {
 		kind := z.Next()
 		if kind == html.ErrorToken {
@@ -92,7 +92,7 @@ func boundParsing(text string) string {
 		raw = false
 		if kind == html.StartTagToken {
 			switch name, _ := z.TagName(); atom.Lookup(name) {
-			case atom.Svg, atom.Math: // in which no text is raw
+			case atom.Svg, atom.Math: // texts in these are not raw
 				foreign = true
 			case atom.Html:
 				if rootSeen {
@@ -115,7 +115,7 @@ func boundParsing(text string) string {
 	}
 }
 
-// readHead takes the title, and the base of the links.
+// readHead reads the title, and the base of the links.
 func (p *webpage) readHead(root *html.Node) {
 	titled, based := false, false
 	for n := range root.Descendants() {
@@ -150,7 +150,7 @@ func attribute(n *html.Node, name string) string {
 	return ""
 }
 
-// prune takes away what a reader would not see, and makes links absolute.
+// prune removes invisible content, and makes links absolute.
 func (p *webpage) prune(n *html.Node) {
 	for child := n.FirstChild; child != nil; {
 		next := child.NextSibling
@@ -170,8 +170,8 @@ func (p *webpage) prune(n *html.Node) {
 	}
 }
 
-// keepMarkdownAttributes keeps the attributes that Markdown has a place for. Spans of cells would
-// let a short table become a long one.
+// keepMarkdownAttributes keeps the attributes that Markdown can express. Cell spans are removed,
+// because they could make a short table long.
 func (p *webpage) keepMarkdownAttributes(n *html.Node) {
 	var kept []html.Attribute
 	for _, a := range n.Attr {
@@ -189,8 +189,8 @@ func (p *webpage) keepMarkdownAttributes(n *html.Node) {
 	n.Attr = kept
 }
 
-// absoluteLink returns a link as it can be fetched; "" if it leads nowhere, or to
-// another place of the same page.
+// absoluteLink returns a link as an absolute address; "" if it is invalid or
+// leads to the same page.
 func (p *webpage) absoluteLink(link string) string {
 	link = strings.TrimSpace(link)
 	if strings.HasPrefix(link, "#") {
@@ -207,7 +207,7 @@ func (p *webpage) absoluteLink(link string) string {
 	return ""
 }
 
-// conceals reports whether a style declaration keeps text from being seen.
+// conceals reports whether a style declaration hides text.
 func conceals(property, value string) bool {
 	switch property {
 	case "display":
@@ -228,13 +228,13 @@ func conceals(property, value string) bool {
 	return false
 }
 
-// isZero reports whether v is nothing, or next to nothing, in any unit.
+// isZero reports whether v is zero, or almost zero, in any unit.
 func isZero(v string) bool {
 	number := strings.TrimRight(v, "abcdefghijklmnopqrstuvwxyz%")
 	return number != "" && strings.Trim(number, "0.") == "" || strings.HasPrefix(number, "0.0")
 }
 
-// isOffscreen reports whether v is a place beyond the edge of any screen.
+// isOffscreen reports whether v is a position outside of any screen.
 func isOffscreen(v string) bool {
 	digits, negative := strings.CutPrefix(v, "-")
 	digits, _, _ = strings.Cut(digits, ".")
@@ -242,8 +242,8 @@ func isOffscreen(v string) bool {
 	return negative && len(strings.TrimLeft(digits, "0")) >= 4
 }
 
-// isHidden reports whether an element says of itself that it is not shown. Style
-// sheets are not read.
+// isHidden reports whether an element's own attributes hide it. Style sheets are
+// ignored.
 func isHidden(n *html.Node) bool {
 	for _, a := range n.Attr {
 		if a.Key == "hidden" && a.Val != "until-found" {
@@ -272,15 +272,15 @@ func hasAttribute(n *html.Node, name string) bool {
 	return false
 }
 
-// toMarkdown returns the page as Markdown. It uses up the page.
+// toMarkdown returns the page as Markdown. It consumes the page.
 func (p *webpage) toMarkdown() (text string, err error) {
 	defer func() {
-		if recover() != nil { // a page is hostile, and the converter somebody else's
+		if recover() != nil { // pages are untrusted, and the converter is third-party code
 			err = errors.New("its HTML cannot be shown as Markdown; try the format text")
 		}
 	}()
-	// Escaping looks ahead from every bracket, and takes minutes for a page of
-	// nothing else. A model reads Markdown without it as well.
+	// Escaping scans ahead from every bracket, which takes minutes for a page
+	// of brackets. Models can read Markdown without it.
 	c := converter.NewConverter(converter.WithEscapeMode(converter.EscapeModeDisabled), converter.WithPlugins(
 		base.NewBasePlugin(),
 		commonmark.NewCommonmarkPlugin(
@@ -294,7 +294,7 @@ func (p *webpage) toMarkdown() (text string, err error) {
 	return string(out), err
 }
 
-// beginsLine reports whether an element begins a line of its own.
+// beginsLine reports whether an element begins a new line.
 func beginsLine(a atom.Atom) bool {
 	switch a {
 	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Br, atom.Dd,
@@ -308,7 +308,7 @@ func beginsLine(a atom.Atom) bool {
 	return false
 }
 
-// toText returns the page as plain text, a paragraph or an item to a line.
+// toText returns the page as plain text, one paragraph or item per line.
 func (p *webpage) toText() string {
 	var out strings.Builder
 	var line []string

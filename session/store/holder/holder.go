@@ -24,8 +24,8 @@ func Current() Process {
 	return Process{PID: os.Getpid(), Start: start, Boot: bootID(), Host: host + " " + pidNamespace()}
 }
 
-// IsRunning reports whether p is known to run: what is on another machine, in another container, or on a
-// system that does not tell is not.
+// IsRunning reports whether p is known to run; false for a process on another machine, in another
+// container, or on a system that cannot tell.
 func (p Process) IsRunning(me Process) bool {
 	if p.Host != me.Host || p.Boot != me.Boot {
 		return false
@@ -34,8 +34,8 @@ func (p Process) IsRunning(me Process) bool {
 	return !gone && tellsProcesses && (start == "" || p.Start == "" || start == p.Start)
 }
 
-// IsGone reports whether p has ended. Where that is not known, it is whether the last sign of
-// it is longer ago than timeout.
+// IsGone reports whether p has ended. If that is unknown, it reports whether its last
+// heartbeat is older than timeout.
 func (p Process) IsGone(me Process, ago, timeout time.Duration) bool {
 	if p.Host == me.Host && p.Boot == me.Boot {
 		start, gone := processStart(p.PID)
@@ -48,6 +48,6 @@ func (p Process) IsGone(me Process, ago, timeout time.Duration) bool {
 	} else if p.Host == me.Host && p.Boot != "" && me.Boot != "" {
 		return true
 	}
-	// A time in the future counts as well: the clock was set back since.
+	// A time in the future counts too: the clock was set back since.
 	return ago.Abs() > timeout
 }

@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// tellsProcesses says whether the system tells which processes run.
+// tellsProcesses reports whether the system can tell which processes run.
 const tellsProcesses = true
 
-// bootID returns the ID of this boot of the machine, "" if it is not known.
+// bootID returns the ID of this boot of the machine; "" if unknown.
 func bootID() string {
 	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(id))
@@ -25,12 +25,12 @@ func pidNamespace() string {
 	return name
 }
 
-// processStart returns when a process started, in ticks since boot, "" if that is not known,
-// and whether there is no such process.
+// processStart returns when a process started, in ticks since boot, "" if unknown, and
+// whether the process does not exist.
 func processStart(pid int) (start string, gone bool) {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		_, self := os.Stat("/proc/self/stat") // is there a /proc at all?
+		_, self := os.Stat("/proc/self/stat") // check that /proc is mounted
 		return "", errors.Is(err, fs.ErrNotExist) && self == nil
 	}
 	// Field 22 (proc_pid_stat(5)), counted after the name of the program, which

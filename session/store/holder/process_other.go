@@ -2,12 +2,12 @@
 
 package holder
 
-// tellsProcesses says whether the system tells which processes run.
+// tellsProcesses reports whether the system can tell which processes run.
 const tellsProcesses = false
 
 func bootID() string { return "" }
 
 func pidNamespace() string { return "" }
 
-// processStart knows nothing about other processes on this system.
+// processStart returns no information on this system.
 func processStart(int) (start string, gone bool) { return "", false }

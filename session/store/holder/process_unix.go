@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// tellsProcesses says whether the system tells which processes run.
+// tellsProcesses reports whether the system can tell which processes run.
 const tellsProcesses = true
 
 func bootID() string { return "" }
 
 func pidNamespace() string { return "" }
 
-// processStart knows on this system only whether there is such a process.
+// processStart reports only whether the process exists on this system.
 func processStart(pid int) (start string, gone bool) {
 	return "", errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 }

@@ -1,7 +1,6 @@
-// Package copies has stores in memory, in tests that import it, begin as copies of an empty one,
-// and Open does so with new files: to make the tables takes longer than most that such a test does with
-// them, and the tests of session/store show that they are made. With PARLEY_LONG=1 each store makes
-// its own.
+// Package copies makes stores in memory, in tests that import it, begin as copies of an empty store;
+// Open does so with new files. Creating the tables takes longer than most of these tests, and the tests
+// of session/store already cover it. With PARLEY_LONG=1 each store creates its own.
 package copies
 
 import (
@@ -21,7 +20,7 @@ import (
 
 const (
 	memory = "file::memory:?"               // how the name of a store in memory begins
-	empty  = "file:/parley-empty?vfs=memdb" // what is copied, which all connections share
+	empty  = "file:/parley-empty?vfs=memdb" // the store to copy, shared by all connections
 )
 
 // A pager is a connection whose pages can be copied to and from another database.
@@ -30,7 +29,7 @@ type pager interface {
 	NewRestore(uri string) (*sqlite.Backup, error) // from it
 }
 
-// keeper keeps what is copied from going away; nil: it is not made yet.
+// keeper keeps the empty store in memory; nil: not created yet.
 var keeper driver.Conn
 
 var long = os.Getenv("PARLEY_LONG") == "1"
@@ -44,7 +43,7 @@ func init() {
 	}
 }
 
-// makeEmpty makes the store that is copied.
+// makeEmpty creates the store to copy.
 func makeEmpty() error {
 	var first pager
 	sqlite.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, name string) error {
@@ -80,7 +79,7 @@ func copyPages(begin func(uri string) (*sqlite.Backup, error)) error {
 	return errors.Join(err, pages.Finish())
 }
 
-// emptyFile returns the file of a store that was made and closed.
+// emptyFile returns the content of a store file that was created and closed.
 var emptyFile = sync.OnceValues(func() ([]byte, error) {
 	dir, err := os.MkdirTemp("", "parley-empty")
 	if err != nil {
@@ -98,8 +97,8 @@ var emptyFile = sync.OnceValues(func() ([]byte, error) {
 	return os.ReadFile(path)
 })
 
-// Open opens the store at path, where its file and folder may be missing. It is closed at the end
-// of the test.
+// Open opens the store at path, whose file and folder may be missing. The store is closed at the
+// end of the test.
 func Open(tb testing.TB, path string) *store.DB {
 	tb.Helper()
 	if _, err := os.Stat(path); err != nil && !long {

@@ -16,26 +16,27 @@ import (
 	"parley/tools/process"
 )
 
-// withAccess returns a configuration with what is allowed beyond it.
+// withAccess returns the configuration with the access added.
 func withAccess(c mcp.Config, a mcp.Access) mcp.Config {
 	c.Network, c.Unsandboxed = c.Network || a.Network, c.Unsandboxed || a.Unsandboxed
 	c.Read, c.Write = append(slices.Clip(c.Read), a.Read...), append(slices.Clip(c.Write), a.Write...)
 	return c
 }
 
-// A storedState is the stored state of a server. It holds only for the configuration it was made
-// with: the same name with another command is another server.
+// A storedState is the stored state of a server. It is valid only for the configuration it was
+// made with: the same name with another command is another server.
 type storedState struct {
 	ConfigID string     `json:"of"`                // see Config.configID
-	Started  bool       `json:"started,omitempty"` // it was ready once: what it downloads is there
-	Stopped  bool       `json:"stopped,omitempty"` // the user does not want it to run
+	Started  bool       `json:"started,omitempty"` // it was ready once: its downloads are there
+	Stopped  bool       `json:"stopped,omitempty"` // the user has stopped it
 	Access   mcp.Access `json:"access,omitzero"`
-	// Given is what a directory's server was given, values of variables included, when Access was
-	// allowed: one that says something else can run anything. It is salted, for values may be secret.
+	// Given is the fingerprint of a project server's configuration, including values of variables,
+	// when Access was allowed: a changed configuration could run anything. It is salted, because
+	// values may be secret.
 	Given fingerprint `json:"given,omitempty"`
 }
 
-// allow sets what is allowed to a server of this configuration.
+// allow sets the access allowed to a server of this configuration.
 func (m *storedState) allow(a mcp.Access, c mcp.Config) error {
 	m.Access, m.Given = a, nil
 	if a.IsZero() || !c.OfProject {
@@ -45,8 +46,8 @@ func (m *storedState) allow(a mcp.Access, c mcp.Config) error {
 	return m.Given.addStart(c, m.Given.saltOrNew())
 }
 
-// configID stands for what a configuration starts, without values that may be
-// secret.
+// configID identifies the program or service of a configuration, without values
+// that may be secret.
 func configID(c mcp.Config) string {
 	text, err := json.Marshal([]any{c.Command, c.Args, c.Cwd, c.URL, slices.Sorted(maps.Keys(c.Env))})
 	if err != nil {
@@ -56,24 +57,25 @@ func configID(c mcp.Config) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// parseStored reads what is remembered of a server; nothing, if it was of another one.
+// parseStored decodes the stored state of a server; it returns the zero state if that was for another configuration.
 func parseStored(text string, c mcp.Config) storedState {
 	var m storedState
 	if json.Unmarshal([]byte(text), &m) != nil || m.ConfigID != configID(c) {
 		return storedState{ConfigID: configID(c)}
 	}
 	if c.OfProject && !m.Given.coversStart(c) {
-		m.Access = mcp.Access{} // Given tells updateStored that something is stored
+		m.Access = mcp.Access{} // Given tells updateStored that an access is stored
 	}
 	return m
 }
 
-// downloaders are programs that download what they start.
+// downloaders are programs that download the packages they run, with the
+// subcommand for that; "" for any.
 var downloaders = map[string]string{
 	"npx": "", "npm": "", "bunx": "", "bun": "x", "uvx": "", "uv": "", "pipx": "", "pnpm": "dlx", "yarn": "dlx", "deno": "run", "docker": "", "podman": "",
 }
 
-// words returns the program and its arguments, as far as they can be told.
+// words returns the program and its arguments, as far as they are known.
 func words(c mcp.Config) []string {
 	p := c.CommandLine()
 	if !p.Shell {
@@ -92,14 +94,14 @@ func mayDownload(c mcp.Config) bool {
 	return known && (with == "" || slices.Contains(words[1:], with))
 }
 
-// absolutePath finds paths in what a program writes.
+// absolutePath matches paths in a program's output.
 var absolutePath = lazy.NewRegexp(`/[^\s'"` + "`" + `:,;()\[\]{}<>|*?]+`)
 
-// writeWords are the words of errors that are about a change.
+// writeWords match error messages about changes to files.
 var writeWords = lazy.NewRegexp(`(?i)erofs|read-only|mkdir|unlink|rename|rmdir|ftruncate|creat|write`)
 
-// explainStart guesses from the error output of a program that failed what the sandbox refused. Ended is
-// the exit status, -1 if it did not end.
+// explainStart guesses the accesses that the sandbox refused, from the error output of a program that
+// failed. Ended is the exit status, -1 if it did not exit.
 func (r *explanation) explainStart(c mcp.Config, stderr string, ended int) {
 	words := words(c)
 	if len(words) == 0 {
@@ -143,18 +145,19 @@ func (r *explanation) explainStart(c mcp.Config, stderr string, ended int) {
 	}
 }
 
-// refusedCall finds system calls that fail as the sandbox refuses them, whatever the network is.
+// refusedCall matches messages about system calls that the sandbox refuses, with or without a network.
 var refusedCall = lazy.NewRegexp(`(?i)\b(socket|socketpair|bind|listen|clone3?|unshare|setns|ptrace|mount|chroot|shmget|semget|msgget)(\([^()]*\)[^()]{0,40}|: | )(operation not permitted|eperm\b)|` +
 	`\bnamespace.*operation not permitted|\[errno 1\] operation not permitted\s*$`)
 
-// refusedNetwork finds the words of a program without a network.
+// refusedNetwork matches messages of a program without a network.
 var refusedNetwork = lazy.NewRegexp(`(?i)eai_again|getaddrinfo|could not resolve host|name resolution|name or service not known|network is unreachable|enetunreach|dial (tcp|udp)|connect eperm`)
 
-// refusedFile finds the words of a program that was refused a file.
+// refusedFile matches messages of a program that could not access a file.
 var refusedFile = lazy.NewRegexp(`(?i)permission denied|operation not permitted|read-only file system|eacces|eperm|erofs`)
 
-// explainCall guesses what the sandbox refused a program from what it wrote during a call, and answered
-// to one that failed. It counts nothing that another computer may have said: a file has to exist here.
+// explainCall guesses the accesses that the sandbox refused during a call, from the program's output
+// and its answer to a failed call. It ignores messages that may come from another computer: a file has
+// to exist here.
 func (r *explanation) explainCall(c mcp.Config, text string) {
 	for line := range strings.Lines(text) {
 		said := strings.TrimSpace(line)
@@ -169,7 +172,7 @@ func (r *explanation) explainCall(c mcp.Config, text string) {
 			write := writeWords.MatchString(line)
 			for _, at := range absolutePath.FindAllStringIndex(line, 4) {
 				path := line[at[0]:at[1]]
-				if at[0] > 0 && !strings.ContainsRune(" \t'\"`(=", rune(line[at[0]-1])) { // host:/path
+				if at[0] > 0 && !strings.ContainsRune(" \t'\"`(=", rune(line[at[0]-1])) { // host:/path, on another computer
 					continue
 				}
 				if exists(path) || write && exists(filepath.Dir(path)) {
@@ -185,18 +188,18 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// An explanation is a Refusal that is being found out. Grantable returns the file or directory that would have
-// to be allowed for a path; "" for none. Reasons hold no secrets.
+// An explanation is a Refusal under construction. Grantable returns the file or directory to allow for access
+// to a path; "" for none. Reasons contain no secrets.
 type explanation struct {
 	mcp.Refusal
 	mask      secretMask
 	grantable func(path string, write bool) string
 }
 
-// addPath adds that the program needs a path, unless nothing can be granted or the grant holds a secret.
+// addPath adds a path that the program needs, unless nothing can be granted or the grant contains a secret.
 func (r *explanation) addPath(path string, write bool, reason string) {
 	grant := r.grantable(path, write)
-	if grant == "" || r.mask.names.Text(grant) != grant { // what is allowed is shown, and stored
+	if grant == "" || r.mask.names.Text(grant) != grant { // a grant is shown and stored
 		return
 	}
 	more := mcp.Access{Read: []string{grant}}

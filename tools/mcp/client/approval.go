@@ -9,14 +9,14 @@ import (
 	"parley/tools/mcp"
 )
 
-// approval holds what a user has approved for a server.
+// approval is the user's approval of a server.
 type approval struct {
 	approved fingerprint // nil: nothing
 	stored   storedState
 	salt     string // of its fingerprints
 }
 
-// isFirstStart reports whether a program starts that was never ready.
+// isFirstStart reports whether a program is starting that has never been ready.
 func (s *server) isFirstStart() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -25,15 +25,15 @@ func (s *server) isFirstStart() bool {
 
 func (s *server) isFirstStartLocked() bool { return !s.config.Command.IsZero() && !s.stored.Started }
 
-// effectiveConfig returns the configuration with what the user allowed beyond it.
+// effectiveConfig returns the configuration with the access that the user allowed.
 func (s *server) effectiveConfig() mcp.Config {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return withAccess(s.config, s.stored.Access)
 }
 
-// updateStored changes the stored state, one change at a time and in order, so that a later one is
-// not overwritten by an earlier one.
+// updateStored changes the stored state. Changes are serialized, so that a later one is not
+// overwritten by an earlier one.
 func (s *server) updateStored(change func(*storedState)) error {
 	s.storeMu.Lock()
 	defer s.storeMu.Unlock()
@@ -52,8 +52,8 @@ func (s *server) updateStored(change func(*storedState)) error {
 	return s.opts.SaveState(s.name, string(after))
 }
 
-// grant does as Servers.Allow but for the start. Who allows more has agreed to what the
-// server is started with, and need not be asked about its tools again.
+// grant is Servers.Allow without the restart. Allowing more access includes approving
+// the configuration and the tools, which need no further approval.
 func (s *server) grant(more mcp.Access) error {
 	seal, agreed := "", false
 	var sealErr error
@@ -76,8 +76,8 @@ func (s *server) grant(more mcp.Access) error {
 	return errors.Join(err, s.opts.Approve(s.name, seal))
 }
 
-// updateStatus sets the status by what was approved. Removed tools need no approval. The lock is
-// held.
+// updateStatus sets the status according to the approval. Removed tools need no approval. The
+// caller holds the lock.
 func (s *server) updateStatus() {
 	now := mcp.StatusReady
 	s.reason, s.down = "", false
@@ -96,7 +96,7 @@ func (s *server) updateStatus() {
 	}
 }
 
-// approve does as Servers.Approve.
+// approve implements Servers.Approve.
 func (s *server) approve(given string) error {
 	s.mu.Lock()
 	if s.conn.session == nil || given != s.tools.fingerprint.String() {

@@ -16,7 +16,7 @@ import (
 
 //lint:file-ignore SA1019 Roots and sampling are what servers use today: the protocol keeps them until July 2027 at least.
 
-// isClosed reports whether a channel is closed; one that is nil is not.
+// isClosed reports whether a channel is closed; a nil channel is not.
 func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:
@@ -26,16 +26,16 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// maxQuestions bounds the questions of one server that wait at a time.
+// maxQuestions bounds the waiting questions of one server.
 const maxQuestions = 4
 
-// questions holds the questions of all servers that no user has seen yet.
+// questions holds the questions of all servers that the user has not seen.
 type questions struct {
 	mu      sync.Mutex
 	waiting []*mcp.Question
 }
 
-// add queues a question, and reports false if too many of its server wait.
+// add queues a question; it returns false if its server has too many waiting.
 func (all *questions) add(q *mcp.Question) bool {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -66,17 +66,17 @@ func (all *servers) NextQuestion() *mcp.Question {
 	return nil
 }
 
-// inFlight counts the calls and questions of a server that have not ended.
+// inFlight counts the running calls and questions of a server.
 type inFlight struct {
 	asking atomic.Int32 // questions that wait
 
 	mu    sync.Mutex
 	calls int
-	idle  chan struct{} // closed when no call is under way any more; nil: none is
-	pages []*pageWait   // that requests wait for
+	idle  chan struct{} // closed when no call is running any more; nil: none is running
+	pages []*pageWait   // pages that requests wait for
 }
 
-// begin counts a call until end.
+// begin counts a call until end is called.
 func (f *inFlight) begin() (end func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -93,8 +93,8 @@ func (f *inFlight) begin() (end func()) {
 	}
 }
 
-// untilIdle calls then once no call is in flight, unless ctx ends before; never if none is now. It
-// returns a channel that is closed by then; nil if none is in flight.
+// untilIdle calls then once no call is running, unless ctx ends first; it never does if none is
+// running now. It returns a channel that is closed by then; nil if none is running.
 func (f *inFlight) untilIdle(ctx context.Context, then func()) (idle <-chan struct{}) {
 	f.mu.Lock()
 	idle = f.idle
@@ -112,9 +112,8 @@ func (f *inFlight) untilIdle(ctx context.Context, then func()) (idle <-chan stru
 	return idle
 }
 
-// askUser queues a question, with its text sanitized, and waits for the answer until ctx, the
-// connection or the calls in flight end. Meanwhile the time limit of the call that it belongs to
-// stands still.
+// askUser queues a question with sanitized text, and waits for the answer until ctx, the
+// connection or the running calls end. The time limit of the call is paused meanwhile.
 func askUser(ctx context.Context, s *server, q *mcp.Question) mcp.Reply {
 	if !s.opts.Interactive {
 		return mcp.Reply{Action: mcp.ActionDecline}
@@ -122,13 +121,13 @@ func askUser(ctx context.Context, s *server, q *mcp.Question) mcp.Reply {
 	s.mu.Lock()
 	life := s.conn.life
 	s.mu.Unlock()
-	if life == nil { // it asks before it is connected
+	if life == nil { // the server asks before it is connected
 		return mcp.Reply{Action: mcp.ActionCancel}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(life, cancel)()
-	idle := s.calls.untilIdle(ctx, cancel) // a server need not take back what it asked for a call that was canceled
+	idle := s.calls.untilIdle(ctx, cancel) // a server may not withdraw a question of a canceled call
 	q.WhyOver = func() string {
 		switch {
 		case life.Err() != nil:
@@ -143,13 +142,13 @@ func askUser(ctx context.Context, s *server, q *mcp.Question) mcp.Reply {
 	q.Reply = func(r mcp.Reply) {
 		select {
 		case answer <- r:
-		default: // there is one
+		default: // one is waiting already
 		}
 	}
 	if q.Refused == "" {
 		q.Ended = ctx.Done()
 	}
-	s.calls.asking.Add(1) // before anybody sees the question
+	s.calls.asking.Add(1) // count it before the user sees the question
 	defer s.calls.asking.Add(-1)
 	if !s.questions.add(q) || q.Refused != "" {
 		s.notifyChange()
@@ -166,7 +165,7 @@ func askUser(ctx context.Context, s *server, q *mcp.Question) mcp.Reply {
 	}
 }
 
-// maxQuestionText bounds what a server says in a question, in characters.
+// maxQuestionText is the longest text of a question, in characters.
 const maxQuestionText = 2000
 
 // elicit handles an elicitation request of a server.
@@ -189,10 +188,11 @@ func elicit(ctx context.Context, s *server, p *sdk.ElicitParams) (*sdk.ElicitRes
 	return &sdk.ElicitResult{Action: answer.Action, Content: answer.Values}, nil
 }
 
-// samplingLimit bounds what a server has the model answer, in tokens.
+// samplingLimit is the longest answer to a server's sampling request, in
+// tokens.
 const samplingLimit = 16_000
 
-// sample handles a sampling request of a server: the model answers if the user agrees.
+// sample handles a sampling request of a server: the model answers if the user approves.
 func sample(ctx context.Context, s *server, p *sdk.CreateMessageParams) (*sdk.CreateMessageResult, error) {
 	req, err := sampleRequest(p, s.lockedSecrets())
 	if err != nil {
@@ -205,7 +205,7 @@ func sample(ctx context.Context, s *server, p *sdk.CreateMessageParams) (*sdk.Cr
 	return &sdk.CreateMessageResult{Role: "assistant", Model: answer.Model, StopReason: "endTurn", Content: &sdk.TextContent{Text: answer.Text}}, nil
 }
 
-// sampleRequest returns what a server wants the model to answer, as a user can see it.
+// sampleRequest converts a server's sampling request into a request that the user can see.
 func sampleRequest(p *sdk.CreateMessageParams, mask secretMask) (*llm.Request, error) {
 	req := &llm.Request{System: mask.sanitizeText(p.SystemPrompt, maxText)}
 	left := maxText

@@ -20,13 +20,13 @@ import (
 	"parley/tools/mcp"
 )
 
-// The bounds of what comes with a call besides its text.
+// Bounds of the images in an answer.
 const (
 	maxImage  = 5 << 20 // bytes of one image
-	maxImages = 8       // of one answer
+	maxImages = 8       // images per answer
 )
 
-// externalTool returns a tool as a model may be told of it, and as it is called.
+// externalTool returns the definition of a tool for models, with its call.
 func (s *server) externalTool(t listedTool, sum string) tools.External {
 	return tools.External{
 		Name:        t.Name,
@@ -36,7 +36,7 @@ func (s *server) externalTool(t listedTool, sum string) tools.External {
 			if err := s.checkTool(t.Name, sum); err != nil {
 				return nil, err
 			}
-			// Whatever a server says of its tools, each of them can do anything.
+			// Regardless of the server's description, any tool can do anything.
 			return &act.Action{
 				Access: act.AccessRun,
 				Title:  s.name + ": " + t.Title,
@@ -48,8 +48,8 @@ func (s *server) externalTool(t listedTool, sum string) tools.External {
 	}
 }
 
-// checkTool returns an error unless a tool can be called that is still what was agreed to. A server
-// that is down is started again by the call.
+// checkTool returns an error unless a tool still exists as it was approved. For a server that is
+// down it returns nil, because the call starts it again.
 func (s *server) checkTool(name, sum string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,13 +64,13 @@ func (s *server) checkTool(name, sum string) error {
 	return nil
 }
 
-// A connection is what is needed to send a request to a server.
+// A connection has everything needed to send a request to a server.
 type connection struct {
 	session *sdk.ClientSession
 	client  *sdk.Client
 	life    context.Context
 	link    *link
-	pid     int // 0: no program
+	pid     int // 0 for a service
 }
 
 // call calls a tool.
@@ -99,8 +99,9 @@ func (s *server) call(ctx context.Context, t listedTool, sum string, input json.
 	return a.outcome(failed)
 }
 
-// explainCall returns what the sandbox refused the program, by the answer of a call that failed and by
-// what the program wrote since the last one; "" for nothing. The user can allow it from then on.
+// explainCall describes the accesses that the sandbox refused, from the answer of a failed call and
+// the program's output since the last one; "" for none. It records the refusal, so that the user can
+// allow the access.
 func (s *server) explainCall(answer string) string {
 	r, written := s.newExplanation(), s.stderr.newLines()
 	s.mu.Lock()
@@ -125,7 +126,7 @@ func (s *server) explainCall(answer string) string {
 	return fmt.Sprintf("%s (%s); the user can allow it with /mcp %s", r, r.Reasons[0], s.name)
 }
 
-// A resultBuilder is what a server says, made fit for a model.
+// A resultBuilder converts a server's answer for a model.
 type resultBuilder struct {
 	server string
 	mask   secretMask
@@ -133,8 +134,8 @@ type resultBuilder struct {
 	media  []llm.Part
 }
 
-// singleLine returns text of a server's for a note: on one line, without secrets, with what
-// cannot be seen in it unless it is shortened, which is counted with that of the whole answer.
+// singleLine returns a server's text for a note: on one line, without secrets. Invisible
+// characters stay, to be counted with those of the whole answer, unless the text is truncated.
 func (a *resultBuilder) singleLine(text string, limit int) string {
 	plain := strings.Join(strings.Fields(strings.ToValidUTF8(a.mask.all.Text(text), "\uFFFD")), " ")
 	if utf8.RuneCountInString(plain) > limit {
@@ -147,7 +148,7 @@ func (a *resultBuilder) note(format string, args ...any) {
 	a.texts = append(a.texts, "["+fmt.Sprintf(format, args...)+"]")
 }
 
-// addResult takes the parts of a result.
+// addResult adds the parts of a result.
 func (a *resultBuilder) addResult(r *sdk.CallToolResult) {
 	for _, c := range r.Content {
 		a.addContent(c)
@@ -193,16 +194,16 @@ func (a *resultBuilder) addResource(r *sdk.ResourceContents) {
 	}
 }
 
-// isText reports whether bytes of a resource are text, by its type and by what they are.
+// isText reports whether a resource is text, by its type and its bytes.
 func isText(r *sdk.ResourceContents) bool {
 	kind, _, _ := strings.Cut(r.MIMEType, ";")
 	return (strings.HasPrefix(kind, "text/") || kind == "application/json") && utf8.Valid(r.Blob) && bytes.IndexByte(r.Blob, 0) < 0
 }
 
-// imageTypes are the kinds that models can look at.
+// imageTypes are the types that models can view.
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// addImage takes one. What it is its bytes say, not the server.
+// addImage adds an image. Its bytes, not the server, determine its type.
 func (a *resultBuilder) addImage(data []byte) {
 	kind := http.DetectContentType(data)
 	switch {
@@ -216,7 +217,7 @@ func (a *resultBuilder) addImage(data []byte) {
 	}
 }
 
-// outcome returns the answer as a model gets it.
+// outcome returns the answer for the model.
 func (a *resultBuilder) outcome(failed bool) act.Outcome {
 	text, notes := a.sanitizedText(maxText - 1000)
 	if text == "" {
@@ -226,7 +227,7 @@ func (a *resultBuilder) outcome(failed bool) act.Outcome {
 	return act.Outcome{Text: strings.Join(append([]string{head, text}, notes...), "\n"), Failed: failed, Media: a.media}
 }
 
-// sanitizedText returns what was said, without secrets and what cannot be seen.
+// sanitizedText returns the text without secrets and invisible characters.
 func (a *resultBuilder) sanitizedText(limit int) (string, []string) {
 	return a.mask.text(strings.Join(a.texts, "\n"), limit)
 }
@@ -241,7 +242,7 @@ func (all *servers) Resources() []act.Resource {
 	return gather(all, func(s *server) []act.Resource { return s.resources })
 }
 
-// gather returns what of reads of each server, in their order. The lock is held.
+// gather returns the results of of for all servers, in order. It locks each server.
 func gather[T any](all *servers, of func(*server) []T) (out []T) {
 	for _, s := range all.sorted() {
 		s.mu.Lock()

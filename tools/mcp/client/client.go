@@ -32,7 +32,7 @@ type client struct{}
 type servers struct {
 	byName    map[string]*server
 	cancel    context.CancelFunc
-	mu        sync.Mutex // held where running begins to be waited for, or is added to
+	mu        sync.Mutex // held to add to running or to begin waiting for it
 	closed    bool
 	running   sync.WaitGroup
 	questions questions
@@ -54,7 +54,7 @@ func (client) Open(ctx context.Context, configs map[string]mcp.Config, o mcp.Opt
 	return all
 }
 
-// start runs f beside the others, and has Close wait for it. After Close it does nothing.
+// start runs f in a goroutine that Close waits for. After Close it does nothing.
 func (all *servers) start(f func()) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -168,7 +168,7 @@ func (all *servers) server(name string) (*server, error) {
 }
 
 func (all *servers) sorted() []*server {
-	if all == nil { // none is configured
+	if all == nil { // no servers are configured
 		return nil
 	}
 	var out []*server
@@ -181,24 +181,24 @@ func (all *servers) sorted() []*server {
 // The bounds of a server. Times are from the first to the last byte.
 const (
 	startTimeout       = 30 * time.Second
-	firstStartTimeout  = 60 * time.Second // of a program that never was, and may be downloaded
+	firstStartTimeout  = 60 * time.Second // of a program that was never ready and may have to be downloaded
 	defaultCallTimeout = 60 * time.Second
 	maxTimeout         = 600 * time.Second
 	readTimeout        = time.Minute     // of a prompt or a resource
-	completeTimeout    = 3 * time.Second // of values for an argument, for which the user waits
-	listInterval       = time.Second     // between two looks at a list that keeps changing
+	completeTimeout    = 3 * time.Second // of completions for an argument, while the user waits
+	listInterval       = time.Second     // between two reads of a list that keeps changing
 
 	maxMessage     = 16 << 20 // bytes
-	maxNonMessages = 1000     // lines that are no messages
-	maxStderr      = 64 << 10 // bytes that are kept
-	maxTools       = 200      // that are offered
-	maxListed      = 10_000   // entries of a list that are looked at
+	maxNonMessages = 1000     // lines that are not messages
+	maxStderr      = 64 << 10 // bytes kept
+	maxTools       = 200      // tools offered
+	maxListed      = 10_000   // entries read from a list
 	maxPages       = 100      // of a list
 	maxText        = 30_000   // characters of an answer
-	maxProposals   = 100      // values for an argument, as in the protocol
+	maxProposals   = 100      // completions for an argument, as in the protocol
 )
 
 var errClosed = errors.New("the server is not running")
 
-// errHungUp ends a connection that the server ended.
+// errHungUp reports that the server closed the connection.
 var errHungUp = errors.New("it closed the connection")

@@ -25,23 +25,23 @@ import (
 
 //lint:file-ignore SA1019 Roots and sampling are what servers use today: the protocol keeps them until July 2027 at least.
 
-// A link is one connection to a server, from its start to its end.
+// A link is a connection to a server, from its start to its end.
 type link struct {
 	session   *sdk.ClientSession
 	client    *sdk.Client
-	program   *tools.Program // nil: it is a service
+	program   *tools.Program // nil for a service
 	pipe      *pipeTransport // to the program
-	service   *httpService   // nil: it is a program
-	overSSE   bool           // the service is reached by HTTP with SSE
-	drained   chan struct{}  // closed when nothing more comes from stderr
+	service   *httpService   // nil for a program
+	overSSE   bool           // the service uses HTTP with SSE
+	drained   chan struct{}  // closed at the end of stderr
 	ended     chan struct{}  // closed when the session has ended
-	endErr    error          // it ended with, once ended is closed
-	requests  atomic.Int64   // that may have reached the server
+	endErr    error          // why it ended, valid once ended is closed
+	requests  atomic.Int64   // requests that may have reached the server
 	sandboxed bool           // the sandbox confines the program
-	sentRoots []string       // the roots that it was told at first
+	sentRoots []string       // the roots sent at first
 }
 
-// connect starts the server and greets it.
+// connect starts the server and initializes the session.
 func (s *server) connect(ctx context.Context) (*link, error) {
 	env, err := mcp.ExpandVariables("env", s.config.Env)
 	if err != nil {
@@ -75,10 +75,10 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 		err = l.explainEnd(err)
 	case <-ctx.Done():
 		err = context.Cause(ctx)
-		l.terminate() // so that the other one stops waiting
+		l.terminate() // so that the connection attempt stops waiting
 		r := <-connected
 		if l.session = r.session; r.err != nil && l.refusesPost() && !errors.Is(r.err, ctx.Err()) {
-			err = r.err // what came next was no service by HTTP with SSE
+			err = r.err // the fallback was not HTTP with SSE either
 		}
 	}
 	l.terminate()
@@ -90,14 +90,14 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 	}
 }
 
-// A greeting is what came of connecting.
+// A greeting is the result of connecting.
 type greeting struct {
 	session *sdk.ClientSession
-	overSSE bool // it is not the transport's
+	overSSE bool // connected over SSE instead of the given transport
 	err     error
 }
 
-// greet connects by transport, or a service that does not know that by HTTP with SSE.
+// greet connects by transport, or by HTTP with SSE to a service that does not support it.
 func (l *link) greet(ctx context.Context, transport sdk.Transport) greeting {
 	session, err := l.client.Connect(ctx, transport, nil)
 	if err == nil || !l.refusesPost() {
@@ -113,13 +113,13 @@ func (l *link) greet(ctx context.Context, transport sdk.Transport) greeting {
 	return greeting{err: err}
 }
 
-// addRefusal finds out what the sandbox refused a program that did not start, for the
-// user to allow it, and adds it to the error.
+// addRefusal finds the accesses that the sandbox refused to a program that did not
+// start, so that the user can allow them, and adds them to the error.
 func (s *server) addRefusal(l *link, err error) error {
 	if l.program == nil || !l.sandboxed || errors.Is(err, context.Canceled) {
 		return err
 	}
-	l.terminate() // all of its standard error is there then
+	l.terminate() // completes its standard error
 	ended := -1
 	if _, code, ok := strings.Cut(l.program.ExitState(), "exit status "); ok {
 		ended, _ = strconv.Atoi(code)
@@ -151,7 +151,7 @@ func isDirectory(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// openTransport starts the program, or makes ready to reach the service.
+// openTransport starts the program, or prepares the connection to the service.
 func (s *server) openTransport(l *link, env, headers map[string]string) (sdk.Transport, error) {
 	var err error
 	if s.config.URL != "" {
@@ -195,7 +195,7 @@ func (s *server) openTransport(l *link, env, headers map[string]string) (sdk.Tra
 	return l.pipe, nil
 }
 
-// requireParams refuses what a server sends without parameters that has to have them: the SDK's
+// requireParams rejects requests of the server that lack required parameters, because the SDK's
 // handlers would panic (go-sdk 1.8.0, callElicitationCompleteHandler).
 func requireParams(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
@@ -207,8 +207,8 @@ func requireParams(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// clientOptions offer a server the user's folders, questions to the user, and the model if the
-// configuration says so.
+// clientOptions offers the server the user's directories, questions to the user, and the model
+// if the configuration allows that.
 func (s *server) clientOptions() *sdk.ClientOptions {
 	o := &sdk.ClientOptions{
 		Capabilities: &sdk.ClientCapabilities{
@@ -234,7 +234,7 @@ func (s *server) clientOptions() *sdk.ClientOptions {
 	return o
 }
 
-// exited returns what is closed when the server's program has ended; nil if it has none.
+// exited returns a channel that is closed when the server's program has ended; nil for a service.
 func (l *link) exited() <-chan struct{} {
 	if l.program == nil {
 		return nil
@@ -242,7 +242,7 @@ func (l *link) exited() <-chan struct{} {
 	return l.program.Exited()
 }
 
-// loggedOut returns what is closed when the user has to log in; nil for a program.
+// loggedOut returns a channel that is closed when the user has to log in; nil for a program.
 func (l *link) loggedOut() <-chan struct{} {
 	if l.service == nil {
 		return nil
@@ -250,10 +250,10 @@ func (l *link) loggedOut() <-chan struct{} {
 	return l.service.loggedOut
 }
 
-// refusesPost reports whether the server is a service that may be reached by HTTP with SSE alone.
+// refusesPost reports whether the server is a service that may support only HTTP with SSE.
 func (l *link) refusesPost() bool { return l.service != nil && l.service.refusesPost.Load() }
 
-// sessionLost returns what is closed when a service has ended the session; nil for a program.
+// sessionLost returns a channel that is closed when a service has ended the session; nil for a program.
 func (l *link) sessionLost() <-chan struct{} {
 	if l.service == nil {
 		return nil
@@ -261,8 +261,8 @@ func (l *link) sessionLost() <-chan struct{} {
 	return l.service.sessionLost
 }
 
-// lostSession reports whether err, with which a connection ended, means that the service ended the
-// session.
+// lostSession reports whether a connection that ended with err was ended by the service closing
+// the session.
 func (l *link) lostSession(err error) bool {
 	return isClosed(l.sessionLost()) || errors.Is(err, sdk.ErrSessionMissing) || errors.Is(err, errSessionLost)
 }
@@ -279,16 +279,16 @@ func (l *link) isLost(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, os.ErrClosed) || errors.Is(err, syscall.EPIPE) || errors.Is(err, sdk.ErrConnectionClosed)
 }
 
-// drop ends a connection that is lost.
+// drop closes a connection that is lost.
 func (l *link) drop() {
 	if l.service != nil {
 		l.service.forget()
 	} else {
-		_ = l.pipe.Close() // it never fails
+		_ = l.pipe.Close() // cannot fail
 	}
 }
 
-// closeTime is how long a service may take to be told that we leave.
+// closeTime is how long a service may take to end the session.
 const closeTime = 500 * time.Millisecond
 
 // terminate ends the server, within two seconds. It may be called again.
@@ -298,11 +298,11 @@ func (l *link) terminate() {
 	closeSession := func() {
 		defer close(closed)
 		if session != nil {
-			_ = session.Close() // what it says of a connection that ends is of no use
+			_ = session.Close() // its error for a closed connection is useless
 		}
 	}
 	if l.program != nil {
-		l.program.Terminate() // it must not matter whether it answers
+		l.program.Terminate() // even if it does not answer
 		<-l.drained
 		closeSession()
 		return
@@ -316,8 +316,8 @@ func (l *link) terminate() {
 	<-closed
 }
 
-// explainEnd tells why a connection ended: how its program did, if it has, or why the service cannot be
-// reached.
+// explainEnd explains why a connection ended: how its program ended, if it did, or why the service
+// cannot be reached.
 func (l *link) explainEnd(err error) error {
 	if l.service != nil {
 		if why := l.service.failed.Load(); why != nil {
@@ -332,7 +332,7 @@ func (l *link) explainEnd(err error) error {
 	}
 	select {
 	case <-l.program.Exited():
-	case <-time.After(100 * time.Millisecond): // its output may end a moment before
+	case <-time.After(100 * time.Millisecond): // stderr may reach EOF shortly before the exit
 		return err
 	}
 	return errors.New("exited (" + strings.TrimPrefix(l.program.ExitState(), "exit ") + ")")

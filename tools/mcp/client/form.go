@@ -19,13 +19,13 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A field is a field of a form with its schema.
+// A field is a form field with its schema.
 type field struct {
 	mcp.Field
 	schema fieldSchema
 }
 
-// fieldSchema is what a schema says of a field: MCP's PrimitiveSchemaDefinition.
+// fieldSchema is a field's schema: MCP's PrimitiveSchemaDefinition.
 type fieldSchema struct {
 	Type        string
 	Title       string
@@ -49,7 +49,7 @@ type fieldSchema struct {
 
 type titledConst struct{ Const, Title string }
 
-// The bounds of a form.
+// Bounds of a form.
 const (
 	maxFields  = 20
 	maxChoices = 100
@@ -57,18 +57,18 @@ const (
 	maxDefault = 1000   // bytes
 )
 
-// A secretFieldError says that a form asks for what no form may: MCP, "elicitation".
+// A secretFieldError reports a form that asks for a secret, which MCP forbids: "elicitation".
 type secretFieldError struct{ field string }
 
 func (e *secretFieldError) Error() string {
 	return fmt.Sprintf("it asks for %s, and what is secret is not for servers to ask", e.field)
 }
 
-// secretWord finds what must not be asked for.
+// secretWord matches names of secrets.
 var secretWord = lazy.NewRegexp(`(?i)passw|passphrase|passcode|secrets?\b|credential|\bapi[ _-]?key|apikey|private[ _-]?key|access[ _-]?token|auth[ _-]?token|bearer|\bcvv\b|card[ _-]?number|\bpin\b|\botp\b`)
 
-// parseFields reads the schema of a form: an object of values that are not nested. Those that
-// are required come first, in their order: that of the others is not known.
+// parseFields parses the schema of a form: an object of values that are not nested. Required
+// fields come first, in their order; the order of the others is unknown.
 func parseFields(schema any, mask secretMask) ([]mcp.Field, error) {
 	if schema == nil {
 		return nil, nil
@@ -117,7 +117,7 @@ func parseField(name string, raw json.RawMessage, mask secretMask) (mcp.Field, e
 	if f.Title == "" {
 		f.Title = mask.line(name, 200)
 	}
-	if secretWord.MatchString(name) || secretWord.MatchString(f.Title) { // its description may say what not to enter
+	if secretWord.MatchString(name) || secretWord.MatchString(f.Title) { // the description may say what not to enter
 		return f.Field, &secretFieldError{f.Title}
 	}
 	switch s.Type {
@@ -158,8 +158,8 @@ func parseField(name string, raw json.RawMessage, mask secretMask) (mcp.Field, e
 	return f.Field, nil
 }
 
-// usableDefault returns the default as a user can see it and send it back; "" if it is too long for that,
-// holds a credential or cannot be parsed.
+// usableDefault returns the default as a user can see it and send it back; "" if it is too long, contains
+// a credential or cannot be parsed.
 func (f field) usableDefault(mask secretMask) string {
 	plain := sanitize.Plain(f.Default)
 	if len(plain) > maxDefault || mask.all.Text(plain) != plain {
@@ -172,7 +172,7 @@ func (f field) usableDefault(mask secretMask) string {
 	return shown
 }
 
-// choices joins what a schema has in several ways.
+// choices merges the ways in which a schema can list choices.
 func choices(mask secretMask, values, names []string, titled []titledConst) []mcp.Choice {
 	var out []mcp.Choice
 	add := func(value, title string) {
@@ -194,7 +194,7 @@ func choices(mask secretMask, values, names []string, titled []titledConst) []mc
 	return out
 }
 
-// parse returns the value of a field that was typed or chosen. The error says what it must be.
+// parse parses the typed or chosen value of a field. An error says what the value must be.
 func (f field) parse(text string) (any, error) {
 	s := f.schema
 	switch {
@@ -224,7 +224,7 @@ func (f field) parse(text string) (any, error) {
 	return text, nil
 }
 
-// formats are those that MCP has.
+// formats are the string formats of MCP.
 var formats = map[string]struct {
 	want string
 	ok   func(string) bool
@@ -276,7 +276,7 @@ func (f field) choice(text string) (string, error) {
 
 func (f field) parseSeveral(text string) (any, error) {
 	out := []string{}
-	most := 1 // parts of one choice, which may have commas itself
+	most := 1 // the most parts of one choice, which may contain commas itself
 	for _, c := range f.Choices {
 		most = max(most, strings.Count(c.Value, ",")+1, strings.Count(c.Title, ",")+1)
 	}
@@ -304,8 +304,8 @@ func (f field) parseSeveral(text string) (any, error) {
 	return out, nil
 }
 
-// pageURL checks the address of a page that a server wants the user to open. It is shown whole, so that
-// it cannot hold a credential: MCP, "Safe URL Handling".
+// pageURL checks the address of a page that a server wants the user to open. It is shown completely, so
+// it must not contain a credential: MCP, "Safe URL Handling".
 func pageURL(address string, mask secretMask) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && (u.Scheme != "http" || !mcp.IsLoopback(u.Hostname())) || len(address) > 4000 || sanitize.Line(address) != address {

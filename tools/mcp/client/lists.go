@@ -13,7 +13,7 @@ import (
 	"parley/tools/mcp/client/oauth"
 )
 
-// serverLists is everything that a server lists.
+// serverLists holds everything that a server lists.
 type serverLists struct {
 	tools     toolList
 	prompts   []mcp.Prompt
@@ -21,7 +21,7 @@ type serverLists struct {
 	unread    []error // why prompts or resources are missing
 }
 
-// readLists asks the server for what it says it has.
+// readLists reads the lists that the server announces.
 func readLists(ctx context.Context, server string, session *sdk.ClientSession, mask secretMask) (serverLists, error) {
 	has := &sdk.ServerCapabilities{}
 	if r := session.InitializeResult(); r != nil && r.Capabilities != nil {
@@ -71,9 +71,9 @@ func readLists(ctx context.Context, server string, session *sdk.ClientSession, m
 	return out, nil
 }
 
-// doWithout notes why a list is missing, and returns err only if the server cannot be used without it,
-// because it does not answer. Some say that they have prompts or resources, and list none; their tools are
-// what counts.
+// doWithout records why a list is missing, and returns err only if the server is unusable without it,
+// because it does not answer. Some servers announce prompts or resources and cannot list them; their tools
+// are still useful.
 func (l *serverLists) doWithout(ctx context.Context, session *sdk.ClientSession, list string, err error) error {
 	if err == nil {
 		return nil
@@ -83,7 +83,7 @@ func (l *serverLists) doWithout(ctx context.Context, session *sdk.ClientSession,
 		return err
 	}
 	var answer *jsonrpc.Error
-	if !errors.As(err, &answer) { // it may be a list that is malformed, or the end
+	if !errors.As(err, &answer) { // perhaps a malformed list, or the end of the connection
 		if alive := session.Ping(ctx, nil); alive != nil && !errors.As(alive, &answer) {
 			return err
 		}
@@ -92,7 +92,7 @@ func (l *serverLists) doWithout(ctx context.Context, session *sdk.ClientSession,
 	return nil
 }
 
-// readPages reads a list, page by page, within bounds. Left is 1 if there was more.
+// readPages reads a list page by page, within bounds. Left is 1 if the list was longer.
 func readPages[T any](next func(cursor string) (page []T, more string, err error)) (all []T, left int, err error) {
 	cursor := ""
 	for range maxPages {
@@ -111,7 +111,7 @@ func readPages[T any](next func(cursor string) (page []T, more string, err error
 	return all, 1, nil
 }
 
-// parsePrompts returns those that can be shown and asked for by the name that is shown.
+// parsePrompts returns the prompts whose names can be shown unchanged.
 func parsePrompts(server string, all []*sdk.Prompt, completes bool, mask secretMask) []mcp.Prompt {
 	var out []mcp.Prompt
 	for _, p := range all {

@@ -17,14 +17,14 @@ func (client) LoginSecrets(text string) []string {
 	return slices.DeleteFunc(oauth.Secrets(text), func(s string) bool { return len(s) < mcp.MinSecretLength })
 }
 
-// loginState is what a server has to do with logins.
+// loginState is a server's state about logins.
 type loginState struct {
-	known  bool          // what follows
-	client *oauth.Client // nil: requests are sent without one
+	known  bool          // the following fields are set
+	client *oauth.Client // nil: requests are sent without a login
 	err    error         // of the configuration
 
-	configured []string   // what must not be shown of what the server is given
-	masked     []string   // what mask takes out
+	configured []string   // secrets from the configuration
+	masked     []string   // secrets that mask hides
 	mask       secretMask // see secrets
 }
 
@@ -42,7 +42,7 @@ func (s *server) loginClient() (*oauth.Client, error) {
 	return s.login.client, s.login.err
 }
 
-// takesLogin reports whether a server can be logged in to.
+// takesLogin reports whether a server supports a login.
 func takesLogin(c mcp.Config) bool {
 	for name := range c.Headers {
 		if http.CanonicalHeaderKey(name) == "Authorization" {
@@ -66,11 +66,11 @@ func loginClient(c mcp.Config, store mcp.LoginStore) (*oauth.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	headers, _ := mcp.ExpandVariables("headers", c.Headers) // one that has no value is no secret
+	headers, _ := mcp.ExpandVariables("headers", c.Headers) // a header without a value has no secret
 	return oauth.New(oauth.Options{Server: c.URL, Secrets: c.Secrets(headers), ClientID: values["client_id"], ClientSecret: values["client_secret"], Scopes: c.Scopes, RedirectPort: c.RedirectPort, Store: oauth.Store(store)})
 }
 
-// secrets takes out what must not be shown by now. The lock is held.
+// secrets returns the mask of all current secrets. The caller holds the lock.
 func (s *server) secrets() secretMask {
 	l := &s.login
 	if all := slices.Concat(l.client.Secrets(), l.configured); !slices.Equal(all, l.masked) {
@@ -79,23 +79,23 @@ func (s *server) secrets() secretMask {
 	return l.mask
 }
 
-// lockedSecrets does as secrets, and takes the lock.
+// lockedSecrets is secrets with the lock taken.
 func (s *server) lockedSecrets() secretMask {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.secrets()
 }
 
-// clientMask takes out what must not be shown of a server, as far as what logs in to it knows.
+// clientMask returns the mask of the secrets that a login client knows.
 func clientMask(client *oauth.Client) secretMask { return newMask(client.Secrets()) }
 
-// A login is one that waits for the user to agree in a browser.
+// A login waits for the user to agree in a browser.
 type login struct {
 	*oauth.Login
 	server string
-	then   func() error  // what follows a login
-	of     *oauth.Client // that it is of
-	client *oauth.Client // that ends with it; nil: one that a server goes on with
+	then   func() error  // called after a login
+	of     *oauth.Client // the client being logged in
+	client *oauth.Client // closed with the login; nil: a server keeps using the client
 }
 
 // URL implements mcp.Login.
@@ -171,7 +171,7 @@ func clientFor(c mcp.Config, store mcp.LoginStore) (*oauth.Client, error) {
 	return loginClient(c, store)
 }
 
-// noLogin says why a server cannot be logged in to.
+// noLogin explains why a server has no login.
 const noLogin = "MCP server %s takes no login: it is a program, has an Authorization header in the configuration, or is not reached over https"
 
 func begin(ctx context.Context, name string, client *oauth.Client, err error, then func() error) (*login, error) {

@@ -10,12 +10,12 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A secretMask is the one door through which what a server says gets to a user, a model or the
-// disk: it makes that plain and takes out the server's credentials, before anything is shortened.
-// One that an escape sequence or something invisible ran through counts as well.
+// A secretMask processes all text from a server before a user, a model or the disk gets it: it
+// sanitizes the text and masks the server's credentials, before any truncation. It also finds
+// credentials interrupted by escape sequences or invisible characters.
 type secretMask struct {
 	all   sanitize.Mask
-	names sanitize.Mask // of what names consist of: without credentials that are plain words
+	names sanitize.Mask // for names: without credentials that are plain words
 }
 
 func newMask(secrets []string) secretMask {
@@ -28,35 +28,35 @@ func newMask(secrets []string) secretMask {
 	return secretMask{sanitize.NewMask(secrets, mcp.MinSecretLength), sanitize.NewMask(odd, mcp.MinSecretLength)}
 }
 
-// text returns text of a server's on one line or several, of at most limit characters, and notes
-// about what was taken out that a user would not see.
+// text returns a server's text on one or more lines, of at most limit characters, and notes
+// about invisible characters that were removed.
 func (m secretMask) text(text string, limit int) (plain string, notes []string) {
 	plain, notes = tools.Sanitize(m.all.Text(text))
-	plain, _ = tools.SanitizeAndTruncate(sanitize.Text(m.all.Text(plain)), limit) // direction marks become their names
+	plain, _ = tools.SanitizeAndTruncate(sanitize.Text(m.all.Text(plain)), limit) // direction marks are replaced by their names
 	return strings.TrimSpace(plain), notes
 }
 
-// sanitizeText returns text of a server's for a user, on one line or several.
+// sanitizeText returns a server's text for a user, on one or more lines.
 func (m secretMask) sanitizeText(text string, limit int) string {
 	plain, _ := m.text(text, limit)
 	return plain
 }
 
-// whole returns text for a user who decides by it: all of it, however long it is.
+// whole returns a text on which a user bases a decision, untruncated.
 func (m secretMask) whole(text string) string {
 	plain, _ := tools.Sanitize(m.all.Text(text))
 	return strings.TrimSpace(m.all.Text(plain))
 }
 
-// line returns text of a server's on one line.
+// line returns a server's text on one line.
 func (m secretMask) line(text string, limit int) string { return m.all.Line(text, limit) }
 
-// canShow reports whether a name can stand on the screen byte for byte.
+// canShow reports whether a name can be shown byte for byte.
 func (m secretMask) canShow(name string) bool {
 	return name != "" && len(name) <= 1000 && strings.TrimSpace(name) == name && m.names.Plain(name) == name
 }
 
-// error returns an error that says what err does, as a user can see it.
+// error returns err with a text that can be shown to a user.
 func (m secretMask) error(err error) error {
 	said := err.Error()
 	text, notes := m.text(said, 2000)
@@ -66,7 +66,7 @@ func (m secretMask) error(err error) error {
 	return &shownError{text, err}
 }
 
-// A shownError is an error whose own words, and those within it, cannot be shown.
+// A shownError replaces the texts of an error and its wrapped errors, which cannot be shown.
 type shownError struct {
 	text string
 	err  error
@@ -75,8 +75,8 @@ type shownError struct {
 func (e *shownError) Error() string        { return e.text }
 func (e *shownError) Is(target error) bool { return errors.Is(e.err, target) }
 
-// schema returns the schema of a tool's arguments without credentials; what has one for a name is
-// left out of it.
+// schema returns the schema of a tool's arguments without credentials; properties whose name
+// contains one are left out.
 func (m secretMask) schema(schema json.RawMessage) json.RawMessage {
 	var value any
 	numbers := json.NewDecoder(strings.NewReader(string(schema)))
@@ -91,7 +91,7 @@ func (m secretMask) schema(schema json.RawMessage) json.RawMessage {
 	return masked
 }
 
-// schemaValue masks a part of a schema, whose strings by themselves mask takes care of.
+// schemaValue masks a part of a schema, and its strings with mask.
 func (m secretMask) schemaValue(value any, mask sanitize.Mask) any {
 	switch v := value.(type) {
 	case string:
@@ -109,7 +109,7 @@ func (m secretMask) schemaValue(value any, mask sanitize.Mask) any {
 				continue
 			}
 			of := m.all
-			if key == "enum" || key == "const" { // the server takes these and no others
+			if key == "enum" || key == "const" { // the server accepts only these values
 				of = m.names
 			}
 			v[key] = m.schemaValue(inner, of)

@@ -11,9 +11,9 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// readable returns a message of a server's for the SDK, which refuses a whole result for one part that
-// it does not know: a note stands in the place of such a part. Tools that run as tasks only are left
-// out of lists: parley runs none. Every transport calls it.
+// readable adapts a server's message for the SDK, which rejects a whole result because of one unknown
+// part: such a part is replaced by a note. Tools that run only as tasks are removed from lists,
+// because parley does not support tasks. Every transport calls it.
 func readable(message []byte) []byte {
 	var fields, result map[string]json.RawMessage
 	if !bytes.Contains(message, []byte(`"result"`)) || json.Unmarshal(message, &fields) != nil || json.Unmarshal(fields["result"], &result) != nil {
@@ -35,8 +35,8 @@ func readable(message []byte) []byte {
 	return message
 }
 
-// replaceEach replaces each value of a list among fields by what f returns, and drops it for nil.
-// It reports whether anything changed.
+// replaceEach replaces each value of a list in fields by the result of f, and removes it if that
+// is nil. It reports whether anything changed.
 func replaceEach(fields map[string]json.RawMessage, list string, f func(json.RawMessage) json.RawMessage) (changed bool) {
 	var values []json.RawMessage
 	if json.Unmarshal(fields[list], &values) != nil {
@@ -56,7 +56,7 @@ func replaceEach(fields map[string]json.RawMessage, list string, f func(json.Raw
 	return changed
 }
 
-// readablePart returns a part of content, or a note if the SDK cannot read it.
+// readablePart returns a content part, or a note if the SDK cannot read it.
 func readablePart(part json.RawMessage) json.RawMessage {
 	var head struct {
 		Type string `json:"type"`
@@ -73,7 +73,7 @@ func readablePart(part json.RawMessage) json.RawMessage {
 	return note
 }
 
-// readablePrompt does for a message of a prompt what readablePart does for its content.
+// readablePrompt applies readablePart to the content of a prompt's message.
 func readablePrompt(message json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(message, &fields) != nil || fields["content"] == nil {
@@ -90,7 +90,7 @@ func readablePrompt(message json.RawMessage) json.RawMessage {
 	return message
 }
 
-// dropTaskTool returns a tool of a list; nil if it can only be called as a task.
+// dropTaskTool returns a listed tool; nil if it can only be called as a task.
 func dropTaskTool(tool json.RawMessage) json.RawMessage {
 	var t struct{ Execution struct{ TaskSupport string } }
 	if json.Unmarshal(tool, &t) == nil && t.Execution.TaskSupport == "required" {
@@ -99,11 +99,11 @@ func dropTaskTool(tool json.RawMessage) json.RawMessage {
 	return tool
 }
 
-// A messageBody is the body of an HTTP response with its messages made readable: one as JSON, or
-// server-sent events.
+// A messageBody is the body of an HTTP response with its messages made readable: a JSON message,
+// or server-sent events.
 type messageBody struct {
 	io.ReadCloser
-	lines *bufio.Reader // of events; nil: the body is JSON
+	lines *bufio.Reader // for events; nil: the body is JSON
 	data  []byte        // of the event that is being read
 	rest  []byte        // to be returned by Read
 	err   error         // to be returned after rest
@@ -134,8 +134,8 @@ func (b *messageBody) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// nextLine reads a line of events. Lines of data are delayed until their event ends; data that is too
-// long for a message is passed on as it is.
+// nextLine reads a line of events. Data lines are held until their event ends; data too long for a
+// message is passed on unchanged.
 func (b *messageBody) nextLine() {
 	var line []byte
 	var piece []byte

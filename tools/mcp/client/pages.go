@@ -13,21 +13,21 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The bounds of what a server requires before a request.
+// Bounds of the pages that a server requires before a request.
 const (
 	maxRequired     = 4
 	maxRequiredData = 64 << 10 // bytes of all of it
 )
 
-// A page is one that has to be opened before a request can be answered: an elicitation in URL mode.
+// A page has to be opened before a request can be answered: an elicitation in URL mode.
 type page struct {
-	id   string // the server's, of the elicitation
-	text string // what the server says, as it came
+	id   string // the server's id of the elicitation
+	text string // the server's text, unchanged
 	url  string
 }
 
-// requiredPages returns what a server wants opened before a request, from the error that says so;
-// nil if the error is none such. MCP: URLElicitationRequiredError, -32042.
+// requiredPages returns the pages that a server requires before a request, from its error; nil
+// for any other error. MCP: URLElicitationRequiredError, -32042.
 func requiredPages(err error, mask secretMask) ([]page, error) {
 	var refusal *jsonrpc.Error
 	if !errors.As(err, &refusal) || refusal.Code != sdk.CodeURLElicitationRequired {
@@ -59,15 +59,14 @@ func requiredPages(err error, mask secretMask) ([]page, error) {
 	return out, nil
 }
 
-// openPages has the user open the pages that a request requires, one after the other, and waits until
-// each is done: the server says so, or the user. The error says why the request cannot be tried
-// again.
+// openPages asks the user to open the required pages, one after the other, and waits until the server
+// or the user reports that each is done. The error says why the request cannot be repeated.
 func openPages(ctx context.Context, s *server, pages []page) error {
 	if !s.opts.Interactive {
 		return fmt.Errorf("it requires a page to be opened first, which is not possible here: %s", pages[0].url)
 	}
 	var waits []*pageWait
-	for _, p := range pages { // before the first is opened: it may be done at once
+	for _, p := range pages { // before the first is opened, because it may be done at once
 		wait := s.calls.waitForPage(p.id)
 		defer s.calls.forgetPage(wait)
 		waits = append(waits, wait)
@@ -99,7 +98,7 @@ type pageWait struct {
 	done chan struct{} // closed when the server says that the page is done
 }
 
-// waitForPage has onPageDone tell of the page with an elicitation's id, until forgetPage.
+// waitForPage registers interest in the page of an elicitation's id for onPageDone, until forgetPage.
 func (f *inFlight) waitForPage(id string) *pageWait {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -114,8 +113,8 @@ func (f *inFlight) forgetPage(wait *pageWait) {
 	f.pages = slices.DeleteFunc(f.pages, func(other *pageWait) bool { return other == wait })
 }
 
-// onPageDone tells those who wait for a page that it is done. An id that nobody waits for is no news:
-// MCP, "Completion Notifications for URL Mode Elicitation".
+// onPageDone notifies those waiting for a page that it is done. Unknown ids are ignored: MCP,
+// "Completion Notifications for URL Mode Elicitation".
 func (f *inFlight) onPageDone(p *sdk.ElicitationCompleteParams) {
 	if p == nil || p.ElicitationID == "" {
 		return

@@ -6,14 +6,14 @@ import (
 	"parley/tools/mcp"
 )
 
-// A stderrWriter stores the standard error of a program, and calls OnChange on it while the program
-// starts for the first time: it may be downloading.
+// A stderrWriter stores a program's standard error. During the first start, when the program may be
+// downloading, it also calls OnChange.
 type stderrWriter struct {
 	s    *server
 	last time.Time
 }
 
-// noticeInterval is the shortest time between two such calls.
+// noticeInterval is the shortest time between two calls of OnChange.
 const noticeInterval = time.Second
 
 func (p *stderrWriter) Write(data []byte) (int, error) {
@@ -25,14 +25,14 @@ func (p *stderrWriter) Write(data []byte) (int, error) {
 	return n, err
 }
 
-// isStartingFirst reports whether the server starts for the first time.
+// isStartingFirst reports whether the server is starting for the first time.
 func (s *server) isStartingFirst() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.status == mcp.StatusStarting && s.isFirstStartLocked()
 }
 
-// setSandboxed notes whether the sandbox holds the program.
+// setSandboxed records whether the program is sandboxed.
 func (s *server) setSandboxed(sandboxed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 	"parley/tools/mcp"
 )
 
-// A backoff spaces the starts of a server that ended: it starts at once if it was ready for a while, and
-// otherwise later each time.
+// A backoff delays the restarts of a server: a server that was ready for a while restarts at once,
+// others after increasing delays.
 type backoff struct{ delay time.Duration }
 
 // The delays of a backoff.
@@ -23,7 +23,8 @@ const (
 	longestDelay = 8 * time.Second
 )
 
-// ended records an end. The zero ready means that the server was not ready.
+// ended records the end of a run. The zero ready means that the server was not
+// ready.
 func (b *backoff) ended(ready time.Time) {
 	if !ready.IsZero() && time.Since(ready) >= longestDelay {
 		b.delay = 0
@@ -32,14 +33,14 @@ func (b *backoff) ended(ready time.Time) {
 	b.delay = min(max(firstDelay, 2*b.delay), longestDelay)
 }
 
-// connected returns the connection to the server, which it starts again if it failed, once. A
-// connection over stale is of no use any more; nil is none.
+// connected returns the connection to the server; if the server failed, it starts it again
+// once. It does not reuse stale, a link that has failed; nil for none.
 func (s *server) connected(ctx context.Context, stale *link) (connection, error) {
 	for woken := false; ; {
 		s.mu.Lock()
 		c, next := s.conn, (<-chan struct{})(s.startDone)
 		switch {
-		case !isClosed(next): // it is starting, or about to
+		case !isClosed(next): // it is starting, or about to start
 		case c.session != nil && c.link != stale && !c.link.isOver():
 			s.mu.Unlock()
 			return c, nil
@@ -60,7 +61,7 @@ func (s *server) connected(ctx context.Context, stale *link) (connection, error)
 	}
 }
 
-// wake has the server started again if it failed, and reports whether it is about to. The lock is held.
+// wake restarts the server if it failed, and reports whether it is about to start. The caller holds the lock.
 func (s *server) wake() bool {
 	if s.over || s.status != mcp.StatusFailed {
 		return false
@@ -73,7 +74,7 @@ func (s *server) wake() bool {
 	return true
 }
 
-// notRunning returns the error of a call that needs a server that is not running. The lock is held.
+// notRunning returns the error of a call to a server that is not running. The caller holds the lock.
 func (s *server) notRunning() error {
 	switch {
 	case s.reason == "":
@@ -84,7 +85,7 @@ func (s *server) notRunning() error {
 	return s.notReachable(s.reason)
 }
 
-// notReachable returns the error of a call that did not reach the server, with what to do.
+// notReachable returns the error of a call that did not reach the server, with advice.
 func (s *server) notReachable(reason string) error {
 	advice := "/mcp " + s.name + " shows what it wrote, and the next call starts it again"
 	if s.config.URL != "" {
@@ -115,8 +116,8 @@ func unreachable(err error) *unreachableError {
 	return &unreachableError{err.Error()}
 }
 
-// sdkWords are what the SDK adds to errors, of no use to a user.
+// sdkWords match additions of the SDK to errors, which are useless to a user.
 var sdkWords = lazy.NewRegexp(`(calling|sending) "[^"]*": |(Post|Get) "[^"]*": |rejected by transport: |failed to connect | ?\(session ID: [^)]*\)`)
 
-// plainText returns the text of an error without words of the SDK's.
+// plainText returns the text of an error without the SDK's additions.
 func plainText(err error) string { return sdkWords.ReplaceAllString(err.Error(), "") }

@@ -15,17 +15,17 @@ import (
 	"parley/tools/mcp/client/oauth"
 )
 
-// The bounds of what a server tells of a call while it works.
+// Bounds of the progress reports of a call.
 const (
 	maxProgress = 64 << 10 // bytes of live text of one call
 
-	progressBurst = 20 // lines of it at once
-	progressRate  = 5  // a second, then
+	progressBurst = 20 // lines at once
+	progressRate  = 5  // lines per second after that
 )
 
-// request asks a server something, which is started again if it failed. What did not reach it is sent
-// once more over a new connection. Check, if not nil, is called before each attempt. The error is plain
-// and without secrets.
+// request sends a request to the server, which it restarts if that failed. A request that did not reach
+// the server is sent once more over a new connection. Check, if not nil, is called before each attempt.
+// The error has a plain text and no secrets.
 func (s *server) request(ctx context.Context, check func() error, f func(context.Context, *sdk.ClientSession) error) error {
 	var stale *link
 	for {
@@ -41,14 +41,15 @@ func (s *server) request(ctx context.Context, check func() error, f func(context
 			return nil
 		}
 		if stale != nil || ctx.Err() != nil || c.life.Err() == nil && !c.link.isLost(err) || c.link.requests.Load() != sent {
-			return errors.New(s.lockedSecrets().error(s.explain(ctx, c, err)).Error()) // what is within it is not for others
+			return errors.New(s.lockedSecrets().error(s.explain(ctx, c, err)).Error()) // hides the wrapped error
 		}
 		stale = c.link
 		stale.drop()
 	}
 }
 
-// ask returns what a method of the session answers to params; see request.
+// ask returns the server's result of a session method called with params; see
+// request.
 func ask[P, R any](ctx context.Context, s *server, check func() error, method func(*sdk.ClientSession, context.Context, P) (R, error), params P) (result R, err error) {
 	err = s.request(ctx, check, func(ctx context.Context, session *sdk.ClientSession) (err error) {
 		result, err = method(session, ctx, params)
@@ -57,8 +58,8 @@ func ask[P, R any](ctx context.Context, s *server, check func() error, method fu
 	return result, err
 }
 
-// requestOver calls f over a connection, within the time of a call, and once more after the user has
-// opened the pages that it requires.
+// requestOver calls f over a connection within the time limit of a call, and once more after the
+// user has opened the pages that it requires.
 func (s *server) requestOver(ctx context.Context, c connection, f func(context.Context, *sdk.ClientSession) error) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -99,7 +100,7 @@ func (s *server) explain(ctx context.Context, c connection, err error) error {
 		err = c.link.explainEnd(errClosed)
 	case c.link.isLost(err):
 		select {
-		case <-c.link.ended: // it tells why
+		case <-c.link.ended: // it has the reason
 		case <-time.After(100 * time.Millisecond):
 		}
 		err = c.link.explainEnd(errHungUp)
@@ -112,7 +113,7 @@ func (s *server) explain(ctx context.Context, c connection, err error) error {
 	return fmt.Errorf("%s: %s", s.name, plainText(err))
 }
 
-// attempt calls f, which has the time of a call.
+// attempt calls f with the time limit of a call.
 func (s *server) attempt(ctx context.Context, f func(context.Context) error) error {
 	limit, err := mcp.ParseTimeout("timeout", s.config.Timeout, defaultCallTimeout)
 	if err != nil {
@@ -127,8 +128,8 @@ func (s *server) attempt(ctx context.Context, f func(context.Context) error) err
 	return err
 }
 
-// watchTime ends a call that takes longer than limit. While the user answers a question of the
-// server, its time stands still.
+// watchTime ends a call that takes longer than limit. The time in which the user answers a
+// question of the server does not count.
 func (f *inFlight) watchTime(ctx context.Context, limit time.Duration, end context.CancelCauseFunc) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -146,7 +147,7 @@ func (f *inFlight) watchTime(ctx context.Context, limit time.Duration, end conte
 	}
 }
 
-// trackProgress hands progress of a call on, until done.
+// trackProgress passes the progress of a call to progress until done is called.
 func (s *server) trackProgress(progress func(string)) (token string, done func()) {
 	var mu sync.Mutex
 	left, pace := maxProgress, rateLimiter{burst: progressBurst, rate: progressRate}
@@ -173,7 +174,7 @@ func (s *server) trackProgress(progress func(string)) (token string, done func()
 	}
 }
 
-// onProgress tells a call of its progress.
+// onProgress passes a progress notification to its call.
 func (s *server) onProgress(p *sdk.ProgressNotificationParams) {
 	if p == nil {
 		return

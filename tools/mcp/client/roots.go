@@ -15,7 +15,7 @@ import (
 
 //lint:file-ignore SA1019 Roots and sampling are what servers use today: the protocol keeps them until July 2027 at least.
 
-// roots holds the directories that the user works in, which servers are told as roots.
+// roots holds the user's directories, which servers get as roots.
 type roots struct {
 	mu          sync.Mutex
 	directories []string
@@ -45,7 +45,7 @@ func (all *servers) SetRoots(directories ...string) {
 		s.mu.Unlock()
 		if client != nil && getsRoots(s.config) {
 			own := ownDirectories(s.effectiveConfig())
-			all.start(func() { // one that reads nothing is waited for
+			all.start(func() { // so that Close waits for a server that does not read
 				client.RemoveRoots(gone...)
 				all.roots.addTo(client, own)
 			})
@@ -53,17 +53,17 @@ func (all *servers) SetRoots(directories ...string) {
 	}
 }
 
-// getsRoots reports whether a server is told the folders: one elsewhere can do nothing with
-// them but know them.
+// getsRoots reports whether a server gets the directories as roots. A remote server cannot
+// use them.
 func getsRoots(c mcp.Config) bool { return c.URL == "" || mcp.IsLoopback(hostOf(c.URL)) }
 
-// ownDirectories returns the directories that a program may read or change beside those that the user
-// works in: @modelcontextprotocol/server-filesystem takes roots in the place of its arguments.
+// ownDirectories returns the directories that a program may access besides the user's:
+// @modelcontextprotocol/server-filesystem uses roots instead of its arguments.
 func ownDirectories(c mcp.Config) []string {
 	return slices.DeleteFunc(tools.AbsolutePaths(slices.Concat(c.Read, c.Write)), func(path string) bool { return !isDirectory(path) })
 }
 
-// addTo adds the roots to a client, with the server's own directories, and returns the others.
+// addTo adds the roots and the server's own directories to a client, and returns the roots.
 func (r *roots) addTo(client *sdk.Client, own []string) (directories []string) {
 	var all []*sdk.Root
 	directories = r.list()
@@ -74,7 +74,7 @@ func (r *roots) addTo(client *sdk.Client, own []string) (directories []string) {
 	return directories
 }
 
-// update sends a client the roots that have changed since addTo returned given.
+// update sends a client the changes of the roots since addTo returned given.
 func (r *roots) update(client *sdk.Client, given, own []string) {
 	now := r.list()
 	if slices.Equal(now, given) {
@@ -90,7 +90,7 @@ func (r *roots) update(client *sdk.Client, given, own []string) {
 	r.addTo(client, own)
 }
 
-// rootURI returns the file URI of a folder.
+// rootURI returns the file URI of a directory.
 func rootURI(directory string) string {
 	path := filepath.ToSlash(directory)
 	if !strings.HasPrefix(path, "/") { // C:/…

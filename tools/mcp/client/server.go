@@ -16,8 +16,8 @@ import (
 	"parley/tools/mcp/client/oauth"
 )
 
-// A server is one of the configuration. Its goroutine, that of run, starts it,
-// reads its lists and ends it.
+// A server is one configured server. The goroutine of run starts it, reads its
+// lists and ends it.
 type server struct {
 	name   string
 	config mcp.Config
@@ -26,30 +26,31 @@ type server struct {
 	inbound
 	stderr      tailBuffer
 	nonMessages atomic.Int64
-	storeMu     sync.Mutex // held while what is remembered changes and is stored; before mu
+	storeMu     sync.Mutex // held while the stored state changes; locked before mu
 
 	mu sync.Mutex // guards what follows
 	lifecycle
 	conn        connection // its session is nil while the server is not connected
-	serverLists            // as read last
+	serverLists            // as last read
 	approval
 	login         loginState
-	progressFuncs map[string]func(string) // receive progress, by token
+	progressFuncs map[string]func(string) // progress functions by token
 }
 
-// requested holds the requests to a server's goroutine; each channel holds one.
+// requested holds the requests to a server's goroutine; each channel has room
+// for one.
 type requested struct {
-	restart chan struct{} // it is to be started again
-	needed  chan struct{} // it is to be started again if it failed
-	changed chan struct{} // its lists are to be read again
+	restart chan struct{} // restart the server
+	needed  chan struct{} // restart the server if it failed
+	changed chan struct{} // read the lists again
 
-	// For the server's goroutine alone.
+	// Used by the server's goroutine only.
 	renewals rateLimiter // of sessions
 	retries  backoff
-	readyAt  time.Time // since when it is ready; zero if it is not
+	readyAt  time.Time // when it became ready; zero if it is not
 }
 
-// inbound is what handles the requests that a server makes.
+// inbound handles the requests of a server.
 type inbound struct {
 	questions *questions // of all servers
 	roots     *roots     // of all servers
@@ -62,12 +63,12 @@ type lifecycle struct {
 	reason    string
 	since     time.Time
 	startDone chan struct{} // closed while it is not starting
-	sandboxed bool          // the sandbox holds its program
+	sandboxed bool          // its program is sandboxed
 	refusal   mcp.Refusal
-	down      bool // it was ready, failed, and starts again when it is needed
+	down      bool // it failed after it was ready, and is restarted when needed
 	over      bool // its goroutine has returned
 
-	serverInfo string // what the server calls itself
+	serverInfo string // name and version that the server reports
 }
 
 func newServer(name string, c mcp.Config, o mcp.Options, asked inbound) *server {
@@ -96,7 +97,7 @@ func newServer(name string, c mcp.Config, o mcp.Options, asked inbound) *server 
 	return s
 }
 
-// run keeps the server until ctx ends. One that failed is started again when it is needed.
+// run runs the server until ctx ends. It restarts a failed server when it is needed.
 func (s *server) run(ctx context.Context) {
 	if s.config.Disabled {
 		return
@@ -133,8 +134,8 @@ func (s *server) run(ctx context.Context) {
 	}
 }
 
-// awaitRestart waits until the server is to be started again. It reports whether a user wants that;
-// otherwise it is needed, and was down long enough.
+// awaitRestart waits until the server should restart. It reports whether the user requested that;
+// otherwise a call needs the server and the delay has passed.
 func (s *server) awaitRestart(ctx context.Context) (wanted bool) {
 	earliest := time.Now().Add(s.retries.delay)
 	select {
@@ -164,11 +165,11 @@ func (s *server) finish() {
 
 var errStopped = errors.New("you stopped it")
 
-// requestRestart has the server started again.
+// requestRestart requests a restart of the server.
 func (s *server) requestRestart() {
 	select {
 	case s.restart <- struct{}{}:
-	default: // it is about to
+	default: // requested already
 	}
 }
 
@@ -178,8 +179,7 @@ func (s *server) isStopped() bool {
 	return s.stored.Stopped
 }
 
-// serveOnce starts the server, and returns when it has ended or is to be started
-// again.
+// serveOnce starts the server, and returns when it has ended or should restart.
 func (s *server) serveOnce(ctx context.Context) (again bool, err error) {
 	life, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -215,7 +215,7 @@ func (s *server) serveOnce(ctx context.Context) (again bool, err error) {
 		}
 	}
 	s.readyAt = time.Now()
-	s.stderr.newLines() // calls are explained by what comes after them
+	s.stderr.newLines() // discard: calls are explained by later lines only
 	return s.watchLists(life, l)
 }
 
@@ -242,7 +242,7 @@ func (s *server) watchLists(ctx context.Context, l *link) (again bool, err error
 			if l.lostSession(err) {
 				return s.renewSession(l)
 			}
-			if l.overSSE { // the session ends with the stream, which proxies end
+			if l.overSSE { // proxies end the stream, and the session with it
 				again, _ = s.renewSession(l)
 			}
 			return again, l.explainEnd(err)
@@ -260,7 +260,7 @@ func (s *server) watchLists(ctx context.Context, l *link) (again bool, err error
 			default:
 				return false, l.explainEnd(err)
 			}
-			select { // one that changes without end is looked at now and then
+			select { // limits how often a list that keeps changing is read
 			case <-time.After(listInterval):
 			case <-ctx.Done():
 			}
@@ -268,18 +268,18 @@ func (s *server) watchLists(ctx context.Context, l *link) (again bool, err error
 	}
 }
 
-// How many sessions are started anew for a service that ends them.
+// How often a new session is started for a service that ended one.
 const (
-	newSessions    = 3         // at once
-	newSessionRate = 1.0 / 300 // a second, then
+	newSessions    = 3         // sessions at once
+	newSessionRate = 1.0 / 300 // per second after that
 )
 
-// renewSession has a new session started with a service that ended one, unless it does so all the time.
+// renewSession starts a new session with a service that ended one, unless that happens too often.
 func (r *requested) renewSession(l *link) (again bool, err error) {
 	return r.renewals.take(time.Now()), l.explainEnd(errSessionLost)
 }
 
-// requestListRead has the lists read again.
+// requestListRead requests reading the lists again.
 func (s *server) requestListRead() {
 	select {
 	case s.changed <- struct{}{}:
@@ -287,8 +287,8 @@ func (s *server) requestListRead() {
 	}
 }
 
-// beginStart resets the state for a new start. One that failed and is needed stays so for a user until
-// it is ready: nobody is told of each attempt.
+// beginStart resets the state for a new start. Unless shown is set, a failed server that restarts on
+// demand keeps its visible state until it is ready.
 func (s *server) beginStart(shown bool) {
 	s.nonMessages.Store(0)
 	s.stderr.reset()
@@ -304,14 +304,14 @@ func (s *server) beginStart(shown bool) {
 	s.notifyChange()
 }
 
-// reopenStart has those who wait for startDone wait until the next start ends. The lock is held.
+// reopenStart makes waits for startDone last until the next start ends. The caller holds the lock.
 func (s *server) reopenStart() {
 	if isClosed(s.startDone) {
 		s.startDone = make(chan struct{})
 	}
 }
 
-// setEnded records an end.
+// setEnded records the end of a run.
 func (s *server) setEnded(status mcp.Status, err error) {
 	s.mu.Lock()
 	s.status, s.since = status, time.Now()
@@ -325,7 +325,7 @@ func (s *server) setEnded(status mcp.Status, err error) {
 	s.notifyChange()
 }
 
-// finishStart says that the server does not start any more. The lock is held.
+// finishStart marks the start as finished. The caller holds the lock.
 func (s *server) finishStart() {
 	if !isClosed(s.startDone) {
 		close(s.startDone)
@@ -338,7 +338,7 @@ func (s *server) startFinished() <-chan struct{} {
 	return s.startDone
 }
 
-// setSecrets says what the server is given that must not be shown.
+// setSecrets sets the secrets in the server's configuration.
 func (s *server) setSecrets(secrets []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -395,11 +395,11 @@ func (s *server) loadLists(ctx context.Context, session *sdk.ClientSession) erro
 	return nil
 }
 
-// state returns what Servers.State tells.
+// state returns the server's State.
 func (s *server) state() mcp.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	mask, location := s.secrets(), secretMask{} // a value of a variable could hide a part of the command
+	mask, location := s.secrets(), secretMask{} // masking a variable's value could hide part of the command
 	if s.config.URL != "" {
 		location = mask
 	}
@@ -417,7 +417,7 @@ func (s *server) state() mcp.State {
 	return out
 }
 
-// offeredTools returns the tools that a model may be told of.
+// offeredTools returns the tools to offer to models.
 func (s *server) offeredTools() []tools.External {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -22,8 +22,8 @@ import (
 	"parley/tools/mcp/client/oauth"
 )
 
-// An httpService carries messages to and from a server at a URL. Its headers go to that host
-// alone, and nothing it sends is larger than maxMessage.
+// An httpService carries messages to and from a server at a URL. It sends the configured
+// headers to that host only, and no message larger than maxMessage.
 type httpService struct {
 	url     *url.URL
 	headers map[string]string
@@ -31,22 +31,22 @@ type httpService struct {
 	ctx     context.Context // ends every request
 	cancel  context.CancelFunc
 
-	login     *oauth.Client // nil: requests are sent without one
+	login     *oauth.Client // nil: requests are sent without a login
 	refused   sync.Once
 	loggedOut chan struct{} // closed when the user has to log in
 
-	refusesPost atomic.Bool // it has answered a POST with what a server without streamable HTTP answers
-	streams     atomic.Bool // it has answered a GET with a stream of events
+	refusesPost atomic.Bool // it answered a POST like a server without streamable HTTP
+	streams     atomic.Bool // it answered a GET with a stream of events
 
 	forgotten   sync.Once
 	sessionLost chan struct{} // closed when the session is over
 
 	requests *atomic.Int64                    // POSTs that may have reached the service
-	failed   atomic.Pointer[unreachableError] // why the last request did not reach it; nil if it did
+	failed   atomic.Pointer[unreachableError] // why the last request did not reach the service; nil if it did
 }
 
-// errSessionLost ends a session that the service ended. MCP, "Session Management": a new one is to be
-// started.
+// errSessionLost reports that the service ended the session. A new one has to be started: MCP,
+// "Session Management".
 var errSessionLost = errors.New("it no longer knows the session")
 
 func newService(address string, headers map[string]string, login *oauth.Client, requests *atomic.Int64) (*httpService, error) {
@@ -64,11 +64,11 @@ func newService(address string, headers map[string]string, login *oauth.Client, 
 		MaxConnsPerHost:        16,
 		IdleConnTimeout:        time.Minute,
 		ForceAttemptHTTP2:      true,
-		DisableKeepAlives:      mcp.IsLoopback(u.Hostname()), // a new connection tells whether a server that was restarted got a request
+		DisableKeepAlives:      mcp.IsLoopback(u.Hostname()), // a new connection reveals whether a restarted server got a request
 	}}, nil
 }
 
-// transport returns the SDK's, over s.
+// transport returns the SDK's transport over s.
 func (s *httpService) transport() sdk.Transport {
 	return &sdk.StreamableClientTransport{Endpoint: s.url.String(), HTTPClient: s.client(), MaxEventSize: maxMessage}
 }
@@ -77,18 +77,19 @@ func (s *httpService) client() *http.Client {
 	return &http.Client{Transport: s, CheckRedirect: s.checkRedirect}
 }
 
-// An sseTransport reaches a service by HTTP with SSE, which was before streamable HTTP. See "Backwards
-// Compatibility" at https://modelcontextprotocol.io/specification/2025-06-18/basic/transports.
+// An sseTransport reaches a service by HTTP with SSE, the predecessor of streamable HTTP. See
+// "Backwards Compatibility" at
+// https://modelcontextprotocol.io/specification/2025-06-18/basic/transports.
 type sseTransport struct{ *httpService }
 
-// Connect begins the stream of events, which does not end with ctx, but with the service.
+// Connect opens the event stream, which ends with the service rather than with ctx.
 func (s sseTransport) Connect(ctx context.Context) (sdk.Connection, error) {
 	t := &sdk.SSEClientTransport{Endpoint: s.url.String(), HTTPClient: s.client(), MaxEventSize: maxMessage}
 	c, err := t.Connect(context.WithoutCancel(ctx))
 	return &sseConn{Connection: c}, err
 }
 
-// An sseConn returns from Read why Write failed: the SDK closes it then, and reports whichever comes first.
+// An sseConn makes Read return the error of Write: the SDK closes the connection then, and reports either error.
 type sseConn struct {
 	sdk.Connection
 	mu     sync.Mutex
@@ -113,7 +114,7 @@ func (c *sseConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return m, err
 }
 
-// checkRedirect lets a service move its own pages, and nobody send us elsewhere.
+// checkRedirect allows redirects within the service's host only.
 func (s *httpService) checkRedirect(req *http.Request, via []*http.Request) error {
 	if !s.isOwnHost(req.URL) {
 		return fmt.Errorf("it redirects to another place, %s://%s", req.URL.Scheme, req.URL.Host)
@@ -128,8 +129,8 @@ func (s *httpService) isOwnHost(u *url.URL) bool {
 	return u.Scheme == s.url.Scheme && u.Host == s.url.Host
 }
 
-// RoundTrip sends a request with the headers of the configuration and the token of the login.
-// One whose token the server does not take is sent again with another one, if there is one.
+// RoundTrip sends a request with the configured headers and the login's token. If the server
+// rejects the token, it sends the request again with a new one, if available.
 func (s *httpService) RoundTrip(req *http.Request) (*http.Response, error) {
 	if !s.isOwnHost(req.URL) {
 		return nil, fmt.Errorf("it leads to another place, %s://%s", req.URL.Scheme, req.URL.Host)
@@ -158,7 +159,7 @@ func (s *httpService) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		res.Body.Close()
 		if err == nil && again {
-			err = oauth.ErrLogin // it takes none that there is
+			err = oauth.ErrLogin // the server rejects every token
 		}
 		if errors.Is(err, oauth.ErrLogin) {
 			s.refused.Do(func() { close(s.loggedOut) })
@@ -173,7 +174,7 @@ func (s *httpService) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 }
 
-// send sends a request; a token of "" is none.
+// send sends a request; without a token if that is "".
 func (s *httpService) send(req *http.Request, token string) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(req.Context())
 	stop := context.AfterFunc(s.ctx, cancel)
@@ -223,7 +224,7 @@ func (s *httpService) send(req *http.Request, token string) (*http.Response, err
 	}
 	b := &boundedBody{ReadCloser: res.Body, done: done, left: -1}
 	if kind := res.Header.Get("Content-Type"); !strings.HasPrefix(strings.ToLower(kind), "text/event-stream") {
-		b.left = maxMessage // an event has its own bound
+		b.left = maxMessage // an event has its own limit
 	} else if req.Method == http.MethodGet {
 		s.streams.Store(true)
 	}
@@ -234,10 +235,10 @@ func (s *httpService) send(req *http.Request, token string) (*http.Response, err
 	return res, nil
 }
 
-// forget ends the session.
+// forget marks the session as lost.
 func (s *httpService) forget() { s.forgotten.Do(func() { close(s.sessionLost) }) }
 
-// close ends every request.
+// close cancels every request.
 func (s *httpService) close() {
 	s.cancel()
 	s.base.CloseIdleConnections()
@@ -246,7 +247,7 @@ func (s *httpService) close() {
 // A boundedBody is a body of limited size.
 type boundedBody struct {
 	io.ReadCloser
-	left int64 // bytes; less than 0: any number
+	left int64 // bytes left; negative: unlimited
 	done func()
 }
 

@@ -18,10 +18,10 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A pipeTransport carries messages to and from a program, one to a line. It is the
-// transport of the SDK for a program that may misbehave: lines that are no
-// messages are counted and passed over, for many programs greet on stdout; a
-// line without end, and a program that reads nothing, end the connection.
+// A pipeTransport is an SDK transport that carries messages to and from a program,
+// one per line, and tolerates misbehavior. Lines that are not messages are counted
+// and skipped, because many programs print a greeting. An endless line, or a
+// program that does not read, ends the connection.
 type pipeTransport struct {
 	program     *tools.Program
 	lines       *bufio.Reader
@@ -44,8 +44,8 @@ func (p *pipeTransport) Connect(context.Context) (sdk.Connection, error) { retur
 // SessionID returns "": only HTTP has one.
 func (p *pipeTransport) SessionID() string { return "" }
 
-// Close lets go of the program's output, so that Read returns. Who started the
-// program ends it.
+// Close closes the program's output, so that Read returns. It does not end the
+// program.
 func (p *pipeTransport) Close() error {
 	p.closed.Do(func() {
 		close(p.closing)
@@ -78,9 +78,9 @@ func (p *pipeTransport) Read(ctx context.Context) (jsonrpc.Message, error) {
 	}
 }
 
-// parseMessage reads one line; false if it is no message.
+// parseMessage parses one line; ok is false if it is not a message.
 func parseMessage(line []byte) (jsonrpc.Message, bool) {
-	line = bytes.TrimPrefix(line, []byte("\uFEFF")) // .NET begins its output with one
+	line = bytes.TrimPrefix(line, []byte("\uFEFF")) // .NET programs begin their output with it
 	if len(line) == 0 || line[0] != '{' {
 		return nil, false
 	}
@@ -90,9 +90,9 @@ func parseMessage(line []byte) (jsonrpc.Message, bool) {
 
 var errTooLong = fmt.Errorf("it sent a message of more than %d MiB", maxMessage>>20)
 
-// readLine returns the next line without the white space around it. What is
-// after the last line break is no line. More than limit bytes are an error, and
-// are not kept.
+// readLine returns the next line without surrounding white space. Text after
+// the last line break is not a line. More than limit bytes are an error and are
+// dropped.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var long []byte
 	for {
@@ -112,7 +112,7 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// writeTimeout is how long a program may leave a message unread.
+// writeTimeout is how long a program may take to read a message.
 const writeTimeout = 10 * time.Second
 
 // Write sends a message.
@@ -133,37 +133,38 @@ func (p *pipeTransport) Write(ctx context.Context, m jsonrpc.Message) error {
 	given := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(given)
-		_ = in.SetWriteDeadline(time.Now()) // give up waiting
+		_ = in.SetWriteDeadline(time.Now()) // stop waiting
 	})
 	n, err := in.Write(append(data, '\n'))
 	if !stop() {
-		<-given // or it would end the next one
+		<-given // otherwise it would end the next write
 	}
 	if err == nil {
 		p.written.Add(1)
 		return nil
 	}
 	if n > 0 || ctx.Err() == nil {
-		p.Close() // half a message is as good as none from here on
+		p.Close() // after a partial message the connection is unusable
 		return fmt.Errorf("it does not read: %w", err)
 	}
 	return ctx.Err()
 }
 
-// A rateLimiter counts messages: burst are free, and rate more each second.
+// A rateLimiter counts messages: a burst is free, then rate messages per
+// second.
 type rateLimiter struct {
 	left        float64
 	burst, rate float64
 	last        time.Time
 }
 
-// Of the messages of a peer that asks and notifies without end.
+// Limits for a server that sends requests and notifications without end.
 const (
 	burst = 10_000
-	rate  = 5000 // a second
+	rate  = 5000 // per second
 )
 
-// spend counts a message, and returns how many there were too many.
+// spend counts a message, and returns by how many the limit is exceeded.
 func (p *rateLimiter) spend(now time.Time) (over float64) {
 	if p.last.IsZero() {
 		p.left = p.burst
@@ -175,7 +176,7 @@ func (p *rateLimiter) spend(now time.Time) (over float64) {
 	return -p.left
 }
 
-// take reports whether there is room for another message now; if not, it does not count.
+// take reports whether another message is allowed now; if not, it is not counted.
 func (p *rateLimiter) take(now time.Time) bool {
 	if p.spend(now) > 0 {
 		p.left++
@@ -184,7 +185,7 @@ func (p *rateLimiter) take(now time.Time) bool {
 	return true
 }
 
-// wait waits until another message may come.
+// wait waits until another message is allowed.
 func (p *rateLimiter) wait(ctx context.Context, gone <-chan struct{}) error {
 	over := p.spend(time.Now())
 	if over <= 0 {
@@ -202,12 +203,12 @@ func (p *rateLimiter) wait(ctx context.Context, gone <-chan struct{}) error {
 	}
 }
 
-// A tailBuffer keeps the end of what is written to it.
+// A tailBuffer keeps the last bytes written to it.
 type tailBuffer struct {
 	mu   sync.Mutex
 	data []byte
-	cut  bool // more was written
-	seen int  // bytes of data that newLines returned
+	cut  bool // earlier bytes were dropped
+	seen int  // bytes of data already returned by newLines
 }
 
 func (r *tailBuffer) Write(p []byte) (int, error) {
@@ -230,7 +231,7 @@ func (r *tailBuffer) reset() {
 	r.data, r.cut, r.seen = nil, false, 0
 }
 
-// newLines returns the whole lines that it has not returned before.
+// newLines returns complete lines that it has not returned before.
 func (r *tailBuffer) newLines() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -243,8 +244,8 @@ func (r *tailBuffer) newLines() string {
 	return string(lines)
 }
 
-// tail returns what is kept, without the end of a secret that it begins with because the rest
-// is not kept. It is not fit to be shown, see secretMask.
+// tail returns the kept text, without a leading part of a secret whose beginning was dropped.
+// It must be sanitized before it is shown, see secretMask.
 func (r *tailBuffer) tail(mask secretMask) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// maxLeaves is how many values of a structured result are looked for in the text beside it.
+// maxLeaves is how many values of a structured result are searched in the text.
 const maxLeaves = 2000
 
-// maxExact is the least number that the SDK may have rounded.
+// maxExact is the smallest number that the SDK may have rounded.
 const maxExact = 1 << 53
 
-// missingFrom returns structured as JSON, unless texts say it already: "" then. MCP wants a server to
-// repeat it as text, but many only sum it up there.
+// missingFrom returns structured as JSON, or "" if texts already contain all of it. MCP asks a server
+// to repeat it as text, but many only summarize it there.
 func missingFrom(texts []string, structured any) string {
 	encoded, err := json.Marshal(structured)
 	if structured == nil || err != nil {
@@ -33,7 +33,7 @@ func missingFrom(texts []string, structured any) string {
 		}
 	}
 	all := strings.Join(texts, "\n")
-	if len(all) > 4*maxText { // no summary, and cut already
+	if len(all) > 4*maxText { // not a summary, and truncated already
 		return ""
 	}
 	left := maxLeaves
@@ -43,7 +43,7 @@ func missingFrom(texts []string, structured any) string {
 	return string(encoded)
 }
 
-// saysLeaves reports whether every string and number within value is in text. Left bounds the search.
+// saysLeaves reports whether text contains every string and number in value. Left bounds the search.
 func saysLeaves(text string, value any, left *int) bool {
 	switch v := value.(type) {
 	case string:
@@ -68,7 +68,7 @@ func saysLeaves(text string, value any, left *int) bool {
 	return true
 }
 
-// escaped returns s as it stands within JSON.
+// escaped returns s as it appears in JSON.
 func escaped(s string) string {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

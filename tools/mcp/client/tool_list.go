@@ -13,11 +13,11 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxName is how long the name of a tool may be for every provider.
+// maxName is the longest tool name that every provider accepts.
 const maxName = 64
 
-// toolName returns the name under which a model calls a server's tool. Two different
-// names stay different: what had to be changed gets a mark of its own.
+// toolName returns the name under which a model calls a server's tool. Different
+// names stay different: a changed name gets a hash of the original.
 func toolName(server, tool string) string {
 	fit := strings.Map(func(r rune) rune {
 		if r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
@@ -34,10 +34,10 @@ func toolName(server, tool string) string {
 	return name[:min(len(name), maxName-len(mark))] + mark
 }
 
-// A toolList is what a server says of its tools.
+// A toolList is the list of a server's tools.
 type toolList struct {
 	tools       []listedTool
-	omitted     int // tools beyond
+	omitted     int // number of tools left out
 	fingerprint fingerprint
 }
 
@@ -48,8 +48,8 @@ type listedTool struct {
 	schema     json.RawMessage
 }
 
-// listTools takes what a server says, as far as it can be offered. Fingerprints are of what it says,
-// byte for byte.
+// listTools returns the tools that can be offered. Fingerprints cover the server's definitions byte
+// for byte.
 func listTools(server string, all []*sdk.Tool, mask secretMask) toolList {
 	out := toolList{fingerprint: fingerprint{}}
 	for _, t := range all {
@@ -76,14 +76,14 @@ func listTools(server string, all []*sdk.Tool, mask secretMask) toolList {
 	return out
 }
 
-// A fingerprint identifies the tools of a server: a hash by name of everything that a model is told
-// of each, and one of the configuration that it was started with.
+// A fingerprint identifies the tools of a server: by name, a hash of the complete definition sent
+// to a model, and one of the configuration.
 type fingerprint map[string]string
 
 // Names that no tool has.
 const (
 	startKey = "server"
-	saltKey  = "salt" // of the sum of what the server was started by, for that holds secrets
+	saltKey  = "salt" // salt of the configuration's hash, because that covers secrets
 )
 
 // saltOrNew returns the salt of a fingerprint, or a new one if it has none.
@@ -94,12 +94,12 @@ func (s fingerprint) saltOrNew() string {
 	return s[saltKey]
 }
 
-// addStart adds what c starts: the program or service, what it is given and what
-// the sandbox lets it do. Variables count by their names: a token that is renewed
-// in the environment is what the user agreed to.
+// addStart adds the hash of the program or service that c starts, of its
+// configuration and its sandbox. Variables count by their names: renewing a token
+// in the environment needs no new approval.
 func (s fingerprint) addStart(c mcp.Config, by string) error {
-	c.Disabled, c.Timeout, c.StartTimeout, c.Trusted = false, "", "", false // they change nothing of what it is
-	type plain mcp.Config                                                   // whose JSON has the maps sorted
+	c.Disabled, c.Timeout, c.StartTimeout, c.Trusted = false, "", "", false // not part of the server's identity
+	type plain mcp.Config                                                   // its JSON has sorted maps
 	all, err := json.Marshal(plain(c))
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (s fingerprint) addStart(c mcp.Config, by string) error {
 	return nil
 }
 
-// coversStart reports whether s covers what c starts.
+// coversStart reports whether s includes the configuration c.
 func (s fingerprint) coversStart(c mcp.Config) bool {
 	now := fingerprint{}
 	return s != nil && now.addStart(c, s[saltKey]) == nil && now[startKey] == s[startKey]
@@ -124,11 +124,11 @@ func (s fingerprint) add(name string, parts ...string) {
 	s[name] = hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// fingerprintVersion begins a stored fingerprint. The first version did not cover the
-// configuration.
+// fingerprintVersion begins a stored fingerprint. The first version did not include
+// the configuration.
 const fingerprintVersion = "2"
 
-// String returns the fingerprint as it is stored.
+// String returns the fingerprint in its stored form.
 func (s fingerprint) String() string {
 	var lines []string
 	for name, sum := range s {
@@ -138,7 +138,7 @@ func (s fingerprint) String() string {
 	return fingerprintVersion + "\n" + strings.Join(lines, "\n")
 }
 
-// parseFingerprint decodes the output of String; nil if text is none.
+// parseFingerprint decodes the output of String; nil for any other text.
 func parseFingerprint(text string) fingerprint {
 	head, rest, _ := strings.Cut(text, "\n")
 	if head != fingerprintVersion {
@@ -152,7 +152,7 @@ func parseFingerprint(text string) fingerprint {
 	return s
 }
 
-// covers reports whether everything in now is as s has it.
+// covers reports whether s has all entries of now with the same hashes.
 func (s fingerprint) covers(now fingerprint) bool {
 	for name, sum := range now {
 		if s[name] != sum {

@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// errClosed is why calls cannot be undone once their history is closed.
+// errClosed is why calls cannot be undone after their history was closed.
 var errClosed = errors.New("the conversation is closed")
 
 // background counts the goroutines of a history that read files and write to the store.
 type background struct {
-	ctx    context.Context // until the history is closed
+	ctx    context.Context // ends when the history is closed
 	cancel context.CancelFunc
 
-	mu      sync.Mutex // guards that none begins once ctx has ended
+	mu      sync.Mutex // ensures that none begins after ctx has ended
 	running sync.WaitGroup
 }
 

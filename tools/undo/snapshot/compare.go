@@ -54,7 +54,7 @@ func (w *workspace) compare(before, after *snapshot) *comparison {
 	return c
 }
 
-// unchanged reports whether a path surely stayed the same, by its metadata alone.
+// unchanged reports whether metadata alone shows that a path did not change.
 func unchanged(was, is pathInfo, before *snapshot) bool {
 	switch {
 	case was.kind != is.kind || was.mode != is.mode || was.target != is.target:
@@ -100,19 +100,19 @@ func (c *comparison) sameContent(was *entry, is pathInfo) bool {
 	return blobOf(content) == was.git
 }
 
-// wasDeleted reports whether a path that the later snapshot lacks was deleted, and not left out.
+// wasDeleted reports whether a path missing in the later snapshot was deleted rather than left out.
 func (c *comparison) wasDeleted(file string) bool {
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
 		switch above, there := c.after.entries[dir]; {
 		case c.isRoot(dir), there && above.kind == undo.Directory:
 			return c.after.listedDirs[dir]
-		case there: // something else stands in the place of a folder
+		case there: // something else has replaced the directory
 			return true
 		}
 	}
 }
 
-// wasCreated reports whether a path that the earlier snapshot lacks is new, and was not left out.
+// wasCreated reports whether a path missing in the earlier snapshot is new rather than left out.
 func (c *comparison) wasCreated(file string) bool {
 	for dir := path.Dir(file); ; dir = path.Dir(dir) {
 		if above, there := c.before.entries[dir]; c.isRoot(dir) || there && above.kind == undo.Directory {
@@ -132,8 +132,8 @@ func (c *comparison) isRoot(dir string) bool {
 
 func (c *comparison) add(change undo.Change) { c.changes = append(c.changes, change) }
 
-// stateBefore returns the state of a path before the call. It copies content that only git holds
-// into the store, and notes what cannot be restored as uncovered.
+// stateBefore returns the state of a path before the call. It copies content that only git has
+// into the store, and records a path that cannot be restored as uncovered.
 func (c *comparison) stateBefore(was *entry) undo.State {
 	file := was.path
 	s := undo.State{Kind: was.kind, Mode: was.mode, Size: was.size, Target: was.target}
@@ -169,7 +169,7 @@ func (c *comparison) stateBefore(was *entry) undo.State {
 func (c *comparison) stateAfter(file string, is pathInfo) undo.State {
 	most := min(c.bytesLeft, MaxBytes)
 	s, err := c.stateOf(file, is, most, false)
-	if err != nil { // it changes at this moment: what it is at the undo counts as a change by hand
+	if err != nil { // it is changing right now: the undo will treat this as a manual change
 		return undo.State{Kind: is.kind, Mode: is.mode, Size: is.size, Stamp: is.String()}
 	}
 	if s.Sum != "" {

@@ -17,12 +17,13 @@ import (
 	"parley/tools/undo"
 )
 
-// smallFile is up to which size, in bytes, files are read in the order in which they were listed,
-// which saves opening their folders: larger ones come after them, by size.
+// smallFile is the size, in bytes, up to which files are read in listing order, which saves
+// reopening their directories. Larger files follow, sorted by size.
 const smallFile = 64 << 10
 
-// storeContents makes sure that the content of each file of l is in git or in the store, small
-// files first, until ctx ends. It sets l.unstored, and l.partial if files were missed.
+// storeContents ensures that the content of each file of l is in git or in the store, small
+// files first, until ctx ends. It sets l.unstored, and l.partial if it did not get to all
+// files.
 func (w *workspace) storeContents(ctx context.Context, l *snapshot) {
 	w.mu.Lock()
 	w.callSnapshots++
@@ -47,8 +48,8 @@ func (w *workspace) storeContents(ctx context.Context, l *snapshot) {
 	}
 }
 
-// prefetchContents does as storeContents for the cache alone: it leaves l, which a call may have
-// claimed, as it is, and yields to snapshots that calls wait for.
+// prefetchContents is storeContents for the cache only: it does not change l, which a call may
+// have claimed, and yields to snapshots that calls wait for.
 func (w *workspace) prefetchContents(ctx context.Context, l *snapshot) {
 	r := contentReader{workspace: w, snapshot: l, git: openGit(w.dir), ctx: ctx, prefetch: true}
 	defer r.git.close()
@@ -64,19 +65,19 @@ type contentReader struct {
 	git      *gitObjects
 	todo     []*entry
 	ctx      context.Context
-	deadline time.Time    // of ctx; zero: none
-	prefetch bool         // no call waits for it: it changes the cache, and not snapshot
+	deadline time.Time    // of ctx; zero if none
+	prefetch bool         // no call waits for it: it updates the cache and not snapshot
 	next     atomic.Int64 // index in todo
-	done     atomic.Int64 // number of todo
+	done     atomic.Int64 // number of files of todo done
 	total    atomic.Int64 // bytes stored for this snapshot
 	mu       sync.Mutex   // guards snapshot.unstored
 }
 
-// missed returns the number of files that there was no time to read.
+// missed returns the number of files not read in time.
 func (r *contentReader) missed() int { return len(r.todo) - int(r.done.Load()) }
 
-// findStored notes where the content of files is stored already, and sorts the others into todo. It
-// returns the number of files that there was no time to examine.
+// findStored records where the content of files is already stored, and sorts the others into todo.
+// It returns the number of files not examined in time.
 func (r *contentReader) findStored() (late int) {
 	var large []*entry
 	var small, total int64
@@ -111,7 +112,7 @@ func (r *contentReader) findStored() (late int) {
 	r.workspace.mu.Unlock()
 	bySize := func(a, b *entry) int { return cmp.Or(cmp.Compare(a.size, b.size), cmp.Compare(a.path, b.path)) }
 	if small+total > MaxBytes && !deadlinePassed(r.ctx, r.deadline) {
-		slices.SortFunc(r.todo, bySize) // MaxBytes does not hold all of them
+		slices.SortFunc(r.todo, bySize) // if MaxBytes is too small for all of them
 	}
 	slices.SortFunc(large, bySize)
 	r.todo = append(r.todo, large...)
@@ -119,14 +120,14 @@ func (r *contentReader) findStored() (late int) {
 	return len(r.snapshot.entries) - n
 }
 
-// setStored notes where the content of a file is stored.
+// setStored records where the content of a file is stored.
 func (r *contentReader) setStored(e *entry, from contentSource) {
 	if !r.prefetch {
 		e.contentSource, e.hasContent = from, true
 	}
 }
 
-// setUnstored notes that the content of a file is not stored.
+// setUnstored records that the content of a file is not stored.
 func (r *contentReader) setUnstored(e *entry, u undo.Uncovered) {
 	if !r.prefetch {
 		r.mu.Lock()
@@ -136,7 +137,7 @@ func (r *contentReader) setUnstored(e *entry, u undo.Uncovered) {
 }
 
 // cachedSource returns where the content of e is stored, if e has not changed since it was read.
-// The workspace is locked.
+// The caller locks the workspace.
 func (r *contentReader) cachedSource(e *entry, now time.Time) (from contentSource, ok bool) {
 	k := r.fileCache[e.path]
 	if k == nil || !k.settled || k.fileStat != e.fileStat || !r.isStored(k, now) {
@@ -149,7 +150,7 @@ func (r *contentReader) cachedSource(e *entry, now time.Time) (from contentSourc
 const chunkSize = 16
 
 func (r *contentReader) run() {
-	if r.prefetch { // wakes yieldToCalls
+	if r.prefetch { // wake yieldToCalls
 		defer context.AfterFunc(r.ctx, func() {
 			r.workspace.mu.Lock()
 			defer r.workspace.mu.Unlock()
@@ -207,7 +208,7 @@ func (b *readWorker) close() {
 	}
 }
 
-// process stores the content of one file, or notes why it does not.
+// process stores the content of one file, or records why it could not.
 func (b *readWorker) process(e *entry) {
 	from, why := contentSource{}, ""
 	switch {
@@ -218,7 +219,7 @@ func (b *readWorker) process(e *entry) {
 	}
 	if why == "" {
 		b.workspace.mu.Lock()
-		known, ok := b.cachedSource(e, time.Now()) // another snapshot was faster
+		known, ok := b.cachedSource(e, time.Now()) // another snapshot may have stored it
 		b.workspace.mu.Unlock()
 		if ok {
 			b.setStored(e, known)
@@ -240,8 +241,8 @@ func (b *readWorker) process(e *entry) {
 	b.workspace.mu.Unlock()
 }
 
-// locate reads a file that is unchanged since the snapshot, and stores its content unless git
-// has it. It returns where the content is, or why it is nowhere.
+// locate reads a file that has not changed since the snapshot, and stores its content unless
+// git has it. It returns where the content is, or why it is not stored.
 func (b *readWorker) locate(e *entry) (from contentSource, why string) {
 	content, now, err := b.read(e)
 	switch {
@@ -278,7 +279,7 @@ func (b *readWorker) read(e *entry) ([]byte, fileStat, error) {
 	return content, s, err
 }
 
-// openDir opens a directory of the workspace, following no link, unless it is open already.
+// openDir opens a directory of the workspace without following links, unless it is open already.
 func (b *readWorker) openDir(dir string) error {
 	if b.open && b.dir == dir {
 		return nil

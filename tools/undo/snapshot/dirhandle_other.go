@@ -13,12 +13,12 @@ import (
 
 const nonblock = 0
 
-// A dirHandle is a dirHandle by its path.
+// A dirHandle is a directory, represented by its path.
 type dirHandle struct{ path string }
 
 func dirHandleOf(f *os.File) dirHandle { return dirHandle{f.Name()} }
 
-// open returns a dirHandle in the dirHandle, unless it is a link.
+// open returns a directory in d; it fails for a link.
 func (d dirHandle) open(name string) (dirHandle, error) {
 	path := filepath.Join(d.path, name)
 	if info, err := os.Lstat(path); err != nil || !info.IsDir() {
@@ -46,7 +46,7 @@ func (d dirHandle) stat(name string) (fileStat, error) {
 	return fileStatOf(info), nil
 }
 
-// read reads a regular file of at most so many bytes in d.
+// read reads a regular file of at most most bytes in d.
 func (d dirHandle) read(name string, most int64, buf []byte) (content []byte, s fileStat, err error) {
 	f, err := openRegular(filepath.Join(d.path, name))
 	if err != nil {

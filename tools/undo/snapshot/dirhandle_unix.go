@@ -14,20 +14,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nonblock keeps the opening of a pipe from waiting for its other end.
+// nonblock keeps opening a pipe from waiting for its other end.
 const nonblock = unix.O_NONBLOCK
 
-// A dirHandle is an open directory. Its methods reach what is in it, even if it was moved or its
-// path leads elsewhere by now.
+// A dirHandle is an open directory. Its methods access its entries even if it was moved or its
+// path now leads elsewhere.
 type dirHandle struct {
 	fd   int
-	path string // for ignore files only
+	path string // for reading ignore files only
 }
 
-// dirHandleOf returns an open directory as a dirHandle, which is closed with the file.
+// dirHandleOf returns an open directory as a dirHandle, which is closed together with f.
 func dirHandleOf(f *os.File) dirHandle { return dirHandle{int(f.Fd()), f.Name()} }
 
-// open opens a directory in d, unless it is a link.
+// open opens a directory in d; it fails for a link.
 func (d dirHandle) open(name string) (dirHandle, error) {
 	fd, err := openAt(d.fd, name, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC)
 	if err != nil {
@@ -66,7 +66,7 @@ func (d dirHandle) names() (names []string, err error) {
 	}
 }
 
-// stat returns the metadata of an entry of d, of a link its own.
+// stat returns the metadata of an entry of d; it does not follow links.
 func (d dirHandle) stat(name string) (fileStat, error) {
 	var s unix.Stat_t
 	if err := unix.Fstatat(d.fd, name, &s, unix.AT_SYMLINK_NOFOLLOW); err != nil {
@@ -75,8 +75,8 @@ func (d dirHandle) stat(name string) (fileStat, error) {
 	return fileStatOf(&s), nil
 }
 
-// read reads a regular file of at most so many bytes in d into buf, which it may replace by a larger
-// one, and follows no link. It never blocks.
+// read reads a regular file of at most most bytes in d into buf, which it may replace by a larger
+// one. It follows no link and never blocks.
 func (d dirHandle) read(name string, most int64, buf []byte) (content []byte, s fileStat, err error) {
 	fd, err := openAt(d.fd, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC)
 	if err != nil {
@@ -105,7 +105,7 @@ func (d dirHandle) read(name string, most int64, buf []byte) (content []byte, s 
 			return nil, s, errFileGrew
 		}
 		if n <= 0 || int64(len(buf)) == s.size {
-			return buf, s, nil // if it grows from now on, its metadata will show that
+			return buf, s, nil // later growth shows in the metadata
 		}
 	}
 }

@@ -26,16 +26,16 @@ func blobOf(content []byte) blobID {
 }
 
 // gitObjects reads the object store of a repository. Its packs stay open, so that their content
-// survives a command that deletes them. Nothing is found in repositories with SHA-256 object IDs.
+// survives a command that deletes them. Repositories with SHA-256 object IDs are not supported.
 type gitObjects struct {
-	dirs  []string // of objects, the repository's own first
+	dirs  []string // object directories, the repository's own first
 	packs []*pack
 }
 
 // maxPacks bounds the packs that are opened: each takes two file descriptors.
 const maxPacks = 64
 
-// openGit opens the object store of the repository that dir is in; nil without a repository.
+// openGit opens the object store of the repository that contains dir; nil if there is none.
 func openGit(dir string) *gitObjects {
 	for at := dir; ; at = filepath.Dir(at) {
 		if git := gitDirAt(at); git != "" {
@@ -47,8 +47,8 @@ func openGit(dir string) *gitObjects {
 	}
 }
 
-// gitDirAt returns the git directory of the working tree at, of a linked worktree the common one
-// (gitrepository-layout(5), commondir); "" if at is no working tree.
+// gitDirAt returns the git directory of the working tree at; for a linked worktree, the common
+// directory (gitrepository-layout(5), commondir). It is "" if at is not a working tree.
 func gitDirAt(at string) string {
 	git := filepath.Join(at, ".git")
 	info, err := os.Stat(git)
@@ -153,7 +153,7 @@ func loose(dir string, id blobID) string {
 	return filepath.Join(dir, name[:2], name[2:])
 }
 
-// has reports whether git has an object. Only read finds out whether it is intact.
+// has reports whether git has an object. Only read checks whether it is intact.
 func (g *gitObjects) has(id blobID) bool {
 	if g == nil {
 		return false
@@ -169,7 +169,7 @@ func (g *gitObjects) has(id blobID) bool {
 	})
 }
 
-// read returns the content of a blob, which matches its ID; otherwise an error.
+// read returns the content of a blob after checking its ID.
 func (g *gitObjects) read(id blobID) ([]byte, error) {
 	if g == nil {
 		return nil, os.ErrNotExist

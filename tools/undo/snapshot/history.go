@@ -17,11 +17,11 @@ import (
 	"parley/tools/undo"
 )
 
-// logName is the file of a history: a line of JSON for each record and each branchMark. A later
+// logName is the file of a history: a JSON line for each record and each branchMark. A later
 // record of the same number replaces the earlier one.
 const logName = "log"
 
-// A logLine is one line of the file: a record or a mark.
+// A logLine is one line of the log: a record or a mark.
 type logLine struct {
 	*undo.Record
 	Mark *branchMark `json:"left,omitempty"`
@@ -30,15 +30,15 @@ type logLine struct {
 // A branchMark is the state of the files when the user left a branch of the conversation.
 type branchMark struct {
 	Head int `json:"head"` // last message of the branch
-	At   int `json:"at"`   // number of the last record by then
+	At   int `json:"at"`   // number of the last record at that time
 }
 
-// A History holds what tools changed in one workspace for one conversation, oldest first. It is
-// safe for concurrent use.
+// A History holds the changes by tools in one workspace for one conversation, oldest first. It
+// is safe for concurrent use.
 type History struct {
 	*workspace
 	session string
-	file    string // the log
+	file    string // path of the log
 	now     func() time.Time
 
 	mu          sync.Mutex
@@ -92,7 +92,7 @@ func (h *History) load() {
 	h.loadReach()
 }
 
-// readLog reads a log. It skips lines that are no JSON: parley was killed while it wrote them.
+// readLog reads a log. It skips lines that are not JSON, which remain if parley was killed while writing.
 func readLog(name string) (records []undo.Record, marks map[int]int) {
 	marks = map[int]int{}
 	f, err := os.Open(name)
@@ -121,7 +121,7 @@ func readLog(name string) (records []undo.Record, marks map[int]int) {
 	}
 }
 
-// write appends a line to the log, on a line of its own also after an unfinished one.
+// write appends a line to the log, after a line break if the last line is unfinished.
 func (h *History) write(l logLine) error {
 	text, err := json.Marshal(l)
 	if err != nil {
@@ -145,7 +145,7 @@ func (h *History) write(l logLine) error {
 	return errors.Join(err, f.Close())
 }
 
-// put adds r, whose N it sets if it is 0, or replaces the record of that number.
+// put adds r, setting N if it is 0, or replaces the record of that number.
 func (h *History) put(r *undo.Record) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -185,15 +185,15 @@ func (h *History) OtherRoots() (dirs []string) {
 	return dirs
 }
 
-// MarkBranch stores the current number of records for the branch that ends with the message head:
-// the user leaves it for another one. See BranchMark.
+// MarkBranch stores the current number of records for the branch that ends with the message head,
+// because the user leaves it for another one. See BranchMark.
 func (h *History) MarkBranch(head int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.load()
 	n := len(h.records)
 	if n > 0 && h.records[n-1].Restore && h.records[n-1].Seq != head {
-		n-- // it belongs to the branch that the user goes to
+		n-- // the record belongs to the branch that the user switches to
 	}
 	if at, known := h.branchMarks[head]; n == 0 || known && at == n {
 		return

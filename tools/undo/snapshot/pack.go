@@ -43,7 +43,7 @@ func openPack(name string) (*pack, error) {
 	return p, nil
 }
 
-// find returns the offset of an object in the pack; negative if it is not in it.
+// find returns the offset of an object in the pack; negative if it is not there.
 func (p *pack) find(id blobID) int64 {
 	const names = 8 + 256*4
 	low, high, total := uint32(0), p.fanout[id[0]], int64(p.fanout[255])
@@ -91,10 +91,10 @@ const (
 	nameDelta   = 7
 )
 
-// Bounds for the chain of deltas that one object is made of; git makes 50, or 4095 at most.
+// Bounds for the delta chain of one object; git uses up to 50 by default, 4095 at most.
 const (
 	maxDeltas   = 4095
-	maxInflated = 4 * MaxBytes // bytes of all of them
+	maxInflated = 4 * MaxBytes // total bytes of a chain
 )
 
 // read returns the content of the object that begins at an offset.
@@ -149,7 +149,7 @@ func (p *pack) read(at int64, budget *int64, depth int) ([]byte, error) {
 	return applyDelta(from, content)
 }
 
-// offsetOf reads how far back the base of a delta is, and how many bytes say so.
+// offsetOf decodes the distance to the base of a delta, and returns the number of bytes read.
 func offsetOf(head []byte) (back int64, n int) {
 	for n < len(head) && n < 9 {
 		c := head[n]
@@ -163,7 +163,7 @@ func offsetOf(head []byte) (back int64, n int) {
 	return -1, n
 }
 
-// applyDelta returns what a delta makes of base.
+// applyDelta applies a delta to base.
 func applyDelta(base, delta []byte) ([]byte, error) {
 	wrong := errors.New("a delta that does not fit")
 	size := func() (n uint64) {

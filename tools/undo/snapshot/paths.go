@@ -12,7 +12,7 @@ import (
 	"parley/tools/undo"
 )
 
-// A parent is the directory of a path, opened without following a link.
+// A parent is the directory of a path, opened without following links.
 type parent struct {
 	root *os.Root
 	dir  *os.File
@@ -42,7 +42,7 @@ func (w *workspace) openParent(file string) (*parent, string, error) {
 	return &parent{at, f}, base, nil
 }
 
-// statPath returns the metadata of a path, of a link its own; !ok if it does not exist.
+// statPath returns the metadata of a path without following a link; ok is false if it does not exist.
 func (w *workspace) statPath(file string) (s pathInfo, ok bool, err error) {
 	p, base, err := w.openParent(file)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, places.ErrNotDirectory) {
@@ -55,7 +55,7 @@ func (w *workspace) statPath(file string) (s pathInfo, ok bool, err error) {
 	return p.stat(base)
 }
 
-// stat returns the metadata of an entry of p, of a link its own; !ok if it does not exist.
+// stat returns the metadata of an entry of p without following a link; ok is false if it does not exist.
 func (p *parent) stat(base string) (s pathInfo, ok bool, err error) {
 	d := dirHandleOf(p.dir)
 	s.fileStat, err = d.stat(base)
@@ -88,8 +88,8 @@ func (w *workspace) snapshotPaths(files []string, began int64) (*snapshot, error
 	return l, nil
 }
 
-// state returns the current state of a path. It hashes the content of a file of at most so many
-// bytes; with store it stores the content as well.
+// state returns the current state of a path. It hashes the content of a file of at most most
+// bytes; with keep it stores the content as well.
 func (w *workspace) state(file string, most int64, keep bool) (undo.State, error) {
 	s, ok, err := w.statPath(file)
 	if err != nil || !ok {

@@ -16,8 +16,8 @@ const maxRestored = MaxBytes
 // A pathHistory sums up the changes of one path in several records.
 type pathHistory struct {
 	first, last    undo.State
-	changedOutside bool // something else changed it between two records
-	open           bool // the last record did not end: its result is unknown
+	changedOutside bool // the path changed between two records
+	open           bool // the last record did not end, so its result is unknown
 }
 
 // Plan implements undo.History.
@@ -67,7 +67,7 @@ func (h *History) step(file undo.Name, c *pathHistory) undo.Step {
 		return s
 	}
 	if s.Blocked = h.outOfReach(string(file)); s.Blocked != "" {
-		s.Now = undo.State{Kind: undo.Other} // not read
+		s.Now = undo.State{Kind: undo.Other} // not readable
 		return s
 	}
 	var err error
@@ -75,7 +75,7 @@ func (h *History) step(file undo.Name, c *pathHistory) undo.Step {
 		s.Now, s.Blocked = undo.State{Kind: undo.Other}, err.Error()
 		return s
 	}
-	if c.last.Sum == "" && s.Now.Kind == undo.File { // states are compared by their stamp
+	if c.last.Sum == "" && s.Now.Kind == undo.File { // compare states by their stamps
 		if now, there, err := h.statPath(string(file)); err == nil && there {
 			s.Now.Stamp = now.String()
 		}
@@ -119,5 +119,5 @@ func (h *History) Texts(s undo.Step) (now, to []byte) {
 	return now, to
 }
 
-// restorable reports whether a restore can bring a path back to s.
+// restorable reports whether a restore can bring a path back to state s.
 func restorable(s undo.State) bool { return s.Kind != undo.Other && (s.Kind != undo.File || s.Stored) }

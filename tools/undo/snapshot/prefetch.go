@@ -13,10 +13,10 @@ type prefetch struct {
 	walk *prefetchWalk // nil: none can be claimed
 }
 
-// A prefetchWalk is a snapshot that was begun for no call yet.
+// A prefetchWalk is a snapshot taken before any call needs it.
 type prefetchWalk struct {
 	began    time.Time
-	stop     context.CancelFunc // ends it with what it has listed
+	stop     context.CancelFunc // ends the walk and keeps the entries listed so far
 	claimed  bool               // a call uses it
 	done     chan struct{}      // closed once snapshot and err are set
 	snapshot *snapshot
@@ -24,8 +24,9 @@ type prefetchWalk struct {
 }
 
 // prefetchSnapshot takes a snapshot that a call can claim while it is no older than maxSnapshotAge.
-// It returns it, only to be read; nil if it failed, or was claimed by a call, or if callSoon is
-// true and another one has just begun.
+// prefetchSnapshot takes a snapshot that a call can claim until it is maxSnapshotAge old. It
+// returns the snapshot for reading only; nil if it failed, if a call claimed it, or if callSoon
+// is set and another one has just begun.
 func (h *History) prefetchSnapshot(ctx context.Context, callSoon bool) *snapshot {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -57,7 +58,7 @@ func (h *History) prefetchSnapshot(ctx context.Context, callSoon bool) *snapshot
 	return w.snapshot
 }
 
-// drop makes w unavailable to calls. The mutex is held.
+// drop makes w unavailable to calls. The caller holds the mutex.
 func (a *prefetch) drop(w *prefetchWalk) {
 	if a.walk == w {
 		a.walk = nil
@@ -80,8 +81,8 @@ func (h *History) takeSnapshot(ctx context.Context) (*snapshot, error) {
 	return w.snapshot, w.err
 }
 
-// dropPrefetch makes the prefetched snapshot unavailable: a call begins or has ended, of whose
-// changes it has none, some or all.
+// dropPrefetch makes the prefetched snapshot unavailable, because a call has begun or ended,
+// and the snapshot may not reflect its changes.
 func (h *History) dropPrefetch() {
 	h.prefetch.mu.Lock()
 	defer h.prefetch.mu.Unlock()

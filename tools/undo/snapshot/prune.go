@@ -30,7 +30,7 @@ func (s *Store) Prune(before time.Time, most int64) (undo.Pruned, error) {
 	if err != nil {
 		return out, err
 	}
-	uses := map[string]int{} // of objects, by histories
+	uses := map[string]int{} // number of histories using each object
 	has := map[string][]string{}
 	for _, h := range histories {
 		has[h.name] = s.objectsOf(h.name)
@@ -132,7 +132,8 @@ func (s *Store) objects() (map[string]storedItem, error) {
 	return all, nil
 }
 
-// objectsOf returns the sums of the contents that a history uses, each once.
+// objectsOf returns the sums of the contents that a history uses, without
+// duplicates.
 func (s *Store) objectsOf(session string) (sums []string) {
 	records, err := s.Session(session)
 	if err != nil {

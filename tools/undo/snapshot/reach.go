@@ -14,28 +14,29 @@ import (
 	"parley/tools/undo"
 )
 
-// reachName is the file beside a log with the directories in which the tools of the conversation
-// worked on this machine. The log cannot be trusted for that: it may come from a backup.
+// reachName is the file beside a log that lists the directories in which the conversation's
+// tools worked on this machine. The log is not trusted for that, because it may come from a
+// backup.
 const reachName = "reach"
 
-// A reach is the content of that file: workspaces, and directories added to them.
+// A reach is the content of the reach file: workspaces, and directories added to them.
 type reach struct {
 	Roots       []undo.Name `json:"roots,omitempty"`
 	Directories []undo.Name `json:"folders,omitempty"`
 }
 
-// readReach reads the reach of a log; !ok if there is no file, as with histories of old versions.
+// readReach reads the reach of a log; ok is false if the file is missing, as for histories of old versions.
 func readReach(log string) (r reach, ok bool) {
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(log), reachName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, false
 	}
-	_ = json.Unmarshal(text, &r) // a damaged file reaches nothing
+	_ = json.Unmarshal(text, &r) // a damaged file gives an empty reach
 	return r, true
 }
 
-// include adds a workspace and a directory added to it, "" for none, and reports whether either
-// is new.
+// include adds a workspace and a directory added to it, "" for none, and reports whether r
+// changed.
 func (r *reach) include(root, directory undo.Name) (changed bool) {
 	if root != "" && !slices.Contains(r.Roots, root) {
 		r.Roots, changed = append(r.Roots, root), true
@@ -51,7 +52,7 @@ func (h *History) loadReach() {
 	r, known := readReach(h.file)
 	if !known {
 		for _, old := range h.records {
-			r.include(old.Root, "") // old versions restored any log: directories count once they are added again
+			r.include(old.Root, "") // old versions restored any log: added directories count only after they are added again
 		}
 	}
 	for _, dir := range r.Directories {
@@ -60,7 +61,7 @@ func (h *History) loadReach() {
 	h.reach = r
 }
 
-// addReach stores where tools are about to work. If that fails, the next call tries again.
+// addReach stores where tools are about to work. If storing fails, the next call retries.
 func (h *History) addReach(root, directory undo.Name) error {
 	r := reach{slices.Clone(h.reach.Roots), slices.Clone(h.reach.Directories)}
 	if !r.include(root, directory) {
@@ -76,8 +77,8 @@ func (h *History) addReach(root, directory undo.Name) error {
 	return err
 }
 
-// AddDirectories lets the history restore files in directories that the user added to the workspace,
-// by their absolute paths.
+// AddDirectories lets the history restore files in directories that the user added to the workspace.
+// Paths are absolute.
 func (h *History) AddDirectories(dirs ...string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -120,7 +121,7 @@ func isBelow(dir, file string) bool {
 func (s *Store) Import(session, log, root string) (refused []string, err error) {
 	dir, err := s.sessionDir(session)
 	if err != nil {
-		return nil, nil // such a session has no history
+		return nil, nil // an invalid ID has no history
 	}
 	if _, err := os.Lstat(filepath.Join(dir, logName)); err == nil {
 		return nil, nil
@@ -165,7 +166,7 @@ func (s *Store) Import(session, log, root string) (refused []string, err error) 
 	}
 	about, err := json.Marshal(reach{Roots: roots})
 	if err == nil {
-		err = s.writeFile(filepath.Join(dir, reachName), about, false) // first: a log without it is trusted
+		err = s.writeFile(filepath.Join(dir, reachName), about, false) // first, because a log without this file is trusted
 	}
 	if err == nil {
 		err = s.writeFile(filepath.Join(dir, logName), text.Bytes(), false)

@@ -17,15 +17,15 @@ import (
 	"parley/tools/undo"
 )
 
-// journalName is the file of the journal, which exists from before a restore begins until its
-// record is written.
+// journalName is the file of the journal, which exists from the beginning of a restore until
+// its record is written.
 const journalName = "restore"
 
 // A journal describes a restore in progress.
 type journal struct {
 	Record undo.Record `json:"record"`
 	Temp   string      `json:"temp"` // prefix of the names of its temporary files
-	PID    int         `json:"pid"`  // of the process
+	PID    int         `json:"pid"`  // of the restoring process
 }
 
 // Restore implements undo.History.
@@ -84,7 +84,7 @@ func (h *History) writeJournal(j journal) error {
 	return h.store.writeFile(h.journalFile(), text, true)
 }
 
-// A restorer changes paths back.
+// A restorer restores paths.
 type restorer struct {
 	*workspace
 	temp string
@@ -94,9 +94,9 @@ type restorer struct {
 // beforeChange is called before every change of the file system; tests kill the process there.
 var beforeChange = func() {}
 
-// run carries out changes, and returns the errors by path. It first removes, then makes directories
-// from the top down, then files and links, and sets the modes of directories last, for these may
-// forbid the rest.
+// run carries out changes, and returns errors by path. It removes first, then creates directories
+// from the top down, then files and links. It sets the modes of directories last, because they may
+// prevent other changes.
 func (r *restorer) run(changes []undo.Change) map[undo.Name]error {
 	failed := map[undo.Name]error{}
 	do := func(c undo.Change, f func(p *parent, base string) error) {
@@ -137,8 +137,8 @@ func (r *restorer) run(changes []undo.Change) map[undo.Name]error {
 	return failed
 }
 
-// withParent calls f with the open directory of a path, which it creates if it is missing, and
-// makes writable for the call if it is not.
+// withParent calls f with the open directory of a path. It creates the directory if missing,
+// and makes it writable during the call if necessary.
 func (r *restorer) withParent(file string, f func(p *parent, base string) error) error {
 	p, base, err := r.openParent(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -165,7 +165,7 @@ func (r *restorer) withParent(file string, f func(p *parent, base string) error)
 	return plainError(f(p, base))
 }
 
-// plainError returns an error without the path, which is shown beside it.
+// plainError returns an error without the path, which is shown separately.
 func plainError(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
@@ -189,7 +189,7 @@ func chmod(p *parent, base string, mode uint32) error {
 	return f.chmod(mode)
 }
 
-// replaceFile writes the earlier content beside the file and renames it over it.
+// replaceFile writes the earlier content to a temporary file and renames it over the file.
 func (r *restorer) replaceFile(p *parent, base string, c undo.Change) error {
 	content, err := r.store.get(c.After.Sum)
 	if err != nil {
@@ -202,7 +202,7 @@ func (r *restorer) replaceFile(p *parent, base string, c undo.Change) error {
 	if err != nil {
 		return err
 	}
-	defer p.root.Remove(temp) // nothing is left of it after the rename
+	defer p.root.Remove(temp) // does nothing after the rename
 	defer f.Close()
 	if c.Before.Kind == undo.File {
 		if old, _, err := openIn(p, base); err == nil {
@@ -230,8 +230,7 @@ func (r *restorer) replaceFile(p *parent, base string, c undo.Change) error {
 	return p.root.Rename(temp, base)
 }
 
-// checkUnchanged returns an error if the path is no longer what is to be replaced, by kind and
-// size.
+// checkUnchanged returns an error if the kind or size of the path has changed since the plan.
 func (r *restorer) checkUnchanged(p *parent, base string, was undo.State) error {
 	now, there, err := p.stat(base)
 	switch {
@@ -280,13 +279,13 @@ func (h *History) Recover() (*undo.Interrupted, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	h.Records() // loads the added directories, too
+	h.Records() // also loads the added directories
 	var j journal
 	if err == nil {
 		err = json.Unmarshal(text, &j)
 	}
 	if err != nil || string(j.Record.Root) != h.dir {
-		return nil, err // it belongs to another workspace
+		return nil, err // the journal belongs to another workspace
 	}
 	out := &undo.Interrupted{Title: j.Record.Title}
 	dirs := map[string]bool{}
@@ -317,7 +316,7 @@ func (h *History) Recover() (*undo.Interrupted, error) {
 	return out, os.Remove(h.journalFile())
 }
 
-// has reports whether a restore is recorded already: parley ended before it removed the journal.
+// has reports whether a restore is already recorded: parley ended before it removed the journal.
 func (h *History) has(r undo.Record) bool {
 	return slices.ContainsFunc(h.Records(), func(x undo.Record) bool { return x.Restore && x.At.Equal(r.At) && x.Seq == r.Seq })
 }
@@ -340,7 +339,7 @@ func (h *History) removeTemps(dir, prefix string) {
 	}
 }
 
-// permissions converts a mode of stat(2) to one of package fs.
+// permissions converts a mode of stat(2) to a mode of package fs.
 func permissions(mode uint32) fs.FileMode {
 	m := fs.FileMode(mode & 0o777)
 	for bit, as := range map[uint32]fs.FileMode{0o4000: fs.ModeSetuid, 0o2000: fs.ModeSetgid, 0o1000: fs.ModeSticky} {

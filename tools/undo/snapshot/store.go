@@ -20,9 +20,9 @@ import (
 	"parley/tools/undo"
 )
 
-// A Store is the directory with the pre-images of all conversations: objects holds contents by
-// their SHA-256, sessions a history for each conversation. Only the owner can read it. It is
-// created when something is stored. A Store is safe for concurrent use, also by several processes.
+// A Store is the directory with the pre-images of all conversations: objects has contents by their
+// SHA-256, sessions a history for each conversation. Only its owner can read it. It is created on
+// first use. A Store is safe for concurrent use, also by several processes.
 type Store struct {
 	dir string
 
@@ -55,10 +55,10 @@ func sumOf(content []byte) string {
 // renewAfter is the age at which has updates the time of stored content, which [Store.Prune] reads.
 const renewAfter = time.Hour
 
-// has reports whether content is stored, and marks it as used.
+// has reports whether content is stored, and updates its time of use.
 func (s *Store) has(sum string) bool {
 	info, err := os.Lstat(s.objectPath(sum))
-	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 { // as a power cut may leave one
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 { // damaged, for instance by a power failure
 		return false
 	}
 	if now := time.Now(); now.Sub(info.ModTime()) > renewAfter {
@@ -102,7 +102,7 @@ func (s *Store) get(sum string) ([]byte, error) {
 	return content, err
 }
 
-// writeFile writes a file atomically. With sync it survives a power cut.
+// writeFile writes a file atomically. With sync it survives a power failure.
 func (s *Store) writeFile(path string, content []byte, sync bool) error {
 	if sync {
 		return atomicfile.Replace(path, content)
@@ -110,7 +110,7 @@ func (s *Store) writeFile(path string, content []byte, sync bool) error {
 	return atomicfile.ReplaceUnsynced(path, content)
 }
 
-// sessionDir returns the directory of a conversation's history; an error if session is no ID.
+// sessionDir returns the directory of a conversation's history; an error if session is not an ID.
 func (s *Store) sessionDir(session string) (string, error) {
 	if session == "" || !filepath.IsLocal(session) || strings.ContainsAny(session, `/\:`) {
 		return "", fmt.Errorf("no history is called %q", session)
@@ -153,7 +153,7 @@ func (s *Store) removeHistory(session string) error {
 	return os.RemoveAll(dir)
 }
 
-// noMessage is the Seq of a record that belongs to no message of the conversation.
+// noMessage is the Seq of a record without a message in the conversation.
 const noMessage = -1
 
 // Copy implements undo.Store.
@@ -169,7 +169,7 @@ func (s *Store) Copy(from, to string, seqs []int) error {
 	if _, err := os.Lstat(filepath.Join(source, logName)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	numbers := map[int]int{0: 0} // before all messages
+	numbers := map[int]int{0: 0} // 0 stands for before all messages
 	for i, seq := range seqs {
 		numbers[seq] = i + 1
 	}

@@ -16,7 +16,7 @@ import (
 	"parley/tools/undo"
 )
 
-// A fileStat holds the metadata that show a change of a file, from stat(2).
+// A fileStat holds the metadata from stat(2) that reveal a change of a file.
 type fileStat struct {
 	kind          undo.Kind
 	mode          uint32
@@ -25,32 +25,32 @@ type fileStat struct {
 	inode, device uint64
 }
 
-// A pathInfo holds what a walk finds out about a path.
+// A pathInfo is the result of a walk for one path.
 type pathInfo struct {
 	fileStat
 	ignored bool      // git ignores it
 	target  undo.Name // of a link
 }
 
-// A walk lists a workspace with several goroutines, without reading files. It follows no link, and
-// leaves out .git, ignored directories and other file systems.
+// A walk lists a workspace with several goroutines, without reading files. It does not follow
+// links, and leaves out .git, ignored directories and other file systems.
 type walk struct {
 	ctx    context.Context
-	skip   fileStat // directory to leave out: parley's own
+	skip   fileStat // parley's own directory, which is left out
 	device uint64
-	inGit  bool      // .gitignore counts
-	before *snapshot // the directories that it lists are listed again, and no others of its time; nil: by the rules
+	inGit  bool      // apply .gitignore
+	before *snapshot // list exactly the directories that this snapshot lists; nil: apply the ignore rules
 
 	deadline   time.Time   // of ctx; zero: none
-	truncated  atomic.Bool // it ended early
+	truncated  atomic.Bool // the walk ended early
 	expected   int         // estimated number of entries
 	mu         sync.Mutex
 	entries    map[string]*entry
 	byDir      [][]entry        // entries, one slice per directory
-	listedDirs map[string]bool  // directories that were listed completely
-	uncovered  []undo.Uncovered // directories that were left out
-	todo       []subdir         // directories to visit, the next one last
-	visiting   int              // number of goroutines that visit one, and may add to todo
+	listedDirs map[string]bool  // directories listed completely
+	uncovered  []undo.Uncovered // directories left out
+	todo       []subdir         // stack of directories to visit
+	visiting   int              // goroutines visiting a directory, which may add to todo
 
 	todoChanged *sync.Cond // on mu: todo has grown, or visiting is 0
 }
@@ -58,7 +58,7 @@ type walk struct {
 // maxEntries bounds the entries of a walk.
 const maxEntries = 400_000
 
-// run walks root. Rules are the ignore rules from above it.
+// run walks root. Rules are the ignore rules from the directories above it.
 func (k *walk) run(root dirHandle, rules gitignore.Rules) error {
 	top, err := root.statSelf()
 	if err != nil {
@@ -83,7 +83,7 @@ func (k *walk) run(root dirHandle, rules gitignore.Rules) error {
 	return nil
 }
 
-// deadlinePassed reports whether the walk must end, and notes that it does.
+// deadlinePassed reports whether the walk must end, and records that.
 func (k *walk) deadlinePassed() bool {
 	late := deadlinePassed(k.ctx, k.deadline)
 	if late {
@@ -92,8 +92,8 @@ func (k *walk) deadlinePassed() bool {
 	return late
 }
 
-// deadlinePassed reports whether ctx has ended, or its deadline has passed: on a busy machine the
-// timer of ctx itself can be late.
+// deadlinePassed reports whether ctx has ended or its deadline has passed; on a busy machine ctx
+// may end late.
 func deadlinePassed(ctx context.Context, deadline time.Time) bool {
 	return ctx.Err() != nil || !deadline.IsZero() && !time.Now().Before(deadline)
 }
@@ -103,21 +103,21 @@ type entry struct {
 	path string
 	pathInfo
 	contentSource
-	hasContent bool // contentSource is set
+	hasContent bool // contentSource is valid
 }
 
 // clockInterval is the number of entries between two checks of the clock.
 const clockInterval = 128
 
-// An openDir is a directory that a walk lists. It stays open until the directories in it are open.
+// An openDir is a directory being listed. It stays open until its subdirectories are open.
 type openDir struct {
 	dirHandle
 	rel   string          // its path relative to the workspace
-	rules gitignore.Rules // for what is in it
-	users atomic.Int32    // its visit, and its directories in walk.todo
+	rules gitignore.Rules // rules for its entries
+	users atomic.Int32    // its visit, plus its subdirectories in walk.todo
 }
 
-// release closes d once nothing uses it any more.
+// release closes d once it is not used any more.
 func (d *openDir) release() {
 	if d.users.Add(-1) == 0 {
 		d.close()
@@ -147,8 +147,8 @@ func (k *walk) visitTodo() {
 	}
 }
 
-// next takes a directory to visit, and waits while others may find one. Ok is false once none is
-// left; if it is true, visited must follow.
+// next takes a directory to visit, and waits while other goroutines may find one. Ok is false
+// once there are none; otherwise visited must follow.
 func (k *walk) next() (sub subdir, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -163,7 +163,7 @@ func (k *walk) next() (sub subdir, ok bool) {
 	return sub, true
 }
 
-// visited notes that the visit of a directory has ended.
+// visited records that the visit of a directory has ended.
 func (k *walk) visited() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -172,7 +172,7 @@ func (k *walk) visited() {
 	}
 }
 
-// visit lists the directory d, and notes those in it as to be visited.
+// visit lists the directory d, and adds its subdirectories to todo.
 func (k *walk) visit(d *openDir) {
 	if k.deadlinePassed() {
 		return
@@ -218,8 +218,8 @@ func (k *walk) visit(d *openDir) {
 	k.add(d, all, below, whole)
 }
 
-// add adds the entries of a directory, and those of them that are to be visited. Once there are more
-// than maxEntries, no further directory is.
+// add adds the entries of a directory, and the subdirectories to visit. After maxEntries it adds no
+// further directories to visit.
 func (k *walk) add(d *openDir, all []entry, below []subdir, whole bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -242,7 +242,7 @@ func (k *walk) add(d *openDir, all []entry, below []subdir, whole bool) {
 	k.todoChanged.Broadcast()
 }
 
-// shouldEnter reports whether to list a directory; if not, it notes why.
+// shouldEnter reports whether to list a directory; if not, it records why.
 func (k *walk) shouldEnter(dir string, s fileStat, rules gitignore.Rules) bool {
 	if k.before != nil && k.before.listedDirs[dir] {
 		return true
@@ -251,7 +251,7 @@ func (k *walk) shouldEnter(dir string, s fileStat, rules gitignore.Rules) bool {
 	case k.before != nil && k.before.isUnlisted(dir):
 		return false
 	case s.inode == k.skip.inode && s.device == k.skip.device && k.skip.inode != 0:
-		return false // parley's own
+		return false // parley's own directory
 	case k.inGit && rules.Match(dir, true):
 		k.addUncovered(undo.Uncovered{Path: undo.Name(dir), Why: ignoredByGit})
 		return false

@@ -12,7 +12,7 @@ import (
 	"parley/tools/undo"
 )
 
-// A Watch records what one call changes, by snapshots before and after it. It is for one goroutine.
+// A Watch records the changes of one call, by snapshots before and after it. It is for one goroutine.
 type Watch struct {
 	history      *History
 	call         act.FileCall
@@ -26,13 +26,13 @@ type Watch struct {
 	incomplete   string        // see MarkIncomplete
 }
 
-// maxSnapshotAge is the age up to which a call uses a snapshot: the user was not asked in between,
-// and the end of an answer may arrive that much later than its call. What somebody else changes in
-// that time counts as the call's, as does what they change while it runs.
+// maxSnapshotAge is the oldest snapshot that a call uses. The end of an answer may arrive this
+// much later than its call. Changes by others in this time are attributed to the call, like those
+// while it runs.
 const maxSnapshotAge = 250 * time.Millisecond
 
-// Watch begins a snapshot of what a call may change, in the background. Begin and End, or Cancel,
-// must follow.
+// Watch begins a snapshot of the files that a call may change, in the background. Begin and End,
+// or Cancel, must follow.
 func (h *History) Watch(call act.FileCall) act.FileWatch {
 	h.addDirectory(call.Directory)
 	ctx, cancel := context.WithCancel(h.ctx)
@@ -52,7 +52,7 @@ func (h *History) Watch(call act.FileCall) act.FileWatch {
 		}
 		close(w.done)
 		if w.err == nil && len(call.Paths) == 0 && w.snapshot.partial != "" {
-			h.warm(ctx, false) // while the user is asked
+			h.warm(ctx, false) // while the user decides
 		}
 	}()
 	return w
@@ -61,10 +61,10 @@ func (h *History) Watch(call act.FileCall) act.FileWatch {
 // maxWarmTime bounds one Warm.
 const maxWarmTime = 5 * time.Second
 
-// Warm fills the cache of files for the snapshot before the next call, until ctx ends, for 5 s at
-// most. It is for the time in which a model answers. CallSoon means that a call which may change
-// any file has arrived, and will run once the answer has ended: it can claim the snapshot if that
-// was begun less than 250 ms before.
+// Warm fills the cache of files for the snapshot before the next call, until ctx ends, for at
+// most 5 s. It runs while a model answers. CallSoon means that a call which may change any file
+// was received and runs when the answer ends: it can claim the snapshot if that began less than
+// 250 ms before.
 func (h *History) Warm(ctx context.Context, callSoon bool) {
 	if !h.begin() {
 		return
@@ -82,7 +82,7 @@ func (h *History) warm(ctx context.Context, callSoon bool) {
 	}
 }
 
-// snapshotBefore takes the snapshot before the call, for as long as a call may be delayed.
+// snapshotBefore takes the snapshot before the call, within the time that a call may be delayed.
 func (w *Watch) snapshotBefore(ctx context.Context) (*snapshot, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxSnapshotTime)
 	defer cancel()
@@ -92,7 +92,7 @@ func (w *Watch) snapshotBefore(ctx context.Context) (*snapshot, error) {
 	if len(w.call.Paths) > 0 {
 		l, err = h.snapshotPaths(w.call.Paths, time.Now().UnixNano())
 	} else {
-		walking, cancel := context.WithTimeout(ctx, maxSnapshotTime*2/3) // the rest is for reading
+		walking, cancel := context.WithTimeout(ctx, maxSnapshotTime*2/3) // the rest of the time is for reading
 		defer cancel()
 		l, err = h.takeSnapshot(walking)
 	}
@@ -103,8 +103,8 @@ func (w *Watch) snapshotBefore(ctx context.Context) (*snapshot, error) {
 	return l, nil
 }
 
-// Coverage describes what of a call cannot be undone, for the user, such as "3 files (1.2 GB)
-// cannot be undone"; "" if all can. It waits for the snapshot, at most 300 ms.
+// Coverage describes the files that cannot be restored, for the user, such as "3 files (1.2
+// GB) cannot be undone"; "" if all can. It waits for the snapshot, at most 300 ms.
 func (w *Watch) Coverage() string {
 	<-w.done
 	if w.err != nil {
@@ -113,7 +113,7 @@ func (w *Watch) Coverage() string {
 	return w.snapshot.summary()
 }
 
-// summary describes what a snapshot does not cover, but for directories that git ignores.
+// summary describes the files that a snapshot does not cover, except directories that git ignores.
 func (l *snapshot) summary() string {
 	var words []string
 	var size int64
@@ -144,7 +144,7 @@ func (l *snapshot) summary() string {
 	return strings.Join(words, "; ")
 }
 
-// bytesText returns a number of bytes as people write it.
+// bytesText formats a number of bytes for display.
 func bytesText(n int64) string {
 	for _, unit := range []struct {
 		name string
@@ -157,8 +157,8 @@ func bytesText(n int64) string {
 	return fmt.Sprintf("%d B", n)
 }
 
-// Begin records that the call begins now. It takes another snapshot if the first one is old: what
-// the user changed while they were asked does not belong to the call.
+// Begin records that the call begins now. It takes a new snapshot if the first one is old,
+// because changes by the user during the approval do not belong to the call.
 func (w *Watch) Begin() error {
 	<-w.done
 	w.cancel()
@@ -194,7 +194,7 @@ func (w *Watch) MarkIncomplete(why string) {
 // maxAfterTime bounds the snapshot after a call.
 const maxAfterTime = 10 * time.Second
 
-// End records what the call changed, once it has ended; nothing if Begin failed.
+// End records the changes of a call that has ended; nothing if Begin failed.
 func (w *Watch) End() error {
 	if w.record.N == 0 {
 		return nil

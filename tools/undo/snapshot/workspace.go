@@ -5,9 +5,9 @@
 //	              └──► pre-images, in the Store              │
 //	                                                         └──► Plan ──► Restore, with a journal
 //
-// What git has in its own object store is not stored twice; it is read without running git or any
-// other program. What could not be stored is named before a tool runs. A file is never
-// overwritten or deleted unless it is what parley saw last, or the user confirmed it.
+// Contents that git has in its object store are not stored again; they are read without running
+// git or any other program. Files that could not be stored are named before a tool runs. A file
+// is never overwritten or deleted unless it is as parley saw it last, or the user confirmed it.
 package snapshot
 
 import (
@@ -30,9 +30,9 @@ import (
 
 // Bounds of a snapshot before a call.
 const (
-	MaxBytes        = 64 << 20               // of all contents that git does not hold
-	maxIgnored      = 256 << 10              // of a file that git ignores; larger ones are not stored
-	maxSnapshotTime = 300 * time.Millisecond // that a call waits for it
+	MaxBytes        = 64 << 20               // of all contents that git does not have
+	maxIgnored      = 256 << 10              // of an ignored file; larger ones are not stored
+	maxSnapshotTime = 300 * time.Millisecond // longest delay of a call by its snapshot
 )
 
 // A contentSource is where the content of a file is stored.
@@ -45,15 +45,15 @@ type contentSource struct {
 type cachedFile struct {
 	fileStat
 	contentSource
-	settled bool      // it was older than clockError when it was read: any change shows in fileStat
-	checked time.Time // when its content was last found in the store
+	settled bool      // it was older than clockError when read: any later change shows in fileStat
+	checked time.Time // when its content was last seen in the store
 }
 
-// checkAfter is how long stored content is trusted to exist without a check, far less than the
-// day for which Prune spares unused content.
+// checkAfter is how long stored content is assumed to exist without a check, far less than the
+// day for which Prune keeps unused content.
 const checkAfter = 10 * time.Minute
 
-// isStored reports whether the content of k is still stored at the time at.
+// isStored reports whether the content of k is still stored at the given time.
 func (w *workspace) isStored(k *cachedFile, at time.Time) bool {
 	if k.sum == "" || at.Sub(k.checked) < checkAfter {
 		return true
@@ -65,8 +65,8 @@ func (w *workspace) isStored(k *cachedFile, at time.Time) bool {
 	return true
 }
 
-// A workspace is a directory with a cache of the files that were read, and the directories that
-// the user added to it.
+// A workspace is a directory with a cache of the files read in it, and the directories that the
+// user added.
 type workspace struct {
 	store *Store
 	dir   string // absolute, without links
@@ -74,13 +74,13 @@ type workspace struct {
 
 	mu            sync.Mutex
 	fileCache     map[string]*cachedFile
-	callSnapshots int                 // number of snapshots that calls wait for; a prefetch waits for them
+	callSnapshots int                 // snapshots that calls wait for; a prefetch waits until it is 0
 	idle          *sync.Cond          // on mu: callSnapshots is 0
 	directories   map[string]*os.Root // added to it, by their absolute paths; paths in them are absolute
 }
 
-// addDirectory adds a directory outside of the workspace: single paths in it, which are absolute,
-// are recorded and restored. What commands change in it is not recorded.
+// addDirectory adds a directory outside of the workspace. Changes to named paths in it, which are
+// absolute, are recorded and restored; changes by commands are not.
 func (w *workspace) addDirectory(dir string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -95,9 +95,9 @@ func (w *workspace) addDirectory(dir string) {
 	}
 }
 
-// rootOf returns the directory that a path is in, its absolute path, "" for the workspace, and the
-// path relative to it. An absolute path in no added directory is returned with the workspace,
-// where it cannot be opened.
+// rootOf returns the directory that contains a path, its absolute path ("" for the workspace), and
+// the path relative to it. For an absolute path in no added directory it returns the workspace and
+// the path, which fails to open.
 func (w *workspace) rootOf(file string) (root *os.Root, dir, rel string) {
 	if !path.IsAbs(file) {
 		return w.root, "", file
@@ -112,7 +112,8 @@ func (w *workspace) rootOf(file string) (root *os.Root, dir, rel string) {
 	return w.root, "", file
 }
 
-// workspaceAt returns the workspace of a directory, one for all its histories.
+// workspaceAt returns the workspace of a directory, shared by all its
+// histories.
 func (s *Store) workspaceAt(dir string) (*workspace, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -136,17 +137,17 @@ func (s *Store) workspaceAt(dir string) (*workspace, error) {
 // A snapshot is the state of a workspace, or of some paths in it, at one moment.
 type snapshot struct {
 	entries    map[string]*entry
-	byDir      [][]entry                 // the same, one slice per directory
+	byDir      [][]entry                 // the same entries, one slice per directory
 	listedDirs map[string]bool           // directories whose entries are complete
-	uncovered  []undo.Uncovered          // directories that were left out
-	partial    string                    // why it is incomplete; "" if it is not
+	uncovered  []undo.Uncovered          // directories left out
+	partial    string                    // why it is incomplete; "" if complete
 	began      int64                     // Unix time, in ns
 	listedAt   time.Time                 // when the listing was complete
 	unstored   map[string]undo.Uncovered // files whose content is not stored, by path
 	git        *gitObjects
 }
 
-// isUnlisted reports whether dir is a directory whose entries the snapshot does not have.
+// isUnlisted reports whether dir is a directory whose entries the snapshot lacks.
 func (l *snapshot) isUnlisted(dir string) bool {
 	if s, there := l.entries[dir]; there && s.kind == undo.Directory && !l.listedDirs[dir] {
 		return true
@@ -154,12 +155,12 @@ func (l *snapshot) isUnlisted(dir string) bool {
 	return slices.ContainsFunc(l.uncovered, func(u undo.Uncovered) bool { return string(u.Path) == dir })
 }
 
-// clockError is the coarseness of the file system's clock, in ns: a file that changed so shortly
-// before a snapshot may change again and keep its times.
+// clockError is the resolution of the file system's clock, in ns: a file changed this shortly
+// before a snapshot may change again without a change of its times.
 const clockError = int64(100 * time.Millisecond)
 
-// snapshot lists the workspace until ctx ends, and reads no file. Before is the snapshot that it
-// will be compared with, and whose directories it lists; nil: by the rules of .gitignore.
+// snapshot lists the workspace until ctx ends, without reading files. Before is the snapshot to
+// compare with, whose directories it lists; nil: it applies .gitignore.
 func (w *workspace) snapshot(ctx context.Context, before *snapshot) (*snapshot, error) {
 	l := &snapshot{began: time.Now().UnixNano()}
 	dir, err := w.root.Open(".")
@@ -185,7 +186,7 @@ func (w *workspace) snapshot(ctx context.Context, before *snapshot) (*snapshot, 
 	return l, err
 }
 
-// rulesAbove returns the ignore rules for dir that stand in the directories above it and in
+// rulesAbove returns the ignore rules for dir from the directories above it and from
 // .git/info/exclude, and reports whether dir is in a repository.
 func rulesAbove(dir string) (gitignore.Rules, bool) {
 	var up []string
@@ -202,7 +203,7 @@ func rulesAbove(dir string) (gitignore.Rules, bool) {
 	}
 	texts := []string{readSmall(filepath.Join(gitDirAt(at), "info", "exclude"))}
 	base := at
-	for i := len(up) - 1; i >= 0; i-- { // of the directories in between
+	for i := len(up) - 1; i >= 0; i-- { // the directories in between
 		texts = append(texts, readSmall(filepath.Join(base, ".gitignore")))
 		base = up[i]
 	}
@@ -210,7 +211,7 @@ func rulesAbove(dir string) (gitignore.Rules, bool) {
 		return gitignore.Parse(".", texts[0]), true
 	}
 	// Patterns with a slash are relative to the directory of their file; only those without one
-	// hold in dir unchanged.
+	// apply in dir unchanged.
 	var rules gitignore.Rules
 	for _, text := range texts {
 		var kept strings.Builder
@@ -224,13 +225,13 @@ func rulesAbove(dir string) (gitignore.Rules, bool) {
 	return rules, true
 }
 
-// errFileGrew means that a file is larger than the limit of a read.
+// errFileGrew reports a file larger than the limit of a read.
 var errFileGrew = errors.New("it has grown")
 
-// errNotRegular means that a path is not a regular file.
+// errNotRegular reports a path that is not a regular file.
 var errNotRegular = errors.New("it is no regular file")
 
-// readFile reads a regular file of at most so many bytes; larger ones are errFileGrew. It never
+// readFile reads a regular file of at most most bytes; a larger one is errFileGrew. It never
 // blocks.
 func readFile(w *workspace, file string, most int64) ([]byte, fileStat, error) {
 	root, _, rel := w.rootOf(file)

@@ -14,15 +14,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/oauthex"
 )
 
-// metadata is what a server and its authorization server publish about logins.
+// metadata is the login information published by a server and its authorization
+// server.
 type metadata struct {
 	resource string   // resource indicator of tokens: RFC 8707
 	scopes   []string // to request
 	*oauthex.AuthServerMeta
 }
 
-// probe sends the server a request without a token, for the challenge in its answer. The lock is
-// held.
+// probe sends the server a request without a token to get its challenge. The caller holds the
+// lock.
 func (c *Client) probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, fmt.Errorf("it did not answer within %s", requestTimeout))
 	defer cancel()
@@ -43,12 +44,12 @@ func (c *Client) probe(ctx context.Context) error {
 	}
 	wanted := c.challengeScopes
 	c.rememberChallenge(res.Header)
-	c.challengeScopes = validScopes(append(slices.Clone(wanted), c.challengeScopes...)) // what a call lacked, and what all of them need
+	c.challengeScopes = validScopes(append(slices.Clone(wanted), c.challengeScopes...)) // scopes missing in a call, and scopes needed by all calls
 	return nil
 }
 
-// discover finds the authorization server, the resource and the scopes of a login. The lock is
-// held.
+// discover finds the authorization server, the resource and the scopes of a login. The caller
+// holds the lock.
 func (c *Client) discover(ctx context.Context) (metadata, error) {
 	resource, err := c.resource(ctx)
 	if err != nil {
@@ -91,8 +92,8 @@ func (c *Client) checkMetadata(meta *oauthex.AuthServerMeta) error {
 	return nil
 }
 
-// resource returns the metadata of the server: RFC 9728. Without one the server is its own
-// authorization server, as the protocol had it until 2025-03-26.
+// resource returns the metadata of the server: RFC 9728. Without metadata the server is
+// its own authorization server, as in the protocol until 2025-03-26.
 func (c *Client) resource(ctx context.Context) (*oauthex.ProtectedResourceMetadata, error) {
 	root := url.URL{Scheme: c.server.Scheme, Host: c.server.Host}
 	places := []string{c.metadataURL}
@@ -123,11 +124,11 @@ func (c *Client) resource(ctx context.Context) (*oauthex.ProtectedResourceMetada
 		return nil, errors.Join(context.Cause(ctx), last)
 	}
 	own := *c.server
-	own.RawQuery = "" // which may hold a key, and is no part of a resource: RFC 8707, section 2
+	own.RawQuery = "" // it may contain a key, and is not part of a resource: RFC 8707, section 2
 	return &oauthex.ProtectedResourceMetadata{Resource: own.String(), AuthorizationServers: []string{root.String()}}, nil
 }
 
-// covers reports whether a resource is the server, or what the server is a part of.
+// covers reports whether a resource includes the server.
 func (c *Client) covers(resource string) bool {
 	u, err := url.Parse(resource)
 	if err != nil || !isOrigin(u, c.server) || u.RawQuery != "" {
@@ -150,14 +151,14 @@ func (c *Client) scopesToAsk(resource *oauthex.ProtectedResourceMetadata, meta *
 	if len(ask) == 0 {
 		ask = validScopes(resource.ScopesSupported)
 	}
-	if slices.Contains(meta.ScopesSupported, "offline_access") { // else there is no refresh token
+	if slices.Contains(meta.ScopesSupported, "offline_access") { // otherwise there is no refresh token
 		ask = validScopes(append(ask, "offline_access"))
 	}
 	return ask
 }
 
-// client returns g with the id that parley has at an authorization server: the configured
-// one, the one that was registered before, or a new one. Port is where the browser comes back.
+// client returns a grant with parley's client id at an authorization server: the configured
+// id, the registered one, or a new one. Port is the port of the redirect address.
 func (c *Client) client(ctx context.Context, meta *oauthex.AuthServerMeta, port int) (grant, error) {
 	g := grant{Server: c.server.String(), Issuer: meta.Issuer, TokenURL: meta.TokenEndpoint, RevokeURL: meta.RevocationEndpoint}
 	if c.opts.ClientID != "" {
@@ -184,7 +185,7 @@ func (c *Client) client(ctx context.Context, meta *oauthex.AuthServerMeta, port 
 	}
 	g.ClientID, g.ClientSecret, g.RedirectPort = res.ClientID, res.ClientSecret, port
 	if end := res.ClientSecretExpiresAt; !end.IsZero() && time.Until(end) < 24*time.Hour {
-		g.RedirectPort = 0 // good for this login alone
+		g.RedirectPort = 0 // valid for this login only
 	}
 	if g.AuthMethod = res.TokenEndpointAuthMethod; g.AuthMethod == "" {
 		g.AuthMethod = tokenMethod(meta, g.ClientSecret != "")
@@ -192,8 +193,8 @@ func (c *Client) client(ctx context.Context, meta *oauthex.AuthServerMeta, port 
 	return g, nil
 }
 
-// registrationError returns why a program was not registered. What a server answers where it
-// should not may hold a secret, and is not repeated.
+// registrationError returns why parley was not registered. An unexpected answer may contain
+// a secret and is not quoted.
 func (c *Client) registrationError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -209,10 +210,10 @@ func (c *Client) registrationError(ctx context.Context, err error) error {
 	return fmt.Errorf("its authorization server did not register parley (%s): register it there by hand and set client_id", why)
 }
 
-// tokenMethod returns how a client names itself at a token endpoint.
+// tokenMethod returns how a client authenticates at a token endpoint.
 func tokenMethod(meta *oauthex.AuthServerMeta, secret bool) string {
 	offered := meta.TokenEndpointAuthMethodsSupported
-	if len(offered) == 0 { // RFC 8414, section 2; a client without a secret has nothing to send
+	if len(offered) == 0 { // the default of RFC 8414, section 2; without a secret there is nothing to send
 		offered = map[bool][]string{true: {methodBasic}, false: {methodNone}}[secret]
 	}
 	prefer := []string{methodNone, methodPost, methodBasic}

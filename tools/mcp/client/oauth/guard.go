@@ -18,15 +18,15 @@ import (
 )
 
 // A guard is the transport of logins. Only the server's address comes from the user; all others
-// come from strangers, and must be https and public, unless the server itself is not public.
+// are untrusted, and must be https and public, unless the server itself is not public.
 type guard struct {
 	server  *url.URL
 	direct  *http.Transport
-	proxied *http.Transport // of requests that a proxy resolves
+	proxied *http.Transport // for requests whose names a proxy resolves
 
 	mu         sync.Mutex
-	allPrivate bool // every connection to the server so far went to an address that is not public
-	anyPublic  bool // one did not
+	allPrivate bool // every connection to the server so far went to a nonpublic address
+	anyPublic  bool // at least one went to a public address
 }
 
 func newGuard(server *url.URL) *guard {
@@ -43,15 +43,15 @@ func (g *guard) close() {
 	g.proxied.CloseIdleConnections()
 }
 
-// RoundTrip sends a request, if it may go where it goes. The body of the answer ends with an
-// error where it is too long.
+// RoundTrip sends a request if its address is allowed. Reading the response body fails once
+// it is too long.
 func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err := g.check(req.URL); err != nil {
 		return nil, err
 	}
 	transport := g.direct
 	if proxy, err := http.ProxyFromEnvironment(req); err == nil && proxy != nil {
-		transport = g.proxied // which knows what addresses names have
+		transport = g.proxied // the proxy resolves the name
 	}
 	req = req.Clone(req.Context())
 	req.Header.Set("User-Agent", "parley")
@@ -62,7 +62,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// check returns why an address is not asked; nil if it may be.
+// check returns why an address is not allowed; nil if it is.
 func (g *guard) check(u *url.URL) error {
 	if isOrigin(u, g.server) {
 		return nil
@@ -83,8 +83,8 @@ func (g *guard) check(u *url.URL) error {
 	return nil
 }
 
-// dial connects to an address. Names are checked by what they resolve to, at the moment that
-// counts.
+// dial connects to an address. Names are checked by the addresses they resolve to, right
+// before the connection.
 func (g *guard) dial(ctx context.Context, network, at string) (net.Conn, error) {
 	d := net.Dialer{Timeout: requestTimeout}
 	if at == hostPort(g.server) {
@@ -100,7 +100,7 @@ func (g *guard) dial(ctx context.Context, network, at string) (net.Conn, error) 
 			return err
 		}
 		ip := addr.Addr().Unmap()
-		if ip.IsLinkLocalUnicast() || sanitize.NonPublic(ip) != "" && !g.isPrivate() { // link-local: where clouds keep keys
+		if ip.IsLinkLocalUnicast() || sanitize.NonPublic(ip) != "" && !g.isPrivate() { // link-local: cloud metadata services offer keys there
 			return fmt.Errorf("%s is not a public address, and the server's is", ip)
 		}
 		return nil
@@ -120,8 +120,8 @@ func (g *guard) recordAddr(addr net.Addr) {
 	}
 }
 
-// setPrivate sets what a stored login knows of the server's address: a refresh does not connect to
-// the server first.
+// setPrivate restores from a stored login whether the server's address is private, because a
+// refresh does not connect to the server first.
 func (g *guard) setPrivate(near bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -135,7 +135,7 @@ func (g *guard) isPrivate() bool {
 	return g.allPrivate && !g.anyPublic
 }
 
-// hostPort returns where a connection to u goes.
+// hostPort returns the host and port of a connection to u.
 func hostPort(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -146,7 +146,7 @@ func hostPort(u *url.URL) string {
 
 func isOrigin(a, b *url.URL) bool { return a.Scheme == b.Scheme && hostPort(a) == hostPort(b) }
 
-// sameOrigin lets a host move its own pages.
+// sameOrigin allows redirects within the same origin.
 func sameOrigin(req *http.Request, via []*http.Request) error {
 	if len(via) > 5 || !isOrigin(req.URL, via[0].URL) {
 		return fmt.Errorf("it redirects to another place, %s://%s", req.URL.Scheme, req.URL.Host)
@@ -154,12 +154,12 @@ func sameOrigin(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// noRedirect keeps what is secret from going on.
+// noRedirect refuses redirects of requests with secrets.
 func noRedirect(req *http.Request, _ []*http.Request) error {
 	return fmt.Errorf("it redirects to %s://%s", req.URL.Scheme, req.URL.Host)
 }
 
-// A limitedBody returns an error once a body is too long.
+// A limitedBody fails once a body is too long.
 type limitedBody struct {
 	io.ReadCloser
 	left int

@@ -20,9 +20,9 @@ import (
 	"parley/tools/sanitize"
 )
 
-// A Login is one that was begun, and waits for the user to agree in a browser. Close ends it.
+// A Login is a login that waits for the user to agree in a browser. Close ends it.
 type Login struct {
-	URL  string // where the user agrees, to be shown whole before it is opened
+	URL  string // page where the user agrees, to be shown completely before it is opened
 	Host string // of URL
 
 	client   *Client
@@ -31,15 +31,15 @@ type Login struct {
 	state    string
 	verifier string
 	redirect string
-	reused   bool // the client id is of an earlier login
+	reused   bool // the client id is from an earlier login
 
 	server   *http.Server
 	callback chan url.Values // receives the parameters of the browser's request, once
-	done     chan struct{}   // closed after that
+	done     chan struct{}   // closed after callback has received
 	once     sync.Once
 }
 
-// callbackPath is where the browser comes back.
+// callbackPath is the path of the redirect address.
 const callbackPath = "/callback"
 
 func redirectURL(port int) string { return "http://127.0.0.1:" + strconv.Itoa(port) + callbackPath }
@@ -47,11 +47,11 @@ func redirectURL(port int) string { return "http://127.0.0.1:" + strconv.Itoa(po
 // maxAddress bounds the address of a login, in bytes.
 const maxAddress = 4000
 
-// Begin finds out where to log in, and listens for the browser on this computer until Close.
+// Begin discovers the authorization server, and listens for the browser on this computer until Close.
 func (c *Client) Begin(ctx context.Context) (_ *Login, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.loaded = false // another process may have registered
+	c.loaded = false // another process may have registered a client
 	if err := c.load(ctx); err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (c *Client) Begin(ctx context.Context) (_ *Login, err error) {
 	return l, nil
 }
 
-// listen listens on a port of this computer, or on another one that is free if it may.
+// listen listens on a port of this computer, or if other is set on any free one.
 func listen(port int, other bool) (net.Listener, error) {
 	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil && other && port != 0 {
@@ -98,7 +98,7 @@ func listen(port int, other bool) (net.Listener, error) {
 	return listener, nil
 }
 
-// setURL sets the address where the user agrees.
+// setURL sets the address of the page where the user agrees.
 func (l *Login) setURL() error {
 	at, err := url.Parse(l.meta.AuthorizationEndpoint)
 	if err != nil {
@@ -122,8 +122,8 @@ func (l *Login) setURL() error {
 	return nil
 }
 
-// ServeHTTP handles the browser's request to the redirect address. Requests with another state
-// change nothing.
+// ServeHTTP handles the browser's request to the redirect address. It ignores requests with
+// another state.
 func (l *Login) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Referrer-Policy", "no-referrer")
@@ -164,11 +164,12 @@ func (l *Login) Paste(address string) error {
 	return l.acceptCallback(u.Query())
 }
 
-// Returned returns a channel that is closed when the browser has come back, or an address was
-// pasted.
+// Returned returns a channel that is closed when the browser was redirected, or an address
+// was pasted.
 func (l *Login) Returned() <-chan struct{} { return l.done }
 
-// Wait waits for the browser, gets a token for what it brings, and keeps that.
+// Wait waits for the browser, exchanges the code for a token, and stores the
+// token.
 func (l *Login) Wait(ctx context.Context) error {
 	var err error
 	select {
@@ -178,7 +179,7 @@ func (l *Login) Wait(ctx context.Context) error {
 		err = context.Cause(ctx)
 	}
 	if err != nil && l.reused {
-		l.client.forgetClient(ctx, l.grant.ClientID) // it may be unknown by now
+		l.client.forgetClient(ctx, l.grant.ClientID) // the server may no longer know it
 	}
 	return err
 }
@@ -188,7 +189,7 @@ func (l *Login) finish(ctx context.Context, q url.Values) error {
 	c := l.client
 	secrets := append(l.grant.secrets(), q.Get("code"), l.verifier)
 	clean := func(text string, limit int) string { return c.clean(text, limit, secrets...) }
-	switch iss := q.Get("iss"); { // RFC 9207: a code of another server is not for this one
+	switch iss := q.Get("iss"); { // RFC 9207: reject a code from another server
 	case iss == "" && l.meta.AuthorizationResponseIssParameterSupported:
 		return fmt.Errorf("the answer does not say that it is from %s: begin again", clean(l.meta.Issuer, 200))
 	case iss != "" && iss != l.meta.Issuer:
@@ -197,13 +198,13 @@ func (l *Login) finish(ctx context.Context, q url.Values) error {
 	if code := q.Get("error"); code != "" {
 		return fmt.Errorf("you were not logged in: %s", clean(strings.TrimSuffix(code+": "+q.Get("error_description"), ": "), 300))
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*requestTimeout) // a code is good once
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*requestTimeout) // a code can be used only once
 	defer cancel()
 	answer, err := c.requestToken(ctx, l.grant, url.Values{"grant_type": {"authorization_code"}, "code": {q.Get("code")}, "redirect_uri": {l.redirect}, "code_verifier": {l.verifier}})
 	if err != nil {
 		return err
 	}
-	c.mu.Lock() // before the other lock, as everywhere
+	c.mu.Lock() // before l's lock, as everywhere
 	defer c.mu.Unlock()
 	unlock, err := c.opts.Store.Lock(ctx)
 	if err != nil {
@@ -216,7 +217,7 @@ func (l *Login) finish(ctx context.Context, q url.Values) error {
 	return c.write(ctx, g)
 }
 
-// forgetClient forgets a client id with which a login did not work.
+// forgetClient removes a client id after a failed login with it.
 func (c *Client) forgetClient(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
@@ -224,7 +225,7 @@ func (c *Client) forgetClient(ctx context.Context, id string) {
 	defer c.mu.Unlock()
 	if c.grant.ClientID == id && c.opts.ClientID == "" {
 		g := c.grant
-		g.RedirectPort = 0 // so that the next login registers; its tokens stay in use
+		g.RedirectPort = 0 // so that the next login registers; its tokens remain in use
 		_ = c.write(ctx, g)
 	}
 }
@@ -233,7 +234,7 @@ func (c *Client) forgetClient(ctx context.Context, id string) {
 func (l *Login) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	if l.server.Shutdown(ctx) != nil { // so that a browser gets its answer
+	if l.server.Shutdown(ctx) != nil { // lets the browser get its answer
 		l.server.Close()
 	}
 }

@@ -26,11 +26,11 @@ import (
 	"time"
 )
 
-// ErrLogin means that the user has to log in.
+// ErrLogin reports that the user has to log in.
 var ErrLogin = errors.New("it needs a login")
 
-// A ScopeError means that the scopes of a login do not suffice: RFC 6750, section 3.1.
-type ScopeError struct{ Scopes []string } // none: the server does not say which
+// A ScopeError reports that the scopes of a login are insufficient: RFC 6750, section 3.1.
+type ScopeError struct{ Scopes []string } // none: the server does not name them
 
 func (e *ScopeError) Error() string {
 	if len(e.Scopes) == 0 {
@@ -39,22 +39,22 @@ func (e *ScopeError) Error() string {
 	return "your login does not allow this: it lacks the scope " + strings.Join(e.Scopes, " ")
 }
 
-// Options are what a Client needs to know. Server and Store are required.
+// Options configure a Client. Server and Store are required.
 type Options struct {
 	Server       string   // the address of the MCP server
-	ClientID     string   // given by the authorization server beforehand; "": parley registers itself
-	ClientSecret string   // that goes with ClientID; "" if there is none
-	Scopes       []string // asked for; none: those that the server names
-	Secrets      []string // that must not be shown besides those of the login: what else the server is given
-	RedirectPort int      // on which the browser comes back; 0: one that is free
+	ClientID     string   // issued by the authorization server in advance; "": parley registers itself
+	ClientSecret string   // secret for ClientID; "" if there is none
+	Scopes       []string // scopes to request; none: those that the server names
+	Secrets      []string // other secrets of the server's configuration that must not be shown
+	RedirectPort int      // port of the redirect address; 0: any free port
 	Store        Store
 }
 
-// A Store keeps the one secret text of a server. Its functions end with their context.
+// A Store stores the secret text of one server. Its functions stop when their context ends.
 type Store struct {
-	Load func(context.Context) (string, error)            // "" if nothing is kept
-	Save func(context.Context, string) error              // "" forgets
-	Lock func(context.Context) (unlock func(), err error) // keeps other processes from refreshing
+	Load func(context.Context) (string, error)            // "" if nothing is stored
+	Save func(context.Context, string) error              // "" deletes
+	Lock func(context.Context) (unlock func(), err error) // prevents other processes from refreshing
 }
 
 // A Client holds the login to one server. It is safe for concurrent use.
@@ -64,14 +64,14 @@ type Client struct {
 	guard  *guard
 	http   *http.Client
 
-	secrets  atomic.Pointer[[]string] // that were in use in this run
+	secrets  atomic.Pointer[[]string] // all secrets used in this run
 	loggedIn atomic.Bool
 
 	mu              sync.Mutex // held while a token is refreshed
 	loaded          bool
-	grant           grant    // as it was read or written last
-	challengeScopes []string // scopes that a challenge of the server named
-	metadataURL     string   // metadata address that a challenge named; "" if none did
+	grant           grant    // as last read or written
+	challengeScopes []string // scopes from a challenge of the server
+	metadataURL     string   // metadata address from a challenge; "" if none
 }
 
 // New returns a client. It reads nothing yet.
@@ -98,16 +98,16 @@ func (c *Client) Close() {
 	}
 }
 
-// The bounds of requests.
+// Bounds of requests.
 const (
 	requestTimeout = 15 * time.Second // of one request
-	refreshTimeout = 30 * time.Second // of a refresh, with waiting for another process
-	earlyRefresh   = 30 * time.Second // before a token ends
+	refreshTimeout = 30 * time.Second // of a refresh, including waiting for another process
+	earlyRefresh   = 30 * time.Second // before a token expires
 	maxResponse    = 1 << 20          // bytes
 	maxScopes      = 50
 )
 
-// A grant is a login as it is stored. It holds for the server with that address.
+// A grant is a stored login. It is valid for the server with this address.
 type grant struct {
 	Server       string    `json:"server"`
 	Issuer       string    `json:"issuer,omitempty"`
@@ -116,11 +116,11 @@ type grant struct {
 	RevokeURL    string    `json:"revoke_url,omitempty"`
 	ClientID     string    `json:"client_id,omitempty"`
 	ClientSecret string    `json:"client_secret,omitempty"`
-	AuthMethod   string    `json:"auth_method,omitempty"`   // how the client names itself: RFC 7591, token_endpoint_auth_method
-	RedirectPort int       `json:"redirect_port,omitempty"` // that ClientID was registered for; 0: it was not registered
+	AuthMethod   string    `json:"auth_method,omitempty"`   // how the client authenticates: RFC 7591, token_endpoint_auth_method
+	RedirectPort int       `json:"redirect_port,omitempty"` // port for which ClientID was registered; 0: it was not registered
 	Access       string    `json:"access_token,omitempty"`
 	Refresh      string    `json:"refresh_token,omitempty"`
-	Expires      time.Time `json:"expires,omitzero"` // zero: the server did not say
+	Expires      time.Time `json:"expires,omitzero"` // zero: unknown
 	Scopes       []string  `json:"scopes,omitempty"`
 	Near         bool      `json:"near,omitempty"` // the server had no public address; see guard
 }
@@ -130,8 +130,8 @@ func (g grant) fresh(now time.Time) bool {
 	return g.Access != "" && (g.Expires.IsZero() || now.Add(earlyRefresh).Before(g.Expires))
 }
 
-// Token returns the token for the next request; "" if there is none, and the server may be
-// asked without. It refreshes one that is about to end.
+// Token returns the token for the next request; "" if there is none and the server may be
+// asked without one. It refreshes a token that is about to expire.
 func (c *Client) Token(ctx context.Context) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -143,13 +143,13 @@ func (c *Client) Token(ctx context.Context) (string, error) {
 	}
 	err := c.refresh(ctx, c.grant.Access)
 	if errors.Is(err, ErrLogin) {
-		return "", nil // the server says what it asks for
+		return "", nil // the server's challenge will say what it needs
 	}
 	return c.grant.Access, err
 }
 
-// Rejected handles the answer of a server that refused a request with this token. It returns nil if
-// the request can be sent again, with a new Token, and ErrLogin if the user has to log in.
+// Rejected handles a response that refused a request with this token. It returns nil if the request
+// can be sent again with a new Token, and ErrLogin if the user has to log in.
 func (c *Client) Rejected(ctx context.Context, token string, header http.Header) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,13 +158,13 @@ func (c *Client) Rejected(ctx context.Context, token string, header http.Header)
 		return err
 	}
 	if c.grant.Access != "" && c.grant.Access != token {
-		return nil // it was refreshed meanwhile
+		return nil // refreshed meanwhile
 	}
 	return c.refresh(ctx, token)
 }
 
-// Forbidden returns a ScopeError if a server that answers 403 asks for a larger scope; nil
-// otherwise. The next login asks for it.
+// Forbidden returns a ScopeError if a 403 response asks for a larger scope, which the next
+// login requests; nil otherwise.
 func (c *Client) Forbidden(header http.Header) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -176,7 +176,8 @@ func (c *Client) Forbidden(header http.Header) error {
 	return &ScopeError{scopes(challenge["scope"])}
 }
 
-// rememberChallenge remembers what a challenge says. The lock is held.
+// rememberChallenge records the content of a challenge. The caller holds the
+// lock.
 func (c *Client) rememberChallenge(header http.Header) {
 	challenge := bearer(header)
 	if named := scopes(challenge["scope"]); len(named) > 0 {
@@ -187,8 +188,8 @@ func (c *Client) rememberChallenge(header http.Header) {
 	}
 }
 
-// Secrets returns what must not be shown: of the login, as far as this run had to do with it, and
-// Options.Secrets. It does not wait. A nil Client has none.
+// Secrets returns the texts that must not be shown: those of the login that this run has used,
+// and Options.Secrets. It does not block. A nil Client has none.
 func (c *Client) Secrets() []string {
 	if c == nil {
 		return nil
@@ -199,14 +200,14 @@ func (c *Client) Secrets() []string {
 	return c.opts.Secrets
 }
 
-// LoggedIn reports whether there is a token, as far as this run looked. It does not wait. A
-// nil Client has none.
+// LoggedIn reports whether this run has found a token. It does not block. A nil Client has
+// none.
 func (c *Client) LoggedIn() bool { return c != nil && c.loggedIn.Load() }
 
-// Secrets returns what must not be shown of a text that a Store keeps.
+// Secrets returns the secrets in a text from a Store.
 func Secrets(text string) []string {
 	var g grant
-	_ = json.Unmarshal([]byte(text), &g) // what is no grant holds none
+	_ = json.Unmarshal([]byte(text), &g) // an invalid grant has none
 	return g.secrets()
 }
 
@@ -214,8 +215,8 @@ func (g grant) secrets() []string {
 	return slices.DeleteFunc([]string{g.Access, g.Refresh, g.ClientSecret}, func(s string) bool { return s == "" })
 }
 
-// setGrant makes g the current grant. Earlier tokens may be valid for a while, and stay secret. The
-// lock is held.
+// setGrant makes g the current grant. Earlier tokens may still be valid, and stay secret. The
+// caller holds the lock.
 func (c *Client) setGrant(g grant) {
 	c.grant, c.loaded = g, true
 	c.guard.setPrivate(g.Near)
@@ -229,8 +230,8 @@ func (c *Client) setGrant(g grant) {
 	c.secrets.Store(&all)
 }
 
-// load reads what is kept, once. What was kept for another address is not used: a folder's
-// servers may have the names of others. The lock is held.
+// load reads the stored grant, once. A grant for another address is ignored: a project's
+// servers may have the names of others. The caller holds the lock.
 func (c *Client) load(ctx context.Context) error {
 	if c.loaded {
 		return nil
@@ -255,7 +256,7 @@ func (c *Client) read(ctx context.Context) (grant, error) {
 	return g, nil
 }
 
-// write keeps a grant. It is in use even where it cannot be kept. The lock is held.
+// write stores a grant and uses it even if storing fails. The caller holds the lock.
 func (c *Client) write(ctx context.Context, g grant) error {
 	c.setGrant(g)
 	text, err := json.Marshal(g)
@@ -268,9 +269,9 @@ func (c *Client) write(ctx context.Context, g grant) error {
 	return nil
 }
 
-// refresh takes the place of a token that the server does not take, or soon will not. Another
-// process may have done that: refresh tokens are good once, so one process at a time asks,
-// and looks first at what is kept. The lock is held.
+// refresh replaces a token that the server rejects, or soon will. Refresh tokens can be used
+// only once, so one process at a time refreshes, after checking whether another one has
+// stored a new token. The caller holds the lock.
 func (c *Client) refresh(ctx context.Context, old string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, refreshTimeout, fmt.Errorf("its login could not be refreshed within %s", refreshTimeout))
 	defer cancel()
@@ -298,11 +299,12 @@ func (c *Client) refresh(ctx context.Context, old string) error {
 	if err != nil {
 		return fmt.Errorf("its login could not be refreshed: %w", err)
 	}
-	// A client that goes away now would lose a refresh token that is good once.
+	// A cancellation here would lose a refresh token that can be used only
+	// once.
 	return c.write(context.WithoutCancel(ctx), answer.addTo(g))
 }
 
-// Logout forgets the login, and tells the authorization server, whether it listens or not.
+// Logout deletes the login and revokes it at the authorization server, reachable or not.
 func (c *Client) Logout(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,23 +18,23 @@ import (
 	"parley/tools/sanitize"
 )
 
-// How a client names itself to a token endpoint: RFC 7591, section 2.
+// How a client authenticates at a token endpoint: RFC 7591, section 2.
 const (
 	methodNone  = "none"
 	methodPost  = "client_secret_post"
 	methodBasic = "client_secret_basic"
 )
 
-// A tokenAnswer is what a token endpoint gives: RFC 6749, section 5.1.
+// A tokenAnswer is the answer of a token endpoint: RFC 6749, section 5.1.
 type tokenAnswer struct {
 	Access  string      `json:"access_token"`
 	Type    string      `json:"token_type"`
 	Refresh string      `json:"refresh_token"`
-	Seconds json.Number `json:"expires_in"` // some send it as a string
+	Seconds json.Number `json:"expires_in"` // a string at some servers
 	Scope   string      `json:"scope"`
 }
 
-// addTo returns g with the tokens of an answer. A refresh token that is not replaced stays.
+// addTo returns g with the tokens of an answer. A refresh token stays unless it is replaced.
 func (a tokenAnswer) addTo(g grant) grant {
 	g.Access, g.Expires = a.Access, time.Time{}
 	if seconds, err := a.Seconds.Float64(); err == nil && seconds > 0 {
@@ -49,19 +49,19 @@ func (a tokenAnswer) addTo(g grant) grant {
 	return g
 }
 
-// A tokenError is a refusal: RFC 6749, section 5.2.
+// A tokenError is an error of a token endpoint: RFC 6749, section 5.2.
 type tokenError struct {
-	Code        string `json:"error"` // as it came
+	Code        string `json:"error"` // unchanged
 	Description string `json:"error_description"`
-	text        string // fit to be shown
+	text        string // safe to show
 }
 
 func (e *tokenError) Error() string { return e.text }
 
-// refusal reads why a token endpoint gives no token. Secrets are those that it was sent.
+// refusal parses the error of a token endpoint. Secrets are those in the request.
 func (c *Client) refusal(status string, body []byte, secrets []string) *tokenError {
 	e := &tokenError{}
-	_ = json.Unmarshal(body, e) // what is none says nothing
+	_ = json.Unmarshal(body, e) // an invalid body has no code
 	clean := func(text string, limit int) string { return c.clean(text, limit, secrets...) }
 	if e.text = "the authorization server answered " + clean(status, 100); e.Code != "" {
 		e.text = strings.TrimSuffix("the authorization server refused it: "+clean(e.Code, 100)+": "+clean(e.Description, 300), ": ")
@@ -103,7 +103,7 @@ func (c *Client) requestToken(ctx context.Context, g grant, form url.Values) (an
 	return answer, nil
 }
 
-// postForm sends a form with which the client of g names itself. The caller closes the body.
+// postForm sends a form, authenticated as the client of g. The caller closes the body.
 func (c *Client) postForm(ctx context.Context, at string, g grant, form url.Values) (*http.Response, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, requestTimeout, fmt.Errorf("the authorization server did not answer within %s", requestTimeout))
 	if g.AuthMethod != methodBasic || g.ClientSecret == "" {
@@ -124,7 +124,7 @@ func (c *Client) postForm(ctx context.Context, at string, g grant, form url.Valu
 	}
 	res, err := (&http.Client{Transport: c.guard, CheckRedirect: noRedirect}).Do(req)
 	if err != nil {
-		err = plainError(ctx, err) // which asks whether ctx has ended
+		err = plainError(ctx, err) // needs ctx to see whether the time is over
 		cancel()
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (c *Client) postForm(ctx context.Context, at string, g grant, form url.Valu
 	return res, nil
 }
 
-// A cancelBody ends its request when it is closed.
+// A cancelBody cancels its request when it is closed.
 type cancelBody struct {
 	io.ReadCloser
 	cancel context.CancelFunc
@@ -143,7 +143,7 @@ func (c *cancelBody) Close() error {
 	return c.ReadCloser.Close()
 }
 
-// revoke tells that a token is not used any more: RFC 7009.
+// revoke revokes a token: RFC 7009.
 func (c *Client) revoke(ctx context.Context, g grant, kind, token string) error {
 	res, err := c.postForm(ctx, g.RevokeURL, g, url.Values{"token": {token}, "token_type_hint": {kind}})
 	if err != nil {
@@ -175,11 +175,10 @@ func (c *Client) getJSON(ctx context.Context, at string, value any) error {
 	return json.NewDecoder(res.Body).Decode(value)
 }
 
-// bearer returns the parameters of a challenge for a bearer token; none if there is none that
-// can be read.
+// bearer returns the parameters of a bearer challenge; none if there is no valid one.
 func bearer(header http.Header) map[string]string {
 	for _, line := range header.Values("WWW-Authenticate") {
-		all, _ := oauthex.ParseWWWAuthenticate([]string{line}) // another line may be as it should
+		all, _ := oauthex.ParseWWWAuthenticate([]string{line}) // another line may be valid
 		for _, challenge := range all {
 			if challenge.Scheme == "bearer" {
 				return challenge.Params
@@ -189,7 +188,7 @@ func bearer(header http.Header) map[string]string {
 	return nil
 }
 
-// scopes splits a list of scopes and leaves out what is none: RFC 6749, section 3.3.
+// scopes splits a list of scopes and leaves out invalid ones: RFC 6749, section 3.3.
 func scopes(list string) []string { return validScopes(strings.Fields(list)) }
 
 func validScopes(list []string) []string {
@@ -203,26 +202,26 @@ func validScopes(list []string) []string {
 	return out
 }
 
-// isHeaderSafe reports whether text can stand in a header.
+// isHeaderSafe reports whether text may be part of a header.
 func isHeaderSafe(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
-// minSecret is how long a secret is at least, in bytes.
+// minSecret is the shortest length of a secret, in bytes.
 const minSecret = 6
 
-// mask takes out what must not be shown, and more.
+// mask returns the mask of all secrets, including more.
 func (c *Client) mask(more ...string) sanitize.Mask {
 	return sanitize.NewMask(slices.Concat(c.Secrets(), more), minSecret)
 }
 
-// clean returns a stranger's text on one line, without what must not be shown, and more.
+// clean returns an untrusted text on one line, without secrets, including more.
 func (c *Client) clean(text string, limit int, more ...string) string {
 	return c.mask(more...).Line(text, limit)
 }
 
-// plainError returns the error of a request without its address, which may hold a secret, and
-// with why its time ended.
+// plainError returns the error of a request without its address, which may contain a secret,
+// and with the reason if its time is over.
 func plainError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
