@@ -85,7 +85,7 @@ func sortedKeys(keys []string, object map[string]any) []string {
 	return keys
 }
 
-// appendItems appends items to dst with commas between them; behind adds a comma before the first.
+// appendItems appends items to dst with commas between them, and one before the first if behind is set.
 func appendItems(dst []byte, items []any, behind, escapeHTML bool) ([]byte, error) {
 	out := dst
 	for _, item := range items {

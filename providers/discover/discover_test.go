@@ -107,7 +107,7 @@ func TestEveryServer(t *testing.T) {
 // patience is how long a test waits for servers that should answer.
 const patience = time.Minute
 
-// TestOwnPorts: the same in a network with the real ports, some of which are shared.
+// TestOwnPorts: the same in a network with the real ports, where services share some.
 func TestOwnPorts(t *testing.T) {
 	if !discovertest.Isolated(t) {
 		return

@@ -195,7 +195,7 @@ func (d Dialect) searchesWeb(model string) bool {
 
 // DialectOf returns the dialect of the model that o describes, with the configured tables applied over the
 // dialect of its kind. A server that renders chat templates may use one of Mistral's under a model name
-// that does not show it. The kind "openai" is used for many servers, some of which merge several answers
+// that does not show it. The kind "openai" is used for many servers, and some of them merge several answers
 // into one, so only OpenAI's own host counts as able to give several.
 func DialectOf(o Options) Dialect {
 	d, ok := DialectFor(o.Kind, o.Model)

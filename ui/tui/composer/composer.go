@@ -50,7 +50,7 @@ type Model struct {
 	submitted  []Submission
 }
 
-// An editor is text with a cursor, laid out in rows, some of which are visible.
+// An editor is text with a cursor, laid out in rows; the window shows some of them.
 type editor struct {
 	buffer
 	layout

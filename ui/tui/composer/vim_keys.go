@@ -126,7 +126,7 @@ func (v *vim) insertAt(m *editor, i int, text string) {
 	}
 }
 
-// put inserts the register n times: after the cursor if behind is set, else
+// put inserts the register n times: after the cursor with behind, else
 // before it. Lines go below or above the cursor's line.
 func (v *vim) put(m *editor, n int, behind bool) {
 	if len(v.register) == 0 && !v.registerIsLines {

@@ -204,7 +204,7 @@ func (f *textField) key(msg tea.Msg) bool {
 	return true
 }
 
-// visibleText returns the end of the text that fits into width cells, one of which is for the cursor.
+// visibleText returns the end of the text that fits into width cells and leaves one for the cursor.
 func (f *textField) visibleText(width int) string {
 	s := sanitize.Line(f.text)
 	if over := ansi.StringWidth(s) - max(width-1, 0); over > 0 {

@@ -191,7 +191,7 @@ func TestDraftOfAnotherWindow(t *testing.T) {
 }
 
 // A draft moves from the directory to the conversation once that begins, and back if the conversation is
-// empty again. No copy is left behind.
+// empty again. No copy stays where it was.
 func TestDraftMoves(t *testing.T) {
 	lib, folder := openStore(t), t.TempDir()
 	in := start(t, lib, folder)

@@ -527,7 +527,7 @@ func FuzzContent(f *testing.F) {
 	})
 }
 
-// frames returns 40 rows, some of which change as while an answer streams.
+// frames returns 40 rows that partly change as while an answer streams.
 func frames() []string {
 	var all []string
 	var rows []string
