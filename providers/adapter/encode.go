@@ -85,14 +85,14 @@ func sortedKeys(keys []string, object map[string]any) []string {
 	return keys
 }
 
-// appendItems appends items to dst with commas between them, and one before the first if behind is set.
-func appendItems(dst []byte, items []any, behind, escapeHTML bool) ([]byte, error) {
+// appendItems appends items to dst with commas between them, and with comma one before the first.
+func appendItems(dst []byte, items []any, comma, escapeHTML bool) ([]byte, error) {
 	out := dst
 	for _, item := range items {
-		if behind {
+		if comma {
 			out = append(out, ',')
 		}
-		behind = true
+		comma = true
 		var err error
 		if out, err = AppendJSON(out, item, escapeHTML); err != nil {
 			return dst, err

@@ -126,9 +126,9 @@ func (v *vim) insertAt(m *editor, i int, text string) {
 	}
 }
 
-// put inserts the register n times: after the cursor with behind, else
+// put inserts the register n times: after the cursor if after is set, else
 // before it. Lines go below or above the cursor's line.
-func (v *vim) put(m *editor, n int, behind bool) {
+func (v *vim) put(m *editor, n int, after bool) {
 	if len(v.register) == 0 && !v.registerIsLines {
 		return
 	}
@@ -136,26 +136,26 @@ func (v *vim) put(m *editor, n int, behind bool) {
 	lineEnd := unit{text: "\n", kind: kindNewline}
 	var units []unit
 	for range n {
-		if v.registerIsLines && behind {
+		if v.registerIsLines && after {
 			units = append(units, lineEnd)
 		}
 		units = append(units, v.register...)
-		if v.registerIsLines && !behind {
+		if v.registerIsLines && !after {
 			units = append(units, lineEnd)
 		}
 	}
 	at := m.cur
 	switch {
-	case v.registerIsLines && behind:
+	case v.registerIsLines && after:
 		at = m.lineEnd(m.cur)
 	case v.registerIsLines:
 		at = m.lineStart(m.cur)
-	case behind:
+	case after:
 		at = min(m.cur+1, m.lineEnd(m.cur))
 	}
 	m.replace(at, at, units)
 	switch {
-	case v.registerIsLines && behind:
+	case v.registerIsLines && after:
 		m.cur = m.firstInLine(at + 1)
 	case v.registerIsLines:
 		m.cur = m.firstInLine(at)
