@@ -11,8 +11,8 @@ import (
 )
 
 // numbers tracks arithmetic evaluation in a command line. Bash evaluates the value of a variable
-// as an expression, which may contain an index with substitutions. Anything not known to be a
-// number can therefore run any command.
+// as an expression, which may contain an index with substitutions. A value can therefore run any
+// command unless it is certainly a number.
 type numbers struct {
 	evaluated map[string]bool // variables in evaluated expressions
 	set       map[string]bool // variables that are set; true if only to numbers

@@ -99,8 +99,8 @@ func harmlessArgsOf(words []string) *harmlessArgs {
 	return a
 }
 
-// takesValue reports whether word is an option that is not known to be harmless and whose
-// value may be the next word.
+// takesValue reports whether word is an option outside the lists of harmless ones, so that the next
+// word may be its value.
 func takesValue(words []string, word string) bool {
 	a := harmlessArgsOf(words)
 	return len(words) > 1 && strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && !a.hasOption(word) && !matchesAny(a.harmless, word)
