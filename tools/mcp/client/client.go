@@ -200,5 +200,8 @@ const (
 
 var errClosed = errors.New("the server is not running")
 
+// errNoAnswer reports that the time limit of a call is over.
+var errNoAnswer = errors.New("it did not answer")
+
 // errHungUp reports that the server closed the connection.
 var errHungUp = errors.New("it closed the connection")

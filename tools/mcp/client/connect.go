@@ -316,6 +316,9 @@ func (l *link) terminate() {
 	<-closed
 }
 
+// reasonTime is how long the end of a connection may precede its reason, such as an exit status.
+const reasonTime = time.Second
+
 // explainEnd explains why a connection ended: how its program ended, if it did, or why the service
 // cannot be reached.
 func (l *link) explainEnd(err error) error {
@@ -332,7 +335,7 @@ func (l *link) explainEnd(err error) error {
 	}
 	select {
 	case <-l.program.Exited():
-	case <-time.After(100 * time.Millisecond): // stderr may reach EOF shortly before the exit
+	case <-time.After(reasonTime): // the output ends shortly before the program exits
 		return err
 	}
 	return errors.New("exited (" + strings.TrimPrefix(l.program.ExitState(), "exit ") + ")")

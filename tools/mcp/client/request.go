@@ -40,7 +40,7 @@ func (s *server) request(ctx context.Context, check func() error, f func(context
 		if err = s.requestOver(ctx, c, f); err == nil {
 			return nil
 		}
-		if stale != nil || ctx.Err() != nil || c.life.Err() == nil && !c.link.isLost(err) || c.link.requests.Load() != sent {
+		if stale != nil || ctx.Err() != nil || errors.Is(err, errNoAnswer) || c.life.Err() == nil && !c.link.isLost(err) || c.link.requests.Load() != sent {
 			return errors.New(s.lockedSecrets().error(s.explain(ctx, c, err)).Error()) // hides the wrapped error
 		}
 		stale = c.link
@@ -89,6 +89,7 @@ func (s *server) explain(ctx context.Context, c connection, err error) error {
 	var scope *oauth.ScopeError
 	var lost *unreachableError
 	switch {
+	case errors.Is(err, errNoAnswer): // also if the connection ended with it
 	case errors.As(err, &scope):
 		err = fmt.Errorf("%w; the user can log in again with /mcp login %s", scope, s.name)
 	case errors.Is(err, oauth.ErrLogin):
@@ -101,7 +102,7 @@ func (s *server) explain(ctx context.Context, c connection, err error) error {
 	case c.link.isLost(err):
 		select {
 		case <-c.link.ended: // it has the reason
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(reasonTime):
 		}
 		err = c.link.explainEnd(errHungUp)
 	case ctx.Err() != nil:
@@ -140,7 +141,7 @@ func (f *inFlight) watchTime(ctx context.Context, limit time.Duration, end conte
 		case <-timer.C:
 		}
 		if f.asking.Load() == 0 {
-			end(fmt.Errorf("it did not answer within %s", limit))
+			end(fmt.Errorf("%w within %s", errNoAnswer, limit))
 			return
 		}
 		timer.Reset(limit)
