@@ -14,15 +14,16 @@ import (
 	"time"
 )
 
-// An orphan in a session of its own ends with the program.
-func TestKillEndsWhatLeftItsGroup(t *testing.T) {
+// startTree starts a shell script that prints a PID, and returns its Child and the PID.
+func startTree(t *testing.T, script string) (c *Child, pid int) {
+	t.Helper()
 	in, out, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer in.Close()
-	c := New(in)
-	cmd := exec.Command("sh", "-c", `setsid sh -c 'echo $$; exec sleep 1000' & wait`)
+	t.Cleanup(func() { in.Close() })
+	c = New(in)
+	cmd := exec.Command("sh", "-c", script)
 	cmd.Env = append(os.Environ(), c.Mark())
 	cmd.Stdout = out
 	Detach(cmd)
@@ -34,10 +35,15 @@ func TestKillEndsWhatLeftItsGroup(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil {
+	if pid, err = strconv.Atoi(strings.TrimSpace(line)); err != nil {
 		t.Fatal(err)
 	}
+	return c, pid
+}
+
+// An orphan in a session of its own ends with the program.
+func TestKillEndsWhatLeftItsGroup(t *testing.T) {
+	c, pid := startTree(t, `setsid sh -c 'echo $$; exec sleep 1000' & wait`)
 	c.Kill()
 	all, err := List()
 	if err != nil {
@@ -59,28 +65,7 @@ func TestKillKnowsProcessesByTheirOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = bystander.Process.Kill(); _ = bystander.Wait() }()
-	in, out, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
-	c := New(in)
-	cmd := exec.Command("sh", "-c", `env -i setsid sh -c 'echo $$; exec sleep 1000' &`)
-	cmd.Env = append(os.Environ(), c.Mark())
-	cmd.Stdout = out
-	Detach(cmd)
-	if err := c.Start(cmd, nil); err != nil {
-		t.Fatal(err)
-	}
-	out.Close()
-	line, err := bufio.NewReader(in).ReadString('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(line))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c, pid := startTree(t, `env -i setsid sh -c 'echo $$; exec sleep 1000' &`)
 	<-c.Exited()
 	c.Kill()
 	if all, err := List(); err != nil || Alive(pid) || !Alive(bystander.Process.Pid) {

@@ -96,7 +96,7 @@ func (a *App) WatchAll(tell func(happened func() Effect)) {
 }
 
 // SaveState returns an effect that stores value under key for the next start. It ignores errors of a read-only store.
-func (o Options) SaveState(key, value string) Effect {
+func (o *Options) SaveState(key, value string) Effect {
 	return save(o.Library, func() error { return o.Library.Set(key, value) })
 }
 
@@ -107,7 +107,7 @@ func Unsandboxed(a *App) bool {
 
 // findDirectory returns the absolute path of an existing directory. ~ is the home directory; relative names are
 // resolved against o.Directory.
-func (o Options) findDirectory(name string) (string, error) {
+func (o *Options) findDirectory(name string) (string, error) {
 	name, err := o.Absolute(name)
 	if err != nil {
 		return "", err
@@ -123,7 +123,7 @@ func (o Options) findDirectory(name string) (string, error) {
 }
 
 // Absolute returns the absolute path of name; ~ is the home directory.
-func (o Options) Absolute(name string) (string, error) {
+func (o *Options) Absolute(name string) (string, error) {
 	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || rest[0] == '/') {
 		home, err := os.UserHomeDir()
 		if err != nil {
@@ -139,7 +139,7 @@ func (o Options) Absolute(name string) (string, error) {
 
 // sessionDirectories returns the existing directories of stored conversations except o.Directory, the most recent
 // first.
-func (o Options) sessionDirectories() (all []string, err error) {
+func (o *Options) sessionDirectories() (all []string, err error) {
 	rows, err := o.Library.List(session.Query{})
 	for _, s := range rows {
 		if s.Dir == o.Directory || slices.Contains(all, s.Dir) {
@@ -325,7 +325,7 @@ func (o Options) WithDefaults() Options {
 }
 
 // Age returns the time since at, for users; "" for the zero time.
-func (o Options) Age(at time.Time) string {
+func (o *Options) Age(at time.Time) string {
 	if at.IsZero() {
 		return ""
 	}

@@ -37,7 +37,7 @@ func isAddress(text string) bool {
 }
 
 // fetched downloads a file from the web.
-func (o Options) fetched(ctx context.Context, address string) (attach.Attachment, error) {
+func (o *Options) fetched(ctx context.Context, address string) (attach.Attachment, error) {
 	if o.FetchFile == nil {
 		return attach.Attachment{}, fs.ErrNotExist
 	}
@@ -50,7 +50,7 @@ func (o Options) fetched(ctx context.Context, address string) (attach.Attachment
 
 // Addresses returns the addresses that Expand would fetch for text, in order, and text with the @ before each removed,
 // which fetches nothing.
-func (o Options) Addresses(text string) (addresses []string, without string) {
+func (o *Options) Addresses(text string) (addresses []string, without string) {
 	at := 0
 	var b strings.Builder
 	for _, m := range attach.Mentions(text, o.isMention) {
@@ -64,7 +64,7 @@ func (o Options) Addresses(text string) (addresses []string, without string) {
 }
 
 // isMention reports whether the text after an @ names a file, a resource or an address to attach.
-func (o Options) isMention(text string) bool {
+func (o *Options) isMention(text string) bool {
 	_, resource := o.resource(text)
 	return resource || isFile(text) || o.FetchFile != nil && isAddress(text)
 }
@@ -135,12 +135,12 @@ func exists(path string) bool {
 }
 
 // Mentions reports whether text mentions anything that Expand would attach.
-func (o Options) Mentions(text string) bool {
+func (o *Options) Mentions(text string) bool {
 	return len(attach.Mentions(text, o.isMention)) > 0
 }
 
 // WithoutMentions returns text with all mentions turned into plain text, and the names they had.
-func (o Options) WithoutMentions(text string) (plain string, names []string) {
+func (o *Options) WithoutMentions(text string) (plain string, names []string) {
 	for {
 		found := attach.Mentions(text, o.isMention)
 		if len(found) == 0 {
@@ -153,7 +153,7 @@ func (o Options) WithoutMentions(text string) (plain string, names []string) {
 }
 
 // MissingMention returns the first apparent mention in text that names no file; "" if there is none.
-func (o Options) MissingMention(text string) string {
+func (o *Options) MissingMention(text string) string {
 	found := map[int]bool{}
 	for _, is := range attach.Mentions(text, o.isMention) {
 		found[is.Start] = true
@@ -168,7 +168,7 @@ func (o Options) MissingMention(text string) string {
 }
 
 // Expand reads the files and server resources mentioned in text. Notes describe changes made to them.
-func (o Options) Expand(ctx context.Context, text string) (parts []llm.Part, notes []string, err error) {
+func (o *Options) Expand(ctx context.Context, text string) (parts []llm.Part, notes []string, err error) {
 	return attach.ExpandMentions(text, func(path string) (found []llm.Part, note string, err error) {
 		if r, ok := o.resource(path); ok {
 			if found, err = o.Servers().ReadResource(ctx, r.Server, r.URI); err != nil {
@@ -187,7 +187,7 @@ func (o Options) Expand(ctx context.Context, text string) (parts []llm.Part, not
 }
 
 // ResourcesNamed returns the server resources whose name contains word.
-func (o Options) ResourcesNamed(word string) []act.Resource {
+func (o *Options) ResourcesNamed(word string) []act.Resource {
 	servers := o.Servers()
 	if servers == nil {
 		return nil
@@ -202,7 +202,7 @@ func (o Options) ResourcesNamed(word string) []act.Resource {
 }
 
 // resource returns the resource that a prompt mentions as @server:uri.
-func (o Options) resource(name string) (r act.Resource, ok bool) {
+func (o *Options) resource(name string) (r act.Resource, ok bool) {
 	for _, r := range o.ResourcesNamed(name) {
 		if r.Server+":"+r.URI == name {
 			return r, true

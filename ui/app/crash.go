@@ -20,7 +20,7 @@ import (
 const statusPanic = 2
 
 // StateDir returns the directory for data that is neither configuration nor cache; "" if there is none.
-func (o Options) StateDir() string {
+func (o *Options) StateDir() string {
 	dir, _ := stateDir(o.Getenv)
 	return dir
 }

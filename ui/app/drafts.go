@@ -44,24 +44,24 @@ func AttachToStored(o Options, s *session.Session, part llm.Part, end func()) Ef
 }
 
 // NewDraft returns a draft of text and attachments, with the cursor at the end.
-func (o Options) NewDraft(text string, attached []llm.Part) session.Draft {
+func (o *Options) NewDraft(text string, attached []llm.Part) session.Draft {
 	return session.Draft{Text: text, Cursor: len(text), Parts: attached, At: o.Now()}
 }
 
 // EstimatePrompt estimates the tokens of a prompt with attachments. It may be called on any goroutine.
-func (o Options) EstimatePrompt(text string, attached []llm.Part) int {
+func (o *Options) EstimatePrompt(text string, attached []llm.Part) int {
 	return o.Estimate(text) + session.EstimateParts(attached, o.Estimate)
 }
 
 // RememberPrompt adds text to the stored prompt history without waiting for the disk. The function it returns waits and
 // returns the error.
-func (o Options) RememberPrompt(text string) (stored func() error) {
+func (o *Options) RememberPrompt(text string) (stored func() error) {
 	return o.Library.AddPromptAsync(session.SentPrompt{Text: text, Dir: o.Directory, At: o.Now()})
 }
 
 // Draft returns the draft stored under key. It returns false if there is none, or only drafts of other running
 // processes. The output of user's shell commands that were running when parley ended is attached to it.
-func (o Options) Draft(key string) (d session.Draft, ok bool) {
+func (o *Options) Draft(key string) (d session.Draft, ok bool) {
 	d, ok, err := o.Library.TakeDraft(key) // ok with an error means that only attachments are damaged
 	if err != nil && !ok {
 		return session.Draft{}, false
@@ -78,7 +78,7 @@ func (o Options) Draft(key string) (d session.Draft, ok bool) {
 }
 
 // DeleteDraft deletes the draft stored under key.
-func (o Options) DeleteDraft(key string) { _ = o.Library.SaveDraft(key, session.Draft{}) }
+func (o *Options) DeleteDraft(key string) { _ = o.Library.SaveDraft(key, session.Draft{}) }
 
 // Editor returns a command that runs $VISUAL or $EDITOR on a temporary file with text. After the command, written must
 // be called with its error: it returns the edited text, without trailing newlines, and removes the file.

@@ -60,7 +60,7 @@ func turnTime(path []session.Node, user int) (from, to time.Time) {
 
 // SaveExchange writes e to a new file that only its owner may read, and returns its path. Relative paths are resolved
 // against o.Directory; "" makes a name from the time and e.ID.
-func (o Options) SaveExchange(e exchange.Exchange, path string) (string, error) {
+func (o *Options) SaveExchange(e exchange.Exchange, path string) (string, error) {
 	if path == "" {
 		path = fmt.Sprintf("wire-%s-%d.txt", e.Start.Local().Format("20060102-150405"), e.ID)
 	}

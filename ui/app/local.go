@@ -63,11 +63,6 @@ func (s Service) ConnectedText() string {
 	return fmt.Sprintf("%s connected: %s%s, default %s", s.Name, more, format.Plural(s.Models, "model"), ShortModelName(s.Model))
 }
 
-// AwaitsLocal reports whether a prompt of the command line has to wait for DiscoverModels.
-func AwaitsLocal(a *App) bool {
-	return a.Local.Unnamed != nil || a.Local.Discover != nil && UsesDemo(a)
-}
-
 // LocalAnswers holds, by provider, whether a service on this machine may answer. Providers that the user was not asked
 // about are missing.
 type LocalAnswers map[string]bool
@@ -89,7 +84,7 @@ func ReadLocalAnswers(lib *session.Store) LocalAnswers {
 }
 
 // SaveLocalAnswer stores whether a service on this machine may answer.
-func (o Options) SaveLocalAnswer(provider string, yes bool) Effect {
+func (o *Options) SaveLocalAnswer(provider string, yes bool) Effect {
 	lib := o.Library
 	return save(lib, func() error { return SaveLocalAnswer(lib, provider, yes) })
 }

@@ -295,7 +295,7 @@ func askField(a *App, p *prompts.Prompt, args string, values map[string]string, 
 
 // Template reads everything a prompt needs before it is sent: mentioned files, the model, the schema. Notes name the
 // mentions that were not attached and the keys without effect.
-func (o Options) Template(ctx context.Context, p *prompts.Prompt, e prompts.Expansion) (from session.Template, notes []string, err error) {
+func (o *Options) Template(ctx context.Context, p *prompts.Prompt, e prompts.Expansion) (from session.Template, notes []string, err error) {
 	mentions, notes := o.insertable(p, e.Mentions)
 	if p.Project {
 		from.Project = o.AbbrevPath(p.Path)
@@ -324,7 +324,7 @@ func (o Options) Template(ctx context.Context, p *prompts.Prompt, e prompts.Expa
 
 // insertable returns the mentions that a prompt may attach, and a note for each other one: denied files and, for a
 // prompt of the directory, files that the model may not read.
-func (o Options) insertable(p *prompts.Prompt, mentions string) (kept string, notes []string) {
+func (o *Options) insertable(p *prompts.Prompt, mentions string) (kept string, notes []string) {
 	whose, from := "/"+p.Name, 0
 	if p.Project {
 		whose = "a prompt of this folder"
@@ -352,7 +352,7 @@ func (o Options) insertable(p *prompts.Prompt, mentions string) (kept string, no
 }
 
 // turnSettings returns the settings for the turn of a prompt.
-func (o Options) turnSettings(p *prompts.Prompt) (t session.TurnSettings, err error) {
+func (o *Options) turnSettings(p *prompts.Prompt) (t session.TurnSettings, err error) {
 	t.Effort, t.Tools, t.Web = p.Effort, p.Tools, p.Web
 	if p.System != "" {
 		if t.System = p.System; o.System != nil {

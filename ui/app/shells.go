@@ -31,7 +31,7 @@ func recordKey(draftKey string) string { return "commands of " + draftKey }
 
 // RecordShell stores a record of a shell command before it runs, and returns once the record is on disk or cannot be
 // written. End removes the record.
-func (o Options) RecordShell(draftKey, command string) (end func()) {
+func (o *Options) RecordShell(draftKey, command string) (end func()) {
 	shellRecords.Lock()
 	defer shellRecords.Unlock()
 	shellRecords.n++
@@ -45,7 +45,7 @@ func (o Options) RecordShell(draftKey, command string) (end func()) {
 }
 
 // Shells returns the records of commands typed while the draft had draftKey.
-func (o Options) Shells(draftKey string) (records []ShellRecord) {
+func (o *Options) Shells(draftKey string) (records []ShellRecord) {
 	text, err := o.Library.Get(recordKey(draftKey))
 	if err == nil && text != "" {
 		_ = json.Unmarshal([]byte(text), &records) // unreadable records are ignored
@@ -54,7 +54,7 @@ func (o Options) Shells(draftKey string) (records []ShellRecord) {
 }
 
 // SetShells replaces the records of Shells.
-func (o Options) SetShells(draftKey string, records []ShellRecord) error {
+func (o *Options) SetShells(draftKey string, records []ShellRecord) error {
 	text := ""
 	if len(records) > 0 {
 		b, err := json.Marshal(records)
@@ -67,7 +67,7 @@ func (o Options) SetShells(draftKey string, records []ShellRecord) error {
 }
 
 // interruptedShells returns an attachment for each command whose process ended while it ran, and the other records.
-func (o Options) interruptedShells(draftKey string) (parts []llm.Part, left []ShellRecord) {
+func (o *Options) interruptedShells(draftKey string) (parts []llm.Part, left []ShellRecord) {
 	for _, r := range o.Shells(draftKey) {
 		if r.PID == os.Getpid() || process.Alive(r.PID) {
 			left = append(left, r)

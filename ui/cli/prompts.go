@@ -204,7 +204,8 @@ func (a promptFiles) parts(parts []llm.Part, compared bool) ([]llm.Part, error) 
 	e.Typed = "" // as in PROMPT, an @ is plain text in arguments
 	bare := *p
 	bare.Settings = prompts.Settings{} // the session has these settings
-	from, notes, err := app.Options{Library: a.library, AbbrevPath: abbrevPath, PromptFiles: app.PromptFiles{MayInsert: a.mayInsert}}.WithDefaults().Template(context.Background(), &bare, e)
+	o := app.Options{Library: a.library, AbbrevPath: abbrevPath, PromptFiles: app.PromptFiles{MayInsert: a.mayInsert}}.WithDefaults()
+	from, notes, err := o.Template(context.Background(), &bare, e)
 	if err != nil {
 		return nil, err
 	}

@@ -35,23 +35,23 @@ func (m *Blocks) AddFooter(text string, shorter ...string) {
 }
 
 // AddNote adds a notice.
-func (m *Blocks) AddNote(text string) { m.addText(kindNote, "", noteStyles[Info], text, "") }
+func (m *Blocks) AddNote(text string) { m.addText("", noteStyles[Info], text, "") }
 
 // AddMarker adds a note of the given kind, such as one for an interrupted answer.
 func (m *Blocks) AddMarker(kind NoteKind, text string) {
-	m.addText(kindNote, "", noteStyles[kind], text, "")
+	m.addText("", noteStyles[kind], text, "")
 }
 
 // AddError adds an error and a hint how to fix it; "" for no hint.
-func (m *Blocks) AddError(text, hint string) { m.addText(kindNote, "", errorStyle, text, hint) }
+func (m *Blocks) AddError(text, hint string) { m.addText("", errorStyle, text, hint) }
 
 // SetNote adds or changes the note with this id, such as a countdown.
 func (m *Blocks) SetNote(id string, kind NoteKind, text string) {
-	m.addText(kindNote, id, noteStyles[kind], text, "")
+	m.addText(id, noteStyles[kind], text, "")
 }
 
-func (m *Blocks) addText(k kind, id string, how noteStyle, text, hint string) {
-	m.putBlock(k, id, &textBlock{noteStyle: how, text: cleanText(text), hint: cleanText(hint)})
+func (m *Blocks) addText(id string, how noteStyle, text, hint string) {
+	m.putBlock(kindNote, id, &textBlock{noteStyle: how, text: cleanText(text), hint: cleanText(hint)})
 }
 
 // putBlock adds a block, or replaces the one with the same kind and id.
