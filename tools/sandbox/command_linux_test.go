@@ -387,13 +387,16 @@ func TestCommandRefuses(t *testing.T) {
 	}
 }
 
-// The private temp directory goes with the command.
+// The private temp directory goes with the command, and those that killed programs left go too.
 func TestTempIsRemoved(t *testing.T) {
 	if b := sandbox.Probe(); !b.Available() {
 		t.Skipf("nothing can be held here: %s", b.Reason)
 	}
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
+	if err := os.Mkdir(filepath.Join(temp, "parley-sandbox-1"), 0o700); err != nil { // of a killed program
+		t.Fatal(err)
+	}
 	cmd, cleanup, err := sandbox.Command(sandbox.Policy{Workspace: t.TempDir()}, "/bin/sh", "-c", "echo x > $TMPDIR/f")
 	if err != nil {
 		t.Fatal(err)

@@ -53,7 +53,6 @@
 package sandbox
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -105,20 +104,4 @@ func Protected() []string {
 // isWithin reports whether path is dir or below it; both are clean.
 func isWithin(path, dir string) bool {
 	return path == dir || dir == "/" || strings.HasPrefix(path, dir+string(filepath.Separator))
-}
-
-// makeTempDir creates a private temp directory, unless the policy names one.
-func makeTempDir(p *policy) (remove func(), err error) {
-	if p.TempDir != "" {
-		return func() {}, nil
-	}
-	dir, err := os.MkdirTemp("", "parley-sandbox-")
-	if err != nil {
-		return nil, err
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return nil, err
-	}
-	p.TempDir = dir
-	return func() { _ = os.RemoveAll(dir) }, nil
 }
