@@ -3,9 +3,7 @@ package archive
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
 	"strings"
-	"time"
 
 	"parley/providers/llm"
 	"parley/tools/lazy"
@@ -17,14 +15,22 @@ import (
 // assistant between two of the user's become one.
 
 func (d *exportImporter) chatgpt(c *gptConversation) {
-	g := chatgptBuilder{builder: newBuilder("chatgpt", d.skipped), files: d.images.find, mapping: c.Mapping, openCalls: map[int]map[string]string{}}
+	g := chatgptBuilder{builder: newBuilder("chatgpt", d.skipped), files: d.images.find, openCalls: map[int]map[string]string{}}
 	g.session.ID = cmp.Or(c.ConversationID, c.ID)
 	g.session.Title = c.Title
 	g.session.Created, g.session.Updated = c.Created.Time, c.Updated.Time
 	if c.Model != "auto" {
 		g.session.Model = model("openai", c.Model)
 	}
-	g.addAll()
+	t := tree{builder: g.builder, nodes: make(map[string]treeNode, len(c.Mapping))}
+	for id, n := range c.Mapping {
+		node := treeNode{parent: n.Parent, children: n.Children, add: func(bool) {}}
+		if m := n.Message; m != nil {
+			node.at, node.add = m.Time.Time, func(alone bool) { g.message(m, alone) }
+		}
+		t.nodes[id] = node
+	}
+	t.addAll()
 	g.head = cmp.Or(g.keys[c.Current], g.last())
 	d.found = append(d.found, g.end()...)
 }
@@ -33,95 +39,7 @@ func (d *exportImporter) chatgpt(c *gptConversation) {
 type chatgptBuilder struct {
 	*builder
 	files     func(id string) []byte
-	mapping   map[string]gptNode
-	children  map[string][]string
 	openCalls map[int]map[string]string // by Seq of a response: names of tools without a result yet, to ids of calls
-}
-
-// link fills in children, and returns the ids without a parent and all ids, by time.
-// Parents and children should agree; one of them may be missing.
-func (g *chatgptBuilder) link() (roots, ids []string) {
-	for id := range g.mapping {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, func(a, b string) int {
-		return cmp.Or(g.time(a).Compare(g.time(b)), strings.Compare(a, b))
-	})
-	parents := make(map[string]string, len(ids))
-	for _, id := range ids {
-		parents[id] = cmp.Or(g.mapping[id].Parent, parents[id])
-		for _, child := range g.mapping[id].Children {
-			if child != id {
-				parents[child] = cmp.Or(parents[child], id)
-			}
-		}
-	}
-	g.children = make(map[string][]string, len(ids))
-	listed := make(map[string]bool, len(ids))
-	list := func(parent, id string) {
-		if _, ok := g.mapping[id]; ok && parents[id] == parent && !listed[id] {
-			listed[id] = true
-			g.children[parent] = append(g.children[parent], id)
-		}
-	}
-	for _, id := range ids {
-		for _, child := range g.mapping[id].Children {
-			list(id, child)
-		}
-	}
-	for _, id := range ids {
-		list(parents[id], id)
-	}
-	return g.children[""], ids
-}
-
-func (g *chatgptBuilder) time(id string) time.Time {
-	if m := g.mapping[id].Message; m != nil {
-		return m.Time.Time
-	}
-	return time.Time{}
-}
-
-// addAll adds all messages, parents before children. Those that no root leads to
-// come last: their parents are missing, or they are in a circle.
-func (g *chatgptBuilder) addAll() {
-	roots, ids := g.link()
-	for _, id := range roots {
-		g.addSubtree(id, 0)
-	}
-	for _, id := range ids {
-		if _, ok := g.keys[id]; !ok {
-			g.skip(orphans)
-			g.addSubtree(id, g.last())
-		}
-	}
-}
-
-// addSubtree adds the message id after parent, and all that follow it.
-func (g *chatgptBuilder) addSubtree(id string, parent int) {
-	type entry struct {
-		id     string
-		parent int
-		alone  bool // an only child
-	}
-	stack := []entry{{id, parent, parent == 0}}
-	for len(stack) > 0 {
-		e := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		if _, twice := g.keys[e.id]; twice {
-			continue
-		}
-		g.head = e.parent
-		if m := g.mapping[e.id].Message; m != nil {
-			g.message(m, e.alone)
-		}
-		g.keys[e.id] = g.head
-		children := g.children[e.id]
-		alone := len(children) == 1 && (e.alone || g.head != e.parent)
-		for _, child := range slices.Backward(children) {
-			stack = append(stack, entry{child, g.head, alone})
-		}
-	}
 }
 
 // message adds a message, if it says something. With alone it may continue a response at the head.

@@ -7,17 +7,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
 )
 
 // An exportImporter reads exports of ChatGPT and of Claude: conversations.json, a list of
-// conversations on one line, and the zip that holds it.
+// conversations on one line, and the zip or folder that holds it. It also reads those of Open WebUI and LibreChat.
 type exportImporter struct {
 	limits  limits
 	skipped *skippedCounts
-	images  zipImages // of the zip; the zero value has none
+	images  exportImages
 	found   []Conversation
 }
 
@@ -25,6 +26,7 @@ func (d *exportImporter) line(data []byte) error {
 	var p probe
 	var g gptConversation
 	var c claudeChat
+	var w webChat
 	switch {
 	case decode(data, &p) != nil:
 		d.skipped.add(badLines, 1)
@@ -32,6 +34,8 @@ func (d *exportImporter) line(data []byte) error {
 		d.claude(&c)
 	case p.Mapping != nil && decode(data, &g) == nil && len(g.Mapping) > 0:
 		d.chatgpt(&g)
+	case p.isWebChat() && decode(data, &w) == nil:
+		d.web(&w)
 	default:
 		d.skipped.add(badLines, 1)
 	}
@@ -110,8 +114,8 @@ func holdsConversations(name string) bool {
 	return ok && strings.HasSuffix(name, ".json") && strings.Trim(number, "-0123456789") == ""
 }
 
-// errZipTooLarge reports that the content of a zip is larger than limits allow.
-var errZipTooLarge = errors.New("the zip is too large")
+// errExportTooLarge reports that the content of an export is larger than limits allow.
+var errExportTooLarge = errors.New("the export is too large")
 
 // zip reads an export of ChatGPT or Claude from r, which must be able to seek.
 func (l limits) zip(r io.Reader, n *skippedCounts) ([]Conversation, error) {
@@ -130,31 +134,39 @@ func (l limits) zip(r io.Reader, n *skippedCounts) ([]Conversation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("not a whole zip: %w", err)
 	}
+	return l.export(z, n)
+}
+
+// export reads an unpacked export of ChatGPT or Claude.
+func (l limits) export(files fs.FS, n *skippedCounts) ([]Conversation, error) {
 	left := l.unzip
-	images := zipImages{limits: l, left: &left}
-	var lists []*zip.File
-	for _, f := range z.File {
-		base := path.Base(f.Name)
-		switch {
+	d := exportImporter{limits: l, skipped: n, images: exportImages{limits: l, left: &left, files: files}}
+	var lists []string
+	err := fs.WalkDir(files, ".", func(name string, f fs.DirEntry, err error) error {
+		switch base := path.Base(name); {
+		case err != nil || !f.Type().IsRegular():
 		case holdsConversations(base):
-			lists = append(lists, f)
+			lists = append(lists, name)
 		case strings.HasPrefix(base, "file"):
-			images.files = append(images.files, zipImage{base, f})
+			d.images.names = append(d.images.names, name)
 		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	slices.SortFunc(images.files, func(a, b zipImage) int { return strings.Compare(a.name, b.name) })
-	slices.SortFunc(lists, func(a, b *zip.File) int { return strings.Compare(a.Name, b.Name) })
-	d := exportImporter{limits: l, skipped: n, images: images}
-	for _, f := range lists {
-		if err := d.readFile(f, &left); err != nil {
-			return d.found, fmt.Errorf("%s: %w", path.Base(f.Name), err)
+	slices.SortFunc(d.images.names, func(a, b string) int { return strings.Compare(path.Base(a), path.Base(b)) })
+	slices.Sort(lists)
+	for _, name := range lists {
+		if err := d.readFile(name, &left); err != nil {
+			return d.found, fmt.Errorf("%s: %w", path.Base(name), err)
 		}
 	}
 	return d.found, nil
 }
 
-func (d *exportImporter) readFile(f *zip.File, left *int64) error {
-	in, err := f.Open()
+func (d *exportImporter) readFile(name string, left *int64) error {
+	in, err := d.images.files.Open(name)
 	if err != nil {
 		return err
 	}
@@ -172,7 +184,7 @@ func (d *exportImporter) readFile(f *zip.File, left *int64) error {
 	return d.readList(b)
 }
 
-// A sizeLimiter fails with errZipTooLarge once more than left bytes were read.
+// A sizeLimiter fails with errExportTooLarge once more than left bytes were read.
 type sizeLimiter struct {
 	io.Reader
 	left *int64
@@ -181,36 +193,36 @@ type sizeLimiter struct {
 func (m *sizeLimiter) Read(p []byte) (int, error) {
 	n, err := m.Reader.Read(p)
 	if *m.left -= int64(n); *m.left < 0 {
-		return 0, errZipTooLarge
+		return 0, errExportTooLarge
 	}
 	return n, err
 }
 
-// zipImages finds the images of an export, whose names begin with the id by which a
-// message refers to them.
-type zipImages struct {
+// exportImages finds the images of an export, whose names begin with the id by which a
+// message refers to them. The zero value has none.
+type exportImages struct {
 	limits limits
 	left   *int64
-	files  []zipImage // by name
+	files  fs.FS
+	names  []string // by their last element
 }
 
-type zipImage struct {
-	name string
-	file *zip.File
-}
-
-func (s *zipImages) find(id string) []byte {
-	i, _ := slices.BinarySearchFunc(s.files, id, func(f zipImage, id string) int { return strings.Compare(f.name, id) })
-	for ; id != "" && i < len(s.files) && strings.HasPrefix(s.files[i].name, id); i++ {
-		if rest := s.files[i].name[len(id):]; rest == "" || strings.ContainsRune("-_.", rune(rest[0])) {
-			return s.read(s.files[i].file)
+func (s *exportImages) find(id string) []byte {
+	i, _ := slices.BinarySearchFunc(s.names, id, func(name, id string) int { return strings.Compare(path.Base(name), id) })
+	for ; id != "" && i < len(s.names); i++ {
+		rest, ok := strings.CutPrefix(path.Base(s.names[i]), id)
+		if !ok {
+			break
+		}
+		if rest == "" || strings.ContainsRune("-_.", rune(rest[0])) {
+			return s.read(s.names[i])
 		}
 	}
 	return nil
 }
 
-func (s *zipImages) read(f *zip.File) []byte {
-	in, err := f.Open()
+func (s *exportImages) read(name string) []byte {
+	in, err := s.files.Open(name)
 	if err != nil {
 		return nil
 	}

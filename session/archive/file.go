@@ -39,6 +39,14 @@ func (r *sourceReader) file(ctx context.Context, path string) error {
 	switch {
 	case err != nil:
 		return errors.Unwrap(err)
+	case info.IsDir() && isExport(path):
+		root, err := os.OpenRoot(path)
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		list, err := r.limits.export(root.FS(), r.skipped)
+		return errors.Join(r.eachOf(path, list), err)
 	case info.IsDir():
 		all, err := opencodeDirectory{path, r.limits, r.skipped}.sources(ctx)
 		if err != nil {
@@ -59,13 +67,24 @@ func (r *sourceReader) file(ctx context.Context, path string) error {
 		return err
 	}
 	list, err := r.limits.conversations(f, filepath.Base(path), r.skipped)
+	return errors.Join(r.eachOf(path, list), err)
+}
+
+// eachOf hands over the conversations in a file or folder.
+func (r *sourceReader) eachOf(path string, list []Conversation) error {
 	for i := range list {
 		r.fillDirectory(path, &list[i])
 		if err := r.each(list[i]); err != nil {
 			return err
 		}
 	}
-	return err
+	return nil
+}
+
+// isExport reports whether a directory is an unpacked export of ChatGPT or Claude.
+func isExport(dir string) bool {
+	files, _ := os.ReadDir(dir)
+	return slices.ContainsFunc(files, func(f os.DirEntry) bool { return holdsConversations(f.Name()) })
 }
 
 // fillDirectory fills in the directory of a session of Gemini CLI, which is in the file

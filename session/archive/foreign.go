@@ -225,6 +225,14 @@ type block struct {
 	Data              string          `json:"data"` // base64
 	MIME              string          `json:"mimeType"`
 
+	Think string `json:"think"` // LibreChat
+	Used  *struct {
+		ID        string `json:"id"`
+		Name      string `json:"name"`
+		Arguments string `json:"args"`
+		Output    string `json:"output"`
+	} `json:"tool_call"`
+
 	Thought bool `json:"thought"` // Gemini's API
 	Inline  *struct {
 		MIME string `json:"mimeType"`

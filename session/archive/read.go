@@ -93,7 +93,12 @@ type importer interface {
 // lines reads a file of lines, in the format of the first line that belongs to one.
 func (l limits) lines(b *bufio.Reader, name string, n *skippedCounts) ([]Conversation, error) {
 	var d importer
-	unread := 0 // lines that belong to no format
+	type numbered struct {
+		number int
+		data   []byte
+	}
+	var unread []numbered // the first lines, of no format: the importer decides about them
+	size := 0
 	in := lineReader{r: b, longest: l.line}
 	var failed error
 	for number := 1; failed == nil; number++ {
@@ -111,12 +116,17 @@ func (l limits) lines(b *bufio.Reader, name string, n *skippedCounts) ([]Convers
 		case d != nil:
 			failed = cmp.Or(d.line(data), failed)
 		default:
+			unread = append(unread, numbered{number, bytes.Clone(data)})
+			size += len(data)
 			if d = formatOf(data, l, name, n); d != nil {
-				failed = cmp.Or(d.line(data), failed)
-			} else if unread++; unread == 1 && string(data) == "{" {
+				for _, u := range unread {
+					n.at("line", u.number)
+					failed = cmp.Or(d.line(u.data), failed)
+				}
+			} else if len(unread) == 1 && string(data) == "{" {
 				// One conversation over many lines.
 				return l.object(b, n)
-			} else if unread >= l.lead {
+			} else if len(unread) >= l.lead || size > l.line {
 				return nil, transfer.ErrNoConversation
 			}
 		}
@@ -127,7 +137,6 @@ func (l limits) lines(b *bufio.Reader, name string, n *skippedCounts) ([]Convers
 	if d == nil {
 		return nil, failed
 	}
-	n.add(badLines, unread)
 	n.at("", 0)
 	return d.end(), failed
 }
@@ -174,6 +183,14 @@ type probe struct {
 	Message      struct {
 		Parts json.RawMessage `json:"parts"`
 	} `json:"message"`
+	Chat           json.RawMessage `json:"chat"` // Open WebUI
+	ConversationID string          `json:"conversationId"`
+	Exported       json.RawMessage `json:"exportAt"` // LibreChat
+}
+
+// isWebChat reports whether the line is a conversation of Open WebUI or LibreChat.
+func (p *probe) isWebChat() bool {
+	return len(p.Chat) > 0 && p.Chat[0] == '{' || p.ConversationID != "" && p.Exported != nil
 }
 
 // formatOf returns an importer for the format a line belongs to, nil if it is of none.
@@ -185,7 +202,7 @@ func formatOf(data []byte, l limits, name string, n *skippedCounts) importer {
 	switch {
 	case p.Type == typeSession && p.Format == format:
 		return &jsonlImporter{skipped: n}
-	case len(p.Mapping) > 0 && p.Mapping[0] == '{', len(p.ChatMessages) > 0 && p.ChatMessages[0] == '[':
+	case len(p.Mapping) > 0 && p.Mapping[0] == '{', len(p.ChatMessages) > 0 && p.ChatMessages[0] == '[', p.isWebChat():
 		return &exportImporter{limits: l, skipped: n}
 	case p.Type == typeSession && p.ID != "" && p.Timestamp != "":
 		return &piImporter{newBuilder("pi", n)}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -78,7 +79,7 @@ func outline(c Conversation) string {
 
 // streams holds the files of testdata in the formats that are read as a stream.
 var streams = []string{
-	"claude.jsonl", "codex.jsonl", "codex-bare.jsonl", "codex-calls.jsonl", "chatgpt.json", "claude.ai.json", "pi.jsonl", "qwen.jsonl", "gemini.jsonl", "gemini.json",
+	"claude.jsonl", "codex.jsonl", "codex-bare.jsonl", "codex-calls.jsonl", "chatgpt.json", "claude.ai.json", "pi.jsonl", "qwen.jsonl", "gemini.jsonl", "gemini.json", "open.webui.json", "librechat.json",
 }
 
 func TestRead(t *testing.T) {
@@ -105,6 +106,22 @@ func TestRead(t *testing.T) {
 			}
 			golden(t, name+".golden", b.String())
 		})
+	}
+}
+
+// TestFolder: an export of ChatGPT that was unpacked is read like its zip.
+func TestFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "export [1]")
+	list, err := os.ReadFile("testdata/chatgpt.json")
+	if err == nil {
+		err = errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "conversations-000.json"), list, 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, _, err := readAll(t, dir, nil)
+	if err != nil || len(all) == 0 || all[0].Session.Origin != "chatgpt" {
+		t.Errorf("read %d conversations of the folder: %v", len(all), err)
 	}
 }
 
@@ -256,6 +273,7 @@ func TestReadSkipsMalformed(t *testing.T) {
 		{"an empty list", `[]`, 0, "", "contains no conversation"},
 		{"many lines of nothing", strings.Repeat("{}\n", 100) + user("a", "", "hi"), 0, "", "contains no conversation"},
 		{"a byte order mark", "\ufeff" + user("a", "", "hi"), 1, "", ""},
+		{"a line without a message first", `{"type":"file-history-snapshot","messageId":"a","snapshot":{}}` + "\n" + user("a", "", "hi"), 1, "", ""},
 		{"a bad line first", "{\"type\":\n" + user("a", "", "hi"), 1, "malformed lines skipped (1)", ""},
 		{"a long line", user("a", "", "hi") + "\n" + user("b", "a", strings.Repeat("x", 500)) + "\n" + user("c", "a", "there"), 2, "too long (1)", ""},
 		{"a long line last", user("a", "", "hi") + "\n" + user("b", "a", strings.Repeat("x", 500)), 1, "too long (1)", ""},

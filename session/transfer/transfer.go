@@ -43,7 +43,7 @@ type Reader func(ctx context.Context, path string, known func(id, stamp string) 
 
 // ErrNoConversation reports that a file has no conversation.
 var ErrNoConversation = errors.New("contains no conversation: expected parley's JSONL, a session of Claude Code, " +
-	"a rollout of Codex, a session of Gemini CLI, Qwen Code or pi, an export of ChatGPT or Claude (conversations.json or the zip it is in), " +
+	"a rollout of Codex, a session of Gemini CLI, Qwen Code or pi, an export of ChatGPT or Claude (conversations.json, or the zip or folder it is in), of Open WebUI or LibreChat, " +
 	"or the database of crush, opencode or llm")
 
 // A Notice counts things of one kind that could not be imported.

@@ -135,7 +135,8 @@ type importOptions struct {
 
 const importHelp = `Import conversations from parley's own JSONL, and from other programs: sessions
 of Claude Code, Codex, Gemini CLI, Qwen Code and pi, databases of crush, opencode and llm,
-exports of ChatGPT and Claude (the zip, or conversations.json in it).
+exports of ChatGPT and Claude (the zip, its folder, or conversations.json in it), of
+Open WebUI and of LibreChat.
 
 --all looks where these programs keep conversations on this machine. Importing
 again adds what is new: a conversation that has grown gets its new messages, on
