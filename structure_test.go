@@ -66,12 +66,12 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/sessions":        {"ui/cli/cmdutil", "ui/app", "ui/usage", theme, md, format, safe, "session", "session/transfer", "ui/cli/cmd/sessions/*", llm},
 		"ui/cli/cmd/models":          {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/report", format, "providers", "providers/media", llm, catalog},
 
-		"tools/mcp/client":             {act, "tools", "tools/mcp", "tools/mcp/client/oauth", proc, safe, llm, lazy},
-		"tools/mcp/client/oauth":       {safe},
+		"tools/mcp/client":             {act, "tools", "tools/mcp", "tools/mcp/client/oauth", "tools/proxy", proc, safe, llm, lazy},
+		"tools/mcp/client/oauth":       {safe, "tools/proxy"},
 		"tools/webpage":                {},
 		"tools/undo/snapshot":          {act, "tools", "tools/undo", "tools/gitignore", "tools/places", atomic},
 		"ui/cli/cmd/embed/vectors":     {"session/store", lazy},
-		"providers/media/formats":      {llm, catalog, "providers/media", "providers/adapter", "providers/adapter/openaiclient", "providers/wire", safe},
+		"providers/media/formats":      {llm, catalog, "providers/media", "providers/adapter", "providers/adapter/openaiclient", "providers/wire", safe, "tools/proxy"},
 		"ui/cli/cmd/sessions/importer": {"session/store", "session/transfer", lazy},
 		"ui/cli/cmd/config":            {"ui/cli/cmdutil"},
 		"ui/cli/cmd/keys":              {"ui/cli/cmdutil", "ui/app/flows", "ui/tui"},
@@ -97,7 +97,7 @@ func TestImports(t *testing.T) {
 		"providers/filter":               {llm, "providers/schema", lazy},
 		"providers/retry":                {llm},
 		"providers/token":                {proc},
-		"providers/wire":                 {llm, safe, "providers/token", lazy},
+		"providers/wire":                 {llm, safe, "providers/token", "tools/proxy", lazy},
 		"providers/llmtest":              {llm, heap},
 		suite:                            {llm, "providers/llmtest"},
 		heap:                             {},
@@ -184,6 +184,7 @@ func TestImports(t *testing.T) {
 		safe:                             {swar, lazy},
 		swar:                             {},
 		lazy:                             {},
+		"tools/proxy":                    {},
 
 		"ui/app/flows/permissions": {"ui/app", "ui/describe", act, "tools", "tools/rule", format},
 	}

@@ -201,7 +201,7 @@ func networkReason(ctx context.Context, err error) string {
 // proxyHint explains a likely failure where the network is reachable only
 // through a proxy.
 func proxyHint() string {
-	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
 		if os.Getenv(name) != "" {
 			return " (fetch connects directly and does not use the proxy in " + name + ")"
 		}

@@ -27,6 +27,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/token"
+	"parley/tools/proxy"
 )
 
 // Options describe the provider of a Client.
@@ -84,7 +85,7 @@ func Plain(c *http.Client) http.RoundTripper {
 // network returns a new transport, so that its limits and connections belong to one provider.
 func network(idle time.Duration) *http.Transport {
 	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
+		Proxy:                  proxy.FromEnvironment,
 		OnProxyConnectResponse: proxyError,
 		DialContext:            dialGathering(&net.Dialer{Timeout: connectTime}),
 		TLSHandshakeTimeout:    connectTime,

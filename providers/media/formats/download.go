@@ -16,6 +16,7 @@ import (
 	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
+	"parley/tools/proxy"
 	"parley/tools/sanitize"
 )
 
@@ -190,12 +191,12 @@ func downloader(o adapter.Options, req *http.Request, any bool) http.RoundTrippe
 		return wire.Plain(o.HTTP)
 	}
 	dialer := &net.Dialer{Timeout: 10 * time.Second}
-	proxy, err := http.ProxyFromEnvironment(req)
-	if err != nil || proxy == nil {
+	found, err := proxy.FromEnvironment(req)
+	if err != nil || found == nil {
 		dialer.Control = func(_, address string, _ syscall.RawConn) error { return checkDial(address) }
 	}
 	return &http.Transport{
-		Proxy:       func(*http.Request) (*url.URL, error) { return proxy, err },
+		Proxy:       func(*http.Request) (*url.URL, error) { return found, err },
 		DialContext: dialer.DialContext, TLSHandshakeTimeout: 10 * time.Second,
 		ResponseHeaderTimeout: time.Minute, DisableKeepAlives: true, MaxResponseHeaderBytes: 1 << 20,
 	}

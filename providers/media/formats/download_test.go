@@ -19,16 +19,16 @@ import (
 	"parley/providers/adapter"
 )
 
-// A proxy on loopback forwards requests, plain and in tunnels, to one server each, for any host,
+// A proxyServer on loopback forwards requests, plain and in tunnels, to one server each, for any host,
 // and records them.
-type proxy struct {
+type proxyServer struct {
 	plain, tls *httptest.Server
 
 	mu   sync.Mutex
 	seen []string
 }
 
-func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *proxyServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.seen = append(p.seen, r.Method+" "+r.Host+" "+r.Header.Get("X-Key"))
 	p.mu.Unlock()
@@ -70,7 +70,7 @@ func TestDownloadThroughProxy(t *testing.T) {
 		w.Header().Set("Content-Type", "video/mp4")
 		_, _ = io.WriteString(w, "film of "+r.Host+" "+r.Header.Get("X-Key"))
 	})
-	p := &proxy{plain: httptest.NewServer(file), tls: httptest.NewTLSServer(file)}
+	p := &proxyServer{plain: httptest.NewServer(file), tls: httptest.NewTLSServer(file)}
 	defer p.plain.Close()
 	defer p.tls.Close()
 	server := httptest.NewServer(p)

@@ -20,6 +20,7 @@ import (
 
 	"parley/tools/mcp"
 	"parley/tools/mcp/client/oauth"
+	"parley/tools/proxy"
 )
 
 // An httpService carries messages to and from a server at a URL. It sends the configured
@@ -57,7 +58,7 @@ func newService(address string, headers map[string]string, login *oauth.Client, 
 	life, end := context.WithCancel(context.Background())
 	dialer := &net.Dialer{Timeout: startTimeout}
 	return &httpService{url: u, headers: headers, ctx: life, cancel: end, login: login, loggedOut: make(chan struct{}), sessionLost: make(chan struct{}), requests: requests, base: &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
+		Proxy:                  proxy.FromEnvironment,
 		DialContext:            dialer.DialContext,
 		TLSHandshakeTimeout:    startTimeout,
 		MaxResponseHeaderBytes: 64 << 10,

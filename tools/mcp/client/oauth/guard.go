@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"parley/tools/proxy"
 	"parley/tools/sanitize"
 )
 
@@ -34,7 +35,7 @@ func newGuard(server *url.URL) *guard {
 	base := &http.Transport{TLSHandshakeTimeout: requestTimeout, ResponseHeaderTimeout: requestTimeout, MaxResponseHeaderBytes: 64 << 10, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: true}
 	g.direct, g.proxied = base.Clone(), base
 	g.direct.DialContext = g.dial
-	g.proxied.Proxy = http.ProxyFromEnvironment
+	g.proxied.Proxy = proxy.FromEnvironment
 	return g
 }
 
@@ -50,7 +51,7 @@ func (g *guard) RoundTrip(req *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	transport := g.direct
-	if proxy, err := http.ProxyFromEnvironment(req); err == nil && proxy != nil {
+	if found, err := proxy.FromEnvironment(req); err == nil && found != nil {
 		transport = g.proxied // the proxy resolves the name
 	}
 	req = req.Clone(req.Context())
