@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"charm.land/lipgloss/v2"
+
 	"parley/ui/theme"
 )
 
@@ -127,18 +129,15 @@ func looseable(d *Doc) int {
 // Each code block starts in a fresh state, whatever the previous one left open. The test
 // compares the styles that a terminal shows.
 func TestBlocksOfCodeBeginAnew(t *testing.T) {
-	const (
-		off     = "\x1b[m"
-		lang    = "\x1b[38;2;124;124;124mgo" + off
-		comment = "\x1b[38;2;154;154;154m/* open" + off
-		keyword = "\x1b[38;2;215;175;135mvar" + off + "\x1b[38;2;228;228;228m x" + off
-		bullet  = "\x1b[38;2;154;154;154m•" + off + " \x1b[38;2;228;228;228ma" + off
-	)
+	th := theme.Dark()
+	shown := func(style lipgloss.Style, text string) string { return theme.NewSGR(style).Apply(text) }
+	lang, comment := shown(th.Faint, "go"), shown(th.Syntax.Comment, "/* open")
+	keyword, bullet := shown(th.Syntax.Keyword, "var")+shown(th.Text, " x"), shown(th.Dim, "•")+" "+shown(th.Text, "a")
 	text := "```go\n/* open\n```\n\n```go\nvar x\n```\n\n- a\n\n  ```go\n  /* open\n  ```\n\n  ```go\n  var x\n  ```\n\n```go\nvar x\n/* open\n"
 	want := []string{"  " + lang, "  " + comment, "", "  " + lang, "  " + keyword, "", bullet,
 		"", "    " + lang, "    " + comment, "", "    " + lang, "    " + keyword, "", "  " + lang, "  " + keyword, "  " + comment}
 	for step := 1; step <= len(text); step += 3 {
-		d := New(theme.Dark())
+		d := New(th)
 		for piece := range slices.Chunk([]byte(text), step) {
 			d.append(string(piece))
 			d.Lines(30)

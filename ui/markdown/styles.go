@@ -84,7 +84,7 @@ func (ps *styleCache) style(p textStyle) lipgloss.Style {
 	if th.Bare {
 		return th.Text
 	}
-	s := [roles]lipgloss.Style{th.Text, th.Dim, th.Faint, th.Accent, th.Strong, th.Code, th.Good, th.Warn, th.Bad,
+	s := [roles]lipgloss.Style{th.Text, th.Dim, th.Faint, th.Accent, th.Strong, th.Voice, th.Good, th.Warn, th.Bad,
 		th.Syntax.Comment, th.Syntax.Keyword, th.Syntax.String, th.Syntax.Number, th.Syntax.Function, th.Syntax.Type}[p.role]
 	if p.attr&bold != 0 {
 		s = s.Bold(true)

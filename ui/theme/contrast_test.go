@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,110 +13,177 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// A backed theme is a theme with its own colors, with the backgrounds that it is made
-// for: its own, and the extreme one.
-type backed struct {
+// A seen theme is a theme at a depth of colors, with the backgrounds that it is made for.
+type seen struct {
 	*Theme
+	at          string
 	backgrounds []color.Color
-	want        float64 // WCAG 2.2: 4.5 to 1 for text (AA), 7 to 1 (AAA)
+	least       float64 // WCAG 2.2: 4.5 to 1 for text (AA), 7 to 1 (AAA)
 }
 
-func lit() (all []backed) {
+func (s seen) String() string { return s.Name + s.at }
+
+// lit returns each palette on its own background and on the extreme one, and parley's on
+// further backgrounds that a terminal may report, with 24 bits and with 256 colors.
+func lit() (all []seen) {
 	for _, p := range palettes {
-		extreme, want := "#FFFFFF", 4.5
+		extreme, least := "#FFFFFF", 4.5
 		if p.dark {
 			extreme = "#000000"
 		}
 		if strings.HasPrefix(p.name, "high-contrast") {
-			want = 7
+			least = 7
 		}
-		all = append(all, backed{p.theme(), []color.Color{lipgloss.Color(p.background), lipgloss.Color(extreme)}, want})
+		all = append(all, seen{p.theme(nil), "", []color.Color{lipgloss.Color(p.background), lipgloss.Color(extreme)}, least})
+	}
+	for _, reported := range []string{"#000000", "#1E1E2E", "#282A36", "#2E3440", "#FAFAFA", "#FDF6E3", "#EFF1F5"} {
+		c := lipgloss.Color(reported)
+		all = append(all, seen{ForBackground(c), " on " + reported, []color.Color{c}, 4.5})
+	}
+	for _, s := range all {
+		s.Theme, s.at = s.Indexed(), s.at+" of 256"
+		all = append(all, s)
 	}
 	return all
 }
 
-// inks returns the styles of text.
-func inks(th *Theme) map[string]color.Color {
-	all := codeInks(th)
-	for name, st := range map[string]lipgloss.Style{
-		"Dim": th.Dim, "Faint": th.Faint, "Accent": th.Accent, "Strong": th.Strong, "Code": th.Code, "Good": th.Good, "Warn": th.Warn, "Bad": th.Bad,
-	} {
-		all[name] = st.GetForeground()
+// need returns the contrast that a role needs on the background, and on the bands.
+func need(s seen, role string) (plain, band float64) {
+	own := s.Name == "dark" || s.Name == "light"
+	for _, r := range roles {
+		switch {
+		case r.name != role:
+		case r.contrast == 3: // not read
+			return 3, 3
+		case s.least == 7:
+			return 7, 4.5
+		case own && role == "text":
+			return 7, 7
+		default:
+			return r.contrast, min(r.contrast, 4)
+		}
 	}
-	return all
+	return 0, 0
 }
 
-// codeInks returns the styles of code.
-func codeInks(th *Theme) map[string]color.Color {
-	c := th.Syntax
-	all := map[string]color.Color{}
-	for name, st := range map[string]lipgloss.Style{
-		"Text": th.Text, "Comment": c.Comment, "Keyword": c.Keyword, "String": c.String, "Number": c.Number, "Function": c.Function, "Type": c.Type,
-	} {
-		all[name] = st.GetForeground()
-	}
-	return all
-}
-
-// Text has enough contrast on every background that the theme is made for; rules and
-// footers are at least visible.
+// Text has enough contrast on every background that the theme is made for, and on the bands;
+// rules and bars are at least visible. The bands show on the background, faintly.
 func TestContrast(t *testing.T) {
-	const faint = 3
-	for _, tt := range lit() {
-		for name, ink := range inks(tt.Theme) {
-			want := tt.want
-			if name == "Faint" && want < 7 {
-				want = faint
+	for _, s := range lit() {
+		var row strings.Builder
+		for _, r := range roles {
+			ink := r.style(s.Theme).GetForeground()
+			if r.contrast == 0 || r.name == "code" {
+				continue
 			}
-			for _, background := range tt.backgrounds {
-				if got := contrast(ink, background); got < want-0.01 {
-					t.Errorf("%s %s on %v: contrast %.2f, want at least %.1f", tt.Name, name, background, got, want)
-				}
+			plain, band := need(s, r.name)
+			least := math.Inf(1)
+			for _, background := range s.backgrounds {
+				least = min(least, contrast(ink, background))
+			}
+			onBand := min(contrast(ink, s.Band.GetBackground()), contrast(ink, s.Composer.GetBackground()))
+			fmt.Fprintf(&row, "  %s %.1f/%.1f", r.name, least, onBand)
+			if least < plain-0.05 {
+				t.Errorf("%s: %s has a contrast of %.2f, want at least %.1f", s, r.name, least, plain)
+			}
+			if onBand < band-0.05 {
+				t.Errorf("%s: %s has a contrast of %.2f on a band, want at least %.1f", s, r.name, onBand, band)
+			}
+		}
+		t.Logf("%-32s%s", s, &row)
+		shows := [...]float64{1.07, 1.12, 1.25}
+		if s.Dark {
+			shows = [...]float64{1.13, 1.20, 1.40}
+		}
+		for i, band := range []lipgloss.Style{s.Band, s.Composer, s.Selected} {
+			if got := contrast(band.GetBackground(), s.backgrounds[0]); got < shows[i]-0.005 || got > 1.75 {
+				t.Errorf("%s: band %d has a contrast of %.2f with the background, want %.2f to 1.75", s, i, got, shows[i])
 			}
 		}
 	}
 }
 
-// In a diff, code is on another background, and changed words on a stronger one. Both
-// are clearly distinguishable.
+// codeRoles are the roles of code in a diff.
+var codeRoles = []string{"text", "comment", "keyword", "string", "number", "function", "type"}
+
+// In a diff, code is on another background, and changed words on a stronger one. Both sides
+// and their words are clearly distinguishable: from each other, and from the background.
 func TestContrastInDiffs(t *testing.T) {
-	for _, tt := range lit() {
-		for side, styles := range map[string][2]lipgloss.Style{"Added": {tt.Diff.Added, tt.Diff.AddedWord}, "Removed": {tt.Diff.Removed, tt.Diff.RemovedWord}} {
+	const distinct = 9 // CIE76; 2.3 is just noticeable side by side
+	for _, s := range lit() {
+		for side, styles := range map[string][3]lipgloss.Style{"added": {s.Diff.Added, s.Diff.AddedWord, s.Good}, "removed": {s.Diff.Removed, s.Diff.RemovedWord, s.Bad}} {
 			line, word := styles[0].GetBackground(), styles[1].GetBackground()
-			for name, ink := range codeInks(tt.Theme) {
-				if got := contrast(ink, line); got < min(tt.want, 4.5)-0.01 {
-					t.Errorf("%s %s on %s: contrast %.2f, want at least 4.5", tt.Name, name, side, got)
+			if got := distance(linear(line), linear(s.backgrounds[0])); got < distinct {
+				t.Errorf("%s: %s differs from the background by %.1f, want at least %d", s, side, got, distinct)
+			}
+			if s.Diff.Gutter { // code has the color of the side, on the background
+				if got := contrast(styles[0].GetForeground(), line); got < 4.5 {
+					t.Errorf("%s: the line number on %s has a contrast of %.2f", s, side, got)
+				}
+				continue
+			}
+			for _, r := range roles {
+				if !slices.Contains(codeRoles, r.name) {
+					continue
+				}
+				ink := r.style(s.Theme).GetForeground()
+				want := 4.5
+				if word == (lipgloss.NoColor{}) { // bold and underlined; of 256 colors, few are near
+					want = 4.1
+				}
+				if got := contrast(ink, line); got < want-0.01 {
+					t.Errorf("%s: %s on %s has a contrast of %.2f, want at least %.1f", s, r.name, side, got, want)
+				}
+				if want < 4.5 {
+					continue
 				}
 				if got := contrast(ink, word); got < 3 {
-					t.Errorf("%s %s on a word of %s: contrast %.2f, want at least 3", tt.Name, name, side, got)
+					t.Errorf("%s: %s on a word of %s has a contrast of %.2f, want at least 3", s, r.name, side, got)
 				}
 			}
-			const seen = 9 // CIE76
-			for what, pair := range map[string][2]color.Color{"its background": {line, tt.backgrounds[0]}, "a changed word": {line, word}} {
-				if got := distance(linear(pair[0]), linear(pair[1])); got < seen {
-					t.Errorf("%s: %s differs from %s by %.1f, want at least %d", tt.Name, side, what, got, seen)
+			if word != (lipgloss.NoColor{}) {
+				if got := distance(linear(line), linear(word)); got < distinct {
+					t.Errorf("%s: a changed word of %s differs by %.1f, want at least %d", s, side, got, distinct)
 				}
 			}
 		}
-		if got := distance(linear(tt.Diff.Added.GetBackground()), linear(tt.Diff.Removed.GetBackground())); got < 12 {
-			t.Errorf("%s: added and removed lines differ by %.1f", tt.Name, got)
+		if got := distance(linear(s.Diff.Added.GetBackground()), linear(s.Diff.Removed.GetBackground())); got < 12 {
+			t.Errorf("%s: added and removed lines differ by %.1f", s, got)
 		}
 	}
 }
 
-// The user's own messages are readable on their faint band.
-func TestContrastOnBand(t *testing.T) {
-	for _, tt := range lit() {
-		band := tt.Band.GetBackground()
-		for name, ink := range inks(tt.Theme) {
-			if got := contrast(ink, band); name != "Faint" && got < 3 || name == "Text" && got < 4.5 { // faint text is never on it
-				t.Errorf("%s %s on the band: contrast %.2f", tt.Name, name, got)
+// Parley's own colors of 256 are fixed, not the nearest.
+func TestOwnIndices(t *testing.T) {
+	for name, want := range map[string]map[string]string{
+		"dark": {"text": "254", "dim": "248", "faint": "244", "accent": "216", "accent-dim": "137", "voice": "117", "voice-dim": "67", "good": "114", "warn": "221", "bad": "203",
+			"band": "235", "composer": "236", "selected": "237", "added": "22", "removed": "52", "keyword": "183", "function": "117", "string": "150", "number": "221", "type": "115", "comment": "248"},
+		"light": {"text": "234", "dim": "240", "faint": "244", "accent": "130", "accent-dim": "95", "voice": "24", "voice-dim": "67", "good": "22", "warn": "94", "bad": "124",
+			"band": "255", "composer": "255", "selected": "254", "added": "194", "removed": "224", "keyword": "55", "function": "24", "string": "22", "number": "94", "type": "23", "comment": "240"},
+	} {
+		few := paletteTheme(name, nil).Indexed()
+		for _, r := range roles {
+			st := r.style(few)
+			c := st.GetForeground()
+			if r.contrast == 0 {
+				c = st.GetBackground()
+			}
+			if got := fmt.Sprint(c); want[r.name] != "" && got != want[r.name] {
+				t.Errorf("%s: %s is %s of 256, want %s", name, r.name, got, want[r.name])
 			}
 		}
-		if got := contrast(band, tt.backgrounds[0]); got > 1.6 {
-			t.Errorf("%s: the band stands out by %.2f, more than faintly", tt.Name, got)
+	}
+}
+
+// inks returns the colors of text by role.
+func inks(th *Theme) map[string]color.Color {
+	all := map[string]color.Color{}
+	for _, r := range roles {
+		if r.contrast > 0 {
+			all[r.name] = r.style(th).GetForeground()
 		}
 	}
+	return all
 }
 
 // On an unknown background, colors are readable on black and on white.
@@ -146,7 +214,7 @@ func TestBasic(t *testing.T) {
 				t.Errorf("%s %s is %v, none of the 16", tt.Name, name, ink)
 			}
 		}
-		if th.Accent.GetForeground() == th.Bad.GetForeground() || th.Accent.GetForeground() == th.Warn.GetForeground() {
+		if accent := th.Accent.Render("x"); accent == th.Bad.Render("x") || accent == th.Warn.Render("x") {
 			t.Errorf("%s: the accent is the color of errors or warnings", tt.Name)
 		}
 	}
@@ -170,29 +238,6 @@ func TestFromEnvironment(t *testing.T) {
 	}
 }
 
-// Terminals with 256 colors show the nearest colors; text must remain readable with
-// those.
-func TestContrastWithFewerColors(t *testing.T) {
-	profile := colorprofile.ANSI256
-	for i, tt := range lit() {
-		least := 3.0
-		if i >= 4 { // tints of themes from elsewhere have no near neighbors
-			least = 2.2
-		}
-		for side, background := range map[string]color.Color{
-			"its background": tt.backgrounds[0],
-			"Added":          profile.Convert(tt.Diff.Added.GetBackground()),
-			"Removed":        profile.Convert(tt.Diff.Removed.GetBackground()),
-		} {
-			for name, ink := range inks(tt.Theme) {
-				if got := contrast(profile.Convert(ink), background); got < least && name != "Faint" {
-					t.Errorf("%s %s on %s: contrast %.2f, want at least %.1f", tt.Name, name, side, got, least)
-				}
-			}
-		}
-	}
-}
-
 // Without colors no style has a color, and distinctions by bold and faint remain.
 func TestWithoutColours(t *testing.T) {
 	for _, tt := range lit() {
@@ -209,35 +254,18 @@ func TestWithoutColours(t *testing.T) {
 // also has a sign; see the screens of ui/tui/transcript, which are the same
 // without colors.
 func TestDeuteranopia(t *testing.T) {
-	const noticeable = 10 // CIE76; 2.3 is just noticeable side by side
 	for _, tt := range lit() {
+		if strings.HasPrefix(tt.at, " on") {
+			continue // lighter than chosen
+		}
+		noticeable := 10.0 // CIE76; 2.3 is just noticeable side by side
+		if strings.HasSuffix(tt.at, "256") && tt.Name != "dark" && tt.Name != "light" {
+			noticeable = 7 // the nearest of the few
+		}
 		if got := distance(deuteranope(tt.Good.GetForeground()), deuteranope(tt.Bad.GetForeground())); got < noticeable {
-			t.Errorf("%s: Good and Bad differ by %.1f for a deuteranope, want at least %d", tt.Name, got, noticeable)
+			t.Errorf("%s: Good and Bad differ by %.1f for a deuteranope, want at least %.0f", tt, got, noticeable)
 		}
 	}
-}
-
-// contrast returns the ratio of relative luminances, as defined by WCAG.
-func contrast(a, b color.Color) float64 {
-	la, lb := luminance(a), luminance(b)
-	return (max(la, lb) + 0.05) / (min(la, lb) + 0.05)
-}
-
-func luminance(c color.Color) float64 {
-	l := linear(c)
-	return 0.2126*l[0] + 0.7152*l[1] + 0.0722*l[2]
-}
-
-// linear returns the linear components of a color, without sRGB's gamma.
-func linear(c color.Color) (l [3]float64) {
-	r, g, b, _ := c.RGBA()
-	for i, v := range []uint32{r, g, b} {
-		f := float64(v) / 0xffff
-		if l[i] = f / 12.92; f > 0.04045 {
-			l[i] = math.Pow((f+0.055)/1.055, 2.4)
-		}
-	}
-	return l
 }
 
 // deuteranope returns a color as seen by an eye without M cones, with the matrix of

@@ -26,31 +26,38 @@ type Custom struct {
 	Colors map[string]string `toml:"colors"`
 }
 
-// roles lists the possible keys of Colors.
+// roles lists the possible keys of Colors, with the contrast that each needs, if any. "code" is
+// an earlier name.
 var roles = []struct {
-	name  string
-	style func(*Theme) *lipgloss.Style
+	name     string
+	style    func(*Theme) *lipgloss.Style
+	contrast float64
 }{
-	{"text", func(t *Theme) *lipgloss.Style { return &t.Text }},
-	{"dim", func(t *Theme) *lipgloss.Style { return &t.Dim }},
-	{"faint", func(t *Theme) *lipgloss.Style { return &t.Faint }},
-	{"accent", func(t *Theme) *lipgloss.Style { return &t.Accent }},
-	{"strong", func(t *Theme) *lipgloss.Style { return &t.Strong }},
-	{"code", func(t *Theme) *lipgloss.Style { return &t.Code }},
-	{"good", func(t *Theme) *lipgloss.Style { return &t.Good }},
-	{"warn", func(t *Theme) *lipgloss.Style { return &t.Warn }},
-	{"bad", func(t *Theme) *lipgloss.Style { return &t.Bad }},
-	{"band", func(t *Theme) *lipgloss.Style { return &t.Band }},
-	{"comment", func(t *Theme) *lipgloss.Style { return &t.Syntax.Comment }},
-	{"keyword", func(t *Theme) *lipgloss.Style { return &t.Syntax.Keyword }},
-	{"string", func(t *Theme) *lipgloss.Style { return &t.Syntax.String }},
-	{"number", func(t *Theme) *lipgloss.Style { return &t.Syntax.Number }},
-	{"function", func(t *Theme) *lipgloss.Style { return &t.Syntax.Function }},
-	{"type", func(t *Theme) *lipgloss.Style { return &t.Syntax.Type }},
-	{"added", func(t *Theme) *lipgloss.Style { return &t.Diff.Added }},
-	{"removed", func(t *Theme) *lipgloss.Style { return &t.Diff.Removed }},
-	{"added-word", func(t *Theme) *lipgloss.Style { return &t.Diff.AddedWord }},
-	{"removed-word", func(t *Theme) *lipgloss.Style { return &t.Diff.RemovedWord }},
+	{"text", func(t *Theme) *lipgloss.Style { return &t.Text }, 4.5},
+	{"dim", func(t *Theme) *lipgloss.Style { return &t.Dim }, 4.5},
+	{"faint", func(t *Theme) *lipgloss.Style { return &t.Faint }, 3},
+	{"accent", func(t *Theme) *lipgloss.Style { return &t.Accent }, 4.5},
+	{"accent-dim", func(t *Theme) *lipgloss.Style { return &t.AccentDim }, 3},
+	{"code", func(t *Theme) *lipgloss.Style { return &t.Voice }, 4.5},
+	{"voice", func(t *Theme) *lipgloss.Style { return &t.Voice }, 4.5},
+	{"voice-dim", func(t *Theme) *lipgloss.Style { return &t.VoiceDim }, 3},
+	{"strong", func(t *Theme) *lipgloss.Style { return &t.Strong }, 4.5},
+	{"good", func(t *Theme) *lipgloss.Style { return &t.Good }, 4.5},
+	{"warn", func(t *Theme) *lipgloss.Style { return &t.Warn }, 4.5},
+	{"bad", func(t *Theme) *lipgloss.Style { return &t.Bad }, 4.5},
+	{"band", func(t *Theme) *lipgloss.Style { return &t.Band }, 0},
+	{"composer", func(t *Theme) *lipgloss.Style { return &t.Composer }, 0},
+	{"selected", func(t *Theme) *lipgloss.Style { return &t.Selected }, 0},
+	{"comment", func(t *Theme) *lipgloss.Style { return &t.Syntax.Comment }, 4.5},
+	{"keyword", func(t *Theme) *lipgloss.Style { return &t.Syntax.Keyword }, 4.5},
+	{"string", func(t *Theme) *lipgloss.Style { return &t.Syntax.String }, 4.5},
+	{"number", func(t *Theme) *lipgloss.Style { return &t.Syntax.Number }, 4.5},
+	{"function", func(t *Theme) *lipgloss.Style { return &t.Syntax.Function }, 4.5},
+	{"type", func(t *Theme) *lipgloss.Style { return &t.Syntax.Type }, 4.5},
+	{"added", func(t *Theme) *lipgloss.Style { return &t.Diff.Added }, 0},
+	{"removed", func(t *Theme) *lipgloss.Style { return &t.Diff.Removed }, 0},
+	{"added-word", func(t *Theme) *lipgloss.Style { return &t.Diff.AddedWord }, 0},
+	{"removed-word", func(t *Theme) *lipgloss.Style { return &t.Diff.RemovedWord }, 0},
 }
 
 // Roles returns the possible keys of Custom.Colors.
@@ -106,6 +113,9 @@ func FromCustom(c Custom) (*Theme, error) {
 	}
 	for _, r := range roles {
 		value, ok := c.Colors[r.name]
+		if r.name == "voice" && !ok && c.Colors["code"] == "" {
+			value, ok = c.Colors["function"]
+		}
 		if !ok {
 			continue
 		}
@@ -114,7 +124,15 @@ func FromCustom(c Custom) (*Theme, error) {
 			return nil, fmt.Errorf("colors.%s = %q: %w", r.name, value, err)
 		}
 		*r.style(th) = style
+		switch r.name {
+		case "accent": // roles that follow from it, unless they are set too
+			th.AccentDim = th.quieter(style)
+			th.mixBands(false)
+		case "code", "voice":
+			th.VoiceDim = th.quieter(style)
+		}
 	}
+	th.background = nil // the colors are the user's, whatever their contrast
 	if th.Name = c.Name; th.Name == "" {
 		th.Name = "custom"
 	}

@@ -1,9 +1,8 @@
-// Package theme holds the styles of parley: one accent color, shades of gray,
-// and a few colors with a meaning. Every state that has a color also has a sign
-// or a word, so that it is visible with NO_COLOR and to color-blind users.
+// Package theme holds the styles of parley: two voices, warm for the user and cool for
+// the model, three grays, and a few colors with a meaning. Every state that has a color
+// also has a sign or a word, so that it is visible with NO_COLOR and to color-blind users.
 //
-// Colors are written in full; the program that owns the terminal reduces them
-// to those that it can show (256, 16 or no colors).
+// A theme has colors of 24 bits; Indexed and Basic return it for terminals with fewer.
 package theme
 
 import (
@@ -23,18 +22,27 @@ type Theme struct {
 	Bare  bool // no attributes either: pipes
 
 	Text   lipgloss.Style // text to read
-	Dim    lipgloss.Style // thinking, hints, folded text
-	Faint  lipgloss.Style // rules, footers, line numbers
-	Accent lipgloss.Style // the one color: focus, links, the prompt sign
-	Strong lipgloss.Style // headings, the selected row
-	Code   lipgloss.Style // inline code
-	Good   lipgloss.Style // done, added lines
-	Warn   lipgloss.Style // questions, modes that deserve attention
-	Bad    lipgloss.Style // errors, removed lines
+	Strong lipgloss.Style // titles, names, the selected row
+	Dim    lipgloss.Style // looked up: footers, hints, thinking, output of tools
+	Faint  lipgloss.Style // never read: rules, line numbers, separators, placeholders
 
-	Band   lipgloss.Style // background of the user's own messages, or no style
-	Syntax Syntax         // code
-	Diff   Diff
+	Accent    lipgloss.Style // the user's: what they wrote, chose and may press
+	AccentDim lipgloss.Style // bars of earlier prompts
+	Voice     lipgloss.Style // the model's: headings, links, inline code, running work
+	VoiceDim  lipgloss.Style // rules of headings, signs of lists, bars of quotes
+
+	Good lipgloss.Style // done, added lines
+	Warn lipgloss.Style // questions, modes that deserve attention
+	Bad  lipgloss.Style // errors, removed lines
+
+	Band     lipgloss.Style // background of the user's messages; it and those below may have no style
+	Composer lipgloss.Style // background of the composer and of questions
+	Selected lipgloss.Style // background of the selected row of a list
+	Syntax   Syntax         // code
+	Diff     Diff
+
+	background color.Color // that the colors are for; nil if it is not known
+	strict     bool        // text has a contrast of 7 to 1, not 4.5
 }
 
 // A Syntax holds the styles of code.
@@ -43,13 +51,17 @@ type Syntax struct{ Comment, Keyword, String, Number, Function, Type lipgloss.St
 // A Diff holds the backgrounds of diff lines and of changed words in them, or no styles.
 // With a background, lines have the colors of their language; without one, those of Good
 // and Bad.
-type Diff struct{ Added, Removed, AddedWord, RemovedWord lipgloss.Style }
+type Diff struct {
+	Added, Removed, AddedWord, RemovedWord lipgloss.Style
+
+	Gutter bool // Added and Removed are for line numbers and signs; lines have no background
+}
 
 // Dark returns the theme for terminals with a dark background.
-func Dark() *Theme { return paletteTheme("dark") }
+func Dark() *Theme { return paletteTheme("dark", nil) }
 
 // Light returns the theme for terminals with a light background.
-func Light() *Theme { return paletteTheme("light") }
+func Light() *Theme { return paletteTheme("light", nil) }
 
 // Terminal returns a theme with the colors of the terminal's own palette, and
 // plain text in the default color: for output on an unknown background.
@@ -67,15 +79,16 @@ func (t *Theme) Basic() *Theme {
 	}
 	s := lipgloss.NewStyle
 	fg := func(c color.Color) lipgloss.Style { return s().Foreground(c) }
-	accent, warn, typ := color.Color(lipgloss.Cyan), color.Color(lipgloss.Yellow), color.Color(lipgloss.Yellow)
+	accent, voice, warn := fg(lipgloss.Yellow), fg(lipgloss.Cyan), fg(lipgloss.Magenta)
 	if !t.Dark { // yellow and cyan are hard to read on a light background
-		accent, warn, typ = lipgloss.Blue, lipgloss.Magenta, lipgloss.Cyan
+		accent, voice, warn = fg(lipgloss.Magenta), fg(lipgloss.Blue), fg(lipgloss.Magenta).Bold(true)
 	}
 	return &Theme{
 		Name: t.Name, Dark: t.Dark,
-		Text: s(), Dim: s().Faint(true), Faint: s().Faint(true), Accent: fg(accent), Strong: s().Bold(true),
-		Code: fg(accent), Good: fg(lipgloss.Green), Warn: fg(warn), Bad: fg(lipgloss.Red),
-		Syntax: Syntax{Comment: s().Faint(true), Keyword: fg(accent), String: fg(lipgloss.Green), Number: fg(lipgloss.Magenta), Function: s().Bold(true), Type: fg(typ)},
+		Text: s(), Strong: s().Bold(true), Dim: s().Faint(true), Faint: s().Faint(true),
+		Accent: accent, AccentDim: accent.Faint(true), Voice: voice, VoiceDim: voice.Faint(true),
+		Good: fg(lipgloss.Green), Warn: warn, Bad: fg(lipgloss.Red),
+		Syntax: Syntax{Comment: s().Faint(true), Keyword: voice, String: fg(lipgloss.Green), Function: s().Bold(true), Type: voice},
 	}
 }
 
@@ -84,12 +97,12 @@ func (t *Theme) Basic() *Theme {
 func Neutral() *Theme {
 	s := lipgloss.NewStyle
 	fg := func(hex string) lipgloss.Style { return s().Foreground(lipgloss.Color(hex)) }
-	const accent, good, warn, bad, blue, violet = "#9C6B1E", "#2E8540", "#9A6A00", "#D03A3A", "#2F78C4", "#9A5FC0"
+	const accent, voice, muted, good, warn, bad, violet = "#B0672B", "#2F7FB0", "#777B82", "#2E8540", "#9A6A00", "#D03A3A", "#9A5FC0"
 	return &Theme{
 		Name: "neutral", Dark: true,
-		Text: s(), Dim: s().Faint(true), Faint: s().Faint(true), Accent: fg(accent), Strong: s().Bold(true),
-		Code: fg(accent), Good: fg(good), Warn: fg(warn), Bad: fg(bad),
-		Syntax: Syntax{Comment: s().Faint(true), Keyword: fg(accent), String: fg(good), Number: fg(warn), Function: fg(blue), Type: fg(violet)},
+		Text: s(), Strong: s().Bold(true), Dim: fg(muted), Faint: fg(muted),
+		Accent: fg(accent), AccentDim: fg(accent), Voice: fg(voice), VoiceDim: fg(voice), Good: fg(good), Warn: fg(warn), Bad: fg(bad),
+		Syntax: Syntax{Comment: fg(muted).Italic(true), Keyword: fg(violet), String: fg(good), Number: fg(warn), Function: fg(voice), Type: fg(voice)},
 	}
 }
 
@@ -98,8 +111,8 @@ func Plain() *Theme {
 	s := lipgloss.NewStyle
 	return &Theme{
 		Name: "plain", Dark: true, Plain: true,
-		Text: s(), Dim: s().Faint(true), Faint: s().Faint(true), Accent: s().Bold(true), Strong: s().Bold(true),
-		Code: s(), Good: s(), Warn: s().Bold(true), Bad: s().Bold(true),
+		Text: s(), Strong: s().Bold(true), Dim: s().Faint(true), Faint: s().Faint(true),
+		Accent: s().Bold(true), AccentDim: s().Faint(true), Voice: s(), VoiceDim: s().Faint(true), Good: s(), Warn: s().Bold(true), Bad: s().Bold(true),
 		Syntax: Syntax{Comment: s().Faint(true), Keyword: s().Bold(true)},
 	}
 }
@@ -138,7 +151,7 @@ func ByName(name string) (*Theme, bool) {
 	case "plain":
 		return Plain(), true
 	}
-	th := paletteTheme(name)
+	th := paletteTheme(name, nil)
 	return th, th != nil
 }
 
@@ -156,14 +169,17 @@ func FromEnvironment(colorFGBG string) *Theme {
 	return Dark()
 }
 
-// ForBackground returns the theme for a terminal background. nil means unknown, which
+// ForBackground returns parley's theme for a terminal background. nil means unknown, which
 // counts as dark.
 func ForBackground(background color.Color) *Theme {
 	if background != nil && !isDark(background) {
-		return Light()
+		return paletteTheme("light", background)
 	}
-	return Dark()
+	return paletteTheme("dark", background)
 }
+
+// Same reports whether t and u are the same theme for the same background.
+func (t *Theme) Same(u *Theme) bool { return t.Name == u.Name && t.background == u.background }
 
 // isDark reports whether c is dark by perceived lightness (ITU-R BT.601 luma).
 func isDark(c color.Color) bool {

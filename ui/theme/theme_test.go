@@ -78,7 +78,7 @@ func TestCustom(t *testing.T) {
 		{"the terminal's way", "", "text", "default", "x"},
 		{"the base's way", "terminal", "text", "bold", "\x1b[1mx\x1b[m"},
 		{"an unknown base", "neon", "text", "1", `base = "neon": use one of dark, light, high-contrast, high-contrast-light, catppuccin-mocha, catppuccin-latte, dracula, gruvbox-dark, gruvbox-light, nord, rose-pine, solarized-dark, solarized-light, tokyo-night, terminal, plain`},
-		{"an unknown role", "", "link", "1", `colors: unknown role "link": use one of text, dim, faint, accent, strong, code, good, warn, bad, band, comment, keyword, string, number, function, type, added, removed, added-word, removed-word`},
+		{"an unknown role", "", "link", "1", `colors: unknown role "link": use one of text, dim, faint, accent, accent-dim, code, voice, voice-dim, strong, good, warn, bad, band, composer, selected, comment, keyword, string, number, function, type, added, removed, added-word, removed-word`},
 		{"no colour", "", "bad", "crimson", `colors.bad = "crimson": "crimson" is neither a color (#rrggbb, #rgb, 0 to 255) nor bold, faint, italic, underline, reverse, strike, default, or on with a color`},
 		{"too large a number", "", "bad", "256", `colors.bad = "256": "256" is neither a color (#rrggbb, #rgb, 0 to 255) nor bold, faint, italic, underline, reverse, strike, default, or on with a color`},
 		{"half a colour", "", "bad", "bold #12345", `colors.bad = "bold #12345": "#12345" is neither a color (#rrggbb, #rgb, 0 to 255) nor bold, faint, italic, underline, reverse, strike, default, or on with a color`},
@@ -106,6 +106,38 @@ func TestCustom(t *testing.T) {
 				t.Errorf("the theme is called %q, plain %v", th.Name, th.Plain)
 			}
 		})
+	}
+}
+
+// Roles that a theme of the user's own does not set follow from those that it does.
+func TestCustomDerives(t *testing.T) {
+	derived := func(colors map[string]string) map[string]string {
+		th, err := FromCustom(Custom{Base: "dark", Colors: colors})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := map[string]string{}
+		for _, r := range roles {
+			all[r.name] = r.style(th).Render("x")
+		}
+		return all
+	}
+	base := derived(nil)
+	function := derived(map[string]string{"function": "#5fafff"})
+	if function["voice"] != function["function"] || function["voice-dim"] == base["voice-dim"] {
+		t.Errorf("the voice is %q, not the color of functions", function["voice"])
+	}
+	if both := derived(map[string]string{"function": "#5fafff", "code": "#ffffff"}); both["voice"] == both["function"] {
+		t.Error("the voice is the color of functions, though code has its own")
+	}
+	accent := derived(map[string]string{"accent": "#ff0000", "selected": "on #303030"})
+	for _, role := range []string{"accent-dim", "band", "composer", "selected"} {
+		if accent[role] == base[role] {
+			t.Errorf("%s does not follow the accent", role)
+		}
+	}
+	if want := "\x1b[48;2;48;48;48mx\x1b[m"; accent["selected"] != want {
+		t.Errorf("the selected row is %q, want %q", accent["selected"], want)
 	}
 }
 

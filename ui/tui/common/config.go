@@ -113,11 +113,11 @@ func firstTheme(c Config, env func(string) string) *theme.Theme {
 	return theme.Neutral()
 }
 
-// hasBasicColors reports whether the terminal has its own 16 colors and no others.
-func hasBasicColors(env func(string) string) bool {
+// colorsOf returns how many colors the terminal has.
+func colorsOf(env func(string) string) colorprofile.Profile {
 	vars := []string{"TERM", "COLORTERM", "WT_SESSION", "TERM_PROGRAM", "ConEmuANSI"}
 	for i, name := range vars {
 		vars[i] = name + "=" + env(name)
 	}
-	return colorprofile.Env(vars) == colorprofile.ANSI
+	return colorprofile.Env(vars)
 }

@@ -3,6 +3,8 @@ package common
 import (
 	"strings"
 	"testing"
+
+	"github.com/charmbracelet/colorprofile"
 )
 
 // An unknown segment is reported, with the most similar known one.
@@ -31,30 +33,28 @@ func TestFirstTheme(t *testing.T) {
 		name, theme string
 		env         map[string]string
 		want        string
-		basic       bool
+		colors      colorprofile.Profile
 	}{
-		{"nothing is known", "auto", nil, "neutral", false},
-		{"a light terminal says so", "auto", map[string]string{"COLORFGBG": "0;15"}, "light", false},
-		{"a dark one", "auto", map[string]string{"COLORFGBG": "15;0"}, "dark", false},
-		{"a theme is configured", "nord", map[string]string{"COLORFGBG": "0;15"}, "nord", false},
-		{"no colors are wanted", "nord", map[string]string{"NO_COLOR": "1"}, "plain", false},
-		{"a terminal that can only print", "auto", map[string]string{"TERM": "dumb"}, "plain", false},
-		{"16 colors", "auto", map[string]string{"TERM": "xterm", "COLORFGBG": "0;15"}, "light", true},
-		{"16 colors, and a theme", "dracula", map[string]string{"TERM": "xterm-16color"}, "dracula", true},
+		{"nothing is known", "auto", nil, "neutral", colorprofile.TrueColor},
+		{"a light terminal says so", "auto", map[string]string{"COLORFGBG": "0;15"}, "light", colorprofile.TrueColor},
+		{"a dark one", "auto", map[string]string{"COLORFGBG": "15;0"}, "dark", colorprofile.TrueColor},
+		{"a theme is configured", "nord", map[string]string{"COLORFGBG": "0;15"}, "nord", colorprofile.TrueColor},
+		{"no colors are wanted", "nord", map[string]string{"NO_COLOR": "1"}, "plain", colorprofile.TrueColor},
+		{"a terminal that can only print", "auto", map[string]string{"TERM": "dumb"}, "plain", colorprofile.NoTTY},
+		{"16 colors", "auto", map[string]string{"TERM": "xterm", "COLORTERM": "", "COLORFGBG": "0;15"}, "light", colorprofile.ANSI},
+		{"256 colors", "auto", map[string]string{"COLORTERM": "", "COLORFGBG": "0;15"}, "light", colorprofile.ANSI256},
+		{"16 colors, and a theme", "dracula", map[string]string{"TERM": "xterm-16color", "COLORTERM": ""}, "dracula", colorprofile.ANSI},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			env := map[string]string{"TERM": "xterm-256color", "COLORTERM": "truecolor"}
-			if tt.basic {
-				env = map[string]string{}
-			}
 			for k, v := range tt.env {
 				env[k] = v
 			}
 			c := DefaultConfig()
 			c.Theme = tt.theme
 			s := New(c, func(name string) string { return env[name] }, nil)
-			if s.Theme.Name != tt.want || s.Basic != tt.basic {
-				t.Errorf("the theme is %s (16 colors: %v), want %s (%v)", s.Theme.Name, s.Basic, tt.want, tt.basic)
+			if s.Theme.Name != tt.want || s.Colors != tt.colors {
+				t.Errorf("the theme is %s (%v), want %s (%v)", s.Theme.Name, s.Colors, tt.want, tt.colors)
 			}
 		})
 	}

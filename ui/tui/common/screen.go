@@ -9,6 +9,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"parley/ui/clip"
 	"parley/ui/format"
@@ -21,7 +22,7 @@ import (
 type Screen struct {
 	Config    Config
 	Theme     *theme.Theme
-	Basic     bool                                 // the terminal has only its own 16 colors
+	Colors    colorprofile.Profile                 // how many colors the terminal has
 	Unfocused bool                                 // the terminal has reported the loss of focus
 	Now       func() time.Time                     // the clock
 	Tick      func(time.Duration, tea.Msg) tea.Cmd // tea.Tick; for tests
@@ -47,7 +48,7 @@ type Clipboard struct {
 
 // New returns a screen with the environment's theme and terminal.
 func New(c Config, getenv func(string) string, now func() time.Time) *Screen {
-	s := &Screen{Config: c, Basic: hasBasicColors(getenv), Now: now, Send: func(tea.Msg) {}, Crash: func(any, []byte) {}}
+	s := &Screen{Config: c, Colors: colorsOf(getenv), Now: now, Send: func(tea.Msg) {}, Crash: func(any, []byte) {}}
 	s.Theme = s.Displayable(firstTheme(c, getenv))
 	s.notice = noticeFor(c.Notify, getenv)
 	s.Tick = func(d time.Duration, msg tea.Msg) tea.Cmd {
@@ -58,8 +59,11 @@ func New(c Config, getenv func(string) string, now func() time.Time) *Screen {
 
 // Displayable returns th with colors that the terminal can show.
 func (s *Screen) Displayable(th *theme.Theme) *theme.Theme {
-	if s.Basic {
+	switch s.Colors {
+	case colorprofile.ANSI:
 		return th.Basic()
+	case colorprofile.ANSI256:
+		return th.Indexed()
 	}
 	return th
 }

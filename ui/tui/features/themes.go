@@ -23,7 +23,7 @@ type Themes struct {
 
 // applyTheme applies a theme; nil keeps the current one.
 func (f *Themes) applyTheme(th *theme.Theme) {
-	if th == nil || th.Name == f.Theme.Name {
+	if th == nil || th.Same(f.Theme) {
 		return
 	}
 	th = f.Displayable(th)

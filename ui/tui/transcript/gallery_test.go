@@ -187,7 +187,7 @@ func TestGallery(t *testing.T) {
 
 // namesOf maps the sequences of a theme to the names of their styles.
 func namesOf(th *theme.Theme) map[string]string {
-	names := map[string]string{theme.NewSGR(th.Code).On: "code"}
+	names := map[string]string{theme.NewSGR(th.Voice).On: "code"}
 	k := newStyler(th)
 	for i, on := range [numSides]string{"", " on added", " on removed"} {
 		for t, name := range toneNames {

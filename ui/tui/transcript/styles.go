@@ -68,6 +68,9 @@ func newStyler(th *theme.Theme) *styler {
 
 // backgrounds returns the background of each side.
 func backgrounds(th *theme.Theme) [numSides]lipgloss.Style {
+	if th.Diff.Gutter {
+		return [numSides]lipgloss.Style{}
+	}
 	return [numSides]lipgloss.Style{sideAdded: th.Diff.Added, sideRemoved: th.Diff.Removed}
 }
 
