@@ -52,7 +52,7 @@ var families = []adapter.Family{
 
 // parts holds optional features; a field is nil in a build without the feature.
 var parts = struct {
-	toolsByPrompt func(m llm.Model, guided, constrained bool, notices *llm.Notices) llm.Model
+	toolsByPrompt func(m llm.Model, guided, constrained bool, notices *llm.Notices, unfit func()) llm.Model
 	localServers  func(ctx context.Context, kind string, hosts []string) []catalog.Server
 	demoServer    func(instant bool, keyed []catalog.Provider) http.RoundTripper
 }{

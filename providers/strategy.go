@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 
-	"parley/providers/filter"
 	"parley/providers/llm"
 )
 
@@ -84,7 +83,7 @@ func (m *toolStrategy) withoutTools(ctx context.Context, req llm.Request) llm.St
 	if m.isProgram {
 		return m.Model.Stream(ctx, req)
 	}
-	return m.byPrompt(false, nil).Stream(ctx, req)
+	return m.byPrompt(false, nil, nil).Stream(ctx, req)
 }
 
 // promptTools describes the tools in the prompt. It starts with free text that contains calls,
@@ -94,20 +93,14 @@ func (m *toolStrategy) withoutTools(ctx context.Context, req llm.Request) llm.St
 // guided form.
 func (m *toolStrategy) promptTools(ctx context.Context, req llm.Request) llm.Stream {
 	fixed := m.strategy == guided || m.prefersGuided || m.memory.load(m.served).guided
-	s := m.byPrompt(fixed, &m.notices).Stream(ctx, req)
+	unfit := false
+	s := m.byPrompt(fixed, &m.notices, func() { unfit = true }).Stream(ctx, req)
 	if fixed || len(req.Tools) == 0 {
 		return s
 	}
 	return func(yield func(llm.Event, error) bool) {
-		unfit := false
 		for event, err := range s {
-			switch e := event.(type) {
-			case llm.Delta:
-				unfit = unfit || filter.InvalidCall(e.Part, req.Tools)
-			case llm.Finish:
-				if !unfit {
-					break
-				}
+			if _, ok := event.(llm.Finish); ok && unfit {
 				m.memory.update(m.served, func(l *learnedFacts) { l.guided = true })
 				if !yield(llm.Notice{Text: m.name + " wrote a tool call that cannot run; its next answers follow a fixed form"}, nil) {
 					return
@@ -121,12 +114,12 @@ func (m *toolStrategy) promptTools(ctx context.Context, req llm.Request) llm.Str
 }
 
 // byPrompt returns the model with its tools in the prompt; the model itself in a build without that
-// feature.
-func (m *toolStrategy) byPrompt(guided bool, notices *llm.Notices) llm.Model {
+// feature. Unfit is called for each call that cannot run; nil ignores them.
+func (m *toolStrategy) byPrompt(guided bool, notices *llm.Notices, unfit func()) llm.Model {
 	if parts.toolsByPrompt == nil {
 		return m.Model
 	}
-	return parts.toolsByPrompt(m.Model, guided, m.supportsSchema, notices)
+	return parts.toolsByPrompt(m.Model, guided, m.supportsSchema, notices, unfit)
 }
 
 // toolTerms matches the words for tools in a server's error.

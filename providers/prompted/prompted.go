@@ -22,15 +22,17 @@ import (
 // object, an action: a call or the answer. If constrained is also set, the schema of the actions is
 // sent in llm.Request.AnswerSchema, in a form for servers that constrain replies to a schema. Without
 // guided, a reply is text, with calls between <tool_call> and </tool_call>. Notices holds the notices
-// about changes to the system prompt that the user has seen; nil repeats them with each request.
-func Wrap(m llm.Model, guided, constrained bool, notices *llm.Notices) llm.Model {
-	return &model{m, guided, constrained, notices}
+// about changes to the system prompt that the user has seen; nil repeats them with each request. Unfit is called for each
+// call that cannot run, before it is passed on; nil ignores them.
+func Wrap(m llm.Model, guided, constrained bool, notices *llm.Notices, unfit func()) llm.Model {
+	return &model{m, guided, constrained, notices, unfit}
 }
 
 type model struct {
 	llm.Model
 	guided, constrained bool
 	notices             *llm.Notices
+	unfit               func() // nil ignores calls that cannot run
 }
 
 // Stream sends the request as text. Without tools in req, it only converts the calls and results of
@@ -42,7 +44,7 @@ func (m *model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 	var replaced []string
 	req.System, replaced = removeFormSections(req.System)
-	s := readCalls(m.guided, m.Model.Stream(ctx, m.promptedRequest(req, tools)), req)
+	s := reportUnfit(readCalls(m.guided, m.Model.Stream(ctx, m.promptedRequest(req, tools)), req), tools, m.unfit)
 	if replaced == nil {
 		return s
 	}
@@ -64,6 +66,23 @@ func readCalls(guided bool, s llm.Stream, req llm.Request) llm.Stream {
 		return filter.Actions(req)(s)
 	}
 	return filter.Prompted(req)(s)
+}
+
+// reportUnfit calls unfit for each call in s that cannot run.
+func reportUnfit(s llm.Stream, tools []llm.Tool, unfit func()) llm.Stream {
+	if unfit == nil {
+		return s
+	}
+	return func(yield func(llm.Event, error) bool) {
+		for event, err := range s {
+			if d, ok := event.(llm.Delta); ok && filter.InvalidCall(d.Part, tools) {
+				unfit()
+			}
+			if !yield(event, err) {
+				return
+			}
+		}
+	}
 }
 
 // offeredTools lists the tools that the model may use in this request.

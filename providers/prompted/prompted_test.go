@@ -93,7 +93,7 @@ type Options struct {
 }
 
 func wrap(m llm.Model, o Options) llm.Model {
-	return Wrap(m, o.Form == Action, o.Constrained, o.Notices)
+	return Wrap(m, o.Form == Action, o.Constrained, o.Notices, nil)
 }
 
 type reply struct {
