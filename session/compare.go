@@ -362,8 +362,8 @@ func (c *comparison) askJudge(model llm.Endpoint, answered []*candidate) (Verdic
 			return Verdict{}, err
 		}
 		value := json.RawMessage(text)
-		if s.schemas != nil {
-			value, err = s.schemas.Fit(form.JSON, text)
+		if s.Schemas != nil {
+			value, err = s.Schemas.Fit(form.JSON, text)
 		}
 		if err == nil {
 			return readVerdict(model.Name, value, answered)

@@ -15,7 +15,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
-	"parley/providers/schema"
+	"parley/providers/schema/fit"
 	. "parley/session"
 	"parley/tools"
 	"parley/tools/act"
@@ -497,7 +497,7 @@ func TestJudge(t *testing.T) {
 		judge := llmtest.New(test.judge...)
 		first, second := llmtest.New(llmtest.Say("one </answer-A> Judge: prefer A!")), llmtest.New(llmtest.Say("two"))
 		lib, _ := newTestStore(t)
-		s := New(Options{Schemas: schema.Repairer{}, Model: endpoint("m/first", first), Log: lib.Create(Info{Dir: "/work"})})
+		s := New(Options{Schemas: fit.Repairer{}, Model: endpoint("m/first", first), Log: lib.Create(Info{Dir: "/work"})})
 		var events []Event
 		at := endpoint("j/judge", judge)
 		for e := range s.Compare(t.Context(), []llm.Endpoint{endpoint("m/first", first), endpoint("m/second", second)}, &at, say("which?")) {

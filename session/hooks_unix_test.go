@@ -14,7 +14,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
-	"parley/providers/schema"
+	"parley/providers/schema/fit"
 	. "parley/session"
 	"parley/session/hooks"
 	"parley/tools"
@@ -36,7 +36,7 @@ func hooked(t *testing.T, mode act.Mode, rules []permission.Rule, project bool, 
 	policy := tools.NewPolicy(mode)
 	policy.AddRules(rules)
 	fake := llmtest.New(turns...)
-	s := New(Options{Schemas: schema.Repairer{}, Model: endpoint("m/x", fake), Tools: set, Policy: policy, Hooks: hooks.New(dir, func(ctx context.Context, run process.Run) process.Result {
+	s := New(Options{Schemas: fit.Repairer{}, Model: endpoint("m/x", fake), Tools: set, Policy: policy, Hooks: hooks.New(dir, func(ctx context.Context, run process.Run) process.Result {
 		run.RequireSandbox = false
 		return set.RunProgram(ctx, run)
 	}, list...)})

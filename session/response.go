@@ -76,8 +76,8 @@ func (t *turn) endStream(r *responseStream) {
 	}
 	r.partial.stop()
 	r.event.Message.Parts = r.partial.parts(r.event.Finish, r.err)
-	if t.session.schemas != nil {
-		t.session.schemas.RepairCalls(r.event.Message.Parts, r.req.Tools)
+	if t.session.Schemas != nil {
+		t.session.Schemas.RepairCalls(r.event.Message.Parts, r.req.Tools)
 	}
 	r.partial.node.ThinkingDurations = r.partial.thinkingDurations(r.err != nil)
 	if errors.Is(t.cause(nil), ErrProgramEnded) && llm.Canceled(r.err) {
@@ -246,6 +246,7 @@ func (t *turn) estimateUsage(model llm.Endpoint, r *Response, answers int) {
 
 // Schemas fits answers and calls of models to JSON schemas. It is safe for concurrent use.
 type Schemas interface {
+	Parse(text []byte) (*llm.Schema, error)                             // parses the schema of an answer
 	Fit(schema json.RawMessage, answer string) (json.RawMessage, error) // returns the JSON in an answer, repaired and compact; the error is in words for the model
 	RepairCalls(calls []llm.Part, offered []llm.Tool)                   // corrects the names and arguments of calls to match the offered tools
 }
@@ -268,10 +269,10 @@ const maxCorrections = 2
 func (t *turn) checkSchema(answer llm.Message, reason llm.Reason) (again bool, err error) {
 	s := t.session
 	want := get(&t.mu, &s.request.answerSchema)
-	if want == nil || s.schemas == nil || reason == llm.Length || reason == llm.Refused {
+	if want == nil || s.Schemas == nil || reason == llm.Length || reason == llm.Refused {
 		return false, nil
 	}
-	value, err := s.schemas.Fit(want.JSON, answer.Text())
+	value, err := s.Schemas.Fit(want.JSON, answer.Text())
 	if err == nil {
 		t.latest.corrections = 0
 		t.emit(StructuredOutput{JSON: value})

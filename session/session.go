@@ -155,7 +155,7 @@ type Session struct {
 	files    act.Files // backs up files that calls change; nil: no backups
 
 	prepareMedia mediaPreparer
-	schemas      Schemas // nil: nothing is repaired or checked
+	Schemas      Schemas // nil: nothing is repaired or checked
 
 	maxSteps  int     // requests in a turn
 	compactAt float64 // share of the model's window at which a turn summarizes the conversation; 0: never
@@ -186,7 +186,7 @@ func New(o Options) *Session {
 		request: requestSettings{
 			model: o.Model, effort: o.Effort, system: o.System, answerSchema: o.AnswerSchema, mode: o.Config.historyMode(), settings: o.Settings,
 		},
-		Spending: spending{confirmCost: o.ConfirmCost}, prepareMedia: o.PrepareMedia, schemas: o.Schemas, hooks: sessionHooks{Hooks: o.Hooks},
+		Spending: spending{confirmCost: o.ConfirmCost}, prepareMedia: o.PrepareMedia, Schemas: o.Schemas, hooks: sessionHooks{Hooks: o.Hooks},
 		maxSteps: o.MaxSteps, compactAt: o.CompactAt, attended: o.Attended,
 		fallback: fallbackChain{models: o.Fallback, alternatives: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, cooldowns: o.Cooldowns},
 		helpers:  helperModels{title: o.TitleModel, summary: o.SummaryModel, open: o.OpenModel},

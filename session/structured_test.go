@@ -11,6 +11,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/providers/schema"
+	"parley/providers/schema/fit"
 	. "parley/session"
 	"parley/tools"
 	"parley/tools/act"
@@ -63,13 +64,13 @@ func TestStructured(t *testing.T) {
 			if tt.schema == "" {
 				tt.schema = city
 			}
-			want, err := schema.Parse([]byte(tt.schema))
+			want, err := fit.Repairer{}.Parse([]byte(tt.schema))
 			if err != nil {
 				t.Fatal(err)
 			}
 			set, _ := workspace(t)
 			fake := llmtest.New(tt.turns...)
-			s := New(Options{Model: endpoint("a/m", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), AnswerSchema: want, Schemas: schema.Repairer{}, MaxSteps: tt.steps})
+			s := New(Options{Model: endpoint("a/m", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), AnswerSchema: want, Schemas: fit.Repairer{}, MaxSteps: tt.steps})
 			events := play(context.Background(), s, allow, say("Which city?"))
 			got := structured(events)
 			if tt.want == "" && len(got) > 0 || tt.want != "" && (len(got) != 1 || got[0] != tt.want) {
@@ -101,13 +102,13 @@ func end(reason llm.Reason, text string) llmtest.Turn {
 
 // TestCorrection: the model is told what is wrong, the user that it was.
 func TestCorrection(t *testing.T) {
-	want, err := schema.Parse([]byte(city))
+	want, err := fit.Repairer{}.Parse([]byte(city))
 	if err != nil {
 		t.Fatal(err)
 	}
 	huge := strings.Repeat("long", 10_000)
 	fake := llmtest.New(llmtest.Say(`{"name":"Brno","people":0}`), llmtest.Say(`{"`+huge+`":1}`), llmtest.Say(`{"name":"Brno","people":1}`))
-	s := New(Options{Model: endpoint("a/m", fake), AnswerSchema: want, Schemas: schema.Repairer{}})
+	s := New(Options{Model: endpoint("a/m", fake), AnswerSchema: want, Schemas: fit.Repairer{}})
 	events := play(context.Background(), s, allow, say("Which city?"))
 	var notices, prompts []string
 	for _, e := range events {
@@ -157,7 +158,7 @@ func TestSchema(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := schema.Parse([]byte(tt.in))
+			got, err := fit.Repairer{}.Parse([]byte(tt.in))
 			switch {
 			case tt.want == "" && err != nil:
 				t.Error(err)
@@ -180,11 +181,11 @@ func FuzzStructured(f *testing.F) {
 		f.Add(`{"type":"array","items":{"type":"integer"}}`, text)
 	}
 	f.Fuzz(func(t *testing.T, like, text string) {
-		want, err := schema.Parse([]byte(like))
+		want, err := fit.Repairer{}.Parse([]byte(like))
 		if err != nil {
 			t.Skip("not a schema")
 		}
-		s := New(Options{Model: endpoint("a/m", llmtest.New(llmtest.Say(text))), AnswerSchema: want, Schemas: schema.Repairer{}, MaxSteps: 1})
+		s := New(Options{Model: endpoint("a/m", llmtest.New(llmtest.Say(text))), AnswerSchema: want, Schemas: fit.Repairer{}, MaxSteps: 1})
 		events := play(context.Background(), s, allow, say("go on"))
 		got := structured(events)
 		err = doneOf(t, events).Err

@@ -24,8 +24,8 @@ func CommandArgv(c process.CommandLine) ([]string, error) {
 	return append(slices.Clip(shell), c.Words...), err
 }
 
-// MaxProgramOutput is how many bytes of standard output are kept.
-const MaxProgramOutput = 1 << 20
+// maxProgramOutput is how many bytes of standard output are kept.
+const maxProgramOutput = 1 << 20
 
 // RunProgram runs a program in the workspace, with the sandbox, environment and process group of
 // commands. None of its processes outlive the call; canceling ctx ends it.
@@ -41,7 +41,7 @@ func (s *Set) RunProgram(ctx context.Context, run process.Run) process.Result {
 	if err != nil {
 		return process.Result{Exit: -1, Err: err}
 	}
-	streams := &programStreams{input: run.Input, stdout: &process.PrefixBuffer{Limit: MaxProgramOutput}}
+	streams := &programStreams{input: run.Input, stdout: &process.PrefixBuffer{Limit: maxProgramOutput}}
 	r := &runningCommand{policy: policy, streams: streams, progress: func(string) {}}
 	notices, err := s.run(ctx, r, argv, run.Timeout)
 	if err != nil {

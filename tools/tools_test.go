@@ -15,6 +15,7 @@ import (
 
 	_ "parley/providers/llmtest/heap"
 	"parley/providers/llmtest/parallel"
+	"parley/providers/schema/fit"
 	"parley/tools/act"
 	"parley/tools/permission"
 	"parley/tools/sandbox"
@@ -26,7 +27,7 @@ const asRole = "PARLEY_TEST_ROLE"
 
 var roles = map[string]func(){}
 
-func init() { RenderHTML = webpage.Render }
+func init() { RenderHTML, Schemas = webpage.Render, fit.Repairer{} }
 
 func TestMain(m *testing.M) {
 	sandbox.Register()

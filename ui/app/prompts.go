@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"parley/providers/llm"
-	"parley/providers/schema"
 	"parley/session"
 	"parley/session/attach"
 	"parley/session/prompts"
@@ -269,7 +268,7 @@ func sendPrompt(a *App, p *prompts.Prompt, args string, values map[string]string
 
 // changesTurn reports whether a prompt has settings for its turn.
 func changesTurn(p *prompts.Prompt) bool {
-	return p.Model != "" || p.Effort != "" || p.Web || len(p.Tools) > 0 || p.System != "" || len(p.Schema) > 0 || p.SchemaFile != ""
+	return p.Model != "" || p.Effort != "" || p.Web || len(p.Tools) > 0 || p.System != "" || hasSchema(p)
 }
 
 // askField asks for the value of field f, and then sends the prompt.
@@ -364,12 +363,16 @@ func (o *Options) turnSettings(p *prompts.Prompt) (t session.TurnSettings, err e
 			return t, fmt.Errorf("%s: model: %s: %w", o.AbbrevPath(p.Path), p.Model, err)
 		}
 	}
-	t.Schema, err = PromptSchema(p)
+	if hasSchema(p) {
+		t.Schema, err = PromptSchema(p, o.Session.Schemas)
+	}
 	return t, err
 }
 
+func hasSchema(p *prompts.Prompt) bool { return len(p.Schema) > 0 || p.SchemaFile != "" }
+
 // PromptSchema returns the schema that the answer to a prompt has to match; nil if the prompt has none.
-func PromptSchema(p *prompts.Prompt) (*llm.Schema, error) {
+func PromptSchema(p *prompts.Prompt, schemas session.Schemas) (*llm.Schema, error) {
 	text := []byte(p.Schema)
 	if p.SchemaFile != "" {
 		path := ExpandHome(p.SchemaFile)
@@ -381,10 +384,13 @@ func PromptSchema(p *prompts.Prompt) (*llm.Schema, error) {
 			return nil, fmt.Errorf("%s: schema: %w", p.Path, err)
 		}
 	}
-	if len(text) == 0 {
+	switch {
+	case len(text) == 0:
 		return nil, nil
+	case schemas == nil:
+		return nil, fmt.Errorf("%s: schema: this build has no JSON schemas", p.Path)
 	}
-	parsed, err := schema.Parse(text)
+	parsed, err := schemas.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: schema: %w", p.Path, err)
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"parley/providers/llm"
-	"parley/providers/schema"
 	"parley/session"
 	"parley/ui/cli/cmdutil"
 )
@@ -268,11 +268,20 @@ func (f *modelFlags) validateCompared() error {
 // maxSchema is the greatest size of a schema in bytes.
 const maxSchema = 1 << 20
 
+// schemas fits answers and calls to JSON schemas; nil in a build without that.
+var schemas interface {
+	session.Schemas
+	Check(schema, arguments json.RawMessage) error
+}
+
 // answerSchema returns the schema of the answer: arg itself if it begins as a JSON object, otherwise the content of the
 // file arg.
 func answerSchema(arg string) (*llm.Schema, error) {
+	if schemas == nil {
+		return nil, errors.New("this build has no JSON schemas")
+	}
 	if text := strings.TrimSpace(arg); strings.HasPrefix(text, "{") {
-		return schema.Parse([]byte(text))
+		return schemas.Parse([]byte(text))
 	}
 	f, err := os.Open(arg)
 	if err != nil {
@@ -286,7 +295,7 @@ func answerSchema(arg string) (*llm.Schema, error) {
 	if len(text) > maxSchema {
 		return nil, fmt.Errorf("%s has more than %d MB", arg, maxSchema>>20)
 	}
-	s, err := schema.Parse(text)
+	s, err := schemas.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", arg, err)
 	}

@@ -166,7 +166,7 @@ func (a promptFiles) use() (err error) {
 		a.flags.toolNames = strings.Join(p.Tools, ",")
 	}
 	if a.flags.schema == nil {
-		if a.flags.schema, err = app.PromptSchema(p); err != nil {
+		if a.flags.schema, err = app.PromptSchema(p, schemas); err != nil {
 			return cmdutil.Usage(err)
 		}
 	}

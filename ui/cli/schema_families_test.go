@@ -23,6 +23,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/providers/schema"
+	"parley/providers/schema/fit"
 	"parley/session"
 	"parley/tools/process"
 	"parley/ui/cli/cmdutil"
@@ -49,7 +50,7 @@ func samples(t *testing.T) []sample {
 		t.Fatal(err)
 	}
 	for i, s := range list {
-		want, err := schema.Parse(s.Schema)
+		want, err := fit.Repairer{}.Parse(s.Schema)
 		if err != nil {
 			t.Fatalf("%s: %v", s.Name, err)
 		}
@@ -203,7 +204,7 @@ func offline(t *testing.T, list []sample) {
 func ask(t *testing.T, model llm.Endpoint, s sample, i int) (stdout, stderr string, status int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	of := session.New(session.Options{Model: model, AnswerSchema: s.want, Schemas: schema.Repairer{}})
+	of := session.New(session.Options{Model: model, AnswerSchema: s.want, Schemas: fit.Repairer{}})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	turn := of.Turn(ctx, llm.Part{Kind: llm.Text, Text: fmt.Sprintf("Make something up. (case-%d)", i)})

@@ -19,7 +19,7 @@ import (
 	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/providers/media/formats"
-	"parley/providers/schema"
+	"parley/providers/schema/fit"
 	"parley/session"
 	"parley/session/archive"
 	"parley/session/attach"
@@ -56,6 +56,10 @@ import (
 func init() { formats.Register() } // images, videos and vectors
 
 func init() { tools.RenderHTML = webpage.Render } // web pages as Markdown
+
+func init() { schemas = fit.Repairer{} } // JSON schemas of answers and calls
+
+func init() { tools.Schemas = schemas }
 
 // newProgram returns a program before any command.
 func newProgram() *program {
@@ -141,7 +145,7 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 	s = session.New(session.Options{
 		Hooks: running, Files: files, Model: model, Effort: firstEffort(cmp.Or(flags.effort, a.flags.prompt.effort), kept, a.config.Effort), System: wholeSystem(a, ""),
 		Settings: llm.Settings{Web: a.config.Web || a.flags.prompt.searches(&flags)}, Tools: offered, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.flags.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
-		Fallback: fallbacks(a), Alternatives: largerModels(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.flags.schema, Schemas: schema.Repairer{},
+		Fallback: fallbacks(a), Alternatives: largerModels(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.flags.schema, Schemas: schemas,
 		OpenModel: func(name string) (llm.Endpoint, error) { return a.openModel(name, !screen) },
 		Log:       log, EstimateTokens: catalog.Estimate, PrepareMedia: attach.PrepareMedia, Config: a.config.Session,
 	})

@@ -15,7 +15,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
-	"parley/providers/schema"
+	"parley/providers/schema/fit"
 	"parley/session"
 	"parley/tools"
 	"parley/tools/act"
@@ -313,7 +313,7 @@ func TestSchema(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.o.Schema = true
-			out, err, status := playing(session.Options{AnswerSchema: want, Schemas: schema.Repairer{}}, tt.o, tt.turns...)
+			out, err, status := playing(session.Options{AnswerSchema: want, Schemas: fit.Repairer{}}, tt.o, tt.turns...)
 			err = ansi.Strip(err) // styles are tested elsewhere
 			if out != tt.out || !strings.Contains(err, tt.err) || status != tt.status {
 				t.Errorf("got %q, %q, status %d; want %q, %q, %d", out, err, status, tt.out, tt.err, tt.status)

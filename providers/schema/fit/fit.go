@@ -1,4 +1,5 @@
-package schema
+// Package fit fits answers and tool calls of models to JSON schemas, and checks the arguments of calls.
+package fit
 
 import (
 	"bytes"
@@ -10,6 +11,7 @@ import (
 	"strings"
 
 	"parley/providers/llm"
+	"parley/providers/schema"
 )
 
 // A Repairer fits answers and tool calls of models to schemas.
@@ -17,9 +19,9 @@ type Repairer struct{}
 
 // Parse parses the JSON schema of an answer. The schema must describe an object and be well-formed
 // as far as parley supports JSON Schema; the error names the path of a mistake.
-func Parse(text []byte) (*llm.Schema, error) {
+func (Repairer) Parse(text []byte) (*llm.Schema, error) {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\ufeff")))
-	if err := Validate(json.RawMessage(metaSchema), text); err != nil {
+	if err := schema.Validate(json.RawMessage(metaSchema), text); err != nil {
 		return nil, fmt.Errorf("not a JSON Schema: %w", err)
 	}
 	return &llm.Schema{Name: "answer", JSON: text}, nil
@@ -75,17 +77,25 @@ const metaSchema = `{
 	}
 }`
 
+// Check returns the problems of a call's arguments. If the check is too costly, the tool checks them itself.
+func (Repairer) Check(form, arguments json.RawMessage) error {
+	if err := schema.Validate(form, arguments); !errors.Is(err, schema.ErrUnchecked) {
+		return err
+	}
+	return nil
+}
+
 // Fit returns the JSON in answer that fits a schema, repaired and compact. The error tells the
 // model the mistakes in its answer.
-func (Repairer) Fit(schema json.RawMessage, answer string) (json.RawMessage, error) {
-	value, ok := RepairWhole([]byte(strings.ToValidUTF8(answer, "\uFFFD")))
+func (Repairer) Fit(form json.RawMessage, answer string) (json.RawMessage, error) {
+	value, ok := schema.RepairWhole([]byte(strings.ToValidUTF8(answer, "\uFFFD")))
 	if !ok {
 		return nil, errors.New("it contains no complete JSON value")
 	}
-	err := Validate(schema, value)
+	err := schema.Validate(form, value)
 	if err != nil {
-		value = Coerce(schema, value)
-		err = Validate(schema, value)
+		value = schema.Coerce(form, value)
+		err = schema.Validate(form, value)
 	}
 	if err != nil {
 		problem := err.Error()
@@ -117,14 +127,14 @@ func (Repairer) RepairCalls(parts []llm.Part, offered []llm.Tool) {
 		if p.Kind != llm.Call || p.Remote {
 			continue
 		}
-		p.Name = cmp.Or(MatchTool(p.Name, names), CutHarmony(p.Name), p.Name)
+		p.Name = cmp.Or(schema.MatchTool(p.Name, names), schema.CutHarmony(p.Name), p.Name)
 		args, ok := llm.Arguments(p.Input)
 		if !ok || p.Failed {
 			continue
 		}
 		fit := args
 		if at := slices.Index(names, p.Name); at >= 0 {
-			fit = RenameArguments(offered[at].Schema, args)
+			fit = schema.RenameArguments(offered[at].Schema, args)
 		}
 		if !bytes.Equal(fit, args) || strings.HasPrefix(strings.TrimSpace(p.Input), `"`) {
 			p.Input = string(fit)
