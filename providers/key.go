@@ -145,6 +145,14 @@ func keyFromEnv(names []string, needed bool, getenv func(string) string) key {
 	return key{hint: "set " + strings.Join(names, " or ")}
 }
 
+// replaceKey sets a placeholder for the key where o needs none.
+func (s *service) replaceKey(o OpenOptions) {
+	if o.Replay != nil || o.Unsent && s.key.hint != "" {
+		name := cmp.Or(s.key.name, strings.TrimPrefix(s.key.hint, "set ")) // errors name the key as they did when recorded
+		s.key, s.address.missing = key{name: name, value: wire.PlaceholderKey}, ""
+	}
+}
+
 // resolveKey returns the key itself; "" if the service needs none.
 func (s service) resolveKey(ctx context.Context) (string, error) {
 	value, command, err := s.key.value.Reveal(), s.key.command, error(nil)

@@ -3,7 +3,6 @@ package providers
 import (
 	"cmp"
 	"context"
-	"strings"
 	"sync"
 	"time"
 
@@ -28,10 +27,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 		return llm.Endpoint{}, err
 	}
 	s.exactNames = o.ExactNames
-	if o.Replay != nil {
-		name := cmp.Or(s.key.name, strings.TrimPrefix(s.key.hint, "set ")) // errors name the key as they did when recorded
-		s.key, s.address.missing = key{name: name, value: wire.PlaceholderKey}, ""
-	}
+	s.replaceKey(o)
 	if err := notReady(s); err != nil {
 		return llm.Endpoint{}, err
 	}

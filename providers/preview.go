@@ -24,7 +24,7 @@ func Preview(c Config, name string, o OpenOptions, req func(llm.Endpoint) llm.Re
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	taken := &captureTransport{cancel: cancel}
-	o.Transport = taken
+	o.Transport, o.Unsent = taken, true
 	model, err := Open(c, name, o)
 	if err != nil {
 		return "", nil, err
@@ -53,7 +53,7 @@ func Captured(ctx context.Context, o OpenOptions, ask func(context.Context, Open
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	taken := &captureTransport{cancel: cancel}
-	o.Transport = taken
+	o.Transport, o.Unsent = taken, true
 	if err := ask(ctx, o); taken.request == nil {
 		return "", err
 	}

@@ -27,6 +27,7 @@ type OpenOptions struct {
 	Memory     *Memory             // facts learned from servers, shared among models; nil for a separate one
 	Tap        *Tap                // records the HTTP traffic; nil for none
 	Replay     *Replay             // replaces the network and programs, and needs no key; nil for none
+	Unsent     bool                // requests are shown and not sent: a key that is missing is no error
 	ExactNames bool                // request models as named: retired and family names stand for no other model
 	Debug      *slog.Logger        // logs one line per request, without keys and bodies; nil for none
 }

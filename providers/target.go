@@ -67,9 +67,7 @@ func (c Config) Target(ctx context.Context, provider, model string, o OpenOption
 	if !ok {
 		return Target{}, UnknownName("provider", provider, c.providerNames())
 	}
-	if _, unsent := o.Transport.(*captureTransport); o.Replay != nil || unsent && s.key.hint != "" {
-		s.key, s.address.missing = key{name: s.key.name, value: wire.PlaceholderKey}, ""
-	}
+	s.replaceKey(o)
 	if err := notReady(s); err != nil {
 		return Target{}, err
 	} else if why := s.missing(); why != "" {

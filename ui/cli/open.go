@@ -13,6 +13,8 @@ import (
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
+
+	"github.com/charmbracelet/x/term"
 )
 
 // openSession opens the conversation that the flags name, or a new one. Notice is shown at the start; "" for none.
@@ -120,6 +122,14 @@ func (a *program) openRequestedSession() (*session.Log, error) {
 	log, err := a.library.Resume(about.ID)
 	var held *session.LockedError
 	if errors.As(err, &held) {
+		if term.IsTerminal(os.Stdin.Fd()) && term.IsTerminal(os.Stderr.Fd()) {
+			yes, err := cmdutil.Confirm(fmt.Sprintf("%q is open in %s. Continue in a copy?", a.maskKeys()(app.Title(about)), held.By))
+			if yes {
+				return forkSession(a, about.ID, 0)
+			} else if err != nil {
+				return nil, err
+			}
+		}
 		return nil, cmdutil.Usagef("%q is open in %s: add --fork to continue in a copy", a.maskKeys()(app.Title(about)), held.By)
 	}
 	return log, err

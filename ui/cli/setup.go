@@ -243,7 +243,7 @@ func (a *program) openMemory() *providers.Memory {
 
 // openOptions returns the options for opening any model.
 func (a *program) openOptions() providers.OpenOptions {
-	return providers.OpenOptions{Memory: a.learned(), Debug: a.debugLog, Tap: a.recording.tap, Replay: a.recording.replay, ExactNames: a.flags.exact}
+	return providers.OpenOptions{Memory: a.learned(), Debug: a.debugLog, Tap: a.recording.tap, Replay: a.recording.replay, Unsent: a.flags.wire.dryRun, ExactNames: a.flags.exact}
 }
 
 // useTools opens the tools for all conversations in this directory, once.

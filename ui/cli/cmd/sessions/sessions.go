@@ -58,7 +58,10 @@ func (s Options) Add(root, conversations *cobra.Command) {
 	for _, cmd := range one {
 		cmd.ValidArgsFunction = s.Stored.Complete
 	}
-	conversations.AddCommand(append(one, s.list(), s.search(), s.importCmd())...)
+	list := s.list()
+	conversations.Args, conversations.RunE = cobra.NoArgs, list.RunE // alone it lists
+	conversations.Flags().AddFlagSet(list.Flags())
+	conversations.AddCommand(append(one, list, s.search(), s.importCmd())...)
 	root.AddCommand(s.usage())
 }
 
