@@ -49,13 +49,14 @@ func TestReplace(t *testing.T) {
 		{name: "twice, overlapping", text: "aaa", old: "aa", new: "x", err: "occurs 2 times, on lines 1, 1"},
 		{name: "often", text: strings.Repeat("a\n", 50), old: "a", new: "x", err: "occurs 50 times, on lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, …;"},
 		{name: "too often", text: strings.Repeat("a", maxSpans+1), old: "a", new: "b", all: true, err: "far too often"},
-		{name: "absent", text: "a\nb\n", old: "c", new: "x", err: "not even with other white space"},
+		{name: "absent", text: "a\nb\n", old: "c", new: "x", err: "not found (also ignoring white space"},
 		{name: "other white space", text: "x\n\tif a  {\n\t\tb\n\t}\n", old: "if a {\n  b\n}", new: "x",
-			err: "the same with other white space is on line 2; there it is\n\tif a  {\n\t\tb\n\t}"},
+			err: "the same with other white space, quotes or dashes is on line 2; there it is\n\tif a  {\n\t\tb\n\t}"},
 		{name: "other white space in one line", text: "x\n\ta =  b\n", old: "a = b", new: "x", err: "on line 2; there it is\n\ta =  b"},
+		{name: "typographic quotes", text: "x\n“it’s” – so\n", old: "\"it's\" - so", new: "x", err: "on line 2; there it is\n“it’s” – so"},
 		{name: "hidden characters", text: "a\u200Bb\n", old: "ab", new: "x", err: "on line 1"},
 		{name: "line numbers", text: "a\nb\n", old: "     1\ta\n     2\tb\n", new: "x", err: "omit the line numbers"},
-		{name: "nothing but a line number", text: "a\n", old: "     1\t", new: "x", err: "not in the file"},
+		{name: "nothing but a line number", text: "a\n", old: "     1\t", new: "x", err: "text to replace not found"},
 		{name: "only white space", text: "a\n", old: "  ", new: "x", err: "only white space"},
 	}
 	for _, test := range tests {

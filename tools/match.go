@@ -163,16 +163,16 @@ func (t *editTarget) notFoundError(old string) error {
 	}
 	first, last, ok := findLoosely(lines, want)
 	if !ok {
-		return errors.New("old is not in the file, not even with other white space; read it again and copy the text exactly")
+		return errors.New("text to replace not found (also ignoring white space and the forms of quotes and dashes); read the file again and copy the text exactly")
 	}
 	if last-first >= maxListedSpans {
-		return fmt.Errorf("old is not in the file as it is given, but the same with other white space is on lines %d to %d; read them and copy them exactly", first+1, last+1)
+		return fmt.Errorf("text to replace not found, but the same with other white space, quotes or dashes is on lines %d to %d; read them and copy them exactly", first+1, last+1)
 	}
-	return fmt.Errorf("old is not in the file as it is given, but the same with other white space is on line %d; there it is\n%s",
+	return fmt.Errorf("text to replace not found, but the same with other white space, quotes or dashes is on line %d; there it is\n%s",
 		first+1, truncate(strings.Join(lines[first:last+1], "\n"), 2000))
 }
 
-// collapseLines removes white space and invisible characters from lines, and
+// collapseLines removes white space and invisible characters from lines, replaces typographic quotes and dashes, and
 // drops lines that become empty.
 func collapseLines(lines []string) []string {
 	var out []string
@@ -188,6 +188,14 @@ func collapseSpace(line string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || sanitize.IsHidden(r) {
 			return -1
+		}
+		switch {
+		case strings.ContainsRune("‘’‚‛′", r):
+			return '\''
+		case strings.ContainsRune("“”„‟″«»", r):
+			return '"'
+		case unicode.Is(unicode.Pd, r), r == '−':
+			return '-'
 		}
 		return r
 	}, line)
