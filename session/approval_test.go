@@ -1,6 +1,8 @@
 package session_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -62,6 +64,23 @@ func TestAnswersAreRemembered(t *testing.T) {
 				t.Errorf("notice %q, want %q", notice, tt.notice)
 			}
 		})
+	}
+}
+
+// After an approval of all edits, further edits of the conversation run unasked, and commands ask.
+func TestAllEditsAreRemembered(t *testing.T) {
+	set, dir := workspace(t)
+	fake := llmtest.New(llmtest.Call(call("1", "edit", `{"path":"a.txt","old":"alpha","new":"beta"}`)), llmtest.Call(call("2", "write", `{"path":"b.txt","content":"b"}`), call("3", "edit", `{"path":"a.txt","old":"beta","new":"gamma"}`)),
+		llmtest.Call(call("4", "shell", `{"command":"echo"}`)), llmtest.Call(call("5", "write", `{"path":".envrc","content":"b"}`)), llmtest.Say("ok"))
+	policy := tools.NewPolicy(act.ModeAsk)
+	policy.SetWorkspace(dir)
+	var asked []string
+	play(t.Context(), New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: policy}), func(a ApprovalRequest) act.Approval {
+		asked = append(asked, a.Call.ID)
+		return act.Approval{Verdict: act.Allow, Session: a.Call.ID == "1"}
+	}, say("hi"))
+	if text, err := os.ReadFile(filepath.Join(dir, "a.txt")); string(text) != "gamma\n" || !slices.Equal(asked, []string{"1", "4", "5"}) {
+		t.Errorf("asked about %q, and a.txt has %q, %v", asked, text, err)
 	}
 }
 

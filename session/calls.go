@@ -321,7 +321,7 @@ func (b *callBatch) execute(calls []*pendingCall) {
 	b.recordStart(calls)
 	stoppable := s.calls.start(t.ctx, calls)
 	events := make(chan update)
-	slots, media := make(chan struct{}, maxParallelCalls), act.NewMediaGate()
+	slots, media := make(chan struct{}, maxParallelCalls), make(act.MediaGate, 1)
 	var running sync.WaitGroup
 	for i, call := range calls {
 		running.Go(func() {

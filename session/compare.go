@@ -117,7 +117,7 @@ func (t *turn) compare(models []llm.Endpoint, judge *llm.Endpoint, parts []llm.P
 	if err := t.begin(parts); err != nil {
 		return err
 	}
-	c := &comparison{turn: t, events: make(chan modelEvent), media: act.NewMediaGate()}
+	c := &comparison{turn: t, events: make(chan modelEvent), media: make(act.MediaGate, 1)}
 	for n, model := range models {
 		c.list = append(c.list, &candidate{n: n, model: model})
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"parley/tools/act"
@@ -50,10 +49,13 @@ func (p *Policy) SetMode(mode act.Mode) {
 
 // SetWorkspace sets the workspace, an absolute path without symbolic links.
 // Rules of a directory apply only in that workspace, and absolute paths below it
-// count as inside.
+// count as inside. ModeEdits ends with the workspace.
 func (p *Policy) SetWorkspace(directory string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.mode == act.ModeEdits && p.workspace != directory {
+		p.mode = act.ModeAsk
+	}
 	p.workspace = directory
 }
 
@@ -71,7 +73,7 @@ func (p *Policy) Decide(a *act.Action) act.Verdict {
 // the whole tool could. Denials, ask rules and decisions reserved for the user are not
 // affected.
 func (p *Policy) MayHookAllow(a *act.Action) bool {
-	if a.Caution != "" || a.AskEachTime || a.OfProject || a.Sensitive() {
+	if a.Caution != "" || a.AskEachTime || a.OfProject || a.PlaceClass != "" {
 		return false
 	}
 	p.mu.Lock()
@@ -128,13 +130,15 @@ func (p *Policy) evaluate(a *act.Action) (act.Verdict, rule.Rule) {
 		return act.Ask, by
 	case a.Access == act.AccessRead:
 		return act.Allow, by
-	case a.Access == act.AccessWrite && (a.RunByGit || isGuarded(a.Path)) && !(is(act.Allow) && by.IsLiteral()):
+	case a.IsGuarded() && !(is(act.Allow) && by.IsLiteral()):
 		return act.Ask, by
 	case is(act.Allow) && by.Sandboxed && !a.Sandboxed:
 		return act.Ask, by // it was approved for the sandbox, which is not available now
 	case is(act.Allow):
 		return act.Allow, by
 	case mode == act.ModeAuto && (a.Access == act.AccessWrite || a.Access == act.AccessRun && a.Sandboxed && !a.Network):
+		return act.Allow, by
+	case mode == act.ModeEdits && a.IsOrdinaryEdit():
 		return act.Allow, by
 	}
 	return act.Ask, by
@@ -255,12 +259,19 @@ func (p *Policy) Accept(to act.Mode) act.Mode {
 	return p.currentMode()
 }
 
-// AllowForSession allows, until parley ends and in this workspace only, exactly
-// this command, further actions of the tool on this file, fetches from this host,
-// or else the whole tool. Permission to write a file includes editing it.
+// AllowForSession allows all ordinary edits if a is one, unless the mode is no longer the one that asked. Otherwise it
+// allows, until parley ends and in this workspace only, exactly this command, further actions of the tool on this file,
+// fetches from this host, or else the whole tool. Permission to write a file includes editing it.
 func (p *Policy) AllowForSession(a *act.Action) {
 	r := exactRule(a)
 	p.mu.Lock()
+	if a.IsOrdinaryEdit() {
+		if p.currentMode() == act.ModeAsk {
+			p.mode = act.ModeEdits
+		}
+		p.mu.Unlock()
+		return
+	}
 	r.Source, r.Workspace, r.Sandboxed = rule.FromSession, p.workspace, a.Sandboxed
 	p.mu.Unlock()
 	p.AddRules([]rule.Rule{r})
@@ -338,21 +349,4 @@ func exactRule(a *act.Action) rule.Rule {
 		return rule.Engine.Exact(a.Tool, target)
 	}
 	return rule.Rule{Effect: act.Allow, Tool: a.Tool}
-}
-
-// guardedNames are files and directories that configure or run programs for parley, git
-// and the shell (.envrc), so that changing them can amount to running a command.
-// Makefiles, tests and scripts run programs too but are not guarded. Git hooks
-// elsewhere, set by core.hooksPath, are.
-var guardedNames = []string{".git", ".parley", ".mcp.json", ".envrc"}
-
-// isGuarded reports whether file is guarded. Letter case is ignored: on some
-// file systems .GIT is .git.
-func isGuarded(file string) bool {
-	for _, part := range strings.Split(file, "/") {
-		if slices.ContainsFunc(guardedNames, func(g string) bool { return strings.EqualFold(g, part) }) {
-			return true
-		}
-	}
-	return false
 }

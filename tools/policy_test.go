@@ -2,6 +2,8 @@ package tools
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +21,7 @@ func TestDecide(t *testing.T) {
 		create  = &act.Action{Tool: "write", Access: act.AccessWrite, Path: "a.go"}
 		other   = &act.Action{Tool: "edit", Access: act.AccessWrite, Path: "b.go"}
 		hook    = &act.Action{Tool: "edit", Access: act.AccessWrite, Path: "sub/.GIT/hooks/pre-commit"}
+		envrc   = &act.Action{Tool: "write", Access: act.AccessWrite, Path: ".envrc"}
 		status  = &act.Action{Tool: "shell", Access: act.AccessRun, Command: "git status"}
 		chained = &act.Action{Tool: "shell", Access: act.AccessRun, Command: "git status; rm -rf ~"}
 		boxed   = &act.Action{Tool: "shell", Access: act.AccessRun, Command: "make", Sandboxed: true}
@@ -30,6 +33,7 @@ func TestDecide(t *testing.T) {
 		issue   = &act.Action{Tool: "mcp__github__create_issue", Access: act.AccessRun}
 		comment = &act.Action{Tool: "mcp__github__comment", Access: act.AccessRun}
 	)
+	envrcPart := &act.Action{Tool: "edit", Access: act.AccessWrite, Path: ".envrc"}
 	remember := func(a *act.Action) func(*Policy) { return func(p *Policy) { p.AllowForSession(a) } }
 	grant := func(rule string) func(*Policy) {
 		return func(p *Policy) {
@@ -77,12 +81,9 @@ func TestDecide(t *testing.T) {
 
 		{"the command that was allowed", act.ModeAsk, remember(status), status, act.Allow},
 		{"more than was allowed", act.ModeAsk, remember(status), chained, act.Ask},
-		{"the file that was allowed", act.ModeAsk, remember(edit), edit, act.Allow},
-		{"another file", act.ModeAsk, remember(edit), other, act.Ask},
-		{"the whole file, when edits were allowed", act.ModeAsk, remember(edit), create, act.Ask},
-		{"a part of the file, when the whole was allowed", act.ModeAsk, remember(create), edit, act.Allow},
-		{"a part of another file", act.ModeAsk, remember(create), other, act.Ask},
 		{"what others run, allowed by name", act.ModeAuto, remember(hook), hook, act.Allow},
+		{"all of another guarded file", act.ModeAsk, remember(envrc), hook, act.Ask},
+		{"a part of a guarded file, when the whole was allowed", act.ModeAsk, remember(envrc), envrcPart, act.Allow},
 		{"read-only beats what was allowed", act.ModeReadOnly, remember(status), status, act.Deny},
 
 		{"a granted tool", act.ModeAsk, grant("edit"), other, act.Allow},
@@ -373,6 +374,97 @@ func TestHooksElsewhereAreGuarded(t *testing.T) {
 		}
 		if got := auto.Decide(a); got != want {
 			t.Errorf("%s: got %s, want %s", file, got, want)
+		}
+	}
+}
+
+// An approval of all edits covers ordinary files of the folder and nothing else.
+func TestAllEdits(t *testing.T) {
+	outside, added := t.TempDir(), t.TempDir()
+	write(t, filepath.Join(outside, "x"), "x")
+	write(t, filepath.Join(added, "x"), "x")
+	f := open(t, map[string]string{
+		"a.go": "x", "deep/b.go": "x", "denied.go": "x", "asks.go": "x", ".envrc": "x", ".mcp.json": "x", ".git/config": "[core]\n\thooksPath = hooks\n", "hooks/x": "x",
+	})
+	for name, target := range map[string]string{"out": filepath.Join(outside, "x"), "added": filepath.Join(added, "x"), "config": ".git/config", "same": "deep/b.go"} {
+		if err := os.Symlink(target, filepath.Join(f.Set.workspace.realDir, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	if err := f.Set.RestoreDirectories(nil, added); err != nil {
+		t.Fatal(err)
+	}
+	policy := func() *Policy {
+		p := NewPolicy(act.ModeAsk)
+		p.SetWorkspace(f.Set.workspace.realDir)
+		rules, err := Permissions{Deny: []string{"edit:denied.go"}, Ask: []string{"edit:asks.go", "write:deep/new.go"}}.Rules()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.AddRules(rules)
+		return p
+	}
+	plan := func(tool, file string) *act.Action {
+		input := args("path", file, "old", "x", "new", "y")
+		if tool == "write" {
+			input = args("path", file, "content", "y")
+			if read, err := f.Plan(t.Context(), "read", args("path", file)); err == nil {
+				read.Run(t.Context(), nil)
+			}
+		}
+		a, err := f.Plan(t.Context(), tool, input)
+		if err != nil && file != "out" {
+			t.Fatal(err)
+		}
+		return a
+	}
+	p := policy()
+	p.AllowForSession(plan("edit", "a.go"))
+	if p.Mode() != act.ModeEdits {
+		t.Fatalf("the mode is %s", p.Mode())
+	}
+	for file, want := range map[string]act.Verdict{
+		"edit a.go": act.Allow, "edit deep/b.go": act.Allow, "write a.go": act.Allow, "write new.go": act.Allow, "write .github/x.yml": act.Allow, "edit same": act.Allow,
+		"edit .envrc": act.Ask, "edit .mcp.json": act.Ask, "write .parley/skills/x/SKILL.md": act.Ask, "write .netrc": act.Ask,
+		"write .git/config": act.Ask, "write sub/.GIT/hooks/x": act.Ask, "edit hooks/x": act.Ask, "write config": act.Ask,
+		"edit " + filepath.Join(added, "x"): act.Ask, "edit added": act.Ask, "write " + filepath.Join(added, "new"): act.Ask,
+		"edit denied.go": act.Deny, "edit asks.go": act.Ask, "write deep/new.go": act.Ask,
+	} {
+		tool, name, _ := strings.Cut(file, " ")
+		if got := p.Decide(plan(tool, name)); got != want {
+			t.Errorf("%s: got %s, want %s", file, got, want)
+		}
+	}
+	if plan("edit", "out") != nil {
+		t.Error("a link out of the folder can be followed")
+	}
+	hooked, once := *plan("edit", "a.go"), *plan("edit", "a.go")
+	hooked.Caution, once.AskEachTime = "a hook asks about it", true
+	for name, a := range map[string]*act.Action{
+		"asked by a hook": &hooked, "asks each time": &once, "of the project": act.FromProject(plan("edit", "a.go"), "x.md"),
+		"a command": {Tool: "shell", Access: act.AccessRun, Command: "touch a.go", Sandboxed: true}, "a tool of a server": {Tool: "mcp__fs__edit", Access: act.AccessWrite, Path: "a.go"},
+		"in no workspace": {Tool: "edit", Access: act.AccessWrite, Path: "a.go", NoWorkspace: true}, "a page": {Tool: "fetch", Access: act.AccessFetch, Host: "x"},
+	} {
+		if got := p.Decide(a); got != act.Ask {
+			t.Errorf("%s: got %s", name, got)
+		}
+	}
+	p.SetWorkspace(outside)
+	if got := p.Mode(); got != act.ModeAsk {
+		t.Errorf("in another folder the mode is %s", got)
+	}
+	for name, file := range map[string]string{"guarded": ".envrc", "credentials": ".netrc", "added": filepath.Join(added, "new")} {
+		p := policy()
+		p.AllowForSession(plan("write", file))
+		if got := p.Decide(plan("edit", "a.go")); got != act.Ask || p.Mode() != act.ModeAsk {
+			t.Errorf("an approval of a %s file: mode %s, another file: %s", name, p.Mode(), got)
+		}
+	}
+	for _, mode := range []act.Mode{act.ModePlan, act.ModeReadOnly, act.ModeAuto} { // chosen while the question was open
+		p := policy()
+		p.SetMode(mode)
+		if p.AllowForSession(plan("edit", "a.go")); p.Mode() != mode {
+			t.Errorf("an approval changes mode %s to %s", mode, p.Mode())
 		}
 	}
 }

@@ -17,6 +17,7 @@ type Mode string
 // package permission.
 const (
 	ModeAsk      Mode = "ask"       // reading in the workspace runs; everything else asks
+	ModeEdits    Mode = "edits"     // like ask, but ordinary edits run: entered by an approval only, and ends with the conversation
 	ModeAuto     Mode = "auto"      // edits in the workspace run too, and sandboxed commands without a network
 	ModePlan     Mode = "plan"      // like read-only, until the user accepts a plan of the model
 	ModeReadOnly Mode = "read-only" // everything but reading is denied without asking
@@ -43,7 +44,7 @@ const (
 // An Approval is the user's answer to a request for approval.
 type Approval struct {
 	Verdict     Verdict // Allow or Deny
-	Session     bool    // with Allow: also for the same action later in this session
+	Session     bool    // with Allow: also for later calls, see [Policy].AllowForSession
 	Always      bool    // with Allow: also for the same action later in this workspace
 	PrefixWords int     // with Always: also for all commands beginning with this many words; 0: the exact command
 	Network     bool    // with Allow: the command may use the network this time
@@ -118,7 +119,7 @@ type Policy interface {
 	Decide(*Action) Verdict         // decides whether an action may run now
 	DenialReason(*Action) string    // why not, in words for the model
 	MayHookAllow(*Action) bool      // whether a hook may approve in the user's place
-	AllowForSession(*Action)        // approves the same action until parley ends
+	AllowForSession(*Action)        // approves the same action until parley ends; for an ordinary edit in ModeAsk, it enters ModeEdits
 	AllowAlways(*Action, int) error // approves it permanently in this workspace: commands beginning with this many words; 0: the exact command
 
 	RulesFor(*Action, int) ([]string, error)         // the rules that AllowAlways adds, in configuration syntax; the error says why there are none

@@ -8,6 +8,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -142,12 +144,26 @@ func (a *Action) Target() string {
 	return cmp.Or(a.Command, a.Path, a.Host)
 }
 
-// CanBeAllowed reports whether a rule or a mode can approve a.
-func (a *Action) CanBeAllowed() bool { return !a.OfProject }
+// guardedNames are files and directories that configure or run programs for parley, git
+// and the shell (.envrc), so that changing them can amount to running a command.
+// Makefiles, tests and scripts run programs too but are not guarded. Git hooks
+// elsewhere, set by core.hooksPath, are.
+var guardedNames = []string{".git", ".parley", ".mcp.json", ".envrc"}
 
-// Sensitive reports whether a accesses a file that holds credentials or starts
-// programs at login, which asks in every mode.
-func (a *Action) Sensitive() bool { return a.PlaceClass != "" }
+// IsGuarded reports whether a changes a file that parley, git or the shell obey. Letter case is
+// ignored: on some file systems .GIT is .git.
+func (a *Action) IsGuarded() bool {
+	return a.Access == AccessWrite && (a.RunByGit || slices.ContainsFunc(strings.Split(a.Path, "/"), func(part string) bool {
+		return slices.ContainsFunc(guardedNames, func(g string) bool { return strings.EqualFold(g, part) })
+	}))
+}
+
+// IsOrdinaryEdit reports whether an approval of all edits in the workspace includes a: it changes a
+// file there with one of the tools for that, and nothing makes it special.
+func (a *Action) IsOrdinaryEdit() bool {
+	return a.Access == AccessWrite && (a.Tool == "edit" || a.Tool == "write") && filepath.IsLocal(filepath.FromSlash(a.Path)) &&
+		!a.IsGuarded() && a.PlaceClass == "" && !a.NoWorkspace && !a.AskEachTime && !a.OfProject && a.Caution == ""
+}
 
 // failed returns a failed Outcome with a message of at most 1,000 characters.
 func failed(format string, args ...any) Outcome {
@@ -165,11 +181,8 @@ func QuotePath(name string) string {
 }
 
 // A MediaGate allows one action at a time to have unprepared media in memory: they may be large,
-// and many times larger as pixels.
+// and many times larger as pixels. Its capacity is 1.
 type MediaGate chan struct{}
-
-// NewMediaGate returns a gate that is free.
-func NewMediaGate() MediaGate { return make(MediaGate, 1) }
 
 // A MediaTurn is an action's turn at a MediaGate. It is for one goroutine.
 type MediaTurn struct {

@@ -32,13 +32,18 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/permission"
+	"parley/tools/process"
+	"parley/tools/sandbox"
 	. "parley/ui/acp"
 	"parley/ui/app"
 	"parley/ui/app/flows"
 	"parley/ui/client"
 )
 
-func init() { permission.Register() }
+func init() {
+	permission.Register()
+	process.Sandbox.GitRuns = sandbox.GitRuns
+}
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -309,7 +314,7 @@ func TestPermissions(t *testing.T) {
 			for _, o := range asked[0].Options {
 				names = append(names, fmt.Sprintf("%s %s: %s", o.OptionId, o.Kind, o.Name))
 			}
-			want := []string{"allow allow_once: Allow once", "session allow_always: Allow edits to a.txt this session", "always allow_always: Always allow in this folder: write:a.txt", "deny reject_once: Deny"}
+			want := []string{"allow allow_once: Allow once", "session allow_always: Allow all edits in this folder", "always allow_always: Always allow in this folder: write:a.txt", "deny reject_once: Deny"}
 			if !slices.Equal(names, want) {
 				t.Errorf("options %q", names)
 			}

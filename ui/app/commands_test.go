@@ -30,6 +30,10 @@ func TestNewConversation(t *testing.T) {
 	if s := a.Session; s.Policy().Mode() != act.ModeAuto || s.Effort() != llm.EffortLow {
 		t.Errorf("mode %s, effort %s", s.Policy().Mode(), s.Effort())
 	}
+	a.Session.Policy().SetMode(act.ModeEdits)
+	if run(t, a, "/new"); a.Session.Policy().Mode() != act.ModeAsk {
+		t.Errorf("the approval of all edits stays for another conversation: mode %s", a.Session.Policy().Mode())
+	}
 }
 
 // A stored conversation is not opened if a prompt was sent while it was read.

@@ -9,13 +9,18 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools/act"
 )
 
 // replace makes s the open conversation.
 func (a *App) replace(s *session.Session, seq int) Effect {
 	a.BeforeSwitch()
 	left := a.Session
-	s.Policy().SetMode(left.Policy().Mode())
+	mode := left.Policy().Mode()
+	if mode == act.ModeEdits { // it was approved in that conversation
+		mode = act.ModeAsk
+	}
+	s.Policy().SetMode(mode)
 	a.Session, a.Attached, a.previousClosed = s, nil, make(chan struct{})
 	return SessionOpened{Previous: left, Seq: seq, close: left.Close, closed: a.previousClosed}
 }

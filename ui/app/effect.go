@@ -340,6 +340,7 @@ func SaveText(before, err error) (text string, lasting error) {
 // modeHelp describes the approval modes.
 var modeHelp = map[act.Mode]string{
 	act.ModeAsk: "reading runs; everything else asks", act.ModeAuto: "edits and sandboxed commands run without asking",
+	act.ModeEdits:    "edits in this folder run without asking, for this conversation",
 	act.ModePlan:     "reading runs; nothing changes until you accept the plan",
 	act.ModeReadOnly: "everything but reading is denied", act.ModeYolo: "everything runs without asking, unless a rule denies it",
 }

@@ -62,6 +62,8 @@ func (c Choice) Phrase(a *act.Action, session string, online bool) string {
 		return network
 	case c == WithNetwork && online:
 		return "Without network"
+	case c == AllowSession && a.IsOrdinaryEdit():
+		return "Allow all edits in this folder"
 	}
 	return [...]string{"", "Allow once", session, "Always allow…", "Deny", "Edit", network}[c]
 }

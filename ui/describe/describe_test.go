@@ -63,7 +63,7 @@ func TestRule(t *testing.T) {
 		{"the whole command", shell("go test ./..."), 0, "shell:go test ./...", "Exactly this command runs without asking", "Allow this session"},
 		{"its first words", shell("go test ./..."), 2, "shell:go test *", "Every command that begins like this", "Allow this session"},
 		{"a rule for each command of a pipe", shell("git log -3 | head"), 2, "shell:git log *  and  shell:head *", "Every command that begins like one of these, alone or together, runs without asking", "Allow this session"},
-		{"a file", change(), 0, "edit:cmd/main.go", "Every edit of this file", "Allow edits to cmd/main.go this session"},
+		{"a file", change(), 0, "edit:cmd/main.go", "Every edit of this file", "Allow all edits in this folder"},
 		{"a tool of the user's own, whatever its arguments", own, 0, "ticket", "Every call of this tool runs without asking in this folder, with any arguments", "Allow ticket this session"},
 	}
 	for _, tt := range tests {

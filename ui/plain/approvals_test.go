@@ -26,7 +26,7 @@ func TestApprovalList(t *testing.T) {
 		action *act.Action
 		want   string
 	}{
-		{"an edit", edit, "1 y Allow once, 2 a Allow edits to main.go this session, 3 p Always allow…, 4 nd Deny, 5 e Edit"},
+		{"an edit", edit, "1 y Allow once, 2 a Allow all edits in this folder, 3 p Always allow…, 4 nd Deny, 5 e Edit"},
 		{"a command in a sandbox", boxed, "1 y Allow once, 2 a Allow this session, 3 p Always allow…, 4 nd Deny, 5 e Edit, 6 w Allow with network"},
 		{"one that is online", online, "1 y Allow once, 2 a Allow this session, 3 p Always allow…, 4 nd Deny, 5 e Edit"},
 		{"one that is asked about each time", careful, "1 y Allow once, 2 nd Deny, 3 e Edit"},
@@ -112,7 +112,7 @@ func TestHostileNames(t *testing.T) {
 		names = 16
 	}
 	for _, name := range append(uitest.Hostile(names), "a\n1. Allow once (y)\n", strings.Repeat("wide漢", 200), "a"+strings.Repeat(" ", 300)+"b") {
-		input, _ := json.Marshal(map[string]string{"path": "x" + strings.ReplaceAll(name, "/", "_"), "content": "1"})
+		input, _ := json.Marshal(map[string]string{"path": ".parley/x" + strings.ReplaceAll(name, "/", "_"), "content": "1"})
 		d := talk(t, nil, llmtest.Call(llm.Part{ID: "1", Name: "write", Input: string(input)}), llmtest.Say("Well."))
 		d.out.Width = nil
 		d.enter("write it")

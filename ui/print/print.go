@@ -67,8 +67,8 @@ func run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 		}
 		switch e := e.(type) {
 		case session.ApprovalRequest:
-			rules, yolo = append(rules, rule(e)), yolo && !e.Action.Sensitive()
-			grantable = grantable && e.Action.CanBeAllowed()
+			rules, yolo = append(rules, rule(e)), yolo && e.Action.PlaceClass == ""
+			grantable = grantable && !e.Action.OfProject
 			e.Reply(act.Approval{Verdict: act.Deny, Reason: reason(e.Action)})
 		case session.Decision:
 			denied = denied || e.Verdict == act.Deny

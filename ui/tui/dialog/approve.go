@@ -243,9 +243,9 @@ func (a *Approval) review(msg tea.Msg) tea.Cmd {
 		return a.reply(act.Approval{Verdict: act.Deny})
 	case isPrintable(msg):
 		return a.Type(msg)
-	case pressed(press, keyAccept) && works(a, choiceOf(a, press)):
+	case works(a, choiceOf(a, press)):
 		return takeChoice(a, choiceOf(a, press))
-	case pressed(press, keyAccept) && a.woke:
+	case pressed(press, keyAccept, keyAllEdits) && a.woke:
 		a.hinted = a.answers(press)
 	}
 	return a.onTyping()

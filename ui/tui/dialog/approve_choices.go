@@ -49,6 +49,9 @@ func choiceOf(a *Approval, press tea.KeyPressMsg) describe.Choice {
 	if pressed(press, keyAccept) && a.hasSelection() {
 		return a.selected
 	}
+	if a.action.IsOrdinaryEdit() && pressed(press, keyAllEdits) {
+		return describe.AllowSession
+	}
 	for c := describe.AllowOnce; c <= describe.WithNetwork; c++ {
 		if pressed(press, letterOf(c)) {
 			return c
@@ -108,7 +111,7 @@ func selectNext(a *Approval, msg tea.Msg) bool {
 	switch {
 	case down, pressed(press, keyNext):
 		by = 1
-	case up, pressed(press, keyPrevious):
+	case up, pressed(press, keyPrevious) && choiceOf(a, press) == describe.NoChoice:
 		by = -1
 	default:
 		return false
@@ -149,7 +152,11 @@ func choiceList(a *Approval) []string {
 	for _, c := range choicesOf(a) {
 		label := letterOf(c).String() + "  "
 		label += c.Phrase(a.action, sessionScope(a.action, "Allow ", a.width-signWidth-len(label)), a.draft.network)
-		rows = append(rows, a.sign(c == a.selected)+choiceStyle(a, c).Render(ansi.Truncate(label, a.width-signWidth, "…")))
+		row := a.sign(c == a.selected) + choiceStyle(a, c).Render(ansi.Truncate(label, a.width-signWidth, "…"))
+		if key := keyAllEdits.String(); c == describe.AllowSession && a.action.IsOrdinaryEdit() && ansi.StringWidth(row)+titleGap+len(key) <= a.width {
+			row += strings.Repeat(" ", titleGap) + a.theme.Dim.Render(key)
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }
@@ -258,7 +265,10 @@ func rowEntries(a *Approval, allow string, room int) []rowEntry {
 		}
 		return append(list, rowEntry{text: keyDetails.String() + " details"})
 	}
-	if a.action.Proposal != "" {
+	if a.action.IsOrdinaryEdit() {
+		words[describe.AllowSession] = allow + "all edits"
+	}
+	if words[describe.AllowSession] != "" {
 		return fill()
 	}
 	for _, beside := range []int{7, 5, 4, 3} { // the scope matters more than the last entries

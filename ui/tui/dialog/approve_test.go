@@ -133,6 +133,11 @@ func TestApprovalAnswers(t *testing.T) {
 	}{
 		"once":                            {shell("ls"), []string{"y"}, allow(act.Approval{})},
 		"this session":                    {shell("ls"), []string{"a"}, allow(act.Approval{Session: true})},
+		"all edits":                       {describeHunk(), []string{"a"}, allow(act.Approval{Session: true})},
+		"all edits, by its other key":     {describeHunk(), []string{"shift+tab"}, allow(act.Approval{Session: true})},
+		"all edits, selected":             {describeHunk(), []string{"down", "enter"}, allow(act.Approval{Session: true})},
+		"shift+tab about a command":       {shell("ls"), []string{"shift+tab", "enter"}, allow(act.Approval{})},
+		"shift+tab where it asks again":   {eachTime(), []string{"tab", "shift+tab", "enter"}, allow(act.Approval{})},
 		"always":                          {shell("git log -3"), []string{"p", "enter"}, allow(act.Approval{Always: true})},
 		"always, wider":                   {shell("git log -3"), []string{"p", "left", "left", "enter"}, allow(act.Approval{Always: true, PrefixWords: 2})},
 		"no wider than that":              {shell("git log -3"), []string{"p", "-", "-", "-", "-", "enter"}, allow(act.Approval{Always: true, PrefixWords: 2})},
@@ -437,7 +442,7 @@ func compact(t *testing.T, d *dialog.Approval, c *clock, width int) string {
 // The label of a key tells what it allows, also for later calls.
 func TestSessionKeyNamesItsScope(t *testing.T) {
 	deep := describeHunk()
-	deep.Path = "a/very/long/way/down/to/the/file.go"
+	deep.Path = "a/very/long/way/down/to/the/.parley"
 	mcp := &act.Action{Tool: "mcp__github__create_issue", Access: act.AccessRun, Input: json.RawMessage(`{"title":"Bug"}`)}
 	for _, c := range []struct {
 		action *act.Action
@@ -446,12 +451,13 @@ func TestSessionKeyNamesItsScope(t *testing.T) {
 		list   string // the same, in the list
 	}{
 		{shell("ls"), 80, "› y once · n deny · a this session · p always… · e edit · ctrl+o details", "a  Allow this session"},
-		{describeHunk(), 80, "› y once · n deny · a edits to cmd/main.go this session · p always… · e edit", "a  Allow edits to cmd/main.go this session"},
-		{describeHunk(), 50, "› y once · n deny · a edits to …in.go this session", "a  Allow edits to cmd/main.go this session"},
-		{deep, 80, "› y once · n deny · a edits to …to/the/file.go this session · p always… · e edit", "a  Allow edits to a/very/long/way/down/to/the/file.go this session"},
-		{deep, 120, "› y allow once · n deny · a allow edits to …down/to/the/file.go this session · p always allow… · e edit · ctrl+o details", "a  Allow edits to a/very/long/way/down/to/the/file.go this session"},
-		{deep, 60, "› y once · n deny · a edits to …/to/the/file.go this session", "a  Allow edits to …ng/way/down/to/the/file.go this session"},
-		{deep, 50, "› y once · n deny · a edits to …le.go this session", "a  Allow edits to …n/to/the/file.go this session"},
+		{describeHunk(), 80, "› y once · n deny · a all edits · p always… · e edit · ctrl+o details", "a  Allow all edits in this folder  shift+tab"},
+		{describeHunk(), 50, "› y once · n deny · a all edits · p always…", "a  Allow all edits in this folder  shift+tab"},
+		{describeHunk(), 44, "› y once · n deny · a all edits · p always…", "a  Allow all edits in this folder\n"},
+		{deep, 80, "› y once · n deny · a edits to …to/the/.parley this session · p always… · e edit", "a  Allow edits to a/very/long/way/down/to/the/.parley this session"},
+		{deep, 120, "› y allow once · n deny · a allow edits to …down/to/the/.parley this session · p always allow… · e edit · ctrl+o details", "a  Allow edits to a/very/long/way/down/to/the/.parley this session"},
+		{deep, 60, "› y once · n deny · a edits to …/to/the/.parley this session", "a  Allow edits to …ng/way/down/to/the/.parley this session"},
+		{deep, 50, "› y once · n deny · a edits to …arley this session", "a  Allow edits to …n/to/the/.parley this session"},
 		{mcp, 80, "› y once · n deny · a …github this session · p always… · e edit · ctrl+o details", "a  Allow create_issue of github this session"},
 		{page(), 80, "› y once · n deny · a …le.com this session · p always… · e edit · ctrl+o details", "a  Allow docs.example.com this session"},
 		{boxed("ls"), 100, "› y once · n deny · a this session · p always… · e edit · w with network · ctrl+o details", "a  Allow this session"},
@@ -602,6 +608,23 @@ func TestDiffHeads(t *testing.T) {
 		if got := strings.Join(lines[1:rule], "|"); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
 		}
+	}
+}
+
+// shift+tab allows nothing before the whole change has been seen and the user has had time to read.
+func TestAllEditsWaitForTheEyes(t *testing.T) {
+	d, clock := asked(describeHunk(), theme.Plain())
+	rows(t, d, 60, 6)
+	d.Drawn(clock.now())
+	clock.pass(1000)
+	if got := press(t, d, "shift+tab"); got != nil || !strings.Contains(d.View(), "scroll to the end first") {
+		t.Errorf("before the end: %#v\n%s", got, d.View())
+	}
+	d, clock = asked(describeHunk(), theme.Plain())
+	rows(t, d, 100, 40)
+	d.Drawn(clock.now())
+	if got := press(t, d, "shift+tab"); got != nil {
+		t.Errorf("at once: %#v", got)
 	}
 }
 

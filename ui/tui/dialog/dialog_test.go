@@ -605,8 +605,8 @@ func TestGuideTellsEveryKey(t *testing.T) {
 			t.Errorf("%q is not told", want)
 		}
 	}
-	if titles != 5 || len(rows) != 36 {
-		t.Errorf("%d sections with %d rows, want 5 with 36", titles, len(rows))
+	if titles != 5 || len(rows) != 37 {
+		t.Errorf("%d sections with %d rows, want 5 with 37", titles, len(rows))
 	}
 }
 

@@ -38,6 +38,7 @@ const (
 
 	keyOnce // in approvals
 	keySession
+	keyAllEdits
 	keyAlways
 	keyWider
 	keyNarrower
@@ -85,6 +86,7 @@ var bindings = [...]struct {
 
 	keyOnce:     {"allow once", []string{"y"}},
 	keySession:  {"allow this session", []string{"a"}},
+	keyAllEdits: {"allow all edits in this folder", []string{"shift+tab"}},
 	keyAlways:   {"always allow (permission rule)", []string{"p"}},
 	keyWider:    {"wider rule", []string{"left", "-"}},
 	keyNarrower: {"narrower rule", []string{"right", "+"}},

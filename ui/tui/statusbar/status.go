@@ -185,15 +185,17 @@ func segmentsOf(i Info, width int, th *theme.Theme) [segments]segment {
 	if i.Context < 0 { // without other segments for context, the figure needs its label
 		line[used].short = line[used].text
 	}
-	place, style := mode, th.Text
+	place, style, approvals := mode, th.Text, i.Mode+" mode"
 	switch i.Mode { // modes that ask less than usual are highlighted
 	case "ask":
 		place, style = asks, th.Dim
+	case "edits":
+		style, approvals = th.Accent, "edits allowed"
 	case "yolo":
 		place, style = yolo, th.Warn.Bold(true)
 	}
 	if i.Mode != "" {
-		line[place] = segment{i.Mode + " mode", i.Mode, style, true}
+		line[place] = segment{approvals, i.Mode, style, true}
 	}
 	for k := range line {
 		s := &line[k]

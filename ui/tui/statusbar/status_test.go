@@ -17,6 +17,7 @@ var busy = Info{
 	State: "streaming", Elapsed: 12 * time.Second, Rate: 84.3, Queue: 1, Hint: "esc stops",
 }
 
+var edits = Info{Model: "openai/gpt-6.1-sol", Mode: "edits", Context: 0.028, Tokens: 910, Priced: true}
 var calm = Info{Model: "openai/gpt-6.1-sol", Mode: "ask", Context: 0.028, Tokens: 910, Priced: true}
 
 func TestView(t *testing.T) {
@@ -39,6 +40,8 @@ func TestView(t *testing.T) {
 			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · ctx 42% · $0.31 · auto"},
 		"words":              {calm, 100, "openai/gpt-6.1-sol   context 3% · 910 tokens · $0.00 · ask mode"},
 		"short words":        {calm, 99, "openai/gpt-6.1-sol   ctx 3% · 910 · $0.00 · ask"},
+		"edits allowed":      {edits, 100, "openai/gpt-6.1-sol   context 3% · 910 tokens · $0.00 · edits allowed"},
+		"and in few cells":   {edits, 50, "openai/gpt-6.1-sol   ctx 3% · 910 · $0.00 · edits"},
 		"a gauge":            {calm, 120, "openai/gpt-6.1-sol   context ▎░░░░░░░ 3% · 910 tokens · $0.00 · ask mode"},
 		"unknown window":     {Info{Model: "m", Context: -1, Tokens: 1500}, 100, "m   1.5k tokens"},
 		"the same, narrower": {Info{Model: "m", Context: -1, Tokens: 1500}, 50, "m   1.5k tokens"},

@@ -115,8 +115,12 @@ func (f flow) remove(r rule.Rule) app.Effect {
 // modes lists the approval modes.
 func (f flow) modes() []app.Item {
 	var items []app.Item
-	for _, mode := range append(slices.Clone(act.Modes), act.ModeYolo) {
-		items = append(items, app.Item{Title: string(mode), Detail: app.ModeDetail(mode), Value: string(mode), Current: mode == f.app.Session.Policy().Mode()})
+	now, all := f.app.Session.Policy().Mode(), append(slices.Clone(act.Modes), act.ModeYolo)
+	if now == act.ModeEdits { // cannot be chosen, only approved
+		all = append([]act.Mode{now}, all...)
+	}
+	for _, mode := range all {
+		items = append(items, app.Item{Title: string(mode), Detail: app.ModeDetail(mode), Value: string(mode), Current: mode == now})
 	}
 	return items
 }
@@ -127,7 +131,7 @@ func (f flow) setMode(arg string) app.Effect {
 	switch {
 	case arg == "":
 		return app.Choose("Approval mode", "mode", f.modes(), f.setMode)
-	case slices.Contains(act.Modes, act.Mode(arg)), arg == string(act.ModeYolo):
+	case slices.Contains(act.Modes, act.Mode(arg)), arg == string(act.ModeYolo), arg == string(p.Mode()):
 		p.SetMode(act.Mode(arg))
 	default:
 		return app.Refuse("unknown approval mode %q: use %s or yolo", arg, app.JoinComma(act.Modes))
