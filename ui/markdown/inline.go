@@ -52,7 +52,7 @@ func (w *writer) node(runs []styledRun, n ast.Node, p textStyle) []styledRun {
 		}
 		return runs
 	case *ast.String: // math
-		for i, line := range strings.Split(string(n.Value), "\n") {
+		for i, line := range strings.Split(mathText(string(n.Value)), "\n") {
 			if i > 0 {
 				runs = append(runs, styledRun{"\n", p})
 			}
@@ -68,7 +68,7 @@ func (w *writer) node(runs []styledRun, n ast.Node, p textStyle) []styledRun {
 	case *extast.Strikethrough:
 		return w.marked(runs, n, p, strike, "~~")
 	case *ast.CodeSpan:
-		return append(runs, styledRun{w.codeSpan(n), textStyle{code, p.attr}})
+		return append(runs, styledRun{w.codeSpan(n), textStyle{voice, p.attr}})
 	case *ast.Link:
 		return w.link(runs, n, string(n.Destination), p)
 	case *ast.Image:
@@ -78,12 +78,20 @@ func (w *writer) node(runs []styledRun, n ast.Node, p textStyle) []styledRun {
 	case *ast.RawHTML:
 		return append(runs, styledRun{oneLine(w.values(n.Segments)), textStyle{dim, p.attr}})
 	case *extast.TaskCheckBox:
-		if n.IsChecked {
-			return append(runs, styledRun{"[x] ", textStyle{good, p.attr}})
+		if list, ok := n.Parent().Parent().Parent().(*ast.List); ok && list.IsOrdered() {
+			return append(runs, taskSign(n), styledRun{" ", p})
 		}
-		return append(runs, styledRun{"[ ] ", textStyle{dim, p.attr}})
+		return runs // it is the item's sign
 	}
 	return w.children(runs, n, p)
+}
+
+// taskSign returns the sign of a task.
+func taskSign(box *extast.TaskCheckBox) styledRun {
+	if box.IsChecked {
+		return styledRun{"☑", textStyle{role: good}}
+	}
+	return styledRun{"☐", textStyle{role: dim}}
 }
 
 // marked appends the text of n with an attribute, between marks if the theme does not show the attribute.
@@ -132,7 +140,7 @@ func (w *writer) codeSpan(n *ast.CodeSpan) string {
 	if w.table {
 		text = strings.ReplaceAll(text, `\|`, "|")
 	}
-	if w.styles.shows(textStyle{role: code}) {
+	if w.styles.shows(textStyle{role: voice}) {
 		return text
 	}
 	for strings.Contains(text, mark) {
@@ -153,7 +161,7 @@ func (w *writer) link(runs []styledRun, n ast.Node, dest string, p textStyle) []
 	for i := range label {
 		said.WriteString(label[i].text)
 		if linkable(dest) {
-			label[i].style = textStyle{accent, label[i].style.attr}
+			label[i].style = textStyle{voice, label[i].style.attr | underline}
 		}
 	}
 	runs = append(runs, label...)
@@ -168,11 +176,11 @@ func (w *writer) link(runs []styledRun, n ast.Node, dest string, p textStyle) []
 
 func autolink(runs []styledRun, n *ast.AutoLink, raw []byte, p textStyle) []styledRun {
 	dest := destination(string(n.URL(raw)))
-	role := accent
+	look := textStyle{voice, p.attr | underline}
 	if n.AutoLinkType != ast.AutoLinkEmail && !linkable(dest) {
-		role = dim
+		look = textStyle{dim, p.attr}
 	}
-	return withHost(append(runs, styledRun{sanitize.Line(string(n.Label(raw))), textStyle{role, p.attr}}), dest, p)
+	return withHost(append(runs, styledRun{sanitize.Line(string(n.Label(raw))), look}), dest, p)
 }
 
 // withHost appends the host if dest has user information, which could look like a host.

@@ -234,11 +234,11 @@ func TestWhileItStreams(t *testing.T) {
 		{"a name", "snake_case and __init", "snake_case and init"},
 		{"what is escaped", `a \*b`, "a *b"},
 		{"marks of a line that is over", "a **b\nc", "a **b\nc"},
-		{"math not yet closed", `a \(x*y*z`, `a \(x*y*z\)`},
+		{"math not yet closed", `a \(x*y*z`, `a x*y*z`},
 		{"math about to begin", `a \(`, "a"},
-		{"math about to end", `a \(x*y*z\`, `a \(x*y*z\)`},
-		{"math of several lines", "$$\na*b*c\n- d", "$$\na*b*c\n- d$$"},
-		{"math that is over", "$a*b$ and **c", "$a*b$ and c"},
+		{"math about to end", `a \(x*y*z\`, `a x*y*z`},
+		{"math of several lines", "$$\na*b*c\n- d", "a*b*c − d"},
+		{"math that is over", "$a*b$ and **c", "a*b and c"},
 		{"an amount", "$5 and **c", "$5 and c"},
 		{"bold before a letter", "**Note:**te", "Note:te"},
 		{"a link not yet closed", "see [the site](https://exam", "see the site (https://exam)"},
@@ -303,7 +303,7 @@ func TestCode(t *testing.T) {
 // have a mark.
 func TestMarkCode(t *testing.T) {
 	text := "a\n\n```go\nx := 1\n\n\tlonger than there is room in one row\n```\n\n- item\n\n  ```\n  y\n  ```\n"
-	want := "a\n\n│ go\n│ x := 1\n│\n│     longer than\n│ ↪ there is room in\n│ ↪ one row\n\n• item\n\n  │ y"
+	want := "a\n\n▏ go\n▏ x := 1\n▏\n▏     longer than\n▏ ↪ there is room in\n▏ ↪ one row\n\n• item\n\n  ▏ y"
 	d := New(theme.Plain())
 	d.MarkCode()
 	for _, r := range text {

@@ -18,6 +18,7 @@ type rendered struct {
 	missingRefs []string // labels of undefined references
 
 	columns []int // widths, in cells, required by the columns of a table
+	ruled   bool  // the last line is the rule of a heading; the next block follows at once
 }
 
 // blockContext holds the facts about earlier pieces required to render a list item or a part of a table.
@@ -43,7 +44,7 @@ func (ps *styleCache) render(src string, width int, refs references, at blockCon
 	for len(w.lines) > 0 && w.lines[len(w.lines)-1] == "" {
 		w.lines = w.lines[:len(w.lines)-1]
 	}
-	return rendered{lines: w.lines, codes: w.codes, missingRefs: sc.missingRefs, columns: w.columns}
+	return rendered{lines: w.lines, codes: w.codes, missingRefs: sc.missingRefs, columns: w.columns, ruled: w.ruled}
 }
 
 // A writer walks the tree of a piece of source and writes lines.
@@ -55,6 +56,8 @@ type writer struct {
 	at     blockContext // context of the first block, if it is a list or table
 	inline bool         // the tree has inline nodes
 	table  bool         // inside a table
+	ruled  bool         // the last line is the rule of a heading
+	quoted attr         // attribute of text: that of quotes, inside one
 
 	columns []int // widths required by the columns of the last table
 
@@ -126,7 +129,7 @@ func (w *writer) indented(mark []styledRun, pad string, cells int, f func()) {
 	if w.hasFirst { // no text followed the marker
 		w.emit("")
 	}
-	w.prefix, w.inset = outer, w.inset-cells
+	w.prefix, w.inset, w.ruled = outer, w.inset-cells, false
 }
 
 // flush writes pending list markers without text.
@@ -153,7 +156,7 @@ func (w *writer) blocks(n ast.Node, tight bool) {
 			continue
 		}
 		before := len(w.lines)
-		if wrote && !tight {
+		if wrote && !tight && !w.ruled {
 			w.blankLine()
 		}
 		start := len(w.lines)
@@ -168,22 +171,20 @@ func (w *writer) blocks(n ast.Node, tight bool) {
 
 func (w *writer) block(n ast.Node) {
 	at := w.at
-	w.at = blockContext{number: -1}
+	w.at, w.ruled = blockContext{number: -1}, false
 	switch n := n.(type) {
 	case *ast.Heading:
-		p, mark := textStyle{role: strong}, ""
-		if !w.styles.shows(p) {
-			mark = strings.Repeat("#", n.Level) + " "
-		}
-		w.wrapRuns(append([]styledRun{{mark, p}}, w.inlines(n, p)...))
+		w.heading(n)
 	case *ast.Paragraph, *ast.TextBlock:
-		w.wrapRuns(w.inlines(n, textStyle{}))
+		w.wrapRuns(w.inlines(n, textStyle{attr: w.quoted}))
 	case *ast.List:
 		w.list(n, at)
 	case *ast.Blockquote:
 		w.flush()
-		bar := w.styles.apply(textStyle{role: faint}, "│") + " "
+		bar, outer := w.styles.apply(textStyle{role: voiceDim}, quoteBar)+" ", w.quoted
+		w.quoted = italic
 		w.indented(nil, bar, 2, func() { w.blocks(n, false) })
+		w.quoted = outer
 	case *ast.FencedCodeBlock:
 		w.fenced(n)
 	case *ast.CodeBlock:
@@ -196,6 +197,23 @@ func (w *writer) block(n ast.Node) {
 	case *extast.Table:
 		w.flush()
 		w.tableBlock(n, at)
+	}
+}
+
+// headings holds the styles of headings by level.
+var headings = [...]textStyle{1: {voice, bold}, {voice, bold}, {role: strong}, {dim, bold}, {dim, bold}, {dim, bold}}
+
+// heading writes a heading, with signs if the theme does not show it. That of the first level has
+// a rule below.
+func (w *writer) heading(n *ast.Heading) {
+	p, mark := headings[n.Level], ""
+	if !w.styles.shows(p) {
+		mark = strings.Repeat("#", n.Level) + " "
+	}
+	w.wrapRuns(append([]styledRun{{mark, p}}, w.inlines(n, p)...))
+	if n.Level == 1 && mark == "" {
+		w.emit(w.styles.apply(textStyle{role: voiceDim}, strings.Repeat("─", w.textWidth())))
+		w.ruled = true
 	}
 }
 
@@ -214,9 +232,22 @@ func (w *writer) list(l *ast.List, at blockContext) {
 			mark = strconv.Itoa(number) + string(l.Marker)
 			number++
 		}
-		cells := textwrap.Width(mark) + 1
-		w.indented([]styledRun{{mark, textStyle{role: dim}}, {" ", textStyle{}}}, strings.Repeat(" ", cells), cells, func() { w.blocks(c, tight) })
+		sign := styledRun{mark, textStyle{role: voiceDim}}
+		if box := taskBox(c); box != nil && !l.IsOrdered() {
+			sign = taskSign(box)
+		}
+		cells := textwrap.Width(sign.text) + 1
+		w.indented([]styledRun{sign, {" ", textStyle{}}}, strings.Repeat(" ", cells), cells, func() { w.blocks(c, tight) })
 	}
+}
+
+// taskBox returns the box that the text of an item begins with; nil for none.
+func taskBox(item ast.Node) *extast.TaskCheckBox {
+	if text := item.FirstChild(); text != nil {
+		box, _ := text.FirstChild().(*extast.TaskCheckBox)
+		return box
+	}
+	return nil
 }
 
 func (w *writer) fenced(n *ast.FencedCodeBlock) {
@@ -230,7 +261,7 @@ func (w *writer) code(lang, body string) {
 	w.flush()
 	w.indented(nil, w.styles.codeIndent(), codeIndentCells, func() {
 		if lang != "" {
-			w.emit(w.styles.breakLine([]styledRun{{lang, textStyle{role: faint}}}, w.textWidth(), false)[:1]...)
+			w.emit(w.styles.breakLine([]styledRun{{lang, textStyle{role: dim}}}, w.textWidth(), false)[:1]...)
 		}
 		s := newScanner(lang)
 		end := len(strings.TrimRight(body, " \t\r\n")) // drop blank lines, but not blanks at the end of the last line

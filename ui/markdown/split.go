@@ -29,6 +29,7 @@ type block struct {
 	lines       []string // nil before rendering
 	codes       []Code   // line numbers count from the block's first line
 	missingRefs []string // labels of used but undefined references
+	ruled       bool     // see rendered
 	from        int      // index in Doc.lines of the block with the blank line above it
 	top         int      // index in Doc.lines of its first line
 }

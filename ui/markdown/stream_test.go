@@ -131,8 +131,8 @@ func looseable(d *Doc) int {
 func TestBlocksOfCodeBeginAnew(t *testing.T) {
 	th := theme.Dark()
 	shown := func(style lipgloss.Style, text string) string { return theme.NewSGR(style).Apply(text) }
-	lang, comment := shown(th.Faint, "go"), shown(th.Syntax.Comment, "/* open")
-	keyword, bullet := shown(th.Syntax.Keyword, "var")+shown(th.Text, " x"), shown(th.Dim, "•")+" "+shown(th.Text, "a")
+	lang, comment := shown(th.Dim, "go"), shown(th.Syntax.Comment, "/* open")
+	keyword, bullet := shown(th.Syntax.Keyword, "var")+shown(th.Text, " x"), shown(th.VoiceDim, "•")+" "+shown(th.Text, "a")
 	text := "```go\n/* open\n```\n\n```go\nvar x\n```\n\n- a\n\n  ```go\n  /* open\n  ```\n\n  ```go\n  var x\n  ```\n\n```go\nvar x\n/* open\n"
 	want := []string{"  " + lang, "  " + comment, "", "  " + lang, "  " + keyword, "", bullet,
 		"", "    " + lang, "    " + comment, "", "    " + lang, "    " + keyword, "", "  " + lang, "  " + keyword, "  " + comment}

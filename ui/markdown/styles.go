@@ -18,9 +18,9 @@ const (
 	plainText role = iota
 	dim
 	faint
-	accent
+	voice
+	voiceDim
 	strong
-	code
 	good
 	warn
 	bad
@@ -84,7 +84,7 @@ func (ps *styleCache) style(p textStyle) lipgloss.Style {
 	if th.Bare {
 		return th.Text
 	}
-	s := [roles]lipgloss.Style{th.Text, th.Dim, th.Faint, th.Accent, th.Strong, th.Voice, th.Good, th.Warn, th.Bad,
+	s := [roles]lipgloss.Style{th.Text, th.Dim, th.Faint, th.Voice, th.VoiceDim, th.Strong, th.Good, th.Warn, th.Bad,
 		th.Syntax.Comment, th.Syntax.Keyword, th.Syntax.String, th.Syntax.Number, th.Syntax.Function, th.Syntax.Type}[p.role]
 	if p.attr&bold != 0 {
 		s = s.Bold(true)
@@ -101,13 +101,19 @@ func (ps *styleCache) style(p textStyle) lipgloss.Style {
 	return s
 }
 
+// Bars at the left edge of code and of quotes.
+const (
+	codeBar  = "▏"
+	quoteBar = "▎"
+)
+
 // codeIndentCells is the indentation of code.
 const codeIndentCells = 2
 
 // codeIndent returns the indentation of a line of code.
 func (ps *styleCache) codeIndent() string {
 	if ps.marksCode {
-		return ps.apply(textStyle{role: faint}, "│") + " "
+		return ps.apply(textStyle{role: faint}, codeBar) + " "
 	}
 	return "  "
 }

@@ -22,7 +22,7 @@ func (d *Doc) settle() {
 			d.render(b, d.columnWidths(d.shown))
 		}
 		b.from = len(d.lines)
-		d.separate(b.lines, b.joined || b.item != nil && !b.item.first && !b.loose)
+		d.separate(b.lines, d.shown, b.joined || b.item != nil && !b.item.first && !b.loose)
 		b.top = len(d.lines)
 		d.lines = append(d.lines, b.lines...)
 		d.settled = len(d.lines)
@@ -32,7 +32,7 @@ func (d *Doc) settle() {
 // render renders a closed block, and records its undefined references.
 func (d *Doc) render(b *block, want []int) {
 	r := d.styles.render(d.src.String()[b.start:b.end], d.width, d.split.refs, b.context(want))
-	b.lines, b.codes, b.missingRefs = r.lines, r.codes, r.missingRefs
+	b.lines, b.codes, b.missingRefs, b.ruled = r.lines, r.codes, r.missingRefs, r.ruled
 	if b.table != nil {
 		b.table.wanted = r.columns
 	}
@@ -66,9 +66,9 @@ func (c *cut) context(want []int) blockContext {
 	return at
 }
 
-// separate writes the blank line above lines.
-func (d *Doc) separate(lines []string, tight bool) {
-	if len(d.lines) > 0 && len(lines) > 0 && !tight {
+// separate writes the blank line above the lines of block i.
+func (d *Doc) separate(lines []string, i int, tight bool) {
+	if len(d.lines) > 0 && len(lines) > 0 && !tight && (i == 0 || !d.blocks[i-1].ruled) {
 		d.lines = append(d.lines, "")
 	}
 }
@@ -116,7 +116,7 @@ func (d *Doc) showTail() {
 		d.lines = d.lines[:t.shown]
 	} else {
 		t.from = len(d.lines)
-		d.separate(t.lines, open.joined || open.item != nil && !open.loose)
+		d.separate(t.lines, len(d.blocks), open.joined || open.item != nil && !open.loose)
 		t.top = len(d.lines)
 		d.lines = append(append(d.lines, t.lines...), t.rest...)
 	}
@@ -190,10 +190,10 @@ func (d *Doc) showFence(src string) {
 		v = &fenceView{from: len(d.lines), lang: d.split.open.lang, fence: d.split.open, next: d.split.open.head}
 		v.scanner = newScanner(v.lang)
 		d.fence = v
-		d.separate([]string{""}, d.split.joined)
+		d.separate([]string{""}, len(d.blocks), d.split.joined)
 		v.top = len(d.lines)
 		if v.lang != "" {
-			d.addCode([]styledRun{{v.lang, textStyle{role: faint}}}, 1, false)
+			d.addCode([]styledRun{{v.lang, textStyle{role: dim}}}, 1, false)
 		}
 	}
 	for {

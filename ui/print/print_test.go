@@ -161,8 +161,8 @@ func TestText(t *testing.T) {
 		{"begun again, rendered", cmdutil.PrintOptions{Render: true, Width: 40}, again("It *i", "It *is* empty."), "It *i\n\nIt is empty.\n", exit.OK},
 		{"begun again before its code", cmdutil.PrintOptions{Code: true}, again("Use", "Use\n```\nls\n```\n"), "ls\n", exit.OK},
 		{"begun again in its code", cmdutil.PrintOptions{Code: true}, again("```\nrm -r x\n", "```\nrm -r x/y\n```\n"), "rm -r x/y\n", exit.OK},
-		{"rendered, lines as they settle", cmdutil.PrintOptions{Render: true, Width: 40}, []llmtest.Turn{llmtest.Say("# One\n\ntwo\n", "\n- three\n- four")}, "One\n\ntwo\n\n• three\n• four\n", exit.OK},
-		{"rendered, answers around tools", cmdutil.PrintOptions{Render: true, Width: 40}, steps, "Let me look\n\nIt is empty.\n", exit.OK},
+		{"rendered, lines as they settle", cmdutil.PrintOptions{Render: true, Width: 40}, []llmtest.Turn{llmtest.Say("# One\n\ntwo\n", "\n- three\n- four")}, "One\n────────────────────────────────────────\ntwo\n\n• three\n• four\n", exit.OK},
+		{"rendered, answers around tools", cmdutil.PrintOptions{Render: true, Width: 40}, steps, "Let me look\n────────────────────────────────────────\n\nIt is empty.\n", exit.OK},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -24,7 +24,7 @@ func newQuery(s string) query {
 const (
 	markupRunes = "*_`~\\>" // markup of emphasis and quotes in the source of an answer
 	brokenLine  = "\x00"    // end of a full line on the screen, which may be inside a word
-	quoteBar    = '│'       // at the start of a line of a quote
+	quoteBar    = '▎'       // at the start of a line of a quote
 )
 
 // maxSkippedBytes is how many bytes a match may skip.

@@ -56,7 +56,7 @@ func (w query) spans(to []searchSpan, lines []string, width int) []searchSpan {
 		for l := line; starts[l] < end; l++ {
 			from, stop := max(start, starts[l]), min(end, starts[l+1]-1)
 			if l > line { // skip the margin
-				from = stop - len(strings.TrimLeft(text[from:stop], " │"))
+				from = stop - len(strings.TrimLeft(text[from:stop], " ▎"))
 			}
 			if from < stop {
 				to = append(to, searchSpan{l, from - starts[l], stop - starts[l], match})

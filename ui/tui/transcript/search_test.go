@@ -52,7 +52,7 @@ func TestMatching(t *testing.T) {
 		{"markup itself", "**bold", "some **bold** text", markupRunes, "**bold"},
 		{"over the end of a full line", "abcdef", "abc\x00def", brokenLine, "abc\x00def"},
 		{"where there was a space", "abc def", "abc\x00  def", brokenLine, "abc\x00  def"},
-		{"over a margin", "abc def", "abc\n│ def", brokenLine, "abc\n│ def"},
+		{"over a margin", "abc def", "abc\n▎ def", brokenLine, "abc\n▎ def"},
 		{"not over the end of another line", "abcdef", "abc\ndef", brokenLine, ""},
 		{"nothing", "", "abc", "", ""},
 	} {

@@ -1,0 +1,376 @@
+package markdown
+
+import (
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"parley/ui/textwrap"
+)
+
+// mathSigns maps commands of TeX to signs. Those of the second string have a space on both sides.
+var mathSigns = sync.OnceValue(func() map[string]string {
+	all := map[string]string{",": " ", ";": " ", ":": " ", " ": " ", "!": "", "quad": "  ", "qquad": "    ", "left": "", "right": "",
+		"displaystyle": "", "textstyle": "", "limits": "", "nolimits": "", "nonumber": "", "big": "", "Big": "", "bigl": "", "bigr": "", "Bigl": "", "Bigr": "", "bigg": "", "Bigg": ""}
+	words := strings.Fields(`alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ vartheta ϑ iota ι kappa κ
+		lambda λ mu μ nu ν xi ξ pi π varpi ϖ rho ρ varrho ϱ sigma σ varsigma ς tau τ upsilon υ phi ϕ varphi φ chi χ psi ψ omega ω
+		Gamma Γ Delta Δ Theta Θ Lambda Λ Xi Ξ Pi Π Sigma Σ Upsilon Υ Phi Φ Psi Ψ Omega Ω
+		infty ∞ partial ∂ nabla ∇ forall ∀ exists ∃ nexists ∄ emptyset ∅ varnothing ∅ hbar ℏ ell ℓ Re ℜ Im ℑ aleph ℵ wp ℘ angle ∠ degree °
+		sum ∑ prod ∏ coprod ∐ int ∫ iint ∬ iiint ∭ oint ∮ bigcup ⋃ bigcap ⋂ bigoplus ⨁ bigotimes ⨂ neg ¬ lnot ¬ top ⊤ bot ⊥
+		ldots … dots … cdots ⋯ vdots ⋮ ddots ⋱ prime ′ circ ∘ bullet ∙ star ⋆ dagger † ddagger ‡ langle ⟨ rangle ⟩ lceil ⌈ rceil ⌉ lfloor ⌊ rfloor ⌋
+		lbrace { rbrace } lvert | rvert | vert | lVert ‖ rVert ‖ Vert ‖ | ‖ { { } } % % $ $ # # _ _ & & backslash \
+		sin sin cos cos tan tan cot cot sec sec csc csc arcsin arcsin arccos arccos arctan arctan sinh sinh cosh cosh tanh tanh
+		log log ln ln lg lg exp exp lim lim limsup limsup liminf liminf max max min min sup sup inf inf det det dim dim ker ker deg deg gcd gcd arg arg Pr Pr hom hom`)
+	for i := 0; i+1 < len(words); i += 2 {
+		all[words[i]] = words[i+1]
+	}
+	words = strings.Fields(`le ≤ leq ≤ ge ≥ geq ≥ ne ≠ neq ≠ approx ≈ equiv ≡ sim ∼ simeq ≃ cong ≅ propto ∝ ll ≪ gg ≫ prec ≺ succ ≻ doteq ≐
+		in ∈ notin ∉ ni ∋ subset ⊂ supset ⊃ subseteq ⊆ supseteq ⊇ subsetneq ⊊ cup ∪ cap ∩ setminus ∖ times × cdot · div ÷ pm ± mp ∓ ast ∗
+		oplus ⊕ ominus ⊖ otimes ⊗ odot ⊙ wedge ∧ land ∧ vee ∨ lor ∨ perp ⊥ parallel ∥ mid | vdash ⊢ models ⊨
+		to → rightarrow → longrightarrow ⟶ leftarrow ← gets ← leftrightarrow ↔ mapsto ↦ longmapsto ⟼ uparrow ↑ downarrow ↓ hookrightarrow ↪
+		Rightarrow ⇒ implies ⇒ Longrightarrow ⟹ Leftarrow ⇐ impliedby ⇐ Leftrightarrow ⇔ iff ⇔ rightharpoonup ⇀ bmod mod`)
+	for i := 0; i+1 < len(words); i += 2 {
+		all[words[i]] = " " + words[i+1] + " "
+	}
+	return all
+})
+
+// Characters with their raised and lowered forms, in pairs.
+const (
+	raised = "0⁰1¹2²3³4⁴5⁵6⁶7⁷8⁸9⁹+⁺−⁻=⁼(⁽)⁾aᵃbᵇcᶜdᵈeᵉfᶠgᵍhʰiⁱjʲkᵏlˡmᵐnⁿoᵒpᵖrʳsˢtᵗuᵘvᵛwʷxˣyʸzᶻ" +
+		"AᴬBᴮDᴰEᴱGᴳHᴴIᴵJᴶKᴷLᴸMᴹNᴺOᴼPᴾRᴿTᵀUᵁVⱽWᵂβᵝγᵞδᵟθᶿφᵠχᵡ∘°⊤ᵀ′′**††"
+	lowered = "0₀1₁2₂3₃4₄5₅6₆7₇8₈9₉+₊−₋=₌(₍)₎aₐeₑhₕiᵢjⱼkₖlₗmₘnₙoₒpₚrᵣsₛtₜuᵤvᵥxₓβᵦγᵧρᵨφᵩχᵪ"
+)
+
+// mathAccents maps commands to the mark that combines with one character.
+var mathAccents = map[string]string{"hat": "\u0302", "widehat": "\u0302", "bar": "\u0304", "overline": "\u0304", "vec": "\u20d7", "dot": "\u0307", "ddot": "\u0308", "tilde": "\u0303", "widetilde": "\u0303"}
+
+// mathLetters maps commands to the letters that have an own form; others are shifted from A and a.
+var mathLetters = map[string]struct {
+	own          string
+	upper, lower rune
+}{
+	"mathbb":  {"CℂHℍNℕPℙQℚRℝZℤ", 0x1d538, 0},
+	"mathcal": {"BℬEℰFℱHℋIℐLℒMℳRℛ", 0x1d49c, 0},
+	"mathbf":  {"", 0x1d400, 0x1d41a},
+	"bm":      {"", 0x1d400, 0x1d41a},
+	"mathrm":  {"", 'A', 'a'}, "text": {"", 'A', 'a'}, "operatorname": {"", 'A', 'a'}, "mathit": {"", 'A', 'a'}, "textrm": {"", 'A', 'a'}, "mathsf": {"", 'A', 'a'},
+}
+
+// mathRows maps environments to the signs at the left and right of their only, first, middle and
+// last row.
+var mathRows = map[string][2]string{
+	"matrix": {}, "pmatrix": {"(⎛⎜⎝", ")⎞⎟⎠"}, "bmatrix": {"[⎡⎢⎣", "]⎤⎥⎦"}, "Bmatrix": {"{⎧⎪⎩", "}⎫⎪⎭"}, "vmatrix": {"││││", "││││"}, "Vmatrix": {"‖‖‖‖", "‖‖‖‖"},
+	"cases": {"{⎧⎪⎩", ""}, "aligned": {}, "align": {}, "align*": {}, "gathered": {}, "gather": {}, "gather*": {}, "equation": {}, "equation*": {}, "split": {},
+}
+
+// maxMath is the maximum length of math that is shown in Unicode, in bytes.
+const maxMath = 2 << 10
+
+// mathText returns math, with its delimiters, in Unicode; math without an exact form as it is.
+func mathText(source string) string {
+	inner, display := source, false
+	switch {
+	case len(source) > maxMath || strings.ContainsAny(source, rowSpace+rowNewline):
+		return source
+	case strings.HasPrefix(source, "$$"), strings.HasPrefix(source, `\[`):
+		inner, display = source[2:len(source)-2], true
+	case strings.HasPrefix(source, `\(`):
+		inner = source[2 : len(source)-2]
+	case source[0] == '$':
+		if inner = source[1 : len(source)-1]; !strings.ContainsAny(inner, `\^_=`) && strings.ContainsFunc(inner, unicode.IsLetter) && len(inner) > 1 && !strings.ContainsAny(inner, "+-*/<>(|") {
+			return source // names of variables, as in a shell
+		}
+	default:
+		display = true
+	}
+	m := mathReader{src: inner, display: display}
+	lines := m.lines("")
+	if m.inexact || m.src != "" {
+		return source
+	}
+	return strings.NewReplacer(rowSpace, " ", rowNewline, "\n").Replace(strings.Join(lines, "\n"))
+}
+
+// A mathReader reads math and writes it in Unicode.
+type mathReader struct {
+	src     string // rest of the source
+	depth   int
+	display bool // rows are possible
+	inexact bool // some of it has no form in Unicode
+}
+
+// lines reads up to the end, or the end of an environment, and returns the rows.
+func (m *mathReader) lines(environment string) []string {
+	var rows [][]string
+	row := []string{}
+	for {
+		row = append(row, tidyMath(m.text("&\\\\")))
+		if strings.HasPrefix(m.src, "&") {
+			m.src = m.src[1:]
+			continue
+		}
+		if !strings.HasPrefix(m.src, `\\`) {
+			break
+		}
+		m.src = strings.TrimLeft(m.src[2:], " \n")
+		rows, row = append(rows, row), nil
+	}
+	if len(row) > 1 || row[0] != "" || len(rows) == 0 {
+		rows = append(rows, row)
+	}
+	if len(rows) > 1 && !m.display || environment == "" && (len(rows) > 1 || len(row) > 1) {
+		m.inexact = true
+	}
+	return joinMath(rows, mathRows[environment])
+}
+
+// joinMath returns rows with aligned cells between signs; see mathRows.
+func joinMath(rows [][]string, signs [2]string) (lines []string) {
+	var wide []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(wide) {
+				wide = append(wide, 0)
+			}
+			wide[i] = max(wide[i], textwrap.Width(cell))
+		}
+	}
+	for i, row := range rows {
+		line, gap := "", " "
+		if signs[0] != "" {
+			gap = "  "
+		}
+		for j := range wide {
+			cell := ""
+			if j < len(row) {
+				cell = row[j]
+			}
+			pad := strings.Repeat(" ", wide[j]-textwrap.Width(cell))
+			if j == 0 && signs[0] == "" {
+				line += pad + cell
+			} else {
+				line += cell + pad
+			}
+			if j < len(wide)-1 {
+				line += gap
+			}
+		}
+		at := 2
+		switch {
+		case len(rows) == 1:
+			at = 0
+		case i == 0:
+			at = 1
+		case i == len(rows)-1:
+			at = 3
+		}
+		if left := []rune(signs[0]); len(left) > 0 {
+			line = string(left[at]) + " " + line
+		}
+		if right := []rune(signs[1]); len(right) > 0 {
+			line += " " + string(right[at])
+		}
+		lines = append(lines, strings.ReplaceAll(strings.TrimRight(line, " "), " ", rowSpace))
+	}
+	return lines
+}
+
+// Spaces and newlines of rows, until the others are tidied.
+const (
+	rowSpace   = "\x00"
+	rowNewline = "\x01"
+)
+
+// tidyMath returns s without the spaces that TeX does not show.
+func tidyMath(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	return strings.NewReplacer("( ", "(", " )", ")", "[ ", "[", " ]", "]", " ,", ",").Replace(s)
+}
+
+// maxMathDepth is the maximum number of nested groups.
+const maxMathDepth = 16
+
+// text reads up to one of two ends, "&" or "\\", or the end of a group or environment.
+func (m *mathReader) text(ends string) string {
+	if m.depth++; m.depth > maxMathDepth {
+		m.inexact = true
+	}
+	defer func() { m.depth-- }()
+	var b strings.Builder
+	for m.src != "" && !m.inexact {
+		if m.src[0] == '}' || strings.HasPrefix(m.src, `\end{`) || ends != "" && (m.src[0] == '&' || strings.HasPrefix(m.src, `\\`)) {
+			break
+		}
+		b.WriteString(m.atom(b.String()))
+	}
+	return b.String()
+}
+
+// atom reads one character, command or group; before is the text before it.
+func (m *mathReader) atom(before string) string {
+	r, n := utf8.DecodeRuneInString(m.src)
+	m.src = m.src[n:]
+	switch r {
+	case '{':
+		inner := m.text("")
+		m.expect("}")
+		return inner
+	case '^', '_':
+		forms := raised
+		if r == '_' {
+			forms = lowered
+		}
+		return m.shifted(strings.ReplaceAll(m.argument(), " ", ""), forms)
+	case '\\':
+		return m.command(before)
+	case '-':
+		return "−"
+	case '\'':
+		return "′"
+	case '~', '\n', '\r', '\t':
+		return " "
+	case '=', '<', '>':
+		return " " + string(r) + " "
+	case '&', '$', '#', '%':
+		m.inexact = true
+	}
+	return string(r)
+}
+
+// expect reads s.
+func (m *mathReader) expect(s string) {
+	rest, ok := strings.CutPrefix(m.src, s)
+	m.src, m.inexact = rest, m.inexact || !ok
+}
+
+// argument reads the argument of a command: a group, a command or a character.
+func (m *mathReader) argument() string {
+	if m.src = strings.TrimLeft(m.src, " \n"); m.src == "" || m.src[0] == '}' || m.src[0] == '&' {
+		m.inexact = true
+		return ""
+	}
+	return strings.TrimSpace(m.atom(""))
+}
+
+// shifted returns s in raised or lowered forms, which are pairs of characters.
+func (m *mathReader) shifted(s, forms string) string {
+	var b strings.Builder
+	for _, r := range s {
+		at := 0
+		pairs := []rune(forms)
+		for at < len(pairs) && pairs[at] != r {
+			at += 2
+		}
+		if at >= len(pairs) {
+			m.inexact = true
+			return ""
+		}
+		b.WriteRune(pairs[at+1])
+	}
+	return b.String()
+}
+
+// command reads a command after its backslash.
+func (m *mathReader) command(before string) string {
+	n := 0
+	for n < len(m.src) && (m.src[n]|' ') >= 'a' && (m.src[n]|' ') <= 'z' {
+		n++
+	}
+	if n == 0 && m.src != "" {
+		_, n = utf8.DecodeRuneInString(m.src)
+	}
+	name := m.src[:n]
+	m.src = m.src[n:]
+	if sign, ok := mathSigns()[name]; ok {
+		if (name == "left" || name == "right") && strings.HasPrefix(m.src, ".") {
+			m.src = m.src[1:]
+		}
+		return sign
+	}
+	if mark, ok := mathAccents[name]; ok {
+		of := m.argument()
+		m.inexact = m.inexact || utf8.RuneCountInString(of) != 1
+		return of + mark
+	}
+	if letters, ok := mathLetters[name]; ok {
+		of := m.argument()
+		if letters.upper == 'A' {
+			return of
+		}
+		return m.letters(of, letters.own, letters.upper, letters.lower)
+	}
+	switch name {
+	case "frac", "dfrac", "tfrac", "cfrac":
+		over, under := m.argument(), m.argument()
+		whole := grouped(over) + "/" + grouped(under)
+		last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(before, " "))
+		next := strings.TrimPrefix(strings.TrimLeft(m.src, " "), `\right`)
+		if strings.ContainsRune("=+−<>([{,", last) || before == "" {
+			last = 0
+		}
+		if last != 0 && last != utf8.RuneError || next != "" && strings.IndexByte("=+-<>)]},&", next[0]) < 0 && !strings.HasPrefix(next, `\\`) {
+			return "(" + whole + ")"
+		}
+		return whole
+	case "sqrt":
+		root := "√"
+		if strings.HasPrefix(m.src, "[") {
+			degree, rest, ok := strings.Cut(m.src[1:], "]")
+			sign, known := map[string]string{"2": "√", "3": "∛", "4": "∜"}[degree]
+			m.src, m.inexact, root = rest, m.inexact || !ok || !known, sign
+		}
+		return root + grouped(m.argument())
+	case "binom":
+		return "C(" + m.argument() + ", " + m.argument() + ")"
+	case "begin":
+		return m.environment(before)
+	}
+	m.inexact = true
+	return ""
+}
+
+// letters returns s in another form of its letters: their own one, or shifted from A and a.
+func (m *mathReader) letters(s, own string, upper, lower rune) string {
+	var b strings.Builder
+	pairs := []rune(own)
+	for _, r := range s {
+		at := 0
+		for at < len(pairs) && pairs[at] != r {
+			at += 2
+		}
+		switch {
+		case at < len(pairs):
+			b.WriteRune(pairs[at+1])
+		case r >= 'A' && r <= 'Z':
+			b.WriteRune(upper + r - 'A')
+		case r >= 'a' && r <= 'z' && lower != 0:
+			b.WriteRune(lower + r - 'a')
+		default:
+			m.inexact = true
+		}
+	}
+	return b.String()
+}
+
+// environment reads the rest of an environment. Its further rows begin below the first one.
+func (m *mathReader) environment(before string) string {
+	name, rest, ok := strings.Cut(strings.TrimPrefix(m.src, "{"), "}")
+	if _, known := mathRows[name]; !ok || !known || strings.Contains(before, rowNewline) {
+		m.inexact = true
+		return ""
+	}
+	m.src = strings.TrimLeft(rest, " \n")
+	lines := m.lines(name)
+	m.expect(`\end{` + name + "}")
+	return strings.Join(lines, rowNewline+strings.Repeat(rowSpace, textwrap.Width(tidyMath(before+"x"))-1))
+}
+
+// grouped returns s in parentheses, unless it is one number or letter.
+func grouped(s string) string {
+	if utf8.RuneCountInString(s) == 1 || strings.Trim(s, "0123456789") == "" {
+		return s
+	}
+	return "(" + s + ")"
+}
