@@ -15,8 +15,8 @@ import (
 // A timedBody ends an answer that has gone silent. Two timers run while a reader waits: one for
 // bytes and one for content, since services keep a dead stream open with comments and pings. The
 // adapter beats the answer's pulse for each piece of content. Without a pulse, and in JSON sent in
-// one piece, everything but comments and white space counts as content. A slow reader does not
-// start the timers.
+// one piece, everything but comments and white space counts as content. A reader that waits for its own
+// consumer does not start the timers: content that it had restarts them with its next read.
 type timedBody struct {
 	inner     io.ReadCloser
 	ctx       context.Context
@@ -24,17 +24,18 @@ type timedBody struct {
 	wrapError func(error) error
 	timer     *time.Timer
 
-	idleTimeout     time.Duration // longest time without a byte
-	contentTimeout  time.Duration // longest time without content
-	contentTimeLeft time.Duration // rest of contentTimeout
-	pulse           *llm.Pulse    // nil for none
-	beats           atomic.Uint64 // beats of the pulse when contentTimeLeft was last full
-	form            bodyForm
-	lines           eventLines
-	contentClock    atomic.Bool // the running timer is for content
-	reading         atomic.Bool // a reader is waiting for bytes
-	line            *logLine    // entry of the log and the tap; nil for none
-	stopGathering   func()      // nil if the connection does not gather packets
+	idleTimeout    time.Duration // longest time without a byte
+	contentTimeout time.Duration // longest time without content
+	pulse          *llm.Pulse    // nil for none
+	beats          atomic.Uint64 // beats of the pulse when the content clock was started
+	hadContent     bool          // content came since then
+	since          time.Time     // start of the content clock; zero before the first read
+	form           bodyForm
+	lines          eventLines
+	contentClock   atomic.Bool // the running timer is for content
+	reading        atomic.Bool // a reader is waiting for bytes
+	line           *logLine    // entry of the log and the tap; nil for none
+	stopGathering  func()      // nil if the connection does not gather packets
 }
 
 // A bodyForm is the format of a body; it decides which bytes are content.
@@ -53,16 +54,17 @@ type timeoutError string
 func (s timeoutError) Error() string { return string(s) }
 
 func (b *timedBody) Read(p []byte) (int, error) {
-	b.startTimer()
-	start := time.Now()
+	if !b.startTimer() { // a flood without content leaves a timer no time to fire
+		b.cancel(b.noContent())
+		err := b.wrapError(b.noContent())
+		b.end(err)
+		return 0, err
+	}
 	n, err := b.inner.Read(p)
 	b.reading.Store(false)
 	b.timer.Stop()
 	b.line.onBytes(p[:n])
-	b.contentTimeLeft -= time.Since(start)
-	if b.hasContent(p[:n]) {
-		b.contentTimeLeft = b.contentTimeout
-	}
+	b.hadContent = b.hasContent(p[:n]) || b.hadContent
 	if err == nil {
 		return n, nil
 	}
@@ -116,23 +118,30 @@ func (b *timedBody) hasContent(p []byte) bool {
 	return len(p) > 0
 }
 
-// startTimer starts the timer that expires first.
-func (b *timedBody) startTimer() {
-	if beats := b.pulse.Beats(); beats != b.beats.Load() {
+// startTimer starts the timer that expires first. It reports whether there is time left.
+func (b *timedBody) startTimer() bool {
+	now := time.Now()
+	if beats := b.pulse.Beats(); beats != b.beats.Load() || b.hadContent || b.since.IsZero() {
 		b.beats.Store(beats)
-		b.contentTimeLeft = b.contentTimeout
+		b.hadContent, b.since = false, now
 	}
-	d, muted := b.idleTimeout, b.contentTimeLeft < b.idleTimeout
-	if muted {
-		d = max(b.contentTimeLeft, 0)
+	left := b.contentTimeout - now.Sub(b.since)
+	if left <= 0 {
+		return false
 	}
+	d, muted := min(b.idleTimeout, left), left < b.idleTimeout
 	b.contentClock.Store(muted)
 	b.reading.Store(true)
 	if b.timer == nil {
 		b.timer = time.AfterFunc(d, b.onTimeout)
-		return
+	} else {
+		b.timer.Reset(d)
 	}
-	b.timer.Reset(d)
+	return true
+}
+
+func (b *timedBody) noContent() error {
+	return timeoutError(fmt.Sprintf("nothing but keep-alives for %s", b.contentTimeout))
 }
 
 func (b *timedBody) onTimeout() {
@@ -143,7 +152,7 @@ func (b *timedBody) onTimeout() {
 	case b.pulse.Beats() != b.beats.Load(): // the adapter or a user extending the wait beat the pulse
 		b.timer.Reset(min(b.idleTimeout, b.contentTimeout))
 	default:
-		b.cancel(timeoutError(fmt.Sprintf("nothing but keep-alives for %s", b.contentTimeout)))
+		b.cancel(b.noContent())
 	}
 }
 

@@ -70,7 +70,6 @@ func (t *transport) send(req *http.Request) (*http.Response, error) {
 	if b.pulse != nil && b.pulse.Limit > 0 {
 		b.contentTimeout = b.pulse.Limit
 	}
-	b.contentTimeLeft = b.contentTimeout
 	b.beats.Store(b.pulse.Beats())
 	if b.pulse == nil && mediaType(res.Header) == "text/event-stream" {
 		b.form = formEvents

@@ -383,6 +383,36 @@ func TestPatience(t *testing.T) {
 	})
 }
 
+// TestFlood checks that comments without a pause, which keep the reader busy, end an answer in time.
+func TestFlood(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		base := roundTrip(func(r *http.Request) (*http.Response, error) {
+			flood := readFunc(func(p []byte) (int, error) {
+				time.Sleep(time.Nanosecond)
+				return copy(p, ": a\n"), nil
+			})
+			return &http.Response{StatusCode: 200, Header: header("Content-Type", "text/event-stream"), Body: io.NopCloser(flood), Request: r}, nil
+		})
+		res := must(wire.Client(wire.Options{Transport: base}).Get("https://host"))
+		defer res.Body.Close()
+		start := time.Now()
+		for {
+			if _, err := res.Body.Read(make([]byte, 100)); err != nil {
+				if e := fault(t, err); !strings.Contains(e.Message, "nothing but keep-alives for 5m0s") || time.Since(start).Round(time.Second) != 300*time.Second {
+					t.Errorf("got %v after %s", e, time.Since(start))
+				}
+				return
+			}
+			time.Sleep(time.Second) // the reader is at work
+		}
+	})
+}
+
+// A readFunc is an io.Reader.
+type readFunc func([]byte) (int, error)
+
+func (f readFunc) Read(p []byte) (int, error) { return f(p) }
+
 // TestHangingError checks that a hanging error body is not waited for.
 func TestHangingError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
