@@ -56,7 +56,7 @@ func TestImports(t *testing.T) {
 	may := map[string][]string{
 		"ui/cli/cmdutil":             {"ui/app", "session", theme, safe, llm, similar, "ui/cli/exit", "session/attach", format},
 		"ui/cli/exit":                {"ui/app", "session", llm},
-		"ui/cli/ability":             {"ui/cli/cmdutil", format, "session", "session/attach", "providers", "providers/media", llm, "ui/cli/exit", safe},
+		"ui/cli/ability":             {"ui/cli/cmdutil", format, "session", "session/attach", "providers", llm, "ui/cli/exit", safe},
 		"ui/cli/cmd/embed":           {"ui/cli/ability", "ui/cli/cmdutil", format, safe, "session", "session/attach", "ui/cli/cmd/embed/vectors", "providers/media", "ui/cli/cmd/embed/embedding", llm, catalog, "ui/cli/exit"},
 		"ui/cli/cmd/image":           {"ui/cli/ability", "ui/cli/cmdutil", format, safe, "session", "session/attach", "providers", "providers/media", llm, catalog, "ui/cli/exit", "ui/app"},
 		"ui/cli/cmd/video":           {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", format, safe, "session", "session/attach", "providers/media", llm, catalog, "ui/cli/exit"},
@@ -84,7 +84,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
 		"":                               {"ui/cli", "tools", "tools/permission", "tools/sandbox", "ui/cli/exit"},
-		"ui/cli":                         {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media", "providers/media/formats", "providers/schema/fit", creds, llm, catalog, similar},
+		"ui/cli":                         {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", creds, llm, catalog, similar},
 		creds:                            {atomic},
 		llm:                              {},
 		similar:                          {},

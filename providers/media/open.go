@@ -110,6 +110,25 @@ func (a Ability[T, F]) Open(ctx context.Context, c providers.Config, name string
 	return m, WithPurpose(err, a.name)
 }
 
+// Find opens the model that resolve finds by name.
+func (a Ability[T, F]) Find(ctx context.Context, resolve func(ctx context.Context, name string, open func(providers.Config, string) error) error, name string, o providers.OpenOptions) (m Model[T, F], err error) {
+	err = resolve(ctx, name, func(c providers.Config, name string) (err error) {
+		m, err = a.Open(ctx, c, name, o)
+		return err
+	})
+	return m, err
+}
+
+// Names lists the models that are ready.
+func (a Ability[T, F]) Names(c providers.Config, getenv func(string) string) (ready []string) {
+	for _, choice := range a.Choices(c, getenv) {
+		if choice.Unavailable == "" {
+			ready = append(ready, choice.Name)
+		}
+	}
+	return ready
+}
+
 func (a Ability[T, F]) openNamed(ctx context.Context, c providers.Config, name string, o providers.OpenOptions) (Model[T, F], error) {
 	s, id, err := a.find(c, name, o.Getenv)
 	if err != nil {

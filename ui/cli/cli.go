@@ -27,6 +27,7 @@ import (
 	"parley/tools"
 	"parley/tools/undo"
 	"parley/ui/app"
+	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
 	"parley/ui/client"
@@ -57,7 +58,11 @@ type program struct {
 	local       local
 	library     *session.Store              // conversations; nil until needed
 	openFiles   func(dir string) undo.Store // opens the store for earlier versions of files; nil if not available
-	undo        undo.Store                  // earlier versions of files; nil until needed
+	images      interface {                 // image models for conversations, and a command; nil if there are none
+		Command(*ability.Env) *cobra.Command
+		Models(env *ability.Env, dir, configured string) app.ImageModels
+	}
+	undo undo.Store // earlier versions of files; nil until needed
 }
 
 // Main runs the program with args, without the program's name, and returns the exit status.

@@ -156,7 +156,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		Flows: flows.Register, Library: a.library, Estimate: catalog.Estimate, Models: app.Models{
 			Defaults: conversationDefaults(a),
 			Local:    a.local.options(),
-			Resolve:  a.config.Resolve, Recent: strings.Fields(models), Connecting: connecting(a), Images: imageModels(a),
+			Resolve:  a.config.Resolve, Recent: strings.Fields(models), Connecting: connecting(a), Images: a.imageModels(),
 			Open: func(name string) (llm.Endpoint, error) { return a.openModel(name, false) },
 			Choices: func() []app.ModelChoice {
 				return modelChoices(providers.Choices(a.local.services(), os.Getenv), time.Now())

@@ -31,6 +31,7 @@ import (
 	"parley/tools/undo/snapshot"
 	"parley/tools/webpage"
 	"parley/ui/acp"
+	"parley/ui/app"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmd/backup"
 	"parley/ui/cli/cmd/completion"
@@ -73,6 +74,7 @@ func newProgram() *program {
 	a.archive = archive.New()
 	a.mcp.client = client.New()
 	a.openFiles = snapshot.Open
+	a.images = image.Images{}
 	return a
 }
 
@@ -85,7 +87,9 @@ func addCommands(root *cobra.Command, a *program) {
 	backup.Options{Streams: &a.Streams, Stored: stored, Files: a.undoStore}.Add(conversations)
 	root.AddCommand(conversations)
 	root.AddCommand(embed.New(env), embed.NewSimilar(env))
-	root.AddCommand(image.New(env))
+	if a.images != nil {
+		root.AddCommand(a.images.Command(env))
+	}
 	root.AddCommand(video.New(env))
 	root.AddCommand(models.New(env))
 	root.AddCommand(man.New(man.Options{Out: a.Out, Version: cmdutil.Version(), Date: cmdutil.BuildDate()}))
@@ -109,6 +113,14 @@ func abilities(a *program) *ability.Env {
 		return err
 	}
 	return env
+}
+
+// imageModels returns the image models for conversations.
+func (a *program) imageModels() (none app.ImageModels) {
+	if a.images == nil {
+		return none
+	}
+	return a.images.Models(abilities(a), a.dir, a.config.ImageModel)
 }
 
 // newSession creates a session from models, tools and policy around a conversation, which stores the flags. Notice

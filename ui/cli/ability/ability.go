@@ -16,7 +16,6 @@ import (
 
 	"parley/providers"
 	"parley/providers/llm"
-	"parley/providers/media"
 	"parley/session"
 	"parley/session/attach"
 	"parley/ui/cli/cmdutil"
@@ -30,8 +29,8 @@ type Env struct {
 	Load        func() error            // reads the configuration and sets the fields below
 	Services    func() providers.Config // returns the providers with the servers found on this machine
 	OpenOptions func() providers.OpenOptions
-	Find        Find
-	Discover    func(context.Context) // searches servers on this machine, if that is allowed
+	Find        func(ctx context.Context, name string, open func(providers.Config, string) error) error // resolves the name of a model and calls open with the providers and that name
+	Discover    func(context.Context)                                                                   // searches servers on this machine, if that is allowed
 	AbbrevPath  func(string) string
 
 	ImageModel, EmbedModel string          // defaults
@@ -39,9 +38,6 @@ type Env struct {
 	ConfirmAbove           float64         // US dollars; more expensive requests are confirmed first; 0: never
 	Plain                  bool            // no redrawn lines, for screen readers
 }
-
-// A Find resolves the name of a model and calls open with the providers and that name.
-type Find func(ctx context.Context, name string, open func(providers.Config, string) error) error
 
 // Reserve reserves the estimated usage of requests outside conversations in the day and month limits of [budget]. If a
 // limit is reached, the error has the exit status. If limits cannot be shared with other programs, it prints a note and
@@ -89,26 +85,13 @@ func (s *Spending) Save(library *session.Store) error {
 	return err
 }
 
-// Open opens a model with an ability by its name.
-func Open[T, F any](ctx context.Context, find Find, of media.Ability[T, F], name string, o providers.OpenOptions) (m media.Model[T, F], err error) {
-	err = find(ctx, name, func(c providers.Config, name string) (err error) {
-		m, err = of.Open(ctx, c, name, o)
-		return err
-	})
-	return m, err
-}
-
-// Complete completes the names of usable models with an ability.
-func Complete[T, F any](a *Env, of media.Ability[T, F]) cobra.CompletionFunc {
-	return cmdutil.Complete(func() (names []string) {
-		if a.Load() == nil {
-			for _, choice := range of.Choices(a.Services(), os.Getenv) {
-				if choice.Unavailable == "" {
-					names = append(names, choice.Name)
-				}
-			}
+// Complete completes names of models.
+func (a *Env) Complete(names func(c providers.Config, getenv func(string) string) []string) cobra.CompletionFunc {
+	return cmdutil.Complete(func() []string {
+		if a.Load() != nil {
+			return nil
 		}
-		return names
+		return names(a.Services(), os.Getenv)
 	})
 }
 

@@ -90,7 +90,7 @@ is of: vectors of different ones cannot be compared.`,
 	a.QuietFlag(cmd)
 	cmdutil.ChoiceFlag(cmd, &f.format, "format", "", "the same as --output", formats)
 	set.MarkHidden("format")
-	cmd.RegisterFlagCompletionFunc("model", ability.Complete(a, media.Embeddings))
+	cmd.RegisterFlagCompletionFunc("model", a.Complete(media.Embeddings.Names))
 	return cmd
 }
 
@@ -183,7 +183,7 @@ func (r *run) run(ctx context.Context, texts []string) (err error) {
 		return err
 	}
 	defer func() { err = out.end(err) }()
-	if r.model, err = ability.Open(ctx, r.Find, media.Embeddings, cmp.Or(r.name, r.EmbedModel), r.OpenOptions()); err != nil {
+	if r.model, err = media.Embeddings.Find(ctx, r.Find, cmp.Or(r.name, r.EmbedModel), r.OpenOptions()); err != nil {
 		return err
 	}
 	if err := errors.Join(r.checkOld(), r.checkFacts()); err != nil {

@@ -227,7 +227,7 @@ func dropOthers(texts map[int64]vectors.SimilarText, search *vectors.Search) {
 // embedQuery returns the vector of a text, to compare with those of set. It asks a model with unknown dimensions for
 // set's only if its default differs.
 func (a commands) embedQuery(ctx context.Context, library *session.Store, set vectors.Space, text string) ([]float32, error) {
-	m, err := ability.Open(ctx, a.Find, media.Embeddings, set.Model, a.OpenOptions())
+	m, err := media.Embeddings.Find(ctx, a.Find, set.Model, a.OpenOptions())
 	if err != nil {
 		return nil, err
 	}

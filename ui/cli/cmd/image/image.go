@@ -39,8 +39,11 @@ type Options struct {
 	transparent, yes, dryRun   bool
 }
 
-// New returns the command that makes and changes images.
-func New(a *ability.Env) *cobra.Command {
+// Images makes images, for the command line and for conversations.
+type Images struct{}
+
+// Command returns the command that makes and changes images.
+func (Images) Command(a *ability.Env) *cobra.Command {
 	c := &Options{Env: a}
 	cmd := &cobra.Command{
 		Use: "image PROMPT", Short: "Make images, or change those given",
@@ -70,7 +73,7 @@ overwritten. It exits with 8 if the provider refuses.`,
 	cmd.MarkFlagFilename("image", "png", "jpg", "jpeg", "webp")
 	cmd.MarkFlagFilename("mask", "png")
 	cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(imageFormats, cobra.ShellCompDirectiveNoFileComp))
-	cmd.RegisterFlagCompletionFunc("model", ability.Complete(a, media.Images))
+	cmd.RegisterFlagCompletionFunc("model", a.Complete(media.Images.Names))
 	return cmd
 }
 
@@ -133,7 +136,7 @@ func (c *Options) open(ctx context.Context, o providers.OpenOptions) (media.Mode
 	if all := media.Images.Choices(c.Services(), os.Getenv); c.dryRun && name == "" && len(all) > 0 {
 		name = all[0].Name // without a request, no key is needed
 	}
-	return ability.Open(ctx, c.Find, media.Images, name, o)
+	return media.Images.Find(ctx, c.Find, name, o)
 }
 
 // draw requests the images and saves them. It returns the exit status and the bill.

@@ -15,7 +15,6 @@ import (
 	"parley/providers/media"
 	"parley/session"
 	"parley/tools/sanitize"
-	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
@@ -95,7 +94,7 @@ func (c *Options) open(ctx context.Context, id string) (*run, error) {
 	if v.Job.ID == "" {
 		return r, fmt.Errorf("no answer came to the request that creates job %d: %s may make the video anyway, but it cannot be found again", v.Num, sanitize.Line(v.Job.Provider))
 	}
-	m, err := ability.Open(ctx, c.Find, media.Videos, v.Name(), c.OpenOptions())
+	m, err := media.Videos.Find(ctx, c.Find, v.Name(), c.OpenOptions())
 	if err != nil {
 		return r, cmdutil.Config(err)
 	}

@@ -93,7 +93,7 @@ func (c *Options) register(cmd *cobra.Command) {
 	c.outputFlags(cmd)
 	c.fileFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("audio", "no-audio")
-	cmd.RegisterFlagCompletionFunc("model", ability.Complete(c.Env, media.Videos))
+	cmd.RegisterFlagCompletionFunc("model", c.Env.Complete(media.Videos.Names))
 }
 
 // outputFlags adds the flags for printing.
@@ -147,7 +147,7 @@ func (c *Options) create(ctx context.Context, cmd *cobra.Command, prompt string)
 	if err := c.checkOutput(false); err != nil {
 		return cmdutil.Usage(err)
 	}
-	m, err := ability.Open(ctx, c.Find, media.Videos, c.name, c.OpenOptions())
+	m, err := media.Videos.Find(ctx, c.Find, c.name, c.OpenOptions())
 	if err != nil {
 		return cmdutil.Config(err)
 	}

@@ -1,4 +1,4 @@
-package cli
+package image
 
 import (
 	"cmp"
@@ -16,37 +16,36 @@ import (
 	"parley/ui/cli/ability"
 )
 
-// imageModels gives the screen access to image models. Images are saved in the working directory.
-func imageModels(a *program) app.ImageModels {
+// Models gives conversations in dir access to image models. Images are saved there. Configured is the default model.
+func (Images) Models(a *ability.Env, dir, configured string) app.ImageModels {
 	return app.ImageModels{
 		List: func() (items []app.Item) {
-			for _, c := range media.Images.Choices(a.local.services(), os.Getenv) {
+			for _, c := range media.Images.Choices(a.Services(), os.Getenv) {
 				detail := cmp.Or(c.Unavailable, c.Facts.Name)
 				if usd, known := c.Facts.Cost(1); known && c.Unavailable == "" {
 					detail = fmt.Sprintf("$%.2g an image · %s", usd, detail) // first, because a narrow screen truncates the end
 				}
 				items = append(items, app.Item{Title: c.Name, Detail: detail, Value: c.Name, Disabled: c.Unavailable != ""})
 			}
-			own := a.config.ImageModel
-			if own != "" && !slices.ContainsFunc(items, func(i app.Item) bool { return i.Value == own }) {
-				items = slices.Insert(items, 0, app.Item{Title: own, Detail: "image_model in config.toml", Value: own})
+			if configured != "" && !slices.ContainsFunc(items, func(i app.Item) bool { return i.Value == configured }) {
+				items = slices.Insert(items, 0, app.Item{Title: configured, Detail: "image_model in config.toml", Value: configured})
 			}
 			return items
 		},
 		Open: func(ctx context.Context, name string) (llm.Endpoint, error) {
-			m, err := ability.Open(ctx, a.local.find, media.Images, cmp.Or(name, a.config.ImageModel), a.openOptions())
+			m, err := media.Images.Find(ctx, a.Find, cmp.Or(name, configured), a.OpenOptions())
 			if err != nil {
 				return llm.Endpoint{}, err
 			}
 			m.Service = media.WithRetries(m.Service, nil)
-			return media.Endpoint(m, func(prompt string, b llm.Blob) (llm.Part, string, error) { return saveImage(a.dir, prompt, b) }), nil
+			return media.Endpoint(m, func(prompt string, b llm.Blob) (llm.Part, string, error) { return saveImage(a, dir, prompt, b) }), nil
 		},
 	}
 }
 
 // saveImage saves an image under a name made from its prompt, and returns it as conversations store images: small
 // enough for every model.
-func saveImage(dir, prompt string, b llm.Blob) (llm.Part, string, error) {
+func saveImage(a *ability.Env, dir, prompt string, b llm.Blob) (llm.Part, string, error) {
 	name := attach.SlugFileName(prompt, "image", b.MIME)
 	path, err := attach.Save(filepath.Join(dir, name), b.Data)
 	if err == nil {
@@ -61,5 +60,5 @@ func saveImage(dir, prompt string, b llm.Blob) (llm.Part, string, error) {
 	case unfit != nil: // no model accepts it either
 		return llm.Part{Kind: llm.Text, Text: "[an image that cannot be shown, saved as " + name + "]"}, unfit.Error(), nil
 	}
-	return item.Part, "Saved in " + abbrevPath(dir), nil
+	return item.Part, "Saved in " + a.AbbrevPath(dir), nil
 }

@@ -1,4 +1,4 @@
-package cli
+package image
 
 import (
 	"bytes"
@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"parley/providers"
 	"parley/providers/llm"
+	"parley/providers/media/formats"
+	"parley/ui/cli/ability"
 )
 
 // An image is saved unchanged. The conversation gets an image that models accept, or a text that names the file; the
@@ -41,7 +44,7 @@ func TestKeepImage(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		part, told, err := saveImage(dir, "A fox", test.blob)
+		part, told, err := saveImage(&ability.Env{AbbrevPath: func(path string) string { return path }}, dir, "A fox", test.blob)
 		if part.Kind != test.kind || !strings.Contains(part.Name+part.Text, test.part) || (err != nil) != test.lost {
 			t.Errorf("%s: %+v, %v", test.name, part, err)
 		}
@@ -58,13 +61,13 @@ func TestKeepImage(t *testing.T) {
 
 // The configured image model is in the picker, even if only its server knows it.
 func TestImageModelOfTheConfiguration(t *testing.T) {
-	a := newProgram()
+	formats.Register()
+	env := &ability.Env{Services: func() providers.Config { return providers.Config{} }}
 	for _, test := range []struct {
 		model string
 		first bool
 	}{{"box/sd-turbo", true}, {"openai/gpt-image-2", false}, {"", false}} {
-		a.config.ImageModel = test.model
-		items := imageModels(a).List()
+		items := Images{}.Models(env, "", test.model).List()
 		if len(items) == 0 || (items[0].Value == test.model && !items[0].Disabled) != test.first {
 			t.Errorf("%q: the first is %+v", test.model, items[0])
 		}
