@@ -10,7 +10,6 @@
 package credentials
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,20 +31,19 @@ const (
 
 // An Entry is one row of the index.
 type Entry struct {
-	Provider string `toml:"-"`
-	Where    string `toml:"where"` // InKeyring, InFile, ByCommand, ByLogin
-	Host     string `toml:"host"`  // host that the key was stored for, the only one that receives it
+	Where string `toml:"where"` // InKeyring, InFile, ByCommand, ByLogin
+	Host  string `toml:"host"`  // host that the key was stored for, the only one that receives it
 
 	Variables map[string]string `toml:"variables,omitempty"` // of the provider's address, such as a region; not secret
 }
 
 // A Store holds the keys of one user.
 type Store struct {
-	dir       string
-	keyAdvice string                               // a user's next step after a key is lost; "" to connect its provider
-	keyring   Keyring                              // nil for none
-	after     func(time.Duration) <-chan time.Time // time.After; for tests
-	now       func() time.Time                     // time.Now; for tests
+	dir     string
+	logins  bool                                 // it holds logins, not keys of providers
+	keyring Keyring                              // nil for none
+	after   func(time.Duration) <-chan time.Time // time.After; for tests
+	now     func() time.Time                     // time.Now; for tests
 
 	mu        sync.Mutex // guards the fields below
 	index     map[string]Entry
@@ -66,25 +64,22 @@ type fileVersion struct {
 }
 
 // Open returns the store in the directory dir, which need not exist yet; "" is a store that cannot
-// store anything. Open uses neither file nor keyring.
-func Open(dir string, getenv func(string) string) *Store {
-	s := &Store{dir: dir, after: time.After, now: time.Now}
+// store anything. With logins, it holds results of logins under names that are not providers. Open uses neither file nor
+// keyring.
+func Open(dir string, getenv func(string) string, logins bool) *Store {
+	s := &Store{dir: dir, logins: logins, after: time.After, now: time.Now}
 	if hasDesktop(getenv) {
 		s.keyring = systemKeyring{}
 	}
 	return s
 }
 
-// OpenLogins is like Open, for the results of logins, under names that are not providers.
-func OpenLogins(dir string, getenv func(string) string) *Store {
-	s := Open(dir, getenv)
-	s.keyAdvice = "log in again"
-	return s
-}
-
 // advice returns a user's next step after a key is lost.
 func (s *Store) advice(provider string) string {
-	return cmp.Or(s.keyAdvice, "run parley connect "+provider)
+	if s.logins {
+		return "log in again"
+	}
+	return "run parley connect " + provider
 }
 
 // Files of a store.
@@ -173,22 +168,15 @@ func (s *Store) entry(provider string) (Entry, bool) {
 		return Entry{}, false
 	}
 	e, ok := s.index[provider]
-	e.Provider = provider
 	return e, ok
 }
 
-// List returns all entries sorted by name. It uses only the index.
-func (s *Store) List() ([]Entry, error) {
+// List returns the names of all providers in the index, sorted.
+func (s *Store) List() ([]string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.load()
-	var all []Entry
-	for _, name := range slices.Sorted(maps.Keys(s.index)) {
-		e := s.index[name]
-		e.Provider = name
-		all = append(all, e)
-	}
-	return all, err
+	return slices.Sorted(maps.Keys(s.index)), err
 }
 
 // Key returns the key of a provider, or the command that prints it. It asks the keyring, for a
@@ -226,15 +214,17 @@ func (s *Store) remember(key string) {
 // and the file's commands that print keys, by provider. It neither asks the keyring nor runs a
 // command.
 func (s *Store) Known() (keys []string, commands map[string]string, err error) {
-	list, err := s.List()
-	if err != nil {
-		return nil, nil, err
-	}
 	s.mu.Lock()
-	keys = slices.Clone(s.knownKeys)
+	inFile := false
+	if err = s.load(); err == nil {
+		keys = slices.Clone(s.knownKeys)
+		for _, e := range s.index {
+			inFile = inFile || e.Where == InFile || e.Where == ByCommand
+		}
+	}
 	s.mu.Unlock()
-	if !slices.ContainsFunc(list, func(e Entry) bool { return e.Where == InFile || e.Where == ByCommand }) {
-		return keys, nil, nil
+	if !inFile {
+		return keys, nil, err
 	}
 	all, err := s.readSecrets()
 	commands = map[string]string{}

@@ -21,7 +21,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/providers"
-	"parley/providers/credentials"
 	"parley/session"
 	"parley/session/transfer"
 	"parley/tools"
@@ -40,7 +39,7 @@ type program struct {
 	config     Config
 	configPath string // path of the file it was read from; "" if there is none
 
-	credentials *credentials.Store // stored keys
+	credentials keyStore // stored keys; nil in a build that stores none
 
 	dir         string // working directory
 	nextDir     string // directory to continue in after the screen has ended; "" for none

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"parley/providers"
-	"parley/providers/credentials"
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/config"
@@ -142,13 +141,15 @@ func (a *program) readConfig() error {
 		a.debugLog = slog.New(slog.NewJSONHandler(f, nil))
 	}
 	dir := configDir()
-	a.credentials, a.mcp.logins = credentials.Open(dir, os.Getenv), openLogins(dir)
-	a.config = defaultConfig(a.credentials)
-	for _, store := range []*credentials.Store{a.credentials, a.mcp.logins} {
-		if exposed := store.Exposed(); exposed != "" {
-			a.Note(exposed)
+	if openKeys != nil {
+		a.credentials, a.mcp.logins = openKeys(dir, false), openLogins(dir)
+		for _, store := range []keyStore{a.credentials, a.mcp.logins} {
+			if exposed := store.Exposed(); exposed != "" {
+				a.Note(exposed)
+			}
 		}
 	}
+	a.config = defaultConfig(a.credentials)
 	path := a.flags.configFile
 	if path == "" {
 		if dir == "" {

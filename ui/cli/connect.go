@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/providers"
-	"parley/providers/credentials"
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
@@ -84,6 +83,9 @@ func (c *connectCommand) providerNames() (names []string) {
 
 // run lists keys, removes one, or adds one.
 func (c *connectCommand) run(ctx context.Context, name string) error {
+	if c.credentials == nil {
+		return errNoKeys
+	}
 	if c.list {
 		return c.listKeys(name)
 	}
@@ -159,10 +161,9 @@ func (c *connectCommand) listKeys(name string) error {
 		}
 		used[p.Provider] = p.Stored || p.Login
 	}
-	for _, e := range stored {
-		if !used[e.Provider] && e.Where != credentials.ByLogin {
-			where, _, _ := c.credentials.Find(e.Provider)
-			row(e.Provider, fmt.Sprintf("%s, for %s (not used)", where, e.Host))
+	for _, provider := range stored {
+		if where, host, ok := c.credentials.Find(provider); ok && !used[provider] {
+			row(provider, fmt.Sprintf("%s, for %s (not used)", where, host))
 		}
 	}
 	if !found {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -30,10 +31,30 @@ type givenKey struct {
 	unchecked        bool              // store it even if it cannot be checked
 }
 
+// A keyStore holds keys of providers, or logins to MCP servers under other names.
+type keyStore interface {
+	providers.KeyStore
+	List() (providers []string, err error)
+	Put(ctx context.Context, provider, host, key string) (where string, err error)
+	PutCommand(ctx context.Context, provider, host, command string) (where string, err error)
+	PutVariables(provider, host string, values map[string]string) error
+	Remove(ctx context.Context, provider string) (was bool, err error)
+	LockRefresh(ctx context.Context, entry string) (unlock func(), err error)
+	Exposed() string // warns if other users can read the secrets
+}
+
+// openKeys opens the store in dir, or in "" one that cannot store anything; nil in a build that stores no keys.
+var openKeys func(dir string, logins bool) keyStore
+
+var errNoKeys = errors.New("this build stores no keys")
+
 // connect checks the key of a provider and stores it, or the command that printed it. It returns a text about the
 // unlocked models and the place of the key. It stores nothing if the key is rejected or, unless key.unchecked is set,
 // could not be checked.
 func connect(ctx context.Context, a *program, about providers.Connection, key givenKey) (said string, err error) {
+	if a.credentials == nil {
+		return "", errNoKeys
+	}
 	config, err := a.local.services().WithVariables(about.Provider, key.variables)
 	if err != nil {
 		return "", err

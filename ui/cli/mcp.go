@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"parley/providers/credentials"
 	"parley/session/trust"
 	"parley/tools"
 	"parley/tools/mcp"
@@ -22,7 +21,7 @@ type mcpServers struct {
 	client   mcp.Client                   // nil if this build has none
 	servers  atomic.Pointer[mcp.Servers]  // nil if none is configured, or none may run yet
 	onChange atomic.Pointer[func(string)] // called with the name of a server that changed; nil for none
-	logins   *credentials.Store           // logins to servers
+	logins   keyStore                     // logins to servers
 	answers  bool                         // a user can answer questions of servers
 	editor   map[string]bool              // servers added by an editor, which are in no configuration
 }

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"parley/providers/credentials"
 	"parley/tools/mcp"
 	"parley/tools/sanitize"
 	"parley/ui/format"
@@ -14,15 +13,22 @@ import (
 
 // openLogins opens the store for logins to MCP servers. It is separate from that of keys, because servers are not
 // providers.
-func openLogins(dir string) *credentials.Store {
+func openLogins(dir string) keyStore {
 	if dir != "" {
 		dir = filepath.Join(dir, "mcp")
 	}
-	return credentials.OpenLogins(dir, os.Getenv)
+	return openKeys(dir, true)
 }
 
 // loginStore stores the login of one server under entry.
-func loginStore(store *credentials.Store, entry string) mcp.LoginStore {
+func loginStore(store keyStore, entry string) mcp.LoginStore {
+	if store == nil { // a login lasts as long as this run
+		return mcp.LoginStore{
+			Load: func(context.Context) (string, error) { return "", nil },
+			Save: func(context.Context, string) error { return nil },
+			Lock: func(context.Context) (func(), error) { return func() {}, nil },
+		}
+	}
 	return mcp.LoginStore{
 		Load: func(ctx context.Context) (string, error) {
 			if _, _, ok := store.Find(entry); !ok {

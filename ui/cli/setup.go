@@ -17,6 +17,7 @@ import (
 
 	"parley/providers"
 	"parley/providers/catalog"
+	"parley/providers/credentials"
 	"parley/providers/llm"
 	"parley/providers/media/formats"
 	"parley/providers/schema/fit"
@@ -61,6 +62,10 @@ func init() { tools.RenderHTML = webpage.Render } // web pages as Markdown
 func init() { schemas = fit.Repairer{} } // JSON schemas of answers and calls
 
 func init() { tools.Schemas = schemas }
+
+func init() { // keys of providers and logins to MCP servers
+	openKeys = func(dir string, logins bool) keyStore { return credentials.Open(dir, os.Getenv, logins) }
+}
 
 // newProgram returns a program before any command.
 func newProgram() *program {
