@@ -145,7 +145,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/common":                  {proc, "ui/tui/renderer", "ui/tui/statusbar", "ui/clip", theme, format, safe, similar},
 		"ui/tui/chat":                    {"ui/tui/common", "ui/tui/transcript", "ui/tui/termimage", "ui/app", format, "session", "session/attach", llm},
 		"ui/tui/overlay":                 {"ui/tui/common", "ui/tui/composer", "ui/tui/dialog", theme, "session"},
-		"ui/tui/input":                   {"ui/tui/common", "ui/tui/composer", "ui/tui/files", "ui/tui/renderer", "ui/app", format, safe, llm},
+		"ui/tui/input":                   {theme, "ui/tui/common", "ui/tui/composer", "ui/tui/files", "ui/tui/renderer", "ui/app", format, safe, llm},
 		"ui/tui/panel":                   {"ui/tui/common", "ui/tui/dialog", "ui/app", theme},
 		"ui/tui/features":                {"ui/tui/panel", "ui/tui/common", "ui/tui/dialog", "ui/app", theme, format, safe, "session", llm},
 		"ui/tui/inspector":               {"ui/tui/common", "ui/tui/dialog", exchange, format},

@@ -25,3 +25,11 @@ func (s SGR) Apply(text string) string {
 	}
 	return s.On + text + s.Off
 }
+
+// Under returns line, which may contain styles, with the background of s.
+func (s SGR) Under(line string) string {
+	if s.On == "" {
+		return line
+	}
+	return s.Apply(strings.ReplaceAll(line, s.Off, s.Off+s.On))
+}

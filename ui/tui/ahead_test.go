@@ -17,18 +17,18 @@ func TestCommandBesideADraft(t *testing.T) {
 	t.Parallel()
 	t.Run("to be edited", func(t *testing.T) {
 		s := setUp(t, 80, 24)
-		s.Type("a draft").Press("ctrl+p").WaitForText("Commands").Type("system edit").Press("enter").WaitForText("› /system")
-		s.Press("ctrl+c").Lacks("/system").Press("ctrl+x", "s").Shows("› a draft")
+		s.Type("a draft").Press("ctrl+p").WaitForText("Commands").Type("system edit").Press("enter").WaitForText(band + "/system")
+		s.Press("ctrl+c").Lacks("/system").Press("ctrl+x", "s").Shows(band + "a draft")
 	})
 	t.Run("that failed", func(t *testing.T) {
 		s := setUp(t, 80, 24)
 		s.Type("the next")
-		s.Send(app.Failure{Err: errors.New("no such file"), Line: "/review it"}).Shows("No such file", "› the next")
-		s.Press("ctrl+c").Press("up", "up").Shows("› /review it")
+		s.Send(app.Failure{Err: errors.New("no such file"), Line: "/review it"}).Shows("No such file", band+"the next")
+		s.Press("ctrl+c").Press("up", "up").Shows(band + "/review it")
 	})
 	t.Run("that failed, alone", func(t *testing.T) {
 		s := setUp(t, 80, 24)
-		s.Send(app.Failure{Err: errors.New("no such file"), Line: "/review it"}).Shows("› /review it")
+		s.Send(app.Failure{Err: errors.New("no such file"), Line: "/review it"}).Shows(band + "/review it")
 	})
 }
 
@@ -44,7 +44,7 @@ func TestSentWhileFetching(t *testing.T) {
 				return "a.txt", []byte("alpha"), nil
 			}
 		}, llmtest.Say("the first"), llmtest.Say("the second"))
-		s.Type("see @https://example.com/a.txt").Press("enter").WaitForText("› Ask anything")
+		s.Type("see @https://example.com/a.txt").Press("enter").WaitForText(band + "Ask anything")
 		return s, gate
 	}
 	t.Run("another prompt", func(t *testing.T) {
@@ -60,13 +60,13 @@ func TestSentWhileFetching(t *testing.T) {
 		s, gate := begin(t)
 		s.Type("/modle").Press("enter").WaitForText("Sent as soon as that is done").Type("the next")
 		close(gate)
-		s.WaitForText("Unknown command /modle").Shows("› the next")
+		s.WaitForText("Unknown command /modle").Shows(band + "the next")
 	})
 	t.Run("another conversation", func(t *testing.T) {
 		s, gate := begin(t)
 		s.Press("ctrl+x", "n")
 		close(gate)
-		s.WaitForText("› see @https://example.com/a.txt").Shows("Another conversation was opened")
+		s.WaitForText(band + "see @https://example.com/a.txt").Shows("Another conversation was opened")
 		if n := len(s.fake.Requests()); n != 0 {
 			t.Errorf("%d requests", n)
 		}
@@ -74,7 +74,7 @@ func TestSentWhileFetching(t *testing.T) {
 	t.Run("the end", func(t *testing.T) {
 		s, gate := begin(t)
 		s.Send(terminal.SignalMsg{}).WaitForScreen(func(screen string) bool {
-			return s.Quit() && strings.Contains(screen, "› see @https://example.com/a.txt")
+			return s.Quit() && strings.Contains(screen, band+"see @https://example.com/a.txt")
 		})
 		close(gate)
 	})

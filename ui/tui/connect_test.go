@@ -95,7 +95,7 @@ func TestConnect(t *testing.T) {
 	s.Golden("connect-80x24")
 	s.Press("enter").WaitForText("OpenAI connected: 1 model · Key stored in the system keyring")
 	s.WaitForScreen(func(screen string) bool {
-		return strings.Contains(screen, "› my prompt") && strings.Contains(screen, "\nopenai/gpt-x ")
+		return strings.Contains(screen, band+"my prompt") && strings.Contains(screen, "\n  openai/gpt-x ")
 	})
 	s.Press("enter").WaitForText("the answer")
 	s.idle()
@@ -127,7 +127,7 @@ func TestConnectLeft(t *testing.T) {
 	s.Golden("connect-50x15")
 	s.Paste(keyCanary).WaitForText("20 characters").Press("esc")
 	s.WaitForScreen(func(screen string) bool {
-		return strings.Contains(screen, "› my prompt") && !strings.Contains(screen, "API key")
+		return strings.Contains(screen, "▌ my prompt") && !strings.Contains(screen, "API key")
 	})
 	k.mu.Lock()
 	k.hang = true
@@ -135,7 +135,7 @@ func TestConnectLeft(t *testing.T) {
 	s.Press("alt+p").WaitForText("Model").Type("gpt-x").Press("enter").WaitForText("OpenAI API key")
 	s.Paste(keyCanary).Press("enter").WaitForText("Checking it…").Press("esc")
 	s.WaitForScreen(func(screen string) bool {
-		return strings.Contains(screen, "› my prompt") && !strings.Contains(screen, "API key")
+		return strings.Contains(screen, "▌ my prompt") && !strings.Contains(screen, "API key")
 	})
 	s.WaitFor(func() bool { k.mu.Lock(); defer k.mu.Unlock(); return k.stopped == 1 })
 	if screen := s.Screen(); strings.Contains(screen, "canceled") || !strings.Contains(screen, "fake/one") {
@@ -216,7 +216,7 @@ func TestFieldNotNeeded(t *testing.T) {
 	}
 	closed := func() {
 		t.Helper()
-		s.WaitForText(fmt.Sprintf("Number %d is over", asked)).Shows("› Ask anything")
+		s.WaitForText(fmt.Sprintf("Number %d is over", asked)).Shows(band + "Ask anything")
 	}
 	l, end := lapse()
 	s.Send(&app.List{Title: "Tea", Items: []app.Item{{Title: "green"}}, Lapse: l}).WaitForText("green")
@@ -235,7 +235,7 @@ func TestFieldNotNeeded(t *testing.T) {
 	end = ask()
 	s.Press("A", "d", "a").WaitForText("› Ada")
 	end()
-	s.WaitForText("Number 3 is over").Press("space", "L", ".").Shows("Name").Press("enter").Shows("› Ask anything")
+	s.WaitForText("Number 3 is over").Press("space", "L", ".").Shows("Name").Press("enter").Shows(band + "Ask anything")
 	if n := len(s.fake.Requests()); n != 0 {
 		t.Errorf("%d prompts were sent", n)
 	}

@@ -476,13 +476,13 @@ func TestHostileWire(t *testing.T) {
 	}
 	for _, place := range []struct{ keys, shows string }{{"?", "Input & messages"}, {"\x10", "Commands"}, {"\x18m", "esc close"}, {"\x18l", "esc close"}, {"\x18u", "Usage (last"}} {
 		press(place.keys, place.shows)
-		press(esc, "› Ask anything")
+		press(esc, "Ask anything")
 	}
 	io.WriteString(s.tty, "\x0f\x14"+strings.Repeat("\x1b[5~", hostiles()/10)+"\x1b[1;5F")
-	press("go", "› go")
+	press("go", "go")
 	press("\r", "ctrl+o details") // separately: together with the typed text it would be a line break of a paste
 	press("\x0f", "scroll to the end to allow")
-	for deadline := time.Now().Add(time.Minute); !s.out.shows("› Ask anything") && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(time.Minute); !s.out.shows("Ask anything") && time.Now().Before(deadline); {
 		io.WriteString(s.tty, esc) // a question accepts no answer before it was visible
 		time.Sleep(100 * time.Millisecond)
 	}

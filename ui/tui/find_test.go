@@ -28,7 +28,7 @@ func TestFindAtStart(t *testing.T) {
 	again.Tick = s.m.Tick
 	d := uitest.New(t, again, 80, 30)
 	d.WaitForText("Conversations  cats").WaitForScreen(func(screen string) bool { return strings.Contains(screen, "› cats") })
-	d.Press("enter").WaitForText("› the prompt").Shows("about cats")
+	d.Press("enter").WaitForText(band + "the prompt").Shows("about cats")
 	if n := len(s.fake.Requests()); n != 2 {
 		t.Errorf("%d requests: the prompt was sent before a conversation was chosen", n)
 	}
@@ -54,7 +54,7 @@ func TestFindWithDrafts(t *testing.T) {
 			again := newModel(o)
 			again.Tick = s.m.Tick
 			d := uitest.New(t, again, 80, 30)
-			d.WaitForText("Conversations").WaitForText("› cats").Press("enter").WaitForText("› the prompt").Shows("about cats", "[a.txt").Lacks("of the folder")
+			d.WaitForText("Conversations").WaitForText("› cats").Press("enter").WaitForText(band+"the prompt").Shows("about cats", "[a.txt").Lacks("of the folder")
 			if name == "of the conversation" {
 				d.Shows("of cats")
 			}

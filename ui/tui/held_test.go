@@ -50,7 +50,7 @@ func TestSentWhileOpening(t *testing.T) {
 				s.WaitForText("about krill").WaitForText("about whales")
 				return
 			}
-			s.WaitForText("The disk is gone").Shows("› what do they eat?")
+			s.WaitForText("The disk is gone").Shows(band + "what do they eat?")
 			if n := len(s.fake.Requests()); n != 2 {
 				t.Errorf("%d requests", n)
 			}
@@ -80,7 +80,7 @@ func TestKeysBehindEnter(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
 	s.Do(func() { s.m.input.Composer.SetValue("/history") })
 	s.packet(t, "enter", "x", "y")
-	s.Shows("Conversation history sent to the model  xy").Press("esc").Shows("› Ask anything")
+	s.Shows("Conversation history sent to the model  xy").Press("esc").Shows(band + "Ask anything")
 	s.ask("hi", "half an answer")
 	s.packet(t, "a", "enter", "b", "enter")
 	queued, _ := s.m.App.Session.Queue.All()
@@ -98,13 +98,13 @@ func TestKeysBehindChoices(t *testing.T) {
 		keys  []string // the choice, and the keys after it
 		shows string
 	}{
-		"a list":              {[]string{"ctrl+x", "m"}, "Model", []string{"enter", "h", "i"}, "› hi"},
-		"a list that is left": {[]string{"ctrl+x", "m"}, "Model", []string{"esc", "h", "i"}, "› hi"},
-		"a report":            {[]string{"/", "u", "s", "a", "g", "e", "enter"}, "esc close", []string{"esc", "h", "i"}, "› hi"},
-		"help":                {[]string{"?"}, "esc close", []string{"esc", "h", "i"}, "› hi"},
+		"a list":              {[]string{"ctrl+x", "m"}, "Model", []string{"enter", "h", "i"}, band + "hi"},
+		"a list that is left": {[]string{"ctrl+x", "m"}, "Model", []string{"esc", "h", "i"}, band + "hi"},
+		"a report":            {[]string{"/", "u", "s", "a", "g", "e", "enter"}, "esc close", []string{"esc", "h", "i"}, band + "hi"},
+		"help":                {[]string{"?"}, "esc close", []string{"esc", "h", "i"}, band + "hi"},
 		"the palette":         {[]string{"ctrl+p"}, "Commands", []string{"h", "i", "s", "t", "o", "r", "y", "enter", "x", "y"}, "sent to the model  xy"},
-		"conversations":       {[]string{"ctrl+x", "l"}, "Conversations", []string{"esc", "h", "i"}, "› hi"},
-		"the way back":        {[]string{"esc", "esc"}, "choose", []string{"esc", "h", "i"}, "› hi"},
+		"conversations":       {[]string{"ctrl+x", "l"}, "Conversations", []string{"esc", "h", "i"}, band + "hi"},
+		"the way back":        {[]string{"esc", "esc"}, "choose", []string{"esc", "h", "i"}, band + "hi"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestQuitWhileOpening(t *testing.T) {
 		return strings.Contains(screen, "about ships") && !strings.Contains(screen, "about whales")
 	})
 	s.Type("what do they eat?").Press("enter").WaitForText("Sent as soon as that is done")
-	s.Send(terminal.SignalMsg{}).WaitForScreen(func(screen string) bool { return s.Quit() && strings.Contains(screen, "› what do they eat?") })
+	s.Send(terminal.SignalMsg{}).WaitForScreen(func(screen string) bool { return s.Quit() && strings.Contains(screen, band+"what do they eat?") })
 }
 
 // An edited queued message returns to its place. Text written after it was cleared or stashed is a
@@ -179,7 +179,7 @@ func TestEditQueued(t *testing.T) {
 			for _, text := range []string{"one", "two", "three"} {
 				s.Type(text).Press("enter")
 			}
-			s.Press("up", "up", "enter").WaitForText("› two")
+			s.Press("up", "up", "enter").WaitForText(band + "two")
 			for _, key := range tt.keys {
 				if key == "paste" {
 					s.Paste("pasted")

@@ -138,7 +138,7 @@ func TestDrafts(t *testing.T) {
 	s.Driver.Close()
 
 	s = open() // as after a crash, without a clean exit
-	s.WaitForText("› half a thought")
+	s.WaitForText(band + "half a thought")
 	s.Press("enter").WaitForText("ok")
 	s.idle()
 	s.WaitFor(func() bool {
@@ -148,8 +148,8 @@ func TestDrafts(t *testing.T) {
 	s.Driver.Close()
 
 	s = open()
-	s.WaitForText("› Ask anything")
-	s.Press("up").WaitForText("› half a thought") // in the history of every conversation
+	s.WaitForText(band + "Ask anything")
+	s.Press("up").WaitForText(band + "half a thought") // in the history of every conversation
 	s.Driver.Close()
 }
 

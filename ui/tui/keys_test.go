@@ -78,7 +78,7 @@ func TestOtherLayouts(t *testing.T) {
 			t.Errorf("%s: keys are asked for with %+v", layout, k)
 		}
 		s.Send(tea.KeyPressMsg{Code: 'с', BaseCode: 'c', Mod: tea.ModCtrl}).WaitForText("Ask anything")
-		s.Type(string(m)).WaitForText("› " + string(m))
+		s.Type(string(m)).WaitForText(band + string(m))
 		s.Send(tea.KeyPressMsg{Code: 'с', BaseCode: 'c', Mod: tea.ModCtrl}).WaitForText("Ask anything")
 	}
 	s.Type("bc")

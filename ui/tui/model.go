@@ -11,6 +11,7 @@ import (
 	"parley/ui/clip"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
+	"parley/ui/tui/composer"
 	"parley/ui/tui/input"
 	"parley/ui/tui/overlay"
 	"parley/ui/tui/panel"
@@ -59,6 +60,7 @@ func newModel(o Options) *Model {
 	d := &panel.Deps{
 		Screen: s, Host: m.overlay, App: a, Perform: m.perform,
 		Run:    func(name string) tea.Cmd { return m.command("/" + name) },
+		Prompt: func(text string) tea.Cmd { return m.submit(composer.Submission{Text: text, Typed: text}) },
 		Show:   func(seq int) { m.chat.Transcript.ShowMessage(seq) },
 		Themed: []panel.Themeable{m.chat.Transcript, m.input.Composer, m.overlay},
 	}
@@ -230,8 +232,8 @@ func (m *Model) layout() {
 	switch free := room - bottom; {
 	case m.overlay.Dialog != nil && free > 3:
 		gap = 1 // a blank row between conversation and question
-	case free > 6:
-		gap = 2 // activity and a rule
+	case free > 6 && (m.chat.HasContent || m.greeter == nil):
+		gap = 2 // activity and a blank row
 	case free > 3:
 		gap = 1
 	}

@@ -128,7 +128,7 @@ func TestCommandsComeBack(t *testing.T) {
 	}, llmtest.Say("an answer"))
 	s.ask("hi", "an answer")
 	s.idle()
-	s.Type("/export pdf").Press("enter").WaitForText(`Unknown format "pdf"`).Shows("› /export pdf")
-	s.Press("ctrl+u").Type("/mode fast").Press("enter").WaitForText(`Unknown approval mode "fast"`).Shows("› /mode fast")
-	s.Press("ctrl+u").Press("up").WaitForText("› /mode fast").Press("up").WaitForText("› /export pdf")
+	s.Type("/export pdf").Press("enter").WaitForText(`Unknown format "pdf"`).Shows(band + "/export pdf")
+	s.Press("ctrl+u").Type("/mode fast").Press("enter").WaitForText(`Unknown approval mode "fast"`).Shows(band + "/mode fast")
+	s.Press("ctrl+u").Press("up").WaitForText(band + "/mode fast").Press("up").WaitForText(band + "/export pdf")
 }

@@ -33,7 +33,7 @@ func TestPastesAreText(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := launch(t, "answered", "streaming is over")
-			s.out.waitForScreen(t, "› Ask anything")
+			s.out.waitForScreen(t, "Ask anything")
 			if _, err := io.WriteString(s.tty, "\x1b[200~"+c.paste+"\x1b[201~"); err != nil {
 				t.Fatal(err)
 			}

@@ -65,7 +65,7 @@ func TestQuestionKeepsWhatIsTyped(t *testing.T) {
 	s.ask("hi", "Ask fake/one again")
 	s.Type("1 more thing")
 	s.seen().Press("enter").Shows("  1  Continue with other/two", "  3  Stop")
-	s.Press("esc").WaitForScreen(contains("› 1 more thing"))
+	s.Press("esc").WaitForScreen(contains(band + "1 more thing"))
 }
 
 // Another model takes over when the countdown ends: the question disappears. If another
@@ -221,12 +221,12 @@ func TestSentenceAtQuestion(t *testing.T) {
 			t.Run(name+" "+string(letter), func(t *testing.T) {
 				s := c.asks(t)
 				s.seen().packet(t, string(letter), "space", "f", "u", "n", "enter")
-				s.Shows(c.question).Shows(c.foot).Press("esc").Shows("› " + string(letter) + " fun")
+				s.Shows(c.question).Shows(c.foot).Press("esc").Shows(band + string(letter) + " fun")
 				s.idle()
 			})
 			t.Run(name+" "+string(letter)+" alone", func(t *testing.T) {
 				s := c.asks(t)
-				s.seen().Press(string(letter)).WaitForScreen(lacks(c.question)).Lacks("› " + string(letter))
+				s.seen().Press(string(letter)).WaitForScreen(lacks(c.question)).Lacks(band + string(letter))
 			})
 		}
 	}

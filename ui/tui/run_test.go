@@ -60,6 +60,9 @@ func setUp(t *testing.T, w, h int, turns ...llmtest.Turn) *stage {
 	return setUpWith(t, w, h, func(*Options) {}, turns...)
 }
 
+// band begins the composer at 80x24: an empty row, and the bar before the text. Prompts have no empty row.
+const band = "▌\n▌ "
+
 func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.Turn) *stage {
 	t.Helper()
 	t.Parallel()
@@ -303,7 +306,7 @@ func TestSlash(t *testing.T) {
 	t.Parallel()
 	t.Run("esc keeps what was typed", func(t *testing.T) {
 		s := setUp(t, 80, 24)
-		s.Type("/etc/fstab what is this").Press("esc").WaitForText("› /etc/fstab what is this")
+		s.Type("/etc/fstab what is this").Press("esc").WaitForText(band + "/etc/fstab what is this")
 	})
 	t.Run("enter sends a path", func(t *testing.T) {
 		s := setUp(t, 80, 24, llmtest.Say("understood"))
@@ -357,7 +360,7 @@ func TestTypingIntoAnApproval(t *testing.T) {
 	if !strings.Contains(s.Screen(), "Run this command?") {
 		t.Fatalf("typing answered the question:\n%s", s.Screen())
 	}
-	s.Press("esc").WaitForText("› please stay")
+	s.Press("esc").WaitForText(band + "please stay")
 	if _, err := os.Stat(filepath.Join(s.dir, "b")); err == nil {
 		t.Error("typing allowed a command")
 	}
@@ -400,7 +403,7 @@ func TestQuitWithQueue(t *testing.T) {
 	s := setUp(t, 80, 24, slow)
 	s.ask("one", "first answer")
 	s.Type("two").Press("enter").WaitForText("queued")
-	s.Send(terminal.SignalMsg{}).WaitForScreen(func(screen string) bool { return s.Quit() && strings.Contains(screen, "› two") })
+	s.Send(terminal.SignalMsg{}).WaitForScreen(func(screen string) bool { return s.Quit() && strings.Contains(screen, band+"two") })
 }
 
 func TestRetryAfterFailure(t *testing.T) {
@@ -446,7 +449,7 @@ func TestRewind(t *testing.T) {
 	s.Press("esc", "esc").WaitForText("Edit which message")
 	s.Press("enter").WaitForText("Editing an earlier message")
 	s.Press("esc").WaitForScreen(func(screen string) bool { // nothing has changed
-		return strings.Contains(screen, "answer two") && strings.Contains(screen, "› Ask anything")
+		return strings.Contains(screen, "answer two") && strings.Contains(screen, band+"Ask anything")
 	})
 	s.Press("esc", "esc").WaitForText("Edit which message")
 	s.Press("enter").WaitForText("Editing an earlier message")

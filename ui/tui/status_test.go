@@ -18,13 +18,13 @@ func TestStatusCommand(t *testing.T) {
 			return "", context.Canceled
 		}
 	})
-	s.WaitForText("fake/one · on branch main")
+	s.WaitForText("fake/one · work · on branch main")
 }
 
 // TestStatusSegments: the configuration selects the segments of the status line.
 func TestStatusSegments(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) { o.Config.Status = []string{"mode", "context"} })
-	s.WaitForText("ask · ctx 0%")
+	s.WaitForText("ask · 0% of 100k")
 	if line := s.status(); strings.Contains(line, "fake/one") {
 		t.Errorf("the model is in the status line %q", line)
 	}

@@ -56,8 +56,8 @@ func TestFootersOfQueuedPrompts(t *testing.T) {
 func conversation(screen string) string {
 	rows := strings.Split(screen, "\n")
 	for i, row := range rows {
-		if rows[i] = strings.TrimRight(row, " "); strings.HasPrefix(row, "› Ask anything") {
-			return strings.Join(rows[:i], "\n")
+		if rows[i] = strings.TrimRight(row, " "); strings.HasPrefix(row, "▌ Ask anything") {
+			return strings.Join(rows[:max(i-1, 0)], "\n")
 		}
 	}
 	return screen

@@ -160,7 +160,7 @@ func TestFloodOnSlowTerminal(t *testing.T) {
 	t.Parallel()
 	m := &modem{vt: vt.New(80, 24)}
 	s := launchOn(t, m, "flood")
-	m.waitForText(t, "Ask anything")
+	m.waitForText(t, "Queue a message")
 	for _, word := range []string{"these ", "keys ", "arrive"} {
 		io.WriteString(s.tty, word)
 	}

@@ -59,7 +59,7 @@ func TestServerTellsContextWindow(t *testing.T) {
 	}
 	s.ask("hi", "the answer")
 	s.idle()
-	s.WaitFor(func() bool { return strings.Contains(s.status(), "ctx 10% · 4.0k") })
+	s.WaitFor(func() bool { return strings.Contains(s.status(), "10% of 40k") })
 }
 
 // /context and the status line describe the same request.
@@ -74,12 +74,12 @@ func TestContextIsWhatTheStatusSays(t *testing.T) {
 		out.Send(llm.Finish{Reason: llm.Stop})
 		return nil
 	})
-	s.WaitFor(func() bool { return strings.Contains(s.status(), "3% · 3.0k") })
+	s.WaitFor(func() bool { return strings.Contains(s.status(), "3% of 100k") })
 	s.Type("/context").Press("enter").WaitForText("3.0k tokens · 3% of the")
 	s.Press("esc")
 	s.ask("hi", "the answer")
 	s.idle()
-	s.WaitFor(func() bool { return strings.Contains(s.status(), "5% · 4.9k") })
+	s.WaitFor(func() bool { return strings.Contains(s.status(), "5% of 100k") })
 	s.Type("/context").Press("enter").WaitForText("4.9k tokens · 5% of the").WaitForText("1.9k tokens") // of the conversation
 }
 
@@ -146,7 +146,7 @@ func TestToasts(t *testing.T) {
 	t.Run("of a command, until the next one", func(t *testing.T) {
 		s := setUp(t, 80, 24)
 		s.Type("a draft").Press("ctrl+x", "s").WaitForText("Draft stashed · ctrl+x s restores it")
-		s.Press("ctrl+x", "s").WaitForText("› a draft").Lacks("Draft stashed")
+		s.Press("ctrl+x", "s").WaitForText(band + "a draft").Lacks("Draft stashed")
 	})
 	t.Run("quit, until something is typed", func(t *testing.T) {
 		s := setUp(t, 80, 24)
@@ -160,9 +160,9 @@ func TestStatusNamesWhoAnswers(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Hang("half an answer"))
 	s.ask("hi", "half an answer")
 	s.Type("/model fake/two").Press("enter").WaitForText("Model: fake/one → fake/two")
-	if got := s.status(); !strings.HasPrefix(got, "fake/one") {
+	if got := s.status(); !strings.HasPrefix(got, "  fake/one") {
 		t.Errorf("the status says %q while fake/one answers", got)
 	}
 	s.Press("esc").WaitForText("Stopped")
-	s.WaitFor(func() bool { return strings.HasPrefix(s.status(), "fake/two") })
+	s.WaitFor(func() bool { return strings.HasPrefix(s.status(), "  fake/two") })
 }

@@ -89,7 +89,7 @@ func (m *Model) mouseInput(msg tea.MouseMsg) (tea.Cmd, bool) {
 	}
 	at := msg.Mouse()
 	_, wheel := msg.(tea.MouseWheelMsg)
-	y := at.Y - (m.height - 1 - m.input.Composer.Height())
+	y := at.Y - (m.height - 1 - m.input.Height(m.width))
 	if wheel || y < 0 || at.Y >= m.height-1 {
 		return talk.Update(msg), true
 	}
@@ -98,7 +98,7 @@ func (m *Model) mouseInput(msg tea.MouseMsg) (tea.Cmd, bool) {
 	}
 	talk.Deselect()
 	talk.Browse(false)
-	return m.input.Click(at.X, y), true
+	return m.input.Click(at.X, y, m.width), true
 }
 
 // pages lists the actions whose keys a question leaves to the conversation,

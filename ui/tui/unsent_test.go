@@ -48,7 +48,7 @@ func TestReturnedTextIsStored(t *testing.T) {
 			s.Type("two").Press("enter").WaitForText("queued")
 			s.Send(input.SaveDraftMsg{})
 			close(release)
-			s.WaitForText("boom").WaitForText("› two")
+			s.WaitForText("boom").WaitForText(band + "two")
 		}, "two"},
 		"a message to edit": {func(s *stage, release chan struct{}) {
 			s.ask("one", "half")
@@ -73,7 +73,7 @@ func TestReturnedTextIsStored(t *testing.T) {
 // returned prompts go before it.
 func TestDraftBehindTheHistory(t *testing.T) {
 	t.Parallel()
-	for name, keys := range map[string][]string{"history: one": {"ctrl+r", "o", "n", "e"}, "› one": {"up"}} {
+	for name, keys := range map[string][]string{"history: one": {"ctrl+r", "o", "n", "e"}, band + "one": {"up"}} {
 		t.Run(name, func(t *testing.T) {
 			s := setUp(t, 80, 24, llmtest.Say("first"))
 			s.ask("one", "first")
@@ -91,7 +91,7 @@ func TestDraftBehindTheHistory(t *testing.T) {
 		s.Type("two").Press("enter").WaitForText("queued")
 		s.Type("a draft").Press("ctrl+r", "o", "n", "e")
 		close(release)
-		s.WaitForText("boom").WaitForText("› two").Shows("a draft")
+		s.WaitForText("boom").WaitForText(band + "two").Shows("a draft")
 	})
 }
 
@@ -149,7 +149,7 @@ func TestTooLongEditGoesOn(t *testing.T) {
 			t.Fatalf("%.30q, %d messages\n%s", got, len(s.m.App.Session.History()), s.Screen())
 		}
 	}
-	s.Press("esc").Lacks("Editing").Shows("› a draft")
+	s.Press("esc").Lacks("Editing").Shows(band + "a draft")
 	s.Press("ctrl+p").WaitForText("Commands").Type("rewind").Press("enter").WaitForText("Edit which message?")
 	s.Press("down", "enter").WaitForText("Editing an earlier message").Type("!").Press("enter").WaitForText("third")
 	s.idle()
@@ -205,7 +205,7 @@ func TestDraftsOfConversations(t *testing.T) {
 	t.Run("a new one in the place of an empty one", func(t *testing.T) {
 		s := setUp(t, 80, 24)
 		s.m.App.Attached = []llm.Part{{Kind: llm.Text, Name: "a.txt", Text: "alpha"}}
-		s.Type("hello").Press("ctrl+x", "n").Shows("› hello", "[a.txt")
+		s.Type("hello").Press("ctrl+x", "n").Shows(band+"hello", "[a.txt")
 	})
 	t.Run("one with attachments alone", func(t *testing.T) {
 		s := setUp(t, 80, 24, llmtest.Say("about whales"), llmtest.Say("about ships"))
@@ -222,7 +222,7 @@ func TestDraftsOfConversations(t *testing.T) {
 		s.Type("of ships").Press("ctrl+x", "l").WaitForText("whales").Type("whales").Press("enter")
 		s.WaitForText("[a.txt").Shows("about whales").Lacks("of ships")
 		s.Press("ctrl+x", "l").WaitForText("ships").Type("ships").Press("enter")
-		s.WaitForText("› of ships").Lacks("[a.txt")
+		s.WaitForText(band + "of ships").Lacks("[a.txt")
 	})
 }
 
@@ -232,7 +232,7 @@ func TestEditKeepsTheDraft(t *testing.T) {
 	t.Parallel()
 	edit := func(s *stage) {
 		s.Press("ctrl+p").WaitForText("Commands").Type("rewind").Press("enter").WaitForText("Edit which message?")
-		s.Press("enter").WaitForText("Editing an earlier message").Shows("› one")
+		s.Press("enter").WaitForText("Editing an earlier message").Shows(band + "one")
 	}
 	begin := func(t *testing.T) *stage {
 		s := setUp(t, 80, 24, llmtest.Say("first"), llmtest.Say("second"))
@@ -251,12 +251,12 @@ func TestEditKeepsTheDraft(t *testing.T) {
 	t.Run("left", func(t *testing.T) {
 		s := begin(t)
 		attach(s)
-		s.Press("esc").Shows("[a.txt", "› a draft")
+		s.Press("esc").Shows("[a.txt", band+"a draft")
 	})
 	t.Run("sent", func(t *testing.T) {
 		s := begin(t)
 		attach(s)
-		s.Type(" more").Press("enter").WaitForText("second").Shows("[a.txt", "› a draft")
+		s.Type(" more").Press("enter").WaitForText("second").Shows("[a.txt", band+"a draft")
 		if got := s.fake.Requests()[1].Messages; len(got) != 1 || got[0].Text() != "one more" || len(got[0].Parts) != 1 {
 			t.Errorf("sent %+v", got)
 		}
@@ -265,7 +265,7 @@ func TestEditKeepsTheDraft(t *testing.T) {
 		s := begin(t)
 		attach(s)
 		s.Press("ctrl+x", "n").Lacks("Editing").Lacks("[a.txt").Press("ctrl+x", "l").WaitForText("› one").Press("enter")
-		s.WaitForText("› a draft").Shows("[a.txt")
+		s.WaitForText(band + "a draft").Shows("[a.txt")
 	})
 	stored := func(t *testing.T, s *stage, want string) {
 		t.Helper()
@@ -277,14 +277,14 @@ func TestEditKeepsTheDraft(t *testing.T) {
 	t.Run("the program ends", func(t *testing.T) {
 		s := begin(t)
 		attach(s)
-		s.Type(" more").Shows("› one more")
+		s.Type(" more").Shows(band + "one more")
 		s.Do(func() { s.m.quit() })
 		stored(t, s, "a draft")
 	})
 	t.Run("the program ends, nothing was written before", func(t *testing.T) {
 		s := begin(t)
 		edit(s)
-		s.Type(" more").Shows("› one more")
+		s.Type(" more").Shows(band + "one more")
 		s.Do(func() { s.m.quit() })
 		if got := s.stored(t); got != "one more" {
 			t.Errorf("stored %q", got)
@@ -293,7 +293,7 @@ func TestEditKeepsTheDraft(t *testing.T) {
 	t.Run("the program is killed", func(t *testing.T) {
 		s := begin(t)
 		attach(s)
-		s.Type(" more").Shows("› one more")
+		s.Type(" more").Shows(band + "one more")
 		stored(t, s, "one more")
 	})
 	t.Run("what comes meanwhile", func(t *testing.T) {
@@ -309,12 +309,12 @@ func TestEditKeepsTheDraft(t *testing.T) {
 		s := begin(t)
 		s.Type("for later").Press("ctrl+x", "s")
 		edit(s)
-		s.Press("esc").Lacks("for later").Press("ctrl+x", "s").Shows("› for later")
+		s.Press("esc").Lacks("for later").Press("ctrl+x", "s").Shows(band + "for later")
 	})
 	t.Run("changes that are left", func(t *testing.T) {
 		s := begin(t)
 		edit(s)
-		s.Type(" of many words").Press("esc").Lacks("of many words").Press("up").Shows("› one of many words")
+		s.Type(" of many words").Press("esc").Lacks("of many words").Press("up").Shows(band + "one of many words")
 	})
 	t.Run("a draft is remembered", func(t *testing.T) {
 		s := begin(t)
@@ -333,7 +333,7 @@ func TestEditWhileATurnRuns(t *testing.T) {
 	s.ask("one", "boom")
 	s.Press("esc", "esc").WaitForText("Edit which message?").Press("enter").WaitForText("Editing an earlier message")
 	s.Press("ctrl+x", "r").WaitForText("half")
-	s.Type(" more").Shows("› one more").Press("enter").Shows("› one more", "Editing an earlier message")
+	s.Type(" more").Shows(band+"one more").Press("enter").Shows(band+"one more", "Editing an earlier message")
 	s.Press("ctrl+c")
 	s.idle()
 	s.Press("enter").WaitForText("second")
@@ -406,7 +406,7 @@ func TestInterruptedSearch(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Say("about whales"))
 	s.ask("whales", "about whales")
 	s.idle()
-	s.Type("a draft").Press("ctrl+r", "w").Shows("history: w").Press("ctrl+c").Lacks("history: w").Shows("› a draft")
+	s.Type("a draft").Press("ctrl+r", "w").Shows("history: w").Press("ctrl+c").Lacks("history: w").Shows(band + "a draft")
 }
 
 // A first message that is too long by itself does not lead to an offer to summarize.

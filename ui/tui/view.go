@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,9 +21,8 @@ import (
 type frames struct {
 	top, bottom, line, said, all string
 	room                         int // rows of top
-	gap                          int // rows between top and bottom, for activity and a rule
+	gap                          int // rows between top and bottom, for activity and a blank row
 	status                       statusbar.Line
-	rule                         common.Label
 	dot, activity                common.Label // activity of the turn
 }
 
@@ -124,16 +124,16 @@ func (m *Model) tell(said string) []string {
 	var rows []string
 	for line := range strings.SplitSeq(said, "\n") {
 		sign := m.Theme.Accent.Render("• ")
-		for row := range strings.SplitSeq(ansi.Wrap(line, max(m.width-input.SignWidth, 1), ""), "\n") {
+		for row := range strings.SplitSeq(ansi.Wrap(line, max(m.width-input.BarWidth, 1), ""), "\n") {
 			rows = append(rows, sign+m.Theme.Text.Render(row))
-			sign = strings.Repeat(" ", input.SignWidth)
+			sign = strings.Repeat(" ", input.BarWidth)
 		}
 	}
 	return rows
 }
 
 // compose stacks the panes into exactly height rows. The activity is below the end of
-// the conversation, and said is on the last rows above the rule.
+// the conversation, and said is on the last rows above the input.
 func (m *Model) compose(top, bottom, line string, said []string) string {
 	rows := make([]string, 0, m.height)
 	below := strings.Split(bottom, "\n")
@@ -152,14 +152,15 @@ func (m *Model) compose(top, bottom, line string, said []string) string {
 	}
 	over := rows
 	if m.overlay.Dialog == nil && m.frames.gap > 0 && len(rows) > m.frames.room {
-		over = rows[:len(rows)-1]
-		rows[len(over)] = m.frames.rule.Render(m.Theme, &m.Theme.Faint, strings.Repeat("─", m.width))
+		if m.frames.gap > 1 {
+			over = rows[:len(rows)-1]
+		}
 		if at := min(lastRow(over)+2, len(over)-1); m.chat.Turn != nil && (at >= m.frames.room || strings.TrimSpace(over[at]) == "") {
 			f, text := &m.frames, m.chat.Turn.State(m.Now())
 			if m.overlay.IsWaiting() {
 				text = waitingForYou
 			}
-			over[at] = f.dot.Render(m.Theme, &m.Theme.Accent, "∙ ") + f.activity.Render(m.Theme, &m.Theme.Dim, sanitize.Line(text+m.chat.Turn.Elapsed(m.Now())))
+			over[at] = f.dot.Render(m.Theme, &m.Theme.Voice, "∙ ") + f.activity.Render(m.Theme, &m.Theme.Dim, sanitize.Line(text+m.chat.Turn.Elapsed(m.Now())))
 		}
 	}
 	if m.overlay.IsFullScreen() { // no row is left above the dialog
@@ -225,7 +226,7 @@ func (m *Model) line() string {
 	}
 	i := statusbar.Info{
 		Model: model.Name, Effort: string(m.App.Session.Effort()), Mode: string(m.App.Session.Policy().Mode()),
-		Context: -1, Tokens: fill, Cost: total.Cost, Priced: total.Priced,
+		Branch: m.Branch, Window: model.Context, Tokens: fill, Cost: total.Cost, Priced: total.Priced,
 		Queue: m.App.Session.Queue.Len(), Jobs: len(m.App.RunningJobs()), Command: m.StatusText,
 	}
 	switch {
@@ -238,8 +239,8 @@ func (m *Model) line() string {
 	case strategyOf(model) == "prompt", strategyOf(model) == "guided":
 		i.Badge = "tools by prompt"
 	}
-	if model.Context > 0 {
-		i.Context = float64(fill) / float64(model.Context)
+	if m.App.Workspace != "" {
+		i.Folder = filepath.Base(m.App.Workspace)
 	}
 	if mode := m.input.Composer.Mode(); mode != "" && mode != "insert" {
 		i.Hint = mode
@@ -257,11 +258,24 @@ func (m *Model) line() string {
 	}
 	if m.overlay.IsWaiting() {
 		i.State, i.Waiting = waitingForYou, true
-	} else if m.chat.Turn != nil {
-		i.State, i.Elapsed, i.Rate = m.chat.Turn.State(m.Now()), m.Now().Sub(m.chat.Turn.Since), m.chat.Turn.Rate(m.Now())
+	} else if t := m.chat.Turn; t != nil {
+		i.State, i.Rate, i.Retrying = t.State(m.Now()), t.Rate(m.Now()), t.RetryIn(m.Now()) > 0
+		if m.frames.gap == 0 { // otherwise the row above the input counts the seconds
+			i.Elapsed = m.Now().Sub(t.Since)
+		}
+		if i.Hint == "" {
+			i.Stop = m.KeyOf("stop") + " stops"
+		}
 	}
-	return m.frames.status.View(i, m.width, m.Theme)
+	edge := 0
+	if m.width >= edgesFrom {
+		edge = input.BarWidth
+	}
+	return strings.Repeat(" ", edge) + m.frames.status.View(i, m.width-2*edge, m.Theme)
 }
+
+// edgesFrom is the width from which the status line keeps the edges of the text above it.
+const edgesFrom = 40
 
 // waitingForYou is shown while a question is open.
 const waitingForYou = "waiting for you"

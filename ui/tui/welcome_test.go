@@ -104,20 +104,19 @@ func demoAnswers(o *Options) {
 
 func TestFirstScreenKeys(t *testing.T) {
 	t.Parallel()
-	t.Run("an example is written into the composer, and sent by another enter", func(t *testing.T) {
+	t.Run("an example is sent", func(t *testing.T) {
 		s := firstScreen(t, 80, 24, unchanged)
-		s.WaitForText("Try").Press("down", "down", "down", "up", "enter")
-		if got := s.m.input.Composer.Value(); got != "Suggest a commit message for my changes" {
-			t.Fatalf("the composer holds %q", got)
+		s.WaitForText("Try").Press("down", "down", "down", "up").Shows("enter send").Press("enter").WaitForText("fine")
+		if got := s.fake.Requests()[0].Messages[0].Parts[0].Text; got != "Suggest a commit message for my changes" {
+			t.Errorf("sent %q", got)
 		}
-		s.Press("enter").WaitForText("fine")
 		if strings.Contains(s.Screen(), "Try") {
 			t.Error("the first screen stays behind the first prompt")
 		}
 	})
 	t.Run("a conversation is continued", func(t *testing.T) {
 		s := firstScreen(t, 80, 24, unchanged, "An older one", "The latest")
-		s.WaitForText("An older one").Press("down", "down", "down", "down", "down", "down", "up", "enter")
+		s.WaitForText("An older one").Press("down", "down", "up").Shows("enter continue").Press("enter")
 		s.WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "Continue") })
 		s.ask("more", "fine")
 		if got := s.fake.Requests()[0].Messages[0].Parts[0].Text; got != "The latest" {
@@ -150,7 +149,7 @@ func TestFirstScreenKeys(t *testing.T) {
 	})
 	t.Run("nothing of it is shown on a resumed conversation", func(t *testing.T) {
 		s := firstScreen(t, 80, 24, unchanged, "The latest")
-		s.WaitForText("The latest").Press("down", "down", "down", "down", "enter")
+		s.WaitForText("The latest").Press("down", "enter")
 		s.WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "Try") })
 		s.Press("ctrl+x", "n").WaitForText("Try")
 	})
@@ -191,7 +190,7 @@ func TestFirstScreenSelectsWhatIsDrawn(t *testing.T) {
 	titles := []string{"The oldest", "An older one", "The latest"}
 	marked := func(s *stage) string {
 		for row := range strings.Lines(s.Screen()) {
-			if name, ok := strings.CutPrefix(row, "  › "); ok {
+			if name, ok := strings.CutPrefix(row, "›   "); ok {
 				return strings.TrimSpace(name)
 			}
 		}
@@ -236,11 +235,9 @@ func TestFirstScreenSelectsWhatIsDrawn(t *testing.T) {
 func TestFirstScreenKeepsItsMark(t *testing.T) {
 	s := firstScreen(t, 80, 24, unchanged, "Refactor the store", "Hello", "Hello")
 	s.WaitForText("Refactor the store")
-	for range 9 { // more than there are
-		s.Press("down")
-	}
+	s.Press("down", "down", "down")
 	screen := func() string { s.m.View(); return s.Screen() }
-	if !strings.Contains(screen(), "› Refactor the store") {
+	if !strings.Contains(screen(), "›   Refactor the store") {
 		t.Fatal(screen())
 	}
 	found, err := s.m.App.Library.List(session.Query{})
@@ -253,14 +250,14 @@ func TestFirstScreenKeepsItsMark(t *testing.T) {
 		}
 		s.Send(s.m.parts.broadcast(common.SessionsChangedMsg{})()) // as after a dialog has closed
 	}
-	if remove(found[0].ID); !strings.Contains(screen(), "› Refactor the store") || strings.Count(screen(), "Hello") != 1 {
+	if remove(found[0].ID); !strings.Contains(screen(), "›   Refactor the store") || strings.Count(screen(), "Hello") != 1 {
 		t.Errorf("behind a row that went the mark is elsewhere:\n%s", screen())
 	}
 	s.Press("up")
-	if !strings.Contains(screen(), "› Hello") {
+	if !strings.Contains(screen(), "›   Hello") {
 		t.Fatal(screen())
 	}
-	if remove(found[1].ID); strings.Contains(screen(), "› Refactor") || strings.Contains(screen(), "Hello") {
+	if remove(found[1].ID); strings.Contains(screen(), "›   Refactor") || strings.Contains(screen(), "Hello") {
 		t.Errorf("the mark of a row that went is elsewhere:\n%s", screen())
 	}
 }
@@ -269,16 +266,16 @@ func TestFirstScreenKeepsItsMark(t *testing.T) {
 // mark of a row, as a letter does.
 func TestFirstScreenIsOfNow(t *testing.T) {
 	s := firstScreen(t, 80, 24, unchanged, "Refactor the store", "Hello")
-	s.WaitForText("Hello").Press("down")
-	if !strings.Contains(s.Screen(), "› Explain") {
+	s.WaitForText("Hello").Press("down", "down", "down")
+	if !strings.Contains(s.Screen(), "›   Explain") {
 		t.Fatal(s.Screen())
 	}
 	s.Send(tea.PasteMsg{Content: "pasted"}).WaitForText("pasted")
-	if strings.Contains(s.Screen(), "› Explain") {
+	if strings.Contains(s.Screen(), "›   Explain") {
 		t.Errorf("the mark stays:\n%s", s.Screen())
 	}
-	s.Press("ctrl+u", "down", "down").Send(s.m.parts.broadcast(common.SessionsChangedMsg{})()) // as after a dialog has closed
-	if !strings.Contains(s.Screen(), "› Suggest") {
+	s.Press("ctrl+u", "down", "down", "down", "down").Send(s.m.parts.broadcast(common.SessionsChangedMsg{})()) // as after a dialog has closed
+	if !strings.Contains(s.Screen(), "›   Suggest") {
 		t.Errorf("the mark is lost:\n%s", s.Screen())
 	}
 	s.Press("esc", "ctrl+x", "l").WaitForText("Conversations").Press("delete").WaitForText("Deleted").Press("esc")

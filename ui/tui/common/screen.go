@@ -30,6 +30,7 @@ type Screen struct {
 	Crash     func(any, []byte)                    // ends the program with a report
 	KeyOf     func(action string) string           // returns the key that runs an action, or its command
 
+	Branch     string         // git branch of the directory, or the beginning of a commit; "" for none
 	StatusText string         // output of the user's own status-line command
 	Running    sync.WaitGroup // goroutines that the program waits for briefly before it exits
 

@@ -8,7 +8,7 @@
 // The unit is the grapheme cluster, so that the cursor passes an emoji of five runes
 // in one step. Pastes never submit, nor do keys right after them. A large paste
 // becomes a chip such as [pasted 42 lines], a single unit that Value expands and tab
-// opens. The parent draws the prompt sign, next to PromptRow.
+// opens. The parent draws a background from PromptRow on.
 package composer
 
 import (
@@ -58,6 +58,7 @@ type editor struct {
 	theme                            *theme.Theme
 	textSGR, accentSGR, selectionSGR theme.SGR
 	width, height                    int // outer width; maximum number of rows
+	textRows                         int // maximum number of rows of text; 0 for any
 	top                              int // first visible row of text
 	placeholder                      string
 	view                             string // result of the last View; "" if something has changed
@@ -105,6 +106,13 @@ func (m *Model) SetSize(width, maxHeight int) {
 	e := m.editor
 	if width, maxHeight = max(width, 1), max(maxHeight, 1); width != e.width || maxHeight != e.height {
 		e.width, e.height, e.view = width, maxHeight, ""
+	}
+}
+
+// SetTextRows sets the maximum number of rows of text; 0 is as many as SetSize leaves.
+func (m *Model) SetTextRows(most int) {
+	if most != m.editor.textRows {
+		m.editor.textRows, m.editor.view = most, ""
 	}
 }
 

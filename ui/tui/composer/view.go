@@ -17,11 +17,14 @@ func (p rowCounts) above() int { return p.queue + p.menu + p.search }
 // reserved for a cursor at the end of a full row.
 func (m *Model) layOut() rowCounts {
 	m.editor.update(&m.editor.buffer, max(m.editor.width-1, 1))
-	p := rowCounts{search: m.Recall.searchRows()}
-	spare := max(m.editor.height-p.search-min(len(m.editor.rows), max(m.editor.height/3, 1)), 0)
+	p, most := rowCounts{search: m.Recall.searchRows()}, m.editor.height
+	if m.editor.textRows > 0 {
+		most = min(most, m.editor.textRows)
+	}
+	spare := max(m.editor.height-p.search-min(len(m.editor.rows), max(m.editor.height/3, 1), most), 0)
 	p.menu = min(m.completion.menuRows(), spare)
 	p.queue = min(m.Queue.queueRows(), spare-p.menu)
-	p.text = min(len(m.editor.rows), max(m.editor.height-p.above(), 1))
+	p.text = min(len(m.editor.rows), max(m.editor.height-p.above(), 1), most)
 	r := m.editor.rowOf(m.editor.cur)
 	m.editor.top = max(min(m.editor.top, r, len(m.editor.rows)-p.text), r-p.text+1, 0)
 	return p
@@ -33,8 +36,7 @@ func (m *Model) Height() int {
 	return min(p.above()+p.text, m.editor.height)
 }
 
-// PromptRow returns the row of View where the prompt sign belongs: the first row
-// below the lists.
+// PromptRow returns the first row of View below the lists.
 func (m *Model) PromptRow() int {
 	p := m.layOut()
 	return p.queue + p.menu

@@ -12,6 +12,6 @@ func New(d *panel.Deps) []common.Part {
 	models := &Models{Deps: d}
 	return []common.Part{
 		&Sessions{Deps: d}, models, &Themes{Deps: d}, &Connect{Deps: d, models: models}, &Welcome{Deps: d},
-		&Local{Deps: d}, &StatusCommand{Deps: d}, &Output{Deps: d},
+		&Branch{Deps: d}, &Local{Deps: d}, &StatusCommand{Deps: d}, &Output{Deps: d},
 	}
 }

@@ -1,13 +1,11 @@
 package features
 
 import (
-	"bytes"
-	"io"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"parley/session"
 	"parley/tools/sanitize"
@@ -17,31 +15,21 @@ import (
 
 // suggestions holds the suggestions of the first screen for a directory. Its texts are sanitized.
 type suggestions struct {
-	branch   string     // git branch of the directory, or the beginning of a commit; "" for none
 	examples []string   // prompts to try, shown if there is space
 	recent   []app.Item // conversations to continue, latest first; Value is the id, Detail the age
-}
-
-// names returns a name that identifies each row, examples first.
-func (s suggestions) names() []string {
-	names := slices.Clone(s.examples)
-	for _, r := range s.recent {
-		names = append(names, r.Value)
-	}
-	return names
 }
 
 // maxSuggested is the maximum number of examples, and of conversations.
 const maxSuggested = 3
 
-// readSuggestions returns a function that reads the directory, its git branch and the library. As
+// readSuggestions returns a function that reads the directory and the library. As
 // it waits for the disk, it should run on another goroutine.
 func readSuggestions(a *app.App) func() suggestions {
 	o, keyless := a.Options, app.UsesDemo(a)
 	return func() suggestions {
-		s := suggestions{branch: gitBranch(o.Directory), examples: demoExamples, recent: recentSessions(o)}
+		s := suggestions{examples: demoExamples, recent: recentSessions(o)}
 		if !keyless {
-			s.examples = examplesFor(o.Directory, s.branch != "")
+			s.examples = examplesFor(o.Directory, gitBranch(o.Directory) != "")
 		}
 		return s
 	}
@@ -54,65 +42,17 @@ func recentSessions(o app.Options) (rows []app.Item) {
 		list, _ = o.Library.List(session.Query{Limit: maxSuggested})
 	}
 	for _, s := range list {
-		rows = append(rows, app.Item{Title: sanitize.Line(app.ListTitle(s)), Detail: format.Age(o.Now().Sub(s.Updated)), Value: s.ID})
+		rows = append(rows, app.Item{Title: sanitize.Line(app.ListTitle(s)), Detail: ago(o.Now().Sub(s.Updated)), Value: s.ID})
 	}
 	return rows
 }
 
-// maxGitFile is the maximum number of bytes read from a file of git.
-const maxGitFile = 4096
-
-// gitBranch returns the branch that HEAD names in the repository that contains dir, or
-// the beginning of a detached commit; "" for none. It does not run git.
-func gitBranch(dir string) string {
-	if !filepath.IsAbs(dir) {
-		return ""
+// ago returns the time since an event: "now", "12 min ago".
+func ago(d time.Duration) string {
+	if age := format.Age(d); age != "now" {
+		return age + " ago"
 	}
-	for at := dir; ; at = filepath.Dir(at) {
-		if git := filepath.Join(at, ".git"); isThere(git) {
-			if linked, ok := strings.CutPrefix(readSmall(git), "gitdir: "); ok { // a work tree, or a submodule
-				if git = linked; !filepath.IsAbs(git) {
-					git = filepath.Join(at, git)
-				}
-			}
-			return branchOf(readSmall(filepath.Join(git, "HEAD")))
-		}
-		if at == filepath.Dir(at) {
-			return ""
-		}
-	}
-}
-
-// branchOf returns the branch, or the beginning of the commit, in the content of HEAD.
-func branchOf(head string) string {
-	if branch, ok := strings.CutPrefix(head, "ref: refs/heads/"); ok {
-		return sanitize.Line(branch)
-	}
-	const commit = 40 // letters of a SHA-1; SHA-256 has 64
-	if len(head) < commit || strings.Trim(head, "0123456789abcdef") != "" {
-		return ""
-	}
-	return head[:7]
-}
-
-func isThere(name string) bool {
-	_, err := os.Lstat(name)
-	return err == nil
-}
-
-// readSmall returns the first line of a regular file; "" if name is not one.
-func readSmall(name string) string {
-	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
-		return ""
-	}
-	f, err := os.Open(name)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	text, _ := io.ReadAll(io.LimitReader(f, maxGitFile))
-	line, _, _ := bytes.Cut(text, []byte("\n"))
-	return strings.TrimSpace(string(line))
+	return "now"
 }
 
 // demoExamples are prompts that the demo can answer.

@@ -1,6 +1,7 @@
 package features
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -13,28 +14,42 @@ import (
 	"parley/ui/tui/panel"
 )
 
-// A Welcome is the first screen: the directory, the current model, prompts to try and
-// conversations to continue. It disappears with the first prompt.
+// A Welcome is the first screen: the name, the current model and directory, conversations to continue
+// and prompts to try. It disappears with the first prompt.
 type Welcome struct {
 	*panel.Deps
 	found suggestions
-	at    int // selected row, from 1 over examples and conversations; 0 for none; a row that is not drawn counts as none
+	at    int // selected row, from 1 over all sections; 0 for none
 	drawn welcomeFrame
 }
 
 // A welcomeFrame is the last drawn first screen, with its input.
 type welcomeFrame struct {
-	of               welcomeFacts
-	text             string
-	examples, recent int // number of rows drawn
+	of   welcomeFacts
+	text string
+	rows int // number of selectable rows drawn
 }
 
 // welcomeFacts holds the facts on the first screen besides the suggestions.
 type welcomeFacts struct {
-	width, height, at int
-	theme             *theme.Theme
-	model, notice     string
-	demo              bool
+	width, height, at             int
+	theme                         *theme.Theme
+	model, effort, branch, notice string
+	demo, dialog                  bool
+}
+
+// A welcomeSection is a heading with rows to select.
+type welcomeSection struct {
+	title string
+	rows  []welcomeRow
+}
+
+// A welcomeRow is a row to select.
+type welcomeRow struct {
+	title, detail string
+	id            string // distinguishes the row from others of its section
+	verb          string // what enter does
+	choose        func() tea.Cmd
 }
 
 // welcomeMsg delivers the suggestions.
@@ -55,35 +70,57 @@ func (f *Welcome) Update(msg tea.Msg) (tea.Cmd, bool) {
 	}
 	read, ok := msg.(welcomeMsg)
 	if ok {
-		selected := f.at
-		names := f.found.names()
+		was, selected := f.rows(), f.at
 		f.found, f.at, f.drawn = suggestions(read), 0, welcomeFrame{}
 		if selected > 0 {
-			f.at = 1 + slices.Index(f.found.names(), names[selected-1])
+			f.at = 1 + slices.IndexFunc(f.rows(), func(r welcomeRow) bool { return r.id == was[selected-1].id })
 		}
 	}
 	return nil, ok
 }
 
+// sections returns the sections in the order in which they are drawn.
+func (f *Welcome) sections() (list []welcomeSection) {
+	if app.UsesDemo(f.App) {
+		list = append(list, welcomeSection{"Start", []welcomeRow{{"Connect a provider", "until then the demo answers, offline", "connect", "connect", func() tea.Cmd { return f.Run("connect") }}}})
+	}
+	var recent, examples []welcomeRow
+	for _, s := range f.found.recent {
+		recent = append(recent, welcomeRow{s.Title, s.Detail, s.Value, "continue", func() tea.Cmd { return f.Perform(f.App.OpenSession(s.Value, 0)) }})
+	}
+	for _, e := range f.found.examples {
+		examples = append(examples, welcomeRow{e, "", e, "send", func() tea.Cmd { return f.Prompt(e) }})
+	}
+	for _, s := range []welcomeSection{{"Continue", recent}, {"Try", examples}} {
+		if len(s.rows) > 0 {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// rows returns the rows of all sections.
+func (f *Welcome) rows() (all []welcomeRow) {
+	for _, s := range f.sections() {
+		all = append(all, s.rows...)
+	}
+	return all
+}
+
 // Key handles a key on the empty line of the first screen, and reports whether it had an effect.
 func (f *Welcome) Key(key string) (tea.Cmd, bool) {
+	f.at = min(f.at, f.drawn.rows) // a row that is not drawn any more
 	switch {
-	case key == "down" && f.drawn.examples+f.drawn.recent > 0:
-		for next := f.at + 1; next <= len(f.found.examples)+len(f.found.recent); next++ {
-			if f.isDrawn(next) {
-				f.at = next
-				break
-			}
-		}
+	case key == "down" && f.drawn.rows > 0:
+		f.at = min(f.at+1, f.drawn.rows)
 	case key == "up" && f.at > 0:
-		for f.at--; f.at > 0 && !f.isDrawn(f.at); f.at-- {
-		}
+		f.at--
 	case key == "esc" && f.at > 0:
 		f.at = 0
-	case key == "enter" && f.isDrawn(f.at):
-		return f.choose(f.at - 1), true
-	case key == "enter" && app.UsesDemo(f.App):
-		return f.Run("connect"), true
+	case key == "enter" && f.at > 0:
+		row := f.rows()[f.at-1]
+		f.at = 0
+		return row.choose(), true
 	default:
 		f.at = 0
 		return nil, false
@@ -91,93 +128,118 @@ func (f *Welcome) Key(key string) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// isDrawn reports whether a row was drawn, with the numbering of at.
-func (f *Welcome) isDrawn(row int) bool {
-	recent := row - len(f.found.examples)
-	return row > 0 && row <= f.drawn.examples || recent > 0 && recent <= f.drawn.recent
-}
-
-// choose puts an example into the composer, or opens a conversation.
-func (f *Welcome) choose(row int) tea.Cmd {
-	f.at = 0
-	if row < len(f.found.examples) {
-		return f.Perform(app.Draft(f.found.examples[row]))
-	}
-	return f.Perform(f.App.OpenSession(f.found.recent[row-len(f.found.examples)].Value, 0))
-}
-
-// View returns the first screen in at most height rows of width cells. It omits parts
-// that do not fit: blank lines and headings first, then conversations, then examples.
+// View returns the first screen in height rows of width cells; its text is at the end. If the space is too
+// small it omits blank lines first, then sections from the last one on, then the name.
 func (f *Welcome) View(width, height int) string {
-	now := welcomeFacts{width, height, f.at, f.Theme, f.App.Session.Model().Name, f.App.Notice, app.UsesDemo(f.App)}
+	now := welcomeFacts{
+		width, height, f.at, f.Theme, f.App.Session.Model().Name, string(f.App.Session.Effort()), f.Branch, f.App.Notice,
+		app.UsesDemo(f.App), f.Current() != nil,
+	}
 	if now != f.drawn.of {
-		f.drawn = f.draw(width, height)
+		f.drawn = f.draw(now)
 		f.drawn.of = now
 	}
 	return f.drawn.text
 }
 
-// draw returns the frame without its of field.
-func (f *Welcome) draw(width, height int) welcomeFrame {
-	const margin = 2
-	inner := max(width-2*margin, 1)
-	top, keys := f.identity(inner), f.hints(inner)
-	examples, recent := len(f.found.examples), len(f.found.recent)
-	airy := true
-	rows := func() []string {
-		var all []string
-		add := func(title string, list []string) {
-			if len(list) == 0 {
-				return
-			}
-			if all = append(all, ""); airy {
-				all = append(all, f.Theme.Faint.Render(title))
-			}
-			all = append(all, list...)
-		}
-		if airy {
-			all = append(all, "")
-		}
-		all = append(all, top...)
-		add("Try", f.rows(0, examples, inner))
-		add("Continue", f.rows(len(f.found.examples), recent, inner))
-		return append(append(all, ""), keys...)
+// margin is free at both sides; welcomeWidth is the maximum width between them.
+const (
+	margin       = "  "
+	welcomeWidth = 96
+)
+
+// draw returns the frame of now without its of field.
+func (f *Welcome) draw(now welcomeFacts) welcomeFrame {
+	inner := max(min(now.width-2*len(margin), welcomeWidth), 1)
+	head, sections := f.head(now, inner), f.sections()
+	for i, row := range head {
+		head[i] = margin + row
 	}
-	all := rows()
-	for len(all) > height && (airy || examples+recent > 0) {
+	var all []string
+	frame := welcomeFrame{}
+	for airy, n := true, len(sections); ; {
+		all, frame.rows = slices.Clone(head), 0
+		add := func(block ...string) {
+			if airy && len(all) > 0 {
+				all = append(all, "")
+			}
+			all = append(all, block...)
+		}
+		for _, s := range sections[:n] {
+			add(append([]string{margin + f.Theme.Dim.Render(s.title)}, f.lines(s.rows, frame.rows, inner, now.width)...)...)
+			frame.rows += len(s.rows)
+		}
+		if !now.dialog {
+			add(margin + f.hints(inner))
+		}
 		switch {
+		case len(all) <= now.height:
 		case airy:
 			airy = false
-		case recent > 0 && recent >= examples:
-			recent--
-		default:
-			examples--
+			continue
+		case n > 0:
+			airy, n = true, n-1
+			continue
+		case len(head) > 0:
+			head = nil
+			continue
 		}
-		all = rows()
+		break
 	}
-	for i, row := range all {
-		if row != "" {
-			all[i] = strings.Repeat(" ", margin) + row
-		}
-	}
-	return welcomeFrame{text: strings.Join(all[:min(len(all), max(height, 0))], "\n"), examples: examples, recent: recent}
+	free := max(now.height-len(all), 0)
+	frame.text = strings.Repeat("\n", free) + strings.Join(all[max(len(all)-now.height, 0):], "\n")
+	return frame
 }
 
-// identity returns the name and version, the directory and its branch, and the model.
-func (f *Welcome) identity(width int) []string {
+// The name in letters of half blocks; the first part of each row has the user's color, the second the model's.
+var letters = [][2]string{
+	{"▄▄▄▄▄   ▄▄▄▄  ▄▄ ▄▄ ", "██   ▄▄▄▄  ▄▄  ▄▄"},
+	{"██  ██  ▄▄▄██ ██▀   ", "██  ██▄▄██ ██  ██"},
+	{"██▄▄█▀ ▀█▄▄██ ██    ", "▀█▄ ▀█▄▄▄  ▀█▄▄██"},
+	{"██                  ", "            ▄▄▄█▀"},
+}
+
+// The smallest first screen with the name in letters, in cells and rows.
+const (
+	lettersFrom     = 60
+	lettersFromRows = 16
+)
+
+// head returns the name with the version, the model, and the directory and its branch.
+func (f *Welcome) head(now welcomeFacts, width int) (rows []string) {
 	th, about := f.Theme, app.CurrentRunInfo(f.App)
-	where := about.Directory
-	if f.found.branch != "" {
-		where += " · " + f.found.branch
+	model := ""
+	if provider, name, ok := strings.Cut(about.Model, "/"); ok {
+		model = th.Strong.Render(name) + "  " + th.Dim.Render(provider)
+	} else {
+		model = th.Strong.Render(about.Model)
 	}
-	name := th.Strong.Render("parley")
-	if about.Version != "" {
-		name += " " + th.Faint.Render(about.Version)
+	if now.effort != "" {
+		model += th.Faint.Render(" · ") + th.Dim.Render("reasoning "+now.effort)
 	}
-	rows := []string{name + "  " + th.Dim.Render(where), th.Text.Render(about.Model)}
-	if app.UsesDemo(f.App) {
-		rows[1] = th.Warn.Render("No API key yet") + th.Dim.Render(" · ") + th.Strong.Render("enter") + th.Dim.Render(" to connect a provider")
-		rows = append(rows, th.Dim.Render("Until then the built-in demo answers, offline"))
+	if now.demo {
+		model = th.Warn.Render("No API key yet")
+	}
+	above, folder := path.Split(about.Directory)
+	where := th.Dim.Render(above) + th.Text.Render(folder)
+	if now.branch != "" {
+		where += th.Faint.Render(" · ") + th.Dim.Render(now.branch)
+	}
+	if now.width < lettersFrom || now.height < lettersFromRows {
+		name := th.Accent.Bold(true).Render("par") + th.Voice.Bold(true).Render("ley") + " "
+		if about.Version != "" {
+			name += th.Dim.Render(about.Version) + " "
+		}
+		rows = []string{name + " " + model, where}
+	} else {
+		beside := []string{"", model, where, th.Dim.Render(strings.TrimSpace("parley " + about.Version))}
+		for i, l := range letters {
+			row := th.Accent.Render(l[0]) + th.Voice.Render(l[1])
+			if beside[i] != "" {
+				row += "    " + beside[i]
+			}
+			rows = append(rows, row)
+		}
 	}
 	for i, row := range rows {
 		rows[i] = ansi.Truncate(row, width, "…")
@@ -192,47 +254,54 @@ func (f *Welcome) identity(width int) []string {
 	return rows
 }
 
-// rows returns n selectable rows, starting at first.
-func (f *Welcome) rows(first, n, width int) (rows []string) {
-	items := slices.Clone(f.found.recent)
-	for _, e := range slices.Backward(f.found.examples) {
-		items = slices.Insert(items, 0, app.Item{Title: e})
-	}
-	const age = 10 // cells to the right of the titles
-	room, column := max(width-len("  "), 1), 0
-	for _, item := range items[first : first+n] {
-		column = min(max(column, ansi.StringWidth(item.Title)), max(room-age, 1))
-	}
-	for i, item := range items[first : first+n] {
-		sign, style := "  ", f.Theme.Text
-		if f.at == first+i+1 {
-			sign, style = f.Theme.Accent.Render("› "), f.Theme.Strong
+// lines returns rows as text of width cells; before is the number of rows before them. The background of the selected
+// one is full cells wide.
+func (f *Welcome) lines(rows []welcomeRow, before, width, full int) (lines []string) {
+	const indent, gap = "  ", "  "
+	for i, r := range rows {
+		const short = 12 // cells of a detail that shortens a title
+		room, detail := width-len(indent), r.detail
+		if left := room - ansi.StringWidth(detail) - len(gap); detail != "" && left < ansi.StringWidth(r.title) && ansi.StringWidth(detail) > short {
+			detail = ""
+		} else if detail != "" {
+			room = left
 		}
-		row := sign + style.Render(ansi.Truncate(item.Title, room, "…"))
-		if item.Detail != "" {
-			title := ansi.Truncate(item.Title, column, "…")
-			row = sign + style.Render(title) + strings.Repeat(" ", column-ansi.StringWidth(title)+2) + f.Theme.Faint.Render(item.Detail)
+		title := ansi.Truncate(r.title, max(room, 1), "…")
+		lead, style := margin+indent, f.Theme.Text
+		if f.at == before+i+1 {
+			lead, style = f.Theme.Accent.Render("›")+margin[1:]+indent, f.Theme.Strong
 		}
-		rows = append(rows, ansi.Truncate(row, width, ""))
+		line := lead + style.Render(title)
+		if detail != "" {
+			line += strings.Repeat(" ", max(room-ansi.StringWidth(title), 0)) + gap + f.Theme.Dim.Render(detail)
+		}
+		line = ansi.Truncate(line, len(margin)+width, "")
+		if ground := theme.NewSGR(f.Theme.Selected); f.at == before+i+1 && ground.On != "" {
+			line = ground.Under(line + strings.Repeat(" ", max(full-ansi.StringWidth(line), 0)))
+		}
+		lines = append(lines, line)
 	}
-	return rows
+	return lines
 }
 
-// hints returns four keys for beginners.
-func (f *Welcome) hints(width int) []string {
+// hints returns keys for beginners.
+func (f *Welcome) hints(width int) string {
 	keys := [][2]string{{f.KeyOf("model"), "model"}, {f.KeyOf("commands"), "commands"}, {f.KeyOf("keys"), "help"}}
-	if len(f.found.examples)+len(f.found.recent) > 0 {
+	switch rows := f.rows(); {
+	case f.at > 0:
+		keys = slices.Insert(keys, 0, [2]string{"enter", rows[f.at-1].verb}, [2]string{"esc", "back"})
+	case len(rows) > 0:
 		keys = slices.Insert(keys, 0, [2]string{"↓", "select"})
-	} else {
+	default:
 		keys = append(keys, [2]string{f.KeyOf("end"), "quit"})
 	}
 	for gap := 3; ; gap-- {
 		row := ""
 		for i, k := range keys {
-			row += strings.Repeat(" ", min(i, 1)*gap) + f.Theme.Text.Render(k[0]) + " " + f.Theme.Faint.Render(k[1])
+			row += strings.Repeat(" ", min(i, 1)*gap) + f.Theme.Strong.Render(k[0]) + " " + f.Theme.Dim.Render(k[1])
 		}
 		if ansi.StringWidth(row) <= width || gap == 1 {
-			return []string{ansi.Truncate(row, width, "")}
+			return ansi.Truncate(row, width, "")
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package input
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -12,16 +13,18 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/format"
+	"parley/ui/theme"
 	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/files"
 	"parley/ui/tui/renderer"
 )
 
-// SignWidth is the width of the sign before the composer, in cells.
-const SignWidth = 2
+// BarWidth is the width of the bar before the composer and the free cell after it.
+const BarWidth = 2
 
-const sign = "› "
+// A bar at the left edge of the band shows whose turn it is.
+const bar = "▌ "
 
 // An Input is the composer with everything around it: attachments, draft and queue.
 type Input struct {
@@ -35,13 +38,13 @@ type Input struct {
 	draft draft
 	order draftOrder
 	first firstRequest
-	sign  common.Label // shown before the first row
+	band  band
 }
 
 // New returns an empty input.
 func New(s *common.Screen, a *app.App) *Input {
 	in := &Input{Screen: s, App: a, Composer: composer.New(s.Theme), files: files.New(a.Directory)}
-	in.Composer.SetPlaceholder("Ask anything")
+	in.Composer.SetPlaceholder(askAnything)
 	in.Composer.Focus(true)
 	in.Composer.Now = s.Now
 	in.Composer.SetVim(s.Config.Vim)
@@ -275,39 +278,117 @@ func (in *Input) Paths() (paths []string) {
 	return paths
 }
 
-// Layout sets the size and returns the number of rows of the input, at most room.
+const askAnything = "Ask anything"
+
+// A band is the drawn composer: attachments and text on a background of their own, with the lists of
+// the composer above it.
+type band struct {
+	pad  int // empty rows above and below the text
+	busy bool
+	of   bandFacts
+	view string
+}
+
+// bandFacts holds the facts on a drawn band.
+type bandFacts struct {
+	composer, chips string
+	width, pad      int
+	busy            bool
+	theme           *theme.Theme
+}
+
+// airyFrom is the number of rows from which the band has empty rows.
+const airyFrom = 19
+
+// Layout sets the size and returns the number of rows of the input, at most room. The band gets a third of
+// the room; with lists above it, the input gets half.
 func (in *Input) Layout(width, room int) int {
-	in.Composer.SetSize(max(width-SignWidth, 0), max(room/2, 1))
+	in.band.pad = 0
+	if room >= airyFrom {
+		in.band.pad = 1
+	}
+	if busy := in.App.Busy(); busy != in.band.busy {
+		in.band.busy = busy
+		in.Composer.SetPlaceholder(map[bool]string{false: askAnything, true: "Queue a message"}[busy])
+	}
+	around := 2*in.band.pad + in.chipRows(width)
+	in.Composer.SetSize(width-BarWidth-1, room/2-around)
+	in.Composer.SetTextRows(max(room/3-around, 1))
 	return in.Height(width)
 }
 
 // Height returns the number of rows of the input.
-func (in *Input) Height(width int) int { return len(in.chips(width)) + in.Composer.Height() }
+func (in *Input) Height(width int) int {
+	return in.chipRows(width) + in.Composer.Height() + 2*in.band.pad
+}
+
+// chipRows returns the number of rows for the attachments, with the empty row after them.
+func (in *Input) chipRows(width int) int {
+	if in.chips(width) == "" {
+		return 0
+	}
+	return 1 + in.band.pad
+}
 
 // Cursor returns the position of the terminal's cursor in the view; ok is false if it is hidden.
 func (in *Input) Cursor(width int) (x, y int, ok bool) {
 	x, y, ok = in.Composer.Cursor()
-	return x + SignWidth, y + len(in.chips(width)), ok
+	if y >= in.Composer.PromptRow() {
+		y += in.band.pad + in.chipRows(width)
+	}
+	return x + BarWidth, y, ok
 }
 
 // Click handles a click on a cell of the view.
-func (in *Input) Click(x, y int) tea.Cmd { return in.Composer.Click(x-SignWidth, y) }
-
-// View returns the attachments, and the composer after its sign.
-func (in *Input) View(width int) string {
-	rows, at := in.chips(width), in.Composer.PromptRow()
-	for i, row := range strings.Split(in.Composer.View(), "\n") {
-		lead := strings.Repeat(" ", SignWidth)
-		if i == at {
-			lead = in.sign.Render(in.Theme, &in.Theme.Accent, sign)
+func (in *Input) Click(x, y, width int) tea.Cmd {
+	if above := in.Composer.PromptRow(); y >= above {
+		if y -= in.band.pad + in.chipRows(width); y < above {
+			return nil
 		}
-		rows = append(rows, lead+row)
 	}
-	return strings.Join(rows, "\n")
+	return in.Composer.Click(x-BarWidth, y)
 }
 
-// chips returns the line above the composer that lists the attachments.
-func (in *Input) chips(width int) []string {
+// View returns the lists of the composer, and the band with the attachments and the text.
+func (in *Input) View(width int) string {
+	now := bandFacts{in.Composer.View(), in.chips(width), width, in.band.pad, in.band.busy, in.Theme}
+	if now != in.band.of {
+		in.band.of, in.band.view = now, drawBand(now, in.Composer.PromptRow())
+	}
+	return in.band.view
+}
+
+// drawBand draws the view; above is the number of rows of the composer above the band.
+func drawBand(f bandFacts, above int) string {
+	rows := strings.Split(f.composer, "\n")
+	above = min(above, len(rows))
+	pad := make([]string, f.pad)
+	band := slices.Clone(pad)
+	if f.chips != "" {
+		band = append(append(band, f.chips), pad...)
+	}
+	band = append(append(band, rows[above:]...), pad...)
+	lead := f.theme.Accent
+	if f.busy {
+		lead = f.theme.Voice
+	}
+	ground, start := theme.NewSGR(f.theme.Composer), lead.Render(bar)
+	all := make([]string, 0, above+len(band))
+	for _, row := range rows[:above] {
+		all = append(all, strings.Repeat(" ", BarWidth)+row)
+	}
+	for _, row := range band {
+		row = start + row
+		if ground.On != "" {
+			row += strings.Repeat(" ", max(f.width-ansi.StringWidth(row), 0))
+		}
+		all = append(all, ground.Under(row))
+	}
+	return strings.Join(all, "\n")
+}
+
+// chips returns the line in the band that lists the attachments; "" if there are none.
+func (in *Input) chips(width int) string {
 	var names []string
 	if len(in.App.Compared) > 0 {
 		names = append(names, "comparing: "+sanitize.Line(strings.Join(app.CandidateLabels(in.App.Compared), " + ")))
@@ -316,7 +397,7 @@ func (in *Input) chips(width int) []string {
 		names = append(names, "["+sanitize.Line(label)+"]")
 	}
 	if len(names) == 0 {
-		return nil
+		return ""
 	}
-	return []string{strings.Repeat(" ", SignWidth) + in.Theme.Dim.Render(ansi.Truncate(strings.Join(names, " "), max(width-SignWidth, 1), "…"))}
+	return in.Theme.Dim.Render(ansi.Truncate(strings.Join(names, " "), max(width-2*BarWidth, 1), "…"))
 }

@@ -17,6 +17,7 @@ type Deps struct {
 	App     *app.App
 	Perform func(app.Effect) tea.Cmd     // shows the effect of an action of the user
 	Run     func(command string) tea.Cmd // runs a command by name
+	Prompt  func(text string) tea.Cmd    // sends a prompt
 	Show    func(seq int)                // scrolls to a message of the open conversation
 	Themed  []Themeable                  // views to redraw when the theme changes
 }

@@ -1,11 +1,10 @@
-// Package statusbar draws the line under the composer: the model on the left;
-// the state and the cost on the right.
+// Package statusbar draws the line under the composer: the model and the directory on the left;
+// the state, the context window and the cost on the right.
 //
-//	gpt-6.1-sol · high        streaming 12 s · 84 tok/s · context 42% · 18.2k tokens · $0.31 · auto mode
+//	openai/gpt-6.1-sol · parley · main                answering esc stops · 9% of 200k · $0.31 · auto
 //
-// The line is never wider than the terminal. If space is tight, words become shorter
-// and figures are omitted first. Key hints, the state, and the mode that runs tools
-// without asking are omitted last.
+// The line is never wider than the terminal. If space is tight, details are omitted first: the
+// branch, the cost, the folder. Key hints, the state, and modes other than asking are omitted last.
 package statusbar
 
 import (
@@ -26,30 +25,35 @@ import (
 
 // Info holds the facts for the line. Zero fields are not shown.
 type Info struct {
-	Model   string        // "provider/model"
-	Effort  string        // as the user set it
-	Badge   string        // such as "tools by prompt", "unknown model"
-	Command string        // output of the user's own command
-	Mode    string        // approval mode: "ask", "auto", "read-only", "yolo"
-	Context float64       // share of the context window in use, 0 to 1; below 0 if unknown
-	Tokens  int           // in the session
-	Cost    float64       // US dollars, in the session
-	Priced  bool          // Cost is complete; otherwise it is a lower bound
-	State   string        // "thinking", "streaming", "running shell", "waiting for you", "retrying in 3 s"
-	Waiting bool          // State waits for the user: it is shown regardless of the configuration
-	Elapsed time.Duration // time in this state
-	Rate    float64       // output tokens per second
-	Queue   int           // prompts waiting to be sent
-	Jobs    int           // background commands
-	Hint    string        // key hints
+	Model    string        // "provider/model"
+	Effort   string        // as the user set it
+	Badge    string        // such as "tools by prompt", "unknown model"
+	Folder   string        // name of the directory
+	Branch   string        // of git
+	Command  string        // output of the user's own command
+	Mode     string        // approval mode: "ask", "edits", "auto", "read-only", "yolo"
+	Window   int           // tokens of the context window; 0 if unknown
+	Tokens   int           // in the session
+	Cost     float64       // US dollars, in the session
+	Priced   bool          // Cost is complete; otherwise it is a lower bound
+	State    string        // "thinking", "answering", "running shell", "waiting for you", "retrying in 3 s"
+	Waiting  bool          // State waits for the user: it is shown regardless of the configuration
+	Retrying bool          // State waits for another attempt
+	Stop     string        // what ends the state, such as "esc stops"
+	Elapsed  time.Duration // time in this state
+	Rate     float64       // output tokens per second
+	Queue    int           // prompts waiting to be sent
+	Jobs     int           // background commands
+	Hint     string        // key hints
 }
 
 // A segment is a piece of the line.
 type segment struct {
 	text  string
-	short string // replaces text if space is tight
+	short string // replaces text and more if space is tight
 	style lipgloss.Style
 	right bool
+	more  string // follows text, in the style of Dim
 }
 
 // The segments. The mode has one of three positions, by its importance.
@@ -58,6 +62,8 @@ const (
 	model
 	effort
 	badge
+	folder
+	branch
 	command
 	activity
 	speed
@@ -72,7 +78,7 @@ const (
 	segments
 )
 
-// Segments returns the names of all segments, in the default order. The first four are on
+// Segments returns the names of all segments, in the default order. The first six are on
 // the left, the others on the right.
 func Segments() []string {
 	names := make([]string, len(places))
@@ -87,25 +93,18 @@ var places = []struct {
 	name     string
 	segments []int
 }{
-	{"model", []int{model}}, {"effort", []int{effort}}, {"badge", []int{badge}}, {"command", []int{command}},
+	{"model", []int{model}}, {"effort", []int{effort}}, {"badge", []int{badge}}, {"folder", []int{folder}}, {"branch", []int{branch}}, {"command", []int{command}},
 	{"activity", []int{activity}}, {"speed", []int{speed}}, {"queue", []int{queued}}, {"jobs", []int{jobs}},
 	{"context", []int{window}}, {"tokens", []int{used}}, {"cost", []int{spent}}, {"mode", []int{asks, mode, yolo}},
 }
-
-// Minimum widths for words, and for a gauge of the context window.
-const (
-	wordsFrom = 100
-	gaugeFrom = 120
-)
 
 // shrinkOrder lists the segments to shorten or omit, in this order, until the rest fits.
 var shrinkOrder = []struct {
 	segment int
 	least   int // cells to keep; 0 to omit the segment
 }{
-	{asks, shorten}, {mode, shorten}, {yolo, shorten}, {used, shorten}, {window, shorten},
-	{used, 0}, {spent, 0}, {speed, 0}, {window, 0}, {command, 10}, {badge, 0}, {command, 0}, {effort, 0}, {queued, 0}, {jobs, 0},
-	{model, 10}, {asks, 0}, {model, 0},
+	{speed, 0}, {branch, 0}, {used, shorten}, {used, 0}, {spent, 0}, {folder, 0}, {window, shorten}, {asks, 0}, {activity, shorten}, {mode, shorten},
+	{command, 10}, {badge, 0}, {command, 0}, {effort, 0}, {queued, 0}, {jobs, 0}, {model, 10}, {window, 0}, {model, 0},
 	{hint, 10}, {mode, 0}, {activity, 6}, {activity, 0}, {hint, 4}, {hint, 0},
 }
 
@@ -118,17 +117,20 @@ const (
 	gap       = 2
 )
 
-// Above this share of the context window, the figure is highlighted.
-const crowdedShare = 0.8
+// From these shares of the context window on, the figure is highlighted.
+const (
+	crowdedShare = 0.8
+	fullShare    = 0.95
+)
 
 // View returns the line in at most width cells, with the segments named in shown, in this
-// order; nil means all. Key hints, the state of waiting for the user, the output of the
+// order; nil means all but those that others tell already. Key hints, the state of waiting for the user, the output of the
 // user's command, and a mode that allows everything are never omitted.
 func View(i Info, shown []string, width int, th *theme.Theme) string {
 	if width <= 0 {
 		return ""
 	}
-	line := segmentsOf(i, width, th)
+	line := segmentsOf(i, th)
 	order := choose(&line, i, shown)
 	shrink(&line, width)
 	left, right := render(&line, order, false, th), render(&line, order, true, th)
@@ -165,83 +167,76 @@ func (l *Line) View(i Info, width int, th *theme.Theme) string {
 	return l.view
 }
 
-// segmentsOf returns the segments of a line of this width. The text of an empty
-// segment is "".
-func segmentsOf(i Info, width int, th *theme.Theme) [segments]segment {
-	line := [segments]segment{
-		hint:     {i.Hint, "", th.Dim, true},
-		model:    {i.Model, "", th.Text, false},
-		effort:   {i.Effort, "", th.Dim, false},
-		badge:    {i.Badge, "", th.Warn, false},
-		command:  {i.Command, "", th.Dim, false},
-		activity: {state(i), "", th.Accent, true},
-		speed:    {format.Rate(i.Rate), "", th.Dim, true},
-		queued:   {queue(i.Queue), "", th.Text, true},
-		jobs:     {running(i.Jobs), "", th.Text, true},
-		window:   contextSegment(i.Context, width, th),
-		used:     {tokens(i.Tokens), format.TokensExact(i.Tokens), th.Dim, true},
-		spent:    {cost(i), "", th.Dim, true},
+// segmentsOf returns the segments of the line. The text of an empty segment is "".
+func segmentsOf(i Info, th *theme.Theme) [segments]segment {
+	dim := func(text, short string, right bool) segment {
+		return segment{text: text, short: short, style: th.Dim, right: right}
 	}
-	if i.Context < 0 { // without other segments for context, the figure needs its label
+	line := [segments]segment{
+		hint:     dim(i.Hint, "", true),
+		model:    {text: i.Model, style: th.Text},
+		effort:   dim(i.Effort, "", false),
+		badge:    {text: i.Badge, style: th.Warn},
+		folder:   dim(i.Folder, "", false),
+		branch:   dim(i.Branch, "", false),
+		command:  dim(i.Command, "", false),
+		activity: {text: state(i), short: state(i), style: th.Voice, right: true, more: i.Stop},
+		speed:    dim(format.Rate(i.Rate), "", true),
+		queued:   {text: queue(i.Queue), style: th.Text, right: true},
+		jobs:     {text: running(i.Jobs), style: th.Text, right: true},
+		window:   contextSegment(i, th),
+		used:     dim(tokens(i.Tokens), format.TokensExact(i.Tokens), true),
+		spent:    dim(cost(i), "", true),
+	}
+	if i.Window == 0 { // without another segment for context, the figure needs its label
 		line[used].short = line[used].text
 	}
-	place, style, approvals := mode, th.Text, i.Mode+" mode"
-	switch i.Mode { // modes that ask less than usual are highlighted
+	if i.Waiting || i.Retrying {
+		line[activity].style = th.Warn
+	}
+	place, style, approvals := mode, th.Accent, i.Mode
+	switch i.Mode {
 	case "ask":
 		place, style = asks, th.Dim
 	case "edits":
-		style, approvals = th.Accent, "edits allowed"
+		approvals = "edits allowed"
+	case "plan", "read-only": // ask less because they allow less
+		style = th.Voice
 	case "yolo":
-		place, style = yolo, th.Warn.Bold(true)
+		place, style = yolo, th.Bad.Bold(true)
 	}
 	if i.Mode != "" {
-		line[place] = segment{approvals, i.Mode, style, true}
+		line[place] = segment{text: approvals, short: i.Mode, style: style, right: true}
 	}
 	for k := range line {
 		s := &line[k]
-		if s.text != "" && s.short != "" && width < wordsFrom {
-			s.text = s.short
-		}
-		s.text, s.short = sanitize.Line(s.text), sanitize.Line(s.short)
+		s.text, s.short, s.more = sanitize.Line(s.text), sanitize.Line(s.short), sanitize.Line(s.more)
 	}
 	return line
 }
 
 // contextSegment returns the used share of the context window, if it is known.
-func contextSegment(share float64, width int, th *theme.Theme) segment {
-	if share < 0 {
+func contextSegment(i Info, th *theme.Theme) segment {
+	if i.Window <= 0 {
 		return segment{}
 	}
-	s := segment{"context " + format.Percent(share), "ctx " + format.Percent(share), th.Dim, true}
-	if width >= gaugeFrom {
-		s.text = "context " + gauge(share) + " " + format.Percent(share)
-	}
-	if share >= crowdedShare {
+	share := float64(i.Tokens) / float64(i.Window)
+	s := segment{text: format.Percent(share) + " of " + format.Tokens(i.Window), short: format.Percent(share), style: th.Dim, right: true}
+	switch {
+	case share >= fullShare:
+		s.style = th.Bad
+	case share >= crowdedShare:
 		s.style = th.Warn
 	}
 	return s
 }
 
-// gaugeCells is the width of a full gauge, in cells.
-const gaugeCells = 8
-
-// gauge draws a share, from 0 to 1, in eighths of a cell. A positive share is always visible.
-func gauge(share float64) string {
-	eighths := int(math.Round(min(share, 1) * gaugeCells * 8))
-	if share > 0 {
-		eighths = max(eighths, 1)
-	}
-	bar := strings.Repeat("█", eighths/8)
-	if rest := eighths % 8; rest > 0 {
-		bar += string([]rune("▏▎▍▌▋▊▉")[rest-1])
-	}
-	return bar + strings.Repeat("░", gaugeCells-(eighths+7)/8)
-}
-
 // choose empties the segments not named in shown, and returns the order of the others.
 func choose(line *[segments]segment, i Info, shown []string) []int {
 	if shown == nil {
-		shown = Segments()
+		shown = slices.DeleteFunc(Segments(), func(name string) bool {
+			return name == "speed" || name == "tokens" && i.Window > 0
+		})
 	}
 	order := []int{hint}
 	for _, name := range shown {
@@ -257,7 +252,7 @@ func choose(line *[segments]segment, i Info, shown []string) []int {
 		case k == yolo, k == command, k == activity && i.Waiting:
 			order = append(order, k)
 		default:
-			line[k].text = ""
+			line[k].text, line[k].more = "", ""
 		}
 	}
 	return order
@@ -271,11 +266,14 @@ func shrink(line *[segments]segment, width int) {
 			return
 		}
 		s := &line[y.segment]
-		if s.text == "" || totalWidth(line) == ansi.StringWidth(s.text) {
+		if s.text == "" {
 			continue
 		}
 		if y.least == shorten {
-			s.text = cmp.Or(s.short, s.text)
+			s.text, s.more = cmp.Or(s.short, s.text), ""
+			continue
+		}
+		if totalWidth(line) == s.width() {
 			continue
 		}
 		if y.segment == model && y.least > 0 {
@@ -311,6 +309,14 @@ func cutHint(text string, width int) string {
 	return ansi.Truncate(text, width, "…")
 }
 
+// width returns the number of cells of s.
+func (s *segment) width() int {
+	if s.more == "" {
+		return ansi.StringWidth(s.text)
+	}
+	return ansi.StringWidth(s.text) + 1 + ansi.StringWidth(s.more)
+}
+
 func totalWidth(line *[segments]segment) int {
 	var sum [2]int // left, right
 	for _, s := range line {
@@ -324,7 +330,7 @@ func totalWidth(line *[segments]segment) int {
 		if sum[side] > 0 {
 			sum[side] += len(separator) - 1 // the dot has two bytes
 		}
-		sum[side] += ansi.StringWidth(s.text)
+		sum[side] += s.width()
 	}
 	if sum[0] > 0 && sum[1] > 0 {
 		return sum[0] + gap + sum[1]
@@ -336,7 +342,11 @@ func render(line *[segments]segment, order []int, right bool, th *theme.Theme) s
 	var parts []string
 	for _, k := range order {
 		if s := line[k]; s.right == right && s.text != "" {
-			parts = append(parts, s.style.Render(s.text))
+			text := s.style.Render(s.text)
+			if s.more != "" {
+				text += " " + th.Dim.Render(s.more)
+			}
+			parts = append(parts, text)
 		}
 	}
 	return strings.Join(parts, th.Faint.Render(separator))

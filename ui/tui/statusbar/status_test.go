@@ -1,11 +1,13 @@
 package statusbar
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
+	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/ui/format"
@@ -13,70 +15,65 @@ import (
 )
 
 var busy = Info{
-	Model: "openai/gpt-6.1-sol", Effort: "high", Badge: "tools by prompt", Mode: "auto", Context: 0.42, Tokens: 18_230, Cost: 0.307, Priced: true,
-	State: "streaming", Elapsed: 12 * time.Second, Rate: 84.3, Queue: 1, Hint: "esc stops",
+	Model: "openai/gpt-6.1-sol", Effort: "high", Badge: "tools by prompt", Folder: "parley", Branch: "main", Mode: "auto", Window: 43_400, Tokens: 18_230,
+	Cost: 0.307, Priced: true, State: "answering", Stop: "esc stops", Elapsed: 12 * time.Second, Rate: 84.3, Queue: 1,
 }
 
-var edits = Info{Model: "openai/gpt-6.1-sol", Mode: "edits", Context: 0.028, Tokens: 910, Priced: true}
-var calm = Info{Model: "openai/gpt-6.1-sol", Mode: "ask", Context: 0.028, Tokens: 910, Priced: true}
+var edits = Info{Model: "openai/gpt-6.1-sol", Mode: "edits", Window: 32_000, Tokens: 910, Priced: true}
+
+var calm = Info{Model: "openai/gpt-6.1-sol", Folder: "parley", Branch: "main", Mode: "ask", Window: 32_000, Tokens: 910, Priced: true}
 
 func TestView(t *testing.T) {
 	yolo := busy
 	yolo.Mode = "yolo"
-	asking := busy
-	asking.Mode = "ask"
+	hinted := busy
+	hinted.Hint, hinted.Stop = "ctrl+x …", ""
 	for name, c := range map[string]struct {
 		info  Info
 		width int
 		want  string
 	}{
-		"idle": {Info{Model: "demo", Mode: "ask", Context: -1}, 30,
+		"idle": {Info{Model: "demo", Mode: "ask"}, 30,
 			"demo                       ask"},
-		"everything": {busy, 170,
-			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · context ███▍░░░░ 42% · 18.2k tokens · $0.31 · auto mode"},
-		"short words before fewer": {busy, 130,
-			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · ctx 42% · 18.2k · $0.31 · auto"},
-		"120 cells": {busy, 120,
-			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · ctx 42% · $0.31 · auto"},
-		"words":              {calm, 100, "openai/gpt-6.1-sol   context 3% · 910 tokens · $0.00 · ask mode"},
-		"short words":        {calm, 99, "openai/gpt-6.1-sol   ctx 3% · 910 · $0.00 · ask"},
-		"edits allowed":      {edits, 100, "openai/gpt-6.1-sol   context 3% · 910 tokens · $0.00 · edits allowed"},
-		"and in few cells":   {edits, 50, "openai/gpt-6.1-sol   ctx 3% · 910 · $0.00 · edits"},
-		"a gauge":            {calm, 120, "openai/gpt-6.1-sol   context ▎░░░░░░░ 3% · 910 tokens · $0.00 · ask mode"},
-		"unknown window":     {Info{Model: "m", Context: -1, Tokens: 1500}, 100, "m   1.5k tokens"},
-		"the same, narrower": {Info{Model: "m", Context: -1, Tokens: 1500}, 50, "m   1.5k tokens"},
-		"without cost": {busy, 110,
-			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · ctx 42% · auto"},
-		"without rate": {busy, 105,
-			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 1 queued · ctx 42% · auto"},
-		"without context": {busy, 94,
-			"openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 1 queued · auto"},
+		"everything": {busy, 130,
+			"openai/gpt-6.1-sol · high · tools by prompt · parley · main   answering 12 s esc stops · 1 queued · 42% of 43k · $0.31 · auto"},
+		"a branch goes first": {calm, 52, "openai/gpt-6.1-sol · parley   3% of 32k · $0.00 · ask"},
+		"then the cost":       {calm, 48, "openai/gpt-6.1-sol · parley   3% of 32k · ask"},
+		"then the folder":     {calm, 40, "openai/gpt-6.1-sol   3% of 32k · ask"},
+		"then the window":     {calm, 32, "openai/gpt-6.1-sol   3% · ask"},
+		"then asking":         {calm, 25, "openai/gpt-6.1-sol   3%"},
+		"then the provider":   {calm, 20, "gpt-6.1-sol   3%"},
+		"edits allowed":       {edits, 100, "openai/gpt-6.1-sol   3% of 32k · $0.00 · edits allowed"},
+		"and in few cells":    {edits, 32, "openai/gpt-6.1-sol   3% · edits"},
+		"unknown window":      {Info{Model: "m", Tokens: 1500}, 100, "m   1.5k tokens"},
+		"the same, narrower":  {Info{Model: "m", Tokens: 1500}, 20, "m   1.5k tokens"},
+		"without stop": {busy, 90,
+			"openai/gpt-6.1-sol · high · tools by prompt   answering 12 s · 1 queued · 42% · auto"},
 		"without badge": {busy, 80,
-			"openai/gpt-6.1-sol · high   esc stops · streaming 12 s · 1 queued · auto"},
-		"without effort": {busy, 70,
-			"openai/gpt-6.1-sol   esc stops · streaming 12 s · 1 queued · auto"},
-		"without queue": {busy, 60,
-			"openai/gpt-6.1-sol   esc stops · streaming 12 s · auto"},
-		"without provider": {busy, 50,
-			"gpt-6.1-sol   esc stops · streaming 12 s · auto"},
-		"with a short name": {busy, 45,
-			"gpt-6.1-s…  esc stops · streaming 12 s · auto"},
-		"ask before the model":        {asking, 40, "gpt-6.1-s…  esc stops · streaming 12 s"},
-		"auto not before the model":   {busy, 40, "       esc stops · streaming 12 s · auto"},
-		"hint and state stay":         {busy, 26, "esc stops · streaming 12 s"},
-		"as far as they can":          {busy, 20, "esc stops · streami…"},
-		"the hint the longest":        {busy, 15, "      esc stops"},
-		"a long hint":                 {Info{Model: "openai/gpt", Mode: "auto", Context: -1, Hint: "browse: j k move · space fold"}, 30, "     browse: j k move … · auto"},
-		"a long hint, nothing else":   {Info{Context: -1, Hint: "browse: j k move"}, 3, "br…"},
-		"whole keys go":               {Info{Context: -1, Hint: "browse: esc back · j k move · y copy"}, 30, " browse: esc back · j k move …"},
-		"a state, nothing else":       {Info{Context: -1, State: "streaming"}, 3, "st…"},
-		"no time without a state":     {Info{Model: "m", Context: -1, Elapsed: time.Hour}, 20, "m"},
+			"openai/gpt-6.1-sol · high   answering 12 s · 1 queued · 42% · auto"},
+		"without effort": {busy, 62,
+			"openai/gpt-6.1-sol   answering 12 s · 1 queued · 42% · auto"},
+		"without queue": {busy, 53,
+			"openai/gpt-6.1-sol   answering 12 s · 42% · auto"},
+		"without provider": {busy, 42,
+			"gpt-6.1-sol   answering 12 s · 42% · auto"},
+		"without context": {busy, 35,
+			"gpt-6.1-s…   answering 12 s · auto"},
+		"state and mode stay":         {busy, 24, "   answering 12 s · auto"},
+		"as far as they can":          {busy, 14, "answering 12 s"},
+		"a hint before them":          {hinted, 27, "   ctrl+x … · answering 12 s"},
+		"a long hint":                 {Info{Model: "openai/gpt", Mode: "auto", Hint: "browse: j k move · space fold"}, 30, "     browse: j k move … · auto"},
+		"a long hint, nothing else":   {Info{Hint: "browse: j k move"}, 3, "br…"},
+		"whole keys go":               {Info{Hint: "browse: esc back · j k move · y copy"}, 30, " browse: esc back · j k move …"},
+		"a state, nothing else":       {Info{State: "answering"}, 3, "an…"},
+		"no time without a state":     {Info{Model: "m", Elapsed: time.Hour}, 20, "m"},
 		"yolo stays longest":          {yolo, 4, "yolo"},
 		"too narrow for anything":     {yolo, 3, "yo…"},
 		"no room at all":              {busy, 0, ""},
-		"a long model name":           {Info{Model: strings.Repeat("long", 9), Context: -1}, 10, "longlongl…"},
-		"a local model costs nothing": {Info{Model: "m", Context: -1, Priced: true}, 10, "m    $0.00"},
-		"hostile names":               {Info{Model: "a\x1b]0;x\x07\nb", Context: -1}, 20, "a␛]0;x␇␊b"},
+		"a long model name":           {Info{Model: strings.Repeat("long", 9)}, 10, "longlongl…"},
+		"a local model costs nothing": {Info{Model: "m", Priced: true}, 10, "m    $0.00"},
+		"hostile names":               {Info{Model: "a\x1b]0;x\x07\nb"}, 20, "a␛]0;x␇␊b"},
+		"hostile branch":              {Info{Branch: "a\x1b[2J"}, 20, "a␛[2J"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := ansi.Strip(View(c.info, nil, c.width, theme.Dark()))
@@ -103,7 +100,6 @@ func spaced(s string) string {
 func TestNumbers(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{tokens(0), ""}, {tokens(1), "1 token"}, {tokens(999), "999 tokens"}, {tokens(1000), "1.0k tokens"}, {tokens(99_950), "100k tokens"}, {tokens(999_500), "1.0M tokens"},
-		{gauge(0), "░░░░░░░░"}, {gauge(0.001), "▏░░░░░░░"}, {gauge(0.42), "███▍░░░░"}, {gauge(0.5), "████░░░░"}, {gauge(1), "████████"}, {gauge(7), "████████"},
 		{cost(Info{Cost: 1}), "≥$1.00"}, {cost(Info{}), ""}, {cost(Info{Priced: true, Cost: 0.00001}), "<$0.0001"}, {cost(Info{Priced: true, Cost: 0.0042}), "$0.0042"}, {cost(Info{Priced: true, Cost: 12.345}), "$12.35"},
 		{format.Elapsed(59 * time.Second), "59 s"}, {format.Elapsed(65 * time.Second), "1 min 05 s"}, {format.Elapsed(2*time.Hour + 61*time.Second), "2 h 01 min"},
 		{format.Rate(0), ""}, {format.Rate(3.26), "3.3 tok/s"}, {format.Rate(120.4), "120 tok/s"},
@@ -120,7 +116,7 @@ func TestModesStandOut(t *testing.T) {
 	th := theme.Dark()
 	seen := map[string]string{}
 	for _, m := range []string{"ask", "auto", "yolo"} {
-		line := View(Info{Mode: m, Context: -1}, nil, 10, th)
+		line := View(Info{Mode: m}, nil, 10, th)
 		look := strings.ReplaceAll(line, m, "")
 		if other, ok := seen[look]; ok {
 			t.Errorf("%s looks like %s: %q", m, other, line)
@@ -131,7 +127,7 @@ func TestModesStandOut(t *testing.T) {
 
 // The configuration selects the segments and their order on each side.
 func TestShown(t *testing.T) {
-	waiting := Info{Model: "m", Mode: "yolo", Context: 0.5, Tokens: 7, State: "waiting for you", Waiting: true, Hint: "esc"}
+	waiting := Info{Model: "m", Mode: "yolo", Window: 100, Tokens: 7, State: "waiting for you", Waiting: true, Hint: "esc"}
 	told := calm
 	told.Command = "main*"
 	for _, c := range []struct {
@@ -140,13 +136,16 @@ func TestShown(t *testing.T) {
 		shown []string
 		want  string
 	}{
-		{"all", told, nil, "openai/gpt-6.1-sol · main*   context 3% · 910 tokens · $0.00 · ask mode"},
-		{"in another order", told, []string{"mode", "command", "cost", "model"}, "main* · openai/gpt-6.1-sol   ask mode · $0.00"},
+		{"all", told, nil, "openai/gpt-6.1-sol · parley · main · main*   3% of 32k · $0.00 · ask"},
+		{"the words before there were folder and branch", told, []string{"model", "effort", "badge", "command", "activity", "speed", "queue", "jobs", "context", "tokens", "cost", "mode"},
+			"openai/gpt-6.1-sol · main*   3% of 32k · 910 tokens · $0.00 · ask"},
+		{"in another order", told, []string{"mode", "command", "cost", "branch", "model"}, "main* · main · openai/gpt-6.1-sol   ask · $0.00"},
 		{"twice is once", calm, []string{"model", "model"}, "openai/gpt-6.1-sol"},
 		{"none", calm, []string{}, ""},
 		{"a command is shown unasked", told, []string{"model"}, "openai/gpt-6.1-sol · main*"},
-		{"activity left out", busy, []string{"model"}, "openai/gpt-6.1-sol   esc stops"},
-		{"what cannot be left out", waiting, []string{"model"}, "m   esc · waiting for you · yolo mode"},
+		{"activity left out", busy, []string{"model"}, "openai/gpt-6.1-sol"},
+		{"speed", busy, []string{"speed"}, "   84 tok/s"},
+		{"what cannot be left out", waiting, []string{"model"}, "m   esc · waiting for you · yolo"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := spaced(ansi.Strip(View(c.info, c.shown, 100, theme.Dark()))); got != c.want {
@@ -156,30 +155,29 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// A nearly full context window is highlighted in color; without colors the gauge shows it.
+// A nearly full context window is highlighted.
 func TestCrowded(t *testing.T) {
 	th := theme.Dark()
-	full := Info{Context: 0.9}
-	if got := View(full, nil, 120, th); !strings.Contains(got, th.Warn.Render("context ███████▎ 90%")) {
-		t.Errorf("got %q", got)
-	}
-	if got := View(full, nil, 120, theme.Plain()); strings.Contains(got, "\x1b[3") || !strings.Contains(got, "███████▎") {
-		t.Errorf("without color %q", got)
+	for tokens, style := range map[int]lipgloss.Style{79: th.Dim, 80: th.Warn, 94: th.Warn, 95: th.Bad, 120: th.Bad} {
+		want := style.Render(fmt.Sprintf("%d%% of 100", tokens))
+		if got := View(Info{Window: 100, Tokens: tokens}, nil, 80, th); !strings.Contains(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 
 // Segments are omitted in order at common widths.
 func TestWidths(t *testing.T) {
 	for width, want := range map[int]string{
-		20:  "esc stops · streami…",
-		50:  "gpt-6.1-sol   esc stops · streaming 12 s · auto",
-		80:  "openai/gpt-6.1-sol · high   esc stops · streaming 12 s · 1 queued · auto",
-		120: "openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · ctx 42% · $0.31 · auto",
-		240: "openai/gpt-6.1-sol · high · tools by prompt   esc stops · streaming 12 s · 84 tok/s · 1 queued · context ███▍░░░░ 42% · 18.2k tokens · $0.31 · auto mode",
+		20:  "   answering 12 s",
+		50:  "openai/gpt-6.1-sol   answering 12 s · 42% · auto",
+		80:  "openai/gpt-6.1-sol · high   answering 12 s · 1 queued · 42% · auto",
+		120: "openai/gpt-6.1-sol · high · tools by prompt · parley   answering 12 s esc stops · 1 queued · 42% of 43k · $0.31 · auto",
+		240: "openai/gpt-6.1-sol · high · tools by prompt · parley · main   answering 12 s esc stops · 1 queued · 42% of 43k · $0.31 · auto",
 	} {
 		got := ansi.Strip(View(busy, nil, width, theme.Plain()))
-		if ansi.StringWidth(got) > width || spaced(got) != want {
-			t.Errorf("at %d\n%s\nwant\n%s", width, spaced(got), want)
+		if ansi.StringWidth(got) > width || spaced(got) != spaced(want) {
+			t.Errorf("at %d\n%s\nwant\n%s", width, spaced(got), spaced(want))
 		}
 	}
 }
@@ -191,7 +189,7 @@ func TestNeverWider(t *testing.T) {
 	word := func() string { return words[r.IntN(len(words))] }
 	for range 1000 {
 		i := Info{
-			Model: word(), Effort: word(), Badge: word(), Mode: word(), State: word(), Hint: word(), Context: r.Float64()*3 - 1, Tokens: r.IntN(1e7),
+			Model: word(), Effort: word(), Badge: word(), Mode: word(), State: word(), Hint: word(), Folder: word(), Branch: word(), Stop: word(), Window: r.IntN(1e7), Tokens: r.IntN(1e7),
 			Cost: r.Float64() * 100, Priced: r.IntN(2) == 0, Elapsed: time.Duration(r.Int64N(int64(time.Hour))), Rate: r.Float64() * 1000, Queue: r.IntN(3),
 		}
 		width := r.IntN(150)
@@ -211,7 +209,7 @@ func TestLineTellsWhatViewTells(t *testing.T) {
 		info  Info
 		width int
 		th    *theme.Theme
-	}{{Info{Model: "m", Elapsed: time.Hour}, 80, dark}, {busy, 80, dark}, {busy, 80, dark}, {later, 80, dark}, {later, 40, dark}, {later, 40, light}, {Info{Context: -1}, 40, light}} {
+	}{{Info{Model: "m", Elapsed: time.Hour}, 80, dark}, {busy, 80, dark}, {busy, 80, dark}, {later, 80, dark}, {later, 40, dark}, {later, 40, light}, {Info{}, 40, light}} {
 		if got, want := l.View(c.info, c.width, c.th), View(c.info, nil, c.width, c.th); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}

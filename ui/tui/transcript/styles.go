@@ -114,7 +114,7 @@ func (k *styler) onBand(lines []string, width int) []string {
 	}
 	for i, line := range lines {
 		room := strings.Repeat(" ", max(width-textwrap.Width(line), 0))
-		lines[i] = k.band.Apply(strings.ReplaceAll(line, k.band.Off, k.band.Off+k.band.On) + room)
+		lines[i] = k.band.Under(line + room)
 	}
 	return lines
 }
