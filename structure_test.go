@@ -73,7 +73,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/embed/vectors":     {"session/store", lazy},
 		"providers/media/formats":      {llm, catalog, "providers/media", "providers/adapter", "providers/adapter/openaiclient", "providers/wire", safe, "tools/proxy"},
 		"ui/cli/cmd/sessions/importer": {"session/store", "session/transfer", lazy},
-		"ui/cli/cmd/config":            {"ui/cli/cmdutil"},
+		"ui/cli/cmd/config":            {"ui/app", "ui/cli/cmdutil"},
 		"ui/cli/cmd/keys":              {"ui/cli/cmdutil", "ui/app/flows", "ui/tui"},
 		"ui/cli/cmd/mcp":               {"ui/cli/cmdutil", format, safe, "tools/mcp"},
 		"ui/cli/cmd/prompts":           {"ui/cli/cmdutil", "ui/app", "ui/app/flows", format, safe, "session/prompts"},

@@ -157,10 +157,10 @@ func (o *Options) sessionDirectories() (all []string, err error) {
 type Options struct {
 	Session    *session.Session // the open conversation
 	Start      Start
-	Attached   []llm.Part     // attachments of the next prompt
-	Workspace  string         // working directory of tools, abbreviated for users (~)
-	Directory  string         // absolute path of the same directory
-	ConfigFile string         // path of config.toml
+	Attached   []llm.Part // attachments of the next prompt
+	Workspace  string     // working directory of tools, abbreviated for users (~)
+	Directory  string     // absolute path of the same directory
+	ConfigFile ConfigFile
 	Library    *session.Store // nil: a store in memory
 	Ephemeral  bool           // the conversation is not stored
 	Machine
@@ -174,15 +174,27 @@ type Options struct {
 	FirstScreen
 	PromptFiles
 
-	Context         func() []ContextItem                                                            // lists the parts of every request beside the messages; nil if unknown
-	ChangeDirectory func(dir string)                                                                // called before the front end exits to restart in dir; nil if that is not possible
-	Export          func(s *session.Session, format, path string) (written, note string, err error) // writes a conversation to a file, configured keys masked; path may be relative or ""; nil if not available
-	OnExit          func(id string)                                                                 // called with the ID of a stored conversation after the screen is gone; may be nil
-	AbbrevPath      func(path string) string                                                        // abbreviates a path for users (~); nil: unchanged
-	Estimate        func(text string) int                                                           // estimates the tokens of a text; nil: a quarter of the bytes
-	Getenv          func(string) string                                                             // nil: os.Getenv
-	Now             func() time.Time                                                                // nil: the clock; for tests
+	Context    func() []ContextItem                                                            // lists the parts of every request beside the messages; nil if unknown
+	Restart    func(dir, conversation, notice string)                                          // called before the front end exits to restart in dir, with a conversation or a new one, and a notice; nil if that is not possible
+	Export     func(s *session.Session, format, path string) (written, note string, err error) // writes a conversation to a file, configured keys masked; path may be relative or ""; nil if not available
+	OnExit     func(id string)                                                                 // called with the ID of a stored conversation after the screen is gone; may be nil
+	AbbrevPath func(path string) string                                                        // abbreviates a path for users (~); nil: unchanged
+	Estimate   func(text string) int                                                           // estimates the tokens of a text; nil: a quarter of the bytes
+	Getenv     func(string) string                                                             // nil: os.Getenv
+	Now        func() time.Time                                                                // nil: the clock; for tests
 }
+
+// A ConfigFile is the user's config.toml.
+type ConfigFile struct {
+	Path    string                                 // absolute; "" for none
+	New     func() interface{ Validate() error }   // returns a configuration to decode into, with the defaults; nil if it cannot be changed
+	Words   func(setting string) []string          // returns the possible values of a setting if there are few
+	Sources func() (over, under map[string]string) // return the settings that something else decides, with its name: a flag, whatever the file says; the folder, where the file says nothing
+	Undo    *ConfigChange                          // the last change of this run
+}
+
+// A ConfigChange is a changed setting, with the file before and after.
+type ConfigChange struct{ Setting, Before, After string }
 
 // Machine gives access to the machine that parley runs on.
 type Machine struct {

@@ -240,7 +240,7 @@ func noPrompts(a *App) string {
 }
 
 func folderFixed(a *App) string {
-	if a.ChangeDirectory == nil {
+	if a.Restart == nil {
 		return "The folder is fixed here"
 	}
 	return BusyText(a)

@@ -252,7 +252,7 @@ func (a *App) enterFolder(name string) Effect {
 		return Fail(err)
 	}
 	return endingJobs(a, "Changing the folder", "Change folder", func() Effect {
-		a.ChangeDirectory(dir)
+		a.Restart(dir, "", "")
 		return Exit{}
 	})
 }

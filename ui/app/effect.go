@@ -113,6 +113,12 @@ type Edit int
 // Exit ends the front end.
 type Exit struct{}
 
+// Reconfigured reports that [ui] of the configuration changed.
+type Reconfigured struct {
+	Setting string // such as ui.theme
+	UI      any    // all of [ui], in the front end's own type
+}
+
 func (Then) effect()          {}
 func (Shown) effect()         {}
 func (Notes) effect()         {}
@@ -129,6 +135,7 @@ func (Output) effect()        {}
 func (Prepare) effect()       {}
 func (Edit) effect()          {}
 func (Exit) effect()          {}
+func (Reconfigured) effect()  {}
 func (SessionOpened) effect() {}
 func (PanelQuery) effect()    {}
 func (*List) effect()         {}
@@ -195,6 +202,8 @@ type List struct {
 	Noun      string // singular noun for a row, as in "3 conversations"
 	Items     []Item
 	Refresh   func() []Item // the current items, for use after an MCP server changed or a row was removed; nil if they do not change
+	Columns   []string      // names of the columns of Cells
+	Selected  string        // value of the row that is selected at first; "" for the current one
 	Free      bool          // typed text may be chosen too, as an Item with that value
 	TakesArg  bool          // an argument may be typed after the title of a row; Choose receives it
 	Choose    func(item Item, arg string) Effect
@@ -218,10 +227,13 @@ type Lapse struct {
 type Item struct {
 	Title    string
 	Detail   string
-	Value    string // argument that commands take for this item
-	Current  bool   // in use
-	Disabled bool   // cannot be chosen now
-	Exact    bool   // an argument that must be typed in full
+	Cells    []string // for the columns of a List, in place of Detail
+	Group    string   // heading of the rows in a List
+	About    string   // sentence about a row, shown while it is selected
+	Value    string   // argument that commands take for this item
+	Current  bool     // in use
+	Disabled bool     // cannot be chosen now
+	Exact    bool     // an argument that must be typed in full
 }
 
 // A Confirm is a yes-or-no question.

@@ -43,6 +43,8 @@ type program struct {
 
 	dir         string // working directory
 	nextDir     string // directory to continue in after the screen has ended; "" for none
+	next        nextStart
+	lastSetting app.ConfigChange // for undo
 	project     project
 	toolSet     *tools.Set // nil without tools
 	mcp         mcpServers
@@ -63,6 +65,9 @@ type program struct {
 	}
 	undo undo.Store // earlier versions of files; nil until needed
 }
+
+// nextStart is what a front end that starts again opens.
+type nextStart struct{ conversation, notice string } // the ID of a conversation, "" for a new one
 
 // Main runs the program with args, without the program's name, and returns the exit status.
 func Main(args []string) int {

@@ -18,9 +18,11 @@ import (
 	"parley/session"
 	"parley/session/config"
 	"parley/session/hooks"
+	"parley/session/trust"
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/mcp"
+	"parley/ui/app"
 	"parley/ui/app/flows"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
@@ -248,6 +250,97 @@ func configPath(named string) (string, error) {
 		return "", cmdutil.Config(errors.New("nowhere to keep a configuration: set HOME or XDG_CONFIG_HOME to an absolute path"))
 	}
 	return filepath.Join(dir, "config.toml"), nil
+}
+
+// namedConfig is a configuration with existing models.
+type namedConfig struct{ Config }
+
+// Validate reports the first invalid value.
+func (c *namedConfig) Validate() error { return cmp.Or(c.Config.Validate(), c.checkNames()) }
+
+// configFile returns config.toml for the flow that changes it.
+func configFile(a *program) app.ConfigFile {
+	path, err := configPath(a.flags.configFile)
+	if err != nil {
+		return app.ConfigFile{}
+	}
+	return app.ConfigFile{
+		Path: path, Undo: &a.lastSetting,
+		New: func() interface{ Validate() error } { return &namedConfig{defaultConfig(a.credentials)} },
+		Sources: func() (over, under map[string]string) {
+			return flagSettings(&a.flags), folderSettings(a.project, a.library)
+		},
+		Words: func(setting string) []string { return settingWords(setting, a.config.UI) },
+	}
+}
+
+// settingWords returns the possible values of a setting, if there are few.
+func settingWords(setting string, screen tui.Config) []string {
+	name, ui := strings.CutPrefix(setting, "ui.")
+	switch {
+	case ui:
+		return screen.Words(name)
+	case setting == "effort", strings.HasPrefix(setting, "providers.") && strings.HasSuffix(setting, ".effort"):
+		return cmdutil.Words(llm.Efforts)
+	case setting == "mode":
+		return cmdutil.Words(append(slices.Clone(act.Modes), act.ModeYolo))
+	case setting == "session.history":
+		return []string{"full", "dynamic", "stateless"}
+	case setting == "search.kind":
+		return []string{"searxng", "brave", "tavily", "command"}
+	case setting == "mcp.NAME.sampling":
+		return []string{"off", mcp.SamplingAsk}
+	case strings.HasSuffix(setting, ".strategy"):
+		return providers.Strategies
+	}
+	return nil
+}
+
+// flagSettings returns the settings that flags decide, with the flag.
+func flagSettings(f *flags) map[string]string {
+	over := map[string]string{}
+	for _, flag := range []struct {
+		given         bool
+		setting, name string
+	}{
+		{f.settings.model != "", "model", "-m"}, {f.settings.effort != "", "effort", "--effort"}, {f.settings.web != "", "web", "--web"},
+		{f.settings.system != "", "system", "--system"}, {f.yolo, "mode", "--yolo"}, {f.maxTurns > 0, "max_turns", "--max-turns"},
+		{f.maxCost > 0, "max_cost", "--max-cost"}, {len(f.fallback) > 0, "fallback", "--fallback"}, {f.noFallback, "fallback", "--no-fallback"},
+		{f.screenReader, "ui.screen_reader", "--screen-reader"}, {os.Getenv("NO_COLOR") != "", "ui.theme", "NO_COLOR"},
+	} {
+		if flag.given {
+			over[flag.setting] = flag.name
+		}
+	}
+	return over
+}
+
+// folderSettings returns the settings that a trusted project decides where the file does not.
+func folderSettings(p project, library *session.Store) map[string]string {
+	under := map[string]string{}
+	if library != nil {
+		if theme, _ := library.Get("theme"); theme != "" {
+			under["ui.theme"] = "/theme: " + theme
+		}
+	}
+	if !p.trusted {
+		return under
+	}
+	for _, f := range p.offer.FilesOfKind(trust.Configuration) {
+		var own Project
+		if config.Decode(f.Text, &own) != nil {
+			continue // it was reported when the folder was opened
+		}
+		for setting, value := range map[string]string{"model": own.Model, "effort": string(own.Effort), "session.history": own.Session.History} {
+			if value != "" {
+				under[setting] = "this folder: " + value
+			}
+		}
+		if own.Session.Compact > 0 {
+			under["session.compact"] = fmt.Sprintf("this folder: %v", own.Session.Compact)
+		}
+	}
+	return under
 }
 
 // checkNames returns an error for the first setting that names an impossible model.

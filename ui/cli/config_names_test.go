@@ -6,6 +6,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"parley/ui/app"
+	"parley/ui/app/flows"
 )
 
 // An impossible model name in a configuration is an error; a name that only a server can check is not.
@@ -34,6 +37,36 @@ func TestConfigCheckNames(t *testing.T) {
 		if want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), file+": "+want)) {
 			t.Errorf("%s: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// Each setting without a name of the user's is in the manual, and each of its possible values is valid.
+func TestSettingWords(t *testing.T) {
+	a := newProgram()
+	file := filepath.Join(t.TempDir(), "config.toml")
+	a.flags.configFile = file
+	root := a.rootCommand(nil)
+	settings := &app.App{Options: app.Options{ConfigFile: configFile(a), AbbrevPath: abbrevPath}}
+	flows.Register(settings)
+	for _, i := range settings.Command("settings").Do("").(*app.List).Items {
+		if i.About == "" || i.Group == "" {
+			t.Errorf("%s is not in the manual", i.Title)
+		}
+		for _, word := range settings.ConfigFile.Words(i.Title) {
+			if strings.Contains(i.Title, "NAME") || i.Title == "search.kind" { // they need other settings as well
+				continue
+			}
+			if f, failed := settings.Command("settings").Do(i.Title + " " + word).(app.Failure); failed {
+				t.Errorf("%s %s: %v", i.Title, word, f.Err)
+			}
+		}
+	}
+	root.SetArgs([]string{"config", "set", "budget.day", "5", "--config", file})
+	if err := root.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	if b, _ := os.ReadFile(file); !strings.Contains(string(b), "[budget]\nday = 5\n") {
+		t.Errorf("wrote %q", b)
 	}
 }
 

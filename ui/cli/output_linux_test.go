@@ -57,6 +57,8 @@ var unwritten = map[string]string{
 	"parley sessions search":       `sessions search hello`,
 	"parley sessions show":         `sessions show hello`,
 	"parley similar":               `similar -o json`,
+	"parley config list":           `config list`,
+	"parley config set":            "", // says so on standard error
 	"parley skills":                `skills`,
 	"parley skills list":           `skills list -o json`,
 	"parley skills show":           `skills show tidy`,

@@ -62,7 +62,7 @@ func (a *program) resetForDir() error {
 	a.mcp.onChange.Store(nil)
 	a.local.unnamed = ""
 	a.nextDir, a.toolSet, a.project = "", nil, project{}
-	a.flags.continueLast, a.flags.resume, a.flags.fork = false, "", false
+	a.flags.continueLast, a.flags.resume, a.flags.fork, a.flags.listWords = false, a.next.conversation, false, nil
 	return a.load() // the project may have changed the configuration
 }
 
@@ -80,7 +80,8 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 		}
 	}
 	notice, noKey := strings.CutPrefix(notice, demoNotice) // the first screen shows this notice itself
-	notice = strings.TrimPrefix(notice, " · ")
+	notice = joinNotices(a.next.notice, strings.TrimPrefix(notice, " · "))
+	a.next = nextStart{}
 	a.mcp.answers = true
 	o := a.screenOptions(s, notice, parts)
 	if o.NoKey = noKey; !noKey {
@@ -122,7 +123,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 	models, _ := a.library.Get("models")
 	known := new(estimates)
 	o := app.Options{
-		Session: s, ConfigFile: a.configPath, FirstScreen: app.FirstScreen{Version: cmdutil.Version(), Notice: notice}, Workspace: abbrevPath(a.dir), Directory: a.dir, AbbrevPath: abbrevPath, Attached: attached,
+		Session: s, ConfigFile: configFile(a), FirstScreen: app.FirstScreen{Version: cmdutil.Version(), Notice: notice}, Workspace: abbrevPath(a.dir), Directory: a.dir, AbbrevPath: abbrevPath, Attached: attached,
 		Trust: app.Trust{Decide: func(yes bool) (string, error) {
 			err := trust.SaveDecision(a.library, a.project.offer, yes)
 			if yes {
@@ -148,8 +149,8 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		}},
 		PromptFiles: app.PromptFiles{Skills: a.project.skills.rows, FindPrompts: promptFiles{a}.find, PromptDir: promptDir(), MayInsert: promptFiles{a}.mayInsert, System: func(own string) string { return wholeSystem(a, own) }},
 
-		Export:          exporter(a.archive.Formats, a.library, a.dir, func() (func(string) string, error) { return maskSecrets(a) }),
-		ChangeDirectory: func(dir string) { a.nextDir = dir },
+		Export:  exporter(a.archive.Formats, a.library, a.dir, func() (func(string) string, error) { return maskSecrets(a) }),
+		Restart: func(dir, conversation, notice string) { a.nextDir, a.next = dir, nextStart{conversation, notice} },
 		Context: func() []app.ContextItem {
 			return requestFacts(cmp.Or(a.config.System, session.Instructions), &a.project, a.toolSet, known)
 		},
@@ -180,7 +181,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 
 // printResumeHint prints the command that resumes a conversation.
 func (a *program) printResumeHint(id string) {
-	if a.flags.ephemeral || a.library.ReadOnly() != nil {
+	if a.flags.ephemeral || a.library.ReadOnly() != nil || a.next.conversation != "" {
 		return
 	}
 	const least = 8 // so that it does not look like search text

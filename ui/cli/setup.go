@@ -33,6 +33,7 @@ import (
 	"parley/tools/webpage"
 	"parley/ui/acp"
 	"parley/ui/app"
+	"parley/ui/app/flows"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmd/backup"
 	"parley/ui/cli/cmd/completion"
@@ -98,7 +99,11 @@ func addCommands(root *cobra.Command, a *program) {
 	root.AddCommand(video.New(env))
 	root.AddCommand(models.New(env))
 	root.AddCommand(man.New(man.Options{Out: a.Out, Version: cmdutil.Version(), Date: cmdutil.BuildDate()}))
-	root.AddCommand(config.New(config.Options{Streams: &a.Streams, Path: func() (string, error) { return configPath(a.flags.configFile) }, Load: a.load, Check: a.config.checkNames, AbbrevPath: abbrevPath}))
+	root.AddCommand(config.New(config.Options{Streams: &a.Streams, Path: func() (string, error) { return configPath(a.flags.configFile) }, Load: a.load, Check: a.config.checkNames, AbbrevPath: abbrevPath, Settings: func() *app.Command {
+		file := &app.App{Options: app.Options{ConfigFile: configFile(a), AbbrevPath: abbrevPath}}
+		flows.Register(file)
+		return file.Command("settings")
+	}}))
 	root.AddCommand(keys.New(a.Out, a.load, &a.config.Keys))
 	root.AddCommand(mcp.New(mcp.Options{Streams: &a.Streams, Client: a.mcp.client, Load: a.loadMCP, OpenURL: func(ctx context.Context, address string) error { return openURL(ctx, a.dir, address) }}))
 	root.AddCommand(prompts.New(prompts.Options{Streams: &a.Streams, With: a.withProject, Find: promptFiles{a}.find, Named: promptFiles{a}.existing, Names: func() []string { return promptFiles{a}.completed(false) }, Dir: promptDir, Places: userPlaces, AbbrevPath: abbrevPath}))

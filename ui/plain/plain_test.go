@@ -84,7 +84,7 @@ func TestDialogues(t *testing.T) {
 		{name: "commands", turns: []llmtest.Turn{llmtest.Say("It is a folder.")}, do: func(d *drive) {
 			d.enter("/help", "/modle", "/etc/passwd is what?", "/output", "/retry", "/exit foo", "/mode loud", "/draft foo", "/draft", "/unqueue", "/mcp", "/permissions", "/edit", "/attach", "/attach "+filepath.Join(d.dir, "a.txt"), "/detach", "/detach", "/attach nothing.txt", "/quit")
 		}},
-		{name: "folder", change: func(o *app.Options, _ *session.Options) { o.ChangeDirectory = func(string) {} }, do: func(d *drive) {
+		{name: "folder", change: func(o *app.Options, _ *session.Options) { o.Restart = func(_, _, _ string) {} }, do: func(d *drive) {
 			d.out.Width = func() int { return 1000 } // the path of the test's directory does not wrap
 			d.enter("/cd", "/cd nowhere", "/cd a.txt", "/cd "+d.dir)
 		}},

@@ -164,7 +164,7 @@ func readingActions() []action {
 		own("keys", []string{"?"}, app.Program, "Keyboard shortcuts (on an empty line)", then((*Model).help)).only(unwritten).unlisted(),
 		own("theme", nil, app.Program, "Choose a theme", func(m *Model, arg string) tea.Cmd { return m.openPanel(app.PanelQuery{Panel: "theme", Query: arg}) }).takes("NAME"),
 		own("mouse", []string{"ctrl+x o"}, app.Program, "Mouse capture on/off", then(func(m *Model) tea.Cmd {
-			if m.mouse = !m.mouse; m.mouse {
+			if m.Config.Mouse = !m.Config.Mouse; m.Config.Mouse {
 				return m.ShowToast("Mouse on: wheel scrolls, selection copies")
 			}
 			return m.ShowToast("Mouse off: the terminal selects")

@@ -50,7 +50,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 	case app.Page:
 		m.HideToast() // it said that the page is being made
 		return m.overlay.Open(dialog.Pages(e.Title, e.Parts, m.Theme))
-	case app.Output:
+	case app.Output, app.Reconfigured:
 		cmd, _ := m.parts.offer(e)
 		return cmd
 	case app.PanelQuery:
@@ -151,9 +151,18 @@ func askNext(m *Model) tea.Cmd {
 	return m.perform(m.App.NextQuestion())
 }
 
+// leastColumn is the number of cells for a wide value in a column of a list.
+const leastColumn = 24
+
 // chooseFrom lets the user choose a row of a list.
 func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 	picker := dialog.Pick(l.Title, items(l.Items), m.Theme)
+	for _, name := range l.Columns {
+		picker.Columns = append(picker.Columns, dialog.Column{Name: name, Left: true, Least: leastColumn})
+	}
+	if l.Selected != "" {
+		picker.Select(l.Selected)
+	}
 	if l.TakesArg {
 		picker = dialog.Commands(l.Title, items(l.Items), nil, m.Theme)
 	}
@@ -188,7 +197,7 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 func items(rows []app.Item) []dialog.Item {
 	out := make([]dialog.Item, len(rows))
 	for i, r := range rows {
-		out[i] = dialog.Item{Title: r.Title, Detail: r.Detail, Value: r.Value, Current: r.Current, Disabled: r.Disabled, Exact: r.Exact}
+		out[i] = dialog.Item{Title: r.Title, Detail: r.Detail, Value: r.Value, Current: r.Current, Disabled: r.Disabled, Exact: r.Exact, Cells: r.Cells, Group: r.Group, About: r.About}
 	}
 	return out
 }

@@ -10,7 +10,7 @@ import (
 // or to that of a stored conversation.
 func TestFolder(t *testing.T) {
 	entered := ""
-	s := setUpWith(t, 80, 24, func(o *Options) { o.App.ChangeDirectory = func(dir string) { entered = dir } })
+	s := setUpWith(t, 80, 24, func(o *Options) { o.App.Restart = func(dir, _, _ string) { entered = dir } })
 	s.Type("/cd nowhere").Press("enter").WaitForText("no such file")
 	s.Press("ctrl+u").Type("/cd a.txt").Press("enter").WaitForText("is not a folder")
 	if entered != "" {

@@ -24,7 +24,6 @@ type Model struct {
 	*common.Screen
 	App           *app.App
 	width, height int
-	mouse         bool
 
 	chat     *chat.Chat
 	input    *input.Input
@@ -44,7 +43,7 @@ type Model struct {
 func newModel(o Options) *Model {
 	a := app.New(o.App)
 	s := common.New(o.Config, os.Getenv, a.Now)
-	m := &Model{Screen: s, App: a, mouse: o.Config.Mouse, keymap: newKeymap(o.Keys, a.Commands)}
+	m := &Model{Screen: s, App: a, keymap: newKeymap(o.Keys, a.Commands)}
 	s.KeyOf = m.keymap.keyOf
 	board := clip.New(a.Getenv, a.StateDir(), a.Directory, s.Write)
 	s.SetClipboard(common.Clipboard{Put: board.Copy, Answered: board.Answered, AbbrevPath: a.AbbrevPath})
@@ -55,7 +54,6 @@ func newModel(o Options) *Model {
 		return tea.Batch(cmd, m.input.Changed())
 	}
 	m.chat.OnEvent, m.chat.Perform = m.event, m.perform
-	m.frames.status.Shown = o.Config.Status
 	m.input.Ended = m.chat.TakeEndedCommands
 	d := &panel.Deps{
 		Screen: s, Host: m.overlay, App: a, Perform: m.perform,

@@ -50,7 +50,7 @@ func TestNeighborsCommands(t *testing.T) {
 	for typed, want := range map[string]string{
 		"/undo": "undo", "/status": "context", "/init": "init", "/image": "image", "/file": "attach", "/save": "export", "/theme": "theme", "/resume": "sessions",
 		"/cost": "usage", "/export": "export", "/quit": "quit", "/exit": "quit", "/clear": "new", "/compress": "compact", "/approvals": "mode",
-		"/config": "config", "/settings": "config", "/branches": "tree", "/reasoning": "effort", "/models": "model", "/memory": "context",
+		"/config": "settings", "/settings": "settings", "/branches": "tree", "/reasoning": "effort", "/models": "model", "/memory": "context",
 	} {
 		if l := app.Classify(typed, k.commands(), noPrompt); l.Kind != app.CommandLine || k.actions[l.Command].Name != want {
 			t.Errorf("%s is %+v, want %s", typed, l, want)

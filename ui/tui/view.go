@@ -32,7 +32,7 @@ func (m *Model) View() tea.View {
 	v := tea.View{AltScreen: true, WindowTitle: windowTitle(m.App.Session.Title(), m.overlay.IsWaiting()), ProgressBar: progressBar(m.chat.Turn != nil, m.overlay.IsWaiting()), ReportFocus: true}
 	// After a leader, letters also match by their position on the keyboard.
 	v.KeyboardEnhancements = tea.KeyboardEnhancements{ReportAlternateKeys: true, ReportAllKeysAsEscapeCodes: m.keymap.leader != ""}
-	if m.mouse {
+	if m.Config.Mouse {
 		v.MouseMode = tea.MouseModeCellMotion
 	}
 	if m.width <= 0 || m.height <= 0 {
@@ -271,6 +271,7 @@ func (m *Model) line() string {
 	if m.width >= edgesFrom {
 		edge = input.BarWidth
 	}
+	m.frames.status.Shown = m.Config.Status
 	return strings.Repeat(" ", edge) + m.frames.status.View(i, m.width-2*edge, m.Theme)
 }
 

@@ -4,6 +4,7 @@ package flows
 import (
 	"parley/ui/app"
 	"parley/ui/app/flows/budget"
+	"parley/ui/app/flows/config"
 	"parley/ui/app/flows/context"
 	"parley/ui/app/flows/doctor"
 	"parley/ui/app/flows/export"
@@ -38,6 +39,7 @@ func Register(a *app.App) {
 	usage.Register(a)
 	budget.Register(a)
 	folders.Register(a)
+	config.Register(a)
 	manual.Register(a)
 	doctor.Register(a)
 }

@@ -69,6 +69,10 @@ func (c *Chat) Update(msg tea.Msg) (tea.Cmd, bool) {
 			return nil, true // it was closed; its losses are reported when it is closed
 		}
 		return c.saved(msg.Err), true
+	case app.Reconfigured:
+		if ui, ok := msg.UI.(common.Config); ok {
+			c.Transcript.SetMotion(ui.Motion != "off")
+		}
 	case transcript.EdgeMsg:
 		return c.Transcript.Update(msg), true
 	case transcript.CopyMsg:

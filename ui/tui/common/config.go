@@ -80,20 +80,32 @@ func (c Config) Validate() error {
 		}
 	}
 	for _, name := range c.Status {
-		if known := statusbar.Segments(); !slices.Contains(known, name) {
+		if known := c.Words("status"); !slices.Contains(known, name) {
 			if near := similar.Name(name, known); near != "" {
 				return fmt.Errorf("ui.status = %q: did you mean %q?", name, near)
 			}
 			return fmt.Errorf("ui.status = %q: use %s", name, strings.Join(known, ", "))
 		}
 	}
-	for _, value := range []struct {
-		key, is string
-		may     []string
-	}{{"theme", c.Theme, c.ThemeNames()}, {"notify", c.Notify, Notices}, {"motion", c.Motion, []string{"on", "off"}}} {
-		if !slices.Contains(value.may, value.is) {
-			return fmt.Errorf("ui.%s = %q: there are %s", value.key, value.is, strings.Join(value.may, ", "))
+	for _, value := range []struct{ key, is string }{{"theme", c.Theme}, {"notify", c.Notify}, {"motion", c.Motion}} {
+		if may := c.Words(value.key); !slices.Contains(may, value.is) {
+			return fmt.Errorf("ui.%s = %q: there are %s", value.key, value.is, strings.Join(may, ", "))
 		}
+	}
+	return nil
+}
+
+// Words returns the possible values of a setting, if there are few.
+func (c Config) Words(setting string) []string {
+	switch setting {
+	case "theme":
+		return c.ThemeNames()
+	case "notify":
+		return Notices
+	case "motion":
+		return []string{"on", "off"}
+	case "status":
+		return statusbar.Segments()
 	}
 	return nil
 }

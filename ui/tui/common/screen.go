@@ -37,6 +37,7 @@ type Screen struct {
 	clip     Clipboard
 	toast    toast
 	notice   string // how to notify the user
+	getenv   func(string) string
 	deferred []tea.Cmd
 }
 
@@ -49,14 +50,17 @@ type Clipboard struct {
 
 // New returns a screen with the environment's theme and terminal.
 func New(c Config, getenv func(string) string, now func() time.Time) *Screen {
-	s := &Screen{Config: c, Colors: colorsOf(getenv), Now: now, Send: func(tea.Msg) {}, Crash: func(any, []byte) {}}
+	s := &Screen{Colors: colorsOf(getenv), Now: now, Send: func(tea.Msg) {}, Crash: func(any, []byte) {}, getenv: getenv}
+	s.SetConfig(c)
 	s.Theme = s.Displayable(firstTheme(c, getenv))
-	s.notice = noticeFor(c.Notify, getenv)
 	s.Tick = func(d time.Duration, msg tea.Msg) tea.Cmd {
 		return tea.Tick(d, func(time.Time) tea.Msg { return msg })
 	}
 	return s
 }
+
+// SetConfig sets the configuration for what comes.
+func (s *Screen) SetConfig(c Config) { s.Config, s.notice = c, noticeFor(c.Notify, s.getenv) }
 
 // Displayable returns th with colors that the terminal can show.
 func (s *Screen) Displayable(th *theme.Theme) *theme.Theme {

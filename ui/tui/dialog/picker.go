@@ -23,6 +23,7 @@ type Item struct {
 	Note        string   // shown between title and Cells, in pieces joined by " · "; the last are dropped if space is tight
 	Keywords    string   // further words that match but are not shown; for a command, its aliases
 	Group       string   // heading, shown while the query is empty
+	About       string   // a sentence, shown below the rows while the item is selected
 
 	Disabled bool // cannot be chosen now
 	Current  bool // in use; selected at the start
@@ -36,6 +37,7 @@ type Item struct {
 type Column struct {
 	Name    string
 	Left    bool        // aligned to the left
+	Least   int         // cells that a wide value gets if the others are narrow; 0 for the default
 	Letters [][2]string // words in the cells, and the letter for each
 }
 
@@ -121,6 +123,13 @@ func (p *Picker) SetQuery(query string) {
 	p.filter()
 }
 
+// Select selects the item with this value.
+func (p *Picker) Select(value string) {
+	if i := slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return p.item(h).Value == value }); i >= 0 {
+		p.selected = i
+	}
+}
+
 // hasSelection reports whether an item is selected.
 func (p *Picker) hasSelection() bool { return p.selected >= 0 && p.selected < len(p.hits) }
 
@@ -199,7 +208,7 @@ func sanitizeItems(items []Item) []Item {
 	items = slices.Clone(items)
 	for i := range items {
 		item := &items[i]
-		for _, s := range []*string{&item.Title, &item.Detail, &item.Key, &item.Unavailable, &item.Group, &item.State, &item.Note} {
+		for _, s := range []*string{&item.Title, &item.Detail, &item.Key, &item.Unavailable, &item.Group, &item.State, &item.Note, &item.About} {
 			if *s != "" {
 				*s = printableRow(*s)
 			}
@@ -339,7 +348,8 @@ func (p *Picker) showAll() {
 	p.showHidden = !p.showHidden
 	p.countRows()
 	p.filter()
-	p.selected = max(slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return p.item(h).Value == selected }), 0)
+	p.selected = 0
+	p.Select(selected)
 }
 
 // accept answers with the selected item. If no command matches, or a query of several words matches

@@ -26,9 +26,23 @@ const minNameCells = 28
 const stateCurrent = " · current"
 
 // wants ignores the query, so that the screen does not jump while the user types.
-func (p *Picker) wants() int { return max(p.rows, 1) + 2 }
+func (p *Picker) wants() int { return max(p.rows, 1) + 2 + p.aboutRows() }
 
-func (p *Picker) visibleRows() int { return contentRows(p.Height()) }
+func (p *Picker) visibleRows() int {
+	rows := contentRows(p.Height())
+	if rows > minHeadingRows+p.aboutRows() {
+		rows -= p.aboutRows()
+	}
+	return rows
+}
+
+// aboutRows returns the number of rows for the About of the selected item.
+func (p *Picker) aboutRows() int {
+	if len(p.items) > 0 && p.items[len(p.items)-1].About != "" {
+		return 2
+	}
+	return 0
+}
 
 // hasGroups reports whether items are listed under group headings, which requires an empty query.
 func (p *Picker) hasGroups() bool {
@@ -86,6 +100,10 @@ func (p *Picker) draw() (head string, rows []string, foot string) {
 	}
 	if len(rows) == 0 {
 		rows = append(rows, p.theme.Dim.Render(ansi.Truncate("  No match", p.width, "…")))
+	}
+	if p.aboutRows() > 0 && contentRows(p.Height()) >= len(rows)+p.aboutRows() && p.hasSelection() {
+		rows = append(rows, make([]string, visible-len(rows)+1)...)
+		rows = append(rows, p.theme.Dim.Render(ansi.Truncate("  "+p.item(p.hits[p.selected]).About, p.width, "…")))
 	}
 	return p.titleLine(), rows, p.foot(t)
 }

@@ -112,8 +112,8 @@ func measureRows(p *Picker, first, rows int) {
 	}
 	p.widestTitle = slices.Max(append(titles, 0))
 	p.titleWidth, p.noteWidth, p.cellWidths = commonWidth(titles, minNameCells), commonWidth(notes, 3*minNoteWidth), nil
-	for _, widths := range cells {
-		p.cellWidths = append(p.cellWidths, commonWidth(widths, minNoteWidth))
+	for i, widths := range cells {
+		p.cellWidths = append(p.cellWidths, commonWidth(widths, max(minNoteWidth, p.Columns[i].Least)))
 	}
 }
 

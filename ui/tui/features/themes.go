@@ -44,6 +44,8 @@ func (f *Themes) Update(msg tea.Msg) (tea.Cmd, bool) {
 			return nil, false
 		}
 		return f.pick(msg.Query), true
+	case app.Reconfigured:
+		return f.reconfigure(msg), true
 	case tea.BackgroundColorMsg:
 		if f.Config.Theme == "auto" && !f.Theme.Plain && f.Now().Sub(f.asked) <= answerTime {
 			f.applyTheme(theme.ForBackground(msg.Color))
@@ -52,6 +54,21 @@ func (f *Themes) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return nil, false
 	}
 	return nil, true
+}
+
+// reconfigure makes a change of [ui] count. A theme chosen with /theme stays until the setting changes.
+func (f *Themes) reconfigure(e app.Reconfigured) tea.Cmd {
+	c, ok := e.UI.(common.Config)
+	if !ok {
+		return nil
+	}
+	theme := c.Theme
+	c.Theme = f.Config.Theme
+	f.SetConfig(c)
+	if e.Setting != "ui.theme" {
+		return nil
+	}
+	return f.pick(theme)
 }
 
 // start asks the terminal for its background, if the theme depends on it.

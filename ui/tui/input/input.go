@@ -78,6 +78,11 @@ func (in *Input) Update(msg tea.Msg) (tea.Cmd, bool) {
 		for _, prompt := range msg {
 			in.Composer.Recall.Remember(prompt)
 		}
+	case app.Reconfigured:
+		if ui, ok := msg.UI.(common.Config); ok {
+			in.Composer.SetVim(ui.Vim)
+		}
+		return nil, false
 	default:
 		return nil, false
 	}

@@ -144,8 +144,9 @@ func View(i Info, shown []string, width int, th *theme.Theme) string {
 // A Line caches its last View, so that a frame without changes costs only a
 // comparison. The zero value shows all segments.
 type Line struct {
-	Shown []string // as in View; set before the first View
+	Shown []string // as in View
 
+	shown []string
 	info  Info
 	width int
 	theme *theme.Theme
@@ -161,7 +162,8 @@ func (l *Line) View(i Info, width int, th *theme.Theme) string {
 	if i.Rate >= 10 {
 		i.Rate = math.Round(i.Rate)
 	}
-	if l.theme != th || l.width != width || l.info != i {
+	if l.theme != th || l.width != width || l.info != i || !slices.Equal(l.shown, l.Shown) {
+		l.shown = l.Shown
 		l.info, l.width, l.theme, l.view = i, width, th, View(i, l.Shown, width, th)
 	}
 	return l.view

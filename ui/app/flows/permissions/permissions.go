@@ -73,7 +73,7 @@ func lines(r rule.Rule) (lines []string) {
 
 // origin describes the source and the scope of a rule.
 func (f flow) origin(r rule.Rule) string {
-	from := map[string]string{rule.FromConfig: "from " + f.app.AbbrevPath(f.app.ConfigFile), rule.FromFlag: "command line", rule.FromState: "always", rule.FromSession: "this session"}[r.Source]
+	from := map[string]string{rule.FromConfig: "from " + f.app.AbbrevPath(f.app.ConfigFile.Path), rule.FromFlag: "command line", rule.FromState: "always", rule.FromSession: "this session"}[r.Source]
 	if r.Workspace == "" {
 		return from + ", in every folder"
 	}
@@ -85,7 +85,7 @@ func (f flow) fixed(r rule.Rule) string {
 	if r.Source == rule.FromFlag {
 		return "Set by the command line: change it there"
 	}
-	return "Set in " + f.app.AbbrevPath(f.app.ConfigFile) + ": change it there"
+	return "Set in " + f.app.AbbrevPath(f.app.ConfigFile.Path) + ": change it there"
 }
 
 // show shows a whole rule and offers to remove it.

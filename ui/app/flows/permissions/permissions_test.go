@@ -31,7 +31,7 @@ func newApp(t *testing.T) *app.App {
 	})
 	s := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Model: llmtest.New()}, Policy: policy})
 	t.Cleanup(func() { s.Close() })
-	return app.New(app.Options{Flows: Register, Session: s, ConfigFile: "/home/me/config.toml", AbbrevPath: func(path string) string { return strings.Replace(path, "/home/me", "~", 1) }})
+	return app.New(app.Options{Flows: Register, Session: s, ConfigFile: app.ConfigFile{Path: "/home/me/config.toml"}, AbbrevPath: func(path string) string { return strings.Replace(path, "/home/me", "~", 1) }})
 }
 
 func open(t *testing.T, a *app.App) *app.List {

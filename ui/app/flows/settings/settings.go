@@ -24,7 +24,6 @@ func Register(a *app.App) {
 		app.Command{Name: "history", Group: app.Conversations, Arg: "MODE", Help: "How much history is sent: full, dynamic, stateless", Args: f.historyItems, Run: f.history},
 		app.Command{Name: "web", Group: app.ModelsGroup, Arg: "on|off", Help: "Web search by the provider: on, off", Args: f.webItems, Run: f.setWeb},
 		app.Command{Name: "set", Group: app.ModelsGroup, Arg: "NAME VALUE", Help: "Temperature and other settings of this conversation", Args: f.settingItems, Run: f.changeSetting},
-		app.Command{Name: "config", Aliases: []string{"settings"}, Group: app.Program, Help: "Where the configuration is", Run: f.showConfig},
 	)
 	facts := a.Context
 	a.Context = func() []app.ContextItem { return f.contextItems(facts()) }
@@ -238,13 +237,6 @@ func namesOf(tools []llm.Tool) (names []string) {
 		names = append(names, t.Name)
 	}
 	return names
-}
-
-func (f flow) showConfig(string) app.Effect {
-	if f.app.ConfigFile == "" {
-		return app.Toast("No configuration file yet · parley config edit makes one")
-	}
-	return app.Toast("Configuration: " + f.app.AbbrevPath(f.app.ConfigFile) + " · /doctor checks it")
 }
 
 // historyItems lists the history modes.

@@ -92,7 +92,6 @@ func TestSet(t *testing.T) {
 		{"/set verbosity", "list: verbosity"},
 		{"/set top_p", "ask: top_p: Between 0 and 1; default takes it back [0.5]"},
 		{"/set", "list: Settings of this conversation"},
-		{"/config", "No configuration file yet · parley config edit makes one"},
 		{"/set web on", "Web search: on, but fake/m has none"},
 		{"/set system", "confirm: System prompt: config.toml, 2 tokens\nSent behind it: AGENTS.md\n\nBe kind."},
 	} {

@@ -1,5 +1,5 @@
-// Package config implements parley config, which shows the path of the configuration, checks it, and opens it in an
-// editor.
+// Package config implements parley config, which shows the path of the configuration, checks it, changes settings, and
+// opens it in an editor.
 package config
 
 import (
@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -20,6 +22,7 @@ type Options struct {
 	Load       func() error           // reads the configuration
 	Check      func() error           // returns an error for the first impossible model name in it
 	AbbrevPath func(string) string
+	Settings   func() *app.Command // returns the command of the chat that lists and changes settings
 }
 
 // New returns the command parley config.
@@ -63,15 +66,66 @@ func New(o Options) *cobra.Command {
 		return o.Load()
 	}
 	root := &cobra.Command{
-		Use: "config", Short: "Configuration: where it is, whether it is right, edit it",
-		Long: `Configuration: where it is, whether it is right, edit it.
+		Use: "config", Short: "Configuration: where it is, whether it is right, change it",
+		Long: `Configuration: where it is, whether it is right, change it.
 
 The manual has every setting: parley help configuration.`,
 		Args: cobra.NoArgs, RunE: show,
 	}
-	root.AddCommand(
+	root.AddCommand(o.list(), o.set(),
 		&cobra.Command{Use: "path", Short: "Print where config.toml is, or would be", Args: cobra.NoArgs, RunE: show},
 		&cobra.Command{Use: "check", Short: "Check config.toml: the first error with its line, exit status 3", Args: cobra.NoArgs, RunE: check},
 		&cobra.Command{Use: "edit", Short: "Open config.toml in your editor, and check it", Args: cobra.NoArgs, RunE: edit})
 	return root
+}
+
+// list returns the command that lists the settings.
+func (o Options) list() *cobra.Command {
+	return &cobra.Command{
+		Use: "list [WORD]", Short: "List every setting, or those with a word in them", Args: cobra.MaximumNArgs(1),
+		Long: `List every setting, or those with a word in them.
+
+Each has its value, what it may be, and who decides it, if not the file.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			return o.show(o.Settings().Do(""), strings.ToLower(strings.Join(args, "")))
+		},
+	}
+}
+
+// set returns the command that changes a setting.
+func (o Options) set() *cobra.Command {
+	return &cobra.Command{
+		Use: "set NAME VALUE", Short: "Change a setting in config.toml, where comments and order stay", Args: cobra.MinimumNArgs(2),
+		Long: `Change a setting in config.toml, where comments and order stay.
+
+The value default takes the setting out of the file. parley config list has the names.`,
+		ValidArgsFunction: cmdutil.Complete(func() (names []string) {
+			for _, i := range o.Settings().Args() {
+				names = append(names, i.Value)
+			}
+			return names
+		}),
+		RunE: func(_ *cobra.Command, args []string) error {
+			return o.show(o.Settings().Do(strings.Join(args, " ")), "")
+		},
+	}
+}
+
+// show prints an effect of the command of the chat; of a list, the rows with a word.
+func (o Options) show(e app.Effect, word string) error {
+	switch e := e.(type) {
+	case app.Toast:
+		o.Note(string(e))
+	case app.Failure:
+		return cmdutil.Config(e.Err)
+	case *app.List:
+		return cmdutil.WriteTable(o.Out, cmdutil.OutputWidth(), func(yield func([]string) bool) {
+			for _, i := range e.Items {
+				if strings.Contains(strings.ToLower(i.Title+" "+i.About), word) && !yield(append([]string{i.Title}, i.Cells...)) {
+					return
+				}
+			}
+		})
+	}
+	return nil
 }

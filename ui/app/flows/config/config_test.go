@@ -1,0 +1,162 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"parley/session"
+	"parley/ui/app"
+	"parley/ui/app/flows/config"
+)
+
+type sample struct {
+	Effort string            `toml:"effort"`
+	Turns  int               `toml:"max_turns"`
+	UI     screen            `toml:"ui"`
+	Alias  map[string]string `toml:"aliases"`
+	MCP    map[string]server `toml:"mcp"`
+}
+
+type screen struct {
+	Theme string `toml:"theme"`
+	Vim   bool   `toml:"vim"`
+}
+
+type server struct {
+	Env map[string]string `toml:"env"`
+}
+
+func (s *sample) Validate() error {
+	if s.Effort == "huge" {
+		return errors.New(`effort = "huge": use low or high`)
+	}
+	return nil
+}
+
+// open returns an App whose config.toml has this text, and the path of that.
+func open(t *testing.T, text string) (*app.App, string) {
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	o := app.Options{Flows: config.Register, Session: session.New(session.Options{}), Directory: "/work", ConfigFile: app.ConfigFile{
+		Path: path, Undo: &app.ConfigChange{}, New: func() interface{ Validate() error } { return &sample{UI: screen{Theme: "auto"}} },
+		Words: func(setting string) []string { return map[string][]string{"ui.theme": {"auto", "nord"}}[setting] },
+		Sources: func() (over, under map[string]string) {
+			return map[string]string{"max_turns": "--max-turns"}, map[string]string{"effort": "this folder: high"}
+		},
+	}}
+	return app.New(o), path
+}
+
+func row(t *testing.T, l *app.List, title string) app.Item {
+	i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Title == title })
+	if i < 0 {
+		t.Fatalf("no row %s", title)
+	}
+	return l.Items[i]
+}
+
+// The page has each setting of the struct, with value, possible values and the source of the value.
+func TestPage(t *testing.T) {
+	a, _ := open(t, "max_turns = 5\n[aliases]\nfast = \"x/y\"\n[mcp.a.env]\nAPI = \"tCanary\"\n")
+	l := a.Command("settings").Do("").(*app.List)
+	for title, want := range map[string]string{
+		"effort": "text · this folder: high", "max_turns": "5 · a whole number · --max-turns", "ui.theme": "auto · auto · nord · default",
+		"ui.vim": "false · true · false · default", "aliases.fast": "x/y · text", "aliases.NAME": "text", "mcp.a.env.API": "(set, hidden) · text", "mcp.NAME.env.NAME": "text",
+	} {
+		if got := row(t, l, title).Detail; got != want {
+			t.Errorf("%s: %q, want %q", title, got, want)
+		}
+	}
+	if theme := row(t, l, "ui.theme"); theme.Group != "[ui]" || !strings.HasPrefix(theme.About, `"auto" follows`) {
+		t.Errorf("%q %q are not of the manual", theme.Group, theme.About)
+	}
+}
+
+// A change is written, counts at once, and can be taken back.
+func TestChange(t *testing.T) {
+	a, path := open(t, "# mine\n[ui] # screen\nvim = true\n")
+	c := a.Command("settings")
+	read := func() string { b, _ := os.ReadFile(path); return string(b) }
+	said := func(e app.Effect) string {
+		for _, one := range append(app.Then{e}, asThen(e)...) {
+			switch one := one.(type) {
+			case app.Toast:
+				return string(one)
+			case app.Failure:
+				return one.Err.Error()
+			}
+		}
+		return ""
+	}
+	e := c.Do("theme nord")
+	if want := "# mine\n[ui] # screen\nvim = true\ntheme = \"nord\"\n"; read() != want {
+		t.Errorf("wrote %q, want %q", read(), want)
+	}
+	if r, ok := asThen(e)[0].(app.Reconfigured); !ok || r.UI != (screen{Theme: "nord", Vim: true}) || r.Setting != "ui.theme" {
+		t.Errorf("%#v does not reconfigure the screen", e)
+	}
+	if got := said(e); got != "ui.theme is nord" {
+		t.Error(got)
+	}
+	if info, _ := os.Stat(path); info.Mode().Perm() != 0o644 {
+		t.Errorf("mode %o", info.Mode())
+	}
+	c.Do("undo")
+	if want := "# mine\n[ui] # screen\nvim = true\n"; read() != want {
+		t.Errorf("undo left %q", read())
+	}
+	for line, want := range map[string]string{
+		"undo": "no setting was changed since parley started", "effort huge": `effort = "huge": use low or high`, "colour red": "there is no setting colour: /settings lists them",
+		"max_turns many": "max_turns = many: use a number", "aliases.NAME x": "aliases.NAME: write a name of your own for NAME", "effort default": "effort is not set",
+	} {
+		if got := said(c.Do(line)); got != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+	if got := said(c.Do("max_turns 9")); got != "max_turns is 9 · --max-turns counts here · counts from the next start" {
+		t.Error(got)
+	}
+	notice := ""
+	a.Restart = func(dir, conversation, said string) { notice = dir + " " + conversation + " " + said }
+	if _, ended := c.Do("aliases.fast x/y").(app.Exit); !ended || notice != "/work  aliases.fast is x/y" {
+		t.Errorf("restarts with %q", notice)
+	}
+}
+
+func asThen(e app.Effect) app.Then { then, _ := e.(app.Then); return then }
+
+// A file that cannot be read or changed is shown, and stays as it is.
+func TestReadOnly(t *testing.T) {
+	broken, path := open(t, "effort = \"low\"\nmax_turns = = 3\n")
+	l := broken.Command("settings").Do("").(*app.List)
+	if want := "Settings · cannot be changed here: " + path + ":2:13: "; !strings.HasPrefix(l.Title, want) || !l.Items[0].Disabled || l.Remove != nil {
+		t.Errorf("%s, want %s", l.Title, want)
+	}
+	if f, ok := broken.Command("settings").Do("effort high").(app.Failure); !ok || !strings.Contains(f.Err.Error(), ":2:13: ") {
+		t.Errorf("%v", f.Err)
+	}
+	linked, path := open(t, "")
+	store := filepath.Join(t.TempDir(), "store.toml")
+	if err := errors.Join(os.WriteFile(store, []byte("effort = \"low\"\n"), 0o444), os.Remove(path), os.Symlink(store, path)); err != nil {
+		t.Skip(err) // no links here
+	}
+	if f, ok := linked.Command("settings").Do("effort high").(app.Failure); !ok || f.Err.Error() != path+", a link to "+store+", is read-only: change it where it is made" {
+		t.Errorf("%v", f.Err)
+	}
+	if err := os.Chmod(store, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	linked.Command("settings").Do("effort high")
+	if b, _ := os.ReadFile(store); string(b) != "effort = \"high\"\n" {
+		t.Errorf("wrote %q", b)
+	}
+	if _, err := os.Readlink(path); err != nil {
+		t.Error("the link is gone")
+	}
+}

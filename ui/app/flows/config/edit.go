@@ -1,0 +1,281 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+)
+
+// tomlValue returns text as a TOML value of type t. It accepts TOML, words without quotes, on and off for booleans, and
+// lists separated by commas.
+func tomlValue(t reflect.Type, text string) (string, error) {
+	text = strings.TrimSpace(text)
+	isTOML := !strings.ContainsAny(text, "\n#") && decodes("v = "+text)
+	switch t.Kind() {
+	case reflect.Bool:
+		on, ok := map[string]bool{"on": true, "true": true, "yes": true, "off": false, "false": false, "no": false}[text]
+		if !ok {
+			return "", errors.New("use true or false")
+		}
+		return strconv.FormatBool(on), nil
+	case reflect.String:
+		if isTOML && strings.ContainsAny(text[:1], `"'`) {
+			return text, nil
+		}
+	case reflect.Slice:
+		if isTOML && text[0] != '[' {
+			isTOML = t.Elem().Kind() != reflect.String
+		} else if !isTOML && t.Elem().Kind() == reflect.String {
+			return marshal(strings.FieldsFunc(text, func(r rune) bool { return r == ',' }))
+		}
+		if !isTOML {
+			return marshal([]string{text})
+		}
+		return text, nil
+	default:
+		if isTOML && (t.Kind() != reflect.Struct || strings.ContainsAny(text[:1], `"'[{`)) {
+			return text, nil
+		}
+		switch t.Kind() {
+		case reflect.Int, reflect.Int64, reflect.Float64:
+			if t.PkgPath() == "" {
+				return "", errors.New("use a number")
+			}
+		}
+	}
+	return marshal(text)
+}
+
+// marshal returns a string or a list of strings in TOML.
+func marshal(v any) (string, error) {
+	if list, ok := v.([]string); ok {
+		for i := range list {
+			list[i] = strings.TrimSpace(list[i])
+		}
+	}
+	text, err := toml.Marshal(map[string]any{"v": v})
+	return strings.TrimSpace(strings.TrimPrefix(string(text), "v = ")), err
+}
+
+// decodes reports whether text is valid TOML.
+func decodes(text string) bool {
+	_, err := toml.Decode(text, &map[string]any{})
+	return err == nil
+}
+
+// parseKey splits a key written in TOML.
+func parseKey(key string) ([]string, error) {
+	meta, err := toml.Decode(key+" = 0", &map[string]any{})
+	if keys := meta.Keys(); err == nil && len(keys) > 0 && !strings.Contains(key, "\n") {
+		return keys[len(keys)-1], nil
+	}
+	return nil, fmt.Errorf("%q is not the name of a setting", key)
+}
+
+// A statement is a table header or a pair of a configuration.
+type statement struct {
+	path             []string
+	header, list     bool // a header; of a list of tables
+	start, end       int  // offsets of its lines
+	key, value, stop int  // offsets of the end of the key, of the value, and of its end
+}
+
+// statements splits valid TOML.
+func statements(text string) (all []statement) {
+	var table []string
+	for at := 0; at < len(text); {
+		s := statement{start: at, end: lineEnd(text, at)}
+		line := strings.TrimSpace(text[at:s.end])
+		switch at = s.end; {
+		case line == "" || line[0] == '#':
+			continue
+		case line[0] == '[':
+			meta, _ := toml.Decode(line, &map[string]any{})
+			keys := meta.Keys()
+			if len(keys) == 0 {
+				return all
+			}
+			table = keys[len(keys)-1]
+			s.path, s.header, s.list = table, true, strings.HasPrefix(line, "[[")
+			all = append(all, s)
+			continue
+		}
+		for s.key = s.start; ; s.key++ {
+			equals := strings.IndexByte(text[s.key:s.end], '=')
+			if equals < 0 {
+				return all
+			}
+			s.key += equals
+			if key, err := parseKey(strings.TrimSpace(text[s.start:s.key])); err == nil {
+				s.path = slices.Concat(table, key)
+				break
+			}
+		}
+		for !decodes(text[s.start:s.end]) {
+			if s.end == len(text) {
+				return all
+			}
+			s.end = lineEnd(text, s.end)
+		}
+		s.stop = s.end
+		for i := s.key; i < s.end; i++ { // a comment follows the first # before which the value is complete
+			if text[i] == '#' && decodes(text[s.start:i]) {
+				s.stop = i
+				break
+			}
+		}
+		s.value = s.key + 1 + len(text[s.key+1:s.stop]) - len(strings.TrimLeft(text[s.key+1:s.stop], " \t"))
+		s.stop = s.start + len(strings.TrimRight(text[s.start:s.stop], " \t\r\n"))
+		all, at = append(all, s), s.end
+	}
+	return all
+}
+
+// lineEnd returns the offset after the line at an offset.
+func lineEnd(text string, at int) int {
+	if n := strings.IndexByte(text[at:], '\n'); n >= 0 {
+		return at + n + 1
+	}
+	return len(text)
+}
+
+// edited returns a valid configuration with another value, in TOML, for a setting; "" removes the setting. Everything
+// else stays as it is: comments, order and spaces.
+func edited(text string, path []string, value string) (string, error) {
+	text, bom := strings.CutPrefix(text, "\ufeff")
+	after := edit(text, path, value)
+	if err := onlyChanges(text, after, path, value); err != nil {
+		return "", err
+	}
+	if bom {
+		after = "\ufeff" + after
+	}
+	return after, nil
+}
+
+func edit(text string, path []string, value string) string {
+	table, name, newline := path[:len(path)-1], path[len(path)-1], "\n"
+	if strings.Contains(text, "\r\n") {
+		newline = "\r\n"
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += newline
+	}
+	place, first, prefix := -1, len(text), "" // where a new pair goes: an offset, that of the first header; the pair's prefix
+	for _, s := range statements(text) {
+		if s.header {
+			first = min(first, s.start)
+		}
+		switch {
+		case slices.Equal(s.path, path) && !s.header && value == "":
+			return text[:s.start] + text[s.end:]
+		case slices.Equal(s.path, path) && !s.header:
+			return text[:s.value] + value + text[s.stop:]
+		case slices.Equal(s.path, table) && s.header && !s.list:
+			place, prefix = s.end, ""
+		case len(s.path) == len(path) && slices.Equal(s.path[:len(table)], table) && !s.header:
+			key := strings.TrimSpace(text[s.start:s.key])
+			place, prefix = s.end, key[:strings.LastIndexByte(key, '.')+1]
+		}
+	}
+	if value == "" {
+		return text
+	}
+	pair := toml.Key{name}.String() + " = " + value + newline
+	if example := "# " + name + " = "; place >= 0 || len(table) == 0 { // beside the commented example
+		from, to := max(place, 0), len(text)
+		if len(table) == 0 {
+			from, to = 0, first
+		} else if n := strings.Index(text[from:], "\n["); n >= 0 {
+			to = from + n + 1
+		}
+		if n := strings.Index("\n"+text[from:to], "\n"+example); n >= 0 {
+			place, prefix = lineEnd(text, from+n), ""
+		}
+	}
+	switch {
+	case place >= 0:
+		return text[:place] + prefix + pair + text[place:]
+	case len(table) > 0:
+		return text + strings.Repeat(newline, min(len(text), 1)) + "[" + toml.Key(table).String() + "]" + newline + pair
+	}
+	for first > 0 && first < len(text) { // above the comment of the first table
+		line := strings.LastIndexByte(text[:first-1], '\n') + 1
+		if !strings.HasPrefix(text[line:first], "#") {
+			break
+		}
+		first = line
+	}
+	if first < len(text) {
+		pair += newline
+	}
+	return text[:first] + pair + text[first:]
+}
+
+// onlyChanges returns an error unless edited is text with another value for a setting.
+func onlyChanges(text, edited string, path []string, value string) error {
+	var before, after, wanted map[string]any
+	if _, err := toml.Decode(text, &before); err != nil {
+		return err
+	}
+	failed := fmt.Errorf("%s is set in a way that cannot be changed here: edit the file", toml.Key(path))
+	if _, err := toml.Decode(edited, &after); err != nil {
+		return failed
+	}
+	if value != "" {
+		if _, err := toml.Decode("v = "+value, &wanted); err != nil {
+			return err
+		}
+	}
+	if !put(before, path, wanted["v"]) || !reflect.DeepEqual(prune(before), prune(after)) {
+		return failed
+	}
+	return nil
+}
+
+// put sets the value at path in nested tables, or removes it if v is nil. It reports whether that is possible.
+func put(m map[string]any, path []string, v any) bool {
+	for _, name := range path[:len(path)-1] {
+		below, ok := m[name].(map[string]any)
+		if !ok && m[name] != nil {
+			return false
+		}
+		if !ok {
+			below = map[string]any{}
+			m[name] = below
+		}
+		m = below
+	}
+	if m[path[len(path)-1]] = v; v == nil {
+		delete(m, path[len(path)-1])
+	}
+	return true
+}
+
+// prune removes empty tables.
+func prune(m map[string]any) map[string]any {
+	for name, v := range m {
+		if below, ok := v.(map[string]any); ok && len(prune(below)) == 0 {
+			delete(m, name)
+		}
+	}
+	return m
+}
+
+// lookup returns the value at path in nested tables; nil if there is none.
+func lookup(m map[string]any, path []string) any {
+	for i, name := range path {
+		if i == len(path)-1 {
+			return m[name]
+		}
+		if m, _ = m[name].(map[string]any); m == nil {
+			return nil
+		}
+	}
+	return nil
+}
