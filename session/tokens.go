@@ -156,16 +156,14 @@ func estimatedUsage(model llm.Endpoint, u llm.Usage, input, output int) llm.Usag
 // A ModelFit describes the effects of a switch to a model. The zero value is for an empty
 // conversation.
 type ModelFit struct {
-	Tokens      int            // approximate tokens of the next request without its prompt
-	Window      int            // of the model, in tokens; 0: unknown
-	Omitted     bool           // the history mode leaves out the oldest turns
-	Images      int            // images not sent to it
-	Files       map[string]int // files not sent to it, by MIME type; nil: none
-	Thinking    int            // thinking parts not sent to it
-	Strategy    string         // how it gets the offered tools, in the words of llm.Endpoint; "" if there are none
-	CacheLost   int            // cached tokens of the last model that this one has to read again
-	CacheCost   float64        // US dollars for them, if CachePriced
-	CachePriced bool
+	Tokens    int            // approximate tokens of the next request without its prompt
+	Window    int            // of the model, in tokens; 0: unknown
+	Omitted   bool           // the history mode leaves out the oldest turns
+	Images    int            // images not sent to it
+	Files     map[string]int // files not sent to it, by MIME type; nil: none
+	Thinking  int            // thinking parts not sent to it
+	Strategy  string         // how it gets the offered tools, in the words of llm.Endpoint; "" if there are none
+	CacheLost int            // cached tokens of the last model that this one has to read again
 }
 
 // Share returns the share of the model's window that the next request takes; 0 if
@@ -219,11 +217,6 @@ func (s *Session) EstimateFit(model llm.Endpoint) ModelFit {
 	}
 	if c.cached > 0 && c.cachedBy != model.Name && s.now().Sub(c.cachedAt) <= c.cachedFor {
 		f.CacheLost = c.cached
-		if model.Cost != nil { // a share of the whole request, because long requests may have another price
-			all := max(f.Tokens, c.cached)
-			f.CacheCost, f.CachePriced = model.Cost(llm.Usage{Input: all})
-			f.CacheCost *= float64(c.cached) / float64(all)
-		}
 	}
 	return f
 }

@@ -70,12 +70,8 @@ func ModelFitWords(s *session.Session, model llm.Endpoint) (words []string) {
 			add("%s not sent", format.Plural(n, kind.noun))
 		}
 	}
-	switch {
-	case f.CacheLost < leastCache:
-	case f.CachePriced && f.CacheCost > 0:
-		add("cache of %s lost ≈ %s", format.Tokens(f.CacheLost), format.Cost(f.CacheCost, true))
-	default:
-		add("cache of %s lost", format.Tokens(f.CacheLost))
+	if f.CacheLost >= leastCache {
+		add("prompt cache lost (%s tokens)", format.Tokens(f.CacheLost))
 	}
 	switch f.Strategy {
 	case "prompt", "guided":

@@ -51,6 +51,8 @@ type Picker struct {
 	compact
 	selectList
 	Columns   []Column
+	Noun      string // names the items in their number, such as "model"; "" for none
+	Note      string // beside the title, if there is room: what holds for all items
 	Chosen    func(Choice) tea.Cmd
 	Pin, Hide func(value string, on bool) tea.Cmd        // marks or unmarks a favorite or hidden item; calls SetItems; nil if unsupported
 	Remove    func(value string)                         // removes an item; calls SetItems; nil if unsupported

@@ -8,6 +8,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"parley/ui/format"
 	"parley/ui/fuzzy"
 	"parley/ui/textwrap"
 	"parley/ui/theme"
@@ -114,15 +115,20 @@ func (p *Picker) titleLine() string {
 		listed -= p.hidden
 	}
 	count := fmt.Sprint(listed)
+	if p.Noun != "" {
+		count = format.Plural(listed, p.Noun)
+	}
 	switch {
 	case p.arg.listsArgs():
 		count = fmt.Sprint(len(p.hits))
 	case len(p.hits) < listed:
 		count = fmt.Sprintf("%d of %d", len(p.hits), listed)
 	}
-	taken := textwrap.Width(p.title) + 2*queryGap + textwrap.Width(p.query.visibleText(p.width)) + textwrap.Width(" · "+count)
-	if legend := p.legend(); legend != "" && taken+textwrap.Width(legend) < p.width {
-		count = legend + " · " + count
+	left := p.width - textwrap.Width(p.title) - 2*queryGap - textwrap.Width(p.query.visibleText(p.width))
+	for _, more := range []string{p.legend(), p.Note} {
+		if wide := count; more != "" && textwrap.Width(more+" · "+wide) < left {
+			count = more + " · " + wide
+		}
 	}
 	return p.queryLine(p.title, count, &p.query)
 }
@@ -247,12 +253,13 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 	if item.State != "" {
 		state += " · " + item.State
 	}
-	line := sign + t.accent.Apply(pin) + highlight(title, p.marks(h, title), plain, t.found)
+	alias := ""
 	if wanted, _ := p.split(); p.commands {
-		if alias := typedAlias(item, wanted); alias != "" {
-			line += t.dim.Apply(" (" + alias + ")")
+		if alias = typedAlias(item, wanted); alias != "" {
+			alias = " (" + alias + ")"
 		}
 	}
+	line := sign + t.accent.Apply(pin) + highlight(title, p.marks(h, title), plain, t.found) + t.dim.Apply(alias)
 	if len(p.Columns) > 0 {
 		return p.tableRow(item, line+t.dim.Apply(state), t)
 	}
@@ -266,7 +273,7 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 		if p.arg.listsArgs() {
 			wide = max(wide, p.arg.argTitleWidth)
 		}
-		pad := max(min(wide, p.width/2)-len(pin)-textwrap.Width(title), 0) + columnGap
+		pad := max(min(wide, p.width/2)-len(pin)-textwrap.Width(title+alias), 0) + columnGap
 		line += strings.Repeat(" ", pad) + t.dim.Apply(detail) + t.faint.Apply(why)
 	}
 	key := p.key(item)
@@ -296,10 +303,14 @@ func (p *Picker) key(item *Item) string {
 	return item.Key
 }
 
-// tableRow returns the row of an item with its cells. An unavailable item has the reason instead,
+// tableRow returns the row of an item with its cells. An unavailable item without a note has the reason instead,
 // unless the heading of its group shows it.
 func (p *Picker) tableRow(item *Item, start string, t table) string {
-	if item.Unavailable != "" && !(p.hasGroups() && p.groupReasons[item.Group] != "") {
+	note, headed := item.Note, p.hasGroups() && p.groupReasons[item.Group] != ""
+	if item.Disabled && headed {
+		note = ""
+	}
+	if item.Unavailable != "" && item.Note == "" && !headed {
 		why := ansi.Truncate(item.Unavailable, p.reasonWidth(item), "…")
 		left := min(max(p.width-textwrap.Width(why)-columnGap, 0), t.title+signWidth)
 		start = padRight(ansi.Truncate(start, left, "…"), left)
@@ -309,7 +320,7 @@ func (p *Picker) tableRow(item *Item, start string, t table) string {
 	line.WriteString(padRight(ansi.Truncate(start, t.title+signWidth, "…"), t.title+signWidth))
 	if t.note > 0 {
 		line.WriteString(strings.Repeat(" ", columnGap))
-		line.WriteString(padRight(t.dim.Apply(wholePieces(item.Note, t.note)), t.note))
+		line.WriteString(padRight(t.dim.Apply(wholePieces(note, t.note)), t.note))
 	}
 	for i, c := range p.Columns {
 		if t.wide[i] > 0 && i < len(item.Cells) {

@@ -82,7 +82,9 @@ func (f *Models) loadPrefs() {
 func (f *Models) pick(title, arg string, picked func(name string) app.Effect) tea.Cmd {
 	f.loadPrefs()
 	known := f.loadCatalog()
-	f.picker = dialog.Pick(title, f.items(), f.Theme)
+	f.picker = dialog.Pick(title, nil, f.Theme)
+	f.picker.Noun = "model"
+	f.showItems()
 	f.picker.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "context"}, {Name: "$/M in"}, {Name: "$/M out"}}
 	f.picker.Pin = func(name string, on bool) tea.Cmd { return f.setModelPref("favorites", name, on) }
 	f.picker.Hide = func(name string, on bool) tea.Cmd {
@@ -169,8 +171,15 @@ func (f *Models) setChoices(choices []app.ModelChoice) {
 // list refreshes the picker if it is open.
 func (f *Models) list() {
 	if f.picker != nil && f.Current() == f.picker {
-		f.picker.SetItems(f.items())
+		f.showItems()
 	}
+}
+
+// showItems shows the models. What a switch to any of them would mean is told once.
+func (f *Models) showItems() {
+	items, common := f.items()
+	f.picker.Note = strings.Join(common, " · ")
+	f.picker.SetItems(items)
 }
 
 // Headings of models that are not listed under their provider.
@@ -182,8 +191,9 @@ const (
 )
 
 // items returns the rows of the list: favorites, recently used models, then the
-// models of each provider, ready ones first.
-func (f *Models) items() []dialog.Item {
+// models of each provider, ready ones first. Common has the notes that hold for all ready models but the current one, and
+// that the rows leave out.
+func (f *Models) items() (items []dialog.Item, common []string) {
 	current, recent := f.App.Session.Model().Name, f.App.Recent[:min(len(f.App.Recent), fewRecent)]
 	favorite, hidden := slices.Concat(f.Config.Favorites, f.prefs["favorites"]), slices.Concat(f.Config.Hidden, f.prefs["hidden"])
 	type placed struct {
@@ -196,6 +206,18 @@ func (f *Models) items() []dialog.Item {
 		choices = append([]app.ModelChoice{{Name: current, Ready: true, Facts: f.App.Session.Model()}}, choices...)
 	}
 	rows := make([]placed, len(choices))
+	notes, compared := make([][]string, len(choices)), false
+	for i, c := range choices {
+		if c.Ready {
+			notes[i] = slices.Concat(c.Warnings(), app.ModelFitWords(f.App.Session, c.Facts))
+			if c.Name != current {
+				if !compared {
+					common, compared = slices.Clone(notes[i]), true
+				}
+				common = slices.DeleteFunc(common, func(note string) bool { return !slices.Contains(notes[i], note) })
+			}
+		}
+	}
 	for i, c := range choices {
 		provider, _, _ := strings.Cut(c.Name, "/")
 		row := placed{Item: dialog.Item{
@@ -205,8 +227,9 @@ func (f *Models) items() []dialog.Item {
 		if c.Alias != "" {
 			row.Group, row.State, row.Keywords, row.Current = aliases, "→ "+c.Alias, c.Alias+" "+c.Title, false
 		}
-		if c.Ready {
-			row.Note = strings.Join(append(c.Warnings(), app.ModelFitWords(f.App.Session, c.Facts)...), " · ")
+		row.Note = strings.Join(slices.DeleteFunc(notes[i], func(note string) bool { return slices.Contains(common, note) }), " · ")
+		if c.LacksKey {
+			row.Note = "no key"
 		}
 		if at := slices.Index(recent, c.Name); at >= 0 {
 			row.Group, row.at = recently, at-len(recent)
@@ -219,11 +242,11 @@ func (f *Models) items() []dialog.Item {
 		rows[i] = row
 	}
 	slices.SortStableFunc(rows, func(a, b placed) int { return a.at - b.at })
-	items := make([]dialog.Item, len(rows))
+	items = make([]dialog.Item, len(rows))
 	for i, row := range rows {
 		items[i] = row.Item
 	}
-	return items
+	return items, common
 }
 
 // missing returns why a model is not ready, and how choosing it helps.
@@ -243,10 +266,10 @@ func (f *Models) Args(command string) []dialog.Item {
 		f.choices = f.App.Choices()
 	}
 	f.loadPrefs()
-	items := f.items()
+	items, common := f.items()
 	for i := range items {
 		item := &items[i]
-		facts := []string{item.Note, item.Cells[1], strings.Trim(item.Cells[2]+"/"+item.Cells[3], "/"), item.Cells[0]}
+		facts := []string{strings.Join(common, " · "), item.Note, item.Cells[1], strings.Trim(item.Cells[2]+"/"+item.Cells[3], "/"), item.Cells[0]}
 		facts = slices.DeleteFunc(facts, func(s string) bool { return s == "" })
 		item.Exact = true // "mo/m1" must not choose the listed mo/m10
 		item.Detail, item.Note, item.Cells, item.Group = strings.Join(facts, " · "), "", nil, ""

@@ -39,9 +39,9 @@ func TestFitWords(t *testing.T) {
 		want  string
 	}{
 		{own, "context 46%"},
-		{far, "context 62% · 2 images not sent · 1 PDF not sent · 1 audio file not sent · cache of 84k lost ≈ $0.25 · thinking not sent"},
-		{small, "context 153%: too long · 2 images not sent · 1 PDF not sent · 1 audio file not sent · cache of 84k lost ≈ $0.25 · thinking not sent"},
-		{free, "context 62% · cache of 84k lost · thinking not sent"},
+		{far, "context 62% · 2 images not sent · 1 PDF not sent · 1 audio file not sent · prompt cache lost (84k tokens) · thinking not sent"},
+		{small, "context 153%: too long · 2 images not sent · 1 PDF not sent · 1 audio file not sent · prompt cache lost (84k tokens) · thinking not sent"},
+		{free, "context 62% · prompt cache lost (84k tokens) · thinking not sent"},
 	} {
 		if got := strings.Join(app.ModelFitWords(a.Session, test.model), " · "); got != test.want {
 			t.Errorf("%s: %q, want %q", test.model.Name, got, test.want)
