@@ -169,6 +169,7 @@ func TestImports(t *testing.T) {
 		md:                               {theme, wrap, diff, safe, lazy},
 		"ui/tui/composer":                {theme, safe},
 		"ui/tui/dialog":                  {act, theme, format, wrap, fuzzy, safe, "ui/describe"},
+		"ui/tui/sidebar":                 {"ui/tui/panel", "ui/tui/common", "ui/app", "tools/act", theme, format, safe, "session", llm},
 		"ui/tui/statusbar":               {theme, format, safe},
 		"ui/tui/termimage":               {},
 		"ui/clip":                        {format, proc, atomic, safe},

@@ -169,6 +169,7 @@ func readingActions() []action {
 			}
 			return m.ShowToast("Mouse off: the terminal selects")
 		})),
+		own("column", []string{"ctrl+x z"}, app.Program, "Column on wide screens on/off", then(func(m *Model) tea.Cmd { return m.openPanel(app.PanelQuery{Panel: "column"}) })),
 		own("redraw", []string{"ctrl+l"}, app.Program, "Redraw screen", then(func(*Model) tea.Cmd { return tea.ClearScreen })).overDialogs(),
 		shared("folder"),
 		own("suspend", []string{"ctrl+z"}, app.Program, "Suspend to the shell (fg returns)", then(func(*Model) tea.Cmd { return tea.Suspend })).overDialogs(),

@@ -79,7 +79,7 @@ func TestWhichKey(t *testing.T) {
 		}
 	})
 	t.Run("a key without a command says so", func(t *testing.T) {
-		setUp(t, 80, 24).Press("ctrl+x", "z").WaitForText("No command on ctrl+x z")
+		setUp(t, 80, 24).Press("ctrl+x", "9").WaitForText("No command on ctrl+x 9")
 	})
 	t.Run("the time of a leader that was followed up shows nothing", func(t *testing.T) {
 		s := setUp(t, 80, 24, llmtest.Say("fine"))

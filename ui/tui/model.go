@@ -33,6 +33,7 @@ type Model struct {
 	parts    parts    // the parts above and the panels
 	greeter  greeter  // nil: the screen is empty before there is a conversation
 	comparer comparer // nil: prompts go to one model only
+	column   column   // nil: there is none
 
 	closeErr   error // error of the final save
 	pending    pendingInput
@@ -65,7 +66,7 @@ func newModel(o Options) *Model {
 	m.branches = &branches{Deps: d, chat: m.chat, input: m.input}
 	known := &terminalState{images: chat.DrawsImages(os.Getenv)}
 	m.parts = slices.Concat(parts{known, s, m.chat, m.input}, panels(d, m.chat), parts{m.branches, m.overlay})
-	m.greeter, m.comparer = find[greeter](m.parts), find[comparer](m.parts)
+	m.greeter, m.comparer, m.column = find[greeter](m.parts), find[comparer](m.parts), find[column](m.parts)
 
 	a.ClipboardImage = board.Image
 	a.KeyOf = m.keymap.keyOf
@@ -193,7 +194,7 @@ func route(m *Model, msg tea.Msg) tea.Cmd {
 func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.width, m.height = msg.Width, msg.Height
+		m.frames.screen, m.width, m.height = msg.Width, msg.Width, msg.Height
 		return tea.Batch(m.overlay.ConfirmDrawn(), m.parts.broadcast(msg)), true
 	case terminal.SignalMsg:
 		return m.quit(), true
@@ -217,6 +218,10 @@ func (m *Model) update(msg tea.Msg) (tea.Cmd, bool) {
 func (m *Model) layout() {
 	if m.width == 0 || m.height == 0 {
 		return
+	}
+	m.width = m.frames.screen
+	if m.column != nil && !m.overlay.IsWide() {
+		m.width -= m.column.Width(m.frames.screen)
 	}
 	room := max(m.height-1, 0)
 	bottom := 0

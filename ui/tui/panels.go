@@ -15,6 +15,7 @@ import (
 	"parley/ui/tui/features"
 	"parley/ui/tui/inspector"
 	"parley/ui/tui/panel"
+	"parley/ui/tui/sidebar"
 )
 
 // panels returns the optional parts. The screen works without any of them.
@@ -23,6 +24,7 @@ func panels(d *panel.Deps, c *chat.Chat) []common.Part {
 		inspector.New(d.Screen, d.Host, wire{app: d.App}),
 		features.New(d),
 		compare.New(d, c),
+		sidebar.New(d),
 	)
 }
 
@@ -37,6 +39,12 @@ type greeter interface {
 // A comparer sends a prompt to several models, and lets the user choose an answer.
 type comparer interface {
 	Ask(p *app.ComparedPrompt, parts []llm.Part) tea.Cmd
+}
+
+// A column is text beside the conversation on wide screens.
+type column interface {
+	Width(screen int) int // cells that it takes from a screen of this width; 0 if it is not shown
+	Lines(height int) []string
 }
 
 // An arguer returns the possible arguments of a command; nil for a command that is not its own.

@@ -89,6 +89,9 @@ func (m *Model) mouseInput(msg tea.MouseMsg) (tea.Cmd, bool) {
 	}
 	at := msg.Mouse()
 	_, wheel := msg.(tea.MouseWheelMsg)
+	if !wheel && at.X >= m.width { // over the column
+		return nil, true
+	}
 	y := at.Y - (m.height - 1 - m.input.Height(m.width))
 	if wheel || y < 0 || at.Y >= m.height-1 {
 		return talk.Update(msg), true

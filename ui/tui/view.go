@@ -20,6 +20,8 @@ import (
 // frames holds the last frame and its panes.
 type frames struct {
 	top, bottom, line, said, all string
+	screen                       int // width of the screen; Model.width is that beside the column
+	column                       string
 	room                         int // rows of top
 	gap                          int // rows between top and bottom, for activity and a blank row
 	status                       statusbar.Line
@@ -39,9 +41,12 @@ func (m *Model) View() tea.View {
 		return v
 	}
 	top, bottom, line, said := m.top(), m.bottom(), m.line(), m.said()
-	f := &m.frames
-	if top != f.top || bottom != f.bottom || line != f.line || said != f.said || f.all == "" {
-		f.top, f.bottom, f.line, f.said = top, bottom, line, said
+	f, column := &m.frames, ""
+	if m.width < f.screen {
+		column = strings.Join(m.column.Lines(m.height), "\n")
+	}
+	if column != f.column || top != f.top || bottom != f.bottom || line != f.line || said != f.said || f.all == "" {
+		f.top, f.bottom, f.line, f.said, f.column = top, bottom, line, said, column
 		f.all = m.compose(top, bottom, line, m.tell(said))
 	}
 	v.Content = f.all
@@ -170,8 +175,13 @@ func (m *Model) compose(top, bottom, line string, said []string) string {
 	rows = append(rows, below...)
 	rows = append(rows, line)
 	for i, row := range rows {
-		if !fits(row, m.width) && ansi.StringWidth(row) > m.width {
-			rows[i] = ansi.Truncate(row, m.width, "")
+		rows[i] = common.Truncate(row, m.width)
+	}
+	if m.frames.column != "" {
+		for i, row := range strings.Split(m.frames.column, "\n")[:min(len(rows), m.height)] {
+			if row != "" {
+				rows[i] += strings.Repeat(" ", m.width-ansi.StringWidth(rows[i])) + row
+			}
 		}
 	}
 	return strings.Join(rows[:min(len(rows), m.height)], "\n")
@@ -184,27 +194,6 @@ func lastRow(rows []string) int {
 		last--
 	}
 	return last
-}
-
-// fits reports whether row is certain to take at most width cells. It estimates,
-// because measuring every row of every frame would be most of its cost.
-func fits(row string, width int) bool {
-	for i := 0; i < len(row); i++ {
-		switch c := row[i]; {
-		case c == '\x1b' && strings.HasPrefix(row[i:], "\x1b["):
-			for i += 2; i < len(row) && (row[i] < '@' || row[i] > '~'); i++ {
-			}
-		case c == '\x1b':
-			return false
-		case c < 0x80, c >= 0xc0 && c < 0xe0: // includes ·
-			width--
-		case c == 0xe2 && i+1 < len(row) && strings.IndexByte("\x80\x88\x94\x95", row[i+1]) >= 0: // … and ›, ∙, box-drawing lines
-			width--
-		case c >= 0xe0: // one or two cells wide
-			width -= 2
-		}
-	}
-	return width >= 0
 }
 
 // strategyOf returns how a model currently gets tools. A model found to lack

@@ -181,6 +181,12 @@ func (o *Overlay) IsFullScreen() bool {
 	return full
 }
 
+// IsWide reports whether the dialog takes the whole width of the screen.
+func (o *Overlay) IsWide() bool {
+	_, wide := o.Dialog.(interface{ Wide() })
+	return wide || o.IsFullScreen()
+}
+
 // maxWidth is the maximum width of a dialog, because longer lines are hard to
 // read. A dialog with a method Wide uses the full width.
 const maxWidth = 120
