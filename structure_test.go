@@ -69,6 +69,7 @@ func TestImports(t *testing.T) {
 		"tools/mcp/client":             {act, "tools", "tools/mcp", "tools/mcp/client/oauth", "tools/proxy", proc, safe, llm, lazy},
 		"tools/mcp/client/oauth":       {safe, "tools/proxy"},
 		"tools/webpage":                {},
+		"tools/undo/changes":           {"tools", "tools/diff", "tools/undo"},
 		"tools/undo/snapshot":          {act, "tools", "tools/undo", "tools/gitignore", "tools/places", atomic},
 		"ui/cli/cmd/embed/vectors":     {"session/store", lazy},
 		"providers/media/formats":      {llm, catalog, "providers/media", "providers/adapter", "providers/adapter/openaiclient", "providers/wire", safe, "tools/proxy"},
@@ -80,7 +81,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/sandbox":           {"ui/cli/cmdutil", "tools", proc},
 		"ui/cli/cmd/skills":            {"ui/cli/cmdutil", "ui/app", safe},
 		"ui/cli/cmd/version":           {"ui/cli/cmdutil", proc},
-		"ui/cli/cmd/undo":              {"ui/cli/cmdutil", format, safe, "session", "tools", "tools/undo"},
+		"ui/cli/cmd/undo":              {"ui/cli/cmdutil", format, safe, "session", "tools/undo", "tools/undo/changes"},
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
 		"":                               {"ui/cli", "tools", "tools/permission", "tools/sandbox", "ui/cli/exit"},

@@ -67,7 +67,7 @@ type History interface {
 	// nothing.
 	Plan(from int) (*Plan, error)
 	// Texts returns the content of a step's file now and after the restore; nil if there is no
-	// file, or its content is unknown.
+	// file, or its content is unknown. Now may be an earlier state.
 	Texts(Step) (now, to []byte)
 	// Restore carries out the steps of a plan; steps with a ConfirmReason only if confirmed. It stores
 	// the current content first, so that the restore can be undone by the returned record; N is 0 if

@@ -106,7 +106,6 @@ var FirstCommands = []string{"model", "new", "sessions", "connect", "help"}
 
 // elsewhere maps commands of other programs to the way to do the same in parley.
 var elsewhere = map[string]string{
-	"diff":           "Diffs are shown with each edit; !git diff shows all changes in this folder",
 	"logout":         "parley connect --remove PROVIDER, in a shell, removes a key",
 	"vim":            "vim = true under [ui] in config.toml turns on vi keys",
 	"version":        "parley --version, in a shell, prints the version",

@@ -57,8 +57,18 @@ type Async func(context.Context) Effect
 
 // A Page is text to read.
 type Page struct {
-	Title string
-	Parts []format.Part
+	Title   string
+	Parts   []format.Part
+	Actions []Action
+	Back    Effect // shown when the page is closed; may be nil
+}
+
+// An Action is what a key does with the selected row of a List or with a Page. Front ends without keys have it as an
+// argument of the command. Value is that of the row; "" for a Page.
+type Action struct {
+	Key, Help string
+	Do        func(value string) Effect            // nil if Copy is set
+	Copy      func(value string) (text, as string) // returns text for the clipboard, and its name for the user
 }
 
 // Output is text to read that grows, such as that of a command in the background.
@@ -208,6 +218,7 @@ type List struct {
 	TakesArg  bool          // an argument may be typed after the title of a row; Choose receives it
 	Choose    func(item Item, arg string) Effect
 	Remove    func(value string) Effect // runs when the user deletes a row, before Refresh; nil if rows cannot be deleted
+	Actions   []Action                  // further keys, which work until the user types a filter
 	OnDismiss func()                    // called when the list is closed without a choice; may be nil
 	Lapse
 }

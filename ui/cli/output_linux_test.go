@@ -47,6 +47,7 @@ var unwritten = map[string]string{
 	"parley sandbox":               "", // its command prints
 	"parley sessions":              `sessions`,
 	"parley sessions backup":       `sessions backup -`,
+	"parley sessions changes":      "", // needs tools that changed something
 	"parley sessions diff":         "", // needs tools that changed something
 	"parley sessions export":       `sessions export hello`,
 	"parley sessions import":       `sessions import --all --dry-run`,

@@ -7,6 +7,8 @@ type Part struct {
 	Source string // text to copy for the part
 	Lines  []Line
 
+	Verbatim bool // front ends without a screen show Source
+
 	// Render returns lines of at most width cells, shown on a screen instead of Lines. Front ends
 	// without a screen show Source then. nil means that Lines are shown.
 	Render func(width int) []string

@@ -82,7 +82,7 @@ func (p *frontend) output(text app.OutputText) {
 func (p *frontend) page(parts []format.Part) {
 	words := strings.NewReplacer(" · ", ", ", "≥", "at least ")
 	for _, part := range parts {
-		if part.Render != nil {
+		if part.Render != nil || part.Verbatim {
 			p.out.Block(part.Source)
 			continue
 		}

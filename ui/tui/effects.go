@@ -49,7 +49,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 		return m.ShowToast(string(e))
 	case app.Page:
 		m.HideToast() // it said that the page is being made
-		return m.overlay.Open(dialog.Pages(e.Title, e.Parts, m.Theme))
+		return openPage(m, e)
 	case app.Output, app.Reconfigured:
 		cmd, _ := m.parts.offer(e)
 		return cmd
@@ -176,6 +176,7 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 		}
 		return m.perform(l.Choose(item, p.Arg))
 	})
+	picker.Actions = pageKeys(m, l.Actions, picker.Selected)
 	onLeave(m, l.OnDismiss)
 	refresh := func() {
 		l.Items = l.Refresh()
@@ -191,6 +192,29 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 		}
 	}
 	return tea.Batch(cmd, lapses(m, l.Lapse))
+}
+
+// openPage shows text to read.
+func openPage(m *Model, e app.Page) tea.Cmd {
+	page := dialog.Pages(e.Title, e.Parts, m.Theme)
+	page.Actions = pageKeys(m, e.Actions, func() string { return "" })
+	if e.Back != nil {
+		page.Back = func() tea.Cmd { return m.perform(e.Back) }
+	}
+	return m.overlay.Open(page)
+}
+
+// pageKeys converts actions with the row that selected returns.
+func pageKeys(m *Model, actions []app.Action, selected func() string) (keys []dialog.PageKey) {
+	for _, a := range actions {
+		keys = append(keys, dialog.PageKey{Key: a.Key, Help: a.Help, Do: func() tea.Cmd {
+			if a.Copy != nil {
+				return m.Copy(a.Copy(selected()))
+			}
+			return m.perform(a.Do(selected()))
+		}})
+	}
+	return keys
 }
 
 // items converts rows of the application to rows of a dialog.

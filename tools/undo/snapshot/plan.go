@@ -113,6 +113,9 @@ func (h *History) Texts(s undo.Step) (now, to []byte) {
 			now = content
 		}
 	}
+	if now == nil && s.Now.Sum != "" { // an earlier state
+		now, _ = h.store.get(s.Now.Sum)
+	}
 	if s.To.Kind == undo.File && s.To.Stored {
 		to, _ = h.store.get(s.To.Sum)
 	}

@@ -233,7 +233,7 @@ func priced(th *theme.Theme) *dialog.Picker {
 	}
 	p := dialog.Pick("Model", items, th)
 	p.Columns = []dialog.Column{{Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}, {"reasoning", "R"}}}, {Name: "context"}, {Name: "$/M in"}, {Name: "$/M out"}}
-	p.Pin, p.Hide = nothingPinned, nothingPinned
+	p.Marks.Pin, p.Marks.Hide = nothingPinned, nothingPinned
 	return p
 }
 

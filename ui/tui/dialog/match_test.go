@@ -121,7 +121,7 @@ func gateway(n int) []dialog.Item {
 func columned(items []dialog.Item) *dialog.Picker {
 	p := dialog.Pick("Model", items, theme.Dark())
 	p.Columns = []dialog.Column{{Name: "can", Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}, {"reasoning", "R"}}}, {Name: "context"}, {Name: "in"}, {Name: "out"}}
-	p.Pin, p.Hide = nothingPinned, nothingPinned
+	p.Marks.Pin, p.Marks.Hide = nothingPinned, nothingPinned
 	p.SetSize(120, 30)
 	return p
 }
@@ -171,5 +171,28 @@ func BenchmarkPickType(b *testing.B) {
 			}
 			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N*len(typed)), "µs/key")
 		})
+	}
+}
+
+// Keys of actions act on the selected row while there is no filter, and type one after a slash or another letter.
+func TestRowActions(t *testing.T) {
+	for _, c := range []struct {
+		keys     []string
+		acted    string
+		selected string
+	}{
+		{[]string{"down", "u"}, "b/u.go", "b/u.go"}, {[]string{"/", "u"}, "", "b/u.go"}, {[]string{"b", "u"}, "", "b/u.go"}, {[]string{"x", "u"}, "", ""},
+	} {
+		acted := ""
+		p := dialog.Pick("Changes", []dialog.Item{{Title: "a.go", Value: "a.go"}, {Title: "b/u.go", Value: "b/u.go"}}, theme.Plain())
+		p.Actions = []dialog.PageKey{{Key: "u", Help: "undo this file", Do: func() tea.Cmd { acted = p.Selected(); return nil }}}
+		listen(p)
+		if foot := rows(t, p, 80, 12); !strings.Contains(foot[len(foot)-1], "enter choose · u undo this file") {
+			t.Errorf("the foot is %q", foot[len(foot)-1])
+		}
+		press(t, p, c.keys...)
+		if acted != c.acted || p.Selected() != c.selected {
+			t.Errorf("%q: acted on %q, selected %q", c.keys, acted, p.Selected())
+		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"parley/ui/theme"
 )
 
-// A PageKey is a key that the owner of a Pager adds. It must not be a key of the pager.
+// A PageKey is a key that the owner of a Pager or a Picker adds, in place of a key of theirs.
 type PageKey struct {
 	Key, Help string
 	Do        func() tea.Cmd
@@ -121,17 +121,17 @@ func (p *Pager) handle(msg tea.Msg) tea.Cmd {
 	if isKey {
 		p.message = ""
 	}
+	for _, act := range p.Actions {
+		if isKey && press.String() == act.Key {
+			return act.Do()
+		}
+	}
 	if p.handleScroll(msg) || !isKey {
 		return nil
 	}
 	part := 0
 	if len(p.rows) > 0 {
 		part = p.lines[p.rows[p.selected].line].part
-	}
-	for _, act := range p.Actions {
-		if press.String() == act.Key {
-			return act.Do()
-		}
 	}
 	switch name := press.String(); {
 	case pressed(press, keyClose), name == "q", pressed(press, keyAccept) && !p.folds():

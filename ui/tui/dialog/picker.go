@@ -54,9 +54,10 @@ type Picker struct {
 	Noun      string // names the items in their number, such as "model"; "" for none
 	Note      string // beside the title, if there is room: what holds for all items
 	Chosen    func(Choice) tea.Cmd
-	Pin, Hide func(value string, on bool) tea.Cmd        // marks or unmarks a favorite or hidden item; calls SetItems; nil if unsupported
+	Marks     Marks
 	Remove    func(value string)                         // removes an item; calls SetItems; nil if unsupported
 	Moved     func(value string)                         // called with the newly selected item, "" for none; may be nil
+	Actions   []PageKey                                  // keys that act on the selected item while there is no filter; after / they type one
 	IsMessage bool                                       // for commands: a second enter accepts an unknown name as text
 	FreeItem  func(typed string) (item Item, first bool) // makes an item from text that is no title; none if its Value is ""
 
@@ -95,6 +96,11 @@ type argSet struct {
 	argCommand    Item
 	offered       Args
 	paths         pathSet
+}
+
+// Marks are the functions that mark or unmark a favorite or hidden item, and call SetItems; nil if unsupported.
+type Marks struct {
+	Pin, Hide func(value string, on bool) tea.Cmd
 }
 
 // Pick returns a picker for items.
@@ -325,16 +331,20 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 		return p.leave(Left{Typed: p.query.text})
 	case ok && pressed(press, keyAccept):
 		return p.accept()
-	case ok && p.Pin != nil && pressed(press, keyShowHidden):
+	case ok && p.Marks.Pin != nil && pressed(press, keyShowHidden):
 		p.showAll()
-	case ok && p.Pin != nil && p.hasSelection() && pressed(press, keyFavorite):
+	case ok && p.Marks.Pin != nil && p.hasSelection() && pressed(press, keyFavorite):
 		i := p.item(p.hits[p.selected])
-		return p.Pin(i.Value, !i.Pinned)
-	case ok && p.Pin != nil && p.hasSelection() && pressed(press, keyHide):
+		return p.Marks.Pin(i.Value, !i.Pinned)
+	case ok && p.Marks.Pin != nil && p.hasSelection() && pressed(press, keyHide):
 		i := p.item(p.hits[p.selected])
-		return p.Hide(i.Value, !i.Hidden)
+		return p.Marks.Hide(i.Value, !i.Hidden)
 	case ok && p.Remove != nil && p.hasSelection() && pressed(press, keyTrash):
 		p.Remove(p.Selected())
+	case ok && p.hasSelection() && actionOf(p, press) != nil:
+		return actionOf(p, press)()
+	case ok && len(p.Actions) > 0 && p.query.text == "" && press.String() == "/":
+		p.Actions = nil
 	case ok && p.commands && pressed(press, keyFill):
 		fill(p)
 	case p.move(msg, scrollMode{}, len(p.hits), p.visibleRows()):
@@ -342,6 +352,15 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 		p.filter()
 	}
 	return nil
+}
+
+// actionOf returns the action of a key; nil if it types.
+func actionOf(p *Picker, press tea.KeyPressMsg) func() tea.Cmd {
+	at := slices.IndexFunc(p.Actions, func(a PageKey) bool { return a.Key == press.String() })
+	if at < 0 || p.query.text != "" {
+		return nil
+	}
+	return p.Actions[at].Do
 }
 
 // showAll toggles whether hidden items are shown.

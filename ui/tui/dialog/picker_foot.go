@@ -25,13 +25,18 @@ func (p *Picker) foot(t table) string {
 	case len(p.hits) > 0:
 		keys = append(keys, keyDown.hint("select"))
 	}
+	for _, a := range p.Actions {
+		if p.hasSelection() && p.query.text == "" {
+			keys = append(keys, hint{a.Key, a.Help})
+		}
+	}
 	if p.Remove != nil && p.hasSelection() {
 		keys = append(keys, keyTrash.hint("remove"))
 	}
-	if p.Pin != nil && len(p.hits) > 0 {
+	if p.Marks.Pin != nil && len(p.hits) > 0 {
 		keys = append(keys, keyFavorite.hint("favorite"), keyHide.hint("hide"))
 	}
-	if p.Pin != nil && p.hidden > 0 {
+	if p.Marks.Pin != nil && p.hidden > 0 {
 		show := fmt.Sprintf("show hidden (%d)", p.hidden)
 		if p.showHidden {
 			show = fmt.Sprintf("hide hidden (%d)", p.hidden)

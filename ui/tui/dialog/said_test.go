@@ -74,9 +74,9 @@ func listen(d dialog.Dialog) *[]tea.Msg {
 		if d.Moved != nil {
 			d.Moved = func(value string) { say(moved{value}) }
 		}
-		if d.Pin != nil {
-			d.Pin = func(value string, on bool) tea.Cmd { return say(pinned{value, on}) }
-			d.Hide = func(value string, on bool) tea.Cmd { return say(hidden{value, on}) }
+		if d.Marks.Pin != nil {
+			d.Marks.Pin = func(value string, on bool) tea.Cmd { return say(pinned{value, on}) }
+			d.Marks.Hide = func(value string, on bool) tea.Cmd { return say(hidden{value, on}) }
 		}
 	case *dialog.Confirmation:
 		d.Answered = func(answer int) tea.Cmd { return say(confirmed{answer == 0}) }

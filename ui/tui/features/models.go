@@ -86,8 +86,8 @@ func (f *Models) pick(title, arg string, picked func(name string) app.Effect) te
 	f.picker.Noun = "model"
 	f.showItems()
 	f.picker.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "context"}, {Name: "$/M in"}, {Name: "$/M out"}}
-	f.picker.Pin = func(name string, on bool) tea.Cmd { return f.setModelPref("favorites", name, on) }
-	f.picker.Hide = func(name string, on bool) tea.Cmd {
+	f.picker.Marks.Pin = func(name string, on bool) tea.Cmd { return f.setModelPref("favorites", name, on) }
+	f.picker.Marks.Hide = func(name string, on bool) tea.Cmd {
 		cmd := f.setModelPref("hidden", name, on)
 		if !on {
 			return cmd

@@ -25,6 +25,7 @@ func Register(a *app.App) {
 		app.Command{Name: "rewind", Keys: []string{"esc esc"}, Group: app.Messages, Help: "Edit an earlier message (keeps the old version as a branch)", Unavailable: f.nothingToEdit, Run: f.rewind},
 		app.Command{Name: "undo", Aliases: []string{"restore"}, Group: app.Messages, Help: "Take back changes of files, the conversation, or both", Unavailable: f.nothingToUndo, Run: f.undo},
 	)
+	a.Commands = append(a.Commands, app.Command{Name: "diff", Aliases: []string{"changes"}, Keys: []string{"ctrl+x d"}, Group: app.View, Arg: "FILE", Help: "What this conversation changed: files, diffs, undo one", Unavailable: f.nothingChanged, Args: f.changeArgs, Run: f.changes})
 	a.BranchFiles = f.branchFiles
 }
 
@@ -172,6 +173,7 @@ type fileRestore struct {
 	plan  *store.Plan
 	to    string     // the earlier state, such as "before the last undo"
 	seq   int        // message that the restore belongs to
+	only  store.Name // the file to restore; "" for all
 	quiet bool       // shows nothing if there is nothing to restore
 	then  app.Effect // effect after the restore; may be nil
 }
@@ -204,6 +206,10 @@ func (f flow) branchFiles() app.Effect {
 func (r *fileRestore) show(from int) app.Effect {
 	return app.Prepare(func(context.Context) func() app.Effect {
 		plan, err := fileHistory(r.of).Plan(from)
+		if err == nil && r.only != "" {
+			plan.Steps = slices.DeleteFunc(plan.Steps, func(s store.Step) bool { return s.Path != r.only })
+			plan.Uncovered, plan.Partial = nil, ""
+		}
 		text := ""
 		if err == nil {
 			text = planText(fileHistory(r.of), plan, r.to)

@@ -124,3 +124,88 @@ func TestRestoredNote(t *testing.T) {
 		t.Errorf("of many: got %q", got)
 	}
 }
+
+// /diff lists the files that differ from before the conversation, shows and copies their diffs, and restores one of them.
+func TestChanges(t *testing.T) {
+	dir, lib := t.TempDir(), session.MemoryStore()
+	t.Cleanup(func() { lib.Close() })
+	for name, text := range map[string]string{"a.txt": "one\ntwo\n", "gone.txt": "x\n", "logo.png": "\x89PNG\x00old", "same.txt": "s\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := tools.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { set.Close() })
+	policy := tools.NewPolicy(act.ModeYolo)
+	policy.SetWorkspace(dir)
+	set.SetPolicy(policy)
+	call := func(id, name, input string) llm.Part { return llm.Part{ID: id, Name: name, Input: input} }
+	model := llmtest.New(llmtest.Call(call("1", "edit", `{"path":"a.txt","old":"two","new":"2"}`), call("2", "write", `{"path":"new.txt","content":"n\n"}`)), llmtest.Say("Done."),
+		llmtest.Call(call("3", "edit", `{"path":"a.txt","old":"one","new":"1\n1b"}`), call("4", "shell", `{"command":"rm gone.txt; printf 'PNG\\0new' > logo.png; printf 't\\n' > same.txt; printf 's\\n' > same.txt"}`)), llmtest.Say("Done."))
+	own := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Model: model}, Tools: set, Policy: policy, Files: snapshot.Open(filepath.Join(t.TempDir(), "undo")).Files, Log: lib.Create(session.Info{})})
+	t.Cleanup(func() { own.Close() })
+	a := app.New(app.Options{Flows: func(a *app.App) { Register(a); app.Register(a) }, Session: own, Library: lib})
+	diff := func(arg string) app.Effect {
+		e := a.Command("diff").Do(arg)
+		if p, ok := e.(app.Prepare); ok {
+			e = p(t.Context())()
+		}
+		return e
+	}
+	if why := a.Command("diff").Unavailable(); why == "" {
+		t.Error("/diff can run in an empty conversation")
+	}
+	for _, prompt := range []string{"first", "second"} {
+		for range own.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: prompt}) {
+		}
+	}
+	rows := func(l *app.List) (rows []string) {
+		for _, i := range l.Items {
+			rows = append(rows, i.Title+" "+strings.Join(strings.Split(i.Detail, " · ")[:2], ", "))
+		}
+		return append(rows, l.Title)
+	}
+	list := diff("").(*app.List)
+	want := []string{"a.txt +3 −2, 2 calls", "gone.txt deleted, +0 −1", "logo.png binary, 8 → 7 bytes, 1 call", "new.txt new, +1 −0", "Changes · 4 files · +4 −3"}
+	if got := rows(list); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	const patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,3 @@\n-one\n-two\n+1\n+1b\n+2\n"
+	page := list.Choose(list.Items[0], "").(app.Page)
+	if got := page.Parts[0].Source; got != patch {
+		t.Errorf("the page has %q", got)
+	}
+	for value, copied := range map[string]func(string) (string, string){"": page.Actions[1].Copy, "0": list.Actions[1].Copy} {
+		if text, as := copied(value); text != patch || as != "patch of a.txt" {
+			t.Errorf("copied %q, %s", text, as)
+		}
+	}
+	if all := diff("patch").(app.Page).Parts[0].Source; !strings.HasPrefix(all, patch) || !strings.Contains(all, "--- a/gone.txt\n+++ /dev/null\n") || !strings.Contains(all, "--- /dev/null\n+++ b/new.txt\n") {
+		t.Errorf("the patch is %q", all)
+	}
+	turns := diff("turns").(*app.List)
+	if len(turns.Items) != 2 || !strings.HasPrefix(turns.Items[1].Detail, "2 files · ") || turns.Items[1].Title != "first" {
+		t.Fatalf("turns %+v", turns.Items)
+	}
+	first := turns.Choose(turns.Items[1], "").(app.Prepare)(t.Context())().(*app.List)
+	if got, want := rows(first), []string{"a.txt +1 −1, 1 call", "new.txt new, +1 −0", `Changes of "first" · 2 files · +2 −1`}; !slices.Equal(got, want) {
+		t.Errorf("the first turn: %q, want %q", got, want)
+	}
+	ask := list.Actions[0].Do("0").(app.Prepare)(t.Context())().(*app.Confirm)
+	if !strings.Contains(ask.Text, "M a.txt") || strings.Contains(ask.Text, "new.txt") {
+		t.Errorf("asks %q", ask.Text)
+	}
+	ask.Accept().(app.Prepare)(t.Context())()
+	if text, err := os.ReadFile(filepath.Join(dir, "a.txt")); string(text) != "one\ntwo\n" {
+		t.Errorf("restored %q, %v", text, err)
+	}
+	if got := rows(diff("").(*app.List)); len(got) != 4 || !strings.HasPrefix(got[0], "gone.txt") {
+		t.Errorf("after the undo: %q", got)
+	}
+	if f, ok := diff("gone.tx").(app.Failure); !ok || !strings.Contains(f.Err.Error(), "did you mean /diff gone.txt?") {
+		t.Errorf("a misspelled name: %#v", f)
+	}
+}

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/session"
-	"parley/tools"
 	"parley/tools/sanitize"
 	"parley/tools/undo"
+	"parley/tools/undo/changes"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
@@ -27,18 +27,11 @@ type Options struct {
 
 // Add adds the commands to conversations.
 func (o Options) Add(conversations *cobra.Command) {
-	diff := &cobra.Command{Use: "diff SESSION", Short: "Show what the tools of a conversation changed in files", Args: cobra.MinimumNArgs(1), ValidArgsFunction: o.Stored.Complete,
-		RunE: func(_ *cobra.Command, words []string) error {
-			var found session.Info
-			err := o.Stored.With(func(lib *session.Store) (err error) {
-				found, err = o.Stored.Find(lib, strings.Join(words, " "))
-				return err
-			})
-			if err != nil {
-				return err
-			}
-			return o.printDiff(found.ID)
-		}}
+	var patch bool
+	list := o.command("changes", "List the files that the tools of a conversation changed", &patch)
+	list.Flags().BoolVar(&patch, "patch", false, "print the changes as a patch, as diff does")
+	all := true
+	diff := o.command("diff", "Show what the tools of a conversation changed in files", &all)
 	prune := &cobra.Command{Use: "prune", Short: "Remove kept files older than 30 days, and beyond 1 GB", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
 		store := o.Files()
 		if store == nil {
@@ -48,11 +41,28 @@ func (o Options) Add(conversations *cobra.Command) {
 		o.Note(fmt.Sprintf("removed what %s changed in files, %s; %s kept", format.Plural(done.Histories, "conversation"), format.Size(int(done.Freed)), format.Size(int(done.Remaining))))
 		return err
 	}}
-	conversations.AddCommand(diff, prune)
+	conversations.AddCommand(list, diff, prune)
 }
 
-// printDiff prints the difference between the files that a conversation changed and their versions before it.
-func (o Options) printDiff(id string) error {
+// command returns a command that prints the changes of a conversation.
+func (o Options) command(name, short string, patch *bool) *cobra.Command {
+	return &cobra.Command{Use: name + " SESSION", Short: short, Args: cobra.MinimumNArgs(1), ValidArgsFunction: o.Stored.Complete,
+		RunE: func(_ *cobra.Command, words []string) error {
+			var found session.Info
+			err := o.Stored.With(func(lib *session.Store) (err error) {
+				found, err = o.Stored.Find(lib, strings.Join(words, " "))
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			return o.print(found.ID, *patch)
+		}}
+}
+
+// print prints the difference between the files that a conversation changed and their versions before it: a row for
+// each file, or a patch.
+func (o Options) print(id string, patch bool) error {
 	store := o.Files()
 	if store == nil {
 		return nil
@@ -73,22 +83,26 @@ func (o Options) printDiff(id string) error {
 		if err != nil {
 			return err
 		}
-		plan, err := h.Plan(1)
+		files, plan, err := changes.Of(h)
 		if err != nil {
 			return err
 		}
-		for _, s := range plan.Steps {
-			changed++
-			now, was := h.Texts(s)
-			text := tools.FileDiff(string(s.Path), s.To.Kind == undo.File, was, now)
-			if s.Now.Kind != undo.File && s.To.Kind != undo.File || text == "" {
-				text = fmt.Sprintf("%q: %s mode %04o → %s mode %04o\n", string(s.Path), s.To.Describe(), s.To.Mode, s.Now.Describe(), s.Now.Mode)
+		changed += len(files)
+		var rows [][]string
+		for _, f := range files {
+			rows = append(rows, []string{sanitize.Line(string(f.Path)), f.Note, fmt.Sprintf("+%d −%d", f.Added, f.Removed)})
+			if patch {
+				if _, err := io.WriteString(o.Out, sanitize.Text(f.Diff(h))); err != nil {
+					return err
+				}
 			}
-			if _, err := io.WriteString(o.Out, sanitize.Text(text)); err != nil {
+			if f.ConfirmReason != "" {
+				o.Note(fmt.Sprintf("%q: %s", string(f.Path), f.ConfirmReason))
+			}
+		}
+		if !patch {
+			if err := cmdutil.WriteTable(o.Out, 0, slices.Values(rows)); err != nil {
 				return err
-			}
-			if s.ConfirmReason != "" {
-				o.Note(fmt.Sprintf("%q: %s", string(s.Path), s.ConfirmReason))
 			}
 		}
 		for _, u := range plan.Uncovered {
