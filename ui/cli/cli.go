@@ -30,6 +30,7 @@ import (
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
 	"parley/ui/client"
+	"parley/ui/format"
 )
 
 // program is one run of parley.
@@ -59,7 +60,11 @@ type program struct {
 	local       local
 	library     *session.Store              // conversations; nil until needed
 	openFiles   func(dir string) undo.Store // opens the store for earlier versions of files; nil if not available
-	images      interface {                 // image models for conversations, and a command; nil if there are none
+	doctor      interface {                 // checks what parley depends on; nil if not available
+		Command() *cobra.Command
+		Checkup(context.Context, app.TerminalState) []format.Part
+	}
+	images interface { // image models for conversations, and a command; nil if there are none
 		Command(*ability.Env) *cobra.Command
 		Models(env *ability.Env, dir, configured string) app.ImageModels
 	}
@@ -120,7 +125,10 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	if slices.Equal(args, []string{"--version"}) { // --version needs no subcommands
 		return root
 	}
-	root.AddCommand(newConnectCommand(a), a.doctorCommand())
+	root.AddCommand(newConnectCommand(a))
+	if a.doctor != nil {
+		root.AddCommand(a.doctor.Command())
+	}
 	if a.serveClient != nil {
 		root.AddCommand(editor{a}.command())
 	}

@@ -1,17 +1,15 @@
 package cli
 
 import (
-	"cmp"
+	"context"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"parley/providers"
 	"parley/providers/catalog"
 	"parley/session"
-	"parley/ui/format"
-	"parley/ui/report"
+	"parley/tools"
 )
 
 // fetchedFacts returns the file of downloaded model facts, next to the conversations; nil if there is no place for it.
@@ -39,39 +37,6 @@ func factsNotice(a *program, now time.Time) string {
 	return "Prices and context windows of models are of " + day + ": parley models --update fetches new ones"
 }
 
-// facts checks the age of the facts about models.
-func (d doctor) facts(now time.Time) report.Check {
-	c := report.Check{Section: report.SectionConfiguration, Name: "model facts", Status: report.Works}
-	of, stale := d.config.Facts.Stale(now)
-	c.Detail = "of " + of.Format(time.DateOnly) + ", built in"
-	if at := d.config.Facts.Fetched(); !at.IsZero() && at.Equal(of) {
-		c.Detail = "fetched " + of.Format(time.DateOnly)
-	}
-	if stale {
-		c.Status, c.Hint = report.Warns, "parley models --update fetches new prices and context windows"
-	}
-	if ends := d.retirements(now); len(ends) > 0 {
-		c.Status, c.Hint = report.Warns, strings.Join(ends, ". ")
-	}
-	if err := d.config.Facts.Err(); err != nil {
-		c.Status, c.Detail, c.Hint = report.Warns, format.ErrorText(err), "Those built in count: parley models --update writes it again"
-	}
-	return c
-}
-
-// retirements returns a sentence for each configured model that retires soon.
-func (d doctor) retirements(now time.Time) (texts []string) {
-	names := append([]string{d.config.Model, d.config.Session.TitleModel, d.config.Session.SummaryModel}, d.config.Fallback...)
-	for _, c := range providers.Choices(d.config.Config, os.Getenv) {
-		if name := cmp.Or(c.Alias, c.Name); slices.Contains(names, name) { // names in the configuration are resolved
-			if text := c.Lifecycle.Retirement(name, now); text != "" && !slices.Contains(texts, text) {
-				texts = append(texts, text)
-			}
-		}
-	}
-	return texts
-}
-
 // modelNames returns the available models for shell completion.
 func (a *program) modelNames() (names []string) {
 	if a.load() == nil {
@@ -82,4 +47,39 @@ func (a *program) modelNames() (names []string) {
 		}
 	}
 	return names
+}
+
+// openCheckup reads the configuration, and opens what a screen would have open: the store and, if any are configured, the
+// MCP servers. It returns a function that closes them. The defaults apply if the configuration cannot be read.
+func (a *program) openCheckup() (closeAll func(), configErr error) {
+	if configErr = a.load(); configErr != nil {
+		a.config = defaultConfig(a.credentials)
+	}
+	var err error
+	if a.dir, err = os.Getwd(); err != nil {
+		return func() {}, configErr
+	}
+	a.library, err = a.openLibrary()
+	closing := []func(){a.closeLibrary}
+	_ = a.loadProjectTrust(false)
+	if a.library != nil && err == nil && (len(a.config.MCP) > 0 || a.project.trusted) {
+		if a.toolSet, err = tools.Open(a.dir); err == nil {
+			closing = append(closing, func() { a.toolSet.Close() })
+			a.toolSet.EnableSandbox(a.config.Sandbox)
+			if a.startMCPServers() == nil && a.mcp.running() != nil {
+				a.mcp.running().Wait(context.Background())
+				closing = append(closing, a.mcp.stop)
+			}
+		}
+	}
+	return func() {
+		for _, f := range slices.Backward(closing) {
+			f()
+		}
+	}, configErr
+}
+
+// configuredModels returns the models named in the configuration.
+func (c *Config) configuredModels() []string {
+	return append([]string{c.Model, c.Session.TitleModel, c.Session.SummaryModel}, c.Fallback...)
 }

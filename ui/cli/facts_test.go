@@ -2,7 +2,6 @@ package cli
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 
@@ -40,26 +39,4 @@ func TestFactsNotice(t *testing.T) {
 	expect(fetched.Add(time.Hour), "")
 	expect(fetched.Add(catalog.StaleAfter+time.Hour), old(fetched))
 	expect(fetched.Add(catalog.StaleAfter+2*time.Hour), "")
-	if c := (doctor{program: a}).facts(fetched.Add(catalog.StaleAfter + time.Hour)); c.Status != "warn" && !strings.Contains(c.Hint, "parley models --update") {
-		t.Errorf("doctor says %+v", c)
-	}
-}
-
-// TestDoctorNamesRetirements: doctor names the configured models that retire soon, and no others.
-func TestDoctorNamesRetirements(t *testing.T) {
-	a := newProgram()
-	a.config.Model, a.config.Fallback = "openai/gpt-5", []string{"openai/gpt-4.1", "openai/gpt-6.1-sol"}
-	for day, want := range map[string]string{
-		"2026-11-01": "",
-		"2026-12-01": "openai/gpt-5 retires on 2026-12-11; use gpt-6.1-sol instead",
-		"2027-01-01": "openai/gpt-5 was retired on 2026-12-11; use gpt-6.1-sol instead. openai/gpt-4.1 retires on 2027-01-14; use gpt-6.1-sol instead",
-	} {
-		now, err := time.Parse(time.DateOnly, day)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := strings.Join((doctor{program: a}).retirements(now), ". "); got != want {
-			t.Errorf("on %s: %q, want %q", day, got, want)
-		}
-	}
 }

@@ -140,13 +140,10 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		Ephemeral: a.flags.ephemeral,
 		OnExit:    a.printResumeHint, Machine: app.Machine{Shell: func(ctx context.Context, owner, command string, progress func(string)) act.Outcome {
 			return tools.RunUserCommand(act.WithJobOwner(ctx, owner), a.dir, a.toolSet.Jobs(), command, progress)
-		}, Jobs: a.toolSet.Jobs(), SandboxOff: a.toolSet.Sandbox().Reason, Checkup: func(ctx context.Context, t app.TerminalState) []format.Part {
-			return report.Checkup(doctor{program: a}.checkup(ctx, t))
-		}, Hooks: func() []app.Item { return a.project.hookItems(a.ownHooks()) }, FetchFile: tools.FetchFile, OpenURL: func(ctx context.Context, address string) error {
-			return openURL(ctx, a.dir, address)
-		}, Filter: func(ctx context.Context, command string, input []byte) (string, error) {
-			return tools.Filter(ctx, a.dir, command, input)
-		}},
+		}, Jobs: a.toolSet.Jobs(), SandboxOff: a.toolSet.Sandbox().Reason, Hooks: func() []app.Item { return a.project.hookItems(a.ownHooks()) }, FetchFile: tools.FetchFile, OpenURL: func(ctx context.Context, address string) error { return openURL(ctx, a.dir, address) },
+			Filter: func(ctx context.Context, command string, input []byte) (string, error) {
+				return tools.Filter(ctx, a.dir, command, input)
+			}},
 		PromptFiles: app.PromptFiles{Skills: a.project.skills.rows, FindPrompts: promptFiles{a}.find, PromptDir: promptDir(), MayInsert: promptFiles{a}.mayInsert, System: func(own string) string { return wholeSystem(a, own) }},
 
 		Export:  exporter(a.archive.Formats, a.library, a.dir, func() (func(string) string, error) { return maskSecrets(a) }),
@@ -157,7 +154,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		Flows: flows.Register, Library: a.library, Estimate: catalog.Estimate, Models: app.Models{
 			Defaults: conversationDefaults(a),
 			Local:    a.local.options(),
-			Resolve:  a.config.Resolve, Recent: strings.Fields(models), Connecting: connecting(a), Images: a.imageModels(),
+			Resolve:  a.config.Resolve, Recent: strings.Fields(models), Connecting: connecting(a),
 			Open: func(name string) (llm.Endpoint, error) { return a.openModel(name, false) },
 			Choices: func() []app.ModelChoice {
 				return modelChoices(providers.Choices(a.local.services(), os.Getenv), time.Now())
@@ -175,6 +172,17 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			Fork: func(id string, head int) (*session.Session, string, error) {
 				return a.resumeSession(forkSession(a, id, head))
 			}},
+	}
+	return a.addParts(o)
+}
+
+// addParts returns o with image models and checkups, if this build has them.
+func (a *program) addParts(o app.Options) app.Options {
+	if a.images != nil {
+		o.Images = a.images.Models(abilities(a), a.dir, a.config.ImageModel)
+	}
+	if a.doctor != nil {
+		o.Checkup = a.doctor.Checkup
 	}
 	return o
 }

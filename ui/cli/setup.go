@@ -38,6 +38,7 @@ import (
 	"parley/ui/cli/cmd/backup"
 	"parley/ui/cli/cmd/completion"
 	"parley/ui/cli/cmd/config"
+	"parley/ui/cli/cmd/doctor"
 	"parley/ui/cli/cmd/embed"
 	"parley/ui/cli/cmd/image"
 	"parley/ui/cli/cmd/keys"
@@ -81,6 +82,7 @@ func newProgram() *program {
 	a.mcp.client = client.New()
 	a.openFiles = snapshot.Open
 	a.images = image.Images{}
+	a.doctor = doctor.New(doctor.Options{Streams: &a.Streams, Open: a.openCheckup, ConfigPath: &a.configPath, Config: &a.config.Config, Discovers: &a.config.UI.Discover, Sandbox: &a.config.Sandbox, MCP: &a.config.MCP, Models: a.config.configuredModels, Dir: &a.dir, Services: a.local.services, Discover: a.local.discover, OpenOptions: a.openOptions, Servers: a.mcp.running, AbbrevPath: abbrevPath})
 	return a
 }
 
@@ -123,14 +125,6 @@ func abilities(a *program) *ability.Env {
 		return err
 	}
 	return env
-}
-
-// imageModels returns the image models for conversations.
-func (a *program) imageModels() (none app.ImageModels) {
-	if a.images == nil {
-		return none
-	}
-	return a.images.Models(abilities(a), a.dir, a.config.ImageModel)
 }
 
 // newSession creates a session from models, tools and policy around a conversation, which stores the flags. Notice

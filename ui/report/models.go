@@ -1,3 +1,4 @@
+// Package report writes lists of models and of changed prices. It sanitizes text from outside.
 package report
 
 import (

@@ -1,6 +1,4 @@
-// Package report writes the lists of parley's commands: models, changed prices, and checkups. It
-// sanitizes text from outside.
-package report
+package doctor
 
 import (
 	"fmt"
@@ -14,12 +12,12 @@ import (
 	"parley/ui/theme"
 )
 
-// Doctor writes a checkup by section, with signs in the colors of th, or in another of Formats.
-func Doctor(w io.Writer, checks []Check, th *theme.Theme, as string) error {
+// write writes a checkup by section, with signs in the colors of th, or in another of Formats.
+func write(w io.Writer, checks []Check, th *theme.Theme, as string) error {
 	if as != "text" {
 		return cmdutil.WriteRows(w, as, checks)
 	}
-	for i, section := range Checkup(checks) {
+	for i, section := range sections(checks) {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
@@ -48,34 +46,34 @@ type Check struct {
 type Status string
 
 const (
-	Works  Status = "ok"
-	Warns  Status = "warning" // works, but not as well as it could
-	Broken Status = "broken"
+	works  Status = "ok"
+	warns  Status = "warning" // works, but not as well as it could
+	broken Status = "broken"
 )
 
 // Sign returns the sign for the status at the beginning of a line.
 func (s Status) Sign() string {
-	return map[Status]string{Works: "✓", Warns: "!", Broken: "✗"}[s]
+	return map[Status]string{works: "✓", warns: "!", broken: "✗"}[s]
 }
 
-// Sections of a checkup, in order.
+// allSections of a checkup, in order.
 const (
-	SectionProviders     = "Providers"
-	SectionAgents        = "Agent CLIs"
-	SectionLocal         = "Local servers"
-	SectionMCP           = "MCP servers"
-	SectionTerminal      = "Terminal"
-	SectionSandbox       = "Sandbox"
-	SectionStore         = "Store"
-	SectionConfiguration = "Configuration"
+	sectionProviders     = "Providers"
+	sectionAgents        = "Agent CLIs"
+	sectionLocal         = "Local servers"
+	sectionMCP           = "MCP servers"
+	sectionTerminal      = "Terminal"
+	sectionSandbox       = "Sandbox"
+	sectionStore         = "Store"
+	sectionConfiguration = "Configuration"
 )
 
-// Sections lists all sections in order.
-var Sections = []string{SectionProviders, SectionAgents, SectionLocal, SectionMCP, SectionTerminal, SectionSandbox, SectionStore, SectionConfiguration}
+// allSections lists all sections in order.
+var allSections = []string{sectionProviders, sectionAgents, sectionLocal, sectionMCP, sectionTerminal, sectionSandbox, sectionStore, sectionConfiguration}
 
-// Checkup returns checks grouped by section. The lines are sanitized.
-func Checkup(checks []Check) (parts []format.Part) {
-	for _, section := range Sections {
+// sections returns checks grouped by section. The lines are sanitized.
+func sections(checks []Check) (parts []format.Part) {
+	for _, section := range allSections {
 		part := format.Part{Title: section}
 		for _, c := range checks {
 			if c.Section == section {
@@ -105,7 +103,7 @@ func (c Check) lines() []format.Line {
 	return lines
 }
 
-// HasBrokenCheck reports whether any check is broken.
-func HasBrokenCheck(checks []Check) bool {
-	return slices.ContainsFunc(checks, func(c Check) bool { return c.Status == Broken })
+// hasBroken reports whether any check is broken.
+func hasBroken(checks []Check) bool {
+	return slices.ContainsFunc(checks, func(c Check) bool { return c.Status == broken })
 }

@@ -1,4 +1,4 @@
-package report
+package doctor
 
 import (
 	"bytes"
@@ -14,16 +14,16 @@ import (
 // readable without colors too.
 func TestDoctorSigns(t *testing.T) {
 	checks := []Check{
-		{Section: SectionProviders, Name: "good", Status: Works},
-		{Section: SectionProviders, Name: "bad", Status: Broken, Detail: "401", Hint: "check the key"},
-		{Section: SectionStore, Name: "disk", Status: Warns},
+		{Section: sectionProviders, Name: "good", Status: works},
+		{Section: sectionProviders, Name: "bad", Status: broken, Detail: "401", Hint: "check the key"},
+		{Section: sectionStore, Name: "disk", Status: warns},
 	}
 	for profile, want := range map[colorprofile.Profile]string{
-		colorprofile.ANSI:  "\x1b[1mProviders\x1b[m\n\x1b[32m✓\x1b[m good\n\x1b[31m✗\x1b[m bad: 401\n  check the key\n\n\x1b[1mStore\x1b[m\n\x1b[33m!\x1b[m disk\n",
+		colorprofile.ANSI:  "\x1b[1mProviders\x1b[m\n\x1b[32m✓\x1b[m good\n\x1b[31m✗\x1b[m bad: 401\n  check the key\n\n\x1b[1mStore\x1b[m\n\x1b[35m!\x1b[m disk\n",
 		colorprofile.NoTTY: "Providers\n✓ good\n✗ bad: 401\n  check the key\n\nStore\n! disk\n",
 	} {
 		var out bytes.Buffer
-		if err := Doctor(&colorprofile.Writer{Forward: &out, Profile: profile}, checks, theme.Terminal(), "text"); err != nil {
+		if err := write(&colorprofile.Writer{Forward: &out, Profile: profile}, checks, theme.Terminal(), "text"); err != nil {
 			t.Fatal(err)
 		}
 		if out.String() != want {
@@ -36,12 +36,12 @@ func TestDoctorSigns(t *testing.T) {
 // checks have hints.
 func TestSections(t *testing.T) {
 	checks := []Check{
-		{Section: SectionStore, Name: "disk", Status: Warns, Detail: "1 MB free", Hint: "make room"},
-		{Section: SectionProviders, Name: "evil\x1b[2J", Status: Broken, Detail: "a\nb", Hint: "check it"},
-		{Section: SectionProviders, Name: "good", Status: Works},
+		{Section: sectionStore, Name: "disk", Status: warns, Detail: "1 MB free", Hint: "make room"},
+		{Section: sectionProviders, Name: "evil\x1b[2J", Status: broken, Detail: "a\nb", Hint: "check it"},
+		{Section: sectionProviders, Name: "good", Status: works},
 	}
 	var got []string
-	for _, s := range Checkup(checks) {
+	for _, s := range sections(checks) {
 		got = append(got, s.Title)
 		got = append(got, strings.Split(s.Source, "\n")...)
 	}
@@ -49,7 +49,7 @@ func TestSections(t *testing.T) {
 	if strings.Join(got, "|") != want {
 		t.Errorf("got  %q\nwant %q", strings.Join(got, "|"), want)
 	}
-	if !HasBrokenCheck(checks) || HasBrokenCheck(checks[:1]) {
+	if !hasBroken(checks) || hasBroken(checks[:1]) {
 		t.Error("what is broken")
 	}
 }
