@@ -35,6 +35,7 @@ const (
 	Added
 	Removed
 	Warning
+	Diff // Text is the hunks of a unified diff
 )
 
 // A Line is one line of an approval. parley writes its gutter, which content
@@ -78,7 +79,7 @@ func Action(a *act.Action, details bool) []Line {
 		lines = append(lines, command(a.Command)...)
 	}
 	if change != "" {
-		lines = append(lines, changes(change)...)
+		lines = append(lines, wholeDiff(change)...)
 	}
 	if details || a.Diff == "" {
 		rest := otherArguments(a, details)
@@ -173,6 +174,20 @@ func source(s string) []Line {
 		lines = append(lines, Line{"  ", Reveal(part), Dim, true})
 	}
 	return lines
+}
+
+// wholeDiff returns a diff as one line, with each line of it revealed. If it has names of files or
+// anything else than hunks, which a front end may not show, it returns all its lines.
+func wholeDiff(s string) []Line {
+	var out strings.Builder
+	for l := range diff.Lines(s) {
+		switch l.Kind {
+		case diff.Other, diff.OldName, diff.NewName:
+			return changes(s)
+		}
+		out.WriteString(Reveal(l.Raw) + "\n")
+	}
+	return []Line{{Text: out.String(), Style: Diff}}
 }
 
 // changes returns a unified diff with line numbers in the gutter.

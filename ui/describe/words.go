@@ -35,6 +35,10 @@ func DiffWords(d string) (words []string, added, removed int) {
 func plainLines(lines []Line) []string {
 	var out []string
 	for _, l := range lines {
+		if l.Style == Diff {
+			out = append(out, plainLines(changes(strings.TrimSuffix(l.Text, "\n")))...)
+			continue
+		}
 		text, number := markGaps(l.Text), strings.TrimSpace(l.Gutter)
 		switch {
 		case l.Style == Removed:

@@ -250,3 +250,22 @@ func Quoted(text, mark string, width int) (rows []string) {
 	}
 	return rows
 }
+
+// ExpandTabs replaces tabs by spaces, because terminals differ in the width of tabs.
+func ExpandTabs(line string, stop int) string {
+	if strings.IndexByte(line, '\t') < 0 {
+		return line
+	}
+	var b strings.Builder
+	col := 0
+	for i, part := range strings.Split(line, "\t") {
+		if i > 0 {
+			n := stop - col%stop
+			b.WriteString(strings.Repeat(" ", n))
+			col += n
+		}
+		b.WriteString(part)
+		col += Width(part)
+	}
+	return b.String()
+}

@@ -46,10 +46,11 @@ type Approval struct {
 	selected describe.Choice // answer of the enter key; NoChoice while the user types
 	details  bool
 	rows     []row
-	headless bool   // the title is too wide for its line and is part of rows
-	bright   bool   // the last View showed the keys that allow as working
-	woke     bool   // a key came while the call was visible: later keys without effect get a hint
-	hinted   string // why the last key had no effect; "" if it had one
+	diff     []string // rows of the diff
+	headless bool     // the title is too wide for its line and is part of rows
+	bright   bool     // the last View showed the keys that allow as working
+	woke     bool     // a key came while the call was visible: later keys without effect get a hint
+	hinted   string   // why the last key had no effect; "" if it had one
 
 	draft draftAnswer
 }
@@ -97,7 +98,8 @@ func (a *Approval) arrange() {
 		}
 		lines = append(head, lines...)
 	}
-	a.rows = wrap(lines, a.width)
+	a.diff = renderDiff(lines, a.action.Path, a.width, a.theme)
+	a.rows = rowsOf(lines, a.width, a.diff)
 	a.start(len(a.rows))
 	a.view = ""
 	a.clampTop(len(a.rows), a.visible())
@@ -121,6 +123,7 @@ func (a *Approval) Uncover(now time.Time) {
 // SetTheme changes the theme, including that of the editor.
 func (a *Approval) SetTheme(th *theme.Theme) {
 	a.base.SetTheme(th)
+	a.diff = renderDiff(describe.Action(a.action, a.details), a.action.Path, a.width, th)
 	if a.Editor != nil {
 		a.Editor.SetTheme(th)
 	}

@@ -595,11 +595,11 @@ func TestSmallWindow(t *testing.T) {
 func TestDiffHeads(t *testing.T) {
 	hunk := "@@ -0,0 +1 @@\n+--- a/x\n"
 	for name, c := range map[string]struct{ path, diff, want string }{
-		"a change":        {"x", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "path  x|  @@ -1 +1 @@|1 -a|1 +b"},
-		"a new file":      {"x", "--- /dev/null\n+++ b/x\n" + hunk, "new file  x|  @@ -0,0 +1 @@|1 +--- a/x"},
+		"a change":        {"x", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n", "path  x|  1 - a|  1 + b"},
+		"a new file":      {"x", "--- /dev/null\n+++ b/x\n" + hunk, "new file  x|  1 + --- a/x"},
 		"of another file": {"x", "--- a/y\n+++ b/y\n" + hunk, "path  x|  --- a/y|  +++ b/y|  @@ -0,0 +1 @@|1 +--- a/x"},
 		"of two files":    {"x", "--- a/y\n+++ b/x\n" + hunk, "path  x|  --- a/y|  +++ b/x|  @@ -0,0 +1 @@|1 +--- a/x"},
-		"no heads":        {"x", hunk, "path  x|  @@ -0,0 +1 @@|1 +--- a/x"},
+		"no heads":        {"x", hunk, "path  x|  1 + --- a/x"},
 		"no path":         {"", "--- a/x\n+++ b/x\n" + hunk, "  --- a/x|  +++ b/x|  @@ -0,0 +1 @@|1 +--- a/x"},
 	} {
 		d, _ := asked(&act.Action{Tool: "write", Access: act.AccessWrite, Path: c.path, Diff: c.diff}, theme.Plain())

@@ -67,6 +67,10 @@ func (a *Approval) draw() (head string, rows []string, foot string) {
 	a.clampTop(len(a.rows), visible)
 	a.shown = [2]int{a.top, min(a.top+visible, len(a.rows))}
 	for _, r := range a.rows[a.shown[0]:a.shown[1]] {
+		if r.diff > 0 {
+			rows = append(rows, a.diff[r.diff-1])
+			continue
+		}
 		rows = append(rows, r.draw(a.width, a.theme))
 	}
 	if !a.headless {

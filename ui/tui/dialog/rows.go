@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"parley/ui/describe"
 	"parley/ui/textwrap"
 	"parley/ui/theme"
+	"parley/ui/tui/diffview"
 )
 
 // styleOf returns the style of th for a line.
@@ -21,6 +23,33 @@ func styleOf(s describe.Style, th *theme.Theme) lipgloss.Style {
 type row struct {
 	describe.Line
 	rest bool // the row continues the one above
+	diff int  // number of the row in the diff, from 1; 0 for none
+}
+
+// rowsOf returns lines in rows; shown are the rows of the diff.
+func rowsOf(lines []describe.Line, width int, shown []string) (rows []row) {
+	for _, l := range lines {
+		if l.Style != describe.Diff {
+			rows = append(rows, wrap([]describe.Line{l}, width)...)
+			continue
+		}
+		for i := range shown {
+			rows = append(rows, row{Line: l, diff: i + 1})
+		}
+	}
+	return rows
+}
+
+// renderDiff returns the diff of lines, whole, as in the conversation.
+func renderDiff(lines []describe.Line, file string, width int, th *theme.Theme) []string {
+	for _, l := range lines {
+		if l.Style == describe.Diff {
+			d := diffview.Read(l.Text, 0)
+			d.File = cmp.Or(d.File, file)
+			return d.Render(diffview.View{Styles: diffview.NewStyles(th), Width: width, Wrap: true}, d.Len())
+		}
+	}
+	return nil
 }
 
 // wrap wraps lines to width cells, at any character. Commands must be shown as they are, not wrapped
@@ -32,7 +61,7 @@ func wrap(lines []describe.Line, width int) []row {
 		first := true
 		for rest := strings.ReplaceAll(l.Text, "\t", "    "); first || rest != ""; first = false {
 			size, _ := textwrap.Fit(rest, room)
-			r := row{l, !first}
+			r := row{Line: l, rest: !first}
 			r.Text, rest = rest[:size], rest[size:]
 			rows = append(rows, r)
 		}

@@ -21,6 +21,12 @@ import (
 func roles(th *theme.Theme) map[string]string {
 	on := func(s lipgloss.Style) string { return theme.NewSGR(s).On }
 	names := map[string]string{}
+	c := th.Syntax
+	for side, tint := range map[string]lipgloss.Style{"": lipgloss.NewStyle(), " on added": th.Diff.Added, " on removed": th.Diff.Removed} {
+		for i, ink := range []lipgloss.Style{th.Text, th.Faint, th.Good.Bold(true), th.Bad.Bold(true), c.Comment, c.Keyword, c.String, c.Number, c.Function, c.Type} {
+			names[on(ink.Background(tint.GetBackground()))] = []string{"text", "faint", "+", "-", "comment", "keyword", "string", "number", "function", "type"}[i] + side
+		}
+	}
 	for _, r := range []struct {
 		name  string
 		style lipgloss.Style

@@ -6,6 +6,7 @@ import (
 	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/markdown"
+	"parley/ui/tui/diffview"
 )
 
 // maxPreviewBytes is how many bytes of an argument are kept while it arrives.
@@ -74,7 +75,7 @@ func (d *argsPreview) isShown(s Status) bool {
 func (d *argsPreview) previewFields() (some []*argField) {
 	for _, f := range d.fields {
 		sign, text := d.signOf(f.name), f.text.String()
-		oneLine := len(text) <= maxClipBytes && strings.IndexByte(text, '\n') < 0
+		oneLine := len(text) <= diffview.MaxClipBytes && strings.IndexByte(text, '\n') < 0
 		if sign == 0 || text == "" || sign == ' ' && oneLine { // it is the title
 			continue
 		}
@@ -187,24 +188,18 @@ func (d *argsPreview) renderComplete(fields []*argField) (rest []string) {
 		fork := *scanner
 		d.scanner = &fork
 	}
-	rest = d.renderLine(nil, f, sanitize.Complete(text[:min(len(text), maxClipBytes)]))
+	rest = d.renderLine(nil, f, sanitize.Complete(text[:min(len(text), diffview.MaxClipBytes)]))
 	d.scanner = scanner
 	return rest
 }
 
 // renderLine appends a line of a text, formatted as in a diff.
 func (d *argsPreview) renderLine(lines []string, f *argField, line string) []string {
-	r := diffRow{diffLine: diffLine{sign: d.signOf(f.name), line: d.number}}
-	r.body = expandTabs(sanitize.Text(visiblePart(strings.TrimSuffix(line, "\r"), d.context)), codeTab)
-	tokens := []markdown.Token{{Text: r.body}}
-	if len(r.body) <= maxHighlightBytes {
-		if d.scanner == nil {
-			d.scanner = markdown.NewScanner(d.file)
-		}
-		tokens = d.scanner.Line(r.body)
+	if d.scanner == nil {
+		d.scanner = markdown.NewScanner(d.file)
 	}
-	r.code = d.context.styler.pieces(r.side(), tokens)
-	return r.render(lines, d.digits, d.context)
+	text := sanitize.Text(strings.TrimSuffix(diffview.Visible(line, d.context.open), "\r"))
+	return d.context.diffView().Line(lines, d.signOf(f.name), d.number, d.digits, text, d.scanner)
 }
 
 func (d *argsPreview) texts(to []string) []string {

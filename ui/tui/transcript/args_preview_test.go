@@ -116,7 +116,7 @@ func TestDraftGrows(t *testing.T) {
 		}
 	}
 	m.Blocks.SetTool("1", Tool{Name: "edit", Input: `{"path":"main.go","old":"x","new":"y"}`, Status: Running})
-	if got, want := visible(m), "● edit main.go  running|- x|+ y"; got != want {
+	if got, want := visible(m), "∙ edit main.go  running|- x|+ y"; got != want {
 		t.Errorf("mended before it ran: %q, want %q", got, want)
 	}
 	m.Blocks.SetTool("1", Tool{Name: "edit", Title: "main.go", Input: `{}`, Status: Failed, Output: "x occurs twice"})
@@ -212,18 +212,18 @@ func TestHint(t *testing.T) {
 	running := Tool{Name: "shell", Title: "make", Status: Running, Started: began, Hint: "esc stops\x1b[2J"}
 	m.Blocks.SetTool("1", running)
 	m.Tick(began.Add(999 * time.Millisecond))
-	if got, want := topRow(m), "● shell make  running · esc stops␛[2J"; got != want {
+	if got, want := topRow(m), "∙ shell make  running · esc stops␛[2J"; got != want {
 		t.Errorf("before a second is over: %q, want %q", got, want)
 	}
 	m.Tick(began.Add(3 * time.Second))
 	for i := range 9 {
 		m.Blocks.AppendToolOutput("1", fmt.Sprintf("line %d\n", i))
 	}
-	if got, want := visible(m), "● shell make  running 3 s · esc stops␛[2J|… 4 earlier lines (ctrl+o)|line 4|line 5|line 6|line 7|line 8"; got != want {
+	if got, want := visible(m), "∙ shell make  running 3 s · esc stops␛[2J|… 4 earlier lines (ctrl+o)|line 4|line 5|line 6|line 7|line 8"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	m.SetSize(30, 10)
-	if got, want := topRow(m), "● shell make  running 3 s"; got != want {
+	if got, want := topRow(m), "∙ shell make  running 3 s"; got != want {
 		t.Errorf("where it is narrow: %q, want %q", got, want)
 	}
 	running.Status, running.Output = Done, "all"
@@ -243,11 +243,11 @@ func TestMotion(t *testing.T) {
 	m.Tick(began.Add(2 * time.Second))
 	still := m.View()
 	m.Tick(began.Add(9 * time.Second))
-	if got := topRow(m); got != "● shell make  running" || m.window.dirty || m.View() != still {
+	if got := topRow(m); got != "∙ shell make  running" || m.window.dirty || m.View() != still {
 		t.Errorf("moved to %q", got)
 	}
 	m.SetMotion(true)
-	if got, want := topRow(m), "● shell make  running 9 s"; got != want {
+	if got, want := topRow(m), "∙ shell make  running 9 s"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/theme"
+	"parley/ui/tui/diffview"
 )
 
 // document is a piece of mixed Markdown, of about 150 tokens of four bytes.
@@ -236,7 +237,7 @@ func BenchmarkDiff(b *testing.B) {
 		fmt.Fprintf(&long, "-\tif x := f(%d); x > 0 { return \"text\" } // old\n+\tif x := g(%d); x > 0 { return \"text\" } // new\n", i, i)
 	}
 	for name, diff := range map[string]string{"short": mixedDiff, "long": long.String()} {
-		d := readDiff(diff)
+		d := diffview.Read(diff, maxDiffLines)
 		for _, open := range []bool{false, true} {
 			for _, width := range []int{100, 140} {
 				b.Run(fmt.Sprintf("%s/open=%v/%d", name, open, width), func(b *testing.B) {
@@ -244,7 +245,7 @@ func BenchmarkDiff(b *testing.B) {
 					p := renderContext{theme: th, styler: newStyler(th), width: width, open: open}
 					b.ReportAllocs()
 					for b.Loop() {
-						d.render(p)
+						p.renderDiff(&d)
 					}
 				})
 			}

@@ -58,8 +58,8 @@ type noteStyle struct {
 }
 
 var (
-	userStyle   = noteStyle{"▌", roleAccent, roleText, "message"}
-	footerStyle = noteStyle{"", roleText, roleFaint, "footer"}
+	userStyle   = noteStyle{"▌", roleAccentDim, roleText, "message"}
+	footerStyle = noteStyle{"", roleText, roleDim, "footer"}
 	errorStyle  = noteStyle{"✗", roleBad, roleBad, "error"}
 	noteStyles  = [...]noteStyle{
 		Info:   {"·", roleDim, roleDim, "note"},
@@ -185,7 +185,7 @@ func (b *summary) texts(to []string) []string { return append(to, b.title(), b.t
 
 // foldNote returns the line for n lines hidden by a fold; which is "more" or "earlier".
 func (p renderContext) foldNote(n int, which string) string {
-	return p.styler.apply(roleFaint, textwrap.Truncate(fmt.Sprintf("… %d %s line%s (ctrl+o)", n, which, format.PluralSuffix(n)), p.width))
+	return p.styler.apply(roleDim, textwrap.Truncate(fmt.Sprintf("… %d %s line%s (ctrl+o)", n, which, format.PluralSuffix(n)), p.width))
 }
 
 // thinking is a thinking block: it shows its last lines while it arrives, then its duration.
@@ -220,7 +220,7 @@ func (b *thinking) render(p renderContext) (sign string, lines []string) {
 	default:
 		lines = append([]string{title}, p.styler.applyAll(roleDim, thinkingTail(b.text.String(), p.proseWidth()))...)
 	}
-	return p.styler.apply(roleDim, "∴"), lines
+	return p.styler.apply(roleVoiceDim, "∴"), lines
 }
 
 func (b *thinking) title() string {

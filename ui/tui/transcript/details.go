@@ -12,6 +12,7 @@ import (
 	"parley/tools/diff"
 	"parley/tools/sanitize"
 	"parley/ui/textwrap"
+	"parley/ui/tui/diffview"
 )
 
 // A detailPart is one part of a block in the details view: an argument, an output, a diff.
@@ -28,11 +29,11 @@ func (b *detailPart) render(p renderContext) (sign string, lines []string) {
 		lines = append(lines, p.styler.apply(roleStrong, textwrap.Truncate(b.title, p.width)))
 	}
 	if b.diff {
-		d := readDiff(b.text)
-		if d.file == "" {
-			d.file = b.file
+		d := diffview.Read(b.text, maxDiffLines)
+		if d.File == "" {
+			d.File = b.file
 		}
-		return "", append(lines, d.render(p)...)
+		return "", append(lines, p.renderDiff(&d)...)
 	}
 	rows, _ := wrapText(b.text, p.width, 0)
 	return "", append(lines, p.styler.applyAll(roleText, rows)...)

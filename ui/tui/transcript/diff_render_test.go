@@ -1,90 +1,17 @@
 package transcript
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
 
+	"parley/tools/diff"
 	"parley/ui/theme"
+	"parley/ui/tui/diffview"
 )
-
-// bracketed puts the emphasized ranges in brackets.
-func bracketed(s string, loud []byteRange) string {
-	var b strings.Builder
-	at := 0
-	for _, r := range loud {
-		b.WriteString(s[at:r.from] + "[" + s[r.from:r.to] + "]")
-		at = r.to
-	}
-	return b.String() + s[at:]
-}
-
-func TestChangedWords(t *testing.T) {
-	for _, c := range []struct{ name, a, b, wantA, wantB string }{
-		{"one word", "return nil, err", "return nil, fmt", "return nil, [err]", "return nil, [fmt]"},
-		{"a number in a name", "x1 := f(a)", "x2 := f(a)", "[x1] := f(a)", "[x2] := f(a)"},
-		{"something more", "run(ctx)", "run(ctx, 3)", "run(ctx)", "run(ctx[, 3])"},
-		{"something less", "if a && b {", "if a {", "if a [&& b ]{", "if a {"},
-		{"spaces go with the words around them", "a := old thing here", "a := some new here", "a := [old thing] here", "a := [some new] here"},
-		{"indentation", "x()", "    x()", "x()", "[    ]x()"},
-		{"other scripts are words", "名前 = 日本語", "名前 = 中文", "名前 = [日本語]", "名前 = [中文]"},
-		{"marks stay on their letters", "x = 'e\u0301'", "x = 'e'", "x = '[e\u0301]'", "x = '[e]'"},
-		{"the same", "x", "x", "x", "x"},
-		{"nothing in common", "alpha beta", "gamma(delta)", "", ""},
-		{"only a bracket in common", "}", "return values(of, this) }", "", ""},
-		{"nothing", "", "x", "", ""},
-		{"only space", "  ", " ", "", ""},
-		{"too long", strings.Repeat("x", maxHighlightBytes+1), "x", "", ""},
-		{"too many words", strings.Repeat("x ", maxWords), "x", "", ""},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			work := wordsWork
-			was, is, ok := changedWords(c.a, c.b, &work)
-			if ok != (c.wantA != "") {
-				t.Fatalf("the lines are the same one: %v", ok)
-			}
-			a, b := bracketed(c.a, was), bracketed(c.b, is)
-			if ok && (a != c.wantA || b != c.wantB) {
-				t.Errorf("got  %s and %s\nwant %s and %s", a, b, c.wantA, c.wantB)
-			}
-		})
-	}
-	work := 10
-	if _, _, ok := changedWords("a b c d", "a b c e", &work); ok || work != 10 {
-		t.Error("more is compared than there is work for")
-	}
-}
-
-// Ranges are inside of the line, in order, and at the borders of characters.
-// The text outside of them is the same on both sides.
-func FuzzChangedWords(f *testing.F) {
-	f.Add("return nil, err", "return  fmt.Errorf(\"%w\", err)")
-	f.Add("日本語 e\u0301\u0301 👨‍👩‍👧", "日本 e\u0301 👨‍👩‍👦")
-	f.Fuzz(func(t *testing.T, a, b string) {
-		work := wordsWork
-		was, is, ok := changedWords(a, b, &work)
-		if !ok {
-			return
-		}
-		kept := func(s string, loud []byteRange) string {
-			var b strings.Builder
-			at := 0
-			for _, r := range loud {
-				if r.from < at || r.to <= r.from || r.to > len(s) {
-					t.Fatalf("%q has the reach %v after %d", s, r, at)
-				}
-				b.WriteString(s[at:r.from])
-				at = r.to
-			}
-			return strings.ReplaceAll(b.String()+s[at:], " ", "")
-		}
-		if x, y := kept(a, was), kept(b, is); x != y {
-			t.Fatalf("%q and %q keep %q and %q", a, b, x, y)
-		}
-	})
-}
 
 const mixedDiff = `--- a/main.go
 +++ b/main.go
@@ -110,32 +37,32 @@ const mixedDiff = `--- a/main.go
 // Every line of a diff is shown, on its side and with its number.
 func TestSplit(t *testing.T) {
 	p := renderContext{theme: theme.Plain(), styler: newStyler(theme.Plain()), width: 120, open: true}
-	d := readDiff(mixedDiff)
+	d := diffview.Read(mixedDiff, maxDiffLines)
 	var got []string
-	for _, line := range d.render(p) {
+	for _, line := range p.renderDiff(&d) {
 		var plain strings.Builder
 		writePlain(&plain, line)
 		left, right, _ := strings.Cut(plain.String(), "│")
 		got = append(got, strings.TrimRight(left, " ")+" | "+strings.TrimRight(strings.TrimPrefix(right, " "), " "))
 	}
 	want := []string{
-		" 9       ctx := context.Background() // the one |  9       ctx := context.Background() // the one",
-		"10       /* a comment | 10       /* a comment",
-		"11 -        that goes on */ | 11 +        that goes over */",
-		"12 -     for i := range 3 { | 12 +     for i := range 30 {",
-		`13 -         run(ctx, "first") | 13 +         run(ctx, "second", i)`,
-		"14 -         log.Print(i) | ",
-		"15       } | 14       }",
-		" | 15 +     stop()",
-		"16       wait() | 16       wait()",
-		"   ⋮ | ",
-		"40 - last() | 40 +",
-		"41   end() | 41   end()",
+		"   9       ctx := context.Background() // the one |    9       ctx := context.Background() // the one",
+		"  10       /* a comment |   10       /* a comment",
+		"  11 -        that goes on */ |   11 +        that goes over */",
+		"  12 -     for i := range 3 { |   12 +     for i := range 30 {",
+		`  13 -         run(ctx, "first") |   13 +         run(ctx, "second", i)`,
+		"  14 -         log.Print(i) | ",
+		"  15       } |   14       }",
+		" |   15 +     stop()",
+		"  16       wait() |   16       wait()",
+		"     ⋯ | ",
+		"  40 - last() |   40 +",
+		"  41   end() |   41   end()",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if all := strings.Join(d.render(p), "\n"); !strings.Contains(all, theme.NewSGR(p.theme.Text.Bold(true).Underline(true)).On+"over") {
+	if all := strings.Join(p.renderDiff(&d), "\n"); !strings.Contains(all, theme.NewSGR(p.theme.Text.Bold(true).Underline(true)).On+"over") {
 		t.Errorf("without colours the words that changed do not stand out in %q", all)
 	}
 	for _, c := range []struct {
@@ -149,8 +76,8 @@ func TestSplit(t *testing.T) {
 		{"only removals", "@@ -1,2 +0,0 @@\n-a\n-b\n", 200, true},
 	} {
 		p.width = c.width
-		d := readDiff(c.diff)
-		if got := strings.Contains(strings.Join(d.render(p), ""), "│"); got != c.split {
+		d := diffview.Read(c.diff, maxDiffLines)
+		if got := strings.Contains(strings.Join(p.renderDiff(&d), ""), "│"); got != c.split {
 			t.Errorf("%s: side by side %v", c.name, got)
 		}
 	}
@@ -167,17 +94,17 @@ func TestHugeDiff(t *testing.T) {
 	for i := range 9000 {
 		fmt.Fprintf(&b, "+new line %d\n", i)
 	}
-	d := readDiff(b.String())
-	if d.added != 9000 || d.removed != 9000 || len(d.changes)+d.dropped != 18000 || len(d.changes) > maxDiffLines {
-		t.Errorf("+%d -%d, %d kept, %d left", d.added, d.removed, len(d.changes), d.dropped)
+	d := diffview.Read(b.String(), maxDiffLines)
+	if d.Added != 9000 || d.Removed != 9000 || d.Len()+d.Dropped != 18000 || d.Len() > maxDiffLines {
+		t.Errorf("+%d -%d, %d kept, %d left", d.Added, d.Removed, d.Len(), d.Dropped)
 	}
 	p := renderContext{theme: theme.Dark(), styler: newStyler(theme.Dark()), width: 80, open: true}
-	lines := d.render(p)
-	if last := lines[len(lines)-1]; len(lines) > maxDiffLines+1 || !strings.Contains(last, fmt.Sprintf("… %d more lines (enter)", d.dropped)) {
+	lines := p.renderDiff(&d)
+	if last := lines[len(lines)-1]; len(lines) > maxDiffLines+1 || !strings.Contains(last, fmt.Sprintf("… %d more lines (enter)", d.Dropped)) {
 		t.Errorf("%d lines, the last one %q", len(lines), last)
 	}
 	p.open = false
-	lines = d.render(p)
+	lines = p.renderDiff(&d)
 	if last := lines[len(lines)-1]; len(lines) != foldDiff+1 || !strings.Contains(last, "… 17988 more lines (ctrl+o)") {
 		t.Errorf("%d lines, the last one %q", len(lines), last)
 	}
@@ -226,19 +153,15 @@ func TestDiffSheets(t *testing.T) {
 	sheets := diffParts(b.String())
 	file := ""
 	for _, s := range sheets {
-		d := readDiff(s.text)
-		if len(s.text) > maxPartBytes+200 || d.dropped > 0 {
-			t.Errorf("a sheet has %d bytes, %d lines too many", len(s.text), d.dropped)
+		d := diffview.Read(s.text, maxDiffLines)
+		if len(s.text) > maxPartBytes+200 || d.Dropped > 0 {
+			t.Errorf("a sheet has %d bytes, %d lines too many", len(s.text), d.Dropped)
 		}
-		if file = s.file; d.file != "" {
-			file = d.file
-		}
-		for _, c := range d.changes {
-			if c.file != "" {
-				file = c.file
-			}
-			if c.sign != 0 {
-				got = append(got, fmt.Sprintf("%s %c%d %s", file, c.sign, c.line, c.text))
+		file = s.file
+		for l := range diff.Lines(s.text) {
+			file = cmp.Or(l.File, file)
+			if l.Kind == diff.Added || l.Kind == diff.Removed || l.Kind == diff.Context {
+				got = append(got, fmt.Sprintf("%s %c%d %s", file, l.Kind, cmp.Or(l.New, l.Old), l.Text()))
 			}
 		}
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"charm.land/lipgloss/v2"
+
 	"parley/ui/theme"
 )
 
@@ -187,18 +189,30 @@ func TestGallery(t *testing.T) {
 
 // namesOf maps the sequences of a theme to the names of their styles.
 func namesOf(th *theme.Theme) map[string]string {
-	names := map[string]string{theme.NewSGR(th.Voice).On: "code"}
-	k := newStyler(th)
-	for i, on := range [numSides]string{"", " on added", " on removed"} {
-		for t, name := range toneNames {
-			name += on
-			look := k.code()[i][t]
-			for open, name := range map[string]string{look.normal.On: name, look.emphasized.On: name + "!"} {
-				if names[open] == "" || names[open] == "code" {
-					names[open] = name
-				}
-			}
+	names := map[string]string{theme.NewSGR(th.Voice).On: "voice"}
+	name := func(style lipgloss.Style, name string) {
+		if on := theme.NewSGR(style).On; names[on] == "" || names[on] == "voice" {
+			names[on] = name
 		}
+	}
+	inks := styles(th)
+	for t, word := range toneNames[:numRoles] {
+		name(inks[t], word)
+		name(inks[t].Bold(true).Underline(true), word+"!")
+	}
+	c := th.Syntax
+	for _, side := range []struct {
+		on         string
+		sign       lipgloss.Style
+		line, word lipgloss.Style
+	}{{"", th.Dim, lipgloss.NewStyle(), lipgloss.NewStyle()}, {" on added", th.Good, th.Diff.Added, th.Diff.AddedWord}, {" on removed", th.Bad, th.Diff.Removed, th.Diff.RemovedWord}} {
+		for i, ink := range []lipgloss.Style{th.Text, th.Faint, side.sign.Bold(true), c.Comment, c.Keyword, c.String, c.Number, c.Function, c.Type} {
+			word := []string{"text", "faint", "sign", "comment", "keyword", "string", "number", "function", "type"}[i] + side.on
+			name(ink.Background(side.line.GetBackground()), word)
+			name(ink.Bold(true).Underline(true).Background(side.line.GetBackground()), word+"!")
+		}
+		name(th.Text.Background(side.word.GetBackground()), "word"+side.on)
+		name(side.sign.Bold(true).Underline(true), "word"+side.on)
 	}
 	names[sgrFound], names[sgrCurrent] = "found", "here"
 	for _, base := range []role{roleText, roleStrong, roleDim} {
@@ -258,5 +272,4 @@ func legend(names map[string]string, page string) string {
 	return "== what the tags are\n" + strings.Join(lines, "\n") + "\n"
 }
 
-var toneNames = [numRoles]string{"text", "dim", "faint", "accent", "strong", "good", "warn", "bad",
-	"comment", "keyword", "string", "number", "function", "type"}
+var toneNames = [numRoles]string{"text", "dim", "faint", "accent", "accent-dim", "voice", "voice-dim", "strong", "good", "warn", "bad"}

@@ -23,8 +23,8 @@ func TestGroups(t *testing.T) {
 		{"two are a line each", "1 read a Done, 2 read b Done", "✓ read a  1 line|✓ read b  1 line"},
 		{"three are one line", three, "✓ Read a, b, c"},
 		{"of several kinds", "1 read a Done, 2 list b Done, 3 grep c Done, 4 read d Done, 5 glob e Done", "✓ Read a · listed b · searched \"c\" · read d · searched \"e\""},
-		{"while they run, each is one", "1 read a Done, 2 read b Running, 3 read c Arriving", "✓ read a  1 line|● read b  running|○ read c"},
-		{"until the last one ended", "1 read a Running, 2 read b Running, 3 read c Running, 3 read c Done, 1 read a Done", "✓ read a  1 line|● read b  running|✓ read c  1 line"},
+		{"while they run, each is one", "1 read a Done, 2 read b Running, 3 read c Arriving", "✓ read a  1 line|∙ read b  running|○ read c"},
+		{"until the last one ended", "1 read a Running, 2 read b Running, 3 read c Running, 3 read c Done, 1 read a Done", "✓ read a  1 line|∙ read b  running|✓ read c  1 line"},
 		{"in any order", "1 read a Running, 2 read b Running, 3 read c Running, 3 read c Done, 1 read a Done, 2 read b Done", "✓ Read a, b, c"},
 		{"failures stay in sight", three + ", 4 read d Failed", "✓ Read a, b, c|✗ read d  failed|what is in d"},
 		{"wherever they are", "1 read a Failed, 2 read b Done, 3 read c Done, 4 read d Done", "✓ Read b, c, d|✗ read a  failed|what is in a"},
@@ -32,7 +32,7 @@ func TestGroups(t *testing.T) {
 		{"two that are done are none", "1 read a Done, 2 read b Failed, 3 read c Done", "✓ read a  1 line|✗ read b  failed|what is in b|✓ read c  1 line"},
 		{"the same file twice", "1 read a Done, 2 read a Done, 3 read b Done", "✓ Read a, b"},
 		{"another tool ends it", "1 read a Done, 2 read b Done, 3 shell c Done, 4 read d Done", "✓ read a  1 line|✓ read b  1 line|✓ shell c|what is in c|✓ read d  1 line"},
-		{"one more opens it", three + ", 4 read d Running", "✓ read a  1 line|✓ read b  1 line|✓ read c  1 line|● read d  running"},
+		{"one more opens it", three + ", 4 read d Running", "✓ read a  1 line|✓ read b  1 line|✓ read c  1 line|∙ read d  running"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := New(theme.Plain())
@@ -146,13 +146,13 @@ func TestGroupHoldsWhatIsRead(t *testing.T) {
 	m.Blocks.AddNote(strings.Repeat("x\n", 10))
 	m.Top()
 	m.Scroll(3)
-	if got, want := topRow(m), "● read b  running"; got != want {
+	if got, want := topRow(m), "∙ read b  running"; got != want {
 		t.Fatalf("the top row is %q, want %q", got, want)
 	}
 	for i, name := range []string{"a", "b", "c"} {
 		looked(m, fmt.Sprint(i), "read", name, Done)
 	}
-	if got, want := topRow(m), "● read b  running"; got != want {
+	if got, want := topRow(m), "∙ read b  running"; got != want {
 		t.Errorf("the top row became %q, want %q", got, want)
 	}
 	m.Top()

@@ -103,7 +103,7 @@ func (m *mouse) sourceRows(it *item) (rows []string, src string) {
 	if !ok {
 		return rows, strings.Join(it.texts(nil), "\n")
 	}
-	if m.window.renderContext(it).width >= minSplitWidth && b.parsedDiff().removed > 0 {
+	if b.parsedDiff().IsSplit(m.window.renderContext(it).width) {
 		for i, row := range rows {
 			rows[i] = leftHalf(row)
 		}

@@ -11,6 +11,7 @@ import (
 	"parley/ui/describe"
 	"parley/ui/format"
 	"parley/ui/textwrap"
+	"parley/ui/tui/diffview"
 )
 
 // statuses lists the sign, word and style of each status. The word ends the first line,
@@ -21,7 +22,7 @@ var statuses = [...]struct {
 }{
 	Arriving:         {"○", "", roleDim},
 	AwaitingApproval: {"?", "needs approval", roleWarn},
-	Running:          {"●", "running", roleAccent},
+	Running:          {"∙", "running", roleVoice},
 	Done:             {"✓", "", roleGood},
 	Failed:           {"✗", "failed", roleBad},
 	Denied:           {"⊘", "denied", roleWarn},
@@ -38,10 +39,10 @@ const maxTitleBytes = 4 << 10
 
 // call is the block of a tool call.
 type call struct {
-	received Tool         // as passed to SetTool, to detect changes
-	tool     Tool         // received, sanitized
-	preview  *argsPreview // preview of the arguments, until the call has ended; nil for none
-	diff     *unifiedDiff // tool.Diff once parsed
+	received Tool           // as passed to SetTool, to detect changes
+	tool     Tool           // received, sanitized
+	preview  *argsPreview   // preview of the arguments, until the call has ended; nil for none
+	diff     *diffview.Diff // tool.Diff once parsed
 	stream   sanitize.Stream
 	live     []byte // the end of the live output, sanitized
 	earlier  int    // number of dropped lines of the live output
@@ -113,8 +114,8 @@ func (b *call) render(p renderContext) (sign string, lines []string) {
 	case b.tool.Name == act.PlanTool && b.tool.Status == Done:
 		lines = append(lines, renderPlan(b.tool.Output, p)...)
 	case b.isLookup() && !p.open:
-	case b.tool.Status != Failed && len(b.parsedDiff().changes) > 0:
-		lines = append(lines, b.diff.render(p)...)
+	case b.tool.Status != Failed && b.parsedDiff().Len() > 0:
+		lines = append(lines, p.renderDiff(b.diff)...)
 	case b.tool.Output != "":
 		lines = append(lines, b.renderOutput(p)...)
 	case len(b.live) > 0:
@@ -157,7 +158,7 @@ func (b *call) title(p renderContext) []string {
 		for i, line := range lines {
 			lines[i] = "  " + p.styler.apply(roleText, line)
 		}
-		first := p.styler.apply(roleStrong, name) + p.styler.apply(roleFaint, textwrap.Truncate("  "+state, room))
+		first := p.styler.apply(roleStrong, name) + "  " + p.state(b.tool.Status, textwrap.Truncate(state, room-2))
 		return append([]string{first}, lines...)
 	}
 	state = textwrap.Truncate(state, room-2)
@@ -166,9 +167,28 @@ func (b *call) title(p renderContext) []string {
 		line += " " + p.styler.apply(roleText, textwrap.Truncate(b.tool.Title, room))
 	}
 	if state != "" {
-		line += "  " + p.styler.apply(roleFaint, state)
+		line += "  " + p.state(b.tool.Status, state)
 	}
 	return []string{line}
+}
+
+// state returns the status of a call in its colors: those of its word, and of the numbers of added
+// and removed lines.
+func (p renderContext) state(of Status, text string) string {
+	words := strings.Split(text, " ")
+	for i, word := range words {
+		role := roleDim
+		switch {
+		case strings.HasPrefix(word, "+"):
+			role = roleGood
+		case strings.HasPrefix(word, "−"):
+			role = roleBad
+		case of != Running && statuses[of].word != "" && strings.Contains(statuses[of].word, word):
+			role = statuses[of].role
+		}
+		words[i] = p.styler.apply(role, word)
+	}
+	return strings.Join(words, " ")
 }
 
 // status returns the status of the call, with its time and size, as text.
@@ -182,6 +202,9 @@ func (b *call) status(now time.Time) string {
 	if word != "" {
 		parts = append(parts, word)
 	}
+	if d := b.parsedDiff(); d.Added+d.Removed > 0 {
+		parts = append(parts, fmt.Sprintf("+%d −%d", d.Added, d.Removed))
+	}
 	switch {
 	case t.Status == Arriving && len(t.Input) >= 1<<10:
 		parts = append(parts, fmt.Sprintf("%d KB", len(t.Input)>>10))
@@ -194,19 +217,41 @@ func (b *call) status(now time.Time) string {
 		n := countLines(t.Output, true)
 		parts = append(parts, fmt.Sprintf("%d line%s", n, format.PluralSuffix(n)))
 	}
-	if d := b.parsedDiff(); d.added+d.removed > 0 {
-		parts = append(parts, fmt.Sprintf("+%d -%d", d.added, d.removed))
-	}
 	return strings.Join(parts, " ")
 }
 
 // parsedDiff returns the diff, parsed on first use.
-func (b *call) parsedDiff() *unifiedDiff {
+func (b *call) parsedDiff() *diffview.Diff {
 	if b.diff == nil {
-		d := readDiff(b.tool.Diff)
+		d := diffview.Read(b.tool.Diff, maxDiffLines)
 		b.diff = &d
 	}
 	return b.diff
+}
+
+// maxDiffLines is the maximum number of rendered lines of a diff. The details view of
+// the call shows all.
+const maxDiffLines = 500
+
+// diffView returns the form of diffs and code.
+func (p renderContext) diffView() diffview.View {
+	return diffview.View{Styles: p.styler.diff(), Width: p.width, Wrap: p.open}
+}
+
+// renderDiff returns the lines of a diff: the first ones, unless the block is unfolded.
+func (p renderContext) renderDiff(d *diffview.Diff) []string {
+	most := min(foldDiff, d.Len())
+	if p.open {
+		most = d.Len()
+	}
+	lines := d.Render(p.diffView(), most)
+	switch left := d.Dropped + d.Len() - most; {
+	case left > 0 && p.open:
+		lines = append(lines, p.styler.apply(roleDim, textwrap.Truncate(fmt.Sprintf("… %d more line%s (enter)", left, format.PluralSuffix(left)), p.width)))
+	case left > 0:
+		lines = append(lines, p.foldNote(left, "more"))
+	}
+	return lines
 }
 
 func (b *call) release() {
@@ -305,10 +350,8 @@ func (b *call) source() (text, what string) {
 func (b *call) texts(to []string) []string {
 	to = append(to, b.tool.Name, b.tool.Title, b.status(time.Time{}))
 	switch d := b.parsedDiff(); {
-	case len(d.changes) > 0 && b.tool.Status != Failed:
-		for _, c := range d.changes {
-			to = append(to, c.text)
-		}
+	case d.Len() > 0 && b.tool.Status != Failed:
+		to = d.Texts(to)
 	case b.showsArgs():
 		to = b.preview.texts(to)
 	case b.tool.Output != "":

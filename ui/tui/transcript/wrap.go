@@ -11,7 +11,7 @@ import (
 func wrapText(text string, width, limit int) (lines []string, left int) {
 	for {
 		line, rest, found := strings.Cut(text, "\n")
-		lines = textwrap.Line(lines, expandTabs(line, outputTab), width)
+		lines = textwrap.Line(lines, textwrap.ExpandTabs(line, outputTab), width)
 		if limit > 0 && (len(lines) > limit || found && len(lines) == limit) {
 			cut := 0
 			if len(lines) > limit {
@@ -31,7 +31,7 @@ func wrapText(text string, width, limit int) (lines []string, left int) {
 func firstLines(text string, width, limit int) (lines []string, left int) {
 	for range limit {
 		line, rest, found := strings.Cut(text, "\n")
-		lines = append(lines, textwrap.Truncate(expandTabs(line, outputTab), width))
+		lines = append(lines, textwrap.Truncate(textwrap.ExpandTabs(line, outputTab), width))
 		if !found {
 			return lines, 0
 		}
@@ -61,27 +61,5 @@ func countLines(text string, there bool) int {
 	return strings.Count(text, "\n") + 1
 }
 
-// Tab stops: the terminal's for program output, narrower ones for code.
-const (
-	outputTab = 8
-	codeTab   = 4
-)
-
-// expandTabs replaces tabs by spaces, because terminals differ in the width of tabs.
-func expandTabs(line string, stop int) string {
-	if strings.IndexByte(line, '\t') < 0 {
-		return line
-	}
-	var b strings.Builder
-	col := 0
-	for i, part := range strings.Split(line, "\t") {
-		if i > 0 {
-			n := stop - col%stop
-			b.WriteString(strings.Repeat(" ", n))
-			col += n
-		}
-		b.WriteString(part)
-		col += textwrap.Width(part)
-	}
-	return b.String()
-}
+// outputTab is the distance of tab stops in program output: the terminal's.
+const outputTab = 8

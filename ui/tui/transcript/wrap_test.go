@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"parley/ui/textwrap"
 )
 
 func TestFolds(t *testing.T) {
@@ -40,7 +42,7 @@ func TestUntab(t *testing.T) {
 	for in, want := range map[string]string{
 		"no tabs": "no tabs", "\tx": "        x", "ab\tx": "ab      x", "12345678\tx": "12345678        x", "日\tx": "日      x",
 	} {
-		if got := expandTabs(in, 8); got != want {
+		if got := textwrap.ExpandTabs(in, 8); got != want {
 			t.Errorf("untab(%q) = %q, want %q", in, got, want)
 		}
 	}

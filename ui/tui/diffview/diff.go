@@ -1,13 +1,14 @@
-package transcript
+// Package diffview renders diffs: each line with its number and sign, in the colors of its
+// language, on the tint of its side, and with the changed words of a line emphasized. A diff
+// looks the same wherever it is shown.
+package diffview
 
 import (
 	"cmp"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"parley/tools/diff"
-	"parley/ui/format"
 	"parley/ui/markdown"
 	"parley/ui/textwrap"
 )
@@ -21,67 +22,86 @@ type diffLine struct {
 	file    string // file of the following lines, if this line names it
 }
 
-// A unifiedDiff is a parsed diff: its first maxDiffLines lines, and the counts of all lines.
-type unifiedDiff struct {
-	file           string // file of the first changes
-	changes        []diffLine
-	dropped        int // number of lines beyond maxDiffLines
-	added, removed int
+// A Diff is a parsed diff: its first lines, and the counts of all lines.
+type Diff struct {
+	File           string // file of the first changes; its name decides the language
+	Added, Removed int
+	Dropped        int // number of lines beyond the limit
+
+	changes []diffLine
 }
 
-// maxDiffLines is the maximum number of rendered lines of a diff. The details view of
-// the call shows all.
-const maxDiffLines = 500
-
 // hunkGap separates two hunks of one file.
-const hunkGap = "⋮"
+const hunkGap = "⋯"
 
-// readDiff reads a unified diff. It omits the file name if there is only one file,
-// because the title names it.
-func readDiff(text string) (p unifiedDiff) {
+// Read reads at most limit lines of a unified diff; 0 means no limit. It omits the file name if
+// there is only one file, because the title names it.
+func Read(text string, limit int) (p Diff) {
 	inFile, files := false, 0
 	for l := range diff.Lines(text) {
 		switch l.Kind {
 		case diff.Added, diff.Removed, diff.Context:
-			p.add(diffLine{sign: byte(l.Kind), line: cmp.Or(l.New, l.Old), oldLine: l.Old, text: l.Text()})
+			p.add(diffLine{sign: byte(l.Kind), line: cmp.Or(l.New, l.Old), oldLine: l.Old, text: l.Text()}, limit)
 		case diff.Hunk:
 			if inFile {
-				p.add(diffLine{text: hunkGap})
+				p.add(diffLine{text: hunkGap}, limit)
 			}
 			inFile = true
 		case diff.NewName:
 			files++
 			inFile = false
-			p.add(diffLine{text: l.File, file: l.File})
+			p.add(diffLine{text: l.File, file: l.File}, limit)
 		case diff.Note:
-			p.add(diffLine{text: l.Raw})
+			p.add(diffLine{text: l.Raw}, limit)
 		}
 	}
 	if files == 1 && p.changes[0].sign == 0 {
-		p.file, p.changes = p.changes[0].file, p.changes[1:]
+		p.File, p.changes = p.changes[0].file, p.changes[1:]
 	}
 	return p
 }
 
 // add counts a change, and stores it while there is room.
-func (p *unifiedDiff) add(c diffLine) {
+func (p *Diff) add(c diffLine, limit int) {
 	switch c.sign {
 	case '+':
-		p.added++
+		p.Added++
 	case '-':
-		p.removed++
+		p.Removed++
 	}
-	if len(p.changes) == maxDiffLines {
-		p.dropped++
+	if limit > 0 && len(p.changes) == limit {
+		p.Dropped++
 		return
 	}
 	p.changes = append(p.changes, c)
 }
 
+// Len returns the number of lines that Render can show.
+func (p *Diff) Len() int { return len(p.changes) }
+
+// Texts appends the texts of the lines, in order.
+func (p *Diff) Texts(to []string) []string {
+	for _, c := range p.changes {
+		to = append(to, c.text)
+	}
+	return to
+}
+
+// IsSplit reports whether old and new are side by side at a width.
+func (p *Diff) IsSplit(width int) bool { return width >= minSplitWidth && p.Removed > 0 }
+
+// A View says how a diff is rendered.
+type View struct {
+	Styles *Styles
+	Width  int  // in cells
+	Wrap   bool // wrap long lines instead of truncating them
+}
+
 const (
 	minSplitWidth     = 120     // least width with old and new side by side
+	codeTab           = 4       // cells between tab stops
 	maxHighlightBytes = 2 << 10 // longest line that is highlighted and compared word by word
-	maxClipBytes      = 8 << 10 // bytes of a truncated line that are measured
+	MaxClipBytes      = 8 << 10 // bytes of a truncated line that are measured
 )
 
 // A diffRow is a line of a diff while it is rendered.
@@ -103,41 +123,42 @@ func (r *diffRow) side() diffSide {
 	return sideBoth
 }
 
-// render returns the lines of a diff: number, sign, text. Old and new are side by side if the
-// width allows it and lines were removed.
-func (b *unifiedDiff) render(p renderContext) []string {
-	shown := b.changes
-	if !p.open && len(shown) > foldDiff {
-		shown = shown[:foldDiff]
-	}
-	rows := b.rows(shown, p)
+// Render returns the first lines of a diff, at most most of them: number, sign, text. Old and
+// new are side by side if the width allows it and lines were removed.
+func (p *Diff) Render(v View, most int) (lines []string) {
+	shown := p.changes[:min(most, len(p.changes))]
+	rows := p.rows(shown, v)
 	last := 0
 	for _, c := range shown {
 		last = max(last, c.line, c.oldLine)
 	}
 	digits := len(strconv.Itoa(last))
-	var lines []string
-	if p.width >= minSplitWidth && b.removed > 0 {
-		lines = splitView{p, digits, (p.width - 2) / 2}.render(rows)
-	} else {
-		for i := range rows {
-			lines = rows[i].render(lines, digits, p)
-		}
+	if p.IsSplit(v.Width) {
+		return splitView{v, digits, (v.Width - 2) / 2}.render(rows)
 	}
-	switch left := b.dropped + len(b.changes) - len(shown); {
-	case left > 0 && p.open:
-		lines = append(lines, p.styler.apply(roleFaint, textwrap.Truncate(fmt.Sprintf("… %d more line%s (enter)", left, format.PluralSuffix(left)), p.width)))
-	case left > 0:
-		lines = append(lines, p.foldNote(left, "more"))
+	for i := range rows {
+		lines = rows[i].render(lines, digits, v)
 	}
 	return lines
 }
 
+// Line appends one line of a file as in a diff, with its number, of a number of digits; 0 for no
+// number. scanner splits it into tokens; nil for none.
+func (v View) Line(lines []string, sign byte, number, digits int, text string, scanner *markdown.Scanner) []string {
+	r := diffRow{diffLine: diffLine{sign: sign, line: number}, body: textwrap.ExpandTabs(Visible(text, v.Wrap), codeTab)}
+	tokens := []markdown.Token{{Text: r.body}}
+	if scanner != nil && len(r.body) <= maxHighlightBytes {
+		tokens = scanner.Line(r.body)
+	}
+	r.code = pieces(tokens)
+	return r.render(lines, digits, v)
+}
+
 // rows returns the shown lines, highlighted, with the words emphasized that differ between
 // paired lines.
-func (b *unifiedDiff) rows(shown []diffLine, p renderContext) []diffRow {
+func (p *Diff) rows(shown []diffLine, v View) []diffRow {
 	rows := make([]diffRow, len(shown))
-	file := b.file
+	file := p.File
 	was, is := markdown.NewScanner(file), markdown.NewScanner(file)
 	for i, c := range shown {
 		r := &rows[i]
@@ -147,7 +168,7 @@ func (b *unifiedDiff) rows(shown []diffLine, p renderContext) []diffRow {
 		if c.sign == 0 {
 			was, is = markdown.NewScanner(file), markdown.NewScanner(file)
 		}
-		r.diffLine, r.body = c, expandTabs(visiblePart(c.text, p), codeTab)
+		r.diffLine, r.body = c, textwrap.ExpandTabs(Visible(c.text, v.Wrap), codeTab)
 		if c.sign == 0 {
 			continue
 		}
@@ -158,7 +179,7 @@ func (b *unifiedDiff) rows(shown []diffLine, p renderContext) []diffRow {
 		if len(r.body) <= maxHighlightBytes && c.sign != '-' {
 			tokens = is.Line(r.body)
 		}
-		r.code = p.styler.pieces(r.side(), tokens)
+		r.code = pieces(tokens)
 	}
 	work := wordsWork
 	for from := 0; from < len(rows); {
@@ -169,12 +190,12 @@ func (b *unifiedDiff) rows(shown []diffLine, p renderContext) []diffRow {
 	return rows
 }
 
-// visiblePart returns the part of a line that can be visible.
-func visiblePart(text string, p renderContext) string {
-	if p.open || len(text) <= maxClipBytes {
+// Visible returns the part of a line that can be visible: the beginning, unless it wraps.
+func Visible(text string, wraps bool) string {
+	if wraps || len(text) <= MaxClipBytes {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxClipBytes], "")
+	return strings.ToValidUTF8(text[:MaxClipBytes], "")
 }
 
 // changedRun returns the removed lines at the start of rows, the added lines after them, and
@@ -211,37 +232,60 @@ func pairLines(minus, plus []diffRow, work *int) {
 	}
 }
 
-// render appends the row. Unfolded, a long line is wrapped instead of cut.
-func (r *diffRow) render(lines []string, digits int, p renderContext) []string {
-	if r.sign == 0 {
-		return r.renderRemark(lines, digits, p)
+// inset is the indentation of a line, if there is room for it.
+func (v View) inset() string {
+	if v.Width < minInsetWidth {
+		return ""
 	}
-	room := p.width - digits - 3
-	if digits == 0 {
-		room++
-	}
-	if room < 1 {
-		return append(lines, p.styler.apply(signRoles[r.side()], textwrap.Truncate(string(r.sign)+r.body, p.width)))
-	}
-	number := numberColumn(r.line, digits)
-	for i, part := range r.renderParts(room, p) {
-		if i > 0 {
-			number = strings.Repeat(" ", len(number))
-		}
-		lines = append(lines, p.styler.apply(roleFaint, number)+part)
-	}
-	return lines
+	return "  "
 }
 
-// renderRemark appends a line about the diff itself.
-func (r *diffRow) renderRemark(lines []string, digits int, p renderContext) []string {
-	margin := strings.Repeat(" ", digits+1)
-	parts := []string{textwrap.Truncate(r.body, max(p.width-len(margin), 1))}
-	if p.open {
-		parts = textwrap.Line(nil, r.body, max(p.width-len(margin), 1))
+// minInsetWidth is the least width with an indentation.
+const minInsetWidth = 40
+
+// render appends the row. Lines on a background are padded to the full width.
+func (r *diffRow) render(lines []string, digits int, v View) []string {
+	side, gutter, sign := r.side(), v.inset()+numberColumn(r.line, digits), string(r.sign)
+	if r.sign == 0 {
+		gutter, sign = strings.Repeat(" ", len(gutter)), ""
 	}
-	for _, part := range parts {
-		lines = append(lines, p.styler.apply(roleFaint, textwrap.Truncate(margin+part, p.width)))
+	room := v.Width - len(gutter) - len(sign) - 1
+	if room < 1 {
+		return append(lines, v.Styles.line(side, codePiece{text: textwrap.Truncate(sign+r.body, v.Width), look: mark}))
+	}
+	texts := []string{textwrap.Truncate(r.body, room)}
+	if v.Wrap {
+		texts = textwrap.Line(nil, r.body, room)
+	}
+	at := 0
+	for _, t := range texts {
+		kept, end := t, ""
+		if !strings.HasPrefix(r.body[at:], t) {
+			if begin, ok := strings.CutSuffix(t, textwrap.Ellipsis); ok && !v.Wrap {
+				kept, end = begin, textwrap.Ellipsis
+			} else { // wrapping removed spaces
+				at += len(r.body[at:]) - len(strings.TrimLeft(r.body[at:], " "))
+			}
+		}
+		line := make([]codePiece, 2, len(r.code)+4)
+		line[0], line[1] = codePiece{text: gutter, look: number}, codePiece{text: sign, look: mark}
+		if gutter != "" && sign != "" {
+			line[1].text += " "
+		}
+		if r.sign == 0 {
+			line = append(line, codePiece{text: t, look: number})
+		} else {
+			line = slicePieces(line, r.code, at, at+len(kept))
+			line = append(line, codePiece{text: end, look: mark})
+		}
+		if v.Styles.fills[side] {
+			line = append(line, codePiece{text: strings.Repeat(" ", max(0, room-textwrap.Width(t)))})
+		}
+		lines = append(lines, v.Styles.line(side, line...))
+		at, gutter = at+len(kept), strings.Repeat(" ", len(gutter))
+		if r.sign != 0 {
+			sign = "↪"
+		}
 	}
 	return lines
 }
@@ -258,43 +302,11 @@ func numberColumn(n, digits int) string {
 	return strings.Repeat(" ", max(0, digits-len(number))) + number + " "
 }
 
-// renderParts returns sign and text in lines with room cells of text. Lines on a
-// background are padded to the full width.
-func (r *diffRow) renderParts(room int, p renderContext) []string {
-	s := r.side()
-	texts := []string{textwrap.Truncate(r.body, room)}
-	if p.open {
-		texts = textwrap.Line(nil, r.body, room)
-	}
-	parts := make([]string, len(texts))
-	at, sign := 0, string(r.sign)
-	for i, t := range texts {
-		kept, end := t, ""
-		if !strings.HasPrefix(r.body[at:], t) {
-			if begin, ok := strings.CutSuffix(t, textwrap.Ellipsis); ok && !p.open {
-				kept, end = begin, textwrap.Ellipsis
-			} else { // wrapping removed spaces
-				at += len(r.body[at:]) - len(strings.TrimLeft(r.body[at:], " "))
-			}
-		}
-		line := make([]codePiece, 1, len(r.code)+3)
-		line[0] = codePiece{text: sign + " ", role: signRoles[s]}
-		line = slicePieces(line, r.code, at, at+len(kept))
-		line = append(line, codePiece{text: end, role: signRoles[s]})
-		if p.styler.hasBackground[s] {
-			line = append(line, codePiece{text: strings.Repeat(" ", max(0, room-textwrap.Width(t))), role: signRoles[s]})
-		}
-		parts[i] = p.styler.codeLine(s, line...)
-		at, sign = at+len(kept), " "
-	}
-	return parts
-}
-
 // A splitView renders old lines on the left and new lines on the right.
 type splitView struct {
-	context renderContext
-	digits  int
-	half    int // cells of a half
+	view   View
+	digits int
+	half   int // cells of a half
 }
 
 func (v splitView) render(rows []diffRow) (lines []string) {
@@ -304,7 +316,7 @@ func (v splitView) render(rows []diffRow) (lines []string) {
 			r := &rows[from]
 			from++
 			if r.sign == 0 {
-				lines = r.renderRemark(lines, v.digits, v.context)
+				lines = r.render(lines, v.digits, v.view)
 				continue
 			}
 			lines = v.renderPair(lines, r, r)
@@ -339,7 +351,7 @@ func (v splitView) renderPair(lines []string, left, right *diffRow) []string {
 		if i < len(l) {
 			line = l[i] + strings.Repeat(" ", max(0, v.half-textwrap.Width(l[i])))
 		}
-		line += v.context.styler.apply(roleFaint, "│")
+		line += v.view.Styles.rule
 		if i < len(r) {
 			line += " " + r[i]
 		}
@@ -357,7 +369,7 @@ func (v splitView) renderHalf(r *diffRow, is bool) []string {
 	if !is && r.sign == ' ' {
 		side.line = r.oldLine
 	}
-	p := v.context
-	p.width = v.half
-	return side.render(nil, v.digits, p)
+	view := v.view
+	view.Width = v.half
+	return side.render(nil, v.digits, view)
 }

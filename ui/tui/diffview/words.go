@@ -1,4 +1,4 @@
-package transcript
+package diffview
 
 import (
 	"unicode"
