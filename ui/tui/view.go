@@ -2,7 +2,6 @@ package tui
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -15,6 +14,7 @@ import (
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/input"
 	"parley/ui/tui/statusbar"
+	"parley/ui/tui/terminal"
 )
 
 // frames holds the last frame and its panes.
@@ -31,7 +31,11 @@ type frames struct {
 // View renders the screen. Panes cache their strings, so that a frame without
 // changes costs a few comparisons.
 func (m *Model) View() tea.View {
-	v := tea.View{AltScreen: true, WindowTitle: windowTitle(m.App.Session.Title(), m.overlay.IsWaiting()), ProgressBar: progressBar(m.chat.Turn != nil, m.overlay.IsWaiting()), ReportFocus: true}
+	waiting := ""
+	if m.overlay.IsWaiting() {
+		waiting = waitingForYou
+	}
+	v := tea.View{AltScreen: true, WindowTitle: terminal.Title(m.App.Session.Title(), waiting), ProgressBar: terminal.Progress(m.chat.Turn != nil, waiting != ""), ReportFocus: true}
 	// After a leader, letters also match by their position on the keyboard.
 	v.KeyboardEnhancements = tea.KeyboardEnhancements{ReportAlternateKeys: true, ReportAllKeysAsEscapeCodes: m.keymap.leader != ""}
 	if m.Config.Mouse {
@@ -269,23 +273,3 @@ const edgesFrom = 40
 
 // waitingForYou is shown while a question is open.
 const waitingForYou = "waiting for you"
-
-// windowTitle returns the window title for a conversation.
-func windowTitle(conversation string, waiting bool) string {
-	parts := []string{conversation, "parley"}
-	if waiting {
-		parts = slices.Insert(parts, 0, waitingForYou)
-	}
-	return sanitize.Line(strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), " – "))
-}
-
-// progressBar returns the progress that the terminal shows with the window title.
-func progressBar(running, waiting bool) *tea.ProgressBar {
-	switch {
-	case !running:
-		return nil
-	case waiting:
-		return tea.NewProgressBar(tea.ProgressBarWarning, 100)
-	}
-	return tea.NewProgressBar(tea.ProgressBarIndeterminate, 0)
-}

@@ -284,7 +284,7 @@ func (f *Welcome) lines(rows []welcomeRow, before, width, full int) (lines []str
 	return lines
 }
 
-// hints returns keys for beginners.
+// hints returns keys for beginners, as many as fit.
 func (f *Welcome) hints(width int) string {
 	keys := [][2]string{{f.KeyOf("model"), "model"}, {f.KeyOf("commands"), "commands"}, {f.KeyOf("keys"), "help"}}
 	switch rows := f.rows(); {
@@ -295,13 +295,18 @@ func (f *Welcome) hints(width int) string {
 	default:
 		keys = append(keys, [2]string{f.KeyOf("end"), "quit"})
 	}
-	for gap := 3; ; gap-- {
+	for gap := 3; ; {
 		row := ""
 		for i, k := range keys {
 			row += strings.Repeat(" ", min(i, 1)*gap) + f.Theme.Strong.Render(k[0]) + " " + f.Theme.Dim.Render(k[1])
 		}
-		if ansi.StringWidth(row) <= width || gap == 1 {
+		switch {
+		case ansi.StringWidth(row) <= width, len(keys) == 1:
 			return ansi.Truncate(row, width, "")
+		case gap > 1:
+			gap--
+		default: // whole keys go, from the end
+			keys = keys[:len(keys)-1]
 		}
 	}
 }
