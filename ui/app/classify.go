@@ -54,15 +54,19 @@ func Classify(text string, commands []Command, isPrompt func(text string) bool) 
 	if isPrompt(text) {
 		return Line{Kind: PromptFileLine}
 	}
+	switch hint := elsewhere[name]; {
+	case !ok || hint == "":
+	case strings.HasPrefix(hint, "/"):
+		return Classify(strings.TrimSpace(hint+" "+arg), commands, isPrompt)
+	case arg == "":
+		return Line{Kind: MistypedLine, Hint: hint}
+	}
 	if found && arg == "" {
 		return l
 	}
 	name, arg, ok = splitCommand(text)
 	if !ok {
 		return Line{}
-	}
-	if hint := elsewhere[name]; hint != "" && arg == "" {
-		return Line{Kind: MistypedLine, Hint: hint}
 	}
 	var near []string
 	const few = 4

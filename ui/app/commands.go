@@ -96,6 +96,7 @@ func Register(a *App) {
 		{Name: "wire", Keys: []string{"ctrl+x w", "f12"}, Group: View, Help: "HTTP inspector: raw requests and responses", Unavailable: why(noExchanges), Run: openPanel(PanelWire)},
 
 		{Name: "init", Group: Program, Help: "Ask the model to write AGENTS.md for this folder", Run: writeInstructions},
+		{Name: "review-changes", Group: Program, Help: "Ask the model to review the uncommitted changes", Run: reviewChanges},
 		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: why(folderFixed), Path: PathDirectory, Run: a.folder},
 		{Name: "quit", Aliases: []string{"exit"}, Group: Program, Help: "Quit parley", Run: func(string) Effect { return Quit(a) }},
 	}...)
@@ -104,12 +105,28 @@ func Register(a *App) {
 // FirstCommands lists the commands that come first in lists for new users.
 var FirstCommands = []string{"model", "new", "sessions", "connect", "help"}
 
-// elsewhere maps commands of other programs to the way to do the same in parley.
+// elsewhere maps commands of other programs to the line that does the same in parley, or to the way to do it.
 var elsewhere = map[string]string{
+	"agents":         "No agents here: /persona sets a system prompt, /compare asks several models",
+	"feedback":       "parley sends no reports: /doctor shows what one needs",
+	"import":         "parley sessions import, in a shell, reads conversations of other programs",
+	"keymap":         "/settings keys",
 	"logout":         "parley connect --remove PROVIDER, in a shell, removes a key",
-	"vim":            "vim = true under [ui] in config.toml turns on vi keys",
+	"plan":           "/mode plan",
+	"review":         "/review-changes", // a prompt file of this name comes first
+	"statusline":     "/settings ui.status",
+	"vim":            "/settings ui.vim",
 	"version":        "parley --version, in a shell, prints the version",
 	"terminal-setup": "ctrl+j starts a new line in every terminal, shift+enter where it is reported",
+}
+
+// Elsewhere returns what a command of other programs runs here, or the way to do the same; "" for any other name.
+func Elsewhere(name string) string {
+	hint := elsewhere[name]
+	if strings.HasPrefix(hint, "/") {
+		return "Runs " + hint
+	}
+	return hint
 }
 
 // parseCommand splits "/name argument"; ok is false if text has another form.
@@ -185,6 +202,11 @@ func (u *CommandUses) load() {
 // writeInstructions drafts a prompt that asks the model to write AGENTS.md.
 func writeInstructions(string) Effect {
 	return Draft("Look through this folder and write AGENTS.md: what the project is, how it is built and tested, how the code is laid out, and the conventions to follow. Keep it short. If AGENTS.md exists, improve it.")
+}
+
+// reviewChanges drafts a prompt that asks the model for a review.
+func reviewChanges(string) Effect {
+	return Draft("Review the uncommitted changes in this folder (git status, git diff). List the problems, the worst first: file and line, what goes wrong, how to repair it. Change nothing.")
 }
 
 // openPanel returns a function that opens a panel with its argument as search text.

@@ -11,6 +11,8 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/similar"
+	"parley/ui/app"
+	"parley/ui/app/flows"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -139,14 +141,20 @@ func wrongArguments(cmd *cobra.Command, args []string, err error) error {
 	return fmt.Errorf("%q is one argument too many\nusage: %s", args[min(most, len(args)-1)], use)
 }
 
-// mistypedCommand returns an error if words is a single word that differs from a subcommand by one letter; nil for any
-// other prompt.
+// mistypedCommand returns an error if words is a single word that differs from a subcommand by one letter, or names a
+// command of the chat; nil for any other prompt.
 func mistypedCommand(root *cobra.Command, words []string) error {
 	if len(words) != 1 {
 		return nil
 	}
 	if name := similar.Mistyped(words[0], append(cmdutil.Names(root), "help")); name != "" {
 		return fmt.Errorf("unknown command %q: did you mean parley %s? As a prompt: parley -p %s", words[0], name, words[0])
+	}
+	commands := append(flows.Commands(), app.Command{Name: "theme"}) // the screen's own
+	for _, name := range []string{words[0], strings.TrimSuffix(words[0], "s")} {
+		if slices.ContainsFunc(commands, func(c app.Command) bool { return c.Named(name) }) {
+			return fmt.Errorf("unknown command %q: it is /%s in the chat. As a prompt: parley -p %s", words[0], name, words[0])
+		}
 	}
 	return nil
 }

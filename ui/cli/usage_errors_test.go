@@ -109,6 +109,16 @@ func TestMistypedCommand(t *testing.T) {
 	}
 }
 
+// A command of the chat, typed in a terminal, is not sent to a model.
+func TestCommandOfChat(t *testing.T) {
+	root := newProgram().rootCommand(nil)
+	for word, want := range map[string]string{"themes": "theme", "hooks": "hooks", "tools": "tools", "clear": "clear", "jobs": "jobs"} {
+		if err := mistypedCommand(root, []string{word}); err == nil || !strings.Contains(err.Error(), "it is /"+want+" in the chat. As a prompt: parley -p "+word) {
+			t.Errorf("%s: %v", word, err)
+		}
+	}
+}
+
 // TestHelpNamesValuesOnce: the implied value of a flag is not repeated after its name.
 func TestHelpNamesValuesOnce(t *testing.T) {
 	root := newProgram().rootCommand(nil)

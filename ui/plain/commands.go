@@ -30,7 +30,7 @@ func ownCommands() []command {
 		}),
 		row("read", "NUMBER", "Read the last answer again, the last NUMBER of them, or all", func(p *frontend, arg string) { p.transcript.readBack(arg) }),
 		row("output", "", "Read all output of the last tool", func(p *frontend, _ string) { p.transcript.allOutput() }),
-		row("copy", "code", "Copy the last answer, or its last code block", func(p *frontend, arg string) { p.transcript.copy(arg) }),
+		row("copy", "N", "Copy the last answer, or the Nth from the end; code: its last code block", func(p *frontend, arg string) { p.transcript.copy(arg) }),
 		row("edit", "", "Write in $VISUAL or $EDITOR; saving sends it", func(p *frontend, _ string) { p.drafts.write() }),
 		row("draft", "", "Read the unsent draft", func(p *frontend, _ string) { p.drafts.read() }),
 		row("send", "", "Send the draft", (*frontend).sendDraft),

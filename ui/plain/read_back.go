@@ -123,6 +123,7 @@ func (t *transcript) allOutput() {
 // copy copies the last answer to the clipboard, or its last code block if arg is "code".
 func (t *transcript) copy(arg string) {
 	text, what := "", "answer"
+	back, _ := strconv.Atoi(arg)
 	for _, n := range slices.Backward(t.app.Session.Path()) {
 		if n.Role != llm.RoleAssistant || n.Summary {
 			continue
@@ -135,7 +136,10 @@ func (t *transcript) copy(arg string) {
 			}
 		}
 		if strings.TrimSpace(text) != "" {
-			break
+			if back--; back <= 0 {
+				break
+			}
+			text = ""
 		}
 	}
 	if strings.TrimSpace(text) == "" {

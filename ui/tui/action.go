@@ -1,7 +1,9 @@
 package tui
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -125,6 +127,19 @@ func talkingActions() []action {
 	}
 }
 
+// copyAnswer copies the last answer, or the nth from the end.
+func copyAnswer(m *Model, arg string) tea.Cmd {
+	n, err := strconv.Atoi(cmp.Or(arg, "1"))
+	text := ""
+	if err == nil && n > 0 {
+		text = m.chat.Transcript.AnswerBefore(n)
+	}
+	if text == "" {
+		return m.perform(app.Refuse("no answer %s from the end to copy", arg))
+	}
+	return m.Copy(text, "answer")
+}
+
 // noBranches adds a hint for a key that only the screen has.
 func noBranches(m *Model) string {
 	if why := app.NoBranchesText(m.App); why != "" {
@@ -150,7 +165,7 @@ func readingActions() []action {
 		scroll("bottom", "ctrl+end", "Go to the end", func(m *Model) { m.chat.Transcript.Bottom() }),
 		scroll("previous-message", "alt+up", "Go to your previous message", func(m *Model) { m.chat.Transcript.PrevUser() }),
 		scroll("next-message", "alt+down", "Go to your next message", func(m *Model) { m.chat.Transcript.NextUser() }),
-		own("copy", []string{"ctrl+x y"}, app.View, "Copy the last answer", then(func(m *Model) tea.Cmd { return m.Copy(m.chat.Transcript.LastAnswer(), "answer") })).needs(answered, "No answer to copy"),
+		own("copy", []string{"ctrl+x y"}, app.View, "Copy the last answer, or the Nth from the end", copyAnswer).takes("N").needs(answered, "No answer to copy"),
 		own("copy-code", []string{"ctrl+x c"}, app.View, "Copy the last code block", then(func(m *Model) tea.Cmd {
 			code, _ := m.chat.Transcript.LastCode()
 			return m.Copy(code, "code")

@@ -78,7 +78,7 @@ func (m *Model) palette() tea.Cmd {
 func (m *Model) slash() tea.Cmd {
 	cmd := m.palette()
 	if p, ok := m.overlay.Dialog.(*dialog.Picker); ok {
-		p.IsMessage = true
+		p.IsMessage, p.Elsewhere = true, app.Elsewhere
 	}
 	m.overlay.OnLeave(func(how dialog.Left) tea.Cmd {
 		typed := "/" + how.Typed

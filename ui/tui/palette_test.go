@@ -51,16 +51,25 @@ func TestNeighborsCommands(t *testing.T) {
 		"/undo": "undo", "/status": "context", "/init": "init", "/image": "image", "/file": "attach", "/save": "export", "/theme": "theme", "/resume": "sessions",
 		"/cost": "usage", "/export": "export", "/quit": "quit", "/exit": "quit", "/clear": "new", "/compress": "compact", "/approvals": "mode",
 		"/config": "settings", "/settings": "settings", "/branches": "tree", "/reasoning": "effort", "/models": "model", "/memory": "context",
+		"/plan": "mode", "/vim": "settings", "/statusline": "settings", "/keymap": "settings", "/review": "review-changes", "/review-changes": "review-changes",
 	} {
 		if l := app.Classify(typed, k.commands(), noPrompt); l.Kind != app.CommandLine || k.actions[l.Command].Name != want {
 			t.Errorf("%s is %+v, want %s", typed, l, want)
 		}
 	}
-	for _, typed := range []string{"/diff", "/logout", "/vim", "/version", "/terminal-setup"} {
+	for _, typed := range []string{"/diff", "/logout", "/agents", "/feedback", "/import", "/version", "/terminal-setup"} {
 		if l := app.Classify(typed, k.commands(), noPrompt); l.Kind != app.CommandLine && l.Hint == "" {
 			t.Errorf("%s is %+v, want a hint", typed, l)
 		}
 	}
+}
+
+// A name of another program's command is answered before commands that only resemble it.
+func TestForeignNameComesFirst(t *testing.T) {
+	s := setUp(t, 80, 24)
+	s.Type("/plan").WaitForText("Runs /mode plan")
+	s.Press("enter").WaitForText("Approval mode: plan")
+	s.Type("/import").WaitForText("parley sessions import, in a shell")
 }
 
 // A command found by an alias shows the alias.

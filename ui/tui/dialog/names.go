@@ -63,6 +63,9 @@ func (p *Picker) preselect() {
 		return
 	}
 	wanted, arg := p.split()
+	if p.elsewhere() != "" {
+		return
+	}
 	names := make([][]string, len(p.items))
 	for i := range p.items {
 		names[i] = namesOf(&p.items[i])
@@ -78,6 +81,15 @@ func (p *Picker) preselect() {
 	if i := p.argument(arg); i >= 0 {
 		p.selected = slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return h.Item == len(p.items)+i })
 	}
+}
+
+// elsewhere says what the query does if it is the name of another program's command; "" if it is not.
+func (p *Picker) elsewhere() string {
+	wanted, _ := p.split()
+	if p.Elsewhere == nil || slices.ContainsFunc(p.items, func(i Item) bool { return nameMatchOf(&i, wanted) == byName }) {
+		return ""
+	}
+	return p.Elsewhere(wanted)
 }
 
 // argument returns the index of the argument with the name arg or, failing that, the prefix arg;

@@ -59,6 +59,7 @@ type Picker struct {
 	Moved     func(value string)                         // called with the newly selected item, "" for none; may be nil
 	Actions   []PageKey                                  // keys that act on the selected item while there is no filter; after / they type one
 	IsMessage bool                                       // for commands: a second enter accepts an unknown name as text
+	Elsewhere func(name string) string                   // for commands: says what the name of another program's command does; "" for others; may be nil
 	FreeItem  func(typed string) (item Item, first bool) // makes an item from text that is no title; none if its Value is ""
 
 	commands bool // the first word filters, the rest is an argument; see preselect
@@ -377,6 +378,8 @@ func (p *Picker) showAll() {
 // only descriptions, it closes and returns the query to the root. A picker of other items stays open.
 func (p *Picker) accept() tea.Cmd {
 	switch _, arg := p.split(); {
+	case p.elsewhere() != "":
+		return p.leave(Left{Typed: p.query.text, Accepted: true})
 	case p.hasSelection():
 	case !p.commands:
 		return nil

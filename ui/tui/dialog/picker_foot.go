@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 func (p *Picker) foot(t table) string {
 	if unsaid := p.hiddenDetail(t); unsaid != "" {
 		style := p.theme.Dim
-		if p.message != "" || unsaid == p.item(p.hits[p.selected]).Unavailable {
+		if p.message != "" || p.hasSelection() && unsaid == p.item(p.hits[p.selected]).Unavailable {
 			style = p.theme.Warn
 		}
 		return style.Render(ansi.Truncate(unsaid, p.width, "…"))
@@ -57,7 +58,7 @@ func (p *argSet) listsArgs() bool { return p.completing }
 // its row nor its heading: why it is unavailable, its note or its details; "" if all fits.
 func (p *Picker) hiddenDetail(t table) string {
 	if p.message != "" || !p.hasSelection() {
-		return p.message
+		return cmp.Or(p.message, p.elsewhere())
 	}
 	item := p.item(p.hits[p.selected])
 	if len(p.Columns) == 0 {

@@ -296,15 +296,24 @@ func (m *viewport) isOpen(it *item) bool {
 }
 
 // LastAnswer returns the source of the last answer; "" if there is none.
-func (m *Model) LastAnswer() (text string) {
-	m.window.lastItem(func(it *item) bool {
+func (m *Model) LastAnswer() string { return m.AnswerBefore(1) }
+
+// AnswerBefore returns the source of the nth answer from the end; "" if there is none.
+func (m *Model) AnswerBefore(n int) string {
+	text := ""
+	found := m.window.lastItem(func(it *item) bool {
 		a, ok := it.block.(*answer)
 		if !ok {
 			return false
 		}
-		text, _ = a.source()
-		return strings.TrimSpace(text) != ""
+		if text, _ = a.source(); strings.TrimSpace(text) != "" {
+			n--
+		}
+		return n == 0
 	})
+	if !found {
+		return ""
+	}
 	return text
 }
 
