@@ -196,3 +196,12 @@ func Age(d time.Duration) string {
 	}
 	return "now"
 }
+
+// Clock returns a time of day in the zone of now, with the date unless both are on the same day.
+func Clock(at, now time.Time) string {
+	at = at.In(now.Location())
+	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
+		return at.Format("15:04")
+	}
+	return at.Format("2006-01-02 15:04")
+}

@@ -91,3 +91,18 @@ func TestCapital(t *testing.T) {
 		}
 	}
 }
+
+func TestClock(t *testing.T) {
+	zone := time.FixedZone("", 2*60*60)
+	now := time.Date(2026, 11, 30, 0, 30, 0, 0, zone)
+	for _, c := range []struct {
+		at   time.Time
+		want string
+	}{
+		{now, "00:30"}, {now.Add(-time.Hour), "2026-11-29 23:30"}, {now.UTC(), "00:30"}, {now.UTC().Add(-time.Hour), "2026-11-29 23:30"},
+	} {
+		if got := format.Clock(c.at, now); got != c.want {
+			t.Errorf("%v: %s, want %s", c.at, got, c.want)
+		}
+	}
+}

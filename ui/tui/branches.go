@@ -10,6 +10,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
@@ -37,12 +38,30 @@ type aside struct {
 	stashed  bool // the draft's text is the composer's last stash
 }
 
+// jump lists the turns of the branch, the latest first, and scrolls to the chosen one.
+func (b *branches) jump() tea.Cmd {
+	var rows []dialog.Item
+	for _, n := range slices.Backward(b.App.Session.Path()) {
+		if n.Role == llm.RoleUser && !n.Summary {
+			rows = append(rows, dialog.Item{Title: app.MessageLine(n.Message), Detail: format.Clock(n.At, b.Now()), Value: strconv.Itoa(n.Seq)})
+		}
+	}
+	return b.Choose(dialog.Pick("Turns", rows, b.Theme), func(c dialog.Choice) tea.Cmd {
+		seq, _ := strconv.Atoi(c.Value)
+		b.Show(seq)
+		return nil
+	})
+}
+
 // Update handles the user's requests for a message, and reports whether msg is one.
 func (b *branches) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case transcript.RegenerateMsg:
 		return b.Perform(b.App.Regenerate(msg.Seq)), true
 	case common.OpenMsg:
+		if msg.Panel == "jump" {
+			return b.jump(), true
+		}
 		if msg.Panel == string(app.PanelBranches) {
 			return b.tree(), true
 		}

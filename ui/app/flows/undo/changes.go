@@ -142,18 +142,9 @@ func (s *changeSet) detail(c changes.File) string {
 		parts = append(parts, fmt.Sprintf("+%d −%d", c.Added, c.Removed))
 	}
 	if c.Calls > 0 {
-		parts = append(parts, format.Plural(c.Calls, "call"), clockTime(c.At, s.app.Now()))
+		parts = append(parts, format.Plural(c.Calls, "call"), format.Clock(c.At, s.app.Now()))
 	}
 	return strings.Join(parts, " · ")
-}
-
-// clockTime formats a time of day, with the date unless it is today.
-func clockTime(at, now time.Time) string {
-	at = at.In(now.Location())
-	if y, m, d := at.Date(); time.Date(y, m, d, 0, 0, 0, 0, now.Location()).AddDate(0, 0, 1).After(now) {
-		return at.Format("15:04")
-	}
-	return at.Format("2006-01-02 15:04")
 }
 
 // show opens the whole diff of a file. Closing it returns to the list.
@@ -235,7 +226,7 @@ func (f flow) turns() app.Effect {
 	var items []app.Item
 	for i, t := range slices.Backward(turns) {
 		n, _ := store.CountSince(t.records, t.records[0].N)
-		items = append(items, app.Item{Title: t.title, Detail: format.Plural(n, "file") + " · " + clockTime(t.at, f.app.Now()), Value: strconv.Itoa(i)})
+		items = append(items, app.Item{Title: t.title, Detail: format.Plural(n, "file") + " · " + format.Clock(t.at, f.app.Now()), Value: strconv.Itoa(i)})
 	}
 	return app.Choose("Changes by turn", "turn", items, func(value string) app.Effect {
 		n, _ := strconv.Atoi(value)
