@@ -167,7 +167,6 @@ func readingActions() []action {
 		scroll("next-message", "alt+down", "Go to your next message", func(m *Model) { m.chat.Transcript.NextUser() }),
 		own("copy", []string{"ctrl+x y"}, app.View, "Copy the last answer, or the Nth from the end", copyAnswer).takes("N").needs(answered, "No answer to copy"),
 		own("jump", nil, app.View, "Go to a turn, from a list with times", then(func(m *Model) tea.Cmd { return m.openPanel(app.PanelQuery{Panel: "jump"}) })).needs(hasContent, "Nothing to browse yet"),
-		own("copy", []string{"ctrl+x y"}, app.View, "Copy the last answer", then(func(m *Model) tea.Cmd { return m.Copy(m.chat.Transcript.LastAnswer(), "answer") })).needs(answered, "No answer to copy"),
 		own("copy-code", []string{"ctrl+x c"}, app.View, "Copy the last code block", then(func(m *Model) tea.Cmd {
 			code, _ := m.chat.Transcript.LastCode()
 			return m.Copy(code, "code")
