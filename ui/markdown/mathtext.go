@@ -90,7 +90,7 @@ func mathText(source string) string {
 	if m.inexact || m.src != "" {
 		return source
 	}
-	return strings.NewReplacer(rowSpace, " ", rowNewline, "\n").Replace(strings.Join(lines, "\n"))
+	return strings.NewReplacer(rowSpace, "\u00a0", rowNewline, "\n").Replace(strings.Join(lines, "\n"))
 }
 
 // A mathReader reads math and writes it in Unicode.
@@ -122,6 +122,9 @@ func (m *mathReader) lines(environment string) []string {
 	}
 	if len(rows) > 1 && !m.display || environment == "" && (len(rows) > 1 || len(row) > 1) {
 		m.inexact = true
+	}
+	if environment == "" {
+		return rows[0][:1]
 	}
 	return joinMath(rows, mathRows[environment])
 }
@@ -177,7 +180,7 @@ func joinMath(rows [][]string, signs [2]string) (lines []string) {
 	return lines
 }
 
-// Spaces and newlines of rows, until the others are tidied.
+// Spaces and newlines of rows, until the others are tidied. Wrapping keeps no-break spaces.
 const (
 	rowSpace   = "\x00"
 	rowNewline = "\x01"

@@ -46,7 +46,7 @@ func TestMath(t *testing.T) {
 			source += "$"
 			want += "$"
 		}
-		if got := mathText(source); got != want {
+		if got := strings.ReplaceAll(mathText(source), "\u00a0", " "); got != want {
 			t.Errorf("%s is\n%s\nwant\n%s", source, got, want)
 		}
 	}
