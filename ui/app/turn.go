@@ -308,6 +308,14 @@ func (s *stall) RetryIn(now time.Time) time.Duration {
 	return max(s.until.Sub(now), 0) // also for the zero time
 }
 
+// ContinuesIn returns the time until a question of the turn gets its default answer; 0 if none does.
+func (s *stall) ContinuesIn(now time.Time) time.Duration {
+	if _, ok := s.awaited.(session.Question); !ok {
+		return 0
+	}
+	return max(s.until.Sub(now), 0)
+}
+
 // RetryWaitText describes the time left until a retry.
 func RetryWaitText(rest time.Duration) string { return "Waiting, " + format.Seconds(rest) + " left" }
 

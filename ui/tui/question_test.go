@@ -81,7 +81,7 @@ func TestQuestionEndsByItself(t *testing.T) {
 	s.Driver.Send(do(func() { s.m.event(q) }))
 	s.Press("esc").WaitForScreen(contains("› 1  Continue with b/y")).Lacks("in 5.0 s")
 	s.Driver.Send(do(func() { s.m.event(session.Countdown{Question: q}) }))
-	s.WaitForText("Continue with b/y in 5.0 s")
+	s.WaitForScreen(contains("Continue with b/y in 5.0 s", "continuing in 5.0 s"))
 	s.Driver.Send(do(func() { s.m.event(session.QuestionAnswered{Question: q, Choice: q.Choices[0]}) }))
 	s.Send(overlay.DrawnMsg{})
 	s.Lacks("Continue with b/y")

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"parley/providers/llm"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/input"
@@ -167,7 +169,7 @@ func (m *Model) compose(top, bottom, line string, said []string) string {
 		if at := min(lastRow(over)+2, len(over)-1); m.chat.Turn != nil && (at >= m.frames.room || strings.TrimSpace(over[at]) == "") {
 			f, text := &m.frames, m.chat.Turn.State(m.Now())
 			if m.overlay.IsWaiting() {
-				text = waitingForYou
+				text = m.waitingText()
 			}
 			over[at] = f.dot.Render(m.Theme, &m.Theme.Voice, "∙ ") + f.activity.Render(m.Theme, &m.Theme.Dim, sanitize.Line(text+m.chat.Turn.Elapsed(m.Now())))
 		}
@@ -241,8 +243,8 @@ func (m *Model) line() string {
 	if m.input.Composer.Shell() {
 		i.Hint = "enter run in your shell"
 	}
-	if m.chat.Turn != nil && m.chat.Turn.Model != "" {
-		i.Model = m.chat.Turn.Model
+	if m.chat.Turn != nil && !m.App.Unnamed && cmp.Or(m.chat.Turn.Model, model.Name) != model.Name {
+		i.Model = m.chat.Turn.Model + " for " + model.Name
 	}
 	if m.keymap.leader != "" {
 		i.Hint = m.keymap.leader + " …"
@@ -250,7 +252,7 @@ func (m *Model) line() string {
 		i.Hint = m.chat.Transcript.Hint()
 	}
 	if m.overlay.IsWaiting() {
-		i.State, i.Waiting = waitingForYou, true
+		i.State, i.Waiting = m.waitingText(), true
 	} else if t := m.chat.Turn; t != nil {
 		i.State, i.Rate, i.Retrying = t.State(m.Now()), t.Rate(m.Now()), t.RetryIn(m.Now()) > 0
 		if m.frames.gap == 0 { // otherwise the row above the input counts the seconds
@@ -273,3 +275,11 @@ const edgesFrom = 40
 
 // waitingForYou is shown while a question is open.
 const waitingForYou = "waiting for you"
+
+// waitingText says what happens while a question is open.
+func (m *Model) waitingText() string {
+	if t := m.chat.Turn; t != nil && t.ContinuesIn(m.Now()) > 0 {
+		return "continuing in " + format.Seconds(t.ContinuesIn(m.Now()))
+	}
+	return waitingForYou
+}
