@@ -11,7 +11,6 @@ import (
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/format"
-	"parley/ui/report"
 )
 
 // aKeyless sets up a run without a key, and an Ollama on its machine.
@@ -48,10 +47,10 @@ func TestPromptWaitsForTheOffer(t *testing.T) {
 func TestDoctor(t *testing.T) {
 	d := talk(t, func(o *app.Options, _ *session.Options) {
 		o.Checkup = func(context.Context, app.TerminalState) []format.Part {
-			return report.Checkup([]report.Check{
-				{Section: report.SectionProviders, Name: "xai", Status: report.Broken, Detail: "invalid API key", Hint: "check XAI_API_KEY"},
-				{Section: report.SectionSandbox, Name: "commands", Status: report.Works, Detail: "landlock"},
-			})
+			return []format.Part{
+				{Title: "Providers", Lines: []format.Line{{Sign: "✗", Text: "xai: invalid API key"}, {Text: "  check XAI_API_KEY"}}},
+				{Title: "Sandbox", Lines: []format.Line{{Sign: "✓", Text: "commands: landlock"}}},
+			}
 		}
 	})
 	d.enter("/doctor")

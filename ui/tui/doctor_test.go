@@ -7,19 +7,20 @@ import (
 
 	"parley/ui/app"
 	"parley/ui/format"
-	"parley/ui/report"
 )
 
 // aCheckup returns checks of every status.
 func aCheckup(context.Context, app.TerminalState) []format.Part {
-	return report.Checkup([]report.Check{
-		{Section: report.SectionProviders, Name: "openai", Status: report.Works, Detail: "key from OPENAI_API_KEY · https://api.openai.com/v1 · 210ms · 84 models · default gpt-6.1-sol"},
-		{Section: report.SectionProviders, Name: "xai", Status: report.Broken, Detail: "Authentication failed (401, xai): invalid API key", Hint: "check XAI_API_KEY"},
-		{Section: report.SectionLocal, Name: "ollama", Status: report.Works, Detail: "http://localhost:11434/v1 · 2ms · 3 models · default llama3.2:latest"},
-		{Section: report.SectionMCP, Name: "files", Status: report.Warns, Detail: "new", Hint: "Its tools are off until you review them: /mcp files"},
-		{Section: report.SectionSandbox, Name: "commands", Status: report.Works, Detail: "landlock+seccomp+pidns"},
-		{Section: report.SectionConfiguration, Name: "config.toml", Status: report.Works, Detail: "~/.config/parley/config.toml"},
-	})
+	return []format.Part{
+		{Title: "Providers", Lines: []format.Line{
+			{Sign: "✓", Text: "openai: key from OPENAI_API_KEY · https://api.openai.com/v1 · 210ms · 84 models · default gpt-6.1-sol"},
+			{Sign: "✗", Text: "xai: Authentication failed (401, xai): invalid API key"}, {Text: "  check XAI_API_KEY"},
+		}},
+		{Title: "Local servers", Lines: []format.Line{{Sign: "✓", Text: "ollama: http://localhost:11434/v1 · 2ms · 3 models · default llama3.2:latest"}}},
+		{Title: "MCP servers", Lines: []format.Line{{Sign: "!", Text: "files: new"}, {Text: "  Its tools are off until you review them: /mcp files"}}},
+		{Title: "Sandbox", Lines: []format.Line{{Sign: "✓", Text: "commands: landlock+seccomp+pidns"}}},
+		{Title: "Configuration", Lines: []format.Line{{Sign: "✓", Text: "config.toml: ~/.config/parley/config.toml"}}},
+	}
 }
 
 // TestDoctor: a checkup is a page that lists broken parts with their hints.
