@@ -189,12 +189,15 @@ func collapseSpace(line string) string {
 		if unicode.IsSpace(r) || sanitize.IsHidden(r) {
 			return -1
 		}
-		switch {
-		case strings.ContainsRune("‘’‚‛′", r):
+		switch r {
+		case '‘', '’', '‚', '‛', '′':
 			return '\''
-		case strings.ContainsRune("“”„‟″«»", r):
+		case '“', '”', '„', '‟', '″', '«', '»':
 			return '"'
-		case unicode.Is(unicode.Pd, r), r == '−':
+		case '−':
+			return '-'
+		}
+		if unicode.Is(unicode.Pd, r) {
 			return '-'
 		}
 		return r

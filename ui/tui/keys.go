@@ -109,11 +109,24 @@ func (k Keys) Validate(shared []app.Command) error {
 	return err
 }
 
+// renamed returns k with the keys for an alias of a, such as its former name, under its name.
+func (k Keys) renamed(a action) Keys {
+	for _, alias := range a.Aliases {
+		if keys, ok := k[alias]; ok && k[a.Name] == nil {
+			k = maps.Clone(k)
+			delete(k, alias)
+			k[a.Name] = keys
+		}
+	}
+	return k
+}
+
 // apply replaces keys of actions with those of the configuration.
 func (k Keys) apply(list []action) ([]action, error) {
 	index := map[string]int{}
 	for i := range list {
 		index[list[i].Name] = i
+		k = k.renamed(list[i])
 	}
 	names := slices.Sorted(maps.Keys(k))
 	for _, name := range names {

@@ -21,6 +21,7 @@ func TestKeys(t *testing.T) {
 		{"none", nil, ""},
 		{"another key", Keys{"model": {"ctrl+x x"}}, ""},
 		{"several", Keys{"model": {"f5", "alt+m"}}, ""},
+		{"a former name", Keys{"config": {"f5"}}, ""},
 		{"no key at all", Keys{"model": {}}, ""},
 		{"unknown action", Keys{"modle": {"f5"}}, "keys.modle: no such action: parley help chat lists the commands"},
 		{"no key", Keys{"model": {"ctrl-m"}}, `keys.model = "ctrl-m": a key is written like`},
@@ -31,7 +32,7 @@ func TestKeys(t *testing.T) {
 		{"twice the same", Keys{"model": {"f5"}, "new": {"f5"}}, "has the same key"},
 		{"what enter sends too", Keys{"model": {"ctrl+m"}}, "terminals send the same for enter"},
 		{"the leader itself", Keys{"model": {"ctrl+x"}}, `"ctrl+x`},
-		{"a leader of one's own", Keys{"model": {"ctrl+o m"}, "fold-output": {"alt+o"}}, ""},
+		{"a leader of one's own", Keys{"model": {"ctrl+o m"}, "config": {"ctrl+o s"}, "fold-output": {"alt+o"}}, ""},
 		{"a leader that does something", Keys{"model": {"ctrl+o m"}}, `this key runs "fold-output"`},
 	}
 	for _, tt := range tests {

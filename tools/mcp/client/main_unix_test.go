@@ -21,6 +21,8 @@ import (
 	"go.uber.org/goleak"
 
 	_ "parley/providers/llmtest/heap"
+	"parley/providers/schema/fit"
+	"parley/tools"
 	"parley/tools/mcp"
 	"parley/tools/process"
 	"parley/tools/sandbox"
@@ -29,6 +31,7 @@ import (
 // TestMain is also the servers: the test starts itself.
 func TestMain(m *testing.M) {
 	sandbox.Register()
+	tools.Schemas = fit.Repairer{}
 	if name := os.Getenv("PARLEY_TEST_SERVER"); name != "" {
 		serveAs(name)
 		os.Exit(0)

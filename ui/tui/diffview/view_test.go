@@ -9,7 +9,7 @@ import (
 )
 
 // With 24 bits a changed line has a tint from its number to its end, and changed words a stronger
-// one. With 256 colors, on a dark background, the tint is behind number and sign alone.
+// one. With 256 colors, on a dark background, only number and sign are tinted.
 func TestTints(t *testing.T) {
 	d := diffview.Read("@@ -41,1 +41,1 @@\n-a := b(c)\n+a := b(d)\n", 0)
 	for name, tt := range map[string]struct {

@@ -128,7 +128,7 @@ type Refused struct{ Conversation, Path string }
 
 // restoredKeys are the keys of the store's state to restore. The others hold trust and permissions, which the user of
 // this machine decides, or belong to processes.
-var restoredKeys = []string{"models", "favorites", "hidden", "theme", "image_model", "command_uses"}
+var restoredKeys = []string{"models", "favorites", "hidden", "theme", "image_model", "command_uses", "column"}
 
 // Restore restores the content of r: conversations into the store lib, and earlier versions of files into the directory
 // files, whose histories changed holds; nil if there are none. It does not change or remove existing data, except that
