@@ -48,7 +48,7 @@ func TestDoctor(t *testing.T) {
 	d := talk(t, func(o *app.Options, _ *session.Options) {
 		o.Checkup = func(context.Context, app.TerminalState) []format.Part {
 			return []format.Part{
-				{Title: "Providers", Lines: []format.Line{{Sign: "✗", Text: "xai: invalid API key"}, {Text: "  check XAI_API_KEY"}}},
+				{Title: "Providers", Lines: []format.Line{{Sign: "✗", Text: "xai: invalid API key"}, {Sign: " ", Text: "check XAI_API_KEY"}}},
 				{Title: "Sandbox", Lines: []format.Line{{Sign: "✓", Text: "commands: landlock"}}},
 			}
 		}

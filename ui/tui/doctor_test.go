@@ -14,10 +14,10 @@ func aCheckup(context.Context, app.TerminalState) []format.Part {
 	return []format.Part{
 		{Title: "Providers", Lines: []format.Line{
 			{Sign: "✓", Text: "openai: key from OPENAI_API_KEY · https://api.openai.com/v1 · 210ms · 84 models · default gpt-6.1-sol"},
-			{Sign: "✗", Text: "xai: Authentication failed (401, xai): invalid API key"}, {Text: "  check XAI_API_KEY"},
+			{Sign: "✗", Text: "xai: Authentication failed (401, xai): invalid API key"}, {Sign: " ", Text: "check XAI_API_KEY"},
 		}},
 		{Title: "Local servers", Lines: []format.Line{{Sign: "✓", Text: "ollama: http://localhost:11434/v1 · 2ms · 3 models · default llama3.2:latest"}}},
-		{Title: "MCP servers", Lines: []format.Line{{Sign: "!", Text: "files: new"}, {Text: "  Its tools are off until you review them: /mcp files"}}},
+		{Title: "MCP servers", Lines: []format.Line{{Sign: "!", Text: "files: new"}, {Sign: " ", Text: "Its tools are off until you review them: /mcp files"}}},
 		{Title: "Sandbox", Lines: []format.Line{{Sign: "✓", Text: "commands: landlock+seccomp+pidns"}}},
 		{Title: "Configuration", Lines: []format.Line{{Sign: "✓", Text: "config.toml: ~/.config/parley/config.toml"}}},
 	}
