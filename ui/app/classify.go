@@ -64,7 +64,7 @@ func Classify(text string, commands []Command, isPrompt func(text string) bool) 
 	if found && arg == "" {
 		return l
 	}
-	name, arg, ok = splitCommand(text)
+	name, _, ok = splitCommand(text)
 	if !ok {
 		return Line{}
 	}
