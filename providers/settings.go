@@ -112,7 +112,7 @@ func validatePrice(p catalog.Price) error {
 	for _, t := range p.Tiers {
 		switch {
 		case t.Above <= above:
-			return fmt.Errorf("price: tiers have to rise: %d tokens stand behind %d", t.Above, above)
+			return fmt.Errorf("price: tiers have to rise: %d tokens come after %d", t.Above, above)
 		case t.Input == 0 || t.Output == 0:
 			return fmt.Errorf("price: the tier above %d tokens needs input and output", t.Above)
 		}

@@ -124,10 +124,18 @@ func main() {
 func (s scene) play(ctx context.Context, program, dir string) (shown string, err error) {
 	home := filepath.Join(dir, "home")
 	folder := filepath.Join(home, "hello")
-	for _, d := range []string{home, folder} {
+	settings := filepath.Join(home, ".config", "parley")
+	for _, d := range []string{home, folder, settings} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return "", err
 		}
+	}
+	theme := "dark" // tmux tells no background
+	if s.light {
+		theme = "light"
+	}
+	if err := os.WriteFile(filepath.Join(settings, "config.toml"), []byte("[ui]\ntheme = \""+theme+"\"\n"), 0o600); err != nil {
+		return "", err
 	}
 	if err := os.WriteFile(filepath.Join(folder, "hello.go"), []byte(hello), 0o644); err != nil {
 		return "", err
@@ -157,7 +165,7 @@ func (s scene) play(ctx context.Context, program, dir string) (shown string, err
 	if err := t.await(""); err != nil {
 		return "", err
 	}
-	return t.tmux("capture-pane", "-p", "-e")
+	return t.tmux("capture-pane", "-p", "-e", "-N")
 }
 
 // A terminal is a tmux server that nobody else knows.

@@ -28,7 +28,7 @@ var (
 func ParseSize(text string) (Size, error) {
 	var s Size
 	bad := func() (Size, error) {
-		return Size{}, fmt.Errorf("size %q: use pixels such as 1536x1024, a ratio such as 16:9, or one of 1K, 2K, 4K, alone or behind a ratio", text)
+		return Size{}, fmt.Errorf("size %q: use pixels such as 1536x1024, a ratio such as 16:9, or one of 1K, 2K, 4K, alone or after a ratio", text)
 	}
 	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '@' }) {
 		pixels, ratio := pixelSize().FindStringSubmatch(strings.ToLower(word)), ratioSize().FindStringSubmatch(word)

@@ -245,7 +245,7 @@ func write(t testing.TB, files map[string]string) (dir string) {
 // have its place.
 func TestQuoting(t *testing.T) {
 	unsure := func(what string) string {
-		return "/p/x.md:1: a placeholder behind " + what + ` cannot be quoted: set a variable in front, as in v=$1, and use "$v" there`
+		return "/p/x.md:1: a placeholder after " + what + ` cannot be quoted: set a variable before it, as in v=$1, and use "$v" there`
 	}
 	reread := func(value, where string) string {
 		return fmt.Sprintf("/p/x.md:1: %q cannot be quoted in a command with %s: the shell reads values there once more. Use letters, digits and _-+=:,./@%%", value, where)
@@ -265,8 +265,8 @@ func TestQuoting(t *testing.T) {
 		{`echo $'\'{{v}}'`, "'; id", `echo $'\'\'; id'`},
 		{`echo \$'{{v}}'`, "'; id", `echo \$''\''; id'`},
 		{`echo \{{v}}`, "; id", `echo \\'; id'`},
-		{"cat <<EOF\n{{v}}\nEOF", "$(id)", "/p/x.md:1: a placeholder behind << cannot be quoted: set a variable in front, as in v=$1, and use \"$v\" there"},
-		{"cat <<{{v}}", "E", "/p/x.md:1: a placeholder behind << cannot be quoted: set a variable in front, as in v=$1, and use \"$v\" there"},
+		{"cat <<EOF\n{{v}}\nEOF", "$(id)", "/p/x.md:1: a placeholder after << cannot be quoted: set a variable before it, as in v=$1, and use \"$v\" there"},
+		{"cat <<{{v}}", "E", "/p/x.md:1: a placeholder after << cannot be quoted: set a variable before it, as in v=$1, and use \"$v\" there"},
 		{"cat <<< {{v}}", "; id", "cat <<< '; id'"},
 		{"cat '<<' \"<<\" {{v}}", "; id", "cat '<<' \"<<\" '; id'"},
 		{`echo "$( (cd x) ; echo {{v}})"`, "; id", `echo "$( (cd x) ; echo '; id')"`},

@@ -153,7 +153,7 @@ func (v *values) shell(nodes []node) (string, error) {
 	}
 	switch {
 	case t.unsure != "":
-		return "", errors.New("a placeholder behind " + t.unsure + " cannot be quoted: set a variable in front, as in v=$1, and use \"$v\" there")
+		return "", errors.New("a placeholder after " + t.unsure + " cannot be quoted: set a variable before it, as in v=$1, and use \"$v\" there")
 	case err != nil && worst != "":
 		return "", fmt.Errorf("%.60q cannot be quoted in a command that cannot be read: %v", worst, err)
 	case worst != "" && t.reread != "":

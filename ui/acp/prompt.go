@@ -230,9 +230,9 @@ func (c *conversation) follow(ctx context.Context, e app.Effect) (iter.Seq[sessi
 	case app.Async:
 		return c.follow(ctx, e(ctx))
 	case *app.Secret:
-		return nil, invalid("%s is missing: add it behind the command as NAME=VALUE", e.Title)
+		return nil, invalid("%s is missing: add it after the command as NAME=VALUE", e.Title)
 	case *app.List:
-		return nil, invalid("%s is missing: add it behind the command as NAME=VALUE", e.Title)
+		return nil, invalid("%s is missing: add it after the command as NAME=VALUE", e.Title)
 	case app.Draft: // a server's prompt; a screen would show it in the draft
 		return c.app.Session.Turn(ctx, append(c.app.Attached, llm.Part{Kind: llm.Text, Text: string(e)})...), nil
 	case app.Toast:

@@ -49,7 +49,7 @@ func drawImage(a *App, arg string) Effect {
 	case arg == "":
 		return chooseImageModel(a)
 	case text == "":
-		return Refuse("no prompt: say what to draw behind %s%s", imageCommand, newImage)
+		return Refuse("no prompt: say what to draw after %s%s", imageCommand, newImage)
 	case why != "":
 		return Failure{Err: errors.New(why), Line: imageCommand + arg}
 	case len(addresses) > 0: // a front end does not report which addresses were pasted

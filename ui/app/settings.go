@@ -83,7 +83,7 @@ func systemText(a *App) string {
 		}
 	}
 	if len(added) > 0 {
-		about += "\nSent behind it: " + strings.Join(added, ", ")
+		about += "\nSent after it: " + strings.Join(added, ", ")
 	}
 	return sanitize.Text(about + "\n\n" + text)
 }

@@ -69,7 +69,7 @@ func TestSystem(t *testing.T) {
 		{"/system edit", "draft: /system Be kind.", "Be kind."},
 		{"/system Be terse.\nIn Czech.", "System prompt: Be terse. …", "Be terse.\nIn Czech.\n\nand AGENTS.md"},
 		{"/system edit", "draft: /system Be terse.\nIn Czech.", "Be terse.\nIn Czech.\n\nand AGENTS.md"},
-		{"/system", "confirm: System prompt: this conversation, 4 tokens\nSent behind it: AGENTS.md\n\nBe terse.\nIn Czech.", "Be terse.\nIn Czech.\n\nand AGENTS.md"},
+		{"/system", "confirm: System prompt: this conversation, 4 tokens\nSent after it: AGENTS.md\n\nBe terse.\nIn Czech.", "Be terse.\nIn Czech.\n\nand AGENTS.md"},
 		{"/system off", "System prompt: as configured", "Be kind.\n\nand AGENTS.md"},
 		{"/system " + strings.Repeat("x", session.MaxPersona+1), "error: system prompt not set: it may have 128 KB", "Be kind.\n\nand AGENTS.md"},
 	} {

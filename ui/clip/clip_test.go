@@ -537,7 +537,7 @@ func TestReport(t *testing.T) {
 	d.install("xclip", xclip)
 	got := Report(context.Background(), d.Getenv)
 	want := []string{
-		"tmux buffer: checked; for the terminal behind it: set -as terminal-features ',*:clipboard'",
+		"tmux buffer: checked; for the terminal around it: set -as terminal-features ',*:clipboard'",
 		"xclip: " + filepath.Join(d.bin, "xclip") + ", checked",
 		"xsel: not installed",
 		"else a file in parley's state folder, readable by you only",

@@ -57,5 +57,5 @@ func (s *server) tmuxAdvice() string {
 	case s.passes, s.accepts():
 		return ""
 	}
-	return "; for the terminal behind it: set -as terminal-features ',*:clipboard'"
+	return "; for the terminal around it: set -as terminal-features ',*:clipboard'"
 }

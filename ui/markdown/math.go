@@ -11,13 +11,14 @@ import (
 
 // mathMarks returns the delimiters of the math that src[at:] begins with: the length of the
 // opening one, and the closing one, which is "" if there is no math. A single $ opens math only
-// before a character other than a space and not after a letter or digit.
+// before a character other than a space, and not after a letter, a digit or a sign that ends something, as the $ of an
+// expression such as (a|b)?$ does.
 func mathMarks(src []byte, at int) (open int, closing string) {
 	switch rest := src[at:]; {
 	case len(rest) < 2:
 	case rest[0] == '$' && rest[1] == '$':
 		return 2, "$$"
-	case rest[0] == '$' && !util.IsSpace(rest[1]) && (at == 0 || !util.IsAlphaNumeric(src[at-1])):
+	case rest[0] == '$' && !util.IsSpace(rest[1]) && (at == 0 || !util.IsAlphaNumeric(src[at-1]) && bytes.IndexByte([]byte(")]}?+"), src[at-1]) < 0):
 		return 1, "$"
 	case rest[0] != '\\':
 	case rest[1] == '(':

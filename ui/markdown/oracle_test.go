@@ -63,10 +63,11 @@ func missingWords(ours, theirs string) (missing []string) {
 	for _, w := range wordsOf(theirs) {
 		want[w]++
 	}
-	for _, w := range wordsOf(ours) {
+	mine := wordsOf(strings.ReplaceAll(ours, "☑", "[x]")) // done tasks
+	for _, w := range mine {
 		have[w]++
 	}
-	letters := strings.Join(wordsOf(ours), "")
+	letters := strings.Join(mine, "")
 	for _, w := range slices.Sorted(maps.Keys(want)) {
 		if n := want[w] - have[w]; n > 0 && strings.Count(letters, w) < want[w] {
 			missing = append(missing, w)

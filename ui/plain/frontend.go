@@ -193,7 +193,7 @@ func (p *frontend) enter(text string) {
 // queue sends text after the running answer.
 func (p *frontend) queue(text string) {
 	if strings.TrimSpace(text) == "" {
-		p.writeLine("Nothing to queue: write a message behind /queue.")
+		p.writeLine("Nothing to queue: write a message after /queue.")
 		return
 	}
 	p.sender.sendMessage(text, false, true)

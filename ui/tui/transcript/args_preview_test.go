@@ -262,7 +262,7 @@ func TestFoldCountsNoNotes(t *testing.T) {
 	}{
 		"stopped":          {Failed, output, "[2 characters removed]\n[canceled after 2s]", "✗ ! seq  failed|… 2 earlier lines (ctrl+o)|3|4|5|6|7|[2 characters removed]|[canceled after 2s]"},
 		"done":             {Done, output, "[exit status 0]", "✓ ! seq|1|2|3|4|5|… 2 more lines (ctrl+o)"},
-		"short":            {Done, "1\n2\n3\n4\n5\n", "[exit status 0]", "✓ ! seq|1|2|3|4|5|[exit status 0]"},
+		"short":            {Done, "1\n2\n3\n4\n5\n", "[exit status 0]", "✓ ! seq|1|2|3|4|5"},
 		"nothing written":  {Failed, "", "[no output]\n[canceled after 2s]", "✗ ! seq  failed|[no output]|[canceled after 2s]"},
 		"told by no words": {Failed, "[exit status 0]\n", "[canceled after 2s]", "✗ ! seq  failed|[exit status 0]|[canceled after 2s]"},
 	} {

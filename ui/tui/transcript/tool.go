@@ -282,14 +282,17 @@ func renderPlan(text string, p renderContext) (rows []string) {
 // renderOutput returns the final output: its first lines, or its last lines if a
 // program wrote it or the call failed.
 func (b *call) renderOutput(p renderContext) []string {
+	written, said, notes := b.tool.Output, b.tool.Notes, []string(nil)
+	if b.tool.Status == Done { // its sign says so
+		written, said = withoutSuccess(written), withoutSuccess(said)
+	}
 	if p.open {
-		lines, _ := wrapText(b.tool.Output, p.width, 0)
+		lines, _ := wrapText(written, p.width, 0)
 		return p.styler.applyAll(roleDim, lines)
 	}
-	written, notes := b.tool.Output, []string(nil)
-	if b.tool.Notes != "" {
-		written = strings.TrimSuffix(strings.TrimSuffix(written, b.tool.Notes), "\n")
-		notes, _ = wrapText(b.tool.Notes, p.width, 0)
+	if said != "" {
+		written = strings.TrimSuffix(strings.TrimSuffix(written, said), "\n")
+		notes, _ = wrapText(said, p.width, 0)
 		notes = p.styler.applyAll(roleDim, notes)
 	}
 	var lines []string
@@ -308,6 +311,11 @@ func (b *call) renderOutput(p renderContext) []string {
 		return append(lines, p.foldNote(left, "more"))
 	}
 	return append(lines, notes...)
+}
+
+// withoutSuccess returns the output of a command without the last line that says it succeeded.
+func withoutSuccess(output string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(output, "[exit status 0]"), "\n")
 }
 
 // renderLive returns the end of the live output.

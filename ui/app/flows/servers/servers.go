@@ -233,7 +233,7 @@ func serverDetails(s mcp.State) (text string, unseen bool) {
 		fmt.Fprintf(&b, "\nRemoved: %s\n", strings.Join(s.RemovedTools, ", "))
 	}
 	if s.OmittedTools > 0 {
-		fmt.Fprintf(&b, "\nNot offered: %s, with a name that another has or that cannot be sent, or behind the first 200\n", format.Plural(s.OmittedTools, "tool"))
+		fmt.Fprintf(&b, "\nNot offered: %s, with a name that another has or that cannot be sent, or after the first 200\n", format.Plural(s.OmittedTools, "tool"))
 	}
 	if s.Stderr != "" && s.Status != mcp.StatusFailed {
 		fmt.Fprintf(&b, "\n── Standard error\n%s\n", sanitize.Quote(strings.TrimSpace(s.Stderr)))

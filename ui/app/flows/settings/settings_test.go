@@ -93,7 +93,7 @@ func TestSet(t *testing.T) {
 		{"/set top_p", "ask: top_p: Between 0 and 1; default takes it back [0.5]"},
 		{"/set", "list: Settings of this conversation"},
 		{"/set web on", "Web search: on, but fake/m has none"},
-		{"/set system", "confirm: System prompt: config.toml, 2 tokens\nSent behind it: AGENTS.md\n\nBe kind."},
+		{"/set system", "confirm: System prompt: config.toml, 2 tokens\nSent after it: AGENTS.md\n\nBe kind."},
 	} {
 		if got := said(apptest.Run(t, a, step.line)); got != step.want {
 			t.Errorf("%s:\n%q, want\n%q", step.line, got, step.want)

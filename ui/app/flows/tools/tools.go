@@ -129,7 +129,7 @@ func (f flow) switchTools(arg string) app.Effect {
 	case len(words) == 1:
 		return f.put(name, !f.app.Session.OwnSettings().Get().Offers(name))
 	case len(words) > 2 || words[1] != on && words[1] != off:
-		return app.Refuse("/tools %s: use on or off behind the name", arg)
+		return app.Refuse("/tools %s: use on or off after the name", arg)
 	}
 	return f.put(name, words[1] == on)
 }

@@ -36,7 +36,7 @@ func TestTools(t *testing.T) {
 		{"/tools shel on", "error: unknown tool shel: did you mean shell?", len(all) - 1},
 		{"/tools fetch2 on", "error: unknown tool fetch2: did you mean fetch?", len(all) - 1},
 		{"/tools zzz on", "error: unknown tool zzz: /tools shows them", len(all) - 1},
-		{"/tools shell maybe", "error: /tools shell maybe: use on or off behind the name", len(all) - 1},
+		{"/tools shell maybe", "error: /tools shell maybe: use on or off after the name", len(all) - 1},
 		{"/tools off", "Set: all tools off", 0},
 		{"/tools off", "No tool changed", 0},
 		{"/tools read", "Set: tool read on", 1},

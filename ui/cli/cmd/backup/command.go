@@ -40,7 +40,7 @@ output.`,
 	restore := &cobra.Command{
 		Use: "restore FILE", Short: "Take back the conversations of a backup; nothing that is here is changed", Args: cobra.ExactArgs(1),
 		Long: `Take back the conversations of a backup; nothing that is here is changed. Added folders,
-what you trust and what you always allow do not come along: parley asks again.`,
+what you trust and what you always allow are not restored: parley asks again.`,
 		Example: "  parley sessions restore parley-2026-11-23.tar.gz",
 		RunE: func(_ *cobra.Command, args []string) error {
 			in, err := openBackup(args[0])

@@ -80,7 +80,7 @@ func (r *run) newResumedFile() (sink, error) {
 	s := &fileSink{run: r, path: r.resume, f: f, w: vectors.NewWriter("jsonl", f), continued: true}
 	for line, err := range vectors.Lines(f) {
 		if err == vectors.ErrTruncated {
-			err = errors.New("it has no whole line to continue behind: use another file, with --to")
+			err = errors.New("it has no whole line to continue after: use another file, with --to")
 		}
 		if err != nil {
 			return nil, errors.Join(cmdutil.Usagef("--continue-from %s: %w", r.resume, err), f.Close())
