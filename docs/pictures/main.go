@@ -41,7 +41,7 @@ func typed(text string) []string { return []string{"-l", text} }
 
 // scenes are the pictures there are.
 var scenes = []scene{
-	{name: "first", width: 92, height: 16, script: []line{{"select", nil}, {"", nil}}},
+	{name: "first", width: 92, height: 26, script: []line{{"select", nil}, {"", nil}}},
 	{name: "screen", width: 92, height: 30, script: []line{
 		{"Ask anything", typed("replace wrold with world in hello.go")}, {"hello.go", []string{"Enter"}},
 		{"Allow once", nil}, {"", []string{"y"}}, {"first token", nil},
@@ -188,7 +188,8 @@ func (t terminal) tmux(args ...string) (string, error) {
 }
 
 func (t terminal) start(folder, program string, width, height int) error {
-	_, err := t.tmux("new-session", "-d", "-c", folder, "-x", fmt.Sprint(width), "-y", fmt.Sprint(height), program)
+	_, err := t.tmux("new-session", "-d", "-c", folder, "-x", fmt.Sprint(width), "-y", fmt.Sprint(height),
+		"env", "-u", "TMUX", "TERM=xterm-256color", program) // of tmux itself, programs expect 256 colors
 	return err
 }
 

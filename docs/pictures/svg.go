@@ -57,9 +57,14 @@ func (p paper) run(b *strings.Builder, cells uv.ScreenBuffer, x, y, width int) i
 	}
 	var text strings.Builder
 	n := 0
+	isBlank := func(x int) bool {
+		c := cells.CellAt(x, y)
+		return c != nil && c.Content == " "
+	}
+	isGap := func(x int) bool { return isBlank(x) && (isBlank(x-1) || isBlank(x+1)) } // browsers draw one blank of several
 	for x+n < width {
 		c := cells.CellAt(x+n, y)
-		if c == nil || c.Width == 0 || c.Style != first.Style {
+		if c == nil || c.Width == 0 || c.Style != first.Style || isGap(x+n) != isGap(x) {
 			break
 		}
 		text.WriteString(c.Content)
