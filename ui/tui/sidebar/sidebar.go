@@ -109,7 +109,7 @@ func (s *Sidebar) Lines(height int) []string {
 	s.drawn, s.theme = s.Now(), s.Theme
 	s.known.follow(s.App.Session)
 	rows := append([]string{""}, s.title()...)
-	for _, section := range [][]string{s.context(), s.plan(), s.items("diff", "Changed files"), s.items("mcp", "MCP servers"), s.items("jobs", "Jobs")} {
+	for _, section := range [][]string{s.context(), s.plan(), s.items("mcp", "MCP servers"), s.items("jobs", "Jobs")} {
 		if len(section) > 0 {
 			rows = append(append(rows, ""), section...)
 		}
