@@ -78,6 +78,17 @@ func New(o Options) *App {
 	return a
 }
 
+// Started starts the MCP servers. Front ends perform it after their first frame, so that servers do not delay that.
+func (a *App) Started() Effect {
+	if a.StartServers == nil {
+		return nil
+	}
+	if err := a.StartServers(); err != nil {
+		return Failure{Err: err, Lasting: true}
+	}
+	return nil
+}
+
 // Note stores a notice of parley's own in the conversation and shows it.
 func (a *App) Note(text string) Effect { return a.Annotate(llm.Notice{Text: text}) }
 
@@ -253,6 +264,7 @@ type ConfiguredSetting struct{ Name, Value, Source string }
 type MCP struct {
 	Servers        func() Servers            // returns nil if no server is configured, or none may run yet
 	OnServerChange func(func(server string)) // sets the callback for server changes; it runs on any goroutine
+	StartServers   func() error              // starts the servers if they may run and do not yet; nil if there are none. see App.Started
 }
 
 // Servers are the MCP servers as prompts and folders need them; the servers flow knows the concrete type.

@@ -22,7 +22,6 @@ import (
 	"parley/ui/app/flows"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
-	"parley/ui/format"
 	"parley/ui/report"
 	"parley/ui/tui"
 )
@@ -92,8 +91,8 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	}
 	if !a.project.offer.Empty() && !a.project.trusted {
 		o.Question = a.project.offer.Review()
-	} else if err := a.startMCPServers(); err != nil {
-		o.Notice = joinNotices(o.Notice, format.ErrorText(err))
+	} else {
+		o.StartServers = a.startMCPServers
 	}
 	defer reportSandbox(a)
 	defer a.mcp.stop()

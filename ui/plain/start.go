@@ -67,6 +67,7 @@ func (p *frontend) decidedTrust(yes bool, system string, err error) {
 
 // first sends the prompt of the command line, or performs the other actions that the command line requests.
 func (p *frontend) first() {
+	p.apply(p.app.Started())
 	discovery := p.app.DiscoverModels()
 	p.apply(discovery)
 	_, waits := discovery.(app.Prepare)

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -57,6 +58,26 @@ func TestLocalOfferDeclined(t *testing.T) {
 	s.WaitForText("use llama3.2?")
 	s.seen().Press("n").WaitForScreen(lacks("use llama3.2?")).Shows("No API key yet")
 	s.WaitFor(func() bool { return len(app.ReadLocalAnswers(s.m.App.Library)) == 1 })
+}
+
+// MCP servers start after the first frame. A prompt does not wait for them, and their error is shown.
+func TestServersStartAfterTheFirstFrame(t *testing.T) {
+	started := 0
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		o.App.StartServers = func() error {
+			started++
+			return errors.New(".mcp.json: not a list of servers")
+		}
+	}, llmtest.Say("an answer"))
+	s.ask("hi", "an answer")
+	if started != 0 {
+		t.Error("they started before the first frame was drawn")
+	}
+	s.Send(common.FirstFrameMsg{})
+	s.WaitForText("not a list of servers")
+	if started != 1 {
+		t.Errorf("started %d times", started)
+	}
 }
 
 // TestLookingDoesNotHold: while the search of this machine never ends, the first frame

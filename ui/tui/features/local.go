@@ -7,8 +7,8 @@ import (
 	"parley/ui/tui/panel"
 )
 
-// Local searches this machine for models that can answer. It does so once, after the first
-// frame is drawn and any question about the directory is answered.
+// Local starts the MCP servers after the first frame is drawn. Once any question about the directory is answered as
+// well, it searches this machine for models that can answer.
 type Local struct {
 	*panel.Deps
 	begun, drawn, ready bool
@@ -28,7 +28,7 @@ func (f *Local) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return f.look(), false
 	case common.FirstFrameMsg:
 		f.drawn = true
-		return f.look(), true
+		return tea.Batch(f.Perform(f.App.Started()), f.look()), true
 	}
 	return nil, false
 }
