@@ -116,7 +116,7 @@ func TestImports(t *testing.T) {
 		"providers":                      {"providers/*", proc},
 		act:                              {llm},
 		"tools/rule":                     {act, lazy},
-		"tools":                          {act, "tools/rule", llm, proc, safe, "tools/gitignore", "tools/places"},
+		"tools":                          {act, "tools/rule", llm, proc, safe, atomic, "tools/gitignore", "tools/places"},
 		"tools/sandbox":                  {"tools/places", proc, lazy},
 		proc:                             {},
 		"tools/places":                   {},

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"parley/tools/atomicfile"
 )
 
 // A replacement is new content for a file. It is written to a temporary file and
@@ -69,7 +71,7 @@ func (r *replacement) replaceByRename() error {
 	if err := f.Close(); err != nil {
 		return err
 	}
-	if err := r.root.Rename(temp, r.name); err != nil {
+	if err := atomicfile.WhileOpen(func() error { return r.root.Rename(temp, r.name) }); err != nil {
 		if isMount(err) {
 			return &reasonForInPlace{"it is mounted there, and nothing can be renamed over it"}
 		}

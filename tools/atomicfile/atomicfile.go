@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // Create creates a new file with the data that write writes, for its owner only. The file gets
@@ -67,12 +69,25 @@ func put(path string, durable bool, write func(*os.File) error, name func(temp, 
 		return err // an error of the caller's function
 	}
 	if err == nil {
-		err = name(temp, path)
+		err = WhileOpen(func() error { return name(temp, path) })
 	}
 	if err == nil && durable {
 		syncDirectory(filepath.Dir(path))
 	}
 	return saving(path, err)
+}
+
+// WhileOpen calls rename again for half a second while it fails because another program has a file
+// open, as on Windows.
+func WhileOpen(rename func() error) (err error) {
+	const sharingViolation syscall.Errno = 32
+	for wait := time.Millisecond; ; wait *= 2 {
+		err = rename()
+		if runtime.GOOS != "windows" || wait > 256*time.Millisecond || !errors.Is(err, fs.ErrPermission) && !errors.Is(err, sharingViolation) {
+			return err
+		}
+		time.Sleep(wait)
+	}
 }
 
 // unfinished is part of the names of incomplete files. Those of a killed parley stay.

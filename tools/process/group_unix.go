@@ -12,6 +12,12 @@ import (
 // newSession gives cmd its own session, and so its own process group, without a terminal.
 func newSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
+func (t *tree) start(cmd *exec.Cmd) error {
+	err := cmd.Start()
+	t.process = cmd.Process
+	return err
+}
+
 func killGroup(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
 // Alive reports whether a process runs. On Linux, zombies do not count: in containers without an init they

@@ -6,8 +6,8 @@
 //	                  │
 //	                  └ CommandContext: one step, for programs that end soon
 //
-// On Linux all descendants of a program are found, whatever they do to escape. On
-// other Unix systems its process group is, and elsewhere only the program itself.
+// On Linux and Windows all descendants of a program are found, whatever they do to escape.
+// On other systems its process group is.
 package process
 
 import (
@@ -66,7 +66,7 @@ func (c *Child) Start(cmd *exec.Cmd, stopHelper func()) error {
 		// The parent death signal is sent when the starting thread dies.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		err := cmd.Start()
+		err := c.tree.start(cmd)
 		started <- err
 		if err == nil {
 			_ = cmd.Wait() // the process state has the result
@@ -77,7 +77,6 @@ func (c *Child) Start(cmd *exec.Cmd, stopHelper func()) error {
 		c.ReleaseHelper()
 		return err
 	}
-	c.tree.process = cmd.Process
 	return nil
 }
 
