@@ -51,7 +51,7 @@ func (m *annotated) Stream(ctx context.Context, req llm.Request) llm.Stream {
 				usage, event = e, e
 			case llm.Finish:
 				if full := m.overflowError(e, usage, shown); full != nil {
-					yield(nil, full)
+					yield(nil, m.explainError(full))
 					return
 				}
 				if m.notices.SendOnce(out, m.truncationNotices(ctx, req, usage)...); out.Stopped() {
@@ -90,13 +90,13 @@ func (m *annotated) truncationNotices(ctx context.Context, req llm.Request, u ll
 	case u.Input == 0:
 	case m.window > 0 && u.Prompt() > m.window:
 		return []string{m.id + " got more than its context window, and may have seen only the end of it"}
-	case m.service.row.cuts != "":
+	case m.service.row.cuts:
 		sent := estimateTokens(req) // a rough estimate
 		if u.Input >= sent*6/10 || sent-u.Input <= 1000 {
 			return nil
 		}
 		if window := m.ask(ctx).Context; window > 0 && sent*9/10 > window {
-			return []string{m.id + m.service.row.cuts}
+			return []string{m.id + " got more than its context window, so the beginning was cut off; " + m.service.row.widen}
 		}
 	}
 	return nil
@@ -162,15 +162,19 @@ func (m *annotated) explainError(err error) error {
 		return advised
 	}
 	var e *llm.Error
-	if !errors.As(err, &e) || e.Fault != llm.ModelNotFound {
+	hint := m.service.row.widen
+	switch {
+	case !errors.As(err, &e), e.Fault != llm.ModelNotFound && (e.Fault != llm.ContextOverflow || hint == ""):
 		return m.service.suggestRegions(err)
+	case e.Fault == llm.ContextOverflow:
+		return withHint(e, hint)
 	}
 	apiErr := *e
 	if row, ok := catalog.FindExact(m.service.builtin.ID, m.id); ok && row.ReplacedBy != "" {
 		apiErr.Successor = m.service.name + "/" + row.ReplacedBy
 		return &apiErr
 	}
-	hint := "fetch it with: " + m.service.row.pull + m.id
+	hint = "fetch it with: " + m.service.row.pull + m.id
 	if m.service.row.pull == "" {
 		near := similar.Names(m.id, m.service.modelIDs(), 3)
 		if len(near) == 0 {
@@ -178,6 +182,12 @@ func (m *annotated) explainError(err error) error {
 		}
 		hint = "did you mean " + strings.Join(near, ", ") + "?"
 	}
-	apiErr.Message = strings.TrimRight(apiErr.Message, ".!?; ") + "; " + hint
-	return &apiErr
+	return withHint(e, hint)
+}
+
+// withHint returns e with a hint after its message.
+func withHint(e *llm.Error, hint string) error {
+	hinted := *e
+	hinted.Message = strings.TrimRight(e.Message, ".!?; ") + "; " + hint
+	return &hinted
 }

@@ -62,6 +62,9 @@ func TestFullWindows(t *testing.T) {
 				!strings.Contains(said, want) || want == "" && said != "" {
 				t.Errorf("%s, turn %d: %v, notices %q; want %s, %q", tt.name, round+1, got.err, said, tt.fault, want)
 			}
+			if tt.fault != "" && !strings.HasSuffix(got.err.Error(), "; start vLLM with a larger --max-model-len") {
+				t.Errorf("%s: %v does not tell how to make the window larger", tt.name, got.err)
+			}
 		}
 	}
 }

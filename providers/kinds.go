@@ -16,7 +16,8 @@ type kind struct {
 	check           keyCheck       // the zero value lists the models
 	anyKey          bool           // it may list its models with an invalid key
 	pull            string         // command that fetches a model; the model follows
-	cuts            string         // notice, after the model's name, that the beginning of a prompt was dropped; "" if the server returns an error
+	cuts            bool           // it drops the beginning of a prompt that is too long, where others return an error
+	widen           string         // how its owner gives a model a larger context window; see Endpoint.Widen
 	noWeb           string         // why web search is unavailable; "" for a text that names the model
 	noLevel         bool           // it takes no effort
 	emptyBadRequest llm.Fault      // meaning of status 400 with an empty body
@@ -93,8 +94,12 @@ var kinds = map[string]kind{
 	"minimax":    {check: keyCheck{prefixes: []string{"sk-", "eyJ"}}},
 	"mistral":    {noWeb: "Mistral's chat has no web search"},
 	"cerebras":   {emptyBadRequest: llm.ContextOverflow}, // the prompt is too long
-	"ollama":     {pull: "ollama pull ", cuts: " got more than Ollama's context length, so the beginning was cut off; set a larger OLLAMA_CONTEXT_LENGTH", list: listEndpoint{paths: []string{"/api/tags", "models"}, limit: "/api/ps", show: "/api/show"}},
-	"llamacpp":   {list: listEndpoint{limit: "/props"}, check: keyCheck{paths: []string{"/props", "models"}}},
-	"lmstudio":   {list: listEndpoint{paths: []string{"/api/v0/models", "models"}}},
+	"ollama":     {pull: "ollama pull ", cuts: true, widen: "start Ollama with a larger OLLAMA_CONTEXT_LENGTH", list: listEndpoint{paths: []string{"/api/tags", "models"}, limit: "/api/ps", show: "/api/show"}},
+	"llamacpp":   {widen: "start llama-server with a larger -c", list: listEndpoint{limit: "/props"}, check: keyCheck{paths: []string{"/props", "models"}}},
+	"lmstudio":   {widen: "load the model with a larger context length in LM Studio", list: listEndpoint{paths: []string{"/api/v0/models", "models"}}},
+	"llamafile":  {widen: "start the llamafile with a larger -c"},
+	"vllm":       {widen: "start vLLM with a larger --max-model-len"},
+	"sglang":     {widen: "start SGLang with a larger --context-length"},
+	"koboldcpp":  {widen: "start KoboldCpp with a larger --contextsize"},
 	kindDemo:     {isDemo: true, dialect: map[string]any{"effort_words": []string{"none", "low", "low", "medium", "high", "high"}}},
 }

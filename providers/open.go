@@ -64,6 +64,7 @@ func endpointFacts(s service, typed string, facts catalog.Model, known bool, too
 		Strategy:   tools.Strategy(),
 		Known:      known,
 		Context:    facts.Context,
+		Widen:      s.row.widen,
 		Vision:     facts.Vision,
 		Blind:      !facts.Vision && s.advertised(s.modelID(typed), tools.memory).Vision != nil,
 		Efforts:    supportedEfforts(facts),

@@ -23,6 +23,7 @@ type Overflow struct {
 	Model  string // provider/model
 	Tokens int    // of the request, by estimate
 	Window int
+	Widen  string // how to make the window larger; see llm.Endpoint
 }
 
 // String describes the sizes of the request and the window.
@@ -171,7 +172,7 @@ func (s *Session) overflowOf(model llm.Endpoint) (o Overflow, turnTokens, afterS
 		size = turnTokens
 	}
 	if !FitsWindow(size, model.Context) {
-		o = Overflow{Model: model.Name, Tokens: size, Window: model.Context}
+		o = Overflow{Model: model.Name, Tokens: size, Window: model.Context, Widen: model.Widen}
 	}
 	return o, turnTokens, afterSummary
 }

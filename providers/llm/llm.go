@@ -355,6 +355,7 @@ type Endpoint struct {
 	Strategy   string                                // how it gets tools: "native", "prompt", "guided" or "none"
 	Known      bool                                  // the catalog has facts about it; otherwise the fields below are guesses
 	Context    int                                   // window in tokens; 0 if unknown
+	Widen      string                                // how its owner makes the window larger: "start llama-server with a larger -c"; "" if nobody can
 	Vision     bool                                  // accepts images
 	Blind      bool                                  // its server says that it takes no images; not a guess
 	Efforts    []Effort                              // supported efforts; empty if it has no effort setting

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/act"
+	"parley/ui/format"
 )
 
 // replace makes s the open conversation.
@@ -281,6 +283,27 @@ func MessageLine(msg llm.Message) string {
 		text = strings.Join(Labels(attached), ", ")
 	}
 	return FirstLine(text)
+}
+
+// Turns lists the user's messages of the current branch with their times, the latest first; the value of an item is the
+// number of its message. A message that got no answer says so.
+func Turns(a *App) (items []Item) {
+	state, answered := "no answer · ", a.Busy()
+	for _, n := range slices.Backward(a.Session.Path()) {
+		switch {
+		case n.Role == llm.RoleUser && !n.Summary:
+			if answered {
+				state = ""
+			}
+			items = append(items, Item{Title: MessageLine(n.Message), Detail: state + format.Clock(n.At, a.Now()), Value: strconv.Itoa(n.Seq)})
+			state, answered = "no answer · ", false
+		case n.Role == llm.RoleAssistant && n.InterruptedBy != "" && !answered:
+			state = "failed · "
+		case n.Role == llm.RoleAssistant:
+			answered = true
+		}
+	}
+	return items
 }
 
 // EditMessage moves a user message into the draft. The messages after it remain as a branch once the draft is sent.

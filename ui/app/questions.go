@@ -21,6 +21,9 @@ func QuestionText(q session.Question) (text string, answers []string) {
 	case session.Overflow:
 		text = fmt.Sprintf("Too long for %s: about %s tokens, and its context window is %s. Not sent yet.",
 			about.Model, format.Tokens(about.Tokens), format.Tokens(about.Window))
+		if about.Widen != "" {
+			text += "\nTo make it larger, " + about.Widen + "."
+		}
 	case session.Overspend:
 		text = format.Capital(about.Error())
 	case session.Expense:

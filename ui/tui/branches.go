@@ -10,7 +10,6 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
-	"parley/ui/format"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
@@ -41,10 +40,8 @@ type aside struct {
 // jump lists the turns of the branch, the latest first, and scrolls to the chosen one.
 func (b *branches) jump() tea.Cmd {
 	var rows []dialog.Item
-	for _, n := range slices.Backward(b.App.Session.Path()) {
-		if n.Role == llm.RoleUser && !n.Summary {
-			rows = append(rows, dialog.Item{Title: app.MessageLine(n.Message), Detail: format.Clock(n.At, b.Now()), Value: strconv.Itoa(n.Seq)})
-		}
+	for _, i := range app.Turns(b.App) {
+		rows = append(rows, dialog.Item{Title: i.Title, Detail: i.Detail, Value: i.Value})
 	}
 	return b.Choose(dialog.Pick("Turns", rows, b.Theme), func(c dialog.Choice) tea.Cmd {
 		seq, _ := strconv.Atoi(c.Value)

@@ -40,7 +40,7 @@ func (f flow) nothingToEdit() string {
 }
 
 func (f flow) nothingToUndo() string {
-	if len(f.prompts()) == 0 {
+	if len(app.Turns(f.app)) == 0 {
 		return cmp.Or(app.BusyText(f.app), "Nothing to undo yet")
 	}
 	return app.BusyText(f.app)
@@ -82,7 +82,7 @@ func filesUnchanged(records []store.Record, from int) bool {
 // rewind lists the user's messages and edits the chosen one. If files were changed since, it asks what to restore.
 func (f flow) rewind(string) app.Effect {
 	records := fileHistory(f.app.Session).Records()
-	return &app.List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Items: f.prompts(), Choose: func(i app.Item, _ string) app.Effect {
+	return &app.List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Items: app.Turns(f.app), Choose: func(i app.Item, _ string) app.Effect {
 		seq, _ := strconv.Atoi(i.Value)
 		p := pointOf(f.app.Session, seq, records)
 		if filesUnchanged(records, p.from) {
@@ -95,7 +95,7 @@ func (f flow) rewind(string) app.Effect {
 // undo asks how far to go back, and then whether to restore files, the conversation or both.
 func (f flow) undo(string) app.Effect {
 	records := fileHistory(f.app.Session).Records()
-	l := &app.List{Title: "Go back to before which message?", Noun: "message", Items: f.prompts()}
+	l := &app.List{Title: "Go back to before which message?", Noun: "message", Items: app.Turns(f.app)}
 	for i := range l.Items {
 		seq, _ := strconv.Atoi(l.Items[i].Value)
 		l.Items[i].Detail = f.unchangedText()
@@ -127,17 +127,6 @@ func (f flow) unchangedText() string {
 		return "no files changed here since; those of " + f.app.AbbrevPath(others[0]) + " go back there"
 	}
 	return "no files changed since"
-}
-
-// prompts lists the user's messages, the latest first.
-func (f flow) prompts() (items []app.Item) {
-	for _, n := range f.app.Session.Path() {
-		if n.Role == llm.RoleUser && !n.Summary {
-			items = append(items, app.Item{Title: app.MessageLine(n.Message), Value: strconv.Itoa(n.Seq)})
-		}
-	}
-	slices.Reverse(items)
-	return items
 }
 
 // chooseParts asks what to restore: files, the conversation, or both. If filesFirst, files are the first choice.
