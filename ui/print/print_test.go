@@ -381,3 +381,16 @@ func BenchmarkText(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/1000, "ns/piece")
 }
+
+// TestErrorOfTwoLines: no line is padded to the width of the longest.
+func TestErrorOfTwoLines(t *testing.T) {
+	_, stderr, _ := play(cmdutil.PrintOptions{Format: "text"}, llmtest.Fail(&llm.Error{Fault: llm.InvalidRequest, Message: "no\nThe field top_p is too large, and there is more to say"}))
+	for line := range strings.Lines(stderr) {
+		if text := ansi.Strip(line); strings.HasSuffix(text, " \n") {
+			t.Errorf("%q ends in blanks", text)
+		}
+	}
+	if !strings.Contains(ansi.Strip(stderr), "no\nThe field") {
+		t.Errorf("%q", stderr)
+	}
+}

@@ -246,7 +246,14 @@ func (s *stderrWriter) incomplete(e session.Response) {
 
 func (s *stderrWriter) line(style interface{ Render(...string) string }, format string, args ...any) {
 	s.close()
-	fmt.Fprintln(s.o.Err, style.Render(sanitize.Text(fmt.Sprintf(format, args...))))
+	printLines(s.o.Err, style, fmt.Sprintf(format, args...))
+}
+
+// printLines writes each line of text in a style: rendered together, lipgloss pads them to the same width.
+func printLines(w io.Writer, style interface{ Render(...string) string }, text string) {
+	for line := range strings.SplitSeq(sanitize.Text(text), "\n") {
+		fmt.Fprintln(w, style.Render(line))
+	}
 }
 
 func (s *stderrWriter) event(e session.Event) {
@@ -336,9 +343,9 @@ func writeError(o cmdutil.PrintOptions, err error) {
 	if err == nil || llm.Canceled(err) || errors.Is(err, app.ErrPipe) {
 		return // the user stopped it: nothing to report
 	}
-	fmt.Fprintln(o.Err, o.Theme.Bad.Render("parley: "+sanitize.Text(app.ShellErrorText(err))))
+	printLines(o.Err, o.Theme.Bad, "parley: "+app.ShellErrorText(err))
 	if hint := app.ShellHint(err); hint != "" {
-		fmt.Fprintln(o.Err, o.Theme.Dim.Render("  "+sanitize.Text(hint)))
+		printLines(o.Err, o.Theme.Dim, "  "+hint)
 	}
 }
 
