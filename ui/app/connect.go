@@ -28,6 +28,21 @@ type Connection struct {
 	Variables []Variable // variables of its address that the user is asked for
 }
 
+// State tells where the provider's key comes from, or why it needs none.
+func (c Connection) State() string {
+	switch {
+	case c.From != "":
+		return "connected: " + c.From
+	case c.Local && c.Keyless:
+		return "local server, needs no key"
+	case c.Keyless:
+		return "uses its own login"
+	case c.Login:
+		return "uses the login of another program"
+	}
+	return "no key yet"
+}
+
 // A Variable is a user-specific part of a provider's address, such as a region.
 type Variable struct {
 	Name  string

@@ -10,8 +10,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/term"
 
-	"parley/providers"
 	"parley/tools/sanitize"
+	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -20,7 +20,7 @@ func (c *connectCommand) chooseProvider() (string, error) {
 	if !term.IsTerminal(os.Stdin.Fd()) || c.connectFlags != (connectFlags{}) {
 		return "", errors.New("which provider? parley connect PROVIDER, such as parley connect anthropic")
 	}
-	all := providers.Connections(c.config.Config, os.Getenv)
+	all := connecting(c.program).Connections()
 	_, height, err := term.GetSize(os.Stderr.Fd())
 	shown := len(all)
 	if err == nil && height > 0 && height <= shown { // show only the first ones, which are the most used, so that they do not scroll away
@@ -51,23 +51,14 @@ func (c *connectCommand) chooseProvider() (string, error) {
 }
 
 // providerRows returns a numbered row for each provider.
-func providerRows(all []providers.Connection) []string {
+func providerRows(all []app.Connection) []string {
 	width := 0
 	for _, p := range all {
 		width = max(width, ansi.StringWidth(sanitize.Line(p.Provider)))
 	}
 	rows := make([]string, len(all))
 	for i, p := range all {
-		state := ""
-		switch {
-		case p.From != "":
-			state = "connected"
-		case p.Local:
-			state = "this machine"
-		case p.Keyless:
-			state = "own login"
-		}
-		rows[i] = strings.TrimRight(fmt.Sprintf("%3d  %-*s  %-40s %s", i+1, width, sanitize.Line(p.Provider), sanitize.Line(p.Name), state), " ")
+		rows[i] = fmt.Sprintf("%3d  %-*s  %-40s %s", i+1, width, sanitize.Line(p.Provider), sanitize.Line(p.Name), p.State())
 	}
 	return rows
 }

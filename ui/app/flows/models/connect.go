@@ -25,20 +25,7 @@ func (f *flow) providers() []app.Item {
 	}
 	var items []app.Item
 	for _, c := range f.app.Connections() {
-		item := app.Item{Title: c.Name, Value: c.Provider, Current: c.From != ""}
-		switch {
-		case c.From != "":
-			item.Detail = "connected: " + c.From
-		case c.Local && c.Keyless:
-			item.Detail = "local server, needs no key"
-		case c.Keyless:
-			item.Detail = "uses its own login"
-		case c.Login:
-			item.Detail = "uses the login of another program"
-		default:
-			item.Detail = "no key yet"
-		}
-		items = append(items, item)
+		items = append(items, app.Item{Title: c.Name, Detail: c.State(), Value: c.Provider, Current: c.From != ""})
 	}
 	return items
 }
