@@ -460,7 +460,7 @@ var mediaFaults = []struct {
 	{"status 200 with nothing", []string{"providers/media/formats TestImagesOfOpenAI", "providers/media/formats TestEmbedSuiteBadAnswers", "providers/media/formats TestVideoOutcomes"}},
 	{"an answer that does not end", []string{"providers/media/formats TestEndlessImageAnswer", "providers/media/formats TestEmbedSuiteEnds", "providers/media/formats TestVideoPollFaults"}},
 	{"a key in a redirect", []string{"providers/media/formats TestVideoDownloads", "providers/media/formats TestImagesOfGrok"}},
-	{"a terminal without pictures", []string{"ui/tui/chat TestImagesOfATerminal", "ui/tui/termimage TestSupported", "ui/tui/termimage TestHalfBlocks"}},
+	{"a terminal without pictures", []string{"ui/tui/chat TestTerminalIsAskedForImages", "ui/tui/termimage TestDetect", "ui/tui/termimage TestHalfBlocks"}},
 }
 
 // TestMediaFaultsHaveTests checks that the tests named in mediaFaults exist.

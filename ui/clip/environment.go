@@ -80,6 +80,16 @@ func (b *Board) askTmux(ctx context.Context, p *environment) {
 	}
 }
 
+// Tmux returns the TERM of tmux's terminal, and whether tmux passes sequences of programs on to
+// it. It returns "" outside of tmux, and if tmux does not answer.
+func (b *Board) Tmux(ctx context.Context) (term string, passes bool) {
+	p := b.environment(ctx)
+	if p.tmux == nil {
+		return "", false
+	}
+	return p.term, p.tmux.passes
+}
+
 // A trait describes a kind of terminal.
 type trait struct {
 	term, program string // prefix of TERM, or TERM_PROGRAM

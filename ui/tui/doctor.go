@@ -9,11 +9,12 @@ import (
 
 	"parley/ui/app"
 	"parley/ui/theme"
+	"parley/ui/tui/termimage"
 )
 
 // A terminalState holds the terminal's reports about itself, for checkups.
 type terminalState struct {
-	images     bool // the terminal draws images
+	images     func() (termimage.Protocol, bool) // how images are drawn
 	background string
 	keyboard   string
 }
@@ -38,18 +39,28 @@ func brightness(dark bool) string {
 
 // state returns the known facts about the terminal.
 func (t *terminalState) state() app.TerminalState {
-	known := environmentTerminal(os.Getenv, t.images)
+	known := environmentTerminal(os.Getenv, imagesText(t.images()))
 	known.Background = cmp.Or(t.background, known.Background)
 	known.Keyboard = cmp.Or(t.keyboard, "standard: alt+enter starts a new line")
 	return known
 }
 
-// environmentTerminal returns the facts about the terminal in the environment.
-func environmentTerminal(getenv func(string) string, images bool) app.TerminalState {
-	t := app.TerminalState{Images: "not supported: shown as a line of text"}
-	if images {
-		t.Images = "kitty graphics"
+// imagesText says how images are drawn. ask reports whether the terminal may support more.
+func imagesText(p termimage.Protocol, ask bool) string {
+	switch {
+	case p == termimage.Off:
+		return "not supported: shown as a line of text"
+	case ask:
+		return "half blocks, or better where the terminal supports it"
 	}
+	return map[termimage.Protocol]string{
+		termimage.Kitty: "kitty graphics", termimage.ITerm: "iTerm2 images", termimage.Sixel: "sixel", termimage.Blocks: "half blocks",
+	}[p]
+}
+
+// environmentTerminal returns the facts about the terminal in the environment.
+func environmentTerminal(getenv func(string) string, images string) app.TerminalState {
+	t := app.TerminalState{Images: images}
 	if th := theme.FromEnvironment(getenv("COLORFGBG")); th != nil {
 		t.Background = brightness(th.Dark) + ", from COLORFGBG"
 	}

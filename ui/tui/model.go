@@ -15,6 +15,7 @@ import (
 	"parley/ui/tui/input"
 	"parley/ui/tui/overlay"
 	"parley/ui/tui/panel"
+	"parley/ui/tui/termimage"
 	"parley/ui/tui/terminal"
 )
 
@@ -47,7 +48,7 @@ func newModel(o Options) *Model {
 	m := &Model{Screen: s, App: a, keymap: newKeymap(o.Keys, a.Commands)}
 	s.KeyOf = m.keymap.keyOf
 	board := clip.New(a.Getenv, a.StateDir(), a.Directory, s.Write)
-	s.SetClipboard(common.Clipboard{Put: board.Copy, Answered: board.Answered, AbbrevPath: a.AbbrevPath})
+	s.SetClipboard(common.Clipboard{Put: board.Copy, Answered: board.Answered, AbbrevPath: a.AbbrevPath, Tmux: board.Tmux})
 	m.chat, m.input, m.overlay = chat.New(s, a), input.New(s, a), overlay.New(s, a.Workspace)
 	m.overlay.IsWriting = func() bool { return !m.input.Composer.Empty() }
 	m.overlay.Typed = func(msg tea.Msg) tea.Cmd {
@@ -64,7 +65,7 @@ func newModel(o Options) *Model {
 		Themed: []panel.Themeable{m.chat.Transcript, m.input.Composer, m.overlay},
 	}
 	m.branches = &branches{Deps: d, chat: m.chat, input: m.input}
-	known := &terminalState{images: chat.DrawsImages(os.Getenv)}
+	known := &terminalState{images: func() (termimage.Protocol, bool) { return termimage.Detect(s.Config.Images, s.Getenv) }}
 	m.parts = slices.Concat(parts{known, s, m.chat, m.input}, panels(d, m.chat), parts{m.branches, m.overlay})
 	m.greeter, m.comparer, m.column = find[greeter](m.parts), find[comparer](m.parts), find[column](m.parts)
 

@@ -20,9 +20,9 @@ import (
 
 	"parley/tools/sanitize"
 	"parley/ui/app"
-	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
 	"parley/ui/tui/overlay"
+	"parley/ui/tui/termimage"
 	"parley/ui/tui/terminal"
 )
 
@@ -41,7 +41,7 @@ type Options struct {
 
 // TerminalState returns the facts about the terminal in the environment, without asking the terminal.
 func TerminalState(getenv func(string) string) app.TerminalState {
-	return environmentTerminal(getenv, chat.DrawsImages(getenv))
+	return environmentTerminal(getenv, imagesText(termimage.Detect("auto", getenv)))
 }
 
 // Run shows the screen until the user leaves, and returns the exit status.

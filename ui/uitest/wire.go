@@ -19,14 +19,15 @@ var own = regexp.MustCompile(`^\x1b(?:` + strings.Join([]string{
 	`\[[0-3]?[JK]`,                                 // erase
 	`\[[0-9]? q`,                                   // shape of the cursor
 	`\[\?(?:1|7|25|1000|1002|1003|1004|1006|1049|2004|2026|2027|2031)[hl]`,
-	`\[\?(?:2026|2027)\$p`,                                 // which modes are there
+	`\[\?(?:2026|2027)\$p`, // which modes are there
+	`\[>q|\[c`,             // which terminal it is, for images
 	`\[[<>=][0-9]{0,2}(?:;[0-9])?u|\[\?u|\[>4(?:;[0-2])?m`, // keyboard protocols
-	`\[\?5W|\[[0-3]?g`,                                     // tab stops
+	`\[\?5W|\[[0-3]?g`, // tab stops
 	`[78=>M]`,
-	`\]11;\?(?:\x07|\x1b\\)`,                          // background color, asked
+	`\]11;\?(?:\x07|\x1b\\)`, // background color, asked
 	`\]2;(?:[^\x00-\x1f\x7f]*parley)?(?:\x07|\x1b\\)`, // title
-	`\[2[23];2t`,                                      // keep the title, and bring it back
-	`\]9;4;[0-4](?:;[0-9]{1,3})?(?:\x07|\x1b\\)`,      // progress
+	`\[2[23];2t`, // keep the title, and bring it back
+	`\]9;4;[0-4](?:;[0-9]{1,3})?(?:\x07|\x1b\\)`, // progress
 	`\]8;[^;]*;(?:(?:https?://|mailto:)[!-~]*)?(?:\x07|\x1b\\)`,
 }, "|") + `)$`)
 

@@ -6,7 +6,6 @@ package chat
 
 import (
 	"context"
-	"os"
 	"strings"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/tui/common"
-	"parley/ui/tui/termimage"
 	"parley/ui/tui/transcript"
 )
 
@@ -50,7 +48,9 @@ func New(s *common.Screen, a *app.App) *Chat {
 	t := transcript.New(s.Theme)
 	t.SetMotion(s.Config.Motion != "off")
 	t.Now = s.Now
-	return &Chat{Screen: s, App: a, Transcript: t, images: newImages(os.Environ())}
+	c := &Chat{Screen: s, App: a, Transcript: t}
+	c.setImages(s.Config.Images)
+	return c
 }
 
 // Update handles the messages of this package, and reports whether msg is one.
@@ -62,8 +62,6 @@ func (c *Chat) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return c.ticked(msg), true
 	case shellMsg:
 		return c.shellSays(msg), true
-	case imageReadyMsg:
-		return c.imageReady(msg), true
 	case SavedMsg:
 		if msg.Of != c.App.Session {
 			return nil, true // it was closed; its losses are reported when it is closed
@@ -72,6 +70,9 @@ func (c *Chat) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case app.Reconfigured:
 		if ui, ok := msg.UI.(common.Config); ok {
 			c.Transcript.SetMotion(ui.Motion != "off")
+			if ui.Images != c.images.setting {
+				return c.setImages(ui.Images), false
+			}
 		}
 	case transcript.EdgeMsg:
 		return c.Transcript.Update(msg), true
@@ -80,7 +81,7 @@ func (c *Chat) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case transcript.ToastMsg:
 		return c.ShowToast(string(msg)), true
 	}
-	return nil, false
+	return c.updateImages(msg)
 }
 
 // A Turn is the running turn.
@@ -142,6 +143,7 @@ const (
 // Replay shows the current branch of the stored conversation as it looked live: first its last
 // page, then earlier pages when the user scrolls to them.
 func (c *Chat) Replay() {
+	c.Defer(c.DeleteImages())
 	c.Transcript.Clear()
 	c.switched = shownSwitch{}
 	s := c.App.Session
@@ -160,6 +162,3 @@ func (c *Chat) Replay() {
 		return true
 	}, func() int { return next })
 }
-
-// DrawsImages reports whether the terminal can draw images, according to its environment.
-func DrawsImages(getenv func(string) string) bool { return termimage.Supported(getenv) }

@@ -13,6 +13,7 @@ import (
 	"parley/tools/process"
 	"parley/ui/theme"
 	"parley/ui/tui/statusbar"
+	"parley/ui/tui/termimage"
 )
 
 // Config is the [ui] section of the configuration.
@@ -22,6 +23,7 @@ type Config struct {
 	Vim          bool   `toml:"vim"`           // vi's keys in the composer
 	Notify       string `toml:"notify"`        // one of Notices: how to notify a user who is in another window
 	Motion       string `toml:"motion"`        // "on", or "off" to move nothing but the conversation
+	Images       string `toml:"images"`        // "auto", or how to draw images: one of termimage.Settings
 	ScreenReader bool   `toml:"screen_reader"` // plain lines instead of the screen; see package plain
 	Discover     bool   `toml:"discover"`      // look for model servers on this machine
 
@@ -40,7 +42,7 @@ type Config struct {
 
 // DefaultConfig returns the configuration for missing settings.
 func DefaultConfig() Config {
-	return Config{Theme: "auto", Mouse: true, Notify: "auto", Motion: "on", Discover: true}
+	return Config{Theme: "auto", Mouse: true, Notify: "auto", Motion: "on", Images: "auto", Discover: true}
 }
 
 // ThemeNames lists the values of Theme.
@@ -87,7 +89,7 @@ func (c Config) Validate() error {
 			return fmt.Errorf("ui.status = %q: use %s", name, strings.Join(known, ", "))
 		}
 	}
-	for _, value := range []struct{ key, is string }{{"theme", c.Theme}, {"notify", c.Notify}, {"motion", c.Motion}} {
+	for _, value := range []struct{ key, is string }{{"theme", c.Theme}, {"notify", c.Notify}, {"motion", c.Motion}, {"images", c.Images}} {
 		if may := c.Words(value.key); !slices.Contains(may, value.is) {
 			return fmt.Errorf("ui.%s = %q: there are %s", value.key, value.is, strings.Join(may, ", "))
 		}
@@ -104,6 +106,8 @@ func (c Config) Words(setting string) []string {
 		return Notices
 	case "motion":
 		return []string{"on", "off"}
+	case "images":
+		return termimage.Settings()
 	case "status":
 		return statusbar.Segments()
 	}

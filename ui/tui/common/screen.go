@@ -46,6 +46,7 @@ type Clipboard struct {
 	Put        func(text string) func(context.Context) clip.Result // copies text, in two steps
 	Answered   func(content string)                                // handles the terminal's report of its clipboard
 	AbbrevPath func(path string) string                            // shortens a path for display
+	Tmux       func(context.Context) (term string, passes bool)    // the terminal outside of tmux, and whether tmux passes sequences on to it
 }
 
 // New returns a screen with the environment's theme and terminal.
@@ -61,6 +62,12 @@ func New(c Config, getenv func(string) string, now func() time.Time) *Screen {
 
 // SetConfig sets the configuration for what comes.
 func (s *Screen) SetConfig(c Config) { s.Config, s.notice = c, noticeFor(c.Notify, s.getenv) }
+
+// Getenv returns a variable of the terminal's environment.
+func (s *Screen) Getenv(name string) string { return s.getenv(name) }
+
+// Tmux asks tmux; see Clipboard.
+func (s *Screen) Tmux(ctx context.Context) (term string, passes bool) { return s.clip.Tmux(ctx) }
 
 // Displayable returns th with colors that the terminal can show.
 func (s *Screen) Displayable(th *theme.Theme) *theme.Theme {

@@ -29,6 +29,8 @@ type grid struct {
 	style           uint16         // number of the terminal's current style
 	positionUnknown bool           // style and scrolling region of the terminal are unknown too
 	out             []byte
+	pictures        map[uint32]Picture
+	pieces          []piece // to draw after the cells of a row
 }
 
 // forget marks everything as unknown, for a screen of w by h cells.
@@ -68,6 +70,7 @@ func (g *grid) draw(content string) {
 		if !r.known || r.text != line || r.from != from {
 			g.styles.read(&g.spare, line, from)
 			g.row(y)
+			g.drawPieces(y)
 			*r, g.spare = g.spare, *r
 		}
 		r.text = line // releases the memory of the previous frame
@@ -151,6 +154,12 @@ func (g *grid) span(y, x, stop int) {
 			continue
 		}
 		g.to(x, y)
+		if g.pictures != nil && g.cover(c, x) {
+			if g.x++; g.x >= g.w {
+				g.x = -1
+			}
+			continue
+		}
 		if c.text != ' ' || g.styles.bare[g.style] != c.style {
 			g.setStyle(c.style)
 		}

@@ -133,8 +133,9 @@ func (t *Terminal) oversized() error {
 // settings holds known properties of the terminal.
 type settings struct {
 	profile     colorprofile.Profile
-	syncUpdates bool // supports synchronized output (mode 2026)
-	clusters    bool // measures grapheme clusters (mode 2027)
+	syncUpdates bool               // supports synchronized output (mode 2026)
+	clusters    bool               // measures grapheme clusters (mode 2027)
+	pictures    map[uint32]Picture // by number; not changed
 }
 
 // New returns a screen on a terminal. Enter acquires the terminal.
@@ -323,7 +324,7 @@ func (s *Screen) paint() (took time.Duration, painted bool, err error) {
 func (s *Screen) frame(f *frame, set settings) {
 	want, cursor := modesOf(&f.view, set), f.view.Cursor
 	g := &s.grid
-	g.clusters = set.clusters
+	g.clusters, g.pictures = set.clusters, set.pictures
 	g.styles.downsample(set.profile)
 	g.out = s.modes.change(g.out[:0], &want)
 	s.modes = want

@@ -21,7 +21,7 @@ func (g *grid) scroll() {
 	if !g.rows[first].known {
 		return
 	}
-	if m := g.findMove(first, last); m.by != 0 {
+	if m := g.findMove(first, last); m.by != 0 && g.moves(m.top, m.bottom) {
 		g.move(m)
 	}
 }

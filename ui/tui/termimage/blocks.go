@@ -37,18 +37,20 @@ func HalfBlocks(data []byte, cols, rows int) (lines []string) {
 	return lines
 }
 
+// visible is the minimum alpha of a visible pixel.
+const visible = 128
+
 // halfBlock returns one cell.
 func halfBlock(upper, lower color.NRGBA) string {
-	const seen = 128 // minimum alpha of a visible pixel
 	rgb := func(layer int, c color.NRGBA) string {
 		return fmt.Sprintf("\x1b[%d;2;%d;%d;%dm", layer, c.R, c.G, c.B)
 	}
 	switch {
-	case upper.A < seen && lower.A < seen:
+	case upper.A < visible && lower.A < visible:
 		return "\x1b[m "
-	case upper.A < seen:
+	case upper.A < visible:
 		return "\x1b[m" + rgb(38, lower) + "▄"
-	case lower.A < seen:
+	case lower.A < visible:
 		return "\x1b[m" + rgb(38, upper) + "▀"
 	}
 	return rgb(38, upper) + rgb(48, lower) + "▀"

@@ -1,17 +1,18 @@
-// Package termimage shows images in terminals that support kitty's graphics
-// protocol with Unicode placeholders. An image is uploaded once under a number. In
-// cells with U+10EEEE whose color is the number, and whose diacritics give row and
-// column, the terminal draws that part of the image. Such cells can be scrolled,
-// truncated and overwritten like any others. A renderer that knows only cells
-// requires this; sixel and kitty's own placements do not provide it.
+// Package termimage shows images in terminals. In a view, an image is cells with
+// U+10EEEE whose color is the number of the image, and whose diacritics give row and
+// column: the Unicode placeholders of kitty's graphics protocol. Such cells can be
+// scrolled, truncated and overwritten like any others. kitty draws them itself after an
+// upload. For iTerm2's images and sixel, the renderer draws Strips in their places.
+// Other terminals get half blocks.
 //
-//	Fit ──► Upload, written once, past the renderer ──► Cells, in the view ──► Forget
+//	Detect, Fit ──► Upload, written once, past the renderer ──► Cells, in the view ──► Forget
+//	            ──► Strips, given to the renderer ──► Cells, in the view
+//	            ──► HalfBlocks, in the view
 package termimage
 
 import (
 	"encoding/base64"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
@@ -21,28 +22,6 @@ import (
 // MaxSide is the maximum number of rows or columns of an image, the number of
 // available diacritics.
 const MaxSide = 297
-
-// Supported reports whether the terminal, according to its environment, draws
-// placeholders. kitty does since version 0.28, Ghostty since 1.0. Others support
-// the protocol but show placeholders as boxes (WezTerm, Konsole, iTerm2, Warp).
-// Multiplexers pass graphics through only if configured to, so Supported returns
-// false in one. A user who has configured tmux may say so; Upload then goes
-// through ansi.TmuxPassthrough.
-func Supported(getenv func(string) string) bool {
-	if !narrow() {
-		return false
-	}
-	term := getenv("TERM")
-	for _, multiplexer := range []string{"TMUX", "STY", "ZELLIJ"} {
-		if getenv(multiplexer) != "" {
-			return false
-		}
-	}
-	if strings.HasPrefix(term, "tmux") || strings.HasPrefix(term, "screen") {
-		return false
-	}
-	return slices.Contains([]string{"xterm-kitty", "xterm-ghostty"}, term) || getenv("TERM_PROGRAM") == "ghostty"
-}
 
 // narrow reports whether layout counts a placeholder as one cell. In East Asian
 // locales it counts characters of ambiguous width as two, unlike the terminal.

@@ -10,34 +10,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-func TestSupported(t *testing.T) {
-	if !narrow() {
-		t.Skip("placeholders are two cells wide in this locale")
-	}
-	tests := []struct {
-		name string
-		env  map[string]string
-		want bool
-	}{
-		{"kitty", map[string]string{"TERM": "xterm-kitty"}, true},
-		{"ghostty", map[string]string{"TERM": "xterm-ghostty"}, true},
-		{"ghostty with a plain TERM", map[string]string{"TERM": "xterm-256color", "TERM_PROGRAM": "ghostty"}, true},
-		{"wezterm draws boxes", map[string]string{"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm"}, false},
-		{"xterm", map[string]string{"TERM": "xterm-256color"}, false},
-		{"nothing known", nil, false},
-		{"tmux in kitty", map[string]string{"TERM": "xterm-kitty", "TMUX": "/tmp/tmux-0/default,1,0"}, false},
-		{"tmux over ssh", map[string]string{"TERM": "tmux-256color", "TERM_PROGRAM": "ghostty"}, false},
-		{"screen", map[string]string{"TERM": "screen.xterm-kitty"}, false},
-		{"screen by its variable", map[string]string{"TERM": "xterm-kitty", "STY": "1.pts-0"}, false},
-		{"zellij", map[string]string{"TERM": "xterm-kitty", "ZELLIJ": "0"}, false},
-	}
-	for _, tt := range tests {
-		if got := Supported(func(key string) string { return tt.env[key] }); got != tt.want {
-			t.Errorf("%s: Supported = %v, want %v", tt.name, got, tt.want)
-		}
-	}
-}
-
 func TestUpload(t *testing.T) {
 	tests := []struct {
 		name       string
