@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/crc32"
-	"slices"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +27,7 @@ type cachingModel struct {
 	kept     map[string]time.Time // by the text of the beginning
 	forgets  bool                 // it reads nothing now, although it could
 	silent   bool                 // it reports no figures
+	unstated bool                 // it reports no writes
 	unused   int                  // parts of earlier thinking that it says it did not use
 	least    int                  // tokens of the shortest prompt that it says to keep
 	answer   string
@@ -65,6 +66,9 @@ func (c *cachingModel) Stream(ctx context.Context, req llm.Request) llm.Stream {
 		}
 		u := llm.Usage{Input: len(all[len(all)-1]) / 4, Output: 3, CacheRead: read, Priced: true}
 		u.CacheWrite = u.Input - read
+		if c.unstated {
+			u.CacheWrite = 0
+		}
 		if c.silent {
 			u.CacheRead, u.CacheWrite = 0, 0
 		}
@@ -87,11 +91,11 @@ func (c *cachingModel) endpoint(name string) llm.Endpoint {
 	return e
 }
 
-// cacheNotices returns what a turn told about the cache.
-func cacheNotices(events []Event) (list []string) {
+// missed returns what the responses of a turn missed in the cache.
+func missed(events []Event) (list []CacheMiss) {
 	for _, e := range events {
-		if n, ok := e.(llm.Notice); ok && strings.HasPrefix(n.Text, "Cache of") {
-			list = append(list, n.Text)
+		if r, ok := e.(Response); ok && r.Missed.Tokens > 0 {
+			list = append(list, r.Missed)
 		}
 	}
 	return list
@@ -141,39 +145,39 @@ func newCacheTest(t *testing.T, set func(*cachingModel)) *cacheTest {
 	return c
 }
 
-// prompt sends a prompt half a minute later, and returns what is told of the cache.
-func (c *cacheTest) prompt(text string) []string {
+// prompt sends a prompt half a minute later, and returns what it missed in the cache.
+func (c *cacheTest) prompt(text string) []CacheMiss {
 	c.Helper()
 	c.clock = c.clock.Add(30 * time.Second)
 	events := play(c.Context(), c.Session, allow, say(text))
 	if d := doneOf(c.T, events); d.Err != nil {
 		c.Fatal(d.Err)
 	}
-	return cacheNotices(events)
+	return missed(events)
 }
 
-// Each cause of a miss is told once, with its price.
+// Each cause of a miss is found once, with its price.
 func TestCacheMisses(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		do   func(c *cacheTest) // before the prompt that may miss
-		want string             // the notice, after "Cache of 25k tokens "; "" for none
+		want cachewatch.Cause   // "" for no miss
 	}{
 		{"nothing changed", func(*cacheTest) {}, ""},
 		{"model", func(c *cacheTest) { c.SetModel(newCachingModel(c.o.Now).endpoint("other/n")) },
-			"lost ≈ $0.07: model switched (main/m → other/n)"},
+			cachewatch.ModelSwitched},
 		{"effort", func(c *cacheTest) { c.SetEffort(llm.EffortHigh) },
-			"lost ≈ $0.07: reasoning effort changed (default → high)"},
+			cachewatch.EffortChanged},
 		{"system prompt", func(c *cacheTest) { c.SetSystem("Be long.") },
-			"lost ≈ $0.07: system prompt changed"},
+			cachewatch.SystemChanged},
 		{"tool added", func(c *cacheTest) { c.offer("Looks up.") },
-			"lost ≈ $0.07: tools changed (added web_lookup)"},
+			cachewatch.ToolsChanged},
 		{"tool changed", func(c *cacheTest) {
 			c.offer("Looks up.")
 			c.prompt("so?")
 			c.prompt("and?")
 			c.offer("Looks up all.")
-		}, "lost ≈ $0.07: tools changed (changed web_lookup)"},
+		}, cachewatch.ToolsChanged},
 		{"tool removed", func(c *cacheTest) {
 			c.offer("Looks up.")
 			c.prompt("so?")
@@ -182,67 +186,65 @@ func TestCacheMisses(t *testing.T) {
 			c.prompt("still?")
 			c.clock = c.clock.Add(4 * time.Minute)
 			_ = c.tools.ReplaceExternal("web_", nil)
-		}, "lost ≈ $0.07: tools changed (removed web_lookup)"},
+		}, cachewatch.ToolsChanged},
 		{"setting, while closed", func(c *cacheTest) {
 			c.o.Settings.Verbosity = "low"
 			c.Session = reopen(c.T, c.lib, c.Session, c.o)
-		}, "lost ≈ $0.07: setting changed (verbosity)"},
+		}, cachewatch.SettingsChanged},
 		{"answer schema, while closed", func(c *cacheTest) {
 			c.o.AnswerSchema = &llm.Schema{Name: "answer", JSON: json.RawMessage(`{"type":"string"}`)}
 			c.model.answer = `"Yes."`
 			c.Session = reopen(c.T, c.lib, c.Session, c.o)
-		}, "lost ≈ $0.07: setting changed (answer schema)"},
+		}, cachewatch.SettingsChanged},
 		{"approval mode", func(c *cacheTest) { c.o.Policy.SetMode(act.ModeReadOnly) }, ""},
 		{"edited prompt", func(c *cacheTest) {
 			c.edit(1)
 			c.next = strings.Repeat("edit", 25_000)
-		}, "lost ≈ $0.07: earlier message changed (prompt 1)"},
+		}, cachewatch.PromptChanged},
 		{"edited last prompt", func(c *cacheTest) { c.edit(3) }, ""}, // all before it is read
 		{"summary", func(c *cacheTest) {
 			c.model.answer = strings.Repeat("summary ", 10_000)
 			for range c.Compact(c.Context()) {
 			}
-		}, "lost ≈ $0.05: conversation summarized"},
+		}, cachewatch.Summarized},
 		{"history", func(c *cacheTest) {
 			c.SetHistoryMode(HistoryStateless)
 			c.next = strings.Repeat("next", 25_000)
-		}, "lost ≈ $0.07: older messages are no longer sent"},
+		}, cachewatch.HistoryLeftOut},
 		{"expired", func(c *cacheTest) { c.clock = c.clock.Add(64*time.Minute + 30*time.Second) },
-			"lost ≈ $0.07: it expired (65 min without a request, kept for 5 min)"},
+			cachewatch.Expired},
 		{"expired, and changed since", func(c *cacheTest) {
 			c.clock = c.clock.Add(time.Hour)
 			c.SetEffort(llm.EffortLow)
-		}, "lost ≈ $0.07: it expired (60 min without a request, kept for 5 min)"},
+		}, cachewatch.Expired},
 		{"expired while closed", func(c *cacheTest) {
 			c.clock = c.clock.Add(3 * time.Hour)
 			c.Session = reopen(c.T, c.lib, c.Session, c.o)
-		}, "lost ≈ $0.07: it expired (3 h without a request, kept for 5 min)"},
+		}, cachewatch.Expired},
 		{"tool added while closed", func(c *cacheTest) {
 			c.offer("Looks up.")
 			c.Session = reopen(c.T, c.lib, c.Session, c.o)
-		}, "lost ≈ $0.07: tools changed (added web_lookup)"},
+		}, cachewatch.ToolsChanged},
 		{"nothing changed while closed", func(c *cacheTest) { c.Session = reopen(c.T, c.lib, c.Session, c.o) }, ""},
 		{"provider", func(c *cacheTest) { c.model.forgets = true },
-			"not read ≈ $0.07: the provider did not use it"},
+			cachewatch.Unexplained},
 		{"thinking", func(c *cacheTest) { c.model.forgets, c.model.unused = true, 2 },
-			"lost ≈ $0.07: the provider ignored earlier thinking"},
+			cachewatch.ThinkingUnused},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := newCacheTest(t, func(*cachingModel) {})
 			c.next = "go on"
 			tt.do(c)
-			var want []string
-			if tt.want != "" {
-				want = []string{"Cache of 25k tokens " + tt.want}
+			got := c.prompt(c.next)
+			if tt.want == "" && got == nil {
+				return
 			}
-			if tt.name == "summary" {
-				want = []string{"Cache of 20k tokens " + tt.want}
+			if len(got) != 1 || got[0].Cause != tt.want || got[0].Tokens < 20_000 || math.Abs(got[0].Cost-2.7e-6*float64(got[0].Tokens)) > 1e-6 {
+				t.Errorf("missed %+v, want %q", got, tt.want)
 			}
-			if got := c.prompt(c.next); !slices.Equal(got, want) {
-				t.Errorf("told\n%q, want\n%q", got, want)
-			}
+			c.model.forgets = false
 			if again := c.prompt("and on"); again != nil {
-				t.Errorf("told once more: %q", again)
+				t.Errorf("missed once more: %+v", again)
 			}
 		})
 	}
@@ -286,16 +288,15 @@ func TestApprovalModesKeepThePrefix(t *testing.T) {
 	}
 }
 
-// Nothing is told of a provider that reports nothing, of a prompt that is too short to be
-// kept, or of one that is gone in part only.
-func TestCacheMissesThatAreNotTold(t *testing.T) {
+// A provider that reports nothing, and a prompt that is too short to be cached, miss nothing.
+func TestNoCacheMiss(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		set  func(m *cachingModel)
 		do   func(c *cacheTest)
 	}{
 		{"no figures", func(m *cachingModel) { m.silent = true }, func(c *cacheTest) { c.SetSystem("Be long.") }},
-		{"below the least prompt", func(m *cachingModel) { m.least = 200_000 }, func(c *cacheTest) { c.SetSystem("Be long.") }},
+		{"below the least prompt", func(m *cachingModel) { m.least, m.unstated = 200_000, true }, func(c *cacheTest) { c.SetSystem("Be long.") }},
 		{"switch to a provider without figures", func(*cachingModel) {}, func(c *cacheTest) {
 			other := newCachingModel(c.o.Now)
 			other.silent = true
@@ -308,29 +309,13 @@ func TestCacheMissesThatAreNotTold(t *testing.T) {
 			c := newCacheTest(t, tt.set)
 			tt.do(c)
 			if got := c.prompt("go on"); got != nil {
-				t.Errorf("told %q", got)
+				t.Errorf("missed %+v", got)
 			}
 		})
 	}
 }
 
-// A provider that reads nothing time after time is told of once.
-func TestSameCauseIsToldOnce(t *testing.T) {
-	c := newCacheTest(t, func(*cachingModel) {})
-	var told []string
-	for range 4 {
-		c.model.forgets = true
-		told = append(told, c.prompt("again")...)
-		c.model.forgets = false
-		told = append(told, c.prompt("again")...)
-	}
-	if len(told) != 1 {
-		t.Errorf("told %q, want one notice", told)
-	}
-}
-
-// A cache miss is stored with the response to the request, without a text, and its notice with
-// the conversation.
+// A cache miss is stored with the response to the request, without a text.
 func TestCacheMissIsStored(t *testing.T) {
 	c := newCacheTest(t, func(*cachingModel) {})
 	c.SetSystem("The secret system prompt.")
@@ -338,35 +323,26 @@ func TestCacheMissIsStored(t *testing.T) {
 	c.Session = reopen(t, c.lib, c.Session, c.o)
 	path := c.Path()
 	n := path[len(path)-1]
-	if m := n.Missed; m.Tokens < 25_000 || m.Cause != cachewatch.SystemChanged || m.Cost < 0.06 || n.Cache == nil || !n.Cache.Notified {
+	if m := n.Missed; m.Tokens < 25_000 || m.Cause != cachewatch.SystemChanged || m.Cost < 0.06 || n.Cache == nil {
 		t.Errorf("stored %+v and %+v", m, n.Cache)
 	}
 	if data, _ := json.Marshal(n.Cache); strings.Contains(string(data), "secret") {
 		t.Errorf("stored %s", data)
-	}
-	var told []string
-	for _, list := range c.Annotations(path) {
-		for _, a := range list {
-			told = append(told, cacheNotices([]Event{DecodeAnnotation(a)})...)
-		}
-	}
-	if len(told) != 1 {
-		t.Errorf("the conversation shows %q, want one notice", told)
 	}
 }
 
 // Models that are compared are asked the same for the first time: nothing is lost.
 func TestComparedModelsLoseNoCache(t *testing.T) {
 	c := newCacheTest(t, func(*cachingModel) {})
-	var told []string
+	var lost []CacheMiss
 	others := []llm.Endpoint{newCachingModel(c.o.Now).endpoint("other/a"), newCachingModel(c.o.Now).endpoint("other/b")}
 	for e := range c.Compare(t.Context(), others, nil, say("which?")) {
 		if e, ok := e.(CandidateEvent); ok {
-			told = append(told, cacheNotices([]Event{e.Event})...)
+			lost = append(lost, missed([]Event{e.Event})...)
 		}
-		told = append(told, cacheNotices([]Event{e})...)
+		lost = append(lost, missed([]Event{e})...)
 	}
-	if told != nil {
-		t.Errorf("told %q", told)
+	if lost != nil {
+		t.Errorf("missed %+v", lost)
 	}
 }

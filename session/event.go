@@ -34,8 +34,9 @@ type Event any
 // Prompt reports that a message of the user's entered the conversation.
 type Prompt struct {
 	Message llm.Message
-	Seq     int  // of the message in the conversation
-	Steers  bool // it went along with results of tools
+	Seq     int       // of the message in the conversation
+	At      time.Time // when it was sent, as stored
+	Steers  bool      // it went along with results of tools
 }
 
 // Unsent reports that a user message did not enter the conversation, or was removed from it, and is given
@@ -66,6 +67,7 @@ type Response struct {
 	Finish     llm.Finish
 	Usage      llm.Usage
 	UsageKnown bool          // Usage was reported, or estimated for an interrupted answer
+	Missed     CacheMiss     // tokens that the provider had cached but did not read
 	TTFT       time.Duration // from the request to the first delta; 0 if none came
 	Duration   time.Duration // from the request to the end
 

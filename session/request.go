@@ -252,7 +252,7 @@ func (c *conversation) restoreCache(n store.Node) {
 		if n.Cache != nil {
 			e = *n.Cache
 		}
-		c.caches.Restore(r, e, n.Missed)
+		c.caches.Restore(r, e)
 	}
 }
 
@@ -263,23 +263,21 @@ func cacheRequest(n store.Node, u llm.Usage) (cachewatch.Request, bool) {
 	return cachewatch.Request{Model: n.Model, At: n.At, LastSeq: n.Parent, Usage: u}, ok
 }
 
-// observeCache adds a complete response to c.caches, and sets n.Cache and n.Missed. It returns a
-// notice for the user; "" for none. Interrupted responses are left out, because their figures
-// are unreliable. The caller locks the session.
-func (c *conversation) observeCache(r *responseStream, n *store.Node) (notice string) {
+// observeCache adds a complete response to c.caches, and sets n.Cache and n.Missed. Interrupted
+// responses are left out, because their figures are unreliable. The caller locks the session.
+func (c *conversation) observeCache(r *responseStream, n *store.Node) {
 	request, ok := cacheRequest(*n, r.event.Usage)
 	if !ok || !r.event.UsageKnown || r.err != nil {
-		return ""
+		return
 	}
 	prefix, first := cachewatch.PrefixOf(r.req)
 	request.First, request.Compared, request.Unused = first, n.Purpose == store.PurposeCompare, r.event.Finish.Unused
 	facts := cachewatch.Facts{Cache: r.model.Cache, Cost: r.model.Cost}
 	var e cachewatch.Entry
-	e, n.Missed, notice = c.caches.Observe(request, prefix, facts, func(before cachewatch.Request) (cachewatch.Cause, string) {
+	e, n.Missed = c.caches.Observe(request, prefix, facts, func(before cachewatch.Request) cachewatch.Cause {
 		return c.tree.divergence(before, request)
 	})
 	n.Cache = &e
-	return notice
 }
 
 // changesFor returns the changes needed to send the conversation to model.

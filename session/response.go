@@ -22,8 +22,7 @@ type responseStream struct {
 	err     error // why it was interrupted
 	trimmed bool  // the request omits part of the branch
 
-	answers int    // answers covered by an estimate of its usage; 0: another answer to the same request has it
-	notice  string // about the provider's cache; "" if there is nothing to tell
+	answers int // answers covered by an estimate of its usage; 0: another answer to the same request has it
 }
 
 func newResponseStream(model llm.Endpoint, req llm.Request, began time.Time) *responseStream {
@@ -104,7 +103,8 @@ func (t *turn) addResponse(r *responseStream) {
 		n.Usage = &usage
 	}
 	t.mu.Lock()
-	r.notice = t.observeCache(r, &n)
+	t.observeCache(r, &n)
+	r.event.Missed = n.Missed
 	if r.event.UsageKnown {
 		t.budget.add(r.event.Usage)
 		if n.Origin != llm.OriginImages { // an image request does not count the conversation
@@ -185,9 +185,6 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 	}
 	t.addResponse(r)
 	t.budget.booked(model) // reservations are released before tools run
-	if r.notice != "" {
-		t.notice("%s", r.notice)
-	}
 	if r.err == nil {
 		t.done.Reason = r.event.Finish.Reason
 	}

@@ -134,7 +134,7 @@ func (s *Session) estimateInput(model llm.Endpoint) (u llm.Usage) {
 	if u.Input == whole { // the last request is a prefix of this one
 		prefix, _ := cachewatch.PrefixOf(req)
 		next := cachewatch.Request{Model: model.Name, At: s.now(), LastSeq: s.tree.head}
-		warm := s.caches.CachedTokens(next, prefix, model.Cache, func(before cachewatch.Request) (cachewatch.Cause, string) {
+		warm := s.caches.CachedTokens(next, prefix, model.Cache, func(before cachewatch.Request) cachewatch.Cause {
 			return s.tree.divergence(before, cachewatch.Request{LastSeq: next.LastSeq, First: before.First})
 		})
 		u.CacheRead = min(warm, u.Input)

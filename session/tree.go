@@ -360,13 +360,13 @@ func (t *tree) branched() bool {
 
 // divergence returns why the messages of a request do not begin with those of an earlier
 // one; "" if they do. It follows the branches back to their common message only.
-func (t *tree) divergence(before, now cachewatch.Request) (cachewatch.Cause, string) {
+func (t *tree) divergence(before, now cachewatch.Request) cachewatch.Cause {
 	parent := func(seq int) int { return t.at(seq).Parent }
-	a, b, next := before.LastSeq, now.LastSeq, 0 // next is the first message only in before
+	a, b := before.LastSeq, now.LastSeq
 	summarized := false
 	for a != b {
 		if a > b {
-			a, next = parent(a), a
+			a = parent(a)
 			continue
 		}
 		summarized = summarized || t.at(b).Summary
@@ -374,23 +374,13 @@ func (t *tree) divergence(before, now cachewatch.Request) (cachewatch.Cause, str
 	}
 	switch {
 	case a != before.LastSeq:
-		return cachewatch.PromptChanged, fmt.Sprintf("prompt %d", max(t.prompts(next), 1))
+		return cachewatch.PromptChanged
 	case before.First == "" || before.First == now.First:
-		return "", ""
+		return ""
 	case summarized:
-		return cachewatch.Summarized, ""
+		return cachewatch.Summarized
 	}
-	return cachewatch.HistoryLeftOut, ""
-}
-
-// prompts counts the prompts of the branch that ends with the message seq.
-func (t *tree) prompts(seq int) (count int) {
-	for n := range t.back(seq) {
-		if isPrompt(*n) {
-			count++
-		}
-	}
-	return count
+	return cachewatch.HistoryLeftOut
 }
 
 // isPrompt reports whether n is a user's message.

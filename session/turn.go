@@ -227,7 +227,7 @@ func (t *turn) prompt(m llm.Message) (seq int, notes []llm.Part) {
 // showPrompt emits a stored prompt, and notices about parts that the model does not get.
 func showPrompt(t *turn, n store.Node) {
 	m := n.Message
-	t.emit(Prompt{Message: m, Seq: n.Seq, Steers: n.Steers})
+	t.emit(Prompt{Message: m, Seq: n.Seq, At: n.At, Steers: n.Steers})
 	model := t.session.current()
 	_, changes := model.Portable([]llm.Message{m})
 	for _, c := range changes {
@@ -282,7 +282,7 @@ func generateImage(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) err
 		set(&t.mu, &t.turnSeq, n.Seq)
 		t.given.Seq = n.Seq
 		t.session.saveInfo()
-		t.emit(Prompt{Message: n.Message, Seq: n.Seq})
+		t.emit(Prompt{Message: n.Message, Seq: n.Seq, At: n.At})
 	}
 	if err := t.budget.checkExpense(model); err != nil {
 		return err

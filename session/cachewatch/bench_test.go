@@ -30,7 +30,7 @@ func BenchmarkObserve(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				p, first := cachewatch.PrefixOf(req)
 				r := cachewatch.Request{Model: "a/b", At: at, First: first, LastSeq: n + i, Usage: usage}
-				l.Observe(r, p, cachewatch.Facts{}, func(cachewatch.Request) (cachewatch.Cause, string) { return "", "" })
+				l.Observe(r, p, cachewatch.Facts{}, func(cachewatch.Request) cachewatch.Cause { return "" })
 			}
 		})
 	}

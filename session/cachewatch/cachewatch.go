@@ -3,7 +3,7 @@
 // digests, never texts:
 //
 //	llm.Request ──► Prefix ─┐
-//	llm.Usage ──────────────┴─► Tracker.Observe ──► Entry, stored with the response; a notice for the user
+//	llm.Usage ──────────────┴─► Tracker.Observe ──► Entry and Miss, stored with the response
 //
 // Messages never change once sent, so the number of a request's last message
 // identifies all of them: observing a request costs the same however long the
@@ -11,7 +11,7 @@
 package cachewatch
 
 import (
-	"fmt"
+	"cmp"
 	"time"
 
 	"parley/providers/llm"
@@ -35,8 +35,8 @@ const (
 	Unexplained     Cause = "provider" // the provider had the prompt cached but did not use it
 )
 
-// A miss of fewer tokens has no entry. A miss of a smaller share of the cached tokens, or
-// of a prompt shorter than the provider caches, is not reported.
+// A miss of fewer tokens has no entry. If a model missed a smaller share of its cached tokens, a
+// switch of the model may explain more.
 const (
 	leastMiss    = 1024 // tokens
 	leastShare   = 0.2
@@ -63,10 +63,9 @@ type Request struct {
 
 // An Entry is stored with a response, to compare the next request with it.
 type Entry struct {
-	Key      string  `json:"key,omitempty"`    // see Request
-	First    string  `json:"first,omitempty"`  // see Request
-	Prefix   *Prefix `json:"prefix,omitempty"` // the prefix with digest Key; nil: an earlier response of the conversation has it
-	Notified bool    `json:"told,omitempty"`   // the user got a notice about the miss
+	Key    string  `json:"key,omitempty"`    // see Request
+	First  string  `json:"first,omitempty"`  // see Request
+	Prefix *Prefix `json:"prefix,omitempty"` // the prefix with digest Key; nil: an earlier response of the conversation has it
 
 	Lifetime time.Duration `json:"lifetime,omitempty"` // see llm.Cache, in ns; 0: unknown
 }
@@ -81,10 +80,9 @@ type Miss struct {
 // A Tracker holds the requests of one conversation to compare the next one with. The
 // zero value has none. It is not safe for concurrent use.
 type Tracker struct {
-	models     map[string]model  // by provider/model
-	prefixes   map[string]Prefix // by Request.Key
-	last       string            // model of the last request
-	lastNotice Cause             // of the last notice; "" if a later request read the cache
+	models   map[string]model  // by provider/model
+	prefixes map[string]Prefix // by Request.Key
+	last     string            // model of the last request
 }
 
 // A model describes one model's cache in this conversation.
@@ -94,14 +92,14 @@ type model struct {
 	writes bool // its provider reported a write
 }
 
-// cached returns how many tokens of the model's last request are in the cache. Providers
-// that report no writes cache all input, but one that never reported a read may have no
-// cache.
-func (m model) cached() int {
+// cached returns how many tokens of the model's last request are in the cache c. Providers
+// that report no writes cache all input that is long enough, but one that never reported a read
+// may have no cache.
+func (m model) cached(c llm.Cache) int {
 	switch {
 	case m.writes:
 		return m.last.Usage.CacheRead + m.last.Usage.CacheWrite
-	case m.reads:
+	case m.reads && m.last.Usage.Input >= cmp.Or(c.MinTokens, defaultLeast):
 		return m.last.Usage.Input
 	}
 	return 0
@@ -109,19 +107,17 @@ func (m model) cached() int {
 
 // Restore adds a request answered before the program started. Call it in the
 // order of the conversation.
-func (l *Tracker) Restore(r Request, e Entry, missed Miss) {
+func (l *Tracker) Restore(r Request, e Entry) {
 	if e.Prefix != nil {
 		l.addPrefix(e.Key, *e.Prefix)
 	}
 	r.Key, r.First = e.Key, e.First
 	l.remember(r)
-	l.note(e.Notified, missed)
 }
 
-// Observe adds an answered request, and returns the entry to store, the miss, and a
-// notice for the user; "" for none. Messages returns why the messages of r do not
-// begin with those of an earlier request; "" if they do.
-func (l *Tracker) Observe(r Request, p Prefix, f Facts, messages func(before Request) (Cause, string)) (e Entry, missed Miss, notice string) {
+// Observe adds an answered request, and returns the entry and the miss to store. Messages
+// returns why the messages of r do not begin with those of an earlier request; "" if they do.
+func (l *Tracker) Observe(r Request, p Prefix, f Facts, messages func(before Request) Cause) (e Entry, missed Miss) {
 	r.Key = p.key()
 	e = Entry{Key: r.Key, First: r.First, Lifetime: f.Lifetime}
 	if l.addPrefix(r.Key, p) {
@@ -131,12 +127,8 @@ func (l *Tracker) Observe(r Request, p Prefix, f Facts, messages func(before Req
 	l.remember(r)
 	if g.missed > leastMiss {
 		missed = Miss{g.missed, g.cause, f.extraCost(r.Usage, g.missed)}
-		if e.Notified = g.reportable(f) && g.cause != l.lastNotice; e.Notified {
-			notice = missed.notice(g.detail)
-		}
 	}
-	l.note(e.Notified, missed)
-	return e, missed, notice
+	return e, missed
 }
 
 // usualLifetime is the cache lifetime assumed where the provider does not document one.
@@ -145,7 +137,7 @@ const usualLifetime = 5 * time.Minute
 // CachedTokens returns how many tokens of the unsent request r are known to be in its model's cache:
 // the previous request began the same way, and the provider still keeps it. Messages is that of
 // Observe.
-func (l *Tracker) CachedTokens(r Request, p Prefix, c llm.Cache, messages func(before Request) (Cause, string)) int {
+func (l *Tracker) CachedTokens(r Request, p Prefix, c llm.Cache, messages func(before Request) Cause) int {
 	m, known := l.models[r.Model]
 	lifetime := c.Lifetime
 	if lifetime <= 0 {
@@ -154,10 +146,10 @@ func (l *Tracker) CachedTokens(r Request, p Prefix, c llm.Cache, messages func(b
 	if !known || m.last.Key != p.key() || r.At.Sub(m.last.At) > lifetime {
 		return 0
 	}
-	if cause, _ := messages(m.last); cause != "" {
+	if messages(m.last) != "" {
 		return 0
 	}
-	return m.cached()
+	return m.cached(c)
 }
 
 // addPrefix reports whether p is new to the conversation.
@@ -185,88 +177,63 @@ func (l *Tracker) remember(r Request) {
 	l.last = r.Model
 }
 
-// note records the cause of the last notice. A request that reads the cache clears it,
-// except for causes that come and go by themselves: the provider and the history mode.
-func (l *Tracker) note(noticed bool, missed Miss) {
-	switch {
-	case noticed:
-		l.lastNotice = missed.Cause
-	case missed.Tokens == 0 && l.lastNotice != Unexplained && l.lastNotice != HistoryLeftOut:
-		l.lastNotice = ""
-	}
-}
-
 // A cacheMiss describes the tokens that one request did not read.
 type cacheMiss struct {
 	expected, missed int // tokens
 	cause            Cause
-	detail           string // details of the cause, in words; "" if there are none
 }
 
 // compare compares r with the last request of its model, and with the last of all.
-func (l *Tracker) compare(r Request, f Facts, messages func(Request) (Cause, string)) cacheMiss {
+func (l *Tracker) compare(r Request, f Facts, messages func(Request) Cause) cacheMiss {
 	own := l.models[r.Model]
-	g := gapOf(own, r)
+	g := gapOf(own, r, f)
 	if g.missed > leastMiss {
-		g.cause, g.detail = l.cause(own.last, r, f, messages)
-		if g.reportable(f) {
+		g.cause = l.cause(own.last, r, f, messages)
+		if float64(g.missed) > leastShare*float64(g.expected) {
 			return g
 		}
 	}
 	if l.last == r.Model || r.Compared {
 		return g
 	}
-	s := gapOf(l.models[l.last], r)
+	s := gapOf(l.models[l.last], r, f)
 	if s.missed <= max(g.missed, leastMiss) || !f.caches(own, r) {
 		return g
 	}
-	s.cause, s.detail = ModelSwitched, fmt.Sprintf("%s → %s", l.last, r.Model)
+	s.cause = ModelSwitched
 	return s
 }
 
 // gapOf returns how many cached tokens of m's last request r could have read but did
 // not.
-func gapOf(m model, r Request) cacheMiss {
-	expected := min(m.cached(), r.Usage.Input)
+func gapOf(m model, r Request, f Facts) cacheMiss {
+	expected := min(m.cached(f.Cache), r.Usage.Input)
 	return cacheMiss{expected: expected, missed: max(expected-r.Usage.CacheRead, 0)}
 }
 
 // cause returns why r did not read the tokens cached by the previous request. Changes
 // after the cache had expired cost nothing.
-func (l *Tracker) cause(before, r Request, f Facts, messages func(Request) (Cause, string)) (Cause, string) {
-	idle := r.At.Sub(before.At)
-	if f.Lifetime > 0 && idle > f.Lifetime {
-		return Expired, fmt.Sprintf("%s without a request, kept for %s", inWords(idle), inWords(f.Lifetime))
+func (l *Tracker) cause(before, r Request, f Facts, messages func(Request) Cause) Cause {
+	if f.Lifetime > 0 && r.At.Sub(before.At) > f.Lifetime {
+		return Expired
 	}
 	if before.Key != "" && before.Key != r.Key {
 		was, known := l.prefixes[before.Key]
 		if !known {
-			return SystemChanged, ""
+			return SystemChanged
 		}
 		return l.prefixes[r.Key].difference(was)
 	}
-	if cause, detail := messages(before); cause != "" {
-		return cause, detail
+	if cause := messages(before); cause != "" {
+		return cause
 	}
 	if r.Unused > 0 {
-		return ThinkingUnused, ""
+		return ThinkingUnused
 	}
-	if idle >= 5*time.Minute {
-		return Unexplained, inWords(idle) + " without a request"
-	}
-	return Unexplained, ""
+	return Unexplained
 }
 
-// reportable reports whether the user gets a notice of g.
-func (g cacheMiss) reportable(f Facts) bool {
-	least := f.MinTokens
-	if least == 0 {
-		least = defaultLeast
-	}
-	return g.missed > leastMiss && g.expected >= least && float64(g.missed) > leastShare*float64(g.expected)
-}
-
-// String returns the cause as worded in notices.
+// String returns the cause in words.
 func (c Cause) String() string {
 	switch c {
 	case ModelSwitched:
@@ -295,19 +262,6 @@ func (c Cause) String() string {
 	return ""
 }
 
-// notice returns the notice about m, with a detail of its cause; "" for none.
-func (m Miss) notice(detail string) string {
-	verb := "lost"
-	if m.Cause == Unexplained {
-		verb = "not read"
-	}
-	text := fmt.Sprintf("Cache of %s tokens %s%s: %s", thousands(m.Tokens), verb, approximately(m.Cost), m.Cause)
-	if detail != "" {
-		text += " (" + detail + ")"
-	}
-	return text
-}
-
 // caches reports whether the provider of a model is known to have a cache.
 func (f Facts) caches(m model, r Request) bool {
 	return m.reads || m.writes || r.Usage.CacheRead+r.Usage.CacheWrite > 0 || f.extraCost(r.Usage, r.Usage.Input) > 0
@@ -325,37 +279,4 @@ func (f Facts) extraCost(u llm.Usage, missed int) float64 {
 		return 0
 	}
 	return max(full-cached, 0)
-}
-
-// thousands formats a number of tokens for the screen: 1.5k, 84k, 1.2M.
-func thousands(n int) string {
-	switch {
-	case n >= 1_000_000:
-		return fmt.Sprintf("%.1fM", float64(n)/1e6)
-	case n >= 10_000:
-		return fmt.Sprintf("%.0fk", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.1fk", float64(n)/1e3)
-}
-
-// approximately returns " ≈ $0.25"; "" if the amount is zero or unknown.
-func approximately(dollars float64) string {
-	switch {
-	case dollars <= 0:
-		return ""
-	case dollars < 0.01:
-		return " (less than $0.01)"
-	}
-	return fmt.Sprintf(" ≈ $%.2f", dollars)
-}
-
-// inWords returns a duration to the minute or hour: 65 min, 7 h, 3 days.
-func inWords(d time.Duration) string {
-	switch {
-	case d >= 48*time.Hour:
-		return fmt.Sprintf("%d days", int(d.Hours())/24)
-	case d >= 2*time.Hour:
-		return fmt.Sprintf("%d h", int(d.Hours()))
-	}
-	return fmt.Sprintf("%d min", int(d.Minutes()))
 }

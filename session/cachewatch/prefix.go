@@ -103,83 +103,18 @@ func ends(text string) string {
 
 // difference returns the first difference between a request's prefix and the
 // previous one; "" if there is none.
-func (p Prefix) difference(before Prefix) (Cause, string) {
-	if changes := toolChanges(before.Tools, p.Tools); changes != "" {
-		return ToolsChanged, changes
+func (p Prefix) difference(before Prefix) Cause {
+	if !slices.Equal(before.Tools, p.Tools) {
+		return ToolsChanged
 	}
 	if p.System != before.System {
-		return SystemChanged, ""
+		return SystemChanged
 	}
-	names := maps.Clone(p.Settings)
-	if names == nil {
-		names = map[string]string{}
+	if p.Settings[effortSetting] != before.Settings[effortSetting] {
+		return EffortChanged
 	}
-	maps.Copy(names, before.Settings)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		was, is := before.Settings[name], p.Settings[name]
-		switch {
-		case was == is:
-		case name == effortSetting:
-			return EffortChanged, fmt.Sprintf("%s → %s", orDefault(was), orDefault(is))
-		default:
-			return SettingsChanged, name
-		}
+	if !maps.Equal(p.Settings, before.Settings) {
+		return SettingsChanged
 	}
-	return "", ""
-}
-
-func orDefault(value string) string {
-	if value == "" {
-		return "default"
-	}
-	return value
-}
-
-// maxNamed is how many tools a notice names for each kind of change.
-const maxNamed = 3
-
-// toolChanges describes the difference between two lists of tools; "" if they are equal.
-func toolChanges(before, now []Tool) string {
-	if slices.Equal(before, now) {
-		return ""
-	}
-	digests := func(list []Tool) map[string]string {
-		m := map[string]string{}
-		for _, t := range list {
-			m[t.Name] = t.Digest
-		}
-		return m
-	}
-	was, is := digests(before), digests(now)
-	var added, changed, removed []string
-	for _, t := range now {
-		switch d, known := was[t.Name]; {
-		case !known:
-			added = append(added, t.Name)
-		case d != t.Digest:
-			changed = append(changed, t.Name)
-		}
-	}
-	for _, t := range before {
-		if _, still := is[t.Name]; !still {
-			removed = append(removed, t.Name)
-		}
-	}
-	var words []string
-	for _, c := range []struct {
-		verb  string
-		names []string
-	}{{"added", added}, {"changed", changed}, {"removed", removed}} {
-		if n := len(c.names); n > 0 {
-			text := c.verb + " " + strings.Join(c.names[:min(n, maxNamed)], ", ")
-			if n > maxNamed {
-				text += fmt.Sprintf(" and %d more", n-maxNamed)
-			}
-			words = append(words, text)
-		}
-	}
-	if words == nil {
-		return "other order"
-	}
-	return strings.Join(words, "; ")
+	return ""
 }

@@ -190,7 +190,6 @@ func readExtra(n *Node, text string, texts *textArena) bool {
 			r.object(func() {
 				readText(r, "key", &n.Cache.Key)
 				readText(r, "first", &n.Cache.First)
-				readBool(r, "told", &n.Cache.Notified)
 				readInt(r, "lifetime", &n.Cache.Lifetime)
 			})
 		}

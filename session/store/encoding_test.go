@@ -65,7 +65,7 @@ func TestWholeNode(t *testing.T) {
 		}, {Kind: llm.Opaque}}},
 		Usage:  &llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4, Thinking: 5, Cost: 0.125, Priced: true, Shared: true, Discarded: 6, Estimated: true, Searches: 7},
 		Reason: llm.Calls, Purpose: PurposeCompare, Missed: CacheMiss{Tokens: 9, Cause: cachewatch.PromptChanged, Cost: 0.5}, TTFT: 1, Duration: 2, ThinkingDurations: []time.Duration{4, 5}, InterruptedBy: "no route",
-		Cache: &cachewatch.Entry{Key: "k", First: "f", Notified: true, Prefix: &cachewatch.Prefix{
+		Cache: &cachewatch.Entry{Key: "k", First: "f", Prefix: &cachewatch.Prefix{
 			System: "s", Tools: []cachewatch.Tool{{Name: "n", Digest: "d"}}, Settings: map[string]string{"a": "b"},
 		}},
 		Results: map[string]Outcome{"i": {Input: "{}", Diff: "-a\n+b", Duration: 3, Denied: true, Stopped: true}},
@@ -259,7 +259,7 @@ func TestUsualRowsAreReadAtOnce(t *testing.T) {
 		Usage:  &llm.Usage{Input: 1, CacheRead: 2, CacheWrite: 3, Output: 4, Thinking: 5, Cost: 0.125, Priced: true, Shared: true, Discarded: 6, Estimated: true, Searches: 7},
 		Reason: llm.Calls, TTFT: 1, Duration: 2, Results: map[string]Outcome{"i": {Input: "{}", Diff: "-a\n+b", Duration: 3, Started: true, Denied: true, Stopped: true}, "j": {}},
 		ThinkingDurations: []time.Duration{4, 5}, InterruptedBy: "no route", Purpose: PurposeCompare,
-		Cache: &cachewatch.Entry{Key: "k", First: "f", Notified: true, Lifetime: 9},
+		Cache: &cachewatch.Entry{Key: "k", First: "f", Lifetime: 9},
 	}})
 	if err != nil {
 		t.Fatal(err)

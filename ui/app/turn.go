@@ -26,6 +26,8 @@ type Turn struct {
 
 	response response
 	totals   TurnTotals // totals of the answers since the last prompt
+	sent     time.Time  // when the last prompt was sent
+	before   time.Time  // when the prompt before it was sent
 	out      changeList // changes of the last event
 }
 
@@ -33,8 +35,16 @@ type Turn struct {
 // turn numbers its blocks, as the zero value does.
 func NewTurn(newID func() string) Turn { return Turn{out: changeList{newID: newID}} }
 
-// Begin marks the start of a turn.
-func (t *Turn) Begin(now time.Time) { t.Since, t.asked = now, now }
+// Begin marks the start of a turn that continues s.
+func (t *Turn) Begin(now time.Time, s StoredConversation) {
+	t.Since, t.asked = now, now
+	for back := 8; ; back *= 4 {
+		path := s.PathBack(s.Head(), back)
+		if t.sent, t.before = lastSent(path); !t.before.IsZero() || len(path) < back {
+			return
+		}
+	}
+}
 
 // Apply folds an event that arrived at now into the turn. The returned changes are valid until the next method call.
 func (t *Turn) Apply(e session.Event, now time.Time) []Change {
@@ -42,7 +52,11 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 	switch e := e.(type) {
 	case session.Prompt:
 		if !e.Steers {
-			t.addFooter(false) // closes the answers before a queued message
+			t.addFooter(false)    // closes the answers before a queued message
+			if !t.sent.IsZero() { // imported conversations may have no times
+				t.before = t.sent
+			}
+			t.sent = e.At
 		}
 		out.seq = e.Seq
 		out.put(Change{Kind: UserBlock, Event: e})
@@ -175,6 +189,7 @@ func (t *Turn) waitFor(what ActivityKind, tool string, now time.Time) {
 func (t *Turn) addFooter(interrupted bool) {
 	totals := t.totals
 	t.totals = TurnTotals{}
+	totals.Sent, totals.Before = t.sent, t.before
 	if totals.Interrupted = interrupted; totals.Answered || totals.Incomplete != "" {
 		t.out.put(Change{Kind: FooterBlock, Totals: &totals})
 	}

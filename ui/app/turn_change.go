@@ -155,13 +155,16 @@ const (
 
 // TurnTotals sums up the answers to one prompt.
 type TurnTotals struct {
-	Model       string // model of the last answer
-	Incomplete  string // why the last answer is incomplete; see IncompleteText
-	Answered    bool   // an answer arrived
-	Empty       bool   // the last answer is empty
-	Interrupted bool   // the turn ended early
+	Sent        time.Time // when the prompt was sent; zero if unknown
+	Before      time.Time // when the prompt before it was sent; zero if there is none
+	Model       string    // model of the last answer
+	Incomplete  string    // why the last answer is incomplete; see IncompleteText
+	Answered    bool      // an answer arrived
+	Empty       bool      // the last answer is empty
+	Interrupted bool      // the turn ended early
 	Usage       llm.Usage
 	Estimated   bool          // some of Usage is estimated
+	CacheMissed bool          // a request did not read much of what its provider had cached
 	TTFT        time.Duration // time to the first token
 
 	began, ended time.Time // from the first request to the end of the last answer, as stored
@@ -188,6 +191,7 @@ func (t *TurnTotals) add(a session.Response) {
 	t.Model, t.Answered = m.Model, true
 	t.Usage = t.Usage.Add(u)
 	t.Estimated = t.Estimated || u.Estimated || m.Interrupted && u.Output > 0 && !u.Priced // also for interrupted answers stored by earlier versions
+	t.CacheMissed = t.CacheMissed || a.Missed.Tokens*5 > u.Input
 	if t.TTFT == 0 {
 		t.TTFT = a.TTFT
 	}
@@ -199,6 +203,21 @@ func (t *TurnTotals) add(a session.Response) {
 
 // Duration returns how long the answers took, including tool calls.
 func (t *TurnTotals) Duration() time.Duration { return max(t.ended.Sub(t.began), 0) }
+
+// CacheMissed is shown in the totals of a turn if CacheMissed is set.
+const CacheMissed = "cache missed"
+
+// Clock returns when the prompt was sent, in the zone of now, with the date if it differs from that of the prompt
+// before it, or from that of now; "" if unknown.
+func (t *TurnTotals) Clock(now time.Time) string {
+	if t.Sent.IsZero() {
+		return ""
+	}
+	if !t.Before.IsZero() {
+		now = t.Before.In(now.Location())
+	}
+	return format.Clock(t.Sent, now)
+}
 
 // Pace returns tokens per second; 0 if unknown.
 func (t *TurnTotals) Pace() float64 {

@@ -27,6 +27,7 @@ func Replay(s StoredConversation, path []session.Node, from, to int, newID func(
 	r := replay{Turn: NewTurn(newID), stored: s, show: show, abandoned: map[int]bool{}, summarized: -1}
 	along := s.Annotations(path)
 	r.model, _ = r.modelBefore(path, along, from)
+	r.sent, r.before = lastSent(path[:from])
 	r.branch(path, along, from, to)
 	r.end()
 }
@@ -47,7 +48,8 @@ func ReplayBack(s StoredConversation, next, n int, newID func() string, show fun
 		}
 		if !whole {
 			r := replay{stored: s}
-			if _, known := r.modelBefore(path, s.Annotations(path), from); from == 0 || !known {
+			_, known := r.modelBefore(path, s.Annotations(path), from)
+			if sent, _ := lastSent(path[:from]); from == 0 || !known || sent.IsZero() {
 				continue
 			}
 		}
@@ -57,6 +59,20 @@ func ReplayBack(s StoredConversation, next, n int, newID func() string, show fun
 		}
 		return path[from].Seq
 	}
+}
+
+// lastSent returns when the last two prompts of path were sent; zero for none.
+func lastSent(path []session.Node) (sent, before time.Time) {
+	for _, n := range slices.Backward(path) {
+		switch {
+		case n.Role != llm.RoleUser || n.Steers || n.Summary || n.At.IsZero():
+		case sent.IsZero():
+			sent = n.At
+		default:
+			return sent, n.At
+		}
+	}
+	return sent, before
 }
 
 // beginsTurn reports whether path[i] may begin a turn.
@@ -118,7 +134,7 @@ func (r *replay) branch(path []session.Node, along [][]session.Annotation, from,
 			if !n.Steers {
 				r.end()
 			}
-			r.apply(session.Prompt{Message: n.Message, Seq: n.Seq, Steers: n.Steers}, 0)
+			r.apply(session.Prompt{Message: n.Message, Seq: n.Seq, At: n.At, Steers: n.Steers}, 0)
 		default:
 			r.results(n)
 		}
@@ -290,7 +306,7 @@ func (r *replay) answer(n session.Node, list []session.Annotation, behind []sess
 		r.now = r.now.Add(took)
 	}
 	r.annotations(list)
-	a := session.Response{Message: n.Message, Seq: n.Seq, Finish: llm.Finish{Reason: n.Reason}, TTFT: n.TTFT, Duration: n.Duration, At: n.At}
+	a := session.Response{Message: n.Message, Seq: n.Seq, Finish: llm.Finish{Reason: n.Reason}, Missed: n.Missed, TTFT: n.TTFT, Duration: n.Duration, At: n.At}
 	if n.Usage != nil {
 		a.Usage = *n.Usage
 	}

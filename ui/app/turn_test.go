@@ -270,6 +270,7 @@ func (k *talk) run(events func(context.Context) iter.Seq[session.Event]) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	stopAt, n := k.r.IntN(60), 0
+	k.turn.Begin(k.now(), k.s)
 	for e := range events(ctx) {
 		for _, c := range k.turn.Apply(e, k.now()) {
 			k.seen.draw(c)

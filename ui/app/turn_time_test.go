@@ -34,3 +34,27 @@ func TestTurnTime(t *testing.T) {
 		}
 	}
 }
+
+// The footer of a turn has the time of its prompt, and the date when it changes: from the prompt before, or for the
+// first prompt from today.
+func TestTotalsClock(t *testing.T) {
+	now := time.Date(2026, 11, 20, 10, 0, 0, 0, time.FixedZone("", 3600))
+	day := time.Date(2026, 11, 20, 8, 30, 0, 0, time.UTC)
+	for _, test := range []struct {
+		name         string
+		sent, before time.Time
+		want         string
+	}{
+		{"unknown", time.Time{}, day, ""},
+		{"first prompt", day, time.Time{}, "09:30"},
+		{"first prompt, of another day", day.AddDate(0, 0, -1), time.Time{}, "2026-11-19 09:30"},
+		{"same day", day, day.Add(-time.Hour), "09:30"},
+		{"next day in the zone of now", day, day.Add(-10 * time.Hour), "2026-11-20 09:30"},
+		{"same day in the zone of now", day, day.Add(-9 * time.Hour), "09:30"},
+		{"same day, long ago", day.AddDate(-1, 0, 0), day.AddDate(-1, 0, 0), "09:30"},
+	} {
+		if got := (&TurnTotals{Sent: test.sent, Before: test.before}).Clock(now); got != test.want {
+			t.Errorf("%s: %q, want %q", test.name, got, test.want)
+		}
+	}
+}

@@ -147,20 +147,23 @@ func (t *turn) add(e session.Event) {
 
 // end writes how the turn ended.
 func (t *turn) end(d session.Done) {
-	why := ""
+	why, totals := "", app.TurnTotals{}
 	reported := t.compared != nil && t.compared.AllAsked() // each candidate has written its own error
 	for _, c := range t.live.Apply(d, t.now()) {
 		if c.Kind != app.EventBlock || !reported {
 			t.change(c)
 		}
-		if c.Totals != nil && c.Totals.Incomplete != "" {
-			if why = c.Totals.Incomplete + "."; c.Totals.Empty {
+		if c.Totals == nil {
+			continue
+		}
+		if totals = *c.Totals; totals.Incomplete != "" {
+			if why = totals.Incomplete + "."; totals.Empty {
 				why += " /retry sends the last message again."
 			}
 		}
 	}
 	if d.Err == nil && t.compared == nil {
-		t.footer(d)
+		t.footer(d, totals)
 		if why != "" {
 			t.writeLine("%s", why)
 		}
@@ -270,8 +273,8 @@ func (t *turn) endThought() {
 	}
 }
 
-// footer writes tokens, cost and duration of the turn.
-func (t *turn) footer(d session.Done) {
+// footer writes tokens, cost, duration and time of the turn.
+func (t *turn) footer(d session.Done, totals app.TurnTotals) {
 	if d.Steps == 0 || !t.answered && d.Usage == (llm.Usage{}) {
 		return
 	}
@@ -279,8 +282,15 @@ func (t *turn) footer(d session.Done) {
 	if d.Usage.Output > 0 {
 		parts = append(parts, tokensOut(d.Usage))
 	}
+	if totals.CacheMissed {
+		parts = append(parts, app.CacheMissed)
+	}
 	if cost := money(d.Usage); cost != "" {
 		parts = append(parts, cost)
 	}
-	t.writeLine("Answer finished: %s.", strings.Join(append(parts, length(t.now().Sub(t.began))), ", "))
+	parts = append(parts, length(t.now().Sub(t.began)))
+	if at := totals.Clock(t.now()); at != "" {
+		parts = append(parts, "sent at "+at)
+	}
+	t.writeLine("Answer finished: %s.", strings.Join(parts, ", "))
 }

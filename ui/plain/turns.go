@@ -71,6 +71,7 @@ func (t *turns) play(heard bool, events func(context.Context) iter.Seq[session.E
 	ctx, cancel := context.WithCancel(t.ctx)
 	ctx, pulse := llm.WithPulse(ctx, 0)
 	now := &turn{transcript: t.transcript, cancel: cancel, pulse: pulse, began: t.now(), heard: heard}
+	now.live.Begin(now.began, t.app.Session)
 	t.current = now
 	t.concurrent(func() {
 		defer cancel()

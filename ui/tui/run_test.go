@@ -72,7 +72,7 @@ func setUpWith(t *testing.T, w, h int, change func(*Options), turns ...llmtest.T
 // newStage is like setUpWith, for a test that is not parallel, such as one in a bubble of synctest.
 func newStage(t *testing.T, w, h int, change func(*Options), turns ...llmtest.Turn) *stage {
 	t.Helper()
-	s := &stage{fake: llmtest.New(turns...), dir: t.TempDir(), clock: &clock{now: time.Unix(1e9, 0)}}
+	s := &stage{fake: llmtest.New(turns...), dir: t.TempDir(), clock: &clock{now: time.Unix(1e9, 0).UTC()}}
 	if err := os.WriteFile(filepath.Join(s.dir, "a.txt"), []byte("alpha\nbeta\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}

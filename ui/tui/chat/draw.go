@@ -180,7 +180,7 @@ func (c *Chat) showSwitch(e session.ModelSwitched) {
 // they may differ from the request.
 func (c *Chat) drawFooter(t *app.TurnTotals) {
 	if t.Answered {
-		forms := footer(t)
+		forms := footer(t, c.Now())
 		c.Transcript.Blocks.AddFooter(forms[0], forms[1:]...)
 	}
 	switch {
@@ -198,23 +198,24 @@ const maxFooter = 60
 // leastTime is the minimum duration in a footer; less would read 0.0 s.
 const leastTime = 50 * time.Millisecond
 
-// footer summarizes a turn in a line of at most maxFooter cells: model, tokens, cost and
-// times. It omits parts that do not fit, the least important first. Shorter forms for
+// footer summarizes a turn in a line of at most maxFooter cells: model, times, tokens and
+// cost. It omits parts that do not fit, the least important first. Shorter forms for
 // narrower lines follow.
-func footer(t *app.TurnTotals) []string {
+func footer(t *app.TurnTotals, now time.Time) []string {
 	const (
 		model = iota
+		sent
+		took
 		in
 		out
 		cost
 		first
 		pace
-		took
 		parts
 	)
 	var text [parts]string
 	u, cached := t.Usage, ""
-	text[model] = t.Model
+	text[model], text[sent] = t.Model, t.Clock(now)
 	if u != (llm.Usage{}) {
 		about := ""
 		if share := app.CacheShare(u); share != "" {
@@ -225,13 +226,10 @@ func footer(t *app.TurnTotals) []string {
 		}
 		text[in], text[out] = format.Tokens(u.Input)+" in"+cached, about+format.Tokens(u.Output)+" out"
 	}
-	if u.Cost > 0 {
-		least := ""
-		if !u.Priced {
-			least = "≥"
-		}
-		text[cost] = fmt.Sprintf("%s$%.4f", least, u.Cost)
+	if t.CacheMissed {
+		text[in], text[out] = app.CacheMissed, ""
 	}
+	text[cost] = format.Cost(u.Cost, u.Priced)
 	if t.TTFT >= leastTime {
 		text[first] = "first token " + format.Seconds(t.TTFT)
 	}
@@ -247,10 +245,10 @@ func footer(t *app.TurnTotals) []string {
 	return footerForms(line, []func(){
 		func() { text[model] = t.Model[strings.LastIndexByte(t.Model, '/')+1:] },
 		func() { text[in] = strings.TrimSuffix(text[in], cached) },
-		func() { text[took] = "" },
 		func() { text[first] = strings.Replace(text[first], "first token ", "TTFT ", 1) },
 		func() { text[pace] = "" },
 		func() { text[first] = "" },
+		func() { text[took] = "" },
 		func() {
 			text[model] = ansi.Truncate(text[model], max(maxFooter-ansi.StringWidth(line())+ansi.StringWidth(text[model]), 8), "…")
 		},

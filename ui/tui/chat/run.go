@@ -31,7 +31,7 @@ func (c *Chat) Play(events func(context.Context) iter.Seq[session.Event]) tea.Cm
 	ctx, cancel := context.WithCancelCause(context.Background())
 	ctx, pulse := llm.WithPulse(ctx, 0)
 	c.Turn = &Turn{Turn: app.NewTurn(c.Transcript.Blocks.NewID), cancel: cancel, Pulse: pulse}
-	c.Turn.Begin(c.Now())
+	c.Turn.Begin(c.Now(), c.App.Session)
 	pump := newPump(c.Send, frameTime(os.Getenv))
 	c.pump = pump
 	ctx = llm.WithReadDelay(ctx, pump.readDelay)

@@ -72,13 +72,17 @@ func sumText(name string, u llm.Usage) string {
 // missedText describes the tokens of a branch that prompt caches should have served but did not; "" if there are none.
 func missedText(path []session.Node) string {
 	var sum session.CacheMiss
+	var causes []string
 	for _, n := range path {
 		sum.Tokens, sum.Cost = sum.Tokens+n.Missed.Tokens, sum.Cost+n.Missed.Cost
+		if cause := n.Missed.Cause.String(); cause != "" && !slices.Contains(causes, cause) {
+			causes = append(causes, cause)
+		}
 	}
 	if sum.Tokens == 0 {
 		return ""
 	}
-	text := "Cache misses here: " + format.Tokens(sum.Tokens) + " tokens"
+	text := "Cache misses here: " + format.Tokens(sum.Tokens) + " tokens (" + strings.Join(causes, ", ") + ")"
 	if sum.Cost > 0 {
 		text += fmt.Sprintf(" · about $%.4f more", sum.Cost)
 	}
