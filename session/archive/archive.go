@@ -16,6 +16,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"iter"
 	"slices"
 
 	"parley/providers/llm"
@@ -36,19 +37,19 @@ var formats = transfer.Formats{{Name: "md", Write: Markdown}, {Name: "html", Wri
 
 // branchOf returns the current branch from its first message to its last. It stops at a
 // cycle or a missing parent.
-func branchOf(c Conversation) []store.Node {
+func branchOf(c Conversation) []*store.Node {
 	at := make(map[int]int, len(c.Nodes))
-	for i, n := range c.Nodes {
-		at[n.Seq] = i
+	for i := range c.Nodes {
+		at[c.Nodes[i].Seq] = i
 	}
-	var path []store.Node
+	var path []*store.Node
 	for seq := c.Session.Head; len(path) < len(c.Nodes); {
 		i, ok := at[seq]
 		if !ok {
 			break
 		}
 		delete(at, seq)
-		path = append(path, c.Nodes[i])
+		path = append(path, &c.Nodes[i])
 		seq = c.Nodes[i].Parent
 	}
 	slices.Reverse(path)
@@ -105,43 +106,60 @@ type callResult struct {
 	outcome store.Outcome
 }
 
-// messagesOf returns the current branch, with the results of calls folded into the
+// messagesOf yields the current branch, with the results of calls folded into the
 // messages that made them. Results of unknown calls stay messages of their own.
-func messagesOf(c Conversation) []message {
-	var out []message
-	model := ""
-	for _, n := range branchOf(c) {
-		if c.Session.LockedBy == "" { // not open for writing
-			n = store.CloseInterrupted(n, lastCalls(out))
+func messagesOf(c Conversation) iter.Seq[*message] {
+	return func(yield func(*message) bool) {
+		var last *message // not yielded yet: results may follow
+		model := ""
+		end := func(next *store.Node) bool {
+			if last == nil {
+				return true
+			}
+			if last.Role == llm.RoleUser && (next == nil || next.Role == llm.RoleUser) {
+				last.endings = turnEndings(c, last.Seq)
+			}
+			return yield(last)
 		}
-		m := message{Node: n, answers: map[string]*callResult{}}
-		switch n.Role {
-		case llm.RoleTool:
-			var caller *message
-			if len(out) > 0 && out[len(out)-1].Role == llm.RoleAssistant {
-				caller = &out[len(out)-1]
+		for _, n := range branchOf(c) {
+			m := &message{Node: *n, answers: map[string]*callResult{}}
+			if c.Session.LockedBy == "" { // not open for writing
+				m.Node = store.CloseInterrupted(m.Node, last.calls())
 			}
-			if m.Parts = caller.foldResults(n.Parts, n.Results); len(m.Parts) == 0 {
-				continue
+			switch n.Role {
+			case llm.RoleTool:
+				var caller *message
+				if last != nil && last.Role == llm.RoleAssistant {
+					caller = last
+				}
+				if m.Parts = caller.foldResults(m.Parts, m.Results); len(m.Parts) == 0 {
+					continue
+				}
+			case llm.RoleAssistant:
+				drawn := n.Origin == llm.OriginImages // an image model wrote it, not the conversation's model
+				if model != "" && m.Model != "" && m.Model != model && !drawn {
+					m.switched = "Model changed from " + oneLine(model) + " to " + oneLine(m.Model)
+				}
+				if !drawn {
+					model = cmp.Or(m.Model, model)
+				}
+				m.Parts = m.foldResults(m.Parts, m.Results)
 			}
-		case llm.RoleAssistant:
-			drawn := n.Origin == llm.OriginImages // an image model wrote it, not the conversation's model
-			if model != "" && m.Model != "" && m.Model != model && !drawn {
-				m.switched = "Model changed from " + oneLine(model) + " to " + oneLine(m.Model)
+			if !end(n) {
+				return
 			}
-			if !drawn {
-				model = cmp.Or(m.Model, model)
-			}
-			m.Parts = m.foldResults(n.Parts, n.Results)
+			last = m
 		}
-		out = append(out, m)
+		end(nil)
 	}
-	for i := range out {
-		if unanswered := i+1 == len(out) || out[i+1].Role == llm.RoleUser; unanswered && out[i].Role == llm.RoleUser {
-			out[i].endings = turnEndings(c, out[i].Seq)
-		}
+}
+
+// calls returns the calls of s; nil if s is nil.
+func (s *message) calls() []llm.Part {
+	if s == nil {
+		return nil
 	}
-	return out
+	return s.Calls()
 }
 
 // turnEndings returns why the turns of message seq ended: "stopped", or errors and
@@ -162,13 +180,6 @@ func turnEndings(c Conversation, seq int) (all []string) {
 		}
 	}
 	return all
-}
-
-func lastCalls(branch []message) []llm.Part {
-	if len(branch) == 0 {
-		return nil
-	}
-	return branch[len(branch)-1].Calls()
 }
 
 // foldResults removes the results of s's own calls, with their media, from parts,

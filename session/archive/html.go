@@ -47,7 +47,7 @@ func HTML(w io.Writer, c Conversation) error {
 		fmt.Fprintf(b, "<dt>%s</dt><dd>%s</dd>\n", f.name, escape(f.value))
 	}
 	b.WriteString("</dl>\n</header>\n<main>\n")
-	for _, m := range messagesOf(c) {
+	for m := range messagesOf(c) {
 		if m.switched != "" {
 			fmt.Fprintf(b, "<p class=\"switch\">%s</p>\n", escape(m.switched))
 		}

@@ -1,7 +1,7 @@
 package archive
 
 import (
-	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -18,21 +18,30 @@ import (
 
 // Markdown writes the current branch of c: its facts as front matter, prompts and
 // responses as they are, thinking folded, and calls with their results as code
-// blocks. No text can end the block it is in, and HTML in a text is escaped.
+// blocks. No text can end the block it is in, and HTML in a text is escaped. It writes the front matter
+// with the title, and then each message, in one piece.
 func Markdown(w io.Writer, c Conversation) error {
-	b := bufio.NewWriter(w)
+	b := new(bytes.Buffer)
 	fmt.Fprintf(b, "---\ntitle: %s\n", quote(titleOf(c)))
 	for _, f := range factsOf(c) {
 		fmt.Fprintf(b, "%s: %s\n", f.name, quote(f.value))
 	}
 	fmt.Fprintf(b, "---\n\n# %s\n", literal(titleOf(c)))
-	for i, m := range messagesOf(c) {
+	if _, err := b.WriteTo(w); err != nil {
+		return err
+	}
+	n := 0
+	for m := range messagesOf(c) {
 		if m.switched != "" {
 			fmt.Fprintf(b, "\n*%s*\n", literal(m.switched))
 		}
-		m.writeMarkdown(b, i+1)
+		n++
+		m.writeMarkdown(b, n)
+		if _, err := b.WriteTo(w); err != nil {
+			return err
+		}
 	}
-	return b.Flush()
+	return nil
 }
 
 // quote returns text as a YAML string, in the form of a JSON string.
@@ -57,7 +66,7 @@ func literal(text string) string {
 }
 
 // writeMarkdown writes the nth message of the branch.
-func (s *message) writeMarkdown(b *bufio.Writer, n int) {
+func (s *message) writeMarkdown(b *bytes.Buffer, n int) {
 	fmt.Fprintf(b, "\n## %d. %s\n", n, literal(s.speaker()))
 	if t := timestamp(s.At); t != "" {
 		fmt.Fprintf(b, "\n<sub>%s</sub>\n", t)

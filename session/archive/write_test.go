@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -122,7 +123,7 @@ func TestMarkdown(t *testing.T) {
 			if n.Level == 2 && open {
 				t.Errorf("a message begins inside a fold")
 			}
-			if steps := messagesOf(sampleConversation()); n.Level == 2 && headings < len(steps) &&
+			if steps := slices.Collect(messagesOf(sampleConversation())); n.Level == 2 && headings < len(steps) &&
 				strings.HasPrefix(string(n.Lines().Value(src)), fmt.Sprintf("%d. %s", headings+1, literal(steps[headings].speaker()))) {
 				headings++
 			}
@@ -134,7 +135,7 @@ func TestMarkdown(t *testing.T) {
 			open = !open
 		}
 	}
-	if want := len(messagesOf(sampleConversation())); headings != want || open {
+	if want := len(slices.Collect(messagesOf(sampleConversation()))); headings != want || open {
 		t.Errorf("%d messages under headings, want %d; open: %t", headings, want, open)
 	}
 }

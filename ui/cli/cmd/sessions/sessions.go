@@ -3,7 +3,7 @@
 package sessions
 
 import (
-	"bytes"
+	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
@@ -124,24 +124,34 @@ func (s Options) show() *cobra.Command {
 			if as == "jsonl" {
 				return s.write(c, form.Write, escaped)
 			}
-			var text bytes.Buffer
-			if err := form.Write(&text, c); err != nil {
-				return err
-			}
-			if !s.Render {
-				_, err := io.WriteString(s.Out, sanitize.Text(text.String()))
-				return err
-			}
-			doc := markdown.New(cmp.Or(s.Markdown, theme.Terminal()))
-			doc.Append(sanitize.Cleaned(text.String()))
-			doc.Finish()
-			_, err := io.WriteString(s.Out, strings.Join(doc.Lines(max(s.Width, 20)), "\n")+"\n")
-			return err
+			out := bufio.NewWriter(s.Out)
+			return errors.Join(form.Write(pieceWriter{s, out}, c), out.Flush())
 		})
 	}}
 	cmdutil.FormatFlags(cmd, &as, "JSON lines, all branches and parts", "text", "jsonl")
 	cmd.Flags().BoolVar(&raw, "raw", false, "do not mask configured keys")
 	return cmd
+}
+
+// A pieceWriter shows each piece of a conversation that is written to it, rendered if s.Render is set.
+type pieceWriter struct {
+	Options
+	out *bufio.Writer
+}
+
+func (w pieceWriter) Write(piece []byte) (int, error) {
+	text := sanitize.Cleaned(string(piece))
+	if !w.Render {
+		_, err := w.out.WriteString(text.String())
+		return len(piece), err
+	}
+	doc := markdown.New(cmp.Or(w.Markdown, theme.Terminal()))
+	doc.Append(text)
+	doc.Finish()
+	for _, line := range doc.Lines(max(w.Width, 20)) {
+		w.out.WriteString(line + "\n")
+	}
+	return len(piece), w.out.WriteByte('\n')
 }
 
 // commandNames requires an argument that names a conversation.
