@@ -76,7 +76,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/sessions/importer": {"session/store", "session/transfer", lazy},
 		"ui/cli/cmd/config":            {"ui/app", "ui/cli/cmdutil"},
 		"ui/cli/cmd/keys":              {"ui/cli/cmdutil", "ui/app/flows", "ui/tui"},
-		"ui/cli/cmd/mcp":               {"ui/cli/cmdutil", format, safe, "tools/mcp"},
+		"ui/cli/cmd/mcp":               {"ui/cli/cmdutil", "ui/app", format, safe, proc, "tools/mcp"},
 		"ui/cli/cmd/prompts":           {"ui/cli/cmdutil", "ui/app", "ui/app/flows", format, safe, "session/prompts"},
 		"ui/cli/cmd/sandbox":           {"ui/cli/cmdutil", "tools", proc},
 		"ui/cli/cmd/skills":            {"ui/cli/cmdutil", "ui/app", safe},

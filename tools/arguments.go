@@ -15,6 +15,7 @@ import (
 // Schemas checks the arguments of calls; nil accepts all that are JSON objects.
 var Schemas interface {
 	Check(schema, arguments json.RawMessage) error // quotes values of any length
+	Repair(text []byte) ([]byte, bool)             // returns the JSON that text was meant to be, such as without comments
 }
 
 // An argumentSchema is the JSON Schema of a tool's arguments. A nil schema

@@ -17,8 +17,8 @@ import (
 )
 
 // A Config is one server, the section [mcp.NAME] of the configuration: either a
-// program or a service. In Env and Headers ${NAME} is replaced by a variable of
-// parley's environment, so that the file need not contain secrets.
+// program or a service. In Env and Headers ${NAME} is replaced by a secret that is
+// stored for the server or a variable of parley's environment, so that the file need not contain secrets.
 type Config struct {
 	Command process.CommandLine `toml:"command"` // the program, as a text or with its arguments
 	Args    []string            `toml:"args"`    // more arguments of it
@@ -50,6 +50,9 @@ type Config struct {
 	Unsandboxed bool     `toml:"free" json:"Free"` // it runs without the sandbox
 
 	OfProject bool `toml:"-" json:"-"` // it is from a project's .mcp.json, which others may change
+
+	// Stored returns a secret that parley stores for this server; nil if none are. It precedes the environment.
+	Stored func(name string) (value string, ok bool) `toml:"-" json:"-"`
 }
 
 // SamplingAsk lets a server use the model if the user approves.
@@ -195,13 +198,20 @@ const maxTimeout = 600 * time.Second
 
 var variableRef = lazy.NewRegexp(`\$\{([a-zA-Z_][a-zA-Z0-9_]*)\}`)
 
-// ExpandVariables replaces ${NAME} in values. The error names a variable without a value.
-func ExpandVariables(key string, values map[string]string) (map[string]string, error) {
+// Expand replaces ${NAME} in values. The error names a variable without a value.
+func (c Config) Expand(key string, values map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	var missing error
 	for name, value := range values {
 		out[name] = variableRef.ReplaceAllStringFunc(value, func(ref string) string {
-			v, ok := os.LookupEnv(ref[2 : len(ref)-1])
+			var v string
+			var ok bool
+			if c.Stored != nil {
+				v, ok = c.Stored(ref[2 : len(ref)-1])
+			}
+			if !ok {
+				v, ok = os.LookupEnv(ref[2 : len(ref)-1])
+			}
 			if !ok {
 				missing = fmt.Errorf("%s.%s: the variable %s is not set", key, name, ref)
 			}

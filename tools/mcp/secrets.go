@@ -26,9 +26,9 @@ func IsPlainWord(secret string) bool { return plainWords.MatchString(secret) }
 // server's: values of variables and headers whose name suggests a secret, that look like one, or that
 // come from the environment. It leaves out plain words and paths.
 func ConfigSecrets(c Config) []string {
-	env, _ := ExpandVariables("env", secretValues(c.Env)) // a variable without a value is not a secret
-	headers, _ := ExpandVariables("headers", secretValues(c.Headers))
-	login, _ := ExpandVariables("mcp", map[string]string{"client_secret": c.ClientSecret})
+	env, _ := c.Expand("env", secretValues(c.Env)) // a variable without a value is not a secret
+	headers, _ := c.Expand("headers", secretValues(c.Headers))
+	login, _ := c.Expand("mcp", map[string]string{"client_secret": c.ClientSecret})
 	secrets := append(valueSecrets(env, headers, login), sanitize.CommandSecrets(c.CommandLine().Words)...)
 	if u, err := url.Parse(c.URL); err == nil && c.URL != "" {
 		secrets = append(secrets, sanitize.URLSecrets(u)...)

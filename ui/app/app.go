@@ -43,6 +43,10 @@ type App struct {
 	NextQuestion  func() Effect                                       // asks the oldest waiting question, such as an MCP server's, once; nil if none waits
 	ServerPrompts func() (prompts []ServerPrompt, unavailable string) // lists the prompts of MCP servers, or says why there are none
 
+	// WriteTables replaces tables [PARENT.NAME] of config.toml, "" removes one, and makes the change count. Said is shown;
+	// undone runs when the user takes the change back.
+	WriteTables func(parent string, tables map[string]string, said string, undone func() error) Effect
+
 	UseModel       func(name string) Effect // switches to another model in mid-conversation
 	FollowModel    func(name string) Effect // switches to the model that gave the last answer, which already announced the switch
 	DiscoverModels func() Effect            // looks for models on this machine; front ends perform it after their first frame, and prompts wait for its Prepare
@@ -205,7 +209,10 @@ type ConfigFile struct {
 }
 
 // A ConfigChange is a changed setting, with the file before and after.
-type ConfigChange struct{ Setting, Before, After string }
+type ConfigChange struct {
+	Setting, Before, After string
+	Undone                 func() error // takes back what belongs to the change and is not in the file; nil for nothing
+}
 
 // Machine gives access to the machine that parley runs on.
 type Machine struct {
@@ -262,9 +269,11 @@ type ConfiguredSetting struct{ Name, Value, Source string }
 
 // MCP gives access to the MCP servers. The zero value has none.
 type MCP struct {
-	Servers        func() Servers            // returns nil if no server is configured, or none may run yet
-	OnServerChange func(func(server string)) // sets the callback for server changes; it runs on any goroutine
-	StartServers   func() error              // starts the servers if they may run and do not yet; nil if there are none. see App.Started
+	Servers        func() Servers                                 // returns nil if no server is configured, or none may run yet
+	OnServerChange func(func(server string))                      // sets the callback for server changes; it runs on any goroutine
+	Secrets        func(server string) (map[string]string, error) // returns the stored secrets of a server by name
+	SaveSecret     func(server, name, value string) error         // stores a secret of a server; "" deletes it. Both are nil in a build that stores none
+	StartServers   func() error                                   // starts the servers if they may run and do not yet; nil if there are none. see App.Started
 }
 
 // Servers are the MCP servers as prompts and folders need them; the servers flow knows the concrete type.

@@ -272,6 +272,7 @@ const maxSchema = 1 << 20
 var schemas interface {
 	session.Schemas
 	Check(schema, arguments json.RawMessage) error
+	Repair(text []byte) ([]byte, bool)
 }
 
 // answerSchema returns the schema of the answer: arg itself if it begins as a JSON object, otherwise the content of the

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"maps"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -45,9 +44,10 @@ func (m *mcpServers) all() app.Servers {
 // mcpConfigs returns the MCP servers of the configuration and of a trusted project by name. Project holds the names of
 // the latter.
 func mcpConfigs(a *program) (configs map[string]mcp.Config, project map[string]bool, err error) {
-	configs, project = maps.Clone(a.config.MCP), map[string]bool{}
-	if configs == nil {
-		configs = map[string]mcp.Config{}
+	configs, project = map[string]mcp.Config{}, map[string]bool{}
+	for name, c := range a.config.MCP {
+		c.Stored = func(ref string) (string, bool) { return storedSecret(a.mcp.logins, name, ref) }
+		configs[name] = c
 	}
 	if !a.project.trusted {
 		return configs, project, nil

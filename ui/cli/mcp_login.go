@@ -5,9 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"parley/tools/mcp"
 	"parley/tools/sanitize"
+	"parley/ui/app"
 	"parley/ui/format"
 )
 
@@ -47,6 +49,49 @@ func loginStore(store keyStore, entry string) mcp.LoginStore {
 		},
 		Lock: func(ctx context.Context) (func(), error) { return store.LockRefresh(ctx, entry) },
 	}
+}
+
+// secretEntry returns the entry of a server's secrets in the store of logins.
+func secretEntry(server string) string { return "secret:" + server + ":" }
+
+// storedSecret returns a secret that is stored for a server.
+func storedSecret(store keyStore, server, name string) (value string, ok bool) {
+	if store == nil {
+		return "", false
+	}
+	if _, _, ok := store.Find(secretEntry(server) + name); !ok {
+		return "", false
+	}
+	value, _, err := store.Key(context.Background(), secretEntry(server)+name)
+	return value, err == nil
+}
+
+// options returns the servers for the flow that manages them.
+func (m *mcpServers) options() app.MCP {
+	o := app.MCP{Servers: m.all, OnServerChange: func(f func(string)) { m.onChange.Store(&f) }}
+	store := m.logins
+	if store == nil {
+		return o
+	}
+	o.Secrets = func(server string) (map[string]string, error) {
+		values := map[string]string{}
+		entries, err := store.List()
+		for _, entry := range entries {
+			if name, ok := strings.CutPrefix(entry, secretEntry(server)); ok {
+				values[name], _ = storedSecret(store, server, name)
+			}
+		}
+		return values, err
+	}
+	o.SaveSecret = func(server, name, value string) (err error) {
+		if value == "" {
+			_, err = store.Remove(context.Background(), secretEntry(server)+name)
+		} else {
+			_, err = store.Put(context.Background(), secretEntry(server)+name, "", value)
+		}
+		return err
+	}
+	return o
 }
 
 // maskSecrets returns a function that masks secrets in text: configured keys, those of MCP servers, and login tokens.

@@ -134,7 +134,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			err = errors.Join(err, offerSkills(a, s.Model()))
 			return wholeSystem(a, s.Personas().Current().System), errors.Join(err, a.startMCPServers())
 		}},
-		MCP:       app.MCP{Servers: a.mcp.all, OnServerChange: func(f func(string)) { a.mcp.onChange.Store(&f) }},
+		MCP:       a.mcp.options(),
 		Wire:      a.recording.inspector(),
 		Ephemeral: a.flags.ephemeral,
 		OnExit:    a.printResumeHint, Machine: app.Machine{Shell: func(ctx context.Context, owner, command string, progress func(string)) act.Outcome {

@@ -88,6 +88,11 @@ func newProgram() *program {
 
 // addCommands adds the commands that have packages of their own.
 func addCommands(root *cobra.Command, a *program) {
+	command := func(name string) *app.Command { // of the chat, without a conversation
+		file := &app.App{Options: app.Options{ConfigFile: configFile(a), AbbrevPath: abbrevPath, MCP: a.mcp.options()}}
+		flows.Register(file)
+		return file.Command(name)
+	}
 	stored, env := a.conversations(), abilities(a)
 	conversations := &cobra.Command{Use: "sessions", Short: "List, show, search, export, import and remove conversations"}
 	sessions.Options{Stored: stored, Archive: a.archive, Out: a.Out, Note: a.Note, Now: time.Now, AbbrevPath: abbrevPath, Forget: a.forgetFiles}.ForTerminal().Add(root, conversations)
@@ -101,13 +106,9 @@ func addCommands(root *cobra.Command, a *program) {
 	root.AddCommand(video.New(env))
 	root.AddCommand(models.New(env))
 	root.AddCommand(man.New(man.Options{Out: a.Out, Version: cmdutil.Version(), Date: cmdutil.BuildDate()}))
-	root.AddCommand(config.New(config.Options{Streams: &a.Streams, Path: func() (string, error) { return configPath(a.flags.configFile) }, Load: a.load, Check: a.config.checkNames, AbbrevPath: abbrevPath, Settings: func() *app.Command {
-		file := &app.App{Options: app.Options{ConfigFile: configFile(a), AbbrevPath: abbrevPath}}
-		flows.Register(file)
-		return file.Command("settings")
-	}}))
+	root.AddCommand(config.New(config.Options{Streams: &a.Streams, Path: func() (string, error) { return configPath(a.flags.configFile) }, Load: a.load, Check: a.config.checkNames, AbbrevPath: abbrevPath, Settings: func() *app.Command { return command("settings") }}))
 	root.AddCommand(keys.New(a.Out, a.load, &a.config.Keys))
-	root.AddCommand(mcp.New(mcp.Options{Streams: &a.Streams, Client: a.mcp.client, Load: a.loadMCP, OpenURL: func(ctx context.Context, address string) error { return openURL(ctx, a.dir, address) }}))
+	root.AddCommand(mcp.New(mcp.Options{Streams: &a.Streams, Client: a.mcp.client, Load: a.loadMCP, OpenURL: func(ctx context.Context, address string) error { return openURL(ctx, a.dir, address) }, Command: func() *app.Command { return command("mcp") }}))
 	root.AddCommand(prompts.New(prompts.Options{Streams: &a.Streams, With: a.withProject, Find: promptFiles{a}.find, Named: promptFiles{a}.existing, Names: func() []string { return promptFiles{a}.completed(false) }, Dir: promptDir, Places: userPlaces, AbbrevPath: abbrevPath}))
 	root.AddCommand(sandbox.New(a.load, &a.config.Sandbox))
 	root.AddCommand(skills.New(skills.Options{Streams: &a.Streams, Find: a.withSkills, Dir: configDir, AbbrevPath: abbrevPath}))

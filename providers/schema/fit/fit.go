@@ -17,6 +17,9 @@ import (
 // A Repairer fits answers and tool calls of models to schemas.
 type Repairer struct{}
 
+// Repair is schema.RepairWhole.
+func (Repairer) Repair(text []byte) ([]byte, bool) { return schema.RepairWhole(text) }
+
 // Parse parses the JSON schema of an answer. The schema must describe an object and be well-formed
 // as far as parley supports JSON Schema; the error names the path of a mistake.
 func (Repairer) Parse(text []byte) (*llm.Schema, error) {

@@ -43,11 +43,11 @@ type link struct {
 
 // connect starts the server and initializes the session.
 func (s *server) connect(ctx context.Context) (*link, error) {
-	env, err := mcp.ExpandVariables("env", s.config.Env)
+	env, err := s.config.Expand("env", s.config.Env)
 	if err != nil {
 		return nil, err
 	}
-	headers, err := mcp.ExpandVariables("headers", s.config.Headers)
+	headers, err := s.config.Expand("headers", s.config.Headers)
 	if err != nil {
 		return nil, err
 	}

@@ -62,11 +62,11 @@ func hostOf(address string) string {
 }
 
 func loginClient(c mcp.Config, store mcp.LoginStore) (*oauth.Client, error) {
-	values, err := mcp.ExpandVariables("mcp", map[string]string{"client_id": c.ClientID, "client_secret": c.ClientSecret})
+	values, err := c.Expand("mcp", map[string]string{"client_id": c.ClientID, "client_secret": c.ClientSecret})
 	if err != nil {
 		return nil, err
 	}
-	headers, _ := mcp.ExpandVariables("headers", c.Headers) // a header without a value has no secret
+	headers, _ := c.Expand("headers", c.Headers) // a header without a value has no secret
 	return oauth.New(oauth.Options{Server: c.URL, Secrets: c.Secrets(headers), ClientID: values["client_id"], ClientSecret: values["client_secret"], Scopes: c.Scopes, RedirectPort: c.RedirectPort, Store: oauth.Store(store)})
 }
 

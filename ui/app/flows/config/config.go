@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -32,6 +33,7 @@ func Register(a *app.App) {
 	f := flow{a}
 	a.Commands = append(a.Commands,
 		app.Command{Name: "settings", Aliases: []string{"config"}, Group: app.Program, Arg: "NAME VALUE", Help: "Every setting: see, search, change; undo takes back", Unavailable: f.unavailable, Args: f.arguments, Run: f.run})
+	a.WriteTables = f.writeTables
 }
 
 // A flow changes the configuration of an App.
@@ -328,14 +330,10 @@ func (f flow) change(path []string, of *setting, value string) (done change, err
 	if err != nil {
 		return done, err
 	}
-	cfg := f.file().New()
-	if err := config.Decode(after, cfg); err != nil {
-		return done, errors.New(lineNumber.ReplaceAllString(strings.TrimSpace(err.Error()), ""))
-	}
-	if err := f.write(after); err != nil {
+	cfg, err := f.replace(app.ConfigChange{Setting: name, Before: s.text, After: after})
+	if err != nil {
 		return done, err
 	}
-	*f.file().Undo = app.ConfigChange{Setting: name, Before: s.text, After: after}
 	var values map[string]any
 	_, _ = toml.Decode(strings.TrimPrefix(after, "\ufeff"), &values) // it was decoded above
 	done = change{value: lookup(values, path), ui: valueIn(cfg, []string{"ui"})}
@@ -347,6 +345,47 @@ func (f flow) change(path []string, of *setting, value string) (done change, err
 		done.said += " · " + over[name] + " counts here"
 	}
 	return done, nil
+}
+
+// replace writes a changed file, unless it is not valid, and returns the new configuration.
+func (f flow) replace(c app.ConfigChange) (cfg any, err error) {
+	checked := f.file().New()
+	if err := config.Decode(c.After, checked); err != nil {
+		return nil, errors.New(lineNumber.ReplaceAllString(strings.TrimSpace(err.Error()), ""))
+	}
+	if err := f.write(c.After); err != nil {
+		return nil, err
+	}
+	*f.file().Undo = c
+	return checked, nil
+}
+
+// writeTables is App.WriteTables.
+func (f flow) writeTables(parent string, tables map[string]string, said string, undone func() error) app.Effect {
+	s := f.read()
+	if why := f.readOnly(); why != "" {
+		return app.Refuse("%s", why)
+	}
+	after, err := s.text, s.err
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		path := []string{parent, name}
+		switch there := lookup(s.values, path) != nil; {
+		case err != nil:
+		case there && tables[name] != "":
+			err = fmt.Errorf("%s.%s is in %s already: remove it, or use another name", parent, name, f.app.AbbrevPath(f.file().Path))
+		case !there && tables[name] == "":
+			err = fmt.Errorf("%s.%s is not in %s", parent, name, f.app.AbbrevPath(f.file().Path))
+		default:
+			after, err = withTable(after, path, tables[name])
+		}
+	}
+	if err == nil {
+		_, err = f.replace(app.ConfigChange{Setting: parent, Before: s.text, After: after, Undone: undone})
+	}
+	if err != nil {
+		return app.Fail(err)
+	}
+	return f.changed([]string{parent}, change{said: said})
 }
 
 // lineNumber matches the line at the beginning of an error about the file.
@@ -378,6 +417,11 @@ func (f flow) undo() app.Effect {
 	}
 	if err := f.write(last.Before); err != nil {
 		return app.Fail(err)
+	}
+	if last.Undone != nil {
+		if err := last.Undone(); err != nil {
+			return app.Fail(err)
+		}
 	}
 	path, _ := parseKey(last.Setting)
 	*last = app.ConfigChange{}

@@ -217,6 +217,56 @@ func edit(text string, path []string, value string) string {
 	return text[:first] + pair + text[first:]
 }
 
+// withTable returns a valid configuration with another table, in TOML with its header, at path; "" removes it. A new
+// table follows those of the same parent.
+func withTable(text string, path []string, table string) (string, error) {
+	text, bom := strings.CutPrefix(text, "\ufeff")
+	after, place, newline := "", -1, "\n"
+	if strings.Contains(text, "\r\n") {
+		newline = "\r\n"
+	}
+	at := 0
+	for _, s := range statements(text) {
+		if len(s.path) >= len(path) && slices.Equal(s.path[:len(path)], path) {
+			after += text[at:s.start]
+			if blank := newline + newline; s.header && strings.HasSuffix(after, blank) {
+				after = strings.TrimSuffix(after, newline)
+			}
+			at = s.end
+		} else if len(s.path) > 0 && s.path[0] == path[0] {
+			place = len(after) + s.end - at
+		}
+	}
+	if after += text[at:]; table != "" {
+		if place < 0 {
+			place = len(after)
+		}
+		before, rest := strings.TrimRight(after[:place], "\r\n"), after[place:]
+		if before != "" {
+			before += newline + newline
+		}
+		after = before + strings.ReplaceAll(table, "\n", newline) + rest
+	}
+	var was, wanted, is map[string]any
+	if _, err := toml.Decode(text, &was); err != nil {
+		return "", err
+	}
+	if _, err := toml.Decode(table, &wanted); err != nil {
+		return "", err
+	}
+	if was == nil {
+		was = map[string]any{}
+	}
+	_, err := toml.Decode(after, &is)
+	if !put(was, path, lookup(wanted, path)) || err != nil || !reflect.DeepEqual(prune(was), prune(is)) {
+		return "", fmt.Errorf("%s is set in a way that cannot be changed here: edit the file", toml.Key(path))
+	}
+	if bom {
+		after = "\ufeff" + after
+	}
+	return after, nil
+}
+
 // onlyChanges returns an error unless edited is text with another value for a setting.
 func onlyChanges(text, edited string, path []string, value string) error {
 	var before, after, wanted map[string]any

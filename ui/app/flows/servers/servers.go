@@ -20,7 +20,7 @@ func Register(a *app.App) {
 	f := flow{a}
 	a.Commands = append(a.Commands,
 		app.Command{Name: "resource", Group: app.Messages, Help: "Attach a resource from an MCP server", Unavailable: f.noResources, Run: f.attachResource},
-		app.Command{Name: "mcp", Group: app.Program, Arg: "NAME", Help: "MCP servers: status, tools, login", Unavailable: f.noServers, Args: f.arguments, Run: f.show},
+		app.Command{Name: "mcp", Group: app.Program, Arg: "NAME", Help: "MCP servers: status, tools, login; add, remove", Unavailable: f.unavailable, Args: f.arguments, MultilineArg: "add", Run: f.run},
 	)
 	a.ServerPrompts = f.prompts
 	a.NextQuestion = f.nextQuestion
@@ -38,9 +38,17 @@ func (f flow) servers() mcp.Servers {
 
 func (f flow) noServers() string {
 	if f.servers() == nil {
-		return "No MCP servers. Add one under [mcp.NAME] in config.toml"
+		return "No MCP servers. Add one with /mcp add"
 	}
 	return ""
+}
+
+// unavailable returns why there are no servers and none can be added.
+func (f flow) unavailable() string {
+	if f.app.ConfigFile.New != nil {
+		return ""
+	}
+	return f.noServers()
 }
 
 func (f flow) noResources() string {
@@ -88,11 +96,14 @@ func changed(all mcp.Servers, name string, noticed map[string]string) app.Effect
 
 // arguments returns the possible arguments of /mcp.
 func (f flow) arguments() []app.Item {
+	var items []app.Item
+	if f.app.WriteTables != nil {
+		items = append(items, app.Item{Title: "add", Value: "add", Detail: addHelp, Exact: true})
+	}
 	servers := f.servers()
 	if servers == nil {
-		return nil
+		return items
 	}
-	var items []app.Item
 	for _, s := range servers.States() {
 		items = append(items, app.Item{Title: s.Name, Value: s.Name, Detail: string(s.Status)})
 		if s.Status == mcp.StatusLogin {
@@ -100,20 +111,36 @@ func (f flow) arguments() []app.Item {
 		} else if s.LoggedIn {
 			items = append(items, app.Item{Title: "logout " + s.Name, Value: "logout " + s.Name})
 		}
+		if f.app.WriteTables != nil {
+			items = append(items, app.Item{Title: "remove " + s.Name, Value: "remove " + s.Name})
+		}
 	}
 	return items
 }
 
-// show lists the servers, or shows the named one, or logs in or out.
+// run adds or removes a server, logs in or out, or shows the servers or the named one.
+func (f flow) run(arg string) app.Effect {
+	word, rest, _ := strings.Cut(arg, " ")
+	rest = strings.TrimSpace(rest)
+	switch why := f.noServers(); {
+	case word == "add" && f.app.WriteTables != nil:
+		return f.add(rest)
+	case word == "remove" && rest != "" && f.app.WriteTables != nil:
+		return f.remove(rest)
+	case why != "":
+		return app.Toast(why)
+	case word == "login" && rest != "":
+		return control{f.app, f.servers(), rest}.login()
+	case word == "logout" && rest != "":
+		return control{f.app, f.servers(), rest}.logout()
+	}
+	return f.show(arg)
+}
+
+// show lists the servers, or shows the named one.
 func (f flow) show(name string) app.Effect {
 	servers := f.servers()
-	switch word, server, _ := strings.Cut(name, " "); {
-	case word == "login" && server != "":
-		return control{f.app, servers, strings.TrimSpace(server)}.login()
-	case word == "logout" && server != "":
-		return control{f.app, servers, strings.TrimSpace(server)}.logout()
-	}
-	if name == "" {
+	if name == "" || name == "list" {
 		refresh := func() []app.Item { return serverItems(servers.States()) }
 		return &app.List{Title: "MCP servers", Noun: "MCP server", Items: refresh(), Refresh: refresh, Choose: func(i app.Item, _ string) app.Effect { return f.show(i.Value) }}
 	}

@@ -1,10 +1,11 @@
-// Package mcp implements parley mcp, which logs in to MCP servers without a screen.
+// Package mcp implements parley mcp, which adds, removes and lists MCP servers and logs in to them without a screen.
 package mcp
 
 import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"os/signal"
@@ -15,7 +16,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/tools/mcp"
+	"parley/tools/process"
 	"parley/tools/sanitize"
+	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
@@ -26,24 +29,31 @@ type Options struct {
 	Client  mcp.Client
 	Load    func() (map[string]mcp.Config, func(name string) mcp.LoginStore, error) // returns the configured servers by name, and a function that opens the login of one
 	OpenURL func(ctx context.Context, address string) error
+	Command func() *app.Command // returns the command of the chat that adds and removes servers
 }
 
-// New returns the command that logs in to MCP servers without a screen.
+// New returns the command parley mcp.
 func New(o Options) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcp",
-		Short: "Log in to MCP servers",
-		Long: `Log in to MCP servers that are reached over the network and ask for it.
+		Short: "MCP servers: add, list, remove, log in",
+		Long: `MCP servers: add, list, remove, log in.
 
 Servers are configured under [mcp.NAME] in config.toml or in the .mcp.json of a trusted
-folder. The login is kept in the keyring of the system or, where there is none, in a file
-that only you can read.`,
+folder. Keys and logins are kept in the keyring of the system or, where there is none, in a
+file that only you can read. parley doctor starts each server and shows its state.`,
 	}
 	complete := cmdutil.Complete(func() []string {
 		configs, _, _ := o.Load()
 		return slices.Sorted(maps.Keys(configs))
 	})
-	root.AddCommand(&cobra.Command{
+	root.AddCommand(o.add(), &cobra.Command{
+		Use: "list", Short: "List the MCP servers", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return o.list() },
+	}, &cobra.Command{
+		Use: "remove NAME", Short: "Remove an MCP server from config.toml, with its stored keys", Args: cobra.ExactArgs(1), ValidArgsFunction: complete,
+		RunE: func(_ *cobra.Command, args []string) error { return o.run("remove " + args[0]) },
+	}, &cobra.Command{
 		Use: "login NAME", Short: "Log in to an MCP server in the browser", Args: cobra.ExactArgs(1), ValidArgsFunction: complete,
 		Long: `Log in to an MCP server in the browser.
 
@@ -67,6 +77,98 @@ that it ends on.`,
 	return root
 }
 
+// add returns the command that adds servers.
+func (o Options) add() *cobra.Command {
+	var address string
+	var env, headers []string
+	cmd := &cobra.Command{
+		Use: "add NAME -- COMMAND…", Short: "Add an MCP server to config.toml", Args: cobra.MinimumNArgs(1),
+		Long: `Add an MCP server to config.toml, where comments and order stay.
+
+It is a program here, the command after --, or a service at --url. With - the JSON block of
+a server's README is read from standard input. Keys in it, in --env and in --header go to
+the store of keys; config.toml has ${NAME} in their place.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if args[0] == "-" {
+				text, err := io.ReadAll(io.LimitReader(os.Stdin, 1<<20))
+				if err != nil {
+					return err
+				}
+				return o.run("add " + string(text))
+			}
+			if strings.HasPrefix(args[len(args)-1], "{") {
+				return o.run("add " + strings.Join(args, " "))
+			}
+			var words []string
+			for option, values := range map[string][]string{"--env": env, "--header": headers, "--url": {address}} {
+				for _, value := range values {
+					if value != "" {
+						words = append(words, option, process.Quote(value))
+					}
+				}
+			}
+			words = append(words, args[0])
+			for i, word := range args[1:] {
+				if i == 0 && !strings.Contains(word, "://") {
+					words = append(words, "--")
+				}
+				words = append(words, process.Quote(word))
+			}
+			return o.run("add " + strings.Join(words, " "))
+		},
+	}
+	cmd.Flags().StringVar(&address, "url", "", "the server is a service at `URL`")
+	cmd.Flags().StringArrayVar(&env, "env", nil, "variable of the program, as `NAME=VALUE`; may be repeated")
+	cmd.Flags().StringArrayVar(&headers, "header", nil, "header of each request to the service, as `NAME=VALUE`; may be repeated")
+	return cmd
+}
+
+// run runs the command of the chat and prints its result.
+func (o Options) run(arg string) error {
+	if _, _, err := o.Load(); err != nil {
+		return err
+	}
+	result := o.Command().Do(arg)
+	effects, several := result.(app.Then)
+	if !several {
+		effects = app.Then{result}
+	}
+	for _, e := range effects {
+		switch e := e.(type) {
+		case app.Toast:
+			o.Note(string(e))
+		case app.Failure:
+			return cmdutil.Config(e.Err)
+		}
+	}
+	return nil
+}
+
+// list lists the configured servers.
+func (o Options) list() error {
+	configs, _, err := o.Load()
+	if err != nil {
+		return cmdutil.Config(err)
+	}
+	if len(configs) == 0 {
+		o.Note("No MCP servers. Add one with parley mcp add")
+	}
+	return cmdutil.WriteTable(o.Out, cmdutil.OutputWidth(), func(yield func([]string) bool) {
+		for _, name := range slices.Sorted(maps.Keys(configs)) {
+			about := ""
+			switch c := configs[name]; {
+			case c.OfProject:
+				about = "from .mcp.json"
+			case c.Disabled:
+				about = "disabled"
+			}
+			if !yield([]string{name, about, sanitize.Line(configs[name].Location())}) {
+				return
+			}
+		}
+	})
+}
+
 // find returns a server by name, with its login store.
 func (o Options) find(name string) (mcp.Config, mcp.LoginStore, error) {
 	configs, logins, err := o.Load()
@@ -75,7 +177,7 @@ func (o Options) find(name string) (mcp.Config, mcp.LoginStore, error) {
 	}
 	c, ok := configs[name]
 	if !ok {
-		known := "there are none; add one under [mcp.NAME] in config.toml"
+		known := "there are none; parley mcp add adds one"
 		if len(configs) > 0 {
 			known = "there are " + strings.Join(slices.Sorted(maps.Keys(configs)), ", ")
 		}

@@ -1,0 +1,305 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"parley/tools/mcp"
+	"parley/tools/process"
+	"parley/ui/app"
+)
+
+// addHelp describes the argument of /mcp add.
+const addHelp = "NAME -- COMMAND, NAME URL, or the JSON block of the server's README"
+
+// add adds servers to config.toml: one given by its command or address, or those in a JSON block.
+func (f flow) add(line string) app.Effect {
+	if line == "" { // the line may have keys, which do not belong in the draft
+		return &app.Secret{Title: "Add an MCP server", Text: "Paste " + addHelp, Visible: true, Submit: func(_ context.Context, line string) (func() app.Effect, error) {
+			found, notes, err := parseAdd(line)
+			return func() app.Effect { return f.ask(found, notes) }, err
+		}}
+	}
+	found, notes, err := parseAdd(line)
+	if err != nil {
+		return app.Fail(err)
+	}
+	return f.ask(found, notes)
+}
+
+// A found server is to be added, with its secrets by the names of their variables.
+type found struct {
+	mcp.Config
+	secrets map[string]string
+}
+
+// parseAdd parses the argument of /mcp add.
+func parseAdd(line string) (servers map[string]found, notes []string, err error) {
+	var configs map[string]mcp.Config
+	line = strings.TrimSpace(line)
+	name, rest, _ := strings.Cut(line, " ")
+	switch rest = strings.TrimSpace(rest); {
+	case strings.ContainsAny(line[:min(len(line), 1)], "{\"`"):
+		configs, notes, err = mcp.ParseBlock(line, "")
+	case strings.HasPrefix(rest, "{"):
+		configs, notes, err = mcp.ParseBlock(rest, name)
+	default:
+		configs, err = parseLine(line)
+	}
+	if err == nil {
+		err = mcp.Validate(configs)
+	}
+	servers = map[string]found{}
+	for name, c := range configs {
+		servers[name] = found{c, c.TakeSecrets()}
+	}
+	return servers, notes, err
+}
+
+// parseLine parses a server as one would write it in a shell.
+func parseLine(line string) (map[string]mcp.Config, error) {
+	var c mcp.Config
+	name := ""
+	for line != "" {
+		word, rest, _ := nextWord(line)
+		option, value, joined := strings.Cut(word, "=")
+		take := func() error {
+			if !joined {
+				value, rest, _ = nextWord(rest)
+			}
+			if value == "" {
+				return fmt.Errorf("%s needs a value", option)
+			}
+			return nil
+		}
+		var err error
+		switch {
+		case option == "--url":
+			err = take()
+			c.URL = value
+		case option == "--env" || option == "-e":
+			err = errors.Join(take(), pair(&c.Env, value, "="))
+		case option == "--header" || option == "-H":
+			err = errors.Join(take(), pair(&c.Headers, value, ":="))
+		case slices.Contains([]string{"--transport", "-t", "--scope", "-s"}, option): // of other programs
+			err = take()
+		case word == "--", name != "" && !strings.HasPrefix(word, "-") && !isURL(word):
+			if word != "--" {
+				rest = line
+			}
+			c.Command, c.Args, err = parseCommand(rest)
+			rest = ""
+		case strings.HasPrefix(word, "-"):
+			err = fmt.Errorf("unknown option %s", option)
+		case isURL(word) && name != "":
+			c.URL = word
+		default:
+			name = word
+		}
+		if err != nil {
+			return nil, err
+		}
+		line = rest
+	}
+	if name == "" || c.Command.IsZero() && c.URL == "" {
+		return nil, errors.New("give " + addHelp)
+	}
+	return map[string]mcp.Config{name: c}, nil
+}
+
+func isURL(word string) bool {
+	return strings.HasPrefix(word, "https://") || strings.HasPrefix(word, "http://")
+}
+
+// pair adds NAME=VALUE to values; separators has the characters that may stand between them.
+func pair(values *map[string]string, text, separators string) error {
+	at := strings.IndexAny(text, separators)
+	if at <= 0 {
+		return fmt.Errorf("%q: write NAME%cVALUE", text, separators[0])
+	}
+	if *values == nil {
+		*values = map[string]string{}
+	}
+	(*values)[text[:at]] = strings.TrimSpace(text[at+1:])
+	return nil
+}
+
+// parseCommand parses a command line. One that only a shell understands stays as it is.
+func parseCommand(line string) (c process.CommandLine, args []string, err error) {
+	var words []string
+	for rest := line; rest != ""; {
+		word, after, special := nextWord(rest)
+		if special {
+			return process.ShellLine(line), nil, nil
+		}
+		words, rest = append(words, word), after
+	}
+	if len(words) == 0 {
+		return c, nil, errors.New("the command is missing")
+	}
+	return process.CommandLine{Words: words[:1]}, words[1:], nil
+}
+
+// nextWord returns the first word of a line without its quotes, and the rest. Special reports characters that only a
+// shell understands.
+func nextWord(line string) (word, rest string, special bool) {
+	var b strings.Builder
+	quote := byte(0)
+	line = strings.TrimSpace(line)
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case c == quote && quote != 0:
+			quote = 0
+		case c == '\\' && quote != '\'' && i+1 < len(line):
+			i++
+			b.WriteByte(line[i])
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case quote == 0 && (c == ' ' || c == '\t' || c == '\n'):
+			return b.String(), strings.TrimSpace(line[i:]), special
+		default:
+			special = special || quote != '\'' && strings.IndexByte("$`", c) >= 0 || quote == 0 && strings.IndexByte("&|;<>()*?!~", c) >= 0
+			b.WriteByte(c)
+		}
+	}
+	return b.String(), "", special || quote != 0
+}
+
+// ask asks for secrets that have no value yet, and then writes the servers.
+func (f flow) ask(servers map[string]found, notes []string) app.Effect {
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		for _, ref := range slices.Sorted(maps.Keys(servers[name].secrets)) {
+			switch secrets := servers[name].secrets; {
+			case secrets[ref] != "":
+			case f.app.Session == nil:
+				delete(secrets, ref)
+				notes = append(notes, fmt.Sprintf("%s has no value: set it in your environment, or remove and add %s with --env %s=VALUE", ref, name, ref))
+			default:
+				return &app.Secret{Title: ref + " of MCP server " + name, Text: "It is stored with your keys, and not in config.toml. With an empty line your environment has to set it", Optional: true,
+					Submit: func(_ context.Context, line string) (func() app.Effect, error) {
+						return func() app.Effect {
+							if secrets[ref] = strings.TrimSpace(line); secrets[ref] == "" {
+								delete(secrets, ref)
+							}
+							return f.ask(servers, notes)
+						}, nil
+					}}
+			}
+		}
+	}
+	return f.write(servers, notes)
+}
+
+// write writes new servers to config.toml, and their secrets to the store of keys.
+func (f flow) write(servers map[string]found, notes []string) app.Effect {
+	tables, secrets := map[string]string{}, map[string]map[string]string{}
+	for name, s := range servers {
+		tables[name] = table(name, s.Config)
+		if len(s.secrets) > 0 {
+			secrets[name] = s.secrets
+		}
+	}
+	if len(secrets) > 0 && f.app.SaveSecret == nil {
+		return app.Refuse("this build stores no keys: write ${NAME} for them, and set NAME in your environment")
+	}
+	if err := f.save(secrets); err != nil {
+		return app.Fail(err)
+	}
+	said := "MCP server added: "
+	if len(servers) > 1 {
+		said = "MCP servers added: "
+	}
+	said += strings.Join(append([]string{strings.Join(slices.Sorted(maps.Keys(servers)), ", ")}, notes...), " · ")
+	forget := func() error { return f.forget(secrets) }
+	e := f.app.WriteTables("mcp", tables, said, forget)
+	if _, failed := e.(app.Failure); failed {
+		_ = forget() // the failure tells more
+	}
+	return e
+}
+
+// save stores secrets by server and name.
+func (f flow) save(secrets map[string]map[string]string) (err error) {
+	for server, values := range secrets {
+		for name, value := range values {
+			err = errors.Join(err, f.app.SaveSecret(server, name, value))
+		}
+	}
+	return err
+}
+
+// forget deletes secrets by server and name.
+func (f flow) forget(secrets map[string]map[string]string) error {
+	gone := map[string]map[string]string{}
+	for server, values := range secrets {
+		gone[server] = map[string]string{}
+		for name := range values {
+			gone[server][name] = ""
+		}
+	}
+	return f.save(gone)
+}
+
+// table returns a server as a table of config.toml.
+func table(name string, c mcp.Config) string {
+	var b strings.Builder
+	line := func(key string, v any) {
+		text, _ := toml.Marshal(map[string]any{key: v}) // texts can be marshaled
+		b.Write(text)
+	}
+	fmt.Fprintf(&b, "[mcp.%s]\n", toml.Key{name})
+	switch {
+	case c.URL != "":
+		line("url", c.URL)
+	case c.Command.Shell || len(c.Command.Words) == 1 && process.Quote(c.Command.Words[0]) == c.Command.Words[0]:
+		line("command", c.Command.Words[0])
+	default:
+		line("command", c.Command.Words)
+	}
+	if len(c.Args) > 0 {
+		line("args", c.Args)
+	}
+	if c.Cwd != "" {
+		line("cwd", c.Cwd)
+	}
+	if c.Disabled {
+		line("disabled", true)
+	}
+	for key, values := range map[string]map[string]string{"env": c.Env, "headers": c.Headers} {
+		if len(values) > 0 {
+			fmt.Fprintf(&b, "\n[mcp.%s.%s]\n", toml.Key{name}, key)
+			for _, one := range slices.Sorted(maps.Keys(values)) {
+				line(one, values[one])
+			}
+		}
+	}
+	return b.String()
+}
+
+// remove takes a server out of config.toml, with its secrets.
+func (f flow) remove(name string) app.Effect {
+	said, secrets := "MCP server "+name+" removed", map[string]map[string]string{}
+	if f.app.Secrets != nil {
+		values, err := f.app.Secrets(name)
+		if err != nil {
+			return app.Fail(err)
+		}
+		if len(values) > 0 {
+			said, secrets[name] = said+", with its stored keys", values
+		}
+	}
+	e := f.app.WriteTables("mcp", map[string]string{name: ""}, said, func() error { return f.save(secrets) })
+	if _, failed := e.(app.Failure); failed {
+		return e
+	}
+	if err := f.forget(secrets); err != nil {
+		return app.Then{app.Fail(err), e}
+	}
+	return e
+}
