@@ -124,6 +124,10 @@ func TestSelectByMouse(t *testing.T) {
 		{"a diff has no numbers and no signs", func(m *Model) {
 			m.Blocks.SetTool("e", Tool{Name: "edit", Title: "a.go", Status: Done, Diff: "--- a/a.go\n+++ b/a.go\n@@ -1,3 +1,3 @@\n func main() {\n-\told()\n+\tnew()\n }\n"})
 		}, "func", "}", "func main() {\n\told()\n\tnew()\n}"},
+		{"math has its source", func(m *Model) {
+			m.Blocks.AppendAnswer("a", "The area $\\alpha^2$ and\n\n$$\\frac{a}{b}$$\n\nend.")
+			m.Blocks.FinishAnswer("a")
+		}, "area", "end.", "area $\\alpha^2$ and\n\n$$\\frac{a}{b}$$\n\nend."},
 		{"thinking", func(m *Model) {
 			m.Blocks.AppendThinking("t", "It may be\nso.")
 			m.Blocks.FinishThinking("t", time.Second)
