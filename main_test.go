@@ -75,6 +75,7 @@ func TestScript(t *testing.T) {
 			}
 			e.Defer(func() { _ = os.RemoveAll(home) })
 			e.Setenv("HOME", home)
+			e.Setenv("USERPROFILE", home)
 			e.Setenv("XDG_DATA_HOME", e.WorkDir+"/.local/share")
 			e.Setenv("XDG_CONFIG_HOME", e.WorkDir+"/.config")
 			e.Setenv("XDG_STATE_HOME", e.WorkDir+"/.state")

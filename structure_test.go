@@ -54,7 +54,7 @@ func TestImports(t *testing.T) {
 	)
 	adapter := []string{llm, "providers/adapter", "providers/filter", "providers/schema", "providers/wire"}
 	may := map[string][]string{
-		"ui/cli/cmdutil":             {"ui/app", "session", theme, safe, llm, similar, "ui/cli/exit", "session/attach", format},
+		"ui/cli/cmdutil":             {"ui/app", "session", proc, theme, safe, llm, similar, "ui/cli/exit", "session/attach", format},
 		"ui/cli/exit":                {"ui/app", "session", llm},
 		"ui/cli/ability":             {"ui/cli/cmdutil", format, "session", "session/attach", "providers", llm, "ui/cli/exit", safe},
 		"ui/cli/cmd/embed":           {"ui/cli/ability", "ui/cli/cmdutil", format, safe, "session", "session/attach", "ui/cli/cmd/embed/vectors", "providers/media", "ui/cli/cmd/embed/embedding", llm, catalog, "ui/cli/exit"},

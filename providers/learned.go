@@ -24,11 +24,14 @@ const (
 	maxLearnedText   = 200 // bytes of a name or of a replacement value
 )
 
-// LearnedPath returns the file for OpenMemory: parley/learned.json in $XDG_CACHE_HOME,
-// or in .cache of the home directory; "" if there is neither.
+// LearnedPath returns the file for OpenMemory: parley/learned.json in $XDG_CACHE_HOME, in
+// %LocalAppData% on Windows, or in .cache of the home directory; "" if there is neither.
 func LearnedPath(getenv func(string) string) string {
 	dir := getenv("XDG_CACHE_HOME")
 	if !filepath.IsAbs(dir) { // relative paths are ignored (XDG Base Directory)
+		dir = getenv("LOCALAPPDATA")
+	}
+	if !filepath.IsAbs(dir) {
 		home := getenv("HOME")
 		if !filepath.IsAbs(home) {
 			return ""

@@ -205,6 +205,7 @@ func TestLearnedPath(t *testing.T) {
 	}{
 		{env("XDG_CACHE_HOME", "/c", "HOME", "/h"), "/c/parley/learned.json"},
 		{env("XDG_CACHE_HOME", "c", "HOME", "/h"), "/h/.cache/parley/learned.json"},
+		{env("LOCALAPPDATA", "/l"), "/l/parley/learned.json"},
 		{env(), ""},
 	} {
 		if got := LearnedPath(tt.env); got != tt.want {

@@ -25,7 +25,7 @@ func stopReason(ctx context.Context) error {
 // runShell runs a command in the workspace, sandboxed if there is a policy. It returns when the
 // command ends, reaches its deadline or moves to the background.
 func (w *workspace) runShell(ctx context.Context, policy *process.SandboxPolicy, args shellCommand, progress func(string)) act.Outcome {
-	shell, err := findShell()
+	argv, err := shellArgv(args.Command)
 	if err != nil {
 		return failedOutcome("%v", err)
 	}
@@ -40,7 +40,7 @@ func (w *workspace) runShell(ctx context.Context, policy *process.SandboxPolicy,
 				ended <- failedOutcome("shell: internal error: %v", p)
 			}
 		}()
-		ended <- w.runForModel(running, r, append(shell, args.Command), time.Duration(args.Timeout)*time.Second)
+		ended <- w.runForModel(running, r, argv, time.Duration(args.Timeout)*time.Second)
 	}()
 	out, moved := w.jobs.waitOrMove(ctx, j, args, ended)
 	if !moved {

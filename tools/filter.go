@@ -32,7 +32,7 @@ func Filter(ctx context.Context, dir, command string, input []byte) (string, err
 
 // filter is Filter without a time limit of its own.
 func filter(ctx context.Context, dir, command string, input []byte) (string, error) {
-	shell, err := findShell()
+	argv, err := shellArgv(command)
 	if err != nil {
 		return "", err
 	}
@@ -42,7 +42,7 @@ func filter(ctx context.Context, dir, command string, input []byte) (string, err
 	}
 	defer in.Close()
 	child := process.New(in)
-	cmd := exec.Command(shell[0], append(shell[1:], command)...)
+	cmd := exec.Command(argv[0], argv[1:]...)
 	process.Detach(cmd)
 	stderr := &process.PrefixBuffer{Limit: maxFiltered}
 	cmd.Dir, cmd.Env = dir, append(commandEnvironment(os.Environ(), nil), "PATH="+process.OutsideWorkspace(os.Getenv("PATH")).String(), child.Mark())

@@ -101,7 +101,7 @@ func (p *Policy) evaluate(a *act.Action) (act.Verdict, rule.Rule) {
 	if a.AskEachTime { // no earlier approval counts
 		rs = slices.DeleteFunc(slices.Clone(rs), func(r rule.Rule) bool { return r.Effect == act.Allow && !r.IsConfigured() })
 	}
-	effect, by, ruled := rule.Engine.Decide(rs, rule.Call{Tool: a.Tool, Command: a.Command, Path: a.Path, Host: a.Host, Workspace: directory, Class: a.PlaceClass})
+	effect, by, ruled := rule.Engine.Decide(rs, rule.Call{Tool: a.Tool, Command: a.Command, Foreign: a.ForeignShell, Path: a.Path, Host: a.Host, Workspace: directory, Class: a.PlaceClass})
 	if a.Access == act.AccessRead && a.Tool != readTool && effect != act.Deny {
 		e, r, ok := rule.Engine.Decide(rs, rule.Call{Tool: readTool, Path: a.Path, Workspace: directory, Class: a.PlaceClass})
 		if ok && (e == act.Deny || e == act.Ask) {
@@ -320,14 +320,22 @@ func rulesFor(a *act.Action, prefix int) ([]rule.Rule, error) {
 	if a.Tool != "shell" {
 		return nil, fmt.Errorf("%s runs no command that a prefix could stand for", a.Tool)
 	}
+	if a.ForeignShell {
+		return nil, errForeignShell
+	}
 	return rule.Engine.Prefix(a.Command, prefix)
 }
+
+var errForeignShell = errors.New("only exact commands can be allowed in PowerShell")
 
 // PrefixLengths returns the prefix lengths in words that RulesFor accepts,
 // narrowest first, and why wider ones are not accepted.
 func (p *Policy) PrefixLengths(a *act.Action) (words []int, why string) {
 	if a.Tool != "shell" {
 		return nil, ""
+	}
+	if a.ForeignShell {
+		return nil, errForeignShell.Error()
 	}
 	most, err := rule.Engine.CountWords(a.Command)
 	if err != nil {

@@ -20,8 +20,7 @@ func CommandArgv(c process.CommandLine) ([]string, error) {
 	if !c.Shell {
 		return slices.Clone(c.Words), nil
 	}
-	shell, err := findShell()
-	return append(slices.Clip(shell), c.Words...), err
+	return shellArgv(c.Words[0])
 }
 
 // maxProgramOutput is how many bytes of standard output are kept.

@@ -26,7 +26,7 @@ const (
 const maxLiveOutput = 16 << 10
 
 type shellArgs struct {
-	Command     string `json:"command" jsonschema:"the command line, for bash or else sh"`
+	Command     string `json:"command" jsonschema:"the command line"`
 	Timeout     int    `json:"timeout,omitempty" jsonschema:"seconds after which it is ended; 120 unless given, and none in the background"`
 	Background  bool   `json:"background,omitempty" jsonschema:"let it go on behind this call, as a server: the tool jobs reads its output and ends it"`
 	Description string `json:"description,omitempty" jsonschema:"what it is for, in a few words"`
@@ -49,7 +49,7 @@ func planShell(_ context.Context, w *workspace, args shellArgs) (*act.Action, er
 	if strings.ContainsRune(args.Command, 0) {
 		return nil, refuse("the command contains a NUL byte")
 	}
-	a := &act.Action{Access: act.AccessRun, Title: firstLine(args.Command), Command: args.Command}
+	a := &act.Action{Access: act.AccessRun, Title: firstLine(args.Command), Command: args.Command, ForeignShell: shellOnWindows().foreign}
 	if args.Background {
 		a.Title += " (in the background)"
 		a.Irreversible = "what it changes in the background cannot be undone"
@@ -79,24 +79,6 @@ func firstLine(command string) string {
 		return fmt.Sprintf("%s (and %s)", lines[0], pluralize(more, "more line"))
 	}
 	return lines[0]
-}
-
-// shells are the programs that run a command line, given after their arguments.
-// The first one on PATH is used.
-var shells = [][]string{
-	{"bash", "-c"},
-	{"sh", "-c"},
-	{"powershell.exe", "-NoProfile", "-NonInteractive", "-Command"},
-}
-
-func findShell() ([]string, error) {
-	path := process.OutsideWorkspace(os.Getenv("PATH")) // a command may have put a shell there
-	for _, shell := range shells {
-		if file := path.Find(shell[0]); file != "" {
-			return append([]string{file}, shell[1:]...), nil
-		}
-	}
-	return nil, errors.New("no shell on PATH")
 }
 
 // run runs a program in the workspace until it ends or reaches timeout, 0 for none; it is confined if

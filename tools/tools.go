@@ -88,6 +88,9 @@ func (e *toolEntry) load() error {
 		}
 		if e.arguments, e.err = e.schema(); e.err == nil {
 			e.description, e.raw = strings.TrimSpace(string(text)), e.arguments.raw
+			if told := shellOnWindows().told; e.name == shellTool && told != nil {
+				e.description = told.Replace(e.description)
+			}
 		}
 	})
 	return e.err

@@ -10,11 +10,15 @@ import (
 )
 
 // Path returns the path of the store: parley/parley.db in $XDG_DATA_HOME, or in
-// ~/.local/share. It is an error if there is neither that variable nor a home directory.
+// ~/.local/share; on Windows, parley\data\parley.db in %LocalAppData%. It is an error if there is
+// neither that variable nor a home directory.
 func Path(getenv func(string) string) (string, error) {
 	// A relative $XDG_DATA_HOME is invalid and must be ignored (XDG Base Directory).
 	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "parley", "parley.db"), nil
+	}
+	if dir := getenv("LOCALAPPDATA"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "parley", "data", "parley.db"), nil
 	}
 	for _, name := range []string{"HOME", "USERPROFILE"} {
 		if home := getenv(name); filepath.IsAbs(home) {

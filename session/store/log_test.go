@@ -123,7 +123,7 @@ func TestHeld(t *testing.T) {
 func TestStale(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	me := holder.Current()
-	if me.Start == "" {
+	if me.Boot == "" {
 		t.Skip("processes cannot be told apart on this system")
 	}
 	with := func(change func(*lease)) lease {

@@ -19,14 +19,18 @@ import (
 )
 
 func TestPath(t *testing.T) {
-	for _, tt := range []struct{ xdg, home, want string }{
-		{"/data", "/home/me", "/data/parley/parley.db"},
-		{"", "/home/me", "/home/me/.local/share/parley/parley.db"},
-		{"relative", "/home/me", "/home/me/.local/share/parley/parley.db"},
-		{"", "", ""},
-		{"", "relative", ""},
+	for _, tt := range []struct{ xdg, local, home, want string }{
+		{"/data", "", "/home/me", "/data/parley/parley.db"},
+		{"/data", "/local", "/home/me", "/data/parley/parley.db"},
+		{"", "/local", "/home/me", "/local/parley/data/parley.db"},
+		{"", "", "/home/me", "/home/me/.local/share/parley/parley.db"},
+		{"relative", "", "/home/me", "/home/me/.local/share/parley/parley.db"},
+		{"", "", "", ""},
+		{"", "", "relative", ""},
 	} {
-		got, err := Path(func(name string) string { return map[string]string{"XDG_DATA_HOME": tt.xdg, "HOME": tt.home}[name] })
+		got, err := Path(func(name string) string {
+			return map[string]string{"XDG_DATA_HOME": tt.xdg, "LOCALAPPDATA": tt.local, "HOME": tt.home}[name]
+		})
 		if filepath.ToSlash(got) != tt.want || (err == nil) != (tt.want != "") {
 			t.Errorf("%+v: got %q, %v", tt, got, err)
 		}

@@ -42,6 +42,7 @@ type Action struct {
 	PlaceClass      string // class of Path in the table of places, such as "credentials"; "" if it is not listed
 	NoWorkspace     bool   // Path is in a directory that is not used as a workspace
 	NearCredentials bool   // the command can read credentials in the workspace
+	ForeignShell    bool   // the shell of Command does not read POSIX syntax
 	Irreversible    string // effects that cannot be undone, in words for the user; "" if all can
 	RunByGit        bool   // git runs Path or reads its settings from it, although its name does not show that
 	Proposal        string // a plan that the user is asked to accept, as Markdown; "" for other actions

@@ -23,6 +23,9 @@ func (rs Rules) Decide(c Call) (effect Effect, by Rule, ok bool) {
 	var line *parser
 	if c.Tool == shellTool {
 		line = parseLine(c.Command)
+		if c.Foreign {
+			line.opaque, line.notSimple = true, "is not in POSIX syntax"
+		}
 	}
 	var blind Rule
 	for _, effect := range []Effect{Deny, Ask} {

@@ -64,6 +64,7 @@ var entries = []entry{
 
 	{path: ".config/parley", Place: ownConfig}, {path: ".local/state/parley", Place: ownConfig}, {path: ".local/share/parley", Place: ownConfig},
 	{path: "Library/Application Support/parley", home: true, Place: ownConfig}, {path: "AppData/Roaming/parley", home: true, Place: ownConfig},
+	{path: "AppData/Local/parley/data", home: true, Place: ownConfig}, {path: "AppData/Local/parley/state", home: true, Place: ownConfig},
 	{path: ".claude/.credentials.json", Place: agent}, {path: ".claude.json", home: true, Place: agent}, {path: ".codex/auth.json", Place: agent},
 	{path: ".gemini/oauth_creds.json", Place: agent}, {path: ".local/share/opencode/auth.json", Place: agent}, {path: ".local/share/crush", Place: agent},
 	{path: ".config/github-copilot", Place: agent},

@@ -18,6 +18,12 @@ func (t *tree) start(cmd *exec.Cmd) error {
 	return err
 }
 
+// EditorCommand returns the command that opens path in an editor. The editor may have arguments, as in
+// "code --wait".
+func EditorCommand(editor, path string) *exec.Cmd {
+	return exec.Command("sh", "-c", editor+` "$1"`, "sh", path)
+}
+
 func killGroup(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
 // Alive reports whether a process runs. On Linux, zombies do not count: in containers without an init they

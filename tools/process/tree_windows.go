@@ -22,9 +22,6 @@ type tree struct {
 
 func newTree(*os.File) *tree { return &tree{mark: "PARLEY_CALL=1"} }
 
-// resumeProcess resumes all threads of a process.
-var resumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
-
 // start starts cmd in a job. Its first instruction runs there.
 func (t *tree) start(cmd *exec.Cmd) (err error) {
 	if t.job, err = windows.CreateJobObject(nil, nil); err != nil {
@@ -45,7 +42,7 @@ func (t *tree) start(cmd *exec.Cmd) (err error) {
 	joined := errors.New("it has ended")
 	err = cmd.Process.WithHandle(func(process uintptr) {
 		if joined = windows.AssignProcessToJobObject(t.job, windows.Handle(process)); joined == nil {
-			_, _, _ = resumeProcess.Call(process)
+			_, _, _ = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess").Call(process)
 		}
 	})
 	if err = errors.Join(err, joined); err != nil {
@@ -76,6 +73,16 @@ func Detach(cmd *exec.Cmd) { newSession(cmd) }
 
 func newSession(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_NO_WINDOW}
+}
+
+// EditorCommand returns the command that opens path in an editor. The editor may have arguments, as in
+// "code --wait".
+func EditorCommand(editor, path string) *exec.Cmd {
+	words, err := windows.DecomposeCommandLine(editor)
+	if err != nil || len(words) == 0 {
+		words = []string{editor}
+	}
+	return exec.Command(words[0], append(words[1:], path)...)
 }
 
 func killGroup(p *os.Process) error { return p.Kill() }

@@ -60,6 +60,7 @@ type Rule struct {
 type Call struct {
 	Tool      string
 	Command   string // command line of the shell tool; "" for other tools
+	Foreign   bool   // Command is not in POSIX syntax
 	Path      string // relative to the workspace, with slashes; "" for no file
 	Host      string // lower case, with its port unless that is the default; "" for no host
 	Workspace string // absolute path of the workspace

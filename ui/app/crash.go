@@ -28,6 +28,9 @@ func (o *Options) StateDir() string {
 func stateDir(getenv func(string) string) (string, error) {
 	dir := getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(dir) { // relative paths are ignored (XDG Base Directory)
+		if local := getenv("LOCALAPPDATA"); filepath.IsAbs(local) { // Windows
+			return filepath.Join(local, "parley", "state"), nil
+		}
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return "", err

@@ -11,6 +11,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools/process"
 )
 
 // DraftKey returns the store key for the draft of the open conversation. Before its first message, that is the key of
@@ -96,9 +97,7 @@ func Editor(getenv func(string) string, text string) (cmd *exec.Cmd, written fun
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, nil, errors.Join(err, os.Remove(path))
 	}
-	// The variable may contain arguments, as in "code --wait".
-	cmd = exec.Command("sh", "-c", name+` "$1"`, "sh", path)
-	return cmd, func(err error) (string, error) {
+	return process.EditorCommand(name, path), func(err error) (string, error) {
 		defer os.Remove(path)
 		if err != nil {
 			return "", fmt.Errorf("%s: %w", name, err)

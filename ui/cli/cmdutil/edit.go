@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
 	"syscall"
 
 	"github.com/charmbracelet/x/term"
+
+	"parley/tools/process"
 )
 
 // Edit opens a file in the user's editor. Without a terminal or an editor it writes the file's path to out and returns
@@ -20,7 +21,7 @@ func Edit(out io.Writer, path string) (edited bool, err error) {
 		_, err := fmt.Fprintln(out, path)
 		return false, err
 	}
-	cmd := exec.Command("sh", "-c", editor+` "$1"`, "sh", path) // the variable may contain arguments, as in "code --wait"
+	cmd := process.EditorCommand(editor, path)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	keys := make(chan os.Signal, 1) // ctrl+c belongs to the editor
 	signal.Notify(keys, os.Interrupt, syscall.SIGQUIT)
