@@ -219,6 +219,7 @@ type List struct {
 	Choose    func(item Item, arg string) Effect
 	Remove    func(value string) Effect // runs when the user deletes a row, before Refresh; nil if rows cannot be deleted
 	Actions   []Action                  // further keys, which work until the user types a filter
+	Preview   func(value string) string // the unified diff of a row, shown where there is room; runs on any goroutine; may be nil
 	OnDismiss func()                    // called when the list is closed without a choice; may be nil
 	Lapse
 }

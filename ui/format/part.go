@@ -8,6 +8,7 @@ type Part struct {
 	Lines  []Line
 
 	Verbatim bool // front ends without a screen show Source
+	Patch    bool // Lines are those of the unified diff Source; a screen shows it as a diff
 
 	// Render returns lines of at most width cells, shown on a screen instead of Lines. Front ends
 	// without a screen show Source then. nil means that Lines are shown.

@@ -89,7 +89,7 @@ func TestEnterWhileWriting(t *testing.T) {
 	s.Paste("a draft").Send(doMsg(func() tea.Cmd { return s.m.dispatch(composer.Submission{Text: "do it"}, nil) })).WaitForText("Run this command?")
 	s.seen().Press("enter").Shows("Run this command?")
 	s.clock.Add(time.Second)
-	if _, err := os.Stat(filepath.Join(s.dir, "b")); err == nil || !strings.Contains(s.Screen(), "up/down select") && !strings.Contains(s.Screen(), "y, n, a") {
+	if _, err := os.Stat(filepath.Join(s.dir, "b")); err == nil || !strings.Contains(s.Screen(), "↑ ↓ select") && !strings.Contains(s.Screen(), "y, n, a") {
 		t.Errorf("something is selected though there is a draft:\n%s", s.Screen())
 	}
 	s.Press("down").Press("enter").WaitForText("fine")

@@ -8,10 +8,12 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/dialog"
+	"parley/ui/tui/diffview"
 	"parley/ui/tui/input"
 )
 
@@ -177,6 +179,9 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 		return m.perform(l.Choose(item, p.Arg))
 	})
 	picker.Actions = pageKeys(m, l.Actions, picker.Selected)
+	if l.Preview != nil {
+		showPreviews(m, picker, l.Preview)
+	}
 	onLeave(m, l.OnDismiss)
 	refresh := func() {
 		l.Items = l.Refresh()
@@ -192,6 +197,31 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 		}
 	}
 	return tea.Batch(cmd, lapses(m, l.Lapse))
+}
+
+// showPreviews shows the diff of the selected row. It makes one at a time, and then that of the row that is
+// selected by then.
+func showPreviews(m *Model, picker *dialog.Picker, of func(value string) string) {
+	busy := false
+	picker.Moved = func(value string) {
+		if busy || value == "" {
+			return
+		}
+		busy = true
+		m.Go(func() {
+			patch := diffview.Read(sanitize.Text(of(value)), dialog.MaxPreview)
+			m.Send(doMsg(func() tea.Cmd {
+				busy = false
+				picker.SetPreview(value, &patch)
+				if now := picker.Selected(); now != value {
+					picker.Moved(now)
+				}
+				return nil
+			}))
+		})
+	}
+	picker.Preview = &dialog.Preview{}
+	picker.Moved(picker.Selected())
 }
 
 // openPage shows text to read.

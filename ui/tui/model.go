@@ -224,7 +224,7 @@ func (m *Model) layout() {
 	if m.column != nil && !m.overlay.IsWide() {
 		m.width -= m.column.Width(m.frames.screen)
 	}
-	room := max(m.height-1, 0)
+	room := m.room()
 	bottom := 0
 	if m.overlay.Dialog != nil {
 		bottom = m.overlay.Layout(m.width, room)

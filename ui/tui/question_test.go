@@ -215,7 +215,7 @@ func TestSentenceAtQuestion(t *testing.T) {
 	}{
 		"approval": {approval, "Run this command?", "yaepn", "Press y, n, a, p, e"},
 		"trust":    {trust, "Do you trust this?", "yn", ""},
-		"turn":     {turn, "Ask fake/one again", "12", "up/down select"},
+		"turn":     {turn, "Ask fake/one again", "12", "↑ ↓ select"},
 	} {
 		for _, letter := range c.answers {
 			t.Run(name+" "+string(letter), func(t *testing.T) {

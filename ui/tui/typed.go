@@ -82,7 +82,7 @@ func writesText(m *Model, msg tea.Msg) bool {
 func (m *Model) mouseInput(msg tea.MouseMsg) (tea.Cmd, bool) {
 	talk := m.chat.Transcript
 	switch {
-	case talk.Dragging(), m.overlay.ScrollsTranscript(msg, m.height-1): // wherever the pointer moves
+	case talk.Dragging(), m.overlay.ScrollsTranscript(msg, m.height): // wherever the pointer moves
 		return talk.Update(msg), true
 	case m.overlay.Dialog != nil:
 		return nil, false
@@ -115,7 +115,7 @@ func aboveDialog(m *Model, key string) *action {
 	if a == nil || a.above && a.Group != app.View {
 		return a
 	}
-	if m.overlay.RowsAbove(m.height-1) > 0 && (a.above || m.overlay.IsUnscrollable() && slices.Contains(pages, a.Name)) {
+	if m.overlay.RowsAbove(m.height) > 0 && (a.above || m.overlay.IsUnscrollable() && slices.Contains(pages, a.Name)) {
 		return a
 	}
 	return nil

@@ -77,8 +77,8 @@ func (m *Model) cursor() *tea.Cursor {
 		height = m.input.Height(m.width)
 		x, y, ok = m.input.Cursor(m.width)
 	}
-	row := m.height - 1 - min(height, max(m.height-1, 0)) + y
-	if !ok || row < 0 || row >= m.height-1 {
+	row := m.room() - min(height, m.room()) + y
+	if !ok || row < 0 || row >= m.room() {
 		return nil
 	}
 	return tea.NewCursor(min(x, m.width-1), row)
@@ -128,7 +128,7 @@ func (m *Model) tell(said string) []string {
 	case nextKeys:
 		room := m.height - 4
 		if m.overlay.Dialog != nil {
-			room = m.overlay.RowsAbove(m.height - 1)
+			room = m.overlay.RowsAbove(m.room())
 		}
 		return m.keymap.next(m.width, room, m.Screen)
 	}
@@ -144,11 +144,12 @@ func (m *Model) tell(said string) []string {
 }
 
 // compose stacks the panes into exactly height rows. The activity is below the end of
-// the conversation, and said is on the last rows above the input.
+// the conversation, and said is on the last rows above the input. The keys of a dialog take the place of
+// the status line, and line follows them if there is room.
 func (m *Model) compose(top, bottom, line string, said []string) string {
 	rows := make([]string, 0, m.height)
 	below := strings.Split(bottom, "\n")
-	room := max(m.height-1, 0)
+	room := m.room()
 	if len(below) > room {
 		below = below[:room]
 	}
@@ -179,7 +180,13 @@ func (m *Model) compose(top, bottom, line string, said []string) string {
 	}
 	copy(over[max(len(over)-len(said), 0):], said[max(len(said)-len(over), 0):])
 	rows = append(rows, below...)
-	rows = append(rows, line)
+	if m.overlay.Dialog == nil {
+		rows = append(rows, line)
+	} else if keys := rows[max(len(rows)-1, 0):]; len(below) > 1 && line != "" {
+		if gap := m.width - ansi.StringWidth(keys[0]) - ansi.StringWidth(line) - m.edge(); gap >= input.BarWidth {
+			keys[0] += strings.Repeat(" ", gap) + line
+		}
+	}
 	for i, row := range rows {
 		rows[i] = common.Truncate(row, m.width)
 	}
@@ -211,8 +218,32 @@ func strategyOf(m llm.Endpoint) string {
 	return m.Strategy
 }
 
+// room returns the number of rows above the status line; a dialog has its keys in place of that.
+func (m *Model) room() int {
+	if m.overlay.Dialog != nil {
+		return m.height
+	}
+	return max(m.height-1, 0)
+}
+
+// state returns the part of the status line that is shown while a dialog is open.
+func (m *Model) state() string {
+	switch {
+	case m.keymap.leader != "":
+		return m.Theme.Dim.Render(m.keymap.leader + " …")
+	case m.overlay.IsWaiting():
+		return m.Theme.Warn.Render(m.waitingText())
+	case m.chat.Turn != nil:
+		return m.Theme.Voice.Render(sanitize.Line(m.chat.Turn.State(m.Now())))
+	}
+	return ""
+}
+
 // line returns the status line.
 func (m *Model) line() string {
+	if m.overlay.Dialog != nil {
+		return m.state()
+	}
 	model := m.App.Session.Model()
 	total, _ := m.App.Session.Spending.Usage()
 	fill := m.input.ContextTokens()
@@ -262,12 +293,16 @@ func (m *Model) line() string {
 			i.Stop = m.KeyOf("stop") + " stops"
 		}
 	}
-	edge := 0
-	if m.width >= edgesFrom {
-		edge = input.BarWidth
-	}
 	m.frames.status.Shown = m.Config.Status
-	return strings.Repeat(" ", edge) + m.frames.status.View(i, m.width-2*edge, m.Theme)
+	return strings.Repeat(" ", m.edge()) + m.frames.status.View(i, m.width-2*m.edge(), m.Theme)
+}
+
+// edge returns how many cells the last row leaves free on each side.
+func (m *Model) edge() int {
+	if m.width >= edgesFrom {
+		return input.BarWidth
+	}
+	return 0
 }
 
 // edgesFrom is the width from which the status line keeps the edges of the text above it.

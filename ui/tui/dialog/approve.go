@@ -77,7 +77,7 @@ const (
 // Approve returns a dialog that asks whether a may run. now is the current time; later times
 // come from the field Now.
 func Approve(a *act.Action, now time.Time, th *theme.Theme) *Approval {
-	d := &Approval{base: newBase(th), readGate: readGate{Now: time.Now, opened: now, typedAt: now}, action: a, selected: describe.AllowOnce}
+	d := &Approval{base: newQuestion(th), readGate: readGate{Now: time.Now, opened: now, typedAt: now}, action: a, selected: describe.AllowOnce}
 	d.content = d
 	d.arrange()
 	return d
@@ -90,7 +90,7 @@ func (a *Approval) arrange() {
 	if shield := ansi.StringWidth(a.sandboxText()); shield > 0 {
 		cells += titleGap + shield
 	}
-	a.headless = cells > a.width
+	a.headless = cells > a.inner()
 	if a.headless {
 		head := []describe.Line{{Text: a.title(), Style: describe.Strong, Exact: true}}
 		if a.action.Command != "" {
@@ -129,26 +129,39 @@ func (a *Approval) SetTheme(th *theme.Theme) {
 	}
 }
 
-// wants returns the number of rows for the text, the title and the keys.
-func (a *Approval) wants() int {
+// wants returns the number of rows for the text, and for the title and the choices.
+func (a *Approval) wants() (above, inBand int) {
 	switch a.state {
 	case editing:
-		a.Editor.SetSize(a.width, contentRows(a.height))
-		return a.Editor.Height() + 2
+		a.fitEditor()
+		return 0, 1 + a.Editor.Height()
 	case noting:
-		return 3
+		return 0, 2
 	case choosing:
-		return len(a.draft.always.rows(a)) + 2
+		return 0, 1 + len(a.draft.always.rows(a))
 	}
-	return len(a.rows) + frameRows(a) + a.listRows()
+	return len(a.rows), a.titleRows() + a.listRows()
 }
 
-// frameRows returns the number of rows for the keys and, unless it is part of the text, the title.
-func frameRows(a *Approval) int {
-	if a.headless {
-		return 1
+// crowded reports whether empty rows would make the text scroll.
+func (a *Approval) crowded() bool {
+	return a.state == reviewing && len(a.rows)+len(choicesOf(a))+6 > a.height
+}
+
+// fitEditor sets the size of the editor.
+func (a *Approval) fitEditor() { a.Editor.SetSize(a.inner(), a.mostRows()) }
+
+// titleRows returns the number of rows for the title in the band: none if it is part of the text.
+func (a *Approval) titleRows() int {
+	if a.headless && a.state == reviewing {
+		return 0
 	}
-	return 2
+	return 1
+}
+
+// mostRows returns how many rows of text fit beside the title and the keys.
+func (a *Approval) mostRows() int {
+	return max(a.height-a.space()-a.titleRows()-1, min(a.height, 1))
 }
 
 // Scrolls reports whether scroll keys belong to the approval, because some rows are hidden or
@@ -160,13 +173,13 @@ func (a *Approval) Scrolls() bool {
 	case noting:
 		return false
 	case choosing:
-		return len(a.draft.always.rows(a)) > contentRows(a.Height())
+		return len(a.draft.always.rows(a)) > a.mostRows()
 	}
 	return len(a.rows) > a.visible()
 }
 
 func (a *Approval) visible() int {
-	return max(min(len(a.rows), a.height-frameRows(a)-a.listRows()), min(a.height, 1))
+	return max(min(len(a.rows), a.mostRows()-a.listRows()), min(a.height, 1))
 }
 
 // Drawn records that the last View has reached the terminal. Its command redraws the dialog when the
@@ -290,7 +303,7 @@ func (a *Approval) Type(msg tea.Msg) tea.Cmd {
 	a.SelectNone() // enter may end a text that the user is writing
 	if a.woke = a.woke || a.isCalm(); a.woke {
 		a.hinted = a.answers(tea.KeyPressMsg{})
-		if more := " · text goes to the input"; ansi.StringWidth(a.hinted+more) <= a.width {
+		if more := " · text goes to the input"; ansi.StringWidth(a.hinted+more) <= a.footWidth() {
 			a.hinted += more
 		}
 	}
@@ -349,16 +362,12 @@ func (a *Approval) Cursor() (x, y int, ok bool) {
 	if a.height == 0 {
 		return 0, 0, false
 	}
-	below := 0 // rows above the content
-	if a.Height() > 2 {
-		below = 1
-	}
 	switch a.state {
 	case editing:
 		x, y, ok = a.Editor.Cursor()
-		return x, y + below, ok
+		return a.bandColumn(x), a.bandRow(a.Editor.Height(), y), ok
 	case noting:
-		return min(signWidth+ansi.StringWidth(a.draft.note.visibleText(a.width-signWidth)), max(a.width-1, 0)), below, true
+		return a.bandColumn(signWidth + ansi.StringWidth(a.draft.note.visibleText(a.inner()-signWidth))), a.bandRow(1, 0), true
 	}
 	return 0, 0, false
 }

@@ -127,33 +127,43 @@ func selectNext(a *Approval, msg tea.Msg) bool {
 	return true
 }
 
-// listRows returns the height of the list of choices with the rule above it, or 0 if the choices are
+// listRows returns the height of the list of choices with the empty row above it, or 0 if the choices are
 // shown in a row. The list must not make a fitting text scroll. A text that scrolls anyway keeps at
 // least minTextRows.
 func (a *Approval) listRows() int {
 	if !a.hasSelection() {
 		return 0
 	}
-	list := 1 + len(choicesOf(a))
-	room := a.height - frameRows(a)
+	list := len(choicesOf(a))
+	if a.air() > 0 && !a.headless {
+		list++
+	}
+	room := a.mostRows()
 	if len(a.rows)+list <= room || len(a.rows) > room && room-list >= minTextRows {
 		return list
 	}
 	return 0
 }
 
-// choiceList returns the list of choices, below a rule. The content of the call never reaches the
-// first cell of a row, so it cannot imitate the rule.
+// choiceList returns the list of choices, below an empty row. The content of the call never reaches the
+// first cell of a row, so it cannot imitate the band.
 func choiceList(a *Approval) []string {
 	if a.listRows() == 0 {
 		return nil
 	}
-	rows := []string{a.theme.Faint.Render(strings.Repeat("─", a.width))}
+	var rows []string
+	if a.air() > 0 && !a.headless {
+		rows = append(rows, "")
+	}
 	for _, c := range choicesOf(a) {
-		label := letterOf(c).String() + "  "
-		label += c.Phrase(a.action, sessionScope(a.action, "Allow ", a.width-signWidth-len(label)), a.draft.network)
-		row := a.sign(c == a.selected) + choiceStyle(a, c).Render(ansi.Truncate(label, a.width-signWidth, "…"))
-		if key := keyAllEdits.String(); c == describe.AllowSession && a.action.IsOrdinaryEdit() && ansi.StringWidth(row)+titleGap+len(key) <= a.width {
+		letter, style := a.theme.Accent.Bold(true), choiceStyle(a, c)
+		if !a.bright && c != describe.DenyCall {
+			letter = style
+		}
+		room := max(a.inner()-signWidth-3, 0)
+		label := c.Phrase(a.action, sessionScope(a.action, "Allow ", room), a.draft.network)
+		row := a.sign(c == a.selected) + letter.Render(letterOf(c).String()) + "  " + style.Render(ansi.Truncate(label, room, "…"))
+		if key := keyAllEdits.String(); c == describe.AllowSession && a.action.IsOrdinaryEdit() && ansi.StringWidth(row)+titleGap+len(key) <= a.inner() {
 			row += strings.Repeat(" ", titleGap) + a.theme.Dim.Render(key)
 		}
 		rows = append(rows, row)
@@ -198,7 +208,7 @@ type rowEntry struct {
 // choiceRow returns the choices as a row, with short words if space is tight. It omits choices that
 // do not fit, except deny and the selected one.
 func choiceRow(a *Approval, deny hint) string {
-	room := a.width
+	room := a.footWidth()
 	if a.hasSelection() && a.selected != describe.NoChoice {
 		room -= signWidth
 	}

@@ -50,12 +50,12 @@ func (c *ruleChoice) rows(a *Approval) []row {
 	}
 	meaning, how := describe.RuleMeaning(a.action, c.prefixes[c.at], rules)
 	for _, part := range append([]string{meaning}, c.limitReason()...) {
-		for _, text := range textwrap.Lines(part, max(a.width, 1)) {
+		for _, text := range textwrap.Lines(part, max(a.inner(), 1)) {
 			lines = append(lines, describe.Line{Text: text, Style: how})
 		}
 		how = describe.Dim
 	}
-	return wrap(lines, a.width)
+	return wrap(lines, a.inner())
 }
 
 // limitReason returns why the rule cannot be wider; nil if it can be, or the reason is unknown.
@@ -71,7 +71,7 @@ func (c *ruleChoice) limitReason() []string {
 func (a *Approval) updateRule(msg tea.Msg) tea.Cmd {
 	c := &a.draft.always
 	total := len(c.rows(a))
-	if c.key(msg, scrollMode{covering: true}, total, contentRows(min(total+2, a.height))) {
+	if c.key(msg, scrollMode{covering: true}, total, min(total, a.mostRows())) {
 		return nil
 	}
 	press, ok := msg.(tea.KeyPressMsg)
@@ -103,13 +103,13 @@ func (a *Approval) ruleArmed() bool {
 	return a.width >= minConsentWidth && !a.draft.always.drawnAt.IsZero() && now.Sub(a.draft.always.drawnAt) >= settleDelay && now.Sub(a.typedAt) >= quietDelay
 }
 
-func (a *Approval) drawRule() (head string, rows []string, foot string) {
+func (a *Approval) drawRule() (rows []string, foot string) {
 	c := &a.draft.always
 	all := c.rows(a)
-	visible := contentRows(min(len(all)+2, a.height))
+	visible := min(len(all), a.mostRows())
 	c.clampTop(len(all), visible)
 	for _, r := range all[c.top:min(c.top+visible, len(all))] {
-		rows = append(rows, r.draw(a.width, a.theme))
+		rows = append(rows, r.draw(a.inner(), a.theme))
 	}
 	keys := []hint{keyAccept.hint("always"), keyClose.hint("back")}
 	if c.at < len(c.prefixes)-1 {
@@ -120,7 +120,7 @@ func (a *Approval) drawRule() (head string, rows []string, foot string) {
 	}
 	style := a.theme.Faint
 	if a.bright {
-		style = a.theme.Text
+		style = a.theme.Dim
 	}
-	return a.titleLine(describe.AlwaysQuestion(a.action), a.Workspace), rows, a.keyHint(style, keys...)
+	return a.titled(a.titleLine(describe.AlwaysQuestion(a.action), a.Workspace), rows), a.keyHint(style, keys...)
 }

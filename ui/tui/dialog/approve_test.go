@@ -435,8 +435,9 @@ func compact(t *testing.T, d *dialog.Approval, c *clock, width int) string {
 	rows(t, d, width, 100)
 	d.Drawn(c.now())
 	c.pass(400)
+	rows(t, d, width, d.Height()-1) // without empty rows
 	lines := rows(t, d, width, d.Height()-1)
-	return lines[len(lines)-1]
+	return strings.TrimPrefix(lines[len(lines)-1], "  ")
 }
 
 // The label of a key tells what it allows, also for later calls.
@@ -453,16 +454,16 @@ func TestSessionKeyNamesItsScope(t *testing.T) {
 		{shell("ls"), 80, "› y once · n deny · a this session · p always… · e edit · ctrl+o details", "a  Allow this session"},
 		{describeHunk(), 80, "› y once · n deny · a all edits · p always… · e edit · ctrl+o details", "a  Allow all edits in this folder  shift+tab"},
 		{describeHunk(), 50, "› y once · n deny · a all edits · p always…", "a  Allow all edits in this folder  shift+tab"},
-		{describeHunk(), 44, "› y once · n deny · a all edits · p always…", "a  Allow all edits in this folder\n"},
-		{deep, 80, "› y once · n deny · a edits to …to/the/.parley this session · p always… · e edit", "a  Allow edits to a/very/long/way/down/to/the/.parley this session"},
-		{deep, 120, "› y allow once · n deny · a allow edits to …down/to/the/.parley this session · p always allow… · e edit · ctrl+o details", "a  Allow edits to a/very/long/way/down/to/the/.parley this session"},
-		{deep, 60, "› y once · n deny · a edits to …/to/the/.parley this session", "a  Allow edits to …ng/way/down/to/the/.parley this session"},
-		{deep, 50, "› y once · n deny · a edits to …arley this session", "a  Allow edits to …n/to/the/.parley this session"},
-		{mcp, 80, "› y once · n deny · a …github this session · p always… · e edit · ctrl+o details", "a  Allow create_issue of github this session"},
-		{page(), 80, "› y once · n deny · a …le.com this session · p always… · e edit · ctrl+o details", "a  Allow docs.example.com this session"},
+		{describeHunk(), 44, "› y once · n deny · a all edits · e edit", "a  Allow all edits in this folder\n"},
+		{deep, 80, "› y once · n deny · a edits to …he/.parley this session · p always… · e edit", "a  Allow edits to a/very/long/way/down/to/the/.parley this session"},
+		{deep, 120, "› y allow once · n deny · a allow edits to …/to/the/.parley this session · p always allow… · e edit · ctrl+o details", "a  Allow edits to a/very/long/way/down/to/the/.parley this session"},
+		{deep, 60, "› y once · n deny · a edits to …the/.parley this session", "a  Allow edits to …ay/down/to/the/.parley this session"},
+		{deep, 50, "› y once · n deny · p always… · e edit", "a  Allow edits to …/the/.parley this session"},
+		{mcp, 80, "› y once · n deny · a …ate_issue of github this session · p always… · e edit", "a  Allow create_issue of github this session"},
+		{page(), 80, "› y once · n deny · a docs.example.com this session · p always… · e edit", "a  Allow docs.example.com this session"},
 		{boxed("ls"), 100, "› y once · n deny · a this session · p always… · e edit · w with network · ctrl+o details", "a  Allow this session"},
 		{boxed("ls"), 80, "› y once · n deny · a this session · p always… · e edit · w with network", "a  Allow this session"},
-		{deep, 20, "› y once · n deny", "a  Allow edits to…"},
+		{deep, 20, "› y once · n deny", "a  Allow edits …"},
 	} {
 		d, clock := asked(c.action, theme.Plain())
 		if list := strings.Join(rows(t, d, c.width, 100), "\n"); !strings.Contains(list, c.list) {
@@ -487,13 +488,13 @@ func TestListLeavesRoomForWhatRuns(t *testing.T) {
 		rows, width, height int
 		list                bool
 	}{
-		{3, 50, 11, true}, {4, 50, 11, false}, {9, 50, 11, false}, {40, 50, 11, false},
-		{12, 80, 20, true}, {13, 80, 20, false}, {18, 80, 20, false}, {19, 80, 20, true}, {400, 80, 20, true},
+		{4, 50, 11, true}, {5, 50, 11, false}, {9, 50, 11, false}, {40, 50, 11, false},
+		{13, 80, 20, true}, {14, 80, 20, false}, {18, 80, 20, false}, {19, 80, 20, true}, {400, 80, 20, true},
 		{3, 20, 24, true}, {3, 19, 24, false},
 	} {
 		d, clock := asked(lines(c.rows), theme.Plain())
 		view := rows(t, d, c.width, c.height)
-		if got := slices.Contains(view, "  n  Deny"); got != c.list {
+		if got := slices.Contains(view, "▌   n  Deny"); got != c.list {
 			t.Errorf("%d rows in %d by %d: a list %v, want %v\n%s", c.rows, c.width, c.height, got, c.list, strings.Join(view, "\n"))
 		}
 		d.Drawn(clock.now())
@@ -502,7 +503,7 @@ func TestListLeavesRoomForWhatRuns(t *testing.T) {
 			t.Errorf("%d rows in %d by %d: what is in sight whole can be allowed, and nothing else", c.rows, c.width, c.height)
 		}
 	}
-	d, clock := asked(lines(4), theme.Plain())
+	d, clock := asked(lines(5), theme.Plain())
 	for _, c := range []struct{ key, want string }{
 		{"", "› y once · n deny · a this session · p always…"}, {"tab", "y once · › n deny · a this session · p always…"},
 		{"right", "y once · n deny · › a this session · p always…"}, {"right", "y once · n deny · a this session · › p always…"},
@@ -515,7 +516,7 @@ func TestListLeavesRoomForWhatRuns(t *testing.T) {
 			press(t, d, c.key)
 		}
 		view := rows(t, d, 50, 11)
-		if got := view[len(view)-1]; got != c.want {
+		if got := strings.TrimPrefix(view[len(view)-1], "  "); got != c.want {
 			t.Errorf("%q leads to %q, want %q", c.key, got, c.want)
 		}
 	}
@@ -585,7 +586,7 @@ func TestSmallWindow(t *testing.T) {
 		rows(t, d, c.width, 6)
 		d.Drawn(clock.now())
 		lines := rows(t, d, c.width, 6)
-		if got := lines[len(lines)-1]; got != c.want {
+		if got := strings.TrimPrefix(lines[len(lines)-1], "  "); got != c.want {
 			t.Errorf("%d cells: got %q, want %q", c.width, got, c.want)
 		}
 	}
@@ -604,8 +605,8 @@ func TestDiffHeads(t *testing.T) {
 	} {
 		d, _ := asked(&act.Action{Tool: "write", Access: act.AccessWrite, Path: c.path, Diff: c.diff}, theme.Plain())
 		lines := rows(t, d, 60, 20)
-		rule := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "─") })
-		if got := strings.Join(lines[1:rule], "|"); got != c.want {
+		band := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "▌") })
+		if got := strings.Trim(strings.Join(lines[:band], "|"), "|"); got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", name, got, c.want)
 		}
 	}
@@ -667,7 +668,7 @@ func TestTheNoteIsSeenAsAField(t *testing.T) {
 		typed, want string
 		x           int
 	}{
-		{60, "", "› ", 2}, {60, "use fd", "› use fd", 8}, {10, "abcdefghijklm", "› ghijklm", 9},
+		{60, "", "▌ › ", 4}, {60, "use fd", "▌ › use fd", 10}, {10, "abcdefghijklm", "▌ › ijklm", 9},
 	} {
 		d := awake(asked(shell("ls"), theme.Plain()))
 		press(t, d, "n", c.typed)
@@ -687,9 +688,9 @@ func TestDeadKeysSayWhatWorks(t *testing.T) {
 		keys   []string
 		want   string
 	}{
-		"a letter":                     {shell("ls"), []string{"x"}, "Press y, n, a, p, e, ctrl+o or esc · text goes to the input"},
+		"a letter":                     {shell("ls"), []string{"x"}, "Press y, n, a, p, e, ctrl+o or esc · text goes to the i"},
 		"network without a sandbox":    {shell("ls"), []string{"w"}, "Press y, n, a, p, e, ctrl+o or esc"},
-		"until the next key":           {shell("ls"), []string{"x", "up"}, "enter choose · esc deny"},
+		"until the next key":           {shell("ls"), []string{"x", "up"}, "enter choose   esc deny   ctrl+o details"},
 		"for the session, and network": {boxed("ls"), []string{"w", "a"}, "Network is allowed once only: y, n, w, ctrl+o or esc"},
 		"always, and network":          {boxed("ls"), []string{"w", "p"}, "Network is allowed once only: y, n, w, ctrl+o or esc"},
 		"a letter, and network":        {boxed("ls"), []string{"w", "x"}, "Press y, n, w, ctrl+o or esc"},
@@ -703,7 +704,7 @@ func TestDeadKeysSayWhatWorks(t *testing.T) {
 					t.Errorf("%s says %#v", key, got)
 				}
 				lines := rows(t, d, 60, 12)
-				if last := lines[len(lines)-1]; key == c.keys[len(c.keys)-1] && !strings.HasPrefix(last, c.want) {
+				if last := lines[len(lines)-1]; key == c.keys[len(c.keys)-1] && !strings.HasPrefix(last, "  "+c.want) {
 					t.Errorf("the foot is %q, want %q", last, c.want)
 				}
 				d.Drawn(clock.now())

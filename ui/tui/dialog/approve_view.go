@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -32,11 +33,11 @@ func (a *Approval) heading() string {
 	}
 	left := a.theme.Strong.Render(a.title())
 	right := styleOf(a.sandboxStyle(), a.theme).Render(shield)
-	room := a.width - ansi.StringWidth(a.title()) - ansi.StringWidth(shield)
+	room := a.inner() - ansi.StringWidth(a.title()) - ansi.StringWidth(shield)
 	if place := sanitize.Line(a.Workspace); place != "" && room >= titleGap+len(" · ")+ansi.StringWidth(place) {
-		right += a.theme.Faint.Render(" · " + place)
+		right += a.theme.Dim.Render(" · " + place)
 	}
-	gap := a.width - ansi.StringWidth(left) - ansi.StringWidth(right)
+	gap := a.inner() - ansi.StringWidth(left) - ansi.StringWidth(right)
 	return left + strings.Repeat(" ", max(gap, 0)) + right
 }
 
@@ -49,19 +50,21 @@ func (a *Approval) View() string {
 	return a.base.View()
 }
 
-func (a *Approval) draw() (head string, rows []string, foot string) {
+func (a *Approval) draw() (rows, inBand []string, foot string) {
 	switch a.state {
 	case editing:
-		return a.drawEdit()
+		inBand, foot = a.drawEdit()
+		return nil, inBand, foot
 	case noting:
-		line := ansi.Truncate(a.sign(true)+a.theme.Text.Render(a.draft.note.visibleText(a.width-signWidth)), a.width, "")
+		line := ansi.Truncate(a.sign(true)+a.theme.Text.Render(a.draft.note.visibleText(a.inner()-signWidth)), a.inner(), "")
 		title, with := "Deny – add a reason for the model (optional)", "deny with reason"
 		if a.action.Proposal != "" {
 			title, with = "Keep planning – what should change? (optional)", "send"
 		}
-		return a.titleLine(title, ""), []string{line}, a.keyHint(a.theme.Dim, keyAccept.hint(with), keyClose.hint(denyWord(a.action)))
+		return nil, a.titled(a.titleLine(title, ""), []string{line}), a.keyHint(a.theme.Dim, keyAccept.hint(with), keyClose.hint(denyWord(a.action)))
 	case choosing:
-		return a.drawRule()
+		inBand, foot = a.drawRule()
+		return nil, inBand, foot
 	}
 	visible := a.visible()
 	a.clampTop(len(a.rows), visible)
@@ -73,10 +76,11 @@ func (a *Approval) draw() (head string, rows []string, foot string) {
 		}
 		rows = append(rows, r.draw(a.width, a.theme))
 	}
+	inBand = choiceList(a)
 	if !a.headless {
-		head = a.heading()
+		inBand = slices.Insert(inBand, 0, a.heading())
 	}
-	return head, append(rows, choiceList(a)...), a.foot()
+	return rows, inBand, a.foot()
 }
 
 // foot returns the key hints, dim while the keys do not work, or the reason why they do not.
@@ -89,11 +93,11 @@ func (a *Approval) foot() string {
 	if a.hinted != "" {
 		below, style = "scroll to the end first", style.Bold(true)
 	}
-	if line := a.unreadHint(a.width, below, deny); line != "" {
+	if line := a.unreadHint(a.footWidth(), below, deny); line != "" {
 		return style.Render(line)
 	}
 	if a.hinted != "" {
-		return a.theme.Warn.Render(ansi.Truncate(a.hinted, a.width, "…"))
+		return a.theme.Warn.Render(ansi.Truncate(a.hinted, a.footWidth(), "…"))
 	}
 	if a.listRows() > 0 {
 		return listFoot(a)

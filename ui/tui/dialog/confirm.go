@@ -13,6 +13,7 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/textwrap"
 	"parley/ui/theme"
+	"parley/ui/tui/band"
 )
 
 // A Confirmation is a question with two answers, yes and no, or with a list of answers. Leaving it
@@ -49,7 +50,7 @@ func Decide(text string, answers []string, selected int, th *theme.Theme) *Confi
 
 // newConfirmation returns a question whose last answer is selected.
 func newConfirmation(text string, answers []string, th *theme.Theme) *Confirmation {
-	c := &Confirmation{base: newBase(th), readGate: readGate{Now: time.Now}, text: sanitize.Text(text), selected: len(answers) - 1}
+	c := &Confirmation{base: newQuestion(th), readGate: readGate{Now: time.Now}, text: sanitize.Text(text), selected: len(answers) - 1}
 	c.content = c
 	for _, a := range answers {
 		c.answers = append(c.answers, sanitize.Line(a))
@@ -70,10 +71,13 @@ func (c *Confirmation) choose(n int) tea.Cmd {
 	return c.Answered(n)
 }
 
+// textWidth returns the number of cells for text.
+func (c *Confirmation) textWidth() int { return min(c.inner(), 100) }
+
 // arrange wraps the text again, and marks all rows as unseen. Every row of a quoted line gets the
 // quote mark.
 func (c *Confirmation) arrange() {
-	c.rows = textwrap.Quoted(c.text, sanitize.QuoteMark, c.width)
+	c.rows = textwrap.Quoted(c.text, sanitize.QuoteMark, c.textWidth())
 	c.start(len(c.rows))
 }
 
@@ -102,8 +106,11 @@ func (c *Confirmation) isArmed() bool {
 	return c.Harmless || c.width >= minConsentWidth && c.readGate.isArmed()
 }
 
-// wants returns the number of rows for the text, an empty row, the answers and the keys.
-func (c *Confirmation) wants() int { return len(c.rows) + c.answerRows() + 2 }
+// wants returns the number of rows for the text, an empty row and the answers.
+func (c *Confirmation) wants() (above, inBand int) { return 0, len(c.rows) + c.answerRows() + 1 }
+
+// crowded reports whether empty rows would make the text scroll.
+func (c *Confirmation) crowded() bool { return len(c.rows)+c.answerRows()+5 > c.height }
 
 // answerRows returns the number of rows for the answers.
 func (c *Confirmation) answerRows() int {
@@ -114,7 +121,7 @@ func (c *Confirmation) answerRows() int {
 }
 
 // visible returns the number of visible text rows.
-func (c *Confirmation) visible() int { return max(c.Height()-c.answerRows()-2, min(c.height, 1)) }
+func (c *Confirmation) visible() int { return max(c.rowsAbove(0)-c.answerRows()-1, min(c.height, 1)) }
 
 // Scrolls reports whether some of the text is hidden.
 func (c *Confirmation) Scrolls() bool { return len(c.rows) > c.visible() }
@@ -216,20 +223,20 @@ func (c *Confirmation) View() string {
 	return c.base.View()
 }
 
-func (c *Confirmation) draw() (head string, rows []string, foot string) {
+func (c *Confirmation) draw() (above, rows []string, foot string) {
 	visible := c.visible()
 	c.clampTop(len(c.rows), visible)
 	c.shown = [2]int{c.top, min(c.top+visible, len(c.rows))}
 	for _, row := range c.rows[c.shown[0]:c.shown[1]] {
-		rows = append(rows, c.theme.Text.Render(ansi.Truncate(row, c.width, "…")))
+		rows = append(rows, c.theme.Text.Render(ansi.Truncate(row, c.inner(), "…")))
 	}
-	if c.height > visible+2 {
+	if c.rowsAbove(0) > visible+c.answerRows() {
 		rows = append(rows, "")
 	}
 	for _, row := range c.choices() {
-		rows = append(rows, ansi.Truncate(row, c.width, "…"))
+		rows = append(rows, ansi.Truncate(row, max(c.region-band.Width, 0), "…")) // may use the edge
 	}
-	return "", rows, c.foot()
+	return nil, rows, c.foot()
 }
 
 // choices returns the answers, in a row or as a list. Answers that do not work yet are faint.
@@ -275,7 +282,7 @@ func (c *Confirmation) foot() string {
 		if c.width < minConsentWidth {
 			return c.keyHint(c.theme.Warn, no)
 		}
-		if line := c.unreadHint(c.width, "read to the end", no); line != "" {
+		if line := c.unreadHint(c.footWidth(), "read to the end", no); line != "" {
 			return c.theme.Warn.Render(line)
 		}
 		style = c.theme.Faint

@@ -1,5 +1,7 @@
 // Package dialog holds the dialogs that the root shows in place of the composer when the user has to
-// choose, read or consent: a title line, content, and a line with the active keys. No boxes.
+// choose, read or consent. The band at the bottom, in the composer's place, has the title with the
+// question or the filter; rows to choose from and text to read stand above it, and the active keys
+// on the last row of the screen.
 //
 //	Pick, Commands   one of many, found by typing    Picker.Chosen
 //	Sessions         stored conversations            SessionActions
@@ -18,6 +20,7 @@
 package dialog
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -26,6 +29,7 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/textwrap"
 	"parley/ui/theme"
+	"parley/ui/tui/band"
 )
 
 // A Dialog is a child of the root. Its View has exactly Height rows, none wider
@@ -70,15 +74,17 @@ type Left struct {
 
 // A content is the part of a dialog inside the frame that all dialogs share.
 type content interface {
-	wants() int // preferred number of rows, including those of the frame
-	draw() (head string, rows []string, foot string)
+	wants() (above, inBand int) // preferred number of rows above the band and in it
+	draw() (above, inBand []string, foot string)
 	handle(tea.Msg) tea.Cmd
 }
 
 // base is the common part of all dialogs: a frame around a content, which is the dialog itself.
 type base struct {
 	content       content
-	width, height int
+	width, height int  // of rows above the band, and the maximum for the dialog
+	region        int  // width of the band
+	asks          bool // the bar has the color of a question
 	theme         *theme.Theme
 	view          string // result of the last View; "" if something has changed
 	done          bool   // the dialog has answered
@@ -86,7 +92,14 @@ type base struct {
 }
 
 func newBase(th *theme.Theme) base {
-	return base{width: 80, height: 24, theme: th}
+	return base{width: 80, region: 80, height: 24, theme: th}
+}
+
+// newQuestion returns the base of a question.
+func newQuestion(th *theme.Theme) base {
+	b := newBase(th)
+	b.asks = true
+	return b
 }
 
 // SetTheme changes the theme.
@@ -104,14 +117,16 @@ func (b *base) Update(msg tea.Msg) tea.Cmd {
 // View implements Dialog.
 func (b *base) View() string {
 	if b.view == "" && b.height > 0 {
-		head, rows, foot := b.content.draw()
-		b.view = frame(b.Height(), head, rows, foot)
+		b.view = b.frame(b.content.draw())
 	}
 	return b.view
 }
 
 // Height implements Dialog.
-func (b *base) Height() int { return min(b.content.wants(), b.height) }
+func (b *base) Height() int {
+	above, inBand := b.content.wants()
+	return min(above+inBand+b.space()+1, b.height)
+}
 
 // SetSize sets the width and the maximum height.
 func (b *base) SetSize(width, height int) { b.resize(width, height) }
@@ -119,11 +134,18 @@ func (b *base) SetSize(width, height int) { b.resize(width, height) }
 // Cursor returns false: nothing is being typed.
 func (b *base) Cursor() (x, y int, ok bool) { return 0, 0, false }
 
+// maxWidth is the maximum width of rows, because longer lines are hard to read. A dialog with a
+// method Wide uses the full width, as the band does.
+const maxWidth = 120
+
 // resize sets the size and reports whether the width has changed.
 func (b *base) resize(width, height int) (wrapsAnew bool) {
 	width, height = max(width, 0), max(height, 0)
-	if wrapsAnew = width != b.width; wrapsAnew || height != b.height {
-		b.width, b.height, b.view = width, height, ""
+	if wrapsAnew = width != b.region; wrapsAnew || height != b.height {
+		b.width, b.region, b.height, b.view = width, width, height, ""
+		if _, wide := b.content.(interface{ Wide() }); !wide {
+			b.width = min(width, maxWidth)
+		}
 	}
 	return wrapsAnew
 }
@@ -137,44 +159,98 @@ func (b *base) leave(how Left) tea.Cmd {
 	return b.root.Left(how)
 }
 
-// titleLine returns a title line, with the text right at its end if it fits.
+// inner returns the number of cells for text in the band.
+func (b *base) inner() int { return max(min(b.footWidth(), b.region-band.Width), 0) }
+
+// footWidth returns the number of cells for the keys. From edgesFrom on they keep the edges of the band's text.
+func (b *base) footWidth() int { return b.region - 2*b.edge() }
+
+// edgesFrom is the width from which the last row keeps the edges of the text above it.
+const edgesFrom = 40
+
+func (b *base) edge() int {
+	if b.region < edgesFrom {
+		return 0
+	}
+	return band.Width
+}
+
+// titleLine returns the first row of a band, with the text right at its end if it fits.
 func (b *base) titleLine(title, right string) string {
-	title = ansi.Truncate(sanitize.Line(title), b.width, "…")
+	title = ansi.Truncate(sanitize.Line(title), b.inner(), "…")
 	right = sanitize.Line(right)
-	gap := b.width - ansi.StringWidth(title) - ansi.StringWidth(right)
+	gap := b.inner() - ansi.StringWidth(title) - ansi.StringWidth(right)
 	if right == "" || gap < 2 {
 		return b.theme.Strong.Render(title)
 	}
-	return b.theme.Strong.Render(title) + strings.Repeat(" ", gap) + b.theme.Faint.Render(right)
+	return b.theme.Strong.Render(title) + strings.Repeat(" ", gap) + b.theme.Dim.Render(right)
 }
 
 // matchSGR returns the style of matching letters. They are underlined and bold, to be visible
 // without colors.
 func matchSGR(th *theme.Theme) theme.SGR { return theme.NewSGR(th.Accent.Bold(true).Underline(true)) }
 
-// frame joins head, content and foot into exactly height rows. In a small window it omits the
-// head, then the foot. An empty head takes no row.
-func frame(height int, head string, content []string, foot string) string {
+// airyFrom is the maximum number of rows from which the band has an empty row on each side of its text, and
+// one above it.
+const airyFrom = 15
+
+// A crowded content has no rows to spare for empty ones.
+type crowded interface{ crowded() bool }
+
+// air returns the number of empty rows on each side of the text in the band.
+func (b *base) air() int {
+	if c, ok := b.content.(crowded); b.height < airyFrom || ok && c.crowded() {
+		return 0
+	}
+	return 1
+}
+
+// space returns the number of empty rows.
+func (b *base) space() int { return 3 * b.air() }
+
+// rowsAbove returns how many rows a band of inBand rows leaves above it.
+func (b *base) rowsAbove(inBand int) int {
+	height := b.Height()
+	return max(height-b.space()-inBand-1, min(height, 1))
+}
+
+// bandRow returns the row of the view in which a band of inBand rows has its row n.
+func (b *base) bandRow(inBand, n int) int { return max(b.Height()-1-b.air()-inBand+n, 0) }
+
+// titled returns rows of a band after its title, which a small window omits.
+func (b *base) titled(title string, rows []string) []string {
+	if b.Height() > 2 {
+		rows = slices.Insert(rows, 0, title)
+	}
+	return rows
+}
+
+// frame joins the rows of a dialog into exactly Height rows. In a small window it omits empty rows, then
+// the band below a list, then the keys.
+func (b *base) frame(above, inBand []string, foot string) string {
+	height := b.Height()
 	if height <= 0 {
 		return ""
 	}
-	rows := make([]string, 0, height)
-	if height > 2 && head != "" {
-		rows = append(rows, head)
+	left := height - min(height-1, 1)
+	var below []string
+	if len(inBand) > 0 && (height > 2 || len(above) == 0) {
+		pad := make([]string, b.air())
+		lead := b.theme.Accent
+		if b.asks {
+			lead = b.theme.Warn
+		}
+		inBand = inBand[:min(len(inBand), left-min(len(above), 1))]
+		below = band.Rows(slices.Clone(pad), slices.Concat(pad, inBand, pad), b.region, lead, b.theme)
 	}
-	last := height - min(height-1, 1)
-	rows = append(rows, content[:min(len(content), last-len(rows))]...)
-	for len(rows) < last {
-		rows = append(rows, "")
-	}
+	above = above[:min(len(above), max(left-len(below), 0))]
+	rows := make([]string, max(left-len(above)-len(below), 0), height) // rows grow upwards from the band
+	rows = append(append(rows, above...), below[:min(len(below), left)]...)
 	if height > 1 {
-		rows = append(rows, foot)
+		rows = append(rows, strings.Repeat(" ", b.edge())+foot)
 	}
 	return strings.Join(rows, "\n")
 }
-
-// contentRows returns how many rows frame leaves for the content below a head.
-func contentRows(height int) int { return max(height-2, min(height, 1)) }
 
 // A textField is a one-line input. The cursor stays at its end.
 type textField struct{ text string }

@@ -79,6 +79,16 @@ func rows(t testing.TB, d dialog.Dialog, width, height int) []string {
 	return lines
 }
 
+// bandOf returns the first row of text in the band.
+func bandOf(rows []string) string {
+	for _, row := range rows {
+		if text, ok := strings.CutPrefix(row, "▌ "); ok && strings.TrimSpace(text) != "" {
+			return text
+		}
+	}
+	return ""
+}
+
 func models() []dialog.Item {
 	var items []dialog.Item
 	for _, family := range []string{"openai/gpt", "gemini/gemini", "anthropic/claude", "zai/glm", "qwen/qwen"} {
@@ -159,10 +169,10 @@ func TestPickNotes(t *testing.T) {
 	}{
 		{12, "› openai/gp…", "fits 62% · …"},
 		{36, "› openai/gpt-max   fits 62% …", "fits 62% · 2 images not sent · cach…"},
-		{50, "› openai/gpt-max   fits 62% · 2 images not sent …", "fits 62% · 2 images not sent · cache of 84k lost …"},
-		{80, "› openai/gpt-max    " + note + "  TV", "enter choose · esc close · type to filter"},
-		{120, "› openai/gpt-max                " + note + "  tools vision     128K  $2   $8", "enter choose · esc close · type to filter"},
-		{240, "› openai/gpt-max", "enter choose · esc close · type to filter"},
+		{50, "› openai/gpt-max   fits 62% · 2 images not sent …", "  fits 62% · 2 images not sent · cache of 84k l…"},
+		{80, "› openai/gpt-max    " + note + "  TV", "  enter choose   esc close"},
+		{120, "› openai/gpt-max                " + note + "  tools vision     128K  $2   $8", "  enter choose   esc close"},
+		{240, "› openai/gpt-max", "  enter choose   esc close"},
 	} {
 		p := dialog.Pick("Model", items, theme.Plain())
 		p.Columns = []dialog.Column{{Left: true, Letters: [][2]string{{"tools", "T"}, {"vision", "V"}}}, {Name: "context"}, {Name: "in"}, {Name: "out"}}
@@ -312,12 +322,12 @@ func TestPathsAreCompleted(t *testing.T) {
 			}
 		}
 		var lists []string
-		for _, row := range rows(t, p, 80, 24)[1:] {
+		for _, row := range rows(t, p, 80, 24) {
 			if name := strings.TrimLeft(row, "› "); strings.HasPrefix(name, "add") {
 				lists = append(lists, strings.TrimSpace(strings.TrimPrefix(name, "add ")))
 			}
 		}
-		if title := rows(t, p, 80, 24)[0]; !strings.Contains(title, "  "+strings.TrimSpace(c.typed)+"  ") || strings.Join(lists, " ") != c.lists {
+		if title := bandOf(rows(t, p, 80, 24)); !strings.Contains(title, "  "+strings.TrimSpace(c.typed)+"  ") || strings.Join(lists, " ") != c.lists {
 			t.Errorf("%s: got %q, which lists %q, want %q, %q", c.keys, title, strings.Join(lists, " "), c.typed, c.lists)
 		}
 		if got := press(t, p, "enter"); got != c.want {
@@ -391,11 +401,11 @@ func TestModelsAreKept(t *testing.T) {
 func TestTitleHasTheRow(t *testing.T) {
 	const title = "Edit which message? What follows it is kept as a branch"
 	p := dialog.Pick(title, []dialog.Item{{Title: "one"}}, theme.Plain())
-	if row := rows(t, p, 80, 10)[0]; !strings.HasPrefix(row, title) {
+	if row := bandOf(rows(t, p, 80, 10)); !strings.HasPrefix(row, title) {
 		t.Errorf("the title is %q", row)
 	}
 	press(t, p, strings.Repeat("o", 50))
-	if row := rows(t, p, 80, 10)[0]; !strings.HasPrefix(row, "Edit which message? What follows it is …  ooo") {
+	if row := bandOf(rows(t, p, 80, 10)); !strings.HasPrefix(row, "Edit which message? What follows it i…  ooo") {
 		t.Errorf("beside what is typed the title is %q", row)
 	}
 }
@@ -413,8 +423,8 @@ func TestShortDetailStays(t *testing.T) {
 		{50, "2 files changed since", "parser change the …", "2 files changed since"},
 		{80, strings.Repeat("what it is for ", 4), "the parser chang…", "what it is for"},
 	} {
-		got := rows(t, dialog.Pick("Undo", []dialog.Item{{Title: title, Detail: test.detail}, {Title: "short", Detail: "1 file"}}, theme.Plain()), test.width, 6)
-		if row, foot := got[1], got[len(got)-1]; !strings.HasSuffix(row, test.row) || !strings.HasPrefix(foot, test.foot) {
+		got := rows(t, dialog.Pick("Undo", []dialog.Item{{Title: title, Detail: test.detail}, {Title: "short", Detail: "1 file"}}, theme.Plain()), test.width, 4)
+		if row, foot := got[0], strings.TrimSpace(got[len(got)-1]); !strings.HasSuffix(row, test.row) || !strings.HasPrefix(foot, test.foot) {
 			t.Errorf("%d: got the row %q and the foot %q, want …%q and %q…", test.width, row, foot, test.row, test.foot)
 		}
 	}
@@ -422,7 +432,7 @@ func TestShortDetailStays(t *testing.T) {
 
 // If no command matches, no key without effect is listed.
 func TestNothingToFillIn(t *testing.T) {
-	for typed, want := range map[string]string{"the": "enter choose · esc close · tab fill in · type to filter", "xyz": "esc close · type to filter"} {
+	for typed, want := range map[string]string{"the": "  enter choose   esc close   tab fill in", "xyz": "  esc close"} {
 		p := commands(theme.Plain())
 		press(t, p, typed)
 		got := rows(t, p, 80, 10)
@@ -810,5 +820,5 @@ func TestPickerRemoves(t *testing.T) {
 		}
 	}
 	press(t, p, "backspace")
-	expect(t, p, 60, 12, "one", "not: two", "delete remove")
+	expect(t, p, 60, 12, "one", "not: two", "del remove")
 }

@@ -14,7 +14,7 @@ import (
 // startEdit opens the editor with the main argument, such as the command, or else with all arguments
 // as JSON. It does nothing if the editor cannot hold the text unchanged.
 func (a *Approval) startEdit() {
-	a.Editor.SetSize(a.width, contentRows(a.height))
+	a.fitEditor()
 	a.draft.fault = ""
 	name, value := describe.Editable(a.action)
 	a.draft.edited = name
@@ -53,7 +53,7 @@ func (a *Approval) edit(msg tea.Msg) tea.Cmd {
 	return a.Editor.Update(msg)
 }
 
-func (a *Approval) drawEdit() (head string, rows []string, foot string) {
+func (a *Approval) drawEdit() (rows []string, foot string) {
 	use := "use these"
 	if a.draft.edited != "" {
 		use = "use this"
@@ -71,7 +71,7 @@ func (a *Approval) drawEdit() (head string, rows []string, foot string) {
 	}
 	rows = strings.Split(a.Editor.View(), "\n")
 	for i, row := range rows {
-		rows[i] = ansi.Truncate(row, a.width, "") // an editor may be a cell wider than it should
+		rows[i] = ansi.Truncate(row, a.inner(), "") // an editor may be a cell wider than it should
 	}
-	return a.titleLine(title, a.Workspace), rows, foot
+	return a.titled(a.titleLine(title, a.Workspace), rows), foot
 }

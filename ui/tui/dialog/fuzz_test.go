@@ -42,13 +42,9 @@ func FuzzApprovalShowsAll(f *testing.F) {
 					t.Fatalf("a control character is on the screen: %q", page)
 				}
 			}
-			headless := w < len("Run this command?")+2+len("not sandboxed")
-			rule := slices.IndexFunc(page, func(row string) bool { return strings.HasPrefix(row, "─") })
+			band := slices.IndexFunc(page, func(row string) bool { return strings.HasPrefix(row, "▌") })
 			for i, row := range page {
-				if rule >= 0 && i >= rule && h > 3 { // the list of choices
-					continue
-				}
-				if i == 0 && h > 2 && !headless || i == len(page)-1 && h > 1 { // head and foot
+				if band >= 0 && i >= band || i == len(page)-1 && h > 1 { // title, choices and keys
 					continue
 				}
 				seen.WriteString(ansi.TruncateLeft(row, 2, ""))

@@ -157,9 +157,9 @@ func (g *helpDialog) section(s Section, width int) []string {
 }
 
 // wants does not depend on the query, so that the screen does not jump while the user types.
-func (g *helpDialog) wants() int { return max(g.all, len(g.rows)) + 2 }
+func (g *helpDialog) wants() (above, inBand int) { return max(g.all, len(g.rows)), 1 }
 
-func (g *helpDialog) visible() int { return contentRows(g.Height()) }
+func (g *helpDialog) visible() int { return g.rowsAbove(1) }
 
 // handle handles keys that scroll, search or close.
 func (g *helpDialog) handle(msg tea.Msg) tea.Cmd {
@@ -173,7 +173,7 @@ func (g *helpDialog) handle(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-func (g *helpDialog) draw() (head string, rows []string, foot string) {
+func (g *helpDialog) draw() (rows, inBand []string, foot string) {
 	visible := g.visible()
 	g.clampTop(len(g.rows), visible)
 	place := ""
@@ -184,11 +184,11 @@ func (g *helpDialog) draw() (head string, rows []string, foot string) {
 	if len(rows) == 0 {
 		rows = []string{g.theme.Dim.Render(ansi.Truncate("  No key matches", g.width, "…"))}
 	}
-	foot = g.keyHint(g.theme.Dim, keyClose.hint("close"), scrollHint("scroll"), hint{"type", "to search"})
-	return g.queryLine(helpTitle, place, &g.query), rows, foot
+	foot = g.keyHint(g.theme.Dim, keyClose.hint("close"), scrollHint("scroll"))
+	return rows, []string{g.queryLine(helpTitle, place, &g.query)}, foot
 }
 
 // Cursor implements Dialog. The cursor is after the query.
 func (g *helpDialog) Cursor() (x, y int, ok bool) {
-	return g.queryCursor(helpTitle, &g.query), 0, g.Height() > 2
+	return g.queryCursor(helpTitle, &g.query)
 }

@@ -1,6 +1,7 @@
 package dialog
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -155,11 +156,14 @@ func moveOf(press tea.KeyPressMsg, mode scrollMode) keyName {
 // A hint names the action of a key in the last line of a dialog.
 type hint struct{ key, does string }
 
-// hint returns a hint for the action does.
-func (n keyName) hint(does string) hint { return hint{n.String(), does} }
+// hint returns a hint for the action does, with the short name of the key.
+func (n keyName) hint(does string) hint {
+	short := map[keyName]string{keyHide: "del", keyTrash: "del", keyDown: "↓"}
+	return hint{cmp.Or(short[n], n.String()), does}
+}
 
 // scrollHint returns a hint for the arrow keys.
-func scrollHint(does string) hint { return hint{keyUp.String() + "/" + keyDown.String(), does} }
+func scrollHint(does string) hint { return hint{"↑ ↓", does} }
 
 const hintSeparator = " · "
 
@@ -173,27 +177,32 @@ func joinHints(hints ...hint) string {
 }
 
 // keyHint returns a line of hints. It omits hints that do not fit, but keeps the hint for esc as
-// long as any fits.
+// long as any fits. Keys that work are bold.
 func (b *base) keyHint(style lipgloss.Style, hints ...hint) string {
-	width := func(one hint) int { return ansi.StringWidth(joinHints(one) + hintSeparator) }
-	room := b.width + ansi.StringWidth(hintSeparator)
+	const gap = 3
+	width := func(one hint) int { return ansi.StringWidth(joinHints(one)) + gap }
+	room := b.footWidth() + gap
 	esc := slices.IndexFunc(hints, func(one hint) bool { return one.key == keyClose.String() })
 	if esc >= 0 {
 		if room -= width(hints[esc]); room < 0 {
-			return style.Render(ansi.Truncate(joinHints(hints[esc]), b.width, ""))
+			return style.Render(ansi.Truncate(joinHints(hints[esc]), b.footWidth(), ""))
 		}
 	}
-	var kept []hint
+	strong := style
+	if style.GetForeground() == b.theme.Dim.GetForeground() {
+		strong = b.theme.Strong
+	}
+	var kept []string
 	for i, one := range hints {
-		switch w := width(one); {
-		case i == esc:
-			kept = append(kept, one)
-		case w <= room:
-			kept, room = append(kept, one), room-w
+		if w := width(one); i == esc || w <= room {
+			kept = append(kept, strings.TrimRight(strong.Render(one.key)+" "+style.Render(one.does), " "))
+			if i != esc {
+				room -= w
+			}
 		}
 	}
 	if len(kept) == 0 {
-		return style.Render(ansi.Truncate(joinHints(hints[:min(1, len(hints))]...), b.width, ""))
+		return style.Render(ansi.Truncate(joinHints(hints[:min(1, len(hints))]...), b.footWidth(), ""))
 	}
-	return style.Render(joinHints(kept...))
+	return strings.Join(kept, strings.Repeat(" ", gap))
 }

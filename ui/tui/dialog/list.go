@@ -10,6 +10,7 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/textwrap"
 	"parley/ui/theme"
+	"parley/ui/tui/band"
 )
 
 // A window is a scroll position in a list of rows.
@@ -87,32 +88,41 @@ func (compact) Compact() {}
 
 const queryGap = 2
 
-// queryLine returns a title line with the query after the title, and a count at the right if it fits.
+// queryLine returns the row of a band with the query after the title, or a hint, and a count at the right
+// if it fits.
 func (b *base) queryLine(title, count string, query *textField) string {
 	title = b.truncateTitle(title, query)
-	typed := query.visibleText(b.width - ansi.StringWidth(title) - queryGap)
+	typed := query.visibleText(b.inner() - ansi.StringWidth(title) - queryGap)
 	line := b.theme.Strong.Render(title)
 	if typed != "" {
 		line += strings.Repeat(" ", queryGap) + b.theme.Accent.Render(typed)
+	} else if ansi.StringWidth(title+count)+2*queryGap+len(typeToFilter) <= b.inner() {
+		line += strings.Repeat(" ", queryGap) + b.theme.Dim.Render(typeToFilter)
 	}
-	gap := b.width - ansi.StringWidth(line) - ansi.StringWidth(count)
+	gap := b.inner() - ansi.StringWidth(line) - ansi.StringWidth(count)
 	if gap < queryGap+1 { // the cursor needs a cell
-		return ansi.Truncate(line, b.width, "")
+		return ansi.Truncate(line, b.inner(), "")
 	}
-	return line + strings.Repeat(" ", gap) + b.theme.Faint.Render(count)
+	return line + strings.Repeat(" ", gap) + b.theme.Dim.Render(count)
 }
 
-// queryCursor returns the column of the cursor in a queryLine.
-func (b *base) queryCursor(title string, query *textField) int {
-	x := ansi.StringWidth(b.truncateTitle(title, query)) + queryGap
-	x += ansi.StringWidth(query.visibleText(b.width - x))
-	return min(x, max(b.width-1, 0))
+// typeToFilter stands in place of a query.
+const typeToFilter = "type to filter"
+
+// queryCursor returns the position of the cursor in a queryLine; ok is false if it is not shown.
+func (b *base) queryCursor(title string, query *textField) (x, y int, ok bool) {
+	x = ansi.StringWidth(b.truncateTitle(title, query)) + queryGap
+	x += ansi.StringWidth(query.visibleText(b.inner() - x))
+	return b.bandColumn(x), b.bandRow(1, 0), b.Height() > 2
 }
+
+// bandColumn returns the column of the view for one of the text in the band.
+func (b *base) bandColumn(x int) int { return max(min(band.Width+x, b.region-1), 0) }
 
 // truncateTitle returns title truncated to leave space for the query, up to half of the row.
 func (b *base) truncateTitle(title string, query *textField) string {
 	typed := queryGap + ansi.StringWidth(sanitize.Line(query.text)) + 1 // the cursor
-	return ansi.Truncate(sanitize.Line(title), max(b.width-typed, b.width/2, 1), "…")
+	return ansi.Truncate(sanitize.Line(title), max(b.inner()-typed, b.inner()/2, 1), "…")
 }
 
 const signWidth = 2 // width of sign, in cells
@@ -123,6 +133,14 @@ func (b *base) sign(selected bool) string {
 		return b.theme.Accent.Render("› ")
 	}
 	return "  "
+}
+
+// ground gives the selected row its background.
+func (b *base) ground(row string, selected bool) string {
+	if sel := theme.NewSGR(b.theme.Selected); selected && sel.On != "" {
+		return sel.Under(padRight(row, b.width))
+	}
+	return row
 }
 
 // maxRowBytes is the maximum length of a text shown in one row, in bytes.

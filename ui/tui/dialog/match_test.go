@@ -2,6 +2,7 @@ package dialog_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,7 +81,8 @@ func TestMarks(t *testing.T) {
 	} {
 		p := named(append(names, "e\u0301/日本 👨‍👩‍👧")...)
 		press(t, p, "paste:"+c.typed)
-		row := strings.Split(p.View(), "\n")[1]
+		rows := strings.Split(p.View(), "\n")
+		row := rows[slices.IndexFunc(rows, func(r string) bool { return strings.Contains(r, "›") })]
 		var out strings.Builder
 		on, state := false, byte(0)
 		for rest := row; rest != ""; {
@@ -187,7 +189,7 @@ func TestRowActions(t *testing.T) {
 		p := dialog.Pick("Changes", []dialog.Item{{Title: "a.go", Value: "a.go"}, {Title: "b/u.go", Value: "b/u.go"}}, theme.Plain())
 		p.Actions = []dialog.PageKey{{Key: "u", Help: "undo this file", Do: func() tea.Cmd { acted = p.Selected(); return nil }}}
 		listen(p)
-		if foot := rows(t, p, 80, 12); !strings.Contains(foot[len(foot)-1], "enter choose · u undo this file") {
+		if foot := rows(t, p, 80, 12); !strings.Contains(foot[len(foot)-1], "enter choose   u undo this file") {
 			t.Errorf("the foot is %q", foot[len(foot)-1])
 		}
 		press(t, p, c.keys...)

@@ -89,6 +89,12 @@ func (p *Pager) GoToLine(line int) {
 	p.top, p.view = max(p.selected-down, 0), ""
 }
 
+// SetTheme changes the theme.
+func (p *Pager) SetTheme(th *theme.Theme) {
+	p.base.SetTheme(th)
+	p.layoutWidth = -1
+}
+
 // SetSize sets the width and the maximum height.
 func (p *Pager) SetSize(width, height int) {
 	if !p.resize(width, height) {
@@ -100,14 +106,14 @@ func (p *Pager) SetSize(width, height int) {
 }
 
 // wants returns the maximum: the pager fills the screen.
-func (p *Pager) wants() int { return p.height }
+func (p *Pager) wants() (above, inBand int) { return p.height, 1 }
 
 // Cursor implements Dialog. The cursor is after the query.
 func (p *Pager) Cursor() (x, y int, ok bool) {
 	if !p.typing || p.height == 0 || p.width == 0 {
 		return 0, 0, false
 	}
-	return min(1+textwrap.Width(p.query.visibleText(p.width-1)), p.width-1), p.height - 1, true
+	return min(p.edge()+1+textwrap.Width(p.query.visibleText(p.footWidth()-1)), p.width-1), p.height - 1, true
 }
 
 // handle handles keys that scroll, search, unfold, copy or close.

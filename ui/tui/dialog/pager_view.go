@@ -12,14 +12,16 @@ import (
 	"parley/ui/format"
 	"parley/ui/textwrap"
 	"parley/ui/theme"
+	"parley/ui/tui/diffview"
 )
 
 // A paged is a displayed line: a heading, a line of a part, or one line of its unfolded text.
 type paged struct {
-	text       string // sanitized
-	part, line int    // indexes; line is titleLine for a heading and blankLine for the blank line above it
-	fold       byte   // '+' can be unfolded, '-' begins an unfolded line, ' ' otherwise
-	sign       string // prefix of text with its own color; "" for none
+	text       string   // sanitized
+	part, line int      // indexes; line is titleLine for a heading and blankLine for the blank line above it
+	fold       byte     // '+' can be unfolded, '-' begins an unfolded line, ' ' otherwise
+	sign       string   // prefix of text with its own color; "" for none
+	rows       []string // of a line of a diff; nil for others
 }
 
 const (
@@ -38,7 +40,10 @@ func (p *Pager) full(l paged) string {
 }
 
 // A pageRow is a piece of a line that fits the width of the pager.
-type pageRow struct{ line, from, to int }
+type pageRow struct {
+	line, from, to int
+	styled         string // the whole row, of a diff
+}
 
 // layOut wraps all lines to the width.
 func (p *Pager) layOut() {
@@ -49,9 +54,12 @@ func (p *Pager) layOut() {
 	p.collectLines(width)
 	p.layoutWidth, p.rows, p.view = width, p.rows[:0], ""
 	for i, l := range p.lines {
-		for from := 0; ; {
+		for at, row := range l.rows {
+			p.rows = append(p.rows, pageRow{i, min(at, 1) * len(l.text), len(l.text) + 1, row})
+		}
+		for from := 0; l.rows == nil; {
 			to := rowEnd(l.text, from, width)
-			p.rows = append(p.rows, pageRow{i, from, to})
+			p.rows = append(p.rows, pageRow{i, from, to, ""})
 			if from = to; from >= len(l.text) || l.heading() {
 				break
 			}
@@ -65,7 +73,10 @@ func (p *Pager) collectLines(width int) {
 	p.lines = p.lines[:0]
 	for i := range p.parts {
 		part := &p.parts[i]
-		if part.Render != nil {
+		var diff [][]string
+		if part.Patch {
+			diff = readPatch(part, width, p.theme)
+		} else if part.Render != nil {
 			part.Lines = nil
 			for _, line := range part.Render(width) {
 				part.Lines = append(part.Lines, format.Line{Text: line})
@@ -77,10 +88,12 @@ func (p *Pager) collectLines(width int) {
 		p.lines = append(p.lines, paged{text: sanitize.Line(part.Title), part: i, line: titleLine, fold: ' '})
 		for j, l := range part.Lines {
 			switch {
+			case j < len(diff):
+				p.lines = append(p.lines, paged{text: l.Text, part: i, line: j, fold: ' ', rows: diff[j]})
 			case l.Full == "":
-				p.lines = append(p.lines, paged{sanitize.Line(l.String()), i, j, ' ', l.Sign})
+				p.lines = append(p.lines, paged{text: sanitize.Line(l.String()), part: i, line: j, fold: ' ', sign: l.Sign})
 			case !p.open[[2]int{i, j}]:
-				p.lines = append(p.lines, paged{sanitize.Line(l.String()), i, j, '+', l.Sign})
+				p.lines = append(p.lines, paged{text: sanitize.Line(l.String()), part: i, line: j, fold: '+', sign: l.Sign})
 			default:
 				fold := byte('-')
 				for text := range strings.SplitSeq(l.Full, "\n") {
@@ -90,6 +103,22 @@ func (p *Pager) collectLines(width int) {
 			}
 		}
 	}
+}
+
+// maxPatchLines is the maximum number of lines of a diff on a page.
+const maxPatchLines = 20_000
+
+// readPatch sets the lines of a part to those of its diff, and returns the rows of each.
+func readPatch(part *format.Part, width int, th *theme.Theme) [][]string {
+	d := diffview.Read(sanitize.Text(part.Source), maxPatchLines)
+	part.Lines = nil
+	for _, text := range d.Texts(nil) {
+		part.Lines = append(part.Lines, format.Line{Text: text})
+	}
+	if d.Dropped > 0 {
+		part.Lines = append(part.Lines, format.Line{Text: "⋯ " + format.Plural(d.Dropped, "more line")})
+	}
+	return d.Rows(diffview.View{Styles: diffview.NewStyles(th), Width: width, Wrap: true})
 }
 
 // rowEnd returns the end of a row of at most width cells that begins at from. A row ends after a
@@ -159,16 +188,17 @@ func found(text, query string) int {
 	return strings.Index(text, query)
 }
 
-func (p *Pager) visible() int { return contentRows(p.height) }
+func (p *Pager) visible() int { return p.rowsAbove(1) }
 
-func (p *Pager) draw() (head string, rows []string, foot string) {
+func (p *Pager) draw() (rows, inBand []string, foot string) {
 	p.layOut()
 	visible := p.visible()
 	p.scrollTo(p.selected, len(p.rows), visible)
 	for i := p.top; i < min(p.top+visible, len(p.rows)); i++ {
 		rows = append(rows, ansi.Truncate(p.row(i), p.width, ""))
 	}
-	return p.titleLine(p.title, p.positionText(visible)), rows, p.foot()
+	rows = append(rows, make([]string, max(visible-len(rows), 0))...)
+	return rows, []string{p.titleLine(p.title, p.positionText(visible))}, p.foot()
 }
 
 // positionText returns the note and the position of the last visible row in percent.
@@ -184,9 +214,9 @@ func (p *Pager) positionText(visible int) string {
 func (p *Pager) foot() string {
 	switch {
 	case p.typing:
-		return p.theme.Accent.Render(ansi.Truncate("/"+p.query.visibleText(p.width-1), p.width, ""))
+		return p.theme.Accent.Render(ansi.Truncate("/"+p.query.visibleText(p.footWidth()-1), p.footWidth(), ""))
 	case p.message != "":
-		return p.theme.Warn.Render(ansi.Truncate(printableRow(p.message), p.width, "…"))
+		return p.theme.Warn.Render(ansi.Truncate(printableRow(p.message), p.footWidth(), "…"))
 	}
 	leave := "close"
 	if p.Back != nil {
@@ -224,6 +254,9 @@ func (p *Pager) row(i int) string {
 	}
 	if l.heading() {
 		return sign + " " + p.heading(l)
+	}
+	if l.rows != nil {
+		return sign + " " + r.styled
 	}
 	fold := " "
 	if r.from == 0 && l.fold != ' ' {

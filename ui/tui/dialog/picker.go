@@ -57,6 +57,7 @@ type Picker struct {
 	Marks     Marks
 	Remove    func(value string)                         // removes an item; calls SetItems; nil if unsupported
 	Moved     func(value string)                         // called with the newly selected item, "" for none; may be nil
+	Preview   *Preview                                   // the diff of the selected item, shown where there is room; nil for none
 	Actions   []PageKey                                  // keys that act on the selected item while there is no filter; after / they type one
 	IsMessage bool                                       // for commands: a second enter accepts an unknown name as text
 	Elsewhere func(name string) string                   // for commands: says what the name of another program's command does; "" for others; may be nil

@@ -17,7 +17,7 @@ func (p *Picker) foot(t table) string {
 		if p.message != "" || p.hasSelection() && unsaid == p.item(p.hits[p.selected]).Unavailable {
 			style = p.theme.Warn
 		}
-		return style.Render(ansi.Truncate(unsaid, p.width, "…"))
+		return style.Render(ansi.Truncate(unsaid, p.footWidth(), "…"))
 	}
 	var keys []hint
 	switch {
@@ -48,7 +48,7 @@ func (p *Picker) foot(t table) string {
 	if p.commands && len(p.hits) > 0 {
 		keys = append(keys, keyFill.hint("fill in"))
 	}
-	return p.keyHint(p.theme.Dim, append(keys, hint{"type", "to filter"})...)
+	return p.keyHint(p.theme.Dim, keys...)
 }
 
 // listsArgs reports whether the arguments of a command are listed.

@@ -27,19 +27,33 @@ const minNameCells = 28
 const stateCurrent = " · current"
 
 // wants ignores the query, so that the screen does not jump while the user types.
-func (p *Picker) wants() int { return max(p.rows, 1) + 2 + p.aboutRows() }
-
-func (p *Picker) visibleRows() int {
-	rows := contentRows(p.Height())
-	if rows > minHeadingRows+p.aboutRows() {
-		rows -= p.aboutRows()
+func (p *Picker) wants() (above, inBand int) {
+	above = max(p.rows, 1) + p.aboutRows()
+	if p.Preview != nil {
+		above += MaxPreview
 	}
-	return rows
+	return above, 1
 }
 
-// aboutRows returns the number of rows for the About of the selected item.
+func (p *Picker) visibleRows() int {
+	list, _, _ := p.share()
+	return list
+}
+
+// share divides the rows above the band between the list, the preview and the sentence.
+func (p *Picker) share() (list, preview, about int) {
+	if list = p.rowsAbove(1); list > minHeadingRows+p.aboutRows() {
+		about = p.aboutRows()
+	}
+	if list -= about; p.Preview != nil && list >= 2*minPreviewRows {
+		preview = max(list-p.rows, list/2)
+	}
+	return list - preview, preview, about
+}
+
+// aboutRows returns the number of rows for the About of the selected item, or else for the note.
 func (p *Picker) aboutRows() int {
-	if len(p.items) > 0 && p.items[len(p.items)-1].About != "" {
+	if p.Note != "" || len(p.items) > 0 && p.items[len(p.items)-1].About != "" {
 		return 2
 	}
 	return 0
@@ -71,8 +85,9 @@ func (p *Picker) lineOf(hit int) int {
 	return hit + above
 }
 
-func (p *Picker) draw() (head string, rows []string, foot string) {
-	visible, heads := p.visibleRows(), p.headings()
+func (p *Picker) draw() (rows, inBand []string, foot string) {
+	visible, preview, about := p.share()
+	heads := p.headings()
 	total := len(p.hits) + len(heads)
 	at := p.lineOf(p.selected)
 	p.scrollTo(at, total, visible)
@@ -95,18 +110,24 @@ func (p *Picker) draw() (head string, rows []string, foot string) {
 			rows = append(rows, p.heading(p.item(p.hits[hit]), t, true))
 			hit++
 		default:
-			rows = append(rows, p.row(p.hits[hit], hit == p.selected, t))
+			rows = append(rows, p.ground(p.row(p.hits[hit], hit == p.selected, t), hit == p.selected))
 			hit++
 		}
 	}
 	if len(rows) == 0 {
 		rows = append(rows, p.theme.Dim.Render(ansi.Truncate("  No match", p.width, "…")))
 	}
-	if p.aboutRows() > 0 && contentRows(p.Height()) >= len(rows)+p.aboutRows() && p.hasSelection() {
-		rows = append(rows, make([]string, visible-len(rows)+1)...)
-		rows = append(rows, p.theme.Dim.Render(ansi.Truncate("  "+p.item(p.hits[p.selected]).About, p.width, "…")))
+	if preview > 0 {
+		rows = append(rows, p.previewLines(preview)...)
 	}
-	return p.titleLine(), rows, p.foot(t)
+	if about > 0 {
+		text := p.Note
+		if p.hasSelection() {
+			text = cmp.Or(p.item(p.hits[p.selected]).About, text)
+		}
+		rows = append(rows, "", p.theme.Dim.Render(ansi.Truncate("  "+text, p.width, "…")))
+	}
+	return rows, []string{p.titleLine()}, p.foot(t)
 }
 
 func (p *Picker) titleLine() string {
@@ -124,11 +145,9 @@ func (p *Picker) titleLine() string {
 	case len(p.hits) < listed:
 		count = fmt.Sprintf("%d of %d", len(p.hits), listed)
 	}
-	left := p.width - textwrap.Width(p.title) - 2*queryGap - textwrap.Width(p.query.visibleText(p.width))
-	for _, more := range []string{p.legend(), p.Note} {
-		if wide := count; more != "" && textwrap.Width(more+" · "+wide) < left {
-			count = more + " · " + wide
-		}
+	left := p.inner() - textwrap.Width(p.title) - 2*queryGap - textwrap.Width(p.query.visibleText(p.inner()))
+	if more := p.legend(); more != "" && textwrap.Width(more+" · "+count) < left {
+		count = more + " · " + count
 	}
 	return p.queryLine(p.title, count, &p.query)
 }
@@ -149,7 +168,7 @@ func (p *Picker) legend() string {
 
 // Cursor implements Dialog. The cursor is after the query.
 func (p *Picker) Cursor() (x, y int, ok bool) {
-	return p.queryCursor(p.title, &p.query), 0, p.Height() > 2
+	return p.queryCursor(p.title, &p.query)
 }
 
 // A table holds the widths of the columns.

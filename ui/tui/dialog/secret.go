@@ -61,8 +61,8 @@ func (s *Secret) Checking() bool { return s.checking }
 func (s *Secret) lines() []string {
 	var rows []string
 	add := func(text string, style func(...string) string) {
-		for _, row := range textwrap.Lines(text, max(s.width, 1)) {
-			rows = append(rows, style(ansi.Truncate(row, s.width, "…")))
+		for _, row := range textwrap.Lines(text, max(s.inner(), 1)) {
+			rows = append(rows, style(ansi.Truncate(row, s.inner(), "…")))
 		}
 	}
 	if s.ended != "" {
@@ -83,7 +83,7 @@ func (s *Secret) dots() (count, shown int) {
 		char, _ := ansi.FirstGraphemeCluster(rest, ansi.GraphemeWidth)
 		rest = rest[len(char):]
 	}
-	room := s.width - len(countText(count)) - signWidth - 1
+	room := s.inner() - len(countText(count)) - signWidth - 1
 	return count, max(min(count, room), 0)
 }
 
@@ -98,32 +98,32 @@ func countText(count int) string {
 // visible returns the end of a visible line that fits the width.
 func (s *Secret) visible() string {
 	text := sanitize.Line(s.field.text)
-	return ansi.TruncateLeft(text, max(ansi.StringWidth(text)-max(s.width-signWidth-1, 0), 0), "")
+	return ansi.TruncateLeft(text, max(ansi.StringWidth(text)-max(s.inner()-signWidth-1, 0), 0), "")
 }
 
 // written returns the input row: the text if it is visible, else dots and the number of
 // characters.
 func (s *Secret) written() string {
 	if s.shown {
-		return ansi.Truncate(s.sign(true)+s.theme.Text.Render(s.visible()), s.width, "")
+		return ansi.Truncate(s.sign(true)+s.theme.Text.Render(s.visible()), s.inner(), "")
 	}
 	count, shown := s.dots()
 	row := s.sign(true) + s.theme.Text.Render(strings.Repeat("•", shown))
-	return ansi.Truncate(row+s.theme.Faint.Render(countText(count)), s.width, "")
+	return ansi.Truncate(row+s.theme.Faint.Render(countText(count)), s.inner(), "")
 }
 
-func (s *Secret) wants() int { return len(s.lines()) + 2 }
+func (s *Secret) wants() (above, inBand int) { return 0, 1 + len(s.lines()) }
 
 // Cursor returns the position of the next typed character.
 func (s *Secret) Cursor() (x, y int, ok bool) {
-	if s.checking || s.done || s.ended != "" || s.height < s.wants() {
+	if s.checking || s.done || s.ended != "" || s.Height() < 3 {
 		return 0, 0, false
 	}
 	_, shown := s.dots()
 	if s.shown {
 		shown = ansi.StringWidth(s.visible())
 	}
-	return max(min(signWidth+shown, s.width-1), 0), s.Height() - 2, true
+	return s.bandColumn(signWidth + shown), s.bandRow(1, 0), true
 }
 
 // handle handles keys that type, submit or close.
@@ -160,7 +160,7 @@ func (s *Secret) submit() tea.Cmd {
 	return s.Submit(line)
 }
 
-func (s *Secret) draw() (head string, rows []string, foot string) {
+func (s *Secret) draw() (above, rows []string, foot string) {
 	accept := "check and store"
 	if s.shown {
 		accept = "continue"
@@ -173,8 +173,8 @@ func (s *Secret) draw() (head string, rows []string, foot string) {
 		foot = s.keyHint(s.theme.Dim, keyClose.hint("close"))
 	}
 	rows = s.lines()
-	if over := len(rows) - max(s.Height()-2, 1); over > 0 { // the last line must stay visible
+	if over := len(rows) - max(s.rowsAbove(1), 1); over > 0 { // the last line must stay visible
 		rows = rows[over:]
 	}
-	return s.titleLine(s.title, ""), rows, foot
+	return nil, s.titled(s.titleLine(s.title, ""), rows), foot
 }

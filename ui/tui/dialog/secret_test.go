@@ -86,7 +86,7 @@ func TestShownLine(t *testing.T) {
 	if got := view(); !strings.Contains(got, "› us-east-1") || !strings.Contains(got, "continue") || strings.Contains(got, "•") {
 		t.Errorf("it shows\n%s", got)
 	}
-	if x, _, ok := d.Cursor(); !ok || x != len("> us-east-1") {
+	if x, _, ok := d.Cursor(); !ok || x != len("▌ > us-east-1")-len("▌")+1 {
 		t.Errorf("the cursor is at %d, %v", x, ok)
 	}
 	msg, err := uitest.Key("enter")

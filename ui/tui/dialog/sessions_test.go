@@ -156,7 +156,7 @@ func TestSessionsShowWhatWasDone(t *testing.T) {
 
 	toPlainLines(t, l, "home", "ctrl+t", "ctrl+e", " 1.2")
 	expect(t, l, 70, 20, "› Release notes 1.2", "cancel")
-	if x, y, ok := l.Cursor(); !ok || x != len("› Release notes 1.2")-len("›")+1 || y != 1 {
+	if x, y, ok := l.Cursor(); !ok || x != len("› Release notes 1.2")-len("›")+1 || y != 0 {
 		t.Errorf("the cursor is at %d, %d, %v", x, y, ok)
 	}
 	toPlainLines(t, l, "enter")
@@ -321,7 +321,7 @@ func many(n int) []dialog.SessionRow {
 // The window is as high as its list, if that fits.
 func TestSessionsHeight(t *testing.T) {
 	for _, c := range []struct{ rows, width, height, want int }{
-		{0, 80, 40, 16}, {5, 80, 40, 16}, {20, 80, 40, 26}, {20, 120, 40, 22}, {5, 120, 40, 16}, {200, 80, 40, 40}, {200, 80, 5, 5}, {5, 80, 0, 0},
+		{0, 80, 40, 19}, {5, 80, 40, 19}, {5, 80, 14, 14}, {20, 80, 40, 29}, {20, 120, 40, 25}, {5, 120, 40, 19}, {200, 80, 40, 40}, {200, 80, 5, 5}, {5, 80, 0, 0},
 	} {
 		l := dialog.Sessions(many(c.rows), actions(says), theme.Plain())
 		l.SetSize(c.width, c.height)

@@ -31,7 +31,7 @@ type sessionLayout struct {
 }
 
 func (l *SessionList) layout() sessionLayout {
-	content := contentRows(l.Height())
+	content := l.rowsAbove(1)
 	switch {
 	case l.width >= minSideWidth:
 		side := l.width * 2 / 5
@@ -45,24 +45,22 @@ func (l *SessionList) layout() sessionLayout {
 }
 
 // wants ignores the query, so that the screen does not jump while the user types.
-func (l *SessionList) wants() int {
+func (l *SessionList) wants() (above, inBand int) {
 	rows := len(l.rows)
 	if l.width < minSideWidth {
 		rows += previewRows
 	}
-	return max(rows, minListRows) + 2
+	return max(rows, minListRows), 1
 }
 
-func (l *SessionList) draw() (head string, rows []string, foot string) {
+func (l *SessionList) draw() (rows, inBand []string, foot string) {
 	s := l.layout()
-	rows = l.window(s)
-	switch {
-	case s.side > 0:
+	if rows = l.window(s); s.side > 0 {
 		rows = l.sideBySide(s, rows)
-	case s.below > 0:
-		for len(rows) < s.visible {
-			rows = append(rows, "")
-		}
+	} else {
+		rows = append(rows, make([]string, max(s.visible-len(rows), 0))...)
+	}
+	if s.below > 0 {
 		rows = append(rows, l.previewLines(l.width, s.below, true)...)
 	}
 	count := fmt.Sprint(len(l.rows))
@@ -75,7 +73,7 @@ func (l *SessionList) draw() (head string, rows []string, foot string) {
 	case n > 0:
 		count += fmt.Sprintf(", %d in messages", n)
 	}
-	return l.queryLine(sessionsTitle, count, &l.query), rows, l.foot()
+	return rows, []string{l.queryLine(sessionsTitle, count, &l.query)}, l.foot()
 }
 
 // sideBySide puts the preview to the right of the list.
@@ -264,7 +262,7 @@ func (l *SessionList) foot() string {
 	case l.renaming != "":
 		return l.keyHint(l.theme.Dim, keyAccept.hint("rename"), keyClose.hint("cancel"))
 	case l.note != "":
-		return l.theme.Text.Render(ansi.Truncate(l.note, l.width, "…"))
+		return l.theme.Text.Render(ansi.Truncate(l.note, l.footWidth(), "…"))
 	}
 	keys := []hint{keyClose.hint("close")}
 	if len(l.trashed) > 0 {
@@ -272,24 +270,20 @@ func (l *SessionList) foot() string {
 	}
 	if l.total() > 0 {
 		keys = slices.Insert(keys, 0, keyAccept.hint("open"))
-		keys = append(keys, keyRename.hint("rename"), keyPin.hint("pin"), keyFork.hint("copy"), keyTrash.hint("delete"), hint{"type", "to filter"})
+		keys = append(keys, keyRename.hint("rename"), keyPin.hint("pin"), keyFork.hint("copy"), keyTrash.hint("delete"))
 	}
 	return l.keyHint(l.theme.Dim, keys...)
 }
 
 // Cursor implements Dialog. The cursor is after the title being typed, or after the query.
 func (l *SessionList) Cursor() (x, y int, ok bool) {
-	height := l.Height()
 	if l.renaming == "" {
-		return l.queryCursor(sessionsTitle, &l.query), 0, height > 2
+		return l.queryCursor(sessionsTitle, &l.query)
 	}
 	s := l.layout()
 	at, total := l.place()
 	l.scrollTo(at, total, s.visible)
 	y = at - l.top
-	if height > 2 {
-		y++ // the title line
-	}
 	x = signWidth + textwrap.Width(l.name.visibleText(s.width-signWidth))
-	return max(min(x, l.width-1), 0), y, height > 0
+	return max(min(x, l.width-1), 0), y, l.Height() > 0
 }

@@ -34,11 +34,19 @@ func roles(th *theme.Theme) map[string]string {
 		{"bad", th.Bad}, {"warn", th.Warn}, {"good", th.Good}, {"strong", th.Strong}, {"accent", th.Accent},
 		{"faint", th.Faint}, {"dim", th.Dim}, {"", th.Text},
 	} {
-		names[on(r.style)] = r.name
-		names[on(r.style.Bold(true))] = strings.TrimPrefix(r.name+" bold", " ")
-		names[on(r.style.Underline(true))] = strings.TrimPrefix(r.name+" underlined", " ")
-		names[on(r.style.Bold(true).Underline(true))] = strings.TrimPrefix(r.name+" bold underlined", " ")
-		names[on(r.style)] = r.name
+		for place, ground := range map[string]lipgloss.Style{"": lipgloss.NewStyle(), " in band": th.Composer, " selected": th.Selected} {
+			style := r.style.Background(ground.GetBackground())
+			if place != "" && on(ground) == "" {
+				continue
+			}
+			names[on(ground)] = strings.TrimSpace(place)
+			names[on(style.Bold(true))] = strings.TrimPrefix(r.name+" bold"+place, " ")
+			names[on(style.Underline(true))] = strings.TrimPrefix(r.name+" underlined"+place, " ")
+			names[on(style.Bold(true).Underline(true))] = strings.TrimPrefix(r.name+" bold underlined"+place, " ")
+			if names[on(style)] == "" || place == "" {
+				names[on(style)] = strings.TrimSpace(r.name + place)
+			}
+		}
 	}
 	return names
 }

@@ -106,11 +106,11 @@ func treePrefix(more, own bool) string {
 	return "  "
 }
 
-func (l *branchList) wants() int { return max(len(l.branches), 1) + 2 }
+func (l *branchList) wants() (above, inBand int) { return max(len(l.branches), 1), 1 }
 
 // handle handles keys that move or choose.
 func (l *branchList) handle(msg tea.Msg) tea.Cmd {
-	if l.move(msg, scrollMode{reading: true}, len(l.branches), contentRows(l.Height())) {
+	if l.move(msg, scrollMode{reading: true}, len(l.branches), l.rowsAbove(1)) {
 		return nil
 	}
 	press, ok := msg.(tea.KeyPressMsg)
@@ -129,18 +129,18 @@ func (l *branchList) handle(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-func (l *branchList) draw() (head string, rows []string, foot string) {
-	visible := contentRows(l.Height())
+func (l *branchList) draw() (rows, inBand []string, foot string) {
+	visible := l.rowsAbove(1)
 	l.scrollTo(l.selected, len(l.branches), visible)
 	cols := fitColumns(l.width, max(l.width/2, 28), column{l.wide[0], 0}, column{l.wide[1], 1}, column{l.wide[2], 2})
 	for i := l.top; i < min(l.top+visible, len(l.branches)); i++ {
-		rows = append(rows, l.row(i, cols))
+		rows = append(rows, l.ground(l.row(i, cols), i == l.selected))
 	}
 	keys := []hint{keyAccept.hint("open"), keyClose.hint("close"), keyFork.hint("copy"), hint{"•", "current path"}}
 	if len(l.branches) == 0 {
 		rows, keys = []string{l.theme.Dim.Render(ansi.Truncate("  No branches yet", l.width, "…"))}, keys[1:2]
 	}
-	return l.titleLine("Branches", fmt.Sprint(len(l.branches))), rows, l.keyHint(l.theme.Dim, keys...)
+	return rows, []string{l.titleLine("Branches", fmt.Sprint(len(l.branches)))}, l.keyHint(l.theme.Dim, keys...)
 }
 
 // row returns the row of a branch: sign, tree lines, mark of the current path, text, and the columns

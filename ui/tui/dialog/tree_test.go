@@ -81,8 +81,8 @@ func TestTreeLines(t *testing.T) {
 				list = append(list, dialog.Branch{Depth: depth, Text: string(rune('a' + i)), Current: true})
 			}
 			var got []string
-			shown := rows(t, dialog.Tree(list, openBranch, forkBranch, theme.Plain()), 40, 24)
-			for _, row := range shown[1 : len(shown)-1] {
+			shown := rows(t, dialog.Tree(list, openBranch, forkBranch, theme.Plain()), 40, 14)
+			for _, row := range shown[:len(shown)-2] {
 				got = append(got, strings.TrimRight(ansi.TruncateLeft(row, 2, ""), " "))
 			}
 			if !slices.Equal(got, c.want) {

@@ -142,6 +142,18 @@ func (p *Diff) Render(v View, most int) (lines []string) {
 	return lines
 }
 
+// Rows returns the rows of each line, as Render does, but with old and new always below each other.
+func (p *Diff) Rows(v View) [][]string {
+	last, all := 0, make([][]string, len(p.changes))
+	for _, c := range p.changes {
+		last = max(last, c.line, c.oldLine)
+	}
+	for i, r := range p.rows(p.changes, v) {
+		all[i] = r.render(nil, len(strconv.Itoa(last)), v)
+	}
+	return all
+}
+
 // Line appends one line of a file as in a diff, with its number, of a number of digits; 0 for no
 // number. scanner splits it into tokens; nil for none.
 func (v View) Line(lines []string, sign byte, number, digits int, text string, scanner *markdown.Scanner) []string {

@@ -14,6 +14,7 @@ import (
 	"parley/ui/app"
 	"parley/ui/format"
 	"parley/ui/theme"
+	"parley/ui/tui/band"
 	"parley/ui/tui/common"
 	"parley/ui/tui/composer"
 	"parley/ui/tui/files"
@@ -21,10 +22,7 @@ import (
 )
 
 // BarWidth is the width of the bar before the composer and the free cell after it.
-const BarWidth = 2
-
-// A bar at the left edge of the band shows whose turn it is.
-const bar = "▌ "
+const BarWidth = band.Width
 
 // An Input is the composer with everything around it: attachments, draft and queue.
 type Input struct {
@@ -38,7 +36,7 @@ type Input struct {
 	draft draft
 	order draftOrder
 	first firstRequest
-	band  band
+	band  lastBand
 }
 
 // New returns an empty input.
@@ -285,9 +283,9 @@ func (in *Input) Paths() (paths []string) {
 
 const askAnything = "Ask anything"
 
-// A band is the drawn composer: attachments and text on a background of their own, with the lists of
+// A lastBand is the drawn composer: attachments and text on a background of their own, with the lists of
 // the composer above it.
-type band struct {
+type lastBand struct {
 	pad  int // empty rows above and below the text
 	busy bool
 	of   bandFacts
@@ -302,14 +300,11 @@ type bandFacts struct {
 	theme           *theme.Theme
 }
 
-// airyFrom is the number of rows from which the band has empty rows.
-const airyFrom = 19
-
 // Layout sets the size and returns the number of rows of the input, at most room. The band gets a third of
 // the room; with lists above it, the input gets half.
 func (in *Input) Layout(width, room int) int {
 	in.band.pad = 0
-	if room >= airyFrom {
+	if room >= band.AiryFrom {
 		in.band.pad = 1
 	}
 	if busy := in.App.Busy(); busy != in.band.busy {
@@ -317,7 +312,7 @@ func (in *Input) Layout(width, room int) int {
 		in.Composer.SetPlaceholder(map[bool]string{false: askAnything, true: "Queue a message"}[busy])
 	}
 	around := 2*in.band.pad + in.chipRows(width)
-	in.Composer.SetSize(width-BarWidth-1, room/2-around)
+	in.Composer.SetSize(width-band.Width-1, room/2-around)
 	in.Composer.SetTextRows(max(room/3-around, 1))
 	return in.Height(width)
 }
@@ -341,7 +336,7 @@ func (in *Input) Cursor(width int) (x, y int, ok bool) {
 	if y >= in.Composer.PromptRow() {
 		y += in.band.pad + in.chipRows(width)
 	}
-	return x + BarWidth, y, ok
+	return x + band.Width, y, ok
 }
 
 // Click handles a click on a cell of the view.
@@ -351,7 +346,7 @@ func (in *Input) Click(x, y, width int) tea.Cmd {
 			return nil
 		}
 	}
-	return in.Composer.Click(x-BarWidth, y)
+	return in.Composer.Click(x-band.Width, y)
 }
 
 // View returns the lists of the composer, and the band with the attachments and the text.
@@ -368,28 +363,20 @@ func drawBand(f bandFacts, above int) string {
 	rows := strings.Split(f.composer, "\n")
 	above = min(above, len(rows))
 	pad := make([]string, f.pad)
-	band := slices.Clone(pad)
+	own := slices.Clone(pad)
 	if f.chips != "" {
-		band = append(append(band, f.chips), pad...)
+		own = append(append(own, f.chips), pad...)
 	}
-	band = append(append(band, rows[above:]...), pad...)
+	own = append(append(own, rows[above:]...), pad...)
 	lead := f.theme.Accent
 	if f.busy {
 		lead = f.theme.Voice
 	}
-	ground, start := theme.NewSGR(f.theme.Composer), lead.Render(bar)
-	all := make([]string, 0, above+len(band))
+	all := make([]string, 0, above+len(own))
 	for _, row := range rows[:above] {
-		all = append(all, strings.Repeat(" ", BarWidth)+row)
+		all = append(all, strings.Repeat(" ", band.Width)+row)
 	}
-	for _, row := range band {
-		row = start + row
-		if ground.On != "" {
-			row += strings.Repeat(" ", max(f.width-ansi.StringWidth(row), 0))
-		}
-		all = append(all, ground.Under(row))
-	}
-	return strings.Join(all, "\n")
+	return strings.Join(band.Rows(all, own, f.width, lead, f.theme), "\n")
 }
 
 // chips returns the line in the band that lists the attachments; "" if there are none.
@@ -404,5 +391,5 @@ func (in *Input) chips(width int) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return in.Theme.Dim.Render(ansi.Truncate(strings.Join(names, " "), max(width-2*BarWidth, 1), "…"))
+	return in.Theme.Dim.Render(ansi.Truncate(strings.Join(names, " "), max(width-2*band.Width, 1), "…"))
 }

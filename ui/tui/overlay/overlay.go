@@ -187,10 +187,6 @@ func (o *Overlay) IsWide() bool {
 	return wide || o.IsFullScreen()
 }
 
-// maxWidth is the maximum width of a dialog, because longer lines are hard to
-// read. A dialog with a method Wide uses the full width.
-const maxWidth = 120
-
 // Layout sets the size of the dialog, at most room rows, and returns its number of rows: nearly
 // all for approvals and help, fewer for lists.
 func (o *Overlay) Layout(width, room int) int {
@@ -199,10 +195,7 @@ func (o *Overlay) Layout(width, room int) int {
 	case *dialog.Pager:
 		most = room
 	case interface{ Compact() }:
-		most = min(most, max(room*2/3, 10))
-	}
-	if _, wide := o.Dialog.(interface{ Wide() }); !wide {
-		width = min(width, maxWidth)
+		most = min(most, max(room*3/4, 10))
 	}
 	o.Dialog.SetSize(width, most)
 	return o.Dialog.Height()

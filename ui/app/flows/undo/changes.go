@@ -110,6 +110,10 @@ func (s *changeSet) list() app.Effect {
 		title += " of \"" + s.turn + "\""
 	}
 	l := app.Choose(fmt.Sprintf("%s · %s · +%d −%d", title, format.Plural(len(items), "file"), added, removed), "file", items, s.show)
+	l.Preview = func(value string) string {
+		c := s.at(value)
+		return c.Diff(s.history)
+	}
 	l.Actions = append(s.actions(), app.Action{Key: "t", Help: "by turn", Do: func(string) app.Effect { return s.turns() }})
 	return l
 }
@@ -150,7 +154,14 @@ func (s *changeSet) detail(c changes.File) string {
 // show opens the whole diff of a file. Closing it returns to the list.
 func (s *changeSet) show(value string) app.Effect {
 	c := s.at(value)
-	p := s.page(displayName(c.Path), c.Diff(s.history))
+	return app.Prepare(func(context.Context) func() app.Effect {
+		patch := c.Diff(s.history)
+		return func() app.Effect { return s.showPatch(value, patch) }
+	})
+}
+
+func (s *changeSet) showPatch(value, patch string) app.Effect {
+	p := s.page(displayName(s.at(value).Path), patch)
 	for _, a := range s.actions() {
 		of := app.Action{Key: a.Key, Help: a.Help, Do: func(string) app.Effect { return a.Do(value) }}
 		if a.Copy != nil {
@@ -164,7 +175,7 @@ func (s *changeSet) show(value string) app.Effect {
 
 // page shows a patch.
 func (s *changeSet) page(title, patch string) app.Page {
-	part := format.Part{Title: title, Source: patch, Verbatim: true}
+	part := format.Part{Title: title, Source: patch, Verbatim: true, Patch: true}
 	for l := range diff.Lines(patch) {
 		line := format.Line{Text: l.Raw}
 		if l.Kind == diff.Added || l.Kind == diff.Removed {

@@ -174,9 +174,9 @@ func TestChanges(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	const patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,3 @@\n-one\n-two\n+1\n+1b\n+2\n"
-	page := list.Choose(list.Items[0], "").(app.Page)
-	if got := page.Parts[0].Source; got != patch {
-		t.Errorf("the page has %q", got)
+	page := list.Choose(list.Items[0], "").(app.Prepare)(t.Context())().(app.Page)
+	if got := page.Parts[0].Source; got != patch || list.Preview("0") != patch {
+		t.Errorf("the page has %q, the preview %q", got, list.Preview("0"))
 	}
 	for value, copied := range map[string]func(string) (string, string){"": page.Actions[1].Copy, "0": list.Actions[1].Copy} {
 		if text, as := copied(value); text != patch || as != "patch of a.txt" {

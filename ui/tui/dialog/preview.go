@@ -1,0 +1,38 @@
+package dialog
+
+import (
+	"parley/ui/format"
+	"parley/ui/tui/diffview"
+)
+
+// A Preview is the diff of the selected item of a Picker.
+type Preview struct {
+	value string // of the item
+	patch *diffview.Diff
+}
+
+const (
+	// MaxPreview is how many lines of a diff a Preview may need.
+	MaxPreview = 100
+	// minPreviewRows is the minimum number of rows of a Preview, and of the list above it.
+	minPreviewRows = 6
+)
+
+// SetPreview sets the diff of the item with a value.
+func (p *Picker) SetPreview(value string, patch *diffview.Diff) {
+	p.Preview, p.view = &Preview{value, patch}, ""
+}
+
+// previewLines returns the first lines of the diff in a number of rows. The first row is empty.
+func (p *Picker) previewLines(rows int) []string {
+	lines := []string{""}
+	if d := p.Preview.patch; d != nil && p.Preview.value == p.Selected() {
+		most, rest := rows-1, ""
+		if total := d.Len() + d.Dropped; total > most {
+			most--
+			rest = p.theme.Dim.Render("    ⋯ " + format.Plural(total-most, "more line") + " (enter)")
+		}
+		lines = append(append(lines, d.Render(diffview.View{Styles: diffview.NewStyles(p.theme), Width: p.width}, most)...), rest)
+	}
+	return append(lines, make([]string, max(rows-len(lines), 0))...)[:rows]
+}
