@@ -134,7 +134,7 @@ func (p *Policy) evaluate(a *act.Action) (act.Verdict, rule.Rule) {
 		return act.Ask, by
 	case is(act.Allow) && by.Sandboxed && !a.Sandboxed:
 		return act.Ask, by // it was approved for the sandbox, which is not available now
-	case is(act.Allow):
+	case is(act.Allow), a.Allowed:
 		return act.Allow, by
 	case mode == act.ModeAuto && (a.Access == act.AccessWrite || a.Access == act.AccessRun && a.Sandboxed && !a.Network):
 		return act.Allow, by

@@ -32,6 +32,7 @@ func TestDecide(t *testing.T) {
 		beside  = &act.Action{Tool: "fetch", Access: act.AccessFetch, Host: "example.com.evil.com", URL: "https://example.com.evil.com/"}
 		issue   = &act.Action{Tool: "mcp__github__create_issue", Access: act.AccessRun}
 		comment = &act.Action{Tool: "mcp__github__comment", Access: act.AccessRun}
+		allowed = &act.Action{Tool: "mcp__github__comment", Access: act.AccessRun, Allowed: true}
 	)
 	envrcPart := &act.Action{Tool: "edit", Access: act.AccessWrite, Path: ".envrc"}
 	remember := func(a *act.Action) func(*Policy) { return func(p *Policy) { p.AllowForSession(a) } }
@@ -115,6 +116,10 @@ func TestDecide(t *testing.T) {
 		{"a host with its name in front", act.ModeAsk, remember(page), beside, act.Ask},
 		{"a tool from outside that was allowed", act.ModeAsk, remember(issue), issue, act.Allow},
 		{"its neighbour", act.ModeAsk, remember(issue), comment, act.Ask},
+		{"a server whose calls the user allowed", act.ModeAsk, nil, allowed, act.Allow},
+		{"such a server, read-only", act.ModeReadOnly, nil, allowed, act.Deny},
+		{"such a server, a rule that asks", act.ModeAsk, load(act.Ask, "mcp__github__comment"), allowed, act.Ask},
+		{"such a server, a rule that denies", act.ModeYolo, load(act.Deny, "mcp__github__*"), allowed, act.Deny},
 		{"its server", act.ModeAsk, grant("mcp__github__*"), comment, act.Allow},
 
 		{"deny beats what was remembered", act.ModeAsk, both(remember(status), load(permission.Deny, "shell:git *")), status, act.Deny},

@@ -35,6 +35,7 @@ type Action struct {
 	Sandboxed bool // the command runs in the sandbox, and can change the workspace only
 	Network   bool // the sandbox lets it reach the network, see [Action.WithNetwork]
 
+	Allowed     bool   // the user allowed all calls of the server: it runs unless a rule or the mode decides otherwise
 	Caution     string // why a user must approve it regardless of rules, in words for them; "" if there is no special reason
 	AskEachTime bool   // it needs approval each time; answers are not remembered
 

@@ -12,11 +12,12 @@ type Access struct {
 	Read        []string `json:"read,omitempty"`  // more files and directories that it may read
 	Write       []string `json:"write,omitempty"` // more files and directories that it may change
 	Unsandboxed bool     `json:"free,omitempty"`  // it runs without the sandbox
+	Calls       bool     `json:"calls,omitempty"` // its tools run without asking, unless a rule or the mode decides otherwise
 }
 
 // IsZero reports whether nothing is allowed.
 func (a Access) IsZero() bool {
-	return !a.Network && !a.Unsandboxed && len(a.Read) == 0 && len(a.Write) == 0
+	return !a.Network && !a.Unsandboxed && !a.Calls && len(a.Read) == 0 && len(a.Write) == 0
 }
 
 // Union returns the accesses of both a and b.
@@ -26,7 +27,7 @@ func (a Access) Union(b Access) Access {
 		slices.Sort(all)
 		return slices.Compact(all)
 	}
-	return Access{a.Network || b.Network, join(a.Read, b.Read), join(a.Write, b.Write), a.Unsandboxed || b.Unsandboxed}
+	return Access{a.Network || b.Network, join(a.Read, b.Read), join(a.Write, b.Write), a.Unsandboxed || b.Unsandboxed, a.Calls || b.Calls}
 }
 
 // String describes the access; "" for none.
@@ -43,6 +44,9 @@ func (a Access) String() string {
 	}
 	if len(a.Write) > 0 {
 		parts = append(parts, "may change "+strings.Join(a.Write, ", "))
+	}
+	if a.Calls {
+		parts = append(parts, "runs its tools without asking")
 	}
 	return strings.Join(parts, "; ")
 }

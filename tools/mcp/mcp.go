@@ -110,8 +110,8 @@ type Servers interface {
 	// them with this fingerprint. It is an error if they have changed since. If Options.Approve
 	// fails they stay approved until Close.
 	Approve(server, fingerprint string) error
-	// Allow adds to the access of a server's program, stores that, and restarts it. The zero Access
-	// revokes everything allowed before.
+	// Allow adds to the access of a server, stores that, and restarts it unless only its calls are concerned. The zero
+	// Access revokes everything allowed before. Calls of a server whose tools are unknown include approving these once.
 	Allow(server string, more Access) error
 	// Restart restarts a server, also one that was stopped.
 	Restart(server string) error
@@ -173,6 +173,7 @@ type State struct {
 	Refusal      Refusal
 	Allowed      Access // by the user, beyond the configuration
 	Location     string // its command line or address
+	OfProject    bool   // see Config.OfProject
 	ServerInfo   string // name and version that it reports
 	Tools        []Tool
 	RemovedTools []string // tools that were approved and no longer exist

@@ -30,6 +30,8 @@ type storedState struct {
 	Started  bool       `json:"started,omitempty"` // it was ready once: its downloads are there
 	Stopped  bool       `json:"stopped,omitempty"` // the user has stopped it
 	Access   mcp.Access `json:"access,omitzero"`
+	// Enable approves the next list of tools: Access.Calls was allowed while they were unknown.
+	Enable bool `json:"enable,omitempty"`
 	// Given is the fingerprint of a project server's configuration, including values of variables,
 	// when Access was allowed: a changed configuration could run anything. It is salted, because
 	// values may be secret.

@@ -155,6 +155,64 @@ func TestProgramInTheHomeFolder(t *testing.T) {
 	}
 }
 
+// All that a user's own server needs is allowed at once: access, tools that are not known yet, and calls. It holds for
+// that command alone.
+func TestAllowAll(t *testing.T) {
+	dir, memory := home(t), &notebook{}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, filepath.Join(dir, "tools/server/package.json"), "{}", 0o644)
+	program := put(t, filepath.Join(dir, "tools/server/bin/run"), "#!/bin/sh\nPARLEY_TEST_SERVER=real exec "+exe+"\n", 0o755)
+	c := mcp.Config{Command: process.ShellLine(program), Read: []string{exe}}
+	allowed := func(b *testServer) bool {
+		b.offer()
+		a, err := b.set.Plan(t.Context(), "mcp__s__echo", `{"text":"hi"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a.Allowed
+	}
+	b := held(t, c, memory)
+	more := b.state().Refusal.Needs
+	more.Calls = true
+	if err := b.Allow("s", more); err != nil {
+		t.Fatal(err)
+	}
+	b.until("it works", func(s mcp.State) bool { return s.Status == mcp.StatusReady })
+	if !allowed(b) {
+		t.Error("a call asks")
+	}
+	b.Close()
+
+	b = held(t, c, memory)
+	if s := b.state(); s.Status != mcp.StatusReady || !allowed(b) {
+		t.Errorf("in the next session: %s, %v", s.Status, allowed(b))
+	}
+	since := b.state().PID
+	if err := b.Allow("s", mcp.Access{Calls: true}); err != nil || b.state().PID != since {
+		t.Errorf("it was restarted: %v", err)
+	}
+	if err := b.Allow("s", mcp.Access{}); err != nil {
+		t.Fatal(err)
+	}
+	b.Close()
+	c.Args = []string{"other"}
+	if s := held(t, c, memory).settle(); s.Status != mcp.StatusFailed || !s.Allowed.IsZero() {
+		t.Errorf("another command of the same name: got %+v", s)
+	}
+	c.Args, c.OfProject = nil, true
+	project := held(t, c, &notebook{})
+	if err := project.Allow("s", more); err != nil {
+		t.Fatal(err)
+	}
+	s := project.until("it starts", func(s mcp.State) bool { return s.Status == mcp.StatusNew || s.Status == mcp.StatusReady })
+	if err := project.Approve("s", s.Fingerprint); err != nil || s.Status != mcp.StatusNew || allowed(project) {
+		t.Errorf("a project's server: %s, %v", s.Status, err)
+	}
+}
+
 // TestFirstStartEnds: once a server is shown with its tools, it no longer starts for the first time.
 func TestFirstStartEnds(t *testing.T) {
 	var all *servers

@@ -32,6 +32,15 @@ func (s *server) effectiveConfig() mcp.Config {
 	return withAccess(s.config, s.stored.Access)
 }
 
+// accessNow returns what the user allowed the program of the server, and whether that runs.
+func (s *server) accessNow() (a mcp.Access, runs bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a = s.stored.Access.Union(mcp.Access{}) // as a later one is built
+	a.Calls = false
+	return a, s.conn.session != nil
+}
+
 // updateStored changes the stored state. Changes are serialized, so that a later one is not
 // overwritten by an earlier one.
 func (s *server) updateStored(change func(*storedState)) error {
@@ -64,7 +73,7 @@ func (s *server) grant(more mcp.Access) error {
 			all = m.Access.Union(more)
 		}
 		sealErr = m.allow(all, s.config)
-		m.Stopped = false
+		m.Stopped, m.Enable = false, all.Calls && !s.config.OfProject && (m.Enable || s.conn.session == nil && !old)
 		if old && s.approved.addStart(withAccess(s.config, m.Access), s.approved[saltKey]) == nil {
 			seal, agreed = s.approved.String(), true
 		}

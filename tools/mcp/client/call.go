@@ -38,14 +38,22 @@ func (s *server) externalTool(t listedTool, sum string) tools.External {
 			}
 			// Regardless of the server's description, any tool can do anything.
 			return &act.Action{
-				Access: act.AccessRun,
-				Title:  s.name + ": " + t.Title,
+				Access:  act.AccessRun,
+				Title:   s.name + ": " + t.Title,
+				Allowed: s.allowsCalls(),
 				Do: func(ctx context.Context, progress func(string)) act.Outcome {
 					return s.call(ctx, t, sum, input, progress)
 				},
 			}, nil
 		},
 	}
+}
+
+// allowsCalls reports whether the user allowed all calls of a server that is the user's own.
+func (s *server) allowsCalls() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stored.Access.Calls && !s.config.OfProject
 }
 
 // checkTool returns an error unless a tool still exists as it was approved. For a server that is

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -145,7 +146,12 @@ func (all *servers) Allow(name string, more mcp.Access) error {
 	if err != nil {
 		return err
 	}
+	before, runs := s.accessNow()
 	err = s.grant(more)
+	if after, _ := s.accessNow(); runs && reflect.DeepEqual(before, after) {
+		s.notifyChange()
+		return err
+	}
 	return errors.Join(err, all.Restart(name))
 }
 

@@ -377,11 +377,17 @@ func (s *server) loadLists(ctx context.Context, session *sdk.ClientSession) erro
 	if err != nil {
 		return err
 	}
-	if err := s.updateStored(func(m *storedState) { m.Started = true }); err != nil {
+	enable, seal := false, ""
+	if err := s.updateStored(func(m *storedState) { enable, m.Enable, m.Started = m.Enable, false, true }); err != nil {
 		s.stderr.Write([]byte("parley: not remembered: " + err.Error() + "\n"))
 	}
+	defer func() {
+		if seal != "" && s.opts.Approve != nil {
+			_ = s.opts.Approve(s.name, seal) // it stays approved until Close
+		}
+		s.notifyChange()
+	}()
 	s.mu.Lock()
-	defer s.notifyChange()
 	defer s.mu.Unlock()
 	if err := lists.tools.fingerprint.addStart(withAccess(s.config, s.stored.Access), s.salt); err != nil {
 		return err
@@ -390,6 +396,9 @@ func (s *server) loadLists(ctx context.Context, session *sdk.ClientSession) erro
 		s.stderr.Write([]byte("parley: not read: " + missing.Error() + "\n"))
 	}
 	s.serverLists = lists
+	if enable {
+		s.approved, seal = lists.tools.fingerprint, lists.tools.fingerprint.String()
+	}
 	s.updateStatus()
 	s.finishStart()
 	return nil
@@ -404,7 +413,7 @@ func (s *server) state() mcp.State {
 		location = mask
 	}
 	out := mcp.State{
-		Name: s.name, Status: s.status, Reason: s.reason, Since: s.since, Location: location.whole(s.config.Location()), ServerInfo: s.serverInfo,
+		Name: s.name, OfProject: s.config.OfProject, Status: s.status, Reason: s.reason, Since: s.since, Location: location.whole(s.config.Location()), ServerInfo: s.serverInfo,
 		OmittedTools: s.tools.omitted, Fingerprint: s.tools.fingerprint.String(),
 		Down: s.down, FirstStart: s.isFirstStartLocked(), Refusal: s.refusal, Allowed: s.stored.Access,
 		Session: mcp.Session{LoggedIn: s.login.client.LoggedIn(), Prompts: len(s.prompts), Resources: len(s.resources)},

@@ -22,7 +22,9 @@ func (f flow) nextQuestion() app.Effect {
 	var e *app.Confirm
 	switch q := servers.NextQuestion(); {
 	case q == nil:
-		return nil
+		if e = f.nextConsent(servers); e == nil {
+			return nil
+		}
 	case q.Refused != "":
 		return app.Shown{Event: llm.Notice{Text: fmt.Sprintf("MCP server %s: %s. Declined for you", q.Server, q.Refused)}}
 	case q.Sample != nil:

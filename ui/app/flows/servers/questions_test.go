@@ -269,7 +269,7 @@ func TestServerSample(t *testing.T) {
 func TestServerSampleCanceled(t *testing.T) {
 	a, call := askingApp(t)
 	a.Session.SetModel(llm.Endpoint{Name: "fake/m", Model: llmtest.New(func(ctx context.Context, _ llm.Request, _ *llm.Out) error {
-		flow{a}.servers().Close()
+		flow{app: a}.servers().Close()
 		<-ctx.Done()
 		return ctx.Err()
 	})})

@@ -17,7 +17,7 @@ import (
 
 // Register adds the flow to a.
 func Register(a *app.App) {
-	f := flow{a}
+	f := flow{a, new([]string)}
 	a.Commands = append(a.Commands,
 		app.Command{Name: "resource", Group: app.Messages, Help: "Attach a resource from an MCP server", Unavailable: f.noResources, Run: f.attachResource},
 		app.Command{Name: "mcp", Group: app.Program, Arg: "NAME", Help: "MCP servers: status, tools, login; add, remove", Unavailable: f.unavailable, Args: f.arguments, MultilineArg: "add", Run: f.run},
@@ -28,7 +28,10 @@ func Register(a *app.App) {
 }
 
 // A flow manages the MCP servers of an App.
-type flow struct{ app *app.App }
+type flow struct {
+	app     *app.App
+	consent *[]string // servers that the user is to be asked about
+}
 
 // servers returns the servers; nil if none is configured, or none may run yet.
 func (f flow) servers() mcp.Servers {
@@ -65,19 +68,19 @@ func (f flow) watch(tell func(func() app.Effect)) {
 	}
 	noticed := map[string]string{}
 	f.app.OnServerChange(func(name string) {
-		tell(func() app.Effect { return changed(f.servers(), name, noticed) })
+		tell(func() app.Effect { return f.changed(f.servers(), name, noticed) })
 	})
 }
 
-// changed returns a notice about a server that changed, if the user has to know or do something. Noticed holds the last
-// notice of each server, so that none is repeated.
-func changed(all mcp.Servers, name string, noticed map[string]string) app.Effect {
+// changed returns a notice about a server that changed, if the user has to know or do something, or queues a question
+// about it. Noticed holds the last notice of each server, so that none is repeated.
+func (f flow) changed(all mcp.Servers, name string, noticed map[string]string) app.Effect {
 	for _, s := range all.States() {
 		if s.Name != name {
 			continue
 		}
 		told := string(s.Status)
-		if s.Status == mcp.StatusReady {
+		if s.Status == mcp.StatusReady || needsConsent(s) {
 			told += s.Refusal.Needs.String()
 		}
 		if noticed[name] == told {
@@ -87,6 +90,10 @@ func changed(all mcp.Servers, name string, noticed map[string]string) app.Effect
 			return nil
 		}
 		noticed[name] = told
+		if needsConsent(s) {
+			*f.consent = append(*f.consent, name)
+			return nil
+		}
 		if news := serverNotice(s); news != "" {
 			return app.Shown{Event: llm.Notice{Text: news}} // for this run only, not stored in the conversation
 		}
@@ -286,15 +293,17 @@ type serverChoice struct {
 
 // serverChoices lists the actions for a server, first of all to grant the access that the sandbox denied. Further
 // permissions are offered after a restart.
-func serverChoices(s mcp.State) []serverChoice {
+func serverChoices(s mcp.State) (out []serverChoice) {
 	allow := func(name string, a mcp.Access) serverChoice {
 		return serverChoice{name, "It " + a.String() + ", also in later sessions", func(all mcp.Servers) error { return all.Allow(s.Name, a) }}
 	}
-	var out []serverChoice
 	wants := s.Refusal.Needs
 	folders := mcp.Access{Read: wants.Read, Write: wants.Write}
 	if s.Sandboxed && !folders.IsZero() && wants.Network {
 		out = append(out, allow("Allow network and these folders", mcp.Access{Network: true, Read: wants.Read, Write: wants.Write}))
+	}
+	if s.Status == mcp.StatusReady && !s.OfProject && !s.Allowed.Calls {
+		defer func() { out = append(out, allow("Run its tools without asking", mcp.Access{Calls: true})) }()
 	}
 	failing := s.Sandboxed && (s.Status == mcp.StatusFailed || wants.Unsandboxed)
 	network := allow("Allow network", mcp.Access{Network: true})

@@ -27,13 +27,14 @@ func TestServerChoices(t *testing.T) {
 		"refused the network":     {with(func(s *mcp.State) { s.Refusal.Needs.Network = true }), "Allow network, Restart, Run without the sandbox, Stop"},
 		"refused a folder":        {with(func(s *mcp.State) { s.Refusal.Needs.Read = []string{"/a"} }), "Allow these folders, Restart, Allow network, Run without the sandbox, Stop"},
 		"refused both":            {with(func(s *mcp.State) { s.Refusal.Needs = mcp.Access{Network: true, Read: []string{"/a"}} }), "Allow network and these folders, Allow network, Allow these folders, Restart, Run without the sandbox, Stop"},
-		"ready, refused a folder": {with(func(s *mcp.State) { s.Status, s.Refusal.Needs.Write = mcp.StatusReady, []string{"/a"} }), "Allow these folders, Restart, Stop"},
-		"ready, refused a call":   {with(func(s *mcp.State) { s.Status, s.Refusal.Needs.Unsandboxed = mcp.StatusReady, true }), "Run without the sandbox, Restart, Allow network, Stop"},
-		"ready, refused network":  {with(func(s *mcp.State) { s.Status, s.Refusal.Needs.Network = mcp.StatusReady, true }), "Allow network, Restart, Stop"},
+		"ready, refused a folder": {with(func(s *mcp.State) { s.Status, s.Refusal.Needs.Write = mcp.StatusReady, []string{"/a"} }), "Allow these folders, Restart, Stop, Run its tools without asking"},
+		"ready, refused a call":   {with(func(s *mcp.State) { s.Status, s.Refusal.Needs.Unsandboxed = mcp.StatusReady, true }), "Run without the sandbox, Restart, Allow network, Stop, Run its tools without asking"},
+		"ready, refused network":  {with(func(s *mcp.State) { s.Status, s.Refusal.Needs.Network = mcp.StatusReady, true }), "Allow network, Restart, Stop, Run its tools without asking"},
 		"refused all": {with(func(s *mcp.State) {
 			s.Refusal.Needs = mcp.Access{Network: true, Read: []string{"/a"}, Unsandboxed: true}
 		}), "Allow network and these folders, Allow network, Allow these folders, Run without the sandbox, Restart, Stop"},
-		"stopped": {with(func(s *mcp.State) { s.Status = mcp.StatusStopped }), "Restart"},
+		"a project's": {mcp.State{Name: "s", Status: mcp.StatusReady, OfProject: true}, "Restart, Stop"},
+		"stopped":     {with(func(s *mcp.State) { s.Status = mcp.StatusStopped }), "Restart"},
 	} {
 		var names []string
 		for _, c := range serverChoices(tt.state) {

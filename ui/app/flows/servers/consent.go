@@ -1,0 +1,91 @@
+package servers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"parley/tools/mcp"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+	"parley/ui/format"
+)
+
+// needsConsent reports whether the user is asked once about a server of the user's own: what the sandbox refused it, and
+// its tools. A server of a project is reviewed with /mcp, as are tools that a server has changed by itself.
+func needsConsent(s mcp.State) bool {
+	switch {
+	case s.OfProject:
+		return false
+	case s.Status == mcp.StatusFailed:
+		return s.Sandboxed && !s.Down && !s.Refusal.Needs.IsZero()
+	}
+	return s.Status == mcp.StatusNew || s.Status == mcp.StatusChanged && s.Reason != "" // another command or address
+}
+
+// nextConsent asks about the next server that needs it; nil if there is none.
+func (f flow) nextConsent(servers mcp.Servers) *app.Confirm {
+	for len(*f.consent) > 0 {
+		name := (*f.consent)[0]
+		*f.consent = (*f.consent)[1:]
+		states := servers.States()
+		if i := slices.IndexFunc(states, func(s mcp.State) bool { return s.Name == name }); i >= 0 && needsConsent(states[i]) {
+			return f.confirmServer(states[i])
+		}
+	}
+	return nil
+}
+
+// confirmServer asks once for all that a server needs.
+func (f flow) confirmServer(s mcp.State) *app.Confirm {
+	c := control{f.app, f.servers(), s.Name}
+	more := s.Refusal.Needs
+	more.Calls = true
+	return &app.Confirm{Text: consentText(s), Yes: "Allow all", No: "Not now",
+		Accept: func() app.Effect {
+			return app.Do(func(context.Context) (err error) {
+				if s.Status != mcp.StatusFailed { // otherwise its tools are approved once they are known
+					err = c.approve(s)
+				}
+				if err != nil {
+					return err
+				}
+				return errors.Join(err, c.all.Allow(s.Name, more))
+			}, s.Name+": allowed · /mcp "+s.Name+" takes it back")
+		},
+		Decline: func() app.Effect {
+			return app.Toast("MCP server " + s.Name + " is not used yet: /mcp " + s.Name + " reviews it")
+		}}
+}
+
+// maxToolNames is the number of tools named in a question.
+const maxToolNames = 30
+
+// consentText returns the question about a server.
+func consentText(s mcp.State) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "MCP server %s: %s\n", s.Name, s.Location)
+	if s.Status == mcp.StatusChanged {
+		fmt.Fprintf(&b, "It is not what you allowed before: its command, address, environment or access is another\n")
+	}
+	if refused := s.Refusal.String(); refused != "" {
+		fmt.Fprintf(&b, "\n%s:\n%s\n", format.Capital(refused), sanitize.Quote(strings.Join(s.Refusal.Reasons, "\n")))
+		fmt.Fprintf(&b, "If you allow it, it %s\n", s.Refusal.Needs.String())
+	}
+	if s.Status == mcp.StatusFailed {
+		b.WriteString("\nIts tools are not known before it starts\n")
+	} else {
+		var names []string
+		for _, t := range s.Tools[:min(len(s.Tools), maxToolNames)] {
+			names = append(names, t.Title)
+		}
+		if left := len(s.Tools) - len(names); left > 0 {
+			names = append(names, fmt.Sprintf("and %d more", left))
+		}
+		fmt.Fprintf(&b, "\nIt offers %s; /mcp %s shows them in full:\n%s\n", format.Plural(len(s.Tools), "tool"), s.Name, sanitize.Quote(strings.Join(names, ", ")))
+	}
+	b.WriteString("\nAllow all of this? Its tools then run without asking, unless a permission rule asks.")
+	return b.String()
+}
