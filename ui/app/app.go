@@ -43,6 +43,8 @@ type App struct {
 	NextQuestion  func() Effect                                       // asks the oldest waiting question, such as an MCP server's, once; nil if none waits
 	ServerPrompts func() (prompts []ServerPrompt, unavailable string) // lists the prompts of MCP servers, or says why there are none
 
+	ChangedFiles func(of *session.Session, n int, known FileChanges) FileChanges // counts the lines of the first n files that a conversation changed, on any goroutine; nil if unknown
+
 	// WriteTables replaces tables [PARENT.NAME] of config.toml, "" removes one, and makes the change count. Said is shown;
 	// undone runs when the user takes the change back.
 	WriteTables func(parent string, tables map[string]string, said string, undone func() error) Effect
@@ -62,6 +64,13 @@ type App struct {
 
 	previousClosed chan struct{} // closed once the previous conversation is; nil if there was none
 	prompts        atomic.Pointer[knownPrompts]
+}
+
+// FileChanges are files that a conversation changed.
+type FileChanges struct {
+	Records int    // number of changes that it covers
+	All     int    // number of files
+	First   []Item // Detail is a note, such as "new"; Cells are the numbers of lines, +2 and −1, if they were counted
 }
 
 // New returns an App with the options o, completed by WithDefaults.

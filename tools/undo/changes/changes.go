@@ -35,7 +35,17 @@ func Of(h undo.History) ([]File, *undo.Plan, error) {
 }
 
 // In returns the files that the given records of h changed, by path, as they were after the last of them.
-func In(h undo.History, records []undo.Record) []File {
+func In(h undo.History, records []undo.Record) []File { return compare(h, steps(records), records) }
+
+// First returns the first n files of In for all records of h, and the number of all, without comparing the others.
+func First(h undo.History, n int) (files []File, all int) {
+	records := h.Records()
+	steps := steps(records)
+	return compare(h, steps[:min(n, len(steps))], records), len(steps)
+}
+
+// steps returns the changes that records made, by path.
+func steps(records []undo.Record) []undo.Step {
 	at := map[undo.Name]int{}
 	var steps []undo.Step
 	for _, r := range records {
@@ -48,9 +58,13 @@ func In(h undo.History, records []undo.Record) []File {
 			steps[n].Now = c.After
 		}
 	}
-	steps = slices.DeleteFunc(steps, func(s undo.Step) bool { return s.Now.Same(s.To) })
+	steps = slices.DeleteFunc(steps, func(s undo.Step) bool { return s.Now.Same(s.To) || isDirectory(s) })
 	slices.SortFunc(steps, func(a, b undo.Step) int { return cmp.Compare(a.Path, b.Path) })
-	return compare(h, steps, records)
+	return steps
+}
+
+func isDirectory(s undo.Step) bool {
+	return s.Now.Kind == undo.Directory || s.To.Kind == undo.Directory
 }
 
 // compare counts the changed lines of each step, and the calls that made them.
@@ -58,7 +72,7 @@ func compare(h undo.History, steps []undo.Step, records []undo.Record) []File {
 	files := make([]File, 0, len(steps))
 	at := map[undo.Name]int{}
 	for _, s := range steps {
-		if s.Now.Kind == undo.Directory || s.To.Kind == undo.Directory {
+		if isDirectory(s) {
 			continue
 		}
 		at[s.Path] = len(files)

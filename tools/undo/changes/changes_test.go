@@ -15,7 +15,14 @@ type history struct {
 	texts func(undo.Step) (now, to []byte)
 }
 
-func (h history) Plan(int) (*undo.Plan, error)        { return &undo.Plan{From: 1, Steps: h.steps}, nil }
+func (h history) Plan(int) (*undo.Plan, error) { return &undo.Plan{From: 1, Steps: h.steps}, nil }
+func (h history) Records() []undo.Record {
+	r := undo.Record{N: 1}
+	for _, s := range h.steps {
+		r.Changes = append(r.Changes, undo.Change{Path: s.Path, Before: s.To, After: s.Now})
+	}
+	return []undo.Record{r}
+}
 func (h history) Texts(s undo.Step) (now, was []byte) { return h.texts(s) }
 func file(size int64, mode uint32) undo.State {
 	return undo.State{Kind: undo.File, Size: size, Mode: mode}
@@ -61,5 +68,11 @@ func TestManyFiles(t *testing.T) {
 	files, _, err := Of(h)
 	if err != nil || len(files) != 5000 || files[4999].Added != 1 || files[4999].Removed != 1 {
 		t.Errorf("%d files, %v", len(files), err)
+	}
+	read := 0
+	within := h.texts
+	h.texts = func(s undo.Step) (now, was []byte) { read++; return within(s) }
+	if files, all := First(h, 3); all != 5000 || len(files) != 3 || files[2].Path != "f10" || files[2].Added != 1 || read != 3 {
+		t.Errorf("%d files of %d, %d read", len(files), all, read)
 	}
 }

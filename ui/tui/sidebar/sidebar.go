@@ -1,5 +1,5 @@
 // Package sidebar shows the state of the conversation in a column beside it, on screens that are wide
-// enough: title, context window and cost, the model's plan, MCP servers and background commands.
+// enough: title, context window and cost, the model's plan, changed files, MCP servers and background commands.
 package sidebar
 
 import (
@@ -38,6 +38,7 @@ type Sidebar struct {
 	*panel.Deps
 	off   bool // the user hid it
 	known conversation
+	files changedFiles
 
 	lines []string // nil if they have to be drawn again
 	drawn time.Time
@@ -51,6 +52,14 @@ type conversation struct {
 	turns int
 	began time.Time
 	plan  string // arguments of the last call of [act.PlanTool]
+}
+
+// changedFiles are those of a conversation, counted while no turn runs.
+type changedFiles struct {
+	app.FileChanges
+	of     *session.Session
+	idle   bool
+	looked time.Time
 }
 
 // keptMsg reports whether the user had hidden the column when parley ended.
@@ -86,7 +95,11 @@ func (s *Sidebar) Update(msg tea.Msg) (tea.Cmd, bool) {
 		if !s.App.Busy() || s.Now().Sub(s.drawn) >= pause {
 			s.lines = nil
 		}
-		return nil, false
+		return s.countFiles(), false
+	case changedFiles:
+		if msg.of == s.App.Session {
+			s.files.FileChanges = msg.FileChanges
+		}
 	default:
 		return nil, false
 	}
@@ -109,7 +122,7 @@ func (s *Sidebar) Lines(height int) []string {
 	s.drawn, s.theme = s.Now(), s.Theme
 	s.known.follow(s.App.Session)
 	rows := append([]string{""}, s.title()...)
-	for _, section := range [][]string{s.context(), s.plan(), s.items("mcp", "MCP servers"), s.items("jobs", "Jobs")} {
+	for _, section := range [][]string{s.context(), s.plan(), s.changed(), s.items("mcp", "MCP servers", "ready", s.Theme.Good.Render("●")), s.items("jobs", "Jobs", "running", s.Theme.Voice.Render("∙"))} {
 		if len(section) > 0 {
 			rows = append(append(rows, ""), section...)
 		}
@@ -183,11 +196,11 @@ func (s *Sidebar) title() []string {
 	for i, row := range rows {
 		rows[i] = s.Theme.Accent.Render(row)
 	}
-	began, layout := s.known.began.Local(), "15:04"
+	began, layout := s.known.began.In(s.Now().Location()), "15:04"
 	if s.known.began.IsZero() {
 		return rows
 	}
-	if now := s.Now().Local(); began.YearDay() != now.YearDay() || now.Sub(began) > 24*time.Hour {
+	if now := s.Now(); began.YearDay() != now.YearDay() || now.Sub(began) > 24*time.Hour {
 		layout = "2 Jan 15:04"
 	}
 	return append(rows, s.Theme.Dim.Render("since "+began.Format(layout)+" · "+format.Plural(s.known.turns, "turn")))
@@ -246,32 +259,86 @@ func (s *Sidebar) plan() (rows []string) {
 	return append([]string{s.head("Plan", fmt.Sprintf("%d of %d", done, len(rows)))}, rows...)
 }
 
-// items returns the arguments of a command, such as the servers of /mcp, under a heading.
-func (s *Sidebar) items(command, title string) (rows []string) {
-	const most = 12
+// most is the maximum number of rows of a list.
+const most = 12
+
+// countFiles counts the lines of the changed files after a turn. Undoing changes files without one, so that records are
+// looked at now and then.
+func (s *Sidebar) countFiles() tea.Cmd {
+	f, now, count := &s.files, s.Now(), s.App.ChangedFiles
+	if f.of != s.App.Session {
+		*f = changedFiles{of: s.App.Session}
+	}
+	was := f.idle
+	if f.idle = !s.App.Busy(); !f.idle || was && now.Sub(f.looked) < 2*time.Second || count == nil {
+		return nil
+	}
+	f.looked = now
+	of, known := f.of, f.FileChanges
+	return func() tea.Msg {
+		if is := count(of, most, known); is.Records != known.Records {
+			return changedFiles{FileChanges: is, of: of}
+		}
+		return nil
+	}
+}
+
+// changed returns the changed files with the numbers of their lines.
+func (s *Sidebar) changed() (rows []string) {
+	if s.files.All == 0 || s.files.of != s.App.Session {
+		return nil
+	}
+	rows = []string{s.head("Changed files", fmt.Sprint(s.files.All))}
+	for _, f := range s.files.First {
+		figures := s.Theme.Dim.Render(ansi.Truncate(sanitize.Line(f.Detail), width/2, "…"))
+		if len(f.Cells) == 2 {
+			figures = s.Theme.Good.Render(f.Cells[0]) + " " + s.Theme.Bad.Render(f.Cells[1])
+		}
+		name := sanitize.Line(f.Title)
+		if long := ansi.StringWidth(name) + 2 + ansi.StringWidth(figures) - width; long > 0 {
+			name = ansi.TruncateLeft(name, long+1, "…")
+		}
+		rows = append(rows, beside(s.Theme.Text.Render(name), figures))
+	}
+	return s.more(rows, s.files.All)
+}
+
+// more adds how many of n items of a list are not shown.
+func (s *Sidebar) more(rows []string, n int) []string {
+	if n > most {
+		rows = append(rows, s.Theme.Dim.Render(fmt.Sprintf("%d more", n-most)))
+	}
+	return rows
+}
+
+// items returns the arguments of a command, such as the servers of /mcp, under a heading. Those in the state active
+// have sign.
+func (s *Sidebar) items(command, title, active, sign string) (rows []string) {
 	at := slices.IndexFunc(s.App.Commands, func(c app.Command) bool { return c.Name == command })
 	if at < 0 || s.App.Commands[at].Args == nil {
 		return nil
 	}
-	n := 0
+	n, on := 0, 0
 	for _, i := range s.App.Commands[at].Args() {
 		if i.Exact || strings.Contains(i.Value, " ") { // a verb with its argument
 			continue
+		}
+		mark, style := s.Theme.Faint.Render("○"), s.Theme.Dim
+		if strings.HasPrefix(i.Detail, active) {
+			mark, style = sign, s.Theme.Text
+			on++
 		}
 		if n++; n > most {
 			continue
 		}
 		detail := ansi.Truncate(sanitize.Line(i.Detail), width/2, "…")
-		name := ansi.Truncate(sanitize.Line(i.Title), width-ansi.StringWidth(detail)-2, "…")
-		rows = append(rows, beside(s.Theme.Text.Render(name), s.Theme.Dim.Render(detail)))
+		name := ansi.Truncate(sanitize.Line(i.Title), width-ansi.StringWidth(detail)-4, "…")
+		rows = append(rows, beside(mark+" "+style.Render(name), s.Theme.Dim.Render(detail)))
 	}
-	switch {
-	case n == 0:
+	if n == 0 {
 		return nil
-	case n > most:
-		rows = append(rows, s.Theme.Dim.Render(fmt.Sprintf("%d more", n-most)))
 	}
-	return append([]string{s.head(title, fmt.Sprint(n))}, rows...)
+	return append([]string{s.head(title, fmt.Sprintf("%d of %d", on, n))}, s.more(rows, n)...)
 }
 
 // head returns the heading of a section, with a figure on the right.

@@ -97,6 +97,25 @@ func (f flow) compare(then func(*changeSet) app.Effect) app.Effect {
 	})
 }
 
+// changedFiles is App.ChangedFiles.
+func changedFiles(of *session.Session, n int, known app.FileChanges) app.FileChanges {
+	h := fileHistory(of)
+	is := app.FileChanges{Records: len(h.Records())}
+	if is.Records == known.Records {
+		return known
+	}
+	files, all := changes.First(h, n)
+	is.All = all
+	for _, c := range files {
+		row := app.Item{Title: displayName(c.Path), Detail: c.Note}
+		if c.Added+c.Removed > 0 {
+			row.Cells = []string{fmt.Sprintf("+%d", c.Added), fmt.Sprintf("−%d", c.Removed)}
+		}
+		is.First = append(is.First, row)
+	}
+	return is
+}
+
 // list shows the files, with what can be done with each.
 func (s *changeSet) list() app.Effect {
 	added, removed := 0, 0

@@ -26,7 +26,7 @@ func Register(a *app.App) {
 		app.Command{Name: "undo", Aliases: []string{"restore"}, Group: app.Messages, Help: "Take back changes of files, the conversation, or both", Unavailable: f.nothingToUndo, Run: f.undo},
 	)
 	a.Commands = append(a.Commands, app.Command{Name: "diff", Aliases: []string{"changes"}, Keys: []string{"ctrl+x d"}, Group: app.View, Arg: "FILE", Help: "What this conversation changed: files, diffs, undo one", Unavailable: f.nothingChanged, Args: f.changeArgs, Run: f.changes})
-	a.BranchFiles = f.branchFiles
+	a.BranchFiles, a.ChangedFiles = f.branchFiles, changedFiles
 }
 
 // A flow goes back in the open conversation.
