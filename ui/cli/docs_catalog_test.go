@@ -42,10 +42,10 @@ func abilityTable() string {
 		}
 		add("thinking", some(func(c providers.Choice) bool { return c.Thinks }), true)
 		add("tools", some(func(c providers.Choice) bool { return c.Tools }) && !program, true)
-		add("images in", some(func(c providers.Choice) bool { return c.Vision }), true)
-		add("draws", known(media.Images, p.ID), offered(media.Images, p.ID))
-		add("films", known(media.Videos, p.ID), offered(media.Videos, p.ID))
-		add("embeds", known(media.Embeddings, p.ID), offered(media.Embeddings, p.ID))
+		add("image input", some(func(c providers.Choice) bool { return c.Vision }), true)
+		add("image", known(media.Images, p.ID), offered(media.Images, p.ID))
+		add("video", known(media.Videos, p.ID), offered(media.Videos, p.ID))
+		add("embedding", known(media.Embeddings, p.ID), offered(media.Embeddings, p.ID))
 		add("web search", some(func(c providers.Choice) bool { return c.Facts.Web }), p.SearchPrice > 0)
 		text := strings.Join(can, ", ")
 		if len(perhaps) > 0 {
