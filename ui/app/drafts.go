@@ -84,9 +84,8 @@ func (o *Options) DeleteDraft(key string) { _ = o.Library.SaveDraft(key, session
 // Editor returns a command that runs $VISUAL or $EDITOR on a temporary file with text. After the command, written must
 // be called with its error: it returns the edited text, without trailing newlines, and removes the file.
 func Editor(getenv func(string) string, text string) (cmd *exec.Cmd, written func(error) (string, error), err error) {
-	name := cmp.Or(getenv("VISUAL"), getenv("EDITOR"))
-	if name == "" {
-		return nil, nil, errors.New("set $VISUAL or $EDITOR to use an editor")
+	if _, err := EditorFor(getenv, ""); err != nil {
+		return nil, nil, err
 	}
 	f, err := os.CreateTemp("", "parley-*.md") // mode 0600
 	if err != nil {
@@ -97,14 +96,24 @@ func Editor(getenv func(string) string, text string) (cmd *exec.Cmd, written fun
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, nil, errors.Join(err, os.Remove(path))
 	}
-	return process.EditorCommand(name, path), func(err error) (string, error) {
+	cmd, err = EditorFor(getenv, path)
+	return cmd, func(err error) (string, error) {
 		defer os.Remove(path)
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", name, err)
+			return "", fmt.Errorf("%s: %w", cmp.Or(getenv("VISUAL"), getenv("EDITOR")), err)
 		}
 		b, err := os.ReadFile(path)
 		return strings.TrimRight(string(b), "\n"), err
-	}, nil
+	}, err
+}
+
+// EditorFor returns a command that runs $VISUAL or $EDITOR on a file.
+func EditorFor(getenv func(string) string, path string) (*exec.Cmd, error) {
+	name := cmp.Or(getenv("VISUAL"), getenv("EDITOR"))
+	if name == "" {
+		return nil, errors.New("set $VISUAL or $EDITOR to use an editor")
+	}
+	return process.EditorCommand(name, path), nil
 }
 
 // FirstLine returns the first line of s, with an ellipsis if more lines follow.

@@ -120,6 +120,18 @@ func save(lib *session.Store, do func() error) Effect {
 // Edit is the number of a user message to edit.
 type Edit int
 
+// EditFile is a file to open in the user's editor. Only front ends with a screen have it. Done is called after that.
+type EditFile struct {
+	Path string
+	Done func() Effect
+}
+
+// A PickModel lists the models for the user to choose one by name.
+type PickModel struct {
+	Title  string
+	Chosen func(name string) Effect
+}
+
 // Exit ends the front end.
 type Exit struct{}
 
@@ -144,6 +156,8 @@ func (Page) effect()          {}
 func (Output) effect()        {}
 func (Prepare) effect()       {}
 func (Edit) effect()          {}
+func (EditFile) effect()      {}
+func (PickModel) effect()     {}
 func (Exit) effect()          {}
 func (Reconfigured) effect()  {}
 func (SessionOpened) effect() {}
@@ -240,6 +254,7 @@ type Item struct {
 	Title    string
 	Detail   string
 	Cells    []string // for the columns of a List, in place of Detail
+	Origin   Origin   // of the value in the first cell
 	Group    string   // heading of the rows in a List
 	About    string   // sentence about a row, shown while it is selected
 	Value    string   // argument that commands take for this item
@@ -247,6 +262,15 @@ type Item struct {
 	Disabled bool     // cannot be chosen now
 	Exact    bool     // an argument that must be typed in full
 }
+
+// An Origin tells who set a value.
+type Origin uint8
+
+const (
+	ByDefault   Origin = iota
+	ByUser             // in the configuration
+	BySomething        // else, such as a flag or the folder
+)
 
 // A Confirm is a yes-or-no question.
 type Confirm struct {

@@ -44,6 +44,8 @@ func (p *frontend) apply(e app.Effect) {
 		if !p.panels.open(e.Panel, e.Query) {
 			p.help()
 		}
+	case app.PickModel:
+		p.panels.chooseModel(e.Title+":", func(name string) { p.apply(e.Chosen(name)) })
 	case *app.List:
 		p.list(e)
 	case *app.Confirm:

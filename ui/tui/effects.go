@@ -15,6 +15,7 @@ import (
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/diffview"
 	"parley/ui/tui/input"
+	"parley/ui/tui/renderer"
 )
 
 // perform shows the effect of an action of the user.
@@ -52,7 +53,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 	case app.Page:
 		m.HideToast() // it said that the page is being made
 		return openPage(m, e)
-	case app.Output, app.Reconfigured:
+	case app.Output, app.Reconfigured, app.PickModel:
 		cmd, _ := m.parts.offer(e)
 		return cmd
 	case app.PanelQuery:
@@ -73,10 +74,23 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 		return func() tea.Msg { return preparedMsg(e(context.Background())) }
 	case app.Edit:
 		return m.branches.edit(int(e))
+	case app.EditFile:
+		return editFile(m, e)
 	case app.Exit:
 		return m.quit()
 	}
 	return nil
+}
+
+// editFile opens a file in the user's editor.
+func editFile(m *Model, e app.EditFile) tea.Cmd {
+	cmd, err := app.EditorFor(m.App.Getenv, e.Path)
+	if err != nil {
+		return m.fail(app.Failure{Err: err})
+	}
+	return renderer.Exec(cmd, func(err error) tea.Msg {
+		return doMsg(func() tea.Cmd { return tea.Batch(m.perform(app.Fail(err)), m.perform(e.Done())) })
+	})
 }
 
 // fail shows an error, and puts the command that did not run back into the composer.
@@ -251,7 +265,7 @@ func pageKeys(m *Model, actions []app.Action, selected func() string) (keys []di
 func items(rows []app.Item) []dialog.Item {
 	out := make([]dialog.Item, len(rows))
 	for i, r := range rows {
-		out[i] = dialog.Item{Title: r.Title, Detail: r.Detail, Value: r.Value, Current: r.Current, Disabled: r.Disabled, Exact: r.Exact, Cells: r.Cells, Group: r.Group, About: r.About}
+		out[i] = dialog.Item{Title: r.Title, Detail: r.Detail, Value: r.Value, Current: r.Current, Disabled: r.Disabled, Exact: r.Exact, Cells: r.Cells, Group: r.Group, About: r.About, Own: r.Origin == app.ByUser, Imposed: r.Origin == app.BySomething}
 	}
 	return out
 }

@@ -176,7 +176,8 @@ func BenchmarkPickType(b *testing.B) {
 	}
 }
 
-// Keys of actions act on the selected row while there is no filter, and type one after a slash or another letter.
+// Letters of actions act on the selected row while there is no filter, and type one after a slash or another letter.
+// Other keys always act.
 func TestRowActions(t *testing.T) {
 	for _, c := range []struct {
 		keys     []string
@@ -184,10 +185,12 @@ func TestRowActions(t *testing.T) {
 		selected string
 	}{
 		{[]string{"down", "u"}, "b/u.go", "b/u.go"}, {[]string{"/", "u"}, "", "b/u.go"}, {[]string{"b", "u"}, "", "b/u.go"}, {[]string{"x", "u"}, "", ""},
+		{[]string{"b", "ctrl+g"}, "edit b/u.go", "b/u.go"}, {[]string{"/", "ctrl+g"}, "edit a.go", "a.go"}, {[]string{"ctrl+/"}, "take back a.go", "a.go"},
 	} {
 		acted := ""
 		p := dialog.Pick("Changes", []dialog.Item{{Title: "a.go", Value: "a.go"}, {Title: "b/u.go", Value: "b/u.go"}}, theme.Plain())
-		p.Actions = []dialog.PageKey{{Key: "u", Help: "undo this file", Do: func() tea.Cmd { acted = p.Selected(); return nil }}}
+		p.Actions = []dialog.PageKey{{Key: "u", Help: "undo this file", Do: func() tea.Cmd { acted = p.Selected(); return nil }},
+			{Key: "ctrl+g", Help: "open the file", Do: func() tea.Cmd { acted = "edit " + p.Selected(); return nil }}, {Key: "ctrl+_", Help: "undo", Do: func() tea.Cmd { acted = "take back " + p.Selected(); return nil }}}
 		listen(p)
 		if foot := rows(t, p, 80, 12); !strings.Contains(foot[len(foot)-1], "enter choose   u undo this file") {
 			t.Errorf("the foot is %q", foot[len(foot)-1])

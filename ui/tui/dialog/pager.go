@@ -17,6 +17,9 @@ type PageKey struct {
 	Do        func() tea.Cmd
 }
 
+// types reports whether the key types a letter where text is typed.
+func (a PageKey) types() bool { return len(a.Key) == 1 }
+
 // A Pager shows text of any length in parts. The user can scroll, search, unfold lines and copy.
 type Pager struct {
 	base

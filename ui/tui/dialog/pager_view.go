@@ -106,7 +106,7 @@ func (p *Pager) collectLines(width int) {
 }
 
 // maxPatchLines is the maximum number of lines of a diff on a page.
-const maxPatchLines = 20_000
+const maxPatchLines = 10_000
 
 // readPatch sets the lines of a part to those of its diff, and returns the rows of each.
 func readPatch(part *format.Part, width int, th *theme.Theme) [][]string {

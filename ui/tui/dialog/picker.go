@@ -25,6 +25,8 @@ type Item struct {
 	Group       string   // heading, shown while the query is empty
 	About       string   // a sentence, shown below the rows while the item is selected
 
+	Own      bool // the user set the value in the first cell
+	Imposed  bool // something else decides that value, such as a flag
 	Disabled bool // cannot be chosen now
 	Current  bool // in use; selected at the start
 	Pinned   bool // listed first, with a sign
@@ -346,7 +348,7 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 	case ok && p.hasSelection() && actionOf(p, press) != nil:
 		return actionOf(p, press)()
 	case ok && len(p.Actions) > 0 && p.query.text == "" && press.String() == "/":
-		p.Actions = nil
+		p.Actions = slices.DeleteFunc(p.Actions, PageKey.types)
 	case ok && p.commands && pressed(press, keyFill):
 		fill(p)
 	case p.move(msg, scrollMode{}, len(p.hits), p.visibleRows()):
@@ -358,8 +360,10 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 
 // actionOf returns the action of a key; nil if it types.
 func actionOf(p *Picker, press tea.KeyPressMsg) func() tea.Cmd {
-	at := slices.IndexFunc(p.Actions, func(a PageKey) bool { return a.Key == press.String() })
-	if at < 0 || p.query.text != "" {
+	at := slices.IndexFunc(p.Actions, func(a PageKey) bool {
+		return a.Key == press.String() || a.Key == keyUndo.String() && pressed(press, keyUndo)
+	})
+	if at < 0 || p.query.text != "" && p.Actions[at].types() {
 		return nil
 	}
 	return p.Actions[at].Do

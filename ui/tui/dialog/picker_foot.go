@@ -27,7 +27,7 @@ func (p *Picker) foot(t table) string {
 		keys = append(keys, keyDown.hint("select"))
 	}
 	for _, a := range p.Actions {
-		if p.hasSelection() && p.query.text == "" {
+		if p.hasSelection() && (p.query.text == "" || !a.types()) {
 			keys = append(keys, hint{a.Key, a.Help})
 		}
 	}

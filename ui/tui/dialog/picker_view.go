@@ -344,7 +344,14 @@ func (p *Picker) tableRow(item *Item, start string, t table) string {
 	for i, c := range p.Columns {
 		if t.wide[i] > 0 && i < len(item.Cells) {
 			line.WriteString(strings.Repeat(" ", columnGap))
-			line.WriteString(t.dim.Apply(t.cell(i, c, item.Cells[i])))
+			style := t.dim
+			switch {
+			case i == 0 && item.Own:
+				style = t.accent
+			case i == 0 && item.Imposed:
+				style = theme.NewSGR(p.theme.Voice)
+			}
+			line.WriteString(style.Apply(t.cell(i, c, item.Cells[i])))
 		}
 	}
 	return ansi.Truncate(strings.TrimRight(line.String(), " "), p.width, "…")

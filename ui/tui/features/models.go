@@ -45,6 +45,8 @@ func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
 				return app.Compare(f.App, strings.TrimSpace(msg.Query+" "+name))
 			}), true
 		}
+	case app.PickModel:
+		return f.pick(msg.Title, "", msg.Chosen), true
 	case choicesMsg:
 		f.setChoices(msg)
 		return nil, true

@@ -147,10 +147,13 @@ func (f flow) page(s state, word, selected string) app.Effect {
 	if s.err != nil {
 		fixed = format.ErrorText(s.err)
 	}
-	if fixed != "" {
-		title = "Settings · cannot be changed here: " + sanitize.Line(fixed)
-	}
 	rows := f.rows(s, fixed != "")
+	if fixed != "" {
+		title = "Settings · read-only"
+		for i := range rows {
+			rows[i].About = "Cannot be changed here: " + sanitize.Line(fixed)
+		}
+	}
 	if word != "" {
 		rows = slices.DeleteFunc(rows, func(i app.Item) bool {
 			return !strings.Contains(strings.ToLower(i.Title+" "+i.About), strings.ToLower(word))
@@ -160,10 +163,15 @@ func (f flow) page(s state, word, selected string) app.Effect {
 		}
 	}
 	l := &app.List{Title: title, Noun: "setting", Items: rows, Columns: []string{"value", "may be", ""}, Selected: selected, Choose: func(i app.Item, _ string) app.Effect { return f.run(i.Value) }}
+	open := app.Action{Key: "ctrl+g", Help: "open the file", Do: func(string) app.Effect {
+		return app.EditFile{Path: f.file().Path, Done: func() app.Effect { return f.edited(s.text) }}
+	}}
 	if fixed == "" {
+		l.Actions = []app.Action{{Key: "ctrl+_", Help: "undo", Do: func(name string) app.Effect { return f.back(name, f.undo()) }}}
 		l.Remove = func(name string) app.Effect { return f.run(name + " " + byDefault) }
 		l.Refresh = func() []app.Item { return f.rows(f.read(), false) }
 	}
+	l.Actions = append(l.Actions, open)
 	return l
 }
 
@@ -178,8 +186,9 @@ func (f flow) rows(s state, fixed bool) (rows []app.Item) {
 		of := &s.settings[i]
 		for _, path := range f.paths(of, s.values) {
 			name := toml.Key(path).String()
-			value, source := valueText(path, lookup(s.values, path)), over[name]
+			value, source, origin := valueText(path, lookup(s.values, path)), over[name], app.ByUser
 			if value == "" && lookup(s.values, path) == nil {
+				origin = app.ByDefault
 				if source = cmp.Or(source, under[name]); source == "" && !slices.Contains(path, anyName) {
 					source = byDefault
 				}
@@ -188,8 +197,14 @@ func (f flow) rows(s state, fixed bool) (rows []app.Item) {
 					value = strings.Join(f.app.Command(path[1]).Keys, ", ")
 				}
 			}
+			if s.err != nil { // nothing is known of the file
+				value, source = "–", ""
+			}
+			if source != "" && source != byDefault {
+				origin = app.BySomething
+			}
 			may := kindText(of.typ, f.words(of))
-			rows = append(rows, app.Item{Title: name, Value: name, Group: of.group, About: of.help, Disabled: fixed, Cells: []string{short(value, 30), short(may, 34), source},
+			rows = append(rows, app.Item{Title: name, Value: name, Group: of.group, About: of.help, Origin: origin, Disabled: fixed, Cells: []string{short(value, 30), short(may, 34), source},
 				Detail: strings.Join(slices.DeleteFunc([]string{value, may, source}, func(s string) bool { return s == "" }), " · ")})
 		}
 	}
@@ -247,6 +262,9 @@ func (f flow) ask(s state, path []string, of *setting) app.Effect {
 	case slices.Contains(path, anyName):
 		return app.DraftCommand("/settings " + name + " ")
 	}
+	if name == "model" && f.app.Session != nil {
+		return app.PickModel{Title: "Model", Chosen: func(model string) app.Effect { return f.back(name, f.set(path, of, model)) }}
+	}
 	now := valueText(path, lookup(s.values, path))
 	words := f.words(of)
 	if len(words) > 0 && of.typ.Kind() != reflect.Slice {
@@ -261,6 +279,16 @@ func (f flow) ask(s state, path []string, of *setting) app.Effect {
 		changed, err := f.change(path, of, line)
 		return func() app.Effect { return f.back(name, f.changed(path, changed)) }, err
 	}}
+}
+
+// edited shows the page again after the file was opened in an editor. Other settings than before count at once.
+func (f flow) edited(before string) app.Effect {
+	s := f.read()
+	page := f.page(s, "", "")
+	if s.err != nil || s.text == before {
+		return page
+	}
+	return f.back("", f.changed([]string{"file"}, change{said: f.app.AbbrevPath(f.file().Path) + " was edited"}))
 }
 
 // back returns an effect that shows the page again after e, unless e asks something or ends the front end.

@@ -73,6 +73,11 @@ func TestPage(t *testing.T) {
 			t.Errorf("%s: %q, want %q", title, got, want)
 		}
 	}
+	for title, want := range map[string]app.Origin{"effort": app.BySomething, "max_turns": app.BySomething, "ui.theme": app.ByDefault, "aliases.fast": app.ByUser} {
+		if got := row(t, l, title).Origin; got != want {
+			t.Errorf("%s is of %d, want %d", title, got, want)
+		}
+	}
 	if theme := row(t, l, "ui.theme"); theme.Group != "[ui]" || !strings.HasPrefix(theme.About, `"auto" follows`) {
 		t.Errorf("%q %q are not of the manual", theme.Group, theme.About)
 	}
@@ -107,7 +112,10 @@ func TestChange(t *testing.T) {
 	if info, _ := os.Stat(path); info.Mode().Perm() != 0o644 {
 		t.Errorf("mode %o", info.Mode())
 	}
-	c.Do("undo")
+	undo := c.Do("").(*app.List).Actions[0]
+	if e := asThen(undo.Do("ui.theme")); undo.Key != "ctrl+_" || len(e) != 2 || e[1].(*app.List).Selected != "ui.theme" {
+		t.Errorf("%s leads to %+v", undo.Key, e)
+	}
 	if want := "# mine\n[ui] # screen\nvim = true\n"; read() != want {
 		t.Errorf("undo left %q", read())
 	}
@@ -135,8 +143,18 @@ func asThen(e app.Effect) app.Then { then, _ := e.(app.Then); return then }
 func TestReadOnly(t *testing.T) {
 	broken, path := open(t, "effort = \"low\"\nmax_turns = = 3\n")
 	l := broken.Command("settings").Do("").(*app.List)
-	if want := "Settings · cannot be changed here: " + path + ":2:13: "; !strings.HasPrefix(l.Title, want) || !l.Items[0].Disabled || l.Remove != nil {
-		t.Errorf("%s, want %s", l.Title, want)
+	if want := "Cannot be changed here: " + path + ":2:13: "; !strings.HasPrefix(l.Items[0].About, want) || !l.Items[0].Disabled || l.Remove != nil {
+		t.Errorf("%s, want %s", l.Items[0].About, want)
+	}
+	if edit, ok := l.Actions[0].Do("").(app.EditFile); !ok || edit.Path != path || len(l.Actions) != 1 {
+		t.Errorf("%d keys; the first opens %+v", len(l.Actions), edit)
+	} else if err := os.WriteFile(path, []byte("effort = \"low\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	} else if said := asThen(edit.Done())[0]; said != app.Toast(path+" was edited · counts from the next start") {
+		t.Errorf("after the editor: %v", said)
+	}
+	if err := os.WriteFile(path, []byte("effort = \"low\"\nmax_turns = = 3\n"), 0o600); err != nil {
+		t.Fatal(err)
 	}
 	if f, ok := broken.Command("settings").Do("effort high").(app.Failure); !ok || !strings.Contains(f.Err.Error(), ":2:13: ") {
 		t.Errorf("%v", f.Err)
