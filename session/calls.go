@@ -403,6 +403,7 @@ func (b *callBatch) setResult(call *pendingCall, out act.Outcome) {
 	call.stopped = out.Failed && !call.denied && (call.stopped || b.turn.ctx.Err() != nil)
 	call.result = &Result{
 		Part:     llm.Part{Kind: llm.Result, ID: call.part.ID, Name: call.part.Name, Text: call.notice + out.Text, Failed: out.Failed},
+		Media:    out.Media,
 		Input:    call.changed,
 		Diff:     out.Diff,
 		Duration: out.Duration,

@@ -107,9 +107,10 @@ type Progress struct {
 
 // Result is a call's result as sent to the model.
 type Result struct {
-	Part     llm.Part // Kind llm.Result
-	Input    string   // the arguments used, if the user or a hook changed them
-	Diff     string   // unified diff of the changes
+	Part     llm.Part   // Kind llm.Result
+	Media    []llm.Part // images and other media in the output
+	Input    string     // the arguments used, if the user or a hook changed them
+	Diff     string     // unified diff of the changes
 	Duration time.Duration
 	Stopped  bool // the user stopped the call or the turn before it finished
 }

@@ -420,6 +420,7 @@ func (c *calls) progress(p session.Progress, out *changeList) {
 func (c *calls) end(r storedResult, out *changeList) {
 	c.block(r.Part.ID, out).setTool(r.Result, out, func(tool *Tool) {
 		tool.Input, tool.Output, tool.Duration, tool.Diff = cmp.Or(r.Input, tool.Input), r.Part.Text, r.Duration, r.Diff
+		tool.Media = r.Media
 		switch {
 		case r.denied || tool.Status == CallDenied:
 			tool.Status = CallDenied

@@ -127,6 +127,7 @@ type Tool struct {
 	Status   CallStatus
 	Output   string        // complete output
 	Diff     string        // unified diff of the changed files
+	Media    []llm.Part    // images and other media in the output
 	Started  time.Time     // start of the run; zero before it, and for stored calls
 	Duration time.Duration // duration of the run
 

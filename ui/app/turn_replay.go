@@ -340,12 +340,16 @@ type storedResult struct {
 }
 
 func (r *replay) results(n session.Node) {
-	for _, p := range n.Parts {
+	for i, p := range n.Parts {
 		if p.Kind != llm.Result || r.response.calls.blocks[p.ID] == nil {
 			continue
 		}
+		media := n.Parts[i+1:]
+		if end := slices.IndexFunc(media, func(m llm.Part) bool { return m.Kind != llm.Media || m.ID != p.ID }); end >= 0 {
+			media = media[:end]
+		}
 		o := n.Results[p.ID]
-		r.apply(storedResult{session.Result{Part: p, Input: o.Input, Diff: o.Diff, Duration: o.Duration, Stopped: o.Stopped}, o.Denied, o.Started}, 0)
+		r.apply(storedResult{session.Result{Part: p, Media: media, Input: o.Input, Diff: o.Diff, Duration: o.Duration, Stopped: o.Stopped}, o.Denied, o.Started}, 0)
 	}
 }
 

@@ -3,6 +3,7 @@ package chat
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -108,6 +109,11 @@ func (c *Chat) drawTool(b app.Change) {
 		tool.Hint = stopHint(c.KeyOf("stop"))
 	}
 	c.Transcript.Blocks.SetTool(b.ID, tool)
+	for i, p := range b.Tool.Media {
+		if id := imageOf(b.ID) + strconv.Itoa(i); !transcript.HasImage(c.Transcript, id) {
+			c.Defer(c.show(id, p))
+		}
+	}
 }
 
 // drawEvent shows an event between messages.

@@ -11,6 +11,7 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 
 	"parley/providers/llm"
+	"parley/ui/app"
 	"parley/ui/tui/common"
 	"parley/ui/tui/termimage"
 	"parley/ui/tui/transcript"
@@ -115,6 +116,18 @@ func TestOldKitty(t *testing.T) {
 		if c.Update(uv.PrimaryDeviceAttributesEvent{62}); c.images.protocol != want {
 			t.Errorf("%s: %s, want %s", version, c.images.protocol, want)
 		}
+	}
+}
+
+// Images that a tool returned are shown once, though its call is drawn again.
+func TestImagesOfTools(t *testing.T) {
+	c := in(map[string]string{"TERM": "xterm-ghostty"}, "auto")
+	tool := &app.Tool{Name: "screenshot", Status: app.CallDone, Media: []llm.Part{somePNG(t), somePNG(t)}}
+	for range 2 {
+		c.drawTool(app.Change{ID: "call", Tool: tool})
+	}
+	if len(c.images.shown) != 2 {
+		t.Errorf("%d images, want 2", len(c.images.shown))
 	}
 }
 
