@@ -11,12 +11,14 @@ import (
 	"parley/tools/sandbox"
 	"parley/ui/cli"
 	"parley/ui/cli/exit"
+	"parley/ui/markdown/mermaid"
 )
 
 func main() {
 	exit.CheckAddressSpace()
 	sandbox.Register() // the sandbox runs this program again to confine commands
 	permission.Register()
+	mermaid.Register()
 	tools.ScrubEnvironment()
 	os.Exit(cli.Main(os.Args[1:]))
 }

@@ -85,7 +85,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/undo":              {"ui/cli/cmdutil", format, safe, "session", "tools/undo", "tools/undo/changes"},
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
-		"":                               {"ui/cli", "tools", "tools/permission", "tools/sandbox", "ui/cli/exit"},
+		"":                               {"ui/cli", "tools", "tools/permission", "tools/sandbox", "ui/cli/exit", "ui/markdown/mermaid"},
 		"ui/cli":                         {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", creds, llm, catalog, similar},
 		creds:                            {atomic},
 		llm:                              {},
@@ -171,6 +171,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/diffview":                {md, theme, wrap, diff},
 		"ui/tui/band":                    {theme},
 		md:                               {theme, wrap, diff, safe, lazy},
+		"ui/markdown/mermaid":            {md, wrap, lazy},
 		"ui/tui/composer":                {theme, safe},
 		"ui/tui/dialog":                  {act, theme, format, wrap, fuzzy, safe, "ui/describe", "ui/tui/diffview", "ui/tui/band"},
 		"ui/tui/sidebar":                 {"ui/tui/panel", "ui/tui/common", "ui/app", "tools/act", theme, format, safe, "session", llm},

@@ -5,6 +5,10 @@ import (
 	"strings"
 )
 
+// Drawings maps languages of code blocks to functions that draw the code in lines of at most width cells, and
+// return nil if they cannot. Packages register theirs before the first Doc.
+var Drawings = map[string]func(source string, width int) []string{}
+
 // A Class is the kind of a token of code.
 type Class uint8
 

@@ -8,6 +8,7 @@ import (
 	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
 
+	"parley/tools/sanitize"
 	"parley/ui/textwrap"
 )
 
@@ -253,7 +254,29 @@ func taskBox(item ast.Node) *extast.TaskCheckBox {
 func (w *writer) fenced(n *ast.FencedCodeBlock) {
 	c := Code{Lang: language(w.src, n), Text: w.values(n.Lines()), Line: len(w.lines)}
 	w.codes = append(w.codes, c)
-	w.code(c.Lang, c.Text)
+	if !w.drawing(n, c) {
+		w.code(c.Lang, c.Text)
+	}
+}
+
+// drawing draws a closed code block, if there is a drawing for its language and a screen to copy its source.
+func (w *writer) drawing(n *ast.FencedCodeBlock, c Code) bool {
+	draw, last := Drawings[c.Lang], n.Lines().Len()-1
+	if draw == nil || !w.styles.marksCode || last < 0 {
+		return false
+	}
+	after, _, _ := strings.Cut(w.src[n.Lines().At(last).Stop:], "\n")
+	if after = strings.TrimLeft(after, " >\t"); !strings.HasPrefix(after, "```") && !strings.HasPrefix(after, "~~~") {
+		return false // it is being written
+	}
+	lines := draw(sanitize.Text(c.Text), w.textWidth()-codeIndentCells)
+	w.flush()
+	w.indented(nil, w.styles.codeIndent(), codeIndentCells, func() {
+		for _, line := range lines {
+			w.emit(w.styles.breakLine([]styledRun{{line, textStyle{}}}, w.textWidth(), false)[:1]...)
+		}
+	})
+	return lines != nil
 }
 
 // code writes a code block: the language, and the lines indented by two cells.

@@ -238,7 +238,9 @@ func (d *Doc) closeFence(b *block) {
 	if code.Line = 0; body[len(body)-1] != '\n' {
 		code.Text += "\n"
 	}
-	b.lines, b.codes = slices.Clone(d.lines[v.top:]), []Code{code}
+	if Drawings[v.lang] == nil { // otherwise it may be drawn now
+		b.lines, b.codes = slices.Clone(d.lines[v.top:]), []Code{code}
+	}
 	d.lines, d.fence = d.lines[:v.from], nil
 }
 

@@ -1,0 +1,144 @@
+package mermaid
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"parley/ui/textwrap"
+)
+
+var update = flag.Bool("update", false, "write the drawings into testdata/drawings.txt")
+
+// testdata/drawings.txt holds diagrams, each followed by its drawing in 80 columns after a line of dots.
+func TestDrawings(t *testing.T) {
+	const path, end, dots = "testdata/drawings.txt", "\n====\n", "\n....\n"
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for part := range strings.SplitSeq(strings.TrimSuffix(string(data), end), end) {
+		source, want, _ := strings.Cut(part, dots)
+		got := strings.Join(Draw(source, 80), "\n")
+		if got != want && !*update {
+			t.Errorf("%s\ngot\n%s\nwant\n%s", source, got, want)
+		}
+		all = append(all, source+dots+got)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(strings.Join(all, end)+end), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Unknown diagrams are shown as their source.
+func TestNotDrawn(t *testing.T) {
+	for _, source := range []string{
+		"", "pie\n\"a\": 1", "graph TD", "graph TD\nA --", "graph TD\nA --> [", "graph TD\nsubgraph a\nsubgraph b\nA\nend\nend",
+		"graph TD\nsubgraph a\nA\nend\na --> B", "graph TD\nA[" + strings.Repeat("wide ", 20) + "]",
+		"sequenceDiagram", "sequenceDiagram\nA->>B: hi\nend", "sequenceDiagram\nloop x\nA->>B: hi", "sequenceDiagram\nwhat is this",
+		"sequenceDiagram\nelse\nA->>B: hi", "graph TD\n" + strings.Repeat("A --> B\n", 1000), "graph TD\n" + strings.Repeat("A&", 300) + "A --> " + strings.Repeat("B&", 300) + "B",
+	} {
+		if lines := Draw(source, 80); lines != nil {
+			t.Errorf("%.60q is drawn:\n%s", source, strings.Join(lines, "\n"))
+		}
+	}
+}
+
+// random returns a flowchart of n nodes.
+func random(r *rand.Rand, n int) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "graph %s\n", []string{"TD", "LR", "BT", "RL"}[r.IntN(4)])
+	for range 1 + r.IntN(2*n) {
+		arrow := []string{"-->", "-.->", "==>", "---", "-->|yes|", "<-->"}[r.IntN(6)]
+		fmt.Fprintf(&b, "N%d %s N%d\n", r.IntN(n), arrow, r.IntN(n))
+	}
+	return b.String()
+}
+
+// Lines of different edges join only where the edges have the same node at that end. Elsewhere they cross.
+func TestLinesJoinAtNodes(t *testing.T) {
+	r, drawn := rand.New(rand.NewPCG(1, 2)), 0
+	const rounds = 200
+	for range rounds {
+		source := random(r, 2+r.IntN(6))
+		for _, loose := range []bool{false, true} {
+			l := newLayout(statements(source)[1:], source[6:8], loose)
+			if l == nil || len(l.draw(false, 200)) == 0 || l.starts[len(l.starts)-1] > 150 {
+				continue
+			}
+			drawn++
+			type use struct {
+				*link
+				cell
+			}
+			uses := map[int][]use{}
+			for rank := range l.gaps {
+				for _, trunk := range l.gaps[rank].trunks {
+					for _, k := range trunk.links {
+						p := &pen{canvas: newCanvas(200, 200), sideways: l.sideways}
+						l.line(p, k, trunk, rank)
+						for i, c := range p.cells {
+							if c.across || c.along || c.corner != 0 || c.text != "" {
+								uses[i] = append(uses[i], use{k, c})
+							}
+						}
+					}
+				}
+			}
+			for i, all := range uses {
+				for _, a := range all {
+					for _, b := range all {
+						crossing := a.corner == 0 && b.corner == 0 && a.across != b.across && a.text == "" && b.text == ""
+						if !crossing && !(a.a == b.a && a.from == b.from) && !(a.b == b.b && a.to == b.to) && a.edge != b.edge {
+							t.Fatalf("%s\nloose %t: lines of %s-%s and %s-%s meet at %d, %d\n%s", source, loose, a.edge.from.id, a.edge.to.id, b.edge.from.id, b.edge.to.id,
+								i%200, i/200, strings.Join(l.draw(false, 200), "\n"))
+						}
+					}
+				}
+			}
+			break
+		}
+	}
+	if drawn < rounds*8/10 {
+		t.Errorf("only %d of %d charts are drawn", drawn, rounds)
+	}
+}
+
+func checkLines(t *testing.T, source string) {
+	t.Helper()
+	for _, width := range []int{1, 20, 80} {
+		for _, line := range Draw(source, width) {
+			if got := textwrap.Width(line); got > width || strings.ContainsAny(line, "\n\x1b") && !strings.Contains(source, "\x1b") {
+				t.Errorf("%q: %d cells in %d: %q", source, got, width, line)
+			}
+		}
+	}
+}
+
+func FuzzDraw(f *testing.F) {
+	data, err := os.ReadFile("testdata/drawings.txt")
+	if err != nil {
+		f.Fatal(err)
+	}
+	for part := range strings.SplitSeq(string(data), "\n====\n") {
+		source, _, _ := strings.Cut(part, "\n....\n")
+		f.Add(source)
+	}
+	f.Add("graph LR\nA[漢字] --> B[\"👩‍👩‍👧 é\"]")
+	f.Fuzz(checkLines)
+}
+
+// The largest diagrams take milliseconds.
+func BenchmarkLarge(b *testing.B) {
+	r := rand.New(rand.NewPCG(3, 4))
+	source := random(r, 25)
+	for b.Loop() {
+		Draw(source, 10_000)
+	}
+}
