@@ -58,7 +58,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/exit":                {"ui/app", "session", llm},
 		"ui/cli/ability":             {"ui/cli/cmdutil", format, "session", "session/attach", "providers", llm, "ui/cli/exit", safe},
 		"ui/cli/cmd/embed":           {"ui/cli/ability", "ui/cli/cmdutil", format, safe, "session", "session/attach", "ui/cli/cmd/embed/vectors", "providers/media", "ui/cli/cmd/embed/embedding", llm, catalog, "ui/cli/exit"},
-		"ui/cli/cmd/image":           {"ui/cli/ability", "ui/cli/cmdutil", format, safe, "session", "session/attach", "providers", "providers/media", llm, catalog, "ui/cli/exit", "ui/app"},
+		"ui/cli/cmd/image":           {"ui/cli/ability", "ui/tui/termimage", "ui/cli/cmdutil", format, safe, "session", "session/attach", "providers", "providers/media", llm, catalog, "ui/cli/exit", "ui/app"},
 		"ui/cli/cmd/video":           {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", format, safe, "session", "session/attach", "providers/media", llm, catalog, "ui/cli/exit"},
 		"ui/cli/cmd/completion":      {},
 		"ui/cli/cmd/embed/embedding": {llm, catalog, "providers/retry"},

@@ -122,7 +122,7 @@ func abilities(a *program) *ability.Env {
 	env.Load = func() error {
 		err := a.load()
 		env.ImageModel, env.EmbedModel, env.Limits = a.config.ImageModel, a.config.EmbedModel, budgetLimits(a)
-		env.ConfirmAbove, env.Plain = a.config.Budget.Confirm, a.plainMode()
+		env.ConfirmAbove, env.Plain, env.Images = a.config.Budget.Confirm, a.plainMode(), a.config.UI.Images
 		return err
 	}
 	return env

@@ -37,6 +37,7 @@ type Env struct {
 	Limits                 []session.Limit // from [budget]
 	ConfirmAbove           float64         // US dollars; more expensive requests are confirmed first; 0: never
 	Plain                  bool            // no redrawn lines, for screen readers
+	Images                 string          // how to draw images: ui.images
 }
 
 // Reserve reserves the estimated usage of requests outside conversations in the day and month limits of [budget]. If a

@@ -36,10 +36,14 @@ func Upload(id uint32, png []byte, cols, rows int) string {
 	if id == 0 || len(png) == 0 || !drawable(cols, rows) {
 		return ""
 	}
+	return transmit(fmt.Sprintf("a=T,U=1,f=100,i=%d,c=%d,r=%d,", id, cols, rows), png)
+}
+
+// transmit returns kitty's sequence for a PNG, in chunks.
+func transmit(keys string, png []byte) string {
 	data := base64.StdEncoding.EncodeToString(png)
 	var b strings.Builder
 	b.Grow(len(data) + len(data)/kitty.MaxChunkSize*16 + 64)
-	keys := fmt.Sprintf("a=T,U=1,f=100,i=%d,c=%d,r=%d,", id, cols, rows)
 	for data != "" {
 		n := min(len(data), kitty.MaxChunkSize)
 		more := 0

@@ -77,3 +77,19 @@ func TestStripsOfNoImage(t *testing.T) {
 		t.Error("strips of nothing")
 	}
 }
+
+func TestPrint(t *testing.T) {
+	data := drawn(t, 16, 32, false)
+	for p, want := range map[Protocol]string{
+		Kitty:  "\x1b_Ga=T,f=100,c=2,r=2,q=2,m=0;",
+		ITerm:  "\x1b[?25l\n\n\n\x1b[3A\x1b7\x1b]1337;File=",
+		Sixel:  "\x1b[?25l\n\n\n\x1b[3A\x1b7\x1bP0;1q",
+		Blocks: "\x1b[38;2;255;0;0m",
+		Off:    "",
+	} {
+		got := Print(p, data, 16, 32, 60, 20)
+		if !strings.HasPrefix(got, want) || (got == "") != (p == Off) || got != "" && !strings.Contains(got[len(got)-7:], "\n") {
+			t.Errorf("%s: %q", p, got)
+		}
+	}
+}

@@ -27,6 +27,7 @@ import (
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
 	"parley/ui/format"
+	"parley/ui/tui/termimage"
 )
 
 // Options holds the environment and the flags of the command.
@@ -156,7 +157,24 @@ func (c *Options) draw(ctx context.Context, model string, maker llm.ImageMaker, 
 		defer p.Stop()
 		told.progress = p.Show
 	}
+	if term.IsTerminal(os.Stdout.Fd()) && !c.Quiet && !c.Plain {
+		told.picture = c.picture
+	}
 	return told.run(maker.Make(ctx, r)), told.bill
+}
+
+// picture returns an image for the terminal; "" if it draws none.
+func (c *Options) picture(b llm.Blob) string {
+	p, _ := termimage.Detect(c.Images, os.Getenv)
+	if p == termimage.Off {
+		return ""
+	}
+	const cols, rows, edge = 60, 20, 960
+	png, w, h, err := attach.Preview(llm.Part{Kind: llm.Media, MIME: b.MIME, Name: b.Name, Data: b.Data}, edge)
+	if err != nil {
+		return "" // it is saved
+	}
+	return termimage.Print(p, png, w, h, cols, rows)
 }
 
 // account stores what was spent and releases the reservation.

@@ -32,7 +32,8 @@ type report struct {
 	wanted   int // number of images requested
 	err      io.Writer
 	save     func(llm.Blob) (savedImage, error)
-	progress func(text string) // shows a progress text; "" clears it
+	progress func(text string)     // shows a progress text; "" clears it
+	picture  func(llm.Blob) string // returns the sequence that draws an image; nil to draw none
 
 	saved    []savedImage
 	refused  []llm.Refusal
@@ -108,6 +109,9 @@ func (p *report) image(b llm.Blob) {
 	if p.Format == "text" && saved.Path != "" {
 		p.progress("")
 		fmt.Fprintln(p.Out, sanitize.Line(saved.Path))
+		if p.picture != nil {
+			io.WriteString(p.Out, p.picture(b))
+		}
 	}
 }
 
