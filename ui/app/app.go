@@ -60,6 +60,7 @@ type App struct {
 	KeyOf          func(command string) string           // returns the key that runs a command, or "/" and its name
 	BeforeSwitch   func()                                // called before another conversation is opened
 	ClipboardImage func(context.Context) ([]byte, error) // returns the image on the clipboard
+	StatusLine     func(words []string) string           // returns the status line with these words, as plain text; nil if there is none
 	RequestTokens  func() int                            // estimates the next request, with the draft
 
 	previousClosed chan struct{} // closed once the previous conversation is; nil if there was none

@@ -114,7 +114,6 @@ var elsewhere = map[string]string{
 	"logout":         "parley connect --remove PROVIDER, in a shell, removes a key",
 	"plan":           "/mode plan",
 	"review":         "/review-changes", // a prompt file of this name comes first
-	"statusline":     "/settings ui.status",
 	"vim":            "/settings ui.vim",
 	"version":        "parley --version, in a shell, prints the version",
 	"terminal-setup": "ctrl+j starts a new line in every terminal, shift+enter where it is reported",

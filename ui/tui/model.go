@@ -74,6 +74,7 @@ func newModel(o Options) *Model {
 	a.Busy = func() bool { return m.chat.Turn != nil }
 	a.Terminal = known.state
 	a.RequestTokens = m.input.ContextTokens
+	a.StatusLine = m.lineOf
 	a.BeforeSwitch = func() { m.branches.leaveEdit(); s.Defer(m.input.Leave()) }
 	a.WatchAll(func(happened func() app.Effect) {
 		s.Send(doMsg(func() tea.Cmd {

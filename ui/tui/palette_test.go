@@ -51,7 +51,7 @@ func TestNeighborsCommands(t *testing.T) {
 		"/undo": "undo", "/status": "context", "/init": "init", "/image": "image", "/file": "attach", "/save": "export", "/theme": "theme", "/resume": "sessions",
 		"/cost": "usage", "/export": "export", "/quit": "quit", "/exit": "quit", "/clear": "new", "/compress": "compact", "/approvals": "mode",
 		"/config": "settings", "/settings": "settings", "/branches": "tree", "/reasoning": "effort", "/models": "model", "/memory": "context",
-		"/plan": "mode", "/vim": "settings", "/statusline": "settings", "/keymap": "settings", "/review": "review-changes", "/review-changes": "review-changes",
+		"/plan": "mode", "/vim": "settings", "/statusline": "statusline", "/keymap": "settings", "/review": "review-changes", "/review-changes": "review-changes",
 	} {
 		if l := app.Classify(typed, k.commands(), noPrompt); l.Kind != app.CommandLine || k.actions[l.Command].Name != want {
 			t.Errorf("%s is %+v, want %s", typed, l, want)

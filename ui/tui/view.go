@@ -244,6 +244,17 @@ func (m *Model) line() string {
 	if m.overlay.Dialog != nil {
 		return m.state()
 	}
+	m.frames.status.Shown = m.Config.Status
+	return strings.Repeat(" ", m.edge()) + m.frames.status.View(m.statusInfo(), m.width-2*m.edge(), m.Theme)
+}
+
+// lineOf returns the status line with these words, without styles.
+func (m *Model) lineOf(words []string) string {
+	return ansi.Strip(statusbar.View(m.statusInfo(), words, m.width-2*m.edge(), m.Theme))
+}
+
+// statusInfo returns the facts for the status line.
+func (m *Model) statusInfo() statusbar.Info {
 	model := m.App.Session.Model()
 	total, _ := m.App.Session.Spending.Usage()
 	fill := m.input.ContextTokens()
@@ -293,8 +304,7 @@ func (m *Model) line() string {
 			i.Stop = m.KeyOf("stop") + " stops"
 		}
 	}
-	m.frames.status.Shown = m.Config.Status
-	return strings.Repeat(" ", m.edge()) + m.frames.status.View(i, m.width-2*m.edge(), m.Theme)
+	return i
 }
 
 // edge returns how many cells the last row leaves free on each side.

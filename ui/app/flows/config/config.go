@@ -32,7 +32,8 @@ import (
 func Register(a *app.App) {
 	f := flow{a}
 	a.Commands = append(a.Commands,
-		app.Command{Name: "settings", Aliases: []string{"config"}, Group: app.Program, Arg: "NAME VALUE", Help: "Every setting: see, search, change; undo takes back", Unavailable: f.unavailable, Args: f.arguments, Run: f.run})
+		app.Command{Name: "settings", Aliases: []string{"config"}, Group: app.Program, Arg: "NAME VALUE", Help: "Every setting: see, search, change; undo takes back", Unavailable: f.unavailable, Args: f.arguments, Run: f.run},
+		app.Command{Name: "statusline", Group: app.Program, Arg: "WORD", Help: "Status line: words, their order", Unavailable: f.noStatusLine, Args: f.statusArguments, Run: f.statusLine})
 	a.WriteTables = f.writeTables
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -22,8 +23,9 @@ type sample struct {
 }
 
 type screen struct {
-	Theme string `toml:"theme"`
-	Vim   bool   `toml:"vim"`
+	Theme  string   `toml:"theme"`
+	Vim    bool     `toml:"vim"`
+	Status []string `toml:"status"`
 }
 
 type server struct {
@@ -45,7 +47,9 @@ func open(t *testing.T, text string) (*app.App, string) {
 	}
 	o := app.Options{Flows: config.Register, Session: session.New(session.Options{}), Directory: "/work", ConfigFile: app.ConfigFile{
 		Path: path, Undo: &app.ConfigChange{}, New: func() interface{ Validate() error } { return &sample{UI: screen{Theme: "auto"}} },
-		Words: func(setting string) []string { return map[string][]string{"ui.theme": {"auto", "nord"}}[setting] },
+		Words: func(setting string) []string {
+			return map[string][]string{"ui.theme": {"auto", "nord"}, "ui.status": {"model", "effort", "badge", "folder", "branch", "command", "speed", "cost", "mode"}}[setting]
+		},
 		Sources: func() (over, under map[string]string) {
 			return map[string]string{"max_turns": "--max-turns"}, map[string]string{"effort": "this folder: high"}
 		},
@@ -103,7 +107,7 @@ func TestChange(t *testing.T) {
 	if want := "# mine\n[ui] # screen\nvim = true\ntheme = \"nord\"\n"; read() != want {
 		t.Errorf("wrote %q, want %q", read(), want)
 	}
-	if r, ok := asThen(e)[0].(app.Reconfigured); !ok || r.UI != (screen{Theme: "nord", Vim: true}) || r.Setting != "ui.theme" {
+	if r, ok := asThen(e)[0].(app.Reconfigured); !ok || !reflect.DeepEqual(r.UI, screen{Theme: "nord", Vim: true}) || r.Setting != "ui.theme" {
 		t.Errorf("%#v does not reconfigure the screen", e)
 	}
 	if got := said(e); got != "ui.theme is nord" {
@@ -176,5 +180,64 @@ func TestReadOnly(t *testing.T) {
 	}
 	if _, err := os.Readlink(path); err != nil {
 		t.Error("the link is gone")
+	}
+}
+
+// /statusline shows, hides and moves the words of the status line, each on its side, and writes them to the file.
+func TestStatusLine(t *testing.T) {
+	a, path := open(t, "# mine\n")
+	c := a.Command("statusline")
+	if why := c.Unavailable(); why != "There is no status line here" {
+		t.Error(why)
+	}
+	a.StatusLine = func(words []string) string { return strings.Join(words, " · ") }
+	for _, step := range []struct{ arg, written, listed string }{
+		{"", "", "model effort badge folder branch command | cost mode | speed"},
+		{"speed", `["model", "effort", "badge", "folder", "branch", "command", "cost", "mode", "speed"]`, "model effort badge folder branch command | cost mode speed |"},
+		{"effort", `["model", "badge", "folder", "branch", "command", "cost", "mode", "speed"]`, "model badge folder branch command | cost mode speed | effort"},
+		{"left cost", `["model", "badge", "folder", "branch", "command", "cost", "mode", "speed"]`, "model badge folder branch command | cost mode speed | effort"}, // the first of its side
+		{"left speed", `["model", "badge", "folder", "branch", "command", "cost", "speed", "mode"]`, "model badge folder branch command | cost speed mode | effort"},
+		{"right model", `["badge", "model", "folder", "branch", "command", "cost", "speed", "mode"]`, "badge model folder branch command | cost speed mode | effort"},
+		{"left effort", `["badge", "model", "folder", "branch", "command", "cost", "speed", "mode"]`, "badge model folder branch command | cost speed mode | effort"}, // not shown
+		{"default", "", "model effort badge folder branch command | cost mode | speed"},
+	} {
+		e := c.Do(step.arg)
+		l, ok := e.(*app.List)
+		if then := asThen(e); !ok {
+			l = then[len(then)-1].(*app.List)
+			if r := then[0].(app.Then)[0].(app.Reconfigured); r.Setting != "ui.status" {
+				t.Errorf("%s: reconfigures %s", step.arg, r.Setting)
+			}
+		}
+		groups := map[string][]string{}
+		for _, i := range l.Items {
+			groups[i.Group] = append(groups[i.Group], i.Title)
+		}
+		got := strings.TrimSpace(strings.Join(groups["Left"], " ") + " | " + strings.Join(groups["Right"], " ") + " | " + strings.Join(groups["Not shown"], " "))
+		if line := strings.Join(append(groups["Left"], groups["Right"]...), " · "); got != step.listed || l.Items[0].About != line {
+			t.Errorf("%s: lists %s and %s, want %s", step.arg, got, l.Items[0].About, step.listed)
+		}
+		want := "# mine\n"
+		if step.written != "" {
+			want = "# mine\n\n[ui]\nstatus = " + step.written + "\n"
+		}
+		if b, _ := os.ReadFile(path); strings.TrimSuffix(string(b), "\n[ui]\n") != want {
+			t.Errorf("%s: wrote %q, want %q", step.arg, b, want)
+		}
+	}
+	for arg, want := range map[string]string{
+		"default": "The status line is as by default", "colour": `the status line has no "colour": use model, effort, badge, folder, branch, command, speed, cost, mode`, "left modell": `the status line has no "modell": did you mean "model"?`,
+		"up model": `the status line has no "up model": use model, effort, badge, folder, branch, command, speed, cost, mode`,
+	} {
+		got := ""
+		switch e := c.Do(arg).(type) {
+		case app.Toast:
+			got = string(e)
+		case app.Failure:
+			got = e.Err.Error()
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", arg, got, want)
+		}
 	}
 }
