@@ -25,6 +25,7 @@ const (
 	jobFD    = 3 // the job
 	lifeFD   = 4 // read end of a pipe that the caller keeps open
 	reportFD = 5 // file for notices, which the command cannot access; only if the job says so
+	guardFD  = 5 // pipe to the guard, in its place for a program that runs long
 )
 
 // maxReport bounds the notices of one command, in bytes.
@@ -79,7 +80,11 @@ func Command(allowed Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err
 		policy: p, path: path, argv: argv, ownsTempDir: made, abi: b.ABI,
 		hasNamespaces: strings.HasSuffix(b.Name, "pidns"), uid: os.Geteuid(), gid: os.Getegid(),
 	}
-	cmd, letGo, err := j.helperCommand()
+	start := j.helperCommand
+	if j.LongRunning && j.hasNamespaces {
+		start = j.commandInPlace
+	}
+	cmd, letGo, err := start()
 	if err != nil {
 		remove()
 		return nil, nil, err
@@ -113,7 +118,7 @@ func findProgram(name string) (string, error) {
 // helperCommand returns the helper with this job.
 func (j *job) helperCommand() (cmd *exec.Cmd, letGo func(), err error) {
 	var report *os.File
-	if j.Notices != nil {
+	if j.Notices != nil && !j.inPlace {
 		if fd, err := unix.MemfdCreate("notices", unix.MFD_CLOEXEC); err == nil {
 			report, j.reports = os.NewFile(uintptr(fd), "notices"), true
 		}

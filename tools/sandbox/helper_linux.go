@@ -70,6 +70,10 @@ func runHelper() (int, error) {
 	if err := h.prepare(); err != nil {
 		return exitNoSandbox, err
 	}
+	if h.guards {
+		h.guard(os.NewFile(guardFD, "servers"))
+		return 0, nil
+	}
 	life := os.NewFile(lifeFD, "life")
 	abandoned := make(chan struct{})
 	go func() {
@@ -131,13 +135,10 @@ func (h *helper) finish() string {
 	}
 	// The order matters: the caller waits for the helper only for a limited
 	// time, and files left by a command can take long to copy or to remove.
-	var c changes
 	if h.LongRunning {
-		text += h.before.describeCreated()
-		h.before.restoreNewRepositories(&c)
-	} else {
-		c = h.before.restore()
+		return text + h.before.finishServer()
 	}
+	c := h.before.restore()
 	h.before.quarantine.flush()
 	return text + describeChanges(c, h.before.quarantine.locations)
 }
@@ -246,6 +247,12 @@ func (h *helper) prepare() error {
 	if err != nil {
 		return err
 	}
+	if h.inPlace {
+		unix.CloseOnExec(guardFD)
+		if err := h.report(os.NewFile(guardFD, "guard")); err != nil {
+			return fmt.Errorf("guard: %w", err)
+		}
+	}
 	if h.hasNamespaces {
 		if err := isolateMounts(&h.policy); err != nil {
 			return err
@@ -345,12 +352,18 @@ func (h *helper) launch() (pid, status int, err error) {
 	if !awaitGoAhead(h.orders) {
 		return 0, exitCanceled, nil
 	}
-	pid, err = syscall.ForkExec(h.path, h.argv, &syscall.ProcAttr{
-		Env:   h.Env,
-		Files: []uintptr{0, 1, 2},
-		Sys:   &syscall.SysProcAttr{Setsid: true},
-	})
+	if h.inPlace {
+		err = h.become()
+	} else {
+		pid, err = syscall.ForkExec(h.path, h.argv, &syscall.ProcAttr{
+			Env:   h.Env,
+			Files: []uintptr{0, 1, 2},
+			Sys:   &syscall.SysProcAttr{Setsid: true},
+		})
+	}
 	switch {
+	case errors.Is(err, errAbandoned):
+		return 0, exitCanceled, nil
 	case errors.Is(err, os.ErrNotExist):
 		return 0, exitNotFound, fmt.Errorf("%s: %w", h.path, err)
 	case err != nil:

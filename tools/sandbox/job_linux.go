@@ -21,6 +21,8 @@ type job struct {
 	ownsTempDir   bool     // TempDir was created for this command, and is removed after it
 	unrestricted  bool     // not confined: the helper only ends the processes
 	reports       bool     // reportFD is open
+	inPlace       bool     // the helper becomes the program, which guardFD reports
+	guards        bool     // the helper starts nothing: it is a guard, and reads guardFD
 	hasNamespaces bool     // the helper runs in namespaces of its own
 	uid           int      // of the caller, in its own namespace
 	gid           int
@@ -42,7 +44,7 @@ func (j *job) stringFields() []*string {
 }
 
 func (j *job) boolFields() []*bool {
-	return []*bool{&j.Network, &j.LongRunning, &j.searchComplete, &j.ownsTempDir, &j.unrestricted, &j.reports, &j.hasNamespaces}
+	return []*bool{&j.Network, &j.LongRunning, &j.searchComplete, &j.ownsTempDir, &j.unrestricted, &j.reports, &j.inPlace, &j.guards, &j.hasNamespaces}
 }
 
 func (j *job) intFields() []*int { return []*int{&j.searchedAt, &j.abi, &j.uid, &j.gid} }

@@ -136,6 +136,45 @@ func TestLongRunningRepositories(t *testing.T) {
 	}
 }
 
+// A server ends with its caller, also when that is killed and the server does not want the kernel's signal for that.
+// Nothing of it stays: no process, no temporary file, and no repository that runs anything.
+func TestLongRunningEnds(t *testing.T) {
+	t.Parallel()
+	const plant = "mkdir -p $TMPDIR/d src/.git; printf '[core]\\n\\tfsmonitor = evil\\n' > src/.git/config; "
+	for name, command := range map[string]string{
+		"by itself":              plant + stubborn + "echo 1 > started",
+		"killed":                 plant + stubborn + "echo 1 > started; sleep 1000",
+		"killed, without signal": plant + stubborn + "echo 1 > started; exec setpriv --pdeathsig clear sleep 1000",
+	} {
+		for _, s := range setups() {
+			t.Run(s.name+", "+name, func(t *testing.T) {
+				t.Parallel()
+				p := newFixture(t, s)
+				p.policy.LongRunning = true
+				p.write("workspace/src/x", "")
+				p.write("workspace/started", "")
+				p.chownWorkspace()
+				cmd := p.caller("/bin/sh", "-c", command)
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				p.waitStarted()
+				if name != "by itself" {
+					cmd.Process.Kill()
+				}
+				cmd.Wait()
+				p.assertEnded()
+				if got := p.read("workspace/src/.git/config"); got != "" {
+					t.Errorf("it left %q", got)
+				}
+				if left, _ := filepath.Glob(p.at("temp/*")); len(left) > 0 {
+					t.Errorf("left in the temp folder: %v", left)
+				}
+			})
+		}
+	}
+}
+
 // Content that is too large for quarantine stays by another name.
 func TestTooLarge(t *testing.T) {
 	for _, s := range setups() {

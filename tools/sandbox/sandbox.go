@@ -8,7 +8,9 @@
 //
 // The helper, not the caller, outlives the command: when the caller dies, however
 // that happens, the helper ends every process and restores the protected paths.
-// Landlock and seccomp bind the command alone, so that the helper can.
+// Landlock and seccomp bind the command alone, so that the helper can. For a program that runs
+// as long as the user works, the helper becomes the program where there are namespaces: the caller
+// restores at its end, and one guard for each workspace if the caller dies.
 //
 // Existing protected paths are mounted read-only. Missing ones cannot be;
 // they are moved away when the command has ended. Whether the user made one meanwhile is unknown, so

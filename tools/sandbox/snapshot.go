@@ -71,7 +71,7 @@ func (p policy) newSnapshot(root *os.Root) *snapshot {
 // takeSnapshot records the protected paths of root. With mounted, existing paths are
 // read-only for the command, and their content need not be held.
 func (p policy) takeSnapshot(root *os.Root, mounted bool) *snapshot {
-	s := p.newSnapshot(root)
+	s, lasting := p.newSnapshot(root), p.LongRunning
 	s.mountedReadOnly = mounted
 	for _, p := range s.paths {
 		for _, dir := range parentDirs(p) {
@@ -79,7 +79,9 @@ func (p policy) takeSnapshot(root *os.Root, mounted bool) *snapshot {
 				continue
 			}
 			s.before[dir] = s.readNode(dir, false)
-			s.keepOpen(dir)
+			if !lasting {
+				s.keepOpen(dir)
+			}
 		}
 		s.before[p] = s.readNode(p, !mounted)
 	}
