@@ -8,6 +8,7 @@ import (
 	"os"
 	"parley/tools/act"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -59,6 +60,11 @@ func (s *Set) AllowReading(dirs ...string) {
 func (w *workspace) planReadable(name string, p readResult) (*act.Action, error) {
 	if !filepath.IsAbs(name) || len(w.readable) == 0 {
 		return nil, nil
+	}
+	if runtime.GOOS == "windows" {
+		if _, err := w.windowsPath(name); err != nil {
+			return nil, err
+		}
 	}
 	real, err := filepath.EvalSymlinks(name)
 	if err != nil {

@@ -58,11 +58,50 @@ const maxLinks = 40
 // result says where the bytes are; parts that do not exist stay as they are. A
 // later race cannot lead out, because os.Root checks each step again.
 func (w *workspace) locate(name string) (string, error) {
-	rel, err := w.toRelative(unquotePath(name))
+	plain := unquotePath(name)
+	if runtime.GOOS == "windows" {
+		var err error
+		if plain, err = w.windowsPath(plain); err != nil {
+			return "", err
+		}
+	}
+	rel, err := w.toRelative(plain)
 	if err != nil {
 		return "", err
 	}
 	return w.resolveLinks(rel, name)
+}
+
+// windowsPath returns a path with its drive, also for /c/x, as bash writes it. It refuses paths that lead
+// to devices and servers, even to look at them would connect, and other names of a file.
+func (w *workspace) windowsPath(name string) (string, error) {
+	slashed := filepath.ToSlash(name)
+	if len(slashed) > 1 && slashed[0] == '/' && slashed[1] != '/' && (len(slashed) == 2 || slashed[2] == '/') {
+		name = slashed[1:2] + ":/" + slashed[min(3, len(slashed)):]
+	} else if slashed != "" && slashed[0] == '/' && filepath.VolumeName(name) == "" {
+		name = filepath.VolumeName(w.realDir) + name
+	}
+	volume := filepath.VolumeName(name)
+	if strings.HasPrefix(filepath.ToSlash(volume), "//") && !slices.ContainsFunc(slices.Concat((&Set{workspace: w}).Directories(), w.readable, []string{w.dir, w.realDir}), func(dir string) bool {
+		return strings.EqualFold(filepath.Clean(volume), filepath.VolumeName(dir))
+	}) {
+		return "", w.outsideError(name, "")
+	}
+	return name, checkNames(name[len(volume):])
+}
+
+// checkNames refuses parts of a path that Windows reads as another name.
+func checkNames(file string) error {
+	for part := range strings.SplitSeq(filepath.ToSlash(file), "/") {
+		switch {
+		case part == "", part == ".", part == "..":
+		case strings.TrimRight(part, ". ") != part:
+			return refuse("%s: Windows leaves out the dots and spaces at the end of a name; leave them out", quotePath(part))
+		case !filepath.IsLocal(part):
+			return refuse("%s is a device or a stream on Windows, not a file", quotePath(part))
+		}
+	}
+	return nil
 }
 
 func (w *workspace) toRelative(name string) (string, error) {
@@ -159,6 +198,11 @@ func (w *workspace) resolveLinks(rel, name string) (string, error) {
 		target, err := root.Readlink(filepath.FromSlash(next))
 		if err != nil {
 			return "", explainError(name, err)
+		}
+		if runtime.GOOS == "windows" {
+			if err := checkNames(target[len(filepath.VolumeName(target)):]); err != nil {
+				return "", err
+			}
 		}
 		if filepath.IsAbs(target) {
 			inside, ok := toolPath(w, target)

@@ -211,6 +211,9 @@ func entersFolder(words []string, workspace string) bool {
 		return false
 	}
 	if !filepath.IsAbs(dir) {
+		if dir[0] == '/' { // on Windows
+			return false
+		}
 		dir = filepath.Join(workspace, dir)
 	}
 	base, err := filepath.EvalSymlinks(workspace)

@@ -1,0 +1,47 @@
+package tools
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// A path has one name: others that Windows reads as the same file are refused, as are devices and servers,
+// which are not even looked at.
+func TestWindowsNames(t *testing.T) {
+	f := open(t, map[string]string{"a.txt": "text\n", "sub/b.txt": "text\n", ".git/config": "[core]\n"})
+	at := f.at("sub/b.txt")
+	drive := filepath.VolumeName(at)
+	for _, tt := range []struct{ name, want string }{ // "" if it is read
+		{`sub\b.txt`, ""},
+		{"sub/../a.txt", ""},
+		{at, ""},
+		{filepath.ToSlash(at), ""},
+		{strings.ToLower(drive) + at[len(drive):], ""},
+		{at[len(drive):], ""},
+		{"/" + drive[:1] + filepath.ToSlash(at[len(drive):]), ""},
+		{"a.txt.", "leaves out the dots"},
+		{"a.txt ", "leaves out the dots"},
+		{".git./config", "leaves out the dots"},
+		{".git . /config", "leaves out the dots"},
+		{"...", "leaves out the dots"},
+		{"a.txt:stream", "a device or a stream"},
+		{"a.txt::$DATA", "a device or a stream"},
+		{".git::$INDEX_ALLOCATION/config", "a device or a stream"},
+		{"NUL", "a device or a stream"},
+		{"sub/con", "a device or a stream"},
+		{"com1.txt", "a device or a stream"},
+		{"C:a.txt", "outside the workspace"},
+		{`C:\Windows\win.ini`, "outside the workspace"},
+		{`\Windows\win.ini`, "outside the workspace"},
+		{"/etc/passwd", "outside the workspace"},
+		{`\\server\share\a.txt`, "outside the workspace"},
+		{"//server/share/a.txt", "outside the workspace"},
+		{`\\.\C:\a.txt`, "outside the workspace"},
+		{`\\?\` + at, "outside the workspace"},
+	} {
+		if _, err := f.do("read", "path", tt.name); tt.want == "" && err != "" || !strings.Contains(err, tt.want) {
+			t.Errorf("%s: got %q, want %q", tt.name, err, tt.want)
+		}
+	}
+}
