@@ -175,10 +175,11 @@ func draftSlots(key string) string {
 // draftsOfSession is the SQL condition that d is a draft of the session s.
 var draftsOfSession = draftSlots(`'session:' || s.id`)
 
-// A draftWriter is the process that owns a draft.
+// A draftWriter is the process that owns a draft, and the model chosen for it.
 type draftWriter struct {
 	holder.Process
-	Left bool `json:"left,omitempty"` // others may take it
+	Left  bool   `json:"left,omitempty"` // others may take it
+	Model string `json:"model,omitempty"`
 }
 
 // findDraft returns the slot of this process's draft under key; else, with own false, that of the last
@@ -208,9 +209,9 @@ func findDraft(db *DB, q querier, key string) (slot string, own bool, free strin
 	return slot, own, free, err
 }
 
-// holdDraft makes this process the owner of the draft in a slot; with left, others may take it.
-func holdDraft(w *writer, db *DB, slot string, left bool) error {
-	process, err := json.Marshal(draftWriter{db.process, left})
+// holdDraft makes this process the owner of the draft d in a slot; others may take one that was left.
+func holdDraft(w *writer, db *DB, slot string, d Draft) error {
+	process, err := json.Marshal(draftWriter{db.process, d.Left, d.Model})
 	if err != nil {
 		return err
 	}
@@ -240,7 +241,7 @@ func (db *DB) SaveDraft(key string, d Draft) error {
 		case !own:
 			slot = free
 		}
-		if err := holdDraft(w, db, slot, d.Left); err != nil {
+		if err := holdDraft(w, db, slot, d); err != nil {
 			return err
 		}
 		return w.Exec(`INSERT OR REPLACE INTO drafts (key, text, cursor, parts, at) VALUES (?, ?, ?, ?, ?)`,
@@ -248,17 +249,24 @@ func (db *DB) SaveDraft(key string, d Draft) error {
 	})
 }
 
+// modelOf returns the model that was chosen for a draft, of its draftWriter.
+func modelOf(holds string) string {
+	var w draftWriter
+	_ = json.Unmarshal([]byte(holds), &w) // a damaged one has no model
+	return w.Model
+}
+
 // TakeDraft returns this process's draft under key, else the last one not held by a running process, which
 // this process then owns; ok is false if there is none. With a *DamagedError it lacks its attachments.
 func (db *DB) TakeDraft(key string) (d Draft, ok bool, err error) {
-	var slot, parts string
+	var slot, parts, holds string
 	find := func(q querier) (err error) {
 		if slot, _, _, err = findDraft(db, q, key); err != nil || slot == "" {
 			return err
 		}
 		var c columns
-		return q.QueryRow(`SELECT text, cursor, parts, at FROM drafts WHERE key = ?`, slot).Scan(
-			c.places("text cursor parts at", &d.Text, &d.Cursor, &parts, &d.At)...)
+		return q.QueryRow(`SELECT text, cursor, parts, at, ifnull((SELECT value FROM state WHERE key = ?), '') FROM drafts WHERE key = ?`, draftWriterKey(slot), slot).Scan(
+			c.places("text cursor parts at state", &d.Text, &d.Cursor, &parts, &d.At, &holds)...)
 	}
 	if err := db.read(find); err != nil || slot == "" {
 		return Draft{}, false, err
@@ -267,12 +275,13 @@ func (db *DB) TakeDraft(key string) (d Draft, ok bool, err error) {
 		if err := find(w); err != nil || slot == "" { // another process has taken it first
 			return err
 		}
-		return holdDraft(w, db, slot, false)
+		d.Model = modelOf(holds)
+		return holdDraft(w, db, slot, d)
 	})
 	if slot == "" {
 		return Draft{}, false, nil
 	}
-	d.Cursor = min(max(d.Cursor, 0), len(d.Text))
+	d.Cursor, d.Model = min(max(d.Cursor, 0), len(d.Text)), modelOf(holds)
 	var attached []llm.Part
 	if attached, _, err = decodeParts(parts, nil); err != nil {
 		return d, true, &DamagedError{db.path, 1, err}

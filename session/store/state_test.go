@@ -299,12 +299,13 @@ func TestPrompts(t *testing.T) {
 
 func TestDraft(t *testing.T) {
 	db := fresh(t)
-	want := Draft{Text: "half a thou\xffght\n", Cursor: 5, Parts: []llm.Part{{Kind: llm.Media, Name: "p", Data: []byte{1, 0xff}}}}
+	want := Draft{Text: "half a thou\xffght\n", Cursor: 5, Model: "far/m", Parts: []llm.Part{{Kind: llm.Media, Name: "p", Data: []byte{1, 0xff}}}}
 	if err := db.SaveDraft("k", want); err != nil {
 		t.Fatal(err)
 	}
+	_, _, _ = reopen(t, db.path).TakeDraft("k")
 	got, ok, err := db.TakeDraft("k")
-	if err != nil || !ok || got.Text != want.Text || got.Cursor != 5 || len(got.Parts) != 1 || !bytes.Equal(got.Parts[0].Data, want.Parts[0].Data) || got.At.IsZero() {
+	if err != nil || !ok || got.Text != want.Text || got.Model != want.Model || got.Cursor != 5 || len(got.Parts) != 1 || !bytes.Equal(got.Parts[0].Data, want.Parts[0].Data) || got.At.IsZero() {
 		t.Errorf("got %+v, %v, %v", got, ok, err)
 	}
 	if err := db.SaveDraft("k", Draft{Cursor: 3}); err != nil {

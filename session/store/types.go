@@ -108,6 +108,7 @@ type Draft struct {
 	Text   string     `json:"text"`
 	Cursor int        `json:"cursor"`          // in bytes
 	Parts  []llm.Part `json:"parts,omitempty"` // attachments
+	Model  string     `json:"model,omitempty"` // chosen for it; "" for that of the conversation
 	At     time.Time  `json:"at"`
 
 	// Left makes DB.SaveDraft store a draft that other processes may take, because its conversation was left.

@@ -49,6 +49,7 @@ type App struct {
 	// undone runs when the user takes the change back.
 	WriteTables func(parent string, tables map[string]string, said string, undone func() error) Effect
 
+	ChosenModel    string                   // model that the user chose for the next prompt, not used yet; "" for none
 	UseModel       func(name string) Effect // switches to another model in mid-conversation
 	FollowModel    func(name string) Effect // switches to the model that gave the last answer, which already announced the switch
 	DiscoverModels func() Effect            // looks for models on this machine; front ends perform it after their first frame, and prompts wait for its Prepare

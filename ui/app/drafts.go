@@ -49,6 +49,24 @@ func (o *Options) NewDraft(text string, attached []llm.Part) session.Draft {
 	return session.Draft{Text: text, Cursor: len(text), Parts: attached, At: o.Now()}
 }
 
+// RestoreModel switches to the model that was chosen for a stored draft, unless a flag names one; "" for none.
+func RestoreModel(a *App, name string) {
+	a.ChosenModel = ""
+	if sources := a.ConfigFile.Sources; name != "" && sources != nil {
+		if flags, _ := sources(); flags["model"] != "" {
+			return
+		}
+	}
+	if name == "" || name == a.Session.Model().Name {
+		a.ChosenModel = name
+		return
+	}
+	if model, err := a.Open(name); err == nil {
+		a.Session.SetModel(model)
+		a.ChosenModel = name
+	}
+}
+
 // EstimatePrompt estimates the tokens of a prompt with attachments. It may be called on any goroutine.
 func (o *Options) EstimatePrompt(text string, attached []llm.Part) int {
 	return o.Estimate(text) + session.EstimateParts(attached, o.Estimate)

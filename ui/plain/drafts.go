@@ -107,7 +107,9 @@ func (d *drafts) store() error {
 	if d.key = key; empty {
 		d.key = ""
 	}
-	err := d.app.Library.SaveDraft(key, d.app.NewDraft(d.text, d.app.Attached))
+	draft := d.app.NewDraft(d.text, d.app.Attached)
+	draft.Model = d.app.ChosenModel
+	err := d.app.Library.SaveDraft(key, draft)
 	if err == nil && old != "" && old != key {
 		d.app.DeleteDraft(old)
 	}
@@ -122,6 +124,7 @@ func (d *drafts) load() {
 		return
 	}
 	d.key = d.app.DraftKey()
+	app.RestoreModel(d.app, stored.Model)
 	d.app.Attached = append(d.app.Attached, stored.Parts...)
 	d.writeAttachments(stored.Parts)
 	if strings.TrimSpace(stored.Text) != "" {

@@ -91,6 +91,7 @@ func (s *sender) dispatch(text string, mentioned []llm.Part, later bool) {
 	}
 	parts := append(append(app.Unmentioned(s.app.Attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text})
 	s.app.Attached = nil
+	s.app.ChosenModel = ""
 	s.app.RememberPrompt(text)
 	_ = s.drafts.store() // disk errors are reported by reportSave
 	if s.app.Busy() {

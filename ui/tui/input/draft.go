@@ -38,13 +38,14 @@ type draft struct {
 	tokens  int        // approximate number of tokens, including attachments
 	version int        // number of the draft; incremented before tokens are counted and when it is sent
 	seen    int        // value of Composer.Changes that changed accounts for, or that needs no store
+	model   string     // value of App.ChosenModel that changed accounts for
 	left    *leftDraft // draft of the conversation being left; nil for none
 }
 
 // A leftDraft is the draft of a conversation being left.
 type leftDraft struct {
-	key, text string
-	attached  []llm.Part
+	key, text, model string
+	attached         []llm.Part
 }
 
 // draftOrder keeps writes of drafts in order. Goroutines write them, and a late write could
@@ -78,13 +79,13 @@ func (in *Input) Changed() tea.Cmd {
 	return in.Tick(keepAfter*(1+long), SaveDraftMsg{})
 }
 
-// Watch calls Changed if the composer's text has changed. Call it after everything that may
-// change it.
+// Watch calls Changed if the composer's text or the chosen model has changed. Call it after everything
+// that may change them.
 func (in *Input) Watch() tea.Cmd {
-	if in.Composer.Changes() == in.draft.seen {
+	if in.Composer.Changes() == in.draft.seen && in.App.ChosenModel == in.draft.model {
 		return nil
 	}
-	in.draft.seen = in.Composer.Changes()
+	in.draft.seen, in.draft.model = in.Composer.Changes(), in.App.ChosenModel
 	return in.Changed()
 }
 
@@ -135,7 +136,7 @@ func (in *Input) saver(left bool) func() error {
 	in.draft.changed = false
 	in.draft.version++
 	d, key := in.App.NewDraft(in.Composer.Recall.Draft(), slices.Concat(in.Aside, in.App.Attached)), in.App.DraftKey()
-	d.Left = left
+	d.Left, d.Model = left, in.App.ChosenModel
 	empty := d.Text == "" && len(d.Parts) == 0
 	if empty && in.draft.key == "" {
 		return func() error { return nil }
@@ -161,6 +162,7 @@ func (in *Input) saver(left bool) func() error {
 // Sent removes the draft that was just sent, and adds it to the history as a plain
 // prompt, so that a recalled prompt does not run as a command.
 func (in *Input) Sent(text string) tea.Cmd {
+	in.App.ChosenModel, in.draft.model = "", ""
 	forget := in.Forget()
 	stored, ended := in.App.RememberPrompt(composer.EscapeCommand(text)), in.Ended()
 	return func() tea.Msg {
@@ -190,7 +192,7 @@ func (in *Input) Forget() func() {
 // Leave stores the draft of the conversation being left.
 func (in *Input) Leave() tea.Cmd {
 	in.Watch()
-	in.draft.left = &leftDraft{in.App.DraftKey(), in.Composer.Recall.Draft(), in.App.Attached}
+	in.draft.left = &leftDraft{in.App.DraftKey(), in.Composer.Recall.Draft(), in.App.ChosenModel, in.App.Attached}
 	if !in.draft.changed && in.draft.key == "" {
 		return nil
 	}
@@ -202,7 +204,7 @@ func (in *Input) RestoreDraft() {
 	key := in.App.DraftKey()
 	d, ok := in.App.Draft(key)
 	if left := in.draft.left; left != nil && left.key == key { // it may not be stored yet
-		d.Text, d.Parts = left.text, left.attached
+		d.Text, d.Parts, d.Model = left.text, left.attached, left.model
 		ok = d.Text != "" || len(d.Parts) > 0
 	}
 	again := in.draft.left != nil && in.draft.left.key == key
@@ -210,6 +212,8 @@ func (in *Input) RestoreDraft() {
 	if in.draft.key = ""; ok {
 		in.draft.key = key
 	}
+	app.RestoreModel(in.App, d.Model)
+	in.draft.model = in.App.ChosenModel
 	in.Composer.Reset()
 	in.App.Attached = append(in.App.Attached, d.Parts...)
 	if strings.TrimSpace(d.Text) != "" {

@@ -86,6 +86,46 @@ func TestDraftOutlivesTheProgram(t *testing.T) {
 	}
 }
 
+// The model that was chosen for a draft and not used yet is restored with it, unless a flag names another. After
+// the draft was sent nothing is left of the choice.
+func TestChosenModelOutlivesTheProgram(t *testing.T) {
+	for name, c := range map[string]struct {
+		sent bool
+		flag string
+		want string
+	}{"ended": {want: "far/two"}, "sent": {sent: true, want: "fake/one"}, "a flag": {flag: "-m", want: "fake/one"}} {
+		lib, folder := openStore(t), t.TempDir()
+		begin := func() *Input {
+			in := start(t, lib, folder)
+			in.App.Open = func(name string) (llm.Endpoint, error) { return llm.Endpoint{Model: llmtest.New(), Name: name}, nil }
+			in.App.ConfigFile.Sources = func() (over, under map[string]string) { return map[string]string{"model": c.flag}, nil }
+			return in
+		}
+		in := begin()
+		in.Composer.SetValue("a whole draft")
+		in.Watch()
+		for _, cmd := range in.SaveDraft()().(tea.BatchMsg) {
+			cmd()
+		}
+		in.App.ChosenModel = "far/two"
+		if in.Watch(); !in.draft.changed {
+			t.Errorf("%s: a chosen model is not stored", name)
+		}
+		if c.sent {
+			in.Sent("a whole draft")()
+			in.Composer.SetValue("another")
+			in.Watch()
+		}
+		in.SaveDraftNow()
+
+		in = begin()
+		in.RestoreDraft()
+		if got := in.App.Session.Model().Name; got != c.want || in.Composer.Empty() {
+			t.Errorf("%s: the model is %s, want %s", name, got, c.want)
+		}
+	}
+}
+
 // A draft is counted and stored outside of the event loop. The count of a draft
 // that was sent meanwhile is ignored.
 func TestDraftIsCounted(t *testing.T) {

@@ -91,6 +91,9 @@ func (f *flow) keep(names []string) app.Effect {
 // switchTo switches to another model and adds a notice to the conversation, unless it is empty.
 func (f *flow) switchTo(name string) (e app.Effect, switched bool) {
 	to, words, refused := f.setModel(name)
+	if refused == nil {
+		f.app.ChosenModel = to.To
+	}
 	switch {
 	case refused != nil:
 		return refused, false
