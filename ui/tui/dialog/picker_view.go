@@ -100,6 +100,7 @@ func (p *Picker) draw() (rows, inBand []string, foot string) {
 	}
 	hit := p.top - above
 	measureRows(p, hit, visible)
+	measureNames(p, hit, visible)
 	t := p.table()
 	for line := p.top; line < min(p.top+visible, total); line++ {
 		switch {
@@ -197,10 +198,10 @@ func (p *Picker) table() table {
 		}
 		full := false
 		for i, c := range p.Columns {
-			wide := textwrap.Width(c.Name)
-			if i < len(p.cellWidths) {
-				wide = max(wide, p.cellWidths[i])
+			if i >= len(p.cellWidths) || p.cellWidths[i] == 0 {
+				continue // no visible row has a value
 			}
+			wide := max(textwrap.Width(c.Name), p.cellWidths[i])
 			if letters && len(c.Letters) > 0 {
 				wide = len(c.Letters)
 			}
@@ -292,7 +293,7 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 		if p.arg.listsArgs() {
 			wide = max(wide, p.arg.argTitleWidth)
 		}
-		pad := max(min(wide, p.width/2)-len(pin)-textwrap.Width(title+alias), 0) + columnGap
+		pad := max(min(max(wide, p.nameWidth), p.width/2)-len(pin)-textwrap.Width(title+alias), 0) + columnGap
 		line += strings.Repeat(" ", pad) + t.dim.Apply(detail) + t.faint.Apply(why)
 	}
 	key := p.key(item)

@@ -146,6 +146,19 @@ func measureRows(p *Picker, first, rows int) {
 	}
 }
 
+// measureNames sets the width of commands with the aliases that were typed, from the visible rows.
+func measureNames(p *Picker, first, rows int) {
+	p.nameWidth = 0
+	wanted, _ := p.split()
+	for _, h := range p.hits[max(first, 0):min(max(first, 0)+rows, len(p.hits))] {
+		if item := p.item(h); p.commands {
+			if alias := typedAlias(item, wanted); alias != "" {
+				p.nameWidth = max(p.nameWidth, textwrap.Width(item.Title+alias)+len(" ()"))
+			}
+		}
+	}
+}
+
 // commonWidth returns the greatest of widths. If it and a few others are more than half as wide again
 // as the rest, it returns the greatest of the rest, but at least some.
 func commonWidth(widths []int, some int) int {

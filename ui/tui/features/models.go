@@ -87,7 +87,7 @@ func (f *Models) pick(title, arg string, picked func(name string) app.Effect) te
 	f.picker = dialog.Pick(title, nil, f.Theme)
 	f.picker.Noun = "model"
 	f.showItems()
-	f.picker.Columns = []dialog.Column{{Left: true, Letters: abilities}, {Name: "context"}, {Name: "$/M in"}, {Name: "$/M out"}}
+	f.picker.Columns = []dialog.Column{{Name: "name", Left: true, Least: 20}, {Left: true, Letters: abilities}, {Name: "context"}, {Name: "$/M in"}, {Name: "$/M out"}}
 	f.picker.Marks.Pin = func(name string, on bool) tea.Cmd { return f.setModelPref("favorites", name, on) }
 	f.picker.Marks.Hide = func(name string, on bool) tea.Cmd {
 		cmd := f.setModelPref("hidden", name, on)
@@ -223,11 +223,11 @@ func (f *Models) items() (items []dialog.Item, common []string) {
 	for i, c := range choices {
 		provider, _, _ := strings.Cut(c.Name, "/")
 		row := placed{Item: dialog.Item{
-			Title: c.Name, Keywords: c.Title, Value: c.Name, Group: provider, Cells: []string{c.Abilities, c.Window, c.Input, c.Output},
+			Title: c.Name, Value: c.Name, Group: provider, Cells: []string{c.Title, c.Abilities, c.Window, c.Input, c.Output},
 			Disabled: !c.Ready, Unavailable: missing(c), Current: c.Name == current,
 		}}
 		if c.Alias != "" {
-			row.Group, row.State, row.Keywords, row.Current = aliases, "→ "+c.Alias, c.Alias+" "+c.Title, false
+			row.Group, row.State, row.Keywords, row.Current = aliases, "→ "+c.Alias, c.Alias, false
 		}
 		row.Note = strings.Join(slices.DeleteFunc(notes[i], func(note string) bool { return slices.Contains(common, note) }), " · ")
 		if c.LacksKey {
