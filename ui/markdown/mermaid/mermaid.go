@@ -35,7 +35,7 @@ func Draw(source string, width int) []string {
 	if len(source) > maxSource {
 		return nil
 	}
-	lines := statements(source)
+	lines := statements(strings.ToValidUTF8(source, "�"))
 	if len(lines) == 0 {
 		return nil
 	}

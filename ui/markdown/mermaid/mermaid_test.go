@@ -131,6 +131,8 @@ func FuzzDraw(f *testing.F) {
 		f.Add(source)
 	}
 	f.Add("graph LR\nA[漢字] --> B[\"👩‍👩‍👧 é\"]")
+	f.Add("graph TD\nA & B\nsubgraph empty")
+	f.Add("graph TD\nA[(\xc7)]\nB")
 	f.Fuzz(checkLines)
 }
 

@@ -61,7 +61,7 @@ var (
 	named  = lazy.NewRegexp(`label:\s*("[^"]*"|[^,}]+)`)
 	// An edge: its tail, its line, and its head; or the beginning of one with its text inside.
 	wholeEdge  = lazy.NewRegexp(`^([<xo]?)(--+|-\.+-?|==+|~~~+)([>xo]?)\s*(?:\|([^|]*)\|)?`)
-	edgeInside = lazy.NewRegexp(`^([<xo]?)(--|-\.|==)\s+?([^>|]*?)\s*(--+|\.+-|==+)([>xo]?)(?:\s|$)`)
+	edgeInside = lazy.NewRegexp(`^([<xo]?)(--|-\.|==)(\s[^>|]*?|[^-=.>|xo\s][^>|]*?)\s*(--+|\.+-|==+)([>xo]?)`)
 	subgraph   = lazy.NewRegexp(`^subgraph\s+(?:([^\[\s]+)\s*\[(.*)\]|(.*))$`)
 	ignored    = lazy.NewRegexp(`^(?:classDef|class|style|linkStyle|click|direction|accTitle|accDescr)\b`)
 )

@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	participant = lazy.NewRegexp(`^(?:create\s+)?(?:participant|actor)\s+([^\s@]+)(?:@\{[^}]*\})?(?:\s+as\s+(.+))?$`)
+	participant = lazy.NewRegexp(`^(?:create\s+)?(?:participant|actor)\s+([^@]+?)(?:@\{[^}]*\})?(?:\s+as\s+(.+))?$`)
 	message     = lazy.NewRegexp(`^([^-<>:]+?)\s*(<<)?(--?)(>>|>|x|\))\s*[+-]?\s*([^:]+?)\s*:\s*(.*)$`)
 	note        = lazy.NewRegexp(`(?i)^note\s+(left of|right of|over)\s+([^:,]+?)\s*(?:,\s*([^:]+?)\s*)?:\s*(.*)$`)
 	block       = lazy.NewRegexp(`^(loop|alt|opt|par|critical|break|rect|box)\b\s*(.*)$`)
