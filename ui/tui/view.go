@@ -263,7 +263,7 @@ func (m *Model) statusInfo() statusbar.Info {
 	}
 	i := statusbar.Info{
 		Model: model.Name, Effort: string(m.App.Session.Effort()), Mode: string(m.App.Session.Policy().Mode()),
-		Branch: m.Branch, Window: model.Context, Tokens: fill, Cost: total.Cost, Priced: total.Priced,
+		Branch: m.Branch, Window: model.Context, Tokens: fill, Draft: m.input.DraftTokens(), Cost: total.Cost, Priced: total.Priced,
 		Queue: m.App.Session.Queue.Len(), Jobs: len(m.App.RunningJobs()), Command: m.StatusText,
 	}
 	switch {

@@ -265,6 +265,9 @@ func (in *Input) SetCommand(line string) tea.Cmd {
 	return tea.Batch(stashed, in.Changed())
 }
 
+// DraftTokens returns the approximate number of tokens of the draft with its attachments.
+func (in *Input) DraftTokens() int { return in.draft.tokens }
+
 // ContextTokens returns the approximate number of tokens of the next request: the
 // conversation, the rest of the request, and the draft.
 func (in *Input) ContextTokens() int {

@@ -34,6 +34,7 @@ type Info struct {
 	Mode     string        // approval mode: "ask", "edits", "auto", "read-only", "yolo"
 	Window   int           // tokens of the context window; 0 if unknown
 	Tokens   int           // in the session
+	Draft    int           // tokens of the prompt being written; few are not shown
 	Cost     float64       // US dollars, in the session
 	Priced   bool          // Cost is complete; otherwise it is a lower bound
 	State    string        // "thinking", "answering", "running shell", "waiting for you", "retrying in 3 s"
@@ -69,6 +70,7 @@ const (
 	speed
 	queued
 	jobs
+	draft
 	window
 	used
 	spent
@@ -95,7 +97,7 @@ var places = []struct {
 }{
 	{"model", []int{model}}, {"effort", []int{effort}}, {"badge", []int{badge}}, {"folder", []int{folder}}, {"branch", []int{branch}}, {"command", []int{command}},
 	{"activity", []int{activity}}, {"speed", []int{speed}}, {"queue", []int{queued}}, {"jobs", []int{jobs}},
-	{"context", []int{window}}, {"tokens", []int{used}}, {"cost", []int{spent}}, {"mode", []int{asks, mode, yolo}},
+	{"context", []int{draft, window}}, {"tokens", []int{used}}, {"cost", []int{spent}}, {"mode", []int{asks, mode, yolo}},
 }
 
 // shrinkOrder lists the segments to shorten or omit, in this order, until the rest fits.
@@ -103,13 +105,16 @@ var shrinkOrder = []struct {
 	segment int
 	least   int // cells to keep; 0 to omit the segment
 }{
-	{speed, 0}, {branch, 0}, {used, shorten}, {used, 0}, {spent, 0}, {folder, 0}, {window, shorten}, {asks, 0}, {activity, shorten}, {mode, shorten},
+	{speed, 0}, {draft, 0}, {branch, 0}, {used, shorten}, {used, 0}, {spent, 0}, {folder, 0}, {window, shorten}, {asks, 0}, {activity, shorten}, {mode, shorten},
 	{command, 10}, {badge, 0}, {command, 0}, {effort, 0}, {queued, 0}, {jobs, 0}, {model, 10}, {window, 0}, {model, 0},
 	{hint, 10}, {mode, 0}, {activity, 6}, {activity, 0}, {hint, 4}, {hint, 0},
 }
 
 // shorten in shrinkOrder makes a segment use its short form.
 const shorten = -1
+
+// longDraft is the number of tokens from which the size of a draft is shown.
+const longDraft = 1000
 
 // separator separates segments; gap is the minimum gap between left and right.
 const (
@@ -189,6 +194,9 @@ func segmentsOf(i Info, th *theme.Theme) [segments]segment {
 		window:   contextSegment(i, th),
 		used:     dim(tokens(i.Tokens), format.TokensExact(i.Tokens), true),
 		spent:    dim(cost(i), "", true),
+	}
+	if i.Draft >= longDraft {
+		line[draft] = dim("~"+tokens(i.Draft), "", true)
 	}
 	if i.Window == 0 { // without another segment for context, the figure needs its label
 		line[used].short = line[used].text

@@ -24,6 +24,8 @@ var edits = Info{Model: "openai/gpt-6.1-sol", Mode: "edits", Window: 32_000, Tok
 var calm = Info{Model: "openai/gpt-6.1-sol", Folder: "parley", Branch: "main", Mode: "ask", Window: 32_000, Tokens: 910, Priced: true}
 
 func TestView(t *testing.T) {
+	drafted := calm
+	drafted.Draft, drafted.Tokens = 3400, 3310
 	yolo := busy
 	yolo.Mode = "yolo"
 	hinted := busy
@@ -37,6 +39,8 @@ func TestView(t *testing.T) {
 			"demo                       ask"},
 		"everything": {busy, 130,
 			"openai/gpt-6.1-sol · high · tools by prompt · parley · main   answering 12 s esc stops · 1 queued · 42% of 43k · $0.31 · auto"},
+		"a long draft":        {drafted, 76, "openai/gpt-6.1-sol · parley · main   ~3.4k tokens · 10% of 32k · $0.00 · ask"},
+		"its size goes first": {drafted, 60, "openai/gpt-6.1-sol · parley · main   10% of 32k · $0.00 · ask"},
 		"a branch goes first": {calm, 52, "openai/gpt-6.1-sol · parley   3% of 32k · $0.00 · ask"},
 		"then the cost":       {calm, 48, "openai/gpt-6.1-sol · parley   3% of 32k · ask"},
 		"then the folder":     {calm, 40, "openai/gpt-6.1-sol   3% of 32k · ask"},
