@@ -174,12 +174,8 @@ func (s *Store) lock() (unlock func(), err error) {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(s.dir); err != nil {
+	if err := makePrivate(s.dir); err != nil {
 		return nil, err
-	} else if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
-		if err := os.Chmod(s.dir, 0o700); err != nil {
-			return nil, fmt.Errorf("%s is open to others (mode %04o): chmod 700 %[1]s", s.dir, info.Mode().Perm())
-		}
 	}
 	ctx, cancel := context.WithTimeoutCause(context.Background(), lockWait, errors.New("another parley stores a key at the moment"))
 	defer cancel()

@@ -3,6 +3,7 @@
 package credentials
 
 import (
+	"fmt"
 	"os"
 	"syscall"
 
@@ -19,4 +20,16 @@ func tryLock(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_EX|uni
 func isOwnedByUser(info os.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return !ok || os.Geteuid() == 0 || int(stat.Uid) == os.Geteuid()
+}
+
+// makePrivate removes the permissions of others from a directory.
+func makePrivate(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil || info.Mode().Perm()&0o077 == 0 {
+		return err
+	}
+	if err := os.Chmod(dir, 0o700); err != nil {
+		return fmt.Errorf("%s is open to others (mode %04o): chmod 700 %[1]s", dir, info.Mode().Perm())
+	}
+	return nil
 }

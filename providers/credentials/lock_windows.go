@@ -17,3 +17,21 @@ func tryLock(f *os.File) error {
 
 // isOwnedByUser returns true: Windows stores ownership in access control lists.
 func isOwnedByUser(os.FileInfo) bool { return true }
+
+// makePrivate removes the permissions of others from a directory and the files in it. Elsewhere than in
+// the user's profile, it would inherit some.
+func makePrivate(dir string) error {
+	user, err := windows.GetCurrentProcessToken().GetTokenUser()
+	if err != nil {
+		return err
+	}
+	own, err := windows.SecurityDescriptorFromString("D:P(A;OICI;FA;;;SY)(A;OICI;FA;;;BA)(A;OICI;FA;;;" + user.User.Sid.String() + ")")
+	if err != nil {
+		return err
+	}
+	list, _, err := own.DACL()
+	if err == nil { // some file systems have no permissions
+		_ = windows.SetNamedSecurityInfo(dir, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION|windows.PROTECTED_DACL_SECURITY_INFORMATION, nil, nil, list, nil)
+	}
+	return err
+}
