@@ -204,17 +204,22 @@ func edit(text string, path []string, value string) string {
 	case len(table) > 0:
 		return text + strings.Repeat(newline, min(len(text), 1)) + "[" + toml.Key(table).String() + "]" + newline + pair
 	}
-	for first > 0 && first < len(text) { // above the comment of the first table
-		line := strings.LastIndexByte(text[:first-1], '\n') + 1
-		if !strings.HasPrefix(text[line:first], "#") {
-			break
-		}
-		first = line
-	}
-	if first < len(text) {
+	if first = aboveComment(text, first); first < len(text) {
 		pair += newline
 	}
 	return text[:first] + pair + text[first:]
+}
+
+// aboveComment returns the offset of the comment above a line, or that of the line.
+func aboveComment(text string, at int) int {
+	for at > 0 && at < len(text) {
+		line := strings.LastIndexByte(text[:at-1], '\n') + 1
+		if !strings.HasPrefix(text[line:at], "#") {
+			break
+		}
+		at = line
+	}
+	return at
 }
 
 // withTable returns a valid configuration with another table, in TOML with its header, at path; "" removes it. A new
@@ -238,12 +243,17 @@ func withTable(text string, path []string, table string) (string, error) {
 		}
 	}
 	if after += text[at:]; table != "" {
-		if place < 0 {
+		if n := strings.Index(after[max(place, 0):], "\n["); place >= 0 && n >= 0 {
+			place = aboveComment(after, place+n+1)
+		} else {
 			place = len(after)
 		}
 		before, rest := strings.TrimRight(after[:place], "\r\n"), after[place:]
 		if before != "" {
 			before += newline + newline
+		}
+		if rest != "" {
+			rest = newline + rest
 		}
 		after = before + strings.ReplaceAll(table, "\n", newline) + rest
 	}

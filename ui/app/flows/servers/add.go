@@ -33,6 +33,8 @@ func (f flow) add(line string) app.Effect {
 	return f.ask(found, notes)
 }
 
+const undoHint = " · /settings undo takes it back"
+
 // A found server is to be added, with its secrets by the names of their variables.
 type found struct {
 	mcp.Config
@@ -57,7 +59,10 @@ func parseAdd(line string) (servers map[string]found, notes []string, err error)
 	}
 	servers = map[string]found{}
 	for name, c := range configs {
-		servers[name] = found{c, c.TakeSecrets()}
+		secrets := c.TakeSecrets()
+		if servers[name] = (found{c, secrets}); len(mcp.ConfigSecrets(mcp.Config{Command: c.Command, Args: c.Args, URL: c.URL})) > 0 {
+			notes = append(notes, name+": the key in its command or address stays in config.toml")
+		}
 	}
 	return servers, notes, err
 }
@@ -216,6 +221,9 @@ func (f flow) write(servers map[string]found, notes []string) app.Effect {
 		said = "MCP servers added: "
 	}
 	said += strings.Join(append([]string{strings.Join(slices.Sorted(maps.Keys(servers)), ", ")}, notes...), " · ")
+	if f.app.Session != nil { // undo lasts as long as the program
+		said += undoHint
+	}
 	forget := func() error { return f.forget(secrets) }
 	e := f.app.WriteTables("mcp", tables, said, forget)
 	if _, failed := e.(app.Failure); failed {
@@ -293,6 +301,9 @@ func (f flow) remove(name string) app.Effect {
 		if len(values) > 0 {
 			said, secrets[name] = said+", with its stored keys", values
 		}
+	}
+	if f.app.Session != nil {
+		said += undoHint
 	}
 	e := f.app.WriteTables("mcp", map[string]string{name: ""}, said, func() error { return f.save(secrets) })
 	if _, failed := e.(app.Failure); failed {

@@ -16,6 +16,7 @@ import (
 
 type settings struct {
 	MCP map[string]mcp.Config `toml:"mcp"`
+	UI  map[string]any        `toml:"ui"`
 }
 
 func (s *settings) Validate() error { return mcp.Validate(s.MCP) }
@@ -73,12 +74,12 @@ func TestAdd(t *testing.T) {
 		`{"a":{"command":"x"},"b":{"url":"https://b/m"}}`:             "[mcp.a]\ncommand = \"x\"\n\n[mcp.b]\nurl = \"https://b/m\"\n",
 		`a {"command":["/my dir/x","1"]}`:                             "[mcp.a]\ncommand = [\"/my dir/x\", \"1\"]\n",
 	} {
-		const before = "# mine\n[mcp.own]\ncommand = \"own\" # kept\n\n[ui]\nvim = true\n"
-		a, path, secrets := open(t, strings.ReplaceAll(before, "[ui]\nvim = true\n", ""))
+		const above, below = "# mine\n[mcp.own]\ncommand = \"own\" # kept\n# args = []\n\n", "# of the screen\n[ui]\nvim = true\n"
+		a, path, secrets := open(t, above+below)
 		e := a.Command("mcp").Do("add " + line)
 		text, _ := os.ReadFile(path)
-		if got := strings.TrimPrefix(string(text), "# mine\n[mcp.own]\ncommand = \"own\" # kept\n\n"); strings.TrimSpace(got) != strings.TrimSpace(want) {
-			t.Errorf("%s (%s):\n%s\nwant\n%s", line, said(e), got, want)
+		if want := above + want + "\n" + below; string(text) != want {
+			t.Errorf("%s (%s):\n%s\nwant\n%s", line, said(e), text, want)
 		}
 		if strings.Contains(string(text), "tCanary") || strings.Contains(line, "tCanary") != (len(secrets) == 1) {
 			t.Errorf("%s: stored %v", line, secrets)
@@ -111,14 +112,13 @@ func TestAddRefuses(t *testing.T) {
 
 // A removed server leaves no trace, and comes back with its keys.
 func TestRemove(t *testing.T) {
-	const before = "# mine\n[mcp.own] # first\ncommand = \"own\"\n\n[ui]\n"
-	a, path, secrets := open(t, strings.TrimSuffix(before, "\n[ui]\n"))
+	const start = "# mine\n[mcp.own] # first\ncommand = \"own\"\n\n# of the screen\n[ui]\nvim = true\n"
+	a, path, secrets := open(t, start)
 	read := func() string { text, _ := os.ReadFile(path); return string(text) }
-	start := read()
 	c := a.Command("mcp")
 	c.Do("add files -e API_KEY=tCanary -- x")
 	with := read()
-	if got, want := said(c.Do("remove files")), "MCP server files removed, with its stored keys · counts from the next start"; got != want {
+	if got, want := said(c.Do("remove files")), "MCP server files removed, with its stored keys · /settings undo takes it back · counts from the next start"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if read() != start || len(secrets) > 0 {
@@ -130,6 +130,16 @@ func TestRemove(t *testing.T) {
 	}
 	if got := said(c.Do("remove nothing")); got != "mcp.nothing is not in "+path {
 		t.Error(got)
+	}
+}
+
+// A key in a command cannot be stored elsewhere, which is said.
+func TestAddSaysThatAKeyStays(t *testing.T) {
+	for _, line := range []string{"a -- x --api-key tCanary9", "a https://h/mcp?token=tCanary9"} {
+		a, _, _ := open(t, "")
+		if got := said(a.Command("mcp").Do("add " + line)); !strings.Contains(got, "a: the key in its command or address stays in config.toml") || strings.Contains(got, "tCanary") {
+			t.Errorf("%s: %s", line, got)
+		}
 	}
 }
 
