@@ -144,3 +144,32 @@ func BenchmarkLarge(b *testing.B) {
 		Draw(source, 10_000)
 	}
 }
+
+// Statements are read as Mermaid's parser does: its vertices and edges were compared with these.
+func TestParse(t *testing.T) {
+	for line, want := range map[string]string{
+		"A-->B-->C": "A-->B B-->C", "A & B --> C & D": "A-->C A-->D B-->C B-->D", "A --text--> B": "A-text->B", "A-.text.->C": "A.text.>C",
+		"A==text==>D": "A=text=>D", `A -- "quoted - text" --> D`: "A-quoted - text->D", "A -- a-b --> D": "A-a-b->D", "A --> id-with-dash": "A-->id-with-dash",
+		"id.dot --> A": "id.dot-->A", "A----B": "A---B", "A-...->C": "A.>C", "A===>D": "A==>D", `E[a] -->|x > y| F["b (c)"]`: "E-x > y->F",
+		"G(\"x; y\") --> H": "G-->H", "1 --> 2a; 2a --> 3": "1-->2a 2a-->3", "A---oB": "A--○B", "A --x B": "A--×B", "I o--o J": "I○--○J", "I <--> J": "I>-->J",
+		"x1 --> o1": "x1-->o1", "A@{ shape: diam, label: \"New\" } --> B:::c": "A-->B", "A--": "", "A --> ": "", "-->": "", "A e1@--> B": "",
+	} {
+		var got []string
+		if c := parseChart([]string{line}); c != nil {
+			for _, e := range c.edges {
+				head := e.head
+				if head == "" {
+					head = "-"
+				}
+				line := [...]string{"-", ".", "="}[e.style]
+				if e.label == nil && e.style != dotted {
+					line += line
+				}
+				got = append(got, e.from.id+e.tail+line+strings.Join(e.label, "\n")+strings.Repeat(line[:1], min(len(e.label), 1))+head+e.to.id)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}

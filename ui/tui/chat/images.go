@@ -54,11 +54,12 @@ func newImageID() uint32 { return 1<<16 + rand.Uint32N(1<<23) }
 func (c *Chat) setImages(setting string) tea.Cmd {
 	i := images{setting: setting, shown: c.images.shown, cellSize: termimage.CellSize, gate: make(chan struct{}, 1)}
 	i.protocol, i.unasked = termimage.Detect(setting, c.Getenv)
-	i.unasked = i.unasked || i.protocol == termimage.Sixel
 	i.tmux = c.Getenv("TMUX") != ""
-	if i.protocol == termimage.Sixel && i.tmux {
-		i.protocol = termimage.Blocks // tmux keeps few of its images
+	strips := i.protocol == termimage.Sixel || i.protocol == termimage.ITerm
+	if strips && (i.tmux || !renderer.Supported) { // tmux keeps few images, and Bubble Tea's renderer draws none
+		i.protocol = termimage.Blocks
 	}
+	i.unasked = (i.unasked || i.protocol == termimage.Sixel) && renderer.Supported
 	gone := c.forgetImages()
 	c.images = i
 	return tea.Batch(gone, c.showAgain())

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"parley/tools/sanitize"
 	"parley/ui/format"
 	"parley/ui/markdown"
@@ -280,7 +282,7 @@ func thinkingTail(text string, width int) []string {
 }
 
 // SetImage adds or changes the image with this id. cells holds its lines, each cols wide, in
-// which the terminal draws it. An image wider than the text is hidden.
+// which the terminal draws it. Of an image wider than the text, the left part is shown.
 func (m *Blocks) SetImage(id string, cells []string, cols int) {
 	m.putBlock(kindNote, id, &imageBlock{cells, cols})
 }
@@ -301,10 +303,13 @@ type imageBlock struct {
 }
 
 func (b *imageBlock) render(p renderContext) (sign string, lines []string) {
-	if b.cols > p.width {
-		return "", nil
+	if b.cols <= p.width {
+		return "", b.cells
 	}
-	return "", b.cells
+	for _, line := range b.cells {
+		lines = append(lines, ansi.Truncate(line, p.width, "")+ansi.ResetStyle)
+	}
+	return "", lines
 }
 
 func (b *imageBlock) source() (text, what string) { return "", "image" }

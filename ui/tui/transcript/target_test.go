@@ -120,3 +120,15 @@ func TestAttachments(t *testing.T) {
 	}
 	check(t, m, "attachments")
 }
+
+// An image is shown as far as there is room for it, and whole again when there is more.
+func TestImageWiderThanTheText(t *testing.T) {
+	m := New(theme.Plain())
+	m.Blocks.SetImage("a", []string{strings.Repeat("▀", 10), strings.Repeat("▄", 10)}, 10)
+	for _, tt := range []struct{ width, want int }{{30, 10}, {8, 6}, {30, 10}} {
+		m.SetSize(tt.width, 5)
+		if got := strings.Count(m.View(), "▀"); got != tt.want {
+			t.Errorf("%d columns: %d cells, want %d", tt.width, got, tt.want)
+		}
+	}
+}
