@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -25,12 +24,8 @@ func Run(ctx context.Context, command string, limit time.Duration) (string, erro
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	path := process.OutsideWorkspace(os.Getenv("PATH"))
-	shell := []string{path.Find("sh"), "-c"}
-	if runtime.GOOS == "windows" {
-		shell = []string{path.Find("cmd"), "/c"}
-	}
 	out := process.PrefixBuffer{Limit: maxOutput}
-	cmd := exec.CommandContext(within, shell[0], shell[1], command)
+	cmd := process.LineCommand(within, path, command)
 	cmd.Env = append(os.Environ(), "PATH="+path.String())
 	cmd.Stdout = &out
 	cmd.WaitDelay = time.Second // a grandchild may hold the pipe open

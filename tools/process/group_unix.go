@@ -3,6 +3,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -22,6 +23,11 @@ func (t *tree) start(cmd *exec.Cmd) error {
 // "code --wait".
 func EditorCommand(editor, path string) *exec.Cmd {
 	return exec.Command("sh", "-c", editor+` "$1"`, "sh", path)
+}
+
+// LineCommand returns the command that runs a line in sh, found in path.
+func LineCommand(ctx context.Context, path SearchPath, line string) *exec.Cmd {
+	return exec.CommandContext(ctx, path.Find("sh"), "-c", line)
 }
 
 func killGroup(p *os.Process) error { return syscall.Kill(-p.Pid, syscall.SIGKILL) }

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"context"
 	"errors"
 	"os"
 	"os/exec"
@@ -83,6 +84,13 @@ func EditorCommand(editor, path string) *exec.Cmd {
 		words = []string{editor}
 	}
 	return exec.Command(words[0], append(words[1:], path)...)
+}
+
+// LineCommand returns the command that runs a line in cmd, found in path.
+func LineCommand(ctx context.Context, path SearchPath, line string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, path.Find("cmd"))
+	cmd.SysProcAttr = &syscall.SysProcAttr{CmdLine: `cmd /d /s /c "` + line + `"`} // it takes off the outer quotes only
+	return cmd
 }
 
 func killGroup(p *os.Process) error { return p.Kill() }
