@@ -39,7 +39,7 @@ func TestFootersOfQueuedPrompts(t *testing.T) {
 	s.idle()
 	s.clock.Add(time.Minute) // toasts expire
 	live := conversation(s.Send(common.ToastExpiredMsg{}).Screen())
-	if n := strings.Count(live, "fake/one · "); n != 3 {
+	if n := strings.Count(live, "\n  one · "); n != 3 {
 		t.Errorf("%d footers, want 3:\n%s", n, live)
 	}
 

@@ -204,8 +204,8 @@ const maxFooter = 60
 // leastTime is the minimum duration in a footer; less would read 0.0 s.
 const leastTime = 50 * time.Millisecond
 
-// footer summarizes a turn in a line of at most maxFooter cells: model, times, tokens and
-// cost. It omits parts that do not fit, the least important first. Shorter forms for
+// footer summarizes a turn in a line of at most maxFooter cells: model without its provider, which
+// the status line has, times, tokens and cost. It omits parts that do not fit, the least important first. Shorter forms for
 // narrower lines follow.
 func footer(t *app.TurnTotals, now time.Time) []string {
 	const (
@@ -221,7 +221,7 @@ func footer(t *app.TurnTotals, now time.Time) []string {
 	)
 	var text [parts]string
 	u, cached := t.Usage, ""
-	text[model], text[sent] = t.Model, t.Clock(now)
+	text[model], text[sent] = t.Model[strings.LastIndexByte(t.Model, '/')+1:], t.Clock(now)
 	if u != (llm.Usage{}) {
 		about := ""
 		if share := app.CacheShare(u); share != "" {
@@ -249,7 +249,6 @@ func footer(t *app.TurnTotals, now time.Time) []string {
 		return strings.Join(slices.DeleteFunc(slices.Clone(text[:]), func(s string) bool { return s == "" }), " · ")
 	}
 	return footerForms(line, []func(){
-		func() { text[model] = t.Model[strings.LastIndexByte(t.Model, '/')+1:] },
 		func() { text[in] = strings.TrimSuffix(text[in], cached) },
 		func() { text[first] = strings.Replace(text[first], "first token ", "TTFT ", 1) },
 		func() { text[pace] = "" },

@@ -21,9 +21,9 @@ func TestFooter(t *testing.T) {
 		took        time.Duration
 		want        string
 	}{
-		{"all there is room for", "a/b", llm.Usage{Input: 9, Output: 3}, 0, "a/b · 9 in · 3 out"},
+		{"all there is room for", "a/b", llm.Usage{Input: 9, Output: 3}, 0, "b · 9 in · 3 out"},
 		{"much of everything", "openai/gpt-6.1-sol", usage, 12 * time.Second, "gpt-6.1-sol · 09:30 · 12k in · 678 out · $0.04 · TTFT 0.8 s"},
-		{"a missed cache", "a/b", usage, 12 * time.Second, "a/b · 09:30 · cache missed · $0.04 · first token 0.8 s"},
+		{"a missed cache", "a/b", usage, 12 * time.Second, "b · 09:30 · cache missed · $0.04 · first token 0.8 s"},
 		{"a long name", "gateway/" + strings.Repeat("long-", 20), usage, 12 * time.Second, ""},
 	} {
 		tally := app.TurnTotals{Model: tt.model, Answered: true, Usage: tt.usage, CacheMissed: tt.name == "a missed cache"}

@@ -108,9 +108,13 @@ func (p *Pager) collectLines(width int) {
 // maxPatchLines is the maximum number of lines of a diff on a page.
 const maxPatchLines = 10_000
 
-// readPatch sets the lines of a part to those of its diff, and returns the rows of each.
+// readPatch sets the lines of a part to those of its diff, and returns the rows of each. A source that is no diff, such
+// as a line about a binary file, stays as it is.
 func readPatch(part *format.Part, width int, th *theme.Theme) [][]string {
 	d := diffview.Read(sanitize.Text(part.Source), maxPatchLines)
+	if d.Len() == 0 {
+		return nil
+	}
 	part.Lines = nil
 	for _, text := range d.Texts(nil) {
 		part.Lines = append(part.Lines, format.Line{Text: text})

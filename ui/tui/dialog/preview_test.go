@@ -61,6 +61,15 @@ func TestPatchPage(t *testing.T) {
 	}
 }
 
+// A line about a file that cannot be compared is no diff, and shown.
+func TestPageWithoutDiff(t *testing.T) {
+	const text = `"logo.png": binary, 8 → 7 bytes`
+	p := dialog.Pages("Changes", []format.Part{{Title: "logo.png", Source: text + "\n", Lines: []format.Line{{Text: text}}, Patch: true}}, theme.Plain())
+	if view := strings.Join(rows(t, p, 60, 12), "\n"); !strings.Contains(view, text) {
+		t.Errorf("no %q in\n%s", text, view)
+	}
+}
+
 // A page has the beginning of a very long diff, and says how much it leaves out.
 func TestLongPatchPage(t *testing.T) {
 	text := "--- a/f.go\n+++ b/f.go\n@@ -1 +1,60000 @@\n" + strings.Repeat("+\tcall(1, \"text\")\n", 60_000)
