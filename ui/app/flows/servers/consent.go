@@ -13,6 +13,20 @@ import (
 	"parley/ui/format"
 )
 
+// consents holds what the user is asked about servers.
+type consents struct {
+	queue  []string        // servers to ask about
+	unseen map[string]bool // allowed servers whose tools are not known yet
+}
+
+// allow records that the user allowed all of a server.
+func (c *consents) allow(s mcp.State) {
+	if c.unseen == nil {
+		c.unseen = map[string]bool{}
+	}
+	c.unseen[s.Name] = s.Status == mcp.StatusFailed
+}
+
 // needsConsent reports whether the user is asked once about a server of the user's own: what the sandbox refused it, and
 // its tools. A server of a project is reviewed with /mcp, as are tools that a server has changed by itself.
 func needsConsent(s mcp.State) bool {
@@ -27,9 +41,9 @@ func needsConsent(s mcp.State) bool {
 
 // nextConsent asks about the next server that needs it; nil if there is none.
 func (f flow) nextConsent(servers mcp.Servers) *app.Confirm {
-	for len(*f.consent) > 0 {
-		name := (*f.consent)[0]
-		*f.consent = (*f.consent)[1:]
+	for len(f.consent.queue) > 0 {
+		name := f.consent.queue[0]
+		f.consent.queue = f.consent.queue[1:]
 		states := servers.States()
 		if i := slices.IndexFunc(states, func(s mcp.State) bool { return s.Name == name }); i >= 0 && needsConsent(states[i]) {
 			return f.confirmServer(states[i])
@@ -45,6 +59,7 @@ func (f flow) confirmServer(s mcp.State) *app.Confirm {
 	more.Calls = true
 	return &app.Confirm{Text: consentText(s), Yes: "Allow all", No: "Not now",
 		Accept: func() app.Effect {
+			f.consent.allow(s)
 			return app.Do(func(context.Context) (err error) {
 				if s.Status != mcp.StatusFailed { // otherwise its tools are approved once they are known
 					err = c.approve(s)
@@ -77,15 +92,20 @@ func consentText(s mcp.State) string {
 	if s.Status == mcp.StatusFailed {
 		b.WriteString("\nIts tools are not known before it starts\n")
 	} else {
-		var names []string
-		for _, t := range s.Tools[:min(len(s.Tools), maxToolNames)] {
-			names = append(names, t.Title)
-		}
-		if left := len(s.Tools) - len(names); left > 0 {
-			names = append(names, fmt.Sprintf("and %d more", left))
-		}
-		fmt.Fprintf(&b, "\nIt offers %s; /mcp %s shows them in full:\n%s\n", format.Plural(len(s.Tools), "tool"), s.Name, sanitize.Quote(strings.Join(names, ", ")))
+		fmt.Fprintf(&b, "\nIt offers %s\n", toolNames(s))
 	}
 	b.WriteString("\nAllow all of this? Its tools then run without asking, unless a permission rule asks.")
 	return b.String()
+}
+
+// toolNames returns how many tools a server has, and their names.
+func toolNames(s mcp.State) string {
+	var names []string
+	for _, t := range s.Tools[:min(len(s.Tools), maxToolNames)] {
+		names = append(names, t.Title)
+	}
+	if left := len(s.Tools) - len(names); left > 0 {
+		names = append(names, fmt.Sprintf("and %d more", left))
+	}
+	return fmt.Sprintf("%s; /mcp %s shows them in full:\n%s", format.Plural(len(s.Tools), "tool"), s.Name, sanitize.Quote(strings.Join(names, ", ")))
 }

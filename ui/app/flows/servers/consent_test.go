@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/mcp"
 	"parley/ui/app"
@@ -87,6 +88,10 @@ func TestConsentBeforeStart(t *testing.T) {
 	apptest.See(q.Answer(true)).Async(t.Context())
 	if all.approved != "" || !reflect.DeepEqual(all.allowed, mcp.Access{Network: true, Calls: true}) {
 		t.Errorf("approved %q, allowed %v", all.approved, all.allowed)
+	}
+	e := change(func(s *mcp.State) { s.Status, s.Tools = mcp.StatusReady, []mcp.Tool{{Title: "read"}} })
+	if shown, ok := e.(app.Shown); !ok || shown.Event != (llm.Notice{Text: "MCP server s offers 1 tool; /mcp s shows them in full:\n> read"}) {
+		t.Errorf("once it is ready: %+v", e)
 	}
 	if e := apptest.See(q.Answer(false)); !strings.Contains(e.Toast, "/mcp s reviews it") {
 		t.Errorf("no: %+v", e)

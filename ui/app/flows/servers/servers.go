@@ -17,7 +17,7 @@ import (
 
 // Register adds the flow to a.
 func Register(a *app.App) {
-	f := flow{a, new([]string)}
+	f := flow{a, new(consents)}
 	a.Commands = append(a.Commands,
 		app.Command{Name: "resource", Group: app.Messages, Help: "Attach a resource from an MCP server", Unavailable: f.noResources, Run: f.attachResource},
 		app.Command{Name: "mcp", Group: app.Program, Arg: "NAME", Help: "MCP servers: status, tools, login; add, remove", Unavailable: f.unavailable, Args: f.arguments, MultilineArg: "add", Run: f.run},
@@ -30,7 +30,7 @@ func Register(a *app.App) {
 // A flow manages the MCP servers of an App.
 type flow struct {
 	app     *app.App
-	consent *[]string // servers that the user is to be asked about
+	consent *consents
 }
 
 // servers returns the servers; nil if none is configured, or none may run yet.
@@ -91,8 +91,12 @@ func (f flow) changed(all mcp.Servers, name string, noticed map[string]string) a
 		}
 		noticed[name] = told
 		if needsConsent(s) {
-			*f.consent = append(*f.consent, name)
+			f.consent.queue = append(f.consent.queue, name)
 			return nil
+		}
+		if s.Status == mcp.StatusReady && f.consent.unseen[name] {
+			delete(f.consent.unseen, name)
+			return app.Shown{Event: llm.Notice{Text: "MCP server " + name + " offers " + toolNames(s)}}
 		}
 		if news := serverNotice(s); news != "" {
 			return app.Shown{Event: llm.Notice{Text: news}} // for this run only, not stored in the conversation
