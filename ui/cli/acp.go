@@ -33,8 +33,8 @@ func (a editor) command() *cobra.Command {
 
 Zed, JetBrains IDEs, neovim and other clients start this themselves: name parley as
 the command of an agent there, with the argument acp. Keys come from parley connect,
-everything else from the configuration. The files of a folder (AGENTS.md, .parley)
-count once parley was opened there and the folder was trusted.`,
+everything else from the configuration. The files of a folder (AGENTS.md, .parley) are
+used once you have opened parley there and trusted the folder.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := a.load(); err != nil {

@@ -36,16 +36,16 @@ func newConnectCommand(a *program) *cobra.Command {
 	c := connectCommand{program: a}
 	cmd := &cobra.Command{
 		Use:   "connect [PROVIDER]",
-		Short: "Add the API key of a provider: it is checked, then stored",
+		Short: "Check and store the API key of a provider",
 		Long: `Add the API key of a provider.
 
-The key is asked for, without showing it, or read from standard input if that is a
-pipe. It is checked with a request that costs nothing, then stored in the keyring of
-the system or, where there is none, in credentials.toml beside config.toml, which
-only you can read. Without PROVIDER a list is shown to choose from.
+parley asks for the key without showing it, or reads it from standard input if that is
+a pipe. It checks the key with a request that costs nothing, and stores it in the
+system's keyring or, if there is none, in credentials.toml beside config.toml, which
+only you can read. Without PROVIDER you choose one from a list.
 
-The address of a cloud has parts of your own, such as a region: they are asked for
-before the key, or taken from --set.`,
+The address of a cloud has your own parts, such as a region: parley asks for them
+before the key, or takes them from --set.`,
 		Example: `  parley connect
   parley connect anthropic
   pass show openai | parley connect openai

@@ -37,13 +37,13 @@ type settingFlags struct {
 // register adds the flags to the root command, except -m, which modelFlags adds.
 func (f *settingFlags) register(root *cobra.Command, set *pflag.FlagSet) {
 	cmdutil.ChoiceFlag(root, &f.effort, "effort", "", "reasoning effort, `LEVEL`: off, minimal, low, medium, high, max", cmdutil.Words(llm.Efforts))
-	cmdutil.ChoiceFlag(root, &f.detail, "detail", "", "how closely images are looked at, `LEVEL`: low, high, auto", llm.Details)
-	set.StringVar(&f.web, "web", "", "let the provider search the web, `on|off`; alone, on")
+	cmdutil.ChoiceFlag(root, &f.detail, "detail", "", "image detail, `LEVEL`: low, high, auto", llm.Details)
+	set.StringVar(&f.web, "web", "", "let the provider search the web, `on|off`; without a value, on")
 	set.Lookup("web").NoOptDefVal = on
 	set.StringArrayVarP(&f.options, "option", "O", nil, "`NAME=VALUE` of a setting such as temperature=0.2, or a field of the provider's requests: top_k=40, provider.sort=price")
 	set.StringVarP(&f.system, "system", "s", "", "use `TEXT` as system prompt instead of parley's own")
-	set.StringVar(&f.personaName, "persona", "", "have the system prompt of the prompt file `NAME` for the conversation; off ends one")
-	set.StringArrayVar(&f.addDirs, "add-dir", nil, "further `FOLDER` that tools may read and change; may be repeated")
+	set.StringVar(&f.personaName, "persona", "", "use the system prompt of the prompt file `NAME` for the conversation; off ends it")
+	set.StringArrayVar(&f.addDirs, "add-dir", nil, "another `FOLDER` that tools may read and change; may be repeated")
 }
 
 // validate parses the settings and rejects invalid ones.

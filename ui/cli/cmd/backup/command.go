@@ -28,10 +28,9 @@ type Options struct {
 func (o Options) Add(conversations *cobra.Command) {
 	write := &cobra.Command{
 		Use: "backup FILE", Short: "Write all conversations to a file, with images, branches and kept files", Args: cobra.ExactArgs(1),
-		Long: `Write all conversations to a file, with images, branches and kept files, what they
-cost, and collections of vectors. Keys are not in it, unless you wrote them into a
-conversation. Other windows of parley may stay open. FILE must not exist; - is standard
-output.`,
+		Long: `Write all conversations to a file, with images, branches, costs, the files stored for
+/undo, and collections of vectors. It contains no keys, except those in your messages.
+Other windows of parley may stay open. FILE must not exist; - is standard output.`,
 		Example: "  parley sessions backup parley-$(date +%F).tar.gz\n  parley sessions backup - | gpg -c > parley.tar.gz.gpg",
 		RunE: func(_ *cobra.Command, args []string) error {
 			return o.Stored.With(func(lib *session.Store) error { return o.write(lib, args[0]) })
@@ -39,8 +38,9 @@ output.`,
 	}
 	restore := &cobra.Command{
 		Use: "restore FILE", Short: "Take back the conversations of a backup; nothing that is here is changed", Args: cobra.ExactArgs(1),
-		Long: `Take back the conversations of a backup; nothing that is here is changed. Added folders,
-what you trust and what you always allow are not restored: parley asks again.`,
+		Long: `Restore the conversations of a backup; existing conversations are not changed. Added
+folders, trusted folders and rules that always allow are not restored: parley asks
+again.`,
 		Example: "  parley sessions restore parley-2026-11-23.tar.gz",
 		RunE: func(_ *cobra.Command, args []string) error {
 			in, err := openBackup(args[0])

@@ -28,7 +28,7 @@ To load completions in the current shell session, and in each new one as a line 
 
 	source <(parley completion bash)
 
-With the package bash-completion a file does it too, which is read once it is needed:
+If you have the package bash-completion, you can write it to a file instead:
 
 	mkdir -p ~/.local/share/bash-completion/completions
 	parley completion bash > ~/.local/share/bash-completion/completions/parley

@@ -66,15 +66,15 @@ func New(o Options) *cobra.Command {
 		return o.Load()
 	}
 	root := &cobra.Command{
-		Use: "config", Short: "Configuration: where it is, whether it is right, change it",
-		Long: `Configuration: where it is, whether it is right, change it.
+		Use: "config", Short: "List, change and check settings",
+		Long: `List, change and check settings.
 
 The manual has every setting: parley help configuration.`,
 		Args: cobra.NoArgs, RunE: show,
 	}
 	root.AddCommand(o.list(), o.set(),
 		&cobra.Command{Use: "path", Short: "Print where config.toml is, or would be", Args: cobra.NoArgs, RunE: show},
-		&cobra.Command{Use: "check", Short: "Check config.toml: the first error with its line, exit status 3", Args: cobra.NoArgs, RunE: check},
+		&cobra.Command{Use: "check", Short: "Check config.toml: print the first error with its line, and exit with 3", Args: cobra.NoArgs, RunE: check},
 		&cobra.Command{Use: "edit", Short: "Open config.toml in your editor, and check it", Args: cobra.NoArgs, RunE: edit})
 	return root
 }
@@ -83,9 +83,10 @@ The manual has every setting: parley help configuration.`,
 func (o Options) list() *cobra.Command {
 	return &cobra.Command{
 		Use: "list [WORD]", Short: "List every setting, or those with a word in them", Args: cobra.MaximumNArgs(1),
-		Long: `List every setting, or those with a word in them.
+		Long: `List every setting, or those that contain a word.
 
-Each has its value, what it may be, and who decides it, if not the file.`,
+For each it prints the value, the possible values, and where the value comes from if
+not from the file.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return o.show(o.Settings().Do(""), strings.ToLower(strings.Join(args, "")))
 		},
@@ -96,9 +97,10 @@ Each has its value, what it may be, and who decides it, if not the file.`,
 func (o Options) set() *cobra.Command {
 	return &cobra.Command{
 		Use: "set NAME VALUE", Short: "Change a setting in config.toml, where comments and order stay", Args: cobra.MinimumNArgs(2),
-		Long: `Change a setting in config.toml, where comments and order stay.
+		Long: `Change a setting in config.toml; comments and order stay.
 
-The value default takes the setting out of the file. parley config list has the names.`,
+The value "default" removes the setting from the file. parley config list shows the
+names.`,
 		ValidArgsFunction: cmdutil.Complete(func() (names []string) {
 			for _, i := range o.Settings().Args() {
 				names = append(names, i.Value)

@@ -243,7 +243,7 @@ func (d Doctor) Command() *cobra.Command {
 	var as string
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Check keys, servers, terminal, sandbox, store and configuration",
-		Long: `Check what parley works with: providers and their keys, agent CLIs, model servers on
+		Long: `Check providers and their keys, agent CLIs, model servers on
 this machine, MCP servers, the terminal, the sandbox, the store of conversations and
 the configuration. It exits with 3 if something is broken.`,
 		Args: cobra.NoArgs,

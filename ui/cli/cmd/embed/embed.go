@@ -63,10 +63,10 @@ func New(a *ability.Env) *cobra.Command {
 		Short: "Turn texts into vectors, to search by meaning",
 		Long: `Turn texts into vectors, to search by meaning.
 
-Each argument is a text; without one, each line of the files of --file, or of
-standard input, is. Blank lines are skipped and keep their numbers. Vectors have
-length 1. Each line of the output says which model, dimensions and task its vector
-is of: vectors of different ones cannot be compared.`,
+Each argument is a text; without arguments, each line of the files of --file, or of
+standard input, is a text. Blank lines are skipped but counted. Vectors have length 1.
+Each line of the output names the model, dimensions and task of its vector; vectors
+that differ in these cannot be compared.`,
 		Example: `  parley embed "blue whale" | jq .embedding
   parley embed --file notes.txt --to notes.jsonl
   parley embed --file notes.txt --continue-from notes.jsonl
@@ -77,14 +77,14 @@ is of: vectors of different ones cannot be compared.`,
 	set, tasks := cmd.Flags(), cmdutil.Words(llm.Tasks)
 	formats := append([]string{"text"}, vectors.Formats...) // text is for people: it shows the beginnings of vectors
 	set.StringVarP(&f.name, "model", "m", "", "`MODEL`, as provider/model (default: embed_model of the configuration, or the first connected one that embeds)")
-	set.IntVar(&f.dimensions, "dimensions", 0, "`NUMBER` of a vector's dimensions, where the model lets one choose")
+	set.IntVar(&f.dimensions, "dimensions", 0, "`NUMBER` of dimensions, if the model supports a choice")
 	cmdutil.ChoiceFlag(cmd, &f.task, "task", "", "what the vectors are for, `TASK`: "+strings.Join(tasks, ", "), tasks)
 	set.StringArrayVarP(&f.files, "file", "f", nil, "embed each line of `FILE`; - is standard input")
 	cmdutil.ChoiceFlag(cmd, &f.format, "output", "o", "output `FORMAT`: "+strings.Join(formats, ", "), formats)
 	set.StringVar(&f.to, "to", "", "`FILE` to write; must not exist yet")
-	set.StringVar(&f.store, "store", "", "keep the vectors in the collection `NAME`, for parley similar")
-	set.StringVar(&f.resume, "continue-from", "", "continue this `FILE` of JSON lines: embed what is not in it yet, and append it")
-	set.StringVar(&f.search, "similar", "", "search this `FILE` of JSON lines for what is most like TEXT")
+	set.StringVar(&f.store, "store", "", "store the vectors in the collection `NAME`, for parley similar")
+	set.StringVar(&f.resume, "continue-from", "", "continue this `FILE` of JSON lines: embed the missing texts, and append them")
+	set.StringVar(&f.search, "similar", "", "search this `FILE` of JSON lines for the texts most similar to TEXT")
 	set.IntVarP(&f.matches, "count", "n", 10, "with --similar, `NUMBER` of lines to find")
 	set.IntVar(&f.parallel, "parallel", 4, "`NUMBER` of requests at once")
 	a.QuietFlag(cmd)

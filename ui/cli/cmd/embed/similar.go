@@ -33,11 +33,11 @@ func NewSimilar(e *ability.Env) *cobra.Command {
 	var form, remove string
 	cmd := &cobra.Command{
 		Use:   "similar [COLLECTION TEXT...]",
-		Short: "Find texts of like meaning in a collection of parley embed --store",
-		Long: `Find texts of like meaning in a collection of parley embed --store.
+		Short: "Find texts of similar meaning in a collection of parley embed --store",
+		Long: `Find texts of similar meaning in a collection of parley embed --store.
 
-A score of 1 is the same direction, 0 nothing in common. Without arguments the
-collections are listed.`,
+A score of 1 means the same direction, 0 nothing in common. Without arguments it lists
+the collections.`,
 		Example: `  parley similar notes "large animals of the sea"
   parley similar notes -n 3 -o jsonl < question.txt`,
 		RunE: func(_ *cobra.Command, args []string) error {

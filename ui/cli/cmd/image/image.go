@@ -47,10 +47,10 @@ type Images struct{}
 func (Images) Command(a *ability.Env) *cobra.Command {
 	c := &Options{Env: a}
 	cmd := &cobra.Command{
-		Use: "image PROMPT", Short: "Make images, or change those given",
+		Use: "image PROMPT", Short: "Make or change images",
 		Long: `Make images from a prompt, or change the images given with --image.
 
-Each image is saved under a name made from the prompt, or as --to says; nothing is
+Each image is saved under a name made from the prompt, or as --to says; no file is
 overwritten. It exits with 8 if the provider refuses.`,
 		Example: `  parley image "a fox in the snow"
   parley image "make the sky darker" --image photo.jpg --to dark.png
@@ -59,11 +59,11 @@ overwritten. It exits with 8 if the provider refuses.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.model, "model", "m", "", "image `MODEL`, as provider/model; parley models --image lists them")
-	f.StringArrayVarP(&c.inputs, "image", "i", nil, "`IMAGE` to change or to go by; repeat for several")
-	f.StringVar(&c.mask, "mask", "", "`PNG` of the size of the first image: what is transparent in it is changed")
+	f.StringArrayVarP(&c.inputs, "image", "i", nil, "`IMAGE` to change or to use as a reference; repeat for several")
+	f.StringVar(&c.mask, "mask", "", "`PNG` of the size of the first image: the model changes its transparent area")
 	f.StringVar(&c.size, "size", "", "`SIZE`: 1536x1024, 16:9, 2K, or \"16:9 2K\"")
 	f.IntVarP(&c.n, "number", "n", 1, "`NUMBER` of images")
-	f.StringVar(&c.quality, "quality", "", "`QUALITY`, in a word of the model's, such as low or high")
+	f.StringVar(&c.quality, "quality", "", "`QUALITY`, as the model calls it, such as low or high")
 	f.BoolVar(&c.transparent, "transparent", false, "transparent background")
 	f.StringVar(&c.kind, "format", "", "file `FORMAT`: png, jpeg, webp, or gif and svg with gpt-image-2.6")
 	f.StringVar(&c.to, "to", "", "save as `FILE`, or in this folder; - is standard output")

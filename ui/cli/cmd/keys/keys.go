@@ -17,7 +17,7 @@ import (
 func New(out io.Writer, load func() error, keys *tui.Keys) *cobra.Command {
 	var list bool
 	cmd := &cobra.Command{
-		Use: "keys", Short: "Show what the terminal sends for each key, and what it does", Args: cobra.NoArgs,
+		Use: "keys", Short: "Show what the terminal sends for each key, and what the key does", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if err := load(); err != nil {
 				return err

@@ -36,12 +36,13 @@ type Options struct {
 func New(o Options) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcp",
-		Short: "MCP servers: add, list, remove, log in",
-		Long: `MCP servers: add, list, remove, log in.
+		Short: "Add, list, remove and log in to MCP servers",
+		Long: `Add, list, remove and log in to MCP servers.
 
-Servers are configured under [mcp.NAME] in config.toml or in the .mcp.json of a trusted
-folder. Keys and logins are kept in the keyring of the system or, where there is none, in a
-file that only you can read. parley doctor starts each server and shows its state.`,
+Servers are configured under [mcp.NAME] in config.toml or in the .mcp.json of a
+trusted folder. Keys and logins are stored in the system's keyring or, if there is
+none, in a file that only you can read. parley doctor starts each server and shows its
+state.`,
 	}
 	complete := cmdutil.Complete(func() []string {
 		configs, _, _ := o.Load()
@@ -57,8 +58,8 @@ file that only you can read. parley doctor starts each server and shows its stat
 		Use: "login NAME", Short: "Log in to an MCP server in the browser", Args: cobra.ExactArgs(1), ValidArgsFunction: complete,
 		Long: `Log in to an MCP server in the browser.
 
-The address is printed first. Where the browser runs on another computer, paste the address
-that it ends on.`,
+It prints the address first. If the browser runs on another computer, paste the
+address that it ends on.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.login(cmd.Context(), args[0]) },
 	}, &cobra.Command{
 		Use: "logout NAME", Short: "Forget the login to an MCP server", Args: cobra.ExactArgs(1), ValidArgsFunction: complete,
@@ -83,11 +84,12 @@ func (o Options) add() *cobra.Command {
 	var env, headers []string
 	cmd := &cobra.Command{
 		Use: "add NAME -- COMMAND…", Short: "Add an MCP server to config.toml", Args: cobra.MinimumNArgs(1),
-		Long: `Add an MCP server to config.toml, where comments and order stay.
+		Long: `Add an MCP server to config.toml; comments and order stay.
 
-It is a program here, the command after --, or a service at --url. With - the JSON block of
-a server's README is read from standard input. Keys in it, in --env and in --header go to
-the store of keys; config.toml has ${NAME} in their place.`,
+The server is a program on this machine, given as a command after --, or a service at
+--url. With -, parley reads the JSON block of a server's README from standard input.
+Keys in it, in --env and in --header are stored with your other keys; config.toml has
+${NAME} instead.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if args[0] == "-" {
 				text, err := io.ReadAll(io.LimitReader(os.Stdin, 1<<20))

@@ -33,12 +33,13 @@ func New(a *ability.Env) *cobra.Command {
 	c := &Options{Env: a}
 	cmd := &cobra.Command{
 		Use:   "models [WORD...]",
-		Short: "List available models, or update what is known of them",
+		Short: "List available models, or update the model data",
 		Long: `List available models.
 
-With --update, ask the providers that have a key, and OpenRouter, whose list is open to
-all, for new models, prices, windows and retirement dates. It shows what changed and keeps it
-beside what is built in; a list that does not tell something takes nothing away. No prompt is sent.`,
+--update asks the providers that have a key, and OpenRouter, whose list is public, for
+new models, prices, context windows and retirement dates. It shows what changed and
+stores it beside the built-in data; values that a list does not contain stay the same.
+No prompt is sent.`,
 		Example: `  parley models
   parley models gpt --all
   parley models --update --dry-run`,
@@ -52,7 +53,7 @@ beside what is built in; a list that does not tell something takes nothing away.
 	f.BoolVar(&c.asJSON, "json", false, "one JSON object per line, as -o jsonl")
 	f.BoolVar(&c.video, "video", false, "models that make videos, with their prices")
 	f.BoolVar(&c.refresh, "refresh", false, "ask the servers for their models")
-	f.BoolVar(&c.update, "update", false, "fetch new models, prices, windows and retirement dates, and show what changed")
+	f.BoolVar(&c.update, "update", false, "fetch new models, prices, context windows and retirement dates, and show what changed")
 	f.BoolVar(&c.dryRun, "dry-run", false, "with --update, only show what would change")
 	return cmd
 }

@@ -36,12 +36,12 @@ type Options struct {
 func New(c Options) *cobra.Command {
 	var persona bool
 	root := &cobra.Command{
-		Use: "prompts", Short: "Prompt files: what /NAME on the screen and -P NAME send",
-		Long: `Prompt files: what /NAME on the screen and -P NAME send.
+		Use: "prompts", Short: "List, show, edit and import prompt files, which /NAME and -P NAME send",
+		Long: `List, show, edit and import prompt files, which /NAME and -P NAME send.
 
-They are Markdown files in the folder prompts beside config.toml and, in folders you
-trust, in .parley/prompts. Commands of Claude Code, opencode, codex and gemini-cli are
-read where those programs keep them.`,
+Prompt files are Markdown files in the folder prompts beside config.toml and, in
+folders you trust, in .parley/prompts. Commands of Claude Code, opencode, codex and
+gemini-cli are read where those programs store them.`,
 		Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return c.With(c.list) },
 	}
 	list := &cobra.Command{Use: "list", Short: "List prompt files", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return c.With(c.list) }}
@@ -53,13 +53,13 @@ read where those programs keep them.`,
 			RunE: func(_ *cobra.Command, args []string) error { return c.With(func() error { return f(args[0]) }) }}
 	}
 	create := named("new", "Write a new prompt file, in your editor", func(name string) error { return c.create(name, persona) })
-	create.Flags().BoolVar(&persona, "persona", false, "a persona: a system prompt that stays")
+	create.Flags().BoolVar(&persona, "persona", false, "a persona: a system prompt for a whole conversation")
 	create.ValidArgsFunction = cobra.NoFileCompletions
 	load := &cobra.Command{
 		Use: "import FILE…|llm", Short: "Import prompt files, or the templates of llm", Args: cobra.MinimumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return c.With(func() error { return c.load(args) }) },
 	}
-	root.AddCommand(list, named("show", "Show what a prompt file says, and how it is read", c.show), named("edit", "Open a prompt file in your editor", c.edit), create, load)
+	root.AddCommand(list, named("show", "Show a prompt file and how parley reads it", c.show), named("edit", "Open a prompt file in your editor", c.edit), create, load)
 	return root
 }
 

@@ -18,7 +18,7 @@ import (
 func New(load func() error, config *tools.SandboxConfig) *cobra.Command {
 	var network bool
 	cmd := &cobra.Command{
-		Use: "sandbox [flags] -- COMMAND [ARG...]", Short: "Run a command in the sandbox, as the shell tool does",
+		Use: "sandbox [flags] -- COMMAND [ARG...]", Short: "Run a command in the sandbox, like the shell tool",
 		Args: func(_ *cobra.Command, argv []string) error {
 			if len(argv) == 0 {
 				return errors.New("which command? As in parley sandbox -- ls -la")

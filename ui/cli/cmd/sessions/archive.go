@@ -23,7 +23,7 @@ import (
 func (s Options) export() *cobra.Command {
 	var as, to string
 	var raw, all bool
-	cmd := &cobra.Command{Use: "export SESSION", Short: "Write a conversation to a file, or to standard output, configured keys masked", Args: func(cmd *cobra.Command, words []string) error {
+	cmd := &cobra.Command{Use: "export SESSION", Short: "Write a conversation to a file or standard output, with configured keys masked", Args: func(cmd *cobra.Command, words []string) error {
 		if all {
 			return cobra.NoArgs(cmd, words)
 		}
@@ -138,12 +138,12 @@ of Claude Code, Codex, Gemini CLI, Qwen Code and pi, databases of crush, opencod
 exports of ChatGPT and Claude (the zip, its folder, or conversations.json in it), of
 Open WebUI and of LibreChat.
 
---all looks where these programs keep conversations on this machine. Importing
-again adds what is new: a conversation that has grown gets its new messages, on
-another branch if it was continued in parley. One that was removed from parley
-stays removed, unless its file is named. Only the place that a conversation came
-from adds to it: a database of another folder that has one with the same ID
-brings a separate conversation.`
+--all looks where these programs store conversations on this machine. If you import
+again, a conversation that has grown gets its new messages, on another branch if it
+was continued in parley. One that was removed from parley stays removed, unless you
+name its file. A conversation gets new messages only from the place it came from: if a
+database in another folder has one with the same ID, that becomes a separate
+conversation.`
 
 func (s Options) importCmd() *cobra.Command {
 	var how importOptions
@@ -176,9 +176,9 @@ func (s Options) importCmd() *cobra.Command {
 		})
 	}}
 	cmdutil.FormatFlags(cmd, &how.format, "one JSON object per line")
-	cmd.Flags().BoolVar(&all, "all", false, "import what other programs keep on this machine")
+	cmd.Flags().BoolVar(&all, "all", false, "import conversations of other programs on this machine")
 	cmd.Flags().BoolVarP(&how.yes, "yes", "y", false, "with --all: do not ask")
-	cmd.Flags().BoolVarP(&how.dryRun, "dry-run", "n", false, "with --all: list what there is, import nothing")
+	cmd.Flags().BoolVarP(&how.dryRun, "dry-run", "n", false, "with --all: only list the conversations")
 	return cmd
 }
 

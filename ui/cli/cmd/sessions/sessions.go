@@ -115,7 +115,7 @@ func (s Options) lines(text string) error { return cmdutil.WriteLines(s.Out, s.W
 func (s Options) show() *cobra.Command {
 	var raw bool
 	var as string
-	cmd := &cobra.Command{Use: "show SESSION", Short: "Show a conversation, configured keys masked", Args: commandNames, RunE: func(_ *cobra.Command, words []string) error {
+	cmd := &cobra.Command{Use: "show SESSION", Short: "Show a conversation, with configured keys masked", Args: commandNames, RunE: func(_ *cobra.Command, words []string) error {
 		form, err := s.Archive.Formats.Find(map[string]string{"text": "md", "jsonl": "jsonl"}[as])
 		if err != nil {
 			return err
@@ -162,9 +162,10 @@ func commandNames(_ *cobra.Command, args []string) error {
 	return nil
 }
 
-const searchHelp = `Search the messages and titles of all conversations for all of the words, the best first.
+const searchHelp = `Find messages and titles that contain all of the words, the best match first.
 
-Words are whole: whal* is the beginning of one, and '"blue whale"' are words that follow one another.`
+It compares whole words: whal* finds words that begin with whal, and '"blue whale"'
+finds consecutive words.`
 
 func (s Options) search() *cobra.Command {
 	q := session.Query{Limit: -1}
@@ -235,7 +236,7 @@ func hitLines(hits []session.Hit) string {
 
 func (s Options) remove() *cobra.Command {
 	var as string
-	cmd := &cobra.Command{Use: "rm SESSION...", Short: "Remove conversations for good, by ID or its beginning", Args: commandNames, RunE: func(_ *cobra.Command, ids []string) error {
+	cmd := &cobra.Command{Use: "rm SESSION...", Short: "Remove conversations permanently, by ID or its beginning", Args: commandNames, RunE: func(_ *cobra.Command, ids []string) error {
 		return s.Stored.With(func(lib *session.Store) (failed error) {
 			var rows []session.Info
 			masked := s.Stored.Masked()

@@ -31,7 +31,7 @@ func (s Options) usage() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "usage", Short: "Sum up tokens and cost by day, model, provider, folder, session or purpose", Args: cobra.NoArgs,
 		Long: `Sum up the tokens and the cost of every request: answers, titles, summaries, compared
-models, embeddings, images and videos. Conversations that were removed count.`,
+models, embeddings, images and videos. Removed conversations are included.`,
 		Example: `  parley usage                          # the last 30 days
   parley usage --by model --since 7d
   parley usage --by month --csv > usage.csv
@@ -66,8 +66,8 @@ models, embeddings, images and videos. Conversations that were removed count.`,
 	cmdutil.ChoiceFlag(cmd, &u.by, "by", "", "`KIND`: "+strings.Join(session.UsageKeys, ", "), session.UsageKeys)
 	cmdutil.FormatFlags(cmd, &u.output, "one JSON object per line, as -o jsonl", "text", "json", "jsonl", "csv")
 	f.BoolVar(&u.asCSV, "csv", false, "comma-separated values, as -o csv")
-	f.BoolVar(&u.cache, "cache", false, "what was read from prompt caches, written and missed, and why")
-	f.BoolVar(&u.compared, "compare", false, "which answers were chosen when models were compared, by model and pair")
+	f.BoolVar(&u.cache, "cache", false, "tokens read from prompt caches, written and missed, and why")
+	f.BoolVar(&u.compared, "compare", false, "which compared answers you chose, by model and pair")
 	cmd.MarkFlagsMutuallyExclusive("json", "csv", "output")
 	cmd.MarkFlagsMutuallyExclusive("cache", "by")
 	return cmd

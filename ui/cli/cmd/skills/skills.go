@@ -47,18 +47,19 @@ func New(o Options) *cobra.Command {
 		return find(func(rows []app.Skill) error { return o.list(rows, format) })
 	}
 	root := &cobra.Command{
-		Use: "skills", Short: "Skills: what models can load when they need it",
-		Long: `Skills: what models can load when they need it.
+		Use: "skills", Short: "List and show skills, which models load when they need them",
+		Long: `List and show skills, which models load when they need them.
 
-A skill is a folder with a SKILL.md: in skills beside config.toml, in ~/.claude/skills,
-~/.agents/skills and, in folders you trust, in .parley, .claude and .agents.`,
+A skill is a folder with a SKILL.md. parley finds skills in skills beside config.toml,
+in ~/.claude/skills, ~/.agents/skills and, in folders you trust, in .parley, .claude
+and .agents.`,
 		Args: cobra.NoArgs, RunE: list,
 	}
 	below := &cobra.Command{Use: "list", Short: "List skills", Args: cobra.NoArgs, RunE: list}
 	for _, cmd := range []*cobra.Command{root, below} {
 		cmdutil.OutputFlag(cmd, &format)
 	}
-	show := &cobra.Command{Use: "show NAME", Short: "Show what a model gets that loads a skill", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error {
+	show := &cobra.Command{Use: "show NAME", Short: "Show a skill as the model sees it", Args: cobra.ExactArgs(1), RunE: func(_ *cobra.Command, args []string) error {
 		return find(func(rows []app.Skill) error {
 			for _, s := range rows {
 				if s.Name == args[0] {

@@ -31,8 +31,8 @@ func (o Options) Add(conversations *cobra.Command) {
 	list := o.command("changes", "List the files that the tools of a conversation changed", &patch)
 	list.Flags().BoolVar(&patch, "patch", false, "print the changes as a patch, as diff does")
 	all := true
-	diff := o.command("diff", "Show what the tools of a conversation changed in files", &all)
-	prune := &cobra.Command{Use: "prune", Short: "Remove kept files older than 30 days, and beyond 1 GB", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
+	diff := o.command("diff", "Show the changes that the tools of a conversation made to files", &all)
+	prune := &cobra.Command{Use: "prune", Short: "Remove files stored for /undo that are older than 30 days or exceed 1 GB", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error {
 		store := o.Files()
 		if store == nil {
 			return nil

@@ -32,7 +32,7 @@ func (c *Options) jobCommands() []*cobra.Command {
 	c.fileFlags(get)
 	return []*cobra.Command{
 		command("list", "List the video jobs, newest first", cobra.NoArgs, func(context.Context, string) error { return c.list() }),
-		get, command("cancel ID", "Cancel a video job, where the provider can", oneVideo, c.cancel),
+		get, command("cancel ID", "Cancel a video job, if the provider supports it", oneVideo, c.cancel),
 	}
 }
 

@@ -49,11 +49,12 @@ func New(a *ability.Env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "video PROMPT",
 		Short: "Make a video, and save it as a file",
-		Long: `Make a video from a prompt, and from images where the model takes them.
+		Long: `Make a video from a prompt, and from images if the model accepts them.
 
-A video takes minutes and is paid for by the second. parley tells the price first, and
-asks if it is above [budget] confirm. The job is kept: if you press ctrl+c it continues
-at the provider, and parley video get ID waits for it and downloads it.`,
+A video takes minutes, and you pay for each second of it. parley shows the price
+first, and asks if it is above [budget] confirm. The job is stored: if you press
+ctrl+c it continues at the provider, and parley video get ID waits for it and
+downloads the video.`,
 		Example: `  parley video "a fox runs through snow" --to fox.mp4
   parley video "it turns around" --first fox.png --seconds 8 --resolution 720p
   parley video "waves at night" -m gemini --no-wait
@@ -75,19 +76,19 @@ at the provider, and parley video get ID waits for it and downloads it.`,
 
 func (c *Options) register(cmd *cobra.Command) {
 	f, w := cmd.Flags(), &c.wishes
-	f.StringVarP(&c.name, "model", "m", "", "video `MODEL`, as provider/model, or a provider; the first that is connected without it")
+	f.StringVarP(&c.name, "model", "m", "", "video `MODEL`, as provider/model, or a provider (default: the first connected one)")
 	f.IntVar(&w.Seconds, "seconds", 0, "length in `SECONDS`")
 	f.StringVar(&w.Resolution, "resolution", "", "`RESOLUTION`, such as 720p")
 	f.StringVar(&w.Ratio, "ratio", "", "aspect `RATIO`, such as 16:9")
 	f.StringVar(&c.first, "first", "", "`IMAGE` that it begins with")
 	f.StringVar(&c.last, "last", "", "`IMAGE` that it ends with")
-	f.StringArrayVar(&c.references, "reference", nil, "`IMAGE` that the video is to follow; repeat for several")
+	f.StringArrayVar(&c.references, "reference", nil, "`IMAGE` that the video should follow; repeat for several")
 	f.StringVar(&c.source, "source", "", "`VIDEO` to change")
 	f.BoolVar(&w.Extend, "extend", false, "continue the --source video instead of changing it")
 	f.BoolVar(&c.audio, "audio", false, "with sound")
 	f.BoolVar(&c.silent, "no-audio", false, "without sound")
-	f.Int64Var(&c.seed, "seed", 0, "`NUMBER` to begin with: the same one makes similar videos")
-	f.StringVar(&w.NegativePrompt, "avoid", "", "`TEXT` that says what is not to be seen")
+	f.Int64Var(&c.seed, "seed", 0, "seed `NUMBER`: the same number makes similar videos")
+	f.StringVar(&w.NegativePrompt, "avoid", "", "`TEXT` that says what to avoid")
 	f.BoolVar(&c.noWait, "no-wait", false, "print the job and exit: parley video get ID downloads it later")
 	f.BoolVarP(&c.yes, "yes", "y", false, "do not ask about the cost")
 	c.outputFlags(cmd)
@@ -105,7 +106,7 @@ func (c *Options) outputFlags(cmd *cobra.Command) {
 // fileFlags adds the flags for saving.
 func (c *Options) fileFlags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&c.to, "to", "", "`FILE` to save it in, which must not exist; - is standard output")
-	cmdutil.ChoiceFlag(cmd, &c.variant, "variant", "", "save a thumbnail or spritesheet, `KIND`, instead of the video", llm.VideoVariants)
+	cmdutil.ChoiceFlag(cmd, &c.variant, "variant", "", "save another `KIND` instead of the video: thumbnail or spritesheet", llm.VideoVariants)
 }
 
 // with runs do after opening the configuration and the store.
