@@ -46,7 +46,9 @@ func (m *mcpServers) all() app.Servers {
 func mcpConfigs(a *program) (configs map[string]mcp.Config, project map[string]bool, err error) {
 	configs, project = map[string]mcp.Config{}, map[string]bool{}
 	for name, c := range a.config.MCP {
-		c.Stored = func(ref string) (string, bool) { return storedSecret(a.mcp.logins, name, ref) }
+		if !a.mcp.editor[name] {
+			c.Stored = func(ref string) (string, bool) { return storedSecret(a.mcp.logins, name, ref) }
+		}
 		configs[name] = c
 	}
 	if !a.project.trusted {
