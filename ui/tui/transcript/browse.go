@@ -64,7 +64,12 @@ var bindings = []binding{
 	{[]string{"y"}, "copy the source", func(m *Model) tea.Cmd { return m.browser.copySelected() }},
 	{[]string{"Y"}, "copy the code", func(m *Model) tea.Cmd { return m.browser.copyCode() }},
 	{[]string{"1", "2", "3", "4", "5", "6", "7", "8", "9"}, "copy the nth code block", nil},
-	{[]string{"o"}, "open a source", requestCmd(func(t Target) tea.Msg { return SourcesMsg{t} })},
+	{[]string{"o"}, "open the selected code, or a source", func(m *Model) tea.Cmd {
+		if m.openCode() {
+			return nil
+		}
+		return requestCmd(func(t Target) tea.Msg { return SourcesMsg{t} })(m)
+	}},
 	{[]string{"r"}, "regenerate answer (new branch)", requestCmd(func(t Target) tea.Msg { return RegenerateMsg{t} })},
 	{[]string{"e"}, "edit (new branch)", requestCmd(func(t Target) tea.Msg { return EditMsg{t} })},
 	{[]string{"f"}, "fork: continue in a copy", requestCmd(func(t Target) tea.Msg { return ForkMsg{t} })},

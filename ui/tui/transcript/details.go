@@ -170,8 +170,21 @@ var pagerKeys = map[string]func(*Model) tea.Cmd{
 }
 
 // openDetails shows all parts of the block under the cursor in place of the conversation.
-func (m *Model) openDetails() {
-	d := &detailView{model: New(m.window.theme), item: m.Blocks.items[m.browser.cursor], stale: true}
+func (m *Model) openDetails() { m.openItem(m.Blocks.items[m.browser.cursor]) }
+
+// openCode shows the source of the selected code block, and reports whether one is selected.
+func (m *Model) openCode() bool {
+	codes := m.window.codeBlocks(m.Blocks.items[m.browser.cursor])
+	i := m.browser.code
+	if i < 0 || i >= len(codes) {
+		return false
+	}
+	m.openItem(&item{block: &detailPart{text: strings.TrimRight(codes[i].Text, "\n"), noun: "code"}})
+	return true
+}
+
+func (m *Model) openItem(it *item) {
+	d := &detailView{model: New(m.window.theme), item: it, stale: true}
 	d.model.Now, d.model.window.styler, d.model.window.width, d.model.window.height, d.model.window.openOutput = m.Now, m.window.styler, m.window.width, m.window.height, true
 	m.details = d
 	d.refresh()
@@ -220,6 +233,9 @@ func (m *Model) updateDetails(msg tea.Msg) tea.Cmd {
 	case slices.Contains([]string{"esc", "q", "enter", "i"}, name):
 		m.closeDetails()
 	case name == "y":
+		if code, ok := d.item.block.(*detailPart); ok {
+			return copyCmd(code.source())
+		}
 		return m.browser.copySelected()
 	case pagerKeys[name] != nil && len(d.model.Blocks.items) > 0:
 		return pagerKeys[name](d.model)

@@ -150,3 +150,26 @@ func TestDetailsGrow(t *testing.T) {
 	}
 	check(t, m, "drop")
 }
+
+// The source of a selected code block is opened, whatever is drawn of it; without one, o asks for the sources of the answer.
+func TestOpenCode(t *testing.T) {
+	m := New(theme.Plain())
+	m.SetSize(60, 10)
+	m.Blocks.AppendAnswer("a", "words\n\n```mermaid\ngraph TD\n  A --> B\n```\n")
+	m.Blocks.FinishAnswer("a")
+	m.View()
+	m.Browse(true)
+	if _, ok := press(m, "o").(SourcesMsg); !ok {
+		t.Error("no sources are asked for")
+	}
+	press(m, "}", "o")
+	if got := strings.Join(rowsOf(m), "\n"); !strings.Contains(got, "code\ngraph TD\nA --> B") || strings.Contains(got, "words") {
+		t.Errorf("it shows\n%s", got)
+	}
+	if got, want := press(m, "y"), (CopyMsg{"graph TD\n  A --> B", "code"}); got != want {
+		t.Errorf("copied %q, want %q", got, want)
+	}
+	if press(m, "esc"); !strings.Contains(strings.Join(rowsOf(m), "\n"), "words") {
+		t.Error("esc does not lead back")
+	}
+}
