@@ -1,6 +1,7 @@
 package app
 
 import (
+	"strings"
 	"time"
 
 	"parley/providers/llm"
@@ -103,7 +104,9 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 			out.put(Change{Event: e})
 		}
 		t.addFooter(e.Err != nil)
-	case llm.Notice, session.Sandbox, session.Fallback, session.ModelSwitched, session.Persona, session.Settings, session.AddedDirectories, session.ShellCommand, session.Verdict:
+	case session.Sandbox:
+		out.put(Change{Event: e, Repeats: !strings.Contains(e.Text, "CAUTION") && calls.say(e.Text)})
+	case llm.Notice, session.Fallback, session.ModelSwitched, session.Persona, session.Settings, session.AddedDirectories, session.ShellCommand, session.Verdict:
 		out.put(Change{Event: e})
 	}
 	return out.changes

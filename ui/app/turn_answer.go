@@ -309,6 +309,16 @@ func (r *response) setThinkingDurations(stored []time.Duration, out *changeList)
 // calls holds the tool calls of one answer. The zero value is empty.
 type calls struct{ blocks map[string]*block } // keyed by call ID
 
+// say reports whether the output of a call contains text.
+func (c *calls) say(text string) bool {
+	for _, b := range c.blocks {
+		if strings.Contains(b.tool.Output, text) {
+			return true
+		}
+	}
+	return false
+}
+
 // block returns the block of a call, creating it if necessary.
 func (c *calls) block(id string, out *changeList) *block {
 	b := c.blocks[id]

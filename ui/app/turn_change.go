@@ -30,6 +30,7 @@ type Change struct {
 	Note     int           // number of the stored annotation that holds Event; 0 if Event is live
 	Count    int           // of SummaryBlock: messages that it replaces in requests; of SourceBlock: its number under the answer
 
+	Repeats bool // Event is a session.Sandbox that needs no action, and the output of a call says the same
 	Implied bool // Event was not recorded but derived from stored messages
 }
 

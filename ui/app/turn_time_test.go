@@ -58,3 +58,17 @@ func TestTotalsClock(t *testing.T) {
 		}
 	}
 }
+
+// A notice of the sandbox is not repeated if the output of the command has it; warnings are.
+func TestSandboxRepeats(t *testing.T) {
+	for text, want := range map[string]bool{
+		"the sandbox undid changes of .envrc": true, "CAUTION: .envrc was changed": false, "the sandbox undid changes of b": false,
+	} {
+		turn := Turn{}
+		turn.Apply(session.Call{Part: llm.Part{Kind: llm.Call, ID: "1", Name: "shell"}}, time.Time{})
+		turn.Apply(session.Result{Part: llm.Part{Kind: llm.Result, ID: "1", Text: "x\n[the sandbox undid changes of .envrc]\n[CAUTION: .envrc was changed]"}}, time.Time{})
+		if c := turn.Apply(session.Sandbox{Text: text}, time.Time{}); len(c) != 1 || c[0].Repeats != want {
+			t.Errorf("%s: %+v", text, c)
+		}
+	}
+}

@@ -37,7 +37,9 @@ func (c *Chat) draw(b app.Change) {
 	}
 	switch b.Kind {
 	case app.EventBlock:
-		c.drawEvent(b)
+		if !b.Repeats {
+			c.drawEvent(b)
+		}
 	case app.UserBlock:
 		text, attached := attach.SplitMessage(b.Event.(session.Prompt).Message)
 		t.Blocks.AddUser(text, app.Labels(attached)...)
