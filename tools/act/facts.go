@@ -32,9 +32,9 @@ var Tools = []Facts{
 	{Name: "write", Kind: "edit", Preview: []Preview{{"content", '+'}}, Does: changes, InAsk: "asks, shows the diff"},
 	{Name: "edit", Kind: "edit", Preview: []Preview{{"old", '-'}, {"new", '+'}}, Does: changes, InAsk: "asks, shows the diff"},
 	{Name: "shell", Kind: "execute", Program: true, Preview: []Preview{{"command", ' '}}, Language: "command.sh", Does: "Runs a command", InAsk: "asks, shows the command"},
-	{Name: "jobs", Kind: "execute", Does: "Reads, awaits and ends its commands in the background", InAsk: "runs"},
-	{Name: "fetch", Kind: "fetch", Does: "Gets one public page or file of the web", InAsk: "asks for each host"},
-	{Name: PlanTool, Kind: "think", Does: "Keeps the steps of longer work in sight", InAsk: "runs"},
+	{Name: "jobs", Kind: "execute", Does: "Reads, waits for and ends its background commands", InAsk: "runs"},
+	{Name: "fetch", Kind: "fetch", Does: "Gets a public page or file from the web", InAsk: "asks for each host"},
+	{Name: PlanTool, Kind: "think", Does: "Shows the steps of longer work", InAsk: "runs"},
 }
 
 const (

@@ -322,7 +322,7 @@ func settingSections(t *testing.T) string {
 	var lines []string
 	flush := func() {
 		if text := strings.Trim(strings.Join(lines, "\n"), "\n"); text != "" {
-			fmt.Fprintf(&b, "### %s\n\n```toml\n%s\n```\n\n", cmp.Or(heading, "Settings without a table"), text)
+			fmt.Fprintf(&b, "### %s\n\n```toml\n%s\n```\n\n", cmp.Or(heading, "General"), text)
 		}
 		lines = nil
 	}
