@@ -2,11 +2,11 @@ package termimage
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"image"
 	"image/color"
-	"image/color/palette"
 	"image/png"
 	"slices"
 	"strconv"
@@ -68,33 +68,35 @@ func (s *Strips) encode(b []byte, row, from, to int) []byte {
 	return append(b, '\a')
 }
 
-// paletted returns an image in at most 256 colors: its own if they are few, otherwise those of a
-// fixed palette, mixed.
+// paletted returns an image in at most 256 colors, mixed from its most frequent ones and a few of all kinds.
+// Color 0 is transparent.
 func paletted(img *image.NRGBA) *image.Paletted {
-	colors, known := color.Palette{color.NRGBA{}}, map[color.NRGBA]uint8{}
-	out := image.NewPaletted(img.Rect, nil)
-	for i := range out.Pix {
-		c := color.NRGBA{img.Pix[4*i], img.Pix[4*i+1], img.Pix[4*i+2], 255}
-		if img.Pix[4*i+3] < visible {
-			continue
+	type sum struct{ r, g, b, n int }
+	alike := make([]sum, 1<<15) // by the upper bits of the color
+	for i := 0; i < len(img.Pix); i += 4 {
+		if r, g, b, a := int(img.Pix[i]), int(img.Pix[i+1]), int(img.Pix[i+2]), img.Pix[i+3]; a >= visible {
+			c := &alike[r>>3<<10|g>>3<<5|b>>3]
+			*c = sum{c.r + r, c.g + g, c.b + b, c.n + 1}
 		}
-		n, ok := known[c]
-		if !ok && len(colors) < 256 {
-			n = uint8(len(colors))
-			known[c], colors, ok = n, append(colors, c), true
-		}
-		if !ok {
-			out.Palette = slices.Concat(color.Palette{color.NRGBA{}}, palette.Plan9[:128], palette.Plan9[129:])
-			draw.FloydSteinberg.Draw(out, out.Rect, img, image.Point{})
-			return out
-		}
-		out.Pix[i] = n
 	}
-	out.Palette = colors
+	slices.SortStableFunc(alike, func(a, b sum) int { return cmp.Compare(b.n, a.n) })
+	colors := color.Palette{color.NRGBA{}}
+	const levels = 4
+	for _, c := range alike[:255-levels*levels*levels] {
+		if c.n > 0 {
+			colors = append(colors, color.NRGBA{uint8(c.r / c.n), uint8(c.g / c.n), uint8(c.b / c.n), 255})
+		}
+	}
+	for i := range levels * levels * levels {
+		const step = 255 / (levels - 1)
+		colors = append(colors, color.NRGBA{uint8(i / levels / levels * step), uint8(i / levels % levels * step), uint8(i % levels * step), 255})
+	}
+	out := image.NewPaletted(img.Rect, colors)
+	draw.FloydSteinberg.Draw(out, out.Rect, img, image.Point{})
 	return out
 }
 
-// appendSixel appends an area as sixels: bands of six pixels, color by color. Color 0 is transparent.
+// appendSixel appends an area as sixels: bands of six pixels, color by color.
 func appendSixel(b []byte, img *image.Paletted, area image.Rectangle) []byte {
 	b = fmt.Appendf(b, "\x1bP0;1q\"1;1;%d;%d", area.Dx(), area.Dy())
 	var defined [256]bool
