@@ -226,7 +226,7 @@ type List struct {
 	Noun      string // singular noun for a row, as in "3 conversations"
 	Items     []Item
 	Refresh   func() []Item // the current items, for use after an MCP server changed or a row was removed; nil if they do not change
-	Columns   []string      // names of the columns of Cells
+	Columns   []Column      // of Cells
 	Selected  string        // value of the row that is selected at first; "" for the current one
 	Free      bool          // typed text may be chosen too, as an Item with that value
 	TakesArg  bool          // an argument may be typed after the title of a row; Choose receives it
@@ -236,6 +236,12 @@ type List struct {
 	Preview   func(value string) string // the unified diff of a row, shown where there is room; runs on any goroutine; may be nil
 	OnDismiss func()                    // called when the list is closed without a choice; may be nil
 	Lapse
+}
+
+// A Column is a column of a List.
+type Column struct {
+	Name    string
+	Figures bool // aligned to the right; +n and −n have the colors of a diff
 }
 
 // Choose lists items and calls chosen with the value of the selected one. Noun is the singular for an item.

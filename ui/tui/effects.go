@@ -173,8 +173,8 @@ const leastColumn = 24
 // chooseFrom lets the user choose a row of a list.
 func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 	picker := dialog.Pick(l.Title, items(l.Items), m.Theme)
-	for _, name := range l.Columns {
-		picker.Columns = append(picker.Columns, dialog.Column{Name: name, Left: true, Least: leastColumn})
+	for _, c := range l.Columns {
+		picker.Columns = append(picker.Columns, dialog.Column{Name: c.Name, Left: !c.Figures, Signed: c.Figures, Least: leastColumn})
 	}
 	if l.Selected != "" {
 		picker.Select(l.Selected)

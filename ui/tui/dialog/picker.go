@@ -39,6 +39,7 @@ type Item struct {
 type Column struct {
 	Name    string
 	Left    bool        // aligned to the left
+	Signed  bool        // +n and −n have the colors of a diff
 	Least   int         // cells that a wide value gets if the others are narrow; 0 for the default
 	Letters [][2]string // words in the cells, and the letter for each
 }

@@ -46,7 +46,7 @@ func (p *Picker) share() (list, preview, about int) {
 		about = p.aboutRows()
 	}
 	if list -= about; p.Preview != nil && list >= 2*minPreviewRows {
-		preview = max(list-p.rows, list/2)
+		preview = max(list-max(p.rows, minHeadingRows), list/2)
 	}
 	return list - preview, preview, about
 }
@@ -351,6 +351,10 @@ func (p *Picker) tableRow(item *Item, start string, t table) string {
 				style = t.accent
 			case i == 0 && item.Imposed:
 				style = theme.NewSGR(p.theme.Voice)
+			case c.Signed && strings.HasPrefix(item.Cells[i], "+"):
+				style = theme.NewSGR(p.theme.Good)
+			case c.Signed && strings.HasPrefix(item.Cells[i], "−"):
+				style = theme.NewSGR(p.theme.Bad)
 			}
 			line.WriteString(style.Apply(t.cell(i, c, item.Cells[i])))
 		}

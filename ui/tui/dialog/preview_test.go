@@ -20,7 +20,7 @@ func TestPreview(t *testing.T) {
 	}{
 		{"room", 2, 0, 24, "f0", "1 - was|  1 + is|  2   same", "more"},
 		{"many files", 5000, 0, 24, "f0", "1 - was", "f12"},
-		{"many lines", 2, 50, 24, "f0", "⋯ 38 more lines (enter)", "line 13"},
+		{"many lines", 2, 50, 24, "f0", "⋯ 40 more lines (enter)", "line 13"},
 		{"of another row", 2, 0, 24, "f1", "f1", "was"},
 		{"no room", 20, 0, 13, "f0", "f0", "was"},
 	} {

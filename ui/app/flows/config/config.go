@@ -163,7 +163,7 @@ func (f flow) page(s state, word, selected string) app.Effect {
 			return app.Refuse("there is no setting %q: /settings lists them", word)
 		}
 	}
-	l := &app.List{Title: title, Noun: "setting", Items: rows, Columns: []string{"value", "may be", ""}, Selected: selected, Choose: func(i app.Item, _ string) app.Effect { return f.run(i.Value) }}
+	l := &app.List{Title: title, Noun: "setting", Items: rows, Columns: []app.Column{{Name: "value"}, {Name: "may be"}, {}}, Selected: selected, Choose: func(i app.Item, _ string) app.Effect { return f.run(i.Value) }}
 	open := app.Action{Key: "ctrl+g", Help: "open the file", Do: func(string) app.Effect {
 		return app.EditFile{Path: f.file().Path, Done: func() app.Effect { return f.edited(s.text) }}
 	}}

@@ -122,13 +122,17 @@ func (s *changeSet) list() app.Effect {
 	items := make([]app.Item, len(s.files))
 	for i, c := range s.files {
 		added, removed = added+c.Added, removed+c.Removed
-		items[i] = app.Item{Title: displayName(c.Path), Detail: s.detail(c), Value: strconv.Itoa(i)}
+		cells := s.cells(c)
+		parts := []string{cells[0], strings.TrimSpace(cells[1] + " " + cells[2]), cells[3], cells[4]}
+		detail := strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+		items[i] = app.Item{Title: displayName(c.Path), Detail: detail, Cells: cells, Value: strconv.Itoa(i)}
 	}
 	title := "Changes"
 	if s.turn != "" {
 		title += " of \"" + s.turn + "\""
 	}
 	l := app.Choose(fmt.Sprintf("%s · %s · +%d −%d", title, format.Plural(len(items), "file"), added, removed), "file", items, s.show)
+	l.Columns = []app.Column{{}, {Name: "lines", Figures: true}, {Figures: true}, {Figures: true}, {Name: "last", Figures: true}}
 	l.Preview = func(value string) string {
 		c := s.at(value)
 		return c.Diff(s.history)
@@ -153,21 +157,17 @@ func (s *changeSet) at(value string) changes.File {
 	return s.files[n]
 }
 
-// detail describes a change in a row: "new · +6 −0 · 2 calls · 10:22".
-func (s *changeSet) detail(c changes.File) string {
-	var parts []string
-	for _, part := range []string{c.Note, c.ConfirmReason, c.Blocked} {
-		if part != "" {
-			parts = append(parts, part)
-		}
-	}
+// cells describes a change in columns: what is special, lines, calls, and the time of the last one.
+func (s *changeSet) cells(c changes.File) []string {
+	notes := slices.DeleteFunc([]string{c.Note, c.ConfirmReason, c.Blocked}, func(s string) bool { return s == "" })
+	cells := []string{strings.Join(notes, " · "), "", "", "", ""}
 	if c.Added+c.Removed > 0 {
-		parts = append(parts, fmt.Sprintf("+%d −%d", c.Added, c.Removed))
+		cells[1], cells[2] = fmt.Sprintf("+%d", c.Added), fmt.Sprintf("−%d", c.Removed)
 	}
 	if c.Calls > 0 {
-		parts = append(parts, format.Plural(c.Calls, "call"), format.Clock(c.At, s.app.Now()))
+		cells[3], cells[4] = format.Plural(c.Calls, "call"), format.Clock(c.At, s.app.Now())
 	}
-	return strings.Join(parts, " · ")
+	return cells
 }
 
 // show opens the whole diff of a file. Closing it returns to the list.

@@ -169,6 +169,9 @@ func TestChanges(t *testing.T) {
 		return append(rows, l.Title)
 	}
 	list := diff("").(*app.List)
+	if cells := list.Items[0].Cells; len(cells) != len(list.Columns) || strings.Join(cells[:4], "|") != "|+3|−2|2 calls" {
+		t.Errorf("the columns of a.txt are %q", cells)
+	}
 	want := []string{"a.txt +3 −2, 2 calls", "gone.txt deleted, +0 −1", "logo.png binary, 8 → 7 bytes, 1 call", "new.txt new, +1 −0", "Changes · 4 files · +4 −3"}
 	if got := rows(list); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
