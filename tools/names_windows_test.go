@@ -45,3 +45,19 @@ func TestWindowsNames(t *testing.T) {
 		}
 	}
 }
+
+// Paths in rules have slashes or backslashes.
+func TestWindowsRules(t *testing.T) {
+	for text, want := range map[string]string{
+		`edit:src\**`:            "src/**",
+		`edit:src/**`:            "src/**",
+		`read:C:\Users\me\*.txt`: "C:/Users/me/*.txt",
+		`edit:a\[1\].txt`:        `a\[1\].txt`,
+		`edit:.\secrets\`:        "secrets",
+		`shell:type a\*.txt`:     `type a\*.txt`,
+	} {
+		if r, err := ParseRule(text); err != nil || r.Match != want {
+			t.Errorf("%s: got %q, %v, want %q", text, r.Match, err, want)
+		}
+	}
+}

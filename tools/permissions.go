@@ -3,6 +3,7 @@ package tools
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -67,7 +68,10 @@ func (c Permissions) Validate(own ...string) error {
 // ParseRule parses a rule for the known tools, including the user's custom tools in own, or for a class of sensitive
 // files: "credentials" and "startup" rules apply to all tools that access such files.
 func ParseRule(text string, own ...string) (rule.Rule, error) {
-	name, _, narrow := strings.Cut(text, ":")
+	name, match, narrow := strings.Cut(text, ":")
+	if runtime.GOOS == "windows" && narrow && name != shellTool {
+		text = name + ":" + slashes(match)
+	}
 	if slices.Contains(own, name) && narrow {
 		return rule.Rule{}, fmt.Errorf("rule %q: a tool of your own is named alone", text)
 	}
@@ -76,4 +80,16 @@ func ParseRule(text string, own ...string) (rule.Rule, error) {
 		return rule.Rule{}, unknownTool(name, append(Names(), own...))
 	}
 	return rule.Engine.Parse(text)
+}
+
+// slashes returns a glob of Windows with slashes between its parts. A backslash before a bracket or brace
+// takes its meaning away; no name there has an asterisk or a question mark.
+func slashes(glob string) string {
+	b := []byte(glob)
+	for i := range b {
+		if b[i] == '\\' && (i+1 == len(b) || !strings.ContainsRune("[]{}", rune(b[i+1]))) {
+			b[i] = '/'
+		}
+	}
+	return string(b)
 }

@@ -193,7 +193,8 @@ func (l limits) openDatabase(ctx context.Context, path string) (*database, error
 	if err := l.copyDatabase(path, filepath.Join(dir, "copy.db")); err != nil {
 		return nil, errors.Join(err, d.close())
 	}
-	at := url.URL{Scheme: "file", Path: filepath.ToSlash(filepath.Join(dir, "copy.db")), RawQuery: "_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=synchronous(0)"}
+	path = "/" + strings.TrimPrefix(filepath.ToSlash(filepath.Join(dir, "copy.db")), "/") // Windows: /C:/…
+	at := url.URL{Scheme: "file", Path: path, RawQuery: "_pragma=trusted_schema(0)&_pragma=cell_size_check(1)&_pragma=synchronous(0)"}
 	if d.pool, err = sql.Open("sqlite", at.String()); err != nil {
 		return nil, errors.Join(err, d.close())
 	}

@@ -33,7 +33,7 @@ func makeDatabase(t testing.TB, name string, more ...string) string {
 
 func execute(t testing.TB, path string, scripts ...string) {
 	t.Helper()
-	pool, err := sql.Open("sqlite", "file://"+path+"?_pragma=synchronous(0)")
+	pool, err := sql.Open("sqlite", "file:///"+strings.TrimPrefix(filepath.ToSlash(path), "/")+"?_pragma=synchronous(0)")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"runtime"
 	"strings"
 	"unicode/utf8"
 
@@ -105,9 +104,6 @@ func ParseRule(text string) (Rule, error) {
 	case fetchTool:
 		r.Match, err = parseHost(match)
 	default:
-		if runtime.GOOS == "windows" {
-			match = windowsSeparator.ReplaceAllString(match, "/$1")
-		}
 		if r.Match = path.Clean(match); strings.ContainsAny(r.Match[:1], blanks) { // such as "./ x"
 			r.Match = `\` + r.Match
 		}
@@ -120,10 +116,6 @@ func ParseRule(text string) (Rule, error) {
 	}
 	return r, nil
 }
-
-// windowsSeparator matches backslashes that separate the parts of a path: no name there has an asterisk or a
-// question mark, whose meaning they could take away.
-var windowsSeparator = lazy.NewRegexp(`\\([^\[\]{}\\ \t]|$)`)
 
 // checkPrefix reports why Match cannot be a prefix; nil if it can.
 func checkPrefix(r Rule) error {
