@@ -181,48 +181,45 @@ func (l *layout) order() {
 			free.lane = len(l.clusters)
 		}
 	})
-	for sweep := range 8 {
-		sum, count := map[*node]float64{}, map[*node]float64{}
-		downward := sweep%2 == 0
-		for i := range l.layers {
-			r := i
-			if !downward {
-				r = len(l.layers) - 1 - i
+	l.sweep(8, func(layer []*node, before map[*node][]*node) {
+		mean := func(n *node) float64 {
+			if len(before[n]) == 0 {
+				return float64(n.order)
 			}
-			layer := l.layers[r]
-			slices.SortStableFunc(layer, func(a, b *node) int {
-				return cmp.Or(cmp.Compare(a.cluster.lane, b.cluster.lane), cmp.Compare(mean(a, sum, count), mean(b, sum, count)))
-			})
-			for i, n := range layer {
-				n.order = i
+			sum := 0
+			for _, o := range before[n] {
+				sum += o.order
 			}
-			for _, k := range l.byLayer(r, downward) {
-				near, far := k.a, k.b
-				if !downward {
-					near, far = far, near
-				}
-				sum[far] += float64(near.order)
-				count[far]++
-			}
+			return float64(sum) / float64(len(before[n]))
 		}
-	}
+		slices.SortStableFunc(layer, func(a, b *node) int {
+			return cmp.Or(cmp.Compare(a.cluster.lane, b.cluster.lane), cmp.Compare(mean(a), mean(b)))
+		})
+		for i, n := range layer {
+			n.order = i
+		}
+	})
 }
 
-func mean(n *node, sum, count map[*node]float64) float64 {
-	if count[n] == 0 {
-		return float64(n.order)
-	}
-	return sum[n] / count[n]
-}
-
-// byLayer returns the links that leave layer r, downward or upward.
-func (l *layout) byLayer(r int, downward bool) (all []*link) {
-	for _, k := range l.links {
-		if downward && k.a.rank == r || !downward && k.b.rank == r {
-			all = append(all, k)
+// sweep visits the layers in turn, downward and upward, with the nodes of the layer before that each is linked with.
+func (l *layout) sweep(times int, visit func(layer []*node, before map[*node][]*node)) {
+	for i := range times {
+		before := map[*node][]*node{}
+		for _, k := range l.links {
+			near, far := k.a, k.b
+			if i%2 == 1 {
+				near, far = far, near
+			}
+			before[far] = append(before[far], near)
 		}
+		for _, layer := range l.layers {
+			visit(layer, before)
+		}
+		slices.Reverse(l.layers)
 	}
-	return all
+	if times%2 == 1 {
+		slices.Reverse(l.layers)
+	}
 }
 
 // place sets the positions across: each node as near as possible to the middle of those it is linked with.
@@ -231,42 +228,29 @@ func (l *layout) place() {
 	if l.sideways {
 		space = 1
 	}
-	apart := func(a, b *node) int { return a.wide + space }
-	for sweep := range 9 {
-		for i := range l.layers {
-			r := i
-			if sweep%2 == 1 {
-				r = len(l.layers) - 1 - i
-			}
-			layer := l.layers[r]
-			want, count := make([]int, len(layer)), make([]int, len(layer))
-			for _, k := range l.byLayer(r, sweep%2 == 1) {
-				n, other := k.b, k.a
-				if sweep%2 == 1 {
-					n, other = other, n
+	l.sweep(9, func(layer []*node, before map[*node][]*node) {
+		early := make([]int, len(layer))
+		for i, n := range layer {
+			early[i] = n.across
+			if near := before[n]; len(near) > 0 {
+				sum := 0
+				for _, o := range near {
+					sum += o.across + o.wide/2
 				}
-				want[n.order] += other.across + other.wide/2
-				count[n.order]++
-			}
-			for i, n := range layer {
-				if count[i] > 0 {
-					want[i] = floor(want[i], count[i]) - n.wide/2
-				} else {
-					want[i] = n.across
-				}
-			}
-			late := slices.Clone(want)
-			for i := 1; i < len(layer); i++ {
-				late[i] = max(late[i], late[i-1]+apart(layer[i-1], layer[i]))
-			}
-			for i := len(layer) - 2; i >= 0; i-- {
-				want[i] = min(want[i], want[i+1]-apart(layer[i], layer[i+1]))
-			}
-			for i, n := range layer {
-				n.across = floor(late[i]+want[i], 2)
+				early[i] = floor(sum, len(near)) - n.wide/2
 			}
 		}
-	}
+		late := slices.Clone(early)
+		for i := 1; i < len(layer); i++ {
+			late[i] = max(late[i], late[i-1]+layer[i-1].wide+space)
+		}
+		for i := len(layer) - 2; i >= 0; i-- {
+			early[i] = min(early[i], early[i+1]-layer[i].wide-space)
+		}
+		for i, n := range layer {
+			n.across = floor(early[i]+late[i], 2)
+		}
+	})
 	l.lanes()
 }
 
@@ -494,10 +478,12 @@ func (l *layout) thickness(r int) (long int) {
 // frame draws the frame of a subgraph.
 func (l *layout) frame(p *pen, c *cluster) {
 	from, to := l.span(c)
-	p.run(c.across, from, c.across, to, 0)
-	p.run(c.across+c.wide, from, c.across+c.wide, to, 0)
-	p.run(c.across, from, c.across+c.wide, from, 0)
-	p.run(c.across, to, c.across+c.wide, to, 0)
+	for _, side := range [][4]int{
+		{c.across, from, c.across, to}, {c.across + c.wide, from, c.across + c.wide, to},
+		{c.across, from, c.across + c.wide, from}, {c.across, to, c.across + c.wide, to},
+	} {
+		p.run(side[0], side[1], side[2], side[3], 0)
+	}
 }
 
 // line draws a link: along its trunk to the track, across, and along to its end.
