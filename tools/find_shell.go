@@ -16,15 +16,15 @@ import (
 
 // A commandShell is a shell that runs command lines.
 type commandShell struct {
-	names   []string // of the program; the first one that is found
-	options []string // before the line
-	encode  func(line string) string
-	told    *strings.Replacer // of the description of the shell tool; nil: it is right
-	foreign bool              // it does not read POSIX syntax, by which rules match commands
+	names    []string                 // of the program; the first one found is used
+	options  []string                 // before the line
+	encode   func(line string) string // returns the line as an argument
+	describe *strings.Replacer        // adapts the description of the shell tool; nil if none is needed
+	foreign  bool                     // it does not read POSIX syntax, by which rules match commands
 }
 
-// shells returns the shells of a system, the best first. Windows has cmd too, but no quoting there
-// keeps a line as it is.
+// shells returns the shells of a system, the best first. cmd is not used: no quoting passes a line to it
+// unchanged.
 func shells(system string) []commandShell {
 	same := func(line string) string { return line }
 	if system != "windows" {
@@ -32,20 +32,21 @@ func shells(system string) []commandShell {
 	}
 	options := []string{"-NoProfile", "-NonInteractive", "-OutputFormat", "Text", "-EncodedCommand"}
 	return []commandShell{
-		{names: []string{"bash", "sh"}, options: []string{"-c"}, encode: encodePOSIX, told: strings.NewReplacer("bash (sh where there is none)", "bash on Windows (write paths as C:/folder)")},
-		{names: []string{"pwsh"}, options: options, encode: encodePowerShell, foreign: true, told: strings.NewReplacer("bash (sh where there is none)", "PowerShell 7, whose syntax it needs,")},
-		{names: []string{"powershell"}, options: options, encode: encodePowerShell, foreign: true, told: strings.NewReplacer(
+		{names: []string{"bash", "sh"}, options: []string{"-c"}, encode: encodePOSIX, describe: strings.NewReplacer("bash (sh where there is none)", "bash on Windows (write paths as C:/folder)")},
+		{names: []string{"pwsh"}, options: options, encode: encodePowerShell, foreign: true, describe: strings.NewReplacer("bash (sh where there is none)", "PowerShell 7, whose syntax it needs,")},
+		{names: []string{"powershell"}, options: options, encode: encodePowerShell, foreign: true, describe: strings.NewReplacer(
 			"bash (sh where there is none)", "Windows PowerShell 5.1, whose syntax it needs,", "`a && b`", "`a; if ($?) { b }`")},
 	}
 }
 
-// encodePOSIX returns a command that evaluates line. Programs on Windows take their command line apart
-// themselves, and bash differs from others in backslashes, quotes and wildcards: none is left.
+// encodePOSIX returns a command that evaluates line. Each program on Windows splits its command line
+// itself, and bash treats backslashes, double quotes and wildcards differently from others: the command has
+// neither double quotes nor pairs of backslashes, and a space, which makes Go quote it.
 func encodePOSIX(line string) string {
 	return "eval $'" + strings.NewReplacer(`\`, `\x5c`, `"`, `\x22`, `'`, `\x27`, "\n", `\n`, "\r", `\r`).Replace(line) + "'"
 }
 
-// encodePowerShell returns line as -EncodedCommand takes it. Output is UTF-8, and the exit status is
+// encodePowerShell returns line as an argument of -EncodedCommand. Output is UTF-8, and the exit status is
 // that of the last program or command.
 func encodePowerShell(line string) string {
 	line = "[Console]::OutputEncoding = [Text.UTF8Encoding]::new($false); $ProgressPreference = 'SilentlyContinue'\n" + line +

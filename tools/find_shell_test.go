@@ -68,9 +68,9 @@ func TestShellsAreDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, shell := range shells("windows") {
-		told := shell.told.Replace(string(text))
-		if told == string(text) || shell.foreign == strings.Contains(told, "bash") {
-			t.Errorf("%s: %.200s", shell.names, told)
+		got := shell.describe.Replace(string(text))
+		if got == string(text) || shell.foreign == strings.Contains(got, "bash") {
+			t.Errorf("%s: %.200s", shell.names, got)
 		}
 	}
 }

@@ -88,8 +88,8 @@ func (e *toolEntry) load() error {
 		}
 		if e.arguments, e.err = e.schema(); e.err == nil {
 			e.description, e.raw = strings.TrimSpace(string(text)), e.arguments.raw
-			if told := shellOnWindows().told; e.name == shellTool && told != nil {
-				e.description = told.Replace(e.description)
+			if shell := shellOnWindows(); e.name == shellTool && shell.describe != nil {
+				e.description = shell.describe.Replace(e.description)
 			}
 		}
 	})

@@ -72,8 +72,8 @@ func (w *workspace) locate(name string) (string, error) {
 	return w.resolveLinks(rel, name)
 }
 
-// windowsPath returns a path with its drive, also for /c/x, as bash writes it. It refuses paths that lead
-// to devices and servers, even to look at them would connect, and other names of a file.
+// windowsPath returns a path with its drive; /c/x, as bash writes it, is c:/x. It refuses other names of a
+// file, devices, and servers outside the workspace, because a look at their files already connects.
 func (w *workspace) windowsPath(name string) (string, error) {
 	slashed := filepath.ToSlash(name)
 	if len(slashed) > 1 && slashed[0] == '/' && slashed[1] != '/' && (len(slashed) == 2 || slashed[2] == '/') {
