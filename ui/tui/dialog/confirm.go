@@ -120,8 +120,15 @@ func (c *Confirmation) answerRows() int {
 	return 1
 }
 
-// visible returns the number of visible text rows.
-func (c *Confirmation) visible() int { return max(c.rowsAbove(0)-c.answerRows()-1, min(c.height, 1)) }
+// visible returns the number of visible text rows. In a low window no row is empty after them.
+func (c *Confirmation) visible() int {
+	const low = 8
+	empty := 1
+	if c.height < low {
+		empty = 0
+	}
+	return max(c.rowsAbove(0)-c.answerRows()-empty, min(c.height, 1))
+}
 
 // Scrolls reports whether some of the text is hidden.
 func (c *Confirmation) Scrolls() bool { return len(c.rows) > c.visible() }
