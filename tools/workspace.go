@@ -96,7 +96,7 @@ func checkNames(file string) error {
 		switch {
 		case part == "", part == ".", part == "..":
 		case strings.TrimRight(part, ". ") != part:
-			return refuse("%s: Windows leaves out the dots and spaces at the end of a name; leave them out", quotePath(part))
+			return refuse("%s: Windows ignores dots and spaces at the end of a name: remove them", quotePath(part))
 		case !filepath.IsLocal(part):
 			return refuse("%s is a device or a stream on Windows, not a file", quotePath(part))
 		}

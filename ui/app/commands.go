@@ -79,7 +79,7 @@ func Register(a *App) {
 		{Name: "attach", Aliases: []string{"file"}, Group: Messages, Arg: "PATH", Help: "Attach a file or the clipboard image", Path: PathFile, Run: a.attach},
 		{Name: "image", Aliases: []string{"draw"}, Group: Messages, Arg: "PROMPT", Help: "Draw an image, or change the one above", Unavailable: why(noImages), Run: run(drawImage)},
 		{Name: "prompt", Group: Messages, Arg: "NAME", Help: "Send a prompt from a file or an MCP server", Unavailable: why(noPrompts), Args: a.PromptItems, Run: a.prompt},
-		{Name: "persona", Group: Messages, Arg: "NAME", Help: "Persona: a system prompt that stays; off ends it", Unavailable: why(BusyText), Args: items(personaItems), Run: run(usePersona)},
+		{Name: "persona", Group: Messages, Arg: "NAME", Help: "Persona: system prompt of this conversation; off ends it", Unavailable: why(BusyText), Args: items(personaItems), Run: run(usePersona)},
 		{Name: "system", Group: Messages, Arg: "TEXT", Help: "System prompt: show, replace, edit; off ends it", Args: items(systemItems), MultilineArg: "*", Run: run(setSystem)},
 		{Name: "save-prompt", Group: Messages, Arg: "NAME", Help: "Save your last message as a prompt file", Unavailable: why(noPromptDir), Run: run(savePrompt)},
 		{Name: "sources", Aliases: []string{"citations"}, Group: Messages, Arg: "NUMBER", Help: "Sources of the last answer: open one in the browser", Unavailable: why(noSources), Args: items(sourceItems), Run: run(openSource)},

@@ -64,5 +64,5 @@ type Key struct {
 type UncheckedKeyError struct{ Name, Reason string }
 
 func (e UncheckedKeyError) Error() string {
-	return fmt.Sprintf("The key of %s could not be checked: %s", e.Name, strings.TrimRight(e.Reason, ". "))
+	return fmt.Sprintf("Could not check the %s key: %s", e.Name, strings.TrimRight(e.Reason, ". "))
 }

@@ -154,7 +154,7 @@ func compactItems(a *App) []Item {
 	}
 	return []Item{
 		{Title: "edit", Detail: "Change the summary before the next message", Value: "edit"},
-		{Title: "undo", Detail: "Go back to before the summary", Value: "undo"},
+		{Title: "undo", Detail: "Send the full messages again", Value: "undo"},
 	}
 }
 
@@ -173,7 +173,7 @@ func compact(a *App, arg string) Effect {
 		if err := a.Session.Branch().UndoSummary(); err != nil {
 			return Fail(err)
 		}
-		return Then{SessionOpened{}, Toast("Summary undone: requests have the messages themselves again")}
+		return Then{SessionOpened{}, Toast("Summary undone: full messages are sent again")}
 	case action == "edit" && text == "":
 		_, summary, ok := a.Session.Branch().LastSummary()
 		if !ok {
@@ -184,7 +184,7 @@ func compact(a *App, arg string) Effect {
 		if err := a.Session.Branch().EditSummary(text); err != nil {
 			return Fail(err)
 		}
-		return Then{SessionOpened{}, Toast("Summary replaced: the next request has it")}
+		return Then{SessionOpened{}, Toast("Summary replaced")}
 	}
 	return Refuse("unknown action %q: use /compact, /compact edit or /compact undo", action)
 }

@@ -18,7 +18,7 @@ import (
 // Register adds the flow to a.
 func Register(a *app.App) {
 	a.Commands = append(a.Commands,
-		app.Command{Name: "budget", Aliases: []string{"limits"}, Group: app.Conversations, Arg: "PERIOD AMOUNT", Help: "Spending limits: what is used, and what may be", Run: func(arg string) app.Effect { return limits{a.Session}.run(arg) }},
+		app.Command{Name: "budget", Aliases: []string{"limits"}, Group: app.Conversations, Arg: "PERIOD AMOUNT", Help: "Spending limits and what is used", Run: func(arg string) app.Effect { return limits{a.Session}.run(arg) }},
 	)
 }
 

@@ -32,8 +32,8 @@ import (
 func Register(a *app.App) {
 	f := flow{a}
 	a.Commands = append(a.Commands,
-		app.Command{Name: "settings", Aliases: []string{"config"}, Group: app.Program, Arg: "NAME VALUE", Help: "Every setting: see, search, change; undo takes back", Unavailable: f.unavailable, Args: f.arguments, Run: f.run},
-		app.Command{Name: "statusline", Group: app.Program, Arg: "WORD", Help: "Status line: words, their order", Unavailable: f.noStatusLine, Args: f.statusArguments, Run: f.statusLine})
+		app.Command{Name: "settings", Aliases: []string{"config"}, Group: app.Program, Arg: "NAME VALUE", Help: "Settings: search, change, undo", Unavailable: f.unavailable, Args: f.arguments, Run: f.run},
+		app.Command{Name: "statusline", Group: app.Program, Arg: "WORD", Help: "Choose the words of the status line", Unavailable: f.noStatusLine, Args: f.statusArguments, Run: f.statusLine})
 	a.WriteTables = f.writeTables
 }
 
@@ -275,7 +275,7 @@ func (f flow) ask(s state, path []string, of *setting) app.Effect {
 		}
 		return list
 	}
-	text := strings.TrimSpace(of.help + " " + format.Capital(kindText(of.typ, words)) + "; default takes it back")
+	text := strings.TrimSpace(of.help + " " + format.Capital(kindText(of.typ, words)) + "; default resets it")
 	return &app.Secret{Title: name, Text: text, Visible: !isSecret(path), Value: strings.TrimPrefix(now, hidden), Submit: func(_ context.Context, line string) (func() app.Effect, error) {
 		changed, err := f.change(path, of, line)
 		return func() app.Effect { return f.back(name, f.changed(path, changed)) }, err
@@ -371,7 +371,7 @@ func (f flow) change(path []string, of *setting, value string) (done change, err
 		done.said += " · was " + was
 	}
 	if over, _ := f.file().Sources(); over[name] != "" {
-		done.said += " · " + over[name] + " counts here"
+		done.said += " · " + over[name] + " applies here"
 	}
 	return done, nil
 }
@@ -457,7 +457,7 @@ func (f flow) undo() app.Effect {
 	s := f.read()
 	cfg := f.file().New()
 	_ = config.Decode(s.text, cfg) // it was valid before
-	return f.changed(path, change{said: strings.Join(path, ".") + ": the change is taken back", value: lookup(s.values, path), ui: valueIn(cfg, []string{"ui"})})
+	return f.changed(path, change{said: strings.Join(path, ".") + ": change undone", value: lookup(s.values, path), ui: valueIn(cfg, []string{"ui"})})
 }
 
 // commandFor returns the command that changes a setting for the open conversation as well; "" for none.
@@ -494,7 +494,7 @@ func (f flow) changed(path []string, done change) app.Effect {
 		}
 		return app.Then{a.Command(name).Run(value), said}
 	case a.Restart == nil || a.Ephemeral && !a.Session.Empty() || app.BusyText(a) != "":
-		return said + " · counts from the next start"
+		return said + " · applies from the next start"
 	}
 	id := ""
 	if !a.Session.Empty() {

@@ -131,7 +131,7 @@ func TestChange(t *testing.T) {
 			t.Errorf("%s: %q, want %q", line, got, want)
 		}
 	}
-	if got := said(c.Do("max_turns 9")); got != "max_turns is 9 · --max-turns counts here · counts from the next start" {
+	if got := said(c.Do("max_turns 9")); got != "max_turns is 9 · --max-turns applies here · applies from the next start" {
 		t.Error(got)
 	}
 	notice := ""
@@ -154,7 +154,7 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("%d keys; the first opens %+v", len(l.Actions), edit)
 	} else if err := os.WriteFile(path, []byte("effort = \"low\"\n"), 0o600); err != nil {
 		t.Fatal(err)
-	} else if said := asThen(edit.Done())[0]; said != app.Toast(path+" was edited · counts from the next start") {
+	} else if said := asThen(edit.Done())[0]; said != app.Toast(path+" was edited · applies from the next start") {
 		t.Errorf("after the editor: %v", said)
 	}
 	if err := os.WriteFile(path, []byte("effort = \"low\"\nmax_turns = = 3\n"), 0o600); err != nil {
@@ -226,7 +226,7 @@ func TestStatusLine(t *testing.T) {
 		}
 	}
 	for arg, want := range map[string]string{
-		"default": "The status line is as by default", "colour": `the status line has no "colour": use model, effort, badge, folder, branch, command, speed, cost, mode`, "left modell": `the status line has no "modell": did you mean "model"?`,
+		"default": "The status line already has its default", "colour": `the status line has no "colour": use model, effort, badge, folder, branch, command, speed, cost, mode`, "left modell": `the status line has no "modell": did you mean "model"?`,
 		"up model": `the status line has no "up model": use model, effort, badge, folder, branch, command, speed, cost, mode`,
 	} {
 		got := ""

@@ -53,7 +53,7 @@ func (f flow) statusLine(arg string) app.Effect {
 	case word == "":
 		return f.statusList(shown, known, word)
 	case word == byDefault && lookup(s.values, statusPath) == nil:
-		return app.Toast("The status line is as by default")
+		return app.Toast("The status line already has its default")
 	case word == byDefault:
 	case !slices.Contains(known, word):
 		hint := "use " + strings.Join(known, ", ")
@@ -122,6 +122,6 @@ func (f flow) statusArguments() (items []app.Item) {
 	}
 	return []app.Item{
 		{Title: "WORD", Detail: "show or hide it", Value: "", Exact: true}, {Title: "left WORD", Detail: "move it", Value: "left", Exact: true},
-		{Title: "right WORD", Detail: "move it", Value: "right", Exact: true}, {Title: byDefault, Detail: "as without the setting", Value: byDefault},
+		{Title: "right WORD", Detail: "move it", Value: "right", Exact: true}, {Title: byDefault, Detail: "reset it", Value: byDefault},
 	}
 }

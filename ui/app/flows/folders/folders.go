@@ -16,8 +16,8 @@ import (
 func Register(a *app.App) {
 	f := flow{a}
 	a.Commands = append(a.Commands,
-		app.Command{Name: "trust", Group: app.Program, Help: "Trust the settings in this folder, or no longer", Unavailable: f.nothingToTrust, Run: f.review},
-		app.Command{Name: "add-dir", Group: app.Program, Arg: "PATH", Help: "Let tools read and change another folder; remove PATH", Unavailable: func() string { return app.BusyText(a) }, Args: func() []app.Item { return f.items(removeFolder) }, Path: app.PathSiblingDirectory, Run: f.add},
+		app.Command{Name: "trust", Group: app.Program, Help: "Trust or untrust this folder", Unavailable: f.nothingToTrust, Run: f.review},
+		app.Command{Name: "add-dir", Group: app.Program, Arg: "PATH", Help: "Add a folder that tools may use; remove PATH", Unavailable: func() string { return app.BusyText(a) }, Args: func() []app.Item { return f.items(removeFolder) }, Path: app.PathSiblingDirectory, Run: f.add},
 	)
 }
 

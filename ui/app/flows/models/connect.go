@@ -135,9 +135,9 @@ func (c connection) connect() app.Effect {
 // askKey asks for the key.
 func (c connection) askKey() app.Effect {
 	give := c.flow.app.Connect
-	text := "It is checked with a request that costs nothing, then stored for you alone."
+	text := "It is checked for free, then stored on this machine."
 	if c.to.From != "" {
-		text = "The key from " + c.to.From + " is in use. " + text
+		text = "Currently using the key from " + c.to.From + ". Paste a new one. " + text
 	}
 	return &app.Secret{
 		Title: c.to.Name + " API key", Text: text,

@@ -81,7 +81,7 @@ func TestConnectList(t *testing.T) {
 	if e := apptest.Run(t, a, "/connect nobody"); apptest.See(e).Err == nil {
 		t.Errorf("nobody: %+v", e)
 	}
-	if e := apptest.Run(t, a, "/connect env"); apptest.See(e).Secret == nil || !strings.HasPrefix(apptest.See(e).Secret.Text, "The key from ENV_API_KEY is in use. ") {
+	if e := apptest.Run(t, a, "/connect env"); apptest.See(e).Secret == nil || !strings.HasPrefix(apptest.See(e).Secret.Text, "Currently using the key from ENV_API_KEY. ") {
 		t.Errorf("a key that is there: %+v", apptest.See(e).Secret)
 	}
 	if e := apptest.Run(t, newApp(t), "/connect far"); apptest.Toast(e) != "Keys cannot be added here" {
@@ -132,7 +132,7 @@ func TestConnectAlone(t *testing.T) {
 func TestConnectUnchecked(t *testing.T) {
 	a, given := connectable(t)
 	e, err := apptest.Take(t, apptest.Run(t, a, "/model far/away"), "offline")
-	if err != nil || apptest.See(e).Confirm == nil || apptest.See(e).Confirm.Text != "The key of Far could not be checked: no network. Store it anyway?" {
+	if err != nil || apptest.See(e).Confirm == nil || apptest.See(e).Confirm.Text != "Could not check the Far key: no network. Store it anyway?" {
 		t.Fatalf("%+v, %v", e, err)
 	}
 	if no := apptest.See(e).Confirm.Answer(false); apptest.See(no).Toast != "Not stored" || apptest.See(no).Prepare != nil || len(*given) != 1 {

@@ -118,7 +118,7 @@ func TestRemove(t *testing.T) {
 	c := a.Command("mcp")
 	c.Do("add files -e API_KEY=tCanary -- x")
 	with := read()
-	if got, want := said(c.Do("remove files")), "MCP server files removed, with its stored keys · /settings undo takes it back · counts from the next start"; got != want {
+	if got, want := said(c.Do("remove files")), "MCP server files removed, with its stored keys · /settings undo takes it back · applies from the next start"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if read() != start || len(secrets) > 0 {

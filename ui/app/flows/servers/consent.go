@@ -83,7 +83,7 @@ func consentText(s mcp.State) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "MCP server %s: %s\n", s.Name, s.Location)
 	if s.Status == mcp.StatusChanged {
-		fmt.Fprintf(&b, "It is not what you allowed before: its command, address, environment or access is another\n")
+		fmt.Fprintf(&b, "You allowed it before, but its command, address, environment or access has changed\n")
 	}
 	if refused := s.Refusal.String(); refused != "" {
 		fmt.Fprintf(&b, "\n%s:\n%s\n", format.Capital(refused), sanitize.Quote(strings.Join(s.Refusal.Reasons, "\n")))

@@ -25,7 +25,7 @@ func (c control) show(s mcp.State) app.Effect {
 		return &app.Confirm{Text: text, Yes: "Log in", No: "Close", Harmless: true, Accept: c.login}
 	}
 	if !unseen {
-		return &app.Confirm{Text: text, Yes: "Restart, stop, allow…", No: "Close", Harmless: true, Accept: func() app.Effect { return c.choices(s) }}
+		return &app.Confirm{Text: text, Yes: "Options…", No: "Close", Harmless: true, Accept: func() app.Effect { return c.choices(s) }}
 	}
 	return &app.Confirm{Text: text, Yes: "Enable these tools", No: "Not now", Accept: func() app.Effect {
 		return app.Do(func(context.Context) error { return c.approve(s) }, c.name+": tools enabled")

@@ -258,7 +258,7 @@ func serverDetails(s mcp.State) (text string, unseen bool) {
 		fmt.Fprintf(&b, "\n%s\n", s.Reason)
 	}
 	if len(s.Refusal.Reasons) > 0 {
-		fmt.Fprintf(&b, "\n── Refused by the sandbox\n%s\n", strings.Join(s.Refusal.Reasons, "\n"))
+		fmt.Fprintf(&b, "\n── Blocked by the sandbox\n%s\n", strings.Join(s.Refusal.Reasons, "\n"))
 	}
 	if s.Status == mcp.StatusFailed && s.Stderr != "" {
 		fmt.Fprintf(&b, "\n── Last lines of standard error\n%s\n", sanitize.Quote(lastLines(s.Stderr, 12)))
@@ -329,7 +329,7 @@ func serverChoices(s mcp.State) (out []serverChoice) {
 		out = append(out, free)
 	}
 	if s.Status != mcp.StatusStopped && s.Status != mcp.StatusDisabled {
-		out = append(out, serverChoice{"Stop", "Stays off, also in later sessions, until you restart it", func(all mcp.Servers) error { return all.Stop(s.Name) }})
+		out = append(out, serverChoice{"Stop", "Off until you restart it (also in later sessions)", func(all mcp.Servers) error { return all.Stop(s.Name) }})
 	}
 	if allowed := s.Allowed.String(); allowed != "" {
 		out = append(out, serverChoice{"Revoke permissions", "Now it " + allowed, func(all mcp.Servers) error { return all.Allow(s.Name, mcp.Access{}) }})

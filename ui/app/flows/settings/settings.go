@@ -102,7 +102,7 @@ func (f flow) askSetting(name string) app.Effect {
 		return list
 	}
 	takes := cmp.Or(known.Takes, "JSON, or a text")
-	return &app.Secret{Title: name, Text: format.Capital(takes) + "; default takes it back", Visible: true, Value: now, Submit: func(_ context.Context, line string) (func() app.Effect, error) {
+	return &app.Secret{Title: name, Text: format.Capital(takes) + "; default resets it", Visible: true, Value: now, Submit: func(_ context.Context, line string) (func() app.Effect, error) {
 		e, err := f.putSetting(name, strings.TrimSpace(line))
 		return func() app.Effect { return e }, err
 	}}
@@ -168,7 +168,7 @@ func (f flow) settingItems() []app.Item {
 		}
 	}
 	for name := range maps.Keys(f.app.Session.OwnSettings().Get().Values) {
-		items = append(items, app.Item{Title: name + " " + "default", Detail: "Take it back", Value: name + " " + "default"})
+		items = append(items, app.Item{Title: name + " " + "default", Detail: "Reset to the default", Value: name + " " + "default"})
 	}
 	return items
 }

@@ -90,7 +90,7 @@ func TestSet(t *testing.T) {
 		{"/set seed default", "seed is not set in this conversation"},
 		{"/set temperature default", "Set: temperature default"},
 		{"/set verbosity", "list: verbosity"},
-		{"/set top_p", "ask: top_p: Between 0 and 1; default takes it back [0.5]"},
+		{"/set top_p", "ask: top_p: Between 0 and 1; default resets it [0.5]"},
 		{"/set", "list: Settings of this conversation"},
 		{"/set web on", "Web search: on, but fake/m has none"},
 		{"/set system", "confirm: System prompt: config.toml, 2 tokens\nSent after it: AGENTS.md\n\nBe kind."},

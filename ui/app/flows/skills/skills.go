@@ -19,7 +19,7 @@ func Register(a *app.App) {
 	f := flow{a}
 	a.Commands = append(a.Commands,
 		app.Command{Name: "skill", Group: app.Messages, Arg: "NAME", Help: "Load a skill and send a task with it", Unavailable: f.none, Args: f.items, Run: f.use},
-		app.Command{Name: "skills", Group: app.Messages, Help: "Skills: what there is, and its tokens", Unavailable: f.none, Run: f.list},
+		app.Command{Name: "skills", Group: app.Messages, Help: "Skills and their tokens", Unavailable: f.none, Run: f.list},
 	)
 	a.UseSkill = f.use
 }

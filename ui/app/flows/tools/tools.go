@@ -26,7 +26,7 @@ const (
 func Register(a *app.App) {
 	f := flow{a}
 	a.Commands = append(a.Commands,
-		app.Command{Name: "tools", Group: app.Messages, Arg: "NAME on|off", Help: "Tools that the model is offered: on, off", Unavailable: f.unavailable, Args: f.arguments, Run: f.switchTools},
+		app.Command{Name: "tools", Group: app.Messages, Arg: "NAME on|off", Help: "Turn tools on or off", Unavailable: f.unavailable, Args: f.arguments, Run: f.switchTools},
 	)
 }
 

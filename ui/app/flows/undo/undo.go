@@ -23,9 +23,9 @@ func Register(a *app.App) {
 	f := flow{a}
 	a.Commands = append(a.Commands,
 		app.Command{Name: "rewind", Keys: []string{"esc esc"}, Group: app.Messages, Help: "Edit an earlier message (keeps the old version as a branch)", Unavailable: f.nothingToEdit, Run: f.rewind},
-		app.Command{Name: "undo", Aliases: []string{"restore"}, Group: app.Messages, Help: "Take back changes of files, the conversation, or both", Unavailable: f.nothingToUndo, Run: f.undo},
+		app.Command{Name: "undo", Aliases: []string{"restore"}, Group: app.Messages, Help: "Undo file changes, the conversation, or both", Unavailable: f.nothingToUndo, Run: f.undo},
 	)
-	a.Commands = append(a.Commands, app.Command{Name: "diff", Aliases: []string{"changes"}, Keys: []string{"ctrl+x d"}, Group: app.View, Arg: "FILE", Help: "What this conversation changed: files, diffs, undo one", Unavailable: f.nothingChanged, Args: f.changeArgs, Run: f.changes})
+	a.Commands = append(a.Commands, app.Command{Name: "diff", Aliases: []string{"changes"}, Keys: []string{"ctrl+x d"}, Group: app.View, Arg: "FILE", Help: "Files this conversation changed: diffs, undo", Unavailable: f.nothingChanged, Args: f.changeArgs, Run: f.changes})
 	a.BranchFiles, a.ChangedFiles = f.branchFiles, changedFiles
 }
 
@@ -82,7 +82,7 @@ func filesUnchanged(records []store.Record, from int) bool {
 // rewind lists the user's messages and edits the chosen one. If files were changed since, it asks what to restore.
 func (f flow) rewind(string) app.Effect {
 	records := fileHistory(f.app.Session).Records()
-	return &app.List{Title: "Edit which message? What follows it is kept as a branch", Noun: "message", Items: app.Turns(f.app), Choose: func(i app.Item, _ string) app.Effect {
+	return &app.List{Title: "Edit which message? The old version stays as a branch", Noun: "message", Items: app.Turns(f.app), Choose: func(i app.Item, _ string) app.Effect {
 		seq, _ := strconv.Atoi(i.Value)
 		p := pointOf(f.app.Session, seq, records)
 		if filesUnchanged(records, p.from) {
@@ -95,7 +95,7 @@ func (f flow) rewind(string) app.Effect {
 // undo asks how far to go back, and then whether to restore files, the conversation or both.
 func (f flow) undo(string) app.Effect {
 	records := fileHistory(f.app.Session).Records()
-	l := &app.List{Title: "Go back to before which message?", Noun: "message", Items: app.Turns(f.app)}
+	l := &app.List{Title: "Rewind to before which message?", Noun: "message", Items: app.Turns(f.app)}
 	for i := range l.Items {
 		seq, _ := strconv.Atoi(l.Items[i].Value)
 		l.Items[i].Detail = f.unchangedText()
@@ -124,7 +124,7 @@ func (f flow) undo(string) app.Effect {
 // unchangedText says that no files have changed since a message.
 func (f flow) unchangedText() string {
 	if others := fileHistory(f.app.Session).OtherRoots(); len(others) > 0 {
-		return "no files changed here since; those of " + f.app.AbbrevPath(others[0]) + " go back there"
+		return "no files changed here since; /undo in " + f.app.AbbrevPath(others[0]) + " restores those there"
 	}
 	return "no files changed since"
 }
@@ -133,9 +133,9 @@ func (f flow) unchangedText() string {
 func (f flow) chooseParts(p rewindPoint, filesFirst bool) app.Effect {
 	n, _ := store.CountSince(fileHistory(f.app.Session).Records(), p.from)
 	items := []app.Item{
-		{Title: "Files", Detail: format.Plural(n, "file") + "; the conversation stays", Value: "files"},
+		{Title: "Files only", Detail: format.Plural(n, "file"), Value: "files"},
 		{Title: "Files and conversation", Detail: "the message becomes your draft", Value: "both"},
-		{Title: "Conversation", Detail: "files stay as they are", Value: "conversation"},
+		{Title: "Conversation only", Detail: "files do not change", Value: "conversation"},
 	}
 	if !filesFirst {
 		slices.Reverse(items)
@@ -144,7 +144,7 @@ func (f flow) chooseParts(p rewindPoint, filesFirst bool) app.Effect {
 	if n, err := f.app.Session.At(p.seq); err == nil {
 		to = "before \"" + app.MessageLine(n.Message) + "\""
 	}
-	return &app.List{Title: "What goes back?", Noun: "choice", Items: items, Choose: func(i app.Item, _ string) app.Effect {
+	return &app.List{Title: "Restore what?", Noun: "choice", Items: items, Choose: func(i app.Item, _ string) app.Effect {
 		switch i.Value {
 		case "conversation":
 			return app.Edit(p.seq)

@@ -96,7 +96,7 @@ not from the file.`,
 // set returns the command that changes a setting.
 func (o Options) set() *cobra.Command {
 	return &cobra.Command{
-		Use: "set NAME VALUE", Short: "Change a setting in config.toml, where comments and order stay", Args: cobra.MinimumNArgs(2),
+		Use: "set NAME VALUE", Short: "Change a setting in config.toml; comments and order stay", Args: cobra.MinimumNArgs(2),
 		Long: `Change a setting in config.toml; comments and order stay.
 
 The value "default" removes the setting from the file. parley config list shows the
