@@ -77,11 +77,18 @@ func findShell() (shell commandShell, file string, err error) {
 }
 
 // shellOnWindows returns the shell of command lines there; zero on other systems.
-func shellOnWindows() (shell commandShell) {
+func shellOnWindows() (shell commandShell, file string) {
 	if runtime.GOOS == "windows" {
-		shell, _, _ = findShell()
+		shell, file, _ = findShell()
 	}
-	return shell
+	return shell, file
+}
+
+// ShellOnWindows returns the program that runs command lines there; "" if there is none, and on other
+// systems.
+func ShellOnWindows() string {
+	_, file := shellOnWindows()
+	return file
 }
 
 // shellArgv returns the program and arguments that run a command line.

@@ -49,7 +49,8 @@ func planShell(_ context.Context, w *workspace, args shellArgs) (*act.Action, er
 	if strings.ContainsRune(args.Command, 0) {
 		return nil, refuse("the command contains a NUL byte")
 	}
-	a := &act.Action{Access: act.AccessRun, Title: firstLine(args.Command), Command: args.Command, ForeignShell: shellOnWindows().foreign}
+	shell, _ := shellOnWindows()
+	a := &act.Action{Access: act.AccessRun, Title: firstLine(args.Command), Command: args.Command, ForeignShell: shell.foreign}
 	if args.Background {
 		a.Title += " (in the background)"
 		a.Irreversible = "what it changes in the background cannot be undone"

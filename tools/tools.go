@@ -88,7 +88,7 @@ func (e *toolEntry) load() error {
 		}
 		if e.arguments, e.err = e.schema(); e.err == nil {
 			e.description, e.raw = strings.TrimSpace(string(text)), e.arguments.raw
-			if shell := shellOnWindows(); e.name == shellTool && shell.describe != nil {
+			if shell, _ := shellOnWindows(); e.name == shellTool && shell.describe != nil {
 				e.description = shell.describe.Replace(e.description)
 			}
 		}

@@ -213,6 +213,9 @@ func (d Doctor) sandbox() Check {
 		c.Status, c.Detail, c.Hint = broken, "none: "+b.Reason, "sandbox.required is set: no command runs"
 	default:
 		c.Detail, c.Hint = "none: "+b.Reason, "Each command asks before it runs"
+		if shell := tools.ShellOnWindows(); shell != "" {
+			c.Hint += ", in " + shell
+		}
 	}
 	return c
 }
