@@ -35,6 +35,9 @@ var unwritten = map[string]string{
 	"parley keys":                  `keys --list`,
 	"parley man":                   `man sessions`,
 	"parley mcp":                   `mcp`,
+	"parley mcp add":               "", // says so on standard error
+	"parley mcp list":              `mcp list`,
+	"parley mcp remove":            "",
 	"parley mcp login":             "", // asks a server
 	"parley mcp logout":            "", // deletes logins to servers
 	"parley models":                `models --all`,
@@ -95,7 +98,7 @@ func TestUnwrittenOutput(t *testing.T) {
 	}
 	t.Cleanup(func() { full.Close() })
 	for name, content := range map[string]string{
-		".config/parley/config.toml":                                        "[providers.openai]\napi_key = \"x\"\n",
+		".config/parley/config.toml":                                        "[providers.openai]\napi_key = \"x\"\n\n[mcp.files]\ncommand = \"files-server\"\n",
 		".config/parley/skills/tidy/SKILL.md":                               "---\nname: tidy\ndescription: Tidy up\n---\nTidy up.\n",
 		".codex/sessions/2026/11/23/rollout-2026-11-23T10-00-00-0199.jsonl": "{}\n",
 	} {
