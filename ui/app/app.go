@@ -68,6 +68,10 @@ type App struct {
 	prompts        atomic.Pointer[knownPrompts]
 }
 
+// ChangesKey returns the key under which the library has how many lines a conversation changed, such as "+24 −9". It is
+// deleted with the conversation.
+func ChangesKey(conversation string) string { return "changes of " + conversation }
+
 // FileChanges are files that a conversation changed.
 type FileChanges struct {
 	Records int    // number of changes that it covers

@@ -86,4 +86,7 @@ func TestColumnOfChangedFiles(t *testing.T) {
 	s.ask("change them", "the first answer")
 	s.idle()
 	s.WaitForText("Changed files").Golden("column-files-160x40")
+	if sum, err := s.m.App.Library.Get(app.ChangesKey(s.m.App.Session.ID())); sum != "" || err != nil {
+		t.Errorf("the sum of the first of many files is %q, %v", sum, err)
+	}
 }

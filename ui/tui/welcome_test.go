@@ -282,3 +282,22 @@ func TestFirstScreenIsOfNow(t *testing.T) {
 	s.WaitForText("Try")
 	s.WaitFor(func() bool { return !strings.Contains(s.Screen(), "  Hello") })
 }
+
+// A conversation to continue has the lines that it changed, where there is room for its title.
+func TestFirstScreenChanges(t *testing.T) {
+	s := firstScreen(t, 80, 24, func(o *Options) {
+		list, err := o.App.Library.List(session.Query{})
+		if err != nil || len(list) != 2 {
+			t.Fatal(list, err)
+		}
+		for _, is := range list {
+			if err := o.App.Library.Set(app.ChangesKey(is.ID), "+24 −9"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}, "Fix the loop", strings.Repeat("A long title ", 6))
+	s.WaitForText("+24 −9   now")
+	if n := strings.Count(s.Screen(), "+24"); n != 1 {
+		t.Errorf("%d rows have lines", n)
+	}
+}

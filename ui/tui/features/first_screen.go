@@ -16,7 +16,7 @@ import (
 // suggestions holds the suggestions of the first screen for a directory. Its texts are sanitized.
 type suggestions struct {
 	examples []string   // prompts to try, shown if there is space
-	recent   []app.Item // conversations to continue, latest first; Value is the id, Detail the age
+	recent   []app.Item // conversations to continue, latest first; Value is the id, Detail the age, Cells the changed lines
 }
 
 // maxSuggested is the maximum number of examples, and of conversations.
@@ -42,7 +42,8 @@ func recentSessions(o app.Options) (rows []app.Item) {
 		list, _ = o.Library.List(session.Query{Limit: maxSuggested})
 	}
 	for _, s := range list {
-		rows = append(rows, app.Item{Title: sanitize.Line(app.ListTitle(s)), Detail: ago(o.Now().Sub(s.Updated)), Value: s.ID})
+		changed, _ := o.Library.Get(app.ChangesKey(s.ID))
+		rows = append(rows, app.Item{Title: sanitize.Line(app.ListTitle(s)), Detail: ago(o.Now().Sub(s.Updated)), Cells: strings.Fields(sanitize.Line(changed)), Value: s.ID})
 	}
 	return rows
 }

@@ -50,6 +50,7 @@ type welcomeRow struct {
 	id            string // distinguishes the row from others of its section
 	verb          string // what enter does
 	choose        func() tea.Cmd
+	changed       []string // lines that the conversation added and removed; nil if unknown
 }
 
 // welcomeMsg delivers the suggestions.
@@ -82,14 +83,14 @@ func (f *Welcome) Update(msg tea.Msg) (tea.Cmd, bool) {
 // sections returns the sections in the order in which they are drawn.
 func (f *Welcome) sections() (list []welcomeSection) {
 	if app.UsesDemo(f.App) {
-		list = append(list, welcomeSection{"Start", []welcomeRow{{"Connect a provider", "until then the demo answers, offline", "connect", "connect", func() tea.Cmd { return f.Run("connect") }}}})
+		list = append(list, welcomeSection{"Start", []welcomeRow{{"Connect a provider", "until then the demo answers, offline", "connect", "connect", func() tea.Cmd { return f.Run("connect") }, nil}}})
 	}
 	var recent, examples []welcomeRow
 	for _, s := range f.found.recent {
-		recent = append(recent, welcomeRow{s.Title, s.Detail, s.Value, "continue", func() tea.Cmd { return f.Perform(f.App.OpenSession(s.Value, 0)) }})
+		recent = append(recent, welcomeRow{s.Title, s.Detail, s.Value, "continue", func() tea.Cmd { return f.Perform(f.App.OpenSession(s.Value, 0)) }, s.Cells})
 	}
 	for _, e := range f.found.examples {
-		examples = append(examples, welcomeRow{e, "", e, "send", func() tea.Cmd { return f.Prompt(e) }})
+		examples = append(examples, welcomeRow{e, "", e, "send", func() tea.Cmd { return f.Prompt(e) }, nil})
 	}
 	for _, s := range []welcomeSection{{"Continue", recent}, {"Try", examples}} {
 		if len(s.rows) > 0 {
@@ -260,10 +261,18 @@ func (f *Welcome) lines(rows []welcomeRow, before, width, full int) (lines []str
 	const indent, gap = "  ", "  "
 	for i, r := range rows {
 		const short = 12 // cells of a detail that shortens a title
-		room, detail := width-len(indent), r.detail
-		if left := room - ansi.StringWidth(detail) - len(gap); detail != "" && left < ansi.StringWidth(r.title) && ansi.StringWidth(detail) > short {
+		room, detail := width-len(indent), f.Theme.Dim.Render(r.detail)
+		if len(r.changed) == 2 {
+			both := f.Theme.Good.Render(r.changed[0]) + " " + f.Theme.Bad.Render(r.changed[1]) + "   " + detail
+			if ansi.StringWidth(r.title+gap+both) <= room {
+				detail = both
+			}
+		}
+		if left := room - ansi.StringWidth(detail) - len(gap); r.detail != "" && left < ansi.StringWidth(r.title) && ansi.StringWidth(r.detail) > short {
 			detail = ""
-		} else if detail != "" {
+		} else if r.detail == "" {
+			detail = ""
+		} else {
 			room = left
 		}
 		title := ansi.Truncate(r.title, max(room, 1), "…")
@@ -273,7 +282,7 @@ func (f *Welcome) lines(rows []welcomeRow, before, width, full int) (lines []str
 		}
 		line := lead + style.Render(title)
 		if detail != "" {
-			line += strings.Repeat(" ", max(room-ansi.StringWidth(title), 0)) + gap + f.Theme.Dim.Render(detail)
+			line += strings.Repeat(" ", max(room-ansi.StringWidth(title), 0)) + gap + detail
 		}
 		line = ansi.Truncate(line, len(margin)+width, "")
 		if ground := theme.NewSGR(f.Theme.Selected); f.at == before+i+1 && ground.On != "" {

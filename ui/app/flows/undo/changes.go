@@ -97,21 +97,33 @@ func (f flow) compare(then func(*changeSet) app.Effect) app.Effect {
 	})
 }
 
-// changedFiles is App.ChangedFiles.
-func changedFiles(of *session.Session, n int, known app.FileChanges) app.FileChanges {
+// changedFiles is App.ChangedFiles. It stores the sum for lists of conversations.
+func (f flow) changedFiles(of *session.Session, n int, known app.FileChanges) app.FileChanges {
 	h := fileHistory(of)
 	is := app.FileChanges{Records: len(h.Records())}
 	if is.Records == known.Records {
 		return known
 	}
-	files, all := changes.First(h, n)
+	const most = 200 // files of a sum
+	files, all := changes.First(h, most)
 	is.All = all
+	added, removed := 0, 0
 	for _, c := range files {
+		if added, removed = added+c.Added, removed+c.Removed; len(is.First) == n {
+			continue
+		}
 		row := app.Item{Title: displayName(c.Path), Detail: c.Note}
 		if c.Added+c.Removed > 0 {
 			row.Cells = []string{fmt.Sprintf("+%d", c.Added), fmt.Sprintf("−%d", c.Removed)}
 		}
 		is.First = append(is.First, row)
+	}
+	sum := ""
+	if all <= most && added+removed > 0 {
+		sum = fmt.Sprintf("+%d −%d", added, removed)
+	}
+	if !f.app.Ephemeral {
+		_ = f.app.Library.Set(app.ChangesKey(of.ID()), sum) // without it lists show no sum
 	}
 	return is
 }
