@@ -98,6 +98,11 @@ func killGroup(p *os.Process) error { return p.Kill() }
 // terminate kills all processes and returns how many there were. There is no helper to spare.
 func (t *tree) terminate(bool) int {
 	n := t.living()
+	if t.process.WithHandle(func(uintptr) {}) != nil { // it has ended: its console does too, a moment later
+		for deadline := time.Now().Add(killTime / 10); n > 0 && time.Now().Before(deadline); n = t.living() {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
 	t.kill()
 	for deadline := time.Now().Add(killTime); t.living() > 0 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 	}

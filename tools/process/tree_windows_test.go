@@ -16,6 +16,8 @@ func TestMain(m *testing.M) {
 	switch os.Getenv("PARLEY_TREE") {
 	case "":
 		os.Exit(m.Run())
+	case "short":
+		os.Exit(0)
 	case "parent":
 		cmd := exec.Command(os.Args[0])
 		cmd.Env, cmd.Stdout = append(os.Environ(), "PARLEY_TREE=child"), os.Stdout
@@ -60,9 +62,25 @@ func TestTreeEnds(t *testing.T) {
 		if _, err := io.ReadAll(in); err != nil { // until nobody can write any more
 			t.Error(err)
 		}
-		if Alive(pid) || !c.HasExited() {
+		if Alive(pid) || !c.WaitExit(killTime) {
 			t.Errorf("%s: the started program runs: %v", name, Alive(pid))
 		}
 		in.Close()
+	}
+}
+
+// A program that ended alone left nothing to end.
+func TestNothingIsLeft(t *testing.T) {
+	for range 20 {
+		c, cmd := New(nil), exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), "PARLEY_TREE=short", c.Mark())
+		Detach(cmd)
+		if err := c.Start(cmd, nil); err != nil {
+			t.Fatal(err)
+		}
+		<-c.Exited()
+		if n := c.Terminate(); n != 0 {
+			t.Fatalf("%d processes ended", n)
+		}
 	}
 }
