@@ -276,7 +276,7 @@ func TestVideoBeforeAnythingIsPaid(t *testing.T) {
 		{2, "did you mean parley video list", []string{"lst"}},
 		{2, "no image", []string{"a fox", "--first", "config.toml"}},
 		{2, "no such file", []string{"a fox", "--first", "none.png"}},
-		{2, "what is to be seen", []string{}},
+		{2, "describe the video", []string{}},
 		{2, "--variant", []string{"a fox", "--variant", "poster"}},
 		{1, "not 16", []string{"a fox", "--seconds", "16"}},
 		{1, "last frame", []string{"a fox", "--last", "a.png"}},

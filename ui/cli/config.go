@@ -247,7 +247,7 @@ func configPath(named string) (string, error) {
 	case named != "":
 		return filepath.Abs(named)
 	case dir == "":
-		return "", cmdutil.Config(errors.New("nowhere to keep a configuration: set HOME or XDG_CONFIG_HOME to an absolute path"))
+		return "", cmdutil.Config(errors.New("no folder for the configuration: set HOME or XDG_CONFIG_HOME to an absolute path"))
 	}
 	return filepath.Join(dir, "config.toml"), nil
 }

@@ -93,11 +93,11 @@ func (p *frontend) holdBack(line string) {
 	shown := truncate(line, maxAddress)
 	switch line {
 	case "/send", "/draft", "/edit":
-		p.writeLine("Held back: %s followed too fast to be a command. Type it again to run it.", shown)
+		p.writeLine("Not run: %s followed too fast to be a command. Type it again to run it.", shown)
 		return
 	}
 	p.drafts.add(line)
-	p.writeLine("Held back: %s followed too fast to be a command. /send sends it as a message; type it again to run it.", shown)
+	p.writeLine("Not run: %s followed too fast to be a command. /send sends it as a message; type it again to run it.", shown)
 }
 
 // command runs a line such as "/name argument", and reports whether it is a command.
@@ -132,7 +132,7 @@ func (p *frontend) help() {
 	p.writeLine("A line you enter is sent to the model. A backslash at its end continues the message on the next line; lines pasted together are one message, never a command.")
 	p.writeLine("@ and a path attach a file, @ and an address a page or file of the web. ! and a command run it in your shell; its output is sent along with your next message.")
 	p.writeLine("Ctrl+c stops the answer, or quits when pressed twice. Ctrl+d quits.")
-	p.writeLine("What you enter while an answer is running is queued.")
+	p.writeLine("Messages that you enter while an answer is running are queued.")
 	for _, c := range commands(p.app.Commands) {
 		p.writeLine("%s: %s.", strings.TrimSpace("/"+c.Name+" "+c.Arg), c.Help)
 	}

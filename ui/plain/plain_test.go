@@ -172,7 +172,7 @@ func TestFastCommands(t *testing.T) {
 	if d.drafts.text != "/mode plan" || d.app.Session.Policy().Mode() == act.ModePlan || len(d.fake.Requests()) != 1 {
 		t.Errorf("draft %q, mode %v, %d requests", d.drafts.text, d.app.Session.Policy().Mode(), len(d.fake.Requests()))
 	}
-	if heard := strings.Join(strings.Fields(d.heap.String()), " "); !strings.Contains(heard, "Held back: /mode plan followed too fast to be a command. /send sends it as a message; type it again to run it.") {
+	if heard := strings.Join(strings.Fields(d.heap.String()), " "); !strings.Contains(heard, "Not run: /mode plan followed too fast to be a command. /send sends it as a message; type it again to run it.") {
 		t.Errorf("heard %s", heard)
 	}
 }

@@ -201,7 +201,7 @@ func (v *videoJobs) Start(ctx context.Context, r llm.VideoRequest) (llm.Job, err
 // Other options that it lacks are an error.
 func (v *videoJobs) fit(r llm.VideoRequest) (llm.VideoRequest, []string, error) {
 	if strings.TrimSpace(r.Prompt) == "" && r.FirstFrame == nil && r.Source == nil {
-		return r, nil, &llm.Error{Fault: llm.InvalidRequest, Message: "say what is to be seen: the prompt is empty"}
+		return r, nil, &llm.Error{Fault: llm.InvalidRequest, Message: "the prompt is empty: describe the video"}
 	}
 	if r.Extend && r.Source == nil {
 		return r, nil, &llm.Error{Fault: llm.InvalidRequest, Message: "a video to continue is missing"}

@@ -40,7 +40,7 @@ var Statuses = []Status{
 	{"5", "Budget or time limit (--max-cost, --timeout, [budget])."},
 	{"6", "A needed permission was denied."},
 	{"7", "The answer does not fit the schema (--schema)."},
-	{"8", "The answer is incomplete: length, filter, or nothing of what was asked for; an image or a video was refused."},
+	{"8", "The answer was cut off, blocked, or lacks the requested part; or the provider refused an image or video."},
 	{"9", "The request is not in the recording (--replay)."},
 	{"128+n", "Ended by signal n; 141: the reader of the pipe left."},
 }

@@ -73,7 +73,7 @@ var examples = []example{
 	{git: true, prompt: "Suggest a commit message for my changes"},
 	{files: []string{"*_test.go", "test", "tests", "spec", "__tests__", "*.test.ts", "*.test.js", "go.mod", "Cargo.toml"}, prompt: "Run the tests and explain what fails"},
 	{files: []string{"README*", "readme*"}, prompt: "Summarize @FILE in five points"},
-	{files: []string{"*.csv", "*.tsv"}, prompt: "Show what @FILE holds as a short table"},
+	{files: []string{"*.csv", "*.tsv"}, prompt: "Summarize @FILE as a short table"},
 	{files: []string{"*.log"}, prompt: "Find the first error in @FILE and explain it"},
 	{files: []string{"*.md", "*.txt", "*.tex"}, prompt: "Suggest three improvements to @FILE"},
 	{files: []string{"*.py", "*.sh", "*.js", "*.rb", "*.c"}, prompt: "Review @FILE for bugs"},

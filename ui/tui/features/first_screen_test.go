@@ -55,7 +55,7 @@ func TestExamples(t *testing.T) {
 		{[]string{"go.mod", "a.go"}, true, "Explain how this project is built and where to start reading"},
 		{nil, true, "Suggest a commit message for my changes"},
 		{[]string{"README.rst"}, false, "Summarize @README.rst in five points"},
-		{[]string{"numbers.csv", "z.txt"}, false, "Show what @numbers.csv holds as a short table"},
+		{[]string{"numbers.csv", "z.txt"}, false, "Summarize @numbers.csv as a short table"},
 		{[]string{"two words.csv", ".hidden.log", "bad\x1b.md"}, false, "Which files here are the largest, and what are they?"},
 		{nil, false, "Which files here are the largest, and what are they?"},
 	} {

@@ -27,7 +27,7 @@ type Options struct {
 // Add adds the commands to conversations.
 func (o Options) Add(conversations *cobra.Command) {
 	write := &cobra.Command{
-		Use: "backup FILE", Short: "Write all conversations to a file, with images, branches and kept files", Args: cobra.ExactArgs(1),
+		Use: "backup FILE", Short: "Write all conversations to a file, with images, branches and files for /undo", Args: cobra.ExactArgs(1),
 		Long: `Write all conversations to a file, with images, branches, costs, the files stored for
 /undo, and collections of vectors. It contains no keys, except those in your messages.
 Other windows of parley may stay open. FILE must not exist; - is standard output.`,
@@ -37,7 +37,7 @@ Other windows of parley may stay open. FILE must not exist; - is standard output
 		},
 	}
 	restore := &cobra.Command{
-		Use: "restore FILE", Short: "Take back the conversations of a backup; nothing that is here is changed", Args: cobra.ExactArgs(1),
+		Use: "restore FILE", Short: "Restore the conversations of a backup; existing conversations are not changed", Args: cobra.ExactArgs(1),
 		Long: `Restore the conversations of a backup; existing conversations are not changed. Added
 folders, trusted folders and rules that always allow are not restored: parley asks
 again.`,
@@ -116,7 +116,7 @@ func (o Options) tellRestored(done Restored) {
 		o.Note("not read whole: " + strings.Join(done.Damaged, ", "))
 	}
 	for _, r := range done.Refused {
-		o.Note(fmt.Sprintf("%s: /undo leaves %q alone: it is not in the workspace of the conversation; a folder that you add with /add-dir counts again", sanitize.Line(r.Conversation), r.Path))
+		o.Note(fmt.Sprintf("%s: /undo does not change %q, which is outside the conversation's workspace, unless you add its folder with /add-dir", sanitize.Line(r.Conversation), r.Path))
 	}
 	if len(done.Unchanged) > 0 {
 		var kinds []string

@@ -302,7 +302,7 @@ func (s *wholeSink) rename() error {
 	path, err := attach.RenameUnique(s.f.Name(), s.path)
 	switch {
 	case err == nil && path != s.path:
-		s.run.Note(s.path + " came to be in the meantime: saved as " + path)
+		s.run.Note(s.path + " was created in the meantime: saved as " + path)
 	case err == nil:
 		s.run.Note("Wrote " + path)
 	}

@@ -119,7 +119,7 @@ func (c *Options) run(ctx context.Context, words []string) error {
 	}
 	library, err := session.OpenStore(os.Getenv)
 	if err != nil {
-		c.Note("could not keep what this costs: " + format.ErrorText(err))
+		c.Note("could not save the cost: " + format.ErrorText(err))
 	}
 	defer func() { _ = library.Close() }()
 	reservation, err := c.Reserve(library, m.Name, llm.Usage{Cost: usd, Priced: known})
@@ -184,7 +184,7 @@ func (c *Options) account(library *session.Store, reservation session.Reservatio
 		spent.Add(bill)
 	}
 	if err := errors.Join(spent.Save(library), reservation.Settle()); err != nil {
-		c.Note("could not keep what this cost: " + format.ErrorText(err))
+		c.Note("could not save the cost: " + format.ErrorText(err))
 	}
 }
 

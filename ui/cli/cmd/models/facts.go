@@ -18,7 +18,7 @@ import (
 func (c *Options) updateFacts(ctx context.Context) error {
 	kept := c.Services().Facts
 	if kept == nil {
-		return errors.New("nowhere to keep model facts: set HOME or XDG_DATA_HOME to an absolute path")
+		return errors.New("no folder for model data: set HOME or XDG_DATA_HOME to an absolute path")
 	}
 	if err := kept.Err(); err != nil {
 		c.Note(format.ErrorText(err) + "; it is written again")
@@ -35,7 +35,7 @@ func (c *Options) updateFacts(ctx context.Context) error {
 		c.Note(f.Provider + " was not updated: " + f.Error)
 	}
 	if len(lists) == 0 {
-		return errors.New("no list of models came: not changed")
+		return errors.New("received no list of models: nothing changed")
 	}
 	update := kept.Compare(lists)
 	for _, l := range lists {
@@ -50,7 +50,7 @@ func (c *Options) updateFacts(ctx context.Context) error {
 	}
 	if !c.dryRun {
 		if err := update.Save(); err != nil {
-			return fmt.Errorf("model facts were not kept: %w", err)
+			return fmt.Errorf("model data not saved: %w", err)
 		}
 		summary.Saved = kept.Path()
 	}
@@ -58,7 +58,7 @@ func (c *Options) updateFacts(ctx context.Context) error {
 		return err
 	}
 	if c.Format == "text" {
-		where := "nothing is kept: --dry-run"
+		where := "nothing saved: --dry-run"
 		if summary.Saved != "" {
 			where = "kept in " + c.AbbrevPath(summary.Saved)
 		}

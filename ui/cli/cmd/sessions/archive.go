@@ -150,7 +150,7 @@ func (s Options) importCmd() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{Use: "import FILE... | --all", Short: "Import conversations from parley and other programs", Long: importHelp, RunE: func(cmd *cobra.Command, files []string) error {
 		if all == (len(files) > 0) {
-			return cmdutil.Usagef("name files to import, or use --all for what other programs keep on this machine")
+			return cmdutil.Usagef("name files to import, or use --all for the conversations of other programs on this machine")
 		}
 		if (how.yes || how.dryRun) && !all {
 			return cmdutil.Usagef("--yes and --dry-run go with --all")

@@ -46,7 +46,7 @@ func (s Options) importAll(ctx context.Context, lib *session.Store, how importOp
 		return s.writeResults(s.Out, found, scanned, how.format)
 	case !how.yes:
 		if !term.IsTerminal(os.Stdin.Fd()) {
-			return cmdutil.Usagef("%s new or changed: --yes imports without asking, --dry-run lists what there is", format.Plural(fresh, "conversation"))
+			return cmdutil.Usagef("%s new or changed: --yes imports without asking, --dry-run only lists them", format.Plural(fresh, "conversation"))
 		}
 		if err := s.writeResults(os.Stderr, found, scanned, "text"); err != nil {
 			return err

@@ -247,7 +247,7 @@ func (s Options) remove() *cobra.Command {
 				}
 				found = masked(&found)
 				if !strings.HasPrefix(found.ID, strings.ToLower(id)) {
-					return cmdutil.Usagef("to remove %q for good, give its ID: %s", app.Title(found), found.ID)
+					return cmdutil.Usagef("to remove %q permanently, give its ID: %s", app.Title(found), found.ID)
 				}
 				rows = append(rows, found)
 			}

@@ -92,7 +92,7 @@ func (c *Options) open(ctx context.Context, id string) (*run, error) {
 		return r, fmt.Errorf("job %d cannot be asked for: %s", v.Num, sanitize.Line(v.Job.Failure))
 	}
 	if v.Job.ID == "" {
-		return r, fmt.Errorf("no answer came to the request that creates job %d: %s may make the video anyway, but it cannot be found again", v.Num, sanitize.Line(v.Job.Provider))
+		return r, fmt.Errorf("no answer to the request that creates job %d: %s may make the video anyway, but it cannot be found again", v.Num, sanitize.Line(v.Job.Provider))
 	}
 	m, err := media.Videos.Find(ctx, c.Find, v.Name(), c.OpenOptions())
 	if err != nil {

@@ -57,7 +57,7 @@ func (r *run) start(ctx context.Context) error {
 		if !media.MayBePaid(err) {
 			return errors.Join(err, r.library.Videos().Remove(r.video.Num))
 		}
-		known, why := "The answer did not come", "no answer came to the request that creates it"
+		known, why := "The answer did not come", "no answer to the request that creates it"
 		if e := (*llm.Error)(nil); errors.As(err, &e) && e.Fault != llm.Network {
 			known, why = "The provider answered with an error", "the request that creates it was answered with an error"
 		}
@@ -96,7 +96,7 @@ func (r *run) finish(ctx context.Context, after time.Duration) error {
 	r.line.stop()
 	if err != nil {
 		if r.video.Job.ID != "" && (!j.State.Over() || j.State == llm.JobDone) {
-			cmdutil.Warn(fmt.Sprintf("The job is kept: parley video get %d continues", r.video.Num))
+			cmdutil.Warn(fmt.Sprintf("The job is stored: parley video get %d continues", r.video.Num))
 		}
 		return err
 	}
@@ -121,7 +121,7 @@ func (r *run) outcome() error {
 		return cmp.Or(r.print("done", "refused"), cmdutil.Exit(exit.Incomplete))
 	}
 	return fmt.Errorf("%s: the job %s", r.video.Name(), map[llm.JobState]string{
-		llm.JobFailed: "failed: " + cmp.Or(j.Failure, "no reason was given"), llm.JobCanceled: "was canceled", llm.JobExpired: "expired, and with it what it made",
+		llm.JobFailed: "failed: " + cmp.Or(j.Failure, "no reason was given"), llm.JobCanceled: "was canceled", llm.JobExpired: "expired, together with its video",
 	}[j.State])
 }
 
@@ -158,7 +158,7 @@ func (r *run) save(ctx context.Context) error {
 		return err
 	}
 	if r.to != "" && saved != r.to {
-		r.Note(r.to + " came to be in the meantime: saved as " + saved)
+		r.Note(r.to + " was created in the meantime: saved as " + saved)
 	}
 	if r.variant == "" && attach.WithExtension(saved, blob.MIME) != saved {
 		r.Note(saved + " contains " + blob.MIME)

@@ -179,7 +179,7 @@ func (c *Options) readWishes(cmd *cobra.Command) error {
 	w := &c.wishes
 	switch {
 	case strings.TrimSpace(w.Prompt) == "" && c.first == "" && c.source == "":
-		return errors.New(`what is to be seen? parley video "a fox runs through snow"`)
+		return errors.New(`no prompt: describe the video, as in parley video "a fox runs through snow"`)
 	case w.Seconds < 0:
 		return fmt.Errorf("--seconds %d: use a number above 0", w.Seconds)
 	case w.Extend && c.source == "":
