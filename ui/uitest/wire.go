@@ -20,7 +20,7 @@ var own = regexp.MustCompile(`^\x1b(?:` + strings.Join([]string{
 	`\[[0-9]? q`,                                   // shape of the cursor
 	`\[\?(?:1|7|25|1000|1002|1003|1004|1006|1049|2004|2026|2027|2031)[hl]`,
 	`\[\?(?:2026|2027)\$p`, // which modes are there
-	`\[>q|\[c`,             // which terminal it is, for images
+	`\[>q`,                 // which terminal it is, for images
 	`\[[<>=][0-9]{0,2}(?:;[0-9])?u|\[\?u|\[>4(?:;[0-2])?m`, // keyboard protocols
 	`\[\?5W|\[[0-3]?g`, // tab stops
 	`[78=>M]`,
@@ -46,7 +46,8 @@ func Foreign(output string) []string {
 				i++
 				continue
 			}
-			if !own.MatchString(seq) || strings.Contains(seq, Mark) {
+			asked := seq == "\x1b[c" && strings.HasSuffix(output[:i], "\x1b[>q") // the end of that question
+			if !asked && !own.MatchString(seq) || strings.Contains(seq, Mark) {
 				found = append(found, fmt.Sprintf("%.80q at %d", seq, i))
 			}
 			i += len(seq)
