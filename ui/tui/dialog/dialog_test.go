@@ -507,15 +507,6 @@ func TestArguments(t *testing.T) {
 
 func picked(value string) tea.Msg { return dialog.Choice{Value: value} }
 
-// The command that an alias names is the first row, before those whose names have the same letters.
-func TestAliasFirst(t *testing.T) {
-	p := dialog.Commands("Commands", []dialog.Item{{Title: "a-quick", Detail: "quick", Value: "a-quick"}, {Title: "fast", Keywords: "quick", Value: "fast"}}, nil, theme.Plain())
-	press(t, p, "quick")
-	if row := rows(t, p, 60, 10)[0]; !strings.Contains(row, "fast") {
-		t.Errorf("the first row is %q", row)
-	}
-}
-
 // A command of the palette keeps its argument.
 func TestPickWords(t *testing.T) {
 	items := []dialog.Item{{Title: "models", Value: "models"}, {Title: "model", Value: "model"}, {Title: "new", Detail: "begin anew", Value: "new"},

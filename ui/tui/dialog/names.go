@@ -152,17 +152,14 @@ func (p *Picker) matchedByDescription(h fuzzy.Hit) bool {
 	return p.commands && wanted != "" && h.Item < len(p.items) && nameMatchOf(p.item(h), wanted) == byDescription
 }
 
-// promoteExact puts the item whose title, or for a command alias, equals the query first, even if it is hidden. If
-// there is none, it inserts the item that FreeItem makes from the query.
+// promoteExact puts the item whose title equals the query first, even if it is hidden. If there is
+// none, it inserts the item that FreeItem makes from the query.
 func (p *Picker) promoteExact() {
 	typed := strings.TrimSpace(p.query.text)
 	if typed == "" {
 		return
 	}
 	i := slices.IndexFunc(p.items, func(item Item) bool { return strings.EqualFold(item.Title, typed) })
-	if i < 0 && p.commands {
-		i = slices.IndexFunc(p.items, func(item Item) bool { return nameMatchOf(&item, typed) == byName })
-	}
 	if i >= 0 {
 		p.hits = slices.DeleteFunc(p.hits, func(h fuzzy.Hit) bool { return h.Item == i })
 		p.hits = slices.Insert(p.hits, 0, fuzzy.Hit{Item: i})
