@@ -155,7 +155,7 @@ func TestConnectAsks(t *testing.T) {
 		k.await(await, func() bool { return tty.shows(await) })
 		_, _ = tty.file.WriteString(line + "\n")
 	}
-	say("  4  xai              xAI Grok\r\n", "")
+	say("  4  xai              xAI Grok                                 no key yet\r\n", "")
 	k.ended(tty, "no provider was chosen", 2)
 	tty = k.terminal("connect")
 	say("Number or name", "4")
