@@ -251,10 +251,9 @@ func footer(t *app.TurnTotals, now time.Time) []string {
 		return strings.Join(slices.DeleteFunc(slices.Clone(text[:]), func(s string) bool { return s == "" }), " · ")
 	}
 	return footerForms(line, []func(){
-		func() { text[in] = strings.TrimSuffix(text[in], cached) },
-		func() { text[first] = strings.Replace(text[first], "first token ", "TTFT ", 1) },
 		func() { text[pace] = "" },
 		func() { text[first] = "" },
+		func() { text[in] = strings.TrimSuffix(text[in], cached) },
 		func() { text[took] = "" },
 		func() {
 			text[model] = ansi.Truncate(text[model], max(maxFooter-ansi.StringWidth(line())+ansi.StringWidth(text[model]), 8), "…")

@@ -22,7 +22,7 @@ func TestFooter(t *testing.T) {
 		want        string
 	}{
 		{"all there is room for", "a/b", llm.Usage{Input: 9, Output: 3}, 0, "b · 9 in · 3 out"},
-		{"much of everything", "openai/gpt-6.1-sol", usage, 12 * time.Second, "gpt-6.1-sol · 09:30 · 12k in · 678 out · $0.04 · TTFT 0.8 s"},
+		{"much of everything", "openai/gpt-6.1-sol", usage, 12 * time.Second, "gpt-6.1-sol · 09:30 · 12k in (89% cached) · 678 out · $0.04"},
 		{"a missed cache", "a/b", usage, 12 * time.Second, "b · 09:30 · cache missed · $0.04 · first token 0.8 s"},
 		{"a long name", "gateway/" + strings.Repeat("long-", 20), usage, 12 * time.Second, ""},
 	} {
