@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -119,7 +120,8 @@ func parseLine(line string) (map[string]mcp.Config, error) {
 }
 
 func isURL(word string) bool {
-	return strings.HasPrefix(word, "https://") || strings.HasPrefix(word, "http://")
+	scheme, _, found := strings.Cut(word, "://")
+	return found && !strings.ContainsAny(scheme, "/= ")
 }
 
 // pair adds NAME=VALUE to values; separators has the characters that may stand between them.
@@ -161,7 +163,7 @@ func nextWord(line string) (word, rest string, special bool) {
 		switch c := line[i]; {
 		case c == quote && quote != 0:
 			quote = 0
-		case c == '\\' && quote != '\'' && i+1 < len(line):
+		case c == '\\' && quote != '\'' && i+1 < len(line) && (runtime.GOOS != "windows" || strings.IndexByte(`\"' `, line[i+1]) >= 0):
 			i++
 			b.WriteByte(line[i])
 		case quote == 0 && (c == '\'' || c == '"'):
@@ -186,7 +188,7 @@ func (f flow) ask(servers map[string]found, notes []string) app.Effect {
 				delete(secrets, ref)
 				notes = append(notes, fmt.Sprintf("%s has no value: set it in your environment, or remove and add %s with --env %s=VALUE", ref, name, ref))
 			default:
-				return &app.Secret{Title: ref + " of MCP server " + name, Text: "It is stored with your keys, and not in config.toml. With an empty line your environment has to set it", Optional: true,
+				return &app.Secret{Title: ref + " of MCP server " + name, Text: "It is stored with your keys, and not in config.toml. Leave it empty to use the variable from your environment", Optional: true,
 					Submit: func(_ context.Context, line string) (func() app.Effect, error) {
 						return func() app.Effect {
 							if secrets[ref] = strings.TrimSpace(line); secrets[ref] == "" {
@@ -213,9 +215,6 @@ func (f flow) write(servers map[string]found, notes []string) app.Effect {
 	if len(secrets) > 0 && f.app.SaveSecret == nil {
 		return app.Refuse("this build stores no keys: write ${NAME} for them, and set NAME in your environment")
 	}
-	if err := f.save(secrets); err != nil {
-		return app.Fail(err)
-	}
 	said := "MCP server added: "
 	if len(servers) > 1 {
 		said = "MCP servers added: "
@@ -224,12 +223,25 @@ func (f flow) write(servers map[string]found, notes []string) app.Effect {
 	if f.app.Session != nil { // undo lasts as long as the program
 		said += undoHint
 	}
-	forget := func() error { return f.forget(secrets) }
-	e := f.app.WriteTables("mcp", tables, said, forget)
-	if _, failed := e.(app.Failure); failed {
-		_ = forget() // the failure tells more
+	e := f.app.WriteTables("mcp", tables, said, func() error { return f.forget(secrets) })
+	return f.then(e, secrets, f.save)
+}
+
+// then stores or deletes secrets once tables were written, before e makes them count. A store of keys may have to be
+// unlocked.
+func (f flow) then(e app.Effect, secrets map[string]map[string]string, do func(map[string]map[string]string) error) app.Effect {
+	if _, failed := e.(app.Failure); failed || len(secrets) == 0 {
+		return e
 	}
-	return e
+	return app.Prepare(func(context.Context) func() app.Effect {
+		err := do(secrets)
+		return func() app.Effect {
+			if err != nil {
+				return app.Then{app.Fail(err), e}
+			}
+			return e
+		}
+	})
 }
 
 // save stores secrets by server and name.
@@ -279,7 +291,8 @@ func table(name string, c mcp.Config) string {
 	if c.Disabled {
 		line("disabled", true)
 	}
-	for key, values := range map[string]map[string]string{"env": c.Env, "headers": c.Headers} {
+	for _, key := range []string{"env", "headers"} {
+		values := map[string]map[string]string{"env": c.Env, "headers": c.Headers}[key]
 		if len(values) > 0 {
 			fmt.Fprintf(&b, "\n[mcp.%s.%s]\n", toml.Key{name}, key)
 			for _, one := range slices.Sorted(maps.Keys(values)) {
@@ -292,25 +305,28 @@ func table(name string, c mcp.Config) string {
 
 // remove takes a server out of config.toml, with its secrets.
 func (f flow) remove(name string) app.Effect {
+	if f.app.Secrets == nil {
+		return f.removeWith(name, nil)
+	}
+	return app.Prepare(func(context.Context) func() app.Effect {
+		secrets, err := f.app.Secrets(name)
+		return func() app.Effect {
+			if err != nil {
+				return app.Fail(err)
+			}
+			return f.removeWith(name, secrets)
+		}
+	})
+}
+
+func (f flow) removeWith(name string, values map[string]string) app.Effect {
 	said, secrets := "MCP server "+name+" removed", map[string]map[string]string{}
-	if f.app.Secrets != nil {
-		values, err := f.app.Secrets(name)
-		if err != nil {
-			return app.Fail(err)
-		}
-		if len(values) > 0 {
-			said, secrets[name] = said+", with its stored keys", values
-		}
+	if len(values) > 0 {
+		said, secrets[name] = said+", with its stored keys", values
 	}
 	if f.app.Session != nil {
 		said += undoHint
 	}
 	e := f.app.WriteTables("mcp", map[string]string{name: ""}, said, func() error { return f.save(secrets) })
-	if _, failed := e.(app.Failure); failed {
-		return e
-	}
-	if err := f.forget(secrets); err != nil {
-		return app.Then{app.Fail(err), e}
-	}
-	return e
+	return f.then(e, secrets, f.forget)
 }

@@ -1,6 +1,7 @@
 package servers_test
 
 import (
+	"context"
 	"maps"
 	"os"
 	"path/filepath"
@@ -62,6 +63,14 @@ func said(e app.Effect) string {
 	return ""
 }
 
+// performed returns the effect that is left when e needs no other goroutine.
+func performed(e app.Effect) app.Effect {
+	if p, ok := e.(app.Prepare); ok {
+		return performed(p(context.Background())())
+	}
+	return e
+}
+
 // A server is written as one would write it; its keys are not in the file.
 func TestAdd(t *testing.T) {
 	for line, want := range map[string]string{
@@ -76,7 +85,7 @@ func TestAdd(t *testing.T) {
 	} {
 		const above, below = "# mine\n[mcp.own]\ncommand = \"own\" # kept\n# args = []\n\n", "# of the screen\n[ui]\nvim = true\n"
 		a, path, secrets := open(t, above+below)
-		e := a.Command("mcp").Do("add " + line)
+		e := performed(a.Command("mcp").Do("add " + line))
 		text, _ := os.ReadFile(path)
 		if want := above + want + "\n" + below; string(text) != want {
 			t.Errorf("%s (%s):\n%s\nwant\n%s", line, said(e), text, want)
@@ -90,21 +99,20 @@ func TestAdd(t *testing.T) {
 // A server that cannot be added changes nothing, and the error says why.
 func TestAddRefuses(t *testing.T) {
 	for line, want := range map[string]string{
-		"files":                   "give NAME -- COMMAND, NAME URL, or the JSON block of the server's README",
-		"files --":                "the command is missing",
-		"--what files x":          "unknown option --what",
-		"files --env LOG -- x":    `"LOG": write NAME=VALUE`,
-		"files --url":             "--url needs a value",
-		"a__b x":                  `mcp."a__b": a name is up to 32 letters, digits, - and single _ between them`,
-		"a ftp://x -- y":          "",
-		"own -- x":                "mcp.own is in PATH already: remove it, or use another name",
-		"{\"a\": 1}":              `no server in this JSON: it needs a "command" or a "url"`,
-		"wiki http://a.example/m": "",
+		"files":                  "give NAME -- COMMAND, NAME URL, or the JSON block of the server's README",
+		"files --":               "the command is missing",
+		"--what files x":         "unknown option --what",
+		"files --env LOG -- x":   `"LOG": write NAME=VALUE`,
+		"files --url":            "--url needs a value",
+		"a__b x":                 `mcp."a__b": a name is up to 32 letters, digits, - and single _ between them`,
+		"a ftp://x":              "mcp.a.url: it must begin with https:// or http:// and name a host",
+		"own -e A_KEY=tNew -- x": "mcp.own is in PATH already: remove it, or use another name",
+		"{\"a\": 1}":             `no server in this JSON: it needs a "command" or a "url"`,
 	} {
 		const before = "[mcp]\nown.command = \"x\"\n"
 		a, path, secrets := open(t, before)
-		got := said(a.Command("mcp").Do("add " + line))
-		if text, _ := os.ReadFile(path); want != "" && (strings.ReplaceAll(got, path, "PATH") != want || string(text) != before || len(secrets) > 0) {
+		got := said(performed(a.Command("mcp").Do("add " + line)))
+		if text, _ := os.ReadFile(path); strings.ReplaceAll(got, path, "PATH") != want || string(text) != before || len(secrets) > 0 {
 			t.Errorf("%s: %q, want %q; left %q", line, got, want, text)
 		}
 	}
@@ -116,9 +124,9 @@ func TestRemove(t *testing.T) {
 	a, path, secrets := open(t, start)
 	read := func() string { text, _ := os.ReadFile(path); return string(text) }
 	c := a.Command("mcp")
-	c.Do("add files -e API_KEY=tCanary -- x")
+	performed(c.Do("add files -e API_KEY=tCanary -- x"))
 	with := read()
-	if got, want := said(c.Do("remove files")), "MCP server files removed, with its stored keys · /settings undo takes it back · applies from the next start"; got != want {
+	if got, want := said(performed(c.Do("remove files"))), "MCP server files removed, with its stored keys · /settings undo takes it back · applies from the next start"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if read() != start || len(secrets) > 0 {
@@ -128,7 +136,7 @@ func TestRemove(t *testing.T) {
 	if read() != with || !maps.Equal(secrets, map[string]string{"files:API_KEY": "tCanary"}) {
 		t.Errorf("undo left %q and %v", read(), secrets)
 	}
-	if got := said(c.Do("remove nothing")); got != "mcp.nothing is not in "+path {
+	if got := said(performed(c.Do("remove nothing"))); got != "mcp.nothing is not in "+path {
 		t.Error(got)
 	}
 }
@@ -137,7 +145,7 @@ func TestRemove(t *testing.T) {
 func TestAddSaysThatAKeyStays(t *testing.T) {
 	for _, line := range []string{"a -- x --api-key tCanary9", "a https://h/mcp?token=tCanary9"} {
 		a, _, _ := open(t, "")
-		if got := said(a.Command("mcp").Do("add " + line)); !strings.Contains(got, "a: the key in its command or address stays in config.toml") || strings.Contains(got, "tCanary") {
+		if got := said(performed(a.Command("mcp").Do("add " + line))); !strings.Contains(got, "a: the key in its command or address stays in config.toml") || strings.Contains(got, "tCanary") {
 			t.Errorf("%s: %s", line, got)
 		}
 	}
@@ -159,7 +167,7 @@ func TestAddAsksForKeys(t *testing.T) {
 		t.Errorf("asks %q", ask.Title)
 	}
 	then, _ = ask.Submit(t.Context(), "tCanary\n")
-	then()
+	performed(then())
 	if text, _ := os.ReadFile(path); !strings.Contains(string(text), `GITHUB_TOKEN = "${GITHUB_TOKEN}"`) || secrets["gh:GITHUB_TOKEN"] != "tCanary" {
 		t.Errorf("%s, %v", text, secrets)
 	}

@@ -90,15 +90,18 @@ The server is a program on this machine, given as a command after --, or a servi
 --url. With -, parley reads the JSON block of a server's README from standard input.
 Keys in it, in --env and in --header are stored with your other keys; config.toml has
 ${NAME} instead.`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			if args[0] == "-" {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			block := args[0] == "-" || cmd.ArgsLenAtDash() < 0 && len(args) <= 2 && strings.HasPrefix(args[len(args)-1], "{")
+			switch {
+			case block && len(env)+len(headers)+len(address) > 0:
+				return cmdutil.Usagef("--url, --env and --header go with a command or an address: write them into the JSON block")
+			case args[0] == "-":
 				text, err := io.ReadAll(io.LimitReader(os.Stdin, 1<<20))
 				if err != nil {
 					return err
 				}
 				return o.run("add " + string(text))
-			}
-			if strings.HasPrefix(args[len(args)-1], "{") {
+			case block:
 				return o.run("add " + strings.Join(args, " "))
 			}
 			var words []string
@@ -130,18 +133,24 @@ func (o Options) run(arg string) error {
 	if _, _, err := o.Load(); err != nil {
 		return err
 	}
-	result := o.Command().Do(arg)
-	effects, several := result.(app.Then)
-	if !several {
-		effects = app.Then{result}
-	}
-	for _, e := range effects {
-		switch e := e.(type) {
-		case app.Toast:
-			o.Note(string(e))
-		case app.Failure:
-			return cmdutil.Config(e.Err)
+	return o.perform(o.Command().Do(arg))
+}
+
+// perform performs the effects that a result consists of, up to the first failure.
+func (o Options) perform(result app.Effect) error {
+	switch e := result.(type) {
+	case app.Then:
+		for _, one := range e {
+			if err := o.perform(one); err != nil {
+				return err
+			}
 		}
+	case app.Prepare:
+		return o.perform(e(context.Background())())
+	case app.Toast:
+		o.Note(string(e))
+	case app.Failure:
+		return cmdutil.Config(e.Err)
 	}
 	return nil
 }
