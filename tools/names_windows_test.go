@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -39,9 +40,25 @@ func TestWindowsNames(t *testing.T) {
 		{"//server/share/a.txt", "outside the workspace"},
 		{`\\.\C:\a.txt`, "outside the workspace"},
 		{`\\?\` + at, "outside the workspace"},
+		{`\??\` + at, "outside the workspace"},
+		{`\??\UNC\server\share\a.txt`, "outside the workspace"},
 	} {
 		if _, err := f.do("read", "path", tt.name); tt.want == "" && err != "" || !strings.Contains(err, tt.want) {
 			t.Errorf("%s: got %q, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// A link to a server is not followed.
+func TestWindowsLinks(t *testing.T) {
+	f := open(t, nil)
+	_ = os.Symlink(`\\server\share`, f.at("link")) // needs a privilege, and Wine makes none
+	if _, err := os.Readlink(f.at("link")); err != nil {
+		t.Skip("no symbolic links")
+	}
+	for _, name := range []string{"link/a.txt", f.at("link/a.txt")} {
+		if _, err := f.do("read", "path", name); !strings.Contains(err, "outside the workspace") {
+			t.Errorf("%s: got %q", name, err)
 		}
 	}
 }

@@ -65,6 +65,9 @@ func (w *workspace) planReadable(name string, p readResult) (*act.Action, error)
 		if _, err := w.windowsPath(name); err != nil {
 			return nil, err
 		}
+		if _, ok := w.relativeInside(name); ok {
+			return nil, nil // EvalSymlinks would follow a link to a server
+		}
 	}
 	real, err := filepath.EvalSymlinks(name)
 	if err != nil {

@@ -82,7 +82,7 @@ func (w *workspace) windowsPath(name string) (string, error) {
 		name = filepath.VolumeName(w.realDir) + name
 	}
 	volume := filepath.VolumeName(name)
-	if strings.HasPrefix(filepath.ToSlash(volume), "//") && !slices.ContainsFunc(slices.Concat((&Set{workspace: w}).Directories(), w.readable, []string{w.dir, w.realDir}), func(dir string) bool {
+	if volume != "" && volume[1:] != ":" && !slices.ContainsFunc(slices.Concat((&Set{workspace: w}).Directories(), w.readable, []string{w.dir, w.realDir}), func(dir string) bool {
 		return strings.EqualFold(filepath.Clean(volume), filepath.VolumeName(dir))
 	}) {
 		return "", w.outsideError(name, "")
@@ -200,7 +200,7 @@ func (w *workspace) resolveLinks(rel, name string) (string, error) {
 			return "", explainError(name, err)
 		}
 		if runtime.GOOS == "windows" {
-			if err := checkNames(target[len(filepath.VolumeName(target)):]); err != nil {
+			if target, err = w.windowsPath(target); err != nil {
 				return "", err
 			}
 		}

@@ -30,8 +30,12 @@ func makePrivate(dir string) error {
 		return err
 	}
 	list, _, err := own.DACL()
-	if err == nil { // some file systems have no permissions
-		_ = windows.SetNamedSecurityInfo(dir, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION|windows.PROTECTED_DACL_SECURITY_INFORMATION, nil, nil, list, nil)
+	if err != nil {
+		return err
+	}
+	err = windows.SetNamedSecurityInfo(dir, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION|windows.PROTECTED_DACL_SECURITY_INFORMATION, nil, nil, list, nil)
+	if err == windows.ERROR_INVALID_FUNCTION || err == windows.ERROR_NOT_SUPPORTED {
+		return nil // the file system has no permissions
 	}
 	return err
 }

@@ -42,8 +42,11 @@ func (t *tree) start(cmd *exec.Cmd) (err error) {
 	t.process = cmd.Process
 	joined := errors.New("it has ended")
 	err = cmd.Process.WithHandle(func(process uintptr) {
-		if joined = windows.AssignProcessToJobObject(t.job, windows.Handle(process)); joined == nil {
-			_, _, _ = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess").Call(process)
+		if joined = windows.AssignProcessToJobObject(t.job, windows.Handle(process)); joined != nil {
+			return
+		}
+		if status, _, _ := windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess").Call(process); uint32(status) != 0 {
+			joined = windows.NTStatus(status)
 		}
 	})
 	if err = errors.Join(err, joined); err != nil {
