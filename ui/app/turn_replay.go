@@ -49,7 +49,7 @@ func ReplayBack(s StoredConversation, next, n int, newID func() string, show fun
 		if !whole {
 			r := replay{stored: s}
 			_, known := r.modelBefore(path, s.Annotations(path), from)
-			if sent, _ := lastSent(path[:from]); from == 0 || !known || sent.IsZero() {
+			if from == 0 || !known || !slices.ContainsFunc(path[:from], func(n session.Node) bool { return n.Role == llm.RoleUser && !n.Steers && !n.Summary }) {
 				continue
 			}
 		}

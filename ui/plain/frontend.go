@@ -174,6 +174,9 @@ func (p *frontend) enter(text string) {
 		return
 	}
 	switch l, _ := p.classify(text); {
+	case strings.Contains(text, "\n") && app.AllowsMultiline(text, p.app.Commands):
+		p.drafts.add(text)
+		p.writeLine("Not run yet: it is a command of several lines. /send runs it.")
 	case l.Kind == app.PromptLine, strings.Contains(text, "\n"):
 		p.sender.send(text, p.input.pasted)
 	case p.input.maybePasted && strings.TrimSpace(text) == "/stop": // harmless and urgent

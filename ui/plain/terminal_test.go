@@ -263,6 +263,11 @@ func TestTerminal(t *testing.T) {
 		s := launch(t, "say")
 		s.types("one\ntwo\nthree\n").hears("Read as one message of 3 lines.").hears("One.").hears("Answer finished").types(ctrlD).ends(0)
 	})
+	t.Run("a pasted command of several lines is not sent", func(t *testing.T) {
+		t.Parallel()
+		s := launch(t, "say")
+		s.types("/system one\ntwo\n").hears("Not run yet: it is a command of several lines. /send runs it.").types(ctrlD).ends(0)
+	})
 	t.Run("a line that is too long is not sent", func(t *testing.T) {
 		t.Parallel()
 		s := launch(t, "say")

@@ -60,6 +60,7 @@ type changedFiles struct {
 	of     *session.Session
 	idle   bool
 	looked time.Time
+	counts bool // a count is under way
 }
 
 // keptMsg reports whether the user had hidden the column when parley ended.
@@ -98,7 +99,7 @@ func (s *Sidebar) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return s.countFiles(), false
 	case changedFiles:
 		if msg.of == s.App.Session {
-			s.files.FileChanges = msg.FileChanges
+			s.files.FileChanges, s.files.counts = msg.FileChanges, false
 		}
 	default:
 		return nil, false
@@ -262,24 +263,21 @@ func (s *Sidebar) plan() (rows []string) {
 // most is the maximum number of rows of a list.
 const most = 12
 
-// countFiles counts the lines of the changed files after a turn. Undoing changes files without one, so that records are
-// looked at now and then.
+// countFiles counts the lines of the changed files after a turn. It also checks every two seconds, because /undo changes
+// files without a turn.
 func (s *Sidebar) countFiles() tea.Cmd {
 	f, now, count := &s.files, s.Now(), s.App.ChangedFiles
 	if f.of != s.App.Session {
 		*f = changedFiles{of: s.App.Session}
 	}
 	was := f.idle
-	if f.idle = !s.App.Busy(); !f.idle || was && now.Sub(f.looked) < 2*time.Second || count == nil {
+	if f.idle = !s.App.Busy(); !f.idle || was && now.Sub(f.looked) < 2*time.Second || f.counts || count == nil {
 		return nil
 	}
-	f.looked = now
+	f.looked, f.counts = now, true
 	of, known := f.of, f.FileChanges
 	return func() tea.Msg {
-		if is := count(of, most, known); is.Records != known.Records {
-			return changedFiles{FileChanges: is, of: of}
-		}
-		return nil
+		return changedFiles{FileChanges: count(of, most, known), of: of}
 	}
 }
 

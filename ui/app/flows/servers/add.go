@@ -28,10 +28,15 @@ func (f flow) add(line string) app.Effect {
 		}}
 	}
 	found, notes, err := parseAdd(line)
-	if err != nil {
-		return app.Fail(err)
+	e := app.Fail(err)
+	if err == nil {
+		e = f.ask(found, notes)
 	}
-	return f.ask(found, notes)
+	if failed, ok := e.(app.Failure); ok {
+		failed.Line = "/mcp add" // without the keys of the line
+		return failed
+	}
+	return e
 }
 
 const undoHint = " · /settings undo takes it back"
@@ -90,9 +95,9 @@ func parseLine(line string) (map[string]mcp.Config, error) {
 			err = take()
 			c.URL = value
 		case option == "--env" || option == "-e":
-			err = errors.Join(take(), pair(&c.Env, value, "="))
+			err = errors.Join(take(), pair(&c.Env, option, value, "="))
 		case option == "--header" || option == "-H":
-			err = errors.Join(take(), pair(&c.Headers, value, ":="))
+			err = errors.Join(take(), pair(&c.Headers, option, value, ":="))
 		case slices.Contains([]string{"--transport", "-t", "--scope", "-s"}, option): // of other programs
 			err = take()
 		case word == "--", name != "" && !strings.HasPrefix(word, "-") && !isURL(word):
@@ -124,11 +129,11 @@ func isURL(word string) bool {
 	return found && !strings.ContainsAny(scheme, "/= ")
 }
 
-// pair adds NAME=VALUE to values; separators has the characters that may stand between them.
-func pair(values *map[string]string, text, separators string) error {
+// pair adds the NAME=VALUE of an option to values; separators has the characters that may stand between them.
+func pair(values *map[string]string, option, text, separators string) error {
 	at := strings.IndexAny(text, separators)
 	if at <= 0 {
-		return fmt.Errorf("%q: write NAME%cVALUE", text, separators[0])
+		return fmt.Errorf("%s: write NAME%cVALUE", option, separators[0]) // text may be a key
 	}
 	if *values == nil {
 		*values = map[string]string{}
@@ -188,7 +193,7 @@ func (f flow) ask(servers map[string]found, notes []string) app.Effect {
 				delete(secrets, ref)
 				notes = append(notes, fmt.Sprintf("%s has no value: set it in your environment, or remove and add %s with --env %s=VALUE", ref, name, ref))
 			default:
-				return &app.Secret{Title: ref + " of MCP server " + name, Text: "It is stored with your keys, and not in config.toml. Leave it empty to use the variable from your environment", Optional: true,
+				return &app.Secret{Title: ref + " of MCP server " + name, Text: "It is stored with your keys, and not in config.toml. Empty: the variable of your environment is used", Optional: true,
 					Submit: func(_ context.Context, line string) (func() app.Effect, error) {
 						return func() app.Effect {
 							if secrets[ref] = strings.TrimSpace(line); secrets[ref] == "" {

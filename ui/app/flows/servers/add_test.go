@@ -102,7 +102,7 @@ func TestAddRefuses(t *testing.T) {
 		"files":                  "give NAME -- COMMAND, NAME URL, or the JSON block of the server's README",
 		"files --":               "the command is missing",
 		"--what files x":         "unknown option --what",
-		"files --env LOG -- x":   `"LOG": write NAME=VALUE`,
+		"files --env LOG -- x":   "--env: write NAME=VALUE",
 		"files --url":            "--url needs a value",
 		"a__b x":                 `mcp."a__b": a name is up to 32 letters, digits, - and single _ between them`,
 		"a ftp://x":              "mcp.a.url: it must begin with https:// or http:// and name a host",
