@@ -4,15 +4,19 @@ import (
 	"bytes"
 	"image"
 	"image/png"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi/kitty"
 
 	"parley/providers/llm"
 	"parley/ui/app"
 	"parley/ui/tui/common"
+	"parley/ui/tui/renderer"
 	"parley/ui/tui/termimage"
 	"parley/ui/tui/transcript"
 )
@@ -55,6 +59,7 @@ func somePNG(t *testing.T) llm.Part {
 func TestImageThatComesLate(t *testing.T) {
 	c := in(nil, "")
 	ready := imageReadyMsg{shownImage: shownImage{block: "kept", id: 1 << 16}, cells: []string{"▀▀"}, cols: 2}
+	c.images.shown = []shownImage{ready.shownImage}
 	if _, ok := c.Update(ready); !ok || transcript.HasImage(c.Transcript, "kept") {
 		t.Errorf("an image came into a conversation that has no place for it")
 	}
@@ -65,6 +70,36 @@ func TestImageThatComesLate(t *testing.T) {
 	}
 	if cmd, ok := c.Update(imageReadyMsg{shownImage: ready.shownImage}); !ok || cmd != nil {
 		t.Errorf("an image of no size was sent to the terminal")
+	}
+	c.images.shown[0].id++
+	cmd, _ := c.Update(ready)
+	if msgs := messages(cmd); len(msgs) != 1 || !reflect.DeepEqual(msgs[0], renderer.ForgetPicturesMsg{ready.id}) {
+		t.Errorf("an image that was prepared again since: %v", msgs)
+	}
+}
+
+// Images of a deleted conversation are not decoded.
+func TestWaitingImagesAreDeleted(t *testing.T) {
+	c := in(map[string]string{"TERM": "xterm-ghostty"}, "auto")
+	cmd := c.show("one", somePNG(t))
+	c.images.gate <- struct{}{}
+	c.DeleteImages()
+	if msgs := messages(cmd); msgs[0] != nil {
+		t.Errorf("%v", msgs)
+	}
+}
+
+// Images disappear when they are turned off, and appear again.
+func TestImagesAreTurnedOff(t *testing.T) {
+	c := in(map[string]string{"TERM": "xterm-ghostty"}, "auto")
+	c.show("one", somePNG(t))
+	for _, setting := range []string{"kitty", "off", "kitty"} {
+		for _, msg := range messages(c.setImages(setting)) {
+			c.Update(msg)
+		}
+		if shown := strings.ContainsRune(c.Transcript.View(), kitty.Placeholder); shown != (setting == "kitty") {
+			t.Errorf("%s: shown %t", setting, shown)
+		}
 	}
 }
 
@@ -138,7 +173,7 @@ func TestImagesAreDeleted(t *testing.T) {
 		t.Fatalf("%v", msgs)
 	}
 	id := c.images.shown[0].id
-	if msgs := messages(c.setImages("iterm")); len(msgs) != 2 || msgs[0].(tea.RawMsg).Msg != termimage.Forget(id) || msgs[1].(imageReadyMsg).picture.Append == nil {
+	if msgs := messages(c.setImages("iterm")); len(msgs) != 3 || msgs[0].(tea.RawMsg).Msg != termimage.Forget(id) || msgs[2].(imageReadyMsg).picture.Append == nil {
 		t.Errorf("%v", msgs)
 	}
 	if msgs := messages(c.DeleteImages()); len(msgs) != 1 || len(c.images.shown) != 0 {

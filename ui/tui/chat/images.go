@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"image"
@@ -38,13 +39,14 @@ type images struct {
 	cellSize func() image.Point
 	shown    []shownImage  // in the transcript
 	gate     chan struct{} // one image is decoded at a time: each may need much memory
+	deleted  chan struct{} // closed by DeleteImages
 }
 
 // A shownImage is an image in the transcript.
 type shownImage struct {
 	block string
 	part  llm.Part
-	id    uint32 // number in the terminal
+	id    uint32 // number in the terminal; 0 for one that is not kept
 }
 
 // newImageID returns a number: all programs in the terminal's window share them.
@@ -52,7 +54,7 @@ func newImageID() uint32 { return 1<<16 + rand.Uint32N(1<<23) }
 
 // setImages chooses how to draw images from now on, and draws those in the transcript again.
 func (c *Chat) setImages(setting string) tea.Cmd {
-	i := images{setting: setting, shown: c.images.shown, cellSize: termimage.CellSize, gate: make(chan struct{}, 1)}
+	i := images{setting: setting, shown: c.images.shown, cellSize: termimage.CellSize, gate: make(chan struct{}, 1), deleted: cmp.Or(c.images.deleted, make(chan struct{}))}
 	i.protocol, i.unasked = termimage.Detect(setting, c.Getenv)
 	i.tmux = c.Getenv("TMUX") != ""
 	strips := i.protocol == termimage.Sixel || i.protocol == termimage.ITerm
@@ -104,6 +106,7 @@ func (c *Chat) show(block string, p llm.Part) tea.Cmd {
 	c.Transcript.Blocks.SetImage(block, nil, 0)
 	s := shownImage{block, p, newImageID()}
 	if len(c.images.shown) >= maxImages {
+		s.id = 0
 		return c.prepare(s, termimage.Blocks)
 	}
 	c.images.shown = append(c.images.shown, s)
@@ -174,23 +177,28 @@ func (c *Chat) answered(p termimage.Protocol) tea.Cmd {
 // drawable reports whether images can be made for cells of this size.
 func drawable(cell image.Point) bool { return cell.X > 0 && cell.Y > 0 && max(cell.X, cell.Y) <= 100 }
 
-// showAgain draws the images of the transcript.
+// showAgain draws the images of the transcript, or removes them if the terminal draws none.
 func (c *Chat) showAgain() tea.Cmd {
-	if c.images.asked || c.images.protocol == termimage.Off {
+	if c.images.asked {
 		return nil
 	}
 	var cmds []tea.Cmd
 	c.images.cell = c.images.cellSize()
 	for i := range c.images.shown {
-		c.images.shown[i].id = newImageID()
-		cmds = append(cmds, c.prepare(c.images.shown[i], c.images.protocol))
+		s := &c.images.shown[i]
+		s.id = newImageID()
+		if c.images.protocol != termimage.Off {
+			cmds = append(cmds, c.prepare(*s, c.images.protocol))
+		} else if transcript.HasImage(c.Transcript, s.block) {
+			c.Transcript.Blocks.SetImage(s.block, nil, 0)
+		}
 	}
 	return tea.Batch(cmds...)
 }
 
 // prepare returns a command that decodes an image and encodes it for the terminal.
 func (c *Chat) prepare(s shownImage, p termimage.Protocol) tea.Cmd {
-	gate, tmux, cell := c.images.gate, c.images.tmux, c.images.cell
+	gate, deleted, tmux, cell := c.images.gate, c.images.deleted, c.images.tmux, c.images.cell
 	if !drawable(cell) {
 		cell = image.Pt(16, 32)
 	}
@@ -199,7 +207,11 @@ func (c *Chat) prepare(s shownImage, p termimage.Protocol) tea.Cmd {
 		termimage.ITerm: imageCols * cell.X, termimage.Sixel: imageCols * cell.X,
 	}[p]
 	return func() tea.Msg {
-		gate <- struct{}{}
+		select {
+		case gate <- struct{}{}:
+		case <-deleted:
+			return nil
+		}
 		defer func() { <-gate }()
 		png, width, height, err := attach.Preview(s.part, edge)
 		if err != nil {
@@ -237,9 +249,13 @@ func through(tmux bool, seq string) string {
 	return b.String()
 }
 
-// imageReady shows an image in its block, if that still exists.
+// imageReady shows an image in its block, if that still exists and the image was not prepared again since.
 func (c *Chat) imageReady(msg imageReadyMsg) tea.Cmd {
-	if len(msg.cells) == 0 || !transcript.HasImage(c.Transcript, msg.block) {
+	current := msg.id == 0 || slices.ContainsFunc(c.images.shown, func(s shownImage) bool { return s.id == msg.id })
+	if !current || !transcript.HasImage(c.Transcript, msg.block) {
+		return func() tea.Msg { return renderer.ForgetPicturesMsg{msg.id} }
+	}
+	if len(msg.cells) == 0 {
 		return nil
 	}
 	c.Transcript.Blocks.SetImage(msg.block, msg.cells, msg.cols)
@@ -252,7 +268,8 @@ func (c *Chat) imageReady(msg imageReadyMsg) tea.Cmd {
 // DeleteImages deletes the images from the memory of the terminal and the renderer.
 func (c *Chat) DeleteImages() tea.Cmd {
 	gone := c.forgetImages()
-	c.images.shown = nil
+	close(c.images.deleted)
+	c.images.shown, c.images.deleted = nil, make(chan struct{})
 	return gone
 }
 
@@ -263,12 +280,12 @@ func (c *Chat) forgetImages() tea.Cmd {
 		ids = append(ids, s.id)
 		b.WriteString(through(c.images.tmux, termimage.Forget(s.id)))
 	}
-	switch {
-	case len(ids) == 0 || c.images.asked:
-	case c.images.protocol == termimage.Kitty:
-		return tea.Raw(b.String())
-	case c.images.protocol != termimage.Blocks:
-		return func() tea.Msg { return ids }
+	if len(ids) == 0 || c.images.asked {
+		return nil
 	}
-	return nil
+	forget := func() tea.Msg { return ids }
+	if c.images.protocol == termimage.Kitty {
+		return tea.Batch(tea.Raw(b.String()), forget)
+	}
+	return forget
 }

@@ -9,9 +9,10 @@ import (
 )
 
 // A PictureMsg makes the screen draw a picture in its cells: placeholders of kitty's graphics protocol,
-// with the number as their color, which terminals without that protocol cannot draw.
+// with the number as their color, which terminals without that protocol cannot draw. Once there was a
+// picture, those of unknown pictures are blank.
 type PictureMsg interface {
-	// Picture returns the number of the picture. Append is nil if there is nothing to draw.
+	// Picture returns the number of the picture. Append is nil if the terminal draws the placeholders.
 	Picture() (id uint32, p Picture)
 }
 
@@ -63,17 +64,22 @@ func (g *grid) placeholder(c cell) (id uint32, row, col int, ok bool) {
 	red, green, blue, _ := g.styles.all[c.style].Fg.RGBA()
 	id = red>>8<<16 | green>>8<<8 | blue>>8
 	row, col = diacritics()[runes[1]]-1, diacritics()[runes[2]]-1
-	return id, row, col, g.pictures[id].Append != nil && row >= 0 && col >= 0
+	return id, row, col, row >= 0 && col >= 0
 }
 
-// cover blanks a cell of a picture, and adds it to the pieces to draw. It reports whether the cell is one.
+// cover blanks a cell of a picture, and adds it to the pieces to draw. It returns false for text and for
+// placeholders that the terminal draws.
 func (g *grid) cover(c cell, x int) bool {
 	id, row, col, ok := g.placeholder(c)
-	if !ok {
+	picture, known := g.pictures[id]
+	if !ok || known && picture.Append == nil {
 		return false
 	}
 	g.setStyle(0)
 	g.out = append(g.out, ' ')
+	if !known {
+		return true
+	}
 	if n := len(g.pieces); n > 0 {
 		if p := &g.pieces[n-1]; p.id == id && p.row == row && p.to == col && p.x+p.to-p.from == x {
 			p.to++

@@ -20,6 +20,10 @@ func pictureRow(row, cols int) string {
 	return b.String() + "\x1b[39m"
 }
 
+type drawnByTerminal uint32
+
+func (id drawnByTerminal) Picture() (uint32, Picture) { return uint32(id), Picture{} }
+
 // Pictures are drawn after the text of their row. What stands is not sent again; what an overlay uncovers is.
 func TestPictures(t *testing.T) {
 	if ansi.StringWidth(string(kitty.Placeholder)) != 1 {
@@ -54,6 +58,13 @@ func TestPictures(t *testing.T) {
 		}
 		shows("scrolled", []string{a, b, "one line", "two lines", ""}, moved)
 		shows("half of it in the last row", []string{"", "", "", "", "", "", a, b}, last)
-		shows("an unknown picture", []string{strings.ReplaceAll(a, "0;0;1m", "0;0;2m"), "", "", "", "", "", "", ""}[1:], "")
+		shows("an unknown picture", []string{strings.ReplaceAll(a, "0;0;1m", "0;0;2m"), "", "", "", "", "", "", ""}, "")
+		s.filter(nil, ForgetPicturesMsg{1})
+		shows("a forgotten picture", []string{a, b, "", "", "", "", "", ""}, "")
+		s.filter(nil, drawnByTerminal(1))
+		out.Reset()
+		if s.show("\n"+a, 0, 7); !strings.ContainsRune(out.String(), kitty.Placeholder) {
+			t.Errorf("a picture of the terminal: %q", out.String())
+		}
 	}
 }

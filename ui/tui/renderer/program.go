@@ -85,9 +85,8 @@ func (s *Screen) filter(_ tea.Model, msg tea.Msg) tea.Msg {
 	case execMsg:
 		return s.exec(&execTerminal{s: s, run: msg.Run, cmd: msg.Cmd}, msg.done)
 	case PictureMsg:
-		if id, p := msg.Picture(); p.Append != nil {
-			s.changePictures(func(all map[uint32]Picture) { all[id] = p })
-		}
+		id, p := msg.Picture()
+		s.changePictures(func(all map[uint32]Picture) { all[id] = p })
 	case ForgetPicturesMsg:
 		s.changePictures(func(all map[uint32]Picture) {
 			for _, id := range msg {
