@@ -1,6 +1,8 @@
 package mcp
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -41,7 +43,7 @@ func ParseBlock(text, name string) (servers map[string]Config, notes []string, e
 	}
 	if isServer(top) {
 		if name == "" {
-			return nil, nil, errors.New("the server has no name: /mcp add NAME, then the JSON")
+			return nil, nil, errors.New("the server has no name: write NAME before the JSON")
 		}
 		top = map[string]json.RawMessage{name: fixed}
 	}
@@ -88,14 +90,15 @@ func ignored(notes []string, of string, keys []string) []string {
 // parseServer parses one server, and returns the keys that parley does not know.
 func parseServer(text []byte, keys map[string]json.RawMessage) (c Config, unknown []string, err error) {
 	var s struct {
-		Command, Args                    any
-		Env, Environment, Headers        map[string]any
-		URL, ServerURL, HTTPURL, Cwd     string
-		Disabled                         bool
-		Enabled                          *bool
-		Type, Transport, Description, ID any
+		Command, Args                any
+		Env, Environment, Headers    map[string]any
+		URL, ServerURL, HTTPURL, Cwd string
+		Disabled                     bool
+		Enabled                      *bool
 	}
-	if err := json.Unmarshal(text, &s); err != nil {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber() // 3600000 is not to become 3.6e+06
+	if err := d.Decode(&s); err != nil {
 		return c, nil, err
 	}
 	known := []string{"command", "args", "env", "environment", "headers", "url", "serverurl", "httpurl", "cwd", "disabled", "enabled", "type", "transport", "description", "id"}
@@ -111,7 +114,7 @@ func parseServer(text []byte, keys map[string]json.RawMessage) (c Config, unknow
 	case string:
 		c.Command, c.Args = process.ShellLine(words[0]), words[1:]
 	}
-	c.URL, c.Cwd = s.URL+s.ServerURL+s.HTTPURL, s.Cwd
+	c.URL, c.Cwd = cmp.Or(s.URL, s.ServerURL, s.HTTPURL), s.Cwd
 	c.Disabled = s.Disabled || s.Enabled != nil && !*s.Enabled
 	for _, values := range []map[string]any{s.Env, s.Environment} {
 		for name, value := range values {

@@ -37,6 +37,8 @@ func TestParseBlock(t *testing.T) {
 		{"one server without a name", `{"command":"npx"}`, "", nil, "", "the server has no name"},
 		{"services", `{"mcpServers":{"a":{"url":"https://a/mcp","headers":{"X":"${env:TOKEN}"}},"b":{"serverUrl":"https://b"},"c":{"httpUrl":"https://c"}}}`, "",
 			map[string]mcp.Config{"a": {URL: "https://a/mcp", Headers: map[string]string{"X": "${TOKEN}"}}, "b": {URL: "https://b"}, "c": {URL: "https://c"}}, "", ""},
+		{"numbers, and two addresses", `{"a":{"command":"x","args":[3600000],"env":{"MS":12345678901}},"b":{"url":"https://b","httpUrl":"https://c"}}`, "",
+			map[string]mcp.Config{"a": {Command: process.ShellLine("x"), Args: []string{"3600000"}, Env: map[string]string{"MS": "12345678901"}}, "b": {URL: "https://b"}}, "", ""},
 		{"unknown keys", `{"mcpServers":{"files":{"command":"npx","args":["-y","files"],"autoApprove":[],"trusted":true,"free":true}}}`, "", map[string]mcp.Config{"files": files}, "files: ignored autoApprove, free, trusted", ""},
 		{"names of other programs", `{"mcpServers":{"io.github/My Files":{"command":"npx","args":["-y","files"]}}}`, "", map[string]mcp.Config{"io-github-My-Files": files}, "io.github/My Files is called io-github-My-Files", ""},
 		{"escapes", "{\"mcpServers\":{\"a\\u001b[2J\":{\"command\":\"x\"}}}", "", map[string]mcp.Config{"a-2J": {Command: process.ShellLine("x")}}, "a␛[2J is called a-2J", ""},

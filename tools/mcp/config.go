@@ -198,6 +198,19 @@ const maxTimeout = 600 * time.Second
 
 var variableRef = lazy.NewRegexp(`\$\{([a-zA-Z_][a-zA-Z0-9_]*)\}`)
 
+// Variables returns the names of the variables in Env and Headers, sorted.
+func (c Config) Variables() (names []string) {
+	for _, values := range []map[string]string{c.Env, c.Headers} {
+		for _, value := range values {
+			for _, ref := range variableRef.FindAllStringSubmatch(value, -1) {
+				names = append(names, ref[1])
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // Expand replaces ${NAME} in values. The error names a variable without a value.
 func (c Config) Expand(key string, values map[string]string) (map[string]string, error) {
 	out := map[string]string{}

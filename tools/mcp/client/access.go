@@ -30,22 +30,26 @@ type storedState struct {
 	Started  bool       `json:"started,omitempty"` // it was ready once: its downloads are there
 	Stopped  bool       `json:"stopped,omitempty"` // the user has stopped it
 	Access   mcp.Access `json:"access,omitzero"`
-	// Enable approves the next list of tools: Access.Calls was allowed while they were unknown.
-	Enable bool `json:"enable,omitempty"`
+	// Enable approves the next list of tools of this configuration: Access.Calls was allowed while they
+	// were unknown.
+	Enable fingerprint `json:"enable_for,omitempty"`
 	// Given is the fingerprint of a project server's configuration, including values of variables,
 	// when Access was allowed: a changed configuration could run anything. It is salted, because
 	// values may be secret.
 	Given fingerprint `json:"given,omitempty"`
 }
 
-// allow sets the access allowed to a server of this configuration.
-func (m *storedState) allow(a mcp.Access, c mcp.Config) error {
-	m.Access, m.Given = a, nil
-	if a.IsZero() || !c.OfProject {
-		return nil
+// allow sets the access allowed to a server of this configuration, and whether its next tools are approved.
+func (m *storedState) allow(a mcp.Access, enable bool, c mcp.Config) error {
+	m.Access, m.Given, m.Enable = a, nil, nil
+	now := fingerprint{}
+	err := now.addStart(c, now.saltOrNew())
+	if c.OfProject && !a.IsZero() {
+		m.Given = now
+	} else if !c.OfProject && enable {
+		m.Enable = now
 	}
-	m.Given = fingerprint{}
-	return m.Given.addStart(c, m.Given.saltOrNew())
+	return err
 }
 
 // configID identifies the program or service of a configuration, without values
@@ -67,6 +71,9 @@ func parseStored(text string, c mcp.Config) storedState {
 	}
 	if c.OfProject && !m.Given.coversStart(c) {
 		m.Access = mcp.Access{} // Given tells updateStored that an access is stored
+	}
+	if c.OfProject || !m.Enable.coversStart(c) {
+		m.Enable = nil
 	}
 	return m
 }

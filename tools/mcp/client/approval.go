@@ -72,8 +72,8 @@ func (s *server) grant(more mcp.Access) error {
 		if !more.IsZero() {
 			all = m.Access.Union(more)
 		}
-		sealErr = m.allow(all, s.config)
-		m.Stopped, m.Enable = false, all.Calls && !s.config.OfProject && (m.Enable || s.conn.session == nil && !old)
+		sealErr = m.allow(all, all.Calls && (m.Enable != nil || more.Calls && s.conn.session == nil && !old), s.config)
+		m.Stopped = false
 		if old && s.approved.addStart(withAccess(s.config, m.Access), s.approved[saltKey]) == nil {
 			seal, agreed = s.approved.String(), true
 		}
@@ -105,19 +105,23 @@ func (s *server) updateStatus() {
 	}
 }
 
-// approve implements Servers.Approve.
+// approve implements Servers.Approve. Calls that were allowed for other tools ask again.
 func (s *server) approve(given string) error {
-	s.mu.Lock()
-	if s.conn.session == nil || given != s.tools.fingerprint.String() {
-		s.mu.Unlock()
-		return fmt.Errorf("%s: its tools have changed since they were shown", s.name)
+	refused := fmt.Errorf("%s: its tools have changed since they were shown", s.name)
+	err := s.updateStored(func(m *storedState) {
+		if s.conn.session == nil || given != s.tools.fingerprint.String() {
+			return
+		}
+		refused, m.Access.Calls = nil, m.Access.Calls && s.status == mcp.StatusReady
+		s.approved = s.tools.fingerprint
+		s.updateStatus()
+	})
+	if refused != nil {
+		return refused
 	}
-	s.approved = s.tools.fingerprint
-	s.updateStatus()
-	s.mu.Unlock()
 	s.notifyChange()
-	if s.opts.Approve == nil {
-		return nil
+	if err != nil || s.opts.Approve == nil {
+		return err
 	}
 	return s.opts.Approve(s.name, given)
 }

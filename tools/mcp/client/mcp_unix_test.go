@@ -341,6 +341,9 @@ func TestApproval(t *testing.T) {
 	if err := b.Approve("s", s.Fingerprint); err != nil {
 		t.Fatal(err)
 	}
+	if err := b.Allow("s", mcp.Access{Calls: true}); err != nil || !b.state().Allowed.Calls {
+		t.Fatalf("calls still ask: %v", err)
+	}
 	b.offer()
 	turn := b.set.Snapshot()
 	if out := b.call("one", ""); out.Text != head+"changed" {
@@ -357,8 +360,8 @@ func TestApproval(t *testing.T) {
 	if err := b.Approve("s", s.Fingerprint); err == nil {
 		t.Error("the old tools were approved in place of the new")
 	}
-	if err := b.Approve("s", now.Fingerprint); err != nil {
-		t.Fatal(err)
+	if err := b.Approve("s", now.Fingerprint); err != nil || b.state().Allowed.Calls {
+		t.Fatalf("%v; calls of the new tools do not ask", err)
 	}
 	// A call planned with the old description does not run with the new.
 	if _, err := turn.Plan(t.Context(), "mcp__s__one", ""); err == nil {

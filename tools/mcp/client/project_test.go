@@ -55,3 +55,42 @@ func TestAccessOfProject(t *testing.T) {
 		}
 	}
 }
+
+// Tools that are not known yet are enabled only if calls are allowed together with them, and for the
+// configuration that the user saw.
+func TestEnable(t *testing.T) {
+	config := func(token string) mcp.Config {
+		return mcp.Config{URL: "https://h/mcp", Headers: map[string]string{"X": token}}
+	}
+	for _, tt := range []struct {
+		name   string
+		before mcp.Access // allowed while its tools were known
+		first  mcp.Access // allowed while they are not
+		more   mcp.Access
+		token  string // of the next start
+		want   bool
+	}{
+		{"calls are allowed", mcp.Access{}, mcp.Access{Calls: true}, mcp.Access{Calls: true}, "old", true},
+		{"calls were allowed for earlier tools", mcp.Access{Calls: true}, mcp.Access{Read: []string{"/x"}}, mcp.Access{Network: true}, "old", false},
+		{"more is allowed meanwhile", mcp.Access{}, mcp.Access{Calls: true}, mcp.Access{Network: true}, "old", true},
+		{"another header", mcp.Access{}, mcp.Access{Calls: true}, mcp.Access{Network: true}, "new", false},
+	} {
+		stored := ""
+		o := mcp.Options{
+			LoadState: func(string) string { return stored },
+			SaveState: func(_, text string) error { stored = text; return nil },
+		}
+		s := newServer("a", config("old"), o, inbound{calls: new(inFlight)})
+		if err := s.updateStored(func(m *storedState) { m.Access = tt.before }); err != nil {
+			t.Fatal(err)
+		}
+		for _, more := range []mcp.Access{tt.first, tt.more} {
+			if err := s.grant(more); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if again := newServer("a", config(tt.token), o, inbound{calls: new(inFlight)}); (again.stored.Enable != nil) != tt.want || !again.stored.Access.Calls {
+			t.Errorf("%s: remembered is %+v, want Enable %v", tt.name, again.stored, tt.want)
+		}
+	}
+}

@@ -378,12 +378,14 @@ func (s *server) loadLists(ctx context.Context, session *sdk.ClientSession) erro
 		return err
 	}
 	enable, seal := false, ""
-	if err := s.updateStored(func(m *storedState) { enable, m.Enable, m.Started = m.Enable, false, true }); err != nil {
+	if err := s.updateStored(func(m *storedState) { enable, m.Enable, m.Started = m.Enable != nil, nil, true }); err != nil {
 		s.stderr.Write([]byte("parley: not remembered: " + err.Error() + "\n"))
 	}
 	defer func() {
 		if seal != "" && s.opts.Approve != nil {
-			_ = s.opts.Approve(s.name, seal) // it stays approved until Close
+			if err := s.opts.Approve(s.name, seal); err != nil { // it stays approved until Close
+				s.stderr.Write([]byte("parley: not remembered: " + err.Error() + "\n"))
+			}
 		}
 		s.notifyChange()
 	}()
