@@ -19,6 +19,7 @@ import (
 
 // A program that runs as long as the user works needs no helper of its own: the helper becomes that program, the first
 // process of its namespace. When the program ends, the kernel ends the namespace, and the caller restores repositories.
+// Until then its orphans stay as zombies unless it waits for them, as for the first process of a container.
 // One guard for each workspace, a process that outlives the caller, does both if the caller is killed:
 //
 //	caller ──► helper, which becomes the program
@@ -121,12 +122,20 @@ func openGuard(j *job) (*guard, error) {
 		err = g.cmd.Start()
 	}
 	if err != nil {
+		if g.letGo != nil {
+			g.letGo()
+		}
 		w.Close()
 		return nil, fmt.Errorf("guard: %w", err)
 	}
 	go func() {
-		defer close(g.ended)
-		_ = g.cmd.Wait()
+		err := g.cmd.Wait()
+		close(g.ended)
+		guards.Lock()
+		defer guards.Unlock()
+		if g.users > 0 && j.Notices != nil {
+			fmt.Fprintf(j.Notices, "[sandbox: the process that ends the programs of %s if parley is killed has ended (%v): restart them]\n", g.workspace, err)
+		}
 	}()
 	if guards.byWorkspace == nil {
 		guards.byWorkspace = map[string]*guard{}
@@ -177,15 +186,24 @@ func (h *helper) report(to *os.File) error {
 func (h *helper) guard(programs *os.File) {
 	var all []guarded
 	for lines := bufio.NewScanner(programs); lines.Scan(); {
-		all = slices.DeleteFunc(all, func(p guarded) bool { return p.closeEnded(0) })
+		all = slices.DeleteFunc(all, func(p guarded) bool {
+			ended := p.closeEnded(0)
+			if ended && p.temp != nil {
+				p.temp.Close()
+			}
+			return ended
+		})
 		id, dir, _ := strings.Cut(lines.Text(), " ")
 		pid, err := strconv.Atoi(id)
-		if err != nil {
+		if err != nil || pid <= 1 { // others name several processes
 			continue
 		}
 		p := guarded{dir: dir}
 		if p.pid, err = unix.PidfdOpen(pid, 0); err != nil {
-			continue // it has ended
+			if !errors.Is(err, unix.ESRCH) { // one that cannot be watched does not run
+				_ = unix.Kill(pid, unix.SIGKILL)
+			}
+			continue
 		}
 		if dir != "" {
 			p.temp, _ = os.OpenRoot(dir) // nil if it is gone

@@ -2,10 +2,16 @@ package sandbox_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
+
+	"parley/tools/sandbox"
 )
 
 // quarantined returns the contents that were moved to quarantine from name.
@@ -172,6 +178,52 @@ func TestLongRunningEnds(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// A told is a writer that passes on what it gets.
+type told chan string
+
+func (c told) Write(b []byte) (int, error) {
+	c <- string(b)
+	return len(b), nil
+}
+
+// That nothing would end a server if its caller were killed is said once, and the next server has a guard again.
+func TestGuardIsKilled(t *testing.T) {
+	p := newFixture(t, setups()[0])
+	notices := make(told, 9)
+	p.policy.LongRunning, p.policy.Notices, p.policy.TempDir = true, notices, p.at("temp")
+	start := func() (cmd *exec.Cmd, stop func()) {
+		cmd, cleanup, err := sandbox.Command(p.policy, "/bin/sh", "-c", "sleep 1000")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return cmd, func() { cleanup(); cmd.Wait(); cleanup() }
+	}
+	guards := func(without ...int) []int {
+		return slices.DeleteFunc(children(os.Getpid()), func(pid int) bool {
+			at, _ := os.Readlink(fmt.Sprintf("/proc/%d/cwd", pid))
+			return at != p.at("workspace") || slices.Contains(without, pid)
+		})
+	}
+	first, stopFirst := start()
+	defer stopFirst()
+	old := guards(first.Process.Pid)
+	if len(old) != 1 {
+		t.Fatalf("there are the guards %v", old)
+	}
+	syscall.Kill(old[0], syscall.SIGKILL)
+	if got := <-notices; !strings.Contains(got, "has ended (signal: killed): restart them") {
+		t.Errorf("it says %q", got)
+	}
+	second, stopSecond := start()
+	defer stopSecond()
+	if now := guards(first.Process.Pid, second.Process.Pid); len(now) != 1 || len(notices) > 0 {
+		t.Errorf("the next server has the guards %v, and there are %d more notices", now, len(notices))
 	}
 }
 
