@@ -78,7 +78,8 @@ func (m *mcpServers) options() app.MCP {
 		entries, err := store.List()
 		for _, entry := range entries {
 			if name, ok := strings.CutPrefix(entry, secretEntry(server)); ok {
-				values[name], _ = storedSecret(store, server, name)
+				value, _, unread := store.Key(context.Background(), entry)
+				values[name], err = value, errors.Join(err, unread)
 			}
 		}
 		return values, err

@@ -448,16 +448,18 @@ func (f flow) undo() app.Effect {
 		return app.Fail(err)
 	}
 	if last.Undone != nil {
-		if err := last.Undone(); err != nil {
-			return app.Fail(err)
-		}
+		err = last.Undone()
 	}
 	path, _ := parseKey(last.Setting)
 	*last = app.ConfigChange{}
 	s := f.read()
 	cfg := f.file().New()
 	_ = config.Decode(s.text, cfg) // it was valid before
-	return f.changed(path, change{said: strings.Join(path, ".") + ": change undone", value: lookup(s.values, path), ui: valueIn(cfg, []string{"ui"})})
+	e := f.changed(path, change{said: strings.Join(path, ".") + ": change undone", value: lookup(s.values, path), ui: valueIn(cfg, []string{"ui"})})
+	if err != nil {
+		return app.Then{app.Fail(err), e}
+	}
+	return e
 }
 
 // commandFor returns the command that changes a setting for the open conversation as well; "" for none.

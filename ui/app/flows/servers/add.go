@@ -13,6 +13,7 @@ import (
 
 	"parley/tools/mcp"
 	"parley/tools/process"
+	"parley/tools/sanitize"
 	"parley/ui/app"
 )
 
@@ -183,7 +184,7 @@ func nextWord(line string) (word, rest string, special bool) {
 	return b.String(), "", special || quote != 0
 }
 
-// ask asks for secrets that have no value yet, and then writes the servers.
+// ask asks for secrets that have no value yet, and then adds the servers.
 func (f flow) ask(servers map[string]found, notes []string) app.Effect {
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		for _, ref := range slices.Sorted(maps.Keys(servers[name].secrets)) {
@@ -205,7 +206,25 @@ func (f flow) ask(servers map[string]found, notes []string) app.Effect {
 			}
 		}
 	}
-	return f.write(servers, notes)
+	return f.review(servers, notes)
+}
+
+// review asks before servers get variables of the environment: a README can name any.
+func (f flow) review(servers map[string]found, notes []string) app.Effect {
+	var gets []string
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		s := servers[name]
+		refs := slices.DeleteFunc(s.Variables(), func(ref string) bool { return s.secrets[ref] != "" || f.app.Getenv(ref) == "" })
+		if len(refs) > 0 {
+			gets = append(gets, fmt.Sprintf("%s sends $%s from your environment to %s", name, strings.Join(refs, ", $"), sanitize.Line(s.Location())))
+		}
+	}
+	if len(gets) == 0 || f.app.Session == nil {
+		return f.write(servers, append(notes, gets...))
+	}
+	return &app.Confirm{Text: "MCP server " + strings.Join(gets, "\nMCP server ") + "\n\nAdd it?", Yes: "Add", No: "Cancel",
+		Accept:  func() app.Effect { return f.write(servers, notes) },
+		Decline: func() app.Effect { return app.Toast("No MCP server added") }}
 }
 
 // write writes new servers to config.toml, and their secrets to the store of keys.

@@ -15,16 +15,17 @@ import (
 
 // consents holds what the user is asked about servers.
 type consents struct {
-	queue  []string        // servers to ask about
-	unseen map[string]bool // allowed servers whose tools are not known yet
+	queue    []string        // servers to ask about
+	unseen   map[string]bool // allowed servers whose tools are not known yet
+	declined map[string]bool // by declinedKey: not asked about again in this run
 }
 
-// allow records that the user allowed all of a server.
-func (c *consents) allow(s mcp.State) {
-	if c.unseen == nil {
-		c.unseen = map[string]bool{}
+// declinedKey identifies what the user was asked about a server. One that fails gives other reasons each time.
+func declinedKey(s mcp.State) string {
+	if s.Status == mcp.StatusFailed {
+		return s.Name
 	}
-	c.unseen[s.Name] = s.Status == mcp.StatusFailed
+	return s.Name + " " + s.Fingerprint
 }
 
 // needsConsent reports whether the user is asked once about a server of the user's own: what the sandbox refused it, and
@@ -45,7 +46,7 @@ func (f flow) nextConsent(servers mcp.Servers) *app.Confirm {
 		name := f.consent.queue[0]
 		f.consent.queue = f.consent.queue[1:]
 		states := servers.States()
-		if i := slices.IndexFunc(states, func(s mcp.State) bool { return s.Name == name }); i >= 0 && needsConsent(states[i]) {
+		if i := slices.IndexFunc(states, func(s mcp.State) bool { return s.Name == name }); i >= 0 && needsConsent(states[i]) && !f.consent.declined[declinedKey(states[i])] {
 			return f.confirmServer(states[i])
 		}
 	}
@@ -59,7 +60,7 @@ func (f flow) confirmServer(s mcp.State) *app.Confirm {
 	more.Calls = true
 	return &app.Confirm{Text: consentText(s), Yes: "Allow all", No: "Not now",
 		Accept: func() app.Effect {
-			f.consent.allow(s)
+			f.consent.unseen[s.Name] = s.Status == mcp.StatusFailed
 			return app.Do(func(context.Context) (err error) {
 				if s.Status != mcp.StatusFailed { // otherwise its tools are approved once they are known
 					err = c.approve(s)
@@ -71,6 +72,7 @@ func (f flow) confirmServer(s mcp.State) *app.Confirm {
 			}, s.Name+": allowed · /mcp "+s.Name+" takes it back")
 		},
 		Decline: func() app.Effect {
+			f.consent.declined[declinedKey(s)] = true
 			return app.Toast("MCP server " + s.Name + " is not used yet: /mcp " + s.Name + " reviews it")
 		}}
 }

@@ -2,6 +2,7 @@ package servers
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -108,6 +109,38 @@ func TestNoConsent(t *testing.T) {
 		e := change(func(s *mcp.State) { *s = state })
 		if a.NextQuestion() != nil || e == nil {
 			t.Errorf("%s: asks, and says %v", name, e)
+		}
+	}
+}
+
+// A server that the user declined is not asked about again, unless it has other tools.
+func TestConsentDeclined(t *testing.T) {
+	for _, status := range []mcp.Status{mcp.StatusNew, mcp.StatusFailed} {
+		a, _, change := withServer(t, mcp.State{Name: "s", Fingerprint: "1"})
+		again := func(fingerprint string) app.Effect {
+			change(func(s *mcp.State) { s.Status = mcp.StatusStarting })
+			change(func(s *mcp.State) {
+				s.Status, s.Fingerprint, s.Sandboxed, s.Refusal.Needs.Network = status, fingerprint, true, true
+			})
+			return a.NextQuestion()
+		}
+		again("1").(*app.Confirm).Answer(false)
+		if q := again("1"); q != nil {
+			t.Errorf("%s: asks again", status)
+		}
+		if q := again("2"); (q != nil) != (status == mcp.StatusNew) {
+			t.Errorf("%s: other tools: asks %v", status, q)
+		}
+	}
+}
+
+// Only a server in config.toml can be removed.
+func TestRemoveIsOffered(t *testing.T) {
+	for _, ofProject := range []bool{false, true} {
+		a, _, _ := withServer(t, mcp.State{Name: "s", OfProject: ofProject})
+		a.WriteTables = func(string, map[string]string, string, func() error) app.Effect { return nil }
+		if got := slices.ContainsFunc(a.Command("mcp").Args(), func(i app.Item) bool { return i.Value == "remove s" }); got == ofProject {
+			t.Errorf("of a project: %v; offered: %v", ofProject, got)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 // Register adds the flow to a.
 func Register(a *app.App) {
-	f := flow{a, new(consents)}
+	f := flow{a, &consents{unseen: map[string]bool{}, declined: map[string]bool{}}}
 	a.Commands = append(a.Commands,
 		app.Command{Name: "resource", Group: app.Messages, Help: "Attach a resource from an MCP server", Unavailable: f.noResources, Run: f.attachResource},
 		app.Command{Name: "mcp", Group: app.Program, Arg: "NAME", Help: "MCP servers: status, tools, login; add, remove", Unavailable: f.unavailable, Args: f.arguments, MultilineArg: "add", Run: f.run},
@@ -91,7 +91,9 @@ func (f flow) changed(all mcp.Servers, name string, noticed map[string]string) a
 		}
 		noticed[name] = told
 		if needsConsent(s) {
-			f.consent.queue = append(f.consent.queue, name)
+			if !f.consent.declined[declinedKey(s)] {
+				f.consent.queue = append(f.consent.queue, name)
+			}
 			return nil
 		}
 		if s.Status == mcp.StatusReady && f.consent.unseen[name] {
@@ -122,7 +124,7 @@ func (f flow) arguments() []app.Item {
 		} else if s.LoggedIn {
 			items = append(items, app.Item{Title: "logout " + s.Name, Value: "logout " + s.Name})
 		}
-		if f.app.WriteTables != nil {
+		if f.app.WriteTables != nil && !s.OfProject {
 			items = append(items, app.Item{Title: "remove " + s.Name, Value: "remove " + s.Name})
 		}
 	}
