@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -214,7 +215,7 @@ func (f flow) review(servers map[string]found, notes []string) app.Effect {
 	var gets []string
 	for _, name := range slices.Sorted(maps.Keys(servers)) {
 		s := servers[name]
-		refs := slices.DeleteFunc(s.Variables(), func(ref string) bool { return s.secrets[ref] != "" || f.app.Getenv(ref) == "" })
+		refs := slices.DeleteFunc(s.Variables(), func(ref string) bool { return s.secrets[ref] != "" || os.Getenv(ref) == "" })
 		if len(refs) > 0 {
 			gets = append(gets, fmt.Sprintf("%s sends $%s from your environment to %s", name, strings.Join(refs, ", $"), sanitize.Line(s.Location())))
 		}
