@@ -171,7 +171,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/diffview":                {md, theme, wrap, diff},
 		"ui/tui/band":                    {theme},
 		md:                               {theme, wrap, diff, safe, lazy},
-		"ui/markdown/mermaid":            {md, wrap, lazy},
+		"ui/markdown/mermaid":            {md, wrap, lazy, safe},
 		"ui/tui/composer":                {theme, safe},
 		"ui/tui/dialog":                  {act, theme, format, wrap, fuzzy, safe, "ui/describe", "ui/tui/diffview", "ui/tui/band"},
 		"ui/tui/sidebar":                 {"ui/tui/panel", "ui/tui/common", "ui/app", "tools/act", theme, format, safe, "session", llm},

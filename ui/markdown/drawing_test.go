@@ -28,6 +28,7 @@ func TestDrawings(t *testing.T) {
 		{"open", "```drawn\nx\n", 20, true, "▏ drawn\n▏ x"},
 		{"open in a list", "- a\n  ```drawn\n  x\n", 20, true, "• a\n  ▏ drawn\n  ▏ x"},
 		{"too wide", "```drawn\nx\n```\n", 11, true, "▏ drawn\n▏ x"},
+		{"too wide, first in a list", "- ```drawn\n  x\n  ```\n", 13, true, "• ▏ drawn\n  ▏ x"},
 		{"copied as it is shown", "```drawn\nx\n```\n", 20, false, "  drawn\n  x"},
 		{"another language", "```go\nx\n```\n", 20, true, "▏ go\n▏ x"},
 	} {

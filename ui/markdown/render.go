@@ -270,13 +270,16 @@ func (w *writer) drawing(n *ast.FencedCodeBlock, c Code) bool {
 		return false // it is being written
 	}
 	lines := draw(sanitize.Text(c.Text), w.textWidth()-codeIndentCells)
+	if lines == nil {
+		return false
+	}
 	w.flush()
 	w.indented(nil, w.styles.codeIndent(), codeIndentCells, func() {
 		for _, line := range lines {
 			w.emit(w.styles.breakLine([]styledRun{{line, textStyle{}}}, w.textWidth(), false)[:1]...)
 		}
 	})
-	return lines != nil
+	return true
 }
 
 // code writes a code block: the language, and the lines indented by two cells.

@@ -117,8 +117,8 @@ func (k *link) against() bool { return k.first && k.tail != "" }
 func (l *layout) size() {
 	for _, k := range l.links {
 		if !k.hidden {
-			k.a.ports[1][index(k.against())] = true
-			k.b.ports[0][index(k.back)] = true
+			k.a.ports[1].add(k.against())
+			k.b.ports[0].add(k.back)
 		}
 	}
 	l.each(func(n *node) {
@@ -129,19 +129,10 @@ func (l *layout) size() {
 		if l.sideways {
 			n.wide, n.long = n.long, n.wide
 		}
-		if n.corners != "" && (l.loose || n.ports[0] == both || n.ports[1] == both) {
+		if n.corners != "" && (l.loose || n.ports[0].both() || n.ports[1].both()) {
 			n.wide = max(n.wide, 5)
 		}
 	})
-}
-
-var both = [2]bool{true, true}
-
-func index(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // port returns where an edge leaves or reaches a node.
@@ -149,9 +140,9 @@ func (l *layout) port(n *node, side int, other bool) int {
 	at := n.across + n.wide/2
 	switch {
 	case n.corners == "":
-	case n.ports[side] == both && other:
+	case n.ports[side].both() && other:
 		at++
-	case n.ports[side] == both, l.loose && side == 0:
+	case n.ports[side].both(), l.loose && side == 0:
 		at--
 	}
 	return at
@@ -394,9 +385,8 @@ func (l *layout) depth(g *gap) int {
 	return g.tracks + 2 + g.pad + g.end
 }
 
-// draw draws the layout.
-func (l *layout) draw(flipped bool, width int) []string {
-	across, along := 1, 0
+// stack sets the positions along the chart, and returns the size of the chart.
+func (l *layout) stack(flipped bool) (across, along int) {
 	l.starts = nil
 	framed := len(l.clusters) > 0
 	if framed {
@@ -404,12 +394,9 @@ func (l *layout) draw(flipped bool, width int) []string {
 	}
 	for r, layer := range l.layers {
 		l.starts = append(l.starts, along)
-		long := 0
+		long := l.thickness(r)
 		for _, n := range layer {
-			across, long = max(across, n.across+n.wide), max(long, n.long)
-		}
-		for _, n := range layer {
-			n.along = along
+			across, n.along = max(across, n.across+n.wide), along
 			if flipped {
 				n.along += long - n.long
 			}
@@ -424,6 +411,12 @@ func (l *layout) draw(flipped bool, width int) []string {
 	for _, c := range l.clusters {
 		across = max(across, c.across+c.wide+1)
 	}
+	return max(across, 1), along
+}
+
+// draw draws the layout.
+func (l *layout) draw(flipped bool, width int) []string {
+	across, along := l.stack(flipped)
 	p := &pen{sideways: l.sideways, flipped: flipped, long: along}
 	w, h := across, along
 	if l.sideways {

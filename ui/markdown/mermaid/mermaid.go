@@ -3,17 +3,19 @@
 //	Draw ──► parse ──► layers, positions, lines ──► canvas ──► lines of text
 //
 // A flowchart is drawn in layers, as Mermaid does: its edges go from layer to layer, in the
-// space between them. A line that crosses another one is whole; corners and branches
-// belong to the edges of one node. Other diagrams, and those that are too wide or too
-// large, are not drawn: the reader sees their source.
+// space between them. Lines cross without joining; only edges of the same node share corners
+// and branches. Other diagrams, and those that are too wide or too large, are not drawn: the
+// reader sees their source.
 package mermaid
 
 import (
+	"html"
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/lazy"
+	"parley/tools/sanitize"
 	"parley/ui/markdown"
 	"parley/ui/textwrap"
 )
@@ -21,13 +23,14 @@ import (
 // Register makes package markdown draw blocks of code in this language.
 func Register() { markdown.Drawings["mermaid"] = Draw }
 
-// Limits of a drawing. What they bound is more than linear.
+// Limits of a drawing. Layout takes more than linear time.
 const (
-	maxSource = 32 << 10 // bytes
-	maxLine   = 1000     // bytes
-	maxNodes  = 400      // with those of long edges
-	maxEdges  = 400
-	maxRows   = 500
+	maxSource   = 32 << 10 // bytes
+	maxLine     = 1000     // bytes
+	maxNodes    = 400      // with those of long edges
+	maxEdges    = 400
+	maxClusters = 50
+	maxRows     = 500
 )
 
 // Draw returns the lines of a diagram, none wider than width cells; nil if it cannot be drawn.
@@ -39,18 +42,24 @@ func Draw(source string, width int) []string {
 	if len(lines) == 0 {
 		return nil
 	}
-	switch head := strings.Fields(lines[0]); head[0] {
+	head, rest, more := strings.Cut(lines[0], ";")
+	if lines = lines[1:]; more {
+		lines = append([]string{strings.TrimSpace(rest)}, lines...)
+	}
+	kind, direction, _ := strings.Cut(head, " ")
+	switch kind {
 	case "graph", "flowchart":
-		direction := "TD"
-		if len(head) > 1 {
-			direction = head[1]
+		switch direction = strings.TrimSpace(direction); direction {
+		case "LR", "RL":
+			if sideways := drawChart(lines, direction, width); sideways != nil {
+				return sideways
+			}
+			return drawChart(lines, "TD", width) // narrower
+		case "", "TD", "TB", "BT":
+			return drawChart(lines, direction, width)
 		}
-		if lines := drawChart(lines[1:], direction, width); lines != nil || direction != "LR" && direction != "RL" {
-			return lines
-		}
-		return drawChart(lines[1:], "TD", width) // narrower
 	case "sequenceDiagram":
-		return drawSequence(lines[1:], width)
+		return drawSequence(lines, width)
 	}
 	return nil
 }
@@ -76,6 +85,7 @@ func statements(source string) (all []string) {
 var (
 	breaks = lazy.NewRegexp(`(?i)<br\s*/?>|\\n`)
 	tags   = lazy.NewRegexp(`</?[a-zA-Z]+>`)
+	entity = lazy.NewRegexp(`#\w+;`)
 )
 
 // label returns the lines of a text in a diagram.
@@ -92,11 +102,17 @@ func label(text string) []string {
 	return lines
 }
 
+// unescape replaces HTML's entities, and Mermaid's: #quot; and #9829;.
 func unescape(text string) string {
-	if !strings.ContainsAny(text, "#&") {
-		return text
-	}
-	return strings.NewReplacer("#quot;", `"`, "&quot;", `"`, "#amp;", "&", "&amp;", "&", "#lt;", "<", "&lt;", "<", "#gt;", ">", "&gt;", ">", "#35;", "#", "&nbsp;", " ", "#59;", ";").Replace(text)
+	text = entity.ReplaceAllStringFunc(html.UnescapeString(text), func(name string) string {
+		for _, escaped := range []string{"&" + name, "&" + name[1:]} {
+			if char := html.UnescapeString(escaped); char != escaped {
+				return char
+			}
+		}
+		return name
+	})
+	return strings.NewReplacer("\t", " ", "\u00a0", " ").Replace(sanitize.Text(text))
 }
 
 func widest(lines []string) int {

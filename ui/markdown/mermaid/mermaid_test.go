@@ -39,7 +39,8 @@ func TestDrawings(t *testing.T) {
 // Unknown diagrams are shown as their source.
 func TestNotDrawn(t *testing.T) {
 	for _, source := range []string{
-		"", "pie\n\"a\": 1", "graph TD", "graph TD\nA --", "graph TD\nA --> [", "graph TD\nsubgraph a\nsubgraph b\nA\nend\nend",
+		"", "pie\n\"a\": 1", "graph TD", "graph XX\nA", ";A", "graph LR A --> B", "graph TD" + strings.Repeat("\nsubgraph s\nA\nend", maxClusters+1),
+		"graph TD\nA --", "graph TD\nA --> [", "graph TD\nsubgraph a\nsubgraph b\nA\nend\nend",
 		"graph TD\nsubgraph a\nA\nend\na --> B", "graph TD\nA[" + strings.Repeat("wide ", 20) + "]",
 		"sequenceDiagram", "sequenceDiagram\nA->>B: hi\nend", "sequenceDiagram\nloop x\nA->>B: hi", "sequenceDiagram\nwhat is this",
 		"sequenceDiagram\nelse\nA->>B: hi", "graph TD\n" + strings.Repeat("A --> B\n", 1000), "graph TD\n" + strings.Repeat("A&", 300) + "A --> " + strings.Repeat("B&", 300) + "B",
@@ -132,16 +133,30 @@ func FuzzDraw(f *testing.F) {
 	}
 	f.Add("graph LR\nA[漢字] --> B[\"👩‍👩‍👧 é\"]")
 	f.Add("graph TD\nA & B\nsubgraph empty")
+	f.Add("graph TD\nA[#27;#91;31m #155;31m #9; #10; &#27;c]")
 	f.Add("graph TD\nA[(\xc7)]\nB")
 	f.Fuzz(checkLines)
 }
 
-// The largest diagrams take milliseconds.
+// Charts at the limits of nodes, edges and subgraphs take milliseconds, whether they are drawn or not.
 func BenchmarkLarge(b *testing.B) {
 	r := rand.New(rand.NewPCG(3, 4))
-	source := random(r, 25)
-	for b.Loop() {
-		Draw(source, 10_000)
+	var chain, layers, subgraphs strings.Builder
+	for i := range maxNodes {
+		fmt.Fprintf(&chain, "N%d --> N%d\n", i, min(i+1, maxNodes-1))
+		fmt.Fprintf(&layers, "N%d --> N%d\n", i, min(i/20*20+20+r.IntN(20), maxNodes-1))
+		const size = maxNodes / maxClusters
+		if i%size == 0 {
+			fmt.Fprintf(&subgraphs, "end\nsubgraph S%d\n", i)
+		}
+		fmt.Fprintf(&subgraphs, "N%d --> N%d\n", i, i/size*size+min(i%size+1, size-1))
+	}
+	for name, statements := range map[string]string{"chain": chain.String(), "layers": layers.String(), "subgraphs": subgraphs.String() + "end"} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				Draw("graph LR\n"+statements, 10_000)
+			}
+		})
 	}
 }
 

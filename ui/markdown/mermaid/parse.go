@@ -13,7 +13,7 @@ type chart struct {
 	edges    []*edge
 	byID     map[string]*node
 	clusters []*cluster
-	open     []*cluster // that the next nodes belong to
+	open     *cluster // of the next nodes; nil if they are in none
 }
 
 // A node has a shape, or is the label or a bend of an edge.
@@ -26,8 +26,17 @@ type node struct {
 	rank, order int
 	// Position and size: across the direction of the chart, and along it.
 	across, wide, along, long int
-	ports                     [2][2]bool // used on the side before and after, by forward and backward edges
+	ports                     [2]ports // of the side before and after
 }
+
+// ports holds which edges use one side of a node.
+type ports struct{ forward, backward bool }
+
+func (p *ports) add(back bool) {
+	p.forward, p.backward = p.forward || !back, p.backward || back
+}
+
+func (p ports) both() bool { return p.forward && p.backward }
 
 // An edge leads from node to node. back is set for one that is drawn against the direction.
 type edge struct {
@@ -73,15 +82,15 @@ func parseChart(lines []string) *chart {
 		switch m := subgraph.FindStringSubmatch(line); {
 		case ignored.MatchString(line):
 		case m != nil:
-			if len(c.open) > 0 {
-				return nil // a subgraph in another one
+			if c.open != nil || len(c.clusters) == maxClusters {
+				return nil // a subgraph in another one, or too many
 			}
 			title := m[2]
 			if m[1] == "" {
 				m[1], title = m[3], m[3]
 			}
-			c.open = []*cluster{{id: m[1], title: strings.Join(label(title), " ")}}
-			c.clusters = append(c.clusters, c.open...)
+			c.open = &cluster{id: m[1], title: strings.Join(label(title), " ")}
+			c.clusters = append(c.clusters, c.open)
 		case line == "end":
 			c.open = nil
 		default:
@@ -98,7 +107,7 @@ func parseChart(lines []string) *chart {
 	c.clusters = slices.DeleteFunc(c.clusters, func(s *cluster) bool {
 		return !slices.ContainsFunc(c.nodes, func(n *node) bool { return n.cluster == s })
 	})
-	if len(c.nodes) == 0 || len(c.nodes) > maxNodes || len(c.edges) > maxEdges {
+	if len(c.nodes) == 0 || len(c.nodes) > maxNodes {
 		return nil
 	}
 	return c
@@ -158,8 +167,8 @@ func (c *chart) node(s string) (n *node, rest string) {
 		n = &node{id: id, lines: []string{id}, corners: "┌┐└┘─│"}
 		c.byID[id], c.nodes = n, append(c.nodes, n)
 	}
-	if len(c.open) > 0 && n.cluster == nil {
-		n.cluster = c.open[0]
+	if n.cluster == nil {
+		n.cluster = c.open
 	}
 	s = s[len(id):]
 	if a := attrs.FindString(s); a != "" {

@@ -142,11 +142,11 @@ func drawSequence(lines []string, width int) []string {
 		switch s.kind {
 		case '[':
 			open = append(open, y)
-			q.border(c, s, y, "┌┐─", w)
+			s.border(c, y, "┌┐─", w)
 		case '|':
-			q.border(c, s, y, "├┤╌", w)
+			s.border(c, y, "├┤╌", w)
 		case ']':
-			q.border(c, s, y, "└┘─", w)
+			s.border(c, y, "└┘─", w)
 			for row := open[len(open)-1] + 1; row < y; row++ {
 				for _, x := range []int{2 * s.depth, w - 1 - 2*s.depth} {
 					if c.at(x, row).text == "" {
@@ -230,7 +230,7 @@ func (q *sequence) columns() (at []int, right int) {
 }
 
 // border draws a border of a frame, with its text.
-func (q *sequence) border(c *canvas, s step, y int, chars string, w int) {
+func (s *step) border(c *canvas, y int, chars string, w int) {
 	r := []rune(chars)
 	x, end := 2*s.depth, w-1-2*s.depth
 	c.text(x, y, string(r[0])+strings.Repeat(string(r[2]), end-x-1)+string(r[1]))

@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-// A Protocol is a way to show images in a terminal. The empty protocol is not known yet.
+// A Protocol is a way to show images in a terminal.
 type Protocol string
 
 // The protocols. ITerm and Sixel draw an image row by row; see Strips.
@@ -30,8 +30,8 @@ func Settings() []string {
 //
 // kitty draws placeholders since version 0.28, Ghostty since 1.0. Others support the
 // protocol but show placeholders as boxes (WezTerm, Konsole, iTerm2, Warp).
-// Konsole draws text over images, and leaves them. Multiplexers pass graphics through only if configured to. Without colors, nothing
-// can be drawn: a placeholder has the number of its image as its color.
+// Konsole does not erase an image when text is drawn over it. Multiplexers pass graphics through only if
+// configured to. Without colors, nothing can be drawn: a placeholder has the number of its image as its color.
 func Detect(setting string, getenv func(string) string) (p Protocol, ask bool) {
 	env := []string{"TERM", "COLORTERM", "NO_COLOR", "TERM_PROGRAM", "TMUX"}
 	for i, name := range env {

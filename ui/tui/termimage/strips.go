@@ -14,8 +14,8 @@ import (
 	"golang.org/x/image/draw"
 )
 
-// Strips draws an image of cells in terminals whose images are no cells: each row is an image of
-// its own, one cell high. So rows can be scrolled, cut and covered like text.
+// Strips draws an image as one strip per row of cells, for iTerm2's protocol and sixel. So rows can be
+// scrolled, cut and covered like text.
 type Strips struct {
 	protocol Protocol
 	img      image.Image
