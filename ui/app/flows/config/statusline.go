@@ -33,7 +33,7 @@ func (f flow) statusLine(arg string) app.Effect {
 		return app.Fail(s.err)
 	}
 	known := f.words(of)
-	shown := statusWords(s, known)
+	shown := f.statusWords(s, known)
 	verb, word, _ := strings.Cut(arg, " ")
 	if verb != "left" && verb != "right" {
 		verb, word = "", arg
@@ -79,14 +79,15 @@ func (f flow) statusLine(arg string) app.Effect {
 		return app.Fail(err)
 	}
 	done.said = "Status line changed · /settings undo takes it back"
-	return app.Then{f.changed(statusPath, done), f.statusList(statusWords(f.read(), known), known, word)}
+	return app.Then{f.changed(statusPath, done), f.statusList(f.statusWords(f.read(), known), known, word)}
 }
 
-// statusWords returns the words that the status line shows, in their order.
-func statusWords(s state, known []string) []string {
+// statusWords returns the words that the status line shows, in their order. By default the tokens stand in for a context
+// share that is not known.
+func (f flow) statusWords(s state, known []string) []string {
 	v := lookup(s.values, statusPath)
 	if v == nil {
-		return slices.DeleteFunc(slices.Clone(known), func(word string) bool { return word == "speed" || word == "tokens" })
+		return slices.DeleteFunc(slices.Clone(known), func(word string) bool { return word == "speed" || word == "tokens" && f.app.Session.Model().Context > 0 })
 	}
 	return strings.FieldsFunc(valueText(statusPath, v), func(r rune) bool { return r == ',' || r == ' ' })
 }
