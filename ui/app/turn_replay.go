@@ -49,7 +49,13 @@ func ReplayBack(s StoredConversation, next, n int, newID func() string, show fun
 		if !whole {
 			r := replay{stored: s}
 			_, known := r.modelBefore(path, s.Annotations(path), from)
-			if from == 0 || !known || !slices.ContainsFunc(path[:from], func(n session.Node) bool { return n.Role == llm.RoleUser && !n.Steers && !n.Summary }) {
+			sent := 0 // prompts: a footer needs the times of its own and of the one before
+			for _, n := range path[:from+1] {
+				if n.Role == llm.RoleUser && !n.Steers && !n.Summary {
+					sent++
+				}
+			}
+			if from == 0 || !known || sent < 2 {
 				continue
 			}
 		}

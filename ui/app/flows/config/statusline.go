@@ -87,7 +87,9 @@ func (f flow) statusLine(arg string) app.Effect {
 func (f flow) statusWords(s state, known []string) []string {
 	v := lookup(s.values, statusPath)
 	if v == nil {
-		return slices.DeleteFunc(slices.Clone(known), func(word string) bool { return word == "speed" || word == "tokens" && f.app.Session.Model().Context > 0 })
+		return slices.DeleteFunc(slices.Clone(known), func(word string) bool {
+			return word == "speed" || word == "tokens" && f.app.Session.Model().Context > 0
+		})
 	}
 	return strings.FieldsFunc(valueText(statusPath, v), func(r rune) bool { return r == ',' || r == ' ' })
 }
