@@ -75,12 +75,12 @@ func (all parts) broadcast(msg tea.Msg) tea.Cmd {
 	return tea.Batch(cmds...)
 }
 
-// offer passes a message to the first part that handles it, and reports whether one does.
+// offer passes a message to the parts up to the first that handles it, and reports whether one does.
 func (all parts) offer(msg tea.Msg) (cmd tea.Cmd, ok bool) {
-	for _, p := range all {
-		if cmd, ok = p.Update(msg); ok {
-			break
-		}
+	for i := 0; i < len(all) && !ok; i++ {
+		var next tea.Cmd
+		next, ok = all[i].Update(msg)
+		cmd = tea.Batch(cmd, next)
 	}
 	return cmd, ok
 }
