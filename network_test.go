@@ -419,7 +419,7 @@ func TestSessionLeavesNothingOpen(t *testing.T) {
 			tty := k.startTerminal(cmd, &pty.Winsize{Rows: 40, Cols: 120})
 			k.await("the first screen", func() bool { return tty.shows("demo/parley") })
 			tty.send("run `umask 077; echo written > out.txt`", func() bool { _, err := os.Stat(work + "/out.txt"); return err == nil })
-			k.await("the end of the turn", func() bool { return tty.shows(" out · ") })
+			k.await("the end of the turn", func() bool { return tty.shows(" in · ") })
 			if open := listening(t, cmd.Process.Pid); len(open) > 0 {
 				t.Errorf("it listens on %q", open)
 			}

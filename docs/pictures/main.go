@@ -44,7 +44,7 @@ var scenes = []scene{
 	{name: "first", width: 92, height: 26, script: []line{{"select", nil}, {"", nil}}},
 	{name: "screen", width: 92, height: 30, script: []line{
 		{"Ask anything", typed("replace wrold with world in hello.go")}, {"hello.go", []string{"Enter"}},
-		{"Allow once", nil}, {"", []string{"y"}}, {" out · ", nil},
+		{"Allow once", nil}, {"", []string{"y"}}, {" in · ", nil},
 	}},
 	{name: "ask", width: 92, height: 18, script: []line{
 		{"Ask anything", typed("run go vet ./...")}, {"go vet", []string{"Enter"}}, {"Allow once", nil}, {"", nil},
@@ -54,7 +54,7 @@ var scenes = []scene{
 	}},
 	{name: "light", width: 92, height: 24, light: true, script: []line{
 		{"Ask anything", typed("/theme light")}, {"theme", []string{"Enter"}},
-		{"", typed("which shortcuts are there?")}, {"shortcuts", []string{"Enter"}}, {" out · ", nil}, {"", nil},
+		{"", typed("which shortcuts are there?")}, {"shortcuts", []string{"Enter"}}, {" in · ", nil}, {"", nil},
 	}},
 }
 
