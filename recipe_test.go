@@ -57,7 +57,7 @@ data: [DONE]
 			"providers/catalog/catalog.go": {`	"openrouter", "azure",`, `	"example",`},
 			"providers/openai/dialects.go": {"\t{\n\t\tkind:    \"groq\",", `	{
 		kind:    "example",
-		Dialect: Dialect{ReasoningField: "reasoning"},
+		dialect: Dialect{ReasoningField: "reasoning"},
 		efforts: []modelEffort{{"*", Effort{Words: effortWords("low low low high high high")}}},
 	},`},
 		},

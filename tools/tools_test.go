@@ -186,7 +186,7 @@ func TestOnly(t *testing.T) {
 		{names: nil},
 		{names: []string{"raed"}, err: `unknown tool "raed": did you mean "read"?`},
 		{names: []string{"READ"}, err: `unknown tool "READ": did you mean "read"?`},
-		{names: []string{"teleport"}, err: `unknown tool "teleport": the tools are read, list, glob, grep, write, edit, shell, jobs, fetch`},
+		{names: []string{"teleport"}, err: `unknown tool "teleport": the tools are ` + strings.Join(Names(), ", ")},
 		{names: []string{"read", "none"}, err: `unknown tool "none"`},
 	}
 	for _, test := range tests {
