@@ -26,6 +26,7 @@ const (
 	lifeFD   = 4 // read end of a pipe that the caller keeps open
 	reportFD = 5 // file for notices, which the command cannot access; only if the job says so
 	guardFD  = 5 // pipe to the guard, in its place for a program that runs long
+	readyFD  = 6 // pipe from the guard, which says that it watches
 )
 
 // maxReport bounds the notices of one command, in bytes.

@@ -116,10 +116,23 @@ func openGuard(j *job) (*guard, error) {
 		return nil, err
 	}
 	defer r.Close()
+	watching, ready, err := os.Pipe()
+	if err != nil {
+		w.Close()
+		return nil, err
+	}
+	defer watching.Close()
 	g := &guard{programs: w, ended: make(chan struct{}), workspace: j.Workspace, users: 1}
 	if g.cmd, g.letGo, err = of.helperCommand(); err == nil {
-		g.cmd.ExtraFiles = append(g.cmd.ExtraFiles, r)
+		g.cmd.ExtraFiles = append(g.cmd.ExtraFiles, r, ready)
 		err = g.cmd.Start()
+	}
+	ready.Close()
+	if err == nil { // it has its job from the caller, which may be killed as soon as a program runs
+		if _, err = watching.Read(make([]byte, 1)); err != nil {
+			_ = g.cmd.Process.Kill()
+			_ = g.cmd.Wait()
+		}
 	}
 	if err != nil {
 		if g.letGo != nil {
@@ -183,7 +196,9 @@ func (h *helper) report(to *os.File) error {
 
 // guard waits until the caller has closed the pipe of programs, or was killed. It then ends those that still run, and
 // does what the caller would have done after them.
-func (h *helper) guard(programs *os.File) {
+func (h *helper) guard(programs, ready *os.File) {
+	_, _ = ready.Write([]byte{goAhead}) // the caller waits for it, or has ended
+	ready.Close()
 	var all []guarded
 	for lines := bufio.NewScanner(programs); lines.Scan(); {
 		all = slices.DeleteFunc(all, func(p guarded) bool {

@@ -71,7 +71,7 @@ func runHelper() (int, error) {
 		return exitNoSandbox, err
 	}
 	if h.guards {
-		h.guard(os.NewFile(guardFD, "servers"))
+		h.guard(os.NewFile(guardFD, "servers"), os.NewFile(readyFD, "ready"))
 		return 0, nil
 	}
 	life := os.NewFile(lifeFD, "life")
