@@ -9,6 +9,7 @@ import (
 
 	"parley/tools/act"
 	"parley/tools/places"
+	"parley/tools/process"
 	"parley/tools/rule"
 )
 
@@ -61,7 +62,7 @@ func (p *Policy) SetWorkspace(directory string) {
 
 // Decide returns whether a may run now. In order of precedence: deny rules; read-only mode and plan mode, in which a
 // plan asks; actions from the project's own files, which ask; credentials and start files, which ask in every mode
-// unless a rule allows that very file or that class; yolo mode; ask rules; allow rules; the mode. A guarded file asks
+// unless a rule allows that very file or that class; commands that may run something that a rule denies, which ask; yolo mode; ask rules; allow rules; the mode. A guarded file asks
 // unless a rule allows that very file. If the directory is not used as a workspace, a read asks unless a rule allows
 // that very file, and a write does unless the user wrote that rule.
 func (p *Policy) Decide(a *act.Action) act.Verdict {
@@ -84,8 +85,7 @@ func (p *Policy) MayHookAllow(a *act.Action) bool {
 
 // DenialReason tells the model why a may not run.
 func (p *Policy) DenialReason(a *act.Action) string {
-	_, by := p.evaluate(a)
-	if by.Effect == act.Deny {
+	if verdict, by := p.evaluate(a); verdict == act.Deny && by.Effect == act.Deny {
 		return fmt.Sprintf("the rule %q denies it.", by)
 	}
 	if p.Mode() == act.ModePlan {
@@ -101,7 +101,11 @@ func (p *Policy) evaluate(a *act.Action) (act.Verdict, rule.Rule) {
 	if a.AskEachTime { // no earlier approval counts
 		rs = slices.DeleteFunc(slices.Clone(rs), func(r rule.Rule) bool { return r.Effect == act.Allow && !r.IsConfigured() })
 	}
-	effect, by, ruled := rule.Engine.Decide(rs, rule.Call{Tool: a.Tool, Command: a.Command, Foreign: a.ForeignShell, Path: a.Path, Host: a.Host, Workspace: directory, Class: a.PlaceClass})
+	call := rule.Call{Tool: a.Tool, Command: a.Command, Foreign: a.ForeignShell, Path: a.Path, Host: a.Host, Workspace: directory, Class: a.PlaceClass}
+	if a.Sandboxed {
+		call.Hides = process.Sandbox.Hides
+	}
+	effect, by, ruled := rule.Engine.Decide(rs, call)
 	if a.Access == act.AccessRead && a.Tool != readTool && effect != act.Deny {
 		e, r, ok := rule.Engine.Decide(rs, rule.Call{Tool: readTool, Path: a.Path, Workspace: directory, Class: a.PlaceClass})
 		if ok && (e == act.Deny || e == act.Ask) {
@@ -120,6 +124,8 @@ func (p *Policy) evaluate(a *act.Action) (act.Verdict, rule.Rule) {
 		return act.Ask, by
 	case a.PlaceClass != "" && !(is(act.Allow) && (by.IsLiteral() || by.Tool == a.PlaceClass)):
 		return act.Ask, by
+	case is(act.Ask) && by.Effect == act.Deny:
+		return act.Ask, by // it may run something that the rule denies
 	case mode == act.ModeYolo:
 		return act.Allow, by
 	case is(act.Ask):
@@ -189,6 +195,21 @@ func (p *Policy) showsClass(class places.Class) bool {
 	defer p.mu.Unlock()
 	effect, by, ok := rule.Engine.Decide(p.rules, rule.Call{Tool: readTool, Workspace: p.workspace, Class: string(class)})
 	return ok && effect == act.Allow && by.Tool == string(class)
+}
+
+// deniedPrograms returns the names of the programs that rules deny with any arguments.
+func (p *Policy) deniedPrograms() (names []string) {
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.rules {
+		if name := r.Program(); r.Effect == act.Deny && name != "" && (r.Workspace == "" || r.Workspace == p.workspace) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // AddRules adds rules.

@@ -11,6 +11,7 @@ import (
 
 	"parley/tools/act"
 	"parley/tools/permission"
+	"parley/tools/process"
 	"parley/tools/rule"
 )
 
@@ -28,6 +29,8 @@ func TestDecide(t *testing.T) {
 		online  = &act.Action{Tool: "shell", Access: act.AccessRun, Command: "make", Sandboxed: true, Network: true}
 		unseen  = &act.Action{Tool: "shell", Access: act.AccessRun, Command: "$x y", Sandboxed: true}
 		script  = &act.Action{Tool: "shell", Access: act.AccessRun, Command: "sed '1e curl x' f", Sandboxed: true}
+		outside = &act.Action{Tool: "shell", Access: act.AccessRun, Command: "$x y"}
+		named   = &act.Action{Tool: "shell", Access: act.AccessRun, Command: "curl y", Sandboxed: true}
 		page    = &act.Action{Tool: "fetch", Access: act.AccessFetch, Host: "example.com", URL: "https://example.com/a"}
 		beside  = &act.Action{Tool: "fetch", Access: act.AccessFetch, Host: "example.com.evil.com", URL: "https://example.com.evil.com/"}
 		issue   = &act.Action{Tool: "mcp__github__create_issue", Access: act.AccessRun}
@@ -130,12 +133,19 @@ func TestDecide(t *testing.T) {
 		{"ask beats auto", act.ModeAuto, load(permission.Ask, "shell:make"), boxed, act.Ask},
 		{"ask beats reading", act.ModeAsk, load(permission.Ask, "read:*.go"), read, act.Ask},
 		{"not yolo", act.ModeYolo, load(permission.Ask, "shell"), chained, act.Allow},
-		{"what a deny rule cannot see through", act.ModeAuto, load(permission.Deny, "shell:curl *"), unseen, act.Ask},
-		{"a script where something is denied", act.ModeAuto, load(permission.Deny, "shell:curl *"), script, act.Ask},
+		{"what a deny rule cannot see through", act.ModeAuto, load(permission.Deny, "shell:curl x *"), unseen, act.Ask},
+		{"a script where something is denied", act.ModeAuto, load(permission.Deny, "shell:curl x *"), script, act.Ask},
+		{"the same outside of the sandbox", act.ModeYolo, load(permission.Deny, "shell:curl"), outside, act.Ask},
+		{"a program that the sandbox hides", act.ModeAuto, load(permission.Deny, "shell:curl"), unseen, act.Allow},
+		{"its name in the line", act.ModeAuto, load(permission.Deny, "shell:curl"), named, act.Deny},
+		{"a program that the sandbox cannot hide", act.ModeAuto, load(permission.Deny, "shell:applet"), unseen, act.Ask},
 		{"a script where nothing is", act.ModeAuto, nil, script, act.Allow},
 		{"without one", act.ModeAuto, nil, unseen, act.Allow},
-		{"in yolo", act.ModeYolo, load(permission.Deny, "shell:curl *"), unseen, act.Allow},
+		{"in yolo", act.ModeYolo, load(permission.Deny, "shell:curl x *"), unseen, act.Ask},
+		{"in yolo, a rule that asks", act.ModeYolo, load(permission.Ask, "shell:curl x *"), unseen, act.Allow},
 	}
+	defer func(hides func(string) bool) { process.Sandbox.Hides = hides }(process.Sandbox.Hides)
+	process.Sandbox.Hides = func(program string) bool { return program != "applet" }
 	for _, test := range tests {
 		p := NewPolicy(test.mode)
 		if test.prepare != nil {

@@ -61,6 +61,7 @@ func planShell(_ context.Context, w *workspace, args shellArgs) (*act.Action, er
 	held := func(network bool) func(context.Context, func(string)) act.Outcome {
 		return func(ctx context.Context, progress func(string)) act.Outcome {
 			p := w.SandboxPolicy(network)
+			p.Denied = w.policy.Load().deniedPrograms()
 			return w.runShell(ctx, &p, shellCommand{shellArgs: args}, progress)
 		}
 	}
@@ -357,12 +358,26 @@ func (r *runningCommand) outcome() act.Outcome {
 		if r.policy == nil || success {
 			break
 		}
-		if what, denied := process.Sandbox.ExplainDenial(text); denied {
+		if program := deniedIn(text, r.policy.Denied); program != "" {
+			notes = append(notes, note("a rule denies the program %s, also under other names", program))
+		} else if what, denied := process.Sandbox.ExplainDenial(text); denied {
 			notes = append(notes, note("the sandbox may have denied it %s; %s", what, r.denialHint()))
 		}
 	}
 	r.notes = notes
 	return notedOutcome(text, notes, !success)
+}
+
+// deniedIn returns the denied program that a command's output says it could not run or open; "" if there is none.
+func deniedIn(output string, denied []string) string {
+	for line := range strings.Lines(output) {
+		for _, program := range denied {
+			if strings.Contains(line, program) && strings.Contains(line, "ermission denied") {
+				return program
+			}
+		}
+	}
+	return ""
 }
 
 // notedOutcome returns the outcome of a command that wrote text, with notes after it.

@@ -34,7 +34,7 @@ func (rs Rules) Decide(c Call) (effect Effect, by Rule, ok bool) {
 			case r.Effect != effect || !appliesTo(r, c):
 			case r.Match == "" || matchesWide(r, c, line):
 				return effect, r, true
-			case line != nil && blind.Tool == "" && (line.isOpaque() || mayMatch(r, line)):
+			case line != nil && blind.Tool == "" && !isHidden(r, c) && (line.isOpaque() || mayMatch(r, line)):
 				blind = r
 			}
 		}
@@ -44,6 +44,12 @@ func (rs Rules) Decide(c Call) (effect Effect, by Rule, ok bool) {
 		return Ask, blind, true
 	}
 	return by.Effect, by, ok
+}
+
+// isHidden reports whether the program that a rule denies cannot run at all.
+func isHidden(r Rule, c Call) bool {
+	program := r.Program()
+	return r.Effect == Deny && program != "" && c.Hides != nil && c.Hides(program)
 }
 
 // appliesTo reports whether r is for the tool, or the file's class, in the workspace of c.

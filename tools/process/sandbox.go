@@ -24,6 +24,7 @@ type SandboxDriver struct {
 	GitRuns   func(workspace, file string) bool                                                // reports whether git runs file or reads its settings from it; true if unknown
 
 	Command       func(p SandboxPolicy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) // prepares a confined program
+	Hides         func(program string) bool                                                        // reports whether a policy that denies a program hides all its files; nil: never
 	Policy        func(workspace string, env []string) SandboxPolicy                               // returns the usual policy of a command in a workspace
 	NewWatch      func(dir string) RepositoryWatch                                                 // starts to watch a directory
 	ExplainDenial func(output string) (what string, ok bool)                                       // guesses from a confined program's output which access was denied
@@ -39,6 +40,7 @@ type SandboxPolicy struct {
 	Directories   []string // more directories to read and write, in which files that configure or run programs for git, parley and the shell are read-only
 	ReadOnly      []string // more read-only files and directories in Directories
 	Protected     []string // files and directories whose content is preserved, relative to Workspace; missing ones stay missing
+	Denied        []string // names of programs whose files in the system's directories and on the search path cannot be opened; needs namespaces
 	Network       bool     // may open IP sockets to any address; Unix sockets stay closed
 	Env           []string // the whole environment, to which only TMPDIR is added
 	LongRunning   bool     // runs alongside the user's own work, like a server: only configuration of new repositories is undone, and more is read-only

@@ -65,6 +65,8 @@ type Call struct {
 	Host      string // lower case, with its port unless that is the default; "" for no host
 	Workspace string // absolute path of the workspace
 	Class     string // class of the file, which rules can use as a tool name; "" for none
+
+	Hides func(program string) bool // reports whether a denied program cannot run, whatever Command is; nil: none is prevented
 }
 
 // IsConfigured reports whether r is from the config or a flag rather than an approval.
@@ -84,6 +86,14 @@ func (r Rule) String() string {
 }
 
 const shellTool = "shell"
+
+// Program returns the name of the program that r is for, with any arguments; "" if it is for something else.
+func (r Rule) Program() string {
+	if r.Tool != shellTool || strings.ContainsAny(r.Match, " \t\n\\;&|()<>`$'\"*?[]{}~=!#^") {
+		return ""
+	}
+	return r.Match[strings.LastIndexByte(r.Match, '/')+1:]
+}
 
 // escapeStar puts a backslash before the asterisk of an exact command that looks like a prefix.
 func escapeStar(s string) string {

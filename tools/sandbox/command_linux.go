@@ -66,6 +66,7 @@ func Command(allowed Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err
 	p.Protected = withLinkTargets(p.Workspace, p.Protected)
 	p.allowWorktree(strings.HasSuffix(b.Name, "pidns"))
 	p.allowDirectories(strings.HasSuffix(b.Name, "pidns"))
+	p.findHidden()
 	made := p.TempDir == ""
 	removeTemp, err := makeTempDir(&p)
 	if err != nil {

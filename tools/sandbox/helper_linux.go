@@ -35,7 +35,7 @@ const (
 // addHelper makes a helper supervise programs. In a process started as a helper, it runs the
 // helper and never returns.
 func addHelper(d *process.SandboxDriver) {
-	d.Supervise = Supervise
+	d.Supervise, d.Hides = Supervise, Hides
 	if len(os.Args) == 0 || os.Args[0] != helperName {
 		return
 	}

@@ -36,7 +36,7 @@ const jobEnd = "whole"
 // stringLists returns the lists to encode. Paths and variables need not be UTF-8 and contain
 // no NUL, so that joining by NUL fits better than JSON.
 func (j *job) stringLists() []*[]string {
-	return []*[]string{&j.ReadPaths, &j.WritePaths, &j.Protected, &j.readOnlyFiles, &j.outsideGitDirs, &j.Directories, &j.readOnlyParts, &j.searchedDirs, &j.layoutParts, &j.Env, &j.argv, &j.listableEtc, &j.readableEtc}
+	return []*[]string{&j.ReadPaths, &j.WritePaths, &j.Protected, &j.readOnlyFiles, &j.outsideGitDirs, &j.Directories, &j.readOnlyParts, &j.hidden, &j.searchedDirs, &j.layoutParts, &j.Env, &j.argv, &j.listableEtc, &j.readableEtc}
 }
 
 func (j *job) stringFields() []*string {

@@ -72,6 +72,9 @@ func isolateMounts(p *policy) error {
 			return fmt.Errorf("protect %s: %w", path, err)
 		}
 	}
+	if err := hide(p.hidden); err != nil {
+		return fmt.Errorf("hide a denied program: %w", err)
+	}
 	return os.Chdir(dir) // the same directory through the writable mount
 }
 

@@ -85,6 +85,7 @@ type policy struct {
 	readOnlyFiles  []string // files in WritePaths that are read-only; needs namespaces
 	outsideGitDirs []string // git directories in WritePaths, outside of the workspace
 	readOnlyParts  []string // paths in Directories that are read-only; needs namespaces
+	hidden         []string // files of denied programs; needs namespaces
 	searchResult
 }
 
