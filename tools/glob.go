@@ -1,15 +1,17 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"io/fs"
-	"parley/tools/act"
 	"path"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"parley/tools/act"
+	"parley/tools/openat"
 )
 
 // maxMatches is the most files that one glob shows, and the most lines of one
@@ -81,45 +83,93 @@ func (w *workspace) checkPattern(dir, pattern string) (string, error) {
 }
 
 func (w *workspace) glob(ctx context.Context, dir, pattern string, all bool) act.Outcome {
-	type match struct {
-		file string
-		when time.Time
-	}
-	var found []match
+	var n newest
 	k := walk{workspace: w, all: all}
-	err := k.run(ctx, dir, func(file string, e fs.DirEntry) error {
-		if e.IsDir() || !doublestar.MatchUnvalidated(pattern, relativeTo(dir, file)) {
-			return nil
+	k.visit = func(at openat.Dir, file string, e openat.Entry) error {
+		rel := relativeTo(dir, file)
+		if e.IsDir() {
+			return skipUnless(mayHold(pattern, rel))
 		}
-		m := match{file: file}
-		if info, err := e.Info(); err == nil {
-			m.when = info.ModTime()
+		if doublestar.MatchUnvalidated(pattern, rel) {
+			_, modified, _ := at.Stat(e.Name)
+			n.add(match{file, modified})
 		}
-		found = append(found, m)
 		return nil
-	})
-	if err != nil {
+	}
+	if err := k.run(ctx, dir); err != nil {
 		return failedOutcome("%v", err)
 	}
-	slices.SortStableFunc(found, func(a, b match) int { return b.when.Compare(a.when) })
 	a := lineOutput{limit: maxMatches}
-	for _, m := range found {
+	for _, m := range n.files() {
 		if !a.add(quotePath(m.file)) {
 			break
 		}
 	}
 	var notes []string
-	if len(found) == 0 {
+	if n.seen == 0 {
 		text := "no files match %s"
 		if !strings.Contains(pattern, "/") {
 			text += "; to look in the folders below as well, put **/ in front of it"
 		}
 		notes = append(notes, note(text, quotePath(pattern)))
 	}
-	if a.full {
-		notes = append(notes, note("the newest %d of %d; narrow the pattern to see the others", a.lines, len(found)))
+	if n.seen > a.lines {
+		notes = append(notes, note("the newest %d of %d; narrow the pattern to see the others", a.lines, n.seen))
 	}
 	return a.outcome(append(notes, k.notes()...)...)
+}
+
+// A match is a file that matches, and when it was changed, in ns.
+type match struct {
+	file     string
+	modified int64
+}
+
+// newest collects the newest maxMatches of many files. Of files of the same time, the first ones count.
+type newest struct {
+	seen    int // number of files added
+	found   []match
+	atLeast int64 // only files that are newer can be among the newest; 0: all
+}
+
+func (n *newest) add(m match) {
+	n.seen++
+	if m.modified <= n.atLeast && n.atLeast != 0 {
+		return
+	}
+	if n.found = append(n.found, m); len(n.found) == 8*maxMatches {
+		n.found = n.files()
+		n.atLeast = n.found[maxMatches-1].modified
+	}
+}
+
+// files returns the newest files, the newest first.
+func (n *newest) files() []match {
+	slices.SortStableFunc(n.found, func(a, b match) int { return cmp.Compare(b.modified, a.modified) })
+	return n.found[:min(len(n.found), maxMatches)]
+}
+
+// mayHold reports whether the directory dir can hold matches of pattern.
+func mayHold(pattern, dir string) bool {
+	for name := range strings.SplitSeq(dir, "/") {
+		part, rest, more := strings.Cut(pattern, "/")
+		switch {
+		case strings.ContainsAny(part, `{[\`) || strings.Contains(part, "**"): // slashes in it may match
+			return true
+		case !more || !doublestar.MatchUnvalidated(part, name):
+			return false
+		}
+		pattern = rest
+	}
+	return true
+}
+
+// skipUnless returns fs.SkipDir if wanted is false.
+func skipUnless(wanted bool) error {
+	if wanted {
+		return nil
+	}
+	return fs.SkipDir
 }
 
 // notes reports the entries that a search left out.

@@ -5,18 +5,19 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
-	"parley/tools/act"
-	"parley/tools/sanitize"
-
 	"github.com/bmatcuk/doublestar/v4"
+
+	"parley/tools/act"
+	"parley/tools/openat"
+	"parley/tools/sanitize"
 )
 
 const (
@@ -53,7 +54,7 @@ func planGrep(_ context.Context, w *workspace, args grepArgs) (*act.Action, erro
 		}
 	}
 	g := grepRun{workspace: w, args: args, dir: at, output: output, lineOutput: lineOutput{limit: maxMatches * (2 + 2*args.Context)}}
-	if g.expr, err = compileExpression(args); err != nil {
+	if g.expr, g.needed, err = compileExpression(args); err != nil {
 		return nil, err
 	}
 	if args.Glob != "" {
@@ -76,12 +77,12 @@ func planGrep(_ context.Context, w *workspace, args grepArgs) (*act.Action, erro
 	return a, nil
 }
 
-// compileExpression compiles the search expression. RE2 takes linear time; the limit
+// compileExpression compiles the search expression, and returns texts: each match contains one. RE2 takes linear time; the limit
 // on the program's size bounds the factor.
-func compileExpression(args grepArgs) (*regexp.Regexp, error) {
+func compileExpression(args grepArgs) (expr *regexp.Regexp, needed needles, err error) {
 	text := args.Pattern
 	if text == "" {
-		return nil, refuse("the pattern is empty")
+		return nil, needed, refuse("the pattern is empty")
 	}
 	if args.Literal {
 		text = regexp.QuoteMeta(text)
@@ -92,16 +93,17 @@ func compileExpression(args grepArgs) (*regexp.Regexp, error) {
 	}
 	parsed, err := syntax.Parse(flags+text, syntax.Perl)
 	if err != nil {
-		return nil, refuse("%v; set literal to search for plain text", err)
+		return nil, needed, refuse("%v; set literal to search for plain text", err)
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
-		return nil, refuse("%v", err)
+		return nil, needed, refuse("%v", err)
 	}
 	if len(program.Inst) > maxProgram {
-		return nil, refuse("the regular expression is too large; use a simpler one")
+		return nil, needed, refuse("the regular expression is too large; use a simpler one")
 	}
-	return regexp.Compile(flags + text)
+	expr, err = regexp.Compile(flags + text)
+	return expr, neededBy(parsed), err
 }
 
 // A grepRun is one run of grep.
@@ -112,11 +114,12 @@ type grepRun struct {
 	output *savedOutput // saved output to search; nil: search files
 	glob   string
 	expr   *regexp.Regexp
+	needed needles // every match of expr contains one
 
 	lineOutput
 	files, matches int
 	skipped        int // files too large or not text
-	buf            bytes.Buffer
+	buf, lower     []byte
 }
 
 func (g *grepRun) run(ctx context.Context) act.Outcome {
@@ -135,21 +138,27 @@ func (g *grepRun) run(ctx context.Context) act.Outcome {
 		if err := requireRegular(g.dir, info); err != nil {
 			return failedOutcome("%v", err)
 		}
-		f, info, err := g.openFile(g.dir)
-		if err := g.searchFile(ctx, g.dir, f, info, err); err != nil && err != errStop {
+		at, err := openat.Open(root, path.Dir(filepath.ToSlash(native)))
+		if err != nil {
+			return failedOutcome("%v", g.explainAbsent(g.dir, err))
+		}
+		defer at.Close()
+		if err := g.searchFile(ctx, at, path.Base(g.dir), g.dir); err != nil && err != errStop {
 			return failedOutcome("%v", err)
 		}
 		return g.result(nil)
 	}
 	k := walk{workspace: g.workspace, all: g.args.All}
-	err := k.run(ctx, g.dir, func(file string, e fs.DirEntry) error {
-		if !e.Type().IsRegular() || !g.matchesGlob(file) {
+	k.visit = func(at openat.Dir, file string, e openat.Entry) error {
+		switch {
+		case e.IsDir():
+			return skipUnless(!strings.Contains(g.glob, "/") || mayHold(g.glob, relativeTo(g.dir, file)))
+		case e.Type != 0 || !g.matchesGlob(file):
 			return nil
 		}
-		f, info, err := openIn(k.dirRoot, e.Name(), file)
-		return g.searchFile(ctx, file, f, info, err)
-	})
-	if err != nil {
+		return g.searchFile(ctx, at, e.Name, file)
+	}
+	if err := k.run(ctx, g.dir); err != nil {
 		return failedOutcome("%v", err)
 	}
 	return g.result(k.notes())
@@ -162,31 +171,42 @@ func (g *grepRun) matchesGlob(file string) bool {
 		!strings.Contains(g.glob, "/") && doublestar.MatchUnvalidated(g.glob, path.Base(file))
 }
 
-// searchFile searches one file, opened as f unless that failed with err. Unreadable
-// files are counted and left out.
-func (g *grepRun) searchFile(ctx context.Context, file string, f *os.File, info fs.FileInfo, err error) error {
-	if err != nil || info.Size() > maxGrep {
-		g.skipped++
-		if f != nil {
-			f.Close()
-		}
-		return nil
-	}
-	defer f.Close()
-	g.buf.Reset()
-	if _, err := g.buf.ReadFrom(io.LimitReader(f, maxGrep)); err != nil {
+// searchFile searches the file name in at. Unreadable files are counted and left out.
+func (g *grepRun) searchFile(ctx context.Context, at openat.Dir, name, file string) error {
+	content, ok := g.readText(at, name)
+	if !ok {
 		g.skipped++
 		return nil
 	}
-	content := bytes.TrimPrefix(g.buf.Bytes(), bom)
-	if binaryKind(content[:min(8<<10, len(content))]) != "" {
-		g.skipped++
-		return nil
-	}
+	content = bytes.TrimPrefix(content, bom)
 	if bytes.IndexByte(content, '\r') >= 0 {
 		content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
 	}
 	return g.searchContent(ctx, file, content)
+}
+
+// readText reads the file name in at; ok is false if it is too large, not text, or unreadable.
+func (g *grepRun) readText(at openat.Dir, name string) (content []byte, ok bool) {
+	f, err := at.OpenFile(name)
+	if err != nil {
+		return nil, false
+	}
+	defer f.Close()
+	if f.Size > maxGrep {
+		return nil, false
+	}
+	for g.buf = g.buf[:0]; ; {
+		g.buf = slices.Grow(g.buf, min(max(int(f.Size)-len(g.buf), 0)+1, pieceSize))
+		n, err := f.Read(g.buf[len(g.buf):min(cap(g.buf), maxGrep)])
+		head := len(g.buf) == 0
+		g.buf = g.buf[:len(g.buf)+n]
+		switch {
+		case err != nil && err != io.EOF || head && binaryKind(g.buf[:min(8<<10, n)]) != "":
+			return nil, false
+		case err == io.EOF || len(g.buf) >= maxGrep || int64(len(g.buf)) == f.Size:
+			return g.buf, true
+		}
+	}
 }
 
 // searchContent searches piece by piece, so that a cancellation is noticed. A line
@@ -201,7 +221,7 @@ func (g *grepRun) searchContent(ctx context.Context, file string, content []byte
 		if cut := bytes.LastIndexByte(content[start:end], '\n'); cut >= 0 && end < len(content) {
 			end = start + cut + 1
 		}
-		for at := start; at < end; {
+		for at := start; at < end && (at > start || g.needed.in(content[start:end], &g.lower)); {
 			m := g.expr.FindIndex(content[at:end])
 			if m == nil || at+m[0] == end && content[end-1] == '\n' {
 				break // the empty text after the last line is not part of this piece

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+
 	"parley/tools/act"
+	"parley/tools/openat"
 )
 
 // maxListEntries is the most entries that one list shows.
@@ -46,13 +48,13 @@ func (w *workspace) locateDir(name string) (string, error) {
 func (w *workspace) listDir(ctx context.Context, dir string, depth int, all bool) act.Outcome {
 	k := walk{workspace: w, all: all, depth: depth, namesOnly: true}
 	a := lineOutput{limit: maxListEntries}
-	err := k.run(ctx, dir, func(file string, e fs.DirEntry) error {
-		if !a.add(w.formatEntry(relativeTo(dir, file), file, e)) {
+	k.visit = func(at openat.Dir, file string, e openat.Entry) error {
+		if !a.add(w.formatEntry(at, relativeTo(dir, file), file, e)) {
 			return errStop
 		}
 		return nil
-	})
-	if err != nil {
+	}
+	if err := k.run(ctx, dir); err != nil {
 		return failedOutcome("%v", err)
 	}
 	var notes []string
@@ -69,23 +71,23 @@ func (w *workspace) listDir(ctx context.Context, dir string, depth int, all bool
 }
 
 // formatEntry returns one line of a listing.
-func (w *workspace) formatEntry(name, file string, e fs.DirEntry) string {
+func (w *workspace) formatEntry(at openat.Dir, name, file string, e openat.Entry) string {
 	switch {
 	case e.IsDir():
 		return quotePath(name) + "/"
-	case e.Type()&fs.ModeSymlink != 0:
+	case e.Type&fs.ModeSymlink != 0:
 		root, native := rootOf(w, file)
 		target, err := root.Readlink(native)
 		if err != nil {
 			target = "?"
 		}
 		return quotePath(name) + " -> " + quotePath(target)
-	case !e.Type().IsRegular():
+	case e.Type != 0:
 		return quotePath(name) + "\t(no regular file)"
 	}
-	info, err := e.Info()
+	size, _, err := at.Stat(e.Name)
 	if err != nil {
 		return quotePath(name)
 	}
-	return fmt.Sprintf("%s\t%d", quotePath(name), info.Size())
+	return fmt.Sprintf("%s\t%d", quotePath(name), size)
 }

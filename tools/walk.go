@@ -1,19 +1,20 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"strings"
 
 	"parley/tools/act"
 	"parley/tools/gitignore"
+	"parley/tools/openat"
 	"parley/tools/places"
 )
 
 // maxWalk is how many directory entries one call visits.
-const maxWalk = 200_000
+const maxWalk = 2_000_000
 
 // A walk visits a directory and its subdirectories, sorted by name. It does not
 // follow symbolic links, and leaves out .git and ignored files.
@@ -32,25 +33,21 @@ type walk struct {
 	dirApproved      bool                          // the user has approved the start directory despite a rule
 	inSensitivePlace bool                          // the walk began in a sensitive place, which the user approved
 
-	dirRoot *os.Root // directory of the visited file
+	visit   func(at openat.Dir, file string, e openat.Entry) error // at contains e; fs.SkipDir leaves out what is below it
+	entries []openat.Entry                                         // of the directories being visited, from the top down
 }
 
 // errStop ends a walk early.
 var errStop = errors.New("enough")
 
 // run visits everything below dir. The path is relative to the workspace.
-func (k *walk) run(ctx context.Context, dir string, visit func(file string, e fs.DirEntry) error) error {
+func (k *walk) run(ctx context.Context, dir string) error {
 	if p := k.policy.Load(); p != nil {
 		k.readEffect = p.readRules()
 	}
 	k.dirApproved = k.readEffect != nil && k.readEffect(dir) == act.Ask
 	k.inSensitivePlace = k.placeOf(dir).Class != ""
-	var left gitignore.Rules
-	if !k.all && dir != "." { // rules from above dir apply in it
-		left = k.ignoreRulesAbove(dir)
-	}
-	root, native := rootOf(k.workspace, dir)
-	at, _, err := places.OpenParent(root, native+"/", false) // dir itself, the parent of ""
+	at, rules, err := k.openTop(dir)
 	if errors.Is(err, places.ErrNotDirectory) {
 		err = refuse("%s is not a folder", quotePath(dir))
 	}
@@ -58,29 +55,66 @@ func (k *walk) run(ctx context.Context, dir string, visit func(file string, e fs
 		return k.explainAbsent(dir, err)
 	}
 	defer at.Close()
-	entries, err := fs.ReadDir(at.FS(), ".")
-	if err != nil {
-		return k.explainAbsent(dir, err)
-	}
-	err = k.visitEntries(ctx, walkedDir{dir, at, entries}, left, 1, visit)
-	if errors.Is(err, errStop) {
+	if err = k.visitDir(ctx, at, dir, rules, 1); errors.Is(err, errStop) {
 		return nil
 	}
 	return err
 }
 
-// A walkedDir is a directory that a walk visits.
-type walkedDir struct {
-	dir     string
-	at      *os.Root // dir opened: files in it are opened in one step
-	entries []fs.DirEntry
+// openTop opens dir. The rules are those from the directories above it, and in the workspace itself those of
+// .git/info/exclude.
+func (k *walk) openTop(dir string) (at openat.Dir, rules gitignore.Rules, err error) {
+	root, _ := rootOf(k.workspace, dir)
+	base, rel := splitPath(k.workspace, dir)
+	if at, err = openat.Open(root, "."); err != nil {
+		return at, nil, err
+	}
+	top := cmp.Or(base, ".")
+	if info, err := at.Open(".git/info"); err == nil {
+		rules = gitignore.Parse(top, gitignore.Text(info, "exclude"))
+		info.Close()
+	}
+	for path := top; rel != "."; {
+		rules = rules.Enter(at, path, nil)
+		name, rest, more := strings.Cut(rel, "/")
+		below, err := at.Open(name)
+		at.Close()
+		if err != nil {
+			return at, nil, err
+		}
+		at, path = below, joinDir(path, name)
+		if rel = rest; !more {
+			break
+		}
+	}
+	return at, rules, nil
 }
 
-func (k *walk) visitEntries(ctx context.Context, p walkedDir, left gitignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
-	if !k.all {
-		left = k.addIgnoreRules(left, p.dir, p.entries)
+// joinDir returns the path of name in dir.
+func joinDir(dir, name string) string {
+	if dir == "." {
+		return name
 	}
-	for _, e := range p.entries {
+	return dir + "/" + name
+}
+
+// visitDir visits the entries of dir, which is open as at.
+func (k *walk) visitDir(ctx context.Context, at openat.Dir, dir string, rules gitignore.Rules, depth int) error {
+	first := len(k.entries)
+	defer func() { k.entries = k.entries[:first] }()
+	var err error
+	if k.entries, err = at.Entries(k.entries); err != nil {
+		if depth == 1 {
+			return k.explainAbsent(dir, err)
+		}
+		return nil
+	}
+	last := len(k.entries)
+	if !k.all {
+		rules = rules.Enter(at, dir, k.entries[first:last:last])
+	}
+	for i := first; i < last; i++ {
+		e := k.entries[i]
 		if err := ctx.Err(); err != nil {
 			return err
 		}
@@ -88,11 +122,8 @@ func (k *walk) visitEntries(ctx context.Context, p walkedDir, left gitignore.Rul
 			k.limitReached = true
 			return errStop
 		}
-		file := e.Name()
-		if p.dir != "." {
-			file = p.dir + "/" + file
-		}
-		if !k.all && (e.Name() == ".git" || left.Match(file, e.IsDir())) {
+		file := joinDir(dir, e.Name)
+		if !k.all && (e.Name == ".git" || rules.Match(file, e.IsDir())) {
 			k.ignored++
 			continue
 		}
@@ -100,18 +131,24 @@ func (k *walk) visitEntries(ctx context.Context, p walkedDir, left gitignore.Rul
 			k.hiddenByRule++
 			continue
 		}
-		if k.isHiddenSensitive(file) {
+		if k.isHiddenSensitive(file, e.Name) {
 			k.hiddenSensitive++
 			continue
 		}
-		k.dirRoot = p.at
-		if err := visit(file, e); err != nil {
+		err := k.visit(at, file, e)
+		if err != nil && err != fs.SkipDir {
 			return err
 		}
-		if !e.IsDir() || k.depth > 0 && depth >= k.depth {
+		if err != nil || !e.IsDir() || k.depth > 0 && depth >= k.depth {
 			continue
 		}
-		if err := k.visitDir(ctx, p, e.Name(), file, left, depth, visit); err != nil {
+		below, err := at.Open(e.Name)
+		if err != nil {
+			continue // it has vanished or cannot be read
+		}
+		err = k.visitDir(ctx, below, file, rules, depth+1)
+		below.Close()
+		if err != nil {
 			return err
 		}
 	}
@@ -127,10 +164,10 @@ func (k *walk) isHiddenByRule(file string) bool {
 	return effect == act.Deny || effect == act.Ask && !k.dirApproved
 }
 
-// isHiddenSensitive reports whether file is a sensitive place that the user has not
+// isHiddenSensitive reports whether file, called name in its directory, is a sensitive place that the user has not
 // approved.
-func (k *walk) isHiddenSensitive(file string) bool {
-	if k.namesOnly || k.inSensitivePlace {
+func (k *walk) isHiddenSensitive(file, name string) bool {
+	if k.namesOnly || k.inSensitivePlace || !k.places.MayEndWith(name) {
 		return false
 	}
 	class := k.placeOf(file).Class
@@ -139,21 +176,6 @@ func (k *walk) isHiddenSensitive(file string) bool {
 	}
 	p := k.policy.Load()
 	return p == nil || !p.showsClass(class)
-}
-
-// visitDir visits the directory name in p. It skips a directory that has vanished or
-// cannot be read.
-func (k *walk) visitDir(ctx context.Context, p walkedDir, name, file string, left gitignore.Rules, depth int, visit func(string, fs.DirEntry) error) error {
-	at, err := places.OpenBelow(p.at, name)
-	if err != nil {
-		return nil
-	}
-	defer at.Close()
-	entries, err := fs.ReadDir(at.FS(), ".")
-	if err != nil {
-		return nil
-	}
-	return k.visitEntries(ctx, walkedDir{file, at, entries}, left, depth+1, visit)
 }
 
 // relativeTo returns file as seen from dir.

@@ -1,7 +1,7 @@
 // Package gitignore parses .gitignore files, and others of that format, and matches
 // files against them.
 //
-//	text ──► Parse ──► Rules, and those of the directories below ──► Match
+//	text ──► Parse ──► Rules, and those of the directories below (Append, Enter) ──► Match
 //
 // It supports gitignore(5) except for rules that need git's index. Do not match
 // files in ignored directories: no rule can include them again. Ignore files may
@@ -9,10 +9,12 @@
 package gitignore
 
 import (
-	"path"
+	"io"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"parley/tools/openat"
 )
 
 // Files are the names of the files with rules; the later one takes precedence.
@@ -46,6 +48,31 @@ const (
 func (rules Rules) Append(below Rules) Rules {
 	below = below[:min(len(below), max(maxRules-len(rules), 0))]
 	return append(rules[:len(rules):len(rules)], below...)
+}
+
+// Enter returns the rules followed by those of the directory d, whose path is base. It reads only Files that
+// are in entries; nil entries are not known.
+func (rules Rules) Enter(d openat.Dir, base string, entries []openat.Entry) Rules {
+	for _, name := range Files {
+		if entries == nil || openat.Has(entries, name) {
+			rules = rules.Append(Parse(base, Text(d, name)))
+		}
+	}
+	return rules
+}
+
+// Text returns the text of an ignore file in d; "" if it cannot be read.
+func Text(d openat.Dir, name string) string {
+	f, err := d.OpenFile(name)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, MaxSize))
+	if err != nil {
+		return ""
+	}
+	return string(text)
 }
 
 // Parse parses the text of an ignore file in the directory base, a path with slashes
@@ -92,19 +119,19 @@ func parseRule(line string) (r rule, ok bool) {
 	return r, line != "" && (r.isLiteral || doublestar.ValidatePattern(line))
 }
 
-func (r *rule) match(file string, dir bool) bool {
-	if r.dirOnly && !dir {
+// match reports whether r is for file, whose last path element is name.
+func (r *rule) match(file, name string, dir bool) bool {
+	switch {
+	case r.dirOnly && !dir:
+		return false
+	case r.base == ".":
+	case len(file) > len(r.base)+1 && file[len(r.base)] == '/' && file[:len(r.base)] == r.base:
+		file = file[len(r.base)+1:]
+	default:
 		return false
 	}
-	if r.base != "." {
-		rest, ok := strings.CutPrefix(file, r.base)
-		if !ok || rest == "" || rest[0] != '/' {
-			return false
-		}
-		file = rest[1:]
-	}
 	if r.matchBase {
-		file = path.Base(file)
+		file = name
 	}
 	switch {
 	case r.isLiteral:
@@ -117,8 +144,9 @@ func (r *rule) match(file string, dir bool) bool {
 
 // Match reports whether file, a path relative to the top, is ignored.
 func (rules Rules) Match(file string, dir bool) bool {
+	name := file[strings.LastIndexByte(file, '/')+1:]
 	for i := len(rules) - 1; i >= 0; i-- {
-		if rules[i].match(file, dir) {
+		if rules[i].match(file, name, dir) {
 			return !rules[i].negated
 		}
 	}

@@ -14,8 +14,10 @@
 package places
 
 import (
+	"maps"
 	"os"
 	"os/user"
+	"path"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -52,6 +54,7 @@ type Table struct {
 	inHome    map[string][]entry // by first component: matched in a home directory
 	absolute  []absolute         // targets of links and variables, and the caller's files
 	relocated []string           // native paths of absolute, for Within
+	last      map[string]bool    // last components of all places
 }
 
 type absolute struct {
@@ -64,6 +67,10 @@ type absolute struct {
 func New(getenv func(string) string, more ...string) *Table {
 	t := &Table{}
 	t.anywhere, t.inHome = indexed()
+	t.last = map[string]bool{}
+	for _, e := range entries {
+		t.last[fold(path.Base(e.path))] = true
+	}
 	for _, e := range systemEntries {
 		t.add(filepath.FromSlash(e.path), e.Place)
 	}
@@ -90,7 +97,7 @@ func New(getenv func(string) string, more ...string) *Table {
 // absolute paths; "" is ignored.
 func (t *Table) With(more ...string) *Table {
 	c := *t
-	c.absolute, c.relocated = slices.Clip(t.absolute), slices.Clip(t.relocated)
+	c.absolute, c.relocated, c.last = slices.Clip(t.absolute), slices.Clip(t.relocated), maps.Clone(t.last)
 	c.addConfiguration(resolver{}, more)
 	return &c
 }
@@ -205,6 +212,7 @@ func (t *Table) addVariables(r resolver, getenv func(string) string) {
 // add adds an absolute path as a place.
 func (t *Table) add(file string, p Place) {
 	t.absolute = append(t.absolute, absolute{split(file), p})
+	t.last[fold(filepath.Base(file))] = true
 	t.relocated = append(t.relocated, file)
 }
 
@@ -241,6 +249,10 @@ func (t *Table) Of(file string) Place {
 	}
 	return Place{}
 }
+
+// MayEndWith reports whether a place may have name as its last path element. If not, a path that ends with it
+// is in a place only if its directory is.
+func (t *Table) MayEndWith(name string) bool { return t.last[fold(name)] }
 
 // isHome reports whether a directory is a home directory of this user, or by its
 // path, of another one.

@@ -1,0 +1,77 @@
+//go:build !linux
+
+package openat
+
+import (
+	"io/fs"
+	"os"
+	"syscall"
+
+	"parley/tools/places"
+)
+
+// A Dir is an open directory. It must be closed.
+type Dir struct{ root *os.Root }
+
+// A File is an open regular file. It must be closed.
+type File struct {
+	*os.File
+	Size int64 // when it was opened
+}
+
+// Open opens the directory path in root, a path with slashes and without "..". The error is
+// [fs.ErrNotExist] if nothing exists there, [places.ErrNotDirectory] if a part of the path is a file or link.
+func Open(root *os.Root, path string) (Dir, error) {
+	at, _, err := places.OpenParent(root, path+"/", false)
+	return Dir{at}, err
+}
+
+// Open opens the directory path in d, as the function Open does.
+func (d Dir) Open(path string) (Dir, error) { return Open(d.root, path) }
+
+// Close closes d.
+func (d Dir) Close() { d.root.Close() }
+
+// Entries appends the entries of d to into, sorted by name. It can be called once for each opened Dir.
+func (d Dir) Entries(into []Entry) ([]Entry, error) {
+	all, err := fs.ReadDir(d.root.FS(), ".")
+	n := len(into)
+	for _, e := range all {
+		into = append(into, Entry{e.Name(), e.Type()})
+	}
+	sortByName(into[n:])
+	return into, err
+}
+
+// Stat returns the size and the time of change of an entry, in ns.
+func (d Dir) Stat(name string) (size, modified int64, err error) {
+	info, err := d.root.Lstat(name)
+	if err != nil {
+		return 0, 0, err
+	}
+	return info.Size(), info.ModTime().UnixNano(), nil
+}
+
+// OpenFile opens the regular file name in d for reading.
+func (d Dir) OpenFile(name string) (File, error) {
+	was, err := d.root.Lstat(name)
+	if err == nil && !was.Mode().IsRegular() {
+		err = ErrNotRegular
+	}
+	if err != nil {
+		return File{}, err
+	}
+	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return File{}, err
+	}
+	is, err := f.Stat()
+	if err == nil && !os.SameFile(was, is) {
+		err = ErrNotRegular
+	}
+	if err != nil {
+		f.Close()
+		return File{}, err
+	}
+	return File{f, is.Size()}, nil
+}
