@@ -27,6 +27,9 @@ CREATE INDEX sessions_listed ON sessions (pinned, touched, updated, num, num || 
 	|| char(31) || ifnull(created, '') || char(31) || head || char(31) || iif(messages IS head, 'head', quote(messages))
 	|| char(31) || usage || char(31) || ifnull(deleted, '')) WHERE deleted IS NULL;`
 
+// updatedIndex finds where in lists an imported session belongs.
+const updatedIndex = `CREATE INDEX sessions_updated ON sessions (updated, touched);`
+
 // Separators of rows and columns in a text that SQLite joins.
 const (
 	rowEnd    = "\x1e"

@@ -240,7 +240,7 @@ func insertImport(db *DB, w *writer, s Session, nodes []Node, shown []Annotation
 	if err != nil {
 		return err
 	}
-	tx := &transaction{db: db, session: s, num: num}
+	tx := &transaction{db: db, session: s, num: num, skipIndex: true}
 	entries := make([]nodeEntry, len(nodes))
 	for i, n := range nodes {
 		entries[i] = nodeEntry{Node: n, copied: true}
@@ -254,12 +254,15 @@ func insertImport(db *DB, w *writer, s Session, nodes []Node, shown []Annotation
 			return err
 		}
 	}
-	return tx.saveTitle(w)
+	if len(nodes) > 0 { // its title is indexed with the first one
+		return nil
+	}
+	return indexTitle(w, num, s.Title)
 }
 
 // listPositionAt returns the position in lists of a session that was updated at a time.
 func listPositionAt(w *writer, updated time.Time) (position int64, err error) {
-	err = w.QueryRow(`SELECT coalesce(max(touched), 0) FROM sessions WHERE updated <= ?`, nanos(updated)).Scan(&position)
+	err = w.QueryRow(`SELECT ifnull((SELECT touched FROM sessions WHERE updated <= ? ORDER BY updated DESC, touched DESC LIMIT 1), 0)`, nanos(updated)).Scan(&position)
 	return position, err
 }
 
@@ -327,11 +330,11 @@ func mergeImport(db *DB, w *writer, old sessionRow, s Session, nodes []Node, don
 		WHERE num = ?`, s.Title, head, len(m.nodes), string(usage), l.session.Preview, nanos(s.Updated), position, old.num); err != nil {
 		return err
 	}
-	tx := &transaction{db: db, session: s, num: old.num}
-	if err := tx.saveNodes(w, m.changed); err != nil {
+	tx := &transaction{db: db, session: s, num: old.num, skipIndex: true}
+	if err := tx.saveNodes(w, m.changed); err != nil || s.Title == old.Title {
 		return err
 	}
-	return tx.saveTitle(w)
+	return indexTitle(w, old.num, s.Title)
 }
 
 // completeImport fills in the fields of an imported session that are missing or computed.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"context"
 	"database/sql"
 	"encoding/json"
 	"fmt"
@@ -69,43 +70,56 @@ func argumentValues(input string) string {
 	return b.String()
 }
 
-// indexPending indexes messages not yet in the index: responses that were partial, and all
-// after reindex. After an error the next search tries again.
-func (db *DB) indexPending() {
-	var behind int
-	err := db.value(&behind, `SELECT count(*) FROM (SELECT 1 FROM nodes WHERE indexed = 0 LIMIT 1)`)
-	for last := int64(0); err == nil && behind > 0; {
-		behind = 0
-		err = db.write(func(w *writer) error {
-			nodes, err := unindexed(w, last)
-			for num, n := range nodes {
-				err = cmp.Or(err, indexNode(w, num, n), w.Exec(`UPDATE nodes SET indexed = 1 WHERE num = ?`, num))
-				last = max(last, num)
-			}
-			behind = len(nodes)
+// indexedAtOnce is how many messages a transaction adds to the index: few, so that others can write in
+// between, but not so few that merging the pieces of the index takes longer than adding to it.
+const indexedAtOnce = 500
+
+// IndexOwed adds to the index what is not in it yet: all messages since the last answer, of imports and of
+// forks, and titles. Search does so first. It ends early after an error, and between two transactions when ctx
+// is done; what is left stays marked in the file.
+func (db *DB) IndexOwed(ctx context.Context) {
+	var owed int
+	err := db.value(&owed, `SELECT count(*) FROM (SELECT 1 FROM nodes WHERE indexed = 0 LIMIT 1)`)
+	for last := int64(0); err == nil && owed > 0 && ctx.Err() == nil; {
+		err = db.write(func(w *writer) (err error) {
+			last, owed, err = w.indexOwed(last, indexedAtOnce)
 			return err
 		})
 	}
 }
 
-// unindexed reads up to 100 messages with a num above last: few, so that other processes can
-// write in between.
-func unindexed(w *writer, last int64) (map[int64]Node, error) {
-	nodes := map[int64]Node{}
-	err := EachRow(w, func(rows *sql.Rows) error {
-		var num int64
+// indexOwed indexes up to most messages with a num above after, and the titles of conversations that
+// begin with them. It returns the last num and the number of messages.
+func (w *writer) indexOwed(after int64, most int) (last int64, n int, err error) {
+	type row struct {
+		num, session int64
+		title        string
+		Node
+	}
+	var owed []row
+	err = EachRow(w, func(rows *sql.Rows) error {
+		var r row
 		var parts string
-		if rows.Scan(&num, &parts) == nil {
-			var n Node
-			n.Parts, _, _ = decodeParts(parts, nil) // a damaged message has no words
-			nodes[num] = n
+		if rows.Scan(&r.num, &r.session, &r.title, &parts) == nil {
+			r.Parts, _, _ = decodeParts(parts, nil) // a damaged message has no words
+			owed, last = append(owed, r), r.num
 		}
 		return nil
-	}, `SELECT num, parts FROM nodes WHERE indexed = 0 AND num > ? ORDER BY num LIMIT 100`, last)
-	return nodes, err
+	}, `SELECT n.num, ifnull(s.num, 0), ifnull(s.title, ''), n.parts FROM nodes n LEFT JOIN sessions s ON n.parent = 0 AND s.num = n.session
+		WHERE n.indexed = 0 AND n.num > ? ORDER BY n.num LIMIT ?`, after, most)
+	if err == nil && len(owed) > 0 {
+		err = w.Exec(`UPDATE nodes SET indexed = 1 WHERE indexed = 0 AND num > ? AND num <= ?`, after, last)
+	}
+	for _, r := range owed {
+		if r.session != 0 {
+			err = cmp.Or(err, indexTitle(w, r.session, r.title))
+		}
+		err = cmp.Or(err, indexNode(w, r.num, r.Node))
+	}
+	return last, len(owed), err
 }
 
-// reindex creates an empty index with the titles. indexPending adds the messages.
+// reindex creates an empty index with the titles. IndexOwed adds the messages.
 func (db *DB) reindex() error {
 	return db.write(func(w *writer) error {
 		if err := w.script(`DROP TABLE words;` + wordsTable + `UPDATE nodes SET indexed = 0;`); err != nil {
@@ -147,10 +161,10 @@ func (db *DB) Search(q Query) (hits []Hit, total int, err error) {
 	if len(words) == 0 {
 		return nil, 0, nil
 	}
-	db.indexPending()
+	db.IndexOwed(context.Background())
 	hits, total, err = db.search(q, words)
 	if isCorrupt(err) && len(hits) == 0 && db.reindex() == nil {
-		db.indexPending()
+		db.IndexOwed(context.Background())
 		hits, total, err = db.search(q, words)
 	}
 	return hits, total, err

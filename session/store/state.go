@@ -47,13 +47,10 @@ func (from ImportSource) find(q querier, there string) (id string, owned bool, e
 	if !errors.Is(err, sql.ErrNoRows) {
 		return id, true, err
 	}
-	others := 0
-	if from.Adopts {
-		err = q.QueryRow(`SELECT count(*) FROM state WHERE key > 'imported ' AND key < 'imported!' AND value = ?`, there).Scan(&others)
-	} else {
-		err = nil
-	}
-	return there, from.Adopts && others == 0, err
+	others := false // only a stored conversation can be from another place: looking through all places takes long
+	err = q.QueryRow(`SELECT iif(EXISTS (SELECT 1 FROM sessions WHERE id = ?1),
+		EXISTS (SELECT 1 FROM state WHERE key > 'imported ' AND key < 'imported!' AND value = ?1), 0)`, there).Scan(&others)
+	return there, from.Adopts && !others, err
 }
 
 // keep stores the ID here of the source's conversation there, if owned.

@@ -2,9 +2,13 @@ package store
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 )
 
 func TestSearch(t *testing.T) {
@@ -338,4 +343,57 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A prompt does not wait for the index. Its words are owed on disk: to the answer, to the next start, and to a search.
+func TestIndexOwed(t *testing.T) {
+	t.Parallel()
+	prompt, answer, call, partial := says(1, llm.RoleUser, "zebras"), says(2, llm.RoleAssistant, "zebras"), says(2, llm.RoleAssistant, "zebras"), says(2, llm.RoleAssistant, "zebras")
+	call.Parts = append(call.Parts, llm.Part{Kind: llm.Call, ID: "c", Name: "run"})
+	partial.Partial = true
+	imported := make([]Node, indexedAtOnce+1)
+	for i := range imported {
+		imported[i] = says(i+1, llm.RoleUser, "zebras")
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, tt := range map[string]struct {
+		do      func(db *DB, l *Log) error
+		owed    int // messages
+		indexed int // messages and titles
+		found   int // by a search after a crash
+	}{
+		"a prompt":           {func(*DB, *Log) error { return nil }, 1, 0, 2},
+		"an answer":          {func(_ *DB, l *Log) error { return l.Put(answer) }, 0, 3, 3},
+		"a call":             {func(_ *DB, l *Log) error { return l.Put(call) }, 2, 0, 3},
+		"a partial answer":   {func(_ *DB, l *Log) error { return l.Put(partial) }, 2, 0, 3},
+		"an import":          {func(db *DB, _ *Log) error { _, err := db.Import(Session{Title: "zebras"}, imported); return err }, len(imported) + 1, 0, len(imported) + 3},
+		"a start":            {func(db *DB, _ *Log) error { db.IndexOwed(t.Context()); return nil }, 0, 2, 2},
+		"a start that ended": {func(db *DB, _ *Log) error { db.IndexOwed(ended); return nil }, 1, 0, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := fresh(t)
+			l := db.Create(Session{})
+			if err := errors.Join(l.Put(prompt), tt.do(db, l)); err != nil {
+				t.Fatal(err)
+			}
+			var owed, indexed int
+			if err := errors.Join(db.value(&owed, `SELECT count(*) FROM nodes WHERE indexed = 0`), db.value(&indexed, `SELECT count(*) FROM words`)); err != nil {
+				t.Fatal(err)
+			}
+			if owed != tt.owed || indexed != tt.indexed {
+				t.Errorf("%d messages are owed, %d rows are indexed; want %d, %d", owed, indexed, tt.owed, tt.indexed)
+			}
+			crashed := filepath.Join(llmtest.Folder(t), "parley.db")
+			for _, end := range []string{"", "-wal"} {
+				content, err := os.ReadFile(db.path + end)
+				if err := errors.Join(err, os.WriteFile(crashed+end, content, 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if hits, _, err := reopen(t, crashed).Search(Query{Words: "zebras", Limit: -1}); err != nil || len(hits) != tt.found {
+				t.Errorf("a search after a crash finds %d, %v, want %d", len(hits), err, tt.found)
+			}
+		})
+	}
 }

@@ -20,7 +20,7 @@ type transaction struct {
 	onDisk       bool
 	listPosition int64
 	num          int64 // of the session on disk
-	skipIndex    bool  // leave the search index alone: it is damaged
+	skipIndex    bool  // leave the search index alone: it is damaged, or IndexOwed completes it later
 	leaseLost    *LeaseLostError
 }
 
@@ -156,7 +156,6 @@ func (tx *transaction) run(w *writer) error {
 		if tx.num, err = insertSession(w, tx.session, clock); err != nil {
 			return err
 		}
-		err = tx.saveTitle(w)
 	} else {
 		if len(tx.nodes) > 0 {
 			tx.listPosition = clock
@@ -272,61 +271,54 @@ func indexTitle(w *writer, num int64, title string) error {
 }
 
 const nodeSQL = `INSERT INTO nodes (session, seq, parent, at, role, origin, model, indexed, rest, parts)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?)
 	ON CONFLICT (session, seq) DO UPDATE SET parent = excluded.parent, at = excluded.at, role = excluded.role,
 	origin = excluded.origin, model = excluded.model, indexed = excluded.indexed, rest = excluded.rest, parts = excluded.parts
 	RETURNING num`
 
-// saveNodes writes nodes with their blobs and ledger entries, then indexes the words of
-// all: SQLite flushes its index before each statement that may have to be undone. A partial
-// node is indexed when it is complete, or by the next search.
+// saveNodes writes nodes with their blobs and ledger entries. A complete answer is indexed, with messages
+// whose words are owed; other messages are owed to the next answer, search or start, because a request
+// waits for them. Indexing comes last: SQLite flushes its index before each statement that may have to be
+// undone.
 func (tx *transaction) saveNodes(w *writer, nodes []nodeEntry) error {
-	nums := make([]int64, len(nodes)) // 0: not indexed
+	answered := false
 	for i := range nodes {
-		index := !nodes[i].Partial && !tx.skipIndex
-		num, err := tx.saveNode(w, &nodes[i], index)
-		if err != nil {
+		if err := tx.saveNode(w, &nodes[i]); err != nil {
 			return err
 		}
-		if index {
-			nums[i] = num
-		}
+		n := &nodes[i]
+		answered = answered || n.Role == llm.RoleAssistant && !n.Partial && len(n.Calls()) == 0
 	}
-	for i, num := range nums {
-		if num == 0 {
-			continue
-		}
-		if err := indexNode(w, num, nodes[i].Node); err != nil {
-			return err
-		}
+	if !answered || tx.skipIndex {
+		return nil
 	}
-	return nil
+	_, _, err := w.indexOwed(0, indexedAtOnce)
+	return err
 }
 
-// saveNode writes one node and returns its num; indexed says that indexNode follows.
-func (tx *transaction) saveNode(w *writer, e *nodeEntry, indexed bool) (int64, error) {
+func (tx *transaction) saveNode(w *writer, e *nodeEntry) error {
 	blobs := map[string]any{}
 	parts, err := encodeParts(e.Parts, blobs)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	rest, err := encode(nodeExtra{Node: &e.Node})
 	if err != nil {
-		return 0, err
+		return err
 	}
 	var num int64
-	err = w.QueryRow(nodeSQL, tx.num, e.Seq, e.Parent, nanos(e.At), string(e.Role), e.Origin, e.Model, indexed, string(rest), string(parts)).
+	err = w.QueryRow(nodeSQL, tx.num, e.Seq, e.Parent, nanos(e.At), string(e.Role), e.Origin, e.Model, string(rest), string(parts)).
 		Scan(&num)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	if err := w.saveBlobs(num, blobs, e.saved > 0); err != nil {
-		return 0, err
+		return err
 	}
 	if e.Role == llm.RoleAssistant && !e.copied {
 		err = tx.db.enter(w, []LedgerEntry{ledgerEntryOf(tx.session, e.Node)})
 	}
-	return num, err
+	return err
 }
 
 // saveBlobs stores new blobs, and the references of a node to them; replaced reports

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -58,7 +59,7 @@ func TestMigrate(t *testing.T) {
 func TestMigrateDamaged(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(llmtest.Folder(t), "parley.db")
-	older, err := open(path, schema[:len(schema)-1], time.Now)
+	older, err := open(path, schema[:slices.Index(schema, briefIndex)], time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,7 @@ func TestMigrateDamaged(t *testing.T) {
 func TestMigrateWithoutIndex(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(llmtest.Folder(t), "parley.db")
-	older, err := open(path, schema[:len(schema)-1], time.Now)
+	older, err := open(path, schema[:slices.Index(schema, briefIndex)], time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}

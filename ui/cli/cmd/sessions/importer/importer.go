@@ -259,9 +259,7 @@ func (r *run) add(c transfer.Conversation, now *readFile) error {
 		r.Removed++
 	case done.New:
 		r.New++
-		if here, err := store.ImportedAs(r.db, r.place.source(), id); err != nil {
-			return storeError{err}
-		} else if here != id {
+		if done.ID != id {
 			r.Separate++
 		}
 	case done.Added > 0:
