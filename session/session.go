@@ -80,6 +80,7 @@ type Options struct {
 	Hooks          act.Hooks                                 // programs that run on events; nil: none
 	Files          func(conversation, root string) act.Files // backs up files before tools change them; nil, or returns nil: no backups
 	Log            *store.Log                                // stores the conversation, and may have earlier messages of it; nil: not stored
+	AfterTurn      func()                                    // called after each turn; it must not wait. nil: nothing is
 	Now            func() time.Time                          // nil: the clock
 	EstimateTokens func(text string) int                     // nil: a quarter of the bytes
 
@@ -161,7 +162,8 @@ type Session struct {
 	compactAt float64 // share of the model's window at which a turn summarizes the conversation; 0: never
 	attended  bool    // a user can be asked
 
-	turn sync.Mutex // held while a turn runs
+	turn      sync.Mutex // held while a turn runs
+	afterTurn func()     // nil: nothing is called
 }
 
 // New returns a session: a new conversation, or that of o.Log.
@@ -190,7 +192,7 @@ func New(o Options) *Session {
 		maxSteps: o.MaxSteps, compactAt: o.CompactAt, attended: o.Attended,
 		fallback: fallbackChain{models: o.Fallback, alternatives: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, cooldowns: o.Cooldowns},
 		helpers:  helperModels{title: o.TitleModel, summary: o.SummaryModel, open: o.OpenModel},
-		tools:    o.Tools, policy: o.Policy,
+		tools:    o.Tools, policy: o.Policy, afterTurn: o.AfterTurn,
 	}
 	s.Spending.conversation = &s.conversation
 	s.tokens = tokenCounter{tree: &s.tree, estimate: o.EstimateTokens, messages: map[int]int{}}
@@ -281,6 +283,9 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 		t.done.Duration = s.now().Sub(t.start)
 		if t.done.Err != nil {
 			t.done.Reason = ""
+		}
+		if s.afterTurn != nil {
+			s.afterTurn()
 		}
 		show(t.done) // unlocked: the consumer may start the next turn
 	}

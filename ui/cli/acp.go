@@ -56,6 +56,7 @@ func (a editor) serve() error {
 		a.Note(trouble.Error())
 	}
 	defer a.closeLibrary()
+	go a.library.IndexOwed(context.Background())
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	exit.CancelOnSignals(cancel)
@@ -115,7 +116,6 @@ func (e editor) open(_ context.Context, r client.Request) (*client.Opened, error
 		notice = joinNotices(notice, doubt.Error())
 	}
 	o.Notice = joinNotices(notice, workspaceNotice(a.toolSet, s, false))
-	go pruneUndo(openUndo(a.program))
 	o.App = a.screenOptions(s, "", nil)
 	o.App.Connecting = app.Connecting{} // keys are entered in a terminal only
 	o.Ready = a.serversReady(failed)

@@ -38,6 +38,7 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	if err != nil {
 		return cmdutil.Config(err)
 	}
+	defer a.finishing.Wait()
 	defer closeSession(s, cmdutil.Warn) // also with -q: lost messages are important
 	if parts, err = (promptFiles{a}).parts(parts, len(a.flags.compared("")) > 1); err != nil {
 		return cmdutil.Usage(err)

@@ -17,6 +17,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -68,7 +69,8 @@ type program struct {
 		Command(*ability.Env) *cobra.Command
 		Models(env *ability.Env, dir, configured string) app.ImageModels
 	}
-	undo undo.Store // earlier versions of files; nil until needed
+	undo      undo.Store     // earlier versions of files; nil until needed
+	finishing sync.WaitGroup // work after turns
 }
 
 // nextStart is what a front end that starts again opens.

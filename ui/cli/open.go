@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -54,7 +55,9 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 		trouble = nil
 	}
 	s, notice, err = a.newSession(screen, log, a.flags.settings)
-	go pruneUndo(openUndo(a))
+	if screen {
+		go a.library.IndexOwed(context.Background())
+	}
 	for _, more := range []error{trouble, doubt} {
 		if more != nil {
 			notice = joinNotices(notice, more.Error())

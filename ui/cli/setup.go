@@ -156,14 +156,16 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 		running = a.project.runner
 	}
 	var files func(conversation, root string) act.Files // nil if file versions are not stored
-	if store := openUndo(a); store != nil {
-		files = store.Files
+	versions := openUndo(a)
+	if versions != nil {
+		files = versions.Files
 	}
 	s = session.New(session.Options{
 		Hooks: running, Files: files, Model: model, Effort: firstEffort(cmp.Or(flags.effort, a.flags.prompt.effort), kept, a.config.Effort), System: wholeSystem(a, ""),
 		Settings: llm.Settings{Web: a.config.Web || a.flags.prompt.searches(&flags)}, Tools: offered, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.flags.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
 		Fallback: fallbacks(a), Alternatives: largerModels(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.flags.schema, Schemas: schemas,
 		OpenModel: func(name string) (llm.Endpoint, error) { return a.openModel(name, !screen) },
+		AfterTurn: func() { a.finishing.Go(func() { finishOwed(a.library, versions) }) },
 		Log:       log, EstimateTokens: catalog.Estimate, PrepareMedia: attach.PrepareMedia, Config: a.config.Session,
 	})
 	left, err := flags.apply(a, s)

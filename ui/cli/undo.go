@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -147,8 +148,12 @@ func someNames(names []undo.Name) string {
 	return strings.Join(shown, ", ")
 }
 
-// pruneUndo removes old versions and versions beyond the size limit, once a day.
-func pruneUndo(store undo.Store) {
+// finishOwed does what no request should wait for: it adds messages to the index of the search, for a while, and once a
+// day removes old versions of files and versions beyond the size limit.
+func finishOwed(library *session.Store, store undo.Store) {
+	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer cancel()
+	library.IndexOwed(ctx)
 	if store != nil && store.PruneDue() {
 		_, _ = store.Prune(time.Now().Add(-undo.MaxAge), undo.MaxStored)
 	}
