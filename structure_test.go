@@ -179,7 +179,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/statusbar":               {theme, format, safe},
 		"ui/tui/termimage":               {},
 		"ui/clip":                        {format, proc, atomic, safe},
-		"ui/tui/files":                   {"tools/gitignore", fuzzy},
+		"ui/tui/files":                   {"tools/gitignore", "tools/openat", fuzzy},
 		"ui/tui/renderer":                {lazy},
 		"ui/uitest/vt":                   {},
 		"ui/uitest":                      {"ui/tty"},

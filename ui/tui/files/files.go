@@ -2,9 +2,10 @@
 //
 //	names := files.New(directory)
 //	defer names.Close()
+//	names.Await()
 //	found, more := names.Find("compo", 50)
 //
-// The first Find starts a walk in the background and returns the matches found
+// The first Await or Find starts a walk in the background. Find returns the matches found
 // so far. Later calls start another walk if the last one is old. The walk goes
 // level by level, so that files near the root are known first. It omits .git
 // and files ignored by .gitignore and .ignore, follows no symbolic link, and
@@ -24,7 +25,7 @@ import (
 
 // Limits of a walk.
 const (
-	maxEntries = 200_000
+	maxEntries = 1_000_000
 	maxBytes   = 64 << 20 // of all stored entries
 	maxTime    = 30 * time.Second
 )
@@ -54,16 +55,20 @@ type Index struct {
 	walks  sync.WaitGroup
 
 	mu      sync.Mutex // guards the following fields
-	list    []entry    // append-only, so that a reader can keep a part
-	walked  bool       // list is from a completed walk
+	lists   [][]entry  // append-only, so that a reader can keep a part
+	walked  bool       // lists is from a completed walk
 	walking bool
 	next    time.Time // earliest time of the next walk
+
+	begun chan struct{} // closed by begin
+	begin func()        // called once lists has the names in the directory itself
 }
 
 // New returns an index of a directory. It reads nothing yet.
 func New(folder string) *Index {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Index{Now: time.Now, folder: folder, ctx: ctx, cancel: cancel}
+	begun := make(chan struct{})
+	return &Index{Now: time.Now, folder: folder, ctx: ctx, cancel: cancel, begun: begun, begin: sync.OnceFunc(func() { close(begun) })}
 }
 
 // Close stops the walk and waits for it. Find still returns the names found.
@@ -84,9 +89,18 @@ func (x *Index) Close() {
 func (x *Index) Find(query string, limit int) (found []File, more bool) {
 	x.refresh()
 	x.mu.Lock()
-	list, more := x.list, !x.walked && x.walking
+	lists, more := x.lists, !x.walked && x.walking
 	x.mu.Unlock()
-	return best(list, query, limit), more
+	return best(lists, query, limit), more
+}
+
+// Await starts a walk if one is due. It waits until Find knows the names in the directory itself.
+func (x *Index) Await() {
+	x.refresh()
+	select {
+	case <-x.begun:
+	case <-x.ctx.Done():
+	}
 }
 
 // refresh starts a walk if one is due.
@@ -121,27 +135,29 @@ func (x *Index) due() bool {
 // later walks, the old names stay until the new ones are complete.
 func (x *Index) walk() {
 	began := x.Now()
-	var list []entry
+	var lists [][]entry
 	defer func() {
 		x.mu.Lock()
 		defer x.mu.Unlock()
 		ended := x.Now()
 		if !x.walked || x.ctx.Err() == nil {
-			x.list = list
+			x.lists = lists
 		}
 		x.walked, x.walking = true, false
 		x.next = ended.Add(max(fresh, rest*ended.Sub(began)))
 	}()
 	ctx, cancel := context.WithTimeout(x.ctx, maxTime)
 	defer cancel()
-	list = read(ctx, x.folder, x.publish)
+	defer x.begin() // even if the directory cannot be read
+	lists = read(ctx, x.folder, x.publish)
 }
 
-func (x *Index) publish(list []entry) {
+func (x *Index) publish(lists [][]entry) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !x.walked {
-		x.list = list
+		x.lists = lists
+		x.begin()
 	}
 }
 

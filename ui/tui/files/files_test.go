@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"parley/tools/openat"
 	"parley/ui/fuzzy"
 
 	"go.uber.org/goleak"
@@ -140,10 +141,10 @@ func TestFindRanks(t *testing.T) {
 		if c.query == "src/" { // in list order
 			slices.Reverse(list)
 		}
-		if got := names(best(list, c.query, 100)); got != want {
+		if got := names(best([][]entry{list}, c.query, 100)); got != want {
 			t.Errorf("%q: got %s\nwant %s", c.query, got, want)
 		}
-		first := names(best(list, c.query, 1))
+		first := names(best([][]entry{list}, c.query, 1))
 		if second, _, _ := strings.Cut(want, " "); first != second {
 			t.Errorf("%q: the best is %s, want %s", c.query, first, second)
 		}
@@ -158,17 +159,17 @@ func TestFindIsSorting(t *testing.T) {
 		want := fuzzy.Letters(query)
 		for i := range list {
 			if score, ok := list[i].Match(query); ok && list[i].letter&want == want {
-				all = append(all, hit{score, i})
+				all = append(all, hit{score, &list[i]})
 			}
 		}
 		slices.SortStableFunc(all, func(a, b hit) int { return int(int64(a.score) - int64(b.score)) })
 		for _, limit := range []int{1, 8, 50, 5000} {
 			var want []string
 			for _, h := range all[:min(limit, len(all))] {
-				want = append(want, list[h.at].path)
+				want = append(want, h.path)
 			}
 			var got []string
-			for _, f := range best(list, query, limit) {
+			for _, f := range best([][]entry{list}, query, limit) {
 				got = append(got, f.Path)
 			}
 			if !slices.Equal(got, want) {
@@ -176,7 +177,7 @@ func TestFindIsSorting(t *testing.T) {
 			}
 		}
 	}
-	if found := best(list, "a", 0); len(found) > 0 {
+	if found := best([][]entry{list}, "a", 0); len(found) > 0 {
 		t.Errorf("found %v within a limit of 0", found)
 	}
 }
@@ -228,6 +229,20 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
+// The first list is not empty, however long the walk takes.
+func TestAwait(t *testing.T) {
+	for dir, want := range map[string]string{tree(t, "a", "b/c"): "a b/", filepath.Join(t.TempDir(), "none"): ""} {
+		x := New(dir)
+		x.Await()
+		found, _ := x.Find("", 2)
+		if got := names(found); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+		x.Close()
+		x.Await() // does not wait for a walk that never begins
+	}
+}
+
 func TestCloseEndsTheWalk(t *testing.T) {
 	x := New(tree(t, "a/b/c"))
 	x.Find("", 1)
@@ -235,7 +250,7 @@ func TestCloseEndsTheWalk(t *testing.T) {
 	x.Find("", 1) // starts no walk, which goleak would report
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if list := read(ctx, x.folder, func([]entry) { t.Error("published") }); len(list) > 0 {
+	if list := read(ctx, x.folder, func([][]entry) { t.Error("published") }); len(list) > 0 {
 		t.Errorf("read %v", list)
 	}
 }
@@ -258,10 +273,15 @@ func TestWalkIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	w = walk{root: root, looked: maxEntries - 3}
+	top, err := openat.Open(root, ".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer top.Close()
+	w = walk{root: top, parent: top, looked: maxEntries - 3}
 	w.folder(t.Context(), folder{path: "."})
-	if w.looked > maxEntries || len(w.list) > 3 {
-		t.Errorf("looked at %d, kept %d", w.looked, len(w.list))
+	if w.looked > maxEntries || len(slices.Concat(w.lists...)) > 3 {
+		t.Errorf("looked at %d, kept %v", w.looked, w.lists)
 	}
 }
 
@@ -280,7 +300,7 @@ func TestFindAllocatesOnlyItsResult(t *testing.T) {
 	for _, n := range []int{1000, 100_000} {
 		list := many(n)
 		for _, query := range []string{"", "e", "composer", "uicomp9", "FILE_99"} {
-			if got := testing.AllocsPerRun(3, func() { best(list, query, 50) }); got > 3 {
+			if got := testing.AllocsPerRun(3, func() { best([][]entry{list}, query, 50) }); got > 3 {
 				t.Errorf("%q in %d names: %v allocations", query, n, got)
 			}
 		}
@@ -293,7 +313,7 @@ func BenchmarkFind(b *testing.B) {
 		b.Run(fmt.Sprintf("%q", query), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				best(list, query, 50)
+				best([][]entry{list}, query, 50)
 			}
 		})
 	}
@@ -304,7 +324,7 @@ func FuzzFind(f *testing.F) {
 	f.Add("ÜİK", "ünïi̇k/\xff")
 	f.Add("a/b/", "a/b/c")
 	f.Fuzz(func(t *testing.T, query, path string) {
-		found := best([]entry{newEntry(path, false)}, query, 3)
+		found := best([][]entry{{newEntry(path, false)}}, query, 3)
 		lower, same := strings.ToLower(path), strings.ToLower(query) // the index folds case like this, which does not cover all of Unicode
 		if lower == same && len(query) <= maxPath && len(found) != 1 {
 			t.Errorf("%q is not found by itself", path)

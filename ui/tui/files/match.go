@@ -7,42 +7,44 @@ import (
 	"parley/ui/fuzzy"
 )
 
-// A hit is a matching entry, by its index in the list. The lowest score is best.
+// A hit is a matching entry. The lowest score is best.
 type hit struct {
 	score uint64
-	at    int
+	*entry
 }
 
 // best returns the files that match query. It allocates only the result, because
 // a search through 100,000 names must end before the next key.
-func best(list []entry, query string, limit int) []File {
+func best(lists [][]entry, query string, limit int) []File {
 	query = strings.ToLower(query)
 	if limit <= 0 || len(query) > maxPath {
 		return nil
 	}
 	want := fuzzy.Letters(query)
 	hits := make([]hit, 0, limit)
-	for i := range list {
-		e := &list[i]
-		if e.letter&want != want {
-			continue
-		}
-		score, ok := e.Match(query)
-		if !ok || len(hits) == limit && score >= hits[limit-1].score {
-			continue // an earlier entry of the list wins a tie
-		}
-		hits = hits[:min(len(hits), limit-1)]
-		at, _ := slices.BinarySearchFunc(hits, score+1, func(h hit, score uint64) int {
-			if h.score < score {
-				return -1
+	for _, list := range lists {
+		for i := range list {
+			e := &list[i]
+			if e.letter&want != want {
+				continue
 			}
-			return 1
-		})
-		hits = slices.Insert(hits, at, hit{score, i})
+			score, ok := e.Match(query)
+			if !ok || len(hits) == limit && score >= hits[limit-1].score {
+				continue // an earlier entry wins a tie
+			}
+			hits = hits[:min(len(hits), limit-1)]
+			at, _ := slices.BinarySearchFunc(hits, score+1, func(h hit, score uint64) int {
+				if h.score < score {
+					return -1
+				}
+				return 1
+			})
+			hits = slices.Insert(hits, at, hit{score, e})
+		}
 	}
 	found := make([]File, len(hits))
 	for i, h := range hits {
-		found[i] = File{list[h.at].path, list[h.at].folder}
+		found[i] = File{h.path, h.folder}
 	}
 	return found
 }

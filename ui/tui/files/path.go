@@ -19,7 +19,7 @@ type Completion struct {
 // Complete returns completions of typed, the beginning of a path, directories first, as shells do: the
 // names in its directory that begin with its last part, ignoring case if there are none otherwise. Hidden
 // names are included if the last part begins with a dot; ~ is the user's home. Results keep the typed
-// beginning. It reads one directory, at most its first 200,000 names, and may take long on slow disks.
+// beginning. It reads one directory, at most its first 1,000,000 names, and may take long on slow disks.
 func Complete(typed string, c Completion) []File {
 	if typed == "~" {
 		return []File{{"~", true}}
@@ -73,7 +73,7 @@ func matching(folder, begin string, foldersOnly bool) (exact, folded []File) {
 		entries, err := dir.ReadDir(batch)
 		for _, e := range entries {
 			name := e.Name()
-			if len(name) < len(begin) || !strings.EqualFold(name[:len(begin)], begin) || name[0] == '.' && begin == "" || !speakable(name) || !isFile(e) {
+			if len(name) < len(begin) || !strings.EqualFold(name[:len(begin)], begin) || name[0] == '.' && begin == "" || !speakable(name) || !isFile(e.Type()) {
 				continue
 			}
 			file := File{name, leadsToFolder(folder, e)}

@@ -1,22 +1,33 @@
 package files
 
 import (
-	"cmp"
 	"context"
-	"io"
 	"io/fs"
 	"os"
-	"slices"
+	"path"
 
 	"parley/tools/gitignore"
+	"parley/tools/openat"
 )
 
 // A walk reads a directory tree level by level.
 type walk struct {
-	root   *os.Root // nothing outside of it is opened
-	list   []entry
+	root   openat.Dir
+	lists  [][]entry // one for each directory that has entries
 	bytes  int
 	looked int // directory entries seen, whether stored or not
+
+	entries []openat.Entry // of the last directory
+	kept    []keptName     // of the last directory
+	text    []byte         // their paths
+	parent  openat.Dir     // last directory whose subdirectories were read; root at first
+	above   string         // path of parent, with a slash after it
+}
+
+// A keptName is an entry whose path ends at end in walk.text.
+type keptName struct {
+	end    int
+	folder bool
 }
 
 // A folder is a directory to read, with the ignore rules of the directories above it.
@@ -27,86 +38,90 @@ type folder struct {
 
 // read returns the files in dir. It calls publish with the files found so far
 // after each directory. An unreadable directory counts as empty.
-func read(ctx context.Context, dir string, publish func([]entry)) []entry {
-	root, err := os.OpenRoot(dir)
+func read(ctx context.Context, dir string, publish func([][]entry)) [][]entry {
+	top, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil
+	}
+	defer top.Close()
+	root, err := openat.Open(top, ".")
 	if err != nil {
 		return nil
 	}
 	defer root.Close()
-	w := walk{root: root}
+	w := walk{root: root, parent: root}
+	defer w.leaveParent()
 	for todo := []folder{{path: "."}}; len(todo) > 0 && ctx.Err() == nil && !w.full(); todo = todo[1:] {
 		todo = append(todo, w.folder(ctx, todo[0])...)
-		publish(w.list)
+		publish(w.lists)
 	}
-	return w.list
+	return w.lists
 }
 
 func (w *walk) full() bool { return w.looked >= maxEntries || w.bytes >= maxBytes }
 
+// open opens a directory. Its parent stays open for the next one, which is probably in it as well.
+func (w *walk) open(file string) (d openat.Dir, err error) {
+	above, name := path.Split(file)
+	if above != w.above {
+		w.leaveParent()
+		parent := w.root
+		if above != "" {
+			if parent, err = w.root.Open(above[:len(above)-1]); err != nil {
+				return d, err
+			}
+		}
+		w.parent, w.above = parent, above
+	}
+	return w.parent.Open(name)
+}
+
+func (w *walk) leaveParent() {
+	if w.above != "" {
+		w.parent.Close()
+	}
+	w.parent, w.above = w.root, ""
+}
+
 // folder stores the entries of f, and returns the directories among them.
 func (w *walk) folder(ctx context.Context, f folder) (below []folder) {
-	dir, err := w.root.OpenFile(f.path, os.O_RDONLY|nonblock, 0)
+	dir, err := w.open(f.path)
 	if err != nil {
 		return nil // deleted, or not readable
 	}
-	entries, _ := dir.ReadDir(maxEntries - w.looked) // includes the entries before an error
-	dir.Close()
-	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
-	f.rules = w.rules(f, entries)
-	for _, e := range entries {
+	defer dir.Close()
+	w.entries, _ = dir.Entries(w.entries[:0]) // includes the entries before an error
+	f.rules = f.rules.Enter(dir, f.path, w.entries)
+	w.text, w.kept = w.text[:0], w.kept[:0]
+	for _, e := range w.entries {
 		if w.looked++; ctx.Err() != nil || w.full() {
 			break
 		}
-		path := e.Name()
+		file := e.Name
 		if f.path != "." {
-			path = f.path + "/" + path
+			file = f.path + "/" + file
 		}
-		if e.Name() == ".git" || !speakable(e.Name()) || len(path) > maxPath || !isFile(e) || f.rules.Match(path, e.IsDir()) {
+		if e.Name == ".git" || !speakable(e.Name) || len(file) > maxPath || !isFile(e.Type) || f.rules.Match(file, e.IsDir()) {
 			continue
 		}
-		kept := newEntry(path, e.IsDir())
-		w.list = append(w.list, kept)
-		w.bytes += kept.bytes()
-		if e.IsDir() {
-			below = append(below, folder{path, f.rules})
+		w.text = append(w.text, file...)
+		w.kept = append(w.kept, keptName{len(w.text), e.IsDir()})
+	}
+	if len(w.kept) == 0 {
+		return nil
+	}
+	text, start, list := string(w.text), 0, make([]entry, len(w.kept)) // paths share memory, and none is lost to growth
+	for i, k := range w.kept {
+		list[i] = newEntry(text[start:k.end], k.folder)
+		w.bytes += list[i].bytes()
+		if start = k.end; k.folder {
+			below = append(below, folder{list[i].path, f.rules})
 		}
 	}
+	w.lists = append(w.lists, list)
 	return below
 }
 
-// isFile reports whether e can be attached to a prompt: not a pipe or a device.
+// isFile reports whether a name of this type can be attached to a prompt: not a pipe or a device.
 // A link may lead to a file.
-func isFile(e fs.DirEntry) bool {
-	return e.IsDir() || e.Type().IsRegular() || e.Type() == fs.ModeSymlink
-}
-
-// rules returns the ignore rules for f; entries are its entries, sorted by name.
-func (w *walk) rules(f folder, entries []fs.DirEntry) gitignore.Rules {
-	rules := f.rules
-	for _, name := range gitignore.Files {
-		i, found := slices.BinarySearchFunc(entries, name, func(e fs.DirEntry, name string) int { return cmp.Compare(e.Name(), name) })
-		if !found || !entries[i].Type().IsRegular() {
-			continue
-		}
-		text, err := w.text(f.path + "/" + name)
-		if err != nil {
-			continue
-		}
-		rules = rules.Append(gitignore.Parse(f.path, text))
-	}
-	return rules
-}
-
-// text returns the beginning of a file. The file may have become a pipe since it was listed.
-func (w *walk) text(path string) (string, error) {
-	f, err := w.root.OpenFile(path, os.O_RDONLY|nonblock, 0)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", fs.ErrInvalid
-	}
-	b, err := io.ReadAll(io.LimitReader(f, gitignore.MaxSize))
-	return string(b), err
-}
+func isFile(kind fs.FileMode) bool { return kind.IsDir() || kind == 0 || kind == fs.ModeSymlink }

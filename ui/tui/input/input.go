@@ -240,6 +240,7 @@ func (in *Input) complete(kind rune, word string) ([]composer.Candidate, bool) {
 	}
 	found, more := CompletePath(PathOutside, in.App.Directory, word), false
 	if !files.MayLeaveWorkspace(word) {
+		in.files.Await()
 		found, more = in.files.Find(word, most)
 	}
 	out := make([]composer.Candidate, len(found))
