@@ -86,14 +86,16 @@ func (a *authority) certificate(host string, years int) tls.Certificate {
 type tunnel struct {
 	*httptest.Server
 	asked atomic.Pointer[string]      // the last requested name
+	times chan struct{}               // receives one value for each request
 	ends  atomic.Pointer[[]io.Closer] // both ends of the last connection
 }
 
 func newTunnel(to, refusal string) *tunnel {
-	p := &tunnel{}
+	p := &tunnel{times: make(chan struct{}, 10)}
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		line := r.Method + " " + r.Host
 		p.asked.Store(&line)
+		p.times <- struct{}{}
 		client, buffered, err := w.(http.Hijacker).Hijack()
 		if err != nil {
 			return
@@ -215,6 +217,52 @@ func TestProxiesAndCertificates(t *testing.T) {
 				t.Errorf("got  %q, %q\nwant %q", got, errs.String(), want)
 			}
 		})
+	}
+}
+
+// TestConnectsBeforeInput checks that a prompt from a pipe uses a connection that was made before the pipe is read, and
+// that --dry-run makes none.
+func TestConnectsBeforeInput(t *testing.T) {
+	t.Parallel()
+	const host = "api.acme.test"
+	ca := newAuthority(t)
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		stream(w, delta(`{"content":"hello"}`), finish("stop"))
+	}))
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{ca.certificate(host, 1)}}
+	server.StartTLS()
+	defer server.Close()
+	proxy := newTunnel(server.Listener.Addr().String(), "")
+	defer proxy.Close()
+	h := newHome(t)
+	h.more = []string{"HTTPS_PROXY=" + proxy.URL, "SSL_CERT_DIR=/nonexistent", "SSL_CERT_FILE=" + ca.file}
+	h.configure(fmt.Sprintf("model = \"mock/m\"\n[providers.mock]\nkind = \"openai\"\nbase_url = %q\napi_key = \"sk-canary-0123456789\"\n", "https://"+host+"/v1"))
+	for _, tt := range []struct {
+		args  []string
+		early int
+		times int
+	}{{[]string{"-p"}, 1, 1}, {[]string{"-p", "--dry-run"}, 0, 0}} {
+		cmd := h.command(tt.args...)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stuck := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+		defer stuck.Stop()
+		var out bytes.Buffer
+		cmd.Stdout = &out
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for range tt.early {
+			<-proxy.times
+		}
+		_, _ = io.WriteString(in, "hi")
+		in.Close()
+		if err := cmd.Wait(); err != nil || out.Len() == 0 || len(proxy.times) != tt.times-tt.early {
+			t.Errorf("%q: %v, %q, and %d more connections", tt.args, err, out.String(), len(proxy.times))
+		}
 	}
 }
 

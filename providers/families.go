@@ -29,7 +29,6 @@ type target struct {
 	command         process.CommandLine // program to run, for kinds that run one
 	idleTimeout     time.Duration       // longest silence; 0 is the client's own limit
 	transport       http.RoundTripper
-	connectEarly    bool // connect to the host before the first request
 	log             wire.Log
 	tap             *wire.Tap
 	replay          *wire.Replay // for programs; servers are replayed by transport
@@ -86,7 +85,7 @@ func serveInside(instant bool, elsewhere http.RoundTripper) http.RoundTripper {
 // withClient returns the options of t with the client that carries its requests.
 func (t target) withClient() adapter.Options {
 	t.HTTP = wire.Client(wire.Options{
-		Provider: t.Provider, URL: t.BaseURL, Key: t.KeyName, KeyStored: t.KeyStored, Secrets: t.secrets(), Transport: t.transport, IdleTimeout: t.idleTimeout, Log: t.log, Tap: t.tap, ConnectEarly: t.connectEarly,
+		Provider: t.Provider, URL: t.BaseURL, Key: t.KeyName, KeyStored: t.KeyStored, Secrets: t.secrets(), Transport: t.transport, IdleTimeout: t.idleTimeout, Log: t.log, Tap: t.tap,
 		EmptyBadRequest: t.emptyBadRequest, Token: t.token, TokenHeader: t.KeyHeader,
 	})
 	return t.Options

@@ -40,7 +40,11 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	if !known && s.advertised(model, o.Memory).Context == 0 {
 		window = s.modelTable(typed).Context // the other facts are guesses
 	}
-	opened := &lazy{build: s.build(typed, o, tools.Strategy)}
+	own, network := o, o.networkTo(s)
+	if network != nil {
+		own.Transport = network
+	}
+	opened := &lazy{build: s.build(typed, own, tools.Strategy)}
 	tools.Model = &annotated{
 		lazy:  opened,
 		price: facts.Price, window: window, service: s, id: model, options: o,
@@ -51,7 +55,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 		retries = *s.conf.MaxRetries
 	}
 	e := endpointFacts(s, typed, facts, known, tools)
-	e.Model = endpoint{retry.Wrap(tuned, retry.Options{MaxRetries: retries}), tools, opened}
+	e.Model = endpoint{retry.Wrap(tuned, retry.Options{MaxRetries: retries}), tools, opened, network, s.url}
 	return e, nil
 }
 
@@ -97,13 +101,24 @@ func promptCache(row catalog.Provider) llm.Cache {
 // refusal may change it.
 type endpoint struct {
 	llm.Model
-	tools *toolStrategy
-	lazy  *lazy
+	tools   *toolStrategy
+	lazy    *lazy
+	network *wire.Network // nil if there is no server to connect to
+	url     string
 }
 
-// Warm connects to the server if no request was sent yet and one is about to follow. It sends no
-// more than the TLS handshake. It drops errors: the request will report them.
+// Connect connects to the server, unless a connection is open. It sends no request, looks up no key, drops errors,
+// and returns at once. See [wire.Network.Connect].
+func (m endpoint) Connect() {
+	if m.network != nil {
+		m.network.Connect(m.url)
+	}
+}
+
+// Warm connects to the server and looks up the key: a request is about to follow. It drops errors: the request will
+// report them.
 func (m endpoint) Warm(ctx context.Context) {
+	m.Connect()
 	m.lazy.get(ctx, true)
 }
 
@@ -175,7 +190,7 @@ func (s service) strategy(model string, calls bool) string {
 // A lazy model builds its client on the first request. After a failed build, the next request tries
 // again: the user may have set a key meanwhile.
 type lazy struct {
-	build    func(ctx context.Context, ahead bool) (llm.Model, error)
+	build    func(ctx context.Context) (llm.Model, error)
 	mu       sync.Mutex
 	model    llm.Model
 	earlyErr error // error of building it before the first request; nil if not tried, or already returned
@@ -192,8 +207,7 @@ func (l *lazy) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// get returns the model, building it if necessary. Ahead makes a new client connect at once, before
-// a request.
+// get returns the model, building it if necessary. Ahead means that the request is still to come.
 func (l *lazy) get(ctx context.Context, ahead bool) (llm.Model, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -204,7 +218,7 @@ func (l *lazy) get(ctx context.Context, ahead bool) (llm.Model, error) {
 		l.earlyErr = nil
 		return nil, err
 	}
-	m, err := l.build(ctx, ahead)
+	m, err := l.build(ctx)
 	if l.earlyErr = nil; err != nil {
 		if ahead && ctx.Err() == nil {
 			l.earlyErr = err
@@ -224,8 +238,8 @@ func (l *lazy) reset() {
 
 // build returns a function that builds the adapter for the model named typed, once the key is
 // known.
-func (s service) build(typed string, o OpenOptions, strategy func() string) func(ctx context.Context, ahead bool) (llm.Model, error) {
-	return func(ctx context.Context, ahead bool) (llm.Model, error) {
+func (s service) build(typed string, o OpenOptions, strategy func() string) func(ctx context.Context) (llm.Model, error) {
+	return func(ctx context.Context) (llm.Model, error) {
 		told := s.describe(typed)
 		model := told.Model
 		if !s.exactNames {
@@ -242,7 +256,7 @@ func (s service) build(typed string, o OpenOptions, strategy func() string) func
 			t.BaseURL, t.transport = "http://demo.invalid/v1", serveInside(o.Instant, t.transport)
 		}
 		t.log = wire.Log{To: o.Debug, Kind: s.kind, Model: model, Strategy: strategy}
-		t.tap, t.replay, t.connectEarly = o.Tap, o.Replay, ahead
+		t.tap, t.replay = o.Tap, o.Replay
 		var m llm.Model
 		if s.isProgram() {
 			m = openProgram(s.family.Programs, t)

@@ -55,6 +55,18 @@ func (o OpenOptions) transport(provider, model string) http.RoundTripper {
 	return o.Transport
 }
 
+// networkTo returns the transport to the server of s; nil if nothing is sent there.
+func (o OpenOptions) networkTo(s service) *wire.Network {
+	switch {
+	case o.Replay != nil, o.Unsent, s.row.isDemo, s.isProgram(), addressError(s) != nil:
+		return nil
+	case o.Transport == nil:
+		return wire.NewNetwork(s.conf.IdleTimeout)
+	}
+	network, _ := o.Transport.(*wire.Network)
+	return network
+}
+
 // A Choice is one line of the model picker.
 type Choice struct {
 	Name        string // "provider/model" for Open, or the user's alias

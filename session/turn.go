@@ -155,21 +155,34 @@ func (t *turn) begin(parts []llm.Part) error {
 	return nil
 }
 
-// warm connects to the model's server, unless it was asked already, while the prompt is stored and the conversation is
-// read. It does so only if nothing can come before the request: no limit, no question, no other model. It sends nothing of the
-// request.
+// warm connects to the model's server and looks up its key, while the prompt is stored and the conversation is read. It does
+// so only if nothing can come before the request: no limit, no question, no other model.
 func warm(t *turn) {
 	s := t.session
 	model := s.Model()
 	m, ok := model.Model.(interface{ Warm(context.Context) })
-	until, _ := s.fallback.cooldowns.Of(model.Name, t.now())
-	if !ok || !s.fitsWell(model) || s.attended && s.Spending.confirmCost > 0 || len(s.Spending.limitsOf(model)) > 0 || !until.IsZero() {
+	if !ok || !s.fitsWell(model) || s.attended && s.Spending.confirmCost > 0 || len(s.Spending.limitsOf(model)) > 0 || s.isPaused(model) {
 		return
 	}
 	go func() {
 		defer func() { _ = recover() }() // the request reports the same panic
 		m.Warm(t.ctx)
 	}()
+}
+
+// isPaused reports whether model failed so recently that a fallback would answer.
+func (s *Session) isPaused(model llm.Endpoint) bool {
+	until, _ := s.fallback.cooldowns.Of(model.Name, s.now())
+	return !until.IsZero()
+}
+
+// Connect connects to the model's server because a prompt is being written, unless a connection is open. It sends no
+// request and returns at once; the request reports errors.
+func (s *Session) Connect() {
+	model := s.Model()
+	if m, ok := model.Model.(interface{ Connect() }); ok && !s.isPaused(model) {
+		m.Connect()
+	}
 }
 
 // fitsWell reports whether the conversation is so far below model's window that a request with another

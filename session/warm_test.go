@@ -10,16 +10,20 @@ import (
 	. "parley/session"
 )
 
-// warmed is a model that tells when it is warmed.
+// warmed is a model that tells when it is warmed, and counts connections.
 type warmed struct {
 	llm.Model
-	warm func()
+	warm      func()
+	connected *int
 }
 
 func (w warmed) Warm(context.Context) { w.warm() }
 
+func (w warmed) Connect() { *w.connected++ }
+
 // The model's server is connected to beside the storing of a prompt, and only where nothing can keep
-// the request back. A model that is connected does nothing.
+// the request back. A model that is connected does nothing. While a prompt is written, it is connected to unless another
+// model would answer.
 func TestWarm(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -42,11 +46,13 @@ func TestWarm(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			begun := make(chan struct{}, tt.prompts)
 			fake := llmtest.New(llmtest.Say("1"), llmtest.Say("2"), llmtest.Say("3"))
+			connected := 0
 			window := tt.options.Model.Context
-			tt.options.Model = endpoint("a/a", warmed{fake, func() { begun <- struct{}{} }})
+			tt.options.Model = endpoint("a/a", warmed{fake, func() { begun <- struct{}{} }, &connected})
 			tt.options.Model.Context = window
 			s := New(tt.options)
 			for range tt.prompts {
+				s.Connect()
 				play(t.Context(), s, nil, say("hi"))
 			}
 			for range tt.want {
@@ -54,6 +60,13 @@ func TestWarm(t *testing.T) {
 			}
 			if err := s.Close(); err != nil || len(begun) > 0 {
 				t.Errorf("warmed %d times more, %v", len(begun), err)
+			}
+			want := tt.prompts
+			if tt.options.Cooldowns != nil {
+				want = 0
+			}
+			if connected != want {
+				t.Errorf("connected %d times, want %d", connected, want)
 			}
 		})
 	}
@@ -69,7 +82,7 @@ func failed(model string) *Cooldowns {
 // A model that cannot be warmed is asked all the same.
 func TestWarmFails(t *testing.T) {
 	done := make(chan struct{})
-	model := warmed{llmtest.New(llmtest.Say("hello")), func() {
+	model := warmed{Model: llmtest.New(llmtest.Say("hello")), warm: func() {
 		defer close(done)
 		panic("no server")
 	}}

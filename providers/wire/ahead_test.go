@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,7 +17,8 @@ import (
 	"parley/providers/wire"
 )
 
-// The first request uses the connection that was dialed early, with every protocol.
+// The first request uses the connection that was made early, with every protocol, even if it comes while the
+// connection is being made.
 func TestAhead(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -37,15 +39,22 @@ func TestAhead(t *testing.T) {
 			}
 			tt.start(server)
 			defer server.Close()
-			transport := wire.Network(time.Minute)
+			var dialed net.Dialer
+			transport := wire.NewNetwork(time.Minute)
+			transport.Dial = func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return dialed.DialContext(ctx, network, server.Listener.Addr().String())
+			}
+			base, _, _ := strings.Cut(server.URL, ":")
+			base += "://example.com/v1"
 			if server.Certificate() != nil {
 				transport.TLSClientConfig = server.Client().Transport.(*http.Transport).TLSClientConfig
 			}
 			defer transport.CloseIdleConnections()
-			wire.DialAhead(transport, server.URL+"/v1")
+			transport.Connect(base)
 			<-opened // before there is a request
 			for range 2 {
-				res, err := (&http.Client{Transport: transport}).Post(server.URL+"/v1/chat", "application/json", strings.NewReader("hi"))
+				transport.Connect(base) // nothing more
+				res, err := (&http.Client{Transport: transport}).Post(base+"/chat", "application/json", strings.NewReader("hi"))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -66,12 +75,37 @@ func TestAhead(t *testing.T) {
 type pipes struct {
 	addrs []string
 	conns []net.Conn
-	sent  strings.Builder
+	sent  received
 	fails error
+	takes time.Duration // to dial
+	mu    sync.Mutex
+}
+
+// received holds what several connections receive.
+type received struct {
+	mu sync.Mutex
+	strings.Builder
+}
+
+func (r *received) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.Builder.Write(p)
+}
+
+func (p *pipes) network() *wire.Network {
+	n := wire.NewNetwork(time.Minute)
+	n.Dial, n.Proxy = p.dial, http.ProxyURL(nil)
+	return n
 }
 
 func (p *pipes) dial(_ context.Context, _, addr string) (net.Conn, error) {
+	p.mu.Lock()
 	p.addrs = append(p.addrs, addr)
+	p.mu.Unlock()
+	time.Sleep(p.takes)
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.fails != nil {
 		return nil, p.fails
 	}
@@ -81,36 +115,44 @@ func (p *pipes) dial(_ context.Context, _, addr string) (net.Conn, error) {
 	return ours, nil
 }
 
-// Nothing is sent before there is a request, an unused connection is closed, and a connection error
-// is reported once.
+// Nothing is sent before there is a request. It uses the connection, unless that has ended, and an error is dropped
+// unless the request waits for it.
 func TestAheadUnused(t *testing.T) {
 	refused := errors.New("connection refused")
-	proxied, _ := url.Parse("http://proxy:3128")
+	proxied, login := &url.URL{Scheme: "http", Host: "proxy:3128"}, &url.URL{Scheme: "http", Host: "proxy:3128", User: url.UserPassword("me", "secret")}
 	tests := []struct {
 		name, base string
 		proxy      *url.URL
 		fails      error
+		takes      time.Duration // each dial
 		wait       time.Duration // until the request
 		dials      int           // before it
 		addr, err  string
 		more       int // dials for the request
 	}{
-		{"at once", "http://host/v1", nil, nil, 0, 1, "host:80", "EOF", 0},
-		{"a port", "http://host:8080/v1", nil, nil, 0, 1, "host:8080", "EOF", 0},
-		{"an IPv6 address", "http://[::1]:8080/v1", nil, nil, 0, 1, "[::1]:8080", "EOF", 0},
-		{"too late", "http://host/v1", nil, nil, time.Hour, 1, "host:80", "EOF", 1},
-		{"refused", "http://host/v1", nil, refused, 0, 1, "host:80", "connection refused", 0},
-		{"refused long ago", "http://host/v1", nil, refused, time.Hour, 1, "host:80", "connection refused", 1},
-		{"a proxy", "http://host/v1", proxied, nil, 0, 0, "", "EOF", 1},
-		{"no address", "/v1", nil, nil, 0, 0, "", "", 0},
+		{"at once", "http://host/v1", nil, nil, 0, 0, 1, "host:80", "EOF", 0},
+		{"a port", "http://host:8080/v1", nil, nil, 0, 0, 1, "host:8080", "EOF", 0},
+		{"an IPv6 address", "http://[2001:db8::1]:8080/v1", nil, nil, 0, 0, 1, "[2001:db8::1]:8080", "EOF", 0},
+		{"while it is made", "http://host/v1", nil, nil, time.Second, 0, 1, "host:80", "EOF", 0},
+		{"a minute later", "http://host/v1", nil, nil, 0, time.Minute, 1, "host:80", "EOF", 0},
+		{"too late", "http://host/v1", nil, nil, 0, time.Hour, 1, "host:80", "EOF", 1},
+		{"refused", "http://host/v1", nil, refused, 0, 0, 1, "host:80", "connection refused", 1},
+		{"refused while the request waits", "http://host/v1", nil, refused, time.Second, 0, 1, "host:80", "connection refused", 0},
+		{"a proxy", "http://host/v1", proxied, nil, 0, 0, 1, "proxy:3128", "EOF", 0},
+		{"a proxy with a login", "http://host/v1", login, nil, 0, 0, 0, "", "EOF", 1},
+		{"this computer", "http://127.0.0.1:8080/v1", nil, nil, 0, 0, 0, "", "EOF", 1},
+		{"this computer, IPv6", "http://[::1]:8080/v1", nil, nil, 0, 0, 0, "", "EOF", 1},
+		{"this computer by name", "http://localhost:8080/v1", nil, nil, 0, 0, 0, "", "EOF", 1},
+		{"no address", "/v1", nil, nil, 0, 0, 0, "", "", 0},
+		{"no scheme of the web", "ftp://host/v1", nil, nil, 0, 0, 0, "", "unsupported protocol", 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := &pipes{fails: tt.fails}
-				transport := wire.Network(time.Minute)
-				transport.DialContext, transport.Proxy = p.dial, http.ProxyURL(tt.proxy)
-				wire.DialAhead(transport, tt.base)
+				p := &pipes{fails: tt.fails, takes: tt.takes}
+				transport := p.network()
+				transport.Proxy = http.ProxyURL(tt.proxy)
+				transport.Connect(tt.base)
 				synctest.Wait()
 				if len(p.addrs) != tt.dials || tt.dials > 0 && p.addrs[0] != tt.addr || p.sent.Len() > 0 {
 					t.Fatalf("dialled %q and sent %q before there was a request", p.addrs, p.sent.String())
@@ -119,12 +161,13 @@ func TestAheadUnused(t *testing.T) {
 				if tt.err != "" {
 					got := make(chan error)
 					go func() {
-						res, err := (&http.Client{Transport: transport}).Get(tt.base + "/models")
+						res, err := (&http.Client{Transport: transport}).Post(tt.base+"/chat", "", nil)
 						if err == nil {
 							res.Body.Close()
 						}
 						got <- err
 					}()
+					time.Sleep(2 * tt.takes)
 					synctest.Wait()
 					for _, c := range p.conns {
 						c.Close() // the server sends nothing
@@ -142,17 +185,63 @@ func TestAheadUnused(t *testing.T) {
 	}
 }
 
-// Without a request no connection stays open.
-func TestAheadCloses(t *testing.T) {
+// There is one connection at a time, and another one only once it has ended: by the server, or unused for too long.
+func TestAheadAgain(t *testing.T) {
+	for name, end := range map[string]func(p *pipes){
+		"by the server": func(p *pipes) { p.conns[0].Close() },
+		"unused":        func(*pipes) { time.Sleep(2 * time.Minute) },
+		"refused":       nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := &pipes{takes: time.Second}
+				if end == nil {
+					p.fails = errors.New("connection refused")
+				}
+				transport := p.network()
+				for range 3 {
+					transport.Connect("http://host/v1")
+				}
+				time.Sleep(time.Minute)
+				if len(p.addrs) != 1 {
+					t.Fatalf("dialled %q at first", p.addrs)
+				}
+				if end != nil {
+					end(p)
+					synctest.Wait()
+				}
+				transport.Connect("http://host/v1")
+				synctest.Wait()
+				if len(p.addrs) != 2 || p.sent.Len() > 0 {
+					t.Errorf("dialled %q and sent %q", p.addrs, p.sent.String())
+				}
+				time.Sleep(time.Hour)
+			})
+		})
+	}
+}
+
+// Requests that are sent at once while the connection is made get one each.
+func TestAheadShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &pipes{}
-		transport := wire.Network(time.Minute)
-		transport.DialContext, transport.Proxy = p.dial, http.ProxyURL(nil)
-		wire.DialAhead(transport, "http://host/v1")
-		time.Sleep(time.Minute)
+		p := &pipes{takes: time.Second}
+		transport := p.network()
+		transport.Connect("http://host/v1")
 		synctest.Wait()
-		if _, err := p.conns[0].Write([]byte("x")); !errors.Is(err, io.ErrClosedPipe) {
-			t.Errorf("got %v", err)
+		for range 3 {
+			go func() {
+				if res, err := (&http.Client{Transport: transport}).Post("http://host/v1/chat", "", nil); err == nil {
+					res.Body.Close()
+				}
+			}()
 		}
+		time.Sleep(time.Minute)
+		if got := strings.Count(p.sent.String(), "POST /v1/chat"); got != 3 || len(p.addrs) != 3 {
+			t.Errorf("%d requests, dialled %q", got, p.addrs)
+		}
+		for _, c := range p.conns {
+			c.Close()
+		}
+		synctest.Wait()
 	})
 }

@@ -11,9 +11,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"syscall"
-	"time"
 
 	"parley/providers/llm"
 )
@@ -197,106 +195,3 @@ func hostPort(u *url.URL) string {
 	}
 	return u.Host + ":443"
 }
-
-// earlyConnTime bounds how long an early connection waits for a request. It is shorter than the
-// time for which servers keep an unused connection open.
-const earlyConnTime = 5 * time.Second
-
-// A dialer connects to an address, in the signature of [http.Transport].
-type dialer = func(ctx context.Context, network, addr string) (net.Conn, error)
-
-// An earlyConn is a connection dialed before the first request.
-type earlyConn struct {
-	addr    string // in the form that net/http dials
-	claimed atomic.Bool
-	ready   chan struct{} // closed once conn and err are set
-	conn    net.Conn
-	err     error
-}
-
-// dialEarly makes a new transport connect to the host of a base URL. The first request to that host
-// gets the connection or its error. Before that, only the TLS handshake is sent. With a proxy,
-// dialEarly does nothing.
-func dialEarly(t *http.Transport, base string) {
-	u, err := url.Parse(base)
-	if err != nil || u.Hostname() == "" {
-		return
-	}
-	if proxy, err := t.Proxy(&http.Request{URL: u}); proxy != nil || err != nil {
-		return
-	}
-	a := &earlyConn{ready: make(chan struct{})}
-	dial, port := t.DialContext, "80"
-	if u.Scheme == "https" {
-		dial, port = handshaking(t.DialContext, t.TLSClientConfig.Clone(), t.TLSHandshakeTimeout), "443"
-		t.DialTLSContext = a.before(dial)
-	} else {
-		t.DialContext = a.before(dial)
-	}
-	if u.Port() != "" {
-		port = u.Port()
-	}
-	a.addr = net.JoinHostPort(u.Hostname(), port)
-	go func() {
-		a.conn, a.err = dial(context.Background(), "tcp", a.addr)
-		close(a.ready)
-		time.AfterFunc(earlyConnTime, a.drop)
-	}()
-}
-
-// before returns a dialer that returns a's connection once, and then uses dial.
-func (a *earlyConn) before(dial dialer) dialer {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		if addr != a.addr || a.claimed.Swap(true) {
-			return dial(ctx, network, addr)
-		}
-		select {
-		case <-a.ready:
-			return a.conn, a.err
-		case <-ctx.Done():
-			a.claimed.Store(false)
-			return nil, context.Cause(ctx)
-		}
-	}
-}
-
-// drop closes the connection unless a request claimed it.
-func (a *earlyConn) drop() {
-	if !a.claimed.Swap(true) && a.err == nil {
-		a.conn.Close()
-	}
-}
-
-// handshaking returns a dialer of TLS connections over dial, with the handshake of net/http.
-func handshaking(dial dialer, config *tls.Config, limit time.Duration) dialer {
-	if config == nil {
-		config = &tls.Config{}
-	}
-	config.NextProtos = []string{"h2", "http/1.1"}
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		host, _, err := net.SplitHostPort(addr)
-		if err != nil {
-			return nil, err
-		}
-		conn, err := dial(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		named := config.Clone()
-		named.ServerName = host
-		ctx, cancel := context.WithTimeoutCause(ctx, limit, errHandshakeTime)
-		defer cancel()
-		secure := tls.Client(conn, named)
-		if err := secure.HandshakeContext(ctx); err != nil {
-			conn.Close()
-			if errors.Is(context.Cause(ctx), errHandshakeTime) {
-				err = errHandshakeTime
-			}
-			return nil, err
-		}
-		return secure, nil
-	}
-}
-
-// errHandshakeTime has the text of net/http's error.
-var errHandshakeTime = errors.New("TLS handshake timeout")

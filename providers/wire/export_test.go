@@ -8,12 +8,6 @@ import (
 	"time"
 )
 
-// Network lets tests put a proxy before the transport that Client makes.
-var Network = network
-
-// DialAhead makes such a transport connect before the first request.
-var DialAhead = dialEarly
-
 // Exchange returns the recorded exchange of a program's run.
 func (p *ProgramExchange) Exchange() *exchange { return p.x }
 

@@ -21,6 +21,7 @@ type gatheringConn struct {
 	net.Conn
 	drained bool          // the last read emptied the buffer; used only by the reading goroutine
 	wake    chan struct{} // ends a delay
+	onClose func()        // called once
 
 	mu     sync.Mutex
 	closed bool
@@ -32,17 +33,6 @@ type readDelay struct{ next func() time.Duration }
 
 // lowWater is the number of bytes at which the system wakes a reader.
 const lowWater = 32 << 10
-
-// dialGathering returns a dialer of connections that can gather.
-func dialGathering(d *net.Dialer) func(ctx context.Context, network, addr string) (net.Conn, error) {
-	return func(ctx context.Context, network, addr string) (net.Conn, error) {
-		conn, err := d.DialContext(ctx, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		return &gatheringConn{Conn: conn, wake: make(chan struct{}, 1)}, nil
-	}
-}
 
 // Read implements net.Conn.
 func (c *gatheringConn) Read(p []byte) (int, error) {
@@ -57,8 +47,12 @@ func (c *gatheringConn) Read(p []byte) (int, error) {
 // Close implements net.Conn.
 func (c *gatheringConn) Close() error {
 	c.mu.Lock()
+	again := c.closed
 	c.closed = true
 	c.mu.Unlock()
+	if !again && c.onClose != nil {
+		c.onClose()
+	}
 	c.endDelay()
 	return c.Conn.Close()
 }

@@ -140,7 +140,7 @@ func (c chunks) Write(p []byte) (int, error) {
 func streaming(t *testing.T, h2 bool, n int, every time.Duration) (*http.Client, string, *half) {
 	toClient, toServer := newHalf(), newHalf()
 	ours, theirs := memoryConn{toClient, toServer}, memoryConn{toServer, toClient}
-	network := wire.Network(time.Minute)
+	network := wire.NewNetwork(time.Minute)
 	network.DialContext = func(context.Context, string, string) (net.Conn, error) { return wire.Gathering(ours), nil }
 	t.Cleanup(func() { time.Sleep(time.Duration(n) * every) }) // until the server has noticed
 	t.Cleanup(network.CloseIdleConnections)

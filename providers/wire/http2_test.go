@@ -94,9 +94,9 @@ func speaking(t *testing.T, serve func(net.Conn)) (*http.Transport, string) {
 			}()
 		}
 	}()
-	n := wire.Network(time.Minute)
+	n := wire.NewNetwork(time.Minute)
 	n.TLSClientConfig = &tls.Config{RootCAs: lend.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
-	return n, "https://" + listener.Addr().String()
+	return n.Transport, "https://" + listener.Addr().String()
 }
 
 // A framer speaks HTTP/2 on the server's side of a connection.
@@ -205,7 +205,7 @@ func TestUnsentIsSentAgain(t *testing.T) {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) }))
 		defer server.Close()
 		var dead atomic.Bool
-		base := wire.Network(time.Minute)
+		base := wire.NewNetwork(time.Minute)
 		base.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, address)
 			if dead.Load() {

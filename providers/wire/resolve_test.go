@@ -128,7 +128,7 @@ func TestNames(t *testing.T) {
 // checkName sends a request to a service, and compares the error if it cannot be reached.
 func checkName(t *testing.T, url, want string) {
 	t.Helper()
-	network := wire.Network(time.Minute)
+	network := wire.NewNetwork(time.Minute)
 	network.Proxy = nil // ignores the environment
 	client := wire.Client(wire.Options{Provider: "acme", Transport: network})
 	defer client.CloseIdleConnections()

@@ -18,7 +18,6 @@ package wire
 import (
 	"cmp"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -27,7 +26,6 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/token"
-	"parley/tools/proxy"
 )
 
 // Options describe the provider of a Client.
@@ -42,7 +40,6 @@ type Options struct {
 	Transport       http.RoundTripper // nil for a new transport: connects within 10 s, proxy from the environment, HTTP/2
 	IdleTimeout     time.Duration     // an answer ends after this long without a byte; 0 is 300 s
 	ContentTimeout  time.Duration     // an answer ends after this long without content, unless its llm.Pulse has a limit; 0 is IdleTimeout
-	ConnectEarly    bool              // a new transport connects to the host of URL before the first request
 	EmptyBadRequest llm.Fault         // meaning of status 400 with an empty body; "" is llm.InvalidRequest
 	Log             Log               // of the requests
 	Tap             *Tap              // records the requests; nil for none
@@ -60,11 +57,7 @@ func Client(o Options) *http.Client {
 	o.IdleTimeout = cmp.Or(o.IdleTimeout, defaultIdle)
 	o.ContentTimeout = cmp.Or(o.ContentTimeout, o.IdleTimeout)
 	if o.Transport == nil {
-		t := network(o.IdleTimeout)
-		if o.ConnectEarly {
-			dialEarly(t, o.URL)
-		}
-		o.Transport = t
+		o.Transport = NewNetwork(o.IdleTimeout)
 	}
 	m := newMask(o.Secrets)
 	o.URL = m.Text(Public(o.URL))
@@ -80,23 +73,6 @@ func Plain(c *http.Client) http.RoundTripper {
 		return c.Transport
 	}
 	return http.DefaultTransport
-}
-
-// network returns a new transport, so that its limits and connections belong to one provider.
-func network(idle time.Duration) *http.Transport {
-	return &http.Transport{
-		Proxy:                  proxy.FromEnvironment,
-		OnProxyConnectResponse: proxyError,
-		DialContext:            dialGathering(&net.Dialer{Timeout: connectTime}),
-		TLSHandshakeTimeout:    connectTime,
-		ResponseHeaderTimeout:  idle,
-		MaxResponseHeaderBytes: 1 << 20,
-		IdleConnTimeout:        90 * time.Second,
-		ForceAttemptHTTP2:      true,
-		// Pings detect a connection that died with the laptop's sleep or a change of network long
-		// before the idle timer does.
-		HTTP2: &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},
-	}
 }
 
 // Public returns u without its password and query, which may be secret.

@@ -231,7 +231,7 @@ func TestUnreachable(t *testing.T) {
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(407) }))
 	defer proxy.Close()
 	through := func(proxy string) http.RoundTripper {
-		n := wire.Network(time.Minute)
+		n := wire.NewNetwork(time.Minute)
 		n.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(proxy) }
 		return n
 	}
@@ -278,7 +278,7 @@ func TestUnreachable(t *testing.T) {
 func TestProxyRefusal(t *testing.T) {
 	for status, want := range map[int]bool{403: false, 407: false, 408: true, 429: true, 502: true, 503: true} {
 		proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(status) }))
-		n := wire.Network(time.Minute)
+		n := wire.NewNetwork(time.Minute)
 		n.Proxy = func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) }
 		client := wire.Client(wire.Options{Provider: "acme", Transport: n})
 		_, err := ask(t.Context(), client, "https://api.acme.example")
@@ -505,7 +505,7 @@ func TestHTTP2(t *testing.T) {
 	server.EnableHTTP2 = true
 	server.StartTLS()
 	defer server.Close()
-	n := wire.Network(time.Minute)
+	n := wire.NewNetwork(time.Minute)
 	n.TLSClientConfig = &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
 	client := wire.Client(wire.Options{Transport: n})
 	defer client.CloseIdleConnections()

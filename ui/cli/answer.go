@@ -31,8 +31,8 @@ func withTimeout(ctx context.Context, limit time.Duration) (context.Context, con
 	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("%w: %s", app.ErrTimeout, limit))
 }
 
-// printAnswer prints the answer to parts.
-func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
+// printAnswer prints the answer to a prompt. It connects to the model before it reads the prompt.
+func (a *program) printAnswer(prompt func() ([]llm.Part, error), outTerminal bool) error {
 	s, notice, err := a.openSession(false)
 	defer a.closeLibrary()
 	if err != nil {
@@ -40,6 +40,16 @@ func (a *program) printAnswer(parts []llm.Part, outTerminal bool) error {
 	}
 	defer a.finishing.Wait()
 	defer closeSession(s, cmdutil.Warn) // also with -q: lost messages are important
+	if len(a.flags.models) < 2 {
+		s.Connect()
+	}
+	parts, err := prompt()
+	switch {
+	case err != nil:
+		return err
+	case len(parts) == 0 && a.flags.promptName == "":
+		return cmdutil.Usagef("no prompt: give one as an argument or on standard input")
+	}
 	if parts, err = (promptFiles{a}).parts(parts, len(a.flags.compared("")) > 1); err != nil {
 		return cmdutil.Usage(err)
 	}

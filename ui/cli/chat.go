@@ -49,18 +49,25 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) (failed error) {
 	if a.flags.promptName != "" {
 		a.flags.prompt.args, words = strings.Join(words, " "), nil
 	}
-	if !inTerminal {
+	prompt := func() ([]llm.Part, error) {
+		if inTerminal {
+			return append(parts, cmdutil.Prompt(words, nil)...), nil
+		}
 		stdin, err := cmdutil.ReadStdin(os.Stdin, len(words)+len(parts) > 0 || a.flags.promptName != "", a.Note)
 		if err != nil {
-			return cmdutil.Usage(err)
+			return nil, cmdutil.Usage(err)
 		}
 		prompt, err := promptWith(words, stdin, a.Note)
 		if err != nil {
-			return cmdutil.Usage(err)
+			return nil, cmdutil.Usage(err)
 		}
-		parts = append(parts, prompt...)
-	} else {
-		parts = append(parts, cmdutil.Prompt(words, nil)...)
+		return append(parts, prompt...), nil
+	}
+	if !screen && a.flags.listWords == nil && !a.flags.continueLast && a.flags.resume == "" { // another process may be writing the conversation of -c
+		return a.printAnswer(prompt, outTerminal)
+	}
+	if parts, err = prompt(); err != nil {
+		return err
 	}
 	if screen {
 		return a.runScreen(parts, len(words) > 0 || !inTerminal && len(parts) > 0)
@@ -68,10 +75,7 @@ func (a *program) runRoot(cmd *cobra.Command, words []string) (failed error) {
 	if a.flags.listWords != nil {
 		return a.listSessions(cmd.Root(), parts)
 	}
-	if len(parts) == 0 && a.flags.promptName == "" {
-		return cmdutil.Usagef("no prompt: give one as an argument or on standard input")
-	}
-	return a.printAnswer(parts, outTerminal)
+	return a.printAnswer(func() ([]llm.Part, error) { return parts, nil }, outTerminal)
 }
 
 // listSessions prints the conversations for -r without a value. With a prompt, -r must name one.

@@ -132,6 +132,11 @@ func (m *Model) SetCompleter(c Completer) { m.completion.completer, m.completion
 // Empty reports whether the composer has no text.
 func (m *Model) Empty() bool { return m.editor.isEmpty() }
 
+// WritesPrompt reports whether the text begins as a prompt, not as a command or a shell line.
+func (m *Model) WritesPrompt() bool {
+	return !m.Empty() && !strings.HasPrefix(m.editor.units[0].text, "/") && !strings.HasPrefix(m.editor.units[0].text, "!")
+}
+
 // Value returns the prompt with chips expanded and without control characters.
 // SetValue of the result has the same meaning: a chip that would begin a command gets
 // a leading space.

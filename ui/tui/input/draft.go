@@ -39,6 +39,7 @@ type draft struct {
 	version int        // number of the draft; incremented before tokens are counted and when it is sent
 	seen    int        // value of Composer.Changes that changed accounts for, or that needs no store
 	model   string     // value of App.ChosenModel that changed accounts for
+	reached string     // model whose server was connected to for this draft; "" for none
 	left    *leftDraft // draft of the conversation being left; nil for none
 }
 
@@ -86,7 +87,20 @@ func (in *Input) Watch() tea.Cmd {
 		return nil
 	}
 	in.draft.seen, in.draft.model = in.Composer.Changes(), in.App.ChosenModel
+	in.connect()
 	return in.Changed()
+}
+
+// connect connects to the model's server once for each prompt that is written, and again for another model.
+func (in *Input) connect() {
+	model := ""
+	if in.Composer.WritesPrompt() {
+		model = in.App.Session.Model().Name
+	}
+	if model != "" && model != in.draft.reached {
+		in.App.Session.Connect()
+	}
+	in.draft.reached = model
 }
 
 // SaveDraft stores the draft and counts its tokens on another goroutine, if it has changed.
@@ -178,7 +192,7 @@ func (in *Input) Sent(text string) tea.Cmd {
 // Forget discards the draft that was just submitted. The returned function deletes the stored one,
 // on any goroutine, for good.
 func (in *Input) Forget() func() {
-	in.draft.changed, in.draft.tokens, in.draft.seen = false, 0, in.Composer.Changes()
+	in.draft.changed, in.draft.tokens, in.draft.seen, in.draft.reached = false, 0, in.Composer.Changes(), ""
 	in.draft.version++
 	key, version := in.draft.key, in.draft.version
 	if key == "" {
@@ -219,7 +233,7 @@ func (in *Input) RestoreDraft() {
 	if strings.TrimSpace(d.Text) != "" {
 		in.Composer.SetValue(d.Text)
 	}
-	in.draft.changed, in.draft.seen, in.draft.tokens = false, in.Composer.Changes(), 0
+	in.draft.changed, in.draft.seen, in.draft.tokens, in.draft.reached = false, in.Composer.Changes(), 0, ""
 	in.draft.version++ // ignore the token count of the previous draft
 	if !in.Composer.Empty() || len(in.App.Attached) > 0 {
 		in.Defer(in.countTokens())

@@ -342,3 +342,47 @@ func TestEdited(t *testing.T) {
 		})
 	}
 }
+
+// reachable is a model that counts connections.
+type reachable struct {
+	llm.Model
+	connected *int
+}
+
+func (r reachable) Connect() { *r.connected++ }
+
+// The first letter of a prompt connects to the model's server: once for each prompt and model. Neither a command nor a
+// restored draft does.
+func TestTypingConnects(t *testing.T) {
+	in, connected := start(t, openStore(t), t.TempDir()), 0
+	use := func(name string) {
+		in.App.Session.SetModel(llm.Endpoint{Model: reachable{llmtest.New(), &connected}, Name: name})
+	}
+	use("fake/one")
+	typed := func(text string) func() {
+		return func() { in.Composer.SetValue(text); in.Watch() }
+	}
+	for _, step := range []struct {
+		name string
+		do   func()
+		want int
+	}{
+		{"an empty line", typed(""), 0},
+		{"a command", typed("/model"), 0},
+		{"a shell line", typed("!ls"), 0},
+		{"the first letter", typed("h"), 1},
+		{"the second", typed("hi"), 0},
+		{"another model", func() { use("fake/two"); typed("hi t")() }, 1},
+		{"the line is cleared", typed(""), 0},
+		{"the first letter again", typed("a"), 1},
+		{"it is sent", func() { in.Composer.Reset(); in.Sent("a")(); in.Watch() }, 0},
+		{"the next prompt", typed("b"), 1},
+		{"a restored draft", func() { in.SaveDraftNow(); in.RestoreDraft(); in.Watch() }, 0},
+		{"a letter of it", typed("bc"), 1},
+	} {
+		connected = 0
+		if step.do(); connected != step.want {
+			t.Errorf("%s: connected %d times, want %d", step.name, connected, step.want)
+		}
+	}
+}

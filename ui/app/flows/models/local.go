@@ -91,7 +91,7 @@ func question(s app.Service) string {
 }
 
 // learn returns the effect that asks the server of the current model for its context window, if that is unknown. Front
-// ends perform it after an answer: parley contacts no server before a prompt is sent.
+// ends perform it after an answer: before a prompt is sent, parley only connects to a server, from the first letter typed.
 func (f *flow) learn() app.Effect {
 	learn, s := f.app.Local.Learn, f.app.Session
 	model := s.Model()
