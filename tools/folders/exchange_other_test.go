@@ -1,0 +1,5 @@
+//go:build !linux
+
+package folders
+
+func exchange(string, string) {}

@@ -1,0 +1,228 @@
+package folders
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A system watches folders by inotify(7).
+type system struct {
+	root   int      // the workspace; negative if it cannot be opened
+	queue  *os.File // nil: the system has no more of them
+	fd     int      // of queue
+	buf    []byte
+	shared map[uint64]bool // by device: other machines may change the file system
+}
+
+// systemWatches returns the number of watches that the user may have.
+func systemWatches() int {
+	text, _ := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
+	n, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	return n
+}
+
+func openSystem(dir string) (s system) {
+	var err error
+	if s.root, err = unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
+		s.root = -1
+	}
+	if s.fd, err = unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK); err == nil {
+		s.queue = os.NewFile(uintptr(s.fd), "inotify")
+	}
+	s.buf, s.shared = make([]byte, 64<<10), map[uint64]bool{}
+	return s
+}
+
+func (s *system) close() {
+	if s.queue != nil {
+		s.queue.Close()
+	}
+	unix.Close(s.root)
+}
+
+// wait waits for events. It returns false if there will be none.
+func (s *system) wait() bool {
+	if s.queue == nil {
+		return false
+	}
+	c, err := s.queue.SyscallConn()
+	return err == nil && c.Read(func(fd uintptr) bool {
+		n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+		return err != nil || n > 0
+	}) == nil
+}
+
+// kinds are the kinds of events by their bits.
+var kinds = []struct {
+	bits uint32
+	kind eventKind
+}{
+	{unix.IN_Q_OVERFLOW | unix.IN_UNMOUNT, overflow},
+	{unix.IN_IGNORED, unwatched},
+	{unix.IN_CREATE, created},
+	{unix.IN_DELETE, deleted},
+	{unix.IN_MOVED_FROM, movedAway},
+	{unix.IN_MOVED_TO, movedIn},
+	{unix.IN_MODIFY | unix.IN_CLOSE_WRITE | unix.IN_ATTRIB, changed},
+}
+
+// read appends the queued events.
+func (s *system) read(events []event) []event {
+	for s.queue != nil {
+		n, err := unix.Read(s.fd, s.buf)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if n < unix.SizeofInotifyEvent {
+			break
+		}
+		for b := s.buf[:n]; len(b) >= unix.SizeofInotifyEvent; {
+			bits, size := binary.NativeEndian.Uint32(b[4:]), int(binary.NativeEndian.Uint32(b[12:]))
+			e := event{watch: int32(binary.NativeEndian.Uint32(b)), cookie: binary.NativeEndian.Uint32(b[8:]), isDir: bits&unix.IN_ISDIR != 0}
+			name, _, _ := bytes.Cut(b[unix.SizeofInotifyEvent:unix.SizeofInotifyEvent+size], []byte{0})
+			e.name, b = string(name), b[unix.SizeofInotifyEvent+size:]
+			for _, k := range kinds {
+				if bits&k.bits != 0 {
+					e.kind = k.kind
+					events = append(events, e)
+					break
+				}
+			}
+		}
+		if n < len(s.buf)/2 {
+			break
+		}
+	}
+	return events
+}
+
+// A dir is an open folder.
+type dir struct {
+	fd int
+	stamp
+	system *system
+}
+
+// A stamp identifies a folder and changes with the names in it.
+type stamp struct {
+	device, inode uint64
+	mtime, ctime  int64
+}
+
+// settled returns s for a folder that is listed now, without times if a later change may leave them as they are.
+func (s stamp) settled(now time.Time) stamp {
+	if max(s.mtime, s.ctime) >= now.UnixNano()-int64(100*time.Millisecond) {
+		s.mtime, s.ctime = 0, 0
+	}
+	return s
+}
+
+const openFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NONBLOCK
+
+// open opens a folder of the workspace without following links.
+func (s *system) open(path string) (dir, error) {
+	fd, err := unix.Openat2(s.root, path, &unix.OpenHow{Flags: openFlags, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_BENEATH})
+	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENAMETOOLONG) || errors.Is(err, unix.EAGAIN) { // an old system, a filter, or a long path
+		fd, err = unix.Openat(s.root, ".", openFlags, 0)
+		for name := range strings.SplitSeq(path, "/") {
+			if err != nil {
+				break
+			}
+			above := fd
+			fd, err = unix.Openat(above, name, openFlags, 0)
+			unix.Close(above)
+		}
+	}
+	return s.opened(fd, err)
+}
+
+// open opens a folder in d without following a link.
+func (d dir) open(name string) (dir, error) {
+	fd, err := unix.Openat(d.fd, name, openFlags, 0)
+	return d.system.opened(fd, err)
+}
+
+func (s *system) opened(fd int, err error) (dir, error) {
+	var info unix.Stat_t
+	if err == nil {
+		if err = unix.Fstat(fd, &info); err != nil {
+			unix.Close(fd)
+		}
+	}
+	return dir{fd, stamp{uint64(info.Dev), info.Ino, info.Mtim.Nano(), info.Ctim.Nano()}, s}, err
+}
+
+func (d dir) close() { unix.Close(d.fd) }
+
+// localSystems are file systems that only this machine changes.
+var localSystems = []int64{
+	unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.RAMFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.MSDOS_SUPER_MAGIC, unix.EXFAT_SUPER_MAGIC,
+	0x2fc12fc1, // ZFS
+	0xca451a4e, // bcachefs
+	0x7366746e, // NTFS
+}
+
+// isShared reports whether other machines, or programs that serve the file system, may change files unseen.
+func (d dir) isShared() bool {
+	is, known := d.system.shared[d.device]
+	if !known {
+		var fs unix.Statfs_t
+		is = unix.Fstatfs(d.fd, &fs) != nil
+		if !is {
+			is = true
+			for _, local := range localSystems {
+				is = is && int64(fs.Type) != local
+			}
+		}
+		d.system.shared[d.device] = is
+	}
+	return is
+}
+
+// each passes the names in a folder.
+func (d dir) each(f func(name string, isDir bool)) error {
+	for {
+		n, err := unix.ReadDirent(d.fd, d.system.buf)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil || n <= 0 {
+			return err
+		}
+		for b := d.system.buf[:n]; len(b) > 19; { // a struct linux_dirent64: inode, offset, size, type, name
+			size, kind := binary.NativeEndian.Uint16(b[16:]), b[18]
+			name, _, _ := bytes.Cut(b[19:size], []byte{0})
+			b = b[size:]
+			if string(name) == "." || string(name) == ".." {
+				continue
+			}
+			if kind == unix.DT_UNKNOWN {
+				var info unix.Stat_t
+				if unix.Fstatat(d.fd, string(name), &info, unix.AT_SYMLINK_NOFOLLOW) == nil && info.Mode&unix.S_IFMT == unix.S_IFDIR {
+					kind = unix.DT_DIR
+				}
+			}
+			f(string(name), kind == unix.DT_DIR)
+		}
+	}
+}
+
+// add watches a folder and returns its watch, the same for the same folder.
+func (s *system) add(d dir) (int32, error) {
+	if s.queue == nil {
+		return 0, syscall.ENOSPC
+	}
+	const bits = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_MODIFY | unix.IN_CLOSE_WRITE | unix.IN_ATTRIB | unix.IN_ONLYDIR | unix.IN_EXCL_UNLINK
+	wd, err := unix.InotifyAddWatch(s.fd, "/proc/self/fd/"+strconv.Itoa(d.fd), bits)
+	return int32(wd), err
+}
+
+func (s *system) remove(wd int32) { _, _ = unix.InotifyRmWatch(s.fd, uint32(wd)) }
