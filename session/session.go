@@ -275,10 +275,13 @@ func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event]
 			t.done.Unsent = t.questions.unsent && t.ctx.Err() == nil && t.given.giveBack()
 			t.done.AnswerComplete = !s.Unanswered()
 			t.budget.noticeReached()
+			s.saveInfo()
 			if !t.done.Unsent { // calls are stopped only in messages that are still part of the conversation
 				t.annotate(t.done, 0)
 			}
-			s.saveInfo()
+			if s.log != nil {
+				_ = s.log.Flush() // as in persist
+			}
 		}()
 		t.done.Duration = s.now().Sub(t.start)
 		if t.done.Err != nil {
@@ -337,7 +340,7 @@ func (s *Session) saveInfo() {
 	}
 	s.mu.Unlock()
 	if title != "" || info.Model != model || info.Effort != effort || info.History != mode {
-		_ = s.log.Update(func(i *store.Session) {
+		s.log.Describe(func(i *store.Session) {
 			i.Model, i.Effort, i.History = model, effort, mode
 			if i.Title == "" {
 				i.Title = title

@@ -230,9 +230,9 @@ func (t *turn) prompt(m llm.Message) (seq int, notes []llm.Part) {
 	own := len(m.Parts)
 	m.Parts = withRestoredDirectories(t, withEndedJobs(t, append(slices.Clip(m.Parts), s.branch.unsaid...)))
 	s.branch.unsaid = nil
+	s.saveInfo()
 	n := t.append(m)
 	set(&t.mu, &t.turnSeq, n.Seq)
-	s.saveInfo()
 	showPrompt(t, n)
 	return n.Seq, m.Parts[own:]
 }
@@ -291,10 +291,10 @@ func generateImage(t *turn, model llm.Endpoint, anew bool, parts []llm.Part) err
 		}
 		parts = m.Parts
 		t.session.Branch().StoreGivenBack()
+		t.session.saveInfo()
 		n := t.append(m)
 		set(&t.mu, &t.turnSeq, n.Seq)
 		t.given.Seq = n.Seq
-		t.session.saveInfo()
 		t.emit(Prompt{Message: n.Message, Seq: n.Seq, At: n.At})
 	}
 	if err := t.budget.checkExpense(model); err != nil {

@@ -1,11 +1,13 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"time"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -179,11 +181,107 @@ func (r reader) script(text string) error { return r.Exec(text) }
 // prepare prepares a query until the transaction ends.
 func (r reader) prepare(query string) (*sql.Stmt, error) { return r.tx.Prepare(query) }
 
-// write runs f in a transaction on the only writing connection. Errors are explained
+// A queuedWrite is a change that waits for a transaction.
+type queuedWrite struct {
+	run  func(*writer) error
+	done chan struct{} // closed once err is set
+	err  error
+}
+
+// queueDelay is how long a queued change waits for a transaction that it can join: a prompt is stored
+// within a few milliseconds after the user sent it.
+const queueDelay = 100 * time.Millisecond
+
+// later runs f, after all earlier calls, in the next transaction of any kind, or soon in one of its own. The
+// returned function waits and returns the error, which undoes only what f did; calling it is optional.
+func (db *database) later(f func(*writer) error) (wait func() error) {
+	q := &queuedWrite{run: f, done: make(chan struct{})}
+	db.queueMu.Lock()
+	db.queue = append(db.queue, q)
+	db.queueMu.Unlock()
+	go func() {
+		select {
+		case <-q.done:
+		case <-time.After(queueDelay):
+			_ = db.Flush()
+		}
+	}()
+	return func() error {
+		<-q.done
+		return q.err
+	}
+}
+
+// Flush writes changes that wait for another transaction; an error goes to those who wait for them.
+func (db *database) Flush() error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	queued := db.takeQueue()
+	if len(queued) == 0 {
+		return nil
+	}
+	err := db.writeLocked(func(w *writer) error { return w.runQueued(queued) })
+	for _, q := range queued {
+		q.err = cmp.Or(err, q.err)
+		close(q.done)
+	}
+	return err
+}
+
+func (db *database) takeQueue() (queued []*queuedWrite) {
+	db.queueMu.Lock()
+	defer db.queueMu.Unlock()
+	queued, db.queue = db.queue, nil
+	return queued
+}
+
+// runQueued runs queued changes, and undoes those that fail.
+func (w *writer) runQueued(queued []*queuedWrite) error {
+	for _, q := range queued {
+		if err := w.Exec("SAVEPOINT queued"); err != nil {
+			return err
+		}
+		if q.err = q.run(w); q.err != nil {
+			if err := w.Exec("ROLLBACK TO queued"); err != nil {
+				return err
+			}
+		}
+		if err := w.Exec("RELEASE queued"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// write runs f and what is queued in a transaction on the only writing connection. Errors are explained
 // for a user.
 func (db *database) write(f func(*writer) error) error {
 	db.mu.Lock()
 	defer db.mu.Unlock()
+	queued, written := db.takeQueue(), false
+	defer func() {
+		if !written { // also after a panic
+			db.queueMu.Lock()
+			defer db.queueMu.Unlock()
+			db.queue = append(queued, db.queue...)
+		}
+	}()
+	err := db.writeLocked(func(w *writer) error {
+		if err := f(w); err != nil {
+			return err
+		}
+		return w.runQueued(queued)
+	})
+	if written = err == nil; written {
+		for _, q := range queued {
+			close(q.done)
+		}
+	}
+	return err
+}
+
+// writeLocked is write, without the queue, for callers that hold mu.
+func (db *database) writeLocked(f func(*writer) error) error {
 	if err := db.writable(); err != nil {
 		return err
 	}

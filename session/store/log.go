@@ -322,12 +322,26 @@ func (l *Log) SetHead(seq int) error {
 // other changes are ignored. Before the first Put they stay in memory.
 func (l *Log) Update(change func(*Session)) error {
 	return l.change(func() error {
-		s := l.session
-		change(&s)
-		l.session.Title, l.session.Named, l.session.Dir, l.session.Pinned = s.Title, s.Named, s.Dir, s.Pinned
-		l.session.Model, l.session.Effort, l.session.History = s.Model, s.Effort, s.History
+		l.describe(change)
 		return nil
 	})
+}
+
+// Describe is Update without waiting for the disk: the next Put, Flush or Close writes the changes. A closed Log
+// ignores them.
+func (l *Log) Describe(change func(*Session)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.describe(change)
+	}
+}
+
+func (l *Log) describe(change func(*Session)) {
+	s := l.session
+	change(&s)
+	l.session.Title, l.session.Named, l.session.Dir, l.session.Pinned = s.Title, s.Named, s.Dir, s.Pinned
+	l.session.Model, l.session.Effort, l.session.History = s.Model, s.Effort, s.History
 }
 
 // OnSave makes the Log call f, from any goroutine: with the error when writing begins to fail,

@@ -88,10 +88,24 @@ const maxPrompts = 5000
 
 // AddPrompt adds p to the prompt history, unless p.Text is its last entry.
 func (db *DB) AddPrompt(p SentPrompt) error {
+	wait := db.AddPromptAsync(p)
+	_ = db.Flush() // wait returns the error
+	return wait()
+}
+
+// AddPromptAsync is AddPrompt without waiting for the disk; it also deletes this process's drafts under keys, as
+// SaveDraft does. It happens in the transaction that stores the prompt itself, if that comes soon. The returned function
+// waits and returns the error; calling it is optional.
+func (db *DB) AddPromptAsync(p SentPrompt, drafts ...string) (wait func() error) {
 	if p.At.IsZero() {
 		p.At = db.now()
 	}
-	return db.write(func(w *writer) error {
+	return db.later(func(w *writer) error {
+		for _, key := range drafts {
+			if err := saveDraft(w, db, key, Draft{}); err != nil {
+				return err
+			}
+		}
 		var last sql.NullString
 		err := w.QueryRow(`SELECT text FROM prompts ORDER BY num DESC LIMIT 1`).Scan(&last)
 		if err == nil && last.String == p.Text {
@@ -107,38 +121,9 @@ func (db *DB) AddPrompt(p SentPrompt) error {
 	})
 }
 
-// A pendingPrompt is a running call of AddPrompt.
-type pendingPrompt struct {
-	done chan struct{} // closed once err is set
-	err  error
-}
-
-// wait waits for AddPrompt and returns its error. For a nil pendingPrompt it returns nil.
-func (p *pendingPrompt) wait() error {
-	if p == nil {
-		return nil
-	}
-	<-p.done
-	return p.err
-}
-
-// AddPromptAsync adds p to the prompt history without waiting for the disk, after the prompts
-// of all earlier calls. The returned function waits and returns the error; calling it is
-// optional. Prompts and Close wait for prompts added before.
-func (db *DB) AddPromptAsync(p SentPrompt) (wait func() error) {
-	next := &pendingPrompt{done: make(chan struct{})}
-	before := db.lastPrompt.Swap(next)
-	go func() {
-		defer close(next.done)
-		_ = before.wait()
-		next.err = db.AddPrompt(p)
-	}()
-	return next.wait
-}
-
 // Prompts returns the last limit prompts, newest last; limit 0 means all.
 func (db *DB) Prompts(limit int) ([]SentPrompt, error) {
-	_ = db.lastPrompt.Load().wait()
+	_ = db.Flush()
 	if limit <= 0 {
 		limit = maxPrompts
 	}
@@ -219,31 +204,49 @@ func holdDraft(w *writer, db *DB, slot string, d Draft) error {
 // If d has no text and no parts, the draft is deleted. Removing a session removes the drafts under
 // "session:" and its ID.
 func (db *DB) SaveDraft(key string, d Draft) error {
+	wait := db.SaveDraftAsync(key, d)
+	_ = db.Flush() // wait returns the error
+	return wait()
+}
+
+// SaveDraftAsync is SaveDraft without waiting for the disk, after all earlier calls; it also deletes the drafts under
+// other keys. The returned function waits and returns the error; calling it is optional.
+func (db *DB) SaveDraftAsync(key string, d Draft, other ...string) (wait func() error) {
+	if d.At.IsZero() {
+		d.At = db.now()
+	}
+	return db.later(func(w *writer) error {
+		err := saveDraft(w, db, key, d)
+		for _, key := range other {
+			if err == nil {
+				err = saveDraft(w, db, key, Draft{})
+			}
+		}
+		return err
+	})
+}
+
+func saveDraft(w *writer, db *DB, key string, d Draft) error {
+	slot, own, free, err := findDraft(db, w, key)
+	switch {
+	case err != nil:
+		return err
+	case d.Text == "" && len(d.Parts) == 0 && own:
+		return errors.Join(w.Exec(`DELETE FROM drafts WHERE key = ?`, slot), w.Exec(`DELETE FROM state WHERE key = ?`, draftWriterKey(slot)))
+	case d.Text == "" && len(d.Parts) == 0:
+		return nil
+	case !own:
+		slot = free
+	}
 	parts, err := encodeParts(d.Parts, nil)
 	if err != nil {
 		return err
 	}
-	if d.At.IsZero() {
-		d.At = db.now()
+	if err := holdDraft(w, db, slot, d); err != nil {
+		return err
 	}
-	return db.write(func(w *writer) error {
-		slot, own, free, err := findDraft(db, w, key)
-		switch {
-		case err != nil:
-			return err
-		case d.Text == "" && len(d.Parts) == 0 && own:
-			return errors.Join(w.Exec(`DELETE FROM drafts WHERE key = ?`, slot), w.Exec(`DELETE FROM state WHERE key = ?`, draftWriterKey(slot)))
-		case d.Text == "" && len(d.Parts) == 0:
-			return nil
-		case !own:
-			slot = free
-		}
-		if err := holdDraft(w, db, slot, d); err != nil {
-			return err
-		}
-		return w.Exec(`INSERT OR REPLACE INTO drafts (key, text, cursor, parts, at) VALUES (?, ?, ?, ?, ?)`,
-			slot, d.Text, d.Cursor, string(parts), nanos(d.At))
-	})
+	return w.Exec(`INSERT OR REPLACE INTO drafts (key, text, cursor, parts, at) VALUES (?, ?, ?, ?, ?)`,
+		slot, d.Text, d.Cursor, string(parts), nanos(d.At))
 }
 
 // modelOf returns the model that was chosen for a draft, of its draftWriter.
@@ -256,6 +259,7 @@ func modelOf(holds string) string {
 // TakeDraft returns this process's draft under key, else the last one not held by a running process, which
 // this process then owns; ok is false if there is none. With a *DamagedError it lacks its attachments.
 func (db *DB) TakeDraft(key string) (d Draft, ok bool, err error) {
+	_ = db.Flush()
 	var slot, parts, holds string
 	find := func(q querier) (err error) {
 		if slot, _, _, err = findDraft(db, q, key); err != nil || slot == "" {

@@ -606,3 +606,73 @@ func TestRemoveErases(t *testing.T) {
 		}
 	}
 }
+
+// The history entry of a prompt and the end of its draft join the transaction that stores the prompt. A failure of either
+// leaves the other.
+func TestQueuedWrites(t *testing.T) {
+	t.Parallel()
+	clock := func(t *testing.T, db *DB) (n int) {
+		t.Helper()
+		if err := db.value(&n, `SELECT clock FROM meta`); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	type stored struct{ history, draft, messages int }
+	for name, tt := range map[string]struct {
+		do   func(db *DB, l *Log) error
+		want stored
+	}{
+		"joined": {func(db *DB, l *Log) error {
+			wait := db.AddPromptAsync(SentPrompt{Text: "hi"}, "k")
+			return errors.Join(l.Put(says(1, llm.RoleUser, "hi")), wait())
+		}, stored{1, 0, 1}},
+		"alone": {func(db *DB, _ *Log) error { return db.AddPromptAsync(SentPrompt{Text: "hi"}, "k")() }, stored{1, 0, 0}},
+		"fails alone": {func(db *DB, l *Log) error {
+			wait := db.later(func(w *writer) error {
+				return errors.Join(saveDraft(w, db, "k", Draft{}), errors.New("no"))
+			})
+			err := l.Put(says(1, llm.RoleUser, "hi"))
+			if wait() == nil {
+				return errors.New("the change did not fail")
+			}
+			return err
+		}, stored{0, 1, 1}},
+		"outlives another's failure": {func(db *DB, _ *Log) error {
+			wait := db.AddPromptAsync(SentPrompt{Text: "hi"}, "k")
+			if db.write(func(*writer) error { return errors.New("no") }) == nil {
+				return errors.New("the transaction did not fail")
+			}
+			return wait()
+		}, stored{1, 0, 0}},
+		"is written by Close": {func(db *DB, _ *Log) error {
+			db.AddPromptAsync(SentPrompt{Text: "hi"}, "k")
+			return nil
+		}, stored{1, 0, 0}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := fresh(t)
+			if err := db.SaveDraft("k", Draft{Text: "hi"}); err != nil {
+				t.Fatal(err)
+			}
+			before, l := clock(t, db), db.Create(Session{})
+			if err := tt.do(db, l); err != nil {
+				t.Error(err)
+			}
+			if n := clock(t, db) - before; n != tt.want.messages {
+				t.Errorf("%d transactions for %d messages", n, tt.want.messages)
+			}
+			_ = db.Close()
+			again := reopen(t, db.path)
+			var got stored
+			for table, n := range map[string]*int{"prompts": &got.history, "drafts": &got.draft, "nodes": &got.messages} {
+				if err := again.value(n, "SELECT count(*) FROM "+table); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got != tt.want {
+				t.Errorf("stored %+v, want %+v", got, tt.want)
+			}
+		})
+	}
+}

@@ -45,6 +45,9 @@ type database struct {
 	closed      bool
 	removed     bool // sessions were removed, and not all of their data is erased
 	shortWait   bool // another process kept the file locked: do not wait long again
+
+	queueMu sync.Mutex // guards queue; locked after mu
+	queue   []*queuedWrite
 }
 
 // A DB is the file of conversations, or a store without any file. It is safe for
@@ -54,8 +57,6 @@ type DB struct {
 
 	logsMu sync.Mutex // guards logs
 	logs   map[*Log]bool
-
-	lastPrompt atomic.Pointer[pendingPrompt] // last call of AddPromptAsync; nil: none
 }
 
 // A LockedError reports that another process has the session open.
@@ -277,7 +278,7 @@ func (db *database) ReadOnly() error {
 
 // Close closes every Log that is open, and the file. It returns the errors of both.
 func (db *DB) Close() error {
-	db.lastPrompt.Load().wait()
+	_ = db.Flush()
 	db.logsMu.Lock()
 	var logs []*Log
 	for l := range db.logs {

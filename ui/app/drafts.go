@@ -72,10 +72,10 @@ func (o *Options) EstimatePrompt(text string, attached []llm.Part) int {
 	return o.Estimate(text) + session.EstimateParts(attached, o.Estimate)
 }
 
-// RememberPrompt adds text to the stored prompt history without waiting for the disk. The function it returns waits and
-// returns the error.
-func (o *Options) RememberPrompt(text string) (stored func() error) {
-	return o.Library.AddPromptAsync(session.SentPrompt{Text: text, Dir: o.Directory, At: o.Now()})
+// RememberPrompt adds text to the stored prompt history without waiting for the disk, and then deletes the drafts under
+// keys. It ignores errors: the conversation has the prompt as well, and reports a full disk.
+func (o *Options) RememberPrompt(text string, drafts ...string) {
+	o.Library.AddPromptAsync(session.SentPrompt{Text: text, Dir: o.Directory, At: o.Now()}, drafts...)
 }
 
 // Draft returns the draft stored under key. It returns false if there is none, or only drafts of other running
@@ -95,9 +95,6 @@ func (o *Options) Draft(key string) (d session.Draft, ok bool) {
 	}
 	return d, ok
 }
-
-// DeleteDraft deletes the draft stored under key.
-func (o *Options) DeleteDraft(key string) { _ = o.Library.SaveDraft(key, session.Draft{}) }
 
 // Editor returns a command that runs $VISUAL or $EDITOR on a temporary file with text. After the command, written must
 // be called with its error: it returns the edited text, without trailing newlines, and removes the file.

@@ -96,24 +96,30 @@ func (d *drafts) unqueue() bool {
 	return len(waiting) > 0
 }
 
-// store saves the draft for the next start. An empty draft removes the stored one only if this
-// window loaded or stored it: it may belong to another window.
+// store saves the draft for the next start.
 func (d *drafts) store() error {
+	stored := d.storeSoon()
+	_ = d.app.Library.Flush() // stored returns the error
+	return stored()
+}
+
+// storeSoon is store without waiting for the disk. An empty draft removes the stored one only if this
+// window loaded or stored it: it may belong to another window.
+func (d *drafts) storeSoon() (stored func() error) {
 	empty := d.text == "" && len(d.app.Attached) == 0
 	if empty && d.key == "" {
-		return nil
+		return func() error { return nil }
 	}
-	old, key := d.key, d.app.DraftKey()
+	key, old := d.app.DraftKey(), []string(nil)
+	if d.key != "" && d.key != key {
+		old = []string{d.key}
+	}
 	if d.key = key; empty {
 		d.key = ""
 	}
 	draft := d.app.NewDraft(d.text, d.app.Attached)
 	draft.Model = d.app.ChosenModel
-	err := d.app.Library.SaveDraft(key, draft)
-	if err == nil && old != "" && old != key {
-		d.app.DeleteDraft(old)
-	}
-	return err
+	return d.app.Library.SaveDraftAsync(key, draft, old...)
 }
 
 // load loads the stored draft of the conversation.

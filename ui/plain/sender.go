@@ -93,7 +93,7 @@ func (s *sender) dispatch(text string, mentioned []llm.Part, later bool) {
 	s.app.Attached = nil
 	s.app.ChosenModel = ""
 	s.app.RememberPrompt(text)
-	_ = s.drafts.store() // disk errors are reported by reportSave
+	s.drafts.storeSoon() // disk errors are reported by reportSave
 	if s.app.Busy() {
 		s.writeLine("%s. /unqueue takes it back.", app.QueueOrSteer(s.app, later, false, parts))
 		return

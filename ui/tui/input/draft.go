@@ -49,25 +49,36 @@ type leftDraft struct {
 	attached         []llm.Part
 }
 
-// draftOrder keeps writes of drafts in order. Goroutines write them, and a late write could
-// restore a draft that was sent meanwhile. The zero value is ready to use.
+// draftOrder counts the drafts stored under each key, so that deleting one late leaves those stored since. The zero
+// value is ready to use.
 type draftOrder struct {
-	mu   sync.Mutex
-	last map[string]int // version of the last write, by key
+	mu     sync.Mutex
+	stored map[string]int
 }
 
-// write calls f, unless a later version was already written under the key.
-func (o *draftOrder) write(key string, version int, f func() error) error {
+// store calls f, which stores a draft under key.
+func (o *draftOrder) store(key string, f func()) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.last[key] > version {
-		return nil
+	if o.stored == nil {
+		o.stored = map[string]int{}
 	}
-	if o.last == nil {
-		o.last = map[string]int{}
+	o.stored[key]++
+	f()
+}
+
+// deleter returns a function that calls f, on any goroutine, unless a draft was stored under key since.
+func (o *draftOrder) deleter(key string, f func()) func() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n := o.stored[key]
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.stored[key] == n {
+			f()
+		}
 	}
-	o.last[key] = version
-	return f()
 }
 
 // Changed schedules SaveDraft. Call it when the draft may have changed.
@@ -114,9 +125,9 @@ func (in *Input) SaveDraft() tea.Cmd {
 // save stores the draft. left reports that its conversation is being left, so that another window may
 // continue it.
 func (in *Input) save(left bool) tea.Cmd {
-	save := in.saver(left)
+	stored := in.store(left)
 	return tea.Batch(in.countTokens(), func() tea.Msg {
-		if err := save(); err != nil {
+		if err := stored(); err != nil {
 			return app.Failure{Err: err}
 		}
 		return nil
@@ -140,13 +151,14 @@ func (in *Input) setTokens(msg draftTokensMsg) {
 // end of the program.
 func (in *Input) SaveDraftNow() {
 	if in.draft.changed || in.draft.key != "" { // another window may have stored its own draft instead
-		_ = in.saver(false)() // the screen is gone, so an error cannot be shown
+		in.store(false)
+		_ = in.App.Library.Flush() // the screen is gone, so an error cannot be shown
 	}
 }
 
-// saver returns a function that stores the draft as it is now. An empty draft removes the stored one
-// only if this window stored it: it may belong to another window.
-func (in *Input) saver(left bool) func() error {
+// store stores the draft as it is now; the function that it returns waits for the disk. An empty draft removes the
+// stored one only if this window stored it: it may belong to another window.
+func (in *Input) store(left bool) func() error {
 	in.draft.changed = false
 	in.draft.version++
 	d, key := in.App.NewDraft(in.Composer.Recall.Draft(), slices.Concat(in.Aside, in.App.Attached)), in.App.DraftKey()
@@ -155,21 +167,22 @@ func (in *Input) saver(left bool) func() error {
 	if empty && in.draft.key == "" {
 		return func() error { return nil }
 	}
-	old, remove := in.draft.key, in.App.DeleteDraft
+	var old []string
+	if in.draft.key != "" && in.draft.key != key { // the conversation has begun since then, or is empty again
+		old = []string{in.draft.key}
+	}
 	if in.draft.key = key; empty {
 		in.draft.key = ""
 	}
-	keep, ended, version := in.App.Library.SaveDraft, in.Ended(), in.draft.version
+	var stored func() error
+	in.order.store(key, func() { stored = in.App.Library.SaveDraftAsync(key, d, old...) })
+	ended := in.Ended()
 	return func() error {
-		err := in.order.write(key, version, func() error { return keep(key, d) })
-		if err != nil {
-			return err
+		err := stored()
+		if err == nil {
+			ended()
 		}
-		ended()
-		if old != "" && old != key { // the conversation has begun since then, or is empty again
-			_ = in.order.write(old, version, func() error { remove(old); return nil })
-		}
-		return nil
+		return err
 	}
 }
 
@@ -177,30 +190,34 @@ func (in *Input) saver(left bool) func() error {
 // prompt, so that a recalled prompt does not run as a command.
 func (in *Input) Sent(text string) tea.Cmd {
 	in.App.ChosenModel, in.draft.model = "", ""
-	forget := in.Forget()
-	stored, ended := in.App.RememberPrompt(composer.EscapeCommand(text)), in.Ended()
+	var drafts []string
+	if key := in.forget(); key != "" {
+		drafts = []string{key}
+	}
+	in.App.RememberPrompt(composer.EscapeCommand(text), drafts...)
+	ended := in.Ended()
 	return func() tea.Msg {
 		ended()
-		if err := stored(); err != nil {
-			return nil // the conversation contains the prompt, and reports a full disk itself
-		}
-		forget()
 		return nil
 	}
+}
+
+// forget discards the draft that was just submitted, and returns the key of the stored one; "" if there is none.
+func (in *Input) forget() (key string) {
+	key, in.draft.key = in.draft.key, ""
+	in.draft.changed, in.draft.tokens, in.draft.seen, in.draft.reached = false, 0, in.Composer.Changes(), ""
+	in.draft.version++
+	return key
 }
 
 // Forget discards the draft that was just submitted. The returned function deletes the stored one,
 // on any goroutine, for good.
 func (in *Input) Forget() func() {
-	in.draft.changed, in.draft.tokens, in.draft.seen, in.draft.reached = false, 0, in.Composer.Changes(), ""
-	in.draft.version++
-	key, version := in.draft.key, in.draft.version
+	key, remove := in.forget(), in.App.Library.SaveDraftAsync
 	if key == "" {
 		return func() {}
 	}
-	in.draft.key = ""
-	remove := in.App.Options.DeleteDraft
-	return func() { _ = in.order.write(key, version, func() error { remove(key); return nil }) }
+	return in.order.deleter(key, func() { remove(key, in.App.NewDraft("", nil)) })
 }
 
 // Leave stores the draft of the conversation being left.

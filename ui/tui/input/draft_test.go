@@ -176,7 +176,7 @@ func TestRestoredDraftIsCounted(t *testing.T) {
 		t.Errorf("a draft that was restored counts %d tokens, want 75", other.draft.tokens)
 	}
 
-	in.App.DeleteDraft(in.App.DraftKey())
+	_ = in.App.Library.SaveDraft(in.App.DraftKey(), in.App.NewDraft("", nil))
 	in.draft.left, in.App.Attached = nil, nil
 	in.RestoreDraft()
 	if in.Update(counted); in.draft.tokens != 0 || len(in.TakeDeferred()) > 0 {
@@ -294,11 +294,12 @@ func TestLateSave(t *testing.T) {
 	}{
 		"sent":           {func(in *Input) { late := save(in, "!rm x"); run(in.Sent("!rm x")); run(late...) }, ""},
 		"run":            {func(in *Input) { late := save(in, "!rm x"); in.Forget()(); run(late...) }, ""},
+		"run, typed on":  {func(in *Input) { run(save(in, "!rm x")...); forget := in.Forget(); run(save(in, "two")...); forget() }, "two"},
 		"typed on":       {func(in *Input) { late := save(in, "one"); run(save(in, "one two")...); run(late...) }, "one two"},
 		"in their order": {func(in *Input) { run(save(in, "one")...); run(save(in, "one two")...) }, "one two"},
 		"another conversation": {func(in *Input) {
 			late := save(in, "here")
-			_ = in.order.write("elsewhere", in.draft.version+1, func() error { return nil })
+			in.order.store("elsewhere", func() {})
 			run(late...)
 		}, "here"},
 	} {
