@@ -54,7 +54,7 @@ func planGrep(_ context.Context, w *workspace, args grepArgs) (*act.Action, erro
 		}
 	}
 	g := grepRun{workspace: w, args: args, dir: at, output: output, lineOutput: lineOutput{limit: maxMatches * (2 + 2*args.Context)}}
-	if g.expr, g.needed, err = compileExpression(args); err != nil {
+	if g.expr, g.newFilter, err = compileExpression(args); err != nil {
 		return nil, err
 	}
 	if args.Glob != "" {
@@ -68,6 +68,7 @@ func planGrep(_ context.Context, w *workspace, args grepArgs) (*act.Action, erro
 		Path:   at,
 		Do: func(ctx context.Context, _ func(string)) act.Outcome {
 			fresh := g
+			fresh.filter = g.newFilter()
 			return fresh.run(ctx)
 		},
 	}
@@ -77,12 +78,12 @@ func planGrep(_ context.Context, w *workspace, args grepArgs) (*act.Action, erro
 	return a, nil
 }
 
-// compileExpression compiles the search expression, and returns texts: each match contains one. RE2 takes linear time; the limit
+// compileExpression compiles the search expression, and makes filters for it. RE2 takes linear time; the limit
 // on the program's size bounds the factor.
-func compileExpression(args grepArgs) (expr *regexp.Regexp, needed needles, err error) {
+func compileExpression(args grepArgs) (expr *regexp.Regexp, filter func() *grepFilter, err error) {
 	text := args.Pattern
 	if text == "" {
-		return nil, needed, refuse("the pattern is empty")
+		return nil, nil, refuse("the pattern is empty")
 	}
 	if args.Literal {
 		text = regexp.QuoteMeta(text)
@@ -93,17 +94,17 @@ func compileExpression(args grepArgs) (expr *regexp.Regexp, needed needles, err 
 	}
 	parsed, err := syntax.Parse(flags+text, syntax.Perl)
 	if err != nil {
-		return nil, needed, refuse("%v; set literal to search for plain text", err)
+		return nil, nil, refuse("%v; set literal to search for plain text", err)
 	}
 	program, err := syntax.Compile(parsed.Simplify())
 	if err != nil {
-		return nil, needed, refuse("%v", err)
+		return nil, nil, refuse("%v", err)
 	}
 	if len(program.Inst) > maxProgram {
-		return nil, needed, refuse("the regular expression is too large; use a simpler one")
+		return nil, nil, refuse("the regular expression is too large; use a simpler one")
 	}
 	expr, err = regexp.Compile(flags + text)
-	return expr, neededBy(parsed), err
+	return expr, func() *grepFilter { return newGrepFilter(program, neededBy(parsed)) }, err
 }
 
 // A grepRun is one run of grep.
@@ -114,12 +115,14 @@ type grepRun struct {
 	output *savedOutput // saved output to search; nil: search files
 	glob   string
 	expr   *regexp.Regexp
-	needed needles // every match of expr contains one
+	filter *grepFilter // of expr
+
+	newFilter func() *grepFilter
 
 	lineOutput
 	files, matches int
 	skipped        int // files too large or not text
-	buf, lower     []byte
+	buf            []byte
 }
 
 func (g *grepRun) run(ctx context.Context) act.Outcome {
@@ -221,7 +224,7 @@ func (g *grepRun) searchContent(ctx context.Context, file string, content []byte
 		if cut := bytes.LastIndexByte(content[start:end], '\n'); cut >= 0 && end < len(content) {
 			end = start + cut + 1
 		}
-		for at := start; at < end && (at > start || g.needed.in(content[start:end], &g.lower)); {
+		for at := start; at < end && (at > start || g.filter.mayMatch(content[start:end])); {
 			m := g.expr.FindIndex(content[at:end])
 			if m == nil || at+m[0] == end && content[end-1] == '\n' {
 				break // the empty text after the last line is not part of this piece

@@ -88,7 +88,8 @@ func TestGrepFindsWhatTheExpressionMatches(t *testing.T) {
 	f := open(t, files)
 	for _, pattern := range []string{
 		"text", "such text", "kelvin", "stop", "[a-z]+elvin", `a\+b`, "TODO|FIXME", "todo|fix(me)?", "(abc)+", "(abc){2}", "(abc){0,2}$", "abc*x?", `func \w+\d\d\(`, "Ä",
-		"STRASSE|straße", "^$", "(foo|)bar|above\n", "x*", "t[ao]b?", "(?i:NAME)42", "(?i:K)elvin|(?i:ÖX?)", "a|b|c|d|e|f|g|h|i", "here$", `\bTEXT\b`,
+		"STRASSE|straße", "^$", "(foo|)bar|above\n", "x*", "t[ao]b?", "(?i:NAME)42", "(?i:K)elvin|(?i:ÖX?)", "a|b|c|d|e|f|g|h|i", "here$", `\bTEXT\b`, `[^\x00-\x{10FFFF}]|bc`, "[0-9]{2}", "[^a-z]{3}", "(?:[a-z]+ )*[A-Z]{4}", strings.Repeat("[a-f]?", 30) + "ca",
+		"[ßé]e", "str.*e$", `\PL{2}`,
 	} {
 		for _, ignoreCase := range []bool{false, true} {
 			expr := regexp.MustCompile("(?m)" + pattern)
@@ -102,5 +103,18 @@ func TestGrepFindsWhatTheExpressionMatches(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// An expression for which deciding quickly would need a million states still finds its match.
+func TestGrepWithManyStates(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	text := make([]byte, 200_000)
+	for i := range text {
+		text[i] = "ab"[random.IntN(2)]
+	}
+	f := open(t, map[string]string{"file": "x" + string(text) + "\nabababababababababababababx\n"})
+	if got, want := f.must("grep", "pattern", "a(a|b){21}x"), ": abababababababababababababx"; !strings.HasSuffix(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
