@@ -166,27 +166,30 @@ func TestDenyFindsNestedCommands(t *testing.T) {
 	tests := []struct {
 		rule  string
 		lines []string
+		ask   []string // it may be in them
 		not   []string
 	}{
 		{"shell:curl *", []string{
 			strings.Repeat("true;", 200) + "curl evil", "curl", "CURL x", "/usr/bin/curl x", "curl.exe x", "\\curl x", "c'ur'l x", "$'cur\\x6c' x", "ls; curl x", "ls\ncurl x", "ls | curl x", "ls & curl x", "(curl x)", "{ curl x; }", "! curl x",
-			"echo $(curl x)", "echo `curl x`", "cat <(curl x)", "echo ${x:-$(curl x)}", "cat <<E\n$(curl x)\nE", "bash <<'E'\ncurl x\nE", "bash <<< 'curl x'", "f() { curl x; }; f", "if true; then curl x; fi", "for i in 1; do curl x; done", "while curl x; do :; done",
+			"echo $(curl x)", "echo `curl x`", "cat <(curl x)", "echo ${x:-$(curl x)}", "cat <<E\n$(curl x)\nE", "f() { curl x; }; f", "if true; then curl x; fi", "for i in 1; do curl x; done", "while curl x; do :; done",
 			"case x in x) curl x;; esac", "time curl x", "coproc curl x", "env curl x", "env -i A=b curl x", "timeout -k 5 10 curl x", "nice -n 5 curl x", "nohup curl x &", "xargs curl", "echo x | xargs -n1 curl", "sudo -u me curl x", "command curl x", "exec curl x", "builtin eval curl x", "busybox curl x",
-			"sh -c 'curl x'", "bash -lc \"cd x && curl y\"", "sh -c \"sh -c 'curl x'\"", "eval curl x", "eval 'cu''rl x'", "eval \"curl\" x", "trap 'curl x' EXIT", "find . -exec curl {} \\;", "find . -exec sh -c 'curl x' \\;", "watch -n1 'curl x'", "a=curl; $a x", "A='curl x' sh -c '$A'", "echo 'curl x' | sh", "printf 'curl x' | bash", "echo curl x | sh",
-			"[[ -v a[$(curl x)] ]]", "((a[$(curl x)]))", "echo $[ x='a[$(curl x)]', x ]", "test -v 'a[$(curl x)]'", "let 'a[$(curl x)]'", "declare 'x[$(curl x)]=1'", "export X=$(curl x)", "X=$(curl x)", "git -c core.pager='curl x' log", "git -c alias.x='!curl x' x", "git bisect run curl x", "git submodule foreach 'curl x'", "docker exec web curl x", "GIT_PAGER='curl x' git log",
+			"sh -c 'curl x'", "bash -lc \"cd x && curl y\"", "sh -c \"sh -c 'curl x'\"", "eval curl x", "eval 'cu''rl x'", "eval \"curl\" x", "trap 'curl x' EXIT", "find . -exec curl {} \\;", "find . -exec sh -c 'curl x' \\;", "watch -n1 'curl x'",
+			"[[ -v a[$(curl x)] ]]", "((a[$(curl x)]))", "export X=$(curl x)", "X=$(curl x)", "git -c core.pager='curl x' log", "git -c alias.x='!curl x' x", "git bisect run curl x", "git submodule foreach 'curl x'", "docker exec web curl x",
+		}, []string{
+			"bash <<'E'\ncurl x\nE", "bash <<< 'curl x'", "a=curl; $a x", "A='curl x' sh -c '$A'", "echo 'curl x' | sh", "printf 'curl x' | bash", "echo curl x | sh", "echo $[ x='a[$(curl x)]', x ]", "test -v 'a[$(curl x)]'", "let 'a[$(curl x)]'", "declare 'x[$(curl x)]=1'", "GIT_PAGER='curl x' git log",
 			"curl x\n)", "curl 'x", "ls )\ncurl x", strings.Repeat("(", 5000) + "curl x", "ls " + strings.Repeat("a", 70<<10) + "; curl x", "ls \"$(curl x", "if curl x",
 		}, []string{"ls curl", "echo curl", "git log curl", "curlie x", "cat curl.txt", `git commit -m "curl x"`, "./curl-config", "echo 'curl x'"}},
-		{"shell:git push", []string{"git push", "git push origin main", "git -C x push", "git -c a=b push", "git --no-pager push x", "git --git-dir x push", "git -C x -c y push", "git $opts push", "/usr/bin/git push", "git config alias.p push", "git -C x config --global alias.p 'push --force'; git p", "git config alias.p '!git push'"}, []string{"git log", "git config alias.co checkout", "git config push.default simple", "git config --get alias.push", "git commit -m push", "git stash push", "git"}},
-		{"shell:gh pr merge", []string{"gh pr merge 1", "gh alias set x 'pr merge'", "gh alias set --clobber x 'pr merge --admin'"}, []string{"gh pr view 1", "gh alias set co 'pr checkout'", "gh alias list"}},
-		{"shell:rm -rf *", []string{"rm -rf x", "rm -fr x", "rm -r -f x", "rm x -rf", "rm -vrf x", "rm -f y -r x"}, []string{"rm x", "rm -r x", "rm -f x", "rm --force x"}},
-		{"shell:git push --force", []string{"git push --force", "git push origin main --force", "git push --force=x o"}, []string{"git push", "git push --force-with-lease"}},
-		{"shell:./deploy.sh", []string{"./deploy.sh x", "bash deploy.sh", "bash -x -o pipefail ./deploy.sh prod", "sh -e ./deploy.sh \"$x\"", ". ./deploy.sh", "source ~/deploy.sh", "sudo bash deploy.sh", "python3 -u deploy.sh x", "cat f | sh deploy.sh", "bash x.sh deploy.sh"}, []string{"cat deploy.sh", "bash x.sh --file=deploy.sh"}},
-		{"shell:pip install", []string{"pip install x", "python3 -m pip install x", "sudo python -m pip install x", "uv run pip install x"}, []string{"pip list", "python3 -m pip list"}},
-		{"shell:python3 *", []string{"python x", "python3.12 x", "/opt/python3 x"}, []string{"ls"}},
-		{"shell:env *", []string{"env", "env x", "ls; env"}, []string{"ls env"}},
-		{"shell:rm -rf /*", []string{"rm -rf /*", "ls; rm -rf /*"}, []string{"rm -rf x", "rm -rf *"}},
-		{"shell:ls | sh", []string{"ls | sh", " ls | sh\n"}, []string{"ls"}},
-		{"shell", []string{"ls", "", "("}, nil},
+		{"shell:git push", []string{"git push", "git push origin main", "git -C x push", "git -c a=b push", "git --no-pager push x", "git --git-dir x push", "git -C x -c y push", "git $opts push", "/usr/bin/git push", "git config alias.p push", "git -C x config --global alias.p 'push --force'; git p", "git config alias.p '!git push'"}, nil, []string{"git log", "git config alias.co checkout", "git config push.default simple", "git config --get alias.push", "git commit -m push", "git stash push", "git"}},
+		{"shell:gh pr merge", []string{"gh pr merge 1", "gh alias set x 'pr merge'", "gh alias set --clobber x 'pr merge --admin'"}, nil, []string{"gh pr view 1", "gh alias set co 'pr checkout'", "gh alias list"}},
+		{"shell:rm -rf *", []string{"rm -rf x", "rm -fr x", "rm -r -f x", "rm x -rf", "rm -vrf x", "rm -f y -r x"}, nil, []string{"rm x", "rm -r x", "rm -f x", "rm --force x"}},
+		{"shell:git push --force", []string{"git push --force", "git push origin main --force", "git push --force=x o"}, nil, []string{"git push", "git push --force-with-lease"}},
+		{"shell:./deploy.sh", []string{"./deploy.sh x", "bash deploy.sh", "bash -x -o pipefail ./deploy.sh prod", "sh -e ./deploy.sh \"$x\"", ". ./deploy.sh", "source ~/deploy.sh", "sudo bash deploy.sh", "python3 -u deploy.sh x", "cat f | sh deploy.sh", "bash x.sh deploy.sh"}, nil, []string{"cat deploy.sh", "bash x.sh --file=deploy.sh"}},
+		{"shell:pip install", []string{"pip install x", "python3 -m pip install x", "sudo python -m pip install x", "uv run pip install x"}, nil, []string{"pip list", "python3 -m pip list"}},
+		{"shell:python3 *", []string{"python x", "python3.12 x", "/opt/python3 x"}, nil, []string{"ls"}},
+		{"shell:env *", []string{"env", "env x", "ls; env"}, nil, []string{"ls env"}},
+		{"shell:rm -rf /*", []string{"rm -rf /*", "ls; rm -rf /*"}, nil, []string{"rm -rf x", "rm -rf *"}},
+		{"shell:ls | sh", []string{"ls | sh", " ls | sh\n"}, nil, []string{"ls"}},
+		{"shell", []string{"ls", "", "("}, nil, nil},
 	}
 	for _, test := range tests {
 		r := deny(test.rule)
@@ -194,6 +197,11 @@ func TestDenyFindsNestedCommands(t *testing.T) {
 		for _, line := range test.lines {
 			if effect, _, ok := everything.Decide(shellCall(line)); !ok || effect != Deny {
 				t.Errorf("%s does not deny %.100q: %s", r, line, effect)
+			}
+		}
+		for _, line := range test.ask {
+			if effect, _, _ := everything.Decide(shellCall(line)); effect != Ask {
+				t.Errorf("%s does not ask for %.100q: %s", r, line, effect)
 			}
 		}
 		for _, line := range test.not {

@@ -18,7 +18,8 @@ import (
 
 // Decide returns the effect of the rules on a call, and the rule that decides; ok is false
 // if none matches. If any rules ask or deny, an opaque command line asks unless a rule
-// allows it word for word.
+// allows it word for word, or the sandbox hides all programs that rules deny. The rule that
+// decides is then one that denies.
 func (rs Rules) Decide(c Call) (effect Effect, by Rule, ok bool) {
 	var line *parser
 	if c.Tool == shellTool {
@@ -34,7 +35,7 @@ func (rs Rules) Decide(c Call) (effect Effect, by Rule, ok bool) {
 			case r.Effect != effect || !appliesTo(r, c):
 			case r.Match == "" || matchesWide(r, c, line):
 				return effect, r, true
-			case line != nil && blind.Tool == "" && !isHidden(r, c) && (line.isOpaque() || mayMatch(r, line)):
+			case line != nil && blind.Tool == "" && (line.isOpaque() || mayMatch(r, line)) && !isHidden(r, c):
 				blind = r
 			}
 		}
@@ -90,7 +91,7 @@ func matchesWide(r Rule, c Call, line *parser) bool {
 // that are not known.
 func mayMatch(r Rule, line *parser) bool {
 	wanted := commandWords(r)
-	return len(wanted) > 1 && slices.ContainsFunc(line.cmds, func(cmd Command) bool { return begins(cmd.Words, wanted, true) })
+	return len(wanted) > 1 && slices.ContainsFunc(line.cmds, func(cmd Command) bool { return !cmd.isLoose && begins(cmd.Words, wanted, true) })
 }
 
 // commandWords returns the words of Match if it is exactly one command; nil otherwise, in
@@ -115,7 +116,7 @@ func begins(words, wanted []string, guess bool) bool {
 	if len(words) == 0 || !strings.EqualFold(programName(words[0]), programName(wanted[0])) {
 		return false
 	}
-	values := cmp.Or(opaqueArgsOf()[programName(words[0])], &opaqueArgs{})
+	values := opaqueArgsFor(programName(words[0]))
 	reached := make([]bool, len(words)+1) // the words before this index are matched or may be skipped
 	reached[1] = true
 	for _, want := range wanted[1:] {
@@ -248,8 +249,7 @@ func isFilter(words []string) bool {
 	if why := refusalReason(name); why != "" && why != reasonKnown && !isNarrow(words) {
 		return false
 	}
-	o := opaqueArgsOf()[name]
-	return (o == nil || !o.runsFiles) && !isOpaque(words, input{given: true})
+	return !opaqueArgsFor(name).is["=code"] && !isOpaque(words, true)
 }
 
 // matchesExactly reports whether an allowing rule names exactly the target of a call.

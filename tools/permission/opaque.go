@@ -2,6 +2,7 @@ package permission
 
 import (
 	_ "embed"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -18,129 +19,171 @@ import (
 //go:embed opaque.txt
 var opaqueText string
 
-// opaqueArgs describes the arguments that make a program opaque: the items of opaque.txt.
+// opaqueArgs describes the arguments that make a program opaque, by the items of opaque.txt. Its
+// expressions match arguments that each end with a line break.
 type opaqueArgs struct {
-	always, singleDash, stopsAtOperand, readsStdin bool
-	runsFiles                                      bool             // the files named by its words are code
-	options                                        []string         // options that make it opaque
-	valued, terminators                            []string         // take the next word; end the program's own arguments
-	glued                                          []string         // take only the rest of their word as a value
-	anyWord                                        []*regexp.Regexp // match any word
-	firstWord                                      []*regexp.Regexp // match the first word
-	inputArgs
+	is          map[string]bool         // items without an expression or option
+	maxOperands int                     // of =input; 0 for any
+	items       map[string][]string     // expressions by the mark before them, options by the mark after them
+	exprs       map[string]*lazy.Regexp // compiled items
+	checks      []valueCheck
+	letters     string       // of options with values, quoted
+	valued      *lazy.Regexp // options with their values; nil for none
+	leading     *lazy.Regexp // what precedes the first operand
+	stops       bool         // only the words up to the first operand are the program's own
 }
 
-// inputArgs describes the arguments with which a program reads code from its standard input.
-type inputArgs struct {
-	readsInput   bool             // code on the standard input makes it opaque
-	maxOperands  int              // with this many operands it is not read; 0 for any
-	inputText    []*regexp.Regexp // match input that makes it opaque
-	inputOptions []string         // if not empty, one of these options is required for reading it
-	noInput      []*regexp.Regexp // match words with which it is not read
-	noOperand    []*regexp.Regexp // match words that are not operands
+// A valueCheck is an option that makes a program opaque unless its value is harmless.
+type valueCheck struct {
+	option   string
+	find     *lazy.Regexp // the option, and its value in parentheses
+	harmless *regexp.Regexp
 }
 
 func (o *opaqueArgs) add(item string) {
-	expr := func(s string) *regexp.Regexp {
-		return regexp.MustCompile(strings.TrimSuffix(strings.TrimPrefix(s, "/"), "/"))
-	}
+	mark, expr, isExpr := strings.Cut(item, "/")
+	expr = strings.TrimSuffix(expr, "/")
+	body := strings.TrimRight(item, "+?.")
+	option, checked := strings.CutSuffix(mark, "=")
 	switch {
-	case item == "*":
-		o.always = true
-	case item == "=long":
-		o.singleDash = true
-	case item == "=first":
-		o.stopsAtOperand = true
-	case item == "=stdin":
-		o.readsStdin, o.runsFiles = true, true
-	case item == "=code":
-		o.runsFiles = true
-	case strings.HasPrefix(item, "=input"):
-		o.readsInput = true
-		o.maxOperands, _ = strconv.Atoi(strings.TrimPrefix(item, "=input"))
-	case strings.HasPrefix(item, "<-"):
-		o.inputOptions = append(o.inputOptions, item[1:])
-	case strings.HasPrefix(item, "</"):
-		o.inputText = append(o.inputText, expr(item[1:]))
-	case strings.HasPrefix(item, "!/"):
-		o.noInput = append(o.noInput, expr(item[1:]))
-	case strings.HasPrefix(item, "~/"):
-		o.noOperand = append(o.noOperand, expr(item[1:]))
-	case strings.HasPrefix(item, "+/"):
-		o.firstWord = append(o.firstWord, expr(item[1:]))
-	case strings.HasPrefix(item, "/"):
-		o.anyWord = append(o.anyWord, expr(item))
-	case strings.HasSuffix(item, "+"):
-		o.valued = append(o.valued, strings.TrimSuffix(item, "+"))
-	case strings.HasSuffix(item, "?"):
-		o.glued = append(o.glued, strings.TrimSuffix(item, "?"))
-	case strings.HasSuffix(item, "."):
-		o.terminators = append(o.terminators, strings.TrimSuffix(item, "."))
+	case isExpr && checked:
+		o.checks = append(o.checks, valueCheck{option: option, harmless: regexp.MustCompile(expr)})
+		o.items["+"] = append(o.items["+"], option)
+	case isExpr:
+		o.items[mark+"/"] = append(o.items[mark+"/"], expr)
+	case item[0] == '-':
+		o.items[item[len(body):]] = append(o.items[item[len(body):]], body)
+	case item[0] == '<':
+		o.items["<"] = append(o.items["<"], item[1:])
 	default:
-		o.options = append(o.options, item)
+		name := strings.TrimRight(item, "0123456789")
+		o.is[name] = true
+		if n, err := strconv.Atoi(item[len(name):]); err == nil {
+			o.maxOperands = n
+		}
 	}
 }
 
-// opaqueArgsOf parses opaque.txt into a map by program.
-var opaqueArgsOf = sync.OnceValue(func() map[string]*opaqueArgs {
-	table, names := map[string]*opaqueArgs{}, []string(nil)
-	for line := range strings.Lines(opaqueText) {
-		body, indented := strings.CutPrefix(strings.TrimRight(line, "\n"), "\t")
-		switch {
-		case body == "", strings.HasPrefix(body, "#"):
-		case !indented:
-			names = strings.Split(body, ", ")
-			for _, name := range names {
-				if table[name] == nil {
-					table[name] = &opaqueArgs{}
-				}
+// compile sets the expressions when all items are added.
+func (o *opaqueArgs) compile() {
+	o.stops = o.is["=first"] || o.is["=stdin"]
+	if o.is["=code"] || o.is["=stdin"] {
+		o.items["/"] = append(o.items["/"], `(?:^|=|^-[A-Za-z]+)/+(?:dev/+(?:stdin|fd|\.)|proc/)|^\x00.*(?:/dev/|/proc/)`) // a file that the line makes
+	}
+	for mark, all := range o.items {
+		if !strings.HasSuffix(mark, "/") {
+			var options []string
+			for _, option := range all {
+				options = append(options, o.pattern(option, `(?:=.*)?$`))
 			}
-		default:
-			for _, name := range names {
-				for item := range strings.FieldsSeq(body) {
-					table[name].add(item)
-				}
+			all = []string{"^(?:" + strings.Join(options, "|") + ")"}
+		}
+		o.exprs[mark] = anyOf("(?m)", all, "")
+	}
+	valued := []string{"-.*\n"}
+	for _, option := range slices.Concat(o.items["+"], o.items["?"]) {
+		if len(option) == 2 {
+			o.letters += regexp.QuoteMeta(option[1:])
+		}
+	}
+	for _, mark := range []string{"+", "?"} {
+		for _, option := range o.items[mark] {
+			rest := map[string]string{"+": "\n.*\n", "?": ".*\n"}[mark]
+			if len(option) > 2 && mark == "?" {
+				valued = append([]string{option + "\n"}, valued...)
+				continue
+			}
+			valued = append([]string{o.pattern(option, "") + rest}, valued...)
+		}
+	}
+	for i, c := range o.checks {
+		o.checks[i].find = anyOf("(?m)^", []string{o.pattern(c.option, "")}, "[=\n]?(.*)\n")
+	}
+	o.leading = anyOf(`\A`, valued, "*")
+	if valued = valued[:len(valued)-1]; len(valued) > 0 {
+		o.valued = anyOf("(?m)^", valued, "")
+	}
+}
+
+// anyOf returns an expression for one of all, and what is before and after it.
+func anyOf(before string, all []string, after string) *lazy.Regexp {
+	return lazy.NewRegexp(before + "(?:" + strings.Join(all, "|") + ")" + after)
+}
+
+// pattern returns an expression for an option: by its name or an abbreviation, and end, or as one of
+// combined letters. If end is empty, no letter before it takes a value.
+func (o *opaqueArgs) pattern(option, end string) string {
+	without := o.letters
+	if end != "" {
+		without = ""
+	}
+	switch {
+	case o.is["=long"]:
+		return "--?" + regexp.QuoteMeta(strings.TrimLeft(option, "-")) + end
+	case len(option) == 2:
+		return "-(?:[^-\n" + without + "][^\n" + without + "]*)?" + regexp.QuoteMeta(option[1:])
+	case !strings.HasPrefix(option, "--"):
+		return regexp.QuoteMeta(option) + end
+	}
+	abbreviated := ""
+	for i := len(option) - 1; i > 2; i-- {
+		abbreviated = "(?:" + regexp.QuoteMeta(option[i:i+1]) + abbreviated + ")?"
+	}
+	return regexp.QuoteMeta(option[:3]) + abbreviated + end
+}
+
+// opaqueArgsOf parses opaque.txt into a map by program. A program that is not in it has no arguments
+// that make it opaque.
+var opaqueArgsOf = sync.OnceValue(func() map[string]*opaqueArgs {
+	table := map[string]*opaqueArgs{}
+	readTable(opaqueText, func(name, items string) {
+		program, _, _ := strings.Cut(name, " ") // so that its commands are looked up
+		for _, name := range []string{name, program} {
+			if table[name] == nil {
+				table[name] = &opaqueArgs{is: map[string]bool{}, items: map[string][]string{}, exprs: map[string]*lazy.Regexp{}}
 			}
 		}
+		for item := range strings.FieldsSeq(items) {
+			table[name].add(item)
+		}
+	})
+	for _, o := range table {
+		o.compile()
 	}
 	return table
 })
 
+var noOpaqueArgs = func() *opaqueArgs { o := &opaqueArgs{}; o.compile(); return o }()
+
+// opaqueArgsFor returns the opaque arguments of a program.
+func opaqueArgsFor(name string) *opaqueArgs {
+	if o := opaqueArgsOf()[name]; o != nil {
+		return o
+	}
+	return noOpaqueArgs
+}
+
+func (o *opaqueArgs) match(mark, text string) bool {
+	return o.exprs[mark] != nil && o.exprs[mark].MatchString(text)
+}
+
 // maxOpaqueWords is how many words of a command are examined; a longer command is opaque.
 const maxOpaqueWords = 300
 
-// isOpaque reports whether a command can run programs that rules cannot see.
-func isOpaque(words []string, in input) bool {
-	if len(words) == 0 || isDynamic(words[0]) {
-		return false // already treated as hidden
-	}
+// isOpaque reports whether a command, with a standard input from the line if fed, can run programs
+// that rules cannot see.
+func isOpaque(words []string, fed bool) bool {
 	name, args := programName(words[0]), words[1:]
-	special, o, hasCommands := opaqueFunc(name), opaqueArgsOf()[name], opaquePrograms()[name]
-	if special == nil && o == nil && !hasCommands {
+	o := opaqueArgsOf()[name]
+	if o == nil || isDynamic(words[0]) { // already treated as hidden
 		return false
 	}
-	if len(args) > maxOpaqueWords {
+	if len(args) > maxOpaqueWords || o.isOpaque(args, fed) || opaqueArgsFor(name+" *").isOpaque(args, fed) {
 		return true
 	}
-	return special != nil && special(args, in.visible) || o.isOpaque(args, in) || hasCommands && isOpaqueCommand(name, args, in)
-}
-
-// opaquePrograms returns the programs with commands in opaque.txt.
-var opaquePrograms = sync.OnceValue(func() map[string]bool {
-	programs := map[string]bool{}
-	for name := range opaqueArgsOf() {
-		if program, _, ok := strings.Cut(name, " "); ok {
-			programs[program] = true
-		}
-	}
-	return programs
-})
-
-// isOpaqueCommand reports whether a word that may be a program's command makes it opaque.
-func isOpaqueCommand(program string, args []string, in input) bool {
-	for i, word := range args {
+	for i, word := range args { // one of them may be the program's command
 		switch {
-		case opaqueArgsOf()[program+" "+word].isOpaque(args[i+1:], in):
+		case opaqueArgsFor(name+" "+word).isOpaque(args[i+1:], fed):
 			return true
 		case !strings.HasPrefix(word, "-") && (i == 0 || !strings.HasPrefix(args[i-1], "-")): // and not the value of an option
 			return false
@@ -149,123 +192,156 @@ func isOpaqueCommand(program string, args []string, in input) bool {
 	return false
 }
 
-// isOpaque reports whether arguments or the input make a program opaque; a nil o never does.
-func (o *opaqueArgs) isOpaque(args []string, in input) bool {
-	return o != nil && (o.match(args) || o.runsInput(args, in))
+// inLines returns the first words as lines, without the line breaks in them.
+func inLines(words []string) string {
+	text := strings.ReplaceAll(strings.Join(words[:min(len(words), maxOpaqueWords)], "\x00\x00"), "\n", "\f")
+	return strings.ReplaceAll(text, "\x00\x00", "\n") + strings.Repeat("\n", min(len(words), 1))
 }
 
-// isOpaque reports whether a line may run programs that rules cannot see.
-func (r *parser) isOpaque() bool {
-	for i, cmd := range r.cmds {
-		if r.opaque {
-			break
-		}
-		r.numbers.noteCommand(cmd.Words)
-		if cmd.isText && !r.givesInput { // usually the name of a program whose arguments were checked
-			continue
-		}
-		r.opaque = isOpaque(cmd.Words, r.inputs[i])
+// withoutValues removes the values of options.
+func (o *opaqueArgs) withoutValues(text string) string {
+	if o.valued == nil {
+		return text
 	}
-	r.opaque = r.opaque || !r.numbers.areKnown()
-	return r.opaque
+	return o.valued.ReplaceAllStringFunc(text, func(found string) string {
+		option, value, _ := strings.Cut(found, "\n")
+		if value == "" && !strings.HasPrefix(option, "--") { // in the same word
+			return ""
+		}
+		return option + "\n"
+	})
 }
 
-// startsNothing reports whether the arguments of a program with its own language are known
-// not to run a command. A script file and its arguments count as such.
-func startsNothing(words []string, in input) bool {
-	switch programName(words[0]) {
-	case "sqlite", "psql", "pgcli", "mysql", "mariadb":
-		return !isOpaque(words, in) && !slices.ContainsFunc(words, isDynamic)
-	case "sed", "gsed", "ssed", "awk", "gawk", "mawk", "nawk", "original-awk", "goawk", "bioawk":
-		return len(words) > 1 && !isOpaque(words, input{})
+// isOpaque reports whether arguments or the input make a program opaque.
+func (o *opaqueArgs) isOpaque(args []string, fed bool) bool {
+	text := inLines(args)
+	own := o.leading.FindString(text)
+	operand, _, found := strings.Cut(text[len(own):], "\n")
+	scope, hasCode := text, false
+	if o.stops {
+		scope = text[:min(len(text), len(own)+len(operand)+1)]
 	}
-	return scriptOf(words) != nil && !isOpaque(words, in)
+	for _, c := range o.checks {
+		for _, m := range c.find.FindAllStringSubmatch(scope, -1) {
+			if hasCode = true; m[1] != "" && !c.harmless.MatchString(m[1]) {
+				return true
+			}
+		}
+	}
+	return o.is["*"] || o.match("+/", inLines(args[:min(1, len(args))])) || o.match("/", scope) || o.match("", o.withoutValues(scope)) ||
+		o.exprs["^/"] != nil && found && !hasCode && !o.match("^/", operand) ||
+		o.is["=stdin"] && !found && !o.match(".", own) || fed && o.runsInput(text)
 }
 
-// homeFile matches a file below the home directory, by a tilde.
-var homeFile = lazy.NewRegexp(`^\x00~/[A-Za-z0-9_./-]*$`)
+// inputAsFile matches words that name the standard input as a file.
+var inputAsFile = lazy.NewRegexp(`(?m)^(-|-[A-Za-z]+=?-|--[a-z-]+=-)$`)
+
+// runsInput reports whether the program may run commands from its input.
+func (o *opaqueArgs) runsInput(text string) bool {
+	own, operands, ended := strings.Cut("\n"+text, "\n--\n")
+	if o.is["=code"] && !o.stops && !o.is["=long"] && inputAsFile.MatchString(own) {
+		return true
+	}
+	if ended {
+		own += "\n--\n"
+	}
+	own = o.withoutValues(own)
+	count := strings.Count(operands, "\n")
+	for word := range strings.FieldsFuncSeq(own, func(r rune) bool { return r == '\n' }) {
+		if word[0] != '-' && !o.match("~/", word) {
+			count++
+		}
+		for i := 1; i < len(word) && word[0] == '-' && word[1] != '-'; i++ {
+			if o.match("!/", "-"+word[i:i+1]) {
+				return false
+			}
+			if strings.Contains(o.letters, word[i:i+1]) {
+				break
+			}
+		}
+	}
+	return o.is["=input"] && !o.match("!/", own) && (o.exprs["<"] == nil || o.match("<", own)) && (o.maxOperands == 0 || count < o.maxOperands)
+}
+
+// takesNext reports whether a word is an option whose value is the next word.
+func (o *opaqueArgs) takesNext(word string) bool {
+	return o.valued != nil && o.valued.FindString(word+"\n-\n") == word+"\n-\n"
+}
+
+// operandOf returns the index of the first operand, len(args) if there is none.
+func (o *opaqueArgs) operandOf(args []string) int {
+	if at := strings.Count(o.leading.FindString(inLines(args)), "\n"); at < maxOpaqueWords {
+		return at
+	}
+	return len(args)
+}
 
 // scriptOf returns the file that a shell or an interpreter runs and its arguments; nil if there is
 // none, or its name is not known.
 func scriptOf(words []string) []string {
-	name, args, at := programName(words[0]), words[1:], -1
-	switch o := opaqueArgsOf()[name]; {
-	case name == ".", name == "source":
-		at = 0
-	case slices.Contains(shells, name):
-		at = scriptOfShell(args)
-	case o != nil && o.readsStdin:
-		at = o.scriptOf(args)
-	}
-	if at < 0 || at >= len(args) || isDynamic(args[at]) && !homeFile.MatchString(args[at]) {
+	name, args := programName(words[0]), words[1:]
+	o := opaqueArgsFor(name)
+	at := o.operandOf(args)
+	if name != "." && name != "source" && (!o.is["=stdin"] || o.match(".", inLines(args[:at]))) || at == len(args) || slices.ContainsFunc(args[:at], isDynamic) || isDynamic(args[at]) && !homeFile.MatchString(args[at]) {
 		return nil
 	}
 	return args[at:]
 }
 
-// scriptOf returns the index of the operand that is the file to run; -1 if
-// there is none.
-func (o *opaqueArgs) scriptOf(args []string) int {
-	for i := 0; i < len(args); i++ {
-		switch word := args[i]; {
-		case slices.Contains(o.terminators, word):
-			return -1
-		case o.takesNext(word):
-			if i++; i < len(args) && isDynamic(args[i]) {
-				return -1
+// homeFile matches a file below the home directory, by a tilde.
+var homeFile = lazy.NewRegexp(`^\x00~/[A-Za-z0-9_./-]*$`)
+
+// onlyChecks reports whether an option in args keeps the program from running code, as bash -n does.
+func (o *opaqueArgs) onlyChecks(args []string) bool {
+	own := o.leading.FindString(inLines(args))
+	return o.match(".", own) && !codeFollows.MatchString(own)
+}
+
+// codeFollows matches options before code or the name of a module.
+var codeFollows = lazy.NewRegexp(`(?m)^-[a-zA-Z]*[cm]`)
+
+// copiers are programs that write, link or copy the files that their words name.
+var copiers = []string{"cp", "ln", "mv", "install", "ginstall", "link", "tee", "dd", "rsync", "scp", "curl", "wget", "ditto", "rename"}
+
+// buildFile matches files that programs run without being told their names.
+var buildFile = lazy.NewRegexp(`(?i)^(gnu)?makefile$|\.mk$|^(package\.json|justfile|taskfile\.ya?ml|rakefile|cmakelists\.txt|build\.(gradle|xml|ninja).*|pom\.xml|sconstruct|conftest\.py|.*_test\.go|build\.rs)$`)
+
+// runsOwnFile reports whether a command runs a file that the line itself writes, links or copies.
+// Targets are the files of redirections, "" for one whose name is not known.
+func runsOwnFile(cmds []Command, targets []string) bool {
+	const several = -1
+	writer, builds := map[string]int{}, false // index in cmds, by the base name of the file
+	written := func(word string, by int) {
+		name := path.Base(word[strings.LastIndexByte(word, '=')+1:]) // of=x
+		if before, ok := writer[name]; ok && before != by {
+			by = several
+		}
+		writer[name] = by
+		builds = builds || buildFile.MatchString(name)
+	}
+	for _, target := range targets {
+		written(target, several)
+	}
+	for i, cmd := range cmds {
+		if slices.Contains(copiers, programName(cmd.Words[0])) {
+			for _, word := range cmd.Words[1:] {
+				written(word, i)
 			}
-		case !strings.HasPrefix(word, "-"):
-			return i
 		}
 	}
-	return -1
-}
-
-// madeFile matches words that name a file made by the line: an open file or a process
-// substitution.
-var madeFile = lazy.NewRegexp(`(^|=|^-[A-Za-z]+)/+(dev/+(stdin|fd|\.)|proc/)|^\x00.*(<\(|/dev/|/proc/)`)
-
-// match reports whether args make the program opaque.
-func (o *opaqueArgs) match(args []string) bool {
-	if o.always {
-		return true
-	}
-	if len(args) > 0 && matchesAny(o.firstWord, args[0]) {
-		return true
-	}
-	for i := 0; i < len(args); i++ {
-		word := args[i]
-		switch {
-		case matchesAny(o.anyWord, word), o.runsFiles && madeFile.MatchString(word), slices.ContainsFunc(o.options, func(option string) bool { return o.isOption(word, option) }):
-			return true
-		case slices.ContainsFunc(o.terminators, func(option string) bool { return o.isOption(word, option) }):
-			return i+1 < len(args) && matchesAny(o.anyWord, args[i+1])
-		case o.stopsAtOperand && o.takesNext(word):
-			if i++; i < len(args) && matchesAny(o.anyWord, args[i]) {
-				return true
-			}
-		case o.stopsAtOperand && !strings.HasPrefix(word, "-"):
-			return false
+	_, unknown := writer["."] // the base name of ""
+	return len(writer) > 0 && slices.ContainsFunc(cmds, func(cmd Command) bool {
+		name, run := programName(cmd.Words[0]), cmd.Words[:1]
+		o, why := opaqueArgsFor(name), refusalReason(name)
+		runsFiles := o.is["=code"] || o.is["=stdin"]
+		if script := scriptOf(cmd.Words); script != nil {
+			run = script[:1]
+		} else if (why == reasonRuns || why == reasonInterprets || runsFiles) && !o.is["=own"] {
+			run = cmd.Words
 		}
-	}
-	return o.readsStdin
-}
-
-func matchesAny(all []*regexp.Regexp, word string) bool {
-	return slices.ContainsFunc(all, func(re *regexp.Regexp) bool { return re.MatchString(word) })
-}
-
-// isOption reports whether word is an option: by its full name, abbreviated, or as one of
-// several combined letters.
-func (o *opaqueArgs) isOption(word, option string) bool {
-	name, _, _ := strings.Cut(word, "=")
-	switch {
-	case name == option:
-		return true
-	case o.singleDash:
-		return strings.TrimPrefix(name, "-") == option
-	case strings.HasPrefix(option, "--"):
-		return len(name) > 2 && strings.HasPrefix(name, "--") && strings.HasPrefix(option, name)
-	}
-	return len(option) == 2 && strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") && strings.Contains(word[1:], option[1:])
+		return builds && (runsFiles || why == reasonScripts) || slices.ContainsFunc(run, func(word string) bool {
+			by, ok := writer[path.Base(word)]
+			return ok && (by == several || &cmds[by].Words[0] != &cmd.Words[0]) || unknown && strings.Contains(word, "/")
+		})
+	})
 }

@@ -94,9 +94,9 @@ func TestDenyAllowsCommonCommands(t *testing.T) {
 
 // A command with more words than are examined asks.
 func TestOpaqueWordsAreBounded(t *testing.T) {
-	for _, program := range []string{"sed", "tar", "git", "find", "xargs", "awk", "make", "ssh"} {
+	for _, program := range []string{"sed", "tar", "git", "xargs", "awk", "make", "ssh"} {
 		words := append([]string{program}, slices.Repeat([]string{"p"}, maxOpaqueWords+1)...)
-		if !isOpaque(words, input{}) {
+		if !isOpaque(words, false) {
 			t.Errorf("%s with %d words is looked through", program, len(words))
 		}
 	}

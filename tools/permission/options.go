@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -54,29 +55,36 @@ func (a *harmlessArgs) add(item string) {
 // harmlessTable parses options.txt into a map from a program, or a program and its command,
 // to its arguments. Known letters may be combined, as in -la, also with digits.
 var harmlessTable = sync.OnceValue(func() map[string]*harmlessArgs {
-	table, names := map[string]*harmlessArgs{}, []string(nil)
-	for line := range strings.Lines(optionText) {
-		body, indented := strings.CutPrefix(strings.TrimRight(line, "\n"), "\t")
-		switch {
+	table := map[string]*harmlessArgs{}
+	readTable(optionText, func(name, items string) {
+		if table[name] == nil {
+			table[name] = &harmlessArgs{options: map[string]bool{}}
+			if all := table[anyProgram]; name != anyProgram {
+				maps.Copy(table[name].options, all.options)
+			}
+		}
+		for item := range strings.FieldsSeq(items) {
+			table[name].add(item)
+		}
+	})
+	return table
+})
+
+// readTable calls add for each name of a line that is not indented, with each indented line after it.
+func readTable(text string, add func(name, item string)) {
+	var names []string
+	for line := range strings.Lines(text) {
+		switch body, indented := strings.CutPrefix(strings.TrimRight(line, "\n"), "\t"); {
 		case body == "", strings.HasPrefix(body, "#"):
 		case !indented:
-			names = strings.Split(strings.TrimSuffix(body, ","), ", ")
-			for _, name := range names {
-				table[name] = &harmlessArgs{options: map[string]bool{}}
-				if all := table[anyProgram]; name != anyProgram {
-					maps.Copy(table[name].options, all.options)
-				}
-			}
+			names = strings.Split(body, ", ")
 		default:
 			for _, name := range names {
-				for item := range strings.FieldsSeq(body) {
-					table[name].add(item)
-				}
+				add(name, body)
 			}
 		}
 	}
-	return table
-})
+}
 
 // anyProgram is the entry for all programs in options.txt.
 const anyProgram = "*"
@@ -124,6 +132,10 @@ func (a *harmlessArgs) hasOption(word string) bool {
 		}
 	}
 	return true
+}
+
+func matchesAny(all []*regexp.Regexp, word string) bool {
+	return slices.ContainsFunc(all, func(re *regexp.Regexp) bool { return re.MatchString(word) })
 }
 
 var (

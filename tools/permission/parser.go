@@ -16,19 +16,18 @@ import (
 // Command is one simple command of a line: the program and its arguments, without quotes. A
 // word whose value is only known at run time is a NUL followed by its source.
 type Command struct {
-	Words  []string
-	isText bool // its only word is a text that may be a command line
-	piped  bool // it reads the output of the previous command
+	Words   []string
+	isText  bool // its only word is a text that may be a command line
+	isLoose bool // it may well be no command
+	piped   bool // it reads the output of the previous command
+	fed     bool // the line gives it a standard input
 }
 
 // Bounds of parsing. The parser's time and stack grow with the square of
-// unclosed openers. A line with more of them than users write is only split
-// into words.
+// unclosed openers. A line with more of them than users write is not parsed.
 const (
 	maxLine     = 64 << 10  // bytes
 	maxParsed   = 256 << 10 // bytes, including inner lines
-	maxInner    = 512 << 10 // bytes of inner lines, parsed or not
-	maxUnparsed = 256 << 10 // bytes split into words; Linux passes no longer line to a shell
 	maxOpeners  = 256       // ( { [ and `
 	maxKeywords = 1024
 	maxDepth    = 5 // nesting of inner lines
@@ -42,12 +41,8 @@ type parser struct {
 	notBare     string          // first reason why the list is not bare: pipes, harmless redirections or wildcards
 	isWrapped   string          // first reason why a command of the list runs others; "" if none
 	opaque      bool            // a program may run that is not in cmds
-	numbers     numbers         // the expressions that the line evaluates
-	inputs      map[int]input   // inputs that the line gives to commands, by index in cmds
-	givesInput  bool            // inputs has or had an entry
 	parsedBytes int             // bytes given to the syntax parser
-	innerBytes  int             // bytes of inner lines
-	seen        map[string]bool // lines already added
+	plain       map[string]bool // lines already added, and whether they are plain
 }
 
 // parseLine splits a command line of bash or sh. The line is simple if it is a list of simple
@@ -55,15 +50,17 @@ type parser struct {
 // others. Then notSimple and isWrapped are "", list has the commands, and notBare names anything
 // that rules do not express, such as a pipe. Otherwise notSimple and isWrapped complete the
 // sentence "the command …". cmds has all commands that could run as far as the parser sees, and
-// rather too many, including arguments of wrappers such as env, xargs and sh -c. parseLine never
-// fails, and its work is bounded by the length of the line.
+// rather too many, including arguments of wrappers such as env, xargs and sh -c. The line is opaque
+// unless it is plain: simple commands, lists, pipes, redirections to files and parameters as
+// arguments, in which no command runs something that is not seen. parseLine never fails, and its
+// work is bounded by the length of the line.
 func parseLine(line string) *parser {
-	r := &parser{seen: map[string]bool{}, inputs: map[int]input{}}
+	r := &parser{plain: map[string]bool{}}
 	if why := invisibleReason(line); why != "" {
 		r.setNotSimple(why)
 	}
-	r.opaque = strings.Contains(line, "\r") // shells and the parser treat it differently
-	r.addLine(line, 0)
+	plain := r.addLine(line, 0, false)
+	r.opaque = !plain || strings.Contains(line, "\r") // shells and the parser treat it differently
 	return r
 }
 
@@ -73,14 +70,15 @@ func (r *parser) setNotSimple(why string) { r.notSimple = cmp.Or(r.notSimple, wh
 // setNotBare sets why a simple line is more than a bare list; the first reason stays.
 func (r *parser) setNotBare(why string) { r.notBare = cmp.Or(r.notBare, why) }
 
-// addLine adds the commands of a line; depth is 0 for the outer one.
-func (r *parser) addLine(line string, depth int) {
-	if r.seen[line] {
-		return
+// addLine adds the commands of a line, and reports whether the line is plain; depth is 0 for the outer
+// one.
+func (r *parser) addLine(line string, depth int, fed bool) (plain bool) {
+	if plain, ok := r.plain[line]; ok {
+		return plain
 	}
-	r.seen[line] = true
+	r.plain[line] = true
 	file, why := r.parseTree(line, depth)
-	s := visitor{parser: r, source: line}
+	s := visitor{parser: r, source: line, depth: depth, fed: fed, inputs: map[*syntax.CallExpr]bool{}}
 	if depth == 0 { // inner lines do not affect whether the line is simple
 		if why != "" {
 			r.setNotSimple(why)
@@ -89,19 +87,10 @@ func (r *parser) addLine(line string, depth int) {
 			s.checkStatement(stmt, false)
 		}
 	}
-	if why != "" {
-		r.opaque = true // a shell runs the commands before an error
-		r.addUnparsed(line)
-		return
-	}
-	s.given = []bool{depth > 0 && r.givesInput}
-	syntax.Walk(file, s.walk)
-	for _, text := range s.innerLines {
-		s.addText(text, depth)
-	}
-	if s.runsArguments || !r.numbers.areKnown() {
-		s.addInner(depth)
-	}
+	syntax.Walk(file, s.visit)
+	plain = why == "" && !s.unclear && !runsOwnFile(s.own, s.targets)
+	r.plain[line] = plain
+	return plain
 }
 
 // tooComplex returns why a line is not parsed; "" if it can be.
@@ -128,10 +117,7 @@ func (r *parser) tooComplex(line string, depth int) string {
 
 // continuedComment matches a possible comment that ends with a backslash. The parser continues it on the
 // next line; a shell does not.
-var (
-	continuedComment = lazy.NewRegexp(`(^|[\s;&|()<>\x60])#[^\n]*\\\n`)
-	lineContinuation = lazy.NewRegexp(`\\+\n`)
-)
+var continuedComment = lazy.NewRegexp(`(^|[\s;&|()<>\x60])#[^\n]*\\\n`)
 
 // parseTree returns the syntax tree of a line, or why it cannot be parsed.
 func (r *parser) parseTree(line string, depth int) (file *syntax.File, why string) {
@@ -145,7 +131,6 @@ func (r *parser) parseTree(line string, depth int) (file *syntax.File, why strin
 		}
 	}()
 	if continuedComment.MatchString(line) {
-		r.opaque = true
 		return &syntax.File{}, "is not understood: a backslash ends a line with #, which a shell may take for a comment"
 	}
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
@@ -158,31 +143,20 @@ func (r *parser) parseTree(line string, depth int) (file *syntax.File, why strin
 	return file, ""
 }
 
-// addUnparsed adds each word of unparsed text as a command, with the words after it as arguments.
-func (r *parser) addUnparsed(text string) {
-	if continuedComment.MatchString(text) {
-		text = lineContinuation.ReplaceAllString(text, "\n")
-	}
-	text = unquoter.Replace(text[:min(len(text), maxUnparsed)])
-	r.addSuffixes(strings.FieldsFunc(text, func(c rune) bool { return c < 0x80 && isSeparator[c] }))
-}
-
-var (
-	unquoter    = strings.NewReplacer("\\\n", "", `"`, "", `'`, "", `\`, "")
-	isSeparator = func() (set [0x80]bool) {
-		for _, c := range " \t\r\n;&|()`${}<>!=" {
-			set[c] = true
-		}
-		return set
-	}()
-)
-
 // addSuffixes adds words, words[1:], and so on as commands.
-func (r *parser) addSuffixes(words []string) {
+func (r *parser) addSuffixes(words []string, fed bool) {
 	r.cmds = slices.Grow(r.cmds, len(words))
 	for i := range words {
-		r.cmds = append(r.cmds, Command{Words: words[i:]})
+		r.cmds = append(r.cmds, Command{Words: words[i:], fed: fed})
 	}
+}
+
+// isOpaque reports whether a line may run programs that rules cannot see.
+func (r *parser) isOpaque() bool {
+	r.opaque = r.opaque || slices.ContainsFunc(r.cmds, func(cmd Command) bool {
+		return !cmd.isText && isOpaque(cmd.Words, cmd.fed)
+	})
+	return r.opaque
 }
 
 // dynamicReason begins the reason for a line with words that are not static.

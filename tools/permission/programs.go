@@ -32,21 +32,13 @@ var programText string
 // prefix can name more words than an entry with reasonSubcommands or reasonScripts: a known
 // subcommand, or any word for reasonScripts and unknown programs.
 var refusedPrefixes = sync.OnceValue(func() map[string]string {
-	table, reason := map[string]string{}, ""
-	for line := range strings.Lines(programText) {
-		body, indented := strings.CutPrefix(strings.TrimRight(line, "\n"), "\t")
-		switch {
-		case body == "", strings.HasPrefix(body, "#"):
-		case !indented:
-			reason = body
-		default:
-			for name := range strings.SplitSeq(body, ",") {
-				if name = strings.TrimSpace(name); name != "" {
-					table[name] = reason
-				}
-			}
+	table := map[string]string{}
+	readTable(programText, func(reason, names string) {
+		for name := range strings.SplitSeq(names, ",") {
+			table[strings.TrimSpace(name)] = reason
 		}
-	}
+	})
+	delete(table, "")
 	return table
 })
 

@@ -1,6 +1,8 @@
 package permission
 
 import (
+	"cmp"
+	"path"
 	"slices"
 	"strings"
 
@@ -12,15 +14,13 @@ import (
 // visitor walks the syntax tree of one line.
 type visitor struct {
 	*parser
-	source        string
-	ownCmds       []Command                   // commands of this line, without inner ones
-	texts         []string                    // quoted texts and values that could be command lines
-	innerLines    []string                    // texts that their program runs as command lines
-	runsArguments bool                        // a command runs its arguments, as text or as words
-	ownInputs     []input                     // the inputs of ownCmds
-	given         []bool                      // by node, from the root to the visited one: the line gives it an input
-	piped         map[*syntax.Stmt]bool       // statements that read from a pipe
-	visibleInputs map[*syntax.CallExpr]string // inputs that are literal text in this line, by command
+	source  string
+	depth   int
+	fed     bool // the line's commands have an input from an outer line
+	unclear bool // the line is not plain, or a command in it runs something that is not seen
+	own     []Command
+	targets []string                  // files of redirections
+	inputs  map[*syntax.CallExpr]bool // commands that the line gives an input
 }
 
 // checkStatement checks that a statement is a list of simple commands; piped reports that it
@@ -102,139 +102,291 @@ func (s *visitor) checkCall(cmd *syntax.CallExpr, piped bool) {
 	}
 }
 
-// visit collects the commands and texts of a node that could run.
+// visit adds the commands of a node. A line is plain if it has no other nodes than those of simple
+// commands, lists, pipes, redirections to files, and parameters without operators.
 func (s *visitor) visit(node syntax.Node) bool {
 	switch node := node.(type) {
+	case nil, *syntax.File, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.Comment:
 	case *syntax.Stmt:
-		s.noteRedirects(node)
-	case *syntax.BinaryCmd:
-		if node.Op == syntax.Pipe || node.Op == syntax.PipeAll {
-			s.notePipe(node)
+		s.unclear = s.unclear || node.Coprocess || node.Disown
+		if call, ok := node.Cmd.(*syntax.CallExpr); ok && slices.ContainsFunc(node.Redirs, isInput) {
+			s.inputs[call] = true
 		}
-	case *syntax.CmdSubst:
-		if source := s.sourceOf(node); node.Backquotes && bareBackquote.MatchString(source[min(1, len(source)):max(len(source)-1, 0)]) {
-			s.opaque = true
-			s.addUnparsed(source)
+	case *syntax.BinaryCmd:
+		if call, ok := node.Y.Cmd.(*syntax.CallExpr); ok && (node.Op == syntax.Pipe || node.Op == syntax.PipeAll) {
+			s.inputs[call] = true
 		}
 	case *syntax.ParamExp:
-		if node.Exp != nil && node.Exp.Op == syntax.OtherParamOps { // ${x@P} runs substitutions in the value
-			s.opaque = true
-		}
-		s.addDefault(node)
-		s.noteNumbers(node)
-	case *syntax.CallExpr:
-		before := len(s.texts)
-		for _, assign := range node.Assigns {
-			if assign.Name == nil || !directoryVariables.MatchString(assign.Name.Value) {
-				s.addValue(assign.Value)
-			}
-		}
-		if len(node.Args) > 0 { // the command may run the variables' values, as in GIT_PAGER='sh x' git log
-			s.innerLines = append(s.innerLines, s.texts[before:]...)
-		}
-		s.noteVariables(node.Assigns)
-		in := input{given: s.given[len(s.given)-1]}
-		in.text, in.visible = s.visibleInputs[node]
-		s.addCommand(s.wordsOf(node.Args), in)
-	case *syntax.DeclClause:
-		for _, assign := range node.Args {
-			if assign.Name == nil || !directoryVariables.MatchString(assign.Name.Value) {
-				s.addValue(assign.Value)
-				s.innerLines = append(s.innerLines, s.texts[max(len(s.texts)-1, 0):]...) // an index in it is evaluated
-			}
-		}
-		s.noteVariables(node.Args)
-		s.addCommand(s.wordsOfDeclaration(node), input{})
-	case *syntax.LetClause:
-		s.addCommand([]string{"let"}, input{})
-		s.noteNumbers(node)
-	case *syntax.TimeClause:
-		s.addCommand([]string{"time"}, input{})
-	case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.CStyleLoop, *syntax.WordIter, *syntax.UnaryTest, *syntax.BinaryTest:
-		s.noteNumbers(node)
-	case *syntax.CoprocClause:
-		s.opaque = true
+		plain := !node.Excl && !node.Width && node.Index == nil && node.Slice == nil && node.Repl == nil && node.Names == 0 && node.Exp == nil
+		s.unclear = s.unclear || !plain
 	case *syntax.Redirect:
 		s.addRedirect(node)
-	case *syntax.SglQuoted:
-		s.texts = append(s.texts, node.Value)
+	case *syntax.TimeClause:
+		s.addCommand([]string{"time"}, false)
+	case *syntax.CallExpr:
+		s.unclear = s.unclear || len(node.Assigns) > 0 || s.inputs[node] && len(node.Args) == 1 && node.Args[0].Lit() == "exec" // for what follows
+		s.addCommand(s.wordsOf(node.Args), s.fed || s.inputs[node])
+	case *syntax.DeclClause:
+		s.unclear = true
+		s.addCommand([]string{node.Variant.Value}, false)
+	default:
+		s.unclear = true
 	}
 	return true
 }
 
-// addRedirect adds the word of a redirection and its here-document.
+// isInput reports whether a redirection provides a nonempty standard input.
+func isInput(redir *syntax.Redirect) bool {
+	switch redir.Op {
+	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn:
+		return (redir.N == nil || redir.N.Value == "0") && redir.Word.Lit() != "/dev/null"
+	}
+	return false
+}
+
+// addRedirect adds the file of a redirection.
 func (s *visitor) addRedirect(r *syntax.Redirect) {
-	if r.Op == syntax.DplOut || r.Op == syntax.DplIn { // bash expands the word twice
-		s.opaque = s.opaque || !evalWord(r.Word).isUnquoted && strings.ContainsAny(s.sourceOf(r.Word), "$`")
-	}
-	s.addValue(r.Word)
-	s.addValue(r.Hdoc)
-	if r.Hdoc != nil && strings.Contains(s.sourceOf(r.Hdoc), `\`) { // after a quoted word the backslash is literal
-		s.texts = append(s.texts, s.sourceOf(r.Hdoc))
-	}
-}
-
-// addDefault adds the word of ${x:-word} as in double quotes and here-documents, where single
-// quotes are literal and substitutions between them run.
-func (s *visitor) addDefault(p *syntax.ParamExp) {
-	var words []*syntax.Word
-	if p.Exp != nil {
-		words = append(words, p.Exp.Word)
-	}
-	if p.Repl != nil {
-		words = append(words, p.Repl.With)
-	}
-	for _, word := range words {
-		if word != nil && strings.Contains(s.sourceOf(word), "'") {
-			s.innerLines = append(s.innerLines, `: "`+s.sourceOf(word)+`"`)
-		}
-	}
-}
-
-// addValue adds a word that is data but may run later, as in a=rm; $a x.
-func (s *visitor) addValue(word *syntax.Word) {
-	if word == nil {
+	switch r.Op {
+	case syntax.RdrIn, syntax.RdrOut, syntax.AppOut, syntax.RdrInOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
+	case syntax.DplIn, syntax.DplOut: // bash expands the word twice
+		s.unclear = s.unclear || !evalWord(r.Word).isUnquoted && strings.ContainsAny(s.sourceOf(r.Word), "$`")
+		return
+	default:
+		s.unclear = true
 		return
 	}
-	if v := evalWord(word); v.isKnown {
-		s.texts = append(s.texts, v.text)
-		return
+	v := evalWord(r.Word)
+	switch {
+	case r.Op == syntax.RdrIn, strings.HasPrefix(v.text, "/dev/"):
+	case v.isKnown:
+		s.targets = append(s.targets, v.text)
+	default:
+		s.targets = append(s.targets, "")
 	}
-	s.texts = append(s.texts, s.sourceOf(word))
 }
 
-// addCommand adds a command of this line.
-func (s *visitor) addCommand(words []string, in input) {
+// addCommand adds a command of this line, with an input from the line if fed.
+func (s *visitor) addCommand(words []string, fed bool) {
 	if len(words) == 0 {
 		return
 	}
 	if git := gitWords(words); git[0] != words[0] {
-		s.addCommand(git, in)
+		s.addCommand(git, fed)
 	}
-	if in.given {
-		s.inputs[len(s.cmds)], s.givesInput = in, true
+	s.cmds = append(s.cmds, Command{Words: words, fed: fed})
+	name := programName(words[0])
+	inner, built := builtCommand(words)
+	if !built {
+		s.own = append(s.own, Command{Words: words})
 	}
-	s.ownInputs = append(s.ownInputs, in)
-	s.cmds = append(s.cmds, Command{Words: words})
-	s.ownCmds = append(s.ownCmds, Command{Words: words})
-	s.numbers.noteCommand(words)
-	switch {
+	switch o, why := opaqueArgsFor(name), refusalReason(name); {
 	case isDynamic(words[0]):
-		s.opaque, s.runsArguments = true, true
-	case startsNothing(words, in):
-		s.addSuffixes(scriptOf(words)) // the script may run its arguments
-	case isWrapper(words):
-		s.runsArguments = true
-	case refusalReason(programName(words[0])) == reasonAltersShell:
-		for _, word := range words[1:] {
-			if strings.Contains(word, "$(") || strings.Contains(word, "`") { // test -v 'a[$(x)]' runs x
-				s.innerLines = append(s.innerLines, word)
+		s.unclear = true
+	case built:
+		for i := range words[1:] { // in case its options were misread
+			s.cmds = append(s.cmds, Command{Words: words[1+i:], isLoose: true})
+			if strings.ContainsAny(words[1+i], separators) && !isDynamic(words[1+i]) {
+				s.addText(words[1+i], fed)
 			}
 		}
-	case refusalReason(programName(words[0])) == reasonUnknown:
-		s.addHandedOn(words, in)
+		s.unclear = s.unclear || choosesCommand(inner)
+		s.addCommand(inner, fed && why == reasonRuns && o.maxOperands > 0)
+	case o.is["=own"], o.onlyChecks(words[1:]):
+	case scriptOf(words) != nil && !isOpaque(words, fed):
+		s.addSuffixes(scriptOf(words), fed) // the script may run its arguments
+	case isWrapper(words):
+		s.addWrapped(words, fed)
+	case why == reasonAltersShell: // test -v 'a[$(x)]' runs x
+		s.unclear = s.unclear || slices.ContainsFunc(words[1:], func(word string) bool {
+			return evaluated.MatchString(word) || isDynamic(word) && (name == "test" || name == "[") && splits.MatchString(quotedPart.ReplaceAllString(word, ""))
+		})
+	case why == reasonUnknown:
+		s.addHandedOn(words, fed)
 	}
 }
+
+var (
+	evaluated  = lazy.NewRegexp("^[^\x00]*(\\$\\(|`)")
+	quotedPart = lazy.NewRegexp(`"[^"\\]*"|'[^'\\]*'`)
+	splits     = lazy.NewRegexp("\\$[^#?$!{]|\\$\\{[^#]|`|\\$[#?$!][^#?$!]") // a word into several; one may be -v
+)
+
+// findExec matches options of find and fd before a command.
+var findExec = lazy.NewRegexp(`^(-exec|-execdir|-ok|-okdir|--exec|--exec-batch|-[A-Za-z]{0,3}[xX])$`)
+
+// inputMark matches options of xargs that set a mark for the input.
+var inputMark = lazy.NewRegexp(`(?m)^(?:-[0-9A-Za-z]*?[IJ]\n?(.+)|(?:-[0-9A-Za-z]*?i|--r[a-z]*=?)(.*))$`)
+
+// builtCommand returns the command that a program runs with words of its own choice: xargs, parallel
+// and find, where the words for input and found files are not known, and sudo.
+func builtCommand(words []string) (inner []string, ok bool) {
+	mark, value, name := "{}", "$x", programName(words[0])
+	switch o := opaqueArgsFor(name); name {
+	case "find", "bfs", "gfind", "fd", "fdfind":
+		value = "./$x"
+		at := slices.IndexFunc(words, findExec.MatchString)
+		if at < 0 || slices.ContainsFunc(words[at+1:], findExec.MatchString) {
+			return nil, false
+		}
+		inner = slices.Clone(words[at+1:])
+		if end := slices.IndexFunc(inner, func(w string) bool { return w == ";" || w == "+" }); end >= 0 {
+			inner = inner[:end]
+		}
+		if name[0] == 'f' && name[1] == 'd' && !slices.Contains(inner, mark) {
+			inner = append(inner, mark)
+		}
+	case "xargs", "gxargs", "parallel":
+		at := 1 + o.operandOf(words[1:])
+		if at == len(words) {
+			return nil, false
+		}
+		replaces := inputMark.FindStringSubmatch(inLines(words[:at]))
+		if replaces != nil {
+			mark = cmp.Or(replaces[1]+replaces[2], mark)
+		}
+		inner = slices.Clone(words[at:])
+		if replaces == nil && !(name == "parallel" && strings.Contains(strings.Join(inner, " "), mark)) {
+			inner = append(inner, mark)
+		}
+	default:
+		at := 1 + o.operandOf(words[1:])
+		if o.maxOperands != 1 || refusalReason(name) != reasonRuns || at == len(words) {
+			return nil, false
+		}
+		return words[at:], !strings.ContainsAny(words[at], "=!"+separators) && !o.match("~/", words[at])
+	}
+	for i, word := range inner {
+		switch {
+		case !strings.Contains(word, mark):
+		case strings.ContainsAny(word, "\"\\$`"):
+			inner[i] = dynamicMark + "$x" // anything
+		default:
+			inner[i] = dynamicMark + `"` + strings.ReplaceAll(word, mark, value) + `"`
+		}
+	}
+	return inner, len(inner) > 0
+}
+
+// choosesCommand reports whether a word whose value is not known is the command of a program that does
+// many things.
+func choosesCommand(words []string) bool {
+	name, args := programName(words[0]), words[1:]
+	o, why := opaqueArgsFor(name), refusalReason(name)
+	for why == reasonSubcommands && !strings.HasPrefix(name, "git ") {
+		at := o.operandOf(args)
+		if at == len(args) {
+			return false
+		}
+		if word := args[at]; !strings.HasPrefix(word, dynamicMark+`"-`) {
+			if isDynamic(word) {
+				return true
+			}
+			name += " " + word
+			why = refusedPrefixes()[name]
+		}
+		args = args[at+1:]
+	}
+	return false
+}
+
+// addWrapped adds the arguments of a command as commands: once one runs its arguments, any of them
+// may be one.
+func (s *visitor) addWrapped(words []string, fed bool) {
+	s.addSuffixes(words[1:], fed)
+	name, isData := programName(words[0]), false
+	shell := opaqueArgsFor(name).is["=stdin"]
+	for i, word := range words[1:] {
+		switch {
+		case isValue(words, i+1):
+		case isDynamic(word):
+			s.unclear = true
+		default:
+			plain := s.addText(word, fed)
+			s.unclear = s.unclear || !plain && !isData
+			if name == "git" || name == "gh" || name == "glab" { // an alias
+				s.addText(name+" "+word, fed)
+			}
+		}
+		if shell && codeFollows.MatchString(words[i]) {
+			return // arguments of the text
+		}
+		isData = isData || i < maxWrappers && runsNothing(words[i+1:])
+	}
+	s.addText(strings.Join(words[1:], " "), fed)
+}
+
+// maxWrappers bounds the words searched for a program that others run.
+const maxWrappers = 32
+
+// runsNothing reports whether words are a command that does not run others.
+func runsNothing(words []string) bool {
+	if isDynamic(words[0]) {
+		return false
+	}
+	name := programName(words[0])
+	why := refusalReason(name)
+	return (why == "" || why == reasonKnown) && !isWrapper(words) || opaqueArgsFor(name).is["=own"] || scriptOf(words) != nil
+}
+
+// handsOn matches words before a command that a program runs, as used by many programs.
+var handsOn = lazy.NewRegexp(`(?s)^--$|^--(?:execute|run)(?:=(.+))?$|^--?(?:[a-z]+-)*[a-z]*(?:commands?|cmd|exec|rsh|script|editor|pager)(?:=(.+))?$`)
+
+// addHandedOn adds commands that a program not in any table probably runs: the words after --
+// or an option such as --exec or --password-command, and the value of -c if it is a command
+// line.
+func (s *visitor) addHandedOn(words []string, fed bool) {
+	for i := 1; i < len(words); i++ {
+		rest := words[i+1:]
+		switch m := handsOn.FindStringSubmatch(words[i]); {
+		case m != nil && m[1]+m[2] != "":
+			rest = append([]string{m[1] + m[2]}, rest...)
+		case m == nil && words[i] != "-c":
+			continue
+		}
+		switch {
+		case len(rest) == 0 || isDynamic(rest[0]):
+		case strings.ContainsAny(rest[0], separators):
+			plain := s.addText(rest[0], fed)
+			s.unclear = s.unclear || !plain
+		case words[i] != "-c" && (path.IsAbs(rest[0]) || !strings.Contains(rest[0], "/")): // otherwise a file of the workspace
+			s.addCommand(rest, fed)
+			return
+		}
+	}
+}
+
+var (
+	mountedDirectory = lazy.NewRegexp(`^\x00"\$(PWD|\{PWD\})"?:[A-Za-z0-9_./:-]*"?$`)
+	setVariable      = lazy.NewRegexp(`^\x00("[A-Za-z_][A-Za-z0-9_]*=[^"]*"|[A-Za-z_][A-Za-z0-9_]*="[^"]*")$`)
+)
+
+// isValue reports whether the word at i cannot be a program, whatever its value: a directory to
+// mount or a variable to set, as in docker run -v "$PWD:/src" -e "A=$B".
+func isValue(words []string, i int) bool {
+	return mountedDirectory.MatchString(words[i]) || i > 0 && (words[i-1] == "-e" || words[i-1] == "--env") && setVariable.MatchString(words[i])
+}
+
+// addText adds text that may be a command line, also the value of an option or setting, and after
+// the ! of a shell alias in git, gh and hg. It reports whether a line that it is is plain.
+func (s *visitor) addText(text string, fed bool) (plain bool) {
+	text = strings.TrimLeft(text, "! \t\n")
+	isLine := strings.ContainsAny(text, separators)
+	for value, rest := "", text; strings.Contains(rest, "="); rest = value {
+		if _, value, _ = strings.Cut(rest, "="); value != "" && (isLine || value[0] == '!') {
+			s.addLine(strings.TrimLeft(value, "! \t\n"), s.depth+1, fed)
+		}
+	}
+	switch {
+	case isLine && text != ";": // the end of find -exec
+		return s.addLine(text, s.depth+1, fed)
+	case text != "":
+		s.cmds = append(s.cmds, Command{Words: []string{text}, isText: true, fed: fed})
+	}
+	return true
+}
+
+// separators separate or expand words of a line.
+const separators = " \t\n;&|()`$"
 
 func (s *visitor) wordsOf(args []*syntax.Word) []string {
 	words := make([]string, len(args))
@@ -248,59 +400,8 @@ func (s *visitor) wordsOf(args []*syntax.Word) []string {
 	return words
 }
 
-// bareBackquote matches a backquote without a backslash, as in `echo '`: the shell ends the
-// substitution there, regardless of quotes that the parser sees around it.
-var bareBackquote = lazy.NewRegexp("^(?s:[^\\\\`]|\\\\.)*`")
-
-// wordsOfDeclaration returns the words of declare and similar commands.
-func (s *visitor) wordsOfDeclaration(decl *syntax.DeclClause) []string {
-	words := []string{decl.Variant.Value}
-	for _, assign := range decl.Args {
-		word := s.sourceOf(assign)
-		switch {
-		case assign.Name == nil && assign.Value != nil:
-			word = s.wordsOf([]*syntax.Word{assign.Value})[0]
-		case assign.Index == nil && assign.Value != nil && evalWord(assign.Value).isKnown:
-			word = assign.Name.Value + "=" + evalWord(assign.Value).text
-		}
-		words = append(words, word)
-	}
-	return words
-}
-
 // sourceOf returns the source text of a node.
 func (s *visitor) sourceOf(word syntax.Node) string {
 	from, to := int(word.Pos().Offset()), int(word.End().Offset())
 	return s.source[min(from, len(s.source)):min(max(from, to), len(s.source))]
 }
-
-// variableCode matches, by variable, values that name a program or code. Other values are options.
-var variableCode = map[string]*lazy.Regexp{
-	"NODE_OPTIONS":      lazy.NewRegexp(`-r|import|loader`),
-	"GOFLAGS":           lazy.NewRegexp(`exec|vettool|-extld`),
-	"RUSTFLAGS":         lazy.NewRegexp(`linker`),
-	"FZF_DEFAULT_OPTS":  lazy.NewRegexp(`preview|bind|execute`),
-	"SKIM_DEFAULT_OPTS": lazy.NewRegexp(`preview|bind|execute|cmd`),
-}
-
-// execVariables matches variables that make programs run or load others.
-var execVariables = lazy.NewRegexp(`^(PS4|PROMPT_COMMAND|BASH_ENV|ENV|BASH_CMDS|BASH_ALIASES|LD_(PRELOAD|AUDIT|LIBRARY_PATH)|GIT_EXEC_PATH|DYLD_.*|GIT_CONFIG_(COUNT|PARAMETERS|KEY_.*|VALUE_.*)|(G|GNU)?MAKEFLAGS|TAR_OPTIONS|PERL5(OPT|DB)|RUBYOPT|PYTHONSTARTUP|PYTHONINSPECT|_?JAVA_(TOOL_)?OPTIONS|LESSOPEN|LESSCLOSE|CARGO_.*_(RUNNER|LINKER)|RUSTC(_WORKSPACE)?_WRAPPER)$`)
-
-// noteVariables marks the line as opaque if it sets such variables.
-func (s *visitor) noteVariables(assigns []*syntax.Assign) {
-	for _, a := range assigns {
-		if a.Name == nil {
-			continue
-		}
-		s.noteAssign(a)
-		name, code := a.Name.Value, execVariables.MatchString(a.Name.Value)
-		if values := variableCode[name]; values != nil && a.Value != nil {
-			v := evalWord(a.Value)
-			code = !v.isKnown || values.MatchString(v.text)
-		}
-		s.opaque = s.opaque || code
-	}
-}
-
-// directoryVariables matches variables with lists of directories, not commands.
-var directoryVariables = lazy.NewRegexp(`^(PATH|GOPATH|PYTHONPATH|NODE_PATH|MANPATH)$`)
