@@ -2,7 +2,7 @@
 //
 //	Open ──► one walk, in the background ──► the list ◄── inotify; stat of folders without a watch
 //	                                          │
-//	          All · Sync, Since · Appeared ◄──┘
+//	          All · Sync, Since · Changed ◄──┘
 //
 // The kernel queues events within the calls that cause them. After a command has ended, [List.Sync]
 // therefore takes in everything that the command did. A folder is first watched and then listed, so that
@@ -11,7 +11,7 @@
 // Links are not followed. Insides of .git folders are left out unless a caller asks with [List.Enter]. A
 // watch costs about 1 KB of kernel memory, mostly for an inode that is cached anyway. At most half of the
 // watches of the user, and at most 100,000, are taken. Folders without a watch, and those whose file
-// system other machines may change, are looked at by Sync, and while [List.Appeared] has subscribers. On
+// system other machines may change, are looked at by Sync, and while [List.Changed] has subscribers. On
 // systems other than Linux no folder has a watch.
 //
 // Changes by mmap are seen once the file is closed and unmapped, and changes by another hard link only
@@ -65,8 +65,9 @@ type List struct {
 	missed      Mark             // changes after this mark or earlier ones may be unknown
 	changes     map[string]map[string]Mark
 	changeCount int
-	subscribers []*func(string, bool)
-	appeared    []appearance
+	subscribers []*func(string)
+	appeared    []string // names to report
+	leftOut     []string
 	polling     bool
 }
 
@@ -77,11 +78,6 @@ type options struct {
 	queue   int // limit of events in memory
 	now     func() time.Time
 	after   func(time.Duration) <-chan time.Time
-}
-
-type appearance struct {
-	path  string
-	isDir bool
 }
 
 // A place is a folder by its node, at a path.
@@ -183,7 +179,7 @@ func (l *List) All(ctx context.Context) (folders []string, complete bool) {
 type Mark uint32
 
 // Sync takes in everything that happened before it was called, and returns a mark for Since. Subscribers of
-// Appeared were called before it returns. It must not be called by them.
+// Changed were called before it returns. It must not be called by them.
 func (l *List) Sync(ctx context.Context) (Mark, error) {
 	if err := l.wait(ctx); err != nil {
 		return 0, err
@@ -245,11 +241,11 @@ func (l *List) note(n int32, name string) {
 	names[name] = l.marks
 }
 
-// Appeared calls f for each name that appears, with its path relative to the workspace, until stop is called:
-// created, moved, or found in a folder that appeared. After an overflow of events, and in a folder without a
-// watch that has changed, f is also called for names that were there before. F is called by one goroutine at
-// a time, soon after the event; it must not call All, Sync, Close or stop.
-func (l *List) Appeared(f func(path string, isDir bool)) (stop func()) {
+// Changed calls f for each name that is created, moved, written or deleted, or whose attributes change, and for each
+// name in a folder that appears, with its path relative to the workspace, until stop is called. After an overflow of
+// events, and in a folder without a watch that has changed, f is also called for names that have not changed. F is
+// called by one goroutine at a time, soon after the event; it must not call Sync, Close or stop.
+func (l *List) Changed(f func(path string)) (stop func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := &f
@@ -260,8 +256,29 @@ func (l *List) Appeared(f func(path string, isDir bool)) (stop func()) {
 		defer func() { <-l.busy }()
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.subscribers = slices.DeleteFunc(slices.Clone(l.subscribers), func(t *func(string, bool)) bool { return s == t })
+		l.subscribers = slices.DeleteFunc(slices.Clone(l.subscribers), func(t *func(string)) bool { return s == t })
 	}
+}
+
+// Holding returns the folders that have, or had, a .git or a HEAD in them: what a repository is known by.
+func (l *List) Holding(ctx context.Context) (folders []string, err error) {
+	_, err = l.Sync(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range l.nodes {
+		if l.nodes[i].flags&holds != 0 && l.nodes[i].parent != free {
+			folders = append(folders, l.path(int32(i)))
+		}
+	}
+	slices.Sort(folders)
+	return folders, err
+}
+
+// LeftOut returns folders that were left out because of their number or depth, at most 100 of them.
+func (l *List) LeftOut() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.leftOut)
 }
 
 // report passes the names that appeared to the subscribers. It unlocks the list meanwhile.
@@ -272,18 +289,18 @@ func (l *List) report() {
 	defer l.mu.Lock()
 	for _, a := range appeared {
 		for _, f := range subscribers {
-			(*f)(a.path, a.isDir)
+			(*f)(a)
 		}
 	}
 }
 
 // Enter lists and watches a folder that is in a .git folder or is one, with the folders in it, as long as it
-// exists. It may be called by a subscriber of Appeared.
+// exists. It may be called by a subscriber of Changed.
 func (l *List) Enter(folder string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n := l.makePath(folder); n > 0 {
-		l.nodes[n].flags &^= leaf
+		l.nodes[n].flags = l.nodes[n].flags&^leaf | fresh | inGit
 		l.todo = append(l.todo, n)
 		go func() { _, _ = l.Sync(context.Background()) }()
 	}

@@ -121,7 +121,7 @@ func (s storm) step() {
 }
 
 // TestStorms changes a workspace by several goroutines at once, and compares the list with a walk, Since with
-// the files, and Appeared with both.
+// the files, and Changed with both.
 func TestStorms(t *testing.T) {
 	for _, limit := range []int{1000, 20, 0} {
 		t.Run(fmt.Sprint(limit, " watches"), func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestStorms(t *testing.T) {
 					_, before := walked(t, dir)
 					var mu sync.Mutex
 					appeared := map[string]bool{}
-					stop := l.Appeared(func(path string, _ bool) {
+					stop := l.Changed(func(path string) {
 						mu.Lock()
 						defer mu.Unlock()
 						appeared[path] = true
@@ -265,7 +265,7 @@ func TestOverflow(t *testing.T) {
 	defer l.Close()
 	m := synced(t, l)
 	appeared := map[string]bool{}
-	defer l.Appeared(func(path string, _ bool) { appeared[path] = true })()
+	defer l.Changed(func(path string) { appeared[path] = true })()
 	l.busy <- struct{}{} // nobody takes in events
 	for i := range 100 {
 		if err := os.MkdirAll(fmt.Sprintf("%s/%d/in", dir, i), 0o755); err != nil {
@@ -335,7 +335,7 @@ func TestPolling(t *testing.T) {
 	defer l.Close()
 	synced(t, l)
 	found := make(chan string, 100)
-	defer l.Appeared(func(path string, _ bool) { found <- path })()
+	defer l.Changed(func(path string) { found <- path })()
 	if d := <-slept; d < 10*time.Millisecond {
 		t.Errorf("it waits for %v only", d)
 	}
@@ -368,7 +368,7 @@ func TestEnter(t *testing.T) {
 		t.Errorf("All = %q; want %q", all, want)
 	}
 	found := map[string]bool{}
-	defer l.Appeared(func(path string, _ bool) { found[path] = true })()
+	defer l.Changed(func(path string) { found[path] = true })()
 	if err := os.WriteFile(dir+"/a/.git/hooks/pre-commit", nil, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -33,8 +33,10 @@ const (
 func (l *List) takeIn() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for !l.closed {
-		l.events = l.sys.read(l.events)
+	for turn := 0; !l.closed; turn++ {
+		if len(l.todo) == 0 || turn%32 == 0 { // the queue holds 16,384 events
+			l.events = l.sys.read(l.events)
+		}
 		switch {
 		case len(l.events) > l.queue:
 			l.events = nil
@@ -100,9 +102,7 @@ func (l *List) handle(e event) {
 		return
 	}
 	l.note(n, e.name)
-	if e.kind == created || e.kind == movedIn {
-		l.appear(n, e.name, e.isDir)
-	}
+	l.appear(n, e.name)
 	if !e.isDir {
 		return
 	}
@@ -137,21 +137,31 @@ func (l *List) renew(n int32) {
 	}
 }
 
-// appear records that a name appeared in a folder.
-func (l *List) appear(n int32, name string, isDir bool) {
+// appear records that a name of a folder is to be reported, and whether it makes a repository of it.
+func (l *List) appear(n int32, name string) {
+	l.hold(n, name)
 	if len(l.subscribers) == 0 {
 		return
 	}
 	if n != 0 {
 		name = l.path(n) + "/" + name
 	}
-	l.appeared = append(l.appeared, appearance{name, isDir})
+	l.appeared = append(l.appeared, name)
+}
+
+// hold records that a folder has a name in it, if that makes a repository of it.
+func (l *List) hold(n int32, name string) {
+	if name == ".git" || name == "HEAD" {
+		l.nodes[n].flags |= holds
+	}
 }
 
 // found adds a folder, which is listed next.
 func (l *List) found(parent int32, name string, isFresh bool) {
 	if len(l.nodes)-len(l.unused) > l.folders || l.level(parent) >= maxLevels {
-		l.cut = true
+		if l.cut = true; len(l.leftOut) < 100 {
+			l.leftOut = append(l.leftOut, l.path(parent)+"/"+name)
+		}
 		return
 	}
 	n := l.add(parent, name, l.marks)
@@ -162,10 +172,16 @@ func (l *List) found(parent int32, name string, isFresh bool) {
 	}
 }
 
+// stores are the folders of a git directory that hold only data.
+var stores = []string{"objects", "refs", "logs", "lfs"}
+
 // setLeaf sets whether a folder is entered.
 func (l *List) setLeaf(n int32) {
-	if l.nodes[n].flags &^= leaf; l.nodes[n].name == ".git" {
-		l.nodes[n].flags |= leaf
+	at := &l.nodes[n]
+	at.flags &^= leaf | inGit
+	at.flags |= l.nodes[at.parent].flags & inGit
+	if at.name == ".git" || at.flags&inGit != 0 && slices.Contains(stores, at.name) {
+		at.flags |= leaf
 	}
 }
 
@@ -303,6 +319,7 @@ func (l *List) listOpen(n int32, d dir, ifChanged bool) {
 		l.nodes[c].flags &^= present
 	}
 	err := d.each(func(name string, isDir bool) {
+		l.hold(n, name)
 		c := int32(0)
 		if isDir {
 			c = l.find(n, name)
@@ -311,7 +328,7 @@ func (l *List) listOpen(n int32, d dir, ifChanged bool) {
 			l.todo = append(l.todo, c) // no event tells that it was replaced
 		}
 		if isFresh || isDir && c == 0 && l.isFull {
-			l.appear(n, name, isDir)
+			l.appear(n, name)
 		}
 		if isDir && c == 0 {
 			l.found(n, name, isFresh || l.isFull)

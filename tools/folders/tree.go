@@ -23,6 +23,8 @@ const (
 	leaf    = 1 << iota // a .git folder, which is not entered
 	fresh               // the names in it are reported when it is listed
 	present             // seen by the current listing of its parent
+	holds               // it has, or had, a .git or HEAD in it
+	inGit               // it is in a .git folder
 )
 
 // A tree holds folders in about 100 bytes each.
