@@ -29,7 +29,7 @@ func TestJobs(t *testing.T) {
 			t.Parallel()
 			set, dir := workspace(t)
 			ended := make(chan tools.Job, 1)
-			set.Jobs().OnEnd(func(j tools.Job) { ended <- j })
+			set.Jobs().OnNews(func(j tools.Job) { ended <- j })
 			kept := snapshot.Open(filepath.Join(t.TempDir(), "undo"))
 			store := MemoryStore()
 			defer store.Close()

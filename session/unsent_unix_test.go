@@ -24,7 +24,7 @@ import (
 func TestGivenBackWithoutNotes(t *testing.T) {
 	set, dir := workspace(t)
 	ended := make(chan tools.Job, 1)
-	set.Jobs().OnEnd(func(j tools.Job) { ended <- j })
+	set.Jobs().OnNews(func(j tools.Job) { ended <- j })
 	fake := llmtest.New(llmtest.Call(call("1", "shell", `{"command":"until [ -e go ]; do sleep 0.01; done; exit 3","background":true}`)),
 		llmtest.Say("it runs"), llmtest.Say("I see"), llmtest.Say("well"))
 	model := endpoint("a/a", fake)

@@ -32,6 +32,7 @@ func (w *workspace) runShell(ctx context.Context, policy *process.SandboxPolicy,
 	running, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	j := w.jobs.begin(act.JobOwner(ctx), args.Command, progress, cancel)
 	r := &runningCommand{policy: policy, result: headTail{limit: maxText - 1000}, progress: j.show, sink: j.write} // leaves room for notes
+	r.undone.divert = func(text string) bool { return w.jobs.notify(j, text, &w.notices) }
 	ended := make(chan act.Outcome, 1)
 	go func() {
 		defer cancel(nil)
@@ -46,9 +47,6 @@ func (w *workspace) runShell(ctx context.Context, policy *process.SandboxPolicy,
 	if !moved {
 		w.jobs.removeForeground(j)
 		return out
-	}
-	if policy != nil {
-		w.watchRepositories()
 	}
 	go func() { w.jobs.finish(j, r, <-ended) }()
 	return out

@@ -4,9 +4,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 
 	"parley/tools/act"
 	"parley/tools/places"
+	"parley/tools/rule"
 )
 
 // WorkspaceProblem returns why the directory is not used as a workspace, in words such as
@@ -39,11 +42,39 @@ func (s *Set) addCaution(a *act.Action) {
 	case a.Path != "":
 		s.addFileCaution(a)
 	case a.Command != "":
-		if near := s.placesOfClass(places.Credentials); len(near) > 0 {
-			a.NearCredentials = true
-			a.Caution = quotePath(near[0].Path) + " in this folder " + near[0].Reason
-		}
+		s.addCommandCaution(a)
 	}
+}
+
+// addCommandCaution marks a command that asks in the mode auto as well.
+func (s *Set) addCommandCaution(a *act.Action) {
+	var why []string
+	if near := s.placesOfClass(places.Credentials); len(near) > 0 {
+		why = append(why, quotePath(near[0].Path)+" in this folder "+near[0].Reason)
+	}
+	if weak := s.cmdSandbox.backend().Weak; a.Sandboxed && weak != "" {
+		why = append(why, "the sandbox has "+weak+" here")
+	}
+	if a.Sandboxed && makesRepository(a) {
+		why = append(why, "it makes a repository, whose settings git obeys")
+	}
+	if a.NeedsRule = len(why) > 0; a.NeedsRule {
+		a.Caution = strings.Join(why, "; ")
+	}
+}
+
+// makers are the commands that make a repository.
+var makers = sync.OnceValue(func() (all []rule.Rule) {
+	for _, command := range []string{"git init", "git clone", "git worktree add", "git submodule add", "git submodule update"} {
+		all = append(all, rule.Rule{Effect: act.Deny, Tool: "shell", Match: command})
+	}
+	return all
+})
+
+// makesRepository reports whether one of a's commands makes a repository, as far as its words say.
+func makesRepository(a *act.Action) bool {
+	effect, _, ok := rule.Engine.Decide(makers(), rule.Call{Tool: "shell", Command: a.Command, Foreign: a.ForeignShell})
+	return ok && effect == act.Deny
 }
 
 func (s *Set) addFileCaution(a *act.Action) {

@@ -8,10 +8,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
-	"sync"
-
-	"parley/tools/process"
 )
 
 // An addedDirectory is a directory outside the workspace that file tools can reach and commands may
@@ -19,10 +15,6 @@ import (
 type addedDirectory struct {
 	root *os.Root
 	dir  string // absolute, without links
-
-	mu      sync.Mutex
-	watch   process.RepositoryWatch // detects repository files that commands make there and git would run; nil before the first command
-	running int                     // number of sandboxed commands running now
 }
 
 // Directories returns the added directories, in the order in which they were added.
@@ -229,53 +221,4 @@ func toolPath(w *workspace, abs string) (file string, ok bool) {
 		rest = filepath.Join(filepath.Base(dir), rest)
 	}
 	return "", false
-}
-
-// watchDirectories watches added directories while a command runs, for new repository files that git
-// would run. The notice covers those that earlier commands still running have made. End quarantines
-// those that this command made and returns a notice. Sandboxed is false for a command outside the
-// sandbox.
-func watchDirectories(w *workspace, sandboxed bool) (notice string, end func() string) {
-	directories := addedDirectories(w) // a directory removed meanwhile is checked as well
-	each := func(look func(*addedDirectory, bool) string) string {
-		var notices []string
-		for _, f := range directories {
-			notices = append(notices, look(f, sandboxed))
-		}
-		return strings.TrimSpace(strings.Join(notices, "\n"))
-	}
-	return each((*addedDirectory).begin), sync.OnceValue(func() string { return each((*addedDirectory).end) })
-}
-
-// begin starts the watch in one directory. Files made while no sandboxed command ran belong to the user.
-func (f *addedDirectory) begin(sandboxed bool) (notice string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch {
-	case f.running > 0:
-		notice = f.watch.QuarantineNew()
-	case !sandboxed:
-		return ""
-	case f.watch == nil:
-		f.watch = process.Sandbox.NewWatch(f.dir)
-	default:
-		f.watch.Accept()
-	}
-	if sandboxed {
-		f.running++
-	}
-	return notice
-}
-
-func (f *addedDirectory) end(sandboxed bool) (notice string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	switch {
-	case sandboxed:
-		f.running--
-		return f.watch.QuarantineNew()
-	case f.running > 0:
-		f.watch.Accept() // the user let the command make it
-	}
-	return ""
 }

@@ -4,6 +4,7 @@ package tools
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -248,56 +249,53 @@ func TestSandboxInAddedFolders(t *testing.T) {
 	}
 }
 
-// Files for git to run that a command makes in an added folder are set aside when it ends, although
-// others have begun meanwhile or the folder was removed. What the user makes while none runs stays.
+// Files for git to run that a job makes in an added folder are taken away while it runs, also after the folder was
+// removed, and told at once. What the user makes while none runs stays, and what a command makes that the user let run
+// outside of the sandbox.
 func TestNewRepositoriesInAddedFolders(t *testing.T) {
-	repository := func(dir, name string) (hook string) {
-		for _, part := range []string{"objects", "refs"} {
-			if err := os.MkdirAll(filepath.Join(dir, name, ".git", part), 0o755); err != nil {
-				t.Fatal(err)
-			}
+	f, dir := beside(t, map[string]string{"users/.git/config": "[core]\n\tfsmonitor = mine\n"})
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	if f.EnableSandbox(SandboxConfig{}); !f.Sandbox().Available() {
+		t.Skip(f.Sandbox().Reason)
+	}
+	const evil = "[core]\n\tfsmonitor = evil\n"
+	news := make(chan Job, 9)
+	f.Jobs().OnNews(func(j Job) { news <- j })
+	plant := func(name string) string {
+		return fmt.Sprintf("mkdir -p %[1]s/%[2]s/.git; printf '%[3]s' > %[1]s/%[2]s/.git/config; ", dir, name, strings.ReplaceAll(strings.ReplaceAll(evil, "\n", "\\n"), "\t", "\\t"))
+	}
+	taken := func(name string) {
+		t.Helper()
+		if is := <-news; !is.Runs() {
+			t.Fatalf("the job has ended: %+v", is)
 		}
-		write(t, filepath.Join(dir, name, ".git", "HEAD"), "ref: refs/heads/main\n")
-		write(t, filepath.Join(dir, name, ".git", "config"), "[core]\n\tfsmonitor = evil\n")
-		hook = filepath.Join(dir, name, ".git", "hooks", "post-commit")
-		write(t, hook, "evil\n")
-		return hook
+		if _, err := os.Lstat(filepath.Join(dir, name, ".git/config")); err == nil {
+			t.Errorf("%s stays", name)
+		}
+		if got := f.TakeSandboxNotices(); !strings.Contains(got, "undid changes of "+name+"/.git/config") {
+			t.Errorf("the user is told %q", got)
+		}
+		if got := f.TakeEndedJobs(""); !strings.Contains(got, "job 1: the sandbox undid changes of "+name+"/.git/config") {
+			t.Errorf("the model is told %q", got)
+		}
 	}
-	stands := func(path string) bool { _, err := os.Lstat(path); return err == nil }
-	f, dir := beside(t, nil)
-	begin := func(held bool) (end func() string) { _, end = watchDirectories(f.workspace, held); return end }
-	users := repository(dir, "users")
-	job := begin(true)
-	during := repository(dir, "during")
-	other := begin(true)
-	if stands(during) {
-		t.Error("another command begins, and what the first has made stays")
+	f.do("shell", "command", "until test -e go; do sleep 0.01; done; "+plant("during")+"until test -e on; do sleep 0.01; done; "+plant("later")+"sleep 1000", "background", true)
+	write(t, filepath.Join(f.Root(), "go"), "")
+	taken("during")
+	if out := f.runShell(t.Context(), nil, shellCommand{shellArgs: shellArgs{Command: plant("allowed")}}, func(string) {}); out.Failed {
+		t.Error(out.Text)
 	}
-	later := repository(dir, "later")
-	other()
-	if stands(later) {
-		t.Error("the other command ends, and what was made meanwhile stays")
-	}
-	unheld := begin(false)
-	allowed := repository(dir, "allowed")
-	unheld()
 	if err := f.RestoreDirectories(nil); err != nil {
 		t.Fatal(err)
 	}
-	last := repository(dir, "last")
-	if told := job(); stands(last) || !strings.Contains(told, "last") {
-		t.Errorf("the folder was removed, and what was made stays: %s", told)
-	}
-	if !stands(users) || !stands(allowed) {
-		t.Error("what a command outside of the sandbox or the user has made is gone")
-	}
-	if err := f.RestoreDirectories(nil, dir); err != nil {
+	write(t, filepath.Join(f.Root(), "on"), "")
+	taken("later")
+	if _, err := f.Jobs().Kill(1); err != nil {
 		t.Fatal(err)
 	}
-	begin(true)()
-	between := repository(dir, "between")
-	begin(true)()
-	if !stands(between) {
-		t.Error("what the user made between two commands is gone")
+	for name, want := range map[string]string{"users": "[core]\n\tfsmonitor = mine\n", "allowed": evil} {
+		if got, _ := os.ReadFile(filepath.Join(dir, name, ".git/config")); string(got) != want {
+			t.Errorf("%s: got %q", name, got)
+		}
 	}
 }

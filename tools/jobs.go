@@ -35,7 +35,7 @@ type Jobs struct {
 	foreground []*job        // commands whose calls wait for them
 	list       []*job        // background commands and some that have ended, the oldest first
 	lastNumber int           // number of the latest background job
-	onEnd      func(Job)
+	onNews     func(Job)
 	closed     bool
 }
 
@@ -89,6 +89,7 @@ type job struct {
 	all         headTail
 	rest        string // the end of the output, which may still change
 	notes       string // about its end, for the model
+	news        string // notices of the sandbox that the model does not know
 	endReported bool   // the model knows that it ended
 	viewer      func() // called on new output and at the end; nil: nobody watches
 }
@@ -160,7 +161,7 @@ func (l *Jobs) running() (n int) {
 	return n
 }
 
-// finish records the end of a background command, and calls onEnd.
+// finish records the end of a background command, and calls onNews.
 func (l *Jobs) finish(j *job, r *runningCommand, out act.Outcome) {
 	notes := r.notes
 	if r.saved != nil {
@@ -178,11 +179,39 @@ func (l *Jobs) finish(j *job, r *runningCommand, out act.Outcome) {
 	j.notifyViewer()
 	l.mu.Lock()
 	l.pruneEnded()
-	tell := l.onEnd
+	tell := l.onNews
 	l.mu.Unlock()
 	if tell != nil {
 		tell(is)
 	}
+}
+
+// notify passes on a notice of the sandbox about a command. It reports whether the command is in the background: the
+// notice is then also part of its output, and in notices for the user.
+func (l *Jobs) notify(j *job, text string, notices *sandboxNotices) bool {
+	plain, _ := Sanitize(text)
+	j.mu.Lock()
+	background := j.info.N > 0 && j.info.Runs()
+	if background {
+		j.unread.write(plain)
+		j.all.write(plain)
+		j.news += plain
+	}
+	is := j.info
+	j.mu.Unlock()
+	if !background {
+		j.show(plain)
+		return false
+	}
+	_, _ = notices.Write([]byte(text))
+	j.notifyViewer()
+	l.mu.Lock()
+	tell := l.onNews
+	l.mu.Unlock()
+	if tell != nil {
+		go tell(is) // the command may wait for what it does
+	}
+	return true
 }
 
 func (j *job) snapshot() Job {
@@ -337,14 +366,15 @@ func (l *Jobs) Move() (n int, err error) {
 	return n, nil
 }
 
-// OnEnd sets the function that is called with each background job that ends, from any goroutine.
-func (l *Jobs) OnEnd(f func(Job)) {
+// OnNews sets the function that is called with each background job that ends, and with each about which the sandbox has
+// a notice, from any goroutine.
+func (l *Jobs) OnNews(f func(Job)) {
 	if l == nil {
 		return
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.onEnd = f
+	l.onNews = f
 }
 
 // TakeEnded returns the ended jobs of a conversation that its model does not know about yet, and
@@ -366,10 +396,25 @@ func (l *Jobs) TakeEnded(owner string) (ended []Job) {
 	return ended
 }
 
+// takeNews returns the notices of the sandbox about the jobs of a conversation that its model does not know.
+func (l *Jobs) takeNews(owner string) (news []string) {
+	for _, is := range l.List() {
+		if j := l.find(is.N); j != nil && is.Owner == owner {
+			j.mu.Lock()
+			if j.news != "" {
+				news = append(news, note("job %d: %s", is.N, strings.Trim(truncate(j.news, maxNotices), "[]\n")))
+			}
+			j.news = ""
+			j.mu.Unlock()
+		}
+	}
+	return news
+}
+
 // TakeEndedJobs returns a report for a conversation's model about its background commands that
-// ended since the last report; "" for none.
+// ended since the last report, and the sandbox's notices about those; "" for none.
 func (s *Set) TakeEndedJobs(conversation string) string {
-	var lines []string
+	lines := s.Jobs().takeNews(conversation)
 	for _, j := range s.Jobs().TakeEnded(conversation) {
 		command, _, _ := strings.Cut(j.Command, "\n")
 		lines = append(lines, note("job %d has ended: %s: %s. The tool jobs reads what it wrote", j.N, j.State, command))
@@ -384,7 +429,7 @@ func (l *Jobs) Close() (ended []Job) {
 		return nil
 	}
 	l.mu.Lock()
-	l.closed, l.onEnd = true, nil
+	l.closed, l.onNews = true, nil
 	list := slices.Clone(l.list)
 	l.mu.Unlock()
 	var all sync.WaitGroup

@@ -95,7 +95,7 @@ func TestCommandsGoToTheBackground(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			f, c := openJobs(t)
 			told := make(chan Job, 1)
-			f.Jobs().OnEnd(func(j Job) { told <- j })
+			f.Jobs().OnNews(func(j Job) { told <- j })
 			a := f.plan("me", "shell", "command", "echo one; echo > here; until [ -e go ]; do sleep 0.01; done; echo two", "background", test.background)
 			call := f.start("me", a)
 			f.wait("here", 1)
@@ -333,7 +333,7 @@ func TestEndedJobsAreForgotten(t *testing.T) {
 	f, c := openJobs(t)
 	const all = maxEndedJobs + 3
 	told := make(chan Job, all)
-	f.Jobs().OnEnd(func(j Job) { told <- j })
+	f.Jobs().OnNews(func(j Job) { told <- j })
 	for i := 1; i <= all; i++ {
 		name := fmt.Sprint("go", i)
 		call := f.start("", f.plan("", "shell", "command", "until [ -e "+name+" ]; do sleep 0.01; done", "background", true))
@@ -410,7 +410,7 @@ func TestUntoldJobsAreKept(t *testing.T) {
 		c.passes(settleTime)
 		<-call
 		ended := make(chan Job, 1)
-		f.Jobs().OnEnd(func(j Job) { ended <- j })
+		f.Jobs().OnNews(func(j Job) { ended <- j })
 		write(t, f.at(name), "")
 		<-ended
 	}

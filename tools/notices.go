@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"slices"
 	"strings"
 	"sync"
 )
@@ -9,12 +8,17 @@ import (
 // sandboxNotices collects the sandbox's reports of undone changes and warnings, until take is
 // called. It is safe for concurrent use.
 type sandboxNotices struct {
+	divert func(text string) bool // if it returns true, the text is not collected; nil: all is
+
 	mu   sync.Mutex
 	text strings.Builder
 }
 
 // Write implements io.Writer.
 func (n *sandboxNotices) Write(p []byte) (int, error) {
+	if n.divert != nil && n.divert(string(p)) {
+		return len(p), nil
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.text.Write(p)
@@ -41,15 +45,13 @@ func (s *Set) TakeSandboxNotices() string {
 // maxNotices is how many characters of notices about one command are sent to the model.
 const maxNotices = 4000
 
-// noticesOf collects the notices about a command that has ended, and others, and returns them for
-// the model.
-func (w *workspace) noticesOf(r *runningCommand, others ...string) string {
-	r.ReleaseHelper() // flushes its reports
+// noticesOf collects the notices about a command that has ended, and returns them for the model.
+func (w *workspace) noticesOf(r *runningCommand) string {
+	r.ReleaseHelper() // ends the watch
+	text := r.undone.take()
 	if r.policy != nil && r.HelperFailed() {
-		others = append(others, note("CAUTION: the sandbox could not look at what is protected"))
+		text = strings.TrimSpace(note("CAUTION: the process that ends all of a command was killed: look at what still runs") + "\n" + text)
 	}
-	all := slices.DeleteFunc(append(others, r.undone.take()), func(text string) bool { return text == "" })
-	text := strings.Join(all, "\n")
 	_, _ = w.notices.Write([]byte(text + "\n"))
 	return truncate(text, maxNotices)
 }

@@ -132,7 +132,7 @@ func (p *Policy) evaluate(a *act.Action) (act.Verdict, rule.Rule) {
 		return act.Ask, by
 	case a.NoWorkspace && !(is(act.Allow) && by.IsLiteral()):
 		return act.Ask, by
-	case a.NearCredentials && !is(act.Allow):
+	case a.NeedsRule && !is(act.Allow):
 		return act.Ask, by
 	case a.Access == act.AccessRead:
 		return act.Allow, by

@@ -12,9 +12,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"parley/tools/act"
+	"parley/tools/folders"
 	"parley/tools/process"
 )
 
@@ -52,9 +52,13 @@ func (c SandboxConfig) Validate() error {
 	return nil
 }
 
-// EnableSandbox runs all commands in a sandbox from now on, also those of the views of s; see Sandbox.
+// EnableSandbox runs all commands in a sandbox from now on, also those of the views of s; see Sandbox. What commands of
+// an earlier parley left that was killed is taken away first, as TakeSandboxNotices then says.
 func (s *Set) EnableSandbox(cfg SandboxConfig) {
-	s.cmdSandbox = commandSandbox{SandboxConfig: cfg, watch: new(atomic.Pointer[process.RepositoryWatch])}
+	s.cmdSandbox = commandSandbox{SandboxConfig: cfg}
+	if left := process.Sandbox.Finish(s.realDir); left != "" {
+		_, _ = s.notices.Write([]byte(left))
+	}
 	s.cmdSandbox.probe = sync.OnceValue(func() process.Backend {
 		if cfg.Off {
 			return process.Backend{Reason: "it is turned off (sandbox.off)"}
@@ -75,44 +79,10 @@ func (s *Set) Sandbox() process.Backend {
 	return s.cmdSandbox.backend()
 }
 
-// WatchBeside prepares for a program that runs alongside the commands of s: from now on, each
-// command checks for repositories that appeared meanwhile in the workspace and in added
-// directories. It does nothing if commands are not sandboxed.
-func (s *Set) WatchBeside() {
-	s.watchRepositories()
-	if s.cmdSandbox.isActive() {
-		watchDirectories(s.workspace, true) // the watch never ends
-	}
-}
-
-// watchRepositories makes each command check for repositories that a concurrent program has made.
-func (w *workspace) watchRepositories() {
-	if w.cmdSandbox.isActive() && w.cmdSandbox.watch.Load() == nil {
-		watch := process.Sandbox.NewWatch(w.realDir)
-		w.cmdSandbox.watch.CompareAndSwap(nil, &watch)
-	}
-}
-
-// quarantineNew quarantines new repository files of a concurrent program that git would run, and returns a notice.
-func (b *commandSandbox) quarantineNew() string {
-	if b.watch == nil || b.watch.Load() == nil {
-		return ""
-	}
-	return strings.TrimSpace((*b.watch.Load()).QuarantineNew())
-}
-
-// acceptRepositories accepts the repositories as they are now, after an unsandboxed command that the user approved.
-func (b *commandSandbox) acceptRepositories() {
-	if b.watch != nil && b.watch.Load() != nil {
-		(*b.watch.Load()).Accept()
-	}
-}
-
 // A commandSandbox is the sandbox of a workspace's commands.
 type commandSandbox struct {
 	SandboxConfig
-	probe func() process.Backend                   // nil: commands are not sandboxed
-	watch *atomic.Pointer[process.RepositoryWatch] // nil pointer: no concurrent programs possible; pointer to nil: none runs
+	probe func() process.Backend // nil: commands are not sandboxed
 }
 
 // backend returns the sandbox of this system.
@@ -127,8 +97,9 @@ func (b *commandSandbox) backend() process.Backend {
 func (b *commandSandbox) isActive() bool { return b.backend().Available() }
 
 // SandboxPolicy returns the permissions of commands, also for programs that other packages
-// start. If one may run alongside commands, call WatchBeside first.
+// start.
 func (w *workspace) SandboxPolicy(network bool) process.SandboxPolicy {
+	w.folders.open(w.realDir)
 	p := process.Sandbox.Policy(w.realDir, commandEnvironment(os.Environ(), w.cmdSandbox.Env))
 	p.ReadPaths = slices.Concat(p.ReadPaths, AbsolutePaths(w.cmdSandbox.Read), w.readable)
 	p.WritePaths = AbsolutePaths(w.cmdSandbox.Write)
@@ -144,6 +115,29 @@ func (w *workspace) SandboxPolicy(network bool) process.SandboxPolicy {
 		p.Env = append(p.Env, "XDG_CACHE_HOME="+dir, "GOCACHE="+filepath.Join(dir, "go-build"), "npm_config_cache="+filepath.Join(dir, "npm"))
 	}
 	return p
+}
+
+// A heldList keeps the list of a workspace's folders from its first command on, so that later ones need not walk it.
+type heldList struct {
+	mu   sync.Mutex
+	list *folders.List
+}
+
+func (h *heldList) open(dir string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.list == nil {
+		h.list = folders.Open(dir)
+	}
+}
+
+func (h *heldList) close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.list != nil {
+		h.list.Close()
+	}
+	h.list = nil
 }
 
 // directoryPlaces returns the absolute paths of credentials and start files in added directories.

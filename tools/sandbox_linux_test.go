@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -196,9 +195,9 @@ func cancelHeld(t *testing.T, files map[string]string, command string, ready fun
 
 func TestHeldCancelEndsEverything(t *testing.T) {
 	text, n := script()
-	all := cancelHeld(t, nil, text+"echo evil > .envrc; echo started; sleep 1000", func(f fixture) {
+	all := cancelHeld(t, nil, text+"echo evil > .envrc; echo > begun; sleep 1000", func(f fixture) {
 		f.wait("pids", n)
-		f.wait(".envrc", 1)
+		f.wait("begun", 1)
 	})
 	dead(t, living(t, os.Getpid()))
 	for _, c := range all {
@@ -208,8 +207,7 @@ func TestHeldCancelEndsEverything(t *testing.T) {
 	}
 }
 
-// A command cannot have the helper ended before it has put back what is protected,
-// however much it leaves for that.
+// What is protected is as it was when a command has ended, however much that is.
 func TestHeldRestoresInTime(t *testing.T) {
 	if _, err := exec.LookPath("perl"); err != nil {
 		t.Skip(err)
@@ -218,8 +216,9 @@ func TestHeldRestoresInTime(t *testing.T) {
 echo 'ref: refs/heads/main' > src/.git/HEAD
 printf '[core]\n\tfsmonitor = "evil; false"\n' > src/.git/config
 echo evil > .envrc
-mkdir .parley
-perl -e 'chdir ".parley"; for (1..200) { mkdir "d"; chdir "d" }'
+mkdir heap
+perl -e 'chdir "heap"; for (1..200) { mkdir "d"; chdir "d" }'
+mv heap .parley
 trap '' TERM
 echo > deep
 sleep 100`
@@ -230,9 +229,8 @@ sleep 100`
 				t.Errorf("%s: %s is there (%v), or not told of: %s", c.name, name, err == nil, c.out.Text)
 			}
 		}
-		left, _ := filepath.Glob(filepath.Join(c.Root(), ".parley.undone-*"))
-		if len(left) != 1 || !strings.Contains(c.out.Text, "kept in ") || !strings.Contains(c.out.Text, left[0]) {
-			t.Errorf("%s: %v: it is not told where it is: %s", c.name, left, c.out.Text)
+		if _, kept, ok := strings.Cut(c.out.Text, "kept in "); !ok || !strings.Contains(kept, "/parley/undone/") {
+			t.Errorf("%s: it is not told where it is: %s", c.name, c.out.Text)
 		}
 	}
 }
@@ -255,7 +253,7 @@ func TestSandboxNotices(t *testing.T) {
 		t.Errorf("a command reports %q", got)
 	}
 	ended := make(chan Job, 1)
-	f.Jobs().OnEnd(func(j Job) { ended <- j })
+	f.Jobs().OnNews(func(j Job) { ended <- j })
 	f.do("shell", "command", "echo evil > .envrc; echo done > done; exec sleep 100", "background", true)
 	f.wait("done", 1)
 	if _, err := f.Jobs().Kill(1); err != nil {
@@ -271,7 +269,7 @@ func TestSandboxNotices(t *testing.T) {
 	}
 }
 
-// A helper that was killed could not look, and that is said.
+// That a helper was killed is said: processes may be left.
 func TestHeldHelperKilled(t *testing.T) {
 	f := openSandboxed(t, SandboxConfig{}, nil)
 	a, err := f.Plan(t.Context(), "shell", args("command", "echo x > started; sleep 100"))
@@ -292,58 +290,8 @@ func TestHeldHelperKilled(t *testing.T) {
 		}
 	}
 	running.Wait()
-	if !out.Failed || !strings.Contains(out.Text, "[CAUTION: the sandbox could not look at what is protected]") {
+	if !out.Failed || !strings.Contains(out.Text, "[CAUTION: the process that ends all of a command was killed: look at what still runs]") {
 		t.Errorf("got %+v", out)
-	}
-}
-
-// Files for git to run that another program made do not outlast the next command,
-// held or not.
-func TestProgramBeside(t *testing.T) {
-	const settings = "[core]\n\tfsmonitor = evil\n"
-	f := openSandboxed(t, SandboxConfig{}, map[string]string{"mine/.git/config": settings})
-	write := func(name string) {
-		t.Helper()
-		file := filepath.Join(f.Root(), name, ".git", "config")
-		err := os.MkdirAll(filepath.Dir(file), 0o700)
-		if err == nil {
-			err = os.WriteFile(file, []byte(settings), 0o600)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	run := func(without bool) string {
-		t.Helper()
-		a, err := f.Plan(t.Context(), "shell", args("command", "true"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if without {
-			return f.runShell(t.Context(), nil, shellCommand{shellArgs: shellArgs{Command: "mkdir -p outside/.git; cp mine/.git/config outside/.git"}}, func(string) {}).Text
-		}
-		return a.Run(t.Context(), nil).Text
-	}
-	write("before")
-	run(false)
-	f.WatchBeside()
-	for _, without := range []bool{false, true} {
-		name := fmt.Sprintf("beside, %v", without)
-		write(name)
-		if got := run(without); !strings.Contains(got, "undid changes of "+name+"/.git/config") {
-			t.Errorf("%s: it is not told: %s", name, got)
-		}
-		if _, err := os.Lstat(filepath.Join(f.Root(), name, ".git/config")); err == nil {
-			t.Errorf("%s: it is there", name)
-		}
-		if got := run(false); strings.Contains(got, "undid") {
-			t.Errorf("%s: it is told again: %s", name, got)
-		}
-	}
-	for _, name := range []string{"mine", "before", "outside"} {
-		if got := f.content(name + "/.git/config"); got != settings {
-			t.Errorf("%s: got %q", name, got)
-		}
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -93,9 +92,9 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	seen := w.cmdSandbox.quarantineNew()
-	notice, endWatch := watchDirectories(w, r.policy != nil)
-	defer endWatch()
+	if r.policy == nil {
+		defer process.Sandbox.Trust()()
+	}
 	start := time.Now()
 	if err := r.start(ctx, w, argv); err != nil {
 		return "", err
@@ -109,10 +108,7 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 		r.streams.close()
 	}
 	r.took = time.Since(start)
-	if r.policy == nil {
-		w.cmdSandbox.acceptRepositories()
-	}
-	return w.noticesOf(r, seen, notice, endWatch()), nil
+	return w.noticesOf(r), nil
 }
 
 // runForModel runs a program and returns the outcome for the model.
@@ -134,8 +130,8 @@ func (w *workspace) runForModel(ctx context.Context, r *runningCommand, argv []s
 type runningCommand struct {
 	*process.Child
 	policy    *process.SandboxPolicy // nil: it has parley's own rights
-	undone    sandboxNotices
-	streams   *programStreams // nil: it has no input, and its errors are part of its output
+	undone    sandboxNotices         // about this command, unless it is in the background
+	streams   *programStreams        // nil: it has no input, and its errors are part of its output
 	pipe      *os.File
 	chunks    chan []byte   // output; closed at EOF
 	abandoned chan struct{} // closed once nobody reads chunks any more
@@ -373,7 +369,7 @@ func (r *runningCommand) outcome() act.Outcome {
 func deniedIn(output string, denied []string) string {
 	for line := range strings.Lines(output) {
 		for _, program := range denied {
-			if strings.Contains(line, filepath.Base(program)) && strings.Contains(line, "ermission denied") {
+			if strings.Contains(line, program) && strings.Contains(line, "ermission denied") {
 				return program
 			}
 		}

@@ -136,6 +136,7 @@ func (s *Set) Close() error {
 func (s *Set) release() error {
 	s.outputs.close()
 	_ = s.RestoreDirectories(nil)
+	s.folders.close()
 	return s.root.Close()
 }
 

@@ -19,6 +19,7 @@ import (
 	"syscall"
 
 	"parley/tools/places"
+	"parley/tools/process"
 )
 
 // A workspace is the directory that file tools can reach, and the model's knowledge of it.
@@ -44,6 +45,7 @@ type workspace struct {
 	writes   writeLocks
 	buffers  buffers
 	outputs  savedOutputs
+	folders  heldList
 	readable []string // directories outside the workspace that read can access, absolute and without links
 }
 
@@ -432,6 +434,8 @@ func (w *workspace) apply(ctx context.Context, c fileChange) (how string, err er
 			return "saved by the editor, with the unsaved changes of its user", nil
 		}
 	}
+	inside, rel := splitPath(w, c.file)
+	process.Sandbox.Accept(filepath.Join(cmp.Or(inside, w.realDir), rel))
 	r := replacement{root: dir, name: base, content: c.content, oldContent: now, oldInfo: info}
 	how, err = r.write()
 	if err != nil {

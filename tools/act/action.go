@@ -40,16 +40,16 @@ type Action struct {
 	AskEachTime bool   // it needs approval each time; answers are not remembered
 
 	// Facts about the target, for the policy or for the user.
-	PlaceClass      string // class of Path in the table of places, such as "credentials"; "" if it is not listed
-	NoWorkspace     bool   // Path is in a directory that is not used as a workspace
-	NearCredentials bool   // the command can read credentials in the workspace
-	ForeignShell    bool   // the shell of Command does not read POSIX syntax
-	Irreversible    string // effects that cannot be undone, in words for the user; "" if all can
-	RunByGit        bool   // git runs Path or reads its settings from it, although its name does not show that
-	Proposal        string // a plan that the user is asked to accept, as Markdown; "" for other actions
-	Ordered         bool   // later calls wait for it even though it only reads
-	OfPrompt        bool   // a prompt of the user runs it: no model requested it, or is told why it is denied
-	OfProject       bool   // a file of the project requests it, not a model: it needs approval each time
+	PlaceClass   string // class of Path in the table of places, such as "credentials"; "" if it is not listed
+	NoWorkspace  bool   // Path is in a directory that is not used as a workspace
+	NeedsRule    bool   // the command asks in the mode auto as well, for the reason in Caution, unless a rule allows it
+	ForeignShell bool   // the shell of Command does not read POSIX syntax
+	Irreversible string // effects that cannot be undone, in words for the user; "" if all can
+	RunByGit     bool   // git runs Path or reads its settings from it, although its name does not show that
+	Proposal     string // a plan that the user is asked to accept, as Markdown; "" for other actions
+	Ordered      bool   // later calls wait for it even though it only reads
+	OfPrompt     bool   // a prompt of the user runs it: no model requested it, or is told why it is denied
+	OfProject    bool   // a file of the project requests it, not a model: it needs approval each time
 
 	Do       func(ctx context.Context, progress func(text string)) Outcome // called by Run; progress is not nil
 	DoOnline func(ctx context.Context, progress func(text string)) Outcome // Do with network access; nil if not sandboxed

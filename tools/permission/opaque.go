@@ -339,7 +339,7 @@ func runsOwnFile(cmds []Command, targets []string) bool {
 		} else if (why == reasonRuns || why == reasonInterprets || runsFiles) && !o.is["=own"] {
 			run = cmd.Words
 		}
-		return builds && (runsFiles || refusedPrefixes()[strings.Join(cmd.Words[:min(2, len(cmd.Words))], " ")] == reasonScripts) || slices.ContainsFunc(run, func(word string) bool {
+		return builds && (runsFiles || why == reasonScripts) || slices.ContainsFunc(run, func(word string) bool {
 			by, ok := writer[path.Base(word)]
 			return ok && (by == several || &cmds[by].Words[0] != &cmd.Words[0]) || unknown && strings.Contains(word, "/")
 		})

@@ -12,9 +12,12 @@ var Sandbox = SandboxDriver{
 	Check:     func(SandboxPolicy, func(string) string) error { return nil },
 	Supervise: superviseWithoutHelper,
 	GitRuns:   func(_, _ string) bool { return true },
+	Trust:     func() func() { return func() {} },
+	Accept:    func(string) {},
+	Finish:    func(string) string { return "" },
 }
 
-// A SandboxDriver confines programs on this system. The fields after GitRuns are nil if Probe finds
+// A SandboxDriver confines programs on this system. The last fields are nil if Probe finds
 // no sandbox. Cleanup functions end the program and release its resources. They are always called,
 // and if called before the program's end, once more after it; nil if there is nothing to release.
 type SandboxDriver struct {
@@ -22,32 +25,33 @@ type SandboxDriver struct {
 	Check     func(p SandboxPolicy, problem func(dir string) string) error                     // returns why p restricts nothing; problem says why a directory is not used as a workspace
 	Supervise func(p SandboxPolicy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) // prepares an unconfined program with p's Workspace, Env and Ready; with a helper, no process outlives parley
 	GitRuns   func(workspace, file string) bool                                                // reports whether git runs file or reads its settings from it; true if unknown
+	Trust     func() (release func())                                                          // accepts what appears in workspaces until release, because an unconfined program runs that the user approved
+	Accept    func(file string)                                                                // accepts a file that parley itself is about to make
+	Finish    func(workspace string) (notice string)                                           // takes away what commands left there that were killed together with their parley
 
 	Command       func(p SandboxPolicy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) // prepares a confined program
 	Hides         func(program string) bool                                                        // reports whether a policy that denies a program hides all its files; nil: never
 	Policy        func(workspace string, env []string) SandboxPolicy                               // returns the usual policy of a command in a workspace
-	NewWatch      func(dir string) RepositoryWatch                                                 // starts to watch a directory
 	ExplainDenial func(output string) (what string, ok bool)                                       // guesses from a confined program's output which access was denied
 }
 
 // A SandboxPolicy restricts a program. Paths are absolute unless noted; missing ones are skipped.
 // With only Workspace set it is strictest.
 type SandboxPolicy struct {
-	Workspace     string   // readable and writable; must not be or contain the home directory
-	TempDir       string   // private temp directory, and the command's /tmp; "": created, and removed by cleanup
-	ReadPaths     []string // more files and directories to read
-	WritePaths    []string // more files and directories to read and write
-	Directories   []string // more directories to read and write, in which files that configure or run programs for git, parley and the shell are read-only
-	ReadOnly      []string // more read-only files and directories in Directories
-	Protected     []string // files and directories whose content is preserved, relative to Workspace; missing ones stay missing
-	Denied        []string // names of programs whose files in the system's directories and on the search path cannot be opened; needs namespaces
-	Network       bool     // may open IP sockets to any address; Unix sockets stay closed
-	Env           []string // the whole environment, to which only TMPDIR is added
-	LongRunning   bool     // runs alongside the user's own work, like a server: only configuration of new repositories is undone, and more is read-only
-	QuarantineDir string   // holds files removed from protected paths; "": the workspace's own directory in the cache directory
+	Workspace   string   // readable and writable; must not be or contain the home directory
+	TempDir     string   // private temp directory, and the command's /tmp; "": created, and removed by cleanup
+	ReadPaths   []string // more files and directories to read
+	WritePaths  []string // more files and directories to read and write
+	Directories []string // more directories to read and write, in which files that configure or run programs for git, parley and the shell are read-only
+	ReadOnly    []string // more read-only files and directories in Directories
+	Protected   []string // files and directories whose content is preserved, relative to Workspace; missing ones stay missing
+	Denied      []string // names of programs whose files in the system's directories and on the search path cannot be opened; needs namespaces
+	Network     bool     // may open IP sockets to any address; Unix sockets stay closed
+	Env         []string // the whole environment, to which only TMPDIR is added
+	LongRunning bool     // runs alongside the user's own work, like a server: of what it makes only the configuration of new repositories is taken away, and more is read-only
 
 	Ready   <-chan struct{} `json:"-"` // the command executes no instruction before it is closed; nil: no wait
-	Notices io.Writer       `json:"-"` // receives reports of undone changes and warnings, from cleanup; nil: the command's standard error does
+	Notices io.Writer       `json:"-"` // receives reports of undone changes and warnings at once; nil: the command's standard error does, after its end
 }
 
 // A Backend describes the system's sandbox.
@@ -56,17 +60,11 @@ type Backend struct {
 	ABI     int      // of Landlock; 0 without Landlock
 	Details []string // more facts for the user, one each
 	Reason  string   // why no sandbox is available, if Name is ""
+	Weak    string   // what it lacks, such as "no namespaces", so that each command asks; "" for nothing
 }
 
 // Available reports whether commands can be confined.
 func (b Backend) Available() bool { return b.Name != "" }
-
-// A RepositoryWatch detects new repositories in a directory while programs run. It is safe for
-// concurrent use.
-type RepositoryWatch interface {
-	Accept()               // accepts the current repositories as the user's
-	QuarantineNew() string // quarantines the configuration of new repositories, and returns a notice; "" for none
-}
 
 // AwaitReady waits until the program may run.
 func (p *SandboxPolicy) AwaitReady() {

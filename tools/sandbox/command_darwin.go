@@ -31,10 +31,14 @@ func Command(allowed Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err
 		return nil, nil, err
 	}
 	p.dropReplaceable()
-	p.protectRepositories()
+	if err := p.protectRepositories(); err != nil {
+		return nil, nil, err
+	}
 	p.Protected = withLinkTargets(p.Workspace, p.Protected)
 	p.allowWorktree(false)
-	p.allowDirectories(false)
+	if err := p.allowDirectories(false); err != nil {
+		return nil, nil, err
+	}
 	cleanup, err = makeTempDir(&p)
 	if err != nil {
 		return nil, nil, err

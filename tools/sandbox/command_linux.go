@@ -3,17 +3,16 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"parley/tools/folders"
 	"parley/tools/places"
 )
 
@@ -22,15 +21,11 @@ const helperName = "parley-sandbox"
 
 // Files that the helper inherits beside the standard streams.
 const (
-	jobFD    = 3 // the job
-	lifeFD   = 4 // read end of a pipe that the caller keeps open
-	reportFD = 5 // file for notices, which the command cannot access; only if the job says so
-	guardFD  = 5 // pipe to the guard, in its place for a program that runs long
-	readyFD  = 6 // pipe from the guard, which says that it watches
+	jobFD   = 3 // the job
+	lifeFD  = 4 // read end of a pipe that the caller keeps open
+	guardFD = 5 // pipe to the guard, for a program that runs long
+	readyFD = 6 // pipe from the guard, which says that it watches
 )
-
-// maxReport bounds the notices of one command, in bytes.
-const maxReport = 1 << 20
 
 // helperNamespaces holds the clone flags of the helper. It needs no network namespace,
 // because sockets are denied, and creating one takes as long as all the others.
@@ -38,11 +33,10 @@ const helperNamespaces = unix.CLONE_NEWUSER | unix.CLONE_NEWNS | unix.CLONE_NEWP
 
 // Command returns argv confined by a policy, not yet started, in a session of its own and in the workspace directory.
 // The caller may set its streams and Dir, and end it by cleanup: the helper then ends every process of the command,
-// with SIGTERM and after 0.7 s with SIGKILL, restores protected paths, and exits. A command still waiting for its Ready
+// with SIGTERM and after 0.7 s with SIGKILL, and exits. A command still waiting for its Ready
 // then does not run. Cleanup must be called in any case, and once more after the end if it was called before; it does
 // not wait, and removes the private temp directory. The exit status is that of the command, 128+n after signal n, 125
-// if the sandbox could not be set up, 126 or 127 if the command could not be started. Its Notices has the helper's
-// reports.
+// if the sandbox could not be set up, 126 or 127 if the command could not be started.
 func Command(allowed Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) {
 	p, b := policy{Policy: allowed}, Probe()
 	if !b.Available() {
@@ -61,26 +55,35 @@ func Command(allowed Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err
 	if err := check(p.Policy, places.New(os.Getenv).WorkspaceProblem); err != nil {
 		return nil, nil, err
 	}
+	list := folders.Open(p.Workspace) // until the keeper has it
+	defer list.Close()
 	p.dropReplaceable()
-	p.protectRepositories()
+	if err := p.protectRepositories(); err != nil {
+		return nil, nil, err
+	}
 	p.Protected = withLinkTargets(p.Workspace, p.Protected)
-	p.allowWorktree(strings.HasSuffix(b.Name, "pidns"))
-	p.allowDirectories(strings.HasSuffix(b.Name, "pidns"))
+	mounts := strings.HasSuffix(b.Name, "pidns")
+	p.allowWorktree(mounts)
+	if err := p.allowDirectories(mounts); err != nil {
+		return nil, nil, err
+	}
 	p.findHidden()
 	made := p.TempDir == ""
 	removeTemp, err := makeTempDir(&p)
 	if err != nil {
 		return nil, nil, err
 	}
-	removeUndone, err := makeQuarantineDir(&p)
+	watched, err := p.watch(mounts)
 	if err != nil {
 		removeTemp()
 		return nil, nil, err
 	}
-	remove := func() { removeTemp(); removeUndone() }
 	j := job{
 		policy: p, path: path, argv: argv, ownsTempDir: made, abi: b.ABI,
-		hasNamespaces: strings.HasSuffix(b.Name, "pidns"), uid: os.Geteuid(), gid: os.Getegid(),
+		hasNamespaces: mounts, uid: os.Geteuid(), gid: os.Getegid(),
+	}
+	for _, dir := range append([]string{p.Workspace}, p.Directories...) {
+		j.undone = append(j.undone, undoneDir(dir))
 	}
 	start := j.helperCommand
 	if j.LongRunning && j.hasNamespaces {
@@ -88,10 +91,23 @@ func Command(allowed Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err
 	}
 	cmd, letGo, err := start()
 	if err != nil {
-		remove()
+		watched.end(nil)
+		removeTemp()
 		return nil, nil, err
 	}
-	return cmd, func() { letGo(); remove() }, nil
+	return cmd, func() {
+		ended := hasEnded(cmd)
+		letGo()
+		removeTemp()
+		if ended {
+			watched.end(cmd)
+		}
+	}, nil
+}
+
+// hasEnded reports whether a command has ended, or never ran.
+func hasEnded(cmd *exec.Cmd) bool {
+	return cmd.Process == nil || errors.Is(cmd.Process.Signal(syscall.Signal(0)), os.ErrProcessDone)
 }
 
 // Supervise returns argv, not yet started and not confined, with Workspace, Env and Ready of
@@ -119,20 +135,12 @@ func findProgram(name string) (string, error) {
 
 // helperCommand returns the helper with this job.
 func (j *job) helperCommand() (cmd *exec.Cmd, letGo func(), err error) {
-	var report *os.File
-	if j.Notices != nil && !j.inPlace {
-		if fd, err := unix.MemfdCreate("notices", unix.MFD_CLOEXEC); err == nil {
-			report, j.reports = os.NewFile(uintptr(fd), "notices"), true
-		}
-	}
 	instructions, end, err := j.send()
 	if err != nil {
-		report.Close()
 		return nil, nil, err
 	}
 	life, hold, err := os.Pipe()
 	if err != nil {
-		report.Close()
 		instructions.Close()
 		end()
 		return nil, nil, err
@@ -143,21 +151,12 @@ func (j *job) helperCommand() (cmd *exec.Cmd, letGo func(), err error) {
 		ExtraFiles:  []*os.File{instructions, life},
 		SysProcAttr: attributes(j.hasNamespaces),
 	}
-	if report != nil {
-		cmd.ExtraFiles = append(cmd.ExtraFiles, report)
-	}
-	var calls atomic.Int32
 	return cmd, func() {
 		instructions.Close()
 		end()
 		life.Close()
+		_, _ = hold.Write([]byte{goAhead}) // the caller lives; an error means that the helper has ended
 		hold.Close()
-		if text, _ := io.ReadAll(io.NewSectionReader(report, 0, maxReport)); len(text) > 0 && report.Truncate(0) == nil {
-			_, _ = j.Notices.Write(text)
-		}
-		if calls.Add(1) > 1 { // the first call may be the one that ends the helper
-			report.Close()
-		}
 	}, nil
 }
 
@@ -245,8 +244,8 @@ func (f kernelSupport) backend() Backend {
 	if f.abi < 3 {
 		return Backend{ABI: f.abi, Reason: fmt.Sprintf("Landlock ABI %d cannot keep files from being cut short, and there are no namespaces: %v", f.abi, f.namespaceErr)}
 	}
-	b.Name = "landlock+seccomp"
-	b.Details = append(b.Details, fmt.Sprintf("no namespaces: %v", f.namespaceErr), "protected paths are put back after each command",
+	b.Name, b.Weak = "landlock+seccomp", "no namespaces"
+	b.Details = append(b.Details, fmt.Sprintf("no namespaces: %v", f.namespaceErr), "so each command asks, and protected paths are put back when one has changed them",
 		"mode, owner, times, extended attributes and flags of files of the same user can be changed anywhere")
 	if f.abi < 6 {
 		b.Details = append(b.Details, "signals to other processes of the same user are not held back before Landlock ABI 6")

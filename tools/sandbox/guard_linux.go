@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"slices"
@@ -28,38 +27,21 @@ import (
 // commandInPlace is helperCommand for a program that the helper becomes.
 func (j *job) commandInPlace() (cmd *exec.Cmd, letGo func(), err error) {
 	j.inPlace = true
-	root, err := os.OpenRoot(j.Workspace)
-	if err != nil {
-		return nil, nil, err
-	}
-	before := j.takeSnapshot(root, true)
 	g, err := openGuard(j)
 	if err != nil {
-		root.Close()
 		return nil, nil, err
 	}
 	cmd, end, err := j.helperCommand()
 	if err != nil {
 		g.release()
-		root.Close()
 		return nil, nil, err
 	}
 	cmd.ExtraFiles = append(cmd.ExtraFiles, g.programs)
 	var kill *time.Timer
-	finish := sync.OnceFunc(func() {
-		var out io.Writer = os.Stderr
-		if j.Notices != nil {
-			out = j.Notices
-		} else if cmd.Stderr != nil {
-			out = cmd.Stderr
-		}
-		_, _ = io.WriteString(out, before.finishServer())
-		g.release()
-		root.Close()
-	})
+	finish := sync.OnceFunc(g.release)
 	return cmd, func() {
 		end()
-		if kill == nil && cmd.Process != nil && !errors.Is(cmd.Process.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+		if kill == nil && !hasEnded(cmd) {
 			_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) // the first process of a namespace ignores it unless it handles it
 			kill = time.AfterFunc(graceTime, func() { _ = cmd.Process.Kill() })
 			return
@@ -69,16 +51,6 @@ func (j *job) commandInPlace() (cmd *exec.Cmd, letGo func(), err error) {
 		}
 		finish()
 	}, nil
-}
-
-// finishServer undoes the configuration of new repositories, after a program that ran long. It returns the notices for
-// the user.
-func (s *snapshot) finishServer() string {
-	var c changes
-	text := s.describeCreated()
-	s.restoreNewRepositories(&c)
-	s.quarantine.flush()
-	return text + describeChanges(c, s.quarantine.locations)
 }
 
 // A guard is the process that ends the programs of a workspace if the caller is killed.
@@ -109,7 +81,7 @@ func openGuard(j *job) (*guard, error) {
 			return g, nil
 		}
 	}
-	of := &job{policy: j.policy, path: "/", argv: []string{helperName}, guards: true}
+	of := &job{policy: j.policy, path: "/", argv: []string{helperName}, guards: true, undone: j.undone}
 	of.Env, of.TempDir, of.Notices, of.Ready = nil, "", nil, nil
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -234,7 +206,7 @@ func (h *helper) guard(programs, ready *os.File) {
 			_ = os.Remove(p.dir)
 		}
 	}
-	h.before.finishServer()
+	h.finishJournals()
 }
 
 // closeEnded waits for the end of a program, and reports whether it has ended.

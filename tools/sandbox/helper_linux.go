@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -35,7 +34,8 @@ const (
 // addHelper makes a helper supervise programs. In a process started as a helper, it runs the
 // helper and never returns.
 func addHelper(d *process.SandboxDriver) {
-	d.Supervise, d.Hides = Supervise, Hides
+	d.Supervise, d.Hides, d.Trust, d.Accept = Supervise, Hides, Trust, Accept
+	d.Finish = func(workspace string) string { return FinishJournals(workspace, undoneDir(workspace), 0) }
 	if len(os.Args) == 0 || os.Args[0] != helperName {
 		return
 	}
@@ -49,14 +49,14 @@ func addHelper(d *process.SandboxDriver) {
 // helper starts the command, and ends its processes.
 type helper struct {
 	job
-	orders       *bufio.Reader // rest of the pipe with the job
-	before       *snapshot
+	orders       *bufio.Reader           // rest of the pipe with the job
 	temp         *os.Root                // of TempDir; nil: the helper does not remove it
 	exited       chan syscall.WaitStatus // receives the status of the command, once
 	allExited    chan struct{}           // closed when no process is left
 	terminating  chan struct{}           // closed before remaining processes are ended
 	terminated   int                     // processes that exited after that; final once allExited
 	drainExpired bool                    // background processes did not exit within drainTime
+	callerDied   bool                    // valid once it has let go
 }
 
 // runHelper runs the helper's whole life and returns its exit status.
@@ -78,7 +78,8 @@ func runHelper() (int, error) {
 	abandoned := make(chan struct{})
 	go func() {
 		defer close(abandoned)
-		_, _ = life.Read(make([]byte, 1)) // nothing is ever written: the read ends when the caller exits
+		n, _ := life.Read(make([]byte, 1)) // nothing is written but to cancel the command: the read ends when the caller exits
+		h.callerDied = n == 0
 	}()
 
 	pid, status, err := h.start()
@@ -88,11 +89,12 @@ func runHelper() (int, error) {
 	}
 	go h.reap(pid)
 	code := h.waitForEnd(stop, abandoned)
-	report := os.Stderr
-	if h.reports {
-		report = os.NewFile(reportFD, "report")
+	select {
+	case <-abandoned:
+		h.finish(h.callerDied)
+	default:
+		h.finish(false)
 	}
-	_, _ = io.WriteString(report, h.finish())
 	h.removeTemp()
 	return code, nil
 }
@@ -119,38 +121,38 @@ func (h *helper) waitForEnd(stop <-chan os.Signal, abandoned <-chan struct{}) in
 	return exitCanceled
 }
 
-// finish ends every process and then undoes forbidden changes. It returns the notices for the
-// user.
-func (h *helper) finish() string {
+// finish ends every process. If the caller was killed, it does so at once, and takes away what the command has left.
+func (h *helper) finish(callerDied bool) {
 	close(h.terminating)
-	h.terminate()
-	text := ""
+	h.terminate(callerDied)
 	select {
 	case <-h.allExited:
 		if h.drainExpired && h.terminated > 0 {
 			fmt.Fprintf(os.Stderr, "[ended what still ran in the background, processes: %d; nothing outlives its command]\n", h.terminated)
 		}
 	default:
-		text = "[CAUTION: some processes could not be ended]\n"
+		fmt.Fprintln(os.Stderr, "[CAUTION: some processes could not be ended]")
 	}
-	// The order matters: the caller waits for the helper only for a limited
-	// time, and files left by a command can take long to copy or to remove.
-	if h.LongRunning {
-		return text + h.before.finishServer()
+	if callerDied {
+		h.finishJournals()
 	}
-	c := h.before.restore()
-	h.before.quarantine.flush()
-	return text + describeChanges(c, h.before.quarantine.locations)
 }
 
-// removeTemp removes the temp directory and old quarantine directories.
+// finishJournals does what the caller would have done after its commands.
+func (h *helper) finishJournals() {
+	for i, undone := range h.undone {
+		FinishJournals(append([]string{h.Workspace}, h.Directories...)[i], undone, callerTime)
+	}
+}
+
+// callerTime is how long the kernel may take to end a caller that was killed.
+const callerTime = 500 * time.Millisecond
+
+// removeTemp removes the temp directory.
 func (h *helper) removeTemp() {
 	if h.temp != nil { // the caller may be gone
 		removeContents(h.temp)
 		_ = os.Remove(h.TempDir) // unless it is a mount
-	}
-	if h.before.quarantine.dir != "" {
-		h.before.quarantine.prune(time.Now())
 	}
 }
 
@@ -163,7 +165,7 @@ func removeContents(dir *os.Root) {
 }
 
 // terminate ends the remaining processes, within two seconds.
-func (h *helper) terminate() {
+func (h *helper) terminate(atOnce bool) {
 	for _, step := range []struct {
 		signal unix.Signal
 		rounds int
@@ -172,6 +174,9 @@ func (h *helper) terminate() {
 		{unix.SIGTERM, 1, graceTime},
 		{unix.SIGKILL, 50, 20 * time.Millisecond}, // a second, more on a busy machine
 	} {
+		if atOnce && step.signal == unix.SIGTERM { // nobody watches what they make
+			continue
+		}
 		for range step.rounds {
 			select {
 			case <-h.allExited:
@@ -243,10 +248,6 @@ func (h *helper) prepare() error {
 			return err
 		}
 	}
-	kept, err := h.openQuarantine()
-	if err != nil {
-		return err
-	}
 	if h.inPlace {
 		unix.CloseOnExec(guardFD)
 		if err := h.report(os.NewFile(guardFD, "guard")); err != nil {
@@ -261,40 +262,12 @@ func (h *helper) prepare() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return err
 	}
-	root, err := os.OpenRoot(h.Workspace)
-	if err != nil {
-		return err
-	}
 	if h.ownsTempDir {
 		if h.temp, err = os.OpenRoot(h.TempDir); err != nil {
 			return err
 		}
 	}
-	h.before = h.takeSnapshot(root, h.hasNamespaces || h.LongRunning)
-	h.before.quarantine = kept
 	return nil
-}
-
-// openQuarantine opens QuarantineDir before everything becomes read-only, as a detached
-// mount that only the helper can access.
-func (h *helper) openQuarantine() (quarantine, error) {
-	if h.QuarantineDir == "" {
-		return quarantine{}, nil
-	}
-	at := h.QuarantineDir
-	if h.hasNamespaces {
-		t, err := cloneMount(at)
-		if err != nil {
-			return quarantine{}, fmt.Errorf("%s: %w", at, err)
-		}
-		defer unix.Close(t.fd)
-		at = fmt.Sprintf("/proc/self/fd/%d", t.fd)
-	}
-	root, err := os.OpenRoot(at)
-	if err != nil {
-		return quarantine{}, fmt.Errorf("%s: %w", h.QuarantineDir, err)
-	}
-	return quarantine{root: root, path: h.QuarantineDir}, nil
 }
 
 // mapOwnID maps the helper's own id in its user namespace, if the caller did not.

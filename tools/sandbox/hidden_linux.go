@@ -47,14 +47,9 @@ func (f *programFile) isSameFile(real string, g *programFile) bool {
 }
 
 // findPrograms returns the names in the system's directories of programs and in path, a list in the
-// format of PATH, and those programs that are absolute paths.
-func findPrograms(path string, programs ...string) (files []*programFile) {
+// format of PATH.
+func findPrograms(path string) (files []*programFile) {
 	var dirs []string
-	for _, program := range programs {
-		if info, err := os.Lstat(program); err == nil && filepath.IsAbs(program) {
-			files = append(files, &programFile{path: program, isLink: info.Mode()&fs.ModeSymlink != 0})
-		}
-	}
 	for _, pattern := range append(filepath.SplitList(path), programDirs...) {
 		found, _ := filepath.Glob(pattern)
 		for _, dir := range found {
@@ -78,8 +73,7 @@ func findPrograms(path string, programs ...string) (files []*programFile) {
 // same files. Whole is false if a file may be the program but cannot be hidden: it is many programs,
 // as busybox is, or a shell that runs commands.
 func hiddenFiles(all []*programFile, program string) (hidden []string, whole bool) {
-	program = filepath.Base(program)
-	open := false
+	whole = true
 	for _, f := range all {
 		if !isNamed(filepath.Base(f.path), program) && !includes(f.path, program) {
 			continue
@@ -98,14 +92,13 @@ func hiddenFiles(all []*programFile, program string) (hidden []string, whole boo
 			}
 		}
 		if len(others) > 1 || isShell(real) {
-			open = true
+			whole = false
 			continue
 		}
 		hidden = append(hidden, paths...)
 	}
 	slices.Sort(hidden)
-	scripted := strings.Contains(program, ".") && len(hidden) == 0 // such as deploy.sh, which may be in any directory
-	return slices.Compact(hidden), !open && !scripted
+	return slices.Compact(hidden), whole
 }
 
 // isShell reports whether path is that of a shell that runs commands.
@@ -139,7 +132,7 @@ func Hides(program string) bool {
 	if !strings.HasSuffix(Probe().Name, "pidns") {
 		return false
 	}
-	_, whole := hiddenFiles(findPrograms(os.Getenv("PATH"), program), program)
+	_, whole := hiddenFiles(findPrograms(os.Getenv("PATH")), program)
 	return whole
 }
 
@@ -154,7 +147,7 @@ func (p *policy) findHidden() {
 			path += string(filepath.ListSeparator) + list
 		}
 	}
-	all := findPrograms(path, p.Denied...)
+	all := findPrograms(path)
 	for _, program := range p.Denied {
 		files, _ := hiddenFiles(all, program)
 		p.hidden = append(p.hidden, files...)

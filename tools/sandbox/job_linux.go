@@ -19,8 +19,8 @@ type job struct {
 	argv          []string // starts with the program's name as called
 	abi           int      // of Landlock
 	ownsTempDir   bool     // TempDir was created for this command, and is removed after it
+	undone        []string // directories with the journals of Workspace and Directories
 	unrestricted  bool     // not confined: the helper only ends the processes
-	reports       bool     // reportFD is open
 	inPlace       bool     // the helper becomes the program, which guardFD reports
 	guards        bool     // the helper starts nothing: it is a guard, and reads guardFD
 	hasNamespaces bool     // the helper runs in namespaces of its own
@@ -36,18 +36,18 @@ const jobEnd = "whole"
 // stringLists returns the lists to encode. Paths and variables need not be UTF-8 and contain
 // no NUL, so that joining by NUL fits better than JSON.
 func (j *job) stringLists() []*[]string {
-	return []*[]string{&j.ReadPaths, &j.WritePaths, &j.Protected, &j.readOnlyFiles, &j.outsideGitDirs, &j.Directories, &j.readOnlyParts, &j.hidden, &j.searchedDirs, &j.layoutParts, &j.Env, &j.argv, &j.listableEtc, &j.readableEtc}
+	return []*[]string{&j.ReadPaths, &j.WritePaths, &j.Protected, &j.readOnlyFiles, &j.Directories, &j.undone, &j.readOnlyParts, &j.hidden, &j.Env, &j.argv, &j.listableEtc, &j.readableEtc}
 }
 
 func (j *job) stringFields() []*string {
-	return []*string{&j.Workspace, &j.TempDir, &j.QuarantineDir, &j.path}
+	return []*string{&j.Workspace, &j.TempDir, &j.path}
 }
 
 func (j *job) boolFields() []*bool {
-	return []*bool{&j.Network, &j.LongRunning, &j.searchComplete, &j.ownsTempDir, &j.unrestricted, &j.reports, &j.inPlace, &j.guards, &j.hasNamespaces}
+	return []*bool{&j.Network, &j.LongRunning, &j.ownsTempDir, &j.unrestricted, &j.inPlace, &j.guards, &j.hasNamespaces}
 }
 
-func (j *job) intFields() []*int { return []*int{&j.searchedAt, &j.abi, &j.uid, &j.gid} }
+func (j *job) intFields() []*int { return []*int{&j.abi, &j.uid, &j.gid} }
 
 func (j *job) encode() (string, error) {
 	var out []string

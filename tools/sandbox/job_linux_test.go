@@ -13,7 +13,7 @@ var jobs = []job{
 		policy: policy{Policy: Policy{
 			Workspace: "/w \n\xff", TempDir: "/t", ReadPaths: []string{"/a", ""}, WritePaths: []string{"/é"},
 			Protected: []string{".git/hooks"}, Network: true, Env: []string{"A=1", "B=", "C=\xff\n"},
-			LongRunning: true, QuarantineDir: "/u\xff",
+			LongRunning: true,
 		}},
 		path: "/bin/sh", argv: []string{"sh", "-c", ""}, abi: 7, hasNamespaces: true, uid: 65534, gid: 1,
 		listableEtc: []string{"/etc"}, readableEtc: []string{"/etc/a\n", "/etc/b"},

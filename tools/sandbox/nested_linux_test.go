@@ -210,9 +210,9 @@ func TestSearchUnderFlood(t *testing.T) {
 		names, dirs, beside = 21000, 2100, 2000
 	}
 	command := fmt.Sprintf(`mkdir -p src/.git new/x/.git aaa bbb
-printf '[core]\n\tfsmonitor = evil\n' | tee src/.git/config > new/x/.git/config
+printf '[core]\n\tfsmonitor = evil\n' > evil; cp evil src/.git/config; cp evil new/x/.git/config
 (cd aaa; seq %d | xargs touch); (cd bbb; seq %d | xargs mkdir); (cd src; seq %d | xargs touch)
-(cd bbb; mkdir $(seq 40 | sed 's:$:/.git:'); tee $(seq 40 | sed 's:$:/.git/config:')) < src/.git/config > aaa/1
+(cd bbb; mkdir $(seq 40 | sed 's:$:/.git:'); tee $(seq 40 | sed 's:$:/.git/config:')) < evil > aaa/1
 chmod 111 new src`, names, dirs, beside)
 	gone := []string{"src/.git/config", "new/x/.git/config"}
 	for i := range 40 { // more than are read in one turn

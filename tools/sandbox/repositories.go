@@ -1,14 +1,15 @@
 package sandbox
 
 import (
+	"context"
 	"io"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
+	"parley/tools/folders"
 	"parley/tools/lazy"
 )
 
@@ -28,30 +29,46 @@ func gitConfigPaths(gitDir string) (all []string) {
 }
 
 // protectRepositories adds to the protected paths those of all existing repositories, the
-// topmost first, if git is protected at all, and records where it searched.
-func (p *policy) protectRepositories() {
+// topmost first, if git is protected at all.
+func (p *policy) protectRepositories() error {
 	if !slices.Contains(p.Protected, ".git/config") {
-		return
+		return nil
 	}
-	began := time.Now()
-	p.searchedAt = int(fileTimeNow().UnixNano())
 	root, err := os.OpenRoot(p.Workspace)
 	if err != nil {
-		return // no command can start there anyway
+		return err
 	}
 	defer root.Close()
 	r := repositories{root: root, workspace: p.Workspace}
 	for _, name := range p.Protected {
 		r.protectInner(name)
 	}
-	s := search{repositories: &r, maxDirs: maxSearchDirs, maxNames: maxSearchNames}
-	s.start(nil)
-	if p.searchComplete = len(s.run()) == 0; !p.searchComplete {
-		p.searchedAt = int(fileTimeAfter(began).UnixNano()) // files created just before are not the command's
-	}
-	p.searchedDirs, p.layoutParts = s.searchedDirs, r.layoutParts
-	r.protectHooksPaths()
+	err = r.find()
 	p.Protected = r.protected
+	return err
+}
+
+// find protects all repositories in the workspace.
+func (r *repositories) find() error {
+	list := folders.Open(r.workspace)
+	defer list.Close()
+	dirs, err := list.Holding(context.Background())
+	for _, dir := range dirs {
+		r.protectRepository(dir)
+	}
+	r.protectHooksPaths()
+	return err
+}
+
+// parentDirs returns the directories above p, the topmost first.
+func parentDirs(p string) []string {
+	var dirs []string
+	for i, r := range p {
+		if r == '/' {
+			dirs = append(dirs, p[:i])
+		}
+	}
+	return dirs
 }
 
 // GitRuns reports whether git in the workspace runs file or reads its config from it, although its name does
@@ -65,13 +82,12 @@ func GitRuns(workspace, file string) bool {
 	}
 	defer root.Close()
 	r := repositories{root: root, workspace: workspace}
-	for _, dir := range parentDirs(file) { // which the search may not reach
+	for _, dir := range parentDirs(file) { // which the list may leave out
 		r.protectRepository(dir)
 	}
-	s := search{repositories: &r, maxDirs: maxSearchDirs, maxNames: maxSearchNames}
-	s.start(nil)
-	s.run()
-	r.protectHooksPaths()
+	if r.find() != nil {
+		return true
+	}
 	isIn := func(p string) bool {
 		return p != "." && len(file) >= len(p) && strings.EqualFold(file[:len(p)], p) && (len(file) == len(p) || file[len(p)] == '/')
 	}
@@ -116,8 +132,7 @@ type repositories struct {
 	workspace    string
 	protected    []string // relative to the workspace, with slashes
 	covered      map[string]bool
-	quarantined  map[string]bool // paths about to be quarantined, which are ignored
-	gitDirs      []string        // git directories
+	gitDirs      []string // git directories
 	knownGitDirs map[string]bool
 	bareDirs     map[string]bool // git directories without .git, such as bare repositories
 	layoutParts  []string        // existing parts of gitDirLayout in directories that are not git directories
@@ -239,9 +254,6 @@ func (r *repositories) gitDirsIn(dir string, depth int) (all []string, few bool)
 	}
 	for _, e := range entries {
 		name := path.Join(dir, e.Name())
-		if r.quarantined[name] {
-			continue
-		}
 		if !e.IsDir() {
 			return nil, false
 		}

@@ -62,11 +62,11 @@ func isRealDir(path string) bool {
 }
 
 // allowDirectories lets commands read and change p.Directories. What is read-only in there is so for the
-// whole run, as for a program that lasts: nothing is put back. With mounts that is git's
-// directories and what else is protected; new repositories are for a [Watch]. Without them it is
+// whole run, as for a program that lasts. With mounts that is git's
+// directories and what else is protected. Without them it is
 // each entry that has something of that in it, and nothing can be made beside the entries.
-func (p *policy) allowDirectories(mounts bool) {
-	p.WritePaths, p.ReadPaths = slices.Clip(p.WritePaths), slices.Clip(p.ReadPaths)
+func (p *policy) allowDirectories(mounts bool) error {
+	p.WritePaths, p.ReadPaths, p.inDirectories = slices.Clip(p.WritePaths), slices.Clip(p.ReadPaths), map[string][]string{}
 	for _, dir := range p.Directories {
 		inner := policy{Policy: Policy{Workspace: dir, Protected: Protected()}}
 		for _, path := range p.ReadOnly {
@@ -74,8 +74,11 @@ func (p *policy) allowDirectories(mounts bool) {
 				inner.Protected = append(inner.Protected, filepath.ToSlash(rel))
 			}
 		}
-		inner.protectRepositories()
+		if err := inner.protectRepositories(); err != nil {
+			return err
+		}
 		inner.Protected = withLinkTargets(dir, inner.Protected)
+		p.inDirectories[dir] = inner.Protected
 		if !mounts {
 			p.ReadPaths = append(p.ReadPaths, dir)
 			p.WritePaths = append(p.WritePaths, inner.splitWorkspace().WritePaths...)
@@ -90,6 +93,7 @@ func (p *policy) allowDirectories(mounts bool) {
 			}
 		}
 	}
+	return nil
 }
 
 // splitWorkspace makes each entry of the workspace without protected paths writable, and not

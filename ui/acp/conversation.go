@@ -95,7 +95,7 @@ func (a *agent) enter(ctx context.Context, r client.Request, then func(*conversa
 	if c.editor = a.editor(c.id); opened.Tools != nil {
 		opened.Tools.SetEditor(c.editor)
 	}
-	opened.Tools.Jobs().OnEnd(func(tools.Job) { c.reportSandbox() })
+	opened.Tools.Jobs().OnNews(func(tools.Job) { c.reportSandbox() })
 	c.tellMode()
 	c.prompting.Lock()
 	defer c.prompting.Unlock()
@@ -107,7 +107,7 @@ func (a *agent) enter(ctx context.Context, r client.Request, then func(*conversa
 	return nil
 }
 
-// reportSandbox reports changes of an ended job that the sandbox undid, unless a running turn does.
+// reportSandbox reports changes of a job that the sandbox undid, unless a running turn does.
 func (c *conversation) reportSandbox() {
 	c.prompting.Lock()
 	defer c.prompting.Unlock()

@@ -24,6 +24,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/act"
+	"parley/tools/process"
 	"parley/tools/sanitize"
 	"parley/ui/format"
 )
@@ -132,7 +133,7 @@ func (o *Options) SaveState(key, value string) Effect {
 
 // Unsandboxed reports whether the model's commands could run without a sandbox.
 func Unsandboxed(a *App) bool {
-	return a.SandboxOff != "" && a.Session.Policy().Mode() != act.ModeReadOnly
+	return a.Sandbox.Reason != "" && a.Session.Policy().Mode() != act.ModeReadOnly
 }
 
 // findDirectory returns the absolute path of an existing directory. ~ is the home directory; relative names are
@@ -231,8 +232,8 @@ type ConfigChange struct {
 
 // Machine gives access to the machine that parley runs on.
 type Machine struct {
-	SandboxOff string                                             // why commands run without a sandbox; "" if they run in one
-	Checkup    func(context.Context, TerminalState) []format.Part // checks everything that parley depends on; takes seconds; nil if not available
+	Sandbox process.Backend                                    // of commands; if its Reason is not "", commands run without one
+	Checkup func(context.Context, TerminalState) []format.Part // checks everything that parley depends on; takes seconds; nil if not available
 
 	Jobs  Jobs          // background commands; nil if not available
 	Hooks func() []Item // configured hooks; nil if unknown

@@ -87,7 +87,7 @@ var exempt = []struct{ file, text, reason string }{
 	{"session/archive/codex_json.go", "Current working directory: ", "reads a file"},
 	{"session/archive/gemini.go", "irector", "reads a file"},
 	{"session/archive/opencode_places.go", "directory", "a column"},
-	{"tools/sandbox/gitstate.go", "directory", "is compared alone"},
+	{"tools/sandbox/gitstate_linux.go", "directory", "is compared alone"},
 	{"ui/tui/transcript/args.go", "directory", "the name of an argument"},
 	{"ui/cli/usage_errors.go", "include-directories", "a flag of another program"},
 	{"providers/connect.go", "“", "quotation marks around a key"},

@@ -154,9 +154,6 @@ func (m mcpConfinement) confine(server string, c mcp.Config, env []string) (*pro
 	case !backend.Available():
 		return nil, nil
 	}
-	if m.set.WorkspaceProblem() == "" { // otherwise it runs in an empty directory
-		m.set.WatchBeside()
-	}
 	p, err := m.policy(server, c, env)
 	return &p, err
 }

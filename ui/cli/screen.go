@@ -102,6 +102,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 		o.Start.Judge, o.Start.Compare = a.flags.judge, names
 		o.Notice = joinNotices(o.Notice, requestsNotice(models, a.flags.answers))
 	}
+	o.Notice = joinNotices(o.Notice, a.toolSet.TakeSandboxNotices()) // what commands of an earlier parley left
 	if asked {
 		o.Start.Prompt, o.Attached = parts, nil
 	}
@@ -139,7 +140,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		Ephemeral: a.flags.ephemeral,
 		OnExit:    a.printResumeHint, Machine: app.Machine{Shell: func(ctx context.Context, owner, command string, progress func(string)) act.Outcome {
 			return tools.RunUserCommand(act.WithJobOwner(ctx, owner), a.dir, a.toolSet.Jobs(), command, progress)
-		}, Jobs: a.toolSet.Jobs(), SandboxOff: a.toolSet.Sandbox().Reason, Hooks: func() []app.Item { return a.project.hookItems(a.ownHooks()) }, FetchFile: tools.FetchFile, OpenURL: func(ctx context.Context, address string) error { return openURL(ctx, a.dir, address) },
+		}, Jobs: a.toolSet.Jobs(), Sandbox: a.toolSet.Sandbox(), Hooks: func() []app.Item { return a.project.hookItems(a.ownHooks()) }, FetchFile: tools.FetchFile, OpenURL: func(ctx context.Context, address string) error { return openURL(ctx, a.dir, address) },
 			Filter: func(ctx context.Context, command string, input []byte) (string, error) {
 				return tools.Filter(ctx, a.dir, command, input)
 			}},

@@ -20,8 +20,10 @@ func (p *frontend) start() {
 	if p.app.Notice != "" {
 		p.writeLine("Note: %s", sentence(oneLine(p.app.Notice)))
 	}
-	if p.app.SandboxOff != "" {
-		p.writeLine("Commands run without a sandbox: %s", sentence(oneLine(p.app.SandboxOff)))
+	if p.app.Sandbox.Reason != "" {
+		p.writeLine("Commands run without a sandbox: %s", sentence(oneLine(p.app.Sandbox.Reason)))
+	} else if p.app.Sandbox.Weak != "" {
+		p.writeLine("The sandbox has %s here: each command asks", p.app.Sandbox.Weak)
 	}
 	if p.app.Ephemeral {
 		p.writeLine("This conversation is not saved.")

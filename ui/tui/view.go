@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/providers/llm"
+	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/format"
@@ -269,6 +270,8 @@ func (m *Model) statusInfo() statusbar.Info {
 	switch {
 	case app.Unsandboxed(m.App):
 		i.Badge = "no sandbox"
+	case m.App.Sandbox.Weak != "" && i.Mode != string(act.ModeReadOnly):
+		i.Badge = "sandbox: " + m.App.Sandbox.Weak
 	case m.App.Ephemeral:
 		i.Badge = "not saved"
 	case m.chat.SaveErr != nil:

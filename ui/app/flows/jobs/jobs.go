@@ -155,9 +155,9 @@ func (f flow) moveToBackground(string) app.Effect {
 	return app.Toast("Moved to the background · " + f.app.KeyOf("jobs") + " shows it")
 }
 
-// watch reports each background command that ends.
+// watch reports each background command that ends, and what the sandbox says about one.
 func (f flow) watch(tell func(func() app.Effect)) {
-	f.all.OnEnd(func(j tools.Job) {
+	f.all.OnNews(func(j tools.Job) {
 		tell(func() app.Effect { return app.Then{f.reportSandbox(), f.ended(j)} })
 	})
 }
@@ -173,7 +173,7 @@ func (f flow) reportSandbox() app.Effect {
 // ended reports that a background command has ended, unless it was killed. The conversation stores the report for its
 // own commands.
 func (f flow) ended(j tools.Job) app.Effect {
-	if j.Killed() {
+	if j.Runs() || j.Killed() {
 		return nil
 	}
 	text := fmt.Sprintf("Job %d ended: %s: %s · /jobs %[1]d shows its output", j.N, j.State, j.Name())

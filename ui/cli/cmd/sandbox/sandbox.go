@@ -42,7 +42,6 @@ func New(load func() error, config *tools.SandboxConfig) *cobra.Command {
 			if backend := set.Sandbox(); !backend.Available() {
 				return fmt.Errorf("there is no sandbox: %s", backend.Reason)
 			}
-			set.WatchBeside()
 			held, cleanup, err := process.Sandbox.Command(set.SandboxPolicy(network), argv...)
 			if errors.Is(err, exec.ErrNotFound) {
 				return cmdutil.Fail(127, fmt.Errorf("%s is not on PATH", argv[0])) // in the words of shells

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"parley/tools/lazy"
 )
@@ -17,9 +18,9 @@ import (
 
 // stateFile describes a file of a git directory that can make git start programs.
 type stateFile struct {
-	name       string                                    // relative to the git directory; a final * stands for each file of a directory
-	isHarmless func(s *snapshot, file, text string) bool // reports whether a file with this text makes git start nothing
-	restore    bool                                      // git itself only writes harmless text, so other text is undone; false: it stays and is reported
+	name       string                                  // relative to the git directory; a final * stands for each file of a directory
+	isHarmless func(k *keeper, file, text string) bool // reports whether a file with this text makes git start nothing
+	restore    bool                                    // git itself only writes harmless text, so other text is undone; false: it stays and is reported
 }
 
 // stateFiles lists all state files, from the sources of git 2.17 to 2.51 and tried with git
@@ -62,15 +63,15 @@ const (
 )
 
 // noMatch returns a check that accepts text without a match.
-func noMatch(expr string) func(*snapshot, string, string) bool {
+func noMatch(expr string) func(*keeper, string, string) bool {
 	re := lazy.NewRegexp(expr)
-	return func(_ *snapshot, _, text string) bool { return !re.MatchString(text) }
+	return func(_ *keeper, _, text string) bool { return !re.MatchString(text) }
 }
 
 // fullMatch returns a check that accepts text that expr matches as a whole.
-func fullMatch(expr string) func(*snapshot, string, string) bool {
+func fullMatch(expr string) func(*keeper, string, string) bool {
 	re := lazy.NewRegexp(`^(?:` + expr + `)$`)
-	return func(_ *snapshot, _, text string) bool { return re.MatchString(text) }
+	return func(_ *keeper, _, text string) bool { return re.MatchString(text) }
 }
 
 var (
@@ -80,7 +81,7 @@ var (
 
 // harmlessOptions reports whether a cherry-pick or revert continues only with git's own
 // strategies. The text must be as git writes it.
-func harmlessOptions(_ *snapshot, _, text string) bool {
+func harmlessOptions(_ *keeper, _, text string) bool {
 	return allSettings(text, func(key, value string) bool {
 		switch key {
 		case "options.strategy":
@@ -94,17 +95,17 @@ func harmlessOptions(_ *snapshot, _, text string) bool {
 
 // harmlessAlternates reports whether all object directories in a file belong to git
 // directories in the workspace that were examined.
-func harmlessAlternates(s *snapshot, file, text string) bool {
+func harmlessAlternates(k *keeper, file, text string) bool {
 	objects := path.Dir(path.Dir(file))
 	for line := range strings.SplitSeq(text, "\n") {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
 		if !filepath.IsAbs(line) {
-			line = filepath.Join(s.root.Name(), objects, line)
+			line = filepath.Join(k.root.Name(), objects, line)
 		}
-		gitDir, err := filepath.Rel(s.root.Name(), filepath.Dir(line))
-		if err != nil || filepath.Base(line) != "objects" || !s.staysInside(".", line) || !s.isGitDir(filepath.ToSlash(gitDir)) {
+		gitDir, err := filepath.Rel(k.root.Name(), filepath.Dir(line))
+		if err != nil || filepath.Base(line) != "objects" || !k.staysInside(".", line) || !k.isGitDir(filepath.ToSlash(gitDir)) {
 			return false
 		}
 	}
@@ -113,45 +114,48 @@ func harmlessAlternates(s *snapshot, file, text string) bool {
 
 // fileState holds the state of a state file; the zero value is an absent one.
 type fileState struct {
-	mode     fs.FileMode
-	text     string
-	identity string // identifies anything but a small regular file
+	Mode     fs.FileMode
+	Text     string
+	Identity string // identifies anything but a small regular file
 }
 
 // readState returns the state of a state file, or of a link in its path.
-func (s *snapshot) readState(gitDir, name string) (file string, is fileState) {
+func (k *keeper) readState(gitDir, name string) (file string, is fileState) {
 	at := gitDir
 	for part := range strings.SplitSeq(name, "/") {
 		at = path.Join(at, part)
-		info, err := s.root.Lstat(at)
+		info, err := k.root.Lstat(at)
 		if err != nil {
 			return at, fileState{}
 		}
-		is = fileState{mode: info.Mode()}
+		is = fileState{Mode: info.Mode()}
 		if info.IsDir() {
 			continue
 		}
 		var ok bool
-		if is.text, ok = s.readSmall(at); !ok {
-			is.identity = fmt.Sprint(info.Size(), changeTime(info).UnixNano())
+		if is.Text, ok = k.readSmall(at); !ok {
+			is.Identity = fmt.Sprint(info.Size(), info.ModTime().UnixNano())
+			if s, ok := info.Sys().(*syscall.Stat_t); ok {
+				is.Identity += fmt.Sprint(" ", s.Ctim.Nano())
+			}
 		}
 		return at, is
 	}
-	is.identity = "directory"
+	is.Identity = "directory"
 	return at, is
 }
 
 // expand returns the names in a git directory that match f.
-func (f stateFile) expand(s *snapshot, gitDir string) []string {
+func (f stateFile) expand(k *keeper, gitDir string) []string {
 	dir, all := strings.CutSuffix(f.name, "/*")
 	if !all {
 		return []string{f.name}
 	}
-	if !s.mode(path.Join(gitDir, dir)).IsDir() {
+	if !k.mode(path.Join(gitDir, dir)).IsDir() {
 		return []string{dir}
 	}
 	const most = 100
-	list, err := s.listNames(path.Join(gitDir, dir), most+1)
+	list, err := k.names(path.Join(gitDir, dir), most+1)
 	if err != nil || len(list) > most {
 		return []string{dir}
 	}
@@ -163,26 +167,23 @@ func (f stateFile) expand(s *snapshot, gitDir string) []string {
 
 // stateFiles returns the state files to examine. For a worktree, whose own git directory is
 // outside, they include those of submodules.
-func (s *snapshot) stateFiles() []stateFile {
-	if !s.isOutside {
+func (k *keeper) stateFiles() []stateFile {
+	if !k.isOutside {
 		return stateFiles
 	}
 	return append(slices.Clone(stateFiles), stateFile{name: submodulesDir})
 }
 
 // saveState records the state files of a git directory before a command.
-func (s *snapshot) saveState(gitDir string) {
-	if s.states == nil {
-		s.states = map[string]map[string]fileState{}
-	}
+func (k *keeper) saveState(gitDir string) {
 	own := map[string]fileState{}
-	s.states[gitDir] = own
-	if _, err := s.root.Lstat(gitDir); err != nil {
+	k.before.States[gitDir] = own
+	if _, err := k.root.Lstat(gitDir); err != nil {
 		return
 	}
-	for _, f := range s.stateFiles() {
-		for _, name := range f.expand(s, gitDir) {
-			if file, is := s.readState(gitDir, name); is != (fileState{}) {
+	for _, f := range k.stateFiles() {
+		for _, name := range f.expand(k, gitDir) {
+			if file, is := k.readState(gitDir, name); is != (fileState{}) {
 				own[file] = is
 			}
 		}
@@ -191,23 +192,28 @@ func (s *snapshot) saveState(gitDir string) {
 
 // compareStates undoes or reports changes of the state files of git directories that could
 // make git start programs.
-func (s *snapshot) compareStates(gitDirs []string, c *changes) {
+func (k *keeper) compareStates(gitDirs []string, c *changes) {
 	for _, gitDir := range gitDirs {
-		before, known := s.states[gitDir]
-		for _, f := range s.stateFiles() {
-			for _, name := range f.expand(s, gitDir) {
-				file, now := s.readState(gitDir, name)
+		before := k.before.States[gitDir]
+		for _, f := range k.stateFiles() {
+			for _, name := range f.expand(k, gitDir) {
+				file, now := k.readState(gitDir, name)
 				was := before[file]
-				if now == (fileState{}) || now == was || !known && !s.isNew(file) {
+				if now == (fileState{}) || now == was {
 					continue
 				}
-				readable := now.identity == "" && file == path.Join(gitDir, name)
+				readable := now.Identity == "" && file == path.Join(gitDir, name)
 				switch {
-				case readable && f.isHarmless != nil && f.isHarmless(s, file, now.text):
-				case readable && f.restore && !s.isOutside:
-					c.note(file, s.restoreNode(was.toNode(), file))
+				case readable && f.isHarmless != nil && f.isHarmless(k, file, now.Text):
+				case readable && f.restore && !k.isOutside:
+					c.note(file, k.putState(was, file))
 				default:
-					c.noteDangerous(s, file)
+					c.noteDangerous(k, file)
+					if before == nil {
+						before = map[string]fileState{}
+						k.before.States[gitDir] = before
+					}
+					before[file] = now // it is told once
 				}
 			}
 		}
@@ -215,19 +221,24 @@ func (s *snapshot) compareStates(gitDirs []string, c *changes) {
 }
 
 // noteDangerous records that a file names programs.
-func (c *changes) noteDangerous(s *snapshot, file string) {
-	if s.isOutside {
-		file = filepath.Join(s.root.Name(), file)
+func (c *changes) noteDangerous(k *keeper, file string) {
+	if k.isOutside {
+		file = filepath.Join(k.root.Name(), file)
 	}
 	if !slices.Contains(c.dangerousFiles, file) {
 		c.dangerousFiles = append(c.dangerousFiles, file)
 	}
 }
 
-// toNode returns the node to restore.
-func (f fileState) toNode() node {
-	if !f.mode.IsRegular() || f.identity != "" || f == (fileState{}) {
-		return node{absent: true}
+// putState makes a state file what it was.
+func (k *keeper) putState(was fileState, file string) error {
+	if k.exists(file) {
+		if err := k.take(file); err != nil {
+			return err
+		}
 	}
-	return node{mode: f.mode, data: []byte(f.text), size: int64(len(f.text))}
+	if was == (fileState{}) || !was.Mode.IsRegular() || was.Identity != "" {
+		return nil
+	}
+	return k.writeFile(saved{Mode: was.Mode, Data: []byte(was.Text)}, file)
 }

@@ -8,12 +8,13 @@ import (
 
 func TestQuarantineIsPruned(t *testing.T) {
 	t.Parallel()
-	root, err := os.OpenRoot(t.TempDir())
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer root.Close()
-	defer makeWritable(root, ".") // what stays can be cleared away
+	defer removeAll(root, ".") // also what is read-only
 	now := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	age := func(d time.Duration) string { return now.Add(-d).Format(timestampFormat) }
 	for _, name := range []string{"mine", age(0), age(29 * 24 * time.Hour), age(31 * 24 * time.Hour)} {
@@ -26,7 +27,7 @@ func TestQuarantineIsPruned(t *testing.T) {
 		}
 	}
 	there := func(name string) bool { _, err := root.Lstat(name); return err == nil }
-	h := quarantine{root: root}
+	h := quarantine{path: dir}
 	h.prune(now)
 	if !there("mine") || !there(age(0)) || !there(age(29*24*time.Hour)) || there(age(31*24*time.Hour)) {
 		t.Error("what is old goes, and nothing else")

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
@@ -19,39 +18,44 @@ import (
 const maxNamesChecked = 20_000
 
 // isHarmless reports whether a new protected path of a git directory runs nothing.
-func (s *snapshot) isHarmless(name string) bool {
+func (k *keeper) isHarmless(name string) bool {
 	dir := path.Dir(name)
+	empty := func() bool { // it was just created, perhaps
+		info, err := k.root.Lstat(name)
+		return err == nil && info.Mode().IsRegular() && info.Size() == 0
+	}
 	switch path.Base(name) {
 	case ".git":
-		return s.gitFileStaysInside(name)
+		return empty() || k.gitFileStaysInside(name)
 	case "hooks":
-		return s.isGitDir(dir) && s.allEntries(name, func(hook string) bool {
-			return strings.HasSuffix(hook, ".sample") && s.mode(hook).IsRegular()
+		return k.isGitDir(dir) && k.allEntries(name, func(hook string) bool {
+			return strings.HasSuffix(hook, ".sample") && k.mode(hook).IsRegular()
 		})
 	case "config", "config.worktree":
-		text, ok := s.readSmall(name)
-		return ok && s.isGitDir(dir) && isHarmlessConfig(text, func(to string) bool { return s.staysInside(dir, to) })
+		text, ok := k.readSmall(name)
+		return empty() || ok && k.isGitDir(dir) && isHarmlessConfig(text, func(to string) bool { return k.staysInside(dir, to) })
 	case "commondir":
-		text, ok := s.readSmall(name)
-		return ok && path.Base(path.Dir(dir)) == "worktrees" && strings.TrimSpace(text) == "../.." && s.isGitDir(path.Join(dir, "../.."))
+		text, ok := k.readSmall(name)
+		return empty() || ok && path.Base(path.Dir(dir)) == "worktrees" && strings.TrimSpace(text) == "../.." && k.isGitDir(path.Join(dir, "../.."))
 	case "worktrees":
-		return s.isGitDir(dir) && s.allEntries(name, s.isHarmlessGitDir)
+		return k.isGitDir(dir) && k.allEntries(name, k.isHarmlessGitDir)
 	case "modules":
-		return s.isGitDir(dir) && s.allEntries(name, func(module string) bool {
-			return s.isHarmlessGitDir(module) || !s.exists(path.Join(module, "HEAD")) && s.allEntries(module, s.isHarmlessGitDir)
+		return k.isGitDir(dir) && k.allEntries(name, func(module string) bool {
+			return k.isHarmlessGitDir(module) && (k.exists(path.Join(module, "HEAD")) || k.allEntries(module, k.isHarmlessGitDir))
 		})
 	}
 	return false
 }
 
-// isHarmlessGitDir reports whether a new git directory inside of another runs nothing.
-func (s *snapshot) isHarmlessGitDir(gitDir string) bool {
-	if !s.mode(gitDir).IsDir() || !s.mode(path.Join(gitDir, "HEAD")).IsRegular() {
+// isHarmlessGitDir reports whether a new git directory inside of another, which may not be complete, runs nothing.
+func (k *keeper) isHarmlessGitDir(gitDir string) bool {
+	head := path.Join(gitDir, "HEAD")
+	if !k.mode(gitDir).IsDir() || k.exists(head) && !k.mode(head).IsRegular() {
 		return false
 	}
-	s.newGitDirs[gitDir] = true
+	k.gitDirs[gitDir] = true
 	for _, name := range gitConfigPaths(gitDir) {
-		if s.exists(name) && !s.isHarmless(name) {
+		if k.exists(name) && !k.isHarmless(name) {
 			return false
 		}
 	}
@@ -59,64 +63,51 @@ func (s *snapshot) isHarmlessGitDir(gitDir string) bool {
 }
 
 // isGitDir reports whether dir is a git directory that was examined.
-func (s *snapshot) isGitDir(dir string) bool {
-	return s.newGitDirs[dir] || slices.Contains(s.paths, path.Join(dir, "config"))
+func (k *keeper) isGitDir(dir string) bool {
+	return k.gitDirs[dir] || slices.Contains(k.before.Protected, path.Join(dir, "config"))
 }
 
 // gitFileStaysInside reports whether a .git file names a git directory in the workspace.
-func (s *snapshot) gitFileStaysInside(name string) bool {
-	text, ok := s.readSmall(name)
+func (k *keeper) gitFileStaysInside(name string) bool {
+	text, ok := k.readSmall(name)
 	to, isLink := strings.CutPrefix(strings.TrimSpace(text), "gitdir:")
-	return ok && isLink && s.staysInside(path.Dir(name), strings.TrimSpace(to))
+	return ok && isLink && k.staysInside(path.Dir(name), strings.TrimSpace(to))
 }
 
 // staysInside reports whether a path, relative to dir, goes through no link and is in the
 // workspace.
-func (s *snapshot) staysInside(dir, to string) bool {
+func (k *keeper) staysInside(dir, to string) bool {
 	if !filepath.IsAbs(to) {
-		to = filepath.Join(s.root.Name(), dir, to)
+		to = filepath.Join(k.root.Name(), dir, to)
 	}
 	real, err := filepath.EvalSymlinks(to)
 	if err != nil || real != filepath.Clean(to) {
 		return false
 	}
-	inside, err := filepath.Rel(s.root.Name(), real)
+	inside, err := filepath.Rel(k.root.Name(), real)
 	return err == nil && filepath.IsLocal(inside)
 }
 
-func (s *snapshot) mode(name string) fs.FileMode {
-	info, err := s.root.Lstat(name)
-	if err != nil {
-		return fs.ModeIrregular
-	}
-	return info.Mode()
-}
-
-func (s *snapshot) exists(name string) bool {
-	_, err := s.root.Lstat(name)
-	return err == nil
-}
-
 // allEntries reports whether dir is a small directory and good holds for each entry.
-func (s *snapshot) allEntries(dir string, good func(name string) bool) bool {
+func (k *keeper) allEntries(dir string, good func(name string) bool) bool {
 	const most = 100
-	if !s.mode(dir).IsDir() {
+	if !k.mode(dir).IsDir() {
 		return false
 	}
-	names, err := s.listNames(dir, most+1)
-	if s.spent.namesChecked += len(names); s.spent.namesChecked > maxNamesChecked || strings.Count(dir, "/") > maxLevels {
+	names, err := k.names(dir, most+1)
+	if k.namesChecked += len(names); k.namesChecked > maxNamesChecked || strings.Count(dir, "/") > maxLevels {
 		return false
 	}
 	return err == nil && len(names) <= most && !slices.ContainsFunc(names, func(name string) bool { return !good(path.Join(dir, name)) })
 }
 
 // readSmall returns the content of a small regular file; !ok for others.
-func (s *snapshot) readSmall(name string) (string, bool) {
-	info, err := s.root.Lstat(name)
+func (k *keeper) readSmall(name string) (string, bool) {
+	info, err := k.root.Lstat(name)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxConfigBytes {
 		return "", false
 	}
-	data, err := s.root.ReadFile(name)
+	data, err := k.root.ReadFile(name)
 	return string(data), err == nil
 }
 

@@ -1,0 +1,207 @@
+package sandbox_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	tools "parley/tools/process"
+)
+
+// plants are what a command leaves for others to run, and the file of each.
+var plants = []struct{ command, file string }{
+	{"mkdir -p new/.git; printf '[core]\\n\\tfsmonitor = evil\\n' > new/.git/config", "new/.git/config"},
+	{"git init -q made; printf '[core]\\n\\tfsmonitor = evil\\n' >> made/.git/config", "made/.git/config"},
+	{"mkdir -p hooked/.git/hooks; echo evil > hooked/.git/hooks/pre-commit", "hooked/.git/hooks/pre-commit"},
+	{"mkdir -p bare/objects bare/refs; echo evil > bare/config; echo 'ref: refs/heads/main' > bare/HEAD", "bare/HEAD"},
+	{"mkdir -p apart linked/x; echo evil > apart/config; echo 'gitdir: /tmp/x' > linked/.git", "linked/.git"},
+	{"d=1/2/3/4/5/6; mkdir -p $d/.git; printf '[core]\\n\\tpager = evil\\n' > $d/.git/config", "1/2/3/4/5/6/.git/config"},
+	{"mkdir -p moved/sub/.git; mv moved/sub there; printf '[core]\\n\\tpager = evil\\n' > x; mv x there/.git/config", "there/.git/config"},
+	{"echo evil > .envrc", ".envrc"},
+	{"echo '{}' > .mcp.json", ".mcp.json"},
+	{"mkdir -p .parley; echo evil > .parley/config.toml", ".parley/config.toml"},
+}
+
+// plantAll is a command that plants everything.
+func plantAll() string {
+	var all []string
+	for _, p := range plants {
+		all = append(all, "("+p.command+") 2>/dev/null")
+	}
+	return gitSetup + strings.Join(all, "; ") + "; "
+}
+
+// What no command may make is gone while the command still runs.
+func TestTakenAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, s := range setups() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newFixture(t, s)
+			script := plantAll()
+			for _, plant := range plants {
+				script += fmt.Sprintf("for i in $(seq 1000); do test -e %[1]s || break; sleep 0.01; done; test -e %[1]s && echo %[1]s stays; ", plant.file)
+			}
+			out, _ := p.run(script + "true")
+			for _, plant := range plants {
+				if strings.Contains(out, plant.file+" stays") {
+					t.Errorf("%s stays while the command runs", plant.file)
+				}
+				if top, _, _ := strings.Cut(plant.file, "/"); !strings.Contains(out, top) {
+					t.Errorf("%s is not told: %s", plant.file, out)
+				}
+			}
+		})
+	}
+}
+
+// A command among many new folders hides nothing.
+func TestTakenInAFlood(t *testing.T) {
+	t.Parallel()
+	folders := 2000
+	if long {
+		folders = 40_000
+	}
+	p := newFixture(t, setups()[0])
+	out, _ := p.run(fmt.Sprintf(`mkdir -p a/b; (cd a; seq %d | xargs mkdir); mkdir -p a/7/x/.git; printf '[core]\n\tfsmonitor = evil\n' > a/7/x/.git/config; (cd a/b; seq %[1]d | xargs mkdir); mv a z`, folders))
+	if got := p.read("workspace/z/7/x/.git/config") + p.read("workspace/a/7/x/.git/config"); got != "" || !strings.Contains(out, "7/x/.git/config") {
+		t.Errorf("got %q, %s", got, out)
+	}
+}
+
+// plantAndKill has a command plant everything while its caller is stopped, and kills both together, with all helpers.
+func (p *fixture) plantAndKill() {
+	p.t.Helper()
+	cmd := p.caller("/bin/sh", "-c", "echo 1 > started; until test -e go; do sleep 0.01; done; "+plantAll()+"echo 1 > planted; sleep 1000")
+	cmd.SysProcAttr.Setpgid = true
+	if err := cmd.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	p.waitFor("workspace/started")
+	all, err := tools.List()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	helpers := tools.Descendants(all, cmd.Process.Pid)
+	_ = cmd.Process.Signal(syscall.SIGSTOP)
+	p.writeAsUser("workspace/go", "")
+	p.waitFor("workspace/planted")
+	for _, pid := range append(helpers, cmd.Process.Pid) {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	_ = cmd.Wait()
+}
+
+// What commands left that were killed together with their parley, as by a loss of power, is gone before the next one
+// runs, and is told. What the user had is still there.
+func TestKilledTogether(t *testing.T) {
+	t.Parallel()
+	for _, s := range setups() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newFixture(t, s)
+			p.write("workspace/mine/.git/config", "[alias]\n\tx = !mine\n")
+			for _, name := range []string{"started", "planted"} {
+				p.write("workspace/"+name, "")
+			}
+			p.chownWorkspace()
+			p.plantAndKill()
+			out, _ := p.run("echo next")
+			if !strings.Contains(out, "parley was killed while commands ran here") {
+				t.Errorf("it is not told: %s", out)
+			}
+			for _, plant := range plants {
+				if _, err := os.Lstat(p.at("workspace/" + plant.file)); err == nil {
+					t.Errorf("%s is there: %s", plant.file, out)
+				}
+			}
+			if got := p.read("workspace/mine/.git/config"); got != "[alias]\n\tx = !mine\n" {
+				t.Errorf("what was there is %q", got)
+			}
+			if out, _ := p.run("echo next"); out != "next\n" {
+				t.Errorf("it is told again: %s", out)
+			}
+		})
+	}
+}
+
+// A journal that nobody understands is told, and leaves everything as it is.
+func TestJournalDamaged(t *testing.T) {
+	t.Parallel()
+	for _, content := range []string{"", "{", `{"Version":999}`, `{"Version":1,"Workspace":"/elsewhere"}`} {
+		p := newFixture(t, setups()[0])
+		p.run("true")
+		p.write("workspace/.envrc", "mine\n")
+		dirs, _ := filepath.Glob(p.at("home/.cache/parley/undone/*"))
+		if len(dirs) != 1 {
+			t.Fatalf("there are %v", dirs)
+		}
+		if err := os.WriteFile(filepath.Join(dirs[0], "journal-1"), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		p.chownWorkspace()
+		if out, _ := p.run("echo next"); !strings.Contains(out, "journal-1 is damaged") {
+			t.Errorf("%q: it says %s", content, out)
+		}
+		if got := p.read("workspace/.envrc"); got != "mine\n" {
+			t.Errorf("%q: .envrc is %q", content, got)
+		}
+		if out, _ := p.run("echo next"); out != "next\n" {
+			t.Errorf("%q: it is told again: %s", content, out)
+		}
+	}
+}
+
+// A repository that the user makes in another window while a command runs stays, as git makes it.
+func TestUsersOwnRepository(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	for _, s := range setups() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newFixture(t, s)
+			out := p.runBeside("true", func() {
+				p.writeAsUser("workspace/own/f", "1\n")
+				p.git("workspace/own", "init", "-q")
+				p.git("workspace/own", "add", "f")
+				p.git("workspace/own", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "one")
+				p.git("workspace/own", "worktree", "add", "-q", "../tree")
+				p.git("workspace", "clone", "-q", "own", "copy")
+			})
+			if out != "" {
+				t.Errorf("it says %s", out)
+			}
+			for _, name := range []string{"own", "tree", "copy"} {
+				p.git("workspace/"+name, "log", "-1")
+			}
+		})
+	}
+}
+
+// Two parleys in one folder do not undo each other's work.
+func TestTwoCallers(t *testing.T) {
+	t.Parallel()
+	p := newFixture(t, setups()[0])
+	p.write("workspace/started", "")
+	p.chownWorkspace()
+	first := p.caller("/bin/sh", "-c", "echo 1 > started; until test -e go; do sleep 0.01; done; echo first")
+	var out bytes.Buffer
+	first.Stdout, first.Stderr = &out, &out
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.waitFor("workspace/started")
+	if got, status := p.run("echo second; touch go"); got != "second\n" || status != 0 {
+		t.Errorf("the second says %s", got)
+	}
+	if err := first.Wait(); err != nil || out.String() != "first\n" {
+		t.Errorf("the first says %s, %v", out.String(), err)
+	}
+}
