@@ -207,7 +207,7 @@ func TestHeldCancelEndsEverything(t *testing.T) {
 	}
 }
 
-// What is protected is as it was when a command has ended, however much that is.
+// The protected paths are as they were when a command has ended, however much that is.
 func TestHeldRestoresInTime(t *testing.T) {
 	if _, err := exec.LookPath("perl"); err != nil {
 		t.Skip(err)

@@ -87,10 +87,10 @@ type place struct {
 }
 
 // lists holds the open lists by the path of their workspace.
-var lists = struct {
+var lists struct {
 	sync.Mutex
 	byDir map[string]*List
-}{byDir: map[string]*List{}}
+}
 
 // Open returns the list of the workspace dir, shared by all callers in this process. The first walk runs in
 // the background. Close must follow.
@@ -109,6 +109,9 @@ func open(dir string, o options) *List {
 		l = &List{options: o, dir: dir, busy: make(chan struct{}, 1), full: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{}), tree: newTree(), sys: openSystem(dir), todo: []int32{0}, rescan: none,
 			byWatch: map[int32]int32{}, stamps: map[int32]stamp{}, moving: map[uint32]place{}, changes: map[string]map[string]Mark{}}
 		l.above.node = none
+		if lists.byDir == nil {
+			lists.byDir = map[string]*List{}
+		}
 		lists.byDir[dir] = l
 		go l.run()
 	}

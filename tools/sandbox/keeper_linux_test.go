@@ -36,7 +36,7 @@ func plantAll() string {
 	return gitSetup + strings.Join(all, "; ") + "; "
 }
 
-// What no command may make is gone while the command still runs.
+// Everything that no command may make is gone while the command still runs.
 func TestTakenAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, s := range setups() {
@@ -97,8 +97,8 @@ func (p *fixture) plantAndKill() {
 	_ = cmd.Wait()
 }
 
-// What commands left that were killed together with their parley, as by a loss of power, is gone before the next one
-// runs, and is told. What the user had is still there.
+// The plants of commands that were killed together with their parley, as by a loss of power, are gone before the next
+// one runs, and told. The files that the user had are still there.
 func TestKilledTogether(t *testing.T) {
 	t.Parallel()
 	for _, s := range setups() {

@@ -131,9 +131,18 @@ func (o *Options) SaveState(key, value string) Effect {
 	return save(o.Library, func() error { return o.Library.Set(key, value) })
 }
 
-// Unsandboxed reports whether the model's commands could run without a sandbox.
-func Unsandboxed(a *App) bool {
-	return a.Sandbox.Reason != "" && a.Session.Policy().Mode() != act.ModeReadOnly
+// SandboxBadge returns what the sandbox of the model's commands lacks: "no sandbox", "sandbox: no namespaces", or "" if
+// it lacks nothing or no command runs.
+func SandboxBadge(a *App) string {
+	switch {
+	case a.Session.Policy().Mode() == act.ModeReadOnly:
+		return ""
+	case a.Sandbox.Reason != "":
+		return "no sandbox"
+	case a.Sandbox.Weak != "":
+		return "sandbox: " + a.Sandbox.Weak
+	}
+	return ""
 }
 
 // findDirectory returns the absolute path of an existing directory. ~ is the home directory; relative names are

@@ -9,7 +9,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/providers/llm"
-	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/format"
@@ -268,10 +267,8 @@ func (m *Model) statusInfo() statusbar.Info {
 		Queue: m.App.Session.Queue.Len(), Jobs: len(m.App.RunningJobs()), Command: m.StatusText,
 	}
 	switch {
-	case app.Unsandboxed(m.App):
-		i.Badge = "no sandbox"
-	case m.App.Sandbox.Weak != "" && i.Mode != string(act.ModeReadOnly):
-		i.Badge = "sandbox: " + m.App.Sandbox.Weak
+	case app.SandboxBadge(m.App) != "":
+		i.Badge = app.SandboxBadge(m.App)
 	case m.App.Ephemeral:
 		i.Badge = "not saved"
 	case m.chat.SaveErr != nil:
