@@ -178,12 +178,18 @@ func (c *conversation) Branches() []Branch { return locked(&c.mu, c.tree.Branche
 
 // HasBranches reports whether the conversation has more than one branch.
 func (c *conversation) HasBranches() bool {
+	c.Linear()
+	return locked(&c.mu, c.tree.branched)
+}
+
+// Linear returns the number of first messages that are known to have no branch between them.
+func (c *conversation) Linear() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.tree.straight == 0 && c.tree.stored > 0 {
 		c.tree.straight = c.log.LinearCount()
 	}
-	return c.tree.branched()
+	return c.tree.straight
 }
 
 // Annotations returns the annotations along a path: at index i those before

@@ -67,6 +67,19 @@ func ReplayBack(s StoredConversation, next, n int, newID func() string, show fun
 	}
 }
 
+// ReplayAhead replays n or more messages, in whole turns, from the message first on, and returns the Seq of the message after
+// them. Each message up to next must follow the one before it.
+func ReplayAhead(s StoredConversation, first, next, n int, newID func() string, show func(Change)) (after int) {
+	for after = first + n; after < next; after++ {
+		if path := s.PathBack(after, 2); beginsTurn(path, len(path)-1) {
+			break
+		}
+	}
+	after = min(after, next)
+	ReplayBack(s, after, after-first, newID, show)
+	return after
+}
+
 // lastSent returns when the last two prompts of path were sent; zero for none.
 func lastSent(path []session.Node) (sent, before time.Time) {
 	for _, n := range slices.Backward(path) {

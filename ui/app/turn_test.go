@@ -353,8 +353,8 @@ func (k *talk) act() {
 	}
 }
 
-// A replayed conversation looks the same as it did live, for any events. Consecutive pages, folded from the last to the
-// first, look like the whole.
+// A replayed conversation looks the same as it did live, for any events. Consecutive pages, folded from either end, look like
+// the whole.
 func TestTurnLiveStoredAndInPages(t *testing.T) {
 	seeds := uint64(40)
 	if os.Getenv("PARLEY_LONG") == "1" {
@@ -391,6 +391,25 @@ func TestTurnLiveStoredAndInPages(t *testing.T) {
 			}
 			if got := whole.words(true); len(path) > 0 && !slices.Equal(got, pages) {
 				t.Fatalf("seed %d, %v: back from the end\n%s\nas a whole\n%s", seed, k.said, strings.Join(pages, "\n"), strings.Join(got, "\n"))
+			}
+			if len(path) == 0 || path[len(path)-1].Seq != len(path) { // it left a branch
+				continue
+			}
+			page := board{t: t}
+			next := ReplayBack(k.s, 0, 1+k.r.IntN(3), nil, page.draw)
+			first, last := []string(nil), page.words(true)
+			for ahead := 1; ahead < next; {
+				page := board{t: t}
+				if k.r.IntN(2) == 0 {
+					ahead = ReplayAhead(k.s, ahead, next, 1+k.r.IntN(3), nil, page.draw)
+					first = append(first, page.words(true)...)
+					continue
+				}
+				next = ReplayBack(k.s, next, min(1+k.r.IntN(3), next-ahead), nil, page.draw)
+				last = append(page.words(true), last...)
+			}
+			if got, pages := whole.words(true), append(first, last...); !slices.Equal(got, pages) {
+				t.Fatalf("seed %d, %v: from both ends\n%s\nas a whole\n%s", seed, k.said, strings.Join(pages, "\n"), strings.Join(got, "\n"))
 			}
 		}
 	}

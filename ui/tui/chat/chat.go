@@ -150,15 +150,26 @@ func (c *Chat) Replay() {
 	c.HasContent = s.Head() > 0
 	next := app.ReplayBack(s, 0, lastPage, c.Transcript.Blocks.NewID, c.draw)
 	c.Transcript.Blocks.SetMessageSeq(0)
-	transcript.SetOlder(c.Transcript, func() bool {
-		if next == 0 {
-			return false
-		}
+	ahead := 1 // Seq of the first message that is not shown, if the beginning is shown without those after it
+	page := func(replay func(newID func() string) int, add func(m, page *transcript.Model), at *int) bool {
 		all, page := c.Transcript, transcript.NewPage(c.Transcript)
 		c.Transcript = page
-		next = app.ReplayBack(s, next, olderPage, page.Blocks.NewID, c.draw)
+		*at = replay(page.Blocks.NewID)
 		c.Transcript = all
-		transcript.Prepend(all, page)
+		add(all, page)
 		return true
-	}, func() int { return next })
+	}
+	transcript.SetOlder(c.Transcript, transcript.Older{
+		Load: func() bool {
+			return next > ahead && page(func(newID func() string) int {
+				return app.ReplayBack(s, next, min(olderPage, next-ahead), newID, c.draw)
+			}, transcript.Prepend, &next)
+		},
+		Next: func() bool {
+			return next-ahead > 2*olderPage && next <= s.Linear() && page(func(newID func() string) int {
+				return app.ReplayAhead(s, ahead, next, olderPage, newID, c.draw)
+			}, transcript.Extend, &ahead)
+		},
+		Left: func() int { return max(next-ahead, 0) },
+	})
 }

@@ -149,7 +149,7 @@ func (m *Model) Browse(on bool) {
 		return
 	}
 	last := len(m.Blocks.items) - 1
-	if p, inside := m.window.rowsDown(m.window.top, m.window.windowRows()-1); inside {
+	if p, inside := m.window.rowsBelowTop(m.window.windowRows() - 1); inside {
 		last = p.item
 	}
 	m.browser.setCursor(m.window.answerInSight(m.window.nextVisible(last, -1)))

@@ -29,14 +29,7 @@ func (m *browser) setCursor(i int) { m.cursor, m.code, m.match = i, -1, -1 }
 // moveCursor moves the cursor to the next block in a direction, or to the next message of the
 // user if user is set. It reports whether there is one.
 func (m *browser) moveCursor(direction int, user bool) bool {
-	for i := m.cursor + direction; i < len(m.list.items); i += direction {
-		if i < 0 {
-			had := len(m.list.items)
-			if !m.window.loadOlder() {
-				return false
-			}
-			i = len(m.list.items) - had - 1
-		}
+	for i, ok := m.window.step(m.cursor, direction); ok; i, ok = m.window.step(i, direction) {
 		if user && m.list.items[i].kind != kindUser || len(m.window.linesOf(m.list.items[i])) == 0 {
 			continue
 		}
@@ -52,16 +45,16 @@ func (m *browser) revealCursor() {
 	if !m.window.fixTop() {
 		return
 	}
-	from, to := rowPos{m.cursor, 0}, rowPos{m.cursor, len(m.window.linesOf(m.list.items[m.cursor]))}
-	bottom, inside := m.window.rowsDown(m.window.top, m.window.windowRows())
+	from := func() rowPos { return rowPos{m.cursor, 0} }
+	to := func() rowPos { return rowPos{m.cursor, len(m.window.linesOf(m.list.items[m.cursor]))} }
+	bottom, inside := m.window.rowsBelowTop(m.window.windowRows())
 	switch {
-	case from.before(m.window.top):
-		m.window.top = from
-	case inside && bottom.before(to):
-		if m.window.top = m.window.rowsUp(to, m.window.windowRows()); m.window.top.before(from) {
-			break
+	case from().before(m.window.top):
+		m.window.top = from()
+	case inside && bottom.before(to()):
+		if m.window.top = m.window.rowsAbove(to, m.window.windowRows()); !m.window.top.before(from()) {
+			m.window.top = from()
 		}
-		m.window.top = from
 	}
 	m.window.finishMove()
 }
@@ -73,7 +66,7 @@ func (m *browser) pageCursor(pages float64) {
 		return
 	}
 	last := len(m.list.items) - 1
-	if p, inside := m.window.rowsDown(m.window.top, m.window.windowRows()-1); inside {
+	if p, inside := m.window.rowsBelowTop(m.window.windowRows() - 1); inside {
 		last = p.item
 	}
 	cursor := m.cursor
@@ -87,7 +80,7 @@ func (m *browser) pageCursor(pages float64) {
 // cursorToEnd moves to the first or the last block.
 func (m *browser) cursorToEnd(i int) {
 	if i == 0 {
-		m.window.loadAllOlder()
+		m.window.loadFirst()
 		m.setCursor(m.window.nextVisible(0, 1))
 		m.window.Top()
 		return
@@ -102,14 +95,7 @@ func (m *browser) stepCode(direction int) bool {
 	if at < 0 && direction < 0 {
 		at = len(m.window.codeBlocks(m.list.items[m.cursor]))
 	}
-	for i := m.cursor; i < len(m.list.items); i += direction {
-		if i < 0 {
-			had := len(m.list.items)
-			if !m.window.loadOlder() {
-				return false
-			}
-			i = len(m.list.items) - had - 1
-		}
+	for i, ok := m.cursor, true; ok; i, ok = m.window.step(i, direction) {
 		codes := m.window.codeBlocks(m.list.items[i])
 		if i != m.cursor {
 			at = -1
@@ -174,6 +160,10 @@ func (m *browser) selectedItems() (low, high int) {
 // copySelected copies the selected blocks, or the one under the cursor.
 func (m *browser) copySelected() tea.Cmd {
 	low, high := m.selectedItems()
+	if low < m.window.gap() && m.window.gap() < high {
+		m.window.loadAllOlder()
+		low, high = m.selectedItems()
+	}
 	for high < len(m.list.items)-1 && m.window.isHidden(m.list.items[high+1]) {
 		high++ // calls that their group hides
 	}

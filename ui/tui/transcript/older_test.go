@@ -56,27 +56,42 @@ func inPages(turns int, r *rand.Rand) (m *Model, loaded *int) {
 		fillTurns(whole, 0, n)
 		return len(whole.Blocks.items)
 	}
-	left := blocks(from)
-	SetOlder(m, func() bool {
-		if from == 0 {
-			return false
-		}
-		*loaded++
-		to := from
-		from = max(0, from-1-r.IntN(3))
-		page := NewPage(m)
-		fillTurns(page, from, to)
-		Prepend(m, page)
-		left = blocks(from)
-		return true
-	}, func() int { return left })
+	first := 0
+	left := func() int { return blocks(from) - blocks(first) }
+	SetOlder(m, Older{
+		Load: func() bool {
+			if from == first {
+				return false
+			}
+			*loaded++
+			to := from
+			from = max(first, from-1-r.IntN(3))
+			page := NewPage(m)
+			fillTurns(page, from, to)
+			Prepend(m, page)
+			return true
+		},
+		Next: func() bool {
+			if from-first < 2+r.IntN(4) {
+				return false
+			}
+			*loaded++
+			begin := first
+			first += 1 + r.IntN(min(3, from-first))
+			page := NewPage(m)
+			fillTurns(page, begin, first)
+			Extend(m, page)
+			return true
+		},
+		Left: left,
+	})
 	return m, loaded
 }
 
 // A conversation loaded in pages looks like a complete one, wherever the user
 // scrolls while another answer arrives.
 func TestPagesReadAsTheWhole(t *testing.T) {
-	keys := []string{"j", "k", "j", "k", "J", "K", "{", "}", "g", "G", "/", "n", "N", "v", "space", "o", "ctrl+u", "ctrl+d", "esc"}
+	keys := []string{"j", "k", "j", "k", "J", "K", "{", "}", "g", "G", "/", "n", "N", "v", "space", "o", "y", "ctrl+u", "ctrl+d", "esc"}
 	seeds := uint64(60)
 	if long {
 		seeds = 200
@@ -121,7 +136,7 @@ func TestPagesReadAsTheWhole(t *testing.T) {
 			case 7:
 				both("browse", func(m *Model) { m.Browse(!m.Browsing()) })
 			case 8:
-				if r.IntN(4) == 0 {
+				if r.IntN(2) == 0 {
 					both("top", (*Model).Top)
 				} else {
 					both("bottom", (*Model).Bottom)
@@ -131,13 +146,19 @@ func TestPagesReadAsTheWhole(t *testing.T) {
 				both("search "+word, func(m *Model) { Search(m, word) })
 			default:
 				key := keys[r.IntN(len(keys))]
+				var copied []tea.Msg
 				both(key, func(m *Model) {
 					if m.Typing() {
 						m.Update(tea.KeyPressMsg{Code: tea.KeyEscape})
 						return
 					}
-					press(m, key)
+					if msg := press(m, key); key == "y" {
+						copied = append(copied, msg)
+					}
 				})
+				if len(copied) == 2 && copied[0] != copied[1] {
+					t.Fatalf("seed %d, step %d, %s: copied\n%v\nas a whole\n%v", seed, step, said, copied[1], copied[0])
+				}
 			}
 			if want, got := whole.View(), paged.View(); want != got {
 				t.Fatalf("seed %d, step %d, %s:\nin pages\n%s\nas a whole\n%s", seed, step, said, got, want)
@@ -170,7 +191,16 @@ func TestPagesComeWhenWanted(t *testing.T) {
 		t.Errorf("%d pages for one screen up", *loaded)
 	}
 	m.Top()
-	if m.View(); *loaded < 60 {
+	if m.View(); *loaded > 20 {
 		t.Errorf("%d pages at the top", *loaded)
+	}
+	m.Page(2)
+	m.View()
+	m.Bottom()
+	if m.View(); *loaded > 30 {
+		t.Errorf("%d pages for the beginning", *loaded)
+	}
+	if Search(m, "word1"); *loaded < 60 {
+		t.Errorf("%d pages to search", *loaded)
 	}
 }

@@ -147,7 +147,7 @@ func (m *viewport) fixTop() bool {
 
 // finishMove completes a change of top: it decides whether the window follows new blocks.
 func (m *viewport) finishMove() {
-	bottom, inside := m.rowsDown(m.top, m.windowRows())
+	bottom, inside := m.rowsBelowTop(m.windowRows())
 	if !inside {
 		m.top = m.lastWindow()
 		bottom = m.endRow()
@@ -183,7 +183,7 @@ func (m *viewport) Scroll(lines int) {
 	}
 	if lines < 0 {
 		m.top = m.rowsAboveTop(-lines)
-	} else if p, ok := m.rowsDown(m.top, lines); ok {
+	} else if p, ok := m.rowsBelowTop(lines); ok {
 		m.top = p
 	} else {
 		m.top = m.rowsUp(p, 1)
@@ -237,18 +237,13 @@ func (m *viewport) PrevUser() {
 	if !m.fixTop() {
 		return
 	}
-	for {
-		for i := m.top.item; i >= 0; i-- {
-			if p := (rowPos{i, 0}); m.list.items[i].kind == kindUser && p.before(m.top) {
-				m.jumpTo(p)
-				return
-			}
-		}
-		if !m.loadOlder() {
-			m.Top()
+	for i, ok := m.top.item, true; ok; i, ok = m.step(i, -1) {
+		if p := (rowPos{i, 0}); m.list.items[i].kind == kindUser && p.before(m.top) {
+			m.jumpTo(p)
 			return
 		}
 	}
+	m.Top()
 }
 
 // NextUser goes to the user's message after the top row, or to the end.
@@ -256,7 +251,7 @@ func (m *viewport) NextUser() {
 	if !m.fixTop() {
 		return
 	}
-	for i := m.top.item; i < len(m.list.items); i++ {
+	for i, ok := m.top.item, true; ok; i, ok = m.step(i, 1) {
 		if p := (rowPos{i, 0}); m.list.items[i].kind == kindUser && m.top.before(p) {
 			m.jumpTo(p)
 			return

@@ -17,7 +17,6 @@
 package transcript
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -79,7 +78,8 @@ type viewport struct {
 	newLines  int         // lines added since then, below the window
 	pending   []*item     // items changed since the last frame, while not following
 	pinned    func() bool // reports whether the window must not follow
-	older     older       // loads blocks before the first item
+	older     Older       // loads blocks before the first item
+	head      int         // number of items at the beginning if blocks after them are not loaded; a note is in place of these
 	dirty     bool        // the view is outdated
 }
 
@@ -172,7 +172,7 @@ func (m *Model) Page(n float64) { m.current().window.Page(n) }
 // Top goes to the beginning.
 func (m *Model) Top() {
 	m = m.current()
-	m.window.loadAllOlder()
+	m.window.loadFirst()
 	m.window.Top()
 }
 
@@ -197,7 +197,7 @@ func (m *Model) NextUser() {
 func (m *Model) Clear() {
 	m.Blocks.items, m.Blocks.byID, m.Blocks.running, m.window.pending = nil, map[key]*item{}, nil, nil
 	m.window.cachedCost, m.browser.cursor, m.browser.code, m.browser.anchor = 0, 0, -1, -1
-	m.details, m.mouse.drag, m.window.older = nil, drag{}, older{}
+	m.details, m.mouse.drag, m.window.older, m.window.head = nil, drag{}, Older{}, 0
 	m.search.reset(m.search.last)
 	m.Blocks.SetMessageSeq(0)
 	m.Bottom()
@@ -214,7 +214,7 @@ func (m *Model) SetSize(width, height int) {
 		m.invalidateAll()
 	}
 	m.window.width, m.window.height, m.window.dirty = width, height, true
-	if m.window.follow && m.window.older.load != nil {
+	if m.window.follow && m.window.older.Load != nil {
 		m.window.fixTop()
 	}
 	if m.details != nil {
@@ -331,16 +331,10 @@ func (m *Model) LastCode() (text string, ok bool) {
 
 // lastItem calls is for the items, last first, until it returns true. It reports whether it did.
 func (m *viewport) lastItem(is func(*item) bool) bool {
-	for end := len(m.list.items); ; {
-		for _, it := range slices.Backward(m.list.items[:end]) {
-			if is(it) {
-				return true
-			}
+	for i, ok := m.step(len(m.list.items), -1); ok; i, ok = m.step(i, -1) {
+		if is(m.list.items[i]) {
+			return true
 		}
-		had := len(m.list.items)
-		if !m.loadOlder() {
-			return false
-		}
-		end = len(m.list.items) - had
 	}
+	return false
 }

@@ -73,6 +73,7 @@ func (m *Model) composeRows() {
 	if m.window.follow {
 		m.window.top = m.window.lastWindow()
 	}
+	m.window.rowsBelowTop(m.window.windowRows())
 	mark, window := m.scrollMarkRow(), m.window.windowRows()
 	rows := window
 	if m.window.newLines > 0 && !m.window.follow {
@@ -174,8 +175,14 @@ func (m *Model) scrollMarkRow() int {
 	}
 	it := m.Blocks.items[m.window.top.item]
 	part := float64(max(0, m.window.top.line)) / float64(max(1, len(it.lines)))
-	before := m.window.older.blocks()
-	whole := (float64(before+m.window.top.item) + part) / float64(before+len(m.Blocks.items))
+	left, before, all := m.window.older.blocks(), m.window.top.item, len(m.Blocks.items)
+	if m.window.head > 0 {
+		left-- // the gap is an item
+	}
+	if m.window.gap() < before {
+		before += left
+	}
+	whole := (float64(before) + part) / float64(left+all)
 	return int(whole * float64(m.window.windowRows()-1))
 }
 
