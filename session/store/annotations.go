@@ -233,8 +233,8 @@ type storedContent struct {
 }
 
 // branch returns the messages and annotations of the branch that ends in head, numbered from
-// 1, for another session.
-func (s storedContent) branch(head int) (branch []Node, shown []Annotation) {
+// 1, for another session, and the numbers of the messages here.
+func (s storedContent) branch(head int) (branch []Node, seqs []int, shown []Annotation) {
 	at := map[int]Node{}
 	for _, n := range s.nodes {
 		at[n.Seq] = n
@@ -253,9 +253,10 @@ func (s storedContent) branch(head int) (branch []Node, shown []Annotation) {
 		}
 	}
 	for i := range branch {
+		seqs = append(seqs, branch[i].Seq)
 		branch[i].Seq, branch[i].Parent = i+1, i
 	}
-	return branch, withSettings(shown, s.annotations, len(branch))
+	return branch, seqs, withSettings(shown, s.annotations, len(branch))
 }
 
 // withSettings returns shown, the annotations of a fork that ends with the message last, with

@@ -32,7 +32,8 @@ type Log struct {
 	logContent
 	hasContent   bool // there was a Put, or the session is on disk: changes must be written
 	onDisk       bool
-	listPosition int64 // its position in lists, as this Log wrote it
+	listPosition int64     // its position in lists, as this Log wrote it
+	source       *original // nil: it is no fork, or on disk
 	lease        lease
 	err          error // of the last attempt to write
 	onSave       func(error)
@@ -132,38 +133,6 @@ func (db *DB) checkUnlocked(q querier, id string) error {
 		return &LockedError{id, held.describe(db.process)}
 	}
 	return err
-}
-
-// Fork begins a conversation with a copy of the branch of session id that ends in head; 0
-// means the session's own head. It is on disk after its first Put. A *DamagedError comes
-// with a Log of the readable data.
-func (db *DB) Fork(id string, head int) (*Log, error) {
-	s, c, _, err := db.load(id, false)
-	var damaged *DamagedError
-	if err != nil && !errors.As(err, &damaged) {
-		return nil, err
-	}
-	if head == 0 {
-		head = s.Head
-	}
-	if head != 0 && !hasSeq(c.nodes, head) {
-		return nil, fmt.Errorf("session %s has no message %d", id, head)
-	}
-	branch, shown := c.branch(head)
-	var all logContent
-	for _, n := range branch {
-		all.nodes = append(all.nodes, nodeEntry{Node: n, gen: 1, copied: true})
-	}
-	for _, a := range shown {
-		all.annotations = append(all.annotations, annotationEntry{a, 1, 0})
-	}
-	s.ID, s.Origin, s.Created = newSessionID(db.now()), "fork "+id, db.now()
-	s.Head, s.Pinned, s.LockedBy, s.Deleted = len(branch), false, "", time.Time{}
-	l := db.newLog(s, all)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.recount()
-	return l, err
 }
 
 // Session returns the session of the conversation, as it is in memory.

@@ -64,8 +64,12 @@ func (db *DB) Restore(id string) error {
 
 // Remove deletes a session for good. Its cost stays in the ledger. The error is a *LockedError if another
 // process has it open, or if this process does and keeps its messages on disk because it is long.
-// Otherwise a session that this process has open is written again with its next message.
+// Otherwise a session that this process has open is written again with its next message. A session is open as well as long
+// as a fork of it has no message of its own.
 func (db *DB) Remove(id string) error {
+	if db.isForked(id) {
+		return &LockedError{id, lease{Process: db.process}.describe(db.process)}
+	}
 	return db.updateSession(id, func(w *writer, num int64) error {
 		if err := db.checkRemovable(w, num); err != nil {
 			return err

@@ -62,7 +62,8 @@ func (l *Log) Older() int {
 // with the readable data: a missing message is a node without a role.
 func (l *Log) Read(from, to int) ([]Node, error) {
 	l.mu.Lock()
-	id, ahead := l.session.ID, l.prefetched
+	db, id := l.pages()
+	ahead := l.prefetched
 	if l.older == 0 { // some may have changed since
 		ahead = nil
 	}
@@ -71,10 +72,18 @@ func (l *Log) Read(from, to int) ([]Node, error) {
 		return nodes, nil
 	}
 	nodes := make([]Node, to-from+1)
-	if readJoinedHalves(l.db, id, nodes, from) == nil {
+	if readJoinedHalves(db, id, nodes, from) == nil {
 		return nodes, nil
 	}
-	return pageOf(l.db, id, from, to)
+	return pageOf(db, id, from, to)
+}
+
+// pages returns where the messages counted by older are. The Log is locked.
+func (l *Log) pages() (db *DB, id string) {
+	if l.source != nil {
+		return l.source.db, l.source.id
+	}
+	return l.db, l.session.ID
 }
 
 // readJoinedHalves is readJoinedPage; it reads many messages in two concurrent transactions.
@@ -128,8 +137,11 @@ func pageOf(db *DB, id string, from, to int) (nodes []Node, err error) {
 // LinearCount returns how many of the messages counted by Older follow their predecessor
 // directly, up to the first that does not.
 func (l *Log) LinearCount() (n int) {
-	id, n := l.Session().ID, l.Older()
-	_ = l.db.read(func(q querier) error { // an error means 0
+	l.mu.Lock()
+	db, id := l.pages()
+	n = l.older
+	l.mu.Unlock()
+	_ = db.read(func(q querier) error { // an error means 0
 		var first int
 		err := q.QueryRow(`SELECT coalesce(min(seq), 0) FROM nodes WHERE parent <> seq - 1 AND session = (SELECT num FROM sessions WHERE id = ?)`, id).Scan(&first)
 		if err != nil || first > 0 {
@@ -146,7 +158,8 @@ func (l *Log) readOlder() error {
 	if l.older == 0 {
 		return nil
 	}
-	nodes, err := pageOf(l.db, l.session.ID, 1, l.older)
+	db, id := l.pages()
+	nodes, err := pageOf(db, id, 1, l.older)
 	var damaged *DamagedError
 	if err != nil && !errors.As(err, &damaged) && !errors.Is(err, ErrNotFound) {
 		return err
@@ -154,10 +167,17 @@ func (l *Log) readOlder() error {
 	var all []nodeEntry
 	for _, n := range nodes {
 		if n.Role != "" {
-			all = append(all, nodeEntry{Node: n, gen: 1, saved: 1})
+			e := nodeEntry{Node: n, gen: 1, saved: 1}
+			if l.source != nil {
+				e.saved, e.copied = 0, true
+			}
+			all = append(all, e)
 		}
 	}
-	l.written += len(all)
+	if l.source == nil {
+		l.written += len(all)
+	}
+	l.source = nil
 	l.nodes = append(all, l.nodes...)
 	if l.older, l.olderUsage = 0, (llm.Usage{}); err == nil {
 		l.findSideUsage()
@@ -197,7 +217,8 @@ func (l *Log) Prefetch() {
 	p := &prefetch{nodes: make([]Node, head), low: head + 1, done: make(chan struct{})}
 	p.changed = sync.NewCond(&p.mu)
 	l.prefetched = p
-	go p.run(l.db, l.session.ID)
+	db, id := l.pages()
+	go p.run(db, id)
 }
 
 func (p *prefetch) run(db *DB, id string) {

@@ -16,7 +16,8 @@ type transaction struct {
 	session   Session
 	lastSaved Session
 	logContent
-	complete     bool // nodes are all nodes of the Log
+	source       *original // of the first older messages, which are not on disk; nil: they are
+	complete     bool      // nodes are all nodes of the Log
 	onDisk       bool
 	listPosition int64
 	num          int64 // of the session on disk
@@ -69,7 +70,7 @@ func (l *Log) newTransaction(complete bool) (*transaction, bool) {
 	if now.Sub(l.lease.heartbeat).Abs() > heartbeatInterval/2 {
 		tx.lease.heartbeat = now
 	}
-	tx.spent = slices.Clone(l.spent)
+	tx.spent, tx.source, tx.older = slices.Clone(l.spent), l.source, l.older
 	from := l.written
 	if tx.complete {
 		from = 0
@@ -139,7 +140,7 @@ func (l *Log) markSaved(tx *transaction) {
 		l.session.Pinned = tx.session.Pinned
 	}
 	l.session.ID, l.session.Origin, l.session.Deleted = tx.session.ID, tx.session.Origin, time.Time{}
-	l.lastSaved, l.listPosition, l.lease, l.onDisk = tx.session, tx.listPosition, tx.lease, true
+	l.lastSaved, l.listPosition, l.lease, l.onDisk, l.source = tx.session, tx.listPosition, tx.lease, true, nil
 }
 
 func (tx *transaction) run(w *writer) error {
@@ -155,6 +156,11 @@ func (tx *transaction) run(w *writer) error {
 		tx.listPosition = clock
 		if tx.num, err = insertSession(w, tx.session, clock); err != nil {
 			return err
+		}
+		if tx.source != nil {
+			if err := tx.source.copy(tx.db, w, tx.num, tx.older); err != nil {
+				return err
+			}
 		}
 	} else {
 		if len(tx.nodes) > 0 {

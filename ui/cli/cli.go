@@ -60,6 +60,7 @@ type program struct {
 	runPlain    func(app.Options) int                                                                              // runs plain lines until the user leaves and returns the exit status; nil: the screen is used instead
 	local       local
 	library     *session.Store              // conversations; nil until needed
+	original    *session.Store              // has the conversation that a copy in memory continues; nil if there is none
 	openFiles   func(dir string) undo.Store // opens the store for earlier versions of files; nil if not available
 	doctor      interface {                 // checks what parley depends on; nil if not available
 		Command() *cobra.Command

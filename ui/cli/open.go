@@ -38,6 +38,9 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 	if screen && a.flags.resume != "" {
 		a.flags.listWords = ambiguousWords(a.library, a.flags.resume)
 	}
+	if a.flags.listWords != nil && a.flags.ephemeral {
+		return nil, "", cmdutil.Usagef("--ephemeral --fork: which conversation? Give its ID with -r: parley sessions list shows them")
+	}
 	if a.flags.listWords == nil && (a.flags.continueLast || a.flags.resume != "") {
 		if trouble != nil {
 			return nil, "", trouble
@@ -117,8 +120,10 @@ func (a *program) openRequestedSession() (*session.Log, error) {
 		return nil, err
 	}
 	switch {
-	case a.flags.wire.dryRun:
-		return a.library.Fork(about.ID, 0) // this copy is never written, because no turn follows
+	case a.flags.wire.dryRun, a.flags.fork && a.flags.ephemeral: // nothing is saved
+		a.original, a.library = a.library, session.MemoryStore()
+		log, _, err := a.original.ForkInto(a.library, about.ID, 0)
+		return log, err
 	case a.flags.fork:
 		return forkSession(a, about.ID, 0)
 	}
@@ -170,7 +175,12 @@ func (a *program) closeLibrary() {
 	if a.library == nil {
 		return
 	}
-	if err := a.library.Close(); err != nil {
+	err := a.library.Close()
+	if a.original != nil {
+		err = errors.Join(err, a.original.Close())
+		a.original = nil
+	}
+	if err != nil {
 		cmdutil.Warn("could not save the conversations: " + format.ErrorText(err))
 	}
 }

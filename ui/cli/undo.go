@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -42,39 +40,13 @@ func (a *program) undoStore() undo.Store {
 
 // forkSession copies a conversation up to the message head, or all of it for 0, together with its file history.
 func forkSession(a *program, id string, head int) (*session.Log, error) {
-	log, err := a.library.Fork(id, head)
+	log, seqs, err := a.library.ForkInto(a.library, id, head)
 	if store := openUndo(a); log != nil && store != nil {
-		seqs, failed := branchOf(a.library, id, head)
-		if failed == nil && len(seqs) != len(log.Nodes()) {
-			failed = errors.New("it went on meanwhile")
-		}
-		if failed == nil {
-			failed = store.Copy(id, log.Session().ID, seqs)
-		}
-		if failed != nil {
-			a.Note("/undo does not know the files of the original: " + failed.Error())
+		if err := store.Copy(id, log.Session().ID, seqs); err != nil {
+			a.Note("/undo does not know the files of the original: " + err.Error())
 		}
 	}
 	return log, err
-}
-
-// branchOf returns the messages of a branch in order, up to head; 0 is the conversation's current head.
-func branchOf(lib *session.Store, id string, head int) (seqs []int, err error) {
-	s, nodes, err := lib.Read(id)
-	if len(nodes) == 0 && err != nil {
-		return nil, err
-	}
-	parents := map[int]int{}
-	for _, n := range nodes {
-		parents[n.Seq] = n.Parent
-	}
-	at := cmp.Or(head, s.Head)
-	for parent, ok := parents[at]; ok; parent, ok = parents[at] {
-		seqs = append(seqs, at)
-		at = parent
-	}
-	slices.Reverse(seqs)
-	return seqs, nil
 }
 
 // recoverFiles describes interrupted restores of files in the workspace, from any conversation; "" if there are none.

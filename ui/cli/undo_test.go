@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -56,36 +54,4 @@ func TestUnfinishedCall(t *testing.T) {
 			t.Errorf("told %q behind another prompt", got)
 		}
 	})
-}
-
-// TestBranchOf: the messages of a branch are those that a fork copies, in order.
-func TestBranchOf(t *testing.T) {
-	lib := session.MemoryStore()
-	defer lib.Close()
-	log := lib.Create(session.Info{})
-	for _, n := range []session.Node{{Seq: 1}, {Seq: 2, Parent: 1}, {Seq: 3}, {Seq: 4, Parent: 3}, {Seq: 5, Parent: 2}} {
-		n.Role, n.Parts = llm.RoleUser, []llm.Part{{Kind: llm.Text, Text: fmt.Sprint(n.Seq)}}
-		if err := log.Put(n); err != nil {
-			t.Fatal(err)
-		}
-	}
-	id := log.Session().ID
-	for head, want := range map[int][]int{0: {1, 2, 5}, 2: {1, 2}, 4: {3, 4}, 9: nil} {
-		seqs, err := branchOf(lib, id, head)
-		if err != nil || !slices.Equal(seqs, want) {
-			t.Errorf("to %d: %v, %v, want %v", head, seqs, err, want)
-		}
-		copied, err := lib.Fork(id, head)
-		if err != nil {
-			continue // no such message
-		}
-		for i, n := range copied.Nodes() {
-			if got := n.Parts[0].Text; got != fmt.Sprint(want[i]) {
-				t.Errorf("to %d: message %d of the copy is %s, want %d", head, i+1, got, want[i])
-			}
-		}
-	}
-	if _, err := branchOf(lib, "nothing", 0); err == nil {
-		t.Error("a conversation that is not there has a branch")
-	}
 }

@@ -1,0 +1,153 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// An original is the conversation whose messages begin a fork that is not on disk yet. SQLite copies them:
+// decoding and encoding them takes ten times as long.
+type original struct {
+	db *DB
+	id string
+}
+
+// Fork begins a conversation with a copy of the branch of session id that ends in head; 0
+// means the session's own head. It is on disk after its first Put. A *DamagedError comes
+// with a Log of the readable data.
+func (db *DB) Fork(id string, head int) (*Log, error) {
+	l, _, err := db.ForkInto(db, id, head)
+	return l, err
+}
+
+// ForkInto is Fork with the copy in another store, such as one in memory; db must stay open. Seqs has the Seq in the
+// original of the messages 1, 2, …
+func (db *DB) ForkInto(to *DB, id string, head int) (l *Log, seqs []int, err error) {
+	s, c, _, err := db.load(id, true)
+	if c.older > 0 && (s.Head != c.older || head != 0 && head != c.older || !db.isLinear(id) || to != db && to.attach(db) != nil) {
+		s, c, _, err = db.load(id, false)
+	}
+	var damaged *DamagedError
+	if err != nil && !errors.As(err, &damaged) {
+		return nil, nil, err
+	}
+	if head == 0 {
+		head = s.Head
+	}
+	all := logContent{older: c.older}
+	var shown []Annotation
+	if c.older > 0 {
+		all.olderUsage, shown = s.Usage, c.linearAnnotations()
+		for seq := range c.older {
+			seqs = append(seqs, seq+1)
+		}
+	} else {
+		if head != 0 && !hasSeq(c.nodes, head) {
+			return nil, nil, fmt.Errorf("session %s has no message %d", id, head)
+		}
+		var branch []Node
+		branch, seqs, shown = c.branch(head)
+		for _, n := range branch {
+			all.nodes = append(all.nodes, nodeEntry{Node: n, gen: 1, copied: true})
+		}
+	}
+	for _, a := range shown {
+		all.annotations = append(all.annotations, annotationEntry{a, 1, 0})
+	}
+	s.ID, s.Origin, s.Created = newSessionID(to.now()), "fork "+id, to.now()
+	s.Head, s.Pinned, s.LockedBy, s.Deleted = len(seqs), false, "", time.Time{}
+	l = to.newLog(s, all)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.older > 0 {
+		l.source = &original{db, id}
+	}
+	l.recount()
+	return l, seqs, err
+}
+
+// linearAnnotations returns the annotations of branch for messages that are in the file, each after the one before.
+func (s storedContent) linearAnnotations() (shown []Annotation) {
+	for _, a := range s.annotations {
+		if a.Next != a.After+1 || a.Next > s.older {
+			a.Part = 0
+		}
+		if a.Kind != KindAbandoned && a.After >= 0 && a.After <= s.older {
+			shown = append(shown, a)
+		}
+	}
+	slices.SortStableFunc(shown, func(a, b Annotation) int { return cmp.Or(cmp.Compare(a.After, b.After), cmp.Compare(a.Part, b.Part)) })
+	for i := range shown {
+		shown[i].N, shown[i].Next = i+1, shown[i].After+1
+	}
+	return withSettings(shown, s.annotations, s.older)
+}
+
+// isForked reports whether a Log needs the messages of session id for a fork that is not on disk yet.
+func (db *DB) isForked(id string) bool {
+	db.logsMu.Lock()
+	defer db.logsMu.Unlock()
+	for l := range db.logs {
+		l.mu.Lock()
+		needed := l.source != nil && l.source.id == id
+		l.mu.Unlock()
+		if needed {
+			return true
+		}
+	}
+	return false
+}
+
+// isLinear reports whether each message of a session follows its predecessor.
+func (db *DB) isLinear(id string) bool {
+	branched := true
+	err := db.value(&branched, `SELECT EXISTS (SELECT 1 FROM nodes WHERE parent <> seq - 1 AND session = (SELECT num FROM sessions WHERE id = ?))`, id)
+	return err == nil && !branched
+}
+
+// attach makes the file of from readable to the writer of db, which is in memory, as the schema original.
+func (db *DB) attach(from *DB) error {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if from.readers.Load() == nil {
+		return errors.New("there is no file")
+	}
+	if err := db.writable(); err != nil {
+		return err
+	}
+	return db.writer.Exec("ATTACH ? AS original", uri(from.path, "mode=ro"))
+}
+
+// copy copies the messages 1 to n to the session with a num in the store of w, and their blobs.
+func (o *original) copy(db *DB, w *writer, num int64, n int) error {
+	schema := "original."
+	if db == o.db {
+		schema = "main."
+	}
+	var from, copied int64
+	err := w.QueryRow(strings.ReplaceAll(`SELECT num FROM @sessions WHERE id = ?`, "@", schema), o.id).Scan(&from)
+	if err != nil {
+		return fmt.Errorf("copy the messages of %s: %w", o.id, err)
+	}
+	for _, query := range []string{
+		`INSERT INTO nodes (session, seq, parent, at, role, origin, model, indexed, rest, parts)
+			SELECT ?1, seq, parent, at, role, origin, model, 0, rest, parts FROM @nodes WHERE session = ?2 AND seq <= ?3 ORDER BY seq`,
+		`INSERT INTO blobs (sha, data) SELECT b.sha, b.data FROM @blobs b WHERE b.sha NOT IN (SELECT sha FROM blobs)
+			AND b.num IN (SELECT r.blob FROM @refs r CROSS JOIN @nodes o ON o.num = r.node WHERE o.session = ?2 AND o.seq <= ?3 AND ?1)`,
+		`INSERT OR IGNORE INTO refs (node, blob) SELECT n.num, b.num FROM @refs r CROSS JOIN @nodes o ON o.num = r.node CROSS JOIN @blobs x ON x.num = r.blob
+			CROSS JOIN blobs b ON b.sha = x.sha CROSS JOIN nodes n ON n.session = ?1 AND n.seq = o.seq WHERE o.session = ?2 AND o.seq <= ?3`,
+	} {
+		if err := w.Exec(strings.ReplaceAll(query, "@", schema), num, from, n); err != nil {
+			return err
+		}
+	}
+	err = w.QueryRow(`SELECT count(*) FROM nodes WHERE session = ?`, num).Scan(&copied)
+	if err == nil && copied != int64(n) {
+		err = fmt.Errorf("copy the messages of %s: %d of %d are left", o.id, copied, n)
+	}
+	return err
+}
