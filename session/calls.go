@@ -76,7 +76,6 @@ func newCallBatch(t *turn, calls []llm.Part, reason llm.Reason) *callBatch {
 // calls whose order matters.
 func (b *callBatch) run() error {
 	t := b.turn
-	t.warmFiles(false)
 	for rest := b.calls; len(rest) > 0 && t.ctx.Err() == nil; {
 		n := 0
 		for n < len(rest) && b.plan(rest[n], rest[n].part.Input) && rest[n].action.Access == act.AccessRead && !rest[n].action.Ordered {

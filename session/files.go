@@ -92,28 +92,18 @@ func (call *pendingCall) compareFiles(set act.Set, out *act.Outcome) (notice str
 	return ""
 }
 
-// warmFiles reads files ahead of the first snapshot, in parallel to the turn and once per turn.
-// Soon means that a command was received, which runs when the answer ends: its snapshot is taken
-// now.
-func (t *turn) warmFiles(soon bool) {
-	if t.session.files == nil || t.warmed && !soon || t.callable.WorkspaceProblem() != "" {
-		return
-	}
-	t.warmed = true
-	go t.session.files.Warm(t.ctx, soon)
-}
-
 // maxPrefetchInput is the longest input of a call, in bytes, that is checked for its end while it arrives.
 const maxPrefetchInput = 8 << 10
 
-// prefetchFiles reads files that the call of delta d may change, while the rest of the answer arrives.
+// prefetchFiles reads files ahead that the call of delta d may change, while the rest of the answer arrives. For
+// calls that only read, nothing is read ahead or stored.
 func (t *turn) prefetchFiles(p *partialResponse, d llm.Delta) {
-	soon := false
-	if t.session.files != nil && strings.HasSuffix(strings.TrimSpace(d.Input), "}") {
-		call := p.call(d.Block)
-		soon = len(call.Input) <= maxPrefetchInput && json.Valid([]byte(call.Input)) && t.callable.MayChangeAnything(call.Name)
+	if t.session.files == nil || !strings.HasSuffix(strings.TrimSpace(d.Input), "}") || t.callable.WorkspaceProblem() != "" {
+		return
 	}
-	t.warmFiles(soon)
+	if call := p.call(d.Block); len(call.Input) <= maxPrefetchInput && json.Valid([]byte(call.Input)) && t.callable.MayChangeAnything(call.Name) {
+		go t.session.files.Warm(t.ctx)
+	}
 }
 
 // unwatchedDirectories names the added directories, in which a command's changes are not recorded; "" if there are none.

@@ -42,14 +42,43 @@ func (m slowCall) Stream(ctx context.Context, req llm.Request) iter.Seq2[llm.Eve
 	}
 }
 
+// stored returns the bytes that the store of earlier contents holds.
+func stored(dir string) (n int) {
+	found, _ := filepath.Glob(filepath.Join(dir, "objects", "*", "*"))
+	for _, name := range found {
+		if info, err := os.Stat(name); err == nil {
+			n += int(info.Size())
+		}
+	}
+	return n
+}
+
+// TestReadingStoresNothing: a turn whose calls only read stores no earlier contents of files.
+func TestReadingStoresNothing(t *testing.T) {
+	set, dir := workspace(t)
+	kept := filepath.Join(t.TempDir(), "undo")
+	fake := llmtest.New(llmtest.Call(call("1", "list", `{"path":"."}`), call("2", "glob", `{"pattern":"*"}`)), llmtest.Say("done"))
+	store := MemoryStore()
+	defer store.Close()
+	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Log: store.Create(Info{Dir: dir}), Files: snapshot.Open(kept).Files})
+	if err := os.WriteFile(filepath.Join(dir, "file.txt"), []byte("text"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for range s.Turn(t.Context(), say("go")) {
+	}
+	s.Close() // waits for what is read ahead
+	if n := stored(kept); n > 0 {
+		t.Errorf("%d bytes were stored", n)
+	}
+}
+
 // The files that a command may change are read while its call still arrives, in each turn.
 func TestFilesAreReadWhileTheCallArrives(t *testing.T) {
 	set, dir := workspace(t)
 	kept := filepath.Join(t.TempDir(), "undo")
 	turn, before := 0, 0
 	contents := func() int {
-		found, _ := filepath.Glob(filepath.Join(kept, "objects", "*", "[0-9a-f]*"))
-		return len(found)
+		return stored(kept)
 	}
 	seen := func() {
 		turn++

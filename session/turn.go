@@ -25,8 +25,7 @@ type turn struct {
 	callable act.Set  // tools that its calls may use: those available when it began, as restricted by its prompt; nil: none
 	omitted  omission // omissions of the last request
 
-	warmed     bool // files were read ahead of its first call
-	hookRounds int  // how often Stop hooks made the turn continue since the last prompt
+	hookRounds int // how often Stop hooks made the turn continue since the last prompt
 
 	questions  turnQuestions
 	budget     turnBudget

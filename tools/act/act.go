@@ -82,10 +82,10 @@ type Workspace interface {
 // Files backs up files before calls of a conversation change them, so that the changes can be
 // undone. It is safe for concurrent use.
 type Files interface {
-	Watch(FileCall) FileWatch                // examines the files that a call may change, in the background
-	Warm(ctx context.Context, callSoon bool) // reads ahead while a model answers; callSoon: a call that may change any file was received
-	AddDirectories(dirs ...string)           // adds directories outside the workspace in which calls may change files
-	MarkBranch(head int)                     // the user leaves the branch that ends with the message head
+	Watch(FileCall) FileWatch      // examines the files that a call may change, in the background
+	Warm(context.Context)          // reads ahead for a call that was received and may change any file, while the answer arrives
+	AddDirectories(dirs ...string) // adds directories outside the workspace in which calls may change files
+	MarkBranch(head int)           // the user leaves the branch that ends with the message head
 	Close()
 }
 

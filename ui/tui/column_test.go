@@ -51,9 +51,9 @@ func TestColumn(t *testing.T) {
 // A changedFolder is the history of a conversation that changed 5,000 files.
 type changedFolder struct{ undo.NoHistory }
 
-func (changedFolder) Warm(context.Context, bool) {}
-func (changedFolder) AddDirectories(...string)   {}
-func (changedFolder) Close()                     {}
+func (changedFolder) Warm(context.Context)     {}
+func (changedFolder) AddDirectories(...string) {}
+func (changedFolder) Close()                   {}
 func (changedFolder) Texts(undo.Step) (now, to []byte) {
 	return []byte("one\ntwo\nthree\n"), []byte("one\n2\n")
 }

@@ -25,12 +25,11 @@ func TestCloseEndsReading(t *testing.T) {
 		t.Fatal(err)
 	}
 	contents := func() int {
-		found, _ := filepath.Glob(filepath.Join(kept, "objects", "*", "*"))
-		return len(found)
+		return len(openStore(kept).bundles.items())
 	}
 	ended := make(chan struct{})
 	go func() {
-		h.Warm(t.Context(), false)
+		h.Warm(t.Context())
 		close(ended)
 	}()
 	for contents() == 0 {
@@ -38,7 +37,7 @@ func TestCloseEndsReading(t *testing.T) {
 	h.Close()
 	at := contents()
 	<-ended
-	h.Warm(t.Context(), false)
+	h.Warm(t.Context())
 	w := h.Watch(act.FileCall{ID: "1", Title: "true"})
 	if now := contents(); now != at || now == n {
 		t.Errorf("%d of %d were kept when it was closed, and %d later", at, n, now)

@@ -65,7 +65,7 @@ func BenchmarkSnapshot(b *testing.B) {
 						b.Fatal(err)
 					}
 					if warm && i == 0 {
-						h.Warm(b.Context(), false)
+						h.Warm(b.Context())
 					}
 					b.StartTimer()
 					start, cpu := time.Now(), cpuTime(b)

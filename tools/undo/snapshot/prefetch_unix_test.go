@@ -103,7 +103,7 @@ func TestWalkStaysWhileFresh(t *testing.T) {
 					began = &prefetchWalk{began: time.Now(), stop: func() {}, done: make(chan struct{})}
 					h.prefetch.walk = began
 				}
-				go h.Warm(t.Context(), true)
+				go h.Warm(t.Context())
 				synctest.Wait()
 				stays := func() *prefetchWalk {
 					h.prefetch.mu.Lock()
@@ -169,7 +169,7 @@ func TestWalkDuringACall(t *testing.T) {
 		if err := edit.Begin(); err != nil {
 			t.Fatal(err)
 		}
-		h.Warm(t.Context(), true)
+		h.Warm(t.Context())
 		if err := os.WriteFile(file, []byte("new text"), 0o644); err != nil {
 			t.Fatal(err)
 		}

@@ -64,14 +64,17 @@ func (s *Store) Prune(before time.Time, most int64) (undo.Pruned, error) {
 			}
 		}
 	}
+	unwanted := func(sum string, at time.Time) bool {
+		return uses[sum] == 0 && (time.Since(at) >= 24*time.Hour || !at.After(before))
+	}
+	removed, err := s.bundles.remove(unwanted, false)
+	errs = append(errs, err)
 	for sum, o := range objects {
-		if uses[sum] > 0 || time.Since(o.at) < 24*time.Hour && o.at.After(before) {
-			out.Remaining += o.size
-			continue
-		}
-		if err := os.Remove(s.objectPath(sum)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
-			continue
+		if _, done := removed[sum]; !done {
+			if !unwanted(sum, o.at) || os.Remove(s.objectPath(sum)) != nil {
+				out.Remaining += o.size
+				continue
+			}
 		}
 		out.Objects++
 		out.Freed += o.size
@@ -104,10 +107,10 @@ func (s *Store) histories() (all []storedItem, err error) {
 
 // objects returns the stored contents by their sums, and removes old temporary files.
 func (s *Store) objects() (map[string]storedItem, error) {
-	all := map[string]storedItem{}
+	all := s.bundles.items()
 	dirs, err := os.ReadDir(filepath.Join(s.dir, "objects"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return all, nil
 	}
 	if err != nil {
 		return nil, err

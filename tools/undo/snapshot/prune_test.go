@@ -42,17 +42,20 @@ func TestPrune(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				s.bundles.closeOwn() // as after the end of a process
 				own := put(noise(i))
 				if err := h.put(&undo.Record{Title: "x", Root: undo.Name(h.dir), Changes: []undo.Change{{Path: "f", Before: own}, {Path: "g", Before: shared}}}); err != nil {
 					t.Fatal(err)
 				}
 				old := now.Add(-time.Duration(3-i) * 24 * time.Hour)
-				for _, path := range []string{h.file, s.objectPath(own.Sum)} {
+				at, _ := s.bundles.find(own.Sum, false)
+				for _, path := range []string{h.file, at.path} {
 					if err := os.Chtimes(path, old, old); err != nil {
 						t.Fatal(err)
 					}
 				}
 			}
+			s.bundles.closeOwn()
 			put("nothing has it")
 			done, err := s.Prune(tt.before, tt.most)
 			if err != nil {
@@ -181,19 +184,123 @@ func TestUnchanged(t *testing.T) {
 	}
 }
 
-// A content that a power cut left empty is kept anew.
-func TestEmptyContent(t *testing.T) {
-	s := openStore(t.TempDir())
-	for range 2 {
-		sum, err := s.put([]byte("alpha"))
+// TestTornBundle: what a power failure cut off, in the bundle or its index, is stored again. Everything before is
+// still there.
+func TestTornBundle(t *testing.T) {
+	dir := t.TempDir()
+	first := openStore(dir)
+	var sums []string
+	for _, content := range []string{"alpha", "beta", "gamma"} {
+		sum, err := first.put([]byte(content))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if content, err := s.get(sum); string(content) != "alpha" || err != nil {
-			t.Errorf("%q, %v", content, err)
+		sums = append(sums, sum)
+	}
+	path := first.bundles.own.path
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	index, err := os.ReadFile(indexOf(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size := range len(content) + 1 {
+		for _, heads := range []int{0, 1, headSize, headSize + 5, len(index)} {
+			for name, text := range map[string][]byte{path: content[:size], indexOf(path): index[:heads]} {
+				if err := os.WriteFile(name, text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s := openStore(dir)
+			for i, want := range []string{"alpha", "beta", "gamma"} {
+				end, _ := first.bundles.find(sums[i], false)
+				if got, err := s.get(sums[i]); int64(size) >= end.offset+int64(end.size) && (string(got) != want || err != nil) {
+					t.Fatalf("cut to %d: %q, %v; want %q", size, got, err, want)
+				}
+				if _, err := s.put([]byte(want)); err != nil {
+					t.Fatal(err)
+				}
+				if got, err := s.get(sums[i]); string(got) != want || err != nil {
+					t.Fatalf("stored again: %q, %v; want %q", got, err, want)
+				}
+			}
+			s.bundles.closeOwn()
+			others, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"))
+			for _, other := range others {
+				if other != path && other != indexOf(path) {
+					_ = os.Remove(other)
+				}
+			}
 		}
-		if err := os.Truncate(s.objectPath(sum), 0); err != nil {
+	}
+}
+
+// TestEarlierStore reads and removes contents that an earlier version stored, each in its own file.
+func TestEarlierStore(t *testing.T) {
+	s := openStore(t.TempDir())
+	sum := sumOf([]byte("alpha"))
+	packed, err := compress([]byte("alpha"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.writeFile(s.objectPath(sum), packed, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.put([]byte("alpha")); err != nil || s.bundles.own != nil {
+		t.Errorf("it is stored a second time: %v", err)
+	}
+	if content, err := s.get(sum); string(content) != "alpha" || err != nil {
+		t.Errorf("get = %q, %v", content, err)
+	}
+	if done, err := s.Prune(time.Now().Add(time.Hour), 0); done.Objects != 1 || err != nil {
+		t.Errorf("Prune = %+v, %v", done, err)
+	}
+}
+
+// TestPruneWhileAppending: one process rewrites the bundle of another one, which loses nothing that it stores
+// meanwhile; small bundles become one.
+func TestPruneWhileAppending(t *testing.T) {
+	dir := t.TempDir()
+	writer := openStore(dir)
+	var sums []string
+	stored := make(chan struct{})
+	go func() {
+		defer close(stored)
+		for i := range 300 {
+			sum, err := writer.put([]byte(strings.Repeat("x", i)))
+			if err != nil {
+				t.Error(err)
+			}
+			sums = append(sums, sum)
+		}
+	}()
+	pruner := openStore(dir)
+	unwanted := func(string, time.Time) bool { return false }
+	for ended := false; !ended; {
+		select {
+		case <-stored:
+			ended = true
+		default:
+		}
+		old := time.Now().Add(-48 * time.Hour)
+		all, _ := filepath.Glob(filepath.Join(dir, "objects", "packs", "*"))
+		for _, path := range all {
+			_ = os.Chtimes(path, old, old)
+		}
+		if _, err := pruner.bundles.remove(unwanted, false); err != nil {
 			t.Fatal(err)
 		}
+	}
+	for i, sum := range sums {
+		for name, s := range map[string]*Store{"the writer": writer, "the pruner": pruner, "another": openStore(dir)} {
+			if content, err := s.get(sum); len(content) != i || err != nil {
+				t.Fatalf("%s: content %d: %v", name, i, err)
+			}
+		}
+	}
+	if all, _ := filepath.Glob(filepath.Join(dir, "objects", "packs", "*"+bundleSuffix)); len(all) > 2 {
+		t.Errorf("%d bundles", len(all))
 	}
 }

@@ -20,11 +20,12 @@ import (
 	"parley/tools/undo"
 )
 
-// A Store is the directory with the pre-images of all conversations: objects has contents by their
-// SHA-256, sessions a history for each conversation. Only its owner can read it. It is created on
+// A Store is the directory with the pre-images of all conversations: objects/packs has contents, sessions a
+// history for each conversation. Earlier versions kept each content in a file of objects, which are still read. Only its owner can read it. It is created on
 // first use. A Store is safe for concurrent use, also by several processes.
 type Store struct {
-	dir string
+	dir     string
+	bundles bundles
 
 	mu         sync.Mutex
 	workspaces map[string]*workspace
@@ -33,9 +34,11 @@ type Store struct {
 // Open returns the store in dir, which need not exist.
 func Open(dir string) undo.Store { return openStore(dir) }
 
-func openStore(dir string) *Store { return &Store{dir: dir, workspaces: map[string]*workspace{}} }
+func openStore(dir string) *Store {
+	return &Store{dir: dir, bundles: bundles{dir: filepath.Join(dir, "objects", "packs")}, workspaces: map[string]*workspace{}}
+}
 
-// objectPath returns the path of the content with a sum.
+// objectPath returns the path of the content with a sum that an earlier version stored.
 func (s *Store) objectPath(sum string) string {
 	return filepath.Join(s.dir, "objects", sum[:2], sum[2:])
 }
@@ -57,6 +60,9 @@ const renewAfter = time.Hour
 
 // has reports whether content is stored, and updates its time of use.
 func (s *Store) has(sum string) bool {
+	if _, ok := s.bundles.find(sum, true); ok {
+		return true
+	}
 	info, err := os.Lstat(s.objectPath(sum))
 	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 { // damaged, for instance by a power failure
 		return false
@@ -73,16 +79,11 @@ func (s *Store) put(content []byte) (string, error) {
 	if s.has(sum) {
 		return sum, nil
 	}
-	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.BestSpeed)
-	if err == nil {
-		_, err = w.Write(content)
-		err = errors.Join(err, w.Close())
-	}
+	packed, err := compress(content)
 	if err != nil {
 		return "", err
 	}
-	return sum, s.writeFile(s.objectPath(sum), packed.Bytes(), false)
+	return sum, s.bundles.put(sum, packed)
 }
 
 // get returns the content with a sum; an error if it is missing or damaged.
@@ -90,12 +91,14 @@ func (s *Store) get(sum string) ([]byte, error) {
 	if !isSum(sum) {
 		return nil, fmt.Errorf("no kept content is called %q", sum)
 	}
-	f, err := os.Open(s.objectPath(sum))
+	packed, err := s.bundles.get(sum)
+	if errors.Is(err, fs.ErrNotExist) {
+		packed, err = os.ReadFile(s.objectPath(sum))
+	}
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
-	content, err := io.ReadAll(io.LimitReader(flate.NewReader(f), maxRestored+1))
+	content, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(packed)), maxRestored+1))
 	if err == nil && sumOf(content) != sum {
 		err = fmt.Errorf("kept content %s is damaged", sum)
 	}
@@ -128,21 +131,22 @@ func (s *Store) Remove(session string) error {
 	if err != nil {
 		return err
 	}
-	used := map[string]bool{}
+	unused := map[string]bool{}
+	for _, sum := range own {
+		unused[sum] = true
+	}
 	for _, h := range others {
 		for _, sum := range s.objectsOf(h.name) {
-			used[sum] = true
+			delete(unused, sum)
 		}
 	}
-	for _, sum := range own {
-		if used[sum] {
-			continue
-		}
-		if err := os.Remove(s.objectPath(sum)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	for sum := range unused {
+		if err := ignoreAbsent(os.Remove(s.objectPath(sum))); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err = s.bundles.remove(func(sum string, _ time.Time) bool { return unused[sum] }, true)
+	return err
 }
 
 func (s *Store) removeHistory(session string) error {

@@ -61,11 +61,9 @@ func (h *History) Watch(call act.FileCall) act.FileWatch {
 // maxWarmTime bounds one Warm.
 const maxWarmTime = 5 * time.Second
 
-// Warm fills the cache of files for the snapshot before the next call, until ctx ends, for at
-// most 5 s. It runs while a model answers. CallSoon means that a call which may change any file
-// was received and runs when the answer ends: it can claim the snapshot if that began less than
-// 250 ms before.
-func (h *History) Warm(ctx context.Context, callSoon bool) {
+// Warm takes a snapshot for a call that was received and may change any file, and fills the cache of files,
+// until ctx ends, for at most 5 s. The call can claim the snapshot if that began less than 250 ms before.
+func (h *History) Warm(ctx context.Context) {
 	if !h.begin() {
 		return
 	}
@@ -73,7 +71,7 @@ func (h *History) Warm(ctx context.Context, callSoon bool) {
 	ctx, cancel := context.WithTimeout(ctx, maxWarmTime)
 	defer cancel()
 	defer context.AfterFunc(h.ctx, cancel)()
-	h.warm(ctx, callSoon)
+	h.warm(ctx, true)
 }
 
 func (h *History) warm(ctx context.Context, callSoon bool) {
