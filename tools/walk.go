@@ -103,7 +103,7 @@ func (k *walk) visitDir(ctx context.Context, at openat.Dir, dir string, rules gi
 	first := len(k.entries)
 	defer func() { k.entries = k.entries[:first] }()
 	var err error
-	if k.entries, err = at.Entries(k.entries); err != nil {
+	if k.entries, err = at.Entries(k.entries, 0); err != nil {
 		if depth == 1 {
 			return k.explainAbsent(dir, err)
 		}

@@ -75,8 +75,9 @@ func (d Dir) Close() { unix.Close(d.fd) }
 
 var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
 
-// Entries appends the entries of d to into, sorted by name. It can be called once for each opened Dir.
-func (d Dir) Entries(into []Entry) (entries []Entry, err error) {
+// Entries appends the entries of d to into, sorted by name: all, or if most is positive, not many more than
+// most of them. It can be called once for each opened Dir.
+func (d Dir) Entries(into []Entry, most int) (entries []Entry, err error) {
 	buf := buffers.Get().(*[32 << 10]byte)
 	defer buffers.Put(buf)
 	n := len(into)
@@ -87,7 +88,7 @@ func (d Dir) Entries(into []Entry) (entries []Entry, err error) {
 			continue
 		case err != nil:
 			return into, wrap("readdir", "", err)
-		case size <= 0:
+		case size <= 0, most > 0 && len(into)-n >= most:
 			sortByName(into[n:])
 			return into, nil
 		}

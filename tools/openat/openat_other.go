@@ -3,7 +3,7 @@
 package openat
 
 import (
-	"io/fs"
+	"io"
 	"os"
 	"syscall"
 
@@ -20,7 +20,7 @@ type File struct {
 }
 
 // Open opens the directory path in root, a path with slashes and without "..". The error is
-// [fs.ErrNotExist] if nothing exists there, [places.ErrNotDirectory] if a part of the path is a file or link.
+// [io/fs.ErrNotExist] if nothing exists there, [places.ErrNotDirectory] if a part of the path is a file or link.
 func Open(root *os.Root, path string) (Dir, error) {
 	at, _, err := places.OpenParent(root, path+"/", false)
 	return Dir{at}, err
@@ -32,9 +32,18 @@ func (d Dir) Open(path string) (Dir, error) { return Open(d.root, path) }
 // Close closes d.
 func (d Dir) Close() { d.root.Close() }
 
-// Entries appends the entries of d to into, sorted by name. It can be called once for each opened Dir.
-func (d Dir) Entries(into []Entry) ([]Entry, error) {
-	all, err := fs.ReadDir(d.root.FS(), ".")
+// Entries appends the entries of d to into, sorted by name: all, or if most is positive, not many more than
+// most of them. It can be called once for each opened Dir.
+func (d Dir) Entries(into []Entry, most int) ([]Entry, error) {
+	f, err := d.root.Open(".")
+	if err != nil {
+		return into, err
+	}
+	defer f.Close()
+	all, err := f.ReadDir(most)
+	if err == io.EOF {
+		err = nil
+	}
 	n := len(into)
 	for _, e := range all {
 		into = append(into, Entry{e.Name(), e.Type()})

@@ -71,7 +71,7 @@ func TestEntries(t *testing.T) {
 	}
 	defer a.Close()
 	before := Entry{"before", 0}
-	got, err := a.Entries([]Entry{before})
+	got, err := a.Entries([]Entry{before}, 0)
 	if want := []Entry{before, {"absent", fs.ModeSymlink}, {"b", fs.ModeDir}, {"file", 0}, {"link", fs.ModeSymlink}}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("got %v (%v), want %v", got, err, want)
 	}
@@ -91,13 +91,34 @@ func TestEntries(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	many, err := c.Entries(nil)
+	many, err := c.Entries(nil, 0)
 	var names []string
 	for _, e := range many {
 		names = append(names, e.Name)
 	}
 	if err != nil || !slices.Equal(names, want) {
 		t.Errorf("got %d names (%v), want %d", len(names), err, len(want))
+	}
+}
+
+// A part of a large directory is read without the rest.
+func TestSomeEntries(t *testing.T) {
+	dir, d := tree(t)
+	for i := range 5000 {
+		if err := os.WriteFile(filepath.Join(dir, "a/b/c", fmt.Sprint("file", i)), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for path, want := range map[string][2]int{"a/b/c": {100, 4000}, "a": {4, 4}} {
+		at, err := d.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		some, err := at.Entries(nil, 100)
+		if len(some) < want[0] || len(some) > want[1] || err != nil || !slices.IsSortedFunc(some, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) }) {
+			t.Errorf("%s: got %d entries (%v)", path, len(some), err)
+		}
+		at.Close()
 	}
 }
 

@@ -229,6 +229,23 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
+// The first names of a large directory are published before the others are read, without those that are ignored.
+func TestSomeNamesArePublishedFirst(t *testing.T) {
+	files := []string{".gitignore"}
+	for i := range 5000 {
+		files = append(files, fmt.Sprintf("%04d.txt", i), fmt.Sprintf("%04d.log", i))
+	}
+	dir := tree(t, files...)
+	if err := os.WriteFile(filepath.Join(dir, ".gitignore"), []byte("*.log\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var sizes []int
+	lists := read(t.Context(), dir, func(lists [][]entry) { sizes = append(sizes, len(slices.Concat(lists...))) })
+	if len(sizes) != 2 || sizes[0] == 0 || sizes[0] > 4000 || sizes[1] != 5001 || len(slices.Concat(lists...)) != 5001 {
+		t.Errorf("published lists of %d", sizes)
+	}
+}
+
 // The first list is not empty, however long the walk takes.
 func TestAwait(t *testing.T) {
 	for dir, want := range map[string]string{tree(t, "a", "b/c"): "a b/", filepath.Join(t.TempDir(), "none"): ""} {
@@ -279,7 +296,7 @@ func TestWalkIsBounded(t *testing.T) {
 	}
 	defer top.Close()
 	w = walk{root: top, parent: top, looked: maxEntries - 3}
-	w.folder(t.Context(), folder{path: "."})
+	w.folder(t.Context(), folder{path: "."}, 0)
 	if w.looked > maxEntries || len(slices.Concat(w.lists...)) > 3 {
 		t.Errorf("looked at %d, kept %v", w.looked, w.lists)
 	}

@@ -49,10 +49,15 @@ func read(ctx context.Context, dir string, publish func([][]entry)) [][]entry {
 		return nil
 	}
 	defer root.Close()
+	const soon = 1000 // names that are published before all of a large directory is read
 	w := walk{root: root, parent: root}
+	if w.folder(ctx, folder{path: "."}, soon); len(w.entries) >= soon {
+		publish(w.lists)
+	}
+	w = walk{root: root, parent: root}
 	defer w.leaveParent()
 	for todo := []folder{{path: "."}}; len(todo) > 0 && ctx.Err() == nil && !w.full(); todo = todo[1:] {
-		todo = append(todo, w.folder(ctx, todo[0])...)
+		todo = append(todo, w.folder(ctx, todo[0], 0)...)
 		publish(w.lists)
 	}
 	return w.lists
@@ -83,15 +88,19 @@ func (w *walk) leaveParent() {
 	w.parent, w.above = w.root, ""
 }
 
-// folder stores the entries of f, and returns the directories among them.
-func (w *walk) folder(ctx context.Context, f folder) (below []folder) {
+// folder stores the entries of f, or if most is positive about so many, and returns the directories among them.
+func (w *walk) folder(ctx context.Context, f folder, most int) (below []folder) {
 	dir, err := w.open(f.path)
 	if err != nil {
 		return nil // deleted, or not readable
 	}
 	defer dir.Close()
-	w.entries, _ = dir.Entries(w.entries[:0]) // includes the entries before an error
-	f.rules = f.rules.Enter(dir, f.path, w.entries)
+	w.entries, _ = dir.Entries(w.entries[:0], most) // includes the entries before an error
+	known := w.entries
+	if most > 0 {
+		known = nil
+	}
+	f.rules = f.rules.Enter(dir, f.path, known)
 	w.text, w.kept = w.text[:0], w.kept[:0]
 	for _, e := range w.entries {
 		if w.looked++; ctx.Err() != nil || w.full() {
