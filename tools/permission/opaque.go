@@ -309,39 +309,31 @@ var buildFile = lazy.NewRegexp(`(?i)^(gnu)?makefile$|\.mk$|^(package\.json|justf
 // runsOwnFile reports whether a command runs a file that the line itself writes, links or copies.
 // Targets are the files of redirections, "" for one whose name is not known.
 func runsOwnFile(cmds []Command, targets []string) bool {
-	const several = -1
-	writer, builds := map[string]int{}, false // index in cmds, by the base name of the file
-	written := func(word string, by int) {
-		name := path.Base(word[strings.LastIndexByte(word, '=')+1:]) // of=x
-		if before, ok := writer[name]; ok && before != by {
-			by = several
+	var running [][]string
+	for _, cmd := range cmds {
+		if slices.Contains(copiers, programName(cmd.Words[0])) {
+			targets = append(targets, cmd.Words[1:]...)
+		} else {
+			running = append(running, cmd.Words)
 		}
-		writer[name] = by
+	}
+	written, builds := map[string]bool{}, false
+	for _, target := range targets {
+		name := path.Base(target[strings.LastIndexByte(target, '=')+1:]) // of=x
+		written[name] = true
 		builds = builds || buildFile.MatchString(name)
 	}
-	for _, target := range targets {
-		written(target, several)
-	}
-	for i, cmd := range cmds {
-		if slices.Contains(copiers, programName(cmd.Words[0])) {
-			for _, word := range cmd.Words[1:] {
-				written(word, i)
-			}
-		}
-	}
-	_, unknown := writer["."] // the base name of ""
-	return len(writer) > 0 && slices.ContainsFunc(cmds, func(cmd Command) bool {
-		name, run := programName(cmd.Words[0]), cmd.Words[:1]
+	return len(written) > 0 && slices.ContainsFunc(running, func(words []string) bool {
+		name, run := programName(words[0]), words[:1]
 		o, why := opaqueArgsFor(name), refusalReason(name)
 		runsFiles := o.is["=code"] || o.is["=stdin"]
-		if script := scriptOf(cmd.Words); script != nil {
+		if script := scriptOf(words); script != nil {
 			run = script[:1]
 		} else if (why == reasonRuns || why == reasonInterprets || runsFiles) && !o.is["=own"] {
-			run = cmd.Words
+			run = words
 		}
-		return builds && (runsFiles || why == reasonScripts) || slices.ContainsFunc(run, func(word string) bool {
-			by, ok := writer[path.Base(word)]
-			return ok && (by == several || &cmds[by].Words[0] != &cmd.Words[0]) || unknown && strings.Contains(word, "/")
+		return builds && (runsFiles || refusedPrefixes()[strings.Join(words[:min(2, len(words))], " ")] == reasonScripts) || slices.ContainsFunc(run, func(word string) bool {
+			return written[path.Base(word)] || written["."] && strings.Contains(word, "/") // the base name of "" is .
 		})
 	})
 }

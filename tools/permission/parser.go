@@ -177,7 +177,7 @@ func isWrapper(words []string) bool {
 	switch {
 	case why == reasonRuns, why == reasonInterprets:
 		return true
-	case name == "git" && setsGitConfig(words), execOption(words) != "":
+	case name == "git" && gitSettings.MatchString(opaqueArgsFor(name).leading.FindString(inLines(words[1:]))), execOption(words) != "":
 		return true
 	}
 	words = withoutNoPager(words)
@@ -186,20 +186,8 @@ func isWrapper(words []string) bool {
 	})
 }
 
-// setsGitConfig reports whether git gets settings or programs before its command.
-func setsGitConfig(words []string) bool {
-	for i, word := range words[1:] {
-		if !strings.HasPrefix(word, "-") && !strings.HasPrefix(words[i], "-") { // and not the value of an option
-			return false
-		}
-		for _, start := range []string{"-c", "--config", "--exec"} {
-			if strings.HasPrefix(word, start) {
-				return true
-			}
-		}
-	}
-	return false
-}
+// gitSettings matches options of git that set something or name programs.
+var gitSettings = lazy.NewRegexp(`(?m)^(-c|--config|--exec)`)
 
 // programName returns the lower-case name of the program in word, without directory and
 // version. The digits of run0 are not a version: programs.txt includes them.

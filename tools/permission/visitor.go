@@ -328,20 +328,21 @@ func runsNothing(words []string) bool {
 	return (why == "" || why == reasonKnown) && !isWrapper(words) || opaqueArgsFor(name).is["=own"] || scriptOf(words) != nil
 }
 
-// handsOn matches words before a command that a program runs, as used by many programs.
-var handsOn = lazy.NewRegexp(`(?s)^--$|^--(?:execute|run)(?:=(.+))?$|^--?(?:[a-z]+-)*[a-z]*(?:commands?|cmd|exec|rsh|script|editor|pager)(?:=(.+))?$`)
+// handsOn matches words before a command that a program runs, as used by many programs, or with it.
+var handsOn = lazy.NewRegexp(`(?s)^(?:--|-c|(?:--(?:execute|run)|--?(?:[a-z]+-)*[a-z]*(?:commands?|cmd|exec|rsh|script|editor|pager))(?:=(.+))?)$`)
 
 // addHandedOn adds commands that a program not in any table probably runs: the words after --
 // or an option such as --exec or --password-command, and the value of -c if it is a command
 // line.
 func (s *visitor) addHandedOn(words []string, fed bool) {
 	for i := 1; i < len(words); i++ {
-		rest := words[i+1:]
-		switch m := handsOn.FindStringSubmatch(words[i]); {
-		case m != nil && m[1]+m[2] != "":
-			rest = append([]string{m[1] + m[2]}, rest...)
-		case m == nil && words[i] != "-c":
+		m := handsOn.FindStringSubmatch(words[i])
+		if m == nil {
 			continue
+		}
+		rest := words[i+1:]
+		if m[1] != "" {
+			rest = append([]string{m[1]}, rest...)
 		}
 		switch {
 		case len(rest) == 0 || isDynamic(rest[0]):

@@ -32,7 +32,7 @@ func TestDeniedProgramsAreHidden(t *testing.T) {
 			p := newFixture(t, s)
 			p.policy.Denied = []string{"comm"}
 			for _, line := range hiddenAttempts {
-				p.write("workspace/line", line)
+				p.writeAsUser("workspace/line", line)
 				if out, _ := p.run("bash line 2>&1; rm -rf c s m x usr"); strings.Contains(out, "GNU coreutils") {
 					t.Errorf("%s: it ran", line)
 				}
