@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -369,7 +370,7 @@ func (r *runningCommand) outcome() act.Outcome {
 func deniedIn(output string, denied []string) string {
 	for line := range strings.Lines(output) {
 		for _, program := range denied {
-			if strings.Contains(line, program) && strings.Contains(line, "ermission denied") {
+			if strings.Contains(line, filepath.Base(program)) && strings.Contains(line, "ermission denied") {
 				return program
 			}
 		}

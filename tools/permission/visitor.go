@@ -180,7 +180,7 @@ func (s *visitor) addCommand(words []string, fed bool) {
 		s.own = append(s.own, Command{Words: words})
 	}
 	switch o, why := opaqueArgsFor(name), refusalReason(name); {
-	case isDynamic(words[0]):
+	case isDynamic(words[0]), strings.HasPrefix(words[0], "/proc/"), strings.HasPrefix(words[0], "/dev/"):
 		s.unclear = true
 	case built:
 		for i := range words[1:] { // in case its options were misread

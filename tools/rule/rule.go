@@ -87,12 +87,13 @@ func (r Rule) String() string {
 
 const shellTool = "shell"
 
-// Program returns the name of the program that r is for, with any arguments; "" if it is for something else.
+// Program returns the name or absolute path of the program that r is for, with any arguments; "" if it is for
+// something else, such as a script of the workspace.
 func (r Rule) Program() string {
-	if r.Tool != shellTool || strings.ContainsAny(r.Match, " \t\n\\;&|()<>`$'\"*?[]{}~=!#^") {
+	if r.Tool != shellTool || strings.ContainsAny(r.Match, " \t\n\\;&|()<>`$'\"*?[]{}~=!#^") || strings.LastIndexByte(r.Match, '/') > 0 && r.Match[0] != '/' {
 		return ""
 	}
-	return r.Match[strings.LastIndexByte(r.Match, '/')+1:]
+	return r.Match
 }
 
 // escapeStar puts a backslash before the asterisk of an exact command that looks like a prefix.

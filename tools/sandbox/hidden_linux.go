@@ -47,9 +47,14 @@ func (f *programFile) isSameFile(real string, g *programFile) bool {
 }
 
 // findPrograms returns the names in the system's directories of programs and in path, a list in the
-// format of PATH.
-func findPrograms(path string) (files []*programFile) {
+// format of PATH, and those programs that are absolute paths.
+func findPrograms(path string, programs ...string) (files []*programFile) {
 	var dirs []string
+	for _, program := range programs {
+		if info, err := os.Lstat(program); err == nil && filepath.IsAbs(program) {
+			files = append(files, &programFile{path: program, isLink: info.Mode()&fs.ModeSymlink != 0})
+		}
+	}
 	for _, pattern := range append(filepath.SplitList(path), programDirs...) {
 		found, _ := filepath.Glob(pattern)
 		for _, dir := range found {
@@ -73,7 +78,8 @@ func findPrograms(path string) (files []*programFile) {
 // same files. Whole is false if a file may be the program but cannot be hidden: it is many programs,
 // as busybox is, or a shell that runs commands.
 func hiddenFiles(all []*programFile, program string) (hidden []string, whole bool) {
-	whole = true
+	program = filepath.Base(program)
+	open := false
 	for _, f := range all {
 		if !isNamed(filepath.Base(f.path), program) && !includes(f.path, program) {
 			continue
@@ -92,13 +98,14 @@ func hiddenFiles(all []*programFile, program string) (hidden []string, whole boo
 			}
 		}
 		if len(others) > 1 || isShell(real) {
-			whole = false
+			open = true
 			continue
 		}
 		hidden = append(hidden, paths...)
 	}
 	slices.Sort(hidden)
-	return slices.Compact(hidden), whole
+	scripted := strings.Contains(program, ".") && len(hidden) == 0 // such as deploy.sh, which may be in any directory
+	return slices.Compact(hidden), !open && !scripted
 }
 
 // isShell reports whether path is that of a shell that runs commands.
@@ -132,7 +139,7 @@ func Hides(program string) bool {
 	if !strings.HasSuffix(Probe().Name, "pidns") {
 		return false
 	}
-	_, whole := hiddenFiles(findPrograms(os.Getenv("PATH")), program)
+	_, whole := hiddenFiles(findPrograms(os.Getenv("PATH"), program), program)
 	return whole
 }
 
@@ -147,7 +154,7 @@ func (p *policy) findHidden() {
 			path += string(filepath.ListSeparator) + list
 		}
 	}
-	all := findPrograms(path)
+	all := findPrograms(path, p.Denied...)
 	for _, program := range p.Denied {
 		files, _ := hiddenFiles(all, program)
 		p.hidden = append(p.hidden, files...)

@@ -66,7 +66,7 @@ func TestHiddenNames(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			for _, name := range []string{"programs/script", "elsewhere/target", "programs/linked", "programs/box", "programs/tool3.11", "programs/toolbox", "programs/busybox-x"} {
+			for _, name := range []string{"programs/script", "elsewhere/target", "programs/linked", "programs/box", "programs/tool3.11", "programs/toolbox", "programs/busybox-x", "elsewhere/named"} {
 				script(name)
 			}
 			for name, to := range map[string]string{"programs/link": "../elsewhere/target", "programs/dir": "box", "programs/move": "box", "programs/tool": "tool3.11", "programs/tool3": "tool3.11"} {
@@ -80,9 +80,9 @@ func TestHiddenNames(t *testing.T) {
 			p.write("programs/busybox-x", "#!/bin/sh\necho ran\nexit\n\x00move\x00inside\x00")
 			p.policy.ReadPaths = append(p.policy.ReadPaths, p.at("programs"), p.at("elsewhere"))
 			p.policy.Env = []string{"PATH=" + p.at("programs") + ":/usr/bin:/bin"}
-			p.policy.Denied = []string{"script", "link", "linked", "dir", "tool", "inside"}
+			p.policy.Denied = []string{"script", "link", "linked", "dir", "tool", "inside", p.at("elsewhere/named")}
 			for name, want := range map[string]bool{
-				"programs/script": false, "programs/link": false, "elsewhere/target": false, "programs/linked": false, "programs/other": false, "programs/tool": false, "programs/tool3.11": false, "programs/busybox-x": false,
+				"programs/script": false, "programs/link": false, "elsewhere/target": false, "programs/linked": false, "programs/other": false, "programs/tool": false, "programs/tool3.11": false, "programs/busybox-x": false, "elsewhere/named": false,
 				"programs/box": true, "programs/dir": true, "programs/move": true, "programs/toolbox": true,
 			} {
 				if out, _ := p.run("sh " + p.at(name)); strings.Contains(out, "ran") != want {
