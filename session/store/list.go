@@ -260,7 +260,7 @@ func selection(db *DB, q Query) (where string, args []any) {
 		where, args = where+` AND instr(lower(s.model), lower(?))`, append(args, q.Model)
 	}
 	if match := parseQuery(q.Words).match(); match != "" {
-		db.IndexOwed(context.Background())
+		db.indexOwed(context.Background(), 0)
 		where += ` AND (-s.num IN (SELECT rowid FROM words WHERE words MATCH ? AND rowid < 0)
 			OR s.num IN (SELECT n.session FROM words w CROSS JOIN nodes n ON n.num = w.rowid WHERE words MATCH ?))`
 		args = append(args, match, match)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"parley/providers/llm"
 )
@@ -76,15 +77,22 @@ const indexedAtOnce = 500
 
 // IndexOwed adds to the index what is not in it yet: all messages since the last answer, of imports and of
 // forks, and titles. Search does so first. It ends early after an error, and between two transactions when ctx
-// is done; what is left stays marked in the file.
-func (db *DB) IndexOwed(ctx context.Context) {
+// is done; what is left stays marked in the file. It leaves half of the time to other writers.
+func (db *DB) IndexOwed(ctx context.Context) { db.indexOwed(ctx, 1) }
+
+// indexOwed is IndexOwed with pauses that are so many times as long as the transactions.
+func (db *DB) indexOwed(ctx context.Context, pauses time.Duration) {
 	var owed int
 	err := db.value(&owed, `SELECT count(*) FROM (SELECT 1 FROM nodes WHERE indexed = 0 LIMIT 1)`)
 	for last := int64(0); err == nil && owed > 0 && ctx.Err() == nil; {
+		began := time.Now()
 		err = db.write(func(w *writer) (err error) {
 			last, owed, err = w.indexOwed(last, indexedAtOnce)
 			return err
 		})
+		if owed == indexedAtOnce {
+			time.Sleep(pauses * time.Since(began))
+		}
 	}
 }
 
@@ -161,10 +169,10 @@ func (db *DB) Search(q Query) (hits []Hit, total int, err error) {
 	if len(words) == 0 {
 		return nil, 0, nil
 	}
-	db.IndexOwed(context.Background())
+	db.indexOwed(context.Background(), 0)
 	hits, total, err = db.search(q, words)
 	if isCorrupt(err) && len(hits) == 0 && db.reindex() == nil {
-		db.IndexOwed(context.Background())
+		db.indexOwed(context.Background(), 0)
 		hits, total, err = db.search(q, words)
 	}
 	return hits, total, err

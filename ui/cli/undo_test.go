@@ -5,11 +5,13 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
 	"parley/tools/act"
+	"parley/tools/undo"
 	"parley/tools/undo/snapshot"
 )
 
@@ -54,4 +56,33 @@ func TestUnfinishedCall(t *testing.T) {
 			t.Errorf("told %q behind another prompt", got)
 		}
 	})
+}
+
+// dueStore is a store whose old versions are due for removal once.
+type dueStore struct {
+	undo.Store
+	due, pruned int
+}
+
+func (s *dueStore) PruneDue() bool {
+	s.due--
+	return s.due >= 0
+}
+
+func (s *dueStore) Prune(time.Time, int64) (undo.Pruned, error) {
+	s.pruned++
+	return undo.Pruned{}, nil
+}
+
+// After a turn old versions of files are removed if that is due. A run without versions has nothing to remove.
+func TestFinishOwed(t *testing.T) {
+	lib := session.MemoryStore()
+	defer lib.Close()
+	versions := &dueStore{due: 1}
+	finishOwed(lib, versions)
+	finishOwed(lib, versions)
+	finishOwed(lib, nil)
+	if versions.pruned != 1 || versions.due != -1 {
+		t.Errorf("pruned %d times, asked %d times", versions.pruned, 1-versions.due)
+	}
 }
