@@ -116,6 +116,12 @@ func begins(words, wanted []string, guess bool) bool {
 	if len(words) == 0 || !strings.EqualFold(programName(words[0]), programName(wanted[0])) {
 		return false
 	}
+	if len(words) > maxOpaqueWords {
+		if guess {
+			return true
+		}
+		words = words[:maxOpaqueWords]
+	}
 	values := opaqueArgsFor(programName(words[0]))
 	reached := make([]bool, len(words)+1) // the words before this index are matched or may be skipped
 	reached[1] = true

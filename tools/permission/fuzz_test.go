@@ -152,7 +152,7 @@ var long = os.Getenv("PARLEY_LONG") == "1"
 func TestWorkIsBounded(t *testing.T) {
 	units := []string{
 		"(", "((", "{ ", "$(", "`", "\"$(", "${a:-", "$((", "$[", "a[", "if ", "while ", "! ", "time ", "coproc ", "f() ", "case x in x) ", "[[ ( ", "$((-", "a=(", "<(", "<<a ", "<<a\n", "a && ", "a | ", "a; ", "\\`", "'", "eval ", "bash x -- ", "foo -- ", "foo --run ",
-		"sh -c '", "env ", "a ", "eval 'a b' ", "x=$( ", "a=\"b c\" ", "\u00e9 ", "sh -c \"a b\" ", "echo $((1)) ", "\n", "#\n", "\\\n", "-", "@(",
+		"sh -c '", "env ", "sudo ", "xargs ", "xargs -I{} ", "find -exec ", "git -c ", "sh x ", "cp x y; ", "echo > x; ", "a ", "eval 'a b' ", "x=$( ", "a=\"b c\" ", "\u00e9 ", "sh -c \"a b\" ", "echo $((1)) ", "\n", "#\n", "\\\n", "-", "@(",
 	}
 	for _, start := range []string{"", "eval ", "$(("} {
 		for _, unit := range units {

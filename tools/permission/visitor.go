@@ -19,6 +19,7 @@ type visitor struct {
 	fed     bool // the line's commands have an input from an outer line
 	unclear bool // the line is not plain, or a command in it runs something that is not seen
 	own     []Command
+	nesting int                       // of commands that build others
 	targets []string                  // files of redirections
 	inputs  map[*syntax.CallExpr]bool // commands that the line gives an input
 }
@@ -182,15 +183,20 @@ func (s *visitor) addCommand(words []string, fed bool) {
 	switch o, why := opaqueArgsFor(name), refusalReason(name); {
 	case isDynamic(words[0]), strings.HasPrefix(words[0], "/proc/"), strings.HasPrefix(words[0], "/dev/"):
 		s.unclear = true
+	case s.nesting == maxWrappers && (built || why == reasonUnknown):
+		s.unclear = true
+		s.addSuffixes(words[1:], fed)
 	case built:
-		for i := range words[1:] { // in case its options were misread
+		for i := 0; i < len(words)-1 && s.nesting == 0; i++ { // in case its options were misread
 			s.cmds = append(s.cmds, Command{Words: words[1+i:], isLoose: true})
 			if strings.ContainsAny(words[1+i], separators) && !isDynamic(words[1+i]) {
 				s.addText(words[1+i], fed)
 			}
 		}
 		s.unclear = s.unclear || choosesCommand(inner)
+		s.nesting++
 		s.addCommand(inner, fed && why == reasonRuns && o.maxOperands > 0)
+		s.nesting--
 	case o.is["=own"], o.onlyChecks(words[1:]):
 	case scriptOf(words) != nil && !isOpaque(words, fed):
 		s.addSuffixes(scriptOf(words), fed) // the script may run its arguments
@@ -350,7 +356,9 @@ func (s *visitor) addHandedOn(words []string, fed bool) {
 			plain := s.addText(rest[0], fed)
 			s.unclear = s.unclear || !plain
 		case words[i] != "-c" && (path.IsAbs(rest[0]) || !strings.Contains(rest[0], "/")): // otherwise a file of the workspace
+			s.nesting++
 			s.addCommand(rest, fed)
+			s.nesting--
 			return
 		}
 	}
