@@ -12,6 +12,7 @@ import (
 
 	"parley/tools/act"
 	"parley/tools/process"
+	"parley/tools/rule"
 
 	"golang.org/x/sys/unix"
 )
@@ -292,6 +293,41 @@ func TestHeldHelperKilled(t *testing.T) {
 	running.Wait()
 	if !out.Failed || !strings.Contains(out.Text, "[CAUTION: the process that ends all of a command was killed: look at what still runs]") {
 		t.Errorf("got %+v", out)
+	}
+}
+
+// A command that makes a repository asks in auto mode as well, and every command does where there are no namespaces.
+// A rule that allows it is asked nothing.
+func TestCommandsThatAskInAuto(t *testing.T) {
+	const repository, weak = "it makes a repository, whose settings git obeys", "the sandbox has no namespaces here"
+	tests := []struct{ command, why string }{
+		{"git init", repository}, {"cd sub && git init --bare x", repository}, {"git -C sub clone https://example.com/x.git", repository},
+		{"git worktree add ../x", repository}, {"git submodule add u", repository}, {"git -c a.b=c submodule update --init", repository},
+		{"git status", ""}, {"git commit -m init", ""}, {"echo git init", ""}, {"git submodule status", ""}, {"git worktree list", ""}, {"make", ""},
+	}
+	t.Setenv("PARLEY_TEST_NO_NAMESPACES", "")
+	f := openSandboxed(t, SandboxConfig{}, nil)
+	if f.Sandbox().Weak != "" {
+		t.Skip(f.Sandbox().Weak)
+	}
+	for _, test := range tests {
+		want := act.Allow
+		if test.why != "" {
+			want = act.Ask
+		}
+		if got, why := f.decided(NewPolicy(act.ModeAuto), "shell", "command", test.command); got != want || why != test.why {
+			t.Errorf("%s: got %s, %q", test.command, got, why)
+		}
+	}
+	t.Setenv("PARLEY_TEST_NO_NAMESPACES", "1")
+	f = openSandboxed(t, SandboxConfig{}, nil)
+	if got, why := f.decided(NewPolicy(act.ModeAuto), "shell", "command", "make"); got != act.Ask || why != weak {
+		t.Errorf("got %s, %q", got, why)
+	}
+	p := NewPolicy(act.ModeAuto)
+	p.AddRules([]rule.Rule{{Effect: act.Allow, Tool: "shell", Match: "make"}})
+	if got, _ := f.decided(p, "shell", "command", "make"); got != act.Allow {
+		t.Errorf("a rule allows it: got %s", got)
 	}
 }
 
