@@ -29,6 +29,9 @@ func (w *workspace) runShell(ctx context.Context, policy *process.SandboxPolicy,
 	if err != nil {
 		return failedOutcome("%v", err)
 	}
+	if policy == nil {
+		defer process.Sandbox.Trust()() // until it has ended or moved to the background
+	}
 	running, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	j := w.jobs.begin(act.JobOwner(ctx), args.Command, progress, cancel)
 	r := &runningCommand{policy: policy, result: headTail{limit: maxText - 1000}, progress: j.show, sink: j.write} // leaves room for notes

@@ -168,6 +168,9 @@ func planCustomTool(w *workspace, name string, c CustomTool, input json.RawMessa
 			if err != nil {
 				return failedOutcome("%v", err)
 			}
+			if policy == nil {
+				defer process.Sandbox.Trust()()
+			}
 			r := &runningCommand{policy: policy, streams: &programStreams{input: append(slices.Clip(input), '\n')}, result: headTail{limit: maxText - maxErrors - 1000}, progress: progress}
 			return w.runForModel(ctx, r, argv, timeout)
 		}

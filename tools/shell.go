@@ -93,9 +93,6 @@ func (w *workspace) run(ctx context.Context, r *runningCommand, argv []string, t
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	if r.policy == nil {
-		defer process.Sandbox.Trust()()
-	}
 	start := time.Now()
 	if err := r.start(ctx, w, argv); err != nil {
 		return "", err

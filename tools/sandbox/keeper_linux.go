@@ -194,12 +194,17 @@ func (k *keeper) begin(c *kept, protected []string) error {
 	}
 	k.running = append(k.running, c)
 	c.leftOut = k.list.LeftOut()
-	k.before.Lasting = !slices.ContainsFunc(k.running, func(c *kept) bool { return !c.lasting })
+	k.before.Lasting = k.onlyLasting()
 	if k.stopEvents == nil {
 		k.stopEvents = k.list.Changed(k.touch)
 		go k.work()
 	}
 	return k.writeJournal()
+}
+
+// onlyLasting reports whether all running commands are programs that last.
+func (k *keeper) onlyLasting() bool {
+	return !slices.ContainsFunc(k.running, func(c *kept) bool { return !c.lasting })
 }
 
 // setBaseline makes what is there now the baseline.
@@ -263,6 +268,7 @@ func (k *keeper) release(c *kept) {
 	k.mu.Lock()
 	k.running = slices.DeleteFunc(k.running, func(r *kept) bool { return r == c })
 	left := len(k.running)
+	k.before.Lasting = k.onlyLasting()
 	k.mu.Unlock()
 	if left > 0 {
 		return

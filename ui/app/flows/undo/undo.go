@@ -13,6 +13,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
+	"parley/tools/process"
 	store "parley/tools/undo"
 	"parley/ui/app"
 	"parley/ui/format"
@@ -274,6 +275,7 @@ func (r *fileRestore) askChanged(intro string) app.Effect {
 // restore carries out the plan and attaches a note to the next prompt for the model.
 func (r *fileRestore) restore(asked bool) app.Effect {
 	return app.Prepare(func(context.Context) func() app.Effect {
+		defer process.Sandbox.Trust()() // a job may run
 		done, skipped, err := fileHistory(r.of).Restore(r.plan, asked, r.seq, "undo: "+r.to)
 		return func() app.Effect {
 			var e app.Then
