@@ -85,7 +85,12 @@ func (w *workspace) checkPattern(dir, pattern string) (string, error) {
 func (w *workspace) glob(ctx context.Context, dir, pattern string, all bool) act.Outcome {
 	var n newest
 	k := walk{workspace: w, all: all}
-	k.visit = func(at openat.Dir, file string, e openat.Entry) error {
+	last := lastPart(pattern)
+	k.visit = func(at openat.Dir, in string, e openat.Entry) error {
+		if !e.IsDir() && !doublestar.MatchUnvalidated(last, e.Name) {
+			return nil
+		}
+		file := joinDir(in, e.Name)
 		rel := relativeTo(dir, file)
 		if e.IsDir() {
 			return skipUnless(mayHold(pattern, rel))
@@ -162,6 +167,15 @@ func mayHold(pattern, dir string) bool {
 		pattern = rest
 	}
 	return true
+}
+
+// lastPart returns a pattern for the names of all files that pattern matches.
+func lastPart(pattern string) string {
+	last := path.Base(pattern)
+	if strings.ContainsAny(pattern, `[\`) || strings.Contains(last, "**") || !doublestar.ValidatePattern(last) { // slashes in it may match
+		return "*"
+	}
+	return last
 }
 
 // skipUnless returns fs.SkipDir if wanted is false.

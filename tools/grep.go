@@ -129,7 +129,7 @@ func (g *grepRun) run(ctx context.Context) act.Outcome {
 	if g.output != nil {
 		text, err := io.ReadAll(g.output.reader())
 		if err == nil {
-			err = g.searchContent(ctx, g.dir, text)
+			err = g.searchContent(ctx, ".", g.dir, text)
 		}
 		if err != nil && err != errStop {
 			return failedOutcome("%v", err)
@@ -146,20 +146,20 @@ func (g *grepRun) run(ctx context.Context) act.Outcome {
 			return failedOutcome("%v", g.explainAbsent(g.dir, err))
 		}
 		defer at.Close()
-		if err := g.searchFile(ctx, at, path.Base(g.dir), g.dir); err != nil && err != errStop {
+		if err := g.searchFile(ctx, at, path.Dir(g.dir), path.Base(g.dir)); err != nil && err != errStop {
 			return failedOutcome("%v", err)
 		}
 		return g.result(nil)
 	}
 	k := walk{workspace: g.workspace, all: g.args.All}
-	k.visit = func(at openat.Dir, file string, e openat.Entry) error {
+	k.visit = func(at openat.Dir, dir string, e openat.Entry) error {
 		switch {
 		case e.IsDir():
-			return skipUnless(!strings.Contains(g.glob, "/") || mayHold(g.glob, relativeTo(g.dir, file)))
-		case e.Type != 0 || !g.matchesGlob(file):
+			return skipUnless(!strings.Contains(g.glob, "/") || mayHold(g.glob, relativeTo(g.dir, joinDir(dir, e.Name))))
+		case e.Type != 0 || !g.matchesGlob(dir, e.Name):
 			return nil
 		}
-		return g.searchFile(ctx, at, e.Name, file)
+		return g.searchFile(ctx, at, dir, e.Name)
 	}
 	if err := k.run(ctx, g.dir); err != nil {
 		return failedOutcome("%v", err)
@@ -167,15 +167,16 @@ func (g *grepRun) run(ctx context.Context) act.Outcome {
 	return g.result(k.notes())
 }
 
-// matchesGlob reports whether file passes the glob, by its path or its name.
-func (g *grepRun) matchesGlob(file string) bool {
-	return g.glob == "" ||
-		doublestar.MatchUnvalidated(g.glob, relativeTo(g.dir, file)) ||
-		!strings.Contains(g.glob, "/") && doublestar.MatchUnvalidated(g.glob, path.Base(file))
+// matchesGlob reports whether the file name in dir passes the glob, by its path or its name.
+func (g *grepRun) matchesGlob(dir, name string) bool {
+	if !strings.Contains(g.glob, "/") {
+		return g.glob == "" || doublestar.MatchUnvalidated(g.glob, name)
+	}
+	return doublestar.MatchUnvalidated(g.glob, relativeTo(g.dir, joinDir(dir, name)))
 }
 
-// searchFile searches the file name in at. Unreadable files are counted and left out.
-func (g *grepRun) searchFile(ctx context.Context, at openat.Dir, name, file string) error {
+// searchFile searches the file name in dir, which is open as at. Unreadable files are counted and left out.
+func (g *grepRun) searchFile(ctx context.Context, at openat.Dir, dir, name string) error {
 	content, ok := g.readText(at, name)
 	if !ok {
 		g.skipped++
@@ -185,7 +186,7 @@ func (g *grepRun) searchFile(ctx context.Context, at openat.Dir, name, file stri
 	if bytes.IndexByte(content, '\r') >= 0 {
 		content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
 	}
-	return g.searchContent(ctx, file, content)
+	return g.searchContent(ctx, dir, name, content)
 }
 
 // readText reads the file name in at; ok is false if it is too large, not text, or unreadable.
@@ -214,7 +215,7 @@ func (g *grepRun) readText(at openat.Dir, name string) (content []byte, ok bool)
 
 // searchContent searches piece by piece, so that a cancellation is noticed. A line
 // longer than a piece is searched in parts.
-func (g *grepRun) searchContent(ctx context.Context, file string, content []byte) error {
+func (g *grepRun) searchContent(ctx context.Context, dir, name string, content []byte) error {
 	h := lineMatches{content: content}
 	for start := 0; start < len(content); {
 		if err := ctx.Err(); err != nil {
@@ -231,13 +232,13 @@ func (g *grepRun) searchContent(ctx context.Context, file string, content []byte
 			}
 			if g.args.FilesOnly {
 				g.matches++
-				return g.writeLine(quotePath(file))
+				return g.writeLine(quotePath(joinDir(dir, name)))
 			}
 			at = h.add(at + m[0])
 		}
 		start = end
 	}
-	return g.writeMatches(file, h)
+	return g.writeMatches(dir, name, h)
 }
 
 // lineMatches are the matching lines of a file.
@@ -262,11 +263,11 @@ func (h *lineMatches) add(at int) int {
 
 // writeMatches writes the matches under the name of the file: matching lines as
 // "12:", context lines as "11-".
-func (g *grepRun) writeMatches(file string, h lineMatches) error {
+func (g *grepRun) writeMatches(dir, name string, h lineMatches) error {
 	if len(h.starts) == 0 {
 		return nil
 	}
-	if err := g.writeLine(quotePath(file)); err != nil {
+	if err := g.writeLine(quotePath(joinDir(dir, name))); err != nil {
 		return err
 	}
 	number, at, done := 1, 0, 0 // at: begin of line number; done: last line shown

@@ -48,7 +48,8 @@ func (w *workspace) locateDir(name string) (string, error) {
 func (w *workspace) listDir(ctx context.Context, dir string, depth int, all bool) act.Outcome {
 	k := walk{workspace: w, all: all, depth: depth, namesOnly: true}
 	a := lineOutput{limit: maxListEntries}
-	k.visit = func(at openat.Dir, file string, e openat.Entry) error {
+	k.visit = func(at openat.Dir, in string, e openat.Entry) error {
+		file := joinDir(in, e.Name)
 		if !a.add(w.formatEntry(at, relativeTo(dir, file), file, e)) {
 			return errStop
 		}

@@ -33,8 +33,8 @@ type walk struct {
 	dirApproved      bool                          // the user has approved the start directory despite a rule
 	inSensitivePlace bool                          // the walk began in a sensitive place, which the user approved
 
-	visit   func(at openat.Dir, file string, e openat.Entry) error // at contains e; fs.SkipDir leaves out what is below it
-	entries []openat.Entry                                         // of the directories being visited, from the top down
+	visit   func(at openat.Dir, dir string, e openat.Entry) error // e is in dir, open as at; fs.SkipDir leaves out what is below e
+	entries []openat.Entry                                        // of the directories being visited, from the top down
 }
 
 // errStop ends a walk early.
@@ -122,20 +122,19 @@ func (k *walk) visitDir(ctx context.Context, at openat.Dir, dir string, rules gi
 			k.limitReached = true
 			return errStop
 		}
-		file := joinDir(dir, e.Name)
-		if !k.all && (e.Name == ".git" || rules.Match(file, e.IsDir())) {
+		if !k.all && (e.Name == ".git" || rules.MatchIn(dir, e.Name, e.IsDir())) {
 			k.ignored++
 			continue
 		}
-		if k.isHiddenByRule(file) {
+		if k.isHiddenByRule(dir, e.Name) {
 			k.hiddenByRule++
 			continue
 		}
-		if k.isHiddenSensitive(file, e.Name) {
+		if k.isHiddenSensitive(dir, e.Name) {
 			k.hiddenSensitive++
 			continue
 		}
-		err := k.visit(at, file, e)
+		err := k.visit(at, dir, e)
 		if err != nil && err != fs.SkipDir {
 			return err
 		}
@@ -146,7 +145,7 @@ func (k *walk) visitDir(ctx context.Context, at openat.Dir, dir string, rules gi
 		if err != nil {
 			continue // it has vanished or cannot be read
 		}
-		err = k.visitDir(ctx, below, file, rules, depth+1)
+		err = k.visitDir(ctx, below, joinDir(dir, e.Name), rules, depth+1)
 		below.Close()
 		if err != nil {
 			return err
@@ -155,22 +154,22 @@ func (k *walk) visitDir(ctx context.Context, at openat.Dir, dir string, rules gi
 	return nil
 }
 
-// isHiddenByRule reports whether a rule hides file from searches.
-func (k *walk) isHiddenByRule(file string) bool {
+// isHiddenByRule reports whether a rule hides the entry name of dir from searches.
+func (k *walk) isHiddenByRule(dir, name string) bool {
 	if k.readEffect == nil {
 		return false
 	}
-	effect := k.readEffect(file)
+	effect := k.readEffect(joinDir(dir, name))
 	return effect == act.Deny || effect == act.Ask && !k.dirApproved
 }
 
-// isHiddenSensitive reports whether file, called name in its directory, is a sensitive place that the user has not
+// isHiddenSensitive reports whether the entry name of dir is a sensitive place that the user has not
 // approved.
-func (k *walk) isHiddenSensitive(file, name string) bool {
+func (k *walk) isHiddenSensitive(dir, name string) bool {
 	if k.namesOnly || k.inSensitivePlace || !k.places.MayEndWith(name) {
 		return false
 	}
-	class := k.placeOf(file).Class
+	class := k.placeOf(joinDir(dir, name)).Class
 	if class == "" {
 		return false
 	}

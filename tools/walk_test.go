@@ -22,7 +22,7 @@ func TestGlobFindsWhatThePatternMatches(t *testing.T) {
 		}
 	}
 	f := open(t, files)
-	parts := []string{"a", "b", "*", "**", "?", "a*", "*b", "{a,ab}", "{a/b,ab}", "{a/**,ab}", "[ab]", `\[x\]`, "[^a]", "*.go", "*.{go,txt}", "a**"}
+	parts := []string{"a", "b", "*", "**", "?", "a*", "*b", "{a,ab}", "{a/b,ab}", "{a/**,ab}", "[ab]", `\[x\]`, "[^a]", "*.go", "*.{go,txt}", "a**", "{a,b/c}", "{a/{b,c},ab}/*", "a{,b}"}
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
 		pattern := strings.Join(slices.Collect(func(yield func(string) bool) {

@@ -119,34 +119,46 @@ func parseRule(line string) (r rule, ok bool) {
 	return r, line != "" && (r.isLiteral || doublestar.ValidatePattern(line))
 }
 
-// match reports whether r is for file, whose last path element is name.
-func (r *rule) match(file, name string, dir bool) bool {
+// match reports whether r is for the entry name of dir.
+func (r *rule) match(dir, name string, isDir bool) bool {
 	switch {
-	case r.dirOnly && !dir:
+	case r.dirOnly && !isDir:
 		return false
+	case dir == r.base:
+		dir = ""
 	case r.base == ".":
-	case len(file) > len(r.base)+1 && file[len(r.base)] == '/' && file[:len(r.base)] == r.base:
-		file = file[len(r.base)+1:]
+	case strings.HasPrefix(dir, r.base) && dir[len(r.base)] == '/':
+		dir = dir[len(r.base)+1:]
 	default:
 		return false
 	}
-	if r.matchBase {
-		file = name
-	}
 	switch {
-	case r.isLiteral:
-		return file == r.pattern
 	case r.suffix != "":
-		return strings.HasSuffix(file, r.suffix)
+		return strings.HasSuffix(name, r.suffix)
+	case r.isLiteral && !strings.HasSuffix(r.pattern, name):
+		return false
+	case dir != "" && !r.matchBase:
+		name = dir + "/" + name
 	}
-	return doublestar.MatchUnvalidated(r.pattern, file)
+	if r.isLiteral {
+		return name == r.pattern
+	}
+	return doublestar.MatchUnvalidated(r.pattern, name)
 }
 
 // Match reports whether file, a path relative to the top, is ignored.
-func (rules Rules) Match(file string, dir bool) bool {
-	name := file[strings.LastIndexByte(file, '/')+1:]
+func (rules Rules) Match(file string, isDir bool) bool {
+	dir, name := ".", file
+	if i := strings.LastIndexByte(file, '/'); i >= 0 {
+		dir, name = file[:i], file[i+1:]
+	}
+	return rules.MatchIn(dir, name, isDir)
+}
+
+// MatchIn is Match for the entry name of dir, which is "." for the top.
+func (rules Rules) MatchIn(dir, name string, isDir bool) bool {
 	for i := len(rules) - 1; i >= 0; i-- {
-		if rules[i].match(file, name, dir) {
+		if rules[i].match(dir, name, isDir) {
 			return !rules[i].negated
 		}
 	}
