@@ -165,8 +165,12 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 		Settings: llm.Settings{Web: a.config.Web || a.flags.prompt.searches(&flags)}, Tools: offered, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.flags.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
 		Fallback: fallbacks(a), Alternatives: largerModels(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.flags.schema, Schemas: schemas,
 		OpenModel: func(name string) (llm.Endpoint, error) { return a.openModel(name, !screen) },
-		AfterTurn: func() { a.finishing.Go(func() { finishOwed(a.library, versions) }) },
-		Log:       log, EstimateTokens: catalog.Estimate, PrepareMedia: attach.PrepareMedia, Config: a.config.Session,
+		AfterTurn: func() {
+			if !a.flags.ephemeral {
+				a.finishing.Go(func() { finishOwed(a.library, versions) })
+			}
+		},
+		Log: log, EstimateTokens: catalog.Estimate, PrepareMedia: attach.PrepareMedia, Config: a.config.Session,
 	})
 	left, err := flags.apply(a, s)
 	if err != nil {
