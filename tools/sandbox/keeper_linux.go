@@ -199,6 +199,9 @@ func (k *keeper) begin(c *kept, protected []string) error {
 		k.stopEvents = k.list.Changed(k.touch)
 		go k.work()
 	}
+	if _, err := k.list.Sync(context.Background()); err != nil { // git directories are watched from now on
+		return err
+	}
 	return k.writeJournal()
 }
 
