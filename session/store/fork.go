@@ -87,6 +87,15 @@ func (s storedContent) linearAnnotations() (shown []Annotation) {
 	return withSettings(shown, s.annotations, s.older)
 }
 
+// checkpointAgain makes transactions move the log into the file again.
+func (db *DB) checkpointAgain() {
+	db.mu.Lock()
+	defer db.mu.Unlock()
+	if db.writer != nil {
+		_ = db.writer.script("PRAGMA wal_autocheckpoint = 1000")
+	}
+}
+
 // isForked reports whether a Log needs the messages of session id for a fork that is not on disk yet.
 func (db *DB) isForked(id string) bool {
 	db.logsMu.Lock()
@@ -128,6 +137,7 @@ func (o *original) copy(db *DB, w *writer, num int64, n int) error {
 	if db == o.db {
 		schema = "main."
 	}
+	_ = w.script("PRAGMA wal_autocheckpoint = 0") // a later transaction moves them from the log into the file
 	var from, copied int64
 	err := w.QueryRow(strings.ReplaceAll(`SELECT num FROM @sessions WHERE id = ?`, "@", schema), o.id).Scan(&from)
 	if err != nil {

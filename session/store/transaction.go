@@ -38,6 +38,9 @@ func (l *Log) flush() error {
 		return nil
 	}
 	err := l.db.write(tx.run)
+	if tx.source != nil {
+		l.db.checkpointAgain()
+	}
 	if errors.Is(err, errRewrite) {
 		l.mu.Lock()
 		err = l.readOlder()
