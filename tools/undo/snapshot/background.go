@@ -42,7 +42,18 @@ func (r *background) done() { r.running.Done() }
 // history stays, and can be restored.
 func (h *History) Close() {
 	h.mu.Lock()
+	ended := h.ctx.Err() != nil
 	h.cancel()
 	h.mu.Unlock()
 	h.running.Wait()
+	if ended {
+		return
+	}
+	h.workspace.mu.Lock()
+	h.histories--
+	last := h.histories == 0
+	h.workspace.mu.Unlock()
+	if last {
+		h.memory.close()
+	}
 }

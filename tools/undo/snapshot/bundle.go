@@ -55,7 +55,8 @@ type bundles struct {
 	where   map[[sha256.Size]byte]location
 	own     *bundle // new contents are appended to it; nil: none
 	ownFile *os.File
-	index   *os.File // of own
+	ownInfo fs.FileInfo // of ownFile
+	index   *os.File    // of own
 }
 
 func keyOf(sum string) (key [sha256.Size]byte) {
@@ -210,9 +211,7 @@ func (b *bundles) append(sum [sha256.Size]byte, packed []byte) error {
 			b.closeOwn() // its end may be incomplete
 			return err
 		}
-		now, err := os.Lstat(b.own.path)
-		open, err2 := b.ownFile.Stat()
-		if err != nil || err2 != nil || !os.SameFile(now, open) { // another process prunes it
+		if now, err := os.Lstat(b.own.path); err != nil || !os.SameFile(now, b.ownInfo) { // another process prunes it
 			b.closeOwn()
 			continue
 		}
@@ -242,12 +241,17 @@ func (b *bundles) openOwn() error {
 	if err != nil {
 		return err
 	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return err
+	}
 	index, err := os.OpenFile(indexOf(path), flags, 0o600)
 	if err != nil {
 		f.Close()
 		return err
 	}
-	b.own, b.ownFile, b.index = &bundle{path: path}, f, index
+	b.own, b.ownFile, b.ownInfo, b.index = &bundle{path: path}, f, info, index
 	b.byPath[path] = b.own
 	return nil
 }

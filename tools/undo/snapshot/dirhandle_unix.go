@@ -138,7 +138,7 @@ func fileStatOf(s *unix.Stat_t) fileStat {
 	out := fileStat{size: s.Size, inode: uint64(s.Ino), device: uint64(s.Dev), mtime: s.Mtim.Nano(), ctime: s.Ctim.Nano(), mode: uint32(s.Mode) & 0o7777}
 	switch uint32(s.Mode) & unix.S_IFMT {
 	case unix.S_IFREG:
-		out.kind = undo.File
+		out.kind, out.linked = undo.File, s.Nlink > 1
 	case unix.S_IFDIR:
 		out.kind, out.size = undo.Directory, 0
 	case unix.S_IFLNK:

@@ -79,6 +79,9 @@ func (s *Store) history(session, dir string) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.mu.Lock()
+	w.histories++
+	w.mu.Unlock()
 	return &History{workspace: w, session: session, file: filepath.Join(directory, logName), now: time.Now, branchMarks: map[int]int{}, background: newBackground()}, nil
 }
 

@@ -4,6 +4,7 @@ package snapshot
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"parley/tools/act"
 	"parley/tools/undo"
@@ -163,14 +165,16 @@ var commands = []string{
 // each command to begin one; with PARLEY_LONG=1 there are more, and some in 5,000 files, with
 // PARLEY_LONG=all 200 of those, which take ten minutes.
 func TestUndoToAnyPoint(t *testing.T) {
-	undoSequences(t, len(commands), 20)
+	undoSequences(t, len(commands), 20, false)
+	t.Run("remembered", func(t *testing.T) { undoSequences(t, len(commands), 20, true) })
 	if large := map[string]int{"1": 12, "all": 200}[os.Getenv("PARLEY_LONG")]; large > 0 {
-		t.Run("more", func(t *testing.T) { undoSequences(t, 200, 40) })
-		t.Run("large", func(t *testing.T) { undoSequences(t, large, 5000) })
+		t.Run("more", func(t *testing.T) { undoSequences(t, 200, 40, false) })
+		t.Run("more, remembered", func(t *testing.T) { undoSequences(t, 200, 40, true) })
+		t.Run("large", func(t *testing.T) { undoSequences(t, large, 5000, true) })
 	}
 }
 
-func undoSequences(t *testing.T, sequences, files int) {
+func undoSequences(t *testing.T, sequences, files int, remembered bool) {
 	template, packed := fastDir(t), fastDir(t)
 	makeRepository(t, template, files, false)
 	makeRepository(t, packed, files, true)
@@ -181,12 +185,16 @@ func undoSequences(t *testing.T, sequences, files int) {
 		}
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { undoSequence(t, uint64(seed), from, files) }) // no snapshot is late
+			if remembered {
+				undoSequence(t, uint64(seed), from, files, true)
+				return
+			}
+			synctest.Test(t, func(t *testing.T) { undoSequence(t, uint64(seed), from, files, false) }) // no snapshot is late
 		})
 	}
 }
 
-func undoSequence(t *testing.T, seed uint64, template string, files int) {
+func undoSequence(t *testing.T, seed uint64, template string, files int, remembered bool) {
 	rnd := rand.New(rand.NewPCG(seed, 17))
 	base := fastDir(t)
 	dir := filepath.Join(base, "work")
@@ -205,6 +213,11 @@ func undoSequence(t *testing.T, seed uint64, template string, files int) {
 	}
 	points := map[int]map[string]node{} // before the record of a number
 	var done []string
+	if remembered {
+		defer h.Close()
+		points[1] = treeOf(t, dir, nil)
+		remember(t, h)
+	}
 	for i := range 2 + rnd.IntN(4) {
 		if i > 0 && rnd.IntN(3) == 0 {
 			file := name()
@@ -233,6 +246,9 @@ func undoSequence(t *testing.T, seed uint64, template string, files int) {
 		}
 		begin(t, w)
 		points[len(h.Records())] = before
+		if remembered && i == 0 && w.(*Watch).snapshot.base == nil {
+			t.Error("the workspace was walked")
+		}
 		cmd := exec.Command("sh", "-c", line)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "A="+name(), "B="+name(), fmt.Sprint("D=", rnd.IntN(7)), fmt.Sprint("N=", rnd.IntN(4)), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
@@ -249,6 +265,27 @@ func undoSequence(t *testing.T, seed uint64, template string, files int) {
 		points[len(h.Records())+1] = now
 		now = goTo(t, h, dir, n, points[n], done)
 		done = append(done, fmt.Sprint("undo to ", n))
+	}
+}
+
+// remember makes a call, after which the workspace is remembered.
+func remember(t testing.TB, h *History) {
+	t.Helper()
+	h.memory.always = true
+	w := h.Watch(act.FileCall{ID: "s", Title: "true"})
+	if err := errors.Join(w.Begin(), w.End()); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		h.memory.mu.Lock()
+		known := h.memory.now != nil && len(h.memory.pending) == 0
+		h.memory.mu.Unlock()
+		if known {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatal("the workspace is not remembered")
+		}
 	}
 }
 

@@ -23,6 +23,7 @@ type fileStat struct {
 	size          int64
 	mtime, ctime  int64 // in ns
 	inode, device uint64
+	linked        bool // it has several names
 }
 
 // A pathInfo is the result of a walk for one path.
@@ -58,16 +59,11 @@ type walk struct {
 // maxEntries bounds the entries of a walk.
 const maxEntries = 400_000
 
-// run walks root. Rules are the ignore rules from the directories above it.
-func (k *walk) run(root dirHandle, rules gitignore.Rules) error {
-	top, err := root.statSelf()
-	if err != nil {
-		return err
-	}
-	k.device, k.entries, k.listedDirs = top.device, make(map[string]*entry, k.expected), map[string]bool{}
+// run walks d, whose rules are the ignore rules from the directories above it.
+func (k *walk) run(d *openDir) error {
+	k.entries, k.listedDirs = make(map[string]*entry, k.expected), map[string]bool{}
 	k.todoChanged = sync.NewCond(&k.mu)
-	d := &openDir{dirHandle: root, rel: ".", rules: rules}
-	d.users.Store(1) // the caller closes root
+	d.users.Store(1) // the caller closes it
 	k.visit(d)
 	if len(k.todo) > 0 {
 		var others sync.WaitGroup

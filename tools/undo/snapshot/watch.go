@@ -51,6 +51,9 @@ func (h *History) Watch(call act.FileCall) act.FileWatch {
 			w.snapshotAt = w.snapshot.listedAt
 		}
 		close(w.done)
+		if w.err == nil && len(call.Paths) == 0 {
+			h.remember(w.snapshot)
+		}
 		if w.err == nil && len(call.Paths) == 0 && w.snapshot.partial != "" {
 			h.warm(ctx, false) // while the user decides
 		}
@@ -75,6 +78,9 @@ func (h *History) Warm(ctx context.Context) {
 }
 
 func (h *History) warm(ctx context.Context, callSoon bool) {
+	if h.memory.isKnown() {
+		return
+	}
 	if l := h.prefetchSnapshot(ctx, callSoon); l != nil {
 		h.prefetchContents(ctx, l)
 	}
@@ -89,6 +95,8 @@ func (w *Watch) snapshotBefore(ctx context.Context) (*snapshot, error) {
 	var err error
 	if len(w.call.Paths) > 0 {
 		l, err = h.snapshotPaths(w.call.Paths, time.Now().UnixNano())
+	} else if l = h.before(ctx); l != nil {
+		return l, nil
 	} else {
 		walking, cancel := context.WithTimeout(ctx, maxSnapshotTime*2/3) // the rest of the time is for reading
 		defer cancel()
@@ -113,6 +121,9 @@ func (w *Watch) Coverage() string {
 
 // summary describes the files that a snapshot does not cover, except directories that git ignores.
 func (l *snapshot) summary() string {
+	if l.base != nil {
+		return l.coverage
+	}
 	var words []string
 	var size int64
 	for _, u := range l.unstored {
@@ -162,7 +173,7 @@ func (w *Watch) Begin() error {
 	w.cancel()
 	<-w.prefetchDone
 	if w.err == nil && time.Since(w.snapshotAt) > maxSnapshotAge {
-		w.snapshot.git.close()
+		w.history.release(w.snapshot)
 		w.snapshot, w.err = w.snapshotBefore(context.Background())
 	}
 	if w.err != nil {
@@ -199,6 +210,7 @@ func (w *Watch) End() error {
 	}
 	h := w.history
 	h.dropPrefetch()
+	before := w.snapshot
 	var after *snapshot
 	var err error
 	if len(w.call.Paths) > 0 {
@@ -206,13 +218,17 @@ func (w *Watch) End() error {
 	} else {
 		ctx, cancel := context.WithTimeout(context.Background(), maxAfterTime)
 		defer cancel()
-		after, err = h.workspace.snapshot(ctx, w.snapshot)
+		if before.base != nil {
+			before, after, err = h.after(ctx, before)
+		} else {
+			after, err = h.workspace.snapshot(ctx, before)
+		}
 	}
-	defer w.snapshot.git.close()
+	defer h.release(w.snapshot)
 	if err != nil {
 		return err
 	}
-	c := h.compare(w.snapshot, after)
+	c := h.compare(before, after)
 	w.record.Open, w.record.Changes, w.record.Uncovered = false, c.changes, c.uncovered
 	w.record.Partial = strings.Trim(cmp.Or(after.partial, w.record.Partial)+"; "+w.incomplete, "; ")
 	return h.put(&w.record)
@@ -223,8 +239,6 @@ func (w *Watch) Cancel() {
 	w.cancel()
 	go func() {
 		<-w.prefetchDone
-		if w.snapshot != nil {
-			w.snapshot.git.close()
-		}
+		w.history.release(w.snapshot)
 	}()
 }

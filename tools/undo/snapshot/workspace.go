@@ -74,8 +74,10 @@ type workspace struct {
 
 	mu            sync.Mutex
 	fileCache     map[string]*cachedFile
-	callSnapshots int                 // snapshots that calls wait for; a prefetch waits until it is 0
-	idle          *sync.Cond          // on mu: callSnapshots is 0
+	callSnapshots int        // snapshots that calls wait for; a prefetch waits until it is 0
+	idle          *sync.Cond // on mu: callSnapshots is 0
+	memory        memory
+	histories     int                 // that are open
 	directories   map[string]*os.Root // added to it, by their absolute paths; paths in them are absolute
 }
 
@@ -145,6 +147,10 @@ type snapshot struct {
 	listedAt   time.Time                 // when the listing was complete
 	unstored   map[string]undo.Uncovered // files whose content is not stored, by path
 	git        *gitObjects
+
+	base     *snapshot          // of the memory: it differs from this snapshot only by earlier; nil: all is in entries
+	earlier  map[string]earlier // by path
+	coverage string             // summary, with base
 }
 
 // isUnlisted reports whether dir is a directory whose entries the snapshot lacks.
@@ -168,22 +174,33 @@ func (w *workspace) snapshot(ctx context.Context, before *snapshot) (*snapshot, 
 		return nil, err
 	}
 	defer dir.Close()
-	w.mu.Lock()
-	k := walk{ctx: ctx, before: before, expected: min(len(w.fileCache)*5/4, 10_000)}
-	w.mu.Unlock()
-	k.deadline, _ = ctx.Deadline()
-	if own, err := os.Open(filepath.Dir(w.store.dir)); err == nil {
-		k.skip, _ = statOpen(own)
-		own.Close()
-	}
+	k := w.newWalk(ctx, before)
 	var rules gitignore.Rules
 	rules, k.inGit = rulesAbove(w.dir)
-	err = k.run(dirHandleOf(dir), rules)
+	err = k.run(&openDir{dirHandle: dirHandleOf(dir), rel: ".", rules: rules})
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		l.partial, err = fmt.Sprintf("only %d files were looked at in time", len(k.entries)), nil
 	}
 	l.entries, l.byDir, l.listedDirs, l.uncovered, l.listedAt = k.entries, k.byDir, k.listedDirs, k.uncovered, time.Now()
 	return l, err
+}
+
+// newWalk returns a walk in the workspace.
+func (w *workspace) newWalk(ctx context.Context, before *snapshot) *walk {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	k := &walk{ctx: ctx, before: before, expected: min(len(w.fileCache)*5/4, 10_000)}
+	k.deadline, _ = ctx.Deadline()
+	if own, err := os.Open(filepath.Dir(w.store.dir)); err == nil {
+		k.skip, _ = statOpen(own)
+		own.Close()
+	}
+	if top, err := w.root.Open("."); err == nil {
+		s, _ := statOpen(top)
+		k.device = s.device
+		top.Close()
+	}
+	return k
 }
 
 // rulesAbove returns the ignore rules for dir from the directories above it and from
