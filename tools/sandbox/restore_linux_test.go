@@ -37,8 +37,7 @@ func (p *fixture) writeAsUser(name, content string) {
 	p.t.Helper()
 	const side = "side" // of the workspace, where nobody takes it away
 	p.write(side, content)
-	p.write(name+".dir/x", "")
-	err := errors.Join(os.RemoveAll(p.at(name+".dir")), os.Lchown(p.at(side), p.uid, p.uid), os.Lchown(p.at(filepath.Dir(name)), p.uid, p.uid), os.Rename(p.at(side), p.at(name)))
+	err := errors.Join(os.MkdirAll(p.at(filepath.Dir(name)), 0o755), os.Lchown(p.at(side), p.uid, p.uid), os.Lchown(p.at(filepath.Dir(name)), p.uid, p.uid), os.Rename(p.at(side), p.at(name)))
 	if err != nil {
 		p.t.Fatal(err)
 	}
