@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"parley/tools/folders"
@@ -29,6 +30,7 @@ type memory struct {
 	pending  map[string]bool
 	linked   map[string]bool    // files with several names, which may change unseen
 	overlays map[*snapshot]bool // snapshots before calls that have not ended
+	storing  atomic.Bool        // contents are stored in the background
 }
 
 // Bounds of a memory.
@@ -82,13 +84,17 @@ func (h *History) remember(seen *snapshot) {
 	}()
 }
 
-// storeAll stores the contents that no call has needed yet, for at most maxStoring.
+// storeAll stores the contents that no call has needed yet, for at most maxStoring, unless that goes on already.
 func (h *History) storeAll() {
+	m := &h.memory
 	if !h.begin() {
 		return
 	}
 	defer h.done()
-	m := &h.memory
+	if !m.storing.CompareAndSwap(false, true) {
+		return
+	}
+	defer m.storing.Store(false)
 	for end := time.Now().Add(maxStoring); time.Now().Before(end) && h.ctx.Err() == nil; {
 		began := time.Now()
 		m.mu.Lock()

@@ -220,6 +220,7 @@ func (w *Watch) End() error {
 		defer cancel()
 		if before.base != nil {
 			before, after, err = h.after(ctx, before)
+			go h.storeAll()
 		} else {
 			after, err = h.workspace.snapshot(ctx, before)
 		}
