@@ -240,7 +240,10 @@ func (h *History) after(ctx context.Context, l *snapshot) (before, after *snapsh
 	}
 	after = &snapshot{entries: map[string]*entry{}, listedDirs: map[string]bool{}, uncovered: m.now.uncovered, listedAt: time.Now()}
 	before.uncovered = l.base.uncovered
-	for file := range l.earlier {
+	for file, was := range l.earlier {
+		if was.entry != nil && was.entry == m.now.entries[file] {
+			continue
+		}
 		for at := file; ; at = path.Dir(at) {
 			is := earlier{m.now.entries[at], m.now.listedDirs[at], undo.Uncovered{}}
 			after.set(at, is)
@@ -362,12 +365,7 @@ func (u *update) look(dir, name string) {
 	}
 	wasDir := was != nil && was.kind == undo.Directory
 	switch {
-	case err == nil && e.kind == undo.Directory && wasDir && was.inode == e.inode && was.device == e.device:
-		if was.mode != e.mode {
-			u.found = append(u.found, e)
-		}
-		return
-	case wasDir:
+	case wasDir: // also if it still exists: it may be new to the list, which then has no names in it
 		u.gone[file] = true
 	case was != nil && err != nil:
 		m.set(file, nil, false)
@@ -384,6 +382,14 @@ func (u *update) look(dir, name string) {
 // finish changes the entries that were looked at, and walks the directories that appeared.
 func (u *update) finish(ctx context.Context) {
 	m := &u.memory
+	was := map[string]*entry{} // in directories that are walked again
+	settled := time.Now().UnixNano() - clockError
+	set := func(e *entry, listed bool) {
+		if old := was[e.path]; old != nil && old.pathInfo == e.pathInfo && e.ctime < settled {
+			e = old
+		}
+		m.set(e.path, e, listed)
+	}
 	if len(u.gone) > 0 {
 		var gone []string
 		for file := range m.now.entries {
@@ -395,6 +401,7 @@ func (u *update) finish(ctx context.Context) {
 			}
 		}
 		for _, file := range gone {
+			was[file] = m.now.entries[file]
 			m.set(file, nil, false)
 		}
 		m.now.uncovered = slices.DeleteFunc(slices.Clone(m.now.uncovered), func(left undo.Uncovered) bool {
@@ -412,16 +419,16 @@ func (u *update) finish(ctx context.Context) {
 			rules := u.rulesFor(path.Dir(e.path))
 			e.ignored = u.inGit && rules.Match(e.path, false)
 		}
-		m.set(e.path, e, e.kind == undo.Directory && m.now.listedDirs[e.path])
+		m.set(e.path, e, false)
 	}
 	for _, e := range u.fresh {
 		k := u.newWalk(ctx, nil)
 		rules := u.rulesFor(path.Dir(e.path))
 		if k.shouldEnter(e.path, e.fileStat, rules) && u.open(e.path) == nil {
 			_ = k.run(&openDir{dirHandle: u.b.dirHandle, rel: e.path, rules: rules})
-			m.set(e.path, &e, k.listedDirs[e.path])
+			set(&e, k.listedDirs[e.path])
 			for file, found := range k.entries {
-				m.set(file, found, k.listedDirs[file])
+				set(found, k.listedDirs[file])
 			}
 		}
 		m.now.uncovered = append(slices.Clip(m.now.uncovered), k.uncovered...)
