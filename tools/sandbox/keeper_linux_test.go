@@ -205,3 +205,20 @@ func TestTwoCallers(t *testing.T) {
 		t.Errorf("the first says %s, %v", out.String(), err)
 	}
 }
+
+// What is taken away goes through no link that was taken away before.
+func TestTakenThroughNoLink(t *testing.T) {
+	t.Parallel()
+	for _, s := range setups() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newFixture(t, s)
+			outside := p.at("outside")
+			out, _ := p.run(fmt.Sprintf(`%smkdir d; ln -s %s d/.git; for i in $(seq 1000); do test -L d/.git || break; sleep 0.01; done
+				git init -q d; echo evil > d/.git/config; for i in $(seq 1000); do test -e d/.git/config || break; sleep 0.01; done; test ! -e d/.git/config && echo taken`, gitSetup, outside))
+			if _, err := os.Lstat(filepath.Join(outside, "config")); err == nil || !strings.Contains(out, "taken") {
+				t.Errorf("the link was followed, or the settings stay: %v, %s", err, out)
+			}
+		})
+	}
+}

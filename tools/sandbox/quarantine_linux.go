@@ -81,10 +81,9 @@ func (k *keeper) moveOut(name string) error {
 			k.dir = timestamp()
 		}
 		kept := filepath.Join(k.quarantine.path, k.dir)
-		to := filepath.Join(kept, name)
-		err = os.MkdirAll(filepath.Dir(to), 0o700)
+		err = os.MkdirAll(kept, 0o700)
 		if err == nil {
-			err = unix.Renameat2(int(from.Fd()), path.Base(name), unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
+			err = moveInto(kept, int(from.Fd()), name)
 		}
 		if err == nil {
 			k.addLocation(kept)
@@ -93,6 +92,30 @@ func (k *keeper) moveOut(name string) error {
 		k.dir = "" // another of this name may be there
 	}
 	return err
+}
+
+// moveInto moves the last part of name, which is in from, to name in the directory kept. It goes through no link:
+// what was moved there before may be links.
+func moveInto(kept string, from int, name string) error {
+	to, err := os.OpenRoot(kept)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	for _, dir := range parentDirs(name) {
+		if err := to.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if info, err := to.Lstat(dir); err != nil || !info.IsDir() {
+			return errors.Join(fs.ErrExist, err)
+		}
+	}
+	parent, err := to.Open(path.Dir(name))
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	return unix.Renameat2(from, path.Base(name), int(parent.Fd()), path.Base(name), unix.RENAME_NOREPLACE)
 }
 
 func (k *keeper) addLocation(where string) {
