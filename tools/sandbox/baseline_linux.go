@@ -69,7 +69,7 @@ func (k *keeper) saveFile(name string, deep bool) {
 	case len(k.before.Found) >= maxSavedFiles, strings.Count(name, "/") > maxLevels, was.Mode.IsRegular() && k.savedBytes > maxSavedBytes:
 		was.Lost = true
 	case was.Mode.IsRegular():
-		was.Data, err = k.root.ReadFile(name)
+		was.Data, err = readRegular(k.root, name, was.Size)
 	case was.Mode.IsDir() && deep:
 		var children []string
 		children, err = k.names(name, -1)
@@ -102,7 +102,7 @@ func (k *keeper) isAs(was saved, name string) bool {
 	case was.Mode.IsRegular() && info.Size() != was.Size:
 		return false
 	case was.Mode.IsRegular() && !was.Lost:
-		data, err = k.root.ReadFile(name)
+		data, err = readRegular(k.root, name, was.Size)
 	}
 	return err == nil && bytes.Equal(data, was.Data)
 }

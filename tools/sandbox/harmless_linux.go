@@ -103,11 +103,7 @@ func (k *keeper) allEntries(dir string, good func(name string) bool) bool {
 
 // readSmall returns the content of a small regular file; !ok for others.
 func (k *keeper) readSmall(name string) (string, bool) {
-	info, err := k.root.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxConfigBytes {
-		return "", false
-	}
-	data, err := k.root.ReadFile(name)
+	data, err := readRegular(k.root, name, maxConfigBytes)
 	return string(data), err == nil
 }
 

@@ -184,13 +184,8 @@ func (k *keeper) begin(c *kept, protected []string) error {
 		if err := k.setBaseline(protected, c.mounted); err != nil {
 			return err
 		}
-	} else { // what the others may still write is not trusted, but for what the user made
+	} else { // what the others may still write is not trusted
 		k.examineAll()
-		for _, p := range k.before.Protected {
-			if _, known := k.before.Found[p]; !known && k.exists(p) && !k.isHarmless(p) {
-				k.accepted[p] = true
-			}
-		}
 	}
 	k.running = append(k.running, c)
 	c.leftOut = k.list.LeftOut()

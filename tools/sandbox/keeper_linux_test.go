@@ -3,12 +3,14 @@ package sandbox_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	tools "parley/tools/process"
 )
@@ -222,3 +224,29 @@ func TestTakenThroughNoLink(t *testing.T) {
 		})
 	}
 }
+
+// A second command does not make what the first one plants the user's own.
+func TestSecondCommandAcceptsNothing(t *testing.T) {
+	t.Parallel()
+	p := newFixture(t, setups()[0])
+	go callSandbox(p.policy, []string{"/bin/sh", "-c", "echo 1 > started; until test -e go; do echo evil > .envrc; done 2>/dev/null; rm go"}, io.Discard, io.Discard)
+	for p.read("workspace/started") == "" {
+		time.Sleep(time.Millisecond)
+	}
+	for range 10 {
+		callSandbox(p.policy, []string{"/bin/true"}, io.Discard, io.Discard)
+	}
+	p.write("workspace/go", "")
+	for exists(p.at("workspace/go")) {
+		time.Sleep(time.Millisecond)
+	}
+	for range 500 {
+		if !exists(p.at("workspace/.envrc")) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Error(".envrc stays")
+}
+
+func exists(name string) bool { _, err := os.Lstat(name); return err == nil }

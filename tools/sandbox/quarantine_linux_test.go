@@ -1,9 +1,12 @@
 package sandbox
 
 import (
+	"errors"
 	"os"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestQuarantineIsPruned(t *testing.T) {
@@ -43,5 +46,35 @@ func TestQuarantineIsPruned(t *testing.T) {
 	}
 	if there(age(29 * 24 * time.Hour)) {
 		t.Error("what is older than a day stayed though there was much that is newer")
+	}
+}
+
+// What is no small file is not read, and not waited for.
+func TestReadsOnlySmallFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := errors.Join(unix.Mkfifo(dir+"/pipe", 0o600), os.WriteFile(dir+"/file", []byte("text"), 0o600), os.Symlink("file", dir+"/link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"pipe", "link", "missing", "."} {
+		if text, err := readRegular(root, name, 100); err == nil {
+			t.Errorf("%s: %q", name, text)
+		}
+	}
+	if f, err := root.OpenFile("pipe", openNoWait, 0); err != nil { // put in the place of a file
+		t.Error(err)
+	} else if text, whole := readOpen(f, 100); whole {
+		t.Errorf("%q", text)
+	}
+	if text, err := readRegular(root, "file", 4); err != nil || string(text) != "text" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if text, err := readRegular(root, "file", 3); err == nil {
+		t.Errorf("a file that grew: %q", text)
 	}
 }

@@ -2,12 +2,14 @@ package sandbox
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"parley/tools/folders"
 	"parley/tools/lazy"
@@ -360,30 +362,52 @@ const maxConfigBytes = 64 << 10
 
 // readConfig returns the text of a config file; "" if it is not a regular file.
 func readConfig(file string) string {
-	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
-		return "" // and do not wait for a pipe
-	}
-	f, err := os.Open(file)
+	f, err := os.OpenFile(file, openNoWait, 0)
 	if err != nil {
 		return ""
 	}
-	defer f.Close()
-	text, _ := io.ReadAll(io.LimitReader(f, maxConfigBytes))
+	text, _ := readOpen(f, maxConfigBytes)
 	return string(text)
 }
 
 // readLine returns the only line of a file; "" if it is not a regular file.
 func (r *repositories) readLine(name string) string {
-	info, err := r.root.Lstat(name)
-	if err != nil || !info.Mode().IsRegular() {
-		return "" // and do not wait for a pipe
-	}
-	f, err := r.root.Open(name)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
 	const most = 8 << 10
-	text, _ := io.ReadAll(io.LimitReader(f, most))
+	text, _ := readRegular(r.root, name, most)
 	return strings.TrimSpace(string(text))
+}
+
+// openNoWait opens a file for reading, and does not wait for a pipe.
+const openNoWait = os.O_RDONLY | syscall.O_NONBLOCK
+
+var errNotSmall = errors.New("not a regular file, or too large")
+
+// readRegular returns the content of a regular file of at most most bytes, that is no link. A command may put
+// something else in its place at any time.
+func readRegular(root *os.Root, name string, most int64) ([]byte, error) {
+	if info, err := root.Lstat(name); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(errNotSmall, err)
+	}
+	f, err := root.OpenFile(name, openNoWait, 0)
+	if err != nil {
+		return nil, err
+	}
+	text, whole := readOpen(f, most)
+	if !whole {
+		return nil, errNotSmall
+	}
+	return text, nil
+}
+
+// readOpen reads at most most bytes of an open file, and closes it. Whole is false if it is longer, or no regular file.
+func readOpen(f *os.File, most int64) (text []byte, whole bool) {
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, false
+	}
+	text, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil || int64(len(text)) <= most {
+		return text, err == nil
+	}
+	return text[:most], false
 }
