@@ -298,11 +298,11 @@ func (l *List) report() {
 }
 
 // Enter lists and watches a folder that is in a .git folder or is one, with the folders in it, as long as it
-// exists. It may be called by a subscriber of Changed.
+// exists. Another call does nothing until then. It may be called by a subscriber of Changed.
 func (l *List) Enter(folder string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n := l.makePath(folder); n > 0 {
+	if n := l.makePath(folder); n > 0 && (l.nodes[n].flags&leaf != 0 || l.nodes[n].flags&inGit == 0) {
 		l.nodes[n].flags = l.nodes[n].flags&^leaf | fresh | inGit
 		l.todo = append(l.todo, n)
 		go func() { _, _ = l.Sync(context.Background()) }()

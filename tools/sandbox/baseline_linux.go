@@ -207,16 +207,38 @@ func (k *keeper) putDir(was saved, name string) error {
 		return err
 	}
 	defer parent.Close()
-	at, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd())) // its name now, also in quarantine
-	if info, err := os.Lstat(at); err == nil && os.SameFile(wanted, info) && unix.Renameat(unix.AT_FDCWD, at, int(parent.Fd()), path.Base(name)) == nil {
+	if err = moveOpen(f, parent, path.Base(name)); err == nil {
 		return k.root.Chmod(name, was.Mode.Perm())
 	}
-	if err = errors.Join(err, k.root.Mkdir(name, was.Mode.Perm()|0o700)); err != nil {
+	if err = k.root.Mkdir(name, was.Mode.Perm()|0o700); err != nil {
 		return err
 	}
 	f.Close()
 	k.held[name], _ = k.root.Open(name)
 	return errRemoved
+}
+
+// moveOpen moves the open directory f, wherever it is, to name in parent. The directory that it is in is opened and
+// compared: a command may put a link in the place of any part of a path at any time.
+func moveOpen(f, parent *os.File, name string) error {
+	at, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", f.Fd())) // also in quarantine
+	if err != nil {
+		return err
+	}
+	dir, err := os.OpenFile(path.Dir(at), unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	var wanted, is unix.Stat_t
+	real, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", dir.Fd()))
+	if err = errors.Join(err, unix.Fstat(int(f.Fd()), &wanted), unix.Fstatat(int(dir.Fd()), path.Base(at), &is, unix.AT_SYMLINK_NOFOLLOW)); err != nil {
+		return err
+	}
+	if real != path.Dir(at) || wanted.Dev != is.Dev || wanted.Ino != is.Ino {
+		return fs.ErrNotExist
+	}
+	return unix.Renameat(int(dir.Fd()), path.Base(at), int(parent.Fd()), name)
 }
 
 // writeFile writes a temporary file and renames it, so that name is never incomplete.

@@ -298,10 +298,11 @@ func (k *keeper) closeHeld() {
 // touch notes a name that changed, if it matters. It is called by the list.
 func (k *keeper) touch(name string) {
 	base := path.Base(name)
+	isPart := slices.Contains(gitDirLayout, base) || slices.Contains(gitConfigPaths("."), base) || path.Base(path.Dir(name)) == "hooks"
 	k.touching.Lock()
 	defer k.touching.Unlock()
 	_, known := k.protected[name]
-	if !known && !slices.Contains(gitDirLayout, base) && !strings.Contains("/"+name+"/", "/.git/") && !slices.ContainsFunc(parentDirs(name), func(dir string) bool { return k.protected[dir] }) {
+	if !known && !isPart && !strings.Contains("/"+name+"/", "/.git/") && !slices.ContainsFunc(parentDirs(name), func(dir string) bool { return k.protected[dir] }) {
 		return
 	}
 	k.touched[name] = true
@@ -414,10 +415,8 @@ func (k *keeper) examine(p string, found *changes) {
 // examineNew takes away what configures the new ones of r, unless it runs nothing.
 func (k *keeper) examineNew(r *repositories, found *changes) {
 	for _, dir := range r.gitDirs {
-		if !k.gitDirs[dir] {
-			k.gitDirs[dir] = true
-			k.list.Enter(dir)
-		}
+		k.gitDirs[dir] = true
+		k.list.Enter(dir) // perhaps once more: it may be another folder of this name
 	}
 	for _, p := range r.protected[len(k.before.Protected):] {
 		if _, err := k.root.Lstat(p); errors.Is(err, fs.ErrPermission) {

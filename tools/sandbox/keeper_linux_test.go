@@ -250,3 +250,20 @@ func TestSecondCommandAcceptsNothing(t *testing.T) {
 }
 
 func exists(name string) bool { _, err := os.Lstat(name); return err == nil }
+
+// What is changed in a new repository later is taken away at once, wherever its git directory is, also after it was replaced.
+func TestTakenLater(t *testing.T) {
+	t.Parallel()
+	p := newFixture(t, setups()[0])
+	const evil = "printf '[core]\\n\\tfsmonitor = evil\\n' > "
+	for _, test := range []struct{ command, file string }{
+		{"git init -q --bare a; sleep 0.3; " + evil + "a/config", "a/HEAD"},
+		{"git init -q --bare a; sleep 0.3; mkdir -p a/hooks; echo evil > a/hooks/update", "a/HEAD"},
+		{"git init -q a; sleep 0.3; rm -r a/.git; git init -q a; sleep 0.3; " + evil + "a/.git/config", "a/.git/config"},
+		{"git init -q b; mkdir c; mv b/.git store; echo gitdir: ../store > c/.git; sleep 0.3; " + evil + "store/config", "store/HEAD"},
+	} {
+		if out, _ := p.run(fmt.Sprintf("%srm -rf a b store; %s; for i in $(seq 100); do test -e %[3]s || break; sleep 0.01; done; test -e %[3]s || echo taken", gitSetup, test.command, test.file)); !strings.Contains(out, "taken") {
+			t.Errorf("%s: it stays: %s", test.command, out)
+		}
+	}
+}
