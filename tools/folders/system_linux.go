@@ -150,6 +150,20 @@ func (d dir) open(name string) (dir, error) {
 	return d.system.opened(fd, err)
 }
 
+// makeReadable lets the owner read a folder in d. It reports whether it could not before.
+func (d dir) makeReadable(name string) bool {
+	fd, err := unix.Openat(d.fd, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return false
+	}
+	defer unix.Close(fd)
+	var info unix.Stat_t
+	if unix.Fstat(fd, &info) != nil || info.Mode&0o500 == 0o500 {
+		return false
+	}
+	return unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), info.Mode&0o7777|0o500) == nil
+}
+
 func (s *system) opened(fd int, err error) (dir, error) {
 	var info unix.Stat_t
 	if err == nil {

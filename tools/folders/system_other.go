@@ -60,6 +60,8 @@ func (d dir) open(name string) (dir, error) {
 
 func (d dir) close() {}
 
+func (d dir) makeReadable(string) bool { return false }
+
 func (d dir) isShared() bool { return false }
 
 func (d dir) each(f func(name string, isDir bool)) error {

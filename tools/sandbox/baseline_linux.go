@@ -23,6 +23,7 @@ type baseline struct {
 	Mounted   bool                            // what exists of Protected is read-only for the commands
 	Protected []string                        // relative to Workspace, with slashes; missing ones too
 	GitDirs   []string                        // git directories
+	Links     []string                        // links above Protected
 	Layout    []string                        // existing parts of gitDirLayout in directories that are no git directories
 	Found     map[string]saved                // what existed of Protected; unless Mounted, with all that is in it and the directories above
 	States    map[string]map[string]fileState // state files by git directory and file

@@ -222,6 +222,9 @@ func (k *keeper) setBaseline(protected []string, mounted bool) error {
 		k.save(p)
 		for _, dir := range parentDirs(p) {
 			touching[dir] = touching[dir] || false
+			if k.mode(dir)&fs.ModeSymlink != 0 {
+				k.before.Links = append(k.before.Links, dir)
+			}
 		}
 		touching[p] = true
 	}
@@ -401,15 +404,27 @@ func (k *keeper) examine(p string, found *changes) {
 	was, known := k.before.Found[p]
 	switch {
 	case k.accepted[p] || k.before.Mounted && known && was.Mode&fs.ModeSymlink == 0:
-	case known && k.isWhole(p), !known && (!k.exists(p) || k.isHarmless(p)):
+	case known && k.isWhole(p), !known && k.newLinkAbove(p) == "" && (!k.exists(p) || k.isHarmless(p)):
 	case keepers.outside.Load() > 0:
 		k.accepted[p] = true
 	case k.before.Lasting && !known && !strings.Contains("/"+p, "/.git"):
 		found.created = append(found.created, p)
 		k.accepted[p] = true
+	case !known && k.newLinkAbove(p) != "":
+		found.note(p, k.take(k.newLinkAbove(p)))
 	default:
 		k.putBack(p, found)
 	}
+}
+
+// newLinkAbove returns the first part of the path of a missing protected file that is now a link: it may lead anywhere.
+func (k *keeper) newLinkAbove(p string) string {
+	for _, dir := range parentDirs(p) {
+		if k.mode(dir)&fs.ModeSymlink != 0 && !slices.Contains(k.before.Links, dir) {
+			return dir
+		}
+	}
+	return ""
 }
 
 // examineNew takes away what configures the new ones of r, unless it runs nothing.

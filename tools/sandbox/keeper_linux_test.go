@@ -254,16 +254,27 @@ func exists(name string) bool { _, err := os.Lstat(name); return err == nil }
 // What is changed in a new repository later is taken away at once, wherever its git directory is, also after it was replaced.
 func TestTakenLater(t *testing.T) {
 	t.Parallel()
-	p := newFixture(t, setups()[0])
+	for _, s := range setups() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			testTakenLater(newFixture(t, s))
+		})
+	}
+}
+
+func testTakenLater(p *fixture) {
+	p.write("workspace/.git/config", "[core]\n\thooksPath = tools/hooks\n")
 	const evil = "printf '[core]\\n\\tfsmonitor = evil\\n' > "
 	for _, test := range []struct{ command, file string }{
 		{"git init -q --bare a; sleep 0.3; " + evil + "a/config", "a/HEAD"},
-		{"git init -q --bare a; sleep 0.3; mkdir -p a/hooks; echo evil > a/hooks/update", "a/HEAD"},
-		{"git init -q a; sleep 0.3; rm -r a/.git; git init -q a; sleep 0.3; " + evil + "a/.git/config", "a/.git/config"},
+		{"git init -q --bare d; sleep 0.3; mkdir -p d/hooks; echo evil > d/hooks/update", "d/HEAD"},
+		{"git init -q e; sleep 0.3; rm -r e/.git; git init -q e; sleep 0.3; " + evil + "e/.git/config", "e/.git/config"},
 		{"git init -q b; mkdir c; mv b/.git store; echo gitdir: ../store > c/.git; sleep 0.3; " + evil + "store/config", "store/HEAD"},
+		{"mkdir -m 311 f; git init -q f; " + evil + "f/.git/config", "f/.git/config"}, // only its owner cannot list it
+		{"mkdir -p g/hooks; ln -s \"$PWD/g\" tools; echo evil > g/hooks/update", "tools"},
 	} {
-		if out, _ := p.run(fmt.Sprintf("%srm -rf a b store; %s; for i in $(seq 100); do test -e %[3]s || break; sleep 0.01; done; test -e %[3]s || echo taken", gitSetup, test.command, test.file)); !strings.Contains(out, "taken") {
-			t.Errorf("%s: it stays: %s", test.command, out)
+		if out, _ := p.run(fmt.Sprintf("%s%s; for i in $(seq 100); do test -e %[3]s || break; sleep 0.01; done; test -e %[3]s || echo taken", gitSetup, test.command, test.file)); !strings.Contains(out, "taken") {
+			p.t.Errorf("%s: it stays: %s", test.command, out)
 		}
 	}
 }
