@@ -208,7 +208,7 @@ func TestTwoCallers(t *testing.T) {
 	}
 }
 
-// What is taken away goes through no link that was taken away before.
+// Nothing is moved away through a link that was moved away before.
 func TestTakenThroughNoLink(t *testing.T) {
 	t.Parallel()
 	for _, s := range setups() {
@@ -251,7 +251,7 @@ func TestSecondCommandAcceptsNothing(t *testing.T) {
 
 func exists(name string) bool { _, err := os.Lstat(name); return err == nil }
 
-// What is changed in a new repository later is taken away at once, wherever its git directory is, also after it was replaced.
+// Later changes of a new repository are taken away at once, wherever its git directory is, also after it was replaced.
 func TestTakenLater(t *testing.T) {
 	t.Parallel()
 	for _, s := range setups() {

@@ -49,7 +49,7 @@ func TestQuarantineIsPruned(t *testing.T) {
 	}
 }
 
-// What is no small file is not read, and not waited for.
+// Only small regular files are read, and pipes are not waited for.
 func TestReadsOnlySmallFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
