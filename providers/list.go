@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -86,7 +87,7 @@ func (s service) listModels(ctx context.Context, o OpenOptions) (offers []listed
 	if offers, err = l.listAll(ctx); err != nil {
 		return nil, s.listError(err)
 	}
-	slices.SortFunc(offers, func(a, b listedModel) int { return strings.Compare(a.ID, b.ID) })
+	sort.Slice(offers, func(i, j int) bool { return offers[i].ID < offers[j].ID })
 	return slices.CompactFunc(offers, func(a, b listedModel) bool { return a.ID == b.ID }), nil
 }
 

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/netip"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -89,7 +90,7 @@ func distinct(places []place, found []*catalog.Server) []catalog.Server {
 		seen[s.Provider+" "+places[i].port] = true
 		list = append(list, *s)
 	}
-	slices.SortStableFunc(list, func(a, b catalog.Server) int { return cmp.Compare(rank(a.Provider), rank(b.Provider)) })
+	sort.SliceStable(list, func(i, j int) bool { return rank(list[i].Provider) < rank(list[j].Provider) })
 	return list
 }
 

@@ -1,12 +1,12 @@
 package prompts
 
 import (
-	"cmp"
 	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"parley/session/frontmatter"
@@ -180,5 +180,5 @@ func cause(err error) string {
 
 // Sort sorts prompts by name; those with the same name keep their order.
 func Sort(found []Prompt) {
-	slices.SortStableFunc(found, func(a, b Prompt) int { return cmp.Compare(a.Name, b.Name) })
+	sort.SliceStable(found, func(i, j int) bool { return found[i].Name < found[j].Name })
 }

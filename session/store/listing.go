@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -205,7 +206,7 @@ func sortedRows(rows iter.Seq2[joinedRow, bool], n int, order func(a, b place) i
 			}
 			sorted = append(sorted, r)
 		}
-		slices.SortFunc(sorted, func(a, b joinedRow) int { return order(a.place, b.place) })
+		sort.Slice(sorted, func(i, j int) bool { return order(sorted[i].place, sorted[j].place) < 0 })
 		for _, r := range sorted {
 			if !yield(r, true) {
 				return

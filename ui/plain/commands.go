@@ -3,6 +3,7 @@ package plain
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	"parley/ui/app"
@@ -62,7 +63,7 @@ func commands(shared []app.Command) []command {
 	order := func(c command) int {
 		return slices.Index(app.Groups, cmp.Or(c.Group, app.Messages))
 	}
-	slices.SortStableFunc(all, func(a, b command) int { return order(a) - order(b) })
+	sort.SliceStable(all, func(i, j int) bool { return order(all[i]) < order(all[j]) })
 	return all
 }
 

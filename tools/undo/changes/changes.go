@@ -2,9 +2,9 @@
 package changes
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -59,7 +59,7 @@ func steps(records []undo.Record) []undo.Step {
 		}
 	}
 	steps = slices.DeleteFunc(steps, func(s undo.Step) bool { return s.Now.Same(s.To) || isDirectory(s) })
-	slices.SortFunc(steps, func(a, b undo.Step) int { return cmp.Compare(a.Path, b.Path) })
+	sort.Slice(steps, func(i, j int) bool { return steps[i].Path < steps[j].Path })
 	return steps
 }
 

@@ -2,7 +2,6 @@ package snapshot
 
 import (
 	"bytes"
-	"cmp"
 	"compress/flate"
 	"crypto/rand"
 	"crypto/sha256"
@@ -15,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -334,7 +334,7 @@ func (b *bundles) rewrite(one *bundle, contents [][sha256.Size]byte, unwanted fu
 			all, sums[is] = append(all, is), sum
 		}
 	}
-	slices.SortFunc(all, func(a, c location) int { return cmp.Compare(a.offset, c.offset) })
+	sort.Slice(all, func(i, j int) bool { return all[i].offset < all[j].offset })
 	for _, is := range all {
 		sum := sums[is]
 		if name := hex.EncodeToString(sum[:]); unwanted(name, at) {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"slices"
+	"sort"
 
 	"parley/tools/undo"
 )
@@ -49,8 +49,8 @@ func (w *workspace) compare(before, after *snapshot) *comparison {
 			c.uncovered = append(c.uncovered, u)
 		}
 	}
-	slices.SortFunc(c.changes, func(a, b undo.Change) int { return cmp.Compare(a.Path, b.Path) })
-	slices.SortFunc(c.uncovered, func(a, b undo.Uncovered) int { return cmp.Compare(a.Path, b.Path) })
+	sort.Slice(c.changes, func(i, j int) bool { return c.changes[i].Path < c.changes[j].Path })
+	sort.Slice(c.uncovered, func(i, j int) bool { return c.uncovered[i].Path < c.uncovered[j].Path })
 	return c
 }
 

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"slices"
+	"sort"
 	"strings"
 
 	"parley/tools/undo"
@@ -55,7 +55,7 @@ func (h *History) Plan(from int) (*undo.Plan, error) {
 			p.Steps = append(p.Steps, s)
 		}
 	}
-	slices.SortFunc(p.Steps, func(a, b undo.Step) int { return cmp.Compare(a.Path, b.Path) })
+	sort.Slice(p.Steps, func(i, j int) bool { return p.Steps[i].Path < p.Steps[j].Path })
 	return p, nil
 }
 

@@ -5,7 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"sort"
 	"time"
 
 	"parley/tools/atomicfile"
@@ -46,7 +46,7 @@ func (s *Store) Prune(before time.Time, most int64) (undo.Pruned, error) {
 		}
 		return n
 	}
-	slices.SortFunc(histories, func(a, b storedItem) int { return a.at.Compare(b.at) })
+	sort.Slice(histories, func(i, j int) bool { return histories[i].at.Before(histories[j].at) })
 	var errs []error
 	for left := used(); len(histories) > 0; histories = histories[1:] {
 		h := histories[0]

@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"slices"
+	"sort"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -182,7 +183,7 @@ func (p *Picker) SetItems(items []Item) {
 // setItems sanitizes, sorts and filters items.
 func (p *Picker) setItems(items []Item) {
 	p.items, p.titleWidth, p.hidden, p.groupReasons = sanitizeItems(items), 0, 0, map[string]string{}
-	slices.SortStableFunc(p.items, func(a, b Item) int { return pinnedFirst(a.Pinned, b.Pinned) })
+	sort.SliceStable(p.items, func(i, j int) bool { return pinnedFirst(p.items[i].Pinned, p.items[j].Pinned) < 0 })
 	for i := range p.items {
 		item := &p.items[i]
 		p.titleWidth = max(p.titleWidth, textwrap.Width(item.Title)+len(pinSign(item.Pinned)))

@@ -3,6 +3,7 @@ package dialog
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -129,7 +130,7 @@ func (l *SessionList) SetRows(rows []SessionRow) {
 // selection stays at its index.
 func (l *SessionList) refresh(id string) {
 	message := l.selected - len(l.hits)
-	slices.SortStableFunc(l.rows, func(a, b SessionRow) int { return pinnedFirst(a.Pinned, b.Pinned) })
+	sort.SliceStable(l.rows, func(i, j int) bool { return pinnedFirst(l.rows[i].Pinned, l.rows[j].Pinned) < 0 })
 	l.widths = [3]int{}
 	for _, r := range l.rows {
 		for i, text := range [...]string{r.Model, r.Cost, r.Age} {

@@ -2,6 +2,7 @@ package features
 
 import (
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -243,7 +244,7 @@ func (f *Models) items() (items []dialog.Item, common []string) {
 		row.Hidden = (yes || c.Retired && at < 0) && !row.Pinned && !row.Current
 		rows[i] = row
 	}
-	slices.SortStableFunc(rows, func(a, b placed) int { return a.at - b.at })
+	sort.SliceStable(rows, func(i, j int) bool { return rows[i].at < rows[j].at })
 	items = make([]dialog.Item, len(rows))
 	for i, row := range rows {
 		items[i] = row.Item

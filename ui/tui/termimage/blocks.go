@@ -22,7 +22,7 @@ func HalfBlocks(data []byte, cols, rows int) (lines []string) {
 	size := whole.Bounds().Size()
 	scale := min(float64(cols)/float64(size.X), float64(2*rows)/float64(size.Y), 1)
 	small := image.NewNRGBA(image.Rect(0, 0, max(int(float64(size.X)*scale), 1), max(int(float64(size.Y)*scale), 1)))
-	draw.ApproxBiLinear.Scale(small, small.Rect, whole, whole.Bounds(), draw.Src, nil)
+	draw.BiLinear.Scale(small, small.Rect, whole, whole.Bounds(), draw.Src, nil)
 	for y := 0; y < small.Rect.Dy(); y += 2 {
 		var line strings.Builder
 		for x := range small.Rect.Dx() {

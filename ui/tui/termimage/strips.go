@@ -34,7 +34,7 @@ func NewStrips(p Protocol, data []byte, cols, rows int, cell image.Point) *Strip
 	scale := min(float64(to.X)/float64(size.X), float64(to.Y)/float64(size.Y))
 	scaled := image.NewNRGBA(image.Rectangle{Max: to})
 	part := image.Rect(0, 0, max(int(float64(size.X)*scale+0.5), 1), max(int(float64(size.Y)*scale+0.5), 1))
-	draw.ApproxBiLinear.Scale(scaled, part, whole, whole.Bounds(), draw.Src, nil)
+	draw.BiLinear.Scale(scaled, part, whole, whole.Bounds(), draw.Src, nil)
 	s := &Strips{protocol: p, img: scaled, cell: cell, cols: cols}
 	if p == Sixel {
 		s.img = paletted(scaled)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -39,7 +40,7 @@ func known(cfg any) []setting {
 			order[d.group] = len(order)
 		}
 	}
-	slices.SortStableFunc(all, func(a, b setting) int { return order[a.group] - order[b.group] })
+	sort.SliceStable(all, func(i, j int) bool { return order[all[i].group] < order[all[j].group] })
 	return all
 }
 

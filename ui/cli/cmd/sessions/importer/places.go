@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"parley/session/store"
@@ -163,7 +164,7 @@ func existing(all []Place) (found []Place) {
 			found = append(found, p)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Place) int { return strings.Compare(a.Program, b.Program) })
+	sort.SliceStable(found, func(i, j int) bool { return found[i].Program < found[j].Program })
 	return found
 }
 
