@@ -208,8 +208,13 @@ func (k *keeper) putDir(was saved, name string) error {
 		return err
 	}
 	defer parent.Close()
-	if err = moveOpen(f, parent, path.Base(name)); err == nil {
-		return k.root.Chmod(name, was.Mode.Perm())
+	for range 3 { // a command may make another one meanwhile
+		if err = moveOpen(f, parent, path.Base(name)); err == nil {
+			return k.root.Chmod(name, was.Mode.Perm())
+		}
+		if !k.exists(name) || k.take(name) != nil {
+			break
+		}
 	}
 	if err = k.root.Mkdir(name, was.Mode.Perm()|0o700); err != nil {
 		return err

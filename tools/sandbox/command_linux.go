@@ -90,6 +90,9 @@ func Command(allowed Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err
 		start = j.commandInPlace
 	}
 	cmd, letGo, err := start()
+	if j.stop != nil {
+		watched.setStop(j.stop)
+	}
 	if err != nil {
 		watched.end(nil)
 		removeTemp()
@@ -150,6 +153,9 @@ func (j *job) helperCommand() (cmd *exec.Cmd, letGo func(), err error) {
 		Env:         []string{"GOMAXPROCS=1", "GOGC=off"}, // faster start; and variables left out here cannot be read in /proc
 		ExtraFiles:  []*os.File{instructions, life},
 		SysProcAttr: attributes(j.hasNamespaces),
+	}
+	if !j.inPlace {
+		j.stop = func() { _, _ = hold.Write([]byte{goAhead}) }
 	}
 	return cmd, func() {
 		instructions.Close()

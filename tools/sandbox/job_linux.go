@@ -19,6 +19,7 @@ type job struct {
 	argv          []string // starts with the program's name as called
 	abi           int      // of Landlock
 	ownsTempDir   bool     // TempDir was created for this command, and is removed after it
+	stop          func()   // ends the command; nil for one that the helper becomes. Not sent
 	undone        []string // directories with the journals of Workspace and Directories
 	unrestricted  bool     // not confined: the helper only ends the processes
 	inPlace       bool     // the helper becomes the program, which guardFD reports

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ const journalPrefix = "journal-"
 
 // writeJournal writes the baseline to disk.
 func (k *keeper) writeJournal() error {
-	text, err := json.Marshal(journalFile{journalVersion, k.before})
+	text, err := json.Marshal(journalFile{journalVersion, k.before.mapped(strconv.QuoteToASCII)})
 	if err != nil || k.quarantine.path == "" {
 		return err
 	}
@@ -58,6 +59,31 @@ func removeJournal(f *os.File) {
 		_ = os.Remove(f.Name())
 		f.Close()
 	}
+}
+
+// mapped returns b with each name and text replaced: those of JSON are UTF-8, and these need not be.
+func (b baseline) mapped(f func(string) string) baseline {
+	each := func(names []string) (out []string) {
+		for _, name := range names {
+			out = append(out, f(name))
+		}
+		return out
+	}
+	b.Protected, b.GitDirs, b.Links, b.Layout = each(b.Protected), each(b.GitDirs), each(b.Links), each(b.Layout)
+	found, states := map[string]saved{}, map[string]map[string]fileState{}
+	for name, was := range b.Found {
+		found[f(name)] = was
+	}
+	for dir, files := range b.States {
+		own := map[string]fileState{}
+		for name, is := range files {
+			is.Text, is.Identity = f(is.Text), f(is.Identity)
+			own[f(name)] = is
+		}
+		states[f(dir)] = own
+	}
+	b.Found, b.States = found, states
+	return b
 }
 
 // FinishJournals takes away what commands left in a workspace that were killed together with their parley, and returns
@@ -99,11 +125,14 @@ func finishJournal(workspace, undone string, f *os.File) string {
 	}
 	defer k.close()
 	var text strings.Builder
-	k.before, k.protected = j.baseline, map[string]bool{}
-	for _, dir := range j.GitDirs {
+	k.before, k.protected = j.mapped(func(text string) string {
+		text, _ = strconv.Unquote(text)
+		return text
+	}), map[string]bool{}
+	for _, dir := range k.before.GitDirs {
 		k.gitDirs[dir] = true
 	}
-	k.running = []*kept{{notices: &text, told: map[string]bool{}}}
+	k.running = []*kept{{notices: &text, told: map[string]int{}}}
 	k.end(k.running[0])
 	return "[parley was killed while commands ran here; it has now looked for what they left where git, the shell or parley would run it]\n" + text.String()
 }

@@ -56,9 +56,10 @@ type kept struct {
 	lasting bool // it runs as long as the user works
 	mounted bool // existing protected paths are read-only for it
 	notices io.Writer
-	told    map[string]bool
-	leftOut []string  // folders that the list left out before
-	far     []*keeper // of the repository elsewhere that the workspace is a worktree of
+	told    map[string]int         // how often each was found
+	stop    atomic.Pointer[func()] // ends the command; nil before it is known, and for one that cannot be ended
+	leftOut []string               // folders that the list left out before
+	far     []*keeper              // of the repository elsewhere that the workspace is a worktree of
 }
 
 // keepers holds those of this process by directory, while commands run there.
@@ -70,6 +71,7 @@ var keepers struct {
 
 // A watched command is one that keepers watch.
 type watched struct {
+	all     []*kept // one for each directory
 	notices io.Writer
 	early   bytes.Buffer // notices for the standard error of the command, unless the policy has a writer
 	mu      sync.Mutex   // guards early
@@ -88,7 +90,7 @@ func (p policy) watch(mounts bool) (*watched, error) {
 		return w, nil
 	}
 	for _, dir := range append([]string{p.Workspace}, p.Directories...) {
-		c := &kept{lasting: p.LongRunning, mounted: mounts || p.LongRunning || dir != p.Workspace, notices: w.notices, told: map[string]bool{}}
+		c := &kept{lasting: p.LongRunning, mounted: mounts || p.LongRunning || dir != p.Workspace, notices: w.notices, told: map[string]int{}}
 		protected := p.Protected
 		if dir != p.Workspace {
 			protected = p.inDirectories[dir]
@@ -106,9 +108,16 @@ func (p policy) watch(mounts bool) (*watched, error) {
 			w.end(nil)
 			return nil, err
 		}
-		w.ends = append(w.ends, end)
+		w.all, w.ends = append(w.all, c), append(w.ends, end)
 	}
 	return w, nil
+}
+
+// setStop sets the function that ends the command.
+func (w *watched) setStop(stop func()) {
+	for _, c := range w.all {
+		c.stop.Store(&stop)
+	}
 }
 
 // end ends the watch once, after the command. A nil cmd did not start.
@@ -249,9 +258,14 @@ func (k *keeper) end(c *kept) {
 	}
 	k.examineAll()
 	var found changes
-	k.compareStates(slices.DeleteFunc(slices.Sorted(maps.Keys(k.gitDirs)), func(dir string) bool {
+	dirs := slices.DeleteFunc(slices.Sorted(maps.Keys(k.gitDirs)), func(dir string) bool {
 		return path.Base(dir) != ".git" && !k.repositories().hasGitDirLayout(filepath.Join(k.root.Name(), dir))
-	}), &found)
+	})
+	const most = 1000 // git directories; reading the states of one takes half a millisecond
+	if len(dirs) > most {
+		found.unseen = append(found.unseen, dirs[most:]...)
+	}
+	k.compareStates(dirs[:min(len(dirs), most)], &found)
 	for _, dir := range k.list.LeftOut() {
 		if !slices.Contains(c.leftOut, dir) {
 			found.unseen = append(found.unseen, dir)
@@ -315,14 +329,50 @@ func (k *keeper) touch(name string) {
 	}
 }
 
-// work examines what is touched until the keeper is closed.
+// work examines what is touched until the keeper is closed. A file that was mapped or has another hard link changes
+// without being touched.
 func (k *keeper) work() {
 	defer close(k.ended)
-	for range k.wake {
-		k.mu.Lock()
-		k.examineTouched()
-		k.mu.Unlock()
+	again := time.NewTimer(lookAgain)
+	defer again.Stop()
+	for {
+		var began time.Time
+		select {
+		case _, open := <-k.wake:
+			if !open {
+				return
+			}
+			k.mu.Lock()
+			k.examineTouched()
+			k.mu.Unlock()
+		case began = <-again.C:
+			k.mu.Lock()
+			k.examineKept()
+			k.mu.Unlock()
+			again.Reset(max(lookAgain, 20*time.Since(began)))
+		}
 	}
+}
+
+// lookAgain is how often files are read that no command may change, where one can.
+const lookAgain = 100 * time.Millisecond
+
+// examineKept examines what stayed in new repositories, and protected paths that are not mounted.
+func (k *keeper) examineKept() {
+	var found changes
+	r := k.repositories()
+	for dir := range k.gitDirs {
+		if _, was := k.before.States[dir]; !was {
+			k.addRepository(r, dir)
+		}
+	}
+	k.examineNew(r, &found)
+	for _, p := range k.before.Protected {
+		if !k.before.Mounted {
+			k.examine(p, &found)
+		}
+	}
+	k.tell(found)
 }
 
 // examineTouched examines what was touched since the last time.
@@ -478,12 +528,33 @@ func (k *keeper) newLayoutPart(dir, what string) string {
 	return what
 }
 
+// maxTimes is how often a command may make something that it may not make: what is put back in a loop is there for a part
+// of the time.
+const maxTimes = 20
+
+// maxTold bounds the names that one command is told of.
+const maxTold = 1000
+
 // tell tells the running commands what was found, of each name once.
 func (k *keeper) tell(found changes) {
 	kept := k.locations
 	k.locations = nil
 	for _, c := range k.running {
-		if text := describeChanges(found.without(c.told), kept); text != "" {
+		was := len(c.told)
+		text := describeChanges(found.without(c.told), kept)
+		if was <= maxTold && len(c.told) > maxTold {
+			text += "[CAUTION: the sandbox tells no further names of this command]\n"
+		} else if was > maxTold {
+			text = ""
+		}
+		for name, times := range c.told {
+			if stop := c.stop.Load(); times >= maxTimes && stop != nil {
+				text += "[the sandbox ended the command, because it made " + joinNames([]string{name[1:]}) + " again and again]\n"
+				c.stop.Store(nil)
+				(*stop)()
+			}
+		}
+		if text != "" {
 			_, _ = io.WriteString(c.notices, text)
 		}
 	}
@@ -541,13 +612,12 @@ func (c *changes) note(name string, err error) {
 }
 
 // without returns c without what is told, to which it adds the rest.
-func (c changes) without(told map[string]bool) changes {
+func (c changes) without(told map[string]int) changes {
 	for i, list := range []*[]string{&c.restored, &c.failed, &c.dangerousFiles, &c.created, &c.unseen} {
 		*list = slices.DeleteFunc(slices.Clone(*list), func(name string) bool {
 			key := strconv.Itoa(i) + name
-			was := told[key]
-			told[key] = true
-			return was
+			told[key]++
+			return told[key] > 1
 		})
 	}
 	return c
@@ -588,7 +658,7 @@ func joinNames(names []string) string {
 		switch {
 		case r < ' ':
 			return r + '␀'
-		case unicode.IsControl(r):
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r): // format characters may reorder a line
 			return unicode.ReplacementChar
 		}
 		return r

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	tools "parley/tools/process"
 )
@@ -108,6 +107,7 @@ func TestKilledTogether(t *testing.T) {
 			t.Parallel()
 			p := newFixture(t, s)
 			p.write("workspace/mine/.git/config", "[alias]\n\tx = !mine\n")
+			p.write("workspace/\xff\n/.git/config", "[alias]\n\tx = !mine\n")
 			for _, name := range []string{"started", "planted"} {
 				p.write("workspace/"+name, "")
 			}
@@ -122,7 +122,7 @@ func TestKilledTogether(t *testing.T) {
 					t.Errorf("%s is there: %s", plant.file, out)
 				}
 			}
-			if got := p.read("workspace/mine/.git/config"); got != "[alias]\n\tx = !mine\n" {
+			if got := p.read("workspace/mine/.git/config") + p.read("workspace/\xff\n/.git/config"); got != "[alias]\n\tx = !mine\n[alias]\n\tx = !mine\n" {
 				t.Errorf("what was there is %q", got)
 			}
 			if out, _ := p.run("echo next"); out != "next\n" {
@@ -225,28 +225,52 @@ func TestTakenThroughNoLink(t *testing.T) {
 	}
 }
 
-// A second command does not make what the first one plants the user's own.
+// A command that makes again and again what is taken away is ended, and a second command does not make that the user's
+// own.
 func TestSecondCommandAcceptsNothing(t *testing.T) {
 	t.Parallel()
 	p := newFixture(t, setups()[0])
-	go callSandbox(p.policy, []string{"/bin/sh", "-c", "echo 1 > started; until test -e go; do echo evil > .envrc; done 2>/dev/null; rm go"}, io.Discard, io.Discard)
-	for p.read("workspace/started") == "" {
-		time.Sleep(time.Millisecond)
-	}
+	var out bytes.Buffer
+	status := make(chan int)
+	go func() {
+		status <- callSandbox(p.policy, []string{"/bin/sh", "-c", "echo 1 > started; while :; do echo evil > .envrc; done 2>/dev/null"}, io.Discard, &out)
+	}()
+	p.waitFor("workspace/started")
 	for range 10 {
 		callSandbox(p.policy, []string{"/bin/true"}, io.Discard, io.Discard)
 	}
-	p.write("workspace/go", "")
-	for exists(p.at("workspace/go")) {
-		time.Sleep(time.Millisecond)
+	if got := <-status; got == 0 || !strings.Contains(out.String(), "[the sandbox ended the command, because it made .envrc again and again]") {
+		t.Errorf("it ended with %d: %s", got, out.String())
 	}
-	for range 500 {
-		if !exists(p.at("workspace/.envrc")) {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
+	if exists(p.at("workspace/.envrc")) {
+		t.Error(".envrc stays")
 	}
-	t.Error(".envrc stays")
+}
+
+// The links of files that stayed lead to no way to change them.
+func TestTakenThroughLinks(t *testing.T) {
+	t.Parallel()
+	for _, s := range setups() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newFixture(t, s)
+			p.write("workspace/scripts/x", "")
+			for link, to := range map[string]string{".git/hooks/post-checkout": "../../scripts/hook", "envrc-link": "scripts/none"} {
+				if err := os.Symlink(to, p.at("workspace/"+link)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.chownWorkspace()
+			out, _ := p.run(gitSetup + `git init -q sub; ln sub/.git/config other; sleep 0.3
+printf '[core]\n\tfsmonitor = evil\n' > other; echo evil > scripts/hook
+for i in $(seq 300); do grep -q evil sub/.git/config scripts/hook 2>/dev/null || break; sleep 0.01; done; grep -l evil sub/.git/config scripts/hook 2>/dev/null`)
+			for _, name := range []string{"sub/.git/config", "scripts/hook"} {
+				if !strings.Contains(out, "undid changes of "+name) && !strings.Contains(out, ", "+name) || strings.Contains(p.read("workspace/"+name), "evil") {
+					t.Errorf("%s is there, or not told: %s", name, out)
+				}
+			}
+		})
+	}
 }
 
 func exists(name string) bool { _, err := os.Lstat(name); return err == nil }

@@ -112,20 +112,57 @@ func (r *repositories) completes(file string) bool {
 	return false
 }
 
-// withLinkTargets adds the targets of protected links, if they are in the workspace.
+// withLinkTargets adds the targets of protected links, and of those in protected directories, if they are in the
+// workspace.
 func withLinkTargets(workspace string, protected []string) []string {
 	all := slices.Clone(protected)
+	add := func(link string) {
+		inside, err := filepath.Rel(workspace, linkTarget(link, maxLinks))
+		if name := filepath.ToSlash(inside); err == nil && filepath.IsLocal(inside) && inside != "." && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
 	for _, name := range protected {
-		real, err := filepath.EvalSymlinks(filepath.Join(workspace, name))
+		add(filepath.Join(workspace, name))
+		const most = 200 // hooks
+		dir, err := os.OpenRoot(filepath.Join(workspace, name)) // which waits for no pipe
 		if err != nil {
 			continue
 		}
-		inside, err := filepath.Rel(workspace, real)
-		if err == nil && filepath.IsLocal(inside) && inside != "." && !slices.Contains(all, filepath.ToSlash(inside)) {
-			all = append(all, filepath.ToSlash(inside))
+		var entries []os.DirEntry
+		if f, err := dir.Open("."); err == nil {
+			entries, _ = f.ReadDir(most)
+			f.Close()
+		}
+		dir.Close()
+		for _, e := range entries {
+			if e.Type()&os.ModeSymlink != 0 {
+				add(filepath.Join(workspace, name, e.Name()))
+			}
 		}
 	}
 	return all
+}
+
+// maxLinks bounds the links that are followed, as the kernel does.
+const maxLinks = 40
+
+// linkTarget returns the path that a path leads to, also if there is nothing yet.
+func linkTarget(name string, most int) string {
+	if real, err := filepath.EvalSymlinks(name); err == nil {
+		return real
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(name)); err == nil {
+		name = filepath.Join(dir, filepath.Base(name))
+	}
+	to, err := os.Readlink(name)
+	if err != nil || most == 0 {
+		return name
+	}
+	if !filepath.IsAbs(to) {
+		to = filepath.Join(filepath.Dir(name), to)
+	}
+	return linkTarget(to, most-1)
 }
 
 // repositories holds the repositories found.
@@ -295,7 +332,7 @@ const maxHookSettings = 200
 
 // hookPathSetting matches a setting that names git's hooks directory or another config file.
 // It may follow its section on the same line.
-var hookPathSetting = lazy.NewRegexp(`(?im)^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(hookspath|path)[ \t]*=[ \t]*"?([^"\r\n;#]*)`)
+var hookPathSetting = lazy.NewRegexp(`(?im)^[ \t]*(?:\[[^\]\n]*\][ \t]*)?(hookspath|path)[ \t]*=[ \t]*([^\r\n]*)`)
 
 // protectHooksPaths protects the hooks that core.hooksPath names, if they are in the
 // workspace: in the config of a repository, of the user, and of the files that these
@@ -311,7 +348,7 @@ func (r *repositories) protectHooksPaths() {
 	const most = 100 // files of settings
 	for i := 0; i < len(files) && i < most; i++ {
 		for _, found := range hookPathSetting.FindAllStringSubmatch(readConfig(files[i]), maxHookSettings) {
-			to := strings.TrimSpace(found[2])
+			to := settingValue(found[2])
 			if rest, ok := strings.CutPrefix(to, "~/"); ok {
 				to = filepath.Join(home, rest)
 			}
@@ -336,6 +373,26 @@ func (r *repositories) protectHooksPaths() {
 			}
 		}
 	}
+}
+
+// settingValue returns a value of git's config without its quotes and the comment after it.
+func settingValue(text string) string {
+	var value strings.Builder
+	quoted := false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			quoted = !quoted
+		case c == '\\' && i+1 < len(text):
+			i++
+			value.WriteByte(text[i])
+		case !quoted && (c == ';' || c == '#'):
+			return strings.TrimSpace(value.String())
+		default:
+			value.WriteByte(c)
+		}
+	}
+	return strings.TrimSpace(value.String())
 }
 
 // holdsFor reports whether a settings file may apply to a work tree: the file of another git directory does not
