@@ -124,7 +124,7 @@ func withLinkTargets(workspace string, protected []string) []string {
 	}
 	for _, name := range protected {
 		add(filepath.Join(workspace, name))
-		const most = 200 // hooks
+		const most = 200                                        // hooks
 		dir, err := os.OpenRoot(filepath.Join(workspace, name)) // which waits for no pipe
 		if err != nil {
 			continue
