@@ -50,7 +50,7 @@ func (w *workspace) noticesOf(r *runningCommand) string {
 	r.ReleaseHelper() // ends the watch
 	text := r.undone.take()
 	if r.policy != nil && r.HelperFailed() {
-		text = strings.TrimSpace(note("CAUTION: the process that ends all of a command was killed: look at what still runs") + "\n" + text)
+		text = strings.TrimSpace(note("CAUTION: the process that ends all processes of a command was killed: check what still runs") + "\n" + text)
 	}
 	_, _ = w.notices.Write([]byte(text + "\n"))
 	return truncate(text, maxNotices)

@@ -17,18 +17,18 @@ import (
 	"parley/tools/proxy"
 )
 
-// A Network is the transport of one provider, so that its limits and connections belong to nobody else. It can connect
+// A Network is the transport of one provider: limits and connections are not shared. It can connect
 // before there is a request.
 type Network struct {
 	*http.Transport
 	Dial func(ctx context.Context, network, addr string) (net.Conn, error) // opens a connection
 
-	mu    sync.Mutex   // held until an early dial begins, so that its request meets no connection
+	mu    sync.Mutex   // held until an early dial begins, so that it cannot reuse an open connection
 	open  atomic.Int32 // connections that are open or being opened
 	early atomic.Pointer[early]
 }
 
-// NewNetwork returns a transport that waits for a response for the time of idle; 0 is 300 s.
+// NewNetwork returns a transport that waits up to idle for a response; 0 means 300 s.
 func NewNetwork(idle time.Duration) *Network {
 	n := &Network{Dial: (&net.Dialer{Timeout: connectTime}).DialContext}
 	n.Transport = &http.Transport{
@@ -79,7 +79,7 @@ type waiting struct {
 }
 
 // Connect connects to the host of a base URL, up to the TLS handshake, unless a connection is open. The next request
-// uses the connection, if the server has not closed it; errors are dropped. Connect does nothing for this computer, where
+// uses the connection, if the server has not closed it; errors are dropped. Connect does nothing for a server on this computer, where
 // it would save no time, and for a proxy that requires a login. It returns at once.
 func (n *Network) Connect(base string) {
 	u, err := url.Parse(base)

@@ -193,7 +193,7 @@ type queuedWrite struct {
 const queueDelay = 100 * time.Millisecond
 
 // later runs f, after all earlier calls, in the next transaction of any kind, or soon in one of its own. The
-// returned function waits and returns the error, which undoes only what f did; calling it is optional.
+// returned function waits and returns the error; an error undoes only the changes of f. Calling it is optional.
 func (db *database) later(f func(*writer) error) (wait func() error) {
 	q := &queuedWrite{run: f, done: make(chan struct{})}
 	db.queueMu.Lock()
@@ -212,7 +212,7 @@ func (db *database) later(f func(*writer) error) (wait func() error) {
 	}
 }
 
-// Flush writes changes that wait for another transaction; an error goes to those who wait for them.
+// Flush writes changes that wait for another transaction. Those who wait for them receive the error.
 func (db *database) Flush() error {
 	db.mu.Lock()
 	defer db.mu.Unlock()

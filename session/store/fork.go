@@ -24,8 +24,8 @@ func (db *DB) Fork(id string, head int) (*Log, error) {
 	return l, err
 }
 
-// ForkInto is Fork with the copy in another store, such as one in memory; db must stay open. Seqs has the Seq in the
-// original of the messages 1, 2, …
+// ForkInto is Fork with the copy in another store, such as one in memory; db must stay open. seqs[i] is the
+// original's Seq of message i+1.
 func (db *DB) ForkInto(to *DB, id string, head int) (l *Log, seqs []int, err error) {
 	s, c, _, err := db.load(id, true)
 	if c.older > 0 && (s.Head != c.older || head != 0 && head != c.older || !db.isLinear(id) || to != db && to.attach(db) != nil) {
@@ -87,7 +87,7 @@ func (s storedContent) linearAnnotations() (shown []Annotation) {
 	return withSettings(shown, s.annotations, s.older)
 }
 
-// checkpointAgain makes transactions move the log into the file again.
+// checkpointAgain turns SQLite's automatic checkpoints on again.
 func (db *DB) checkpointAgain() {
 	db.mu.Lock()
 	defer db.mu.Unlock()
@@ -157,7 +157,7 @@ func (o *original) copy(db *DB, w *writer, num int64, n int) error {
 	}
 	err = w.QueryRow(`SELECT count(*) FROM nodes WHERE session = ?`, num).Scan(&copied)
 	if err == nil && copied != int64(n) {
-		err = fmt.Errorf("copy the messages of %s: %d of %d are left", o.id, copied, n)
+		err = fmt.Errorf("copy the messages of %s: only %d of %d were copied", o.id, copied, n)
 	}
 	return err
 }

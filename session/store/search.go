@@ -80,7 +80,7 @@ const indexedAtOnce = 500
 // is done; what is left stays marked in the file. It leaves half of the time to other writers.
 func (db *DB) IndexOwed(ctx context.Context) { db.indexOwed(ctx, 1) }
 
-// indexOwed is IndexOwed with pauses that are so many times as long as the transactions.
+// indexOwed is IndexOwed, where each pause is as long as the transaction before it, times pauses.
 func (db *DB) indexOwed(ctx context.Context, pauses time.Duration) {
 	var owed int
 	err := db.value(&owed, `SELECT count(*) FROM (SELECT 1 FROM nodes WHERE indexed = 0 LIMIT 1)`)

@@ -94,7 +94,7 @@ func (db *DB) AddPrompt(p SentPrompt) error {
 }
 
 // AddPromptAsync is AddPrompt without waiting for the disk; it also deletes this process's drafts under keys, as
-// SaveDraft does. It happens in the transaction that stores the prompt itself, if that comes soon. The returned function
+// SaveDraft does. The write joins the transaction that stores the prompt itself, if that comes soon. The returned function
 // waits and returns the error; calling it is optional.
 func (db *DB) AddPromptAsync(p SentPrompt, drafts ...string) (wait func() error) {
 	if p.At.IsZero() {

@@ -119,7 +119,7 @@ func open(dir string, o options) *List {
 	return l
 }
 
-// Close gives the list back. The last Close ends it.
+// Close releases the list. The last Close ends it.
 func (l *List) Close() {
 	lists.Lock()
 	defer lists.Unlock()
@@ -263,7 +263,7 @@ func (l *List) Changed(f func(path string)) (stop func()) {
 	}
 }
 
-// Holding returns the folders that have, or had, a .git or a HEAD in them: what a repository is known by.
+// Holding returns the folders that have, or had, a .git or a HEAD in them: the names that mark a repository.
 func (l *List) Holding(ctx context.Context) (folders []string, err error) {
 	_, err = l.Sync(ctx)
 	l.mu.Lock()
@@ -298,7 +298,7 @@ func (l *List) report() {
 }
 
 // Enter lists and watches a folder that is in a .git folder or is one, with the folders in it, as long as it
-// exists. Another call does nothing until then. It may be called by a subscriber of Changed.
+// exists. Later calls do nothing until then. It may be called by a subscriber of Changed.
 func (l *List) Enter(folder string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

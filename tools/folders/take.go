@@ -20,7 +20,7 @@ type event struct {
 type eventKind uint8
 
 const (
-	changed eventKind = iota // or deleted, if it is no folder
+	changed eventKind = iota // its content or attributes
 	created
 	deleted
 	movedAway

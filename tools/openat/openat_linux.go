@@ -133,7 +133,7 @@ var types = [16]fs.FileMode{
 	0, unknown, fs.ModeSymlink, unknown, fs.ModeSocket, unknown, unknown, unknown,
 }
 
-// Stat returns the size and the time of change of an entry, in ns.
+// Stat returns the size of an entry and its modification time, in ns since 1970.
 func (d Dir) Stat(name string) (size, modified int64, err error) {
 	var s unix.Stat_t
 	err = wrap("stat", name, unix.Fstatat(d.fd, name, &s, unix.AT_SYMLINK_NOFOLLOW))
@@ -156,7 +156,7 @@ func (d Dir) OpenFile(name string) (File, error) {
 	return File{fd, s.Size}, err
 }
 
-// Read is [io.Reader].
+// Read implements io.Reader.
 func (f File) Read(p []byte) (n int, err error) {
 	for {
 		n, err = unix.Read(f.fd, p)

@@ -52,7 +52,7 @@ func (d Dir) Entries(into []Entry, most int) ([]Entry, error) {
 	return into, err
 }
 
-// Stat returns the size and the time of change of an entry, in ns.
+// Stat returns the size of an entry and its modification time, in ns since 1970.
 func (d Dir) Stat(name string) (size, modified int64, err error) {
 	info, err := d.root.Lstat(name)
 	if err != nil {

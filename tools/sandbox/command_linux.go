@@ -251,7 +251,7 @@ func (f kernelSupport) backend() Backend {
 		return Backend{ABI: f.abi, Reason: fmt.Sprintf("Landlock ABI %d cannot keep files from being cut short, and there are no namespaces: %v", f.abi, f.namespaceErr)}
 	}
 	b.Name, b.Weak = "landlock+seccomp", "no namespaces"
-	b.Details = append(b.Details, fmt.Sprintf("no namespaces: %v", f.namespaceErr), "so each command asks, and protected paths are put back when one has changed them",
+	b.Details = append(b.Details, fmt.Sprintf("no namespaces: %v", f.namespaceErr), "so each command asks, and protected paths are put back after a change",
 		"mode, owner, times, extended attributes and flags of files of the same user can be changed anywhere")
 	if f.abi < 6 {
 		b.Details = append(b.Details, "signals to other processes of the same user are not held back before Landlock ABI 6")

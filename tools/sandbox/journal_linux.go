@@ -117,7 +117,7 @@ func FinishJournals(workspace, undone string, wait time.Duration) (notice string
 func finishJournal(workspace, undone string, f *os.File) string {
 	var j journalFile
 	if err := json.NewDecoder(f).Decode(&j); err != nil || j.Version != journalVersion || j.Workspace != workspace {
-		return "[CAUTION: parley was killed while commands ran here, and its journal " + filepath.Base(f.Name()) + " is damaged: look at what is new, before you use git or the shell here]\n"
+		return "[CAUTION: parley was killed while commands ran here, and its journal " + filepath.Base(f.Name()) + " is damaged: check new files before you use git or the shell here]\n"
 	}
 	k, err := newKeeper(workspace, undone)
 	if err != nil {
@@ -134,5 +134,5 @@ func finishJournal(workspace, undone string, f *os.File) string {
 	}
 	k.running = []*kept{{notices: &text, told: map[string]int{}}}
 	k.end(k.running[0])
-	return "[parley was killed while commands ran here; it has now looked for what they left where git, the shell or parley would run it]\n" + text.String()
+	return "[parley was killed while commands ran here. It has now checked for files that they left for git, the shell or parley to run]\n" + text.String()
 }

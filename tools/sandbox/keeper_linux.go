@@ -23,8 +23,8 @@ import (
 	"parley/tools/folders"
 )
 
-// A keeper keeps what configures or runs programs for git, parley and the shell in a workspace as it
-// was, while commands run there. It is told of each name that changes, and examines what belongs to a
+// A keeper protects what configures or runs programs for git, parley and the shell in a workspace
+// while commands run there. It receives each name that changes, and examines those that belong to a
 // git directory or a protected path. What no command may make is taken away within milliseconds; git's
 // own files in new repositories stay while they run nothing.
 type keeper struct {
@@ -42,7 +42,7 @@ type keeper struct {
 	gitDirs      map[string]bool // those of the baseline and new ones
 	accepted     map[string]bool // protected paths that the user made meanwhile
 	running      []*kept
-	isOutside    bool     // only for state files of a repository elsewhere, that the workspace is a worktree of: none is put back
+	isOutside    bool     // of the repository outside that the workspace is a worktree of: its state files are only reported
 	journal      *os.File // nil before the first command
 	quarantine
 
@@ -254,7 +254,7 @@ func (k *keeper) end(c *kept) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil {
-		_, _ = io.WriteString(c.notices, "[CAUTION: the sandbox could not look at all that is new, for repositories that run programs: "+err.Error()+"]\n")
+		_, _ = io.WriteString(c.notices, "[CAUTION: the sandbox could not check all new folders for repositories that run programs: "+err.Error()+"]\n")
 	}
 	k.examineAll()
 	var found changes
@@ -528,14 +528,14 @@ func (k *keeper) newLayoutPart(dir, what string) string {
 	return what
 }
 
-// maxTimes is how often a command may make something that it may not make: what is put back in a loop is there for a part
-// of the time.
+// maxTimes is how often a command may make again what is taken away before it is ended: in such a loop the file exists
+// part of the time.
 const maxTimes = 20
 
-// maxTold bounds the names that one command is told of.
+// maxTold bounds the names that are reported about one command.
 const maxTold = 1000
 
-// tell tells the running commands what was found, of each name once.
+// tell reports to the running commands what was found, each name once.
 func (k *keeper) tell(found changes) {
 	kept := k.locations
 	k.locations = nil
@@ -543,13 +543,13 @@ func (k *keeper) tell(found changes) {
 		was := len(c.told)
 		text := describeChanges(found.without(c.told), kept)
 		if was <= maxTold && len(c.told) > maxTold {
-			text += "[CAUTION: the sandbox tells no further names of this command]\n"
+			text += "[CAUTION: further names of this command are not listed]\n"
 		} else if was > maxTold {
 			text = ""
 		}
 		for name, times := range c.told {
 			if stop := c.stop.Load(); times >= maxTimes && stop != nil {
-				text += "[the sandbox ended the command, because it made " + joinNames([]string{name[1:]}) + " again and again]\n"
+				text += "[the sandbox ended the command, because it kept making " + joinNames([]string{name[1:]}) + "]\n"
 				c.stop.Store(nil)
 				(*stop)()
 			}
@@ -629,7 +629,7 @@ func describeChanges(c changes, kept []string) string {
 	var b strings.Builder
 	where := ""
 	if len(kept) > 0 {
-		where = "; the previous version is kept in " + joinNames(kept)
+		where = "; what was there is kept in " + joinNames(kept)
 	}
 	if len(c.restored) > 0 {
 		b.WriteString("[the sandbox undid changes of " + joinNames(c.restored) + ": no command may change them" + where + "]\n")
@@ -645,7 +645,7 @@ func describeChanges(c changes, kept []string) string {
 		b.WriteString("[CAUTION: " + joinNames(c.created) + " was made while the program ran; look at it before you use it]\n")
 	}
 	if len(c.unseen) > 0 {
-		b.WriteString("[CAUTION: the sandbox could not look at all that is new, for repositories that run programs; it skipped " + joinNames(c.unseen) + "]\n")
+		b.WriteString("[CAUTION: the sandbox could not check all new folders for repositories that run programs; it skipped " + joinNames(c.unseen) + "]\n")
 	}
 	return b.String()
 }

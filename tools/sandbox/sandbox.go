@@ -9,34 +9,34 @@
 //
 // The helper, not the caller, outlives the command: when the caller dies, however
 // that happens, the helper ends every process and does what is left of the keeper's work.
-// Landlock and seccomp bind the command alone, so that the helper can. For a program that runs
+// Landlock and seccomp bind the command alone, not the helper. For a program that runs
 // as long as the user works, the helper becomes the program where there are namespaces, and one
 // guard for each workspace ends it if the caller dies.
 //
-// What configures git or starts programs is protected: in git its hooks, wherever core.hooksPath
+// On Linux, what configures git or starts programs is protected: in git its hooks, wherever core.hooksPath
 // puts them, its settings, and the files that locate these, in all repositories of the workspace;
 // .envrc, .mcp.json and .parley at its top; what the policy names. Existing ones are mounted
 // read-only. Missing ones cannot be; a keeper takes them away within milliseconds of their creation,
 // by a list of the workspace's folders that follows each change (package folders). It does not know
-// who made a file, so that nothing is deleted: what it takes is in the quarantine directory, and told.
+// who made a file, so that nothing is deleted: what it takes is in the quarantine directory, and reported.
 // Files that git itself creates in a new repository (settings that run nothing, sample hooks) stay, as
 // long as they run nothing; so a repository that the user makes meanwhile stays as well. While a
 // program runs that the user let run outside of the sandbox, everything stays. For programs that run as
 // long as the user works, git's directory is read-only as a whole, and new files at the top of the
-// workspace stay and are told.
+// workspace stay and are reported.
 //
 // State of unfinished operations by which git starts programs (stateFiles) is compared when a
 // command ends. It is undone if git does not write such content itself, such as a strategy that is a
-// path. Otherwise it stays and is told, such as a rebase with commands in it or attributes that name
+// path. Otherwise it stays and is reported, such as a rebase with commands in it or attributes that name
 // drivers. In a workspace that is a worktree, the repository elsewhere can be read, and with
 // namespaces be committed to: its objects and branches can be changed, its configuration cannot, and
-// changed state of unfinished operations is told.
+// changed state of unfinished operations is reported.
 //
 // Before a command starts, the journal on disk says what was there. If parley and its helpers are
 // killed together, the next parley takes away what the journal does not name.
 //
-// Folders more than 64 levels deep, and those beyond 200,000, are not looked at; new ones are told.
-// The same is true of the insides of .git folders, but for what configures git.
+// Folders more than 64 levels deep, and those beyond 200,000, are not examined; new ones are
+// reported. Inside .git folders, only what configures git is examined.
 //
 // No file gets a setuid or setgid bit.
 //

@@ -39,7 +39,7 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 		a.flags.listWords = ambiguousWords(a.library, a.flags.resume)
 	}
 	if a.flags.listWords != nil && a.flags.ephemeral {
-		return nil, "", cmdutil.Usagef("--ephemeral --fork: which conversation? Give its ID with -r: parley sessions list shows them")
+		return nil, "", cmdutil.Usagef("--ephemeral --fork needs a conversation: give its ID with -r; parley sessions list shows them")
 	}
 	if a.flags.listWords == nil && (a.flags.continueLast || a.flags.resume != "") {
 		if trouble != nil {

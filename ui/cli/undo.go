@@ -43,7 +43,7 @@ func forkSession(a *program, id string, head int) (*session.Log, error) {
 	log, seqs, err := a.library.ForkInto(a.library, id, head)
 	if store := openUndo(a); log != nil && store != nil {
 		if err := store.Copy(id, log.Session().ID, seqs); err != nil {
-			a.Note("/undo does not know the files of the original: " + err.Error())
+			a.Note("/undo cannot restore files of the original conversation: " + err.Error())
 		}
 	}
 	return log, err

@@ -142,8 +142,8 @@ func (b *bundles) known(one *bundle, head []byte, size int64) bool {
 
 func indexOf(path string) string { return strings.TrimSuffix(path, bundleSuffix) + ".idx" }
 
-// find returns the location of a content whose bundle exists, or did a minute ago; and with use records
-// that it is used.
+// find returns the location of a content. It checks at most once a minute that the bundle exists. With use it
+// renews the bundle's time, so that Prune keeps it.
 func (b *bundles) find(sum string, use bool) (at location, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -223,7 +223,7 @@ func (b *bundles) append(sum [sha256.Size]byte, packed []byte) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("%s is removed again and again", b.dir)
+	return fmt.Errorf("%s keeps being removed", b.dir)
 }
 
 // openOwn opens a bundle of this process with room for another content.

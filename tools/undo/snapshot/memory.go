@@ -37,9 +37,9 @@ type memory struct {
 const (
 	rememberFrom  = 2_000         // entries; a walk through fewer is cheap
 	storedAtOnce  = 1_000         // contents
-	maxStoring    = time.Minute   // at half of the time
+	maxStoring    = time.Minute   // of which at most half is spent storing
 	maxUnwatched  = 1_000         // folders whose files are all looked at before and after each call
-	maxRemembered = 6 * time.Hour // then the contents are looked for in the store, long before Prune may remove them
+	maxRemembered = 6 * time.Hour // then the workspace is walked again, long before Prune may remove contents
 )
 
 // An earlier is an entry before it changed.

@@ -21,8 +21,8 @@ import (
 )
 
 // A Store is the directory with the pre-images of all conversations: objects/packs has contents, sessions a
-// history for each conversation. Earlier versions kept each content in a file of objects, which are still read. Only its owner can read it. It is created on
-// first use. A Store is safe for concurrent use, also by several processes.
+// history for each conversation. Earlier versions kept each content in a file of objects, which are still read.
+// Only its owner can read the directory. It is created on first use. A Store is safe for concurrent use, also by several processes.
 type Store struct {
 	dir     string
 	bundles bundles
