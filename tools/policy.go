@@ -63,8 +63,9 @@ func (p *Policy) SetWorkspace(directory string) {
 // Decide returns whether a may run now. In order of precedence: deny rules; read-only mode and plan mode, in which a
 // plan asks; actions from the project's own files, which ask; credentials and start files, which ask in every mode
 // unless a rule allows that very file or that class; commands that may run something that a rule denies, which ask;
-// yolo mode; ask rules; allow rules; the mode. A guarded file asks unless a rule allows that very file. If the directory is not used as a workspace, a read asks unless a rule allows
-// that very file, and a write does unless the user wrote that rule.
+// yolo mode; ask rules; allow rules; the mode. A guarded file asks unless a rule allows that very file. If the directory
+// is not used as a workspace, a read asks unless a rule allows that very file, and a write does unless the user wrote
+// that rule.
 func (p *Policy) Decide(a *act.Action) act.Verdict {
 	verdict, _ := p.evaluate(a)
 	return verdict
