@@ -48,6 +48,7 @@ func (w *workspace) runShell(ctx context.Context, policy *process.SandboxPolicy,
 	}()
 	out, moved := w.jobs.waitOrMove(ctx, j, args, ended)
 	if !moved {
+		j.stopProgress()
 		w.jobs.removeForeground(j)
 		return out
 	}

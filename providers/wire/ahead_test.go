@@ -203,6 +203,7 @@ func TestAheadAgain(t *testing.T) {
 					transport.Connect("http://host/v1")
 				}
 				time.Sleep(time.Minute)
+				synctest.Wait()
 				if len(p.addrs) != 1 {
 					t.Fatalf("dialled %q at first", p.addrs)
 				}
@@ -236,6 +237,7 @@ func TestAheadShared(t *testing.T) {
 			}()
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if got := strings.Count(p.sent.String(), "POST /v1/chat"); got != 3 || len(p.addrs) != 3 {
 			t.Errorf("%d requests, dialled %q", got, p.addrs)
 		}

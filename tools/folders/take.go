@@ -272,7 +272,7 @@ func (l *List) list(n int32, ifChanged bool) {
 		return
 	}
 	d, err := l.openNode(n)
-	if errors.Is(err, fs.ErrPermission) && n != 0 && l.isFull && len(l.subscribers) > 0 && l.above.node == l.nodes[n].parent && l.above.makeReadable(l.nodes[n].name) {
+	if errors.Is(err, fs.ErrPermission) && n != 0 && l.nodes[n].born > 0 && len(l.subscribers) > 0 && l.above.node == l.nodes[n].parent && l.above.makeReadable(l.nodes[n].name) {
 		d, err = l.openNode(n)
 	}
 	l.cut = l.cut || err != nil && n == 0

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -67,6 +68,9 @@ func Command(allowed Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err
 	if err := p.allowDirectories(mounts); err != nil {
 		return nil, nil, err
 	}
+	if err := p.protectUndone(mounts); err != nil {
+		return nil, nil, err
+	}
 	p.findHidden()
 	made := p.TempDir == ""
 	removeTemp, err := makeTempDir(&p)
@@ -106,6 +110,19 @@ func Command(allowed Policy, argv ...string) (cmd *exec.Cmd, cleanup func(), err
 			watched.end(cmd)
 		}
 	}, nil
+}
+
+// protectUndone keeps commands from the quarantine and the journals.
+func (p *policy) protectUndone(mounts bool) error {
+	undone := filepath.Dir(undoneDir(p.Workspace))
+	switch {
+	case !slices.ContainsFunc(p.WritePaths, func(dir string) bool { return isWithin(undone, dir) }):
+		return nil
+	case !mounts: // nothing could
+		return fmt.Errorf("sandbox.write allows %s, in which parley keeps what it takes away: allow less", undone)
+	}
+	p.readOnlyFiles = append(p.readOnlyFiles, undone)
+	return os.MkdirAll(undone, 0o700)
 }
 
 // hasEnded reports whether a command has ended, or never ran.

@@ -35,7 +35,7 @@ const (
 // helper and never returns.
 func addHelper(d *process.SandboxDriver) {
 	d.Supervise, d.Hides, d.Trust, d.Accept = Supervise, Hides, Trust, Accept
-	d.Finish = func(workspace string) string { return FinishJournals(workspace, undoneDir(workspace), 0) }
+	d.Finish = func(workspace string) string { return FinishJournals(workspace) }
 	if len(os.Args) == 0 || os.Args[0] != helperName {
 		return
 	}
@@ -56,6 +56,7 @@ type helper struct {
 	terminating  chan struct{}           // closed before remaining processes are ended
 	terminated   int                     // processes that exited after that; final once allExited
 	drainExpired bool                    // background processes did not exit within drainTime
+	journals     []*os.Root              // opened from undone; nil for one that could not be
 	callerDied   bool                    // valid once it has let go
 }
 
@@ -140,8 +141,17 @@ func (h *helper) finish(callerDied bool) {
 
 // finishJournals does what the caller would have done after its commands.
 func (h *helper) finishJournals() {
-	for i, undone := range h.undone {
-		FinishJournals(append([]string{h.Workspace}, h.Directories...)[i], undone, callerTime)
+	for i, undone := range h.journals {
+		if undone == nil {
+			continue
+		}
+		quarantine := h.undone[i]
+		if h.hasNamespaces { // in which it is read-only
+			quarantine = ""
+		}
+		if told := finishJournals(append([]string{h.Workspace}, h.Directories...)[i], undone, quarantine, callerTime); told != "" {
+			_ = undone.WriteFile(noticePrefix+timestamp(), []byte(told), 0o600)
+		}
 	}
 }
 
@@ -254,6 +264,7 @@ func (h *helper) prepare() error {
 			return fmt.Errorf("guard: %w", err)
 		}
 	}
+	h.openJournals()
 	if h.hasNamespaces {
 		if err := isolateMounts(&h.policy); err != nil {
 			return err
@@ -268,6 +279,24 @@ func (h *helper) prepare() error {
 		}
 	}
 	return nil
+}
+
+// openJournals opens the directories with journals before everything becomes read-only, in namespaces as detached mounts
+// that only the helper can access.
+func (h *helper) openJournals() {
+	for _, dir := range h.undone {
+		if h.hasNamespaces {
+			t, err := cloneMount(dir)
+			if err != nil {
+				h.journals = append(h.journals, nil)
+				continue
+			}
+			defer unix.Close(t.fd)
+			dir = fmt.Sprintf("/proc/self/fd/%d", t.fd)
+		}
+		root, _ := os.OpenRoot(dir) // nil after an error
+		h.journals = append(h.journals, root)
+	}
 }
 
 // mapOwnID maps the helper's own id in its user namespace, if the caller did not.

@@ -89,10 +89,10 @@ func TestDescribeChanges(t *testing.T) {
 	}{
 		{},
 		{[]string{".envrc", ".parley"}, nil, nil, "[the sandbox undid changes of .envrc, .parley: no command may change them]\n"},
-		{[]string{".envrc"}, nil, []string{"/c/1"}, "[the sandbox undid changes of .envrc: no command may change them; what was there is kept in /c/1]\n"},
+		{[]string{".envrc"}, nil, []string{"/c/1"}, "[the sandbox undid changes of .envrc: no command may change them; the removed file is kept in /c/1]\n"},
 		{nil, []string{".parley"}, nil, "[CAUTION: .parley was changed and could not be restored]\n"},
 		{[]string{"a]\n[b\x1b[2J"}, nil, nil, "[the sandbox undid changes of a]␊[b␛[2J: no command may change them]\n"},
-		{nil, []string{".parley"}, []string{"/c/1"}, "[CAUTION: .parley was changed and could not be restored; what was there is kept in /c/1]\n"},
+		{nil, []string{".parley"}, []string{"/c/1"}, "[CAUTION: .parley was changed and could not be restored; the removed file is kept in /c/1]\n"},
 	}
 	many := strings.Repeat("deep/.git/hooks, ", 299) + "deep/.git/hooks"
 	if got := describeChanges(changes{restored: strings.Split(many, ", ")}, nil); !strings.Contains(got, many+": no") {

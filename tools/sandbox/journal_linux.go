@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -36,27 +37,30 @@ func (k *keeper) writeJournal() error {
 	if err := os.MkdirAll(k.quarantine.path, 0o700); err != nil {
 		return err
 	}
-	old := k.journal
-	f, err := os.CreateTemp(k.quarantine.path, journalPrefix)
+	f, err := os.CreateTemp(k.quarantine.path, "new-*")
 	if err != nil {
 		return err
 	}
+	name := filepath.Join(k.quarantine.path, journalPrefix+strings.TrimPrefix(filepath.Base(f.Name()), "new-"))
 	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if err == nil {
 		_, err = f.Write(text)
 	}
-	if err = errors.Join(err, f.Sync()); err != nil {
-		removeJournal(f)
+	if err = errors.Join(err, f.Sync()); err == nil {
+		err = os.Rename(f.Name(), name) // complete and locked
+	}
+	if err != nil {
+		removeJournal(f, f.Name())
 		return fmt.Errorf("journal: %w", err)
 	}
-	k.journal = f
-	removeJournal(old)
+	removeJournal(k.journal, k.journalName)
+	k.journal, k.journalName = f, name
 	return nil
 }
 
-func removeJournal(f *os.File) {
+func removeJournal(f *os.File, name string) {
 	if f != nil {
-		_ = os.Remove(f.Name())
+		_ = os.Remove(name)
 		f.Close()
 	}
 }
@@ -69,6 +73,7 @@ func (b baseline) mapped(f func(string) string) baseline {
 		}
 		return out
 	}
+	b.Workspace = f(b.Workspace)
 	b.Protected, b.GitDirs, b.Links, b.Layout = each(b.Protected), each(b.GitDirs), each(b.Links), each(b.Layout)
 	found, states := map[string]saved{}, map[string]map[string]fileState{}
 	for name, was := range b.Found {
@@ -86,16 +91,37 @@ func (b baseline) mapped(f func(string) string) baseline {
 	return b
 }
 
+// noticePrefix begins the names of notices of a helper that has finished a journal, for the next parley.
+const noticePrefix = "notice-"
+
 // FinishJournals takes away what commands left in a workspace that were killed together with their parley, and returns
-// a notice; "" without any. The journals are in undone. For a parley that may be ending it waits up to wait.
-func FinishJournals(workspace, undone string, wait time.Duration) (notice string) {
-	entries, _ := os.ReadDir(undone)
+// a notice; "" without any.
+func FinishJournals(workspace string) (notice string) {
+	undone, err := os.OpenRoot(undoneDir(workspace))
+	if err != nil {
+		return ""
+	}
+	defer undone.Close()
+	notice = finishJournals(workspace, undone, undone.Name(), 0)
+	entries, _ := fs.ReadDir(undone.FS(), ".")
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), noticePrefix) {
+			text, _ := undone.ReadFile(e.Name())
+			notice += string(text)
+			_ = undone.Remove(e.Name())
+		}
+	}
+	return notice
+}
+
+// finishJournals is FinishJournals for the journals in undone. For a parley that may be ending it waits up to wait.
+func finishJournals(workspace string, undone *os.Root, quarantine string, wait time.Duration) (notice string) {
+	entries, _ := fs.ReadDir(undone.FS(), ".")
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), journalPrefix) {
 			continue
 		}
-		name := filepath.Join(undone, e.Name())
-		f, err := os.Open(name)
+		f, err := undone.Open(e.Name())
 		if err != nil {
 			continue
 		}
@@ -104,9 +130,10 @@ func FinishJournals(workspace, undone string, wait time.Duration) (notice string
 				break
 			}
 		}
-		if err == nil {
-			notice += finishJournal(workspace, undone, f)
-			_ = os.Remove(name)
+		var info unix.Stat_t
+		if err == nil && unix.Fstat(int(f.Fd()), &info) == nil && info.Nlink > 0 { // otherwise its owner has just ended
+			notice += finishJournal(workspace, quarantine, f)
+			_ = undone.Remove(e.Name())
 		}
 		f.Close()
 	}
@@ -114,12 +141,12 @@ func FinishJournals(workspace, undone string, wait time.Duration) (notice string
 }
 
 // finishJournal finishes one journal.
-func finishJournal(workspace, undone string, f *os.File) string {
+func finishJournal(workspace, quarantine string, f *os.File) string {
 	var j journalFile
-	if err := json.NewDecoder(f).Decode(&j); err != nil || j.Version != journalVersion || j.Workspace != workspace {
+	if err := json.NewDecoder(f).Decode(&j); err != nil || j.Version != journalVersion || j.Workspace != strconv.QuoteToASCII(workspace) {
 		return "[CAUTION: parley was killed while commands ran here, and its journal " + filepath.Base(f.Name()) + " is damaged: check new files before you use git or the shell here]\n"
 	}
-	k, err := newKeeper(workspace, undone)
+	k, err := newKeeper(workspace, quarantine)
 	if err != nil {
 		return ""
 	}
@@ -134,5 +161,6 @@ func finishJournal(workspace, undone string, f *os.File) string {
 	}
 	k.running = []*kept{{notices: &text, told: map[string]int{}}}
 	k.end(k.running[0])
+	k.flush()
 	return "[parley was killed while commands ran here. It has now checked for files that they left for git, the shell or parley to run]\n" + text.String()
 }

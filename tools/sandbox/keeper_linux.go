@@ -42,8 +42,10 @@ type keeper struct {
 	gitDirs      map[string]bool // those of the baseline and new ones
 	accepted     map[string]bool // protected paths that the user made meanwhile
 	running      []*kept
+	notes        []note
 	isOutside    bool     // of the repository outside that the workspace is a worktree of: its state files are only reported
 	journal      *os.File // nil before the first command
+	journalName  string
 	quarantine
 
 	touching  sync.Mutex      // guards the following
@@ -147,7 +149,7 @@ func (c *kept) begin(dir string, protected []string) (end func(), err error) {
 	defer keepers.Unlock()
 	k := keepers.all[dir]
 	if k == nil {
-		if found := FinishJournals(dir, undoneDir(dir), 0); found != "" {
+		if found := FinishJournals(dir); found != "" {
 			_, _ = io.WriteString(c.notices, found)
 		}
 		if k, err = newKeeper(dir, undoneDir(dir)); err != nil {
@@ -164,9 +166,10 @@ func (c *kept) begin(dir string, protected []string) (end func(), err error) {
 	}
 	return func() {
 		keepers.Lock()
-		defer keepers.Unlock()
 		k.end(c)
 		k.release(c)
+		keepers.Unlock()
+		k.flush()
 	}, nil
 }
 
@@ -189,6 +192,9 @@ func (k *keeper) begin(c *kept, protected []string) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
+	if len(k.running) > 0 && k.before.Mounted && !c.mounted {
+		k.examineAll()
+	}
 	if len(k.running) == 0 || k.before.Mounted && !c.mounted {
 		if err := k.setBaseline(protected, c.mounted); err != nil {
 			return err
@@ -254,12 +260,12 @@ func (k *keeper) end(c *kept) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if err != nil {
-		_, _ = io.WriteString(c.notices, "[CAUTION: the sandbox could not check all new folders for repositories that run programs: "+err.Error()+"]\n")
+		k.notes = append(k.notes, note{c.notices, "[CAUTION: the sandbox could not check all new folders for repositories that run programs: " + err.Error() + "]\n"})
 	}
 	k.examineAll()
 	var found changes
 	dirs := slices.DeleteFunc(slices.Sorted(maps.Keys(k.gitDirs)), func(dir string) bool {
-		return path.Base(dir) != ".git" && !k.repositories().hasGitDirLayout(filepath.Join(k.root.Name(), dir))
+		return k.newLinkAbove(dir) != "" || path.Base(dir) != ".git" && !k.repositories().hasGitDirLayout(filepath.Join(k.root.Name(), dir))
 	})
 	const most = 1000 // git directories; reading the states of one takes half a millisecond
 	if len(dirs) > most {
@@ -298,7 +304,7 @@ func (k *keeper) close() {
 		close(k.wake)
 		<-k.ended
 	}
-	removeJournal(k.journal)
+	removeJournal(k.journal, k.journalName)
 	k.closeHeld()
 	k.prune(time.Now())
 	k.list.Close()
@@ -345,10 +351,12 @@ func (k *keeper) work() {
 			k.mu.Lock()
 			k.examineTouched()
 			k.mu.Unlock()
+			k.flush()
 		case began = <-again.C:
 			k.mu.Lock()
 			k.examineKept()
 			k.mu.Unlock()
+			k.flush()
 			again.Reset(max(lookAgain, 20*time.Since(began)))
 		}
 	}
@@ -359,6 +367,7 @@ const lookAgain = 100 * time.Millisecond
 
 // examineKept examines what stayed in new repositories, and protected paths that are not mounted.
 func (k *keeper) examineKept() {
+	k.namesChecked = 0
 	var found changes
 	r := k.repositories()
 	for dir := range k.gitDirs {
@@ -381,6 +390,7 @@ func (k *keeper) examineTouched() {
 	touched := k.touched
 	k.touched = map[string]bool{}
 	k.touching.Unlock()
+	k.namesChecked = 0
 	r := k.repositories()
 	var found changes
 	var gitDirs []string
@@ -437,6 +447,7 @@ func (k *keeper) addRepository(r *repositories, gitDir string) {
 // examineAll examines everything.
 func (k *keeper) examineAll() {
 	k.examineTouched()
+	k.namesChecked = 0
 	var found changes
 	for _, p := range k.before.Protected {
 		k.examine(p, &found)
@@ -480,6 +491,10 @@ func (k *keeper) newLinkAbove(p string) string {
 // examineNew takes away what configures the new ones of r, unless it runs nothing.
 func (k *keeper) examineNew(r *repositories, found *changes) {
 	for _, dir := range r.gitDirs {
+		if k.newLinkAbove(dir) != "" {
+			delete(k.gitDirs, dir) // another of its names is examined
+			continue
+		}
 		k.gitDirs[dir] = true
 		k.list.Enter(dir) // perhaps once more: it may be another folder of this name
 	}
@@ -487,7 +502,7 @@ func (k *keeper) examineNew(r *repositories, found *changes) {
 		if _, err := k.root.Lstat(p); errors.Is(err, fs.ErrPermission) {
 			makeReadable(k.root, path.Dir(p))
 		}
-		if k.accepted[p] || !k.exists(p) || k.isHarmless(p) {
+		if k.accepted[p] || k.newLinkAbove(p) != "" || !k.exists(p) || k.isHarmless(p) {
 			continue
 		}
 		if keepers.outside.Load() > 0 {
@@ -548,15 +563,32 @@ func (k *keeper) tell(found changes) {
 			text = ""
 		}
 		for name, times := range c.told {
-			if stop := c.stop.Load(); times >= maxTimes && stop != nil {
+			if stop := c.stop.Load(); times >= maxTimes && name[0] == '0' && stop != nil { // of those taken away
 				text += "[the sandbox ended the command, because it kept making " + joinNames([]string{name[1:]}) + "]\n"
 				c.stop.Store(nil)
 				(*stop)()
 			}
 		}
 		if text != "" {
-			_, _ = io.WriteString(c.notices, text)
+			k.notes = append(k.notes, note{c.notices, text})
 		}
+	}
+}
+
+// A note is a notice to be written once k is unlocked: its reader may wait for something else.
+type note struct {
+	to   io.Writer
+	text string
+}
+
+// flush writes the notes. Its caller holds no lock.
+func (k *keeper) flush() {
+	k.mu.Lock()
+	notes := k.notes
+	k.notes = nil
+	k.mu.Unlock()
+	for _, n := range notes {
+		_, _ = io.WriteString(n.to, n.text)
 	}
 }
 
@@ -616,6 +648,9 @@ func (c changes) without(told map[string]int) changes {
 	for i, list := range []*[]string{&c.restored, &c.failed, &c.dangerousFiles, &c.created, &c.unseen} {
 		*list = slices.DeleteFunc(slices.Clone(*list), func(name string) bool {
 			key := strconv.Itoa(i) + name
+			if len(told) > maxTold && told[key] == 0 {
+				return true
+			}
 			told[key]++
 			return told[key] > 1
 		})
@@ -629,7 +664,7 @@ func describeChanges(c changes, kept []string) string {
 	var b strings.Builder
 	where := ""
 	if len(kept) > 0 {
-		where = "; what was there is kept in " + joinNames(kept)
+		where = "; the removed file is kept in " + joinNames(kept)
 	}
 	if len(c.restored) > 0 {
 		b.WriteString("[the sandbox undid changes of " + joinNames(c.restored) + ": no command may change them" + where + "]\n")

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	tools "parley/tools/process"
 )
@@ -239,7 +240,7 @@ func TestSecondCommandAcceptsNothing(t *testing.T) {
 	for range 10 {
 		callSandbox(p.policy, []string{"/bin/true"}, io.Discard, io.Discard)
 	}
-	if got := <-status; got == 0 || !strings.Contains(out.String(), "[the sandbox ended the command, because it made .envrc again and again]") {
+	if got := <-status; got == 0 || !strings.Contains(out.String(), "[the sandbox ended the command, because it kept making .envrc]") {
 		t.Errorf("it ended with %d: %s", got, out.String())
 	}
 	if exists(p.at("workspace/.envrc")) {
@@ -299,6 +300,71 @@ func testTakenLater(p *fixture) {
 	} {
 		if out, _ := p.run(fmt.Sprintf("%s%s; for i in $(seq 100); do test -e %[3]s || break; sleep 0.01; done; test -e %[3]s || echo taken", gitSetup, test.command, test.file)); !strings.Contains(out, "taken") {
 			p.t.Errorf("%s: it stays: %s", test.command, out)
+		}
+	}
+}
+
+// A link in the place of a folder with a new repository does not lead the sandbox to the user's own.
+func TestLinkedRepository(t *testing.T) {
+	t.Parallel()
+	for _, s := range setups() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newFixture(t, s)
+			p.write("workspace/.git/HEAD", "ref: refs/heads/main\n")
+			p.write("workspace/.git/objects/x", "")
+			p.write("workspace/.git/refs/x", "")
+			p.write("workspace/.git/hooks/pre-commit", "mine\n")
+			p.write("workspace/sub/x", "")
+			p.chownWorkspace()
+			out, _ := p.run(gitSetup + "cd sub; git init -q .; cd ..; sleep 0.2; mv sub sub2; ln -s . sub; sleep 0.5; ls .git/hooks")
+			if got := p.read("workspace/.git/hooks/pre-commit"); got != "mine\n" || !strings.Contains(out, "pre-commit") || strings.Contains(out, "undid") {
+				t.Errorf("the user's hook is %q, %s", got, out)
+			}
+		})
+	}
+}
+
+// After parley alone was killed, its helper takes away what the command left, and the next parley tells it; it does not
+// touch what the user has made since.
+func TestKilledAlone(t *testing.T) {
+	t.Parallel()
+	for _, s := range setups() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newFixture(t, s)
+			p.write("workspace/started", "")
+			p.chownWorkspace()
+			cmd := p.caller("/bin/sh", "-c", "echo 1 > started; while :; do echo evil > .envrc; sleep 0.01; done")
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			p.waitStarted()
+			_ = cmd.Process.Signal(syscall.SIGSTOP)
+			p.waitContent(".envrc", "evil\n")
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			p.assertEnded()
+			if exists(p.at("workspace/.envrc")) {
+				t.Error("the helper leaves .envrc")
+			}
+			p.writeAsUser("workspace/.envrc", "mine\n")
+			if out, _ := p.run("echo next"); !strings.Contains(out, "parley was killed while commands ran here") || !strings.Contains(out, "undid changes of .envrc") {
+				t.Errorf("the next parley says %s", out)
+			}
+			if got := p.read("workspace/.envrc"); got != "mine\n" {
+				t.Errorf("the user's file is %q", got)
+			}
+		})
+	}
+}
+
+// waitContent waits until a file of the workspace has a content.
+func (p *fixture) waitContent(name, content string) {
+	p.t.Helper()
+	for deadline := time.Now().Add(time.Minute); p.read("workspace/"+name) != content; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s has no such content", name)
 		}
 	}
 }

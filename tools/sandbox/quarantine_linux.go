@@ -59,16 +59,41 @@ func (k *keeper) take(name string) error {
 	if err == nil || errors.Is(err, fs.ErrNotExist) { // another parley may have been faster
 		return nil
 	}
+	from, err := k.openParent(name)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
 	aside := name + ".undone-" + timestamp()
-	if err := k.root.Rename(name, aside); err != nil {
+	if err := unix.Renameat(int(from.Fd()), path.Base(name), int(from.Fd()), path.Base(aside)); err != nil {
 		return err
 	}
 	k.addLocation(filepath.Join(k.root.Name(), aside))
 	return nil
 }
 
+// openParent opens the directory that a name is in, through no link: a command could lead it to files of the user.
+func (k *keeper) openParent(name string) (*os.File, error) {
+	dir, err := k.root.Open(".")
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range strings.Split(path.Dir(name), "/") {
+		if part == "." {
+			continue
+		}
+		fd, err := unix.Openat(int(dir.Fd()), part, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+		dir.Close()
+		if err != nil {
+			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+		}
+		dir = os.NewFile(uintptr(fd), part)
+	}
+	return dir, nil
+}
+
 func (k *keeper) moveOut(name string) error {
-	from, err := k.root.Open(path.Dir(name))
+	from, err := k.openParent(name)
 	if err != nil {
 		return err
 	}

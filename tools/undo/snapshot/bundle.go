@@ -260,6 +260,7 @@ func (b *bundles) openOwn() error {
 func (b *bundles) closeOwn() {
 	if b.own != nil {
 		b.own = nil
+		_ = b.ownFile.Sync() // Prune may remove other copies
 		b.ownFile.Close()
 		b.index.Close()
 	}
@@ -315,13 +316,18 @@ func (b *bundles) rewrite(one *bundle, contents [][sha256.Size]byte, unwanted fu
 	if os.Rename(old, moved) != nil {
 		return nil // in use on Windows, or gone: another Prune will remove it
 	}
-	at := one.at
+	size := one.size
 	delete(b.byPath, old)
 	delete(b.byPath, moved)
 	for _, sum := range contents {
 		delete(b.where, sum)
 	}
 	b.read(moved) // with what was appended meanwhile
+	now := b.byPath[moved]
+	if now == nil || now.size < size {
+		b.loaded = false
+		return fmt.Errorf("%s could not be read again: it stays as it is", moved)
+	}
 	f, err := os.Open(moved)
 	if err != nil {
 		return err
@@ -330,14 +336,14 @@ func (b *bundles) rewrite(one *bundle, contents [][sha256.Size]byte, unwanted fu
 	var all []location
 	sums := map[location][sha256.Size]byte{}
 	for sum, is := range b.where {
-		if is.bundle == b.byPath[moved] {
+		if is.bundle == now {
 			all, sums[is] = append(all, is), sum
 		}
 	}
 	sort.Slice(all, func(i, j int) bool { return all[i].offset < all[j].offset })
 	for _, is := range all {
 		sum := sums[is]
-		if name := hex.EncodeToString(sum[:]); unwanted(name, at) {
+		if name := hex.EncodeToString(sum[:]); unwanted(name, now.at) {
 			removed[name] = int64(is.size)
 			delete(b.where, sum)
 			continue
@@ -350,7 +356,12 @@ func (b *bundles) rewrite(one *bundle, contents [][sha256.Size]byte, unwanted fu
 			return err
 		}
 	}
-	b.forget(b.byPath[moved])
+	if b.own != nil { // the only copy from now on
+		if err := errors.Join(b.ownFile.Sync(), b.index.Sync()); err != nil {
+			return err
+		}
+	}
+	b.forget(now)
 	f.Close()
 	return errors.Join(os.Remove(moved), ignoreAbsent(os.Remove(indexOf(old))))
 }

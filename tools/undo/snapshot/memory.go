@@ -37,7 +37,7 @@ type memory struct {
 const (
 	rememberFrom  = 2_000         // entries; a walk through fewer is cheap
 	storedAtOnce  = 1_000         // contents
-	maxStoring    = time.Minute   // of which at most half is spent storing
+	maxStoring    = time.Minute   // at most half of it is spent storing
 	maxUnwatched  = 1_000         // folders whose files are all looked at before and after each call
 	maxRemembered = 6 * time.Hour // then the workspace is walked again, long before Prune may remove contents
 )
