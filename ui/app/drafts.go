@@ -76,6 +76,9 @@ func (o *Options) EstimatePrompt(text string, attached []llm.Part) int {
 // keys. It ignores errors: the conversation has the prompt as well, and reports a full disk.
 func (o *Options) RememberPrompt(text string, drafts ...string) {
 	o.Library.AddPromptAsync(session.SentPrompt{Text: text, Dir: o.Directory, At: o.Now()}, drafts...)
+	if strings.HasPrefix(text, "!") || strings.HasPrefix(text, "/") { // no prompt follows that would store it
+		go func() { _ = o.Library.Flush() }()
+	}
 }
 
 // Draft returns the draft stored under key. It returns false if there is none, or only drafts of other running

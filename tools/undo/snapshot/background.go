@@ -41,10 +41,10 @@ func (r *background) done() { r.running.Done() }
 // stored: nothing writes to the store afterwards. Calls that begin later cannot be undone; the
 // history stays, and can be restored.
 func (h *History) Close() {
-	h.mu.Lock()
+	h.background.mu.Lock() // of begin
 	ended := h.ctx.Err() != nil
 	h.cancel()
-	h.mu.Unlock()
+	h.background.mu.Unlock()
 	h.running.Wait()
 	if ended {
 		return
