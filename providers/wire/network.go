@@ -108,7 +108,7 @@ func (n *Network) connect(u *url.URL) {
 	e := &early{host: hostPort(u), cancel: cancel, free: make(chan struct{}), over: make(chan struct{})}
 	n.early.Store(e)
 	req := (&http.Request{Method: http.MethodHead, URL: u, Header: http.Header{}}).WithContext(context.WithValue(ctx, earlyKey{}, e))
-	_, _ = n.Transport.RoundTrip(req) // ends with its context: dial cancels it, and goes on after it has ended
+	_, _ = n.Transport.RoundTrip(req) // dial cancels it before it sends anything, and finishes the connection
 	if !e.dialed {
 		n.open.Add(-1)
 		e.finish(nil)

@@ -197,15 +197,12 @@ const queueDelay = 100 * time.Millisecond
 func (db *database) later(f func(*writer) error) (wait func() error) {
 	q := &queuedWrite{run: f, done: make(chan struct{})}
 	db.queueMu.Lock()
-	db.queue = append(db.queue, q)
-	db.queueMu.Unlock()
-	go func() {
-		select {
-		case <-q.done:
-		case <-time.After(queueDelay):
-			_ = db.Flush()
-		}
-	}()
+	defer db.queueMu.Unlock()
+	if db.queue = append(db.queue, q); db.flushLater == nil {
+		db.flushLater = time.AfterFunc(queueDelay, func() { _ = db.Flush() })
+	} else if len(db.queue) == 1 {
+		db.flushLater.Reset(queueDelay)
+	}
 	return func() error {
 		<-q.done
 		return q.err

@@ -46,8 +46,9 @@ type database struct {
 	removed     bool // sessions were removed, and not all of their data is erased
 	shortWait   bool // another process kept the file locked: do not wait long again
 
-	queueMu sync.Mutex // guards queue; locked after mu
-	queue   []*queuedWrite
+	queueMu    sync.Mutex // guards queue and flushLater; locked after mu
+	queue      []*queuedWrite
+	flushLater *time.Timer // flushes the queue; nil before the first change
 }
 
 // A DB is the file of conversations, or a store without any file. It is safe for

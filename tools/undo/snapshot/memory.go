@@ -84,7 +84,7 @@ func (h *History) remember(seen *snapshot) {
 	}()
 }
 
-// storeAll stores the contents that no call has needed yet, for at most maxStoring, unless that goes on already.
+// storeAll stores the contents that no call has needed yet, for at most maxStoring. One call of it runs at a time.
 func (h *History) storeAll() {
 	m := &h.memory
 	if !h.begin() {
