@@ -56,7 +56,7 @@ func (s *Set) addCommandCaution(a *act.Action) {
 		why = append(why, "the sandbox has "+weak+" here")
 	}
 	if a.Sandboxed && makesRepository(a) {
-		why = append(why, "it makes a repository, and git runs what the settings of one name")
+		why = append(why, "it makes a repository, whose settings can make git run programs")
 	}
 	if a.NeedsRule = len(why) > 0; a.NeedsRule {
 		a.Caution = strings.Join(why, "; ")

@@ -299,7 +299,7 @@ func TestHeldHelperKilled(t *testing.T) {
 // A command that makes a repository asks in auto mode as well, and every command does where there are no namespaces.
 // A rule that allows it is asked nothing.
 func TestCommandsThatAskInAuto(t *testing.T) {
-	const repository, weak = "it makes a repository, and git runs what the settings of one name", "the sandbox has no namespaces here"
+	const repository, weak = "it makes a repository, whose settings can make git run programs", "the sandbox has no namespaces here"
 	tests := []struct{ command, why string }{
 		{"git init", repository}, {"cd sub && git init --bare x", repository}, {"git -C sub clone https://example.com/x.git", repository},
 		{"git worktree add ../x", repository}, {"git submodule add u", repository}, {"git -c a.b=c submodule update --init", repository},
