@@ -76,6 +76,19 @@ func TestTakenInAFlood(t *testing.T) {
 	}
 }
 
+// suspend stops a caller, and waits until none of its threads runs.
+func (p *fixture) suspend(cmd *exec.Cmd) {
+	p.t.Helper()
+	var status syscall.WaitStatus
+	err := cmd.Process.Signal(syscall.SIGSTOP)
+	if err == nil {
+		_, err = syscall.Wait4(cmd.Process.Pid, &status, syscall.WUNTRACED, nil)
+	}
+	if err != nil || !status.Stopped() {
+		p.t.Fatal(err, status)
+	}
+}
+
 // plantAndKill has a command plant everything while its caller is stopped, and kills both together, with all helpers.
 func (p *fixture) plantAndKill() {
 	p.t.Helper()
@@ -90,7 +103,7 @@ func (p *fixture) plantAndKill() {
 		p.t.Fatal(err)
 	}
 	helpers := tools.Descendants(all, cmd.Process.Pid)
-	_ = cmd.Process.Signal(syscall.SIGSTOP)
+	p.suspend(cmd)
 	p.writeAsUser("workspace/go", "")
 	p.waitFor("workspace/planted")
 	for _, pid := range append(helpers, cmd.Process.Pid) {
@@ -335,12 +348,13 @@ func TestKilledAlone(t *testing.T) {
 			p := newFixture(t, s)
 			p.write("workspace/started", "")
 			p.chownWorkspace()
-			cmd := p.caller("/bin/sh", "-c", "echo 1 > started; while :; do echo evil > .envrc; sleep 0.01; done")
+			cmd := p.caller("/bin/sh", "-c", "echo 1 > started; until test -e go; do sleep 0.01; done; echo evil > .envrc; sleep 1000")
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
 			p.waitStarted()
-			_ = cmd.Process.Signal(syscall.SIGSTOP)
+			p.suspend(cmd)
+			p.writeAsUser("workspace/go", "")
 			p.waitContent(".envrc", "evil\n")
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
