@@ -189,6 +189,7 @@ func TestUnchanged(t *testing.T) {
 func TestTornBundle(t *testing.T) {
 	dir := t.TempDir()
 	first := openStore(dir)
+	t.Cleanup(first.bundles.closeOwn)
 	var sums []string
 	for _, content := range []string{"alpha", "beta", "gamma"} {
 		sum, err := first.put([]byte(content))
