@@ -69,7 +69,7 @@ func TestRecordedFigures(t *testing.T) {
 				t.Fatal(err)
 			}
 			p := newPlayer(t, tt.kind, tt.model, strings.HasSuffix(tt.file, ".json"))
-			if want := (llm.Cache{Lifetime: time.Duration(tt.lifetime) * time.Minute, MinTokens: tt.least}); p.Cache != want {
+			if want := (llm.Cache{Lifetime: time.Duration(tt.lifetime) * time.Minute, MinTokens: tt.least, KeepsToolChoice: tt.kind == "openai-responses"}); p.Cache != want {
 				t.Errorf("known of the cache: %+v, want %+v", p.Cache, want)
 			}
 			if u, missed := p.play(string(data), "Be brief."); u != tt.usage || missed != (cachewatch.Miss{}) {

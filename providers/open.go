@@ -94,7 +94,7 @@ func toolStrategyOf(s service, typed string, facts catalog.Model, known bool, me
 // promptCache returns how a service caches prompts. For a user's service, row is zero: its cache is
 // unknown.
 func promptCache(row catalog.Provider) llm.Cache {
-	return llm.Cache{Lifetime: time.Duration(row.CacheMinutes) * time.Minute, MinTokens: row.CacheLeast}
+	return llm.Cache{Lifetime: time.Duration(row.CacheMinutes) * time.Minute, MinTokens: row.CacheLeast, KeepsToolChoice: row.CacheChoice}
 }
 
 // An endpoint reports the tool strategy through all decorators of the model, since a server's

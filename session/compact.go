@@ -219,10 +219,14 @@ func (c *compaction) summarizePath(model llm.Endpoint, path []store.Node, paths 
 			text = "<summary>\n" + summary + "\n</summary>\n\n" + text + " It goes on from the summary: make one summary of both."
 		}
 		req := llm.Request{System: compactPrompt, Messages: []llm.Message{llm.UserText(text)}, Session: t.id}
-		said, used, err := t.session.complete(t.ctx, model, req, t.emit)
+		answer, used, err := t.session.complete(t.ctx, model, req, func(e llm.Event) {
+			if _, text := e.(llm.Delta); !text {
+				t.emit(e)
+			}
+		})
 		t.budget.addSideRequest(store.PurposeSummary, model.Name, used, err)
 		usage = usage.Add(used)
-		if summary = strings.TrimSpace(said); err == nil && summary == "" || errors.Is(err, errRefused) {
+		if summary = strings.TrimSpace(answer.Text()); err == nil && summary == "" || errors.Is(err, errRefused) {
 			err = errors.New("the model returned no summary")
 		}
 		if err != nil {

@@ -356,11 +356,12 @@ func (c *comparison) askJudge(model llm.Endpoint, answered []*candidate) (Verdic
 			return Verdict{}, err
 		}
 		t.done.Steps++
-		text, usage, err := s.complete(t.ctx, model, sent, func(Event) {})
+		answer, usage, err := s.complete(t.ctx, model, sent, nil)
 		t.budget.addSideRequest(store.PurposeJudge, model.Name, usage, err)
 		if err != nil {
 			return Verdict{}, err
 		}
+		text := answer.Text()
 		value := json.RawMessage(text)
 		if s.Schemas != nil {
 			value, err = s.Schemas.Fit(form.JSON, text)

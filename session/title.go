@@ -30,24 +30,24 @@ func (s *Session) GenerateTitle(ctx context.Context) error {
 	if s.log == nil || s.helpers.title == "" || s.helpers.open == nil || s.log.Session().Named {
 		return nil
 	}
-	prompt, answer := s.helpers.firstExchange(&s.conversation)
-	if prompt == "" && answer == "" {
+	prompt, reply := s.helpers.firstExchange(&s.conversation)
+	if prompt == "" && reply == "" {
 		return nil
 	}
 	model, err := s.helpers.open(s.helpers.title)
 	if err != nil {
 		return fmt.Errorf("naming the conversation: %w", err)
 	}
-	text := prompt + "\n\n" + answer + "\n\n"
+	text := prompt + "\n\n" + reply + "\n\n"
 	req := llm.Request{System: titlePrompt, Messages: []llm.Message{llm.UserText(text)}, Effort: llm.EffortOff}
-	said, err := s.sideRequest(ctx, store.PurposeTitle, model, req)
+	answer, err := s.sideRequest(ctx, store.PurposeTitle, model, req, nil)
 	if errors.Is(err, ErrBudget) {
 		return nil // the title stays the first words
 	}
 	if err != nil && !errors.Is(err, errRefused) {
 		return fmt.Errorf("naming the conversation: %w", err)
 	}
-	title := sanitize.Truncate(strings.Trim(strings.Join(strings.Fields(said), " "), "\"'“”."), 80)
+	title := sanitize.Truncate(strings.Trim(strings.Join(strings.Fields(answer.Text()), " "), "\"'“”."), 80)
 	if title == "" {
 		return nil
 	}
@@ -110,27 +110,34 @@ func (t *tree) answered() bool {
 }
 
 // sideRequest makes one request to model outside the conversation, within its limits, and
-// records the cost in the ledger.
-func (s *Session) sideRequest(ctx context.Context, purpose string, model llm.Endpoint, req llm.Request) (said string, err error) {
+// records the cost in the ledger. It passes on the events of the answer.
+func (s *Session) sideRequest(ctx context.Context, purpose string, model llm.Endpoint, req llm.Request, pass func(llm.Event)) (said llm.Message, err error) {
 	estimate := s.tokens.sideUsage(model, req, llm.Usage{}, nil, nil)
 	if err := s.Spending.overBudget(estimate, model); err != nil {
-		return "", err
+		return said, err
 	}
-	room, err := Reserve(s.log.Ledger(), s.now(), s.Spending.Limits(), model.Name, estimate)
-	if errors.Is(err, ErrBudget) {
-		return "", err
+	var room Reservation
+	if s.log != nil {
+		if room, err = Reserve(s.log.Ledger(), s.now(), s.Spending.Limits(), model.Name, estimate); errors.Is(err, ErrBudget) {
+			return said, err
+		}
 	}
-	said, usage, err := s.complete(ctx, model, req, func(Event) {})
-	if info := s.log.Session(); !s.Empty() {
+	said, usage, err := s.complete(ctx, model, req, pass)
+	switch {
+	case s.log == nil:
+	case !s.Empty():
 		s.spend(purpose, model.Name, usage, err)
-	} else if err == nil || usage != (llm.Usage{}) { // an empty conversation may never be stored
-		_ = s.log.Ledger().Add(store.LedgerEntry{At: s.now(), Folder: info.Dir, Model: model.Name, Purpose: purpose, Usage: usage})
+	case err == nil || usage != (llm.Usage{}): // an empty conversation may never be stored
+		_ = s.log.Ledger().Add(store.LedgerEntry{At: s.now(), Folder: s.log.Session().Dir, Model: model.Name, Purpose: purpose, Usage: usage})
 	}
 	_ = s.Spending.endReservations(room) // retried with the next reservation
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.Spending.hasUnpriced = s.Spending.hasUnpriced || usage.Output > 0 && !usage.Priced
 	s.Spending.total = s.Spending.total.Add(usage)
-	s.mu.Unlock()
+	if s.turnSeq > 0 {
+		s.Spending.turnUsage = s.Spending.turnUsage.Add(usage)
+	}
 	return said, err
 }
 
@@ -138,43 +145,44 @@ func (s *Session) sideRequest(ctx context.Context, purpose string, model llm.End
 // system prompt and its tools, but within its limits. It returns the answer and the model's name.
 func (s *Session) Sample(ctx context.Context, req llm.Request) (said, name string, err error) {
 	model := s.Model()
-	if s.log == nil {
-		return "", "", errors.New("there is no conversation")
-	}
-	said, err = s.sideRequest(ctx, store.PurposeSampling, model, req)
-	return said, model.Name, err
+	answer, err := s.sideRequest(ctx, store.PurposeSampling, model, req, nil)
+	return answer.Text(), model.Name, err
 }
 
 // errRefused is returned beside the text of a model that refused to answer.
 var errRefused = errors.New("the model refused")
 
-// complete makes one request to model outside the conversation, and returns the
-// text of its answer. It passes on notices and retries, and estimates usage that
-// the provider did not report.
-func (s *Session) complete(ctx context.Context, model llm.Endpoint, req llm.Request, pass func(Event)) (text string, usage llm.Usage, err error) {
+// complete makes one request to model outside the conversation, and returns its answer. It passes
+// on all events but usage and the end, and estimates usage that the provider did not report.
+func (s *Session) complete(ctx context.Context, model llm.Endpoint, req llm.Request, pass func(llm.Event)) (answer llm.Message, usage llm.Usage, err error) {
 	var draft llm.Draft
-	defer func() { usage = s.tokens.sideUsage(model, req, usage, draft.Complete(), err) }()
+	defer func() {
+		answer = llm.Message{Role: llm.RoleAssistant, Model: model.Name, Origin: model.Origin, Parts: draft.Complete()}
+		usage = s.tokens.sideUsage(model, req, usage, answer.Parts, err)
+	}()
 	for e, failed := range model.Stream(ctx, req) {
 		if failed != nil {
-			return "", usage, failed
+			return answer, usage, failed
 		}
 		switch e := e.(type) {
-		case llm.Delta:
-			draft.Add(e)
-		case llm.Retry:
-			draft.Discard(e.Discards)
-			pass(e)
 		case llm.Usage:
 			usage = e.Clamped()
+			continue
 		case llm.Finish:
 			if e.Reason == llm.Refused {
 				err = errRefused
 			}
-		default:
+			continue
+		case llm.Delta:
+			draft.Add(e)
+		case llm.Retry:
+			draft.Discard(e.Discards)
+		}
+		if pass != nil {
 			pass(e)
 		}
 	}
-	return llm.Message{Role: llm.RoleAssistant, Parts: draft.Complete()}.Text(), usage, err
+	return answer, usage, err
 }
 
 // sideUsage returns the usage of a request outside the conversation. Missing or incomplete

@@ -47,8 +47,9 @@ type Provider struct {
 	Regions    map[string]string `toml:"regions"`     // further base URLs of the service, by region or plan
 	Aliases    map[string]string `toml:"aliases"`     // current model ids by family name and by retired id; any other id is sent as typed
 
-	CacheMinutes int `toml:"cache_minutes"` // lifetime of a cached prompt after its last use; 0 if unknown
-	CacheLeast   int `toml:"cache_least"`   // tokens of the shortest prompt that all its models cache; 0 if unknown
+	CacheMinutes int  `toml:"cache_minutes"` // lifetime of a cached prompt after its last use; 0 if unknown
+	CacheLeast   int  `toml:"cache_least"`   // tokens of the shortest prompt that all its models cache; 0 if unknown
+	CacheChoice  bool `toml:"cache_choice"`  // a request with another tool_choice finds the same prompt
 
 	SearchPrice float64 `toml:"search_price"` // US dollars per thousand web searches, for models without such a price; 0 if unknown
 

@@ -370,4 +370,6 @@ type Endpoint struct {
 type Cache struct {
 	Lifetime  time.Duration // how long a prompt stays cached after it was last sent
 	MinTokens int           // length of the shortest prompt that is cached
+
+	KeepsToolChoice bool // a request with another tool_choice finds the same prompt
 }

@@ -83,6 +83,9 @@ const (
 	PurposeVideo   = "video"
 
 	PurposeSampling = "sampling" // a request of an MCP server
+	PurposeAside    = "aside"    // a question of the user beside the conversation
+	PurposeConsult  = "consult"  // a question to another model
+	PurposeExplore  = "explore"  // a request of a model that looks around for another
 )
 
 // A Ledger records the requests that used tokens or money. See [DB.Ledger].

@@ -1,0 +1,73 @@
+package session_test
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	. "parley/session"
+	"parley/session/store"
+	"parley/tools"
+	"parley/tools/act"
+)
+
+// An aside, also one that is asked while a call waits for its approval, sends what the conversation holds with
+// the same tools, refuses calls, and leaves the conversation and its next requests as they would be without it.
+func TestAskAside(t *testing.T) {
+	run := func(aside bool) ([]llm.Request, []llm.Message, *Session) {
+		set, _ := workspace(t)
+		lib, _ := newTestStore(t)
+		fake := llmtest.New(
+			llmtest.Call(call("1", "edit", `{"path":"a.txt","old":"alpha","new":"beta"}`)),
+			llmtest.Say("done"),
+		)
+		model := endpoint("x/y", fake)
+		model.Cost = func(u llm.Usage) (float64, bool) { return float64(u.Input), true }
+		model.Cache.KeepsToolChoice = true
+		s := New(Options{Model: model, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: lib.Create(Info{})})
+		t.Cleanup(func() { s.Close() })
+		play(t.Context(), s, func(ApprovalRequest) act.Approval {
+			if !aside {
+				return act.Approval{Verdict: act.Allow}
+			}
+			side := llmtest.New(llmtest.Call(call("x", "read", `{"path":"a.txt"}`)), llmtest.Say("because"))
+			beside := model
+			beside.Model = side
+			answer, err := s.AskAside(t.Context(), Aside{Model: beside, Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("why?")}})
+			asked := side.Requests()
+			if err != nil || answer.Text() != "because" || len(asked) != 2 {
+				t.Fatalf("%q, %v after %d requests", answer.Text(), err, len(asked))
+			}
+			own := fake.Requests()[0]
+			for _, r := range asked {
+				if !reflect.DeepEqual(r.Tools, own.Tools) || r.System != own.System || r.Session != own.Session || r.ToolChoice != "none" || !reflect.DeepEqual(r.Messages[:len(own.Messages)], own.Messages) {
+					t.Errorf("the aside's request does not begin as the conversation's: %+v, want %+v", r, own)
+				}
+				if err := valid(r.Messages); err != nil {
+					t.Error(err)
+				}
+			}
+			if last := asked[1].Messages; !last[len(last)-1].Parts[0].Failed {
+				t.Errorf("the aside's call was not refused: %+v", last)
+			}
+			return act.Approval{Verdict: act.Allow}
+		}, say("edit it"))
+		sums, err := lib.Ledger().Sums(time.Time{}, time.Time{}, "purpose")
+		if aside && (err != nil || len(sums) != 2) {
+			t.Errorf("in the ledger: %+v, %v", sums, err)
+		}
+		return fake.Requests(), s.History(), s
+	}
+	plain, history, _ := run(false)
+	beside, kept, s := run(true)
+	if !reflect.DeepEqual(history, kept) || len(plain) != 2 || len(beside) != 2 || !reflect.DeepEqual(plain[1].Messages, beside[1].Messages) {
+		t.Errorf("with the aside the conversation has %+v, without %+v", kept, history)
+	}
+	s.Spending.SetLimit(Limit{Period: PerSession, Cost: 0.0001})
+	if _, err := s.AskAside(t.Context(), Aside{Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("and?")}}); !errors.Is(err, ErrBudget) {
+		t.Errorf("at the limit: %v", err)
+	}
+}
