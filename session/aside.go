@@ -34,7 +34,7 @@ func (s *Session) AskAside(ctx context.Context, a Aside) (answer llm.Message, er
 	}
 	req, _ := s.compile(a.Model, nil)
 	s.mu.Unlock()
-	req.AnswerSchema = nil
+	req.AnswerSchema, req.Aside = nil, true
 	if a.Model.Cache.KeepsToolChoice {
 		req.ToolChoice = "none"
 	}

@@ -42,8 +42,8 @@ type run struct {
 // one, Windows 32 Ki characters for all.
 const maxArgument = 16 << 10
 
-// compile returns the run for req. It resumes a session if there is one, unless newSession is set.
-// The caller must call cleanUp.
+// compile returns the run for req. It resumes a session if there is one, unless newSession is set, or
+// req is an aside and the program would add it to the session. The caller must call cleanUp.
 func (m *Model) compile(req llm.Request, newSession bool) (r *run, err error) {
 	req = req.VerbosityInPrompt()
 	r = &run{
@@ -59,7 +59,7 @@ func (m *Model) compile(req llm.Request, newSession bool) (r *run, err error) {
 	}()
 	m.applySettings(r, req)
 	messages := req.Messages
-	if past, from, ok := resumable(req.Messages, m.Origin()); ok && !newSession && m.claimSession(past) {
+	if past, from, ok := resumable(req.Messages, m.Origin()); ok && !newSession && (!req.Aside || m.flavor.forksSession) && m.claimSession(past) {
 		r.resume, messages = past, req.Messages[from:]
 	}
 	if err := m.setDir(r); err != nil {

@@ -104,6 +104,33 @@ func TestBranches(t *testing.T) {
 	}
 }
 
+// An aside leaves the session as it is for the conversation's next message: it resumes a copy, or is sent in a new one.
+func TestAside(t *testing.T) {
+	t.Parallel()
+	for kind, resumed := range map[string]bool{"claude-cli": true, "gemini-cli": false} {
+		says := claudeSays
+		if kind == "gemini-cli" {
+			says = geminiSays
+		}
+		s := script(t, says)
+		m := s.model(kind)
+		first := take(t, m.Stream(t.Context(), asking("First")))
+		for _, req := range []llm.Request{
+			{Messages: []llm.Message{llm.UserText("First"), first.message(m), llm.UserText("Why?")}, Aside: true},
+			{Messages: []llm.Message{llm.UserText("First"), first.message(m), llm.UserText("Second")}},
+		} {
+			take(t, m.Stream(t.Context(), req))
+		}
+		v := s.visits()
+		if args := strings.Join(v[1].Args, " "); strings.Contains(args, "--resume=") != resumed || resumed != strings.Contains(args, "--fork-session") {
+			t.Errorf("%s: the aside has arguments %s", kind, args)
+		}
+		if args := strings.Join(v[2].Args, " "); !strings.Contains(args, "--resume=") || v[2].Stdin != "Second" {
+			t.Errorf("%s: the next message has arguments %s, stdin %q", kind, args, v[2].Stdin)
+		}
+	}
+}
+
 func TestSessionLost(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {

@@ -40,6 +40,7 @@ type Request struct {
 	Session      string  // stable for a conversation; helps a provider's prompt cache
 	AnswerSchema *Schema // required form of the answer; nil for free text
 	AfterMistake bool    // it is a retry after a mistake of the model; see Error.Mistake
+	Aside        bool    // it does not continue the conversation, so a program must not add it to its own session
 	Settings
 }
 
