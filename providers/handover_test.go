@@ -25,6 +25,7 @@ type party struct {
 	ids    [2]string // ids of its calls; "" if it assigns none
 	mute   bool      // it calls tools without text
 	gets   string    // tool strategy; "" for the default of its service
+	aside  bool      // what follows is asked beside the conversation
 
 	llm.Endpoint
 	says    []string     // its next answer
@@ -143,7 +144,10 @@ func (p *party) listen(t *testing.T, history []llm.Message, a answer, goOn func(
 	p.says = p.speak(p, a)
 	p.body = nil
 	compiled, _ := p.Portable(history)
-	req := llm.Request{System: "Be brief.", Messages: compiled, Tools: offered, Session: "s-1", Effort: llm.EffortHigh}
+	req := llm.Request{System: "Be brief.", Messages: compiled, Tools: offered, Session: "s-1", Effort: llm.EffortHigh, Aside: p.aside}
+	if p.aside && p.Cache.KeepsToolChoice {
+		req.ToolChoice = "none"
+	}
 	var draft llm.Draft
 	for event, err := range p.Stream(t.Context(), req) {
 		if err != nil {
