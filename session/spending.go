@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 
 	"parley/providers/llm"
@@ -72,8 +73,9 @@ func (p *spending) SetLimit(l Limit) {
 	p.limits = slices.DeleteFunc(slices.Clone(p.limits), l.Same)
 	if l.Cost > 0 || l.Tokens > 0 {
 		p.limits = append(p.limits, l)
-		slices.SortStableFunc(p.limits, func(a, b Limit) int {
-			return slices.Index(Periods, a.Period) - slices.Index(Periods, b.Period)
+		limits := p.limits
+		sort.SliceStable(limits, func(i, j int) bool {
+			return slices.Index(Periods, limits[i].Period) < slices.Index(Periods, limits[j].Period)
 		})
 	}
 }

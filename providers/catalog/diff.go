@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -151,8 +152,9 @@ func (f Fetched) compare(before List) (List, []Change) {
 		changes = append(changes, f.gone(before, listed)...)
 	}
 	changes = append(changes, f.mediaChanges(before)...)
-	slices.SortStableFunc(changes, func(a, b Change) int {
-		return cmp.Or(slices.Index(changeOrder, a.Kind)-slices.Index(changeOrder, b.Kind), strings.Compare(a.Model, b.Model))
+	sort.SliceStable(changes, func(i, j int) bool {
+		a, b := &changes[i], &changes[j]
+		return cmp.Or(slices.Index(changeOrder, a.Kind)-slices.Index(changeOrder, b.Kind), strings.Compare(a.Model, b.Model)) < 0
 	})
 	return list, changes
 }

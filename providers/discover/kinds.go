@@ -5,6 +5,7 @@ import (
 	"context"
 	"net/http"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 
@@ -177,15 +178,7 @@ func (s *session) describe(k kind) *catalog.Server {
 		read = (*session).listedModels
 	}
 	models := read(s)
-	slices.SortStableFunc(models, func(a, b model) int {
-		switch {
-		case a.loaded == b.loaded:
-			return 0
-		case a.loaded:
-			return -1
-		}
-		return 1
-	})
+	sort.SliceStable(models, func(i, j int) bool { return models[i].loaded && !models[j].loaded })
 	for _, m := range models {
 		to := &found.Models
 		if m.embeds {

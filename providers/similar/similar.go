@@ -3,7 +3,7 @@ package similar
 
 import (
 	"cmp"
-	"slices"
+	"sort"
 	"strings"
 	"unicode/utf8"
 )
@@ -32,8 +32,8 @@ func Names(name string, among []string, n int) []string {
 			hits = append(hits, hit{other, d, commonBytes(name, strings.ToLower(other))})
 		}
 	}
-	slices.SortStableFunc(hits, func(a, b hit) int {
-		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(b.common, a.common))
+	sort.SliceStable(hits, func(i, j int) bool {
+		return cmp.Or(cmp.Compare(hits[i].distance, hits[j].distance), cmp.Compare(hits[j].common, hits[i].common)) < 0
 	})
 	var names []string
 	for _, h := range hits[:min(n, len(hits))] {

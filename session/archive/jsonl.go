@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 	"unicode/utf8"
 
 	"parley/providers/llm"
@@ -243,7 +244,7 @@ func repair(c *Conversation, n *skippedCounts) {
 		return bad
 	})
 	n.add(badMessages, before-len(c.Nodes))
-	slices.SortStableFunc(c.Nodes, func(a, b store.Node) int { return a.Seq - b.Seq })
+	sort.SliceStable(c.Nodes, func(i, j int) bool { return c.Nodes[i].Seq < c.Nodes[j].Seq })
 	clear(seen)
 	last := 0
 	for i := range c.Nodes {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 
 	"parley/providers/llm"
@@ -97,7 +98,7 @@ func AnnotationsAlong(path []Node, all []Annotation, parent func(seq int) (int, 
 		along[i] = append(along[i], a)
 	}
 	for _, list := range along {
-		slices.SortStableFunc(list, func(a, b Annotation) int { return cmp.Compare(a.Part, b.Part) })
+		sort.SliceStable(list, func(i, j int) bool { return list[i].Part < list[j].Part })
 	}
 	return along
 }

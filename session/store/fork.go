@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
+	"sort"
 	"strings"
 	"time"
 )
@@ -80,7 +80,9 @@ func (s storedContent) linearAnnotations() (shown []Annotation) {
 			shown = append(shown, a)
 		}
 	}
-	slices.SortStableFunc(shown, func(a, b Annotation) int { return cmp.Or(cmp.Compare(a.After, b.After), cmp.Compare(a.Part, b.Part)) })
+	sort.SliceStable(shown, func(i, j int) bool {
+		return cmp.Or(cmp.Compare(shown[i].After, shown[j].After), cmp.Compare(shown[i].Part, shown[j].Part)) < 0
+	})
 	for i := range shown {
 		shown[i].N, shown[i].Next = i+1, shown[i].After+1
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sort"
 	"time"
 
 	"parley/providers/llm"
@@ -217,7 +218,7 @@ func ImportFrom(db *DB, from ImportSource, s Session, nodes []Node, shown ...Ann
 // checkedImport returns nodes by rising Seq, none of them partial, or an error if they do not form a tree.
 func checkedImport(s Session, nodes []Node) ([]Node, error) {
 	nodes = slices.Clone(nodes)
-	slices.SortFunc(nodes, func(a, b Node) int { return a.Seq - b.Seq })
+	sort.Slice(nodes, func(i, j int) bool { return nodes[i].Seq < nodes[j].Seq })
 	known := map[int]bool{}
 	for i, n := range nodes {
 		if n.Seq < 1 || known[n.Seq] || n.Parent != 0 && !known[n.Parent] {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"sync"
 
 	"parley/providers/llm"
@@ -200,7 +201,7 @@ func renumberDamaged(nodes []Node, damage *damageReport) {
 			n.Seq, taken[free] = free, true
 		}
 	}
-	slices.SortStableFunc(nodes, func(a, b Node) int { return cmp.Compare(a.Seq, b.Seq) })
+	sort.SliceStable(nodes, func(i, j int) bool { return nodes[i].Seq < nodes[j].Seq })
 }
 
 // reparentOrphans replaces a parent that is missing or not before its node by the last node

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -266,8 +267,9 @@ func rank(found []candidate) {
 	for i := range found {
 		found[i].score *= 1 + 0.5*float64(max(found[i].num, 0))/float64(last)
 	}
-	slices.SortFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(max(b.num, -b.num), max(a.num, -a.num)), cmp.Compare(b.num, a.num))
+	sort.Slice(found, func(i, j int) bool {
+		a, b := &found[i], &found[j]
+		return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(max(b.num, -b.num), max(a.num, -a.num)), cmp.Compare(b.num, a.num)) < 0
 	})
 }
 

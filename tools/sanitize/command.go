@@ -3,6 +3,7 @@ package sanitize
 import (
 	"net/url"
 	"slices"
+	"sort"
 	"strings"
 
 	"parley/tools/lazy"
@@ -94,7 +95,7 @@ func commandSpans(argv []string, shown bool) [][]span {
 				option = ""
 			}
 		}
-		slices.SortStableFunc(all[i], func(a, b span) int { return a.from - b.from })
+		sort.SliceStable(all[i], func(j, k int) bool { return all[i][j].from < all[i][k].from })
 		end := 0
 		all[i] = slices.DeleteFunc(all[i], func(s span) bool {
 			inside := s.from < end

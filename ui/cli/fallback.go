@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -94,8 +95,8 @@ func alternatives(choices []providers.Choice, need session.FallbackNeed, now tim
 		}
 		return c.Provider == like.Provider
 	})
-	slices.SortStableFunc(choices, func(a, b providers.Choice) int {
-		return cmp.Compare(priceDistance(a.Price, like.Price), priceDistance(b.Price, like.Price))
+	sort.SliceStable(choices, func(i, j int) bool {
+		return priceDistance(choices[i].Price, like.Price) < priceDistance(choices[j].Price, like.Price)
 	})
 	taken := map[string]bool{}
 	for _, c := range choices {

@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -45,17 +46,12 @@ func (m *Model) palette() tea.Cmd {
 			item.Disabled = item.Unavailable != ""
 			rows = append(rows, item)
 		}
-		slices.SortStableFunc(rows[from:], func(a, b dialog.Item) int {
+		group := rows[from:]
+		sort.SliceStable(group, func(i, j int) bool {
 			if rank == suggested {
-				return cmp.Compare(slices.Index(first, a.Title), slices.Index(first, b.Title))
+				return slices.Index(first, group[i].Title) < slices.Index(first, group[j].Title)
 			}
-			switch {
-			case a.Disabled == b.Disabled:
-				return 0
-			case b.Disabled:
-				return -1
-			}
-			return 1 // unavailable actions come last
+			return !group[i].Disabled && group[j].Disabled // unavailable actions come last
 		})
 	}
 	for _, p := range items(m.App.PromptItems()) {

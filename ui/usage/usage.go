@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -73,10 +73,10 @@ func (u Reader) report(by string, rows []session.UsageSum) Report {
 	}
 	r.Total.Usage.Priced = r.Total.Unpriced == 0
 	if by == "day" || by == "month" {
-		slices.SortStableFunc(rows, func(a, b session.UsageSum) int { return cmp.Compare(a.Key(by), b.Key(by)) })
+		sort.SliceStable(rows, func(i, j int) bool { return rows[i].Key(by) < rows[j].Key(by) })
 	} else {
-		slices.SortStableFunc(rows, func(a, b session.UsageSum) int {
-			return cmp.Or(cmp.Compare(b.Usage.Cost, a.Usage.Cost), cmp.Compare(usedTokens(b), usedTokens(a)))
+		sort.SliceStable(rows, func(i, j int) bool {
+			return cmp.Or(cmp.Compare(rows[j].Usage.Cost, rows[i].Usage.Cost), cmp.Compare(usedTokens(rows[j]), usedTokens(rows[i]))) < 0
 		})
 	}
 	switch {

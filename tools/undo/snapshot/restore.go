@@ -1,7 +1,6 @@
 package snapshot
 
 import (
-	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 
 	"parley/tools"
@@ -106,8 +106,10 @@ func (r *restorer) run(changes []undo.Change) map[undo.Name]error {
 			}
 		}
 	}
-	deepestFirst := slices.SortedFunc(slices.Values(changes), func(a, b undo.Change) int { return cmp.Compare(b.Path, a.Path) })
-	topFirst := slices.SortedFunc(slices.Values(changes), func(a, b undo.Change) int { return cmp.Compare(a.Path, b.Path) })
+	topFirst := slices.Clone(changes)
+	sort.Slice(topFirst, func(i, j int) bool { return topFirst[i].Path < topFirst[j].Path })
+	deepestFirst := slices.Clone(topFirst)
+	slices.Reverse(deepestFirst)
 	for _, c := range deepestFirst {
 		if c.Before.Kind != undo.Absent && (c.After.Kind != c.Before.Kind || c.After.Kind == undo.Link) {
 			do(c, func(p *parent, base string) error { beforeChange(); return p.root.Remove(base) })

@@ -300,14 +300,16 @@ func (p *Picker) find() {
 		p.hits = p.index.Find(p.hits, words, func(i int) bool { return p.items[i].Hidden })
 	}
 	if p.commands { // of equal matches, the shortest comes first
-		slices.SortStableFunc(p.hits[from:], func(a, b fuzzy.Hit) int {
+		hits := p.hits[from:]
+		sort.SliceStable(hits, func(i, j int) bool {
+			a, b := hits[i], hits[j]
 			if named := nameMatchOf(p.item(b), wanted) - nameMatchOf(p.item(a), wanted); named != 0 {
-				return int(named)
+				return named < 0
 			}
 			if a.Score != b.Score {
-				return b.Score - a.Score
+				return a.Score > b.Score
 			}
-			return p.index.Len(a.Item) - p.index.Len(b.Item)
+			return p.index.Len(a.Item) < p.index.Len(b.Item)
 		})
 	}
 }

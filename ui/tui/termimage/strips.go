@@ -2,13 +2,12 @@ package termimage
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/base64"
 	"fmt"
 	"image"
 	"image/color"
 	"image/png"
-	"slices"
+	"sort"
 	"strconv"
 
 	"golang.org/x/image/draw"
@@ -79,7 +78,7 @@ func paletted(img *image.NRGBA) *image.Paletted {
 			*c = sum{c.r + r, c.g + g, c.b + b, c.n + 1}
 		}
 	}
-	slices.SortStableFunc(alike, func(a, b sum) int { return cmp.Compare(b.n, a.n) })
+	sort.SliceStable(alike, func(i, j int) bool { return alike[i].n > alike[j].n })
 	colors := color.Palette{color.NRGBA{}}
 	const levels = 4
 	for _, c := range alike[:255-levels*levels*levels] {

@@ -11,6 +11,7 @@ import (
 	"encoding/binary"
 	"math"
 	"slices"
+	"sort"
 )
 
 // Coarse codes take a quarter of the size of a vector: 7 bits per number, as offsets from codeZero in steps of a scale
@@ -151,9 +152,11 @@ func (s *Search) Score(id int64, v []float32) {
 
 // Best returns the nearest vectors compared by Score, the nearest first.
 func (s *Search) Best() []Match {
-	return slices.SortedFunc(slices.Values(s.best.all), func(a, b Match) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
+	best := slices.Clone(s.best.all)
+	sort.Slice(best, func(i, j int) bool {
+		return cmp.Or(cmp.Compare(best[j].Score, best[i].Score), cmp.Compare(best[i].ID, best[j].ID)) < 0
 	})
+	return best
 }
 
 func dot(a, b []float32) float32 {
