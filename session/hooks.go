@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 
@@ -29,6 +30,40 @@ type sessionHooks struct {
 	started   bool           // SessionStart was sent
 	unsaid    []string       // context from it for a message that did not enter the conversation
 	notifying sync.WaitGroup // running Notification hooks, which no turn waits for
+	check     Check          // of the running turn or the next one; nil: none
+}
+
+// A Check decides after the last answer of a turn whether the turn may end. It returns the prompt with
+// which the model continues. Without a prompt the turn ends, with the error if it is not nil. Emit shows
+// events to the user.
+type Check func(ctx context.Context, emit func(Event)) (prompt []llm.Part, err error)
+
+// SetCheck makes the running turn, or else the next one, call check before it ends; nil removes a check.
+func (s *Session) SetCheck(check Check) { set(&s.mu, &s.hooks.check, check) }
+
+// TurnFromCheck calls the check of SetCheck, and answers the check's prompt as Turn does.
+func (s *Session) TurnFromCheck(ctx context.Context) iter.Seq[Event] {
+	return s.loop(ctx, func(t *turn) error {
+		if again, err := runCheck(t); !again {
+			s.SetCheck(nil)
+			return err
+		}
+		return answer(t)
+	})
+}
+
+// runCheck calls the check after the last answer, and begins a turn with the prompt that it returns.
+func runCheck(t *turn) (again bool, err error) {
+	check := locked(&t.mu, func() Check { return t.session.hooks.check })
+	if check == nil || t.ctx.Err() != nil {
+		return false, nil
+	}
+	parts, err := check(t.ctx, t.emit)
+	if len(parts) == 0 || err != nil {
+		return false, err
+	}
+	t.prompt(llm.Message{Role: llm.RoleUser, Parts: parts})
+	return true, nil
 }
 
 // fire runs the hooks of an event and shows the user their messages.

@@ -75,6 +75,7 @@ func (s *Session) TurnFromSummary(ctx context.Context) iter.Seq[Event] {
 // answerSteps sends requests until the model calls no more tools and no prompt is queued.
 func answerSteps(t *turn) error {
 	s := t.session
+	defer s.SetCheck(nil)
 	for step := 1; ; step++ {
 		if t.ctx.Err() != nil {
 			return context.Cause(t.ctx)
@@ -116,13 +117,16 @@ func answerSteps(t *turn) error {
 			return err
 		}
 		if !ok {
-			if !stopHooks(t, response) {
-				return nil
+			if stopHooks(t, response) {
+				continue
 			}
-			continue
+			if again, err := runCheck(t); !again {
+				return err
+			}
+		} else {
+			t.restoreSettings()
+			t.given.enter(m)
 		}
-		t.restoreSettings()
-		t.given.enter(m)
 		beginPrompt(t)
 		step, t.hookRounds = 0, 0
 	}

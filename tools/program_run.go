@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"parley/tools/act"
 	"parley/tools/process"
 	"parley/tools/sanitize"
 )
@@ -58,6 +59,28 @@ func (s *Set) RunProgram(ctx context.Context, run process.Run) process.Result {
 	}
 	out.Stderr = strings.TrimSpace(out.Stderr + "\n" + notices)
 	return out
+}
+
+// RunConfined runs a shell command that the user chose, in the sandbox and without approval. It ends after the longest
+// time that the tool shell allows. The error says why it did not run.
+func (s *Set) RunConfined(ctx context.Context, command string, progress func(string)) (act.Outcome, error) {
+	policy, err := confineProgram(s.workspace, process.Confined)
+	if err != nil {
+		return act.Outcome{}, err
+	}
+	argv, err := shellArgv(command)
+	if err != nil {
+		return act.Outcome{}, err
+	}
+	if policy == nil {
+		defer process.Sandbox.Trust()()
+	} else {
+		policy.Denied = s.policy.Load().deniedPrograms()
+	}
+	start := time.Now()
+	out := s.runForModel(ctx, &runningCommand{policy: policy, result: headTail{limit: maxText}, progress: progress}, argv, maxTimeout)
+	out.Duration = time.Since(start)
+	return out, nil
 }
 
 // confineProgram returns the policy of a program; nil if it is not confined.

@@ -192,8 +192,8 @@ func (c *conversation) turnOf(ctx context.Context, parts []llm.Part) (iter.Seq[s
 	return c.follow(ctx, effect)
 }
 
-// summarize is parley's only command offered to clients. The others are up to the client,
-// or require a screen.
+// summarize is the command offered to clients beside those of [app.Command.Editors] and the user's prompts. The others
+// are up to the client, or require a screen.
 const summarize = "compact"
 
 // command returns the effect of a line that begins with the name of a command or prompt.
@@ -204,7 +204,24 @@ func (c *conversation) command(line string) (app.Effect, bool) {
 	if line == "/"+summarize {
 		return c.app.Command(summarize).Do(""), true
 	}
+	name, arg, _ := strings.Cut(line[1:], " ")
+	if own := c.app.Command(name); own.Editors {
+		return inWords(own.Do(strings.TrimSpace(arg))), true
+	}
 	return app.RunPromptCommand(c.app, line)
+}
+
+// inWords returns a list as text to read: a client has no dialog for it.
+func inWords(e app.Effect) app.Effect {
+	list, ok := e.(*app.List)
+	if !ok {
+		return e
+	}
+	text := list.Title + "\n"
+	for _, item := range list.Items {
+		text += "\n- " + strings.TrimSuffix(item.Title+" · "+item.Detail, " · ")
+	}
+	return app.Toast(text)
 }
 
 // follow applies an effect until it yields a turn, and returns the turn, or nil if there is none. An
@@ -269,6 +286,11 @@ func (c *conversation) tellCommands() {
 	c.appMu.Unlock()
 	commands := []sdk.AvailableCommand{{Name: summarize, Description: "Summarize to free context"}}
 	notice := ""
+	for _, own := range c.app.Commands {
+		if own.Editors {
+			commands = append(commands, sdk.AvailableCommand{Name: own.Name, Description: own.Help, Input: &sdk.AvailableCommandInput{Unstructured: &sdk.UnstructuredCommandInput{Hint: own.Arg}}})
+		}
+	}
 	for _, i := range items {
 		name, about := sanitize.Line(i.Value), sanitize.Line(i.Detail)
 		notice += name + "\n" + about + "\n"

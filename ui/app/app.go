@@ -239,6 +239,9 @@ type ConfigChange struct {
 	Undone                 func() error // takes back what belongs to the change and is not in the file; nil for nothing
 }
 
+// UntilRounds is the default number of rounds of App.Until.
+const UntilRounds = 10
+
 // Machine gives access to the machine that parley runs on.
 type Machine struct {
 	Sandbox process.Backend                                    // of commands; if its Reason is not "", commands run without one
@@ -250,6 +253,10 @@ type Machine struct {
 	// Shell runs a command of the user's own. It ends after 10 minutes, unless the command is moved to the background
 	// of the conversation. Nil if not available.
 	Shell func(ctx context.Context, conversation, command string, progress func(string)) act.Outcome
+
+	// Until returns a check that lets a turn end once a command passes, after rounds failures at the latest. Nil if not
+	// available.
+	Until func(s *session.Session, command string, rounds int) session.Check
 
 	// Filter runs a short command of the user's own without using the screen, with input as its standard input. Nil if
 	// not available.

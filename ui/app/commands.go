@@ -23,6 +23,7 @@ type Command struct {
 	Args         func() []Item // lists the possible arguments; nil if there is no such list
 	Path         Path          // kind of path that its argument may be or end with; "" for none
 	MultilineArg string        // first word of an argument that may have several lines; "" for none; "*" for any
+	Editors      bool          // offered to editors over the Agent Client Protocol
 	Run          func(arg string) Effect
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -72,6 +73,9 @@ type limitFlags struct {
 	maxTurns int
 	maxCost  float64 // US dollars
 	timeout  time.Duration
+
+	until       string // command that must pass before the answer is done; "" for none
+	untilRounds int
 }
 
 // wireFlags record, replay or print requests.
@@ -108,6 +112,8 @@ func (f *flags) register(root *cobra.Command, out *cmdutil.Streams) {
 	set.IntVar(&f.maxTurns, "max-turns", 0, "maximum `NUMBER` of requests for one prompt")
 	set.Float64Var(&f.maxCost, "max-cost", 0, "maximum cost in US `DOLLARS`")
 	set.DurationVar(&f.timeout, "timeout", 0, "time limit for the whole answer, a `DURATION` such as 90s; implies -p")
+	set.StringVar(&f.until, "until", "", "continue until `COMMAND` passes: it runs in the sandbox after the answer, and if it fails, its last lines are the next prompt")
+	set.IntVar(&f.untilRounds, "until-rounds", app.UntilRounds, "with --until: maximum `NUMBER` of times that the model tries again")
 	set.StringVar(&f.wire.recordFile, "record", "", "append each request and its answer to `FILE`, with keys masked")
 	set.StringVar(&f.wire.replayFile, "replay", "", "answer from the recording in `FILE` instead of the network, without a key")
 	set.BoolVar(&f.wire.dryRun, "dry-run", false, "print the request without sending it")
@@ -196,6 +202,25 @@ func (f *flags) limitError(cmd *cobra.Command) error {
 	return nil
 }
 
+// untilError rejects --until without a command, rounds or a single answer.
+func (f *flags) untilError(cmd *cobra.Command) error {
+	switch given := cmd.Flags().Changed("until"); {
+	case !given && cmd.Flags().Changed("until-rounds"):
+		return errors.New("--until-rounds limits --until: give both")
+	case !given:
+		return nil
+	case newCheck == nil:
+		return errors.New("this build has no --until")
+	case strings.TrimSpace(f.until) == "":
+		return errors.New("--until needs a command, such as --until \"go test ./...\"")
+	case f.untilRounds < 1:
+		return fmt.Errorf("--until-rounds %d: use 1 or more", f.untilRounds)
+	case f.answers > 1 || len(f.models) > 1:
+		return errors.New("--until continues one answer: use one -m, without -n")
+	}
+	return nil
+}
+
 // validate rejects contradictory flags, and words that are probably a mistyped command: asking a model costs money.
 func (f *flags) validate(cmd *cobra.Command, words []string, format string) error {
 	switch {
@@ -214,6 +239,9 @@ func (f *flags) validate(cmd *cobra.Command, words []string, format string) erro
 		return err
 	}
 	if err := f.settings.validate(); err != nil {
+		return err
+	}
+	if err := f.untilError(cmd); err != nil {
 		return err
 	}
 	if cmd.Flags().Changed("resume") && f.resume == "" {

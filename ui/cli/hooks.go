@@ -2,11 +2,13 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"parley/session"
 	"parley/session/config"
 	"parley/session/hooks"
 	"parley/session/trust"
@@ -22,16 +24,46 @@ func openHooks(a *program) error {
 	if a.project.runner != nil || len(a.config.Hooks) == 0 && len(a.project.offer.FilesOfKind(trust.Hooks)) == 0 {
 		return nil
 	}
-	set := a.toolSet
-	if set == nil { // --tools none does not turn hooks off
-		var err error
-		if set, err = tools.Open(a.dir); err != nil {
-			return err
-		}
-		set.EnableSandbox(a.config.Sandbox)
+	set, err := programSet(a)
+	if err != nil {
+		return err
 	}
 	a.project.runner = hooks.New(a.dir, set.RunProgram, slices.Concat(a.ownHooks(), a.project.hooks)...)
 	return nil
+}
+
+// programSet returns the tools that run programs of the configuration and of flags, also with --tools none.
+func programSet(a *program) (*tools.Set, error) {
+	if a.toolSet != nil {
+		return a.toolSet, nil
+	}
+	set, err := tools.Open(a.dir)
+	if err == nil {
+		set.EnableSandbox(a.config.Sandbox)
+	}
+	return set, err
+}
+
+// newCheck returns a check that lets a turn end once a command passes; nil in a build without that.
+var newCheck func(s *session.Session, run func(ctx context.Context, command string, progress func(string)) (act.Outcome, error), command string, rounds int) session.Check
+
+// runConfined runs a command of the user's in the sandbox.
+func (a *program) runConfined(ctx context.Context, command string, progress func(string)) (act.Outcome, error) {
+	set, err := programSet(a)
+	if err != nil {
+		return act.Outcome{}, err
+	}
+	return set.RunConfined(ctx, command, progress)
+}
+
+// until returns App.Until; nil in a build without it.
+func (a *program) until() func(s *session.Session, command string, rounds int) session.Check {
+	if newCheck == nil {
+		return nil
+	}
+	return func(s *session.Session, command string, rounds int) session.Check {
+		return newCheck(s, a.runConfined, command, rounds)
+	}
 }
 
 // ownHooks returns the hooks of the user's configuration.

@@ -58,6 +58,9 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 		trouble = nil
 	}
 	s, notice, err = a.newSession(screen, log, a.flags.settings)
+	if err == nil && a.flags.until != "" {
+		s.SetCheck(newCheck(s, a.runConfined, a.flags.until, a.flags.untilRounds))
+	}
 	if screen {
 		go a.library.IndexOwed(context.Background())
 	}

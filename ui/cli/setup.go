@@ -25,6 +25,7 @@ import (
 	"parley/session/archive"
 	"parley/session/attach"
 	"parley/session/trust"
+	"parley/session/until"
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/atomicfile"
@@ -64,6 +65,8 @@ func init() { tools.RenderHTML = webpage.Render } // web pages as Markdown
 func init() { schemas = fit.Repairer{} } // JSON schemas of answers and calls
 
 func init() { tools.Schemas = schemas }
+
+func init() { newCheck = until.New } // --until and /until
 
 func init() { // keys of providers and logins to MCP servers
 	openKeys = func(dir string, logins bool) keyStore { return credentials.Open(dir, os.Getenv, logins) }

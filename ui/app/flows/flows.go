@@ -19,6 +19,7 @@ import (
 	"parley/ui/app/flows/skills"
 	"parley/ui/app/flows/tools"
 	"parley/ui/app/flows/undo"
+	"parley/ui/app/flows/until"
 	"parley/ui/app/flows/usage"
 )
 
@@ -28,6 +29,7 @@ func Register(a *app.App) {
 	models.Register(a)
 	settings.Register(a)
 	undo.Register(a)
+	until.Register(a)
 	permissions.Register(a)
 	tools.Register(a)
 	servers.Register(a)

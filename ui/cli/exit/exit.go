@@ -15,7 +15,7 @@ import (
 // Exit statuses of the program.
 const (
 	OK         = 0
-	Failed     = 1        // provider or network error
+	Failed     = 1        // provider or network error, or the command of --until
 	Usage      = 2        // usage or input
 	Config     = 3        // configuration or authentication
 	Steps      = 4        // turn limit
@@ -33,7 +33,7 @@ type Status struct{ Status, Means string }
 // Statuses lists every status for the manual.
 var Statuses = []Status{
 	{"0", "Done."},
-	{"1", "Provider or network error, or output that cannot be written."},
+	{"1", "Provider or network error, output that cannot be written, or the command of --until failed."},
 	{"2", "Usage or input."},
 	{"3", "Configuration or authentication."},
 	{"4", "Turn limit (--max-turns)."},

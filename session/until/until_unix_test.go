@@ -1,0 +1,168 @@
+//go:build unix
+
+package until_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+	"parley/session/until"
+	"parley/tools"
+	"parley/tools/act"
+	"parley/tools/undo/snapshot"
+)
+
+// write is an answer that calls the tool write.
+func write(id, path, text string) llmtest.Turn {
+	return llmtest.Call(llm.Part{ID: id, Name: "write", Input: `{"path":"` + path + `","content":"` + text + `"}`})
+}
+
+func shell(id, command string) llmtest.Turn {
+	return llmtest.Call(llm.Part{ID: id, Name: "shell", Input: `{"command":"` + command + `"}`})
+}
+
+// TestUntil: the model continues until the command passes, or a rule ends it.
+func TestUntil(t *testing.T) {
+	done := llmtest.Say("done")
+	for name, test := range map[string]struct {
+		command string
+		rounds  int
+		turns   []llmtest.Turn
+		prompts int    // that the model received after the first one
+		notice  string // part of the last notice, if the command passed
+		err     string // part of the error; "" if the command passed
+	}{
+		"passes at once":        {"true", 3, []llmtest.Turn{done}, 0, "Passed after 0 of 3 rounds: true", ""},
+		"passes after a change": {"test -e new", 3, []llmtest.Turn{done, write("1", "new", "x"), done}, 1, "Passed after 1 of 3 rounds", ""},
+		"a change of a command": {"test -e new", 3, []llmtest.Turn{done, shell("1", "echo > new"), done}, 1, "Passed after 1 of 3 rounds", ""},
+		"no change": {"false", 3, []llmtest.Turn{done, done}, 1, "",
+			"the last round changed no file, and false still fails (exit status 1)"},
+		"a command without a change": {"exit 3", 3, []llmtest.Turn{done, shell("1", "echo ok"), done}, 1, "",
+			"the last round changed no file, and exit 3 still fails (exit status 3)"},
+		"no change but that of the command itself": {"echo >> log; false", 3, []llmtest.Turn{done, done}, 1, "", "changed no file"},
+		"too many rounds": {"false", 2, []llmtest.Turn{done, write("1", "a", "1"), done, write("2", "a", "2"), done}, 2, "",
+			"after 2 rounds false still fails (exit status 1)"},
+		"the file of the check is removed": {"sh check", 2, []llmtest.Turn{shell("1", "rm -f check"), done, write("2", "check", "exit 0"), done}, 1, "Passed", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			set, err := tools.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer set.Close()
+			lib := session.MemoryStore()
+			defer lib.Close()
+			fake := llmtest.New(test.turns...)
+			s := session.New(session.Options{
+				Model: llm.Endpoint{Model: fake, Name: "m/x", Origin: "m/x", Strategy: "native"}, Tools: set, Policy: tools.NewPolicy(act.ModeYolo),
+				Log: lib.Create(session.Info{Dir: dir}), Files: snapshot.Open(filepath.Join(t.TempDir(), "undo")).Files,
+			})
+			defer s.Close()
+			s.SetCheck(until.New(s, set.RunConfined, test.command, test.rounds))
+			prompts, notice := -1, ""
+			var ended session.Done
+			for e := range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "go"}) {
+				switch e := e.(type) {
+				case session.Prompt:
+					prompts++
+				case llm.Notice:
+					notice = e.Text
+				case session.Done:
+					ended = e
+				}
+			}
+			if prompts != test.prompts || !strings.Contains(notice, test.notice) || len(fake.Requests()) != len(test.turns) {
+				t.Errorf("%d more prompts, %d requests, notice %q; want %d, %d, %q", prompts, len(fake.Requests()), notice, test.prompts, len(test.turns), test.notice)
+			}
+			if (ended.Err == nil) != (test.err == "") || ended.Err != nil && (!strings.Contains(ended.Err.Error(), test.err)) {
+				t.Errorf("ended with %v, want %q", ended.Err, test.err)
+			}
+			for e := range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "again"}) { // the check is for one turn
+				if _, called := e.(session.Call); called {
+					t.Error("the next turn ran the command")
+				}
+			}
+		})
+	}
+}
+
+// TestPrompt: the model receives the last lines of the output, within bounds, and only in this turn.
+func TestPrompt(t *testing.T) {
+	for name, test := range map[string]struct{ command, want, unwanted string }{
+		"all of it": {"echo one; echo two >&2; false", "\none\ntwo\n</output>\n[exit status 1]", "not sent"},
+		"last lines": {"i=0; while [ $i -lt 5000 ]; do echo line $i; i=$((i+1)); done; false",
+			"[… earlier output not sent …]\nline 4940\n", "line 4939\n"},
+		"one long line":       {"head -c 100000 /dev/zero | tr '\\0' x; false", "not sent …]\nxxx", strings.Repeat("x", 6<<10+1)},
+		"escapes are removed": {`printf 'a\033[31mb\033]0;t\007c\n'; false`, "\nabc\n", "\x1b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			set, err := tools.Open(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer set.Close()
+			fake := llmtest.New(llmtest.Say("done"), llmtest.Say("done"))
+			s := session.New(session.Options{Model: llm.Endpoint{Model: fake, Name: "m/x", Origin: "m/x", Strategy: "native"}, Tools: set})
+			defer s.Close()
+			s.SetCheck(until.New(s, set.RunConfined, test.command, 5))
+			for range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "go"}) {
+			}
+			last := fake.Requests()[1].Messages[2]
+			if text := last.Text(); !strings.Contains(text, test.want) || strings.Contains(text, test.unwanted) || len(text) > 8<<10 {
+				t.Errorf("the prompt is %q (%d bytes), want %q in it", text[:min(300, len(text))], len(text), test.want)
+			}
+		})
+	}
+}
+
+// TestFromCheck: without a turn, the command runs first. Canceling it ends everything.
+func TestFromCheck(t *testing.T) {
+	dir := t.TempDir()
+	set, err := tools.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	fake := llmtest.New(write("1", "new", "x"), llmtest.Say("done"))
+	s := session.New(session.Options{Model: llm.Endpoint{Model: fake, Name: "m/x", Origin: "m/x", Strategy: "native"}, Tools: set, Policy: tools.NewPolicy(act.ModeYolo)})
+	defer s.Close()
+	run := func(ctx context.Context, command string) (end session.Done) {
+		s.SetCheck(until.New(s, set.RunConfined, command, 5))
+		for e := range s.TurnFromCheck(ctx) {
+			if d, ok := e.(session.Done); ok {
+				end = d
+			}
+		}
+		return end
+	}
+	if end := run(t.Context(), "cat new"); end.Err != nil || len(fake.Requests()) != 2 {
+		t.Errorf("%d requests, error %v", len(fake.Requests()), end.Err)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "new")); err != nil {
+		t.Error(err)
+	}
+	if end := run(t.Context(), "true"); end.Err != nil || len(fake.Requests()) != 2 {
+		t.Errorf("passes at once: %d requests, error %v", len(fake.Requests()), end.Err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s.SetCheck(until.New(s, set.RunConfined, "echo started; sleep 1000", 5))
+	for e := range s.TurnFromCheck(ctx) {
+		switch e := e.(type) {
+		case session.Progress:
+			cancel()
+		case session.Done:
+			if !llm.Canceled(e.Err) {
+				t.Errorf("canceled: ended with %v", e.Err)
+			}
+		}
+	}
+	cancel()
+}

@@ -1,0 +1,57 @@
+// Package until lets the user have the model continue until a command passes.
+package until
+
+import (
+	"context"
+	"iter"
+	"strconv"
+	"strings"
+
+	"parley/session"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+)
+
+// Register adds the flow to a.
+func Register(a *app.App) {
+	f := flow{a}
+	a.Commands = append(a.Commands, app.Command{
+		Name: "until", Group: app.Messages, Arg: "ROUNDS COMMAND", Help: "Continue until a command passes: its output is the next prompt; off ends it",
+		Editors: true, Unavailable: f.unavailable, Run: f.run,
+	})
+}
+
+// A flow repeats turns until a command passes.
+type flow struct{ app *app.App }
+
+func (f flow) unavailable() string {
+	if f.app.Until == nil {
+		return "No commands can run here"
+	}
+	return ""
+}
+
+// run runs the command now, or when the running turn is done.
+func (f flow) run(arg string) app.Effect {
+	a, rounds := f.app, app.UntilRounds
+	if first, rest, ok := strings.Cut(arg, " "); ok {
+		if n, err := strconv.Atoi(first); err == nil {
+			if arg, rounds = strings.TrimSpace(rest), n; n < 1 {
+				return app.Refuse("/until %d: use 1 round or more", n)
+			}
+		}
+	}
+	switch arg {
+	case "":
+		return app.Refuse("/until needs a command, such as /until go test ./...")
+	case "off":
+		a.Session.SetCheck(nil)
+		return app.Toast("No command runs after the answer")
+	}
+	own := a.Session
+	own.SetCheck(a.Until(own, arg, rounds))
+	if a.Busy() {
+		return app.Toast("Runs when the model is done: " + sanitize.Line(arg))
+	}
+	return app.Play(func(ctx context.Context) iter.Seq[session.Event] { return own.TurnFromCheck(ctx) })
+}
