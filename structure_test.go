@@ -82,6 +82,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/sandbox":           {"ui/cli/cmdutil", "tools", proc},
 		"ui/cli/cmd/skills":            {"ui/cli/cmdutil", "ui/app", safe},
 		"ui/cli/cmd/doctor":            {"ui/cli/cmdutil", "ui/cli/exit", "ui/app", "ui/clip", "ui/tui", theme, format, safe, "session", "tools", "tools/mcp", proc, "providers", llm},
+		"ui/cli/cmd/serve":             {"ui/cli/cmdutil", "ui/cli/ability", "ui/app", "ui/client", "ui/report", format, safe, "session", "session/attach", "session/settings", "session/transfer", act, "providers", llm},
 		"ui/cli/cmd/version":           {"ui/cli/cmdutil", proc},
 		"ui/cli/cmd/undo":              {"ui/cli/cmdutil", format, safe, "session", "tools/undo", "tools/undo/changes"},
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},

@@ -14,6 +14,7 @@ import (
 // its login and to reach its service. Other variables, such as keys of other providers and tools,
 // are not passed. A name that ends with _ is a prefix; case does not matter.
 var passedVariables = []string{
+	"PARLEY_SERVING", // of parley mcp serve: a parley that they start does not serve
 	"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TZ", "TERM", "TMPDIR", "LANG", "LANGUAGE", "LC_", "LOCALE_ARCHIVE", "LD_LIBRARY_PATH",
 	"XDG_", "DBUS_SESSION_BUS_ADDRESS", // needed to find the system's keyring
 	"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_", "NIX_SSL_CERT_FILE",

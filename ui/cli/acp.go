@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parley/providers/llm"
 	"parley/session"
 	"parley/session/trust"
 	"parley/tools/mcp"
@@ -40,7 +41,12 @@ used once you have opened parley there and trusted the folder.`,
 			if err := a.load(); err != nil {
 				return err
 			}
-			return a.serve()
+			return a.serve(func(ctx context.Context) error {
+				return a.serveClient(ctx, client.Options{
+					In: os.Stdin, Out: a.Out, Version: cmdutil.Version(), Open: a.open,
+					List: func(dir string) ([]session.Info, error) { return a.library.List(session.Query{Dir: dir, Limit: -1}) },
+				})
+			})
 		},
 	}
 	cmd.Flags().StringVarP(&a.flags.settings.model, "model", "m", "", "`MODEL` of new conversations, as provider/model")
@@ -48,8 +54,9 @@ used once you have opened parley there and trusted the folder.`,
 	return cmd
 }
 
-// serve talks to the client until the client disconnects.
-func (a editor) serve() error {
+// serve opens the store of conversations and calls talk, which talks to the client until the client disconnects. Signals
+// cancel its context.
+func (a editor) serve(talk func(context.Context) error) error {
 	collectForScreen() // an editor keeps parley running as long as a screen
 	var trouble error
 	if a.library, trouble = a.openLibrary(); trouble != nil {
@@ -60,14 +67,46 @@ func (a editor) serve() error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	exit.CancelOnSignals(cancel)
-	err := a.serveClient(ctx, client.Options{
-		In: os.Stdin, Out: a.Out, Version: cmdutil.Version(), Open: a.open,
-		List: func(dir string) ([]session.Info, error) { return a.library.List(session.Query{Dir: dir, Limit: -1}) },
-	})
+	err := talk(ctx)
 	if errors.Is(err, app.ErrPipe) {
 		return nil // the client closed both pipes
 	}
 	return err
+}
+
+// ask opens a new conversation for an MCP client, with the named tools and the schema of its answer, and the models to
+// compare if there are several.
+func (e editor) ask(ctx context.Context, dir, toolNames string, schema []byte, models ...string) (*client.Opened, []llm.Endpoint, error) {
+	a := editor{newProgram()}
+	a.flags, a.library, a.debugLog, a.learned = e.flags, e.library, e.debugLog, e.learned
+	a.flags.toolNames, a.flags.settings.model = toolNames, models[0]
+	if schema != nil {
+		var err error
+		if a.flags.schema, err = schemas.Parse(schema); err != nil {
+			return nil, nil, fmt.Errorf("schema: %w", err)
+		}
+	}
+	o, err := a.open(ctx, client.Request{Dir: dir})
+	if err != nil || len(models) < 2 {
+		return o, nil, err
+	}
+	compared, err := e.endpoints(models)
+	if err != nil {
+		o.Close()
+	}
+	return o, compared, err
+}
+
+// endpoints opens models by name.
+func (e editor) endpoints(names []string) (all []llm.Endpoint, err error) {
+	for _, name := range names {
+		model, err := e.openModel(name, true)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, model)
+	}
+	return all, nil
 }
 
 // open opens a conversation.

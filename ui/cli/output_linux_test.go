@@ -40,6 +40,7 @@ var unwritten = map[string]string{
 	"parley mcp remove":            "",
 	"parley mcp login":             "", // asks a server
 	"parley mcp logout":            "", // deletes logins to servers
+	"parley mcp serve":             `mcp serve --port 0`,
 	"parley models":                `models --all`,
 	"parley prompts":               `prompts`,
 	"parley prompts edit":          `prompts edit commit`,

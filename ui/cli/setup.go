@@ -48,6 +48,7 @@ import (
 	"parley/ui/cli/cmd/models"
 	"parley/ui/cli/cmd/prompts"
 	"parley/ui/cli/cmd/sandbox"
+	"parley/ui/cli/cmd/serve"
 	"parley/ui/cli/cmd/sessions"
 	"parley/ui/cli/cmd/skills"
 	"parley/ui/cli/cmd/undo"
@@ -112,6 +113,7 @@ func addCommands(root *cobra.Command, a *program) {
 	root.AddCommand(config.New(config.Options{Streams: &a.Streams, Path: func() (string, error) { return configPath(a.flags.configFile) }, Load: a.load, Check: a.config.checkNames, AbbrevPath: abbrevPath, Settings: func() *app.Command { return command("settings") }}))
 	root.AddCommand(keys.New(a.Out, a.load, &a.config.Keys))
 	root.AddCommand(mcp.New(mcp.Options{Streams: &a.Streams, Client: a.mcp.client, Load: a.loadMCP, OpenURL: func(ctx context.Context, address string) error { return openURL(ctx, a.dir, address) }, Command: func() *app.Command { return command("mcp") }}))
+	serve.Options{Env: env, In: os.Stdin, Stored: stored, Archive: a.archive, Version: cmdutil.Version(), Run: editor{a}.serve, Open: editor{a}.ask, Print: a.print}.Add(root)
 	root.AddCommand(prompts.New(prompts.Options{Streams: &a.Streams, With: a.withProject, Find: promptFiles{a}.find, Named: promptFiles{a}.existing, Names: func() []string { return promptFiles{a}.completed(false) }, Dir: promptDir, Places: userPlaces, AbbrevPath: abbrevPath}))
 	root.AddCommand(sandbox.New(a.load, &a.config.Sandbox))
 	root.AddCommand(skills.New(skills.Options{Streams: &a.Streams, Find: a.withSkills, Dir: configDir, AbbrevPath: abbrevPath}))

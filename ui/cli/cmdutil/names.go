@@ -49,7 +49,7 @@ func Names(cmd *cobra.Command) (names []string) {
 func UnknownSubcommand(cmd *cobra.Command, name string) error {
 	names := Names(cmd)
 	near := similar.Name(name, names)
-	switch few := len(names) <= 5; {
+	switch few := len(names) <= 6; {
 	case len(names) == 0:
 		return fmt.Errorf("unknown command %q: %s has none", name, cmd.CommandPath())
 	case few && near != "":

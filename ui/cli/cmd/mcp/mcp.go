@@ -36,7 +36,7 @@ type Options struct {
 func New(o Options) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mcp",
-		Short: "Add, list, remove and log in to MCP servers",
+		Short: "Add, list and log in to MCP servers, or serve MCP clients",
 		Long: `Add, list, remove and log in to MCP servers.
 
 Servers are configured under [mcp.NAME] in config.toml or in the .mcp.json of a

@@ -1,0 +1,321 @@
+package serve
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+
+	"parley/providers/llm"
+	"parley/session"
+	"parley/session/attach"
+	"parley/session/settings"
+	"parley/tools/act"
+	"parley/tools/sanitize"
+	"parley/ui/cli/cmdutil"
+	"parley/ui/client"
+	"parley/ui/format"
+)
+
+// readingTools are the tools of asked models, if they may read a folder.
+const readingTools = "read,list,glob,grep"
+
+// An answer is what parley -p -o json prints.
+type answer struct {
+	Session    string          `json:"session"`
+	Model      string          `json:"model"`
+	Text       string          `json:"text"`
+	Structured json.RawMessage `json:"structured"`
+	Usage      *struct {
+		Input  int     `json:"input_tokens"`
+		Output int     `json:"output_tokens"`
+		Cost   float64 `json:"cost_usd"`
+	} `json:"usage"`
+	Notices []struct {
+		Text string `json:"text"`
+	} `json:"notices"` // such as that another model answered, or that the answer is incomplete
+	Error *struct {
+		Message string `json:"message"`
+		Hint    string `json:"hint"`
+	} `json:"error"`
+	Finish string `json:"finish_reason"` // "" if this is no answer
+}
+
+func (c *call) ask(args arguments) (object, error) {
+	all, notice, err := c.answers(args, cmp.Or(args.Model, c.model))
+	if err != nil {
+		return nil, err
+	}
+	one := all[0]
+	text := one.Text
+	if one.Structured != nil {
+		text = string(one.Structured)
+	}
+	result := object{"content": texts(text, one.remarks(), joined(one.about(), one.Model, notice)), "isError": one.Error != nil}
+	if strings.HasPrefix(string(one.Structured), "{") { // the protocol has objects only
+		result["structuredContent"] = one.Structured
+	}
+	return result, nil
+}
+
+func (c *call) compare(args arguments) (object, error) {
+	if err := session.CheckCompared(args.Models); err != nil {
+		return nil, err
+	}
+	all, notice, err := c.answers(args, args.Models...)
+	if err != nil {
+		return nil, err
+	}
+	var parts []string
+	failed := 0
+	for _, one := range all {
+		parts = append(parts, "## "+joined(one.Model, one.about())+"\n\n"+strings.TrimSpace(one.Text+"\n\n"+one.remarks()))
+		if one.Error != nil {
+			failed++
+		}
+	}
+	return object{"content": texts(append(parts, notice)...), "isError": failed == len(all)}, nil
+}
+
+// joined joins facts on one line; "" is none.
+func joined(facts ...string) string {
+	return strings.Join(slices.DeleteFunc(facts, func(s string) bool { return s == "" }), " · ")
+}
+
+// remarks returns the notices about the answer, and why there is none.
+func (a *answer) remarks() string {
+	var lines []string
+	for _, n := range a.Notices {
+		lines = append(lines, n.Text)
+	}
+	if a.Error != nil {
+		lines = append(lines, a.Error.Message, a.Error.Hint)
+	}
+	return sanitize.Text(strings.TrimSpace(strings.Join(lines, "\n")))
+}
+
+// about names the conversation, and what the answer cost.
+func (a *answer) about() string {
+	var facts []string
+	if a.Session != "" {
+		facts = append(facts, "session "+a.Session)
+	}
+	if a.Usage != nil {
+		facts = append(facts, format.Tokens(a.Usage.Input+a.Usage.Output)+" tokens")
+		if a.Usage.Cost > 0 {
+			facts = append(facts, settings.Dollars(a.Usage.Cost))
+		}
+	}
+	return joined(facts...)
+}
+
+// answers asks models in a new conversation, several at once, and returns their answers.
+func (c *call) answers(args arguments, models ...string) (all []*answer, notice string, err error) {
+	if strings.TrimSpace(args.Prompt) == "" {
+		return nil, "", errors.New("prompt is empty")
+	}
+	if string(args.Schema) == "null" {
+		args.Schema = nil
+	}
+	reads := "none"
+	if c.folder != "" {
+		reads = readingTools
+	}
+	opened, compared, err := c.Open(c.ctx, c.dir, reads, args.Schema, models...)
+	if err != nil {
+		return nil, "", err
+	}
+	s := opened.App.Session
+	defer c.close(opened)
+	s.Policy().SetMode(act.ModeReadOnly)
+	parts, err := c.attached(opened, args.Files)
+	if err != nil {
+		return nil, "", err
+	}
+	parts = append(parts, llm.Part{Kind: llm.Text, Text: args.Prompt})
+	if err := c.budget.begin(s); err != nil {
+		return nil, "", err
+	}
+	defer c.budget.end(s)
+	turn := s.Turn(c.ctx, parts...)
+	var out bytes.Buffer
+	o := cmdutil.PrintOptions{Format: "json", Quiet: true, Out: &out, Err: io.Discard, Schema: args.Schema != nil}
+	if len(models) > 1 {
+		o.Compared, turn = models, s.Compare(c.ctx, compared, nil, parts...)
+	}
+	c.Print(s, c.watched(turn), c.cancel, o)
+	if len(models) < 2 {
+		all = []*answer{{}}
+		err = json.Unmarshal(out.Bytes(), all[0])
+	} else {
+		err = json.Unmarshal(out.Bytes(), &all)
+		all = slices.DeleteFunc(all, func(a *answer) bool { return a.Finish == "" })
+	}
+	switch {
+	case c.ctx.Err() != nil:
+		return nil, "", c.ctx.Err()
+	case err != nil || len(all) == 0:
+		return nil, "", errors.New("the models gave no answer")
+	case c.ephemeral:
+		for _, one := range all {
+			one.Session = ""
+		}
+	}
+	return all, sanitize.Line(opened.Notice), nil
+}
+
+// close ends a conversation, and removes it if nothing is to be stored.
+func (c *call) close(opened *client.Opened) {
+	id, empty := opened.App.Session.ID(), opened.App.Session.Empty()
+	opened.Close()
+	if c.ephemeral && !empty {
+		if err := opened.App.Library.Remove(id); err != nil {
+			c.Note("could not remove the conversation " + id + ": " + format.ErrorText(err))
+		}
+	}
+}
+
+// attached returns files of the folder as parts of a prompt, if rules let the model read them.
+func (c *call) attached(opened *client.Opened, files []string) (parts []llm.Part, err error) {
+	const most = 32
+	switch {
+	case len(files) > 0 && c.folder == "":
+		return nil, errors.New("files cannot be read: start parley mcp serve with --folder, or put their text into the prompt")
+	case len(files) > most:
+		return nil, fmt.Errorf("%d files are too many: attach up to %d", len(files), most)
+	}
+	for _, name := range files {
+		input, _ := json.Marshal(object{"path": name})
+		action, err := opened.Tools.Plan(c.ctx, "read", string(input))
+		if err != nil {
+			return nil, err
+		}
+		if action.Path == "" || opened.App.Session.Policy().Decide(action) != act.Allow {
+			return nil, fmt.Errorf("%s is not allowed to be read", sanitize.Line(name))
+		}
+		f, err := openFile(opened.Tools.Root(), action.Path)
+		if err != nil {
+			return nil, err
+		}
+		data, err := io.ReadAll(io.LimitReader(f, maxMessage+1))
+		f.Close()
+		if err == nil && len(data) > maxMessage {
+			err = fmt.Errorf("%s has more than %d MB", sanitize.Line(name), maxMessage>>20)
+		}
+		if err != nil {
+			return nil, err
+		}
+		a, err := attach.FromBytes(action.Path, data, attach.Limits{})
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, a.Part)
+	}
+	return parts, nil
+}
+
+// watched reports the progress of a turn, and has its cost count for the budget of the others.
+func (c *call) watched(turn iter.Seq[session.Event]) iter.Seq[session.Event] {
+	return func(yield func(session.Event) bool) {
+		received := 0
+		for e := range turn {
+			of := e
+			if one, ok := e.(session.CandidateEvent); ok {
+				of = one.Event
+			}
+			switch of := of.(type) {
+			case session.Step:
+				c.tell(true, of.Model+" is answering")
+			case llm.Delta:
+				received += len(of.Text)
+				c.tell(false, format.Size(received)+" received")
+			case session.Call:
+				c.tell(true, "calls "+of.Part.Name)
+			case session.Response:
+				c.budget.share()
+			}
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
+
+// A budget limits the cost of all calls together. Each conversation has what the others leave as its limit, which is
+// checked before each request.
+type budget struct {
+	most float64 // US dollars; 0 is no limit
+
+	mu      sync.Mutex
+	spent   float64 // by calls that have ended
+	running []spender
+}
+
+// A spender is a running conversation with its configured limit.
+type spender struct {
+	session *session.Session
+	own     session.Limit
+}
+
+// begin counts the cost of s. It returns an error if nothing is left.
+func (b *budget) begin(s *session.Session) error {
+	if b.most == 0 {
+		return nil
+	}
+	b.mu.Lock()
+	one := spender{session: s, own: session.Limit{Period: session.PerSession}}
+	for _, l := range s.Spending.Limits() {
+		if l.Same(one.own) {
+			one.own = l
+		}
+	}
+	b.running = append(b.running, one)
+	b.mu.Unlock()
+	if b.share() <= 0 {
+		b.end(s)
+		return fmt.Errorf("the budget of %s is spent: the user can start parley mcp serve with a higher --max-cost", settings.Dollars(b.most))
+	}
+	return nil
+}
+
+// share gives each conversation what the others leave, and returns what is left.
+func (b *budget) share() float64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	left := b.most - b.spent
+	for _, one := range b.running {
+		left -= cost(one.session)
+	}
+	for _, one := range b.running {
+		l := one.own
+		if rest := max(left+cost(one.session), 1e-9); l.Cost == 0 || rest < l.Cost { // 0 would be no limit
+			l.Cost = rest
+		}
+		one.session.Spending.SetLimit(l)
+	}
+	return left
+}
+
+// end counts s among the ended ones.
+func (b *budget) end(s *session.Session) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.running = slices.DeleteFunc(b.running, func(one spender) bool {
+		if one.session == s {
+			b.spent += cost(s)
+		}
+		return one.session == s
+	})
+}
+
+// cost returns what a conversation has cost so far.
+func cost(s *session.Session) float64 {
+	total, _ := s.Spending.Usage()
+	return total.Cost
+}

@@ -1,0 +1,219 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"parley/tools/sanitize"
+	"parley/ui/app"
+)
+
+// versions are the supported versions of the protocol, newest first.
+var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+
+// maxCalls is how many calls run at once. More are refused: if agents asked each other in a circle, none that waits
+// would ever end.
+const maxCalls = 8
+
+// Codes of JSON-RPC errors.
+const (
+	codeParse   = -32700
+	codeInvalid = -32600
+	codeMethod  = -32601
+	codeParams  = -32602
+)
+
+// A message is a request, a notification, which has no ID, or a response, which has no method.
+type message struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Method  string          `json:"method"`
+	Params  struct {
+		Name            string          `json:"name"`
+		Arguments       json.RawMessage `json:"arguments"`
+		ProtocolVersion string          `json:"protocolVersion"`
+		ClientInfo      struct {
+			Name string `json:"name"`
+		} `json:"clientInfo"`
+		RequestID json.RawMessage `json:"requestId"`
+		Meta      struct {
+			ProgressToken json.RawMessage `json:"progressToken"`
+		} `json:"_meta"`
+	} `json:"params"`
+}
+
+// A peer is a connection to a client.
+type peer struct {
+	server *server
+
+	mu    sync.Mutex
+	begun bool                               // the client has sent initialize
+	calls map[string]context.CancelCauseFunc // running calls by ID
+}
+
+// object is a JSON object.
+type object = map[string]any
+
+// encode returns a value as JSON without invisible characters.
+func encode(v any) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // maps, strings and valid JSON never fail
+	return sanitize.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}
+
+// response returns the response to the request id.
+func response(id json.RawMessage, result any) []byte {
+	return encode(object{"jsonrpc": "2.0", "id": id, "result": result})
+}
+
+// failure returns an error as the response to the request id; nil if the request is unknown.
+func failure(id json.RawMessage, code int, format string, args ...any) []byte {
+	return encode(object{"jsonrpc": "2.0", "id": id, "error": object{"code": code, "message": fmt.Sprintf(format, args...)}})
+}
+
+// receive handles a message. It returns the response, nil for none, or a function that runs the call of a tool and
+// passes notifications and the response to write.
+func (p *peer) receive(ctx context.Context, raw []byte) (reply []byte, run func(write func([]byte))) {
+	var m message
+	err := json.Unmarshal(raw, &m)
+	var wrong *json.UnmarshalTypeError
+	switch valid := isID(m.ID); {
+	case err != nil && !errors.As(err, &wrong):
+		return failure(nil, codeParse, "not a JSON message: send one JSON-RPC object a line"), nil
+	case err != nil && (wrong.Field == "" || !valid):
+		return failure(nil, codeInvalid, "not one JSON-RPC message: send one object"), nil
+	case err != nil:
+		return failure(m.ID, codeParams, "%s has the wrong type", sanitize.Line(wrong.Field)), nil
+	case m.Version != "2.0", m.ID != nil && !valid:
+		return failure(nil, codeInvalid, `a message needs "jsonrpc": "2.0", and a request a number or a string as its id`), nil
+	case m.Method == "": // a response; nothing was asked
+		return nil, nil
+	case m.ID == nil:
+		if m.Method == "notifications/cancelled" && m.Params.RequestID != nil {
+			p.cancel(m.Params.RequestID)
+		}
+		return nil, nil
+	}
+	return p.request(ctx, &m)
+}
+
+// isID reports whether id is a string or a number.
+func isID(id json.RawMessage) bool {
+	return len(id) > 0 && len(id) < 1<<10 && (id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9')
+}
+
+// request handles a request as receive does.
+func (p *peer) request(ctx context.Context, m *message) (reply []byte, run func(write func([]byte))) {
+	p.mu.Lock()
+	begun := p.begun
+	p.mu.Unlock()
+	switch {
+	case m.Method == "ping":
+		return response(m.ID, object{}), nil
+	case m.Method == "initialize":
+		return p.initialize(m), nil
+	case !slices.Contains([]string{"tools/list", "tools/call"}, m.Method):
+		return failure(m.ID, codeMethod, "no method %s: this server has tools only", sanitize.Line(m.Method)), nil
+	case !begun:
+		return failure(m.ID, codeInvalid, "the first request has to be initialize"), nil
+	case m.Method == "tools/list":
+		var list []object
+		for _, t := range tools() {
+			list = append(list, object{"name": t.name, "description": t.description, "inputSchema": json.RawMessage(t.schema), "annotations": object{"readOnlyHint": true, "openWorldHint": t.asks}})
+		}
+		return response(m.ID, object{"tools": list}), nil
+	}
+	for _, t := range tools() {
+		if t.name == m.Params.Name {
+			return p.begin(ctx, m, t)
+		}
+	}
+	return failure(m.ID, codeParams, "no tool %q", sanitize.Line(m.Params.Name)), nil
+}
+
+// initialize answers the first request.
+func (p *peer) initialize(m *message) []byte {
+	if m.Params.ClientInfo.Name == "parley" {
+		return failure(m.ID, codeInvalid, "%v", errServed)
+	}
+	version := m.Params.ProtocolVersion
+	if !slices.Contains(versions, version) {
+		version = versions[0]
+	}
+	p.mu.Lock()
+	p.begun = true
+	p.mu.Unlock()
+	return response(m.ID, object{"protocolVersion": version, "capabilities": object{"tools": object{}}, "serverInfo": object{"name": "parley", "title": "parley", "version": p.server.Version}})
+}
+
+// begin takes a place for a call and returns the function that runs it.
+func (p *peer) begin(ctx context.Context, m *message, t tool) (reply []byte, run func(write func([]byte))) {
+	select {
+	case p.server.places <- struct{}{}:
+	default:
+		return response(m.ID, refused(fmt.Errorf("%d calls are running: call again when one has ended", maxCalls))), nil
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.calls[string(m.ID)] != nil {
+		cancel(nil)
+		<-p.server.places
+		return failure(m.ID, codeInvalid, "request %s is running", m.ID), nil
+	}
+	if p.calls == nil {
+		p.calls = map[string]context.CancelCauseFunc{}
+	}
+	p.calls[string(m.ID)] = cancel
+	return nil, func(write func([]byte)) {
+		defer func() {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			delete(p.calls, string(m.ID))
+			cancel(nil)
+			<-p.server.places
+		}()
+		c := &call{server: p.server, ctx: ctx, cancel: cancel, token: m.Params.Meta.ProgressToken, write: write}
+		if result := c.run(t, m.Params.Arguments); context.Cause(ctx) != errCanceled {
+			write(response(m.ID, result))
+		}
+	}
+}
+
+// cancel cancels the running call id; nil stands for all.
+func (p *peer) cancel(id json.RawMessage) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for running, stop := range p.calls {
+		if id == nil || running == string(id) {
+			stop(errCanceled)
+		}
+	}
+}
+
+// refused returns err as the result of a tool, with advice.
+func refused(err error) object {
+	text := app.ShellErrorText(err)
+	if hint := app.ShellHint(err); hint != "" {
+		text += "\n" + hint
+	}
+	return object{"content": texts(sanitize.Text(text)), "isError": true}
+}
+
+// texts returns the content of a result.
+func texts(all ...string) []object {
+	var content []object
+	for _, text := range all {
+		if text != "" {
+			content = append(content, object{"type": "text", "text": text})
+		}
+	}
+	return content
+}

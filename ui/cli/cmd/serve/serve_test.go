@@ -1,0 +1,483 @@
+package serve_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/spf13/cobra"
+
+	"parley/providers"
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/providers/schema/fit"
+	"parley/session"
+	"parley/session/archive"
+	"parley/tools"
+	"parley/tools/act"
+	"parley/tools/permission"
+	"parley/tools/rule"
+	"parley/ui/app"
+	"parley/ui/cli/ability"
+	. "parley/ui/cli/cmd/serve"
+	"parley/ui/cli/cmdutil"
+	"parley/ui/client"
+	"parley/ui/print"
+)
+
+func init() { permission.Register() }
+
+// A service is a running parley mcp serve whose models are scripted.
+type service struct {
+	in    *io.PipeWriter
+	out   *io.PipeReader
+	store string // file of the conversations
+	ended chan error
+}
+
+// start runs the command with arguments. All models answer with the turns of model.
+func start(t *testing.T, model llm.Model, args ...string) *service {
+	t.Helper()
+	t.Setenv("PARLEY_SERVING", "") // Setenv restores what the command sets
+	inRead, in := io.Pipe()
+	out, outWrite := io.Pipe()
+	home := t.TempDir()
+	getenv := func(name string) string { return map[string]string{"HOME": home}[name] }
+	stored := cmdutil.Conversations{
+		Open: func() (*session.Store, error) { return session.OpenStore(getenv) },
+		Mask: func() func(string) string { return strings.NewReplacer("sk-canary", "[redacted]").Replace },
+	}
+	library, err := stored.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{
+		Env: &ability.Env{
+			Streams: &cmdutil.Streams{Out: outWrite}, Load: func() error { return nil }, Discover: func(context.Context) {},
+			Services: func() providers.Config { return providers.Config{} }, OpenOptions: func() providers.OpenOptions { return providers.OpenOptions{Getenv: getenv} },
+		},
+		In: inRead, Stored: stored, Archive: archive.New(), Version: "1", Print: print.Run,
+		Open: func(_ context.Context, dir, names string, schema []byte, models ...string) (*client.Opened, []llm.Endpoint, error) {
+			if models[0] == "unknown" {
+				return nil, nil, &llm.Error{Fault: llm.ModelNotFound, Message: "no model unknown"}
+			}
+			var endpoints []llm.Endpoint
+			for _, name := range models {
+				endpoints = append(endpoints, llm.Endpoint{Model: free{model}, Name: name, Origin: "fake", Strategy: "native"})
+			}
+			set, err := tools.Open(dir)
+			if err != nil {
+				return nil, nil, err
+			}
+			policy := tools.NewPolicy("ask")
+			policy.SetWorkspace(set.Root())
+			policy.AddRules([]rule.Rule{{Effect: act.Deny, Tool: "read", Match: "secret.txt", Source: rule.FromConfig}})
+			of := session.Options{Model: endpoints[0], Log: library.Create(session.Info{Dir: dir}), Policy: policy, Schemas: fit.Repairer{}}
+			if names != "none" {
+				if of.Tools, err = set.Only(strings.Split(names, ",")...); err != nil {
+					return nil, nil, err
+				}
+			}
+			if schema != nil {
+				if of.AnswerSchema, err = (fit.Repairer{}).Parse(schema); err != nil {
+					return nil, nil, err
+				}
+			}
+			s := session.New(of)
+			return &client.Opened{App: app.Options{Session: s, Library: library}, Tools: set, Close: func() {
+				if err := errors.Join(s.Close(), set.Close()); err != nil {
+					t.Error(err)
+				}
+			}}, endpoints, nil
+		},
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	o.Run = func(serve func(context.Context) error) error { return serve(ctx) }
+	root := &cobra.Command{Use: "parley", SilenceErrors: true, SilenceUsage: true}
+	o.Add(root)
+	root.SetArgs(append([]string{"serve"}, args...))
+	s := &service{in: in, out: out, store: home, ended: make(chan error, 1)}
+	go func() {
+		s.ended <- root.Execute()
+		outWrite.Close()
+	}()
+	t.Cleanup(func() {
+		in.Close()
+		cancel()
+		go io.Copy(io.Discard, out)
+		<-s.ended
+		close(s.ended)
+		if err := library.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// free makes the price of a model known.
+type free struct{ llm.Model }
+
+func (f free) Stream(ctx context.Context, req llm.Request) llm.Stream {
+	return func(yield func(llm.Event, error) bool) {
+		for e, err := range f.Model.Stream(ctx, req) {
+			if u, ok := e.(llm.Usage); ok {
+				u.Priced = true
+				e = u
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+// write sends lines to the server.
+func (s *service) write(lines ...string) {
+	for _, line := range lines {
+		io.WriteString(s.in, line+"\n")
+	}
+}
+
+// withToken sends the token that the server has printed.
+type withToken string
+
+func (h withToken) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.Header.Set("Authorization", string(h))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// transports are the two ways to a server: how it is started, and how a client connects.
+var transports = map[string]struct {
+	args    []string
+	connect func(t *testing.T, s *service) sdk.Transport
+}{
+	"stdio": {nil, func(_ *testing.T, s *service) sdk.Transport { return &sdk.IOTransport{Reader: s.out, Writer: s.in} }},
+	"http": {[]string{"--port", "0"}, func(t *testing.T, s *service) sdk.Transport {
+		url, token := s.address(t)
+		return &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: withToken(token)}}
+	}},
+}
+
+// address returns the address that a server over HTTP has printed, and the value of the header Authorization.
+func (s *service) address(t *testing.T) (url, token string) {
+	t.Helper()
+	lines := bufio.NewScanner(s.out)
+	lines.Scan()
+	url = lines.Text()
+	lines.Scan()
+	token, ok := strings.CutPrefix(lines.Text(), "Authorization: ")
+	if !ok {
+		t.Fatalf("printed %q, then %q", url, lines.Text())
+	}
+	return url, token
+}
+
+// connect connects a client of the SDK; told gets the notifications about progress.
+func connect(t *testing.T, to sdk.Transport, told func(string)) *sdk.ClientSession {
+	t.Helper()
+	o := &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { told(r.Params.Message) }}
+	c, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o).Connect(t.Context(), to, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// called returns the texts of a result, joined with lines.
+func called(ctx context.Context, c *sdk.ClientSession, name string, args map[string]any) (text string, r *sdk.CallToolResult, err error) {
+	p := &sdk.CallToolParams{Name: name, Arguments: args}
+	p.SetProgressToken("1")
+	if r, err = c.CallTool(ctx, p); err != nil {
+		return "", r, err
+	}
+	var all []string
+	for _, part := range r.Content {
+		all = append(all, part.(*sdk.TextContent).Text)
+	}
+	return strings.Join(all, "\n"), r, nil
+}
+
+// TestTools: the tools of the server work with the Go SDK over both transports. Results have no keys.
+func TestTools(t *testing.T) {
+	for name, way := range transports {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for name, text := range map[string]string{"main.go": "package whale", "secret.txt": "mine"} {
+				if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.Symlink("/etc/passwd", filepath.Join(dir, "link")); err != nil {
+				t.Skip(err)
+			}
+			model := llmtest.New(llmtest.Call(llm.Part{Name: "read", Input: `{"path":"main.go"}`}), llmtest.Say("It is ", "a sk-canary whale."),
+				llmtest.Say(`{"name":"sk-canary"}`), llmtest.Say("first"), llmtest.Say("second"))
+			s := start(t, model, append(way.args, "--folder", dir)...)
+			told := make(chan string, 100)
+			c := connect(t, way.connect(t, s), func(text string) { told <- text })
+			ask := func(name string, args map[string]any) string {
+				t.Helper()
+				text, r, err := called(t.Context(), c, name, args)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return fmt.Sprintf("%s\n%v %v", text, r.IsError, r.StructuredContent)
+			}
+			got := ask("ask", map[string]any{"prompt": "what is it?", "model": "fake/a", "files": []string{"main.go"}})
+			if !strings.HasPrefix(got, "It is a [redacted] whale.\nsession ") || !strings.HasSuffix(got, " tokens · fake/a\nfalse <nil>") {
+				t.Errorf("answered %q", got)
+			}
+			id, _, _ := strings.Cut(strings.TrimPrefix(got, "It is a [redacted] whale.\nsession "), " ")
+			if sent := model.Requests(); len(sent[0].Tools) != 4 || !strings.Contains(sent[0].Messages[0].Text(), "package whale") || !strings.Contains(sent[1].Messages[2].Parts[0].Text, "package whale") {
+				t.Errorf("sent %v", sent)
+			}
+			for _, want := range []string{"fake/a is answering", "calls read", "fake/a is answering"} {
+				if got := <-told; got != want {
+					t.Errorf("told %q, want %q", got, want)
+				}
+			}
+			schema := map[string]any{"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}}, "required": []string{"name"}}
+			if got := ask("ask", map[string]any{"prompt": "name it", "model": "fake/a", "schema": schema}); !strings.HasSuffix(got, "false map[name:[redacted]]") {
+				t.Errorf("a schema: %q", got)
+			}
+			if got := ask("compare", map[string]any{"prompt": "again", "models": []string{"fake/a", "fake/b"}}); !strings.Contains(got, "## fake/a · session ") || !strings.Contains(got, "## fake/b · session ") || !strings.Contains(got, "first") || !strings.Contains(got, "second") {
+				t.Errorf("compared %q", got)
+			}
+			if got := ask("search_sessions", map[string]any{"query": "whale"}); !strings.Contains(got, id+"  ") || strings.Contains(got, "canary") {
+				t.Errorf("found %q", got)
+			}
+			if got := ask("read_session", map[string]any{"session": id}); !strings.Contains(got, "It is a [redacted] whale.") {
+				t.Errorf("read %q", got)
+			}
+			for _, tt := range []struct {
+				tool, want string
+				args       map[string]any
+			}{
+				{"ask", "prompt is empty", nil},
+				{"ask", "Model not found: no model unknown\nRun parley models", map[string]any{"prompt": "x", "model": "unknown"}},
+				{"ask", "outside the workspace", map[string]any{"prompt": "x", "files": []string{"../x"}}},
+				{"ask", "symbolic link", map[string]any{"prompt": "x", "files": []string{"link"}}},
+				{"ask", "secret.txt is not allowed to be read", map[string]any{"prompt": "x", "files": []string{"secret.txt"}}},
+				{"ask", "not a JSON Schema", map[string]any{"prompt": "x", "schema": map[string]any{"type": 1}}},
+				{"ask", "arguments of ask: ", map[string]any{"prompt": 1}},
+				{"compare", "comparing needs two or more models", map[string]any{"prompt": "x", "models": []string{"fake/a"}}},
+				{"search_sessions", "query is empty", nil},
+				{"read_session", "session is empty", nil},
+				{"read_session", `no conversation matches "nothing"`, map[string]any{"session": "nothing"}},
+			} {
+				if got := ask(tt.tool, tt.args); !strings.Contains(got, tt.want) || !strings.HasSuffix(got, "\ntrue <nil>") {
+					t.Errorf("%s %v: %q, want %q", tt.tool, tt.args, got, tt.want)
+				}
+			}
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestMessages: each message has the response that the protocol wants, whatever it is.
+func TestMessages(t *testing.T) {
+	s := start(t, llmtest.New())
+	answers := bufio.NewScanner(s.out)
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"%s","clientInfo":{"name":"%s"}}}`
+	for _, tt := range []struct{ message, want string }{
+		{`nonsense`, `"code":-32700`},
+		{`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`, `"code":-32600`},
+		{`"ping"`, `"code":-32600`},
+		{`{"id":1,"method":"ping"}`, `"code":-32600`},
+		{`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `"code":-32600`},
+		{`{"jsonrpc":"2.0","id":"a","method":"ping"}`, `{"id":"a","jsonrpc":"2.0","result":{}}`},
+		{`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, `the first request has to be initialize`},
+		{fmt.Sprintf(hello, "2025-11-25", "parley"), `parley does not serve another parley`},
+		{`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, `the first request has to be initialize`},
+		{fmt.Sprintf(hello, "2024-11-05", "x"), `"protocolVersion":"2024-11-05"`},
+		{fmt.Sprintf(hello, "1999-01-01", "x"), `"protocolVersion":"2025-11-25"`},
+		{fmt.Sprintf(hello, "2026-07-28", "x"), `"protocolVersion":"2025-11-25"`},
+		{`{"jsonrpc":"2.0","id":2,"method":"server/discover"}`, `"code":-32601`},
+		{`{"jsonrpc":"2.0","id":2,"method":"resources/list"}`, `"code":-32601`},
+		{`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"rm\u001b[2J"}}`, `"code":-32602`},
+		{`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":[1]}}`, `params.name has the wrong type`},
+		{`{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"ask","arguments":[1]}}`, `"isError":true`},
+	} {
+		s.write(`{"jsonrpc":"2.0","method":"notifications/anything"}`, `{"jsonrpc":"2.0","id":1,"result":{}}`, tt.message)
+		if answers.Scan(); !strings.Contains(answers.Text(), tt.want) {
+			t.Errorf("%s: %s, want %s", tt.message, answers.Text(), tt.want)
+		}
+	}
+	go s.write(strings.Repeat("x", 17<<20))
+	if err := <-s.ended; err == nil || !strings.Contains(err.Error(), "more than 16 MB") {
+		t.Errorf("a long message: %v", err)
+	}
+	s.ended <- nil
+}
+
+// TestCanceled: a client that cancels a call, or leaves, ends the request to the model. What came of the answer is
+// stored.
+func TestCanceled(t *testing.T) {
+	for name, way := range transports {
+		for _, leaves := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, leaves), func(t *testing.T) {
+				canceled, begun := make(chan struct{}), make(chan struct{})
+				s := start(t, llmtest.New(func(ctx context.Context, req llm.Request, out *llm.Out) error {
+					_ = llmtest.Cut("half an answer")(ctx, req, out)
+					close(begun)
+					<-ctx.Done()
+					close(canceled)
+					return context.Cause(ctx)
+				}), way.args...)
+				c := connect(t, way.connect(t, s), func(string) {})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				go func() {
+					<-begun
+					if leaves && name == "stdio" {
+						s.in.Close()
+					} else {
+						cancel()
+					}
+				}()
+				if text, _, err := called(ctx, c, "ask", map[string]any{"prompt": "x", "model": "fake/a"}); err == nil && !leaves {
+					t.Errorf("answered %q", text)
+				}
+				<-canceled
+				if leaves {
+					c.Close()
+					return
+				}
+				for !strings.Contains(stored(t, c), "half an answer") { // until the turn has ended
+					time.Sleep(time.Millisecond)
+				}
+			})
+		}
+	}
+}
+
+// stored returns the conversation that the word prompt finds.
+func stored(t *testing.T, c *sdk.ClientSession) string {
+	found, _, err := called(t.Context(), c, "search_sessions", map[string]any{"query": "half"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// TestFlood: calls beyond the eighth at once are refused, and the others go on.
+func TestFlood(t *testing.T) {
+	answer := make(chan struct{})
+	var turns []llmtest.Turn
+	for range 8 {
+		turns = append(turns, func(ctx context.Context, req llm.Request, out *llm.Out) error {
+			<-answer
+			return llmtest.Say("late")(ctx, req, out)
+		})
+	}
+	s := start(t, llmtest.New(turns...))
+	answers := bufio.NewScanner(s.out)
+	s.write(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
+	answers.Scan()
+	call := func(id int) {
+		s.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"ask","arguments":{"prompt":"x","model":"fake/a"}}}`, id))
+	}
+	for id := range 8 {
+		call(id)
+	}
+	for id := 8; id < 100; id++ {
+		call(id)
+		if answers.Scan(); !strings.Contains(answers.Text(), "8 calls are running") {
+			t.Fatal(answers.Text())
+		}
+	}
+	close(answer)
+	for range 8 {
+		if answers.Scan(); !strings.Contains(answers.Text(), "late") {
+			t.Error(answers.Text())
+		}
+	}
+}
+
+// TestBudget: once the calls of a client have cost as much as they may, no model is asked. Their conversations are
+// removed if that was asked for, and their cost stays.
+func TestBudget(t *testing.T) {
+	paid := llmtest.Script(llm.Delta{Block: "1", Part: llm.Part{Kind: llm.Text, Text: "answer"}}, llm.Usage{Input: 10, Output: 10, Cost: 0.6, Priced: true}, llm.Finish{Reason: llm.Stop})
+	model := llmtest.New(paid, paid, paid)
+	s := start(t, model, "--max-cost", "1", "--ephemeral")
+	c := connect(t, transports["stdio"].connect(t, s), func(string) {})
+	for i, want := range []string{"answer\n20 tokens · $0.60 · fake/a", "answer\nsession limit of $0.40 reached: $0.60 used\n20 tokens · $0.60 · fake/a", "the budget of $1.00 is spent: the user can start parley mcp serve with a higher --max-cost"} {
+		if got, _, err := called(t.Context(), c, "ask", map[string]any{"prompt": "x", "model": "fake/a"}); err != nil || got != want {
+			t.Errorf("%d: %q, %v", i, got, err)
+		}
+	}
+	if got, _, err := called(t.Context(), c, "search_sessions", map[string]any{"query": "answer"}); err != nil || !strings.HasPrefix(got, "Nothing found") {
+		t.Errorf("stored: %q, %v", got, err)
+	}
+}
+
+// TestRefusedRequests: over HTTP only local addresses and pages are served, and only with the token.
+func TestRefusedRequests(t *testing.T) {
+	s := start(t, llmtest.New(), "--port", "0")
+	url, token := s.address(t)
+	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	for _, tt := range []struct {
+		name, method, host, origin, token, version, kind, session, body string
+		want                                                            int
+	}{
+		{name: "initialize", body: `{"jsonrpc":"2.0","id":1,"method":"initialize"}`, want: http.StatusOK},
+		{name: "a local page", origin: "http://localhost:6274", body: `{"jsonrpc":"2.0","id":1,"method":"initialize"}`, want: http.StatusOK},
+		{name: "another name for this computer", host: "evil.example", want: http.StatusForbidden},
+		{name: "another page", origin: "https://evil.example", want: http.StatusForbidden},
+		{name: "a page that looks local", origin: "https://localhost.evil.example", want: http.StatusForbidden},
+		{name: "a page without a name", origin: "null", want: http.StatusForbidden},
+		{name: "no token", token: "-", want: http.StatusUnauthorized},
+		{name: "another token", token: "Bearer x", want: http.StatusUnauthorized},
+		{name: "another version", version: "1999-01-01", want: http.StatusBadRequest},
+		{name: "a form", kind: "text/plain", want: http.StatusUnsupportedMediaType},
+		{name: "reading", method: http.MethodGet, want: http.StatusMethodNotAllowed},
+		{name: "another session", session: "x", want: http.StatusNotFound},
+		{name: "an end without a session", method: http.MethodDelete, want: http.StatusNoContent},
+		{name: "before initialize", want: http.StatusBadRequest},
+		{name: "too long", body: strings.Repeat("x", 17<<20), want: http.StatusRequestEntityTooLarge},
+	} {
+		if tt.method == "" {
+			tt.method = http.MethodPost
+		}
+		if tt.body == "" {
+			tt.body = ping
+		}
+		r, err := http.NewRequestWithContext(t.Context(), tt.method, url, bytes.NewReader([]byte(tt.body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = tt.host
+		for name, value := range map[string]string{"Origin": tt.origin, "Authorization": tt.token, "MCP-Protocol-Version": tt.version, "Content-Type": tt.kind, "Mcp-Session-Id": tt.session} {
+			switch {
+			case value == "" && name == "Authorization":
+				value = token
+			case value == "" && name == "Content-Type":
+				value = "application/json"
+			}
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		answer.Body.Close()
+		if answer.StatusCode != tt.want {
+			t.Errorf("%s: %s, want %d", tt.name, answer.Status, tt.want)
+		}
+	}
+}

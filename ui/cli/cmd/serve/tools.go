@@ -1,0 +1,225 @@
+package serve
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"parley/providers"
+	"parley/session"
+	"parley/session/transfer"
+	"parley/tools/sanitize"
+	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
+	"parley/ui/report"
+)
+
+// A tool is what clients can call.
+type tool struct {
+	name, description, schema string
+	asks                      bool // it sends requests to models
+	run                       func(*call, arguments) (object, error)
+}
+
+// arguments are those of all tools.
+type arguments struct {
+	Model   string          `json:"model"`
+	Models  []string        `json:"models"`
+	Prompt  string          `json:"prompt"`
+	Files   []string        `json:"files"`
+	Schema  json.RawMessage `json:"schema"`
+	Query   string          `json:"query"`
+	Session string          `json:"session"`
+	Offset  int             `json:"offset"`
+}
+
+// tools lists the tools. Clients send all of this with each of their requests to a model: it is short.
+func tools() []tool {
+	return []tool{
+		{"ask", "Ask another language model. It sees only the prompt and the files.",
+			`{"type":"object","properties":{"prompt":{"type":"string"},"model":{"type":"string","description":"from models; the user's default if left out"},"files":{"type":"array","items":{"type":"string"},"description":"paths in the served folder"},"schema":{"type":"object","description":"JSON schema of the answer"}},"required":["prompt"]}`, true, (*call).ask},
+		{"compare", "Ask two to four models the same at once.",
+			`{"type":"object","properties":{"models":{"type":"array","items":{"type":"string"},"minItems":2},"prompt":{"type":"string"},"files":{"type":"array","items":{"type":"string"},"description":"paths in the served folder"}},"required":["models","prompt"]}`, true, (*call).compare},
+		{"models", "List the models that can be asked, with context window and prices per million tokens.",
+			`{"type":"object","properties":{"query":{"type":"string","description":"words of the name"}}}`, false, (*call).models},
+		{"search_sessions", "Find messages of the user's conversations with models that contain all words.",
+			`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`, false, (*call).search},
+		{"read_session", "Read a stored conversation as Markdown, page by page.",
+			`{"type":"object","properties":{"session":{"type":"string","description":"ID"},"offset":{"type":"integer","description":"of the page, in bytes"}},"required":["session"]}`, false, (*call).read},
+	}
+}
+
+// A call is one running call of a tool.
+type call struct {
+	*server
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	token  json.RawMessage // of notifications about progress; nil sends none
+	write  func([]byte)    // sends a notification
+
+	progress int       // the last number sent
+	told     time.Time // when it was sent
+}
+
+// run runs a tool and returns the result for the client, with configured keys masked.
+func (c *call) run(t tool, raw json.RawMessage) (result object) {
+	defer func() {
+		if p := recover(); p != nil {
+			result = refused(fmt.Errorf("%s: internal error: %v", t.name, p))
+		}
+		for _, part := range result["content"].([]object) {
+			part["text"] = c.mask(part["text"].(string))
+		}
+		if value, ok := result["structuredContent"].(json.RawMessage); ok {
+			result["structuredContent"] = maskedJSON(value, c.mask)
+		}
+	}()
+	var args arguments
+	if len(raw) > 0 {
+		if err := json.Unmarshal(raw, &args); err != nil {
+			return refused(fmt.Errorf("arguments of %s: %w", t.name, err))
+		}
+	}
+	result, err := t.run(c, args)
+	if err != nil {
+		return refused(err)
+	}
+	return result
+}
+
+// maskedJSON returns value with its texts masked.
+func maskedJSON(value json.RawMessage, mask func(string) string) json.RawMessage {
+	if text := mask(string(value)); text != string(value) && json.Valid([]byte(text)) {
+		return json.RawMessage(text)
+	}
+	return value
+}
+
+// tell sends a notification about progress; at most one a second, unless it is important.
+func (c *call) tell(important bool, text string) {
+	now := time.Now()
+	if c.token == nil || !important && now.Sub(c.told) < time.Second {
+		return
+	}
+	c.told = now
+	c.progress++
+	c.write(encode(object{"jsonrpc": "2.0", "method": "notifications/progress", "params": object{"progressToken": c.token, "progress": c.progress, "message": sanitize.Line(text)}}))
+}
+
+func (c *call) models(args arguments) (object, error) {
+	c.Discover(c.ctx)
+	choices, err := providers.LiveChoices(c.ctx, c.Services(), c.OpenOptions(), false)
+	var rows []report.ModelRow
+	for _, m := range choices {
+		rows = append(rows, report.ModelOf(m, time.Now()))
+	}
+	var out bytes.Buffer
+	note := ""
+	written := report.Models(&out, rows, strings.Fields(args.Query), false, "text", func(string) {})
+	if err != nil {
+		note = "Not listed: " + sanitize.Text(app.ErrorText(err))
+	}
+	return object{"content": texts(cmp.Or(out.String(), "No model matches, or none has a key: parley connect adds one"), note)}, written
+}
+
+// maxHits is how many messages a search returns.
+const maxHits = 20
+
+func (c *call) search(args arguments) (result object, err error) {
+	if strings.TrimSpace(args.Query) == "" {
+		return nil, errors.New("query is empty: give words to search for")
+	}
+	err = c.Stored.With(func(lib *session.Store) error {
+		hits, total, err := lib.Search(session.Query{Words: args.Query, Limit: maxHits})
+		if cmdutil.Fatal(err, len(hits)) != nil {
+			return err
+		}
+		var out strings.Builder
+		for i := range hits {
+			h := &hits[i]
+			fmt.Fprintf(&out, "%s  %s  %s  %s: %s\n", h.Session.ID, h.Session.Updated.Format(time.DateOnly), sanitize.Line(app.ListTitle(h.Session)), cmp.Or(string(h.Role), "title"), sanitize.Line(h.Snippet))
+		}
+		if more := total - len(hits); more > 0 {
+			fmt.Fprintf(&out, "%d more: use more words\n", more)
+		}
+		result = object{"content": texts(cmp.Or(out.String(), "Nothing found: it compares whole words; wor* finds words that begin with wor"))}
+		return nil
+	})
+	return result, err
+}
+
+// maxPage is how many bytes of a conversation are read at once.
+const maxPage = 32 << 10
+
+func (c *call) read(args arguments) (result object, err error) {
+	form, err := c.Archive.Formats.Find("md")
+	if err != nil {
+		return nil, err
+	}
+	if args.Session == "" {
+		return nil, errors.New("session is empty: search_sessions finds IDs")
+	}
+	err = c.Stored.With(func(lib *session.Store) error {
+		found, err := c.Stored.Find(lib, args.Session)
+		if err != nil {
+			return err
+		}
+		var of transfer.Conversation
+		if of.Session, of.Nodes, err = lib.Read(found.ID); cmdutil.Fatal(err, len(of.Nodes)) != nil {
+			return err
+		}
+		of.Annotations, _ = lib.Annotations(found.ID)
+		var out strings.Builder
+		if err := form.Write(&out, transfer.Mask(of, c.mask)); err != nil {
+			return err
+		}
+		page, next := pageOf(sanitize.Text(out.String()), args.Offset)
+		more := ""
+		if next > 0 {
+			more = fmt.Sprintf("The conversation continues at offset %d", next)
+		}
+		result = object{"content": texts(page, more)}
+		return nil
+	})
+	return result, err
+}
+
+// pageOf returns a page of text, and the offset of the next one; 0 if there is none.
+func pageOf(text string, offset int) (page string, next int) {
+	boundary := func(at int) int {
+		at = min(max(at, 0), len(text))
+		for at < len(text) && !utf8.RuneStart(text[at]) {
+			at++
+		}
+		return at
+	}
+	from, to := boundary(offset), boundary(boundary(offset)+maxPage)
+	if to < len(text) {
+		next = to
+	}
+	return cmp.Or(text[from:to], "There is nothing more"), next
+}
+
+// openFile opens a regular file of the folder, without leaving the folder through links and without waiting for pipes.
+func openFile(dir, path string) (*os.File, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	info, err := root.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", sanitize.Line(path))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return root.Open(path)
+}
