@@ -163,9 +163,10 @@ func (AskAlways) PrefixLengths(*Action) ([]int, string) { return nil, "" }
 
 // Names of tools that a conversation treats specially.
 const (
-	PlanTool   = "plan"   // maintains the model's plan
-	SkillName  = "skill"  // loads skills
-	SearchName = "search" // searches the web
+	PlanTool   = "plan"     // maintains the model's plan
+	SkillName  = "skill"    // loads skills
+	SearchName = "search"   // searches the web
+	AskTool    = "ask_user" // asks the user
 )
 
 // PlanStep splits a step of a plan, such as "- [x] text", into its mark (a space, '>' or 'x'), its indentation

@@ -95,7 +95,7 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 		o.Model = llm.Endpoint{Model: model, Name: "fake/m", Origin: "fake", Strategy: "native", Context: 100_000, Efforts: []llm.Effort{"low", "high"}}
 		s := session.New(o)
 		return &client.Opened{
-			App: app.Options{Flows: flows.Register, Session: s, Library: lib, Directory: r.Dir, Models: app.Models{
+			App: app.Options{Machine: app.Machine{ToolSet: func(string) act.Set { return set }}, Flows: flows.Register, Session: s, Library: lib, Directory: r.Dir, Models: app.Models{
 				Choices: func() []app.ModelChoice {
 					return []app.ModelChoice{{Name: "fake/m", Ready: true}, {Name: "fake/n", Title: "N", Ready: true}, {Name: "other/x"}}
 				},
@@ -317,6 +317,49 @@ func TestPermissions(t *testing.T) {
 			want := []string{"allow allow_once: Allow once", "session allow_always: Allow all edits in this folder", "always allow_always: Always allow in this folder: write:a.txt", "deny reject_once: Deny"}
 			if !slices.Equal(names, want) {
 				t.Errorf("options %q", names)
+			}
+		})
+	}
+}
+
+// TestModelQuestions: a question of the model is a request for permission with its choices, again for each further one
+// of several; the user may also answer later, or not.
+func TestModelQuestions(t *testing.T) {
+	const input = `{"questions":[{"question":"Which\u001b[31m one?","choices":["A: first","B"]},{"question":"And?","several":true,"choices":["c","d","e"]}]}`
+	for name, tt := range map[string]struct {
+		answers, asked []string
+		want           string
+	}{
+		"choices": {[]string{"1", "2", "0", "done"}, []string{"0 A – first (recommended)|1 B|own Another answer, in my next message|none No answer",
+			"0 c (recommended)|1 d|2 e|own Another answer, in my next message|none No answer", "done Done, 1 chosen|0 c (recommended)|1 d|own Another answer, in my next message|none No answer"}, "→ B\n\nAnd?\n→ e\n→ c"},
+		"own":       {[]string{"own", "none"}, nil, "I answer in my next message: end your turn and wait for it.\n\nThe user did not answer"},
+		"canceled":  {[]string{""}, nil, "The user did not answer"},
+		"malformed": {[]string{"-1"}, nil, "The user did not answer"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result := ""
+			e := newEditor(t, session.Options{}, calls("1", act.AskTool, input), func(ctx context.Context, r llm.Request, out *llm.Out) error {
+				result = r.Messages[len(r.Messages)-1].Parts[0].Text
+				return llmtest.Say("done")(ctx, r, out)
+			})
+			var asked []string
+			e.answer = func(r sdk.RequestPermissionRequest) string {
+				var names []string
+				for _, o := range r.Options {
+					names = append(names, string(o.OptionId)+" "+o.Name)
+				}
+				if strings.ContainsRune(*r.ToolCall.Title, 0x1b) {
+					t.Errorf("title %q", *r.ToolCall.Title)
+				}
+				asked = append(asked, strings.Join(names, "|"))
+				return tt.answers[len(asked)-1]
+			}
+			e.prompt(e.begin(), text("ask"))
+			if len(asked) != len(tt.answers) || tt.asked != nil && !slices.Equal(asked[:3], tt.asked) {
+				t.Errorf("asked %q", asked)
+			}
+			if !strings.Contains(result, tt.want) {
+				t.Errorf("result %q", result)
 			}
 		})
 	}

@@ -31,8 +31,9 @@ type conversation struct {
 	prompting sync.Mutex // held while a prompt is answered
 	closed    bool       // guarded by prompting
 	notice    string     // notice to send; guarded by prompting
-	appMu     sync.Mutex // guards app
+	appMu     sync.Mutex // guards app and questions
 	app       *app.App
+	questions int // asked by the model so far
 
 	mode atomic.Pointer[act.Mode] // mode last sent to the client
 
@@ -91,6 +92,7 @@ func (a *agent) enter(ctx context.Context, r client.Request, then func(*conversa
 		agent: a, opened: opened, id: sdk.SessionId(opened.App.Session.ID()), app: app.New(opened.App), notice: opened.Notice,
 		cancels: map[*context.CancelFunc]bool{},
 	}
+	c.app.AskUser = func(next func() app.Effect) { c.work.Go(func() { c.askUser(next) }) }
 	c.view = newView(opened.App.Directory, c.update)
 	if c.editor = a.editor(c.id); opened.Tools != nil {
 		opened.Tools.SetEditor(c.editor)

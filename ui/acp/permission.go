@@ -2,6 +2,9 @@ package acp
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	sdk "github.com/coder/acp-go-sdk"
@@ -60,6 +63,74 @@ func (c *conversation) askServers(ctx context.Context) {
 		c.update(sdk.UpdateToolCall(id, sdk.WithUpdateStatus(status)))
 		if ctx.Err() == nil {
 			c.opened.Questions = c.opened.Questions[1:]
+		}
+	}
+}
+
+// askUser asks the client's user the questions that next begins with, as requests for permission: every client can show
+// these, and the SDK cannot name the session in a form.
+func (c *conversation) askUser(next func() app.Effect) {
+	for {
+		c.appMu.Lock()
+		q, ok := next().(*app.ModelQuestion)
+		c.questions++
+		id := sdk.ToolCallId("question" + strconv.Itoa(c.questions))
+		c.appMu.Unlock()
+		if !ok {
+			return
+		}
+		chosen, text := c.askQuestion(id, q)
+		next = func() app.Effect { return q.Answer(chosen, text) }
+	}
+}
+
+// askQuestion asks one question, and again for each further choice if several may be chosen.
+func (c *conversation) askQuestion(id sdk.ToolCallId, q *app.ModelQuestion) (chosen []int, text string) {
+	const done, own = "done", "own"
+	ctx, cancel := context.WithCancel(c.ctx)
+	defer cancel()
+	c.work.Go(func() {
+		select {
+		case <-q.Done:
+			cancel()
+		case <-ctx.Done():
+		}
+	})
+	status := sdk.ToolCallStatusPending
+	call := sdk.ToolCallUpdate{ToolCallId: id, Title: sdk.Ptr(sanitize.Line(q.Text)), Kind: sdk.Ptr(sdk.ToolKindThink), Status: &status, Content: textContent(q.Text)}
+	c.update(sdk.StartToolCall(id, *call.Title, sdk.WithStartKind(*call.Kind), sdk.WithStartStatus(status), sdk.WithStartContent(call.Content)))
+	defer func() { c.update(sdk.UpdateToolCall(id, sdk.WithUpdateStatus(sdk.ToolCallStatusCompleted))) }()
+	for {
+		var options []sdk.PermissionOption
+		add := func(id string, kind sdk.PermissionOptionKind, name string) {
+			options = append(options, sdk.PermissionOption{OptionId: sdk.PermissionOptionId(id), Kind: kind, Name: name})
+		}
+		if len(chosen) > 0 {
+			add(done, sdk.PermissionOptionKindAllowOnce, fmt.Sprintf("Done, %d chosen", len(chosen)))
+		}
+		for i, item := range q.Choices {
+			name := strings.TrimSuffix(item.Title+" – "+item.Detail, " – ")
+			if i == 0 {
+				name += " (recommended)"
+			}
+			if !slices.Contains(chosen, i) {
+				add(strconv.Itoa(i), sdk.PermissionOptionKindAllowOnce, name)
+			}
+		}
+		add(own, sdk.PermissionOptionKindRejectOnce, "Another answer, in my next message")
+		add("none", sdk.PermissionOptionKindRejectOnce, "No answer")
+		picked := string(c.choose(ctx, call, options))
+		n, err := strconv.Atoi(picked)
+		switch {
+		case picked == done:
+			return chosen, ""
+		case picked == own:
+			return chosen, "I answer in my next message: end your turn and wait for it."
+		case err != nil || n < 0 || n >= len(q.Choices):
+			return nil, ""
+		}
+		if chosen = append(chosen, n); !q.Several || len(chosen) == len(q.Choices) {
+			return chosen, ""
 		}
 	}
 }

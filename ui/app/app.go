@@ -62,6 +62,7 @@ type App struct {
 	KeyOf          func(command string) string           // returns the key that runs a command, or "/" and its name
 	BeforeSwitch   func()                                // called before another conversation is opened
 	ClipboardImage func(context.Context) ([]byte, error) // returns the image on the clipboard
+	AskUser        func(next func() Effect)              // shows the question that next returns, called on the App's goroutine; nil if nobody can be asked
 	StatusLine     func(words []string) string           // returns the status line with these words, as plain text; nil if there is none
 	RequestTokens  func() int                            // estimates the next request, with the draft
 
@@ -249,6 +250,9 @@ type Machine struct {
 
 	Jobs  Jobs          // background commands; nil if not available
 	Hooks func() []Item // configured hooks; nil if unknown
+
+	// ToolSet returns the set to which a flow adds a tool of its own, by its name; nil if the tool is not wanted.
+	ToolSet func(tool string) act.Set
 
 	// Shell runs a command of the user's own. It ends after 10 minutes, unless the command is moved to the background
 	// of the conversation. Nil if not available.

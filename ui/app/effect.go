@@ -141,30 +141,31 @@ type Reconfigured struct {
 	UI      any    // all of [ui], in the front end's own type
 }
 
-func (Then) effect()          {}
-func (Shown) effect()         {}
-func (Notes) effect()         {}
-func (Failure) effect()       {}
-func (Draft) effect()         {}
-func (DraftCommand) effect()  {}
-func (Attached) effect()      {}
-func (Toast) effect()         {}
-func (Progress) effect()      {}
-func (Play) effect()          {}
-func (Async) effect()         {}
-func (Page) effect()          {}
-func (Output) effect()        {}
-func (Prepare) effect()       {}
-func (Edit) effect()          {}
-func (EditFile) effect()      {}
-func (PickModel) effect()     {}
-func (Exit) effect()          {}
-func (Reconfigured) effect()  {}
-func (SessionOpened) effect() {}
-func (PanelQuery) effect()    {}
-func (*List) effect()         {}
-func (*Confirm) effect()      {}
-func (*Secret) effect()       {}
+func (Then) effect()           {}
+func (Shown) effect()          {}
+func (Notes) effect()          {}
+func (Failure) effect()        {}
+func (Draft) effect()          {}
+func (DraftCommand) effect()   {}
+func (Attached) effect()       {}
+func (Toast) effect()          {}
+func (Progress) effect()       {}
+func (Play) effect()           {}
+func (Async) effect()          {}
+func (Page) effect()           {}
+func (Output) effect()         {}
+func (Prepare) effect()        {}
+func (Edit) effect()           {}
+func (EditFile) effect()       {}
+func (PickModel) effect()      {}
+func (Exit) effect()           {}
+func (Reconfigured) effect()   {}
+func (SessionOpened) effect()  {}
+func (PanelQuery) effect()     {}
+func (*List) effect()          {}
+func (*Confirm) effect()       {}
+func (*Secret) effect()        {}
+func (*ModelQuestion) effect() {}
 
 // TypedBecomesDraft reports whether input that was held back while Prepare ran becomes the draft, instead of being
 // handled as typed. E is the effect that Prepare led to: the user did not type ahead for an error or a question.
@@ -316,6 +317,18 @@ type Secret struct {
 	Ready     <-chan struct{} // closed when the line is not needed anymore; Submit then gets ""; nil: never
 	OnDismiss func()          // called when the prompt is closed without a line; may be nil
 	Lapse
+}
+
+// A ModelQuestion is a question of the model. Any text may be an answer, besides the choices.
+type ModelQuestion struct {
+	Text    string
+	Count   string // such as "1 of 3"; "" for a single question
+	Choices []Item // Title and Detail; the first one is recommended
+	Several bool   // several choices may be chosen
+	// Answer returns what to do after an answer: the indexes of choices, and text of the user's own. Neither means that
+	// the user does not answer.
+	Answer func(chosen []int, text string) Effect
+	Done   <-chan struct{} // closed when no answer is needed anymore; nil: never
 }
 
 // TypeContinue is what IncompleteText advises in a chat after an answer that was cut off.

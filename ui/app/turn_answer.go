@@ -390,7 +390,7 @@ func (c *calls) remoteResult(part llm.Part, out *changeList) {
 // start shows a call that is about to run or to need approval.
 func (c *calls) start(e session.Call, now time.Time, out *changeList) {
 	c.block(e.Part.ID, out).setTool(e, out, func(tool *Tool) {
-		tool.Name, tool.Input, tool.Status, tool.Started, tool.Stops = e.Part.Name, e.Part.Input, CallRunning, now, true
+		tool.Name, tool.Input, tool.Status, tool.Started, tool.Stops = e.Part.Name, e.Part.Input, CallRunning, now, e.Part.Name != act.AskTool
 	})
 }
 

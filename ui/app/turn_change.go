@@ -133,7 +133,7 @@ type Tool struct {
 	Duration time.Duration // duration of the run
 
 	Remote   bool // the provider runs it
-	Stops    bool // the user can stop it
+	Stops    bool // the stop key ends it; a question of the model has keys of its own
 	Asked    bool // the user was asked for approval and saw the whole call
 	Ran      bool // it was allowed to run
 	Live     bool // it sent output before it ended

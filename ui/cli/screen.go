@@ -140,7 +140,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		Ephemeral: a.flags.ephemeral,
 		OnExit:    a.printResumeHint, Machine: app.Machine{Shell: func(ctx context.Context, owner, command string, progress func(string)) act.Outcome {
 			return tools.RunUserCommand(act.WithJobOwner(ctx, owner), a.dir, a.toolSet.Jobs(), command, progress)
-		}, Jobs: a.toolSet.Jobs(), Sandbox: a.toolSet.Sandbox(), Hooks: func() []app.Item { return a.project.hookItems(a.ownHooks()) }, FetchFile: tools.FetchFile, OpenURL: func(ctx context.Context, address string) error { return openURL(ctx, a.dir, address) },
+		}, Jobs: a.toolSet.Jobs(), ToolSet: a.setFor, Sandbox: a.toolSet.Sandbox(), Hooks: func() []app.Item { return a.project.hookItems(a.ownHooks()) }, FetchFile: tools.FetchFile, OpenURL: func(ctx context.Context, address string) error { return openURL(ctx, a.dir, address) },
 			Until: a.until(), Filter: func(ctx context.Context, command string, input []byte) (string, error) {
 				return tools.Filter(ctx, a.dir, command, input)
 			}},

@@ -302,7 +302,9 @@ func openTools(a *program) (*tools.Set, error) {
 	if err := offerOwnTools(a, set); err != nil || a.flags.toolNames == "" {
 		return set, err
 	}
-	listed := slices.DeleteFunc(strings.Split(a.flags.toolNames, ","), func(name string) bool { return strings.TrimSpace(name) == act.SkillName }) // the skill tool is added later, if there are skills
+	listed := slices.DeleteFunc(strings.Split(a.flags.toolNames, ","), func(name string) bool {
+		return slices.Contains([]string{act.SkillName, act.AskTool}, strings.TrimSpace(name)) // added later, where they can be used
+	})
 	only, err := set.Only(listed...)
 	if err != nil {
 		return nil, cmdutil.Usagef("--tools: %w", err)

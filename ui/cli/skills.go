@@ -49,6 +49,14 @@ func offersTool(names, name string) bool {
 	return names == "" || slices.ContainsFunc(strings.Split(names, ","), func(n string) bool { return strings.TrimSpace(n) == name })
 }
 
+// setFor returns the set of tools to which a flow adds one; nil if --tools leaves it out.
+func (a *program) setFor(tool string) act.Set {
+	if a.toolSet == nil || !offersTool(a.flags.toolNames, tool) {
+		return nil
+	}
+	return a.toolSet
+}
+
 // gatherSkills collects the usable skills: the user's, and those of a trusted directory.
 func (p *project) gatherSkills() {
 	s := &p.skills

@@ -16,6 +16,7 @@ func (t *transcript) writeDecision(tool *app.Tool) {
 	denied := tool.Status == app.CallDenied
 	switch {
 	case tool.Name == "":
+	case tool.Name == act.AskTool && !denied: // the question follows
 	case denied && tool.Name == act.PlanTool:
 		t.writeLine("Not accepted: the model keeps planning.")
 	case denied && tool.Asked:

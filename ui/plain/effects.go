@@ -52,6 +52,8 @@ func (p *frontend) apply(e app.Effect) {
 		p.confirm(e)
 	case *app.Secret:
 		p.askSecret(e, true)
+	case *app.ModelQuestion:
+		p.askUser(e)
 	case app.Play:
 		p.turns.play(true, e)
 	case app.Async:

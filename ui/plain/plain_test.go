@@ -26,6 +26,7 @@ func init() { permission.Register() }
 
 // TestDialogues compares whole dialogues of output and input.
 func TestDialogues(t *testing.T) {
+	questions := llmtest.Call(llm.Part{ID: "1", Name: act.AskTool, Input: `{"questions":[{"question":"Which database?","choices":["SQLite: one file","Postgres"]},{"question":"Which tests?","several":true,"choices":["unit","fuzz","integration: ten minutes"]}]}`})
 	priced := llmtest.Script(
 		llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: "Whales are mammals. They breathe air."}},
 		llm.Usage{Input: 100, Output: 512, Cost: 0.003, Priced: true}, llm.Finish{Reason: llm.Stop})
@@ -55,6 +56,11 @@ func TestDialogues(t *testing.T) {
 		{name: "approval for good", turns: []llmtest.Turn{asks("echo one two"), llmtest.Say("Fine."), asks("echo one two"), llmtest.Say("Again.")},
 			do: func(d *drive) {
 				d.enter("run it", "p", "", "p", "9", "1", "again", "/permissions", "1", "y", "/permissions")
+			}},
+		{name: "question", change: func(o *app.Options, so *session.Options) { o.ToolSet = func(string) act.Set { return so.Tools } },
+			turns: []llmtest.Turn{questions, llmtest.Say("Good."), questions, llmtest.Say("Well."), questions, llmtest.Say("I decided.")},
+			do: func(d *drive) {
+				d.enter("ask me", "2", "1, 3", "ask again", "neither", "only the fast ones", "and again", "1", "")
 			}},
 		{name: "a change", turns: []llmtest.Turn{llmtest.Call(llm.Part{ID: "1", Name: "edit", Input: `{"path":"a.txt","old":"beta","new":"gamma\ndelta"}`}), llmtest.Say("Changed.")},
 			do: func(d *drive) { d.enter("change it", "y") }},

@@ -3,6 +3,7 @@ package plain
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -269,4 +270,44 @@ func (a *questions) decision(ask session.Question) *question {
 			return true
 		},
 	}
+}
+
+// askUser asks a question of the model until it is answered or withdrawn.
+func (p *frontend) askUser(m *app.ModelQuestion) {
+	q := &question{
+		call: "question of the model", guarded: true, prompt: "Number or your own answer, or nothing for no answer:",
+		describe: func() {
+			p.out.Question("Question " + strings.TrimLeft(m.Count+" from the model:\n", " ") + m.Text)
+			for i, c := range m.Choices {
+				about := ", " + c.Detail
+				if i == 0 {
+					about = ", recommended" + about
+				}
+				p.writeLine("%d. %s", i+1, strings.TrimSuffix(c.Title+about, ", "))
+			}
+		},
+		answer: func(line string) bool {
+			chosen, text := chosenBy(line, m)
+			p.apply(m.Answer(chosen, text))
+			return true
+		},
+	}
+	if m.Several {
+		q.prompt = "Numbers with commas or your own answer, or nothing for no answer:"
+	}
+	p.questions.enqueue(q)
+	p.dropWhenOver(m.Done, nil, q, func() {})
+}
+
+// chosenBy returns the choices whose numbers are in a line, or the line if it is something else.
+func chosenBy(line string, m *app.ModelQuestion) (chosen []int, text string) {
+	words := strings.FieldsFunc(line, func(r rune) bool { return r == ' ' || r == ',' })
+	for _, word := range words {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 || n > len(m.Choices) || len(words) > 1 && !m.Several {
+			return nil, line
+		}
+		chosen = append(chosen, n-1)
+	}
+	return chosen, ""
 }

@@ -31,6 +31,7 @@ func (p *frontend) start() {
 	p.writeLine("Type /help for help, ctrl+d quits.")
 	p.concurrent(app.ReadPrompts(p.app))
 	p.conversation.onSave()
+	p.app.AskUser = func(next func() app.Effect) { p.mail.post(func() { p.apply(next()) }) }
 	p.app.WatchAll(func(happened func() app.Effect) {
 		p.mail.post(func() {
 			p.apply(happened())

@@ -2,15 +2,19 @@ package tui
 
 import (
 	tea "charm.land/bubbletea/v2"
-
-	"parley/ui/tui/dialog"
 )
 
-// overApproval runs the action of a key that the open approval does not use, such as one
-// that opens another dialog. The approval returns unchanged afterwards. Such a key
+// A coverable is a question about the turn that another dialog may cover.
+type coverable interface {
+	HandlesKey(tea.KeyPressMsg) bool
+	NoteTyping() tea.Cmd
+}
+
+// overApproval runs the action of a key that the open approval or question does not use, such as one
+// that opens another dialog. The question returns unchanged afterwards. Such a key
 // answers nothing, nor does the second key of a sequence.
 func overApproval(m *Model, press tea.KeyPressMsg) (tea.Cmd, bool) {
-	approval, ok := m.overlay.Dialog.(*dialog.Approval)
+	approval, ok := m.overlay.Dialog.(coverable)
 	key := press.String()
 	switch {
 	case !ok:

@@ -64,6 +64,8 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 		return m.ask(*e, func(yes bool) tea.Cmd { return m.perform(e.Answer(yes)) })
 	case *app.Secret:
 		return m.askSecret(e)
+	case *app.ModelQuestion:
+		return m.askUser(e)
 	case app.Play:
 		return m.chat.Play(e)
 	case app.Async:
@@ -114,6 +116,26 @@ func (m *Model) ask(c app.Confirm, answered func(yes bool) tea.Cmd) tea.Cmd {
 	cmd := m.overlay.Ask(d, answered)
 	onLeave(m, c.OnDismiss)
 	return tea.Batch(cmd, lapses(m, c.Lapse))
+}
+
+// askUser shows a question of the model until it is answered or withdrawn.
+func (m *Model) askUser(q *app.ModelQuestion) tea.Cmd {
+	var choices [][2]string
+	for _, c := range q.Choices {
+		choices = append(choices, [2]string{c.Title, c.Detail})
+	}
+	d := dialog.AskModelQuestion(q.Text, q.Count, choices, m.Theme)
+	d.Several = q.Several
+	d.Answered = func(chosen []int, text string) tea.Cmd { return m.perform(q.Answer(chosen, text)) }
+	m.overlay.AskUser(d)
+	notice := m.Notify("Question: " + q.Text)
+	if q.Done == nil {
+		return notice
+	}
+	return tea.Batch(notice, func() tea.Msg {
+		<-q.Done
+		return doMsg(func() tea.Cmd { m.overlay.DropModelQuestion(d); return nil })
+	})
 }
 
 // askSecret asks for a line. If no part of the screen can ask for it, the question counts as dismissed.

@@ -45,6 +45,13 @@ var scenes = []struct {
 		s.clock.Add(time.Second)
 		s.Press("down")
 	}},
+	{"question", unchanged, func(s *stage) {
+		s.WaitForText("Hello").Send(&app.ModelQuestion{Text: "Which database should the store use? It is written at every key, and read at each start.", Count: "1 of 2", Choices: []app.Item{
+			{Title: "SQLite", Detail: "one file and no server; the rest of this project uses it"}, {Title: "Postgres", Detail: "needs a server"}, {Title: "None"},
+		}})
+		s.WaitForText("Which database")
+		s.seen().Press("down")
+	}},
 	{"models", unchanged, func(s *stage) { s.WaitForText("Hello").Press("ctrl+x", "m").WaitForText("fake/two") }},
 	{"doctor", func(o *Options) { o.App.Checkup = aCheckup }, func(s *stage) { s.Type("/doctor").Press("enter").WaitForText("✓ openai") }},
 	{"connect", (&keyring{}).needs, func(s *stage) {

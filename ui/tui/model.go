@@ -76,6 +76,9 @@ func newModel(o Options) *Model {
 	a.RequestTokens = m.input.ContextTokens
 	a.StatusLine = m.lineOf
 	a.BeforeSwitch = func() { m.branches.leaveEdit(); s.Defer(m.input.Leave()) }
+	a.AskUser = func(next func() app.Effect) {
+		s.Send(doMsg(func() tea.Cmd { return m.perform(next()) }))
+	}
 	a.WatchAll(func(happened func() app.Effect) {
 		s.Send(doMsg(func() tea.Cmd {
 			m.overlay.Refresh()

@@ -131,7 +131,7 @@ func (m *Model) dialogKey(key string) (tea.Cmd, bool) {
 		return nil, false
 	}
 	switch m.overlay.Dialog.(type) {
-	case *dialog.Approval:
+	case *dialog.Approval, *dialog.ModelQuestion:
 		m.chat.Stop()
 	case turnDialog:
 		if m.chat.Turn != nil {

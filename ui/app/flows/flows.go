@@ -3,6 +3,7 @@ package flows
 
 import (
 	"parley/ui/app"
+	"parley/ui/app/flows/askuser"
 	"parley/ui/app/flows/budget"
 	"parley/ui/app/flows/config"
 	"parley/ui/app/flows/context"
@@ -44,6 +45,7 @@ func Register(a *app.App) {
 	config.Register(a)
 	manual.Register(a)
 	doctor.Register(a)
+	askuser.Register(a)
 }
 
 // Commands returns the commands of all flows, in the order of the help.

@@ -8,14 +8,15 @@
 //	Tree             branches of a conversation
 //	Approve          may this tool call run?         Approval.Answered
 //	Confirm, Decide  a question with answers         Confirmation.Answered
+//	AskModelQuestion  a question of the model         ModelQuestion.Answered
 //	AskSecret        a line, such as an API key      Secret.Submit
 //	Pages            text in parts, to read          PageKey.Do
 //	Help             the keys                        –
 //
 // A choice calls a function at once, within Update: keys after the choosing one belong to the
 // dialog that it opens. Esc leaves every dialog and calls Root.Left. Leaving a question is an
-// answer, so Approve, Confirm and Decide call their own function instead. These three accept
-// consent only after Drawn. A dialog answers once and ignores all keys afterwards. It treats all
+// answer, so Approve, Confirm, Decide and AskModelQuestion call their own function instead.
+// These four accept answers only after Drawn. A dialog answers once and ignores all keys afterwards. It treats all
 // text that it shows as hostile.
 package dialog
 

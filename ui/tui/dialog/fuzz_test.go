@@ -110,11 +110,12 @@ func FuzzDialogs(f *testing.F) {
 		approval, clock := asked(action, th)
 		command, moment := asked(&act.Action{Tool: "shell", Command: text, Access: act.AccessRun, Sandboxed: len(keys)%2 == 0, Input: json.RawMessage(text)}, th)
 		question, instant := confirm(text)
+		of, hour := modelQuestion(len(keys)%2 == 0, text)
 		for _, d := range []dialog.Dialog{
 			dialog.Pick(text, items, th), approval, command,
 			sessionHit(text, th),
 			dialog.Tree([]dialog.Branch{{Text: text, Label: text, Age: text}, {Depth: len(text), Text: text, Current: true}, {Depth: 1, Model: text, Length: len(text)}}, openBranch, forkBranch, th),
-			dialog.Confirm(text, text, text, th), question, dialog.AskSecret(text, text, th),
+			dialog.Confirm(text, text, text, th), question, of, dialog.AskSecret(text, text, th),
 			dialog.Help([]dialog.Section{{Title: text, Rows: [][2]string{{text, text}, {"x", text}}}, {Title: text}}, th),
 		} {
 			for i, k := range keys[:min(len(keys), 64)] {
@@ -126,6 +127,9 @@ func FuzzDialogs(f *testing.F) {
 				case command:
 					command.Drawn(moment.now())
 					moment.pass(500)
+				case of:
+					of.Drawn(hour.now())
+					hour.pass(500)
 				case question:
 					question.Drawn(instant.now())
 					instant.pass(100)

@@ -34,6 +34,7 @@ type Lettered interface {
 var (
 	_ Lettered = (*Approval)(nil)
 	_ Lettered = (*Confirmation)(nil)
+	_ Lettered = (*ModelQuestion)(nil)
 )
 
 // A readGate blocks the keys that consent until every row of the text has been drawn and settleDelay

@@ -1,6 +1,8 @@
 package dialog_test
 
 import (
+	"fmt"
+
 	tea "charm.land/bubbletea/v2"
 
 	"parley/tools/act"
@@ -80,6 +82,8 @@ func listen(d dialog.Dialog) *[]tea.Msg {
 		}
 	case *dialog.Confirmation:
 		d.Answered = func(answer int) tea.Cmd { return say(confirmed{answer == 0}) }
+	case *dialog.ModelQuestion:
+		d.Answered = func(chosen []int, text string) tea.Cmd { return say(fmt.Sprint(chosen, text)) }
 	case *dialog.Approval:
 		d.Answered, d.Reply = func() {}, func(a act.Approval) { say(answered{a}) }
 	case *dialog.SessionList:

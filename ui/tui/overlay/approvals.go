@@ -14,6 +14,8 @@ type approvals struct {
 
 	open *dialog.Approval // asks about the first call, even while another dialog covers it; nil before it is asked
 
+	asked *dialog.ModelQuestion // question of the model, even while another dialog covers it; nil for none
+
 	question *turnQuestion // about the turn itself; nil for none
 	under    dialog.Dialog // dialog covered by the question until it is answered; nil for none
 }
@@ -81,15 +83,37 @@ func (o *Overlay) Approve(r session.ApprovalRequest) {
 	o.approvals.waiting = append(o.approvals.waiting, r)
 }
 
+// AskUser adds a question of the model, in place of an earlier one. AskNext opens it.
+func (o *Overlay) AskUser(d *dialog.ModelQuestion) {
+	answered := d.Answered
+	d.Now = o.Now
+	d.Answered = func(chosen []int, text string) tea.Cmd {
+		o.DropModelQuestion(d)
+		return answered(chosen, text)
+	}
+	o.approvals.asked = d
+}
+
+// DropModelQuestion drops a question of the model, if it is not answered.
+func (o *Overlay) DropModelQuestion(d *dialog.ModelQuestion) {
+	if d == nil || o.approvals.asked != d {
+		return
+	}
+	if o.approvals.asked = nil; o.Dialog == dialog.Dialog(d) {
+		o.Close()
+	}
+}
+
 // IsWaiting reports whether a call or the turn waits for the user's answer.
 func (o *Overlay) IsWaiting() bool {
-	return len(o.approvals.waiting) > 0 || o.approvals.question != nil
+	return len(o.approvals.waiting) > 0 || o.approvals.question != nil || o.approvals.asked != nil
 }
 
 // DropPending removes all approvals and questions of a turn that has ended.
 func (o *Overlay) DropPending() {
 	o.approvals.waiting, o.approvals.open = nil, nil
 	o.forgetQuestion()
+	o.DropModelQuestion(o.approvals.asked)
 	if _, ok := o.Dialog.(*dialog.Approval); ok {
 		o.Close()
 	}
@@ -112,6 +136,10 @@ func (o *Overlay) AskNext() tea.Cmd {
 	if left := o.approvals.open; left != nil {
 		left.Uncover(o.Now())
 		return o.Open(left)
+	}
+	if asked := o.approvals.asked; asked != nil {
+		asked.Uncover(o.Now(), o.IsWriting())
+		return o.Open(asked)
 	}
 	first := o.approvals.waiting[0]
 	approval := dialog.Approve(first.Action, o.Now(), o.Theme)

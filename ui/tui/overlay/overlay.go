@@ -117,7 +117,7 @@ func (o *Overlay) HandleInput(msg tea.Msg) tea.Cmd {
 // Interrupt handles ctrl+c: it closes the dialog without a choice.
 func (o *Overlay) Interrupt() tea.Cmd {
 	switch d := o.Dialog.(type) {
-	case *dialog.Approval:
+	case *dialog.Approval, *dialog.ModelQuestion:
 		o.DropPending()
 	case *dialog.Confirmation:
 		if q := o.approvals.question; q != nil && q.dialog == d {
@@ -135,6 +135,7 @@ type painter interface {
 var (
 	_ painter = (*dialog.Approval)(nil)
 	_ painter = (*dialog.Confirmation)(nil)
+	_ painter = (*dialog.ModelQuestion)(nil)
 )
 
 // ConfirmDrawn sends a DrawnMsg once the frame has reached the terminal, if the open dialog
@@ -208,5 +209,8 @@ func (o *Overlay) SetTheme(th *theme.Theme) {
 	}
 	if o.approvals.open != nil {
 		o.approvals.open.SetTheme(th)
+	}
+	if o.approvals.asked != nil {
+		o.approvals.asked.SetTheme(th)
 	}
 }
