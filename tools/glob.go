@@ -96,8 +96,8 @@ func (w *workspace) glob(ctx context.Context, dir, pattern string, all bool) act
 			return skipUnless(mayHold(pattern, rel))
 		}
 		if doublestar.MatchUnvalidated(pattern, rel) {
-			_, modified, _ := at.Stat(e.Name)
-			n.add(match{file, modified})
+			info, _ := at.Stat(e.Name)
+			n.add(match{file, info.Modified})
 		}
 		return nil
 	}

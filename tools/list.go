@@ -50,7 +50,7 @@ func (w *workspace) listDir(ctx context.Context, dir string, depth int, all bool
 	a := lineOutput{limit: maxListEntries}
 	k.visit = func(at openat.Dir, in string, e openat.Entry) error {
 		file := joinDir(in, e.Name)
-		if !a.add(w.formatEntry(at, relativeTo(dir, file), file, e)) {
+		if !a.add(formatEntry(at, relativeTo(dir, file), e)) {
 			return errStop
 		}
 		return nil
@@ -72,13 +72,12 @@ func (w *workspace) listDir(ctx context.Context, dir string, depth int, all bool
 }
 
 // formatEntry returns one line of a listing.
-func (w *workspace) formatEntry(at openat.Dir, name, file string, e openat.Entry) string {
+func formatEntry(at openat.Dir, name string, e openat.Entry) string {
 	switch {
 	case e.IsDir():
 		return quotePath(name) + "/"
 	case e.Type&fs.ModeSymlink != 0:
-		root, native := rootOf(w, file)
-		target, err := root.Readlink(native)
+		target, err := at.Link(e.Name)
 		if err != nil {
 			target = "?"
 		}
@@ -86,9 +85,9 @@ func (w *workspace) formatEntry(at openat.Dir, name, file string, e openat.Entry
 	case e.Type != 0:
 		return quotePath(name) + "\t(no regular file)"
 	}
-	size, _, err := at.Stat(e.Name)
+	info, err := at.Stat(e.Name)
 	if err != nil {
 		return quotePath(name)
 	}
-	return fmt.Sprintf("%s\t%d", quotePath(name), size)
+	return fmt.Sprintf("%s\t%d", quotePath(name), info.Size)
 }

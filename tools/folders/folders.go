@@ -2,7 +2,7 @@
 //
 //	Open ──► one walk, in the background ──► the list ◄── inotify; stat of folders without a watch
 //	                                          │
-//	          All · Sync, Since · Changed ◄──┘
+//	      Holding · Sync, Since · Changed ◄──┘
 //
 // The kernel queues events within the calls that cause them. After a command has ended, [List.Sync]
 // therefore takes in everything that the command did. A folder is first watched and then listed, so that
@@ -25,7 +25,12 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"parley/tools/openat"
 )
+
+// gather is how long events are awaited after the first one, so that many are taken in at once.
+const gather = 2 * time.Millisecond
 
 // Bounds of a list.
 const (
@@ -48,21 +53,23 @@ type List struct {
 	mu sync.Mutex // guards the following
 	tree
 	sys   system
-	above struct { // the folder that openNode opened last
+	top   openat.Dir // the workspace
+	noTop error      // why it could not be opened
+	above struct {   // the folder that openNode opened last
 		dir
 		node int32 // none: closed
 	}
 	closed      bool
-	isFull      bool             // full is closed
-	cut         bool             // folders were left out
-	byWatch     map[int32]int32  // folders by watch
-	stamps      map[int32]stamp  // of folders that may change unseen, when they were listed; zero: not known
-	todo        []int32          // folders to list
-	rescan      int32            // the nodes from here on have to be listed again; none: no node
-	events      []event          // not yet handled
-	moving      map[uint32]place // by cookie: folders that were moved away, but have not yet arrived
-	marks       Mark             // the last mark returned by Sync
-	missed      Mark             // changes after this mark or earlier ones may be unknown
+	isFull      bool                  // full is closed
+	cut         bool                  // folders were left out
+	byWatch     map[int32]int32       // folders by watch
+	stamps      map[int32]openat.Info // of folders that may change unseen, when they were listed; zero: not known
+	todo        []int32               // folders to list
+	rescan      int32                 // the nodes from here on have to be listed again; none: no node
+	events      []event               // not yet handled
+	moving      map[uint32]place      // by cookie: folders that were moved away, but have not yet arrived
+	marks       Mark                  // the last mark returned by Sync
+	missed      Mark                  // changes after this mark or earlier ones may be unknown
 	changes     map[string]map[string]Mark
 	changeCount int
 	subscribers []*func(string)
@@ -78,6 +85,12 @@ type options struct {
 	queue   int // limit of events in memory
 	now     func() time.Time
 	after   func(time.Duration) <-chan time.Time
+}
+
+// A dir is an open folder with its metadata, which change with the names in it.
+type dir struct {
+	openat.Dir
+	openat.Info
 }
 
 // A place is a folder by its node, at a path.
@@ -106,9 +119,10 @@ func open(dir string, o options) *List {
 	defer lists.Unlock()
 	l := lists.byDir[dir]
 	if l == nil {
-		l = &List{options: o, dir: dir, busy: make(chan struct{}, 1), full: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{}), tree: newTree(), sys: openSystem(dir), todo: []int32{0}, rescan: none,
-			byWatch: map[int32]int32{}, stamps: map[int32]stamp{}, moving: map[uint32]place{}, changes: map[string]map[string]Mark{}}
+		l = &List{options: o, dir: dir, busy: make(chan struct{}, 1), full: make(chan struct{}), over: make(chan struct{}), done: make(chan struct{}), tree: newTree(), sys: openSystem(), todo: []int32{0}, rescan: none,
+			byWatch: map[int32]int32{}, stamps: map[int32]openat.Info{}, moving: map[uint32]place{}, changes: map[string]map[string]Mark{}}
 		l.above.node = none
+		l.top, l.noTop = openat.OpenPath(dir)
 		if lists.byDir == nil {
 			lists.byDir = map[string]*List{}
 		}
@@ -134,6 +148,9 @@ func (l *List) Close() {
 	l.busy <- struct{}{}
 	l.setAbove(none, dir{})
 	l.sys.close()
+	if l.noTop == nil {
+		l.top.Close()
+	}
 	<-l.busy
 	<-l.done
 }
@@ -148,6 +165,7 @@ func (l *List) run() {
 		if !l.sys.wait() {
 			return
 		}
+		time.Sleep(gather)
 	}
 }
 
@@ -164,18 +182,6 @@ func (l *List) wait(ctx context.Context) error {
 	case <-l.over:
 		return errClosed
 	}
-}
-
-// All returns the folders, without the workspace itself, relative to it and with slashes, parents first. It
-// waits for the first walk. Complete is false if ctx ended before, if there are more than 200,000 folders, or
-// if some are more than 64 levels deep.
-func (l *List) All(ctx context.Context) (folders []string, complete bool) {
-	err := l.wait(ctx)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	folders = make([]string, 0, len(l.nodes))
-	l.eachPath(func(_ int32, path string) { folders = append(folders, path) })
-	return folders, err == nil && !l.cut
 }
 
 // A Mark is a moment in the history of a list. The zero value is before all others.
@@ -304,8 +310,9 @@ func (l *List) Enter(folder string) {
 	defer l.mu.Unlock()
 	if n := l.makePath(folder); n > 0 && (l.nodes[n].flags&leaf != 0 || l.nodes[n].flags&inGit == 0) {
 		l.nodes[n].flags = l.nodes[n].flags&^leaf | fresh | inGit
-		l.todo = append(l.todo, n)
-		go func() { _, _ = l.Sync(context.Background()) }()
+		if l.todo = append(l.todo, n); len(l.todo) == 1 { // otherwise the others are about to be listed
+			go func() { _, _ = l.Sync(context.Background()) }()
+		}
 	}
 }
 

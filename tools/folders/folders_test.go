@@ -48,6 +48,33 @@ func walked(t testing.TB, dir string) (folders []string, files map[string]string
 	return folders, files
 }
 
+// All returns the folders of the list, without the workspace itself, relative to it and with slashes, parents first. It
+// waits for the first walk. Complete is false if ctx ended before, if there are more than 200,000 folders, or
+// if some are more than 64 levels deep.
+func (l *List) All(ctx context.Context) (folders []string, complete bool) {
+	err := l.wait(ctx)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	folders = make([]string, 0, len(l.nodes))
+	l.eachPath(func(_ int32, path string) { folders = append(folders, path) })
+	return folders, err == nil && !l.cut
+}
+
+// eachPath passes each folder below the workspace, parents first.
+func (t *tree) eachPath(f func(n int32, path string)) {
+	var visit func(dir int32, prefix string)
+	visit = func(dir int32, prefix string) {
+		for n := t.nodes[dir].child; n != 0; n = t.nodes[n].next {
+			path := prefix + t.nodes[n].name
+			f(n, path)
+			if t.nodes[n].child != 0 {
+				visit(n, path+"/")
+			}
+		}
+	}
+	visit(0, "")
+}
+
 func synced(t testing.TB, l *List) Mark {
 	t.Helper()
 	m, err := l.Sync(context.Background())

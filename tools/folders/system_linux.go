@@ -11,11 +11,12 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"parley/tools/openat"
 )
 
 // A system watches folders by inotify(7).
 type system struct {
-	root   int      // the workspace; negative if it cannot be opened
 	queue  *os.File // nil: the system has no more of them
 	fd     int      // of queue
 	buf    []byte
@@ -29,11 +30,8 @@ func systemWatches() int {
 	return n
 }
 
-func openSystem(dir string) (s system) {
+func openSystem() (s system) {
 	var err error
-	if s.root, err = unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
-		s.root = -1
-	}
 	if s.fd, err = unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK); err == nil {
 		s.queue = os.NewFile(uintptr(s.fd), "inotify")
 	}
@@ -45,7 +43,6 @@ func (s *system) close() {
 	if s.queue != nil {
 		s.queue.Close()
 	}
-	unix.Close(s.root)
 }
 
 // wait waits for events. It returns false if there will be none.
@@ -104,55 +101,12 @@ func (s *system) read(events []event) []event {
 	return events
 }
 
-// A dir is an open folder.
-type dir struct {
-	fd int
-	stamp
-	system *system
-}
-
-// A stamp identifies a folder and changes with the names in it.
-type stamp struct {
-	device, inode uint64
-	mtime, ctime  int64
-}
-
-// settled returns s for a folder that is listed now, without times if a later change may leave them as they are.
-func (s stamp) settled(now time.Time) stamp {
-	if max(s.mtime, s.ctime) >= now.UnixNano()-int64(100*time.Millisecond) {
-		s.mtime, s.ctime = 0, 0
-	}
-	return s
-}
-
-const openFlags = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC | unix.O_NONBLOCK
-
-// open opens a folder of the workspace without following links.
-func (s *system) open(path string) (dir, error) {
-	fd, err := unix.Openat2(s.root, path, &unix.OpenHow{Flags: openFlags, Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_BENEATH})
-	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENAMETOOLONG) || errors.Is(err, unix.EAGAIN) { // an old system, a filter, or a long path
-		fd, err = unix.Openat(s.root, ".", openFlags, 0)
-		for name := range strings.SplitSeq(path, "/") {
-			if err != nil {
-				break
-			}
-			above := fd
-			fd, err = unix.Openat(above, name, openFlags, 0)
-			unix.Close(above)
-		}
-	}
-	return s.opened(fd, err)
-}
-
-// open opens a folder in d without following a link.
-func (d dir) open(name string) (dir, error) {
-	fd, err := unix.Openat(d.fd, name, openFlags, 0)
-	return d.system.opened(fd, err)
-}
+// settles is how long after a change of a folder a later one may leave its times as they are.
+const settles = 100 * time.Millisecond
 
 // makeReadable lets the owner read a folder in d. It reports whether it could not before.
-func (d dir) makeReadable(name string) bool {
-	fd, err := unix.Openat(d.fd, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+func makeReadable(d openat.Dir, name string) bool {
+	fd, err := unix.Openat(d.Fd(), name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return false
 	}
@@ -164,18 +118,6 @@ func (d dir) makeReadable(name string) bool {
 	return unix.Chmod("/proc/self/fd/"+strconv.Itoa(fd), info.Mode&0o7777|0o500) == nil
 }
 
-func (s *system) opened(fd int, err error) (dir, error) {
-	var info unix.Stat_t
-	if err == nil {
-		if err = unix.Fstat(fd, &info); err != nil {
-			unix.Close(fd)
-		}
-	}
-	return dir{fd, stamp{uint64(info.Dev), info.Ino, info.Mtim.Nano(), info.Ctim.Nano()}, s}, err
-}
-
-func (d dir) close() { unix.Close(d.fd) }
-
 // localSystems are file systems that only this machine changes.
 var localSystems = []int64{
 	unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.TMPFS_MAGIC, unix.RAMFS_MAGIC, unix.OVERLAYFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.MSDOS_SUPER_MAGIC, unix.EXFAT_SUPER_MAGIC,
@@ -185,48 +127,20 @@ var localSystems = []int64{
 }
 
 // isShared reports whether other machines, or programs that serve the file system, may change files unseen.
-func (d dir) isShared() bool {
-	is, known := d.system.shared[d.device]
+func (s *system) isShared(d dir) bool {
+	is, known := s.shared[d.Device]
 	if !known {
 		var fs unix.Statfs_t
-		is = unix.Fstatfs(d.fd, &fs) != nil
+		is = unix.Fstatfs(d.Fd(), &fs) != nil
 		if !is {
 			is = true
 			for _, local := range localSystems {
 				is = is && int64(fs.Type) != local
 			}
 		}
-		d.system.shared[d.device] = is
+		s.shared[d.Device] = is
 	}
 	return is
-}
-
-// each passes the names in a folder.
-func (d dir) each(f func(name string, isDir bool)) error {
-	for {
-		n, err := unix.ReadDirent(d.fd, d.system.buf)
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if err != nil || n <= 0 {
-			return err
-		}
-		for b := d.system.buf[:n]; len(b) > 19; { // a struct linux_dirent64: inode, offset, size, type, name
-			size, kind := binary.NativeEndian.Uint16(b[16:]), b[18]
-			name, _, _ := bytes.Cut(b[19:size], []byte{0})
-			b = b[size:]
-			if string(name) == "." || string(name) == ".." {
-				continue
-			}
-			if kind == unix.DT_UNKNOWN {
-				var info unix.Stat_t
-				if unix.Fstatat(d.fd, string(name), &info, unix.AT_SYMLINK_NOFOLLOW) == nil && info.Mode&unix.S_IFMT == unix.S_IFDIR {
-					kind = unix.DT_DIR
-				}
-			}
-			f(string(name), kind == unix.DT_DIR)
-		}
-	}
 }
 
 // add watches a folder and returns its watch, the same for the same folder.
@@ -235,7 +149,7 @@ func (s *system) add(d dir) (int32, error) {
 		return 0, syscall.ENOSPC
 	}
 	const bits = unix.IN_CREATE | unix.IN_DELETE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_MODIFY | unix.IN_CLOSE_WRITE | unix.IN_ATTRIB | unix.IN_ONLYDIR | unix.IN_EXCL_UNLINK
-	wd, err := unix.InotifyAddWatch(s.fd, "/proc/self/fd/"+strconv.Itoa(d.fd), bits)
+	wd, err := unix.InotifyAddWatch(s.fd, "/proc/self/fd/"+strconv.Itoa(d.Fd()), bits)
 	return int32(wd), err
 }
 

@@ -6,6 +6,9 @@ import (
 	"maps"
 	"slices"
 	"syscall"
+
+	"parley/tools/openat"
+	"parley/tools/places"
 )
 
 // An event is a change of a name in a watched folder.
@@ -233,13 +236,13 @@ var errUnsure = errors.New("the folder above has moved")
 // due. So whether the folder exists does not depend on the folders above it.
 func (l *List) openNode(n int32) (dir, error) {
 	if n == 0 {
-		return l.sys.open(".")
+		return l.open(l.top, ".")
 	}
 	parent := l.nodes[n].parent
 	if l.above.node != parent {
-		d, err := l.sys.open(l.path(parent))
-		if err == nil && d.inode != l.nodes[parent].inode && parent != 0 {
-			d.close()
+		d, err := l.open(l.top, l.path(parent))
+		if err == nil && d.Inode != l.nodes[parent].inode && parent != 0 {
+			d.Close()
 			err = fs.ErrNotExist
 		}
 		if isGone(err) {
@@ -251,19 +254,33 @@ func (l *List) openNode(n int32) (dir, error) {
 		}
 		l.setAbove(parent, d)
 	}
-	return l.above.open(l.nodes[n].name)
+	return l.open(l.above.Dir, l.nodes[n].name)
+}
+
+// open opens a folder in at.
+func (l *List) open(at openat.Dir, path string) (d dir, err error) {
+	if err = l.noTop; err != nil {
+		return d, err
+	}
+	if d.Dir, err = at.Open(path); err != nil {
+		return d, err
+	}
+	if d.Info, err = d.Stat("."); err != nil {
+		d.Close()
+	}
+	return d, err
 }
 
 // setAbove keeps a folder open, for the folders in it.
 func (l *List) setAbove(n int32, d dir) {
 	if l.above.node >= 0 {
-		l.above.close()
+		l.above.Close()
 	}
 	l.above.node, l.above.dir = n, d
 }
 
 func isGone(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ELOOP)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, places.ErrNotDirectory)
 }
 
 // list watches and lists a folder; with ifChanged only if it has changed since it was last listed.
@@ -272,7 +289,7 @@ func (l *List) list(n int32, ifChanged bool) {
 		return
 	}
 	d, err := l.openNode(n)
-	if errors.Is(err, fs.ErrPermission) && n != 0 && l.nodes[n].born > 0 && len(l.subscribers) > 0 && l.above.node == l.nodes[n].parent && l.above.makeReadable(l.nodes[n].name) {
+	if errors.Is(err, fs.ErrPermission) && n != 0 && l.nodes[n].born > 0 && len(l.subscribers) > 0 && l.above.node == l.nodes[n].parent && makeReadable(l.above.Dir, l.nodes[n].name) {
 		d, err = l.openNode(n)
 	}
 	l.cut = l.cut || err != nil && n == 0
@@ -284,27 +301,27 @@ func (l *List) list(n int32, ifChanged bool) {
 		return
 	case err != nil:
 		l.forget(n)
-		l.stamps[n] = stamp{}
+		l.stamps[n] = openat.Info{}
 		return
 	}
 	l.listOpen(n, d, ifChanged)
 	if l.nodes[n].child != 0 {
 		l.setAbove(n, d)
 	} else {
-		d.close()
+		d.Close()
 	}
 }
 
 func (l *List) listOpen(n int32, d dir, ifChanged bool) {
 	before, known := l.stamps[n]
-	if was := l.nodes[n].inode; was != 0 && was != d.inode {
+	if was := l.nodes[n].inode; was != 0 && was != d.Inode {
 		l.replaced(n)
 	}
-	l.nodes[n].inode = d.inode
+	l.nodes[n].inode = d.Inode
 	if l.nodes[n].flags&leaf != 0 {
 		return
 	}
-	if known && before != d.stamp {
+	if known && before != d.Info {
 		l.nodes[n].flags |= fresh
 	} else if ifChanged {
 		return
@@ -315,13 +332,18 @@ func (l *List) listOpen(n int32, d dir, ifChanged bool) {
 	at := &l.nodes[n]
 	isFresh := at.flags&fresh != 0
 	at.flags &^= fresh
-	if delete(l.stamps, n); at.watch == 0 || d.isShared() {
-		l.stamps[n] = d.stamp.settled(l.now())
+	if delete(l.stamps, n); at.watch == 0 || l.sys.isShared(d) {
+		if max(d.Modified, d.Changed) >= l.now().Add(-settles).UnixNano() {
+			d.Info = openat.Info{}
+		}
+		l.stamps[n] = d.Info
 	}
 	for c := at.child; c != 0; c = l.nodes[c].next {
 		l.nodes[c].flags &^= present
 	}
-	err := d.each(func(name string, isDir bool) {
+	listed, err := d.Entries(nil, 0)
+	for _, e := range listed {
+		name, isDir := e.Name, e.IsDir()
 		l.hold(n, name)
 		c := int32(0)
 		if isDir {
@@ -340,10 +362,10 @@ func (l *List) listOpen(n int32, d dir, ifChanged bool) {
 		if c != 0 {
 			l.nodes[c].flags |= present
 		}
-	})
+	}
 	if err != nil {
 		l.forget(n)
-		l.stamps[n] = stamp{}
+		l.stamps[n] = openat.Info{}
 		return
 	}
 	for c := l.nodes[n].child; c != 0; {
@@ -384,7 +406,7 @@ func (l *List) watch(n int32, d dir) {
 		}
 		if at.watch != 0 {
 			l.replaced(n)
-			at.inode = d.inode
+			at.inode = d.Inode
 		}
 		owner, taken := l.byWatch[wd]
 		if !taken {
@@ -396,13 +418,13 @@ func (l *List) watch(n int32, d dir) {
 		}
 		other, err := l.openNode(owner)
 		if err == nil {
-			other.close()
+			other.Close()
 		}
 		if err == errUnsure {
 			l.todo = slices.Insert(l.todo, 0, n)
 			return
 		}
-		if err == nil && other.inode == d.inode { // mounted at two places
+		if err == nil && other.Inode == d.Inode { // mounted at two places
 			return
 		}
 		parent, name := l.nodes[owner].parent, l.nodes[owner].name

@@ -146,21 +146,6 @@ func (t *tree) path(n int32) string {
 	return string(path)
 }
 
-// eachPath passes each folder below the workspace, parents first.
-func (t *tree) eachPath(f func(n int32, path string)) {
-	var visit func(dir int32, prefix string)
-	visit = func(dir int32, prefix string) {
-		for n := t.nodes[dir].child; n != 0; n = t.nodes[n].next {
-			path := prefix + t.nodes[n].name
-			f(n, path)
-			if t.nodes[n].child != 0 {
-				visit(n, path+"/")
-			}
-		}
-	}
-	visit(0, "")
-}
-
 // makePath returns the folder at a path, which it adds; 0 for one that is not in the workspace.
 func (t *tree) makePath(path string) (n int32) {
 	for name := range strings.SplitSeq(path, "/") {

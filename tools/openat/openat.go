@@ -4,9 +4,10 @@
 //	Open(root, path) ──► Dir ──► Entries      its names and their types
 //	                         ├─► Open         a directory below it
 //	                         ├─► OpenFile     a regular file in it
-//	                         └─► Stat         size and time of an entry
+//	                         ├─► Stat         what stat(2) reports of an entry
+//	                         └─► Link         the target of a link
 //
-// On Linux each step is one or two system calls; elsewhere it goes through [os.Root].
+// On Unix each step is one or two system calls; elsewhere it goes through [os.Root].
 package openat
 
 import (
@@ -23,6 +24,16 @@ var ErrNotRegular = errors.New("not a regular file")
 type Entry struct {
 	Name string
 	Type fs.FileMode // type bits only; 0 for a regular file
+}
+
+// An Info is the metadata of an entry. On Windows it has no inode, device and number of links.
+type Info struct {
+	Type              fs.FileMode // as in Entry
+	Permissions       uint32      // with set-user-ID, set-group-ID and sticky, as in stat(2)
+	Size              int64       // in bytes
+	Modified, Changed int64       // in ns since 1970
+	Inode, Device     uint64
+	Links             uint64 // names of the file
 }
 
 // IsDir reports whether e is a directory.

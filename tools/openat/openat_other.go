@@ -1,4 +1,4 @@
-//go:build !linux
+//go:build !(linux || darwin || freebsd || netbsd || openbsd)
 
 package openat
 
@@ -16,7 +16,7 @@ type Dir struct{ root *os.Root }
 // A File is an open regular file. It must be closed.
 type File struct {
 	*os.File
-	Size int64 // when it was opened
+	Info // when it was opened
 }
 
 // Open opens the directory path in root, a path with slashes and without "..". The error is
@@ -24,6 +24,12 @@ type File struct {
 func Open(root *os.Root, path string) (Dir, error) {
 	at, _, err := places.OpenParent(root, path+"/", false)
 	return Dir{at}, err
+}
+
+// OpenPath opens the directory dir, a path of the system. Links in it are followed.
+func OpenPath(dir string) (Dir, error) {
+	root, err := os.OpenRoot(dir)
+	return Dir{root}, err
 }
 
 // Open opens the directory path in d, as the function Open does.
@@ -52,13 +58,26 @@ func (d Dir) Entries(into []Entry, most int) ([]Entry, error) {
 	return into, err
 }
 
-// Stat returns the size of an entry and its modification time, in ns since 1970.
-func (d Dir) Stat(name string) (size, modified int64, err error) {
+// Stat returns the metadata of an entry, or of d for ".".
+func (d Dir) Stat(name string) (Info, error) {
 	info, err := d.root.Lstat(name)
 	if err != nil {
-		return 0, 0, err
+		return Info{}, err
 	}
-	return info.Size(), info.ModTime().UnixNano(), nil
+	return infoOf(info), nil
+}
+
+func infoOf(info os.FileInfo) Info {
+	at := info.ModTime().UnixNano()
+	return Info{Type: info.Mode().Type(), Permissions: uint32(info.Mode().Perm()), Size: info.Size(), Modified: at, Changed: at}
+}
+
+// Link returns the target of a link.
+func (d Dir) Link(name string) (string, error) { return d.root.Readlink(name) }
+
+// Chmod sets the permissions of d, as in Info.
+func (d Dir) Chmod(permissions uint32) error {
+	return d.root.Chmod(".", os.FileMode(permissions&0o777))
 }
 
 // OpenFile opens the regular file name in d for reading.
@@ -82,5 +101,5 @@ func (d Dir) OpenFile(name string) (File, error) {
 		f.Close()
 		return File{}, err
 	}
-	return File{f, is.Size()}, nil
+	return File{f, infoOf(is)}, nil
 }

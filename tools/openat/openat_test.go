@@ -148,11 +148,16 @@ func TestOpenFile(t *testing.T) {
 			f.Close()
 		}
 	}
-	size, modified, err := a.Stat("file")
-	if size != 4 || modified == 0 || err != nil {
-		t.Errorf("got %d, %d, %v", size, modified, err)
+	if info, err := a.Stat("file"); info.Type != 0 || info.Size != 4 || info.Modified == 0 || err != nil {
+		t.Errorf("got %+v, %v", info, err)
 	}
-	if _, _, err := a.Stat("none"); !errors.Is(err, fs.ErrNotExist) {
+	if info, err := a.Stat("."); info.Type != fs.ModeDir || err != nil {
+		t.Errorf("got %+v, %v", info, err)
+	}
+	if target, err := a.Link("link"); target != "file" || err != nil {
+		t.Errorf("got %q, %v", target, err)
+	}
+	if _, err := a.Stat("none"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 }

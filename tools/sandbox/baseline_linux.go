@@ -284,15 +284,16 @@ func (k *keeper) names(dir string, most int) ([]string, error) {
 	return all, err
 }
 
+// mode returns the type of a name; fs.ModeIrregular without one. Only names can leak if a command puts links above it.
 func (k *keeper) mode(name string) fs.FileMode {
-	info, err := k.root.Lstat(name)
+	info, err := k.top.Stat(name)
 	if err != nil {
 		return fs.ModeIrregular
 	}
-	return info.Mode()
+	return info.Type
 }
 
 func (k *keeper) exists(name string) bool {
-	_, err := k.root.Lstat(name)
+	_, err := k.top.Stat(name)
 	return err == nil
 }

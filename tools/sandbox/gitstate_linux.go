@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"parley/tools/lazy"
 )
@@ -124,20 +123,17 @@ func (k *keeper) readState(gitDir, name string) (file string, is fileState) {
 	at := gitDir
 	for part := range strings.SplitSeq(name, "/") {
 		at = path.Join(at, part)
-		info, err := k.root.Lstat(at)
+		info, err := k.top.Stat(at)
 		if err != nil {
 			return at, fileState{}
 		}
-		is = fileState{Mode: info.Mode()}
-		if info.IsDir() {
+		is = fileState{Mode: info.Type | fs.FileMode(info.Permissions).Perm()}
+		if is.Mode.IsDir() {
 			continue
 		}
 		var ok bool
 		if is.Text, ok = k.readSmall(at); !ok {
-			is.Identity = fmt.Sprint(info.Size(), info.ModTime().UnixNano())
-			if s, ok := info.Sys().(*syscall.Stat_t); ok {
-				is.Identity += fmt.Sprint(" ", s.Ctim.Nano())
-			}
+			is.Identity = fmt.Sprint(info.Size, info.Modified, info.Changed)
 		}
 		return at, is
 	}
@@ -178,7 +174,7 @@ func (k *keeper) stateFiles() []stateFile {
 func (k *keeper) saveState(gitDir string) {
 	own := map[string]fileState{}
 	k.before.States[gitDir] = own
-	if _, err := k.root.Lstat(gitDir); err != nil {
+	if !k.exists(gitDir) {
 		return
 	}
 	for _, f := range k.stateFiles() {

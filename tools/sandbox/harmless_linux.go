@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"io"
 	"path"
 	"path/filepath"
 	"slices"
@@ -20,23 +21,14 @@ const maxNamesChecked = 20_000
 // isHarmless reports whether a new protected path of a git directory runs nothing.
 func (k *keeper) isHarmless(name string) bool {
 	dir := path.Dir(name)
-	empty := func() bool { // it was just created, perhaps
-		info, err := k.root.Lstat(name)
-		return err == nil && info.Mode().IsRegular() && info.Size() == 0
-	}
 	switch path.Base(name) {
-	case ".git":
-		return empty() || k.gitFileStaysInside(name)
+	case ".git", "config", "config.worktree", "commondir":
+		text, ok := k.readSmall(name)
+		return ok && (text == "" || k.isHarmlessText(name, text)) // it was just created, perhaps
 	case "hooks":
 		return k.isGitDir(dir) && k.allEntries(name, func(hook string) bool {
 			return strings.HasSuffix(hook, ".sample") && k.mode(hook).IsRegular()
 		})
-	case "config", "config.worktree":
-		text, ok := k.readSmall(name)
-		return empty() || ok && k.isGitDir(dir) && isHarmlessConfig(text, func(to string) bool { return k.staysInside(dir, to) })
-	case "commondir":
-		text, ok := k.readSmall(name)
-		return empty() || ok && path.Base(path.Dir(dir)) == "worktrees" && strings.TrimSpace(text) == "../.." && k.isGitDir(path.Join(dir, "../.."))
 	case "worktrees":
 		return k.isGitDir(dir) && k.allEntries(name, k.isHarmlessGitDir)
 	case "modules":
@@ -45,6 +37,19 @@ func (k *keeper) isHarmless(name string) bool {
 		})
 	}
 	return false
+}
+
+// isHarmlessText reports whether a new file of a git directory with this text runs nothing.
+func (k *keeper) isHarmlessText(name, text string) bool {
+	dir, line := path.Dir(name), strings.TrimSpace(text)
+	switch path.Base(name) {
+	case ".git": // it names a git directory in the workspace
+		to, isLink := strings.CutPrefix(line, "gitdir:")
+		return isLink && k.staysInside(dir, strings.TrimSpace(to))
+	case "commondir":
+		return path.Base(path.Dir(dir)) == "worktrees" && line == "../.." && k.isGitDir(path.Join(dir, "../.."))
+	}
+	return k.isGitDir(dir) && isHarmlessConfig(text, func(to string) bool { return k.staysInside(dir, to) })
 }
 
 // isHarmlessGitDir reports whether a new git directory inside of another, which may not be complete, runs nothing.
@@ -65,13 +70,6 @@ func (k *keeper) isHarmlessGitDir(gitDir string) bool {
 // isGitDir reports whether dir is a git directory that was examined.
 func (k *keeper) isGitDir(dir string) bool {
 	return k.gitDirs[dir] || slices.Contains(k.before.Protected, path.Join(dir, "config"))
-}
-
-// gitFileStaysInside reports whether a .git file names a git directory in the workspace.
-func (k *keeper) gitFileStaysInside(name string) bool {
-	text, ok := k.readSmall(name)
-	to, isLink := strings.CutPrefix(strings.TrimSpace(text), "gitdir:")
-	return ok && isLink && k.staysInside(path.Dir(name), strings.TrimSpace(to))
 }
 
 // staysInside reports whether a path, relative to dir, goes through no link and is in the
@@ -103,8 +101,18 @@ func (k *keeper) allEntries(dir string, good func(name string) bool) bool {
 
 // readSmall returns the content of a small regular file; !ok for others.
 func (k *keeper) readSmall(name string) (string, bool) {
-	data, err := readRegular(k.root, name, maxConfigBytes)
-	return string(data), err == nil
+	d, err := k.openParent(name)
+	if err != nil {
+		return "", false
+	}
+	defer d.Close()
+	f, err := d.OpenFile(path.Base(name))
+	if err != nil || f.Size > maxConfigBytes {
+		return "", false
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
+	return string(data), err == nil && len(data) <= maxConfigBytes
 }
 
 // Lines of config in git's own format. Other formats, which a user could have

@@ -21,6 +21,7 @@ import (
 	"unicode"
 
 	"parley/tools/folders"
+	"parley/tools/openat"
 )
 
 // A keeper protects what configures or runs programs for git, parley and the shell in a workspace
@@ -30,6 +31,7 @@ import (
 type keeper struct {
 	list       *folders.List
 	root       *os.Root
+	top        openat.Dir    // root
 	stopEvents func()        // ends the subscription to list
 	ended      chan struct{} // closed once its goroutine has ended
 	wake       chan struct{} // something was touched; closed at the end
@@ -98,8 +100,8 @@ func (p policy) watch(mounts bool) (*watched, error) {
 			protected = p.inDirectories[dir]
 		} else {
 			for _, gitDir := range p.outsideGitDirs {
-				if root, err := os.OpenRoot(gitDir); err == nil {
-					far := &keeper{root: root, isOutside: true, before: baseline{States: map[string]map[string]fileState{}}}
+				if far, err := openKeeper(gitDir); err == nil {
+					far.isOutside, far.before.States = true, map[string]map[string]fileState{}
 					far.saveState(".")
 					c.far = append(c.far, far)
 				}
@@ -173,16 +175,28 @@ func (c *kept) begin(dir string, protected []string) (end func(), err error) {
 	}, nil
 }
 
-// newKeeper returns a keeper that watches nothing yet.
-func newKeeper(dir, undone string) (*keeper, error) {
+// openKeeper returns a keeper of the files in dir, without a list of its folders.
+func openKeeper(dir string) (*keeper, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
 	}
-	return &keeper{
-		list: folders.Open(dir), root: root, quarantine: quarantine{path: undone}, gitDirs: map[string]bool{}, accepted: map[string]bool{},
-		touched: map[string]bool{}, ended: make(chan struct{}), wake: make(chan struct{}, 1), held: map[string]*os.File{},
-	}, nil
+	top, err := openat.Open(root, ".")
+	if err != nil {
+		root.Close()
+		return nil, err
+	}
+	return &keeper{root: root, top: top, gitDirs: map[string]bool{}, accepted: map[string]bool{}, touched: map[string]bool{}, held: map[string]*os.File{}}, nil
+}
+
+// newKeeper returns a keeper that watches nothing yet.
+func newKeeper(dir, undone string) (*keeper, error) {
+	k, err := openKeeper(dir)
+	if err != nil {
+		return nil, err
+	}
+	k.list, k.path, k.ended, k.wake = folders.Open(dir), undone, make(chan struct{}), make(chan struct{}, 1)
+	return k, nil
 }
 
 // begin adds a command, which may start when it returns. Its caller holds keepers.
@@ -279,7 +293,7 @@ func (k *keeper) end(c *kept) {
 	}
 	for _, far := range c.far {
 		far.compareStates([]string{"."}, &found)
-		far.root.Close()
+		far.closeFiles()
 	}
 	k.tell(found)
 }
@@ -305,10 +319,15 @@ func (k *keeper) close() {
 		<-k.ended
 	}
 	removeJournal(k.journal, k.journalName)
-	k.closeHeld()
 	k.prune(time.Now())
 	k.list.Close()
+	k.closeFiles()
+}
+
+func (k *keeper) closeFiles() {
+	k.closeHeld()
 	k.root.Close()
+	k.top.Close()
 }
 
 func (k *keeper) closeHeld() {
@@ -321,11 +340,15 @@ func (k *keeper) closeHeld() {
 // touch notes a name that changed, if it matters. It is called by the list.
 func (k *keeper) touch(name string) {
 	base := path.Base(name)
-	isPart := slices.Contains(gitDirLayout, base) || slices.Contains(gitConfigPaths("."), base) || path.Base(path.Dir(name)) == "hooks"
+	isPart := base == ".git" || slices.Contains(gitDirLayout, base) || slices.Contains(gitConfigNames, base) || path.Base(path.Dir(name)) == "hooks"
+	if _, inGitDir, ok := strings.Cut("/"+name, "/.git/"); ok {
+		part, _, _ := strings.Cut(inGitDir, "/")
+		isPart = slices.Contains(gitConfigNames, part)
+	}
 	k.touching.Lock()
 	defer k.touching.Unlock()
 	_, known := k.protected[name]
-	if !known && !isPart && !strings.Contains("/"+name+"/", "/.git/") && !slices.ContainsFunc(parentDirs(name), func(dir string) bool { return k.protected[dir] }) {
+	if !known && !isPart && !slices.ContainsFunc(parentDirs(name), func(dir string) bool { return k.protected[dir] }) {
 		return
 	}
 	k.touched[name] = true
@@ -348,6 +371,7 @@ func (k *keeper) work() {
 			if !open {
 				return
 			}
+			time.Sleep(3 * time.Millisecond) // more is touched soon
 			k.mu.Lock()
 			k.examineTouched()
 			k.mu.Unlock()
@@ -357,7 +381,7 @@ func (k *keeper) work() {
 			k.examineKept()
 			k.mu.Unlock()
 			k.flush()
-			again.Reset(max(lookAgain, 20*time.Since(began)))
+			again.Reset(max(lookAgain, 50*time.Since(began)))
 		}
 	}
 }
@@ -490,19 +514,25 @@ func (k *keeper) newLinkAbove(p string) string {
 
 // examineNew takes away what configures the new ones of r, unless it runs nothing.
 func (k *keeper) examineNew(r *repositories, found *changes) {
+	noLinks := map[string]bool{} // directories
 	for _, dir := range r.gitDirs {
-		if k.newLinkAbove(dir) != "" {
+		if k.newLinkAbove(dir+"/config") != "" {
 			delete(k.gitDirs, dir) // another of its names is examined
 			continue
 		}
-		k.gitDirs[dir] = true
+		k.gitDirs[dir], noLinks[dir] = true, true
 		k.list.Enter(dir) // perhaps once more: it may be another folder of this name
 	}
 	for _, p := range r.protected[len(k.before.Protected):] {
-		if _, err := k.root.Lstat(p); errors.Is(err, fs.ErrPermission) {
-			makeReadable(k.root, path.Dir(p))
+		if r.missing[p] {
+			continue
 		}
-		if k.accepted[p] || k.newLinkAbove(p) != "" || !k.exists(p) || k.isHarmless(p) {
+		_, err := k.top.Stat(p)
+		if errors.Is(err, fs.ErrPermission) {
+			makeReadable(k.root, path.Dir(p))
+			_, err = k.top.Stat(p)
+		}
+		if err != nil || k.accepted[p] || !noLinks[path.Dir(p)] && k.newLinkAbove(p) != "" || k.isHarmless(p) {
 			continue
 		}
 		if keepers.outside.Load() > 0 {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"parley/tools/openat"
 )
 
 // Lifetime in quarantine. A large quarantine keeps only the latest directories,
@@ -65,7 +67,7 @@ func (k *keeper) take(name string) error {
 	}
 	defer from.Close()
 	aside := name + ".undone-" + timestamp()
-	if err := unix.Renameat(int(from.Fd()), path.Base(name), int(from.Fd()), path.Base(aside)); err != nil {
+	if err := unix.Renameat(from.Fd(), path.Base(name), from.Fd(), path.Base(aside)); err != nil {
 		return err
 	}
 	k.addLocation(filepath.Join(k.root.Name(), aside))
@@ -73,24 +75,7 @@ func (k *keeper) take(name string) error {
 }
 
 // openParent opens the directory that a name is in, through no link: a command could lead it to files of the user.
-func (k *keeper) openParent(name string) (*os.File, error) {
-	dir, err := k.root.Open(".")
-	if err != nil {
-		return nil, err
-	}
-	for _, part := range strings.Split(path.Dir(name), "/") {
-		if part == "." {
-			continue
-		}
-		fd, err := unix.Openat(int(dir.Fd()), part, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
-		dir.Close()
-		if err != nil {
-			return nil, &fs.PathError{Op: "open", Path: name, Err: err}
-		}
-		dir = os.NewFile(uintptr(fd), part)
-	}
-	return dir, nil
-}
+func (k *keeper) openParent(name string) (openat.Dir, error) { return k.top.Open(path.Dir(name)) }
 
 func (k *keeper) moveOut(name string) error {
 	from, err := k.openParent(name)
@@ -108,7 +93,7 @@ func (k *keeper) moveOut(name string) error {
 		kept := filepath.Join(k.quarantine.path, k.dir)
 		err = os.MkdirAll(kept, 0o700)
 		if err == nil {
-			err = moveInto(kept, int(from.Fd()), name)
+			err = moveInto(kept, from.Fd(), name)
 		}
 		if err == nil {
 			k.addLocation(kept)
@@ -119,21 +104,16 @@ func (k *keeper) moveOut(name string) error {
 	return err
 }
 
-// moveInto moves the last part of name, which is in from, to name in the directory kept. It goes through no link:
-// what was moved there before may be links.
+// moveInto moves the last part of name, which is in from, to name in the directory kept. What was moved there before may
+// be links: none leads out of it.
 func moveInto(kept string, from int, name string) error {
 	to, err := os.OpenRoot(kept)
 	if err != nil {
 		return err
 	}
 	defer to.Close()
-	for _, dir := range parentDirs(name) {
-		if err := to.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-		if info, err := to.Lstat(dir); err != nil || !info.IsDir() {
-			return errors.Join(fs.ErrExist, err)
-		}
+	if err := to.MkdirAll(path.Dir(name), 0o700); err != nil {
+		return err
 	}
 	parent, err := to.Open(path.Dir(name))
 	if err != nil {

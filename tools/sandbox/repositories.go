@@ -13,6 +13,7 @@ import (
 
 	"parley/tools/folders"
 	"parley/tools/lazy"
+	"parley/tools/openat"
 )
 
 // maxInnerGitDirs bounds the git directories inside of a git directory; with more of them,
@@ -24,11 +25,13 @@ const maxInnerGitDirs = 32
 // Git renames a lock over all other files that it writes, so that only these can be
 // read-only.
 func gitConfigPaths(gitDir string) (all []string) {
-	for _, name := range []string{"hooks", "config", "config.worktree", "commondir", "worktrees", "modules"} {
+	for _, name := range gitConfigNames {
 		all = append(all, path.Join(gitDir, name))
 	}
 	return all
 }
+
+var gitConfigNames = []string{"hooks", "config", "config.worktree", "commondir", "worktrees", "modules"}
 
 // protectRepositories adds to the protected paths those of all existing repositories, the
 // topmost first, if git is protected at all.
@@ -169,7 +172,8 @@ func linkTarget(name string, most int) string {
 type repositories struct {
 	root         *os.Root
 	workspace    string
-	protected    []string // relative to the workspace, with slashes
+	protected    []string        // relative to the workspace, with slashes
+	missing      map[string]bool // those of protected that no git directory has
 	covered      map[string]bool
 	gitDirs      []string // git directories
 	knownGitDirs map[string]bool
@@ -252,15 +256,27 @@ func (r *repositories) protectGitDir(gitDir string) {
 		return
 	}
 	if r.knownGitDirs == nil {
-		r.knownGitDirs = map[string]bool{}
+		r.knownGitDirs, r.missing = map[string]bool{}, map[string]bool{}
 	}
 	r.knownGitDirs[gitDir] = true
 	r.gitDirs = append(r.gitDirs, gitDir)
-	for _, name := range gitConfigPaths(gitDir) {
-		r.protectInner(name)
+	var listed []openat.Entry
+	if d, err := openat.OpenPath(filepath.Join(r.workspace, gitDir)); err == nil {
+		listed, _ = d.Entries(nil, 0)
+		d.Close()
 	}
-	if common := r.readLine(path.Join(gitDir, "commondir")); common != "" {
-		r.protectLinked(gitDir, common)
+	for _, name := range gitConfigNames {
+		if p := path.Join(gitDir, name); openat.Has(listed, name) {
+			r.protectInner(p)
+		} else {
+			r.protect(p)
+			r.missing[p] = true
+		}
+	}
+	if common := path.Join(gitDir, "commondir"); !r.missing[common] {
+		if to := r.readLine(common); to != "" {
+			r.protectLinked(gitDir, to)
+		}
 	}
 }
 

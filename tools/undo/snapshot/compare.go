@@ -90,7 +90,7 @@ func (c *comparison) sameContent(was *entry, is pathInfo) bool {
 	if was.size != is.size {
 		return false
 	}
-	content, _, err := readFile(c.workspace, was.path, was.size)
+	content, _, err := c.readFile(was.path, was.size)
 	if err != nil {
 		return false
 	}

@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"parley/tools/openat"
 	"parley/tools/undo"
 )
 
@@ -196,14 +197,14 @@ func (r *contentReader) yieldToCalls() {
 type readWorker struct {
 	*contentReader
 	dir  string // directory of the last file, relative to the workspace
-	open bool   // dirHandle is open
-	dirHandle
+	open bool   // Dir is open
+	openat.Dir
 	buf []byte // for the content of files
 }
 
 func (b *readWorker) close() {
 	if b.open {
-		b.dirHandle.close()
+		b.Dir.Close()
 		b.open = false
 	}
 }
@@ -266,13 +267,13 @@ func (b *readWorker) locate(e *entry) (from contentSource, why string) {
 // read returns the content of a file of the snapshot, which is valid until the next read.
 func (b *readWorker) read(e *entry) ([]byte, fileStat, error) {
 	if path.IsAbs(e.path) {
-		return readFile(b.workspace, e.path, e.size)
+		return b.readFile(e.path, e.size)
 	}
 	dir, name := path.Split(e.path)
 	if err := b.openDir(dir); err != nil {
 		return nil, fileStat{}, err
 	}
-	content, s, err := b.dirHandle.read(name, e.size, b.buf)
+	content, s, err := readIn(b.Dir, name, e.size, b.buf)
 	if cap(content) <= 1<<20 {
 		b.buf = content
 	}
@@ -285,20 +286,7 @@ func (b *readWorker) openDir(dir string) error {
 		return nil
 	}
 	b.close()
-	f, err := b.root.Open(".")
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	at, err := dirHandleOf(f).open(".")
-	for name := range strings.SplitSeq(strings.TrimSuffix(dir, "/"), "/") {
-		if err != nil || name == "" {
-			break
-		}
-		above := at
-		at, err = above.open(name)
-		above.close()
-	}
-	b.dirHandle, b.dir, b.open = at, dir, err == nil
+	at, err := openat.Open(b.root, cmp.Or(strings.TrimSuffix(dir, "/"), "."))
+	b.Dir, b.dir, b.open = at, dir, err == nil
 	return err
 }

@@ -12,6 +12,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
+
+	"parley/tools/openat"
 )
 
 // A blobID is the SHA-1 of a git blob: of its header and content.
@@ -91,18 +94,24 @@ func firstLine(path string) string {
 
 // openRegular opens a regular file. It never blocks, and refuses anything else.
 func openRegular(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	return regular(os.OpenFile(path, openNoWait, 0))
+}
+
+// openNoWait opens a file for reading, and does not wait for the other end of a pipe.
+const openNoWait = os.O_RDONLY | syscall.O_NONBLOCK
+
+// regular returns an opened file; an error if it is not a regular file.
+func regular(f *os.File, err error) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		f.Close()
-		return nil, errors.Join(err, fmt.Errorf("%s is not a regular file", path))
+		return nil, errors.Join(err, openat.ErrNotRegular)
 	}
 	return f, nil
 }
 
-// openObjects opens the object directory dir and its alternates.
 // openObjects opens the object directory dir and its alternates.
 func openObjects(dir string) *gitObjects {
 	g := &gitObjects{dirs: []string{dir}}

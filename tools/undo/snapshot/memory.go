@@ -305,9 +305,9 @@ func (h *History) refresh(ctx context.Context) bool {
 	defer u.b.close()
 	for _, dir := range unwatched {
 		if m.now.listedDirs[dir] && u.open(dir) == nil {
-			names, _ := u.b.names()
-			for _, name := range names {
-				add(dir, name)
+			listed, _ := u.b.Entries(nil, 0)
+			for _, e := range listed {
+				add(dir, e.Name)
 			}
 		}
 	}
@@ -359,9 +359,7 @@ func (u *update) look(dir, name string) {
 	e := entry{path: file}
 	err := u.open(dir)
 	if err == nil {
-		if e.fileStat, err = u.b.stat(name); e.kind == undo.Link {
-			e.target, _ = u.b.link(name)
-		}
+		e.pathInfo, err = statIn(u.b.Dir, name)
 	}
 	wasDir := was != nil && was.kind == undo.Directory
 	switch {
@@ -425,7 +423,7 @@ func (u *update) finish(ctx context.Context) {
 		k := u.newWalk(ctx, nil)
 		rules := u.rulesFor(path.Dir(e.path))
 		if k.shouldEnter(e.path, e.fileStat, rules) && u.open(e.path) == nil {
-			_ = k.run(&openDir{dirHandle: u.b.dirHandle, rel: e.path, rules: rules})
+			_ = k.run(&openDir{Dir: u.b.Dir, rel: e.path, rules: rules})
 			set(&e, k.listedDirs[e.path])
 			for file, found := range k.entries {
 				set(found, k.listedDirs[file])

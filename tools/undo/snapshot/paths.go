@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"parley/tools/openat"
 	"parley/tools/places"
 	"parley/tools/undo"
 )
@@ -15,11 +16,11 @@ import (
 // A parent is the directory of a path, opened without following links.
 type parent struct {
 	root *os.Root
-	dir  *os.File
+	openat.Dir
 }
 
 func (p *parent) close() {
-	p.dir.Close()
+	p.Close()
 	p.root.Close()
 }
 
@@ -34,12 +35,12 @@ func (w *workspace) openParent(file string) (*parent, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	f, err := at.Open(".")
+	d, err := openat.Open(at, ".")
 	if err != nil {
 		at.Close()
 		return nil, "", err
 	}
-	return &parent{at, f}, base, nil
+	return &parent{at, d}, base, nil
 }
 
 // statPath returns the metadata of a path without following a link; ok is false if it does not exist.
@@ -57,13 +58,9 @@ func (w *workspace) statPath(file string) (s pathInfo, ok bool, err error) {
 
 // stat returns the metadata of an entry of p without following a link; ok is false if it does not exist.
 func (p *parent) stat(base string) (s pathInfo, ok bool, err error) {
-	d := dirHandleOf(p.dir)
-	s.fileStat, err = d.stat(base)
+	s, err = statIn(p.Dir, base)
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, false, nil
-	}
-	if err == nil && s.kind == undo.Link {
-		s.target, err = d.link(base)
 	}
 	return s, err == nil, err
 }
@@ -99,7 +96,6 @@ func (w *workspace) state(file string, most int64, keep bool) (undo.State, error
 }
 
 // stateOf does as state for a path whose metadata are s.
-// stateOf does as state for a path whose metadata are s.
 func (w *workspace) stateOf(file string, s pathInfo, most int64, keep bool) (undo.State, error) {
 	out := undo.State{Kind: s.kind, Mode: s.mode, Size: s.size, Target: s.target}
 	if s.kind != undo.File {
@@ -109,7 +105,7 @@ func (w *workspace) stateOf(file string, s pathInfo, most int64, keep bool) (und
 	if s.size > most {
 		return out, nil
 	}
-	content, now, err := readFile(w, file, most)
+	content, now, err := w.readFile(file, most)
 	if errors.Is(err, errFileGrew) || errors.Is(err, fs.ErrPermission) {
 		return out, nil
 	}

@@ -109,7 +109,7 @@ func isLocalPath(file string) bool {
 // Texts implements undo.History.
 func (h *History) Texts(s undo.Step) (now, to []byte) {
 	if s.Now.Kind == undo.File && s.Now.Sum != "" {
-		if content, _, err := readFile(h.workspace, string(s.Path), maxRestored); err == nil && sumOf(content) == s.Now.Sum {
+		if content, _, err := h.readFile(string(s.Path), maxRestored); err == nil && sumOf(content) == s.Now.Sum {
 			now = content
 		}
 	}

@@ -159,11 +159,11 @@ func (r *restorer) withParent(file string, f func(p *parent, base string) error)
 	if !errors.Is(err, fs.ErrPermission) {
 		return plainError(err)
 	}
-	was, serr := statOpen(p.dir)
-	if serr != nil || was.mode&0o300 == 0o300 || p.dir.Chmod(permissions(was.mode|0o700)) != nil {
+	was, serr := p.Stat(".")
+	if serr != nil || was.Permissions&0o300 == 0o300 || p.Chmod(was.Permissions|0o700) != nil {
 		return plainError(err)
 	}
-	defer p.dir.Chmod(permissions(was.mode))
+	defer p.Chmod(was.Permissions)
 	return plainError(f(p, base))
 }
 
@@ -182,13 +182,13 @@ func plainError(err error) error {
 
 // chmod sets the mode of a directory.
 func chmod(p *parent, base string, mode uint32) error {
-	f, err := dirHandleOf(p.dir).open(base)
+	d, err := p.Open(base)
 	if err != nil {
 		return err
 	}
-	defer f.close()
+	defer d.Close()
 	beforeChange()
-	return f.chmod(mode)
+	return d.Chmod(mode)
 }
 
 // replaceFile writes the earlier content to a temporary file and renames it over the file.
@@ -207,7 +207,7 @@ func (r *restorer) replaceFile(p *parent, base string, c undo.Change) error {
 	defer p.root.Remove(temp) // does nothing after the rename
 	defer f.Close()
 	if c.Before.Kind == undo.File {
-		if old, _, err := openIn(p, base); err == nil {
+		if old, err := regular(p.root.OpenFile(base, openNoWait, 0)); err == nil {
 			err = tools.CopyMetadata(f, old)
 			old.Close()
 			if err != nil {
@@ -242,20 +242,6 @@ func (r *restorer) checkUnchanged(p *parent, base string, was undo.State) error 
 		return errors.New("it changed just now")
 	}
 	return nil
-}
-
-// openIn opens a regular file in p.
-func openIn(p *parent, base string) (*os.File, fileStat, error) {
-	f, err := p.root.OpenFile(base, os.O_RDONLY|nonblock, 0)
-	if err != nil {
-		return nil, fileStat{}, err
-	}
-	s, err := statOpen(f)
-	if err != nil || s.kind != undo.File {
-		f.Close()
-		return nil, s, errors.Join(err, errors.New("it is no regular file"))
-	}
-	return f, s, nil
 }
 
 // Interrupted implements undo.Store.
@@ -333,10 +319,10 @@ func (h *History) removeTemps(dir, prefix string) {
 		return
 	}
 	defer p.close()
-	names, _ := p.dir.Readdirnames(-1)
-	for _, name := range names {
-		if strings.HasPrefix(name, prefix) && strings.HasSuffix(name, ".tmp") {
-			_ = p.root.Remove(name)
+	listed, _ := p.Entries(nil, 0)
+	for _, e := range listed {
+		if strings.HasPrefix(e.Name, prefix) && strings.HasSuffix(e.Name, ".tmp") {
+			_ = p.root.Remove(e.Name)
 		}
 	}
 }

@@ -1,18 +1,18 @@
 package snapshot
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"io/fs"
-	"path"
 	"runtime"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"parley/tools/gitignore"
+	"parley/tools/openat"
 	"parley/tools/undo"
 )
 
@@ -26,6 +26,50 @@ type fileStat struct {
 	linked        bool // it has several names
 }
 
+func fileStatOf(i openat.Info) fileStat {
+	s := fileStat{undo.Other, i.Permissions, i.Size, i.Modified, i.Changed, i.Inode, i.Device, false}
+	switch i.Type {
+	case 0:
+		s.kind, s.linked = undo.File, i.Links > 1
+	case fs.ModeDir:
+		s.kind, s.size = undo.Directory, 0
+	case fs.ModeSymlink:
+		s.kind, s.mode, s.size = undo.Link, 0, 0
+	}
+	return s
+}
+
+// statIn returns the metadata of an entry of d, without ignored.
+func statIn(d openat.Dir, name string) (s pathInfo, err error) {
+	info, err := d.Stat(name)
+	if s.fileStat = fileStatOf(info); err == nil && s.kind == undo.Link {
+		var target string
+		target, err = d.Link(name)
+		s.target = undo.Name(target)
+	}
+	return s, err
+}
+
+// readIn reads a regular file of at most most bytes in d into buf, which it may replace by a larger one; a larger
+// file is errFileGrew. It follows no link and never blocks.
+func readIn(d openat.Dir, name string, most int64, buf []byte) ([]byte, fileStat, error) {
+	f, err := d.OpenFile(name)
+	if err != nil {
+		return nil, fileStat{}, err
+	}
+	defer f.Close()
+	s := fileStatOf(f.Info)
+	if s.size > most {
+		return nil, s, errFileGrew
+	}
+	content := bytes.NewBuffer(buf[:0])
+	content.Grow(int(s.size) + bytes.MinRead)
+	if _, err = content.ReadFrom(io.LimitReader(f, most+1)); err == nil && int64(content.Len()) > most {
+		err = errFileGrew
+	}
+	return content.Bytes(), s, err
+}
+
 // A pathInfo is the result of a walk for one path.
 type pathInfo struct {
 	fileStat
@@ -37,7 +81,7 @@ type pathInfo struct {
 // links, and leaves out .git, ignored directories and other file systems.
 type walk struct {
 	ctx    context.Context
-	skip   fileStat // parley's own directory, which is left out
+	skip   openat.Info // parley's own directory, which is left out
 	device uint64
 	inGit  bool      // apply .gitignore
 	before *snapshot // list exactly the directories that this snapshot lists; nil: apply the ignore rules
@@ -107,7 +151,7 @@ const clockInterval = 128
 
 // An openDir is a directory being listed. It stays open until its subdirectories are open.
 type openDir struct {
-	dirHandle
+	openat.Dir
 	rel   string          // its path relative to the workspace
 	rules gitignore.Rules // rules for its entries
 	users atomic.Int32    // its visit, plus its subdirectories in walk.todo
@@ -116,7 +160,7 @@ type openDir struct {
 // release closes d once it is not used any more.
 func (d *openDir) release() {
 	if d.users.Add(-1) == 0 {
-		d.close()
+		d.Close()
 	}
 }
 
@@ -130,8 +174,8 @@ type subdir struct {
 // visitTodo visits directories until none is left and no other goroutine can find one.
 func (k *walk) visitTodo() {
 	for sub, ok := k.next(); ok; sub, ok = k.next() {
-		if h, err := sub.parent.open(sub.name); err == nil {
-			d := &openDir{dirHandle: h, rel: sub.rel, rules: sub.parent.rules}
+		if h, err := sub.parent.Open(sub.name); err == nil {
+			d := &openDir{Dir: h, rel: sub.rel, rules: sub.parent.rules}
 			d.users.Store(1)
 			k.visit(d)
 			d.release()
@@ -173,19 +217,20 @@ func (k *walk) visit(d *openDir) {
 	if k.deadlinePassed() {
 		return
 	}
-	names, err := d.names()
+	listed, err := d.Entries(nil, 0)
 	if err != nil {
 		k.addUncovered(undo.Uncovered{Path: undo.Name(d.rel), Why: "it cannot be read"})
 		return
 	}
-	k.addRules(d, names)
-	all := make([]entry, 0, len(names))
+	k.addRules(d, listed)
+	all := make([]entry, 0, len(listed))
 	var below []subdir
 	whole, prefix := true, ""
 	if d.rel != "." {
 		prefix = d.rel + "/"
 	}
-	for i, name := range names {
+	for i := range listed {
+		name := listed[i].Name
 		if name == ".git" {
 			continue
 		}
@@ -193,8 +238,8 @@ func (k *walk) visit(d *openDir) {
 			whole = false
 			break
 		}
-		s := pathInfo{}
-		if s.fileStat, err = d.stat(name); err != nil {
+		s, err := statIn(d.Dir, name)
+		if err != nil {
 			continue // deleted meanwhile
 		}
 		file := prefix + name
@@ -204,8 +249,6 @@ func (k *walk) visit(d *openDir) {
 				continue
 			}
 			below = append(below, subdir{d, name, file})
-		case undo.Link:
-			s.target, _ = d.link(name)
 		case undo.File:
 			s.ignored = k.inGit && d.rules.Match(file, false)
 		}
@@ -246,7 +289,7 @@ func (k *walk) shouldEnter(dir string, s fileStat, rules gitignore.Rules) bool {
 	switch {
 	case k.before != nil && k.before.isUnlisted(dir):
 		return false
-	case s.inode == k.skip.inode && s.device == k.skip.device && k.skip.inode != 0:
+	case s.inode == k.skip.Inode && s.device == k.skip.Device && s.inode != 0:
 		return false // parley's own directory
 	case k.inGit && rules.Match(dir, true):
 		k.addUncovered(undo.Uncovered{Path: undo.Name(dir), Why: ignoredByGit})
@@ -268,11 +311,11 @@ func (k *walk) addUncovered(u undo.Uncovered) {
 }
 
 // addRules adds the ignore rules in a directory to those from above it.
-func (k *walk) addRules(d *openDir, names []string) {
+func (k *walk) addRules(d *openDir, listed []openat.Entry) {
 	if !k.inGit {
 		d.rules = nil
-	} else if slices.Contains(names, ".gitignore") {
-		d.rules = d.rules.Append(gitignore.Parse(d.rel, readSmall(path.Join(d.path, ".gitignore"))))
+	} else if openat.Has(listed, ".gitignore") {
+		d.rules = d.rules.Append(gitignore.Parse(d.rel, gitignore.Text(d.Dir, ".gitignore")))
 	}
 }
 

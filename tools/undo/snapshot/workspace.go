@@ -11,11 +11,9 @@
 package snapshot
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -25,6 +23,7 @@ import (
 	"time"
 
 	"parley/tools/gitignore"
+	"parley/tools/openat"
 	"parley/tools/undo"
 )
 
@@ -169,7 +168,7 @@ const clockError = int64(100 * time.Millisecond)
 // compare with, whose directories it lists; nil: it applies .gitignore.
 func (w *workspace) snapshot(ctx context.Context, before *snapshot) (*snapshot, error) {
 	l := &snapshot{began: time.Now().UnixNano()}
-	dir, err := w.root.Open(".")
+	dir, err := openat.Open(w.root, ".")
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +176,7 @@ func (w *workspace) snapshot(ctx context.Context, before *snapshot) (*snapshot, 
 	k := w.newWalk(ctx, before)
 	var rules gitignore.Rules
 	rules, k.inGit = rulesAbove(w.dir)
-	err = k.run(&openDir{dirHandle: dirHandleOf(dir), rel: ".", rules: rules})
+	err = k.run(&openDir{Dir: dir, rel: ".", rules: rules})
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		l.partial, err = fmt.Sprintf("only %d files were looked at in time", len(k.entries)), nil
 	}
@@ -191,13 +190,13 @@ func (w *workspace) newWalk(ctx context.Context, before *snapshot) *walk {
 	defer w.mu.Unlock()
 	k := &walk{ctx: ctx, before: before, expected: min(len(w.fileCache)*5/4, 10_000)}
 	k.deadline, _ = ctx.Deadline()
-	if own, err := os.Open(filepath.Dir(w.store.dir)); err == nil {
-		k.skip, _ = statOpen(own)
+	if own, err := openat.OpenPath(filepath.Dir(w.store.dir)); err == nil {
+		k.skip, _ = own.Stat(".")
 		own.Close()
 	}
-	if top, err := w.root.Open("."); err == nil {
-		s, _ := statOpen(top)
-		k.device = s.device
+	if top, err := openat.Open(w.root, "."); err == nil {
+		info, _ := top.Stat(".")
+		k.device = info.Device
 		top.Close()
 	}
 	return k
@@ -245,35 +244,12 @@ func rulesAbove(dir string) (gitignore.Rules, bool) {
 // errFileGrew reports a file larger than the limit of a read.
 var errFileGrew = errors.New("it has grown")
 
-// errNotRegular reports a path that is not a regular file.
-var errNotRegular = errors.New("it is no regular file")
-
-// readFile reads a regular file of at most most bytes; a larger one is errFileGrew. It never
-// blocks.
-func readFile(w *workspace, file string, most int64) ([]byte, fileStat, error) {
-	root, _, rel := w.rootOf(file)
-	f, err := root.OpenFile(filepath.FromSlash(rel), os.O_RDONLY|nonblock, 0)
+// readFile reads a regular file of at most most bytes; a larger one is errFileGrew. It never blocks.
+func (w *workspace) readFile(file string, most int64) ([]byte, fileStat, error) {
+	p, base, err := w.openParent(file)
 	if err != nil {
 		return nil, fileStat{}, err
 	}
-	defer f.Close()
-	s, err := statOpen(f)
-	if err != nil {
-		return nil, s, err
-	}
-	if s.kind != undo.File {
-		return nil, s, errNotRegular
-	}
-	if s.size > most {
-		return nil, s, errFileGrew
-	}
-	var content bytes.Buffer
-	content.Grow(int(s.size) + bytes.MinRead)
-	if _, err := content.ReadFrom(io.LimitReader(f, most+1)); err != nil {
-		return nil, s, err
-	}
-	if int64(content.Len()) > most {
-		return nil, s, errFileGrew
-	}
-	return content.Bytes(), s, nil
+	defer p.close()
+	return readIn(p.Dir, base, most, nil)
 }

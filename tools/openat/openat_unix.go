@@ -1,7 +1,8 @@
+//go:build linux || darwin || freebsd || netbsd || openbsd
+
 package openat
 
 import (
-	"encoding/binary"
 	"errors"
 	"io"
 	"io/fs"
@@ -20,7 +21,7 @@ type Dir struct{ fd int }
 // A File is an open regular file. It must be closed.
 type File struct {
 	fd   int
-	Size int64 // when it was opened
+	Info // when it was opened
 }
 
 // Open opens the directory path in root, a path with slashes and without "..". The error is
@@ -32,6 +33,12 @@ func Open(root *os.Root, path string) (Dir, error) {
 	}
 	defer top.Close()
 	return Dir{int(top.Fd())}.Open(path)
+}
+
+// OpenPath opens the directory dir, a path of the system. Links in it are followed.
+func OpenPath(dir string) (Dir, error) {
+	fd, err := openAt(unix.AT_FDCWD, dir+"/.", unix.O_DIRECTORY)
+	return Dir{fd}, err
 }
 
 // Open opens the directory path in d, as the function Open does.
@@ -96,49 +103,38 @@ func (d Dir) Entries(into []Entry, most int) (entries []Entry, err error) {
 	}
 }
 
-// Offsets of the fields of struct linux_dirent64.
-const (
-	direntSize = 16
-	direntType = 18
-	direntName = 19
-)
-
-// parse appends the entries in records, whose memory their names share.
-func (d Dir) parse(into []Entry, records string) []Entry {
-	for len(records) > direntName {
-		size := int(binary.NativeEndian.Uint16([]byte(records[direntSize:direntType])))
-		name, _, _ := strings.Cut(records[direntName:size], "\x00")
-		kind := types[records[direntType]&15]
-		records = records[size:]
-		if name == "." || name == ".." {
-			continue
-		}
-		if kind == unknown { // some file systems do not say
-			var s unix.Stat_t
-			if unix.Fstatat(d.fd, name, &s, unix.AT_SYMLINK_NOFOLLOW) != nil {
-				continue
-			}
-			kind = types[s.Mode&unix.S_IFMT>>12]
-		}
-		into = append(into, Entry{name, kind})
-	}
-	return into
-}
-
-const unknown = fs.ModeIrregular
-
 // types maps d_type, and the type bits of st_mode, to those of Go.
 var types = [16]fs.FileMode{
 	unknown, fs.ModeNamedPipe, fs.ModeDevice | fs.ModeCharDevice, unknown, fs.ModeDir, unknown, fs.ModeDevice, unknown,
 	0, unknown, fs.ModeSymlink, unknown, fs.ModeSocket, unknown, unknown, unknown,
 }
 
-// Stat returns the size of an entry and its modification time, in ns since 1970.
-func (d Dir) Stat(name string) (size, modified int64, err error) {
+const unknown = fs.ModeIrregular
+
+// Stat returns the metadata of an entry, or of d for ".".
+func (d Dir) Stat(name string) (Info, error) {
 	var s unix.Stat_t
-	err = wrap("stat", name, unix.Fstatat(d.fd, name, &s, unix.AT_SYMLINK_NOFOLLOW))
-	return s.Size, s.Mtim.Nano(), err
+	err := wrap("stat", name, unix.Fstatat(d.fd, name, &s, unix.AT_SYMLINK_NOFOLLOW))
+	return infoOf(&s), err
 }
+
+func infoOf(s *unix.Stat_t) Info {
+	mode := uint32(s.Mode)
+	return Info{types[mode&unix.S_IFMT>>12], mode & 0o7777, s.Size, s.Mtim.Nano(), s.Ctim.Nano(), uint64(s.Ino), uint64(s.Dev), uint64(s.Nlink)}
+}
+
+// Link returns the target of a link.
+func (d Dir) Link(name string) (string, error) {
+	buf := make([]byte, 4096)
+	n, err := unix.Readlinkat(d.fd, name, buf)
+	return string(buf[:max(n, 0)]), wrap("readlink", name, err)
+}
+
+// Chmod sets the permissions of d, as in Info.
+func (d Dir) Chmod(permissions uint32) error { return unix.Fchmod(d.fd, permissions) }
+
+// Fd returns the file descriptor of d.
+func (d Dir) Fd() int { return d.fd }
 
 // OpenFile opens the regular file name in d for reading.
 func (d Dir) OpenFile(name string) (File, error) {
@@ -153,7 +149,7 @@ func (d Dir) OpenFile(name string) (File, error) {
 	if err != nil {
 		unix.Close(fd)
 	}
-	return File{fd, s.Size}, err
+	return File{fd, infoOf(&s)}, err
 }
 
 // Read implements io.Reader.
