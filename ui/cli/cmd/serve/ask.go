@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -159,7 +161,7 @@ func (c *call) answers(args arguments, models ...string) (all []*answer, notice 
 	}
 	switch {
 	case c.ctx.Err() != nil:
-		return nil, "", c.ctx.Err()
+		return nil, "", context.Cause(c.ctx)
 	case err != nil || len(all) == 0:
 		return nil, "", errors.New("the models gave no answer")
 	case c.ephemeral:
@@ -220,9 +222,26 @@ func (c *call) attached(opened *client.Opened, files []string) (parts []llm.Part
 	return parts, nil
 }
 
+// beat is how often a silent model is reported: clients end calls of which they hear nothing for a minute.
+const beat = 20 * time.Second
+
 // watched reports the progress of a turn, and has its cost count for the budget of the others.
 func (c *call) watched(turn iter.Seq[session.Event]) iter.Seq[session.Event] {
 	return func(yield func(session.Event) bool) {
+		var silent sync.WaitGroup
+		ended := make(chan struct{})
+		defer silent.Wait()
+		defer close(ended)
+		silent.Go(func() {
+			for {
+				select {
+				case <-time.After(beat):
+					c.tell(true, "still answering")
+				case <-ended:
+					return
+				}
+			}
+		})
 		received := 0
 		for e := range turn {
 			of := e

@@ -21,7 +21,6 @@ import (
 const (
 	maxSessions  = 64               // open sessions; the one used longest ago ends for a new one
 	writeTimeout = 10 * time.Second // how long a client may take to read a message
-	keepAlive    = 30 * time.Second // between comments while a model is silent; clients give up after minutes
 )
 
 // tokenVariable is the environment variable with the token.
@@ -193,30 +192,24 @@ func (e *endpoint) add(s *httpSession) {
 	e.sessions = e.sessions[max(len(e.sessions)-maxSessions, 0):]
 }
 
-// stream runs a call and writes its messages as server-sent events.
+// stream runs a call and writes its messages as server-sent events. An empty message keeps the connection open.
 func stream(w http.ResponseWriter, run func(write func([]byte))) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
 	messages := make(chan []byte)
 	go func() {
 		defer close(messages)
+		messages <- nil // sends the header
 		run(func(message []byte) { messages <- message })
 	}()
-	silent := time.NewTicker(keepAlive)
-	defer silent.Stop()
-	control, event := http.NewResponseController(w), ": \n\n"
-	for {
+	control := http.NewResponseController(w)
+	for message := range messages {
+		event := ": \n\n"
+		if message != nil {
+			event = "event: message\ndata: " + string(message) + "\n\n"
+		}
 		_ = control.SetWriteDeadline(time.Now().Add(writeTimeout)) // a failed write cancels the request, and with it the call
 		_, _ = io.WriteString(w, event)
 		_ = control.Flush()
-		select {
-		case message, more := <-messages:
-			if !more {
-				return
-			}
-			event = "event: message\ndata: " + string(message) + "\n\n"
-		case <-silent.C:
-			event = ": \n\n"
-		}
 	}
 }

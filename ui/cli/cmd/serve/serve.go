@@ -168,6 +168,9 @@ func (s *server) servePipe(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, s.end(cancel)) }()
 	var writing sync.Mutex
 	write := func(message []byte) {
+		if message == nil {
+			return
+		}
 		writing.Lock()
 		defer writing.Unlock()
 		if _, err := s.Out.Write(append(message, '\n')); err != nil {
@@ -180,10 +183,9 @@ func (s *server) servePipe(ctx context.Context) (err error) {
 	go func() {
 		defer close(read)
 		for lines.Scan() && ctx.Err() == nil {
-			reply, run := p.receive(ctx, lines.Bytes())
-			if run != nil {
+			if reply, run := p.receive(ctx, lines.Bytes()); run != nil {
 				go run(write)
-			} else if reply != nil {
+			} else {
 				write(reply)
 			}
 		}

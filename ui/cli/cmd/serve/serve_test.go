@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -41,7 +42,7 @@ func init() { permission.Register() }
 type service struct {
 	in    *io.PipeWriter
 	out   *io.PipeReader
-	store string // file of the conversations
+	home  string // has the conversations
 	ended chan error
 }
 
@@ -106,7 +107,7 @@ func start(t *testing.T, model llm.Model, args ...string) *service {
 	root := &cobra.Command{Use: "parley", SilenceErrors: true, SilenceUsage: true}
 	o.Add(root)
 	root.SetArgs(append([]string{"serve"}, args...))
-	s := &service{in: in, out: out, store: home, ended: make(chan error, 1)}
+	s := &service{in: in, out: out, home: home, ended: make(chan error, 1)}
 	go func() {
 		s.ended <- root.Execute()
 		outWrite.Close()
@@ -372,6 +373,24 @@ func stored(t *testing.T, c *sdk.ClientSession) string {
 	return found
 }
 
+// TestSilence: a client hears of a call every 20 seconds, also while the model is silent.
+func TestSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, llmtest.New(func(ctx context.Context, req llm.Request, out *llm.Out) error {
+			time.Sleep(50 * time.Second)
+			return llmtest.Say("late")(ctx, req, out)
+		}))
+		go s.write(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`,
+			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"prompt":"x","model":"fake/a"},"_meta":{"progressToken":7}}}`)
+		answers := bufio.NewScanner(s.out)
+		for _, want := range []string{"serverInfo", `"message":"fake/a is answering","progress":1,"progressToken":7`, `"message":"still answering","progress":2`, `"progress":3`, `"message":"4 bytes received"`, `"text":"late"`} {
+			if answers.Scan(); !strings.Contains(answers.Text(), want) {
+				t.Errorf("%s, want %s", answers.Text(), want)
+			}
+		}
+	})
+}
+
 // TestFlood: calls beyond the eighth at once are refused, and the others go on.
 func TestFlood(t *testing.T) {
 	answer := make(chan struct{})
@@ -417,6 +436,14 @@ func TestBudget(t *testing.T) {
 		if got, _, err := called(t.Context(), c, "ask", map[string]any{"prompt": "x", "model": "fake/a"}); err != nil || got != want {
 			t.Errorf("%d: %q, %v", i, got, err)
 		}
+	}
+	library, err := session.OpenStore(func(name string) string { return map[string]string{"HOME": s.home}[name] })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer library.Close()
+	if sum, err := library.Ledger().Spent(time.Time{}, time.Time{}, ""); err != nil || sum.Requests != 2 || sum.Usage.Cost != 1.2 {
+		t.Errorf("the ledger has %+v, %v", sum, err)
 	}
 	if got, _, err := called(t.Context(), c, "search_sessions", map[string]any{"query": "answer"}); err != nil || !strings.HasPrefix(got, "Nothing found") {
 		t.Errorf("stored: %q, %v", got, err)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -62,8 +63,9 @@ type call struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	token  json.RawMessage // of notifications about progress; nil sends none
-	write  func([]byte)    // sends a notification
+	write  func([]byte)    // sends a notification; nil only keeps the connection open
 
+	telling  sync.Mutex
 	progress int       // the last number sent
 	told     time.Time // when it was sent
 }
@@ -104,12 +106,17 @@ func maskedJSON(value json.RawMessage, mask func(string) string) json.RawMessage
 
 // tell sends a notification about progress; at most one a second, unless it is important.
 func (c *call) tell(important bool, text string) {
+	c.telling.Lock()
+	defer c.telling.Unlock()
 	now := time.Now()
-	if c.token == nil || !important && now.Sub(c.told) < time.Second {
+	if !important && now.Sub(c.told) < time.Second {
 		return
 	}
 	c.told = now
-	c.progress++
+	if c.progress++; c.token == nil {
+		c.write(nil)
+		return
+	}
 	c.write(encode(object{"jsonrpc": "2.0", "method": "notifications/progress", "params": object{"progressToken": c.token, "progress": c.progress, "message": sanitize.Line(text)}}))
 }
 
