@@ -11,7 +11,7 @@ import (
 func TestEnvironment(t *testing.T) {
 	system := []string{
 		"PATH=/bin", "HOME=/home/u", "LANG=C", "LC_ALL=C", "XDG_CONFIG_HOME=/c", "https_proxy=http://p", "SSL_CERT_FILE=/ca", "NODE_EXTRA_CA_CERTS=/ca",
-		`SystemRoot=C:\Windows`, `ProgramFiles(x86)=C:\x`,
+		`SystemRoot=C:\Windows`, `ProgramFiles(x86)=C:\x`, "PARLEY_SERVING=1",
 	}
 	own := map[string][]string{
 		"claude-cli":      {"ANTHROPIC_API_KEY=1", "CLAUDE_CONFIG_DIR=/c"},
