@@ -222,7 +222,7 @@ func (c *call) attached(opened *client.Opened, files []string) (parts []llm.Part
 	return parts, nil
 }
 
-// beat is how often a silent model is reported: clients end calls of which they hear nothing for a minute.
+// beat is how often a silent model is reported: many clients end a call after a silent minute.
 const beat = 20 * time.Second
 
 // watched reports the progress of a turn, and has its cost count for the budget of the others.
