@@ -277,7 +277,10 @@ func (p *frontend) askUser(m *app.ModelQuestion) {
 	q := &question{
 		call: "question of the model", guarded: true, prompt: "Number or your own answer, or nothing for no answer:",
 		describe: func() {
-			p.out.Question("Question " + strings.TrimLeft(m.Count+" from the model:\n", " ") + m.Text)
+			p.writeLine("Question %s", strings.TrimLeft(m.Count+" from the model:", " "))
+			for line := range strings.SplitSeq(m.Text, "\n") {
+				p.writeLine("%s", line)
+			}
 			for i, c := range m.Choices {
 				about := ", " + c.Detail
 				if i == 0 {
