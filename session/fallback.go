@@ -1,6 +1,8 @@
 package session
 
 import (
+	"context"
+	"iter"
 	"sync"
 	"time"
 
@@ -11,12 +13,14 @@ import (
 // countdown is how long the user can intervene before another model takes over.
 const countdown = 5 * time.Second
 
-// A Failure is the subject of a Question after a model failed and another one could take over.
+// A Failure is the subject of a Question after a model failed, and another one could take over or the
+// limit that stopped it resets.
 type Failure struct {
 	Err     error
-	From    string // provider/model that failed
-	To      string // provider/model that would take over
-	Visible bool   // part of the answer was shown and would be written again
+	From    string    // provider/model that failed
+	To      string    // provider/model that would take over; "": none
+	Visible bool      // part of the answer was shown and would be written again
+	Until   time.Time // when the limit resets; zero if the provider did not say
 }
 
 // A FallbackNeed describes the model to replace, and why.
@@ -35,11 +39,14 @@ type fallbackChain struct {
 	models       func(FallbackNeed) []string // models to try, in order; nil: none
 	alternatives func(FallbackNeed) []string // models to offer if a conversation does not fit; nil: none
 	open         func(string) (llm.Endpoint, error)
-	onFilter     bool // fall back after a content filter as well
+	onFilter     bool          // fall back after a content filter as well
+	maxWait      time.Duration // see Options.MaxWait
 	cooldowns    *Cooldowns
 
 	standIn    llm.Endpoint   // model that answers this turn instead of the chosen one; zero Name: none; guarded by the session's mutex
 	stoodIn    string         // model that answered an earlier turn instead of the chosen one; "": none; guarded as standIn
+	limited    string         // model that a limit stopped in the last turn; "": none; guarded as standIn
+	limit      cooldown       // when that limit resets; guarded as standIn
 	overflowed map[string]int // tokens of the conversation when a model refused it as too large, by model name
 }
 
@@ -140,7 +147,9 @@ func (f *fallbackChain) isReason(fault llm.Fault) bool {
 type turnModels struct {
 	turn  *turn
 	tried map[string]bool // models that failed since the prompt
-	waits int             // number of waits before asking the same model again
+
+	waits  int           // number of waits for the same model since it last answered
+	waited time.Duration // sum of these waits that the user was not asked about
 }
 
 // choose decides which model answers a prompt first: the chosen one, unless it is
@@ -232,27 +241,44 @@ func (m *turnModels) fallBack(response llm.Message, err error) bool {
 	s := t.session
 	f := &s.fallback
 	model, fault := s.current(), llm.FaultOf(err)
-	if t.ctx.Err() != nil || f.models == nil || f.open == nil || !f.isReason(fault) {
+	chain := f.models != nil && f.open != nil
+	wait := m.waitFor(err)
+	if t.ctx.Err() != nil || !chain && wait == 0 || !f.isReason(fault) {
 		return false
 	}
+	now := t.now()
 	if response.Model != model.Name { // the user chose another model meanwhile
-		f.cooldowns.Fail(response.Model, err, t.now())
+		f.cooldowns.Fail(response.Model, err, now)
 		return false
 	}
-	until := f.cooldowns.Fail(model.Name, err, t.now())
+	until := f.cooldowns.Fail(model.Name, err, now)
 	if fault == llm.ContextOverflow {
 		if f.overflowed == nil {
 			f.overflowed = map[string]int{}
 		}
 		f.overflowed[model.Name] = s.ContextTokens()
 	}
-	next, ok := m.next(model, fault, true)
-	if !ok {
+	failed := Failure{Err: err, From: model.Name, Visible: hasText(response)}
+	if wait > 0 {
+		failed.Until = now.Add(wait).Round(0)
+		t.mu.Lock()
+		f.limited, f.limit = model.Name, cooldown{until: failed.Until, fault: fault}
+		t.mu.Unlock()
+	}
+	var next llm.Endpoint
+	if chain {
+		next, _ = m.next(model, fault, true)
+	}
+	if failed.To = next.Name; failed.To == "" && wait == 0 {
 		return false
 	}
-	failed := Failure{Err: err, From: model.Name, To: next.Name, Visible: hasText(response)}
 	chosen := s.Model().Name
-	choice := t.questions.ask(failureQuestion(failed, fault))
+	choice := Choice{Action: WaitAndTry}
+	if unasked := failed.To == "" && !failed.Visible && m.waitsUnasked(wait, fault); unasked {
+		m.waited += wait
+	} else {
+		choice = t.questions.ask(failureQuestion(failed, fault))
+	}
 	if s.Model().Name != chosen && t.ctx.Err() == nil && choice.Action != StopTurn { // the user chose another model meanwhile, which is kept
 		t.abandonInterrupted()
 		return true
@@ -264,7 +290,10 @@ func (m *turnModels) fallBack(response llm.Message, err error) bool {
 		return true
 	case WaitAndTry:
 		delete(m.tried, model.Name)
-		if m.pause(until.Sub(t.now()), fault) {
+		if wait > 0 {
+			until = failed.Until
+		}
+		if m.pause(until, failed.Until, fault) {
 			t.abandonInterrupted()
 			return true
 		}
@@ -280,26 +309,102 @@ func (m *turnModels) fallBack(response llm.Message, err error) bool {
 	return false
 }
 
-// pause waits before the same model is asked again, and reports whether to ask it; the
-// user may decline.
-func (m *turnModels) pause(wait time.Duration, fault llm.Fault) bool {
-	t := m.turn
-	ctx := llm.AnnouncePause(t.ctx)
-	m.waits++
-	t.emit(llm.Retry{Attempt: m.waits, Wait: wait, Fault: fault})
-	return llm.Pause(ctx, wait) == nil
+// waitFor returns how long to wait until the failed model can be asked again: until the provider's limit
+// resets, longer with each wait in vain. After a wait, the connection may take some time too: the machine may
+// have slept. 0 means unknown, or too long.
+func (m *turnModels) waitFor(err error) time.Duration {
+	wait := llm.WaitOf(err)
+	vain := time.Duration(0)
+	if m.waits > 0 {
+		vain = min(time.Minute<<min(m.waits-1, 10), time.Hour)
+	}
+	switch fault := llm.FaultOf(err); {
+	case wait > llm.MaxReset:
+		return 0
+	case wait == 0 && (m.waits == 0 || m.waits > maxReconnects || !fault.Temporary()):
+		return 0
+	}
+	return max(wait, vain)
 }
 
-// failureQuestion returns the question for a failed model. If text was already shown, the
+// maxReconnects is how often a turn waits for the connection after it waited for the reset of a limit.
+const maxReconnects = 5
+
+// waitsUnasked reports whether to wait without asking the user, who has allowed or chosen it.
+func (m *turnModels) waitsUnasked(wait time.Duration, fault llm.Fault) bool {
+	return wait <= m.turn.session.fallback.maxWait-m.waited || m.waits > 0 && m.waits <= maxReconnects && (fault == llm.Network || fault == llm.Server)
+}
+
+// answered notes that a model answered.
+func (m *turnModels) answered(model string) {
+	f := &m.turn.session.fallback
+	m.waits, m.waited = 0, 0
+	f.cooldowns.Clear(model)
+	set(&m.turn.mu, &f.limited, "")
+}
+
+// LimitReset returns when the limit resets that ended the last turn of the chosen model; the zero time if the
+// provider did not say.
+func (s *Session) LimitReset() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fallback.limited != s.request.model.Name {
+		return time.Time{}
+	}
+	return s.fallback.limit.until
+}
+
+// TurnAfterReset is Turn without parts, after a wait until LimitReset.
+func (s *Session) TurnAfterReset(ctx context.Context) iter.Seq[Event] {
+	return s.loop(ctx, func(t *turn) error {
+		if err := t.prepareRetry(); err != nil {
+			return err
+		}
+		limit := get(&t.mu, &s.fallback.limit)
+		s.EndCooldown()
+		beginPrompt(t)
+		if !t.models.pause(limit.until, limit.until, limit.fault) {
+			return context.Cause(t.ctx)
+		}
+		return answerSteps(t)
+	})
+}
+
+// pause waits before the same model is asked again, and reports whether to ask it; the
+// user may decline. Reset is zero if until is not the reset of a limit.
+func (m *turnModels) pause(until, reset time.Time, fault llm.Fault) bool {
+	t := m.turn
+	ctx := llm.AnnouncePause(t.ctx)
+	t.emit(llm.Retry{Attempt: m.waits + 1, Wait: max(until.Sub(t.now().Round(0)), 0), Until: reset, Fault: fault})
+	chosen := t.session.Model().Name
+	now := func() time.Time {
+		if t.session.Model().Name != chosen { // the user chose another model, which is asked now
+			return until
+		}
+		return t.now()
+	}
+	err := llm.PauseUntil(ctx, until, now)
+	if !now().Before(until) { // otherwise the user does not want to wait
+		m.waits++
+	}
+	return err == nil
+}
+
+// failureQuestion returns the question for a failed model. Without another model, or if text was already shown, the
 // default is to stop: the shown text is kept when no user is present.
-func failureQuestion(f Failure, fault llm.Fault) Question {
-	q := Question{About: f, Choices: []Choice{{Action: SwitchModel, Model: f.To}}, Wait: countdown}
-	switch {
-	case f.Visible:
+func failureQuestion(f Failure, fault llm.Fault) (q Question) {
+	q.About = f
+	if f.To != "" {
+		q.Choices, q.Wait = append(q.Choices, Choice{Action: SwitchModel, Model: f.To}), countdown
+	}
+	if f.Visible {
 		q.Choices = append(q.Choices, Choice{Action: TryAgain})
-		q.Wait, q.Default = 0, len(q.Choices)
-	case fault.Temporary():
+	}
+	if !f.Until.IsZero() || !f.Visible && fault.Temporary() {
 		q.Choices = append(q.Choices, Choice{Action: WaitAndTry})
+	}
+	if f.Visible || f.To == "" {
+		q.Wait, q.Default = 0, len(q.Choices)
 	}
 	q.Choices = append(q.Choices, Choice{Action: StopTurn})
 	return q

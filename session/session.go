@@ -71,6 +71,7 @@ type Options struct {
 	Limits         []Limit                                   // spending limits
 	ConfirmCost    float64                                   // US dollars: the user is asked before a request with a higher estimated cost; 0: never
 	Attended       bool                                      // a user can be asked while a turn runs; see Question
+	MaxWait        time.Duration                             // longest wait for the reset of a provider's limit without asking; 0: none
 	Fallback       func(FallbackNeed) []string               // the models to fall back to, in order; nil: none
 	Alternatives   func(FallbackNeed) []string               // models to offer if a conversation does not fit; nil: none
 	Cooldowns      *Cooldowns                                // cooldowns of failed models, shared by all sessions of a program; nil: this session's own
@@ -190,7 +191,7 @@ func New(o Options) *Session {
 		},
 		Spending: spending{confirmCost: o.ConfirmCost}, prepareMedia: o.PrepareMedia, Schemas: o.Schemas, hooks: sessionHooks{Hooks: o.Hooks},
 		maxSteps: o.MaxSteps, compactAt: o.CompactAt, attended: o.Attended,
-		fallback: fallbackChain{models: o.Fallback, alternatives: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, cooldowns: o.Cooldowns},
+		fallback: fallbackChain{models: o.Fallback, alternatives: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, maxWait: o.MaxWait, cooldowns: o.Cooldowns},
 		helpers:  helperModels{title: o.TitleModel, summary: o.SummaryModel, open: o.OpenModel},
 		tools:    o.Tools, policy: o.Policy, afterTurn: o.AfterTurn,
 	}

@@ -95,7 +95,7 @@ func answerSteps(t *turn) error {
 			}
 			return t.cause(err)
 		}
-		s.fallback.cooldowns.Clear(response.Model)
+		t.models.answered(response.Model)
 		if calls := response.Calls(); len(calls) > 0 {
 			if err := newCallBatch(t, calls, reason).run(); err != nil {
 				return err

@@ -17,7 +17,7 @@ func (f Fault) Words() string { return strings.ReplaceAll(string(f), "_", " ") }
 
 // The faults.
 const (
-	Quota           Fault = "quota"            // credit or allowance used up; waiting does not help
+	Quota           Fault = "quota"            // credit or allowance used up; waiting does not help, unless the provider says when it resets
 	RateLimit       Fault = "rate_limit"       // too many requests; waiting helps
 	Authentication  Fault = "authentication"   // key missing or wrong
 	Permission      Fault = "permission"       // the key is valid, but not for this
@@ -119,12 +119,12 @@ func WaitOf(err error) time.Duration {
 }
 
 // An Audience is the place where a hint is shown; it decides the commands in the hint.
-type Audience struct{ connect, set, model, image, models string }
+type Audience struct{ connect, set, model, image, models, wait string }
 
 // The audiences.
 var (
-	InChat  = Audience{connect: "/connect", model: "/model", image: "/image"}
-	InShell = Audience{connect: "parley connect", set: " --set ", model: "-m", image: "-m", models: "parley models"}
+	InChat  = Audience{connect: "/connect", model: "/model", image: "/image", wait: "/wait"}
+	InShell = Audience{connect: "parley connect", set: " --set ", model: "-m", image: "-m", models: "parley models", wait: "--wait"}
 )
 
 // Hint returns a user's next step after err, in one sentence without a final period; "" if err is
@@ -147,6 +147,10 @@ func (a Audience) Hint(err error) string {
 	return hint(e, a)
 }
 
+// MaxReset is the longest time until the reset of a limit that is worth waiting for: weekly limits are the longest
+// of subscriptions.
+const MaxReset = 8 * 24 * time.Hour
+
 // WaitText returns a waiting time in whole units, rounded up: 7 s, 12 min, 2 h, 3 days.
 func WaitText(d time.Duration) string {
 	up := func(unit time.Duration) int { return int((d + unit - 1) / unit) }
@@ -164,11 +168,14 @@ func WaitText(d time.Duration) string {
 // hints holds the advice for each fault.
 var hints = map[Fault]func(*Error, Audience) string{
 	Quota: func(e *Error, a Audience) string {
+		if e.Wait > 0 {
+			return againHint(e, a)
+		}
 		return fmt.Sprintf("Add credit to your %s account, or choose another model with %s", e.providerName(), a.model)
 	},
 	RateLimit: func(e *Error, a Audience) string {
 		if e.Wait > 0 {
-			return fmt.Sprintf("Try again in %s, or choose another model with %s", WaitText(e.Wait), a.model)
+			return againHint(e, a)
 		}
 		return "Wait a moment and try again, or choose another model with " + a.model
 	},
@@ -215,6 +222,15 @@ var hints = map[Fault]func(*Error, Audience) string{
 	Unknown: func(e *Error, _ Audience) string {
 		return fmt.Sprintf("Try again; if it persists, this is all %s reported", e.providerName())
 	},
+}
+
+// againHint returns the advice for a limit that resets after e.Wait.
+func againHint(e *Error, a Audience) string {
+	again := "Try again in " + WaitText(e.Wait)
+	if e.Purpose == "" && e.Wait <= MaxReset {
+		again += " (" + a.wait + " waits for it)"
+	}
+	return again + ", or choose another model with " + a.model
 }
 
 // authenticationHint returns different advice for a missing key, an unreadable key and a rejected

@@ -227,9 +227,10 @@ type Notice struct {
 
 // A Retry announces another attempt after a failed one, after Wait.
 type Retry struct {
-	Attempt int           `json:"attempt"`       // number of the coming attempt; 1 for the first retry
-	Max     int           `json:"max,omitempty"` // maximum number of retries; 0 if unknown
-	Wait    time.Duration `json:"wait"`          // in ns
+	Attempt int           `json:"attempt"`        // number of the coming attempt; 1 for the first retry
+	Max     int           `json:"max,omitempty"`  // maximum number of retries; 0 if unknown
+	Wait    time.Duration `json:"wait"`           // in ns
+	Until   time.Time     `json:"until,omitzero"` // when the limit resets that Wait is for; zero for other waits
 	Fault   Fault         `json:"fault"`
 
 	Remote bool `json:"-"` // the answering server or program retries on its own, and cannot be made to do so now

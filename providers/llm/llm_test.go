@@ -416,6 +416,10 @@ func TestHint(t *testing.T) {
 		{InShell, Error{Fault: InvalidRequest, Provider: "mock", Status: 400, URL: "http://127.0.0.1:8000"}, "mock rejected the request; another model (-m) or fewer settings may work"},
 		{InShell, Error{Fault: Network, Provider: "ollama"}, "Try again, or choose another model with -m"},
 		{InShell, Error{Fault: Network, Provider: "mock", URL: "http://127.0.0.1:8000"}, "Check the connection to http://127.0.0.1:8000 and try again"},
+		{InChat, Error{Fault: Quota, Wait: 3 * time.Hour}, "Try again in 3 h (/wait waits for it), or choose another model with /model"},
+		{InShell, Error{Fault: RateLimit, Wait: time.Minute}, "Try again in 60 s (--wait waits for it), or choose another model with -m"},
+		{InShell, Error{Fault: RateLimit, Wait: time.Minute, Purpose: "image"}, "Try again in 60 s, or choose another model with -m"},
+		{InShell, Error{Fault: Quota, Wait: 9 * 24 * time.Hour}, "Try again in 9 days, or choose another model with -m"},
 		{InChat, Error{Fault: Quota, Provider: "mock"}, "Add credit to your mock account, or choose another model with /model"},
 	} {
 		if got := tt.a.Hint(&tt.err); got != tt.want {

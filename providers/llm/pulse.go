@@ -100,17 +100,35 @@ func AnnouncePause(ctx context.Context) context.Context {
 // Pause waits for d before a request is retried, or until RetryNow of ctx's pulse. If ctx ends
 // first, it returns the cause.
 func Pause(ctx context.Context, d time.Duration) error {
+	return PauseUntil(ctx, time.Now().Add(d), time.Now)
+}
+
+// pauseCheck is how often a PauseUntil compares the clock.
+const pauseCheck = 5 * time.Second
+
+// PauseUntil is Pause until now returns the time until, or as much time has passed: while the machine
+// sleeps, timers stand still and the clock does not, and the clock may be set back.
+func PauseUntil(ctx context.Context, until time.Time, now func() time.Time) error {
 	hurried, told := ctx.Value(announcedKey{}).(<-chan struct{})
 	if !told {
 		hurried = PulseOf(ctx).retrySignal()
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-hurried:
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	until = until.Round(0) // compares the time of day, without the monotonic clock, which may stand still
+	began, wait := time.Now(), until.Sub(now().Round(0))
+	for {
+		left := min(wait-time.Since(began), until.Sub(now().Round(0)))
+		if left <= 0 {
+			return context.Cause(ctx)
+		}
+		timer := time.NewTimer(min(left, pauseCheck))
+		select {
+		case <-timer.C:
+		case <-hurried:
+			timer.Stop()
+			return nil
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		}
 	}
-	return nil
 }

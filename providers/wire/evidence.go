@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -20,6 +21,7 @@ type evidence struct {
 	id      string            // request id
 	status  int               // HTTP status named in the body, as in an error inside a stream
 	delay   time.Duration     // Gemini's RetryInfo
+	resets  string            // delay or time of the reset of a ChatGPT subscription
 	headers map[string]string // headers of the upstream, as passed on by OpenRouter
 }
 
@@ -139,6 +141,7 @@ func (w *evidence) readInner(e map[string]any) {
 			w.readGoogleDetail(d)
 		}
 	}
+	w.resets = cmp.Or(scalarText(e["resets_in_seconds"]), scalarText(e["resets_at"]))
 	azure, _ := e["innererror"].(map[string]any)
 	w.addCode(scalarText(azure["code"]))
 	w.param = oneLine(scalarText(e["param"]), rawLimit)

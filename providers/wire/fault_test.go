@@ -234,6 +234,8 @@ func TestWait(t *testing.T) {
 	const (
 		ms = time.Millisecond
 		s  = time.Second
+		m  = time.Minute
+		h  = time.Hour
 	)
 	for _, tt := range []struct {
 		name   string
@@ -274,16 +276,43 @@ func TestWait(t *testing.T) {
 		{"milliseconds in words", nil, "try again in 250ms", 250 * ms},
 		{"no unit", nil, "try again in 5", 0},
 		{"later", nil, "try again later", 0},
+		{"months", nil, "try again in 5 months", 0},
+		{"days in words", nil, "You've hit your usage limit. Try again in 3 days 4 hours 5 minutes.", 76*h + 5*m},
+		{"quota of gemini cli", nil, "Your quota will reset after 18h31m10s.", 18*h + 31*m + 10*s},
+		{"subscription, in seconds", nil, `{"error":{"type":"usage_limit_reached","message":"The usage limit has been reached","plan_type":"plus","resets_in_seconds":7200}}`, 2 * h},
+		{"subscription, at a time", nil, `{"error":{"type":"usage_limit_reached","message":"x","resets_at":1795183200}}`, 2 * h},
+		{"subscription, past", nil, `{"error":{"type":"usage_limit_reached","message":"x","resets_at":1795172400}}`, 0},
+		{"subscription, no number", nil, `{"error":{"type":"usage_limit_reached","message":"x","resets_at":"soon"}}`, 0},
+		{"clock in a zone", nil, "You've hit your limit · resets 3pm (Europe/Berlin)", 2*h + m},
+		{"clock with minutes", nil, "resets 9:30am (America/New_York)", 2*h + 31*m},
+		{"clock of tomorrow", nil, "resets 11am (UTC)", 23*h + m},
+		{"clock that has just passed", nil, "resets 11:55am (UTC)", 0},
+		{"clock, not over yet", nil, "try again at 12:00 PM.", m},
+		{"clock of 24 hours", nil, "retry at 14:05", 2*h + 6*m},
+		{"clock in an unknown zone", nil, "resets 3pm (Mars/Phobos)", 3*h + m},
+		{"clock in a hostile zone", nil, "resets 3pm (../../etc/passwd)", 3*h + m},
+		{"date in a zone", nil, "You've hit your weekly limit · resets Nov 23, 3pm (Europe/Berlin)", 74*h + m},
+		{"date of codex", nil, "try again at Nov 22nd, 2026 3:04 PM.", 51*h + 5*m},
+		{"date of next year", nil, "resets Jan 2 at 12am (UTC)", (42*24+12)*h + m},
+		{"past date in words", nil, "resets Nov 2, 3pm (UTC)", 0},
+		{"no date", nil, "resets Foo 99, 3pm", 0},
+		{"no clock", nil, "resets 25:99", 0},
+		{"an hour without a clock", nil, "retry after 3 attempts", 0},
+		{"in ten years", nil, "try again at Nov 22nd, 2036 3:04 PM.", 0},
+		{"limit of glm, in China's time", nil, `{"error":{"code":"1308","message":"Usage limit reached for 5 hour. Your limit will reset at 2026-11-20 21:00:30"}}`, h + 30*s},
+		{"limit of glm in Chinese", nil, `{"error":{"code":"1310","message":"您的限额将在 2026-11-20 21:00:30 重置。"}}`, h + 30*s},
+		{"date and time of another service", nil, "retry after 2026-11-20T12:00:30+00:00", 30 * s},
+		{"epoch of claude code", nil, "Claude AI usage limit reached|1795183200", 2 * h},
 	} {
 		if got := wire.Wait(tt.header, []byte(tt.body), now); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
 	}
-	h := header("x-ratelimit-remaining-tokens", "0", "x-ratelimit-reset-tokens", "6m0s")
-	if got := wire.StatusError(503, h, nil, now).Wait; got != 0 {
+	bucket := header("x-ratelimit-remaining-tokens", "0", "x-ratelimit-reset-tokens", "6m0s")
+	if got := wire.StatusError(503, bucket, nil, now).Wait; got != 0 {
 		t.Errorf("a bucket beside a 503: %s, want 0", got)
 	}
-	if got := wire.StatusError(429, h, nil, now).Wait; got != 6*time.Minute {
+	if got := wire.StatusError(429, bucket, nil, now).Wait; got != 6*time.Minute {
 		t.Errorf("a bucket beside a 429: %s, want 6m", got)
 	}
 }
@@ -292,6 +321,7 @@ func FuzzWait(f *testing.F) {
 	f.Add("Retry-After", "2", "try again in 1m2s")
 	f.Add("Retry-After", "Fri, 20 Nov 2026 12:00:30 GMT", "")
 	f.Add("X-Ratelimit-Reset", "1795176010500", `{"error":{"details":[{"retryDelay":"9s"}]}}`)
+	f.Add("", "", "resets Nov 30, 3:30pm (Europe/Berlin), will reset at 2026-11-30 19:01:25, try again at Dec 1st, 2026 3 PM")
 	f.Fuzz(func(t *testing.T, name, value, body string) {
 		h := http.Header{name: {value}, "X-Ratelimit-Remaining": {"0"}}
 		if d := wire.Wait(h, []byte(body), now); d < 0 || d > 366*24*time.Hour {

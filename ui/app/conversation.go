@@ -208,6 +208,14 @@ func retryLast(a *App) Effect {
 	return Play(func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx) })
 }
 
+// IsLimited reports whether the last message is unanswered because of a limit, and the provider said when that resets.
+func IsLimited(a *App) bool {
+	return nothingFailed(a) == "" && !a.Session.LimitReset().IsZero()
+}
+
+// WaitForReset answers the last message when the limit resets.
+func WaitForReset(a *App) Effect { return Play(a.Session.TurnAfterReset) }
+
 // Regenerate asks for another answer in place of the answer seq, which remains as a branch.
 func (a *App) Regenerate(seq int) Effect {
 	if err := a.Session.Branch().Regenerate(seq); err != nil {

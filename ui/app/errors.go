@@ -114,8 +114,19 @@ func faultText(e *llm.Error) string {
 	return text
 }
 
-// RetryText explains why a request is sent again and counts the attempts. Wait is the time until then; 0 sends it now.
+// RetryText explains why a request is sent again, and counts the attempts or says when a limit resets. Wait is the
+// time until then; 0 sends it now.
 func RetryText(r llm.Retry, wait time.Duration) string {
+	if until := r.Until; !until.IsZero() {
+		if wait <= 0 {
+			return FaultName(r.Fault) + " · continuing"
+		}
+		rest := format.Seconds(wait)
+		if wait > 48*time.Hour {
+			rest = llm.WaitText(wait)
+		}
+		return FaultName(r.Fault) + " · continues at " + format.Clock(until, until.Add(-wait)) + ", in " + rest
+	}
 	text := FaultName(r.Fault) + " · retrying"
 	if wait > 0 {
 		text += " in " + format.Seconds(wait)

@@ -33,6 +33,7 @@ func TestErrorText(t *testing.T) {
 }
 
 func TestRetryText(t *testing.T) {
+	reset := time.Date(2026, 11, 30, 15, 1, 0, 0, time.Local)
 	for _, tt := range []struct {
 		retry llm.Retry
 		wait  time.Duration
@@ -40,6 +41,9 @@ func TestRetryText(t *testing.T) {
 	}{
 		{llm.Retry{Attempt: 1, Max: 3, Fault: llm.RateLimit}, 5 * time.Second, "Rate limited · retrying in 5.0 s (1/3)"},
 		{llm.Retry{Attempt: 2, Max: 3, Fault: llm.Server}, 0, "Server error · retrying (2/3)"},
+		{llm.Retry{Attempt: 1, Fault: llm.Quota, Until: reset}, 2 * time.Hour, "Quota exceeded · continues at 15:01, in 2 h 0 min"},
+		{llm.Retry{Attempt: 1, Fault: llm.Quota, Until: reset}, 75 * time.Hour, "Quota exceeded · continues at 2026-11-30 15:01, in 4 days"},
+		{llm.Retry{Attempt: 1, Fault: llm.Quota, Until: reset}, -time.Second, "Quota exceeded · continuing"},
 		{llm.Retry{Attempt: 2, Fault: llm.Network}, 0, "Network error · retrying (attempt 2)"},
 	} {
 		if got := RetryText(tt.retry, tt.wait); got != tt.want {

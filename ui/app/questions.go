@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/format"
 )
@@ -60,7 +61,11 @@ func choiceText(q session.Question, c session.Choice) string {
 	case session.SwitchModel:
 		return "Continue with " + c.Model
 	case session.WaitAndTry:
-		return "Wait for " + failure.From
+		text := "Wait for " + failure.From
+		if until := failure.Until; !until.IsZero() {
+			text += " until " + format.Clock(until, until.Add(-llm.WaitOf(failure.Err)))
+		}
+		return text
 	case session.TryAgain:
 		return "Ask " + failure.From + " again"
 	case session.Summarize:

@@ -17,9 +17,10 @@ func TestQuestionText(t *testing.T) {
 		q    session.Question
 		want string
 	}{
-		{session.Question{About: session.Failure{Err: &llm.Error{Fault: llm.RateLimit, Provider: "a", Message: "slow"}, From: "a/x", To: "b/y"}, Wait: time.Second,
+		{session.Question{About: session.Failure{Err: &llm.Error{Fault: llm.RateLimit, Provider: "a", Message: "slow", Wait: time.Hour}, From: "a/x", To: "b/y",
+			Until: time.Date(2026, 11, 30, 15, 1, 0, 0, time.Local)}, Wait: time.Second,
 			Choices: []session.Choice{{Action: session.SwitchModel, Model: "b/y"}, {Action: session.WaitAndTry}, {Action: session.StopTurn}}},
-			"a/x: Rate limited (a): slow|Continue with b/y|Wait for a/x|Stop"},
+			"a/x: Rate limited (a): slow|Continue with b/y|Wait for a/x until 15:01|Stop"},
 		{session.Question{About: session.Failure{Err: errors.New("it was cut"), From: "a/x", To: "b/y", Visible: true}, Choices: []session.Choice{{Action: session.TryAgain}, {Action: session.StopTurn}}},
 			"a/x: It was cut\nThe answer stopped halfway. A new one replaces it; this one stays on a branch.|Ask a/x again|Stop"},
 		{session.Question{About: session.Overflow{Model: "a/x", Tokens: 222_000, Window: 100_000}, Choices: []session.Choice{

@@ -155,12 +155,16 @@ func (t *Turn) delay(e session.Event, now time.Time) {
 	case llm.Retry:
 		t.response.discard(e.Discards, &t.out)
 		t.pace = pace{}
-		t.noteContent(now.Add(e.Wait), &t.out) // no request is pending until then
+		until := e.Until // by the clock, also after the machine slept
+		if until.IsZero() {
+			until = now.Add(e.Wait)
+		}
+		t.noteContent(until, &t.out) // no request is pending until then
 		switch t.Kind {
 		case Asking, Reasoning, Answering, Calling: // these belong to the request that failed
 			t.waitFor(Waiting, "", now)
 		}
-		t.countDown(e, now.Add(e.Wait), now, &t.out)
+		t.countDown(e, until, now, &t.out)
 	case session.Question:
 		t.waitFor(Asking, "", now)
 	case session.Countdown:
@@ -324,6 +328,12 @@ func (s *stall) RetryIn(now time.Time) time.Duration {
 		return 0
 	}
 	return max(s.until.Sub(now), 0) // also for the zero time
+}
+
+// AwaitsReset reports whether the turn waits for the reset of a limit. The request after it ends that.
+func (s *stall) AwaitsReset() bool {
+	r, ok := s.awaited.(llm.Retry)
+	return ok && !r.Until.IsZero() && !s.until.IsZero()
 }
 
 // ContinuesIn returns the time until a question of the turn gets its default answer; 0 if none does.

@@ -76,6 +76,7 @@ type limitFlags struct {
 
 	until       string // command that must pass before the answer is done; "" for none
 	untilRounds int
+	wait        time.Duration // for the reset of a provider's limit
 }
 
 // wireFlags record, replay or print requests.
@@ -114,6 +115,7 @@ func (f *flags) register(root *cobra.Command, out *cmdutil.Streams) {
 	set.DurationVar(&f.timeout, "timeout", 0, "time limit for the whole answer, a `DURATION` such as 90s; implies -p")
 	set.StringVar(&f.until, "until", "", "continue until `COMMAND` passes: it runs in the sandbox after the answer, and if it fails, its last lines are the next prompt")
 	set.IntVar(&f.untilRounds, "until-rounds", app.UntilRounds, "with --until: maximum `NUMBER` of times that the model tries again")
+	set.DurationVar(&f.wait, "wait", 0, "wait up to `DURATION`, such as 6h, for a provider's limit to reset, and continue")
 	set.StringVar(&f.wire.recordFile, "record", "", "append each request and its answer to `FILE`, with keys masked")
 	set.StringVar(&f.wire.replayFile, "replay", "", "answer from the recording in `FILE` instead of the network, without a key")
 	set.BoolVar(&f.wire.dryRun, "dry-run", false, "print the request without sending it")
@@ -193,7 +195,7 @@ func (f *flags) limitError(cmd *cobra.Command) error {
 		flag  string
 		valid bool
 	}{
-		{"max-turns", f.maxTurns > 0}, {"max-cost", f.maxCost > 0 && !math.IsInf(f.maxCost, 0)}, {"timeout", f.timeout > 0},
+		{"max-turns", f.maxTurns > 0}, {"max-cost", f.maxCost > 0 && !math.IsInf(f.maxCost, 0)}, {"timeout", f.timeout > 0}, {"wait", f.wait > 0},
 	} {
 		if flag := cmd.Flags().Lookup(limit.flag); flag.Changed && !limit.valid {
 			return fmt.Errorf("--%s %s: use more than 0", limit.flag, flag.Value)

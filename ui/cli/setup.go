@@ -167,7 +167,7 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 	}
 	s = session.New(session.Options{
 		Hooks: running, Files: files, Model: model, Effort: firstEffort(cmp.Or(flags.effort, a.flags.prompt.effort), kept, a.config.Effort), System: wholeSystem(a, ""),
-		Settings: llm.Settings{Web: a.config.Web || a.flags.prompt.searches(&flags)}, Tools: offered, Policy: policy, Attended: screen, MaxSteps: cmp.Or(a.flags.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
+		Settings: llm.Settings{Web: a.config.Web || a.flags.prompt.searches(&flags)}, Tools: offered, Policy: policy, Attended: screen, MaxWait: a.flags.wait, MaxSteps: cmp.Or(a.flags.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
 		Fallback: fallbacks(a), Alternatives: largerModels(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.flags.schema, Schemas: schemas,
 		OpenModel: func(name string) (llm.Endpoint, error) { return a.openModel(name, !screen) },
 		AfterTurn: func() {

@@ -23,7 +23,13 @@ func ownCommands() []command {
 	}
 	return []command{
 		row("now", "", "Retry now instead of waiting", func(p *frontend, _ string) { p.turns.retryNow() }),
-		row("wait", "", "Keep waiting for a model", func(p *frontend, _ string) { p.turns.wait() }),
+		row("wait", "", "Wait for a silent or limited model", func(p *frontend, _ string) {
+			if app.IsLimited(p.app) {
+				p.apply(app.WaitForReset(p.app))
+				return
+			}
+			p.turns.wait()
+		}),
 		row("stop", "", "Stop the answer, as ctrl+c does", func(p *frontend, _ string) {
 			if !p.turns.interrupt() {
 				p.writeLine("Nothing is running.")

@@ -78,6 +78,16 @@ func TestDialogues(t *testing.T) {
 				return endpoint(name, llmtest.New(llmtest.Say("Here I am."))), nil
 			}
 		}, turns: []llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money"})}, do: func(d *drive) { d.enter("hello") }},
+		{name: "limit", change: func(_ *app.Options, so *session.Options) { so.Attended = true }, turns: []llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "resets 3pm", Wait: 2 * time.Hour}), llmtest.Say("Hello again.")}, do: func(d *drive) {
+			d.enter("hello", "2")
+			for range 2 {
+				d.input.lastLine = time.Time{}
+				d.paste("/wait")
+				d.until(func() bool { return strings.Contains(d.said(), "/stop stops") })
+			}
+			d.pass(2 * time.Hour) // as if the machine slept: timers stand still
+			d.idle()
+		}},
 		{name: "retries", turns: []llmtest.Turn{llmtest.Script(llm.Retry{Attempt: 2, Wait: 5 * time.Second, Fault: llm.RateLimit}, llm.Notice{Text: "temperature was left out"},
 			llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: "It broke o"}}, llm.Retry{Attempt: 3, Wait: time.Minute, Fault: llm.Network, Remote: true, Discards: []string{"t"}},
 			llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: "Ok."}}, llm.Finish{Reason: llm.Length})}, do: func(d *drive) { d.enter("hello") }},

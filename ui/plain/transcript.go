@@ -8,6 +8,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // A transcript writes the events of the conversation, with the same words when they happen and
@@ -33,7 +34,11 @@ func (t *transcript) event(e session.Event) {
 		if e.Max > 0 {
 			again += fmt.Sprintf(" of %d", e.Max)
 		}
-		t.writeLine("%s. Retrying in %s, %s.", app.FaultName(e.Fault), length(e.Wait), again)
+		if until := e.Until; until.IsZero() {
+			t.writeLine("%s. Retrying in %s, %s.", app.FaultName(e.Fault), length(e.Wait), again)
+		} else {
+			t.writeLine("%s. Continues at %s, in %s.", app.FaultName(e.Fault), format.Clock(until, until.Add(-e.Wait)), length(e.Wait))
+		}
 		if len(e.Discards) > 0 {
 			t.writeLine("The answer begins again.")
 		}

@@ -67,6 +67,7 @@ func (r *reminder) nextReminder() time.Time {
 // doing returns the activity of the turn for reminders; "" for none.
 func (t *turn) doing() string {
 	switch {
+	case t.live.AwaitsReset(): // the time is known
 	case t.live.Kind == app.Waiting && t.live.Model != "":
 		return "waiting for " + t.live.Model
 	case t.live.Kind == app.MakingImage:
@@ -128,6 +129,9 @@ func (t *turn) add(e session.Event) {
 	switch e := e.(type) {
 	case session.Step:
 		t.remote = nil
+		if t.live.AwaitsReset() {
+			t.writeLine("Continuing with %s.", e.Model)
+		}
 		if e.IsImage {
 			t.writeLine("Drawing with %s.", e.Model)
 		}

@@ -99,12 +99,19 @@ func talkingActions() []action {
 	attached := func(m *Model) bool { return len(m.App.Attached) > 0 }
 	holding := func(m *Model) bool { return idle(m) && attached(m) }
 	waitsToRetry := func(m *Model) bool { return busy(m) && m.chat.Turn.RetryIn(m.Now()) > 0 }
-	silent := func(m *Model) bool { return waitsToRetry(m) || busy(m) && m.chat.Turn.Silent(m.Now()) }
+	silent := func(m *Model) bool {
+		return waitsToRetry(m) || busy(m) && m.chat.Turn.Silent(m.Now()) || app.IsLimited(m.App)
+	}
 	hasEditor := func(m *Model) bool { return m.App.Getenv("VISUAL") != "" || m.App.Getenv("EDITOR") != "" }
 	return []action{
 		own("stop", []string{"esc"}, app.Messages, "Stop the answer or the running tool", then(func(m *Model) tea.Cmd { return m.chat.StopCallOrTurn() })).only(busy).needs(busy, "Nothing is running"),
 		own("now", []string{"ctrl+x g"}, app.Messages, "Retry now instead of waiting", then(func(m *Model) tea.Cmd { return m.chat.RetryNow() })).needs(waitsToRetry, app.NoRetryPending),
-		own("wait", []string{"ctrl+x a"}, app.Messages, "Keep waiting for a model", then(func(m *Model) tea.Cmd { return m.chat.ExtendSilence() })).needs(silent, "Not waiting for a model"),
+		own("wait", []string{"ctrl+x a"}, app.Messages, "Wait for a silent or limited model", then(func(m *Model) tea.Cmd {
+			if !busy(m) {
+				return m.perform(app.WaitForReset(m.App))
+			}
+			return m.chat.ExtendSilence()
+		})).needs(silent, "Not waiting for a model"),
 		shared("rewind").only(idle),
 		own("interrupt", []string{"ctrl+c"}, app.Messages, "Stop, clear the input, or quit (press twice)", then((*Model).interrupt)),
 		own("queue", []string{"ctrl+x q"}, app.Messages, "Send after the answer, not with tool results", queue).takes("TEXT").only(busy),

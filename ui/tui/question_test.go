@@ -59,6 +59,30 @@ func TestQuestionOnTheScreen(t *testing.T) {
 	}
 }
 
+// A turn that a limit stopped waits for its reset if the user chooses so, at once or later with /wait. Meanwhile the
+// user can write, and a user in another window is notified when it continues.
+func TestLimitOnTheScreen(t *testing.T) {
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		o.App.Session = session.New(session.Options{Model: o.App.Session.Model(), Attended: true, Now: o.App.Now})
+	}, llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "resets 3pm", Wait: 2 * time.Hour}), llmtest.Say("whole"))
+	s.ask("hi", "Wait for fake/one until 03:46")
+	s.Shows("fake/one: Quota exceeded (fake): resets 3pm", "› 2  Stop")
+	s.seen().Press("enter").WaitForScreen(contains("Try again in 2 h (/wait waits for it), or choose another model with /model"))
+	s.idle()
+	s.Type("/wait").Press("enter").WaitForScreen(contains("Quota exceeded · continues at 03:46, in 1 h 59 min · ctrl+x g now · esc stops"))
+	s.clock.Add(time.Hour)
+	s.Type("meanwhile").Press("ctrl+x", "a").WaitForScreen(contains(band+"meanwhile", "Waiting, 59 min"))
+	s.Driver.Send(do(func() {
+		s.m.Unfocused = true
+		if s.m.event(session.Step{Model: "fake/one"}) == nil {
+			t.Error("the user was not notified")
+		}
+	}))
+	s.Press("ctrl+x", "g").WaitForText("whole")
+	s.idle()
+	s.Shows(band + "meanwhile").Lacks("continu")
+}
+
 // Keys typed for the draft reach it, and an enter after them answers nothing.
 func TestQuestionKeepsWhatIsTyped(t *testing.T) {
 	s := setUpWith(t, 80, 24, attended(llmtest.New()), half)

@@ -16,8 +16,13 @@ func (m *Model) event(e session.Event) tea.Cmd {
 	if d, ok := e.(session.Done); ok {
 		return m.done(d)
 	}
+	resumes := m.chat.Turn != nil && m.chat.Turn.AwaitsReset()
 	m.chat.Apply(e, nil)
 	switch e := e.(type) {
+	case session.Step:
+		if resumes {
+			return m.Notify("Continuing: " + m.App.Session.Title())
+		}
 	case session.Unsent:
 		if e.Edits > 0 || e.Ends && e.Command == "" { // they go before the prompts queued after them; see done
 			m.pending.givenBack = append(m.pending.givenBack, e)
