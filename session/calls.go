@@ -202,8 +202,11 @@ func (b *callBatch) process(calls []*pendingCall) {
 			b.setResult(call, act.Outcome{Text: call.err.Error(), Failed: true})
 			continue
 		}
-		if b.decide(call) {
-			allowed = append(allowed, call)
+		if !b.decide(call) {
+			continue
+		}
+		if allowed = append(allowed, call); call.action.Tool == act.AskTool {
+			notifyHooks(b.turn, call.action)
 		}
 	}
 	b.execute(allowed)

@@ -286,13 +286,16 @@ func stopHooks(t *turn, last llm.Message) (again bool) {
 	return true
 }
 
-// notifyHooks runs the hooks for an approval request without waiting for them.
+// notifyHooks runs the hooks for an approval request or a question of the model, without waiting for them.
 func notifyHooks(t *turn, a *act.Action) {
 	s := t.session
 	if s.hooks.Hooks == nil {
 		return
 	}
 	in := act.HookInput{Session: t.id, Event: act.HookNotification, Notification: "permission_prompt", Message: "parley needs your permission to use " + a.Tool}
+	if a.Tool == act.AskTool {
+		in.Notification, in.Message = "elicitation_dialog", "the model asks you a question"
+	}
 	s.hooks.notifying.Go(func() { s.hooks.Fire(t.ctx, in) })
 }
 

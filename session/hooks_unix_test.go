@@ -4,6 +4,7 @@ package session_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -218,6 +219,28 @@ func TestHooksCanceled(t *testing.T) {
 	if err := valid(history); err != nil {
 		t.Error(err)
 	}
+}
+
+// A question of the model notifies the user as a request for approval does.
+func TestHooksOfQuestions(t *testing.T) {
+	set, dir := workspace(t)
+	err := set.AddExternal(tools.External{Name: act.AskTool, Plan: func(context.Context, json.RawMessage) (*act.Action, error) {
+		return &act.Action{Access: act.AccessRead, Do: func(context.Context, func(string)) act.Outcome { return act.Outcome{Text: "yes"} }}, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan string, 1)
+	fake := llmtest.New(llmtest.Call(call("c1", act.AskTool, `{}`)), llmtest.Say("fine"))
+	s := New(Options{Model: endpoint("m/x", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Hooks: hooks.New(dir, func(_ context.Context, run process.Run) process.Result {
+		told <- string(run.Input)
+		return process.Result{}
+	}, hooks.Hook{Config: hooks.Config{Event: act.HookNotification}})})
+	play(t.Context(), s, nil, say("go"))
+	if got := <-told; !strings.Contains(got, "the model asks you a question") {
+		t.Errorf("got %s", got)
+	}
+	s.Close()
 }
 
 // A prompt that is stopped while hooks look at it is the user's again.

@@ -85,7 +85,7 @@ func (f *flow) plan(_ context.Context, input json.RawMessage) (*act.Action, erro
 	return &act.Action{
 		Access: act.AccessRead, Ordered: true, Title: "ask " + sanitize.Line(args.Questions[0].Question),
 		Do: func(ctx context.Context, _ func(string)) act.Outcome {
-			return f.ask(ctx, string(input), args.Questions)
+			return f.ask(ctx, strings.ToLower(fmt.Sprint(args.Questions)), args.Questions)
 		},
 	}, nil
 }
