@@ -88,7 +88,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
 		"":                               {"ui/cli", "tools", "tools/permission", "tools/sandbox", "ui/cli/exit", "ui/markdown/mermaid"},
-		"ui/cli":                         {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/instructions", "session/prompts", "session/skills", "session/trust", "session/until", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", creds, llm, catalog, similar},
+		"ui/cli":                         {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/instructions", "session/prompts", "session/memory", "session/skills", "session/trust", "session/until", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", creds, llm, catalog, similar},
 		creds:                            {atomic},
 		llm:                              {},
 		similar:                          {},
@@ -131,6 +131,7 @@ func TestImports(t *testing.T) {
 		"tools/mcp":                      {act, "tools", proc, safe, llm, lazy},
 		"session":                        {"session/settings", "session/store", "session/cachewatch", act, safe, llm},
 		"session/hooks":                  {act, proc, safe},
+		"session/memory":                 {"session", "session/trust", "tools", act, atomic, proc, safe, llm},
 		"session/until":                  {"session", "session/attach", act, "tools/undo", llm, safe},
 		"session/settings":               {llm, similar},
 		"session/cachewatch":             {llm},

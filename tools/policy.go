@@ -121,7 +121,7 @@ func (p *Policy) evaluate(a *act.Action) (act.Verdict, rule.Rule) {
 		return act.Deny, rule.Rule{}
 	case a.Proposal != "":
 		return act.Ask, by
-	case a.OfProject:
+	case a.OfProject || a.Question != "":
 		return act.Ask, by
 	case a.PlaceClass != "" && !(is(act.Allow) && (by.IsLiteral() || by.Tool == a.PlaceClass)):
 		return act.Ask, by

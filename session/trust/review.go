@@ -97,7 +97,7 @@ func (o Project) PromptContext() string {
 func (o Project) Review() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Do you trust %s?\n\nThis folder contains settings for parley. They are ignored unless you trust it.\n", sanitize.Line(o.Dir))
-	does := map[Kind]string{Instructions: "instructions for the model", Configuration: "settings for this folder, and tools, which ask each time", Hooks: "commands that run without asking, in the sandbox", Servers: "MCP servers (start now)", Prompts: "a prompt, sent when you type its name", Skills: "a skill, which the model may load"}
+	does := map[Kind]string{Instructions: "instructions for the model", Configuration: "settings for this folder, and tools, which ask each time", Hooks: "commands that run without asking, in the sandbox", Servers: "MCP servers (start now)", Memory: "lines to remember, sent to the model", Prompts: "a prompt, sent when you type its name", Skills: "a skill, which the model may load"}
 	room := maxReview
 	for _, f := range o.Files {
 		name := sanitize.Line(f.Name)

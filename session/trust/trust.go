@@ -49,6 +49,7 @@ const (
 	Hooks         Kind = "hooks"         // programs that parley runs on events, as TOML
 	Servers       Kind = "servers"       // programs that parley would start, as JSON
 	Skills        Kind = "skills"        // listed to the model, which loads them on demand
+	Memory        Kind = "memory"        // lines of the user's, sent to the model; see ReadMemory
 	Prompts       Kind = "prompts"       // sent when the user types the name; may run commands, which need approval
 )
 
@@ -56,6 +57,7 @@ const (
 const (
 	ConfigName = ".parley/config.toml"
 	HooksName  = ".parley/hooks.toml"
+	MemoryName = ".parley/memory.md"
 
 	mcp = ".mcp.json"
 )
@@ -119,7 +121,7 @@ func Load(directory string, withheld func(path string) bool) (Project, error) {
 		case kind == Instructions:
 			imported := imports{root: o.root, sum: sum, withheld: withheld}
 			f.Text, f.Note = imported.expand(path, clean, notes)
-		case kind == Prompts, kind == Skills:
+		case kind == Prompts, kind == Skills, kind == Memory:
 			f.Text, f.Note = clean, strings.Join(notes, " ")
 		case len(notes) > 0:
 			wrong = errors.Join(wrong, fmt.Errorf("%s is not used: it contains invisible characters: %s", f.Name, strings.Join(notes, " ")))
@@ -132,8 +134,7 @@ func Load(directory string, withheld func(path string) bool) (Project, error) {
 		if cut {
 			f.Note = strings.TrimSpace(fmt.Sprintf("%s [only its first %d KB count]", f.Note, maxFile>>10))
 		}
-		fmt.Fprintf(sum, "%s %d %s %d\n", kind, len(path), path, len(data))
-		sum.Write(data)
+		sumFile(sum, kind, path, data)
 		o.Files = append(o.Files, f)
 	}
 	for _, dir := range dirs {
@@ -145,6 +146,13 @@ func Load(directory string, withheld func(path string) bool) (Project, error) {
 	sumNamed(sum, o)
 	o.Digest = hex.EncodeToString(sum.Sum(nil))
 	return o, wrong
+}
+
+// sumFile adds a file to the digest of its directory. Lines to remember have a decision of their own.
+func sumFile(sum io.Writer, kind Kind, path string, data []byte) {
+	if kind != Memory {
+		fmt.Fprintf(sum, "%s %d %s %d\n%s", kind, len(path), path, len(data), data)
+	}
 }
 
 // limit is the largest size of a file in bytes; the rest is ignored.
@@ -174,6 +182,7 @@ func (o *Project) extend(dirs []string, take func(kind Kind, path string, place 
 	take(Configuration, filepath.Join(o.Dir, filepath.FromSlash(ConfigName)), nil)
 	take(Hooks, filepath.Join(o.Dir, filepath.FromSlash(HooksName)), nil)
 	take(Servers, filepath.Join(o.Dir, mcp), nil)
+	take(Memory, filepath.Join(o.Dir, filepath.FromSlash(MemoryName)), nil)
 	for _, dir := range slices.Backward(dirs) {
 		for _, place := range prompts.ProjectPlaces(dir) {
 			files, err := place.Files()
@@ -261,6 +270,35 @@ func ancestors(directory string) []string {
 	}
 }
 
+// ReadMemory returns the lines to remember in a directory, "" for none, and a Project of them alone: a decision about
+// the directory includes one about its lines, and the user's own changes of them need no other.
+func ReadMemory(directory string) (text string, o Project, err error) {
+	real, err := filepath.EvalSymlinks(directory)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return "", o, err
+	}
+	data, _, err := read(filepath.Join(real, filepath.FromSlash(MemoryName)), maxFile)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", o, err
+	}
+	text, _ = tools.Sanitize(string(data))
+	return text, memoryOf(real, text), nil
+}
+
+// memoryOf returns the Project of lines to remember.
+func memoryOf(dir, text string) Project {
+	return Project{Dir: dir + " memory", Digest: fmt.Sprintf("%x", sha256.Sum256([]byte(text)))}
+}
+
+// WithoutMemory returns o without its lines to remember.
+func (o Project) WithoutMemory() Project {
+	o.Files = slices.DeleteFunc(slices.Clone(o.Files), func(f File) bool { return f.Kind == Memory })
+	return o
+}
+
 // isReal reports whether no part of a directory's path is a link.
 func isReal(dir string) bool {
 	real, err := filepath.EvalSymlinks(dir)
@@ -322,7 +360,11 @@ func Decision(m Store, o Project) (yes, known bool) {
 		return false, false
 	}
 	digest, word, _ := strings.Cut(kept, " ")
-	return word == "yes", digest == o.Digest
+	yes, known = word == "yes", digest == o.Digest
+	if lines := o.FilesOfKind(Memory); yes && known && len(lines) > 0 {
+		return Decision(m, memoryOf(o.Dir, lines[0].Text))
+	}
+	return yes, known
 }
 
 // SaveDecision stores the user's decision about o.
@@ -330,6 +372,15 @@ func SaveDecision(m Store, o Project, yes bool) error {
 	word := "no"
 	if yes {
 		word = "yes"
+	}
+	if lines := o.FilesOfKind(Memory); len(lines) > 0 || o.root != "" && !yes {
+		text := ""
+		if len(lines) > 0 {
+			text = lines[0].Text
+		}
+		if err := SaveDecision(m, memoryOf(o.Dir, text), yes); err != nil {
+			return err
+		}
 	}
 	return m.Set(key(o), o.Digest+" "+word)
 }

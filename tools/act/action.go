@@ -38,6 +38,7 @@ type Action struct {
 	Allowed     bool   // the user allowed all calls of the server: it runs unless a rule or the mode decides otherwise
 	Caution     string // why a user must approve it regardless of rules, in words for them; "" if there is no special reason
 	AskEachTime bool   // it needs approval each time; answers are not remembered
+	Question    string // with AskEachTime: the question to the user, also in yolo mode and whatever rules allow; "": the usual question, if any
 
 	// Facts about the target, for the policy or for the user.
 	PlaceClass   string // class of Path in the table of places, such as "credentials"; "" if it is not listed

@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"time"
@@ -218,8 +219,8 @@ func inWords(e app.Effect) app.Effect {
 		return e
 	}
 	text := list.Title + "\n"
-	for _, item := range list.Items {
-		text += "\n- " + strings.TrimSuffix(item.Title+" · "+item.Detail, " · ")
+	for i, item := range list.Items {
+		text += fmt.Sprintf("\n%d. ", i+1) + strings.TrimSuffix(item.Title+" · "+item.Detail, " · ")
 	}
 	return app.Toast(text)
 }

@@ -22,9 +22,19 @@ type PromptFiles struct {
 	// for each unusable file. Nil if there are no prompt files.
 	FindPrompts func() (found []prompts.Prompt, problems []error)
 	Skills      func() (all []Skill, problems []error) // nil if there are none
+	Memory      Memory                                 // nil if nothing can be remembered
 	PromptDir   string                                 // directory of the user's own prompt files
 	MayInsert   func(path string, project bool) error  // returns why a prompt (project: of the directory) may not attach the file at path; nil allows every file
 	System      func(system string) string             // returns the complete system prompt with system in place of parley's own text ("": with that text); nil returns system as it is
+}
+
+// Memory keeps lines that every new conversation gets: the user's, and those of the folder (here).
+type Memory interface {
+	Lines(here bool) []string
+	Add(text string, here bool) error
+	Replace(here bool, line, text string) error // an empty text forgets the line
+	Path(here bool) string
+	Edited(here bool) error // accepts the file of Path that the user has edited; the error says what is not used of it
 }
 
 // knownPrompts holds the prompts found by the last read.

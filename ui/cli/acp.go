@@ -113,7 +113,7 @@ func (e editor) endpoints(names []string) (all []llm.Endpoint, err error) {
 func (e editor) open(_ context.Context, r client.Request) (*client.Opened, error) {
 	a := editor{newProgram()}
 	a.flags, a.library, a.dir = e.flags, e.library, r.Dir
-	a.debugLog, a.learned = e.debugLog, e.learned
+	a.debugLog, a.learned, a.asks = e.debugLog, e.learned, true
 	if err := a.load(); err != nil {
 		return nil, err
 	}

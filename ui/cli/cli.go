@@ -70,6 +70,7 @@ type program struct {
 		Command(*ability.Env) *cobra.Command
 		Models(env *ability.Env, dir, configured string) app.ImageModels
 	}
+	asks      bool           // an editor asks the user
 	undo      undo.Store     // earlier versions of files; nil until needed
 	finishing sync.WaitGroup // work after turns
 }

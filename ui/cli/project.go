@@ -36,6 +36,8 @@ type project struct {
 	runner  *hooks.Runner                 // runs all hooks; nil if there are none
 	read    func() (trust.Project, error) // see projectReader; nil until it is called
 	own     string                        // the user's instructions for all projects; "" for none
+
+	memories memories // nil in a build without them
 }
 
 // projectReader returns a function that reads the files of the working directory, once, so that callers can run it
@@ -119,7 +121,7 @@ func trustDecision(a *program) app.TrustDecision {
 		Get: func() bool {
 			decided, end, _ := openDecisions(a.library, a.flags.ephemeral)
 			defer end()
-			yes, known := trust.Decision(decided, found)
+			yes, known := trust.Decision(decided, found.WithoutMemory()) // its lines may have changed since
 			return yes && known
 		},
 		Set: func(yes bool) error {
@@ -180,6 +182,9 @@ func wholeSystem(a *program, own string) string {
 	}
 	if a.project.own != "" {
 		text += "\n\n<instructions file=\"" + instructions.Names[0] + "\" of=\"user\">\n" + a.project.own + "\n</instructions>"
+	}
+	if lines := a.project.remembered(); lines != "" {
+		text += "\n\n" + lines
 	}
 	if a.project.skills.list != "" {
 		text += "\n\n" + a.project.skills.list

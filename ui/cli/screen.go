@@ -144,7 +144,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			Until: a.until(), Filter: func(ctx context.Context, command string, input []byte) (string, error) {
 				return tools.Filter(ctx, a.dir, command, input)
 			}},
-		PromptFiles: app.PromptFiles{Skills: a.project.skills.rows, FindPrompts: promptFiles{a}.find, PromptDir: promptDir(), MayInsert: promptFiles{a}.mayInsert, System: func(own string) string { return wholeSystem(a, own) }},
+		PromptFiles: app.PromptFiles{Skills: a.project.skills.rows, Memory: a.project.memories, FindPrompts: promptFiles{a}.find, PromptDir: promptDir(), MayInsert: promptFiles{a}.mayInsert, System: func(own string) string { return wholeSystem(a, own) }},
 
 		Export:  exporter(a.archive.Formats, a.library, a.dir, func() (func(string) string, error) { return maskSecrets(a) }),
 		Restart: func(dir, conversation, notice string) { a.nextDir, a.next = dir, nextStart{conversation, notice} },
@@ -204,6 +204,9 @@ func requestFacts(system string, p *project, set *tools.Set, known *estimates) [
 	facts := []app.ContextItem{{Name: "system prompt", Tokens: tokens(known, system)}}
 	if p.own != "" {
 		facts = append(facts, app.ContextItem{Name: instructions.Names[0], Tokens: catalog.Estimate(p.own), Note: "yours, for all folders"})
+	}
+	if lines := p.remembered(); lines != "" {
+		facts = append(facts, app.ContextItem{Name: "memory", Tokens: catalog.Estimate(lines), Note: "/memory lists the lines"})
 	}
 	if s := &p.skills; s.list != "" {
 		note := ""

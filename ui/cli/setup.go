@@ -24,6 +24,7 @@ import (
 	"parley/session"
 	"parley/session/archive"
 	"parley/session/attach"
+	"parley/session/memory"
 	"parley/session/trust"
 	"parley/session/until"
 	"parley/tools"
@@ -66,6 +67,8 @@ func init() { tools.RenderHTML = webpage.Render } // web pages as Markdown
 func init() { schemas = fit.Repairer{} } // JSON schemas of answers and calls
 
 func init() { tools.Schemas = schemas }
+
+func init() { setMemory(memory.Open) } // lines that every conversation gets
 
 func init() { newCheck = until.New } // --until and /until
 
@@ -143,6 +146,9 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 	}
 	if err = useTools(a); err == nil {
 		err = offerSkills(a, model)
+	}
+	if err == nil {
+		err = offerMemory(a, screen || a.asks, func() *session.Session { return s }, kept.Origin)
 	}
 	if err != nil {
 		return nil, "", err

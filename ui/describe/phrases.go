@@ -20,6 +20,8 @@ func Title(a *act.Action) string {
 func Question(a *act.Action) string {
 	path := inline(a.Path)
 	switch {
+	case a.Question != "":
+		return a.Question
 	case a.Proposal != "":
 		return "Accept this plan?"
 	case a.Command != "":

@@ -50,7 +50,7 @@ func TestNeighborsCommands(t *testing.T) {
 	for typed, want := range map[string]string{
 		"/undo": "undo", "/status": "context", "/init": "init", "/image": "image", "/file": "attach", "/save": "export", "/theme": "theme", "/resume": "sessions",
 		"/cost": "usage", "/export": "export", "/quit": "quit", "/exit": "quit", "/clear": "new", "/compress": "compact", "/approvals": "mode",
-		"/config": "settings", "/settings": "settings", "/branches": "tree", "/reasoning": "effort", "/models": "model", "/memory": "context",
+		"/config": "settings", "/settings": "settings", "/branches": "tree", "/reasoning": "effort", "/models": "model", "/memory": "memory",
 		"/plan": "mode", "/vim": "settings", "/statusline": "statusline", "/keymap": "settings", "/review": "review-changes", "/review-changes": "review-changes",
 	} {
 		if l := app.Classify(typed, k.commands(), noPrompt); l.Kind != app.CommandLine || k.actions[l.Command].Name != want {

@@ -13,6 +13,7 @@ import (
 	"parley/ui/app/flows/hooks"
 	"parley/ui/app/flows/jobs"
 	"parley/ui/app/flows/manual"
+	"parley/ui/app/flows/memory"
 	"parley/ui/app/flows/models"
 	"parley/ui/app/flows/permissions"
 	"parley/ui/app/flows/servers"
@@ -37,6 +38,7 @@ func Register(a *app.App) {
 	skills.Register(a)
 	hooks.Register(a)
 	context.Register(a)
+	memory.Register(a)
 	jobs.Register(a)
 	export.Register(a)
 	usage.Register(a)

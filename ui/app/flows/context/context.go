@@ -12,7 +12,7 @@ import (
 // Register adds the flow to a.
 func Register(a *app.App) {
 	a.Commands = append(a.Commands,
-		app.Command{Name: "context", Aliases: []string{"status", "memory"}, Group: app.Conversations, Help: title, Run: func(string) app.Effect { return show(a) }},
+		app.Command{Name: "context", Aliases: []string{"status"}, Group: app.Conversations, Help: title, Run: func(string) app.Effect { return show(a) }},
 	)
 }
 
