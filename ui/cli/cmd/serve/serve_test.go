@@ -28,6 +28,7 @@ import (
 	"parley/tools/act"
 	"parley/tools/permission"
 	"parley/tools/rule"
+	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/cli/ability"
 	. "parley/ui/cli/cmd/serve"
@@ -37,6 +38,8 @@ import (
 )
 
 func init() { permission.Register() }
+
+const canary = "sk-canary-0123456789abcdef" // a configured key
 
 // A service is a running parley mcp serve whose models are scripted.
 type service struct {
@@ -56,7 +59,7 @@ func start(t *testing.T, model llm.Model, args ...string) *service {
 	getenv := func(name string) string { return map[string]string{"HOME": home}[name] }
 	stored := cmdutil.Conversations{
 		Open: func() (*session.Store, error) { return session.OpenStore(getenv) },
-		Mask: func() func(string) string { return strings.NewReplacer("sk-canary", "[redacted]").Replace },
+		Mask: func() func(string) string { return sanitize.NewMask([]string{canary}, 1).Excerpt },
 	}
 	library, err := stored.Open()
 	if err != nil {
@@ -221,8 +224,8 @@ func TestTools(t *testing.T) {
 			if err := os.Symlink("/etc/passwd", filepath.Join(dir, "link")); err != nil {
 				t.Skip(err)
 			}
-			model := llmtest.New(llmtest.Call(llm.Part{Name: "read", Input: `{"path":"main.go"}`}), llmtest.Say("It is ", "a sk-canary whale."),
-				llmtest.Say(`{"name":"sk-canary"}`), llmtest.Say("first"), llmtest.Say("second"))
+			model := llmtest.New(llmtest.Call(llm.Part{Name: "read", Input: `{"path":"main.go"}`}), llmtest.Say("It is ", "a "+canary+" whale."),
+				llmtest.Say(`{"name":"`+canary+`"}`), llmtest.Say("first"), llmtest.Say("second"))
 			s := start(t, model, append(way.args, "--folder", dir)...)
 			told := make(chan string, 100)
 			c := connect(t, way.connect(t, s), func(text string) { told <- text })
@@ -254,7 +257,7 @@ func TestTools(t *testing.T) {
 			if got := ask("compare", map[string]any{"prompt": "again", "models": []string{"fake/a", "fake/b"}}); !strings.Contains(got, "## fake/a · session ") || !strings.Contains(got, "## fake/b · session ") || !strings.Contains(got, "first") || !strings.Contains(got, "second") {
 				t.Errorf("compared %q", got)
 			}
-			if got := ask("search_sessions", map[string]any{"query": "whale"}); !strings.Contains(got, id+"  ") || strings.Contains(got, "canary") {
+			if got := ask("search_sessions", map[string]any{"query": "whale"}); !strings.Contains(got, id+"  ") || strings.Contains(got, canary) {
 				t.Errorf("found %q", got)
 			}
 			if got := ask("read_session", map[string]any{"session": id}); !strings.Contains(got, "It is a [redacted] whale.") {
@@ -371,6 +374,21 @@ func stored(t *testing.T, c *sdk.ClientSession) string {
 		t.Fatal(err)
 	}
 	return found
+}
+
+// TestTornKey: an excerpt that begins or ends within a key has no part of it.
+func TestTornKey(t *testing.T) {
+	for n := range len(canary) {
+		pad := strings.Repeat("x", n)
+		s := start(t, llmtest.New(llmtest.Say(strings.Repeat(canary+" ", 20)+pad+" whale "+pad+strings.Repeat(" "+canary, 20))))
+		c := connect(t, transports["stdio"].connect(t, s), func(string) {})
+		if _, _, err := called(t.Context(), c, "ask", map[string]any{"prompt": "hi", "model": "fake/a"}); err != nil {
+			t.Fatal(err)
+		}
+		if got, _, err := called(t.Context(), c, "search_sessions", map[string]any{"query": "whale"}); err != nil || !strings.Contains(got, "whale") || strings.Contains(got, "456789") {
+			t.Fatalf("%d: %q, %v", n, got, err)
+		}
+	}
 }
 
 // TestSilence: a client hears of a call every 20 seconds, also while the model is silent.

@@ -151,7 +151,7 @@ func (c *call) search(args arguments) (result object, err error) {
 		var out strings.Builder
 		for i := range hits {
 			h := &hits[i]
-			fmt.Fprintf(&out, "%s  %s  %s  %s: %s\n", h.Session.ID, h.Session.Updated.Format(time.DateOnly), sanitize.Line(app.ListTitle(h.Session)), cmp.Or(string(h.Role), "title"), sanitize.Line(h.Snippet))
+			fmt.Fprintf(&out, "%s  %s  %s  %s: %s\n", h.Session.ID, h.Session.Updated.Format(time.DateOnly), sanitize.Line(c.mask(app.ListTitle(h.Session))), cmp.Or(string(h.Role), "title"), sanitize.Line(c.mask(h.Snippet))) // each alone, as it may begin within a key
 		}
 		if more := total - len(hits); more > 0 {
 			fmt.Fprintf(&out, "%d more: use more words\n", more)
