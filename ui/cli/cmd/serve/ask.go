@@ -67,6 +67,10 @@ func (c *call) ask(args arguments) (object, error) {
 }
 
 func (c *call) compare(args arguments) (object, error) {
+	const most = 4
+	if n := len(args.Models); n > most { // also of one model
+		return nil, fmt.Errorf("%d answers are too many to compare: ask for at most %d", n, most)
+	}
 	if err := session.CheckCompared(args.Models); err != nil {
 		return nil, err
 	}

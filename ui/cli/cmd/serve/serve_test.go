@@ -275,6 +275,7 @@ func TestTools(t *testing.T) {
 				{"ask", "not a JSON Schema", map[string]any{"prompt": "x", "schema": map[string]any{"type": 1}}},
 				{"ask", "arguments of ask: ", map[string]any{"prompt": 1}},
 				{"compare", "comparing needs two or more models", map[string]any{"prompt": "x", "models": []string{"fake/a"}}},
+				{"compare", "5 answers are too many", map[string]any{"prompt": "x", "models": []string{"fake/a", "fake/a", "fake/a", "fake/a", "fake/a"}}},
 				{"search_sessions", "query is empty", nil},
 				{"read_session", "session is empty", nil},
 				{"read_session", `no conversation matches "nothing"`, map[string]any{"session": "nothing"}},

@@ -47,7 +47,7 @@ func tools() []tool {
 		{"ask", "Ask another language model. It sees only the prompt and the files.",
 			`{"type":"object","properties":{"prompt":{"type":"string"},"model":{"type":"string","description":"from models; the user's default if left out"},"files":{"type":"array","items":{"type":"string"},"description":"paths in the served folder"},"schema":{"type":"object","description":"JSON schema of the answer"}},"required":["prompt"]}`, true, (*call).ask},
 		{"compare", "Ask two to four models the same at once.",
-			`{"type":"object","properties":{"models":{"type":"array","items":{"type":"string"},"minItems":2},"prompt":{"type":"string"},"files":{"type":"array","items":{"type":"string"},"description":"paths in the served folder"}},"required":["models","prompt"]}`, true, (*call).compare},
+			`{"type":"object","properties":{"models":{"type":"array","items":{"type":"string"},"minItems":2,"maxItems":4},"prompt":{"type":"string"},"files":{"type":"array","items":{"type":"string"},"description":"paths in the served folder"}},"required":["models","prompt"]}`, true, (*call).compare},
 		{"models", "List the models that can be asked, with context window and prices per million tokens.",
 			`{"type":"object","properties":{"query":{"type":"string","description":"words of the name"}}}`, false, (*call).models},
 		{"search_sessions", "Find messages of the user's conversations with models that contain all words.",
