@@ -282,7 +282,7 @@ func BenchmarkSandbox(b *testing.B) {
 type aWire struct {
 	name   string
 	config string // settings of its provider beside the address
-	answer func(w http.ResponseWriter, command string)
+	answer func(w http.ResponseWriter, tool, input string)
 }
 
 // aString returns text as a JSON string; aString(aString(…)) nests it.
@@ -294,26 +294,26 @@ func aString(text string) string {
 func shellInput(command string) string { return `{"command":` + aString(command) + `}` }
 
 var wires = []aWire{
-	{"chat completions", `kind = "openai"`, func(w http.ResponseWriter, command string) {
-		stream(w, call("shell", shellInput(command)), finish("tool_calls"))
+	{"chat completions", `kind = "openai"`, func(w http.ResponseWriter, tool, input string) {
+		stream(w, call(tool, input), finish("tool_calls"))
 	}},
-	{"prompt strategy", "kind = \"openai\"\n[providers.mock.model.m]\nstrategy = \"prompt\"", func(w http.ResponseWriter, command string) {
-		text := `<tool_call>{"name":"shell","arguments":` + shellInput(command) + `}</tool_call>`
+	{"prompt strategy", "kind = \"openai\"\n[providers.mock.model.m]\nstrategy = \"prompt\"", func(w http.ResponseWriter, tool, input string) {
+		text := `<tool_call>{"name":"` + tool + `","arguments":` + input + `}</tool_call>`
 		stream(w, delta(`{"content":`+aString(text)+`}`), finish("stop"))
 	}},
-	{"Responses", `kind = "openai-responses"`, func(w http.ResponseWriter, command string) {
-		item := `{"type":"function_call","id":"fc_1","call_id":"call_1","name":"shell","arguments":` + aString(shellInput(command)) + `,"status":"completed"}`
+	{"Responses", `kind = "openai-responses"`, func(w http.ResponseWriter, tool, input string) {
+		item := `{"type":"function_call","id":"fc_1","call_id":"call_1","name":"` + tool + `","arguments":` + aString(input) + `,"status":"completed"}`
 		stream(w, `{"type":"response.output_item.added","output_index":0,"item":`+item+`}`, `{"type":"response.output_item.done","output_index":0,"item":`+item+`}`,
 			`{"type":"response.completed","response":{"id":"r1","status":"completed","model":"m","output":[`+item+`],"usage":{"input_tokens":7,"output_tokens":3}}}`)
 	}},
-	{"Anthropic", `kind = "anthropic"`, func(w http.ResponseWriter, command string) {
+	{"Anthropic", `kind = "anthropic"`, func(w http.ResponseWriter, tool, input string) {
 		stream(w, `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":7,"output_tokens":1}}}`,
-			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_1","name":"shell","input":{}}}`,
-			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":`+aString(shellInput(command))+`}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_1","name":"`+tool+`","input":{}}}`,
+			`{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":`+aString(input)+`}}`,
 			`{"type":"content_block_stop","index":0}`, `{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":3}}`, `{"type":"message_stop"}`)
 	}},
-	{"Gemini", `kind = "gemini"`, func(w http.ResponseWriter, command string) {
-		stream(w, `{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"shell","args":`+shellInput(command)+`}}]},"finishReason":"STOP","index":0}],`+
+	{"Gemini", `kind = "gemini"`, func(w http.ResponseWriter, tool, input string) {
+		stream(w, `{"candidates":[{"content":{"role":"model","parts":[{"functionCall":{"name":"`+tool+`","args":`+input+`}}]},"finishReason":"STOP","index":0}],`+
 			`"usageMetadata":{"promptTokenCount":7,"candidatesTokenCount":3}}`)
 	}},
 }
@@ -382,11 +382,44 @@ func TestKillDuringTypedCommand(t *testing.T) {
 	}
 }
 
-// killed is a home folder with a server whose first answer is a command that creates the file "ran" and then takes a
-// long time.
+// TestKillDuringQuestion kills the program while a question of the model waits. The conversation continues, and the
+// answer to the next question is the result of its call.
+func TestKillDuringQuestion(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no SIGKILL")
+	}
+	for _, wire := range wires {
+		t.Run(wire.name, func(t *testing.T) {
+			t.Parallel()
+			k := newKilled(t, wire)
+			k.calls, k.tool, k.input = 2, "ask_user", `{"questions":[{"question":"Which one?","choices":["Alpha","Beta"]}]}`
+			first := k.terminal()
+			k.await("the first screen", func() bool { return first.shows("mock/m") })
+			first.send("ask me", func() bool { return first.shows("Another answer") })
+			first.kill()
+
+			again := k.terminal("-c")
+			k.await("the conversation", func() bool { return again.shows("interrupted") })
+			again.send("ask again", func() bool { return again.shows("Another answer") })
+			again.send("\x1b[B", func() bool { return k.requests() > 2 })
+			again.kill()
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			if !strings.Contains(k.bodies[1], "There is no result") || !strings.Contains(k.bodies[2], "→ Beta") {
+				t.Errorf("the model got\n%s\nand\n%s", k.bodies[1], k.bodies[2])
+			}
+		})
+	}
+}
+
+// killed is a home folder with a server whose first answers are calls: one of a command that creates the file "ran" and
+// then takes a long time, unless the test sets others.
 type killed struct {
 	*testing.T
-	home, exe string
+	home, exe   string
+	calls       int
+	tool, input string
 
 	mu     sync.Mutex // guards bodies
 	bodies []string   // request bodies
@@ -397,15 +430,15 @@ func newKilled(t *testing.T, wire aWire) *killed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := &killed{T: t, home: t.TempDir(), exe: exe}
+	k := &killed{T: t, home: t.TempDir(), exe: exe, calls: 1, tool: "shell", input: shellInput("echo 1 > ran; sleep 600")}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		k.mu.Lock()
 		k.bodies = append(k.bodies, string(body))
-		first := len(k.bodies) == 1
+		calls := len(k.bodies) <= k.calls
 		k.mu.Unlock()
-		if first {
-			wire.answer(w, "echo 1 > ran; sleep 600")
+		if calls {
+			wire.answer(w, k.tool, k.input)
 			return
 		}
 		fail(w, 400, `{"error":{"message":"enough","type":"invalid_request_error"}}`)

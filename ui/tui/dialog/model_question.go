@@ -171,7 +171,7 @@ func (q *ModelQuestion) toggle(n int) {
 // accept answers with what was marked, selected and typed, if anything was.
 func (q *ModelQuestion) accept() tea.Cmd {
 	if !q.isCalm() {
-		return q.onTyping()
+		return nil
 	}
 	var chosen []int
 	for i, marked := range q.marked {
