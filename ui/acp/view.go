@@ -153,11 +153,14 @@ func (v *view) dropped(c app.Change) {
 }
 
 // retry reports once that an answer begins again although its text was already sent, because sent text
-// cannot be withdrawn.
+// cannot be withdrawn, and when a limit resets that the answer waits for.
 func (v *view) retry(c app.Change) {
-	if r, ok := c.Event.(llm.Retry); ok && len(r.Discards) > 0 && v.cut {
+	switch r, _ := c.Event.(llm.Retry); {
+	case len(r.Discards) > 0 && v.cut:
 		v.cut = false
 		v.say("\n\n"+app.RetryText(r, 0)+". The answer begins again:", false)
+	case !r.Until.IsZero() && c.Op == app.Opened:
+		v.say(app.RetryText(r, r.Wait), true)
 	}
 }
 

@@ -45,6 +45,26 @@ func TestAnswerBeginsAgain(t *testing.T) {
 	}
 }
 
+// A wait for the reset of a limit is reported once, as a thought.
+func TestWaitForReset(t *testing.T) {
+	var said []string
+	v := &view{send: func(u sdk.SessionUpdate) {
+		if u.AgentThoughtChunk != nil {
+			said = append(said, u.AgentThoughtChunk.Content.Text.Text)
+		}
+	}}
+	at := time.Date(2026, 11, 30, 10, 0, 0, 0, time.UTC)
+	for _, c := range v.turn.Apply(llm.Retry{Attempt: 1, Fault: llm.Quota, Wait: time.Hour, Until: at.Add(time.Hour)}, at) {
+		v.show(c)
+	}
+	for _, c := range v.turn.Tick(at.Add(time.Minute)) {
+		v.show(c)
+	}
+	if text := strings.TrimSpace(strings.Join(said, "|")); text != "Quota exceeded · continues at 11:00, in 1 h 0 min" {
+		t.Errorf("said %q", text)
+	}
+}
+
 // Clients know the kind of each tool.
 func TestToolsHaveAKind(t *testing.T) {
 	kinds := []sdk.ToolKind{sdk.ToolKindRead, sdk.ToolKindSearch, sdk.ToolKindEdit, sdk.ToolKindExecute, sdk.ToolKindFetch, sdk.ToolKindThink}

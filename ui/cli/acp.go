@@ -50,6 +50,7 @@ used once you have opened parley there and trusted the folder.`,
 		},
 	}
 	cmd.Flags().StringVarP(&a.flags.settings.model, "model", "m", "", "`MODEL` of new conversations, as provider/model")
+	a.flags.registerWait(cmd)
 	cmd.RegisterFlagCompletionFunc("model", cmdutil.Complete(a.modelNames))
 	return cmd
 }

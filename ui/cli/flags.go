@@ -115,7 +115,7 @@ func (f *flags) register(root *cobra.Command, out *cmdutil.Streams) {
 	set.DurationVar(&f.timeout, "timeout", 0, "time limit for the whole answer, a `DURATION` such as 90s; implies -p")
 	set.StringVar(&f.until, "until", "", "continue until `COMMAND` passes: it runs in the sandbox after the answer, and if it fails, its last lines are the next prompt")
 	set.IntVar(&f.untilRounds, "until-rounds", app.UntilRounds, "with --until: maximum `NUMBER` of times that the model tries again")
-	set.DurationVar(&f.wait, "wait", 0, "wait up to `DURATION`, such as 6h, for a provider's limit to reset, and continue")
+	f.registerWait(root)
 	set.StringVar(&f.wire.recordFile, "record", "", "append each request and its answer to `FILE`, with keys masked")
 	set.StringVar(&f.wire.replayFile, "replay", "", "answer from the recording in `FILE` instead of the network, without a key")
 	set.BoolVar(&f.wire.dryRun, "dry-run", false, "print the request without sending it")
@@ -127,6 +127,11 @@ func (f *flags) register(root *cobra.Command, out *cmdutil.Streams) {
 	root.PersistentFlags().StringVar(&f.wire.debugFile, "debug", "", "log each request to `FILE`, without keys and texts")
 	root.PersistentFlags().StringVar(&f.configFile, "config", "", "use this config `FILE`")
 	root.MarkFlagFilename("schema", "json")
+}
+
+// registerWait adds the flag for long waits to a command that asks models.
+func (f *limitFlags) registerWait(cmd *cobra.Command) {
+	cmd.Flags().DurationVar(&f.wait, "wait", 0, "wait up to `DURATION`, such as 6h, for a provider's limit to reset, and continue")
 }
 
 // valueNames describes the values of flags by their types.
