@@ -179,6 +179,7 @@ func TestImports(t *testing.T) {
 		"ui/markdown/mermaid":            {md, wrap, lazy, safe},
 		"ui/tui/composer":                {theme, safe},
 		"ui/tui/dialog":                  {act, theme, format, wrap, fuzzy, safe, "ui/describe", "ui/tui/diffview", "ui/tui/band"},
+		"ui/tui/beside":                  {"ui/tui/panel", "ui/tui/common", "ui/tui/band", "ui/app", "ui/markdown", "session"},
 		"ui/tui/sidebar":                 {"ui/tui/panel", "ui/tui/common", "ui/app", "tools/act", theme, format, safe, "session", llm},
 		"ui/tui/statusbar":               {theme, format, safe},
 		"ui/tui/termimage":               {},

@@ -2,8 +2,10 @@ package session
 
 import (
 	"context"
+	"sync"
 
 	"parley/providers/llm"
+	"parley/session/store"
 )
 
 // An Aside is a question about the conversation that does not become part of it.
@@ -12,10 +14,20 @@ type Aside struct {
 	Purpose  string        // of its requests in the ledger, such as store.PurposeAside
 	Messages []llm.Message // earlier questions and answers of the aside, and the question
 
-	// Show receives the deltas of the answer, its notices and retries, on the goroutine of AskAside. After
-	// refused calls the answer begins again. Nil: nothing is shown.
+	// Show receives the deltas of the answer, its notices and retries, its end, and the usage of each request at last, on
+	// the goroutine of AskAside. After refused calls the answer begins again. Nil: nothing is shown.
 	Show func(llm.Event)
 }
+
+// runningAsides are the asides that Close ends, so that their usage is stored.
+type runningAsides struct {
+	ctx     context.Context
+	end     context.CancelFunc
+	running sync.WaitGroup
+}
+
+// AsideNote precedes the first question of an aside for the model.
+const AsideNote = "This is a question beside the work, which continues without your answer to it. Answer from what the conversation holds, without calling tools.\n\n"
 
 // maxRefused is how many answers that call tools AskAside refuses.
 const maxRefused = 2
@@ -26,8 +38,13 @@ const refusedCallText = "This was not run: answer with what the conversation hol
 // AskAside sends the conversation as it stands with the messages of a, also while a turn runs, and
 // returns the answer. Nothing of it enters the conversation. The request has the tools and settings of the
 // conversation's own, so that the provider has its beginning cached; calls are refused, and those of a
-// running turn are closed as unfinished. It ends with a *BudgetError at a limit.
+// running turn are closed as unfinished. It ends with a *BudgetError at a limit, and when the session is closed.
 func (s *Session) AskAside(ctx context.Context, a Aside) (answer llm.Message, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.asides.ctx, cancel)()
+	s.asides.running.Add(1)
+	defer s.asides.running.Done()
 	s.mu.Lock()
 	if a.Model.Name == "" {
 		a.Model = s.answering()
@@ -52,4 +69,32 @@ func (s *Session) AskAside(ctx context.Context, a Aside) (answer llm.Message, er
 		}
 		req.Messages = append(req.Messages, answer, results)
 	}
+}
+
+// KeepAside adds the questions and answers of an aside as a branch after the message at, which was the last one
+// when the first question was asked. The conversation continues where it did.
+func (b *CurrentBranch) KeepAside(at int, said []llm.Message) error {
+	return b.change(func(t *tree) (added []store.Node, err error) {
+		n, err := t.At(at)
+		if err != nil {
+			return nil, err
+		}
+		head := t.head
+		defer func() { t.head = head }()
+		if t.head = at; len(n.Calls()) > 0 { // it is followed by their results, if there are any
+			t.each(func(r *store.Node) bool {
+				if r.Parent == at && r.Role == llm.RoleTool {
+					t.head = r.Seq
+				}
+				return t.head == at
+			})
+		}
+		for _, m := range said {
+			n := t.newNode(m)
+			n.At = b.session.now()
+			t.Put(n)
+			added = append(added, n)
+		}
+		return added, nil
+	})
 }

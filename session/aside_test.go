@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"context"
 	"errors"
 	"reflect"
 	"testing"
@@ -69,5 +70,71 @@ func TestAskAside(t *testing.T) {
 	s.Spending.SetLimit(Limit{Period: PerSession, Cost: 0.0001})
 	if _, err := s.AskAside(t.Context(), Aside{Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("and?")}}); !errors.Is(err, ErrBudget) {
 		t.Errorf("at the limit: %v", err)
+	}
+}
+
+// An aside that is kept becomes a branch after the message at which it was asked, and after the results if that
+// calls tools. The conversation continues where it did, also when it is opened again.
+func TestKeepAside(t *testing.T) {
+	set, _ := workspace(t)
+	lib, _ := newTestStore(t)
+	fake := llmtest.New(llmtest.Call(call("1", "read", `{"path":"a.txt"}`)), llmtest.Say("done"), llmtest.Say("more"))
+	o := Options{Model: endpoint("x/y", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: lib.Create(Info{})}
+	s := New(o)
+	play(t.Context(), s, nil, say("read it"))
+	said := []llm.Message{llm.UserText("why?"), {Role: llm.RoleAssistant, Model: "x/z", Parts: []llm.Part{{Kind: llm.Text, Text: "because"}}}}
+	for at, parent := range map[int]int{1: 1, 2: 3, 4: 4} {
+		if err := s.Branch().KeepAside(at, said); err != nil {
+			t.Fatal(err)
+		}
+		nodes := s.Nodes()
+		question, answer := nodes[len(nodes)-2], nodes[len(nodes)-1]
+		if question.Parent != parent || answer.Parent != question.Seq || answer.Text() != "because" || s.Head() != 4 {
+			t.Errorf("asked at %d: after %d and %d, and the conversation ends at %d", at, question.Parent, answer.Parent, s.Head())
+		}
+	}
+	if err := s.Branch().KeepAside(99, said); err == nil {
+		t.Error("kept after a message that does not exist")
+	}
+	if s = reopen(t, lib, s, o); s.Head() != 4 || len(s.Nodes()) != 10 {
+		t.Errorf("opened again it ends at %d of %d messages", s.Head(), len(s.Nodes()))
+	}
+	t.Cleanup(func() { s.Close() })
+	if err := s.Branch().Switch(6); err != nil {
+		t.Fatal(err)
+	}
+	play(t.Context(), s, nil, say("and?"))
+	if err := valid(fake.Requests()[2].Messages); err != nil {
+		t.Error(err)
+	}
+}
+
+// Closing the session ends its asides, whose usage is in the ledger.
+func TestCloseEndsAsides(t *testing.T) {
+	lib, _ := newTestStore(t)
+	fake := llmtest.New(llmtest.Say("hello"))
+	s := New(Options{Model: endpoint("x/y", fake), Log: lib.Create(Info{})})
+	play(t.Context(), s, nil, say("hi"))
+	asking, ended := make(chan bool), make(chan error)
+	go func() {
+		_, err := s.AskAside(t.Context(), Aside{
+			Model: endpoint("x/y", llmtest.New(llmtest.Hang("I begin"))), Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("why?")},
+			Show: func(e llm.Event) {
+				if _, ok := e.(llm.Delta); ok {
+					close(asking)
+				}
+			},
+		})
+		ended <- err
+	}()
+	<-asking
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("ended with %v", err)
+	}
+	if sums, err := lib.Ledger().Sums(time.Time{}, time.Time{}, "purpose"); err != nil || len(sums) != 2 {
+		t.Errorf("in the ledger: %+v, %v", sums, err)
 	}
 }

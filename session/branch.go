@@ -192,7 +192,7 @@ func (b *CurrentBranch) change(f func(*tree) (added []store.Node, err error)) er
 	for _, n := range added {
 		s.persist(n)
 	}
-	if len(added) == 0 {
+	if len(added) == 0 || added[len(added)-1].Seq != head {
 		s.persistHead(head)
 	}
 	s.personas.follow()

@@ -220,7 +220,9 @@ func (c *compaction) summarizePath(model llm.Endpoint, path []store.Node, paths 
 		}
 		req := llm.Request{System: compactPrompt, Messages: []llm.Message{llm.UserText(text)}, Session: t.id}
 		answer, used, err := t.session.complete(t.ctx, model, req, func(e llm.Event) {
-			if _, text := e.(llm.Delta); !text {
+			switch e.(type) {
+			case llm.Delta, llm.Finish:
+			default:
 				t.emit(e)
 			}
 		})

@@ -327,6 +327,7 @@ const (
 	PurposeTitle  = store.PurposeTitle
 	PurposeEmbed  = store.PurposeEmbed
 	PurposeImage  = store.PurposeImage
+	PurposeAside  = store.PurposeAside
 )
 
 // ErrNotFound matches errors about a conversation that does not exist.

@@ -154,6 +154,7 @@ type Session struct {
 	policy   act.Policy
 	hooks    sessionHooks
 	calls    runningCalls
+	asides   runningAsides
 	files    act.Files // backs up files that calls change; nil: no backups
 
 	prepareMedia mediaPreparer
@@ -195,6 +196,7 @@ func New(o Options) *Session {
 		helpers:  helperModels{title: o.TitleModel, summary: o.SummaryModel, open: o.OpenModel},
 		tools:    o.Tools, policy: o.Policy, afterTurn: o.AfterTurn,
 	}
+	s.asides.ctx, s.asides.end = context.WithCancel(context.Background())
 	s.Spending.conversation = &s.conversation
 	s.tokens = tokenCounter{tree: &s.tree, estimate: o.EstimateTokens, messages: map[int]int{}}
 	s.personas.session, s.branch.session = s, s
@@ -353,6 +355,8 @@ func (s *Session) saveInfo() {
 // Close ends the session and its lease on the stored conversation. It returns an error if
 // something could not be stored.
 func (s *Session) Close() error {
+	s.asides.end()
+	s.asides.running.Wait()
 	s.branch.leaveEdit()
 	s.hooks.end(s.id)
 	if s.files != nil {

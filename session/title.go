@@ -110,7 +110,7 @@ func (t *tree) answered() bool {
 }
 
 // sideRequest makes one request to model outside the conversation, within its limits, and
-// records the cost in the ledger. It passes on the events of the answer.
+// records the cost in the ledger. It passes on the events of the answer, and then its usage.
 func (s *Session) sideRequest(ctx context.Context, purpose string, model llm.Endpoint, req llm.Request, pass func(llm.Event)) (said llm.Message, err error) {
 	estimate := s.tokens.sideUsage(model, req, llm.Usage{}, nil, nil)
 	if err := s.Spending.overBudget(estimate, model); err != nil {
@@ -123,6 +123,9 @@ func (s *Session) sideRequest(ctx context.Context, purpose string, model llm.End
 		}
 	}
 	said, usage, err := s.complete(ctx, model, req, pass)
+	if pass != nil {
+		pass(usage)
+	}
 	switch {
 	case s.log == nil:
 	case !s.Empty():
@@ -153,7 +156,7 @@ func (s *Session) Sample(ctx context.Context, req llm.Request) (said, name strin
 var errRefused = errors.New("the model refused")
 
 // complete makes one request to model outside the conversation, and returns its answer. It passes
-// on all events but usage and the end, and estimates usage that the provider did not report.
+// on all events but usage, and estimates usage that the provider did not report.
 func (s *Session) complete(ctx context.Context, model llm.Endpoint, req llm.Request, pass func(llm.Event)) (answer llm.Message, usage llm.Usage, err error) {
 	var draft llm.Draft
 	defer func() {
@@ -172,7 +175,6 @@ func (s *Session) complete(ctx context.Context, model llm.Endpoint, req llm.Requ
 			if e.Reason == llm.Refused {
 				err = errRefused
 			}
-			continue
 		case llm.Delta:
 			draft.Add(e)
 		case llm.Retry:

@@ -301,7 +301,7 @@ type Branch struct {
 }
 
 // Branches lists every branch, each after the one it grew from, in order of
-// their first messages.
+// their first messages. What follows the last message of the current branch is a branch too.
 func (t *tree) Branches() []Branch {
 	children := make([][]int, t.count+1)
 	t.each(func(n *store.Node) bool {
@@ -319,10 +319,7 @@ func (t *tree) Branches() []Branch {
 	walk = func(seq, depth int) (last, path int) {
 		b := Branch{Node: *t.at(seq), Depth: depth, Active: active[seq]}
 		end := seq
-		for b.Length = 1; len(children[end]) == 1; b.Length++ {
-			if end == t.head {
-				path = b.Length
-			}
+		for b.Length = 1; len(children[end]) == 1 && end != t.head; b.Length++ {
 			end = children[end][0]
 		}
 		b.Tip = end
@@ -348,14 +345,15 @@ func (t *tree) Branches() []Branch {
 	return out
 }
 
-// branched reports whether the conversation has more than one branch.
+// branched reports whether the conversation has more than one branch. One continues after its last message if that
+// is not the last one of all.
 func (t *tree) branched() bool {
 	for ; t.straight < t.count; t.straight++ {
 		if t.at(t.straight+1).Parent != t.straight { // the message before may be lost
 			return t.stored > 0 || len(t.Branches()) > 1
 		}
 	}
-	return false
+	return t.head > 0 && t.head < t.count
 }
 
 // divergence returns why the messages of a request do not begin with those of an earlier

@@ -247,6 +247,10 @@ func (c *conversation) follow(ctx context.Context, e app.Effect) (iter.Seq[sessi
 		return c.follow(ctx, e(ctx)())
 	case app.Async:
 		return c.follow(ctx, e(ctx))
+	case app.Beside:
+		e.Grow(ctx)
+		text := e.Read()
+		c.update(sdk.UpdateAgentMessageText("**" + e.Title + "**, not part of the conversation (" + text.State + ")\n\n" + strings.Join(text.Lines, "\n") + "\n"))
 	case *app.Secret:
 		return nil, invalid("%s is missing: add it after the command as NAME=VALUE", e.Title)
 	case *app.List:

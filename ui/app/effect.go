@@ -86,6 +86,14 @@ type OutputText struct {
 	Running      bool
 }
 
+// Beside is an Output shown above the input, where the user continues to write.
+type Beside struct {
+	Output
+	Grow    func(context.Context) // returns when the text is complete or the context ends; runs on another goroutine
+	Actions []Action              // keys that work while the input is empty
+	Closed  func()                // called when the user closes it
+}
+
 // Prepare runs on another goroutine while typed input is held back; see TypedBecomesDraft.
 type Prepare func(context.Context) func() Effect
 
@@ -154,6 +162,7 @@ func (Play) effect()           {}
 func (Async) effect()          {}
 func (Page) effect()           {}
 func (Output) effect()         {}
+func (Beside) effect()         {}
 func (Prepare) effect()        {}
 func (Edit) effect()           {}
 func (EditFile) effect()       {}

@@ -80,6 +80,9 @@ func (a *program) printAnswer(prompt func() ([]llm.Part, error), outTerminal boo
 		cmdutil.Warn(model.Name + " does not support images: the image is not sent") // also with -q, which hides the notice: only part of the prompt is answered
 	}
 	o := a.printOptions(outTerminal, llm.Message{Parts: parts}.Text())
+	if a.flags.aside != "" {
+		return cmdutil.Exit(a.print(s, askAside(ctx, a, s, parts), cancel, o))
+	}
 	names := a.flags.compared(s.Model().Name)
 	if len(names) < 2 {
 		return cmdutil.Exit(a.print(s, withSwitch(s, endBefore(a, s, turnOf(ctx, a, s, parts))), cancel, o))

@@ -57,7 +57,7 @@ const (
 // conversationFlags choose the conversation.
 type conversationFlags struct {
 	continueLast, fork, ephemeral bool
-	resume                        string
+	resume, aside                 string
 	listWords                     *string // search text of the list of conversations; nil shows no list
 }
 
@@ -121,8 +121,12 @@ func (f *flags) register(root *cobra.Command, out *cmdutil.Streams) {
 	set.BoolVar(&f.wire.dryRun, "dry-run", false, "print the request without sending it")
 	set.BoolVarP(&f.continueLast, "continue", "c", false, "continue the last conversation of this folder")
 	set.StringVarP(&f.resume, "resume", "r", "", "continue a `CONVERSATION`: its ID, the beginning of its ID, or words of its title; without a value, lists them")
+	set.StringVar(&f.aside, "aside", "", "ask PROMPT about a `CONVERSATION`, named as with -r, without changing it; implies -p")
 	set.BoolVar(&f.fork, "fork", false, "with -c or -r, continue in a copy")
 	set.BoolVar(&f.ephemeral, "ephemeral", false, "do not save this conversation")
+	for _, other := range []string{"continue", "resume", "fork", "ephemeral", "interactive", "prompt", "schema", "answers", "judge"} {
+		root.MarkFlagsMutuallyExclusive("aside", other)
+	}
 	out.QuietFlag(root)
 	root.PersistentFlags().StringVar(&f.wire.debugFile, "debug", "", "log each request to `FILE`, without keys and texts")
 	root.PersistentFlags().StringVar(&f.configFile, "config", "", "use this config `FILE`")
@@ -268,6 +272,12 @@ func (f *flags) validate(cmd *cobra.Command, words []string, format string) erro
 	}
 	if err := f.validateCompared(); err != nil {
 		return err
+	}
+	if f.aside != "" {
+		if len(f.models) > 1 {
+			return errors.New("-m twice compares answers: --aside works with one model")
+		}
+		f.resume, f.printOnly = f.aside, true
 	}
 	if cmd.Flags().Changed("schema") {
 		if f.codeOnly || f.render {

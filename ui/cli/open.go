@@ -123,8 +123,8 @@ func (a *program) openRequestedSession() (*session.Log, error) {
 		return nil, err
 	}
 	switch {
-	case a.flags.wire.dryRun, a.flags.fork && a.flags.ephemeral: // nothing is saved
-		a.original, a.library = a.library, session.MemoryStore()
+	case a.flags.wire.dryRun, a.flags.aside != "", a.flags.fork && a.flags.ephemeral: // nothing is saved
+		a.original, a.library, a.flags.aside = a.library, session.MemoryStore(), about.ID
 		log, _, err := a.original.ForkInto(a.library, about.ID, 0)
 		return log, err
 	case a.flags.fork:

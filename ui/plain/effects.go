@@ -40,6 +40,16 @@ func (p *frontend) apply(e app.Effect) {
 		p.page(e.Parts)
 	case app.Output:
 		p.output(e.Read())
+	case app.Beside:
+		p.async(func() func() {
+			e.Grow(p.ctx)
+			return func() {
+				text := e.Read()
+				p.writeLine("%s: %s", e.Title, text.Title)
+				p.transcript.writeText(strings.Join(text.Lines, "\n"))
+				p.writeLine("End of the %s, %s.", strings.ToLower(e.Title), strings.ReplaceAll(text.State, " · ", ", "))
+			}
+		})
 	case app.PanelQuery:
 		if !p.panels.open(e.Panel, e.Query) {
 			p.help()

@@ -110,6 +110,10 @@ func TestDialogues(t *testing.T) {
 			o.Start.Prompt = []llm.Part{{Kind: llm.Text, Text: "from the command line"}}
 			o.Notice, o.Sandbox.Reason, o.Ephemeral = "no key is set", "this kernel is old", true
 		}, turns: []llmtest.Turn{llmtest.Say("Trusted.")}, do: func(d *drive) { d.idle().enter("", "maybe", "y") }},
+		{name: "aside", turns: []llmtest.Turn{priced, llmtest.Say("Because they *have* to:\n\n- lungs"), llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money"}), llmtest.Say("One.")},
+			do: func(d *drive) {
+				d.enter("/btw too early", "what are whales?", "/btw why do they breathe?", "/side", "/side and why that?", "/btw keep", "/tree", "")
+			}},
 		{name: "long line", do: func(d *drive) {
 			d.heap.WriteString("…\n")
 			d.line(console.Line{Text: "a long line", At: d.clock(), Cut: true})

@@ -53,7 +53,7 @@ func (m *Model) perform(e app.Effect) tea.Cmd {
 	case app.Page:
 		m.HideToast() // it said that the page is being made
 		return openPage(m, e)
-	case app.Output, app.Reconfigured, app.PickModel:
+	case app.Output, app.Beside, app.Reconfigured, app.PickModel:
 		cmd, _ := m.parts.offer(e)
 		return cmd
 	case app.PanelQuery:

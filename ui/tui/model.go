@@ -35,6 +35,7 @@ type Model struct {
 	greeter  greeter  // nil: the screen is empty before there is a conversation
 	comparer comparer // nil: prompts go to one model only
 	column   column   // nil: there is none
+	pane     pane     // nil: there is none
 
 	closeErr   error // error of the final save
 	pending    pendingInput
@@ -67,7 +68,7 @@ func newModel(o Options) *Model {
 	m.branches = &branches{Deps: d, chat: m.chat, input: m.input}
 	known := &terminalState{images: func() (termimage.Protocol, bool) { return termimage.Detect(s.Config.Images, s.Getenv) }}
 	m.parts = slices.Concat(parts{known, s, m.chat, m.input}, panels(d, m.chat), parts{m.branches, m.overlay})
-	m.greeter, m.comparer, m.column = find[greeter](m.parts), find[comparer](m.parts), find[column](m.parts)
+	m.greeter, m.comparer, m.column, m.pane = find[greeter](m.parts), find[comparer](m.parts), find[column](m.parts), find[pane](m.parts)
 
 	a.ClipboardImage = board.Image
 	a.KeyOf = m.keymap.keyOf
@@ -234,6 +235,11 @@ func (m *Model) layout() {
 		bottom = m.overlay.Layout(m.width, room)
 	} else {
 		bottom = m.input.Layout(m.width, room)
+		m.frames.pane = nil
+		if m.pane != nil {
+			m.frames.pane = m.pane.Rows(m.width, min(m.height/3, room-bottom))
+		}
+		bottom += len(m.frames.pane)
 	}
 	bottom = min(bottom, room)
 	gap := 0

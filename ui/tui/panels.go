@@ -8,6 +8,7 @@ import (
 	"parley/providers/llm"
 	"parley/ui/app"
 	"parley/ui/exchange"
+	"parley/ui/tui/beside"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
 	"parley/ui/tui/compare"
@@ -25,6 +26,7 @@ func panels(d *panel.Deps, c *chat.Chat) []common.Part {
 		features.New(d),
 		compare.New(d, c),
 		sidebar.New(d),
+		beside.New(d),
 	)
 }
 
@@ -45,6 +47,12 @@ type comparer interface {
 type column interface {
 	Width(screen int) int // cells that it takes from a screen of this width; 0 if it is not shown
 	Lines(height int) []string
+}
+
+// A pane is text above the input, which stays while other views are open.
+type pane interface {
+	Rows(width, most int) []string // nil if it is closed
+	Key(key string) func() tea.Cmd // returns the effect of a key on an empty line; nil if it is none of its own
 }
 
 // An arguer returns the possible arguments of a command; nil for a command that is not its own.

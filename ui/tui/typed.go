@@ -49,6 +49,14 @@ func (m *Model) typed(msg tea.Msg) tea.Cmd {
 			return cmd
 		}
 	}
+	if isKey && !own && m.keymap.leader == "" && m.pane != nil && m.input.Composer.Empty() && len(m.App.Attached) == 0 && !talk.Browsing() {
+		switch act := m.pane.Key(key.String()); {
+		case act != nil && key.Text != "":
+			return m.overlay.Hold(msg, act)
+		case act != nil:
+			return act()
+		}
+	}
 	if isKey && !own {
 		if cmd, done := m.press(key.String()); done {
 			return cmd

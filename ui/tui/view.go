@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -24,8 +25,9 @@ type frames struct {
 	top, bottom, line, said, all string
 	screen                       int // width of the screen; Model.width is that beside the column
 	column                       string
-	room                         int // rows of top
-	gap                          int // rows between top and bottom, for activity and a blank row
+	room                         int      // rows of top
+	pane                         []string // rows above the input
+	gap                          int      // rows between top and bottom, for activity and a blank row
 	status                       statusbar.Line
 	dot, activity                common.Label // activity of the turn
 }
@@ -96,7 +98,7 @@ func (m *Model) bottom() string {
 	if m.overlay.Dialog != nil {
 		return m.overlay.Dialog.View()
 	}
-	return m.input.View(m.width)
+	return strings.Join(append(slices.Clip(m.frames.pane), m.input.View(m.width)), "\n")
 }
 
 // nextKeys replaces the text of said while the keys after a leader are shown.

@@ -3,6 +3,7 @@ package flows
 
 import (
 	"parley/ui/app"
+	"parley/ui/app/flows/aside"
 	"parley/ui/app/flows/askuser"
 	"parley/ui/app/flows/budget"
 	"parley/ui/app/flows/config"
@@ -28,6 +29,7 @@ import (
 // Register adds all flows to a.
 func Register(a *app.App) {
 	app.Register(a)
+	aside.Register(a)
 	models.Register(a)
 	settings.Register(a)
 	undo.Register(a)

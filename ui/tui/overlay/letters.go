@@ -12,12 +12,13 @@ import (
 // pastes without brackets and programs are faster. A single key does not feel late.
 const loneDelay = 150 * time.Millisecond
 
-// A heldLetter answers a dialog unless text follows it. The zero value means none.
+// A heldLetter is a key of a dialog, or of a pane above the input, unless text follows it. The zero value means none.
 type heldLetter struct {
-	of  dialog.Lettered
-	msg tea.Msg
-	act func() tea.Cmd
-	n   int // sequence number of the letter
+	of    dialog.Dialog // nil for a pane
+	msg   tea.Msg
+	act   func() tea.Cmd // nil: no letter is held
+	typed func(tea.Msg) tea.Cmd
+	n     int // sequence number of the letter
 }
 
 // A LoneMsg reports that loneDelay has passed for a letter.
@@ -33,15 +34,24 @@ func (o *Overlay) hold(d dialog.Dialog, msg tea.Msg) (tea.Cmd, bool) {
 	if act == nil {
 		return nil, false
 	}
-	o.held = heldLetter{q, msg, act, o.held.n + 1}
-	return o.Tick(loneDelay, LoneMsg{o.held.n}), true
+	return o.holdFor(d, msg, act, q.Type), true
+}
+
+// Hold holds back a letter that does act unless it begins a text for the input.
+func (o *Overlay) Hold(msg tea.Msg, act func() tea.Cmd) tea.Cmd {
+	return o.holdFor(nil, msg, act, o.Typed)
+}
+
+func (o *Overlay) holdFor(d dialog.Dialog, msg tea.Msg, act func() tea.Cmd, typed func(tea.Msg) tea.Cmd) tea.Cmd {
+	o.held = heldLetter{d, msg, act, typed, o.held.n + 1}
+	return o.Tick(loneDelay, LoneMsg{o.held.n})
 }
 
 // Settle decides the effect of a held letter before msg is handled. If text follows, the letter
 // is text. If another key follows, or nothing, it is an answer.
 func (o *Overlay) Settle(msg tea.Msg) (cmd tea.Cmd) {
 	held := o.held
-	if held.of == nil {
+	if held.act == nil {
 		return nil
 	}
 	text := false
@@ -57,11 +67,11 @@ func (o *Overlay) Settle(msg tea.Msg) (cmd tea.Cmd) {
 	default:
 		return nil
 	}
-	o.held.of = nil
+	o.held.act = nil
 	switch {
 	case text:
-		cmd = held.of.Type(held.msg)
-	case o.Dialog == dialog.Dialog(held.of):
+		cmd = held.typed(held.msg)
+	case o.Dialog == held.of:
 		cmd = held.act()
 	}
 	return tea.Batch(cmd, o.ConfirmDrawn())

@@ -1,0 +1,55 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+)
+
+const sideAnswer = "An HTTP date, such as `Wed, 21 Oct 2026`.\n\n- one\n- two\n- three\n- four\n- five\n- six\n"
+
+// A side question is answered in a pane above the input, also while a turn runs. It takes at most a third of the
+// screen, returns after other views, and its keys work while the input is empty.
+func TestAside(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {50, 15}, {120, 40}} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			s := setUp(t, size[0], size[1], llmtest.Hang("the first half of it"), llmtest.Say(sideAnswer), llmtest.Fail(&llm.Error{Fault: llm.Server, Provider: "fake", Message: "on fire"}))
+			s.ask("explain", "first half")
+			s.Type("/btw What does it hold?").Press("enter").WaitForText("one ·")
+			s.Golden(fmt.Sprintf("aside-%dx%d", size[0], size[1]))
+			s.Press("k").Shows("Keep it when the turn is done")
+			s.Press("enter").Shows("six", "Aside").Press("esc").Shows("What does it hold?")
+			s.Press("ctrl+x", "m").WaitForText("fake/two").Press("esc").Shows("What does it hold?")
+			if !s.busy() {
+				t.Error("the turn was stopped")
+			}
+			s.packet(t, "k", "e", "e", "p")
+			s.Type(" typing").Shows("keep typing", "What does it hold?")
+			s.Press("ctrl+u").Type("/side and?").Press("enter").WaitForText("on fire")
+			s.Press("esc").Lacks("on fire", "Aside")
+			s.Press("esc")
+			s.idle()
+			if n := len(s.m.App.Session.Nodes()); n != 2 {
+				t.Errorf("the conversation has %d messages", n)
+			}
+		})
+	}
+}
+
+// The answer of a side question is copied and kept as a branch, and its pane closes with the conversation.
+func TestAsideKept(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Say("hello"), llmtest.Say("because"), llmtest.Hang("it begins"))
+	s.ask("hi", "hello")
+	s.idle()
+	s.Press("ctrl+x", "/").Shows("/btw").Type("why?").Press("enter").WaitForText("because")
+	s.Press("y").WaitFor(func() bool { return strings.Join(s.copied(), "|") == "because" })
+	s.Press("k").WaitForText("Kept as a branch")
+	if all := s.m.App.Session.Nodes(); len(all) != 4 || all[3].Text() != "because" || s.m.App.Session.Head() != 2 {
+		t.Errorf("kept %+v", all)
+	}
+	s.Type("/btw again?").Press("enter").WaitForText("it begins")
+	s.Press("ctrl+x", "n").WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "Aside") })
+}
