@@ -47,6 +47,9 @@ type service struct {
 	out   *io.PipeReader
 	home  string // has the conversations
 	ended chan error
+
+	gone  context.Context // ends the connections of clients over HTTP
+	leave func()
 }
 
 // start runs the command with arguments. All models answer with the turns of model.
@@ -110,7 +113,8 @@ func start(t *testing.T, model llm.Model, args ...string) *service {
 	root := &cobra.Command{Use: "parley", SilenceErrors: true, SilenceUsage: true}
 	o.Add(root)
 	root.SetArgs(append([]string{"serve"}, args...))
-	s := &service{in: in, out: out, home: home, ended: make(chan error, 1)}
+	gone, leave := context.WithCancel(context.Background())
+	s := &service{gone: gone, leave: leave, in: in, out: out, home: home, ended: make(chan error, 1)}
 	go func() {
 		s.ended <- root.Execute()
 		outWrite.Close()
@@ -118,6 +122,7 @@ func start(t *testing.T, model llm.Model, args ...string) *service {
 	t.Cleanup(func() {
 		in.Close()
 		cancel()
+		leave()
 		go io.Copy(io.Discard, out)
 		<-s.ended
 		close(s.ended)
@@ -152,11 +157,17 @@ func (s *service) write(lines ...string) {
 	}
 }
 
-// withToken sends the token that the server has printed.
-type withToken string
+// A network sends the token that the server has printed, until the client is gone.
+type network struct {
+	token string
+	gone  context.Context
+}
 
-func (h withToken) RoundTrip(r *http.Request) (*http.Response, error) {
-	r.Header.Set("Authorization", string(h))
+func (n network) RoundTrip(r *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(r.Context())
+	context.AfterFunc(n.gone, cancel)
+	r = r.Clone(ctx)
+	r.Header.Set("Authorization", n.token)
 	return http.DefaultTransport.RoundTrip(r)
 }
 
@@ -168,7 +179,7 @@ var transports = map[string]struct {
 	"stdio": {nil, func(_ *testing.T, s *service) sdk.Transport { return &sdk.IOTransport{Reader: s.out, Writer: s.in} }},
 	"http": {[]string{"--port", "0"}, func(t *testing.T, s *service) sdk.Transport {
 		url, token := s.address(t)
-		return &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: withToken(token)}}
+		return &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: network{token, s.gone}}, MaxRetries: -1}
 	}},
 }
 
@@ -346,10 +357,13 @@ func TestCanceled(t *testing.T) {
 				defer cancel()
 				go func() {
 					<-begun
-					if leaves && name == "stdio" {
-						s.in.Close()
-					} else {
+					switch {
+					case !leaves:
 						cancel()
+					case name == "stdio":
+						s.in.Close()
+					default:
+						s.leave()
 					}
 				}()
 				if text, _, err := called(ctx, c, "ask", map[string]any{"prompt": "x", "model": "fake/a"}); err == nil && !leaves {
@@ -357,7 +371,6 @@ func TestCanceled(t *testing.T) {
 				}
 				<-canceled
 				if leaves {
-					c.Close()
 					return
 				}
 				for !strings.Contains(stored(t, c), "half an answer") { // until the turn has ended
@@ -466,6 +479,50 @@ func TestBudget(t *testing.T) {
 	}
 	if got, _, err := called(t.Context(), c, "search_sessions", map[string]any{"query": "answer"}); err != nil || !strings.HasPrefix(got, "Nothing found") {
 		t.Errorf("stored: %q, %v", got, err)
+	}
+}
+
+// TestSessions: over HTTP the 64 sessions that were used last stay open, and one that its client ends is gone.
+func TestSessions(t *testing.T) {
+	s := start(t, llmtest.New(), "--port", "0")
+	url, token := s.address(t)
+	send := func(method, session, body string) (status int, id string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, value := range map[string]string{"Authorization": token, "Content-Type": "application/json", "Mcp-Session-Id": session} {
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		return answer.StatusCode, answer.Header.Get("Mcp-Session-Id")
+	}
+	ping := func(session string) int {
+		status, _ := send(http.MethodPost, session, `{"jsonrpc":"2.0","id":1,"method":"ping"}`)
+		return status
+	}
+	var ids []string
+	for range 65 {
+		if len(ids) > 1 {
+			ping(ids[0])
+		}
+		_, id := send(http.MethodPost, "", `{"jsonrpc":"2.0","id":1,"method":"initialize"}`)
+		ids = append(ids, id)
+	}
+	for i, want := range map[int]int{0: http.StatusOK, 1: http.StatusNotFound, 2: http.StatusOK, 64: http.StatusOK} {
+		if got := ping(ids[i]); got != want {
+			t.Errorf("session %d: %d, want %d", i, got, want)
+		}
+	}
+	if status, _ := send(http.MethodDelete, ids[2], ""); status != http.StatusNoContent || ping(ids[2]) != http.StatusNotFound {
+		t.Errorf("ended with %d, and goes on", status)
 	}
 }
 
