@@ -49,22 +49,28 @@ func (c *conversation) askServers(ctx context.Context) {
 		if len(q.Given) > 0 {
 			text += "\nIt is given " + describe.Reveal(strings.Join(q.Given, ", "))
 		}
-		id, status := sdk.ToolCallId(c.view.newID()), sdk.ToolCallStatusPending
-		call := sdk.ToolCallUpdate{ToolCallId: id, Title: sdk.Ptr(sanitize.Line("Start MCP server " + q.Name + "?")), Kind: sdk.Ptr(sdk.ToolKindExecute), Status: &status, Content: textContent(text)}
 		c.view.last = nil
-		c.update(sdk.StartToolCall(id, *call.Title, sdk.WithStartKind(*call.Kind), sdk.WithStartStatus(status), sdk.WithStartContent(call.Content)))
-		status = sdk.ToolCallStatusFailed
+		call, end := c.startQuestion(sdk.ToolCallId(c.view.newID()), sdk.ToolKindExecute, "Start MCP server "+q.Name+"?", text)
+		status := sdk.ToolCallStatusFailed
 		if chosen := c.choose(ctx, call, options); chosen == always || chosen == once {
 			status = sdk.ToolCallStatusCompleted
 			if err := q.Allow(chosen == always); err != nil {
 				c.view.say(sanitize.Text(app.ErrorText(err)), false)
 			}
 		}
-		c.update(sdk.UpdateToolCall(id, sdk.WithUpdateStatus(status)))
+		end(status)
 		if ctx.Err() == nil {
 			c.opened.Questions = c.opened.Questions[1:]
 		}
 	}
+}
+
+// startQuestion shows a question of parley's own as a call, for choose. End shows its status.
+func (c *conversation) startQuestion(id sdk.ToolCallId, kind sdk.ToolKind, title, text string) (call sdk.ToolCallUpdate, end func(sdk.ToolCallStatus)) {
+	status := sdk.ToolCallStatusPending
+	call = sdk.ToolCallUpdate{ToolCallId: id, Title: sdk.Ptr(sanitize.Line(title)), Kind: &kind, Status: &status, Content: textContent(text)}
+	c.update(sdk.StartToolCall(id, *call.Title, sdk.WithStartKind(kind), sdk.WithStartStatus(status), sdk.WithStartContent(call.Content)))
+	return call, func(status sdk.ToolCallStatus) { c.update(sdk.UpdateToolCall(id, sdk.WithUpdateStatus(status))) }
 }
 
 // askUser asks the client's user the questions that next begins with, as requests for permission: every client can show
@@ -96,10 +102,8 @@ func (c *conversation) askQuestion(id sdk.ToolCallId, q *app.ModelQuestion) (cho
 		case <-ctx.Done():
 		}
 	})
-	status := sdk.ToolCallStatusPending
-	call := sdk.ToolCallUpdate{ToolCallId: id, Title: sdk.Ptr(sanitize.Line(q.Text)), Kind: sdk.Ptr(sdk.ToolKindThink), Status: &status, Content: textContent(q.Text)}
-	c.update(sdk.StartToolCall(id, *call.Title, sdk.WithStartKind(*call.Kind), sdk.WithStartStatus(status), sdk.WithStartContent(call.Content)))
-	defer func() { c.update(sdk.UpdateToolCall(id, sdk.WithUpdateStatus(sdk.ToolCallStatusCompleted))) }()
+	call, end := c.startQuestion(id, sdk.ToolKindThink, q.Text, q.Text)
+	defer end(sdk.ToolCallStatusCompleted)
 	for {
 		var options []sdk.PermissionOption
 		add := func(id string, kind sdk.PermissionOptionKind, name string) {
