@@ -558,21 +558,23 @@ func TestCancelAtOnce(t *testing.T) {
 	}
 }
 
-// TestCancelWhileAsked: canceling the prompt denies an open question.
+// TestCancelWhileAsked: canceling the prompt denies an open question, and withdraws one of the model.
 func TestCancelWhileAsked(t *testing.T) {
-	e := newEditor(t, session.Options{}, calls("1", "write", `{"path":"a.txt","content":"x"}`), llmtest.Say("done"))
-	id := e.begin()
-	e.answer = func(sdk.RequestPermissionRequest) string {
-		if err := e.Cancel(context.Background(), sdk.CancelNotification{SessionId: id}); err != nil {
-			t.Error(err)
+	for name, input := range map[string]string{"write": `{"path":"a.txt","content":"x"}`, act.AskTool: `{"questions":[{"question":"Which?","choices":["a","b"]}]}`} {
+		e := newEditor(t, session.Options{}, calls("1", name, input), llmtest.Say("done"))
+		id := e.begin()
+		e.answer = func(sdk.RequestPermissionRequest) string {
+			if err := e.Cancel(context.Background(), sdk.CancelNotification{SessionId: id}); err != nil {
+				t.Error(err)
+			}
+			return ""
 		}
-		return ""
-	}
-	if r := e.prompt(id, text("write")); r != sdk.StopReasonCancelled {
-		t.Errorf("stop reason %q", r)
-	}
-	if _, err := os.Stat(filepath.Join(e.dir, "a.txt")); err == nil {
-		t.Error("it was written")
+		if r := e.prompt(id, text("write")); r != sdk.StopReasonCancelled {
+			t.Errorf("%s: stop reason %q", name, r)
+		}
+		if _, err := os.Stat(filepath.Join(e.dir, "a.txt")); err == nil {
+			t.Error("it was written")
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ type ModelQuestion struct {
 	marked   []bool
 	selected int // -1 for none; len(choices) is the row for other answers
 	own      textField
-	writing  bool // the user was writing when it opened
+	writing  bool // the user is writing a draft
 	follow   bool // the next View shows the selected row
 }
 
@@ -157,7 +157,7 @@ func (q *ModelQuestion) Type(msg tea.Msg) tea.Cmd {
 		q.own.key(msg)
 		return nil
 	}
-	q.selected = -1 // enter would be meant for the text
+	q.selected, q.writing = -1, true // enter would be meant for the text
 	return tea.Batch(q.root.Typed(msg), q.onTyping())
 }
 
@@ -306,20 +306,24 @@ func (q *ModelQuestion) draw() (above, rows []string, foot string) {
 	for i, row := range rows {
 		rows[i] = ansi.Truncate(row, max(q.region-band.Width, 0), "…")
 	}
-	accept, leave, more := "choose", "no answer", hint{"or", "type an answer"}
+	accept, leave, more := keyAccept.hint("choose"), "no answer", hint{"or", "type an answer"}
 	switch {
+	case q.selected < 0:
+		accept, more = scrollHint("select"), hint{}
 	case q.isOwn():
-		if accept, more = "send", (hint{}); q.own.text != "" {
+		if accept.does, more = "send", (hint{}); q.own.text != "" {
 			leave = "back"
 		}
 	case q.Several:
-		accept, more = "send", hint{"space", "mark"}
+		accept.does, more = "send", hint{"space", "mark"}
+	case q.writing:
+		more = hint{}
 	}
 	style := q.theme.Dim
 	if !q.isCalm() {
 		style = q.theme.Faint
 	}
-	return nil, rows, q.keyHint(style, keyAccept.hint(accept), keyClose.hint(leave), more)
+	return nil, rows, q.keyHint(style, accept, keyClose.hint(leave), more)
 }
 
 // Cursor returns the position of the next typed character.

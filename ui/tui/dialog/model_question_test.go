@@ -75,6 +75,10 @@ func TestModelQuestionSettles(t *testing.T) {
 		if got := fmt.Sprint(press(t, q, key)); got != want {
 			t.Errorf("%s: got %s, want %s", key, got, want)
 		}
+		clock.pass(1000)
+		if got := fmt.Sprint(press(t, q, "y")); key == "x" && got != "{y}" {
+			t.Errorf("text after a pause: got %s, and the draft is torn", got)
+		}
 	}
 }
 
