@@ -394,19 +394,22 @@ func (m *turnModels) pause(until, reset time.Time, fault llm.Fault) bool {
 // default is to stop: the shown text is kept when no user is present.
 func failureQuestion(f Failure, fault llm.Fault) (q Question) {
 	q.About = f
-	if f.To != "" {
-		q.Choices, q.Wait = append(q.Choices, Choice{Action: SwitchModel, Model: f.To}), countdown
+	for _, c := range [...]struct {
+		offered bool
+		Choice
+	}{
+		{f.To != "", Choice{Action: SwitchModel, Model: f.To}},
+		{f.Visible, Choice{Action: TryAgain}},
+		{!f.Until.IsZero() || !f.Visible && fault.Temporary(), Choice{Action: WaitAndTry}},
+		{true, Choice{Action: StopTurn}},
+	} {
+		if c.offered {
+			q.Choices = append(q.Choices, c.Choice)
+		}
 	}
-	if f.Visible {
-		q.Choices = append(q.Choices, Choice{Action: TryAgain})
+	if q.Wait = countdown; f.Visible || f.To == "" {
+		q.Wait, q.Default = 0, len(q.Choices)-1
 	}
-	if !f.Until.IsZero() || !f.Visible && fault.Temporary() {
-		q.Choices = append(q.Choices, Choice{Action: WaitAndTry})
-	}
-	if f.Visible || f.To == "" {
-		q.Wait, q.Default = 0, len(q.Choices)
-	}
-	q.Choices = append(q.Choices, Choice{Action: StopTurn})
 	return q
 }
 

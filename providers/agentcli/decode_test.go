@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -359,6 +360,19 @@ func TestWordsOfErrors(t *testing.T) {
 	} {
 		if e := flavors["codex-cli"].toError("", 0, words); e.Fault != want {
 			t.Errorf("%s: %q, want %q", words, e.Fault, want)
+		}
+	}
+}
+
+// TestWaitOfLimits: messages of codex, gemini and claude about limits say when those reset.
+func TestWaitOfLimits(t *testing.T) {
+	for words, want := range map[string]time.Duration{
+		"You've hit your usage limit. Upgrade to Pro (https://openai.com/chatgpt/pricing), or try again in 2 hours 5 minutes.": 125 * time.Minute,
+		"You have exhausted your capacity on this model. Your quota will reset after 18h31m10s.":                               18*time.Hour + 31*time.Minute + 10*time.Second,
+		"Claude AI usage limit reached|" + strconv.FormatInt(time.Now().Add(time.Hour).Unix(), 10):                             time.Hour,
+	} {
+		if e := flavors["codex-cli"].toError("", 0, words); e.Fault != llm.Quota || (e.Wait-want).Abs() > time.Minute {
+			t.Errorf("%s: %q, %v, want %v", words, e.Fault, e.Wait, want)
 		}
 	}
 }
