@@ -1,7 +1,6 @@
 package session
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -90,20 +89,6 @@ func (call *pendingCall) compareFiles(set act.Set, out *act.Outcome) (notice str
 		return "what this call changed cannot be undone: " + err.Error()
 	}
 	return ""
-}
-
-// maxPrefetchInput is the longest input of a call, in bytes, that is checked for its end while it arrives.
-const maxPrefetchInput = 8 << 10
-
-// prefetchFiles reads files ahead that the call of delta d may change, while the rest of the answer arrives. For
-// calls that only read, nothing is read ahead or stored.
-func (t *turn) prefetchFiles(p *partialResponse, d llm.Delta) {
-	if t.session.files == nil || !strings.HasSuffix(strings.TrimSpace(d.Input), "}") || t.callable.WorkspaceProblem() != "" {
-		return
-	}
-	if call := p.call(d.Block); len(call.Input) <= maxPrefetchInput && json.Valid([]byte(call.Input)) && t.callable.MayChangeAnything(call.Name) {
-		go t.session.files.Warm(t.ctx)
-	}
 }
 
 // unwatchedDirectories names the added directories, in which a command's changes are not recorded; "" if there are none.

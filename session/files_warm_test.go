@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"parley/providers/llm"
@@ -109,57 +108,43 @@ func TestFilesAreReadWhileTheCallArrives(t *testing.T) {
 	}
 }
 
-// The look before a call that may change any file begins once the call has arrived whole, in each
-// step, and not when its answer ends: what changes in between is taken for the call's.
-func TestLookBeginsWhereTheCallEnds(t *testing.T) {
-	tests := map[string]struct {
-		name, input string
-		ahead       bool
-	}{
-		"a server's tool":       {"mcp_do", `{"a":1}`, true},
-		"a tool that reads":     {"list", `{"path":"."}`, false},
-		"one that is not whole": {"mcp_do", `{"a":{}`, false},
+// A change by the user after a call arrived, and before it runs, is not taken for the call's.
+func TestChangesBeforeTheCallRuns(t *testing.T) {
+	set, dir := workspace(t)
+	do := tools.External{Name: "mcp_do", Schema: json.RawMessage(`{"type":"object"}`)}
+	do.Plan = func(context.Context, json.RawMessage) (*act.Action, error) {
+		return &act.Action{Access: act.AccessRun, Title: "do", Do: func(context.Context, func(string)) act.Outcome {
+			if err := os.WriteFile(filepath.Join(dir, "made.txt"), []byte(time.Now().String()), 0o644); err != nil {
+				t.Error(err)
+			}
+			return act.Outcome{}
+		}}, nil
 	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			set, dir := workspace(t)
-			do := tools.External{Name: "mcp_do", Schema: json.RawMessage(`{"type":"object"}`)}
-			do.Plan = func(context.Context, json.RawMessage) (*act.Action, error) {
-				return &act.Action{Access: act.AccessRun, Title: "do", Do: func(context.Context, func(string)) act.Outcome { return act.Outcome{} }}, nil
-			}
-			if err := set.AddExternal(do); err != nil {
-				t.Fatal(err)
-			}
-			path, kept := filepath.Join(dir, "file.txt"), filepath.Join(t.TempDir(), "undo")
-			synctest.Test(t, func(t *testing.T) {
-				store := MemoryStore()
-				defer store.Close()
-				step := 0
-				write := func() {
-					if err := os.WriteFile(path, fmt.Append(nil, "step ", step), 0o644); err != nil {
-						t.Error(err)
-					}
-				}
-				write()
-				arrived := func() {
-					synctest.Wait()
-					step++
-					write()
-				}
-				fake := llmtest.New(llmtest.Call(call("1", tt.name, tt.input)), llmtest.Call(call("2", "mcp_do", `{}`)), llmtest.Say("done"))
-				s := New(Options{Model: endpoint("fake/a", slowCall{fake, arrived}), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Log: store.Create(Info{Dir: dir}), Files: snapshot.Open(kept).Files})
-				defer s.Close()
-				for range s.Turn(t.Context(), say("go")) {
-				}
-				changed := map[string]int{}
-				for _, r := range s.Files().(undo.History).Records() {
-					changed[r.Call] = len(r.Changes)
-				}
-				if (changed["1"] == 1) != tt.ahead || changed["2"] != 1 {
-					t.Errorf("files that calls are taken to have changed: %v", changed)
-				}
-			})
-		})
+	if err := set.AddExternal(do); err != nil {
+		t.Fatal(err)
+	}
+	store := MemoryStore()
+	defer store.Close()
+	step := 0
+	arrived := func() {
+		step++
+		if err := os.WriteFile(filepath.Join(dir, "file.txt"), fmt.Append(nil, "step ", step), 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+	fake := llmtest.New(llmtest.Call(call("1", "list", `{"path":"."}`)), llmtest.Call(call("2", "mcp_do", `{"a":1}`)), llmtest.Call(call("3", "mcp_do", `{}`)), llmtest.Say("done"))
+	s := New(Options{Model: endpoint("fake/a", slowCall{fake, arrived}), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Log: store.Create(Info{Dir: dir}), Files: snapshot.Open(filepath.Join(t.TempDir(), "undo")).Files})
+	defer s.Close()
+	for range s.Turn(t.Context(), say("go")) {
+	}
+	calls := ""
+	for _, r := range s.Files().(undo.History).Records() {
+		for _, c := range r.Changes {
+			calls += fmt.Sprint(r.Call, " ", c.Path, "; ")
+		}
+	}
+	if calls != "2 made.txt; 3 made.txt; " {
+		t.Errorf("calls are taken to have changed: %s", calls)
 	}
 }
 

@@ -57,6 +57,7 @@ func TestJobs(t *testing.T) {
 			}
 			fake := llmtest.New(turns...)
 			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Log: log, Files: kept.Files})
+			defer s.Close()
 			for range s.Turn(t.Context(), say("serve it")) {
 			}
 			for i, m := range s.History() { // as it is stored, while the command runs

@@ -95,14 +95,6 @@ func (p *partialResponse) Discard(blocks []string) {
 	p.changed = true
 }
 
-// call returns the call of a block, as far as it was received.
-func (p *partialResponse) call(block string) llm.Part {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	part, _ := p.draft.Part(block)
-	return part
-}
-
 // thinkingDurations returns how long each kept thinking part of a response
 // took; nil if it has none.
 func (p *partialResponse) thinkingDurations(interrupted bool) []time.Duration {

@@ -166,8 +166,8 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 			break
 		}
 		shown := r.add(e)
-		if d, ok := e.(llm.Delta); ok && d.Kind == llm.Call {
-			t.prefetchFiles(r.partial, d)
+		if d, ok := e.(llm.Delta); ok && d.Kind == llm.Call && d.Name != "" && t.session.files != nil && t.callable.WorkspaceProblem() == "" && t.callable.MayChangeAnything(d.Name) {
+			t.session.files.Warm() // for calls that only read, nothing is stored
 		}
 		if shown == nil {
 			continue

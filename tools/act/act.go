@@ -83,7 +83,7 @@ type Workspace interface {
 // undone. It is safe for concurrent use.
 type Files interface {
 	Watch(FileCall) FileWatch      // examines the files that a call may change, in the background
-	Warm(context.Context)          // reads ahead for a call that was received and may change any file, while the answer arrives
+	Warm()                         // reads ahead, in the background, for a call that may change any file
 	AddDirectories(dirs ...string) // adds directories outside the workspace in which calls may change files
 	MarkBranch(head int)           // the user leaves the branch that ends with the message head
 	Close()

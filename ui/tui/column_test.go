@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -51,7 +50,7 @@ func TestColumn(t *testing.T) {
 // A changedFolder is the history of a conversation that changed 5,000 files.
 type changedFolder struct{ undo.NoHistory }
 
-func (changedFolder) Warm(context.Context)     {}
+func (changedFolder) Warm()                    {}
 func (changedFolder) AddDirectories(...string) {}
 func (changedFolder) Close()                   {}
 func (changedFolder) Texts(undo.Step) (now, to []byte) {

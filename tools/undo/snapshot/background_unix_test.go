@@ -27,17 +27,12 @@ func TestCloseEndsReading(t *testing.T) {
 	contents := func() int {
 		return len(openStore(kept).bundles.items())
 	}
-	ended := make(chan struct{})
-	go func() {
-		h.Warm(t.Context())
-		close(ended)
-	}()
+	h.Warm()
 	for contents() == 0 {
 	}
 	h.Close()
 	at := contents()
-	<-ended
-	h.Warm(t.Context())
+	h.Warm()
 	w := h.Watch(act.FileCall{ID: "1", Title: "true"})
 	if now := contents(); now != at || now == n {
 		t.Errorf("%d of %d were kept when it was closed, and %d later", at, n, now)

@@ -65,7 +65,7 @@ func BenchmarkSnapshot(b *testing.B) {
 						b.Fatal(err)
 					}
 					if warm && i == 0 {
-						h.Warm(b.Context())
+						known(b, h)
 					}
 					b.StartTimer()
 					start, cpu := time.Now(), cpuTime(b)
@@ -74,7 +74,7 @@ func BenchmarkSnapshot(b *testing.B) {
 					best, used = min(best, time.Since(start)), min(used, cpuTime(b)-cpu)
 					b.StopTimer()
 					w.Cancel()
-					<-w.prefetchDone
+					<-w.done
 					if n > 5_000 && said == "" {
 						b.Fatalf("%d files: all were covered", n)
 					}

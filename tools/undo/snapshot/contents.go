@@ -26,16 +26,6 @@ const smallFile = 64 << 10
 // files first, until ctx ends. It sets l.unstored, and l.partial if it did not get to all
 // files.
 func (w *workspace) storeContents(ctx context.Context, l *snapshot) {
-	w.mu.Lock()
-	w.callSnapshots++
-	w.mu.Unlock()
-	defer func() {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.callSnapshots--; w.callSnapshots == 0 {
-			w.idle.Broadcast()
-		}
-	}()
 	if l.git == nil {
 		l.git = openGit(w.dir)
 	}
@@ -49,16 +39,6 @@ func (w *workspace) storeContents(ctx context.Context, l *snapshot) {
 	}
 }
 
-// prefetchContents is storeContents for the cache only: it does not change l, which a call may
-// have claimed, and yields to snapshots that calls wait for.
-func (w *workspace) prefetchContents(ctx context.Context, l *snapshot) {
-	r := contentReader{workspace: w, snapshot: l, git: openGit(w.dir), ctx: ctx, prefetch: true}
-	defer r.git.close()
-	r.deadline, _ = ctx.Deadline()
-	r.findStored()
-	r.run()
-}
-
 // A contentReader reads the files of a snapshot with several goroutines.
 type contentReader struct {
 	*workspace
@@ -67,7 +47,6 @@ type contentReader struct {
 	todo     []*entry
 	ctx      context.Context
 	deadline time.Time    // of ctx; zero if none
-	prefetch bool         // no call waits for it: it updates the cache and not snapshot
 	next     atomic.Int64 // index in todo
 	done     atomic.Int64 // number of files of todo done
 	total    atomic.Int64 // bytes stored for this snapshot
@@ -123,18 +102,14 @@ func (r *contentReader) findStored() (late int) {
 
 // setStored records where the content of a file is stored.
 func (r *contentReader) setStored(e *entry, from contentSource) {
-	if !r.prefetch {
-		e.contentSource, e.hasContent = from, true
-	}
+	e.contentSource, e.hasContent = from, true
 }
 
 // setUnstored records that the content of a file is not stored.
 func (r *contentReader) setUnstored(e *entry, u undo.Uncovered) {
-	if !r.prefetch {
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		r.snapshot.unstored[e.path] = u
-	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.snapshot.unstored[e.path] = u
 }
 
 // cachedSource returns where the content of e is stored, if e has not changed since it was read.
@@ -151,13 +126,6 @@ func (r *contentReader) cachedSource(e *entry, now time.Time) (from contentSourc
 const chunkSize = 16
 
 func (r *contentReader) run() {
-	if r.prefetch { // wake yieldToCalls
-		defer context.AfterFunc(r.ctx, func() {
-			r.workspace.mu.Lock()
-			defer r.workspace.mu.Unlock()
-			r.idle.Broadcast()
-		})()
-	}
 	var all sync.WaitGroup
 	for range min((len(r.todo)+chunkSize-1)/chunkSize, max(runtime.GOMAXPROCS(0), 2)) {
 		all.Go(func() {
@@ -169,7 +137,7 @@ func (r *contentReader) run() {
 					return
 				}
 				for _, e := range r.todo[end-chunkSize : min(end, len(r.todo))] {
-					if r.yieldToCalls(); deadlinePassed(r.ctx, r.deadline) {
+					if deadlinePassed(r.ctx, r.deadline) {
 						return
 					}
 					b.process(e)
@@ -179,18 +147,6 @@ func (r *contentReader) run() {
 		})
 	}
 	all.Wait()
-}
-
-// yieldToCalls makes a prefetch wait until no call waits for a snapshot.
-func (r *contentReader) yieldToCalls() {
-	if !r.prefetch {
-		return
-	}
-	r.workspace.mu.Lock()
-	defer r.workspace.mu.Unlock()
-	for r.callSnapshots > 0 && r.ctx.Err() == nil {
-		r.idle.Wait()
-	}
 }
 
 // A readWorker holds the open directory and the buffer of one goroutine of a contentReader.

@@ -98,6 +98,7 @@ func TestUnseen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		h.memory.began = true // each call walks
 		w := h.Watch(act.FileCall{ID: "1", Title: "make"})
 		if err := w.Begin(); err != nil {
 			t.Fatal(err)

@@ -49,7 +49,6 @@ type History struct {
 	branchMarks map[int]int // by the last message of a branch: branchMark.At
 
 	*background
-	prefetch prefetch
 }
 
 // Files implements undo.Store.

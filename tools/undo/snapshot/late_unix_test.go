@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-
-	"parley/tools/undo"
 )
 
 // A shortContext ends once it was asked so many times whether it has.
@@ -68,61 +66,4 @@ func TestLateSnapshot(t *testing.T) {
 	if !strings.HasPrefix(l.partial, fmt.Sprint(n, " of its ", n)) {
 		t.Errorf("told %q", l.partial)
 	}
-}
-
-// A prefetch yields to a snapshot that a call waits for, and reads nothing again that it has read.
-func TestPrefetchYields(t *testing.T) {
-	dir := fastDir(t)
-	for i := range 50 {
-		write(t, filepath.Join(dir, fmt.Sprint("d", i%5), fmt.Sprint("f", i)), fmt.Sprint("content ", i))
-	}
-	w, err := openStore(filepath.Join(fastDir(t), "undo")).workspaceAt(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	see := func() *snapshot {
-		l, err := w.snapshot(context.Background(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return l
-	}
-	w.mu.Lock()
-	w.callSnapshots++ // a call waits
-	w.mu.Unlock()
-	ahead, done := see(), make(chan struct{})
-	go func() {
-		defer close(done)
-		w.prefetchContents(context.Background(), ahead)
-	}()
-	waited := see()
-	w.mu.Lock()
-	if n := len(w.fileCache); n > 0 {
-		t.Errorf("%d files were read while a call waited", n)
-	}
-	w.mu.Unlock()
-	w.storeContents(context.Background(), waited)
-	w.mu.Lock()
-	if w.callSnapshots--; w.callSnapshots == 0 {
-		w.idle.Broadcast()
-	}
-	w.mu.Unlock()
-	<-done
-	for file, e := range waited.entries {
-		if e.kind == undo.File && (!e.hasContent || ahead.entries[file].hasContent) {
-			t.Errorf("%s: kept %v, and %v in the look that is only read", file, e.hasContent, ahead.entries[file].hasContent)
-		}
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	w.mu.Lock()
-	w.callSnapshots++
-	clear(w.fileCache)
-	w.mu.Unlock()
-	done, ahead = make(chan struct{}), see()
-	go func() {
-		defer close(done)
-		w.prefetchContents(ctx, ahead)
-	}()
-	cancel()
-	<-done // who gives way still ends with its context
 }

@@ -16,7 +16,7 @@ import (
 	"parley/tools/undo"
 )
 
-// A memory is the last snapshot of a large workspace. Calls bring it up to date by looking only at names that
+// A memory is the last snapshot of the workspace. Calls bring it up to date by looking only at names that
 // changed, so that they do not walk the workspace. The snapshot before a call then holds only the differences
 // between its time and now: see [snapshot.base].
 type memory struct {
@@ -26,7 +26,6 @@ type memory struct {
 	now      *snapshot    // nil: none
 	at       time.Time    // of the walk
 	began    bool         // a walk has begun
-	always   bool         // also in a small workspace, for tests
 	pending  map[string]bool
 	linked   map[string]bool    // files with several names, which may change unseen
 	overlays map[*snapshot]bool // snapshots before calls that have not ended
@@ -35,7 +34,6 @@ type memory struct {
 
 // Bounds of a memory.
 const (
-	rememberFrom  = 2_000         // entries; a walk through fewer is cheap
 	storedAtOnce  = 1_000         // contents
 	maxStoring    = time.Minute   // at most half of it is spent storing
 	maxUnwatched  = 1_000         // folders whose files are all looked at before and after each call
@@ -49,12 +47,16 @@ type earlier struct {
 	why    undo.Uncovered
 }
 
-// remember walks the workspace in the background, for later calls, if it is large and not yet remembered.
-func (h *History) remember(seen *snapshot) {
+// remember walks the workspace in the background, for later calls. If it is remembered, what changed is read.
+func (h *History) remember() {
 	m := &h.memory
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.began || seen.base != nil || !m.always && seen.partial == "" && len(seen.entries) < rememberFrom || !h.begin() {
+	if m.now != nil && h.refresh(h.ctx) {
+		go h.storeAll()
+		return
+	}
+	if m.began || !h.begin() {
 		return
 	}
 	m.began = true
@@ -68,6 +70,10 @@ func (h *History) remember(seen *snapshot) {
 		var l *snapshot
 		if err == nil {
 			l, err = h.workspace.snapshot(h.ctx, nil)
+		}
+		if _, unwatched, _ := list.Since(mark); err == nil && len(unwatched) > maxUnwatched { // a call walks it: only the cache is filled
+			h.storeContents(h.ctx, l)
+			return
 		}
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -136,13 +142,6 @@ func (h *History) storePending(ctx context.Context, git *gitObjects) (left strin
 		left = fmt.Sprintf("%d of its %d files were not reached in time", n, len(m.now.entries))
 	}
 	return left
-}
-
-// isKnown reports whether the workspace is remembered, or is being walked for that.
-func (m *memory) isKnown() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.began
 }
 
 // forget lets the next call walk the workspace again.

@@ -36,6 +36,31 @@ func TestRememberedLinks(t *testing.T) {
 	}
 }
 
+// TestWarmedDuringACall: a command is not said to have changed what an edit changed while the workspace was walked.
+func TestWarmedDuringACall(t *testing.T) {
+	base := fastDir(t)
+	dir := filepath.Join(base, "work")
+	write(t, filepath.Join(dir, "file"), "old")
+	h, err := openStore(filepath.Join(base, "data", "undo")).history("one", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	edit := h.Watch(act.FileCall{ID: "1", Seq: 1, Title: "edit", Paths: []string{"file"}})
+	begin(t, edit)
+	known(t, h)
+	write(t, filepath.Join(dir, "file"), "new text")
+	end(t, edit)
+	command := h.Watch(act.FileCall{ID: "2", Seq: 2, Title: "true"})
+	begin(t, command)
+	if w := command.(*Watch).snapshot; w.base == nil || !w.base.entries["file"].hasContent {
+		t.Errorf("the workspace was walked for the call, or its files were not read: %+v", w)
+	}
+	if r := end(t, command); len(r.Changes)+len(r.Uncovered) > 0 {
+		t.Errorf("a command that did nothing: %+v, %+v", r.Changes, r.Uncovered)
+	}
+}
+
 // TestRememberedTwoCalls: two calls at once both see a change during both of them.
 func TestRememberedTwoCalls(t *testing.T) {
 	base := fastDir(t)

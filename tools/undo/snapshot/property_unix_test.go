@@ -217,6 +217,8 @@ func undoSequence(t *testing.T, seed uint64, template string, files int, remembe
 		defer h.Close()
 		points[1] = treeOf(t, dir, nil)
 		remember(t, h)
+	} else {
+		h.memory.began = true // each call walks
 	}
 	for i := range 2 + rnd.IntN(4) {
 		if i > 0 && rnd.IntN(3) == 0 {
@@ -271,11 +273,17 @@ func undoSequence(t *testing.T, seed uint64, template string, files int, remembe
 // remember makes a call, after which the workspace is remembered.
 func remember(t testing.TB, h *History) {
 	t.Helper()
-	h.memory.always = true
 	w := h.Watch(act.FileCall{ID: "s", Title: "true"})
 	if err := errors.Join(w.Begin(), w.End()); err != nil {
 		t.Fatal(err)
 	}
+	known(t, h)
+}
+
+// known warms a history and waits until the workspace is remembered.
+func known(t testing.TB, h *History) {
+	t.Helper()
+	h.Warm()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		h.memory.mu.Lock()
 		known := h.memory.now != nil && len(h.memory.pending) == 0

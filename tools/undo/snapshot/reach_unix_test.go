@@ -84,6 +84,7 @@ func TestImportedHistoryReaches(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		h.memory.began = true // each call walks
 		w := h.Watch(act.FileCall{ID: "c", Title: "true"})
 		begin(t, w)
 		end(t, w)

@@ -47,7 +47,7 @@ func newDesk(t *testing.T, files map[string]string) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.History = h
+	d.History, h.memory.began = h, true // each call walks
 	return d
 }
 

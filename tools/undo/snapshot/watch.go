@@ -14,16 +14,15 @@ import (
 
 // A Watch records the changes of one call, by snapshots before and after it. It is for one goroutine.
 type Watch struct {
-	history      *History
-	call         act.FileCall
-	cancel       context.CancelFunc
-	done         chan struct{} // closed once snapshot, snapshotAt and err are set
-	snapshot     *snapshot
-	err          error // why there is no snapshot
-	snapshotAt   time.Time
-	record       undo.Record
-	prefetchDone chan struct{} // closed once the goroutine of Watch has ended
-	incomplete   string        // see MarkIncomplete
+	history    *History
+	call       act.FileCall
+	cancel     context.CancelFunc
+	done       chan struct{} // closed once snapshot, snapshotAt and err are set
+	snapshot   *snapshot
+	err        error // why there is no snapshot
+	snapshotAt time.Time
+	record     undo.Record
+	incomplete string // see MarkIncomplete
 }
 
 // maxSnapshotAge is the oldest snapshot that a call uses. The end of an answer may arrive this
@@ -36,55 +35,28 @@ const maxSnapshotAge = 250 * time.Millisecond
 func (h *History) Watch(call act.FileCall) act.FileWatch {
 	h.addDirectory(call.Directory)
 	ctx, cancel := context.WithCancel(h.ctx)
-	w := &Watch{history: h, call: call, cancel: cancel, done: make(chan struct{}), prefetchDone: make(chan struct{})}
+	w := &Watch{history: h, call: call, cancel: cancel, done: make(chan struct{})}
 	if !h.begin() {
 		w.err = errClosed
 		close(w.done)
-		close(w.prefetchDone)
 		return w
 	}
 	go func() {
 		defer h.done()
-		defer close(w.prefetchDone)
+		defer close(w.done)
 		w.snapshot, w.err = w.snapshotBefore(ctx)
 		if w.snapshotAt = time.Now(); w.err == nil {
 			w.snapshotAt = w.snapshot.listedAt
 		}
-		close(w.done)
-		if w.err == nil && len(call.Paths) == 0 {
-			h.remember(w.snapshot)
-		}
-		if w.err == nil && len(call.Paths) == 0 && w.snapshot.partial != "" {
-			h.warm(ctx, false) // while the user decides
+		if w.err == nil && len(call.Paths) == 0 && w.snapshot.base == nil {
+			h.remember()
 		}
 	}()
 	return w
 }
 
-// maxWarmTime bounds one Warm.
-const maxWarmTime = 5 * time.Second
-
-// Warm takes a snapshot for a call that was received and may change any file, and fills the cache of files,
-// until ctx ends, for at most 5 s. The call can claim the snapshot if that began less than 250 ms before.
-func (h *History) Warm(ctx context.Context) {
-	if !h.begin() {
-		return
-	}
-	defer h.done()
-	ctx, cancel := context.WithTimeout(ctx, maxWarmTime)
-	defer cancel()
-	defer context.AfterFunc(h.ctx, cancel)()
-	h.warm(ctx, true)
-}
-
-func (h *History) warm(ctx context.Context, callSoon bool) {
-	if h.memory.isKnown() {
-		return
-	}
-	if l := h.prefetchSnapshot(ctx, callSoon); l != nil {
-		h.prefetchContents(ctx, l)
-	}
-}
+// Warm implements act.Files.
+func (h *History) Warm() { go h.remember() }
 
 // snapshotBefore takes the snapshot before the call, within the time that a call may be delayed.
 func (w *Watch) snapshotBefore(ctx context.Context) (*snapshot, error) {
@@ -100,7 +72,7 @@ func (w *Watch) snapshotBefore(ctx context.Context) (*snapshot, error) {
 	} else {
 		walking, cancel := context.WithTimeout(ctx, maxSnapshotTime*2/3) // the rest of the time is for reading
 		defer cancel()
-		l, err = h.takeSnapshot(walking)
+		l, err = h.workspace.snapshot(walking, nil)
 	}
 	if err != nil {
 		return nil, err
@@ -171,7 +143,6 @@ func bytesText(n int64) string {
 func (w *Watch) Begin() error {
 	<-w.done
 	w.cancel()
-	<-w.prefetchDone
 	if w.err == nil && time.Since(w.snapshotAt) > maxSnapshotAge {
 		w.history.release(w.snapshot)
 		w.snapshot, w.err = w.snapshotBefore(context.Background())
@@ -180,7 +151,6 @@ func (w *Watch) Begin() error {
 		return w.err
 	}
 	h := w.history
-	h.dropPrefetch()
 	w.record = undo.Record{Seq: w.call.Seq, Call: w.call.ID, Title: w.call.Title, At: h.now(), Root: undo.Name(h.dir), Directory: undo.Name(w.call.Directory), Open: true, Partial: w.snapshot.partial}
 	for _, file := range w.call.Paths {
 		was, there := w.snapshot.entries[file]
@@ -209,7 +179,6 @@ func (w *Watch) End() error {
 		return nil
 	}
 	h := w.history
-	h.dropPrefetch()
 	before := w.snapshot
 	var after *snapshot
 	var err error
@@ -239,7 +208,7 @@ func (w *Watch) End() error {
 func (w *Watch) Cancel() {
 	w.cancel()
 	go func() {
-		<-w.prefetchDone
+		<-w.done
 		w.history.release(w.snapshot)
 	}()
 }

@@ -71,13 +71,11 @@ type workspace struct {
 	dir   string // absolute, without links
 	root  *os.Root
 
-	mu            sync.Mutex
-	fileCache     map[string]*cachedFile
-	callSnapshots int        // snapshots that calls wait for; a prefetch waits until it is 0
-	idle          *sync.Cond // on mu: callSnapshots is 0
-	memory        memory
-	histories     int                 // that are open
-	directories   map[string]*os.Root // added to it, by their absolute paths; paths in them are absolute
+	mu          sync.Mutex
+	fileCache   map[string]*cachedFile
+	memory      memory
+	histories   int                 // that are open
+	directories map[string]*os.Root // added to it, by their absolute paths; paths in them are absolute
 }
 
 // addDirectory adds a directory outside of the workspace. Changes to named paths in it, which are
@@ -130,7 +128,6 @@ func (s *Store) workspaceAt(dir string) (*workspace, error) {
 		return nil, err
 	}
 	w := &workspace{store: s, dir: real, root: root, fileCache: map[string]*cachedFile{}}
-	w.idle = sync.NewCond(&w.mu)
 	s.workspaces[real] = w
 	return w, nil
 }
