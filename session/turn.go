@@ -123,10 +123,11 @@ func answerSteps(t *turn) error {
 			if again, err := runCheck(t); !again {
 				return err
 			}
-		} else {
-			t.restoreSettings()
-			t.given.enter(m)
+			step, t.hookRounds = 0, 0 // but the limits of a turn are for all its rounds
+			continue
 		}
+		t.restoreSettings()
+		t.given.enter(m)
 		beginPrompt(t)
 		step, t.hookRounds = 0, 0
 	}

@@ -4,6 +4,7 @@ package until_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,6 +121,32 @@ func TestPrompt(t *testing.T) {
 				t.Errorf("the prompt is %q (%d bytes), want %q in it", text[:min(300, len(text))], len(text), test.want)
 			}
 		})
+	}
+}
+
+// TestBudget: the limit of a turn is for all its rounds together.
+func TestBudget(t *testing.T) {
+	dir := t.TempDir()
+	set, err := tools.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer set.Close()
+	var turns []llmtest.Turn
+	for n := range 5 {
+		id := string(rune('a' + n))
+		turns = append(turns, llmtest.Call(llm.Part{ID: id, Name: "write", Input: `{"path":"` + id + `","content":"` + strings.Repeat("long ", 400) + `"}`}), llmtest.Say("done"))
+	}
+	s := session.New(session.Options{
+		Model: llm.Endpoint{Model: llmtest.New(turns...), Name: "m/x", Origin: "m/x", Strategy: "native"}, Tools: set, Policy: tools.NewPolicy(act.ModeYolo),
+		Limits: []session.Limit{{Period: session.PerTurn, Tokens: 7000}},
+	})
+	defer s.Close()
+	s.SetCheck(until.New(s, set.RunConfined, "false", 9))
+	for e := range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "go"}) {
+		if done, ok := e.(session.Done); ok && !errors.Is(done.Err, session.ErrBudget) {
+			t.Errorf("ended with %v after %d tokens", done.Err, done.Usage.Input+done.Usage.Output)
+		}
 	}
 }
 
