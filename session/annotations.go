@@ -20,7 +20,7 @@ const maxAnnotationText = 64 << 10
 // annotationDecoders maps the kinds of events shown between messages to their decoders.
 var annotationDecoders = map[string]func(data []byte) (Event, error){
 	"notice": decodeEvent[llm.Notice], "sandbox": decodeEvent[Sandbox], "retry": decodeEvent[llm.Retry], "fallback": decodeEvent[Fallback], "switch": decodeEvent[ModelSwitched],
-	"compacted": decodeEvent[Compacted], "shell": decodeShell, "verdict": decodeEvent[Verdict], "dropped": decodeEvent[DroppedCall],
+	"compacted": decodeEvent[Compacted], "shell": decodeShell, kindOpinion: decodeEvent[Opinion], "verdict": decodeEvent[Verdict], "dropped": decodeEvent[DroppedCall],
 	store.KindDone: decodeEvent[Done], store.KindPersona: decodeEvent[Persona], store.KindDirectories: decodeEvent[AddedDirectories],
 	store.KindSettings: decodeEvent[Settings], store.KindAbandoned: decodeEvent[Abandoned],
 }
@@ -52,6 +52,9 @@ func kindOf(e Event) (string, Event) {
 	case ShellCommand:
 		e.Command, e.Output, e.Notes = elideMiddle(e.Command, maxAnnotationText), elideMiddle(e.Output, maxAnnotationText), elideMiddle(e.Notes, maxAnnotationText)
 		return "shell", e
+	case Opinion:
+		e.Question, e.Answer = elideMiddle(e.Question, maxAnnotationText), elideMiddle(e.Answer, maxAnnotationText)
+		return kindOpinion, e
 	case DroppedCall:
 		e.Name, e.Input = elideMiddle(e.Name, maxAnnotationText), elideMiddle(e.Input, maxAnnotationText)
 		return "dropped", e

@@ -122,7 +122,7 @@ func (b *callBatch) node() store.Node {
 		if call.result != nil {
 			n.Parts = append(n.Parts, call.result.Part)
 			n.Parts = append(n.Parts, call.media...)
-			n.Results[call.part.ID] = store.Outcome{Input: call.result.Input, Diff: call.result.Diff, Duration: call.result.Duration, Denied: call.denied, Stopped: call.stopped}
+			n.Results[call.part.ID] = store.Outcome{Input: call.result.Input, Diff: call.result.Diff, Duration: call.result.Duration, Denied: call.denied, Stopped: call.stopped, By: call.result.By}
 		}
 	}
 	return n
@@ -410,6 +410,7 @@ func (b *callBatch) setResult(call *pendingCall, out act.Outcome) {
 		Diff:     out.Diff,
 		Duration: out.Duration,
 		Stopped:  call.stopped,
+		By:       out.By,
 	}
 	call.outcome, call.media = out, out.Media
 	b.turn.emit(*call.result)

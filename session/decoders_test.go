@@ -17,7 +17,7 @@ import (
 func TestEveryKindIsReadBack(t *testing.T) {
 	events := []Event{
 		llm.Notice{Text: "n"}, llm.Retry{Attempt: 2, Wait: time.Second}, Fallback{From: "a/a", To: "b/b"}, ModelSwitched{From: "a/a", To: "b/b"},
-		Compacted{Seq: 3, Messages: 2}, ShellCommand{Command: "ls", Output: "x"}, DroppedCall{Name: "read", Input: "{}"}, Persona{Name: "p"},
+		Compacted{Seq: 3, Messages: 2}, ShellCommand{Command: "ls", Output: "x"}, Opinion{Model: "a/a", Answer: "x"}, DroppedCall{Name: "read", Input: "{}"}, Persona{Name: "p"},
 		AddedDirectories{Dirs: []string{"/d"}}, Settings{}, Verdict{}, Sandbox{Text: "undone"}, Abandoned{}, Done{Err: errors.New("x")},
 	}
 	read := map[string]bool{}

@@ -112,7 +112,8 @@ type Result struct {
 	Input    string     // the arguments used, if the user or a hook changed them
 	Diff     string     // unified diff of the changes
 	Duration time.Duration
-	Stopped  bool // the user stopped the call or the turn before it finished
+	Stopped  bool   // the user stopped the call or the turn before it finished
+	By       string // see act.Outcome
 }
 
 // Fallback reports that the turn goes on with another model after a fault.

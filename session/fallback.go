@@ -178,7 +178,7 @@ func (m *turnModels) choose() {
 		m.tried = map[string]bool{} // no other model is available: ask it anyway
 	}
 	if stoodIn != "" && stoodIn != chosen.Name {
-		t.emit(ModelSwitched{From: stoodIn, To: chosen.Name, Changes: t.changesFor(chosen)})
+		t.emit(ModelSwitched{From: stoodIn, To: chosen.Name, Changes: t.ChangesFor(chosen)})
 	}
 }
 
@@ -187,7 +187,7 @@ func (m *turnModels) continueWith(model llm.Endpoint, e Fallback) {
 	t := m.turn
 	e.To = model.Name
 	t.emit(e)
-	if changes := t.changesFor(model); len(changes) > 0 {
+	if changes := t.ChangesFor(model); len(changes) > 0 {
 		t.emit(ModelSwitched{From: e.From, To: model.Name, Changes: changes})
 	}
 	t.mu.Lock()

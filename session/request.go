@@ -232,7 +232,7 @@ func (s *Session) emptyRequest(model llm.Endpoint) llm.Request {
 		set = s.offeredTools()
 	}
 	if set != nil && model.Strategy != "none" {
-		req.Tools = set.Tools()
+		req.Tools = slices.DeleteFunc(set.Tools(), func(t llm.Tool) bool { return !t.Suits(model) })
 	}
 	isSearch := func(t llm.Tool) bool { return t.Name == act.SearchName }
 	switch {
@@ -280,8 +280,8 @@ func (c *conversation) observeCache(r *responseStream, n *store.Node) {
 	n.Cache = &e
 }
 
-// changesFor returns the changes needed to send the conversation to model.
-func (c *conversation) changesFor(model llm.Endpoint) []llm.Change {
+// ChangesFor returns the changes needed to send the conversation to model.
+func (c *conversation) ChangesFor(model llm.Endpoint) []llm.Change {
 	c.mu.Lock()
 	history, running := messages(c.tree.Path()), c.turnSeq > 0
 	c.mu.Unlock()

@@ -102,6 +102,7 @@ type Config struct {
 	TitleModel string  `toml:"title"`   // model that titles conversations; "": the title is the first words
 
 	SummaryModel string `toml:"summary_model"` // model that writes summaries; "": the current model
+	SmallModel   string `toml:"small_model"`   // model that looks around for the current one; "": the current model
 
 	FallbackOnFilter bool `toml:"fallback_on_filter"` // fall back to another model after a content filter as well
 }
@@ -193,7 +194,7 @@ func New(o Options) *Session {
 		Spending: spending{confirmCost: o.ConfirmCost}, prepareMedia: o.PrepareMedia, Schemas: o.Schemas, hooks: sessionHooks{Hooks: o.Hooks},
 		maxSteps: o.MaxSteps, compactAt: o.CompactAt, attended: o.Attended,
 		fallback: fallbackChain{models: o.Fallback, alternatives: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, maxWait: o.MaxWait, cooldowns: o.Cooldowns},
-		helpers:  helperModels{title: o.TitleModel, summary: o.SummaryModel, open: o.OpenModel},
+		helpers:  helperModels{title: o.TitleModel, summary: o.SummaryModel, small: o.SmallModel, open: o.OpenModel},
 		tools:    o.Tools, policy: o.Policy, afterTurn: o.AfterTurn,
 	}
 	s.asides.ctx, s.asides.end = context.WithCancel(context.Background())
@@ -237,7 +238,7 @@ func (s *Session) Turn(ctx context.Context, parts ...llm.Part) iter.Seq[Event] {
 // loop runs f as the session's only turn.
 func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event] {
 	return func(yield func(Event) bool) {
-		ctx, cancel := context.WithCancelCause(act.WithJobOwner(ctx, s.id))
+		ctx, cancel := context.WithCancelCause(context.WithValue(act.WithJobOwner(ctx, s.id), sessionKey{}, s))
 		defer cancel(nil)
 		show := stopAfterBreak(yield, cancel)
 		t := &turn{conversation: &s.conversation, session: s, ctx: ctx, start: s.now()}

@@ -72,7 +72,7 @@ func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 		from = s.request.replaced.chooseModel(from, model.Name)
 	}
 	s.mu.Unlock()
-	return ModelSwitched{From: from, To: model.Name, Changes: s.changesFor(model)}
+	return ModelSwitched{From: from, To: model.Name, Changes: s.ChangesFor(model)}
 }
 
 // Switched reports whether another model wrote the last answer, such as in a continued
@@ -80,7 +80,7 @@ func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 func (s *Session) Switched() (e ModelSwitched, ok bool) {
 	for _, n := range slices.Backward(s.Path()) {
 		if model := s.Model(); n.Role == llm.RoleAssistant && n.Origin != llm.OriginImages {
-			return ModelSwitched{From: n.Model, To: model.Name, Changes: s.changesFor(model)}, n.Model != model.Name
+			return ModelSwitched{From: n.Model, To: model.Name, Changes: s.ChangesFor(model)}, n.Model != model.Name
 		}
 	}
 	return e, false
@@ -334,9 +334,16 @@ func (t *turn) notOffered(name string) error {
 	}
 	t.mu.Lock()
 	off := len(t.session.ownSettings.now.Tools) > 0 && !t.session.ownSettings.now.Offers(name)
+	model := t.session.answering()
 	t.mu.Unlock()
-	if off && slices.ContainsFunc(t.callable.Tools(), func(tool llm.Tool) bool { return tool.Name == name }) {
-		return fmt.Errorf("the user has turned the tool %q off", name)
+	for _, tool := range t.callable.Tools() {
+		switch {
+		case tool.Name != name:
+		case off:
+			return fmt.Errorf("the user has turned the tool %q off", name)
+		case !tool.Suits(model):
+			return fmt.Errorf("no tool %q: %s is not offered it", name, model.Name)
+		}
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 type helperModels struct {
 	title   string // writes the conversation's title, once; "": its first words are used
 	summary string // writes summaries; "": the current model
+	small   string // looks around; "": the current model
 	open    func(string) (llm.Endpoint, error)
 	titled  bool // a title was requested, or the conversation had an answer before this session; guarded by the conversation's mutex
 }

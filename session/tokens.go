@@ -98,12 +98,12 @@ func (c *tokenCounter) messageBudget(model llm.Endpoint, req llm.Request) int {
 const usualOutput = 2000
 
 // estimateRequest estimates the usage of the next request to a model.
-func estimateRequest(t *turn, model llm.Endpoint) llm.Usage {
+func estimateRequest(s *Session, model llm.Endpoint) llm.Usage {
 	var u llm.Usage // images are priced separately
 	if model.Origin != llm.OriginImages {
-		t.mu.Lock()
-		u = t.session.estimateInput(model)
-		t.mu.Unlock()
+		s.mu.Lock()
+		u = s.estimateInput(model)
+		s.mu.Unlock()
 		u.Output = usualOutput
 	}
 	if model.Cost != nil {

@@ -232,7 +232,7 @@ func (t *turn) prompt(m llm.Message) (seq int, notes []llm.Part) {
 	s := t.session
 	s.Branch().StoreGivenBack()
 	own := len(m.Parts)
-	m.Parts = withRestoredDirectories(t, withEndedJobs(t, append(slices.Clip(m.Parts), s.branch.unsaid...)))
+	m.Parts = withRestoredDirectories(t, withEndedJobs(t, withOpinions(t, append(slices.Clip(m.Parts), s.branch.unsaid...))))
 	s.branch.unsaid = nil
 	s.saveInfo()
 	n := t.append(m)

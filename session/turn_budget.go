@@ -213,7 +213,7 @@ func (b *turnBudget) confirmExpense(models []llm.Endpoint) error {
 	var about Expense
 	var names []string
 	for _, m := range models {
-		estimate := estimateRequest(t, m)
+		estimate := estimateRequest(t.session, m)
 		if !estimate.Priced || !(estimate.Cost > 0) {
 			continue
 		}
@@ -252,9 +252,9 @@ func (b *turnBudget) reserve(models []llm.Endpoint) error {
 		var err error
 		switch {
 		case len(limits) > 0:
-			room, err = Reserve(t.log.Ledger(), t.now(), limits, m.Name, estimateRequest(t, m))
+			room, err = Reserve(t.log.Ledger(), t.now(), limits, m.Name, estimateRequest(t.session, m))
 		case len(shared) > 0:
-			room, err = t.log.Ledger().Reserve(m.Name, estimateRequest(t, m))
+			room, err = t.log.Ledger().Reserve(m.Name, estimateRequest(t.session, m))
 		}
 		for _, l := range limits {
 			reserved[l] = true

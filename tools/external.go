@@ -22,6 +22,9 @@ type External struct {
 	Description string          // truncated to maxDescription characters
 	Schema      json.RawMessage // JSON Schema of the arguments; if it is no object schema, any object is accepted
 
+	NotFor     string // see llm.Tool
+	MinContext int    // see llm.Tool
+
 	// Plan turns a call into an action and must change nothing. Input is one JSON
 	// object, valid by Schema unless Schema cannot be parsed or is too costly to
 	// check. In that case the tool checks the input.
@@ -59,10 +62,12 @@ func (s *Set) AddExternal(tools ...External) error {
 	return s.setExternal(nil, tools)
 }
 
-// ReplaceExternal replaces all external tools whose names begin with prefix by
-// tools, in one atomic step. Without tools it removes them.
-func (s *Set) ReplaceExternal(prefix string, tools []External) error {
-	return s.setExternal(func(e *toolEntry) bool { return strings.HasPrefix(e.name, prefix) }, tools)
+// ReplaceExternal replaces the external tool name by tools, in one atomic step; if name ends with an underscore,
+// all external tools whose names begin with it. Without tools it removes them.
+func (s *Set) ReplaceExternal(name string, tools []External) error {
+	return s.setExternal(func(e *toolEntry) bool {
+		return e.name == name || strings.HasSuffix(name, "_") && strings.HasPrefix(e.name, name)
+	}, tools)
 }
 
 // OnPrompt sets the function that BeginPrompt calls. It must not block.
@@ -144,6 +149,7 @@ func externalEntry(ext External) *toolEntry {
 			},
 		},
 		description: strings.TrimSpace(text),
+		notFor:      ext.NotFor, minContext: ext.MinContext,
 	}
 	e.once.Do(func() { e.raw, e.arguments = externalSchema(ext.Schema) })
 	return e

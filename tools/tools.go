@@ -77,6 +77,9 @@ type toolEntry struct {
 	raw         json.RawMessage // the schema as sent to a model
 	arguments   *argumentSchema // for checking calls; nil: the tool checks them
 	err         error
+
+	notFor     string // see llm.Tool
+	minContext int
 }
 
 func (e *toolEntry) load() error {
@@ -203,7 +206,7 @@ func (s *Set) Tools() []llm.Tool {
 		if err := e.load(); err != nil {
 			panic(fmt.Sprintf("tool %s: %v", e.name, err)) // a bug: tests load every tool
 		}
-		out = append(out, llm.Tool{Name: e.name, Description: e.description, Schema: e.raw})
+		out = append(out, llm.Tool{Name: e.name, Description: e.description, Schema: e.raw, NotFor: e.notFor, MinContext: e.minContext})
 	}
 	return out
 }

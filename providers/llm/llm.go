@@ -79,6 +79,14 @@ type Tool struct {
 	Name        string
 	Description string
 	Schema      json.RawMessage // JSON Schema of the arguments, an object
+
+	NotFor     string // model that is not offered it, as provider/model; "" for none
+	MinContext int    // the smallest context window, in tokens, of models that are offered it; 0 for any
+}
+
+// Suits reports whether the tool may be offered to m.
+func (t Tool) Suits(m Endpoint) bool {
+	return (t.NotFor == "" || t.NotFor != m.Name) && (m.Context == 0 || m.Context >= t.MinContext)
 }
 
 // Role is the author of a Message.

@@ -76,6 +76,8 @@ type Outcome struct {
 	Started bool `json:"started,omitempty"` // it started; without a result, its effect is unknown
 	Denied  bool `json:"denied,omitempty"`  // the user or a permission rule denied it
 	Stopped bool `json:"stopped,omitempty"` // the user stopped it
+
+	By string `json:"by,omitempty"` // see act.Outcome
 }
 
 // A Query selects sessions. The zero value matches all that are not deleted.

@@ -167,6 +167,9 @@ const (
 	SkillName  = "skill"    // loads skills
 	SearchName = "search"   // searches the web
 	AskTool    = "ask_user" // asks the user
+
+	ConsultTool = "consult" // asks another model
+	ExploreTool = "explore" // has a model look around
 )
 
 // PlanStep splits a step of a plan, such as "- [x] text", into its mark (a space, '>' or 'x'), its indentation

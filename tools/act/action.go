@@ -76,6 +76,8 @@ type Outcome struct {
 	Media    []llm.Part // images for the model, each of Kind llm.Media with its MIME and Data; Text mentions them
 	Duration time.Duration
 	Job      int // number of the command that continues in the background; 0: none
+
+	By string // model that was asked, and what it cost, in words for the user; "" for none
 }
 
 // Run carries out the action. Progress receives live output in pieces; a backspace in them removes

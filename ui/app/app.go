@@ -283,6 +283,7 @@ type Models struct {
 	Local   Local                    // services that answer without a key of parley's
 	Images  ImageModels
 	Connecting
+	Consult *session.Consult // model that the answering one may ask; nil for none
 	Defaults
 }
 

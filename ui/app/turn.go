@@ -93,6 +93,8 @@ func (t *Turn) Apply(e session.Event, now time.Time) []Change {
 		t.endCall(storedResult{Result: e}, now)
 	case storedResult:
 		t.endCall(e, now)
+	case session.Opinion:
+		calls.opinion(e, out)
 	case session.DroppedCall:
 		out.put(Change{Kind: ToolBlock, Tool: &Tool{Name: act.DisplayName(e.Name), Input: e.Input, Status: CallCanceled}, Event: e})
 	case session.CandidateEvent:

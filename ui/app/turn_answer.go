@@ -2,6 +2,7 @@ package app
 
 import (
 	"cmp"
+	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -426,11 +427,34 @@ func (c *calls) progress(p session.Progress, out *changeList) {
 	b.put(Change{Op: Grown, Kind: ToolBlock, Text: p.Text}, out)
 }
 
+// OpinionCall is the id of the call that shows a question to another model while its answer arrives.
+const OpinionCall = "ask"
+
+// OpinionInput returns the arguments of that call.
+func OpinionInput(question string) string {
+	input, _ := json.Marshal(map[string]string{"question": question}) // cannot fail for a string
+	return string(input)
+}
+
+// opinion shows the answer of another model, in the block of its question if that is shown.
+func (c *calls) opinion(e session.Opinion, out *changeList) {
+	c.block(OpinionCall, out).setTool(e, out, func(tool *Tool) {
+		*tool = Tool{Name: OpinionCall, Input: OpinionInput(e.Question), Output: e.Answer, Duration: e.Duration, By: e.By, Status: CallDone}
+		switch {
+		case e.Stopped:
+			tool.Status = CallCanceled
+		case e.Failed:
+			tool.Status = CallFailed
+		}
+	})
+	delete(c.blocks, OpinionCall)
+}
+
 // end shows the result of a call.
 func (c *calls) end(r storedResult, out *changeList) {
 	c.block(r.Part.ID, out).setTool(r.Result, out, func(tool *Tool) {
 		tool.Input, tool.Output, tool.Duration, tool.Diff = cmp.Or(r.Input, tool.Input), r.Part.Text, r.Duration, r.Diff
-		tool.Media = r.Media
+		tool.Media, tool.By = r.Media, r.By
 		switch {
 		case r.denied || tool.Status == CallDenied:
 			tool.Status = CallDenied

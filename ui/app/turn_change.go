@@ -131,6 +131,7 @@ type Tool struct {
 	Media    []llm.Part    // images and other media in the output
 	Started  time.Time     // start of the run; zero before it, and for stored calls
 	Duration time.Duration // duration of the run
+	By       string        // see act.Outcome
 
 	Remote   bool // the provider runs it
 	Stops    bool // the stop key ends it; a question of the model has keys of its own

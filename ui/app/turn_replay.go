@@ -368,7 +368,7 @@ func (r *replay) results(n session.Node) {
 			media = media[:end]
 		}
 		o := n.Results[p.ID]
-		r.apply(storedResult{session.Result{Part: p, Media: media, Input: o.Input, Diff: o.Diff, Duration: o.Duration, Stopped: o.Stopped}, o.Denied, o.Started}, 0)
+		r.apply(storedResult{session.Result{Part: p, Media: media, Input: o.Input, Diff: o.Diff, Duration: o.Duration, Stopped: o.Stopped, By: o.By}, o.Denied, o.Started}, 0)
 	}
 }
 

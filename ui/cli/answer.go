@@ -17,6 +17,7 @@ import (
 	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/app/flows"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
@@ -38,6 +39,7 @@ func (a *program) printAnswer(prompt func() ([]llm.Part, error), outTerminal boo
 	if err != nil {
 		return cmdutil.Config(err)
 	}
+	offerUnattended(a)
 	defer a.finishing.Wait()
 	defer closeSession(s, cmdutil.Warn) // also with -q: lost messages are important
 	if len(a.flags.models) < 2 {
@@ -104,6 +106,17 @@ func (a *program) printAnswer(prompt func() ([]llm.Part, error), outTerminal boo
 		judge = &model
 	}
 	return cmdutil.Exit(a.print(s, s.Compare(ctx, models, judge, parts...), cancel, o))
+}
+
+// offerUnattended offers the tools of flows that ask the user nothing.
+func offerUnattended(a *program) {
+	set := func(tool string) act.Set {
+		if tool != act.ConsultTool && tool != act.ExploreTool {
+			return nil
+		}
+		return a.setFor(tool)
+	}
+	flows.Register(&app.App{Options: app.Options{Models: app.Models{Consult: &a.config.Consult}, Machine: app.Machine{ToolSet: set}}})
 }
 
 // printText writes the answers of a turn as they are stored. It is used if no front end for pipes is set.

@@ -53,6 +53,7 @@ type Config struct {
 	Hooks       []hooks.Config              `toml:"hooks"`
 	Budget      session.Budget              `toml:"budget"`
 	Search      tools.SearchConfig          `toml:"search"`
+	Consult     session.Consult             `toml:"consult"`
 	providers.Config
 }
 
@@ -90,7 +91,7 @@ func (c *Config) Validate() error {
 	if c.MaxTurns < 0 || !(c.MaxCost >= 0) || math.IsInf(c.MaxCost, 0) {
 		return errors.New("max_turns and max_cost cannot be negative; 0 means no limit")
 	}
-	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(flows.Commands()), tools.ValidateCustomTools(c.Tools, false), c.Permissions.Validate(c.toolNames()...), c.Sandbox.Validate(), c.Search.Validate(), mcp.Validate(c.MCP), hooks.Validate(c.Hooks), c.Budget.Validate()); err != nil {
+	if err := cmp.Or(c.UI.Validate(), c.Session.Validate(), c.Keys.Validate(flows.Commands()), tools.ValidateCustomTools(c.Tools, false), c.Permissions.Validate(c.toolNames()...), c.Sandbox.Validate(), c.Search.Validate(), mcp.Validate(c.MCP), hooks.Validate(c.Hooks), c.Budget.Validate(), c.Consult.Validate()); err != nil {
 		return err
 	}
 	return c.Config.Validate()
@@ -356,7 +357,7 @@ func (c *Config) checkNames() error {
 		}
 		return nil
 	}
-	err := cmp.Or(check("model", c.Model), check("session.title", c.Session.TitleModel), check("session.summary_model", c.Session.SummaryModel), check("fallback", c.Fallback...))
+	err := cmp.Or(check("model", c.Model), check("session.title", c.Session.TitleModel), check("session.summary_model", c.Session.SummaryModel), check("session.small_model", c.Session.SmallModel), check("consult.model", c.Consult.Model), check("fallback", c.Fallback...))
 	for _, of := range slices.Sorted(maps.Keys(c.Fallbacks)) {
 		err = cmp.Or(err, check("fallbacks."+of, c.Fallbacks[of]...))
 	}

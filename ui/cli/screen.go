@@ -152,9 +152,9 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			return requestFacts(cmp.Or(a.config.System, session.Instructions), &a.project, a.toolSet, known)
 		},
 		Flows: flows.Register, Library: a.library, Estimate: catalog.Estimate, Models: app.Models{
-			Defaults: conversationDefaults(a),
-			Local:    a.local.options(),
-			Resolve:  a.config.Resolve, Recent: strings.Fields(models), Connecting: connecting(a),
+			Defaults: conversationDefaults(a), Consult: &a.config.Consult,
+			Local:   a.local.options(),
+			Resolve: a.config.Resolve, Recent: strings.Fields(models), Connecting: connecting(a),
 			Open: func(name string) (llm.Endpoint, error) { return a.openModel(name, false) },
 			Choices: func() []app.ModelChoice {
 				return modelChoices(providers.Choices(a.local.services(), os.Getenv), time.Now())

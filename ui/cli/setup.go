@@ -309,7 +309,7 @@ func openTools(a *program) (*tools.Set, error) {
 		return set, err
 	}
 	listed := slices.DeleteFunc(strings.Split(a.flags.toolNames, ","), func(name string) bool {
-		return slices.Contains([]string{act.SkillName, act.AskTool}, strings.TrimSpace(name)) // added later, where they can be used
+		return slices.Contains([]string{act.SkillName, act.AskTool, act.ConsultTool, act.ExploreTool}, strings.TrimSpace(name)) // added later, where they can be used
 	})
 	only, err := set.Only(listed...)
 	if err != nil {

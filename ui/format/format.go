@@ -94,6 +94,9 @@ func Capital(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
+// ModelID returns the name of a model, provider/model, without its provider.
+func ModelID(name string) string { return name[strings.LastIndexByte(name, '/')+1:] }
+
 // Cost returns dollars with two digits, or four below a cent; "" for zero. known
 // reports that the cost is complete; otherwise it is shown as "≥$0.12".
 func Cost(dollars float64, known bool) string {

@@ -45,6 +45,9 @@ func (t *transcript) writeResult(tool *app.Tool, r session.Result, stopped bool)
 	case r.Part.Failed:
 		done = "Failed after " + length(r.Duration)
 	}
+	if r.By != "" {
+		done += ", " + r.By
+	}
 	if tool.Parallel {
 		done = tool.Name + ": " + strings.ToLower(done[:1]) + done[1:]
 	}
@@ -56,6 +59,16 @@ func (t *transcript) writeResult(tool *app.Tool, r session.Result, stopped bool)
 		if tool.Asked || tool.Live || r.Part.Failed {
 			t.writeFirstLines(r.Part.Text)
 		}
+	}
+}
+
+// opinion writes the answer of another model.
+func (t *transcript) opinion(e session.Opinion) {
+	t.output = &result{e.Model, e.Answer}
+	t.writeLine("%s was asked: %s", e.By, sentence(oneLine(e.Question)))
+	t.writeText(e.Answer)
+	if !e.Failed {
+		t.writeLine("The answer is sent along with your next message.")
 	}
 }
 
@@ -90,7 +103,7 @@ func callText(tool, input string) string {
 	if json.Unmarshal([]byte(input), &args) != nil {
 		return strings.TrimSpace(tool + " " + truncate(input, most))
 	}
-	for _, arg := range []string{"command", "path", "url", "pattern", "query"} {
+	for _, arg := range []string{"command", "path", "url", "pattern", "query", "question", "task"} {
 		if text, ok := args[arg].(string); ok && text != "" && text != "." {
 			return tool + ": " + truncate(text, most)
 		}

@@ -91,6 +91,8 @@ func (t *transcript) storedCall(c app.Change) {
 		if c.Op == app.Opened {
 			t.writeLine("Tool %s.", callText(c.Tool.Name, c.Tool.Input))
 		}
+	case session.Opinion:
+		t.opinion(e)
 	case session.Result:
 		t.output = &result{e.Part.Name, e.Part.Text}
 		if c.Tool.Status == app.CallLost {

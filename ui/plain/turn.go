@@ -240,6 +240,8 @@ func (t *turn) tool(c app.Change) {
 			}
 			t.remote[i].tool = c.Tool
 		}
+	case session.Opinion:
+		t.opinion(e)
 	case session.Decision:
 		t.writeDecision(c.Tool)
 	case session.Result:

@@ -34,7 +34,7 @@ func TestFoundCommandsDoNotRun(t *testing.T) {
 	}
 	t.Run("an arrow key chooses", func(t *testing.T) {
 		s := setUp(t, 100, 40)
-		s.Type("/cost").Press("down", "enter").WaitForText("Usage")
+		s.Type("/tokens").Press("down", "enter").WaitForText("Usage")
 	})
 }
 

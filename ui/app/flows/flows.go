@@ -7,8 +7,10 @@ import (
 	"parley/ui/app/flows/askuser"
 	"parley/ui/app/flows/budget"
 	"parley/ui/app/flows/config"
+	"parley/ui/app/flows/consult"
 	"parley/ui/app/flows/context"
 	"parley/ui/app/flows/doctor"
+	"parley/ui/app/flows/explore"
 	"parley/ui/app/flows/export"
 	"parley/ui/app/flows/folders"
 	"parley/ui/app/flows/hooks"
@@ -50,6 +52,8 @@ func Register(a *app.App) {
 	manual.Register(a)
 	doctor.Register(a)
 	askuser.Register(a)
+	consult.Register(a)
+	explore.Register(a)
 }
 
 // Commands returns the commands of all flows, in the order of the help.

@@ -106,7 +106,8 @@ func (c *Chat) drawTool(b app.Change) {
 		return
 	}
 	tool := transcript.Tool{Name: b.Tool.Name, Input: b.Tool.Input, Status: transcript.Status(b.Tool.Status),
-		Output: b.Tool.Output, Diff: b.Tool.Diff, Started: b.Tool.Started, Duration: b.Tool.Duration}
+		Output: b.Tool.Output, Diff: b.Tool.Diff, Started: b.Tool.Started, Duration: b.Tool.Duration, By: b.Tool.By}
+	_, tool.Whole = b.Event.(session.Opinion)
 	if b.Tool.Stops {
 		tool.Hint = stopHint(c.KeyOf("stop"))
 	}
@@ -223,7 +224,7 @@ func footer(t *app.TurnTotals, now time.Time) []string {
 	)
 	var text [parts]string
 	u, cached := t.Usage, ""
-	text[model], text[sent] = t.Model[strings.LastIndexByte(t.Model, '/')+1:], t.Clock(now)
+	text[model], text[sent] = format.ModelID(t.Model), t.Clock(now)
 	if u != (llm.Usage{}) {
 		about := ""
 		if share := app.CacheShare(u); share != "" {

@@ -207,7 +207,7 @@ func (a *argsReader) put(s string) {
 }
 
 // titleArgs lists the arguments that can be the title of a call, best first.
-var titleArgs = []string{"command", "cmd", "pattern", "query", "url", "path", "file_path", "filename", "file", "directory", "name"}
+var titleArgs = []string{"command", "cmd", "pattern", "query", "url", "path", "file_path", "filename", "file", "directory", "name", "question", "task"}
 
 // titleRank returns the index of an argument in titleArgs, or len(titleArgs) if it is not listed.
 func titleRank(name string) int {

@@ -67,6 +67,7 @@ func (b *call) set(t Tool) {
 	b.received, b.tool = t, t
 	b.tool.Notes = strings.TrimRight(sanitize.Text(t.Notes), "\n")
 	b.tool.Name, b.tool.Title, b.tool.Output, b.tool.Diff, b.tool.Hint = sanitize.Line(t.Name), title, output, diff, sanitize.Line(t.Hint)
+	b.tool.By = sanitize.Line(t.By)
 	if output != "" {
 		b.live = nil
 	}
@@ -205,6 +206,9 @@ func (b *call) status(now time.Time) string {
 	if d := b.parsedDiff(); d.Added+d.Removed > 0 {
 		parts = append(parts, fmt.Sprintf("+%d −%d", d.Added, d.Removed))
 	}
+	if t.By != "" {
+		parts = append(parts, t.By)
+	}
 	switch {
 	case t.Status == Arriving && len(t.Input) >= 1<<10:
 		parts = append(parts, fmt.Sprintf("%d KB", len(t.Input)>>10))
@@ -286,7 +290,7 @@ func (b *call) renderOutput(p renderContext) []string {
 	if b.tool.Status == Done { // its sign says so
 		written, said = withoutSuccess(written), withoutSuccess(said)
 	}
-	if p.open {
+	if p.open || b.tool.Whole {
 		lines, _ := wrapText(written, p.width, 0)
 		return p.styler.applyAll(roleDim, lines)
 	}

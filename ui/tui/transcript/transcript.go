@@ -94,6 +94,8 @@ type Tool struct {
 	Diff     string        // unified diff of the changes it made
 	Started  time.Time     // when it began to run; zero before that
 	Duration time.Duration // how long it ran; 0 until it has ended
+	By       string        // model that was asked, and what it cost; "" for none
+	Whole    bool          // Output is never folded
 	Hint     string        // how to stop it, such as "esc stops", shown while it runs
 }
 
