@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -248,7 +249,7 @@ func (f flow) paths(of *setting, values map[string]any) (all [][]string) {
 			}
 		}
 	}
-	slices.SortFunc(all, slices.Compare[[]string])
+	sort.Slice(all, func(i, j int) bool { return slices.Compare(all[i], all[j]) < 0 })
 	return append(all, of.path)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -81,9 +82,12 @@ func comparisonTally(all []session.Comparison) string {
 	_ = cmdutil.WriteTable(&text, 0, slices.Values(rows)) // writes to a Builder cannot fail
 	text.WriteByte('\n')
 	rows = nil
-	for _, pair := range slices.SortedFunc(maps.Keys(pairs), func(a, b [2]string) int {
-		return cmp.Or(pairs[b].of-pairs[a].of, strings.Compare(a[0], b[0]), strings.Compare(a[1], b[1]))
-	}) {
+	compared := slices.Collect(maps.Keys(pairs))
+	sort.Slice(compared, func(i, j int) bool {
+		a, b := compared[i], compared[j]
+		return cmp.Or(pairs[b].of-pairs[a].of, strings.Compare(a[0], b[0]), strings.Compare(a[1], b[1])) < 0
+	})
+	for _, pair := range compared {
 		s := pairs[pair]
 		rows = append(rows, []string{sanitize.Line(pair[0]), fmt.Sprintf("%d – %d", s.won, s.of-s.won), sanitize.Line(pair[1]), blind(s)})
 	}
