@@ -854,3 +854,21 @@ func TestEmptyAnswer(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A side question is answered in a message that is marked, and does not enter the conversation.
+func TestAside(t *testing.T) {
+	e := newEditor(t, session.Options{}, llmtest.Say("hello"), llmtest.Say("because"), llmtest.Say("next"))
+	id := e.begin()
+	e.prompt(id, text("hi"))
+	e.take()
+	if r := e.prompt(id, text("/btw why?")); r != sdk.StopReasonEndTurn {
+		t.Errorf("stop reason %q", r)
+	}
+	if got := e.take(); !strings.HasPrefix(got, "message: **Aside**, not part of the conversation (m · ") || !strings.HasSuffix(got, "\n\nbecause\n") {
+		t.Errorf("%q", got)
+	}
+	e.prompt(id, text("go on"))
+	if r, err := e.LoadSession(t.Context(), sdk.LoadSessionRequest{SessionId: id, Cwd: e.dir, McpServers: []sdk.McpServer{}}); err == nil && strings.Contains(e.take(), "because") {
+		t.Errorf("it is part of the conversation: %+v", r)
+	}
+}
