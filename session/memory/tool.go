@@ -73,9 +73,10 @@ func origin(s *session.Session, imported string) string {
 		}
 	}
 	more := 0
-	for _, n := range slices.Backward(path) {
-		for _, p := range slices.Backward(n.Parts) {
-			source := ""
+	for i := len(path) - 1; i >= 0; i-- {
+		n := &path[i]
+		for j := len(n.Parts) - 1; j >= 0; j-- {
+			p, source := &n.Parts[j], ""
 			switch {
 			case p.Kind == llm.Result && p.Name != ToolName && p.Name != act.PlanTool && act.FactsOf(p.Name).Kind != "edit":
 				source = titles[p.ID]

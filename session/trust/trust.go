@@ -295,7 +295,13 @@ func memoryOf(dir, text string) Project {
 
 // WithoutMemory returns o without its lines to remember.
 func (o Project) WithoutMemory() Project {
-	o.Files = slices.DeleteFunc(slices.Clone(o.Files), func(f File) bool { return f.Kind == Memory })
+	files := o.Files
+	o.Files = nil
+	for _, f := range files {
+		if f.Kind != Memory {
+			o.Files = append(o.Files, f)
+		}
+	}
 	return o
 }
 

@@ -95,7 +95,7 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 		o.Model = llm.Endpoint{Model: model, Name: "fake/m", Origin: "fake", Strategy: "native", Context: 100_000, Efforts: []llm.Effort{"low", "high"}}
 		s := session.New(o)
 		return &client.Opened{
-			App: app.Options{Machine: app.Machine{ToolSet: func(string) act.Set { return set }}, Flows: flows.Register, Session: s, Library: lib, Directory: r.Dir, Models: app.Models{
+			App: app.Options{Machine: app.Machine{ToolSet: func(string) act.Set { return set }}, Flows: flows.Register, Session: s, Library: lib, Directory: r.Dir, PromptFiles: app.PromptFiles{Memory: fixedLines{}}, Models: app.Models{
 				Choices: func() []app.ModelChoice {
 					return []app.ModelChoice{{Name: "fake/m", Ready: true}, {Name: "fake/n", Title: "N", Ready: true}, {Name: "other/x"}}
 				},
@@ -281,6 +281,33 @@ func TestAnswer(t *testing.T) {
 	e.prompt(id, text("Again"))
 	if got := e.take(); strings.Contains(got, "the demo answers") {
 		t.Errorf("the notice is told again: %q", got)
+	}
+}
+
+// fixedLines has one remembered line of the user's and one of the folder.
+type fixedLines struct{ app.Memory }
+
+func (fixedLines) Lines(here bool) []string {
+	return map[bool][]string{false: {"I use \x1btabs"}, true: {"Run make"}}[here]
+}
+
+// TestCommandsOfEditors: commands beside prompts run without a request, and a list is shown as numbered text.
+func TestCommandsOfEditors(t *testing.T) {
+	e := newEditor(t, session.Options{})
+	id := e.begin()
+	for line, want := range map[string]string{
+		"/memory":      "message: Memory · 4 tokens in each request\n\n1. I use ␛tabs · 2 tokens\n2. Run make · 2 tokens",
+		"/until false": "No commands can run here",
+	} {
+		e.take()
+		_, err := e.Prompt(t.Context(), sdk.PromptRequest{SessionId: id, Prompt: []sdk.ContentBlock{text(line)}})
+		got := e.take()
+		if err != nil {
+			got += err.Error()
+		}
+		if !strings.Contains(strings.ToLower(got), strings.ToLower(want)) {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
 	}
 }
 

@@ -2,12 +2,9 @@
 package until
 
 import (
-	"context"
-	"iter"
 	"strconv"
 	"strings"
 
-	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
 )
@@ -53,5 +50,5 @@ func (f flow) run(arg string) app.Effect {
 	if a.Busy() {
 		return app.Toast("Runs when the model is done: " + sanitize.Line(arg))
 	}
-	return app.Play(func(ctx context.Context) iter.Seq[session.Event] { return own.TurnFromCheck(ctx) })
+	return app.Play(own.TurnFromCheck)
 }
