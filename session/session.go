@@ -235,67 +235,69 @@ func (s *Session) Turn(ctx context.Context, parts ...llm.Part) iter.Seq[Event] {
 	return s.loop(ctx, func(t *turn) error { return t.run(parts) })
 }
 
-// loop runs f as the session's only turn.
+// loop returns the events of f, run as the session's only turn.
 func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event] {
-	return func(yield func(Event) bool) {
-		ctx, cancel := context.WithCancelCause(context.WithValue(act.WithJobOwner(ctx, s.id), sessionKey{}, s))
-		defer cancel(nil)
-		show := stopAfterBreak(yield, cancel)
-		t := &turn{conversation: &s.conversation, session: s, ctx: ctx, start: s.now()}
-		t.given.turn, t.questions.turn, t.budget.turn, t.compaction.turn, t.window.turn, t.models.turn = t, t, t, t, t, t
-		t.emit = func(e Event) {
-			if kind, _ := kindOf(e); kind != "" {
-				t.annotate(e, t.partial.visibleParts())
-			}
-			show(e)
-			if _, ok := e.(Result); ok {
-				t.reportSandbox()
-			}
+	return func(yield func(Event) bool) { runLoop(ctx, s, f, yield) } // in a line: the compiler copies it into each caller of Turn
+}
+
+func runLoop(ctx context.Context, s *Session, f func(*turn) error, yield func(Event) bool) {
+	ctx, cancel := context.WithCancelCause(context.WithValue(act.WithJobOwner(ctx, s.id), sessionKey{}, s))
+	defer cancel(nil)
+	show := stopAfterBreak(yield, cancel)
+	t := &turn{conversation: &s.conversation, session: s, ctx: ctx, start: s.now()}
+	t.given.turn, t.questions.turn, t.budget.turn, t.compaction.turn, t.window.turn, t.models.turn = t, t, t, t, t, t
+	t.emit = func(e Event) {
+		if kind, _ := kindOf(e); kind != "" {
+			t.annotate(e, t.partial.visibleParts())
 		}
-		if !s.turn.TryLock() {
-			show(Done{Err: errors.New("a turn is running already")})
-			return
-		}
-		func() {
-			defer s.turn.Unlock()
-			defer func() { // also after a panic
-				t.budget.endReservations()
-				t.mu.Lock()
-				t.turnSeq, s.request.turnTools, s.request.omitsOldest, s.fallback.standIn, s.branch.edited = 0, nil, false, llm.Endpoint{}, edit{}
-				t.mu.Unlock()
-			}()
-			if s.tools != nil {
-				t.callable = locked(&s.mu, s.offeredTools)
-			}
-			set(&s.mu, &s.request.turnTools, t.callable)
-			t.budget.begin()
-			if t.done.Err = f(t); t.done.Err == errForked {
-				t.done.Err, t.done.Fork = nil, t.Head()
-			}
+		show(e)
+		if _, ok := e.(Result); ok {
 			t.reportSandbox()
-			if llm.Canceled(t.done.Err) {
-				t.done.Err = t.cause(t.done.Err)
-			}
-			t.done.Unsent = t.questions.unsent && t.ctx.Err() == nil && t.given.giveBack()
-			t.done.AnswerComplete = !s.Unanswered()
-			t.budget.noticeReached()
-			s.saveInfo()
-			if !t.done.Unsent { // calls are stopped only in messages that are still part of the conversation
-				t.annotate(t.done, 0)
-			}
-			if s.log != nil {
-				_ = s.log.Flush() // as in persist
-			}
-		}()
-		t.done.Duration = s.now().Sub(t.start)
-		if t.done.Err != nil {
-			t.done.Reason = ""
 		}
-		if s.afterTurn != nil {
-			s.afterTurn()
-		}
-		show(t.done) // unlocked: the consumer may start the next turn
 	}
+	if !s.turn.TryLock() {
+		show(Done{Err: errors.New("a turn is running already")})
+		return
+	}
+	func() {
+		defer s.turn.Unlock()
+		defer func() { // also after a panic
+			t.budget.endReservations()
+			t.mu.Lock()
+			t.turnSeq, s.request.turnTools, s.request.omitsOldest, s.fallback.standIn, s.branch.edited = 0, nil, false, llm.Endpoint{}, edit{}
+			t.mu.Unlock()
+		}()
+		if s.tools != nil {
+			t.callable = locked(&s.mu, s.offeredTools)
+		}
+		set(&s.mu, &s.request.turnTools, t.callable)
+		t.budget.begin()
+		if t.done.Err = f(t); t.done.Err == errForked {
+			t.done.Err, t.done.Fork = nil, t.Head()
+		}
+		t.reportSandbox()
+		if llm.Canceled(t.done.Err) {
+			t.done.Err = t.cause(t.done.Err)
+		}
+		t.done.Unsent = t.questions.unsent && t.ctx.Err() == nil && t.given.giveBack()
+		t.done.AnswerComplete = !s.Unanswered()
+		t.budget.noticeReached()
+		s.saveInfo()
+		if !t.done.Unsent { // calls are stopped only in messages that are still part of the conversation
+			t.annotate(t.done, 0)
+		}
+		if s.log != nil {
+			_ = s.log.Flush() // as in persist
+		}
+	}()
+	t.done.Duration = s.now().Sub(t.start)
+	if t.done.Err != nil {
+		t.done.Reason = ""
+	}
+	if s.afterTurn != nil {
+		s.afterTurn()
+	}
+	show(t.done) // unlocked: the consumer may start the next turn
 }
 
 // TakeSandbox returns sandbox notices that no event has reported yet.
