@@ -46,47 +46,51 @@ type answer struct {
 		Message string `json:"message"`
 		Hint    string `json:"hint"`
 	} `json:"error"`
-	Finish string `json:"finish_reason"` // "" if this is no answer
+	Finish string `json:"finish_reason"` // "" for an error of all models
 }
 
-func (c *call) ask(args arguments) (object, error) {
+func (c *call) ask(args arguments) (r result, err error) {
 	all, notice, err := c.answers(args, cmp.Or(args.Model, c.model))
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	one := all[0]
 	text := one.Text
 	if one.Structured != nil {
 		text = string(one.Structured)
 	}
-	result := object{"content": texts(text, one.remarks(), joined(one.about(), one.Model, notice)), "isError": one.Error != nil}
-	if strings.HasPrefix(string(one.Structured), "{") { // the protocol has objects only
-		result["structuredContent"] = one.Structured
+	r = result{Content: texts(text, one.remarks(), joined(one.about(), one.Model, notice)), IsError: one.Error != nil}
+	if strings.HasPrefix(text, "{") && one.Structured != nil { // the protocol has objects only
+		r.Structured = one.Structured
 	}
-	return result, nil
+	return r, nil
 }
 
-func (c *call) compare(args arguments) (object, error) {
+func (c *call) compare(args arguments) (r result, err error) {
 	const most = 4
 	if n := len(args.Models); n > most { // also of one model
-		return nil, fmt.Errorf("%d answers are too many to compare: ask for at most %d", n, most)
+		return r, fmt.Errorf("%d answers are too many to compare: ask for at most %d", n, most)
 	}
 	if err := session.CheckCompared(args.Models); err != nil {
-		return nil, err
+		return r, err
 	}
 	all, notice, err := c.answers(args, args.Models...)
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	var parts []string
-	failed := 0
+	r.IsError = true // unless one has answered
 	for _, one := range all {
-		parts = append(parts, "## "+joined(one.Model, one.about())+"\n\n"+strings.TrimSpace(one.Text+"\n\n"+one.remarks()))
-		if one.Error != nil {
-			failed++
+		switch {
+		case one.Finish != "":
+			parts = append(parts, "## "+joined(one.Model, one.about())+"\n\n"+strings.TrimSpace(one.Text+"\n\n"+one.remarks()))
+			r.IsError = r.IsError && one.Error != nil
+		case one.Error != nil:
+			parts = append(parts, one.remarks())
 		}
 	}
-	return object{"content": texts(append(parts, notice)...), "isError": failed == len(all)}, nil
+	r.Content = texts(append(parts, notice)...)
+	return r, nil
 }
 
 // joined joins facts on one line; "" is none.
@@ -161,7 +165,6 @@ func (c *call) answers(args arguments, models ...string) (all []*answer, notice 
 		err = json.Unmarshal(out.Bytes(), all[0])
 	} else {
 		err = json.Unmarshal(out.Bytes(), &all)
-		all = slices.DeleteFunc(all, func(a *answer) bool { return a.Finish == "" })
 	}
 	switch {
 	case c.ctx.Err() != nil:
@@ -197,8 +200,7 @@ func (c *call) attached(opened *client.Opened, files []string) (parts []llm.Part
 		return nil, fmt.Errorf("%d files are too many: attach up to %d", len(files), most)
 	}
 	for _, name := range files {
-		input, _ := json.Marshal(object{"path": name})
-		action, err := opened.Tools.Plan(c.ctx, "read", string(input))
+		action, err := opened.Tools.Plan(c.ctx, "read", fmt.Sprintf(`{"path":%s}`, encode(name)))
 		if err != nil {
 			return nil, err
 		}
@@ -276,14 +278,8 @@ type budget struct {
 	most float64 // US dollars; 0 is no limit
 
 	mu      sync.Mutex
-	spent   float64 // by calls that have ended
-	running []spender
-}
-
-// A spender is a running conversation with its configured limit.
-type spender struct {
-	session *session.Session
-	own     session.Limit
+	spent   float64                            // by calls that have ended
+	running map[*session.Session]session.Limit // with their configured limits
 }
 
 // begin counts the cost of s. It returns an error if nothing is left.
@@ -292,13 +288,16 @@ func (b *budget) begin(s *session.Session) error {
 		return nil
 	}
 	b.mu.Lock()
-	one := spender{session: s, own: session.Limit{Period: session.PerSession}}
+	own := session.Limit{Period: session.PerSession}
 	for _, l := range s.Spending.Limits() {
-		if l.Same(one.own) {
-			one.own = l
+		if l.Same(own) {
+			own = l
 		}
 	}
-	b.running = append(b.running, one)
+	if b.running == nil {
+		b.running = map[*session.Session]session.Limit{}
+	}
+	b.running[s] = own
 	b.mu.Unlock()
 	if b.share() <= 0 {
 		b.end(s)
@@ -312,15 +311,14 @@ func (b *budget) share() float64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	left := b.most - b.spent
-	for _, one := range b.running {
-		left -= cost(one.session)
+	for s := range b.running {
+		left -= cost(s)
 	}
-	for _, one := range b.running {
-		l := one.own
-		if rest := max(left+cost(one.session), 1e-9); l.Cost == 0 || rest < l.Cost { // 0 would be no limit
+	for s, l := range b.running {
+		if rest := max(left+cost(s), 1e-9); l.Cost == 0 || rest < l.Cost { // 0 would be no limit
 			l.Cost = rest
 		}
-		one.session.Spending.SetLimit(l)
+		s.Spending.SetLimit(l)
 	}
 	return left
 }
@@ -329,12 +327,8 @@ func (b *budget) share() float64 {
 func (b *budget) end(s *session.Session) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.running = slices.DeleteFunc(b.running, func(one spender) bool {
-		if one.session == s {
-			b.spent += cost(s)
-		}
-		return one.session == s
-	})
+	b.spent += cost(s)
+	delete(b.running, s)
 }
 
 // cost returns what a conversation has cost so far.

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -44,7 +43,7 @@ type httpSession struct {
 
 // serveHTTP serves clients on a port of this computer until ctx ends.
 func (s *server) serveHTTP(ctx context.Context, port int) (err error) {
-	listener, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	listener, err := net.Listen("tcp4", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		return fmt.Errorf("--port %d: %w", port, err)
 	}
@@ -165,7 +164,7 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func refuse(w http.ResponseWriter, status int, reason string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(failure(nil, codeInvalid, "%s", reason))
+	_, _ = w.Write(failure(nil, codeInvalid, reason))
 }
 
 // session returns the open session id, nil if there is none. If remove is set, it ends.

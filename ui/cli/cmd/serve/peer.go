@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"parley/tools/sanitize"
@@ -56,26 +57,26 @@ type peer struct {
 	calls map[string]context.CancelCauseFunc // running calls by ID
 }
 
-// object is a JSON object.
-type object = map[string]any
-
 // encode returns a value as JSON without invisible characters.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // maps, strings and valid JSON never fail
+	_ = e.Encode(v) // strings and valid JSON never fail
 	return sanitize.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
-// response returns the response to the request id.
-func response(id json.RawMessage, result any) []byte {
-	return encode(object{"jsonrpc": "2.0", "id": id, "result": result})
+// response returns the response to the request id; result is JSON.
+func response(id json.RawMessage, result []byte) []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
 }
 
 // failure returns an error as the response to the request id; nil if the request is unknown.
-func failure(id json.RawMessage, code int, format string, args ...any) []byte {
-	return encode(object{"jsonrpc": "2.0", "id": id, "error": object{"code": code, "message": fmt.Sprintf(format, args...)}})
+func failure(id json.RawMessage, code int, message string) []byte {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, id, code, encode(message))
 }
 
 // receive handles a message. It returns the response, nil for none, or a function that runs the call of a tool and
@@ -90,7 +91,7 @@ func (p *peer) receive(ctx context.Context, raw []byte) (reply []byte, run func(
 	case err != nil && (wrong.Field == "" || !valid):
 		return failure(nil, codeInvalid, "not one JSON-RPC message: send one object"), nil
 	case err != nil:
-		return failure(m.ID, codeParams, "%s has the wrong type", sanitize.Line(wrong.Field)), nil
+		return failure(m.ID, codeParams, wrong.Field+" has the wrong type"), nil
 	case m.Version != "2.0", m.ID != nil && !valid:
 		return failure(nil, codeInvalid, `a message needs "jsonrpc": "2.0", and a request a number or a string as its id`), nil
 	case m.Method == "": // a response; nothing was asked
@@ -116,32 +117,32 @@ func (p *peer) request(ctx context.Context, m *message) (reply []byte, run func(
 	p.mu.Unlock()
 	switch {
 	case m.Method == "ping":
-		return response(m.ID, object{}), nil
+		return response(m.ID, []byte("{}")), nil
 	case m.Method == "initialize":
 		return p.initialize(m), nil
 	case !slices.Contains([]string{"tools/list", "tools/call"}, m.Method):
-		return failure(m.ID, codeMethod, "no method %s: this server has tools only", sanitize.Line(m.Method)), nil
+		return failure(m.ID, codeMethod, "no method "+m.Method+": this server has tools only"), nil
 	case !begun:
 		return failure(m.ID, codeInvalid, "the first request has to be initialize"), nil
 	case m.Method == "tools/list":
-		var list []object
+		var list []string
 		for _, t := range tools() {
-			list = append(list, object{"name": t.name, "description": t.description, "inputSchema": json.RawMessage(t.schema), "annotations": object{"readOnlyHint": true, "openWorldHint": t.asks}})
+			list = append(list, fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":%s,"annotations":{"readOnlyHint":true,"openWorldHint":%t}}`, t.name, t.description, t.schema, t.asks))
 		}
-		return response(m.ID, object{"tools": list}), nil
+		return response(m.ID, []byte(`{"tools":[`+strings.Join(list, ",")+`]}`)), nil
 	}
 	for _, t := range tools() {
 		if t.name == m.Params.Name {
 			return p.begin(ctx, m, t)
 		}
 	}
-	return failure(m.ID, codeParams, "no tool %q", sanitize.Line(m.Params.Name)), nil
+	return failure(m.ID, codeParams, "no tool "+m.Params.Name), nil
 }
 
 // initialize answers the first request.
 func (p *peer) initialize(m *message) []byte {
 	if m.Params.ClientInfo.Name == "parley" {
-		return failure(m.ID, codeInvalid, "%v", errServed)
+		return failure(m.ID, codeInvalid, errServed.Error())
 	}
 	version := m.Params.ProtocolVersion
 	if !slices.Contains(versions, version) {
@@ -150,7 +151,7 @@ func (p *peer) initialize(m *message) []byte {
 	p.mu.Lock()
 	p.begun = true
 	p.mu.Unlock()
-	return response(m.ID, object{"protocolVersion": version, "capabilities": object{"tools": object{}}, "serverInfo": object{"name": "parley", "title": "parley", "version": p.server.Version}})
+	return response(m.ID, fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"parley","version":%s}}`, version, encode(p.server.Version)))
 }
 
 // begin takes a place for a call and returns the function that runs it.
@@ -158,7 +159,7 @@ func (p *peer) begin(ctx context.Context, m *message, t tool) (reply []byte, run
 	select {
 	case p.server.places <- struct{}{}:
 	default:
-		return response(m.ID, refused(fmt.Errorf("%d calls are running: call again when one has ended", maxCalls))), nil
+		return response(m.ID, encode(refused(fmt.Errorf("%d calls are running: call again when one has ended", maxCalls)))), nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	p.mu.Lock()
@@ -166,7 +167,7 @@ func (p *peer) begin(ctx context.Context, m *message, t tool) (reply []byte, run
 	if p.calls[string(m.ID)] != nil {
 		cancel(nil)
 		<-p.server.places
-		return failure(m.ID, codeInvalid, "request %s is running", m.ID), nil
+		return failure(m.ID, codeInvalid, "a request with this id is running"), nil
 	}
 	if p.calls == nil {
 		p.calls = map[string]context.CancelCauseFunc{}
@@ -181,8 +182,8 @@ func (p *peer) begin(ctx context.Context, m *message, t tool) (reply []byte, run
 			<-p.server.places
 		}()
 		c := &call{server: p.server, ctx: ctx, cancel: cancel, token: m.Params.Meta.ProgressToken, write: write}
-		if result := c.run(t, m.Params.Arguments); context.Cause(ctx) != errCanceled {
-			write(response(m.ID, result))
+		if r := c.run(t, m.Params.Arguments); context.Cause(ctx) != errCanceled {
+			write(response(m.ID, encode(r)))
 		}
 	}
 }
@@ -198,22 +199,35 @@ func (p *peer) cancel(id json.RawMessage) {
 	}
 }
 
+// A result is that of a tool.
+type result struct {
+	Content    []content       `json:"content"`
+	IsError    bool            `json:"isError"`
+	Structured json.RawMessage `json:"structuredContent,omitempty"` // an object
+}
+
+// A content is a text of a result.
+type content struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
 // refused returns err as the result of a tool, with advice.
-func refused(err error) object {
+func refused(err error) result {
 	text := app.ShellErrorText(err)
 	if hint := app.ShellHint(err); hint != "" {
 		text += "\n" + hint
 	}
-	return object{"content": texts(sanitize.Text(text)), "isError": true}
+	return result{Content: texts(sanitize.Text(text)), IsError: true}
 }
 
-// texts returns the content of a result.
-func texts(all ...string) []object {
-	var content []object
+// texts returns the content of a result; "" is no text.
+func texts(all ...string) []content {
+	list := []content{} // never null
 	for _, text := range all {
 		if text != "" {
-			content = append(content, object{"type": "text", "text": text})
+			list = append(list, content{"text", text})
 		}
 	}
-	return content
+	return list
 }

@@ -313,7 +313,7 @@ func TestMessages(t *testing.T) {
 		{`"ping"`, `"code":-32600`},
 		{`{"id":1,"method":"ping"}`, `"code":-32600`},
 		{`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `"code":-32600`},
-		{`{"jsonrpc":"2.0","id":"a","method":"ping"}`, `{"id":"a","jsonrpc":"2.0","result":{}}`},
+		{`{"jsonrpc":"2.0","id":"a","method":"ping"}`, `{"jsonrpc":"2.0","id":"a","result":{}}`},
 		{`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, `the first request has to be initialize`},
 		{fmt.Sprintf(hello, "2025-11-25", "parley"), `parley does not serve another parley`},
 		{`{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, `the first request has to be initialize`},
@@ -415,7 +415,7 @@ func TestSilence(t *testing.T) {
 		go s.write(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`,
 			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask","arguments":{"prompt":"x","model":"fake/a"},"_meta":{"progressToken":7}}}`)
 		answers := bufio.NewScanner(s.out)
-		for _, want := range []string{"serverInfo", `"message":"fake/a is answering","progress":1,"progressToken":7`, `"message":"still answering","progress":2`, `"progress":3`, `"message":"4 bytes received"`, `"text":"late"`} {
+		for _, want := range []string{"serverInfo", `"progressToken":7,"progress":1,"message":"fake/a is answering"`, `"progress":2,"message":"still answering"`, `"progress":3`, `"message":"4 bytes received"`, `"text":"late"`} {
 			if answers.Scan(); !strings.Contains(answers.Text(), want) {
 				t.Errorf("%s, want %s", answers.Text(), want)
 			}

@@ -26,7 +26,7 @@ import (
 type tool struct {
 	name, description, schema string
 	asks                      bool // it sends requests to models
-	run                       func(*call, arguments) (object, error)
+	run                       func(*call, arguments) (result, error)
 }
 
 // arguments are those of all tools.
@@ -71,16 +71,16 @@ type call struct {
 }
 
 // run runs a tool and returns the result for the client, with configured keys masked.
-func (c *call) run(t tool, raw json.RawMessage) (result object) {
+func (c *call) run(t tool, raw json.RawMessage) (r result) {
 	defer func() {
 		if p := recover(); p != nil {
-			result = refused(fmt.Errorf("%s: internal error: %v", t.name, p))
+			r = refused(fmt.Errorf("%s: internal error: %v", t.name, p))
 		}
-		for _, part := range result["content"].([]object) {
-			part["text"] = c.mask(part["text"].(string))
+		for i := range r.Content {
+			r.Content[i].Text = c.mask(r.Content[i].Text)
 		}
-		if value, ok := result["structuredContent"].(json.RawMessage); ok {
-			result["structuredContent"] = maskedJSON(value, c.mask)
+		if text := c.mask(string(r.Structured)); json.Valid([]byte(text)) {
+			r.Structured = json.RawMessage(text)
 		}
 	}()
 	var args arguments
@@ -89,19 +89,11 @@ func (c *call) run(t tool, raw json.RawMessage) (result object) {
 			return refused(fmt.Errorf("arguments of %s: %w", t.name, err))
 		}
 	}
-	result, err := t.run(c, args)
+	r, err := t.run(c, args)
 	if err != nil {
 		return refused(err)
 	}
-	return result
-}
-
-// maskedJSON returns value with its texts masked.
-func maskedJSON(value json.RawMessage, mask func(string) string) json.RawMessage {
-	if text := mask(string(value)); text != string(value) && json.Valid([]byte(text)) {
-		return json.RawMessage(text)
-	}
-	return value
+	return r
 }
 
 // tell sends a notification about progress; at most one a second, unless it is important.
@@ -117,10 +109,10 @@ func (c *call) tell(important bool, text string) {
 		c.write(nil)
 		return
 	}
-	c.write(encode(object{"jsonrpc": "2.0", "method": "notifications/progress", "params": object{"progressToken": c.token, "progress": c.progress, "message": sanitize.Line(text)}}))
+	c.write(fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":%d,"message":%s}}`, c.token, c.progress, encode(text)))
 }
 
-func (c *call) models(args arguments) (object, error) {
+func (c *call) models(args arguments) (result, error) {
 	c.Discover(c.ctx)
 	choices, err := providers.LiveChoices(c.ctx, c.Services(), c.OpenOptions(), false)
 	var rows []report.ModelRow
@@ -133,15 +125,15 @@ func (c *call) models(args arguments) (object, error) {
 	if err != nil {
 		note = "Not listed: " + sanitize.Text(app.ErrorText(err))
 	}
-	return object{"content": texts(cmp.Or(out.String(), "No model matches, or none has a key: parley connect adds one"), note)}, written
+	return result{Content: texts(cmp.Or(out.String(), "No model matches, or none has a key: parley connect adds one"), note)}, written
 }
 
 // maxHits is how many messages a search returns.
 const maxHits = 20
 
-func (c *call) search(args arguments) (result object, err error) {
+func (c *call) search(args arguments) (r result, err error) {
 	if strings.TrimSpace(args.Query) == "" {
-		return nil, errors.New("query is empty: give words to search for")
+		return r, errors.New("query is empty: give words to search for")
 	}
 	err = c.Stored.With(func(lib *session.Store) error {
 		hits, total, err := lib.Search(session.Query{Words: args.Query, Limit: maxHits})
@@ -156,22 +148,22 @@ func (c *call) search(args arguments) (result object, err error) {
 		if more := total - len(hits); more > 0 {
 			fmt.Fprintf(&out, "%d more: use more words\n", more)
 		}
-		result = object{"content": texts(cmp.Or(out.String(), "Nothing found: it compares whole words; wor* finds words that begin with wor"))}
+		r = result{Content: texts(cmp.Or(out.String(), "Nothing found: it compares whole words; wor* finds words that begin with wor"))}
 		return nil
 	})
-	return result, err
+	return r, err
 }
 
 // maxPage is how many bytes of a conversation are read at once.
 const maxPage = 32 << 10
 
-func (c *call) read(args arguments) (result object, err error) {
+func (c *call) read(args arguments) (r result, err error) {
 	form, err := c.Archive.Formats.Find("md")
 	if err != nil {
-		return nil, err
+		return r, err
 	}
 	if args.Session == "" {
-		return nil, errors.New("session is empty: search_sessions finds IDs")
+		return r, errors.New("session is empty: search_sessions finds IDs")
 	}
 	err = c.Stored.With(func(lib *session.Store) error {
 		found, err := c.Stored.Find(lib, args.Session)
@@ -192,10 +184,10 @@ func (c *call) read(args arguments) (result object, err error) {
 		if next > 0 {
 			more = fmt.Sprintf("The conversation continues at offset %d", next)
 		}
-		result = object{"content": texts(page, more)}
+		r = result{Content: texts(page, more)}
 		return nil
 	})
-	return result, err
+	return r, err
 }
 
 // pageOf returns a page of text, and the offset of the next one; 0 if there is none.
