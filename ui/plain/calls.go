@@ -67,9 +67,6 @@ func (t *transcript) opinion(e session.Opinion) {
 	t.output = &result{e.Model, e.Answer}
 	t.writeLine("%s was asked: %s", e.By, sentence(oneLine(e.Question)))
 	t.writeText(e.Answer)
-	if !e.Failed {
-		t.writeLine("The answer is sent along with your next message.")
-	}
 }
 
 // writeChange writes how a file changed, line by line unless the user already heard the diff in the question.

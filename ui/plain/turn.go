@@ -241,7 +241,9 @@ func (t *turn) tool(c app.Change) {
 			t.remote[i].tool = c.Tool
 		}
 	case session.Opinion:
-		t.opinion(e)
+		if t.opinion(e); !e.Failed {
+			t.writeLine("The answer is sent along with your next message.")
+		}
 	case session.Decision:
 		t.writeDecision(c.Tool)
 	case session.Result:

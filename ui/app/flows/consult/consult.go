@@ -37,8 +37,8 @@ const (
 func Register(a *app.App) {
 	f := &flow{app: a, config: cmp.Or(a.Consult, new(session.Consult))}
 	a.Commands = append(a.Commands,
-		app.Command{Name: "ask", Group: app.ModelsGroup, Arg: "MODEL QUESTION", Help: "Ask another model about this conversation", Unavailable: f.cannotAsk, MultilineArg: "*", Run: f.ask},
-		app.Command{Name: "consult", Group: app.ModelsGroup, Arg: "MODEL", Help: "Let the model ask another one for a second opinion; off ends it", Unavailable: f.noTools, Args: f.items, Run: f.choose},
+		app.Command{Name: "ask", Group: app.ModelsGroup, Arg: "MODEL QUESTION", Help: "Ask another model about this conversation", Unavailable: f.cannotAsk, MultilineArg: "*", Editors: true, Run: f.ask},
+		app.Command{Name: "consult", Group: app.ModelsGroup, Arg: "MODEL", Help: "Let the model ask another one for a second opinion; off ends it", Unavailable: f.noTools, Args: f.items, Editors: true, Run: f.choose},
 	)
 	_ = f.offer() // its name is valid
 }

@@ -96,7 +96,7 @@ func explores(n int) llmtest.Turn {
 
 func call(name, input string) llm.Part { return llm.Part{ID: name + input, Name: name, Input: input} }
 
-// The helper reads in a window of its own, by the rules of reading, without questions and without further helpers.
+// The helper reads in its own window, by the rules of reading, without questions and without further helpers.
 // The conversation gets its report with the places, and the ledger its requests.
 func TestExplore(t *testing.T) {
 	helper := llmtest.New(
