@@ -31,7 +31,7 @@ func ownCommands() []command {
 			p.turns.wait()
 		}),
 		row("stop", "", "Stop the answer, as ctrl+c does", func(p *frontend, _ string) {
-			if !p.turns.interrupt() {
+			if !p.turns.interrupt() && !p.stopAsides() {
 				p.writeLine("Nothing is running.")
 			}
 		}),

@@ -1,6 +1,7 @@
 package plain
 
 import (
+	"context"
 	"slices"
 	"strings"
 
@@ -41,9 +42,17 @@ func (p *frontend) apply(e app.Effect) {
 	case app.Output:
 		p.output(e.Read())
 	case app.Beside:
+		if p.asides == 0 {
+			p.asideCtx, p.endAsides = context.WithCancel(p.ctx)
+		}
+		p.asides++
+		ctx := p.asideCtx
 		p.async(func() func() {
-			e.Grow(p.ctx)
+			e.Grow(ctx)
 			return func() {
+				if p.asides--; p.asides == 0 {
+					p.endAsides()
+				}
 				text := e.Read()
 				p.writeLine("%s: %s", e.Title, text.Title)
 				p.transcript.writeText(strings.Join(text.Lines, "\n"))
@@ -82,6 +91,16 @@ func (p *frontend) apply(e app.Effect) {
 	case app.Exit:
 		p.quit()
 	}
+}
+
+// stopAsides stops the side questions, and reports whether there are any.
+func (p *frontend) stopAsides() bool {
+	if p.asides == 0 {
+		return false
+	}
+	p.endAsides()
+	p.writeLine("Stopping.")
+	return true
 }
 
 // output writes the output received so far.

@@ -36,6 +36,10 @@ type frontend struct {
 	preparing     int           // running calls of Effect.Prepare, which the next message waits for
 	pendingPrompt []llm.Part    // prompt of the command line, waiting for preparing
 	ended         *console.Line // end of input, waiting for preparing; nil for none
+
+	asides    int // side questions without an answer; while there are any, the context is that of all
+	asideCtx  context.Context
+	endAsides context.CancelFunc
 }
 
 func newFrontend(o app.Options, out io.Writer) *frontend {
@@ -233,13 +237,13 @@ func (p *frontend) quit() {
 	}
 }
 
-// interrupt handles ctrl+c: it leaves a question, else stops the turn, else the user's
-// commands, else asks for a second ctrl+c to quit. The terminal has discarded the line.
+// interrupt handles ctrl+c: it leaves a question, else stops the turn, else side questions, else the
+// user's commands, else asks for a second ctrl+c to quit. The terminal has discarded the line.
 func (p *frontend) interrupt() {
 	p.out.Echoed()
 	p.input.pending, p.input.continued = nil, nil
 	switch {
-	case p.questions.leave(), p.turns.interrupt(), p.shells.interrupt():
+	case p.questions.leave(), p.turns.interrupt(), p.stopAsides(), p.shells.interrupt():
 	case p.now().Sub(p.quitRequested) < quitWithin:
 		p.status = 128 + int(syscall.SIGINT)
 		p.quit()

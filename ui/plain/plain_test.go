@@ -110,10 +110,11 @@ func TestDialogues(t *testing.T) {
 			o.Start.Prompt = []llm.Part{{Kind: llm.Text, Text: "from the command line"}}
 			o.Notice, o.Sandbox.Reason, o.Ephemeral = "no key is set", "this kernel is old", true
 		}, turns: []llmtest.Turn{llmtest.Say("Trusted.")}, do: func(d *drive) { d.idle().enter("", "maybe", "y") }},
-		{name: "aside", turns: []llmtest.Turn{priced, llmtest.Say("Because they *have* to:\n\n- lungs"), llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money"}), llmtest.Say("One.")},
-			do: func(d *drive) {
-				d.enter("/btw too early", "what are whales?", "/btw why do they breathe?", "/side", "/side and why that?", "/btw keep", "/tree", "")
-			}},
+		{name: "aside", turns: []llmtest.Turn{
+			priced, llmtest.Say("Because they *have* to:\n\n- lungs"), llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money"}),
+		}, do: func(d *drive) {
+			d.enter("/btw too early", "what are whales?", "/btw why do they breathe?", "/side", "/side and why that?", "/btw keep", "/tree", "")
+		}},
 		{name: "long line", do: func(d *drive) {
 			d.heap.WriteString("…\n")
 			d.line(console.Line{Text: "a long line", At: d.clock(), Cut: true})
@@ -726,5 +727,19 @@ func TestStopAtOnce(t *testing.T) {
 	d.until(func() bool { return d.turns.current == nil && d.pending == 0 })
 	if said := d.said(); !strings.Contains(said, "Stopp") || strings.Contains(said, "not a command") || d.app.Session.Queue.Len() > 0 {
 		t.Errorf("it said\n%s", said)
+	}
+}
+
+// Side questions are stopped as answers are, and the program is not quit.
+func TestStopAside(t *testing.T) {
+	d := talk(t, nil, llmtest.Say("Yes."), llmtest.Hang("Well"), llmtest.Hang("Well"))
+	d.enter("hello")
+	for _, stop := range []func(){d.interrupt, func() { d.command("/stop") }} {
+		d.command("/btw why?")
+		stop()
+		d.idle()
+	}
+	if got := d.said(); strings.Count(got, "Stopping.") != 2 || strings.Count(got, "End of the aside") != 2 || strings.Contains(got, "quit.\nYou") {
+		t.Error(got)
 	}
 }
