@@ -19,7 +19,7 @@ type SaveImage func(prompt string, b llm.Blob) (part llm.Part, notice string, er
 // could not be saved still appears in the answer, with a notice.
 func Endpoint(m Model[llm.ImageMaker, catalog.ImageModel], save SaveImage) llm.Endpoint {
 	return llm.Endpoint{
-		Model: imageEndpoint{m.Service, save, m.Facts.Partials}, Name: m.Name, Origin: llm.OriginImages, Strategy: "none",
+		Model: &imageEndpoint{m.Service, save, m.Facts.Partials}, Name: m.Name, Origin: llm.OriginImages, Strategy: "none",
 		Known: m.Known, Vision: m.Facts.Inputs > 0, Cost: func(llm.Usage) (float64, bool) { return m.Facts.Cost(1) },
 	}
 }
@@ -33,7 +33,7 @@ type imageEndpoint struct {
 // endpointPartials is the number of unfinished images that a chat requests.
 const endpointPartials = 2
 
-func (d imageEndpoint) Stream(ctx context.Context, req llm.Request) llm.Stream {
+func (d *imageEndpoint) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return llm.Produce(ctx, func(ctx context.Context, out *llm.Out) error {
 		r := imageRequest(req)
 		if d.partials {
