@@ -30,7 +30,7 @@ import (
 )
 
 // gather is how long events are awaited after the first one, so that many are taken in at once.
-const gather = 2 * time.Millisecond
+const gather = 5 * time.Millisecond
 
 // Bounds of a list.
 const (

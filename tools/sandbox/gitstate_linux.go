@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"parley/tools/lazy"
+	"parley/tools/openat"
 )
 
 // Besides its settings and hooks, git stores the state of unfinished operations in its
@@ -191,7 +192,11 @@ func (k *keeper) saveState(gitDir string) {
 func (k *keeper) compareStates(gitDirs []string, c *changes) {
 	for _, gitDir := range gitDirs {
 		before := k.before.States[gitDir]
+		listed, err := list(k.top.Open(gitDir))
 		for _, f := range k.stateFiles() {
+			if top, _, _ := strings.Cut(f.name, "/"); err == nil && !openat.Has(listed, top) {
+				continue
+			}
 			for _, name := range f.expand(k, gitDir) {
 				file, now := k.readState(gitDir, name)
 				was := before[file]

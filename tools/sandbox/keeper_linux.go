@@ -281,11 +281,7 @@ func (k *keeper) end(c *kept) {
 	dirs := slices.DeleteFunc(slices.Sorted(maps.Keys(k.gitDirs)), func(dir string) bool {
 		return k.newLinkAbove(dir) != "" || path.Base(dir) != ".git" && !k.repositories().hasGitDirLayout(filepath.Join(k.root.Name(), dir))
 	})
-	const most = 1000 // git directories; reading the states of one takes half a millisecond
-	if len(dirs) > most {
-		found.unseen = append(found.unseen, dirs[most:]...)
-	}
-	k.compareStates(dirs[:min(len(dirs), most)], &found)
+	k.compareStates(dirs, &found)
 	for _, dir := range k.list.LeftOut() {
 		if !slices.Contains(c.leftOut, dir) {
 			found.unseen = append(found.unseen, dir)
@@ -371,7 +367,7 @@ func (k *keeper) work() {
 			if !open {
 				return
 			}
-			time.Sleep(3 * time.Millisecond) // more is touched soon
+			time.Sleep(5 * time.Millisecond) // more is touched soon
 			k.mu.Lock()
 			k.examineTouched()
 			k.mu.Unlock()

@@ -116,6 +116,7 @@ func TestNestedRepositories(t *testing.T) {
 		"settings of its tree": "mkdir -p sub/.git; echo evil > sub/.git/config.worktree",
 		"a large file":         "mkdir -p sub/.git; (echo evil; head -c 100000 /dev/zero) > sub/.git/config",
 		"a pipe":               "mkdir -p sub/.git; mkfifo sub/.git/config",
+		"unlisted":             "mkdir -p sub/.git; printf '[core]\\n\\tpager = evil\\n' > sub/.git/config; chmod 311 sub/.git",
 		"locked":               "mkdir -p sub/.git/hooks; echo evil > sub/.git/hooks/x; chmod 0 sub/.git/hooks",
 	}
 	// These may stay: nothing that was made leads there any more, or nothing is left

@@ -260,13 +260,9 @@ func (r *repositories) protectGitDir(gitDir string) {
 	}
 	r.knownGitDirs[gitDir] = true
 	r.gitDirs = append(r.gitDirs, gitDir)
-	var listed []openat.Entry
-	if d, err := openat.OpenPath(filepath.Join(r.workspace, gitDir)); err == nil {
-		listed, _ = d.Entries(nil, 0)
-		d.Close()
-	}
+	listed, err := list(openat.OpenPath(filepath.Join(r.workspace, gitDir)))
 	for _, name := range gitConfigNames {
-		if p := path.Join(gitDir, name); openat.Has(listed, name) {
+		if p := path.Join(gitDir, name); err != nil || openat.Has(listed, name) {
 			r.protectInner(p)
 		} else {
 			r.protect(p)
@@ -278,6 +274,15 @@ func (r *repositories) protectGitDir(gitDir string) {
 			r.protectLinked(gitDir, to)
 		}
 	}
+}
+
+// list returns the entries of an opened directory, which it closes.
+func list(d openat.Dir, err error) ([]openat.Entry, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return d.Entries(nil, 0)
 }
 
 // protectInner protects a path of a git directory. Git directories inside of it, which a
