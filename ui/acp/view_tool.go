@@ -95,7 +95,7 @@ func title(t *app.Tool) string {
 	var args map[string]any
 	text := t.Name
 	if json.Unmarshal([]byte(t.Input), &args) == nil {
-		for _, name := range []string{"command", "path", "url", "pattern", "query"} {
+		for _, name := range []string{"command", "path", "url", "pattern", "query", "question", "task"} {
 			if value, ok := args[name].(string); ok && value != "" {
 				if text = t.Name + " " + value; name == "command" {
 					text = value
@@ -104,7 +104,7 @@ func title(t *app.Tool) string {
 			}
 		}
 	}
-	line := []rune(sanitize.Line(text))
+	line := []rune(sanitize.Line(strings.TrimSuffix(text+" · "+t.By, " · ")))
 	if len(line) > most {
 		line = append(line[:most], '…')
 	}

@@ -78,6 +78,10 @@ func (f flow) rows() (items []app.Item) {
 		case slices.ContainsFunc(offered, func(o llm.Tool) bool { return o.Name == t.Name }):
 		case len(persona.Tools) > 0 && !slices.Contains(persona.Tools, t.Name):
 			detail = "not offered: the persona " + persona.Name + " has others"
+		case t.NotFor == f.app.Session.Model().Name:
+			detail = "not offered: it asks this model"
+		case !t.Suits(f.app.Session.Model()):
+			detail = "not offered: the context window is too small"
 		case len(offered) == 0:
 			detail = "not offered: " + f.app.Session.Model().Name + " takes no tools from parley"
 		default:
