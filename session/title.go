@@ -135,6 +135,9 @@ func (s *Session) sideRequest(ctx context.Context, purpose string, model llm.End
 		_ = s.log.Ledger().Add(store.LedgerEntry{At: s.now(), Folder: s.log.Session().Dir, Model: model.Name, Purpose: purpose, Usage: usage})
 	}
 	_ = s.Spending.endReservations(room) // retried with the next reservation
+	if usage == (llm.Usage{}) {
+		return said, err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.Spending.hasUnpriced = s.Spending.hasUnpriced || usage.Output > 0 && !usage.Priced
