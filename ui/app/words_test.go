@@ -102,6 +102,7 @@ var exempt = []struct{ file, text, reason string }{
 	{"providers/demo/schema.go", "somebody@example.com", "an address"},
 	{"providers/openai/responses_event.go", "response.cancelled", "the name of an event"},
 	{"providers/media/formats/video.go", "cancelled", "a word of the services"},
+	{"ui/cli/cmd/serve/peer.go", "notifications/cancelled", "a word of the protocol"},
 	{"session/compact.go", "", "a prompt"},
 	{"session/trust/review.go", "The person trusts", "a prompt"},
 	{"session/calls.go", "person", "stored with conversations"},

@@ -113,7 +113,7 @@ func (q *question) read() error {
 // ask asks the questions and waits for the answers.
 func (f *flow) ask(ctx context.Context, key string, questions []question) act.Outcome {
 	if f.app.AskUser == nil {
-		return act.Outcome{Text: "Nobody can be asked here. Decide yourself.", Failed: true}
+		return act.Outcome{Text: "The user cannot be asked here. Decide yourself.", Failed: true}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -45,7 +45,7 @@ type arguments struct {
 func tools() []tool {
 	return []tool{
 		{"ask", "Ask another language model. It sees only the prompt and the files.",
-			`{"type":"object","properties":{"prompt":{"type":"string"},"model":{"type":"string","description":"from models; the user's default if left out"},"files":{"type":"array","items":{"type":"string"},"description":"paths in the served folder"},"schema":{"type":"object","description":"JSON schema of the answer"}},"required":["prompt"]}`, true, (*call).ask},
+			`{"type":"object","properties":{"prompt":{"type":"string"},"model":{"type":"string","description":"one of models; the user's default otherwise"},"files":{"type":"array","items":{"type":"string"},"description":"paths in the served folder"},"schema":{"type":"object","description":"JSON schema of the answer"}},"required":["prompt"]}`, true, (*call).ask},
 		{"compare", "Ask two to four models the same at once.",
 			`{"type":"object","properties":{"models":{"type":"array","items":{"type":"string"},"minItems":2,"maxItems":4},"prompt":{"type":"string"},"files":{"type":"array","items":{"type":"string"},"description":"paths in the served folder"}},"required":["models","prompt"]}`, true, (*call).compare},
 		{"models", "List the models that can be asked, with context window and prices per million tokens.",
