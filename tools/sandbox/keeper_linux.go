@@ -419,12 +419,16 @@ func (k *keeper) examineTouched() {
 			gitDirs = append(gitDirs, dir)
 		}
 	}
+	near, above := map[string]bool{}, map[string]bool{}
+	for name := range touched {
+		near[name], near[k.gitDirOf(name)] = true, true
+		for _, dir := range parentDirs(name) {
+			above[dir] = true
+		}
+	}
 	for _, p := range k.before.Protected {
-		for name := range touched {
-			if name == p || isWithin(name, p) || isWithin(p, name) || isWithin(p, k.gitDirOf(name)) {
-				k.examine(p, &found)
-				break
-			}
+		if near[p] || above[p] || slices.ContainsFunc(parentDirs(p), func(dir string) bool { return near[dir] }) {
+			k.examine(p, &found)
 		}
 	}
 	for _, dir := range gitDirs {
