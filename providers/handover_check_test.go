@@ -15,6 +15,7 @@ import (
 type check struct {
 	*party
 	history  []llm.Message // the history that the request was made from
+	tools    []llm.Tool    // that the request offers
 	problems []string
 }
 
@@ -28,6 +29,15 @@ func (c *check) read(v any) {
 	if err := json.Unmarshal(c.body, v); err != nil {
 		c.fail("not JSON: %v", err)
 	}
+}
+
+// unescape undoes the escapes of JSON that only some encoders use.
+var unescape = strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace
+
+// contains reports whether a string of the request has text.
+func (c *check) contains(text string) bool {
+	escaped := unescape(quoted(text))
+	return bytes.Contains(c.body, []byte(text)) || strings.Contains(unescape(string(c.body)), escaped[1:len(escaped)-1])
 }
 
 // secrets: nobody else gets a model's thinking, signed or encrypted.
@@ -61,7 +71,7 @@ func (c *check) complete() {
 				pictures++
 			case p.Kind == llm.Source && !bytes.Contains(c.body, []byte(p.URL)):
 				c.fail("the source %s is gone", p.URL)
-			case (p.Kind == llm.Text || p.Kind == llm.Result) && !bytes.Contains(c.body, []byte(strings.TrimSpace(p.Text))):
+			case (p.Kind == llm.Text || p.Kind == llm.Result) && !c.contains(strings.TrimSpace(p.Text)):
 				c.fail("%q is gone", p.Text)
 			}
 		}
@@ -127,7 +137,7 @@ func checkChat(c *check) {
 		Tools    []json.RawMessage
 	}
 	c.read(&req)
-	if len(req.Messages) < 2 || req.Messages[0].Role != "system" || len(req.Tools) != len(offered) {
+	if len(req.Messages) < 2 || req.Messages[0].Role != "system" || len(req.Tools) != len(c.tools) {
 		c.fail("no system prompt, messages or tools")
 		return
 	}

@@ -204,7 +204,7 @@ func checkBlocks(c *check) {
 		}
 	}
 	c.read(&req)
-	if req.Max <= 0 || len(req.Tools) != len(offered) {
+	if req.Max <= 0 || len(req.Tools) != len(c.tools) {
 		c.fail("max_tokens %d, %d tools", req.Max, len(req.Tools))
 	}
 	var open []string

@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"parley/providers/llm"
 )
 
 func quoted(text string) string {
@@ -37,10 +39,16 @@ func (p *party) citation(a answer) string {
 	return fmt.Sprintf(`{"type":%q,"url":%q,"title":"A page",%s}`, kind, p.page(a.n), text)
 }
 
-// inputs holds the arguments of the two calls that a party makes.
-var inputs = [2]string{`{"path":"a.go"}`, `{}`}
-
-var names = [2]string{"read", "list"}
+// made returns the calls of an answer, two unless it says others.
+func (a answer) made() []llm.Part {
+	switch {
+	case !a.calls:
+		return nil
+	case a.parts != nil:
+		return a.parts
+	}
+	return []llm.Part{{Name: "read", Input: `{"path":"a.go"}`}, {Name: "list", Input: `{}`}}
+}
 
 // speakChat returns an answer as chunks of chat completions.
 func speakChat(p *party, a answer) []string {
@@ -70,8 +78,8 @@ func speakChat(p *party, a answer) []string {
 	if !a.calls {
 		return append(list, `{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`, `[DONE]`)
 	}
-	for i, input := range inputs {
-		delta(`{"tool_calls":[{"index":%d,"id":%q,"type":"function","function":{"name":%q,"arguments":%s}}]}`, i, p.ids[i], names[i], quoted(input))
+	for i, call := range a.made() {
+		delta(`{"tool_calls":[{"index":%d,"id":%q,"type":"function","function":{"name":%q,"arguments":%s}}]}`, i, p.ids[i], call.Name, quoted(call.Input))
 	}
 	return append(list, `{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`, `[DONE]`)
 }
@@ -84,11 +92,9 @@ func speakItems(p *party, a answer) []string {
 		output = append(output, fmt.Sprintf(`{"id":"msg_%d","type":"message","role":"assistant","status":"completed","phase":"commentary","content":[{"type":"output_text","text":%s,"annotations":[%s]}]}`,
 			a.n, quoted(text), p.citation(a)))
 	}
-	if a.calls {
-		for i, input := range inputs {
-			output = append(output, fmt.Sprintf(`{"id":"fc_%d%d","type":"function_call","status":"completed","call_id":%q,"name":%q,"arguments":%s}`,
-				a.n, i, p.ids[i], names[i], quoted(input)))
-		}
+	for i, call := range a.made() {
+		output = append(output, fmt.Sprintf(`{"id":"fc_%d%d","type":"function_call","status":"completed","call_id":%q,"name":%q,"arguments":%s}`,
+			a.n, i, p.ids[i], call.Name, quoted(call.Input)))
 	}
 	var list []string
 	for i, item := range output {
@@ -114,12 +120,12 @@ func speakContents(p *party, a answer) []string {
 	if !a.calls {
 		parts(`{"text":""%s}`, signature)
 	} else {
-		for i, input := range inputs {
+		for i, call := range a.made() {
 			id := ""
 			if p.ids[i] != "" {
 				id = fmt.Sprintf(`"id":%q,`, p.ids[i])
 			}
-			parts(`{"functionCall":{%s"name":%q,"args":%s}%s}`, id, names[i], input, signature)
+			parts(`{"functionCall":{%s"name":%q,"args":%s}%s}`, id, call.Name, call.Input, signature)
 			signature = ""
 		}
 	}
@@ -151,9 +157,9 @@ func speakBlocks(p *party, a answer) []string {
 	reason := "end_turn"
 	if a.calls {
 		reason = "tool_use"
-		for i, input := range inputs {
-			block(fmt.Sprintf(`{"type":"tool_use","id":%q,"name":%q,"input":{}}`, p.ids[i], names[i]),
-				`{"type":"input_json_delta","partial_json":`+quoted(input)+`}`)
+		for i, call := range a.made() {
+			block(fmt.Sprintf(`{"type":"tool_use","id":%q,"name":%q,"input":{}}`, p.ids[i], call.Name),
+				`{"type":"input_json_delta","partial_json":`+quoted(call.Input)+`}`)
 		}
 	}
 	return append(list, `{"type":"message_delta","delta":{"stop_reason":"`+reason+`"},"usage":{"output_tokens":1}}`, `{"type":"message_stop"}`)

@@ -112,6 +112,7 @@ type answer struct {
 	n     int // counts its answers
 	text  string
 	calls bool
+	parts []llm.Part // the calls; nil for one of read and one of list
 }
 
 func (p *party) thought(n int) string { return fmt.Sprintf("thought %d of %s", n, p) }
@@ -164,7 +165,7 @@ func (p *party) listen(t *testing.T, history []llm.Message, a answer, goOn func(
 		}
 	}
 told:
-	c := &check{party: p, history: history}
+	c := &check{party: p, history: history, tools: offered}
 	c.secrets()
 	c.complete()
 	p.check(c)

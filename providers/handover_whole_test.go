@@ -35,10 +35,8 @@ var prompted = format{speakPrompted, checkPrompted}
 
 func speakPrompted(p *party, a answer) []string {
 	text := p.spoken(a)
-	for i, input := range inputs {
-		if a.calls {
-			text += fmt.Sprintf("\n<tool_call>\n{\"name\":%q,\"arguments\":%s}\n</tool_call>", names[i], input)
-		}
+	for _, call := range a.made() {
+		text += fmt.Sprintf("\n<tool_call>\n{\"name\":%q,\"arguments\":%s}\n</tool_call>", call.Name, call.Input)
 	}
 	return []string{
 		fmt.Sprintf(`{"id":"c","choices":[{"index":0,"delta":{"role":"assistant","reasoning":%s}}]}`, quoted(p.thought(a.n))),
@@ -55,7 +53,7 @@ func checkPrompted(c *check) {
 		Tools    []json.RawMessage
 	}
 	c.read(&req)
-	if len(req.Messages) < 2 || req.Messages[0].Role != "system" || !strings.Contains(string(req.Messages[0].Content), "Reads a file.") {
+	if len(req.Messages) < 2 || req.Messages[0].Role != "system" || !strings.Contains(string(req.Messages[0].Content), "Reads a file") {
 		c.fail("no system prompt with tools")
 		return
 	}
