@@ -217,6 +217,7 @@ func readResults(r *jsonReader, results map[string]Outcome) map[string]Outcome {
 				readBool(r, "started", &o.Started)
 				readBool(r, "denied", &o.Denied)
 				readBool(r, "stopped", &o.Stopped)
+				readText(r, "by", &o.By)
 			})
 			results[id] = o
 		}

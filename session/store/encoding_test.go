@@ -68,7 +68,7 @@ func TestWholeNode(t *testing.T) {
 		Cache: &cachewatch.Entry{Key: "k", First: "f", Prefix: &cachewatch.Prefix{
 			System: "s", Tools: []cachewatch.Tool{{Name: "n", Digest: "d"}}, Settings: map[string]string{"a": "b"},
 		}},
-		Results: map[string]Outcome{"i": {Input: "{}", Diff: "-a\n+b", Duration: 3, Denied: true, Stopped: true}},
+		Results: map[string]Outcome{"i": {Input: "{}", Diff: "-a\n+b", Duration: 3, Denied: true, Stopped: true, By: "m/other"}},
 	}
 	if err := l.Put(want); err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestKeepsEveryField(t *testing.T) {
 	for _, tt := range []struct {
 		of    any
 		known int
-	}{{llm.Part{}, 16}, {llm.Message{}, 5}, {Node{}, 18}, {Outcome{}, 6}, {llm.Usage{}, 13}, {Session{}, 17}, {Draft{}, 6}, {SentPrompt{}, 3}} {
+	}{{llm.Part{}, 16}, {llm.Message{}, 5}, {Node{}, 18}, {Outcome{}, 7}, {llm.Usage{}, 13}, {Session{}, 17}, {Draft{}, 6}, {SentPrompt{}, 3}} {
 		if n := reflect.TypeOf(tt.of).NumField(); n != tt.known {
 			t.Errorf("%T has %d fields: see that the store keeps them, then count %d here", tt.of, n, n)
 		}
