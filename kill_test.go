@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -413,6 +414,98 @@ func TestKillDuringQuestion(t *testing.T) {
 	}
 }
 
+// TestKillBeside kills the program while it asks a model beside the conversation for the second time: with /btw while
+// it waits for an answer, with consult and with explore. The first result and its cost are stored, and the
+// conversation goes on.
+func TestKillBeside(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no SIGKILL")
+	}
+	for _, tt := range []struct{ purpose, input string }{{"aside", ""}, {"consult", `{"question":"why?"}`}, {"explore", `{"task":"find it"}`}} {
+		t.Run(tt.purpose, func(t *testing.T) {
+			t.Parallel()
+			k := newKilled(t, wires[0])
+			var side atomic.Int32 // requests to the model beside
+			var begun atomic.Bool // the answering one answers
+			k.serve = func(w http.ResponseWriter, r *http.Request, body string) {
+				switch {
+				case strings.Contains(body, `"model":"side"`):
+					if side.Add(1) == 1 {
+						stream(w, delta(`{"content":"First opinion."}`), finish("stop"))
+						return
+					}
+					stream(w, delta(`{"content":"Second "}`))
+					<-r.Context().Done()
+				case strings.Contains(body, "Proceed!"):
+					stream(w, delta(`{"content":"It goes on."}`), finish("stop"))
+				case tt.input != "":
+					stream(w, call(tt.purpose, tt.input), finish("tool_calls"))
+				default:
+					begun.Store(true)
+					<-r.Context().Done()
+				}
+			}
+			settings := "[providers.mock.price]\ninput = 1\noutput = 1\n"
+			if tt.input != "" {
+				settings += "[session]\nsmall_model = \"mock/side\"\n[consult]\nmodel = \"mock/side\"\n"
+			}
+			k.configure(settings)
+			if tt.input == "" {
+				screen := k.terminal()
+				k.await("the first screen", func() bool { return screen.shows("mock/m") })
+				screen.send("begin", begun.Load)
+				screen.send("/btw -m mock/side why?", func() bool { return screen.shows("First opinion.") })
+				screen.send("/btw and?", func() bool { return side.Load() == 2 })
+				screen.kill()
+			} else {
+				cmd := k.command("-q", "-p", "begin")
+				if err := cmd.Start(); err != nil {
+					t.Fatal(err)
+				}
+				k.await("the second question", func() bool { return side.Load() == 2 })
+				_ = cmd.Process.Kill()
+				_ = cmd.Wait()
+			}
+			if out, status := k.run("-q", "-c", "-p", "Proceed!"); status != 0 || out != "It goes on.\n" {
+				t.Errorf("it goes on with %q, status %d", out, status)
+			}
+			k.mu.Lock()
+			defer k.mu.Unlock()
+			var last struct {
+				Messages []struct {
+					Role, Content string
+					Calls         []json.RawMessage `json:"tool_calls"`
+				}
+			}
+			if err := json.Unmarshal([]byte(k.bodies[len(k.bodies)-1]), &last); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, m := range last.Messages[1:] {
+				got = append(got, fmt.Sprint(m.Role, " ", len(m.Calls), " ", m.Content))
+			}
+			want := []string{"user 0 begin", "assistant 1 ", "tool 0 First opinion.", "assistant 1 ", "tool 0 " + llm.NoResult, "user 0 Proceed!"}
+			if tt.input == "" {
+				want = []string{"user 0 begin\n\nProceed!"}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("the model gets %q, want %q", got, want)
+			}
+			lib, err := session.OpenStore(func(name string) string { return map[string]string{"HOME": k.home, "XDG_DATA_HOME": k.home}[name] })
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer lib.Close()
+			sums, err := lib.Ledger().Sums(time.Time{}, time.Time{}, "purpose")
+			i := slices.IndexFunc(sums, func(s session.UsageSum) bool { return s.Purpose == tt.purpose })
+			if i < 0 || sums[i].Requests != 1 || sums[i].Usage.Input != 7 || sums[i].Usage.Cost != 10e-6 {
+				t.Errorf("the ledger has %+v, %v", sums, err)
+			}
+		})
+	}
+}
+
 // killed is a home folder with a server whose first answers are calls: one of a command that creates the file "ran" and
 // then takes a long time, unless the test sets others.
 type killed struct {
@@ -420,6 +513,7 @@ type killed struct {
 	home, exe   string
 	calls       int
 	tool, input string
+	serve       func(w http.ResponseWriter, r *http.Request, body string) // answers instead
 
 	mu     sync.Mutex // guards bodies
 	bodies []string   // request bodies
@@ -437,6 +531,10 @@ func newKilled(t *testing.T, wire aWire) *killed {
 		k.bodies = append(k.bodies, string(body))
 		calls := len(k.bodies) <= k.calls
 		k.mu.Unlock()
+		if k.serve != nil {
+			k.serve(w, r, string(body))
+			return
+		}
 		if calls {
 			wire.answer(w, k.tool, k.input)
 			return
@@ -449,6 +547,19 @@ func newKilled(t *testing.T, wire aWire) *killed {
 		t.Fatal(err)
 	}
 	return k
+}
+
+// configure adds text to the configuration.
+func (k *killed) configure(text string) {
+	k.Helper()
+	file, err := os.OpenFile(filepath.Join(k.home, "config.toml"), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = file.WriteString(text)
+		err = errors.Join(err, file.Close())
+	}
+	if err != nil {
+		k.Fatal(err)
+	}
 }
 
 // command returns the command for the program in the home folder.
