@@ -149,7 +149,7 @@ func (c *call) answers(args arguments, models ...string) (all []*answer, notice 
 		return nil, "", err
 	}
 	parts = append(parts, llm.Part{Kind: llm.Text, Text: args.Prompt})
-	if err := c.budget.begin(s); err != nil {
+	if err := c.budget.begin(c.ctx, s); err != nil {
 		return nil, "", err
 	}
 	defer c.budget.end(s)
@@ -263,7 +263,9 @@ func (c *call) watched(turn iter.Seq[session.Event]) iter.Seq[session.Event] {
 			case session.Call:
 				c.tell(true, "calls "+of.Part.Name)
 			case session.Response:
+				c.budget.mu.Lock()
 				c.budget.share()
+				c.budget.mu.Unlock()
 			}
 			if !yield(e) {
 				return
@@ -273,62 +275,85 @@ func (c *call) watched(turn iter.Seq[session.Event]) iter.Seq[session.Event] {
 }
 
 // A budget limits the cost of all calls together. Each conversation has what the others leave as its limit, which is
-// checked before each request.
+// checked before each request. A call waits for others as long as it could exceed the budget with them, by what the
+// dearest call has cost so far.
 type budget struct {
 	most float64 // US dollars; 0 is no limit
 
 	mu      sync.Mutex
 	spent   float64                            // by calls that have ended
+	dearest float64                            // cost of one of them
+	known   bool                               // one has ended
 	running map[*session.Session]session.Limit // with their configured limits
+	ended   chan struct{}                      // closed when a call ends; nil before the first one
 }
 
-// begin counts the cost of s. It returns an error if nothing is left.
-func (b *budget) begin(s *session.Session) error {
+// begin counts the cost of s, perhaps after others have ended. It returns an error if nothing is left.
+func (b *budget) begin(ctx context.Context, s *session.Session) error {
 	if b.most == 0 {
 		return nil
 	}
-	b.mu.Lock()
 	own := session.Limit{Period: session.PerSession}
 	for _, l := range s.Spending.Limits() {
 		if l.Same(own) {
 			own = l
 		}
 	}
-	if b.running == nil {
-		b.running = map[*session.Session]session.Limit{}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended == nil {
+		b.running, b.ended = map[*session.Session]session.Limit{}, make(chan struct{})
 	}
-	b.running[s] = own
-	b.mu.Unlock()
-	if b.share() <= 0 {
-		b.end(s)
+	for len(b.running) > 0 && (!b.known || b.left(b.dearest) < b.dearest) {
+		ended := b.ended
+		b.mu.Unlock()
+		select {
+		case <-ended:
+		case <-ctx.Done():
+		}
+		b.mu.Lock()
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	if b.left(0) <= 0 {
 		return fmt.Errorf("the budget of %s is spent: the user can start parley mcp serve with a higher --max-cost", settings.Dollars(b.most))
 	}
+	b.running[s] = own
+	b.share()
 	return nil
 }
 
-// share gives each conversation what the others leave, and returns what is left.
-func (b *budget) share() float64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// left returns what calls have not used, if each that runs costs least or more.
+func (b *budget) left(least float64) float64 {
 	left := b.most - b.spent
 	for s := range b.running {
-		left -= cost(s)
+		left -= max(cost(s), least)
 	}
+	return left
+}
+
+// share gives each conversation what the others leave. The caller holds mu.
+func (b *budget) share() {
 	for s, l := range b.running {
-		if rest := max(left+cost(s), 1e-9); l.Cost == 0 || rest < l.Cost { // 0 would be no limit
+		if rest := max(b.left(0)+cost(s), 1e-9); l.Cost == 0 || rest < l.Cost { // 0 would be no limit
 			l.Cost = rest
 		}
 		s.Spending.SetLimit(l)
 	}
-	return left
 }
 
 // end counts s among the ended ones.
 func (b *budget) end(s *session.Session) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.spent += cost(s)
+	if _, running := b.running[s]; !running {
+		return
+	}
 	delete(b.running, s)
+	b.spent, b.dearest, b.known = b.spent+cost(s), max(b.dearest, cost(s)), true
+	close(b.ended)
+	b.ended = make(chan struct{})
 }
 
 // cost returns what a conversation has cost so far.

@@ -181,7 +181,10 @@ func (p *peer) begin(ctx context.Context, m *message, t tool) (reply []byte, run
 			cancel(nil)
 			<-p.server.places
 		}()
-		c := &call{server: p.server, ctx: ctx, cancel: cancel, token: m.Params.Meta.ProgressToken, write: write}
+		c := &call{server: p.server, ctx: ctx, cancel: cancel, write: write}
+		if isID(m.Params.Meta.ProgressToken) {
+			c.token = m.Params.Meta.ProgressToken
+		}
 		if r := c.run(t, m.Params.Arguments); context.Cause(ctx) != errCanceled {
 			write(response(m.ID, encode(r)))
 		}

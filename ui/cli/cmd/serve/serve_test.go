@@ -10,7 +10,10 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -479,6 +482,29 @@ func TestBudget(t *testing.T) {
 	}
 	if got, _, err := called(t.Context(), c, "search_sessions", map[string]any{"query": "answer"}); err != nil || !strings.HasPrefix(got, "Nothing found") {
 		t.Errorf("stored: %q, %v", got, err)
+	}
+}
+
+// TestBudgetAtOnce: calls at once spend no more than calls one after the other.
+func TestBudgetAtOnce(t *testing.T) {
+	paid := llmtest.Script(llm.Usage{Input: 10, Output: 10, Cost: 0.4, Priced: true}, llm.Delta{Block: "1", Part: llm.Part{Kind: llm.Text, Text: "answer"}}, llm.Finish{Reason: llm.Stop})
+	model := llmtest.New(slices.Repeat([]llmtest.Turn{paid}, 8)...)
+	s := start(t, model, "--max-cost", "1")
+	c := connect(t, transports["stdio"].connect(t, s), func(string) {})
+	var all sync.WaitGroup
+	var spent atomic.Int32
+	for range 8 {
+		all.Go(func() {
+			if got, _, err := called(t.Context(), c, "ask", map[string]any{"prompt": "x", "model": "fake/a"}); err != nil {
+				t.Error(err)
+			} else if strings.HasPrefix(got, "the budget of $1.00 is spent") {
+				spent.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	if n := len(model.Requests()); n != 3 || spent.Load() != 5 {
+		t.Errorf("%d requests of $0.40 within $1.00, %d calls refused", n, spent.Load())
 	}
 }
 

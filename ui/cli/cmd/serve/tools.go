@@ -85,7 +85,11 @@ func (c *call) run(t tool, raw json.RawMessage) (r result) {
 	}()
 	var args arguments
 	if len(raw) > 0 {
-		if err := json.Unmarshal(raw, &args); err != nil {
+		err := json.Unmarshal(raw, &args)
+		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
+			err = fmt.Errorf("%s is a %s: send a %s", cmp.Or(wrong.Field, "it"), wrong.Value, wrong.Type)
+		}
+		if err != nil {
 			return refused(fmt.Errorf("arguments of %s: %w", t.name, err))
 		}
 	}
