@@ -1,21 +1,26 @@
 package providers_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"parley/providers"
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 	"parley/session"
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/permission"
+	"parley/tools/process"
 	"parley/ui/app"
 	"parley/ui/app/flows/consult"
 	"parley/ui/app/flows/explore"
@@ -49,14 +54,43 @@ func (s *speaker) Stream(ctx context.Context, req llm.Request) llm.Stream {
 		s.says = s.speak(s.party, a)
 		s.Endpoint.Model.Stream(ctx, req)(yield)
 		c := &check{party: s.party, history: req.Messages, tools: req.Tools}
-		c.complete()
 		s.check(c)
+		c.complete()
 		c.history = s.session.History()
 		c.secrets()
 		if len(c.problems) > 0 {
 			s.t.Errorf("request %d to %s:\n- %s\n%s", s.n, s.party, strings.Join(c.problems, "\n- "), s.body)
 		}
 	}
+}
+
+// agentProgram returns a party that is a program without tools of parley. It gets the conversation as text.
+func agentProgram(t *testing.T) *party {
+	dir := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", dir)
+	path := func(name string) string { return filepath.Join(dir, name) }
+	llmtest.Executable(t, path("claude"), fmt.Sprintf("#!/bin/sh\ncat > %q\ncat %q\n", path("asked"), path("answer")))
+	p := &party{kind: "claude-cli", model: "claude-opus-5-5"}
+	p.speak = func(p *party, a answer) []string {
+		text := fmt.Sprintf(`{"type":"assistant","message":{"id":"m%d","content":[{"type":"text","text":%s}]}}`+"\n"+`{"type":"result","subtype":"success"}`+"\n", a.n, quoted(p.spoken(a)))
+		if err := os.WriteFile(path("answer"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return nil
+	}
+	p.check = func(c *check) {
+		asked, err := os.ReadFile(path("asked"))
+		if err != nil {
+			c.fail("%v", err)
+		}
+		c.body = bytes.ReplaceAll(asked, []byte("\n    "), []byte("\n")) // what was said is indented
+	}
+	config := providers.Config{Providers: map[string]providers.Provider{p.kind: {Command: process.CommandLine{Words: []string{path("claude")}}}}}
+	var err error
+	if p.Endpoint, err = providers.Open(config, p.kind+"/"+p.model, providers.OpenOptions{Getenv: os.Getenv}); err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 // TestVoices has a model of each wire format call another one with consult, and a helper with explore, whose calls a
@@ -74,8 +108,12 @@ func TestVoices(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.go"), []byte("package a\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	others := slices.Clip(all)
+	if runtime.GOOS != "windows" {
+		others = append(others, agentProgram(t))
+	}
 	for i, a := range all {
-		for j, b := range all {
+		for j, b := range others {
 			if a.Name != b.Name && tried(a, b, i+j) {
 				t.Run(a.String()+" and "+b.String(), func(t *testing.T) { testVoices(t, dir, a, b, all[(j+1)%len(all)]) })
 			}
