@@ -124,7 +124,7 @@ func (f *flags) register(root *cobra.Command, out *cmdutil.Streams) {
 	set.StringVar(&f.aside, "aside", "", "ask PROMPT about a `CONVERSATION`, named as with -r, without changing it; implies -p")
 	set.BoolVar(&f.fork, "fork", false, "with -c or -r, continue in a copy")
 	set.BoolVar(&f.ephemeral, "ephemeral", false, "do not save this conversation")
-	for _, other := range []string{"continue", "resume", "fork", "ephemeral", "interactive", "prompt", "schema", "answers", "judge"} {
+	for _, other := range []string{"continue", "resume", "fork", "ephemeral", "interactive", "prompt", "schema", "answers", "judge", "until"} {
 		root.MarkFlagsMutuallyExclusive("aside", other)
 	}
 	out.QuietFlag(root)
