@@ -38,12 +38,13 @@ func (m *Memory) Tool(current func() *session.Session, imported string) tools.Ex
 				return nil, err
 			}
 			// It reads in the sense of the modes: nothing in the workspace changes.
-			a := &act.Action{Access: act.AccessRead, Ordered: true, AskEachTime: true, Question: "Remember this line?", Title: "remember: " + line, Caution: "the model wants this line in every conversation"}
+			a := &act.Action{Access: act.AccessRead, Ordered: true, AskEachTime: true, Question: "Remember this line?", Title: "remember: " + line, Caution: "Every new conversation"}
 			if args.Here {
-				a.Caution += " of this folder"
+				a.Caution += " in this folder"
 			}
+			a.Caution += " would get this line"
 			if read := origin(current(), imported); read != "" {
-				a.Caution += "; " + read
+				a.Caution += ". " + read
 			}
 			a.Do = func(context.Context, func(string)) act.Outcome {
 				if err := m.Add(line, args.Here); err != nil {
@@ -78,7 +79,7 @@ func origin(s *session.Session, imported string) string {
 		for j := len(n.Parts) - 1; j >= 0; j-- {
 			p, source := &n.Parts[j], ""
 			switch {
-			case p.Kind == llm.Result && p.Name != ToolName && p.Name != act.PlanTool && act.FactsOf(p.Name).Kind != "edit":
+			case p.Kind == llm.Result && p.Name != ToolName && p.Name != act.PlanTool && p.Name != act.AskTool && act.FactsOf(p.Name).Kind != "edit":
 				source = titles[p.ID]
 			case p.Kind == llm.Text && n.Role == llm.RoleUser && p.Name != "", p.Kind == llm.Media && n.Role == llm.RoleUser:
 				source = "attachment " + p.Name
@@ -99,7 +100,7 @@ func origin(s *session.Session, imported string) string {
 	if len(sources) == 0 {
 		return ""
 	}
-	text := "it comes after: " + strings.Join(sources, ", ")
+	text := "The model had just read: " + strings.Join(sources, ", ")
 	if more > 0 {
 		text += fmt.Sprintf(", and %d more", more)
 	}

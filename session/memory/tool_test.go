@@ -25,11 +25,11 @@ func TestTool(t *testing.T) {
 		result   string
 		kept     string
 	}{
-		"allowed":      {act.ModeAsk, `{"text":"I use tabs"}`, "", true, "in every conversation; it comes after: read page.txt, attachment notes", "Remembered for new conversations, in memory.md", "- I use tabs\n"},
+		"allowed":      {act.ModeAsk, `{"text":"I use tabs"}`, "", true, "Every new conversation would get this line. The model had just read: read page.txt, attachment notes", "Remembered for new conversations, in memory.md", "- I use tabs\n"},
 		"in yolo mode": {act.ModeYolo, `{"text":"I use tabs"}`, "", true, "read page.txt", "Remembered", "- I use tabs\n"},
 		"denied":       {act.ModeYolo, `{"text":"I use tabs"}`, "", false, "read page.txt", "did not allow", ""},
 		"imported":     {act.ModeAuto, `{"text":"I use tabs"}`, "codex", false, "a conversation imported from codex", "did not allow", ""},
-		"here":         {act.ModePlan, `{"text":"I use tabs","here":true}`, "", true, "in every conversation of this folder", "in .parley/memory.md", ""},
+		"here":         {act.ModePlan, `{"text":"I use tabs","here":true}`, "", true, "Every new conversation in this folder would", "in .parley/memory.md", ""},
 		"a key":        {act.ModeYolo, `{"text":"sk-proj-abcdef1234567890"}`, "", true, "", "a key or a password", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -39,7 +39,7 @@ func TestTool(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer set.Close()
-			fake := llmtest.New(llmtest.Call(llm.Part{ID: "1", Name: "read", Input: `{"path":"page.txt"}`}), llmtest.Call(llm.Part{ID: "2", Name: "remember", Input: test.input}), llmtest.Say("done"))
+			fake := llmtest.New(llmtest.Call(llm.Part{ID: "1", Name: "read", Input: `{"path":"page.txt"}`}), llmtest.Call(llm.Part{ID: "3", Name: act.AskTool, Input: `{}`}), llmtest.Call(llm.Part{ID: "2", Name: "remember", Input: test.input}), llmtest.Say("done"))
 			policy := tools.NewPolicy(test.mode)
 			policy.SetWorkspace(p.dir)
 			set.SetPolicy(policy)
