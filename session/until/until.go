@@ -54,7 +54,11 @@ func (l *loop) check(ctx context.Context, emit func(session.Event)) ([]llm.Part,
 	case err != nil:
 		return nil, fmt.Errorf("%s did not run: %w", name, err)
 	case !end.Failed:
-		emit(llm.Notice{Text: fmt.Sprintf("Passed after %d of %d rounds: %s", l.round, l.rounds, name)})
+		when := "at once"
+		if l.round > 0 {
+			when = fmt.Sprintf("in round %d", l.round)
+		}
+		emit(llm.Notice{Text: name + " passed " + when})
 		return nil, nil
 	case l.round > 0 && !l.changedFiles():
 		return nil, fmt.Errorf("the last round changed no file, and %s still fails (%s)", name, how)
