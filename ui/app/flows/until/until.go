@@ -31,6 +31,9 @@ func (f flow) unavailable() string {
 // run runs the command now, or when the running turn is done.
 func (f flow) run(arg string) app.Effect {
 	a, rounds := f.app, app.UntilRounds
+	if _, err := strconv.Atoi(arg); err == nil {
+		return app.Refuse("/until %s needs a command, such as /until %[1]s go test ./...", arg)
+	}
 	if first, rest, ok := strings.Cut(arg, " "); ok {
 		if n, err := strconv.Atoi(first); err == nil {
 			if arg, rounds = strings.TrimSpace(rest), n; n < 1 {

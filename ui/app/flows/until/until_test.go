@@ -17,7 +17,7 @@ func TestArguments(t *testing.T) {
 	for arg, want := range map[string]string{
 		"go test ./...": runs + "go test ./... · 10 rounds of go test ./...",
 		"3 make":        runs + "make · 3 rounds of make",
-		"7":             runs + "7 · 10 rounds of 7",
+		"7":             "/until 7 needs a command, such as /until 7 go test ./... · ",
 		"off":           "No command runs after the answer · ",
 		"0 make":        "/until 0: use 1 round or more · ",
 		"":              "/until needs a command, such as /until go test ./... · ",
