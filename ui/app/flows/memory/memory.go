@@ -38,10 +38,19 @@ func (f flow) unavailable() string {
 
 // remember stores a line.
 func (f flow) remember(text string) app.Effect {
-	rest, here := strings.CutPrefix(text+" ", "--here ")
-	if text = strings.TrimSpace(rest); text == "" {
+	rest, here := strings.CutPrefix(" "+text+" ", " --here ")
+	rest, atEnd := strings.CutSuffix(rest, " --here ")
+	here = here || atEnd
+	words := strings.Fields(rest)
+	if len(words) == 0 {
 		return app.Refuse("/remember needs a text, such as /remember I use tabs")
 	}
+	for _, word := range []string{words[0], words[len(words)-1]} {
+		if strings.HasPrefix(word, "--") { // a mistyped --here must not make a line for every folder
+			return app.Refuse("/remember knows only --here, not %s: to remember it, put it in quotes", sanitize.Line(word))
+		}
+	}
+	text = strings.TrimSpace(rest)
 	if err := f.app.Memory.Add(text, here); err != nil {
 		return app.Fail(err)
 	}
@@ -72,11 +81,11 @@ func (f flow) rows() (rows []row) {
 	return rows
 }
 
-// items lists the lines with their tokens. Their values are their numbers.
+// items lists the lines with their numbers, which are also their values, and their tokens.
 func (f flow) items() (items []app.Item) {
 	groups := map[bool]string{false: "In every folder", true: "In this folder"}
 	for i, r := range f.rows() {
-		items = append(items, app.Item{Title: sanitize.Line(r.text), Detail: format.Tokens(f.app.Estimate(r.text)) + " tokens", Group: groups[r.here], Value: strconv.Itoa(i + 1)})
+		items = append(items, app.Item{Title: sanitize.Line(r.text), Detail: "line " + strconv.Itoa(i+1) + ", " + format.Tokens(f.app.Estimate(r.text)) + " tokens", Group: groups[r.here], Value: strconv.Itoa(i + 1)})
 	}
 	return items
 }
@@ -96,14 +105,16 @@ func (f flow) run(arg string) app.Effect {
 	rows := f.rows()
 	n, err := strconv.Atoi(number)
 	switch {
-	case arg == "":
+	case arg == "" || arg == "list":
 		return f.list()
 	case verb != "edit" && verb != "forget":
 		return app.Refuse("no action %q: use /memory, /memory edit NUMBER TEXT or /memory forget NUMBER", sanitize.Line(verb))
+	case number == "":
+		return app.Refuse("/memory %s needs a number: /memory lists the lines with their numbers", verb)
 	case err != nil || n < 1 || n > len(rows):
 		return app.Refuse("no line %q: /memory lists the lines with their numbers", sanitize.Line(number))
 	case verb == "forget" && text == "":
-		return f.replace(rows[n-1], "", "Forgotten: "+sanitize.Line(rows[n-1].text))
+		return f.replace(rows[n-1], "", "New conversations no longer get: "+sanitize.Line(rows[n-1].text))
 	case verb == "forget":
 		return app.Refuse("/memory forget takes one number: remove %q", sanitize.Line(text))
 	case text == "":
@@ -117,7 +128,11 @@ func (f flow) replace(r row, text, done string) app.Effect {
 	if err := f.app.Memory.Replace(r.here, r.text, text); err != nil {
 		return app.Fail(err)
 	}
-	return app.Toast(f.applied(done))
+	said := f.applied(done)
+	if text == "" {
+		said = done
+	}
+	return app.Toast(said)
 }
 
 // list lists the lines for the user to edit or forget one.
@@ -152,7 +167,8 @@ func (f flow) list() app.Effect {
 
 // choose shows a whole line, and offers to edit or forget it.
 func (f flow) choose(i app.Item) app.Effect {
+	_, tokens, _ := strings.Cut(i.Detail, ", ")
 	return app.Choose(i.Title, "action", []app.Item{
-		{Title: "Edit", Value: "edit "}, {Title: "Forget", Detail: i.Detail + " less in each request", Value: "forget "},
+		{Title: "Edit", Value: "edit "}, {Title: "Forget", Detail: tokens + " less in each request", Value: "forget "},
 	}, func(verb string) app.Effect { return f.run(verb + i.Value) })
 }
