@@ -30,7 +30,7 @@ func Register(a *app.App) {
 	f := &flow{app: a}
 	a.Commands = append(a.Commands, app.Command{
 		Name: command, Aliases: []string{"side"}, Keys: []string{"ctrl+x /"}, Group: app.Messages, Arg: "-m MODEL QUESTION", MultilineArg: "*",
-		Help: "Aside: ask beside the conversation, also during an answer", Unavailable: func() string { return app.EmptyText(a) }, Editors: true, Run: f.run,
+		Help: "Aside: ask beside the conversation, also during an answer", Unavailable: f.unavailable, Editors: true, Run: f.run,
 	})
 }
 
@@ -38,6 +38,13 @@ func Register(a *app.App) {
 type flow struct {
 	app  *app.App
 	open *aside // nil: none
+}
+
+func (f *flow) unavailable() string {
+	if f.app.Session.Empty() {
+		return "The conversation is empty: send a message first"
+	}
+	return ""
 }
 
 // An aside is a list of side questions about a conversation.
