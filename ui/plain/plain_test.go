@@ -60,7 +60,7 @@ func TestDialogues(t *testing.T) {
 		{name: "question", change: func(o *app.Options, so *session.Options) { o.ToolSet = func(string) act.Set { return so.Tools } },
 			turns: []llmtest.Turn{questions, llmtest.Say("Good."), questions, llmtest.Say("Well."), questions, llmtest.Say("I decided.")},
 			do: func(d *drive) {
-				d.enter("ask me", "2", "1, 3", "ask again", "neither", "only the fast ones", "and again", "1", "")
+				d.enter("ask me", "9", "2", "1, 9", "1, 3", "ask again", "neither", "only the fast ones", "and again", "1", "")
 			}},
 		{name: "a change", turns: []llmtest.Turn{llmtest.Call(llm.Part{ID: "1", Name: "edit", Input: `{"path":"a.txt","old":"beta","new":"gamma\ndelta"}`}), llmtest.Say("Changed.")},
 			do: func(d *drive) { d.enter("change it", "y") }},
@@ -79,7 +79,7 @@ func TestDialogues(t *testing.T) {
 			}
 		}, turns: []llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money"})}, do: func(d *drive) { d.enter("hello") }},
 		{name: "limit", change: func(_ *app.Options, so *session.Options) { so.Attended = true }, turns: []llmtest.Turn{llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "resets 3pm", Wait: 2 * time.Hour}), llmtest.Say("Hello again.")}, do: func(d *drive) {
-			d.enter("hello", "2")
+			d.enter("hello", "")
 			for range 2 {
 				d.input.lastLine = time.Time{}
 				d.paste("/wait")

@@ -250,8 +250,9 @@ func (a *questions) confirm(text, yes, no string, guarded bool, decided func(yes
 // decision returns the question of how to continue a turn, with numbered answers.
 func (a *questions) decision(ask session.Question) *question {
 	text, answers := app.QuestionText(ask)
+	stop, _ := app.AnswerTo(ask, string(session.StopTurn))
 	return &question{
-		call: fmt.Sprint("question ", ask.ID), guarded: true, prompt: "Number:",
+		call: fmt.Sprint("question ", ask.ID), guarded: true, prompt: "Number, or nothing to stop:",
 		describe: func() {
 			a.out.Question(text)
 			for i, answer := range answers {
@@ -261,6 +262,9 @@ func (a *questions) decision(ask session.Question) *question {
 		},
 		answer: func(line string) bool {
 			n, ok := app.AnswerTo(ask, line)
+			if line == "" && stop >= 0 {
+				n, ok = stop, true
+			}
 			if !ok {
 				ask.StopCountdown()
 				a.writeLine("Type one of the numbers.")
@@ -291,6 +295,10 @@ func (p *frontend) askUser(m *app.ModelQuestion) {
 		},
 		answer: func(line string) bool {
 			chosen, text := chosenBy(line, m)
+			if text != "" && strings.Trim(text, "0123456789, ") == "" {
+				p.writeLine("1 to %d, or your own words.", len(m.Choices))
+				return false
+			}
 			p.apply(m.Answer(chosen, text))
 			return true
 		},
