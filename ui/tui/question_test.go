@@ -71,7 +71,7 @@ func TestLimitOnTheScreen(t *testing.T) {
 	s.idle()
 	s.Type("/wait").Press("enter").WaitForScreen(contains("Quota exceeded · continues at 03:46, in 1 h 59 min · ctrl+x g now · esc stops"))
 	s.clock.Add(time.Hour)
-	s.Type("meanwhile").Press("ctrl+x", "a").WaitForScreen(contains(band+"meanwhile", "Waiting, 59 min"))
+	s.Type("meanwhile").Press("ctrl+x", "a").WaitForScreen(contains(band+"meanwhile", "Waiting, 59 min", "∙ waiting 1 h")).Lacks("no answer yet")
 	s.Driver.Send(do(func() {
 		s.m.Unfocused = true
 		if s.m.event(session.Step{Model: "fake/one"}) == nil {

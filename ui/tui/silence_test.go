@@ -9,6 +9,15 @@ import (
 	"parley/ui/tui/chat"
 )
 
+// An answer that takes long to begin is reported in a word. The status line alone names the key that stops.
+func TestNoAnswerYet(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Hang(""))
+	s.Type("think").Press("enter").WaitForText("waiting")
+	s.clock.Add(16 * time.Second)
+	s.Send(chat.TickMsg{Of: s.m.chat.Turn})
+	s.WaitForText("no answer yet esc stops").Shows("∙ no answer yet 16 s")
+}
+
 // A long silence in an answer is reported, with the keys that wait and stop.
 func TestSilence(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Hang("half an answer"))

@@ -98,8 +98,8 @@ func (t *Turn) State(now time.Time) string {
 	switch {
 	case t.Stopped:
 		return "stopping"
-	case t.WaitedFor(now) > 15*time.Second:
-		return "no answer yet · esc stop"
+	case t.WaitedFor(now) > 15*time.Second && t.RetryIn(now) == 0:
+		return "no answer yet"
 	}
 	doing := [...]string{app.Waiting: "waiting", app.Reasoning: "thinking", app.Answering: "answering", app.Calling: "calling", app.Asking: "running", app.Running: "running", app.Comparing: "comparing", app.MakingImage: "drawing"}[t.Kind]
 	return strings.TrimSpace(doing + " " + t.Tool)
