@@ -17,8 +17,9 @@ import (
 )
 
 // A ModelQuestion is a question of the model, with numbered choices and a last row for any other answer. Keys answer
-// after it was visible for settleDelay and after a pause in typing (see Drawn). Text typed before that, and all text of
-// a user who was writing when it opened, goes to the composer.
+// after it was visible for settleDelay and after a pause in typing (see Drawn). Digits pressed before that are dropped.
+// Text typed before that goes to the composer, and so does all text of a user who was writing when it opened. After an
+// answer to the question before it, text is an answer too.
 type ModelQuestion struct {
 	base
 	window
@@ -152,7 +153,11 @@ func (q *ModelQuestion) LoneKey(msg tea.Msg) func() tea.Cmd {
 // Type implements Lettered. Text of a user who was not writing is an answer of their own.
 func (q *ModelQuestion) Type(msg tea.Msg) tea.Cmd {
 	q.view = ""
-	if q.isOwn() || q.isCalm() && !q.writing {
+	press, ok := msg.(tea.KeyPressMsg)
+	if ok && !q.isOwn() && !q.writing && !q.isCalm() && strings.Trim(press.Text, "0123456789") == "" {
+		return q.onTyping()
+	}
+	if follows := q.count != "" && !strings.HasPrefix(q.count, "1 "); q.isOwn() || (q.isCalm() || follows) && !q.writing {
 		q.selected, q.follow = len(q.choices), true
 		q.own.key(msg)
 		return nil
@@ -309,7 +314,7 @@ func (q *ModelQuestion) draw() (above, rows []string, foot string) {
 	accept, leave, more := keyAccept.hint("choose"), "no answer", hint{"or", "type an answer"}
 	switch {
 	case q.selected < 0:
-		accept, more = scrollHint("select"), hint{}
+		accept, more = hint{"typing", "goes to your draft"}, scrollHint("select")
 	case q.isOwn():
 		if accept.does, more = "send", (hint{}); q.own.text != "" {
 			leave = "back"

@@ -62,7 +62,8 @@ func TestModelQuestion(t *testing.T) {
 	}
 }
 
-// A key pressed right after the question opened, or while the user types, answers nothing: text goes to the composer.
+// A key pressed right after the question opened, or while the user types, answers nothing: digits are dropped, and text
+// goes to the composer.
 func TestModelQuestionSettles(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"enter", "1", "x"} {
@@ -71,13 +72,51 @@ func TestModelQuestionSettles(t *testing.T) {
 		rows(t, q, 80, 24)
 		q.Drawn(clock.now())
 		clock.pass(200)
-		want := map[string]string{"1": "{1}", "x": "{x}", "enter": "<nil>"}[key]
+		want := map[string]string{"1": "<nil>", "x": "{x}", "enter": "<nil>"}[key]
 		if got := fmt.Sprint(press(t, q, key)); got != want {
 			t.Errorf("%s: got %s, want %s", key, got, want)
 		}
 		clock.pass(1000)
 		if got := fmt.Sprint(press(t, q, "y")); key == "x" && got != "{y}" {
 			t.Errorf("text after a pause: got %s, and the draft is torn", got)
+		}
+	}
+}
+
+// A user who has just answered the question before it is not writing: digits pressed too early are dropped, and text is
+// an answer. Enter and digits answer after a pause.
+func TestModelQuestionFollows(t *testing.T) {
+	t.Parallel()
+	for keys, want := range map[string]string{"1 | enter": "[0]", "1 | 2": "[1]", "n 1 | enter": "[]n1"} {
+		_, clock := confirm("")
+		q := dialog.AskModelQuestion("Which?", "2 of 2", [][2]string{{"SQLite"}, {"Postgres"}}, theme.Plain())
+		q.Now = clock.now
+		q.Uncover(clock.now(), false)
+		rows(t, q, 80, 24)
+		q.Drawn(clock.now())
+		clock.pass(200)
+		got := ""
+		for _, key := range strings.Fields(keys) {
+			if key == "|" {
+				clock.pass(1000)
+			} else if said := press(t, q, key); said != nil {
+				got += fmt.Sprint(said)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", keys, got, want)
+		}
+	}
+}
+
+// While nothing is selected, the last row says where text goes.
+func TestModelQuestionNamesTheDraft(t *testing.T) {
+	t.Parallel()
+	q, clock := modelQuestion(false, "SQLite")
+	q.Uncover(clock.now(), true)
+	for _, size := range [][2]int{{80, 24}, {50, 15}} {
+		if page := strings.Join(rows(t, q, size[0], size[1]), "\n"); !strings.Contains(page, "typing goes to your draft") {
+			t.Errorf("%v:\n%s", size, page)
 		}
 	}
 }
