@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"sync"
 
@@ -19,7 +20,8 @@ type Aside struct {
 	Show func(llm.Event)
 }
 
-// runningAsides are the asides that Close ends, so that their usage is stored.
+// runningAsides are the asides that Close ends, so that their usage is stored. With the session locked, either the
+// context has ended or an aside can still be added.
 type runningAsides struct {
 	ctx     context.Context
 	end     context.CancelFunc
@@ -40,12 +42,16 @@ const refusedCallText = "This was not run: answer with what the conversation hol
 // conversation's own, so that the provider has its beginning cached; calls are refused, and those of a
 // running turn are closed as unfinished. It ends with a *BudgetError at a limit, and when the session is closed.
 func (s *Session) AskAside(ctx context.Context, a Aside) (answer llm.Message, err error) {
+	s.mu.Lock()
+	if err := cmp.Or(s.asides.ctx.Err(), ctx.Err()); err != nil {
+		s.mu.Unlock()
+		return answer, err
+	}
+	s.asides.running.Add(1) // before Close waits
+	defer s.asides.running.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.asides.ctx, cancel)()
-	s.asides.running.Add(1)
-	defer s.asides.running.Done()
-	s.mu.Lock()
 	if a.Model.Name == "" {
 		a.Model = s.answering()
 	}

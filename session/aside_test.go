@@ -134,6 +134,10 @@ func TestCloseEndsAsides(t *testing.T) {
 	if err := <-ended; !errors.Is(err, context.Canceled) {
 		t.Errorf("ended with %v", err)
 	}
+	late := llmtest.New(llmtest.Say("too late"))
+	if _, err := s.AskAside(t.Context(), Aside{Model: endpoint("x/y", late), Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("and?")}}); !errors.Is(err, context.Canceled) || len(late.Requests()) > 0 {
+		t.Errorf("asked after Close: %v, %d requests", err, len(late.Requests()))
+	}
 	if sums, err := lib.Ledger().Sums(time.Time{}, time.Time{}, "purpose"); err != nil || len(sums) != 2 {
 		t.Errorf("in the ledger: %+v, %v", sums, err)
 	}

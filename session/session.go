@@ -358,7 +358,9 @@ func (s *Session) saveInfo() {
 // Close ends the session and its lease on the stored conversation. It returns an error if
 // something could not be stored.
 func (s *Session) Close() error {
+	s.mu.Lock()
 	s.asides.end()
+	s.mu.Unlock()
 	s.asides.running.Wait()
 	s.branch.leaveEdit()
 	s.hooks.end(s.id)

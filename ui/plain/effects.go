@@ -42,7 +42,7 @@ func (p *frontend) apply(e app.Effect) {
 	case app.Output:
 		p.output(e.Read())
 	case app.Beside:
-		if p.asides == 0 {
+		if p.asides == 0 || p.asideCtx.Err() != nil {
 			p.asideCtx, p.endAsides = context.WithCancel(p.ctx)
 		}
 		p.asides++

@@ -37,8 +37,8 @@ type frontend struct {
 	pendingPrompt []llm.Part    // prompt of the command line, waiting for preparing
 	ended         *console.Line // end of input, waiting for preparing; nil for none
 
-	asides    int // side questions without an answer; while there are any, the context is that of all
-	asideCtx  context.Context
+	asides    int             // side questions without an answer
+	asideCtx  context.Context // of those that were not stopped
 	endAsides context.CancelFunc
 }
 
@@ -58,7 +58,12 @@ func newFrontend(o app.Options, out io.Writer) *frontend {
 	p.panels = &panels{deps: d, lists: p.lists, questions: p.questions}
 	p.conversation = &conversation{deps: d, transcript: p.transcript, drafts: p.drafts, turns: p.turns}
 	d.app.Busy = func() bool { return p.turns.current != nil }
-	d.app.BeforeSwitch = func() { _ = p.drafts.store() }
+	d.app.BeforeSwitch = func() {
+		_ = p.drafts.store()
+		if p.asides > 0 {
+			p.endAsides()
+		}
+	}
 	return p
 }
 

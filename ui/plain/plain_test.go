@@ -743,3 +743,30 @@ func TestStopAside(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A side question that follows /stop at once is answered. One that waits when another conversation is opened is not asked.
+func TestAsideAfterStop(t *testing.T) {
+	asked := make(chan bool, 2)
+	hang := func(ctx context.Context, r llm.Request, out *llm.Out) error {
+		asked <- true
+		return llmtest.Hang("Well")(ctx, r, out)
+	}
+	d := talk(t, nil, llmtest.Say("Yes."), hang, llmtest.Say("Two."), hang, llmtest.Say("Too late."))
+	d.enter("hello")
+	d.command("/btw one?")
+	<-asked
+	d.command("/stop")
+	d.command("/btw two?")
+	if d.idle(); !strings.Contains(d.said(), "Two.") {
+		t.Fatal(d.said())
+	}
+	d.command("/btw three?")
+	<-asked
+	d.command("/btw four?")
+	if d.command("/new"); d.asideCtx.Err() == nil {
+		t.Error("side questions go on after the switch")
+	}
+	if d.idle(); len(d.fake.Requests()) != 4 || strings.Contains(d.said(), "Too late") {
+		t.Errorf("%d requests:\n%s", len(d.fake.Requests()), d.said())
+	}
+}
