@@ -35,7 +35,7 @@ type memory struct {
 // Bounds of a memory.
 const (
 	storedAtOnce  = 1_000         // contents
-	maxStoring    = time.Minute   // at most half of it is spent storing
+	maxStoring    = time.Minute   // reading ahead
 	maxUnwatched  = 1_000         // folders whose files are all looked at before and after each call
 	maxRemembered = 6 * time.Hour // then the workspace is walked again, long before Prune may remove contents
 )
@@ -72,7 +72,7 @@ func (h *History) remember() {
 			l, err = h.workspace.snapshot(h.ctx, nil)
 		}
 		if _, unwatched, _ := list.Since(mark); err == nil && len(unwatched) > maxUnwatched { // a call walks it: only the cache is filled
-			h.storeContents(h.ctx, l)
+			h.fillCache(l, maxStoring)
 			return
 		}
 		m.mu.Lock()
@@ -90,7 +90,16 @@ func (h *History) remember() {
 	}()
 }
 
-// storeAll stores the contents that no call has needed yet, for at most maxStoring. One call of it runs at a time.
+// fillCache stores the contents of a snapshot that is not remembered, within a time.
+func (h *History) fillCache(l *snapshot, within time.Duration) {
+	ctx, cancel := context.WithTimeout(h.ctx, within)
+	defer cancel()
+	defer h.release(l)
+	h.storeContents(ctx, l)
+}
+
+// storeAll stores the contents that no call has needed yet, for at most maxStoring, and waits for half of it. One
+// call of it runs at a time.
 func (h *History) storeAll() {
 	m := &h.memory
 	if !h.begin() {
@@ -277,6 +286,9 @@ func (l *snapshot) set(file string, is earlier) {
 func (h *History) refresh(ctx context.Context) bool {
 	m := &h.memory
 	mark, err := m.list.Sync(ctx)
+	if ctx.Err() != nil {
+		return false // others may still use what is remembered
+	}
 	changed, unwatched, ok := m.list.Since(m.mark)
 	if err != nil || !ok || len(unwatched) > maxUnwatched || time.Since(m.at) > maxRemembered {
 		m.forget()
@@ -323,6 +335,10 @@ func (h *History) refresh(ctx context.Context) bool {
 		}
 	}
 	u.finish(ctx)
+	if deadline, _ := ctx.Deadline(); len(u.fresh) > 0 && deadlinePassed(ctx, deadline) { // they were walked in part
+		m.forget()
+		return false
+	}
 	if rulesChanged { // other files may be ignored now
 		m.at = time.Time{}
 	}

@@ -1,9 +1,11 @@
 package snapshot
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"parley/tools/act"
 	"parley/tools/undo"
@@ -87,5 +89,73 @@ func TestRememberedTwoCalls(t *testing.T) {
 	}
 	if first.Changes[2].After.Same(second.Changes[2].After) {
 		t.Errorf("the same state after both: %+v", second.Changes)
+	}
+}
+
+// TestClosedHistoryForgetsNothing: what is remembered stays for the other conversations of a folder.
+func TestClosedHistoryForgetsNothing(t *testing.T) {
+	base := fastDir(t)
+	dir := filepath.Join(base, "work")
+	write(t, filepath.Join(dir, "file"), "text")
+	store := openStore(filepath.Join(base, "data", "undo"))
+	closed, err := store.history("one", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, err := store.history("two", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	known(t, open)
+	closed.Close()
+	closed.remember()
+	if open.memory.now == nil {
+		t.Error("the workspace is not remembered any more")
+	}
+}
+
+// A late context's deadline has passed, and it has not ended yet.
+type late struct{ context.Context }
+
+func (late) Deadline() (time.Time, bool) { return time.Unix(1, 0), true }
+
+// TestRefreshInPart: a new folder that was not walked in time is not remembered as an empty one.
+func TestRefreshInPart(t *testing.T) {
+	base := fastDir(t)
+	dir := filepath.Join(base, "work")
+	write(t, filepath.Join(dir, "file"), "text")
+	h, err := openStore(filepath.Join(base, "data", "undo")).history("one", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	known(t, h)
+	write(t, filepath.Join(dir, "new/file"), "text")
+	h.memory.mu.Lock()
+	defer h.memory.mu.Unlock()
+	if h.refresh(late{t.Context()}) || h.memory.now != nil {
+		t.Errorf("remembered: %v", h.memory.now.entries)
+	}
+}
+
+// TestFillCache: contents are read ahead for a limited time, and git's packs are closed again.
+func TestFillCache(t *testing.T) {
+	dir := fastDir(t)
+	makeRepository(t, dir, 20, true)
+	h, err := openStore(filepath.Join(fastDir(t), "undo")).history("one", dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	for _, within := range []time.Duration{0, time.Hour} {
+		l, err := h.workspace.snapshot(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.fillCache(l, within)
+		if (l.partial == "") != (within > 0) || len(l.git.packs) > 0 {
+			t.Errorf("within %v: %q, %d packs are open", within, l.partial, len(l.git.packs))
+		}
 	}
 }

@@ -56,7 +56,14 @@ func (h *History) Watch(call act.FileCall) act.FileWatch {
 }
 
 // Warm implements act.Files.
-func (h *History) Warm() { go h.remember() }
+func (h *History) Warm() {
+	if h.begin() {
+		go func() {
+			defer h.done()
+			h.remember()
+		}()
+	}
+}
 
 // snapshotBefore takes the snapshot before the call, within the time that a call may be delayed.
 func (w *Watch) snapshotBefore(ctx context.Context) (*snapshot, error) {
