@@ -30,7 +30,9 @@ type sessionHooks struct {
 	started   bool           // SessionStart was sent
 	unsaid    []string       // context from it for a message that did not enter the conversation
 	notifying sync.WaitGroup // running Notification hooks, which no turn waits for
-	check     Check          // of the running turn or the next one; nil: none
+	check     *Check         // of the running turn or the next one; nil: none
+
+	checked context.Context // of the running turn that calls check before it ends; nil: none does
 }
 
 // A Check decides after the last answer of a turn whether the turn may end. It returns the prompt with
@@ -38,14 +40,32 @@ type sessionHooks struct {
 // events to the user.
 type Check func(ctx context.Context, emit func(Event)) (prompt []llm.Part, err error)
 
-// SetCheck makes the running turn, or else the next one, call check before it ends; nil removes a check.
-func (s *Session) SetCheck(check Check) { set(&s.mu, &s.hooks.check, check) }
+// SetCheck makes the running turn, or else the next one that answers a prompt, call check before it ends; nil removes a
+// check. It is kept after an error, for a turn that tries again, but not after a cancellation.
+func (s *Session) SetCheck(check Check) {
+	next := &check
+	if check == nil {
+		next = nil
+	}
+	set(&s.mu, &s.hooks.check, next)
+}
+
+// SetRunningCheck is SetCheck for the running turn only. It reports whether that calls check: a comparison does not, nor a
+// turn that is ending.
+func (s *Session) SetRunningCheck(check Check) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hooks.checked == nil || s.hooks.checked.Err() != nil {
+		return false
+	}
+	s.hooks.check = &check
+	return true
+}
 
 // TurnFromCheck calls the check of SetCheck, and answers the check's prompt as Turn does.
 func (s *Session) TurnFromCheck(ctx context.Context) iter.Seq[Event] {
 	return s.loop(ctx, func(t *turn) error {
 		if again, err := runCheck(t); !again {
-			s.SetCheck(nil)
 			return err
 		}
 		return answer(t)
@@ -54,16 +74,45 @@ func (s *Session) TurnFromCheck(ctx context.Context) iter.Seq[Event] {
 
 // runCheck calls the check after the last answer, and begins a turn with the prompt that it returns.
 func runCheck(t *turn) (again bool, err error) {
-	check := locked(&t.mu, func() Check { return t.session.hooks.check })
-	if check == nil || t.ctx.Err() != nil {
-		return false, nil
+	for {
+		check := nextCheck(t, nil)
+		if check == nil || t.ctx.Err() != nil {
+			return false, nil
+		}
+		parts, err := (*check)(t.ctx, t.emit)
+		if len(parts) > 0 && err == nil {
+			t.prompt(llm.Message{Role: llm.RoleUser, Parts: parts})
+			return true, nil
+		}
+		if next := nextCheck(t, check); err != nil && next == nil || t.ctx.Err() != nil {
+			return false, err
+		} else if err != nil {
+			t.notice("%v", err)
+		}
 	}
-	parts, err := check(t.ctx, t.emit)
-	if len(parts) == 0 || err != nil {
-		return false, err
+}
+
+// nextCheck removes the check ended, unless another has replaced it, and returns the one to call. Without one, the turn
+// ends and takes no more.
+func nextCheck(t *turn, ended *Check) *Check {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	h := &t.session.hooks
+	if h.check == ended {
+		h.check = nil
 	}
-	t.prompt(llm.Message{Role: llm.RoleUser, Parts: parts})
-	return true, nil
+	if h.checked = t.ctx; h.check == nil {
+		h.checked = nil
+	}
+	return h.check
+}
+
+// endChecks ends calls of checks by a turn with this context. The caller locks the session.
+func (h *sessionHooks) endChecks(ctx context.Context) {
+	if h.checked != nil && ctx.Err() != nil {
+		h.check = nil
+	}
+	h.checked = nil
 }
 
 // fire runs the hooks of an event and shows the user their messages.

@@ -264,6 +264,7 @@ func runLoop(ctx context.Context, s *Session, f func(*turn) error, yield func(Ev
 		defer func() { // also after a panic
 			t.budget.endReservations()
 			t.mu.Lock()
+			s.hooks.endChecks(ctx)
 			t.turnSeq, s.request.turnTools, s.request.omitsOldest, s.fallback.standIn, s.branch.edited = 0, nil, false, llm.Endpoint{}, edit{}
 			t.mu.Unlock()
 		}()

@@ -75,7 +75,6 @@ func (s *Session) TurnFromSummary(ctx context.Context) iter.Seq[Event] {
 // answerSteps sends requests until the model calls no more tools and no prompt is queued.
 func answerSteps(t *turn) error {
 	s := t.session
-	defer s.SetCheck(nil)
 	for step := 1; ; step++ {
 		if t.ctx.Err() != nil {
 			return context.Cause(t.ctx)
@@ -138,6 +137,7 @@ func beginPrompt(t *turn) {
 	s := t.session
 	t.compaction, t.window = compaction{turn: t}, turnWindow{turn: t}
 	set(&t.mu, &s.request.omitsOldest, false)
+	set(&t.mu, &s.hooks.checked, t.ctx)
 	t.budget.begin()
 	t.models.choose()
 	if s.tools != nil {

@@ -12,6 +12,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"parley/providers/llm"
@@ -103,13 +104,23 @@ func (l *loop) changedFiles() bool {
 	}
 	for _, n := range l.session.Path() {
 		for _, p := range n.Parts {
-			facts := act.FactsOf(p.Name)
-			if n.Seq > l.head && p.Kind == llm.Result && !p.Failed && !recorded[p.ID] && (facts.Kind == "edit" || facts.Program) {
+			if n.Seq > l.head && p.Kind == llm.Result && !recorded[p.ID] && !n.Results[p.ID].Denied && mayChange(p) {
 				return true // changes are not recorded here
 			}
 		}
 	}
 	return false
+}
+
+// mayChange reports whether the call of a result may have changed a file. A program that failed may.
+func mayChange(result llm.Part) bool {
+	switch facts := act.FactsOf(result.Name); {
+	case facts.Kind == "edit":
+		return !result.Failed
+	case facts.Kind != "":
+		return facts.Program
+	}
+	return !slices.Contains([]string{act.SkillName, act.SearchName, act.AskTool, act.ConsultTool, act.ExploreTool, "remember"}, result.Name)
 }
 
 // status returns how a command ended, from its notes.

@@ -4,6 +4,7 @@ package until_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
+	"parley/session/memory"
 	"parley/session/until"
 	"parley/tools"
 	"parley/tools/act"
@@ -137,16 +139,64 @@ func TestBudget(t *testing.T) {
 		id := string(rune('a' + n))
 		turns = append(turns, llmtest.Call(llm.Part{ID: id, Name: "write", Input: `{"path":"` + id + `","content":"` + strings.Repeat("long ", 400) + `"}`}), llmtest.Say("done"))
 	}
+	fake := llmtest.New(turns...)
 	s := session.New(session.Options{
-		Model: llm.Endpoint{Model: llmtest.New(turns...), Name: "m/x", Origin: "m/x", Strategy: "native"}, Tools: set, Policy: tools.NewPolicy(act.ModeYolo),
+		Model: llm.Endpoint{Model: fake, Name: "m/x", Origin: "m/x", Strategy: "native"}, Tools: set, Policy: tools.NewPolicy(act.ModeYolo),
 		Limits: []session.Limit{{Period: session.PerTurn, Tokens: 7000}},
 	})
 	defer s.Close()
 	s.SetCheck(until.New(s, set.RunConfined, "false", 9))
+	var ended session.Done
 	for e := range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "go"}) {
-		if done, ok := e.(session.Done); ok && !errors.Is(done.Err, session.ErrBudget) {
-			t.Errorf("ended with %v after %d tokens", done.Err, done.Usage.Input+done.Usage.Output)
-		}
+		ended, _ = e.(session.Done)
+	}
+	if requests := len(fake.Requests()); !errors.Is(ended.Err, session.ErrBudget) || requests < 3 || requests >= len(turns) {
+		t.Errorf("ended with %v after %d requests and %d tokens", ended.Err, requests, ended.Usage.Input+ended.Usage.Output)
+	}
+}
+
+// TestUnrecorded: where changes are not recorded, a round may have changed a file if a program ran, even one that failed.
+func TestUnrecorded(t *testing.T) {
+	call := func(name, input string) llmtest.Turn {
+		return llmtest.Call(llm.Part{ID: "1", Name: name, Input: input})
+	}
+	for name, test := range map[string]struct {
+		call    llmtest.Turn
+		mode    act.Mode
+		changes bool
+	}{
+		"a command that failed":         {shell("1", "echo > a; false"), act.ModeYolo, true},
+		"a command that is not allowed": {shell("1", "echo > a; false"), act.ModePlan, false},
+		"an edit":                       {write("1", "a", "x"), act.ModeYolo, true},
+		"an edit that failed":           {call("edit", `{"path":"none","old":"a","new":"b"}`), act.ModeYolo, false},
+		"a tool of a server":            {call("mcp__x__do", `{}`), act.ModeYolo, true},
+		"a question to the user":        {call(act.AskTool, `{}`), act.ModeYolo, false},
+		"a tool of parley's that reads": {call("list", `{}`), act.ModeYolo, false},
+		"parley's memory":               {call(memory.ToolName, `{}`), act.ModeYolo, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set, err := tools.Open(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer set.Close()
+			for _, name := range []string{"mcp__x__do", act.AskTool, memory.ToolName} {
+				if err := set.AddExternal(tools.External{Name: name, Plan: func(context.Context, json.RawMessage) (*act.Action, error) {
+					return &act.Action{Do: func(context.Context, func(string)) act.Outcome { return act.Outcome{Text: "done"} }}, nil
+				}}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			fake := llmtest.New(llmtest.Say("done"), test.call, llmtest.Say("done"), llmtest.Say("done"))
+			s := session.New(session.Options{Model: llm.Endpoint{Model: fake, Name: "m/x", Origin: "m/x", Strategy: "native"}, Tools: set, Policy: tools.NewPolicy(test.mode)})
+			defer s.Close()
+			s.SetCheck(until.New(s, set.RunConfined, "false", 2))
+			for range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "go"}) {
+			}
+			if changes := len(fake.Requests()) == 4; changes != test.changes {
+				t.Errorf("%d requests; counts as a change: %v", len(fake.Requests()), changes)
+			}
+		})
 	}
 }
 

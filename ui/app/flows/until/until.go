@@ -49,9 +49,14 @@ func (f flow) run(arg string) app.Effect {
 		return app.Toast("No command runs after the answer")
 	}
 	own := a.Session
-	own.SetCheck(a.Until(own, arg, rounds))
-	if a.Busy() {
+	check := a.Until(own, arg, rounds)
+	switch {
+	case !a.Busy():
+		own.SetCheck(check)
+	case own.SetRunningCheck(check):
 		return app.Toast("Runs when the model is done: " + sanitize.Line(arg))
+	default:
+		return app.Refuse("This turn runs no command: use /until again when it has ended")
 	}
 	return app.Play(own.TurnFromCheck)
 }

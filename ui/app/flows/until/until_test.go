@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest"
 	"parley/session"
 	"parley/ui/app"
 	"parley/ui/uitest/apptest"
@@ -22,21 +23,44 @@ func TestArguments(t *testing.T) {
 		"0 make":        "/until 0: use 1 round or more · ",
 		"":              "/until needs a command, such as /until go test ./... · ",
 	} {
-		a := apptest.New(t, Register)
+		a := apptest.New(t, Register, func(o *app.Options) {
+			o.Session = session.New(session.Options{Model: llm.Endpoint{Model: llmtest.New(llmtest.Say("done")), Name: "fake/m"}})
+		})
 		got := ""
 		a.Until = func(_ *session.Session, command string, rounds int) session.Check {
 			got = fmt.Sprintf("%d rounds of %s", rounds, command)
-			return nil
+			return func(context.Context, func(session.Event)) ([]llm.Part, error) { return nil, nil }
 		}
 		a.Busy = func() bool { return true }
-		seen := apptest.See(a.Command("until").Do(arg))
-		text := seen.Toast
-		if seen.Err != nil {
-			text = seen.Err.Error()
+		for e := range a.Session.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "go"}) {
+			if _, ok := e.(session.Step); !ok {
+				continue
+			}
+			seen := apptest.See(a.Command("until").Do(arg))
+			text := seen.Toast
+			if seen.Err != nil {
+				text = seen.Err.Error()
+			}
+			if got = text + " · " + got; got != want {
+				t.Errorf("/until %s: got %q, want %q", arg, got, want)
+			}
 		}
-		if text += " · " + got; text != want {
-			t.Errorf("/until %s: got %q, want %q", arg, text, want)
+		if got == "" {
+			t.Error("no step")
 		}
+		a.Session.Close()
+	}
+}
+
+// TestEnding: a turn that runs no command, such as one that is ending, refuses it.
+func TestEnding(t *testing.T) {
+	a := apptest.New(t, Register)
+	a.Until = func(*session.Session, string, int) session.Check {
+		return func(context.Context, func(session.Event)) ([]llm.Part, error) { return nil, nil }
+	}
+	a.Busy = func() bool { return true }
+	if got, want := apptest.Toast(a.Command("until").Do("make")), "This turn runs no command: use /until again when it has ended"; got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
