@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/session/store"
 	"parley/tools/act"
 )
 
@@ -37,10 +38,10 @@ func (s *Session) OpenModel(name string) (llm.Endpoint, error) {
 }
 
 // NeedsConfirmation returns the expected cost of asking model about the conversation if the user wants to confirm
-// it, and can. Ok is false otherwise.
+// it. Ok is false otherwise.
 func (s *Session) NeedsConfirmation(model llm.Endpoint) (about Expense, ok bool) {
 	most := s.Spending.confirmCost
-	if most <= 0 || !s.attended {
+	if most <= 0 {
 		return about, false
 	}
 	u := estimateRequest(s, model)
@@ -176,17 +177,33 @@ func (o Opinion) part() llm.Part {
 	return llm.Part{Kind: llm.Text, Name: "opinion of " + o.Model, Text: text}
 }
 
-// withOpinions returns a prompt with the opinions since the last message that it does not have yet.
+// isOpinion reports whether p is the part of an opinion.
+func isOpinion(p llm.Part) bool {
+	return strings.HasPrefix(p.Name, "opinion of ") && strings.HasPrefix(p.Text, "<opinion of=")
+}
+
+// withOpinions returns a prompt with the opinions that it does not have yet, from the last prompt on that has some.
 func withOpinions(t *turn, parts []llm.Part) []llm.Part {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	var followed map[int]int // Seq of the message that follows, by Seq
 	for _, a := range t.tree.annotations {
-		if a.Kind != kindOpinion || a.After != t.tree.head {
+		if a.Kind != kindOpinion {
 			continue
 		}
 		o, ok := DecodeAnnotation(a).(Opinion)
+		if !ok || o.Failed {
+			continue
+		}
+		if followed == nil {
+			followed = t.tree.followed(a.Next, func(n *store.Node) bool { return n.Role == llm.RoleUser && slices.ContainsFunc(n.Parts, isOpinion) })
+		}
+		after := a.After
+		if n, err := t.tree.At(after); err == nil && followed[after] == 0 && n.Interrupted {
+			after = n.Parent // a retry dropped it
+		}
 		part := o.part()
-		if ok && !o.Failed && !slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Name == part.Name && p.Text == part.Text }) {
+		if followed[after] >= a.Next && !slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Name == part.Name && p.Text == part.Text }) {
 			parts = append(slices.Clip(parts), part)
 		}
 	}

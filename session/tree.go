@@ -248,6 +248,20 @@ func (t *tree) pathFrom(seq int) (path []store.Node) {
 	return path
 }
 
+// followed returns the Seq of the message that follows each one of the current branch, back to the last one before the
+// message from, or for which last is true. The next message follows the end.
+func (t *tree) followed(from int, last func(*store.Node) bool) map[int]int {
+	by, next := map[int]int{}, t.count+1
+	for n := range t.back(t.head) {
+		by[n.Seq], next = next, n.Seq
+		if n.Seq < from || last(n) {
+			return by
+		}
+	}
+	by[0] = next
+	return by
+}
+
 // At returns the message seq.
 func (t *tree) At(seq int) (store.Node, error) {
 	if seq < 1 || seq > t.count || isLost(*t.at(seq)) {

@@ -103,7 +103,7 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 					if name != "fake/n" {
 						return llm.Endpoint{}, &llm.Error{Fault: llm.ModelNotFound, Message: "no such model"}
 					}
-					return llm.Endpoint{Model: model, Name: name}, nil
+					return llm.Endpoint{Model: model, Name: name, Cost: func(llm.Usage) (float64, bool) { return 1, true }}, nil
 				},
 			}},
 			Notice: "the demo answers", Tools: set, Questions: e.questions, Ready: func(_ context.Context, tell func(string)) {
@@ -307,6 +307,35 @@ func TestCommandsOfEditors(t *testing.T) {
 		}
 		if !strings.Contains(strings.ToLower(got), strings.ToLower(want)) {
 			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
+
+// TestAsk: a question to another model that costs much is asked about first, and one without a model is an error.
+func TestAsk(t *testing.T) {
+	for answer, asked := range map[string]int{"yes": 2, "no": 1, "": 1} {
+		requests := 0
+		count := func(ctx context.Context, r llm.Request, out *llm.Out) error {
+			requests++
+			return llmtest.Say("so")(ctx, r, out)
+		}
+		e := newEditor(t, session.Options{ConfirmCost: 0.001}, count, count)
+		question := ""
+		e.answer = func(r sdk.RequestPermissionRequest) string {
+			question = *r.ToolCall.Title
+			return answer
+		}
+		id := e.begin()
+		e.prompt(id, text("first"))
+		e.prompt(id, text("/ask fake/n why?"))
+		if requests != asked || !strings.HasSuffix(question, " to fake/n. Ask it?") {
+			t.Errorf("%q to %q: %d requests", answer, question, requests)
+		}
+		for _, line := range []string{"/ask", "/consult"} {
+			_, err := e.Prompt(t.Context(), sdk.PromptRequest{SessionId: id, Prompt: []sdk.ContentBlock{text(line)}})
+			if err == nil || !strings.Contains(err.Error(), "which model? Name it after the command, as provider/model") {
+				t.Errorf("%s: %v", line, err)
+			}
 		}
 	}
 }

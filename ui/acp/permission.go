@@ -65,6 +65,25 @@ func (c *conversation) askServers(ctx context.Context) {
 	}
 }
 
+// confirm asks the client's user a yes-or-no question. A missing answer is no. The caller holds appMu.
+func (c *conversation) confirm(ctx context.Context, q *app.Confirm) bool {
+	c.appMu.Unlock() // the user may take long
+	defer c.appMu.Lock()
+	const yes = "yes"
+	c.view.last = nil
+	call, end := c.startQuestion(sdk.ToolCallId(c.view.newID()), sdk.ToolKindThink, q.Text, q.Text)
+	status := sdk.ToolCallStatusFailed
+	chosen := c.choose(ctx, call, []sdk.PermissionOption{
+		{OptionId: yes, Kind: sdk.PermissionOptionKindAllowOnce, Name: q.Yes},
+		{OptionId: "no", Kind: sdk.PermissionOptionKindRejectOnce, Name: q.No},
+	})
+	if chosen == yes {
+		status = sdk.ToolCallStatusCompleted
+	}
+	end(status)
+	return chosen == yes
+}
+
 // startQuestion shows a question of parley's own as a call, for choose. End shows its status.
 func (c *conversation) startQuestion(id sdk.ToolCallId, kind sdk.ToolKind, title, text string) (call sdk.ToolCallUpdate, end func(sdk.ToolCallStatus)) {
 	status := sdk.ToolCallStatusPending

@@ -226,7 +226,7 @@ func inWords(e app.Effect) app.Effect {
 }
 
 // follow applies an effect until it yields a turn, and returns the turn, or nil if there is none. An
-// effect that needs a question to the user is an error.
+// effect that a client cannot show is an error. The caller holds appMu.
 func (c *conversation) follow(ctx context.Context, e app.Effect) (iter.Seq[session.Event], error) {
 	switch e := e.(type) {
 	case app.Then:
@@ -255,6 +255,10 @@ func (c *conversation) follow(ctx context.Context, e app.Effect) (iter.Seq[sessi
 		return nil, invalid("%s is missing: add it after the command as NAME=VALUE", e.Title)
 	case *app.List:
 		return nil, invalid("%s is missing: add it after the command as NAME=VALUE", e.Title)
+	case *app.Confirm:
+		return c.follow(ctx, e.Answer(c.confirm(ctx, e)))
+	case app.PickModel:
+		return nil, invalid("%s Name it after the command, as provider/model", e.Title)
 	case app.Draft: // a server's prompt; a screen would show it in the draft
 		return c.app.Session.Turn(ctx, append(c.app.Attached, llm.Part{Kind: llm.Text, Text: string(e)})...), nil
 	case app.Toast:
@@ -262,6 +266,9 @@ func (c *conversation) follow(ctx context.Context, e app.Effect) (iter.Seq[sessi
 			return nil, nil
 		}
 		c.update(sdk.UpdateAgentMessageText(sanitize.Text(string(e))))
+	case nil, app.Shown, app.Attached, app.Progress, app.Reconfigured: // nothing to show
+	default:
+		return nil, invalid("an editor cannot show this: use parley in a terminal")
 	}
 	return nil, nil
 }

@@ -35,7 +35,7 @@ const (
 
 // Register adds the flow to a.
 func Register(a *app.App) {
-	f := &flow{app: a, config: cmp.Or(a.Consult, new(session.Consult))}
+	f := &flow{app: a, config: cmp.Or(a.Consult, new(session.Consult)), asks: a.Session != nil}
 	a.Commands = append(a.Commands,
 		app.Command{Name: "ask", Group: app.ModelsGroup, Arg: "MODEL QUESTION", Help: "Ask another model about this conversation", Unavailable: f.cannotAsk, MultilineArg: "*", Editors: true, Run: f.ask},
 		app.Command{Name: "consult", Group: app.ModelsGroup, Arg: "MODEL", Help: "Let the model ask another one for a second opinion; off ends it", Unavailable: f.noTools, Args: f.items, Editors: true, Run: f.choose},
@@ -48,6 +48,7 @@ type flow struct {
 	app     *app.App
 	config  *session.Consult
 	offered bool // the tool is in the set
+	asks    bool // there is a front end that can ask the user
 
 	mu    sync.Mutex
 	asked count
@@ -93,18 +94,32 @@ func (f *flow) play(model llm.Endpoint, question string) app.Effect {
 	s, now := f.app.Session, f.app.Now
 	return app.Play(func(ctx context.Context) iter.Seq[session.Event] {
 		return func(yield func(session.Event) bool) {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel()
 			left := false
-			show := func(e session.Event) { left = left || !yield(e) }
+			show := func(e session.Event) {
+				if left = left || !yield(e); left {
+					cancel() // nobody sees the rest
+				}
+			}
 			const id = app.OpinionCall
 			show(session.Call{Part: llm.Part{Kind: llm.Call, ID: id, Name: id, Input: app.OpinionInput(question)}})
 			began := now()
+			o := session.Opinion{Model: model.Name, Question: question, By: format.ModelID(model.Name), Failed: true, Stopped: true}
+			o.Answer = noAnswer(model, session.ErrProgramEnded)
+			n := s.Annotate(0, o) // kept if parley ends before the answer
 			out := ask(ctx, s, model, question, func(text string) { show(session.Progress{ID: id, Text: text}) })
-			o := session.Opinion{Model: model.Name, Question: question, Answer: out.Text, By: out.By, Failed: out.Failed, Stopped: out.Failed && ctx.Err() != nil, Duration: now().Sub(began)}
-			s.Annotate(0, o)
+			o.Answer, o.By, o.Failed, o.Stopped, o.Duration = out.Text, out.By, out.Failed, out.Failed && ctx.Err() != nil, now().Sub(began)
+			s.Annotate(n, o)
 			show(o)
 			show(session.Done{Err: context.Cause(ctx), AnswerComplete: true})
 		}
 	})
+}
+
+// noAnswer returns that model did not answer, and why.
+func noAnswer(model llm.Endpoint, err error) string {
+	return fmt.Sprintf("%s did not answer: %v", model.Name, err)
 }
 
 // ask asks model about the conversation of s, and passes on the text of the answer.
@@ -136,7 +151,7 @@ func ask(ctx context.Context, s *session.Session, model llm.Endpoint, question s
 	}
 	if err != nil {
 		out.Failed = true
-		plain = strings.TrimSpace(fmt.Sprintf("%s did not answer: %v\n\n%s", model.Name, cmp.Or(context.Cause(ctx), err), plain))
+		plain = strings.TrimSpace(noAnswer(model, cmp.Or(context.Cause(ctx), err)) + "\n\n" + plain)
 	}
 	for _, c := range changes {
 		notes = append(notes, fmt.Sprintf("[%s: %s]", model.Name, c))
@@ -221,7 +236,7 @@ func (f *flow) tool(name string) tools.External {
 			case len(question) > maxQuestion:
 				return nil, fmt.Errorf("the question has %d KB: shorten it to %d", len(question)>>10, maxQuestion>>10)
 			}
-			if err := f.counted(s, 0); err != nil {
+			if err := f.counted(s, name, 0); err != nil {
 				return nil, err
 			}
 			model, err := s.OpenModel(name)
@@ -229,12 +244,14 @@ func (f *flow) tool(name string) tools.External {
 				return nil, err
 			}
 			a := &act.Action{Access: act.AccessRead, Ordered: true, Title: "consult " + name, Do: func(ctx context.Context, progress func(string)) act.Outcome {
-				if err := f.counted(s, 1); err != nil {
+				if err := f.counted(s, name, 1); err != nil {
 					return act.Outcome{Text: err.Error(), Failed: true}
 				}
 				return ask(ctx, s, model, args.Question, progress)
 			}}
-			if about, confirm := s.NeedsConfirmation(model); confirm {
+			if about, confirm := s.NeedsConfirmation(model); confirm && !f.asks {
+				return nil, fmt.Errorf("%v, which nobody can confirm here: decide yourself", about)
+			} else if confirm {
 				a.AskEachTime, a.Question, a.Caution = true, "Ask "+name+" for a second opinion?", about.String()
 			}
 			return a, nil
@@ -242,15 +259,15 @@ func (f *flow) tool(name string) tools.External {
 	}
 }
 
-// counted counts n more questions of the model, and returns an error if it asked too often in the turn.
-func (f *flow) counted(s *session.Session, n int) error {
+// counted counts n more questions to the model name, and returns an error if it asked too often in the turn.
+func (f *flow) counted(s *session.Session, name string, n int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if now := (count{conversation: s.ID(), prompt: s.PromptSeq()}); f.asked.conversation != now.conversation || f.asked.prompt != now.prompt {
 		f.asked = now
 	}
 	if f.asked.n >= f.config.Most() {
-		return fmt.Errorf("%s was asked %s in this turn already: decide yourself", f.config.Model, format.Plural(f.asked.n, "time"))
+		return fmt.Errorf("%s was asked %s in this turn already: decide yourself", name, format.Plural(f.asked.n, "time"))
 	}
 	f.asked.n += n
 	return nil

@@ -168,15 +168,19 @@ func TestConsultAsksAboutTheCost(t *testing.T) {
 	}{
 		{"allowed", true, act.Allow, 1, "yes"},
 		{"denied", true, act.Deny, 1, "The user did not allow this call."},
-		{"nobody to ask", false, act.Deny, 0, "yes"},
+		{"in an editor", false, act.Allow, 1, "yes"},
+		{"nobody to ask", false, act.Deny, 0, "consult: about $"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			talk := newTalk(t, []llmtest.Turn{calls("right?"), llmtest.Say("so")}, []llmtest.Turn{llmtest.Say("yes")}, func(o *session.Options, _ *app.Options) {
 				o.Attended, o.ConfirmCost = tt.attended, 1
 				o.Model.Cost = nil
 			})
+			if tt.asked == 0 { // without a front end, as parley -p
+				consult.Register(&app.App{Options: app.Options{Models: talk.app.Models, Machine: talk.app.Machine}})
+			}
 			results, asked := talk.say("do it", act.Approval{Verdict: tt.answer})
-			if len(results) != 1 || results[0].Part.Text != tt.text || len(asked) != tt.asked {
+			if len(results) != 1 || !strings.HasPrefix(results[0].Part.Text, tt.text) || len(asked) != tt.asked {
 				t.Fatalf("%+v after %d questions", results, len(asked))
 			}
 			if tt.asked > 0 && (!asked[0].AskEachTime || !strings.Contains(asked[0].Caution, "for the next request: ") || !strings.HasSuffix(asked[0].Caution, "to fake/b")) {
@@ -252,6 +256,93 @@ func TestAsk(t *testing.T) {
 	if got := sent[2].Messages[4].Text(); got != "third" {
 		t.Errorf("the one after: %q", got)
 	}
+}
+
+// An answer to /ask waits for the next prompt, whatever else comes before: a retry, also of an answer that was cut off, an
+// image, or other answers. It goes with each prompt that takes the place of that one.
+func TestOpinionWaits(t *testing.T) {
+	fail, cut := llmtest.Fail(&llm.Error{Fault: llm.Quota, Message: "empty"}), llmtest.Cut("ha")
+	var talk *talk
+	ask := func() { talk.run(talk.Context(), "ask", "fake/b why?") }
+	say := func(prompt ...string) { // none: a retry
+		var parts []llm.Part
+		for _, p := range prompt {
+			parts = append(parts, llm.Part{Kind: llm.Text, Text: p})
+		}
+		for range talk.app.Session.Turn(talk.Context(), parts...) {
+		}
+	}
+	yes := llmtest.Say("yes")
+	for name, tt := range map[string]struct {
+		answers []llmtest.Turn
+		do      func()
+	}{
+		"at once":            {nil, ask},
+		"retry":              {[]llmtest.Turn{fail, yes}, func() { say("again"); ask(); say() }},
+		"retry of an answer": {[]llmtest.Turn{cut, yes}, func() { say("again"); ask(); say() }},
+		"image": {nil, func() {
+			ask()
+			model := llm.Endpoint{Model: llmtest.New(yes), Name: "fake/image", Origin: llm.OriginImages}
+			for range talk.app.Session.GenerateImage(talk.Context(), model, true, llm.Part{Kind: llm.Text, Text: "a cat"}) {
+			}
+		}},
+		"edited prompt": {[]llmtest.Turn{yes}, func() {
+			ask()
+			say("discarded")
+			if err := talk.app.Session.Branch().Edit(3); err != nil {
+				talk.Error(err)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			talk = newTalk(t, slices.Concat([]llmtest.Turn{yes}, tt.answers, []llmtest.Turn{yes, yes}), []llmtest.Turn{llmtest.Say("no")}, nil)
+			say("first")
+			tt.do()
+			say("next")
+			say("last")
+			sent := talk.a.Requests()
+			for i, want := range []int{1, 0} {
+				m := sent[len(sent)-2+i].Messages
+				if said := m[len(m)-1].Text(); strings.Count(said, "<opinion ") != want {
+					t.Errorf("%q has not %d opinions", said, want)
+				}
+			}
+		})
+	}
+}
+
+// The question is kept from the beginning, as one without an answer. Nobody pays for an answer that nobody sees.
+func TestAskLeft(t *testing.T) {
+	talk := newTalk(t, []llmtest.Turn{llmtest.Say("one")}, []llmtest.Turn{llmtest.Hang("w")}, nil)
+	talk.say("first", act.Approval{})
+	kept := func() session.Opinion {
+		list := talk.app.Session.Annotations(talk.app.Session.Path())
+		o, _ := session.DecodeAnnotation(slices.Concat(list...)[0]).(session.Opinion)
+		return o
+	}
+	for e := range talk.app.Command("ask").Do("fake/b why?").(app.Play)(t.Context()) {
+		if _, ok := e.(session.Progress); ok {
+			if o := kept(); o.Question != "why?" || !o.Failed || o.Answer != "fake/b did not answer: the program ended: context canceled" {
+				t.Errorf("while it is answered: %+v", o)
+			}
+			break
+		}
+	}
+	if o := kept(); !o.Stopped || strings.Contains(o.Answer, "ended") {
+		t.Errorf("%+v", o)
+	}
+}
+
+// The user may choose another model while the model asks.
+func TestConsultWhileChosen(t *testing.T) {
+	talk := newTalk(t, []llmtest.Turn{calls("right?"), llmtest.Say("so")}, []llmtest.Turn{llmtest.Say("yes")}, nil)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		talk.say("do it", act.Approval{})
+	}()
+	talk.run(t.Context(), "consult", "off")
+	<-done
 }
 
 // /ask needs a model that can be opened, and asks before it spends much. /consult switches the tool on and off; the user's own
