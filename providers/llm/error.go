@@ -40,6 +40,7 @@ type Error struct {
 	Code     string        `json:"code,omitempty"`     // the provider's error code, such as "insufficient_quota"
 	Param    string        `json:"param,omitempty"`    // request field of the error; with KeyMissing, the arguments of the connect command
 	Wait     time.Duration `json:"wait,omitempty"`     // wait that the server asked for; zero if none
+	Allowed  time.Duration `json:"-"`                  // longest wait that the user allowed beforehand; zero for none
 	Message  string        `json:"message,omitempty"`  // the provider's message; untrusted text
 	ID       string        `json:"id,omitempty"`       // the provider's request id, for its support
 	URL      string        `json:"url,omitempty"`      // base URL of the request
@@ -227,8 +228,12 @@ var hints = map[Fault]func(*Error, Audience) string{
 // againHint returns the advice for a limit that resets after e.Wait.
 func againHint(e *Error, a Audience) string {
 	again := "Try again in " + WaitText(e.Wait)
-	if e.Purpose == "" && e.Wait <= MaxReset {
+	switch {
+	case e.Purpose != "" || e.Wait > MaxReset:
+	case e.Allowed == 0:
 		again += " (" + a.wait + " waits for it)"
+	case e.Allowed < e.Wait:
+		again += fmt.Sprintf(" (%s %v is shorter than that)", a.wait, e.Allowed)
 	}
 	return again + ", or choose another model with " + a.model
 }

@@ -417,6 +417,8 @@ func TestHint(t *testing.T) {
 		{InShell, Error{Fault: Network, Provider: "ollama"}, "Try again, or choose another model with -m"},
 		{InShell, Error{Fault: Network, Provider: "mock", URL: "http://127.0.0.1:8000"}, "Check the connection to http://127.0.0.1:8000 and try again"},
 		{InChat, Error{Fault: Quota, Wait: 3 * time.Hour}, "Try again in 3 h (/wait waits for it), or choose another model with /model"},
+		{InShell, Error{Fault: Quota, Wait: 7 * time.Minute, Allowed: 10 * time.Second}, "Try again in 7 min (--wait 10s is shorter than that), or choose another model with -m"},
+		{InShell, Error{Fault: Quota, Wait: 7 * time.Minute, Allowed: 8 * time.Minute}, "Try again in 7 min, or choose another model with -m"},
 		{InShell, Error{Fault: RateLimit, Wait: time.Minute}, "Try again in 60 s (--wait waits for it), or choose another model with -m"},
 		{InShell, Error{Fault: RateLimit, Wait: time.Minute, Purpose: "image"}, "Try again in 60 s, or choose another model with -m"},
 		{InShell, Error{Fault: Quota, Wait: 9 * 24 * time.Hour}, "Try again in 9 days, or choose another model with -m"},

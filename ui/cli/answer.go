@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"os"
@@ -139,7 +140,11 @@ func printText(_ *session.Session, turn iter.Seq[session.Event], _ context.Cance
 func endBefore(a *program, s *session.Session, turn iter.Seq[session.Event]) iter.Seq[session.Event] {
 	return func(yield func(session.Event) bool) {
 		for e := range turn {
-			if _, done := e.(session.Done); done {
+			if done, ok := e.(session.Done); ok {
+				var limit *llm.Error
+				if errors.As(done.Err, &limit) {
+					limit.Allowed = a.flags.wait
+				}
 				endJobs(a)
 				a.mcp.stop()
 				if e, ok := s.TakeSandbox(); ok {
