@@ -242,6 +242,7 @@ type List struct {
 	TakesArg  bool          // an argument may be typed after the title of a row; Choose receives it
 	Choose    func(item Item, arg string) Effect
 	Remove    func(value string) Effect // runs when the user deletes a row, before Refresh; nil if rows cannot be deleted
+	RemoveAs  string                    // Remove in one word; "": remove
 	Actions   []Action                  // further keys, which work until the user types a filter
 	Preview   func(value string) string // the unified diff of a row, shown where there is room; runs on any goroutine; may be nil
 	OnDismiss func()                    // called when the list is closed without a choice; may be nil

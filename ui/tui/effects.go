@@ -226,7 +226,7 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 	if l.Refresh != nil {
 		m.overlay.OnRefresh(refresh)
 	}
-	if l.Remove != nil {
+	if picker.RemoveAs = l.RemoveAs; l.Remove != nil {
 		picker.Remove = func(value string) {
 			m.Defer(m.perform(l.Remove(value)))
 			refresh()

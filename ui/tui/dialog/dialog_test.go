@@ -821,4 +821,7 @@ func TestPickerRemoves(t *testing.T) {
 	}
 	press(t, p, "backspace")
 	expect(t, p, 60, 12, "one", "not: two", "del remove")
+	p.RemoveAs = "forget"
+	press(t, p, "o")
+	expect(t, p, 60, 12, "del forget")
 }

@@ -60,6 +60,7 @@ type Picker struct {
 	Chosen    func(Choice) tea.Cmd
 	Marks     Marks
 	Remove    func(value string)                         // removes an item; calls SetItems; nil if unsupported
+	RemoveAs  string                                     // Remove in one word; "": remove
 	Moved     func(value string)                         // called with the newly selected item, "" for none; may be nil
 	Preview   *Preview                                   // the diff of the selected item, shown where there is room; nil for none
 	Actions   []PageKey                                  // keys that act on the selected item while there is no filter; after / they type one

@@ -32,7 +32,7 @@ func (p *Picker) foot(t table) string {
 		}
 	}
 	if p.Remove != nil && p.hasSelection() {
-		keys = append(keys, keyTrash.hint("remove"))
+		keys = append(keys, keyTrash.hint(cmp.Or(p.RemoveAs, "remove")))
 	}
 	if p.Marks.Pin != nil && len(p.hits) > 0 {
 		keys = append(keys, keyFavorite.hint("favorite"), keyHide.hint("hide"))

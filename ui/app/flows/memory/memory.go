@@ -147,7 +147,7 @@ func (f flow) list() app.Effect {
 	return &app.List{
 		Title: "Memory · " + format.Tokens(tokens) + " tokens in each request", Noun: "line", Items: items, Refresh: f.items,
 		Choose: func(i app.Item, _ string) app.Effect { return f.choose(i) },
-		Remove: func(value string) app.Effect { return f.run("forget " + value) },
+		Remove: func(value string) app.Effect { return f.run("forget " + value) }, RemoveAs: "forget",
 		Actions: []app.Action{{Key: "ctrl+g", Help: "open the file", Do: func(value string) app.Effect {
 			n, _ := strconv.Atoi(value)
 			rows := f.rows()

@@ -66,6 +66,9 @@ func TestCommands(t *testing.T) {
 		case seen.Err != nil:
 			got = seen.Err.Error()
 		case seen.List != nil:
+			if seen.List.RemoveAs != "forget" {
+				t.Errorf("%s: delete %q", test.line, seen.List.RemoveAs)
+			}
 			got = seen.List.Title + ":"
 			for _, i := range seen.List.Items {
 				got += fmt.Sprintf(" %s %s %s,", i.Group, i.Title, i.Detail)
