@@ -45,6 +45,18 @@ func TestOnLeave(t *testing.T) {
 	}
 }
 
+// A pane does not wait for an answer: a letter for it is held longer, so that slowly typed messages keep it.
+func TestLetterOfAPane(t *testing.T) {
+	o, text := open(t), ""
+	var delay time.Duration
+	o.Tick = func(d time.Duration, _ tea.Msg) tea.Cmd { delay = d; return nil }
+	o.Typed = func(msg tea.Msg) tea.Cmd { text += msg.(tea.KeyPressMsg).Text; return nil }
+	o.Hold(tea.KeyPressMsg{Code: 'y', Text: "y"}, func() tea.Cmd { t.Error("it answered"); return nil })
+	if o.Settle(tea.KeyPressMsg{Code: 'e', Text: "e"}); delay < 400*time.Millisecond || text != "y" {
+		t.Errorf("held for %s, text %q", delay, text)
+	}
+}
+
 // A letter that answers does so after the delay, before another key, and never after text or in a
 // dialog that replaced its own.
 func TestHeldLetter(t *testing.T) {
