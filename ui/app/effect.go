@@ -90,7 +90,7 @@ type OutputText struct {
 type Beside struct {
 	Output
 	Grow    func(context.Context) // returns when the text is complete or the context ends; runs on another goroutine
-	Actions []Action              // keys that work while the input is empty
+	Actions func() []Action       // keys that work now, while the input is empty
 	Closed  func()                // called when the user closes it
 }
 

@@ -50,6 +50,19 @@ func TestAsideKept(t *testing.T) {
 	if all := s.m.App.Session.Nodes(); len(all) != 4 || all[3].Text() != "because" || s.m.App.Session.Head() != 2 {
 		t.Errorf("kept %+v", all)
 	}
+	s.Lacks("keep as branch").Shows("y copy")
 	s.Type("/btw again?").Press("enter").WaitForText("it begins")
 	s.Press("ctrl+x", "n").WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "Aside") })
+}
+
+// A short answer after others names the key that shows all. The user is told when a new conversation closes answers
+// that are not kept.
+func TestAsideLost(t *testing.T) {
+	s := setUp(t, 80, 24, llmtest.Say("hello"), llmtest.Say("because"), llmtest.Say("as ever"))
+	s.ask("hi", "hello")
+	s.idle()
+	s.Type("/btw why?").Press("enter").WaitForText("because").WaitForText("k keep")
+	s.Lacks("enter read all")
+	s.Type("/btw how?").Press("enter").WaitForText("as ever").WaitForText("enter read all")
+	s.Press("ctrl+x", "n").WaitForText("Aside closed: its answer is not kept")
 }

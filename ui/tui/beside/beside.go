@@ -32,6 +32,7 @@ type Pane struct {
 	shown   app.Beside
 	ctx     context.Context
 	cancel  context.CancelFunc
+	earlier bool        // there are questions before the last one
 	pending atomic.Bool // a message about new text is pending
 }
 
@@ -49,8 +50,12 @@ func (p *Pane) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case grownMsg:
 		p.pending.Store(false) // the next frame shows it
 	case common.UpdatedMsg:
-		if p.of != nil && p.of != p.App.Session {
-			p.close()
+		if p.of == nil || p.of == p.App.Session {
+			return nil, false
+		}
+		lost := slices.ContainsFunc(p.shown.Actions(), func(a app.Action) bool { return a.Key != "enter" && a.Copy == nil })
+		if p.close(); lost {
+			return p.ShowToast("Aside closed: its answer is not kept"), false
 		}
 		return nil, false
 	case common.ShutdownMsg:
@@ -65,7 +70,7 @@ func (p *Pane) Update(msg tea.Msg) (tea.Cmd, bool) {
 }
 
 func (p *Pane) open(b app.Beside) {
-	if p.of == nil {
+	if p.earlier = p.of != nil; !p.earlier {
 		p.of = p.App.Session
 		p.ctx, p.cancel = context.WithCancel(context.Background())
 	}
@@ -98,7 +103,7 @@ func (p *Pane) Key(key string) func() tea.Cmd {
 			return nil
 		}
 	}
-	for _, a := range p.shown.Actions {
+	for _, a := range p.shown.Actions() {
 		switch {
 		case a.Key != key:
 		case a.Copy != nil:
@@ -138,12 +143,16 @@ func (p *Pane) Rows(width, most int) []string {
 	} else if room > 1 {
 		room--
 	}
-	if over := len(answer) - room; over > 0 {
+	over := len(answer) - room
+	if over > 0 {
 		answer = append(answer[:room-1:room-1], th.Dim.Render(fmt.Sprintf("… %d more lines · enter read all", over+1)))
 	}
 	rows = append(rows, answer...)
 	if airy || len(rows) < most {
 		gap()
+		if p.earlier && over <= 0 && !text.Running {
+			text.State += " · enter read all"
+		}
 		rows = append(rows, th.Dim.Render(text.State))
 	}
 	bar := th.Voice.Render("▌") + " "
@@ -163,7 +172,7 @@ func (p *Pane) heading(width int) string {
 	for _, about := range []string{"  not part of the conversation", ""} {
 		for _, names := range []bool{true, false} {
 			var keys []string
-			for _, a := range append(slices.Clip(p.shown.Actions), app.Action{Key: "esc", Help: "close"}) {
+			for _, a := range append(p.shown.Actions(), app.Action{Key: "esc", Help: "close"}) {
 				help := a.Help
 				if !names {
 					help, _, _ = strings.Cut(help, " ")

@@ -110,15 +110,24 @@ func (f *flow) run(arg string) app.Effect {
 	s.list = append(s.list, x)
 	s.mu.Unlock()
 	return app.Beside{
-		Output: app.Output{Title: "Aside", Read: func() app.OutputText { return s.read(x) }, Watch: func(changed func()) { s.mu.Lock(); s.changed = changed; s.mu.Unlock() }},
-		Grow:   func(ctx context.Context) { s.ask(ctx, x, f.app.Now) },
-		Actions: []app.Action{
-			{Key: "k", Help: "keep as branch", Do: func(string) app.Effect { return f.keep(s) }},
-			{Key: "y", Help: "copy", Copy: func(string) (text, as string) { return strings.Join(s.read(x).Lines, "\n"), "answer" }},
-			{Key: "enter", Help: "read all", Do: func(string) app.Effect { return s.page() }},
-		},
-		Closed: func() { f.open = nil },
+		Output:  app.Output{Title: "Aside", Read: func() app.OutputText { return s.read(x) }, Watch: func(changed func()) { s.mu.Lock(); s.changed = changed; s.mu.Unlock() }},
+		Grow:    func(ctx context.Context) { s.ask(ctx, x, f.app.Now) },
+		Actions: func() []app.Action { return f.actions(s, x) },
+		Closed:  func() { f.open = nil },
 	}
+}
+
+// actions returns the actions that work while x is the last question.
+func (f *flow) actions(s *aside, x *exchange) (all []app.Action) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if said, _ := s.answered(); len(said) > s.kept {
+		all = append(all, app.Action{Key: "k", Help: "keep as branch", Do: func(string) app.Effect { return f.keep(s) }})
+	}
+	if shown := s.shown(x); len(shown.draft.Complete()) > 0 && shown.text() != "" {
+		all = append(all, app.Action{Key: "y", Help: "copy", Copy: func(string) (text, as string) { return strings.Join(s.read(x).Lines, "\n"), "answer" }})
+	}
+	return append(all, app.Action{Key: "enter", Help: "read all", Do: func(string) app.Effect { return s.page() }})
 }
 
 // ask asks the question of x after the earlier ones have been answered.
@@ -216,11 +225,26 @@ func (s *aside) state(x *exchange) string {
 	return sanitize.Line(strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · "))
 }
 
-// read returns an exchange as text.
+// shown returns the exchange to show while x is the last one: the one that is being answered.
+func (s *aside) shown(x *exchange) *exchange {
+	for _, before := range s.list[:slices.Index(s.list, x)] {
+		if !before.done {
+			return before
+		}
+	}
+	return x
+}
+
+// read returns what is shown while x is the last exchange.
 func (s *aside) read(x *exchange) app.OutputText {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return app.OutputText{Title: x.title(), State: s.state(x), Lines: strings.Split(x.text(), "\n"), Running: !x.done}
+	shown := s.shown(x)
+	state := s.state(shown)
+	if shown != x {
+		state += " · next: " + s.list[slices.Index(s.list, shown)+1].title()
+	}
+	return app.OutputText{Title: shown.title(), State: state, Lines: strings.Split(shown.text(), "\n"), Running: !shown.done}
 }
 
 // page returns all exchanges as a page.
@@ -237,12 +261,8 @@ func (s *aside) page() app.Effect {
 	return page
 }
 
-// keep keeps the answered questions as a branch of the conversation.
-func (f *flow) keep(s *aside) app.Effect {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var said []llm.Message
-	at := 0
+// answered returns the answered questions as messages, and the last message of the conversation before them.
+func (s *aside) answered() (said []llm.Message, at int) {
 	for _, x := range s.list {
 		if text := x.answer.Text(); x.done && x.err == nil && text != "" {
 			at = cmp.Or(at, x.at)
@@ -251,6 +271,14 @@ func (f *flow) keep(s *aside) app.Effect {
 			})
 		}
 	}
+	return said, at
+}
+
+// keep keeps the answered questions as a branch of the conversation.
+func (f *flow) keep(s *aside) app.Effect {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	said, at := s.answered()
 	switch {
 	case len(said) == 0:
 		return app.Toast("There is no answer to keep yet")

@@ -47,12 +47,46 @@ func ask(t *testing.T, a *app.App, line string) (b app.Beside, shown string) {
 }
 
 func press(b app.Beside, key string) app.Effect {
-	for _, a := range b.Actions {
+	for _, a := range b.Actions() {
 		if a.Key == key {
 			return a.Do("")
 		}
 	}
 	return nil
+}
+
+// keys returns the keys that are offered now.
+func keys(b app.Beside) string {
+	var all []string
+	for _, a := range b.Actions() {
+		all = append(all, a.Key)
+	}
+	return strings.Join(all, " ")
+}
+
+// A question asked while an earlier one is answered is named under that answer, which stays until it is complete. Keys
+// are offered once they work.
+func TestNext(t *testing.T) {
+	a, _ := talk(t, llmtest.Script(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: "I begin"}}, llm.Finish{Reason: llm.Stop}), llmtest.Fail(&llm.Error{Fault: llm.Server}))
+	first := apptest.Do(t, a, "/btw why?").(app.Beside)
+	if got := keys(first); got != "enter" {
+		t.Errorf("before the answer, the keys are %q", got)
+	}
+	second := apptest.Do(t, a, "/btw how?").(app.Beside)
+	seen := false
+	second.Watch(func() {
+		if text := second.Read(); text.Running && text.Lines[0] == "I begin" {
+			seen = text.Title == "why?" && text.State == "m · answering · next: how?" && keys(second) == "y enter"
+		}
+	})
+	first.Grow(t.Context())
+	if text := second.Read(); !seen || text.Title != "how?" || keys(second) != "k enter" {
+		t.Errorf("seen %t, then %+v with the keys %q", seen, text, keys(second))
+	}
+	second.Grow(t.Context())
+	if got := keys(second); got != "k enter" {
+		t.Errorf("after an error, the keys are %q", got)
+	}
 }
 
 // Side questions continue each other until the aside is closed, with the last model. Failed ones are left out. The
@@ -80,10 +114,14 @@ func TestAside(t *testing.T) {
 	if n := len(a.Session.Nodes()); n != 2 {
 		t.Errorf("the conversation has %d messages", n)
 	}
-	for _, want := range []string{"Kept as a branch · /tree shows it", "Kept already · /tree shows the branch"} {
-		if got := apptest.Toast(press(b, "k")); got != want {
-			t.Errorf("said %q, want %q", got, want)
-		}
+	if got, want := apptest.Toast(press(b, "k")), "Kept as a branch · /tree shows it"; got != want {
+		t.Errorf("said %q, want %q", got, want)
+	}
+	if got, want := apptest.Toast(apptest.Do(t, a, "/btw keep")), "Kept already · /tree shows the branch"; got != want {
+		t.Errorf("said %q, want %q", got, want)
+	}
+	if got := keys(b); got != "y enter" {
+		t.Errorf("after keeping, the keys are %q", got)
 	}
 	if all := a.Session.Nodes(); len(all) != 6 || len(a.Session.Path()) != 2 || all[2].Parent != 2 || strings.Contains(all[2].Text(), session.AsideNote) {
 		t.Errorf("kept %+v", all)
@@ -112,7 +150,8 @@ func TestWithoutAnswer(t *testing.T) {
 		if shown != "why? | m | "+want {
 			t.Errorf("shown %q, want %q", shown, want)
 		}
-		if kept := apptest.Toast(press(b, "k")); (kept == "There is no answer to keep yet") != (strings.HasPrefix(want, "The") || strings.HasPrefix(want, "Empty")) {
+		offered := strings.Contains(keys(b), "k")
+		if kept := apptest.Toast(apptest.Do(t, a, "/btw keep")); offered == (kept == "There is no answer to keep yet") || offered == (strings.HasPrefix(want, "The") || strings.HasPrefix(want, "Empty")) {
 			t.Errorf("%s: %q", want, kept)
 		}
 	}
