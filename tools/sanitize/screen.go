@@ -73,19 +73,80 @@ func (s *Screen) Rest() string {
 
 // put writes text at the cursor.
 func (s *Screen) put(p []byte) {
-	for i, line := range strings.Split(string(p), "\n") {
-		r := s.line()
+	for i, line := range strings.Split(string(s.pass(p)), "\n") {
 		if i > 0 {
 			s.down(s.row + 1)
-			r = s.line()
 		}
-		*r = slices.Grow(*r, min(len(line), maxColumns))
 		for line != "" {
-			_, n := utf8.DecodeRuneInString(line)
-			s.place(line[:n])
+			n := s.extend(line)
+			if n == 0 {
+				_, n = utf8.DecodeRuneInString(line)
+				s.place(line[:n])
+			}
 			line = line[n:]
 		}
 	}
+}
+
+// pass makes lines final that the rest of p will move above the lines that may still change, and returns that
+// rest. Text of more than one character is plain.
+func (s *Screen) pass(p []byte) []byte {
+	if len(p) <= maxRows || s.row < len(s.rows)-1 || s.col != len(*s.line()) {
+		return p
+	}
+	end := len(p)
+	for range maxRows + 1 {
+		if end = bytes.LastIndexByte(p[:end], '\n'); end < 0 {
+			return p
+		}
+	}
+	s.finish()
+	s.above.Write(p[:end+1])
+	return p[end+1:]
+}
+
+// extend writes plain characters after the end of a line, and returns how many.
+func (s *Screen) extend(line string) int {
+	if s.col >= maxColumns {
+		s.finish()
+	}
+	r := s.line()
+	if s.col != len(*r) {
+		return 0
+	}
+	if s.col == 0 && len(s.rows) == 1 {
+		if n := (plainRun(line) - 1) / maxColumns * maxColumns; n > 0 { // as finish would
+			s.above.WriteString(line[:n])
+			return n
+		}
+	}
+	n := plainRun(line[:min(len(line), maxColumns-s.col)])
+	*r = slices.Grow(*r, n)
+	for i := range n {
+		*r = append(*r, line[i:i+1])
+	}
+	s.col += n
+	return n
+}
+
+// plainRun returns the number of characters before the first that does not take one byte and one column.
+func plainRun(line string) int {
+	if line[0] >= utf8.RuneSelf {
+		return 0
+	}
+	if n := strings.IndexByte(line, '\t'); n >= 0 {
+		return n
+	}
+	return len(line)
+}
+
+// finish makes all lines final.
+func (s *Screen) finish() {
+	s.above.WriteString(s.Rest())
+	if s.row < len(s.rows)-1 {
+		s.above.WriteByte('\n')
+	}
+	s.rows, s.row, s.col = []row{nil}, 0, 0
 }
 
 // line returns the row of the cursor.
@@ -116,14 +177,6 @@ func (s *Screen) down(to int) {
 // place writes one character at the cursor.
 func (s *Screen) place(char string) {
 	r := s.line()
-	if s.col >= maxColumns {
-		s.above.WriteString(s.Rest())
-		if s.row < len(s.rows)-1 {
-			s.above.WriteByte('\n')
-		}
-		s.rows, s.row, s.col = []row{nil}, 0, 0
-		r = &s.rows[0]
-	}
 	width, col := 1, min(s.col, len(*r)+maxBlank)
 	switch {
 	case char == "\t":

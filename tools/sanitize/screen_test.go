@@ -52,6 +52,7 @@ var screens = []struct{ name, in, want string }{
 	{"long line", strings.Repeat("x ", 20_000) + "\n", strings.Repeat("x ", 20_000) + "\n"},
 	{"long line above", "a\nb\x1b[A" + strings.Repeat("x", 1500) + "\n", "a" + strings.Repeat("x", 999) + "\nb\n" + strings.Repeat("x", 501) + "\n"},
 	{"many lines", strings.Repeat("line\n", 1000) + "\x1b[1Aend \n", strings.Repeat("line\n", 999) + "end \n"},
+	{"many lines at once, over another", "ab\rc" + strings.Repeat("line\n", 300) + "\x1b[99Aend \n", "cline\n" + strings.Repeat("line\n", 200) + "end \n" + strings.Repeat("line\n", 97) + "line"},
 }
 
 func play(pieces ...string) (text string, s sanitize.Screen) {
@@ -92,7 +93,7 @@ func TestScreen(t *testing.T) {
 // TestScreenIsBounded plays moves made to cost much: what leaves is bounded by what came, and
 // what is kept by a limit. Random pieces give what the whole gives.
 func TestScreenIsBounded(t *testing.T) {
-	pieces := []string{"\x1b[A", "\x1b[B", "\r", "\b", "x", "下", "\t", "\n", "\x1b[K", "\x1b[1K", "\x1b[2J", "\x1b[J", "\x1b[H", "\x1b[999;999H", "\x1b[99999C", "\x1b[3;9f", "e\u0301\u0301", strings.Repeat("long ", 40), "\x1b[9F", "\x1b[7G", "\x1b[?1h", "\xff"}
+	pieces := []string{"\x1b[A", "\x1b[B", "\r", "\b", "x", "下", "\t", "\n", "\x1b[K", "\x1b[1K", "\x1b[2J", "\x1b[J", "\x1b[H", "\x1b[999;999H", "\x1b[99999C", "\x1b[3;9f", "e\u0301\u0301", strings.Repeat("long ", 40), "\x1b[9F", "\x1b[7G", "\x1b[?1h", "\xff", strings.Repeat("line\n", 150), strings.Repeat("long ", 500)}
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 60 {
 		var in strings.Builder
@@ -117,6 +118,16 @@ func TestScreenIsBounded(t *testing.T) {
 		got.WriteString(s.Close())
 		if got.String() != whole || !utf8.ValidString(whole) || len(whole) > 300*in.Len() {
 			t.Fatalf("round %d: %d bytes in pieces, %d as a whole, of %d", round, got.Len(), len(whole), in.Len())
+		}
+	}
+}
+
+// TestScreenPassesOn: text that nothing can change any more is not split into characters.
+func TestScreenPassesOn(t *testing.T) {
+	for _, in := range []string{strings.Repeat("y", 32<<10), strings.Repeat("y\n", 16<<10)} {
+		var s sanitize.Screen
+		if n := testing.AllocsPerRun(10, func() { s.Write([]byte(in)) }); n > 150 {
+			t.Errorf("%.10q: %v allocations for 32 KB", in, n)
 		}
 	}
 }
