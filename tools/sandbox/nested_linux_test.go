@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -346,6 +347,28 @@ func TestWorktree(t *testing.T) {
 			after := p.read("outside/.git/config") + p.read("outside/.git/worktrees/workspace/commondir") + p.read("outside/.git/worktrees/workspace/gitdir")
 			if after != before || p.read("outside/.git/hooks/pre-commit") != "" || p.read("outside/file") != "canary" || p.read("outside/.git/worktrees/x") != "" {
 				t.Errorf("got %s", after)
+			}
+		})
+	}
+}
+
+// A directory of another user that becomes a git directory is told of, although it cannot be listed.
+func TestUnlistedRepository(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("all directories are the caller's")
+	}
+	for _, s := range setups() {
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			p := newFixture(t, s)
+			p.write("workspace/sub/old/config", "[core]\n\tpager = evil\n")
+			p.chownWorkspace()
+			if err := errors.Join(os.Chown(p.at("workspace/sub/old"), 1, 1), os.Chmod(p.at("workspace/sub/old"), 0o711)); err != nil {
+				t.Fatal(err)
+			}
+			out, _ := p.run("mv sub/old sub/.git")
+			if !strings.Contains(out, "sub/.git/config") {
+				t.Errorf("it is not told: %s", out)
 			}
 		})
 	}
