@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"reflect"
 	"testing"
@@ -107,6 +108,35 @@ func TestKeepAside(t *testing.T) {
 	if err := valid(fake.Requests()[2].Messages); err != nil {
 		t.Error(err)
 	}
+}
+
+// While an aside that is kept cannot be written as a whole, the stored conversation stays as it was.
+func TestKeepAsideAtOnce(t *testing.T) {
+	lib, path := newTestStore(t)
+	o := Options{Model: endpoint("x/y", llmtest.New(llmtest.Say("hello"))), Log: lib.Create(Info{})}
+	s := New(o)
+	play(t.Context(), s, nil, say("hi"))
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Exec(`CREATE TRIGGER full BEFORE INSERT ON nodes WHEN NEW.seq = 4 BEGIN SELECT RAISE(ABORT, 'full'); END`); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Branch().KeepAside(2, []llm.Message{llm.UserText("why?"), {Role: llm.RoleAssistant, Parts: []llm.Part{say("because")}}}); err != nil {
+		t.Fatal(err)
+	}
+	if info, nodes, err := lib.Read(s.ID()); err != nil || info.Head != 2 || len(nodes) != 2 {
+		t.Errorf("stored are %d messages and the end %d, %v", len(nodes), info.Head, err)
+	}
+	if _, err := db.Exec(`DROP TRIGGER full`); err != nil {
+		t.Fatal(err)
+	}
+	if s = reopen(t, lib, s, o); s.Head() != 2 || len(s.Nodes()) != 4 {
+		t.Errorf("opened again it ends at %d of %d messages", s.Head(), len(s.Nodes()))
+	}
+	s.Close()
 }
 
 // Closing the session ends its asides, whose usage is in the ledger.

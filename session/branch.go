@@ -189,12 +189,7 @@ func (b *CurrentBranch) change(f func(*tree) (added []store.Node, err error)) er
 	if err != nil {
 		return err
 	}
-	for _, n := range added {
-		s.persist(n)
-	}
-	if len(added) == 0 || added[len(added)-1].Seq != head {
-		s.persistHead(head)
-	}
+	s.persistHead(head, added...)
 	s.personas.follow()
 	return nil
 }

@@ -281,10 +281,10 @@ func (c *conversation) spend(purpose, model string, u llm.Usage, err error) {
 	}
 }
 
-// persistHead stores the end of the current branch.
-func (c *conversation) persistHead(seq int) {
+// persistHead stores new messages and the end of the current branch: all of it or nothing.
+func (c *conversation) persistHead(seq int, added ...store.Node) {
 	if c.log != nil {
-		_ = c.log.SetHead(seq) // on failure it is written later, like a message
+		_ = c.log.SetHead(seq, added...) // on failure it is written later, like a message
 	}
 }
 

@@ -276,9 +276,14 @@ func oneLine(text string) string {
 	return line[:cut] + "…"
 }
 
-// SetHead switches to the branch that ends in seq; 0 is an empty branch.
-func (l *Log) SetHead(seq int) error {
+// SetHead switches to the branch that ends in seq; 0 is an empty branch. New nodes are written with it, as by Put:
+// either all of it is on disk or nothing.
+func (l *Log) SetHead(seq int, added ...Node) error {
 	return l.change(func() error {
+		for _, n := range added {
+			l.hasContent = true
+			l.add(n)
+		}
 		if _, found := l.index(seq); !found && (seq < 0 || seq > l.older) {
 			return fmt.Errorf("no message %d to continue from", seq)
 		}
