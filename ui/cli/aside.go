@@ -3,11 +3,14 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"iter"
 	"time"
 
+	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/session"
+	"parley/ui/cli/ability"
 	"parley/ui/format"
 )
 
@@ -24,9 +27,18 @@ func askAside(ctx context.Context, a *program, s *session.Session, parts []llm.P
 			}
 		}
 		began, ledger, r := time.Now(), a.original.Ledger(), session.Response{UsageKnown: true}
-		room, err := session.Reserve(ledger, began, budgetLimits(a), s.Model().Name, r.Usage)
+		model, estimate := s.Model(), llm.Usage{}
+		estimate.Input = s.EstimateFit(model).Tokens + session.EstimateParts(parts, catalog.Estimate)
+		if model.Cost != nil {
+			estimate.Cost, estimate.Priced = model.Cost(estimate)
+		}
+		room, err := session.Reserve(ledger, began, budgetLimits(a), model.Name, estimate)
+		if err != nil && !errors.Is(err, session.ErrBudget) {
+			a.Note(ability.UnreservedText(err))
+			err = nil
+		}
 		if err == nil {
-			emit(session.Step{Model: s.Model().Name, N: 1})
+			emit(session.Step{Model: model.Name, N: 1})
 			question := llm.Message{Role: llm.RoleUser, Parts: append([]llm.Part{{Kind: llm.Text, Text: session.AsideNote}}, parts...)}
 			r.Message, err = s.AskAside(ctx, session.Aside{Purpose: session.PurposeAside, Messages: []llm.Message{question}, Show: func(e llm.Event) {
 				switch e := e.(type) {
@@ -40,7 +52,7 @@ func askAside(ctx context.Context, a *program, s *session.Session, parts []llm.P
 			}})
 			var entries []session.LedgerEntry
 			if err == nil || r.Usage != (llm.Usage{}) {
-				entries = append(entries, session.LedgerEntry{Session: a.flags.aside, Folder: a.dir, Model: cmp.Or(r.Message.Model, s.Model().Name), Purpose: session.PurposeAside, Usage: r.Usage})
+				entries = append(entries, session.LedgerEntry{Session: a.flags.aside, Folder: a.dir, Model: cmp.Or(r.Message.Model, model.Name), Purpose: session.PurposeAside, Usage: r.Usage})
 			}
 			if failed := cmp.Or(ledger.Add(entries...), room.Settle()); failed != nil {
 				a.Note("could not save the cost: " + format.ErrorText(failed))
