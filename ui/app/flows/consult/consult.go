@@ -219,9 +219,10 @@ func (f *flow) offer() error {
 
 // tool returns the tool that asks the model name.
 func (f *flow) tool(name string) tools.External {
+	most := f.config.Most() // a turn that runs reads no config
 	return tools.External{
 		Name: act.ConsultTool, NotFor: name, Schema: json.RawMessage(schema),
-		Description: fmt.Sprintf("Asks another model, %s, for a second opinion. It sees this conversation and your question, and calls no tools. Use it when you are stuck, or before a decision that is hard to undo, at most %d times in a turn.", name, f.config.Most()),
+		Description: fmt.Sprintf("Asks another model, %s, for a second opinion. It sees this conversation and your question, and calls no tools. Use it when you are stuck, or before a decision that is hard to undo, at most %d times in a turn.", name, most),
 		Plan: func(ctx context.Context, input json.RawMessage) (*act.Action, error) {
 			var args struct{ Question string }
 			if err := json.Unmarshal(input, &args); err != nil {
@@ -236,7 +237,7 @@ func (f *flow) tool(name string) tools.External {
 			case len(question) > maxQuestion:
 				return nil, fmt.Errorf("the question has %d KB: shorten it to %d", len(question)>>10, maxQuestion>>10)
 			}
-			if err := f.counted(s, name, 0); err != nil {
+			if err := f.counted(s, name, most, 0); err != nil {
 				return nil, err
 			}
 			model, err := s.OpenModel(name)
@@ -244,7 +245,7 @@ func (f *flow) tool(name string) tools.External {
 				return nil, err
 			}
 			a := &act.Action{Access: act.AccessRead, Ordered: true, Title: "consult " + name, Do: func(ctx context.Context, progress func(string)) act.Outcome {
-				if err := f.counted(s, name, 1); err != nil {
+				if err := f.counted(s, name, most, 1); err != nil {
 					return act.Outcome{Text: err.Error(), Failed: true}
 				}
 				return ask(ctx, s, model, args.Question, progress)
@@ -259,14 +260,14 @@ func (f *flow) tool(name string) tools.External {
 	}
 }
 
-// counted counts n more questions to the model name, and returns an error if it asked too often in the turn.
-func (f *flow) counted(s *session.Session, name string, n int) error {
+// counted counts n more questions to the model name, and returns an error if it asked most times in the turn.
+func (f *flow) counted(s *session.Session, name string, most, n int) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if now := (count{conversation: s.ID(), prompt: s.PromptSeq()}); f.asked.conversation != now.conversation || f.asked.prompt != now.prompt {
 		f.asked = now
 	}
-	if f.asked.n >= f.config.Most() {
+	if f.asked.n >= most {
 		return fmt.Errorf("%s was asked %s in this turn already: decide yourself", name, format.Plural(f.asked.n, "time"))
 	}
 	f.asked.n += n

@@ -335,12 +335,17 @@ func TestAskLeft(t *testing.T) {
 
 // The user may choose another model while the model asks.
 func TestConsultWhileChosen(t *testing.T) {
-	talk := newTalk(t, []llmtest.Turn{calls("right?"), llmtest.Say("so")}, []llmtest.Turn{llmtest.Say("yes")}, nil)
-	done := make(chan struct{})
+	asked, done := make(chan struct{}), make(chan struct{})
+	answer := func(ctx context.Context, r llm.Request, out *llm.Out) error {
+		close(asked)
+		return llmtest.Say("yes")(ctx, r, out)
+	}
+	talk := newTalk(t, []llmtest.Turn{calls("right?", "sure?"), llmtest.Say("so")}, []llmtest.Turn{answer}, func(_ *session.Options, o *app.Options) { o.Consult.Max = 1 })
 	go func() {
 		defer close(done)
 		talk.say("do it", act.Approval{})
 	}()
+	<-asked
 	talk.run(t.Context(), "consult", "off")
 	<-done
 }
