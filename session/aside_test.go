@@ -74,6 +74,33 @@ func TestAskAside(t *testing.T) {
 	}
 }
 
+// Side requests at once share what is left of a limit: one that runs counts with its estimate until it ends.
+func TestAsidesAtOnceShareALimit(t *testing.T) {
+	var s *Session
+	ask := func(m llm.Model) error {
+		model := endpoint("x/side", m)
+		model.Cost = func(u llm.Usage) (float64, bool) { return float64(u.Output) / 1000, true }
+		_, err := s.AskAside(t.Context(), Aside{Model: model, Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("why?")}})
+		return err
+	}
+	for _, limit := range []Limit{{Period: PerSession, Cost: 1.5}, {Period: PerTurn, Cost: 1.5}, {Period: PerSession, Tokens: 1500}} {
+		s = New(Options{Model: endpoint("x/y", llmtest.New()), Limits: []Limit{limit}})
+		beside := llmtest.New(llmtest.Say("two"))
+		var refused error
+		err := ask(llmtest.New(func(ctx context.Context, _ llm.Request, out *llm.Out) error {
+			refused = ask(beside)
+			return llmtest.Say("one")(ctx, llm.Request{}, out)
+		}))
+		if err != nil || !errors.Is(refused, ErrBudget) || len(beside.Requests()) > 0 {
+			t.Errorf("%v: the first one ended with %v, the one beside it with %v", limit, err, refused)
+		}
+		if err := ask(beside); err != nil {
+			t.Errorf("%v: afterwards: %v", limit, err)
+		}
+		s.Close()
+	}
+}
+
 // An aside that is kept becomes a branch after the message at which it was asked, and after the results if that
 // calls tools. The conversation continues where it did, also when it is opened again.
 func TestKeepAside(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"sync"
 	"time"
 
 	"parley/providers/llm"
@@ -51,6 +52,9 @@ type spending struct {
 	hasUnpriced, warnedUnpriced bool          // a response had no known price; the user was told
 	noticedUnreserved           bool          // the user was told that reservations fail
 	unsettled                   []Reservation // reservations that could not be ended
+
+	beginning sync.Mutex          // held while a side request is checked against the limits and counted
+	running   map[*llm.Usage]bool // estimates of the side requests that run; guarded by the conversation's mutex
 }
 
 // Usage returns the session's usage so far, and that of its last response. The
@@ -104,16 +108,59 @@ func (p *spending) limitsOf(models ...llm.Endpoint) []Limit {
 }
 
 // overBudget returns a *BudgetError if a limit of models is reached, or if an estimated usage of next
-// would exceed it.
+// would exceed it. Side requests that run count with their estimates; in shared limits, those are reserved.
 func (p *spending) overBudget(next llm.Usage, models ...llm.Endpoint) error {
 	for _, l := range p.limitsOf(models...) {
 		if used, err := p.Used(l); err == nil {
+			if !l.Shared() {
+				used = used.Add(p.inFlight())
+			}
 			if reached := l.Check(used, next.Cost*leastShare); reached != nil {
 				return reached
 			}
 		}
 	}
 	return nil
+}
+
+// inFlight returns the estimated usage of the side requests that run.
+func (p *spending) inFlight() (sum llm.Usage) {
+	p.conversation.mu.Lock()
+	defer p.conversation.mu.Unlock()
+	for u := range p.running {
+		sum = sum.Add(*u)
+	}
+	return sum
+}
+
+// beginSide counts a side request to model with its estimated input, until the returned function is called with its
+// usage. It returns a *BudgetError if a limit leaves no room for it.
+func (p *spending) beginSide(input llm.Usage, model llm.Endpoint) (end func(llm.Usage), err error) {
+	p.beginning.Lock()
+	defer p.beginning.Unlock()
+	if err := p.overBudget(input, model); err != nil {
+		return nil, err
+	}
+	estimate := estimatedUsage(model, input, input.Input, usualOutput)
+	p.conversation.mu.Lock()
+	defer p.conversation.mu.Unlock()
+	if p.running == nil {
+		p.running = map[*llm.Usage]bool{}
+	}
+	p.running[&estimate] = true
+	return func(used llm.Usage) {
+		p.conversation.mu.Lock()
+		defer p.conversation.mu.Unlock()
+		delete(p.running, &estimate)
+		if used == (llm.Usage{}) {
+			return
+		}
+		p.hasUnpriced = p.hasUnpriced || used.Output > 0 && !used.Priced
+		p.total = p.total.Add(used)
+		if p.conversation.turnSeq > 0 {
+			p.turnUsage = p.turnUsage.Add(used)
+		}
+	}, nil
 }
 
 // Reserve reserves the estimated usage of a request in those of limits that all processes

@@ -114,16 +114,19 @@ func (t *tree) answered() bool {
 // records the cost in the ledger. It passes on the events of the answer, and then its usage.
 func (s *Session) sideRequest(ctx context.Context, purpose string, model llm.Endpoint, req llm.Request, pass func(llm.Event)) (said llm.Message, err error) {
 	estimate := s.tokens.sideUsage(model, req, llm.Usage{}, nil, nil)
-	if err := s.Spending.overBudget(estimate, model); err != nil {
+	end, err := s.Spending.beginSide(estimate, model)
+	if err != nil {
 		return said, err
 	}
+	var usage llm.Usage
+	defer func() { end(usage) }()
 	var room Reservation
 	if s.log != nil {
 		if room, err = Reserve(s.log.Ledger(), s.now(), s.Spending.Limits(), model.Name, estimate); errors.Is(err, ErrBudget) {
 			return said, err
 		}
 	}
-	said, usage, err := s.complete(ctx, model, req, pass)
+	said, usage, err = s.complete(ctx, model, req, pass)
 	if pass != nil {
 		pass(usage)
 	}
@@ -135,16 +138,6 @@ func (s *Session) sideRequest(ctx context.Context, purpose string, model llm.End
 		_ = s.log.Ledger().Add(store.LedgerEntry{At: s.now(), Folder: s.log.Session().Dir, Model: model.Name, Purpose: purpose, Usage: usage})
 	}
 	_ = s.Spending.endReservations(room) // retried with the next reservation
-	if usage == (llm.Usage{}) {
-		return said, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.Spending.hasUnpriced = s.Spending.hasUnpriced || usage.Output > 0 && !usage.Priced
-	s.Spending.total = s.Spending.total.Add(usage)
-	if s.turnSeq > 0 {
-		s.Spending.turnUsage = s.Spending.turnUsage.Add(usage)
-	}
 	return said, err
 }
 
