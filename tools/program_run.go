@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,10 +62,14 @@ func (s *Set) RunProgram(ctx context.Context, run process.Run) process.Result {
 	return out
 }
 
-// RunConfined runs a shell command that the user chose, in the sandbox and without approval. It ends after the longest
-// time that the tool shell allows. The error says why it did not run.
+// RunConfined runs a shell command that the user chose, in the sandbox and without approval; where there is no sandbox,
+// only if the policy allows it without asking. It ends after the longest time that the tool shell allows. The error says
+// why it did not run.
 func (s *Set) RunConfined(ctx context.Context, command string, progress func(string)) (act.Outcome, error) {
 	policy, err := confineProgram(s.workspace, process.Confined)
+	if err == nil && policy == nil {
+		err = s.checkUnconfined(ctx, command)
+	}
 	if err != nil {
 		return act.Outcome{}, err
 	}
@@ -81,6 +86,24 @@ func (s *Set) RunConfined(ctx context.Context, command string, progress func(str
 	out := s.runForModel(ctx, &runningCommand{policy: policy, result: headTail{limit: maxText}, progress: progress}, argv, maxTimeout)
 	out.Duration = time.Since(start)
 	return out, nil
+}
+
+// checkUnconfined returns an error unless the policy lets a shell command run without a sandbox and without asking.
+func (s *Set) checkUnconfined(ctx context.Context, command string) error {
+	a, err := planShell(ctx, s.workspace, shellArgs{Command: command})
+	if err != nil {
+		return err
+	}
+	a.Tool = shellTool
+	s.addCaution(a)
+	decides := cmp.Or(s.policy.Load(), &Policy{})
+	switch decides.Decide(a) {
+	case act.Allow:
+		return nil
+	case act.Deny:
+		return fmt.Errorf("there is no sandbox, and %s", decides.DenialReason(a))
+	}
+	return fmt.Errorf("there is no sandbox: %s. Let it run without one by a rule, such as --allow %q", s.cmdSandbox.backend().Reason, exactRule(a))
 }
 
 // confineProgram returns the policy of a program; nil if it is not confined.

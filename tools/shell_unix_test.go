@@ -16,7 +16,7 @@ import (
 
 	"parley/tools/act"
 	"parley/tools/process"
-
+	"parley/tools/rule"
 	"parley/tools/sanitize"
 )
 
@@ -60,6 +60,43 @@ func TestShell(t *testing.T) {
 	}
 	f.fails("shell", []any{"command", " \n"}, "the command is empty")
 	f.fails("shell", []any{"command", "a\x00b"}, "NUL byte")
+}
+
+// Without a sandbox, a command that the user chose for itself runs only if the policy allows it without asking.
+func TestRunConfinedWithoutSandbox(t *testing.T) {
+	rules := func(mode act.Mode, effect act.Verdict, text string) *Policy {
+		p := NewPolicy(mode)
+		if r, err := ParseRule(text); err != nil {
+			t.Fatal(err)
+		} else {
+			r.Effect = effect
+			p.AddRules([]rule.Rule{r})
+		}
+		return p
+	}
+	for name, test := range map[string]struct {
+		policy *Policy
+		err    string
+	}{
+		"no policy":    {nil, `there is no sandbox: it is turned off (sandbox.off). Let it run without one by a rule, such as --allow "shell:echo x > made"`},
+		"asking":       {NewPolicy(act.ModeAsk), "such as --allow"},
+		"auto":         {rules(act.ModeAuto, act.Allow, "edit"), "such as --allow"},
+		"read-only":    {NewPolicy(act.ModeReadOnly), "there is no sandbox, and the approval mode is read-only."},
+		"allowed":      {rules(act.ModeAsk, act.Allow, "shell"), ""},
+		"yolo":         {NewPolicy(act.ModeYolo), ""},
+		"yolo, denied": {rules(act.ModeYolo, act.Deny, "shell:echo"), `there is no sandbox, and the rule "shell:echo" denies it.`},
+	} {
+		f := open(t, nil)
+		f.EnableSandbox(SandboxConfig{Off: true})
+		f.SetPolicy(test.policy)
+		_, err := f.RunConfined(t.Context(), "echo x > made", func(string) {})
+		if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+			t.Errorf("%s: %v, want %q", name, err, test.err)
+		}
+		if _, made := os.Stat(f.at("made")); (made == nil) != (test.err == "") {
+			t.Errorf("%s: the command ran: %v", name, made == nil)
+		}
+	}
 }
 
 // No key or password reaches a command, whatever it is called; what programs

@@ -60,6 +60,7 @@ func TestUntil(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer set.Close()
+			set.SetPolicy(tools.NewPolicy(act.ModeYolo)) // there is no sandbox
 			lib := session.MemoryStore()
 			defer lib.Close()
 			fake := llmtest.New(test.turns...)
@@ -112,6 +113,7 @@ func TestPrompt(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer set.Close()
+			set.SetPolicy(tools.NewPolicy(act.ModeYolo)) // there is no sandbox
 			fake := llmtest.New(llmtest.Say("done"), llmtest.Say("done"))
 			s := session.New(session.Options{Model: llm.Endpoint{Model: fake, Name: "m/x", Origin: "m/x", Strategy: "native"}, Tools: set})
 			defer s.Close()
@@ -134,6 +136,7 @@ func TestBudget(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer set.Close()
+	set.SetPolicy(tools.NewPolicy(act.ModeYolo)) // there is no sandbox
 	var turns []llmtest.Turn
 	for n := range 5 {
 		id := string(rune('a' + n))
@@ -208,6 +211,7 @@ func TestFromCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer set.Close()
+	set.SetPolicy(tools.NewPolicy(act.ModeYolo)) // there is no sandbox
 	fake := llmtest.New(write("1", "new", "x"), llmtest.Say("done"))
 	s := session.New(session.Options{Model: llm.Endpoint{Model: fake, Name: "m/x", Origin: "m/x", Strategy: "native"}, Tools: set, Policy: tools.NewPolicy(act.ModeYolo)})
 	defer s.Close()

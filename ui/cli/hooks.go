@@ -37,9 +37,14 @@ func programSet(a *program) (*tools.Set, error) {
 	if a.toolSet != nil {
 		return a.toolSet, nil
 	}
+	policy, err := a.newPolicy()
+	if err != nil {
+		return nil, err
+	}
 	set, err := tools.Open(a.dir)
 	if err == nil {
 		set.EnableSandbox(a.config.Sandbox)
+		set.SetPolicy(policy)
 	}
 	return set, err
 }
