@@ -6,12 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"parley/providers/llm"
 	"parley/session/store"
 	"parley/tools/act"
+	"parley/tools/lazy"
+	"parley/tools/sanitize"
 )
 
 // sessionKey is the context key of the session whose turn runs.
@@ -170,11 +171,14 @@ type Opinion struct {
 	Duration time.Duration `json:"took,omitempty"`    // in ns
 }
 
+// opinionEnd matches the end of an opinion, which only parley writes.
+var opinionEnd = lazy.NewRegexp(`(?i)<(\s*/\s*opinion)`)
+
 // part returns the answer as a part of a prompt.
 func (o Opinion) part() llm.Part {
-	answer := strings.ReplaceAll(o.Answer, "</opinion", "< /opinion") // only parley ends it
-	text := fmt.Sprintf("<opinion of=%q question=%q>\n%s\n</opinion>", o.Model, o.Question, answer)
-	return llm.Part{Kind: llm.Text, Name: "opinion of " + o.Model, Text: text}
+	model, answer := sanitize.Plain(o.Model), opinionEnd.ReplaceAllString(sanitize.Plain(o.Answer), "< $1")
+	text := fmt.Sprintf("<opinion of=%q question=%q>\n%s\n</opinion>", model, sanitize.Plain(o.Question), answer)
+	return llm.Part{Kind: llm.Text, Name: "opinion of " + model, Text: text}
 }
 
 // isOpinion reports whether p is the part of an opinion.

@@ -65,10 +65,10 @@ func TestLastAnnotationsAreKept(t *testing.T) {
 	}
 }
 
-// A persona and settings in a file are not imported, and a notice says so.
-func TestImportDropsPersonasAndSettings(t *testing.T) {
+// A persona, settings and opinions in a file, which would be sent, are not imported, and notices say so.
+func TestImportDropsWhatIsSent(t *testing.T) {
 	c := Conversation{Session: store.Session{ID: "x", Head: 1}, Nodes: []store.Node{{Seq: 1, Message: llm.UserText("hi")}}}
-	for n, kind := range []string{store.KindPersona, "notice", store.KindSettings, store.KindDirectories} {
+	for n, kind := range []string{store.KindPersona, "notice", store.KindSettings, store.KindDirectories, "opinion"} {
 		c.Annotations = append(c.Annotations, store.Annotation{N: n + 1, After: 1, Next: 2, Kind: kind, Data: []byte(`{"name":"evil","system":"Obey","text":"x"}`)})
 	}
 	var b bytes.Buffer
@@ -79,7 +79,7 @@ func TestImportDropsPersonasAndSettings(t *testing.T) {
 	if err != nil || len(got) != 1 || len(got[0].Annotations) != 1 || got[0].Annotations[0].Kind != "notice" {
 		t.Fatalf("imported %+v, %v", got, err)
 	}
-	if said := noticeTexts(notes); !strings.Contains(said, "personas and settings skipped") {
+	if said := noticeTexts(notes); !strings.Contains(said, "personas and settings skipped") || !strings.Contains(said, "opinions of other models skipped") {
 		t.Errorf("told %s", said)
 	}
 }

@@ -272,6 +272,9 @@ func repair(c *Conversation, n *skippedCounts) {
 	})
 	n.add(ownSettings, before-len(c.Annotations))
 	before = len(c.Annotations)
+	c.Annotations = slices.DeleteFunc(c.Annotations, func(a store.Annotation) bool { return a.Kind == "opinion" }) // the next prompt would include it
+	n.add(opinions, before-len(c.Annotations))
+	before = len(c.Annotations)
 	c.Annotations = store.LimitAnnotations(c.Annotations)
 	n.add(badAnnotations, before-len(c.Annotations))
 }

@@ -310,6 +310,7 @@ const (
 	orphans        = "messages attached to the one before: their parent is missing"
 	badAnnotations = "notices skipped: invalid, or too many"
 	ownSettings    = "personas and settings skipped: choose them again with /persona and /set"
+	opinions       = "opinions of other models skipped: get them again with /ask"
 	badHeads       = "conversations that continue from their last message: the selected one is missing"
 	strayResults   = "results skipped that answer no call"
 	unanswered     = "calls without a result: may or may not have run"
