@@ -5,13 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"parley/providers/llm"
 	"parley/session/store"
 	"parley/tools/act"
-	"parley/tools/lazy"
 	"parley/tools/sanitize"
 )
 
@@ -172,11 +173,11 @@ type Opinion struct {
 }
 
 // opinionEnd matches the end of an opinion, which only parley writes.
-var opinionEnd = lazy.NewRegexp(`(?i)<(\s*/\s*opinion)`)
+var opinionEnd = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)<(\s*/\s*opinion)`) })
 
 // part returns the answer as a part of a prompt.
 func (o Opinion) part() llm.Part {
-	model, answer := sanitize.Plain(o.Model), opinionEnd.ReplaceAllString(sanitize.Plain(o.Answer), "< $1")
+	model, answer := sanitize.Plain(o.Model), opinionEnd().ReplaceAllString(sanitize.Plain(o.Answer), "< $1")
 	text := fmt.Sprintf("<opinion of=%q question=%q>\n%s\n</opinion>", model, sanitize.Plain(o.Question), answer)
 	return llm.Part{Kind: llm.Text, Name: "opinion of " + model, Text: text}
 }

@@ -3,6 +3,7 @@ package archive
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -234,8 +235,9 @@ func (d *jsonlImporter) end() []Conversation {
 var roles = []llm.Role{llm.RoleUser, llm.RoleAssistant, llm.RoleTool}
 
 // repair makes a tree of the messages of a file, which anybody may have written. A
-// conversation as JSONL writes it stays as it is.
+// conversation as JSONL writes it stays as it is, but has an origin.
 func repair(c *Conversation, n *skippedCounts) {
+	c.Session.Origin = cmp.Or(c.Session.ImportedFrom(), "parley file")
 	before := len(c.Nodes)
 	seen := make(map[int]bool, before)
 	c.Nodes = slices.DeleteFunc(c.Nodes, func(node store.Node) bool {

@@ -42,3 +42,13 @@ func TestUsageIsClamped(t *testing.T) {
 		t.Errorf("the usage is %+v", u)
 	}
 }
+
+// A conversation from a file has an origin, whatever the file says.
+func TestOriginOfFiles(t *testing.T) {
+	for said, want := range map[string]string{"": "parley file", "fork x": "parley file", "fork x from codex": "codex", "codex": "codex"} {
+		list, _, err := standard.read(strings.NewReader(fmt.Sprintf(`{"type":"session","format":"parley","version":1,"id":"a","title":"t","origin":%q}`, said)), "")
+		if err != nil || len(list) != 1 || list[0].Session.Origin != want {
+			t.Errorf("%q: %+v, %v", said, list, err)
+		}
+	}
+}

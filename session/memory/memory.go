@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 
@@ -125,11 +126,27 @@ func (m *Memory) Line(text string) (string, error) {
 	return line, nil
 }
 
+// secretShape matches long hexadecimal numbers, npm's tokens, a user with a password for curl, and what is named a secret.
+var secretShape = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b[0-9a-f]{32,}\b|\bnpm_[0-9a-z]{20,}|(^|\s)(-u|--user)[ =]*([\w.@%+-]*[a-z_][\w.@%+-]*:\S|\d+:\S*[^\s\d])|(password|passwd|secret|token|api[ _-]?key)(\s+is\s|\s*[:=])\s*\S`)
+})
+
+// base64Shape matches what may be a key in base 64, which looks like a path.
+var base64Shape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z0-9+/]{32,}`) })
+
 // looksSecret reports whether line seems to contain a key.
 func looksSecret(line string) bool {
+	if secretShape().MatchString(line) {
+		return true
+	}
 	words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\"'`=:,;()[]{}<>|/\\@#&?%", r) })
 	for _, word := range words {
 		if sanitize.LooksSecret(strings.Trim(word, ".!?")) {
+			return true
+		}
+	}
+	for _, word := range strings.Fields(line) {
+		if sanitize.LooksSecret(strings.NewReplacer("/", "", "+", "").Replace(base64Shape().FindString(word))) {
 			return true
 		}
 	}

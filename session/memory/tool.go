@@ -3,7 +3,6 @@ package memory
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -57,54 +56,49 @@ func (m *Memory) Tool(current func() *session.Session, imported string) tools.Ex
 	}
 }
 
-// maxSources is how many sources an approval names.
-const maxSources = 3
-
-// origin names what the model read last in a conversation, which may have asked for the proposal; "" for nothing.
+// origin names all that the model read in a conversation, which may have asked for the proposal: first from outside of
+// the workspace, then its files, each with the last one first; "" for nothing.
 func origin(s *session.Session, imported string) string {
 	if s == nil {
 		return ""
 	}
-	var sources []string
 	titles := map[string]string{}
 	path := s.Path()
 	for _, n := range path {
-		for _, p := range n.Calls() {
-			titles[p.ID] = strings.TrimSpace(act.DisplayName(p.Name) + " " + subject(p.Input))
+		for _, p := range n.Parts {
+			if p.Kind == llm.Call {
+				titles[p.ID] = strings.TrimSpace(act.DisplayName(p.Name) + " " + subject(p.Input))
+			}
 		}
 	}
-	more := 0
-	for i := len(path) - 1; i >= 0; i-- {
-		n := &path[i]
-		for j := len(n.Parts) - 1; j >= 0; j-- {
-			p, source := &n.Parts[j], ""
+	var sources, files []string
+	named := map[string]bool{"": true}
+	add := func(to *[]string, source string) {
+		if source = sanitize.Truncate(sanitize.Line(source), 100); !named[source] {
+			named[source] = true
+			*to = append(*to, source)
+		}
+	}
+	if imported != "" {
+		add(&sources, "a conversation imported from "+imported)
+	}
+	for _, n := range slices.Backward(path) {
+		for _, p := range slices.Backward(n.Parts) {
+			facts := act.FactsOf(p.Name)
 			switch {
-			case p.Kind == llm.Result && p.Name != ToolName && p.Name != act.PlanTool && p.Name != act.AskTool && act.FactsOf(p.Name).Kind != "edit":
-				source = titles[p.ID]
+			case p.Kind == llm.Result && facts.Reads:
+				add(&files, titles[p.ID])
+			case p.Kind == llm.Result && p.Name != ToolName && p.Name != act.PlanTool && p.Name != act.AskTool && facts.Kind != "edit":
+				add(&sources, titles[p.ID])
 			case p.Kind == llm.Text && n.Role == llm.RoleUser && p.Name != "", p.Kind == llm.Media && n.Role == llm.RoleUser:
-				source = "attachment " + p.Name
-			}
-			source = sanitize.Truncate(sanitize.Line(source), 100)
-			switch {
-			case source == "" || slices.Contains(sources, source):
-			case len(sources) == maxSources:
-				more++
-			default:
-				sources = append(sources, source)
+				add(&sources, "attachment "+p.Name)
 			}
 		}
 	}
-	if imported != "" && !strings.HasPrefix(imported, "fork ") {
-		sources = append(sources, "a conversation imported from "+sanitize.Line(imported))
-	}
-	if len(sources) == 0 {
+	if sources = append(sources, files...); len(sources) == 0 {
 		return ""
 	}
-	text := "The model had just read: " + strings.Join(sources, ", ")
-	if more > 0 {
-		text += fmt.Sprintf(", and %d more", more)
-	}
-	return text
+	return "The model had just read: " + strings.Join(sources, ", ")
 }
 
 // subject returns the argument that says what a call is about; "" if it is unknown.
@@ -113,7 +107,7 @@ func subject(input string) string {
 	if json.Unmarshal([]byte(input), &args) != nil {
 		return ""
 	}
-	for _, name := range []string{"url", "path", "command", "query", "pattern", "name"} {
+	for _, name := range []string{"url", "path", "command", "query", "pattern", "task", "question", "name"} {
 		if text, ok := args[name].(string); ok {
 			return text
 		}

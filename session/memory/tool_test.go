@@ -25,7 +25,7 @@ func TestTool(t *testing.T) {
 		result   string
 		kept     string
 	}{
-		"allowed":      {act.ModeAsk, `{"text":"I use tabs"}`, "", true, "Every new conversation would get this line. The model had just read: read page.txt, attachment notes", "Remembered for new conversations, in memory.md", "- I use tabs\n"},
+		"allowed":      {act.ModeAsk, `{"text":"I use tabs"}`, "", true, "Every new conversation would get this line. The model had just read: explore find it, fetch of web https://x.org, attachment notes, read d.txt, read c.txt, read page.txt", "Remembered for new conversations, in memory.md", "- I use tabs\n"},
 		"in yolo mode": {act.ModeYolo, `{"text":"I use tabs"}`, "", true, "read page.txt", "Remembered", "- I use tabs\n"},
 		"denied":       {act.ModeYolo, `{"text":"I use tabs"}`, "", false, "read page.txt", "did not allow", ""},
 		"imported":     {act.ModeAuto, `{"text":"I use tabs"}`, "codex", false, "a conversation imported from codex", "did not allow", ""},
@@ -39,7 +39,9 @@ func TestTool(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer set.Close()
-			fake := llmtest.New(llmtest.Call(llm.Part{ID: "1", Name: "read", Input: `{"path":"page.txt"}`}), llmtest.Call(llm.Part{ID: "3", Name: act.AskTool, Input: `{}`}), llmtest.Call(llm.Part{ID: "2", Name: "remember", Input: test.input}), llmtest.Say("done"))
+			fake := llmtest.New(llmtest.Call(llm.Part{ID: "1", Name: "read", Input: `{"path":"page.txt"}`}), llmtest.Call(
+				llm.Part{ID: "4", Name: "mcp__web__fetch", Input: `{"url":"https://x.org"}`}, llm.Part{ID: "5", Name: "explore", Input: `{"task":"find it"}`}, llm.Part{ID: "6", Name: "read", Input: `{"path":"page.txt"}`},
+				llm.Part{ID: "7", Name: "read", Input: `{"path":"c.txt"}`}, llm.Part{ID: "8", Name: "read", Input: `{"path":"d.txt"}`}), llmtest.Call(llm.Part{ID: "3", Name: act.AskTool, Input: `{}`}), llmtest.Call(llm.Part{ID: "2", Name: "remember", Input: test.input}), llmtest.Say("done"))
 			policy := tools.NewPolicy(test.mode)
 			policy.SetWorkspace(p.dir)
 			set.SetPolicy(policy)

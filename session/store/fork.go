@@ -58,7 +58,7 @@ func (db *DB) ForkInto(to *DB, id string, head int) (l *Log, seqs []int, err err
 	for _, a := range shown {
 		all.annotations = append(all.annotations, annotationEntry{a, 1, 0})
 	}
-	s.ID, s.Origin, s.Created = newSessionID(to.now()), "fork "+id, to.now()
+	s.Origin, s.ID, s.Created = s.forkOrigin(), newSessionID(to.now()), to.now()
 	s.Head, s.Pinned, s.LockedBy, s.Deleted = len(seqs), false, "", time.Time{}
 	l = to.newLog(s, all)
 	l.mu.Lock()

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"testing"
@@ -155,5 +156,37 @@ func TestForkOfPages(t *testing.T) {
 				t.Errorf("%d messages are read from the copy, %v", len(page), err)
 			}
 		})
+	}
+}
+
+// A fork of an imported conversation, and a fork of that, say where it came from.
+func TestForkKeepsTheOrigin(t *testing.T) {
+	db, err := Open(filepath.Join(t.TempDir(), "db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	id, err := db.Import(Session{ID: "x", Origin: "codex"}, []Node{says(1, llm.RoleUser, "hi")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := 2; n < 4; n++ {
+		l, _, err := db.ForkInto(db, id, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(l.Put(says(n, llm.RoleUser, "more")), l.Close()); err != nil {
+			t.Fatal(err)
+		}
+		s, _, err := db.Read(l.Session().ID)
+		if err != nil || s.ImportedFrom() != "codex" || s.Origin != "fork "+id+" from codex" {
+			t.Errorf("%q, %v", s.Origin, err)
+		}
+		id = s.ID
+	}
+	for _, origin := range []string{"", "fork x"} {
+		if from := (Session{Origin: origin}).ImportedFrom(); from != "" {
+			t.Errorf("%q is imported from %q", origin, from)
+		}
 	}
 }

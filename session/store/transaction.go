@@ -216,7 +216,7 @@ func (tx *transaction) claim(w *writer) (exists bool, err error) {
 		return false, errRewrite
 	case exists:
 		old := tx.session.ID
-		tx.session.ID, tx.session.Origin, tx.session.Pinned = newSessionID(tx.db.now()), "fork "+old, false
+		tx.session.Origin, tx.session.ID, tx.session.Pinned = tx.session.forkOrigin(), newSessionID(tx.db.now()), false
 		tx.leaseLost = &LeaseLostError{Session: old, Fork: tx.session.ID}
 	}
 	for i := range tx.nodes {

@@ -18,7 +18,7 @@ type Session struct {
 	Effort  llm.Effort  `json:"effort,omitempty"`  // of its requests
 	History HistoryMode `json:"history,omitempty"` // which messages a request has
 	Pinned  bool        `json:"pinned,omitempty"`
-	Origin  string      `json:"origin,omitempty"` // "fork ID", or the name of a foreign format it was imported from
+	Origin  string      `json:"origin,omitempty"` // "fork ID", "fork ID from FORMAT", or the FORMAT it was imported from
 	Created time.Time   `json:"created"`
 	Updated time.Time   `json:"updated"` // of its last message; lists are ordered by sequence, not by this
 	Head    int         `json:"head"`    // Seq of the last message of the current branch; 0: none
@@ -28,6 +28,23 @@ type Session struct {
 	Preview  string    `json:"preview"`        // one line: the beginning of the last prompt
 	LockedBy string    `json:"held,omitempty"` // description of the other process that has it open; "": none
 	Deleted  time.Time `json:"deleted,omitzero"`
+}
+
+// ImportedFrom returns the format that the conversation, or the one it is a fork of, was imported from; "" for none.
+func (s Session) ImportedFrom() string {
+	if fork, ok := strings.CutPrefix(s.Origin, "fork "); ok {
+		_, from, _ := strings.Cut(fork, " from ")
+		return from
+	}
+	return s.Origin
+}
+
+// forkOrigin returns the Origin of a fork.
+func (s Session) forkOrigin() string {
+	if from := s.ImportedFrom(); from != "" {
+		return "fork " + s.ID + " from " + from
+	}
+	return "fork " + s.ID
 }
 
 // HistoryMode says which messages of a conversation a request has.

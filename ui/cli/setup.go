@@ -148,7 +148,7 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 		err = offerSkills(a, model)
 	}
 	if err == nil {
-		err = offerMemory(a, screen || a.asks, func() *session.Session { return s }, kept.Origin)
+		err = offerMemory(a, screen || a.asks, func() *session.Session { return s }, kept.ImportedFrom())
 	}
 	if err != nil {
 		return nil, "", err
