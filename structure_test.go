@@ -131,7 +131,7 @@ func TestImports(t *testing.T) {
 		"tools/mcp":                      {act, "tools", proc, safe, llm, lazy},
 		"session":                        {"session/settings", "session/store", "session/cachewatch", act, safe, llm},
 		"session/hooks":                  {act, proc, safe},
-		"session/memory":                 {"session", "session/trust", "tools", act, atomic, proc, safe, llm},
+		"session/memory":                 {"session", "session/trust", "tools", act, atomic, proc, lazy, safe, llm},
 		"session/until":                  {"session", "session/attach", act, "tools/undo", llm, safe},
 		"session/settings":               {llm, similar},
 		"session/cachewatch":             {llm},

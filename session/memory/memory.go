@@ -13,13 +13,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 
 	"parley/session/trust"
 	"parley/tools"
 	"parley/tools/atomicfile"
+	"parley/tools/lazy"
 	"parley/tools/process"
 	"parley/tools/sanitize"
 )
@@ -127,16 +127,14 @@ func (m *Memory) Line(text string) (string, error) {
 }
 
 // secretShape matches long hexadecimal numbers, npm's tokens, a user with a password for curl, and what is named a secret.
-var secretShape = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b[0-9a-f]{32,}\b|\bnpm_[0-9a-z]{20,}|(^|\s)(-u|--user)[ =]*([\w.@%+-]*[a-z_][\w.@%+-]*:\S|\d+:\S*[^\s\d])|(password|passwd|secret|token|api[ _-]?key)(\s+is\s|\s*[:=])\s*\S`)
-})
+var secretShape = lazy.NewRegexp(`(?i)\b[0-9a-f]{32,}\b|\bnpm_[0-9a-z]{20,}|(^|\s)(-u|--user)[ =]*([\w.@%+-]*[a-z_][\w.@%+-]*:\S|\d+:\S*[^\s\d])|(password|passwd|secret|token|api[ _-]?key)(\s+is\s|\s*[:=])\s*\S`)
 
 // base64Shape matches what may be a key in base 64, which looks like a path.
-var base64Shape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z0-9+/]{32,}`) })
+var base64Shape = lazy.NewRegexp(`[A-Za-z0-9+/]{32,}`)
 
 // looksSecret reports whether line seems to contain a key.
 func looksSecret(line string) bool {
-	if secretShape().MatchString(line) {
+	if secretShape.MatchString(line) {
 		return true
 	}
 	words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\"'`=:,;()[]{}<>|/\\@#&?%", r) })
@@ -146,7 +144,7 @@ func looksSecret(line string) bool {
 		}
 	}
 	for _, word := range strings.Fields(line) {
-		if sanitize.LooksSecret(strings.NewReplacer("/", "", "+", "").Replace(base64Shape().FindString(word))) {
+		if sanitize.LooksSecret(strings.NewReplacer("/", "", "+", "").Replace(base64Shape.FindString(word))) {
 			return true
 		}
 	}
