@@ -296,7 +296,7 @@ func TestCommandsOfEditors(t *testing.T) {
 	e := newEditor(t, session.Options{})
 	id := e.begin()
 	for line, want := range map[string]string{
-		"/memory":      "message: Memory · 4 tokens in each request\n\n1. I use ␛tabs · 2 tokens\n2. Run make · 2 tokens",
+		"/memory":      "message: Memory · 4 tokens in each request\n\n1. I use ␛tabs · line 1, 2 tokens\n2. Run make · line 2, 2 tokens",
 		"/until false": "No commands can run here",
 	} {
 		e.take()
