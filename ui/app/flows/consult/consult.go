@@ -251,7 +251,7 @@ func (f *flow) tool(name string) tools.External {
 				return ask(ctx, s, model, args.Question, progress)
 			}}
 			if about, confirm := s.NeedsConfirmation(model); confirm && !f.asks {
-				return nil, fmt.Errorf("%v, which nobody can confirm here: decide yourself", about)
+				return nil, fmt.Errorf("%v, and no user is here to confirm it: decide yourself", about)
 			} else if confirm {
 				a.AskEachTime, a.Question, a.Caution = true, "Ask "+name+" for a second opinion?", about.String()
 			}
