@@ -183,6 +183,7 @@ func TestUnrecorded(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer set.Close()
+			set.SetPolicy(tools.NewPolicy(act.ModeYolo)) // there is no sandbox
 			for _, name := range []string{"mcp__x__do", act.AskTool, memory.ToolName} {
 				if err := set.AddExternal(tools.External{Name: name, Plan: func(context.Context, json.RawMessage) (*act.Action, error) {
 					return &act.Action{Do: func(context.Context, func(string)) act.Outcome { return act.Outcome{Text: "done"} }}, nil
