@@ -50,6 +50,9 @@ func JSONL(w io.Writer, c Conversation) error {
 	e.SetEscapeHTML(false)
 	s := c.Session
 	s.Created, s.Updated, s.Deleted = s.Created.UTC(), s.Updated.UTC(), s.Deleted.UTC()
+	if s.Origin == ownOrigin {
+		s.Origin = ""
+	}
 	if err := e.Encode(sessionLine{typeSession, format, version, c.MaskedTexts, s}); err != nil {
 		return fmt.Errorf("write session %s: %w", s.ID, err)
 	}
@@ -231,13 +234,16 @@ func (d *jsonlImporter) end() []Conversation {
 	return out
 }
 
+// ownOrigin is the Origin of a conversation that was imported from a file of parley's own. Files do not have it.
+const ownOrigin = "parley file"
+
 // roles holds the roles that a message may have.
 var roles = []llm.Role{llm.RoleUser, llm.RoleAssistant, llm.RoleTool}
 
 // repair makes a tree of the messages of a file, which anybody may have written. A
 // conversation as JSONL writes it stays as it is, but has an origin.
 func repair(c *Conversation, n *skippedCounts) {
-	c.Session.Origin = cmp.Or(c.Session.ImportedFrom(), "parley file")
+	c.Session.Origin = cmp.Or(c.Session.ImportedFrom(), ownOrigin)
 	before := len(c.Nodes)
 	seen := make(map[int]bool, before)
 	c.Nodes = slices.DeleteFunc(c.Nodes, func(node store.Node) bool {

@@ -59,7 +59,7 @@ func (l *loop) check(ctx context.Context, emit func(session.Event)) ([]llm.Part,
 		if l.round > 0 {
 			when = fmt.Sprintf("in round %d", l.round)
 		}
-		emit(llm.Notice{Text: name + " passed " + when})
+		emit(llm.Notice{Text: "passed " + when + ": " + name})
 		return nil, nil
 	case l.round > 0 && !l.changedFiles():
 		return nil, fmt.Errorf("the last round changed no file, and %s still fails (%s)", name, how)

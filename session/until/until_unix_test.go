@@ -41,9 +41,9 @@ func TestUntil(t *testing.T) {
 		notice  string // part of the last notice, if the command passed
 		err     string // part of the error; "" if the command passed
 	}{
-		"passes at once":        {"true", 3, []llmtest.Turn{done}, 0, "true passed at once", ""},
-		"passes after a change": {"test -e new", 3, []llmtest.Turn{done, write("1", "new", "x"), done}, 1, "test -e new passed in round 1", ""},
-		"a change of a command": {"test -e new", 3, []llmtest.Turn{done, shell("1", "echo > new"), done}, 1, "test -e new passed in round 1", ""},
+		"passes at once":        {"true", 3, []llmtest.Turn{done}, 0, "passed at once: true", ""},
+		"passes after a change": {"test -e new", 3, []llmtest.Turn{done, write("1", "new", "x"), done}, 1, "passed in round 1: test -e new", ""},
+		"a change of a command": {"test -e new", 3, []llmtest.Turn{done, shell("1", "echo > new"), done}, 1, "passed in round 1: test -e new", ""},
 		"no change": {"false", 3, []llmtest.Turn{done, done}, 1, "",
 			"the last round changed no file, and false still fails (exit status 1)"},
 		"a command without a change": {"exit 3", 3, []llmtest.Turn{done, shell("1", "echo ok"), done}, 1, "",
@@ -51,7 +51,7 @@ func TestUntil(t *testing.T) {
 		"no change but that of the command itself": {"echo >> log; false", 3, []llmtest.Turn{done, done}, 1, "", "changed no file"},
 		"too many rounds": {"false", 2, []llmtest.Turn{done, write("1", "a", "1"), done, write("2", "a", "2"), done}, 2, "",
 			"after 2 rounds false still fails (exit status 1)"},
-		"the file of the check is removed": {"sh check", 2, []llmtest.Turn{shell("1", "rm -f check"), done, write("2", "check", "exit 0"), done}, 1, "sh check passed in round 1", ""},
+		"the file of the check is removed": {"sh check", 2, []llmtest.Turn{shell("1", "rm -f check"), done, write("2", "check", "exit 0"), done}, 1, "passed in round 1: sh check", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
