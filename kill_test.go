@@ -416,7 +416,7 @@ func TestKillDuringQuestion(t *testing.T) {
 
 // TestKillBeside kills the program while it asks a model beside the conversation for the second time: with /btw while
 // it waits for an answer, with consult and with explore. The first result and its cost are stored, and the
-// conversation goes on.
+// conversation continues.
 func TestKillBeside(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -438,7 +438,7 @@ func TestKillBeside(t *testing.T) {
 					stream(w, delta(`{"content":"Second "}`))
 					<-r.Context().Done()
 				case strings.Contains(body, "Proceed!"):
-					stream(w, delta(`{"content":"It goes on."}`), finish("stop"))
+					stream(w, delta(`{"content":"It continues."}`), finish("stop"))
 				case tt.input != "":
 					stream(w, call(tt.purpose, tt.input), finish("tool_calls"))
 				default:
@@ -467,8 +467,8 @@ func TestKillBeside(t *testing.T) {
 				_ = cmd.Process.Kill()
 				_ = cmd.Wait()
 			}
-			if out, status := k.run("-q", "-c", "-p", "Proceed!"); status != 0 || out != "It goes on.\n" {
-				t.Errorf("it goes on with %q, status %d", out, status)
+			if out, status := k.run("-q", "-c", "-p", "Proceed!"); status != 0 || out != "It continues.\n" {
+				t.Errorf("it continues with %q, status %d", out, status)
 			}
 			k.mu.Lock()
 			defer k.mu.Unlock()

@@ -94,7 +94,7 @@ func agentProgram(t *testing.T) *party {
 }
 
 // TestVoices has a model of each wire format call another one with consult, and a helper with explore, whose calls a
-// third one makes. The user asks the second one with /ask as well, and goes on with it. Every request has to be valid
+// third one makes. The user asks the second one with /ask as well, and continues with it. Every request has to be valid
 // by the rules of its format; the conversation gets the answers, and the ledger has each request once. Without
 // PARLEY_LONG=1 it takes a part of the pairs.
 func TestVoices(t *testing.T) {

@@ -223,7 +223,7 @@ func (g *gate) Stream(ctx context.Context, _ llm.Request) llm.Stream {
 	}
 }
 
-// Three look around at once, further ones wait. The user can stop them, and the model goes on.
+// Three look around at once, and others wait. The user can stop them; the model continues.
 func TestExploreAtOnce(t *testing.T) {
 	g := &gate{full: make(chan struct{})}
 	s, _ := newSession(t, llmtest.New(explores(7), llmtest.Say("done")), g, nil)

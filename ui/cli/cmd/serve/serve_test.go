@@ -548,7 +548,7 @@ func TestSessions(t *testing.T) {
 		}
 	}
 	if status, _ := send(http.MethodDelete, ids[2], ""); status != http.StatusNoContent || ping(ids[2]) != http.StatusNotFound {
-		t.Errorf("ended with %d, and goes on", status)
+		t.Errorf("ended with %d, and is still there", status)
 	}
 }
 
