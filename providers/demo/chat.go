@@ -68,6 +68,9 @@ func newChat(req request, keyed []catalog.Provider) (*chat, error) {
 			for _, found := range attachment.FindAllStringSubmatch(text, -1) {
 				c.attached += found[1] + found[2]
 			}
+			if strings.HasPrefix(c.prompt, asideHead) {
+				_, c.prompt, _ = strings.Cut(c.prompt, "\n\n")
+			}
 			if at := strings.LastIndex(c.prompt, "\n\n"); at > 0 && strings.HasPrefix(c.prompt, summaryHead) {
 				c.earlier, c.prompt = append(c.earlier, c.prompt[:at]), c.prompt[at+2:]
 			}
@@ -91,6 +94,9 @@ const declaration = "offline demo"
 
 // summaryHead begins a summary in a request; the prompt is the last paragraph after it.
 const summaryHead = "The conversation up to here was summarized"
+
+// asideHead begins the paragraph before the first question of an aside.
+const asideHead = "This is a question beside the work"
 
 // summaryRequest matches parley's prompt for a summary.
 var summaryRequest = lazy.NewRegexp(`(?s)^<(?:conversation|summary)>.*</conversation>\s+Summarize this conversation\.`)

@@ -440,6 +440,15 @@ func TestAnswersTheLastOfJoinedPrompts(t *testing.T) {
 	}
 }
 
+// A question beside the work is answered without the note before it, which speaks of tools.
+func TestAnswersAsides(t *testing.T) {
+	k := &talk{t: t, tools: parleyTools}
+	const note = "This is a question beside the work, which continues without your answer to it. Answer from what the conversation holds, without calling tools.\n\n"
+	if got, want := k.say(note+"what is the capital of France?"), "I do not know that"; !strings.Contains(got, want) {
+		t.Errorf("got:\n%s\n\nwant %q in it", got, want)
+	}
+}
+
 func TestSaysOnceWhatItIs(t *testing.T) {
 	k := &talk{t: t, tools: parleyTools, outputs: map[string]string{"list": "a.go\t1\n"}}
 	for i, ask := range []string{"list the files", "list the files", "hello"} {
