@@ -44,9 +44,8 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 	if network != nil {
 		own.Transport = network
 	}
-	opened := &lazy{build: s.build(typed, own, tools.Strategy)}
 	tools.Model = &annotated{
-		lazy:  opened,
+		lazy:  &lazy{build: s.build(typed, own, tools.Strategy)},
 		price: facts.Price, window: window, service: s, id: model, options: o,
 	}
 	tuned := &configured{Model: contentTimeout{tools, s.conf.IdleTimeout, o.Attended}, renameNotice: s.renameNotice(typed), retirement: facts.Retirement(model, o.Memory.time()), settings: s.settings(typed), id: tools.name, facts: facts, noWeb: noWeb(s, typed), known: known && !s.closestBuiltin().Local && !s.row.noLevel}
@@ -55,7 +54,7 @@ func Open(c Config, name string, o OpenOptions) (llm.Endpoint, error) {
 		retries = *s.conf.MaxRetries
 	}
 	e := endpointFacts(s, typed, facts, known, tools)
-	e.Model = endpoint{retry.Wrap(tuned, retry.Options{MaxRetries: retries}), tools, opened, network, s.url}
+	e.Model = endpoint{retry.Wrap(tuned, retry.Options{MaxRetries: retries}), tools, network, s.url}
 	return e, nil
 }
 
@@ -102,7 +101,6 @@ func promptCache(row catalog.Provider) llm.Cache {
 type endpoint struct {
 	llm.Model
 	tools   *toolStrategy
-	lazy    *lazy
 	network *wire.Network // nil if there is no server to connect to
 	url     string
 }
@@ -113,13 +111,6 @@ func (m endpoint) Connect() {
 	if m.network != nil {
 		m.network.Connect(m.url)
 	}
-}
-
-// Warm connects to the server and looks up the key: a request is about to follow. It drops errors: the request will
-// report them.
-func (m endpoint) Warm(ctx context.Context) {
-	m.Connect()
-	m.lazy.get(ctx, true)
 }
 
 // Strategy returns the tool strategy of the next request: "native", "prompt", "guided" or "none".
@@ -190,15 +181,14 @@ func (s service) strategy(model string, calls bool) string {
 // A lazy model builds its client on the first request. After a failed build, the next request tries
 // again: the user may have set a key meanwhile.
 type lazy struct {
-	build    func(ctx context.Context) (llm.Model, error)
-	mu       sync.Mutex
-	model    llm.Model
-	earlyErr error // error of building it before the first request; nil if not tried, or already returned
+	build func(ctx context.Context) (llm.Model, error)
+	mu    sync.Mutex
+	model llm.Model
 }
 
 func (l *lazy) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	return func(yield func(llm.Event, error) bool) {
-		m, err := l.get(ctx, false)
+		m, err := l.get(ctx)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -207,22 +197,15 @@ func (l *lazy) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	}
 }
 
-// get returns the model, building it if necessary. Ahead means that the request is still to come.
-func (l *lazy) get(ctx context.Context, ahead bool) (llm.Model, error) {
+// get returns the model, building it if necessary.
+func (l *lazy) get(ctx context.Context) (llm.Model, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.model != nil {
 		return l.model, nil
 	}
-	if err := l.earlyErr; err != nil && !ahead { // the command that prints the key is not run twice
-		l.earlyErr = nil
-		return nil, err
-	}
 	m, err := l.build(ctx)
-	if l.earlyErr = nil; err != nil {
-		if ahead && ctx.Err() == nil {
-			l.earlyErr = err
-		}
+	if err != nil {
 		return nil, err
 	}
 	l.model = m

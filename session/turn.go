@@ -154,51 +154,19 @@ func (t *turn) begin(parts []llm.Part) error {
 	if err != nil {
 		return err
 	}
-	warm(t) // not for a prompt blocked by a hook
+	t.session.Connect() // while the prompt is stored, if a hook does not block it
 	t.given.enter(m)
 	return nil
 }
 
-// warm connects to the model's server and looks up its key, while the prompt is stored and the conversation is read. It does
-// so only if nothing can come before the request: no limit, no question, no other model.
-func warm(t *turn) {
-	s := t.session
-	model := s.Model()
-	m, ok := model.Model.(interface{ Warm(context.Context) })
-	if !ok || !s.fitsWell(model) || s.attended && s.Spending.confirmCost > 0 || len(s.Spending.limitsOf(model)) > 0 || s.isPaused(model) {
-		return
-	}
-	go func() {
-		defer func() { _ = recover() }() // the request reports the same panic
-		m.Warm(t.ctx)
-	}()
-}
-
-// isPaused reports whether model failed so recently that a fallback would answer.
-func (s *Session) isPaused(model llm.Endpoint) bool {
-	until, _ := s.fallback.cooldowns.Of(model.Name, s.now())
-	return !until.IsZero()
-}
-
-// Connect connects to the model's server because a prompt is being written, unless a connection is open. It sends no
-// request and returns at once; the request reports errors.
+// Connect connects to the model's server because a prompt is being written or stored, unless a connection is open. It
+// sends no request, looks up no key and returns at once; the request reports errors.
 func (s *Session) Connect() {
 	model := s.Model()
-	if m, ok := model.Model.(interface{ Connect() }); ok && !s.isPaused(model) {
+	m, ok := model.Model.(interface{ Connect() })
+	if until, _ := s.fallback.cooldowns.Of(model.Name, s.now()); ok && until.IsZero() { // otherwise a fallback would answer
 		m.Connect()
 	}
-}
-
-// fitsWell reports whether the conversation is so far below model's window that a request with another
-// prompt leads to no question, summary or change of model because of its size.
-func (s *Session) fitsWell(model llm.Endpoint) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	share := 0.5
-	if s.compactAt > 0 {
-		share = min(share, s.compactAt/2)
-	}
-	return s.tree.head == 0 || model.Context <= 0 || float64(s.contextTokens()) < share*float64(model.Context)
 }
 
 // prepareStep makes room in the context window for the next request, and checks its cost.

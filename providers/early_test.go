@@ -3,15 +3,12 @@ package providers
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -21,7 +18,7 @@ import (
 	"parley/tools/process"
 )
 
-// Connect connects at once, and Warm only if there is no connection. Nothing arrives at the server before the first
+// Connect connects at once, and only if there is no connection. Nothing arrives at the server before the first
 // request, which then uses that connection.
 func TestConnect(t *testing.T) {
 	var asked atomic.Bool
@@ -51,14 +48,10 @@ func TestConnect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model := e.Model.(interface {
-		Connect()
-		Warm(context.Context)
-	})
+	model := e.Model.(interface{ Connect() })
 	model.Connect()
 	<-opened
 	model.Connect()
-	model.Warm(t.Context())
 	asked.Store(true)
 	for range 2 {
 		if got := hold(t, e, llm.Request{Messages: []llm.Message{llm.UserText("hi")}}); got.err != nil {
@@ -111,24 +104,5 @@ func TestConnectNobody(t *testing.T) {
 	}
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("the command that prints the key ran")
-	}
-}
-
-// An error while warming is returned by the next request. The command that prints its key is not run
-// again for that request, but for the one after it.
-func TestWarmWithoutKey(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the command is a shell's")
-	}
-	runs := filepath.Join(t.TempDir(), "runs")
-	c := Config{Providers: map[string]Provider{"box": {Kind: "openai", BaseURL: "http://127.0.0.1:9/v1", APIKeyCommand: process.ShellText(fmt.Sprintf("echo run >>'%s'; exit 3", runs))}}}
-	e := opens(t, c, "box/m", OpenOptions{})
-	e.Model.(interface{ Warm(context.Context) }).Warm(t.Context())
-	for want := 1; want <= 2; want++ {
-		got := hold(t, e, llm.Request{Messages: []llm.Message{llm.UserText("hi")}})
-		text, _ := os.ReadFile(runs)
-		if n := strings.Count(string(text), "run"); llm.FaultOf(got.err) != llm.Authentication || n != want {
-			t.Errorf("%v, and the command ran %d times, want %d", got.err, n, want)
-		}
 	}
 }
