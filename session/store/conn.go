@@ -309,6 +309,21 @@ func (db *database) Update(f func(Tx) error) error {
 	return db.write(func(w *writer) error { return f(w) })
 }
 
+// Bulk runs f, which makes many changes. They reach the disk together before Bulk returns, and not one by one: if the
+// machine crashes meanwhile, the last of them are missing.
+func (db *database) Bulk(f func() error) error {
+	sync := func(statements string) {
+		db.mu.Lock()
+		defer db.mu.Unlock()
+		if db.writable() == nil {
+			_ = db.writer.script(statements)
+		}
+	}
+	sync("PRAGMA synchronous = normal")
+	defer sync("PRAGMA synchronous = full; PRAGMA wal_checkpoint")
+	return f()
+}
+
 // View runs f in a transaction that sees one state of the file.
 func (db *database) View(f func(Tx) error) error {
 	return db.read(func(q querier) error { return f(q) })

@@ -15,12 +15,19 @@ import (
 // itself SQLite sees to neither.
 func TestWriterSettings(t *testing.T) {
 	db := reopen(t, filepath.Join(t.TempDir(), "parley.db"))
-	for name, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "secure_delete": "2", "temp_store": "2"} {
-		var got string
-		if err := db.writer.QueryRow("PRAGMA " + name).Scan(&got); err != nil || got != want {
-			t.Errorf("%s is %q, want %q: %v", name, got, want, err)
+	check := func(settings map[string]string) {
+		for name, want := range settings {
+			var got string
+			if err := db.writer.QueryRow("PRAGMA " + name).Scan(&got); err != nil || got != want {
+				t.Errorf("%s is %q, want %q: %v", name, got, want, err)
+			}
 		}
 	}
+	check(map[string]string{"journal_mode": "wal", "synchronous": "2", "secure_delete": "2", "temp_store": "2"})
+	if err := db.Bulk(func() error { check(map[string]string{"synchronous": "1"}); return nil }); err != nil {
+		t.Error(err)
+	}
+	check(map[string]string{"synchronous": "2"})
 }
 
 // A process that is killed at any moment loses nothing that Put acknowledged.

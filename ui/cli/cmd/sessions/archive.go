@@ -157,18 +157,21 @@ func (s Options) importCmd() *cobra.Command {
 		}
 		return s.Stored.With(func(lib *session.Store) error {
 			if all {
-				return s.importAll(cmd.Context(), lib, how)
+				return lib.Bulk(func() error { return s.importAll(cmd.Context(), lib, how) })
 			}
 			sources := importSource()
 			var failed []error
 			var all []session.Info
-			for _, file := range files {
-				rows, err := s.importFile(cmd.Context(), lib, file, sources)
-				if failed = append(failed, err); how.format != "json" {
-					failed = append(failed, s.rows(rows, how.format))
+			_ = lib.Bulk(func() error {
+				for _, file := range files {
+					rows, err := s.importFile(cmd.Context(), lib, file, sources)
+					if failed = append(failed, err); how.format != "json" {
+						failed = append(failed, s.rows(rows, how.format))
+					}
+					all = append(all, rows...)
 				}
-				all = append(all, rows...)
-			}
+				return nil
+			})
 			if how.format == "json" {
 				failed = append(failed, cmdutil.WriteRows(s.Out, how.format, all))
 			}
