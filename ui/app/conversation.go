@@ -247,11 +247,11 @@ func (a *App) folder(arg string) Effect {
 		case len(dirs) == 0:
 			return Toast("No other folder known yet · /cd PATH opens one")
 		}
-		list := &List{Title: "Open another folder · /cd PATH opens any", Noun: "folder", Choose: func(i Item, _ string) Effect { return a.enterFolder(i.Value) }}
+		var items []Item
 		for _, dir := range dirs {
-			list.Items = append(list.Items, Item{Title: o.AbbrevPath(dir), Value: dir})
+			items = append(items, Item{Title: o.AbbrevPath(dir), Value: dir})
 		}
-		return list
+		return Choose("Open another folder · /cd PATH opens any", "folder", items, a.enterFolder)
 	})
 }
 
@@ -327,13 +327,14 @@ func EditMessage(a *App, seq int) Effect {
 
 // ChooseBranch asks for the branch of the conversation to continue.
 func ChooseBranch(a *App) *List {
-	l := &List{Title: "Branches", Noun: "branch point", Choose: func(i Item, _ string) Effect {
-		seq, _ := strconv.Atoi(i.Value)
+	l := &List{Title: "Branches", Noun: "branch point"}
+	l.Choose = func(value string) Effect {
+		seq, _ := strconv.Atoi(value)
 		if err := a.Session.Branch().Switch(seq); err != nil {
 			return Fail(err)
 		}
-		return Then{SessionOpened{}, Toast("Continuing on the branch: " + i.Title), a.BranchFiles()}
-	}}
+		return Then{SessionOpened{}, Toast("Continuing on the branch: " + l.Item(value).Title), a.BranchFiles()}
+	}
 	for _, b := range a.Session.Branches() {
 		l.Items = append(l.Items, Item{Title: MessageLine(b.Node.Message), Detail: Author(b.Node.Message), Value: strconv.Itoa(b.Node.Seq), Current: b.Active})
 	}

@@ -239,14 +239,24 @@ type List struct {
 	Columns   []Column      // of Cells
 	Selected  string        // value of the row that is selected at first; "" for the current one
 	Free      bool          // typed text may be chosen too, as an Item with that value
-	TakesArg  bool          // an argument may be typed after the title of a row; Choose receives it
-	Choose    func(item Item, arg string) Effect
+	TakesArg  bool          // an argument may be typed after the title of a row; Choose receives it after the value
+	Choose    func(value string) Effect
 	Remove    func(value string) Effect // runs when the user deletes a row, before Refresh; nil if rows cannot be deleted
 	RemoveAs  string                    // Remove in one word; "": remove
 	Actions   []Action                  // further keys, which work until the user types a filter
 	Preview   func(value string) string // the unified diff of a row, shown where there is room; runs on any goroutine; may be nil
 	OnDismiss func()                    // called when the list is closed without a choice; may be nil
 	Lapse
+}
+
+// Item returns the item with a value; the zero Item if value was typed.
+func (l *List) Item(value string) Item {
+	for _, i := range l.Items {
+		if i.Value == value {
+			return i
+		}
+	}
+	return Item{}
 }
 
 // A Column is a column of a List.
@@ -257,7 +267,7 @@ type Column struct {
 
 // Choose lists items and calls chosen with the value of the selected one. Noun is the singular for an item.
 func Choose(title, noun string, items []Item, chosen func(value string) Effect) *List {
-	return &List{Title: title, Noun: noun, Items: items, Choose: func(i Item, _ string) Effect { return chosen(i.Value) }}
+	return &List{Title: title, Noun: noun, Items: items, Choose: chosen}
 }
 
 // A Lapse withdraws a question that needs no answer anymore. The zero value never does.

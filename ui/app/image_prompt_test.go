@@ -65,7 +65,7 @@ func TestImage(t *testing.T) {
 	play(t, run(t, a, "/draw --new one of a fox"))
 	if e := run(t, a, "/image"); see(e).List == nil || len(see(e).List.Items) != 2 {
 		t.Errorf("%+v", e)
-	} else if chosen := see(e).List.Choose(see(e).List.Items[1], ""); !strings.Contains(see(chosen).Toast, "i/paint") {
+	} else if chosen := see(e).List.Choose(see(e).List.Items[1].Value); !strings.Contains(see(chosen).Toast, "i/paint") {
 		t.Errorf("%+v", chosen)
 	} else {
 		see(chosen).Async(t.Context())

@@ -94,12 +94,14 @@ func chooseImageModel(a *App) Effect {
 	for i, item := range items {
 		items[i].Current = item.Value == used
 	}
-	return &List{Title: "Image model · /image PROMPT draws with it", Noun: "model", Items: items, Choose: func(i Item, _ string) Effect {
-		if provider, _, _ := strings.Cut(i.Value, "/"); i.Disabled && a.Connections != nil {
+	l := &List{Title: "Image model · /image PROMPT draws with it", Noun: "model", Items: items}
+	l.Choose = func(name string) Effect {
+		if provider, _, _ := strings.Cut(name, "/"); l.Item(name).Disabled && a.Connections != nil {
 			return a.Command("connect").Do(provider)
 		}
-		return Then{Toast("Images: " + i.Value + " · /image PROMPT draws"), a.SaveState(imageModelKey, i.Value)}
-	}}
+		return Then{Toast("Images: " + name + " · /image PROMPT draws"), a.SaveState(imageModelKey, name)}
+	}
+	return l
 }
 
 // draw sends the parts from prompt to an image model; "" is the current one. If prompt is nil, it asks the last prompt

@@ -109,7 +109,7 @@ func usePersona(a *App, name string) Effect {
 		if len(items) == 1 && items[0].Current {
 			return Toast("No personas. A prompt file with a system prompt is one: /manual prompts")
 		}
-		return &List{Title: "Persona", Noun: "choice", Items: items, Choose: func(i Item, _ string) Effect { return usePersona(a, i.Value) }}
+		return Choose("Persona", "choice", items, func(name string) Effect { return usePersona(a, name) })
 	case noPersona:
 		if now.Name == "" {
 			return Toast("No persona is on")

@@ -125,9 +125,7 @@ func (a *App) PromptItems() []Item {
 // follow the name, in order or as name=value.
 func (a *App) prompt(line string) Effect {
 	if line == "" {
-		return &List{Title: "Prompts", Noun: "prompt", Items: a.PromptItems(), TakesArg: true, Choose: func(i Item, arg string) Effect {
-			return a.prompt(strings.TrimSpace(i.Value + " " + arg))
-		}}
+		return &List{Title: "Prompts", Noun: "prompt", Items: a.PromptItems(), TakesArg: true, Choose: a.prompt}
 	}
 	name, rest, _ := strings.Cut(line, " ")
 	if p := a.prompts.Load().named(name); p != nil {
@@ -295,7 +293,7 @@ func askField(a *App, p *prompts.Prompt, args string, values map[string]string, 
 			return func() Effect { return with(line) }, nil
 		}}
 	}
-	list := &List{Title: "/" + p.Name + ": " + f.Name, Noun: "value", Choose: func(i Item, _ string) Effect { return with(i.Value) }}
+	list := &List{Title: "/" + p.Name + ": " + f.Name, Noun: "value", Choose: with}
 	for _, c := range f.Choices {
 		list.Items = append(list.Items, Item{Title: c, Value: c})
 	}

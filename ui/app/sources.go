@@ -77,12 +77,10 @@ func openSource(a *App, arg string) Effect {
 }
 
 func askSource(a *App, list []llm.Part) Effect {
-	return &List{Title: "Sources", Noun: "source", Items: itemsOfSources(list), Choose: func(i Item, _ string) Effect {
-		if n, err := strconv.Atoi(i.Value); err == nil && n <= len(list) {
-			return confirmSource(a, list[n-1])
-		}
-		return nil
-	}}
+	return Choose("Sources", "source", itemsOfSources(list), func(number string) Effect {
+		n, _ := strconv.Atoi(number)
+		return confirmSource(a, list[n-1])
+	})
 }
 
 // confirmSource shows the complete address and opens it if the user agrees.

@@ -42,7 +42,7 @@ func TestSources(t *testing.T) {
 	if list == nil || len(list.Items) != 3 || list.Items[0].Disabled || !list.Items[1].Disabled || !list.Items[2].Disabled {
 		t.Fatalf("asked %+v", list)
 	}
-	ask := see(list.Choose(list.Items[0], "")).Confirm
+	ask := see(list.Choose(list.Items[0].Value)).Confirm
 	if ask == nil || !strings.Contains(ask.Text, "https://go.dev/blog") || ask.Harmless || opened != "" {
 		t.Fatalf("asked %+v, opened %q", ask, opened)
 	}

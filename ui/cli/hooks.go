@@ -118,7 +118,8 @@ func (p *project) hookItems(own []hooks.Hook) (items []app.Item) {
 		case h.Project:
 			source += ", not trusted: does not run"
 		}
-		items = append(items, app.Item{Title: h.Event + ": " + h.Command.String(), Detail: strings.Join(append(about, source), " · "), Disabled: h.Project && !p.trusted})
+		title, detail := h.Event+": "+h.Command.String(), strings.Join(append(about, source), " · ")
+		items = append(items, app.Item{Title: title, Detail: detail, Value: title + " · " + detail, Disabled: h.Project && !p.trusted})
 	}
 	return items
 }

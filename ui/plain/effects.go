@@ -2,7 +2,6 @@ package plain
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"parley/providers/llm"
@@ -199,10 +198,7 @@ func (p *frontend) list(l *app.List) {
 			rows[i].detail = strings.TrimPrefix(item.Detail+", current", ", ")
 		}
 	}
-	q := p.lists.chooseOr(l.Title, l.Noun, rows, func(value string) {
-		i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Value == value })
-		p.apply(l.Choose(l.Items[i], ""))
-	}, l.OnDismiss)
+	q := p.lists.chooseOr(l.Title, l.Noun, rows, func(value string) { p.apply(l.Choose(value)) }, l.OnDismiss)
 	p.dropWhenLapsed(l.Lapse, nil, q)
 }
 

@@ -244,8 +244,8 @@ func TestFieldNotNeeded(t *testing.T) {
 // A value that is not listed can be typed and chosen in a free list.
 func TestFreeList(t *testing.T) {
 	s := setUp(t, 80, 24)
-	tea := &app.List{Title: "Tea", Free: true, Items: []app.Item{{Title: "green", Value: "green"}}, Choose: func(i app.Item, _ string) app.Effect {
-		return app.Toast("Chose " + i.Value)
+	tea := &app.List{Title: "Tea", Free: true, Items: []app.Item{{Title: "green", Value: "green"}}, Choose: func(value string) app.Effect {
+		return app.Toast("Chose " + value)
 	}}
 	s.Send(tea).WaitForText("green").Type("oolong").Press("enter").WaitForText("Chose oolong")
 	s.Send(tea).WaitForText("green").Type("gr").Press("enter").WaitForText("Chose green")

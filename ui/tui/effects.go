@@ -208,11 +208,10 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 		picker.FreeItem = func(typed string) (dialog.Item, bool) { return dialog.Item{Title: typed, Value: typed}, false }
 	}
 	cmd := m.overlay.Choose(picker, func(p dialog.Choice) tea.Cmd {
-		item := app.Item{Title: p.Value, Value: p.Value} // a typed value
-		if i := slices.IndexFunc(l.Items, func(i app.Item) bool { return i.Value == p.Value }); i >= 0 {
-			item = l.Items[i]
+		if p.Arg != "" {
+			p.Value += " " + p.Arg
 		}
-		return m.perform(l.Choose(item, p.Arg))
+		return m.perform(l.Choose(p.Value))
 	})
 	picker.Actions = pageKeys(m, l.Actions, picker.Selected)
 	if l.Preview != nil {

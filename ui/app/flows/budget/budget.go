@@ -30,7 +30,8 @@ type limits struct{ of *session.Session }
 func (b limits) run(arg string) app.Effect {
 	if arg == "" {
 		return app.Prepare(func(context.Context) func() app.Effect { // reads the amounts from the store
-			list := &app.List{Title: "Budget", Noun: "limit", Items: b.items(), Choose: b.choose}
+			list := &app.List{Title: "Budget", Noun: "limit", Items: b.items()}
+			list.Choose = func(value string) app.Effect { return b.choose(list.Item(value)) }
 			return func() app.Effect { return list }
 		})
 	}
@@ -124,7 +125,7 @@ func (b limits) isUncounted(m llm.Endpoint) bool {
 }
 
 // choose offers amounts for the limit of a row.
-func (b limits) choose(row app.Item, _ string) app.Effect {
+func (b limits) choose(row app.Item) app.Effect {
 	period, provider, _ := strings.Cut(row.Value, " ")
 	was := session.Limit{Period: session.Period(period), Provider: provider}
 	for _, l := range b.of.Spending.Limits() {
@@ -144,13 +145,13 @@ func (b limits) choose(row app.Item, _ string) app.Effect {
 		offer(fmt.Sprintf("$%.2f", amount), amount, amount == was.Cost)
 	}
 	offer("No limit", 0, was.Cost == 0 && was.Tokens == 0)
-	return &app.List{Title: row.Title + ": limit for this session", Noun: "amount", Items: items, Choose: func(i app.Item, _ string) app.Effect {
+	return app.Choose(row.Title+": limit for this session", "amount", items, func(amount string) app.Effect {
 		l := was
-		if l.Cost, _ = strconv.ParseFloat(i.Value, 64); l.Cost == 0 {
+		if l.Cost, _ = strconv.ParseFloat(amount, 64); l.Cost == 0 {
 			l.Tokens = 0
 		}
 		return b.set(l)
-	}}
+	})
 }
 
 var errUsage = errors.New("/budget takes turn, session, day or month, and an amount: day 5, session 200k tokens, month off")

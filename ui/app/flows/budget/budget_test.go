@@ -45,15 +45,15 @@ func TestBudget(t *testing.T) {
 		t.Error(got)
 	}
 	monthly := b.items()
-	list := apptest.See(b.choose(monthly[len(monthly)-1], "")).List
-	chosen := list.Choose(list.Items[0], "")
+	list := apptest.See(b.choose(monthly[len(monthly)-1])).List
+	chosen := list.Choose(list.Items[0].Value)
 	if b.of.Spending.Limits()[2].Cost != 21 {
 		t.Errorf("%v after %q", b.of.Spending.Limits(), list.Items[0].Title)
 	}
 	if said := apptest.See(apptest.See(chosen).Prepare(t.Context())()).Toast; said != "This month at openai: $0.00 of $21.00 · 0%" {
 		t.Errorf("said %q", said)
 	}
-	if list.Choose(list.Items[len(list.Items)-1], ""); len(b.of.Spending.Limits()) != 2 {
+	if list.Choose(list.Items[len(list.Items)-1].Value); len(b.of.Spending.Limits()) != 2 {
 		t.Errorf("%v", b.of.Spending.Limits())
 	}
 }

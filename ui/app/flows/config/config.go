@@ -164,7 +164,7 @@ func (f flow) page(s state, word, selected string) app.Effect {
 			return app.Refuse("there is no setting %q: /settings lists them", word)
 		}
 	}
-	l := &app.List{Title: title, Noun: "setting", Items: rows, Columns: []app.Column{{Name: "value"}, {Name: "may be"}, {}}, Selected: selected, Choose: func(i app.Item, _ string) app.Effect { return f.run(i.Value) }}
+	l := &app.List{Title: title, Noun: "setting", Items: rows, Columns: []app.Column{{Name: "value"}, {Name: "may be"}, {}}, Selected: selected, Choose: f.run}
 	open := app.Action{Key: "ctrl+g", Help: "open the file", Do: func(string) app.Effect {
 		return app.EditFile{Path: f.file().Path, Done: func() app.Effect { return f.edited(s.text) }}
 	}}
@@ -270,7 +270,7 @@ func (f flow) ask(s state, path []string, of *setting) app.Effect {
 	now := valueText(path, lookup(s.values, path))
 	words := f.words(of)
 	if len(words) > 0 && of.typ.Kind() != reflect.Slice {
-		list := &app.List{Title: name, Noun: "value", Choose: func(i app.Item, _ string) app.Effect { return f.back(name, f.set(path, of, i.Value)) }}
+		list := &app.List{Title: name, Noun: "value", Choose: func(value string) app.Effect { return f.back(name, f.set(path, of, value)) }}
 		for _, word := range append(slices.Clip(words), byDefault) {
 			list.Items = append(list.Items, app.Item{Title: word, Value: word, Current: word == cmp.Or(now, byDefault)})
 		}

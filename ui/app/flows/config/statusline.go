@@ -111,7 +111,7 @@ func (f flow) statusList(shown, known []string, selected string) app.Effect {
 		return func(word string) app.Effect { return f.statusLine(strings.TrimSpace(verb + " " + word)) }
 	}
 	return &app.List{Title: "Status line · enter shows or hides a word", Noun: "word", Items: rows, Selected: selected,
-		Choose: func(i app.Item, _ string) app.Effect { return f.statusLine(i.Value) },
+		Choose: f.statusLine,
 		Actions: []app.Action{
 			{Key: "<", Help: "move left", Do: do("left")}, {Key: ">", Help: "move right", Do: do("right")},
 			{Key: "d", Help: "default", Do: func(string) app.Effect { return f.statusLine(byDefault) }},

@@ -37,7 +37,7 @@ func splitArg(arg string) (as, path string) {
 func export(a *app.App, arg string) app.Effect {
 	as, path := splitArg(arg)
 	if as == "" {
-		return &app.List{Title: "Export as", Noun: "format", Items: formats(), Choose: func(i app.Item, _ string) app.Effect { return export(a, i.Value) }}
+		return app.Choose("Export as", "format", formats(), func(as string) app.Effect { return export(a, as) })
 	}
 	o, of := a.Options, a.Session
 	if o.Export == nil {

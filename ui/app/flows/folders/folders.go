@@ -36,7 +36,7 @@ func (f flow) add(arg string) app.Effect {
 	case arg == "" && len(now) == 0:
 		return app.Toast("No folders added · /add-dir PATH adds one")
 	case arg == "":
-		return &app.List{Title: "Added folders: which one is removed?", Noun: "folder", Items: f.items(""), Choose: func(i app.Item, _ string) app.Effect { return f.add(removeFolder + i.Value) }}
+		return app.Choose("Added folders: which one is removed?", "folder", f.items(""), func(dir string) app.Effect { return f.add(removeFolder + dir) })
 	case remove:
 		dir, err := f.app.Absolute(strings.TrimSpace(name))
 		if real, rerr := filepath.EvalSymlinks(dir); rerr == nil {

@@ -23,7 +23,5 @@ func (f flow) unavailable() string {
 
 // list lists the hooks and shows the chosen one completely.
 func (f flow) list(string) app.Effect {
-	return &app.List{Title: "Hooks", Noun: "hook", Items: f.all(), Choose: func(i app.Item, _ string) app.Effect {
-		return app.Toast(i.Title + " · " + i.Detail)
-	}}
+	return app.Choose("Hooks", "hook", f.all(), func(whole string) app.Effect { return app.Toast(whole) })
 }

@@ -40,7 +40,7 @@ func (f flow) command(arg string) app.Effect {
 		verb, number = "", arg
 	}
 	if arg == "" {
-		return &app.List{Title: "Commands in the background", Noun: "command", Items: f.rows(), Choose: func(i app.Item, _ string) app.Effect { return f.choose(i) }}
+		return app.Choose("Commands in the background", "command", f.rows(), f.choose)
 	}
 	n, err := strconv.Atoi(strings.TrimSpace(number))
 	if err != nil {
@@ -73,13 +73,14 @@ func unknownJobWord(arg string) string {
 }
 
 // choose asks what to do with a running job; for one that has ended, it shows the output.
-func (f flow) choose(i app.Item) app.Effect {
-	n, _ := strconv.Atoi(i.Value)
-	if is, _, ok := f.all.Output(n); !ok || !is.Runs() {
-		return f.command(i.Value)
+func (f flow) choose(number string) app.Effect {
+	n, _ := strconv.Atoi(number)
+	is, _, ok := f.all.Output(n)
+	if !ok || !is.Runs() {
+		return f.command(number)
 	}
-	items := []app.Item{{Title: "Show output", Value: i.Value}, {Title: "Kill", Detail: "with everything it started", Value: "kill " + i.Value}}
-	return app.Choose(i.Title, "choice", items, f.command)
+	items := []app.Item{{Title: "Show output", Value: number}, {Title: "Kill", Detail: "with everything it started", Value: "kill " + number}}
+	return app.Choose(number+". "+is.Name(), "choice", items, f.command)
 }
 
 func (f flow) kill(n int) app.Effect {

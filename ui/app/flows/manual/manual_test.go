@@ -47,7 +47,7 @@ func TestManual(t *testing.T) {
 		t.Fatalf("/manual: %+v", list)
 	}
 	for _, i := range list.Items {
-		if i.Value == "tools" && !isTools(list.Choose(i, "")) {
+		if i.Value == "tools" && !isTools(list.Choose(i.Value)) {
 			t.Error("/manual does not open what is chosen")
 		}
 	}

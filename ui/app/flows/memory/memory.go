@@ -144,9 +144,8 @@ func (f flow) list() app.Effect {
 	if len(items) == 0 {
 		return app.Toast("No remembered lines. /remember TEXT adds one")
 	}
-	return &app.List{
+	l := &app.List{
 		Title: "Memory · " + format.Tokens(tokens) + " tokens in each request", Noun: "line", Items: items, Refresh: f.items,
-		Choose: func(i app.Item, _ string) app.Effect { return f.choose(i) },
 		Remove: func(value string) app.Effect { return f.run("forget " + value) }, RemoveAs: "forget",
 		Actions: []app.Action{{Key: "ctrl+g", Help: "open the file", Do: func(value string) app.Effect {
 			n, _ := strconv.Atoi(value)
@@ -163,6 +162,8 @@ func (f flow) list() app.Effect {
 			}}
 		}}},
 	}
+	l.Choose = func(value string) app.Effect { return f.choose(l.Item(value)) }
+	return l
 }
 
 // choose shows a whole line, and offers to edit or forget it.

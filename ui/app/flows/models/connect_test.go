@@ -75,7 +75,7 @@ func TestConnectList(t *testing.T) {
 	if want := "far Far: no key yet\nenv Env: connected: ENV_API_KEY\nhere Here: local server, needs no key\ncli CLI: uses its own login"; strings.Join(got, "\n") != want {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}
-	if asked := apptest.See(e).List.Choose(apptest.See(e).List.Items[0], ""); apptest.See(asked).Secret == nil || apptest.See(asked).Secret.Title != "Far API key" {
+	if asked := apptest.See(e).List.Choose(apptest.See(e).List.Items[0].Value); apptest.See(asked).Secret == nil || apptest.See(asked).Secret.Title != "Far API key" {
 		t.Errorf("chosen: %+v", asked)
 	}
 	if e := apptest.Run(t, a, "/connect nobody"); apptest.See(e).Err == nil {

@@ -58,7 +58,7 @@ func (f flow) list(string) app.Effect {
 	}
 	return &app.List{
 		Title: "Permissions", Noun: "rule", Items: items(), Refresh: items,
-		Choose: func(i app.Item, _ string) app.Effect { return f.show(at(i.Value)) },
+		Choose: func(value string) app.Effect { return f.show(at(value)) },
 		Remove: func(value string) app.Effect { return f.remove(at(value)) },
 	}
 }

@@ -88,11 +88,11 @@ func TestUnavailable(t *testing.T) {
 func TestShow(t *testing.T) {
 	a := newApp(t)
 	l := open(t, a)
-	page, ok := l.Choose(l.Items[0], "").(app.Page)
+	page, ok := l.Choose(l.Items[0].Value).(app.Page)
 	if !ok || page.Parts[0].Source != "shell:curl *" || page.Parts[0].Note != "Set in ~/config.toml: change it there" {
 		t.Errorf("of the configuration: %+v", page)
 	}
-	ask, ok := l.Choose(l.Items[2], "").(*app.Confirm)
+	ask, ok := l.Choose(l.Items[2].Value).(*app.Confirm)
 	if !ok || !strings.Contains(ask.Text, "<U+00A0>x\nrm -rf ~ && "+strings.Repeat("make test && ", 12)+"done") || ask.Harmless {
 		t.Fatalf("of an approval: %+v", ask)
 	}

@@ -51,9 +51,9 @@ func (c control) choices(s mcp.State) *app.List {
 	for _, choice := range choices {
 		list.Items = append(list.Items, app.Item{Title: choice.Name, Detail: choice.Detail, Value: choice.Name})
 	}
-	list.Choose = func(i app.Item, _ string) app.Effect {
-		at := slices.IndexFunc(choices, func(choice serverChoice) bool { return choice.Name == i.Value })
-		return app.Do(func(context.Context) error { return choices[at].Do(c.all) }, s.Name+": "+i.Value)
+	list.Choose = func(name string) app.Effect {
+		at := slices.IndexFunc(choices, func(choice serverChoice) bool { return choice.Name == name })
+		return app.Do(func(context.Context) error { return choices[at].Do(c.all) }, s.Name+": "+name)
 	}
 	return list
 }

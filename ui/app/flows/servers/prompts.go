@@ -110,11 +110,11 @@ func askPromptArgument(p mcp.Prompt, arg mcp.PromptArgument, values []string, gi
 		list.Items = append(list.Items, app.Item{Title: v, Value: v})
 	}
 	list.Items = append(list.Items, app.Item{Title: "Type another value"})
-	list.Choose = func(i app.Item, _ string) app.Effect {
-		if i.Value == "" {
+	list.Choose = func(value string) app.Effect {
+		if value == "" {
 			return line
 		}
-		return give(i.Value)
+		return give(value)
 	}
 	return list
 }

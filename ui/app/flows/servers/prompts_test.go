@@ -61,8 +61,8 @@ func TestPromptArgumentProposals(t *testing.T) {
 	if list == nil || len(list.Items) != 3 || list.Title != "/s:weather: city · The city" {
 		t.Fatalf("got %+v", list)
 	}
-	list.Choose(list.Items[1], "")
-	line, _ := list.Choose(list.Items[2], "").(*app.Secret)
+	list.Choose(list.Items[1].Value)
+	line, _ := list.Choose(list.Items[2].Value).(*app.Secret)
 	if line == nil || !line.Visible {
 		t.Fatalf("nothing can be typed: %+v", line)
 	}

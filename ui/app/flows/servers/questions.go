@@ -159,8 +159,8 @@ func fieldList(f mcp.Field, title string, q *mcp.Question, next func(string) (fu
 	if !f.Required {
 		list.Items = append(list.Items, app.Item{Title: "Skip", Detail: "Optional", Value: ""})
 	}
-	list.Choose = func(i app.Item, _ string) app.Effect {
-		then, err := next(i.Value)
+	list.Choose = func(value string) app.Effect {
+		then, err := next(value)
 		if err != nil {
 			q.Cancel()
 			return app.Fail(err)

@@ -114,7 +114,7 @@ func TestServerForm(t *testing.T) {
 	if apptest.See(e).List == nil || len(apptest.See(e).List.Items) != 2 {
 		t.Fatalf("got %+v", e)
 	}
-	e = apptest.See(e).List.Choose(apptest.See(e).List.Items[1], "")
+	e = apptest.See(e).List.Choose(apptest.See(e).List.Items[1].Value)
 	if apptest.See(e).Secret == nil || !apptest.See(e).Secret.Optional {
 		t.Fatalf("got %+v", e)
 	}
@@ -152,7 +152,7 @@ func TestServerQuestionsLapse(t *testing.T) {
 			lapse = apptest.See(e).List.Lapse
 		}
 		if c.steps > 2 {
-			e = apptest.See(e).List.Choose(apptest.See(e).List.Items[0], "")
+			e = apptest.See(e).List.Choose(apptest.See(e).List.Items[0].Value)
 			lapse = apptest.See(e).Secret.Lapse
 		}
 		if c.steps > 3 {
@@ -185,7 +185,7 @@ func TestServerFormLeft(t *testing.T) {
 			left = apptest.See(e).List.OnDismiss
 		}
 		if steps > 2 {
-			e = apptest.See(e).List.Choose(apptest.See(e).List.Items[0], "")
+			e = apptest.See(e).List.Choose(apptest.See(e).List.Items[0].Value)
 			left = apptest.See(e).Secret.OnDismiss
 		}
 		left()

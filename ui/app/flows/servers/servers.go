@@ -155,7 +155,7 @@ func (f flow) show(name string) app.Effect {
 	servers := f.servers()
 	if name == "" || name == "list" {
 		refresh := func() []app.Item { return serverItems(servers.States()) }
-		return &app.List{Title: "MCP servers", Noun: "MCP server", Items: refresh(), Refresh: refresh, Choose: func(i app.Item, _ string) app.Effect { return f.show(i.Value) }}
+		return &app.List{Title: "MCP servers", Noun: "MCP server", Items: refresh(), Refresh: refresh, Choose: f.show}
 	}
 	for _, s := range servers.States() {
 		if s.Name == name {
@@ -194,8 +194,8 @@ func (f flow) attachResource(string) app.Effect {
 	for _, r := range servers.Resources() {
 		list.Items = append(list.Items, app.Item{Title: r.Server + ":" + r.Name, Detail: strings.TrimSpace(r.URI + " " + r.Description), Value: r.Server + " " + r.URI})
 	}
-	list.Choose = func(i app.Item, _ string) app.Effect {
-		server, uri, _ := strings.Cut(i.Value, " ")
+	list.Choose = func(value string) app.Effect {
+		server, uri, _ := strings.Cut(value, " ")
 		return app.Prepare(func(ctx context.Context) func() app.Effect {
 			parts, err := servers.ReadResource(ctx, server, uri)
 			if err != nil {

@@ -95,7 +95,7 @@ func (f flow) askSetting(name string) app.Effect {
 	known, _ := llm.FindSetting(name)
 	now := f.app.Session.OwnSettings().Get().Values[name]
 	if known.Words != nil {
-		list := &app.List{Title: name, Noun: "value", Choose: func(i app.Item, _ string) app.Effect { return f.changeSetting(name + " " + i.Value) }}
+		list := &app.List{Title: name, Noun: "value", Choose: func(value string) app.Effect { return f.changeSetting(name + " " + value) }}
 		for _, word := range append([]string{"default"}, known.Words...) {
 			list.Items = append(list.Items, app.Item{Title: word, Value: word, Current: word == cmp.Or(now, "default")})
 		}

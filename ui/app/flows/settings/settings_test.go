@@ -180,7 +180,7 @@ func TestWebSwitch(t *testing.T) {
 		}
 	}
 	list := apptest.See(apptest.Run(t, a, "/web")).List
-	if list == nil || len(list.Items) != 2 || !list.Items[1].Current || apptest.See(list.Choose(list.Items[0], "")).Toast != "Web search: on" {
+	if list == nil || len(list.Items) != 2 || !list.Items[1].Current || apptest.See(list.Choose(list.Items[0].Value)).Toast != "Web search: on" {
 		t.Errorf("asked %+v", list)
 	}
 }

@@ -51,9 +51,7 @@ func (f flow) items() (items []app.Item) {
 
 // list lists the skills and loads the chosen one.
 func (f flow) list(string) app.Effect {
-	return &app.List{Title: "Skills", Noun: "skill", Items: f.items(), TakesArg: true, Choose: func(i app.Item, arg string) app.Effect {
-		return f.use(strings.TrimSpace(i.Value + " " + arg))
-	}}
+	return &app.List{Title: "Skills", Noun: "skill", Items: f.items(), TakesArg: true, Choose: f.use}
 }
 
 // use sends a skill with a task, or only the task if the conversation has the skill already.

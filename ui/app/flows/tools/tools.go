@@ -144,8 +144,8 @@ func (f flow) list(at string) app.Effect {
 	for i := range rows {
 		rows[i].Current = rows[i].Value == at
 	}
-	return &app.List{Title: "Tools that the model is offered", Noun: "tool", Items: rows, Choose: func(i app.Item, _ string) app.Effect {
-		return app.Then{f.put(i.Value, !f.app.Session.OwnSettings().Get().Offers(i.Value)), f.list(i.Value)}
+	return &app.List{Title: "Tools that the model is offered", Noun: "tool", Items: rows, Choose: func(name string) app.Effect {
+		return app.Then{f.put(name, !f.app.Session.OwnSettings().Get().Offers(name)), f.list(name)}
 	}}
 }
 

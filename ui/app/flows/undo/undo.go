@@ -83,14 +83,14 @@ func filesUnchanged(records []store.Record, from int) bool {
 // rewind lists the user's messages and edits the chosen one. If files were changed since, it asks what to restore.
 func (f flow) rewind(string) app.Effect {
 	records := fileHistory(f.app.Session).Records()
-	return &app.List{Title: "Edit which message? The old version stays as a branch", Noun: "message", Items: app.Turns(f.app), Choose: func(i app.Item, _ string) app.Effect {
-		seq, _ := strconv.Atoi(i.Value)
+	return app.Choose("Edit which message? The old version stays as a branch", "message", app.Turns(f.app), func(value string) app.Effect {
+		seq, _ := strconv.Atoi(value)
 		p := pointOf(f.app.Session, seq, records)
 		if filesUnchanged(records, p.from) {
 			return app.Edit(seq)
 		}
 		return f.chooseParts(p, false)
-	}}
+	})
 }
 
 // undo asks how far to go back, and then whether to restore files, the conversation or both.
@@ -108,8 +108,8 @@ func (f flow) undo(string) app.Effect {
 		last := app.Item{Title: "Undo the last undo", Detail: countChanges(records[n-1].Changes), Value: "-" + strconv.Itoa(records[n-1].N)}
 		l.Items = slices.Insert(l.Items, 0, last)
 	}
-	l.Choose = func(i app.Item, _ string) app.Effect {
-		seq, _ := strconv.Atoi(i.Value)
+	l.Choose = func(value string) app.Effect {
+		seq, _ := strconv.Atoi(value)
 		if seq < 0 {
 			return f.restoreFiles(rewindPoint{from: -seq}, "before the last undo", false)
 		}
@@ -145,15 +145,15 @@ func (f flow) chooseParts(p rewindPoint, filesFirst bool) app.Effect {
 	if n, err := f.app.Session.At(p.seq); err == nil {
 		to = "before \"" + app.MessageLine(n.Message) + "\""
 	}
-	return &app.List{Title: "Restore what?", Noun: "choice", Items: items, Choose: func(i app.Item, _ string) app.Effect {
-		switch i.Value {
+	return app.Choose("Restore what?", "choice", items, func(what string) app.Effect {
+		switch what {
 		case "conversation":
 			return app.Edit(p.seq)
 		case "both":
 			return f.restoreFiles(p, to, true)
 		}
 		return f.restoreFiles(p, to, false)
-	}}
+	})
 }
 
 // A fileRestore restores files to an earlier state.

@@ -62,12 +62,12 @@ func TestConversationChangesDuringRestore(t *testing.T) {
 		for range own.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "write it"}) {
 		}
 		points, _ := find[*app.List](do("undo"))
-		what, ok := find[*app.List](points.Choose(points.Items[0], ""))
+		what, ok := find[*app.List](points.Choose(points.Items[0].Value))
 		if !ok {
 			t.Fatal("it is not asked what goes back")
 		}
 		both := what.Items[slices.IndexFunc(what.Items, func(i app.Item) bool { return i.Value == "both" })]
-		look, _ := find[app.Prepare](what.Choose(both, ""))
+		look, _ := find[app.Prepare](what.Choose(both.Value))
 		then := look(t.Context())
 		if confirmed {
 			question, _ := find[*app.Confirm](then())
@@ -177,7 +177,7 @@ func TestChanges(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	const patch = "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,3 @@\n-one\n-two\n+1\n+1b\n+2\n"
-	page := list.Choose(list.Items[0], "").(app.Prepare)(t.Context())().(app.Page)
+	page := list.Choose(list.Items[0].Value).(app.Prepare)(t.Context())().(app.Page)
 	if got := page.Parts[0].Source; got != patch || list.Preview("0") != patch {
 		t.Errorf("the page has %q, the preview %q", got, list.Preview("0"))
 	}
@@ -193,7 +193,7 @@ func TestChanges(t *testing.T) {
 	if len(turns.Items) != 2 || !strings.HasPrefix(turns.Items[1].Detail, "2 files · ") || turns.Items[1].Title != "first" {
 		t.Fatalf("turns %+v", turns.Items)
 	}
-	first := turns.Choose(turns.Items[1], "").(app.Prepare)(t.Context())().(*app.List)
+	first := turns.Choose(turns.Items[1].Value).(app.Prepare)(t.Context())().(*app.List)
 	if got, want := rows(first), []string{"a.txt +1 −1, 1 call", "new.txt new, +1 −0", `Changes of "first" · 2 files · +2 −1`}; !slices.Equal(got, want) {
 		t.Errorf("the first turn: %q, want %q", got, want)
 	}
