@@ -1,6 +1,8 @@
 package session_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -17,14 +19,14 @@ import (
 	"parley/tools/act"
 )
 
-func TestStopCalls(t *testing.T) {
+func TestStopCall(t *testing.T) {
 	set, _ := workspace(t)
 	fake := llmtest.New(
 		llmtest.Call(call("1", "shell", `{"command":"echo begun; sleep 60"}`), call("2", "shell", `{"command":"echo next"}`)),
 		llmtest.Say("I see"))
 	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo)})
-	if n := s.StopCalls(); n != 0 {
-		t.Errorf("%d calls were stopped before any ran", n)
+	if stopped, _ := s.StopCall(""); stopped {
+		t.Error("a call was stopped before any ran")
 	}
 	var got []Result
 	var done Done
@@ -32,11 +34,11 @@ func TestStopCalls(t *testing.T) {
 		switch e := e.(type) {
 		case Progress:
 			if strings.Contains(e.Text, "begun") {
-				if n := s.StopCalls(); n != 1 {
-					t.Errorf("%d calls were stopped, want 1", n)
+				if stopped, others := s.StopCall(""); !stopped || others != 0 {
+					t.Errorf("stopped %t, and %d others run", stopped, others)
 				}
-				if n := s.StopCalls(); n != 0 {
-					t.Errorf("a call was stopped twice: %d", n)
+				if stopped, _ := s.StopCall("1"); stopped {
+					t.Error("a call was stopped twice")
 				}
 			}
 		case Result:
@@ -267,5 +269,43 @@ func TestSwitchWhileCallsRun(t *testing.T) {
 	sent := second.Requests()[0].Messages
 	if last := sent[len(sent)-1]; last.Role != llm.RoleTool || len(last.Parts) != 2 || last.Parts[1].Failed {
 		t.Errorf("sent %+v", sent)
+	}
+}
+
+// Of calls that run at once, any one can be stopped by its id. Without an id, the last one is.
+func TestStopOneCall(t *testing.T) {
+	set, _ := workspace(t)
+	begun := make(chan bool)
+	hangs := tools.External{Name: "look", Schema: json.RawMessage(`{"type":"object"}`), Plan: func(context.Context, json.RawMessage) (*act.Action, error) {
+		return &act.Action{Access: act.AccessRead, Do: func(ctx context.Context, _ func(string)) act.Outcome {
+			begun <- true
+			<-ctx.Done()
+			return act.Outcome{Text: context.Cause(ctx).Error(), Failed: true}
+		}}, nil
+	}}
+	if err := set.AddExternal(hangs); err != nil {
+		t.Fatal(err)
+	}
+	s := New(Options{Model: endpoint("fake/a", llmtest.New(
+		llmtest.Call(call("1", "look", `{}`), call("2", "look", `{}`), call("3", "look", `{}`)), llmtest.Say("I see"))), Tools: set, Policy: tools.NewPolicy(act.ModeYolo)})
+	go func() {
+		for range 3 {
+			<-begun
+		}
+		s.StopCall("2")
+	}()
+	var order []string
+	for e := range s.Turn(t.Context(), say("hi")) {
+		if r, ok := e.(Result); ok {
+			if order = append(order, r.Part.ID); !r.Stopped {
+				t.Errorf("not stopped: %+v", r)
+			}
+			if stopped, others := s.StopCall(""); stopped != (len(order) < 3) || others != max(0, 2-len(order)) {
+				t.Errorf("after %q: stopped %t, others %d", order, stopped, others)
+			}
+		}
+	}
+	if got := strings.Join(order, " "); got != "2 3 1" {
+		t.Errorf("stopped %q", got)
 	}
 }

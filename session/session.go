@@ -381,35 +381,42 @@ func (s *Session) Close() error {
 // errStopped is the cause when the user stops a call.
 var errStopped = errors.New("stopped by the user")
 
-// runningCalls holds the running tool calls. The zero value has none.
+// runningCalls holds the running tool calls, the last one last. The zero value has none.
 type runningCalls struct {
-	lock    sync.Mutex
-	cancels map[*pendingCall]context.CancelCauseFunc
+	lock sync.Mutex
+	list []runningCall
 }
 
-// StopCalls stops the running tool calls, and returns how many there were. The
-// turn continues: the model gets their output so far and the note that the user
-// stopped them.
-func (s *Session) StopCalls() int {
+type runningCall struct {
+	call   *pendingCall
+	cancel context.CancelCauseFunc
+}
+
+// StopCall stops the running tool call id, or the last one if id is "". It reports whether there was one, and how many
+// others are running. The turn continues: the model gets the output so far and the note that the user stopped the call.
+func (s *Session) StopCall(id string) (stopped bool, others int) {
 	r := &s.calls
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	n := len(r.cancels)
-	for _, cancel := range r.cancels {
-		cancel(errStopped)
+	for i, c := range slices.Backward(r.list) {
+		if id == "" || c.call.part.ID == id {
+			c.cancel(errStopped)
+			r.list = slices.Delete(r.list, i, i+1)
+			return true, len(r.list)
+		}
 	}
-	clear(r.cancels)
-	return n
+	return false, len(r.list)
 }
 
-// start returns a context for each call, which StopCalls ends.
+// start returns a context for each call, which StopCall ends.
 func (r *runningCalls) start(ctx context.Context, calls []*pendingCall) []context.Context {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	r.cancels = map[*pendingCall]context.CancelCauseFunc{}
+	r.list = make([]runningCall, len(calls))
 	contexts := make([]context.Context, len(calls))
 	for i, call := range calls {
-		contexts[i], r.cancels[call] = context.WithCancelCause(ctx)
+		r.list[i].call = call
+		contexts[i], r.list[i].cancel = context.WithCancelCause(ctx)
 	}
 	return contexts
 }
@@ -418,9 +425,9 @@ func (r *runningCalls) start(ctx context.Context, calls []*pendingCall) []contex
 func (r *runningCalls) end(call *pendingCall, ctx context.Context) (stopped bool) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	if cancel, runs := r.cancels[call]; runs {
-		cancel(nil)
-		delete(r.cancels, call)
+	if i := slices.IndexFunc(r.list, func(c runningCall) bool { return c.call == call }); i >= 0 {
+		r.list[i].cancel(nil)
+		r.list = slices.Delete(r.list, i, i+1)
 	}
 	return errors.Is(context.Cause(ctx), errStopped)
 }

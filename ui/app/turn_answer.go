@@ -23,6 +23,8 @@ type block struct {
 	parts []textPart // stretches of text from the stream, in order
 	count int        // of a source: its number under the answer
 	tool  Tool
+
+	started int // number of the call among those that the session has begun with; 0: not yet
 }
 
 // A textPart is one stretch of a block's text: the delta's block name and the bytes received.
@@ -308,7 +310,10 @@ func (r *response) setThinkingDurations(stored []time.Duration, out *changeList)
 }
 
 // calls holds the tool calls of one answer. The zero value is empty.
-type calls struct{ blocks map[string]*block } // keyed by call ID
+type calls struct {
+	blocks  map[string]*block // keyed by call ID
+	started int               // number of calls that the session has begun with
+}
 
 // say reports whether the output of a call contains text.
 func (c *calls) say(text string) bool {
@@ -390,9 +395,29 @@ func (c *calls) remoteResult(part llm.Part, out *changeList) {
 
 // start shows a call that is about to run or to need approval.
 func (c *calls) start(e session.Call, now time.Time, out *changeList) {
-	c.block(e.Part.ID, out).setTool(e, out, func(tool *Tool) {
-		tool.Name, tool.Input, tool.Status, tool.Started, tool.Stops = e.Part.Name, e.Part.Input, CallRunning, now, e.Part.Name != act.AskTool
+	b := c.block(e.Part.ID, out)
+	c.started++
+	b.started = c.started
+	b.setTool(e, out, func(tool *Tool) {
+		tool.Name, tool.Input, tool.Status, tool.Started, tool.Call = e.Part.Name, e.Part.Input, CallRunning, now, e.Part.ID
+		tool.Stops = e.Part.Name != act.AskTool
 	})
+	c.markStops(out)
+}
+
+// markStops marks the last running call, and no other, as the one that the stop key ends.
+func (c *calls) markStops(out *changeList) {
+	last := &block{}
+	for _, b := range c.blocks {
+		if b.tool.Status == CallRunning && b.started > last.started {
+			last = b
+		}
+	}
+	for _, b := range c.blocks {
+		if stops := b == last && b.tool.Name != act.AskTool; b.tool.Status == CallRunning && b.tool.Stops != stops {
+			b.setTool(nil, out, func(tool *Tool) { tool.Stops = stops })
+		}
+	}
 }
 
 // ask shows a call that waits for the user's approval.
@@ -468,4 +493,5 @@ func (c *calls) end(r storedResult, out *changeList) {
 			tool.Status = CallDone
 		}
 	})
+	c.markStops(out)
 }

@@ -132,9 +132,10 @@ type Tool struct {
 	Started  time.Time     // start of the run; zero before it, and for stored calls
 	Duration time.Duration // duration of the run
 	By       string        // see act.Outcome
+	Call     string        // its id, for session.Session.StopCall; "" until it is about to run
 
 	Remote   bool // the provider runs it
-	Stops    bool // the stop key ends it; a question of the model has keys of its own
+	Stops    bool // the stop key ends it next; a question of the model has keys of its own
 	Asked    bool // the user was asked for approval and saw the whole call
 	Ran      bool // it was allowed to run
 	Live     bool // it sent output before it ended

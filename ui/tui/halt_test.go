@@ -1,12 +1,17 @@
 package tui
 
 import (
+	"context"
+	"encoding/json"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
+	"parley/session"
+	"parley/tools"
 	"parley/tools/act"
 )
 
@@ -61,4 +66,43 @@ func TestStopTheTool(t *testing.T) {
 			t.Errorf("the turn went on:\n%s", s.Screen())
 		}
 	})
+}
+
+// Of calls that run at once, esc stops the last one, whose line says so, and x the selected one.
+func TestStopOneTool(t *testing.T) {
+	look := func(id string) llm.Part { return llm.Part{ID: id, Name: "look", Input: `{"path":"` + id + `"}`} }
+	s := setUpWith(t, 80, 24, func(o *Options) {
+		set, err := tools.Open(t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { set.Close() })
+		err = set.AddExternal(tools.External{Name: "look", Schema: json.RawMessage(`{"type":"object"}`), Plan: func(context.Context, json.RawMessage) (*act.Action, error) {
+			return &act.Action{Access: act.AccessRead, Do: func(ctx context.Context, _ func(string)) act.Outcome {
+				<-ctx.Done()
+				return act.Outcome{Text: "over", Failed: true}
+			}}, nil
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		model := o.App.Session.Model()
+		o.App.Session.Close()
+		o.App.Session = session.New(session.Options{Model: model, Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Now: o.App.Now})
+	}, llmtest.Call(look("first"), look("second"), look("third")), llmtest.Say("I see"))
+	hinted := func(want string) {
+		t.Helper()
+		s.WaitForScreen(func(screen string) bool {
+			return strings.Count(screen, "esc stops it") == 1 && regexp.MustCompile(want+".*esc stops it").MatchString(screen)
+		})
+	}
+	s.ask("look around", "third")
+	hinted("third")
+	s.Press("esc").WaitForText("Tool stopped, 2 still running · esc stops the next, ctrl+c all")
+	hinted("second")
+	s.Press("tab").Press("g", "j").WaitForText("x stop it").Press("x").WaitForText("⊘▎look first")
+	s.Press("x").WaitForText("This is no running tool").Press("esc")
+	hinted("second")
+	s.Press("esc").WaitForText("I see")
+	s.idle()
 }

@@ -78,6 +78,12 @@ func (c *Chat) Update(msg tea.Msg) (tea.Cmd, bool) {
 		return c.Transcript.Update(msg), true
 	case transcript.CopyMsg:
 		return c.Copy(msg.Text, msg.What), true
+	case transcript.StopMsg:
+		if c.Turn == nil {
+			return nil, true
+		}
+		cmd, _ := c.stopCall(string(msg))
+		return cmd, true
 	case transcript.ToastMsg:
 		return c.ShowToast(string(msg)), true
 	}

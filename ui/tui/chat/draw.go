@@ -106,7 +106,7 @@ func (c *Chat) drawTool(b app.Change) {
 		return
 	}
 	tool := transcript.Tool{Name: b.Tool.Name, Input: b.Tool.Input, Status: transcript.Status(b.Tool.Status),
-		Output: b.Tool.Output, Diff: b.Tool.Diff, Started: b.Tool.Started, Duration: b.Tool.Duration, By: b.Tool.By}
+		Output: b.Tool.Output, Diff: b.Tool.Diff, Started: b.Tool.Started, Duration: b.Tool.Duration, By: b.Tool.By, Call: b.Tool.Call}
 	_, tool.Whole = b.Event.(session.Opinion)
 	if b.Tool.Stops {
 		tool.Hint = stopHint(c.KeyOf("stop"))

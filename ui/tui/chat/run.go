@@ -80,23 +80,32 @@ func (c *Chat) Next() tea.Cmd {
 // escWithin is the maximum time between two presses of esc that count as a double press.
 const escWithin = 600 * time.Millisecond
 
-// StopCallOrTurn stops the running tool calls, or the turn if there are none. If called
-// again shortly after, it always stops the turn, because another call may have begun.
+// StopCallOrTurn stops the last running tool call, or the turn if there is none. If called again shortly after the
+// last one, it always stops the turn, because another call may have begun.
 func (c *Chat) StopCallOrTurn() tea.Cmd {
+	if c.Now().Sub(c.Turn.callStoppedAt) < escWithin {
+		return c.Stop()
+	}
+	if cmd, stopped := c.stopCall(""); stopped {
+		return cmd
+	}
+	return c.Stop()
+}
+
+// stopCall stops the running call id, or the last one if id is "", and reports whether there was one.
+func (c *Chat) stopCall(id string) (cmd tea.Cmd, stopped bool) {
 	t := c.Turn
-	if c.Now().Sub(t.callStoppedAt) < escWithin {
-		return c.Stop()
+	stopped, others := c.App.Session.StopCall(id)
+	if !stopped {
+		return nil, false
 	}
-	n := c.App.Session.StopCalls()
-	if n == 0 {
-		return c.Stop()
+	said := "Tool stopped; the model continues · " + c.KeyOf("stop") + " again stops it"
+	if others == 0 {
+		t.callStoppedAt = c.Now()
+	} else {
+		said = fmt.Sprintf("Tool stopped, %d still running · %s stops the next, ctrl+c all", others, c.KeyOf("stop"))
 	}
-	t.callStoppedAt = c.Now()
-	what := "Tool"
-	if n > 1 {
-		what = fmt.Sprintf("%d tools", n)
-	}
-	return c.ShowToastWhile(what+" stopped; the model continues · "+c.KeyOf("stop")+" again stops it", func() bool { return c.Turn == t })
+	return c.ShowToastWhile(said, func() bool { return c.Turn == t }), true
 }
 
 // Stop ends the running turn, if any.

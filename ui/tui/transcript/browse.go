@@ -73,6 +73,13 @@ var bindings = []binding{
 	{[]string{"r"}, "regenerate answer (new branch)", requestCmd(func(t Target) tea.Msg { return RegenerateMsg{t} })},
 	{[]string{"e"}, "edit (new branch)", requestCmd(func(t Target) tea.Msg { return EditMsg{t} })},
 	{[]string{"f"}, "fork: continue in a copy", requestCmd(func(t Target) tea.Msg { return ForkMsg{t} })},
+	{[]string{"x"}, "stop the running tool", func(m *Model) tea.Cmd {
+		id := m.browser.running()
+		if id == "" {
+			return toast("This is no running tool")
+		}
+		return func() tea.Msg { return StopMsg(id) }
+	}},
 	{[]string{"w"}, "HTTP inspector", requestCmd(func(t Target) tea.Msg { return WireMsg{t} })},
 	{[]string{"esc"}, "exit search, selection or browsing", withoutCmd((*Model).leaveInnermost)},
 	{[]string{"i"}, "back to the input", withoutCmd(func(m *Model) { m.Browse(false) })},
@@ -193,6 +200,9 @@ func (m *Model) Hint() string {
 		return "search: esc back · n N next, previous · / new search"
 	case m.browser.anchor >= 0:
 		return "select: esc back · j k extend · y copy"
+	}
+	if m.browser.running() != "" {
+		return "browse: esc back · x stop it · j k move · space fold · enter details · / search"
 	}
 	if n := len(m.window.codeBlocks(m.Blocks.items[m.browser.sourceAt()])); n > 0 {
 		return "browse: esc back · " + codeKeys(n) + " copy code · y copy · j k move · space fold · enter details · / search"

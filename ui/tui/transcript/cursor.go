@@ -273,6 +273,17 @@ func (m *browser) target() Target {
 	return t
 }
 
+// A StopMsg is the id of a running call to stop.
+type StopMsg string
+
+// running returns the id of the call under the cursor if it is running; "" otherwise.
+func (m *browser) running() string {
+	if b, ok := m.list.items[m.cursor].block.(*call); ok && b.tool.Status == Running {
+		return b.tool.Call
+	}
+	return ""
+}
+
 // requestCmd returns an action that sends a request for the target to the root.
 func requestCmd(wrap func(Target) tea.Msg) func(*Model) tea.Cmd {
 	return func(m *Model) tea.Cmd {

@@ -97,6 +97,7 @@ type Tool struct {
 	By       string        // model that was asked, and what it cost; "" for none
 	Whole    bool          // Output is never folded
 	Hint     string        // how to stop it, such as "esc stops", shown while it runs
+	Call     string        // its id for a StopMsg; "": none can stop it
 }
 
 // Status is the status of a tool call.
