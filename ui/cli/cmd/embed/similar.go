@@ -169,10 +169,8 @@ func (a commands) searchFile(f Options, text string) error {
 	defer cancel(nil)
 	var search *vectors.Search
 	var set vectors.Space
-	texts := map[int64]vectors.SimilarText{} // of the best so far, and a few more
-	id := int64(0)
 	for line, err := range vectors.Lines(file) {
-		if err == vectors.ErrTruncated && id > 0 {
+		if err == vectors.ErrTruncated && search != nil {
 			a.Note(f.search + ": " + format.ErrorText(err) + ", and is skipped")
 			break
 		}
@@ -193,35 +191,12 @@ func (a commands) searchFile(f Options, text string) error {
 		if err := context.Cause(ctx); err != nil {
 			return err
 		}
-		search.Score(id, line.Vector)
-		texts[id] = vectors.SimilarText{File: line.File, Line: line.Row.Line, Text: line.Text}
-		if id++; len(texts) > 2*f.matches {
-			dropOthers(texts, search)
-		}
+		search.Score(vectors.SimilarText{File: line.File, Line: line.Row.Line, Text: line.Text}, line.Vector)
 	}
 	if search == nil {
 		return cmdutil.Usagef("--similar %s: it has no lines", f.search)
 	}
-	var found []vectors.SimilarText
-	for _, m := range search.Best() {
-		t := texts[m.ID]
-		t.Score = m.Score
-		found = append(found, t)
-	}
-	return printMatches(a.Out, set, found, f.format)
-}
-
-// dropOthers deletes the texts that are no longer among the best.
-func dropOthers(texts map[int64]vectors.SimilarText, search *vectors.Search) {
-	best := map[int64]bool{}
-	for _, m := range search.Best() {
-		best[m.ID] = true
-	}
-	for id := range texts {
-		if !best[id] {
-			delete(texts, id)
-		}
-	}
+	return printMatches(a.Out, set, search.Best(), f.format)
 }
 
 // embedQuery returns the vector of a text, to compare with those of set. It asks a model with unknown dimensions for
@@ -267,27 +242,17 @@ func embedOne(ctx context.Context, m media.Model[llm.Embedder, catalog.Embedding
 
 // printMatches prints the texts found, the nearest first.
 func printMatches(out io.Writer, set vectors.Space, found []vectors.SimilarText, form string) error {
-	type match struct {
-		Score float32 `json:"score"`
-		File  string  `json:"file,omitempty"`
-		Line  int     `json:"line"`
-		Text  string  `json:"text"`
-	}
-	var all []match
-	for _, t := range found {
-		all = append(all, match{t.Score, t.File, t.Line, t.Text})
-	}
 	switch form {
 	case "json":
 		return cmdutil.WriteJSON(out, struct {
-			Model   string  `json:"model"`
-			Matches []match `json:"matches"`
-		}{set.Model, append([]match{}, all...)})
+			Model   string                `json:"model"`
+			Matches []vectors.SimilarText `json:"matches"`
+		}{set.Model, append([]vectors.SimilarText{}, found...)})
 	case "jsonl":
-		return cmdutil.WriteRows(out, form, all)
+		return cmdutil.WriteRows(out, form, found)
 	}
 	var lines strings.Builder
-	for _, m := range all {
+	for _, m := range found {
 		place := fmt.Sprint(m.Line)
 		if m.File != "" {
 			place = m.File + ":" + place

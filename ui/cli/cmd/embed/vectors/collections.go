@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"parley/session/store"
@@ -29,14 +28,6 @@ type Collection struct {
 	Updated time.Time `json:"updated"`
 
 	num int64
-}
-
-// A SimilarText is a text of a collection found by a search.
-type SimilarText struct {
-	File  string // file of the text; "" for none
-	Line  int    // in File, from 1
-	Text  string
-	Score float32 // similarity, from -1 to 1
 }
 
 // A MismatchError reports vectors whose space differs from the collection's.
@@ -227,98 +218,47 @@ func (c Collection) damaged() error {
 	return fmt.Errorf("collection %s is damaged: remove it and embed its texts again", c.Name)
 }
 
-// Similar returns the n texts of a collection nearest to a vector, the nearest first. It holds only a few blocks in
-// memory.
+// Similar returns the n texts of a collection nearest to a vector, the nearest first.
 func (v Collections) Similar(c Collection, query []float32, n int) ([]SimilarText, error) {
 	if len(query) != c.Dimensions {
 		return nil, &MismatchError{c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(query))}
 	}
 	search := NewSearch(query, n)
-	const group = joinedBlocks * blockRows // read by one goroutine, since another process may join them meanwhile
-	if err := inParallel(search, scanParts, (c.Rows+group-1)/group, func(s *Search, from, to int) error {
-		return v.scanBlocks(c, s, from*joinedBlocks, to*joinedBlocks)
-	}); err != nil {
-		return nil, err
-	}
-	ids := search.Candidates()
-	if err := inParallel(search, scoreParts, len(ids), func(s *Search, from, to int) error { return v.scoreRows(c, s, ids[from:to]) }); err != nil {
-		return nil, err
-	}
-	var found []SimilarText
 	err := v.db.View(func(q store.Tx) error {
-		for _, m := range search.Best() {
-			t := SimilarText{Score: m.Score}
-			if err := q.QueryRow(`SELECT file, line, text FROM vectors WHERE collection = ? AND row = ?`, c.num, m.ID).Scan(&t.File, &t.Line, &t.Text); err != nil {
-				return c.notFoundError(err)
-			}
-			found = append(found, t)
+		if err := c.scan(q, search); err != nil {
+			return err
 		}
-		return nil
-	})
-	return found, err
-}
-
-// scanParts is the number of goroutines that read codes; more are not faster. scoreParts is the number that read single
-// vectors, where the disk has a delay for each.
-const (
-	scanParts  = 2
-	scoreParts = 4
-)
-
-// inParallel divides n things into parts, calls do for them in parallel, each with a fork of search, and joins the
-// forks into search.
-func inParallel(search *Search, parts, n int, do func(s *Search, from, to int) error) error {
-	searches, errs := make([]*Search, parts), make([]error, parts)
-	var done sync.WaitGroup
-	for i := range parts {
-		searches[i] = search.Fork()
-		done.Go(func() { errs[i] = do(searches[i], n*i/parts, n*(i+1)/parts) })
-	}
-	done.Wait()
-	for _, s := range searches {
-		search.Join(s)
-	}
-	return errors.Join(errs...)
-}
-
-// scoreRows compares the vectors of rows exactly.
-func (v Collections) scoreRows(c Collection, s *Search, ids []int64) error {
-	return v.db.View(func(q store.Tx) error {
-		var data []byte
-		for _, id := range ids {
-			if err := q.QueryRow(`SELECT data FROM vectors WHERE collection = ? AND row = ?`, c.num, id).Scan(&data); err != nil {
-				return c.notFoundError(err)
-			}
-			s.Score(id, FromBytes(data))
-		}
-		return nil
-	})
-}
-
-func (c Collection) notFoundError(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return c.damaged()
-	}
-	return err
-}
-
-// scanBlocks compares the codes of blocks from..to-1.
-func (v Collections) scanBlocks(c Collection, s *Search, from, to int) error {
-	return v.db.View(func(q store.Tx) error {
-		size := RecordSize(c.Dimensions)
-		return store.EachRow(q, func(rows *sql.Rows) error {
-			var block int64
-			var data sql.RawBytes
-			if err := rows.Scan(&block, &data); err != nil {
-				return err
-			}
-			first := block * blockRows
-			if !s.Scan(first, data[:min(len(data), max(0, c.Rows-int(first))*size)]) { // ignore rows added since
+		for _, id := range search.Candidates() {
+			t := SimilarText{ID: id}
+			var vector []byte
+			err := q.QueryRow(`SELECT file, line, text, data FROM vectors WHERE collection = ? AND row = ?`, c.num, id).Scan(&t.File, &t.Line, &t.Text, &vector)
+			if errors.Is(err, sql.ErrNoRows) {
 				return c.damaged()
 			}
-			return nil
-		}, `SELECT block, data FROM coarse WHERE collection = ? AND block >= ? AND block < ? ORDER BY block`, c.num, from, to)
+			if err != nil {
+				return err
+			}
+			search.Score(t, FromBytes(vector))
+		}
+		return nil
 	})
+	return search.Best(), err
+}
+
+// scan compares the codes of all blocks, of which only one is in memory.
+func (c Collection) scan(q store.Tx, search *Search) error {
+	return store.EachRow(q, func(rows *sql.Rows) error {
+		var block int64
+		var data sql.RawBytes
+		if err := rows.Scan(&block, &data); err != nil {
+			return err
+		}
+		first, size := block*blockRows, RecordSize(c.Dimensions)
+		if !search.Scan(first, data[:min(len(data), max(0, c.Rows-int(first))*size)]) { // ignore rows added since
+			return c.damaged()
+		}
+		return nil
+	}, `SELECT block, data FROM coarse WHERE collection = ? ORDER BY block`, c.num)
 }
 
 // ValidCollection reports whether name can be the name of a collection: one line of at most 100 bytes that does not

@@ -7,7 +7,6 @@
 package vectors
 
 import (
-	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -57,24 +56,27 @@ func encode(v []float32) (codes []byte, scale float32, sum uint32) {
 // MaxCandidates is how many results of the coarse pass are compared exactly.
 const MaxCandidates = 200
 
-// A Match is a vector found by a search.
-type Match struct {
-	ID    int64
-	Score float32 // similarity, from -1 to 1
+// A SimilarText is a text found by a search.
+type SimilarText struct {
+	ID    int64   `json:"-"`     // number in the collection
+	Score float32 `json:"score"` // similarity, from -1 to 1
+	File  string  `json:"file,omitempty"`
+	Line  int     `json:"line"` // in File, from 1
+	Text  string  `json:"text"`
 }
 
-// A Search finds the vectors nearest to a query.
+// A Search finds the texts whose vectors are nearest to a query.
 type Search struct {
 	query     []float32
 	even, odd []uint64 // codes of the query in the form for product
 	sum       int64    // sum of the query's codes
-	coarse    heap
-	best      heap
+	coarse    nearest
+	best      nearest
 }
 
 // NewSearch returns a search for the n vectors nearest to query.
 func NewSearch(query []float32, n int) *Search {
-	s := &Search{query: query, coarse: heap{most: max(MaxCandidates, n)}, best: heap{most: n}}
+	s := &Search{query: query, coarse: nearest{most: max(MaxCandidates, n)}, best: nearest{most: n}}
 	codes, _, sum := encode(query)
 	s.sum = int64(sum)
 	for ; len(codes) > 0; codes = codes[8:] {
@@ -83,21 +85,6 @@ func NewSearch(query []float32, n int) *Search {
 		s.odd = append(s.odd, c(7)|c(5)<<16|c(3)<<32|c(1)<<48)
 	}
 	return s
-}
-
-// Fork returns a search for the same query, to scan other blocks concurrently. Join merges its results.
-func (s *Search) Fork() *Search {
-	return &Search{query: s.query, even: s.even, odd: s.odd, sum: s.sum, coarse: heap{most: s.coarse.most}, best: heap{most: s.best.most}}
-}
-
-// Join adds the results of another search for the same query.
-func (s *Search) Join(other *Search) {
-	for _, m := range other.coarse.all {
-		s.coarse.add(m)
-	}
-	for _, m := range other.best.all {
-		s.best.add(m)
-	}
 }
 
 // Scan compares the records of block, whose ids count up from first. It returns false if block is not a whole number of
@@ -112,9 +99,7 @@ func (s *Search) Scan(first int64, block []byte) bool {
 		scale := math.Float32frombits(binary.LittleEndian.Uint32(block))
 		sum := int64(binary.LittleEndian.Uint32(block[4:]))
 		dot := int64(product(block[recordHead:size], s.even, s.odd)) - codeZero*sum + offset
-		if score := float32(dot) * scale; len(s.coarse.all) < s.coarse.most || score > s.coarse.all[0].Score {
-			s.coarse.add(Match{first, score})
-		}
+		s.coarse.add(SimilarText{ID: first, Score: float32(dot) * scale})
 		first++
 	}
 	return true
@@ -136,28 +121,23 @@ func product(codes []byte, even, odd []uint64) (sum uint64) {
 
 // Candidates returns the ids of the nearest vectors from Scan in ascending order, to be compared by Score.
 func (s *Search) Candidates() (ids []int64) {
-	for _, m := range s.coarse.all {
-		ids = append(ids, m.ID)
+	for _, t := range s.coarse.texts {
+		ids = append(ids, t.ID)
 	}
 	slices.Sort(ids)
 	return ids
 }
 
-// Score compares v exactly. It ignores vectors with other dimensions than the query.
-func (s *Search) Score(id int64, v []float32) {
+// Score compares the vector v of t exactly. It ignores vectors with other dimensions than the query.
+func (s *Search) Score(t SimilarText, v []float32) {
 	if len(v) == len(s.query) {
-		s.best.add(Match{id, dot(s.query, v)})
+		t.Score = dot(s.query, v)
+		s.best.add(t)
 	}
 }
 
-// Best returns the nearest vectors compared by Score, the nearest first.
-func (s *Search) Best() []Match {
-	best := slices.Clone(s.best.all)
-	sort.Slice(best, func(i, j int) bool {
-		return cmp.Or(cmp.Compare(best[j].Score, best[i].Score), cmp.Compare(best[i].ID, best[j].ID)) < 0
-	})
-	return best
-}
+// Best returns the nearest texts compared by Score, the nearest first.
+func (s *Search) Best() []SimilarText { return s.best.texts }
 
 func dot(a, b []float32) float32 {
 	var sum float64
@@ -167,40 +147,16 @@ func dot(a, b []float32) float32 {
 	return float32(sum)
 }
 
-// A heap holds the best matches, with the worst of them first.
-type heap struct {
-	all  []Match
-	most int
+// nearest holds up to most texts, the nearest first; of texts with the same score, the one added first.
+type nearest struct {
+	texts []SimilarText
+	most  int
 }
 
-// worse reports whether a is removed before b; of equal scores, the later id is.
-func worse(a, b Match) bool { return a.Score < b.Score || a.Score == b.Score && a.ID > b.ID }
-
-func (h *heap) add(m Match) {
-	if len(h.all) < h.most {
-		h.all = append(h.all, m)
-		for i := len(h.all) - 1; i > 0 && worse(h.all[i], h.all[(i-1)/2]); i = (i - 1) / 2 {
-			h.all[i], h.all[(i-1)/2] = h.all[(i-1)/2], h.all[i]
-		}
-		return
-	}
-	if h.most < 1 || !worse(h.all[0], m) {
-		return
-	}
-	h.all[0] = m
-	for i := 0; ; {
-		least := i
-		for child := 2*i + 1; child <= 2*i+2 && child < len(h.all); child++ {
-			if worse(h.all[child], h.all[least]) {
-				least = child
-			}
-		}
-		if least == i {
-			return
-		}
-		h.all[i], h.all[least] = h.all[least], h.all[i]
-		i = least
-	}
+func (n *nearest) add(t SimilarText) {
+	at := sort.Search(len(n.texts), func(i int) bool { return n.texts[i].Score < t.Score })
+	n.texts = slices.Insert(n.texts, at, t)
+	n.texts = n.texts[:min(len(n.texts), n.most)]
 }
 
 // Bytes encodes v as float32 in little-endian order.

@@ -4,7 +4,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 )
 
@@ -53,30 +52,22 @@ func coded(all [][]float32, rows int) (blocks [][]byte) {
 	return blocks
 }
 
-// nearest searches blocks on two cores, and compares the candidates exactly.
-func nearest(query []float32, blocks [][]byte, rows, n int, all [][]float32) []Match {
+// found searches blocks, and compares the candidates exactly.
+func found(query []float32, blocks [][]byte, rows, n int, all [][]float32) []SimilarText {
 	s := NewSearch(query, n)
-	searches := [2]*Search{s, s.Fork()}
-	var w sync.WaitGroup
-	for part, search := range searches {
-		w.Go(func() {
-			for i := part; i < len(blocks); i += len(searches) {
-				search.Scan(int64(i*rows), blocks[i])
-			}
-		})
+	for i, block := range blocks {
+		s.Scan(int64(i*rows), block)
 	}
-	w.Wait()
-	s.Join(searches[1])
 	for _, id := range s.Candidates() {
-		s.Score(id, all[id])
+		s.Score(SimilarText{ID: id}, all[id])
 	}
 	return s.Best()
 }
 
-func exact(query []float32, all [][]float32, n int) []Match {
+func exact(query []float32, all [][]float32, n int) []SimilarText {
 	s := NewSearch(query, n)
 	for i, v := range all {
-		s.Score(int64(i), v)
+		s.Score(SimilarText{ID: int64(i)}, v)
 	}
 	return s.Best()
 }
@@ -114,20 +105,20 @@ func TestProduct(t *testing.T) {
 func TestRecall(t *testing.T) {
 	all, queries := space(20_000, 256, 50)
 	const rows = 256
-	blocks, found := coded(all, rows), 0
+	blocks, same := coded(all, rows), 0
 	for _, q := range queries {
 		want := exact(q, all, 10)
-		got := nearest(q, blocks, rows, 10, all)
-		if len(got) != 10 || !slices.IsSortedFunc(got, func(a, b Match) int { return int(math.Copysign(1, float64(b.Score-a.Score))) }) {
+		got := found(q, blocks, rows, 10, all)
+		if len(got) != 10 || !slices.IsSortedFunc(got, func(a, b SimilarText) int { return int(math.Copysign(1, float64(b.Score-a.Score))) }) {
 			t.Fatalf("found %v", got)
 		}
 		for _, m := range want {
 			if slices.Contains(got, m) {
-				found++
+				same++
 			}
 		}
 	}
-	if recall := float64(found) / 500; recall < 0.99 {
+	if recall := float64(same) / 500; recall < 0.99 {
 		t.Errorf("recall@10 is %.3f", recall)
 	}
 }
@@ -143,9 +134,9 @@ func TestSearchEdges(t *testing.T) {
 	if ids := s.Candidates(); !slices.Equal(ids, []int64{7, 8}) {
 		t.Errorf("candidates %v", ids)
 	}
-	s.Score(8, []float32{1, 0, 0, 0, 0})
-	s.Score(9, []float32{1})
-	if best := s.Best(); len(best) != 1 || best[0] != (Match{8, 1}) {
+	s.Score(SimilarText{ID: 8}, []float32{1, 0, 0, 0, 0})
+	s.Score(SimilarText{ID: 9}, []float32{1})
+	if best := s.Best(); len(best) != 1 || best[0] != (SimilarText{ID: 8, Score: 1}) {
 		t.Errorf("best %v", best)
 	}
 	v := []float32{1.5, float32(math.Pi), -3}
@@ -154,26 +145,26 @@ func TestSearchEdges(t *testing.T) {
 	}
 }
 
-// BenchmarkNearest searches 100,000 vectors of 1,536 dimensions in memory on two cores, with the coarse and the exact
+// BenchmarkNearest searches 100,000 vectors of 1,536 dimensions in memory, with the coarse and the exact
 // pass. It also reports the recall.
 func BenchmarkNearest(b *testing.B) {
 	const rows = 256
 	all, queries := space(100_000, 1536, 20)
 	blocks := coded(all, rows)
-	found := 0
+	same := 0
 	for i, q := range queries {
-		got := nearest(q, blocks, rows, 10, all)
+		got := found(q, blocks, rows, 10, all)
 		for _, m := range exact(q, all, 10) {
 			if slices.Contains(got, m) {
-				found++
+				same++
 			}
 		}
 		_ = i
 	}
 	i := 0
 	for b.Loop() {
-		nearest(queries[i%len(queries)], blocks, rows, 10, all)
+		found(queries[i%len(queries)], blocks, rows, 10, all)
 		i++
 	}
-	b.ReportMetric(float64(found)/float64(10*len(queries)), "recall@10")
+	b.ReportMetric(float64(same)/float64(10*len(queries)), "recall@10")
 }
