@@ -204,22 +204,21 @@ func (r *run) embed(ctx context.Context, out sink) (err error) {
 	n := 0
 	defer func() {
 		progress.Stop()
-		reached := budget.end()
-		err = cmp.Or(err, reached)
+		budget.end()
 		if err == nil || n > 0 {
 			r.Note(r.summary(n, set.Dimensions, budget.spent.Bill))
 		}
 	}()
 	o := embedding.Options{
 		EmbedOptions: llm.EmbedOptions{Dimensions: r.dimensions, Task: llm.Task(r.task)},
-		Model:        r.model.Name, MaxInput: r.model.Facts.MaxInput, Parallel: r.parallel,
+		Model:        r.model.Name, MaxInput: r.model.Facts.MaxInput, Parallel: r.parallel, Reserve: budget.reserve,
 		MaxBatch: max(1, batchNumbers/cmp.Or(r.dimensions, r.model.Facts.Dimensions, likelyDimensions)),
 	}
-	for batch, err := range embedding.Run(ctx, r.model.Service, budget.until(out.unknown(r.reader.texts()), o.MaxBatch), o) {
+	for batch, err := range embedding.Run(ctx, r.model.Service, out.unknown(r.reader.texts()), o) {
 		if err != nil {
 			return inputError(err)
 		}
-		budget.spend(len(batch.Inputs), batch.Bill)
+		budget.spend(batch.Bill)
 		r.printNotes(batch.Notes)
 		if set.Dimensions == 0 {
 			set.Dimensions = len(batch.Vectors[0])

@@ -41,6 +41,7 @@ type Options struct {
 	MaxInput int                                              // tokens per text; 0 if unknown
 	MaxBatch int                                              // texts per request, if fewer than the model accepts; 0 is the model's limit
 	Parallel int                                              // requests at once; 0 is 4
+	Reserve  func(tokens int) error                           // called once for the texts of each request before they are sent; an error ends the run; nil for none
 	Retries  int                                              // per request; 0 is 5
 	Sleep    func(ctx context.Context, d time.Duration) error // nil sleeps
 }
@@ -149,9 +150,16 @@ func (r *run) read(ctx context.Context, inputs iter.Seq2[Input, error], queue ch
 			pending <- result{err: end}
 			return false
 		}
+		err := error(nil)
+		if r.o.Reserve != nil {
+			err = r.o.Reserve(size)
+		}
 		now := batch
 		batch, size = nil, 0
-		if err := r.gate.enter(); err != nil { // here, so that requests are sent in order
+		if err == nil {
+			err = r.gate.enter() // here, so that requests are sent in order
+		}
+		if err != nil {
 			pending <- result{err: err}
 			return false
 		}
