@@ -123,6 +123,25 @@ func TestMaxBatch(t *testing.T) {
 	})
 }
 
+// Each request is reserved before it is sent. If one cannot be, the earlier ones are completed and no other is sent.
+func TestReserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, reached, asked := &fake{texts: 10}, errors.New("reached"), 0
+		reserve := func(tokens int) error {
+			if asked++; asked > 3 {
+				return reached
+			}
+			if tokens == 0 {
+				t.Error("no tokens are reserved")
+			}
+			return nil
+		}
+		if n, _, err := collect(t, t.Context(), f, lines(100), Options{Reserve: reserve}); n != 30 || err != reached || len(f.sizes) != 3 || asked != 4 {
+			t.Errorf("%d came in requests of %d, %v, with %d reservations", n, f.sizes, err, asked)
+		}
+	})
+}
+
 // The texts of a request have at most as many tokens as the model accepts.
 func TestSplitByTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -245,7 +245,7 @@ func (v Collections) Similar(c Collection, query []float32, n int) ([]SimilarTex
 	return search.Best(), err
 }
 
-// scan compares the codes of all blocks, of which only one is in memory.
+// scan compares the codes of all blocks. Only one block is in memory at a time.
 func (c Collection) scan(q store.Tx, search *Search) error {
 	return store.EachRow(q, func(rows *sql.Rows) error {
 		var block int64
