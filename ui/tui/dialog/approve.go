@@ -48,7 +48,6 @@ type Approval struct {
 	rows     []row
 	diff     []string // rows of the diff
 	headless bool     // the title is too wide for its line and is part of rows
-	bright   bool     // the last View showed the keys that allow as working
 	woke     bool     // a key came while the call was visible: later keys without effect get a hint
 	hinted   string   // why the last key had no effect; "" if it had one
 
@@ -101,7 +100,6 @@ func (a *Approval) arrange() {
 	a.diff = renderDiff(lines, a.action.Path, a.width, a.theme)
 	a.rows = rowsOf(lines, a.width, a.diff)
 	a.start(len(a.rows))
-	a.view = ""
 	a.clampTop(len(a.rows), a.visible())
 }
 
@@ -117,7 +115,7 @@ func (a *Approval) SetSize(width, height int) {
 func (a *Approval) Uncover(now time.Time) {
 	a.uncover(now)
 	a.draft.always.drawnAt = time.Time{}
-	a.view, a.hinted, a.woke = "", "", false
+	a.hinted, a.woke = "", false
 }
 
 // SetTheme changes the theme, including that of the editor.
@@ -197,9 +195,7 @@ func (a *Approval) Drawn(now time.Time) tea.Cmd {
 	case editing, noting:
 		return nil
 	}
-	if a.onDrawn(now) {
-		a.view = ""
-	}
+	a.onDrawn(now)
 	return a.wake(now)
 }
 
@@ -287,7 +283,7 @@ func (a *Approval) LoneKey(msg tea.Msg) func() tea.Cmd {
 		return func() tea.Cmd { a.browse(msg); return nil }
 	}
 	return func() tea.Cmd {
-		a.view, a.woke, a.hinted = "", true, ""
+		a.woke, a.hinted = true, ""
 		if worked && works(a, choice) {
 			return takeChoice(a, choice)
 		}
@@ -299,7 +295,6 @@ func (a *Approval) LoneKey(msg tea.Msg) func() tea.Cmd {
 
 // Type implements Lettered.
 func (a *Approval) Type(msg tea.Msg) tea.Cmd {
-	a.view = ""
 	a.SelectNone() // enter may end a text that the user is writing
 	if a.woke = a.woke || a.isCalm(); a.woke {
 		a.hinted = a.answers(tea.KeyPressMsg{})

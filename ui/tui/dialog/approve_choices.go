@@ -157,7 +157,7 @@ func choiceList(a *Approval) []string {
 	}
 	for _, c := range choicesOf(a) {
 		letter, style := a.theme.Accent.Bold(true), choiceStyle(a, c)
-		if !a.bright && c != describe.DenyCall {
+		if !a.isArmed() && c != describe.DenyCall {
 			letter = style
 		}
 		room := max(a.inner()-signWidth-3, 0)
@@ -174,7 +174,7 @@ func choiceList(a *Approval) []string {
 // choiceStyle returns the style of an answer: dim while its key does not work.
 func choiceStyle(a *Approval, c describe.Choice) lipgloss.Style {
 	switch {
-	case !a.bright && c != describe.DenyCall:
+	case !a.isArmed() && c != describe.DenyCall:
 		return a.theme.Dim
 	case c == a.selected:
 		return a.theme.Strong
@@ -230,7 +230,7 @@ func choiceRow(a *Approval, deny hint) string {
 		}
 		room -= cells
 		style, sign := a.theme.Text, ""
-		if !a.bright {
+		if !a.isArmed() {
 			style = a.theme.Faint
 		}
 		if a.hasSelection() && e.choice != describe.NoChoice && e.choice == a.selected {
@@ -308,10 +308,7 @@ func sessionScope(of *act.Action, allow string, width int) string {
 }
 
 // NoteTyping records that a key was pressed for another part of the screen.
-func (a *Approval) NoteTyping() tea.Cmd {
-	a.view = ""
-	return a.onTyping()
-}
+func (a *Approval) NoteTyping() tea.Cmd { return a.onTyping() }
 
 // HandlesKey reports whether a key belongs to the approval: it answers, selects, scrolls or
 // types. Function keys never do.

@@ -119,7 +119,7 @@ func (a *Approval) drawRule() (rows []string, foot string) {
 		keys = append(keys, keyNarrower.hint("narrower"))
 	}
 	style := a.theme.Faint
-	if a.bright {
+	if a.isArmed() {
 		style = a.theme.Dim
 	}
 	return a.titled(a.titleLine(describe.AlwaysQuestion(a.action), a.Workspace), rows), a.keyHint(style, keys...)

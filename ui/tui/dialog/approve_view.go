@@ -41,16 +41,8 @@ func (a *Approval) heading() string {
 	return left + strings.Repeat(" ", max(gap, 0)) + right
 }
 
-// View implements Dialog. The keys that work may change with time alone.
-func (a *Approval) View() string {
-	if armed := a.isArmed(); armed != a.bright {
-		a.bright, a.view = armed, ""
-	}
-	a.drawn = a.drawn || a.height > 0
-	return a.base.View()
-}
-
 func (a *Approval) draw() (rows, inBand []string, foot string) {
+	a.drawn = true
 	switch a.state {
 	case editing:
 		inBand, foot = a.drawEdit()

@@ -32,7 +32,6 @@ type Confirmation struct {
 	selected  int      // -1 for none
 	OnTouched func()   // called at each key or paste; nil for none
 	rows      []string // text, wrapped to the width
-	bright    bool     // the last View showed the answers as working
 }
 
 // Confirm asks text, which may have several lines. yes and no name the actions of the answers.
@@ -95,9 +94,7 @@ func (c *Confirmation) Drawn(now time.Time) tea.Cmd {
 	if c.done || c.Harmless && !c.Unasked || c.width < minConsentWidth {
 		return nil
 	}
-	if c.onDrawn(now) {
-		c.view = ""
-	}
+	c.onDrawn(now)
 	return c.wake(now)
 }
 
@@ -198,7 +195,6 @@ func (c *Confirmation) LoneKey(msg tea.Msg) func() tea.Cmd {
 	}
 	worked := n == c.last() || c.isArmed()
 	return func() tea.Cmd {
-		c.view = ""
 		if !worked {
 			return c.onTyping()
 		}
@@ -208,7 +204,6 @@ func (c *Confirmation) LoneKey(msg tea.Msg) func() tea.Cmd {
 
 // Type implements Lettered.
 func (c *Confirmation) Type(msg tea.Msg) tea.Cmd {
-	c.view = ""
 	c.selected = -1 // enter would be meant for the text
 	return tea.Batch(c.root.Typed(msg), c.onTyping())
 }
@@ -220,14 +215,6 @@ func (c *Confirmation) onSelecting() tea.Cmd {
 		return nil
 	}
 	return c.onTyping()
-}
-
-// View implements Dialog. The answers that work may change with time alone.
-func (c *Confirmation) View() string {
-	if armed := c.isArmed(); armed != c.bright {
-		c.bright, c.view = armed, ""
-	}
-	return c.base.View()
 }
 
 func (c *Confirmation) draw() (above, rows []string, foot string) {
@@ -252,7 +239,7 @@ func (c *Confirmation) choices() (rows []string) {
 	for i, answer := range c.answers {
 		style, selected := c.theme.Text, i == c.selected
 		switch {
-		case i != c.last() && !c.bright:
+		case i != c.last() && !c.isArmed():
 			style = c.theme.Faint
 		case selected:
 			style = c.theme.Strong
@@ -285,7 +272,7 @@ func (c *Confirmation) foot() string {
 		}
 	}
 	style := c.theme.Dim
-	if !c.bright {
+	if !c.isArmed() {
 		if c.width < minConsentWidth {
 			return c.keyHint(c.theme.Warn, no)
 		}

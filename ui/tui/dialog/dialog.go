@@ -115,9 +115,9 @@ func (b *base) Update(msg tea.Msg) tea.Cmd {
 	return b.content.handle(msg)
 }
 
-// View implements Dialog.
+// View implements Dialog. The keys of a question may begin to work with time alone.
 func (b *base) View() string {
-	if b.view == "" && b.height > 0 {
+	if (b.view == "" || b.asks) && b.height > 0 {
 		b.view = b.frame(b.content.draw())
 	}
 	return b.view
@@ -230,9 +230,6 @@ func (b *base) titled(title string, rows []string) []string {
 // the band below a list, then the keys.
 func (b *base) frame(above, inBand []string, foot string) string {
 	height := b.Height()
-	if height <= 0 {
-		return ""
-	}
 	left := height - min(height-1, 1)
 	var below []string
 	if len(inBand) > 0 && (height > 2 || len(above) == 0) {

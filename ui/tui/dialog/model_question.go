@@ -55,7 +55,7 @@ func AskModelQuestion(text, count string, choices [][2]string, th *theme.Theme) 
 // Uncover begins or resumes the question. Writing reports whether the user is writing: then nothing is selected.
 func (q *ModelQuestion) Uncover(now time.Time, writing bool) {
 	q.uncover(now)
-	if q.view, q.writing = "", writing; writing {
+	if q.writing = writing; writing {
 		q.selected = -1
 	}
 }
@@ -82,7 +82,7 @@ func (q *ModelQuestion) HandlesKey(press tea.KeyPressMsg) bool {
 }
 
 // NoteTyping records a key that is for something else.
-func (q *ModelQuestion) NoteTyping() tea.Cmd { q.view = ""; return q.onTyping() }
+func (q *ModelQuestion) NoteTyping() tea.Cmd { return q.onTyping() }
 
 func (q *ModelQuestion) handle(msg tea.Msg) tea.Cmd {
 	if settled, ok := msg.(settledMsg); ok {
@@ -137,7 +137,6 @@ func (q *ModelQuestion) LoneKey(msg tea.Msg) func() tea.Cmd {
 		return nil
 	}
 	return func() tea.Cmd {
-		q.view = ""
 		q.selected, q.follow = n, true
 		switch {
 		case q.isOwn():
@@ -152,7 +151,6 @@ func (q *ModelQuestion) LoneKey(msg tea.Msg) func() tea.Cmd {
 
 // Type implements Lettered. Text of a user who was not writing is an answer of their own.
 func (q *ModelQuestion) Type(msg tea.Msg) tea.Cmd {
-	q.view = ""
 	press, ok := msg.(tea.KeyPressMsg)
 	if ok && !q.isOwn() && !q.writing && !q.isCalm() && strings.Trim(press.Text, "0123456789") == "" {
 		return q.onTyping()
@@ -295,12 +293,6 @@ func (q *ModelQuestion) visible(rows []string, at []int) (from, to int) {
 	q.follow = false
 	q.clampTop(len(rows), n)
 	return q.top, min(q.top+n, len(rows))
-}
-
-// View implements Dialog. Keys may begin to answer with time alone.
-func (q *ModelQuestion) View() string {
-	q.view = ""
-	return q.base.View()
 }
 
 func (q *ModelQuestion) draw() (above, rows []string, foot string) {

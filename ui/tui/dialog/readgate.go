@@ -96,25 +96,23 @@ func (g *readGate) isUncovered() bool {
 	return !g.covered || !g.firstSeenAt.IsZero() && g.Now().Sub(g.firstSeenAt) >= settleDelay
 }
 
-// onDrawn records that the rows of the last View have reached the terminal. It reports whether any
-// row was new.
-func (g *readGate) onDrawn(now time.Time) (news bool) {
+// onDrawn records that the rows of the last View have reached the terminal.
+func (g *readGate) onDrawn(now time.Time) {
 	if g.shown[0] >= g.shown[1] || now.Before(g.opened) {
-		return false
+		return
 	}
 	if g.firstSeenAt.IsZero() {
 		g.firstSeenAt = now
 	}
 	for i := g.shown[0]; i < min(g.shown[1], len(g.seen)); i++ {
 		if !g.seen[i] {
-			g.seen[i], news = true, true
+			g.seen[i] = true
 			g.unseen--
 		}
 	}
 	if g.unseen == 0 && g.seenAllAt.IsZero() {
 		g.seenAllAt = now
 	}
-	return news
 }
 
 // wake sends a settledMsg when the keys that consent begin to work.
