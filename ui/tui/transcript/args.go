@@ -1,9 +1,9 @@
 package transcript
 
 import (
-	"strconv"
+	"encoding/json"
+	"slices"
 	"strings"
-	"unicode/utf16"
 )
 
 // An argField is a string argument of a call.
@@ -19,15 +19,14 @@ type argsReader struct {
 	limitOf func(name string) int // how many bytes of a field are kept
 	fields  []*argField           // in order of arrival
 
-	seen          string // input read so far
-	state         func(*argsReader, string) int
-	depth         int              // nesting of the skipped value
-	name          strings.Builder  // of the next field
-	dest          *strings.Builder // receives the current string; nil to skip it
-	limit         int
-	next          func(*argsReader, string) int // state after that string
-	escape        string                        // the part of an escape read so far
-	highSurrogate rune                          // the first half of a pair of \u escapes
+	seen  string // input of the last call
+	at    int    // offset in seen up to which it was read
+	state func(*argsReader, string) int
+	depth int              // nesting of the skipped value
+	name  strings.Builder  // of the next field
+	dest  *strings.Builder // receives the current string; nil to skip it
+	limit int
+	next  func(*argsReader, string) int // state after that string
 }
 
 // read reads input, which must begin with the input of the last call. If it does not,
@@ -37,15 +36,18 @@ func (a *argsReader) read(input string) (anew bool) {
 		*a = argsReader{limitOf: a.limitOf, state: (*argsReader).expectObject}
 		anew = true
 	}
-	rest := input[len(a.seen):]
 	a.seen = input
-	for rest != "" {
-		rest = rest[a.state(a, rest):]
+	for a.at < len(input) {
+		n := a.state(a, input[a.at:])
+		if n < 0 {
+			break
+		}
+		a.at += n
 	}
 	return anew
 }
 
-// The following states consume some bytes of s and return how many.
+// The following states consume some bytes of s and return how many; -1 if they need more of them.
 // expectObject expects the object.
 func (a *argsReader) expectObject(s string) int {
 	switch s[0] {
@@ -129,105 +131,62 @@ func (a *argsReader) beginString(into *strings.Builder, most int, next func(*arg
 
 // readString reads the characters of a string.
 func (a *argsReader) readString(s string) int {
-	i := 0
-	for i < len(s) && s[i] != '"' && s[i] != '\\' {
-		i++
-	}
-	if i > 0 {
-		a.put(s[:i])
-		return i
-	}
-	if s[0] == '\\' {
-		a.state = (*argsReader).readEscape
-		return 1
-	}
-	a.put("")
-	if n := len(a.fields); n > 0 && a.dest == &a.fields[n-1].text {
-		a.fields[n-1].whole = true
-	}
-	a.state = a.next
-	return 1
-}
-
-// escapes maps each one-character escape to its value, except those that stand for themselves.
-var escapes = map[byte]string{'b': "\b", 'f': "\f", 'n': "\n", 'r': "\r", 't': "\t"}
-
-// readEscape reads the rest of an escape, after the backslash.
-func (a *argsReader) readEscape(s string) int {
-	a.escape += s[:1]
-	if a.escape[0] == 'u' && len(a.escape) < len("u1234") {
-		return 1
-	}
-	code := a.escape
-	a.escape, a.state = "", (*argsReader).readString
-	if code[0] != 'u' {
-		if known, ok := escapes[code[0]]; ok {
-			code = known
+	n := strings.IndexAny(s, `"\\`)
+	switch {
+	case n < 0:
+		n = len(s)
+	case n == 0 && s[0] == '\\':
+		return a.readEscape(s)
+	case n == 0:
+		if n := len(a.fields); n > 0 && a.dest == &a.fields[n-1].text {
+			a.fields[n-1].whole = true
 		}
-		a.put(code)
+		a.state = a.next
 		return 1
 	}
-	unit, err := strconv.ParseUint(code[1:], 16, 16)
-	if err != nil {
-		a.put(`\` + code)
-		return 1
-	}
-	a.putUTF16(rune(unit))
-	return 1
+	a.put(s[:n])
+	return n
 }
 
-// putUTF16 adds the value of a \u escape: a character, or half of a surrogate pair.
-func (a *argsReader) putUTF16(r rune) {
-	if whole := utf16.DecodeRune(a.highSurrogate, r); a.highSurrogate != 0 && whole != '\uFFFD' {
-		a.highSurrogate = 0
-		a.put(string(whole))
-		return
+// readEscape reads an escape, or two of them for the halves of a surrogate pair.
+func (a *argsReader) readEscape(s string) int {
+	size := len(`\n`)
+	if strings.HasPrefix(s, `\u`) {
+		size = len(`\u1234`)
 	}
-	a.put("") // the pending half has no counterpart
-	if r >= 0xd800 && r < 0xdc00 {
-		a.highSurrogate = r
-		return
+	if len(s) >= size && size > 2 && s[2]|' ' == 'd' && s[3] > '7' && strings.HasPrefix(`\u`, s[size:min(len(s), size+2)]) {
+		size *= 2
 	}
-	a.put(string(r))
+	if len(s) < size {
+		return -1
+	}
+	var text string
+	if json.Unmarshal([]byte(`"`+s[:size]+`"`), &text) != nil {
+		text = s[1:size]
+	}
+	a.put(text)
+	return size
 }
 
 // put adds s to the current string.
 func (a *argsReader) put(s string) {
-	if a.highSurrogate != 0 {
-		a.highSurrogate = 0
-		s = "\uFFFD" + s
+	if a.dest != nil {
+		a.dest.WriteString(s[:max(min(len(s), a.limit-a.dest.Len()), 0)])
 	}
-	if a.dest == nil {
-		return
-	}
-	if room := a.limit - a.dest.Len(); len(s) > room {
-		s = s[:max(room, 0)]
-	}
-	a.dest.WriteString(s)
 }
 
 // titleArgs lists the arguments that can be the title of a call, best first.
 var titleArgs = []string{"command", "cmd", "pattern", "query", "url", "path", "file_path", "filename", "file", "directory", "name", "question", "task"}
 
-// titleRank returns the index of an argument in titleArgs, or len(titleArgs) if it is not listed.
-func titleRank(name string) int {
-	for i, t := range titleArgs {
-		if t == name {
-			return i
-		}
-	}
-	return len(titleArgs)
-}
-
-// title returns the received argument with the lowest titleRank, or "" if there is none.
+// title returns the received argument that is listed first in titleArgs, or "" if there is none.
 func (a *argsReader) title() string {
-	best, rank := "", len(titleArgs)
-	for _, f := range a.fields {
-		if r := titleRank(f.name); r < rank {
-			best, rank = f.text.String(), r
+	for _, name := range titleArgs {
+		if i := slices.IndexFunc(a.fields, func(f *argField) bool { return f.name == name }); i >= 0 {
+			text := a.fields[i].text.String()
+			return strings.ToValidUTF8(text[:min(len(text), maxTitleBytes)], "\uFFFD")
 		}
 	}
-	return strings.ToValidUTF8(best[:min(len(best), maxTitleBytes)], "\uFFFD")
+	return ""
 }
 
 // titleInputBytes is how many bytes of complete arguments are read to find the title,
@@ -237,7 +196,7 @@ const titleInputBytes = 4 << 10
 // titleOf returns the title of a call with these arguments, or "" for none.
 func titleOf(input string) string {
 	a := argsReader{limitOf: func(name string) int {
-		if titleRank(name) < len(titleArgs) {
+		if slices.Contains(titleArgs, name) {
 			return maxTitleBytes
 		}
 		return 0

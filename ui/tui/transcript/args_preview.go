@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"slices"
 	"strings"
 
 	"parley/tools/act"
@@ -41,7 +42,7 @@ func newArgsPreview(tool string) *argsPreview {
 		switch {
 		case d.signOf(name) != 0:
 			return maxPreviewBytes
-		case titleRank(name) < len(titleArgs):
+		case slices.Contains(titleArgs, name):
 			return maxTitleBytes
 		}
 		return 0
