@@ -21,7 +21,7 @@ func (m *Blocks) AddUser(text string, attached ...string) {
 // SetSummary adds or changes the summary block with this id: one line with the number of
 // hidden messages, which unfolds to their summary.
 func (m *Blocks) SetSummary(id, text string, hidden int) {
-	m.putBlock(kindNote, id, &summary{text: cleanText(text), hidden: hidden})
+	m.putNote(id, &summary{text: cleanText(text), hidden: hidden})
 }
 
 // AddFooter adds the footer of a turn: model, tokens, cost, times. If text does not fit on
@@ -31,7 +31,7 @@ func (m *Blocks) AddFooter(text string, shorter ...string) {
 	for _, s := range shorter {
 		b.shorter = append(b.shorter, cleanText(s))
 	}
-	m.putBlock(kindNote, "", b)
+	m.putNote("", b)
 }
 
 // AddNote adds a notice.
@@ -51,17 +51,17 @@ func (m *Blocks) SetNote(id string, kind NoteKind, text string) {
 }
 
 func (m *Blocks) addText(id string, how noteStyle, text, hint string) {
-	m.putBlock(kindNote, id, &textBlock{noteStyle: how, text: cleanText(text), hint: cleanText(hint)})
+	m.putNote(id, &textBlock{noteStyle: how, text: cleanText(text), hint: cleanText(hint)})
 }
 
-// putBlock adds a block, or replaces the one with the same kind and id.
-func (m *Blocks) putBlock(k kind, id string, b block) {
-	if it := m.byID[key{k, id}]; it != nil && id != "" {
+// putNote adds a block, or replaces the one with the same id.
+func (m *Blocks) putNote(id string, b block) {
+	if it := m.byID[key{kindNote, id}]; it != nil && id != "" {
 		it.block = b
 		m.listener.itemChanged(it)
 		return
 	}
-	m.addItem(k, id, b)
+	m.addItem(kindNote, id, b)
 }
 
 // AppendThinking adds text to the thinking block with this id. After FinishThinking the

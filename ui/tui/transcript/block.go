@@ -284,7 +284,7 @@ func thinkingTail(text string, width int) []string {
 // SetImage adds or changes the image with this id. cells holds its lines, each cols wide, in
 // which the terminal draws it. Of an image wider than the text, the left part is shown.
 func (m *Blocks) SetImage(id string, cells []string, cols int) {
-	m.putBlock(kindNote, id, &imageBlock{cells, cols})
+	m.putNote(id, &imageBlock{cells, cols})
 }
 
 // IsLastNote reports whether the note with this id is the last block.
