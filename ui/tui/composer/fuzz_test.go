@@ -227,7 +227,7 @@ func check(t *testing.T, m *Model) {
 	if i, j := m.vim.selection(m.editor); i < 0 || i > j || j > len(m.editor.units) || m.editor.cur > len(m.editor.units) {
 		t.Fatalf("selected %d to %d, the cursor at %d of %d", i, j, m.editor.cur, len(m.editor.units))
 	}
-	if v := m.Value(); hasControl(v) {
+	if v := m.Value(); stripControl(v) != v {
 		t.Fatalf("the value has control characters: %q", v)
 	}
 	for rest := m.editor.units; len(rest) > 0; {

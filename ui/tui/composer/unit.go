@@ -110,9 +110,6 @@ func (u unit) draw(width int) string {
 // stripControl returns text as it is sent: valid UTF-8 without control characters
 // other than line end and tab.
 func stripControl(text string) string {
-	if !hasControl(text) {
-		return text
-	}
 	return strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\n' && r != '\t' || r >= 0x7f && r < 0xa0 {
 			return -1
@@ -121,26 +118,9 @@ func stripControl(text string) string {
 	}, text)
 }
 
-func hasControl(text string) bool {
-	for i := range len(text) {
-		c := text[i]
-		if c < ' ' && c != '\n' && c != '\t' || c == 0x7f {
-			return true
-		}
-		if c == 0xc2 && i+1 < len(text) && text[i+1] < 0xa0 { // U+0080 to U+009F
-			return true
-		}
-	}
-	return false
-}
-
 // normalize returns text with the line ends and encoding that the editor requires.
 func normalize(text string) string {
-	text = strings.ToValidUTF8(text, "\uFFFD")
-	if strings.IndexByte(text, '\r') < 0 {
-		return text
-	}
-	return strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
+	return strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.ToValidUTF8(text, "\uFFFD"))
 }
 
 // Pastes larger than these sizes become chips. As text they would push
