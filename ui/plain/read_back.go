@@ -40,39 +40,21 @@ func (t *transcript) readBack(arg string) {
 
 // readPath writes the messages of path and the events between them.
 func (t *transcript) readPath(path []session.Node) {
-	var text console.Markdown
-	var cited []app.Change // while a text block is open
-	open := false
+	blocks := &turn{transcript: t}
 	app.Replay(t.app.Session, path, 0, len(path), nil, func(c app.Change) {
 		switch c.Kind {
-		case app.UserBlock:
-			t.prompt(c.Event.(session.Prompt), false)
+		case app.ThinkingBlock:
 		case app.SummaryBlock:
 			t.writeLine("Summary of earlier messages:")
 			t.writeText(c.Whole)
-		case app.TextBlock:
-			t.out.Text(text.Add(c.Text, t.now()))
-			if open = c.Op != app.Closed; open {
-				return
-			}
-			t.out.Text(text.End(t.now()))
-			t.out.End()
-			for _, c := range cited {
-				t.part(c)
-			}
-			cited = nil
 		case app.ToolBlock:
 			t.storedCall(c)
-		case app.SourceBlock, app.MediaBlock:
-			if open {
-				cited = append(cited, c)
-				return
-			}
-			t.part(c)
 		case app.EventBlock, app.RetryBlock:
 			if c.Op != app.Dropped && !c.Implied {
 				t.event(c.Event)
 			}
+		default:
+			blocks.change(c)
 		}
 	})
 }
