@@ -61,7 +61,6 @@ type editor struct {
 	textRows                         int // maximum number of rows of text; 0 for any
 	top                              int // first visible row of text
 	placeholder                      string
-	view                             string // result of the last View; "" if something has changed
 }
 
 // A Recall restores earlier text: history, search in it, and stash.
@@ -104,27 +103,23 @@ func New(th *theme.Theme) *Model {
 // SetSize sets the width and the maximum number of rows.
 func (m *Model) SetSize(width, maxHeight int) {
 	e := m.editor
-	if width, maxHeight = max(width, 1), max(maxHeight, 1); width != e.width || maxHeight != e.height {
-		e.width, e.height, e.view = width, maxHeight, ""
-	}
+	e.width, e.height = max(width, 1), max(maxHeight, 1)
 }
 
 // SetTextRows sets the maximum number of rows of text; 0 is as many as SetSize leaves.
 func (m *Model) SetTextRows(most int) {
-	if most != m.editor.textRows {
-		m.editor.textRows, m.editor.view = most, ""
-	}
+	m.editor.textRows = most
 }
 
 // SetTheme sets the theme.
 func (m *Model) SetTheme(th *theme.Theme) {
 	e := m.editor
-	e.theme, e.view = th, ""
+	e.theme = th
 	e.textSGR, e.accentSGR, e.selectionSGR = theme.NewSGR(th.Text), theme.NewSGR(th.Accent), theme.NewSGR(th.Text.Reverse(true))
 }
 
 // SetPlaceholder sets the text shown while the composer is empty.
-func (m *Model) SetPlaceholder(s string) { m.editor.placeholder, m.editor.view = sanitize.Line(s), "" }
+func (m *Model) SetPlaceholder(s string) { m.editor.placeholder = sanitize.Line(s) }
 
 // SetCompleter sets the function that completes words; nil turns completion off.
 func (m *Model) SetCompleter(c Completer) { m.completion.completer, m.completion.menu = c, nil }
@@ -153,7 +148,7 @@ func (m *Model) Shell() bool {
 }
 
 // Focus sets whether the composer handles keys and shows a cursor.
-func (m *Model) Focus(on bool) { m.focused, m.editor.view = on, "" }
+func (m *Model) Focus(on bool) { m.focused = on }
 
 // isEmpty reports whether there is no text.
 func (m *editor) isEmpty() bool { return len(m.units) == 0 }
@@ -194,7 +189,6 @@ func (m *Model) Clear() {
 func (m *Model) resetTransient() {
 	m.lastAction, m.goalColumn, m.Queue.pickedPrompt, m.completion.menu = none, -1, -1, nil
 	m.Queue.requeued = m.Queue.requeued && !m.Empty()
-	m.editor.invalidate()
 }
 
 // Update handles keys and pastes, if the composer has the focus, and answers of
@@ -246,7 +240,6 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	m.lastAction = do
 	m.Queue.requeued = m.Queue.requeued && !m.Empty()
-	m.editor.invalidate()
 	return tea.Batch(cmd, m.completion.updateMenu())
 }
 
@@ -350,6 +343,3 @@ func (m *Model) sendWith(later bool) {
 	m.Reset()
 	m.submitted = append(m.submitted, msg)
 }
-
-// invalidate discards the cached view.
-func (m *editor) invalidate() { m.view = "" }

@@ -118,7 +118,6 @@ func (m *Recall) stopSearch(accept bool) {
 		m.saveHistoryDraft(len(m.history.prompts) - s.index)
 		m.editor.set(unitsOf(m.history.prompts[s.index]))
 	}
-	m.editor.invalidate()
 }
 
 // searchKey handles a key during a search, and reports whether the key also acts on
@@ -142,7 +141,6 @@ func (m *Recall) searchKey(do action, msg tea.KeyPressMsg) (pass bool) {
 		m.stopSearch(true)
 		return do != submit
 	}
-	m.editor.invalidate()
 	return false
 }
 

@@ -208,7 +208,6 @@ func (m *completion) onCompleted(msg CompletedMsg) tea.Cmd {
 		}
 	}
 	o.height = max(o.height, min(len(o.candidates), maxMenuRows))
-	m.editor.invalidate()
 	var cmds []tea.Cmd
 	if msg.more {
 		cmds = append(cmds, m.completeCmd(askAgain))
@@ -283,7 +282,6 @@ func (m *completion) acceptCandidate(c Candidate) tea.Cmd {
 	m.editor.splitUndo()
 	m.editor.replace(o.start, m.editor.cur, split(string(o.kind)+name))
 	m.editor.splitUndo()
-	m.editor.invalidate()
 	if !c.Directory {
 		m.menu = nil
 		return nil

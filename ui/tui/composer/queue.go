@@ -32,7 +32,6 @@ func (m *Queue) SetQueue(prompts []string, steer int) {
 	}
 	m.queue, m.steerCount = slices.Clone(prompts), steer
 	m.pickedPrompt = min(m.pickedPrompt, len(prompts)-1)
-	m.editor.invalidate()
 }
 
 // MarkRequeued records that the text was taken from the queue. This ends when the text is sent or

@@ -45,9 +45,6 @@ func (m *Model) PromptRow() int {
 // View returns the composer: Height rows, none wider than its width. The queue and
 // the list of completions are above the text.
 func (m *Model) View() string {
-	if m.editor.view != "" {
-		return m.editor.view
-	}
 	p := m.layOut()
 	lines := make([]string, 0, m.editor.height)
 	lines = append(lines, m.Queue.queueLines(p.queue)...)
@@ -58,8 +55,7 @@ func (m *Model) View() string {
 	for r := m.editor.top; r < m.editor.top+p.text && len(lines) < m.editor.height; r++ {
 		lines = append(lines, m.renderRow(m.editor.rows[r])+m.editor.scrollMark(r, p.text))
 	}
-	m.editor.view = strings.Join(lines, "\n")
-	return m.editor.view
+	return strings.Join(lines, "\n")
 }
 
 // scrollMark returns an arrow at the right edge of a row if the text continues beyond the window.
@@ -127,7 +123,6 @@ func (m *Model) Cursor() (x, y int, ok bool) {
 // queued prompt, accepts a completion, or opens the chip at the cursor.
 func (m *Model) Click(x, y int) tea.Cmd {
 	p := m.layOut()
-	defer m.editor.invalidate()
 	switch row := y - p.queue; {
 	case y < 0 || y >= p.above()+p.text:
 		return nil

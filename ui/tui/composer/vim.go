@@ -17,7 +17,6 @@ func (m *Model) SetVim(on bool) {
 		m.vim = &vim{run: m.runAction, vertical: m.vertical, canMove: m.canMove}
 		m.vim.enterInsert(m.editor)
 	}
-	m.editor.invalidate()
 }
 
 // Mode returns vim's mode, "insert", "normal" or "visual", with the keys of an
