@@ -13,6 +13,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"os"
 
 	"parley/providers/llm"
 	"parley/providers/wire"
@@ -37,6 +38,9 @@ type Options struct {
 	Dialects  []map[string]any  // tables of the configuration, each merged over the previous ones; see Family.CheckDialect
 }
 
+// OpenAI is OpenAI's own host.
+const OpenAI = "api.openai.com"
+
 // IsHost reports whether the base URL has this host.
 func (o Options) IsHost(name string) bool {
 	u, err := url.Parse(o.BaseURL)
@@ -57,7 +61,8 @@ func (o Options) WithDefaults() Options {
 }
 
 // RequestHeaders returns the headers of every request: the key in each header of own, and Headers, which
-// override them. An empty name is Authorization; KeyHeader, if set, replaces all of own.
+// override them. An empty name is Authorization; KeyHeader, if set, replaces all of own. OpenAI gets
+// the organization and the project that the environment names.
 func (o Options) RequestHeaders(own ...string) map[string]string {
 	headers := map[string]string{}
 	for _, name := range own {
@@ -68,6 +73,13 @@ func (o Options) RequestHeaders(own ...string) map[string]string {
 			headers[name] = "Bearer " + o.Key
 		default:
 			headers[name] = o.Key
+		}
+	}
+	if o.IsHost(OpenAI) {
+		for name, variable := range map[string]string{"Openai-Organization": "OPENAI_ORG_ID", "Openai-Project": "OPENAI_PROJECT_ID"} {
+			if id := os.Getenv(variable); id != "" {
+				headers[name] = id
+			}
 		}
 	}
 	for name, value := range o.Headers {

@@ -3,7 +3,7 @@ package openai
 import (
 	"strings"
 
-	"parley/providers/adapter/openaiclient"
+	"parley/providers/adapter"
 	"parley/providers/schema"
 )
 
@@ -69,7 +69,7 @@ var llamaSchema = func() schema.Target {
 // services lists the differences of each service that apply to all models. A new service is a new
 // row.
 var services = []service{
-	{kind: "openai", ownServers: true, verbosity: true, choicesHost: openaiclient.Host, dialect: Dialect{ImageDetail: true, PerModel: true, PDFs: true, StrictSchemas: true, MultipleChoices: true}},
+	{kind: "openai", ownServers: true, verbosity: true, choicesHost: adapter.OpenAI, dialect: Dialect{ImageDetail: true, PerModel: true, PDFs: true, StrictSchemas: true, MultipleChoices: true}},
 
 	{kind: "grok", dialect: Dialect{ImageDetail: true, WebByResponses: true, MaxTokensField: "max_completion_tokens", Schema: schema.XAI}},
 

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -11,7 +12,6 @@ import (
 	"github.com/openai/openai-go/v3/option"
 
 	"parley/providers/adapter"
-	"parley/providers/adapter/openaiclient"
 	"parley/providers/filter"
 	"parley/providers/llm"
 	"parley/tools/lazy"
@@ -46,7 +46,26 @@ type format interface {
 // newEndpoint returns the endpoint at path below the base URL. It sends nothing.
 func newEndpoint(o Options, path string, f format) *endpoint {
 	o = o.WithDefaults()
-	return &endpoint{format: f, path: path, o: o, client: sdk.Client{Options: openaiclient.Options(o)}}
+	return &endpoint{format: f, path: path, o: o, client: sdk.Client{Options: clientOptions(o)}}
+}
+
+// clientOptions returns the options for an SDK client made as a literal, to send requests to the server
+// of o, whose client must be set. The literal avoids sdk.NewClient, which reads a base URL, keys
+// and headers from the environment that belong to OpenAI, not to this server.
+func clientOptions(o Options) []option.RequestOption {
+	opts := []option.RequestOption{
+		option.WithBaseURL(o.BaseURL),
+		option.WithAPIKey(cmp.Or(o.Key, "none")), // the SDK requires a key
+		option.WithMaxRetries(0),
+		option.WithHTTPClient(o.HTTP),
+	}
+	if o.KeyHeader != "" {
+		opts = append(opts, option.WithHeaderDel("Authorization"))
+	}
+	for name, value := range o.RequestHeaders("") {
+		opts = append(opts, option.WithHeader(name, value))
+	}
+	return opts
 }
 
 // stream answers req. If clean is false, the model may leave thinking, calls and template tokens in
@@ -132,14 +151,16 @@ func (e *endpoint) post(ctx context.Context, body map[string]any) (io.ReadCloser
 	if err != nil {
 		return nil, adapter.Unsendable(err)
 	}
-	put := func(r *http.Request, next option.MiddlewareNext) (*http.Response, error) {
+	var res, arrived *http.Response
+	put := func(r *http.Request, next option.MiddlewareNext) (_ *http.Response, err error) {
 		data.PutInto(r)
-		return next(r)
+		arrived, err = next(r)
+		return arrived, err
 	}
-	var res *http.Response
-	var left openaiclient.Unclosed
-	if err = e.client.Post(ctx, e.path, []byte{}, &res, left.Option(), option.WithMiddleware(put)); err != nil {
-		left.Close()
+	if err = e.client.Post(ctx, e.path, []byte{}, &res, option.WithMiddleware(put)); err != nil {
+		if arrived != nil && arrived.Body != nil { // up to 3.78, the SDK leaves it open if ctx ends just as it arrives
+			arrived.Body.Close()
+		}
 		return nil, err
 	}
 	return res.Body, nil

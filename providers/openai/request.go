@@ -6,7 +6,6 @@ import (
 	"maps"
 
 	"parley/providers/adapter"
-	"parley/providers/adapter/openaiclient"
 	"parley/providers/llm"
 )
 
@@ -38,7 +37,7 @@ func (c *Chat) compile(req llm.Request, whole bool) (body map[string]any, notice
 			body["tools"] = append(tools, d.WebTool)
 		}
 	}
-	if c.o.IsHost(openaiclient.Host) && req.Session != "" {
+	if c.o.IsHost(adapter.OpenAI) && req.Session != "" {
 		body["prompt_cache_key"] = adapter.Hash(req.Session)[:32]
 	}
 	notices = append(notices, told...)
@@ -120,7 +119,7 @@ func (c *Chat) addSettings(body map[string]any, req llm.Request) (notices []stri
 			continue
 		case d.RenamedFields[s.field] != "":
 			s.field = d.RenamedFields[s.field]
-		case s.field == "user" && c.o.IsHost(openaiclient.Host):
+		case s.field == "user" && c.o.IsHost(adapter.OpenAI):
 			s.field = "safety_identifier"
 		}
 		body[s.field] = s.value

@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"parley/providers/adapter"
-	"parley/providers/adapter/openaiclient"
 	"parley/providers/llm"
 	"parley/tools/lazy"
 )
@@ -195,7 +194,7 @@ func (r *Responses) refuseItems(body map[string]any) bool {
 // explain adds likely reasons to the error for a missing endpoint.
 func (r *Responses) explain(fault *llm.Error, body map[string]any) {
 	markNoTools(fault, body)
-	if fault.Status == http.StatusNotFound && fault.Fault == llm.InvalidRequest && fault.Param == "" && !r.o.IsHost(openaiclient.Host) {
+	if fault.Status == http.StatusNotFound && fault.Fault == llm.InvalidRequest && fault.Param == "" && !r.o.IsHost(adapter.OpenAI) {
 		fault.Message += ` (a server without the Responses API needs kind = "openai")`
 	}
 }

@@ -13,22 +13,14 @@ import (
 	"parley/providers/wire"
 )
 
-// A form is a request body other than JSON.
-type form struct {
-	Type string // content type with its parameters
-	Data []byte
-}
-
-// call sends body, as JSON unless it is a form, to url, and decodes the answer into answer, which may be nil. A nil
-// body sends none. An answer longer than limit bytes, or one that is not JSON, is an *llm.Error; anything after the
-// first JSON value is ignored. An empty answer, as with status 202, leaves answer unchanged.
-func call(ctx context.Context, c adapter.Client, method, url string, body, answer any, limit int64) error {
+// send sends body, as JSON unless it is a form, to url; a nil body sends none. The caller closes the response body.
+func send(ctx context.Context, c adapter.Client, method, url string, body any, accept string) (*http.Response, error) {
 	var data io.Reader
 	sent, ok := body.(form)
 	if body != nil && !ok {
 		text, err := adapter.Marshal(body)
 		if err != nil {
-			return adapter.Unsendable(err)
+			return nil, adapter.Unsendable(err)
 		}
 		sent = form{"application/json", text}
 	}
@@ -37,16 +29,23 @@ func call(ctx context.Context, c adapter.Client, method, url string, body, answe
 	}
 	req, err := http.NewRequestWithContext(ctx, method, url, data)
 	if err != nil {
-		return adapter.Unsendable(err)
+		return nil, adapter.Unsendable(err)
 	}
-	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Accept", accept)
 	if body != nil {
 		req.Header.Set("Content-Type", sent.Type)
 	}
 	for name, value := range c.Headers {
 		req.Header.Set(name, value)
 	}
-	res, err := c.HTTP.Do(req)
+	return c.HTTP.Do(req)
+}
+
+// call sends body and decodes the answer into answer, which may be nil. An answer longer than limit bytes, or one that
+// is not JSON, is an *llm.Error; anything after the first JSON value is ignored. An empty answer, as with status 202,
+// leaves answer unchanged.
+func call(ctx context.Context, c adapter.Client, method, url string, body, answer any, limit int64) error {
+	res, err := send(ctx, c, method, url, body, "application/json")
 	if err != nil {
 		return err
 	}

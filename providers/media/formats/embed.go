@@ -11,17 +11,18 @@ import (
 	"parley/providers/wire"
 )
 
-// embeddingFormat is a wire format of embeddings other than OpenAI's.
+// embeddingFormat is the wire format of embeddings of a kind of service.
 type embeddingFormat struct {
 	kind   string
 	batch  int    // texts per request
+	copied int    // texts per request at other hosts than OpenAI's; 0 for the same number
 	tokens int    // of all texts of a request; 0 is no limit
 	key    string // header of the key; "" is Authorization
 	// compile returns a request, with notes about options that it leaves out.
 	compile func(o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest)
-	// decode returns the vectors of an answer in the order of the texts, and the token count; 0 if
-	// the service does not count.
-	decode func(text []byte) (vectors [][]float32, tokens int, err error)
+	// decode returns the vectors of an answer for n texts in the order of the texts, and the bill as far as the service
+	// reports it.
+	decode func(text []byte, n int) (*llm.Embedded, error)
 }
 
 func (r embeddingFormat) serviceKind() string { return r.kind }
@@ -33,15 +34,26 @@ type embeddingRequest struct {
 	notes []string
 }
 
-// embeddingFormats lists the formats. Limits are those of MiniMax's and Google's documentation;
-// Ollama documents none.
+// embeddingFormats lists the formats. Limits are those of the documentation in November 2026: OpenAI
+// 2048 texts and 300,000 tokens; Model Studio 10 texts (20 for its newest model, as the catalog
+// says); Z.ai 64. Servers that imitate OpenAI accept fewer: Google's strictly enforces 100. Mistral's
+// own client sends 32. Ollama documents none.
 var embeddingFormats = []embeddingFormat{
+	{kind: "openai", batch: 2048, copied: 100, tokens: 300_000, compile: openAIEmbeddings{base64: true}.compile, decode: decodeOpenAI},
+	{kind: kindResponses, batch: 2048, copied: 100, tokens: 300_000, compile: openAIEmbeddings{base64: true}.compile, decode: decodeOpenAI},
+	{kind: "qwen", batch: 10, compile: openAIEmbeddings{}.compile, decode: decodeOpenAI},
+	{kind: "glm", batch: 64, compile: openAIEmbeddings{}.compile, decode: decodeOpenAI},
+	{kind: "mistral", batch: 32, compile: openAIEmbeddings{dimensions: "output_dimension"}.compile, decode: decodeOpenAI},
+	{kind: "openrouter", batch: 100, compile: openAIEmbeddings{inputType: true}.compile, decode: decodeOpenAI},
+	{kind: "llamacpp", batch: 64, compile: openAIEmbeddings{dimensions: "-"}.compile, decode: decodeOpenAI},
+	{kind: "vllm", batch: 64, compile: openAIEmbeddings{}.compile, decode: decodeOpenAI},
+	{kind: "lmstudio", batch: 64, compile: openAIEmbeddings{dimensions: "-"}.compile, decode: decodeOpenAI},
 	{kind: "gemini", batch: 100, key: "X-Goog-Api-Key", compile: compileGemini, decode: decodeGemini},
 	{kind: "minimax", batch: 512, compile: compileMiniMax, decode: decodeMiniMax},
 	{kind: "ollama", batch: 64, compile: compileOllama, decode: decodeOllama},
 }
 
-// An embedder is a model at an endpoint with a separate wire format.
+// An embedder is a model at an endpoint for embeddings.
 type embedder struct {
 	o      adapter.Options
 	format embeddingFormat
@@ -54,15 +66,20 @@ func newEmbedder(o adapter.Options, kind string) llm.Embedder {
 }
 
 // Batch implements llm.Embedder.
-func (e *embedder) Batch() (inputs, tokens int) { return e.format.batch, e.format.tokens }
+func (e *embedder) Batch() (inputs, tokens int) {
+	if f := e.format; f.copied == 0 || e.o.BaseURL == "" || e.o.IsHost(adapter.OpenAI) {
+		return f.batch, f.tokens
+	}
+	return e.format.copied, e.format.tokens
+}
 
 // Embed implements llm.Embedder.
 func (e *embedder) Embed(ctx context.Context, inputs []string, want llm.EmbedOptions) (*llm.Embedded, error) {
 	r := e.format.compile(e.o, inputs, want)
 	maps.Copy(r.body, e.o.Body)
-	vectors, tokens, err := e.send(ctx, r, len(inputs))
+	out, err := e.send(ctx, r, len(inputs))
 	if err == nil {
-		err = checkVectors(vectors, len(inputs), want.Dimensions)
+		err = checkVectors(out.Vectors, len(inputs), want.Dimensions)
 	}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -70,27 +87,28 @@ func (e *embedder) Embed(ctx context.Context, inputs []string, want llm.EmbedOpt
 		}
 		return nil, e.o.WithProvider(err)
 	}
-	return &llm.Embedded{Vectors: vectors, Notes: r.notes, Bill: llm.Bill{Tokens: tokens}}, nil
+	out.Notes = r.notes
+	return out, nil
 }
 
-// send sends r and decodes the answer. Some services report errors with status 200, so it looks for
-// one in an answer without vectors.
-func (e *embedder) send(ctx context.Context, r embeddingRequest, n int) ([][]float32, int, error) {
+// send sends r and decodes the answer for n texts. Some services report errors with status 200, so it
+// looks for one in an answer without vectors.
+func (e *embedder) send(ctx context.Context, r embeddingRequest, n int) (*llm.Embedded, error) {
 	var text json.RawMessage
 	client := adapter.Client{HTTP: e.o.HTTP, Headers: e.o.RequestHeaders(e.format.key)}
 	if err := call(ctx, client, http.MethodPost, r.url, r.body, &text, answerLimit(n)); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if len(text) == 0 {
-		return nil, 0, nil // checkVectors reports that vectors are missing
+		return &llm.Embedded{}, nil // checkVectors reports that vectors are missing
 	}
-	vectors, tokens, err := e.format.decode(text)
-	if len(vectors) == 0 {
+	out, err := e.format.decode(text, n)
+	if err == nil && len(out.Vectors) == 0 {
 		if fault := wire.EventError(text); fault != nil {
-			return nil, 0, fault
+			return nil, fault
 		}
 	}
-	return vectors, tokens, err
+	return out, err
 }
 
 // Bounds of an answer: the longest known vectors have 8192 dimensions, and a number takes up to 24

@@ -58,13 +58,14 @@ func compileGemini(o adapter.Options, inputs []string, want llm.EmbedOptions) em
 	}
 }
 
-func decodeGemini(text []byte) (vectors [][]float32, tokens int, err error) {
+func decodeGemini(text []byte, _ int) (*llm.Embedded, error) {
 	var answer struct {
 		Embeddings []struct{ Values vector }
 	}
-	err = adapter.DecodeLenient(text, &answer)
+	err := adapter.DecodeLenient(text, &answer)
+	out := &llm.Embedded{}
 	for _, e := range answer.Embeddings {
-		vectors = append(vectors, e.Values)
+		out.Vectors = append(out.Vectors, e.Values)
 	}
-	return vectors, 0, err
+	return out, err
 }

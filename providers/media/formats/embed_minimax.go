@@ -32,11 +32,11 @@ func compileMiniMax(o adapter.Options, inputs []string, want llm.EmbedOptions) (
 	return r
 }
 
-func decodeMiniMax(text []byte) (vectors [][]float32, tokens int, err error) {
+func decodeMiniMax(text []byte, _ int) (*llm.Embedded, error) {
 	var answer struct {
 		Vectors     []vector
 		TotalTokens int `json:"total_tokens"`
 	}
-	err = adapter.DecodeLenient(text, &answer)
-	return float32s(answer.Vectors), answer.TotalTokens, err
+	err := adapter.DecodeLenient(text, &answer)
+	return &llm.Embedded{Vectors: float32s(answer.Vectors), Bill: llm.Bill{Tokens: answer.TotalTokens}}, err
 }

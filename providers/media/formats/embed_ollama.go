@@ -22,11 +22,11 @@ func compileOllama(o adapter.Options, inputs []string, want llm.EmbedOptions) (r
 	return r
 }
 
-func decodeOllama(text []byte) (vectors [][]float32, tokens int, err error) {
+func decodeOllama(text []byte, _ int) (*llm.Embedded, error) {
 	var answer struct {
 		Embeddings []vector
 		Tokens     int `json:"prompt_eval_count"`
 	}
-	err = adapter.DecodeLenient(text, &answer)
-	return float32s(answer.Embeddings), answer.Tokens, err
+	err := adapter.DecodeLenient(text, &answer)
+	return &llm.Embedded{Vectors: float32s(answer.Embeddings), Bill: llm.Bill{Tokens: answer.Tokens}}, err
 }

@@ -53,7 +53,7 @@ func TestEmbedPlacesVectors(t *testing.T) {
 		{name: "nothing", kind: "openai", answer: `{}`, error: "0 vectors"},
 	} {
 		o, body := embedServer(t, test.answer)
-		got, err := newOpenAIEmbedder(o, test.kind).Embed(t.Context(), []string{"a", "b"}, test.o)
+		got, err := newEmbedder(o, test.kind).Embed(t.Context(), []string{"a", "b"}, test.o)
 		if test.error != "" {
 			if err == nil || !strings.Contains(err.Error(), test.error) {
 				t.Errorf("%s: %v, want %q", test.name, err, test.error)
@@ -86,13 +86,13 @@ func TestEmbedBatch(t *testing.T) {
 		{"openai", "http://localhost:4000/v1", 100},
 		{"qwen", "https://generativelanguage.googleapis.com/v1beta/openai", 10},
 	} {
-		if n, _ := newOpenAIEmbedder(adapter.Options{Model: "m", BaseURL: test.base}, test.kind).Batch(); n != test.want {
+		if n, _ := newEmbedder(adapter.Options{Model: "m", BaseURL: test.base}, test.kind).Batch(); n != test.want {
 			t.Errorf("%s at %q: %d texts, want %d", test.kind, test.base, n, test.want)
 		}
 	}
 }
 
-// Canceling just as an answer of the SDK begins leaves no response open.
+// Canceling just as an answer begins leaves no response open.
 func TestCanceledAsItBegins(t *testing.T) {
 	prompt := llm.ImageRequest{Prompt: "a cat", N: 1}
 	partials, edit := prompt, prompt
@@ -102,7 +102,7 @@ func TestCanceledAsItBegins(t *testing.T) {
 	edited.Partials = 2
 	draw := func(r llm.ImageRequest) func(context.Context, adapter.Options) error {
 		return func(ctx context.Context, o adapter.Options) error {
-			m := newOpenAIImageMaker(o, "openai")
+			m := newImageMaker(o, "openai")
 			m.facts.ID, m.facts.Partials, m.facts.Inputs = "m", true, 16
 			for _, err := range m.Make(ctx, r) {
 				if err != nil {
@@ -114,7 +114,7 @@ func TestCanceledAsItBegins(t *testing.T) {
 	}
 	for name, ask := range map[string]func(context.Context, adapter.Options) error{
 		"embed": func(ctx context.Context, o adapter.Options) error {
-			_, err := newOpenAIEmbedder(o, "openai").Embed(ctx, []string{"a"}, llm.EmbedOptions{})
+			_, err := newEmbedder(o, "openai").Embed(ctx, []string{"a"}, llm.EmbedOptions{})
 			return err
 		},
 		"image": draw(prompt), "image in parts": draw(partials), "edit": draw(edit), "edit in parts": draw(edited),

@@ -130,13 +130,10 @@ func (w embedWire) open(t *testing.T, handle http.HandlerFunc) llm.Embedder {
 	t.Helper()
 	s := httptest.NewServer(handle)
 	t.Cleanup(s.Close)
-	open := newEmbedder
-	if hasRow(embeddingServices, w.kind) {
-		open = newOpenAIEmbedder
-	} else if !hasRow(embeddingFormats, w.kind) {
+	if !hasRow(embeddingFormats, w.kind) {
 		t.Fatalf("%s embeds nothing", w.kind)
 	}
-	return open(adapter.Options{Provider: "mock", Model: w.model, BaseURL: s.URL + "/v1", Key: "secret-key"}, w.kind)
+	return newEmbedder(adapter.Options{Provider: "mock", Model: w.model, BaseURL: s.URL + "/v1", Key: "secret-key"}, w.kind)
 }
 
 // embed opens the service with one answer and embeds two texts.

@@ -27,27 +27,21 @@ type all struct{}
 
 // Embedder implements media.Formats.
 func (all) Embedder(kind, _ string) media.Opener[llm.Embedder, catalog.Embedding] {
-	open := newEmbedder
-	if hasRow(embeddingServices, kind) {
-		open = newOpenAIEmbedder
-	} else if !hasRow(embeddingFormats, kind) {
+	if !hasRow(embeddingFormats, kind) {
 		return nil
 	}
 	return func(o adapter.Options, facts catalog.Embedding, secrets []string) llm.Embedder {
-		return pricedEmbedder{open(o, kind), facts, secrets}
+		return pricedEmbedder{newEmbedder(o, kind), facts, secrets}
 	}
 }
 
 // ImageMaker implements media.Formats.
 func (all) ImageMaker(kind, _ string) media.Opener[llm.ImageMaker, catalog.ImageModel] {
-	open := newImageMaker
-	if hasRow(imageServices, kind) {
-		open = newOpenAIImageMaker
-	} else if !hasRow(imageFormats, kind) {
+	if !hasRow(imageFormats, kind) {
 		return nil
 	}
 	return func(o adapter.Options, facts catalog.ImageModel, secrets []string) llm.ImageMaker {
-		m := open(o, kind)
+		m := newImageMaker(o, kind)
 		m.facts, m.secrets = facts, secrets
 		return m
 	}

@@ -1,24 +1,28 @@
 package formats
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
 	"maps"
 	"net/http"
 	"reflect"
+	"strings"
 
 	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
 )
 
-// imageFormat is a wire format of images with JSON requests and answers.
+// imageFormat is the wire format of images of a kind of service. Requests are JSON, except edits
+// sent as forms.
 type imageFormat struct {
 	kind   string
 	can    imageAbilities
-	key    string // header of the key; "" is Authorization
-	stream bool   // can stream unfinished images
+	key    string    // header of the key; "" is Authorization
+	stream bool      // can stream unfinished images
+	edits  *editForm // nil if edits are JSON
 	// compile returns the address and the body of a request.
 	compile func(o adapter.Options, r llm.ImageRequest) (url string, body map[string]any)
 	// decode sends the content of an answer to d.
@@ -30,6 +34,11 @@ func (r imageFormat) serviceKind() string { return r.kind }
 // imageFormats lists the formats. Limits are those of the services' documentation in November
 // 2026; what the models of a service can do is in the catalog.
 var imageFormats = []imageFormat{
+	{kind: "openai", can: openAIImages, stream: true, edits: &editForm{}, compile: compileOpenAIImage, decode: decodeImages},
+	{kind: kindResponses, can: openAIImages, stream: true, edits: &editForm{}, compile: compileOpenAIImage, decode: decodeImages},
+	{kind: "ollama", can: imageAbilities{n: 1, pixels: true, step: 16, free: true}, stream: true, compile: compileLocalImage, decode: decodeImages},
+	{kind: "vllm", can: imageAbilities{inputs: 16, mask: true, pixels: true, step: 16, free: true}, stream: true, edits: &editForm{repeated: true, whiteMask: true},
+		compile: compileLocalImage, decode: decodeImages},
 	{kind: "gemini", can: imageAbilities{n: 1, inputs: 14, bytes: 14 << 20, ratios: true, tiers: true}, key: "X-Goog-Api-Key", compile: compileGeminiImage, decode: decodeGeminiImage},
 	{kind: "grok", can: imageAbilities{inputs: 5, ratios: true, tiers: true, quality: true}, compile: compileGrokImage, decode: decodeXAIImages},
 	{kind: "qwen", can: imageAbilities{inputs: 10, pixels: true, step: 16}, compile: compileQwenImage, decode: decodeQwenImage},
@@ -51,15 +60,24 @@ func newImageMaker(o adapter.Options, kind string) imageMaker {
 func (f imageFormat) draw(ctx context.Context, o adapter.Options, r llm.ImageRequest, d *imageCall) error {
 	url, body := f.compile(o, r)
 	client := adapter.Client{HTTP: o.HTTP, Headers: o.RequestHeaders(f.key)}
-	if f.stream && r.Partials > 0 {
-		body["stream"], body["partial_images"] = true, min(r.Partials, 3)
-		wire.Merge(body, o.Body)
-		return f.readEvents(ctx, client, url, body, d)
+	if r.Partials = min(r.Partials, 3); f.stream && r.Partials > 0 {
+		body["stream"], body["partial_images"] = true, r.Partials
 	}
 	wire.Merge(body, o.Body)
+	if f.edits != nil && len(r.Inputs) > 0 {
+		return f.edit(ctx, client, url, body, r, d)
+	}
+	return f.ask(ctx, client, url, body, r, d)
+}
+
+// ask sends a request for r and reads its answer.
+func (f imageFormat) ask(ctx context.Context, client adapter.Client, url string, body any, r llm.ImageRequest, d *imageCall) error {
+	if f.stream && r.Partials > 0 {
+		return f.readEvents(ctx, client, url, body, d)
+	}
 	var text json.RawMessage
-	if err := call(ctx, client, http.MethodPost, url, body, &text, int64(r.N+1)*d.m.maxBytes()); err != nil {
-		return err
+	if err := call(ctx, client, http.MethodPost, url, body, &text, int64(r.N+1)*d.m.maxBytes()); err != nil || ctx.Err() != nil {
+		return cmp.Or(err, ctx.Err())
 	}
 	return f.read(text, d)
 }
@@ -75,12 +93,8 @@ func (f imageFormat) read(text []byte, d *imageCall) error {
 }
 
 // readEvents sends a request for a stream, and sends its unfinished images and the finished one to d.
-func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url string, body map[string]any, d *imageCall) error {
-	text, err := adapter.EncodeBody(body, false)
-	if err != nil {
-		return adapter.Unsendable(err)
-	}
-	res, err := client.Post(ctx, url, text, map[string]string{"Accept": "text/event-stream"})
+func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url string, body any, d *imageCall) error {
+	res, err := send(ctx, client, http.MethodPost, url, body, "text/event-stream")
 	if err != nil {
 		return err
 	}
@@ -117,6 +131,28 @@ func (f imageFormat) readEvents(ctx context.Context, client adapter.Client, url 
 			return nil
 		}
 	}
+}
+
+// An imageEvent is an event about a new image or an edit.
+type imageEvent struct {
+	Type    string          `json:"type"`
+	B64JSON string          `json:"b64_json"`
+	Usage   json.RawMessage `json:"usage"`
+}
+
+// sendEvent sends the image of an event, and reports whether the image is finished. Known is false for
+// unknown events.
+func (d *imageCall) sendEvent(e imageEvent) (finished, known bool) {
+	switch {
+	case strings.HasSuffix(e.Type, ".partial_image"):
+		d.sendPartial(e.B64JSON)
+		return false, true
+	case strings.HasSuffix(e.Type, ".completed"):
+		d.addUsage(e.Usage)
+		d.sendImage(sentImage{base64: e.B64JSON})
+		return true, true
+	}
+	return false, false
 }
 
 // dataURL returns b as a data URL.

@@ -33,7 +33,7 @@ func openAILinks(urls ...string) string {
 }
 
 var openAISuite = imageSuite{
-	kind: "openai", open: newOpenAIImageMaker, path: "/v1", key: "Authorization",
+	kind: "openai", open: newImageMaker, path: "/v1", key: "Authorization",
 	answer: openAIImageAnswer, links: openAILinks, nothing: `{"data":[]}`, broken: `{"data":[{"b64_json":"%%%"}]}`,
 	refusals: map[string]int{
 		`{"error":{"message":"Your request was rejected by the safety system.","type":"image_generation_user_error","code":"moderation_blocked","moderation_details":{"moderation_stage":"input","categories":["violence"]}}}`: 400,

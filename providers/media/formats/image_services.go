@@ -2,6 +2,7 @@ package formats
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -71,11 +72,18 @@ func decodeModerated(text []byte, d *imageCall, moderated bool) error {
 			Role string `json:"role"`
 		} `json:"content_filter"`
 		Usage json.RawMessage `json:"usage"`
+		SVG   struct {
+			Model string  `json:"model"`
+			Total float64 `json:"total_tokens"`
+		} `json:"svg_usage"` // OpenAI
 	}
 	if err := adapter.DecodeLenient(text, &a); err != nil {
 		return err
 	}
 	d.addUsage(a.Usage)
+	if a.SVG.Total > 0 {
+		d.sendNote(fmt.Sprintf("the SVG took %d tokens of %s, which are not in the price", adapter.TokenCount(a.SVG.Total), a.SVG.Model))
+	}
 	blocked := llm.Refusal{Stage: "output", Code: "respect_moderation", Text: "blocked by the provider's moderation", Billed: d.bill.USD > 0}
 	if moderated && a.Data != nil && len(a.Data) == 0 {
 		d.sendRefusal(blocked)

@@ -1,16 +1,10 @@
 package formats
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"maps"
-	"mime/multipart"
-	"net/textproto"
-	"slices"
 	"strings"
 
-	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -70,38 +64,4 @@ func pixelsOf(model string, r llm.VideoRequest) (string, error) {
 		return fmt.Sprintf("%dx%d", h, h), nil
 	}
 	return "", &llm.Error{Fault: llm.Unsupported, Message: fmt.Sprintf("%s takes pixels: give the resolution as 1280x720, without a ratio", model)}
-}
-
-// multipartForm returns fields as a form. Blobs become files with a content type, which servers
-// require.
-func multipartForm(fields map[string]any) (form, error) {
-	var b bytes.Buffer
-	w := multipart.NewWriter(&b)
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		var err error
-		switch value := fields[name].(type) {
-		case *llm.Blob:
-			header := textproto.MIMEHeader{}
-			header.Set("Content-Disposition", fmt.Sprintf(`form-data; name="%s"; filename="image.%s"`, name, strings.TrimPrefix(value.MIME, "image/")))
-			header.Set("Content-Type", value.MIME)
-			part, failed := w.CreatePart(header)
-			if err = failed; err == nil {
-				_, err = part.Write(value.Data)
-			}
-		case string:
-			err = w.WriteField(name, value)
-		default:
-			text, failed := adapter.Marshal(value)
-			if err = failed; err == nil {
-				err = w.WriteField(name, string(text))
-			}
-		}
-		if err != nil {
-			return form{}, err
-		}
-	}
-	if err := w.Close(); err != nil {
-		return form{}, err
-	}
-	return form{Type: w.FormDataContentType(), Data: b.Bytes()}, nil
 }
