@@ -18,8 +18,14 @@ type embeddingFormat struct {
 	copied int    // texts per request at other hosts than OpenAI's; 0 for the same number
 	tokens int    // of all texts of a request; 0 is no limit
 	key    string // header of the key; "" is Authorization
+
+	// Differences of services on /embeddings.
+	dimensions string // field for the number of dimensions; "" is "dimensions", "-" is none
+	base64     bool   // can send vectors as base64, which is a quarter of the size
+	inputType  bool   // has the field input_type: query or document
+
 	// compile returns a request, with notes about options that it leaves out.
-	compile func(o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest)
+	compile func(f embeddingFormat, o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest)
 	// decode returns the vectors of an answer for n texts in the order of the texts, and the bill as far as the service
 	// reports it.
 	decode func(text []byte, n int) (*llm.Embedded, error)
@@ -39,15 +45,15 @@ type embeddingRequest struct {
 // says); Z.ai 64. Servers that imitate OpenAI accept fewer: Google's strictly enforces 100. Mistral's
 // own client sends 32. Ollama documents none.
 var embeddingFormats = []embeddingFormat{
-	{kind: "openai", batch: 2048, copied: 100, tokens: 300_000, compile: openAIEmbeddings{base64: true}.compile, decode: decodeOpenAI},
-	{kind: kindResponses, batch: 2048, copied: 100, tokens: 300_000, compile: openAIEmbeddings{base64: true}.compile, decode: decodeOpenAI},
-	{kind: "qwen", batch: 10, compile: openAIEmbeddings{}.compile, decode: decodeOpenAI},
-	{kind: "glm", batch: 64, compile: openAIEmbeddings{}.compile, decode: decodeOpenAI},
-	{kind: "mistral", batch: 32, compile: openAIEmbeddings{dimensions: "output_dimension"}.compile, decode: decodeOpenAI},
-	{kind: "openrouter", batch: 100, compile: openAIEmbeddings{inputType: true}.compile, decode: decodeOpenAI},
-	{kind: "llamacpp", batch: 64, compile: openAIEmbeddings{dimensions: "-"}.compile, decode: decodeOpenAI},
-	{kind: "vllm", batch: 64, compile: openAIEmbeddings{}.compile, decode: decodeOpenAI},
-	{kind: "lmstudio", batch: 64, compile: openAIEmbeddings{dimensions: "-"}.compile, decode: decodeOpenAI},
+	{kind: "openai", batch: 2048, copied: 100, tokens: 300_000, base64: true, compile: compileOpenAI, decode: decodeOpenAI},
+	{kind: kindResponses, batch: 2048, copied: 100, tokens: 300_000, base64: true, compile: compileOpenAI, decode: decodeOpenAI},
+	{kind: "qwen", batch: 10, compile: compileOpenAI, decode: decodeOpenAI},
+	{kind: "glm", batch: 64, compile: compileOpenAI, decode: decodeOpenAI},
+	{kind: "mistral", batch: 32, dimensions: "output_dimension", compile: compileOpenAI, decode: decodeOpenAI},
+	{kind: "openrouter", batch: 100, inputType: true, compile: compileOpenAI, decode: decodeOpenAI},
+	{kind: "llamacpp", batch: 64, dimensions: "-", compile: compileOpenAI, decode: decodeOpenAI},
+	{kind: "vllm", batch: 64, compile: compileOpenAI, decode: decodeOpenAI},
+	{kind: "lmstudio", batch: 64, dimensions: "-", compile: compileOpenAI, decode: decodeOpenAI},
 	{kind: "gemini", batch: 100, key: "X-Goog-Api-Key", compile: compileGemini, decode: decodeGemini},
 	{kind: "minimax", batch: 512, compile: compileMiniMax, decode: decodeMiniMax},
 	{kind: "ollama", batch: 64, compile: compileOllama, decode: decodeOllama},
@@ -75,7 +81,7 @@ func (e *embedder) Batch() (inputs, tokens int) {
 
 // Embed implements llm.Embedder.
 func (e *embedder) Embed(ctx context.Context, inputs []string, want llm.EmbedOptions) (*llm.Embedded, error) {
-	r := e.format.compile(e.o, inputs, want)
+	r := e.format.compile(e.format, e.o, inputs, want)
 	maps.Copy(r.body, e.o.Body)
 	out, err := e.send(ctx, r, len(inputs))
 	if err == nil {

@@ -32,7 +32,7 @@ func geminiTask(task llm.Task) (word, prefix string) {
 }
 
 // compileGemini returns a batchEmbedContents request. The service counts no tokens.
-func compileGemini(o adapter.Options, inputs []string, want llm.EmbedOptions) embeddingRequest {
+func compileGemini(_ embeddingFormat, o adapter.Options, inputs []string, want llm.EmbedOptions) embeddingRequest {
 	model := o.Model
 	if !strings.HasPrefix(model, "models/") {
 		model = "models/" + model

@@ -14,7 +14,7 @@ import (
 // compileMiniMax returns a request in MiniMax's own format, whose vectors are either for documents
 // ("db") or for queries ("query"). The group of an account, which older keys need, comes from
 // group_id in the options of the provider, or from MINIMAX_GROUP_ID.
-func compileMiniMax(o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest) {
+func compileMiniMax(_ embeddingFormat, o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest) {
 	r.url = strings.TrimRight(o.BaseURL, "/") + "/embeddings"
 	group, _ := o.Body["group_id"].(string)
 	if group = cmp.Or(group, os.Getenv("MINIMAX_GROUP_ID")); group != "" {

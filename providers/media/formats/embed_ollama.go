@@ -9,7 +9,7 @@ import (
 
 // compileOllama returns a request in Ollama's own format. Its endpoint in OpenAI's format silently
 // truncates texts that are too long; with truncate false, this one returns an error.
-func compileOllama(o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest) {
+func compileOllama(_ embeddingFormat, o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest) {
 	host := strings.TrimSuffix(strings.TrimRight(o.BaseURL, "/"), "/v1")
 	r.url = host + "/api/embed"
 	r.body = map[string]any{"model": o.Model, "input": inputs, "truncate": false}

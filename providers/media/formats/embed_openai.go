@@ -8,26 +8,19 @@ import (
 	"parley/providers/llm"
 )
 
-// openAIEmbeddings holds the differences of a service on /embeddings.
-type openAIEmbeddings struct {
-	dimensions string // field for the number of dimensions; "" is "dimensions", "-" is none
-	base64     bool   // can send vectors as base64, which is a quarter of the size
-	inputType  bool   // has the field input_type: query or document
-}
-
-// compile returns a request in OpenAI's format.
-func (s openAIEmbeddings) compile(o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest) {
+// compileOpenAI returns a request in OpenAI's format.
+func compileOpenAI(f embeddingFormat, o adapter.Options, inputs []string, want llm.EmbedOptions) (r embeddingRequest) {
 	r.url = strings.TrimRight(o.BaseURL, "/") + "/embeddings"
 	r.body = map[string]any{"model": o.Model, "input": inputs, "encoding_format": "float"}
-	if s.base64 {
+	if f.base64 {
 		r.body["encoding_format"] = "base64"
 	}
-	if field := cmp.Or(s.dimensions, "dimensions"); want.Dimensions > 0 && field != "-" { // without it, Embed checks the number in the answer
+	if field := cmp.Or(f.dimensions, "dimensions"); want.Dimensions > 0 && field != "-" { // without it, Embed checks the number in the answer
 		r.body[field] = want.Dimensions
 	}
 	switch {
 	case want.Task == "":
-	case s.inputType && (want.Task == llm.TaskQuery || want.Task == llm.TaskDocument):
+	case f.inputType && (want.Task == llm.TaskQuery || want.Task == llm.TaskDocument):
 		r.body["input_type"] = string(want.Task)
 	default:
 		r.notes = append(r.notes, adapter.LeftOut(o.Model, "the task"))

@@ -92,7 +92,7 @@ func TestImageSizesInTheWordsOfTheModel(t *testing.T) {
 		{"openai", "gpt-image-1.5", "2:3", "1024x1536"},
 		{"openai", "gpt-image-1.5", "1K", "1024x1024"},
 	} {
-		m := imageMaker{abilities: openAIImages, facts: imageFacts(t, test.provider, test.model)}
+		m := imageMaker{abilities: rowOf(imageFormats, "openai").can, facts: imageFacts(t, test.provider, test.model)}
 		size, err := llm.ParseSize(test.size)
 		if err != nil {
 			t.Fatal(err)

@@ -34,8 +34,8 @@ func (r imageFormat) serviceKind() string { return r.kind }
 // imageFormats lists the formats. Limits are those of the services' documentation in November
 // 2026; what the models of a service can do is in the catalog.
 var imageFormats = []imageFormat{
-	{kind: "openai", can: openAIImages, stream: true, edits: &editForm{}, compile: compileOpenAIImage, decode: decodeImages},
-	{kind: kindResponses, can: openAIImages, stream: true, edits: &editForm{}, compile: compileOpenAIImage, decode: decodeImages},
+	{kind: "openai", can: imageAbilities{inputs: 16, mask: true, transparent: true, pixels: true, step: 16, quality: true, format: true}, stream: true, edits: &editForm{}, compile: compileOpenAIImage, decode: decodeImages},
+	{kind: kindResponses, can: imageAbilities{inputs: 16, mask: true, transparent: true, pixels: true, step: 16, quality: true, format: true}, stream: true, edits: &editForm{}, compile: compileOpenAIImage, decode: decodeImages},
 	{kind: "ollama", can: imageAbilities{n: 1, pixels: true, step: 16, free: true}, stream: true, compile: compileLocalImage, decode: decodeImages},
 	{kind: "vllm", can: imageAbilities{inputs: 16, mask: true, pixels: true, step: 16, free: true}, stream: true, edits: &editForm{repeated: true, whiteMask: true},
 		compile: compileLocalImage, decode: decodeImages},

@@ -15,9 +15,6 @@ import (
 	"parley/providers/llm"
 )
 
-// openAIImages holds the features of OpenAI's format.
-var openAIImages = imageAbilities{inputs: 16, mask: true, transparent: true, pixels: true, step: 16, quality: true, format: true}
-
 // compileOpenAIImage returns a request in OpenAI's format. Kind "openai" is any server with it.
 func compileOpenAIImage(o adapter.Options, r llm.ImageRequest) (address string, body map[string]any) {
 	body = fields(map[string]any{
