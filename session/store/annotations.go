@@ -119,7 +119,6 @@ type logContent struct {
 
 	older      int       // messages 1 to older are on disk and not in nodes
 	olderUsage llm.Usage // usage of messages 1 to older, plus side when the conversation was opened
-	prefetched *prefetch // prefetched messages 1 to older; nil: none
 }
 
 func byN(e annotationEntry, n int) int { return cmp.Compare(e.N, n) }

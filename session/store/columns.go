@@ -105,12 +105,11 @@ type jsonReader struct {
 	rest  string
 	size  int // of the whole text, in bytes
 	ok    bool
-	begin byte       // precedes the next field: { or ,
-	texts *textArena // holds short strings; nil: each string has its own memory
+	begin byte // precedes the next field: { or ,
 }
 
-func newJSONReader(text string, texts *textArena) *jsonReader {
-	return &jsonReader{rest: text, size: len(text), ok: true, texts: texts}
+func newJSONReader(text string) *jsonReader {
+	return &jsonReader{rest: text, size: len(text), ok: true}
 }
 
 // atEnd reports whether the whole text was read, without an error.
@@ -183,14 +182,6 @@ func (r *jsonReader) text() string {
 	return ""
 }
 
-// ownText reads a string into memory of its own.
-func (r *jsonReader) ownText() string {
-	texts := r.texts
-	defer func() { r.texts = texts }()
-	r.texts = nil
-	return r.text()
-}
-
 // plainPrefix returns the index, from i on, of the first byte of s that is a quote, a backslash or a
 // control character; its length if there is none.
 func plainPrefix(s string, i int) int {
@@ -211,14 +202,14 @@ func plainPrefix(s string, i int) int {
 func (r *jsonReader) unescape(s string, escaped bool) string {
 	r.ok = utf8.ValidString(s)
 	switch {
-	case !escaped && r.texts == nil && len(s) < r.size/2:
+	case !escaped && len(s) < r.size/2:
 		return strings.Clone(s)
-	case !escaped && r.texts == nil:
+	case !escaped:
 		return s
 	}
-	into := r.texts.room(len(s))
-	from := into.Len()
-	for escaped && r.ok {
+	var into strings.Builder
+	into.Grow(len(s))
+	for r.ok {
 		at := strings.IndexByte(s, '\\')
 		if at < 0 {
 			break
@@ -230,7 +221,7 @@ func (r *jsonReader) unescape(s string, escaped bool) string {
 		into.WriteRune(c)
 	}
 	into.WriteString(s)
-	return into.String()[from:]
+	return into.String()
 }
 
 // unescapedRune returns the character that escape, a backslash and more, begins with, and the rest of escape;
@@ -281,21 +272,15 @@ func isNumeric(c byte) bool {
 }
 
 func (r *jsonReader) int() int64 {
-	if n, size := leadingDigits(r.rest); size == 1 || size > 0 && r.rest[0] != '0' {
-		if size < len(r.rest) && !isNumeric(r.rest[size]) {
-			r.rest = r.rest[size:]
-			return n
-		}
-	}
-	n, ok := parseInt(r.number())
-	r.ok = r.ok && ok
+	n, err := strconv.ParseInt(r.number(), 10, 64)
+	r.ok = r.ok && err == nil
 	return n
 }
 
 func (r *jsonReader) float() float64 {
 	text := r.number()
-	if n, size := leadingDigits(text); size == len(text) && size > 0 && size < 16 { // most are 0
-		return float64(n)
+	if text == "0" { // most are
+		return 0
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	r.ok = r.ok && err == nil && (isDecimal(text) || json.Valid([]byte(text)))
@@ -367,7 +352,7 @@ func readUsage(r *jsonReader, u *llm.Usage) {
 // decodeUsage reads a usage; after an error u is zero.
 func decodeUsage(text string, u *llm.Usage) error {
 	*u = llm.Usage{}
-	r := newJSONReader(text, nil)
+	r := newJSONReader(text)
 	if readUsage(r, u); r.atEnd() {
 		return nil
 	}

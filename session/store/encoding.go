@@ -73,17 +73,17 @@ func encodeParts(parts []llm.Part, blobs map[string]any) ([]byte, error) {
 }
 
 // decodeParts decodes the result of encodeParts, with references to the content in
-// blobs. Short strings are held by texts; nil: each has its own memory.
-func decodeParts(text string, texts *textArena) (parts []llm.Part, refs []blobRef, err error) {
-	if parts, refs, ok := readParts(text, texts); ok {
+// blobs.
+func decodeParts(text string) (parts []llm.Part, refs []blobRef, err error) {
+	if parts, refs, ok := readParts(text); ok {
 		return parts, refs, nil
 	}
 	return unmarshalParts(text)
 }
 
 // readParts is the fast form of decodeParts for most messages; ok is false for others.
-func readParts(text string, texts *textArena) (parts []llm.Part, refs []blobRef, ok bool) {
-	r := newJSONReader(text, texts)
+func readParts(text string) (parts []llm.Part, refs []blobRef, ok bool) {
+	r := newJSONReader(text)
 	if n := strings.Count(text, `{"kind":`); n > 0 {
 		parts = make([]llm.Part, 0, n)
 	}
@@ -108,7 +108,7 @@ func readParts(text string, texts *textArena) (parts []llm.Part, refs []blobRef,
 			readText(r, "made", &p.Made)
 			readText(r, "blob", &sha)
 			if r.field("state") {
-				p.State = json.RawMessage(r.ownText())
+				p.State = json.RawMessage(r.text())
 			}
 		})
 		if sha != "" {
@@ -165,8 +165,8 @@ type nodeExtra struct {
 }
 
 // readExtra decodes the nodeExtra of most messages into n; it returns false for others.
-func readExtra(n *Node, text string, texts *textArena) bool {
-	r := newJSONReader(text, texts)
+func readExtra(n *Node, text string) bool {
+	r := newJSONReader(text)
 	r.object(func() {
 		readBool(r, "open", &n.Partial)
 		readBool(r, "summary", &n.Summary)

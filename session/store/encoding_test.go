@@ -216,18 +216,14 @@ func FuzzReadJSON(f *testing.F) {
 		f.Add(row)
 	}
 	f.Fuzz(func(t *testing.T, row string) {
-		for _, texts := range []*textArena{nil, {}} {
-			got, refs, ok := readParts(row, texts)
-			if !ok {
-				break
-			}
+		if got, refs, ok := readParts(row); ok {
 			want, wantRefs, err := unmarshalParts(row)
 			if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(refs, wantRefs) {
 				t.Errorf("%s: got %+v, %+v, encoding/json reads %+v, %+v, %v", row, got, refs, want, wantRefs, err)
 			}
 		}
 		var node Node
-		if readExtra(&node, row, nil) {
+		if readExtra(&node, row) {
 			got, want := nodeExtra{Node: &node}, nodeExtra{Node: &Node{}}
 			if err := json.Unmarshal([]byte(row), &want); err != nil || !reflect.DeepEqual(got, want) {
 				t.Errorf("%s: got %+v, encoding/json reads %+v, %v", row, got, want, err)
@@ -251,7 +247,7 @@ func TestUsualRowsAreReadAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, ok := readParts(string(row), nil); !ok {
+	if _, _, ok := readParts(string(row)); !ok {
 		t.Errorf("%s: left to encoding/json", row)
 	}
 	row, err = encode(nodeExtra{Node: &Node{
@@ -264,7 +260,7 @@ func TestUsualRowsAreReadAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !readExtra(&Node{}, string(row), nil) {
+	if !readExtra(&Node{}, string(row)) {
 		t.Errorf("%s: left to encoding/json", row)
 	}
 }
@@ -272,7 +268,7 @@ func TestUsualRowsAreReadAtOnce(t *testing.T) {
 // A short text of a row does not keep the memory of a long one.
 func TestShortTextHoldsNoLongOne(t *testing.T) {
 	row := `[{"kind":"text","text":"` + strings.Repeat("a", 100) + `\n","id":"short"}]`
-	parts, _, err := decodeParts(row, nil)
+	parts, _, err := decodeParts(row)
 	if err != nil || len(parts) != 1 || parts[0].ID != "short" {
 		t.Fatal(parts, err)
 	}

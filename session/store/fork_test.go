@@ -74,7 +74,6 @@ func TestForkOfPages(t *testing.T) {
 			return nil
 		}},
 		"pages read before": {store: func(_ *testing.T, db *DB) *DB { return db }, do: func(l *Log) error {
-			l.Prefetch()
 			page, err := l.Read(n-10, n)
 			if err == nil && (len(page) != 11 || page[10].Text() != nodes[n-1].Text() || l.LinearCount() != n) {
 				err = fmt.Errorf("%d messages are read", len(page))

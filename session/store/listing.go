@@ -316,12 +316,8 @@ func (c *columnReader) text() (column string) {
 }
 
 func (c *columnReader) number() int64 {
-	if n, size := leadingDigits(c.rest); size > 0 && size < len(c.rest) && c.rest[size] == columnEnd[0] {
-		c.rest = c.rest[size+1:]
-		return n
-	}
-	n, ok := parseInt(c.text())
-	c.ok = c.ok && ok
+	n, err := strconv.ParseInt(c.text(), 10, 64)
+	c.ok = c.ok && err == nil
 	return n
 }
 

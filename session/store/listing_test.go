@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -326,18 +325,5 @@ func TestLongListLeavesCache(t *testing.T) {
 	}
 	if after := size(); after != before {
 		t.Errorf("the cache holds %d, and %d before", after, before)
-	}
-}
-
-// Integers are read as strconv reads them.
-func TestParseInt(t *testing.T) {
-	for _, text := range []string{
-		"0", "7", "1764288247166592188", "9223372036854775807", "-1", "-9223372036854775808", "+1", "00000000000000000001", "007",
-		"", "1.0", " 1", "1e3", "9223372036854775808", "9999999999999999999", "99999999999999999999", "-", "12x",
-	} {
-		want, err := strconv.ParseInt(text, 10, 64)
-		if n, ok := parseInt(text); ok != (err == nil) || n != want {
-			t.Errorf("%q: got %d, %t, want %d, %v", text, n, ok, want, err)
-		}
 	}
 }

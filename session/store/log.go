@@ -335,13 +335,7 @@ func (l *Log) Close() error {
 		return nil
 	}
 	l.closed = true
-	ahead := l.prefetched
-	l.prefetched = nil
 	l.mu.Unlock()
-	if ahead != nil {
-		ahead.stop()
-		<-ahead.done
-	}
 	close(l.stop)
 	<-l.done
 	l.db.mu.Lock()

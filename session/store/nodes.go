@@ -21,27 +21,20 @@ type nodeRow struct {
 	err          error // the first damage in it
 }
 
-// decode decodes the JSON of a row. Damage is left out and reported in r.err.
+// decode decodes the JSON of a row, whose other columns are set. Damage is left out and reported in r.err.
 func (r *nodeRow) decode() {
-	refs, err := decodeNode(&r.Node, r.extra, r.parts, nil)
-	r.refs, r.err, r.extra, r.parts = refs, cmp.Or(err, r.err), "", ""
-}
-
-// decodeNode decodes the JSON of n, whose other columns are set. It returns references to content in
-// blobs, and the first damage, which it leaves out. Short strings are held by texts; nil: each has
-// its own memory.
-func decodeNode(n *Node, extra, parts string, texts *textArena) (refs []blobRef, err error) {
-	if extra != "{}" && !readExtra(n, extra, texts) {
-		err = json.Unmarshal([]byte(extra), &nodeExtra{Node: n})
+	n := &r.Node
+	var err, errParts error
+	if r.extra != "{}" && !readExtra(n, r.extra) {
+		err = json.Unmarshal([]byte(r.extra), &nodeExtra{Node: n})
 	}
-	var errParts error
-	n.Parts, refs, errParts = decodeParts(parts, texts)
+	n.Parts, r.refs, errParts = decodeParts(r.parts)
 	err = cmp.Or(errParts, err)
 	if role := roleOf(n); role != n.Role {
 		err = cmp.Or(err, fmt.Errorf("role = %.40q: taken for %s", string(n.Role), role))
 		n.Role = role
 	}
-	return refs, err
+	r.err, r.extra, r.parts = cmp.Or(err, r.err), "", ""
 }
 
 // readNodes reads the messages of a session from a table, by rising Seq. Damaged numbers and

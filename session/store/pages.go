@@ -1,10 +1,8 @@
 package store
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"sync"
 
 	"parley/providers/llm"
 )
@@ -63,18 +61,7 @@ func (l *Log) Older() int {
 func (l *Log) Read(from, to int) ([]Node, error) {
 	l.mu.Lock()
 	db, id := l.pages()
-	ahead := l.prefetched
-	if l.older == 0 { // some may have changed since
-		ahead = nil
-	}
 	l.mu.Unlock()
-	if nodes := ahead.take(from, to); nodes != nil {
-		return nodes, nil
-	}
-	nodes := make([]Node, to-from+1)
-	if readJoinedHalves(db, id, nodes, from) == nil {
-		return nodes, nil
-	}
 	return pageOf(db, id, from, to)
 }
 
@@ -84,41 +71,6 @@ func (l *Log) pages() (db *DB, id string) {
 		return l.source.db, l.source.id
 	}
 	return l.db, l.session.ID
-}
-
-// readJoinedHalves is readJoinedPage; it reads many messages in two concurrent transactions.
-func readJoinedHalves(db *DB, id string, nodes []Node, from int) error {
-	half := len(nodes) / 2
-	if half < minHalf {
-		return readJoinedPage(db, id, nodes, from)
-	}
-	var other error
-	var reading sync.WaitGroup
-	reading.Go(func() { other = readJoinedPage(db, id, nodes[:half], from) })
-	err := readJoinedPage(db, id, nodes[half:], from+half)
-	reading.Wait()
-	return cmp.Or(err, other)
-}
-
-// minHalf is the smallest number of messages that two transactions share.
-const minHalf = 2 * batchSize
-
-// readJoinedPage reads messages from the number from on into nodes, joined. After an error they must
-// be read with pageOf.
-func readJoinedPage(db *DB, id string, nodes []Node, from int) error {
-	return db.read(func(q querier) error {
-		var session int64
-		if err := q.QueryRow(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&session); err != nil {
-			return err
-		}
-		refs, err := readJoined(q, session, nodes, from)
-		if err != nil {
-			return err
-		}
-		var damage damageReport
-		err = readBlobs(q, refs, &damage, nil)
-		return damage.err(db, err)
-	})
 }
 
 func pageOf(db *DB, id string, from, to int) (nodes []Node, err error) {
@@ -184,94 +136,4 @@ func (l *Log) readOlder() error {
 	}
 	l.recount()
 	return nil
-}
-
-// A prefetch reads messages of a branch from disk before they are requested, last ones first.
-type prefetch struct {
-	nodes []Node // messages from 1 on; those before low have not been read
-	done  chan struct{}
-
-	mu      sync.Mutex // guards what follows
-	changed *sync.Cond
-	low     int
-	ended   bool
-}
-
-// Number of messages that a prefetch reads at once: the first batch is needed immediately;
-// later ones are read in two halves by two transactions.
-const (
-	firstPrefetched = 2 * batchSize
-	thenPrefetched  = 16 * batchSize
-)
-
-// Prefetch begins to read, in the background, the messages of the current branch counted by Older,
-// for later calls of Read: back to the last summary, or to where the branch begins. It is worth its
-// memory if a request is about to be sent.
-func (l *Log) Prefetch() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	head := min(l.session.Head, l.older)
-	if head == 0 || l.closed || l.prefetched != nil {
-		return
-	}
-	p := &prefetch{nodes: make([]Node, head), low: head + 1, done: make(chan struct{})}
-	p.changed = sync.NewCond(&p.mu)
-	l.prefetched = p
-	db, id := l.pages()
-	go p.run(db, id)
-}
-
-func (p *prefetch) run(db *DB, id string) {
-	defer close(p.done)
-	defer p.stop()
-	size, next := firstPrefetched, len(p.nodes) // next is the next message of the branch
-	for to := next; to > 0 && next == to; size = thenPrefetched {
-		from := max(to-size, 0)
-		if p.hasEnded() || readJoinedHalves(db, id, p.nodes[from:to], from+1) != nil { // Read reports the same error
-			return
-		}
-		summarized := false
-		for next > from && !summarized { // before the messages are shared: the receiver may change them
-			n := &p.nodes[next-1]
-			next, summarized = n.Parent, n.Summary
-		}
-		p.mu.Lock()
-		p.low, to = from+1, from
-		p.changed.Broadcast()
-		p.mu.Unlock()
-		if summarized {
-			return
-		}
-	}
-}
-
-// stop stops reading before the next batch.
-func (p *prefetch) stop() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.ended = true
-	p.changed.Broadcast()
-}
-
-func (p *prefetch) hasEnded() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.ended
-}
-
-// take returns the messages from..to once they are read; nil if they will not be read, or not soon. A
-// nil p has none.
-func (p *prefetch) take(from, to int) []Node {
-	if p == nil || from < 1 || to > len(p.nodes) {
-		return nil
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for p.low > from && p.low-from <= thenPrefetched && !p.ended {
-		p.changed.Wait()
-	}
-	if p.low > from {
-		return nil
-	}
-	return p.nodes[from-1 : to : to]
 }

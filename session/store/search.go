@@ -110,7 +110,7 @@ func (w *writer) indexOwed(after int64, most int) (last int64, n int, err error)
 		var r row
 		var parts string
 		if rows.Scan(&r.num, &r.session, &r.title, &parts) == nil {
-			r.Parts, _, _ = decodeParts(parts, nil) // a damaged message has no words
+			r.Parts, _, _ = decodeParts(parts) // a damaged message has no words
 			owed, last = append(owed, r), r.num
 		}
 		return nil
@@ -287,7 +287,7 @@ func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
 	if err != nil {
 		return h, err
 	}
-	if parts, _, err := decodeParts(text, nil); err == nil {
+	if parts, _, err := decodeParts(text); err == nil {
 		h.Snippet, h.Marks = snippet(slices.Collect(searchableTexts(parts)), words)
 	}
 	if err := c.err(); err != nil {

@@ -284,7 +284,7 @@ func (db *DB) TakeDraft(key string) (d Draft, ok bool, err error) {
 	}
 	d.Cursor, d.Model = min(max(d.Cursor, 0), len(d.Text)), modelOf(holds)
 	var attached []llm.Part
-	if attached, _, err = decodeParts(parts, nil); err != nil {
+	if attached, _, err = decodeParts(parts); err != nil {
 		return d, true, &DamagedError{db.path, 1, err}
 	}
 	d.Parts = attached

@@ -338,7 +338,7 @@ func FuzzDecode(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if back, _, err := decodeParts(string(again), nil); err != nil || len(back) != len(n.Parts) {
+			if back, _, err := decodeParts(string(again)); err != nil || len(back) != len(n.Parts) {
 				t.Fatalf("%d parts became %d, %v", len(n.Parts), len(back), err)
 			}
 		}

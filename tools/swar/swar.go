@@ -30,16 +30,3 @@ func NonASCII(x uint64) (marks uint64) { return x & high }
 
 // First returns the index of the lowest marked byte; marks must not be 0.
 func First(marks uint64) int { return bits.TrailingZeros64(marks) / 8 }
-
-// Digits parses the bytes of x, as returned by Load, as a decimal number; ok is false if not all
-// are digits.
-func Digits(x uint64) (n uint64, ok bool) {
-	const upper, zeros = ones * 0xf0, ones * '0'
-	if x&upper != zeros || (x+ones*6)&upper != zeros {
-		return 0, false
-	}
-	x -= zeros
-	x = x*10 + x>>8 // pairs of digits, in every other byte
-	const fours = 0x000000ff000000ff
-	return ((x&fours)*(100+1_000_000<<32) + (x>>16&fours)*(1+10_000<<32)) >> 32, true
-}

@@ -2,7 +2,6 @@ package swar_test
 
 import (
 	"math/rand/v2"
-	"strconv"
 	"testing"
 
 	"parley/tools/swar"
@@ -43,26 +42,5 @@ func check(t *testing.T, text []byte, marks uint64, is func(byte) bool) {
 	}
 	if marks != 0 {
 		t.Fatalf("% x: marks %016x, want none", text, marks)
-	}
-}
-
-func TestDigits(t *testing.T) {
-	for _, text := range []string{
-		"00000000", "12345678", "99999999", "00000009", "90000000", "1764288/", "1764288:", "/7642881", ":7642881", "1764 288", "-1234567", "1234567\xb1", "\x001234567",
-	} {
-		want, err := strconv.ParseUint(text, 10, 64)
-		if n, ok := swar.Digits(swar.Load(text, 0)); ok != (err == nil) || ok && n != want {
-			t.Errorf("%q: got %d, %t, want %d, %v", text, n, ok, want, err)
-		}
-	}
-	for place := range 8 { // each digit at each place, and each byte
-		for b := range 256 {
-			text := []byte("73519264")
-			text[place] = byte(b)
-			want, err := strconv.ParseUint(string(text), 10, 64)
-			if n, ok := swar.Digits(swar.Load(string(text), 0)); ok != (err == nil) || ok && n != want {
-				t.Errorf("%q: got %d, %t, want %d, %v", text, n, ok, want, err)
-			}
-		}
 	}
 }

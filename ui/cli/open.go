@@ -49,9 +49,6 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 			return nil, "", err
 		}
 		trouble = err // describes unreadable parts of the log
-		if !screen && log.Session().History == session.HistoryFull {
-			log.Prefetch() // the request needs all messages at once
-		}
 	}
 	if trouble != nil && a.Quiet && !screen { // also with -q: lost or unsaved messages are important
 		cmdutil.Warn(trouble.Error())
