@@ -401,13 +401,13 @@ func TestKillDuringQuestion(t *testing.T) {
 			first.kill()
 
 			again := k.terminal("-c")
-			k.await("the conversation", func() bool { return again.shows("interrupted") })
+			k.await("the conversation", func() bool { return again.shows("Interrupted") })
 			again.send("ask again", func() bool { return again.shows("Another answer") })
 			again.send("\x1b[B", func() bool { return k.requests() > 2 })
 			again.kill()
 			k.mu.Lock()
 			defer k.mu.Unlock()
-			if !strings.Contains(k.bodies[1], "There is no result") || !strings.Contains(k.bodies[2], "→ Beta") {
+			if !strings.Contains(k.bodies[1], "It changed nothing.") || !strings.Contains(k.bodies[2], "→ Beta") {
 				t.Errorf("the model got\n%s\nand\n%s", k.bodies[1], k.bodies[2])
 			}
 		})
@@ -415,15 +415,18 @@ func TestKillDuringQuestion(t *testing.T) {
 }
 
 // TestKillBeside kills the program while it asks a model beside the conversation for the second time: with /btw while
-// it waits for an answer, with consult and with explore. The first result and its cost are stored, and the
+// it waits for an answer, with /ask, with consult and with explore. What was said and its cost are stored, and the
 // conversation continues.
 func TestKillBeside(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no SIGKILL")
 	}
-	for _, tt := range []struct{ purpose, input string }{{"aside", ""}, {"consult", `{"question":"why?"}`}, {"explore", `{"task":"find it"}`}} {
-		t.Run(tt.purpose, func(t *testing.T) {
+	for _, tt := range []struct{ name, purpose, typed, input string }{
+		{"btw", "aside", "/btw -m mock/side ", ""}, {"ask", "consult", "/ask mock/side ", ""},
+		{"consult", "consult", "", `{"question":"why?"}`}, {"explore", "explore", "", `{"task":"find it"}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			k := newKilled(t, wires[0])
 			var side atomic.Int32 // requests to the model beside
@@ -441,6 +444,8 @@ func TestKillBeside(t *testing.T) {
 					stream(w, delta(`{"content":"It continues."}`), finish("stop"))
 				case tt.input != "":
 					stream(w, call(tt.purpose, tt.input), finish("tool_calls"))
+				case tt.name == "ask":
+					stream(w, delta(`{"content":"An answer."}`), finish("stop"))
 				default:
 					begun.Store(true)
 					<-r.Context().Done()
@@ -454,9 +459,9 @@ func TestKillBeside(t *testing.T) {
 			if tt.input == "" {
 				screen := k.terminal()
 				k.await("the first screen", func() bool { return screen.shows("mock/m") })
-				screen.send("begin", begun.Load)
-				screen.send("/btw -m mock/side why?", func() bool { return screen.shows("First opinion.") })
-				screen.send("/btw and?", func() bool { return side.Load() == 2 })
+				screen.send("begin", func() bool { return begun.Load() || screen.shows("An answer.") })
+				screen.send(tt.typed+"why?", func() bool { return screen.shows("First opinion.") })
+				screen.send(tt.typed+"and?", func() bool { return screen.shows("Second") })
 				screen.kill()
 			} else {
 				cmd := k.command("-q", "-p", "begin")
@@ -485,9 +490,15 @@ func TestKillBeside(t *testing.T) {
 			for _, m := range last.Messages[1:] {
 				got = append(got, fmt.Sprint(m.Role, " ", len(m.Calls), " ", m.Content))
 			}
-			want := []string{"user 0 begin", "assistant 1 ", "tool 0 First opinion.", "assistant 1 ", "tool 0 " + llm.NoResult, "user 0 Proceed!"}
-			if tt.input == "" {
+			want := []string{"user 0 begin", "assistant 1 ", "tool 0 First opinion.", "assistant 1 ", "tool 0 Interrupted: the program ended before this was finished. It changed nothing.", "user 0 Proceed!"}
+			switch tt.name {
+			case "btw":
 				want = []string{"user 0 begin\n\nProceed!"}
+			case "ask":
+				want = []string{"user 0 begin", "assistant 0 An answer.", "user 0 Proceed!\n\n<opinion of=\"mock/side\" question=\"why?\">\nFirst opinion.\n</opinion>"}
+				again := k.terminal("-c")
+				k.await("what was said", func() bool { return again.shows("Second") })
+				again.kill()
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("the model gets %q, want %q", got, want)

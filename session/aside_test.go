@@ -1,6 +1,7 @@
 package session_test
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -98,6 +99,41 @@ func TestAsidesAtOnceShareALimit(t *testing.T) {
 			t.Errorf("%v: afterwards: %v", limit, err)
 		}
 		s.Close()
+	}
+}
+
+// A turn counts the side requests that run beside it. A limit per turn that the last one reached allows side requests
+// after it.
+func TestAsideBesideLimits(t *testing.T) {
+	model := llmtest.New(spends())
+	s := New(Options{Model: endpoint("x/y", model), Limits: []Limit{{Period: PerSession, Cost: 1.5}}})
+	defer s.Close()
+	ask := func(m llm.Model) error {
+		side := endpoint("x/side", m)
+		side.Cost = func(u llm.Usage) (float64, bool) { return float64(u.Output) / 500, true }
+		_, err := s.AskAside(t.Context(), Aside{Model: side, Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("why?")}})
+		return err
+	}
+	turn := func() (err error) {
+		for e := range s.Turn(t.Context(), say("go")) {
+			if d, ok := e.(Done); ok {
+				err = d.Err
+			}
+		}
+		return err
+	}
+	var beside error
+	err := ask(llmtest.New(func(ctx context.Context, _ llm.Request, out *llm.Out) error {
+		beside = turn()
+		return llmtest.Say("one")(ctx, llm.Request{}, out)
+	}))
+	if err != nil || !errors.Is(beside, ErrBudget) || len(model.Requests()) > 0 {
+		t.Errorf("the side request ended with %v, the turn beside it with %v", err, beside)
+	}
+	s.Spending.SetLimit(Limit{Period: PerSession})
+	s.Spending.SetLimit(Limit{Period: PerTurn, Cost: 1})
+	if err := cmp.Or(turn(), ask(llmtest.New(llmtest.Say("two")))); err != nil {
+		t.Errorf("after a turn that reached its limit: %v", err)
 	}
 }
 

@@ -103,7 +103,7 @@ func (b *callBatch) run() error {
 		return context.Cause(t.ctx)
 	}
 	for _, call := range b.calls {
-		if err := call.stoppedByHook(); err != nil {
+		if err := cmp.Or(call.stoppedByHook(), call.outcome.Ends); err != nil {
 			return err
 		}
 	}
@@ -388,17 +388,13 @@ func prepareOutcome(prepare mediaPreparer, call *pendingCall, out *act.Outcome, 
 	}
 }
 
-// recordStart stores that calls are about to run, unless they only read. If parley ends after this,
-// their results do not claim that they did not run.
+// recordStart stores which calls are about to run, except for those that only read. If parley ends after this, the
+// results of the others do not claim that they changed nothing.
 func (b *callBatch) recordStart(calls []*pendingCall) {
-	changes := false
 	for _, call := range calls {
 		call.started = call.action.Access != act.AccessRead
-		changes = changes || call.started
 	}
-	if changes {
-		b.persistResults()
-	}
+	b.persistResults()
 }
 
 func (b *callBatch) setResult(call *pendingCall, out act.Outcome) {

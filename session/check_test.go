@@ -40,6 +40,22 @@ func TestCheckAfterError(t *testing.T) {
 	}
 }
 
+// TestRemovedCheck: a check that is removed while it runs is not answered.
+func TestRemovedCheck(t *testing.T) {
+	model := llmtest.New(llmtest.Say("done"))
+	s := New(Options{Model: endpoint("m/x", model)})
+	defer s.Close()
+	s.SetCheck(func(context.Context, func(Event)) ([]llm.Part, error) {
+		s.SetCheck(nil)
+		return []llm.Part{say("it failed")}, nil
+	})
+	for e := range s.Turn(t.Context(), say("go")) {
+		if d, ok := e.(Done); ok && (d.Err != nil || len(model.Requests()) != 1) {
+			t.Errorf("ended with %v after %d requests", d.Err, len(model.Requests()))
+		}
+	}
+}
+
 // TestRunningCheck: a check is taken only by a turn that calls it before it ends.
 func TestRunningCheck(t *testing.T) {
 	a, b := endpoint("m/a", llmtest.New(llmtest.Say("a"))), endpoint("m/b", llmtest.New(llmtest.Say("b")))

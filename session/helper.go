@@ -188,7 +188,8 @@ func isOpinion(p llm.Part) bool {
 	return strings.HasPrefix(p.Name, "opinion of ") && strings.HasPrefix(p.Text, "<opinion of=")
 }
 
-// withOpinions returns a prompt with the opinions that it does not have yet, from the last prompt on that has some.
+// withOpinions returns a prompt with the opinions that it does not have yet, from the last prompt on that has some. An
+// opinion follows a message: a branch without that message, as after Regenerate, does not have the opinion either.
 func withOpinions(t *turn, parts []llm.Part) []llm.Part {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -80,7 +80,7 @@ func runCheck(t *turn) (again bool, err error) {
 			return false, nil
 		}
 		parts, err := (*check)(t.ctx, t.emit)
-		if len(parts) > 0 && err == nil {
+		if len(parts) > 0 && err == nil && get(&t.mu, &t.session.hooks.check) == check { // not removed or replaced while it ran
 			t.prompt(llm.Message{Role: llm.RoleUser, Parts: parts})
 			return true, nil
 		}

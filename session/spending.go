@@ -108,29 +108,31 @@ func (p *spending) limitsOf(models ...llm.Endpoint) []Limit {
 }
 
 // overBudget returns a *BudgetError if a limit of models is reached, or if an estimated usage of next
-// would exceed it. Side requests that run count with their estimates; in shared limits, those are reserved.
+// would exceed it. The usage of a turn that has ended does not count for limits per turn.
 func (p *spending) overBudget(next llm.Usage, models ...llm.Endpoint) error {
+	idle := get(&p.conversation.mu, &p.conversation.turnSeq) == 0
 	for _, l := range p.limitsOf(models...) {
-		if used, err := p.Used(l); err == nil {
-			if !l.Shared() {
-				used = used.Add(p.inFlight())
-			}
-			if reached := l.Check(used, next.Cost*leastShare); reached != nil {
-				return reached
-			}
+		used, err := p.Used(l)
+		if idle && l.Period == PerTurn {
+			used = llm.Usage{}
+		}
+		if reached := p.checkWithSide(l, used, next.Cost*leastShare); err == nil && reached != nil {
+			return reached
 		}
 	}
 	return nil
 }
 
-// inFlight returns the estimated usage of the side requests that run.
-func (p *spending) inFlight() (sum llm.Usage) {
+// checkWithSide is l.Check with the estimates of the side requests that run; in shared limits, those are reserved.
+func (p *spending) checkWithSide(l Limit, used llm.Usage, next float64) *BudgetError {
 	p.conversation.mu.Lock()
 	defer p.conversation.mu.Unlock()
 	for u := range p.running {
-		sum = sum.Add(*u)
+		if !l.Shared() {
+			used = used.Add(*u)
+		}
 	}
-	return sum
+	return l.Check(used, next)
 }
 
 // beginSide counts a side request to model with its estimated input, until the returned function is called with its

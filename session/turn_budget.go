@@ -88,7 +88,7 @@ func (b *turnBudget) checkLimits(models []llm.Endpoint) error {
 		if err != nil {
 			return fmt.Errorf("what was spent cannot be read: %w", err)
 		}
-		if reached := l.Check(used, b.leastCost(l, models)); reached != nil {
+		if reached := t.session.Spending.checkWithSide(l, used, b.leastCost(l, models)); reached != nil {
 			if err := b.askToRaise(reached); err != nil {
 				return err
 			}

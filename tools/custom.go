@@ -93,7 +93,7 @@ func ValidateCustomTools(own map[string]CustomTool, project bool) error {
 		switch {
 		case !externalName().MatchString(name):
 			err = errors.New("a name has letters, digits, - and _, at most 64")
-		case strings.HasPrefix(name, "mcp__") || name == act.SkillName || name == act.SearchName || act.IsOwn(name):
+		case strings.HasPrefix(name, "mcp__") || act.IsReserved(name):
 			err = errors.New("parley has a tool of this name: use another one")
 		case err != nil:
 		case c.Rule != "" && c.Rule != CustomAsk && c.Rule != CustomAllow:

@@ -177,6 +177,7 @@ func TestValidateOwn(t *testing.T) {
 		{"[tools.a]\ncommand = [\"x\"]", true, ""},
 		{"[tools.a]\n", false, "tools.a: command is missing"},
 		{"[tools.shell]\ncommand = \"x\"", false, "a tool of this name"},
+		{"[tools.ask_user]\ncommand = \"x\"", false, "a tool of this name"},
 		{"[tools.mcp__a__b]\ncommand = \"x\"", false, "a tool of this name"},
 		{"[tools.\"a b\"]\ncommand = \"x\"", false, "a name has letters"},
 		{"[tools.a]\ncommand = \"x\"\nrule = \"never\"", false, `rule = "never"`},

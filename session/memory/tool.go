@@ -13,15 +13,12 @@ import (
 	"parley/tools/sanitize"
 )
 
-// ToolName is the name of the tool.
-const ToolName = "remember"
-
 // Tool returns the tool with which a model proposes a line. The user is asked each time, and is shown the line and what
 // the model read before it in the conversation of current. Imported is the program that the conversation was imported
 // from; "" for none.
 func (m *Memory) Tool(current func() *session.Session, imported string) tools.External {
 	return tools.External{
-		Name:        ToolName,
+		Name:        act.RememberTool,
 		Description: "Proposes a line to remember in every later conversation: a lasting fact or wish of the user's. The user decides.",
 		Schema:      json.RawMessage(`{"type":"object","required":["text"],"additionalProperties":false,"properties":{"text":{"type":"string","description":"one sentence"},"here":{"type":"boolean","description":"only in this folder"}}}`),
 		Plan: func(_ context.Context, input json.RawMessage) (*act.Action, error) {
@@ -88,7 +85,7 @@ func origin(s *session.Session, imported string) string {
 			switch {
 			case p.Kind == llm.Result && facts.Reads:
 				add(&files, titles[p.ID])
-			case p.Kind == llm.Result && p.Name != ToolName && p.Name != act.PlanTool && p.Name != act.AskTool && facts.Kind != "edit":
+			case p.Kind == llm.Result && p.Name != act.RememberTool && p.Name != act.PlanTool && p.Name != act.AskTool && facts.Kind != "edit":
 				add(&sources, titles[p.ID])
 			case p.Kind == llm.Text && n.Role == llm.RoleUser && p.Name != "", p.Kind == llm.Media && n.Role == llm.RoleUser:
 				add(&sources, "attachment "+p.Name)

@@ -12,7 +12,6 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"parley/providers/llm"
@@ -120,7 +119,7 @@ func mayChange(result llm.Part) bool {
 	case facts.Kind != "":
 		return facts.Program
 	}
-	return !slices.Contains([]string{act.SkillName, act.SearchName, act.AskTool, act.ConsultTool, act.ExploreTool, "remember"}, result.Name)
+	return !act.IsReserved(result.Name)
 }
 
 // status returns how a command ended, from its notes.

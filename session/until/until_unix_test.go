@@ -14,7 +14,6 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
-	"parley/session/memory"
 	"parley/session/until"
 	"parley/tools"
 	"parley/tools/act"
@@ -175,7 +174,7 @@ func TestUnrecorded(t *testing.T) {
 		"a tool of a server":            {call("mcp__x__do", `{}`), act.ModeYolo, true},
 		"a question to the user":        {call(act.AskTool, `{}`), act.ModeYolo, false},
 		"a tool of parley's that reads": {call("list", `{}`), act.ModeYolo, false},
-		"parley's memory":               {call(memory.ToolName, `{}`), act.ModeYolo, false},
+		"parley's memory":               {call(act.RememberTool, `{}`), act.ModeYolo, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			set, err := tools.Open(t.TempDir())
@@ -184,7 +183,7 @@ func TestUnrecorded(t *testing.T) {
 			}
 			defer set.Close()
 			set.SetPolicy(tools.NewPolicy(act.ModeYolo)) // there is no sandbox
-			for _, name := range []string{"mcp__x__do", act.AskTool, memory.ToolName} {
+			for _, name := range []string{"mcp__x__do", act.AskTool, act.RememberTool} {
 				if err := set.AddExternal(tools.External{Name: name, Plan: func(context.Context, json.RawMessage) (*act.Action, error) {
 					return &act.Action{Do: func(context.Context, func(string)) act.Outcome { return act.Outcome{Text: "done"} }}, nil
 				}}); err != nil {

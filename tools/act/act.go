@@ -168,8 +168,9 @@ const (
 	SearchName = "search"   // searches the web
 	AskTool    = "ask_user" // asks the user
 
-	ConsultTool = "consult" // asks another model
-	ExploreTool = "explore" // has a model look around
+	ConsultTool  = "consult"  // asks another model
+	ExploreTool  = "explore"  // has a model look around
+	RememberTool = "remember" // proposes a line of the memory
 )
 
 // PlanStep splits a step of a plan, such as "- [x] text", into its mark (a space, '>' or 'x'), its indentation

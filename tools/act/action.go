@@ -77,6 +77,8 @@ type Outcome struct {
 	Duration time.Duration
 	Job      int // number of the command that continues in the background; 0: none
 
+	Ends error // the turn ends with it, after the calls of this answer; nil: it continues
+
 	By string // model that was asked, and what it cost, in words for the user; "" for none
 }
 

@@ -52,3 +52,9 @@ func FactsOf(name string) Facts {
 
 // IsOwn reports whether a tool is parley's own.
 func IsOwn(name string) bool { return FactsOf(name).Kind != "" }
+
+// IsReserved reports whether no tool of a configuration can have the name: parley has one, or adds one where it can
+// be used.
+func IsReserved(name string) bool {
+	return IsOwn(name) || slices.Contains([]string{SkillName, SearchName, AskTool, ConsultTool, ExploreTool, RememberTool}, name)
+}

@@ -204,8 +204,8 @@ func (a editor) close(s *session.Session) {
 	if s != nil {
 		closeSession(s, a.Note)
 	}
+	closeTools(a.program)
 	if a.toolSet != nil {
-		a.toolSet.Close()
 		reportSandbox(a.program)
 	}
 }

@@ -83,7 +83,7 @@ func (a *program) printAnswer(prompt func() ([]llm.Part, error), outTerminal boo
 		cmdutil.Warn(model.Name + " does not support images: the image is not sent") // also with -q, which hides the notice: only part of the prompt is answered
 	}
 	o := a.printOptions(outTerminal, llm.Message{Parts: parts}.Text())
-	if a.flags.aside != "" {
+	if o.Session = a.flags.aside; o.Session != "" {
 		return cmdutil.Exit(a.print(s, askAside(ctx, a, s, parts), cancel, o))
 	}
 	names := a.flags.compared(s.Model().Name)

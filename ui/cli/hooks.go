@@ -34,8 +34,8 @@ func openHooks(a *program) error {
 
 // programSet returns the tools that run programs of the configuration and of flags, also with --tools none.
 func programSet(a *program) (*tools.Set, error) {
-	if a.toolSet != nil {
-		return a.toolSet, nil
+	if set := cmp.Or(a.toolSet, a.project.programs); set != nil {
+		return set, nil
 	}
 	policy, err := a.newPolicy()
 	if err != nil {
@@ -45,20 +45,35 @@ func programSet(a *program) (*tools.Set, error) {
 	if err == nil {
 		set.EnableSandbox(a.config.Sandbox)
 		set.SetPolicy(policy)
+		a.project.programs = set
 	}
 	return set, err
+}
+
+// closeTools closes the tools of the working directory.
+func closeTools(a *program) {
+	for _, set := range []*tools.Set{a.toolSet, a.project.programs} {
+		if set != nil {
+			set.Close()
+		}
+	}
 }
 
 // newCheck returns a check that lets a turn end once a command passes; nil in a build without that.
 var newCheck func(s *session.Session, run func(ctx context.Context, command string, progress func(string)) (act.Outcome, error), command string, rounds int) session.Check
 
-// runConfined runs a command of the user's in the sandbox.
-func (a *program) runConfined(ctx context.Context, command string, progress func(string)) (act.Outcome, error) {
+// untilCheck returns a check that lets a turn of s end once command passes, which runs in the sandbox by the rules of s.
+func (a *program) untilCheck(s *session.Session, command string, rounds int) session.Check {
 	set, err := programSet(a)
-	if err != nil {
-		return act.Outcome{}, err
-	}
-	return set.RunConfined(ctx, command, progress)
+	return newCheck(s, func(ctx context.Context, command string, progress func(string)) (act.Outcome, error) {
+		if err != nil {
+			return act.Outcome{}, err
+		}
+		if p, ok := s.Policy().(*tools.Policy); ok {
+			set.SetPolicy(p)
+		}
+		return set.RunConfined(ctx, command, progress)
+	}, command, rounds)
 }
 
 // until returns App.Until; nil in a build without it.
@@ -66,9 +81,7 @@ func (a *program) until() func(s *session.Session, command string, rounds int) s
 	if newCheck == nil {
 		return nil
 	}
-	return func(s *session.Session, command string, rounds int) session.Check {
-		return newCheck(s, a.runConfined, command, rounds)
-	}
+	return a.untilCheck
 }
 
 // ownHooks returns the hooks of the user's configuration.

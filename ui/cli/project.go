@@ -25,17 +25,18 @@ import (
 
 // project is the configuration from files of the working directory.
 type project struct {
-	offer   trust.Project // files that may be trusted; empty if the user declined
-	found   trust.Project // the same, whether the user declined or not
-	trusted bool          // the user trusts the directory; otherwise no file is used
-	model   string        // from the project's settings, like system
-	system  string
-	skills  skillSet
-	tools   map[string]tools.CustomTool
-	hooks   []hooks.Hook
-	runner  *hooks.Runner                 // runs all hooks; nil if there are none
-	read    func() (trust.Project, error) // see projectReader; nil until it is called
-	own     string                        // the user's instructions for all projects; "" for none
+	offer    trust.Project // files that may be trusted; empty if the user declined
+	found    trust.Project // the same, whether the user declined or not
+	trusted  bool          // the user trusts the directory; otherwise no file is used
+	model    string        // from the project's settings, like system
+	system   string
+	skills   skillSet
+	tools    map[string]tools.CustomTool
+	hooks    []hooks.Hook
+	runner   *hooks.Runner                 // runs all hooks; nil if there are none
+	read     func() (trust.Project, error) // see projectReader; nil until it is called
+	programs *tools.Set                    // see programSet; nil: not opened, or not needed
+	own      string                        // the user's instructions for all projects; "" for none
 
 	memories memories // nil in a build without them
 }

@@ -54,9 +54,7 @@ func (a *program) runScreen(parts []llm.Part, asked bool) error {
 
 // resetForDir resets the state of a working directory after the user changed to another one.
 func (a *program) resetForDir() error {
-	if a.toolSet != nil {
-		a.toolSet.Close()
-	}
+	closeTools(a)
 	a.mcp.servers.Store(nil)
 	a.mcp.onChange.Store(nil)
 	a.local.unnamed = ""

@@ -1,6 +1,7 @@
 package format
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"net"
@@ -19,7 +20,10 @@ func ErrorText(err error) string {
 	if err == nil {
 		return ""
 	}
-	text := err.Error()
+	text := strings.TrimSuffix(err.Error(), ": "+context.Canceled.Error())
+	if text == context.Canceled.Error() {
+		text = "stopped"
+	}
 	replaceWords(err, func(said, path, plain string) {
 		if path != "" {
 			text = strings.ReplaceAll(text, path+": "+said, path+": "+plain)

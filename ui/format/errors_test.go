@@ -1,6 +1,7 @@
 package format
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,6 +40,8 @@ func TestErrorText(t *testing.T) {
 		{&url.Error{Op: "Get", URL: "http://127.0.0.1:9/v1", Err: dial}, "http://127.0.0.1:9/v1: 127.0.0.1:9: connection refused"},
 		{&url.Error{Op: "Get", URL: "https://h.example", Err: lookup}, "https://h.example: host h.example not found"},
 		{&net.DNSError{Err: "server misbehaving", Name: "h.example", Server: "1.1.1.1:53"}, "host h.example could not be looked up: server misbehaving"},
+		{context.Canceled, "stopped"},
+		{fmt.Errorf("the program ended: %w", context.Canceled), "the program ended"},
 		{io.ErrUnexpectedEOF, "unexpected end of the file"},
 		{fmt.Errorf("x.json: %w", io.EOF), "x.json: unexpected end of the file"},
 		{errors.New("the variable GEOF is unset, as is EOFX"), "the variable GEOF is unset, as is EOFX"},

@@ -30,7 +30,7 @@ func (l *jsonlWriter) start(s *session.Session) {
 // description returns the fields that identify the session and the model.
 func description(o cmdutil.PrintOptions, s *session.Session) cmdutil.Object {
 	model := cmp.Or(o.Model, s.Model().Name)
-	about := cmdutil.Object{"session", s.ID(), "model", model}
+	about := cmdutil.Object{"session", cmp.Or(o.Session, s.ID()), "model", model}
 	if o.Answer > 0 {
 		about = append(about, "answer", o.Answer, "answers", o.Answers)
 	}

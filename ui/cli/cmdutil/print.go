@@ -10,6 +10,7 @@ import (
 // PrintOptions configure where and how the answer to a prompt is printed.
 type PrintOptions struct {
 	Format   string   // "text", "json" or "jsonl"
+	Session  string   // ID of the conversation; "" is the session's
 	Model    string   // model that answers; "" is the session's
 	Compared []string // models that answer, each repeated for each of its answers; fewer than two: no comparison
 	Answers  int      // answers of each compared model; 0 is 1

@@ -20,6 +20,7 @@ const (
 	maxQuestions = 4
 	maxChoices   = 4
 	maxSame      = 3 // times that the same questions are asked in a turn
+	maxRepeats   = 6 // times that a turn may call for them
 	maxText      = 1000
 	maxLabel     = 80
 	maxAbout     = 200
@@ -56,7 +57,7 @@ type call struct {
 	questions []question
 	said      []string // the answers so far
 	times     int
-	reply     func(text string) // only the first one counts
+	reply     func(act.Outcome) // only the first one counts
 }
 
 // A question is one of a call, as the user sees it.
@@ -117,17 +118,17 @@ func (f *flow) ask(ctx context.Context, key string, questions []question) act.Ou
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	answer := make(chan string, 1)
-	c := &call{ctx: ctx, key: key, questions: questions, reply: func(text string) {
+	answer := make(chan act.Outcome, 1)
+	c := &call{ctx: ctx, key: key, questions: questions, reply: func(out act.Outcome) {
 		select {
-		case answer <- text:
+		case answer <- out:
 		default:
 		}
 	}}
 	f.app.AskUser(func() app.Effect { return f.begin(c) })
 	select {
-	case text := <-answer:
-		return act.Outcome{Text: text}
+	case out := <-answer:
+		return out
 	case <-ctx.Done():
 		return act.Outcome{Text: "The question was withdrawn before the user answered.", Failed: true}
 	}
@@ -149,7 +150,11 @@ func (f *flow) begin(c *call) app.Effect {
 	}
 	if before := f.asked[c.key]; before != nil {
 		if c.times = before.times; c.times >= maxSame {
-			c.reply(fmt.Sprintf("You asked this %d times already, and it is not asked again. The last answer:\n\n%s", maxSame, strings.Join(before.said, "\n\n")))
+			out := act.Outcome{Text: fmt.Sprintf("You asked this %d times already, and it is not asked again. The last answer:\n\n%s", maxSame, strings.Join(before.said, "\n\n"))}
+			if before.times++; before.times >= maxRepeats {
+				out.Ends = fmt.Errorf("the model asked the same question %d times: the turn ends here", before.times)
+			}
+			c.reply(out)
 			return nil
 		}
 	}
@@ -161,7 +166,7 @@ func (f *flow) begin(c *call) app.Effect {
 // next asks question i, or gives the model the answers.
 func (f *flow) next(c *call, i int) app.Effect {
 	if i == len(c.questions) {
-		c.reply(strings.Join(c.said, "\n\n"))
+		c.reply(act.Outcome{Text: strings.Join(c.said, "\n\n")})
 		return nil
 	}
 	q := c.questions[i]

@@ -10,6 +10,7 @@ import (
 	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/providers/llmtest"
+	"parley/session"
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/permission"
@@ -156,9 +157,10 @@ func TestWithdrawn(t *testing.T) {
 }
 
 // A model that asks the same question for ever is told the answer from the fourth time on, until the user writes again.
+// The sixth time ends the turn.
 func TestSameQuestion(t *testing.T) {
 	again := llmtest.Call(llm.Part{ID: "1", Name: act.AskTool, Input: one})
-	a, _, _ := askingApp(t, again, again, again, again, llmtest.Say("Fine."), again, llmtest.Say("Fine."))
+	a, _, _ := askingApp(t, again, again, again, again, llmtest.Say("Fine."), again, again, again, again, again, again, llmtest.Say("Fine."))
 	n := 0
 	a.AskUser = func(next func() app.Effect) {
 		if q, ok := next().(*app.ModelQuestion); ok {
@@ -166,8 +168,11 @@ func TestSameQuestion(t *testing.T) {
 			q.Answer(nil, fmt.Sprint("answer ", n))
 		}
 	}
-	for range 2 {
-		for range a.Session.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "go"}) {
+	for _, want := range []string{"<nil>", "the model asked the same question 6 times: the turn ends here"} {
+		for e := range a.Session.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "go"}) {
+			if d, ok := e.(session.Done); ok && fmt.Sprint(d.Err) != want {
+				t.Errorf("the turn ends with %v, want %s", d.Err, want)
+			}
 		}
 	}
 	var results []string
@@ -178,7 +183,8 @@ func TestSameQuestion(t *testing.T) {
 			}
 		}
 	}
-	want := "Which? → answer 1|Which? → answer 2|Which? → answer 3|You asked this 3 times already, and it is not asked again. The last answer:  Which? → answer 3|Which? → answer 4"
+	const told = "|You asked this 3 times already, and it is not asked again. The last answer:  Which? → "
+	want := "Which? → answer 1|Which? → answer 2|Which? → answer 3" + told + "answer 3|Which? → answer 4|Which? → answer 5|Which? → answer 6" + strings.Repeat(told+"answer 6", 3)
 	if got := strings.Join(results, "|"); got != want {
 		t.Errorf("got %s", got)
 	}

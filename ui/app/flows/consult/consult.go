@@ -11,6 +11,7 @@ import (
 	"iter"
 	"strings"
 	"sync"
+	"time"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -108,7 +109,15 @@ func (f *flow) play(model llm.Endpoint, question string) app.Effect {
 			o := session.Opinion{Model: model.Name, Question: question, By: format.ModelID(model.Name), Failed: true, Stopped: true}
 			o.Answer = noAnswer(model, session.ErrProgramEnded)
 			n := s.Annotate(0, o) // kept if parley ends before the answer
-			out := ask(ctx, s, model, question, func(text string) { show(session.Progress{ID: id, Text: text}) })
+			saved, whole := time.Time{}, o
+			whole.Answer += "\n\n"
+			out := ask(ctx, s, model, question, func(text string) {
+				if whole.Answer += text; now().Sub(saved) >= time.Second {
+					saved = now()
+					s.Annotate(n, whole)
+				}
+				show(session.Progress{ID: id, Text: text})
+			})
 			o.Answer, o.By, o.Failed, o.Stopped, o.Duration = out.Text, out.By, out.Failed, out.Failed && ctx.Err() != nil, now().Sub(began)
 			s.Annotate(n, o)
 			show(o)
@@ -119,7 +128,7 @@ func (f *flow) play(model llm.Endpoint, question string) app.Effect {
 
 // noAnswer returns that model did not answer, and why.
 func noAnswer(model llm.Endpoint, err error) string {
-	return fmt.Sprintf("%s did not answer: %v", model.Name, err)
+	return model.Name + " did not answer: " + format.ErrorText(err)
 }
 
 // ask asks model about the conversation of s, and passes on the text of the answer.

@@ -232,7 +232,7 @@ func TestAsk(t *testing.T) {
 		case session.Progress:
 			cancel()
 		case session.Opinion:
-			if !e.Stopped {
+			if !e.Stopped || !strings.HasPrefix(e.Answer, "fake/b did not answer: stopped") {
 				t.Errorf("stopped: %+v", e)
 			}
 		}
@@ -311,6 +311,32 @@ func TestOpinionWaits(t *testing.T) {
 	}
 }
 
+// An opinion is about the answer that it follows: a regenerated one does not come with it. It waits on its branch.
+func TestOpinionOfAnotherBranch(t *testing.T) {
+	yes := llmtest.Say("yes")
+	talk := newTalk(t, []llmtest.Turn{yes, yes, yes, yes}, []llmtest.Turn{llmtest.Say("no")}, nil)
+	talk.say("first", act.Approval{})
+	answer := talk.app.Session.Head()
+	talk.run(t.Context(), "ask", "fake/b why?")
+	branch := talk.app.Session.Branch()
+	if err := branch.Regenerate(answer); err != nil {
+		t.Fatal(err)
+	}
+	for range talk.app.Session.Turn(t.Context()) {
+	}
+	talk.say("next", act.Approval{})
+	if err := branch.Switch(answer); err != nil {
+		t.Fatal(err)
+	}
+	talk.say("back", act.Approval{})
+	for i, want := range []int{0, 0, 0, 1} {
+		m := talk.a.Requests()[i].Messages
+		if said := m[len(m)-1].Text(); strings.Count(said, "<opinion ") != want {
+			t.Errorf("request %d: %q has not %d opinions", i, said, want)
+		}
+	}
+}
+
 // The question is kept from the beginning, as one without an answer. Nobody pays for an answer that nobody sees.
 func TestAskLeft(t *testing.T) {
 	talk := newTalk(t, []llmtest.Turn{llmtest.Say("one")}, []llmtest.Turn{llmtest.Hang("w")}, nil)
@@ -322,7 +348,7 @@ func TestAskLeft(t *testing.T) {
 	}
 	for e := range talk.app.Command("ask").Do("fake/b why?").(app.Play)(t.Context()) {
 		if _, ok := e.(session.Progress); ok {
-			if o := kept(); o.Question != "why?" || !o.Failed || o.Answer != "fake/b did not answer: the program ended: context canceled" {
+			if o := kept(); o.Question != "why?" || !o.Failed || o.Answer != "fake/b did not answer: the program ended\n\nw" {
 				t.Errorf("while it is answered: %+v", o)
 			}
 			break

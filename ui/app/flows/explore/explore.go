@@ -83,7 +83,7 @@ func plan(ctx context.Context, running chan struct{}, input json.RawMessage) (*a
 		case running <- struct{}{}:
 			defer func() { <-running }()
 		case <-ctx.Done():
-			return act.Outcome{Text: "not begun: " + context.Cause(ctx).Error(), Failed: true}
+			return act.Outcome{Text: "not begun: " + format.ErrorText(context.Cause(ctx)), Failed: true}
 		}
 		return look(ctx, s, args.Task, progress)
 	}}, nil
@@ -181,7 +181,7 @@ func (r *report) outcome(model string) act.Outcome {
 	}
 	switch text, _ := tools.Sanitize(r.text); {
 	case r.err != nil:
-		out.Text = fmt.Sprintf("%s did not finish: %v\n\n%s", model, r.err, text)
+		out.Text = fmt.Sprintf("%s did not finish: %s\n\n%s", model, format.ErrorText(r.err), text)
 	case text == "":
 		out.Text, out.Failed = model+" reported nothing.", true
 	default:
