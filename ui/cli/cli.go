@@ -16,7 +16,6 @@ import (
 	"log/slog"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -144,6 +143,3 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	addExitStatus(root)
 	return root
 }
-
-// list joins values with commas, for users.
-func list[T ~string](values []T) string { return strings.Join(cmdutil.Words(values), ", ") }

@@ -80,10 +80,10 @@ func (p *Project) Validate() error {
 // Validate reports the first invalid value.
 func (c *Config) Validate() error {
 	if c.Effort != "" && !slices.Contains(llm.Efforts, c.Effort) {
-		return fmt.Errorf("effort = %q: use one of %s", c.Effort, list(llm.Efforts))
+		return fmt.Errorf("effort = %q: use one of %s", c.Effort, app.JoinComma(llm.Efforts))
 	}
 	if modes := append(slices.Clone(act.Modes), act.ModeYolo); c.Mode != "" && !slices.Contains(modes, c.Mode) {
-		return fmt.Errorf("mode = %q: use one of %s", c.Mode, list(modes))
+		return fmt.Errorf("mode = %q: use one of %s", c.Mode, app.JoinComma(modes))
 	}
 	if c.Background < 0 {
 		return fmt.Errorf("background_after = %d: give seconds; 0 means never", c.Background)
@@ -115,6 +115,14 @@ func configDir() string {
 	return filepath.Join(dir, "parley")
 }
 
+// inConfigDir returns the path of a file or directory of the user's configuration; "" if there is no home.
+func inConfigDir(name string) string {
+	if dir := configDir(); dir != "" {
+		return filepath.Join(dir, name)
+	}
+	return ""
+}
+
 // backgroundAfter is the default number of seconds until a command moves to the background.
 const backgroundAfter = 60
 
@@ -143,9 +151,8 @@ func (a *program) readConfig() error {
 		}
 		a.debugLog = slog.New(slog.NewJSONHandler(f, nil))
 	}
-	dir := configDir()
 	if openKeys != nil {
-		a.credentials, a.mcp.logins = openKeys(dir, false), openLogins(dir)
+		a.credentials, a.mcp.logins = openKeys(configDir(), false), openKeys(inConfigDir("mcp"), true) // servers are not providers
 		for _, store := range []keyStore{a.credentials, a.mcp.logins} {
 			if exposed := store.Exposed(); exposed != "" {
 				a.Note(exposed)
@@ -153,20 +160,15 @@ func (a *program) readConfig() error {
 		}
 	}
 	a.config = defaultConfig(a.credentials)
-	path := a.flags.configFile
-	if path == "" {
-		if dir == "" {
-			return nil // without a home there is no configuration
-		}
-		path = filepath.Join(dir, "config.toml")
-		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
+	usual := inConfigDir("config.toml")
+	path := cmp.Or(a.flags.configFile, usual)
+	if _, err := os.Stat(path); a.flags.configFile == "" && errors.Is(err, os.ErrNotExist) {
+		return nil
 	}
 	a.configPath = path
 	text, mode, err := readFile(path)
 	if err != nil && a.flags.configFile != "" {
-		return fmt.Errorf("--config %w: name a file with settings, or leave --config out for %s", err, abbrevPath(filepath.Join(dir, "config.toml")))
+		return fmt.Errorf("--config %w: name a file with settings, or leave --config out for %s", err, abbrevPath(usual))
 	} else if err != nil {
 		return fmt.Errorf("configuration %w: move it away, or name another file with --config", err)
 	}
@@ -243,14 +245,13 @@ func resolveAliases(a *program) {
 
 // configPath returns the path of the configuration, which may not exist; named is the value of --config, or "".
 func configPath(named string) (string, error) {
-	dir := configDir()
-	switch {
-	case named != "":
+	if named != "" {
 		return filepath.Abs(named)
-	case dir == "":
-		return "", cmdutil.Config(errors.New("no folder for the configuration: set HOME or XDG_CONFIG_HOME to an absolute path"))
 	}
-	return filepath.Join(dir, "config.toml"), nil
+	if path := inConfigDir("config.toml"); path != "" {
+		return path, nil
+	}
+	return "", cmdutil.Config(errors.New("no folder for the configuration: set HOME or XDG_CONFIG_HOME to an absolute path"))
 }
 
 // namedConfig is a configuration with existing models.

@@ -123,12 +123,15 @@ func (c *connectCommand) connectKeyless(ctx context.Context, about providers.Con
 	if c.connectFlags != (connectFlags{}) {
 		return cmdutil.Usagef("%s takes no key", about.Name)
 	}
-	said, err := c.local.connect(ctx, about.Provider, about.Name)
-	if err != nil {
-		return err
+	return c.tell(c.local.connect(ctx, about.Provider, about.Name))
+}
+
+// tell prints what was connected.
+func (c *connectCommand) tell(said string, err error) error {
+	if err == nil {
+		fmt.Fprintln(c.Out, sanitize.Text(said))
 	}
-	fmt.Fprintln(c.Out, sanitize.Text(said))
-	return nil
+	return err
 }
 
 // disconnectKeyless reverses connectKeyless.
@@ -204,12 +207,7 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 		return cmdutil.Usage(err)
 	}
 	if about.Login {
-		said, err := connect(ctx, c.program, about, givenKey{variables: variables})
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(c.Out, sanitize.Text(said))
-		return nil
+		return c.tell(connect(ctx, c.program, about, givenKey{variables: variables}))
 	}
 	if config, err := c.local.services().WithVariables(about.Provider, variables); err == nil {
 		if now, err := config.Connection(about.Provider, os.Getenv); err == nil {
@@ -223,30 +221,26 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 		}
 		given := givenKey{Secret: key, command: c.command, variables: variables}
 		said, err := connect(ctx, c.program, about, given)
-		given.unchecked = true
 		var unchecked app.UncheckedKeyError
-		switch {
-		case errors.As(err, &unchecked) && typed:
-			cmdutil.Warn(unchecked.Error())
-			if yes, _ := cmdutil.Confirm("Store it anyway?"); !yes {
-				return errors.New("not stored")
+		if errors.As(err, &unchecked) {
+			if !typed {
+				cmdutil.Warn(unchecked.Error() + ". Stored anyway")
+			} else {
+				cmdutil.Warn(unchecked.Error())
+				if yes, _ := cmdutil.Confirm("Store it anyway?"); !yes {
+					return errors.New("not stored")
+				}
 			}
+			given.unchecked = true
 			said, err = connect(ctx, c.program, about, given)
-		case errors.As(err, &unchecked):
-			cmdutil.Warn(unchecked.Error() + ". Stored anyway")
-			said, err = connect(ctx, c.program, about, given)
-		case errors.As(err, new(rejectedError)) && typed && attempt < maxAttempts:
-			cmdutil.Warn(format.ErrorText(err))
-			continue
 		}
-		if errors.As(err, new(rejectedError)) {
+		switch rejected := errors.As(err, new(rejectedError)); {
+		case !rejected:
+			return c.tell(said, err)
+		case !typed || attempt == maxAttempts:
 			return cmdutil.Config(fmt.Errorf("%w. Not stored", err))
 		}
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(c.Out, sanitize.Text(said))
-		return nil
+		cmdutil.Warn(format.ErrorText(err))
 	}
 }
 

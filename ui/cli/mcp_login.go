@@ -4,23 +4,12 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"parley/tools/mcp"
 	"parley/tools/sanitize"
 	"parley/ui/app"
-	"parley/ui/format"
 )
-
-// openLogins opens the store for logins to MCP servers. It is separate from that of keys, because servers are not
-// providers.
-func openLogins(dir string) keyStore {
-	if dir != "" {
-		dir = filepath.Join(dir, "mcp")
-	}
-	return openKeys(dir, true)
-}
 
 // loginStore stores the login of one server under entry.
 func loginStore(store keyStore, entry string) mcp.LoginStore {
@@ -118,21 +107,14 @@ func maskSecrets(a *program) (func(string) string, error) {
 }
 
 // loadMCP returns the configured servers by name, and a function that opens the login of one.
-func (a *program) loadMCP() (map[string]mcp.Config, func(name string) mcp.LoginStore, error) {
-	err := a.load()
-	if err == nil {
-		a.dir, err = os.Getwd()
-	}
-	if err != nil {
+func (a *program) loadMCP() (configs map[string]mcp.Config, login func(name string) mcp.LoginStore, err error) {
+	if err := a.load(); err != nil {
 		return nil, nil, err
 	}
-	if a.library, err = a.openLibrary(); err != nil { // the library knows the trusted directories
-		a.Note(format.ErrorText(err))
-	}
-	defer a.closeLibrary()
-	if err := a.loadProjectTrust(false); err != nil {
-		a.Note(format.ErrorText(err))
-	}
-	configs, project, err := mcpConfigs(a)
+	var project map[string]bool
+	err = a.withProject(func() (err error) {
+		configs, project, err = mcpConfigs(a)
+		return err
+	})
 	return configs, func(name string) mcp.LoginStore { return loginStore(a.mcp.logins, a.project.mcpEntry(name, project)) }, err
 }

@@ -17,7 +17,7 @@ func TestExportsMaskServerKeys(t *testing.T) {
 		"a": {Command: process.ShellLine("npx"), Args: []string{"--api-key", "k-argument-1"}, Env: map[string]string{"KEY": "k-variable-2", "MODE": "production"}},
 		"b": {URL: "https://host/s/k-path-3/mcp", Headers: map[string]string{"Authorization": "Bearer k-header-4"}},
 	}
-	a.mcp.logins = openLogins(t.TempDir())
+	a.mcp.logins = openKeys(t.TempDir(), true)
 	mask, err := maskSecrets(a)
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +31,7 @@ func TestExportsMaskServerKeys(t *testing.T) {
 // A stored key that cannot be read is not taken for none, so that no undo loses it.
 func TestUnreadServerKey(t *testing.T) {
 	dir := t.TempDir()
-	store := openLogins(dir)
+	store := openKeys(dir, true)
 	if _, err := store.Put(t.Context(), secretEntry("s")+"API_KEY", "", "tCanary9"); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestUnreadServerKey(t *testing.T) {
 			}
 		}
 	}
-	m.logins = openLogins(dir)
+	m.logins = openKeys(dir, true)
 	if values, err := m.options().Secrets("s"); err == nil {
 		t.Errorf("got %v", values)
 	}

@@ -59,11 +59,7 @@ func projectReader(a *program) func() (trust.Project, error) {
 // ownInstructions reads the user's instructions for all projects, which are stored next to the configuration. The error
 // says why they are not used.
 func ownInstructions() (string, error) {
-	dir := configDir()
-	if dir == "" {
-		return "", nil
-	}
-	path := filepath.Join(dir, instructions.Names[0])
+	path := inConfigDir(instructions.Names[0])
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil

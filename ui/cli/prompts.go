@@ -63,12 +63,7 @@ func (p *promptFile) system(f *settingFlags) string {
 }
 
 // promptDir returns the directory of the user's prompts; "" if there is no home.
-func promptDir() string {
-	if dir := configDir(); dir != "" {
-		return filepath.Join(dir, "prompts")
-	}
-	return ""
-}
+func promptDir() string { return inConfigDir("prompts") }
 
 // userPlaces returns the places of the user's prompts.
 func userPlaces() []prompts.Place {

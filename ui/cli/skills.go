@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -18,28 +17,18 @@ import (
 
 // skillSet holds the skills of a run.
 type skillSet struct {
-	own      func() foundSkills // returns the user's skills
-	all      []skills.Skill     // usable skills, the project's first
+	own      func() ([]skills.Skill, []error) // returns the user's skills, and the problems of unusable ones
+	all      []skills.Skill                   // usable skills, the project's first
 	problems []error
 	list     string // list for the system prompt; "" offers none
 	omitted  int    // number of skills that did not fit into list
 }
 
-type foundSkills struct {
-	list     []skills.Skill
-	problems []error
-}
-
 // find starts to search the user's skills in the background.
 func (s *skillSet) find() {
-	dir, home := "", ""
-	if config := configDir(); config != "" {
-		dir = filepath.Join(config, "skills")
-	}
-	home, _ = os.UserHomeDir()
-	s.own = sync.OnceValue(func() foundSkills {
-		list, problems := skills.Find(skills.UserPlaces(dir, home))
-		return foundSkills{list, problems}
+	home, _ := os.UserHomeDir()
+	s.own = sync.OnceValues(func() ([]skills.Skill, []error) {
+		return skills.Find(skills.UserPlaces(inConfigDir("skills"), home))
 	})
 	go s.own()
 }
@@ -60,8 +49,7 @@ func (a *program) setFor(tool string) act.Set {
 // gatherSkills collects the usable skills: the user's, and those of a trusted directory.
 func (p *project) gatherSkills() {
 	s := &p.skills
-	own := s.own()
-	s.all, s.problems = own.list, own.problems
+	s.all, s.problems = s.own()
 	if p.trusted {
 		list, problems := p.offer.Skills()
 		s.all, s.problems = append(list, s.all...), append(problems, s.problems...)
