@@ -31,7 +31,7 @@ func TestExportsMaskServerKeys(t *testing.T) {
 // A stored key that cannot be read is not taken for none, so that no undo loses it.
 func TestUnreadServerKey(t *testing.T) {
 	dir := t.TempDir()
-	store := openKeys(dir, true)
+	store := openKeys(filepath.Join(dir, "mcp"), true)
 	if _, err := store.Put(t.Context(), secretEntry("s")+"API_KEY", "", "tCanary9"); err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func TestUnreadServerKey(t *testing.T) {
 			}
 		}
 	}
-	m.logins = openKeys(dir, true)
+	m.logins = openKeys(filepath.Join(dir, "mcp"), true)
 	if values, err := m.options().Secrets("s"); err == nil {
 		t.Errorf("got %v", values)
 	}
