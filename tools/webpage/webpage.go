@@ -339,6 +339,9 @@ func (p *webpage) toText() string {
 		if beginsLine(n.DataAtom) {
 			flush()
 		}
+		if n.DataAtom == atom.Pre {
+			out.WriteByte('\n')
+		}
 	}
 	walk(p.root, false)
 	flush()
