@@ -114,14 +114,11 @@ var plainName = lazy.NewRegexp(`^[\w.-]+$`)
 
 // pretty returns v as indented JSON for display, with < > & unescaped.
 func pretty(v any) string {
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(v); err != nil {
+	text, err := asWritten(v)
+	if err != nil {
 		return err.Error()
 	}
-	return strings.TrimSuffix(out.String(), "\n")
+	return Indented(text)
 }
 
 // asWritten returns v as JSON for a model, with < > & unescaped.

@@ -88,11 +88,7 @@ func (r *rendering) settled(to io.Writer) error {
 
 // Page writes a page of the manual, rendered.
 func Page(text string, o cmdutil.PrintOptions) error {
-	width := o.Width
-	if width <= 0 {
-		width = 80
-	}
-	r := newRendering(cmp.Or(o.Markdown, o.Theme), min(width, pageWidth), true)
+	r := newRendering(cmp.Or(o.Markdown, o.Theme), min(cmp.Or(o.Width, 80), pageWidth), true)
 	if err := r.add(o.Out, sanitize.Cleaned(text)); err != nil {
 		return err
 	}

@@ -190,11 +190,7 @@ func (t *textWriter) render(piece sanitize.Clean) error {
 				return err
 			}
 		}
-		width := t.o.Width
-		if width <= 0 {
-			width = 80
-		}
-		t.doc = newRendering(cmp.Or(t.o.Markdown, t.o.Theme), width, false)
+		t.doc = newRendering(cmp.Or(t.o.Markdown, t.o.Theme), cmp.Or(t.o.Width, 80), false)
 	}
 	return t.doc.add(t.o.Out, piece)
 }

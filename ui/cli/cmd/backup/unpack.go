@@ -43,9 +43,7 @@ func (l limits) allow(n int, h *tar.Header) error {
 	switch {
 	case n > l.files:
 		return &limitError{fmt.Sprintf("over %d files", l.files)}
-	case h.Name != storeName && h.Size > l.file:
-		return &limitError{fmt.Sprintf("%d bytes in %q", h.Size, h.Name)}
-	case h.Size > l.total:
+	case h.Size > l.total, h.Name != storeName && h.Size > l.file:
 		return &limitError{fmt.Sprintf("%d bytes in %q", h.Size, h.Name)}
 	}
 	return nil

@@ -120,12 +120,7 @@ func (c Options) list() error {
 
 // isCommand reports whether every front end has a command with this name.
 func isCommand(name string) bool {
-	for _, c := range flows.Commands() {
-		if c.Named(name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(flows.Commands(), func(c app.Command) bool { return c.Named(name) })
 }
 
 // show shows a prompt file and the settings in effect.
@@ -252,14 +247,9 @@ func (c Options) load(names []string) error {
 
 // llmTemplates returns the paths of the templates of the program llm.
 func llmTemplates() (paths []string) {
-	dirs := []string{os.Getenv("LLM_USER_PATH")}
-	if config, err := os.UserConfigDir(); err == nil && dirs[0] == "" {
-		dirs = []string{filepath.Join(config, "io.datasette.llm")}
-	}
-	for _, dir := range dirs {
-		found, _ := filepath.Glob(filepath.Join(dir, "templates", "*.yaml")) // the pattern is valid
-		paths = append(paths, found...)
-	}
+	config, _ := os.UserConfigDir()
+	dir := cmp.Or(os.Getenv("LLM_USER_PATH"), filepath.Join(config, "io.datasette.llm"))
+	paths, _ = filepath.Glob(filepath.Join(dir, "templates", "*.yaml")) // the pattern is valid
 	return paths
 }
 

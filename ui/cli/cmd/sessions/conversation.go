@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"fmt"
 	"strings"
 
 	"parley/session"
@@ -17,8 +16,7 @@ func (s Options) masked(c transfer.Conversation) transfer.Conversation {
 	}
 	c = transfer.Mask(c, s.Stored.Mask())
 	if c.MaskedTexts > 0 {
-		texts := map[bool]string{true: "1 text", false: fmt.Sprintf("%d texts", c.MaskedTexts)}[c.MaskedTexts == 1]
-		s.Note("Configured keys masked in " + texts + ": --raw shows them")
+		s.Note("Configured keys masked in " + format.Plural(c.MaskedTexts, "text") + ": --raw shows them")
 	}
 	return c
 }

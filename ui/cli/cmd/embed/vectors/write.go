@@ -212,7 +212,6 @@ type numPy struct {
 	f                *bufio.Writer
 	file             io.WriterAt
 	rows, dimensions int
-	begun            bool
 }
 
 // NewNumPy returns a Writer for a NumPy file at the beginning of f.
@@ -220,14 +219,13 @@ func NewNumPy(f interface {
 	io.Writer
 	io.WriterAt
 }) Writer {
-	return &numPy{f: bufio.NewWriterSize(f, 1<<18), file: f}
+	n := &numPy{f: bufio.NewWriterSize(f, 1<<18), file: f}
+	_, _ = n.f.Write(n.head()) // it is buffered
+	return n
 }
 
 func (n *numPy) Write(s Space, rows []Row) error {
 	n.dimensions = s.Dimensions
-	if err := n.begin(); err != nil {
-		return err
-	}
 	for _, r := range rows {
 		n.rows++
 		if _, err := n.f.Write(Bytes(r.Vector)); err != nil {
@@ -235,15 +233,6 @@ func (n *numPy) Write(s Space, rows []Row) error {
 		}
 	}
 	return n.f.Flush()
-}
-
-func (n *numPy) begin() error {
-	if n.begun {
-		return nil
-	}
-	n.begun = true
-	_, err := n.f.Write(n.head())
-	return err
 }
 
 // head returns the header for the rows so far.
@@ -257,9 +246,6 @@ func (n *numPy) head() []byte {
 }
 
 func (n *numPy) Close() error {
-	if err := n.begin(); err != nil {
-		return err
-	}
 	if err := n.f.Flush(); err != nil {
 		return err
 	}
