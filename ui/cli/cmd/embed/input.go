@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"parley/ui/cli/cmd/embed/embedding"
+	"parley/ui/cli/cmd/embed/vectors"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -112,9 +113,9 @@ func (r *textReader) lines(path string, yield func(embedding.Input, error) bool)
 	}
 	buffered := bufio.NewReaderSize(in, 1<<16)
 	for n := 1; ; n++ {
-		line, err := readText(buffered)
+		line, err := vectors.ReadLine(buffered, maxText+1) // of one that is too long, enough to see that
 		r.read.Add(int64(len(line)))
-		if err != nil && err != io.EOF {
+		if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
 			yield(embedding.Input{}, fmt.Errorf("%s: %w", path, err))
 			return false
 		}
@@ -130,20 +131,6 @@ func (r *textReader) lines(path string, yield func(embedding.Input, error) bool)
 		}
 		if err == io.EOF {
 			return true
-		}
-	}
-}
-
-// readText reads a line. For a line that is too long, it returns only enough to see that.
-func readText(in *bufio.Reader) (line []byte, err error) {
-	for {
-		piece, err := in.ReadSlice('\n')
-		line = append(line, piece...)
-		if err != bufio.ErrBufferFull {
-			return line, err
-		}
-		if len(line) > maxText+1 {
-			return line, nil
 		}
 	}
 }

@@ -65,10 +65,9 @@ type fileSink struct {
 	f    *os.File
 	w    vectors.Writer
 
-	old       vectors.Space // space of the lines in the file at the start
-	lines     int           // number of lines
-	size      int64         // bytes of the lines
-	continued bool          // writing starts at size
+	lines     int   // number of lines
+	size      int64 // bytes of the lines
+	continued bool  // writing starts at size
 }
 
 // newResumedFile opens a file of JSON lines to continue after its last whole line.
@@ -85,10 +84,9 @@ func (r *run) newResumedFile() (sink, error) {
 		if err != nil {
 			return nil, errors.Join(cmdutil.Usagef("--continue-from %s: %w", r.resume, err), f.Close())
 		}
-		s.old = line.Space
+		r.expect(line.Space, "--continue-from "+r.resume)
 		break
 	}
-	r.expect(s.old, "--continue-from "+r.resume)
 	return s, nil
 }
 
@@ -154,7 +152,7 @@ func (s *fileSink) unknown(inputs iter.Seq2[embedding.Input, error]) iter.Seq2[e
 }
 
 func (s *fileSink) write(set vectors.Space, rows []vectors.Row) error {
-	if why := s.old.Differs(set); s.old.Model != "" && why != "" {
+	if why := s.run.old.Differs(set); s.run.old.Model != "" && why != "" {
 		return cmdutil.Usagef("--continue-from %s: its vectors have %s", s.path, why)
 	}
 	if err := s.cut(); err != nil {
@@ -182,13 +180,11 @@ func (s *fileSink) end(err error) error {
 	if err == nil {
 		err = s.cut()
 	}
-	if e := s.f.Close(); e != nil && err == nil {
-		err = e
-	}
+	err = cmp.Or(err, s.f.Close())
 	switch {
 	case err == nil:
 		s.run.Note("Wrote " + s.path)
-	case s.lines == 0 && s.old.Model == "" && s.run.resume == "":
+	case s.lines == 0 && s.run.resume == "":
 		_ = os.Remove(s.path)
 	case s.lines > 0:
 		s.run.Note(fmt.Sprintf("%s has the first %d; run the same command with --continue-from %s instead of --to to continue", s.path, s.lines, s.path))
@@ -228,14 +224,7 @@ func (r *run) newWhole(path, format string) (*wholeSink, error) {
 	if err != nil {
 		return nil, cmdutil.Usage(err)
 	}
-	return &wholeSink{run: r, path: path, f: f, w: newFileWriter(format, f), finish: (*wholeSink).rename}, nil
-}
-
-func newFileWriter(format string, f *os.File) vectors.Writer {
-	if format == "npy" {
-		return vectors.NewNumPy(f)
-	}
-	return vectors.NewWriter(format, f)
+	return &wholeSink{run: r, path: path, f: f, w: vectors.NewWriter(format, f), finish: (*wholeSink).rename}, nil
 }
 
 // newStdout returns a sink that writes to standard output. A NumPy file is written to a temporary file first, because
@@ -251,7 +240,7 @@ func (r *run) newStdout() (sink, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.f, s.w, s.finish = f, vectors.NewNumPy(f), (*wholeSink).copyOut
+		s.f, s.w, s.finish = f, vectors.NewWriter("npy", f), (*wholeSink).copyOut
 	default:
 		s.w = vectors.NewWriter(r.format, r.Out)
 	}
@@ -283,9 +272,7 @@ func (s *wholeSink) end(err error) error {
 		if err == nil {
 			err = s.finish(s)
 		}
-		if e := s.f.Close(); e != nil && err == nil {
-			err = e
-		}
+		err = cmp.Or(err, s.f.Close())
 		_ = os.Remove(s.f.Name()) // it has been renamed, or is incomplete
 	}
 	if s.texts != nil {

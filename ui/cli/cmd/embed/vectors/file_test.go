@@ -151,7 +151,7 @@ func TestNumPy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := NewNumPy(f)
+		w := NewWriter("npy", f)
 		if n > 0 {
 			err = w.Write(set, rows[:n])
 		}

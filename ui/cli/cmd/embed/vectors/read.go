@@ -46,7 +46,10 @@ func Lines(r io.Reader) iter.Seq2[Line, error] {
 		var end int64
 		var set Space
 		for n := 1; ; n++ {
-			text, err := readLine(in)
+			text, err := ReadLine(in, maxLine)
+			if len(text) > maxLine {
+				err = fmt.Errorf("a line has more than %d MB", maxLine>>20)
+			}
 			if err == io.EOF && len(text) == 0 {
 				return
 			}
@@ -81,15 +84,12 @@ func Lines(r io.Reader) iter.Seq2[Line, error] {
 	}
 }
 
-// readLine returns the next line with its line break. The last line may have none; the error is io.EOF then.
-func readLine(in *bufio.Reader) (line []byte, err error) {
+// ReadLine returns the next line with its line break. The last line may have none; the error is io.EOF then. Of a line
+// of more than most bytes, it returns a longer part, with bufio.ErrBufferFull if that is not all of it.
+func ReadLine(in *bufio.Reader, most int) (line []byte, err error) {
 	for {
 		piece, err := in.ReadSlice('\n')
-		line = append(line, piece...)
-		if len(line) > maxLine {
-			return nil, fmt.Errorf("a line has more than %d MB", maxLine>>20)
-		}
-		if err != bufio.ErrBufferFull {
+		if line = append(line, piece...); err != bufio.ErrBufferFull || len(line) > most {
 			return line, err
 		}
 	}

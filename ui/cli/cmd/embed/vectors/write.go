@@ -51,8 +51,8 @@ type Writer interface {
 	Close() error
 }
 
-// NewWriter returns a Writer for a format: one of Formats, or "texts" for JSON lines without vectors. For npy use
-// NewNumPy.
+// NewWriter returns a Writer for a format: one of Formats, or "texts" for JSON lines without vectors. For npy, w
+// is a new file.
 func NewWriter(format string, w io.Writer) Writer {
 	b := bufio.NewWriterSize(w, 1<<18)
 	switch format {
@@ -60,6 +60,10 @@ func NewWriter(format string, w io.Writer) Writer {
 		return &jsonWriter{w: b}
 	case "csv":
 		return &csvWriter{w: b}
+	case "npy":
+		n := &numPy{w: b, file: w.(io.WriterAt)}
+		_, _ = n.w.Write(n.head()) // it is buffered
+		return n
 	case "texts":
 		return &linesWriter{w: b, bare: true}
 	}
@@ -209,30 +213,20 @@ const numPyHead = 128
 // A numPy writes the format of numpy.save, version 1.0: one array of float32 with a row for each vector. The number of
 // rows is written at the end.
 type numPy struct {
-	f                *bufio.Writer
+	w                *bufio.Writer
 	file             io.WriterAt
 	rows, dimensions int
-}
-
-// NewNumPy returns a Writer for a NumPy file at the beginning of f.
-func NewNumPy(f interface {
-	io.Writer
-	io.WriterAt
-}) Writer {
-	n := &numPy{f: bufio.NewWriterSize(f, 1<<18), file: f}
-	_, _ = n.f.Write(n.head()) // it is buffered
-	return n
 }
 
 func (n *numPy) Write(s Space, rows []Row) error {
 	n.dimensions = s.Dimensions
 	for _, r := range rows {
 		n.rows++
-		if _, err := n.f.Write(Bytes(r.Vector)); err != nil {
+		if _, err := n.w.Write(Bytes(r.Vector)); err != nil {
 			return err
 		}
 	}
-	return n.f.Flush()
+	return n.w.Flush()
 }
 
 // head returns the header for the rows so far.
@@ -246,7 +240,7 @@ func (n *numPy) head() []byte {
 }
 
 func (n *numPy) Close() error {
-	if err := n.f.Flush(); err != nil {
+	if err := n.w.Flush(); err != nil {
 		return err
 	}
 	_, err := n.file.WriteAt(n.head(), 0)
