@@ -88,7 +88,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
 		"":                     {"ui/cli", "tools", "tools/permission", "tools/sandbox", "ui/cli/exit", "ui/markdown/mermaid"},
-		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/instructions", "session/prompts", "session/memory", "session/skills", "session/trust", "session/until", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", creds, llm, catalog, similar},
+		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/app/flows/prompts", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/instructions", "session/prompts", "session/memory", "session/skills", "session/trust", "session/until", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", creds, llm, catalog, similar},
 		creds:                  {atomic},
 		llm:                    {},
 		similar:                {},
@@ -163,7 +163,7 @@ func TestImports(t *testing.T) {
 		"ui/report":            {"ui/cli/cmdutil", format, safe, "providers", catalog},
 		"ui/client":            {"session", "tools", "ui/app"},
 		"ui/acp":               {act, "ui/app", "ui/client", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
-		"ui/app":               {exchange, act, "session", "session/attach", "session/prompts", proc, llm, format, fuzzy, safe, similar},
+		"ui/app":               {exchange, act, "session", "session/attach", proc, llm, format, fuzzy, safe, similar},
 		"ui/app/flows":         {"ui/app", "ui/app/flows/*"},
 		"ui/usage":             {"ui/app", safe, format, "session"},
 		"ui/app/flows/*":       {"ui/app", "ui/usage", "docs", act, "session", "session/*", "tools", "tools/*", md, theme, format, safe, llm, similar},

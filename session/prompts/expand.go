@@ -107,6 +107,18 @@ func (p *Prompt) Commands() []Command {
 	return commands
 }
 
+// ArgumentHint names the arguments that may follow the name of p; "" if the file names none.
+func (p *Prompt) ArgumentHint() string {
+	if p.Hint != "" {
+		return p.Hint
+	}
+	var names []string
+	for _, f := range p.Fields() {
+		names = append(names, "<"+strings.ToLower(f.Name)+">")
+	}
+	return strings.Join(names, " ")
+}
+
 // Fields returns the names of p's placeholders, in order, without those that have a default.
 func (p *Prompt) Fields() []Field {
 	nodes, _ := p.nodes() // Parse has checked for errors

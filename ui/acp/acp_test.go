@@ -95,7 +95,7 @@ func newEditor(t *testing.T, of session.Options, turns ...llmtest.Turn) *editor 
 		o.Model = llm.Endpoint{Model: model, Name: "fake/m", Origin: "fake", Strategy: "native", Context: 100_000, Efforts: []llm.Effort{"low", "high"}}
 		s := session.New(o)
 		return &client.Opened{
-			App: app.Options{Machine: app.Machine{ToolSet: func(string) act.Set { return set }}, Flows: flows.Register, Session: s, Library: lib, Directory: r.Dir, PromptFiles: app.PromptFiles{Memory: fixedLines{}}, Models: app.Models{
+			App: app.Options{Machine: app.Machine{ToolSet: func(string) act.Set { return set }}, Flows: flows.Register, Session: s, Library: lib, Directory: r.Dir, Memory: fixedLines{}, Models: app.Models{
 				Choices: func() []app.ModelChoice {
 					return []app.ModelChoice{{Name: "fake/m", Ready: true}, {Name: "fake/n", Title: "N", Ready: true}, {Name: "other/x"}}
 				},

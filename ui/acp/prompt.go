@@ -209,7 +209,7 @@ func (c *conversation) command(line string) (app.Effect, bool) {
 	if own := c.app.Command(name); own.Editors {
 		return inWords(own.Do(strings.TrimSpace(arg))), true
 	}
-	return app.RunPromptCommand(c.app, line)
+	return c.app.Prompts.Run(line)
 }
 
 // inWords returns a list as text to read: a client has no dialog for it.
@@ -293,8 +293,8 @@ func (c *conversation) settle(ctx context.Context, e app.Effect) error {
 // tellCommands sends the commands to the client if they have changed.
 func (c *conversation) tellCommands() {
 	c.appMu.Lock()
-	app.ReadPrompts(c.app)()
-	items := c.app.PromptItems()
+	c.app.Prompts.Read()
+	items := c.app.Prompts.Items()
 	c.appMu.Unlock()
 	commands := []sdk.AvailableCommand{{Name: summarize, Description: "Summarize to free context"}}
 	notice := ""

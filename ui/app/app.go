@@ -18,7 +18,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"parley/providers/llm"
@@ -40,6 +39,7 @@ type App struct {
 	Commands      []Command                                           // all commands, in the order of the help
 	Watch         []func(tell func(happened func() Effect))           // report events that no key of the user caused; see WatchAll
 	BranchFiles   func() Effect                                       // offers to restore the files of the current branch as they were when it was left
+	ChooseSource  func(seq int) Effect                                // asks which source of the answer seq to open
 	UseSkill      func(line string) Effect                            // sends the skill that begins line, with the rest as its task; nil if there are no skills
 	NextQuestion  func() Effect                                       // asks the oldest waiting question, such as an MCP server's, once; nil if none waits
 	ServerPrompts func() (prompts []ServerPrompt, unavailable string) // lists the prompts of MCP servers, or says why there are none
@@ -67,7 +67,6 @@ type App struct {
 	RequestTokens  func() int                            // estimates the next request, with the draft
 
 	previousClosed chan struct{} // closed once the previous conversation is; nil if there was none
-	prompts        atomic.Pointer[knownPrompts]
 }
 
 // ChangesKey returns the key under which the library has how many lines a conversation changed, such as "+24 −9". It is
@@ -213,7 +212,10 @@ type Options struct {
 	Trust
 	MCP
 	FirstScreen
-	PromptFiles
+	Prompts Prompts                                // of the prompts flow, which completes them; nil: without files
+	Skills  func() (all []Skill, problems []error) // nil if there are none
+	Memory  Memory                                 // nil if nothing can be remembered
+	System  func(system string) string             // returns the complete system prompt with system in place of parley's own text ("": with that text); nil returns system as it is
 
 	Context    func() []ContextItem                                                            // lists the parts of every request beside the messages; nil if unknown
 	Restart    func(dir, conversation, notice string)                                          // called before the front end exits to restart in dir, with a conversation or a new one, and a notice; nil if that is not possible

@@ -66,7 +66,7 @@ func (o *Options) Addresses(text string) (addresses []string, without string) {
 // isMention reports whether the text after an @ names a file, a resource or an address to attach.
 func (o *Options) isMention(text string) bool {
 	_, resource := o.resource(text)
-	return resource || isFile(text) || o.FetchFile != nil && isAddress(text)
+	return resource || IsFile(text) || o.FetchFile != nil && isAddress(text)
 }
 
 // Attach reads the files named by arg: shell-quoted paths, or a single file name as it is. It returns the readable
@@ -96,9 +96,9 @@ func LacksVision(model llm.Endpoint, p llm.Part) bool {
 	return strings.HasPrefix(p.MIME, "image/") && !model.Accepts(p.MIME)
 }
 
-// isFile reports whether path names a file that a mention may attach. Hidden files outside the workspace, such as keys,
+// IsFile reports whether path names a file that a mention may attach. Hidden files outside the workspace, such as keys,
 // must be attached by name, even if a link leads to them.
-func isFile(path string) bool {
+func IsFile(path string) bool {
 	path = ExpandHome(path)
 	if outside := filepath.IsAbs(path) || !filepath.IsLocal(path); outside && strings.Contains(filepath.ToSlash(path), "/.") || linksToHidden(path) {
 		return false
@@ -179,7 +179,7 @@ func (o *Options) Expand(ctx context.Context, text string) (parts []llm.Part, no
 		file, err := attach.Attachment{}, fs.ErrNotExist
 		if isAddress(path) {
 			file, err = o.fetched(ctx, path)
-		} else if isFile(path) {
+		} else if IsFile(path) {
 			file, err = attach.FromFile(ExpandHome(path), attach.DefaultLimits())
 		}
 		return []llm.Part{file.Part}, file.Note, err

@@ -57,7 +57,7 @@ func TestMentionedLinks(t *testing.T) {
 		"a": true, ".env": true, "b": true, "env": true, "plain": true, at("work/a"): true,
 		"id": false, "keys/id": false, "./id": false, at("work/id"): false, at(".ssh/id"): false,
 	} {
-		if got := isFile(name); got != want {
+		if got := IsFile(name); got != want {
 			t.Errorf("%s: got %v, want %v", name, got, want)
 		}
 	}

@@ -79,11 +79,6 @@ func Register(a *App) {
 		{Name: "retry", Keys: []string{"ctrl+x r"}, Group: Messages, Help: "Retry the last message", Unavailable: why(nothingFailed), Run: a.retry},
 		{Name: "attach", Aliases: []string{"file"}, Group: Messages, Arg: "PATH", Help: "Attach a file or the clipboard image", Path: PathFile, Run: a.attach},
 		{Name: "image", Aliases: []string{"draw"}, Group: Messages, Arg: "PROMPT", Help: "Draw an image, or change the one above", Unavailable: why(noImages), Run: run(drawImage)},
-		{Name: "prompt", Group: Messages, Arg: "NAME", Help: "Send a prompt from a file or an MCP server", Unavailable: why(noPrompts), Args: a.PromptItems, Run: a.prompt},
-		{Name: "persona", Group: Messages, Arg: "NAME", Help: "Persona: system prompt of this conversation; off ends it", Unavailable: why(BusyText), Args: items(personaItems), Run: run(usePersona)},
-		{Name: "system", Group: Messages, Arg: "TEXT", Help: "System prompt: show, replace, edit; off ends it", Args: items(systemItems), MultilineArg: "*", Run: run(setSystem)},
-		{Name: "save-prompt", Group: Messages, Arg: "NAME", Help: "Save your last message as a prompt file", Unavailable: why(noPromptDir), Run: run(savePrompt)},
-		{Name: "sources", Aliases: []string{"citations"}, Group: Messages, Arg: "NUMBER", Help: "Sources of the last answer: open one in the browser", Unavailable: why(noSources), Args: items(sourceItems), Run: run(openSource)},
 
 		{Name: "sessions", Aliases: []string{"resume", "continue"}, Keys: []string{"ctrl+x l"}, Group: Conversations, Arg: "WORDS", Help: "Find a conversation to open, rename, pin or delete", Run: openPanel(PanelSessions)},
 		{Name: "new", Aliases: []string{"clear"}, Keys: []string{"ctrl+x n"}, Group: Conversations, Help: "Start a new conversation", Unavailable: why(BusyText), Run: a.newSession},
@@ -247,17 +242,6 @@ func nothingFailed(a *App) string {
 		return "Nothing to retry"
 	}
 	return ""
-}
-
-func noPrompts(a *App) string {
-	if known := a.prompts.Load(); known != nil && len(known.list) > 0 {
-		return ""
-	}
-	list, unavailable := a.ServerPrompts()
-	if len(list) == 0 && a.PromptDir != "" {
-		return "No prompts yet. /save-prompt NAME saves your last message as one"
-	}
-	return unavailable
 }
 
 func folderFixed(a *App) string {

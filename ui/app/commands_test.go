@@ -10,7 +10,6 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
-	"parley/session/prompts"
 	_ "parley/session/storetest/copies"
 	"parley/tools/act"
 )
@@ -170,39 +169,5 @@ func TestBlind(t *testing.T) {
 	kept, err := a.Library.Comparisons().List(time.Time{}, time.Time{})
 	if err != nil || len(kept) != 1 || kept[0].Winner != "cheap/two" || !slices.Equal(kept[0].Losers, []string{"dear/one"}) || !kept[0].Blind {
 		t.Errorf("kept %+v, %v", kept, err)
-	}
-}
-
-// Prompts and personas are found even if they are typed before the prompt files are read, or while they are.
-func TestPromptsBeforeTheyAreKnown(t *testing.T) {
-	found := []prompts.Prompt{{Name: "greet", Body: "Hello"}, {Name: "critic", Settings: prompts.Settings{System: "Find faults."}}, {Name: "say", Program: prompts.Parley, Body: "Be {{tone:short|long}}"}}
-	early := func() *App {
-		a := newApp(t)
-		a.FindPrompts = func() ([]prompts.Prompt, []error) { return found, nil }
-		return a
-	}
-	a := early()
-	if e := run(t, a, "/persona critic"); see(e).Err != nil || a.Session.Personas().Current().Name != "critic" {
-		t.Errorf("%+v: the persona is %q", e, a.Session.Personas().Current().Name)
-	}
-	if e := run(t, early(), "/persona"); see(e).List == nil || len(see(e).List.Items) != 2 {
-		t.Errorf("/persona: %+v", e)
-	}
-	a = early()
-	a.Skills = func() ([]Skill, []error) { // called in the middle of the search
-		ReadPrompts(a)()
-		return nil, nil
-	}
-	e, ok := RunPromptCommand(a, "/greet")
-	for ok && see(e).Prepare != nil {
-		e = see(e).Prepare(t.Context())()
-	}
-	if !ok || see(e).Err != nil || see(e).Turn == nil {
-		t.Errorf("/greet: %v, %+v", ok, e)
-	}
-	for _, line := range []string{"/critic", "/say tone=rude"} {
-		if e, _ := RunPromptCommand(a, line); see(e).Err == nil || see(e).Text != line {
-			t.Errorf("%s: %v, keeps %q", line, see(e).Err, see(e).Text)
-		}
 	}
 }

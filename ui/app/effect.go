@@ -188,11 +188,8 @@ func TypedBecomesDraft(e Effect) bool {
 	return false
 }
 
-// Prefixes of the commands that replace a summary and the system prompt.
-const (
-	editSummary = "/compact edit "
-	editSystem  = "/system "
-)
+// editSummary is the prefix of the command that replaces a summary.
+const editSummary = "/compact edit "
 
 // SessionOpened reports that App.Session or its current branch has changed.
 type SessionOpened struct {
@@ -247,6 +244,14 @@ type List struct {
 	Preview   func(value string) string // the unified diff of a row, shown where there is room; runs on any goroutine; may be nil
 	OnDismiss func()                    // called when the list is closed without a choice; may be nil
 	Lapse
+}
+
+// Words returns an item for each word; current is the one in use.
+func Words(words []string, current string) (items []Item) {
+	for _, w := range words {
+		items = append(items, Item{Title: w, Value: w, Current: w == current})
+	}
+	return items
 }
 
 // Item returns the item with a value; the zero Item if value was typed.

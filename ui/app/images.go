@@ -38,7 +38,7 @@ func noImages(a *App) string {
 // drawImage draws an image from arg and the files it mentions, or changes the current image of the conversation. If arg
 // is only a file name, it attaches that file. Without arg it lists image models to choose from.
 func drawImage(a *App, arg string) Effect {
-	if file := strings.TrimPrefix(arg, "@"); isFile(file) || file == arg && exists(file) {
+	if file := strings.TrimPrefix(arg, "@"); IsFile(file) || file == arg && exists(file) {
 		return a.attach(file)
 	}
 	why := BusyText(a)
@@ -69,7 +69,7 @@ func drawPrompt(a *App, arg string, anew bool, text, mentions string) Effect {
 		mentioned, notes, err := o.Expand(ctx, mentions)
 		return append(append(Unmentioned(attached, mentioned), mentioned...), llm.Part{Kind: llm.Text, Text: text}), notes, err
 	})
-	return withLine(Prepare(func(ctx context.Context) func() Effect {
+	return WithLine(Prepare(func(ctx context.Context) func() Effect {
 		then := drawn(ctx)
 		return func() Effect {
 			e := then()

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -90,84 +89,3 @@ type fileKind struct{ mime, noun string }
 
 // fileKinds lists the kinds; the last one matches all other types.
 var fileKinds = []fileKind{{"application/pdf", "PDF"}, {"audio/", "audio file"}, {"video/", "video"}, {"", "file"}}
-
-// Arguments that turn something on or off.
-const (
-	wordOn  = "on"
-	wordOff = "off"
-)
-
-// usePersona sets the persona of the conversation by name, or removes it.
-func usePersona(a *App, name string) Effect {
-	if name != noPersona && a.prompts.Load() == nil && a.FindPrompts != nil { // prompts not read yet
-		return readPrompts(a, func() Effect { return usePersona(a, name) })
-	}
-	now := a.Session.Personas().Current()
-	switch name {
-	case "":
-		items := personaItems(a)
-		if len(items) == 1 && items[0].Current {
-			return Toast("No personas. A prompt file with a system prompt is one: /manual prompts")
-		}
-		return Choose("Persona", "choice", items, func(name string) Effect { return usePersona(a, name) })
-	case noPersona:
-		if now.Name == "" {
-			return Toast("No persona is on")
-		}
-		none := session.Persona{Ended: now.Name}
-		if err := a.Session.Personas().Set(none, wholeSystem(a, "")); err != nil {
-			return Fail(err)
-		}
-		return Shown{none}
-	}
-	p := a.prompts.Load().named(name)
-	if p == nil {
-		return Refuse("no persona %s: /persona lists them", name)
-	}
-	system, err := p.Persona()
-	if err != nil {
-		return Fail(err)
-	}
-	is := session.Persona{Name: name, System: system, Tools: p.Tools}
-	if p.Project {
-		is.Project = a.Directory
-	}
-	if err := a.Session.Personas().Set(is, wholeSystem(a, system)); err != nil {
-		return Fail(err)
-	}
-	if p.Effort != "" {
-		a.Session.SetEffort(p.Effort)
-	}
-	if p.Model != "" && a.Resolve(p.Model) != a.Session.Model().Name {
-		return Then{a.UseModel(p.Model), Toast(PersonaText(is))}
-	}
-	return Shown{is}
-}
-
-// readPrompts reads the prompt files and then runs then.
-func readPrompts(a *App, then func() Effect) Effect {
-	read := ReadPrompts(a)
-	return Prepare(func(context.Context) func() Effect {
-		read()
-		return then
-	})
-}
-
-// noPersona is the argument that removes the persona.
-const noPersona = "off"
-
-// personaItems lists the arguments of /persona: prompts with a system prompt.
-func personaItems(a *App) []Item {
-	now := a.Session.Personas().Current().Name
-	items := []Item{{Title: noPersona, Detail: "No persona", Value: noPersona, Current: now == ""}}
-	for _, p := range a.prompts.Load().sorted() {
-		if p.System != "" {
-			about := p.Description
-			if about == "" {
-				about = FirstLine(p.System)
-			}
-			items = append(items, Item{Title: p.Name, Detail: about, Value: p.Name, Current: p.Name == now})
-		}
-	}
-	return items
-}

@@ -26,7 +26,7 @@ func (c *Command) RunWith(arg string) Effect {
 	if arg == "" {
 		return e
 	}
-	return withLine(e, c.line(arg))
+	return WithLine(e, c.line(arg))
 }
 
 // Refuse returns the effect to show if c cannot run with arg. Why is the reason from c.Unavailable; "" for none.
@@ -41,7 +41,7 @@ func (c *Command) Refuse(why, arg string) (e Effect, refused bool) {
 	default:
 		e = Refuse("%s", strings.ToLower(why[:1])+why[1:])
 	}
-	return withLine(e, c.line(arg)), true
+	return WithLine(e, c.line(arg)), true
 }
 
 func (c *Command) line(arg string) string { return "/" + c.Name + " " + arg }
@@ -52,8 +52,8 @@ func (c Command) As(name string) Command { c.Name = name; return c }
 // Refuse returns an effect that explains why an argument is not accepted.
 func Refuse(why string, args ...any) Effect { return Failure{Err: fmt.Errorf(why, args...)} }
 
-// withLine adds the typed line to e, for the case that it does not run.
-func withLine(e Effect, line string) Effect {
+// WithLine adds the typed line to e, for the case that it does not run.
+func WithLine(e Effect, line string) Effect {
 	switch e := e.(type) {
 	case Failure:
 		e.Line = cmp.Or(e.Line, line)
@@ -69,16 +69,16 @@ func withLine(e Effect, line string) Effect {
 		all := slices.Clone(e)
 		for i, one := range e {
 			if _, failed := one.(Failure); failed || !ran {
-				all[i] = withLine(one, line)
+				all[i] = WithLine(one, line)
 			}
 		}
 		return all
 	case Async:
-		return Async(func(ctx context.Context) Effect { return withLine(e(ctx), line) })
+		return Async(func(ctx context.Context) Effect { return WithLine(e(ctx), line) })
 	case Prepare:
 		return Prepare(func(ctx context.Context) func() Effect {
 			then := e(ctx)
-			return func() Effect { return withLine(then(), line) }
+			return func() Effect { return WithLine(then(), line) }
 		})
 	}
 	return e

@@ -14,20 +14,14 @@ type Skill struct {
 }
 
 // SkillNamed returns the skill with this name.
-func (p PromptFiles) SkillNamed(name string) (Skill, bool) {
-	if p.Skills == nil {
+func (o *Options) SkillNamed(name string) (Skill, bool) {
+	if o.Skills == nil {
 		return Skill{}, false
 	}
-	all, _ := p.Skills()
+	all, _ := o.Skills()
 	i := slices.IndexFunc(all, func(s Skill) bool { return s.Name == name })
 	if i < 0 {
 		return Skill{}, false
 	}
 	return all[i], true
-}
-
-// hasSkill reports whether the skill exists and a flow can run it.
-func hasSkill(a *App, name string) bool {
-	_, ok := a.SkillNamed(name)
-	return ok && a.UseSkill != nil
 }

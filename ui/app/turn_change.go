@@ -116,6 +116,16 @@ func (l *changeList) drop(id *string, kind BlockKind) {
 	}
 }
 
+// Sources returns the sources of an answer in the order of their numbers.
+func Sources(m llm.Message) (list []llm.Part) {
+	for _, p := range m.Parts {
+		if p.Kind == llm.Source {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
 // SourceText returns a source for the list under an answer: number, title and address.
 func SourceText(c Change) string {
 	return strings.TrimSpace(fmt.Sprintf("[%d] %s %s", c.Count, sanitize.Line(c.Part.Title()), sanitize.Line(c.Part.URL)))

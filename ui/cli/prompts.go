@@ -22,6 +22,7 @@ import (
 	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	flow "parley/ui/app/flows/prompts"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
@@ -161,7 +162,7 @@ func (a promptFiles) use() (err error) {
 		a.flags.toolNames = strings.Join(p.Tools, ",")
 	}
 	if a.flags.schema == nil {
-		if a.flags.schema, err = app.PromptSchema(p, schemas); err != nil {
+		if a.flags.schema, err = flow.Schema(p, schemas); err != nil {
 			return cmdutil.Usage(err)
 		}
 	}
@@ -199,8 +200,8 @@ func (a promptFiles) parts(parts []llm.Part, compared bool) ([]llm.Part, error) 
 	e.Typed = "" // as in PROMPT, an @ is plain text in arguments
 	bare := *p
 	bare.Settings = prompts.Settings{} // the session has these settings
-	o := app.Options{Library: a.library, AbbrevPath: abbrevPath, PromptFiles: app.PromptFiles{MayInsert: a.mayInsert}}.WithDefaults()
-	from, notes, err := o.Template(context.Background(), &bare, e)
+	o := app.Options{Library: a.library, AbbrevPath: abbrevPath}.WithDefaults()
+	from, notes, err := (&flow.Flow{MayInsert: a.mayInsert}).Template(context.Background(), o, &bare, e)
 	if err != nil {
 		return nil, err
 	}

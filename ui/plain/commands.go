@@ -91,7 +91,7 @@ func (p *frontend) classify(text string) (l app.Line, all []command) {
 	for i, c := range all {
 		named[i] = c.Command
 	}
-	return app.Classify(text, named, func(text string) bool { return app.IsPromptCommand(p.app, text) }), all
+	return app.Classify(text, named, p.app.Prompts.Has), all
 }
 
 // holdBack makes a command that came too fast the draft. A command about the draft is dropped instead.
@@ -111,7 +111,7 @@ func (p *frontend) holdBack(line string) {
 func (p *frontend) command(line string) bool {
 	switch l, all := p.classify(line); {
 	case l.Kind == app.PromptFileLine:
-		e, _ := app.RunPromptCommand(p.app, line)
+		e, _ := p.app.Prompts.Run(line)
 		p.apply(e)
 	case l.Kind == app.CommandLine:
 		c := all[l.Command].As(l.Name)

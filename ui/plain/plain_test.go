@@ -19,6 +19,7 @@ import (
 	"parley/tools/permission"
 	"parley/ui/app"
 	"parley/ui/app/flows"
+	"parley/ui/app/flows/prompts"
 	"parley/ui/plain/console"
 )
 
@@ -39,8 +40,7 @@ func TestDialogues(t *testing.T) {
 		{name: "answer", turns: []llmtest.Turn{priced, llmtest.Say("## Fish\n\n", "See [the list](https://fish.example/list).\n\n| name | legs |\n|---|---|\n| cod | 0 |\n| **crab** | 10 |\n\n```go\n", "func main() {\n\tswim()\n}\n```\nDone.")},
 			do: func(d *drive) { d.enter("what are whales?", "and fish?", "/usage") }},
 		{name: "prompt files", turns: []llmtest.Turn{llmtest.Say("Hello."), llmtest.Say("One."), llmtest.Say("Two."), llmtest.Say("Three.")}, change: func(o *app.Options, so *session.Options) {
-			o.FindPrompts = promptFiles(t, so)
-			o.PromptDir = filepath.Join(o.Directory, "prompts")
+			o.Prompts = &prompts.Flow{Find: promptFiles(t, so), Dir: filepath.Join(o.Directory, "prompts")}
 		}, do: func(d *drive) {
 			d.enter("/greet Ann", "/tone", "2", "/named", "Bob", "/tone tone=rude", "/runs", "n", "/runs", "y", "/nope", "/save-prompt again", "/save-prompt again", "/prompt nope")
 		}},

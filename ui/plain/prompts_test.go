@@ -11,6 +11,7 @@ import (
 	"parley/tools/act"
 	"parley/tools/process"
 	"parley/ui/app"
+	flow "parley/ui/app/flows/prompts"
 )
 
 // promptFiles returns a function that finds some prompts.
@@ -32,7 +33,7 @@ func promptFiles(t *testing.T, _ *session.Options) func() ([]prompts.Prompt, []e
 // Denying a command of a prompt does not ask for a reason, because no model would get it.
 func TestPromptCommandDenied(t *testing.T) {
 	d := talk(t, func(o *app.Options, so *session.Options) {
-		o.FindPrompts = promptFiles(t, so)
+		o.Prompts = &flow.Flow{Find: promptFiles(t, so)}
 	})
 	d.enter("/runs").heard("Deny (n)").enter("d").heard("a command of the prompt was not allowed: echo hello").idle()
 }
@@ -59,7 +60,7 @@ func TestPromptFileProblems(t *testing.T) {
 	}
 	broken := &prompts.Error{Path: "/p/broken.md", Line: 3, Text: "no key"}
 	d := talk(t, func(o *app.Options, _ *session.Options) {
-		o.FindPrompts = func() ([]prompts.Prompt, []error) { return []prompts.Prompt{p}, []error{broken} }
+		o.Prompts = &flow.Flow{Find: func() ([]prompts.Prompt, []error) { return []prompts.Prompt{p}, []error{broken} }}
 	}, llmtest.Say("Checked."))
 	d.enter("/broken x").heard("/p/broken.md:3: no key").enter("/strict main.go").heard(`/p/strict.md:2: unknown key "required"`).heard("Checked.").idle()
 }

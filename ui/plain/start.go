@@ -29,7 +29,7 @@ func (p *frontend) start() {
 		p.writeLine("This conversation is not saved.")
 	}
 	p.writeLine("Type /help for help, ctrl+d quits.")
-	p.concurrent(app.ReadPrompts(p.app))
+	p.concurrent(p.app.Prompts.Read)
 	p.conversation.onSave()
 	p.app.AskUser = func(next func() app.Effect) { p.mail.post(func() { p.apply(next()) }) }
 	p.app.WatchAll(func(happened func() app.Effect) {
@@ -60,7 +60,7 @@ func (p *frontend) decidedTrust(yes bool, system string, err error) {
 	case err != nil:
 		p.writeLine("Note: %s", sentence(oneLine(format.ErrorText(err))))
 	case yes:
-		p.concurrent(app.ReadPrompts(p.app))
+		p.concurrent(p.app.Prompts.Read)
 		p.writeLine("%s.", app.Trusted)
 	default:
 		p.writeLine("%s.", app.NotTrusted)

@@ -248,6 +248,6 @@ func promptFile(m *Model, text string) tea.Cmd {
 		return m.ShowToast(app.ShellErrorText(err))
 	}
 	m.chat.Transcript.Bottom()
-	e, _ := app.RunPromptCommand(m.App, text)
+	e, _ := m.App.Prompts.Run(text)
 	return m.perform(e)
 }

@@ -65,7 +65,7 @@ func (b *branches) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case transcript.WireMsg:
 		return b.Perform(app.PanelQuery{Panel: app.PanelWire, Query: strconv.Itoa(msg.User)}), true
 	case transcript.SourcesMsg:
-		return b.Perform(app.ChooseSource(b.App, msg.Seq)), true
+		return b.Perform(b.App.ChooseSource(msg.Seq)), true
 	case transcript.EditMsg:
 		if n, err := b.App.Session.At(msg.Seq); err == nil && n.Role == llm.RoleAssistant {
 			return b.edit(msg.Seq), true

@@ -67,7 +67,7 @@ func (k *keymap) keyOf(name string) string {
 
 // classify parses a line.
 func (k *keymap) classify(a *app.App, text string) app.Line {
-	return app.Classify(text, k.commands(), func(text string) bool { return app.IsPromptCommand(a, text) })
+	return app.Classify(text, k.commands(), a.Prompts.Has)
 }
 
 // commands returns the commands of the actions.

@@ -110,7 +110,7 @@ func (m *Model) Init() tea.Cmd {
 
 // readPrompts returns a command that reads the prompt files, so that they can be typed by name.
 func readPrompts(m *Model) tea.Cmd {
-	read := app.ReadPrompts(m.App)
+	read := m.App.Prompts.Read
 	return func() tea.Msg { read(); return nil }
 }
 

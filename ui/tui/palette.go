@@ -54,11 +54,11 @@ func (m *Model) palette() tea.Cmd {
 			return !group[i].Disabled && group[j].Disabled // unavailable actions come last
 		})
 	}
-	for _, p := range items(m.App.PromptItems()) {
+	for _, p := range items(m.App.Prompts.Items()) {
 		p.Value, p.Group = "prompt "+p.Value, "Prompts"
 		rows = append(rows, p)
 	}
-	m.Go(app.ReadPrompts(m.App)) // for the next time: another program may have written a prompt
+	m.Go(m.App.Prompts.Read) // for the next time: another program may have written a prompt
 	list := dialog.Commands("Commands", rows, func(command string) dialog.Args { return argsOf(m, command) }, m.Theme)
 	return tea.Batch(m.overlay.Choose(list, func(p dialog.Choice) tea.Cmd {
 		line := strings.TrimSpace("/" + cmp.Or(p.Alias, p.Value) + " " + p.Arg)
@@ -102,7 +102,7 @@ func argsOf(m *Model, command string) (args dialog.Args) {
 	i := slices.IndexFunc(m.keymap.actions, func(a action) bool { return a.Name == command })
 	if i < 0 {
 		if name, ok := strings.CutPrefix(command, "prompt "); ok {
-			args.Items = items(app.PromptChoices(m.App, name))
+			args.Items = items(m.App.Prompts.Choices(name))
 		}
 		return args
 	}

@@ -19,9 +19,11 @@ import (
 	"parley/ui/app/flows/memory"
 	"parley/ui/app/flows/models"
 	"parley/ui/app/flows/permissions"
+	"parley/ui/app/flows/prompts"
 	"parley/ui/app/flows/servers"
 	"parley/ui/app/flows/settings"
 	"parley/ui/app/flows/skills"
+	"parley/ui/app/flows/sources"
 	"parley/ui/app/flows/tools"
 	"parley/ui/app/flows/undo"
 	"parley/ui/app/flows/until"
@@ -31,6 +33,8 @@ import (
 // Register adds all flows to a.
 func Register(a *app.App) {
 	app.Register(a)
+	prompts.Register(a)
+	sources.Register(a)
 	aside.Register(a)
 	models.Register(a)
 	settings.Register(a)

@@ -270,11 +270,8 @@ func (f flow) ask(s state, path []string, of *setting) app.Effect {
 	now := valueText(path, lookup(s.values, path))
 	words := f.words(of)
 	if len(words) > 0 && of.typ.Kind() != reflect.Slice {
-		list := &app.List{Title: name, Noun: "value", Choose: func(value string) app.Effect { return f.back(name, f.set(path, of, value)) }}
-		for _, word := range append(slices.Clip(words), byDefault) {
-			list.Items = append(list.Items, app.Item{Title: word, Value: word, Current: word == cmp.Or(now, byDefault)})
-		}
-		return list
+		items := app.Words(append(slices.Clip(words), byDefault), cmp.Or(now, byDefault))
+		return app.Choose(name, "value", items, func(value string) app.Effect { return f.back(name, f.set(path, of, value)) })
 	}
 	text := strings.TrimSpace(of.help + " " + format.Capital(kindText(of.typ, words)) + "; default resets it")
 	return &app.Secret{Title: name, Text: text, Visible: !isSecret(path), Value: strings.TrimPrefix(now, hidden), Submit: func(_ context.Context, line string) (func() app.Effect, error) {

@@ -105,18 +105,13 @@ func askPromptArgument(p mcp.Prompt, arg mcp.PromptArgument, values []string, gi
 	if len(values) == 0 {
 		return line
 	}
-	list := &app.List{Title: title + " · " + text, Noun: "value", Free: true}
-	for _, v := range values {
-		list.Items = append(list.Items, app.Item{Title: v, Value: v})
-	}
-	list.Items = append(list.Items, app.Item{Title: "Type another value"})
-	list.Choose = func(value string) app.Effect {
+	items := append(app.Words(values, ""), app.Item{Title: "Type another value"})
+	return &app.List{Title: title + " · " + text, Noun: "value", Free: true, Items: items, Choose: func(value string) app.Effect {
 		if value == "" {
 			return line
 		}
 		return give(value)
-	}
-	return list
+	}}
 }
 
 // draftOfServer puts a server's text into the draft. Mentions in it attach nothing: only the user decides which files a

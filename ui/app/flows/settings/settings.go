@@ -95,11 +95,8 @@ func (f flow) askSetting(name string) app.Effect {
 	known, _ := llm.FindSetting(name)
 	now := f.app.Session.OwnSettings().Get().Values[name]
 	if known.Words != nil {
-		list := &app.List{Title: name, Noun: "value", Choose: func(value string) app.Effect { return f.changeSetting(name + " " + value) }}
-		for _, word := range append([]string{"default"}, known.Words...) {
-			list.Items = append(list.Items, app.Item{Title: word, Value: word, Current: word == cmp.Or(now, "default")})
-		}
-		return list
+		items := app.Words(append([]string{"default"}, known.Words...), cmp.Or(now, "default"))
+		return app.Choose(name, "value", items, func(value string) app.Effect { return f.changeSetting(name + " " + value) })
 	}
 	takes := cmp.Or(known.Takes, "JSON, or a text")
 	return &app.Secret{Title: name, Text: format.Capital(takes) + "; default resets it", Visible: true, Value: now, Submit: func(_ context.Context, line string) (func() app.Effect, error) {

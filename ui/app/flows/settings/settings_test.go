@@ -13,6 +13,7 @@ import (
 	"parley/tools"
 	"parley/tools/act"
 	"parley/ui/app"
+	"parley/ui/app/flows/prompts"
 	"parley/ui/uitest/apptest"
 )
 
@@ -25,13 +26,13 @@ func newToolsApp(t *testing.T) *app.App {
 	}
 	t.Cleanup(func() { set.Close() })
 	s := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Origin: "fake"}, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), System: "Be kind."})
-	return app.New(app.Options{Flows: func(a *app.App) { Register(a); app.Register(a) },
-		Session: s, PromptFiles: app.PromptFiles{System: func(own string) string {
+	return app.New(app.Options{Flows: func(a *app.App) { Register(a); prompts.Register(a) },
+		Session: s, System: func(own string) string {
 			if own == "" {
 				own = "Be kind."
 			}
 			return own + "\n\nand AGENTS.md"
-		}},
+		},
 		Models: app.Models{Defaults: app.Defaults{
 			Configured: func(string) []app.ConfiguredSetting {
 				return []app.ConfiguredSetting{{Name: "top_p", Value: "0.9", Source: "[providers.fake]"}}

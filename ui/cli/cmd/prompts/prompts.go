@@ -81,7 +81,7 @@ func (c Options) list() error {
 	var rows []promptRow
 	first := map[string]string{}
 	for _, p := range found {
-		row := promptRow{Name: p.Name, Description: p.Description, Hint: app.PromptHint(&p), Program: string(p.Program), Project: p.Project, Path: p.Path}
+		row := promptRow{Name: p.Name, Description: p.Description, Hint: p.ArgumentHint(), Program: string(p.Program), Project: p.Project, Path: p.Path}
 		for _, key := range p.Ignored {
 			row.Ignored = append(row.Ignored, key.Name)
 		}

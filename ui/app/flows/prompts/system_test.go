@@ -1,4 +1,4 @@
-package app
+package prompts
 
 import (
 	"strings"
@@ -8,10 +8,12 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/tools/act"
+	"parley/ui/app"
+	"parley/ui/uitest/apptest"
 )
 
 // newToolsApp returns an application whose conversation has tools.
-func newToolsApp(t *testing.T) *App {
+func newToolsApp(t *testing.T) *app.App {
 	t.Helper()
 	set, err := tools.Open(t.TempDir())
 	if err != nil {
@@ -19,46 +21,48 @@ func newToolsApp(t *testing.T) *App {
 	}
 	t.Cleanup(func() { set.Close() })
 	s := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Origin: "fake"}, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), System: "Be kind."})
-	return New(Options{Flows: Register,
-		Session: s, PromptFiles: PromptFiles{System: func(own string) string {
+	return app.New(app.Options{Flows: Register,
+		Session: s, System: func(own string) string {
 			if own == "" {
 				own = "Be kind."
 			}
 			return own + "\n\nand AGENTS.md"
-		}},
-		Models: Models{Defaults: Defaults{
-			Configured:    func(string) []ConfiguredSetting { return []ConfiguredSetting{{"top_p", "0.9", "[providers.fake]"}} },
+		},
+		Models: app.Models{Defaults: app.Defaults{
+			Configured: func(string) []app.ConfiguredSetting {
+				return []app.ConfiguredSetting{{Name: "top_p", Value: "0.9", Source: "[providers.fake]"}}
+			},
 			OwnSystem:     func() (string, string) { return "Be kind.", "config.toml" },
 			WithheldTools: func() ([]string, string) { return []string{"fetch2"}, "--tools read" },
 		}},
-		Context: func() []ContextItem {
-			return []ContextItem{{Name: "system prompt", Tokens: 3}, {Name: "AGENTS.md", Tokens: 5}, {Name: "tool read", Tokens: 10}, {Name: "tool shell", Tokens: 10}}
+		Context: func() []app.ContextItem {
+			return []app.ContextItem{{Name: "system prompt", Tokens: 3}, {Name: "AGENTS.md", Tokens: 5}, {Name: "tool read", Tokens: 10}, {Name: "tool shell", Tokens: 10}}
 		},
 	})
 }
 
 // said returns the text of an effect.
-func said(e Effect) string {
+func said(e app.Effect) string {
 	switch {
-	case see(e).Err != nil:
-		return "error: " + see(e).Err.Error()
-	case see(e).Event != nil:
-		if s, ok := see(e).Event.(session.Settings); ok {
-			return SettingsText(s)
+	case apptest.See(e).Err != nil:
+		return "error: " + apptest.See(e).Err.Error()
+	case apptest.See(e).Event != nil:
+		if s, ok := apptest.See(e).Event.(session.Settings); ok {
+			return app.SettingsText(s)
 		}
-		if p, ok := see(e).Event.(session.Persona); ok {
-			return PersonaText(p)
+		if p, ok := apptest.See(e).Event.(session.Persona); ok {
+			return app.PersonaText(p)
 		}
-	case see(e).Secret != nil:
-		return "ask: " + see(e).Secret.Title + ": " + see(e).Secret.Text + " [" + see(e).Secret.Value + "]"
-	case see(e).List != nil:
-		return "list: " + see(e).List.Title
-	case see(e).Confirm != nil:
-		return "confirm: " + see(e).Confirm.Text
-	case see(e).Text != "":
-		return "draft: " + see(e).Text
+	case apptest.See(e).Secret != nil:
+		return "ask: " + apptest.See(e).Secret.Title + ": " + apptest.See(e).Secret.Text + " [" + apptest.See(e).Secret.Value + "]"
+	case apptest.See(e).List != nil:
+		return "list: " + apptest.See(e).List.Title
+	case apptest.See(e).Confirm != nil:
+		return "confirm: " + apptest.See(e).Confirm.Text
+	case apptest.See(e).Text != "":
+		return "draft: " + apptest.See(e).Text
 	}
-	return see(e).Toast
+	return apptest.See(e).Toast
 }
 
 // TestSystem: /system replaces the system prompt as a persona does, and restores it.
@@ -73,16 +77,16 @@ func TestSystem(t *testing.T) {
 		{"/system off", "System prompt: as configured", "Be kind.\n\nand AGENTS.md"},
 		{"/system " + strings.Repeat("x", session.MaxPersona+1), "error: system prompt not set: it may have 128 KB", "Be kind.\n\nand AGENTS.md"},
 	} {
-		e := run(t, a, step.line)
+		e := apptest.Run(t, a, step.line)
 		if got := said(e); got != step.want || a.Session.System() != step.system {
 			t.Errorf("%.40s:\n%q, want\n%q; %q", step.line, got, step.want, a.Session.System())
 		}
-		if see(e).Text != "" && (!see(e).IsCommand || !AllowsMultiline(see(e).Text, a.Commands)) {
-			t.Errorf("%.40s: the draft %.40q is no command", step.line, see(e).Text)
+		if apptest.See(e).Text != "" && (!apptest.See(e).IsCommand || !app.AllowsMultiline(apptest.See(e).Text, a.Commands)) {
+			t.Errorf("%.40s: the draft %.40q is no command", step.line, apptest.See(e).Text)
 		}
 	}
 	a.Busy = func() bool { return true }
-	if e := run(t, a, "/system x y"); see(e).Text != "/system x y" || see(e).Toast == "" || a.Session.Personas().Current().Name != "" {
+	if e := apptest.Run(t, a, "/system x y"); apptest.See(e).Text != "/system x y" || apptest.See(e).Toast == "" || a.Session.Personas().Current().Name != "" {
 		t.Errorf("while a turn runs: %+v", e)
 	}
 }
