@@ -128,6 +128,11 @@ var (
 	InShell = Audience{connect: "parley connect", set: " --set ", model: "-m", image: "-m", models: "parley models", wait: "--wait"}
 )
 
+// ForTool returns the audience of errors of a tool: a model that calls it, and names other models in an argument.
+func ForTool(argument string) Audience {
+	return Audience{connect: "parley connect", set: " --set ", model: "the argument " + argument, models: "the tool models"}
+}
+
 // Hint returns a user's next step after err, in one sentence without a final period; "" if err is
 // not an *Error, whose message is then complete.
 func (a Audience) Hint(err error) string {
@@ -229,7 +234,7 @@ var hints = map[Fault]func(*Error, Audience) string{
 func againHint(e *Error, a Audience) string {
 	again := "Try again in " + WaitText(e.Wait)
 	switch {
-	case e.Purpose != "" || e.Wait > MaxReset:
+	case e.Purpose != "" || e.Wait > MaxReset || a.wait == "":
 	case e.Allowed == 0:
 		again += " (" + a.wait + " waits for it)"
 	case e.Allowed < e.Wait:

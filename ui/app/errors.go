@@ -16,18 +16,22 @@ import (
 )
 
 // Hint returns advice for the user in a chat after err ended a turn.
-func Hint(err error) string { return hintFor(llm.InChat, err) }
+func Hint(err error) string { return HintFor(llm.InChat, err) }
 
 // ShellHint is Hint for users outside a chat.
-func ShellHint(err error) string { return hintFor(llm.InShell, err) }
+func ShellHint(err error) string { return HintFor(llm.InShell, err) }
 
-func hintFor(a llm.Audience, err error) string {
+// HintFor returns the advice for an audience.
+func HintFor(a llm.Audience, err error) string {
 	for _, h := range hints {
-		if errors.Is(err, h.err) {
-			if a == llm.InShell && h.shell != "" {
-				return h.shell
-			}
+		switch {
+		case !errors.Is(err, h.err):
+		case a == llm.InChat || h.shell == "":
 			return h.hint
+		case a == llm.InShell || h.tool == "":
+			return h.shell
+		default:
+			return h.tool
 		}
 	}
 	return a.Hint(err)
@@ -153,15 +157,18 @@ var hints = []struct {
 	err   error
 	hint  string
 	shell string // advice outside a chat, where there are no slash commands; "": as hint
+	tool  string // advice for a model that called a tool of parley mcp serve; "": as shell
 }{
-	{session.ErrNotAllowed, "", ""},
-	{session.ErrSteps, "Raise the limit with --max-turns, or split the task", ""},
-	{session.ErrBudget, "Raise it with /budget, --max-cost or [budget] in config.toml", "Raise it with --max-cost or [budget] in config.toml"},
-	{session.ErrSchema, "This model does not follow the schema: use another one, or split the task", ""},
-	{ErrTimeout, "Raise the limit with --timeout", ""},
-	{ErrPipe, "", ""},
-	{context.Canceled, "", ""},
+	{err: session.ErrNotAllowed},
+	{session.ErrSteps, stepsHint, stepsHint, "Split the task"},
+	{session.ErrBudget, "Raise it with /budget, --max-cost or [budget] in config.toml", "Raise it with --max-cost or [budget] in config.toml", "The user can raise it in config.toml, or start parley mcp serve with a higher --max-cost"},
+	{session.ErrSchema, "This model does not follow the schema: use another one, or split the task", "", ""},
+	{ErrTimeout, "Raise the limit with --timeout", "", ""},
+	{err: ErrPipe},
+	{err: context.Canceled},
 }
+
+const stepsHint = "Raise the limit with --max-turns, or split the task"
 
 // ErrTimeout is the cancellation cause after --timeout.
 var ErrTimeout = errors.New("the time limit was reached")

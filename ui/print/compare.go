@@ -117,7 +117,7 @@ func end(o cmdutil.PrintOptions, j judging) (text string) {
 	if o.Format == "text" {
 		stderr.done(j.done)
 	} else if j.done.Err != nil {
-		text += before + jsonLine(cmdutil.ErrorObject(j.done.Err))
+		text += before + jsonLine(o.ErrorObject(j.done.Err))
 	}
 	return text
 }

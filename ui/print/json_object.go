@@ -94,7 +94,7 @@ func (w *jsonWriter) done(d session.Done, status int) error {
 		o = append(o, "usage", usageObject(d.Usage)[2:])
 	}
 	if d.Err != nil {
-		o = append(o, "error", cmdutil.ErrorObject(d.Err)[2:])
+		o = append(o, "error", w.o.ErrorObject(d.Err)[2:])
 	}
 	return append(o, "finish_reason", finishReason(d), "exit", status).Write(w.o.Out)
 }

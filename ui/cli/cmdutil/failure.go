@@ -2,6 +2,7 @@ package cmdutil
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -74,8 +75,11 @@ func category(err error) string {
 }
 
 // ErrorObject returns an error in the form for scripts.
-func ErrorObject(err error) Object {
-	o := Object{"type", "error", "category", category(err), "message", format.ErrorText(err), "hint", app.ShellHint(err)}
+func ErrorObject(err error) Object { return PrintOptions{}.ErrorObject(err) }
+
+// ErrorObject returns an error in the form for scripts.
+func (p PrintOptions) ErrorObject(err error) Object {
+	o := Object{"type", "error", "category", category(err), "message", format.ErrorText(err), "hint", app.HintFor(cmp.Or(p.Audience, llm.InShell), err)}
 	if wait := llm.WaitOf(err); wait > 0 {
 		o = append(o, "retry_after_ms", (wait + time.Millisecond - 1).Milliseconds())
 	}

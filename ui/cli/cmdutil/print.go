@@ -9,12 +9,13 @@ import (
 
 // PrintOptions configure where and how the answer to a prompt is printed.
 type PrintOptions struct {
-	Format   string   // "text", "json" or "jsonl"
-	Session  string   // ID of the conversation; "" is the session's
-	Model    string   // model that answers; "" is the session's
-	Compared []string // models that answer, each repeated for each of its answers; fewer than two: no comparison
-	Answers  int      // answers of each compared model; 0 is 1
-	Answer   int      // number of this answer, from 1; 0 if it is the only one
+	Format   string       // "text", "json" or "jsonl"
+	Session  string       // ID of the conversation; "" is the session's
+	Model    string       // model that answers; "" is the session's
+	Compared []string     // models that answer, each repeated for each of its answers; fewer than two: no comparison
+	Audience llm.Audience // who gets the advice in JSON; the zero value is llm.InShell
+	Answers  int          // answers of each compared model; 0 is 1
+	Answer   int          // number of this answer, from 1; 0 if it is the only one
 	Out      io.Writer
 	Err      io.Writer
 	Quiet    bool                                    // only errors on Err

@@ -155,7 +155,7 @@ func (c *call) answers(args arguments, models ...string) (all []*answer, notice 
 	defer c.budget.end(s)
 	turn := s.Turn(c.ctx, parts...)
 	var out bytes.Buffer
-	o := cmdutil.PrintOptions{Format: "json", Quiet: true, Out: &out, Err: io.Discard, Schema: args.Schema != nil}
+	o := cmdutil.PrintOptions{Format: "json", Quiet: true, Out: &out, Err: io.Discard, Audience: llm.ForTool(c.tool.argument), Schema: args.Schema != nil}
 	if len(models) > 1 {
 		o.Compared, turn = models, s.Compare(c.ctx, compared, nil, parts...)
 	}

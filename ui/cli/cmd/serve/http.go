@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -98,9 +99,6 @@ func (e *endpoint) refusal(r *http.Request) (status int, reason string) {
 	case r.Method == http.MethodPost && !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json"):
 		return http.StatusUnsupportedMediaType, "send application/json"
 	}
-	if v := r.Header.Get("MCP-Protocol-Version"); v != "" && !slices.Contains(versions, v) {
-		return http.StatusBadRequest, "unsupported MCP-Protocol-Version: use " + strings.Join(versions, ", ")
-	}
 	return 0, ""
 }
 
@@ -113,14 +111,19 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		case http.StatusUnauthorized:
 			w.Header().Set("WWW-Authenticate", "Bearer")
 		}
-		refuse(w, status, reason)
+		refuse(w, status, codeInvalid, reason)
+		return
+	}
+	version := r.Header.Get("MCP-Protocol-Version")
+	if version != "" && !slices.Contains(versions, version) {
+		refuse(w, http.StatusBadRequest, codeVersion, version)
 		return
 	}
 	id := r.Header.Get("Mcp-Session-Id")
 	s := e.session(id, r.Method == http.MethodDelete)
 	switch {
 	case s == nil && id != "":
-		refuse(w, http.StatusNotFound, "this session has ended: send initialize")
+		refuse(w, http.StatusNotFound, codeInvalid, "this session has ended: send initialize")
 		return
 	case r.Method == http.MethodDelete:
 		if s != nil {
@@ -131,12 +134,12 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
 	if err != nil {
-		refuse(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("send less than %d MB", maxMessage>>20))
+		refuse(w, http.StatusRequestEntityTooLarge, codeInvalid, fmt.Sprintf("send less than %d MB", maxMessage>>20))
 		return
 	}
 	fresh := s == nil
 	if fresh {
-		s = &httpSession{peer: peer{server: e.server}, id: rand.Text()}
+		s = &httpSession{peer: peer{server: e.server, header: r.Header}, id: rand.Text()}
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
 	defer cancel(nil)
@@ -153,7 +156,13 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusAccepted)
 	default:
 		w.Header().Set("Content-Type", "application/json")
-		if fresh && !s.begun {
+		var told struct{ Error struct{ Code int } }
+		_ = json.Unmarshal(reply, &told) // it is valid
+		switch code := told.Error.Code; {
+		case !fresh || s.begun || code == 0 && version == stateless:
+		case code == codeMethod:
+			w.WriteHeader(http.StatusNotFound)
+		default:
 			w.WriteHeader(http.StatusBadRequest)
 		}
 		_, _ = w.Write(reply)
@@ -161,10 +170,10 @@ func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // refuse writes a reason as a JSON-RPC error.
-func refuse(w http.ResponseWriter, status int, reason string) {
+func refuse(w http.ResponseWriter, status, code int, reason string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(failure(nil, codeInvalid, reason))
+	_, _ = w.Write(failure(nil, code, reason))
 }
 
 // session returns the open session id, nil if there is none. If remove is set, it ends.

@@ -6,16 +6,19 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
 
 	"parley/tools/sanitize"
-	"parley/ui/app"
 )
 
+// stateless is the version of the protocol without initialize: each request names its version, and needs no session.
+const stateless = "2026-07-28"
+
 // versions are the supported versions of the protocol, newest first.
-var versions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+var versions = []string{stateless, "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
 
 // maxCalls is how many calls run at once. More are refused: if agents asked each other in a circle, none that waits
 // would ever end.
@@ -27,6 +30,8 @@ const (
 	codeInvalid = -32600
 	codeMethod  = -32601
 	codeParams  = -32602
+	codeHeader  = -32020 // a header contradicts the message
+	codeVersion = -32022 // the version is not supported
 )
 
 // A message is a request, a notification, which has no ID, or a response, which has no method.
@@ -38,19 +43,25 @@ type message struct {
 		Name            string          `json:"name"`
 		Arguments       json.RawMessage `json:"arguments"`
 		ProtocolVersion string          `json:"protocolVersion"`
-		ClientInfo      struct {
-			Name string `json:"name"`
-		} `json:"clientInfo"`
-		RequestID json.RawMessage `json:"requestId"`
-		Meta      struct {
+		ClientInfo      implementation  `json:"clientInfo"`
+		RequestID       json.RawMessage `json:"requestId"`
+		Meta            struct {
 			ProgressToken json.RawMessage `json:"progressToken"`
+			Version       string          `json:"io.modelcontextprotocol/protocolVersion"` // "" before stateless
+			ClientInfo    implementation  `json:"io.modelcontextprotocol/clientInfo"`
 		} `json:"_meta"`
 	} `json:"params"`
+}
+
+// An implementation is the program of a client.
+type implementation struct {
+	Name string `json:"name"`
 }
 
 // A peer is a connection to a client.
 type peer struct {
 	server *server
+	header http.Header // of the request; nil for standard input and for sessions
 
 	mu    sync.Mutex
 	begun bool                               // the client has sent initialize
@@ -66,9 +77,14 @@ func encode(v any) []byte {
 	return sanitize.JSON(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
 }
 
-// response returns the response to the request id; result is JSON.
-func response(id json.RawMessage, result []byte) []byte {
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, id, result)
+// response returns the response to the request id; result is a JSON object with fields.
+func (p *peer) response(id json.RawMessage, result []byte) []byte {
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":%s},%s}`, id, p.info(), result[1:])
+}
+
+// info identifies the server.
+func (p *peer) info() []byte {
+	return fmt.Appendf(nil, `{"name":"parley","version":%s}`, encode(p.server.Version))
 }
 
 // failure returns an error as the response to the request id; nil if the request is unknown.
@@ -76,7 +92,12 @@ func failure(id json.RawMessage, code int, message string) []byte {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
-	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, id, code, encode(message))
+	data := ""
+	if code == codeVersion {
+		data = fmt.Sprintf(`,"data":{"supported":%s,"requested":%s}`, encode(versions), encode(message))
+		message = "unsupported version of the protocol: use " + strings.Join(versions, ", ")
+	}
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s%s}}`, id, code, encode(message), data)
 }
 
 // receive handles a message. It returns the response, nil for none, or a function that runs the call of a tool and
@@ -112,14 +133,21 @@ func isID(id json.RawMessage) bool {
 
 // request handles a request as receive does.
 func (p *peer) request(ctx context.Context, m *message) (reply []byte, run func(write func([]byte))) {
-	p.mu.Lock()
-	begun := p.begun
-	p.mu.Unlock()
+	version := m.Params.Meta.Version
+	begun := p.hasBegun() || version != ""
 	switch {
+	case version != "" && version != stateless:
+		return failure(m.ID, codeVersion, version), nil
+	case m.Params.Meta.ClientInfo.Name == "parley":
+		return failure(m.ID, codeInvalid, errServed.Error()), nil
+	case version != "" && p.header != nil && (p.header.Get("MCP-Protocol-Version") != version || p.header.Get("Mcp-Method") != m.Method || p.header.Get("Mcp-Name") != m.Params.Name):
+		return failure(m.ID, codeHeader, "the headers MCP-Protocol-Version, Mcp-Method and Mcp-Name have to be as in the message"), nil
 	case m.Method == "ping":
-		return response(m.ID, []byte("{}")), nil
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, m.ID), nil
 	case m.Method == "initialize":
 		return p.initialize(m), nil
+	case m.Method == "server/discover" && version != "":
+		return p.response(m.ID, fmt.Appendf(nil, `{"supportedVersions":%s,"capabilities":{"tools":{}},"ttlMs":0,"cacheScope":"private"}`, encode(versions))), nil
 	case !slices.Contains([]string{"tools/list", "tools/call"}, m.Method):
 		return failure(m.ID, codeMethod, "no method "+m.Method+": this server has tools only"), nil
 	case !begun:
@@ -127,9 +155,9 @@ func (p *peer) request(ctx context.Context, m *message) (reply []byte, run func(
 	case m.Method == "tools/list":
 		var list []string
 		for _, t := range tools() {
-			list = append(list, fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":%s,"annotations":{"readOnlyHint":true,"openWorldHint":%t}}`, t.name, t.description, t.schema, t.asks))
+			list = append(list, fmt.Sprintf(`{"name":%q,"description":%q,"inputSchema":%s,"annotations":{"readOnlyHint":true,"openWorldHint":%t}}`, t.name, t.description, t.schema, t.argument != ""))
 		}
-		return response(m.ID, []byte(`{"tools":[`+strings.Join(list, ",")+`]}`)), nil
+		return p.response(m.ID, []byte(`{"tools":[`+strings.Join(list, ",")+`],"ttlMs":0,"cacheScope":"private"}`)), nil
 	}
 	for _, t := range tools() {
 		if t.name == m.Params.Name {
@@ -139,19 +167,26 @@ func (p *peer) request(ctx context.Context, m *message) (reply []byte, run func(
 	return failure(m.ID, codeParams, "no tool "+m.Params.Name), nil
 }
 
+// hasBegun reports whether the client has sent initialize.
+func (p *peer) hasBegun() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.begun
+}
+
 // initialize answers the first request.
 func (p *peer) initialize(m *message) []byte {
 	if m.Params.ClientInfo.Name == "parley" {
 		return failure(m.ID, codeInvalid, errServed.Error())
 	}
 	version := m.Params.ProtocolVersion
-	if !slices.Contains(versions, version) {
-		version = versions[0]
+	if !slices.Contains(versions[1:], version) {
+		version = versions[1]
 	}
 	p.mu.Lock()
 	p.begun = true
 	p.mu.Unlock()
-	return response(m.ID, fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":{"name":"parley","version":%s}}`, version, encode(p.server.Version)))
+	return p.response(m.ID, fmt.Appendf(nil, `{"protocolVersion":%q,"capabilities":{"tools":{}},"serverInfo":%s}`, version, p.info()))
 }
 
 // begin takes a place for a call and returns the function that runs it.
@@ -159,7 +194,7 @@ func (p *peer) begin(ctx context.Context, m *message, t tool) (reply []byte, run
 	select {
 	case p.server.places <- struct{}{}:
 	default:
-		return response(m.ID, encode(refused(fmt.Errorf("%d calls are running: call again when one has ended", maxCalls)))), nil
+		return p.response(m.ID, encode(t.refused(fmt.Errorf("%d calls are running: call again when one has ended", maxCalls)))), nil
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	p.mu.Lock()
@@ -181,12 +216,12 @@ func (p *peer) begin(ctx context.Context, m *message, t tool) (reply []byte, run
 			cancel(nil)
 			<-p.server.places
 		}()
-		c := &call{server: p.server, ctx: ctx, cancel: cancel, write: write}
+		c := &call{server: p.server, tool: t, ctx: ctx, cancel: cancel, write: write}
 		if isID(m.Params.Meta.ProgressToken) {
 			c.token = m.Params.Meta.ProgressToken
 		}
-		if r := c.run(t, m.Params.Arguments); context.Cause(ctx) != errCanceled {
-			write(response(m.ID, encode(r)))
+		if r := c.run(m.Params.Arguments); context.Cause(ctx) != errCanceled {
+			write(p.response(m.ID, encode(r)))
 		}
 	}
 }
@@ -213,15 +248,6 @@ type result struct {
 type content struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
-}
-
-// refused returns err as the result of a tool, with advice.
-func refused(err error) result {
-	text := app.ShellErrorText(err)
-	if hint := app.ShellHint(err); hint != "" {
-		text += "\n" + hint
-	}
-	return result{Content: texts(sanitize.Text(text)), IsError: true}
 }
 
 // texts returns the content of a result; "" is no text.

@@ -8,7 +8,7 @@
 // and its places for calls. Messages of a client are hostile: they are bounded, and nothing that a client can ask for
 // writes files, except that conversations are stored.
 //
-// The protocol: https://modelcontextprotocol.io/specification/2025-11-25
+// The protocol: https://modelcontextprotocol.io/specification/2026-07-28, and 2025-11-25 with initialize
 package serve
 
 import (
@@ -129,6 +129,15 @@ func (s *server) serve(cmd *cobra.Command, port int) (err error) {
 		return err
 	}
 	return s.Run(func(ctx context.Context) error {
+		opened, _, err := s.Open(ctx, s.dir, "none", nil, s.model)
+		switch {
+		case err == nil:
+			opened.Close()
+		case s.model != "":
+			return cmdutil.Config(err)
+		default: // the other tools work
+			s.Note("the default model cannot be asked: " + app.ShellErrorText(err))
+		}
 		if cmd.Flags().Changed("port") {
 			return s.serveHTTP(ctx, port)
 		}

@@ -282,12 +282,13 @@ func TestTools(t *testing.T) {
 				args       map[string]any
 			}{
 				{"ask", "prompt is empty", nil},
-				{"ask", "Model not found: no model unknown\nRun parley models", map[string]any{"prompt": "x", "model": "unknown"}},
+				{"ask", "Model not found: no model unknown\nRun the tool models to list models, and choose one with the argument model", map[string]any{"prompt": "x", "model": "unknown"}},
 				{"ask", "outside the workspace", map[string]any{"prompt": "x", "files": []string{"../x"}}},
 				{"ask", "symbolic link", map[string]any{"prompt": "x", "files": []string{"link"}}},
 				{"ask", "secret.txt is not allowed to be read", map[string]any{"prompt": "x", "files": []string{"secret.txt"}}},
 				{"ask", "not a JSON Schema", map[string]any{"prompt": "x", "schema": map[string]any{"type": 1}}},
 				{"ask", "arguments of ask: ", map[string]any{"prompt": 1}},
+				{"ask", "ask has no argument modle: use files, model, prompt, schema", map[string]any{"prompt": "x", "modle": "fake/a"}},
 				{"compare", "comparing needs two or more models", map[string]any{"prompt": "x", "models": []string{"fake/a"}}},
 				{"compare", "5 answers are too many", map[string]any{"prompt": "x", "models": []string{"fake/a", "fake/a", "fake/a", "fake/a", "fake/a"}}},
 				{"search_sessions", "query is empty", nil},
@@ -304,6 +305,36 @@ func TestTools(t *testing.T) {
 		})
 	}
 }
+
+// TestVersions: clients of all versions work over both transports, those that begin with server/discover too.
+func TestVersions(t *testing.T) {
+	for name, way := range transports {
+		for _, version := range []string{"2026-07-28", "2025-11-25", "2024-11-05"} {
+			s := start(t, llmtest.New(llmtest.Say("yes")), way.args...)
+			c, err := sdk.NewClient(&sdk.Implementation{Name: "test"}, nil).Connect(t.Context(), way.connect(t, s), &sdk.ClientSessionOptions{ProtocolVersion: version})
+			if err != nil {
+				t.Errorf("%s, %s: %v", name, version, err)
+				continue
+			}
+			got, _, err := called(t.Context(), c, "ask", map[string]any{"prompt": "x", "model": "fake/a"})
+			if used := c.InitializeResult().ProtocolVersion; used != version || err != nil || !strings.HasPrefix(got, "yes") {
+				t.Errorf("%s, %s: answered %q in %s, %v", name, version, got, used, err)
+			}
+		}
+	}
+}
+
+// TestUnknownModel: a model that cannot be opened is reported at the start.
+func TestUnknownModel(t *testing.T) {
+	s := start(t, llmtest.New(), "-m", "unknown")
+	if err := <-s.ended; err == nil || !strings.Contains(err.Error(), "no model unknown") {
+		t.Errorf("ended with %v", err)
+	}
+	s.ended <- nil
+}
+
+// each is a request of the version that has no initialize: its method, its version, its client.
+const each = `{"jsonrpc":"2.0","id":1,"method":"%s","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"%s","io.modelcontextprotocol/clientInfo":{"name":"%s"}}}}`
 
 // TestMessages: each message has the response that the protocol wants, whatever it is.
 func TestMessages(t *testing.T) {
@@ -324,6 +355,10 @@ func TestMessages(t *testing.T) {
 		{fmt.Sprintf(hello, "1999-01-01", "x"), `"protocolVersion":"2025-11-25"`},
 		{fmt.Sprintf(hello, "2026-07-28", "x"), `"protocolVersion":"2025-11-25"`},
 		{`{"jsonrpc":"2.0","id":2,"method":"server/discover"}`, `"code":-32601`},
+		{fmt.Sprintf(each, "server/discover", "2026-07-28", "x"), `"supportedVersions":["2026-07-28","2025-11-25",`},
+		{fmt.Sprintf(each, "server/discover", "2027-01-01", "x"), `"code":-32022,"message":"unsupported version of the protocol: use 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, 2024-11-05","data":{"supported":["2026-07-28",`},
+		{fmt.Sprintf(each, "tools/list", "2026-07-28", "x"), `"result":{"resultType":"complete"`},
+		{fmt.Sprintf(each, "tools/list", "2026-07-28", "parley"), `parley does not serve another parley`},
 		{`{"jsonrpc":"2.0","id":2,"method":"resources/list"}`, `"code":-32601`},
 		{`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"rm\u001b[2J"}}`, `"code":-32602`},
 		{`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":[1]}}`, `params.name has the wrong type`},
@@ -558,8 +593,8 @@ func TestRefusedRequests(t *testing.T) {
 	url, token := s.address(t)
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	for _, tt := range []struct {
-		name, method, host, origin, token, version, kind, session, body string
-		want                                                            int
+		name, method, host, origin, token, version, rpc, kind, session, body string
+		want                                                                 int
 	}{
 		{name: "initialize", body: `{"jsonrpc":"2.0","id":1,"method":"initialize"}`, want: http.StatusOK},
 		{name: "a local page", origin: "http://localhost:6274", body: `{"jsonrpc":"2.0","id":1,"method":"initialize"}`, want: http.StatusOK},
@@ -570,6 +605,9 @@ func TestRefusedRequests(t *testing.T) {
 		{name: "no token", token: "-", want: http.StatusUnauthorized},
 		{name: "another token", token: "Bearer x", want: http.StatusUnauthorized},
 		{name: "another version", version: "1999-01-01", want: http.StatusBadRequest},
+		{name: "without a session", version: "2026-07-28", rpc: "tools/list", body: fmt.Sprintf(each, "tools/list", "2026-07-28", "x"), want: http.StatusOK},
+		{name: "no such method", version: "2026-07-28", rpc: "resources/list", body: fmt.Sprintf(each, "resources/list", "2026-07-28", "x"), want: http.StatusNotFound},
+		{name: "another method in the message", version: "2026-07-28", rpc: "tools/call", body: fmt.Sprintf(each, "tools/list", "2026-07-28", "x"), want: http.StatusBadRequest},
 		{name: "a form", kind: "text/plain", want: http.StatusUnsupportedMediaType},
 		{name: "reading", method: http.MethodGet, want: http.StatusMethodNotAllowed},
 		{name: "another session", session: "x", want: http.StatusNotFound},
@@ -588,7 +626,7 @@ func TestRefusedRequests(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Host = tt.host
-		for name, value := range map[string]string{"Origin": tt.origin, "Authorization": tt.token, "MCP-Protocol-Version": tt.version, "Content-Type": tt.kind, "Mcp-Session-Id": tt.session} {
+		for name, value := range map[string]string{"Origin": tt.origin, "Authorization": tt.token, "MCP-Protocol-Version": tt.version, "Mcp-Method": tt.rpc, "Content-Type": tt.kind, "Mcp-Session-Id": tt.session} {
 			switch {
 			case value == "" && name == "Authorization":
 				value = token

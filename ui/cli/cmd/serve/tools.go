@@ -7,13 +7,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 	"unicode/utf8"
 
 	"parley/providers"
+	"parley/providers/llm"
 	"parley/session"
 	"parley/session/transfer"
 	"parley/tools/sanitize"
@@ -25,7 +28,7 @@ import (
 // A tool is what clients can call.
 type tool struct {
 	name, description, schema string
-	asks                      bool // it sends requests to models
+	argument                  string // names the models that it asks; "" if it asks none
 	run                       func(*call, arguments) (result, error)
 }
 
@@ -45,21 +48,22 @@ type arguments struct {
 func tools() []tool {
 	return []tool{
 		{"ask", "Ask another language model. It sees only the prompt and the files.",
-			`{"type":"object","properties":{"prompt":{"type":"string"},"model":{"type":"string","description":"one of models; the user's default otherwise"},"files":{"type":"array","items":{"type":"string"},"description":"paths in the served folder"},"schema":{"type":"object","description":"JSON schema of the answer"}},"required":["prompt"]}`, true, (*call).ask},
+			`{"type":"object","properties":{"prompt":{"type":"string"},"model":{"type":"string","description":"one of models; the user's default otherwise"},"files":{"type":"array","items":{"type":"string"},"description":"paths in the served folder"},"schema":{"type":"object","description":"JSON schema of the answer"}},"required":["prompt"]}`, "model", (*call).ask},
 		{"compare", "Ask two to four models the same at once.",
-			`{"type":"object","properties":{"models":{"type":"array","items":{"type":"string"},"minItems":2,"maxItems":4},"prompt":{"type":"string"},"files":{"type":"array","items":{"type":"string"},"description":"paths in the served folder"}},"required":["models","prompt"]}`, true, (*call).compare},
+			`{"type":"object","properties":{"models":{"type":"array","items":{"type":"string"},"minItems":2,"maxItems":4},"prompt":{"type":"string"},"files":{"type":"array","items":{"type":"string"},"description":"paths in the served folder"}},"required":["models","prompt"]}`, "models", (*call).compare},
 		{"models", "List the models that can be asked, with context window and prices per million tokens.",
-			`{"type":"object","properties":{"query":{"type":"string","description":"words of the name"}}}`, false, (*call).models},
+			`{"type":"object","properties":{"query":{"type":"string","description":"words of the name"}}}`, "", (*call).models},
 		{"search_sessions", "Find messages of the user's conversations with models that contain all words.",
-			`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`, false, (*call).search},
+			`{"type":"object","properties":{"query":{"type":"string"}},"required":["query"]}`, "", (*call).search},
 		{"read_session", "Read a stored conversation as Markdown, page by page.",
-			`{"type":"object","properties":{"session":{"type":"string","description":"ID"},"offset":{"type":"integer","description":"of the page, in bytes"}},"required":["session"]}`, false, (*call).read},
+			`{"type":"object","properties":{"session":{"type":"string","description":"ID"},"offset":{"type":"integer","description":"of the page, in bytes"}},"required":["session"]}`, "", (*call).read},
 	}
 }
 
 // A call is one running call of a tool.
 type call struct {
 	*server
+	tool   tool
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	token  json.RawMessage // of notifications about progress; nil sends none
@@ -71,10 +75,10 @@ type call struct {
 }
 
 // run runs a tool and returns the result for the client, with configured keys masked.
-func (c *call) run(t tool, raw json.RawMessage) (r result) {
+func (c *call) run(raw json.RawMessage) (r result) {
 	defer func() {
 		if p := recover(); p != nil {
-			r = refused(fmt.Errorf("%s: internal error: %v", t.name, p))
+			r = c.tool.refused(fmt.Errorf("%s: internal error: %v", c.tool.name, p))
 		}
 		for i := range r.Content {
 			r.Content[i].Text = c.mask(r.Content[i].Text)
@@ -83,21 +87,43 @@ func (c *call) run(t tool, raw json.RawMessage) (r result) {
 			r.Structured = json.RawMessage(text)
 		}
 	}()
-	var args arguments
-	if len(raw) > 0 {
-		err := json.Unmarshal(raw, &args)
-		if wrong := (*json.UnmarshalTypeError)(nil); errors.As(err, &wrong) {
-			err = fmt.Errorf("%s is a %s: send a %s", cmp.Or(wrong.Field, "it"), wrong.Value, wrong.Type)
-		}
-		if err != nil {
-			return refused(fmt.Errorf("arguments of %s: %w", t.name, err))
-		}
+	args, err := c.tool.read(raw)
+	if err == nil {
+		r, err = c.tool.run(c, args)
 	}
-	r, err := t.run(c, args)
 	if err != nil {
-		return refused(err)
+		return c.tool.refused(err)
 	}
 	return r
+}
+
+// read reads the arguments of a call.
+func (t tool) read(raw json.RawMessage) (args arguments, err error) {
+	if len(raw) == 0 {
+		return args, nil
+	}
+	var has struct{ Properties map[string]any }
+	var given map[string]any
+	_ = json.Unmarshal([]byte(t.schema), &has) // it is valid
+	if wrong := (*json.UnmarshalTypeError)(nil); errors.As(json.Unmarshal(raw, &args), &wrong) {
+		return args, fmt.Errorf("arguments of %s: %s is a %s: send a %s", t.name, cmp.Or(wrong.Field, "it"), wrong.Value, wrong.Type)
+	}
+	_ = json.Unmarshal(raw, &given)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if has.Properties[name] == nil {
+			return args, fmt.Errorf("%s has no argument %s: use %s", t.name, sanitize.Line(name), strings.Join(slices.Sorted(maps.Keys(has.Properties)), ", "))
+		}
+	}
+	return args, nil
+}
+
+// refused returns err as the result of a call, with advice.
+func (t tool) refused(err error) result {
+	text := app.ShellErrorText(err)
+	if hint := app.HintFor(llm.ForTool(t.argument), err); hint != "" {
+		text += "\n" + hint
+	}
+	return result{Content: texts(sanitize.Text(text)), IsError: true}
 }
 
 // tell sends a notification about progress; at most one a second, unless it is important.
