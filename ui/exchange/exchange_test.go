@@ -3,6 +3,7 @@ package exchange
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"parley/ui/format"
 )
@@ -47,5 +48,113 @@ func TestParts(t *testing.T) {
 	cut := part(t, Exchange{Response: Side{Body: "a\n", Tail: "\nz", Cut: 5e6}, Got: 5e6 + 4}, "Response body")
 	if !strings.Contains(cut.Source, "… 5.0 MB not kept …") {
 		t.Errorf("got %q", cut.Source)
+	}
+}
+
+// The whole of an exchange, as the inspector and plain lines show it.
+func TestExchangeAsText(t *testing.T) {
+	start := time.Date(2026, 3, 4, 5, 6, 7, 8e6, time.Local)
+	headers := [][2]string{{"Accept", "*/*"}, {"X", "1"}}
+	answered := Timing{Headers: time.Second, FirstByte: 2 * time.Second, Total: 3 * time.Second}
+	for _, tt := range []struct {
+		name         string
+		e            Exchange
+		title, state string
+		want         string
+	}{
+		{"answered", Exchange{Name: "p/m", Method: "POST", URL: "https://p/v1", Status: 200, Start: start, Timing: answered, Done: true, Sent: 2, Got: 24,
+			Request: Side{Headers: headers, Body: "{}"}, Response: Side{Headers: headers[:1], Body: "event: x\ndata: [1]\n\ndata:{}\n"}},
+			"p/m", "200", `
+# Exchange
+POST https://p/v1
+200 OK
+began 2026-03-04 05:06:07.008 · headers after 1.0 s · first byte after 2.0 s · took 3.0 s
+# Request headers
+Accept: */*
+X: 1
+# Request body (2 bytes)
+{}
+# Response headers
+Accept: */*
+# Response body (24 bytes · 2 events)
+event: x
+data: [1] => data: [|  1|]
+data:{} => data: {}
+`},
+		{"running", Exchange{Name: "p", Method: "GET", URL: "u", Start: start}, "p: list models", "running", `
+# Exchange
+GET u
+running
+began 2026-03-04 05:06:07.008
+`},
+		{"failed", Exchange{Name: "p/m", Method: "GET", URL: "u", Status: 429, Error: "rate_limit", Reason: "slow down", Start: start, Timing: Timing{Headers: 1e6}, Done: true}, "p/m", "429 rate limit", `
+# Exchange
+GET u
+429 Too Many Requests
+rate limit: slow down
+began 2026-03-04 05:06:07.008 · headers after 1 ms
+`},
+		{"not answered", Exchange{Name: "p/m", Method: "POST", URL: "u", Start: start, Done: true, Sent: 1, Request: Side{Body: "x", Cut: 1e6, Tail: "y"}}, "p/m", "", `
+# Exchange
+POST u
+no answer
+began 2026-03-04 05:06:07.008
+# Request body (1 byte)
+x
+… 1.0 MB not kept …
+y
+`},
+		{"a program", Exchange{Name: "codex", Method: "RUN", URL: "codex", Args: []string{"exec", "--json"}, Status: 1, Start: start, Timing: answered, Done: true, Got: 3,
+			Request: Side{Headers: headers[:1]}, Response: Side{Headers: headers[1:], Body: "a\nb"}}, "codex", "1", `
+# Exchange
+RUN codex
+  exec
+  --json
+exit status 1
+began 2026-03-04 05:06:07.008 · first byte after 2.0 s · took 3.0 s
+# In a file
+Accept: */*
+# Standard error
+X: 1
+# Standard output (3 bytes)
+a
+b
+`},
+		{"a program that runs", Exchange{Name: "codex", Method: "RUN", URL: "codex", Start: start, Timing: Timing{Headers: 1}}, "codex", "running", `
+# Exchange
+RUN codex
+running
+began 2026-03-04 05:06:07.008
+`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var b strings.Builder
+			for _, p := range tt.e.Parts() {
+				b.WriteString("\n# " + p.Title)
+				if p.Note != "" {
+					b.WriteString(" (" + p.Note + ")")
+				}
+				for _, l := range p.Lines {
+					b.WriteString("\n" + l.Text)
+					if l.Full != "" {
+						b.WriteString(" => " + strings.ReplaceAll(l.Full, "\n", "|"))
+					}
+				}
+			}
+			if got := b.String() + "\n"; got != tt.want || tt.e.Title() != tt.title || tt.e.State() != tt.state {
+				t.Errorf("got title %q, state %q%s\nwant %q, %q%s", tt.e.Title(), tt.e.State(), got, tt.title, tt.state, tt.want)
+			}
+		})
+	}
+}
+
+// Base64 is folded from 400 characters on, whatever is around it.
+func TestBase64IsFolded(t *testing.T) {
+	for n, want := range map[int]string{399: strings.Repeat("aZ0+/-_=", 50)[:399], 400: "aZ0+/-_=aZ0+… 400 bytes of base64 …"} {
+		data := strings.Repeat("aZ0+/-_=", 50)[:n]
+		p := Exchange{Got: 1, Response: Side{Body: "x: " + data + ", " + data}}.Parts()[1]
+		if got := p.Lines[0].Text; got != "x: "+want+", "+want || (p.Lines[0].Full == "") != (n < 400) {
+			t.Errorf("%d characters: got %q", n, got)
+		}
 	}
 }
