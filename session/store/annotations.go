@@ -179,7 +179,7 @@ func (w *writer) annotate(num int64, a Annotation) error {
 
 // annotations reads the annotations of the session num. Unreadable ones are
 // counted and left out.
-func annotations(q querier, num int64, damage *damageReport) (all []Annotation) {
+func annotations(q Tx, num int64, damage *damageReport) (all []Annotation) {
 	var tables int // a read-only file may have an older schema
 	if err := q.QueryRow(`SELECT count(*) FROM sqlite_schema WHERE name = 'annotations'`).Scan(&tables); err != nil || tables == 0 {
 		return nil
@@ -213,7 +213,7 @@ func annotations(q querier, num int64, damage *damageReport) (all []Annotation) 
 // Annotations returns the annotations of a session by N, without opening it. A *DamagedError
 // comes with the readable ones.
 func (db *DB) Annotations(id string) (all []Annotation, err error) {
-	err = db.read(func(q querier) error {
+	err = db.read(func(q Tx) error {
 		row, err := db.row(q, id)
 		if err != nil && !isPartial(err) {
 			return err

@@ -13,19 +13,11 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A Tx runs SQL in a transaction, for tables that belong to no conversation. Exec needs a writing
-// transaction.
+// A Tx runs SQL in a transaction. Exec needs a writing transaction.
 type Tx interface {
 	Query(query string, args ...any) (*sql.Rows, error)
 	QueryRow(query string, args ...any) *sql.Row
 	Exec(query string, args ...any) error
-}
-
-// A querier runs queries: in a reading transaction, or on the writing connection.
-type querier interface {
-	Tx
-	prepare(query string) (*sql.Stmt, error) // prepares a query that runs several times
-	script(text string) error                // runs statements that return nothing
 }
 
 // EachRow calls f for each result row of a query, until f returns an error.
@@ -44,7 +36,7 @@ func EachRow(q Tx, f func(*sql.Rows) error, query string, args ...any) error {
 }
 
 // queryNums returns the first column of a query's rows; it skips values that are not numbers.
-func queryNums(q querier, query string, args ...any) (found []int64, err error) {
+func queryNums(q Tx, query string, args ...any) (found []int64, err error) {
 	err = EachRow(q, func(rows *sql.Rows) error {
 		var num int64
 		if rows.Scan(&num) == nil {
@@ -175,11 +167,6 @@ func (r reader) Exec(query string, args ...any) error {
 	_, err := r.tx.Exec(query, args...)
 	return err
 }
-
-func (r reader) script(text string) error { return r.Exec(text) }
-
-// prepare prepares a query until the transaction ends.
-func (r reader) prepare(query string) (*sql.Stmt, error) { return r.tx.Prepare(query) }
 
 // A queuedWrite is a change that waits for a transaction.
 type queuedWrite struct {
@@ -325,9 +312,7 @@ func (db *database) Bulk(f func() error) error {
 }
 
 // View runs f in a transaction that sees one state of the file.
-func (db *database) View(f func(Tx) error) error {
-	return db.read(func(q querier) error { return f(q) })
-}
+func (db *database) View(f func(Tx) error) error { return db.read(f) }
 
 // exec runs a statement in a transaction of its own.
 func (db *database) exec(query string, args ...any) error {
@@ -336,7 +321,7 @@ func (db *database) exec(query string, args ...any) error {
 
 // value reads the single value of a query; sql.ErrNoRows if there is none.
 func (db *database) value(to any, query string, args ...any) error {
-	return db.read(func(q querier) error { return q.QueryRow(query, args...).Scan(to) })
+	return db.read(func(q Tx) error { return q.QueryRow(query, args...).Scan(to) })
 }
 
 // writable reopens the writing connection if an error closed it, and returns why the file
@@ -428,7 +413,7 @@ func (db *database) setBusyTimeout(err error) {
 
 // read runs f in a transaction that sees one state of the file. For a corrupt file the
 // error is a *DamagedError; the data that f has read can be used.
-func (db *database) read(f func(querier) error) error {
+func (db *database) read(f func(Tx) error) error {
 	readers := db.readers.Load()
 	if readers == nil {
 		db.mu.Lock()

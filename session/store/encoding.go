@@ -310,7 +310,7 @@ type blobRef struct {
 // A blobReader completes parts with their blobs. Unreadable blobs are left out and
 // counted.
 type blobReader struct {
-	q      querier
+	q      Tx
 	data   map[string][]byte // by sha256: data of parts, which may share it
 	damage *damageReport
 	err    error // the first one

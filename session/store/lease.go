@@ -51,7 +51,7 @@ func (l *lease) places(c *columns) []any {
 	return c.places("owner pid start boot host beat", &l.owner, &l.PID, &l.Start, &l.Boot, &l.Host, &l.heartbeat)
 }
 
-func leaseOf(q querier, id string) (lease, bool, error) {
+func leaseOf(q Tx, id string) (lease, bool, error) {
 	held, err := leases(q, `WHERE session = ?`, id)
 	l, ok := held[id]
 	return l, ok, err
@@ -172,7 +172,7 @@ func (r Reservation) Settle(entries ...LedgerEntry) error {
 }
 
 // check returns a *CapError if c is reached, counting open reservations.
-func (c Cap) check(q querier) error {
+func (c Cap) check(q Tx) error {
 	sum, err := spent(q, c.Since, time.Time{}, c.Provider)
 	if err != nil {
 		return err
@@ -209,7 +209,7 @@ func (db *database) expireReservations(w *writer) error {
 }
 
 // leases reads the leases that where selects, by the ID of the session.
-func leases(q querier, where string, args ...any) (map[string]lease, error) {
+func leases(q Tx, where string, args ...any) (map[string]lease, error) {
 	held := map[string]lease{}
 	err := EachRow(q, func(rows *sql.Rows) error {
 		var id string

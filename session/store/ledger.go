@@ -234,7 +234,7 @@ func (l Ledger) Sums(since, until time.Time, keys ...string) (sums []UsageSum, e
 	if by != "" {
 		query += ` GROUP BY ` + by + ` ORDER BY ` + by
 	}
-	err = l.read(func(q querier) error {
+	err = l.read(func(q Tx) error {
 		return EachRow(q, func(rows *sql.Rows) error {
 			var s UsageSum
 			var row sumRow
@@ -263,7 +263,7 @@ func (l Ledger) Missed(since, until time.Time) (sums []CacheSum, err error) {
 	if !since.IsZero() {
 		start = nanos(since)
 	}
-	err = l.read(func(q querier) error {
+	err = l.read(func(q Tx) error {
 		return EachRow(q, func(rows *sql.Rows) error {
 			var s CacheSum
 			var tokens, cost sql.NullFloat64
@@ -278,8 +278,8 @@ func (l Ledger) Missed(since, until time.Time) (sums []CacheSum, err error) {
 }
 
 // read runs f unless the file has no ledger, because it is read-only and of an older schema.
-func (l Ledger) read(f func(querier) error) error {
-	return l.db.read(func(q querier) error {
+func (l Ledger) read(f func(Tx) error) error {
+	return l.db.read(func(q Tx) error {
 		var tables int
 		if err := q.QueryRow(`SELECT count(*) FROM sqlite_schema WHERE name = 'ledger'`).Scan(&tables); err != nil || tables == 0 {
 			return err
@@ -320,14 +320,14 @@ func tokenCount(sum float64) int { return int(min(max(sum, 0), 1<<53)) }
 // Whole days are read from their sums, so that a month takes no longer than an hour. Days are
 // those of the local time when a request was made.
 func (l Ledger) Spent(since, until time.Time, provider string) (sum UsageSum, err error) {
-	err = l.read(func(q querier) error {
+	err = l.read(func(q Tx) error {
 		sum, err = spent(q, since, until, provider)
 		return err
 	})
 	return sum, err
 }
 
-func spent(q querier, since, until time.Time, provider string) (UsageSum, error) {
+func spent(q Tx, since, until time.Time, provider string) (UsageSum, error) {
 	day := func(t time.Time) string { return t.Local().Format(time.DateOnly) }
 	midnight := func(t time.Time) time.Time {
 		y, m, d := t.Local().Date()

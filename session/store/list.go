@@ -119,8 +119,8 @@ func (t *damageReport) summary() error {
 // sessions reads the sessions that match where, in an order of places; text is that of
 // joinedSessions. Rows that cannot be decoded are left out; if the file is damaged in the middle,
 // the rest is read from the end.
-func sessions[T any](db *DB, q querier, text joinedText, order func(a, b place) int, of func(*Session) T, where string, args ...any) ([]T, error) {
-	if found, err := joinedSessions(db, q, text, byNum, order, of, where, args...); err == nil {
+func sessions[T any](db *DB, q Tx, text string, order func(a, b place) int, of func(*Session) T, where string, args ...any) ([]T, error) {
+	if found, err := joinedSessions(db, q, text, order, of, where+` ORDER BY s.num`, args...); err == nil {
 		return found, nil
 	}
 	rows, err := checkedSessions(db, q, where, args...)
@@ -133,7 +133,7 @@ func sessions[T any](db *DB, q querier, text joinedText, order func(a, b place) 
 }
 
 // checkedSessions reads sessions column by column, and reports damage.
-func checkedSessions(db *DB, q querier, where string, args ...any) ([]*sessionRow, error) {
+func checkedSessions(db *DB, q Tx, where string, args ...any) ([]*sessionRow, error) {
 	var found []*sessionRow
 	var damage damageReport
 	seen := map[int64]bool{}
@@ -219,9 +219,9 @@ func ListOf[T any](db *DB, q Query, of func(*Session) T) ([]T, error) {
 		text = joinedBrief
 	}
 	var list []T
-	err := db.read(func(r querier) (err error) {
+	err := db.read(func(r Tx) (err error) {
 		if q.Brief && limit == math.MaxInt && q.isPlain() {
-			list, err = joinedSessions(db, r, text, byPlace, nil, of, where, args...)
+			list, err = joinedSessions(db, r, text, nil, of, fromListed)
 			if n, uncounted := countListed(r); err == nil && (uncounted != nil || n != len(list)) {
 				err = errUnusual
 			}
@@ -242,7 +242,7 @@ func (db *DB) Count(q Query) (n int, err error) {
 	if where == "" {
 		return 0, nil
 	}
-	err = db.read(func(r querier) (err error) {
+	err = db.read(func(r Tx) (err error) {
 		if q.isPlain() {
 			n, err = countListed(r)
 			return err
@@ -280,7 +280,7 @@ func (db *DB) Find(word string) (found []Session, err error) {
 	if word == "" {
 		return nil, nil
 	}
-	err = db.read(func(q querier) (err error) {
+	err = db.read(func(q Tx) (err error) {
 		pick := func(where string, args ...any) ([]Session, error) {
 			return sessions(db, q, joinedSession, place.compareFound, whole, where, args...)
 		}
@@ -303,7 +303,7 @@ func (db *DB) Find(word string) (found []Session, err error) {
 
 // numsNamed returns as JSON the nums of sessions whose title contains all words of text, or whose ID is
 // text: in a damaged file the ID may be a blob.
-func numsNamed(q querier, text string) (string, error) {
+func numsNamed(q Tx, text string) (string, error) {
 	words, nums := strings.Fields(folded(text)), []int64{}
 	err := EachRow(q, func(rows *sql.Rows) error {
 		var num int64
@@ -328,7 +328,7 @@ func (db *DB) Read(id string) (Session, []Node, error) {
 }
 
 // row reads the session with an ID, which in a damaged file may be a blob.
-func (db *DB) row(q querier, id string) (sessionRow, error) {
+func (db *DB) row(q Tx, id string) (sessionRow, error) {
 	row, err := scanSession(db, q.QueryRow(`SELECT `+sessionColumns+`WHERE s.id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		row, err = scanSession(db, q.QueryRow(`SELECT `+sessionColumns+`WHERE CAST(s.id AS TEXT) = ?`, id))
@@ -348,7 +348,7 @@ func hasSeq(nodes []Node, seq int) bool {
 // load reads a session and its position in lists. With paged, the messages of a long,
 // undamaged session stay on disk.
 func (db *DB) load(id string, paged bool) (s Session, c storedContent, touched int64, err error) {
-	err = db.read(func(q querier) error {
+	err = db.read(func(q Tx) error {
 		row, err := db.row(q, id)
 		var damage damageReport
 		if err != nil {

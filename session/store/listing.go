@@ -2,8 +2,8 @@ package store
 
 import (
 	"cmp"
+	"database/sql"
 	"errors"
-	"iter"
 	"math"
 	"slices"
 	"sort"
@@ -31,135 +31,61 @@ CREATE INDEX sessions_listed ON sessions (pinned, touched, updated, num, num || 
 // updatedIndex finds where in lists an imported session belongs.
 const updatedIndex = `CREATE INDEX sessions_updated ON sessions (updated, touched);`
 
-// Separators of rows and columns in a text that SQLite joins.
-const (
-	rowEnd    = "\x1e"
-	columnEnd = "\x1f"
-)
+// columnEnd separates columns in a text that SQLite joins.
+const columnEnd = "\x1f"
 
-// A joinedText is a session s as text that SQLite joins.
-type joinedText struct {
-	sql     string
-	columns int
-}
+// joinedColumns is the number of columns of a session in a joined text, in the order of parsePlace and parseSession.
+const joinedColumns = 18
 
-// joinedSession has the columns of a session in the order of parsePlace and parseSession.
+// joinedSession is a session s as one text: reading its columns one by one takes two to five times as long.
 // Converting numbers is slow, so common values are written as words.
-var joinedSession = joinedText{`concat_ws(char(31), s.num, iif(s.pinned IS 0, 'false', quote(s.pinned)), s.touched, ifnull(s.updated, ''),
+const joinedSession = `concat_ws(char(31), s.num, iif(s.pinned IS 0, 'false', quote(s.pinned)), s.touched, ifnull(s.updated, ''),
 	s.folder, s.origin, s.preview, s.id, s.title, iif(s.named IS 0, 'false', quote(s.named)), s.model, s.effort, s.history, ifnull(s.created, ''),
-	s.head, iif(s.messages IS s.head, 'head', quote(s.messages)), s.usage, ifnull(s.deleted, ''))`, 18}
+	s.head, iif(s.messages IS s.head, 'head', quote(s.messages)), s.usage, ifnull(s.deleted, ''))`
 
 // joinedBrief is joinedSession without the columns that Query.Brief leaves out. It is written like
 // briefIndex, which older versions of SQLite must understand.
-var joinedBrief = joinedText{`s.num || char(31) || iif(s.pinned IS 0, 'false', quote(s.pinned)) || char(31) || s.touched || char(31) || ifnull(s.updated, '')
+const joinedBrief = `s.num || char(31) || iif(s.pinned IS 0, 'false', quote(s.pinned)) || char(31) || s.touched || char(31) || ifnull(s.updated, '')
 	|| char(31) || char(31) || s.origin || char(31) || char(31) || s.id || char(31) || s.title || char(31) || iif(s.named IS 0, 'false', quote(s.named))
 	|| char(31) || s.model || char(31) || s.effort || char(31) || s.history || char(31) || ifnull(s.created, '') || char(31) || s.head
-	|| char(31) || iif(s.messages IS s.head, 'head', quote(s.messages)) || char(31) || s.usage || char(31) || ifnull(s.deleted, '')`, 18}
+	|| char(31) || iif(s.messages IS s.head, 'head', quote(s.messages)) || char(31) || s.usage || char(31) || ifnull(s.deleted, '')`
 
-// joinedRows is how many rows are read as one text. Row by row, a list of 1,000 sessions takes 17 ms
-// instead of 9, a brief one 8 instead of 4, and 51,000 allocations instead of 200.
-const joinedRows = 500
+// fromListed selects the sessions that are not deleted in the order of lists. With joinedBrief it reads the index
+// alone.
+const fromListed = `INDEXED BY sessions_listed WHERE s.deleted IS NULL` + listOrder
 
-// errUnusual reports that rows cannot be read joined and must be read column by column.
+// errUnusual reports that a row cannot be read joined and must be read column by column.
 var errUnusual = errors.New("unusual row")
 
-// A pass is an order of reading sessions.
-type pass struct {
-	index   string               // index to use; "": SQLite's choice
-	from    string               // condition for a row and all later ones, with a parameter for each of keys
-	keys    func(at place) []any // keys of a row's position
-	order   string
-	compare func(a, b place) int // as order
-	begin   place                // before all rows
-}
-
-// byNum reads the table from end to end.
-var byNum = pass{
-	from: ` AND s.num >= ?`, keys: func(at place) []any { return []any{at.num} }, order: ` ORDER BY s.num`,
-	compare: func(a, b place) int { return cmp.Compare(a.num, b.num) }, begin: place{num: 1},
-}
-
-// byPlace reads the sessions that are not deleted in the order of lists. It works with
-// joinedBrief only, which is in the index, and misses sessions without a usual place, such as
-// some without a time.
-var byPlace = pass{
-	index: ` INDEXED BY sessions_listed`,
-	from:  ` AND (s.pinned, s.touched, s.updated, s.num) <= (?, ?, ?, ?)`,
-	keys:  func(at place) []any { return []any{at.pinned, at.touched, at.updated, at.num} },
-	order: listOrder, compare: place.compare, begin: place{pinned: true, touched: math.MaxInt64, updated: math.MaxInt64, num: math.MaxInt64},
-}
-
-// eachJoined calls f with the texts of the sessions that match where, in the order of a pass: up
-// to joinedRows at once, joined by rowEnd. SQLite joins the texts, because reading row by row
-// takes five times as long. The LIMIT is not a parameter, because then SQLite would prepare the
-// query again at each run. If a text contains a separator, the error is errUnusual.
-func eachJoined(q querier, text joinedText, p pass, f func(texts string, n int), where string, args ...any) error {
-	query, err := q.prepare(`SELECT ifnull(group_concat(t, char(30)), ''), count(*) FROM
-		(SELECT ` + text.sql + ` AS t FROM sessions s` + p.index + ` ` + where + p.from + p.order + ` LIMIT ` + strconv.Itoa(joinedRows) + `)`)
-	if err != nil {
+// joinedSessions is the fast form of checkedSessions; text is joinedSession or joinedBrief, and from is the query after
+// FROM sessions s. Its order is that of places, or of from if order is nil. It maps each session by of; the session
+// is valid only during the call. If anything is damaged or of another type, it returns errUnusual or an SQLite error.
+func joinedSessions[T any](db *DB, q Tx, text string, order func(a, b place) int, of func(*Session) T, from string, args ...any) ([]T, error) {
+	var all []joinedRow
+	var row string
+	to := []any{&row}
+	err := EachRow(q, func(rows *sql.Rows) error {
+		err := rows.Scan(to...)
+		r, ok := parsePlace(row)
+		all = append(all, r)
+		if err == nil && !ok {
+			err = errUnusual
+		}
 		return err
-	}
-	last := "" // the last row read
-	for at := p.begin; ; {
-		var texts string
-		var n int
-		if err := query.QueryRow(slices.Concat(args, p.keys(at))...).Scan(&texts, &n); err != nil || n == 0 && last == "" {
-			return err
-		}
-		if strings.Count(texts, rowEnd) != n-1 || strings.Count(texts, columnEnd) != n*(text.columns-1) {
-			return errUnusual
-		}
-		all := n < joinedRows
-		if last != "" {
-			again := ""
-			if again, texts, _ = strings.Cut(texts, rowEnd); again != last { // damage, which may hide rows
-				return errUnusual
-			}
-			n--
-		} else if !all {
-			defer useSmallCache(q)()
-		}
-		if n > 0 {
-			f(texts, n)
-		}
-		if all {
-			return nil
-		}
-		last = texts[strings.LastIndex(texts, rowEnd)+1:]
-		next, ok := parsePlace(last)
-		if !ok || p.compare(at, next.place) >= 0 { // otherwise it would not end
-			return errUnusual
-		}
-		at = next.place // the row is read again
-	}
-}
-
-// useSmallCache makes the page cache small until the returned function is called. A table read once from
-// end to end would fill all of it, and touching new memory takes longer than reading.
-func useSmallCache(q querier) (end func()) {
-	_ = q.script(`PRAGMA cache_size = 32`)
-	return func() { _ = q.script(`PRAGMA cache_size = -2000`) } // SQLite's default, in KiB
-}
-
-// joinedSessions is the fast form of checkedSessions, in an order of places, nil for that of the pass;
-// text is joinedSession or joinedBrief. It maps each session by of; the session is valid only during
-// the call. If anything is damaged or of another type, it returns errUnusual or an SQLite error.
-func joinedSessions[T any](db *DB, q querier, text joinedText, p pass, order func(a, b place) int, of func(*Session) T, where string, args ...any) ([]T, error) {
-	batches, total, err := joinedBatches(q, text, p, where, args...)
-	if err != nil || total == 0 {
+	}, `SELECT `+text+` FROM sessions s `+from, args...)
+	if err != nil || len(all) == 0 {
 		return nil, err
 	}
 	held, err := leases(q, "")
 	if err != nil {
 		return nil, err
 	}
-	rows := eachRowOf(batches)
 	if order != nil {
-		rows = sortedRows(rows, total, order)
+		sort.Slice(all, func(i, j int) bool { return order(all[i].place, all[j].place) < 0 })
 	}
-	found, s := make([]T, 0, total), new(Session)
-	for r, ok := range rows {
-		if !ok || !parseSession(r, s) {
+	found, s := make([]T, 0, len(all)), new(Session)
+	for _, r := range all {
+		if !parseSession(r, s) {
 			return nil, errUnusual
 		}
 		s.LockedBy = ""
@@ -173,47 +99,6 @@ func joinedSessions[T any](db *DB, q querier, text joinedText, p pass, order fun
 
 // whole returns a copy of a session, which stays valid.
 func whole(s *Session) Session { return *s }
-
-// joinedBatches returns the texts from eachJoined, and their total number of sessions.
-func joinedBatches(q querier, text joinedText, p pass, where string, args ...any) (batches []string, total int, err error) {
-	err = eachJoined(q, text, p, func(texts string, n int) {
-		batches, total = append(batches, texts), total+n
-	}, where, args...)
-	return batches, total, err
-}
-
-// eachRowOf parses the places of joined sessions; it yields false for a row not in parley's format.
-func eachRowOf(batches []string) iter.Seq2[joinedRow, bool] {
-	return func(yield func(joinedRow, bool) bool) {
-		for _, texts := range batches {
-			for text := range strings.SplitSeq(texts, rowEnd) {
-				if !yield(parsePlace(text)) {
-					return
-				}
-			}
-		}
-	}
-}
-
-// sortedRows returns n rows in an order of places, or a row that is not in parley's format.
-func sortedRows(rows iter.Seq2[joinedRow, bool], n int, order func(a, b place) int) iter.Seq2[joinedRow, bool] {
-	return func(yield func(joinedRow, bool) bool) {
-		sorted := make([]joinedRow, 0, n)
-		for r, ok := range rows {
-			if !ok {
-				yield(r, false)
-				return
-			}
-			sorted = append(sorted, r)
-		}
-		sort.Slice(sorted, func(i, j int) bool { return order(sorted[i].place, sorted[j].place) < 0 })
-		for _, r := range sorted {
-			if !yield(r, true) {
-				return
-			}
-		}
-	}
-}
 
 // firstOf returns a condition for the first n sessions that match where, without decoding the others.
 func firstOf(where string, n int) string {
@@ -229,7 +114,7 @@ func (q Query) isPlain() bool {
 }
 
 // countListed counts the sessions that are not deleted, without reading each.
-func countListed(q querier) (n int, err error) {
+func countListed(q Tx) (n int, err error) {
 	err = q.QueryRow(`SELECT (SELECT count(*) FROM sessions) - (SELECT count(*) FROM sessions WHERE deleted IS NOT NULL)`).Scan(&n)
 	return n, err
 }
@@ -272,9 +157,10 @@ type joinedRow struct {
 	rest string
 }
 
-// parsePlace parses the first columns of joinedSession; ok is false if they are not in parley's format.
+// parsePlace parses the first columns of a joined text; ok is false if they are not in parley's format, or a column
+// contains columnEnd.
 func parsePlace(text string) (r joinedRow, ok bool) {
-	c := columnReader{rest: text, ok: true}
+	c := columnReader{rest: text, ok: strings.Count(text, columnEnd) == joinedColumns-1}
 	r.num, r.pinned, r.touched, r.updated = c.number(), c.flag(), c.number(), c.nanos()
 	r.rest = c.rest
 	return r, c.ok

@@ -16,6 +16,9 @@ import (
 	"parley/providers/llmtest"
 )
 
+// joinedRows is a number of sessions that fills several pages of the file.
+const joinedRows = 500
+
 // insertMany inserts n sessions without messages.
 func insertMany(t *testing.T, db *DB, n int) {
 	t.Helper()
@@ -66,7 +69,7 @@ func TestJoinedSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n := range len(texts) + 1 { // with and without those that cannot be joined
-			err := db.read(func(q querier) error {
+			err := db.read(func(q Tx) error {
 				where := fmt.Sprintf(`WHERE s.num <= %d`, n)
 				want, wantErr := checkedSessions(db, q, where)
 				sortRows(want, place.compare)
@@ -102,7 +105,7 @@ func TestListOfOddValues(t *testing.T) {
 		for _, q := range []Query{{}, {Limit: 1}, {Brief: true}, {Deleted: true}} {
 			where, _ := q.filter()
 			var rows []*sessionRow
-			wantErr := db.read(func(r querier) (err error) {
+			wantErr := db.read(func(r Tx) (err error) {
 				rows, err = checkedSessions(db, r, `WHERE `+where)
 				return err
 			})
@@ -178,16 +181,16 @@ func TestBriefListReadsIndex(t *testing.T) {
 	db := fresh(t)
 	insertMany(t, db, 3)
 	var steps []string
-	err := db.read(func(q querier) error {
+	err := db.read(func(q Tx) error {
 		return EachRow(q, func(rows *sql.Rows) error {
 			var step string
 			var unused, argument any
 			err := rows.Scan(&unused, &step, &unused, &unused, &unused, &argument, &unused, &unused)
 			steps = append(steps, fmt.Sprint(step, " ", argument))
 			return err
-		}, `EXPLAIN SELECT `+joinedBrief.sql+` FROM sessions s`+byPlace.index+` WHERE s.deleted IS NULL`+byPlace.from+byPlace.order, 1, 1, 1, 1)
+		}, `EXPLAIN SELECT `+joinedBrief+` FROM sessions s `+fromListed)
 	})
-	if text := strings.Join(steps, "\n"); err != nil || !strings.Contains(text, "SeekLE") || strings.Contains(text, "Concat") {
+	if text := strings.Join(steps, "\n"); err != nil || !strings.Contains(text, "Prev") || strings.Contains(text, "Concat") || strings.Contains(text, "Sorter") {
 		t.Errorf("the steps are\n%s\n%v", text, err)
 	}
 }
@@ -198,7 +201,7 @@ func TestListOfDamagedTree(t *testing.T) {
 	db := reopen(t, path)
 	insertMany(t, db, 3*joinedRows)
 	var root, page int
-	err := db.read(func(q querier) error {
+	err := db.read(func(q Tx) error {
 		return errors.Join(q.QueryRow(`SELECT rootpage FROM sqlite_schema WHERE name = 'sessions'`).Scan(&root), q.QueryRow(`PRAGMA page_size`).Scan(&page))
 	})
 	if err = errors.Join(err, db.Close()); err != nil {
@@ -236,7 +239,7 @@ func TestBriefList(t *testing.T) {
 		`UPDATE sessions SET preview = x'00ff' WHERE num = 4`, `UPDATE sessions SET head = 'x' WHERE num = 5`, `UPDATE sessions SET named = 2, messages = 2.5 WHERE num = 6`, `UPDATE sessions SET named = '', pinned = '', messages = '' WHERE num = 7`} {
 		_ = db.write(func(w *writer) error { return w.script(odd) }) // NOT NULL refuses one
 		var rows []*sessionRow
-		wantErr := db.read(func(q querier) (err error) {
+		wantErr := db.read(func(q Tx) (err error) {
 			rows, err = checkedSessions(db, q, ``)
 			return err
 		})
@@ -276,7 +279,7 @@ func TestListOf(t *testing.T) {
 	}
 }
 
-// A session in a list takes no allocation of its own, and little memory besides that of its text.
+// A session in a list takes the two allocations of database/sql for its text, and little memory besides that.
 func TestListAllocations(t *testing.T) {
 	db := fresh(t)
 	insertMany(t, db, 4*joinedRows)
@@ -297,7 +300,7 @@ func TestListAllocations(t *testing.T) {
 		}
 	}
 	more := float64(all - few)
-	if n := (testing.AllocsPerRun(3, list(all)) - testing.AllocsPerRun(3, list(few))) / more; n > 0.2 && !llmtest.Race {
+	if n := (testing.AllocsPerRun(3, list(all)) - testing.AllocsPerRun(3, list(few))) / more; n > 2.2 && !llmtest.Race {
 		t.Errorf("each session takes %.1f allocations", n)
 	}
 	if n := float64(allocated(list(all))-allocated(list(few))) / more; n > 700 {
@@ -305,25 +308,5 @@ func TestListAllocations(t *testing.T) {
 	}
 	if n := float64(allocated(titles(all))-allocated(titles(few))) / more; n > 400 {
 		t.Errorf("each title takes %.0f bytes", n)
-	}
-}
-
-// Reading many sessions leaves the page cache of the connection as large as it was.
-func TestLongListLeavesCache(t *testing.T) {
-	db := fresh(t)
-	insertMany(t, db, 2*joinedRows)
-	size := func() (pages int) {
-		t.Helper()
-		if err := db.read(func(q querier) error { return q.QueryRow(`PRAGMA cache_size`).Scan(&pages) }); err != nil {
-			t.Fatal(err)
-		}
-		return pages
-	}
-	before := size()
-	if list, err := db.List(Query{}); err != nil || len(list) != 2*joinedRows {
-		t.Fatal(len(list), err)
-	}
-	if after := size(); after != before {
-		t.Errorf("the cache holds %d, and %d before", after, before)
 	}
 }

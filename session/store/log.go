@@ -123,7 +123,7 @@ func (db *DB) Resume(id string) (*Log, error) {
 
 // checkUnlocked returns a *LockedError if another process has the session open, and ErrNotFound
 // if it does not exist.
-func (db *DB) checkUnlocked(q querier, id string) error {
+func (db *DB) checkUnlocked(q Tx, id string) error {
 	_, err := db.row(q, id)
 	if err != nil && !isPartial(err) {
 		return err

@@ -370,7 +370,7 @@ func (db *DB) completeImport(s *Session, nodes []Node) {
 }
 
 // isImported reports whether a session with this ID holds the same messages.
-func isImported(q querier, id string, nodes []Node) (bool, error) {
+func isImported(q Tx, id string, nodes []Node) (bool, error) {
 	var num int64
 	err := q.QueryRow(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&num)
 	if errors.Is(err, sql.ErrNoRows) {

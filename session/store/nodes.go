@@ -39,7 +39,7 @@ func (r *nodeRow) decode() {
 
 // readNodes reads the messages of a session from a table, by rising Seq. Damaged numbers and
 // parents are replaced, so that each message follows one before it, or none.
-func readNodes(q querier, session int64, damage *damageReport, table string) ([]Node, error) {
+func readNodes(q Tx, session int64, damage *damageReport, table string) ([]Node, error) {
 	rows, err := readRows(q, damage, 0, table+` WHERE session = ?`, session)
 	nodes := make([]Node, 0, rows.count())
 	for r := range rows.all {
@@ -60,7 +60,7 @@ type nodeRef struct {
 }
 
 // readBlobs completes parts, and returns err, or else its own first error.
-func readBlobs(q querier, refs []nodeRef, damage *damageReport, err error) error {
+func readBlobs(q Tx, refs []nodeRef, damage *damageReport, err error) error {
 	blobs := blobReader{q: q, data: map[string][]byte{}, damage: damage, err: err}
 	for _, ref := range refs {
 		blobs.fill(&ref.parts[ref.part], ref.blobRef)
@@ -105,7 +105,7 @@ func (rows nodeRows) refs() (refs []nodeRef) {
 
 // readRows reads and decodes messages by rising seq. Expected is their approximate number; 0:
 // unknown. From is the query from FROM on.
-func readRows(q querier, damage *damageReport, expected int, from string, args ...any) (nodeRows, error) {
+func readRows(q Tx, damage *damageReport, expected int, from string, args ...any) (nodeRows, error) {
 	var done nodeRows
 	batch := make([]nodeRow, 0, min(expected, batchSize))
 	var decoding sync.WaitGroup

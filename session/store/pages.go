@@ -12,7 +12,7 @@ const minPaged = 512
 
 // isDense reports whether the messages of a session are numbered from 1 without gaps, so that
 // they can be read in pages.
-func isDense(q querier, row sessionRow) bool {
+func isDense(q Tx, row sessionRow) bool {
 	var n, first, last int
 	err := q.QueryRow(`SELECT count(*), min(seq), max(seq) FROM nodes WHERE session = ?`, row.num).Scan(&n, &first, &last)
 	return err == nil && n == row.Messages && first == 1 && last == n && row.Head >= 0 && row.Head <= n
@@ -20,7 +20,7 @@ func isDense(q querier, row sessionRow) bool {
 
 // readPage reads the messages from..to of a session that isDense. A missing message is a node
 // without a role.
-func readPage(q querier, session int64, from, to int, damage *damageReport) ([]Node, error) {
+func readPage(q Tx, session int64, from, to int, damage *damageReport) ([]Node, error) {
 	rows, err := readRows(q, damage, to-from+1, `nodes WHERE session = ? AND seq BETWEEN ? AND ?`, session, from, to)
 	nodes := make([]Node, to-from+1)
 	for i := range nodes {
@@ -74,7 +74,7 @@ func (l *Log) pages() (db *DB, id string) {
 }
 
 func pageOf(db *DB, id string, from, to int) (nodes []Node, err error) {
-	err = db.read(func(q querier) error {
+	err = db.read(func(q Tx) error {
 		row, err := db.row(q, id)
 		if err != nil && !isPartial(err) {
 			return err
@@ -93,7 +93,7 @@ func (l *Log) LinearCount() (n int) {
 	db, id := l.pages()
 	n = l.older
 	l.mu.Unlock()
-	_ = db.read(func(q querier) error { // an error means 0
+	_ = db.read(func(q Tx) error { // an error means 0
 		var first int
 		err := q.QueryRow(`SELECT coalesce(min(seq), 0) FROM nodes WHERE parent <> seq - 1 AND session = (SELECT num FROM sessions WHERE id = ?)`, id).Scan(&first)
 		if err != nil || first > 0 {

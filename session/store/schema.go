@@ -86,7 +86,7 @@ func (e *foreignError) Error() string {
 
 // identify returns the schema version of a file, 0 if it is empty, and a *foreignError if it
 // is not parley's.
-func identify(q querier, path string) (version int, err error) {
+func identify(q Tx, path string) (version int, err error) {
 	var id, objects int
 	if err := q.QueryRow("PRAGMA application_id").Scan(&id); err != nil {
 		return 0, err
@@ -195,7 +195,7 @@ func checkFile(path string) error {
 	return quickCheck(reader{tx})
 }
 
-func quickCheck(q querier) error {
+func quickCheck(q Tx) error {
 	var word string
 	if err := q.QueryRow("PRAGMA quick_check(1)").Scan(&word); err != nil {
 		return err
@@ -242,7 +242,7 @@ func CheckSchema(path string) error {
 	if err != nil {
 		return err
 	}
-	return file.read(func(q querier) error {
+	return file.read(func(q Tx) error {
 		found, err := activeObjects(q)
 		for _, text := range found {
 			if !slices.Contains(known, text) {
@@ -255,7 +255,7 @@ func CheckSchema(path string) error {
 
 // activeObjects returns the SQL of everything in a file except tables and indexes. Like SQLite,
 // it looks at the beginning of the SQL, not at the column type.
-func activeObjects(q querier) (found []string, err error) {
+func activeObjects(q Tx) (found []string, err error) {
 	err = EachRow(q, func(rows *sql.Rows) error {
 		var text string
 		err := rows.Scan(&text)
@@ -284,7 +284,7 @@ func CopyGlobal(db, from *DB, keys ...string) (kept []string, err error) {
 			if err := w.QueryRow("SELECT count(*) FROM (SELECT 1 FROM " + tables[0] + " LIMIT 1)").Scan(&have); err != nil {
 				return err
 			}
-			err := from.read(func(q querier) error {
+			err := from.read(func(q Tx) error {
 				if err := q.QueryRow("SELECT count(*) FROM (SELECT 1 FROM " + tables[0] + " LIMIT 1)").Scan(&others); err != nil || have+others == 2 {
 					return err
 				}
@@ -309,7 +309,7 @@ func CopyGlobal(db, from *DB, keys ...string) (kept []string, err error) {
 
 // copyRows copies the rows of a table, which has the same columns in both stores; of the
 // state, only the rows of keys.
-func copyRows(w *writer, from querier, table string, keys []string) error {
+func copyRows(w *writer, from Tx, table string, keys []string) error {
 	return EachRow(from, func(rows *sql.Rows) error {
 		columns, err := rows.Columns()
 		if err != nil {

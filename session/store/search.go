@@ -187,7 +187,7 @@ type candidate struct {
 
 func (db *DB) search(q Query, words terms) (hits []Hit, total int, err error) {
 	var damage damageReport
-	err = db.read(func(r querier) error {
+	err = db.read(func(r Tx) error {
 		found, err := candidates(r, q, words)
 		if err != nil {
 			return err
@@ -231,7 +231,7 @@ var candidateSources = [...]struct{ join, model, latest string }{
 }
 
 // candidates returns all matches of q, best first.
-func candidates(r querier, q Query, words terms) (found []candidate, err error) {
+func candidates(r Tx, q Query, words terms) (found []candidate, err error) {
 	where, more := q.filter()
 	for _, source := range candidateSources {
 		query := `SELECT s.num, words.rowid, bm25(words) FROM words ` + source.join + where
@@ -274,7 +274,7 @@ func rank(found []candidate) {
 }
 
 // hitOf returns the hit of a message, or of a title if num is negative.
-func hitOf(r querier, num int64, s Session, words terms) (Hit, error) {
+func hitOf(r Tx, num int64, s Session, words terms) (Hit, error) {
 	h := Hit{Session: s, At: s.Updated}
 	if num < 0 {
 		h.Snippet, h.Marks = snippet([]string{s.Title}, words)
@@ -313,7 +313,7 @@ func (db *DB) ShortIDs(least int, ids ...string) (map[string]string, error) {
 		return nil, err
 	}
 	short := make(map[string]string, len(ids))
-	err = db.read(func(q querier) error {
+	err = db.read(func(q Tx) error {
 		return EachRow(q, func(rows *sql.Rows) error {
 			var id, before, after string // an ID and its neighbors in order
 			if err := rows.Scan(&id, &before, &after); err != nil {
@@ -340,8 +340,8 @@ func commonPrefix(a, b string) (n int) {
 // is ErrNotFound if there is none.
 func (db *DB) Latest(folder string) (Session, error) {
 	var found []Session
-	err := db.read(func(q querier) (err error) {
-		found, err = joinedSessions(db, q, joinedSession, byNum, place.compare, whole, `WHERE s.num = (SELECT s.num FROM sessions s WHERE s.deleted IS NULL AND s.folder = ?
+	err := db.read(func(q Tx) (err error) {
+		found, err = joinedSessions(db, q, joinedSession, nil, whole, `WHERE s.num = (SELECT s.num FROM sessions s WHERE s.deleted IS NULL AND s.folder = ?
 			AND (s.origin = '' OR substr(s.origin, 1, 5) = 'fork ') ORDER BY s.updated DESC, s.pinned DESC, s.touched DESC, s.num DESC LIMIT 1)`, folder)
 		return err
 	})

@@ -39,7 +39,7 @@ func (from ImportSource) key(there string) string { return "imported " + from.Ke
 
 // find returns the ID here of the source's conversation there, which is the same if it was not
 // imported, and whether from may add to it.
-func (from ImportSource) find(q querier, there string) (id string, owned bool, err error) {
+func (from ImportSource) find(q Tx, there string) (id string, owned bool, err error) {
 	if from.Key == "" {
 		return there, false, nil
 	}
@@ -64,7 +64,7 @@ func (from ImportSource) keep(w *writer, there, id string, owned bool) error {
 // ImportedAs returns the ID here of the source's conversation there, which is the same if it was
 // not imported.
 func ImportedAs(db *DB, from ImportSource, there string) (id string, err error) {
-	err = db.read(func(q querier) error {
+	err = db.read(func(q Tx) error {
 		id, _, err = from.find(q, there)
 		return err
 	})
@@ -128,7 +128,7 @@ func (db *DB) Prompts(limit int) ([]SentPrompt, error) {
 		limit = maxPrompts
 	}
 	var found []SentPrompt
-	err := db.read(func(q querier) error {
+	err := db.read(func(q Tx) error {
 		return EachRow(q, func(rows *sql.Rows) error {
 			var p SentPrompt
 			var c columns // damage is left out
@@ -166,7 +166,7 @@ type draftWriter struct {
 
 // findDraft returns the slot of this process's draft under key; else, with own false, that of the last
 // draft not held by a running process; "" if there is none. Free is a slot for a new draft.
-func findDraft(db *DB, q querier, key string) (slot string, own bool, free string, err error) {
+func findDraft(db *DB, q Tx, key string) (slot string, own bool, free string, err error) {
 	taken := map[string]bool{}
 	err = EachRow(q, func(rows *sql.Rows) error {
 		var at, text string
@@ -261,7 +261,7 @@ func modelOf(holds string) string {
 func (db *DB) TakeDraft(key string) (d Draft, ok bool, err error) {
 	_ = db.Flush()
 	var slot, parts, holds string
-	find := func(q querier) (err error) {
+	find := func(q Tx) (err error) {
 		if slot, _, _, err = findDraft(db, q, key); err != nil || slot == "" {
 			return err
 		}
@@ -325,7 +325,7 @@ func (of Comparisons) Add(c Comparison) error {
 // are left out. The time is that of the JSON; the column at, if set, avoids decoding rows outside
 // the range.
 func (of Comparisons) List(since, until time.Time) (all []Comparison, err error) {
-	err = of.db.read(func(q querier) error {
+	err = of.db.read(func(q Tx) error {
 		all = nil
 		return EachRow(q, func(rows *sql.Rows) error {
 			var row []byte
