@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"parley/providers"
+	"parley/providers/llm"
 	"parley/session"
 	"parley/tools"
 	"parley/ui/app"
@@ -26,13 +27,9 @@ func conversationDefaults(a *program) app.Defaults {
 			return session.Instructions, "parley's own"
 		},
 		WithheldTools: func() (names []string, why string) {
-			offered := map[string]bool{}
-			if a.toolSet != nil {
-				for _, t := range a.toolSet.Tools() {
-					offered[t.Name] = true
-				}
-			}
-			names = slices.DeleteFunc(tools.Names(), func(name string) bool { return offered[name] })
+			names = slices.DeleteFunc(tools.Names(), func(name string) bool {
+				return a.toolSet != nil && slices.ContainsFunc(a.toolSet.Tools(), func(t llm.Tool) bool { return t.Name == name })
+			})
 			return names, "--tools " + a.flags.toolNames
 		},
 	}

@@ -13,6 +13,7 @@ import (
 	"parley/docs"
 	"parley/providers/similar"
 	"parley/ui/cli/cmdutil"
+	"parley/ui/textwrap"
 )
 
 // addHelp makes the help command show pages of the manual and the help of commands. Other topics are an error; cobra
@@ -49,22 +50,7 @@ func addHelp(a *program, root *cobra.Command) {
 
 // topicList returns the names of all pages, in lines.
 func topicList() string {
-	var b strings.Builder
-	col := 0
-	for i, name := range docs.Names() {
-		switch {
-		case i == 0:
-			b.WriteString("  ")
-		case col+len(name) > 74:
-			b.WriteString(",\n  ")
-			col = 0
-		default:
-			b.WriteString(", ")
-		}
-		b.WriteString(name)
-		col += len(name) + 2
-	}
-	return b.String()
+	return "  " + strings.Join(textwrap.Lines(strings.Join(docs.Names(), ", "), 75), "\n  ")
 }
 
 // showHelp prints the page or the command named by args.

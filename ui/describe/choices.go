@@ -19,15 +19,11 @@ const (
 // Choices returns the choices for a. online reports that the question is about a call with
 // the network, which no choice allows for later calls.
 func Choices(a *act.Action, editable, online bool) []Choice {
-	if a.Proposal != "" {
-		list := []Choice{AllowOnce, AllowSession, DenyCall}
-		if editable {
-			list = append(list, EditArguments)
-		}
-		return list
-	}
 	list := []Choice{AllowOnce}
-	if !a.AskEachTime && !online {
+	switch {
+	case a.Proposal != "":
+		list = append(list, AllowSession)
+	case !a.AskEachTime && !online:
 		list = append(list, AllowSession, AlwaysAllow)
 	}
 	list = append(list, DenyCall)

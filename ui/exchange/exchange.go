@@ -219,31 +219,22 @@ func indented(text string) (string, bool) {
 // base64Least is the minimum number of consecutive base64 characters that are folded.
 const base64Least = 400
 
+const base64Characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_="
+
 // foldable returns a line with its base64 folded.
 func foldable(line string) format.Line {
-	if len(line) < base64Least {
-		return format.Line{Text: line}
-	}
 	var short strings.Builder
-	kept := 0
-	for at := 0; at < len(line); at++ {
-		end := at
-		for end < len(line) && isBase64(line[end]) {
-			end++
+	folded := false
+	for rest := line; rest != ""; {
+		run := rest[:len(rest)-len(strings.TrimLeft(rest, base64Characters))]
+		if rest = rest[len(run):]; len(run) >= base64Least {
+			folded, run = true, run[:12]+"… "+format.Size(len(run))+" of base64 …"
 		}
-		if end-at >= base64Least {
-			short.WriteString(line[kept:at] + line[at:at+12])
-			fmt.Fprintf(&short, "… %s of base64 …", format.Size(end-at))
-			kept = end
-		}
-		at = max(at, end)
+		short.WriteString(run + rest[:min(len(rest), 1)])
+		rest = rest[min(len(rest), 1):]
 	}
-	if kept == 0 {
+	if !folded {
 		return format.Line{Text: line}
 	}
-	return format.Line{Text: short.String() + line[kept:], Full: line}
-}
-
-func isBase64(c byte) bool {
-	return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '-' || c == '_' || c == '='
+	return format.Line{Text: short.String(), Full: line}
 }

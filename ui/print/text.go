@@ -127,15 +127,12 @@ func (t *textWriter) delta(d llm.Delta) error {
 		}
 		t.blocks[d.Block] = true
 	}
-	piece := d.Text
-	if !t.o.Raw {
-		clean := t.clean.Add(d.Text)
-		if t.o.Render {
-			return t.print(clean)
-		}
-		piece = clean.String()
+	var err error
+	if t.o.Raw {
+		err = t.write(d.Text)
+	} else {
+		err = t.print(t.clean.Add(d.Text))
 	}
-	err := t.write(piece)
 	t.aside()
 	return err
 }
@@ -166,7 +163,15 @@ func (t *textWriter) print(piece sanitize.Clean) error {
 		return t.write(piece.String())
 	}
 	t.last = '\n' // lines are written whole
-	return t.render(piece)
+	if t.doc == nil {
+		if t.rendered { // an answer precedes this one
+			if _, err := io.WriteString(t.o.Out, "\n"); err != nil {
+				return err
+			}
+		}
+		t.doc = newRendering(cmp.Or(t.o.Markdown, t.o.Theme), cmp.Or(t.o.Width, 80), false)
+	}
+	return t.doc.add(t.o.Out, piece)
 }
 
 func (t *textWriter) write(piece string) error {
@@ -180,19 +185,6 @@ func (t *textWriter) write(piece string) error {
 	t.last = piece[len(piece)-1]
 	_, err := io.WriteString(t.o.Out, piece)
 	return err
-}
-
-// render adds a piece to the rendered answer.
-func (t *textWriter) render(piece sanitize.Clean) error {
-	if t.doc == nil {
-		if t.rendered { // an answer precedes this one
-			if _, err := io.WriteString(t.o.Out, "\n"); err != nil {
-				return err
-			}
-		}
-		t.doc = newRendering(cmp.Or(t.o.Markdown, t.o.Theme), cmp.Or(t.o.Width, 80), false)
-	}
-	return t.doc.add(t.o.Out, piece)
 }
 
 // code writes the first code block of an answer if -x requests one and none was written before.

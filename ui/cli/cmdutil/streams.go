@@ -2,6 +2,7 @@ package cmdutil
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"parley/tools/sanitize"
+	"parley/ui/app"
 )
 
 // Streams holds the output of a command, its format and its verbosity.
@@ -30,6 +32,25 @@ func (s *Streams) Note(text string) {
 	if !s.Quiet {
 		Warn(text)
 	}
+}
+
+// Perform performs what a command of the chat returns: it prints notes, and ends with the first failure.
+func (s *Streams) Perform(result app.Effect) error {
+	switch e := result.(type) {
+	case app.Then:
+		for _, one := range e {
+			if err := s.Perform(one); err != nil {
+				return err
+			}
+		}
+	case app.Prepare:
+		return s.Perform(e(context.Background())())
+	case app.Toast:
+		s.Note(string(e))
+	case app.Failure:
+		return Config(e.Err)
+	}
+	return nil
 }
 
 // Warn prints text on standard error.

@@ -115,19 +115,15 @@ names.`,
 
 // show prints an effect of the command of the chat; of a list, the rows with a word.
 func (o Options) show(e app.Effect, word string) error {
-	switch e := e.(type) {
-	case app.Toast:
-		o.Note(string(e))
-	case app.Failure:
-		return cmdutil.Config(e.Err)
-	case *app.List:
-		return cmdutil.WriteTable(o.Out, cmdutil.OutputWidth(), func(yield func([]string) bool) {
-			for _, i := range e.Items {
-				if strings.Contains(strings.ToLower(i.Title+" "+i.About), word) && !yield(append([]string{i.Title}, i.Cells...)) {
-					return
-				}
-			}
-		})
+	list, ok := e.(*app.List)
+	if !ok {
+		return o.Perform(e)
 	}
-	return nil
+	return cmdutil.WriteTable(o.Out, cmdutil.OutputWidth(), func(yield func([]string) bool) {
+		for _, i := range list.Items {
+			if strings.Contains(strings.ToLower(i.Title+" "+i.About), word) && !yield(append([]string{i.Title}, i.Cells...)) {
+				return
+			}
+		}
+	})
 }

@@ -133,26 +133,7 @@ func (o Options) run(arg string) error {
 	if _, _, err := o.Load(); err != nil {
 		return err
 	}
-	return o.perform(o.Command().Do(arg))
-}
-
-// perform performs the effects that a result consists of, up to the first failure.
-func (o Options) perform(result app.Effect) error {
-	switch e := result.(type) {
-	case app.Then:
-		for _, one := range e {
-			if err := o.perform(one); err != nil {
-				return err
-			}
-		}
-	case app.Prepare:
-		return o.perform(e(context.Background())())
-	case app.Toast:
-		o.Note(string(e))
-	case app.Failure:
-		return cmdutil.Config(e.Err)
-	}
-	return nil
+	return o.Perform(o.Command().Do(arg))
 }
 
 // list lists the configured servers.
