@@ -60,7 +60,7 @@ func (s *Session) answering() llm.Endpoint {
 	if s.fallback.standIn.Name != "" {
 		return s.fallback.standIn
 	}
-	return s.request.model
+	return s.request.now().Model
 }
 
 // A Cooldowns tracks models that are skipped for a while after a failure, longer each time
@@ -159,7 +159,7 @@ func (m *turnModels) choose() {
 	s := t.session
 	f := &s.fallback
 	t.mu.Lock()
-	chosen, stoodIn := s.request.model, f.stoodIn
+	chosen, stoodIn := s.request.now().Model, f.stoodIn
 	f.standIn, f.stoodIn = llm.Endpoint{}, "" // return to the chosen model
 	t.mu.Unlock()
 	m.tried = map[string]bool{}
@@ -348,7 +348,7 @@ func (m *turnModels) answered(model string) {
 func (s *Session) LimitReset() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.fallback.limited != s.request.model.Name {
+	if s.fallback.limited != s.request.now().Model.Name {
 		return time.Time{}
 	}
 	return s.fallback.limit.until

@@ -51,8 +51,9 @@ func (t *tree) messages() []llm.Message {
 func (s *Session) Request(parts ...llm.Part) (llm.Endpoint, llm.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	req, _ := s.compile(s.request.model, parts)
-	return s.request.model, req
+	model := s.request.now().Model
+	req, _ := s.compile(model, parts)
+	return model, req
 }
 
 // request returns the next request of the turn. It emits a notice when the history
@@ -226,7 +227,9 @@ func (s *Session) contextTokensFor(model llm.Endpoint) int {
 }
 
 func (s *Session) emptyRequest(model llm.Endpoint) llm.Request {
-	req := llm.Request{System: s.request.system, Effort: s.request.effort, Session: s.id, Settings: s.request.settings, AnswerSchema: s.request.answerSchema}
+	now := s.request.now()
+	req := llm.Request{System: now.System, Effort: now.Effort, Session: s.id, Settings: s.request.settings, AnswerSchema: now.Schema}
+	req.Web = now.Web
 	set := s.request.turnTools
 	if set == nil {
 		set = s.offeredTools()

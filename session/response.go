@@ -265,7 +265,7 @@ const maxCorrections = 2
 // because asking again would not change it.
 func (t *turn) checkSchema(answer llm.Message, reason llm.Reason) (again bool, err error) {
 	s := t.session
-	want := get(&t.mu, &s.request.answerSchema)
+	want := locked(&t.mu, s.request.now).Schema
 	if want == nil || s.Schemas == nil || reason == llm.Length || reason == llm.Refused {
 		return false, nil
 	}

@@ -269,8 +269,9 @@ func runLoop(ctx context.Context, s *Session, f func(*turn) error, yield func(Ev
 			t.mu.Unlock()
 		}()
 		if s.tools != nil {
-			t.callable = locked(&s.mu, s.offeredTools)
+			t.offered = locked(&s.mu, s.offeredTools)
 		}
+		t.callable = t.offered
 		set(&s.mu, &s.request.turnTools, t.callable)
 		t.budget.begin()
 		if t.done.Err = f(t); t.done.Err == errForked {

@@ -22,8 +22,20 @@ type requestSettings struct {
 	turnTools    act.Set      // tools offered in the running turn; nil: no turn runs
 	omitsOldest  bool         // in this turn, messages that do not fit are left out regardless of mode
 	settings     llm.Settings // the conversation's settings over the configured ones
-	replaced     *replaced    // values replaced for the running prompt only; nil: none
+	prompt       TurnSettings // those of the running prompt, over all others
 	forRun       runModel
+}
+
+// now returns the settings of the next request: those of the running prompt, over those of the conversation. Its
+// Tools are the prompt's.
+func (r *requestSettings) now() TurnSettings {
+	o := r.prompt
+	if o.Model.Name == "" {
+		o.Model = r.model
+	}
+	o.Effort, o.System, o.Schema = cmp.Or(o.Effort, r.effort), cmp.Or(o.System, r.system), cmp.Or(o.Schema, r.answerSchema)
+	o.Web = o.Web || r.settings.Web
+	return o
 }
 
 // A runModel is a model and an effort for this run only, and those that the
@@ -59,18 +71,18 @@ func (s *Session) storedModel() (model string, effort llm.Effort) {
 }
 
 // Model returns the model of the next request.
-func (s *Session) Model() llm.Endpoint { return get(&s.mu, &s.request.model) }
+func (s *Session) Model() llm.Endpoint { return locked(&s.mu, s.request.now).Model }
 
 // SetModel sets the model of the next request, also in the middle of a turn, and
 // returns the changes needed for it. Nothing is lost: switching back restores
 // the first model's messages byte for byte.
 func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 	s.mu.Lock()
-	from := s.request.model.Name
-	s.request.model, s.fallback.standIn, s.fallback.stoodIn = model, llm.Endpoint{}, ""
-	if s.request.replaced != nil {
-		from = s.request.replaced.chooseModel(from, model.Name)
+	from := s.request.now().Model.Name
+	if from == model.Name { // the prompt's own was chosen for the conversation
+		from = s.request.model.Name
 	}
+	s.request.model, s.request.prompt.Model, s.fallback.standIn, s.fallback.stoodIn = model, llm.Endpoint{}, llm.Endpoint{}, ""
 	s.mu.Unlock()
 	return ModelSwitched{From: from, To: model.Name, Changes: s.ChangesFor(model)}
 }
@@ -91,44 +103,37 @@ func (s *Session) Switched() (e ModelSwitched, ok bool) {
 func (s *Session) RefreshModel(known llm.Endpoint) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.request.model.Name == known.Name {
-		s.request.model = known
-	}
-	if own := s.request.replaced; own != nil && own.model != nil && own.model.Name == known.Name {
-		own.model = &known
+	for _, model := range []*llm.Endpoint{&s.request.model, &s.request.prompt.Model} {
+		if model.Name == known.Name {
+			*model = known
+		}
 	}
 }
 
 // Effort returns the reasoning effort of the next request; "" is the provider's default.
-func (s *Session) Effort() llm.Effort { return get(&s.mu, &s.request.effort) }
+func (s *Session) Effort() llm.Effort { return locked(&s.mu, s.request.now).Effort }
 
 // SetEffort changes the reasoning effort of later requests.
 func (s *Session) SetEffort(e llm.Effort) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.request.effort = e; s.request.replaced != nil {
-		s.request.replaced.effort = nil
-	}
+	s.request.effort, s.request.prompt.Effort = e, ""
 }
 
 // System returns the system prompt of the next request.
-func (s *Session) System() string { return get(&s.mu, &s.request.system) }
+func (s *Session) System() string { return locked(&s.mu, s.request.now).System }
 
 // SetSystem changes the system prompt. That invalidates providers' prompt caches of the
 // conversation.
 func (s *Session) SetSystem(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.request.system = text; s.request.replaced != nil {
-		s.request.replaced.system = nil
-	}
+	s.request.system, s.request.prompt.System = text, ""
 	s.tokens.reset()
 }
 
 // WebSearch reports whether answers may search the web; see llm.Settings.Web.
-func (s *Session) WebSearch() bool {
-	return locked(&s.mu, func() bool { return s.request.settings.Web })
-}
+func (s *Session) WebSearch() bool { return locked(&s.mu, s.request.now).Web }
 
 // HistoryMode returns which messages of the conversation requests include.
 func (s *Session) HistoryMode() HistoryMode { return get(&s.mu, &s.request.mode) }
@@ -197,9 +202,9 @@ func (o *OwnSettings) restore() {
 // apply sets the settings of the conversation to next. The caller locks the
 // session.
 func (o *OwnSettings) apply(next Settings) {
-	given := o.configured
-	given.Web = o.session.request.settings.Web // a single prompt may enable web search
-	o.now, o.session.request.settings = next, next.Override(given)
+	r := &o.session.request
+	o.now, r.settings = next, next.Override(o.configured)
+	r.prompt.Web = r.prompt.Web && next.Web == nil
 	o.session.tokens.reset()
 }
 
@@ -211,16 +216,6 @@ type TurnSettings struct {
 	Tools  []string // names for act.Set.Only; nil: all
 	Schema *llm.Schema
 	Web    bool // the answer may search the web
-}
-
-// A replaced holds the values to restore after a prompt with its own settings. A nil field is not
-// restored, because the user chose another value meanwhile.
-type replaced struct {
-	model        *llm.Endpoint
-	effort       *llm.Effort
-	system       *string
-	answerSchema *llm.Schema
-	tools        act.Set
 }
 
 // useSettings applies settings to the running prompt.
@@ -235,41 +230,21 @@ func useSettings(t *turn, o TurnSettings) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	model, effort, system := s.request.model, s.request.effort, s.request.system
-	s.request.replaced = &replaced{&model, &effort, &system, s.request.answerSchema, t.callable}
-	if o.Model.Name != "" {
-		s.request.model, s.fallback.standIn, s.fallback.stoodIn = o.Model, llm.Endpoint{}, ""
+	if s.request.prompt = o; o.Model.Name != "" {
+		s.fallback.standIn, s.fallback.stoodIn = llm.Endpoint{}, ""
 	}
-	s.request.effort, s.request.system = cmp.Or(o.Effort, s.request.effort), cmp.Or(o.System, s.request.system)
-	if o.Schema != nil {
-		s.request.answerSchema = o.Schema
-	}
-	s.request.settings.Web = s.request.settings.Web || o.Web
 	t.callable, s.request.turnTools = offered, offered
 	s.tokens.reset()
 	return nil
 }
 
-// restoreSettings undoes useSettings except for values that the user changed meanwhile.
+// restoreSettings undoes useSettings.
 func (t *turn) restoreSettings() {
 	s := t.session
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	r := s.request.replaced
-	if r == nil {
-		return
-	}
-	if s.request.replaced = nil; r.model != nil {
-		s.request.model = *r.model
-	}
-	if r.effort != nil {
-		s.request.effort = *r.effort
-	}
-	if r.system != nil {
-		s.request.system = *r.system
-	}
-	s.request.settings = s.ownSettings.now.Override(s.ownSettings.configured)
-	s.request.answerSchema, t.callable, s.request.turnTools = r.answerSchema, r.tools, r.tools
+	s.request.prompt = TurnSettings{}
+	t.callable, s.request.turnTools = t.offered, t.offered
 	s.tokens.reset()
 }
 
@@ -277,17 +252,7 @@ func (t *turn) restoreSettings() {
 func (s *Session) HasPromptModel() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.request.replaced != nil && s.request.replaced.model != nil && s.request.replaced.model.Name != s.request.model.Name
-}
-
-// chooseModel records that the user chose a model, and returns the model that it replaces: the
-// current one, or the conversation's if the prompt's own was chosen.
-func (r *replaced) chooseModel(from, to string) string {
-	if r.model != nil && from == to {
-		from = r.model.Name
-	}
-	r.model = nil
-	return from
+	return s.request.now().Model.Name != s.request.model.Name
 }
 
 // RenewModels opens the session's models of a provider again, for instance after a new key: that of the next
@@ -295,12 +260,9 @@ func (r *replaced) chooseModel(from, to string) string {
 // model stays as it is.
 func (s *Session) RenewModels(provider string, open func(name string) (llm.Endpoint, error)) {
 	s.mu.Lock()
-	names := []string{s.request.model.Name}
-	if r := s.request.replaced; r != nil && r.model != nil && r.model.Name != s.request.model.Name {
-		names = append(names, r.model.Name)
-	}
+	names := []string{s.request.model.Name, s.request.prompt.Model.Name}
 	s.mu.Unlock()
-	for _, name := range names {
+	for _, name := range slices.Compact(names) {
 		if store.ProviderOf(name) != provider {
 			continue
 		}
@@ -323,7 +285,7 @@ func (s *Session) Tools() (all, offered []llm.Tool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return all, s.emptyRequest(s.request.model).Tools
+	return all, s.emptyRequest(s.request.now().Model).Tools
 }
 
 // notOffered returns an error if a tool may not be called regardless of the policy: the request offered no

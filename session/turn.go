@@ -22,7 +22,8 @@ type turn struct {
 	emit     func(Event)
 	start    time.Time
 	done     Done
-	callable act.Set  // tools that its calls may use: those available when it began, as restricted by its prompt; nil: none
+	offered  act.Set  // tools that were available when it began; nil: none
+	callable act.Set  // those that its calls may use: offered, as restricted by its prompt
 	omitted  omission // omissions of the last request
 
 	hookRounds int // how often Stop hooks made the turn continue since the last prompt
