@@ -21,7 +21,6 @@ type tree struct {
 	stored int // number of first messages to load through read
 	read   func(from, to int) ([]store.Node, error)
 	unread error // why some messages could not be read; nil if all could
-	ahead  readAhead
 
 	straight int // number of first messages known to be unbranched
 
@@ -29,15 +28,8 @@ type tree struct {
 	replaced    int                // lowest Seq that Put replaced since historyCache last checked; 0: none
 }
 
-// pageSize is the smallest number of messages read at once from a long conversation.
+// pageSize is the number of messages read at once from a long conversation.
 const pageSize = 256
-
-// maxAhead is the most pages read at once in a sequential scan.
-const maxAhead = 16
-
-// A readAhead is the range of adjacent pages read last. If the next page is requested, the number of
-// pages to read doubles: each read costs a transaction, and decoding overlaps with reading.
-type readAhead struct{ from, to int } // to is after the last page; the zero value: none was read
 
 // newTree returns a tree of stored nodes, by rising Seq and each after its
 // parent, as the store returns them. A lost message is replaced by a node
@@ -84,58 +76,17 @@ func (t *tree) at(seq int) *store.Node {
 
 // readPage reads a page of stored messages, and reports whether it could.
 func (t *tree) readPage(page int) bool {
-	from, to := t.wanted(page)
-	err := t.readPages(from, to)
-	if t.pages[page] == nil && to-from > 1 { // perhaps only another page is unreadable
-		err = t.readPages(page, page+1)
-	}
+	first, last := page*pageSize+1, min((page+1)*pageSize, t.stored)
+	nodes, err := t.read(first, last)
 	if err != nil {
 		t.unread = err
 	}
-	return t.pages[page] != nil
-}
-
-// wanted returns the pages to read when page is requested.
-func (t *tree) wanted(page int) (from, to int) {
-	isThere := func(p int) bool { return p < 0 || p*pageSize >= t.stored || t.pages[p] != nil }
-	from, to = page, page+1
-	n := min(t.ahead.to-t.ahead.from, maxAhead)
-	switch {
-	case to == t.ahead.from:
-		for to-from < n && !isThere(from-1) {
-			from--
-		}
-	case from == t.ahead.to:
-		for to-from < n && !isThere(to) {
-			to++
-		}
-	}
-	return from, to
-}
-
-// readPages reads the pages from..to-1, all of them or none.
-func (t *tree) readPages(from, to int) error {
-	first, last := from*pageSize+1, min(to*pageSize, t.stored)
-	nodes, err := t.read(first, last)
 	if len(nodes) != last-first+1 {
-		return err
+		return false
 	}
-	switch ahead := &t.ahead; {
-	case to == ahead.from:
-		ahead.from = from
-	case from == ahead.to:
-		ahead.to = to
-	default:
-		*ahead = readAhead{from, to}
-	}
-	for page := from; page < to; page++ {
-		n := min(pageSize, len(nodes))
-		t.pages[page], nodes = nodes[:n:n], nodes[n:]
-	}
-	for page := from; page < to; page++ {
-		t.closePartials(page)
-	}
-	return err
+	t.pages[page] = nodes
+	t.closePartials(page)
+	return true
 }
 
 // closePartials completes the messages of a page that were still in progress when their program
