@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"parley/providers/llm"
@@ -17,63 +19,54 @@ import (
 // maxAnnotationText is how many bytes of one text an annotation keeps.
 const maxAnnotationText = 64 << 10
 
-// annotationDecoders maps the kinds of events shown between messages to their decoders.
-var annotationDecoders = map[string]func(data []byte) (Event, error){
-	"notice": decodeEvent[llm.Notice], "sandbox": decodeEvent[Sandbox], "retry": decodeEvent[llm.Retry], "fallback": decodeEvent[Fallback], "switch": decodeEvent[ModelSwitched],
-	"compacted": decodeEvent[Compacted], "shell": decodeShell, kindOpinion: decodeEvent[Opinion], "verdict": decodeEvent[Verdict], "dropped": decodeEvent[DroppedCall],
-	store.KindDone: decodeEvent[Done], store.KindPersona: decodeEvent[Persona], store.KindDirectories: decodeEvent[AddedDirectories],
-	store.KindSettings: decodeEvent[Settings], store.KindAbandoned: decodeEvent[Abandoned],
+// storedEvents maps the kinds of events shown between messages to their zero values.
+var storedEvents = map[string]Event{
+	"notice": llm.Notice{}, "sandbox": Sandbox{}, "retry": llm.Retry{}, "fallback": Fallback{}, "switch": ModelSwitched{},
+	"compacted": Compacted{}, "shell": ShellCommand{}, kindOpinion: Opinion{}, "verdict": Verdict{}, "dropped": DroppedCall{},
+	store.KindDone: Done{}, store.KindPersona: Persona{}, store.KindDirectories: AddedDirectories{},
+	store.KindSettings: Settings{}, store.KindAbandoned: Abandoned{},
 }
 
-func decodeEvent[T Event](data []byte) (Event, error) {
-	var e T
-	err := json.Unmarshal(data, &e)
-	return e, err
-}
+// kindsByType is the inverse of storedEvents.
+var kindsByType = sync.OnceValue(func() map[reflect.Type]string {
+	kinds := map[reflect.Type]string{}
+	for kind, zero := range storedEvents {
+		kinds[reflect.TypeOf(zero)] = kind
+	}
+	return kinds
+})
 
-// kindOf returns the kind under which e is stored, and e without parts that are
-// stored elsewhere or too long; "" if e is not stored.
+// kindOf returns the kind under which e is stored, and e with long texts shortened; "" if e is not
+// stored.
 func kindOf(e Event) (string, Event) {
-	switch e := e.(type) {
-	case llm.Notice:
-		e.Text = elideMiddle(e.Text, maxAnnotationText)
-		return "notice", e
-	case Sandbox:
-		e.Text = elideMiddle(e.Text, maxAnnotationText)
-		return "sandbox", e
-	case llm.Retry:
-		return "retry", e
-	case Fallback:
-		return "fallback", e
-	case ModelSwitched:
-		return "switch", e
-	case Compacted:
-		return "compacted", e
-	case ShellCommand:
-		e.Command, e.Output, e.Notes = elideMiddle(e.Command, maxAnnotationText), elideMiddle(e.Output, maxAnnotationText), elideMiddle(e.Notes, maxAnnotationText)
-		return "shell", e
-	case Opinion:
-		e.Question, e.Answer = elideMiddle(e.Question, maxAnnotationText), elideMiddle(e.Answer, maxAnnotationText)
-		return kindOpinion, e
-	case DroppedCall:
-		e.Name, e.Input = elideMiddle(e.Name, maxAnnotationText), elideMiddle(e.Input, maxAnnotationText)
-		return "dropped", e
-	case Persona:
-		return store.KindPersona, e
-	case AddedDirectories:
-		return store.KindDirectories, e
-	case Settings:
-		return store.KindSettings, e
-	case Verdict:
-		return "verdict", e
-	case Abandoned:
-		return store.KindAbandoned, e
-	case Done:
-		if e.Err != nil {
-			return store.KindDone, e
+	kind := kindsByType()[reflect.TypeOf(e)]
+	shorten := func(texts ...*string) {
+		for _, text := range texts {
+			*text = elideMiddle(*text, maxAnnotationText)
 		}
 	}
-	return "", nil
+	switch e := e.(type) {
+	case llm.Notice:
+		shorten(&e.Text)
+		return kind, e
+	case Sandbox:
+		shorten(&e.Text)
+		return kind, e
+	case ShellCommand:
+		shorten(&e.Command, &e.Output, &e.Notes)
+		return kind, e
+	case Opinion:
+		shorten(&e.Question, &e.Answer)
+		return kind, e
+	case DroppedCall:
+		shorten(&e.Name, &e.Input)
+		return kind, e
+	case Done:
+		if e.Err == nil {
+			return "", nil
+		}
+	}
+	return kind, e
 }
 
 // EndedCommand returns the record of a command with its outcome. Ctx is the command's context.
@@ -93,21 +86,20 @@ func (c ShellCommand) withNotes() ShellCommand {
 	return c
 }
 
-// decodeShell decodes a command that the user ran.
-func decodeShell(data []byte) (Event, error) {
-	var c ShellCommand
-	err := json.Unmarshal(data, &c)
-	return c.withNotes(), err
-}
-
 // DecodeAnnotation returns the event that a holds; nil if this version does not know it.
 func DecodeAnnotation(a Annotation) Event {
-	if read := annotationDecoders[a.Kind]; read != nil {
-		if e, err := read(a.Data); err == nil {
-			return e
-		}
+	zero, known := storedEvents[a.Kind]
+	if !known {
+		return nil
 	}
-	return nil
+	e := reflect.New(reflect.TypeOf(zero))
+	if json.Unmarshal(a.Data, e.Interface()) != nil {
+		return nil
+	}
+	if c, ok := e.Interface().(*ShellCommand); ok {
+		return c.withNotes()
+	}
+	return e.Elem().Interface()
 }
 
 // Annotate stores an event that a front end shows between the messages, or
