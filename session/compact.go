@@ -116,7 +116,7 @@ func (c *compaction) noticeFailure(err error) {
 func (c *compaction) summarize() error {
 	t := c.turn
 	s := t.session
-	path, waiting := c.summarizable()
+	path, waiting := t.summarizable()
 	if err := noticeUnread(t); err != nil {
 		return err
 	}
@@ -160,8 +160,8 @@ func (c *compaction) summarize() error {
 
 // summarizable returns the messages from the last summary on, which replaces the
 // messages before it, and the prompts at the end that wait for their response.
-func (c *compaction) summarizable() (path, waiting []store.Node) {
-	path = c.turn.Path()
+func (c *conversation) summarizable() (path, waiting []store.Node) {
+	path = c.Path()
 	i := firstWaiting(path)
 	return sinceSummary(path[:i]), path[i:]
 }

@@ -257,24 +257,21 @@ func (c *comparison) addBehind(one *candidate, fill func(store.Node) store.Node)
 // else with the first answer.
 func (c *comparison) chooseBranch() error {
 	t := c.turn
-	head, asked, failures := 0, 0, []error(nil)
-	for _, whole := range []bool{true, false} {
-		for _, one := range c.list {
-			r := one.last
-			if whole && one.skipped == nil {
-				asked++
-			}
-			if head == 0 && r.event.Seq > 0 && (r.err == nil || !whole) {
-				head = one.tip
-				t.done.Reason = r.event.Finish.Reason
-			}
-			if whole && r.err != nil {
-				failures = append(failures, fmt.Errorf("%s: %w", one.model.Name, r.err))
-			}
+	var chosen *responseStream
+	var failures []error
+	head, asked := c.base, 0
+	for _, one := range c.list {
+		r := one.last
+		if one.skipped == nil {
+			asked++
 		}
-	}
-	if head == 0 {
-		head = c.base
+		if r.err != nil {
+			failures = append(failures, fmt.Errorf("%s: %w", one.model.Name, r.err))
+		}
+		if r.event.Seq > 0 && (chosen == nil || chosen.err != nil && r.err == nil) {
+			chosen, head = r, one.tip
+			t.done.Reason = r.event.Finish.Reason
+		}
 	}
 	t.mu.Lock()
 	t.tree.head = head

@@ -116,8 +116,7 @@ func (c *conversation) Unanswered() bool {
 
 // CanSummarize reports whether more than a summary precedes the waiting prompt.
 func (c *conversation) CanSummarize() bool {
-	path := c.Path()
-	before := sinceSummary(path[:firstWaiting(path)])
+	before, _ := c.summarizable()
 	return len(before) > 1 && !(len(before) == 2 && before[0].Summary)
 }
 

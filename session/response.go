@@ -189,11 +189,11 @@ func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Mes
 		t.done.Reason = r.event.Finish.Reason
 	}
 	t.emit(r.event)
+	unpriced := model.Name
 	if model.Origin == llm.OriginImages {
-		t.budget.warnUnpriced("")
-	} else {
-		t.budget.warnUnpriced(r.model.Name)
+		unpriced = ""
 	}
+	t.budget.warnUnpriced(unpriced, model)
 	return r.event.Message, r.event.Finish.Reason, r.err
 }
 

@@ -180,7 +180,7 @@ func (t *turn) prepareStep() error {
 	} else if changed { // the checks above may no longer apply
 		return t.prepareStep()
 	}
-	return t.budget.checkExpense() // the model that answers is now certain
+	return t.budget.checkExpense(t.session.current()) // which is now certain
 }
 
 // steer appends the queued steering messages.

@@ -54,10 +54,9 @@ func (b *turnBudget) addSideRequest(purpose, model string, u llm.Usage, err erro
 	}
 }
 
-// checkExpense checks limits for one request to each of models (none: the current model), asks
-// the user about a high cost, and reserves the estimate.
+// checkExpense checks limits for one request to each of models, asks the user about a high cost, and
+// reserves the estimate.
 func (b *turnBudget) checkExpense(models ...llm.Endpoint) error {
-	models = b.orCurrent(models)
 	if err := b.checkLimits(models); err != nil {
 		return err
 	}
@@ -67,10 +66,8 @@ func (b *turnBudget) checkExpense(models ...llm.Endpoint) error {
 	return b.reserve(models) // last, so that nothing is reserved while the user is asked
 }
 
-// check checks limits, and reserves the estimate for one request to each of models; none:
-// the current model.
+// check checks limits, and reserves the estimate for one request to each of models.
 func (b *turnBudget) check(models ...llm.Endpoint) error {
-	models = b.orCurrent(models)
 	if err := b.checkLimits(models); err != nil {
 		return err
 	}
@@ -292,13 +289,13 @@ func (b *turnBudget) endReservations(rooms ...Reservation) {
 	b.reservations = slices.DeleteFunc(slices.Clone(b.reservations), func(r Reservation) bool { return slices.Contains(rooms, r) })
 }
 
-// warnUnpriced reports once, if there is a limit, that it does not count a response, and where
-// its model can be given a price; model is "" if it cannot. It does so with the first such
-// response, which may be the only one.
+// warnUnpriced reports once, if there is a limit for the models asked, that it does not count a response, and where
+// its model can be given a price; model is "" if it cannot. It does so with the first such response, which may be the
+// only one.
 func (b *turnBudget) warnUnpriced(model string, asked ...llm.Endpoint) {
 	t := b.turn
 	s := t.session
-	if !get(&t.mu, &s.Spending.hasUnpriced) || s.Spending.warnedUnpriced || len(s.Spending.limitsOf(b.orCurrent(asked)...)) == 0 {
+	if !get(&t.mu, &s.Spending.hasUnpriced) || s.Spending.warnedUnpriced || len(s.Spending.limitsOf(asked...)) == 0 {
 		return
 	}
 	s.Spending.warnedUnpriced = true
@@ -308,12 +305,4 @@ func (b *turnBudget) warnUnpriced(model string, asked ...llm.Endpoint) {
 		text = fmt.Sprintf("%s: an answer %s; give it one under [providers.%s.model.%q.price]", model, what, provider, id)
 	}
 	t.notice("%s", text)
-}
-
-// orCurrent returns models, or the current model if there are none.
-func (b *turnBudget) orCurrent(models []llm.Endpoint) []llm.Endpoint {
-	if len(models) == 0 {
-		models = []llm.Endpoint{b.turn.session.current()}
-	}
-	return models
 }

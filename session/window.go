@@ -191,9 +191,9 @@ func (s *Session) historyMode() HistoryMode {
 func (w *turnWindow) question(o Overflow, turnTokens, afterSummary int, asked ...llm.Endpoint) Question {
 	t := w.turn
 	q := Question{About: o}
-	path, _ := t.compaction.summarizable()
+	path, _ := t.summarizable()
 	room := o.Window * fullWindow / 100
-	if afterSummary <= room && len(path) > 1 && !(len(path) == 2 && path[0].Summary) {
+	if afterSummary <= room && t.CanSummarize() {
 		q.Choices = append(q.Choices, Choice{Action: Summarize})
 	}
 	if turnTokens <= room && t.session.HistoryMode() == HistoryFull && slices.ContainsFunc(path, isPrompt) {
