@@ -33,8 +33,8 @@ func (d *Draft) Add(delta Delta) {
 		d.parts = append(d.parts, &partBuilder{})
 	}
 	p := d.parts[i]
-	appendString(&p.text, delta.Text, maxText)
-	appendString(&p.input, delta.Input, maxInput)
+	p.text.WriteString(delta.Text)
+	p.input.WriteString(delta.Input)
 	p.data = append(p.data, delta.Data...)
 	setField(&p.Kind, delta.Kind)
 	setField(&p.ID, delta.ID)
@@ -68,19 +68,6 @@ func (d *Draft) Discard(blocks []string) {
 			}
 		}
 	}
-}
-
-// appendString appends s to b. Once the text is long, it reserves room for most bytes, so that the
-// text is not copied repeatedly.
-func appendString(b *strings.Builder, s string, most int) {
-	const long = 4 << 20
-	if b.Len() >= long && b.Len()+len(s) > b.Cap() && b.Len()+len(s) <= most {
-		text := b.String()
-		b.Reset() // otherwise Grow allocates twice the old capacity in addition
-		b.Grow(most)
-		b.WriteString(text)
-	}
-	b.WriteString(s)
 }
 
 func setField[T comparable](field *T, value T) {

@@ -10,7 +10,6 @@ import (
 // block opens, which keeps the order on the screen. Waiting input is released at the end, since
 // several calls may arrive at once.
 type deltaJoiner struct {
-	last    string // block of the last delta
 	known   map[string]bool
 	pending []*pendingBlock
 }
@@ -25,14 +24,12 @@ type pendingBlock struct {
 // add returns the deltas to send in place of d. If changed is false, the caller sends d itself and
 // ignores send.
 func (j *deltaJoiner) add(d Delta) (send []Delta, changed bool) {
-	if d.Block != j.last || j.known == nil {
+	if !j.known[d.Block] {
 		if j.known == nil {
 			j.known = map[string]bool{}
 		}
-		if j.last = d.Block; !j.known[d.Block] {
-			j.known[d.Block] = true
-			send = j.release(false)
-		}
+		j.known[d.Block] = true
+		send = j.release(false)
 	}
 	t := j.tail(d.Block)
 	if t == nil && utf8.ValidString(d.Text) && utf8.ValidString(d.Input) { // the usual case

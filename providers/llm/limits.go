@@ -22,8 +22,6 @@ const (
 // A meter measures an answer. The zero value is ready to use.
 type meter struct {
 	blocks map[string]*blockMeter
-	name   string      // name of the block that grew last
-	last   *blockMeter // that block; nil for none
 
 	text, args, pending, data int // bytes
 	calls, parts              int
@@ -38,7 +36,15 @@ type blockMeter struct {
 // count counts d and truncates it to the limits. It returns the description of the limit that was
 // reached; "" for none. After that, d may have no content left.
 func (m *meter) count(d *Delta) (limit string) {
-	b := m.block(d.Block)
+	b := m.blocks[d.Block]
+	if b == nil {
+		if m.blocks == nil {
+			m.blocks = map[string]*blockMeter{}
+		}
+		b = &blockMeter{}
+		m.blocks[d.Block] = b
+		m.parts++
+	}
 	if m.parts > maxParts {
 		d.Part = Part{}
 		return fmt.Sprintf("%d blocks", maxParts)
@@ -83,24 +89,6 @@ func (m *meter) count(d *Delta) (limit string) {
 		return sizeText(maxData, "images and data")
 	}
 	return ""
-}
-
-// block returns the meter of a block, adding one if its name is new.
-func (m *meter) block(name string) *blockMeter {
-	if m.last != nil && m.name == name {
-		return m.last
-	}
-	b := m.blocks[name]
-	if b == nil {
-		if m.blocks == nil {
-			m.blocks = map[string]*blockMeter{}
-		}
-		b = &blockMeter{}
-		m.blocks[name] = b
-		m.parts++
-	}
-	m.name, m.last = name, b
-	return b
 }
 
 func sizeText(bytes int, of string) string { return fmt.Sprintf("%d MB of %s", bytes>>20, of) }

@@ -50,7 +50,7 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 		}
 		out = append(out, m)
 	}
-	out, closed := repair(mediaAsUser(out, origin)) // both may modify and return out
+	out, closed := repair(mediaAsUser(out, origin))
 	counts[ChangeUnfinished] = closed
 
 	var changes []Change
@@ -224,22 +224,18 @@ const NoResult = "There is no result: the turn was interrupted. Whether this ran
 // user messages are merged, and empty messages dropped. Text and input are valid UTF-8 without lone
 // surrogates. Valid histories are returned unchanged.
 func Repair(history []Message) []Message {
-	out, _ := repair(slices.Clone(history))
+	out, _ := repair(history)
 	return out
 }
 
-// repair implements Repair. It modifies history and returns its memory if there is room. Closed is
-// the number of calls without a result.
-func repair(history []Message) ([]Message, int) {
-	for i := range history {
-		history[i].Parts = cleanParts(history[i].Parts)
-	}
-	closed := 0
-	out, inPlace := history[:0], true // true while no later message is overwritten
+// repair implements Repair. Closed is the number of calls without a result.
+func repair(history []Message) (out []Message, closed int) {
+	out = make([]Message, 0, len(history))
 	for i, m := range history {
 		if m.Role == RoleTool || allEmpty(m.Parts) {
 			continue
 		}
+		m.Parts = cleanParts(m.Parts)
 		if n := len(out); m.Role == RoleUser && n > 0 && out[n-1].Role == RoleUser {
 			// Two user messages in a row, the first without an answer: many chat templates refuse
 			// them.
@@ -253,10 +249,7 @@ func repair(history []Message) ([]Message, int) {
 		}
 		results, lack := resultsOf(calls, history[i+1:])
 		closed += lack
-		if inPlace && len(out) == i+1 && i+1 < len(history) && history[i+1].Role != RoleTool {
-			out, inPlace = append(make([]Message, 0, len(history)+1), out...), false
-		}
-		out = append(out, Message{Role: RoleTool, Parts: results})
+		out = append(out, Message{Role: RoleTool, Parts: cleanParts(results)})
 	}
 	if len(out) == 0 {
 		return nil, closed
