@@ -58,7 +58,7 @@ used once you have opened parley there and trusted the folder.`,
 // serve opens the store of conversations and calls talk, which talks to the client until the client disconnects. Signals
 // cancel its context.
 func (a editor) serve(talk func(context.Context) error) error {
-	collectForScreen() // an editor keeps parley running as long as a screen
+	postponeCollection(screenPercent) // an editor keeps parley running as long as a screen
 	var trouble error
 	if a.library, trouble = a.openLibrary(); trouble != nil {
 		a.Note(trouble.Error())

@@ -79,7 +79,7 @@ type nextStart struct{ conversation, notice string } // the ID of a conversation
 
 // Main runs the program with args, without the program's name, and returns the exit status.
 func Main(args []string) int {
-	postponeCollection()
+	postponeCollection(startPercent)
 	defer returnFiles()()
 	log.SetOutput(io.Discard) // net/http logs unsolicited responses of servers
 	a := newProgram()

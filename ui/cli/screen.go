@@ -35,7 +35,7 @@ func (a *program) plainMode() bool {
 // runScreen opens the screen, or plain lines for screen readers and dumb terminals. If asked, it sends parts at once;
 // otherwise they go with the first prompt.
 func (a *program) runScreen(parts []llm.Part, asked bool) error {
-	collectForScreen()
+	postponeCollection(screenPercent)
 	if a.recording.tap == nil {
 		a.recording.tap = &providers.Tap{}
 	}

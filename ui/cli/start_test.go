@@ -1,35 +1,37 @@
 package cli
 
 import (
-	"runtime"
 	"runtime/debug"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"parley/session"
 )
 
-// The first garbage collection is delayed; later ones are not.
+// Garbage collections are postponed at the start, and not later.
 func TestPostponeCollection(t *testing.T) {
+	defer debug.SetGCPercent(gcPercent())
+	check := func(when string, want int) {
+		t.Helper()
+		if got := gcPercent(); got != want {
+			t.Errorf("%s: got %d, want %d", when, got, want)
+		}
+	}
 	t.Setenv("GOGC", "")
-	usual := gcPercent()
-	done := postponeCollection()
-	if got := gcPercent(); got != startPercent {
-		t.Errorf("at the start: got %d, want %d", got, startPercent)
-	}
-	collectForScreen()
-	if got := gcPercent(); got != screenPercent {
-		t.Errorf("on the screen: got %d, want %d", got, screenPercent)
-	}
-	runtime.GC()
-	<-done
-	collectForScreen() // too late
-	if got := gcPercent(); got != usual {
-		t.Errorf("after the first collection: got %d, want %d", got, usual)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		postponeCollection(startPercent)
+		check("at the start", startPercent)
+		postponeCollection(screenPercent)
+		check("on the screen", screenPercent)
+		time.Sleep(startTime)
+		synctest.Wait()
+		check("after the start", usualPercent)
+	})
 	t.Setenv("GOGC", "50")
-	if postponeCollection() != nil {
-		t.Error("what the user has set is changed")
-	}
+	debug.SetGCPercent(50)
+	postponeCollection(startPercent)
+	check("as the user has set", 50)
 }
 
 func gcPercent() int {

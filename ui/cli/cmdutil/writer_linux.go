@@ -1,7 +1,6 @@
 package cmdutil
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -43,13 +42,7 @@ func writes(dir, target string) bool {
 		if link, _ := os.Readlink(filepath.Join(dir, e.Name())); link != target {
 			continue
 		}
-		info, err := os.ReadFile(filepath.Join(filepath.Dir(dir), "fdinfo", e.Name()))
-		if err != nil {
-			continue
-		}
-		_, rest, _ := strings.Cut(string(info), "flags:")
-		flags, err := strconv.ParseUint(strings.TrimSpace(strings.SplitN(rest, "\n", 2)[0]), 8, 64)
-		if err == nil && flags&uint64(os.O_WRONLY|os.O_RDWR) != 0 {
+		if info, err := e.Info(); err == nil && info.Mode().Perm()&0o200 != 0 { // the mode of the link is that of the descriptor
 			return true
 		}
 	}
@@ -67,16 +60,9 @@ func ancestors() map[int]bool {
 
 // parent returns the id of a process's parent; 0 if it is unknown.
 func parent(pid int) int {
-	f, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return 0
-	}
-	defer f.Close()
-	for lines := bufio.NewScanner(f); lines.Scan(); {
-		if rest, ok := strings.CutPrefix(lines.Text(), "PPid:"); ok {
-			ppid, _ := strconv.Atoi(strings.TrimSpace(rest))
-			return ppid
-		}
-	}
-	return 0
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	_, rest, _ := strings.Cut(string(status), "\nPPid:\t")
+	line, _, _ := strings.Cut(rest, "\n")
+	ppid, _ := strconv.Atoi(line)
+	return ppid
 }
