@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 )
 
 // local finds models to use if none is named: servers and programs on this machine, and the provider that was set up
@@ -216,15 +216,13 @@ func (a *local) connect(ctx context.Context, provider, name string) (said string
 
 // saveLocalAnswer stores whether a service on this machine may answer, and its model; "" leaves the model open.
 func saveLocalAnswer(provider, model string, yes bool) error {
-	lib, err := session.OpenStore(os.Getenv)
-	if err != nil {
+	return cmdutil.Conversations{}.With(func(lib *session.Store) error {
+		err := app.SaveLocalAnswer(lib, provider, yes)
+		if err == nil && model != "" {
+			err = app.SaveRecent(lib, model)
+		}
 		return err
-	}
-	err = app.SaveLocalAnswer(lib, provider, yes)
-	if err == nil && model != "" {
-		err = app.SaveRecent(lib, model)
-	}
-	return errors.Join(err, lib.Close())
+	})
 }
 
 // options returns the functions that front ends use to find local models.

@@ -2,11 +2,9 @@ package cli
 
 import (
 	"errors"
-	"os"
 
 	"github.com/spf13/cobra"
 
-	"parley/session"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
 	"parley/ui/format"
@@ -14,7 +12,7 @@ import (
 
 // conversations gives commands access to the stored conversations.
 func (a *program) conversations() cmdutil.Conversations {
-	return cmdutil.Conversations{Mask: a.maskKeys, Open: func() (*session.Store, error) { return session.OpenStore(os.Getenv) }}
+	return cmdutil.Conversations{Mask: a.maskKeys}
 }
 
 // maskKeys returns a function that masks the configured keys in text.

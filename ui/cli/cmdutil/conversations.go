@@ -3,6 +3,7 @@ package cmdutil
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,12 +15,15 @@ import (
 
 // Conversations finds stored conversations for commands.
 type Conversations struct {
-	Open func() (*session.Store, error)
-	Mask func() func(string) string // returns a function that masks configured keys; nil masks nothing
+	Open func() (*session.Store, error) // nil opens the user's store
+	Mask func() func(string) string     // returns a function that masks configured keys; nil masks nothing
 }
 
 // With opens the store for one command.
 func (c Conversations) With(do func(*session.Store) error) error {
+	if c.Open == nil {
+		c.Open = func() (*session.Store, error) { return session.OpenStore(os.Getenv) }
+	}
 	lib, err := c.Open()
 	if err != nil {
 		return err

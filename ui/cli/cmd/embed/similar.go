@@ -2,7 +2,6 @@ package embed
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -47,7 +46,7 @@ the collections.`,
 			if err := a.Load(); err != nil {
 				return err
 			}
-			return a.withStore(func(library *session.Store) error {
+			return cmdutil.Conversations{}.With(func(library *session.Store) error {
 				switch {
 				case remove != "":
 					return a.removeCollection(library, remove)
@@ -94,15 +93,6 @@ func queryText(words []string) (string, error) {
 		return "", cmdutil.Usagef("no text to look for: give one as an argument or on standard input")
 	}
 	return text, nil
-}
-
-// withStore runs f with the store open.
-func (a commands) withStore(f func(*session.Store) error) error {
-	library, err := session.OpenStore(os.Getenv)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(library), library.Close())
 }
 
 func (a commands) removeCollection(library *session.Store, name string) error {
@@ -179,7 +169,7 @@ func (a commands) searchFile(f Options, text string) error {
 		}
 		if search == nil {
 			set = line.Space
-			err := a.withStore(func(library *session.Store) error {
+			err := cmdutil.Conversations{}.With(func(library *session.Store) error {
 				query, err := a.embedQuery(ctx, library, set, text)
 				search = vectors.NewSearch(query, f.matches)
 				return err

@@ -155,13 +155,11 @@ func (s Options) writeCache(r usage.Caches, output string) error {
 	case "json", "jsonl":
 		return cmdutil.WriteJSON(s.Out, cacheDocument{r.Total.Requests, u.Input, u.CacheRead, u.CacheWrite, missed.Tokens, missed.Cost, append([]session.CacheSum{}, r.Misses...)})
 	case "csv":
-		w := csv.NewWriter(s.Out)
-		_ = w.Write([]string{"cause", "requests", "missed", "cost"}) // Flush returns the error
+		table := [][]string{{"cause", "requests", "missed", "cost"}}
 		for _, m := range r.Misses {
-			_ = w.Write([]string{csvText(string(m.Cause)), strconv.Itoa(m.Requests), strconv.Itoa(m.Tokens), strconv.FormatFloat(m.Cost, 'f', -1, 64)})
+			table = append(table, []string{csvText(string(m.Cause)), strconv.Itoa(m.Requests), strconv.Itoa(m.Tokens), strconv.FormatFloat(m.Cost, 'f', -1, 64)})
 		}
-		w.Flush()
-		return w.Error()
+		return csv.NewWriter(s.Out).WriteAll(table)
 	}
 	if r.Total.Requests == 0 {
 		s.Note("no usage in this period")
@@ -179,18 +177,16 @@ var usageColumns = []string{"requests", "unpriced", "input", "cache_read", "cach
 
 // writeUsageCSV prints a report in CSV (RFC 4180).
 func (s Options) writeUsageCSV(r usage.Report) error {
-	w := csv.NewWriter(s.Out)
-	_ = w.Write(append([]string{r.By}, usageColumns...)) // Flush returns the error
+	table := [][]string{append([]string{r.By}, usageColumns...)}
 	for _, row := range r.Rows {
 		u := row.Usage
 		record := []string{csvText(row.Key(r.By))}
 		for _, n := range []int{row.Requests, row.Unpriced, u.Input, u.CacheRead, u.CacheWrite, u.Output, u.Thinking} {
 			record = append(record, strconv.Itoa(n))
 		}
-		_ = w.Write(append(record, strconv.FormatFloat(u.Cost, 'f', -1, 64), strconv.Itoa(row.Missed)))
+		table = append(table, append(record, strconv.FormatFloat(u.Cost, 'f', -1, 64), strconv.Itoa(row.Missed)))
 	}
-	w.Flush()
-	return w.Error()
+	return csv.NewWriter(s.Out).WriteAll(table)
 }
 
 // csvText returns text that a spreadsheet does not evaluate as a formula.

@@ -185,24 +185,22 @@ type csvWriter struct {
 }
 
 func (c *csvWriter) Write(s Space, rows []Row) error {
-	table := csv.NewWriter(c.w)
+	var table [][]string
 	if !c.begun {
 		head := []string{"file", "line", "text", "model", "task"}
 		for i := range s.Dimensions {
 			head = append(head, fmt.Sprintf("v%d", i+1))
 		}
-		_ = table.Write(head) // table.Error returns it
-		c.begun = true
+		table, c.begun = append(table, head), true
 	}
 	for _, r := range rows {
 		record := []string{r.File, strconv.Itoa(r.Line), r.Text, s.Model, s.Task}
 		for _, x := range r.Vector {
 			record = append(record, string(appendNumber(nil, x)))
 		}
-		_ = table.Write(record)
+		table = append(table, record)
 	}
-	table.Flush()
-	return table.Error()
+	return csv.NewWriter(c.w).WriteAll(table)
 }
 
 func (c *csvWriter) Close() error { return c.w.Flush() }
