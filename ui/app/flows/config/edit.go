@@ -62,9 +62,19 @@ func marshal(v any) (string, error) {
 	return strings.TrimSpace(strings.TrimPrefix(string(text), "v = ")), err
 }
 
+// decode returns the values of a configuration.
+func decode(text string) (values map[string]any, err error) {
+	values = map[string]any{}
+	_, err = toml.Decode(strings.TrimPrefix(text, bom), &values)
+	return values, err
+}
+
+// bom is the mark with which some editors begin files.
+const bom = "\ufeff"
+
 // decodes reports whether text is valid TOML.
 func decodes(text string) bool {
-	_, err := toml.Decode(text, &map[string]any{})
+	_, err := decode(text)
 	return err == nil
 }
 
@@ -147,22 +157,44 @@ func lineEnd(text string, at int) int {
 // edited returns a valid configuration with another value, in TOML, for a setting; "" removes the setting. Everything
 // else stays as it is: comments, order and spaces.
 func edited(text string, path []string, value string) (string, error) {
-	text, bom := strings.CutPrefix(text, "\ufeff")
-	after := edit(text, path, value)
-	if err := onlyChanges(text, after, path, value); err != nil {
+	if value == "" {
+		return changed(text, path, nil, func(text string) string { return edit(text, path, "") })
+	}
+	wanted, err := decode("v = " + value)
+	if err != nil {
 		return "", err
 	}
-	if bom {
-		after = "\ufeff" + after
+	return changed(text, path, wanted["v"], func(text string) string { return edit(text, path, value) })
+}
+
+// changed returns text as edit changes it, unless another value than the one at path differs then.
+func changed(text string, path []string, value any, edit func(text string) string) (string, error) {
+	text, marked := strings.CutPrefix(text, bom)
+	after := edit(text)
+	was, err := decode(text)
+	if err != nil {
+		return "", err
+	}
+	is, err := decode(after)
+	if err != nil || !put(was, path, value) || !reflect.DeepEqual(prune(was), prune(is)) {
+		return "", fmt.Errorf("%s is set in a way that cannot be changed here: edit the file", toml.Key(path))
+	}
+	if marked {
+		after = bom + after
 	}
 	return after, nil
 }
 
-func edit(text string, path []string, value string) string {
-	table, name, newline := path[:len(path)-1], path[len(path)-1], "\n"
+// newlineOf returns the line break that text uses.
+func newlineOf(text string) string {
 	if strings.Contains(text, "\r\n") {
-		newline = "\r\n"
+		return "\r\n"
 	}
+	return "\n"
+}
+
+func edit(text string, path []string, value string) string {
+	table, name, newline := path[:len(path)-1], path[len(path)-1], newlineOf(text)
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += newline
 	}
@@ -225,12 +257,15 @@ func aboveComment(text string, at int) int {
 // withTable returns a valid configuration with another table, in TOML with its header, at path; "" removes it. A new
 // table follows those of the same parent.
 func withTable(text string, path []string, table string) (string, error) {
-	text, bom := strings.CutPrefix(text, "\ufeff")
-	after, place, newline := "", -1, "\n"
-	if strings.Contains(text, "\r\n") {
-		newline = "\r\n"
+	wanted, err := decode(table)
+	if err != nil {
+		return "", err
 	}
-	at := 0
+	return changed(text, path, lookup(wanted, path), func(text string) string { return putTable(text, path, table) })
+}
+
+func putTable(text string, path []string, table string) string {
+	after, place, at, newline := "", -1, 0, newlineOf(text)
 	for _, s := range statements(text) {
 		if len(s.path) >= len(path) && slices.Equal(s.path[:len(path)], path) {
 			after += text[at:s.start]
@@ -257,45 +292,7 @@ func withTable(text string, path []string, table string) (string, error) {
 		}
 		after = before + strings.ReplaceAll(table, "\n", newline) + rest
 	}
-	var was, wanted, is map[string]any
-	if _, err := toml.Decode(text, &was); err != nil {
-		return "", err
-	}
-	if _, err := toml.Decode(table, &wanted); err != nil {
-		return "", err
-	}
-	if was == nil {
-		was = map[string]any{}
-	}
-	_, err := toml.Decode(after, &is)
-	if !put(was, path, lookup(wanted, path)) || err != nil || !reflect.DeepEqual(prune(was), prune(is)) {
-		return "", fmt.Errorf("%s is set in a way that cannot be changed here: edit the file", toml.Key(path))
-	}
-	if bom {
-		after = "\ufeff" + after
-	}
-	return after, nil
-}
-
-// onlyChanges returns an error unless edited is text with another value for a setting.
-func onlyChanges(text, edited string, path []string, value string) error {
-	var before, after, wanted map[string]any
-	if _, err := toml.Decode(text, &before); err != nil {
-		return err
-	}
-	failed := fmt.Errorf("%s is set in a way that cannot be changed here: edit the file", toml.Key(path))
-	if _, err := toml.Decode(edited, &after); err != nil {
-		return failed
-	}
-	if value != "" {
-		if _, err := toml.Decode("v = "+value, &wanted); err != nil {
-			return err
-		}
-	}
-	if !put(before, path, wanted["v"]) || !reflect.DeepEqual(prune(before), prune(after)) {
-		return failed
-	}
-	return nil
+	return after
 }
 
 // put sets the value at path in nested tables, or removes it if v is nil. It reports whether that is possible.
