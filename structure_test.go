@@ -163,7 +163,7 @@ func TestImports(t *testing.T) {
 		"ui/report":            {"ui/cli/cmdutil", format, safe, "providers", catalog},
 		"ui/client":            {"session", "tools", "ui/app"},
 		"ui/acp":               {act, "ui/app", "ui/client", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
-		"ui/app":               {exchange, act, "session", "session/attach", proc, llm, format, fuzzy, safe, similar},
+		"ui/app":               {exchange, act, lazy, "session", "session/attach", proc, llm, format, fuzzy, safe, similar},
 		"ui/app/flows":         {"ui/app", "ui/app/flows/*"},
 		"ui/usage":             {"ui/app", safe, format, "session"},
 		"ui/app/flows/*":       {"ui/app", "ui/usage", "docs", act, "session", "session/*", "tools", "tools/*", md, theme, format, safe, llm, similar},

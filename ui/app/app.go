@@ -14,15 +14,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/act"
+	"parley/tools/lazy"
 	"parley/tools/process"
 	"parley/tools/sanitize"
 	"parley/ui/format"
@@ -148,10 +147,7 @@ func SandboxBadge(a *App) string {
 // findDirectory returns the absolute path of an existing directory. ~ is the home directory; relative names are
 // resolved against o.Directory.
 func (o *Options) findDirectory(name string) (string, error) {
-	name, err := o.Absolute(name)
-	if err != nil {
-		return "", err
-	}
+	name = o.Absolute(name)
 	info, err := os.Stat(name)
 	switch {
 	case err != nil:
@@ -163,18 +159,11 @@ func (o *Options) findDirectory(name string) (string, error) {
 }
 
 // Absolute returns the absolute path of name; ~ is the home directory.
-func (o *Options) Absolute(name string) (string, error) {
-	if rest, ok := strings.CutPrefix(name, "~"); ok && (rest == "" || rest[0] == '/') {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
-		}
-		name = home + rest
-	}
-	if !filepath.IsAbs(name) {
+func (o *Options) Absolute(name string) string {
+	if name = ExpandHome(name); !filepath.IsAbs(name) {
 		name = filepath.Join(o.Directory, name)
 	}
-	return filepath.Clean(name), nil
+	return filepath.Clean(name)
 }
 
 // sessionDirectories returns the existing directories of stored conversations except o.Directory, the most recent
@@ -422,16 +411,14 @@ func CurrentRunInfo(a *App) RunInfo {
 
 // shortVersion reduces the version of an untagged commit to its hash: v0.0.0-DATE-HASH is too long for a small screen.
 func shortVersion(version string) string {
-	if parts := untagged().FindStringSubmatch(version); parts != nil {
+	if parts := untagged.FindStringSubmatch(version); parts != nil {
 		return parts[1]
 	}
 	return strings.TrimPrefix(version, "devel")
 }
 
 // untagged matches pseudo-versions: https://go.dev/ref/mod#pseudo-versions
-var untagged = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^v\d+\.\d+\.\d+-(?:.*\.)?\d{14}-([0-9a-f]{12}(?:\+dirty)?)$`)
-})
+var untagged = lazy.NewRegexp(`^v\d+\.\d+\.\d+-(?:.*\.)?\d{14}-([0-9a-f]{12}(?:\+dirty)?)$`)
 
 // UsesDemo reports whether the built-in demo answers because no provider has a key.
 func UsesDemo(a *App) bool {

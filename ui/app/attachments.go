@@ -22,7 +22,7 @@ import (
 // ExpandHome replaces a leading ~ in path. Relative paths stay as they are, so that the model knows the file by the
 // same name.
 func ExpandHome(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+	if rest, ok := strings.CutPrefix(path, "~"); ok && (rest == "" || rest[0] == '/') {
 		if home, err := os.UserHomeDir(); err == nil {
 			return filepath.Join(home, rest)
 		}

@@ -70,30 +70,25 @@ func (a *App) Command(name string) *Command {
 
 // Register adds the commands that every front end has, except those of the packages in flows.
 func Register(a *App) {
-	run := func(f func(*App, string) Effect) func(string) Effect {
-		return func(arg string) Effect { return f(a, arg) }
-	}
-	why := func(f func(*App) string) func() string { return func() string { return f(a) } }
-	items := func(f func(*App) []Item) func() []Item { return func() []Item { return f(a) } }
 	a.Commands = append(a.Commands, []Command{
-		{Name: "retry", Keys: []string{"ctrl+x r"}, Group: Messages, Help: "Retry the last message", Unavailable: why(nothingFailed), Run: a.retry},
+		{Name: "retry", Keys: []string{"ctrl+x r"}, Group: Messages, Help: "Retry the last message", Unavailable: a.nothingFailed, Run: a.retry},
 		{Name: "attach", Aliases: []string{"file"}, Group: Messages, Arg: "PATH", Help: "Attach a file or the clipboard image", Path: PathFile, Run: a.attach},
-		{Name: "image", Aliases: []string{"draw"}, Group: Messages, Arg: "PROMPT", Help: "Draw an image, or change the one above", Unavailable: why(noImages), Run: run(drawImage)},
+		{Name: "image", Aliases: []string{"draw"}, Group: Messages, Arg: "PROMPT", Help: "Draw an image, or change the one above", Unavailable: a.noImages, Run: a.drawImage},
 
 		{Name: "sessions", Aliases: []string{"resume", "continue"}, Keys: []string{"ctrl+x l"}, Group: Conversations, Arg: "WORDS", Help: "Find a conversation to open, rename, pin or delete", Run: openPanel(PanelSessions)},
-		{Name: "new", Aliases: []string{"clear"}, Keys: []string{"ctrl+x n"}, Group: Conversations, Help: "Start a new conversation", Unavailable: why(BusyText), Run: a.newSession},
-		{Name: "fork", Keys: []string{"ctrl+x f"}, Group: Conversations, Help: "Fork: continue in a copy", Unavailable: why(busyOrEmpty), Run: run(forkSession)},
-		{Name: "tree", Aliases: []string{"branches"}, Keys: []string{"ctrl+x t"}, Group: Conversations, Help: "Branches of this conversation", Unavailable: why(NoBranchesText), Run: openPanel(PanelBranches)},
-		{Name: "rename", Group: Conversations, Arg: "TITLE", Help: "Rename this conversation", Unavailable: why(EmptyText), Run: a.rename},
-		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Arg: "ACTION", Help: "Summarize to free context; edit, undo", Unavailable: why(busyOrEmpty), Args: items(compactItems), MultilineArg: "edit", Run: run(compact)},
+		{Name: "new", Aliases: []string{"clear"}, Keys: []string{"ctrl+x n"}, Group: Conversations, Help: "Start a new conversation", Unavailable: a.BusyText, Run: a.newSession},
+		{Name: "fork", Keys: []string{"ctrl+x f"}, Group: Conversations, Help: "Fork: continue in a copy", Unavailable: a.busyOrEmpty, Run: func(string) Effect { return a.ForkSession(a.Session.ID(), 0) }},
+		{Name: "tree", Aliases: []string{"branches"}, Keys: []string{"ctrl+x t"}, Group: Conversations, Help: "Branches of this conversation", Unavailable: a.NoBranchesText, Run: openPanel(PanelBranches)},
+		{Name: "rename", Group: Conversations, Arg: "TITLE", Help: "Rename this conversation", Unavailable: a.EmptyText, Run: a.rename},
+		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Arg: "ACTION", Help: "Summarize to free context; edit, undo", Unavailable: a.busyOrEmpty, Args: a.compactItems, MultilineArg: "edit", Run: a.compact},
 
-		{Name: "compare", Keys: []string{"ctrl+x v"}, Group: ModelsGroup, Arg: "--blind --judge MODEL MODEL…", Help: "Compare models side by side", Unavailable: why(BusyText), Run: run(Compare)},
+		{Name: "compare", Keys: []string{"ctrl+x v"}, Group: ModelsGroup, Arg: "--blind --judge MODEL MODEL…", Help: "Compare models side by side", Unavailable: a.BusyText, Run: a.Compare},
 
-		{Name: "wire", Keys: []string{"ctrl+x w", "f12"}, Group: View, Help: "HTTP inspector: raw requests and responses", Unavailable: why(noExchanges), Run: openPanel(PanelWire)},
+		{Name: "wire", Keys: []string{"ctrl+x w", "f12"}, Group: View, Help: "HTTP inspector: raw requests and responses", Unavailable: a.noExchanges, Run: openPanel(PanelWire)},
 
 		{Name: "init", Group: Program, Help: "Ask the model to write AGENTS.md for this folder", Run: writeInstructions},
 		{Name: "review-changes", Group: Program, Help: "Ask the model to review the uncommitted changes", Run: reviewChanges},
-		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: why(folderFixed), Path: PathDirectory, Run: a.folder},
+		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: a.folderFixed, Path: PathDirectory, Run: a.folder},
 		{Name: "quit", Aliases: []string{"exit"}, Group: Program, Help: "Quit parley", Run: func(string) Effect { return Quit(a) }},
 	}...)
 }
@@ -212,7 +207,7 @@ func openPanel(p Panel) func(string) Effect {
 // These functions return why a command cannot run now; "" if it can.
 
 // BusyText returns a text if a turn is running; "" otherwise.
-func BusyText(a *App) string {
+func (a *App) BusyText() string {
 	if a.Busy() {
 		return "Stop the running turn first"
 	}
@@ -220,35 +215,35 @@ func BusyText(a *App) string {
 }
 
 // EmptyText returns a text if the conversation is empty; "" otherwise.
-func EmptyText(a *App) string {
+func (a *App) EmptyText() string {
 	if a.Session.Empty() {
 		return "The conversation is empty"
 	}
 	return ""
 }
 
-func busyOrEmpty(a *App) string { return cmp.Or(BusyText(a), EmptyText(a)) }
+func (a *App) busyOrEmpty() string { return cmp.Or(a.BusyText(), a.EmptyText()) }
 
 // NoBranchesText explains how to create branches if there are none; "" otherwise.
-func NoBranchesText(a *App) string {
+func (a *App) NoBranchesText() string {
 	if !a.Session.HasBranches() {
 		return "No branches yet. " + a.KeyOf("rewind") + " edits a message"
 	}
 	return ""
 }
 
-func nothingFailed(a *App) string {
+func (a *App) nothingFailed() string {
 	if a.Busy() || !a.Session.Unanswered() {
 		return "Nothing to retry"
 	}
 	return ""
 }
 
-func folderFixed(a *App) string {
+func (a *App) folderFixed() string {
 	if a.Restart == nil {
 		return "The folder is fixed here"
 	}
-	return BusyText(a)
+	return a.BusyText()
 }
 
 // Quit ends the front end. If background commands are running, it asks first.

@@ -29,7 +29,7 @@ type CompareOptions struct {
 
 // Compare sends the next prompt to the models named in arg; if it names one, also to the session's model. Without an
 // argument it turns comparing off, or opens a list to choose from.
-func Compare(a *App, arg string) Effect {
+func (a *App) Compare(arg string) Effect {
 	names, how, err := parseComparing(arg)
 	switch {
 	case err != nil:

@@ -100,10 +100,8 @@ func ContinueInFork(a *App, head int) Effect {
 	})
 }
 
-func forkSession(a *App, _ string) Effect { return a.ForkSession(a.Session.ID(), 0) }
-
 func (a *App) open(id string, seq int, open func() (*session.Session, string, error)) Effect {
-	if why := BusyText(a); why != "" {
+	if why := a.BusyText(); why != "" {
 		return Toast(why)
 	}
 	left := a.previousClosed
@@ -131,7 +129,7 @@ func (a *App) opened(id string, seq int, s *session.Session, note string, err er
 	case err != nil:
 		return Failure{Err: err, Lasting: true}
 	}
-	if why := BusyText(a); why != "" { // a prompt was sent meanwhile
+	if why := a.BusyText(); why != "" { // a prompt was sent meanwhile
 		_ = s.Close()
 		return Toast(why)
 	}
@@ -148,7 +146,7 @@ func (a *App) rename(title string) Effect {
 }
 
 // compactItems lists the actions for an existing summary.
-func compactItems(a *App) []Item {
+func (a *App) compactItems() []Item {
 	if _, _, ok := a.Session.Branch().LastSummary(); !ok {
 		return nil
 	}
@@ -160,7 +158,7 @@ func compactItems(a *App) []Item {
 
 // compact summarizes the conversation. "edit" puts the summary into the draft, as the command that replaces it; "undo"
 // returns to the state before it.
-func compact(a *App, arg string) Effect {
+func (a *App) compact(arg string) Effect {
 	action, text, _ := strings.Cut(strings.TrimSpace(arg), " ")
 	if first, rest, ok := strings.Cut(action, "\n"); ok { // the text begins on its own line
 		action, text = first, rest+" "+text
@@ -210,7 +208,7 @@ func retryLast(a *App) Effect {
 
 // IsLimited reports whether the last message is unanswered because of a limit, and the provider said when that resets.
 func IsLimited(a *App) bool {
-	return nothingFailed(a) == "" && !a.Session.LimitReset().IsZero()
+	return a.nothingFailed() == "" && !a.Session.LimitReset().IsZero()
 }
 
 // WaitForReset answers the last message when the limit resets.

@@ -7,11 +7,10 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"time"
 
+	"parley/tools/lazy"
 	"parley/tools/sanitize"
 	"parley/ui/format"
 )
@@ -98,7 +97,7 @@ func writeCrash(p any, stack []byte) (string, error) {
 	return path, errors.Join(err, f.Close())
 }
 
-var keyLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(sanitize.KeyShapes) })
+var keyLike = lazy.NewRegexp(sanitize.KeyShapes)
 
 // masked returns text with keys masked: values of the environment, and text that looks like a key. A panic message may
 // contain anything.
@@ -109,5 +108,5 @@ func masked(text string) string {
 			secrets = append(secrets, value)
 		}
 	}
-	return keyLike().ReplaceAllString(sanitize.NewMask(secrets, 8).Text(text), sanitize.Redacted)
+	return keyLike.ReplaceAllString(sanitize.NewMask(secrets, 8).Text(text), sanitize.Redacted)
 }

@@ -21,7 +21,7 @@ type Wire struct {
 // NoExchanges is the reason why there is nothing to inspect.
 const NoExchanges = "No requests yet"
 
-func noExchanges(a *App) string {
+func (a *App) noExchanges() string {
 	if a.Wire.List == nil || len(a.Wire.List()) == 0 {
 		return NoExchanges
 	}
@@ -64,10 +64,7 @@ func (o *Options) SaveExchange(e exchange.Exchange, path string) (string, error)
 	if path == "" {
 		path = fmt.Sprintf("wire-%s-%d.txt", e.Start.Local().Format("20060102-150405"), e.ID)
 	}
-	path, err := o.Absolute(path)
-	if err != nil {
-		return "", err
-	}
+	path = o.Absolute(path)
 	var text strings.Builder
 	for _, part := range e.Parts() {
 		fmt.Fprintf(&text, "── %s %s\n\n%s\n\n", part.Title, part.Note, strings.TrimRight(part.Source, "\n"))

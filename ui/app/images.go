@@ -28,7 +28,7 @@ const newImage = "--new"
 // imageModelKey is the store key for the image model chosen last.
 const imageModelKey = "image_model"
 
-func noImages(a *App) string {
+func (a *App) noImages() string {
 	if a.Images.Open == nil {
 		return "Images cannot be drawn here"
 	}
@@ -37,11 +37,11 @@ func noImages(a *App) string {
 
 // drawImage draws an image from arg and the files it mentions, or changes the current image of the conversation. If arg
 // is only a file name, it attaches that file. Without arg it lists image models to choose from.
-func drawImage(a *App, arg string) Effect {
+func (a *App) drawImage(arg string) Effect {
 	if file := strings.TrimPrefix(arg, "@"); IsFile(file) || file == arg && exists(file) {
 		return a.attach(file)
 	}
-	why := BusyText(a)
+	why := a.BusyText()
 	text, anew := strings.CutPrefix(arg+" ", newImage+" ")
 	text = strings.TrimSpace(text)
 	addresses, without := a.Addresses(text)
@@ -120,7 +120,7 @@ func draw(a *App, name string, anew bool, prompt func(context.Context) (parts []
 		}
 		model, err := open(ctx, cmp.Or(name, used))
 		return func() Effect {
-			switch why := BusyText(a); {
+			switch why := a.BusyText(); {
 			case err != nil:
 				return Failure{Err: err, Lasting: true}
 			case a.Session != s:

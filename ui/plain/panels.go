@@ -27,7 +27,7 @@ func (p *panels) open(panel app.Panel, query string) bool {
 	case app.PanelWire:
 		p.exchanges()
 	case app.PanelCompare:
-		p.chooseModel(app.CompareTitle(p.app)+":", func(name string) { p.apply(app.Compare(p.app, strings.TrimSpace(query+" "+name))) })
+		p.chooseModel(app.CompareTitle(p.app)+":", func(name string) { p.apply(p.app.Compare(strings.TrimSpace(query + " " + name))) })
 	case app.PanelBranches:
 		if p.requireIdle() {
 			p.apply(app.ChooseBranch(p.app))

@@ -149,7 +149,7 @@ func copyAnswer(m *Model, arg string) tea.Cmd {
 
 // noBranches adds a hint for a key that only the screen has.
 func noBranches(m *Model) string {
-	if why := app.NoBranchesText(m.App); why != "" {
+	if why := m.App.NoBranchesText(); why != "" {
 		return why + "; r while browsing regenerates an answer"
 	}
 	return ""

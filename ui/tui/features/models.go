@@ -43,7 +43,7 @@ func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
 			return f.pick("Model", msg.Query, f.App.UseModel), true
 		case app.PanelCompare:
 			return f.pick(app.CompareTitle(f.App), "", func(name string) app.Effect {
-				return app.Compare(f.App, strings.TrimSpace(msg.Query+" "+name))
+				return f.App.Compare(strings.TrimSpace(msg.Query + " " + name))
 			}), true
 		}
 	case app.PickModel:

@@ -73,7 +73,7 @@ func (f flow) read() (s state) {
 		s.err = fmt.Errorf("%s:%w", f.app.AbbrevPath(f.file().Path), err)
 		return s
 	}
-	_, s.err = toml.Decode(strings.TrimPrefix(s.text, "\ufeff"), &s.values)
+	s.values, s.err = decode(s.text)
 	return s
 }
 
@@ -312,8 +312,8 @@ const byDefault = "default"
 
 // set changes a setting in the file and in the running program.
 func (f flow) set(path []string, of *setting, value string) app.Effect {
-	if f.needsRestart(path, value) && app.BusyText(f.app) != "" {
-		return app.Toast(app.BusyText(f.app))
+	if f.needsRestart(path, value) && f.app.BusyText() != "" {
+		return app.Toast(f.app.BusyText())
 	}
 	changed, err := f.change(path, of, value)
 	if err != nil {
@@ -361,8 +361,7 @@ func (f flow) change(path []string, of *setting, value string) (done change, err
 	if err != nil {
 		return done, err
 	}
-	var values map[string]any
-	_, _ = toml.Decode(strings.TrimPrefix(after, "\ufeff"), &values) // it was decoded above
+	values, _ := decode(after) // it was decoded above
 	done = change{value: lookup(values, path), ui: valueIn(cfg, []string{"ui"})}
 	done.said = name + " is " + cmp.Or(valueText(path, done.value), valueText(path, valueIn(s.defaults, path)), "not set")
 	if was := valueText(path, lookup(s.values, path)); was != "" && was != hidden {
@@ -493,7 +492,7 @@ func (f flow) changed(path []string, done change) app.Effect {
 			value = "off"
 		}
 		return app.Then{a.Command(name).Run(value), said}
-	case a.Restart == nil || a.Ephemeral && !a.Session.Empty() || app.BusyText(a) != "":
+	case a.Restart == nil || a.Ephemeral && !a.Session.Empty() || a.BusyText() != "":
 		return said + " · applies from the next start"
 	}
 	id := ""

@@ -62,7 +62,7 @@ type count struct {
 }
 
 // cannotAsk returns why nothing can be asked now; "" if it can.
-func (f *flow) cannotAsk() string { return cmp.Or(app.BusyText(f.app), app.EmptyText(f.app)) }
+func (f *flow) cannotAsk() string { return cmp.Or(f.app.BusyText(), f.app.EmptyText()) }
 
 // ask asks a model a question.
 func (f *flow) ask(arg string) app.Effect {

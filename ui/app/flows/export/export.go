@@ -11,7 +11,7 @@ import (
 // Register adds the flow to a.
 func Register(a *app.App) {
 	a.Commands = append(a.Commands,
-		app.Command{Name: "export", Aliases: []string{"save", "share"}, Keys: []string{"ctrl+x e"}, Group: app.Conversations, Arg: "FORMAT PATH", Help: "Export this conversation to a file", Unavailable: func() string { return app.EmptyText(a) }, Args: formats, Path: app.PathFile, Run: func(arg string) app.Effect { return export(a, arg) }},
+		app.Command{Name: "export", Aliases: []string{"save", "share"}, Keys: []string{"ctrl+x e"}, Group: app.Conversations, Arg: "FORMAT PATH", Help: "Export this conversation to a file", Unavailable: a.EmptyText, Args: formats, Path: app.PathFile, Run: func(arg string) app.Effect { return export(a, arg) }},
 	)
 }
 

@@ -17,7 +17,7 @@ func Register(a *app.App) {
 	f := flow{a}
 	a.Commands = append(a.Commands,
 		app.Command{Name: "trust", Group: app.Program, Help: "Trust or untrust this folder", Unavailable: f.nothingToTrust, Run: f.review},
-		app.Command{Name: "add-dir", Group: app.Program, Arg: "PATH", Help: "Add a folder that tools may use; remove PATH", Unavailable: func() string { return app.BusyText(a) }, Args: func() []app.Item { return f.items(removeFolder) }, Path: app.PathSiblingDirectory, Run: f.add},
+		app.Command{Name: "add-dir", Group: app.Program, Arg: "PATH", Help: "Add a folder that tools may use; remove PATH", Unavailable: a.BusyText, Args: func() []app.Item { return f.items(removeFolder) }, Path: app.PathSiblingDirectory, Run: f.add},
 	)
 }
 
@@ -38,21 +38,18 @@ func (f flow) add(arg string) app.Effect {
 	case arg == "":
 		return app.Choose("Added folders: which one is removed?", "folder", f.items(""), func(dir string) app.Effect { return f.add(removeFolder + dir) })
 	case remove:
-		dir, err := f.app.Absolute(strings.TrimSpace(name))
-		if real, rerr := filepath.EvalSymlinks(dir); rerr == nil {
+		dir := f.app.Absolute(strings.TrimSpace(name))
+		if real, err := filepath.EvalSymlinks(dir); err == nil {
 			dir = real
 		}
-		if err != nil || !slices.Contains(now, dir) {
+		if !slices.Contains(now, dir) {
 			return app.Refuse("%s is not among the added folders: /add-dir lists them", sanitize.Line(name))
 		}
 		return f.set(func() error {
 			return directories.Set(slices.DeleteFunc(now, func(d string) bool { return d == dir })...)
 		})
 	}
-	dir, err := f.app.Absolute(arg)
-	if err == nil {
-		dir, err = directories.Check(dir)
-	}
+	dir, err := directories.Check(f.app.Absolute(arg))
 	if err != nil {
 		return app.Fail(err)
 	}

@@ -102,7 +102,7 @@ func (f *Flow) system(text string) app.Effect {
 	case text == "edit":
 		return app.DraftCommand(editSystem + own)
 	case f.app.Busy():
-		return app.Then{app.DraftCommand(editSystem + text), app.Toast(app.BusyText(f.app))}
+		return app.Then{app.DraftCommand(editSystem + text), app.Toast(f.app.BusyText())}
 	case text == off || text == "default":
 		if f.app.Session.Personas().Current().Name == "" {
 			return app.Toast("The system prompt is the configured one")

@@ -41,7 +41,7 @@ func Register(a *app.App) {
 	f.app, a.Prompts = a, f
 	a.Commands = append(a.Commands,
 		app.Command{Name: "prompt", Group: app.Messages, Arg: "NAME", Help: "Send a prompt from a file or an MCP server", Unavailable: f.none, Args: f.Items, Run: f.prompt},
-		app.Command{Name: "persona", Group: app.Messages, Arg: "NAME", Help: "Persona: system prompt of this conversation; off ends it", Unavailable: func() string { return app.BusyText(a) }, Args: f.personas, Run: f.persona},
+		app.Command{Name: "persona", Group: app.Messages, Arg: "NAME", Help: "Persona: system prompt of this conversation; off ends it", Unavailable: a.BusyText, Args: f.personas, Run: f.persona},
 		app.Command{Name: "system", Group: app.Messages, Arg: "TEXT", Help: "System prompt: show, replace, edit; off ends it", Args: f.systemItems, MultilineArg: "*", Run: f.system},
 		app.Command{Name: "save-prompt", Group: app.Messages, Arg: "NAME", Help: "Save your last message as a prompt file", Unavailable: f.nothingToSave, Run: f.save},
 	)
@@ -236,7 +236,7 @@ func (f *Flow) nothingToSave() string {
 	if f.Dir == "" {
 		return "No folder for prompts here"
 	}
-	return app.EmptyText(f.app)
+	return f.app.EmptyText()
 }
 
 // save writes the last message to a prompt file.

@@ -235,7 +235,7 @@ func (s *changeSet) patch(files []changes.File) string {
 
 // undo offers to restore a file to its state before the changes.
 func (s *changeSet) undo(c changes.File) app.Effect {
-	if busy := app.BusyText(s.app); busy != "" {
+	if busy := s.app.BusyText(); busy != "" {
 		return app.Toast(busy)
 	}
 	to := "before this conversation"

@@ -35,16 +35,16 @@ type flow struct{ app *app.App }
 
 func (f flow) nothingToEdit() string {
 	if !f.app.Session.HasPrompt() {
-		return cmp.Or(app.BusyText(f.app), "No message to edit yet")
+		return cmp.Or(f.app.BusyText(), "No message to edit yet")
 	}
-	return app.BusyText(f.app)
+	return f.app.BusyText()
 }
 
 func (f flow) nothingToUndo() string {
 	if len(app.Turns(f.app)) == 0 {
-		return cmp.Or(app.BusyText(f.app), "Nothing to undo yet")
+		return cmp.Or(f.app.BusyText(), "Nothing to undo yet")
 	}
-	return app.BusyText(f.app)
+	return f.app.BusyText()
 }
 
 // A rewindPoint is a user's prompt with the position in the file history at that time.
