@@ -4,8 +4,8 @@
 //	go run ./docs/pictures          every picture, into docs/
 //	go run ./docs/pictures ask      those whose names hold "ask"
 //
-// The program is the real one, with the demo model, in a home and a folder of
-// its own. The terminal is tmux, which has to be installed: what it shows with
+// The program is the real one, with the demo model or models that answer as a
+// scene says, in a home and a folder of its own. The terminal is tmux, which has to be installed: what it shows with
 // -e is text and colours, and nothing else is drawn. A picture is a scene in the
 // table below: what is typed, what has to be on the screen before the next key,
 // and how large the window is.
@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,6 +29,7 @@ type scene struct {
 	width, height int
 	light         bool
 	script        []line
+	replies       []reply // of the models; none: the demo model answers
 }
 
 // A line of a script types keys, as tmux names them, once the screen shows until.
@@ -55,6 +57,22 @@ var scenes = []scene{
 	{name: "light", width: 92, height: 24, light: true, script: []line{
 		{"Ask anything", typed("/theme light")}, {"theme", []string{"Enter"}},
 		{"", typed("which shortcuts are there?")}, {"shortcuts", []string{"Enter"}}, {" in · ", nil}, {"", nil},
+	}},
+	{name: "aside", width: 92, height: 18, script: []line{
+		{"Ask anything", typed("is the greeting tested anywhere?")}, {"tested", []string{"Enter"}}, {"cover", nil},
+		{"", typed("/btw -m lab/reviewer what is the difference between Println and Print?")}, {"and Print?", []string{"Enter"}}, {"operands", nil}, {"", nil},
+	}, replies: []reply{
+		{to: `"model":"reviewer"`, text: "`Println` puts spaces between all its operands and a newline after the last one. `Print` adds a space only between operands of which neither is a string, and no newline."},
+		{to: "the greeting", text: "There is no test beside `hello.go`. A test can run `main` with the output in a pipe, or the greeting moves to a function of its own, which is easier to cover:", hangs: true},
+	}},
+	{name: "question", width: 92, height: 28, script: []line{
+		{"Ask anything", typed("the greeting looks wrong, fix it")}, {"fix it", []string{"Enter"}}, {"Another answer", nil}, {"", nil},
+	}, replies: []reply{
+		{to: "You are asked for a second opinion", text: "`wrold` is a typo for `world`. Nothing else reads the text, so it is safe to change; ask whether the capital letters of the Go tour are wanted."},
+		{to: `"role":"tool","tool_call_id":"read_2_0"`, text: "The greeting is in hello.go:6, once. There is no test, and no other file has the text."},
+		{to: `"model":"scout"`, calls: []call{{"read", `{"path":"hello.go"}`}, {"grep", `{"pattern":"wrold"}`}}},
+		{to: `"role":"tool"`, calls: []call{{"ask_user", `{"questions":[{"question":"Which greeting do you want?","choices":["hello, world: only the typo is corrected","Hello, World!: as in the Go tour"]}]}`}}},
+		{to: "the greeting", text: "I'll find where the greeting is used, and get a second opinion.", calls: []call{{"explore", `{"task":"find where the greeting is printed or tested"}`}, {"consult", `{"question":"Is wrold a typo, and is it safe to change?"}`}}},
 	}},
 }
 
@@ -124,8 +142,8 @@ func main() {
 func (s scene) play(ctx context.Context, program, dir string) (shown string, err error) {
 	home := filepath.Join(dir, "home")
 	folder := filepath.Join(home, "hello")
-	settings := filepath.Join(home, ".config", "parley")
-	for _, d := range []string{home, folder, settings} {
+	config := filepath.Join(home, ".config", "parley")
+	for _, d := range []string{home, folder, config} {
 		if err := os.MkdirAll(d, 0o700); err != nil {
 			return "", err
 		}
@@ -134,7 +152,13 @@ func (s scene) play(ctx context.Context, program, dir string) (shown string, err
 	if s.light {
 		theme = "light"
 	}
-	if err := os.WriteFile(filepath.Join(settings, "config.toml"), []byte("[ui]\ntheme = \""+theme+"\"\n"), 0o600); err != nil {
+	text := ""
+	if len(s.replies) > 0 {
+		models := httptest.NewServer(scripted(s.replies))
+		defer models.Close()
+		text = fmt.Sprintf(settings, models.URL)
+	}
+	if err := os.WriteFile(filepath.Join(config, "config.toml"), []byte(text+"[ui]\ntheme = \""+theme+"\"\n"), 0o600); err != nil {
 		return "", err
 	}
 	if err := os.WriteFile(filepath.Join(folder, "hello.go"), []byte(hello), 0o644); err != nil {
