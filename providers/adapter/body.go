@@ -110,30 +110,6 @@ func CloneItems(list []any) []any {
 	return c
 }
 
-// A Spare holds objects of encoded items for reuse: in a long history every message needs several.
-// The zero value is empty.
-type Spare []map[string]any
-
-// Object returns an empty object.
-func (s *Spare) Object() map[string]any {
-	n := len(*s)
-	if n == 0 {
-		return map[string]any{}
-	}
-	o := (*s)[n-1]
-	*s = (*s)[:n-1]
-	return o
-}
-
-// Add empties o, which nothing else may reference, for a later Object; nil is ignored. Add nested
-// objects separately, before o.
-func (s *Spare) Add(o map[string]any) {
-	if o != nil {
-		clear(o)
-		*s = append(*s, o)
-	}
-}
-
 // CutLast splits a list before its last item; last is a new list.
 func CutLast[T any](list []T) (front, last []T) {
 	n := max(len(list)-1, 0)

@@ -16,8 +16,7 @@ type Writer[W any] interface {
 	// the message is at a position where the format has another form for some messages. Varies
 	// reports whether it is such a message, late or not.
 	Write(messages []llm.Message, i int, late bool) (varies bool)
-	// Settle returns the items before the last one, which are final. They are valid until the next
-	// call, which may reuse their memory.
+	// Settle returns the items before the last one, which are final.
 	Settle() []any
 	// Clone returns a copy that shares no mutable data, without the items that Settle returned.
 	Clone() W
@@ -149,7 +148,7 @@ func (k *cachedHistory[W]) extend(messages []llm.Message, to, late int, escapeHT
 	for n := len(k.sums); n < i; n++ {
 		k.sums = append(k.sums, sumOf(&messages[n]))
 	}
-	k.writer, k.json, k.varying = w.Clone(), json, varying // drops memory that it would reuse
+	k.writer, k.json, k.varying = w, json, varying
 	return true
 }
 

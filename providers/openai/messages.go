@@ -48,8 +48,6 @@ type history struct {
 	sameOrigin  bool        // the last assistant message has this origin
 	sentDetails adapter.Set // ids of entries that replayDetails returned
 	ids         adapter.SentIDs
-	settled     []any // last result of Settle
-	spare       adapter.Spare
 }
 
 // Write implements adapter.Writer.
@@ -67,41 +65,22 @@ func (h *history) Write(messages []llm.Message, i int, _ bool) (varies bool) {
 
 // Settle implements adapter.Writer.
 func (h *history) Settle() (list []any) {
-	for _, item := range h.settled {
-		h.reuse(item)
-	}
 	list, h.list = adapter.CutLast(h.list)
-	h.settled = list
 	return list
-}
-
-// reuse recycles the objects of a message that is no longer referenced.
-func (h *history) reuse(message any) {
-	m, _ := message.(map[string]any)
-	calls, _ := m["tool_calls"].([]any)
-	for _, c := range calls {
-		call, _ := c.(map[string]any)
-		function, _ := call["function"].(map[string]any)
-		h.spare.Add(function)
-		h.spare.Add(call)
-	}
-	h.spare.Add(m)
 }
 
 // Clone implements adapter.Writer.
 func (h *history) Clone() *history {
 	c := *h
 	c.list, c.omitted, c.sentDetails = adapter.CloneItems(h.list), slices.Clip(h.omitted), h.sentDetails.Clone()
-	c.ids, c.settled, c.spare = h.ids.Clone(), nil, nil
+	c.ids = h.ids.Clone()
 	return &c
 }
 
-func (h *history) add(m map[string]any) { h.list = append(h.list, m) }
-
-// message returns a new message without adding it to the list.
-func (h *history) message(role string, content any) map[string]any {
-	m := h.spare.Object()
-	m["role"], m["content"] = role, content
+// add adds a message and returns it.
+func (h *history) add(role string, content any) map[string]any {
+	m := map[string]any{"role": role, "content": content}
+	h.list = append(h.list, m)
 	return m
 }
 
@@ -143,9 +122,9 @@ func (h *history) addUser(parts []llm.Part) {
 		}
 	}
 	if _, ok := h.lastIs("tool"); ok && h.d.AssistantAfterTools {
-		h.add(h.message("assistant", "Noted."))
+		h.add("assistant", "Noted.")
 	}
-	h.add(h.message("user", content))
+	h.add("user", content)
 }
 
 // addAssistant adds an assistant message with its calls, unless it has neither text nor calls.
@@ -160,7 +139,7 @@ func (h *history) addAssistant(m llm.Message) {
 	if content == "" && !h.d.EmptyContentString {
 		content = nil
 	}
-	msg := h.message("assistant", content)
+	msg := h.add("assistant", content)
 	h.addThinking(msg, m.Parts, len(calls) > 0)
 	if len(calls) > 0 {
 		list := make([]any, 0, len(calls))
@@ -169,7 +148,6 @@ func (h *history) addAssistant(m llm.Message) {
 		}
 		msg["tool_calls"] = list
 	}
-	h.add(msg)
 }
 
 // skipValidator replaces the signature of a call that Google's model did not make:
@@ -182,9 +160,7 @@ func (h *history) encodeCall(p llm.Part, first bool) map[string]any {
 	if !ok { // the model wrote invalid JSON, which servers would refuse
 		input = []byte("{}")
 	}
-	call, function := h.spare.Object(), h.spare.Object()
-	function["name"], function["arguments"] = adapter.WireName(p.Name), string(input)
-	call["id"], call["type"], call["function"] = h.callID(p.ID), "function", function
+	call := map[string]any{"id": h.callID(p.ID), "type": "function", "function": map[string]any{"name": adapter.WireName(p.Name), "arguments": string(input)}}
 	var own callState
 	if h.sameOrigin && len(p.State) > 0 && adapter.DecodeLenient(p.State, &own) == nil && adapter.IsPresent(own.Extra) {
 		call["extra_content"] = own.Extra
@@ -358,13 +334,11 @@ func (h *history) addResults(parts []llm.Part) {
 			if text == "" {
 				text = "(no output)"
 			}
-			m := h.message("tool", text)
 			id, ok := h.ids.Result(p.ID)
 			if !ok {
 				id = h.d.wireID(p.ID, h.sameOrigin)
 			}
-			m["tool_call_id"] = id
-			h.add(m)
+			h.add("tool", text)["tool_call_id"] = id
 		case llm.Media:
 			shown = append(shown, llm.Part{Kind: llm.Text, Text: "Returned by the tool " + toolName(parts, p.ID) + ":"}, p)
 		}
