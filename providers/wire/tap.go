@@ -22,7 +22,6 @@ type Tap struct {
 	all     []*exchange // oldest first
 	count   int         // number of exchanges ever started
 	packing bool        // bodies are being compressed
-	before  packedBody  // last compressed request body; used only by the compressing goroutine
 }
 
 // Limits of a Tap.

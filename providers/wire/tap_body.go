@@ -3,7 +3,6 @@ package wire
 import (
 	"bytes"
 	"compress/flate"
-	"hash/maphash"
 	"io"
 	"net/http"
 	"net/url"
@@ -25,15 +24,8 @@ type boundedBody struct {
 	tried  bool       // compression was tried: a body that does not shrink stays uncompressed
 }
 
-// A packedBody is a compressed body. Bodies with equal heads share the compressed head: requests of
-// a conversation begin alike.
-type packedBody struct {
-	head, tail []byte // flate; never changed
-	sum        uint64 // of the uncompressed head
-	size       int    // size of the uncompressed head in bytes
-}
-
-var headSeed = maphash.MakeSeed()
+// A packedBody is a body compressed with flate.
+type packedBody struct{ head, tail []byte }
 
 // minPacked is the smallest size worth compressing, in bytes.
 const minPacked = 16 << 10
@@ -41,7 +33,7 @@ const minPacked = 16 << 10
 // size returns the memory used, in bytes.
 func (k *boundedBody) size() int { return cap(k.head) + cap(k.tail) + k.packed.bytes() }
 
-// bytes returns the memory used by p, in bytes. A shared head counts for each body.
+// bytes returns the memory used by p, in bytes.
 func (p packedBody) bytes() int { return cap(p.head) + cap(p.tail) }
 
 // looseSize returns the number of bytes that pack could compress.
@@ -55,85 +47,58 @@ func (k *boundedBody) looseSize() int {
 // pack starts compressing finished exchanges, the oldest first, until few bytes are uncompressed: bodies
 // are JSON, and the bodies of a day would otherwise fill the memory. The tap must be locked.
 func (t *Tap) pack() {
-	if old := t.loose(tapLoose); len(old) > 0 {
-		go t.compress(old)
-	}
-}
-
-// loose returns finished exchanges to compress, newest first, so that at most most bytes of bodies
-// stay uncompressed. The caller passes them to compress; until that returns, loose returns none.
-// The tap must be locked.
-func (t *Tap) loose(most int) []*exchange {
 	if t.packing {
-		return nil
+		return
 	}
 	sum := 0
 	var old []*exchange
 	for _, x := range slices.Backward(t.all) {
 		size := x.looseSize()
-		if sum += size; size > 0 && sum > most && x.isDone() {
+		if sum += size; size > 0 && sum > tapLoose && x.isDone() {
 			old = append(old, x)
 		}
 	}
-	t.packing = len(old) > 0
-	return old
-}
-
-// compress compresses the exchanges returned by loose, the oldest first.
-func (t *Tap) compress(old []*exchange) {
-	for _, x := range slices.Backward(old) {
-		t.before = x.pack(t.before)
+	if t.packing = len(old) > 0; !t.packing {
+		return
 	}
-	t.mu.Lock()
-	t.packing = false
-	t.mu.Unlock()
+	go func() {
+		for _, x := range slices.Backward(old) {
+			x.pack()
+		}
+		t.mu.Lock()
+		t.packing = false
+		t.mu.Unlock()
+	}()
 }
 
-// pack compresses the bodies of a finished exchange, which does not change any more. The request
-// may share memory with before, the previously compressed one. It returns the body to pass to the
-// next call.
-func (x *exchange) pack(before packedBody) packedBody {
+// pack compresses the bodies of a finished exchange, which does not change any more.
+func (x *exchange) pack() {
 	x.mu.Lock()
 	request, response := x.request, x.response
 	x.mu.Unlock()
-	request.pack(before)
-	response.pack(packedBody{})
+	request.pack()
+	response.pack()
 	x.mu.Lock()
 	x.request, x.response = request, response
 	x.mu.Unlock()
-	if request.packed.bytes() == 0 {
-		return before
-	}
-	return request.packed
 }
 
-// pack compresses a finished body. It shares the compressed head of before if their heads are
-// equal.
-func (k *boundedBody) pack(before packedBody) {
+// pack compresses a finished body.
+func (k *boundedBody) pack() {
 	if k.looseSize() == 0 {
 		return
 	}
-	size := len(k.head) + len(k.tail)
 	k.tried = true
-	p := packedBody{sum: maphash.Bytes(headSeed, k.head), size: len(k.head), tail: deflate(k.tail[k.at:], k.tail[:k.at])}
-	if p.sum == before.sum && p.size == before.size {
-		p.head = before.head
-	} else {
-		p.head = deflate(k.head)
-	}
-	if p.bytes() < size*3/4 {
+	if p := (packedBody{deflate(k.head), deflate(k.tailBytes())}); p.bytes() < (len(k.head)+len(k.tail))*3/4 {
 		k.packed = p
 		k.head, k.tail, k.at = nil, nil, 0
 	}
 }
 
-// deflate compresses the concatenation of pieces.
-func deflate(pieces ...[]byte) []byte {
+func deflate(p []byte) []byte {
 	var b bytes.Buffer
 	w, _ := flate.NewWriter(&b, flate.BestSpeed) // fails only for an invalid level
-	for _, p := range pieces {
-		_, _ = w.Write(p) // into memory
-	}
+	_, _ = w.Write(p)                            // into memory
 	_ = w.Close()
 	return bytes.Clone(b.Bytes())
 }
@@ -178,10 +143,7 @@ func (k *boundedBody) Write(p []byte) (int, error) {
 }
 
 // tailBytes returns the tail in order.
-func (k *boundedBody) tailBytes() []byte {
-	end := make([]byte, 0, len(k.tail))
-	return append(append(end, k.tail[k.at:]...), k.tail[:k.at]...)
-}
+func (k *boundedBody) tailBytes() []byte { return slices.Concat(k.tail[k.at:], k.tail[:k.at]) }
 
 // shrink reduces the number of bytes kept to half at each end.
 func (k *boundedBody) shrink(half int) {
@@ -211,12 +173,7 @@ func (k *boundedBody) copy() bodyCopy {
 	k = k.unpacked()
 	cut := k.total - int64(len(k.head)+len(k.tail))
 	if cut == 0 {
-		var whole strings.Builder
-		whole.Grow(len(k.head) + len(k.tail))
-		whole.Write(k.head)
-		whole.Write(k.tail[k.at:])
-		whole.Write(k.tail[:k.at])
-		return bodyCopy{head: whole.String()}
+		return bodyCopy{head: string(slices.Concat(k.head, k.tailBytes()))}
 	}
 	return bodyCopy{string(k.head), string(k.tailBytes()), cut}
 }
