@@ -1,7 +1,6 @@
 package discover
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"io"
@@ -15,8 +14,7 @@ type answer struct {
 	status int
 	server string         // the Server header
 	body   []byte         // up to maxBody
-	object map[string]any // body as a JSON object, possibly partial; nil if it is not an object
-	cut    bool           // the body is longer than the part that was read
+	object map[string]any // body as a JSON object; nil if it is not one
 }
 
 func (a answer) ok() bool { return a.status == http.StatusOK }
@@ -87,60 +85,12 @@ func (s *session) fetch(path string) answer {
 		return answer{}
 	}
 	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, maxBody+1))
-	if err != nil && len(body) == 0 {
+	a := answer{status: res.StatusCode, server: res.Header.Get("Server")}
+	if a.body, err = io.ReadAll(io.LimitReader(res.Body, maxBody)); err != nil && len(a.body) == 0 {
 		return answer{}
 	}
-	a := answer{status: res.StatusCode, server: res.Header.Get("Server"), body: body[:min(len(body), maxBody)], cut: len(body) > maxBody || err != nil}
-	a.object = parseObject(a.body)
+	_ = json.Unmarshal(a.body, &a.object)
 	return a
-}
-
-// parseObject parses possibly truncated text: of a truncated list, it returns the complete
-// elements.
-func parseObject(text []byte) map[string]any {
-	value, _ := parsePartial(json.NewDecoder(bytes.NewReader(text)))
-	object, _ := value.(map[string]any)
-	return object
-}
-
-// parsePartial reads a value. With an error, it returns the part before the error.
-func parsePartial(d *json.Decoder) (any, error) {
-	token, err := d.Token()
-	if err != nil {
-		return nil, err
-	}
-	switch token {
-	case json.Delim('{'):
-		object := map[string]any{}
-		for d.More() {
-			key, err := d.Token()
-			if err != nil {
-				return object, err
-			}
-			value, err := parsePartial(d)
-			if name, ok := key.(string); ok && value != nil || err == nil {
-				object[name] = value
-			}
-			if err != nil {
-				return object, err
-			}
-		}
-		_, err = d.Token()
-		return object, err
-	case json.Delim('['):
-		list := []any{}
-		for d.More() {
-			value, err := parsePartial(d)
-			if err != nil {
-				return list, err
-			}
-			list = append(list, value)
-		}
-		_, err = d.Token()
-		return list, err
-	}
-	return token, nil
 }
 
 // memberAt returns the member of m at path; nil if there is none.

@@ -28,7 +28,8 @@ import (
 const (
 	Timeout   = 250 * time.Millisecond // for all requests: the caller waits for 300 ms
 	maxConns  = 3                      // to one server: Python servers queue 5 and drop further ones
-	maxBody   = 8 << 10                // bytes read of one answer
+	maxHeader = 8 << 10                // bytes of the headers of one answer
+	maxBody   = 1 << 20                // bytes read of one answer
 	maxModels = 100                    // of one server
 	maxID     = 200                    // bytes of a model id
 )
@@ -112,7 +113,7 @@ func newClient(dial func(ctx context.Context, network, address string) (net.Conn
 				}
 				return dial(ctx, network, address)
 			},
-			MaxResponseHeaderBytes: maxBody,
+			MaxResponseHeaderBytes: maxHeader,
 			MaxConnsPerHost:        maxConns,
 			MaxIdleConnsPerHost:    maxConns,
 			DisableCompression:     true, // bodies stay as they were sent

@@ -186,23 +186,9 @@ func (s *session) describe(k kind) *catalog.Server {
 		}
 		*to = append(*to, m.Facts)
 	}
-	found.More = len(found.Models) > maxModels || s.hasMore()
-	found.Models = found.Models[:min(len(found.Models), maxModels)]
+	found.More = len(found.Models) > maxModels
+	found.Models, found.Embedded = found.Models[:min(len(found.Models), maxModels)], found.Embedded[:min(len(found.Embedded), maxModels)]
 	return found
-}
-
-// hasMore reports whether a requested list was truncated.
-func (s *session) hasMore() bool {
-	return slices.ContainsFunc([]string{listPath, "/api/tags", "/api/v1/models", "/api/v0/models", "/engines/v1/models"}, func(path string) bool {
-		s.mu.Lock()
-		_, asked := s.asked[path]
-		s.mu.Unlock()
-		if !asked {
-			return false
-		}
-		a := s.get(path)
-		return a.ok() && a.cut && a.object != nil
-	})
 }
 
 // listsModels reports whether the server has a model list in OpenAI's format.
