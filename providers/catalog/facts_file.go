@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"parley/tools/atomicfile"
@@ -69,11 +68,9 @@ type parsedFacts struct {
 // storedList is one list in the file.
 type storedList struct {
 	List
-	rows  string                   // lines of models, each after a line break
-	lines func() map[string]string // by id
+	ids   []string          // in the order of the file
+	lines map[string]string // by id
 	media func() Media
-	ids   []string    // in the order of the file; set by lines
-	known atomic.Bool // lines has been called
 }
 
 // FactsPath returns the path for OpenFactsFile in the directory of the file library.
@@ -134,7 +131,6 @@ func (k *FactsFile) IDs(service, url string) []string {
 	if l == nil {
 		return nil
 	}
-	l.lines()
 	return l.ids
 }
 
@@ -152,7 +148,7 @@ func (k *FactsFile) list(service, url string) *storedList {
 // decode returns the facts of a model. It checks them again, since any program may have written the
 // file.
 func (l *storedList) decode(id string) (Facts, bool) {
-	line, ok := l.line(id)
+	line, ok := l.lines[id]
 	var f Facts
 	if !ok || json.Unmarshal([]byte(line), &f) != nil || f.ID != id {
 		return Facts{}, false
@@ -161,27 +157,9 @@ func (l *storedList) decode(id string) (Facts, bool) {
 	return f, f.ID != ""
 }
 
-// line returns the line of a model. It searches the text until the index exists.
-func (l *storedList) line(id string) (string, bool) {
-	if l.known.Load() {
-		line, ok := l.lines()[id]
-		return line, ok
-	}
-	at := -1
-	if isPlainID(id) {
-		at = strings.Index(l.rows, "\n"+modelLine+id+`"`)
-	}
-	if at < 0 {
-		return "", false
-	}
-	line, _, _ := strings.Cut(l.rows[at+1:], "\n")
-	return line, true
-}
-
 // all returns the whole list.
 func (l *storedList) all() List {
 	list := l.List
-	l.lines()
 	for _, id := range l.ids {
 		if f, ok := l.decode(id); ok {
 			list.Models = append(list.Models, f)
@@ -243,36 +221,29 @@ func parseFactsFile(text string) (parsedFacts, error) {
 	}
 	found := parsedFacts{lists: map[string]*storedList{}}
 	for _, part := range strings.Split(text, "\n"+listLine)[1:] {
-		end := strings.IndexByte(part, '\n')
-		if end < 0 {
-			end = len(part)
-		}
-		head, rows := part[:end], part[end:]
-		l := &storedList{rows: rows}
+		head, rows, _ := strings.Cut(part, "\n")
+		l := &storedList{lines: map[string]string{}}
 		if json.Unmarshal([]byte(listLine+head), &l.List) != nil || l.Provider == "" || len(found.lists) >= maxLists {
 			return fail(errors.New("damaged"))
 		}
-		l.lines = sync.OnceValue(l.index)
+		l.index(rows)
 		l.media = sync.OnceValue(func() Media { return decodeMedia(l.Media) })
 		found.lists[l.Provider] = l
 	}
 	return found, nil
 }
 
-// index returns the lines of models by id.
-func (l *storedList) index() map[string]string {
-	defer l.known.Store(true)
-	lines := map[string]string{}
-	for line := range strings.SplitSeq(l.rows, "\n") {
+// index adds the lines of models.
+func (l *storedList) index(rows string) {
+	for line := range strings.SplitSeq(rows, "\n") {
 		rest, ok := strings.CutPrefix(line, modelLine)
 		id, _, whole := strings.Cut(rest, `"`)
-		if _, twice := lines[id]; !ok || !whole || twice || !isPlainID(id) || len(lines) >= maxListModels {
+		if _, twice := l.lines[id]; !ok || !whole || twice || !isPlainID(id) || len(l.ids) >= maxListModels {
 			continue
 		}
-		lines[id] = line
+		l.lines[id] = line
 		l.ids = append(l.ids, id)
 	}
-	return lines
 }
 
 // save atomically replaces the file with lists.

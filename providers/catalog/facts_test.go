@@ -417,7 +417,7 @@ func TestChats(t *testing.T) {
 	}
 }
 
-// Looking up one model in a large file takes little longer than reading the file.
+// BenchmarkKeptFindOne measures the first lookup in a large file.
 func BenchmarkKeptFindOne(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "models.jsonl")
 	models := make([]Facts, 0, 500)
