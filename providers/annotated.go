@@ -186,7 +186,7 @@ func (m *annotated) explainError(err error) error {
 }
 
 // withHint returns e with a hint after its message.
-func withHint(e *llm.Error, hint string) error {
+func withHint(e *llm.Error, hint string) *llm.Error {
 	hinted := *e
 	hinted.Message = strings.TrimRight(e.Message, ".!?; ") + "; " + hint
 	return &hinted

@@ -303,20 +303,16 @@ func (r KeyReport) checkLogin(ctx context.Context, s service) (KeyReport, error)
 // ask sends the request that the key of s is checked with. What it sends and gets is neither
 // recorded nor kept.
 func (check keyCheck) ask(ctx context.Context, s service, o OpenOptions) error {
-	t, err := s.target(ctx)
+	o.Tap, o.Replay = nil, nil
+	l, err := s.lister(ctx, o)
 	if err != nil {
 		return err
 	}
-	t.transport, t.log = o.Transport, wire.Log{To: o.Debug, Kind: s.kind}
-	l := lister{service: s, Options: t.withClient()}
 	defer l.HTTP.CloseIdleConnections()
-	for _, path := range check.paths {
-		_, err = l.fetchPage(ctx, path, nil)
-		if e := (*llm.Error)(nil); !errors.As(err, &e) || e.Status != http.StatusNotFound {
-			break
-		}
-	}
-	return err
+	return firstPath(check.paths, func(path string) error {
+		_, err := l.fetchPage(ctx, path, nil)
+		return err
+	})
 }
 
 // verdict returns what an answer says of the key that was sent to s.

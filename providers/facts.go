@@ -87,12 +87,10 @@ func (c Config) fetchMedia(ctx context.Context, o OpenOptions) (json.RawMessage,
 	if !open {
 		s.key = key{}
 	}
-	t, err := s.target(ctx)
+	l, err := s.lister(ctx, o)
 	if err != nil {
 		return nil, []error{s.listError(err)}
 	}
-	t.transport, t.log, t.tap = o.transport(s.name, ""), wire.Log{To: o.Debug, Kind: s.kind}, o.Tap
-	l := lister{service: s, Options: t.withClient()}
 	defer l.HTTP.CloseIdleConnections()
 	var found catalog.Media
 	var errs []error

@@ -15,6 +15,7 @@ type kind struct {
 	list            listEndpoint   // where its models are listed
 	check           keyCheck       // the zero value lists the models
 	anyKey          bool           // it may list its models with an invalid key
+	wrongPlan       string         // code of the error for a key of another plan, which is valid at another path of the host
 	pull            string         // command that fetches a model; the model follows
 	cuts            bool           // it drops the beginning of a prompt that is too long, where others return an error
 	widen           string         // how its owner gives a model a larger context window; see Endpoint.Widen
@@ -87,6 +88,7 @@ var kinds = map[string]kind{
 		check: keyCheck{paths: []string{"models?pageSize=1"}}, // 400 API_KEY_INVALID
 	},
 	"gemini-cli": {noLevel: true},
+	"glm":        {wrongPlan: "1113"}, // no balance: the key is of its coding plan, or not
 	"grok":       {check: keyCheck{paths: []string{"models"}, badRequest: true}},
 	"deepseek":   {anyKey: true, check: keyCheck{paths: []string{"/user/balance"}}},
 	"moonshot":   {anyKey: true, check: keyCheck{paths: []string{"users/me/balance", "models"}}},

@@ -77,12 +77,10 @@ func (s service) listModels(ctx context.Context, o OpenOptions) (offers []listed
 		}
 		return offers, nil
 	}
-	t, err := s.target(ctx)
+	l, err := s.lister(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	t.transport, t.log, t.tap = o.transport(s.name, ""), wire.Log{To: o.Debug, Kind: s.kind}, o.Tap
-	l := lister{service: s, Options: t.withClient()}
 	defer l.HTTP.CloseIdleConnections()
 	if offers, err = l.listAll(ctx); err != nil {
 		return nil, s.listError(err)
@@ -102,18 +100,36 @@ type lister struct {
 	adapter.Options
 }
 
+// lister returns a lister of the server of s. It looks up the key, which may run a command.
+func (s service) lister(ctx context.Context, o OpenOptions) (lister, error) {
+	t, err := s.target(ctx)
+	if err != nil {
+		return lister{}, err
+	}
+	t.transport, t.log, t.tap = o.transport(s.name, ""), wire.Log{To: o.Debug, Kind: s.kind}, o.Tap
+	return lister{service: s, Options: t.withClient()}, nil
+}
+
+// firstPath calls fetch for the first of paths that exists.
+func firstPath(paths []string, fetch func(path string) error) (err error) {
+	for _, path := range paths {
+		err = fetch(path)
+		if e := (*llm.Error)(nil); !errors.As(err, &e) || e.Status != http.StatusNotFound {
+			break
+		}
+	}
+	return err
+}
+
 func (l lister) listAll(ctx context.Context) (offers []listedModel, err error) {
 	at := l.row.list
 	if at.paths == nil {
 		at.paths = listing.paths
 	}
-	for _, path := range at.paths {
+	err = firstPath(at.paths, func(path string) (err error) {
 		offers, err = l.fetchPages(ctx, path)
-		var e *llm.Error
-		if !errors.As(err, &e) || e.Status != http.StatusNotFound {
-			break
-		}
-	}
+		return err
+	})
 	if err != nil || at.limit == "" {
 		return offers, err
 	}

@@ -117,41 +117,19 @@ func notReady(s service) error {
 	return addressError(s)
 }
 
-// wrongRegionErrors lists the errors of services for a valid key at the wrong regional address.
-// Zero fields match everything.
-var wrongRegionErrors = []struct {
-	kind   string
-	status int
-	code   string
-	host   bool // the right address has the same host
-}{
-	// GLM finds no balance for a key of its coding plan at the general address,
-	// and the other way round.
-	{kind: "glm", code: "1113", host: true},
-	// Keys are bound to a region, or to a plan.
-	{status: http.StatusUnauthorized},
-}
-
-// suggestRegions adds to an error for a misplaced key the addresses where the key may be valid.
+// suggestRegions adds to an error for a misplaced key the addresses where the key may be valid: keys are
+// bound to a region, or to a plan.
 func (s service) suggestRegions(err error) error {
 	var e *llm.Error
 	if !errors.As(err, &e) {
 		return err
 	}
-	for _, row := range wrongRegionErrors {
-		if row.kind != "" && row.kind != s.kind || row.status != 0 && row.status != e.Status || row.code != "" && row.code != e.Code {
-			continue
-		}
-		others := s.otherURLs(row.host)
-		if len(others) == 0 {
-			return err
-		}
-		apiErr := *e
-		apiErr.Message = fmt.Sprintf("%s; a key of this service is good at one of its addresses only: if yours is of another plan or region, set base_url = %s",
-			strings.TrimRight(apiErr.Message, ".!; "), strings.Join(others, " or "))
-		return &apiErr
+	plan := s.row.wrongPlan != "" && e.Code == s.row.wrongPlan
+	others := s.otherURLs(plan)
+	if !plan && e.Status != http.StatusUnauthorized || len(others) == 0 {
+		return err
 	}
-	return err
+	return withHint(e, "a key of this service is good at one of its addresses only: if yours is of another plan or region, set base_url = "+strings.Join(others, " or "))
 }
 
 // otherURLs lists the other addresses of a service with the same wire format, as base_url values:
@@ -245,10 +223,9 @@ func adviseCloud(s service, err error, model string) (advised error, ok bool) {
 		if !slices.ContainsFunc(strings.Split(row.words, "|"), func(words string) bool { return strings.Contains(said, words) }) {
 			continue
 		}
-		apiErr := *e
-		apiErr.Fault = cmp.Or(row.fault, e.Fault)
-		apiErr.Message = strings.TrimRight(e.Message, ".!; ") + "; " + fillAdvice(s, row.advice, model)
-		return &apiErr, true
+		hinted := withHint(e, fillAdvice(s, row.advice, model))
+		hinted.Fault = cmp.Or(row.fault, e.Fault)
+		return hinted, true
 	}
 	return err, false
 }
