@@ -13,7 +13,7 @@ type decoder interface {
 	// OnEvent handles the data of one server-sent event, and reports whether it was the last one of
 	// the answer.
 	OnEvent(name string, data []byte) (last bool, err error)
-	// OnBody handles an answer sent in one piece.
+	// OnBody handles an answer sent in one piece: an object or a list.
 	OnBody(data []byte) error
 	// OnEnd finishes a stream that ended. Done means that the server marked the end. OnEnd returns
 	// wire.ErrInterrupted if the answer is incomplete.
@@ -21,10 +21,10 @@ type decoder interface {
 }
 
 // Read reads the body of a response until the answer is complete or the consumer of out has left.
-// The body may be a stream of events or one JSON answer.
+// The body may be a stream of events or one JSON value.
 func Read(body io.Reader, out *llm.Out, d decoder) error {
 	r, first := wire.Sniff(body)
-	if first == '{' {
+	if first == '{' || first == '[' {
 		data, err := wire.ReadAll(r)
 		if err != nil {
 			return err

@@ -340,26 +340,13 @@ var userFields = []string{"top_p", "temperature", "stop_sequences", "metadata"}
 func (m *Model) mergeUserFields(body map[string]any, req llm.Request) (notices []string) {
 	fields, asked, notices := m.o.Fields(req)
 	for field, value := range fields {
-		if slices.Contains(asked, field) {
+		if field == "tools" || slices.Contains(asked, field) {
 			wire.Merge(body, map[string]any{field: value})
-			continue
+		} else {
+			body[field] = value
 		}
-		if list, ok := listOf(value); ok && field == "tools" {
-			ours, _ := body["tools"].([]any)
-			value = append(slices.Clone(ours), list...)
-		}
-		body[field] = value
 	}
 	return notices
-}
-
-// listOf returns the elements of a list of any type.
-func listOf(value any) (list []any, ok bool) {
-	data, err := json.Marshal(value)
-	if err != nil || json.Unmarshal(data, &list) != nil {
-		return nil, false
-	}
-	return list, true
 }
 
 // betas returns the anthropic-beta header values that a request needs: parley's on Anthropic's own

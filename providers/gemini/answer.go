@@ -310,12 +310,8 @@ func (a *answer) sendUsage() {
 	}
 }
 
-// finishAnswer finishes the answer, if the server finished it.
-func (a *answer) finishAnswer() error {
-	if a.finish == "" && a.blocked == "" {
-		a.sendUsage()
-		return asInterrupted(nil)
-	}
+// finishAnswer finishes a complete answer.
+func (a *answer) finishAnswer() {
 	for len(a.pendingCalls) > 0 {
 		a.finishCall(a.pendingCalls[0])
 	}
@@ -327,5 +323,4 @@ func (a *answer) finishAnswer() error {
 		reason, raw = llm.Refused, a.blocked
 	}
 	a.out.Send(llm.Finish{Reason: reason, Raw: raw, ID: a.label.ID, Model: a.label.Model})
-	return nil
 }

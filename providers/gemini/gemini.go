@@ -88,7 +88,7 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 			return nil
 		}
 		if err == nil {
-			err = a.readBody(res.Body)
+			err = adapter.Read(res.Body, out, &a)
 			res.Body.Close()
 		}
 		flaw := a.mistake()
@@ -100,7 +100,8 @@ func (m *Model) ask(ctx context.Context, req llm.Request, out *llm.Out) error {
 			token = a.continuation
 			a.nextRequest()
 		case flaw == nil:
-			return a.finishAnswer()
+			a.finishAnswer()
+			return nil
 		default:
 			a.sendUsage()
 			return flaw

@@ -1,90 +1,43 @@
 package gemini
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 
 	"parley/providers/adapter"
-	"parley/providers/llm"
 	"parley/providers/wire"
 )
 
-// readBody turns the body of a response into events. The body may be a stream of events, a list of
-// chunks, which the API sends unless events are requested, or one chunk.
-func (a *answer) readBody(body io.Reader) error {
-	r, first := wire.Sniff(body)
-	var err error
-	switch first {
-	case '{', '[':
-		err = a.readValues(r, first == '[')
-	default:
-		err = a.readEvents(wire.NewEvents(r))
-	}
-	if a.finish != "" && llm.FaultOf(err) == llm.Network {
-		return nil // the answer was complete
-	}
-	return err
-}
+// OnEvent reads one chunk of a stream.
+func (a *answer) OnEvent(_ string, data []byte) (last bool, err error) { return false, a.onChunk(data) }
 
-// asInterrupted returns err as the reason for an interrupted answer.
-func asInterrupted(err error) error {
-	if apiErr := (*llm.Error)(nil); errors.As(err, &apiErr) {
-		return err
-	}
-	return &llm.Error{Fault: llm.Network, Message: "the stream ended before the answer was complete", Err: err}
-}
-
-// readValues reads a chunk or a list of chunks.
-func (a *answer) readValues(r io.Reader, list bool) error {
-	bounded := &io.LimitedReader{R: r}
-	d := json.NewDecoder(bounded)
-	if list {
-		bounded.N = wire.MaxEvent
+// OnBody reads one chunk, or a list of chunks, which the API sends unless events are requested. A list may
+// be cut off.
+func (a *answer) OnBody(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if data[0] == '[' {
 		d.Token()
 	}
-	for !a.out.Stopped() {
-		bounded.N = wire.MaxEvent
-		if list && !d.More() {
-			if _, err := d.Token(); err != nil && err != io.EOF {
-				return asInterrupted(err)
-			}
-			return nil
-		}
-		var data json.RawMessage
-		switch err := d.Decode(&data); {
-		case err == io.EOF:
-			return nil
-		case err != nil && bounded.N <= 0:
-			return wire.ErrTooLong
+	for d.More() {
+		var chunk json.RawMessage
+		switch err := d.Decode(&chunk); {
+		case err == io.EOF, err == io.ErrUnexpectedEOF:
+			return a.OnEnd(true)
 		case err != nil:
-			if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
-				return wire.DecodeError(nil, err)
-			}
-			return asInterrupted(err)
+			return wire.NotJSON(data)
 		}
-		if err := a.onChunk(data); err != nil {
+		if err := a.onChunk(chunk); err != nil {
 			return err
 		}
 	}
-	return nil
+	return a.OnEnd(true)
 }
 
-// readEvents reads chunks from a stream of events.
-func (a *answer) readEvents(e *wire.Events) error {
-	for !a.out.Stopped() {
-		data, err := e.Next()
-		switch {
-		case err == io.EOF:
-			return nil
-		case err != nil && a.finish != "":
-			return nil // errors after the end of the answer do not matter
-		case err != nil:
-			return asInterrupted(err)
-		}
-		if err := a.onChunk(data); err != nil {
-			return e.Blame(data, err)
-		}
+// OnEnd reports whether the answer is complete. Errors after its end do not matter.
+func (a *answer) OnEnd(bool) error {
+	if a.finish == "" && a.blocked == "" {
+		return wire.ErrInterrupted
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"parley/providers/adapter"
 	"parley/providers/llm"
 )
 
@@ -25,10 +26,11 @@ const ending = `data: {"candidates": [{"finishReason": "STOP"}]}` + "\r\n\r\n"
 func produce(body io.Reader) llm.Stream {
 	return llm.Produce(context.Background(), func(_ context.Context, out *llm.Out) error {
 		a := answer{out: out}
-		if err := a.readBody(body); err != nil {
-			return err
+		err := adapter.Read(body, out, &a)
+		if err == nil {
+			a.finishAnswer()
 		}
-		return a.finishAnswer()
+		return err
 	})
 }
 
