@@ -69,8 +69,8 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 	return s, joinNotices(notice, workspaceNotice(a.toolSet, s, screen)), err
 }
 
-// joinNotices joins two notices on one line; "" is no notice.
-func joinNotices(a, b string) string { return strings.Trim(a+" · "+b, " ·") }
+// joinNotices joins notices on one line; "" is no notice.
+func joinNotices(notices ...string) string { return format.Join(" · ", notices...) }
 
 // ambiguousWords returns the search text for a list of conversations if resume matches several; nil otherwise.
 func ambiguousWords(library *session.Store, resume string) *string {

@@ -191,10 +191,7 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 	if system := a.flags.prompt.system(&flags); system != "" {
 		s.SetSystem(wholeSystem(a, system))
 	}
-	for _, more := range []string{left, recoverFiles(a), unfinishedCall(s)} {
-		notice = joinNotices(notice, more)
-	}
-	return s, notice, nil
+	return s, joinNotices(notice, left, recoverFiles(a), unfinishedCall(s)), nil
 }
 
 // firstEffort returns the effort a conversation starts with: the requested one, else the stored one, else the

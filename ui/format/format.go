@@ -6,6 +6,7 @@ package format
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +23,19 @@ func PluralSuffix(n int) string {
 		return ""
 	}
 	return "s"
+}
+
+// Join joins the texts that are not empty.
+func Join(separator string, texts ...string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(texts), func(text string) bool { return text == "" }), separator)
+}
+
+// When returns text if it applies, otherwise "".
+func When(applies bool, text string) string {
+	if applies {
+		return text
+	}
+	return ""
 }
 
 // Tokens returns a number of tokens in few characters: 812, 1.2k, 18k, 1.1M.

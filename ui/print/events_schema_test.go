@@ -122,8 +122,7 @@ func TestEventsFitSchema(t *testing.T) {
 			}
 			var out strings.Builder
 			o.Out = &out
-			w := &jsonWriter{o: o}
-			w.start(s)
+			w := newJSONWriter(o, s)
 			for _, e := range append(eventCases[:len(eventCases)-8:len(eventCases)-8], last) {
 				if err := w.event(e, 1); err != nil {
 					t.Fatal(err)

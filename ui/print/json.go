@@ -13,7 +13,6 @@ import (
 // jsonlWriter writes one JSON object per event.
 type jsonlWriter struct {
 	o       cmdutil.PrintOptions
-	err     error                // error of writing the start object; returned by the next event
 	sources []cmdutil.Object     // sources of the last answer that has any
 	blocks  map[string]blockSize // blocks of the running response
 	texts   int                  // bytes of text written so far
@@ -23,8 +22,10 @@ type jsonlWriter struct {
 // A blockSize counts the bytes written of a block.
 type blockSize struct{ text, thinking int }
 
-func (l *jsonlWriter) start(s *session.Session) {
-	l.err = append(cmdutil.Object{"type", "start"}, description(l.o, s)...).Write(l.o.Out)
+// newJSONLWriter writes the start object.
+func newJSONLWriter(o cmdutil.PrintOptions, s *session.Session) *jsonlWriter {
+	_ = append(cmdutil.Object{"type", "start"}, description(o, s)...).Write(o.Out) // the next write returns the error
+	return &jsonlWriter{o: o}
 }
 
 // description returns the fields that identify the session and the model.
@@ -41,9 +42,6 @@ func description(o cmdutil.PrintOptions, s *session.Session) cmdutil.Object {
 }
 
 func (l *jsonlWriter) event(e session.Event, status int) error {
-	if l.err != nil {
-		return l.err
-	}
 	var discards cmdutil.Object
 	switch d := e.(type) {
 	case llm.Delta:

@@ -34,7 +34,9 @@ func listOf(kind any) string {
 	return ""
 }
 
-func (w *jsonWriter) start(s *session.Session) { w.s, w.lists = s, map[string][]cmdutil.Object{} }
+func newJSONWriter(o cmdutil.PrintOptions, s *session.Session) *jsonWriter {
+	return &jsonWriter{o: o, s: s, lists: map[string][]cmdutil.Object{}}
+}
 
 func (w *jsonWriter) event(e session.Event, status int) error {
 	for _, o := range objects(e, status) {

@@ -85,8 +85,7 @@ func TestNoticesInJSON(t *testing.T) {
 	}
 
 	out.Reset()
-	whole := &jsonWriter{o: cmdutil.PrintOptions{Out: &out}}
-	whole.start(session.New(session.Options{Model: llm.Endpoint{Name: "a/x"}}))
+	whole := newJSONWriter(cmdutil.PrintOptions{Out: &out}, session.New(session.Options{Model: llm.Endpoint{Name: "a/x"}}))
 	for _, e := range append(told, session.Done{Reason: llm.Stop}) {
 		if err := whole.event(e, exit.OK); err != nil {
 			t.Fatal(err)

@@ -48,15 +48,14 @@ func run(s *session.Session, turn iter.Seq[session.Event], cancel context.Cancel
 	var p printer
 	switch {
 	case o.Format == "json":
-		p = &jsonWriter{o: o}
+		p = newJSONWriter(o, s)
 	case o.Format == "jsonl":
-		p = &jsonlWriter{o: o}
+		p = newJSONLWriter(o, s)
 	case o.Schema:
 		p = &structured{o: o, out: out, side: stderrWriter{o: o}}
 	default:
 		p = newTextWriter(o, out)
 	}
-	p.start(s)
 	denied, nothing, unsaved, status := false, false, false, exit.OK
 	var rules []string // rules that would have allowed the denied calls
 	yolo := true       // --yolo would have allowed all of them
@@ -155,7 +154,6 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 
 // A printer writes events in one format. It returns the errors of Out.
 type printer interface {
-	start(*session.Session)
 	event(e session.Event, status int) error
 }
 

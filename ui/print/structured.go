@@ -20,8 +20,6 @@ type structured struct {
 	side stderrWriter
 }
 
-func (p *structured) start(*session.Session) {}
-
 func (p *structured) event(e session.Event, _ int) error {
 	switch e := e.(type) {
 	case session.Step:

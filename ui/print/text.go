@@ -39,8 +39,6 @@ func newTextWriter(o cmdutil.PrintOptions, out *asyncWriter) *textWriter {
 	return &textWriter{o: o, out: out, stderr: stderrWriter{o: o}}
 }
 
-func (t *textWriter) start(*session.Session) {}
-
 func (t *textWriter) event(e session.Event, _ int) error {
 	switch e := e.(type) {
 	case llm.Delta:

@@ -51,28 +51,15 @@ func (m Model) Detail() string {
 	if m.About != "" {
 		return m.About
 	}
-	words := []string{m.Window()}
-	if m.Alias != "" {
-		words = []string{"→ " + m.Alias, m.Window()}
+	price := ""
+	switch {
+	case m.Price.Free:
+		price = "free"
+	case m.Price.Known():
+		price = fmt.Sprintf("$%g/$%g", m.Price.Input, m.Price.Output)
 	}
-	if m.Price.Free {
-		words = append(words, "free")
-	} else if m.Price.Known() {
-		words = append(words, fmt.Sprintf("$%g/$%g", m.Price.Input, m.Price.Output))
-	}
-	if m.Retires != "" {
-		words = append(words, "retires on "+m.Retires)
-	}
-	if !m.Tools {
-		words = append(words, "no tools")
-	}
-	if m.Thinks {
-		words = append(words, "reasoning")
-	}
-	if m.Vision {
-		words = append(words, "vision")
-	}
-	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " · ")
+	return format.Join(" · ", format.When(m.Alias != "", "→ "+m.Alias), m.Window(), price, format.When(m.Retires != "", "retires on "+m.Retires),
+		format.When(!m.Tools, "no tools"), format.When(m.Thinks, "reasoning"), format.When(m.Vision, "vision"))
 }
 
 // Window returns the size of the context window; "" if unknown.
@@ -97,16 +84,7 @@ func (m Model) Prices() (input, output string) {
 
 // Abilities returns words for a model's abilities: tools, vision, reasoning.
 func (m Model) Abilities() string {
-	var words []string
-	for _, w := range []struct {
-		word string
-		has  bool
-	}{{"tools", m.Tools}, {"vision", m.Vision}, {"reasoning", m.Thinks}} {
-		if w.has {
-			words = append(words, w.word)
-		}
-	}
-	return strings.Join(words, " ")
+	return format.Join(" ", format.When(m.Tools, "tools"), format.When(m.Vision, "vision"), format.When(m.Thinks, "reasoning"))
 }
 
 // A ModelRow is a row of a list of models, as JSON for programs.
@@ -137,22 +115,11 @@ func (m ImageModel) Detail() string {
 	if !m.Ready {
 		return m.Why
 	}
-	words := []string{"new images"}
+	makes := "new images"
 	if m.Inputs > 0 {
-		words[0] = "edits"
+		makes = "edits"
 	}
-	if m.Cost > 0 {
-		words = append([]string{"about " + format.Cost(m.Cost, true)}, words...)
-	}
-	for _, w := range []struct {
-		word string
-		has  bool
-	}{{"mask", m.Mask}, {"transparent", m.Transparent}} {
-		if w.has {
-			words = append(words, w.word)
-		}
-	}
-	return strings.Join(words, " · ")
+	return format.Join(" · ", format.When(m.Cost > 0, "about "+format.Cost(m.Cost, true)), makes, format.When(m.Mask, "mask"), format.When(m.Transparent, "transparent"))
 }
 
 func (m ImageModel) row() (name string, ready bool) { return m.Name, m.Ready }
@@ -175,23 +142,20 @@ func (m EmbeddingModel) Detail() string {
 	if !m.Ready {
 		return m.Why
 	}
-	var words []string
+	dimensions, price := "", ""
 	if m.Dimensions > 0 {
-		words = append(words, fmt.Sprintf("%d dimensions", m.Dimensions))
+		dimensions = fmt.Sprintf("%d dimensions", m.Dimensions)
 	}
 	if m.Least > 0 {
-		words[0] += fmt.Sprintf(" (%d to %d)", m.Least, m.Most)
-	}
-	if m.MaxInput > 0 {
-		words = append(words, format.Window(m.MaxInput)+" tokens a text")
+		dimensions += fmt.Sprintf(" (%d to %d)", m.Least, m.Most)
 	}
 	switch {
 	case m.Price.Free:
-		words = append(words, "free")
+		price = "free"
 	case m.Price.Known():
-		words = append(words, format.Price(m.Price.Input)+" a million tokens")
+		price = format.Price(m.Price.Input) + " a million tokens"
 	}
-	return strings.Join(words, " · ")
+	return format.Join(" · ", dimensions, format.When(m.MaxInput > 0, format.Window(m.MaxInput)+" tokens a text"), price)
 }
 
 func (m EmbeddingModel) row() (name string, ready bool) { return m.Name, m.Ready }
@@ -345,14 +309,7 @@ func (c FactChange) line() (sign, words string) {
 	}
 	switch c.Change {
 	case "new":
-		var facts []string
-		if c.Context > 0 {
-			facts = append(facts, window(c.Context))
-		}
-		if c.Price != nil {
-			facts = append(facts, c.Price.String())
-		}
-		return "+", strings.Join(facts, " · ")
+		return "+", format.Join(" · ", format.When(c.Context > 0, window(c.Context)), format.When(c.Price != nil, c.Price.String()))
 	case "price":
 		old, now := c.OldPrice.String(), c.Price.String()
 		if old == now && c.OldPrice != nil && c.Price != nil {

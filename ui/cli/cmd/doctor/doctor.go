@@ -145,21 +145,8 @@ func checkOf(h providers.Health) Check {
 		}
 		return c
 	}
-	var facts []string
-	add := func(ok bool, format string, args ...any) {
-		if ok {
-			facts = append(facts, fmt.Sprintf(format, args...))
-		}
-	}
-	add(h.Key != "", "key from %s", h.Key)
-	add(h.URL != "", "%s", h.URL)
-	add(h.Version != "", "%s", h.Version)
-	add(true, "%s", format.Duration(h.Latency))
-	add(h.Models == 1, "1 model")
-	add(h.Models > 1, "%d models", h.Models)
-	add(h.Model != "", "default %s", strings.TrimPrefix(h.Model, h.Provider+"/"))
-	add(h.Tools != "" && h.Tools != "native", "tools: %s", h.Tools)
-	c.Detail = strings.Join(facts, " · ")
+	c.Detail = format.Join(" · ", format.When(h.Key != "", "key from "+h.Key), h.URL, h.Version, format.Duration(h.Latency), format.When(h.Models > 0, format.Plural(h.Models, "model")),
+		format.When(h.Model != "", "default "+strings.TrimPrefix(h.Model, h.Provider+"/")), format.When(h.Tools != "" && h.Tools != "native", "tools: "+h.Tools))
 	if h.Hint != "" {
 		c.Status = warns
 	}
@@ -269,32 +256,20 @@ the configuration. It exits with 3 if something is broken.`,
 // terminalChecks returns the checks of a terminal: the front end's knowledge of it, and the routes to the clipboard.
 func terminalChecks(t app.TerminalState, getenv func(string) string, routes []string) []Check {
 	line := func(name, detail, hint string) Check {
-		c := Check{Section: sectionTerminal, Name: name, Status: works, Detail: detail}
-		if detail == "" {
-			c.Detail = "unknown"
-		}
+		c := Check{Section: sectionTerminal, Name: name, Status: works, Detail: cmp.Or(detail, "unknown")}
 		if hint != "" {
 			c.Status, c.Hint = warns, hint
 		}
 		return c
 	}
-	hint := func(when bool, text string) string {
-		if when {
-			return text
-		}
-		return ""
-	}
 	term := getenv("TERM")
-	clipboard := strings.Join(routes, ", ")
-	if clipboard == "" {
-		clipboard = "none"
-	}
+	clipboard := cmp.Or(strings.Join(routes, ", "), "none")
 	return []Check{
-		line("TERM", term, hint(term == "" || term == "dumb", "Set TERM to your terminal, such as xterm-256color; with dumb parley prints plain lines")),
+		line("TERM", term, format.When(term == "" || term == "dumb", "Set TERM to your terminal, such as xterm-256color; with dumb parley prints plain lines")),
 		line("colors", t.Colors, ""),
 		line("background", t.Background, ""),
 		line("keyboard", t.Keyboard, ""),
-		line("clipboard", clipboard, hint(len(routes) == 0, "Copies go to a file: install wl-clipboard or xclip, or use a terminal with OSC 52")),
+		line("clipboard", clipboard, format.When(len(routes) == 0, "Copies go to a file: install wl-clipboard or xclip, or use a terminal with OSC 52")),
 		line("images", t.Images, ""),
 	}
 }

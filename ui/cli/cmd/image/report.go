@@ -238,15 +238,6 @@ func billObject(b llm.Bill) cmdutil.Object {
 
 // billText describes the images, tokens and cost of b.
 func billText(b llm.Bill) string {
-	var words []string
-	add := func(has bool, text string) {
-		if has {
-			words = append(words, text)
-		}
-	}
-	add(b.Images > 0, format.Plural(b.Images, "image"))
-	add(b.Tokens > 0, format.Tokens(b.Tokens)+" in")
-	add(b.Output > 0, format.Tokens(b.Output)+" out")
 	cost := format.Cost(b.USD, b.Priced)
 	if b.Priced && cost == "" {
 		cost = "free"
@@ -255,5 +246,5 @@ func billText(b llm.Bill) string {
 	} else if !b.Priced {
 		cost = "price unknown"
 	}
-	return strings.Join(append(words, cost), " · ")
+	return format.Join(" · ", format.When(b.Images > 0, format.Plural(b.Images, "image")), format.When(b.Tokens > 0, format.Tokens(b.Tokens)+" in"), format.When(b.Output > 0, format.Tokens(b.Output)+" out"), cost)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -171,35 +172,22 @@ func (c *Options) videoRows() (rows []report.ModelRow) {
 
 // aboutVideo describes the abilities and the price of a model in a few words.
 func aboutVideo(m catalog.VideoModel) string {
-	var words []string
+	lengths, price := "", ""
 	switch n := len(m.Lengths); {
 	case n > 0:
-		words = append(words, fmt.Sprintf("%d–%d s", m.Lengths[0], m.Lengths[n-1]))
+		lengths = fmt.Sprintf("%d–%d s", m.Lengths[0], m.Lengths[n-1])
 	case m.Most > 0:
-		words = append(words, fmt.Sprintf("%d–%d s", m.Least, m.Most))
+		lengths = fmt.Sprintf("%d–%d s", m.Least, m.Most)
 	}
-	if len(m.Resolutions) > 0 {
-		words = append(words, strings.Join(m.Resolutions, "/"))
-	}
-	var prices []float64
-	for _, usd := range m.PerSecond {
-		prices = append(prices, usd)
-	}
-	switch {
+	prices := slices.Sorted(maps.Values(m.PerSecond))
+	switch n := len(prices); {
 	case m.PerVideo > 0:
-		words = append(words, format.Price(m.PerVideo)+" a video")
-	case len(prices) > 0 && slices.Min(prices) < slices.Max(prices):
-		words = append(words, format.Price(slices.Min(prices))+"–"+format.Price(slices.Max(prices))[1:]+" a second")
-	case len(prices) > 0:
-		words = append(words, format.Price(prices[0])+" a second")
+		price = format.Price(m.PerVideo) + " a video"
+	case n > 0 && prices[0] < prices[n-1]:
+		price = format.Price(prices[0]) + "–" + format.Price(prices[n-1])[1:] + " a second"
+	case n > 0:
+		price = format.Price(prices[0]) + " a second"
 	}
-	for _, w := range []struct {
-		word string
-		has  bool
-	}{{"first frame", m.First}, {"last frame", m.Last}, {"references", m.References > 0}, {"edits", m.Source}, {"sound", m.Audio || m.Sound}} {
-		if w.has {
-			words = append(words, w.word)
-		}
-	}
-	return strings.Join(words, " · ")
+	return format.Join(" · ", lengths, strings.Join(m.Resolutions, "/"), price, format.When(m.First, "first frame"), format.When(m.Last, "last frame"),
+		format.When(m.References > 0, "references"), format.When(m.Source, "edits"), format.When(m.Audio || m.Sound, "sound"))
 }
