@@ -332,20 +332,11 @@ func model(provider, name string) string {
 	return provider + "/" + name
 }
 
-// A jsonTime is a time in JSON: RFC 3339, or Unix seconds. Anything else is zero.
+// A jsonTime is a time in JSON, in the forms of parseTime. Anything else is zero.
 type jsonTime struct{ time.Time }
 
 func (m *jsonTime) UnmarshalJSON(data []byte) error {
-	m.Time = time.Time{}
-	var text string
-	if json.Unmarshal(data, &text) == nil {
-		m.Time, _ = time.Parse(time.RFC3339Nano, text)
-		return nil
-	}
-	var seconds float64
-	if json.Unmarshal(data, &seconds) == nil && seconds > 0 && seconds < 1e11 {
-		m.Time = time.UnixMicro(int64(seconds * 1e6)).UTC()
-	}
+	m.Time = parseTime(strings.Trim(string(data), `"`))
 	return nil
 }
 

@@ -91,7 +91,7 @@ func (g *chatgptBuilder) addCall(m *gptMessage, parts []llm.Part) {
 	said, _ := splitText(parts)
 	input, ok := llm.Arguments(said)
 	if !ok {
-		input = json.RawMessage(jsonObject("input", said))
+		input = encodeJSON(map[string]string{"input": said})
 	}
 	if g.openCalls[g.head] == nil {
 		g.openCalls[g.head] = map[string]string{}

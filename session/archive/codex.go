@@ -201,7 +201,7 @@ func (d *codexImporter) item(l *codexLine, raw json.RawMessage) {
 	case "function_call":
 		d.addCall(l, llm.Part{ID: it.CallID, Name: it.Name, Input: it.Arguments})
 	case "custom_tool_call":
-		d.addCall(l, llm.Part{ID: it.CallID, Name: it.Name, Input: jsonObject("input", it.Input)})
+		d.addCall(l, llm.Part{ID: it.CallID, Name: it.Name, Input: string(encodeJSON(map[string]string{"input": it.Input}))})
 	case "local_shell_call":
 		d.addCall(l, llm.Part{ID: cmp.Or(it.CallID, it.ID), Name: "local_shell", Input: compact(it.Action)})
 	case "web_search_call":
@@ -305,12 +305,4 @@ func (d *codexImporter) output(l *codexLine, it *codexItem) {
 		result.Failed = result.Failed || o.Success != nil && !*o.Success
 	}
 	d.items.result(it.CallID, l.Time.Time, result, files, store.Outcome{})
-}
-
-func jsonObject(name, value string) string {
-	data, err := json.Marshal(map[string]string{name: value})
-	if err != nil {
-		return "{}"
-	}
-	return string(data)
 }

@@ -165,7 +165,7 @@ func parseNumber(text string) float64 {
 	return n
 }
 
-// parseTime returns a time of a database: Unix seconds or milliseconds, or a date as SQLite and
+// parseTime returns a time from Unix seconds or milliseconds, RFC 3339, or a date as SQLite and
 // Python write it. It is zero if text is none.
 func parseTime(text string) time.Time {
 	n := parseNumber(text)
@@ -173,7 +173,7 @@ func parseTime(text string) time.Time {
 	case n > 1e11:
 		return millis(n)
 	case n > 0:
-		return millis(n * 1000)
+		return time.UnixMicro(int64(n * 1e6)).UTC()
 	}
 	for _, form := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999"} {
 		if t, err := time.Parse(form, text); err == nil {

@@ -159,14 +159,10 @@ func describeFile(p llm.Part) string {
 // grouped returns a number with its digits in groups of three.
 func grouped(n int) string {
 	digits := strconv.Itoa(n)
-	var b strings.Builder
-	for i, c := range digits {
-		if i > 0 && c != '-' && (len(digits)-i)%3 == 0 && digits[i-1] != '-' {
-			b.WriteByte(',')
-		}
-		b.WriteRune(c)
+	for i := len(digits) - 3; i > 0 && digits[i-1] != '-'; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
 	}
-	return b.String()
+	return digits
 }
 
 // tokens describes the tokens used; "" if unknown.

@@ -240,6 +240,12 @@ const ownOrigin = "parley file"
 // roles holds the roles that a message may have.
 var roles = []llm.Role{llm.RoleUser, llm.RoleAssistant, llm.RoleTool}
 
+// notImported holds the kinds of annotations that are skipped, with their notices: a file does not change settings, and
+// the next prompt would include an opinion.
+var notImported = map[string]string{
+	store.KindPersona: ownSettings, store.KindSettings: ownSettings, store.KindDirectories: ownSettings, "opinion": opinions,
+}
+
 // repair makes a tree of the messages of a file, which anybody may have written. A
 // conversation as JSONL writes it stays as it is, but has an origin.
 func repair(c *Conversation, n *skippedCounts) {
@@ -274,14 +280,13 @@ func repair(c *Conversation, n *skippedCounts) {
 	if last > 2*len(c.Nodes)+slack {
 		renumber(c)
 	}
-	before = len(c.Annotations)
-	c.Annotations = slices.DeleteFunc(c.Annotations, func(a store.Annotation) bool { // a file does not change settings
-		return a.Kind == store.KindPersona || a.Kind == store.KindSettings || a.Kind == store.KindDirectories
+	c.Annotations = slices.DeleteFunc(c.Annotations, func(a store.Annotation) bool {
+		notice, skipped := notImported[a.Kind]
+		if skipped {
+			n.add(notice, 1)
+		}
+		return skipped
 	})
-	n.add(ownSettings, before-len(c.Annotations))
-	before = len(c.Annotations)
-	c.Annotations = slices.DeleteFunc(c.Annotations, func(a store.Annotation) bool { return a.Kind == "opinion" }) // the next prompt would include it
-	n.add(opinions, before-len(c.Annotations))
 	before = len(c.Annotations)
 	c.Annotations = store.LimitAnnotations(c.Annotations)
 	n.add(badAnnotations, before-len(c.Annotations))

@@ -35,18 +35,6 @@ func EachRow(q Tx, f func(*sql.Rows) error, query string, args ...any) error {
 	return rows.Err()
 }
 
-// queryNums returns the first column of a query's rows; it skips values that are not numbers.
-func queryNums(q Tx, query string, args ...any) (found []int64, err error) {
-	err = EachRow(q, func(rows *sql.Rows) error {
-		var num int64
-		if rows.Scan(&num) == nil {
-			found = append(found, num)
-		}
-		return nil
-	}, query, args...)
-	return found, err
-}
-
 // A writer is the only writing connection, with its prepared statements by query.
 type writer struct {
 	conn  *sql.Conn

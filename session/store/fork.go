@@ -28,8 +28,11 @@ func (db *DB) Fork(id string, head int) (*Log, error) {
 // original's Seq of message i+1.
 func (db *DB) ForkInto(to *DB, id string, head int) (l *Log, seqs []int, err error) {
 	s, c, _, err := db.load(id, true)
-	if c.older > 0 && (s.Head != c.older || head != 0 && head != c.older || !db.isLinear(id) || to != db && to.attach(db) != nil) {
-		s, c, _, err = db.load(id, false)
+	if c.older > 0 {
+		branched, e := db.firstBranched(id)
+		if e != nil || branched > 0 || s.Head != c.older || head != 0 && head != c.older || to != db && to.attach(db) != nil {
+			s, c, _, err = db.load(id, false)
+		}
 	}
 	var damaged *DamagedError
 	if err != nil && !errors.As(err, &damaged) {
@@ -46,7 +49,7 @@ func (db *DB) ForkInto(to *DB, id string, head int) (l *Log, seqs []int, err err
 			seqs = append(seqs, seq+1)
 		}
 	} else {
-		if head != 0 && !hasSeq(c.nodes, head) {
+		if _, found := findSeq(c.nodes, head); head != 0 && !found {
 			return nil, nil, fmt.Errorf("session %s has no message %d", id, head)
 		}
 		var branch []Node
@@ -113,11 +116,10 @@ func (db *DB) isForked(id string) bool {
 	return false
 }
 
-// isLinear reports whether each message of a session follows its predecessor.
-func (db *DB) isLinear(id string) bool {
-	branched := true
-	err := db.value(&branched, `SELECT EXISTS (SELECT 1 FROM nodes WHERE parent <> seq - 1 AND session = (SELECT num FROM sessions WHERE id = ?))`, id)
-	return err == nil && !branched
+// firstBranched returns the first message of a session that does not follow its predecessor directly; 0: none.
+func (db *DB) firstBranched(id string) (seq int, err error) {
+	err = db.value(&seq, `SELECT coalesce(min(seq), 0) FROM nodes WHERE parent <> seq - 1 AND session = (SELECT num FROM sessions WHERE id = ?)`, id)
+	return seq, err
 }
 
 // attach makes the file of from readable to the writer of db, which is in memory, as the schema original.

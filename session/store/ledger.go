@@ -255,14 +255,6 @@ func (l Ledger) Sums(since, until time.Time, keys ...string) (sums []UsageSum, e
 // Missed returns, by cause, the tokens that requests from since to until (zero:
 // unbounded) did not read from caches, the most expensive cause first.
 func (l Ledger) Missed(since, until time.Time) (sums []CacheSum, err error) {
-	end := any(int64(math.MaxInt64))
-	if !until.IsZero() {
-		end = nanos(until)
-	}
-	start := any(int64(math.MinInt64))
-	if !since.IsZero() {
-		start = nanos(since)
-	}
 	err = l.read(func(q Tx) error {
 		return EachRow(q, func(rows *sql.Rows) error {
 			var s CacheSum
@@ -272,7 +264,8 @@ func (l Ledger) Missed(since, until time.Time) (sums []CacheSum, err error) {
 			sums = append(sums, s)
 			return err
 		}, `SELECT cause, count(*), total(missed), total(missed_cost) FROM ledger
-			WHERE missed > 0 AND cause <> '' AND at >= ? AND at < ? GROUP BY cause ORDER BY 4 DESC, 3 DESC, 1`, start, end)
+			WHERE missed > 0 AND cause <> '' AND (?1 IS NULL OR at >= ?1) AND (?2 IS NULL OR at < ?2)
+			GROUP BY cause ORDER BY 4 DESC, 3 DESC, 1`, nanos(since), nanos(until))
 	})
 	return sums, err
 }

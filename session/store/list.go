@@ -339,10 +339,9 @@ func (db *DB) row(q Tx, id string) (sessionRow, error) {
 	return row, err
 }
 
-// hasSeq reports whether nodes, sorted by Seq, contain seq.
-func hasSeq(nodes []Node, seq int) bool {
-	_, found := slices.BinarySearchFunc(nodes, seq, func(n Node, seq int) int { return cmp.Compare(n.Seq, seq) })
-	return found
+// findSeq returns the index of the message seq in nodes, sorted by Seq, or its insertion point.
+func findSeq(nodes []Node, seq int) (i int, found bool) {
+	return slices.BinarySearchFunc(nodes, seq, func(n Node, seq int) int { return cmp.Compare(n.Seq, seq) })
 }
 
 // load reads a session and its position in lists. With paged, the messages of a long,
@@ -376,9 +375,9 @@ func (db *DB) load(id string, paged bool) (s Session, c storedContent, touched i
 				damage.add(fmt.Errorf("missing messages: %d", lack))
 			}
 		}
-		if n := len(nodes); s.Head != 0 && !hasSeq(nodes, s.Head) && n > 0 {
+		if _, found := findSeq(nodes, s.Head); s.Head != 0 && !found && len(nodes) > 0 {
 			damage.add(fmt.Errorf("no message %d to continue from: continuing from the last one", s.Head))
-			s.Head = nodes[n-1].Seq
+			s.Head = nodes[len(nodes)-1].Seq
 		}
 		c = storedContent{nodes: nodes, annotations: annotations(q, row.num, &damage)}
 		return damage.err(db, err)

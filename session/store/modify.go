@@ -124,7 +124,13 @@ func (db *database) removeSession(w *writer, num int64) error {
 
 // purgeTrash removes sessions that were deleted more than trashRetention ago.
 func (db *database) purgeTrash() error {
-	old, err := queryNums(db.writer, `SELECT num FROM sessions WHERE deleted < ?`, nanos(db.now().Add(-trashRetention)))
+	var old []int64
+	err := EachRow(db.writer, func(rows *sql.Rows) error {
+		var num int64
+		err := rows.Scan(&num)
+		old = append(old, num)
+		return err
+	}, `SELECT num FROM sessions WHERE deleted < ?`, nanos(db.now().Add(-trashRetention)))
 	if err != nil || len(old) == 0 {
 		return err
 	}

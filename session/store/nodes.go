@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"sort"
 	"sync"
 
@@ -203,12 +202,12 @@ func renumberDamaged(nodes []Node, damage *damageReport) {
 func reparentOrphans(nodes []Node, damage *damageReport) {
 	for i := range nodes {
 		n, before := &nodes[i], nodes[:i]
-		if n.Parent == 0 || hasSeq(before, n.Parent) {
+		at, found := findSeq(before, n.Parent)
+		if n.Parent == 0 || found {
 			continue
 		}
 		to := i - 1
 		if n.Parent > 0 && n.Parent < n.Seq {
-			at, _ := slices.BinarySearchFunc(before, n.Parent, func(n Node, seq int) int { return cmp.Compare(n.Seq, seq) })
 			to = at - 1
 		}
 		parent := 0

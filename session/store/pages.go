@@ -93,15 +93,11 @@ func (l *Log) LinearCount() (n int) {
 	db, id := l.pages()
 	n = l.older
 	l.mu.Unlock()
-	_ = db.read(func(q Tx) error { // an error means 0
-		var first int
-		err := q.QueryRow(`SELECT coalesce(min(seq), 0) FROM nodes WHERE parent <> seq - 1 AND session = (SELECT num FROM sessions WHERE id = ?)`, id).Scan(&first)
-		if err != nil || first > 0 {
-			n = min(n, max(first-1, 0))
-		}
-		return err
-	})
-	return n
+	first, err := db.firstBranched(id)
+	if err == nil && first == 0 {
+		return n
+	}
+	return min(n, max(first-1, 0)) // 0 after an error
 }
 
 // readOlder reads the messages that are only on disk into l.nodes. If the session was removed,

@@ -86,15 +86,8 @@ func ClaimImported(db *DB, from ImportSource, ids ...string) error {
 // maxPrompts is the number of prompts in the history.
 const maxPrompts = 5000
 
-// AddPrompt adds p to the prompt history, unless p.Text is its last entry.
-func (db *DB) AddPrompt(p SentPrompt) error {
-	wait := db.AddPromptAsync(p)
-	_ = db.Flush() // wait returns the error
-	return wait()
-}
-
-// AddPromptAsync is AddPrompt without waiting for the disk; it also deletes this process's drafts under keys, as
-// SaveDraft does. The write joins the transaction that stores the prompt itself, if that comes soon. The returned function
+// AddPromptAsync adds p to the prompt history, unless p.Text is its last entry, without waiting for the disk. It also
+// deletes this process's drafts under keys, as SaveDraft does. The write joins the transaction that stores the prompt itself, if that comes soon. The returned function
 // waits and returns the error; calling it is optional.
 func (db *DB) AddPromptAsync(p SentPrompt, drafts ...string) (wait func() error) {
 	if p.At.IsZero() {

@@ -270,7 +270,7 @@ func TestPromptsInOrder(t *testing.T) {
 func TestPrompts(t *testing.T) {
 	db := fresh(t)
 	for _, text := range []string{"a", "b", "b", "a\n\xff", "c", "c"} {
-		if err := db.AddPrompt(SentPrompt{Text: text, Dir: "/w"}); err != nil {
+		if err := addPrompt(db, SentPrompt{Text: text, Dir: "/w"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -289,7 +289,7 @@ func TestPrompts(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.AddPrompt(SentPrompt{Text: "new"}); err != nil {
+	if err := addPrompt(db, SentPrompt{Text: "new"}); err != nil {
 		t.Fatal(err)
 	}
 	if found, err := db.Prompts(0); err != nil || len(found) != 2 {
@@ -675,4 +675,10 @@ func TestQueuedWrites(t *testing.T) {
 			}
 		})
 	}
+}
+
+// addPrompt adds a prompt to the history, and waits for the disk.
+func addPrompt(db *DB, p SentPrompt) error {
+	wait := db.AddPromptAsync(p)
+	return errors.Join(db.Flush(), wait())
 }

@@ -262,15 +262,8 @@ func (tx *transaction) update(w *writer) error {
 		title, named, pinned, s.Dir, s.Model, string(s.Effort), string(s.History), nanos(s.Updated), s.Head, s.Messages, string(usage),
 		s.Preview, tx.listPosition, len(tx.nodes) > 0, tx.num).
 		Scan(c.places("title named pinned", &s.Title, &s.Named, &s.Pinned)...)
-	if err != nil || title == nil {
+	if err != nil || title == nil || tx.skipIndex {
 		return err
-	}
-	return tx.saveTitle(w)
-}
-
-func (tx *transaction) saveTitle(w *writer) error {
-	if tx.skipIndex {
-		return nil
 	}
 	return indexTitle(w, tx.num, tx.session.Title)
 }

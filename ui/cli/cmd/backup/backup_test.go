@@ -157,7 +157,7 @@ func TestRestoreChangesNothing(t *testing.T) {
 		}
 	}
 	for _, m := range []machine{here, there} {
-		if err := m.lib.AddPrompt(store.SentPrompt{Text: m.dir}); err != nil {
+		if err := m.lib.AddPromptAsync(store.SentPrompt{Text: m.dir})(); err != nil {
 			t.Fatal(err)
 		}
 	}
