@@ -235,31 +235,12 @@ func (l *Tracker) cause(before, r Request, f Facts, messages func(Request) Cause
 
 // String returns the cause in words.
 func (c Cause) String() string {
-	switch c {
-	case ModelSwitched:
-		return "model switched"
-	case Expired:
-		return "it expired"
-	case ToolsChanged:
-		return "tools changed"
-	case SystemChanged:
-		return "system prompt changed"
-	case EffortChanged:
-		return "reasoning effort changed"
-	case SettingsChanged:
-		return "setting changed"
-	case Summarized:
-		return "conversation summarized"
-	case HistoryLeftOut:
-		return "older messages are no longer sent"
-	case PromptChanged:
-		return "earlier message changed"
-	case ThinkingUnused:
-		return "the provider ignored earlier thinking"
-	case Unexplained:
-		return "the provider did not use it"
-	}
-	return ""
+	return map[Cause]string{
+		ModelSwitched: "model switched", Expired: "it expired", ToolsChanged: "tools changed", SystemChanged: "system prompt changed",
+		EffortChanged: "reasoning effort changed", SettingsChanged: "setting changed", Summarized: "conversation summarized",
+		HistoryLeftOut: "older messages are no longer sent", PromptChanged: "earlier message changed",
+		ThinkingUnused: "the provider ignored earlier thinking", Unexplained: "the provider did not use it",
+	}[c]
 }
 
 // caches reports whether the provider of a model is known to have a cache.

@@ -140,7 +140,7 @@ func Parse(p Place, path string, data []byte) (Skill, error) {
 	if len(is.Description) > maxDescription {
 		is.Description = strings.ToValidUTF8(is.Description[:maxDescription], "")
 	}
-	if !plainName(is.Name) {
+	if !consistsOf(is.Name, nameLetters+otherLetters) {
 		return is, fmt.Errorf("%s: its name has other characters than letters, digits, - and _", path)
 	}
 	return is, nil
@@ -149,16 +149,20 @@ func Parse(p Place, path string, data []byte) (Skill, error) {
 // maxDescription bounds a description, in bytes.
 const maxDescription = 1024
 
-// validName reports whether the specification allows a name.
-func validName(name string) bool {
-	return name != "" && len(name) <= 64 && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == "" && strings.Trim(name, "-") == name && !strings.Contains(name, "--")
+// The characters of names by the specification, and further ones that can be typed and shown to a model.
+const (
+	nameLetters  = "abcdefghijklmnopqrstuvwxyz0123456789-"
+	otherLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_"
+)
+
+// consistsOf reports whether a name has no other characters, and is neither empty nor too long.
+func consistsOf(name, characters string) bool {
+	return name != "" && len(name) <= 64 && strings.Trim(name, characters) == ""
 }
 
-// plainName reports whether a name can be typed, and shown to a model.
-func plainName(name string) bool {
-	return name != "" && len(name) <= 64 && !strings.ContainsFunc(name, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_')
-	})
+// validName reports whether the specification allows a name.
+func validName(name string) bool {
+	return consistsOf(name, nameLetters) && strings.Trim(name, "-") == name && !strings.Contains(name, "--")
 }
 
 // Find reads the skills of places. Problems describe unusable skills.
