@@ -115,13 +115,20 @@ func (g *partBuilder) part() Part {
 // Complete returns the parts of a finished answer. Calls without arguments get "{}", empty parts
 // are dropped, and text is valid UTF-8.
 func (d *Draft) Complete() []Part {
-	var parts []Part
-	for _, p := range d.Parts() {
-		p = dropEmpty(p)
+	return d.kept(func(p *Part) bool {
 		if p.Kind == Call && noArguments(p.Input) {
 			p.Input = "{}"
 		}
-		if !isEmpty(&p) {
+		return true
+	})
+}
+
+// kept returns the parts that keep, which may change them, does not drop; empty ones are dropped as
+// well.
+func (d *Draft) kept(keep func(*Part) bool) (parts []Part) {
+	for _, p := range d.Parts() {
+		p.Text, p.Input = Clean(p.Text), Clean(p.Input)
+		if keep(&p) && !isEmpty(&p) {
 			parts = append(parts, p)
 		}
 	}
@@ -144,42 +151,23 @@ func (p Part) Visible() bool {
 // interrupted answer must never run. State is dropped, since a provider accepts it only as part of
 // a whole answer. The result of Portable is valid for every provider.
 func (d *Draft) Interrupted() []Part {
-	var parts []Part
-	for _, p := range d.Parts() {
-		p = dropEmpty(p)
+	return d.kept(func(p *Part) bool {
 		p.State = nil
-		if p.Kind == Call && !p.Remote || isEmpty(&p) {
-			continue
-		}
-		parts = append(parts, p)
-	}
-	return parts
+		return p.Kind != Call || p.Remote
+	})
 }
 
 // Limited returns the parts of an answer that ended at one of parley's limits; see Finish.Limit. It
 // returns the parts of Complete without the provider's tool use. The calls of parley's own tools
 // stay: they must not run, but get a result that says so. Incomplete arguments are dropped.
 func (d *Draft) Limited() []Part {
-	var parts []Part
-	for _, p := range d.Parts() {
-		p = dropEmpty(p)
+	return d.kept(func(p *Part) bool {
 		p.State = nil
-		switch {
-		case p.Kind == Result, p.Kind == Call && p.Remote, isEmpty(&p):
-			continue
-		case p.Kind == Call:
-			if !strings.HasSuffix(strings.TrimSpace(p.Input), "}") || !json.Valid([]byte(p.Input)) {
-				p.Input = "{}"
-			}
+		if p.Kind == Call && (!strings.HasSuffix(strings.TrimSpace(p.Input), "}") || !json.Valid([]byte(p.Input))) {
+			p.Input = "{}"
 		}
-		parts = append(parts, p)
-	}
-	return parts
-}
-
-func dropEmpty(p Part) Part {
-	p.Text, p.Input = Clean(p.Text), Clean(p.Input)
-	return p
+		return p.Kind != Result && (p.Kind != Call || !p.Remote)
+	})
 }
 
 // noArguments reports whether a call's arguments are empty: servers send "", "null" and white

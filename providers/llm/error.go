@@ -146,11 +146,7 @@ func (a Audience) Hint(err error) string {
 	if e.Purpose != "" && a.models != "" {
 		a.models += " --" + e.Purpose
 	}
-	hint, ok := hints[e.Fault]
-	if !ok {
-		hint = hints[Unknown]
-	}
-	return hint(e, a)
+	return e.hint(a)
 }
 
 // MaxReset is the longest time until the reset of a limit that is worth waiting for: weekly limits are the longest
@@ -171,63 +167,54 @@ func WaitText(d time.Duration) string {
 	return fmt.Sprintf("%d days", up(24*time.Hour))
 }
 
-// hints holds the advice for each fault.
-var hints = map[Fault]func(*Error, Audience) string{
-	Quota: func(e *Error, a Audience) string {
+// hint returns the advice for the fault of e.
+func (e *Error) hint(a Audience) string {
+	provider := e.providerName()
+	switch e.Fault {
+	case Quota:
 		if e.Wait > 0 {
 			return againHint(e, a)
 		}
-		return fmt.Sprintf("Add credit to your %s account, or choose another model with %s", e.providerName(), a.model)
-	},
-	RateLimit: func(e *Error, a Audience) string {
+		return fmt.Sprintf("Add credit to your %s account, or choose another model with %s", provider, a.model)
+	case RateLimit:
 		if e.Wait > 0 {
 			return againHint(e, a)
 		}
 		return "Wait a moment and try again, or choose another model with " + a.model
-	},
-	Authentication: authenticationHint,
-	Permission: func(e *Error, _ Audience) string {
-		return fmt.Sprintf("The key is valid, but %s does not allow this: check the plan, region and model access of the account", e.providerName())
-	},
-	ModelNotFound: func(e *Error, a Audience) string {
-		if e.Successor != "" {
+	case Authentication:
+		return authenticationHint(e, a)
+	case Permission:
+		return fmt.Sprintf("The key is valid, but %s does not allow this: check the plan, region and model access of the account", provider)
+	case ModelNotFound:
+		switch {
+		case e.Successor != "":
 			return "Use its successor: " + a.model + " " + e.Successor
-		}
-		if a.models != "" {
+		case a.models != "":
 			return "Run " + a.models + " to list models, and choose one with " + a.model
 		}
 		return "Choose another model with " + a.model
-	},
-	InvalidRequest: func(e *Error, a Audience) string {
+	case InvalidRequest:
 		if e.URL != "" && (e.Status == 404 || e.Status == 405) {
 			return "Check base_url, " + e.URL + ": for most servers it ends in /v1"
 		}
-		return fmt.Sprintf("%s rejected the request; another model (%s) or fewer settings may work", e.providerName(), a.model)
-	},
-	ContextOverflow: func(e *Error, _ Audience) string {
+		return fmt.Sprintf("%s rejected the request; another model (%s) or fewer settings may work", provider, a.model)
+	case ContextOverflow:
 		return "The conversation is too long for the context window: start a new one, or choose a model with a larger context window"
-	},
-	ContentFilter: func(e *Error, a Audience) string {
+	case ContentFilter:
 		return "The provider's filter stopped this; rephrase, or choose another model with " + a.model
-	},
-	Network: func(e *Error, a Audience) string {
+	case Network:
 		if e.URL == "" {
 			return "Try again, or choose another model with " + a.model
 		}
 		return fmt.Sprintf("Check the connection to %s and try again", e.keyLocation())
-	},
-	Server: func(e *Error, a Audience) string {
-		return fmt.Sprintf("%s reported a server error; try again, or choose another model with %s", e.providerName(), a.model)
-	},
-	Unsupported: func(e *Error, a Audience) string {
+	case Server:
+		return fmt.Sprintf("%s reported a server error; try again, or choose another model with %s", provider, a.model)
+	case Unsupported:
 		return "Choose a model that supports this, with " + a.model
-	},
-	Mismatch: func(e *Error, _ Audience) string {
+	case Mismatch:
 		return "Send the same prompt with the same settings, tools and folder, or record again with --record"
-	},
-	Unknown: func(e *Error, _ Audience) string {
-		return fmt.Sprintf("Try again; if it persists, this is all %s reported", e.providerName())
-	},
+	}
+	return fmt.Sprintf("Try again; if it persists, this is all %s reported", provider)
 }
 
 // againHint returns the advice for a limit that resets after e.Wait.

@@ -65,12 +65,9 @@ func Portable(history []Message, origin string) ([]Message, []Change) {
 // mediaAsUser moves images and files without State of origin out of answers, into a user message
 // after the answer and its tool results: in most wire formats, answers contain only text and calls.
 func mediaAsUser(history []Message, origin string) []Message {
-	if !slices.ContainsFunc(history, func(m Message) bool { return m.Role == RoleAssistant && hasGenerated(&m, origin) }) {
-		return history
-	}
 	out := make([]Message, 0, len(history))
 	var made []Part // media of the previous answer
-	for i, m := range history {
+	for _, m := range history {
 		if m.Role == RoleUser && made != nil {
 			m.Parts = append(notAmong(made, m.Parts), m.Parts...)
 			made = nil
@@ -82,9 +79,9 @@ func mediaAsUser(history []Message, origin string) []Message {
 			m.Parts, made = splitGenerated(m, origin)
 		}
 		out = append(out, m)
-		if last := i == len(history)-1; last && made != nil {
-			out = append(out, Message{Role: RoleUser, Parts: made})
-		}
+	}
+	if made != nil {
+		out = append(out, Message{Role: RoleUser, Parts: made})
 	}
 	return out
 }
