@@ -101,8 +101,7 @@ func TestStopOneTool(t *testing.T) {
 	s.Press("esc").WaitForText("Tool stopped, 2 still running · esc stops the next, ctrl+c all")
 	hinted("second")
 	s.Press("tab").Press("g", "j").WaitForText("x stop it").Press("x").WaitForText("⊘▎look first")
-	s.Press("x").WaitForText("This is no running tool").Press("esc")
-	hinted("second")
-	s.Press("esc").WaitForText("I see")
+	s.Press("x").WaitForText("This is no running tool")
+	s.Press("esc").Shows("second  running · esc stops it").Press("esc").WaitForText("I see")
 	s.idle()
 }
