@@ -463,6 +463,9 @@ func TestKillBeside(t *testing.T) {
 				screen.send(tt.typed+"why?", func() bool { return screen.shows("First opinion.") })
 				screen.send(tt.typed+"and?", func() bool { return screen.shows("Second") })
 				screen.kill()
+				again := k.terminal("-c")
+				k.await("the finished answer again", func() bool { return again.shows("First opinion.") })
+				again.kill()
 			} else {
 				cmd := k.command("-q", "-p", "begin")
 				if err := cmd.Start(); err != nil {

@@ -26,6 +26,7 @@ type runningAsides struct {
 	ctx     context.Context
 	end     context.CancelFunc
 	running sync.WaitGroup
+	keep    []func() // store asides once no turn is running
 }
 
 // AsideNote precedes the first question of an aside for the model.
@@ -78,9 +79,34 @@ func (s *Session) AskAside(ctx context.Context, a Aside) (answer llm.Message, er
 }
 
 // KeepAside adds the questions and answers of an aside as a branch after the message at, which was the last one
-// when the first question was asked. The conversation continues where it did.
-func (b *CurrentBranch) KeepAside(at int, said []llm.Message) error {
-	return b.change(func(t *tree) (added []store.Node, err error) {
+// when the first question was asked. The conversation continues where it did. Kept is called with the result: while a
+// turn runs, not before its end and on another goroutine.
+func (b *CurrentBranch) KeepAside(at int, said []llm.Message, kept func(error)) {
+	s := b.session
+	s.mu.Lock()
+	s.asides.keep = append(s.asides.keep, func() { kept(b.keepAside(at, said)) })
+	s.mu.Unlock()
+	s.keepAsides()
+}
+
+// keepAsides stores the asides to keep unless a turn is running; its end calls this again.
+func (s *Session) keepAsides() {
+	waiting := func() bool { return locked(&s.mu, func() bool { return len(s.asides.keep) > 0 }) }
+	for waiting() && s.turn.TryLock() {
+		s.mu.Lock()
+		keep := s.asides.keep
+		s.asides.keep = nil
+		s.mu.Unlock()
+		for _, store := range keep {
+			store()
+		}
+		s.turn.Unlock()
+	}
+}
+
+// keepAside is KeepAside with the session's turn locked.
+func (b *CurrentBranch) keepAside(at int, said []llm.Message) error {
+	return b.changeLocked(func(t *tree) (added []store.Node, err error) {
 		n, err := t.At(at)
 		if err != nil {
 			return nil, err

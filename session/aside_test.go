@@ -137,6 +137,49 @@ func TestAsideBesideLimits(t *testing.T) {
 	}
 }
 
+// keepAside keeps an aside and waits for the result.
+func keepAside(s *Session, at int, said []llm.Message) error {
+	result := make(chan error, 1)
+	s.Branch().KeepAside(at, said, func(err error) { result <- err })
+	return <-result
+}
+
+// An aside that is kept while a turn runs is stored at its end, also if the turn is stopped.
+func TestKeepAsideInTurn(t *testing.T) {
+	for name, answer := range map[string]llmtest.Turn{"answered": llmtest.Say("hello"), "stopped": llmtest.Hang("hel")} {
+		t.Run(name, func(t *testing.T) {
+			s := New(Options{Model: endpoint("x/y", llmtest.New(llmtest.Say("first"), answer))})
+			play(t.Context(), s, nil, say("hi"))
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			result := make(chan error, 1)
+			kept := false
+			for e := range s.Turn(ctx, say("and?")) {
+				switch e.(type) {
+				case llm.Delta:
+					if !kept {
+						kept = true
+						s.Branch().KeepAside(2, []llm.Message{llm.UserText("why?"), {Role: llm.RoleAssistant, Parts: []llm.Part{say("because")}}}, func(err error) { result <- err })
+					}
+					if len(result) > 0 {
+						t.Error("kept during the turn")
+					}
+					if name == "stopped" {
+						cancel()
+					}
+				case Done:
+					if err := <-result; err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			if nodes := s.Nodes(); len(nodes) != 6 || nodes[4].Parent != 2 || nodes[5].Text() != "because" || s.Head() != 4 {
+				t.Errorf("it ends at %d of %+v", s.Head(), nodes)
+			}
+		})
+	}
+}
+
 // An aside that is kept becomes a branch after the message at which it was asked, and after the results if that
 // calls tools. The conversation continues where it did, also when it is opened again.
 func TestKeepAside(t *testing.T) {
@@ -148,7 +191,7 @@ func TestKeepAside(t *testing.T) {
 	play(t.Context(), s, nil, say("read it"))
 	said := []llm.Message{llm.UserText("why?"), {Role: llm.RoleAssistant, Model: "x/z", Parts: []llm.Part{{Kind: llm.Text, Text: "because"}}}}
 	for at, parent := range map[int]int{1: 1, 2: 3, 4: 4} {
-		if err := s.Branch().KeepAside(at, said); err != nil {
+		if err := keepAside(s, at, said); err != nil {
 			t.Fatal(err)
 		}
 		nodes := s.Nodes()
@@ -157,7 +200,7 @@ func TestKeepAside(t *testing.T) {
 			t.Errorf("asked at %d: after %d and %d, and the conversation ends at %d", at, question.Parent, answer.Parent, s.Head())
 		}
 	}
-	if err := s.Branch().KeepAside(99, said); err == nil {
+	if err := keepAside(s, 99, said); err == nil {
 		t.Error("kept after a message that does not exist")
 	}
 	if s = reopen(t, lib, s, o); s.Head() != 4 || len(s.Nodes()) != 10 {
@@ -187,7 +230,7 @@ func TestKeepAsideAtOnce(t *testing.T) {
 	if _, err := db.Exec(`CREATE TRIGGER full BEFORE INSERT ON nodes WHEN NEW.seq = 4 BEGIN SELECT RAISE(ABORT, 'full'); END`); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Branch().KeepAside(2, []llm.Message{llm.UserText("why?"), {Role: llm.RoleAssistant, Parts: []llm.Part{say("because")}}}); err != nil {
+	if err := keepAside(s, 2, []llm.Message{llm.UserText("why?"), {Role: llm.RoleAssistant, Parts: []llm.Part{say("because")}}}); err != nil {
 		t.Fatal(err)
 	}
 	if info, nodes, err := lib.Read(s.ID()); err != nil || info.Head != 2 || len(nodes) != 2 {

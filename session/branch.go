@@ -181,7 +181,14 @@ func (b *CurrentBranch) change(f func(*tree) (added []store.Node, err error)) er
 	if !s.turn.TryLock() {
 		return errRunning
 	}
+	defer s.keepAsides()
 	defer s.turn.Unlock()
+	return b.changeLocked(f)
+}
+
+// changeLocked is change with the session's turn locked.
+func (b *CurrentBranch) changeLocked(f func(*tree) (added []store.Node, err error)) error {
+	s := b.session
 	s.mu.Lock()
 	added, err := f(&s.tree)
 	head := s.tree.head

@@ -260,6 +260,7 @@ func runLoop(ctx context.Context, s *Session, f func(*turn) error, yield func(Ev
 		return
 	}
 	func() {
+		defer s.keepAsides()
 		defer s.turn.Unlock()
 		defer func() { // also after a panic
 			t.budget.endReservations()

@@ -110,7 +110,7 @@ func (db *database) removeSession(w *writer, num int64) error {
 		`DELETE FROM nodes WHERE session = ?1`,
 		`DELETE FROM annotations WHERE session = ?1`,
 		`DELETE FROM leases WHERE session = (SELECT id FROM sessions WHERE num = ?1)`,
-		`DELETE FROM state WHERE key = 'changes of ' || (SELECT id FROM sessions WHERE num = ?1)`,
+		`DELETE FROM state WHERE key IN (SELECT p.value || s.id FROM sessions s, json_each('["changes of ", "aside of "]') p WHERE s.num = ?1)`,
 		`DELETE FROM state WHERE key IN (SELECT 'draft of ' || d.key FROM drafts d, sessions s WHERE s.num = ?1 AND ` + draftsOfSession + `)`,
 		`DELETE FROM drafts AS d WHERE EXISTS (SELECT 1 FROM sessions s WHERE s.num = ?1 AND ` + draftsOfSession + `)`,
 		`DELETE FROM sessions WHERE num = ?1`,

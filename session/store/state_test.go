@@ -464,13 +464,13 @@ func TestDraftGoesWithItsSession(t *testing.T) {
 	other := reopen(t, db.path)
 	other.process.PID++
 	err := errors.Join(db.SaveDraft(key, Draft{Text: "half"}), other.SaveDraft(key, Draft{Text: "the other half"}), db.SaveDraft(key+"2", Draft{Text: "whole"}),
-		db.Set("changes of "+l.Session().ID, "+1 −1"), db.Set("changes of another", "+2 −1"))
+		db.Set("changes of "+l.Session().ID, "+1 −1"), db.Set("changes of another", "+2 −1"), db.Set("aside of "+l.Session().ID, "[]"))
 	if err := errors.Join(err, l.Close(), db.Remove(l.Session().ID)); err != nil {
 		t.Fatal(err)
 	}
 	var left string
 	err = db.read(func(q Tx) error {
-		return q.QueryRow(`SELECT group_concat(key) FROM (SELECT key FROM drafts UNION ALL SELECT key FROM state WHERE key LIKE 'draft of %' OR key LIKE 'changes of %')`).Scan(&left)
+		return q.QueryRow(`SELECT group_concat(key) FROM (SELECT key FROM drafts UNION ALL SELECT key FROM state WHERE key LIKE 'draft of %' OR key LIKE 'changes of %' OR key LIKE 'aside of %')`).Scan(&left)
 	})
 	if want := key + "2,changes of another,draft of " + key + "2"; left != want || err != nil {
 		t.Errorf("left: %q, want %q, %v", left, want, err)

@@ -37,6 +37,7 @@ type App struct {
 	// Flows fill these in.
 	Commands      []Command                                           // all commands, in the order of the help
 	Watch         []func(tell func(happened func() Effect))           // report events that no key of the user caused; see WatchAll
+	Reopened      func() Effect                                       // shows what was open beside the conversation when it was left; nil if nothing was
 	BranchFiles   func() Effect                                       // offers to restore the files of the current branch as they were when it was left
 	ChooseSource  func(seq int) Effect                                // asks which source of the answer seq to open
 	UseSkill      func(line string) Effect                            // sends the skill that begins line, with the rest as its task; nil if there are no skills
@@ -72,6 +73,10 @@ type App struct {
 // deleted with the conversation.
 func ChangesKey(conversation string) string { return "changes of " + conversation }
 
+// AsideKey returns the key under which the library has the side questions of a conversation that are neither kept nor
+// closed. It is deleted with the conversation.
+func AsideKey(conversation string) string { return "aside of " + conversation }
+
 // FileChanges are files that a conversation changed.
 type FileChanges struct {
 	Records int    // number of changes that it covers
@@ -85,7 +90,7 @@ func New(o Options) *App {
 	a := &App{
 		Options: o, comparing: comparing{Compared: o.Start.Compare, CompareOptions: CompareOptions{Judge: o.Start.Judge}},
 		Busy: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, BeforeSwitch: func() {},
-		BranchFiles: func() Effect { return nil }, NextQuestion: func() Effect { return nil },
+		Reopened: func() Effect { return nil }, BranchFiles: func() Effect { return nil }, NextQuestion: func() Effect { return nil },
 		DiscoverModels: func() Effect { return nil }, LearnModel: func() Effect { return nil },
 		UseModel: func(string) Effect { return nil }, FollowModel: func(string) Effect { return nil }, ServerPrompts: func() ([]ServerPrompt, string) { return nil, "" },
 		Uses: CommandUses{store: o.Library},
@@ -97,15 +102,15 @@ func New(o Options) *App {
 	return a
 }
 
-// Started starts the MCP servers. Front ends perform it after their first frame, so that servers do not delay that.
+// Started starts the MCP servers and returns Reopened. Front ends perform it after their first frame, so that servers do
+// not delay that.
 func (a *App) Started() Effect {
-	if a.StartServers == nil {
-		return nil
+	if a.StartServers != nil {
+		if err := a.StartServers(); err != nil {
+			return Then{Failure{Err: err, Lasting: true}, a.Reopened()}
+		}
 	}
-	if err := a.StartServers(); err != nil {
-		return Failure{Err: err, Lasting: true}
-	}
-	return nil
+	return a.Reopened()
 }
 
 // Note stores a notice of parley's own in the conversation and shows it.

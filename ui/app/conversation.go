@@ -24,7 +24,11 @@ func (a *App) replace(s *session.Session, seq int) Effect {
 	}
 	s.Policy().SetMode(mode)
 	a.Session, a.Attached, a.previousClosed = s, nil, make(chan struct{})
-	return SessionOpened{Previous: left, Seq: seq, close: left.Close, closed: a.previousClosed}
+	opened := SessionOpened{Previous: left, Seq: seq, close: left.Close, closed: a.previousClosed}
+	if beside := a.Reopened(); beside != nil {
+		return Then{opened, beside}
+	}
+	return opened
 }
 
 // newSession starts a conversation with the model and settings of the open one.

@@ -91,7 +91,7 @@ type Beside struct {
 	Output
 	Grow    func(context.Context) // returns when the text is complete or the context ends; runs on another goroutine
 	Actions func() []Action       // keys that work now, while the input is empty
-	Closed  func()                // called when the user closes it
+	Closed  func() Effect         // called when the user closes it
 }
 
 // Prepare runs on another goroutine while typed input is held back; see TypedBecomesDraft.

@@ -20,7 +20,7 @@ func TestAside(t *testing.T) {
 			s.ask("explain", "first half")
 			s.Type("/btw What does it hold?").Press("enter").WaitForText("one ·")
 			s.Golden(fmt.Sprintf("aside-%dx%d", size[0], size[1]))
-			s.Press("k").Shows("Keep it when the turn is done")
+			s.Press("k").WaitForText("Kept as a branch when the turn ends").Lacks("keep")
 			s.Press("enter").Shows("six", "Aside").Press("esc").Shows("What does it hold?")
 			s.Press("ctrl+x", "m").WaitForText("fake/two").Press("esc").Shows("What does it hold?")
 			if !s.busy() {
@@ -32,7 +32,7 @@ func TestAside(t *testing.T) {
 			s.Press("esc").Lacks("on fire", "Aside")
 			s.Press("esc")
 			s.idle()
-			if n := len(s.m.App.Session.Nodes()); n != 2 {
+			if n := len(s.m.App.Session.Path()); n != 2 {
 				t.Errorf("the conversation has %d messages", n)
 			}
 		})
@@ -55,14 +55,21 @@ func TestAsideKept(t *testing.T) {
 	s.Press("ctrl+x", "n").WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "Aside") })
 }
 
-// A short answer after others names the key that shows all. The user is told when a new conversation closes answers
-// that are not kept.
-func TestAsideLost(t *testing.T) {
+// A short answer after others names the key that shows all. Answers that are not kept are shown again when the user
+// returns to the conversation, until esc closes them.
+func TestAsideReturns(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Say("hello"), llmtest.Say("because"), llmtest.Say("as ever"))
 	s.ask("hi", "hello")
 	s.idle()
+	first := s.m.App.Session.ID()
 	s.Type("/btw why?").Press("enter").WaitForText("because").WaitForText("k keep")
 	s.Lacks("enter read all")
 	s.Type("/btw how?").Press("enter").WaitForText("as ever").WaitForText("enter read all")
-	s.Press("ctrl+x", "n").WaitForText("Aside closed: its answer is not kept")
+	back := func() { s.Deliver(s.m.App.OpenSession(first, 0)) }
+	s.Press("ctrl+x", "n").WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "Aside") })
+	back()
+	s.Shows("as ever", "k keep", "how?").Press("esc").Lacks("Aside")
+	s.Press("ctrl+x", "n").WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "hello") })
+	back()
+	s.Shows("hello").Lacks("Aside")
 }

@@ -4,7 +4,6 @@ package beside
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync/atomic"
 
@@ -50,18 +49,12 @@ func (p *Pane) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case grownMsg:
 		p.pending.Store(false) // the next frame shows it
 	case common.UpdatedMsg:
-		if p.of == nil || p.of == p.App.Session {
-			return nil, false
-		}
-		lost := slices.ContainsFunc(p.shown.Actions(), func(a app.Action) bool { return a.Key != "enter" && a.Copy == nil })
-		if p.close(); lost {
-			return p.ShowToast("Aside closed: its answer is not kept"), false
+		if p.of != p.App.Session {
+			p.close()
 		}
 		return nil, false
 	case common.ShutdownMsg:
-		if p.of != nil {
-			p.close()
-		}
+		p.close()
 		return nil, false
 	default:
 		return nil, false
@@ -70,6 +63,9 @@ func (p *Pane) Update(msg tea.Msg) (tea.Cmd, bool) {
 }
 
 func (p *Pane) open(b app.Beside) {
+	if p.of != p.App.Session {
+		p.close()
+	}
 	if p.earlier = p.of != nil; !p.earlier {
 		p.of = p.App.Session
 		p.ctx, p.cancel = context.WithCancel(context.Background())
@@ -84,12 +80,13 @@ func (p *Pane) open(b app.Beside) {
 	p.Go(func() { b.Grow(ctx) })
 }
 
-// close closes the pane, and stops what makes its text grow.
+// close closes the pane if it is open, and stops what makes its text grow.
 func (p *Pane) close() {
-	p.cancel()
-	p.of = nil
-	p.shown.Watch(nil)
-	p.shown.Closed()
+	if p.of != nil {
+		p.cancel()
+		p.of = nil
+		p.shown.Watch(nil)
+	}
 }
 
 // Key returns the effect of a key on an empty line; nil if it is none of the pane.
@@ -100,7 +97,7 @@ func (p *Pane) Key(key string) func() tea.Cmd {
 	if key == "esc" {
 		return func() tea.Cmd {
 			p.close()
-			return nil
+			return p.Perform(p.shown.Closed())
 		}
 	}
 	for _, a := range p.shown.Actions() {

@@ -4,10 +4,12 @@ package aside
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"parley/providers/llm"
@@ -19,15 +21,17 @@ import (
 	"parley/ui/theme"
 )
 
-// Names of the command, and of the argument that keeps an aside.
+// Names of the command, and of the arguments that keep and close an aside.
 const (
 	command = "btw"
 	keep    = "keep"
+	ends    = "close"
 )
 
 // Register adds the flow to a.
 func Register(a *app.App) {
 	f := &flow{app: a}
+	a.Reopened = f.reopened
 	a.Commands = append(a.Commands, app.Command{
 		Name: command, Aliases: []string{"side"}, Keys: []string{"ctrl+x /"}, Group: app.Messages, Arg: "-m MODEL QUESTION", MultilineArg: "*",
 		Help: "Aside: ask beside the conversation, also during an answer", Unavailable: f.unavailable, Editors: true, Run: f.run,
@@ -51,11 +55,14 @@ func (f *flow) unavailable() string {
 type aside struct {
 	of     *session.Session
 	asking sync.Mutex // held while a model answers
+	saving sync.Mutex // held while the aside is stored
 
 	mu      sync.Mutex // guards the fields below, and the exchanges
 	list    []*exchange
 	changed func() // nil: nobody watches
-	kept    int    // number of exchanges that are kept as a branch
+	keeping int    // number of exchanges that are kept as a branch, or will be when the turn ends
+	kept    int    // number of those that are stored
+	closed  bool   // by the user
 }
 
 // An exchange is a side question and its answer.
@@ -80,8 +87,12 @@ func (f *flow) run(arg string) app.Effect {
 	if f.open != nil && f.open.of != f.app.Session {
 		f.open = nil
 	}
-	if arg == keep && f.open != nil {
+	switch {
+	case f.open == nil:
+	case arg == keep:
 		return f.keep(f.open)
+	case arg == ends:
+		return app.Then{f.close(f.open), app.Toast("Aside closed")}
 	}
 	x := &exchange{question: arg, at: f.app.Session.Head(), unnamed: f.app.Unnamed}
 	if rest, ok := strings.CutPrefix(arg+" ", "-m "); ok {
@@ -109,11 +120,16 @@ func (f *flow) run(arg string) app.Effect {
 	}
 	s.list = append(s.list, x)
 	s.mu.Unlock()
+	return f.beside(s, x)
+}
+
+// beside shows s, of which x is the last exchange.
+func (f *flow) beside(s *aside, x *exchange) app.Beside {
 	return app.Beside{
 		Output:  app.Output{Title: "Aside", Read: func() app.OutputText { return s.read(x) }, Watch: func(changed func()) { s.mu.Lock(); s.changed = changed; s.mu.Unlock() }},
-		Grow:    func(ctx context.Context) { s.ask(ctx, x, f.app.Now) },
+		Grow:    func(ctx context.Context) { f.ask(ctx, s, x) },
 		Actions: func() []app.Action { return f.actions(s, x) },
-		Closed:  func() { f.open = nil },
+		Closed:  func() app.Effect { return f.close(s) },
 	}
 }
 
@@ -121,7 +137,7 @@ func (f *flow) run(arg string) app.Effect {
 func (f *flow) actions(s *aside, x *exchange) (all []app.Action) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if said, _ := s.answered(); len(said) > s.kept {
+	if said, _ := s.answered(); len(said) > s.keeping {
 		all = append(all, app.Action{Key: "k", Help: "keep as branch", Do: func(string) app.Effect { return f.keep(s) }})
 	}
 	if shown := s.shown(x); len(shown.draft.Complete()) > 0 && shown.text() != "" {
@@ -130,15 +146,20 @@ func (f *flow) actions(s *aside, x *exchange) (all []app.Action) {
 	return append(all, app.Action{Key: "enter", Help: "read all", Do: func(string) app.Effect { return s.page() }})
 }
 
-// ask asks the question of x after the earlier ones have been answered.
-func (s *aside) ask(ctx context.Context, x *exchange, now func() time.Time) {
+// ask asks the question of x after the earlier ones have been answered, and stores the answer.
+func (f *flow) ask(ctx context.Context, s *aside, x *exchange) {
 	s.asking.Lock()
 	defer s.asking.Unlock()
+	if x.done { // it was stored
+		return
+	}
+	now := f.app.Now
 	began := now()
 	answer, err := s.of.AskAside(ctx, session.Aside{Model: x.model, Purpose: session.PurposeAside, Messages: s.messages(x), Show: func(e llm.Event) {
 		s.update(func() { x.add(e) })
 	}})
 	s.update(func() { x.answer, x.err, x.took, x.done = answer, err, now().Sub(began), true })
+	f.save(s)
 }
 
 // update changes an exchange with f.
@@ -158,7 +179,7 @@ func (s *aside) messages(x *exchange) []llm.Message {
 	defer s.mu.Unlock()
 	var said []llm.Message
 	for _, before := range s.list[:slices.Index(s.list, x)] {
-		if before.err == nil && before.answer.Text() != "" {
+		if before.hasAnswer() {
 			said = append(said, llm.UserText(before.question), before.answer)
 		}
 	}
@@ -261,13 +282,15 @@ func (s *aside) page() app.Effect {
 	return page
 }
 
+func (x *exchange) hasAnswer() bool { return x.done && x.err == nil && x.answer.Text() != "" }
+
 // answered returns the answered questions as messages, and the last message of the conversation before them.
 func (s *aside) answered() (said []llm.Message, at int) {
 	for _, x := range s.list {
-		if text := x.answer.Text(); x.done && x.err == nil && text != "" {
+		if x.hasAnswer() {
 			at = cmp.Or(at, x.at)
 			said = append(said, llm.UserText(x.question), llm.Message{
-				Role: llm.RoleAssistant, Origin: x.answer.Origin, Model: x.answer.Model, Parts: []llm.Part{{Kind: llm.Text, Text: text}},
+				Role: llm.RoleAssistant, Origin: x.answer.Origin, Model: x.answer.Model, Parts: []llm.Part{{Kind: llm.Text, Text: x.answer.Text()}},
 			})
 		}
 	}
@@ -277,19 +300,102 @@ func (s *aside) answered() (said []llm.Message, at int) {
 // keep keeps the answered questions as a branch of the conversation.
 func (f *flow) keep(s *aside) app.Effect {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	said, at := s.answered()
+	already := len(said) == s.keeping
+	s.keeping = len(said)
+	s.mu.Unlock()
 	switch {
 	case len(said) == 0:
 		return app.Toast("There is no answer to keep yet")
-	case len(said) == s.kept:
+	case already:
 		return app.Toast("Kept already · " + f.app.KeyOf("tree") + " shows the branch")
-	case f.app.Busy():
-		return app.Toast("Keep it when the turn is done")
 	}
-	if err := s.of.Branch().KeepAside(at, said); err != nil {
-		return app.Fail(err)
+	result, save := make(chan error, 1), app.Async(func(context.Context) app.Effect { f.save(s); return nil })
+	var queued atomic.Bool
+	s.of.Branch().KeepAside(at, said, func(err error) {
+		if err == nil {
+			s.mu.Lock()
+			s.kept = len(said)
+			s.mu.Unlock()
+		}
+		if result <- err; queued.Load() {
+			f.save(s)
+		}
+	})
+	select {
+	case err := <-result:
+		if err != nil {
+			return app.Fail(err)
+		}
+		return app.Then{app.Toast("Kept as a branch · " + f.app.KeyOf("tree") + " shows it"), save}
+	default:
+		queued.Store(true)
+		return app.Then{app.Toast("Kept as a branch when the turn ends"), save} // if it has ended meanwhile
 	}
-	s.kept = len(said)
-	return app.Toast("Kept as a branch · " + f.app.KeyOf("tree") + " shows it")
+}
+
+// close ends the aside.
+func (f *flow) close(s *aside) app.Effect {
+	f.open = nil
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	return app.Async(func(context.Context) app.Effect { f.save(s); return nil })
+}
+
+// A record is the stored form of an answered exchange.
+type record struct {
+	Question string        `json:"question"`
+	At       int           `json:"at"`
+	Model    string        `json:"model,omitempty"`
+	Unnamed  bool          `json:"unnamed,omitempty"`
+	Answer   llm.Message   `json:"answer"`
+	Usage    llm.Usage     `json:"usage,omitzero"`
+	Took     time.Duration `json:"took"`
+}
+
+// save stores the answers, so that they are shown when the conversation is opened again; none once they are kept or
+// closed.
+func (f *flow) save(s *aside) {
+	id := s.of.ID()
+	if id == "" || f.app.Ephemeral {
+		return
+	}
+	s.saving.Lock()
+	defer s.saving.Unlock()
+	s.mu.Lock()
+	var all []record
+	if said, _ := s.answered(); !s.closed && len(said) > s.kept {
+		for _, x := range s.list {
+			if x.hasAnswer() {
+				all = append(all, record{x.question, x.at, x.model.Name, x.unnamed, said[2*len(all)+1], x.usage, x.took})
+			}
+		}
+	}
+	s.mu.Unlock()
+	value := ""
+	if len(all) > 0 {
+		data, _ := json.Marshal(all) // cannot fail
+		value = string(data)
+	}
+	_ = f.app.Library.Set(app.AsideKey(id), value) // a read-only store keeps nothing
+}
+
+// reopened shows the answers that were neither kept nor closed when the conversation was left.
+func (f *flow) reopened() app.Effect {
+	s := &aside{of: f.app.Session}
+	var all []record
+	if value, err := f.app.Library.Get(app.AsideKey(s.of.ID())); err != nil || json.Unmarshal([]byte(value), &all) != nil || len(all) == 0 {
+		return nil
+	}
+	for _, r := range all {
+		x := &exchange{question: r.Question, at: r.At, unnamed: r.Unnamed, usage: r.Usage, took: r.Took, answer: r.Answer, done: true}
+		x.draft.Add(llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: r.Answer.Text()}})
+		if r.Model != "" {
+			x.model, _ = f.app.Open(r.Model) // otherwise the conversation's model answers next
+		}
+		s.list = append(s.list, x)
+	}
+	f.open = s
+	return f.beside(s, s.list[len(s.list)-1])
 }

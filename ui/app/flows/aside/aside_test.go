@@ -126,7 +126,7 @@ func TestAside(t *testing.T) {
 	if all := a.Session.Nodes(); len(all) != 6 || len(a.Session.Path()) != 2 || all[2].Parent != 2 || strings.Contains(all[2].Text(), session.AsideNote) {
 		t.Errorf("kept %+v", all)
 	}
-	b.Closed()
+	apptest.See(b.Closed()).Async(t.Context())
 	if _, shown := ask(t, a, "/btw -m far/m why?"); shown != "why? | m | another" {
 		t.Errorf("shown %q", shown)
 	}
@@ -183,5 +183,45 @@ func TestNoQuestion(t *testing.T) {
 	a.KeyOf = func(string) string { return "ctrl+x /" }
 	if got := apptest.See(apptest.Do(t, a, "/btw")); got.Text != "/btw " || !got.IsCommand {
 		t.Errorf("the key inserts %q", got.Text)
+	}
+}
+
+// Answers that were neither kept nor closed are shown again when the conversation is opened, and continue.
+func TestReopened(t *testing.T) {
+	a, fake := talk(t, llmtest.Say("because"), llmtest.Fail(&llm.Error{Fault: llm.Server}), llmtest.Say("so"), llmtest.Say("then"))
+	reopen := func() (app.Beside, bool) {
+		b, ok := app.New(a.Options).Started().(app.Beside)
+		return b, ok
+	}
+	if _, ok := reopen(); ok {
+		t.Error("shown before anything was asked")
+	}
+	ask(t, a, "/btw why?")
+	ask(t, a, "/btw how?")
+	a = app.New(a.Options)
+	b, ok := a.Started().(app.Beside)
+	if !ok {
+		t.Fatal("not shown again")
+	}
+	if b.Grow(t.Context()); len(fake.Requests()) != 3 {
+		t.Errorf("asked again: %d requests", len(fake.Requests()))
+	}
+	if text := b.Read(); text.Running || text.Title != "why?" || !strings.HasPrefix(text.State, "m · ") || strings.Join(text.Lines, "/") != "because" || keys(b) != "k y enter" {
+		t.Errorf("shown again: %+v with the keys %q", text, keys(b))
+	}
+	if _, shown := ask(t, a, "/btw and?"); shown != "and? | m | so" || len(fake.Requests()[3].Messages) != 5 {
+		t.Errorf("continued: %q", shown)
+	}
+	apptest.See(press(b, "k")).Async(t.Context())
+	if _, ok := reopen(); ok || len(a.Session.Nodes()) != 6 {
+		t.Errorf("shown after it was kept: %t, %d messages", ok, len(a.Session.Nodes()))
+	}
+	ask(t, a, "/btw still?")
+	if _, ok := reopen(); !ok {
+		t.Error("what came after it is not shown")
+	}
+	apptest.See(apptest.Do(t, a, "/btw close")).Async(t.Context())
+	if _, ok := reopen(); ok {
+		t.Error("shown after it was closed")
 	}
 }
