@@ -203,6 +203,9 @@ func TestKeepAside(t *testing.T) {
 	if err := keepAside(s, 99, said); err == nil {
 		t.Error("kept after a message that does not exist")
 	}
+	if info, _, err := lib.Read(s.ID()); err != nil || info.Preview != "read it" {
+		t.Errorf("listed as %q, %v", info.Preview, err)
+	}
 	if s = reopen(t, lib, s, o); s.Head() != 4 || len(s.Nodes()) != 10 {
 		t.Errorf("opened again it ends at %d of %d messages", s.Head(), len(s.Nodes()))
 	}

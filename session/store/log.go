@@ -280,12 +280,16 @@ func oneLine(text string) string {
 // either all of it is on disk or nothing.
 func (l *Log) SetHead(seq int, added ...Node) error {
 	return l.change(func() error {
+		preview := l.session.Preview
 		for _, n := range added {
 			l.hasContent = true
 			l.add(n)
 		}
 		if _, found := l.index(seq); !found && (seq < 0 || seq > l.older) {
 			return fmt.Errorf("no message %d to continue from", seq)
+		}
+		if n := len(added); n > 0 && added[n-1].Seq != seq { // a branch that is not continued
+			l.session.Preview = preview
 		}
 		l.session.Head = seq
 		return nil
