@@ -911,16 +911,21 @@ func TestEmptyAnswer(t *testing.T) {
 	}
 }
 
-// A side question is answered in a message that is marked, and does not enter the conversation.
+// A side question is answered in a message that is marked and grows, and does not enter the conversation.
 func TestAside(t *testing.T) {
-	e := newEditor(t, session.Options{}, llmtest.Say("hello"), llmtest.Say("because"), llmtest.Say("next"))
+	e := newEditor(t, session.Options{}, llmtest.Say("hello"), llmtest.Say("beca", "use"), llmtest.Script(
+		llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: "It wa"}}, llm.Retry{Discards: []string{"t"}}, llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Text, Text: "So"}}, llm.Finish{Reason: llm.Stop}), llmtest.Say("next"))
 	id := e.begin()
 	e.prompt(id, text("hi"))
 	e.take()
 	if r := e.prompt(id, text("/btw why?")); r != sdk.StopReasonEndTurn {
 		t.Errorf("stop reason %q", r)
 	}
-	if got := e.take(); !strings.HasPrefix(got, "message: **Aside**, not part of the conversation (m · ") || !strings.HasSuffix(got, "\n\nbecause\n") {
+	if got := e.take(); !strings.HasPrefix(got, "message: **Aside**, not part of the conversation\n\nbecause\n\n(m · ") {
+		t.Errorf("%q", got)
+	}
+	e.prompt(id, text("/btw how?"))
+	if got := e.take(); !strings.Contains(got, "conversation\n\nIt wa\n\nThe answer begins again:\n\nSo\n\n(m · ") {
 		t.Errorf("%q", got)
 	}
 	e.prompt(id, text("go on"))

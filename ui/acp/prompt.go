@@ -248,9 +248,7 @@ func (c *conversation) follow(ctx context.Context, e app.Effect) (iter.Seq[sessi
 	case app.Async:
 		return c.follow(ctx, e(ctx))
 	case app.Beside:
-		e.Grow(ctx)
-		text := e.Read()
-		c.update(sdk.UpdateAgentMessageText("**" + e.Title + "**, not part of the conversation (" + text.State + ")\n\n" + strings.Join(text.Lines, "\n") + "\n"))
+		c.beside(ctx, e)
 	case *app.Secret:
 		return nil, invalid("%s is missing: add it after the command as NAME=VALUE", e.Title)
 	case *app.List:
@@ -271,6 +269,31 @@ func (c *conversation) follow(ctx context.Context, e app.Effect) (iter.Seq[sessi
 		return nil, invalid("an editor cannot show this: use parley in a terminal")
 	}
 	return nil, nil
+}
+
+// beside sends the text of e as it grows. No other answer arrives meanwhile.
+func (c *conversation) beside(ctx context.Context, e app.Beside) {
+	c.update(sdk.UpdateAgentMessageText("**" + e.Title + "**, not part of the conversation\n\n"))
+	sent := ""
+	send := func() {
+		text := e.Read()
+		all := strings.Join(text.Lines, "\n")
+		rest, continues := strings.CutPrefix(all, sent)
+		switch {
+		case !continues && text.Running: // it began again, or the last characters are incomplete
+			return
+		case !continues:
+			rest = "\n\nThe answer begins again:\n\n" + all
+		}
+		if sent = all; rest != "" {
+			c.update(sdk.UpdateAgentMessageText(rest))
+		}
+	}
+	e.Watch(send)
+	e.Grow(ctx)
+	e.Watch(nil)
+	send()
+	c.update(sdk.UpdateAgentMessageText("\n\n(" + e.Read().State + ")\n"))
 }
 
 // settle applies an effect that begins no turn.

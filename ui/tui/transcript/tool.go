@@ -206,8 +206,9 @@ func (b *call) status(now time.Time) string {
 	if d := b.parsedDiff(); d.Added+d.Removed > 0 {
 		parts = append(parts, fmt.Sprintf("+%d −%d", d.Added, d.Removed))
 	}
+	between := " "
 	if t.By != "" {
-		parts = append(parts, t.By)
+		parts, between = append(parts, t.By), " · "
 	}
 	switch {
 	case t.Status == Arriving && len(t.Input) >= 1<<10:
@@ -221,7 +222,7 @@ func (b *call) status(now time.Time) string {
 		n := countLines(t.Output, true)
 		parts = append(parts, fmt.Sprintf("%d line%s", n, format.PluralSuffix(n)))
 	}
-	return strings.Join(parts, " ")
+	return strings.Join(parts, between)
 }
 
 // parsedDiff returns the diff, parsed on first use.
