@@ -123,7 +123,7 @@ func (f *flow) run(arg string) app.Effect {
 	return f.beside(s, x)
 }
 
-// beside shows s, of which x is the last exchange.
+// beside shows s, whose last exchange is x.
 func (f *flow) beside(s *aside, x *exchange) app.Beside {
 	return app.Beside{
 		Output:  app.Output{Title: "Aside", Read: func() app.OutputText { return s.read(x) }, Watch: func(changed func()) { s.mu.Lock(); s.changed = changed; s.mu.Unlock() }},
