@@ -88,10 +88,12 @@ func (f *flow) run(arg string) app.Effect {
 		f.open = nil
 	}
 	switch {
+	case arg != keep && arg != ends:
 	case f.open == nil:
+		return app.Toast("No aside is open")
 	case arg == keep:
 		return f.keep(f.open)
-	case arg == ends:
+	default:
 		return app.Then{f.close(f.open), app.Toast("Aside closed")}
 	}
 	x := &exchange{question: arg, at: f.app.Session.Head(), unnamed: f.app.Unnamed}

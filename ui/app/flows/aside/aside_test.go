@@ -224,4 +224,7 @@ func TestReopened(t *testing.T) {
 	if _, ok := reopen(); ok {
 		t.Error("shown after it was closed")
 	}
+	if got := apptest.Toast(apptest.Do(t, a, "/btw close")); got != "No aside is open" {
+		t.Errorf("closed again: %q", got)
+	}
 }
