@@ -39,6 +39,7 @@ type App struct {
 	Watch         []func(tell func(happened func() Effect))           // report events that no key of the user caused; see WatchAll
 	Reopened      func() Effect                                       // shows what was open beside the conversation when it was left; nil if nothing was
 	BranchFiles   func() Effect                                       // offers to restore the files of the current branch as they were when it was left
+	DrawAgain     func(model string) Effect                           // asks an image model for another image in place of the last one; nil if images cannot be drawn
 	ChooseSource  func(seq int) Effect                                // asks which source of the answer seq to open
 	UseSkill      func(line string) Effect                            // sends the skill that begins line, with the rest as its task; nil if there are no skills
 	NextQuestion  func() Effect                                       // asks the oldest waiting question, such as an MCP server's, once; nil if none waits

@@ -128,8 +128,8 @@ func linksToHidden(path string) bool {
 	return (err != nil || !filepath.IsLocal(inside)) && strings.Contains(filepath.ToSlash(real), "/.")
 }
 
-// exists reports whether path exists, even if it cannot be attached.
-func exists(path string) bool {
+// Exists reports whether path exists, even if it cannot be attached.
+func Exists(path string) bool {
 	_, err := os.Stat(ExpandHome(path))
 	return err == nil
 }
@@ -160,7 +160,7 @@ func (o *Options) MissingMention(text string) string {
 	}
 	for _, may := range attach.Mentions(text, func(string) bool { return true }) {
 		name := strings.TrimRightFunc(may.Path, unicode.IsPunct)
-		if !found[may.Start] && strings.ContainsFunc(name, unicode.IsLetter) && !exists(name) {
+		if !found[may.Start] && strings.ContainsFunc(name, unicode.IsLetter) && !Exists(name) {
 			return name
 		}
 	}
@@ -293,24 +293,27 @@ func (a *App) VisionNotes(parts []llm.Part) []string {
 
 // Unmentioned returns attached without the parts that mentioned contains too: an edited message has both the file and
 // the mention of it.
-func Unmentioned(attached, mentioned []llm.Part) []llm.Part {
-	return slices.DeleteFunc(slices.Clone(attached), func(a llm.Part) bool {
-		return slices.ContainsFunc(mentioned, func(p llm.Part) bool {
+func Unmentioned(attached, mentioned []llm.Part) (kept []llm.Part) {
+	for _, a := range attached {
+		if !slices.ContainsFunc(mentioned, func(p llm.Part) bool {
 			if a.Kind != p.Kind || a.Name != p.Name || a.MIME != p.MIME {
 				return false
 			}
 			was, _, _ := strings.Cut(a.Text, "\n") // the first line names the path; the rest may have changed
 			is, _, _ := strings.Cut(p.Text, "\n")
 			return was == is && bytes.Equal(a.Data, p.Data)
-		})
-	})
+		}) {
+			kept = append(kept, a)
+		}
+	}
+	return kept
 }
 
 // SplitPrompt returns the text of a user message as typed, and its attachments.
 func SplitPrompt(msg llm.Message) (text string, attached []llm.Part) {
 	text, attached = attach.SplitMessage(msg)
 	if IsImagePrompt(msg) {
-		text = imageCommand + text
+		text = ImageCommand + text
 	}
 	return text, attached
 }

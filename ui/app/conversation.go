@@ -204,8 +204,8 @@ func (a *App) retry(string) Effect {
 // retryLast asks for an answer at the current end of the conversation, from the image model if the prompt was for one.
 func retryLast(a *App) Effect {
 	s := a.Session
-	if model := s.ImageModelOf(s.Head()); model != "" && a.Images.Open != nil {
-		return draw(a, model, false, nil)
+	if model := s.ImageModelOf(s.Head()); model != "" && a.Images.Open != nil && a.DrawAgain != nil {
+		return a.DrawAgain(model)
 	}
 	return Play(func(ctx context.Context) iter.Seq[session.Event] { return s.Turn(ctx) })
 }

@@ -150,3 +150,21 @@ func TestCalls(t *testing.T) {
 		t.Errorf("statuses %d and %d, want %d and %d", denied, canceled, CallDenied, CallCanceled)
 	}
 }
+
+// An unfinished image is at the place of the final image, and is dropped when that arrives.
+func TestPreview(t *testing.T) {
+	var turn Turn
+	now := time.Now()
+	turn.Apply(session.Step{Model: "i/draw"}, now)
+	image := llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte("1")}
+	first := turn.Apply(llm.Preview{Block: "i", Part: image}, now)
+	id := first[len(first)-1].ID
+	second := turn.Apply(llm.Preview{Block: "i", Part: image}, now)
+	if c := second[len(second)-1]; c.Op != Replaced || c.ID != id || c.Kind != MediaBlock {
+		t.Errorf("%+v", c)
+	}
+	done := turn.Apply(llm.Delta{Block: "i", Part: image}, now)
+	if len(done) != 2 || done[0].Op != Dropped || done[0].ID != id || done[1].Op != Opened || done[1].Kind != MediaBlock {
+		t.Errorf("%+v", done)
+	}
+}

@@ -14,6 +14,7 @@ import (
 	"parley/ui/app/flows/export"
 	"parley/ui/app/flows/folders"
 	"parley/ui/app/flows/hooks"
+	"parley/ui/app/flows/images"
 	"parley/ui/app/flows/jobs"
 	"parley/ui/app/flows/manual"
 	"parley/ui/app/flows/memory"
@@ -33,6 +34,7 @@ import (
 // Register adds all flows to a.
 func Register(a *app.App) {
 	app.Register(a)
+	images.Register(a)
 	prompts.Register(a)
 	sources.Register(a)
 	aside.Register(a)

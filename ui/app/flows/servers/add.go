@@ -280,15 +280,13 @@ func (f flow) save(secrets map[string]map[string]string) (err error) {
 }
 
 // forget deletes secrets by server and name.
-func (f flow) forget(secrets map[string]map[string]string) error {
-	gone := map[string]map[string]string{}
+func (f flow) forget(secrets map[string]map[string]string) (err error) {
 	for server, values := range secrets {
-		gone[server] = map[string]string{}
 		for name := range values {
-			gone[server][name] = ""
+			err = errors.Join(err, f.app.SaveSecret(server, name, ""))
 		}
 	}
-	return f.save(gone)
+	return err
 }
 
 // table returns a server as a table of config.toml.

@@ -1,4 +1,4 @@
-package app
+package images
 
 import (
 	"bytes"
@@ -9,20 +9,23 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/session/archive"
 	"parley/session/transfer"
+	"parley/ui/app"
+	"parley/ui/uitest/apptest"
 )
 
 // newPainter returns an application with an image model that answers with turns, and the list of opened models.
-func newPainter(t *testing.T, turns ...llmtest.Turn) (a *App, painter *llmtest.Fake, opened *[]string) {
-	a, painter, opened = newApp(t), llmtest.New(turns...), new([]string)
-	a.Images = ImageModels{
-		List: func() []Item { return []Item{{Title: "i/draw", Value: "i/draw"}, {Title: "i/paint", Value: "i/paint"}} },
+func newPainter(t *testing.T, turns ...llmtest.Turn) (a *app.App, painter *llmtest.Fake, opened *[]string) {
+	a, painter, opened = apptest.New(t, func(a *app.App) { app.Register(a); Register(a) }), llmtest.New(turns...), new([]string)
+	a.Images = app.ImageModels{
+		List: func() []app.Item {
+			return []app.Item{{Title: "i/draw", Value: "i/draw"}, {Title: "i/paint", Value: "i/paint"}}
+		},
 		Open: func(_ context.Context, name string) (llm.Endpoint, error) {
 			*opened = append(*opened, name)
 			if name == "far/away" {
@@ -32,16 +35,6 @@ func newPainter(t *testing.T, turns ...llmtest.Turn) (a *App, painter *llmtest.F
 		},
 	}
 	return a, painter, opened
-}
-
-// play runs the turn of an effect.
-func play(t *testing.T, e Effect) {
-	t.Helper()
-	if see(e).Turn == nil {
-		t.Fatalf("no turn in %+v", e)
-	}
-	for range see(e).Turn(t.Context()) {
-	}
 }
 
 func fox() llmtest.Turn {
@@ -54,23 +47,23 @@ func TestImage(t *testing.T) {
 	if err := os.WriteFile(file, []byte("hi"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if e := run(t, a, "/image "+file); len(a.Attached) != 1 || see(e).Err != nil {
+	if e := apptest.Run(t, a, "/image "+file); len(a.Attached) != 1 || apptest.See(e).Err != nil {
 		t.Errorf("a file is attached: %+v", e)
 	}
 	a.Attached = []llm.Part{{Kind: llm.Media, Name: "me.jpg", MIME: "image/jpeg", Data: []byte("j")}}
-	play(t, run(t, a, "/image as a drawing"))
+	apptest.Play(t, apptest.Run(t, a, "/image as a drawing"))
 	if a.Attached != nil {
 		t.Error("what was attached is still there")
 	}
-	play(t, run(t, a, "/draw --new one of a fox"))
-	if e := run(t, a, "/image"); see(e).List == nil || len(see(e).List.Items) != 2 {
+	apptest.Play(t, apptest.Run(t, a, "/draw --new one of a fox"))
+	if e := apptest.Run(t, a, "/image"); apptest.See(e).List == nil || len(apptest.See(e).List.Items) != 2 {
 		t.Errorf("%+v", e)
-	} else if chosen := see(e).List.Choose(see(e).List.Items[1].Value); !strings.Contains(see(chosen).Toast, "i/paint") {
+	} else if chosen := apptest.See(e).List.Choose(apptest.See(e).List.Items[1].Value); !strings.Contains(apptest.See(chosen).Toast, "i/paint") {
 		t.Errorf("%+v", chosen)
 	} else {
-		see(chosen).Async(t.Context())
+		apptest.See(chosen).Async(t.Context())
 	}
-	play(t, run(t, a, "/image darker"))
+	apptest.Play(t, apptest.Run(t, a, "/image darker"))
 	if got, want := strings.Join(*opened, " "), "  i/paint"; got != want {
 		t.Errorf("opened %q, want %q", got, want)
 	}
@@ -81,10 +74,10 @@ func TestImage(t *testing.T) {
 	if len(parts) != 3 || parts[0] != 2 || parts[1] != 1 || parts[2] != 2 {
 		t.Errorf("%v parts", parts)
 	}
-	if e := a.Regenerate(a.Session.Head()); see(e).Prepare == nil {
+	if e := a.Regenerate(a.Session.Head()); apptest.See(e).Prepare == nil {
 		t.Errorf("another answer is not drawn: %+v", e)
 	} else {
-		play(t, see(e).Prepare(t.Context())())
+		apptest.Play(t, apptest.See(e).Prepare(t.Context())())
 	}
 	if got := (*opened)[3]; got != "i/draw" {
 		t.Errorf("drawn again by %q", got)
@@ -97,30 +90,12 @@ func TestImageOutOfReach(t *testing.T) {
 	if err := a.Library.Set(imageModelKey, "far/away"); err != nil {
 		t.Fatal(err)
 	}
-	if e := run(t, a, "/image a fox"); see(e).Failed == nil || see(e).Text != "/image a fox" || see(e).Turn != nil {
+	if e := apptest.Run(t, a, "/image a fox"); apptest.See(e).Failed == nil || apptest.See(e).Text != "/image a fox" || apptest.See(e).Turn != nil {
 		t.Errorf("%+v", e)
 	}
-	a.Images = ImageModels{}
-	if e := run(t, a, "/image a fox"); toastOf(e) == "" || see(e).Turn != nil {
+	a.Images = app.ImageModels{}
+	if e := apptest.Run(t, a, "/image a fox"); apptest.Toast(e) == "" || apptest.See(e).Turn != nil {
 		t.Errorf("%+v", e)
-	}
-}
-
-// An unfinished image is at the place of the final image, and is dropped when that arrives.
-func TestPreview(t *testing.T) {
-	var turn Turn
-	now := time.Now()
-	turn.Apply(session.Step{Model: "i/draw"}, now)
-	image := llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte("1")}
-	first := turn.Apply(llm.Preview{Block: "i", Part: image}, now)
-	id := first[len(first)-1].ID
-	second := turn.Apply(llm.Preview{Block: "i", Part: image}, now)
-	if c := second[len(second)-1]; c.Op != Replaced || c.ID != id || c.Kind != MediaBlock {
-		t.Errorf("%+v", c)
-	}
-	done := turn.Apply(llm.Delta{Block: "i", Part: image}, now)
-	if len(done) != 2 || done[0].Op != Dropped || done[0].ID != id || done[1].Op != Opened || done[1].Kind != MediaBlock {
-		t.Errorf("%+v", done)
 	}
 }
 
@@ -128,22 +103,22 @@ func TestPreview(t *testing.T) {
 func TestImageWaits(t *testing.T) {
 	a, painter, _ := newPainter(t, fox())
 	a.Busy = func() bool { return true }
-	if e := run(t, a, "/image --new a fox"); see(e).Err == nil || see(e).Text != "/image --new a fox" || see(e).Turn != nil || see(e).Prepare != nil {
+	if e := apptest.Run(t, a, "/image --new a fox"); apptest.See(e).Err == nil || apptest.See(e).Text != "/image --new a fox" || apptest.See(e).Turn != nil || apptest.See(e).Prepare != nil {
 		t.Errorf("%+v", e)
 	}
 	a.Busy = func() bool { return false }
-	if e := run(t, a, "/image --new"); toastOf(e) == "" || see(e).Turn != nil {
+	if e := apptest.Run(t, a, "/image --new"); apptest.Toast(e) == "" || apptest.See(e).Turn != nil {
 		t.Errorf("%+v", e)
 	}
 	i := a.Session
-	e := drawPrompt(a, "a fox", false, "a fox", "")
+	e := flow{a}.draw("", "/image a fox", false, "a fox", "")
 	other, err := a.New()
 	if err != nil {
 		t.Fatal(err)
 	}
-	shown := see(e).Prepare(t.Context())
+	shown := apptest.See(e).Prepare(t.Context())
 	a.Session = other
-	if e := shown(); see(e).Err == nil || see(e).Turn != nil || len(painter.Requests()) != 0 || len(i.History()) != 0 {
+	if e := shown(); apptest.See(e).Err == nil || apptest.See(e).Turn != nil || len(painter.Requests()) != 0 || len(i.History()) != 0 {
 		t.Errorf("%+v", e)
 	}
 }
@@ -158,15 +133,15 @@ func TestExportOfImagesNotDrawn(t *testing.T) {
 		return ctx.Err()
 	}
 	a, _, _ := newPainter(t, refuse, hang, fox())
-	play(t, run(t, a, "/image a battle"))
+	apptest.Play(t, apptest.Run(t, a, "/image a battle"))
 	ctx, stop := context.WithCancel(t.Context())
 	go func() {
 		<-waiting
 		stop()
 	}()
-	for range see(run(t, a, "/image an owl")).Turn(ctx) {
+	for range apptest.See(apptest.Run(t, a, "/image an owl")).Turn(ctx) {
 	}
-	play(t, run(t, a, "/image a fox"))
+	apptest.Play(t, apptest.Run(t, a, "/image a fox"))
 	for _, as := range []string{"md", "html", "jsonl"} {
 		form, err := archive.New().Formats.Find(as)
 		if err != nil {
@@ -213,16 +188,16 @@ func TestImageMentions(t *testing.T) {
 		fetched++
 		return "web.png", photo.Bytes(), nil
 	}
-	play(t, run(t, a, "/image @me.png as a drawing"))
-	_, a.Attached = SplitPrompt(a.Session.History()[0])
-	play(t, run(t, a, "/image --new @me.png as a drawing"))
-	play(t, run(t, a, "/image new york at night"))
+	apptest.Play(t, apptest.Run(t, a, "/image @me.png as a drawing"))
+	_, a.Attached = app.SplitPrompt(a.Session.History()[0])
+	apptest.Play(t, apptest.Run(t, a, "/image --new @me.png as a drawing"))
+	apptest.Play(t, apptest.Run(t, a, "/image new york at night"))
 	for i, wanted := range []bool{true, false} {
-		e := run(t, a, "/image --new @https://a.example/x.png bluer")
-		if see(e).Confirm == nil || !strings.Contains(see(e).Confirm.Text, "https://a.example/x.png") || fetched > 0 {
+		e := apptest.Run(t, a, "/image --new @https://a.example/x.png bluer")
+		if apptest.See(e).Confirm == nil || !strings.Contains(apptest.See(e).Confirm.Text, "https://a.example/x.png") || fetched > 0 {
 			t.Fatalf("%d fetched, %+v", fetched, e)
 		}
-		play(t, see(see(e).Confirm.Answer(wanted)).Prepare(t.Context())())
+		apptest.Play(t, apptest.See(apptest.See(e).Confirm.Answer(wanted)).Prepare(t.Context())())
 		if want := 1 - i; fetched != want {
 			t.Errorf("agreed %v: %d fetched", wanted, fetched)
 		}
@@ -245,7 +220,7 @@ func TestImageMentions(t *testing.T) {
 	if err != nil || len(past) != 4 || past[3].Text != "/image --new @https://a.example/x.png bluer" {
 		t.Errorf("%v, %+v", err, past)
 	}
-	if e := run(t, a, "/image @me.png"); see(e).Turn != nil || len(a.Attached) != 1 {
+	if e := apptest.Run(t, a, "/image @me.png"); apptest.See(e).Turn != nil || len(a.Attached) != 1 {
 		t.Errorf("a file alone is attached: %+v", e)
 	}
 }
@@ -253,7 +228,7 @@ func TestImageMentions(t *testing.T) {
 // A conversation that is opened again continues with its last image; one forked before that image does not.
 func TestImageAfterResume(t *testing.T) {
 	a, painter, _ := newPainter(t, fox(), fox(), fox(), fox())
-	play(t, run(t, a, "/image a fox"))
+	apptest.Play(t, apptest.Run(t, a, "/image a fox"))
 	id := a.Session.ID()
 	model := llm.Endpoint{Name: "fake/m", Origin: "fake"}
 	a.Session.Close()
@@ -263,8 +238,8 @@ func TestImageAfterResume(t *testing.T) {
 	}
 	a.Session = session.New(session.Options{Model: model, Log: log})
 	defer func() { a.Session.Close() }()
-	play(t, run(t, a, "/image darker"))
-	play(t, run(t, a, "/image --new an owl"))
+	apptest.Play(t, apptest.Run(t, a, "/image darker"))
+	apptest.Play(t, apptest.Run(t, a, "/image --new an owl"))
 	for i, want := range []int{1, 2, 1} {
 		if got := len(painter.Requests()[i].Messages[0].Parts); got != want {
 			t.Errorf("request %d has %d parts, want %d", i+1, got, want)
@@ -278,8 +253,8 @@ func TestImageAfterResume(t *testing.T) {
 // Spaces around a prompt are removed; those inside are kept.
 func TestImagePromptWithSpaces(t *testing.T) {
 	a, painter, _ := newPainter(t, fox(), fox())
-	play(t, run(t, a, "/image   a  fox "))
-	play(t, run(t, a, "/image  --new  an owl"))
+	apptest.Play(t, apptest.Run(t, a, "/image   a  fox "))
+	apptest.Play(t, apptest.Run(t, a, "/image  --new  an owl"))
 	for i, want := range []string{"a  fox", "an owl"} {
 		parts := painter.Requests()[i].Messages[0].Parts
 		if got := parts[len(parts)-1].Text; got != want || len(parts) != 1 {
@@ -294,8 +269,8 @@ func TestImageModelInUse(t *testing.T) {
 	if err := a.Library.Set(imageModelKey, "own/sd"); err != nil {
 		t.Fatal(err)
 	}
-	e := run(t, a, "/image")
-	if see(e).List == nil || len(see(e).List.Items) != 3 || see(e).List.Items[0].Value != "own/sd" || !see(e).List.Items[0].Current {
-		t.Errorf("%+v", see(e).List)
+	e := apptest.Run(t, a, "/image")
+	if apptest.See(e).List == nil || len(apptest.See(e).List.Items) != 3 || apptest.See(e).List.Items[0].Value != "own/sd" || !apptest.See(e).List.Items[0].Current {
+		t.Errorf("%+v", apptest.See(e).List)
 	}
 }
