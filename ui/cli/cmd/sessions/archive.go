@@ -166,7 +166,7 @@ func (s Options) importCmd() *cobra.Command {
 				for _, file := range files {
 					rows, err := s.importFile(cmd.Context(), lib, file, sources)
 					if failed = append(failed, err); how.format != "json" {
-						failed = append(failed, s.rows(rows, how.format))
+						failed = append(failed, s.rows(rows, how.format, nil))
 					}
 					all = append(all, rows...)
 				}

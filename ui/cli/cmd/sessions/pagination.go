@@ -93,10 +93,10 @@ const ownID = 13
 // shortIDs returns for each ID the shortest prefix that is unique in the store and at least as long as parley's own
 // IDs, so that IDs of imported conversations leave room for titles. It is empty if the store fails: whole IDs are shown
 // then.
-func shortIDs(lib *session.Store, shown []listRow) map[string]string {
+func shortIDs(lib *session.Store, shown []session.Info) map[string]string {
 	ids := make([]string, len(shown))
-	for i, row := range shown {
-		ids[i] = row[0]
+	for i := range shown {
+		ids[i] = shown[i].ID
 	}
 	short, err := lib.ShortIDs(ownID, ids...)
 	if err != nil {

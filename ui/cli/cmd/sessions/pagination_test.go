@@ -102,7 +102,7 @@ func TestLongListIsWrittenInFewPieces(t *testing.T) {
 		var out pieces
 		commands := Options{Out: &out, Now: time.Now}
 		write := func() {
-			if err := commands.rows(found, as); err != nil {
+			if err := commands.rows(found, as, nil); err != nil {
 				t.Fatal(err)
 			}
 		}
