@@ -287,11 +287,6 @@ func (c *conversation) persistHead(seq int, added ...store.Node) {
 	}
 }
 
-// ListOf is List with each conversation mapped by of. The Info is valid during the call only.
-func ListOf[T any](lib *Store, q Query, of func(*Info) T) ([]T, error) {
-	return store.ListOf(lib, q, of)
-}
-
 // The store's types under the session's name: front ends import only the
 // session, which has nothing to add to these.
 type (

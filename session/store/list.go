@@ -116,18 +116,17 @@ func (t *damageReport) summary() error {
 	return errors.New(strings.Join(words, "; "))
 }
 
-// sessions reads the sessions that match where, in an order of places; text is that of
-// joinedSessions. Rows that cannot be decoded are left out; if the file is damaged in the middle,
-// the rest is read from the end.
-func sessions[T any](db *DB, q Tx, text string, order func(a, b place) int, of func(*Session) T, where string, args ...any) ([]T, error) {
-	if found, err := joinedSessions(db, q, text, order, of, where+` ORDER BY s.num`, args...); err == nil {
+// sessions reads the sessions that match where, in an order of places. Rows that cannot be decoded are left out; if
+// the file is damaged in the middle, the rest is read from the end.
+func sessions(db *DB, q Tx, order func(a, b place) int, where string, args ...any) ([]Session, error) {
+	if found, err := joinedSessions(db, q, order, where+` ORDER BY s.num`, args...); err == nil {
 		return found, nil
 	}
 	rows, err := checkedSessions(db, q, where, args...)
 	sortRows(rows, order)
-	found := make([]T, len(rows))
+	found := make([]Session, len(rows))
 	for i, r := range rows {
-		found[i] = of(&r.Session)
+		found[i] = r.Session
 	}
 	return found, err
 }
@@ -204,32 +203,16 @@ func (q Query) limit(usual int) int {
 // List returns the sessions that match q, pinned ones first, then the most recently written
 // ones. A *DamagedError comes with the readable ones.
 func (db *DB) List(q Query) ([]Session, error) {
-	return ListOf(db, q, whole)
-}
-
-// ListOf is List with each session mapped by of. The session is valid only during the call, so
-// that a list of many thousands takes no more memory than the results.
-func ListOf[T any](db *DB, q Query, of func(*Session) T) ([]T, error) {
 	where, args := selection(db, q)
 	if where == "" {
 		return nil, nil
 	}
-	limit, text := q.limit(math.MaxInt), joinedSession
-	if q.Brief {
-		text = joinedBrief
-	}
-	var list []T
+	limit := q.limit(math.MaxInt)
+	var list []Session
 	err := db.read(func(r Tx) (err error) {
-		if q.Brief && limit == math.MaxInt && q.isPlain() {
-			list, err = joinedSessions(db, r, text, nil, of, fromListed)
-			if n, uncounted := countListed(r); err == nil && (uncounted != nil || n != len(list)) {
-				err = errUnusual
-			}
-		} else {
-			list, err = sessions(db, r, text, place.compare, of, firstOf(where, limit), args...)
-		}
+		list, err = sessions(db, r, place.compare, firstOf(where, limit), args...)
 		if err != nil {
-			list, err = sessions(db, r, text, place.compare, of, where, args...) // damage may have hidden sessions, or changed the order
+			list, err = sessions(db, r, place.compare, where, args...) // damage may have hidden sessions, or changed the order
 		}
 		return err
 	})
@@ -282,7 +265,7 @@ func (db *DB) Find(word string) (found []Session, err error) {
 	}
 	err = db.read(func(q Tx) (err error) {
 		pick := func(where string, args ...any) ([]Session, error) {
-			return sessions(db, q, joinedSession, place.compareFound, whole, where, args...)
+			return sessions(db, q, place.compareFound, where, args...)
 		}
 		if found, err = pick(`WHERE s.id = ?`, word); len(found) > 0 || err != nil && !isCorrupt(err) {
 			return err

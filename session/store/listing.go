@@ -19,8 +19,7 @@ import (
 const listIndexes = `CREATE INDEX sessions_listed ON sessions (pinned, touched, updated) WHERE deleted IS NULL;
 CREATE INDEX sessions_folder ON sessions (folder, updated) WHERE deleted IS NULL;`
 
-// briefIndex lets a list read the joined text of sessions, in order, from the index without the
-// table. Its expression must equal joinedBrief, so that SQLite reads it from the index.
+// briefIndex also contains the sessions as text, for versions of the program that read lists from it alone.
 const briefIndex = `DROP INDEX IF EXISTS sessions_listed;
 CREATE INDEX sessions_listed ON sessions (pinned, touched, updated, num, num || char(31) || iif(pinned IS 0, 'false', quote(pinned))
 	|| char(31) || touched || char(31) || ifnull(updated, '') || char(31) || char(31) || origin || char(31) || char(31) || id || char(31) || title
@@ -43,24 +42,13 @@ const joinedSession = `concat_ws(char(31), s.num, iif(s.pinned IS 0, 'false', qu
 	s.folder, s.origin, s.preview, s.id, s.title, iif(s.named IS 0, 'false', quote(s.named)), s.model, s.effort, s.history, ifnull(s.created, ''),
 	s.head, iif(s.messages IS s.head, 'head', quote(s.messages)), s.usage, ifnull(s.deleted, ''))`
 
-// joinedBrief is joinedSession without the columns that Query.Brief leaves out. It is written like
-// briefIndex, which older versions of SQLite must understand.
-const joinedBrief = `s.num || char(31) || iif(s.pinned IS 0, 'false', quote(s.pinned)) || char(31) || s.touched || char(31) || ifnull(s.updated, '')
-	|| char(31) || char(31) || s.origin || char(31) || char(31) || s.id || char(31) || s.title || char(31) || iif(s.named IS 0, 'false', quote(s.named))
-	|| char(31) || s.model || char(31) || s.effort || char(31) || s.history || char(31) || ifnull(s.created, '') || char(31) || s.head
-	|| char(31) || iif(s.messages IS s.head, 'head', quote(s.messages)) || char(31) || s.usage || char(31) || ifnull(s.deleted, '')`
-
-// fromListed selects the sessions that are not deleted in the order of lists. With joinedBrief it reads the index
-// alone.
-const fromListed = `INDEXED BY sessions_listed WHERE s.deleted IS NULL` + listOrder
-
 // errUnusual reports that a row cannot be read joined and must be read column by column.
 var errUnusual = errors.New("unusual row")
 
-// joinedSessions is the fast form of checkedSessions; text is joinedSession or joinedBrief, and from is the query after
-// FROM sessions s. Its order is that of places, or of from if order is nil. It maps each session by of; the session
-// is valid only during the call. If anything is damaged or of another type, it returns errUnusual or an SQLite error.
-func joinedSessions[T any](db *DB, q Tx, text string, order func(a, b place) int, of func(*Session) T, from string, args ...any) ([]T, error) {
+// joinedSessions is the fast form of checkedSessions; from is the query after FROM sessions s. Its order is that of
+// places, or of from if order is nil. If anything is damaged or of another type, it returns errUnusual or an SQLite
+// error.
+func joinedSessions(db *DB, q Tx, order func(a, b place) int, from string, args ...any) ([]Session, error) {
 	var all []joinedRow
 	var row string
 	to := []any{&row}
@@ -72,7 +60,7 @@ func joinedSessions[T any](db *DB, q Tx, text string, order func(a, b place) int
 			err = errUnusual
 		}
 		return err
-	}, `SELECT `+text+` FROM sessions s `+from, args...)
+	}, `SELECT `+joinedSession+` FROM sessions s `+from, args...)
 	if err != nil || len(all) == 0 {
 		return nil, err
 	}
@@ -83,22 +71,18 @@ func joinedSessions[T any](db *DB, q Tx, text string, order func(a, b place) int
 	if order != nil {
 		sort.Slice(all, func(i, j int) bool { return order(all[i].place, all[j].place) < 0 })
 	}
-	found, s := make([]T, 0, len(all)), new(Session)
-	for _, r := range all {
+	found := make([]Session, len(all))
+	for i, r := range all {
+		s := &found[i]
 		if !parseSession(r, s) {
 			return nil, errUnusual
 		}
-		s.LockedBy = ""
 		if l, ok := held[s.ID]; ok {
 			s.LockedBy = lockedBy(db, l)
 		}
-		found = append(found, of(s))
 	}
 	return found, nil
 }
-
-// whole returns a copy of a session, which stays valid.
-func whole(s *Session) Session { return *s }
 
 // firstOf returns a condition for the first n sessions that match where, without decoding the others.
 func firstOf(where string, n int) string {
@@ -110,7 +94,7 @@ func firstOf(where string, n int) string {
 
 // isPlain reports whether q, apart from its Limit, selects all sessions that are not deleted.
 func (q Query) isPlain() bool {
-	return q == Query{Limit: q.Limit, Brief: q.Brief}
+	return q == Query{Limit: q.Limit}
 }
 
 // countListed counts the sessions that are not deleted, without reading each.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"database/sql"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -9,7 +8,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
 	"parley/providers/llm"
@@ -73,7 +71,7 @@ func TestJoinedSessions(t *testing.T) {
 				where := fmt.Sprintf(`WHERE s.num <= %d`, n)
 				want, wantErr := checkedSessions(db, q, where)
 				sortRows(want, place.compare)
-				got, gotErr := sessions(db, q, joinedSession, place.compare, whole, where)
+				got, gotErr := sessions(db, q, place.compare, where)
 				if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) || len(got) != len(want) {
 					t.Fatalf("%q: got %d sessions, %v, want %d, %v", odd, len(got), gotErr, len(want), wantErr)
 				}
@@ -102,7 +100,7 @@ func TestListOfOddValues(t *testing.T) {
 		if err := db.write(func(w *writer) error { return w.script(`UPDATE sessions SET ` + odd + ` WHERE num = 4`) }); err != nil {
 			t.Fatal(err)
 		}
-		for _, q := range []Query{{}, {Limit: 1}, {Brief: true}, {Deleted: true}} {
+		for _, q := range []Query{{}, {Limit: 1}, {Deleted: true}} {
 			where, _ := q.filter()
 			var rows []*sessionRow
 			wantErr := db.read(func(r Tx) (err error) {
@@ -113,11 +111,6 @@ func TestListOfOddValues(t *testing.T) {
 			want := sessionsOf(rows)
 			want = want[:min(len(want), q.limit(len(want)))]
 			got, err := db.List(q)
-			for i := range got {
-				if q.Brief && i < len(want) {
-					got[i].Dir, got[i].Preview = want[i].Dir, want[i].Preview
-				}
-			}
 			told := q.Limit > 0 || fmt.Sprint(err) == fmt.Sprint(wantErr) // a limit reads no others
 			if !slices.Equal(got, want) || !told {
 				t.Errorf("%s, %+v: got\n%+v, %v, want\n%+v, %v", odd, q, got, err, want, wantErr)
@@ -149,49 +142,6 @@ func TestJoinedSessionsInParts(t *testing.T) {
 		if short, err := db.ShortIDs(3, id); short[id] != want || err != nil {
 			t.Errorf("%s is %q for short, %v", id, short, err)
 		}
-	}
-}
-
-// A brief list that is read in parts is the same list, whatever the places of the sessions: many
-// that were imported at once share one, also without a time.
-func TestBriefListInParts(t *testing.T) {
-	db := fresh(t)
-	insertMany(t, db, 3*joinedRows)
-	for _, places := range []string{``, `UPDATE sessions SET updated = num % 7`, `UPDATE sessions SET pinned = 1 WHERE num % 3 = 0`, `UPDATE sessions SET touched = 4`,
-		`UPDATE sessions SET updated = NULL WHERE num % 2 = 0`, `UPDATE sessions SET deleted = 9 WHERE num % 5 = 0`, `UPDATE sessions SET updated = NULL`} {
-		if err := db.write(func(w *writer) error { return w.script(places) }); err != nil {
-			t.Fatal(err)
-		}
-		brief, err := db.List(Query{Brief: true})
-		all, fullErr := db.List(Query{})
-		for i := range all {
-			all[i].Dir, all[i].Preview = "", ""
-		}
-		if err != nil || fullErr != nil || !slices.Equal(brief, all) {
-			t.Errorf("after %q: got %d sessions, %v, want %d, %v", places, len(brief), err, len(all), fullErr)
-		}
-		if n, err := db.Count(Query{}); err != nil || n != len(all) {
-			t.Errorf("after %q: %d are counted, %v, want %d", places, n, err, len(all))
-		}
-	}
-}
-
-// A brief list reads the index alone: it joins nothing.
-func TestBriefListReadsIndex(t *testing.T) {
-	db := fresh(t)
-	insertMany(t, db, 3)
-	var steps []string
-	err := db.read(func(q Tx) error {
-		return EachRow(q, func(rows *sql.Rows) error {
-			var step string
-			var unused, argument any
-			err := rows.Scan(&unused, &step, &unused, &unused, &unused, &argument, &unused, &unused)
-			steps = append(steps, fmt.Sprint(step, " ", argument))
-			return err
-		}, `EXPLAIN SELECT `+joinedBrief+` FROM sessions s `+fromListed)
-	})
-	if text := strings.Join(steps, "\n"); err != nil || !strings.Contains(text, "Prev") || strings.Contains(text, "Concat") || strings.Contains(text, "Sorter") {
-		t.Errorf("the steps are\n%s\n%v", text, err)
 	}
 }
 
@@ -231,8 +181,8 @@ func TestListOfDamagedTree(t *testing.T) {
 	}
 }
 
-// A brief list is the same list, whatever is damaged, but for what it leaves out.
-func TestBriefList(t *testing.T) {
+// A list is the same, whatever is damaged, as one that is read column by column.
+func TestListOfDamagedRows(t *testing.T) {
 	db := fresh(t)
 	insertMany(t, db, 9)
 	for _, odd := range []string{``, `UPDATE sessions SET title = preview, head = 3, messages = 4, pinned = 1 WHERE num = 2`, `UPDATE sessions SET origin = NULL WHERE num = 3`,
@@ -245,36 +195,12 @@ func TestBriefList(t *testing.T) {
 		})
 		sortRows(rows, place.compare)
 		want := sessionsOf(rows)
-		got, err := db.List(Query{Brief: true})
+		got, err := db.List(Query{})
 		if fmt.Sprint(err) != fmt.Sprint(wantErr) || len(got) != 9 {
 			t.Fatalf("%q: got %d sessions, %v, want %v", odd, len(got), err, wantErr)
 		}
-		for i := range got {
-			if err == nil && got[i].Dir+got[i].Preview != "" {
-				t.Errorf("%q: got %+v", odd, got[i])
-			}
-			got[i].Dir, got[i].Preview = want[i].Dir, want[i].Preview
-		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q: got\n%+v, want\n%+v", odd, got, want)
-		}
-	}
-}
-
-// The results for the sessions of a list are in the list's order, however it is read.
-func TestListOf(t *testing.T) {
-	db := fresh(t)
-	insertMany(t, db, 9)
-	for _, odd := range []string{``, `UPDATE sessions SET pinned = 1 WHERE num = 2`, `UPDATE sessions SET head = 'x' WHERE num = 5`} {
-		if err := db.write(func(w *writer) error { return w.script(odd) }); err != nil {
-			t.Fatal(err)
-		}
-		for _, q := range []Query{{}, {Brief: true}, {Brief: true, Limit: 4}} {
-			list, wantErr := db.List(q)
-			got, err := ListOf(db, q, func(s *Session) string { return s.ID })
-			if fmt.Sprint(err) != fmt.Sprint(wantErr) || !slices.EqualFunc(got, list, func(id string, s Session) bool { return id == s.ID }) {
-				t.Errorf("%q, %+v: got %q, %v, want %+v, %v", odd, q, got, err, list, wantErr)
-			}
 		}
 	}
 }
@@ -286,15 +212,7 @@ func TestListAllocations(t *testing.T) {
 	few, all := joinedRows/2, 4*joinedRows
 	list := func(n int) func() {
 		return func() {
-			if found, err := db.List(Query{Limit: n, Brief: true}); err != nil || len(found) != n {
-				t.Fatal(len(found), err)
-			}
-		}
-	}
-	titles := func(n int) func() {
-		return func() {
-			found, err := ListOf(db, Query{Limit: n, Brief: true}, func(s *Session) string { return s.Title })
-			if err != nil || len(found) != n {
+			if found, err := db.List(Query{Limit: n}); err != nil || len(found) != n {
 				t.Fatal(len(found), err)
 			}
 		}
@@ -305,8 +223,5 @@ func TestListAllocations(t *testing.T) {
 	}
 	if n := float64(allocated(list(all))-allocated(list(few))) / more; n > 700 {
 		t.Errorf("each session takes %.0f bytes", n)
-	}
-	if n := float64(allocated(titles(all))-allocated(titles(few))) / more; n > 400 {
-		t.Errorf("each title takes %.0f bytes", n)
 	}
 }

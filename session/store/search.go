@@ -341,7 +341,7 @@ func commonPrefix(a, b string) (n int) {
 func (db *DB) Latest(folder string) (Session, error) {
 	var found []Session
 	err := db.read(func(q Tx) (err error) {
-		found, err = joinedSessions(db, q, joinedSession, nil, whole, `WHERE s.num = (SELECT s.num FROM sessions s WHERE s.deleted IS NULL AND s.folder = ?
+		found, err = joinedSessions(db, q, nil, `WHERE s.num = (SELECT s.num FROM sessions s WHERE s.deleted IS NULL AND s.folder = ?
 			AND (s.origin = '' OR substr(s.origin, 1, 5) = 'fork ') ORDER BY s.updated DESC, s.pinned DESC, s.touched DESC, s.num DESC LIMIT 1)`, folder)
 		return err
 	})

@@ -106,7 +106,6 @@ type Query struct {
 	Until   time.Time // and before
 	Deleted bool      // only deleted ones
 	Limit   int       // 0: all for List, 1000 for Search; negative: all
-	Brief   bool      // List may omit Dir and Preview
 	Skip    int       // number of first hits that Search skips
 	Recent  bool      // Search examines only the last 2000 messages and titles, and counts no others
 }

@@ -85,7 +85,7 @@ func TestMigrateDamaged(t *testing.T) {
 	if !isCorrupt(db.ReadOnly()) {
 		t.Errorf("read-only because of %v", db.ReadOnly())
 	}
-	if list, err := db.List(Query{Limit: -1, Brief: true}); len(list) == 0 || !isCorrupt(err) {
+	if list, err := db.List(Query{Limit: -1}); len(list) == 0 || !isCorrupt(err) {
 		t.Errorf("%d are listed, %v", len(list), err)
 	}
 	if err := db.Set("key", "value"); !isCorrupt(err) {
@@ -107,7 +107,7 @@ func TestMigrateWithoutIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	db := reopen(t, path)
-	if list, err := db.List(Query{Limit: -1, Brief: true}); len(list) != 1 || err != nil || db.ReadOnly() != nil {
+	if list, err := db.List(Query{Limit: -1}); len(list) != 1 || err != nil || db.ReadOnly() != nil {
 		t.Errorf("%d are listed, %v, %v", len(list), err, db.ReadOnly())
 	}
 }
