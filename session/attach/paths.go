@@ -63,7 +63,8 @@ func local(word string) (string, bool) {
 		return word, filepath.IsAbs(word)
 	}
 	u, err := url.Parse(word)
-	if err != nil || u.Host != "" && u.Host != "localhost" && u.Host != hostname() {
+	host, _ := os.Hostname() // the host that file managers put into URLs
+	if err != nil || u.Host != "" && u.Host != "localhost" && u.Host != host {
 		return "", false
 	}
 	path := u.Path
@@ -71,16 +72,6 @@ func local(word string) (string, bool) {
 		path = filepath.FromSlash(strings.TrimPrefix(path, "/"))
 	}
 	return path, filepath.IsAbs(path) && !strings.ContainsRune(path, 0)
-}
-
-// hostname returns the host that file managers put into file:// URLs; ""
-// matches none.
-func hostname() string {
-	name, err := os.Hostname()
-	if err != nil {
-		return ""
-	}
-	return name
 }
 
 // shellWords splits line like a shell that supports only quotes and

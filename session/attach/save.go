@@ -58,10 +58,8 @@ func Extension(mime string) string {
 	switch mime {
 	case "image/jpeg":
 		return ".jpg"
-	case "image/png", "image/webp", "image/gif", "image/avif", "video/mp4", "video/webm":
+	case "image/png", "image/webp", "image/gif", "image/avif", "video/mp4", "video/webm", "video/avi":
 		return "." + kind
-	case "video/avi":
-		return ".avi"
 	case "image/svg+xml":
 		return ".svg"
 	case "video/quicktime":

@@ -22,13 +22,16 @@ func FromLLM(path string, data []byte) (p Prompt, notes []string, err error) {
 		}
 		return p, nil, &Error{path, at.Line, at.Text}
 	}
+	note := func(line int, format string, args ...any) {
+		notes = append(notes, fmt.Sprintf("%s:%d: ", path, line)+fmt.Sprintf(format, args...))
+	}
 	defaults := map[string]string{}
 	if v, ok := values.Get("defaults"); ok {
 		for _, f := range v.Fields {
 			if text := f.Value.Text; canPreset(text) {
 				defaults[f.Key] = text
 			} else {
-				notes = append(notes, fmt.Sprintf("%s:%d: defaults: %s has none here: {{%s=…}} cannot say %q", path, f.Value.Line, f.Key, f.Key, text))
+				note(f.Value.Line, "defaults: %s has none here: {{%s=…}} cannot say %q", f.Key, f.Key, text)
 			}
 		}
 	}
@@ -38,12 +41,12 @@ func FromLLM(path string, data []byte) (p Prompt, notes []string, err error) {
 		case "prompt":
 			p.Body = llmBody(strings.TrimRight(v.Text, "\n"), defaults)
 			if strings.Contains(p.Body, "{{llm_args}}") {
-				notes = append(notes, fmt.Sprintf("%s:%d: prompt: its $args is {{llm_args}} here, for {{args}} stands for all arguments", path, v.Line))
+				note(v.Line, "prompt: its $args is {{llm_args}} here, for {{args}} stands for all arguments")
 			}
 		case "system":
 			p.System = strings.TrimSpace(v.Text)
 			if strings.Contains(p.System, "$") {
-				notes = append(notes, fmt.Sprintf("%s:%d: system: its $ stays as it is: placeholders are for prompts", path, v.Line))
+				note(v.Line, "system: its $ stays as it is: placeholders are for prompts")
 			}
 		case "model":
 			p.Model = v.Text
@@ -52,16 +55,16 @@ func FromLLM(path string, data []byte) (p Prompt, notes []string, err error) {
 		case "fragments", "system_fragments":
 			for _, word := range v.Words() {
 				if strings.Contains(word, ":") {
-					notes = append(notes, fmt.Sprintf("%s:%d: %s: %s is no file: attach it yourself", path, v.Line, f.Key, word))
+					note(v.Line, "%s: %s is no file: attach it yourself", f.Key, word)
 					continue
 				}
 				files = append(files, "@"+quotedPath(word))
 			}
 		case "defaults", "name":
 		case "extract", "extract_last":
-			notes = append(notes, fmt.Sprintf("%s:%d: %s: parley -p -x prints the first code block", path, v.Line, f.Key))
+			note(v.Line, "%s: parley -p -x prints the first code block", f.Key)
 		default:
-			notes = append(notes, fmt.Sprintf("%s:%d: %s is not used here", path, v.Line, f.Key))
+			note(v.Line, "%s is not used here", f.Key)
 		}
 	}
 	if len(files) > 0 {
