@@ -156,8 +156,7 @@ func demux(turn iter.Seq[session.Event], queues []*eventQueue) (ending judging) 
 	for e := range turn {
 		switch e := e.(type) {
 		case session.CandidateEvent:
-			queues[e.N].ask()
-			queues[e.N].put(e.Event)
+			queues[e.N].put(e.Event, true)
 			switch one := e.Event.(type) {
 			case session.Step:
 				done[e.N].Steps++
@@ -168,7 +167,7 @@ func demux(turn iter.Seq[session.Event], queues []*eventQueue) (ending judging) 
 				}
 				ended[e.N] = true
 				done[e.N].Reason, done[e.N].Err = one.Finish.Reason, e.Err
-				queues[e.N].put(done[e.N])
+				queues[e.N].put(done[e.N], true)
 				queues[e.N].close()
 			}
 		case session.Verdict:
@@ -179,7 +178,7 @@ func demux(turn iter.Seq[session.Event], queues []*eventQueue) (ending judging) 
 			}
 			for i, q := range queues {
 				if !ended[i] {
-					q.put(e)
+					q.put(e, false)
 				}
 			}
 		}
@@ -215,20 +214,14 @@ func newQueue() *eventQueue {
 	return q
 }
 
-func (q *eventQueue) put(e session.Event) {
+// put adds an event. With asked it is the model's own.
+func (q *eventQueue) put(e session.Event, asked bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if !q.closed {
-		q.events = append(q.events, e)
+		q.events, q.asked = append(q.events, e), q.asked || asked
 		q.news.Signal()
 	}
-}
-
-func (q *eventQueue) ask() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.asked = true
-	q.news.Signal()
 }
 
 func (q *eventQueue) close() {

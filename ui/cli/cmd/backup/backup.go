@@ -172,13 +172,13 @@ func Restore(r io.Reader, lib *store.DB, files string, changed undo.Store, tmp s
 // restoreSession restores one conversation with its file history.
 func restoreSession(lib, from *store.DB, id, kept string, changed undo.Store, done *Restored) error {
 	s, nodes, err := from.Read(id)
-	if damaged := new(store.DamagedError); errors.As(err, &damaged) {
+	if errors.As(err, new(*store.DamagedError)) {
 		done.Damaged = append(done.Damaged, id)
 	} else if err != nil {
 		return err
 	}
 	shown, err := from.Annotations(id)
-	if damaged := new(store.DamagedError); err != nil && !errors.As(err, &damaged) {
+	if err != nil && !errors.As(err, new(*store.DamagedError)) {
 		return err
 	}
 	if len(nodes) == 0 {
@@ -232,9 +232,9 @@ func restoreSession(lib, from *store.DB, id, kept string, changed undo.Store, do
 // readHere returns the conversation in this store, with its readable messages; nil if there is none.
 func readHere(lib *store.DB, id string) (*store.Session, []store.Node, error) {
 	s, nodes, err := lib.Read(id)
-	if damaged := new(store.DamagedError); errors.Is(err, store.ErrNotFound) {
+	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil, nil
-	} else if err != nil && !errors.As(err, &damaged) {
+	} else if err != nil && !errors.As(err, new(*store.DamagedError)) {
 		return nil, nil, fmt.Errorf("%s, which is here, could not be read: %w", id, err)
 	}
 	return &s, nodes, nil

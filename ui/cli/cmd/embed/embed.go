@@ -248,8 +248,7 @@ const (
 
 // inputError marks errors of texts as usage errors.
 func inputError(err error) error {
-	long, bad := (*embedding.TooLongError)(nil), (*textError)(nil)
-	if errors.As(err, &long) || errors.As(err, &bad) {
+	if errors.As(err, new(*embedding.TooLongError)) || errors.As(err, new(*textError)) {
 		return cmdutil.Usage(err)
 	}
 	return err

@@ -259,7 +259,7 @@ func (s Options) remove() *cobra.Command {
 			}()
 			for _, r := range rows {
 				err := lib.Remove(r.ID)
-				if held := (*session.LockedError)(nil); errors.As(err, &held) {
+				if errors.As(err, new(*session.LockedError)) {
 					return cmdutil.Usage(err)
 				} else if err != nil {
 					return err

@@ -187,11 +187,6 @@ func (r *run) claim() error {
 	return nil
 }
 
-// A storeError is an error of parley's own store; it ends an import.
-type storeError struct{ error }
-
-func (e storeError) Unwrap() error { return e.error }
-
 func (r *run) file(ctx context.Context, path, state string) error {
 	name := r.place.relative(path)
 	was := r.record.Files[name]
@@ -201,15 +196,17 @@ func (r *run) file(ctx context.Context, path, state string) error {
 	}
 	now := readFile{State: state, IDs: was.IDs}
 	busy := r.Busy
+	var unstored error // an error of parley's own store, which ends the import
 	notices, err := r.read(ctx, path, r.known, func(c transfer.Conversation) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		return r.add(c, &now)
+		unstored = r.add(c, &now)
+		return unstored
 	})
 	r.addNotices(path, notices)
-	if own := (storeError{}); errors.As(err, &own) {
-		return own.error
+	if unstored != nil {
+		return unstored
 	}
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -248,13 +245,12 @@ func (r *run) add(c transfer.Conversation, now *readFile) error {
 		c.Session.Updated = at
 	}
 	done, err := store.ImportFrom(r.db, r.place.source(), c.Session, c.Nodes, c.Annotations...)
-	locked := new(store.LockedError)
 	switch {
-	case errors.As(err, &locked):
+	case errors.As(err, new(*store.LockedError)):
 		r.Busy++
 		return nil
 	case err != nil:
-		return storeError{err}
+		return err
 	case done.Deleted:
 		r.Removed++
 	case done.New:
@@ -277,11 +273,11 @@ func (r *run) add(c transfer.Conversation, now *readFile) error {
 func (r *run) isRemoved(there string) (bool, error) {
 	id, err := store.ImportedAs(r.db, r.place.source(), there)
 	if err != nil {
-		return false, storeError{err}
+		return false, err
 	}
 	found, err := r.db.Find(id)
 	if err != nil {
-		return false, storeError{err}
+		return false, err
 	}
 	if slices.ContainsFunc(found, func(s store.Session) bool { return s.ID == id && s.Deleted.IsZero() }) {
 		return false, nil
