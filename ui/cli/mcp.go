@@ -11,7 +11,6 @@ import (
 	"parley/tools"
 	"parley/tools/mcp"
 	"parley/tools/process"
-	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -29,14 +28,6 @@ type mcpServers struct {
 func (m *mcpServers) running() mcp.Servers {
 	if all := m.servers.Load(); all != nil {
 		return *all
-	}
-	return nil
-}
-
-// all is running for front ends.
-func (m *mcpServers) all() app.Servers {
-	if all := m.running(); all != nil {
-		return all
 	}
 	return nil
 }

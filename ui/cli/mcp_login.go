@@ -57,7 +57,7 @@ func storedSecret(store keyStore, server, name string) (value string, ok bool) {
 
 // options returns the servers for the flow that manages them.
 func (m *mcpServers) options() app.MCP {
-	o := app.MCP{Servers: m.all, OnServerChange: func(f func(string)) { m.onChange.Store(&f) }}
+	o := app.MCP{Servers: func() app.Servers { return m.running() }, OnServerChange: func(f func(string)) { m.onChange.Store(&f) }}
 	store := m.logins
 	if store == nil {
 		return o

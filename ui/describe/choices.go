@@ -78,5 +78,5 @@ func SessionScope(a *act.Action) (what, name string) {
 	case a.Host != "":
 		return "", inline(a.Host)
 	}
-	return "", ToolName(a)
+	return "", toolName(a)
 }

@@ -35,15 +35,15 @@ func Question(a *act.Action) string {
 	case a.Host != "":
 		return "Fetch " + inline(a.Host) + "?"
 	}
-	return "Call " + ToolName(a) + "?"
+	return "Call " + toolName(a) + "?"
 }
 
 // inline returns a name from outside as a part of a line. The name cannot push the text
 // after it out of sight.
 func inline(name string) string { return sanitize.Line(markGaps(Reveal(name))) }
 
-// ToolName returns the name of the tool of a; for a tool of an MCP server it includes the server.
-func ToolName(a *act.Action) string { return inline(act.DisplayName(a.Tool)) }
+// toolName returns the name of the tool of a; for a tool of an MCP server it includes the server.
+func toolName(a *act.Action) string { return inline(act.DisplayName(a.Tool)) }
 
 // AlwaysQuestion returns the question whether actions like a may always run.
 func AlwaysQuestion(a *act.Action) string {

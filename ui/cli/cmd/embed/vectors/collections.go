@@ -30,13 +30,13 @@ type Collection struct {
 	num int64
 }
 
-// A MismatchError reports vectors whose space differs from the collection's.
-type MismatchError struct {
+// A mismatchError reports vectors whose space differs from the collection's.
+type mismatchError struct {
 	Collection
 	Why string // the difference
 }
 
-func (e *MismatchError) Error() string {
+func (e *mismatchError) Error() string {
 	return fmt.Sprintf("collection %s has vectors of %s: they cannot be compared", e.Name, e.Why)
 }
 
@@ -120,7 +120,7 @@ func textKey(text string) []byte {
 }
 
 // Add adds rows to the collection with this name, creating it if necessary, and returns it. It adds all rows or none.
-// Texts already in the collection are not changed. If set is another space, the error is a *MismatchError.
+// Texts already in the collection are not changed. If set is another space, the error is a *mismatchError.
 func (v Collections) Add(name string, set Space, rows []Row) (c Collection, err error) {
 	err = v.db.Update(func(w store.Tx) error {
 		now := time.Now()
@@ -133,7 +133,7 @@ func (v Collections) Add(name string, set Space, rows []Row) (c Collection, err 
 			return err
 		}
 		if why := c.Space.Differs(set); why != "" {
-			return &MismatchError{c, why}
+			return &mismatchError{c, why}
 		}
 		return c.add(w, rows, now)
 	})
@@ -154,24 +154,24 @@ func (c *Collection) add(w store.Tx, rows []Row, now time.Time) error {
 		if err := w.QueryRow(`SELECT data FROM coarse WHERE collection = ? AND block = ?`, c.num, number).Scan(&block); err != nil {
 			return err
 		}
-		if len(block) != c.Rows%blockRows*RecordSize(c.Dimensions) {
+		if len(block) != c.Rows%blockRows*recordSize(c.Dimensions) {
 			return c.damaged()
 		}
 	}
 	for _, r := range rows {
 		if len(r.Vector) != c.Dimensions {
-			return &MismatchError{*c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(r.Vector))}
+			return &mismatchError{*c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(r.Vector))}
 		}
 		var added int
 		err := w.QueryRow(`INSERT INTO vectors (collection, row, sha, file, line, text, data) VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (collection, sha) DO NOTHING RETURNING row`,
-			c.num, c.Rows, textKey(r.Text), r.File, r.Line, r.Text, Bytes(r.Vector)).Scan(&added)
+			c.num, c.Rows, textKey(r.Text), r.File, r.Line, r.Text, toBytes(r.Vector)).Scan(&added)
 		if errors.Is(err, sql.ErrNoRows) {
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		block = AppendCode(block, r.Vector)
+		block = appendCode(block, r.Vector)
 		if c.Rows++; c.Rows%blockRows == 0 {
 			if err := save(); err != nil {
 				return err
@@ -196,7 +196,7 @@ func (c *Collection) joinBlocks(w store.Tx, end int) error {
 		return nil
 	}
 	first := end - joinedBlocks
-	joined := make([]byte, 0, joinedBlocks*blockRows*RecordSize(c.Dimensions))
+	joined := make([]byte, 0, joinedBlocks*blockRows*recordSize(c.Dimensions))
 	if err := store.EachRow(w, func(rows *sql.Rows) error {
 		var data sql.RawBytes
 		err := rows.Scan(&data)
@@ -221,7 +221,7 @@ func (c Collection) damaged() error {
 // Similar returns the n texts of a collection nearest to a vector, the nearest first.
 func (v Collections) Similar(c Collection, query []float32, n int) ([]SimilarText, error) {
 	if len(query) != c.Dimensions {
-		return nil, &MismatchError{c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(query))}
+		return nil, &mismatchError{c, fmt.Sprintf("%d dimensions, not %d", c.Dimensions, len(query))}
 	}
 	search := NewSearch(query, n)
 	err := v.db.View(func(q store.Tx) error {
@@ -238,7 +238,7 @@ func (v Collections) Similar(c Collection, query []float32, n int) ([]SimilarTex
 			if err != nil {
 				return err
 			}
-			search.Score(t, FromBytes(vector))
+			search.Score(t, fromBytes(vector))
 		}
 		return nil
 	})
@@ -253,7 +253,7 @@ func (c Collection) scan(q store.Tx, search *Search) error {
 		if err := rows.Scan(&block, &data); err != nil {
 			return err
 		}
-		first, size := block*blockRows, RecordSize(c.Dimensions)
+		first, size := block*blockRows, recordSize(c.Dimensions)
 		if !search.Scan(first, data[:min(len(data), max(0, c.Rows-int(first))*size)]) { // ignore rows added since
 			return c.damaged()
 		}

@@ -149,7 +149,7 @@ func TestSimilarWhileBlocksAreJoined(t *testing.T) {
 	var blocks, bytes int
 	if err := db.View(func(q store.Tx) error {
 		return q.QueryRow(`SELECT count(*), sum(length(data)) FROM coarse`).Scan(&blocks, &bytes)
-	}); err != nil || blocks != 4 || bytes != len(all)*RecordSize(8) {
+	}); err != nil || blocks != 4 || bytes != len(all)*recordSize(8) {
 		t.Errorf("%d blocks of %d bytes, %v", blocks, bytes, err)
 	}
 	for _, i := range []int{0, group - 1, group, 2*group - 1, 2 * group, len(all) - 1} {
@@ -172,7 +172,7 @@ func TestCollectionsAreNotMixed(t *testing.T) {
 		t.Fatalf("%+v, %v", c, err)
 	}
 	for _, other := range []Space{{Model: "mock/large", Dimensions: 24, Task: "document"}, {Model: "mock/small", Dimensions: 12, Task: "document"}, {Model: "mock/small", Dimensions: 24}} {
-		var mixed *MismatchError
+		var mixed *mismatchError
 		if _, err := Of(db).Add("notes", other, unit(5, 1, other.Dimensions)); !errors.As(err, &mixed) {
 			t.Errorf("%+v: %v", other, err)
 		}

@@ -160,7 +160,7 @@ func TestNumPy(t *testing.T) {
 		}
 		data, err := os.ReadFile(path)
 		head := "\x93NUMPY\x01\x00\x76\x00{'descr': '<f4', 'fortran_order': False, 'shape': " + shape + ", }"
-		if err != nil || len(data) != 128+n*12 || !strings.HasPrefix(string(data), head) || data[127] != '\n' || n > 0 && !slices.Equal(FromBytes(data[128:140]), rows[0].Vector) {
+		if err != nil || len(data) != 128+n*12 || !strings.HasPrefix(string(data), head) || data[127] != '\n' || n > 0 && !slices.Equal(fromBytes(data[128:140]), rows[0].Vector) {
 			t.Errorf("%q, %v", data, err)
 		}
 		out, err := exec.Command("/usr/bin/python3", "-c", "import numpy,sys; a=numpy.load(sys.argv[1]); print(a.shape, a.dtype, a.tolist()[:1])", path).CombinedOutput()

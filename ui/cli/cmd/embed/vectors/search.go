@@ -1,6 +1,6 @@
 // Package vectors stores vectors of texts, in files and collections, and finds those nearest to a query.
 //
-//	vectors ──► AppendCode ──► blocks of coarse codes ──► Search.Scan ──► Candidates
+//	vectors ──► appendCode ──► blocks of coarse codes ──► Search.Scan ──► Candidates
 //	        └─────────────────────────────────────────► Search.Score ──► Best
 //
 // Vectors have length 1, so that the dot product of two is their similarity, from -1 to 1.
@@ -23,11 +23,11 @@ const (
 	recordHead = 8
 )
 
-// RecordSize returns the size of a vector's record in bytes.
-func RecordSize(dimensions int) int { return recordHead + (dimensions+7)/8*8 }
+// recordSize returns the size of a vector's record in bytes.
+func recordSize(dimensions int) int { return recordHead + (dimensions+7)/8*8 }
 
-// AppendCode appends the record of v to block.
-func AppendCode(block []byte, v []float32) []byte {
+// appendCode appends the record of v to block.
+func appendCode(block []byte, v []float32) []byte {
 	codes, scale, sum := encode(v)
 	block = binary.LittleEndian.AppendUint32(block, math.Float32bits(scale))
 	block = binary.LittleEndian.AppendUint32(block, sum)
@@ -53,8 +53,8 @@ func encode(v []float32) (codes []byte, scale float32, sum uint32) {
 	return codes, scale, sum
 }
 
-// MaxCandidates is how many results of the coarse pass are compared exactly.
-const MaxCandidates = 200
+// maxCandidates is how many results of the coarse pass are compared exactly.
+const maxCandidates = 200
 
 // A SimilarText is a text found by a search.
 type SimilarText struct {
@@ -76,7 +76,7 @@ type Search struct {
 
 // NewSearch returns a search for the n vectors nearest to query.
 func NewSearch(query []float32, n int) *Search {
-	s := &Search{query: query, coarse: nearest{most: max(MaxCandidates, n)}, best: nearest{most: n}}
+	s := &Search{query: query, coarse: nearest{most: max(maxCandidates, n)}, best: nearest{most: n}}
 	codes, _, sum := encode(query)
 	s.sum = int64(sum)
 	for ; len(codes) > 0; codes = codes[8:] {
@@ -90,7 +90,7 @@ func NewSearch(query []float32, n int) *Search {
 // Scan compares the records of block, whose ids count up from first. It returns false if block is not a whole number of
 // records.
 func (s *Search) Scan(first int64, block []byte) bool {
-	size := RecordSize(len(s.query))
+	size := recordSize(len(s.query))
 	if len(block)%size != 0 {
 		return false
 	}
@@ -159,20 +159,15 @@ func (n *nearest) add(t SimilarText) {
 	n.texts = n.texts[:min(len(n.texts), n.most)]
 }
 
-// Bytes encodes v as float32 in little-endian order.
-func Bytes(v []float32) []byte {
-	b := make([]byte, 0, 4*len(v))
-	for _, x := range v {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-	}
+// toBytes encodes v as float32 in little-endian order.
+func toBytes(v []float32) []byte {
+	b, _ := binary.Append(nil, binary.LittleEndian, v) // it fails only for other types
 	return b
 }
 
-// FromBytes decodes a vector from Bytes.
-func FromBytes(b []byte) []float32 {
+// fromBytes decodes a vector from toBytes.
+func fromBytes(b []byte) []float32 {
 	v := make([]float32, len(b)/4)
-	for i := range v {
-		v[i] = math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:]))
-	}
+	_, _ = binary.Decode(b, binary.LittleEndian, v)
 	return v
 }

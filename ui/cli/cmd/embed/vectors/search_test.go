@@ -45,7 +45,7 @@ func coded(all [][]float32, rows int) (blocks [][]byte) {
 	for chunk := range slices.Chunk(all, rows) {
 		var block []byte
 		for _, v := range chunk {
-			block = AppendCode(block, v)
+			block = appendCode(block, v)
 		}
 		blocks = append(blocks, block)
 	}
@@ -126,7 +126,7 @@ func TestRecall(t *testing.T) {
 // A zero vector, a request for too many matches, and an invalid block are harmless.
 func TestSearchEdges(t *testing.T) {
 	zero := make([]float32, 5)
-	block := AppendCode(AppendCode(nil, zero), []float32{1, 0, 0, 0, 0})
+	block := appendCode(appendCode(nil, zero), []float32{1, 0, 0, 0, 0})
 	s := NewSearch([]float32{1, 0, 0, 0, 0}, 10)
 	if !s.Scan(7, block) || s.Scan(9, block[:len(block)-1]) {
 		t.Error("took what is no block")
@@ -140,7 +140,7 @@ func TestSearchEdges(t *testing.T) {
 		t.Errorf("best %v", best)
 	}
 	v := []float32{1.5, float32(math.Pi), -3}
-	if got := FromBytes(Bytes(v)); !slices.Equal(got, v) {
+	if got := fromBytes(toBytes(v)); !slices.Equal(got, v) {
 		t.Errorf("%v became %v", v, got)
 	}
 }

@@ -220,7 +220,7 @@ func (n *numPy) Write(s Space, rows []Row) error {
 	n.dimensions = s.Dimensions
 	for _, r := range rows {
 		n.rows++
-		if _, err := n.w.Write(Bytes(r.Vector)); err != nil {
+		if _, err := n.w.Write(toBytes(r.Vector)); err != nil {
 			return err
 		}
 	}
