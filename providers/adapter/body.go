@@ -51,40 +51,15 @@ func (b Body) PutInto(r *http.Request) {
 	for _, piece := range b.pieces {
 		r.ContentLength += int64(len(piece))
 	}
-	r.GetBody = func() (io.ReadCloser, error) { return &bodyReader{b.pieces, bytes.Reader{}}, nil }
+	r.GetBody = func() (io.ReadCloser, error) {
+		readers := make([]io.Reader, len(b.pieces))
+		for i, piece := range b.pieces {
+			readers[i] = bytes.NewReader(piece)
+		}
+		return io.NopCloser(io.MultiReader(readers...)), nil
+	}
 	r.Body, _ = r.GetBody()
 }
-
-// A bodyReader reads the pieces of a body.
-type bodyReader struct {
-	behind [][]byte // pieces not yet read; the first one is being read
-	piece  bytes.Reader
-}
-
-func (r *bodyReader) Read(p []byte) (int, error) {
-	for r.piece.Len() == 0 {
-		if len(r.behind) == 0 {
-			return 0, io.EOF
-		}
-		r.piece.Reset(r.behind[0])
-		r.behind = r.behind[1:]
-	}
-	return r.piece.Read(p)
-}
-
-// WriteTo implements io.WriterTo.
-func (r *bodyReader) WriteTo(w io.Writer) (n int64, err error) {
-	for {
-		written, err := r.piece.WriteTo(w)
-		if n += written; err != nil || len(r.behind) == 0 {
-			return n, err
-		}
-		r.piece.Reset(r.behind[0])
-		r.behind = r.behind[1:]
-	}
-}
-
-func (r *bodyReader) Close() error { return nil }
 
 // cloneItem returns a deep copy of maps and slices; other values are shared.
 func cloneItem(v any) any {
