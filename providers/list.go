@@ -194,10 +194,10 @@ func (l lister) fetchPages(ctx context.Context, path string) (offers []listedMod
 
 // nextPage returns the query parameters of the next page; nil if there is none.
 func nextPage(page map[string]any, at listEndpoint) url.Values {
-	if token := firstText(page, "nextPageToken"); token != "" {
+	if token := catalog.FirstText(page, "nextPageToken"); token != "" {
 		return url.Values{"pageToken": {token}}
 	}
-	if last := firstText(page, "last_id"); last != "" && page["has_more"] == true {
+	if last := catalog.FirstText(page, "last_id"); last != "" && page["has_more"] == true {
 		return url.Values{cmp.Or(at.after, "after"): {last}}
 	}
 	return nil

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"parley/providers/adapter"
 	"parley/providers/catalog"
 )
 
@@ -70,18 +69,18 @@ func parseListing(page map[string]any, local bool) []listedModel {
 	var offers []listedModel
 	for _, row := range rows {
 		m, _ := row.(map[string]any)
-		id := strings.TrimPrefix(firstText(m, idFields...), "models/")
+		id := strings.TrimPrefix(catalog.FirstText(m, idFields...), "models/")
 		embeds := local && catalog.Embeds(m, id)
 		if id == "" || !embeds && !isChatModel(m) {
 			continue
 		}
-		title := firstText(m, titleFields...)
+		title := catalog.FirstText(m, titleFields...)
 		if strings.HasPrefix(title, "models/") || title == id {
 			title = ""
 		}
 		price, refused := parsePrice(m)
 		offers = append(offers, listedModel{catalog.Facts{
-			ID: id, Name: title, Context: firstCount(m, contextFields...), MaxOutput: firstCount(m, outputFields...), Price: price,
+			ID: id, Name: title, Context: catalog.FirstCount(m, contextFields...), MaxOutput: catalog.FirstCount(m, outputFields...), Price: price,
 			Tools: hasCapability(m, toolFields), Vision: hasCapability(m, visionFields), Thinks: hasCapability(m, thinkingFields),
 			Retires: firstDay(m, "retires_at", "shutdown_date", "expiration_date"),
 		}, embeds, refused})
@@ -93,7 +92,7 @@ func parseListing(page map[string]any, local bool) []listedModel {
 // 2006-01-02: Anthropic has retires_at, OpenAI shutdown_date, OpenRouter expiration_date. It returns ""
 // if none does.
 func firstDay(m map[string]any, fields ...string) string {
-	day, _, _ := strings.Cut(firstText(m, fields...), "T")
+	day, _, _ := strings.Cut(catalog.FirstText(m, fields...), "T")
 	if _, err := time.Parse(time.DateOnly, day); err != nil {
 		return ""
 	}
@@ -102,10 +101,10 @@ func firstDay(m map[string]any, fields ...string) string {
 
 // isChatModel reports false for models that the server marks as retired or as made for other uses.
 func isChatModel(m map[string]any) bool {
-	if methods, ok := memberAt(m, "supportedGenerationMethods").([]any); ok && !slices.Contains(methods, any("generateContent")) {
+	if methods, ok := catalog.Member(m, "supportedGenerationMethods").([]any); ok && !slices.Contains(methods, any("generateContent")) {
 		return false
 	}
-	return m["type"] != "embeddings" && m["type"] != "embedding" && m["lifecycle"] != "retired" && memberAt(m, "capabilities.completion_chat") != false
+	return m["type"] != "embeddings" && m["type"] != "embedding" && m["lifecycle"] != "retired" && catalog.Member(m, "capabilities.completion_chat") != false
 }
 
 // A capabilityField is where a server reports a capability of a model. The field is a list that
@@ -126,7 +125,7 @@ var (
 func hasCapability(m map[string]any, signs []capabilityField) *bool {
 	said, is := false, false
 	for _, s := range signs {
-		switch v := memberAt(m, s.path).(type) {
+		switch v := catalog.Member(m, s.path).(type) {
 		case bool:
 			said, is = true, is || v
 		case string: // LM Studio's type; other values say nothing about this
@@ -154,7 +153,7 @@ func parsePrice(m map[string]any) (p catalog.Price, refused string) {
 		to   *float64
 		need bool
 	}{{"prompt", &p.Input, true}, {"completion", &p.Output, true}, {"input_cache_read", &p.CacheRead, false}, {"input_cache_write", &p.CacheWrite, false}} {
-		text := firstText(m, "pricing."+figure.name)
+		text := catalog.FirstText(m, "pricing."+figure.name)
 		dollars, err := strconv.ParseFloat(text, 64)
 		dollars = math.Round(dollars*1e12) / 1e6
 		switch {
@@ -178,7 +177,7 @@ func parsePrice(m map[string]any) (p catalog.Price, refused string) {
 // addLoadedWindows adds the context window that a server runs its models with. Ollama reports it
 // for models in memory; llama.cpp for its only one, with whether that one takes images.
 func addLoadedWindows(offers []listedModel, page map[string]any) {
-	n, sees := firstCount(page, "default_generation_settings.n_ctx"), hasCapability(page, []capabilityField{{"modalities.vision", ""}})
+	n, sees := catalog.FirstCount(page, "default_generation_settings.n_ctx"), hasCapability(page, []capabilityField{{"modalities.vision", ""}})
 	for i := range offers {
 		offers[i].Context, offers[i].Vision = cmp.Or(n, offers[i].Context), cmp.Or(sees, offers[i].Vision)
 	}
@@ -189,36 +188,4 @@ func addLoadedWindows(offers []listedModel, page map[string]any) {
 			}
 		}
 	}
-}
-
-// memberAt returns the member of m at path; nil if there is none.
-func memberAt(m map[string]any, path string) any {
-	value, _ := adapter.Field(m, path)
-	return value
-}
-
-// firstText returns the first member that is a nonempty string; "" if none is.
-func firstText(m map[string]any, paths ...string) string {
-	for _, path := range paths {
-		if s, ok := memberAt(m, path).(string); ok && s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
-// firstCount returns the first member that is a positive number of tokens; 0 if none is.
-func firstCount(m map[string]any, paths ...string) int {
-	for _, path := range paths {
-		n, ok := memberAt(m, path).(float64)
-		if s, isText := memberAt(m, path).(string); isText {
-			var err error
-			n, err = strconv.ParseFloat(s, 64)
-			ok = err == nil
-		}
-		if ok && n >= 1 && n < 1<<40 {
-			return int(n)
-		}
-	}
-	return 0
 }

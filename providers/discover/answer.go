@@ -5,8 +5,9 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
+
+	"parley/providers/catalog"
 )
 
 // An answer is a server's response to one GET. The zero value means no response.
@@ -34,8 +35,7 @@ func (a answer) state() string {
 
 // text returns the string at path; "" if there is none.
 func (a answer) text(path string) string {
-	s, _ := memberAt(a.object, path).(string)
-	return s
+	return catalog.FirstText(a.object, path)
 }
 
 // list returns the member called name as a list of objects; ok is false if it is not a list. Ollama
@@ -91,14 +91,4 @@ func (s *session) fetch(path string) answer {
 	}
 	_ = json.Unmarshal(a.body, &a.object)
 	return a
-}
-
-// memberAt returns the member of m at path; nil if there is none.
-func memberAt(m map[string]any, path string) any {
-	outer, inner, nested := strings.Cut(path, ".")
-	if !nested {
-		return m[outer]
-	}
-	object, _ := m[outer].(map[string]any)
-	return memberAt(object, inner)
 }

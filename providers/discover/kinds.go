@@ -42,7 +42,7 @@ var kinds = []kind{
 		provider: "koboldcpp", name: "KoboldCpp", port: "5001", proofs: []string{"/api/extra/version"},
 		proves: func(s *session) bool { return s.get("/api/extra/version").text("result") == "KoboldCpp" },
 		models: func(s *session) []model {
-			return withContext(s.listedModels(), countAt(s.get("/api/extra/true_max_context_length").object, "value"))
+			return withContext(s.listedModels(), catalog.FirstCount(s.get("/api/extra/true_max_context_length").object, "value"))
 		},
 	},
 	{
@@ -80,7 +80,7 @@ var kinds = []kind{
 		models: func(s *session) []model {
 			models := s.listedModels()
 			if len(models) > 0 && models[0].Context == 0 {
-				return withContext(models, countAt(s.get("/get_server_info").object, "context_length"))
+				return withContext(models, catalog.FirstCount(s.get("/get_server_info").object, "context_length"))
 			}
 			return models
 		},
@@ -89,11 +89,13 @@ var kinds = []kind{
 		provider: "lmstudio", name: "LM Studio", port: "1234", proofs: []string{"/api/v1/models", "/api/v0/models"},
 		proves: func(s *session) bool {
 			rows, ok := s.get("/api/v1/models").list("models")
-			if ok && !slices.ContainsFunc(rows, func(m map[string]any) bool { return textAt(m, "key") == "" }) {
+			if ok && !slices.ContainsFunc(rows, func(m map[string]any) bool { return catalog.FirstText(m, "key") == "" }) {
 				return true
 			}
 			rows, _ = s.get("/api/v0/models").list("data")
-			return slices.ContainsFunc(rows, func(m map[string]any) bool { return textAt(m, "state") != "" && textAt(m, "type") != "" })
+			return slices.ContainsFunc(rows, func(m map[string]any) bool {
+				return catalog.FirstText(m, "state") != "" && catalog.FirstText(m, "type") != ""
+			})
 		},
 		models: studioModels,
 	},
@@ -200,13 +202,13 @@ func (s *session) listsModels() bool {
 // lists reports whether a model in the list has a member with this text.
 func (s *session) lists(member, text string) bool {
 	rows, _ := s.get(listPath).list("data")
-	return slices.ContainsFunc(rows, func(m map[string]any) bool { return textAt(m, member) == text })
+	return slices.ContainsFunc(rows, func(m map[string]any) bool { return catalog.FirstText(m, member) == text })
 }
 
 // listsWindows reports whether the list has the context windows that its models run with.
 func (s *session) listsWindows() bool {
 	rows, _ := s.get(listPath).list("data")
-	return slices.ContainsFunc(rows, func(m map[string]any) bool { return countAt(m, "max_model_len") > 0 })
+	return slices.ContainsFunc(rows, func(m map[string]any) bool { return catalog.FirstCount(m, "max_model_len") > 0 })
 }
 
 // isLoadingLlama reports whether the server is a llama.cpp loading its model: it answers 503 to

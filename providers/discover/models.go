@@ -18,18 +18,12 @@ func (s *session) listedModels() []model {
 func parseModels(rows []map[string]any) []model {
 	var models []model
 	for _, m := range rows {
-		id := firstText(m, "id", "key", "model", "name")
+		id := catalog.FirstText(m, "id", "key", "model", "name")
 		if !isName(id) {
 			continue
 		}
-		context := countAt(m, "meta.n_ctx_train")
-		for _, path := range []string{"max_context_length", "context_length", "meta.n_ctx", "max_model_len", "loaded_context_length"} { // best last
-			if n := countAt(m, path); n > 0 {
-				context = n
-			}
-		}
 		models = append(models, model{catalog.Facts{
-			ID: id, Context: context,
+			ID: id, Context: catalog.FirstCount(m, "loaded_context_length", "max_model_len", "meta.n_ctx", "context_length", "max_context_length", "meta.n_ctx_train"),
 			Tools:  ability(m, "capabilities.trained_for_tool_use", "tools", "tool_use"),
 			Vision: ability(m, "capabilities.vision", "vision", "vlm"),
 			Thinks: ability(m, "capabilities.reasoning", "thinking"),
@@ -46,7 +40,7 @@ func isName(id string) bool {
 // ability returns the value at path or, if there is none, whether the list of capabilities contains
 // one of words; nil if the model has neither.
 func ability(m map[string]any, path string, words ...string) *bool {
-	switch told := memberAt(m, path).(type) {
+	switch told := catalog.Member(m, path).(type) {
 	case bool:
 		return &told
 	case map[string]any: // LM Studio describes its reasoning options
@@ -74,10 +68,10 @@ func withContext(models []model, context int) []model {
 // llamaModels returns the model of llama.cpp and of servers based on it.
 func llamaModels(s *session) []model {
 	props := s.get("/props").object
-	models := withContext(s.listedModels(), countAt(props, "default_generation_settings.n_ctx"))
+	models := withContext(s.listedModels(), catalog.FirstCount(props, "default_generation_settings.n_ctx"))
 	for i := range models {
-		models[i].Tools = cmpAbility(models[i].Tools, memberAt(props, "chat_template_caps.supports_tools"))
-		models[i].Vision = cmpAbility(models[i].Vision, memberAt(props, "modalities.vision"))
+		models[i].Tools = cmpAbility(models[i].Tools, catalog.Member(props, "chat_template_caps.supports_tools"))
+		models[i].Vision = cmpAbility(models[i].Vision, catalog.Member(props, "modalities.vision"))
 	}
 	return models
 }
@@ -99,7 +93,7 @@ func studioModels(s *session) []model {
 	}
 	models := parseModels(rows)
 	for i := range models {
-		at := slices.IndexFunc(rows, func(m map[string]any) bool { return textAt(m, "key") == models[i].ID })
+		at := slices.IndexFunc(rows, func(m map[string]any) bool { return catalog.FirstText(m, "key") == models[i].ID })
 		if at < 0 {
 			continue
 		}
@@ -107,7 +101,7 @@ func studioModels(s *session) []model {
 		for _, instance := range instances {
 			loaded, _ := instance.(map[string]any)
 			models[i].loaded = true
-			if n := countAt(loaded, "config.context_length"); n > 0 {
+			if n := catalog.FirstCount(loaded, "config.context_length"); n > 0 {
 				models[i].Context = n
 			}
 		}
@@ -124,34 +118,10 @@ func ollamaModels(s *session) []model {
 	for i := range models {
 		models[i].Context = 0 // largest window that the model supports
 		for _, r := range running {
-			if firstText(r, "model", "name") == models[i].ID {
-				models[i].loaded, models[i].Context = true, countAt(r, "context_length")
+			if catalog.FirstText(r, "model", "name") == models[i].ID {
+				models[i].loaded, models[i].Context = true, catalog.FirstCount(r, "context_length")
 			}
 		}
 	}
 	return models
-}
-
-// firstText returns the first nonempty string among the members.
-func firstText(m map[string]any, names ...string) string {
-	for _, name := range names {
-		if s := textAt(m, name); s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
-func textAt(m map[string]any, path string) string {
-	s, _ := memberAt(m, path).(string)
-	return s
-}
-
-// countAt returns the number of tokens at path; 0 if there is none.
-func countAt(m map[string]any, path string) int {
-	n, _ := memberAt(m, path).(float64)
-	if n >= 1 && n < 1<<40 {
-		return int(n)
-	}
-	return 0
 }
