@@ -89,15 +89,14 @@ type FileChanges struct {
 func New(o Options) *App {
 	o = o.WithDefaults()
 	a := &App{
-		Options: o, comparing: comparing{Compared: o.Start.Compare, CompareOptions: CompareOptions{Judge: o.Start.Judge}},
+		Options: o, comparing: comparing{Compared: o.Start.Compare, compareOptions: compareOptions{Judge: o.Start.Judge}},
 		Busy: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, BeforeSwitch: func() {},
 		Reopened: func() Effect { return nil }, BranchFiles: func() Effect { return nil }, NextQuestion: func() Effect { return nil },
 		DiscoverModels: func() Effect { return nil }, LearnModel: func() Effect { return nil },
 		UseModel: func(string) Effect { return nil }, FollowModel: func(string) Effect { return nil }, ServerPrompts: func() ([]ServerPrompt, string) { return nil, "" },
 		Uses: CommandUses{store: o.Library},
 	}
-	name := a.Session.Model().Name
-	a.Recent = append([]string{name}, slices.DeleteFunc(slices.Clone(o.Recent), func(n string) bool { return n == name })...)
+	a.Recent = a.UsedModels()
 	a.RequestTokens = func() int { return a.Session.ContextTokens() }
 	o.Flows(a)
 	return a
@@ -112,6 +111,12 @@ func (a *App) Started() Effect {
 		}
 	}
 	return a.Reopened()
+}
+
+// UsedModels returns the recently used models, the current one first.
+func (a *App) UsedModels() []string {
+	name := a.Session.Model().Name
+	return append([]string{name}, slices.DeleteFunc(slices.Clone(a.Recent), func(n string) bool { return n == name })...)
 }
 
 // Note stores a notice of parley's own in the conversation and shows it.

@@ -17,12 +17,12 @@ import (
 // comparing holds the models for the next prompt and the options of the comparison.
 type comparing struct {
 	Compared []string // models that answer the next prompt; nil: the session's model only
-	CompareOptions
+	compareOptions
 	Unnamed bool // a blind comparison is open: anything that identifies its models is hidden
 }
 
-// CompareOptions holds the options of /compare.
-type CompareOptions struct {
+// compareOptions holds the options of /compare.
+type compareOptions struct {
 	Blind bool   // hides the names and shuffles the order until the user chooses
 	Judge string // model that picks the best answer; "" for none
 }
@@ -56,12 +56,12 @@ func (a *App) Compare(arg string) Effect {
 	for i, name := range names {
 		names[i] = a.Resolve(name)
 	}
-	a.Compared, a.CompareOptions = names, how
+	a.Compared, a.compareOptions = names, how
 	return Toast(ComparedText(a))
 }
 
 // parseComparing reads "--blind --judge MODEL MODEL…".
-func parseComparing(arg string) (names []string, how CompareOptions, err error) {
+func parseComparing(arg string) (names []string, how compareOptions, err error) {
 	words := strings.Fields(arg)
 	for len(words) > 0 {
 		word := words[0]
@@ -91,11 +91,11 @@ func CompareTitle(a *App) string { return "Compare " + a.Session.Model().Name + 
 // ComparedText says which models the next prompt goes to.
 func ComparedText(a *App) string {
 	text := "Next prompt goes to " + strings.Join(CandidateLabels(a.Compared), " and ")
-	if a.CompareOptions.Blind {
+	if a.compareOptions.Blind {
 		text += " · names hidden"
 	}
-	if a.CompareOptions.Judge != "" {
-		text += " · judged by " + a.CompareOptions.Judge
+	if a.compareOptions.Judge != "" {
+		text += " · judged by " + a.compareOptions.Judge
 	}
 	return text + " · " + a.KeyOf("compare") + " turns it off"
 }
@@ -124,8 +124,8 @@ func (p *ComparedPrompt) Ask(ctx context.Context, s *session.Session, parts []ll
 // OpenCompared opens the models for the next prompt. It turns comparing off for later prompts, even if it returns an
 // error. It returns nil if only the session's model is asked.
 func OpenCompared(a *App) (*ComparedPrompt, error) {
-	names, how := a.Compared, a.CompareOptions
-	a.Compared, a.CompareOptions = nil, CompareOptions{}
+	names, how := a.Compared, a.compareOptions
+	a.Compared, a.compareOptions = nil, compareOptions{}
 	if len(names) == 0 {
 		return nil, nil
 	}

@@ -18,12 +18,9 @@ type Wire struct {
 	OnRecordError func(func(trouble string))             // sets the callback for recordings that cannot be written; it runs on any goroutine
 }
 
-// NoExchanges is the reason why there is nothing to inspect.
-const NoExchanges = "No requests yet"
-
 func (a *App) noExchanges() string {
 	if a.Wire.List == nil || len(a.Wire.List()) == 0 {
-		return NoExchanges
+		return "No requests yet"
 	}
 	return ""
 }

@@ -197,8 +197,7 @@ func (c connection) connected(said string) app.Effect {
 		return app.Notes{note}
 	}
 	if switched {
-		a.Recent = f.recent()
-		return app.Then{e, app.Notes{note}, f.keep(a.Recent)}
+		return app.Then{e, app.Notes{note}, f.keepUsed()}
 	}
 	return app.Then{e, app.Notes{note}}
 }

@@ -117,6 +117,5 @@ func (f *flow) startWithModel(name string) app.Effect {
 	}
 	f.app.Session.SetModel(model)
 	f.app.NoKey = false
-	f.app.Recent = f.recent()
-	return app.Then{app.Toast("Using " + model.Name + " · " + f.app.KeyOf("model") + " changes it"), f.keep(f.app.Recent)}
+	return app.Then{app.Toast("Using " + model.Name + " · " + f.app.KeyOf("model") + " changes it"), f.keepUsed()}
 }

@@ -73,14 +73,13 @@ func (f *flow) follow(name string) app.Effect {
 // noteUsed returns the effect that stores the current model as the last used one.
 func (f *flow) noteUsed() app.Effect {
 	f.app.Session.EndCooldown()
-	f.app.Recent = f.recent()
-	return f.keep(f.app.Recent)
+	return f.keepUsed()
 }
 
-// recent returns the recently used models, the current one first.
-func (f *flow) recent() []string {
-	name := f.app.Session.Model().Name
-	return append([]string{name}, slices.DeleteFunc(slices.Clone(f.app.Recent), func(n string) bool { return n == name })...)
+// keepUsed makes the current model the most recently used one, and returns the effect that stores that.
+func (f *flow) keepUsed() app.Effect {
+	f.app.Recent = f.app.UsedModels()
+	return f.keep(f.app.Recent)
 }
 
 // keep stores the recently used models: the next start uses the first.
@@ -128,7 +127,7 @@ func (f *flow) cycle(by int) func(string) app.Effect {
 		}
 		e, switched := f.switchTo(name)
 		if switched {
-			return app.Then{e, f.keep(f.recent())}
+			return app.Then{e, f.keep(f.app.UsedModels())}
 		}
 		return e
 	}

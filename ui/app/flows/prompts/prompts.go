@@ -3,6 +3,7 @@
 package prompts
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -90,10 +91,7 @@ func (f *Flow) files() []prompts.Prompt {
 // Items lists the prompts of files and of MCP servers.
 func (f *Flow) Items() (items []app.Item) {
 	for _, p := range f.files() {
-		about := p.Description
-		if about == "" {
-			about = app.FirstLine(p.Body)
-		}
+		about := cmp.Or(p.Description, app.FirstLine(p.Body))
 		if hint := p.ArgumentHint(); hint != "" {
 			about = hint + " · " + about
 		}
