@@ -180,8 +180,7 @@ func (w *writer) annotate(num int64, a Annotation) error {
 // annotations reads the annotations of the session num. Unreadable ones are
 // counted and left out.
 func annotations(q Tx, num int64, damage *damageReport) (all []Annotation) {
-	var tables int // a read-only file may have an older schema
-	if err := q.QueryRow(`SELECT count(*) FROM sqlite_schema WHERE name = 'annotations'`).Scan(&tables); err != nil || tables == 0 {
+	if known, err := hasTable(q, "annotations"); err != nil || !known {
 		return nil
 	}
 	var c columns
@@ -213,7 +212,7 @@ func annotations(q Tx, num int64, damage *damageReport) (all []Annotation) {
 // Annotations returns the annotations of a session by N, without opening it. A *DamagedError
 // comes with the readable ones.
 func (db *DB) Annotations(id string) (all []Annotation, err error) {
-	err = db.read(func(q Tx) error {
+	err = db.View(func(q Tx) error {
 		row, err := db.row(q, id)
 		if err != nil && !isPartial(err) {
 			return err

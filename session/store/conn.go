@@ -299,9 +299,6 @@ func (db *database) Bulk(f func() error) error {
 	return f()
 }
 
-// View runs f in a transaction that sees one state of the file.
-func (db *database) View(f func(Tx) error) error { return db.read(f) }
-
 // exec runs a statement in a transaction of its own.
 func (db *database) exec(query string, args ...any) error {
 	return db.write(func(w *writer) error { return w.Exec(query, args...) })
@@ -309,7 +306,7 @@ func (db *database) exec(query string, args ...any) error {
 
 // value reads the single value of a query; sql.ErrNoRows if there is none.
 func (db *database) value(to any, query string, args ...any) error {
-	return db.read(func(q Tx) error { return q.QueryRow(query, args...).Scan(to) })
+	return db.View(func(q Tx) error { return q.QueryRow(query, args...).Scan(to) })
 }
 
 // writable reopens the writing connection if an error closed it, and returns why the file
@@ -399,9 +396,9 @@ func (db *database) setBusyTimeout(err error) {
 	}
 }
 
-// read runs f in a transaction that sees one state of the file. For a corrupt file the
+// View runs f in a transaction that sees one state of the file. For a corrupt file the
 // error is a *DamagedError; the data that f has read can be used.
-func (db *database) read(f func(Tx) error) error {
+func (db *database) View(f func(Tx) error) error {
 	readers := db.readers.Load()
 	if readers == nil {
 		db.mu.Lock()

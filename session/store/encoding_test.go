@@ -115,7 +115,7 @@ func TestBlobs(t *testing.T) {
 	}
 	for left := 3; left > 0; left-- {
 		var blobs, size int
-		if err := db.read(func(q Tx) error {
+		if err := db.View(func(q Tx) error {
 			return q.QueryRow(`SELECT count(*), sum(length(data)) FROM blobs`).Scan(&blobs, &size)
 		}); err != nil || blobs != 1 || size != len(data) {
 			t.Fatalf("%d blobs of %d bytes, %v", blobs, size, err)
@@ -130,7 +130,7 @@ func TestBlobs(t *testing.T) {
 	}
 	for _, table := range []string{"blobs", "refs", "nodes", "sessions", "leases", "words_docsize"} {
 		var n int
-		if err := db.read(func(q Tx) error { return q.QueryRow(`SELECT count(*) FROM ` + table).Scan(&n) }); err != nil || n != 0 {
+		if err := db.View(func(q Tx) error { return q.QueryRow(`SELECT count(*) FROM ` + table).Scan(&n) }); err != nil || n != 0 {
 			t.Errorf("%d rows of %s are left, %v", n, table, err)
 		}
 	}

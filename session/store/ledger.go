@@ -272,9 +272,8 @@ func (l Ledger) Missed(since, until time.Time) (sums []CacheSum, err error) {
 
 // read runs f unless the file has no ledger, because it is read-only and of an older schema.
 func (l Ledger) read(f func(Tx) error) error {
-	return l.db.read(func(q Tx) error {
-		var tables int
-		if err := q.QueryRow(`SELECT count(*) FROM sqlite_schema WHERE name = 'ledger'`).Scan(&tables); err != nil || tables == 0 {
+	return l.db.View(func(q Tx) error {
+		if known, err := hasTable(q, "ledger"); err != nil || !known {
 			return err
 		}
 		return f(q)

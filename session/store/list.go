@@ -209,7 +209,7 @@ func (db *DB) List(q Query) ([]Session, error) {
 	}
 	limit := q.limit(math.MaxInt)
 	var list []Session
-	err := db.read(func(r Tx) (err error) {
+	err := db.View(func(r Tx) (err error) {
 		list, err = sessions(db, r, place.compare, firstOf(where, limit), args...)
 		if err != nil {
 			list, err = sessions(db, r, place.compare, where, args...) // damage may have hidden sessions, or changed the order
@@ -225,7 +225,7 @@ func (db *DB) Count(q Query) (n int, err error) {
 	if where == "" {
 		return 0, nil
 	}
-	err = db.read(func(r Tx) (err error) {
+	err = db.View(func(r Tx) (err error) {
 		if q.isPlain() {
 			n, err = countListed(r)
 			return err
@@ -263,7 +263,7 @@ func (db *DB) Find(word string) (found []Session, err error) {
 	if word == "" {
 		return nil, nil
 	}
-	err = db.read(func(q Tx) (err error) {
+	err = db.View(func(q Tx) (err error) {
 		pick := func(where string, args ...any) ([]Session, error) {
 			return sessions(db, q, place.compareFound, where, args...)
 		}
@@ -330,7 +330,7 @@ func findSeq(nodes []Node, seq int) (i int, found bool) {
 // load reads a session and its position in lists. With paged, the messages of a long,
 // undamaged session stay on disk.
 func (db *DB) load(id string, paged bool) (s Session, c storedContent, touched int64, err error) {
-	err = db.read(func(q Tx) error {
+	err = db.View(func(q Tx) error {
 		row, err := db.row(q, id)
 		var damage damageReport
 		if err != nil {

@@ -195,7 +195,7 @@ func TestFindingIsFlat(t *testing.T) {
 		}
 	}
 	var plan string
-	err := many.read(func(q Tx) error {
+	err := many.View(func(q Tx) error {
 		return EachRow(q, func(rows *sql.Rows) error {
 			var id, parent, unused int
 			var detail string

@@ -67,7 +67,7 @@ func TestJoinedSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		for n := range len(texts) + 1 { // with and without those that cannot be joined
-			err := db.read(func(q Tx) error {
+			err := db.View(func(q Tx) error {
 				where := fmt.Sprintf(`WHERE s.num <= %d`, n)
 				want, wantErr := checkedSessions(db, q, where)
 				sortRows(want, place.compare)
@@ -103,7 +103,7 @@ func TestListOfOddValues(t *testing.T) {
 		for _, q := range []Query{{}, {Limit: 1}, {Deleted: true}} {
 			where, _ := q.filter()
 			var rows []*sessionRow
-			wantErr := db.read(func(r Tx) (err error) {
+			wantErr := db.View(func(r Tx) (err error) {
 				rows, err = checkedSessions(db, r, `WHERE `+where)
 				return err
 			})
@@ -151,7 +151,7 @@ func TestListOfDamagedTree(t *testing.T) {
 	db := reopen(t, path)
 	insertMany(t, db, 3*joinedRows)
 	var root, page int
-	err := db.read(func(q Tx) error {
+	err := db.View(func(q Tx) error {
 		return errors.Join(q.QueryRow(`SELECT rootpage FROM sqlite_schema WHERE name = 'sessions'`).Scan(&root), q.QueryRow(`PRAGMA page_size`).Scan(&page))
 	})
 	if err = errors.Join(err, db.Close()); err != nil {
@@ -189,7 +189,7 @@ func TestListOfDamagedRows(t *testing.T) {
 		`UPDATE sessions SET preview = x'00ff' WHERE num = 4`, `UPDATE sessions SET head = 'x' WHERE num = 5`, `UPDATE sessions SET named = 2, messages = 2.5 WHERE num = 6`, `UPDATE sessions SET named = '', pinned = '', messages = '' WHERE num = 7`} {
 		_ = db.write(func(w *writer) error { return w.script(odd) }) // NOT NULL refuses one
 		var rows []*sessionRow
-		wantErr := db.read(func(q Tx) (err error) {
+		wantErr := db.View(func(q Tx) (err error) {
 			rows, err = checkedSessions(db, q, ``)
 			return err
 		})

@@ -28,7 +28,7 @@ func TestLongTexts(t *testing.T) {
 	l := db.Create(Session{})
 	stored := func() (pieces, bytes int) {
 		t.Helper()
-		if err := db.read(func(q Tx) error {
+		if err := db.View(func(q Tx) error {
 			return q.QueryRow(`SELECT count(*), coalesce(sum(length(data)), 0) FROM blobs`).Scan(&pieces, &bytes)
 		}); err != nil {
 			t.Fatal(err)
@@ -140,7 +140,7 @@ func TestWordsAreWrittenTogether(t *testing.T) {
 	db := fresh(t)
 	segments := func() (n int) {
 		t.Helper()
-		if err := db.read(func(q Tx) error { return q.QueryRow(`SELECT count(DISTINCT segid) FROM words_idx`).Scan(&n) }); err != nil {
+		if err := db.View(func(q Tx) error { return q.QueryRow(`SELECT count(DISTINCT segid) FROM words_idx`).Scan(&n) }); err != nil {
 			t.Fatal(err)
 		}
 		return n

@@ -74,7 +74,7 @@ func (l *Log) pages() (db *DB, id string) {
 }
 
 func pageOf(db *DB, id string, from, to int) (nodes []Node, err error) {
-	err = db.read(func(q Tx) error {
+	err = db.View(func(q Tx) error {
 		row, err := db.row(q, id)
 		if err != nil && !isPartial(err) {
 			return err

@@ -106,6 +106,12 @@ func identify(q Tx, path string) (version int, err error) {
 	return 0, nil
 }
 
+// hasTable reports whether the file has a table; one that is read-only may have an older schema.
+func hasTable(q Tx, name string) (has bool, err error) {
+	err = q.QueryRow(`SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = ?)`, name).Scan(&has)
+	return has, err
+}
+
 // migrate upgrades the file from version to the last one, in one transaction. Unless the
 // file is empty, it makes a backup first.
 func (db *database) migrate(version int) error {
@@ -242,7 +248,7 @@ func CheckSchema(path string) error {
 	if err != nil {
 		return err
 	}
-	return file.read(func(q Tx) error {
+	return file.View(func(q Tx) error {
 		found, err := activeObjects(q)
 		for _, text := range found {
 			if !slices.Contains(known, text) {
@@ -284,7 +290,7 @@ func CopyGlobal(db, from *DB, keys ...string) (kept []string, err error) {
 			if err := w.QueryRow("SELECT count(*) FROM (SELECT 1 FROM " + tables[0] + " LIMIT 1)").Scan(&have); err != nil {
 				return err
 			}
-			err := from.read(func(q Tx) error {
+			err := from.View(func(q Tx) error {
 				if err := q.QueryRow("SELECT count(*) FROM (SELECT 1 FROM " + tables[0] + " LIMIT 1)").Scan(&others); err != nil || have+others == 2 {
 					return err
 				}

@@ -187,7 +187,7 @@ type candidate struct {
 
 func (db *DB) search(q Query, words terms) (hits []Hit, total int, err error) {
 	var damage damageReport
-	err = db.read(func(r Tx) error {
+	err = db.View(func(r Tx) error {
 		found, err := candidates(r, q, words)
 		if err != nil {
 			return err
@@ -313,7 +313,7 @@ func (db *DB) ShortIDs(least int, ids ...string) (map[string]string, error) {
 		return nil, err
 	}
 	short := make(map[string]string, len(ids))
-	err = db.read(func(q Tx) error {
+	err = db.View(func(q Tx) error {
 		return EachRow(q, func(rows *sql.Rows) error {
 			var id, before, after string // an ID and its neighbors in order
 			if err := rows.Scan(&id, &before, &after); err != nil {
@@ -340,7 +340,7 @@ func commonPrefix(a, b string) (n int) {
 // is ErrNotFound if there is none.
 func (db *DB) Latest(folder string) (Session, error) {
 	var found []Session
-	err := db.read(func(q Tx) (err error) {
+	err := db.View(func(q Tx) (err error) {
 		found, err = joinedSessions(db, q, nil, `WHERE s.num = (SELECT s.num FROM sessions s WHERE s.deleted IS NULL AND s.folder = ?
 			AND (s.origin = '' OR substr(s.origin, 1, 5) = 'fork ') ORDER BY s.updated DESC, s.pinned DESC, s.touched DESC, s.num DESC LIMIT 1)`, folder)
 		return err

@@ -64,7 +64,7 @@ func (from ImportSource) keep(w *writer, there, id string, owned bool) error {
 // ImportedAs returns the ID here of the source's conversation there, which is the same if it was
 // not imported.
 func ImportedAs(db *DB, from ImportSource, there string) (id string, err error) {
-	err = db.read(func(q Tx) error {
+	err = db.View(func(q Tx) error {
 		id, _, err = from.find(q, there)
 		return err
 	})
@@ -121,7 +121,7 @@ func (db *DB) Prompts(limit int) ([]SentPrompt, error) {
 		limit = maxPrompts
 	}
 	var found []SentPrompt
-	err := db.read(func(q Tx) error {
+	err := db.View(func(q Tx) error {
 		return EachRow(q, func(rows *sql.Rows) error {
 			var p SentPrompt
 			var c columns // damage is left out
@@ -262,7 +262,7 @@ func (db *DB) TakeDraft(key string) (d Draft, ok bool, err error) {
 		return q.QueryRow(`SELECT text, cursor, parts, at, ifnull((SELECT value FROM state WHERE key = ?), '') FROM drafts WHERE key = ?`, draftWriterKey(slot), slot).Scan(
 			c.places("text cursor parts at state", &d.Text, &d.Cursor, &parts, &d.At, &holds)...)
 	}
-	if err := db.read(find); err != nil || slot == "" {
+	if err := db.View(find); err != nil || slot == "" {
 		return Draft{}, false, err
 	}
 	_ = db.write(func(w *writer) error { // a draft can be read even if this fails
@@ -318,7 +318,7 @@ func (of Comparisons) Add(c Comparison) error {
 // are left out. The time is that of the JSON; the column at, if set, avoids decoding rows outside
 // the range.
 func (of Comparisons) List(since, until time.Time) (all []Comparison, err error) {
-	err = of.db.read(func(q Tx) error {
+	err = of.db.View(func(q Tx) error {
 		all = nil
 		return EachRow(q, func(rows *sql.Rows) error {
 			var row []byte

@@ -385,7 +385,7 @@ func TestDraftElsewhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		var left int
-		err := db.read(func(q Tx) error {
+		err := db.View(func(q Tx) error {
 			return q.QueryRow(`SELECT count(*) FROM drafts WHERE text = 'half a thought'`).Scan(&left)
 		})
 		holder, failed := db.Get(draftWriterKey("k"))
@@ -469,7 +469,7 @@ func TestDraftGoesWithItsSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	var left string
-	err = db.read(func(q Tx) error {
+	err = db.View(func(q Tx) error {
 		return q.QueryRow(`SELECT group_concat(key) FROM (SELECT key FROM drafts UNION ALL SELECT key FROM state WHERE key LIKE 'draft of %' OR key LIKE 'changes of %' OR key LIKE 'aside of %')`).Scan(&left)
 	})
 	if want := key + "2,changes of another,draft of " + key + "2"; left != want || err != nil {

@@ -196,7 +196,7 @@ func (db *database) openReaders(mode string) (int, error) {
 	readers.SetMaxOpenConns(4)
 	db.readers.Store(readers)
 	var version int
-	err = db.read(func(q Tx) (err error) {
+	err = db.View(func(q Tx) (err error) {
 		version, err = identify(q, db.path)
 		return err
 	})
@@ -316,7 +316,7 @@ func (db *database) disconnect() error {
 
 // Check reads every page of the file and returns a *DamagedError if it is damaged.
 func (db *database) Check() error {
-	return db.read(func(q Tx) error {
+	return db.View(func(q Tx) error {
 		var page int64
 		err := errors.Join(q.QueryRow("PRAGMA page_size").Scan(&page), quickCheck(q))
 		// SQLite reads the missing rest of a truncated page as zeros.

@@ -67,7 +67,7 @@ func TestMigrateDamaged(t *testing.T) {
 		talk(t, older.Create(Session{}), "hello")
 	}
 	var root, size int64
-	err = older.read(func(q Tx) error {
+	err = older.View(func(q Tx) error {
 		return errors.Join(q.QueryRow(`SELECT rootpage FROM sqlite_schema WHERE name = 'sessions'`).Scan(&root), q.QueryRow(`PRAGMA page_size`).Scan(&size))
 	})
 	if err := errors.Join(err, older.Close()); err != nil {

@@ -75,7 +75,7 @@ func (v Videos) Remove(num int) error {
 // List returns the jobs, oldest first. A *DamagedError comes with the readable ones.
 func (v Videos) List() (all []Video, err error) {
 	bad := 0
-	err = v.db.read(func(q Tx) error {
+	err = v.db.View(func(q Tx) error {
 		all, bad = nil, 0
 		return EachRow(q, func(rows *sql.Rows) error {
 			var num int
