@@ -1,6 +1,7 @@
 package diffview
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -33,6 +34,16 @@ func TestChangedWords(t *testing.T) {
 		{"only space", "  ", " ", "", ""},
 		{"too long", strings.Repeat("x", maxHighlightBytes+1), "x", "", ""},
 		{"too many words", strings.Repeat("x ", maxWords), "x", "", ""},
+		{"as many words as are compared", strings.Repeat("x+", maxWords/2), strings.Repeat("x+", maxWords/2), strings.Repeat("x+", maxWords/2), strings.Repeat("x+", maxWords/2)},
+		{"as long as is compared", strings.Repeat("x", maxHighlightBytes), strings.Repeat("x", maxHighlightBytes), strings.Repeat("x", maxHighlightBytes), strings.Repeat("x", maxHighlightBytes)},
+		{"the other is too long", "x", strings.Repeat("x", maxHighlightBytes+1), "", ""},
+		{"half in common", "ab cd", "ab xy", "ab [cd]", "ab [xy]"},
+		{"less than half", "ab cde", "ab xyz", "", ""},
+		{"a quarter of the longer line", "ab", "ab cdefgh", "ab", "ab[ cdefgh]"},
+		{"less than a quarter", "ab", "ab cdefghi", "", ""},
+		{"a space between changed and kept words", "a bb c", "a dd c", "a [bb] c", "a [dd] c"},
+		{"a space at the end", "a b", "a b ", "a b", "a b[ ]"},
+		{"a name with all that belongs to it", "a_1é+bcdefg", "a_2é+bcdefg", "[a_1é]+bcdefg", "[a_2é]+bcdefg"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			work := wordsWork
@@ -46,9 +57,48 @@ func TestChangedWords(t *testing.T) {
 			}
 		})
 	}
-	work := 10
-	if _, _, ok := changedWords("a b c d", "a b c e", &work); ok || work != 10 {
-		t.Error("more is compared than there is work for")
+	for before, after := range map[int]int{48: 48, 49: 0, 50: 1} {
+		work := before
+		if _, _, ok := changedWords("a b c d", "a b c e", &work); ok != (before >= 49) || work != after {
+			t.Errorf("7 × 7 words with work for %d: compared %v, %d left, want %d", before, ok, work, after)
+		}
+	}
+}
+
+// As many words as possible are kept, and the same on both sides.
+func TestLongestCommon(t *testing.T) {
+	var most func(x, y string) int
+	most = func(x, y string) int {
+		switch {
+		case x == "" || y == "":
+			return 0
+		case x[0] == y[0]:
+			return 1 + most(x[1:], y[1:])
+		}
+		return max(most(x[1:], y), most(x, y[1:]))
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	word := func() string {
+		b := make([]byte, random.IntN(8))
+		for i := range b {
+			b[i] = "abc"[random.IntN(3)]
+		}
+		return string(b)
+	}
+	keep := func(s string, in []bool) (kept string) {
+		for i := range s {
+			if in[i] {
+				kept += s[i : i+1]
+			}
+		}
+		return kept
+	}
+	for range 2000 {
+		x, y := word(), word()
+		inX, inY := longestCommon(strings.Split(x, ""), strings.Split(y, ""))
+		if a, b := keep(x, inX), keep(y, inY); a != b || len(a) != most(x, y) {
+			t.Errorf("%q and %q: got %q and %q, want %d letters", x, y, a, b, most(x, y))
+		}
 	}
 }
 
