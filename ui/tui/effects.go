@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -225,11 +226,11 @@ func (m *Model) chooseFrom(l *app.List) tea.Cmd {
 	if l.Refresh != nil {
 		m.overlay.OnRefresh(refresh)
 	}
-	if picker.RemoveAs = l.RemoveAs; l.Remove != nil {
-		picker.Remove = func(value string) {
-			m.Defer(m.perform(l.Remove(value)))
-			refresh()
-		}
+	if l.Remove != nil {
+		picker.Actions = append(picker.Actions, dialog.PageKey{Key: "delete", Help: cmp.Or(l.RemoveAs, "remove"), Do: func() tea.Cmd {
+			defer refresh()
+			return m.perform(l.Remove(picker.Selected()))
+		}})
 	}
 	return tea.Batch(cmd, lapses(m, l.Lapse))
 }

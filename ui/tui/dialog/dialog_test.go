@@ -808,12 +808,13 @@ func TestPickerRemoves(t *testing.T) {
 	rows(t, p, 60, 12)
 	press(t, p, "delete")
 	if len(titles) != 4 {
-		t.Fatal("a list without Remove removes")
+		t.Fatal("a list without this key removes")
 	}
-	p.Remove = func(value string) {
-		titles = slices.DeleteFunc(titles, func(title string) bool { return title == value })
+	p.Actions = []dialog.PageKey{{Key: "delete", Help: "remove", Do: func() tea.Cmd {
+		titles = slices.DeleteFunc(titles, func(title string) bool { return title == p.Selected() })
 		p.SetItems(list())
-	}
+		return nil
+	}}}
 	for _, c := range []struct{ keys, selected string }{{"down delete", "three"}, {"alt+d", "draft"}, {"delete", "one"}, {"d", ""}} {
 		if press(t, p, strings.Fields(c.keys)...); p.Selected() != c.selected {
 			t.Errorf("%s selects %q, want %q of %q", c.keys, p.Selected(), c.selected, titles)
@@ -821,7 +822,7 @@ func TestPickerRemoves(t *testing.T) {
 	}
 	press(t, p, "backspace")
 	expect(t, p, 60, 12, "one", "not: two", "del remove")
-	p.RemoveAs = "forget"
+	p.Actions[0].Help = "forget"
 	press(t, p, "o")
 	expect(t, p, 60, 12, "del forget")
 }

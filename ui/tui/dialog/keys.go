@@ -156,10 +156,13 @@ func moveOf(press tea.KeyPressMsg, mode scrollMode) keyName {
 // A hint names the action of a key in the last line of a dialog.
 type hint struct{ key, does string }
 
-// hint returns a hint for the action does, with the short name of the key.
-func (n keyName) hint(does string) hint {
-	short := map[keyName]string{keyHide: "del", keyTrash: "del", keyDown: "↓"}
-	return hint{cmp.Or(short[n], n.String()), does}
+// hint returns a hint for the action does.
+func (n keyName) hint(does string) hint { return keyHint(n.String(), does) }
+
+// keyHint returns a hint for the action does, with the short name of a key.
+func keyHint(key, does string) hint {
+	short := map[string]string{"delete": "del", "down": "↓"}
+	return hint{cmp.Or(short[key], key), does}
 }
 
 // scrollHint returns a hint for the arrow keys.

@@ -59,8 +59,6 @@ type Picker struct {
 	Note      string // beside the title, if there is room: what holds for all items
 	Chosen    func(Choice) tea.Cmd
 	Marks     Marks
-	Remove    func(value string)                         // removes an item; calls SetItems; nil if unsupported
-	RemoveAs  string                                     // Remove in one word; "": remove
 	Moved     func(value string)                         // called with the newly selected item, "" for none; may be nil
 	Preview   *Preview                                   // the diff of the selected item, shown where there is room; nil for none
 	Actions   []PageKey                                  // keys that act on the selected item while there is no filter; after / they type one
@@ -349,8 +347,6 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 	case ok && p.Marks.Pin != nil && p.hasSelection() && pressed(press, keyHide):
 		i := p.item(p.hits[p.selected])
 		return p.Marks.Hide(i.Value, !i.Hidden)
-	case ok && p.Remove != nil && p.hasSelection() && pressed(press, keyTrash):
-		p.Remove(p.Selected())
 	case ok && p.hasSelection() && actionOf(p, press) != nil:
 		return actionOf(p, press)()
 	case ok && len(p.Actions) > 0 && p.query.text == "" && press.String() == "/":
@@ -367,7 +363,7 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 // actionOf returns the action of a key; nil if it types.
 func actionOf(p *Picker, press tea.KeyPressMsg) func() tea.Cmd {
 	at := slices.IndexFunc(p.Actions, func(a PageKey) bool {
-		return a.Key == press.String() || a.Key == keyUndo.String() && pressed(press, keyUndo)
+		return a.Key == press.String() || slices.ContainsFunc([]keyName{keyTrash, keyUndo}, func(n keyName) bool { return a.Key == n.String() && pressed(press, n) })
 	})
 	if at < 0 || p.query.text != "" && p.Actions[at].types() {
 		return nil

@@ -28,11 +28,8 @@ func (p *Picker) foot(t table) string {
 	}
 	for _, a := range p.Actions {
 		if p.hasSelection() && (p.query.text == "" || !a.types()) {
-			keys = append(keys, hint{a.Key, a.Help})
+			keys = append(keys, keyHint(a.Key, a.Help))
 		}
-	}
-	if p.Remove != nil && p.hasSelection() {
-		keys = append(keys, keyTrash.hint(cmp.Or(p.RemoveAs, "remove")))
 	}
 	if p.Marks.Pin != nil && len(p.hits) > 0 {
 		keys = append(keys, keyFavorite.hint("favorite"), keyHide.hint("hide"))
