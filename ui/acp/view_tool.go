@@ -104,11 +104,7 @@ func title(t *app.Tool) string {
 			}
 		}
 	}
-	line := []rune(sanitize.Line(strings.TrimSuffix(text+" · "+t.By, " · ")))
-	if len(line) > most {
-		line = append(line[:most], '…')
-	}
-	return string(line)
+	return sanitize.Truncate(sanitize.Line(strings.TrimSuffix(text+" · "+t.By, " · ")), most)
 }
 
 // locations returns the file that a call concerns. It ignores a name with invisible characters.

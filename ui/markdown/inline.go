@@ -247,20 +247,5 @@ func unescape(s string) string {
 
 // printable returns a line sanitized, without its newline, with tab stops at every fourth cell.
 func printable(line string) string {
-	line = sanitize.Text(strings.TrimRight(line, "\r\n"))
-	before, rest, tabs := strings.Cut(line, "\t")
-	if !tabs {
-		return line
-	}
-	var b strings.Builder
-	for cells := 0; ; before, rest, tabs = strings.Cut(rest, "\t") {
-		b.WriteString(before)
-		if !tabs {
-			return b.String()
-		}
-		cells += textwrap.Width(before)
-		pad := 4 - cells%4
-		b.WriteString("    "[:pad])
-		cells += pad
-	}
+	return textwrap.ExpandTabs(sanitize.Text(strings.TrimRight(line, "\r\n")), 4)
 }

@@ -6,6 +6,7 @@ import (
 
 	"parley/session"
 	"parley/tools/act"
+	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/describe"
 	"parley/ui/format"
@@ -83,10 +84,7 @@ func (t *transcript) writeFirstLines(text string) {
 	const most, wide = 5, 400
 	all := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for _, line := range all[:min(len(all), most)] {
-		if r := []rune(line); len(r) > wide {
-			line = string(r[:wide]) + "…"
-		}
-		t.writeLine("  %s", line)
+		t.writeLine("  %s", sanitize.Truncate(line, wide))
 	}
 	if more := len(all) - most; more > 0 {
 		t.writeLine("And %s more: /output reads it all.", format.Plural(more, "line"))

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/format"
 )
@@ -60,11 +61,7 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 
 // truncate returns text as one line of at most most characters, plus "…" if it was longer.
 func truncate(text string, most int) string {
-	text = oneLine(text)
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return text
+	return sanitize.Truncate(oneLine(text), most)
 }
 
 // sentence returns text with a full stop, unless it ends in punctuation or in a path, which the

@@ -335,7 +335,7 @@ func (m *completion) menuLines(rows int) []string {
 			sign, look = m.editor.theme.Accent.Render(menuSign), m.editor.theme.Strong
 		}
 		line := sign + look.Render(names[i])
-		detail := sanitize.Line(truncateBytes(c.Detail, maxShownBytes))
+		detail := sanitize.Line(sanitize.TruncateBytes(c.Detail, maxShownBytes))
 		if left := room - wide - detailGap; detail != "" && left >= 8 {
 			line += strings.Repeat(" ", wide-ansi.StringWidth(names[i])+detailGap)
 			line += m.editor.theme.Faint.Render(ansi.Truncate(detail, left, "…"))
@@ -357,7 +357,7 @@ func (m *completion) menuWindow(rows int) (first int, shown []Candidate) {
 // candidateName returns the name of c in at most room cells. A path is truncated at its beginning,
 // because the end is more informative.
 func (m *completion) candidateName(c Candidate, room int) string {
-	name := sanitize.Line(truncateBytes(c.Text, maxShownBytes))
+	name := sanitize.Line(sanitize.TruncateBytes(c.Text, maxShownBytes))
 	if m.menu.kind == '/' {
 		return ansi.Truncate("/"+name, room, "…")
 	}
@@ -369,9 +369,6 @@ func (m *completion) candidateName(c Candidate, room int) string {
 	}
 	return ansi.Truncate(name, room, "")
 }
-
-// truncateBytes returns the first n bytes of s, without an incomplete rune.
-func truncateBytes(s string, n int) string { return strings.ToValidUTF8(s[:min(len(s), n)], "") }
 
 // chipAt returns the index of the chip at or before the cursor; -1 for none.
 func (m *editor) chipAt() int {

@@ -94,7 +94,7 @@ func (m *Queue) queueLines(rows int) []string {
 	var lines []string
 	first, n := m.queueWindow(rows)
 	for i := first; i < first+n; i++ {
-		line, _, more := strings.Cut(strings.TrimSpace(truncateBytes(m.queue[i], maxShownBytes)), "\n")
+		line, _, more := strings.Cut(strings.TrimSpace(sanitize.TruncateBytes(m.queue[i], maxShownBytes)), "\n")
 		when := "queued: "
 		if i < m.steerCount {
 			when = "next: "
