@@ -261,18 +261,25 @@ func (m *mathReader) argument() string {
 func (m *mathReader) shifted(s, forms string) string {
 	var b strings.Builder
 	for _, r := range s {
-		at := 0
-		pairs := []rune(forms)
-		for at < len(pairs) && pairs[at] != r {
-			at += 2
-		}
-		if at >= len(pairs) {
+		form, ok := paired(forms, r)
+		if !ok {
 			m.inexact = true
 			return ""
 		}
-		b.WriteRune(pairs[at+1])
+		b.WriteRune(form)
 	}
 	return b.String()
+}
+
+// paired returns the character after r in pairs of characters.
+func paired(pairs string, r rune) (other rune, ok bool) {
+	all := []rune(pairs)
+	for i := 0; i < len(all); i += 2 {
+		if all[i] == r {
+			return all[i+1], true
+		}
+	}
+	return 0, false
 }
 
 // command reads a command after its backslash.
@@ -337,15 +344,11 @@ func (m *mathReader) command(before string) string {
 // letters returns s in another form of its letters: their own one, or shifted from A and a.
 func (m *mathReader) letters(s, own string, upper, lower rune) string {
 	var b strings.Builder
-	pairs := []rune(own)
 	for _, r := range s {
-		at := 0
-		for at < len(pairs) && pairs[at] != r {
-			at += 2
-		}
+		form, ok := paired(own, r)
 		switch {
-		case at < len(pairs):
-			b.WriteRune(pairs[at+1])
+		case ok:
+			b.WriteRune(form)
 		case r >= 'A' && r <= 'Z':
 			b.WriteRune(upper + r - 'A')
 		case r >= 'a' && r <= 'z' && lower != 0:

@@ -136,33 +136,33 @@ func (b *buffer) splitUndo() {
 
 // undo undoes the last change and all others of its group.
 func (b *buffer) undo() {
-	for group := -1; len(b.undos) > 0; {
-		e := b.undos[len(b.undos)-1]
-		if group >= 0 && (group == 0 || e.group != group) {
-			return
-		}
-		group = e.group
-		b.undos = b.undos[:len(b.undos)-1]
-		b.redos = append(b.redos, e)
+	moveGroup(&b.undos, &b.redos, func(e edit) {
 		b.undoUnits -= e.units()
 		b.splice(e.at, e.at+len(e.added), e.removed)
 		b.cur = e.cur
-	}
+	})
 }
 
 // redo repeats the last undone change and all others of its group.
 func (b *buffer) redo() {
-	for group := -1; len(b.redos) > 0; {
-		e := b.redos[len(b.redos)-1]
+	moveGroup(&b.redos, &b.undos, func(e edit) {
+		b.undoUnits += e.units()
+		b.splice(e.at, e.at+len(e.removed), e.added)
+		b.cur = e.at + len(e.added)
+	})
+}
+
+// moveGroup moves the last edit, and all others of its group before it, from one list to the other, and calls do for each.
+func moveGroup(from, to *[]edit, do func(edit)) {
+	for group := -1; len(*from) > 0; {
+		last := len(*from) - 1
+		e := (*from)[last]
 		if group >= 0 && (group == 0 || e.group != group) {
 			return
 		}
 		group = e.group
-		b.redos = b.redos[:len(b.redos)-1]
-		b.undos = append(b.undos, e)
-		b.undoUnits += e.units()
-		b.splice(e.at, e.at+len(e.removed), e.added)
-		b.cur = e.at + len(e.added)
+		*from, *to = (*from)[:last], append(*to, e)
+		do(e)
 	}
 }
 

@@ -149,13 +149,17 @@ func (p *Pager) place() (part, line, row int) {
 	}
 	at := p.rows[min(p.selected, len(p.rows)-1)].line
 	l := p.lines[at]
-	first := slices.IndexFunc(p.rows, func(r pageRow) bool { return p.lines[r.line].part == l.part && p.lines[r.line].line == l.line })
-	return l.part, l.line, p.selected - first
+	return l.part, l.line, p.selected - p.firstRow(l.part, l.line)
+}
+
+// firstRow returns the index of the first row of a line; -1 if there is none.
+func (p *Pager) firstRow(part, line int) int {
+	return slices.IndexFunc(p.rows, func(r pageRow) bool { return p.lines[r.line].part == part && p.lines[r.line].line == line })
 }
 
 // goTo puts the cursor on the given row of a line.
 func (p *Pager) goTo(part, line, row int) {
-	i := slices.IndexFunc(p.rows, func(r pageRow) bool { return p.lines[r.line].part == part && p.lines[r.line].line == line })
+	i := p.firstRow(part, line)
 	if i < 0 {
 		i, row = 0, 0
 	}

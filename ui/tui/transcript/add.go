@@ -239,17 +239,7 @@ func (m *Model) itemChanged(it *item) {
 }
 
 // itemInserted adjusts indexes after an item was inserted at i.
-func (m *Model) itemInserted(i int) {
-	if i <= m.window.top.item && !m.window.follow {
-		m.window.top.item++
-	}
-	if i <= m.browser.cursor {
-		m.browser.cursor++
-	}
-	if i <= m.browser.anchor {
-		m.browser.anchor++
-	}
-}
+func (m *Model) itemInserted(i int) { m.shift(i, 1) }
 
 // groupChanged moves the cursor from a hidden call to its group.
 func (m *Model) groupChanged(of *item) {

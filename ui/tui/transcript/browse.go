@@ -230,14 +230,11 @@ func (m *Model) isPinned() bool {
 // nextVisible returns the index of the first item with lines, from i on in the given
 // direction. If there is none, it looks in the other direction; else it returns 0.
 func (m *viewport) nextVisible(i, direction int) int {
-	for j := i; j >= 0 && j < len(m.list.items); j += direction {
-		if len(m.linesOf(m.list.items[j])) > 0 {
-			return j
-		}
-	}
-	for j := i; j >= 0 && j < len(m.list.items); j -= direction {
-		if len(m.linesOf(m.list.items[j])) > 0 {
-			return j
+	for _, by := range []int{direction, -direction} {
+		for j := i; j >= 0 && j < len(m.list.items); j += by {
+			if len(m.linesOf(m.list.items[j])) > 0 {
+				return j
+			}
 		}
 	}
 	return 0

@@ -79,21 +79,10 @@ type EdgeMsg struct{ edge int }
 
 // Dragging reports whether the button was pressed here and is still down. If so, pass all
 // mouse messages to Update.
-func (m *Model) Dragging() bool {
-	if m.details != nil {
-		return m.details.model.Dragging()
-	}
-	return m.mouse.pressed
-}
+func (m *Model) Dragging() bool { return m.current().mouse.pressed }
 
 // Deselect removes the mouse selection.
-func (m *Model) Deselect() {
-	if m.details != nil {
-		m.details.model.Deselect()
-		return
-	}
-	m.mouse.deselect()
-}
+func (m *Model) Deselect() { m.current().mouse.deselect() }
 
 func (m *mouse) deselect() {
 	if m.pressed || !m.selection.isEmpty() {

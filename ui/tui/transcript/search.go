@@ -34,19 +34,12 @@ type search struct {
 }
 
 // Typing reports whether a query is being typed. If so, pass all keys to Update.
-func (m *Model) Typing() bool {
-	if m.details != nil {
-		return m.details.model.Typing()
-	}
-	return m.search.typing
-}
+func (m *Model) Typing() bool { return m.current().search.typing }
 
 // Cursor returns the screen position of the cursor in the query; ok is false unless a query is
 // being typed.
 func (m *Model) Cursor() (x, y int, ok bool) {
-	if m.details != nil {
-		return m.details.model.Cursor()
-	}
+	m = m.current()
 	if !m.search.typing || m.window.windowRows() == m.window.height || m.window.width == 0 {
 		return 0, 0, false
 	}
@@ -227,17 +220,14 @@ func (m *search) chosenMatch(i int) int {
 // nearestMatch returns the index of the first item with a match from i on, else of the last
 // one before it; -1 for none.
 func (m *search) nearestMatch(i int) int {
-	for j := i; j < len(m.list.items); j++ {
-		if m.list.items[j].matchCount > 0 {
-			return j
-		}
+	i = min(i, len(m.list.items))
+	matches := func(it *item) bool { return it.matchCount > 0 }
+	if n := slices.IndexFunc(m.list.items[i:], matches); n >= 0 {
+		return i + n
 	}
-	for j := min(i, len(m.list.items)) - 1; j >= 0; j-- {
-		if m.list.items[j].matchCount > 0 {
-			return j
-		}
+	for i--; i >= 0 && !matches(m.list.items[i]); i-- {
 	}
-	return -1
+	return i
 }
 
 // firstMatchFrom returns the index of the first match in item i at or below the row where the
