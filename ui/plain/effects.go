@@ -104,7 +104,7 @@ func (p *frontend) stopAsides() bool {
 
 // output writes the output received so far.
 func (p *frontend) output(text app.OutputText) {
-	p.writeLine("%s.", strings.TrimSuffix(text.Title+" · "+text.State, " · "))
+	p.writeLine("%s.", format.Join(" · ", text.Title, text.State))
 	for _, line := range text.Lines {
 		p.writeLine("%s", line)
 	}
@@ -195,7 +195,7 @@ func (p *frontend) list(l *app.List) {
 	for i, item := range l.Items {
 		rows[i] = choice{name: item.Title, detail: item.Detail, unavailable: item.Disabled, value: item.Value}
 		if item.Current {
-			rows[i].detail = strings.TrimPrefix(item.Detail+", current", ", ")
+			rows[i].detail = format.Join(", ", item.Detail, "current")
 		}
 	}
 	q := p.lists.chooseOr(l.Title, l.Noun, rows, func(value string) { p.apply(l.Choose(value)) }, l.OnDismiss)

@@ -24,7 +24,7 @@ func (p *panels) exchanges() {
 		if e.Total > 0 {
 			detail = append(detail, "took "+format.Latency(e.Total))
 		}
-		rows = append(rows, choice{name: e.Start.Local().Format("15:04:05") + " " + e.Title(), detail: strings.TrimPrefix(strings.Join(detail, ", "), ", "), value: strconv.Itoa(e.ID)})
+		rows = append(rows, choice{name: e.Start.Local().Format("15:04:05") + " " + e.Title(), detail: format.Join(", ", detail...), value: strconv.Itoa(e.ID)})
 		ids = append(ids, e.ID)
 	}
 	p.lists.choose("request", rows, func(value string) {
@@ -78,7 +78,7 @@ func (p *panels) askExchange(e exchange.Exchange, list []int) {
 // readExchange writes the parts of an exchange, completely if all is set, else their beginnings.
 func (p *panels) readExchange(e exchange.Exchange, all bool) {
 	for _, part := range e.Parts() {
-		p.writeLine("%s:", strings.TrimSuffix(part.Title+", "+strings.ReplaceAll(part.Note, " · ", ", "), ", "))
+		p.writeLine("%s:", format.Join(", ", part.Title, strings.ReplaceAll(part.Note, " · ", ", ")))
 		most := min(len(part.Lines), exchangeLines)
 		if all {
 			most = len(part.Lines)

@@ -105,7 +105,7 @@ func (l *lists) read(rows []choice, which func(choice) bool) {
 			left++
 		default:
 			written++
-			l.writeLine("%d. %s", i+1, strings.TrimSuffix(r.name+", "+r.detail, ", "))
+			l.writeLine("%d. %s", i+1, format.Join(", ", r.name, r.detail))
 		}
 	}
 	if left > 0 {

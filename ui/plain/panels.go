@@ -122,7 +122,7 @@ func modelRows(a *app.App, found []app.ModelChoice) []choice {
 			}
 		}
 		if !c.Retired {
-			ready = append(ready, choice{name: c.Name, detail: strings.Trim(strings.Join(words, ", "), ", "), value: c.Name})
+			ready = append(ready, choice{name: c.Name, detail: format.Join(", ", words...), value: c.Name})
 		}
 	}
 	return append(ready, rest...)

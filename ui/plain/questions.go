@@ -9,6 +9,7 @@ import (
 
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/plain/console"
 )
 
@@ -286,11 +287,11 @@ func (p *frontend) askUser(m *app.ModelQuestion) {
 				p.writeLine("%s", line)
 			}
 			for i, c := range m.Choices {
-				about := ", " + c.Detail
+				mark := ""
 				if i == 0 {
-					about = ", recommended" + about
+					mark = "recommended"
 				}
-				p.writeLine("%d. %s", i+1, strings.TrimSuffix(c.Title+about, ", "))
+				p.writeLine("%d. %s", i+1, format.Join(", ", c.Title, mark, c.Detail))
 			}
 		},
 		answer: func(line string) bool {

@@ -164,7 +164,7 @@ func (c *Chat) Show(e session.Event) {
 		}
 		hint := app.Hint(e.Err)
 		if !e.AnswerComplete {
-			hint = strings.TrimPrefix(hint+" · "+c.KeyOf("retry")+" retry", " · ")
+			hint = format.Join(" · ", hint, c.KeyOf("retry")+" retry")
 		}
 		t.Blocks.AddError(app.ErrorText(e.Err), hint)
 	}
@@ -249,7 +249,7 @@ func footer(t *app.TurnTotals, now time.Time) []string {
 		text[took] = format.Seconds(d)
 	}
 	line := func() string {
-		return strings.Join(slices.DeleteFunc(slices.Clone(text[:]), func(s string) bool { return s == "" }), " · ")
+		return format.Join(" · ", text[:]...)
 	}
 	return footerForms(line, []func(){
 		func() { text[pace] = "" },

@@ -11,6 +11,7 @@ import (
 
 	"parley/tools/sanitize"
 	"parley/ui/describe"
+	"parley/ui/format"
 	"parley/ui/textwrap"
 	"parley/ui/theme"
 	"parley/ui/tui/band"
@@ -44,7 +45,7 @@ func AskModelQuestion(text, count string, choices [][2]string, th *theme.Theme) 
 	for i, c := range choices {
 		about := sanitize.Line(c[1])
 		if i == 0 {
-			about = strings.TrimSuffix("recommended · "+about, " · ")
+			about = format.Join(" · ", "recommended", about)
 		}
 		q.choices = append(q.choices, [2]string{sanitize.Line(c[0]), about})
 	}

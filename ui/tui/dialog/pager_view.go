@@ -213,7 +213,7 @@ func (p *Pager) draw() (rows, inBand []string, foot string) {
 func (p *Pager) positionText(visible int) string {
 	where := p.note
 	if len(p.rows) > visible {
-		where = strings.TrimPrefix(where+" · "+percent(min(p.top+visible, len(p.rows)), len(p.rows)), " · ")
+		where = format.Join(" · ", where, percent(min(p.top+visible, len(p.rows)), len(p.rows)))
 	}
 	return where
 }

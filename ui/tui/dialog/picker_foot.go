@@ -3,10 +3,10 @@ package dialog
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 
+	"parley/ui/format"
 	"parley/ui/textwrap"
 )
 
@@ -59,7 +59,7 @@ func (p *Picker) hiddenDetail(t table) string {
 	}
 	item := p.item(p.hits[p.selected])
 	if len(p.Columns) == 0 {
-		said := strings.Trim(item.Detail+" · "+item.Unavailable, " ·")
+		said := format.Join(" · ", item.Detail, item.Unavailable)
 		title := min(textwrap.Width(item.Title), item.titleCells(p.width-signWidth))
 		room := p.width - signWidth - max(min(p.titleWidth, p.width/2), title) - columnGap
 		if key := p.key(item); key != "" {

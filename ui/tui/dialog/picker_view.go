@@ -228,7 +228,7 @@ func (p *Picker) heading(item *Item, t table, first bool) string {
 	style := p.theme.Dim.Bold(true)
 	name := ""
 	if p.hasGroups() {
-		name = strings.TrimSuffix(item.Group+" · "+p.groupReasons[item.Group], " · ")
+		name = format.Join(" · ", item.Group, p.groupReasons[item.Group])
 	}
 	if !first || len(p.Columns) == 0 {
 		return style.Render(ansi.Truncate(name, p.width, "…"))

@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
+	"parley/ui/format"
 	"parley/ui/fuzzy"
 	"parley/ui/textwrap"
 	"parley/ui/theme"
@@ -227,7 +228,7 @@ func (l *SessionList) previewLines(width, height int, ruled bool) []string {
 	if r.Locked != "" {
 		facts = slices.Insert(facts, 0, "Open elsewhere: "+sanitize.Line(r.Locked))
 	}
-	head := strings.Join(slices.DeleteFunc(facts, func(s string) bool { return s == "" }), " · ")
+	head := format.Join(" · ", facts...)
 	if ruled {
 		if head != "" {
 			head = ansi.Truncate("── "+head+" ", width, "…")

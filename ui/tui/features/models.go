@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
 	"parley/ui/tui/panel"
@@ -272,10 +273,9 @@ func (f *Models) Args(command string) []dialog.Item {
 	items, common := f.items()
 	for i := range items {
 		item := &items[i]
-		facts := []string{strings.Join(common, " · "), item.Note, item.Cells[1], strings.Trim(item.Cells[2]+"/"+item.Cells[3], "/"), item.Cells[0]}
-		facts = slices.DeleteFunc(facts, func(s string) bool { return s == "" })
+		facts := format.Join(" · ", strings.Join(common, " · "), item.Note, item.Cells[1], format.Join("/", item.Cells[2], item.Cells[3]), item.Cells[0])
 		item.Exact = true // "mo/m1" must not choose the listed mo/m10
-		item.Detail, item.Note, item.Cells, item.Group = strings.Join(facts, " · "), "", nil, ""
+		item.Detail, item.Note, item.Cells, item.Group = facts, "", nil, ""
 	}
 	return items
 }

@@ -207,7 +207,7 @@ func (f flow) rows(s state, fixed bool) (rows []app.Item) {
 			}
 			may := kindText(of.typ, f.words(of))
 			rows = append(rows, app.Item{Title: name, Value: name, Group: of.group, About: of.help, Origin: origin, Disabled: fixed, Cells: []string{short(value, 30), short(may, 34), source},
-				Detail: strings.Join(slices.DeleteFunc([]string{value, may, source}, func(s string) bool { return s == "" }), " · ")})
+				Detail: format.Join(" · ", value, may, source)})
 		}
 	}
 	return rows

@@ -136,7 +136,7 @@ func (s *changeSet) list() app.Effect {
 		added, removed = added+c.Added, removed+c.Removed
 		cells := s.cells(c)
 		parts := []string{cells[0], strings.TrimSpace(cells[1] + " " + cells[2]), cells[3], cells[4]}
-		detail := strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), " · ")
+		detail := format.Join(" · ", parts...)
 		items[i] = app.Item{Title: displayName(c.Path), Detail: detail, Cells: cells, Value: strconv.Itoa(i)}
 	}
 	title := "Changes"
@@ -171,8 +171,7 @@ func (s *changeSet) at(value string) changes.File {
 
 // cells describes a change in columns: what is special, lines, calls, and the time of the last one.
 func (s *changeSet) cells(c changes.File) []string {
-	notes := slices.DeleteFunc([]string{c.Note, c.ConfirmReason, c.Blocked}, func(s string) bool { return s == "" })
-	cells := []string{strings.Join(notes, " · "), "", "", "", ""}
+	cells := []string{format.Join(" · ", c.Note, c.ConfirmReason, c.Blocked), "", "", "", ""}
 	if c.Added+c.Removed > 0 {
 		cells[1], cells[2] = fmt.Sprintf("+%d", c.Added), fmt.Sprintf("−%d", c.Removed)
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -95,7 +94,7 @@ func (c *call) compare(args arguments) (r result, err error) {
 
 // joined joins facts on one line; "" is none.
 func joined(facts ...string) string {
-	return strings.Join(slices.DeleteFunc(facts, func(s string) bool { return s == "" }), " · ")
+	return format.Join(" · ", facts...)
 }
 
 // remarks returns the notices about the answer, and why there is none.
