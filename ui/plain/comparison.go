@@ -11,6 +11,7 @@ import (
 	"parley/session"
 	"parley/tools/act"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // A comparison reads out the answers of several models to the same prompt, one after the other. The
@@ -119,10 +120,10 @@ func resultText(one *app.Candidate) string {
 	if a.UsageKnown && one.Usage.Output > 0 {
 		parts = append(parts, tokensOut(one.Usage))
 	}
-	if cost := money(one.Usage); a.UsageKnown && cost != "" {
-		parts = append(parts, cost)
+	if a.UsageKnown {
+		parts = append(parts, money(one.Usage))
 	}
-	return strings.Join(append(parts, length(a.Duration)), ", ")
+	return format.Join(", ", append(parts, length(a.Duration))...)
 }
 
 // activity returns the activity that the turn is waiting for; "" while an answer is read.

@@ -3,12 +3,12 @@ package plain
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/format"
 	"parley/ui/plain/console"
 )
 
@@ -293,12 +293,9 @@ func (t *turn) footer(d session.Done, totals app.TurnTotals) {
 	if totals.CacheMissed {
 		parts = append(parts, app.CacheMissed)
 	}
-	if cost := money(d.Usage); cost != "" {
-		parts = append(parts, cost)
-	}
-	parts = append(parts, length(t.now().Sub(t.began)))
+	parts = append(parts, money(d.Usage), length(t.now().Sub(t.began)))
 	if at := totals.Clock(t.now()); at != "" {
 		parts = append(parts, "sent at "+at)
 	}
-	t.writeLine("Answer finished: %s.", strings.Join(parts, ", "))
+	t.writeLine("Answer finished: %s.", format.Join(", ", parts...))
 }

@@ -195,14 +195,11 @@ func (p renderContext) state(of Status, text string) string {
 // status returns the status of the call, with its time and size, as text.
 func (b *call) status(now time.Time) string {
 	t := b.tool
-	var parts []string
 	word := statuses[t.Status].word
 	if t.Name == act.PlanTool && t.Status == Denied {
 		word = "not accepted"
 	}
-	if word != "" {
-		parts = append(parts, word)
-	}
+	parts := []string{word}
 	if d := b.parsedDiff(); d.Added+d.Removed > 0 {
 		parts = append(parts, fmt.Sprintf("+%d −%d", d.Added, d.Removed))
 	}
@@ -222,7 +219,7 @@ func (b *call) status(now time.Time) string {
 		n := countLines(t.Output, true)
 		parts = append(parts, fmt.Sprintf("%d line%s", n, format.PluralSuffix(n)))
 	}
-	return strings.Join(parts, between)
+	return format.Join(between, parts...)
 }
 
 // parsedDiff returns the diff, parsed on first use.
