@@ -85,11 +85,7 @@ type itemSet struct {
 	showHidden   bool              // hidden items are listed too
 	hidden       int               // number of hidden items
 	rows         int               // number of rows for an empty query, including headings
-	titleWidth   int               // cells of the widest title; with columns see measureRows
-	nameWidth    int               // cells of the widest visible command with its alias
-	widestTitle  int               // cells of the widest visible title, if there are columns
-	noteWidth    int               // cells of the widest visible Note
-	cellWidths   []int             // cells of the widest visible cell of each column
+	titleWidth   int               // cells of the widest title
 	groupReasons map[string]string // Unavailable shared by all items of a group; "" if they differ
 }
 

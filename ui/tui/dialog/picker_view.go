@@ -99,9 +99,8 @@ func (p *Picker) draw() (rows, inBand []string, foot string) {
 		above++
 	}
 	hit := p.top - above
-	measureRows(p, hit, visible)
-	measureNames(p, hit, visible)
-	t := p.table()
+	from := max(hit, 0)
+	t := p.table(p.hits[from:min(from+visible, len(p.hits))])
 	for line := p.top; line < min(p.top+visible, total); line++ {
 		switch {
 		case above < len(heads) && heads[above] == hit:
@@ -128,10 +127,10 @@ func (p *Picker) draw() (rows, inBand []string, foot string) {
 		}
 		rows = append(rows, "", p.theme.Dim.Render(ansi.Truncate("  "+text, p.width, "…")))
 	}
-	return rows, []string{p.titleLine()}, p.foot(t)
+	return rows, []string{p.titleLine(t)}, p.foot(t)
 }
 
-func (p *Picker) titleLine() string {
+func (p *Picker) titleLine(t table) string {
 	listed := len(p.items)
 	if !p.showHidden {
 		listed -= p.hidden
@@ -147,16 +146,15 @@ func (p *Picker) titleLine() string {
 		count = fmt.Sprintf("%d of %d", len(p.hits), listed)
 	}
 	left := p.inner() - textwrap.Width(p.title) - 2*queryGap - textwrap.Width(p.query.visibleText(p.inner()))
-	if more := p.legend(); more != "" && textwrap.Width(more+" · "+count) < left {
+	if more := p.legend(t); more != "" && textwrap.Width(more+" · "+count) < left {
 		count = more + " · " + count
 	}
 	return p.queryLine(p.title, count, &p.query)
 }
 
 // legend returns the meaning of the letters in the columns; "" if there are none.
-func (p *Picker) legend() string {
+func (p *Picker) legend(t table) string {
 	var letters []hint
-	t := p.table()
 	for i, c := range p.Columns {
 		if t.letters && t.wide[i] > 0 {
 			for _, l := range c.Letters {
@@ -178,19 +176,37 @@ type table struct {
 	letters bool  // columns show letters for words
 	title   int   // cells of titles
 	note    int   // cells of notes; 0 if there are none
+	names   int   // cells of the widest command with its alias
 
 	text, strong, faint, dim, accent, found theme.SGR
 }
 
 // table gives space to the titles first, then to notes, then to columns from left to right. It
-// uses letters before it omits columns.
-func (p *Picker) table() table {
-	least := min(p.titleWidth, max(p.width/2, minNameCells))
+// uses letters before it omits columns. A few values in the visible rows that are far wider than the others do not
+// count, and are truncated.
+func (p *Picker) table(visible []fuzzy.Hit) table {
+	var titles, notes []int
+	cells, names := make([][]int, len(p.Columns)), 0
+	wanted, _ := p.split()
+	for _, h := range visible {
+		item := p.item(h)
+		titles = append(titles, textwrap.Width(item.Title)+len(pinSign(item.Pinned)))
+		notes = append(notes, textwrap.Width(item.Note))
+		for i, cell := range item.Cells[:min(len(item.Cells), len(cells))] {
+			cells[i] = append(cells[i], textwrap.Width(cell))
+		}
+		if alias := typedAlias(item, wanted); p.commands && alias != "" {
+			names = max(names, textwrap.Width(item.Title+alias)+len(" ()"))
+		}
+	}
+	widest := slices.Max(append(titles, 0))
+	title, note := commonWidth(titles, minNameCells), commonWidth(notes, 3*minNoteWidth)
+	least := min(title, max(p.width/2, minNameCells))
 	var t table
 	for _, letters := range []bool{false, true} {
-		t = table{wide: make([]int, len(p.Columns)), letters: letters, title: max(p.width-signWidth, 0)}
-		if len(p.Columns) > 0 && p.noteWidth > 0 {
-			if t.note = min(p.noteWidth, t.title-least-columnGap); t.note < minNoteWidth {
+		t = table{wide: make([]int, len(p.Columns)), letters: letters, title: max(p.width-signWidth, 0), names: names}
+		if len(p.Columns) > 0 && note > 0 {
+			if t.note = min(note, t.title-least-columnGap); t.note < minNoteWidth {
 				t.note = 0
 			} else {
 				t.title -= t.note + columnGap
@@ -198,11 +214,11 @@ func (p *Picker) table() table {
 		}
 		full := false
 		for i, c := range p.Columns {
-			if i >= len(p.cellWidths) || p.cellWidths[i] == 0 {
+			wide := commonWidth(cells[i], max(minNoteWidth, c.Least))
+			if wide == 0 {
 				continue // no visible row has a value
 			}
-			wide := max(textwrap.Width(c.Name), p.cellWidths[i])
-			if letters && len(c.Letters) > 0 {
+			if wide = max(textwrap.Width(c.Name), wide); letters && len(c.Letters) > 0 {
 				wide = len(c.Letters)
 			}
 			if full = full || t.title-wide-columnGap < least; !full {
@@ -215,7 +231,7 @@ func (p *Picker) table() table {
 		}
 	}
 	if len(p.Columns) > 0 { // keep columns near the titles on a wide screen
-		t.title = min(t.title, max(p.titleWidth, min(p.widestTitle, p.width/2), p.width/4)+len(stateCurrent))
+		t.title = min(t.title, max(title, min(widest, p.width/2), p.width/4)+len(stateCurrent))
 	}
 	t.text, t.strong, t.faint = theme.NewSGR(p.theme.Text), theme.NewSGR(p.theme.Strong), theme.NewSGR(p.theme.Faint)
 	t.dim, t.accent, t.found = theme.NewSGR(p.theme.Dim), theme.NewSGR(p.theme.Accent), matchSGR(p.theme)
@@ -293,7 +309,7 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 		if p.arg.listsArgs() {
 			wide = max(wide, p.arg.argTitleWidth)
 		}
-		pad := max(min(max(wide, p.nameWidth), p.width/2)-len(pin)-textwrap.Width(title+alias), 0) + columnGap
+		pad := max(min(max(wide, t.names), p.width/2)-len(pin)-textwrap.Width(title+alias), 0) + columnGap
 		line += strings.Repeat(" ", pad) + t.dim.Apply(detail) + t.faint.Apply(why)
 	}
 	key := p.key(item)

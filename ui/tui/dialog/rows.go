@@ -123,42 +123,6 @@ func (t table) cell(i int, c Column, text string) string {
 	return space + text
 }
 
-// measureRows sets the widths of titles, notes and columns from the visible rows. A few that are far
-// wider than the others do not count, and are truncated.
-func measureRows(p *Picker, first, rows int) {
-	if len(p.Columns) == 0 {
-		return
-	}
-	var titles, notes []int
-	cells := make([][]int, len(p.Columns))
-	for _, h := range p.hits[max(first, 0):min(max(first, 0)+rows, len(p.hits))] {
-		item := p.item(h)
-		titles = append(titles, textwrap.Width(item.Title)+len(pinSign(item.Pinned)))
-		notes = append(notes, textwrap.Width(item.Note))
-		for i, cell := range item.Cells[:min(len(item.Cells), len(p.Columns))] {
-			cells[i] = append(cells[i], textwrap.Width(cell))
-		}
-	}
-	p.widestTitle = slices.Max(append(titles, 0))
-	p.titleWidth, p.noteWidth, p.cellWidths = commonWidth(titles, minNameCells), commonWidth(notes, 3*minNoteWidth), nil
-	for i, widths := range cells {
-		p.cellWidths = append(p.cellWidths, commonWidth(widths, max(minNoteWidth, p.Columns[i].Least)))
-	}
-}
-
-// measureNames sets the width of commands with the aliases that were typed, from the visible rows.
-func measureNames(p *Picker, first, rows int) {
-	p.nameWidth = 0
-	wanted, _ := p.split()
-	for _, h := range p.hits[max(first, 0):min(max(first, 0)+rows, len(p.hits))] {
-		if item := p.item(h); p.commands {
-			if alias := typedAlias(item, wanted); alias != "" {
-				p.nameWidth = max(p.nameWidth, textwrap.Width(item.Title+alias)+len(" ()"))
-			}
-		}
-	}
-}
-
 // commonWidth returns the greatest of widths. If it and a few others are more than half as wide again
 // as the rest, it returns the greatest of the rest, but at least some.
 func commonWidth(widths []int, some int) int {
