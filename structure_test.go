@@ -167,7 +167,7 @@ func TestImports(t *testing.T) {
 		"ui/app/flows":         {"ui/app", "ui/app/flows/*"},
 		"ui/usage":             {"ui/app", safe, format, "session"},
 		"ui/app/flows/*":       {"ui/app", "ui/usage", "docs", act, "session", "session/*", "tools", "tools/*", md, theme, format, safe, llm, similar},
-		"ui/plain":             {act, "ui/app", "ui/clip", exchange, "ui/plain/console", "ui/describe", md, format, "session", llm, similar},
+		"ui/plain":             {act, "ui/app", "ui/clip", exchange, "ui/plain/console", "ui/describe", md, format, safe, "session", llm, similar},
 		"ui/plain/console":     {"ui/tty", wrap, format, safe, lazy},
 		"ui/describe":          {act, diff, safe, lazy},
 		"ui/tty":               {},

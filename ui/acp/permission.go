@@ -14,7 +14,6 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/describe"
-	"parley/ui/format"
 )
 
 // ask asks the client's user to allow a call. A missing answer denies it.
@@ -133,7 +132,7 @@ func (c *conversation) askQuestion(id sdk.ToolCallId, q *app.ModelQuestion) (cho
 			add(done, sdk.PermissionOptionKindAllowOnce, fmt.Sprintf("Done, %d chosen", len(chosen)))
 		}
 		for i, item := range q.Choices {
-			name := format.Join(" – ", item.Title, item.Detail)
+			name := strings.TrimSuffix(item.Title+" – "+item.Detail, " – ")
 			if i == 0 {
 				name += " (recommended)"
 			}

@@ -14,7 +14,6 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
-	"parley/ui/format"
 )
 
 // Cancel stops the running prompt and those waiting for it. The conversation can continue, as
@@ -221,7 +220,7 @@ func inWords(e app.Effect) app.Effect {
 	}
 	text := list.Title + "\n"
 	for i, item := range list.Items {
-		text += fmt.Sprintf("\n%d. ", i+1) + format.Join(" · ", item.Title, item.Detail)
+		text += fmt.Sprintf("\n%d. ", i+1) + strings.TrimSuffix(item.Title+" · "+item.Detail, " · ")
 	}
 	return app.Toast(text)
 }

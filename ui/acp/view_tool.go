@@ -15,7 +15,6 @@ import (
 	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/describe"
-	"parley/ui/format"
 )
 
 // livePart is how many bytes at the end of a running tool's output are sent again with each piece.
@@ -105,7 +104,7 @@ func title(t *app.Tool) string {
 			}
 		}
 	}
-	return sanitize.Truncate(sanitize.Line(format.Join(" · ", text, t.By)), most)
+	return sanitize.Truncate(sanitize.Line(strings.TrimSuffix(text+" · "+t.By, " · ")), most)
 }
 
 // locations returns the file that a call concerns. It ignores a name with invisible characters.

@@ -94,7 +94,7 @@ func (k *keymap) lead(s *common.Screen, key string) tea.Cmd {
 
 // leaderWords maps command names to the short words of the command list, where they differ.
 var leaderWords = []struct{ name, words string }{
-	{"btw", "aside"}, {"now", "retry now"}, {"wait", "wait"}, {"stash", "stash draft"}, {"sessions", "conversations"}, {"tree", "branches"}, {"compact", "summarize"},
+	{"btw", "aside"}, {"now", "retry now"}, {"stash", "stash draft"}, {"sessions", "conversations"}, {"tree", "branches"}, {"compact", "summarize"},
 	{"copy", "copy answer"}, {"copy-code", "copy code"}, {"palette", "all commands"}, {"wire", "HTTP inspector"},
 }
 

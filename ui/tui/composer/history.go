@@ -34,6 +34,9 @@ type savedText struct {
 	cur   int
 }
 
+// saved returns the text with its cursor.
+func (m *editor) saved() savedText { return savedText{slices.Clone(m.units), m.cur} }
+
 func (h *history) reset() { h.steps, h.drafts = 0, nil }
 
 // Remember adds a prompt to the history, unless it is blank or equals the latest.
@@ -70,7 +73,7 @@ func (m *Recall) saveHistoryDraft(to int) {
 		h.drafts = map[int]savedText{}
 	}
 	if h.steps == 0 || text(m.editor.units) != h.prompts[len(h.prompts)-h.steps] {
-		h.drafts[h.steps] = savedText{slices.Clone(m.editor.units), m.editor.cur}
+		h.drafts[h.steps] = m.editor.saved()
 	}
 	h.steps = to
 }
@@ -102,7 +105,7 @@ type search struct {
 }
 
 func (m *Recall) startSearch() {
-	m.search = &search{index: len(m.history.prompts), savedText: savedText{slices.Clone(m.editor.units), m.editor.cur}}
+	m.search = &search{index: len(m.history.prompts), savedText: m.editor.saved()}
 }
 
 // stopSearch ends a search. If accept is set it keeps the matching prompt,

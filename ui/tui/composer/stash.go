@@ -13,7 +13,7 @@ func (m *Recall) Stash() bool {
 	if m.editor.isEmpty() {
 		return false
 	}
-	m.stash = append(m.stash, savedText{slices.Clone(m.editor.units), m.editor.cur})
+	m.stash = append(m.stash, m.editor.saved())
 	if over := len(m.stash) - maxStash; over > 0 {
 		for _, d := range m.stash[:over] {
 			m.Remember(value(d.units))
@@ -35,7 +35,7 @@ func (m *Recall) Unstash() bool {
 	d := m.stash[n-1]
 	m.stash = m.stash[:n-1]
 	if !m.editor.isEmpty() {
-		m.stash = append(m.stash, savedText{slices.Clone(m.editor.units), m.editor.cur})
+		m.stash = append(m.stash, m.editor.saved())
 	}
 	m.swap(d)
 	return true
