@@ -16,7 +16,6 @@ package acp
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"sync"
 	"time"
@@ -38,7 +37,7 @@ func Serve(ctx context.Context, o client.Options) error {
 	defer cancel(nil)
 	owed := &responseOrder{prompts: map[any]string{}, cancels: map[string][][]any{}}
 	a := &agent{Options: o, ctx: ctx, owed: owed, open: map[sdk.SessionId]*conversation{}}
-	in := &gatedReader{Reader: &countedReader{Reader: o.In, answers: owed}, open: make(chan struct{})}
+	in := &countedReader{Reader: o.In, answers: owed, open: make(chan struct{})}
 	a.conn = sdk.NewAgentSideConnection(a, countedWriter{o.Out, owed}, in)
 	a.conn.SetLogger(slog.New(slog.DiscardHandler)) // it logs whole messages
 	close(in.open)
@@ -70,17 +69,6 @@ var errTooLong = errors.New("the client sent a message of more than 10 MB: attac
 
 // errGone is the cancel cause when the client has closed its side.
 var errGone = errors.New("the client closed the connection")
-
-// A gatedReader delays reads until it is open: the connection starts to read while it is being created.
-type gatedReader struct {
-	io.Reader
-	open chan struct{}
-}
-
-func (g *gatedReader) Read(p []byte) (int, error) {
-	<-g.open
-	return g.Reader.Read(p)
-}
 
 // An agent implements the methods that a client calls. They may be called from any goroutine.
 type agent struct {

@@ -212,11 +212,13 @@ func (a *responseOrder) await(long time.Duration, done func() bool) {
 type countedReader struct {
 	io.Reader
 	answers *responseOrder
-	rest    []byte // data already read, waiting
-	err     error  // read error after rest
+	open    chan struct{} // closed when reading may begin: the connection starts to read while it is being created
+	rest    []byte        // data already read, waiting
+	err     error         // read error after rest
 }
 
 func (r *countedReader) Read(p []byte) (int, error) {
+	<-r.open
 	r.answers.waitCarriedOut(2 * promptTime)
 	if len(r.rest) == 0 && r.err == nil {
 		var n int

@@ -47,8 +47,9 @@ func TestMessageTooLong(t *testing.T) {
 // are split.
 func TestAnswersAreCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &responseOrder{}
-		in := &countedReader{Reader: io.MultiReader(strings.NewReader(`{"id":1,"met`), strings.NewReader(`hod":"x"}`+"\n"+`{"method":"told"}`+"\n"+`{"id":7,"result":{}}`+"\nbroken\n"), strings.NewReader(`{"id":"b","method":"y"}`)), answers: a}
+		a, open := &responseOrder{}, make(chan struct{})
+		close(open)
+		in := &countedReader{open: open, Reader: io.MultiReader(strings.NewReader(`{"id":1,"met`), strings.NewReader(`hod":"x"}`+"\n"+`{"method":"told"}`+"\n"+`{"id":7,"result":{}}`+"\nbroken\n"), strings.NewReader(`{"id":"b","method":"y"}`)), answers: a}
 		if _, err := io.ReadAll(in); err != nil || a.open != 2 {
 			t.Fatalf("%d are open, %v", a.open, err)
 		}

@@ -12,11 +12,6 @@ import (
 	"time"
 )
 
-// Join is strings.Join without the empty parts.
-func Join(sep string, parts ...string) string {
-	return strings.Join(slices.DeleteFunc(slices.Clone(parts), func(s string) bool { return s == "" }), sep)
-}
-
 // Plural returns n and a noun: "1 file", "3 files".
 func Plural(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + PluralSuffix(n)

@@ -113,23 +113,6 @@ func (l *lists) read(rows []choice, which func(choice) bool) {
 	}
 }
 
-// pick calls chosen with the row named arg; if arg is "", it lets the user choose.
-func (l *lists) pick(thing, arg string, rows []choice, chosen func(value string)) {
-	if arg == "" {
-		l.choose(thing, rows, chosen)
-		return
-	}
-	var names []string
-	for _, r := range rows {
-		if r.name == arg {
-			chosen(r.value)
-			return
-		}
-		names = append(names, r.name)
-	}
-	l.writeLine("No %s: %s.", arg, strings.Join(names, ", "))
-}
-
 // match returns the rows with the number, name or part of a name in line. For a full name it
 // returns only that row. near reports that the names only resemble line.
 func match(rows []choice, line string) (found []choice, near bool) {

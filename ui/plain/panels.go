@@ -131,17 +131,7 @@ func modelRows(a *app.App, found []app.ModelChoice) []choice {
 // mode sets the approval mode to arg, or lets the user choose if arg is "".
 func (p *panels) mode(arg string) {
 	policy := p.app.Session.Policy()
-	var rows []choice
-	for _, m := range act.Modes {
-		rows = append(rows, choice{name: string(m), detail: app.ModeDetail(m), value: string(m)})
-	}
-	if arg == string(act.ModeYolo) { // not listed: available only by name
-		rows = append(rows, choice{name: arg, value: arg})
-	}
-	if arg == "" {
-		p.writeLine("The approval mode is %s.", policy.Mode())
-	}
-	p.lists.pick("mode", arg, rows, func(value string) {
+	set := func(value string) {
 		mode := act.Mode(value)
 		use := func() {
 			policy.SetMode(mode)
@@ -159,5 +149,18 @@ func (p *panels) mode(arg string) {
 			}
 			p.writeLine("The approval mode stays %s.", policy.Mode())
 		})
-	})
+	}
+	switch mode := act.Mode(arg); {
+	case mode == act.ModeYolo, slices.Contains(act.Modes, mode): // yolo is available only by name
+		set(arg)
+	case arg != "":
+		p.writeLine("No %s: %s.", arg, app.JoinComma(act.Modes))
+	default:
+		var rows []choice
+		for _, m := range act.Modes {
+			rows = append(rows, choice{name: string(m), detail: app.ModeDetail(m), value: string(m)})
+		}
+		p.writeLine("The approval mode is %s.", policy.Mode())
+		p.lists.choose("mode", rows, set)
+	}
 }

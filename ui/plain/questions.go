@@ -287,11 +287,7 @@ func (p *frontend) askUser(m *app.ModelQuestion) {
 				p.writeLine("%s", line)
 			}
 			for i, c := range m.Choices {
-				mark := ""
-				if i == 0 {
-					mark = "recommended"
-				}
-				p.writeLine("%d. %s", i+1, format.Join(", ", c.Title, mark, c.Detail))
+				p.writeLine("%d. %s", i+1, format.Join(", ", c.Title, format.When(i == 0, "recommended"), c.Detail))
 			}
 		},
 		answer: func(line string) bool {

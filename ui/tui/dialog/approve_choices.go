@@ -196,7 +196,7 @@ func listFoot(a *Approval) string {
 	if a.selected == describe.NoChoice {
 		keys[0] = scrollHint("select")
 	}
-	return a.keyHint(a.theme.Dim, keys...)
+	return a.keyHints(keys...)
 }
 
 // A rowEntry is a choice in the row.

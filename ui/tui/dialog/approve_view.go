@@ -53,7 +53,7 @@ func (a *Approval) draw() (rows, inBand []string, foot string) {
 		if a.action.Proposal != "" {
 			title, with = "Keep planning – what should change? (optional)", "send"
 		}
-		return nil, a.titled(a.titleLine(title, ""), []string{line}), a.keyHint(a.theme.Dim, keyAccept.hint(with), keyClose.hint(denyWord(a.action)))
+		return nil, a.titled(a.titleLine(title, ""), []string{line}), a.keyHints(keyAccept.hint(with), keyClose.hint(denyWord(a.action)))
 	case choosing:
 		inBand, foot = a.drawRule()
 		return nil, inBand, foot

@@ -58,7 +58,7 @@ func (a *Approval) drawEdit() (rows []string, foot string) {
 	if a.draft.edited != "" {
 		use = "use this"
 	}
-	foot = a.keyHint(a.theme.Dim, keyAccept.hint(use), keyClose.hint("back"))
+	foot = a.keyHints(keyAccept.hint(use), keyClose.hint("back"))
 	if a.draft.fault != "" {
 		foot = a.keyHint(a.theme.Bad, hint{a.draft.fault, ""})
 	}

@@ -184,7 +184,7 @@ func (g *helpDialog) draw() (rows, inBand []string, foot string) {
 	if len(rows) == 0 {
 		rows = []string{g.theme.Dim.Render(ansi.Truncate("  No key matches", g.width, "…"))}
 	}
-	foot = g.keyHint(g.theme.Dim, keyClose.hint("close"), scrollHint("scroll"))
+	foot = g.keyHints(keyClose.hint("close"), scrollHint("scroll"))
 	return rows, []string{g.queryLine(helpTitle, place, &g.query)}, foot
 }
 

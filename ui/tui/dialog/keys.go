@@ -179,6 +179,9 @@ func joinHints(hints ...hint) string {
 	return strings.Join(parts, hintSeparator)
 }
 
+// keyHints returns a line of hints for keys that work.
+func (b *base) keyHints(hints ...hint) string { return b.keyHint(b.theme.Dim, hints...) }
+
 // keyHint returns a line of hints. It omits hints that do not fit, but keeps the hint for esc as
 // long as any fits. Keys that work are bold.
 func (b *base) keyHint(style lipgloss.Style, hints ...hint) string {

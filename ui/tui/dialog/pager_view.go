@@ -249,7 +249,7 @@ func (p *Pager) foot() string {
 		keys = append(keys, hint{act.Key, act.Help})
 	}
 	keys = append(keys, keyNext.hint("next part"), hint{"Y", "copy line"})
-	return p.keyHint(p.theme.Dim, keys...)
+	return p.keyHints(keys...)
 }
 
 // row returns the row with index i.

@@ -45,7 +45,7 @@ func (p *Picker) foot(t table) string {
 	if p.commands && len(p.hits) > 0 {
 		keys = append(keys, keyFill.hint("fill in"))
 	}
-	return p.keyHint(p.theme.Dim, keys...)
+	return p.keyHints(keys...)
 }
 
 // listsArgs reports whether the arguments of a command are listed.

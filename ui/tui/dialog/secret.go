@@ -165,12 +165,12 @@ func (s *Secret) draw() (above, rows []string, foot string) {
 	if s.shown {
 		accept = "continue"
 	}
-	foot = s.keyHint(s.theme.Dim, keyAccept.hint(accept), keyClear.hint("clear"), keyClose.hint("cancel"))
+	foot = s.keyHints(keyAccept.hint(accept), keyClear.hint("clear"), keyClose.hint("cancel"))
 	if s.checking {
-		foot = s.keyHint(s.theme.Dim, hint{"Checking", "it…"}, keyClose.hint("cancel"))
+		foot = s.keyHints(hint{"Checking", "it…"}, keyClose.hint("cancel"))
 	}
 	if s.ended != "" {
-		foot = s.keyHint(s.theme.Dim, keyClose.hint("close"))
+		foot = s.keyHints(keyClose.hint("close"))
 	}
 	rows = s.lines()
 	if over := len(rows) - max(s.rowsAbove(1), 1); over > 0 { // the last line must stay visible

@@ -261,7 +261,7 @@ func (l *SessionList) previewLines(width, height int, ruled bool) []string {
 func (l *SessionList) foot() string {
 	switch {
 	case l.renaming != "":
-		return l.keyHint(l.theme.Dim, keyAccept.hint("rename"), keyClose.hint("cancel"))
+		return l.keyHints(keyAccept.hint("rename"), keyClose.hint("cancel"))
 	case l.note != "":
 		return l.theme.Text.Render(ansi.Truncate(l.note, l.footWidth(), "…"))
 	}
@@ -273,7 +273,7 @@ func (l *SessionList) foot() string {
 		keys = slices.Insert(keys, 0, keyAccept.hint("open"))
 		keys = append(keys, keyRename.hint("rename"), keyPin.hint("pin"), keyFork.hint("copy"), keyTrash.hint("delete"))
 	}
-	return l.keyHint(l.theme.Dim, keys...)
+	return l.keyHints(keys...)
 }
 
 // Cursor implements Dialog. The cursor is after the title being typed, or after the query.

@@ -140,7 +140,7 @@ func (l *branchList) draw() (rows, inBand []string, foot string) {
 	if len(l.branches) == 0 {
 		rows, keys = []string{l.theme.Dim.Render(ansi.Truncate("  No branches yet", l.width, "…"))}, keys[1:2]
 	}
-	return rows, []string{l.titleLine("Branches", fmt.Sprint(len(l.branches)))}, l.keyHint(l.theme.Dim, keys...)
+	return rows, []string{l.titleLine("Branches", fmt.Sprint(len(l.branches)))}, l.keyHints(keys...)
 }
 
 // row returns the row of a branch: sign, tree lines, mark of the current path, text, and the columns
