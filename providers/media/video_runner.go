@@ -76,7 +76,8 @@ func MayBePaid(err error) bool {
 	if !errors.As(err, &e) {
 		return true // canceled while waiting for the answer
 	}
-	return (e.Fault == llm.Network || e.Fault == llm.Server) && !wasNotCreated(e)
+	unreadable := e.Fault == llm.Unknown && e.Status == 0 // the answer
+	return (e.Fault == llm.Network || e.Fault == llm.Server || unreadable) && !wasNotCreated(e)
 }
 
 // Wait polls a job until it is over, for the first time after a pause of after. It repeats polls that
