@@ -15,7 +15,7 @@ const (
 )
 
 // startTime is how long collections are postponed.
-const startTime = time.Second
+const startTime = 100 * time.Millisecond
 
 // postponeCollection sets the GC percentage for the start of the program. If the user has set GOGC, it does nothing.
 func postponeCollection(percent int) {
