@@ -67,7 +67,6 @@ func Action(a *act.Action, details bool) []Line {
 		if !details {
 			return lines
 		}
-		lines = append(lines, Line{})
 	}
 	change := a.Diff
 	if a.Path != "" {

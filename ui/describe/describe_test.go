@@ -31,6 +31,22 @@ func TestWords(t *testing.T) {
 			"added line 10: \tif err := run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {", "added line 11: \t\tos.Exit(1)",
 			"line 12: \t}", "line 13: }", `   \ No newline at end of file`,
 		}},
+		{"a new file", changed("--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n"), []string{"Create x?", "new file: x", "  at line 1:", "added line 1: a"}},
+		{"a diff of another file", changed("--- a/x\n+++ b/y\n@@ -98,2 +98,1 @@ f:\n a\n-b\n"), []string{"Edit x?", "path: x", "  --- a/x", "  +++ b/y", "  at line 98: f:", "line 98: a", "removed line 99: b"}},
+		{"a file that is moved", changed("--- a/y\n+++ b/x\n@@ -7,1 +0,0 @@\n-b\n"), []string{"Edit x?", "path: x", "  --- a/y", "  +++ b/x", "  at line 7:", "removed line 7: b"}},
+		{"text outside of hunks", changed("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\nFake: c\n@@ -0,0 +0,0 @@"), []string{"Edit x?", "path: x", "  at line 1:", "removed line 1: a", "added line 1: b", "  Fake: c", "  @@ -0,0 +0,0 @@"}},
+		{"warnings", &act.Action{Tool: "jobs", Caution: "a\u202e", Irreversible: "b\nc", Input: json.RawMessage("{}")}, []string{"Call jobs?", "a<U+202E>", "b<U+000A>c"}},
+		{"nothing", &act.Action{Tool: "jobs", Input: json.RawMessage("{}")}, []string{"Call jobs?", "without arguments"}},
+		{"arguments that are no JSON", &act.Action{Tool: "jobs", Input: json.RawMessage("[1]")}, []string{"Call jobs?", "  [", "    1", "  ]"}},
+		{"a path among the arguments", &act.Action{Tool: "read", Access: act.AccessRead, Path: "x", Input: json.RawMessage(`{"path":"x","from":1,"note":""}`)}, []string{"Read x?", "path: x", "", "  from: 1", `  note: ""`}},
+		{"short and long lists", &act.Action{Tool: "jobs", Input: json.RawMessage(`{"a":["` + strings.Repeat("x", 56) + `"],"b":["` + strings.Repeat("x", 57) + `"],"c":"` + strings.Repeat("x", 61) + `"}`)},
+			[]string{"Call jobs?", `  a: ["` + strings.Repeat("x", 56) + `"]`, "  b: [", `    "` + strings.Repeat("x", 57) + `"`, "  ]", `  c: "` + strings.Repeat("x", 61) + `"`}},
+		{"gaps up to the deepest indentation", shell("a" + strings.Repeat(" ", 16) + "b" + strings.Repeat(" ", 17) + "c\td"), []string{"Run this command? (not sandboxed)", "$ a" + strings.Repeat(" ", 16) + "b <17 spaces> c␉   d", "", "  timeout: 120"}},
+		{"eight odd characters", shell("абвгабвгдежз"), []string{"Run this command? (not sandboxed)", "$ абвгабвгдежз", "", "  timeout: 120",
+			"not ASCII, check: U+0430 а, U+0431 б, U+0432 в, U+0433 г, U+0434 д, U+0435 е, U+0436 ж, U+0437 з"}},
+		{"nine of them", shell("абвгдежзи"), []string{"Run this command? (not sandboxed)", "$ абвгдежзи", "", "  timeout: 120",
+			"not ASCII, check: U+0430 а, U+0431 б, U+0432 в, U+0433 г, U+0434 д, U+0435 е, U+0436 ж, U+0437 з, …"}},
+		{"a control character is ASCII", shell("a\x7f"), []string{"Run this command? (not sandboxed)", "$ a<U+007F>", "", "  timeout: 120"}},
 		{"an address", page(), []string{"Fetch docs.example.com?", `  url: "https://docs.example.com/a?b=c"`}},
 		{"a call of a server's tool", &act.Action{Tool: "create", Input: json.RawMessage(strings.Join([]string{
 			`{"labels":["bug","ci"]`, `"title":"one\ntwo: 2 && \"3\""`, `"a\nurl":null`, `"filter":{"and":[{"field":"assignee","value":"nobody"},{"field":"state","value":"open"}]}}`,
@@ -102,6 +118,11 @@ func change() *act.Action {
 	}
 }
 
+// changed returns an edit of x.
+func changed(diff string) *act.Action {
+	return &act.Action{Tool: "edit", Access: act.AccessWrite, Path: "x", Diff: diff, Input: json.RawMessage(`{"old":"a"}`)}
+}
+
 func page() *act.Action {
 	const url = "https://docs.example.com/a?b=c"
 	return &act.Action{Tool: "fetch", Access: act.AccessFetch, Title: url, Host: "docs.example.com", URL: url, Input: json.RawMessage(`{"url":"` + url + `"}`)}
@@ -117,5 +138,79 @@ func TestPlan(t *testing.T) {
 	}
 	if want := []string{"  ○ forged", "", "✓ read", "○   mend ␛[31mit", "▸ now"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// With details, a plan is followed by the arguments as sent. The styles are for front ends with a theme.
+func TestDetails(t *testing.T) {
+	plan := &act.Action{Tool: act.PlanTool, Proposal: "- [>] now", Input: json.RawMessage(`{"z":1}`)}
+	for name, tt := range map[string]struct {
+		a    *act.Action
+		want []describe.Line
+	}{
+		"a plan": {plan, []describe.Line{
+			{Gutter: "▸ ", Text: "now", Style: describe.Strong, Exact: true}, {},
+			{Gutter: "  ", Text: "{", Style: describe.Dim, Exact: true}, {Gutter: "  ", Text: `  "z": 1`, Style: describe.Dim, Exact: true}, {Gutter: "  ", Text: "}", Style: describe.Dim, Exact: true},
+		}},
+		"a change": {changed("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\u202e\n+b\n"), []describe.Line{
+			{Gutter: "path  ", Text: "x", Exact: true}, {Text: "@@ -1 +1 @@\n-a<U+202E>\n+b\n", Style: describe.Diff}, {},
+			{Gutter: "  ", Text: "{", Style: describe.Dim, Exact: true}, {Gutter: "  ", Text: `  "old": "a"`, Style: describe.Dim, Exact: true}, {Gutter: "  ", Text: "}", Style: describe.Dim, Exact: true},
+		}},
+	} {
+		if got := describe.Action(tt.a, true); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: got\n%+v\nwant\n%+v", name, got, tt.want)
+		}
+	}
+	for name, tt := range map[string]struct {
+		a    *act.Action
+		want []describe.Line
+	}{
+		"the arguments are the subject of a call": {&act.Action{Tool: "jobs", Input: json.RawMessage(`{"n":1}`)}, []describe.Line{{Gutter: "  ", Text: "n: 1", Exact: true}}},
+		"and not of a command":                    {shell("ls"), []describe.Line{{Gutter: "$ ", Text: "ls", Style: describe.Strong, Exact: true}, {}, {Gutter: "  ", Text: "timeout: 120", Style: describe.Dim, Exact: true}}},
+		"numbers have the width of the last one": {changed("--- a/x\n+++ b/y\n@@ -98,2 +98,2 @@\n a\n-b\n+c\n\\ No newline\n"), []describe.Line{
+			{Gutter: "path  ", Text: "x", Exact: true}, {Gutter: "  ", Text: "--- a/x", Style: describe.Dim}, {Gutter: "  ", Text: "+++ b/y", Style: describe.Dim}, {Gutter: "  ", Text: "@@ -98,2 +98,2 @@", Style: describe.Dim},
+			{Gutter: " 98 ", Text: " a"}, {Gutter: " 99 ", Text: "-b", Style: describe.Removed}, {Gutter: " 99 ", Text: "+c", Style: describe.Added}, {Gutter: "    ", Text: `\ No newline`, Style: describe.Dim},
+		}},
+	} {
+		if got := describe.Action(tt.a, false); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: got\n%+v\nwant\n%+v", name, got, tt.want)
+		}
+	}
+}
+
+func TestDiffWords(t *testing.T) {
+	for _, tt := range []struct {
+		diff           string
+		want           []string
+		added, removed int
+	}{
+		{"--- a/x\n+++ b/x\n@@ -9,3 +9,2 @@\n a\n-b\n-c\n+d\n", []string{"  at line 9:", "line 9: a", "removed line 10: b", "removed line 11: c", "added line 10: d"}, 1, 2},
+		{"@@ -9,2 +0,0 @@ f\n-a\n-b\n", []string{"  at line 9: f:", "removed line 9: a", "removed line 10: b"}, 0, 2},
+	} {
+		words, added, removed := describe.DiffWords(tt.diff)
+		if !slices.Equal(words, tt.want) || added != tt.added || removed != tt.removed {
+			t.Errorf("got %q, +%d -%d; want %q, +%d -%d", words, added, removed, tt.want, tt.added, tt.removed)
+		}
+	}
+}
+
+// Nothing invisible stays: it is shown by a symbol or its number.
+func TestReveal(t *testing.T) {
+	for in, want := range map[string]string{
+		"plain ~\t":                 "plain ~\t",
+		"\x7f\x1f\x00":              "<U+007F>␟␀",
+		"é 日本 👩\u200d👧":             "é 日本 👩\u200d👧",
+		"a\u200bb":                  "a<U+200B>b",
+		"e\u0301":                   "e\u0301",
+		"a\u00a0\u3000\u2800\u00ad": "a<U+00A0><U+3000><U+2800><U+00AD>",
+		"\u202e":                    "<U+202E>",
+		"é\tx":                      "é\tx",
+	} {
+		if got := describe.Reveal(in); got != want {
+			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+		if got := describe.IsPlain(in); got != (in == "plain ~\t") {
+			t.Errorf("%q is plain: %v", in, got)
+		}
 	}
 }
