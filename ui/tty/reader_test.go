@@ -1,6 +1,8 @@
 package tty_test
 
 import (
+	"io"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,4 +139,93 @@ func FuzzReader(f *testing.F) {
 			uitest.Cut(t, sent)
 		}
 	})
+}
+
+// Next returns text of limited size, and keys in two forms: as sent, and in one that its decoder knows.
+func TestNext(t *testing.T) {
+	for _, tt := range []struct {
+		sent  string
+		limit int
+		keys  []string
+	}{
+		{"abcdef", 4, []string{"abcd", "ef"}},
+		{"abcdef", 0, []string{"abcd", "ef"}},
+		{"abcéf", 4, []string{"abc", "éf"}},
+		{"abcéf", 5, []string{"abcé", "f"}},
+		{"👩x", 1, []string{"👩", "x"}},
+		{"\x1b[1089:1057:99;6u", 9, []string{"\x1b[1089::99;6u"}},
+		{"\x1b[97:65:97;2u", 9, []string{"\x1b[97:65;2u"}},
+		{"\x1b[47:63:45;5u", 9, []string{"\x1b[47:63;5u"}},
+		{"\x1b[97::99;5u\x1b[97:65;5u\x1b[97:65:97;5~", 9, []string{"\x1b[97::99;5u", "\x1b[97:65;5u", "\x1b[97:65:97;5~"}},
+		{"\x1b[5$\x1b[[A\x1b[[E", 9, []string{"\x1b[5;2~", "\x1b[11~", "\x1b[15~"}},
+		{"\x1b[[@x\x1b[[Fx", 9, []string{"@x", "Fx"}},
+		{"\x1b\x1a\x1b\x1c\x1b\x1bx", 9, []string{"\x1b[122;7u", "\x1b[92;7u", "\x1b[27;3u", "x"}},
+		{"\x1b[1;2;3;4;5;6;7;8;9;10;11;12;13;14;15;16mx", 9, []string{"\x1b[1;2;3;4;5;6;7;8;9;10;11;12;13;14;15;16m", "x"}},
+		{"\x1b[1;2;3;4;5;6;7;8;9;10;11;12;13;14;15;16:17mx", 9, []string{"x"}},
+		{"\x1bP1234567890123456q\x1b\\x\x1bP12345678901234567q\x1b\\y", 9, []string{"\x1bP1234567890123456q\x1b\\", "x", "y"}},
+		{"\x1b]11;a\ax\x1b]11;\ay\x1b]11\az\x1b];\a", 9, []string{"\x1b]11;a\a", "x", "y", "z"}},
+		{"\x1bP1\x1b\\x\x1bP1 \x1b\\y\x1bP1@\x1b\\", 9, []string{"x", "y", "\x1bP1@\x1b\\"}},
+		{"\x1b_ ~\x1b\\\x1b_\x7f\x1b\\", 9, []string{"\x1b_ ~\x1b\\"}},
+		{"\x1b[\x7fx\x1b[1\x7fy", 9, []string{"\x1b[91;3u", "\x7fx", "\x7fy"}},
+		{"\x1bO!\x1bO~\x1bO x", 9, []string{"\x1bO!", "\x1bO~", "\x1b[111;4u", " x"}},
+	} {
+		r := tty.NewReader(&uitest.Line{Pieces: []any{tt.sent}})
+		var keys []string
+		for {
+			_, key, err := r.Next(tt.limit)
+			if err != nil {
+				break
+			}
+			keys = append(keys, string(key))
+		}
+		if !slices.Equal(keys, tt.keys) {
+			t.Errorf("%q: got %q, want %q", tt.sent, keys, tt.keys)
+		}
+	}
+}
+
+// A failing File is the end of the Reader: as the end of input if it is paused.
+func TestReaderEnds(t *testing.T) {
+	for err, want := range map[error]error{tty.ErrPaused: io.EOF, io.ErrClosedPipe: io.ErrClosedPipe} {
+		r := tty.NewReader(failing{err: err})
+		if n, got := r.Read(make([]byte, 4)); n != 0 || got != want {
+			t.Errorf("%v: read %d, %v, want %v", err, n, got, want)
+		}
+	}
+	r, buf, got := tty.NewReader(&uitest.Line{Pieces: []any{"\x1b[15~ab"}}), make([]byte, 2), ""
+	for range 4 {
+		n, _ := r.Read(buf)
+		got += string(buf[:n]) + "|"
+	}
+	if want := "\x1b[|15|~|ab|"; got != want {
+		t.Errorf("in pieces: got %q, want %q", got, want)
+	}
+}
+
+type failing struct {
+	tty.File
+	err error
+}
+
+func (f failing) ReadWithin([]byte, time.Duration) (int, error) { return 0, f.err }
+
+func TestText(t *testing.T) {
+	for line, want := range map[string]string{
+		"abc":                 "abc",
+		"a\x1b[Ab\x1bOPc":     "abc",
+		"a\xffé\xc3":          "a\uFFFDé\uFFFD",
+		"a\x1bb":              "ab",
+		"a\x1b":               "a",
+		"a\x1b[":              "a[",
+		"a\x1b[1;":            "a",
+		"a\x1b]0;title\ab":    "ab",
+		"a\x1b]0;title":       "a",
+		"a\x1b[1;\rb":         "a\rb",
+		"\x1b[200~x\x1b[201~": "x",
+		"a\x1b\x1b[Ab":        "ab",
+	} {
+		if got := tty.Text([]byte(line)); got != want {
+			t.Errorf("%q: got %q, want %q", line, got, want)
+		}
+	}
 }
