@@ -11,7 +11,7 @@ import (
 
 // An answer that takes long to begin is reported in a word. The status line alone names the key that stops.
 func TestNoAnswerYet(t *testing.T) {
-	s := setUp(t, 80, 24, llmtest.Hang(""))
+	s := setUp(t, 80, 24, llmtest.Hang())
 	s.Type("think").Press("enter").WaitForText("waiting")
 	s.clock.Add(16 * time.Second)
 	s.Send(chat.TickMsg{Of: s.m.chat.Turn})
