@@ -142,7 +142,7 @@ func (a *Env) ConfirmCost(what string, usd float64, known bool) error {
 	if !known || limit <= 0 || usd <= limit {
 		return nil
 	}
-	price := fmt.Sprintf("%s cost about %s, more than %s", what, format.Cost(usd, true), cmp.Or(format.Cost(limit, true), "$0"))
+	price := fmt.Sprintf("%s cost about %s, more than %s", what, format.Cost(usd, true), format.Cost(limit, true))
 	if !term.IsTerminal(os.Stdin.Fd()) || !term.IsTerminal(os.Stderr.Fd()) {
 		return cmdutil.Fail(exit.Limit, errors.New(price+": add --yes, or raise confirm under [budget]"))
 	}
