@@ -177,7 +177,10 @@ func (d Doctor) mcpServers(ctx context.Context) (list []Check) {
 			}
 		}
 		if refused := s.Refusal.String(); refused != "" {
-			c.Detail, c.Hint = c.Detail+" · the sandbox refused: "+refused, "/mcp "+s.Name+" can allow it"
+			if !strings.Contains(c.Detail, refused) {
+				c.Detail += " · " + refused
+			}
+			c.Hint = "/mcp " + s.Name + " can allow it"
 			if c.Status == works {
 				c.Status = warns
 			}
