@@ -174,7 +174,7 @@ func TestProgress(t *testing.T) {
 			{time.Millisecond, "c", "|1 min 00 s c"},
 			{time.Millisecond, "d", ""},
 			{899 * time.Millisecond, "-", "|1 min 01 s d"},
-			{500 * time.Millisecond, "", "|"},
+			{time.Millisecond, "", "|"},
 			{time.Millisecond, "e", "|1 min 01 s e"},
 			{time.Second, "-", "|1 min 02 s e"},
 		} {
