@@ -105,7 +105,7 @@ func Decode(text string, cfg Validator) error {
 			known = keysAt(reflect.TypeOf(cfg), key[:len(key)-1])
 		}
 		name := key[len(key)-1]
-		if known == nil || slices.Contains(known, name) {
+		if slices.Contains(known, name) {
 			continue // its content is reported
 		}
 		problem := fmt.Sprintf("%d: unknown key %q", line(text, key), key.String())
@@ -324,7 +324,8 @@ func lineOf(text, key string) (line int, ok bool) {
 	for i, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, "[") {
-			table = strings.Trim(line, "[] ")
+			table, _, _ = strings.Cut(strings.TrimLeft(line, "[ "), "]")
+			table = strings.TrimSpace(table)
 			if holds(table) {
 				return i + 1, true
 			}
