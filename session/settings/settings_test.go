@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -17,6 +18,8 @@ func TestSet(t *testing.T) {
 		{"top_k", "", "", ""},
 		{"top_k", "40", "top_k 40", ""},
 		{"note", strings.Repeat("é", 60), "note " + strings.Repeat("é", 40) + "…", ""},
+		{"note", strings.Repeat("x", 80), "note " + strings.Repeat("x", 80), ""},
+		{"note", strings.Repeat("x", settings.MaxValue), "note " + strings.Repeat("x", 80) + "…", ""},
 		{"temperature", "hot", "", "temperature: hot is not a number between 0 and 2"},
 		{"messages", "[]", "", "messages: parley writes this field of a request itself"},
 		{"note", strings.Repeat("x", settings.MaxValue+1), "", "note: a value may have 16 KB"},
@@ -34,8 +37,14 @@ func TestSet(t *testing.T) {
 	for _, on := range []bool{false, false, true} {
 		s.SetWeb(on)
 	}
-	if s.SetTool("*", false); s.Changed != "web search off · web search on · all tools off" {
+	s.SetTool("*", false)
+	s.SetTool("read", false)
+	s.SetTool("mcp__x__*", true)
+	if s.Changed != "web search off · web search on · all tools off · tool mcp__x__* on" {
 		t.Errorf("told %q", s.Changed)
+	}
+	if err := s.Set("top_k", "40"); err != nil || s.Values["top_k"] != "40" {
+		t.Errorf("the first value: %v, %v", s.Values, err)
 	}
 }
 
@@ -76,6 +85,12 @@ func TestOver(t *testing.T) {
 	}
 	if given.Options["top_k"] != 5 || given.Web {
 		t.Errorf("the configuration became %+v", given)
+	}
+	if got := s.Override(llm.Settings{}); fmt.Sprint(got.Options) != "map[top_k:40]" {
+		t.Errorf("without other fields: %+v", got)
+	}
+	if got := (settings.Settings{}).Override(llm.Settings{Web: true}); !got.Web || got.Options != nil {
+		t.Errorf("nothing set: %+v", got)
 	}
 	if copied := s.Clone(); copied.Set("seed", "7") != nil || s.Values["seed"] != "" || copied.Changed != "seed 7" {
 		t.Errorf("a copy shares %+v", s)
