@@ -58,6 +58,7 @@ func TestDecode(t *testing.T) {
 		{name: "unknown table", text: "name = 'a'\n[zzzzzz.deep]\nx = 1\n", want: `2: unknown key "zzzzzz": there are name, sizes, box, boxes, items, more, on, ratio`},
 		{name: "never read", text: "- = 'a'\n", want: `1: unknown key "-": there are name, sizes, box, boxes, items, more, on, ratio`},
 		{name: "byte order mark", text: "\ufeffname = 'a'\n"},
+		{name: "flaw after a byte order mark", text: "\ufeffname = 'a'\n", flaw: errors.New("name: no"), want: "1: name: no"},
 		{name: "no table", text: "boxes = 1\n", want: "1: boxes has to be a table"},
 		{name: "a number for a text", text: "\nname = 1\n", want: "2: name has to be text, and is a number"},
 		{name: "a list for a text", text: "[boxes.x]\ncolor = ['red']\n", want: "2: boxes.x.color has to be text, and is a list"},

@@ -81,3 +81,133 @@ func TestList(t *testing.T) {
 		t.Errorf("of none: %q, %d", text, omitted)
 	}
 }
+
+// TestParse: what makes a skill, at the limits of its parts.
+func TestParse(t *testing.T) {
+	place := skills.Place{Dir: "/s"}
+	file := func(name, description, more string) string {
+		return "---\nname: " + name + "\ndescription: " + description + "\n" + more + "---\n\nBody \n"
+	}
+	described := "shown 'x' / \"its\" "
+	long := func(n int) string { return strings.Repeat("a", n) }
+	for _, tt := range []struct {
+		name, folder, text string
+		want               string // name, length of the description, warning; or an error
+	}{
+		{"plain", "x", file("x", described, ""), "x, 17"},
+		{"CRLF", "x", strings.ReplaceAll(file("x", "y", ""), "\n", "\r\n"), "x, 1"},
+		{"another folder", "x", file("z", "y", ""), "z, 1, its folder is called x"},
+		{"no name", "x", file("", "y", ""), `x, 1, its name "" is none by the specification: called by its folder`},
+		{"dashes at the end", "x", file("x-", "y", ""), `x, 1, its name "x-" is none by the specification: called by its folder`},
+		{"two dashes", "x", file("x--y", "y", ""), `x, 1, its name "x--y" is none by the specification: called by its folder`},
+		{"capitals", "My_Skill", file("My_Skill", "y", ""), `My_Skill, 1, its name "My_Skill" is none by the specification: called by its folder`},
+		{"longest name", long(64), file(long(64), "y", ""), long(64) + ", 1"},
+		{"too long a name", "x", file(long(65), "y", ""), "x, 1, its name \"" + long(65) + "\" is none by the specification: called by its folder"},
+		{"no name at all", "x y", file("x y", "y", ""), "/s/x y/SKILL.md: its name has other characters than letters, digits, - and _"},
+		{"longest description", "x", file("x", long(1024), ""), "x, 1024"},
+		{"too long a description", "x", file("x", long(1023)+"é", ""), "x, 1023, its description has more than 1024 characters: the rest is ignored"},
+		{"no description", "x", file("x", "", ""), "/s/x/SKILL.md: it has no description, so no model can choose it"},
+		{"hidden", "x", file("x", "y", "disable-model-invocation: true\n"), "x, 1, hidden"},
+		{"not hidden", "x", file("x", "y", "disable-model-invocation: false\n"), "x, 1"},
+		{"largest", "x", file("x", "y", "") + strings.Repeat("\n", skills.MaxFile-len(file("x", "y", ""))), "x, 1"},
+		{"too large", "x", file("x", "y", "") + strings.Repeat("\n", skills.MaxFile-len(file("x", "y", ""))+1), "/s/x/SKILL.md: it has more than 256 KB"},
+		{"bad front matter", "x", "---\nname: x\n", "/s/x/SKILL.md:1: the front matter does not end: a line of --- is missing"},
+	} {
+		s, err := skills.Parse(place, "/s/"+tt.folder+"/SKILL.md", []byte(tt.text))
+		got := fmt.Sprintf("%s, %d", s.Name, len(s.Description))
+		if s.Warning != "" {
+			got += ", " + s.Warning
+		}
+		if s.Hidden {
+			got += ", hidden"
+		}
+		if err != nil {
+			got = err.Error()
+		} else if s.Body != "Body" || s.Dir != "/s/"+tt.folder || s.Path != s.Dir+"/SKILL.md" || s.Project {
+			t.Errorf("%s: %+v", tt.name, s)
+		}
+		if got != tt.want {
+			t.Errorf("%s: got %s\nwant %s", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestText(t *testing.T) {
+	s := skills.Skill{Name: "pdf", Dir: "/s/my pdf", Body: "Do it"}
+	want := "<skill name=\"pdf\" dir=\"/s/my pdf\">\nDo it\n</skill>\n\nIts files are below \"/s/my pdf\": read them with the tool read, run them with the tool shell."
+	if got := s.Text(); got != want || !strings.HasPrefix(got, s.Mark()) {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestUserPlaces(t *testing.T) {
+	for want, got := range map[string][]skills.Place{
+		"[]":             skills.UserPlaces("", ""),
+		"[{/own false}]": skills.UserPlaces("/own", ""),
+		"[{/h/.claude/skills false} {/h/.agents/skills false}]":                        skills.UserPlaces("", "/h"),
+		"[{/p/.parley/skills true} {/p/.claude/skills true} {/p/.agents/skills true}]": skills.ProjectPlaces("/p"),
+	} {
+		if fmt.Sprint(got) != want {
+			t.Errorf("got %v, want %s", got, want)
+		}
+	}
+}
+
+// TestFiles: a project's links are not followed; hidden folders and links to files are skipped, and
+// very many folders are told.
+func TestFiles(t *testing.T) {
+	dir := write(t, map[string]string{
+		"here/SKILL.md": "x", "here/a/SKILL.md": "x", "here/.hidden/SKILL.md": "x", "here/b/note.md": "x", "here/c/SKILL.md/x": "x",
+		"else/d/SKILL.md": "x", "else/deep/e/SKILL.md": "x", "file.md": "x",
+	})
+	for from, to := range map[string]string{"here/linked": "else/d", "here/deep": "else/deep", "here/note": "file.md", "here/none": "missing", "here/b/below": "else/d", "here/f": "else/d/SKILL.md"} {
+		if err := os.Symlink(filepath.Join(dir, to), filepath.Join(dir, from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Mkdir(filepath.Join(dir, "here/g"), 0o755), os.Symlink(filepath.Join(dir, "file.md"), filepath.Join(dir, "here/g/SKILL.md"))); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		place skills.Place
+		want  string
+	}{
+		{skills.Place{Dir: filepath.Join(dir, "here"), Project: true}, "/a/SKILL.md"},
+		{skills.Place{Dir: filepath.Join(dir, "here")}, "/a/SKILL.md /c/SKILL.md /deep/e/SKILL.md /g/SKILL.md /linked/SKILL.md"},
+		{skills.Place{Dir: filepath.Join(dir, "nowhere")}, ""},
+		{skills.Place{Dir: filepath.Join(dir, "file.md")}, ""},
+	} {
+		got, err := tt.place.Files()
+		for i := range got {
+			got[i] = strings.TrimPrefix(got[i], tt.place.Dir)
+		}
+		if strings.Join(got, " ") != tt.want || err != nil {
+			t.Errorf("%+v: got %s, %v", tt.place, strings.Join(got, " "), err)
+		}
+	}
+}
+
+// TestManyFolders: 2000 folders are searched, here by 27 links to one with 73 in it.
+func TestManyFolders(t *testing.T) {
+	dir := write(t, map[string]string{"here/z/SKILL.md": "x"})
+	for i := range 73 {
+		if err := os.MkdirAll(filepath.Join(dir, "else", fmt.Sprint(i)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 27 {
+		if err := os.Symlink(filepath.Join(dir, "else"), filepath.Join(dir, "here", fmt.Sprint(i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	place := skills.Place{Dir: filepath.Join(dir, "here")}
+	if got, err := place.Files(); len(got) != 1 || err != nil {
+		t.Errorf("2000 folders: %q, %v", got, err)
+	}
+	if err := os.Mkdir(filepath.Join(place.Dir, "y"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := place.Files(); len(got) != 0 || err == nil || !strings.HasSuffix(err.Error(), " has very many folders: skills in those at the end are ignored") {
+		t.Errorf("2001 folders: %q, %v", got, err)
+	}
+}
