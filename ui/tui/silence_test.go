@@ -12,7 +12,9 @@ import (
 // An answer that takes long to begin is reported in a word. The status line alone names the key that stops.
 func TestNoAnswerYet(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Hang())
-	s.Type("think").Press("enter").WaitForText("waiting")
+	s.Type("think").Press("enter").WaitFor(func() bool { // until the request is sent
+		return s.m.chat.Turn != nil && s.m.chat.Turn.WaitedFor(s.clock.Now().Add(time.Second)) > 0
+	})
 	s.clock.Add(16 * time.Second)
 	s.Send(chat.TickMsg{Of: s.m.chat.Turn})
 	s.WaitForText("no answer yet esc stops").Shows("∙ no answer yet 16 s")
