@@ -165,6 +165,7 @@ func TestNext(t *testing.T) {
 		{"\x1bP1234567890123456q\x1b\\x\x1bP12345678901234567q\x1b\\y", 9, []string{"\x1bP1234567890123456q\x1b\\", "x", "y"}},
 		{"\x1b]11;a\ax\x1b]11;\ay\x1b]11\az\x1b];\a", 9, []string{"\x1b]11;a\a", "x", "y", "z"}},
 		{"\x1bP1\x1b\\x\x1bP1 \x1b\\y\x1bP1@\x1b\\", 9, []string{"x", "y", "\x1bP1@\x1b\\"}},
+		{"\x1b[$px", 9, []string{"\x1b[$p", "x"}},
 		{"\x1b_ ~\x1b\\\x1b_\x7f\x1b\\", 9, []string{"\x1b_ ~\x1b\\"}},
 		{"\x1b[\x7fx\x1b[1\x7fy", 9, []string{"\x1b[91;3u", "\x7fx", "\x7fy"}},
 		{"\x1bO!\x1bO~\x1bO x", 9, []string{"\x1bO!", "\x1bO~", "\x1b[111;4u", " x"}},
