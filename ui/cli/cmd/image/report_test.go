@@ -77,6 +77,56 @@ func TestImages(t *testing.T) {
 	}
 }
 
+// The end of a report in words: refusals, bills, and errors with their status.
+func TestImagesInWords(t *testing.T) {
+	refused := func(text, code string) llm.ImageEvent {
+		return llm.ImageEvent{Refused: &llm.Refusal{Text: text, Code: code}}
+	}
+	bill := func(b llm.Bill) llm.ImageEvent { return llm.ImageEvent{Done: &b} }
+	for _, tt := range []struct {
+		event  llm.ImageEvent
+		fails  error
+		told   string
+		status int
+	}{
+		{refused(" ", ""), nil, "parley: m refused: no reason given\n", exit.Incomplete},
+		{refused("", "nsfw"), nil, "parley: m refused: nsfw\n", exit.Incomplete},
+		{refused("No: nsfw.", "nsfw"), nil, "parley: m refused: No: nsfw.\n", exit.Incomplete},
+		{refused("No.\x1b", ""), nil, "parley: m refused: No.␛\n", exit.Incomplete},
+		{bill(llm.Bill{Priced: true, Tokens: 1}), nil, "m · 1 in · free\n", exit.Incomplete},
+		{bill(llm.Bill{Priced: true, USD: 0.5, Output: 2}), nil, "m · 2 out · about $0.50\n", exit.Incomplete},
+		{bill(llm.Bill{Images: 2}), nil, "m · 2 images · price unknown\n", exit.Incomplete},
+		{llm.ImageEvent{Note: "a"}, &llm.Error{Fault: llm.Server, Status: 500}, "parley: a\nparley: Server error (500)\n", exit.Failed},
+		{llm.ImageEvent{Note: "a"}, &llm.Error{Fault: llm.Unsupported}, "parley: a\nparley: ", exit.Usage},
+		{llm.ImageEvent{Note: "a"}, &llm.Error{Fault: llm.InvalidRequest}, "parley: a\nparley: ", exit.Usage},
+		{llm.ImageEvent{Note: "a"}, &llm.Error{Fault: llm.InvalidRequest, Status: 400}, "parley: a\nparley: ", exit.Failed},
+		{llm.ImageEvent{Image: &llm.Blob{}}, &llm.Error{Fault: llm.Server, Status: 500}, "parley: Server error (500)\n", exit.Failed},
+	} {
+		for _, quiet := range []bool{false, true} {
+			var out, told strings.Builder
+			cleared := 0
+			p := &report{Streams: cmdutil.Streams{Format: "text", Out: &out, Quiet: quiet}, model: "m", wanted: 1, err: &told, progress: func(string) { cleared++ },
+				save: func(llm.Blob) (savedImage, error) { return savedImage{Note: tt.event.Note}, nil }}
+			status := p.run(func(yield func(llm.ImageEvent, error) bool) {
+				if yield(tt.event, nil) && tt.fails != nil {
+					yield(llm.ImageEvent{}, tt.fails)
+				}
+			})
+			want := tt.told
+			if quiet {
+				want = strings.TrimPrefix(want, "parley: a\n")
+			}
+			if quiet && tt.event.Done != nil {
+				want = ""
+			}
+			mayCost := status == exit.Failed && tt.event.Note != "" && tt.fails.(*llm.Error).Fault == llm.Server
+			if status != tt.status || !strings.HasPrefix(told.String(), want) || want == "" && told.Len() > 0 || strings.HasSuffix(told.String(), "  The provider may still charge for it\n") != mayCost || out.Len() > 0 || cleared == 0 {
+				t.Errorf("%+v, %v, quiet %v: got %d, %q, want %d, %q", tt.event, tt.fails, quiet, status, told.String(), tt.status, want)
+			}
+		}
+	}
+}
+
 // TestImagesNotSaved: an image that was paid for and cannot be saved is an error, in every format.
 func TestImagesNotSaved(t *testing.T) {
 	for _, format := range []string{"text", "json", "jsonl"} {
