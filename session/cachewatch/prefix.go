@@ -56,9 +56,7 @@ func PrefixOf(req llm.Request) (p Prefix, first string) {
 		settings["answer schema"] = digest(req.AnswerSchema.Name, string(req.AnswerSchema.JSON))
 	}
 	maps.DeleteFunc(settings, func(_, value string) bool { return value == "" })
-	if len(settings) > 0 {
-		p.Settings = settings
-	}
+	p.Settings = settings
 	if len(req.Messages) > 0 {
 		first = messageDigest(req.Messages[0])
 	}
