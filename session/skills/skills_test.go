@@ -77,6 +77,12 @@ func TestList(t *testing.T) {
 	if text, omitted := skills.List(all, 400); omitted != 1 || len(text) > 400 || !strings.HasSuffix(text, "- a: first\n- d: last") {
 		t.Errorf("%d, %s", omitted, text)
 	}
+	whole, _ := skills.List(all[:1], skills.MaxList)
+	for less := range 3 { // a line ends with a line break, which the last one loses
+		if text, omitted := skills.List(all[:1], len(whole)+1-less); (text == whole) != (less == 0) || (omitted == 0) != (less == 0) {
+			t.Errorf("%d bytes less: %q, %d", less, text, omitted)
+		}
+	}
 	if text, omitted := skills.List(all[1:2], skills.MaxList); text != "" || omitted != 0 {
 		t.Errorf("of none: %q, %d", text, omitted)
 	}
