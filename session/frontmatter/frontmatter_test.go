@@ -25,6 +25,10 @@ func TestSplit(t *testing.T) {
 		{"nothing in it", "---\n---\nbody", "", "body", 3, ""},
 		{"byte order mark and CRLF", "\ufeff---\r\na: b\r\n---\r\nbody", "a: b\r\n", "body", 4, ""},
 		{"no end", "---\na: b\nbody", "", "---\na: b\nbody", 1, "1: the front matter does not end: a line of --- is missing"},
+		{"ended by dots", "---  \na: b\n... \nbody", "a: b\n", "body", 4, ""},
+		{"ended by the end", "---\na: b\n---", "a: b\n", "", 4, ""},
+		{"a line alone", "---", "", "---", 1, ""},
+		{"a longer line", "----\n---\n", "", "----\n---\n", 1, ""},
 		{"a rule further down", "\n---\n---\n", "", "\n---\n---\n", 1, ""},
 	}
 	for _, tt := range tests {
@@ -93,6 +97,16 @@ func TestParse(t *testing.T) {
 		{"a colon before a block", "a: b: c\nd: |\n  e: f: g\nh: 3", `{"a":"b: c","d":"e: f: g\n","h":3}`},
 		{"quotes without an end", `a: 'tis so`, `{"a":"'tis so"}`},
 		{"NUL", "a: b\nc: \x00", "2: it contains a NUL byte"},
+		{"NUL at once", "\x00a: b", "1: it contains a NUL byte"},
+		{"other line breaks", "a: b\r\nc: d\re\n", `{"a":"b","c":"de"}`},
+		{"not a character", "a: \uffff", "1: it contains the control character U+FFFF"},
+		{"largest", "a: b\n#" + strings.Repeat("x", 256<<10-6), `{"a":"b"}`},
+		{"too large", "a: b\n#" + strings.Repeat("x", 256<<10-5), "1: it has more than 256 KB"},
+		{"deepest", nested(19), strings.Repeat(`{"a":`, 20) + `"b"` + strings.Repeat("}", 20)},
+		{"one deeper", nested(20), "21: values are nested too deeply"},
+		{"an empty key", `"": b`, "1: a key and a colon are expected, as in description: text"},
+		{"words of YAML", "a: null\nb: \"true\"\nc: yes\nd: 1e5\ne: .5\nf: false\ng: -0", `{"a":null,"b":"true","c":"yes","d":1e5,"e":".5","f":false,"g":-0}`},
+		{"signs of HTML", "<a>: '&'", `{"<a>":"&"}`},
 		{"too deep", strings.Repeat("a: \n", 1) + nested(40), "nested too deeply"},
 	}
 	for _, tt := range tests {
@@ -129,6 +143,11 @@ func TestWords(t *testing.T) {
 		"x: [a, b]":                        {"a", "b"},
 		"x:\n - a\n - b":                   {"a", "b"},
 		"x:":                               nil,
+		"x: |\n  a\n  b\tc":                {"a", "b", "c"},
+		"x: a(b c":                         {"a(b c"},
+		"x: a) b":                          {"a)", "b"},
+		"x: a, b c,":                       {"a", "b c"},
+		"x: [a, '', b]":                    {"a", "b"},
 		"x: \"with, quotes\"":              {"with", "quotes"},
 	} {
 		v, err := frontmatter.Parse(text, 1)
