@@ -97,7 +97,7 @@ func newEnv(t *testing.T) (e *ability.Env, asked *[]llm.EmbedOptions) {
 // A step is a command line with its standard input; what it prints; and what it says, as notes or an error.
 type step struct{ line, stdin, out, told string }
 
-// check runs a step. Pieces of the results are separated by |; "" means that there is none of it.
+// check runs a step. Pieces of the results are separated by |; with "" there must be none.
 func (s step) check(t *testing.T, e *ability.Env) {
 	t.Helper()
 	var out strings.Builder
