@@ -1,6 +1,7 @@
 package embed
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -108,6 +109,7 @@ func (s step) check(t *testing.T, e *ability.Env) {
 			replaced(t, &os.Stdin, s.stdin, func() {
 				cmd := map[string]func(*ability.Env) *cobra.Command{"embed": New, "similar": NewSimilar}[name](e)
 				cmd.SilenceErrors, cmd.SilenceUsage = true, true
+				cmd.SetOut(&out)
 				cmd.SetArgs(strings.Fields(args))
 				e.Quiet = false
 				if err := cmd.Execute(); err != nil {
@@ -117,7 +119,7 @@ func (s step) check(t *testing.T, e *ability.Env) {
 		})
 	})
 	for _, of := range []struct{ got, want string }{{out.String(), s.out}, {told, s.told}} {
-		ok := (of.got == "") == (of.want == "")
+		ok := (of.got == "") == (of.want == "") && strings.HasPrefix(of.got, "error: ") == strings.HasPrefix(of.want, "error: ")
 		for piece := range strings.SplitSeq(of.want, "|") {
 			ok = ok && strings.Contains(of.got, piece)
 		}
@@ -155,6 +157,8 @@ func TestEmbed(t *testing.T) {
 		{"embed --file two.txt --to b.npy", "", "", "Wrote b.npy\n|Wrote b.npy.jsonl\n"},
 		{"embed --file two.txt --to none/a.jsonl", "", "", "error: |none"},
 		{"embed --file two.txt --to none/a.csv", "", "", "error: |none"},
+		{"embed __complete --model=", "", "mistral/mistral-embed\n|:4\n", "Completion ended"},
+		{"embed __complete --task=", "", "document\nquery\n|:4\n", "Completion ended"},
 		{"embed --file - --to c.jsonl", "apple", "", "Wrote c.jsonl"},
 
 		{"embed --file three.txt --continue-from a.jsonl", "", "", "Embedded 1 text with mock/m|Wrote a.jsonl\n"},
@@ -173,8 +177,10 @@ func TestEmbed(t *testing.T) {
 		{"embed --similar two.txt axe", "", "", "error: --similar two.txt: line 1: "},
 		{"embed --similar a.jsonl fail", "", "", "error: invalid request: no vector"},
 
-		{"embed --file odd.txt --parallel 1", "", apple, "error: mock/m returned vectors of 3 and of 5 dimensions"},
+		{"embed --file odd.txt --parallel 1", "", apple, "parley: Embedded 1 text |error: mock/m returned vectors of 3 and of 5 dimensions"},
 		{"embed --file fail.txt --parallel 1 --to f.jsonl", "", "", "Embedded 1 text |f.jsonl has the first 1; run the same command with --continue-from f.jsonl instead of --to to continue|error: invalid request: no vector"},
+		{"embed --file fail.txt --parallel 1 --continue-from f.jsonl", "", "", "error: invalid request: no vector"},
+		{"embed apple bear fail --parallel 1 --continue-from f.jsonl", "", "", "parley: Embedded 1 text |f.jsonl has the first 2; run the same command again to continue|error: invalid request: no vector"},
 		{"embed fail --to g.jsonl", "", "", "error: invalid request: no vector"},
 		{"embed apple --to g.jsonl", "", "", "Wrote g.jsonl"},
 		{"embed --file nul.txt", "", "", "error: nul.txt|: this is no text in UTF-8"},
@@ -200,6 +206,13 @@ func TestEmbed(t *testing.T) {
 		t.Fatal(err)
 	}
 	step{"embed --similar cut.jsonl cat -n 1", "", "three.txt:3  cat\n", "parley: cut.jsonl: |, and is skipped\n"}.check(t, e)
+	step{"embed fail --continue-from empty.jsonl", "", "", "error: invalid request: no vector"}.check(t, e)
+	for more, want := range []string{"", "error: long.txt|: the text has more than 8 MB: split it"} {
+		if err := os.WriteFile("long.txt", bytes.Repeat([]byte("a"), 8<<20+more), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		step{"embed --file long.txt --to " + strings.Repeat("long", more+1) + ".jsonl -q", "", "", want}.check(t, e)
+	}
 	step{"embed --similar empty.jsonl cat -n 1", "", "", "error: --similar empty.jsonl: it has no lines"}.check(t, e)
 	if left, _ := filepath.Glob(".parley-*"); len(left) > 0 {
 		t.Errorf("%q are left", left)

@@ -186,8 +186,12 @@ func (s *fileSink) end(err error) error {
 		s.run.Note("Wrote " + s.path)
 	case s.lines == 0 && s.run.resume == "":
 		_ = os.Remove(s.path)
-	case s.lines > 0:
-		s.run.Note(fmt.Sprintf("%s has the first %d; run the same command with --continue-from %s instead of --to to continue", s.path, s.lines, s.path))
+	case s.lines > 0 && !s.continued:
+		again := "again"
+		if s.run.resume == "" {
+			again = "with --continue-from " + s.path + " instead of --to"
+		}
+		s.run.Note(fmt.Sprintf("%s has the first %d; run the same command %s to continue", s.path, s.lines, again))
 	}
 	return err
 }
