@@ -184,6 +184,7 @@ func run(t *testing.T, e *ability.Env, args, stdin string, err *error) (out, tol
 			replaced(t, &os.Stdin, []byte(stdin), func() {
 				cmd := Images{}.Command(e)
 				cmd.SilenceErrors, cmd.SilenceUsage = true, true
+				cmd.SetOut(&b)
 				cmd.SetArgs(strings.Fields(args))
 				*err = cmd.ExecuteContext(t.Context())
 			})
@@ -212,6 +213,21 @@ func requestText(r llm.ImageRequest) string {
 		text += " Transparent"
 	}
 	return text + "}"
+}
+
+// Shells complete the flags.
+func TestCompletion(t *testing.T) {
+	e := newEnv(t)
+	media.Register(&drawing{})
+	for flag, want := range map[string]string{
+		"--image=": "png\njpg\njpeg\nwebp\n:8\n", "--mask=": "png\n:8\n", "--format=w": "png\njpeg\nwebp\ngif\nsvg\n:4\n",
+		"--output=": "text\njson\njsonl\n:4\n", "--model=": "openai/gpt-image-2.6-flare\n",
+	} {
+		var err error
+		if out, _ := run(t, e, "__complete "+flag, "", &err); err != nil || !strings.HasPrefix(out, want) {
+			t.Errorf("%s: got %q, %v, want %q", flag, out, err, want)
+		}
+	}
 }
 
 // A high price and a limit that is reached stop a request; the cost of others is stored.

@@ -156,6 +156,7 @@ func (s step) check(t *testing.T, e *ability.Env) {
 			replaced(t, &os.Stdin, stdin, func() {
 				cmd := New(e)
 				cmd.SilenceErrors, cmd.SilenceUsage = true, true
+				cmd.SetOut(&out)
 				cmd.SetArgs(strings.Fields(line))
 				if err := cmd.Execute(); err != nil {
 					fmt.Fprint(os.Stderr, "error: ", err)
@@ -169,7 +170,7 @@ func (s step) check(t *testing.T, e *ability.Env) {
 
 func matches(t *testing.T, line, got, want string) {
 	t.Helper()
-	ok, rest := (got == "") == (want == ""), got
+	ok, rest := (got == "") == (want == "") && strings.HasPrefix(got, "error: ") == strings.HasPrefix(want, "error: "), got
 	for piece := range strings.SplitSeq(want, "|") {
 		_, after, found := strings.Cut(rest, piece)
 		ok, rest = ok && found, after
@@ -211,11 +212,11 @@ func TestJobs(t *testing.T) {
 		{"cancel 3", "", "error: unsupported: no way to cancel"},
 		{"a cat -m mock/refused --no-wait", "4\n", "get 4"},
 		{"get 4", "", "parley: mock/refused refused: no cats (it is paid for anyway)\n|error: exit status 8"},
-		{"get 4 -o json", `"state":"refused",|"refused":"no cats","finish_reason":"refused","exit":8}`, "error: exit status 8"},
+		{"get 4 -o json", `"state":"refused",|"refused":"no cats","finish_reason":"refused","exit":8}`, "parley: mock/refused refused: no cats|error: exit status 8"},
 		{"a cat -m mock/failed --no-wait", "5\n", "get 5"},
-		{"get 5", "", "error: mock/failed: the job failed: odd"},
+		{"get 5", "", "parley: mock/failed: queued\nparley: mock/failed: failed\n|error: mock/failed: the job failed: odd"},
 		{"a cat -m mock/expired --no-wait", "6\n", "get 6"},
-		{"get 6", "", "error: mock/expired: the job expired, together with its video"},
+		{"get 6", "", "parley: mock/expired: queued\n|error: mock/expired: the job expired, together with its video"},
 		{"a cat -m mock/slow --no-wait -o jsonl", `{"type":"job","id":7,`, "get 7"},
 		{"cancel 7 -o json", `"id":7,|"state":"canceled"|"finish_reason":"canceled","exit":0}` + "\n", ""},
 		{"get 99", "", `error: "99": no such video job: parley video list shows them`},
@@ -226,11 +227,13 @@ func TestJobs(t *testing.T) {
 		{"a cat -m mock/down", "", "The answer did not come: the video may be made, and paid for, anyway (job 9)\n|error: "},
 		{"get 9", "", "error: job 9 cannot be asked for: no answer to the request that creates it: "},
 		{"cancel 9", "", "error: job 9 cannot be asked for"},
-		{"a cat -m mock/denied", "", "error: authentication (401)"},
+		{"a cat -m mock/denied", "", "parley: What mock/denied costs is not known\n|error: authentication (401)"},
 		{"get 10", "", "error: |no such video job"},
 
 		{"a cat -m mock/done --no-wait --to new.mp4", "10\n", "get 10"},
 		{"get 10", dir + "/new.mp4\n", "downloading"},
+		{"__complete --model=", "gemini/veo-3.1-generate-preview\n|:4\n", "Completion ended"},
+		{"__complete --variant=", "thumbnail\nspritesheet\n:4\n", "Completion ended"},
 		{"lst", "", "error: |did you mean video list?"},
 	} {
 		s.check(t, e)
