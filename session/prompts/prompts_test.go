@@ -84,6 +84,39 @@ func TestExpand(t *testing.T) {
 		{"signs that stand for themselves", parley, "$$1 \\$ARGUMENTS \\{{args}} \\@x \\!`ls`", "", "$1 $ARGUMENTS {{args}} @x !`ls`"},
 		{"braces of others", parley, "${{ secret }} {{ a.b }} {{1}} {{}} {{ x", "", "${{ secret }} {{ a.b }} {{1}} {{}} {{ x"},
 		{"braces in other programs' files", claude, "{{name}}", "", "{{name}}"},
+		{"digits that begin no name", parley, "$0 $0a $1a $12 {{0}} {{0a}} {{9a}} {{-a}}", "", "$0 $0a $1a $12 {{0}} {{0a}} {{9a}} {{-a}}"},
+		{"numbers in brackets", claude, "$ARGUMENTS[99]|$ARGUMENTS[100]|$ARGUMENTS[-1]|$ARGUMENTS[ 1]|$ARGUMENTS[0", "a b", "|a b[100]|a b[-1]|a b[ 1]|a b[0"},
+		{"choices that are none", parley, "{{a:|}} {{a: }}", "", "{{a:|}} {{a: }}"},
+		{"choices with spaces", parley, "{{ a: x | y z |}}", "a='y z'", "y z"},
+		{"a name with a dash", parley, "{{a-b}}", "x", "x"},
+		{"braces over lines", parley, "{{a\n}}", "", "{{a\n}}"},
+		{"two values of its own", parley, "{{a}} {{a=1}} {{a=2}}", "", "1 1 1"},
+		{"choices at the second place", parley, "{{a}} {{a:x|y}}", "a=X", "x x"},
+		{"arguments in place of values", parley, "{{a=1}} {{b=2}}", "x", "x 2"},
+		{"the rest in place of a value", parley, "{{a=1}}", "x  y", "x  y"},
+		{"one value is given", parley, "{{a=1}} {{b=2}}", "a=3 x  y", "3 x  y"},
+		{"a name before a value", parley, "{{a}} {{b=2}}", "x  y", "x  y 2"},
+		{"spaces alone", parley, "Say", "  ", "Say"},
+		{"arguments alone", parley, "---\nsystem: s\n---\n", " Hello ", "Hello"},
+		{"quotes in words", parley, "$1|$2|$3", `a="b c" don't 'd`, "a=b c|don't|'d"},
+		{"quotes and more", parley, "$1|$2|$3", "'a'b  '' \"c'd\"", "ab||c'd"},
+		{"capitals that are no names", codex, "$WHO $A $1A $_ $__ $Ab", "WHO=x", "x $A $1A $_ $__ $Ab"},
+		{"gemini's placeholder alone", gemini, toml("{{x}} {{args=1}} $ARGUMENTS {{args}}"), "a", "{{x}} {{args=1}} $ARGUMENTS a"},
+
+		{"commands after signs", parley, "(!`a` [!`b` x:!`c` >!`d` *!`e` |!`f` y!`g` .!`h`", "", "(<1> [<2> x:<3> ><4> *<5> |<6> y!`g` .!`h` · 1 runs a · 1 runs b · 1 runs c · 1 runs d · 1 runs e · 1 runs f"},
+		{"commands over lines", parley, "a\n!`b\nc`\n!`d`", "", "a\n<1>\n<2> · 2 runs b\nc · 4 runs d"},
+		{"choices in a command", parley, "!`a\n{{t:x|y}}`", "z", "/p/x.md:2: t=z: use one of x, y"},
+		{"no arguments for a command", parley, "!`ls $ARGUMENTS $3`", "", "<1> · 1 runs ls  "},
+		{"an empty argument", parley, "!`echo {{a}} $1`", "'' a= =b", "<1> · 1 runs echo '' ''"},
+		{"an argument that zsh expands", parley, "!`echo $1`", "=ls", "<1> · 1 runs echo '=ls'"},
+		{"a placeholder in the command's name", parley, "!`run{{a}}-b c{{a}}`", "1", "<1> · 1 runs run1-b c1"},
+		{"gemini's command without an end", gemini, toml("!{ls {}"), "", "/p/x.toml:2: the command that begins here does not end"},
+
+		{"files in quotes", parley, "See @\"a b.md\", @'c d', @'', @\"e\nf\" and @\"x", "", "See @\"a b.md\", @'c d', @'', @\"e\nf\" and @\"x · reads @\"a b.md\" @\"c d\""},
+		{"files after signs", parley, "a@b .@c (@d) /@e _@f 1@g -@i @", "", "a@b .@c (@d) /@e _@f 1@g -@i @ · reads @d)"},
+		{"a file with a space", parley, "@$1 @$2", "'a b' 'c \"d'", "@\"a b\" @'c \"d' · reads @\"a b\" @'c \"d'"},
+		{"no file", parley, "@$1 x", "", "@$1 x"},
+		{"gemini's file that is an argument", gemini, toml("@{a/{{args}}} @{b"), "c", "@a/c @{b · reads @a/c"},
 
 		{"a command", parley, "Changes:\n!`git diff`\nEnd", "", "Changes:\n<1>\nEnd · 2 runs git diff"},
 		{"a command that is named", parley, "Use `!` and `git` or x!`ls`", "", "Use `!` and `git` or x!`ls`"},
@@ -155,6 +188,14 @@ func TestParse(t *testing.T) {
 		{"bad front matter", prompts.Claude, "---\na: b\nnone\n---\nGo", "/p/x.md:3: a key and a colon are expected"},
 		{"bad TOML", prompts.Gemini, "description = \"d\"\nprompt = nothing\n", "/p/x.toml:2:"},
 		{"a schema that is none", prompts.Parley, "---\nschema: [1]\n---\nGo", "/p/x.md:2: schema: it is no JSON Schema"},
+		{"a schema in JSON", prompts.Parley, "---\nschema: |\n  {\"type\": 1}\n---\nGo", ` |  |  |  | [] |  | {"type": 1} | Go (line 5) | ignored []`},
+		{"a schema in YAML's brackets", prompts.Parley, "---\nschema: {type: object}\n---\nGo", ` |  |  |  | [] |  | {"type":"object"} | Go (line 4) | ignored []`},
+		{"a schema that does not end", prompts.Parley, "---\nschema: |\n  {x\n---\nGo", "/p/x.md:2: schema: it is no JSON Schema"},
+		{"a path of a model", prompts.Claude, "---\nmodel: a/b\narguments: x\n---\n\n \n  Go\n\n", ` |  | a/b |  | [] |  |  |   Go (line 7) | ignored []`},
+		{"codex's", prompts.Codex, "---\ndescription: d\narguments: x\nsystem: y\n---\nGo", `d |  |  |  | [] |  |  | Go (line 6) | ignored [arguments system]`},
+		{"gemini's on one line", prompts.Gemini, "# prompt\nprompt = 'Go'\n", ` |  |  |  | [] |  |  | Go (line 2) | ignored []`},
+		{"gemini's in other quotes", prompts.Gemini, "\n  prompt = '''\n\nGo'''\n", ` |  |  |  | [] |  |  | Go (line 4) | ignored []`},
+		{"gemini's wrong type", prompts.Gemini, "prompt = 1", "/p/x.toml: toml: "},
 		{"too large", prompts.Parley, strings.Repeat("x", prompts.MaxFile+1), "/p/x.md: it has more than 256 KB"},
 	}
 	for _, tt := range tests {
@@ -327,6 +368,32 @@ func TestQuoting(t *testing.T) {
 		{`timeout 5 grep {{v}} x`, "$(id)", `timeout 5 grep '$(id)' x`},
 		{`bash -c 'echo "$0"' {{v}}`, "$(id)", `bash -c 'echo "$0"' '$(id)'`},
 		{`ssh host "ls {{v}}"`, "$(id)", reread("$(id)", "ssh")},
+		{`[[ {{v}} -gt 1 ]]`, "$(id)", reread("$(id)", "[[ … -gt … ]]")},
+		{`[[ 1 -ne {{v}} ]]`, "$(id)", reread("$(id)", "[[ … -ne … ]]")},
+		{`[[ -R {{v}} ]]`, "$(id)", reread("$(id)", "[[ -R … ]]")},
+		{`test -R {{v}}`, "$(id)", reread("$(id)", "test -v")},
+		{`test -n {{v}}`, "$(id)", `test -n '$(id)'`},
+		{`a[0]={{v}}; a=([1]={{v}})`, "$(id)", `a[0]='$(id)'; a=([1]='$(id)')`},
+		{`echo ${a[@]} ${a[*]} ${x:1} {{v}}`, "$(id)", "echo ${a[@]} ${a[*]} ${x:1} '$(id)'"},
+		{`bash --command "echo {{v}}"`, "$(id)", reread("$(id)", "bash -c")},
+		{`bash -x {{v}}`, "$(id)", `bash -x '$(id)'`},
+		{`bash --rcfile {{v}}`, "$(id)", `bash --rcfile '$(id)'`},
+		{`bash -O extglob -c "echo {{v}}"`, "$(id)", reread("$(id)", "bash -c")},
+		{`bash -c 'echo' - {{v}}`, "$(id)", `bash -c 'echo' - '$(id)'`},
+		{`bash -c "$x" {{v}}`, "$(id)", reread("$(id)", "bash -c")},
+		{`bash -c "$(cat x)" {{v}}`, "$(id)", reread("$(id)", "bash -c")},
+		{`builtin eval {{v}}`, "$(id)", reread("$(id)", "eval")},
+		{`env -i A=1 /bin/eval {{v}}`, "$(id)", reread("$(id)", "eval")},
+		{`eval ls; echo {{v}}`, "$(id)", `eval ls; echo '$(id)'`},
+		{`printf {{v}}`, "$(id)", `printf '$(id)'`},
+		{`printf -vx {{v}}`, "$(id)", reread("$(id)", "printf -v")},
+		{`printf; echo {{v}}`, "$(id)", `printf; echo '$(id)'`},
+		{`echo ssh {{v}}`, "$(id)", `echo ssh '$(id)'`},
+		{`nohup watch {{v}}`, "$(id)", reread("$(id)", "watch")},
+		{`env A=1; echo {{v}}`, "$(id)", `env A=1; echo '$(id)'`},
+		{`echo ( {{v}}`, "x", "echo ( x"},
+		{"echo $'a\\\\{{v}}'", `b\'c`, "echo $'a\\\\b\\\\\\'c'"},
+		{`echo "a\{{v}}"`, `$b`, `echo "a\\\$b"`},
 		{`grep -v {{v}} x`, "a[$(id)]", `grep -v 'a[$(id)]' x`},
 		{`echo ${x:0:1} ${a[0]} {{v}}`, "; id", `echo ${x:0:1} ${a[0]} '; id'`},
 		{`echo ${x:-{{v}}} ${x:+{{v}}}`, "; id", `echo ${x:-'; id'} ${x:+'; id'}`},
@@ -429,6 +496,16 @@ func TestFind(t *testing.T) {
 	}
 	if found, problems := prompts.Find(prompts.ProjectPlaces(filepath.Join(dir, "none"))); found != nil || problems != nil {
 		t.Errorf("of nothing: %v, %v", found, problems)
+	}
+}
+
+// A schema file is for the user's own prompts.
+func TestSchemaFile(t *testing.T) {
+	for isProject, want := range map[bool]string{false: "s.json, <nil>", true: ", /p/x.md:2: schema: a folder's prompt contains its schema itself: s.json is a file"} {
+		p, err := prompts.Parse(prompts.Place{Dir: "/p", Program: prompts.Parley, Project: isProject}, "/p/x.md", []byte("---\nschema: s.json\n---\nGo"))
+		if got := fmt.Sprint(p.SchemaFile, ", ", err); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
 	}
 }
 
