@@ -51,7 +51,7 @@ func withinLimits(text string) bool {
 	if len(text) > longestText {
 		return false
 	}
-	for line := range strings.Lines(text) {
+	for line := range strings.SplitSeq(text, "\n") {
 		if markers(line) > deepestMarkers {
 			return false
 		}
