@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -146,5 +147,25 @@ func TestStatusCommandInput(t *testing.T) {
 		if err := errors.Join(json.Unmarshal(f.input(tt.facts), &got), json.Unmarshal([]byte(tt.want), &want)); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("got %s, %v", f.input(tt.facts), err)
 		}
+	}
+}
+
+// A command that runs is ended with the screen. Without a command, nothing runs.
+func TestStatusCommandEnds(t *testing.T) {
+	d := newDesk(t, "a/one")
+	f := &StatusCommand{Deps: d.Deps}
+	if cmd, _ := f.Update(common.UpdatedMsg{}); cmd != nil {
+		t.Error("runs no command")
+	}
+	f.Update(common.ShutdownMsg{})
+	d.Config.StatusCommand = "prompt"
+	d.App.Filter = func(ctx context.Context, _ string, input []byte) (string, error) {
+		<-ctx.Done()
+		return string(input), nil
+	}
+	cmd, _ := f.Update(common.UpdatedMsg{})
+	f.Update(common.ShutdownMsg{})
+	if got := run(cmd); len(got) != 1 || !strings.Contains(got[0].(statusMsg).text, `"id":"a/one"`) {
+		t.Errorf("%v", got)
 	}
 }
