@@ -250,3 +250,116 @@ func TestPumpHoldsBack(t *testing.T) {
 		t.Errorf("took %d blocks of %d bytes at once, want 1", n, maxQueued)
 	}
 }
+
+// Over a slow connection there are fewer frames.
+func TestFrameTime(t *testing.T) {
+	for name, want := range map[string]time.Duration{"SSH_TTY": 50 * time.Millisecond, "SSH_CONNECTION": 50 * time.Millisecond, "TERM": 33 * time.Millisecond} {
+		if got := frameTime(func(n string) string { return map[string]string{name: "x"}[n] }); got != want {
+			t.Errorf("with %s: %s, want %s", name, got, want)
+		}
+	}
+}
+
+// The screen wakes at once for what is no delta, and for the first delta after a while; for others when a frame is due. It
+// is woken once.
+func TestPumpWakes(t *testing.T) {
+	const frame = 30 * time.Millisecond
+	for _, tt := range []struct {
+		name    string
+		p       pump
+		since   time.Duration // since the last frame
+		urgent  bool
+		isDue   bool
+		isAwake bool          // after it
+		wakes   time.Duration // when the scheduled wake comes; 0 for none
+	}{
+		{"a delta after a while", pump{}, frame, false, true, true, 0},
+		{"a delta soon", pump{}, frame - 1, false, false, true, 1},
+		{"another delta", pump{awake: true}, frame, false, false, true, 0},
+		{"an event soon", pump{}, 0, true, true, true, 0},
+		{"an event while a wake is scheduled", pump{awake: true}, 0, true, true, true, 0},
+		{"another event", pump{awake: true, urgent: true}, frame, true, false, true, 0},
+		{"a delta while more are being read", pump{gathers: true}, frame, false, false, true, stragglerDelay},
+		{"a delta early in a frame, while more are being read", pump{gathers: true}, 10 * time.Millisecond, false, false, true, 20 * time.Millisecond},
+		{"an event while deltas are being read", pump{gathers: true}, frame, true, true, true, 0},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			began, woken := time.Now(), time.Duration(0)
+			p := tt.p
+			p.every, p.last, p.send = frame, began.Add(-tt.since), func(tea.Msg) { woken = time.Since(began) }
+			isDue := p.schedule(tt.urgent, began)
+			if time.Sleep(time.Second); isDue != tt.isDue || p.awake != tt.isAwake || woken != tt.wakes {
+				t.Errorf("%s: due %t, awake %t, woken after %s", tt.name, isDue, p.awake, woken)
+			}
+		})
+	}
+}
+
+// Frames take at most a tenth of the time.
+func TestPumpSlowFrames(t *testing.T) {
+	p := newPump(nil, 0)
+	for cost, want := range map[time.Duration]time.Duration{0: 33, 3: 33, 4: 40} {
+		if p.took(cost, 33); p.every != want {
+			t.Errorf("frames of %d come every %d, want %d", cost, p.every, want)
+		}
+	}
+}
+
+// Events wait while the screen is too slow, until it takes some or closes.
+func TestPumpIsFull(t *testing.T) {
+	for name, free := range map[string]func(*pump){"taken": func(p *pump) { p.take() }, "closed": (*pump).close} {
+		synctest.Test(t, func(t *testing.T) {
+			p, put := newPump(func(tea.Msg) {}, time.Millisecond), false
+			for i := range full/maxQueued + 1 {
+				p.put(llm.Delta{Block: fmt.Sprint(i), Part: llm.Part{Kind: llm.Call, Input: strings.Repeat("x", maxQueued)}})
+			}
+			go func() {
+				p.put(session.Done{})
+				put = true
+			}()
+			if synctest.Wait(); put {
+				t.Errorf("%s: no event waits", name)
+			}
+			free(p)
+			if synctest.Wait(); !put {
+				t.Errorf("%s: an event still waits", name)
+			}
+		})
+	}
+}
+
+// What does not fit into a frame comes with the next one.
+func TestPumpTakesLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wakes := 0
+		p := newPump(func(tea.Msg) { wakes++ }, time.Millisecond)
+		for i := range 3 {
+			p.put(llm.Delta{Block: fmt.Sprint(i), Part: llm.Part{Kind: llm.Text, Text: strings.Repeat("x", maxQueued-i)}})
+		}
+		var sizes []int
+		for range 3 {
+			before := wakes
+			sizes = append(sizes, len(p.take()))
+			time.Sleep(time.Second)
+			sizes = append(sizes, wakes-before)
+		}
+		if want := []int{1, 1, 2, 0, 0, 0}; !slices.Equal(sizes, want) {
+			t.Errorf("events and wakes %v, want %v", sizes, want)
+		}
+	})
+}
+
+// Deltas with more than text are not joined, nor text of another kind.
+func TestPumpDoesNotJoin(t *testing.T) {
+	for name, d := range map[string]llm.Delta{
+		"empty": {}, "an id": {Part: llm.Part{Text: "y", ID: "1"}}, "a name": {Part: llm.Part{Text: "y", Name: "n"}}, "both": {Part: llm.Part{Text: "y", Input: "{}"}},
+		"media": {Part: llm.Part{Text: "y", MIME: "image/png"}}, "a URL": {Part: llm.Part{Text: "y", URL: "u"}}, "another kind": {Part: llm.Part{Kind: llm.Thinking, Text: "y"}},
+		"arguments": {Part: llm.Part{Kind: llm.Text, Input: "y"}}, "failed": {Part: llm.Part{Text: "y", Failed: true}}, "remote": {Part: llm.Part{Text: "y", Remote: true}},
+	} {
+		p := newPump(func(tea.Msg) {}, time.Hour)
+		p.put(llm.Delta{Part: llm.Part{Kind: llm.Text, Text: "x"}})
+		if p.put(d); len(p.take()) != 2 {
+			t.Errorf("%s is joined", name)
+		}
+	}
+}
