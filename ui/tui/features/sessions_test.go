@@ -117,12 +117,14 @@ func TestSessionList(t *testing.T) {
 	}
 }
 
-// Enter opens the selected conversation, or scrolls if it is open already.
+// Enter opens the selected conversation, or scrolls if it is open already. Another key opens a copy.
 func TestSessionOpens(t *testing.T) {
+	enter := tea.KeyPressMsg{Code: tea.KeyEnter}
 	for _, tt := range []struct {
 		isOpen bool
+		key    tea.KeyPressMsg
 		want   string
-	}{{true, "show 0"}, {false, "app.Prepare"}} {
+	}{{true, enter, "show 0"}, {false, enter, "app.Prepare"}, {false, tea.KeyPressMsg{Code: 'f', Mod: tea.ModCtrl}, "app.Prepare"}} {
 		d := newDesk(t, "a/one")
 		f := &Sessions{Deps: d.Deps}
 		f.Update(common.OpenMsg{Panel: string(app.PanelSessions)})
@@ -134,7 +136,7 @@ func TestSessionOpens(t *testing.T) {
 		if locked := strings.Contains(d.dialog(), "process 7"); locked == tt.isOpen {
 			t.Errorf("open %t:\n%s", tt.isOpen, d.dialog())
 		}
-		d.press(tea.KeyEnter)
+		d.over.Dialog.Update(tt.key)
 		if got := d.done(); got != tt.want || d.over.Dialog != nil {
 			t.Errorf("open %t: did %q, want %q", tt.isOpen, got, tt.want)
 		}

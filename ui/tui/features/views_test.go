@@ -432,7 +432,7 @@ func TestModelPrefs(t *testing.T) {
 			t.Errorf("said %q, want %q", d.ToastText(), tt.want)
 		}
 	}
-	if yes, _ := preferred(f.prefs["favorites"], "b/x"); !yes {
+	if yes, _ := preferred(f.prefs["favorites"], "b/x"); !yes || !strings.Contains(d.dialog(), "Favorites") {
 		t.Errorf("favorites %q", f.prefs["favorites"])
 	}
 }
