@@ -113,7 +113,7 @@ func TestDraw(t *testing.T) {
 	}{
 		{"a prompt", []app.Change{{ID: "1", Kind: app.UserBlock, Event: prompt(text("hello"))}}, "hello", ""},
 		{"an answer", []app.Change{{ID: "1", Kind: app.TextBlock, Text: "one "}, {ID: "1", Kind: app.TextBlock, Op: app.Grown, Text: "two"}, {ID: "1", Kind: app.TextBlock, Op: app.Closed}}, "one two", ""},
-		{"a renamed answer", []app.Change{{ID: "1", Kind: app.ThinkingBlock, Text: "before"}, {ID: "2", Was: "1", Kind: app.TextBlock, Op: app.Renamed, Text: "after"}}, "after", "Thinking"},
+		{"a renamed answer", []app.Change{{ID: "1", Kind: app.ThinkingBlock, Text: "before"}, {ID: "2", Was: "1", Kind: app.TextBlock, Op: app.Renamed, Text: "after"}}, "after", "∴"},
 		{"thinking", []app.Change{{ID: "1", Kind: app.ThinkingBlock, Text: "hm"}, {ID: "1", Kind: app.ThinkingBlock, Op: app.Closed, Duration: 3 * time.Second}}, "thought for 3 s", ""},
 		{"a dropped block", []app.Change{{ID: "1", Kind: app.SilenceBlock, Duration: 2 * time.Minute}, {ID: "2", Kind: app.TextBlock, Text: "hi"}, {ID: "1", Kind: app.SilenceBlock, Op: app.Dropped}}, "hi", "No content"},
 		{"silence", []app.Change{{ID: "1", Kind: app.SilenceBlock, Duration: 2 * time.Minute}}, "No content for 2 min, the server is still there · <wait> wait · <stop> stop", ""},

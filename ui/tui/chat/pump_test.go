@@ -246,8 +246,14 @@ func TestPumpHoldsBack(t *testing.T) {
 	for i := range 5 {
 		p.put(llm.Delta{Block: fmt.Sprint(i), Part: llm.Part{Kind: llm.Text, Text: big}})
 	}
+	p.put(llm.Delta{Block: "4", Part: llm.Part{Kind: llm.Text, Text: "more"}})
 	if n := len(p.take()); n != 1 {
 		t.Errorf("took %d blocks of %d bytes at once, want 1", n, maxQueued)
+	}
+	for i := range 5 {
+		if n := len(p.take()); n != 1 {
+			t.Errorf("take %d: %d blocks, want 1", i, n)
+		}
 	}
 }
 
@@ -266,22 +272,22 @@ func TestPumpWakes(t *testing.T) {
 	const frame = 30 * time.Millisecond
 	for _, tt := range []struct {
 		name    string
-		p       pump
+		p       *pump
 		since   time.Duration // since the last frame
 		urgent  bool
 		isDue   bool
 		isAwake bool          // after it
 		wakes   time.Duration // when the scheduled wake comes; 0 for none
 	}{
-		{"a delta after a while", pump{}, frame, false, true, true, 0},
-		{"a delta soon", pump{}, frame - 1, false, false, true, 1},
-		{"another delta", pump{awake: true}, frame, false, false, true, 0},
-		{"an event soon", pump{}, 0, true, true, true, 0},
-		{"an event while a wake is scheduled", pump{awake: true}, 0, true, true, true, 0},
-		{"another event", pump{awake: true, urgent: true}, frame, true, false, true, 0},
-		{"a delta while more are being read", pump{gathers: true}, frame, false, false, true, stragglerDelay},
-		{"a delta early in a frame, while more are being read", pump{gathers: true}, 10 * time.Millisecond, false, false, true, 20 * time.Millisecond},
-		{"an event while deltas are being read", pump{gathers: true}, frame, true, true, true, 0},
+		{"a delta after a while", &pump{}, frame, false, true, true, 0},
+		{"a delta soon", &pump{}, frame - 1, false, false, true, 1},
+		{"another delta", &pump{awake: true}, frame, false, false, true, 0},
+		{"an event soon", &pump{}, 0, true, true, true, 0},
+		{"an event while a wake is scheduled", &pump{awake: true}, 0, true, true, true, 0},
+		{"another event", &pump{awake: true, urgent: true}, frame, true, false, true, 0},
+		{"a delta while more are being read", &pump{gathers: true}, frame, false, false, true, stragglerDelay},
+		{"a delta early in a frame, while more are being read", &pump{gathers: true}, 10 * time.Millisecond, false, false, true, 20 * time.Millisecond},
+		{"an event while deltas are being read", &pump{gathers: true}, frame, true, true, true, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			began, woken := time.Now(), time.Duration(0)
