@@ -334,7 +334,7 @@ func TestPumpIsFull(t *testing.T) {
 	}
 }
 
-// What does not fit into a frame comes with the next one.
+// Events that do not fit into a frame come with the next one.
 func TestPumpTakesLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		wakes := 0
