@@ -9,6 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/llmtest"
+	"parley/ui/app"
 	"parley/ui/uitest/apptest"
 )
 
@@ -16,8 +17,16 @@ import (
 type lines map[bool][]string
 
 func (l lines) Lines(here bool) []string { return l[here] }
-func (l lines) Path(bool) string         { return "/memory.md" }
-func (l lines) Edited(bool) error        { return nil }
+func (l lines) Path(here bool) string {
+	return map[bool]string{false: "/memory.md", true: "/here/memory.md"}[here]
+}
+func (l lines) Edited(here bool) error {
+	if here {
+		return errors.New("too long")
+	}
+	return nil
+}
+
 func (l lines) Add(text string, here bool) error {
 	if text == "bad" {
 		return errors.New("refused")
@@ -27,6 +36,9 @@ func (l lines) Add(text string, here bool) error {
 }
 
 func (l lines) Replace(here bool, line, text string) error {
+	if text == "bad" {
+		return errors.New("refused")
+	}
 	i := slices.Index(l[here], line)
 	if l[here] = slices.Delete(l[here], i, i+1); text != "" {
 		l[here] = slices.Insert(l[here], i, text)
@@ -51,6 +63,8 @@ func TestCommands(t *testing.T) {
 		{"/remember --her foo", "/remember knows only --here, not --her: to remember it, put it in quotes", "[I use tabs] [Run make]"},
 		{"/remember foo --hree", "/remember knows only --here, not --hree: to remember it, put it in quotes", "[I use tabs] [Run make]"},
 		{"/memory edit 2 Run just", "Line changed, for new conversations", "[I use tabs] [Run just]"},
+		{"/memory edit 1 bad", "refused", "[I use tabs] [Run just]"},
+		{"/memory edit 0 x", `no line "0": /memory lists the lines with their numbers`, "[I use tabs] [Run just]"},
 		{"/memory edit 1", "/memory edit 1 I use tabs", "[I use tabs] [Run just]"},
 		{"/memory forget 3", `no line "3": /memory lists the lines with their numbers`, "[I use tabs] [Run just]"},
 		{"/memory forget 1 now", `/memory forget takes one number: remove "now"`, "[I use tabs] [Run just]"},
@@ -99,5 +113,50 @@ func TestCache(t *testing.T) {
 		if changed := a.Session.System() != before; changed == begun || strings.Contains(said, "new conversations") != begun {
 			t.Errorf("begun %v: system prompt %q, %q", begun, a.Session.System(), said)
 		}
+	}
+}
+
+// A line of the list can be edited, forgotten, or opened in its file.
+func TestList(t *testing.T) {
+	a := apptest.New(t, Register)
+	if why := a.Command("memory").Unavailable(); why != "Nothing can be remembered here" {
+		t.Errorf("without memory: %q", why)
+	}
+	kept := lines{false: {"I use tabs", "Be brief"}, true: {"Run make"}}
+	a.Memory = kept
+	if why := a.Command("memory").Unavailable(); why != "" {
+		t.Errorf("with memory: %q", why)
+	}
+	list := apptest.See(a.Command("memory").Do("")).List
+
+	choice := apptest.See(list.Choose("2")).List
+	if choice.Title != "Be brief" || choice.Items[1].Detail != "2 tokens less in each request" {
+		t.Errorf("line 2: %+v", choice)
+	}
+	if got := apptest.See(choice.Choose(choice.Items[0].Value)); got.Text != "/memory edit 2 Be brief" || !got.IsCommand {
+		t.Errorf("edit: %+v", got)
+	}
+	if got := apptest.See(choice.Choose(choice.Items[1].Value)).Toast; got != "New conversations no longer get: Be brief" || len(kept[false]) != 1 {
+		t.Errorf("forget: %q leaves %q", got, kept)
+	}
+
+	open := list.Actions[0]
+	for _, tt := range []struct{ line, path, then string }{
+		{"1", "/memory.md", "list"}, {"2", "/here/memory.md", "Too long"}, {"0", "", ""}, {"3", "", ""},
+	} {
+		e, ok := open.Do(tt.line).(app.EditFile)
+		if e.Path != tt.path || ok != (tt.path != "") {
+			t.Errorf("line %s opens %q, want %q", tt.line, e.Path, tt.path)
+		}
+		if !ok {
+			continue
+		}
+		then := e.Done()
+		if got := apptest.Toast(then); got != tt.then && (tt.then != "list" || apptest.See(then).List == nil) {
+			t.Errorf("line %s, after that: %q, want %q", tt.line, got, tt.then)
+		}
+	}
+	if list.Remove("1"); len(kept[false]) != 0 || len(list.Refresh()) != 1 {
+		t.Errorf("removed: %q", kept)
 	}
 }
