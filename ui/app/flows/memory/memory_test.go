@@ -137,7 +137,7 @@ func TestList(t *testing.T) {
 		t.Errorf("edit: %+v", got)
 	}
 	if got := apptest.See(choice.Choose(choice.Items[1].Value)).Toast; got != "New conversations no longer get: Be brief" || len(kept[false]) != 1 {
-		t.Errorf("forget: %q leaves %q", got, kept)
+		t.Errorf("forget: %q leaves %v", got, kept)
 	}
 
 	open := list.Actions[0]
@@ -157,6 +157,6 @@ func TestList(t *testing.T) {
 		}
 	}
 	if list.Remove("1"); len(kept[false]) != 0 || len(list.Refresh()) != 1 {
-		t.Errorf("removed: %q", kept)
+		t.Errorf("removed: %v", kept)
 	}
 }
