@@ -185,3 +185,97 @@ func TestWebSwitch(t *testing.T) {
 		t.Errorf("asked %+v", list)
 	}
 }
+
+// rowsOf returns the rows of a list as text; * is the current one.
+func rowsOf(items []app.Item) (rows []string) {
+	for _, i := range items {
+		row := strings.TrimSpace(i.Title + " " + i.Detail)
+		if i.Current {
+			row += " *"
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// /history sets how many messages requests contain.
+func TestHistory(t *testing.T) {
+	a := apptest.New(t, Register)
+	for _, tt := range []struct {
+		arg, said string
+		mode      session.HistoryMode
+	}{
+		{"dynamic", "History: dynamic", session.HistoryDynamic},
+		{"stateless", "History: stateless", session.HistoryStateless},
+		{"all", `Unknown history mode "all": use full, dynamic or stateless`, session.HistoryStateless},
+		{"full", "History: full", session.HistoryFull},
+	} {
+		if got := apptest.Toast(apptest.Do(t, a, "/history "+tt.arg)); got != tt.said || a.Session.HistoryMode() != tt.mode {
+			t.Errorf("/history %s: %q and mode %q, want %q and %q", tt.arg, got, a.Session.HistoryMode(), tt.said, tt.mode)
+		}
+	}
+	list := apptest.See(apptest.Do(t, a, "/history")).List
+	if got, want := rowsOf(list.Items), []string{"full all messages *", "dynamic newest messages that fit the context window", "stateless only the current prompt"}; !slices.Equal(got, want) {
+		t.Errorf("/history lists %q, want %q", got, want)
+	}
+	if list.Choose("dynamic"); a.Session.HistoryMode() != session.HistoryDynamic {
+		t.Errorf("the choice sets mode %q", a.Session.HistoryMode())
+	}
+}
+
+// The rows of /set have the source of each value; a setting without a value says what it takes.
+func TestRows(t *testing.T) {
+	a := newToolsApp(t)
+	has := func(when string, want ...string) {
+		t.Helper()
+		got := rowsOf((flow{a}).settingRows())
+		for _, row := range want {
+			if !slices.Contains(got, row) {
+				t.Errorf("%s: no row %q in %q", when, row, got)
+			}
+		}
+	}
+	has("nothing set", "web off · /web", "effort provider default · /effort", "top_p 0.9 · [providers.fake]")
+	apptest.Run(t, a, "/web off")
+	has("web off", "web off · this conversation")
+	if got := apptest.Toast(apptest.Run(t, a, "/set web default")); got != "Web search: off" {
+		t.Errorf("web default: %q", got)
+	}
+	a.Session.SetEffort(llm.EffortHigh)
+	has("effort", "effort high · this conversation")
+	list := apptest.See(apptest.Run(t, a, "/set verbosity")).List
+	if got := rowsOf(list.Items); got[0] != "default *" || len(got) < 3 {
+		t.Errorf("verbosity: %q", got)
+	}
+	if got := said(list.Choose(list.Items[1].Value)); got != "Set: verbosity "+list.Items[1].Value {
+		t.Errorf("chosen: %q", got)
+	}
+	args := rowsOf((flow{a}).settingItems())
+	for _, want := range []string{"verbosity default Reset to the default", "verbosity " + list.Items[1].Value, "web off · this conversation"} {
+		if !slices.Contains(args, want) {
+			t.Errorf("no argument %q in %q", want, args)
+		}
+	}
+	web := a.Command("web")
+	if got, want := rowsOf(web.Args()), []string{"on fake/m has none", "off *"}; !slices.Equal(got, want) {
+		t.Errorf("/web offers %q, want %q", got, want)
+	}
+}
+
+// /context shows a typed system prompt, and nothing of tools and settings if all is as configured.
+func TestContextOfTypedPrompt(t *testing.T) {
+	a := apptest.New(t, Register, func(o *app.Options) {
+		o.Context = func() []app.ContextItem {
+			return []app.ContextItem{{Name: "system prompt", Tokens: 1}, {Name: "AGENTS.md", Tokens: 5}}
+		}
+	})
+	if got, want := a.Context(), []app.ContextItem{{Name: "system prompt", Tokens: 1}, {Name: "AGENTS.md", Tokens: 5}}; !slices.Equal(got, want) {
+		t.Errorf("as configured: %+v", got)
+	}
+	if err := a.Session.Personas().Set(session.Persona{Name: session.TypedPersona, System: "Be very brief."}, "x"); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := a.Context()[0], (app.ContextItem{Name: "system prompt", Tokens: a.Estimate("Be very brief."), Note: app.InConversation}); got != want {
+		t.Errorf("typed: %+v, want %+v", got, want)
+	}
+}
