@@ -172,6 +172,9 @@ func TestImages(t *testing.T) {
 		if got := images.find(id); got == nil && want >= 0 || got != nil && len(got) != want {
 			t.Errorf("%q: %d bytes, want %d", id, len(got), want)
 		}
+		if left = int64(want); want > 0 && images.find(id) == nil {
+			t.Errorf("%q: it is not read although it fits", id)
+		}
 		if left = int64(want) - 1; want > 0 && images.find(id) != nil {
 			t.Errorf("%q: it is read although the export is too large", id)
 		}
