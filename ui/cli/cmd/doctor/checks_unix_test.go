@@ -219,6 +219,9 @@ func TestStore(t *testing.T) {
 		if len(got) < 2 && runtime.GOOS == "linux" || len(got) > 1 && (got[1].Name != "disk" || !strings.HasSuffix(got[1].Detail, " free")) {
 			t.Errorf("%s: got %s", tt.name, got)
 		}
+		if free, ok := freeSpace(filepath.Dir(path)); ok && (got[1].Status == warns) != (free < leastFree) {
+			t.Errorf("with %d bytes free: got %s", free, got[1])
+		}
 	}
 	for _, name := range []string{"XDG_DATA_HOME", "HOME"} {
 		t.Setenv(name, "")

@@ -168,7 +168,7 @@ func TestCommand(t *testing.T) {
 		if request != tt.request || exact && out != tt.out || !strings.Contains(out, tt.out) || (err == nil) != (tt.request != "") {
 			t.Errorf("%s: sent %s, printed %q, %v\nwant %s, %q", tt.args, request, out, err, tt.request, tt.out)
 		}
-		if strings.HasSuffix(tt.args, " -q") != (told == "") && exact || !strings.Contains(told, tt.told) {
+		if strings.HasSuffix(tt.args, " -q") != (told == "") && exact || !strings.Contains(told, tt.told) || strings.Contains(told, "cost:") {
 			t.Errorf("%s: got %q, want %q", tt.args, told, tt.told)
 		}
 	}
@@ -257,6 +257,11 @@ func TestCost(t *testing.T) {
 	sums, err := library.Ledger().Sums(time.Time{}, time.Now().Add(time.Hour), "model", "purpose")
 	if err != nil || len(sums) != 1 || sums[0].Purpose != session.PurposeImage || sums[0].Model != "openai/gpt-image-2.6-flare" || sums[0].Usage.Cost != 1.5 {
 		t.Errorf("stored are %+v, %v", sums, err)
+	}
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_DATA_HOME", "")
+	if _, told := run(t, e, "a fox", "", &err); err != nil || !strings.HasPrefix(told, "parley: could not save the cost: ") {
+		t.Errorf("without a store: got %v, %s", err, told)
 	}
 }
 
