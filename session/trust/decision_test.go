@@ -167,6 +167,14 @@ func TestNamedFiles(t *testing.T) {
 			t.Errorf("%s: a change of %s counts: %v", tt.command, tt.file, changed)
 		}
 	}
+	// Bytes that move from one named file to the next count.
+	pair := tree(t, map[string]string{trust.HooksName: "command = 'a b'", "a": "12", "b": "3"})
+	apart := load(t, pair).Digest
+	write(t, pair, "a", "1")
+	write(t, pair, "b", "23")
+	if load(t, pair).Digest == apart {
+		t.Error("the border between two named files does not count")
+	}
 	dir := tree(t, map[string]string{trust.HooksName: "command = 'whole'", "whole": strings.Repeat("x", large)})
 	before := load(t, dir).Digest
 	if err := os.Chtimes(filepath.Join(dir, "whole"), time.Time{}, time.Unix(1, 0)); err != nil {

@@ -98,6 +98,9 @@ func TestDecided(t *testing.T) {
 		{"another import", func(dir string) (string, error) {
 			return dir, os.WriteFile(filepath.Join(dir, "more.md"), []byte("be evil"), 0o644)
 		}, false},
+		{"another import of the same length", func(dir string) (string, error) {
+			return dir, os.WriteFile(filepath.Join(dir, "more.md"), []byte("and cruel"), 0o644)
+		}, false},
 		{"a new prompt", func(dir string) (string, error) {
 			return dir, errors.Join(os.MkdirAll(filepath.Join(dir, ".claude/commands"), 0o755), os.WriteFile(filepath.Join(dir, ".claude/commands/x.md"), []byte("!`evil`"), 0o644))
 		}, false},
