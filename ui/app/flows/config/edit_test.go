@@ -78,3 +78,64 @@ func TestTOMLValue(t *testing.T) {
 		}
 	}
 }
+
+// A table is replaced, removed, or added after those of the same parent; the rest of the file does not change.
+func TestWithTable(t *testing.T) {
+	const b = "[mcp.b]\ncommand = \"y\"\n"
+	for _, test := range []struct{ name, text, table, want string }{
+		{"empty file", "", b, b},
+		{"at the end", "model = \"a\"\n", b, "model = \"a\"\n\n" + b},
+		{"after its parent's", "[mcp.a]\ncommand = \"x\"\n\n[ui]\nvim = true\n", b, "[mcp.a]\ncommand = \"x\"\n\n" + b + "\n[ui]\nvim = true\n"},
+		{"above a comment", "[mcp.a]\ncommand = \"x\"\n\n# the screen\n[ui]\nvim = true\n", b, "[mcp.a]\ncommand = \"x\"\n\n" + b + "\n# the screen\n[ui]\nvim = true\n"},
+		{"replaced", "model = \"a\"\n\n[mcp.b]\ncommand = \"old\"\nargs = [\"1\"]\n\n[ui]\nvim = true\n", b, "model = \"a\"\n\n[ui]\nvim = true\n\n" + b},
+		{"removed", "[ui]\nvim = true\n\n[mcp.b]\ncommand = \"y\"\n\n[budget]\nday = 1\n", "", "[ui]\nvim = true\n\n[budget]\nday = 1\n"},
+		{"removed with its own tables", "[mcp.b]\ncommand = \"y\"\n[mcp.b.env]\nA = \"1\"\n[ui]\nvim = true\n", "", "[ui]\nvim = true\n"},
+		{"lines of Windows", "model = \"a\"\r\n", b, "model = \"a\"\r\n\r\n" + strings.ReplaceAll(b, "\n", "\r\n")},
+	} {
+		got, err := withTable(test.text, []string{"mcp", "b"}, test.table)
+		if err != nil || got != test.want {
+			t.Errorf("%s: %v, got\n%q\nwant\n%q", test.name, err, got, test.want)
+		}
+	}
+}
+
+// The settings are grouped as in the manual. Values that may be secret are not shown.
+func TestValues(t *testing.T) {
+	for _, test := range []struct {
+		path  string
+		value any
+		want  string
+	}{
+		{"providers.x.api_key", "abc", hidden},
+		{"providers.x.api_key_env", "X_API_KEY", "X_API_KEY"},
+		{"providers.x.api_key_command", "pass x", "pass x"},
+		{"providers.x.headers.Accept", "abc", hidden},
+		{"mcp.x.env.HOME", "abc", hidden},
+		{"sandbox.x.env.HOME", "abc", "abc"},
+		{"env.HOME", "abc", "abc"},
+		{"budget.session_tokens", 5, "5"},
+		{"model", "a\nb", "a␊b"},
+		{"model", "", ""},
+		{"model", nil, ""},
+		{"fallback", []string{"a", "b"}, "a, b"},
+		{"fallback", []string{}, ""},
+		{"ui.vim", true, "true"},
+		{"aliases", map[string]string{"a": "b"}, `a = "b"`},
+	} {
+		if got := valueText(strings.Split(test.path, "."), test.value); got != test.want {
+			t.Errorf("%s = %v: %q, want %q", test.path, test.value, got, test.want)
+		}
+	}
+	for text, want := range map[string]string{
+		"":                                 "",
+		"a = 1\n":                          "",
+		"# One. Two.\n":                    "One.",
+		"# One\n# and two. More\n":         "One and two.",
+		"# Other.\n\n# One\n":              "One",
+		"# a = 1\n# Mode of 1.5 things.\n": "a = 1 Mode of 1.5 things.",
+	} {
+		if got := commentBefore(text); got != want {
+			t.Errorf("comment %q: %q, want %q", text, got, want)
+		}
+	}
+}
