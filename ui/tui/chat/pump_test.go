@@ -37,6 +37,10 @@ func TestPumpReadDelay(t *testing.T) {
 		{"the screen is awake", &pump{deltas: [2]int{4, 16}, last: ago(20 * time.Millisecond), urgent: true}, 0},
 		{"the screen has gone", &pump{deltas: [2]int{4, 16}, last: ago(20 * time.Millisecond), closed: true}, 0},
 		{"a tool ran", &pump{deltas: [2]int{0, 16}, last: ago(10 * time.Second)}, 0},
+		{"much, and not yet a flood", &pump{deltas: [2]int{many, many}, last: ago(20 * time.Millisecond)}, 13 * time.Millisecond},
+		{"almost a flood", &pump{deltas: [2]int{many + 1, 16}, last: ago(20 * time.Millisecond)}, 0},
+		{"two frames were skipped", &pump{deltas: [2]int{4, 16}, last: ago(3*frame - 1)}, frame},
+		{"three frames were skipped", &pump{deltas: [2]int{4, 16}, last: ago(3 * frame)}, 0},
 		{"drawing takes long", &pump{deltas: [2]int{4, 16}, last: ago(10 * time.Millisecond), every: time.Hour}, 50 * time.Millisecond},
 	}
 	for _, tt := range tests {

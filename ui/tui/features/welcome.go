@@ -161,7 +161,7 @@ func (f *Welcome) draw(now welcomeFacts) welcomeFrame {
 	for airy, n := true, len(sections); ; {
 		all, frame.rows = slices.Clone(head), 0
 		add := func(block ...string) {
-			if airy && len(all) > 0 {
+			if airy {
 				all = append(all, "")
 			}
 			all = append(all, block...)
