@@ -214,6 +214,7 @@ func TestModels(t *testing.T) {
 		"a shorter prompt":               {{"a", 9000, 0, 9000, false, "0 "}, {"a", 5000, 0, 5000, false, "5000 provider"}},
 		"a small share":                  {{"a", 9000, 0, 9000, false, "0 "}, {"a", 9000, 7900, 0, false, "1100 provider"}},
 		"a small share, before a switch": {{"a", 10000, 0, 10000, false, "0 "}, {"b", 20000, 0, 20000, true, "0 "}, {"a", 20000, 8000, 0, false, "12000 switch"}},
+		"a short one, before a switch":   {{"a", 4000, 0, 4000, false, "0 "}, {"b", 20000, 0, 20000, true, "0 "}, {"a", 20000, 2976, 0, false, "17024 switch"}},
 		"a larger one, before a switch":  {{"a", 10000, 0, 10000, false, "0 "}, {"b", 20000, 0, 20000, true, "0 "}, {"a", 20000, 7999, 0, false, "2001 provider"}},
 		"no input":                       {{"a", 9000, 0, 9000, false, "0 "}, {"b", 0, 0, 0, false, "0 "}, {"a", 9000, 0, 0, false, "9000 provider"}},
 	} {

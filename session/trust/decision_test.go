@@ -86,6 +86,10 @@ func TestMemory(t *testing.T) {
 	if bare := o.WithoutMemory(); o.Names() != "AGENTS.md, .parley/memory.md" || bare.Names() != "AGENTS.md" || bare.Digest != o.Digest {
 		t.Errorf("without its lines %s is %s", o.Names(), bare.Names())
 	}
+	t.Chdir(dir)
+	if _, here, err := trust.ReadMemory("."); err != nil || here.Dir != lines().Dir || load(t, ".").Digest != o.Digest {
+		t.Errorf("of a relative path: %+v, %v", here, err)
+	}
 	if text, _, err := trust.ReadMemory(t.TempDir()); text != "" || err != nil {
 		t.Errorf("of a directory without lines: %q, %v", text, err)
 	}
