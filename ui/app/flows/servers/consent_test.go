@@ -2,7 +2,6 @@ package servers
 
 import (
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -130,17 +129,6 @@ func TestConsentDeclined(t *testing.T) {
 		}
 		if q := again("2"); (q != nil) != (status == mcp.StatusNew) {
 			t.Errorf("%s: other tools: asks %v", status, q)
-		}
-	}
-}
-
-// Only a server in config.toml can be removed.
-func TestRemoveIsOffered(t *testing.T) {
-	for _, ofProject := range []bool{false, true} {
-		a, _, _ := withServer(t, mcp.State{Name: "s", OfProject: ofProject})
-		a.WriteTables = func(string, map[string]string, string, func() error) app.Effect { return nil }
-		if got := slices.ContainsFunc(a.Command("mcp").Args(), func(i app.Item) bool { return i.Value == "remove s" }); got == ofProject {
-			t.Errorf("of a project: %v; offered: %v", ofProject, got)
 		}
 	}
 }

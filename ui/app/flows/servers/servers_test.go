@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"parley/tools/mcp"
+	"parley/ui/app"
 )
 
 // Offers to allow access that the sandbox denied come first. For a server that failed for other reasons, the first
@@ -67,5 +68,34 @@ func TestServerDetailsAreQuoted(t *testing.T) {
 	want := "MCP server s: " + string(mcp.StatusNew) + "\n\nName: x␊y\n\n── a \n> reads\n> \n> ── b new\n> writes\n> {}\n\n── Standard error\n> one\n> \n> Allowed by you: nothing\n"
 	if !strings.HasPrefix(text, want) {
 		t.Errorf("got\n%s\nwant\n%s", text, want)
+	}
+}
+
+// The arguments of /mcp are the servers, with what each can do in its state.
+func TestArguments(t *testing.T) {
+	loggedIn := mcp.State{Name: "s", Status: mcp.StatusReady}
+	loggedIn.LoggedIn = true
+	for _, tt := range []struct {
+		state mcp.State
+		add   bool // tables of the configuration can be written
+		want  string
+	}{
+		{mcp.State{Name: "s", Status: mcp.StatusReady}, true, "add, s, remove s"},
+		{mcp.State{Name: "s", Status: mcp.StatusReady}, false, "s"},
+		{mcp.State{Name: "s", Status: mcp.StatusReady, OfProject: true}, true, "add, s"},
+		{mcp.State{Name: "s", Status: mcp.StatusLogin}, false, "s, login s"},
+		{loggedIn, false, "s, logout s"},
+	} {
+		a, _, _ := withServer(t, tt.state)
+		if tt.add {
+			a.WriteTables = func(string, map[string]string, string, func() error) app.Effect { return nil }
+		}
+		var titles []string
+		for _, i := range a.Command("mcp").Args() {
+			titles = append(titles, i.Title)
+		}
+		if got := strings.Join(titles, ", "); got != tt.want {
+			t.Errorf("%+v: %s, want %s", tt.state, got, tt.want)
+		}
 	}
 }
