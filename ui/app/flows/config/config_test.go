@@ -82,6 +82,13 @@ func TestPage(t *testing.T) {
 			t.Errorf("%s is of %d, want %d", title, got, want)
 		}
 	}
+	var groups []string // in the order of the manual
+	for _, i := range l.Items {
+		groups = append(groups, i.Group)
+	}
+	if got, want := slices.Compact(groups), []string{"General", "[aliases]", "[ui]", "[mcp.NAME]"}; !slices.Equal(got, want) {
+		t.Errorf("the groups are %q, want %q", got, want)
+	}
 	if theme := row(t, l, "ui.theme"); theme.Group != "[ui]" || !strings.HasPrefix(theme.About, `"auto" follows`) {
 		t.Errorf("%q %q are not of the manual", theme.Group, theme.About)
 	}
@@ -198,7 +205,10 @@ func TestStatusLine(t *testing.T) {
 		{"left cost", `["model", "badge", "folder", "branch", "command", "cost", "mode", "speed"]`, "model badge folder branch command | cost mode speed | effort"}, // the first of its side
 		{"left speed", `["model", "badge", "folder", "branch", "command", "cost", "speed", "mode"]`, "model badge folder branch command | cost speed mode | effort"},
 		{"right model", `["badge", "model", "folder", "branch", "command", "cost", "speed", "mode"]`, "badge model folder branch command | cost speed mode | effort"},
-		{"left effort", `["badge", "model", "folder", "branch", "command", "cost", "speed", "mode"]`, "badge model folder branch command | cost speed mode | effort"}, // not shown
+		{"left effort", `["badge", "model", "folder", "branch", "command", "cost", "speed", "mode"]`, "badge model folder branch command | cost speed mode | effort"},   // not shown
+		{"right command", `["badge", "model", "folder", "branch", "command", "cost", "speed", "mode"]`, "badge model folder branch command | cost speed mode | effort"}, // the last of its side
+		{"left command", `["badge", "model", "folder", "command", "branch", "cost", "speed", "mode"]`, "badge model folder command branch | cost speed mode | effort"},
+		{"right mode", `["badge", "model", "folder", "command", "branch", "cost", "speed", "mode"]`, "badge model folder command branch | cost speed mode | effort"},
 		{"default", "", "model effort badge folder branch command | cost mode | speed"},
 	} {
 		e := c.Do(step.arg)
