@@ -201,7 +201,22 @@ func TestChanges(t *testing.T) {
 	if !strings.Contains(ask.Text, "M a.txt") || strings.Contains(ask.Text, "new.txt") {
 		t.Errorf("asks %q", ask.Text)
 	}
+	known := a.ChangedFiles(own, 2, app.FileChanges{})
+	if known.All != 4 || len(known.First) != 2 || known.First[0].Title != "a.txt" || strings.Join(known.First[0].Cells, " ") != "+3 −2" || known.First[1].Detail != "deleted" {
+		t.Errorf("the sum is %+v", known)
+	}
+	if same := a.ChangedFiles(own, 1, known); len(same.First) != 2 {
+		t.Errorf("it is computed again without a change: %+v", same)
+	}
 	ask.Accept().(app.Prepare)(t.Context())()
+	if len(a.Attached) != 1 || !strings.Contains(a.Attached[0].Text, "a.txt") {
+		t.Errorf("the model is told %+v", a.Attached)
+	}
+	if points, ok := a.Command("undo").Do("").(*app.List); !ok || len(points.Items) != 3 || points.Items[0].Title != "Undo the last undo" || points.Items[0].Detail != "1 file" || !strings.HasSuffix(points.Items[1].Detail, " changed since") {
+		t.Errorf("/undo lists %+v", points)
+	} else if again, ok := points.Choose(points.Items[0].Value).(app.Prepare)(t.Context())().(*app.Confirm); !ok || again.Yes != "Restore 1 file" || !strings.Contains(again.Text, "before the last undo?\n  M a.txt\n") {
+		t.Errorf("the last undo: %+v", again)
+	}
 	if text, err := os.ReadFile(filepath.Join(dir, "a.txt")); string(text) != "one\ntwo\n" {
 		t.Errorf("restored %q, %v", text, err)
 	}
