@@ -72,3 +72,19 @@ func TestSandboxRepeats(t *testing.T) {
 		}
 	}
 }
+
+// The start of an activity stays as long as its kind and its tool do.
+func TestActivityStart(t *testing.T) {
+	at := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	var a Activity
+	for i, tt := range []struct {
+		kind  ActivityKind
+		tool  string
+		since int // step at which it began
+	}{{Running, "read", 0}, {Running, "read", 0}, {Running, "list", 2}, {Calling, "list", 3}, {Calling, "list", 3}} {
+		a.set(tt.kind, tt.tool, at.Add(time.Duration(i)*time.Second))
+		if want := at.Add(time.Duration(tt.since) * time.Second); a.Since != want || a.Kind != tt.kind {
+			t.Errorf("step %d: %+v, want since %v", i, a, want)
+		}
+	}
+}
