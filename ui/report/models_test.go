@@ -77,3 +77,17 @@ box␛[31m: 25 models
 		t.Errorf("a JSON line: %s", line)
 	}
 }
+
+// A list that just fits hides nothing.
+func TestAllChangesThatFit(t *testing.T) {
+	r := FactsReport{Providers: []FetchedFacts{{Provider: "box", Models: mostChanges}}}
+	want := fmt.Sprintf("box: %d models\n", mostChanges)
+	for i := range mostChanges {
+		r.Changes = append(r.Changes, FactChange{Provider: "box", Model: fmt.Sprintf("m%02d", i), Change: "new"})
+		want += fmt.Sprintf("  + m%02d\n", i)
+	}
+	var b strings.Builder
+	if err := Facts(&b, r, "text", false); err != nil || b.String() != want {
+		t.Errorf("%v\ngot:\n%s\nwant:\n%s", err, b.String(), want)
+	}
+}
