@@ -36,7 +36,7 @@ func TestPlanText(t *testing.T) {
 			p.Uncovered = append(p.Uncovered, store.Uncovered{Path: store.Name(fmt.Sprint("u", i)), Why: "ignored"})
 		}
 		got := planText(nil, p, "before")
-		if !strings.HasPrefix(got, head) || !strings.HasSuffix(got, want+"\nMore may have changed: no Git") || strings.Count(got, "ignored") != min(uncovered, 10) {
+		if !strings.HasPrefix(got, head) || !strings.HasSuffix(got, want+"\nMore may have changed: no Git") || strings.Count(got, "ignored") != min(uncovered, 10) || strings.Contains(got, "Not covered") != (uncovered > 0) {
 			t.Errorf("%d files not covered: %q", uncovered, got)
 		}
 	}
