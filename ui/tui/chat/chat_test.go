@@ -353,9 +353,10 @@ func TestShell(t *testing.T) {
 	if k.Shell("make", "", func() {}); k.ToastText() != app.NoShell || k.HasContent {
 		t.Errorf("said %q", k.ToastText())
 	}
-	forgot, remembered, wait := false, 0, make(chan struct{})
+	forgot, remembered, reported, wait := false, 0, make(chan struct{}), make(chan struct{})
 	k.App.Shell = func(ctx context.Context, _, command string, progress func(string)) act.Outcome {
 		progress("part of " + command + "\n")
+		close(reported)
 		select {
 		case <-wait:
 		case <-ctx.Done():
@@ -366,14 +367,7 @@ func TestShell(t *testing.T) {
 		t.Error("an empty command runs")
 	}
 	k.Shell(" make ", "draft", func() { forgot, remembered = true, len(k.App.Shells("draft")) })
-	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
-		k.mu.Lock()
-		n := len(k.sent)
-		k.mu.Unlock()
-		if n > 0 || time.Now().After(deadline) {
-			break
-		}
-	}
+	<-reported
 	k.mu.Lock()
 	first := k.sent[0]
 	k.sent = k.sent[1:]
