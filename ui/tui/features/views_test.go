@@ -511,7 +511,7 @@ func TestBackground(t *testing.T) {
 		}
 		d.now = d.now.Add(tt.wait)
 		white, _ := theme.ByName("light")
-		if _, ok := f.Update(tea.BackgroundColorMsg{Color: ansi.TrueColor(0xffffff)}); !ok || d.Theme.Name != tt.want {
+		if _, ok := f.Update(tea.BackgroundColorMsg{Color: ansi.RGBColor{R: 255, G: 255, B: 255}}); !ok || d.Theme.Name != tt.want {
 			t.Errorf("%s: the theme is %s, want %s (%s)", tt.name, d.Theme.Name, tt.want, white.Name)
 		}
 	}
