@@ -39,6 +39,7 @@ type pendingCall struct {
 	rejected        bool                          // err is final and does not depend on the tools
 	changed         string                        // arguments from the user or a hook that replace those of part; "" if unchanged
 	notice          string                        // for the model, before the output
+	ctx             context.Context               // of the call once it may run; StopCall ends it
 	started         bool                          // it is or was running, and may have changed something
 	outcome         act.Outcome                   // outcome for result, or for the result of a compared model
 	result          *Result
@@ -224,6 +225,7 @@ func (b *callBatch) decide(call *pendingCall) bool {
 		b.watch(call)
 		switch verdict {
 		case act.Allow:
+			t.session.calls.start(t.ctx, call)
 			t.emit(Decision{ID: call.part.ID, Verdict: act.Allow, By: "policy"})
 			return true
 		case act.Deny:
@@ -262,6 +264,7 @@ func (b *callBatch) decide(call *pendingCall) bool {
 			continue
 		}
 		b.rememberApproval(call, answer)
+		t.session.calls.start(t.ctx, call)
 		t.emit(Decision{ID: call.part.ID, Verdict: act.Allow, By: "person"})
 		return true
 	}
@@ -321,15 +324,14 @@ func (b *callBatch) execute(calls []*pendingCall) {
 	t := b.turn
 	s := t.session
 	b.recordStart(calls)
-	stoppable := s.calls.start(t.ctx, calls)
 	events := make(chan update)
 	slots, media := make(chan struct{}, maxParallelCalls), make(act.MediaGate, 1)
 	var running sync.WaitGroup
-	for i, call := range calls {
+	for _, call := range calls {
 		running.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			ctx, turn := media.Turn(act.WithShown(stoppable[i], s.HasSkill))
+			ctx, turn := media.Turn(act.WithShown(call.ctx, s.HasSkill))
 			defer turn.End()
 			ctx = act.WithReady(ctx, call.keepFiles(func(notice string) { events <- update{call: call, notice: notice} }))
 			out := call.action.Run(ctx, func(text string) { events <- update{call: call, text: text} })
@@ -340,7 +342,7 @@ func (b *callBatch) execute(calls []*pendingCall) {
 			for _, notice := range s.hooks.afterCall(ctx, t.id, call, &out) {
 				events <- update{call: call, notice: notice}
 			}
-			if stopped := s.calls.end(call, stoppable[i]); stopped && out.Failed {
+			if stopped := s.calls.end(call); stopped && out.Failed {
 				call.stopped, out.Text = true, stoppedCallText+out.Text
 			}
 			events <- update{call: call, end: &out}

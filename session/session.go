@@ -410,26 +410,22 @@ func (s *Session) StopCall(id string) (stopped bool, others int) {
 	return false, len(r.list)
 }
 
-// start returns a context for each call, which StopCall ends.
-func (r *runningCalls) start(ctx context.Context, calls []*pendingCall) []context.Context {
+// start adds a call that is about to run, before anybody is told.
+func (r *runningCalls) start(ctx context.Context, call *pendingCall) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	r.list = make([]runningCall, len(calls))
-	contexts := make([]context.Context, len(calls))
-	for i, call := range calls {
-		r.list[i].call = call
-		contexts[i], r.list[i].cancel = context.WithCancelCause(ctx)
-	}
-	return contexts
+	c := runningCall{call: call}
+	call.ctx, c.cancel = context.WithCancelCause(ctx)
+	r.list = append(r.list, c)
 }
 
-// end removes a call that has ended, with its context ctx, and reports whether it was stopped.
-func (r *runningCalls) end(call *pendingCall, ctx context.Context) (stopped bool) {
+// end removes a call that has ended, and reports whether it was stopped.
+func (r *runningCalls) end(call *pendingCall) (stopped bool) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	if i := slices.IndexFunc(r.list, func(c runningCall) bool { return c.call == call }); i >= 0 {
 		r.list[i].cancel(nil)
 		r.list = slices.Delete(r.list, i, i+1)
 	}
-	return errors.Is(context.Cause(ctx), errStopped)
+	return errors.Is(context.Cause(call.ctx), errStopped)
 }

@@ -13,7 +13,7 @@ import (
 func TestNoAnswerYet(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Hang())
 	s.Type("think").Press("enter").WaitFor(func() bool { // until the request is sent
-		return s.m.chat.Turn != nil && s.m.chat.Turn.WaitedFor(s.clock.Now().Add(time.Second)) > 0
+		return s.m.chat.Turn != nil && s.m.chat.Turn.Model != ""
 	})
 	s.clock.Add(16 * time.Second)
 	s.Send(chat.TickMsg{Of: s.m.chat.Turn})

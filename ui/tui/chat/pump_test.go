@@ -298,7 +298,8 @@ func TestPumpWakes(t *testing.T) {
 			p := tt.p
 			p.every, p.last, p.send = frame, began.Add(-tt.since), func(tea.Msg) { woken = time.Since(began) }
 			isDue := p.schedule(tt.urgent, began)
-			if time.Sleep(time.Second); isDue != tt.isDue || p.awake != tt.isAwake || woken != tt.wakes {
+			time.Sleep(time.Second)
+			if synctest.Wait(); isDue != tt.isDue || p.awake != tt.isAwake || woken != tt.wakes {
 				t.Errorf("%s: due %t, awake %t, woken after %s", tt.name, isDue, p.awake, woken)
 			}
 		})
@@ -351,6 +352,7 @@ func TestPumpTakesLater(t *testing.T) {
 			before := wakes
 			sizes = append(sizes, len(p.take()))
 			time.Sleep(time.Second)
+			synctest.Wait()
 			sizes = append(sizes, wakes-before)
 		}
 		if want := []int{1, 1, 2, 0, 0, 0}; !slices.Equal(sizes, want) {

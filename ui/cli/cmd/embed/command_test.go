@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,7 @@ import (
 type letters struct {
 	media.Formats
 	asked *[]llm.EmbedOptions
+	mu    *sync.Mutex // guards asked
 }
 
 func (l letters) Embedder(string, string) media.Opener[llm.Embedder, catalog.Embedding] {
@@ -35,7 +37,9 @@ func (l letters) Embedder(string, string) media.Opener[llm.Embedder, catalog.Emb
 func (letters) Batch() (inputs, tokens int) { return 1, 0 }
 
 func (l letters) Embed(_ context.Context, inputs []string, o llm.EmbedOptions) (*llm.Embedded, error) {
+	l.mu.Lock()
 	*l.asked = append(*l.asked, o)
+	l.mu.Unlock()
 	e := &llm.Embedded{Bill: llm.Bill{Tokens: len(inputs[0]), USD: 0.1, Priced: true}}
 	if o.Task != "" {
 		e.Notes = []string{"no tasks"}
@@ -77,7 +81,7 @@ func replaced(t *testing.T, file **os.File, text string, do func()) string {
 func newEnv(t *testing.T) (e *ability.Env, asked *[]llm.EmbedOptions) {
 	t.Helper()
 	asked = new([]llm.EmbedOptions)
-	media.Register(letters{asked: asked})
+	media.Register(letters{asked: asked, mu: new(sync.Mutex)})
 	t.Setenv("HOME", t.TempDir())
 	t.Setenv("XDG_DATA_HOME", t.TempDir())
 	for _, name := range []string{"OPENAI_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY"} {
