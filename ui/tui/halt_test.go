@@ -70,6 +70,7 @@ func TestStopTheTool(t *testing.T) {
 
 // Of calls that run at once, esc stops the last one, whose line says so, and x the selected one.
 func TestStopOneTool(t *testing.T) {
+	began := make(chan struct{})
 	look := func(id string) llm.Part { return llm.Part{ID: id, Name: "look", Input: `{"path":"` + id + `"}`} }
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		set, err := tools.Open(t.TempDir())
@@ -79,6 +80,7 @@ func TestStopOneTool(t *testing.T) {
 		t.Cleanup(func() { set.Close() })
 		err = set.AddExternal(tools.External{Name: "look", Schema: json.RawMessage(`{"type":"object"}`), Plan: func(context.Context, json.RawMessage) (*act.Action, error) {
 			return &act.Action{Access: act.AccessRead, Do: func(ctx context.Context, _ func(string)) act.Outcome {
+				began <- struct{}{}
 				<-ctx.Done()
 				return act.Outcome{Text: "over", Failed: true}
 			}}, nil
@@ -97,6 +99,9 @@ func TestStopOneTool(t *testing.T) {
 		})
 	}
 	s.ask("look around", "third")
+	for range 3 {
+		<-began
+	}
 	hinted("third")
 	s.Press("esc").WaitForText("Tool stopped, 2 still running · esc stops the next, ctrl+c all")
 	hinted("second")

@@ -12,8 +12,9 @@ import (
 // An answer that takes long to begin is reported in a word. The status line alone names the key that stops.
 func TestNoAnswerYet(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Hang())
-	s.Type("think").Press("enter").WaitFor(func() bool { // until the request is sent
-		return s.m.chat.Turn != nil && s.m.chat.Turn.Model != ""
+	s.Type("think").Press("enter").WaitFor(func() (sent bool) {
+		s.Do(func() { sent = s.m.chat.Turn != nil && s.m.chat.Turn.Model != "" })
+		return sent
 	})
 	s.clock.Add(16 * time.Second)
 	s.Send(chat.TickMsg{Of: s.m.chat.Turn})
