@@ -460,8 +460,10 @@ func TestKillBeside(t *testing.T) {
 				screen := k.terminal()
 				k.await("the first screen", func() bool { return screen.shows("mock/m") })
 				screen.send("begin", func() bool { return begun.Load() || screen.shows("An answer.") })
-				screen.send(tt.typed+"why?", func() bool { return screen.shows("First opinion.") })
-				screen.send(tt.typed+"and?", func() bool { return screen.shows("Second") })
+				screen.send(tt.typed+"why?", func() bool { return side.Load() == 1 })
+				k.await("the first answer", func() bool { return screen.shows("First opinion.") })
+				screen.send(tt.typed+"and?", func() bool { return side.Load() == 2 })
+				k.await("the second answer", func() bool { return screen.shows("Second") && (tt.name == "btw" || k.stores("Second")) })
 				screen.kill()
 				again := k.terminal("-c")
 				k.await("the finished answer again", func() bool { return again.shows("First opinion.") })
@@ -518,6 +520,18 @@ func TestKillBeside(t *testing.T) {
 			}
 		})
 	}
+}
+
+// stores reports whether the files of the store contain text.
+func (k *killed) stores(text string) bool {
+	files, err := filepath.Glob(filepath.Join(k.home, "parley", "parley.db*"))
+	if err != nil || len(files) == 0 {
+		k.Fatalf("no store: %v", err)
+	}
+	return slices.ContainsFunc(files, func(file string) bool {
+		data, _ := os.ReadFile(file)
+		return bytes.Contains(data, []byte(text))
+	})
 }
 
 // killed is a home folder with a server whose first answers are calls: one of a command that creates the file "ran" and
