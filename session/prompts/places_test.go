@@ -3,6 +3,7 @@ package prompts_test
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,7 +97,11 @@ func TestFiles(t *testing.T) {
 func TestRead(t *testing.T) {
 	dir := write(t, map[string]string{"team/a.md": "Go", "large.md": strings.Repeat("x", prompts.MaxFile), "larger.md": strings.Repeat("x", prompts.MaxFile+1), "d.md/x": ""})
 	place := prompts.Place{Dir: dir, Program: prompts.Claude, Project: true}
-	for name, want := range map[string]string{"team/a.md": "team:a", "large.md": "large", "larger.md": "larger.md: it has more than 256 KB", "d.md": "d.md: it is not a regular file", "none.md": "none.md: no such file or directory"} {
+	missing := new(fs.PathError)
+	if _, err := os.Open(filepath.Join(dir, "none.md")); !errors.As(err, &missing) {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"team/a.md": "team:a", "large.md": "large", "larger.md": "larger.md: it has more than 256 KB", "d.md": "d.md: it is not a regular file", "none.md": "none.md: " + missing.Err.Error()} {
 		p, err := prompts.Read(place, filepath.Join(dir, name))
 		got := p.Name
 		if err != nil {
