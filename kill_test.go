@@ -502,7 +502,7 @@ func TestKillBeside(t *testing.T) {
 			case "ask":
 				want = []string{"user 0 begin", "assistant 0 An answer.", "user 0 Proceed!\n\n<opinion of=\"mock/side\" question=\"why?\">\nFirst opinion.\n</opinion>"}
 				again := k.terminal("-c")
-				k.await("what was said", func() bool { return again.shows("Second") })
+				k.await("the second answer", func() bool { return again.shows("Second") })
 				again.kill()
 			}
 			if !slices.Equal(got, want) {

@@ -223,7 +223,7 @@ func TestPlay(t *testing.T) {
 		t.Error("the clock of the turn stops")
 	}
 	if cmd, _ := k.Update(TickMsg{&Turn{}}); cmd != nil {
-		t.Error("the clock of another turn goes on")
+		t.Error("the clock of another turn still runs")
 	}
 	old := k.pump
 	k.deliver()
@@ -231,7 +231,7 @@ func TestPlay(t *testing.T) {
 		t.Errorf("shown:\n%s", got)
 	}
 	if cmd, _ := k.Update(TickMsg{turn}); cmd != nil {
-		t.Error("the clock goes on after the turn")
+		t.Error("the clock still runs after the turn")
 	}
 	k.App.Session.Queue.Add(text("more"))
 	if k.Next(); k.Turn == nil {

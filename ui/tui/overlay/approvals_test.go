@@ -93,7 +93,7 @@ func TestApprovals(t *testing.T) {
 	expect("another dialog covers the call", "fake")
 	o.Interrupt()
 	if expect("it was left", "first"); o.Dialog != dialog.Dialog(first) {
-		t.Error("the covered question was asked anew")
+		t.Error("the covered question was asked again")
 	}
 	first.Answered()
 	if o.Dialog != nil {
