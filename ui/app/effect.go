@@ -84,6 +84,7 @@ type OutputText struct {
 	Lines        []string // first and last lines if there are many
 	Size         int64    // bytes of all output
 	Running      bool
+	Closed       bool // by a command
 }
 
 // Beside is an Output shown above the input, where the user continues to write.

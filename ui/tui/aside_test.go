@@ -18,7 +18,7 @@ func TestAside(t *testing.T) {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
 			s := setUp(t, size[0], size[1], llmtest.Hang("the first half of it"), llmtest.Say(sideAnswer), llmtest.Fail(&llm.Error{Fault: llm.Server, Provider: "fake", Message: "on fire"}))
 			s.ask("explain", "first half")
-			s.Type("/btw What does it hold?").Press("enter").WaitForText("one ·")
+			s.Type("/btw What does it hold?").Press("enter").WaitForText("k keep")
 			s.Golden(fmt.Sprintf("aside-%dx%d", size[0], size[1]))
 			s.Press("k").WaitForText("Kept as a branch when the turn ends").Lacks("keep")
 			s.Press("enter").Shows("six", "Aside").Press("esc").Shows("What does it hold?")
@@ -44,13 +44,16 @@ func TestAsideKept(t *testing.T) {
 	s := setUp(t, 80, 24, llmtest.Say("hello"), llmtest.Say("because"), llmtest.Hang("it begins"))
 	s.ask("hi", "hello")
 	s.idle()
-	s.Press("ctrl+x", "/").Shows("/btw").Type("why?").Press("enter").WaitForText("because")
+	s.Press("ctrl+x", "/").Shows("/btw").Type("why?").Press("enter").WaitForText("k keep")
 	s.Press("y").WaitFor(func() bool { return strings.Join(s.copied(), "|") == "because" })
 	s.Press("k").WaitForText("Kept as a branch")
 	if all := s.m.App.Session.Nodes(); len(all) != 4 || all[3].Text() != "because" || s.m.App.Session.Head() != 2 {
 		t.Errorf("kept %+v", all)
 	}
 	s.Lacks("keep as branch").Shows("y copy")
+	s.Type("/btw close").Press("enter").WaitForScreen(func(screen string) bool {
+		return strings.Contains(screen, "Aside closed") && !strings.Contains(screen, "y copy")
+	})
 	s.Type("/btw again?").Press("enter").WaitForText("it begins")
 	s.Press("ctrl+x", "n").WaitForScreen(func(screen string) bool { return !strings.Contains(screen, "Aside") })
 }

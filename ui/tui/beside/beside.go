@@ -47,7 +47,10 @@ func (p *Pane) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case app.Beside:
 		p.open(msg)
 	case grownMsg:
-		p.pending.Store(false) // the next frame shows it
+		p.pending.Store(false)                    // the next frame shows it
+		if p.of != nil && p.shown.Read().Closed { // by a command
+			p.close()
+		}
 	case common.UpdatedMsg:
 		if p.of != p.App.Session {
 			p.close()

@@ -267,7 +267,7 @@ func (s *aside) read(x *exchange) app.OutputText {
 	if shown != x {
 		state += " · next: " + s.list[slices.Index(s.list, shown)+1].title()
 	}
-	return app.OutputText{Title: shown.title(), State: state, Lines: strings.Split(shown.text(), "\n"), Running: !shown.done}
+	return app.OutputText{Title: shown.title(), State: state, Lines: strings.Split(shown.text(), "\n"), Running: !shown.done, Closed: s.closed}
 }
 
 // page returns all exchanges as a page.
@@ -339,10 +339,11 @@ func (f *flow) keep(s *aside) app.Effect {
 // close ends the aside.
 func (f *flow) close(s *aside) app.Effect {
 	f.open = nil
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
-	return app.Async(func(context.Context) app.Effect { f.save(s); return nil })
+	return app.Async(func(context.Context) app.Effect {
+		s.update(func() { s.closed = true })
+		f.save(s)
+		return nil
+	})
 }
 
 // A record is the stored form of an answered exchange.
