@@ -88,7 +88,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
 		"":                     {"ui/cli", "tools", "tools/permission", "tools/sandbox", "ui/cli/exit", "ui/markdown/mermaid"},
-		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/app/flows/prompts", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/instructions", "session/prompts", "session/memory", "session/skills", "session/trust", "session/until", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", creds, llm, catalog, similar},
+		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/app/flows/prompts", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/tui/panels", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/instructions", "session/prompts", "session/memory", "session/skills", "session/trust", "session/until", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", creds, llm, catalog, similar},
 		creds:                  {atomic},
 		llm:                    {},
 		similar:                {},
@@ -147,7 +147,8 @@ func TestImports(t *testing.T) {
 		"session/instructions": {},
 		"session/skills":       {"session/frontmatter"},
 		"session/trust":        {"session/instructions", "session/prompts", "session/skills", "tools", safe},
-		"ui/tui":               {"ui/app", "ui/clip", "ui/tui/*", exchange, theme, format, safe, "session", llm},
+		"ui/tui":               {"ui/app", "ui/clip", "ui/tui/*", theme, format, safe, "session", llm},
+		"ui/tui/panels":        {"ui/app", "ui/tui/*", exchange},
 		"ui/tui/common":        {proc, "ui/tui/renderer", "ui/tui/statusbar", "ui/tui/termimage", "ui/clip", theme, format, safe, similar},
 		"ui/tui/chat":          {"ui/tui/common", "ui/tui/renderer", "ui/tui/transcript", "ui/tui/termimage", "ui/app", format, "session", "session/attach", llm},
 		"ui/tui/overlay":       {"ui/tui/common", "ui/tui/composer", "ui/tui/dialog", theme, "session"},

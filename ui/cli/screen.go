@@ -25,6 +25,7 @@ import (
 	"parley/ui/cli/exit"
 	"parley/ui/report"
 	"parley/ui/tui"
+	"parley/ui/tui/panels"
 )
 
 // plainMode reports whether to use plain lines, for screen readers and dumb terminals.
@@ -109,7 +110,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	if a.plainMode() && a.runPlain != nil {
 		err = cmdutil.Exit(a.runPlain(o))
 	} else {
-		err = cmdutil.Exit(tui.Run(tui.Options{App: o, Config: a.config.UI, Keys: a.config.Keys}))
+		err = cmdutil.Exit(tui.Run(tui.Options{App: o, Config: a.config.UI, Keys: a.config.Keys, Panels: panels.New}))
 	}
 	if err == nil && a.recording.replay != nil && a.recording.replay.Err() != nil {
 		err = cmdutil.Exit(exit.Mismatch)

@@ -21,6 +21,7 @@ import (
 	"parley/ui/app"
 	"parley/ui/app/flows"
 	"parley/ui/tui/input"
+	"parley/ui/tui/panels"
 )
 
 // holding returns a screen of 80×24 with a conversation of n messages. Nothing runs concurrently.
@@ -37,7 +38,7 @@ func holding(tb testing.TB, n int) *Model {
 		tb.Fatal(err)
 	}
 	s := session.New(session.Options{Log: log, Model: llm.Endpoint{Model: llmtest.New(), Name: storetest.Model, Origin: storetest.Origin, Strategy: "native", Known: true, Context: 1 << 30}})
-	m := newModel(Options{Config: Default(), App: app.Options{
+	m := newModel(Options{Config: Default(), Panels: panels.New, App: app.Options{
 		Flows: flows.Register, Session: s, Library: lib, Directory: dir, Workspace: "~/work", Now: time.Now, AbbrevPath: func(p string) string { return p },
 		Estimate: func(text string) int { return len(text) / 4 },
 	}})

@@ -35,6 +35,7 @@ import (
 	"parley/tools/sandbox"
 	"parley/ui/app"
 	"parley/ui/app/flows"
+	"parley/ui/tui/panels"
 	"parley/ui/uitest"
 	"parley/ui/uitest/vt"
 )
@@ -107,7 +108,7 @@ func child(where string) int {
 		o.Tools, o.Policy, o.Log = set, tools.NewPolicy(act.ModeYolo), lib.Create(session.Info{})
 	}
 	o.Model = llm.Endpoint{Model: llmtest.New(turn), Name: "fake/m", Origin: "fake", Strategy: "native"}
-	m := newModel(Options{Config: Default(), App: app.Options{Flows: flows.Register, Session: session.New(o), OnExit: func(string) { fmt.Fprintln(os.Stderr, "how to come back") }, Start: app.Start{Prompt: []llm.Part{{Kind: llm.Text, Text: "hi"}}}}})
+	m := newModel(Options{Config: Default(), Panels: panels.New, App: app.Options{Flows: flows.Register, Session: session.New(o), OnExit: func(string) { fmt.Fprintln(os.Stderr, "how to come back") }, Start: app.Start{Prompt: []llm.Part{{Kind: llm.Text, Text: "hi"}}}}})
 	return present(m, &fragile{Model: m, where: where})
 }
 
@@ -370,7 +371,7 @@ func TestWhyAnswersEnded(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := session.Options{Model: llm.Endpoint{Model: llmtest.New(), Name: "fake/m"}, Log: log}
-			m := newModel(Options{Config: Default(), App: app.Options{Flows: flows.Register, Session: session.New(o)}})
+			m := newModel(Options{Config: Default(), Panels: panels.New, App: app.Options{Flows: flows.Register, Session: session.New(o)}})
 			d := uitest.New(t, m, 80, 24)
 			d.WaitForText("· " + tt.want).Lacks(tt.lacks)
 		})

@@ -24,6 +24,7 @@ import (
 	"parley/ui/app"
 	"parley/ui/app/flows"
 	"parley/ui/tui/overlay"
+	"parley/ui/tui/panels"
 	"parley/ui/tui/terminal"
 	"parley/ui/uitest"
 )
@@ -76,7 +77,7 @@ func hostile(dir string, n int) (Options, *llmtest.Fake, error) {
 	for i, text := range texts[:60] {
 		choices = append(choices, app.ModelChoice{Name: text, Title: text, Abilities: text, Window: text, Input: text, Output: text, Why: text, Ready: i%2 == 0})
 	}
-	return Options{Config: Default(), App: app.Options{
+	return Options{Config: Default(), Panels: panels.New, App: app.Options{
 		Flows: flows.Register, Session: session.New(session.Options{Model: endpoint(texts[0]), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: log}),
 		FirstScreen: app.FirstScreen{Notice: texts[8], Version: texts[8]}, Workspace: texts[9], Directory: dir, Library: lib,
 		Models: app.Models{

@@ -18,6 +18,7 @@ import (
 	"parley/ui/tui/chat"
 	"parley/ui/tui/input"
 	"parley/ui/tui/overlay"
+	"parley/ui/tui/panels"
 	"parley/ui/uitest"
 )
 
@@ -126,7 +127,7 @@ func TestDrafts(t *testing.T) {
 	open := func() *stage {
 		log := lib.Create(session.Info{})
 		s := &stage{fake: fake, clock: &clock{}}
-		s.m = newModel(Options{Config: Default(), App: app.Options{Flows: flows.Register, Session: session.New(session.Options{
+		s.m = newModel(Options{Config: Default(), Panels: panels.New, App: app.Options{Flows: flows.Register, Session: session.New(session.Options{
 			Model: llm.Endpoint{Model: fake, Name: "fake/one", Origin: "fake"}, Log: log}), Library: lib, Directory: "/work"}})
 		s.m.Tick = func(time.Duration, tea.Msg) tea.Cmd { return nil }
 		s.Driver = uitest.New(t, s.m, 80, 24)

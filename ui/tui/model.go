@@ -67,7 +67,11 @@ func newModel(o Options) *Model {
 	}
 	m.branches = &branches{Deps: d, chat: m.chat, input: m.input}
 	known := &terminalState{images: func() (termimage.Protocol, bool) { return termimage.Detect(s.Config.Images, s.Getenv) }}
-	m.parts = slices.Concat(parts{known, s, m.chat, m.input}, panels(d, m.chat), parts{m.branches, m.overlay})
+	var panels parts
+	if o.Panels != nil {
+		panels = o.Panels(d, m.chat)
+	}
+	m.parts = slices.Concat(parts{known, s, m.chat, m.input}, panels, parts{m.branches, m.overlay})
 	m.greeter, m.comparer, m.column, m.pane = find[greeter](m.parts), find[comparer](m.parts), find[column](m.parts), find[pane](m.parts)
 
 	a.ClipboardImage = board.Image

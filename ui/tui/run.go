@@ -20,8 +20,10 @@ import (
 
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
 	"parley/ui/tui/overlay"
+	"parley/ui/tui/panel"
 	"parley/ui/tui/termimage"
 	"parley/ui/tui/terminal"
 )
@@ -37,6 +39,7 @@ type Options struct {
 	App    app.Options
 	Config Config
 	Keys   Keys
+	Panels func(*panel.Deps, *chat.Chat) []common.Part // returns the optional parts; nil for none
 }
 
 // TerminalState returns the facts about the terminal in the environment, without asking the terminal.

@@ -24,6 +24,7 @@ import (
 	"parley/ui/app"
 	"parley/ui/app/flows"
 	"parley/ui/tui/overlay"
+	"parley/ui/tui/panels"
 	"parley/ui/tui/terminal"
 	"parley/ui/uitest"
 )
@@ -104,7 +105,7 @@ func newStage(t *testing.T, w, h int, change func(*Options), turns ...llmtest.Tu
 		return build(log), "", nil
 	}
 	create := func() *session.Session { return build(lib.Create(session.Info{Dir: s.dir})) }
-	o := Options{Config: Default(), App: app.Options{
+	o := Options{Config: Default(), Panels: panels.New, App: app.Options{
 		Session: create(),
 		Opening: app.Opening{
 			New:    func() (*session.Session, error) { return create(), nil },
@@ -576,7 +577,9 @@ func TestKeysAreUnique(t *testing.T) {
 }
 
 // options returns the options of m, to create an identical screen.
-func (m *Model) options() Options { return Options{App: m.App.Options, Config: m.Config} }
+func (m *Model) options() Options {
+	return Options{App: m.App.Options, Config: m.Config, Panels: panels.New}
+}
 
 // long tries many more hostile texts, sizes and seeds.
 var long = os.Getenv("PARLEY_LONG") == "1"

@@ -1,34 +1,13 @@
 package tui
 
 import (
-	"slices"
-
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llm"
 	"parley/ui/app"
-	"parley/ui/exchange"
-	"parley/ui/tui/beside"
-	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
-	"parley/ui/tui/compare"
 	"parley/ui/tui/dialog"
-	"parley/ui/tui/features"
-	"parley/ui/tui/inspector"
-	"parley/ui/tui/panel"
-	"parley/ui/tui/sidebar"
 )
-
-// panels returns the optional parts. The screen works without any of them.
-func panels(d *panel.Deps, c *chat.Chat) []common.Part {
-	return slices.Concat(
-		inspector.New(d.Screen, d.Host, wire{app: d.App}),
-		features.New(d),
-		compare.New(d, c),
-		sidebar.New(d),
-		beside.New(d),
-	)
-}
 
 // A greeter draws the screen before there is a conversation.
 type greeter interface {
@@ -91,24 +70,4 @@ func (all parts) offer(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		cmd = tea.Batch(cmd, next)
 	}
 	return cmd, ok
-}
-
-// wire is the data source of the inspector.
-type wire struct{ app *app.App }
-
-func (w wire) List() []exchange.Exchange            { return w.app.Wire.List() }
-func (w wire) Get(id int) (exchange.Exchange, bool) { return w.app.Wire.Get(id) }
-func (w wire) OfTurn(user int) []int                { return app.ExchangesOf(w.app, user) }
-
-// Save returns a function that writes an exchange to a file and returns a message. It may run on
-// another goroutine.
-func (w wire) Save(e exchange.Exchange) func() string {
-	o := w.app.Options
-	return func() string {
-		path, err := o.SaveExchange(e, "")
-		if err != nil {
-			return app.RefusalText(err)
-		}
-		return "Wrote " + o.AbbrevPath(path)
-	}
 }
