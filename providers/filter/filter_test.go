@@ -203,6 +203,8 @@ var answers = []struct{ name, in, want string }{
 	{"in code", "use `<tool_call>{\"name\":\"list\"}</tool_call>` so", "text \"use `<tool_call>{\\\"name\\\":\\\"list\\\"}</tool_call>` so\"|stop"},
 	{"in a fence", "so:\n```\n<tool_call>{\"name\":\"list\"}</tool_call>\n```\n", "text \"so:\\n```\\n<tool_call>{\\\"name\\\":\\\"list\\\"}</tool_call>\\n```\\n\"|stop"},
 	{"behind a fence", "```\nx\n```\n<tool_call>{\"name\":\"list\"}</tool_call>", "text \"```\\nx\\n```\\n\"|call list {}|calls"},
+	{"behind backquotes that are indented by a tab", "so:\n\t```\n\n<tool_call>{\"name\":\"list\"}</tool_call>", "text \"so:\\n\\t```\\n\\n\"|call list {}|calls"},
+	{"behind a call and such backquotes", "<tool_call>{\"name\":\"list\"}</tool_call>\n\t```\n\n<tool_call>{\"name\":\"list\"}</tool_call>", "call list {}|text \"\\n\\t```\\n\\n\"|call list {}|calls"},
 	{"unknown, whole message", "\n<tool_call>{\"name\":\"nope\"}</tool_call>\n", `call nope {} unfit|calls`},
 	{"unknown, wrapper", `{"tool_calls":[{"name":"nope","arguments":{}}]}`, `call nope {} unfit|calls`},
 	{"unknown, wrapper in a fence", "```json\n{\"tool_calls\":[{\"id\":\"1\",\"type\":\"function\",\"function\":{\"name\":\"nope\",\"arguments\":\"{}\"}}]}\n```", `call nope {} unfit|calls`},
