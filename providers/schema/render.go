@@ -1,7 +1,6 @@
 package schema
 
 import (
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"slices"
@@ -67,11 +66,6 @@ var lookAroundRE = lazy.NewRegexp(`\(\?<?[=!]|\\[1-9]|\\k<`)
 func (t Target) dropUnsupported(s *object) {
 	for _, key := range slices.Clone(s.keys) {
 		v := s.values[key]
-		if f, ok := toFloat(v); key == "exclusiveMinimum" && ok && t.isDropped(key) && !t.isDropped("minimum") && !s.has("minimum") {
-			s.set("minimum", json.Number(fmt.Sprint(f)))
-		} else if key == "exclusiveMaximum" && ok && t.isDropped(key) && !t.isDropped("maximum") && !s.has("maximum") {
-			s.set("maximum", json.Number(fmt.Sprint(f)))
-		}
 		p := s.text("pattern")
 		f, _ := toFloat(v)
 		switch {

@@ -423,6 +423,27 @@ func TestFor(t *testing.T) {
 		{"order of properties", `{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string"}}}`, Anthropic,
 			`{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string"}}}`},
 		{"large counts", `{"type":"string","maxLength":9000}`, Grammar, `{"type":"string","description":"[at most 9000 characters]"}`},
+		{"sets of required properties", `{"type":"object","properties":{"o":{"properties":{"a":{},"b":{}},"anyOf":[{"required":["a"]},{"required":["b","a"]}]}}}`, Anthropic,
+			`{"type":"object","properties":{"o":{"properties":{"a":{},"b":{}},"description":"[give one of these sets of properties: a; or b, a]"}}}`},
+		{"an object as text, constant", `{"type":"object","properties":{"o":{"type":"object","const":{"a":1}}},"required":["o"]}`, OpenAIStrict,
+			`{"type":"object","properties":{"o":{"type":"string","const":"{\"a\":1}","description":"[a JSON object, written as text]"}},"required":["o"],"additionalProperties":false}`},
+		{"an object as text, listed", `{"type":"object","properties":{"o":{"enum":[{"a":1},5]}},"required":["o"]}`, OpenAIStrict,
+			`{"type":"object","properties":{"o":{"enum":["{\"a\":1}",5],"type":["string","number"],"description":"[a JSON object, written as text]"}},"required":["o"],"additionalProperties":false}`},
+		{"keywords of other types", `{"type":"object","properties":{"s":{"type":"string","const":5},"t":{"type":"string","minimum":5},"i":{"type":"integer","minimum":5}}}`, OpenAI,
+			`{"type":"object","properties":{"s":{"type":"string"},"t":{"type":"string"},"i":{"type":"integer","minimum":5}}}`},
+		{"all of some bounds", `{"allOf":[{"minimum":1,"maximum":8},{"minimum":2,"maximum":9},{"minimum":0}]}`, Target{}, `{"minimum":2,"maximum":8}`},
+		{"all of some values", `{"allOf":[{"enum":[1,2,3]},{"enum":[4,3,2]}]}`, Target{}, `{"enum":[2,3]}`},
+		{"all of values that exclude each other", `{"allOf":[{"enum":[1,2]},{"enum":[3,4]}]}`, Target{}, `{"enum":[1,2]}`},
+		{"all of some branches", `{"allOf":[{"anyOf":[{"type":"string"},{"type":"integer"}]},{"anyOf":[{"minLength":1},{"minimum":1}]}]}`, Target{},
+			`{"anyOf":[{"type":"string","minLength":1},{"type":"string"},{"type":"integer"},{"type":"integer","minimum":1}]}`},
+		{"no type", `{"type":"object","properties":{"v":{}}}`, Kimi,
+			`{"type":"object","properties":{"v":{"anyOf":[{"type":"array","items":{"type":"string"}},{"type":"string"},{"type":"number"},{"type":"boolean"},{"type":"object"},{"type":"null"}]}}}`},
+		{"one branch, a tuple", `{"oneOf":[{"prefixItems":[{"type":"string"},{"type":"integer"}]}]}`, Target{}, `{"description":"[items in this order: string, integer]","items":{}}`},
+		{"a branch that allows everything", `{"anyOf":[{"type":"string"},{}]}`, Target{}, `{}`},
+		{"closed objects at the root", `{"anyOf":[{"properties":{"a":{"enum":[1],"type":"integer"}},"required":["a"],"additionalProperties":false},{"properties":{"a":{"const":"x","type":"string"}},"required":["a"],"additionalProperties":false}]}`, OpenAI,
+			`{"properties":{"a":{"enum":[1,"x"],"type":["integer","string"]}},"required":["a"],"additionalProperties":false,"type":"object"}`},
+		{"sets of properties at the root", `{"anyOf":[{"properties":{"a":{}},"required":["a"],"additionalProperties":false},{"properties":{"b":{}},"required":["b"]}]}`, OpenAI,
+			`{"properties":{"a":{},"b":{}},"description":"[give one of these sets of properties: a; or b]","type":"object"}`},
 	}
 	for _, tt := range tests {
 		if got := string(For(json.RawMessage(tt.in), tt.target)); got != tt.want {
@@ -455,6 +476,23 @@ func TestErrors(t *testing.T) {
 		}
 		if got != tt.want {
 			t.Errorf("%s:\ngot  %s\nwant %s", tt.value, got, tt.want)
+		}
+	}
+	for _, tt := range []struct{ schema, value, want string }{
+		{`{"contains":{"type":"integer"}}`, `["a"]`, `0 items fit integer, expected at least 1`},
+		{`{"contains":{"type":"integer"},"minContains":2}`, `[1]`, `1 items fit integer, expected at least 2`},
+		{`{"contains":{"type":"integer"},"maxContains":1}`, `[1,2]`, `2 items fit integer, expected at most 1`},
+		{`{"contains":{"type":"integer"},"minContains":0}`, `[]`, ``},
+		{`{"prefixItems":[{"type":"string"},{"$ref":"#/prefixItems/0"},{"$ref":"#/prefixItems/4"},{"$ref":"#/prefixItems/-1"}]}`, `["a",1,2,3]`, `[1]: expected string, got number 1`},
+		{`{"anyOf":[{"type":"object","required":["a"]},{"type":"object","required":["b"]}]}`, `{}`, `a: missing`},
+		{`{"anyOf":[{"$ref":"#/$defs/s"},{"type":"object"}],"$defs":{"s":{"type":"string"}}}`, `1`, `expected string or object, got number 1`},
+	} {
+		got := ""
+		if err := Validate(json.RawMessage(tt.schema), []byte(tt.value)); err != nil {
+			got = err.Error()
+		}
+		if got != tt.want {
+			t.Errorf("%s, %s:\ngot  %s\nwant %s", tt.schema, tt.value, got, tt.want)
 		}
 	}
 	many := `{"path":1,` + strings.Repeat(`"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx":1,`, 1) + `"items":[` + strings.Repeat(`{},`, 99) + `{}]}`
@@ -490,7 +528,7 @@ func TestCoerce(t *testing.T) {
 	const s = `{"type":"object","properties":{"n":{"type":"integer"},"f":{"type":"number"},"b":{"type":"boolean"},"s":{"type":"string"},
 		"o":{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]},"l":{"type":"array","items":{"type":"integer"}},
 		"e":{"enum":["red","green"]},"maybe":{"type":["string","null"]},"u":{"anyOf":[{"type":"integer"},{"type":"array","items":{"type":"string"}}]},
-		"größe":{"type":"number"}},"required":["s"],"additionalProperties":false}`
+		"größe":{"type":"number"},"r":{"$ref":"#/properties/n"},"nowhere":{"$ref":"#/x"}},"required":["s"],"additionalProperties":false}`
 	tests := []struct{ name, in, want string }{
 		{"valid is left alone", `{ "s" : "5" }`, `{ "s" : "5" }`},
 		{"number", `{"s":"a","n":"5","f":" 1.50 "}`, `{"s":"a","n":5,"f":1.50}`},
@@ -507,6 +545,8 @@ func TestCoerce(t *testing.T) {
 		{"null for an optional property", `{"s":"a","n":null,"maybe":null}`, `{"s":"a","maybe":null}`},
 		{"null for a required one", `{"s":null}`, `{"s":null}`},
 		{"case of an enum", `{"s":"a","e":"Red"}`, `{"s":"a","e":"red"}`},
+		{"one branch by reference", `{"s":"a","r":"5"}`, `{"s":"a","r":5}`},
+		{"a reference to nothing", `{"s":"a","nowhere":"5"}`, `{"s":"a","nowhere":"5"}`},
 		{"first branch that fits", `{"s":"a","u":"x"}`, `{"s":"a","u":["x"]}`},
 		{"respelled name", `{"s":"a","gr__e_` + portableKey("größe")[6:] + `":5}`, `{"s":"a","größe":5}`},
 		{"only part helps", `{"s":"a","n":"5","zzz":1}`, `{"s":"a","n":5,"zzz":1}`},
@@ -570,6 +610,24 @@ func TestTypeScript(t *testing.T) {
 }`
 	if got := TypeScript(json.RawMessage(s)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestTypeScriptTypes(t *testing.T) {
+	for in, want := range map[string]string{
+		`{}`:                          "unknown",
+		`{"type":"array"}`:            "unknown[]",
+		`{"items":{"type":"string"}}`: "string[]",
+		`{"type":"object"}`:           "Record<string, unknown>",
+		`{"type":["object","array"]}`: "Record<string, unknown> | unknown[]",
+		`{"type":"object","additionalProperties":false}`:                "{}",
+		`{"prefixItems":[{"type":"string"},{"type":"integer"}]}`:        "[string, number]",
+		`{"properties":{"1a":{},"é":{},"a_1":{},"z9":{},"":{}}}`:        "{\n  \"1a\"?: unknown;\n  \"é\"?: unknown;\n  a_1?: unknown;\n  z9?: unknown;\n  \"\"?: unknown;\n}",
+		`{"properties":{"9":{"properties":{"Z":{}},"required":["Z"]}}}`: "{\n  \"9\"?: {\n    Z: unknown;\n  };\n}",
+	} {
+		if got := TypeScript(json.RawMessage(in)); got != want {
+			t.Errorf("%s: got %q, want %q", in, got, want)
+		}
 	}
 }
 

@@ -40,7 +40,7 @@ func (w *typeWriter) write(s *object, indent string) {
 	switch {
 	case kinds == nil && s.has("properties"):
 		kinds = []string{"object"}
-	case kinds == nil && s.has("items"):
+	case kinds == nil && (s.has("items") || s.has("prefixItems")):
 		kinds = []string{"array"}
 	case kinds == nil:
 		kinds = []string{"unknown"}

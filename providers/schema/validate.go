@@ -290,9 +290,16 @@ func (c *checker) checkItems(found *problems, s *object, v []any, at *location) 
 	if f, ok := toFloat(s.values["maxContains"]); ok {
 		most = f
 	}
-	if float64(possible) < least || float64(hits) > most {
-		found.add(at, "contains", fmt.Sprintf("%d items fit %s, expected at least %g", hits, describeSchema(contains), least))
+	wants := ""
+	switch {
+	case float64(possible) < least:
+		wants = fmt.Sprintf("at least %g", least)
+	case float64(hits) > most:
+		wants = fmt.Sprintf("at most %g", most)
+	default:
+		return
 	}
+	found.add(at, "contains", fmt.Sprintf("%d items fit %s, expected %s", hits, describeSchema(contains), wants))
 }
 
 // checkAssertions checks the keywords in assertions.
