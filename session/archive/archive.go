@@ -35,9 +35,20 @@ func New() transfer.Archive {
 // formats are the formats for writing a conversation.
 var formats = transfer.Formats{{Name: "md", Write: Markdown}, {Name: "html", Write: HTML}, {Name: "jsonl", Write: JSONL}}
 
-// branchOf returns the current branch from its first message to its last. It stops at a
+// branchOf yields the current branch from its first message to its last. It stops at a
 // cycle or a missing parent.
-func branchOf(c Conversation) []*store.Node {
+func branchOf(c Conversation) iter.Seq[*store.Node] {
+	if c.Pages != nil {
+		return func(yield func(*store.Node) bool) {
+			for page := range c.Pages {
+				for i := range page {
+					if !yield(&page[i]) {
+						return
+					}
+				}
+			}
+		}
+	}
 	at := make(map[int]int, len(c.Nodes))
 	for i := range c.Nodes {
 		at[c.Nodes[i].Seq] = i
@@ -53,7 +64,7 @@ func branchOf(c Conversation) []*store.Node {
 		seq = c.Nodes[i].Parent
 	}
 	slices.Reverse(path)
-	return path
+	return slices.Values(path)
 }
 
 // countBranches returns the number of branches, which is that of messages
@@ -121,7 +132,7 @@ func messagesOf(c Conversation) iter.Seq[*message] {
 			}
 			return yield(last)
 		}
-		for _, n := range branchOf(c) {
+		for n := range branchOf(c) {
 			m := &message{Node: *n, answers: map[string]*callResult{}}
 			if c.Session.LockedBy == "" { // not open for writing
 				m.Node = store.CloseInterrupted(m.Node, last.calls())

@@ -256,7 +256,7 @@ func fillSession(c *Conversation) {
 	s := &c.Session
 	s.Messages, s.Usage = len(c.Nodes), totalUsage(c.Nodes)
 	said, answered := "", "" // the first thing a user said, and who answered last
-	for _, n := range branchOf(*c) {
+	for n := range branchOf(*c) {
 		if n.Model != "" {
 			answered = n.Model
 		}

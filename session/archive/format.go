@@ -268,12 +268,12 @@ type fact struct{ name, value string }
 
 // factsOf returns the known properties of c.
 func factsOf(c Conversation) []fact {
-	var models []string
-	seen := map[string]bool{}
-	for _, n := range branchOf(c) {
-		if n.Role == llm.RoleAssistant && n.Model != "" && !seen[n.Model] {
-			seen[n.Model] = true
-			models = append(models, oneLine(n.Model))
+	models := c.Models
+	if c.Pages == nil {
+		for n := range branchOf(c) {
+			if n.Role == llm.RoleAssistant && n.Model != "" && !slices.Contains(models, n.Model) {
+				models = append(models, n.Model)
+			}
 		}
 	}
 	u := usageOf(c)
@@ -283,7 +283,7 @@ func factsOf(c Conversation) []fact {
 	}
 	var out []fact
 	for _, f := range []fact{
-		{"date", timestamp(c.Session.Created)}, {"updated", timestamp(c.Session.Updated)}, {"models", strings.Join(models, ", ")},
+		{"date", timestamp(c.Session.Created)}, {"updated", timestamp(c.Session.Updated)}, {"models", oneLine(strings.Join(models, ", "))},
 		{"tokens", tokens(u)}, {"cost", cost(u)}, {"folder", oneLine(c.Session.Dir)}, {"branches", others},
 		{"origin", oneLine(c.Session.Origin)}, {"session", oneLine(c.Session.ID)},
 	} {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -323,7 +324,7 @@ func TestLimits(t *testing.T) {
 		fmt.Fprintf(&b, `{"type":"user","uuid":"u%d","parentUuid":"u%d","message":{"content":"x"}}`+"\n", i, i-1)
 	}
 	list, _, err := standard.read(&b, "long.jsonl")
-	if err != nil || len(list) != 1 || len(list[0].Nodes) != lines || len(branchOf(list[0])) != lines {
+	if err != nil || len(list) != 1 || len(list[0].Nodes) != lines || len(slices.Collect(branchOf(list[0]))) != lines {
 		t.Fatalf("%d conversations, %v", len(list), err)
 	}
 }

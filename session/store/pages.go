@@ -1,8 +1,11 @@
 package store
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 
 	"parley/providers/llm"
 )
@@ -98,6 +101,34 @@ func (l *Log) LinearCount() (n int) {
 		return n
 	}
 	return min(n, max(first-1, 0)) // 0 after an error
+}
+
+// Paged returns a session and its messages a page at a time, if there are many and each follows the one before it;
+// otherwise pages is nil. models are those that answered, in the order of their first answers. Errors are as those of Read.
+func (db *DB) Paged(id string) (s Session, models []string, pages iter.Seq2[[]Node, error], err error) {
+	s, c, _, err := db.load(id, true)
+	if err != nil || c.older == 0 || s.Head != c.older {
+		return s, nil, nil, err
+	}
+	if branched, err := db.firstBranched(id); err != nil || branched > 0 {
+		return s, nil, nil, err
+	}
+	err = db.View(func(q Tx) error {
+		return EachRow(q, func(rows *sql.Rows) error {
+			models = append(models, "")
+			return rows.Scan(&models[len(models)-1])
+		}, `SELECT model FROM nodes WHERE session = (SELECT num FROM sessions WHERE id = ?) AND role = 'assistant' AND model <> ''
+			GROUP BY model ORDER BY min(seq)`, id)
+	})
+	return s, models, func(yield func([]Node, error) bool) {
+		for from := 1; from <= c.older; from += minPaged {
+			nodes, err := pageOf(db, id, from, min(from+minPaged-1, c.older))
+			nodes = slices.DeleteFunc(nodes, func(n Node) bool { return n.Role == "" })
+			if !yield(nodes, err) {
+				return
+			}
+		}
+	}, err
 }
 
 // readOlder reads the messages that are only on disk into l.nodes. If the session was removed,

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 
 	"parley/session/store"
 )
@@ -21,6 +22,9 @@ type Conversation struct {
 	FromParley  bool         // the file claims to be written by parley, which is no proof: do not trust its ID
 
 	Annotations []store.Annotation // events shown between the messages, by rising N
+
+	Pages  iter.Seq[[]store.Node] // the messages in place of Nodes, for writers of the current branch; nil: Nodes has them
+	Models []string               // with Pages: who answered, in the order of their first answers
 }
 
 // An Archive writes conversations to files and reads them. The zero value does neither.

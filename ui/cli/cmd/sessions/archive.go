@@ -42,7 +42,7 @@ func (s Options) export() *cobra.Command {
 		if err != nil {
 			return cmdutil.Usage(err)
 		}
-		return s.one(words, raw, func(c transfer.Conversation) error {
+		return s.one(words, raw, form.Name != "jsonl", func(c transfer.Conversation) error {
 			if to == "" || to == "-" {
 				clean := sanitize.Text
 				if form.Name == "jsonl" {
@@ -88,7 +88,7 @@ func (s Options) exportAll(as, folder string, raw bool) error {
 		}
 		wrote, there := 0, 0
 		for _, info := range found {
-			c, err := s.read(lib, info.ID, raw)
+			c, err := s.read(lib, info.ID, raw, form.Name != "jsonl")
 			if err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/archive"
+	"parley/session/transfer"
 	"parley/tools/sanitize"
 	"parley/ui/cli/cmdutil"
 )
@@ -117,6 +119,61 @@ func TestTitlesAreMasked(t *testing.T) {
 		}
 		if !strings.Contains(got, sanitize.Redacted) {
 			t.Errorf("%q: %s", words, got)
+		}
+	}
+}
+
+// A long conversation, which is read page by page while it is written, is written as one that is read whole: with its
+// results folded into calls, its models and its masked keys, of which one note tells.
+func TestLongConversationIsWrittenPageByPage(t *testing.T) {
+	open := OpenIn(t.TempDir())
+	lib, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var nodes []session.Node
+	for i := range 450 {
+		id := fmt.Sprintf("c%d", i)
+		result := llm.Message{Role: llm.RoleTool, Parts: []llm.Part{{Kind: llm.Result, ID: id, Name: "read", Text: "sk-hidden"}}}
+		for _, m := range []llm.Message{
+			llm.UserText(fmt.Sprintf("prompt %d", i)),
+			{Role: llm.RoleAssistant, Model: fmt.Sprintf("mock/m%d", i%3), Parts: []llm.Part{{Kind: llm.Call, ID: id, Name: "read", Input: "{}"}}},
+			result,
+		} {
+			nodes = append(nodes, session.Node{Seq: len(nodes) + 1, Parent: len(nodes), Message: m})
+		}
+	}
+	id, err := lib.Import(session.Info{Title: "long", Head: len(nodes)}, nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, pages, err := lib.Paged(id); pages == nil || err != nil {
+		t.Fatalf("read whole: %v", err)
+	}
+	info, nodes, err := lib.Read(id)
+	if err := errors.Join(err, lib.Close()); err != nil {
+		t.Fatal(err)
+	}
+	mask := strings.NewReplacer("sk-hidden", "[redacted]").Replace
+	for _, args := range []string{"show " + info.ID, "export " + info.ID, "export " + info.ID + " -o html"} {
+		var want, got, notes strings.Builder
+		write := archive.Markdown
+		if strings.Contains(args, "html") {
+			write = archive.HTML
+		}
+		if err := write(&want, transfer.Mask(transfer.Conversation{Session: info, Nodes: nodes}, mask)); err != nil {
+			t.Fatal(err)
+		}
+		cmd := Options{Stored: cmdutil.Conversations{Open: open, Mask: func() func(string) string { return mask }}, Archive: archive.New(), Out: &got, Note: func(s string) { notes.WriteString(s) }, Now: time.Now}.Sessions()
+		cmd.SetArgs(strings.Fields(args))
+		if err := cmd.Execute(); err != nil {
+			t.Fatal(err)
+		}
+		if got.String() != want.String() || !strings.Contains(want.String(), "mock/m0, mock/m1, mock/m2") || strings.Contains(got.String(), "sk-hidden") {
+			t.Errorf("%s wrote %d bytes, want %d", args, got.Len(), want.Len())
+		}
+		if notes.String() != "Configured keys masked in 450 texts: --raw shows them" {
+			t.Errorf("%s noted %q", args, notes.String())
 		}
 	}
 }

@@ -120,7 +120,7 @@ func (s Options) show() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return s.one(words, raw, func(c transfer.Conversation) error {
+		return s.one(words, raw, as == "text", func(c transfer.Conversation) error {
 			if as == "jsonl" {
 				return s.write(c, form.Write, escaped)
 			}
