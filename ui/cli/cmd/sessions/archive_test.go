@@ -124,7 +124,7 @@ func TestTitlesAreMasked(t *testing.T) {
 }
 
 // A long conversation, which is read page by page while it is written, is written as one that is read whole: with its
-// results folded into calls, its models and its masked keys, of which one note tells.
+// results folded into calls, its models, and keys masked, which one note counts.
 func TestLongConversationIsWrittenPageByPage(t *testing.T) {
 	open := OpenIn(t.TempDir())
 	lib, err := open()
