@@ -78,7 +78,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/config":            {"ui/app", "ui/cli/cmdutil"},
 		"ui/cli/cmd/keys":              {"ui/cli/cmdutil", "ui/app/flows", "ui/tui"},
 		"ui/cli/cmd/mcp":               {"ui/cli/cmdutil", "ui/app", format, safe, proc, "tools/mcp"},
-		"ui/cli/cmd/prompts":           {"ui/cli/cmdutil", "ui/app", "ui/app/flows", format, safe, "session/prompts"},
+		"ui/cli/cmd/prompts":           {"ui/cli/cmdutil", "ui/app", "ui/app/flows", "ui/app/promptfile", format, safe, similar, "session", "session/prompts", llm},
 		"ui/cli/cmd/sandbox":           {"ui/cli/cmdutil", "tools", proc},
 		"ui/cli/cmd/skills":            {"ui/cli/cmdutil", "ui/app", safe},
 		"ui/cli/cmd/doctor":            {"ui/cli/cmdutil", "ui/cli/exit", "ui/app", "ui/clip", "ui/tui", theme, format, safe, "session", "tools", "tools/mcp", proc, "providers", llm},
@@ -88,7 +88,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
 		"":                     {"ui/cli", "tools", "tools/permission", "tools/sandbox", "ui/cli/exit", "ui/markdown/mermaid"},
-		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/app/flows/prompts", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/tui/panels", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/instructions", "session/prompts", "session/memory", "session/skills", "session/trust", "session/until", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", creds, llm, catalog, similar},
+		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/tui/panels", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/instructions", "session/memory", "session/skills", "session/trust", "session/until", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", creds, llm, catalog, similar},
 		creds:                  {atomic},
 		llm:                    {},
 		similar:                {},
@@ -146,7 +146,7 @@ func TestImports(t *testing.T) {
 		"session/prompts":      {"session/frontmatter", llm, atomic},
 		"session/instructions": {},
 		"session/skills":       {"session/frontmatter"},
-		"session/trust":        {"session/instructions", "session/prompts", "session/skills", "tools", safe},
+		"session/trust":        {"session/instructions", "tools", safe},
 		"ui/tui":               {"ui/app", "ui/clip", "ui/tui/*", theme, format, safe, "session", llm},
 		"ui/tui/panels":        {"ui/app", "ui/tui/*", exchange},
 		"ui/tui/common":        {proc, "ui/tui/renderer", "ui/tui/statusbar", "ui/tui/termimage", "ui/clip", theme, format, safe, similar},
@@ -166,6 +166,7 @@ func TestImports(t *testing.T) {
 		"ui/acp":               {act, "ui/app", "ui/client", "ui/describe", diff, safe, "session", "session/attach", "tools", llm},
 		"ui/app":               {exchange, act, lazy, "session", "session/attach", proc, llm, format, fuzzy, safe, similar},
 		"ui/app/flows":         {"ui/app", "ui/app/flows/*"},
+		"ui/app/promptfile":    {"ui/app", "session", "session/attach", "session/prompts", llm},
 		"ui/usage":             {"ui/app", safe, format, "session"},
 		"ui/app/flows/*":       {"ui/app", "ui/usage", "docs", act, "session", "session/*", "tools", "tools/*", md, theme, format, safe, llm, similar},
 		"ui/plain":             {act, "ui/app", "ui/clip", exchange, "ui/plain/console", "ui/describe", md, format, safe, "session", llm, similar},
@@ -199,6 +200,7 @@ func TestImports(t *testing.T) {
 		lazy:                   {},
 		"tools/proxy":          {},
 
+		"ui/app/flows/prompts":     {"ui/app", "ui/app/promptfile", "session", "session/prompts", format, safe, llm},
 		"ui/app/flows/permissions": {"ui/app", "ui/describe", act, "tools", "tools/rule", format},
 	}
 	for from, imports := range ownPackages(t) {

@@ -3,6 +3,7 @@ package prompts
 import (
 	"errors"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -47,6 +48,17 @@ func UserPlaces(own, config, home string) []Place {
 	add(Codex, home, ".codex/prompts")
 	add(Gemini, home, ".gemini/commands")
 	return places
+}
+
+// OwnPlaces returns the places of the user's prompts, whose own directory is the folder prompts beside parley's
+// configuration; "" without a home.
+func OwnPlaces(dir string) []Place {
+	home, _ := os.UserHomeDir()
+	config := ""
+	if dir != "" {
+		config = filepath.Dir(filepath.Dir(dir))
+	}
+	return UserPlaces(dir, config, home)
 }
 
 // ProjectPlaces returns the places of a project's prompts.
@@ -128,6 +140,29 @@ func ValidName(name string) bool {
 	})
 }
 
+// ProjectFiles returns the paths of the prompts of a project's directory.
+func ProjectFiles(dir string) (paths []string, problems error) {
+	for _, place := range ProjectPlaces(dir) {
+		files, err := place.Files()
+		paths, problems = append(paths, files...), errors.Join(problems, err)
+	}
+	return paths, problems
+}
+
+// ParseProject parses a file of ProjectFiles.
+func ParseProject(path, text string) (Prompt, error) {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		for _, place := range ProjectPlaces(dir) {
+			if rel, err := filepath.Rel(place.Dir, path); err == nil && filepath.IsLocal(rel) {
+				return Parse(place, path, []byte(text))
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			return Prompt{}, &Error{Path: path, Text: "it is in no folder of prompts"}
+		}
+	}
+}
+
 // Find reads the prompts of places. Of prompts with the same name, the first takes effect
 // and the others follow it. Problems describe unusable files.
 func Find(places []Place) (found []Prompt, problems []error) {
@@ -144,6 +179,21 @@ func Find(places []Place) (found []Prompt, problems []error) {
 			}
 			found = append(found, is)
 		}
+	}
+	return found, problems
+}
+
+// All is Find for the user's prompts, whose own directory is dir, followed by those of a project, which has their paths
+// and texts.
+func All(dir string, project iter.Seq2[string, string]) (found []Prompt, problems []error) {
+	found, problems = Find(OwnPlaces(dir))
+	for path, text := range project {
+		is, err := ParseProject(path, text)
+		if err != nil {
+			problems = append(problems, err)
+			continue
+		}
+		found = append(found, is)
 	}
 	return found, problems
 }

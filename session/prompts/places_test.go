@@ -63,6 +63,38 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestProject: the prompts of a project's directory are found in the folders of all programs, and parsed as theirs.
+func TestProject(t *testing.T) {
+	dir := write(t, map[string]string{
+		".parley/prompts/a.md": "Go $1", ".parley/prompts/b.md": "---\nx", ".claude/commands/team/c.md": "x", ".gemini/commands/d.toml": "prompt = 'x'", "e.md": "x",
+	})
+	paths, err := prompts.ProjectFiles(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, problems := prompts.All("", func(yield func(path, text string) bool) {
+		for _, path := range append(paths, filepath.Join(dir, "e.md")) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Error(err)
+			}
+			yield(path, string(text))
+		}
+	})
+	got := ""
+	for _, p := range found {
+		if p.Project {
+			got += fmt.Sprint(p.Name, " ", p.Program, ", ")
+		}
+	}
+	if got != "a parley, team:c claude, d gemini, " {
+		t.Errorf("got %s", got)
+	}
+	if len(problems) != 2 || !strings.Contains(problems[0].Error(), "b.md:1: ") || !strings.Contains(problems[1].Error(), "e.md: it is in no folder of prompts") {
+		t.Errorf("problems %q", problems)
+	}
+}
+
 // TestFiles: names in any case are found, folders and files of other programs are not; of very many,
 // the first count.
 func TestFiles(t *testing.T) {

@@ -9,6 +9,7 @@
 package skills
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -67,6 +68,15 @@ func ProjectPlaces(dir string) (places []Place) {
 		places = append(places, Place{Dir: filepath.Join(dir, of, "skills"), Project: true})
 	}
 	return places
+}
+
+// ProjectFiles returns the paths of the skills of a project's directory.
+func ProjectFiles(dir string) (paths []string, problems error) {
+	for _, place := range ProjectPlaces(dir) {
+		files, err := place.Files()
+		paths, problems = append(paths, files...), errors.Join(problems, err)
+	}
+	return paths, problems
 }
 
 // Files returns the paths of the skills in a place, in order. It follows links only in the user's

@@ -15,7 +15,7 @@ func BenchmarkLoad(b *testing.B) {
 	}
 	root := tree(b, files)
 	for b.Loop() {
-		if o, err := trust.Load(root, nil); err != nil || len(o.Files) != len(files) {
+		if o, err := trust.Load(root, nil, extras...); err != nil || len(o.Files) != len(files) {
 			b.Fatal(err)
 		}
 	}

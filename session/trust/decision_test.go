@@ -15,7 +15,7 @@ import (
 // load is Load of a directory in which nothing is wrong.
 func load(t *testing.T, dir string) trust.Project {
 	t.Helper()
-	o, err := trust.Load(dir, nil)
+	o, err := trust.Load(dir, nil, extras...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestSizes(t *testing.T) {
 		{"a long skill", map[string]string{".parley/skills/a/SKILL.md": x(256*kb + 1)}, "", "", ".parley/skills/a/SKILL.md is not used: it has more than 256 KB"},
 		{"hidden characters", map[string]string{"AGENTS.md": "a\u200bb", trust.ConfigName: "a\u200bb", ".mcp.json": "a\u200bb", ".parley/prompts/a.md": "b"}, "AGENTS.md, 1 prompt", "hidden", ".parley/config.toml is not used: it contains invisible characters"},
 	} {
-		o, err := trust.Load(tree(t, tt.files), nil)
+		o, err := trust.Load(tree(t, tt.files), nil, extras...)
 		if o.Names() != tt.names || (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
 			t.Errorf("%s: %q, %v", tt.name, o.Names(), err)
 		}
@@ -222,7 +222,7 @@ func TestSizes(t *testing.T) {
 		files[fmt.Sprintf(".parley/prompts/%02d.md", i)] = x(256 * kb)
 	}
 	files[".parley/skills/a/SKILL.md"] = "x"
-	o, err := trust.Load(tree(t, files), nil)
+	o, err := trust.Load(tree(t, files), nil, extras...)
 	if o.Names() != "17 prompts" || err == nil || strings.Count(err.Error(), "\n") != 1 ||
 		!strings.Contains(err.Error(), "17.md is not used: the prompts of this folder have more than 4 MB") || !strings.Contains(err.Error(), "SKILL.md is not used: the skills of this folder") {
 		t.Errorf("%s, %v", o.Names(), err)
@@ -264,13 +264,15 @@ func TestExtras(t *testing.T) {
 		".claude/skills/d/SKILL.md": "---\nname: d\ndescription: is d\n---\nDo", ".claude/skills/e/SKILL.md": "Do",
 	})
 	o := load(t, dir)
-	found, wrong := o.Prompts()
-	if len(found) != 2 || found[0].Name != "a" || !found[0].Project || len(wrong) != 1 || !strings.Contains(wrong[0].Error(), "b.md:1: ") {
-		t.Errorf("prompts %+v, %v", found, wrong)
-	}
-	skills, wrong := o.Skills()
-	if len(skills) != 1 || skills[0].Name != "d" || !skills[0].Project || len(wrong) != 1 || !strings.Contains(wrong[0].Error(), "SKILL.md: it has no description") {
-		t.Errorf("skills %+v, %v", skills, wrong)
+	for kind, want := range map[trust.Kind]string{trust.Prompts: "a.md b.md c.md", trust.Skills: "d/SKILL.md e/SKILL.md"} {
+		var names []string
+		for _, f := range o.FilesOfKind(kind) {
+			_, name, _ := strings.Cut(f.Name, string(kind)+"/")
+			names = append(names, name)
+		}
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("%s: got %s, want %s", kind, got, want)
+		}
 	}
 	for _, want := range []string{"── .parley/prompts/a.md: a prompt, sent when you type its name\n", "Go $1\n", "── .parley/prompts/c.md: a prompt, sent when you type its name (65 KB, not shown here)\n", "── .claude/skills/d/SKILL.md: a skill, which the model may load"} {
 		if review := o.Review(); !strings.Contains(review, want) {

@@ -26,8 +26,6 @@ import (
 	"syscall"
 
 	"parley/session/instructions"
-	"parley/session/prompts"
-	"parley/session/skills"
 	"parley/tools"
 )
 
@@ -35,8 +33,9 @@ import (
 const (
 	maxFile = 32 << 10
 
-	maxExtras = 4 << 20  // of all prompts and skills
-	maxReview = 64 << 10 // of their parts shown in a review
+	maxExtra  = 256 << 10 // of a prompt or a skill
+	maxExtras = 4 << 20   // of all prompts and skills
+	maxReview = 64 << 10  // of their parts shown in a review
 )
 
 // A Kind is the purpose of a file.
@@ -69,8 +68,12 @@ type File struct {
 	Name string // relative to the directory, with slashes
 	Text string // sanitized if it is for a model, otherwise unchanged
 	Note string // about parts left out; "" if there are none
+}
 
-	place any // of a prompt or a skill
+// A Finder finds the files of a kind, prompts or skills, in one of the directories of a project.
+type Finder struct {
+	Kind  Kind
+	Files func(dir string) (paths []string, err error)
 }
 
 // A Project holds everything a directory would add.
@@ -88,8 +91,8 @@ func (o Project) Empty() bool { return len(o.Files) == 0 }
 // Load reads everything that directory would add. It searches instructions up to the root of the
 // repository, or without one in directory only. A file that cannot be read, or is not regular,
 // is an error that names it. Withheld reports whether instructions may not import the file with
-// an absolute path; nil: they may import any.
-func Load(directory string, withheld func(path string) bool) (Project, error) {
+// an absolute path; nil: they may import any. Extras find prompts and skills; the digest covers them in this order.
+func Load(directory string, withheld func(path string) bool, extras ...Finder) (Project, error) {
 	real, err := filepath.EvalSymlinks(directory)
 	if err != nil {
 		return Project{}, fmt.Errorf("what %s adds: %w", directory, err)
@@ -102,7 +105,7 @@ func Load(directory string, withheld func(path string) bool) (Project, error) {
 	sum := sha256.New()
 	fmt.Fprintf(sum, "%d %s\n", len(real), real)
 	var wrong error
-	take := func(kind Kind, path string, place any) {
+	take := func(kind Kind, path string) {
 		data, cut, err := read(path, kind.limit())
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
@@ -115,7 +118,7 @@ func Load(directory string, withheld func(path string) bool) (Project, error) {
 		if err != nil {
 			name = path
 		}
-		f := File{Kind: kind, Path: path, Name: filepath.ToSlash(name), Text: string(data), place: place}
+		f := File{Kind: kind, Path: path, Name: filepath.ToSlash(name), Text: string(data)}
 		clean, notes := tools.Sanitize(f.Text)
 		switch {
 		case kind == Instructions:
@@ -139,10 +142,10 @@ func Load(directory string, withheld func(path string) bool) (Project, error) {
 	}
 	for _, dir := range dirs {
 		if path := instructions.Find(dir); path != "" {
-			take(Instructions, path, nil)
+			take(Instructions, path)
 		}
 	}
-	wrong = errors.Join(wrong, o.extend(dirs, take))
+	wrong = errors.Join(wrong, o.extend(dirs, extras, take))
 	sumNamed(sum, o)
 	o.Digest = hex.EncodeToString(sum.Sum(nil))
 	return o, wrong
@@ -157,40 +160,30 @@ func sumFile(sum io.Writer, kind Kind, path string, data []byte) {
 
 // limit is the largest size of a file in bytes; the rest is ignored.
 func (k Kind) limit() int {
-	switch k {
-	case Prompts:
-		return prompts.MaxFile
-	case Skills:
-		return skills.MaxFile
+	if k == Prompts || k == Skills {
+		return maxExtra
 	}
 	return maxFile
 }
 
 // extend adds the settings of the innermost directory, and the prompts and skills of all
 // directories, innermost first. It returns why some were left out.
-func (o *Project) extend(dirs []string, take func(kind Kind, path string, place any)) (wrong error) {
-	add := func(kind Kind, place any, files []string, err error) {
-		wrong = errors.Join(wrong, err)
-		for _, path := range files {
-			if o.extras() > maxExtras {
-				wrong = errors.Join(wrong, fmt.Errorf("%s is not used: the %s of this folder have more than %d MB", path, kind, maxExtras>>20))
-				return
-			}
-			take(kind, path, place)
-		}
-	}
-	take(Configuration, filepath.Join(o.Dir, filepath.FromSlash(ConfigName)), nil)
-	take(Hooks, filepath.Join(o.Dir, filepath.FromSlash(HooksName)), nil)
-	take(Servers, filepath.Join(o.Dir, mcp), nil)
-	take(Memory, filepath.Join(o.Dir, filepath.FromSlash(MemoryName)), nil)
+func (o *Project) extend(dirs []string, extras []Finder, take func(kind Kind, path string)) (wrong error) {
+	take(Configuration, filepath.Join(o.Dir, filepath.FromSlash(ConfigName)))
+	take(Hooks, filepath.Join(o.Dir, filepath.FromSlash(HooksName)))
+	take(Servers, filepath.Join(o.Dir, mcp))
+	take(Memory, filepath.Join(o.Dir, filepath.FromSlash(MemoryName)))
 	for _, dir := range slices.Backward(dirs) {
-		for _, place := range prompts.ProjectPlaces(dir) {
-			files, err := place.Files()
-			add(Prompts, place, files, err)
-		}
-		for _, place := range skills.ProjectPlaces(dir) {
-			files, err := place.Files()
-			add(Skills, place, files, err)
+		for _, f := range extras {
+			files, err := f.Files(dir)
+			wrong = errors.Join(wrong, err)
+			for _, path := range files {
+				if o.extras() > maxExtras {
+					wrong = errors.Join(wrong, fmt.Errorf("%s is not used: the %s of this folder have more than %d MB", path, f.Kind, maxExtras>>20))
+					break
+				}
+				take(f.Kind, path)
+			}
 		}
 	}
 	return wrong
@@ -204,33 +197,6 @@ func (o Project) extras() (size int) {
 		}
 	}
 	return size
-}
-
-// Prompts returns the prompts, those of the innermost directory first. Problems describe
-// unusable files.
-func (o Project) Prompts() (found []prompts.Prompt, problems []error) {
-	for _, f := range o.FilesOfKind(Prompts) {
-		p, err := prompts.Parse(f.place.(prompts.Place), f.Path, []byte(f.Text))
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		found = append(found, p)
-	}
-	return found, problems
-}
-
-// Skills is Prompts for skills.
-func (o Project) Skills() (found []skills.Skill, problems []error) {
-	for _, f := range o.FilesOfKind(Skills) {
-		s, err := skills.Parse(f.place.(skills.Place), f.Path, []byte(f.Text))
-		if err != nil {
-			problems = append(problems, err)
-			continue
-		}
-		found = append(found, s)
-	}
-	return found, problems
 }
 
 // Names briefly lists the kinds of files.

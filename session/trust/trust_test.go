@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"parley/session/prompts"
+	"parley/session/skills"
 	"parley/session/trust"
 	"parley/tools"
 	"parley/tools/act"
@@ -16,6 +18,9 @@ import (
 )
 
 func init() { permission.Register() }
+
+// extras finds prompts and skills.
+var extras = []trust.Finder{{Kind: trust.Prompts, Files: prompts.ProjectFiles}, {Kind: trust.Skills, Files: skills.ProjectFiles}}
 
 type memory map[string]string
 
@@ -65,7 +70,7 @@ func TestLook(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o, err := trust.Load(filepath.Join(tree(t, tt.files), tt.folder), nil)
+			o, err := trust.Load(filepath.Join(tree(t, tt.files), tt.folder), nil, extras...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -141,7 +146,7 @@ func TestDecided(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := filepath.Join(tree(t, map[string]string{"work/AGENTS.md": "be kind, see @more.md", "work/more.md": "and brief", "work/.mcp.json": `{"mcpServers":{"x":{"command":"node","args":["./server.js"]}}}`, "work/server.js": "serve()", "work/.parley/hooks.toml": "[[hooks]]\nevent = \"Stop\"\ncommand = \"./lint.sh -v\"", "work/lint.sh": "true"}), "work")
 			m := memory{}
-			o, err := trust.Load(dir, nil)
+			o, err := trust.Load(dir, nil, extras...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -155,7 +160,7 @@ func TestDecided(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if o, err = trust.Load(folder, nil); err != nil {
+			if o, err = trust.Load(folder, nil, extras...); err != nil {
 				t.Fatal(err)
 			}
 			yes, known := trust.Decision(m, o)
@@ -176,7 +181,7 @@ func TestContext(t *testing.T) {
 	big := strings.Repeat("word ", 10<<10)
 	hidden := "be kind\U000E0069\U000E0067\U000E006E\U000E006F\U000E0072\U000E0065"
 	root := tree(t, map[string]string{"r/.git/": "", "r/AGENTS.md": big, "r/a/AGENTS.md": big, "r/a/b/AGENTS.md": hidden})
-	o, err := trust.Load(filepath.Join(root, "r/a/b"), nil)
+	o, err := trust.Load(filepath.Join(root, "r/a/b"), nil, extras...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +231,7 @@ func TestReviewNamesFolder(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "AGENTS.md"), []byte("be kind"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	o, err := trust.Load(root, nil)
+	o, err := trust.Load(root, nil, extras...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +246,7 @@ func TestReviewIsQuoted(t *testing.T) {
 		"AGENTS.md": "be kind\n\n── docs/example.md: an example\n\nno", ".mcp.json": "{}",
 		".claude/commands/x\n── y.md": "hello",
 	})
-	o, err := trust.Load(root, nil)
+	o, err := trust.Load(root, nil, extras...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,7 +271,7 @@ func TestImports(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o, err := trust.Load(filepath.Join(root, "r/a"), nil)
+	o, err := trust.Load(filepath.Join(root, "r/a"), nil, extras...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,7 +298,7 @@ func TestImportsHeldBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	policy.AddRules(rules)
-	o, err := trust.Load(filepath.Join(root, "r"), policy.HoldsBack)
+	o, err := trust.Load(filepath.Join(root, "r"), policy.HoldsBack, extras...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +319,7 @@ func TestLinkedPlaces(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o, err := trust.Load(filepath.Join(root, "r"), nil)
+	o, err := trust.Load(filepath.Join(root, "r"), nil, extras...)
 	if !o.Empty() {
 		t.Errorf("it adds %s", o.Names())
 	}
@@ -328,7 +333,7 @@ func TestLinkedPlaces(t *testing.T) {
 // A directory in place of a file is an error, and is not waited for.
 func TestLookAtWhatIsNoFile(t *testing.T) {
 	root := tree(t, map[string]string{"AGENTS.md/": ""})
-	o, err := trust.Load(root, nil)
+	o, err := trust.Load(root, nil, extras...)
 	if err == nil || !strings.Contains(err.Error(), "not a regular file") || !o.Empty() {
 		t.Errorf("got %+v, %v", o, err)
 	}

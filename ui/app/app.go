@@ -212,10 +212,11 @@ type Options struct {
 	Trust
 	MCP
 	FirstScreen
-	Prompts Prompts                                // of the prompts flow, which completes them; nil: without files
-	Skills  func() (all []Skill, problems []error) // nil if there are none
-	Memory  Memory                                 // nil if nothing can be remembered
-	System  func(system string) string             // returns the complete system prompt with system in place of parley's own text ("": with that text); nil returns system as it is
+	Prompts     Prompts // of the prompts flow, which makes them for PromptFiles if nil
+	PromptFiles PromptFiles
+	Skills      func() (all []Skill, problems []error) // nil if there are none
+	Memory      Memory                                 // nil if nothing can be remembered
+	System      func(system string) string             // returns the complete system prompt with system in place of parley's own text ("": with that text); nil returns system as it is
 
 	Context    func() []ContextItem                                                            // lists the parts of every request beside the messages; nil if unknown
 	Restart    func(dir, conversation, notice string)                                          // called before the front end exits to restart in dir, with a conversation or a new one, and a notice; nil if that is not possible
@@ -374,6 +375,9 @@ func (o Options) WithDefaults() Options {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Prompts == nil {
+		o.Prompts = noPrompts{}
 	}
 	if o.Choices == nil {
 		o.Choices = func() []ModelChoice { return nil }

@@ -16,17 +16,21 @@ const noTools = "none"
 
 // completeFlags registers shell completion for the flags of root.
 func (a *program) completeFlags(root *cobra.Command) {
-	prompts := promptFiles{a}
 	model := cmdutil.Complete(a.modelNames)
 	fixed := func(values ...string) cobra.CompletionFunc {
 		return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
 	}
 	for name, complete := range map[string]cobra.CompletionFunc{
 		"model": model, "judge": model, "fallback": inList(model), "resume": a.conversations().Complete,
-		"prompt": cmdutil.Complete(func() []string { return prompts.completed(false) }), "persona": cmdutil.Complete(func() []string { return prompts.completed(true) }),
 		"tools": inList(fixed(append([]string{noTools}, tools.Names()...)...)), "allow": fixed(tools.Names()...), "web": fixed(on, off),
 	} {
 		root.RegisterFlagCompletionFunc(name, complete)
+	}
+	if a.prompts == nil {
+		return
+	}
+	for name, personas := range map[string]bool{"prompt": false, "persona": true} {
+		root.RegisterFlagCompletionFunc(name, cmdutil.Complete(func() []string { return a.prompts.Names(promptFiles{a}.places(), personas) }))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"parley/session/config"
 	"parley/session/hooks"
 	"parley/session/instructions"
+	"parley/session/skills"
 	"parley/session/trust"
 	"parley/tools"
 	"parley/tools/act"
@@ -51,9 +53,28 @@ func projectReader(a *program) func() (trust.Project, error) {
 			policy.SetWorkspace(folder)
 		}
 		policy.AddRules(own)
-		a.project.read = sync.OnceValues(func() (trust.Project, error) { return trust.Load(a.dir, policy.HoldsBack) })
+		a.project.read = sync.OnceValues(func() (trust.Project, error) { return trust.Load(a.dir, policy.HoldsBack, finders(a)...) })
 	}
 	return a.project.read
+}
+
+// finders returns the finders of prompts and skills, if this build has them.
+func finders(a *program) (all []trust.Finder) {
+	if a.prompts != nil {
+		all = append(all, trust.Finder{Kind: trust.Prompts, Files: a.prompts.ProjectFiles})
+	}
+	return append(all, trust.Finder{Kind: trust.Skills, Files: skills.ProjectFiles})
+}
+
+// texts returns the paths and texts of the files of a kind, if the user trusts the directory.
+func (p *project) texts(kind trust.Kind) iter.Seq2[string, string] {
+	return func(yield func(path, text string) bool) {
+		for _, f := range p.offer.FilesOfKind(kind) {
+			if p.trusted && !yield(f.Path, f.Text) {
+				return
+			}
+		}
+	}
 }
 
 // ownInstructions reads the user's instructions for all projects, which are stored next to the configuration. The error

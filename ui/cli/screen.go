@@ -20,7 +20,6 @@ import (
 	"parley/tools/act"
 	"parley/ui/app"
 	"parley/ui/app/flows"
-	"parley/ui/app/flows/prompts"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
 	"parley/ui/report"
@@ -144,7 +143,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 			Until: a.until(), Filter: func(ctx context.Context, command string, input []byte) (string, error) {
 				return tools.Filter(ctx, a.dir, command, input)
 			}},
-		Prompts: &prompts.Flow{Find: promptFiles{a}.find, Dir: promptDir(), MayInsert: promptFiles{a}.mayInsert}, Skills: a.project.skills.rows, Memory: a.project.memories, System: func(own string) string { return wholeSystem(a, own) },
+		PromptFiles: promptFiles{a}.places(), Skills: a.project.skills.rows, Memory: a.project.memories, System: func(own string) string { return wholeSystem(a, own) },
 
 		Export:  exporter(a.archive.Formats, a.library, a.dir, func() (func(string) string, error) { return maskSecrets(a) }),
 		Restart: func(dir, conversation, notice string) { a.nextDir, a.next = dir, nextStart{conversation, notice} },

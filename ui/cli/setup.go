@@ -89,6 +89,7 @@ func newProgram() *program {
 	a.mcp.client = client.New()
 	a.openFiles = snapshot.Open
 	a.images = image.Images{}
+	a.prompts = prompts.Files{}
 	a.doctor = doctor.New(doctor.Options{Streams: &a.Streams, Open: a.openCheckup, ConfigPath: &a.configPath, Config: &a.config.Config, Discovers: &a.config.UI.Discover, Sandbox: &a.config.Sandbox, MCP: &a.config.MCP, Models: a.config.configuredModels, Dir: &a.dir, Services: a.local.services, Discover: a.local.discover, OpenOptions: a.openOptions, Servers: a.mcp.running, AbbrevPath: abbrevPath})
 	return a
 }
@@ -117,7 +118,9 @@ func addCommands(root *cobra.Command, a *program) {
 	root.AddCommand(keys.New(a.Out, a.load, &a.config.Keys))
 	root.AddCommand(mcp.New(mcp.Options{Streams: &a.Streams, Client: a.mcp.client, Load: a.loadMCP, OpenURL: func(ctx context.Context, address string) error { return openURL(ctx, a.dir, address) }, Command: func() *app.Command { return command("mcp") }}))
 	serve.Options{Env: env, In: os.Stdin, Stored: stored, Archive: a.archive, Version: cmdutil.Version(), Run: editor{a}.serve, Open: editor{a}.ask, Print: a.print}.Add(root)
-	root.AddCommand(prompts.New(prompts.Options{Streams: &a.Streams, With: a.withProject, Find: promptFiles{a}.find, Named: promptFiles{a}.existing, Names: func() []string { return promptFiles{a}.completed(false) }, Dir: promptDir, Places: userPlaces, AbbrevPath: abbrevPath}))
+	if a.prompts != nil {
+		root.AddCommand(a.prompts.Command(&a.Streams, a.withProject, promptFiles{a}.places(), abbrevPath))
+	}
 	root.AddCommand(sandbox.New(a.load, &a.config.Sandbox))
 	root.AddCommand(skills.New(skills.Options{Streams: &a.Streams, Find: a.withSkills, Dir: configDir, AbbrevPath: abbrevPath}))
 	root.AddCommand(version.New(a.Out))

@@ -10,6 +10,7 @@ import (
 	"parley/providers/catalog"
 	"parley/providers/llm"
 	"parley/session/skills"
+	"parley/session/trust"
 	"parley/tools"
 	"parley/tools/act"
 	"parley/ui/app"
@@ -50,11 +51,17 @@ func (a *program) setFor(tool string) act.Set {
 func (p *project) gatherSkills() {
 	s := &p.skills
 	s.all, s.problems = s.own()
-	if p.trusted {
-		list, problems := p.offer.Skills()
-		s.all, s.problems = append(list, s.all...), append(problems, s.problems...)
+	own, problems := s.all, s.problems
+	s.all, s.problems = nil, nil
+	for path, text := range p.texts(trust.Skills) {
+		is, err := skills.Parse(skills.Place{Project: true}, path, []byte(text))
+		if err != nil {
+			s.problems = append(s.problems, err)
+			continue
+		}
+		s.all = append(s.all, is)
 	}
-	s.all = skills.Unique(s.all)
+	s.all, s.problems = skills.Unique(append(s.all, own...)), append(s.problems, problems...)
 }
 
 // offerSkills adds the list of skills to the model's instructions, and the tool that loads them. Without skills it adds

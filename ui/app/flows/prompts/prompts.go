@@ -15,13 +15,13 @@ import (
 	"parley/ui/app"
 )
 
-// A Flow finds and sends prompts. It implements app.Prompts; options of an App may have one, with its exported fields.
+// A Flow finds and sends prompts. It implements app.Prompts; options of an App may have one, with its exported fields, in
+// place of the one for its PromptFiles.
 type Flow struct {
 	// Find reads the prompt files from disk. If several share a name, the first counts. Problems has an error for each
 	// unusable file. Nil if there are no prompt files.
-	Find      func() (found []prompts.Prompt, problems []error)
-	Dir       string                                // directory of the user's own prompt files
-	MayInsert func(path string, project bool) error // returns why a prompt (project: of the directory) may not attach the file at path; nil allows every file
+	Find func() (found []prompts.Prompt, problems []error)
+	Dir  string // directory of the user's own prompt files
 
 	app   *app.App
 	known atomic.Pointer[known]
@@ -37,7 +37,10 @@ type known struct {
 func Register(a *app.App) {
 	f, ok := a.Prompts.(*Flow)
 	if !ok {
-		f = new(Flow)
+		f = &Flow{Dir: a.PromptFiles.Dir}
+	}
+	if files := a.PromptFiles; !ok && files.Project != nil {
+		f.Find = func() ([]prompts.Prompt, []error) { return prompts.All(files.Dir, files.Project()) }
 	}
 	f.app, a.Prompts = a, f
 	a.Commands = append(a.Commands,

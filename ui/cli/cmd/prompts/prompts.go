@@ -20,20 +20,18 @@ import (
 	"parley/ui/format"
 )
 
-// Options configure the command.
-type Options struct {
+// options configure the command.
+type options struct {
 	*cmdutil.Streams
-	With       func(func() error) error           // runs a function with the prompts of the working directory, if it is trusted
-	Find       func() ([]prompts.Prompt, []error) // reads all prompts; the errors are about unusable files
-	Named      func(name string) (*prompts.Prompt, error)
-	Names      func() []string        // for shell completion
-	Dir        func() string          // returns the directory for new files
-	Places     func() []prompts.Place // returns the places of the user's prompts
-	AbbrevPath func(string) string
+	with       func(func() error) error // runs a function with the prompts of the working directory, if it is trusted
+	files      app.PromptFiles
+	abbrevPath func(string) string
 }
 
-// New returns the command with its subcommands.
-func New(c Options) *cobra.Command {
+// Command returns the command with its subcommands. With runs a function with the prompts of the working directory, if
+// it is trusted.
+func (f Files) Command(streams *cmdutil.Streams, with func(func() error) error, files app.PromptFiles, abbrevPath func(string) string) *cobra.Command {
+	c := options{streams, with, files, abbrevPath}
 	var persona bool
 	root := &cobra.Command{
 		Use: "prompts", Short: "List, show, edit and import prompt files, which /NAME and -P NAME send",
@@ -42,24 +40,24 @@ func New(c Options) *cobra.Command {
 Prompt files are Markdown files in the folder prompts beside config.toml and, in
 folders you trust, in .parley/prompts. Commands of Claude Code, opencode, codex and
 gemini-cli are read where those programs store them.`,
-		Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return c.With(c.list) },
+		Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return c.with(c.list) },
 	}
-	list := &cobra.Command{Use: "list", Short: "List prompt files", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return c.With(c.list) }}
+	list := &cobra.Command{Use: "list", Short: "List prompt files", Args: cobra.NoArgs, RunE: func(*cobra.Command, []string) error { return c.with(c.list) }}
 	for _, cmd := range []*cobra.Command{root, list} {
 		cmdutil.OutputFlag(cmd, &c.Format)
 	}
-	named := func(use, short string, f func(name string) error) *cobra.Command {
-		return &cobra.Command{Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: cmdutil.Complete(c.Names),
-			RunE: func(_ *cobra.Command, args []string) error { return c.With(func() error { return f(args[0]) }) }}
+	about := func(use, short string, run func(name string) error) *cobra.Command {
+		return &cobra.Command{Use: use + " NAME", Short: short, Args: cobra.ExactArgs(1), ValidArgsFunction: cmdutil.Complete(func() []string { return f.Names(files, false) }),
+			RunE: func(_ *cobra.Command, args []string) error { return c.with(func() error { return run(args[0]) }) }}
 	}
-	create := named("new", "Write a new prompt file, in your editor", func(name string) error { return c.create(name, persona) })
+	create := about("new", "Write a new prompt file, in your editor", func(name string) error { return c.create(name, persona) })
 	create.Flags().BoolVar(&persona, "persona", false, "a persona: a system prompt for a whole conversation")
 	create.ValidArgsFunction = cobra.NoFileCompletions
 	load := &cobra.Command{
 		Use: "import FILE…|llm", Short: "Import prompt files, or the templates of llm", Args: cobra.MinimumNArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return c.With(func() error { return c.load(args) }) },
+		RunE: func(_ *cobra.Command, args []string) error { return c.with(func() error { return c.load(args) }) },
 	}
-	root.AddCommand(list, named("show", "Show a prompt file and how parley reads it", c.show), named("edit", "Open a prompt file in your editor", c.edit), create, load)
+	root.AddCommand(list, about("show", "Show a prompt file and how parley reads it", c.show), about("edit", "Open a prompt file in your editor", c.edit), create, load)
 	return root
 }
 
@@ -76,8 +74,8 @@ type promptRow struct {
 }
 
 // list lists the prompt files and reports unusable ones.
-func (c Options) list() error {
-	found, problems := c.Find()
+func (c options) list() error {
+	found, problems := find(c.files)
 	var rows []promptRow
 	first := map[string]string{}
 	for _, p := range found {
@@ -87,7 +85,7 @@ func (c Options) list() error {
 		}
 		switch before := first[p.Name]; {
 		case before != "":
-			row.Hidden = "by " + c.AbbrevPath(before)
+			row.Hidden = "by " + c.abbrevPath(before)
 		case isCommand(p.Name):
 			row.Hidden = "by the command /" + p.Name + "; /prompt " + p.Name + " sends it"
 		}
@@ -104,7 +102,7 @@ func (c Options) list() error {
 	case c.Format != "text":
 		return cmdutil.WriteRows(c.Out, c.Format, rows)
 	case len(rows) == 0:
-		c.Note("no prompts: parley prompts new NAME writes one to " + c.AbbrevPath(c.Dir()))
+		c.Note("no prompts: parley prompts new NAME writes one to " + c.abbrevPath(c.files.Dir))
 		return nil
 	}
 	var table [][]string
@@ -113,7 +111,7 @@ func (c Options) list() error {
 		if row.Hidden != "" {
 			about = "(hidden " + row.Hidden + ") " + about
 		}
-		table = append(table, []string{sanitize.Line(row.Name), sanitize.Line(c.AbbrevPath(row.Path)), sanitize.Line(about)})
+		table = append(table, []string{sanitize.Line(row.Name), sanitize.Line(c.abbrevPath(row.Path)), sanitize.Line(about)})
 	}
 	return cmdutil.WriteTable(c.Out, cmdutil.OutputWidth(), slices.Values(table))
 }
@@ -124,12 +122,12 @@ func isCommand(name string) bool {
 }
 
 // show shows a prompt file and the settings in effect.
-func (c Options) show(name string) error {
-	p, err := c.Named(name)
+func (c options) show(name string) error {
+	p, err := named(c.files, name, noPrompt)
 	if err != nil {
 		return cmdutil.Usage(err)
 	}
-	c.Note(c.AbbrevPath(p.Path) + ", for " + string(p.Program))
+	c.Note(c.abbrevPath(p.Path) + ", for " + string(p.Program))
 	c.noteUnknownKeys(p)
 	if p.Program != prompts.Parley && len(p.Ignored) > 0 {
 		var ignored []string
@@ -156,15 +154,15 @@ func (c Options) show(name string) error {
 }
 
 // noteUnknownKeys names the keys in the file's section for parley that have no effect.
-func (c Options) noteUnknownKeys(p *prompts.Prompt) {
+func (c options) noteUnknownKeys(p *prompts.Prompt) {
 	for _, err := range p.UnknownKeys() {
 		c.Note(format.ErrorText(err))
 	}
 }
 
 // edit opens a prompt file in the user's editor, and reports errors in it afterwards.
-func (c Options) edit(name string) error {
-	p, err := c.Named(name)
+func (c options) edit(name string) error {
+	p, err := named(c.files, name, noPrompt)
 	path := ""
 	var bad *prompts.Error
 	switch {
@@ -179,12 +177,12 @@ func (c Options) edit(name string) error {
 }
 
 // open opens a file in the user's editor, and reports errors in it afterwards.
-func (c Options) open(path string) error {
+func (c options) open(path string) error {
 	edited, err := cmdutil.Edit(c.Out, path)
 	if err != nil || !edited {
 		return err
 	}
-	for _, place := range c.Places() {
+	for _, place := range prompts.OwnPlaces(c.files.Dir) {
 		if rel, err := filepath.Rel(place.Dir, path); err == nil && filepath.IsLocal(rel) {
 			p, err := prompts.Read(place, path)
 			c.noteUnknownKeys(&p)
@@ -216,12 +214,12 @@ system: |
 )
 
 // create writes a new prompt file.
-func (c Options) create(name string, persona bool) error {
+func (c options) create(name string, persona bool) error {
 	text := newPrompt
 	if persona {
 		text = newPersona
 	}
-	path, err := prompts.Create(c.Dir(), name, text)
+	path, err := prompts.Create(c.files.Dir, name, text)
 	if err != nil {
 		return cmdutil.Usage(err)
 	}
@@ -229,7 +227,7 @@ func (c Options) create(name string, persona bool) error {
 }
 
 // load imports files.
-func (c Options) load(names []string) error {
+func (c options) load(names []string) error {
 	var failed error
 	for _, name := range names {
 		paths := []string{name}
@@ -254,7 +252,7 @@ func llmTemplates() (paths []string) {
 }
 
 // loadFile imports one file: a template of llm in YAML, or Markdown unchanged.
-func (c Options) loadFile(path string) error {
+func (c options) loadFile(path string) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -275,9 +273,9 @@ func (c Options) loadFile(path string) error {
 	default:
 		return cmdutil.Usagef("%s: use Markdown, or a YAML template of llm", path)
 	}
-	written, err := prompts.Create(c.Dir(), name, text)
+	written, err := prompts.Create(c.files.Dir, name, text)
 	if err == nil {
-		c.Note("imported " + c.AbbrevPath(written))
+		c.Note("imported " + c.abbrevPath(written))
 	}
 	return err
 }
