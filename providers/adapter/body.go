@@ -1,65 +1,6 @@
 package adapter
 
-import (
-	"bytes"
-	"io"
-	"net/http"
-	"slices"
-)
-
-// A Body is a JSON request body in pieces: it contains the cached JSON of a conversation without
-// copying it. It never changes.
-type Body struct{ pieces [][]byte }
-
-// EncodeBody encodes a body with AppendJSON.
-func EncodeBody(fields map[string]any, escapeHTML bool) (Body, error) {
-	var b Body
-	out := []byte{'{'}
-	for i, field := range sortedKeys(nil, fields) {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(appendString(out, field, escapeHTML), ':')
-		value := fields[field]
-		var err error
-		if l, ok := value.(List); ok {
-			if out, err = appendItems(append(out, '['), l.First, false, escapeHTML); err != nil {
-				return Body{}, err
-			}
-			if len(l.First) > 0 {
-				out = append(out, ',')
-			}
-			b.pieces = append(b.pieces, out, l.Encoded)
-			if out, err = appendItems(nil, l.Rest, true, escapeHTML); err != nil {
-				return Body{}, err
-			}
-			out = append(out, ']')
-		} else if out, err = AppendJSON(out, value, escapeHTML); err != nil {
-			return Body{}, err
-		}
-	}
-	b.pieces = append(b.pieces, append(out, '}'))
-	return b, nil
-}
-
-// Bytes returns the whole body.
-func (b Body) Bytes() []byte { return slices.Concat(b.pieces...) }
-
-// PutInto makes b the body of r.
-func (b Body) PutInto(r *http.Request) {
-	r.ContentLength = 0
-	for _, piece := range b.pieces {
-		r.ContentLength += int64(len(piece))
-	}
-	r.GetBody = func() (io.ReadCloser, error) {
-		readers := make([]io.Reader, len(b.pieces))
-		for i, piece := range b.pieces {
-			readers[i] = bytes.NewReader(piece)
-		}
-		return io.NopCloser(io.MultiReader(readers...)), nil
-	}
-	r.Body, _ = r.GetBody()
-}
+import "slices"
 
 // cloneItem returns a deep copy of maps and slices; other values are shared.
 func cloneItem(v any) any {

@@ -2,7 +2,6 @@ package adapter
 
 import (
 	"hash/maphash"
-	"math/bits"
 	"slices"
 	"sync"
 
@@ -137,10 +136,18 @@ func (k *cachedHistory[W]) extend(messages []llm.Message, to, late int, escapeHT
 		if i++; varies {
 			varying = i
 		}
-		var err error
-		if json, err = appendItems(json, w.Settle(), len(json) > 0, escapeHTML); err != nil {
+		items := w.Settle()
+		if len(items) == 0 {
+			continue
+		}
+		list, err := encode(items, escapeHTML)
+		if err != nil {
 			return false
 		}
+		if len(json) > 0 {
+			json = append(json, ',')
+		}
+		json = append(json, list[1:len(list)-1]...) // without brackets
 	}
 	if varying > late {
 		return false
@@ -180,40 +187,19 @@ var sumSeed = sync.OnceValue(maphash.MakeSeed)
 // sumOf returns a checksum of the parts of a message that a Writer uses.
 func sumOf(m *llm.Message) uint64 {
 	seed := sumSeed()
-	sum := mixSum(maphash.String(seed, m.Origin), wordSum(string(m.Role))<<32|uint64(len(m.Parts)))
+	type sums struct {
+		before, data, state                          uint64
+		text, id, name, input, mime, url, made, kind string
+		failed, remote, repeated, hasData, hasState  bool
+		width, height                                int
+	}
+	sum := maphash.Comparable(seed, [2]string{m.Origin, string(m.Role)})
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		sum = mixSum(sum, wordSum(string(p.Kind)))
-		sum = mixSum(sum, maphash.String(seed, p.Text))
-		if p.OnlyText() {
-			continue
-		}
-		for bit, set := range [...]bool{p.Failed, p.Remote, p.Repeated, p.Data != nil, p.State != nil} {
-			if set {
-				sum = mixSum(sum, 1<<bit)
-			}
-		}
-		for at, text := range [...]string{p.ID, p.Name, p.Input, p.MIME, p.URL, p.Made} {
-			if text != "" {
-				sum = mixSum(sum+uint64(at), maphash.String(seed, text))
-			}
-		}
-		sum = mixSum(mixSum(sum, maphash.Bytes(seed, p.Data)), maphash.Bytes(seed, p.State))
-		sum = mixSum(sum, uint64(p.Width)<<32|uint64(p.Height))
+		sum = maphash.Comparable(seed, sums{
+			sum, maphash.Bytes(seed, p.Data), maphash.Bytes(seed, p.State), p.Text, p.ID, p.Name, p.Input, p.MIME, p.URL, p.Made, string(p.Kind),
+			p.Failed, p.Remote, p.Repeated, p.Data != nil, p.State != nil, p.Width, p.Height,
+		})
 	}
 	return sum
-}
-
-// wordSum distinguishes the few values of a Role or Kind.
-func wordSum(word string) uint64 {
-	if word == "" {
-		return 0
-	}
-	return uint64(len(word))<<16 | uint64(word[0])<<8 | uint64(word[len(word)-1])
-}
-
-// mixSum returns a checksum that depends on both values and their order.
-func mixSum(sum, next uint64) uint64 {
-	hi, lo := bits.Mul64(sum^0x9e3779b97f4a7c15, next^0xd6e8feb86659fd93)
-	return hi ^ bits.RotateLeft64(lo, 29) ^ next
 }

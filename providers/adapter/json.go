@@ -25,7 +25,7 @@ func IsPresent(raw json.RawMessage) bool {
 
 // Marshal is like json.Marshal, without the escapes that only HTML needs, so that opaque data keeps
 // its bytes. Invalid UTF-8 in strings becomes U+FFFD.
-func Marshal(v any) ([]byte, error) { return AppendJSON(nil, v, false) }
+func Marshal(v any) ([]byte, error) { return encode(v, false) }
 
 // TokenCount converts a number of tokens, which some servers write as a float; 0 if it is
 // implausible.

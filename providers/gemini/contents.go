@@ -35,16 +35,6 @@ type content struct {
 	Parts []any  `json:"parts"`
 }
 
-// AppendJSON implements the interface that adapter.AppendJSON looks for.
-func (c content) AppendJSON(dst []byte, escapeHTML bool) ([]byte, error) {
-	out := append(append(append(dst, `{"role":"`...), c.Role...), `","parts":`...)
-	out, err := adapter.AppendJSON(out, c.Parts, escapeHTML)
-	if err != nil {
-		return dst, err
-	}
-	return append(out, '}'), nil
-}
-
 // history is a list of turns being encoded.
 type history struct {
 	traits
