@@ -213,7 +213,6 @@ func Line(lines []string, s string, width int) []string {
 				lines = append(lines, s[start:i])
 				start, col, words = i, 0, false
 			}
-			end = start
 		}
 		words = words || !space
 		col += w

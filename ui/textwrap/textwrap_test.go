@@ -29,6 +29,7 @@ func TestLine(t *testing.T) {
 		{"indentation stays", "    one two", 8, []string{"    one", "two"}},
 		{"indentation wider than the line", "      one", 4, []string{"    ", "  on", "e"}},
 		{"spaces at the end", "abc    ", 4, []string{"abc"}},
+		{"spaces at the end that fit", "日  ", 4, []string{"日  "}},
 		{"wide characters", "日本語", 4, []string{"日本", "語"}},
 		{"wider than the line", "日本", 1, []string{"日", "本"}},
 		{"a cluster stays whole", "ae\u0301e\u0301", 2, []string{"ae\u0301", "e\u0301"}},
@@ -137,6 +138,95 @@ func TestFit(t *testing.T) {
 	} {
 		if size, cells := textwrap.Fit(c.in, c.width); size != c.size || cells != c.cells {
 			t.Errorf("Fit(%q, %d) = %d, %d, want %d, %d", c.in, c.width, size, cells, c.size, c.cells)
+		}
+	}
+}
+
+func TestLines(t *testing.T) {
+	got := textwrap.Lines("one two\n\nthree\n", 5)
+	if want := []string{"one", "two", "", "three", ""}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestTrimLast(t *testing.T) {
+	for in, want := range map[string]string{"": "", "a": "", "ab": "a", "ae\u0301": "a", "日本": "日", "a👩\u200d🚒": "a"} {
+		if got := textwrap.TrimLast(in); got != want {
+			t.Errorf("TrimLast(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestExpandTabs(t *testing.T) {
+	for in, want := range map[string]string{
+		"": "", "a b": "a b", "\t": "    ", "\tx\t": "    x   ", "abc\tx": "abc x", "abcd\tx": "abcd    x", "日\tx": "日  x",
+		"a\t\tb": "a       b", "日本\tx\ty": "日本    x   y",
+	} {
+		if got := textwrap.ExpandTabs(in, 4); got != want {
+			t.Errorf("ExpandTabs(%q, 4) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// Truncated text ends with an ellipsis, and no further character fits before it.
+func TestTruncate(t *testing.T) {
+	clusters := []string{"a", " ", "日", "e\u0301", "—"}
+	texts := []string{""}
+	for begin := 0; len(texts) < 4000; begin++ {
+		for _, c := range clusters {
+			texts = append(texts, texts[begin]+c)
+		}
+	}
+	for _, s := range texts {
+		for width := range 6 {
+			want := s
+			if ansi.StringWidth(s) > width {
+				for want != "" && ansi.StringWidth(want) >= width {
+					want = textwrap.TrimLast(want)
+				}
+				if width > 0 {
+					want += textwrap.Ellipsis
+				}
+			}
+			if got := textwrap.Truncate(s, width); got != want {
+				t.Errorf("Truncate(%q, %d) = %q, want %q", s, width, got, want)
+			}
+			if got := textwrap.TruncateStyled(s, width); got != want {
+				t.Errorf("TruncateStyled(%q, %d) = %q, want %q", s, width, got, want)
+			}
+			red, off := "\x1b[31m", "\x1b[m"
+			if got := textwrap.TruncateStyled(red+s+off, width); ansi.Strip(got) != want {
+				t.Errorf("TruncateStyled(%q, %d) = %q, want %q in red", red+s+off, width, got, want)
+			}
+		}
+	}
+}
+
+// Each character has the width that x/ansi says, alone and between others.
+func TestWidthOfCharacters(t *testing.T) {
+	for r := rune(0xa0); r < 0x2600; r++ {
+		if r == 0x370 {
+			r = 0x2000
+		}
+		for _, s := range []string{string(r), "a" + string(r), string(r) + "\u0301", string(r) + "日", "—" + string(r) + "—"} {
+			if got, want := textwrap.Width(s), ansi.StringWidth(s); got != want {
+				t.Fatalf("Width(%q) = %d, want %d", s, got, want)
+			}
+			if size, width := textwrap.Cluster(s); width != ansi.StringWidth(s[:size]) {
+				t.Fatalf("Cluster(%q) = %d, %d, want %d cells", s, size, width, ansi.StringWidth(s[:size]))
+			}
+		}
+	}
+}
+
+func TestSequenceLen(t *testing.T) {
+	for _, s := range []string{"\x1b", "\x1b7", "\x1b[m", "\x1b[1;31m", "\x1b[@", "\x1b[5~", "\x1b[12", "\x1b]8;;u\a", "\x1b]8;;u\x1b\\", "\x1b]8;;u", "\x1b]8;;u\x1b"} {
+		more := s
+		if strings.HasSuffix(s, "m") || strings.HasSuffix(s, "@") || strings.HasSuffix(s, "~") || strings.HasSuffix(s, "\a") || strings.HasSuffix(s, "\\") || s == "\x1b7" {
+			more += "text~"
+		}
+		if got := textwrap.SequenceLen(more); got != len(s) {
+			t.Errorf("SequenceLen(%q) = %d, want %d", more, got, len(s))
 		}
 	}
 }
