@@ -387,7 +387,6 @@ func (l *layout) depth(g *gap) int {
 
 // stack sets the positions along the chart, and returns the size of the chart.
 func (l *layout) stack(flipped bool) (across, along int) {
-	l.starts = nil
 	framed := len(l.clusters) > 0
 	if framed {
 		along = 2

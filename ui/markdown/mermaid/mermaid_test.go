@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,59 @@ func TestNotDrawn(t *testing.T) {
 	} {
 		if lines := Draw(source, 80); lines != nil {
 			t.Errorf("%.60q is drawn:\n%s", source, strings.Join(lines, "\n"))
+		}
+	}
+}
+
+// numbered returns n lines, each of which has its number in place of #.
+func numbered(line string, n int) (all string) {
+	for i := range n {
+		all += "\n" + strings.ReplaceAll(line, "#", fmt.Sprint(i))
+	}
+	return all
+}
+
+// A drawing that fits exactly is not made narrower, nor left out.
+func TestExactWidth(t *testing.T) {
+	for _, source := range []string{"graph TD\nA & B --> C", "graph LR\nA -->|yes| B", "graph TD\nsubgraph s\nA\nend", "sequenceDiagram\nA->>B: hi\nloop x\nend"} {
+		lines := Draw(source, 80)
+		if again := Draw(source, widest(lines)); !slices.Equal(again, lines) {
+			t.Errorf("%s: in %d cells\n%s", source, widest(lines), strings.Join(again, "\n"))
+		}
+	}
+}
+
+// A diagram at its limits is drawn; one step further it is not.
+func TestLimits(t *testing.T) {
+	repeat := strings.Repeat
+	chain := "graph LR"
+	for i := range 200 {
+		chain += fmt.Sprintf("\nN%d --> N%d", i, i+1)
+	}
+	for name, c := range map[string]struct {
+		limit   int
+		diagram func(n int) string
+	}{
+		"bytes":           {maxSource, func(n int) string { return "graph TD\nA" + repeat("\n%%", (n-10)/3) + repeat(".", (n-10)%3) }},
+		"bytes of a line": {maxLine, func(n int) string { return "graph TD\nA[" + repeat("x", n-len("A[]")) + "]" }},
+		"nodes":           {maxNodes, func(n int) string { return "graph TD" + numbered("N#", n) }},
+		"bends":           {maxNodes, func(n int) string { return chain + "\nN0 --> N200" + numbered("X#", n-201-199) }},
+		"edges":           {maxEdges, func(n int) string { return "graph TD" + numbered("A --> B", n-4) + "\nA & B --> C & D" }},
+		"subgraphs":       {maxClusters, func(n int) string { return "graph TD" + numbered("subgraph S#\nN#\nend", n) }},
+		"participants":    {maxEdges, func(n int) string { return "sequenceDiagram" + numbered("participant P#", n) }},
+		"steps":           {maxEdges, func(n int) string { return "sequenceDiagram\nparticipant A\nloop x" + numbered("else", n-2) + "\nend" }},
+		"rows of a chart": {maxRows, func(n int) string {
+			return "graph TD\nA[a" + repeat(`\n`, 240) + "a] --> B[b" + repeat(`\n`, n-248) + "b]"
+		}},
+		"rows of a sequence": {maxRows, func(n int) string {
+			return "sequenceDiagram\nA->>B: a" + repeat(`\n`, 240) + "a\nA->>B: b" + repeat(`\n`, n-248) + "b"
+		}},
+	} {
+		if Draw(c.diagram(c.limit), 1_000_000) == nil {
+			t.Errorf("%s: a diagram of %d is not drawn", name, c.limit)
+		}
+		if Draw(c.diagram(c.limit+1), 1_000_000) != nil {
+			t.Errorf("%s: a diagram of %d is drawn", name, c.limit+1)
 		}
 	}
 }

@@ -264,13 +264,7 @@ func (c *chart) layer() {
 	for _, e := range c.edges {
 		next[e.from] = append(next[e.from], e)
 	}
-	state, order = map[*node]int{}, nil
-	for _, n := range c.nodes {
-		if state[n] == 0 {
-			visit(n)
-		}
-	}
-	slices.Reverse(order)
+	slices.Reverse(order) // right with edges that lead back, too: they are reversed now
 	for _, n := range order {
 		for _, e := range next[n] {
 			e.to.rank = max(e.to.rank, n.rank+1)
