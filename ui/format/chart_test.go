@@ -112,6 +112,25 @@ func TestChartBars(t *testing.T) {
 	}
 }
 
+// A chart without rows has its headings, and rows may have fewer figures than there are columns.
+func TestChartOfFew(t *testing.T) {
+	columns := []ChartColumn{{"a", 0}, {"b", 0}}
+	for _, c := range []struct {
+		chart Chart
+		style ChartStyle
+		want  string
+	}{
+		{Chart{Heading: "day", Columns: columns}, ChartStyle{}, "day  a  b"},
+		{Chart{Heading: "d", Columns: columns, Total: []string{"12"}}, ChartStyle{}, "d       a  b|total  12"},
+		{Chart{Heading: "d", Columns: columns, Rows: []ChartRow{{Label: "mon", Figures: []string{"", "7"}, Amount: 7}}}, ChartStyle{Plain: true}, "d    a  b|mon     7"},
+		{Chart{Columns: columns[:1], Rows: []ChartRow{{Label: "x", Amount: 2}, {Label: "y", Amount: 1}}}, ChartStyle{}, "                                   a|x  ██████████████████████████████|y  ███████████████"},
+	} {
+		if got := strings.Join(c.chart.Lines(36, c.style), "|"); got != c.want {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+}
+
 // A chart read aloud has one sentence per row, without unknown figures.
 func TestChartText(t *testing.T) {
 	lines := strings.Split(costs().Text(), "\n")

@@ -41,9 +41,9 @@ func When(applies bool, text string) string {
 // Tokens returns a number of tokens in few characters: 812, 1.2k, 18k, 1.1M.
 func Tokens(n int) string {
 	switch {
-	case n >= 1_000_000:
+	case n >= 999_500:
 		return fmt.Sprintf("%.1fM", float64(n)/1e6)
-	case n >= 10_000:
+	case n >= 9_950:
 		return fmt.Sprintf("%.0fk", float64(n)/1e3)
 	case n >= 1_000:
 		return fmt.Sprintf("%.1fk", float64(n)/1e3)

@@ -225,8 +225,8 @@ func TestBasic(t *testing.T) {
 
 func TestFromEnvironment(t *testing.T) {
 	for value, want := range map[string]string{
-		"15;0": "dark", "0;15": "light", "0;default;15": "light", "7;8": "dark", "0;7": "light", "12;4": "dark",
-		"": "", "15": "", "15;": "", "15;default": "", "0;99": "", "0;-1": "",
+		"15;0": "dark", "0;15": "light", "0;default;15": "light", "7;8": "dark", "0;7": "light", "12;4": "dark", "15;8": "dark", "0;9": "light", "0;6": "dark",
+		"": "", "15": "", "15;": "", "15;default": "", "0;99": "", "0;16": "", "0;-1": "",
 	} {
 		got := ""
 		if th := FromEnvironment(value); th != nil {

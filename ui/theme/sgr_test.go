@@ -32,3 +32,20 @@ func TestUnderliningKeepsCharactersWhole(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// A background lies under all parts of a line, whatever styles they have.
+func TestUnder(t *testing.T) {
+	band, bold := theme.SGR{On: "<b>", Off: "<0>"}, theme.SGR{On: "<1>", Off: "<0>"}
+	for line, want := range map[string]string{
+		"":                            "",
+		"text":                        "<b>text<0>",
+		"a " + bold.Apply("b") + " c": "<b>a <1>b<0><b> c<0>",
+	} {
+		if got := band.Under(line); got != want {
+			t.Errorf("%q: got %q, want %q", line, got, want)
+		}
+		if got := (theme.SGR{}).Under(line); got != line {
+			t.Errorf("%q: got %q without a style", line, got)
+		}
+	}
+}

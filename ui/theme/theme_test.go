@@ -1,11 +1,14 @@
 package theme
 
 import (
+	"fmt"
 	"image/color"
+	"strconv"
 	"strings"
 	"testing"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 func TestPlainHasNoColours(t *testing.T) {
@@ -136,6 +139,13 @@ func TestCustomDerives(t *testing.T) {
 			t.Errorf("%s does not follow the accent", role)
 		}
 	}
+	if want := "\x1b[38;2;173;8;10mx\x1b[m"; accent["accent-dim"] != want {
+		t.Errorf("the bar is %q, want %q", accent["accent-dim"], want)
+	}
+	light, err := FromCustom(Custom{Base: "light", Colors: map[string]string{"accent": "#ff0000"}})
+	if got, want := light.AccentDim.Render("x"), "\x1b[38;2;255;61;61mx\x1b[m"; err != nil || got != want {
+		t.Errorf("on a light background the bar is %q, %v, want %q", got, err, want)
+	}
 	if want := "\x1b[48;2;48;48;48mx\x1b[m"; accent["selected"] != want {
 		t.Errorf("the selected row is %q, want %q", accent["selected"], want)
 	}
@@ -156,5 +166,81 @@ func TestCustomKeepsItsBase(t *testing.T) {
 	}
 	if th.Name != "custom" || th.Dark {
 		t.Errorf("the theme is called %q, dark %v", th.Name, th.Dark)
+	}
+}
+
+// The user's colors stay as they are, whatever their contrast, and a theme with colors is not plain.
+func TestCustomColorsStay(t *testing.T) {
+	th, err := FromCustom(Custom{Base: "dark", Colors: map[string]string{"text": "#303030"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := th.Indexed().Text.GetForeground(); got != ansi.IndexedColor(236) {
+		t.Errorf("of 256 colors #303030 is %v, want 236", got)
+	}
+	for _, colors := range []map[string]string{nil, {"bad": "1"}} {
+		if th, err := FromCustom(Custom{Base: "plain", Colors: colors}); err != nil || th.Plain != (colors == nil) {
+			t.Errorf("with %v: plain %t, %v", colors, th.Plain, err)
+		}
+	}
+}
+
+// Of the 16 colors, those are chosen that are readable on the background.
+func TestBasicOnBothBackgrounds(t *testing.T) {
+	for want, th := range map[string]*Theme{"\x1b[33ma\x1b[m \x1b[36mv\x1b[m \x1b[35mw\x1b[m": Dark(), "\x1b[35ma\x1b[m \x1b[34mv\x1b[m \x1b[1;35mw\x1b[m": Light()} {
+		basic := th.Basic()
+		if got := basic.Accent.Render("a") + " " + basic.Voice.Render("v") + " " + basic.Warn.Render("w"); got != want {
+			t.Errorf("%s: got %q, want %q", th.Name, got, want)
+		}
+	}
+}
+
+func TestSign(t *testing.T) {
+	th := Dark()
+	for sign, want := range map[string]lipgloss.Style{"✓": th.Good, "!": th.Warn, "✗": th.Bad, "·": th.Text, "": th.Text} {
+		if got := th.Sign(sign).Render("x"); got != want.Render("x") {
+			t.Errorf("%q is %q, want %q", sign, got, want.Render("x"))
+		}
+	}
+}
+
+func TestSame(t *testing.T) {
+	black, white := ForBackground(color.Black), ForBackground(color.White)
+	for _, c := range []struct {
+		a, b *Theme
+		want bool
+	}{
+		{black, black, true}, {black, ForBackground(color.Black), true}, {black, white, false}, {black, Dark(), false}, {Plain(), Plain(), true}, {Plain(), Terminal(), false},
+	} {
+		if got := c.a.Same(c.b); got != c.want {
+			t.Errorf("%s and %s: %t, want %t", c.a.Name, c.b.Name, got, c.want)
+		}
+	}
+}
+
+// Colors are as far from the background that a terminal reports as they need to be, and no further.
+func TestColorsForBackgrounds(t *testing.T) {
+	for background, want := range map[string]string{
+		"#000000": "18120E 211813 32251C E6E4DF 7A7E87 A6795A 234 234 236 254 244 137",
+		"#2E3440": "3C3D45 414047 4E494C E6E4DF 8A8D95 AD8467 238 238 239 254 246 138",
+		"#808080": "847971 887467 8F684C 16171A 2E2F32 3C2A1B 243 243 242 233 17 52",
+		"#FAFAFA": "F6F1EE F3EBE6 ECDED4 1F2024 7F828A A8754A 255 254 253 234 244 95",
+		"#C0C0C0": "BEB8B4 BDB4AE BAA89C 1F2024 5E6066 805938 249 249 248 234 59 239",
+	} {
+		th := ForBackground(lipgloss.Color(background))
+		var got []string
+		for _, t := range []*Theme{th, th.Indexed()} {
+			for _, c := range []color.Color{t.Band.GetBackground(), t.Composer.GetBackground(), t.Selected.GetBackground(), t.Text.GetForeground(), t.Faint.GetForeground(), t.AccentDim.GetForeground()} {
+				if i, ok := c.(ansi.IndexedColor); ok {
+					got = append(got, strconv.Itoa(int(i)))
+					continue
+				}
+				r, g, b, _ := c.RGBA()
+				got = append(got, fmt.Sprintf("%02X%02X%02X", r>>8, g>>8, b>>8))
+			}
+		}
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("%s: got %s, want %s", background, got, want)
+		}
 	}
 }

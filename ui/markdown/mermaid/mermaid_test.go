@@ -52,7 +52,7 @@ func TestNotDrawn(t *testing.T) {
 	}
 }
 
-// numbered returns n lines, each of which has its number in place of #.
+// numbered returns n lines: the line with each number in place of #.
 func numbered(line string, n int) (all string) {
 	for i := range n {
 		all += "\n" + strings.ReplaceAll(line, "#", fmt.Sprint(i))
