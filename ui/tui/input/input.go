@@ -43,7 +43,6 @@ type Input struct {
 func New(s *common.Screen, a *app.App) *Input {
 	in := &Input{Screen: s, App: a, Composer: composer.New(s.Theme), files: files.New(a.Directory)}
 	in.Composer.SetPlaceholder(askAnything)
-	in.Composer.Focus(true)
 	in.Composer.Now = s.Now
 	in.Composer.SetVim(s.Config.Vim)
 	in.Composer.SetCompleter(in.complete)
