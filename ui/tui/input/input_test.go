@@ -34,7 +34,7 @@ func begin(t *testing.T) *Input {
 	return in
 }
 
-// What users do with a draft changes the text, the attachments and the history, and says so.
+// Users change the text, the attachments and the history of a draft, and are told about it.
 func TestDrafts(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text string

@@ -1,0 +1,347 @@
+package app
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"parley/providers/llm"
+	"parley/providers/llmtest"
+	"parley/session"
+)
+
+// A switch to another model says what it would not get.
+func TestModelFitWords(t *testing.T) {
+	a := newApp(t)
+	if words := ModelFitWords(a.Session, llm.Endpoint{Name: "a/b", Context: 1}); words != nil {
+		t.Errorf("an empty conversation: %q", words)
+	}
+	media := func(mime string) llm.Part { return llm.Part{Kind: llm.Media, MIME: mime, Data: []byte{0, 1}} }
+	a.Session.SetModel(llm.Endpoint{Name: "fake/m", Origin: "fake", Vision: true, Files: []string{"audio/", "video/", "application/"}, Cache: llm.Cache{Lifetime: time.Hour},
+		Model: llmtest.New(llmtest.Script(
+			llm.Delta{Block: "t", Part: llm.Part{Kind: llm.Thinking, Text: "hm"}}, llm.Delta{Block: "a", Part: text("yes")},
+			llm.Usage{Input: 4000, CacheRead: 3000, Output: 10}, llm.Finish{Reason: llm.Stop}))})
+	for range a.Session.Turn(t.Context(), media("image/png"), media("image/gif"), media("audio/mp3"), media("video/mp4"), media("application/pdf"), media("application/zip"), text("look")) {
+	}
+	all := llm.Endpoint{Name: "b/c", Origin: "fake", Vision: true, Files: []string{"audio/", "video/", "application/"}}
+	for name, c := range map[string]struct {
+		change func(*llm.Endpoint)
+		want   string
+	}{
+		"nothing":      {func(e *llm.Endpoint) {}, "prompt cache lost (3.0k tokens)"},
+		"the same one": {func(e *llm.Endpoint) { e.Name = "fake/m" }, ""},
+		"a window":     {func(e *llm.Endpoint) { e.Context = 100_000 }, "context 4% | prompt cache lost (3.0k tokens)"},
+		"no room":      {func(e *llm.Endpoint) { e.Context = 1000 }, "context 401%: too long | prompt cache lost (3.0k tokens)"},
+		"no files": {func(e *llm.Endpoint) { e.Vision, e.Blind, e.Files = false, true, nil },
+			"2 images not sent | 1 PDF not sent | 1 audio file not sent | 1 video not sent | 1 file not sent | prompt cache lost (3.0k tokens)"},
+		"thinking": {func(e *llm.Endpoint) { e.Origin = "other" }, "prompt cache lost (3.0k tokens) | thinking not sent"},
+	} {
+		model := all
+		c.change(&model)
+		if got := strings.Join(ModelFitWords(a.Session, model), " | "); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+	if got := (ModelChoice{Retires: "2027-01-01"}).Warnings(); len(got) != 1 || got[0] != "retires on 2027-01-01" {
+		t.Errorf("warned %q", got)
+	}
+	if got := (ModelChoice{}).Warnings(); got != nil {
+		t.Errorf("warned %q", got)
+	}
+}
+
+// A question is answered by a number or a word.
+func TestAnswerTo(t *testing.T) {
+	q := session.Question{Choices: []session.Choice{{Action: session.SwitchModel}, {Action: session.WaitAndTry}, {Action: session.StopTurn}}}
+	for line, want := range map[string]int{
+		"1": 0, "3": 2, " 2 ": 1, "now": 0, "/now": 0, "Switch": 0, "wait": 1, "/stop": 2, "0": -1, "4": -1, "": -1, "perhaps": -1, "-1": -1,
+	} {
+		if n, ok := AnswerTo(q, line); ok != (want >= 0) || ok && n != want {
+			t.Errorf("%q: %d, %t, want %d", line, n, ok, want)
+		}
+	}
+}
+
+// A limit is raised in its own unit.
+func TestRaiseText(t *testing.T) {
+	for _, c := range []struct {
+		limit  session.Limit
+		amount float64
+		want   string
+	}{
+		{session.Limit{Cost: 2}, 4, "Raise it to $4.00"}, {session.Limit{Tokens: 1000}, 2000, "Raise it to 2.0k tokens"},
+		{session.Limit{Cost: 2, Tokens: 1000}, 2000, "Raise it to 2.0k tokens"}, {session.Limit{Cost: 2, Tokens: 1000}, 1000, "Raise it to $1000.00"},
+	} {
+		if got := raiseText(c.limit, c.amount); got != c.want {
+			t.Errorf("%+v: got %q, want %q", c.limit, got, c.want)
+		}
+	}
+	text, answers := QuestionText(session.Question{About: session.Overflow{Model: "a/b", Tokens: 20_000, Window: 8000, Widen: "start it with -c"}, Choices: []session.Choice{{Action: session.OmitOldest}, {Action: session.StopTurn}}})
+	if want := "Too long for a/b: about 20k tokens, and its context window is 8.0k. Not sent yet.\nTo make it larger, start it with -c."; text != want || strings.Join(answers, " | ") != "Skip the oldest turns | Stop" {
+		t.Errorf("got %q, %q", text, answers)
+	}
+}
+
+// The user's messages are listed with their fate, the latest first.
+func TestTurns(t *testing.T) {
+	a := newApp(t)
+	a.Session.SetModel(llm.Endpoint{})
+	ask(t, a.Session, "a/b", [2]string{"one", "1"}, [2]string{"two", ""}, [2]string{"three", "3"}, [2]string{"four", ""})
+	a.Now = func() time.Time { return time.Unix(1e9, 0) }
+	list := func() string {
+		var got []string
+		for _, item := range Turns(a) {
+			state, _, cut := strings.Cut(item.Detail, " · ")
+			if !cut {
+				state = "answered"
+			}
+			got = append(got, item.Title+": "+state)
+		}
+		return strings.Join(got, ", ")
+	}
+	if got, want := list(), "four: no answer, three: answered, two: no answer, one: answered"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	a.Busy = func() bool { return true }
+	if got, want := list(), "four: answered, three: answered, two: no answer, one: answered"; got != want {
+		t.Errorf("during a turn: got %s, want %s", got, want)
+	}
+}
+
+// An edited message is a draft again, and what came after it is a branch that can be chosen.
+func TestEditAndBranches(t *testing.T) {
+	a := newApp(t)
+	if got, want := run(t, a, "/tree"), Toast("No branches yet. /rewind edits a message"); got != want {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	ask(t, a.Session, "a/b", [2]string{"one", "1"}, [2]string{"two", "2"})
+	third := a.Session.Path()[2].Seq
+	e := EditMessage(a, third)
+	if see(e).Text != "two" || see(e).SessionOpened == nil {
+		t.Fatalf("%+v", e)
+	}
+	if e := EditMessage(a, 99); see(e).Err == nil {
+		t.Errorf("no message: %+v", e)
+	}
+	ask(t, a.Session, "a/b", [2]string{"TWO", "2!"})
+	if e := run(t, a, "/tree"); see(e).View.Panel != PanelBranches {
+		t.Errorf("got %+v", e)
+	}
+	restored := false
+	a.BranchFiles = func() Effect { restored = true; return nil }
+	l := ChooseBranch(a)
+	for _, item := range l.Items {
+		if item.Title != "two" {
+			continue
+		}
+		if item.Current || item.Detail != "you" {
+			t.Errorf("%+v", item)
+		}
+		e := l.Choose(item.Value)
+		if got := see(e).Toast; got != "Continuing on the branch: two" || !restored || see(e).SessionOpened == nil {
+			t.Errorf("said %q, %+v", got, e)
+		}
+	}
+	if path := a.Session.Path(); path[2].Message.Text() != "two" {
+		t.Errorf("continues with %q", path[2].Message.Text())
+	}
+	if e := l.Choose("99"); see(e).Err == nil {
+		t.Errorf("no branch: %+v", e)
+	}
+	if got := Author(llm.Message{Role: llm.RoleAssistant}); got != "answer" {
+		t.Errorf("the author is %q", got)
+	}
+}
+
+// A copy of the open conversation keeps its model and effort. In a copy from a summary, the waiting prompts move along.
+func TestFork(t *testing.T) {
+	for _, note := range []string{"", "Repaired"} {
+		a := newApp(t)
+		asked := ""
+		a.Options.Fork = func(id string, head int) (*session.Session, string, error) {
+			asked = id
+			s, err := a.New()
+			return s, note, err
+		}
+		own := a.Session
+		ask(t, own, "a/b", [2]string{"one", "1"})
+		own.SetEffort(llm.EffortHigh)
+		e := run(t, a, "/fork")
+		want := note
+		if want == "" {
+			want = openedCopy
+		}
+		if see(e).Toast != want || asked != own.ID() || a.Session == own || a.Session.Model().Name != "a/b" || a.Session.Effort() != llm.EffortHigh {
+			t.Errorf("%+v: asked for %s, model %s, effort %s", e, asked, a.Session.Model().Name, a.Session.Effort())
+		}
+	}
+	a := newApp(t)
+	a.Options.Fork = func(id string, head int) (*session.Session, string, error) {
+		s, err := a.New()
+		return s, "", err
+	}
+	own := a.Session
+	ask(t, own, "a/b", [2]string{"one", "1"}, [2]string{"two", ""})
+	own.Queue.Add(text("three"))
+	e := see(ContinueInFork(a, own.Head())).Prepare(t.Context())()
+	if see(e).Turn == nil || a.Session == own || own.Queue.Len() != 0 || a.Session.Queue.Len() != 1 {
+		t.Errorf("%+v: %d and %d prompts wait", e, own.Queue.Len(), a.Session.Queue.Len())
+	}
+	if path := own.Path(); path[len(path)-1].Message.Text() != "1" {
+		t.Errorf("the prompt stays in the original: %q", path[len(path)-1].Message.Text())
+	}
+	a.Busy = func() bool { return true }
+	if e := ContinueInFork(a, 1); see(e).Toast != "Stop the running turn first" {
+		t.Errorf("during a turn: %+v", e)
+	}
+}
+
+// /cd restarts in a folder that exists, which may be chosen from those of earlier conversations.
+func TestFolder(t *testing.T) {
+	a := newApp(t)
+	if got := run(t, a, "/cd x"); see(got).Err == nil || see(got).Err.Error() != "the folder is fixed here" {
+		t.Errorf("without restarts: %+v", got)
+	}
+	base, to := t.TempDir(), ""
+	a.Directory = filepath.Join(base, "work")
+	for _, name := range []string{"work/sub", "other"} {
+		if err := os.MkdirAll(filepath.Join(base, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(a.Directory, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a.Restart = func(dir, _, _ string) { to = dir }
+	if e := run(t, a, "/cd"); see(e).Toast != "No other folder known yet · /cd PATH opens one" {
+		t.Errorf("no folder is known: %+v", e)
+	}
+	for line, want := range map[string]string{"/cd sub": filepath.Join(a.Directory, "sub"), "/cd ../other": filepath.Join(base, "other"), "/cd " + base: base} {
+		if e := run(t, a, line); !see(e).Quit || to != want {
+			t.Errorf("%s: %+v, in %s", line, e, to)
+		}
+	}
+	to = ""
+	for _, line := range []string{"/cd missing", "/cd file"} {
+		if e := run(t, a, line); see(e).Err == nil || to != "" {
+			t.Errorf("%s: %+v", line, e)
+		}
+	}
+	for _, dir := range []string{"other", "gone", "work", "other"} {
+		s := session.New(session.Options{Model: llm.Endpoint{Name: "a/b"}, Log: a.Library.Create(session.Info{Dir: filepath.Join(base, dir)})})
+		ask(t, s, "a/b", [2]string{"one", "1"})
+		s.Close()
+	}
+	l := see(run(t, a, "/cd")).List
+	if l == nil || len(l.Items) != 1 || l.Items[0].Value != filepath.Join(base, "other") {
+		t.Fatalf("the folders are %+v", l)
+	}
+	if e := l.Choose(l.Items[0].Value); !see(e).Quit || to != filepath.Join(base, "other") {
+		t.Errorf("%+v, in %s", e, to)
+	}
+	a.Jobs = running{"1. make"}
+	e := run(t, a, "/cd sub")
+	if c := see(e).Confirm; c == nil || c.Text != "Changing the folder ends 1 command in the background:\n  1. make" {
+		t.Errorf("with a background command: %+v", e)
+	}
+}
+
+// running are background commands.
+type running []string
+
+func (r running) Running() []string { return r }
+
+// An answer to a comparison that is left stays, with the model that was used before.
+func TestLeaveComparison(t *testing.T) {
+	for name, c := range map[string]struct {
+		blind    bool
+		answered bool
+		want     string
+	}{
+		"named": {false, true, "Kept the answer of a/1 · other answers: /tree"}, "blind": {true, true, "Kept the answer of a/1 · A was a/1, B was b/2"},
+		"none": {true, false, "A was a/1, B was b/2"},
+	} {
+		a := newApp(t)
+		a.Session.SetModel(llm.Endpoint{Name: "fake/m"})
+		p := &ComparedPrompt{Names: []string{"a/1", "b/2"}, Blind: c.blind}
+		for _, name := range p.Names {
+			p.Models = append(p.Models, llm.Endpoint{Name: name, Origin: name, Model: llmtest.New(llmtest.Say("yes"))})
+		}
+		list := NewComparison(p)
+		for e := range p.Ask(t.Context(), a.Session, []llm.Part{text("which?")}) {
+			if e, ok := e.(session.CandidateEvent); ok && c.answered {
+				list.Apply(e)
+			}
+		}
+		if c.answered {
+			if err := a.Session.Branch().Switch(list[0].Answer.Seq); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if e := list.Leave(a); see(e).Toast != c.want || see(e).SessionOpened == nil {
+			t.Errorf("%s: %q, want %q", name, see(e).Toast, c.want)
+		}
+	}
+}
+
+// With a judge, answers have letters; equal models are numbered.
+func TestCompareLabels(t *testing.T) {
+	p := &ComparedPrompt{Names: []string{"a/1", "b/2", "a/1"}}
+	if got, want := strings.Join(p.Labels(), ", "), "a/1 (1 of 2), b/2, a/1 (2 of 2)"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	p.Judge = &llm.Endpoint{}
+	if got, want := strings.Join(p.Labels(), ", "), "A · a/1 (1 of 2), B · b/2, C · a/1 (2 of 2)"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	c := NewComparison(p)
+	if got := c.RecordVerdict(session.Verdict{Winner: 1, Judge: "j", Reason: "r"}); got != "Judge j: B · r" || c[0].verdict == nil {
+		t.Errorf("said %q", got)
+	}
+	c.Apply(session.CandidateEvent{N: 2, Event: llm.Retry{Attempt: 1, Fault: llm.Network}})
+	if got, want := c[2].State, "Network error · retrying (attempt 1)"; got != want {
+		t.Errorf("the state is %q, want %q", got, want)
+	}
+}
+
+// Programs may refuse to quit at once.
+func TestQuit(t *testing.T) {
+	a := newApp(t)
+	if e := run(t, a, "/quit"); !see(e).Quit {
+		t.Errorf("got %+v", e)
+	}
+	a.Jobs = running{"1. make", "2. serve"}
+	c := see(run(t, a, "/exit")).Confirm
+	if c == nil || c.Text != "Quitting ends 2 commands in the background:\n  1. make\n  2. serve" || c.Yes != "Quit" || !see(c.Accept()).Quit {
+		t.Errorf("got %+v", c)
+	}
+}
+
+func TestStarted(t *testing.T) {
+	a := newApp(t)
+	a.Reopened = func() Effect { return Toast("back") }
+	if e := a.Started(); see(e).Toast != "back" {
+		t.Errorf("got %+v", e)
+	}
+	for _, failure := range []error{nil, os.ErrInvalid} {
+		a.StartServers = func() error { return failure }
+		if e := a.Started(); see(e).Toast != "back" || see(e).Failed != failure {
+			t.Errorf("%v: got %+v", failure, e)
+		}
+	}
+	called := 0
+	a.Watch = append(a.Watch, func(func(func() Effect)) { called++ }, func(func(func() Effect)) { called++ })
+	if a.WatchAll(func(func() Effect) {}); called != 2 {
+		t.Errorf("%d watch", called)
+	}
+	if e := a.Note("a notice"); see(e).Event != (llm.Notice{Text: "a notice"}) {
+		t.Errorf("shown is %+v", e)
+	}
+	see(a.SaveState("k", "v")).Async(context.Background())
+	if got, _ := a.Library.Get("k"); got != "v" {
+		t.Errorf("stored %q", got)
+	}
+}
