@@ -3,7 +3,6 @@ package app
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"parley/providers/llm"
@@ -128,7 +127,7 @@ func Sources(m llm.Message) (list []llm.Part) {
 
 // SourceText returns a source for the list under an answer: number, title and address.
 func SourceText(c Change) string {
-	return strings.TrimSpace(fmt.Sprintf("[%d] %s %s", c.Count, sanitize.Line(c.Part.Title()), sanitize.Line(c.Part.URL)))
+	return format.Join(" ", fmt.Sprintf("[%d]", c.Count), sanitize.Line(c.Part.Title()), sanitize.Line(c.Part.URL))
 }
 
 // A Tool describes a tool call as known so far.
