@@ -67,6 +67,10 @@ var turns = []struct {
 		delta("t", llm.Thinking, "hm"), llm.Retry{Attempt: 1, Fault: llm.Network, Discards: []string{"t"}}, delta("a", llm.Text, "two"),
 		answered(llm.Usage{}, llm.Part{Kind: llm.Text, Text: "two"}), session.Done{Reason: llm.Stop},
 	}},
+	{"text that turns out to be thinking", []session.Event{
+		delta("a", llm.Text, "Hm."), delta("a", llm.Thinking, "hm"), delta("b", llm.Text, "Yes."),
+		answered(llm.Usage{}, llm.Part{Kind: llm.Thinking, Text: "Hm.hm"}, llm.Part{Kind: llm.Text, Text: "Yes."}), session.Done{Reason: llm.Stop},
+	}},
 	{"sources", []session.Event{
 		delta("a", llm.Text, "x"), answered(llm.Usage{}, llm.Part{Kind: llm.Text, Text: "x"}, llm.Part{Kind: llm.Source, Name: "A", URL: "https://a.example"}, llm.Part{Kind: llm.Source, URL: "https://b.example"}),
 		session.Done{Reason: llm.Stop},

@@ -82,6 +82,9 @@ func TestDeniedIsExplained(t *testing.T) {
 		of := session.Options{Tools: withProject{set}, Policy: tools.NewPolicy(act.ModeAsk)}
 		_, told, status := playing(of, cmdutil.PrintOptions{}, llmtest.Call(calls...), llmtest.Say("Done."))
 		allow, each := strings.Contains(told, "let it run with --allow"), strings.Contains(told, "asks each time")
+		if want := "parley: not allowed without a screen: shell:mine\n  let it run with --allow 'shell:mine', or everything with --yolo\n"; tt.allow && !strings.HasSuffix(told, want) {
+			t.Errorf("%q: %q, want the end %q", tt.commands, told, want)
+		}
 		if status != exit.Denied || allow != tt.allow || each == tt.allow {
 			t.Errorf("%q: status %d, %q", tt.commands, status, told)
 		}
