@@ -172,8 +172,10 @@ func TestCallIDs(t *testing.T) {
 }
 
 // TestRequestHeaders tests which headers contain the key, and that the user's headers take
-// precedence.
+// precedence. Only OpenAI reads of its organization.
 func TestRequestHeaders(t *testing.T) {
+	t.Setenv("OPENAI_ORG_ID", "org")
+	t.Setenv("OPENAI_PROJECT_ID", "")
 	for _, tt := range []struct {
 		o    adapter.Options
 		own  []string
@@ -185,6 +187,8 @@ func TestRequestHeaders(t *testing.T) {
 		{adapter.Options{Key: "k", KeyHeader: "authorization"}, []string{"X-Api-Key"}, map[string]string{"Authorization": "Bearer k"}},
 		{adapter.Options{Key: "k", Headers: map[string]string{"authorization": "Basic u", "x-team": "a"}}, []string{""}, map[string]string{"Authorization": "Basic u", "X-Team": "a"}},
 		{adapter.Options{KeyHeader: "api-key"}, []string{""}, map[string]string{}},
+		{adapter.Options{BaseURL: "https://api.openai.com:443/v1"}, nil, map[string]string{"Openai-Organization": "org"}},
+		{adapter.Options{BaseURL: "https://api.openai.com.evil.example/v1"}, nil, map[string]string{}},
 	} {
 		if got := tt.o.RequestHeaders(tt.own...); !maps.Equal(got, tt.want) {
 			t.Errorf("%+v, %q: got %q, want %q", tt.o, tt.own, got, tt.want)

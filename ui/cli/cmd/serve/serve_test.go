@@ -324,13 +324,123 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestUnknownModel: a model that cannot be opened is reported at the start.
-func TestUnknownModel(t *testing.T) {
-	s := start(t, llmtest.New(), "-m", "unknown")
-	if err := <-s.ended; err == nil || !strings.Contains(err.Error(), "no model unknown") {
-		t.Errorf("ended with %v", err)
+// TestFailedAnswers: a client reads why models did not answer, and what to do.
+func TestFailedAnswers(t *testing.T) {
+	fail := llmtest.Fail(&llm.Error{Fault: llm.InvalidRequest, Message: "no such key " + canary})
+	s := start(t, llmtest.New(fail, fail, fail, llmtest.Say("yes")))
+	c := connect(t, transports["stdio"].connect(t, s), func(string) {})
+	for _, tt := range []struct {
+		tool, want string
+		args       map[string]any
+		failed     bool
+	}{
+		{"ask", "no such key [redacted]", map[string]any{"model": "fake/a"}, true},
+		{"compare", "no such key [redacted]", map[string]any{"models": []string{"fake/a", "fake/b"}}, true},
+		{"ask", "yes\nsession ", map[string]any{"model": "fake/a", "schema": nil}, false},
+		{"ask", "files cannot be read: start parley mcp serve with --folder", map[string]any{"model": "fake/a", "files": []string{"x"}}, true},
+	} {
+		tt.args["prompt"] = "x"
+		got, r, err := called(t.Context(), c, tt.tool, tt.args)
+		if err != nil || !strings.Contains(got, tt.want) || r.IsError != tt.failed {
+			t.Errorf("%s %v: %q, %+v, %v; want %q", tt.tool, tt.args, got, r, err, tt.want)
+		}
 	}
-	s.ended <- nil
+}
+
+// TestFilesAreBounded: files that a client names are few, regular and not large.
+func TestFilesAreBounded(t *testing.T) {
+	dir := t.TempDir()
+	large, err := os.Create(filepath.Join(dir, "large"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(large.Truncate(16<<20+1), large.Close()); err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, llmtest.New(), "--folder", dir)
+	c := connect(t, transports["stdio"].connect(t, s), func(string) {})
+	for want, files := range map[string][]string{
+		"33 files are too many: attach up to 32": slices.Repeat([]string{"large"}, 33),
+		"large has more than 16 MB":              {"large"},
+		"no such file":                           {"missing"},
+	} {
+		if got, r, err := called(t.Context(), c, "ask", map[string]any{"prompt": "x", "model": "fake/a", "files": files}); err != nil || !r.IsError || !strings.Contains(got, want) {
+			t.Errorf("%d files: %q, %v; want %q", len(files), got, err, want)
+		}
+	}
+}
+
+// TestPages: a long conversation is read page by page, and a search returns its first messages.
+func TestPages(t *testing.T) {
+	answer := "whale " + strings.Repeat("é", 20000) + " the end"
+	s := start(t, llmtest.New(slices.Repeat([]llmtest.Turn{llmtest.Say(answer)}, 11)...))
+	c := connect(t, transports["stdio"].connect(t, s), func(string) {})
+	ask := func(tool string, args map[string]any) string {
+		t.Helper()
+		got, _, err := called(t.Context(), c, tool, args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	got := ask("ask", map[string]any{"prompt": "a whale", "model": "fake/a"})
+	_, id, _ := strings.Cut(got, "\nsession ")
+	id, _, _ = strings.Cut(id, " ")
+	whole, offset := "", 0
+	for {
+		page := ask("read_session", map[string]any{"session": id, "offset": offset})
+		page, next, more := strings.Cut(page, "\nThe conversation continues at offset ")
+		whole += page
+		if n, err := fmt.Sscan(next, &offset); !more {
+			break
+		} else if n != 1 || len(page) > 32<<10+3 || offset != len(whole) {
+			t.Fatalf("%d bytes, then %q, %v", len(page), next, err)
+		}
+	}
+	if offset == 0 || !strings.Contains(whole, answer) {
+		t.Errorf("read %d bytes, the last page from %d", len(whole), offset)
+	}
+	for _, beyond := range []int{len(whole), len(whole) + 1} {
+		if got := ask("read_session", map[string]any{"session": id, "offset": beyond}); got != "There is nothing more" {
+			t.Errorf("from %d: %.50q", beyond, got)
+		}
+	}
+	if got := ask("read_session", map[string]any{"session": id, "offset": -1}); !strings.HasPrefix(got, whole[:100]) {
+		t.Errorf("from -1: %.50q", got)
+	}
+	for range 10 { // the words of titles count too
+		ask("ask", map[string]any{"prompt": "a whale", "model": "fake/a"})
+	}
+	if found := strings.Split(strings.TrimSpace(ask("search_sessions", map[string]any{"query": "whale"})), "\n"); len(found) != 21 || found[20] != "13 more: use more words" {
+		t.Errorf("found %d lines: %q", len(found), found)
+	}
+}
+
+// TestWrongStart: what keeps the server from serving is reported at once.
+func TestWrongStart(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		want string
+		args []string
+	}{
+		{"no model unknown", []string{"-m", "unknown"}},
+		{"--max-cost -1: use 0 or more", []string{"--max-cost", "-1"}},
+		{"--max-cost NaN: use 0 or more", []string{"--max-cost", "NaN"}},
+		{"--max-cost +Inf: use 0 or more", []string{"--max-cost", "+Inf"}},
+		{"--port -1: use a number from 0 to 65535", []string{"--port", "-1"}},
+		{"--port 65536: use a number from 0 to 65535", []string{"--port", "65536"}},
+		{"--folder " + file + " is no folder", []string{"--folder", file}},
+		{"--folder stat ", []string{"--folder", file + "-missing"}},
+	} {
+		s := start(t, llmtest.New(), tt.args...)
+		if err := <-s.ended; err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v: ended with %v", tt.args, err)
+		}
+		s.ended <- nil
+	}
 }
 
 // each is a request of the version that has no initialize: its method, its version, its client.
