@@ -118,6 +118,8 @@ func TestFactsCheck(t *testing.T) {
 		{"an absurd window", Facts{ID: "a", Context: 1 << 40, MaxOutput: 700}, Facts{ID: "a", MaxOutput: 700}, "window of 1099511627776"},
 		{"a window that holds no question", Facts{ID: "a", Context: 1023, MaxOutput: 1000}, Facts{ID: "a", MaxOutput: 1000}, "window of 1023 tokens"},
 		{"an output limit that holds no answer", Facts{ID: "a", MaxOutput: 1}, Facts{ID: "a"}, "output limit of 1 tokens"},
+		{"an end on no day", Facts{ID: "a", Retires: "2026-02-30"}, Facts{ID: "a"}, `end on "2026-02-30"`},
+		{"an end on a day", Facts{ID: "a", Retires: "2026-02-28"}, Facts{ID: "a", Retires: "2026-02-28"}, ""},
 		{"the window of an embedder", Facts{ID: "embedding-1", Context: 512}, Facts{ID: "embedding-1", Context: 512}, ""},
 	} {
 		got, told := tt.facts.Check()
