@@ -90,12 +90,19 @@ func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 // Switched reports whether another model wrote the last answer, such as in a continued
 // conversation, and returns the changes needed for the current model.
 func (s *Session) Switched() (e ModelSwitched, ok bool) {
-	for _, n := range slices.Backward(s.Path()) {
-		if model := s.Model(); n.Role == llm.RoleAssistant && n.Origin != llm.OriginImages {
-			return ModelSwitched{From: n.Model, To: model.Name, Changes: s.ChangesFor(model)}, n.Model != model.Name
+	s.mu.Lock()
+	model, last := s.request.now().Model, ""
+	for n := range s.tree.back(s.tree.head) {
+		if n.Role == llm.RoleAssistant && n.Origin != llm.OriginImages {
+			last, ok = n.Model, n.Model != model.Name
+			break
 		}
 	}
-	return e, false
+	s.mu.Unlock()
+	if ok {
+		e = ModelSwitched{From: last, To: model.Name, Changes: s.ChangesFor(model)}
+	}
+	return e, ok
 }
 
 // RefreshModel replaces the current model by known, the same model opened again with more facts,

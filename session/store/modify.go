@@ -18,16 +18,21 @@ const trashRetention = 30 * 24 * time.Hour
 // updateSession runs f in a transaction with the num of a session, or returns ErrNotFound.
 func (db *DB) updateSession(id string, f func(w *writer, num int64) error) error {
 	return db.write(func(w *writer) error {
-		var num int64
-		err := w.QueryRow(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&num)
-		if errors.Is(err, sql.ErrNoRows) {
-			return fmt.Errorf("%w: %s", ErrNotFound, id)
-		}
+		num, err := numOf(w, id)
 		if err != nil {
 			return err
 		}
 		return f(w, num)
 	})
+}
+
+// numOf returns the num of the session with an ID.
+func numOf(q Tx, id string) (num int64, err error) {
+	err = q.QueryRow(`SELECT num FROM sessions WHERE id = ?`, id).Scan(&num)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = fmt.Errorf("%w: %s", ErrNotFound, id)
+	}
+	return num, err
 }
 
 // Rename sets the title of a session, as chosen by the user. Like Pin, Trash, Restore and

@@ -78,12 +78,12 @@ func (l *Log) pages() (db *DB, id string) {
 
 func pageOf(db *DB, id string, from, to int) (nodes []Node, err error) {
 	err = db.View(func(q Tx) error {
-		row, err := db.row(q, id)
-		if err != nil && !isPartial(err) {
+		num, err := numOf(q, id)
+		if err != nil {
 			return err
 		}
 		var damage damageReport
-		nodes, err = readPage(q, row.num, from, to, &damage)
+		nodes, err = readPage(q, num, from, to, &damage)
 		return damage.err(db, err)
 	})
 	return nodes, err
