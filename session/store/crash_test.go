@@ -1,13 +1,16 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
 
+	"parley/providers/llm"
 	"parley/providers/llmtest"
 )
 
@@ -78,6 +81,49 @@ func TestKilled(t *testing.T) {
 	list, err := reopen(t, path).List(Query{})
 	if err != nil || len(list) != either(12, 300) || list[0].ID != fmt.Sprintf("round%03d", len(list)-1) {
 		t.Errorf("%d sessions, %v", len(list), err)
+	}
+}
+
+// A process that is killed at any moment leaves whole forks, or none.
+func TestForksKilled(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(llmtest.Folder(t), "parley.db")
+	var nodes []Node
+	for seq := range minPaged {
+		nodes = append(nodes, says(seq+1, llm.RoleUser, text(seq+1)))
+	}
+	db := reopen(t, path)
+	id, err := db.Import(Session{}, nodes)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for round := range either(6, 60) {
+		cmd, out := child(t, "fork", path, id)
+		id = line(t, out)
+		time.AfterFunc(time.Duration(rand.IntN(40))*time.Millisecond, func() { _ = cmd.Process.Kill() })
+		for out.Scan() {
+			id = out.Text()
+		}
+		_ = cmd.Wait()
+		db := reopen(t, path)
+		list, err := db.List(Query{Limit: 4})
+		if err != nil || !slices.ContainsFunc(list, func(s Session) bool { return s.ID == id }) {
+			t.Fatalf("round %d: %s is not in %+v, %v", round, id, list, err)
+		}
+		for _, s := range list {
+			_, nodes, err := db.Read(s.ID)
+			if err != nil || len(nodes) != s.Messages || s.Head != s.Messages {
+				t.Fatalf("round %d: %+v has %d messages, %v", round, s, len(nodes), err)
+			}
+			for i, n := range nodes {
+				if n.Seq != i+1 || n.Text() != text(i+1) {
+					t.Fatalf("round %d: message %d says %.40q", round, i+1, n.Text())
+				}
+			}
+		}
+		if err := db.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

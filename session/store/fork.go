@@ -2,6 +2,7 @@ package store
 
 import (
 	"cmp"
+	"database/sql"
 	"errors"
 	"fmt"
 	"sort"
@@ -9,8 +10,7 @@ import (
 	"time"
 )
 
-// An original is the conversation whose messages begin a fork that is not on disk yet. SQLite copies them:
-// decoding and encoding them takes ten times as long.
+// An original is the conversation whose messages begin a fork that is not on disk yet.
 type original struct {
 	db *DB
 	id string
@@ -92,15 +92,6 @@ func (s storedContent) linearAnnotations() (shown []Annotation) {
 	return withSettings(shown, s.annotations, s.older)
 }
 
-// checkpointAgain turns SQLite's automatic checkpoints on again.
-func (db *DB) checkpointAgain() {
-	db.mu.Lock()
-	defer db.mu.Unlock()
-	if db.writer != nil {
-		_ = db.writer.script("PRAGMA wal_autocheckpoint = 1000")
-	}
-}
-
 // isForked reports whether a Log needs the messages of session id for a fork that is not on disk yet.
 func (db *DB) isForked(id string) bool {
 	db.logsMu.Lock()
@@ -118,7 +109,14 @@ func (db *DB) isForked(id string) bool {
 
 // firstBranched returns the first message of a session that does not follow its predecessor directly; 0: none.
 func (db *DB) firstBranched(id string) (seq int, err error) {
-	err = db.value(&seq, `SELECT coalesce(min(seq), 0) FROM nodes WHERE parent <> seq - 1 AND session = (SELECT num FROM sessions WHERE id = ?)`, id)
+	err = db.View(func(q Tx) error {
+		num, err := numOf(q, id)
+		if err != nil {
+			return err
+		}
+		where, args := messagesOf(q, num)
+		return q.QueryRow(`SELECT coalesce(min(seq), 0) FROM nodes WHERE parent <> seq - 1 AND `+where, args...).Scan(&seq)
+	})
 	return seq, err
 }
 
@@ -135,33 +133,90 @@ func (db *DB) attach(from *DB) error {
 	return db.writer.Exec("ATTACH ? AS original", uri(from.path, "mode=ro"))
 }
 
-// copy copies the messages 1 to n to the session with a num in the store of w, and their blobs.
+// forksTable holds forks of long conversations: their messages 1 to upto are not copied, but those of the session
+// origin, which is no such fork itself. They are copied before origin changes one of them or is removed.
+const forksTable = `CREATE TABLE forks (session INTEGER PRIMARY KEY, origin INTEGER NOT NULL, upto INTEGER NOT NULL);
+CREATE INDEX forks_origin ON forks (origin);`
+
+// messagesOf returns the condition for the rows of nodes with the messages of a session, as SQL with its arguments.
+func messagesOf(q Tx, session int64) (where string, args []any) {
+	var origin, upto int64
+	if q.QueryRow(`SELECT origin, upto FROM forks WHERE session = ?`, session).Scan(&origin, &upto) != nil { // no fork, or an older schema
+		return `session = ?`, []any{session}
+	}
+	return `session IN (?1, ?2) AND (session = ?1 OR seq <= ?3)`, []any{session, origin, upto}
+}
+
+// hasForks reports whether messages of a session may belong to another one as well.
+func hasForks(q Tx) (has bool) {
+	err := q.QueryRow(`SELECT EXISTS (SELECT 1 FROM forks)`).Scan(&has)
+	return err == nil && has
+}
+
+// copy makes the messages 1 to n those of the session num in the store of w: in the same store, it only copies those
+// that are not in forks.
 func (o *original) copy(db *DB, w *writer, num int64, n int) error {
 	schema := "original."
 	if db == o.db {
 		schema = "main."
 	}
-	_ = w.script("PRAGMA wal_autocheckpoint = 0") // a later transaction moves them from the log into the file
-	var from, copied int64
-	err := w.QueryRow(strings.ReplaceAll(`SELECT num FROM @sessions WHERE id = ?`, "@", schema), o.id).Scan(&from)
+	var from, origin int64
+	var upto int
+	err := w.QueryRow(strings.ReplaceAll(`SELECT s.num, coalesce(f.origin, s.num), coalesce(f.upto, iif(?2, ?3, 0))
+		FROM @sessions s LEFT JOIN @forks f ON f.session = s.num WHERE id = ?1`, "@", schema), o.id, db == o.db, n).Scan(&from, &origin, &upto)
 	if err != nil {
 		return fmt.Errorf("copy the messages of %s: %w", o.id, err)
 	}
+	if db == o.db {
+		err = w.Exec(`INSERT INTO forks (session, origin, upto) VALUES (?, ?, ?)`, num, origin, upto)
+	} else {
+		err = w.copyMessages(schema, num, origin, 0, upto)
+	}
+	if err == nil {
+		err = w.copyMessages(schema, num, from, upto, n)
+	}
+	return err
+}
+
+// copyMessages copies the messages after+1 to upto of the session from, in a schema, to the session num, with their blobs.
+func (w *writer) copyMessages(schema string, num, from int64, after, upto int) error {
 	for _, query := range []string{
 		`INSERT INTO nodes (session, seq, parent, at, role, origin, model, indexed, rest, parts)
-			SELECT ?1, seq, parent, at, role, origin, model, 0, rest, parts FROM @nodes WHERE session = ?2 AND seq <= ?3 ORDER BY seq`,
+			SELECT ?1, seq, parent, at, role, origin, model, 0, rest, parts FROM @nodes WHERE session = ?2 AND seq > ?3 AND seq <= ?4 ORDER BY seq`,
 		`INSERT INTO blobs (sha, data) SELECT b.sha, b.data FROM @blobs b WHERE b.sha NOT IN (SELECT sha FROM blobs)
-			AND b.num IN (SELECT r.blob FROM @refs r CROSS JOIN @nodes o ON o.num = r.node WHERE o.session = ?2 AND o.seq <= ?3 AND ?1)`,
+			AND b.num IN (SELECT r.blob FROM @refs r CROSS JOIN @nodes o ON o.num = r.node WHERE o.session = ?2 AND o.seq > ?3 AND o.seq <= ?4 AND ?1)`,
 		`INSERT OR IGNORE INTO refs (node, blob) SELECT n.num, b.num FROM @refs r CROSS JOIN @nodes o ON o.num = r.node CROSS JOIN @blobs x ON x.num = r.blob
-			CROSS JOIN blobs b ON b.sha = x.sha CROSS JOIN nodes n ON n.session = ?1 AND n.seq = o.seq WHERE o.session = ?2 AND o.seq <= ?3`,
+			CROSS JOIN blobs b ON b.sha = x.sha CROSS JOIN nodes n ON n.session = ?1 AND n.seq = o.seq WHERE o.session = ?2 AND o.seq > ?3 AND o.seq <= ?4`,
 	} {
-		if err := w.Exec(strings.ReplaceAll(query, "@", schema), num, from, n); err != nil {
+		if after == upto {
+			return nil
+		}
+		if err := w.Exec(strings.ReplaceAll(query, "@", schema), num, from, after, upto); err != nil {
 			return err
 		}
 	}
-	err = w.QueryRow(`SELECT count(*) FROM nodes WHERE session = ?`, num).Scan(&copied)
-	if err == nil && copied != int64(n) {
-		err = fmt.Errorf("copy the messages of %s: only %d of %d were copied", o.id, copied, n)
+	var copied int
+	err := w.QueryRow(`SELECT count(*) FROM nodes WHERE session = ? AND seq > ? AND seq <= ?`, num, after, upto).Scan(&copied)
+	if err == nil && copied != upto-after {
+		err = fmt.Errorf("copy messages: only %d of %d were copied", copied, upto-after)
+	}
+	return err
+}
+
+// separate copies to the forks f that match where the messages that they have of other sessions.
+func (w *writer) separate(where string, args ...any) error {
+	if !hasForks(w) {
+		return nil
+	}
+	var forks [][3]int64
+	err := EachRow(w, func(rows *sql.Rows) error {
+		var f [3]int64
+		err := rows.Scan(&f[0], &f[1], &f[2])
+		forks = append(forks, f)
+		return err
+	}, `SELECT session, origin, upto FROM forks WHERE `+where, args...)
+	for _, f := range forks {
+		err = cmp.Or(err, w.copyMessages("main.", f[0], f[1], 0, int(f[2])), w.Exec(`DELETE FROM forks WHERE session = ?`, f[0]))
 	}
 	return err
 }

@@ -38,8 +38,7 @@ func TestForkNumbers(t *testing.T) {
 	}
 }
 
-// A long conversation is copied by SQLite when the copy has its first message. The copy equals one of decoded messages,
-// also in another store.
+// A fork of a long conversation equals one of decoded messages, also in another store, and after its original was removed.
 func TestForkOfPages(t *testing.T) {
 	t.Parallel()
 	const n = minPaged + 3
@@ -135,11 +134,6 @@ func TestForkOfPages(t *testing.T) {
 			if annotations, err := to.Annotations(s.ID); err != nil || !reflect.DeepEqual(annotations, shown) {
 				t.Errorf("annotations:\n%+v, %v\nwant\n%+v", annotations, err, shown)
 			}
-			var blobs, owned int
-			if err := errors.Join(to.value(&blobs, `SELECT count(*) FROM blobs`), to.value(&owned, `SELECT count(*) FROM refs r JOIN nodes n ON n.num = r.node
-				JOIN sessions s ON s.num = n.session WHERE s.id = ?`, s.ID)); err != nil || blobs != 1 || owned != (n+99)/100 {
-				t.Errorf("%d blobs with %d references, %v", blobs, owned, err)
-			}
 			if hits, _, err := to.Search(Query{Words: "515", Limit: -1}); err != nil || len(hits) != 1 {
 				t.Errorf("a search finds %+v, %v", hits, err)
 			}
@@ -151,10 +145,84 @@ func TestForkOfPages(t *testing.T) {
 			if _, got, err := to.Read(s.ID); err != nil || len(got) != n+1 || string(got[0].Parts[1].Data) != string(picture) {
 				t.Errorf("after the original was removed the copy has %d messages, %v", len(got), err)
 			}
+			var blobs, owned int
+			if err := errors.Join(to.value(&blobs, `SELECT count(*) FROM blobs`), to.value(&owned, `SELECT count(*) FROM refs r JOIN nodes n ON n.num = r.node
+				JOIN sessions s ON s.num = n.session WHERE s.id = ?`, s.ID)); err != nil || blobs != 1 || owned != (n+99)/100 {
+				t.Errorf("%d blobs with %d references, %v", blobs, owned, err)
+			}
 			if page, err := l.Read(1, 3); len(page) != 3 && l.Older() > 0 || err != nil {
 				t.Errorf("%d messages are read from the copy, %v", len(page), err)
 			}
 		})
+	}
+}
+
+// Forks of long conversations and of such forks share messages with the original, and keep them as they were when it
+// changes them or is removed.
+func TestForksShareMessages(t *testing.T) {
+	t.Parallel()
+	const n = minPaged
+	nodes := make([]Node, n)
+	for i := range nodes {
+		nodes[i] = says(i+1, llm.RoleUser, fmt.Sprint("message ", i+1))
+	}
+	db, l := resumed(t, nodes)
+	ids := []string{l.Session().ID}
+	for i := range 2 {
+		fork, err := db.Fork(ids[i], 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(fork.Put(says(n+i+1, llm.RoleUser, fmt.Sprint("fork ", i+1))), fork.Close()); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, fork.Session().ID)
+	}
+	var rows int
+	if err := db.value(&rows, `SELECT count(*) FROM nodes`); err != nil || rows != n+3 {
+		t.Errorf("%d messages are stored, want %d; %v", rows, n+3, err)
+	}
+	check := func(when, last string) {
+		t.Helper()
+		for i, id := range ids[1:] {
+			_, got, err := db.Read(id)
+			if err != nil || len(got) != n+1+i || got[0].Text() != "message 1" || got[n-1].Text() != last || got[n].Text() != "fork 1" {
+				t.Errorf("%s, fork %d has %d messages, %v", when, i+1, len(got), err)
+			}
+			log, err := db.Resume(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if page, err := log.Read(n-1, n+1); err != nil || log.Older() != n+1+i || page[1].Text() != last || page[2].Text() != "fork 1" {
+				t.Errorf("%s, a page of fork %d: %+v, %v", when, i+1, page, err)
+			}
+			if err := log.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		hits, _, err := db.Search(Query{Words: "512"})
+		list, errList := db.List(Query{Words: "512"})
+		if len(hits) != len(list) || err != nil || errList != nil {
+			t.Errorf("%s, a search finds %d messages and %d conversations, %v, %v", when, len(hits), len(list), err, errList)
+		}
+	}
+	check("at first", "message 512")
+	if err := l.Put(says(n, llm.RoleUser, "changed")); err != nil {
+		t.Fatal(err)
+	}
+	check("after a change", "message 512")
+	if again, err := db.Fork(ids[0], 0); err != nil || again.Put(says(n+1, llm.RoleUser, "fork 1")) != nil || again.Close() != nil {
+		t.Fatal(err)
+	} else {
+		ids = []string{ids[0], again.Session().ID}
+	}
+	check("again", "changed")
+	if err := errors.Join(l.Close(), db.Remove(ids[0])); err != nil {
+		t.Fatal(err)
+	}
+	check("without the original", "changed")
+	if err := db.Remove(ids[1]); err != nil {
+		t.Error(err)
 	}
 }
 

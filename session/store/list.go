@@ -247,6 +247,14 @@ func selection(db *DB, q Query) (where string, args []any) {
 		where += ` AND (-s.num IN (SELECT rowid FROM words WHERE words MATCH ? AND rowid < 0)
 			OR s.num IN (SELECT n.session FROM words w CROSS JOIN nodes n ON n.num = w.rowid WHERE words MATCH ?))`
 		args = append(args, match, match)
+		_ = db.View(func(r Tx) error {
+			if hasForks(r) {
+				where = strings.TrimSuffix(where, `)`) + ` OR s.num IN (SELECT f.session FROM words w CROSS JOIN nodes n ON n.num = w.rowid
+					CROSS JOIN forks f ON f.origin = n.session AND n.seq <= f.upto WHERE words MATCH ?))`
+				args = append(args, match)
+			}
+			return nil
+		})
 	} else if strings.TrimSpace(q.Words) != "" {
 		return "", nil // only punctuation, which is not indexed
 	}

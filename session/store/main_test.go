@@ -47,6 +47,7 @@ var children = map[string]func(path, id string) error{
 	"hold":  childHold,
 	"spend": childSpend,
 	"take":  childTake,
+	"fork":  childFork,
 }
 
 // child starts a process that does one of children, and a reader of what it
@@ -79,6 +80,31 @@ func childWrite(path, id string) error {
 			return err
 		}
 		fmt.Println(seq)
+	}
+}
+
+// childFork makes forks of a session, and forks of these, and removes every other original, until it is killed.
+func childFork(path, id string) error {
+	db, err := Open(path)
+	if err != nil {
+		return err
+	}
+	for round := 1; ; round++ {
+		l, err := db.Fork(id, 0)
+		if err != nil {
+			return err
+		}
+		seq := l.Session().Messages + 1
+		if err := errors.Join(l.Put(says(seq, llm.RoleUser, text(seq))), l.Close()); err != nil {
+			return err
+		}
+		fmt.Println(l.Session().ID)
+		if round%2 == 0 {
+			if err := db.Remove(id); err != nil {
+				return err
+			}
+		}
+		id = l.Session().ID
 	}
 }
 

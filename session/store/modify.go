@@ -102,6 +102,9 @@ func (db *database) checkRemovable(w *writer, num int64) error {
 
 func (db *database) removeSession(w *writer, num int64) error {
 	defer db.eraseWith(w)()
+	if err := w.separate(`origin = ?`, num); err != nil {
+		return err
+	}
 	for _, query := range []string{
 		`DELETE FROM words WHERE rowid = -?1`,
 		`DELETE FROM words WHERE rowid IN (SELECT num FROM nodes WHERE session = ?1)`,
@@ -113,6 +116,7 @@ func (db *database) removeSession(w *writer, num int64) error {
 	for _, query := range []string{
 		`DELETE FROM refs WHERE node IN (SELECT num FROM nodes WHERE session = ?1)`,
 		`DELETE FROM nodes WHERE session = ?1`,
+		`DELETE FROM forks WHERE session = ?1`,
 		`DELETE FROM annotations WHERE session = ?1`,
 		`DELETE FROM leases WHERE session = (SELECT id FROM sessions WHERE num = ?1)`,
 		`DELETE FROM state WHERE key IN (SELECT p.value || s.id FROM sessions s, json_each('["changes of ", "aside of "]') p WHERE s.num = ?1)`,

@@ -39,7 +39,8 @@ func (r *nodeRow) decode() {
 // readNodes reads the messages of a session from a table, by rising Seq. Damaged numbers and
 // parents are replaced, so that each message follows one before it, or none.
 func readNodes(q Tx, session int64, damage *damageReport, table string) ([]Node, error) {
-	rows, err := readRows(q, damage, 0, table+` WHERE session = ?`, session)
+	where, args := messagesOf(q, session)
+	rows, err := readRows(q, damage, 0, table+` WHERE `+where, args...)
 	nodes := make([]Node, 0, rows.count())
 	for r := range rows.all {
 		nodes = append(nodes, r.Node)

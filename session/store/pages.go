@@ -17,14 +17,16 @@ const minPaged = 512
 // they can be read in pages.
 func isDense(q Tx, row sessionRow) bool {
 	var n, first, last int
-	err := q.QueryRow(`SELECT count(*), min(seq), max(seq) FROM nodes WHERE session = ?`, row.num).Scan(&n, &first, &last)
+	where, args := messagesOf(q, row.num)
+	err := q.QueryRow(`SELECT count(*), min(seq), max(seq) FROM nodes WHERE `+where, args...).Scan(&n, &first, &last)
 	return err == nil && n == row.Messages && first == 1 && last == n && row.Head >= 0 && row.Head <= n
 }
 
 // readPage reads the messages from..to of a session that isDense. A missing message is a node
 // without a role.
 func readPage(q Tx, session int64, from, to int, damage *damageReport) ([]Node, error) {
-	rows, err := readRows(q, damage, to-from+1, `nodes WHERE session = ? AND seq BETWEEN ? AND ?`, session, from, to)
+	where, args := messagesOf(q, session)
+	rows, err := readRows(q, damage, to-from+1, `nodes WHERE `+where+` AND seq BETWEEN ? AND ?`, append(args, from, to)...)
 	nodes := make([]Node, to-from+1)
 	for i := range nodes {
 		nodes[i].Seq = from + i

@@ -50,7 +50,7 @@ CREATE TABLE leases (
 CREATE TABLE state (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE drafts (key TEXT PRIMARY KEY, text TEXT NOT NULL, cursor INTEGER NOT NULL, parts TEXT NOT NULL, at INTEGER);
 CREATE TABLE prompts (num INTEGER PRIMARY KEY, text TEXT NOT NULL, folder TEXT NOT NULL, at INTEGER);
-` + wordsTable, annotationsTable, vectorTables, videosTable, ledgerTables, missedCost, comparisonsTable, listIndexes, briefIndex, updatedIndex}
+` + wordsTable, annotationsTable, vectorTables, videosTable, ledgerTables, missedCost, comparisonsTable, listIndexes, briefIndex, updatedIndex, forksTable}
 
 const wordsTable = `CREATE VIRTUAL TABLE words USING fts5(text, content='', contentless_delete=1, tokenize="unicode61 remove_diacritics 2", prefix='2 3');`
 

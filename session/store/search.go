@@ -222,18 +222,23 @@ func (db *DB) search(q Query, words terms) (hits []Hit, total int, err error) {
 	return hits, total, err
 }
 
-// candidateSources are the tables of messages and of titles, each with its join, the model column, and
+// candidateSources are the tables of messages, of titles, and of messages that forks have of others, each with its join, the model column, and
 // the order that puts the last stored first.
 var candidateSources = [...]struct{ join, model, latest string }{
 	{`CROSS JOIN nodes n ON n.num = words.rowid CROSS JOIN sessions s ON s.num = n.session
 		WHERE words MATCH ? AND words.rowid > 0 AND `, `iif(n.model = '', s.model, n.model)`, `words.rowid DESC`},
 	{`CROSS JOIN sessions s ON s.num = -words.rowid WHERE words MATCH ? AND words.rowid < 0 AND `, `s.model`, `words.rowid`},
+	{`CROSS JOIN nodes n ON n.num = words.rowid CROSS JOIN forks f ON f.origin = n.session AND n.seq <= f.upto CROSS JOIN sessions s ON s.num = f.session
+		WHERE words MATCH ? AND words.rowid > 0 AND `, `iif(n.model = '', s.model, n.model)`, `words.rowid DESC`},
 }
 
 // candidates returns all matches of q, best first.
 func candidates(r Tx, q Query, words terms) (found []candidate, err error) {
 	where, more := q.filter()
-	for _, source := range candidateSources {
+	for i, source := range candidateSources {
+		if i == 2 && !hasForks(r) {
+			break
+		}
 		query := `SELECT s.num, words.rowid, bm25(words) FROM words ` + source.join + where
 		args := append([]any{words.match()}, more...)
 		if q.Model != "" {
@@ -269,7 +274,7 @@ func rank(found []candidate) {
 	}
 	sort.Slice(found, func(i, j int) bool {
 		a, b := &found[i], &found[j]
-		return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(max(b.num, -b.num), max(a.num, -a.num)), cmp.Compare(b.num, a.num)) < 0
+		return cmp.Or(cmp.Compare(a.score, b.score), cmp.Compare(max(b.num, -b.num), max(a.num, -a.num)), cmp.Compare(b.num, a.num), cmp.Compare(b.session, a.session)) < 0
 	})
 }
 

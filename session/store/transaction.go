@@ -3,6 +3,7 @@ package store
 import (
 	"database/sql"
 	"errors"
+	"math"
 	"slices"
 	"time"
 
@@ -38,9 +39,6 @@ func (l *Log) flush() error {
 		return nil
 	}
 	err := l.db.write(tx.run)
-	if tx.source != nil {
-		l.db.checkpointAgain()
-	}
 	if errors.Is(err, errRewrite) {
 		l.mu.Lock()
 		err = l.readOlder()
@@ -283,7 +281,13 @@ const nodeSQL = `INSERT INTO nodes (session, seq, parent, at, role, origin, mode
 // waits for them. Indexing comes last: SQLite flushes its index before each statement that may have to be
 // undone.
 func (tx *transaction) saveNodes(w *writer, nodes []nodeEntry) error {
-	answered := false
+	answered, first := false, math.MaxInt
+	for i := range nodes {
+		first = min(first, nodes[i].Seq)
+	}
+	if err := w.separate(`(session = ?1 OR origin = ?1) AND upto >= ?2`, tx.num, first); err != nil {
+		return err
+	}
 	for i := range nodes {
 		if err := tx.saveNode(w, &nodes[i]); err != nil {
 			return err
