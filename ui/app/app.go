@@ -31,8 +31,8 @@ import (
 // goroutine, the front end's.
 type App struct {
 	Options
-	Uses CommandUses
-	comparing
+	Uses    CommandUses
+	Unnamed bool // a blind comparison is open: anything that identifies its models is hidden
 
 	// Flows fill these in.
 	Commands      []Command                                           // all commands, in the order of the help
@@ -89,8 +89,8 @@ type FileChanges struct {
 func New(o Options) *App {
 	o = o.WithDefaults()
 	a := &App{
-		Options: o, comparing: comparing{Compared: o.Start.Compare, compareOptions: compareOptions{Judge: o.Start.Judge}},
-		Busy: func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, BeforeSwitch: func() {},
+		Options: o,
+		Busy:    func() bool { return false }, Terminal: func() TerminalState { return TerminalState{} }, KeyOf: func(command string) string { return "/" + command }, BeforeSwitch: func() {},
 		Reopened: func() Effect { return nil }, BranchFiles: func() Effect { return nil }, NextQuestion: func() Effect { return nil },
 		DiscoverModels: func() Effect { return nil }, LearnModel: func() Effect { return nil },
 		UseModel: func(string) Effect { return nil }, FollowModel: func(string) Effect { return nil }, ServerPrompts: func() ([]ServerPrompt, string) { return nil, "" },
@@ -138,7 +138,7 @@ func (a *App) WatchAll(tell func(happened func() Effect)) {
 
 // SaveState returns an effect that stores value under key for the next start. It ignores errors of a read-only store.
 func (o *Options) SaveState(key, value string) Effect {
-	return save(o.Library, func() error { return o.Library.Set(key, value) })
+	return Save(o.Library, func() error { return o.Library.Set(key, value) })
 }
 
 // SandboxBadge returns what the sandbox of the model's commands lacks: "no sandbox", "sandbox: no namespaces", or "" if
@@ -198,8 +198,9 @@ type Options struct {
 	Session    *session.Session // the open conversation
 	Start      Start
 	Attached   []llm.Part // attachments of the next prompt
-	Workspace  string     // working directory of tools, abbreviated for users (~)
-	Directory  string     // absolute path of the same directory
+	Compared   Compared
+	Workspace  string // working directory of tools, abbreviated for users (~)
+	Directory  string // absolute path of the same directory
 	ConfigFile ConfigFile
 	Library    *session.Store // nil: a store in memory
 	Ephemeral  bool           // the conversation is not stored
@@ -338,11 +339,9 @@ type FirstScreen struct {
 
 // Start holds the first actions of a front end.
 type Start struct {
-	Prompt  []llm.Part // prompt to send at once; nil for none
-	Find    *string    // opens the list of conversations with this search, "" for all; nil does not open it
-	Fork    bool       // with Find: continues in a copy of the chosen conversation
-	Compare []string   // models that answer the first prompt; nil: the session's
-	Judge   string     // model that picks the best of their answers; "" for none
+	Prompt []llm.Part // prompt to send at once; nil for none
+	Find   *string    // opens the list of conversations with this search, "" for all; nil does not open it
+	Fork   bool       // with Find: continues in a copy of the chosen conversation
 }
 
 // takeFork reports whether the conversation to open must be copied. It returns true at most once.

@@ -81,8 +81,6 @@ func Register(a *App) {
 		{Name: "rename", Group: Conversations, Arg: "TITLE", Help: "Rename this conversation", Unavailable: a.EmptyText, Run: a.rename},
 		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Arg: "ACTION", Help: "Summarize to free context; edit, undo", Unavailable: a.busyOrEmpty, Args: a.compactItems, MultilineArg: "edit", Run: a.compact},
 
-		{Name: "compare", Keys: []string{"ctrl+x v"}, Group: ModelsGroup, Arg: "--blind --judge MODEL MODEL…", Help: "Compare models side by side", Unavailable: a.BusyText, Run: a.Compare},
-
 		{Name: "wire", Keys: []string{"ctrl+x w", "f12"}, Group: View, Help: "HTTP inspector: raw requests and responses", Unavailable: a.noExchanges, Run: openPanel(PanelWire)},
 
 		{Name: "init", Group: Program, Help: "Ask the model to write AGENTS.md for this folder", Run: writeInstructions},

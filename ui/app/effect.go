@@ -116,8 +116,8 @@ func Do(do func(context.Context) error, done string) Effect {
 	})
 }
 
-// save returns an effect that runs do, which writes to the store. It ignores errors of a read-only store.
-func save(lib *session.Store, do func() error) Effect {
+// Save returns an effect that runs do, which writes to the store. It ignores errors of a read-only store.
+func Save(lib *session.Store, do func() error) Effect {
 	return Do(func(context.Context) error {
 		if err := do(); lib.ReadOnly() == nil {
 			return err
@@ -224,7 +224,6 @@ const (
 	PanelModels   Panel = "models"
 	PanelHelp     Panel = "help"
 	PanelWire     Panel = "wire"
-	PanelCompare  Panel = "compare"
 	PanelBranches Panel = "tree"
 )
 
@@ -443,11 +442,3 @@ func ModeDetail(mode act.Mode) string { return modeHelp[mode] }
 
 // ModeHelp names and describes an approval mode.
 func ModeHelp(mode act.Mode) string { return string(mode) + " – " + modeHelp[mode] }
-
-// ComparedCallText describes a tool call in a comparison, where models may only read.
-func ComparedCallText(tool string, status CallStatus) string {
-	if status == CallRunning || status == CallDone {
-		return "Called " + tool
-	}
-	return "Wanted to call " + tool + " (not run while comparing)"
-}

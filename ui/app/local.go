@@ -86,7 +86,7 @@ func ReadLocalAnswers(lib *session.Store) LocalAnswers {
 // SaveLocalAnswer stores whether a service on this machine may answer.
 func (o *Options) SaveLocalAnswer(provider string, yes bool) Effect {
 	lib := o.Library
-	return save(lib, func() error { return SaveLocalAnswer(lib, provider, yes) })
+	return Save(lib, func() error { return SaveLocalAnswer(lib, provider, yes) })
 }
 
 // SaveLocalAnswer stores whether a service on this machine may answer.

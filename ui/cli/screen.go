@@ -98,7 +98,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	defer func() { a.toolSet.Jobs().Close() }() // the screen asked before quitting
 	if names := a.flags.compared(cmp.Or(a.flags.settings.model, s.Model().Name)); len(names) > 1 {
 		models, _ := a.openCompared(s, names) // the front end reports models that cannot be opened
-		o.Start.Judge, o.Start.Compare = a.flags.judge, names
+		o.Compared = app.Compared{Models: names, Judge: a.flags.judge}
 		o.Notice = joinNotices(o.Notice, requestsNotice(models, a.flags.answers))
 	}
 	o.Notice = joinNotices(o.Notice, a.toolSet.TakeSandboxNotices()) // what commands of an earlier parley left

@@ -11,6 +11,7 @@ import (
 	"parley/session"
 	"parley/tools/act"
 	"parley/ui/app"
+	"parley/ui/app/candidates"
 	"parley/ui/format"
 )
 
@@ -18,7 +19,7 @@ import (
 // first candidate with text is read as its answer arrives. Events of the others wait until it is
 // done.
 type comparison struct {
-	app.Comparison
+	candidates.List
 	*transcript
 	turns    []*turn           // by candidate; each reads its answer
 	waiting  [][]session.Event // unread events by candidate
@@ -26,8 +27,8 @@ type comparison struct {
 	speaking int               // candidate being read; -1 for none
 }
 
-func newComparison(p *app.ComparedPrompt, t *transcript) *comparison {
-	c := &comparison{Comparison: app.NewComparison(p), transcript: t, speaking: -1, waiting: make([][]session.Event, len(p.Names))}
+func newComparison(p *candidates.Prompt, t *transcript) *comparison {
+	c := &comparison{List: candidates.New(p), transcript: t, speaking: -1, waiting: make([][]session.Event, len(p.Names))}
 	for range p.Names {
 		c.turns = append(c.turns, &turn{transcript: t})
 	}
@@ -36,7 +37,7 @@ func newComparison(p *app.ComparedPrompt, t *transcript) *comparison {
 
 // handleEvent reads an event of a candidate, or queues it until the candidate is read.
 func (c *comparison) handleEvent(e session.CandidateEvent) {
-	one := c.Comparison.Apply(e)
+	one := c.List.Apply(e)
 	if one == nil {
 		return
 	}
@@ -54,7 +55,7 @@ func (c *comparison) handleEvent(e session.CandidateEvent) {
 		for _, event := range events {
 			c.read(n, event)
 		}
-		if !c.Comparison[n].Done {
+		if !c.List[n].Done {
 			return
 		}
 		c.finishAnswer(n)
@@ -77,10 +78,10 @@ func (c *comparison) next() bool {
 	if len(c.ready) == 0 {
 		return false
 	}
-	i := max(slices.IndexFunc(c.ready, func(n int) bool { return c.Comparison[n].Done }), 0)
+	i := max(slices.IndexFunc(c.ready, func(n int) bool { return c.List[n].Done }), 0)
 	c.speaking = c.ready[i]
 	c.ready = slices.Delete(c.ready, i, i+1)
-	c.writeLine("Answer %d of %d, %s:", c.speaking+1, len(c.Comparison), c.Comparison[c.speaking].Label)
+	c.writeLine("Answer %d of %d, %s:", c.speaking+1, len(c.List), c.List[c.speaking].Label)
 	return true
 }
 
@@ -91,7 +92,7 @@ func (c *comparison) read(n int, e session.Event) {
 		defer c.writeLine("The answer begins again.")
 	}
 	for _, change := range t.live.Apply(e, c.now()) {
-		if change.Kind != app.ThinkingBlock && change.Kind != app.RetryBlock && !(change.Kind == app.EventBlock && c.Comparison[n].Blind) {
+		if change.Kind != app.ThinkingBlock && change.Kind != app.RetryBlock && !(change.Kind == app.EventBlock && c.List[n].Blind) {
 			t.change(change)
 		}
 	}
@@ -100,10 +101,10 @@ func (c *comparison) read(n int, e session.Event) {
 // finishAnswer ends the answer being read.
 func (c *comparison) finishAnswer(n int) {
 	c.speaking = -1
-	one := c.Comparison[n]
+	one := c.List[n]
 	c.turns[n].finish()
 	for _, call := range one.Answer.Message.Calls() {
-		c.writeLine("%s.", app.ComparedCallText(act.DisplayName(call.Name), app.CallFailed))
+		c.writeLine("%s.", candidates.CallText(act.DisplayName(call.Name), app.CallFailed))
 	}
 	if err := one.Failure(); err != nil {
 		c.writeLine("%s", failure(err))
@@ -112,7 +113,7 @@ func (c *comparison) finishAnswer(n int) {
 }
 
 // resultText returns how an answer ended, with its tokens, cost and duration.
-func resultText(one *app.Candidate) string {
+func resultText(one *candidates.Candidate) string {
 	parts, a := []string{one.Outcome()}, one.Answer
 	if !one.Done || one.Blind { // figures may reveal the model
 		return parts[0]
@@ -132,7 +133,7 @@ func (c *comparison) activity() string {
 		return ""
 	}
 	var left []string
-	for _, one := range c.Comparison {
+	for _, one := range c.List {
 		if !one.Done {
 			left = append(left, one.Label)
 		}
@@ -141,7 +142,7 @@ func (c *comparison) activity() string {
 }
 
 // compare sends parts to several models. heard reports that the user has just typed them.
-func (t *turns) compare(p *app.ComparedPrompt, heard bool, parts []llm.Part) {
+func (t *turns) compare(p *candidates.Prompt, heard bool, parts []llm.Part) {
 	s := t.app.Session
 	t.play(heard, func(ctx context.Context) iter.Seq[session.Event] { return p.Ask(ctx, s, parts) })
 	if t.current != nil {
@@ -153,10 +154,10 @@ func (t *turns) compare(p *app.ComparedPrompt, heard bool, parts []llm.Part) {
 // askWinner asks which answer of a comparison to continue with, and then calls then. If there
 // is nothing to choose, it returns false without calling then.
 func (t *turns) askWinner(c *comparison, then func()) bool {
-	var answered []*app.Candidate
+	var answered []*candidates.Candidate
 	kept := 0
 	path := t.app.Session.Path()
-	for i, one := range c.Comparison {
+	for i, one := range c.List {
 		if one.Answer.Seq > 0 {
 			answered = append(answered, one)
 		}
@@ -181,7 +182,7 @@ func (t *turns) askWinner(c *comparison, then func()) bool {
 	t.questions.enqueue(&question{
 		prompt: "Continue with which answer? Number, or nothing to keep " + keep + ":",
 		describe: func() {
-			for i, one := range c.Comparison {
+			for i, one := range c.List {
 				t.writeLine("%d. %s, %s", i+1, one.Label, resultText(one))
 			}
 		},
@@ -191,11 +192,11 @@ func (t *turns) askWinner(c *comparison, then func()) bool {
 			case line == "":
 				stay()
 				return true
-			case err != nil || n < 1 || n > len(c.Comparison):
+			case err != nil || n < 1 || n > len(c.List):
 				t.writeLine("No answer %s.", truncate(line, 60))
 				return false
-			case c.Comparison[n-1].Answer.Seq == 0:
-				t.writeLine("Answer %d cannot be chosen: %s.", n, c.Comparison[n-1].Outcome())
+			case c.List[n-1].Answer.Seq == 0:
+				t.writeLine("Answer %d cannot be chosen: %s.", n, c.List[n-1].Outcome())
 				return false
 			}
 			t.apply(c.Choose(t.app, n-1))

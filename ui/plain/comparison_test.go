@@ -120,8 +120,8 @@ func TestCompareAnswers(t *testing.T) {
 			if len(path) < 2 || path[1].Text() != tt.want || d.app.Session.Model().Name != tt.model {
 				t.Errorf("%s continues %+v, want %q with %s\n%s", d.app.Session.Model().Name, path, tt.want, tt.model, d.said())
 			}
-			if d.questions.first() != nil || len(d.app.Compared) > 0 {
-				t.Errorf("questions %v, and the next prompt goes to %q", d.questions.waiting, d.app.Compared)
+			if d.questions.first() != nil || len(d.app.Compared.Models) > 0 {
+				t.Errorf("questions %v, and the next prompt goes to %q", d.questions.waiting, d.app.Compared.Models)
 			}
 			d.valid()
 			d.enter("and more?") // in every case, the next prompt is answered
@@ -182,7 +182,7 @@ func TestCompareQueue(t *testing.T) {
 func TestCompareFromTheCommandLine(t *testing.T) {
 	for _, prompt := range [][]llm.Part{nil, llm.UserText("which?").Parts} {
 		d, _ := comparing(t, func(o *app.Options, _ *session.Options) {
-			o.Start.Compare, o.Start.Prompt = []string{"fake/m", "fake/two"}, prompt
+			o.Compared.Models, o.Start.Prompt = []string{"fake/m", "fake/two"}, prompt
 		}, llmtest.Say("one"), llmtest.Say("two"))
 		d.heard("Next prompt goes to fake/m and fake/two")
 		if prompt == nil {

@@ -26,8 +26,6 @@ func (p *panels) open(panel app.Panel, query string) bool {
 		p.models(query)
 	case app.PanelWire:
 		p.exchanges()
-	case app.PanelCompare:
-		p.chooseModel(app.CompareTitle(p.app)+":", func(name string) { p.apply(p.app.Compare(strings.TrimSpace(query + " " + name))) })
 	case app.PanelBranches:
 		if p.requireIdle() {
 			p.apply(app.ChooseBranch(p.app))

@@ -6,6 +6,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/ui/app"
+	"parley/ui/app/candidates"
 	"parley/ui/format"
 )
 
@@ -81,10 +82,10 @@ func (s *sender) expanded(text string, parts []llm.Part, notes []string, err err
 // dispatch sends a message. During a turn it queues the message: for the next tool results, or for
 // the end of the turn if later is set.
 func (s *sender) dispatch(text string, mentioned []llm.Part, later bool) {
-	var compared *app.ComparedPrompt
+	var compared *candidates.Prompt
 	if !s.app.Busy() {
 		var err error
-		if compared, err = app.OpenCompared(s.app); err != nil {
+		if compared, err = candidates.Open(s.app); err != nil {
 			s.notSent(text, err)
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"parley/providers/llm"
 	"parley/tools/act"
 	"parley/ui/app"
+	"parley/ui/app/candidates"
 	"parley/ui/format"
 )
 
@@ -80,13 +81,13 @@ func (p *frontend) first() {
 		return
 	}
 	prompt := p.app.Start.Prompt
-	if len(p.app.Compared) > 0 {
-		p.writeLine("%s.", app.ComparedText(p.app))
+	if len(p.app.Compared.Models) > 0 {
+		p.writeLine("%s.", candidates.Text(p.app))
 	}
 	switch {
 	case len(prompt) == 0:
-	case len(p.app.Compared) > 0:
-		compared, err := app.OpenCompared(p.app)
+	case len(p.app.Compared.Models) > 0:
+		compared, err := candidates.Open(p.app)
 		if err != nil {
 			p.writeError(err)
 			p.draftPrompt(prompt)

@@ -78,7 +78,7 @@ func TestAnswers(t *testing.T) {
 	s := setUpWith(t, 120, 24, func(o *Options) {
 		o.App.Session = session.New(session.Options{Model: model})
 		o.App.Open = func(string) (llm.Endpoint, error) { return model, nil }
-		o.App.Start.Compare = []string{"fake/one", "fake/one"}
+		o.App.Compared.Models = []string{"fake/one", "fake/one"}
 	})
 	s.WaitForText("comparing: fake/one (1 of 2) + fake/one (2 of 2)")
 	s.Type("which?").Press("enter").WaitForText("esc keep the first").WaitForText("› fake/one (1 of 2)").Shows("fake/one (2 of 2)")

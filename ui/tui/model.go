@@ -139,13 +139,13 @@ func (m *Model) sendInitialPrompt() tea.Cmd {
 	case len(prompt) == 0:
 		return nil
 	}
-	compared, err := m.openCompared()
+	ask, err := m.openCompared()
 	switch {
 	case err != nil:
 		m.input.RestoreMessage(llm.Message{Role: llm.RoleUser, Parts: prompt})
 		return m.ShowToast(app.ShellErrorText(err))
-	case compared != nil:
-		return m.comparer.Ask(compared, prompt)
+	case ask != nil:
+		return ask(prompt)
 	}
 	if _, waits := m.App.DiscoverModels().(app.Prepare); waits {
 		m.pending.first = prompt
@@ -154,12 +154,12 @@ func (m *Model) sendInitialPrompt() tea.Cmd {
 	return m.chat.SendPrompt(prompt...)
 }
 
-// openCompared opens the models to compare; it returns nil if the prompt goes to one model.
-func (m *Model) openCompared() (*app.ComparedPrompt, error) {
+// openCompared opens the models to compare. Ask is nil if the prompt goes to one model.
+func (m *Model) openCompared() (ask func(parts []llm.Part) tea.Cmd, err error) {
 	if m.comparer == nil {
 		return nil, nil
 	}
-	return app.OpenCompared(m.App)
+	return m.comparer.Compare()
 }
 
 // Update handles one message and the prompts that the composer submits because of it, since the

@@ -124,7 +124,7 @@ func TestNamedModelWins(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := setUpWith(t, 100, 30, opened)
 			enter(s)
-			s.WaitFor(func() bool { return slices.Equal(s.m.App.Compared, []string{"fake/one", "mo/m1"}) })
+			s.WaitFor(func() bool { return slices.Equal(s.m.App.Compared.Models, []string{"fake/one", "mo/m1"}) })
 		})
 	}
 	t.Run("the list offers it", func(t *testing.T) {

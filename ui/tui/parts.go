@@ -4,7 +4,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"parley/providers/llm"
-	"parley/ui/app"
 	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
 )
@@ -19,7 +18,8 @@ type greeter interface {
 
 // A comparer sends a prompt to several models, and lets the user choose an answer.
 type comparer interface {
-	Ask(p *app.ComparedPrompt, parts []llm.Part) tea.Cmd
+	// Compare opens the models for the next prompt. Ask is nil if it goes to one model.
+	Compare() (ask func(parts []llm.Part) tea.Cmd, err error)
 }
 
 // A column is text beside the conversation on wide screens.

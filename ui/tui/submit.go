@@ -146,10 +146,10 @@ func (m *Model) dispatch(s composer.Submission, mentioned []llm.Part) tea.Cmd {
 	if m.branches.rewrite(text) {
 		return m.ShowToast("New branch created · " + m.keymap.keyOf("tree") + " shows both")
 	}
-	var compared *app.ComparedPrompt
+	var ask func(parts []llm.Part) tea.Cmd
 	var err error
 	if m.chat.Turn == nil {
-		compared, err = m.openCompared()
+		ask, err = m.openCompared()
 	}
 	if err == nil {
 		err = m.branches.commitEdit()
@@ -166,8 +166,8 @@ func (m *Model) dispatch(s composer.Submission, mentioned []llm.Part) tea.Cmd {
 	}
 	m.chat.Transcript.Bottom()
 	m.HideToast()
-	if compared != nil {
-		return tea.Batch(sent, m.comparer.Ask(compared, parts))
+	if ask != nil {
+		return tea.Batch(sent, ask(parts))
 	}
 	return tea.Batch(sent, m.chat.SendPrompt(parts...))
 }

@@ -6,6 +6,7 @@ import (
 	"parley/ui/app/flows/aside"
 	"parley/ui/app/flows/askuser"
 	"parley/ui/app/flows/budget"
+	"parley/ui/app/flows/compare"
 	"parley/ui/app/flows/config"
 	"parley/ui/app/flows/consult"
 	"parley/ui/app/flows/context"
@@ -34,6 +35,7 @@ import (
 // Register adds all flows to a.
 func Register(a *app.App) {
 	app.Register(a)
+	compare.Register(a)
 	images.Register(a)
 	prompts.Register(a)
 	sources.Register(a)

@@ -9,7 +9,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/app"
+	"parley/ui/app/candidates"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
 	"parley/ui/tui/panel"
@@ -42,19 +42,28 @@ func (c *comparison) Update(msg tea.Msg) (tea.Cmd, bool) {
 	return nil, true
 }
 
-// Ask sends a prompt to every compared model.
-func (c *comparison) Ask(p *app.ComparedPrompt, parts []llm.Part) tea.Cmd {
+// Compare opens the models for the next prompt. Ask sends it to them, and is nil if it goes to one model.
+func (c *comparison) Compare() (ask func(parts []llm.Part) tea.Cmd, err error) {
+	p, err := candidates.Open(c.App)
+	if p == nil {
+		return nil, err
+	}
+	return func(parts []llm.Part) tea.Cmd { return c.ask(p, parts) }, nil
+}
+
+// ask sends a prompt to every compared model.
+func (c *comparison) ask(p *candidates.Prompt, parts []llm.Part) tea.Cmd {
 	s := c.App.Session
 	cmd := c.chat.Play(func(ctx context.Context) iter.Seq[session.Event] { return p.Ask(ctx, s, parts) })
 	c.chat.Turn.Model = strings.Join(p.Labels(), " + ")
 	d := newDialog(p, c.Theme, c.Config.Motion != "off")
-	d.goOn, d.stop = func(n int) tea.Cmd { return c.goOn(d.Comparison, n) }, c.chat.Stop
+	d.goOn, d.stop = func(n int) tea.Cmd { return c.goOn(d.List, n) }, c.chat.Stop
 	return tea.Batch(cmd, c.Open(d))
 }
 
 // goOn continues with answer n and its model. If n is negative, it continues with the current
 // answer of the conversation.
-func (c *comparison) goOn(of app.Comparison, n int) tea.Cmd {
+func (c *comparison) goOn(of candidates.List, n int) tea.Cmd {
 	c.Close()
 	if n < 0 {
 		return c.Perform(of.Leave(c.App))

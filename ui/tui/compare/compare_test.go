@@ -11,6 +11,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/app/candidates"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/common"
 	"parley/ui/tui/dialog"
@@ -46,7 +47,7 @@ func TestComparison(t *testing.T) {
 		fake := func(name string) llm.Endpoint {
 			return llm.Endpoint{Model: llmtest.New(llmtest.Say("x")), Name: name, Origin: name}
 		}
-		c.Ask(&app.ComparedPrompt{Names: []string{"a/a", "b/b"}, Models: []llm.Endpoint{fake("a/a"), fake("b/b")}}, []llm.Part{{Kind: llm.Text, Text: "hi"}})
+		c.ask(&candidates.Prompt{Names: []string{"a/a", "b/b"}, Models: []llm.Endpoint{fake("a/a"), fake("b/b")}}, []llm.Part{{Kind: llm.Text, Text: "hi"}})
 		s.Running.Wait()
 		if screen.Turn.Model != "a/a + b/b" {
 			t.Errorf("the turn is of %s", screen.Turn.Model)

@@ -14,6 +14,7 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/app/candidates"
 	"parley/ui/theme"
 	"parley/ui/tui/chat"
 	"parley/ui/tui/dialog"
@@ -29,7 +30,7 @@ const (
 // A Dialog shows the answers of several models side by side, until the user
 // chooses one. Because it is a dialog, the user cannot send prompts meanwhile.
 type Dialog struct {
-	app.Comparison
+	candidates.List
 	root          dialog.Root
 	theme         *theme.Theme
 	width, height int
@@ -48,15 +49,15 @@ type Dialog struct {
 
 // A column is the answer of one of the models.
 type column struct {
-	*app.Candidate
+	*candidates.Candidate
 	pane *transcript.Model
 	turn app.Turn
 }
 
 // newDialog returns a dialog for models that have not been asked yet.
-func newDialog(p *app.ComparedPrompt, th *theme.Theme, motion bool) *Dialog {
-	c := &Dialog{Comparison: app.NewComparison(p), theme: th, running: true, wanted: -1}
-	for _, one := range c.Comparison {
+func newDialog(p *candidates.Prompt, th *theme.Theme, motion bool) *Dialog {
+	c := &Dialog{List: candidates.New(p), theme: th, running: true, wanted: -1}
+	for _, one := range c.List {
 		pane := transcript.New(th)
 		pane.SetMotion(motion)
 		c.columns = append(c.columns, &column{Candidate: one, pane: pane, turn: app.NewTurn(pane.Blocks.NewID)})
@@ -72,7 +73,7 @@ func (*Dialog) Wide() {}
 
 // Apply shows an event of one of the models.
 func (c *Dialog) Apply(l session.CandidateEvent, now time.Time) {
-	one := c.Comparison.Apply(l)
+	one := c.List.Apply(l)
 	if one == nil {
 		return
 	}
@@ -98,7 +99,7 @@ func (c *column) draw(b app.Change) {
 	case b.Kind == app.EventBlock:
 		c.pane.Blocks.AddNote(notice.Text)
 	case b.Kind == app.ToolBlock && b.Tool.Name != "":
-		c.pane.Blocks.SetNote(b.ID, transcript.Info, app.ComparedCallText(b.Tool.Name, b.Tool.Status))
+		c.pane.Blocks.SetNote(b.ID, transcript.Info, candidates.CallText(b.Tool.Name, b.Tool.Status))
 	}
 }
 
@@ -106,7 +107,7 @@ func (c *column) draw(b app.Change) {
 // choice; nil if there was none.
 func (c *Dialog) Finish() (next func() tea.Cmd) {
 	c.running, c.view = false, ""
-	c.Comparison.MarkDone()
+	c.List.MarkDone()
 	if kept := c.standing(); kept >= 0 && c.columns[c.at].Answer.Seq == 0 {
 		c.at = kept
 	}
@@ -227,7 +228,7 @@ func (c *Dialog) answer(n int) tea.Cmd {
 
 // ShowVerdict shows the verdict of a judge.
 func (c *Dialog) ShowVerdict(v session.Verdict) {
-	c.verdict, c.view = sanitize.Line(c.Comparison.RecordVerdict(v)), ""
+	c.verdict, c.view = sanitize.Line(c.List.RecordVerdict(v)), ""
 }
 
 // View returns the columns that fit, including the selected one. It returns the

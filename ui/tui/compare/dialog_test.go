@@ -13,14 +13,14 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
-	"parley/ui/app"
+	"parley/ui/app/candidates"
 	"parley/ui/theme"
 	"parley/ui/tui/dialog"
 )
 
 // An unchanged frame costs nothing.
 func TestCompareCached(t *testing.T) {
-	c := newDialog(&app.ComparedPrompt{Names: []string{"a/a", "b/b", "c/c"}}, theme.Dark(), true)
+	c := newDialog(&candidates.Prompt{Names: []string{"a/a", "b/b", "c/c"}}, theme.Dark(), true)
 	c.SetSize(130, 40)
 	for n := range 3 {
 		c.Apply(session.CandidateEvent{N: n, Event: llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: strings.Repeat("some words\n\n", 50)}}}, time.Unix(0, 0))
@@ -39,7 +39,7 @@ type compared struct {
 
 // compare returns a dialog of 130 × 9 cells without colors.
 func compare(names ...string) *compared {
-	c := &compared{Dialog: newDialog(&app.ComparedPrompt{Names: names}, theme.Plain(), true)}
+	c := &compared{Dialog: newDialog(&candidates.Prompt{Names: names}, theme.Plain(), true)}
 	c.goOn = func(n int) tea.Cmd { c.did = append(c.did, fmt.Sprint("continue with ", n)); return nil }
 	c.stop = func() tea.Cmd { c.did = append(c.did, "stop"); return nil }
 	c.Attach(dialog.Root{Copy: func(text, what string) tea.Cmd {

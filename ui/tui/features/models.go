@@ -39,13 +39,8 @@ func (f *Models) Update(msg tea.Msg) (tea.Cmd, bool) {
 	case common.CommandsMsg:
 		return f.loadCatalog(), false
 	case common.OpenMsg:
-		switch app.Panel(msg.Panel) {
-		case app.PanelModels:
+		if app.Panel(msg.Panel) == app.PanelModels {
 			return f.pick("Model", msg.Query, f.App.UseModel), true
-		case app.PanelCompare:
-			return f.pick(app.CompareTitle(f.App), "", func(name string) app.Effect {
-				return f.App.Compare(strings.TrimSpace(msg.Query + " " + name))
-			}), true
 		}
 	case app.PickModel:
 		return f.pick(msg.Title, "", msg.Chosen), true

@@ -382,8 +382,8 @@ func drawBand(f bandFacts, above int) string {
 // chips returns the line in the band that lists the attachments; "" if there are none.
 func (in *Input) chips(width int) string {
 	var names []string
-	if len(in.App.Compared) > 0 {
-		names = append(names, "comparing: "+sanitize.Line(strings.Join(app.CandidateLabels(in.App.Compared), " + ")))
+	if len(in.App.Compared.Models) > 0 {
+		names = append(names, "comparing: "+sanitize.Line(strings.Join(app.CandidateLabels(in.App.Compared.Models), " + ")))
 	}
 	for _, label := range app.Labels(in.App.Attached) {
 		names = append(names, "["+sanitize.Line(label)+"]")
