@@ -254,59 +254,6 @@ type running []string
 
 func (r running) Running() []string { return r }
 
-// An answer to a comparison that is left stays, with the model that was used before.
-func TestLeaveComparison(t *testing.T) {
-	for name, c := range map[string]struct {
-		blind    bool
-		answered bool
-		want     string
-	}{
-		"named": {false, true, "Kept the answer of a/1 · other answers: /tree"}, "blind": {true, true, "Kept the answer of a/1 · A was a/1, B was b/2"},
-		"none": {true, false, "A was a/1, B was b/2"},
-	} {
-		a := newApp(t)
-		a.Session.SetModel(llm.Endpoint{Name: "fake/m"})
-		p := &ComparedPrompt{Names: []string{"a/1", "b/2"}, Blind: c.blind}
-		for _, name := range p.Names {
-			p.Models = append(p.Models, llm.Endpoint{Name: name, Origin: name, Model: llmtest.New(llmtest.Say("yes"))})
-		}
-		list := NewComparison(p)
-		for e := range p.Ask(t.Context(), a.Session, []llm.Part{text("which?")}) {
-			if e, ok := e.(session.CandidateEvent); ok && c.answered {
-				list.Apply(e)
-			}
-		}
-		if c.answered {
-			if err := a.Session.Branch().Switch(list[0].Answer.Seq); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if e := list.Leave(a); see(e).Toast != c.want || see(e).SessionOpened == nil {
-			t.Errorf("%s: %q, want %q", name, see(e).Toast, c.want)
-		}
-	}
-}
-
-// With a judge, answers have letters; equal models are numbered.
-func TestCompareLabels(t *testing.T) {
-	p := &ComparedPrompt{Names: []string{"a/1", "b/2", "a/1"}}
-	if got, want := strings.Join(p.Labels(), ", "), "a/1 (1 of 2), b/2, a/1 (2 of 2)"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	p.Judge = &llm.Endpoint{}
-	if got, want := strings.Join(p.Labels(), ", "), "A · a/1 (1 of 2), B · b/2, C · a/1 (2 of 2)"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-	c := NewComparison(p)
-	if got := c.RecordVerdict(session.Verdict{Winner: 1, Judge: "j", Reason: "r"}); got != "Judge j: B · r" || c[0].verdict == nil {
-		t.Errorf("said %q", got)
-	}
-	c.Apply(session.CandidateEvent{N: 2, Event: llm.Retry{Attempt: 1, Fault: llm.Network}})
-	if got, want := c[2].State, "Network error · retrying (attempt 1)"; got != want {
-		t.Errorf("the state is %q, want %q", got, want)
-	}
-}
-
 // Programs may refuse to quit at once.
 func TestQuit(t *testing.T) {
 	a := newApp(t)

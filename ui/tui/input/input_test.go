@@ -154,7 +154,7 @@ func TestView(t *testing.T) {
 		"text":          {18, "one\ntwo", nil, "▌ one|▌ two‸"},
 		"an attachment": {18, "one", func(in *Input) { in.App.Attached = []llm.Part{picture, {Kind: llm.Media, Name: "b"}} }, "▌ [a.png] [b]|▌ one‸"},
 		"and much room": {19, "one", func(in *Input) { in.App.Attached = []llm.Part{picture} }, "▌|▌ [a.png]|▌|▌ one‸|▌"},
-		"a comparison":  {18, "one", func(in *Input) { in.App.Compared = []string{"a/b", "c/d"} }, "▌ comparing: a/b + c/d|▌ one‸"},
+		"a comparison":  {18, "one", func(in *Input) { in.App.Compared.Models = []string{"a/b", "c/d"} }, "▌ comparing: a/b + c/d|▌ one‸"},
 		"long names":    {18, "", func(in *Input) { in.App.Attached = []llm.Part{{Kind: llm.Media, Name: strings.Repeat("x", 40)}} }, "▌ [xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…|▌ ‸Ask anything"},
 		"a queue": {20, "one", func(in *Input) {
 			in.App.Session.Queue.Add(message("two").Parts...)
