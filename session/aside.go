@@ -3,7 +3,6 @@ package session
 import (
 	"cmp"
 	"context"
-	"sync"
 
 	"parley/providers/llm"
 	"parley/session/store"
@@ -16,47 +15,39 @@ type Aside struct {
 	Messages []llm.Message // earlier questions and answers of the aside, and the question
 
 	// Show receives the deltas of the answer, its notices and retries, its end, and the usage of each request at last, on
-	// the goroutine of AskAside. After refused calls the answer begins again. Nil: nothing is shown.
+	// the goroutine of Ask. After refused calls the answer begins again. Nil: nothing is shown.
 	Show func(llm.Event)
-}
-
-// runningAsides are the asides that Close ends, so that their usage is stored. With the session locked, either the
-// context has ended or an aside can still be added.
-type runningAsides struct {
-	ctx     context.Context
-	end     context.CancelFunc
-	running sync.WaitGroup
-	keep    []func() // store asides once no turn is running
 }
 
 // AsideNote precedes the first question of an aside for the model.
 const AsideNote = "This is a question beside the work, which continues without your answer to it. Answer from what the conversation holds, without calling tools.\n\n"
 
-// maxRefused is how many answers that call tools AskAside refuses.
+// maxRefused is how many answers that call tools Ask refuses.
 const maxRefused = 2
 
 // refusedCallText is the result of a call of an aside.
 const refusedCallText = "This was not run: answer with what the conversation holds, without calling tools."
 
-// AskAside sends the conversation as it stands with the messages of a, also while a turn runs, and
+// Ask sends the conversation as it stands with the messages of a, also while a turn runs, and
 // returns the answer. Nothing of it enters the conversation. The request has the tools and settings of the
 // conversation's own, so that the provider has its beginning cached; calls are refused, and those of a
 // running turn are closed as unfinished. It ends with a *BudgetError at a limit, and when the session is closed.
-func (s *Session) AskAside(ctx context.Context, a Aside) (answer llm.Message, err error) {
+func (b *sideRequests) Ask(ctx context.Context, a Aside) (answer llm.Message, err error) {
+	s := b.session
 	s.mu.Lock()
-	if err := cmp.Or(s.asides.ctx.Err(), ctx.Err()); err != nil {
+	if err := cmp.Or(b.ctx.Err(), ctx.Err()); err != nil {
 		s.mu.Unlock()
 		return answer, err
 	}
-	s.asides.running.Add(1) // before Close waits
-	defer s.asides.running.Done()
+	b.running.Add(1) // before Close waits
+	defer b.running.Done()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(s.asides.ctx, cancel)()
+	defer context.AfterFunc(b.ctx, cancel)()
 	if a.Model.Name == "" {
-		a.Model = s.answering()
+		a.Model = s.request.answering()
 	}
-	req, _ := s.compile(a.Model, nil)
+	req, _ := s.request.compile(a.Model, nil)
 	s.mu.Unlock()
 	req.AnswerSchema, req.Aside = nil, true
 	if a.Model.Cache.KeepsToolChoice {
@@ -64,8 +55,19 @@ func (s *Session) AskAside(ctx context.Context, a Aside) (answer llm.Message, er
 	}
 	asked, _ := a.Model.Portable(a.Messages)
 	req.Messages = append(req.Messages, asked...)
+	if a.Show == nil {
+		a.Show = func(llm.Event) {}
+	}
+	pass := func(e llm.Event, err error) bool {
+		if _, counts := e.(llm.Usage); err == nil && !counts {
+			a.Show(e)
+		}
+		return true
+	}
 	for refused := 0; ; refused++ {
-		answer, err = s.sideRequest(ctx, a.Purpose, a.Model, req, a.Show)
+		var usage llm.Usage
+		answer, usage, err = b.send(ctx, a.Purpose, a.Model, req, pass)
+		a.Show(usage)
 		calls := answer.Calls()
 		if err != nil || len(calls) == 0 || refused == maxRefused {
 			return answer, err
@@ -78,24 +80,25 @@ func (s *Session) AskAside(ctx context.Context, a Aside) (answer llm.Message, er
 	}
 }
 
-// KeepAside adds the questions and answers of an aside as a branch after the message at, which was the last one
+// Keep adds the questions and answers of an aside as a branch after the message at, which was the last one
 // when the first question was asked. The conversation continues where it did. Kept is called with the result: while a
 // turn runs, not before its end and on another goroutine.
-func (b *CurrentBranch) KeepAside(at int, said []llm.Message, kept func(error)) {
+func (b *sideRequests) Keep(at int, said []llm.Message, kept func(error)) {
 	s := b.session
 	s.mu.Lock()
-	s.asides.keep = append(s.asides.keep, func() { kept(b.keepAside(at, said)) })
+	b.keep = append(b.keep, func() { kept(s.Branch.keepAside(at, said)) })
 	s.mu.Unlock()
-	s.keepAsides()
+	b.keepAll()
 }
 
-// keepAsides stores the asides to keep unless a turn is running; its end calls this again.
-func (s *Session) keepAsides() {
-	waiting := func() bool { return locked(&s.mu, func() bool { return len(s.asides.keep) > 0 }) }
+// keepAll stores the asides to keep unless a turn is running; its end calls this again.
+func (b *sideRequests) keepAll() {
+	s := b.session
+	waiting := func() bool { return locked(&s.mu, func() bool { return len(b.keep) > 0 }) }
 	for waiting() && s.turn.TryLock() {
 		s.mu.Lock()
-		keep := s.asides.keep
-		s.asides.keep = nil
+		keep := b.keep
+		b.keep = nil
 		s.mu.Unlock()
 		for _, store := range keep {
 			store()
@@ -104,8 +107,8 @@ func (s *Session) keepAsides() {
 	}
 }
 
-// keepAside is KeepAside with the session's turn locked.
-func (b *CurrentBranch) keepAside(at int, said []llm.Message) error {
+// keepAside is sideRequests.Keep with the session's turn locked.
+func (b *currentBranch) keepAside(at int, said []llm.Message) error {
 	return b.changeLocked(func(t *tree) (added []store.Node, err error) {
 		n, err := t.At(at)
 		if err != nil {

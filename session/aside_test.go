@@ -39,7 +39,7 @@ func TestAskAside(t *testing.T) {
 			side := llmtest.New(llmtest.Call(call("x", "read", `{"path":"a.txt"}`)), llmtest.Say("because"))
 			beside := model
 			beside.Model = side
-			answer, err := s.AskAside(t.Context(), Aside{Model: beside, Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("why?")}})
+			answer, err := s.Beside.Ask(t.Context(), Aside{Model: beside, Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("why?")}})
 			asked := side.Requests()
 			if err != nil || answer.Text() != "because" || len(asked) != 2 {
 				t.Fatalf("%q, %v after %d requests", answer.Text(), err, len(asked))
@@ -70,7 +70,7 @@ func TestAskAside(t *testing.T) {
 		t.Errorf("with the aside the conversation has %+v, without %+v", kept, history)
 	}
 	s.Spending.SetLimit(Limit{Period: PerSession, Cost: 0.0001})
-	if _, err := s.AskAside(t.Context(), Aside{Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("and?")}}); !errors.Is(err, ErrBudget) {
+	if _, err := s.Beside.Ask(t.Context(), Aside{Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("and?")}}); !errors.Is(err, ErrBudget) {
 		t.Errorf("at the limit: %v", err)
 	}
 }
@@ -81,7 +81,7 @@ func TestAsidesAtOnceShareALimit(t *testing.T) {
 	ask := func(m llm.Model) error {
 		model := endpoint("x/side", m)
 		model.Cost = func(u llm.Usage) (float64, bool) { return float64(u.Output) / 1000, true }
-		_, err := s.AskAside(t.Context(), Aside{Model: model, Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("why?")}})
+		_, err := s.Beside.Ask(t.Context(), Aside{Model: model, Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("why?")}})
 		return err
 	}
 	for _, limit := range []Limit{{Period: PerSession, Cost: 1.5}, {Period: PerTurn, Cost: 1.5}, {Period: PerSession, Tokens: 1500}} {
@@ -111,7 +111,7 @@ func TestAsideBesideLimits(t *testing.T) {
 	ask := func(m llm.Model) error {
 		side := endpoint("x/side", m)
 		side.Cost = func(u llm.Usage) (float64, bool) { return float64(u.Output) / 500, true }
-		_, err := s.AskAside(t.Context(), Aside{Model: side, Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("why?")}})
+		_, err := s.Beside.Ask(t.Context(), Aside{Model: side, Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("why?")}})
 		return err
 	}
 	turn := func() (err error) {
@@ -140,7 +140,7 @@ func TestAsideBesideLimits(t *testing.T) {
 // keepAside keeps an aside and waits for the result.
 func keepAside(s *Session, at int, said []llm.Message) error {
 	result := make(chan error, 1)
-	s.Branch().KeepAside(at, said, func(err error) { result <- err })
+	s.Beside.Keep(at, said, func(err error) { result <- err })
 	return <-result
 }
 
@@ -159,7 +159,7 @@ func TestKeepAsideInTurn(t *testing.T) {
 				case llm.Delta:
 					if !kept {
 						kept = true
-						s.Branch().KeepAside(2, []llm.Message{llm.UserText("why?"), {Role: llm.RoleAssistant, Parts: []llm.Part{say("because")}}}, func(err error) { result <- err })
+						s.Beside.Keep(2, []llm.Message{llm.UserText("why?"), {Role: llm.RoleAssistant, Parts: []llm.Part{say("because")}}}, func(err error) { result <- err })
 					}
 					if len(result) > 0 {
 						t.Error("kept during the turn")
@@ -210,7 +210,7 @@ func TestKeepAside(t *testing.T) {
 		t.Errorf("opened again it ends at %d of %d messages", s.Head(), len(s.Nodes()))
 	}
 	t.Cleanup(func() { s.Close() })
-	if err := s.Branch().Switch(6); err != nil {
+	if err := s.Branch.Switch(6); err != nil {
 		t.Fatal(err)
 	}
 	play(t.Context(), s, nil, say("and?"))
@@ -256,7 +256,7 @@ func TestCloseEndsAsides(t *testing.T) {
 	play(t.Context(), s, nil, say("hi"))
 	asking, ended := make(chan bool), make(chan error)
 	go func() {
-		_, err := s.AskAside(t.Context(), Aside{
+		_, err := s.Beside.Ask(t.Context(), Aside{
 			Model: endpoint("x/y", llmtest.New(llmtest.Hang("I begin"))), Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("why?")},
 			Show: func(e llm.Event) {
 				if _, ok := e.(llm.Delta); ok {
@@ -274,7 +274,7 @@ func TestCloseEndsAsides(t *testing.T) {
 		t.Errorf("ended with %v", err)
 	}
 	late := llmtest.New(llmtest.Say("too late"))
-	if _, err := s.AskAside(t.Context(), Aside{Model: endpoint("x/y", late), Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("and?")}}); !errors.Is(err, context.Canceled) || len(late.Requests()) > 0 {
+	if _, err := s.Beside.Ask(t.Context(), Aside{Model: endpoint("x/y", late), Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("and?")}}); !errors.Is(err, context.Canceled) || len(late.Requests()) > 0 {
 		t.Errorf("asked after Close: %v, %d requests", err, len(late.Requests()))
 	}
 	if sums, err := lib.Ledger().Sums(time.Time{}, time.Time{}, "purpose"); err != nil || len(sums) != 2 {

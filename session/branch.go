@@ -13,10 +13,10 @@ import (
 
 var errRunning = errors.New("a turn is running: stop it first")
 
-// A CurrentBranch changes the branch on which the conversation continues. Nothing is lost:
+// A currentBranch changes the branch on which the conversation continues. Nothing is lost:
 // replaced messages stay on a branch of their own. While a turn runs its methods return an
 // error.
-type CurrentBranch struct {
+type currentBranch struct {
 	session *Session
 
 	edited    edit       // the last edit, until the turn that sends it has ended; guarded by the session's mutex
@@ -24,9 +24,6 @@ type CurrentBranch struct {
 	unsaid    []llm.Part // notes for the model from a message that was given back; owned by the running turn
 	settling  sync.Mutex // held while StoreGivenBack runs
 }
-
-// Branch returns the current branch, to be changed between turns.
-func (s *Session) Branch() *CurrentBranch { return &s.branch }
 
 // An edit replaces a message. The conversation ends before that message until the new one is sent.
 type edit struct {
@@ -37,7 +34,7 @@ type edit struct {
 // Edit is Rewind for a message to be edited. If the new message does not enter the conversation, or is
 // given back, or the session is closed before one is sent, the conversation continues where it did before
 // the edit; see Unsent.
-func (b *CurrentBranch) Edit(seq int) error {
+func (b *currentBranch) Edit(seq int) error {
 	head := b.session.Head()
 	_, err := b.Rewind(seq)
 	if err == nil {
@@ -48,7 +45,7 @@ func (b *CurrentBranch) Edit(seq int) error {
 
 // undoEdit restores the branch from before an edit if nothing was sent, and returns the edited message; 0 if
 // there is none. The caller locks the session.
-func (b *CurrentBranch) undoEdit(e edit) int {
+func (b *currentBranch) undoEdit(e edit) int {
 	t := &b.session.tree
 	if e.seq == 0 || t.head != t.at(e.seq).Parent {
 		return 0
@@ -58,7 +55,7 @@ func (b *CurrentBranch) undoEdit(e edit) int {
 }
 
 // leaveEdit undoes an edit that sent nothing, when the session ends.
-func (b *CurrentBranch) leaveEdit() {
+func (b *currentBranch) leaveEdit() {
 	s := b.session
 	s.mu.Lock()
 	undone, head := b.undoEdit(b.edited), s.tree.head
@@ -70,7 +67,7 @@ func (b *CurrentBranch) leaveEdit() {
 
 // Rewind makes the conversation end before the user's message seq and returns
 // that message, to be changed and sent again. Later messages stay as a branch.
-func (b *CurrentBranch) Rewind(seq int) (llm.Message, error) {
+func (b *currentBranch) Rewind(seq int) (llm.Message, error) {
 	var message llm.Message
 	err := b.move(func(t *tree) (int, error) {
 		n, err := t.At(seq)
@@ -88,7 +85,7 @@ func (b *CurrentBranch) Rewind(seq int) (llm.Message, error) {
 
 // Rewrite adds a branch in which the answer seq has this text. Answers with
 // tool calls cannot be rewritten, because results belong to the calls.
-func (b *CurrentBranch) Rewrite(seq int, text string) error {
+func (b *currentBranch) Rewrite(seq int, text string) error {
 	return b.change(func(t *tree) ([]store.Node, error) {
 		n, err := t.At(seq)
 		if err == nil && (n.Role != llm.RoleAssistant || len(n.Calls()) > 0) {
@@ -108,7 +105,7 @@ func (b *CurrentBranch) Rewrite(seq int, text string) error {
 // Regenerate makes the conversation end with the prompt of the turn that includes the
 // message seq, so that Turn without parts gives another answer. The old answer stays as a
 // branch.
-func (b *CurrentBranch) Regenerate(seq int) error {
+func (b *currentBranch) Regenerate(seq int) error {
 	return b.move(func(t *tree) (int, error) {
 		if _, err := t.At(seq); err != nil {
 			return 0, err
@@ -124,7 +121,7 @@ func (b *CurrentBranch) Regenerate(seq int) error {
 
 // DropEmptyAnswer makes the conversation end before its last answer if that is complete and empty,
 // so that Turn without parts asks again. It reports whether it did. The answer stays as a branch.
-func (b *CurrentBranch) DropEmptyAnswer() bool {
+func (b *currentBranch) DropEmptyAnswer() bool {
 	return b.move(func(t *tree) (int, error) {
 		last, _ := t.Last()
 		if last.Role != llm.RoleAssistant || last.Interrupted || !last.Message.Empty() {
@@ -155,7 +152,7 @@ func (c *conversation) abandonInterrupted() bool {
 
 // Switch makes the conversation continue at the end of the branch that contains
 // the message seq.
-func (b *CurrentBranch) Switch(seq int) error {
+func (b *currentBranch) Switch(seq int) error {
 	return b.move(func(t *tree) (int, error) {
 		if _, err := t.At(seq); err != nil {
 			return 0, err
@@ -164,7 +161,7 @@ func (b *CurrentBranch) Switch(seq int) error {
 	})
 }
 
-func (b *CurrentBranch) move(to func(*tree) (int, error)) error {
+func (b *currentBranch) move(to func(*tree) (int, error)) error {
 	return b.change(func(t *tree) ([]store.Node, error) {
 		head, err := to(t)
 		if err == nil {
@@ -176,18 +173,18 @@ func (b *CurrentBranch) move(to func(*tree) (int, error)) error {
 
 // change calls f, which moves the end of the conversation and may return new messages, and stores the
 // result. It fails while a turn runs.
-func (b *CurrentBranch) change(f func(*tree) (added []store.Node, err error)) error {
+func (b *currentBranch) change(f func(*tree) (added []store.Node, err error)) error {
 	s := b.session
 	if !s.turn.TryLock() {
 		return errRunning
 	}
-	defer s.keepAsides()
+	defer s.Beside.keepAll()
 	defer s.turn.Unlock()
 	return b.changeLocked(f)
 }
 
 // changeLocked is change with the session's turn locked.
-func (b *CurrentBranch) changeLocked(f func(*tree) (added []store.Node, err error)) error {
+func (b *currentBranch) changeLocked(f func(*tree) (added []store.Node, err error)) error {
 	s := b.session
 	s.mu.Lock()
 	added, err := f(&s.tree)
@@ -197,13 +194,13 @@ func (b *CurrentBranch) changeLocked(f func(*tree) (added []store.Node, err erro
 		return err
 	}
 	s.persistHead(head, added...)
-	s.personas.follow()
+	s.Personas.follow()
 	return nil
 }
 
 // setHead makes the conversation continue after the message seq; 0 is its beginning. The caller
 // locks the session.
-func (b *CurrentBranch) setHead(seq int) {
+func (b *currentBranch) setHead(seq int) {
 	s := b.session
 	if s.files != nil {
 		s.files.MarkBranch(s.tree.head)
@@ -217,7 +214,7 @@ var ErrNoSummary = errors.New("there is no summary in this conversation yet")
 
 // LastSummary returns the current summary without the skills in it, and the number of its message;
 // ok is false if there is none.
-func (b *CurrentBranch) LastSummary() (seq int, text string, ok bool) {
+func (b *currentBranch) LastSummary() (seq int, text string, ok bool) {
 	path := b.session.Path()
 	i := lastSummary(path)
 	if i < 0 {
@@ -240,7 +237,7 @@ func lastSummary(path []store.Node) int {
 
 // EditSummary adds a branch on which the last summary has this text and the same skills. A prompt
 // waiting for its answer is appended again. A summary followed by an answer cannot be edited.
-func (b *CurrentBranch) EditSummary(text string) error {
+func (b *currentBranch) EditSummary(text string) error {
 	if text = strings.TrimSpace(text); text == "" {
 		return errors.New("a summary cannot be empty: /compact undo goes back in front of it")
 	}
@@ -272,7 +269,7 @@ func (b *CurrentBranch) EditSummary(text string) error {
 // UndoSummary makes the conversation end before its last summary, so that requests
 // contain the original messages again. The summary and later messages stay as a branch.
 // Prompts that waited while the summary was made wait again.
-func (b *CurrentBranch) UndoSummary() error {
+func (b *currentBranch) UndoSummary() error {
 	return b.move(func(t *tree) (int, error) {
 		path := t.pathTo(t.head)
 		i := lastSummary(path)
@@ -323,16 +320,16 @@ func (g *givenPrompt) giveBack() bool {
 	t.mu.Lock()
 	last, ok := t.tree.Last()
 	if ok = ok && last.Seq == g.Seq; ok {
-		edited := s.branch.edited
-		s.branch.setHead(last.Parent)
-		g.Edits, g.Ends = s.branch.undoEdit(edited), true
-		s.branch.unsaid, s.hooks.unsaid, s.branch.givenBack = g.notes, g.starts, true
+		edited := s.Branch.edited
+		s.Branch.setHead(last.Parent)
+		g.Edits, g.Ends = s.Branch.undoEdit(edited), true
+		s.Branch.unsaid, s.hooks.unsaid, s.Branch.givenBack = g.notes, g.starts, true
 	}
 	t.mu.Unlock()
 	if !ok {
 		return false
 	}
-	s.personas.follow()
+	s.Personas.follow()
 	t.emit(g.Unsent)
 	return true
 }
@@ -340,7 +337,7 @@ func (g *givenPrompt) giveBack() bool {
 // StoreGivenBack stores that the conversation ends before the message that was given back, if any. A front end
 // calls it once the message is a stored draft. Until then, or until the conversation continues, is forked or
 // closed, the stored conversation still includes the message, so that a crash cannot lose it.
-func (b *CurrentBranch) StoreGivenBack() {
+func (b *currentBranch) StoreGivenBack() {
 	b.settling.Lock() // the next message waits for this
 	defer b.settling.Unlock()
 	s := b.session

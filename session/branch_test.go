@@ -53,17 +53,17 @@ func TestBranchPaths(t *testing.T) {
 			return nil
 		}, []string{"one 6"}},
 		{"a short branch beside a long one", func() error {
-			_, err := s.Branch().Rewind(3)
+			_, err := s.Branch.Rewind(3)
 			play(t.Context(), s, nil, say("other"))
 			return err
 		}, []string{"one 4", "two 4", "other 2"}},
-		{"the long one again", func() error { return s.Branch().Switch(3) }, []string{"one 6", "two 4", "other 2"}},
+		{"the long one again", func() error { return s.Branch.Switch(3) }, []string{"one 6", "two 4", "other 2"}},
 		{"a branch that was left counts the way that grew last", func() error {
-			err := s.Branch().Regenerate(8)
+			err := s.Branch.Regenerate(8)
 			play(t.Context(), s, nil)
-			return errors.Join(err, s.Branch().Switch(3))
+			return errors.Join(err, s.Branch.Switch(3))
 		}, []string{"one 6", "two 4", "other 2", "4 1", "5 1"}},
-		{"the current path ends where it parts", func() error { _, err := s.Branch().Rewind(3); return err }, []string{"one 2", "two 4", "other 2", "4 1", "5 1"}},
+		{"the current path ends where it parts", func() error { _, err := s.Branch.Rewind(3); return err }, []string{"one 2", "two 4", "other 2", "4 1", "5 1"}},
 	}
 	for _, tt := range steps {
 		if err := tt.do(); err != nil {
@@ -97,7 +97,7 @@ func TestBranches(t *testing.T) {
 		{"as it was said", func() error { return nil },
 			[]string{"one", "1", "two", "2"}, []string{"*one+3→4"}},
 		{"an edited message is a branch", func() error {
-			m, err := s.Branch().Rewind(3)
+			m, err := s.Branch.Rewind(3)
 			if err == nil && m.Text() != "two" {
 				err = fmt.Errorf("got %q back", m.Text())
 			}
@@ -105,13 +105,13 @@ func TestBranches(t *testing.T) {
 			return err
 		}, []string{"one", "1", "other", "3"}, []string{"*one+1→2", " two+1→4", " *other+1→6"}},
 		{"another answer is a branch", func() error {
-			err := s.Branch().Regenerate(6)
+			err := s.Branch.Regenerate(6)
 			play(t.Context(), s, nil)
 			return err
 		}, []string{"one", "1", "other", "4"}, []string{"*one+1→2", " two+1→4", " *other+0→5", "  3+0→6", "  *4+0→7"}},
-		{"switching goes to the end of the branch", func() error { return s.Branch().Switch(3) },
+		{"switching goes to the end of the branch", func() error { return s.Branch.Switch(3) },
 			[]string{"one", "1", "two", "2"}, []string{"*one+1→2", " *two+1→4", " other+0→5", "  3+0→6", "  4+0→7"}},
-		{"the first message can be edited too", func() error { return s.Branch().Edit(1) },
+		{"the first message can be edited too", func() error { return s.Branch.Edit(1) },
 			nil, []string{"one+1→2", " two+1→4", " other+0→5", "  3+0→6", "  4+0→7"}},
 	}
 	for _, tt := range steps {
@@ -125,10 +125,10 @@ func TestBranches(t *testing.T) {
 			t.Errorf("%s: the tree is\n%s\nwant\n%s", tt.name, strings.Join(got, "\n"), strings.Join(tt.branches, "\n"))
 		}
 	}
-	if err := s.Branch().Edit(2); err == nil {
+	if err := s.Branch.Edit(2); err == nil {
 		t.Error("an answer cannot be edited")
 	}
-	if err := s.Branch().Edit(8); err == nil {
+	if err := s.Branch.Edit(8); err == nil {
 		t.Error("there are seven messages")
 	}
 }
@@ -354,7 +354,7 @@ func TestRetryEmptyAnswer(t *testing.T) {
 	if done := doneOf(t, play(t.Context(), s, nil, say("what is in it?"))); done.Err != nil || done.AnswerComplete || !s.Unanswered() {
 		t.Fatalf("an answer of thinking alone ends the turn with %+v", done)
 	}
-	if !s.Branch().DropEmptyAnswer() || s.Branch().DropEmptyAnswer() {
+	if !s.Branch.DropEmptyAnswer() || s.Branch.DropEmptyAnswer() {
 		t.Error("one answer says nothing, and what is in front of it does")
 	}
 	if done := doneOf(t, play(t.Context(), s, nil)); done.Err != nil || !done.AnswerComplete {
@@ -379,7 +379,7 @@ func TestRewriteUsage(t *testing.T) {
 	for _, text := range []string{"one", "two", "three"} {
 		play(t.Context(), s, nil, say(text))
 	}
-	if err := s.Branch().Rewrite(4, "better"); err != nil {
+	if err := s.Branch.Rewrite(4, "better"); err != nil {
 		t.Fatal(err)
 	}
 	if _, last := s.Spending.Usage(); last.Input != 10 {

@@ -296,7 +296,7 @@ func TestProviderLimitsOfEveryRequest(t *testing.T) {
 	t.Run("title", func(t *testing.T) {
 		s, limited := begin(t, Options{Config: Config{TitleModel: "b/b"}})
 		play(t.Context(), s, nil, say("one"))
-		if err := s.GenerateTitle(t.Context()); err != nil || len(limited.Requests()) > 0 {
+		if err := s.Beside.WriteTitle(t.Context()); err != nil || len(limited.Requests()) > 0 {
 			t.Errorf("%v after %d requests", err, len(limited.Requests()))
 		}
 	})
@@ -567,7 +567,7 @@ func TestLaterInputAboveALimit(t *testing.T) {
 	model, fake = priced(spends())
 	s = New(Options{Model: model, Limits: []Limit{limit}, Log: lib.Create(Info{})})
 	defer s.Close()
-	if _, _, err := s.Sample(t.Context(), llm.Request{Messages: []llm.Message{llm.UserText(long(4000).Text)}}); !errors.Is(err, ErrBudget) || len(fake.Requests()) > 0 {
+	if _, _, err := s.Beside.Sample(t.Context(), llm.Request{Messages: []llm.Message{llm.UserText(long(4000).Text)}}); !errors.Is(err, ErrBudget) || len(fake.Requests()) > 0 {
 		t.Errorf("a sample: %v after %d requests", err, len(fake.Requests()))
 	}
 }

@@ -123,7 +123,7 @@ func (c *cacheTest) offer(description string) {
 
 // edit goes back to the message seq, to send another in its place.
 func (c *cacheTest) edit(seq int) {
-	if err := c.Session.Branch().Edit(seq); err != nil {
+	if err := c.Session.Branch.Edit(seq); err != nil {
 		c.Fatal(err)
 	}
 }

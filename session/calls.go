@@ -225,7 +225,7 @@ func (b *callBatch) decide(call *pendingCall) bool {
 		b.watch(call)
 		switch verdict {
 		case act.Allow:
-			t.session.calls.start(t.ctx, call)
+			t.session.Calls.start(t.ctx, call)
 			t.emit(Decision{ID: call.part.ID, Verdict: act.Allow, By: "policy"})
 			return true
 		case act.Deny:
@@ -264,7 +264,7 @@ func (b *callBatch) decide(call *pendingCall) bool {
 			continue
 		}
 		b.rememberApproval(call, answer)
-		t.session.calls.start(t.ctx, call)
+		t.session.Calls.start(t.ctx, call)
 		t.emit(Decision{ID: call.part.ID, Verdict: act.Allow, By: "person"})
 		return true
 	}
@@ -342,7 +342,7 @@ func (b *callBatch) execute(calls []*pendingCall) {
 			for _, notice := range s.hooks.afterCall(ctx, t.id, call, &out) {
 				events <- update{call: call, notice: notice}
 			}
-			if stopped := s.calls.end(call); stopped && out.Failed {
+			if stopped := s.Calls.end(call); stopped && out.Failed {
 				call.stopped, out.Text = true, stoppedCallText+out.Text
 			}
 			events <- update{call: call, end: &out}
@@ -412,4 +412,53 @@ func (b *callBatch) setResult(call *pendingCall, out act.Outcome) {
 	}
 	call.outcome, call.media = out, out.Media
 	b.turn.emit(*call.result)
+}
+
+// errStopped is the cause when the user stops a call.
+var errStopped = errors.New("stopped by the user")
+
+// runningCalls holds the running tool calls, the last one last. The zero value has none.
+type runningCalls struct {
+	lock sync.Mutex
+	list []runningCall
+}
+
+type runningCall struct {
+	call   *pendingCall
+	cancel context.CancelCauseFunc
+}
+
+// Stop stops the running tool call id, or the last one if id is "". It reports whether there was one, and how many
+// others are running. The turn continues: the model gets the output so far and the note that the user stopped the call.
+func (r *runningCalls) Stop(id string) (stopped bool, others int) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	for i, c := range slices.Backward(r.list) {
+		if id == "" || c.call.part.ID == id {
+			c.cancel(errStopped)
+			r.list = slices.Delete(r.list, i, i+1)
+			return true, len(r.list)
+		}
+	}
+	return false, len(r.list)
+}
+
+// start adds a call that is about to run, before anybody is told.
+func (r *runningCalls) start(ctx context.Context, call *pendingCall) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	c := runningCall{call: call}
+	call.ctx, c.cancel = context.WithCancelCause(ctx)
+	r.list = append(r.list, c)
+}
+
+// end removes a call that has ended, and reports whether it was stopped.
+func (r *runningCalls) end(call *pendingCall) (stopped bool) {
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	if i := slices.IndexFunc(r.list, func(c runningCall) bool { return c.call == call }); i >= 0 {
+		r.list[i].cancel(nil)
+		r.list = slices.Delete(r.list, i, i+1)
+	}
+	return errors.Is(context.Cause(call.ctx), errStopped)
 }

@@ -25,7 +25,7 @@ func TestStopCall(t *testing.T) {
 		llmtest.Call(call("1", "shell", `{"command":"echo begun; sleep 60"}`), call("2", "shell", `{"command":"echo next"}`)),
 		llmtest.Say("I see"))
 	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo)})
-	if stopped, _ := s.StopCall(""); stopped {
+	if stopped, _ := s.Calls.Stop(""); stopped {
 		t.Error("a call was stopped before any ran")
 	}
 	var got []Result
@@ -34,10 +34,10 @@ func TestStopCall(t *testing.T) {
 		switch e := e.(type) {
 		case Progress:
 			if strings.Contains(e.Text, "begun") {
-				if stopped, others := s.StopCall(""); !stopped || others != 0 {
+				if stopped, others := s.Calls.Stop(""); !stopped || others != 0 {
 					t.Errorf("stopped %t, and %d others run", stopped, others)
 				}
-				if stopped, _ := s.StopCall("1"); stopped {
+				if stopped, _ := s.Calls.Stop("1"); stopped {
 					t.Error("a call was stopped twice")
 				}
 			}
@@ -211,7 +211,7 @@ func TestCallsOfWhatIsNotOffered(t *testing.T) {
 			for e := range s.Turn(t.Context(), say("hello")) {
 				events = append(events, e)
 				if step, ok := e.(Step); ok && step.N == 1 && tt.off != "" {
-					if _, err := s.OwnSettings().Change(func(own *Settings) error { own.SetTool(tt.off, false); return nil }); err != nil {
+					if _, err := s.OwnSettings.Change(func(own *Settings) error { own.SetTool(tt.off, false); return nil }); err != nil {
 						t.Error(err)
 					}
 				}
@@ -292,7 +292,7 @@ func TestStopOneCall(t *testing.T) {
 		for range 3 {
 			<-begun
 		}
-		s.StopCall("2")
+		s.Calls.Stop("2")
 	}()
 	var order []string
 	for e := range s.Turn(t.Context(), say("hi")) {
@@ -300,7 +300,7 @@ func TestStopOneCall(t *testing.T) {
 			if order = append(order, r.Part.ID); !r.Stopped {
 				t.Errorf("not stopped: %+v", r)
 			}
-			if stopped, others := s.StopCall(""); stopped != (len(order) < 3) || others != max(0, 2-len(order)) {
+			if stopped, others := s.Calls.Stop(""); stopped != (len(order) < 3) || others != max(0, 2-len(order)) {
 				t.Errorf("after %q: stopped %t, others %d", order, stopped, others)
 			}
 		}

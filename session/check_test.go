@@ -24,7 +24,7 @@ func TestCheckAfterError(t *testing.T) {
 			return &llm.Error{Fault: llm.Network, Message: "down"}
 		}, llmtest.Say("done")))})
 		ran := 0
-		s.SetCheck(func(context.Context, func(Event)) ([]llm.Part, error) { ran++; return nil, nil })
+		s.Check.Set(func(context.Context, func(Event)) ([]llm.Part, error) { ran++; return nil, nil })
 		for e := range s.Turn(ctx, say("go")) {
 			if d, ok := e.(Done); ok && (d.Err == nil || ran > 0) {
 				t.Errorf("ended with %v after %d runs", d.Err, ran)
@@ -45,8 +45,8 @@ func TestRemovedCheck(t *testing.T) {
 	model := llmtest.New(llmtest.Say("done"))
 	s := New(Options{Model: endpoint("m/x", model)})
 	defer s.Close()
-	s.SetCheck(func(context.Context, func(Event)) ([]llm.Part, error) {
-		s.SetCheck(nil)
+	s.Check.Set(func(context.Context, func(Event)) ([]llm.Part, error) {
+		s.Check.Set(nil)
 		return []llm.Part{say("it failed")}, nil
 	})
 	for e := range s.Turn(t.Context(), say("go")) {
@@ -73,7 +73,7 @@ func TestRunningCheck(t *testing.T) {
 			return s.Compare(ctx, []llm.Endpoint{a, b}, nil, say("go"))
 		}, CandidateEvent{}, false, 0},
 		"instead of a check that refuses": {func(s *Session, ctx context.Context) iter.Seq[Event] {
-			s.SetCheck(func(_ context.Context, emit func(Event)) ([]llm.Part, error) {
+			s.Check.Set(func(_ context.Context, emit func(Event)) ([]llm.Part, error) {
 				emit(Sandbox{Text: "runs"})
 				return nil, errors.New("refused")
 			})
@@ -93,7 +93,7 @@ func TestRunningCheck(t *testing.T) {
 				if test.stop {
 					cancel()
 				}
-				taken = append(taken, s.SetRunningCheck(func(context.Context, func(Event)) ([]llm.Part, error) { ran++; return nil, nil }))
+				taken = append(taken, s.Check.SetRunning(func(context.Context, func(Event)) ([]llm.Part, error) { ran++; return nil, nil }))
 			}
 			if want := []bool{test.runs > 0}; !slices.Equal(taken, want) || ran != test.runs {
 				t.Errorf("taken %v, want %v; ran %d times", taken, want, ran)

@@ -50,8 +50,8 @@ func (c *compaction) automatic() error {
 	t := c.turn
 	s := t.session
 	t.mu.Lock()
-	full := s.compactAt > 0 && s.answering().Context > 0 && s.request.mode == HistoryFull &&
-		float64(s.contextTokens()) > max(s.compactAt*float64(s.answering().Context), 1.1*float64(c.failedAt)) && t.tree.messagesSinceSummary() > 2
+	full := s.compactAt > 0 && s.request.answering().Context > 0 && s.request.mode == HistoryFull &&
+		float64(s.request.contextTokens()) > max(s.compactAt*float64(s.request.answering().Context), 1.1*float64(c.failedAt)) && t.tree.messagesSinceSummary() > 2
 	t.mu.Unlock()
 	if !full {
 		return nil
@@ -126,7 +126,7 @@ func (c *compaction) summarize() error {
 	before, began := 0, t.now()
 	t.mu.Lock()
 	for _, n := range path {
-		before += s.tokens.message(n)
+		before += s.request.tokens.message(n)
 	}
 	t.mu.Unlock()
 	paths := pathsOfCalls(t.Path())
@@ -136,9 +136,9 @@ func (c *compaction) summarize() error {
 	}
 	summary = appendPaths(summary, paths)
 	skills := skillsOf(path)
-	after := s.tokens.estimate(summaryPreface+summary) + messageOverhead
+	after := s.request.tokens.estimate(summaryPreface+summary) + messageOverhead
 	for _, p := range skills {
-		after += s.tokens.estimate(p.Text)
+		after += s.request.tokens.estimate(p.Text)
 	}
 	if after >= before {
 		return fmt.Errorf("not summarized: the summary would have about %d tokens, the conversation has %d", after, before)
@@ -183,9 +183,9 @@ func firstWaiting(path []store.Node) int {
 func (c *compaction) write(path []store.Node, paths []string) (model llm.Endpoint, summary string, usage llm.Usage, err error) {
 	t := c.turn
 	s := t.session
-	model = s.current()
-	if name := s.helpers.summary; name != "" && s.helpers.open != nil {
-		other, err := s.helpers.open(name)
+	model = s.request.current()
+	if name := s.Beside.summary; name != "" && s.Beside.open != nil {
+		other, err := s.Beside.open(name)
 		if err == nil {
 			if summary, usage, err = c.summarizePath(other, path, paths); err == nil || t.ctx.Err() != nil || s.attended && errors.Is(err, ErrBudget) {
 				return other, summary, usage, err
@@ -205,7 +205,7 @@ func (c *compaction) summarizePath(model llm.Endpoint, path []store.Node, paths 
 	if model.Context > 0 {
 		room = max(model.Context/2, minChunkTokens)
 	}
-	for i, chunk := range t.session.tokens.chunks(path, room) {
+	for i, chunk := range t.session.request.tokens.chunks(path, room) {
 		if err := t.budget.check(model); err != nil {
 			return "", usage, err
 		}
@@ -219,12 +219,13 @@ func (c *compaction) summarizePath(model llm.Endpoint, path []store.Node, paths 
 			text = "<summary>\n" + summary + "\n</summary>\n\n" + text + " It goes on from the summary: make one summary of both."
 		}
 		req := llm.Request{System: compactPrompt, Messages: []llm.Message{llm.UserText(text)}, Session: t.id}
-		answer, used, err := t.session.complete(t.ctx, model, req, func(e llm.Event) {
+		answer, used, err := t.session.Beside.complete(t.ctx, model, req, func(e llm.Event, err error) bool {
 			switch e.(type) {
-			case llm.Delta, llm.Finish:
+			case llm.Delta, llm.Finish, llm.Usage, nil:
 			default:
 				t.emit(e)
 			}
+			return true
 		})
 		t.budget.addSideRequest(store.PurposeSummary, model.Name, used, err)
 		usage = usage.Add(used)

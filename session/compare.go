@@ -239,14 +239,14 @@ func (c *comparison) prepare(one *candidate) {
 	var omitted omission
 	var over Overflow
 	c.at(one, func() {
-		req, omitted = s.compile(one.model, nil)
-		over, _, _ = s.overflowOf(one.model)
+		req, omitted = s.request.compile(one.model, nil)
+		over, _, _ = s.request.overflow(one.model)
 	})
 	if one.steps++; c.toolsForCandidates == nil || one.steps == comparedSteps {
 		req.ToolChoice = "none"
 	}
 	one.last = newResponseStream(one.model, req, t.now())
-	one.last.trimmed = s.isTrimmed(omitted)
+	one.last.trimmed = s.request.isTrimmed(omitted)
 	t.done.Steps++
 	c.emit(one, Step{Model: one.model.Name, N: one.steps})
 	if notice := omitted.notice(one.omitted, one.model); notice != "" {
@@ -356,7 +356,7 @@ func (c *comparison) askJudge(model llm.Endpoint, answered []*candidate) (Verdic
 			return Verdict{}, err
 		}
 		t.done.Steps++
-		answer, usage, err := s.complete(t.ctx, model, sent, nil)
+		answer, usage, err := s.Beside.complete(t.ctx, model, sent, nil)
 		t.budget.addSideRequest(store.PurposeJudge, model.Name, usage, err)
 		if err != nil {
 			return Verdict{}, err

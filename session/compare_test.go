@@ -116,7 +116,7 @@ func TestCompare(t *testing.T) {
 			t.Errorf("%s: %v", test.name, err)
 		}
 		for _, l := range s.Nodes() { // every branch can be gone on with
-			if err := s.Branch().Switch(l.Seq); err != nil {
+			if err := s.Branch.Switch(l.Seq); err != nil {
 				t.Fatal(err)
 			}
 			if err := valid(s.History()); err != nil {
@@ -159,7 +159,7 @@ func TestCompareLeft(t *testing.T) {
 	for range s.Compare(t.Context(), models, nil, say("which?")) {
 		break
 	}
-	if err := s.Branch().Edit(1); err != nil {
+	if err := s.Branch.Edit(1); err != nil {
 		t.Errorf("the turn still runs: %v", err)
 	}
 }
@@ -190,7 +190,7 @@ func TestCompareKept(t *testing.T) {
 	play(t.Context(), s, nil, say("one"))
 	for range s.Compare(t.Context(), models, nil, say("which?")) {
 	}
-	if err := s.Branch().Switch(s.Nodes()[len(s.Nodes())-1].Seq); err != nil {
+	if err := s.Branch.Switch(s.Nodes()[len(s.Nodes())-1].Seq); err != nil {
 		t.Fatal(err)
 	}
 	before, path := branches(s), texts(s)
@@ -242,7 +242,7 @@ func TestComparePanics(t *testing.T) {
 		if p := fmt.Sprint(recover()); !strings.Contains(p, "boom") || !strings.Contains(p, "compare_test.go") {
 			t.Errorf("got panic %q, want boom and where it was", p)
 		}
-		if err := s.Branch().Edit(1); err != nil {
+		if err := s.Branch.Edit(1); err != nil {
 			t.Errorf("the turn still runs: %v", err)
 		}
 	}()
@@ -336,7 +336,7 @@ func TestCompareShares(t *testing.T) {
 		if n.Role != llm.RoleAssistant {
 			continue
 		}
-		if err := s.Branch().Switch(n.Seq); err != nil {
+		if err := s.Branch.Switch(n.Seq); err != nil {
 			t.Fatal(err)
 		}
 		if fill, most := s.ContextTokens(), 1100; n.Text() == "0 of 3" && (fill <= 1000 || fill >= most) {
@@ -418,7 +418,7 @@ func TestCompareReads(t *testing.T) {
 		t.Errorf("the conversation is %q", got)
 	}
 	for _, l := range s.Nodes() { // every branch can be gone on with
-		if err := s.Branch().Switch(l.Seq); err != nil {
+		if err := s.Branch.Switch(l.Seq); err != nil {
 			t.Fatal(err)
 		}
 		if err := valid(s.History()); err != nil {

@@ -36,7 +36,7 @@ func TestFolders(t *testing.T) {
 			llmtest.Call(call("1", "write", `{"path":"`+file+`","content":"x\n"}`)),
 			llmtest.Call(call("2", "shell", `{"command":"true"}`)), llmtest.Say("done"))
 		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Log: log, Files: snapshot.Open(filepath.Join(t.TempDir(), "undo")).Files})
-		if err := s.Directories().Set(beside); err != nil {
+		if err := s.Directories.Set(beside); err != nil {
 			t.Fatal(err)
 		}
 		for range s.Turn(t.Context(), say("go")) {
@@ -56,23 +56,23 @@ func TestFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 		other := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: store.Create(Info{Dir: dir})})
-		if err := other.Directories().Restore(other.Directories().Stored()...); err != nil || len(other.Directories().Reachable()) > 0 {
-			t.Errorf("another conversation has %q: %v", other.Directories().Reachable(), err)
+		if err := other.Directories.Restore(other.Directories.Stored()...); err != nil || len(other.Directories.Reachable()) > 0 {
+			t.Errorf("another conversation has %q: %v", other.Directories.Reachable(), err)
 		}
 		defer other.Close()
 		s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: again})
 		defer s.Close()
-		if err := s.Directories().Restore(s.Directories().Stored()...); err != nil || !slices.Equal(s.Directories().Reachable(), []string{beside}) {
-			t.Errorf("it has %q: %v", s.Directories().Reachable(), err)
+		if err := s.Directories.Restore(s.Directories.Stored()...); err != nil || !slices.Equal(s.Directories.Reachable(), []string{beside}) {
+			t.Errorf("it has %q: %v", s.Directories.Reachable(), err)
 		}
 		if err := os.RemoveAll(beside); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Directories().Set(); err != nil {
+		if err := s.Directories.Set(); err != nil {
 			t.Error(err)
 		}
-		if err := s.Directories().Set(beside); err == nil || len(s.Directories().Reachable()) > 0 || len(s.Directories().Stored()) > 0 {
-			t.Errorf("it has %q: %v", s.Directories().Reachable(), err)
+		if err := s.Directories.Set(beside); err == nil || len(s.Directories.Reachable()) > 0 || len(s.Directories.Stored()) > 0 {
+			t.Errorf("it has %q: %v", s.Directories.Reachable(), err)
 		}
 	})
 }
@@ -96,11 +96,11 @@ func TestMissingFolderIsKept(t *testing.T) {
 	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
 	s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: store.Create(Info{Dir: dir})})
 	defer s.Close()
-	if err := errors.Join(s.Directories().Set(gone), os.Rename(gone, other+"-aside")); err != nil {
+	if err := errors.Join(s.Directories.Set(gone), os.Rename(gone, other+"-aside")); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Directories().Set(gone, other); err == nil || !slices.Equal(s.Directories().Stored(), []string{gone, other}) || !slices.Equal(s.Directories().Reachable(), []string{other}) || !slices.Equal(s.Directories().Missing(), []string{gone}) {
-		t.Errorf("it has %q, and reaches %q: %v", s.Directories().Stored(), s.Directories().Reachable(), err)
+	if err := s.Directories.Set(gone, other); err == nil || !slices.Equal(s.Directories.Stored(), []string{gone, other}) || !slices.Equal(s.Directories.Reachable(), []string{other}) || !slices.Equal(s.Directories.Missing(), []string{gone}) {
+		t.Errorf("it has %q, and reaches %q: %v", s.Directories.Stored(), s.Directories.Reachable(), err)
 	}
 	for i, want := range []string{"hi", "hi<note>\nTools reach " + gone + " again, as before.\n</note>", "hi"} {
 		if i == 1 {
@@ -119,8 +119,8 @@ func TestMissingFolderIsKept(t *testing.T) {
 			t.Errorf("prompt %d is %q, want %q", i, got, want)
 		}
 	}
-	if !slices.Equal(s.Directories().Reachable(), []string{gone, other}) || len(s.Directories().Missing()) > 0 {
-		t.Errorf("it reaches %q", s.Directories().Reachable())
+	if !slices.Equal(s.Directories.Reachable(), []string{gone, other}) || len(s.Directories.Missing()) > 0 {
+		t.Errorf("it reaches %q", s.Directories.Reachable())
 	}
 }
 
@@ -152,7 +152,7 @@ func TestFolderThatComesBack(t *testing.T) {
 			log := store.Create(Info{Dir: dir})
 			fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
 			s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: log})
-			if err := s.Directories().Add(gone); err != nil {
+			if err := s.Directories.Add(gone); err != nil {
 				t.Fatal(err)
 			}
 			play(t.Context(), s, allow, say("hi"))
@@ -165,7 +165,7 @@ func TestFolderThatComesBack(t *testing.T) {
 			}
 			s = New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: again})
 			defer s.Close()
-			if err := s.Directories().Restore(s.Directories().Stored()...); !errors.Is(err, os.ErrNotExist) {
+			if err := s.Directories.Restore(s.Directories.Stored()...); !errors.Is(err, os.ErrNotExist) {
 				t.Fatalf("it is gone: %v", err)
 			}
 			if err := tt.comeBack(gone, aside); err != nil {
@@ -178,16 +178,16 @@ func TestFolderThatComesBack(t *testing.T) {
 						notices += n.Text
 					}
 				}
-				if strings.Contains(notices, tt.notice) != want || slices.Contains(s.Directories().Reachable(), gone) != tt.same {
-					t.Errorf("turn %d: %q is told, tools reach %q", i, notices, s.Directories().Reachable())
+				if strings.Contains(notices, tt.notice) != want || slices.Contains(s.Directories.Reachable(), gone) != tt.same {
+					t.Errorf("turn %d: %q is told, tools reach %q", i, notices, s.Directories.Reachable())
 				}
 			}
 			if tt.name == "another one" {
-				if err := s.Directories().Add(gone); err != nil || !slices.Equal(s.Directories().Reachable(), []string{gone}) {
-					t.Errorf("added again: %v, tools reach %q", err, s.Directories().Reachable())
+				if err := s.Directories.Add(gone); err != nil || !slices.Equal(s.Directories.Reachable(), []string{gone}) {
+					t.Errorf("added again: %v, tools reach %q", err, s.Directories.Reachable())
 				}
-				if err := s.Directories().Restore(s.Directories().Stored()...); err != nil || len(s.Directories().Missing()) > 0 {
-					t.Errorf("restored: %v, missing are %q", err, s.Directories().Missing())
+				if err := s.Directories.Restore(s.Directories.Stored()...); err != nil || len(s.Directories.Missing()) > 0 {
+					t.Errorf("restored: %v, missing are %q", err, s.Directories.Missing())
 				}
 			}
 		})

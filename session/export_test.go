@@ -1,4 +1,4 @@
 package session
 
 // LeaveEdit does what Close does with an edit that sent nothing.
-func LeaveEdit(s *Session) { s.branch.leaveEdit() }
+func LeaveEdit(s *Session) { s.Branch.leaveEdit() }

@@ -43,24 +43,9 @@ type fallbackChain struct {
 	maxWait      time.Duration // see Options.MaxWait
 	cooldowns    *Cooldowns
 
-	standIn    llm.Endpoint   // model that answers this turn instead of the chosen one; zero Name: none; guarded by the session's mutex
-	stoodIn    string         // model that answered an earlier turn instead of the chosen one; "": none; guarded as standIn
-	limited    string         // model that a limit stopped in the last turn; "": none; guarded as standIn
-	limit      cooldown       // when that limit resets; guarded as standIn
+	limited    string         // model that a limit stopped in the last turn; "": none; guarded by the session's mutex
+	limit      cooldown       // when that limit resets; guarded as limited
 	overflowed map[string]int // tokens of the conversation when a model refused it as too large, by model name
-}
-
-// current returns the model that answers in this turn: the chosen one, or its stand-in.
-func (s *Session) current() llm.Endpoint {
-	return locked(&s.mu, s.answering)
-}
-
-// answering is current with the session locked.
-func (s *Session) answering() llm.Endpoint {
-	if s.fallback.standIn.Name != "" {
-		return s.fallback.standIn
-	}
-	return s.request.now().Model
 }
 
 // A Cooldowns tracks models that are skipped for a while after a failure, longer each time
@@ -159,8 +144,8 @@ func (m *turnModels) choose() {
 	s := t.session
 	f := &s.fallback
 	t.mu.Lock()
-	chosen, stoodIn := s.request.now().Model, f.stoodIn
-	f.standIn, f.stoodIn = llm.Endpoint{}, "" // return to the chosen model
+	chosen, stoodIn := s.request.now().Model, s.request.stoodIn
+	s.request.standIn, s.request.stoodIn = llm.Endpoint{}, "" // return to the chosen model
 	t.mu.Unlock()
 	m.tried = map[string]bool{}
 	if f.models == nil || f.open == nil {
@@ -191,7 +176,7 @@ func (m *turnModels) continueWith(model llm.Endpoint, e Fallback) {
 		t.emit(ModelSwitched{From: e.From, To: model.Name, Changes: changes})
 	}
 	t.mu.Lock()
-	t.session.fallback.standIn, t.session.fallback.stoodIn = model, model.Name
+	t.session.request.standIn, t.session.request.stoodIn = model, model.Name
 	t.mu.Unlock()
 }
 
@@ -240,7 +225,7 @@ func (m *turnModels) fallBack(response llm.Message, err error) bool {
 	t := m.turn
 	s := t.session
 	f := &s.fallback
-	model, fault := s.current(), llm.FaultOf(err)
+	model, fault := s.request.current(), llm.FaultOf(err)
 	chain := f.models != nil && f.open != nil
 	wait := m.waitFor(err)
 	if t.ctx.Err() != nil || !chain && wait == 0 || !f.isReason(fault) {

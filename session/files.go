@@ -133,29 +133,26 @@ type AddedDirectories struct {
 	IDs  map[string]string `json:"ids,omitempty"` // directory ids from when they were added, by path; some may be missing
 }
 
-// Directories manages the directories outside the workspace: those that tools can reach, and those
+// A directories manages the directories outside the workspace: those that tools can reach, and those
 // stored with a branch.
-type Directories struct {
+type directories struct {
 	conversation *conversation
 	tools        act.Set   // nil: no tools
 	files        act.Files // backs up changed files in them; nil: none
 }
 
-// Directories returns the directories that the user added to the workspace.
-func (s *Session) Directories() *Directories { return &s.directories }
-
 // Stored returns the added directories stored with the current branch, reachable or not; see
 // Missing.
-func (d *Directories) Stored() []string { return d.last().Dirs }
+func (d *directories) Stored() []string { return d.last().Dirs }
 
-func (d *Directories) last() AddedDirectories {
+func (d *directories) last() AddedDirectories {
 	a, _ := d.conversation.lastAnnotation(store.KindDirectories)
 	f, _ := DecodeAnnotation(a).(AddedDirectories)
 	return f
 }
 
 // Reachable returns the directories that tools reach beside the workspace.
-func (d *Directories) Reachable() []string {
+func (d *directories) Reachable() []string {
 	if d.tools == nil {
 		return nil
 	}
@@ -164,13 +161,13 @@ func (d *Directories) Reachable() []string {
 
 // Missing returns the added directories of the conversation that tools cannot use, for instance
 // because they no longer exist.
-func (d *Directories) Missing() []string {
+func (d *directories) Missing() []string {
 	now := d.Reachable()
 	return slices.DeleteFunc(slices.Clone(d.Stored()), func(dir string) bool { return slices.Contains(now, dir) })
 }
 
 // Check returns the path of dir without symbolic links, or an error why it cannot be added.
-func (d *Directories) Check(dir string) (real string, err error) {
+func (d *directories) Check(dir string) (real string, err error) {
 	if d.tools == nil {
 		return "", errNoTools
 	}
@@ -181,7 +178,7 @@ var errNoTools = errors.New("no tools are available")
 
 // Add adds a directory that tools may use beside the workspace. Dir is the path that Check
 // returned, after the user agreed. The conversation stores it.
-func (d *Directories) Add(dir string) error {
+func (d *directories) Add(dir string) error {
 	others := slices.DeleteFunc(slices.Clone(d.Stored()), func(other string) bool { return other == dir })
 	if slices.Contains(d.Missing(), dir) {
 		_ = d.Set(others...) // its errors for the others are reported below
@@ -192,7 +189,7 @@ func (d *Directories) Add(dir string) error {
 // Set replaces the added directories of the conversation from now on. It leaves out directories
 // that cannot be added and returns an error for them. A previous directory that no longer exists
 // stays, and is used again once it is back.
-func (d *Directories) Set(dirs ...string) error {
+func (d *directories) Set(dirs ...string) error {
 	if d.tools == nil {
 		return errNoTools
 	}
@@ -211,7 +208,7 @@ func (d *Directories) Set(dirs ...string) error {
 }
 
 // Restore is Set for the stored directories of a conversation that is opened again.
-func (d *Directories) Restore(dirs ...string) error {
+func (d *directories) Restore(dirs ...string) error {
 	if d.tools == nil {
 		return nil
 	}
@@ -233,7 +230,7 @@ func mayExist(dir string) bool {
 // prompt with a note for the model. A path at which another directory exists now is removed, with a notice
 // for the user.
 func withRestoredDirectories(t *turn, parts []llm.Part) []llm.Part {
-	d := t.session.Directories()
+	d := &t.session.Directories
 	missing := d.Missing()
 	if d.tools == nil || !slices.ContainsFunc(missing, mayExist) {
 		return parts

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"sync"
 
@@ -30,89 +29,6 @@ type sessionHooks struct {
 	started   bool           // SessionStart was sent
 	unsaid    []string       // context from it for a message that did not enter the conversation
 	notifying sync.WaitGroup // running Notification hooks, which no turn waits for
-	check     *Check         // of the running turn or the next one; nil: none
-
-	checked context.Context // of the running turn that calls check before it ends; nil: none does
-}
-
-// A Check decides after the last answer of a turn whether the turn may end. It returns the prompt with
-// which the model continues. Without a prompt the turn ends, with the error if it is not nil. Emit shows
-// events to the user.
-type Check func(ctx context.Context, emit func(Event)) (prompt []llm.Part, err error)
-
-// SetCheck makes the running turn, or else the next one that answers a prompt, call check before it ends; nil removes a
-// check. It is kept after an error, for a turn that tries again, but not after a cancellation.
-func (s *Session) SetCheck(check Check) {
-	next := &check
-	if check == nil {
-		next = nil
-	}
-	set(&s.mu, &s.hooks.check, next)
-}
-
-// SetRunningCheck is SetCheck for the running turn only. It reports whether that calls check: a comparison does not, nor a
-// turn that is ending.
-func (s *Session) SetRunningCheck(check Check) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.hooks.checked == nil || s.hooks.checked.Err() != nil {
-		return false
-	}
-	s.hooks.check = &check
-	return true
-}
-
-// TurnFromCheck calls the check of SetCheck, and answers the check's prompt as Turn does.
-func (s *Session) TurnFromCheck(ctx context.Context) iter.Seq[Event] {
-	return s.loop(ctx, func(t *turn) error {
-		if again, err := runCheck(t); !again {
-			return err
-		}
-		return answer(t)
-	})
-}
-
-// runCheck calls the check after the last answer, and begins a turn with the prompt that it returns.
-func runCheck(t *turn) (again bool, err error) {
-	for {
-		check := nextCheck(t, nil)
-		if check == nil || t.ctx.Err() != nil {
-			return false, nil
-		}
-		parts, err := (*check)(t.ctx, t.emit)
-		if len(parts) > 0 && err == nil && get(&t.mu, &t.session.hooks.check) == check { // not removed or replaced while it ran
-			t.prompt(llm.Message{Role: llm.RoleUser, Parts: parts})
-			return true, nil
-		}
-		if next := nextCheck(t, check); err != nil && next == nil || t.ctx.Err() != nil {
-			return false, err
-		} else if err != nil {
-			t.notice("%v", err)
-		}
-	}
-}
-
-// nextCheck removes the check ended, unless another has replaced it, and returns the one to call. Without one, the turn
-// ends and takes no more.
-func nextCheck(t *turn, ended *Check) *Check {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	h := &t.session.hooks
-	if h.check == ended {
-		h.check = nil
-	}
-	if h.checked = t.ctx; h.check == nil {
-		h.checked = nil
-	}
-	return h.check
-}
-
-// endChecks ends calls of checks by a turn with this context. The caller locks the session.
-func (h *sessionHooks) endChecks(ctx context.Context) {
-	if h.checked != nil && ctx.Err() != nil {
-		h.check = nil
-	}
-	h.checked = nil
 }
 
 // fire runs the hooks of an event and shows the user their messages.
@@ -256,12 +172,12 @@ func (g *givenPrompt) giveBackBlocked() {
 	t := g.turn
 	s := t.session
 	t.mu.Lock()
-	g.Edits, g.Ends = s.branch.undoEdit(s.branch.edited), t.turnSeq == 0
+	g.Edits, g.Ends = s.Branch.undoEdit(s.Branch.edited), t.turnSeq == 0
 	head := t.tree.head
 	t.mu.Unlock()
 	if g.Edits > 0 {
 		t.persistHead(head)
-		s.personas.follow()
+		s.Personas.follow()
 	}
 	if g.Command != "" || len(g.Message.Parts) > 0 {
 		t.emit(g.Unsent)

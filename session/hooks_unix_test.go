@@ -172,7 +172,7 @@ func TestHooksGiveBack(t *testing.T) {
 		t.Errorf("given back %q, want %q", back, want)
 	}
 	head := s.Head()
-	if err := s.Branch().Edit(1); err != nil {
+	if err := s.Branch.Edit(1); err != nil {
 		t.Fatal(err)
 	}
 	if back := eventsOf[Unsent](play(t.Context(), s, allow, say("a secret"))); len(back) != 1 || back[0].Edits != 1 || s.Head() != head {

@@ -66,7 +66,7 @@ func TestDraw(t *testing.T) {
 	for range s.Turn(context.Background(), text("what is it?")) {
 	}
 	run(false, text("an owl")) // the image is further up
-	if err := s.Branch().Regenerate(s.Head()); err != nil {
+	if err := s.Branch.Regenerate(s.Head()); err != nil {
 		t.Fatal(err)
 	}
 	if model := s.ImageModelOf(s.Head()); model != "i/draw" {
@@ -150,7 +150,7 @@ func TestDrawAgain(t *testing.T) {
 	run := func(anew bool, text string) {
 		var parts []llm.Part
 		if text == "" {
-			if err := s.Branch().Regenerate(s.Head()); err != nil {
+			if err := s.Branch.Regenerate(s.Head()); err != nil {
 				t.Fatal(err)
 			}
 		} else {

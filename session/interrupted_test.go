@@ -124,7 +124,7 @@ func TestRequestsAsideThatAreNotCounted(t *testing.T) {
 			}})
 		defer s.Close()
 		play(t.Context(), s, nil, say("hi"))
-		if err := s.GenerateTitle(t.Context()); err != nil {
+		if err := s.Beside.WriteTitle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if sum, err := lib.Ledger().Spent(time.Time{}, time.Time{}, ""); err != nil || sum.Usage.Cost != 1+5 || sum.Unpriced != 0 {

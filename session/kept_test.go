@@ -134,15 +134,15 @@ func TestKeptHistory(t *testing.T) {
 			case 6:
 				run() // again
 			case 7:
-				_ = s.Branch().Edit(some())
+				_ = s.Branch.Edit(some())
 			case 8:
-				_ = s.Branch().Switch(some())
+				_ = s.Branch.Switch(some())
 			case 9:
-				if s.Branch().Regenerate(some()) == nil {
+				if s.Branch.Regenerate(some()) == nil {
 					run()
 				}
 			case 10:
-				_ = s.Branch().Rewrite(some(), "what I say")
+				_ = s.Branch.Rewrite(some(), "what I say")
 			case 11:
 				switch r.IntN(4) {
 				case 0:
@@ -153,9 +153,9 @@ func TestKeptHistory(t *testing.T) {
 					answer(s.Compact(t.Context()), -1, nil)
 					s.SetModel(back)
 				case 1:
-					_ = s.Branch().UndoSummary()
+					_ = s.Branch.UndoSummary()
 				case 2:
-					_ = s.Branch().EditSummary("otherwise")
+					_ = s.Branch.EditSummary("otherwise")
 				case 3:
 					s.SetSystem(fmt.Sprint("Be ", r.IntN(9)))
 				}

@@ -90,16 +90,16 @@ func TestPagedConversation(t *testing.T) {
 			"title":     func(s *Session) any { return s.tree.title() },
 			"tip":       func(s *Session) any { return s.tree.Tip(700) },
 			"nodes":     func(s *Session) any { return s.Nodes() },
-			"persona":   func(s *Session) any { return s.Personas().Current() },
-			"estimated": func(s *Session) any { return s.estimateInput(endpoint) },
+			"persona":   func(s *Session) any { return s.Personas.Current() },
+			"estimated": func(s *Session) any { return s.request.estimateInput(endpoint) },
 		}
 		do := map[string]func(*Session){
 			"say": func(s *Session) {
 				s.append(llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "and now"}}})
 			},
-			"persona":   func(s *Session) { _ = s.Personas().Set(Persona{Name: fmt.Sprint("p", s.Head())}, "be brief") },
-			"switch":    func(s *Session) { _ = s.Branch().Switch(1 + int(seed)*100) },
-			"again":     func(s *Session) { _ = s.Branch().Regenerate(s.Head()) },
+			"persona":   func(s *Session) { _ = s.Personas.Set(Persona{Name: fmt.Sprint("p", s.Head())}, "be brief") },
+			"switch":    func(s *Session) { _ = s.Branch.Switch(1 + int(seed)*100) },
+			"again":     func(s *Session) { _ = s.Branch.Regenerate(s.Head()) },
 			"dynamic":   func(s *Session) { s.SetHistoryMode(HistoryDynamic) },
 			"full":      func(s *Session) { s.SetHistoryMode(HistoryFull) },
 			"stateless": func(s *Session) { s.SetHistoryMode(HistoryStateless) },
@@ -150,7 +150,7 @@ func TestResumeReadsTheEnd(t *testing.T) {
 	s.PathBack(s.Head(), 200)
 	s.HasBranches()
 	s.Title()
-	s.Personas().Current()
+	s.Personas.Current()
 	read := 0
 	for _, page := range s.tree.pages {
 		if page != nil {
@@ -240,10 +240,10 @@ func TestPersonaOfBranch(t *testing.T) {
 		for range 12 {
 			switch r.IntN(4) {
 			case 0:
-				_ = s.Personas().Set(Persona{Name: fmt.Sprint(r.IntN(100))}, "")
+				_ = s.Personas.Set(Persona{Name: fmt.Sprint(r.IntN(100))}, "")
 			case 1:
 				if s.tree.count > 0 {
-					_ = s.branch.move(func(t *tree) (int, error) { return r.IntN(t.count + 1), nil })
+					_ = s.Branch.move(func(t *tree) (int, error) { return r.IntN(t.count + 1), nil })
 				}
 			default:
 				s.append(llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "hm"}}})
@@ -254,7 +254,7 @@ func TestPersonaOfBranch(t *testing.T) {
 					want, _ = DecodeAnnotation(a).(Persona)
 				}
 			}
-			if got := s.Personas().Current(); got.Name != want.Name {
+			if got := s.Personas.Current(); got.Name != want.Name {
 				t.Fatalf("seed %d: persona %q, want %q", seed, got.Name, want.Name)
 			}
 		}

@@ -90,7 +90,7 @@ func TestBranchesAreKept(t *testing.T) {
 	o := Options{Model: endpoint("a/a", fake), Log: lib.Create(Info{})}
 	s := New(o)
 	play(t.Context(), s, nil, say("one"))
-	if err := s.Branch().Edit(1); err != nil {
+	if err := s.Branch.Edit(1); err != nil {
 		t.Fatal(err)
 	}
 	play(t.Context(), s, nil, say("other"))
@@ -99,7 +99,7 @@ func TestBranchesAreKept(t *testing.T) {
 	if got := branches(s); !slices.Equal(got, tree) {
 		t.Errorf("reopened with %q, want %q", got, tree)
 	}
-	if err := s.Branch().Switch(1); err != nil {
+	if err := s.Branch.Switch(1); err != nil {
 		t.Fatal(err)
 	}
 	s = reopen(t, lib, s, o)
@@ -117,7 +117,7 @@ func TestUnsentEditIsUndone(t *testing.T) {
 		s := New(o)
 		play(t.Context(), s, nil, say("one"))
 		play(t.Context(), s, nil, say("two"))
-		if err := s.Branch().Edit(seq); err != nil {
+		if err := s.Branch.Edit(seq); err != nil {
 			t.Fatal(err)
 		}
 		s = reopen(t, lib, s, o)
@@ -336,7 +336,7 @@ func TestName(t *testing.T) {
 	s := New(o)
 	play(t.Context(), s, nil, say("what is one and one"))
 	for range 2 { // asked once
-		if err := s.GenerateTitle(t.Context()); err != nil {
+		if err := s.Beside.WriteTitle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -362,7 +362,7 @@ func TestLedger(t *testing.T) {
 		OpenModel: func(string) (llm.Endpoint, error) { return endpoint("c/small", small), nil },
 	})
 	play(t.Context(), s, nil, say("what is one and one"))
-	if err := s.GenerateTitle(t.Context()); err != nil {
+	if err := s.Beside.WriteTitle(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for range s.Compare(t.Context(), []llm.Endpoint{s.Model(), endpoint("b/b", other)}, nil, say("which?")) {

@@ -27,20 +27,14 @@ const TypedPersona = "/system"
 // conversation without a persona. Ok is false if the persona may not be used here.
 type systemMaker = func(Persona) (system string, ok bool)
 
-// Personas holds the persona of the next request. Each branch stores its own.
-type Personas struct {
-	session *Session
-
-	// Guarded by the session's mutex.
-	inUse    Persona     // source of the current system prompt and tools
-	systemOf systemMaker // nil: the system prompt stays the same when the branch changes
+// A personas changes the persona of the next request. Each branch stores its own.
+type personas struct {
+	session  *Session
+	systemOf systemMaker // nil: the system prompt stays the same when the branch changes; guarded by the session's mutex
 }
 
-// Personas returns the personas of the conversation.
-func (s *Session) Personas() *Personas { return &s.personas }
-
 // Current returns the persona of the current branch; its Name is "" if there is none.
-func (p *Personas) Current() Persona {
+func (p *personas) Current() Persona {
 	a, ok := p.session.lastAnnotation(store.KindPersona)
 	if !ok {
 		return Persona{}
@@ -51,7 +45,7 @@ func (p *Personas) Current() Persona {
 
 // Set makes the conversation continue with a persona, or without one, and with the system
 // prompt system made from it. The conversation stores the persona.
-func (p *Personas) Set(next Persona, system string) error {
+func (p *personas) Set(next Persona, system string) error {
 	if len(next.System) > MaxPersona {
 		return fmt.Errorf("the persona %s is too large: its system prompt may have %d KB", next.Name, MaxPersona>>10)
 	}
@@ -68,21 +62,21 @@ func (p *Personas) Set(next Persona, system string) error {
 }
 
 // Restore is Set for the persona that the conversation has stored.
-func (p *Personas) Restore(current Persona, system string) {
-	set(&p.session.mu, &p.inUse, current)
+func (p *personas) Restore(current Persona, system string) {
+	set(&p.session.mu, &p.session.request.persona, current)
 	p.session.SetSystem(system)
 }
 
 // Follow makes the system prompt follow the branch: when the conversation switches to a branch
 // with another persona, systemOf returns its system prompt, or ok false if it cannot be used.
-func (p *Personas) Follow(systemOf func(Persona) (system string, ok bool)) {
+func (p *personas) Follow(systemOf func(Persona) (system string, ok bool)) {
 	set(&p.session.mu, &p.systemOf, systemOf)
 }
 
 // follow continues with the persona of the current branch.
-func (p *Personas) follow() {
+func (p *personas) follow() {
 	mu := &p.session.mu
-	systemOf, was, now := get(mu, &p.systemOf), get(mu, &p.inUse), p.Current()
+	systemOf, was, now := get(mu, &p.systemOf), get(mu, &p.session.request.persona), p.Current()
 	if systemOf == nil || now.Name == was.Name && now.System == was.System && slices.Equal(now.Tools, was.Tools) {
 		return
 	}

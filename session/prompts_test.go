@@ -195,10 +195,10 @@ func TestPersona(t *testing.T) {
 	log := lib.Create(Info{Dir: "/w"})
 	s := New(Options{Model: endpoint("fake/a", fake), System: "own", Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: log})
 	play(t.Context(), s, allow, say("one"))
-	if err := s.Personas().Set(Persona{Name: "x", Tools: []string{"raed"}}, "x"); err == nil || s.System() != "own" {
+	if err := s.Personas.Set(Persona{Name: "x", Tools: []string{"raed"}}, "x"); err == nil || s.System() != "own" {
 		t.Errorf("unknown tools: %v, system %q", err, s.System())
 	}
-	if err := s.Personas().Set(Persona{Name: "terse", System: "Be terse", Tools: []string{"read", "grep"}}, "Be terse, whole"); err != nil {
+	if err := s.Personas.Set(Persona{Name: "terse", System: "Be terse", Tools: []string{"read", "grep"}}, "Be terse, whole"); err != nil {
 		t.Fatal(err)
 	}
 	play(t.Context(), s, allow, say("two"))
@@ -219,11 +219,11 @@ func TestPersona(t *testing.T) {
 	}
 	for name, log := range map[string]*Log{"a copy": fork, "the next run": again} {
 		s := New(Options{Model: endpoint("fake/a", fake), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: log})
-		if p := s.Personas().Current(); p.Name != "terse" || p.System != "Be terse" || len(p.Tools) != 2 {
+		if p := s.Personas.Current(); p.Name != "terse" || p.System != "Be terse" || len(p.Tools) != 2 {
 			t.Errorf("%s has %+v", name, p)
 		}
-		if err := s.Personas().Set(Persona{}, "own"); err != nil || s.Personas().Current().Name != "" || s.System() != "own" {
-			t.Errorf("%s: off: %v, %+v", name, err, s.Personas().Current())
+		if err := s.Personas.Set(Persona{}, "own"); err != nil || s.Personas.Current().Name != "" || s.System() != "own" {
+			t.Errorf("%s: off: %v, %+v", name, err, s.Personas.Current())
 		}
 		if _, req := s.Request(say("three")); len(req.Tools) != len(set.Tools()) {
 			t.Errorf("%s: off leaves %d tools", name, len(req.Tools))
@@ -239,11 +239,11 @@ func TestPersonaFollowsTheBranch(t *testing.T) {
 	fake := llmtest.New(llmtest.Say("a"), llmtest.Say("b"), llmtest.Say("c"))
 	s := New(Options{Model: endpoint("fake/a", fake), System: "own", Tools: set, Policy: tools.NewPolicy(act.ModeAsk)})
 	trusted := true
-	s.Personas().Follow(func(p Persona) (string, bool) { return cmp.Or(p.System, "own"), p.Project == "" || trusted })
+	s.Personas.Follow(func(p Persona) (string, bool) { return cmp.Or(p.System, "own"), p.Project == "" || trusted })
 	play(t.Context(), s, allow, say("one"))
 	play(t.Context(), s, allow, say("two"))
 	terse := s.Head()
-	if err := s.Personas().Set(Persona{Name: "terse", System: "Be terse", Tools: []string{"read", "grep"}, Project: "/w"}, "Be terse"); err != nil {
+	if err := s.Personas.Set(Persona{Name: "terse", System: "Be terse", Tools: []string{"read", "grep"}, Project: "/w"}, "Be terse"); err != nil {
 		t.Fatal(err)
 	}
 	check := func(what, system string, offered int) {
@@ -253,7 +253,7 @@ func TestPersonaFollowsTheBranch(t *testing.T) {
 		}
 	}
 	check("chosen", "Be terse", 2)
-	if err := s.Branch().Edit(terse - 1); err != nil {
+	if err := s.Branch.Edit(terse - 1); err != nil {
 		t.Fatal(err)
 	}
 	check("in front of it", "own", len(set.Tools()))
@@ -271,7 +271,7 @@ func TestPersonaFollowsTheBranch(t *testing.T) {
 		{"not trusted any more", terse, false, "own", len(set.Tools())},
 	} {
 		trusted = step.trusted
-		if err := s.Branch().Switch(step.seq); err != nil {
+		if err := s.Branch.Switch(step.seq); err != nil {
 			t.Fatal(err)
 		}
 		check(step.what, step.system, step.tools)
@@ -343,7 +343,7 @@ func TestSkillsAreLoadedAgain(t *testing.T) {
 func TestSearchTurnedOnMeanwhile(t *testing.T) {
 	var s *Session
 	fake := llmtest.New(func(ctx context.Context, req llm.Request, out *llm.Out) error {
-		if _, err := s.OwnSettings().Change(searching(true)); err != nil {
+		if _, err := s.OwnSettings.Change(searching(true)); err != nil {
 			t.Error(err)
 		}
 		return llmtest.Say("ok")(ctx, req, out)
@@ -364,7 +364,7 @@ func TestTemplateOfAnEdit(t *testing.T) {
 	play(t.Context(), s, nil, say("first"))
 	play(t.Context(), s, nil, say("second"))
 	head := s.Head()
-	if err := s.Branch().Edit(3); err != nil {
+	if err := s.Branch.Edit(3); err != nil {
 		t.Fatal(err)
 	}
 	from := Template{Commands: []string{"ls"}, Draft: Unsent{Command: "/prompt"}}

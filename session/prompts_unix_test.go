@@ -43,7 +43,7 @@ func TestTemplateNotes(t *testing.T) {
 			s, fake, _ := hooked(t, act.ModeYolo, nil, false, []llmtest.Turn{llmtest.Say("ok")}, tt.hooks...)
 			for e := range s.TurnFromTemplate(t.Context(), template(tt.command)) {
 				if _, ok := e.(Progress); ok && tt.stop {
-					s.StopCall("")
+					s.Calls.Stop("")
 				}
 			}
 			messages := fake.Requests()[0].Messages

@@ -52,7 +52,7 @@ func (s *Session) Request(parts ...llm.Part) (llm.Endpoint, llm.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	model := s.request.now().Model
-	req, _ := s.compile(model, parts)
+	req, _ := s.request.compile(model, parts)
 	return model, req
 }
 
@@ -60,8 +60,8 @@ func (s *Session) Request(parts ...llm.Part) (llm.Endpoint, llm.Request) {
 // mode begins to leave out more.
 func (t *turn) request() (llm.Endpoint, llm.Request) {
 	t.mu.Lock()
-	model := t.session.answering()
-	req, omitted := t.session.compile(model, nil)
+	model := t.session.request.answering()
+	req, omitted := t.session.request.compile(model, nil)
 	t.mu.Unlock()
 	if notice := omitted.notice(t.omitted, model); notice != "" {
 		t.notice("%s", notice)
@@ -72,21 +72,21 @@ func (t *turn) request() (llm.Endpoint, llm.Request) {
 
 // compile builds a request to model from the current branch and parts, and returns
 // the omissions. The caller locks the session.
-func (s *Session) compile(model llm.Endpoint, parts []llm.Part) (req llm.Request, omitted omission) {
-	req = s.emptyRequest(model)
-	if s.historyMode() == HistoryFull {
-		req.Messages = s.histories.portable(&s.tree, model, parts)
+func (r *nextRequest) compile(model llm.Endpoint, parts []llm.Part) (req llm.Request, omitted omission) {
+	req = r.empty(model)
+	if r.historyMode() == HistoryFull {
+		req.Messages = r.conversation.histories.portable(&r.conversation.tree, model, parts)
 		return req, omitted
 	}
-	path := s.tree.Path()
+	path := r.conversation.tree.Path()
 	if len(parts) > 0 {
 		path = append(path, store.Node{Message: llm.Message{Role: llm.RoleUser, Parts: parts}})
 	}
-	switch s.historyMode() {
+	switch r.historyMode() {
 	case HistoryStateless:
-		path = path[turnStart(path, s.turnSeq):]
+		path = path[turnStart(path, r.conversation.turnSeq):]
 	case HistoryDynamic:
-		path, omitted = s.tokens.newestTurns(sinceSummary(path), s.turnSeq, s.tokens.messageBudget(model, req))
+		path, omitted = r.tokens.newestTurns(sinceSummary(path), r.conversation.turnSeq, r.tokens.messageBudget(model, req))
 	}
 	req.Messages, _ = model.Portable(messages(path))
 	return req, omitted
@@ -205,34 +205,34 @@ func turnStart(path []store.Node, began int) int {
 func (s *Session) ContextTokens() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.contextTokens()
+	return s.request.contextTokens()
 }
 
-func (s *Session) contextTokens() int {
-	c := s.tokens.countBranch(s.request.mode)
+func (r *nextRequest) contextTokens() int {
+	c := r.tokens.countBranch(r.mode)
 	if c.tokens == 0 || c.counted {
 		return c.tokens
 	}
-	return c.tokens + s.tokens.overhead(s.emptyRequest(s.answering()))
+	return c.tokens + r.tokens.overhead(r.empty(r.answering()))
 }
 
 // contextTokensFor is contextTokens without thinking that is not sent to model. The caller locks the
 // session.
-func (s *Session) contextTokensFor(model llm.Endpoint) int {
-	tokens := s.contextTokens()
-	if c := s.tokens.countBranch(s.request.mode); c.lastOrigin != model.Origin {
+func (r *nextRequest) contextTokensFor(model llm.Endpoint) int {
+	tokens := r.contextTokens()
+	if c := r.tokens.countBranch(r.mode); c.lastOrigin != model.Origin {
 		tokens -= c.lastThinking
 	}
 	return tokens
 }
 
-func (s *Session) emptyRequest(model llm.Endpoint) llm.Request {
-	now := s.request.now()
-	req := llm.Request{System: now.System, Effort: now.Effort, Session: s.id, Settings: s.request.settings, AnswerSchema: now.Schema}
+func (r *nextRequest) empty(model llm.Endpoint) llm.Request {
+	now := r.now()
+	req := llm.Request{System: now.System, Effort: now.Effort, Session: r.conversation.id, Settings: r.settings, AnswerSchema: now.Schema}
 	req.Web = now.Web
-	set := s.request.turnTools
+	set := r.turnTools
 	if set == nil {
-		set = s.offeredTools()
+		set = r.offered()
 	}
 	if set != nil && model.Strategy != "none" {
 		req.Tools = slices.DeleteFunc(set.Tools(), func(t llm.Tool) bool { return !t.Suits(model) })

@@ -166,7 +166,7 @@ func TestRoomOfATitle(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := s.GenerateTitle(t.Context()); err != nil {
+		if err := s.Beside.WriteTitle(t.Context()); err != nil {
 			t.Error(err)
 		}
 		if want := []int{1}; !full && !slices.Equal(during, want) || full && during != nil {

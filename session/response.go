@@ -124,12 +124,12 @@ func (t *turn) addResponse(r *responseStream) {
 }
 
 // streamResponse asks the model once and stores its response.
-func (t *turn) streamResponse(step int) (llm.Message, llm.Reason, error) {
+func (t *turn) streamResponse() (llm.Message, llm.Reason, error) {
 	model, req := t.request()
 	if err := noticeUnread(t); err != nil {
 		return llm.Message{}, "", err
 	}
-	return streamFrom(t, step, model, req)
+	return streamFrom(t, model, req)
 }
 
 // noticeUnread returns an error if part of the conversation could not be read, so that no request
@@ -151,14 +151,14 @@ func noticeUnread(t *turn) error {
 }
 
 // streamFrom sends req to model and stores the response.
-func streamFrom(t *turn, step int, model llm.Endpoint, req llm.Request) (llm.Message, llm.Reason, error) {
+func streamFrom(t *turn, model llm.Endpoint, req llm.Request) (llm.Message, llm.Reason, error) {
 	r := newResponseStream(model, req, t.now())
-	r.trimmed = t.session.isTrimmed(t.omitted)
+	r.trimmed = t.session.request.isTrimmed(t.omitted)
 	t.mu.Lock()
 	r.partial = t.newPartial(r.event.Message, false)
 	t.mu.Unlock()
 	defer r.partial.stop() // also after a panic
-	t.emit(Step{Model: r.model.Name, N: step, Seq: r.partial.node.Seq, Partial: PartialResponse{r.partial}, IsImage: model.Origin == llm.OriginImages})
+	t.emit(Step{Model: r.model.Name, N: t.done.Steps, Seq: r.partial.node.Seq, Partial: PartialResponse{r.partial}, IsImage: model.Origin == llm.OriginImages})
 	set(&t.mu, &t.partial, r.partial)
 	r.began = t.now()
 	for e, err := range r.model.Stream(t.ctx, r.req) {
@@ -222,7 +222,7 @@ func (t *turn) estimateUsage(model llm.Endpoint, r *Response, answers int) {
 	size := 0
 	for _, p := range r.Message.Parts {
 		if !p.Remote {
-			size += s.tokens.estimate(p.Text) + s.tokens.estimate(p.Input)
+			size += s.request.tokens.estimate(p.Text) + s.request.tokens.estimate(p.Input)
 		}
 	}
 	if len(r.Message.Parts) == 0 {

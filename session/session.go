@@ -16,18 +16,18 @@
 // whole are methods of the session; parts with a task of their own are reached by name:
 //
 //	conversation     the tree of messages, in memory and on disk; its mutex guards the session
-//	request          what the next request asks for: model, effort, system prompt, schema, history mode
-//	calls            the tool calls of the moment, to be stopped
-//	tokens           estimates of what messages and tools take of the model's window
+//	request          the next request: model, effort, system prompt, tools, and estimates of its size
 //	fallback         models to go on with after a fault, and which are not asked for a while
-//	helpers          the models that give the conversation its title and write its summaries
 //
-//	Queue          prompts that wait for the running turn
-//	Spending       usage so far, the limits on it, and what is reserved of them
-//	Branch()       CurrentBranch  edits, regenerated answers, other branches, summaries undone
-//	Personas()     Personas       the system prompt and the tools that each branch continues with
-//	OwnSettings()  OwnSettings    what the user set for the conversation, over the configuration
-//	Directories()  Directories    where tools reach beside the workspace
+//	Queue            prompts that wait for the running turn
+//	Spending         usage so far, the limits on it, and what is reserved of them
+//	Beside           requests outside the conversation: asides, titles, helpers of tools
+//	Calls            the tool calls of the moment, to be stopped
+//	Check            decides whether a turn may end
+//	Branch           edits, regenerated answers, other branches, summaries undone
+//	Personas         the system prompt and the tools that each branch continues with
+//	OwnSettings      what the user set for the conversation, over the configuration
+//	Directories      where tools reach beside the workspace
 //
 // A turn is one run of the loop, and a callBatch the calls of one of its responses, until each has
 // its result. A turn has parts as well, which end with it:
@@ -45,7 +45,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -139,24 +138,22 @@ var (
 // also while a turn runs; only one turn runs at a time.
 type Session struct {
 	conversation
-	request  requestSettings
-	Queue    promptQueue // prompts that wait for the running turn
-	Spending spending    // usage so far, the limits on it, and what is reserved of them
-
-	personas    Personas
-	ownSettings OwnSettings
-	directories Directories
-	branch      CurrentBranch
-
-	tokens   tokenCounter
+	request  nextRequest
 	fallback fallbackChain
-	helpers  helperModels
+	hooks    sessionHooks
 	tools    act.Set // nil: none are offered
 	policy   act.Policy
-	hooks    sessionHooks
-	calls    runningCalls
-	asides   runningAsides
 	files    act.Files // backs up files that calls change; nil: no backups
+
+	Queue       promptQueue
+	Spending    spending
+	Beside      sideRequests
+	Calls       runningCalls
+	Check       turnCheck
+	Branch      currentBranch
+	Personas    personas
+	OwnSettings ownSettings
+	Directories directories
 
 	prepareMedia mediaPreparer
 	Schemas      Schemas // nil: nothing is repaired or checked
@@ -188,20 +185,20 @@ func New(o Options) *Session {
 	}
 	s := &Session{
 		conversation: conversation{id: rand.Text(), log: o.Log, now: o.Now},
-		request: requestSettings{
-			model: o.Model, effort: o.Effort, system: o.System, answerSchema: o.AnswerSchema, mode: o.Config.historyMode(), settings: o.Settings,
+		request: nextRequest{
+			model: o.Model, effort: o.Effort, system: o.System, answerSchema: o.AnswerSchema, mode: o.Config.historyMode(), settings: o.Settings, tools: o.Tools,
 		},
-		Spending: spending{confirmCost: o.ConfirmCost}, prepareMedia: o.PrepareMedia, Schemas: o.Schemas, hooks: sessionHooks{Hooks: o.Hooks},
+		prepareMedia: o.PrepareMedia, Schemas: o.Schemas, hooks: sessionHooks{Hooks: o.Hooks},
 		maxSteps: o.MaxSteps, compactAt: o.CompactAt, attended: o.Attended,
 		fallback: fallbackChain{models: o.Fallback, alternatives: o.Alternatives, open: o.OpenModel, onFilter: o.FallbackOnFilter, maxWait: o.MaxWait, cooldowns: o.Cooldowns},
-		helpers:  helperModels{title: o.TitleModel, summary: o.SummaryModel, small: o.SmallModel, open: o.OpenModel},
 		tools:    o.Tools, policy: o.Policy, afterTurn: o.AfterTurn,
 	}
-	s.asides.ctx, s.asides.end = context.WithCancel(context.Background())
-	s.Spending.conversation = &s.conversation
-	s.tokens = tokenCounter{tree: &s.tree, estimate: o.EstimateTokens, messages: map[int]int{}}
-	s.personas.session, s.branch.session = s, s
-	s.ownSettings = OwnSettings{session: s, configured: o.Settings}
+	s.request.conversation, s.request.tokens = &s.conversation, tokenCounter{tree: &s.tree, estimate: o.EstimateTokens, messages: map[int]int{}}
+	s.Spending.conversation, s.Spending.confirmCost = &s.conversation, o.ConfirmCost
+	s.Beside = sideRequests{session: s, open: o.OpenModel, title: o.TitleModel, summary: o.SummaryModel, small: o.SmallModel}
+	s.Beside.ctx, s.Beside.end = context.WithCancel(context.Background())
+	s.Branch.session, s.Personas.session = s, s
+	s.OwnSettings = ownSettings{s, o.Settings}
 	for _, l := range o.Limits {
 		s.Spending.SetLimit(l)
 	}
@@ -211,97 +208,18 @@ func New(o Options) *Session {
 			s.request.mode = s.log.Session().History
 		}
 		s.Spending.last = s.tree.lastUsage()
-		s.helpers.titled = s.tree.answered()
-		s.ownSettings.restore()
+		s.Beside.titled = s.tree.answered()
+		s.OwnSettings.restore()
 	}
 	if o.Files != nil && s.tools != nil && s.log != nil {
 		s.files = o.Files(s.id, s.tools.Root())
 	}
-	s.directories = Directories{&s.conversation, o.Tools, s.files}
+	s.Directories = directories{&s.conversation, o.Tools, s.files}
 	return s
 }
 
 // Policy returns the policy that decides which tool calls may run; never nil.
 func (s *Session) Policy() act.Policy { return s.policy }
-
-// Turn sends parts as a prompt and yields events until the model has answered. Without
-// parts it retries: it answers the last prompt or tool results; an interrupted response
-// stays on a branch of its own.
-//
-// Canceling ctx ends the turn soon, with its cause in Done. A consumer that
-// stops ranging cancels the turn as well. Only one turn runs at a time; a second
-// one ends at once with an error.
-func (s *Session) Turn(ctx context.Context, parts ...llm.Part) iter.Seq[Event] {
-	return s.loop(ctx, func(t *turn) error { return t.run(parts) })
-}
-
-// loop returns the events of f, run as the session's only turn.
-func (s *Session) loop(ctx context.Context, f func(*turn) error) iter.Seq[Event] {
-	return func(yield func(Event) bool) { runLoop(ctx, s, f, yield) } // in a line: the compiler copies it into each caller of Turn
-}
-
-func runLoop(ctx context.Context, s *Session, f func(*turn) error, yield func(Event) bool) {
-	ctx, cancel := context.WithCancelCause(context.WithValue(act.WithJobOwner(ctx, s.id), sessionKey{}, s))
-	defer cancel(nil)
-	show := stopAfterBreak(yield, cancel)
-	t := &turn{conversation: &s.conversation, session: s, ctx: ctx, start: s.now()}
-	t.given.turn, t.questions.turn, t.budget.turn, t.compaction.turn, t.window.turn, t.models.turn = t, t, t, t, t, t
-	t.emit = func(e Event) {
-		if kind, _ := kindOf(e); kind != "" {
-			t.annotate(e, t.partial.visibleParts())
-		}
-		show(e)
-		if _, ok := e.(Result); ok {
-			t.reportSandbox()
-		}
-	}
-	if !s.turn.TryLock() {
-		show(Done{Err: errors.New("a turn is running already")})
-		return
-	}
-	func() {
-		defer s.keepAsides()
-		defer s.turn.Unlock()
-		defer func() { // also after a panic
-			t.budget.endReservations()
-			t.mu.Lock()
-			s.hooks.endChecks(ctx)
-			t.turnSeq, s.request.turnTools, s.request.omitsOldest, s.fallback.standIn, s.branch.edited = 0, nil, false, llm.Endpoint{}, edit{}
-			t.mu.Unlock()
-		}()
-		if s.tools != nil {
-			t.offered = locked(&s.mu, s.offeredTools)
-		}
-		t.callable = t.offered
-		set(&s.mu, &s.request.turnTools, t.callable)
-		t.budget.begin()
-		if t.done.Err = f(t); t.done.Err == errForked {
-			t.done.Err, t.done.Fork = nil, t.Head()
-		}
-		t.reportSandbox()
-		if llm.Canceled(t.done.Err) {
-			t.done.Err = t.cause(t.done.Err)
-		}
-		t.done.Unsent = t.questions.unsent && t.ctx.Err() == nil && t.given.giveBack()
-		t.done.AnswerComplete = !s.Unanswered()
-		t.budget.noticeReached()
-		s.saveInfo()
-		if !t.done.Unsent { // calls are stopped only in messages that are still part of the conversation
-			t.annotate(t.done, 0)
-		}
-		if s.log != nil {
-			_ = s.log.Flush() // as in persist
-		}
-	}()
-	t.done.Duration = s.now().Sub(t.start)
-	if t.done.Err != nil {
-		t.done.Reason = ""
-	}
-	if s.afterTurn != nil {
-		s.afterTurn()
-	}
-	show(t.done) // unlocked: the consumer may start the next turn
-}
 
 // TakeSandbox returns sandbox notices that no event has reported yet.
 func (s *Session) TakeSandbox() (e Sandbox, ok bool) {
@@ -312,37 +230,13 @@ func (s *Session) TakeSandbox() (e Sandbox, ok bool) {
 	return e, e.Text != ""
 }
 
-// notice emits a notice.
-func (t *turn) notice(format string, args ...any) {
-	t.emit(llm.Notice{Text: fmt.Sprintf(format, args...)})
-}
-
-func (t *turn) reportSandbox() {
-	if e, ok := t.session.TakeSandbox(); ok {
-		t.emit(e)
-	}
-}
-
-var errConsumerLeft = fmt.Errorf("the consumer left: %w", context.Canceled)
-
-// stopAfterBreak wraps yield so that it may be called after the consumer stopped ranging.
-func stopAfterBreak(yield func(Event) bool, cancel context.CancelCauseFunc) func(Event) {
-	left := false
-	return func(e Event) {
-		if !left && !yield(e) {
-			left = true
-			cancel(errConsumerLeft)
-		}
-	}
-}
-
 func (s *Session) saveInfo() {
 	if s.log == nil {
 		return
 	}
 	info, title := s.log.Session(), ""
 	s.mu.Lock()
-	model, effort := s.storedModel()
+	model, effort := s.request.stored()
 	mode := s.request.mode
 	if info.Title == "" && !info.Named { // a title may need the beginning of the conversation
 		title = s.tree.title()
@@ -362,10 +256,10 @@ func (s *Session) saveInfo() {
 // something could not be stored.
 func (s *Session) Close() error {
 	s.mu.Lock()
-	s.asides.end()
+	s.Beside.end()
 	s.mu.Unlock()
-	s.asides.running.Wait()
-	s.branch.leaveEdit()
+	s.Beside.running.Wait()
+	s.Branch.leaveEdit()
 	s.hooks.end(s.id)
 	if s.files != nil {
 		s.files.Close()
@@ -373,59 +267,9 @@ func (s *Session) Close() error {
 	if s.log == nil {
 		return nil
 	}
-	s.branch.StoreGivenBack()
+	s.Branch.StoreGivenBack()
 	if !s.Empty() {
 		s.saveInfo()
 	}
 	return errors.Join(s.Spending.endReservations(), s.log.Close())
-}
-
-// errStopped is the cause when the user stops a call.
-var errStopped = errors.New("stopped by the user")
-
-// runningCalls holds the running tool calls, the last one last. The zero value has none.
-type runningCalls struct {
-	lock sync.Mutex
-	list []runningCall
-}
-
-type runningCall struct {
-	call   *pendingCall
-	cancel context.CancelCauseFunc
-}
-
-// StopCall stops the running tool call id, or the last one if id is "". It reports whether there was one, and how many
-// others are running. The turn continues: the model gets the output so far and the note that the user stopped the call.
-func (s *Session) StopCall(id string) (stopped bool, others int) {
-	r := &s.calls
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	for i, c := range slices.Backward(r.list) {
-		if id == "" || c.call.part.ID == id {
-			c.cancel(errStopped)
-			r.list = slices.Delete(r.list, i, i+1)
-			return true, len(r.list)
-		}
-	}
-	return false, len(r.list)
-}
-
-// start adds a call that is about to run, before anybody is told.
-func (r *runningCalls) start(ctx context.Context, call *pendingCall) {
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	c := runningCall{call: call}
-	call.ctx, c.cancel = context.WithCancelCause(ctx)
-	r.list = append(r.list, c)
-}
-
-// end removes a call that has ended, and reports whether it was stopped.
-func (r *runningCalls) end(call *pendingCall) (stopped bool) {
-	r.lock.Lock()
-	defer r.lock.Unlock()
-	if i := slices.IndexFunc(r.list, func(c runningCall) bool { return c.call == call }); i >= 0 {
-		r.list[i].cancel(nil)
-		r.list = slices.Delete(r.list, i, i+1)
-	}
-	return errors.Is(context.Cause(call.ctx), errStopped)
 }

@@ -12,8 +12,13 @@ import (
 	"parley/tools/act"
 )
 
-// requestSettings holds the settings of the next request, guarded by the conversation's mutex.
-type requestSettings struct {
+// A nextRequest is the next request of the conversation besides its messages: the settings, and estimates of its size.
+// The conversation's mutex guards it.
+type nextRequest struct {
+	conversation *conversation
+	tools        act.Set // all tools of the session; nil: none
+	tokens       tokenCounter
+
 	model        llm.Endpoint
 	effort       llm.Effort
 	system       string
@@ -24,11 +29,16 @@ type requestSettings struct {
 	settings     llm.Settings // the conversation's settings over the configured ones
 	prompt       TurnSettings // those of the running prompt, over all others
 	forRun       runModel
+	persona      Persona  // source of the system prompt, and of a choice of tools
+	own          Settings // of the conversation; settings has them over the configured ones
+
+	standIn llm.Endpoint // model that answers this turn instead of the chosen one; zero Name: none
+	stoodIn string       // model that answered an earlier turn instead of the chosen one; "": none
 }
 
 // now returns the settings of the next request: those of the running prompt, over those of the conversation. Its
 // Tools are the prompt's.
-func (r *requestSettings) now() TurnSettings {
+func (r *nextRequest) now() TurnSettings {
 	o := r.prompt
 	if o.Model.Name == "" {
 		o.Model = r.model
@@ -36,6 +46,17 @@ func (r *requestSettings) now() TurnSettings {
 	o.Effort, o.System, o.Schema = cmp.Or(o.Effort, r.effort), cmp.Or(o.System, r.system), cmp.Or(o.Schema, r.answerSchema)
 	o.Web = o.Web || r.settings.Web
 	return o
+}
+
+// current returns the model that answers in this turn: the chosen one, or its stand-in.
+func (r *nextRequest) current() llm.Endpoint { return locked(&r.conversation.mu, r.answering) }
+
+// answering is current with the conversation locked.
+func (r *nextRequest) answering() llm.Endpoint {
+	if r.standIn.Name != "" {
+		return r.standIn
+	}
+	return r.now().Model
 }
 
 // A runModel is a model and an effort for this run only, and those that the
@@ -56,16 +77,16 @@ func (s *Session) SetModelForRun(stored string, effort llm.Effort) {
 
 // storedModel returns the model and the effort to store with the conversation. The caller
 // locks the session.
-func (s *Session) storedModel() (model string, effort llm.Effort) {
-	model, effort = s.request.model.Name, s.request.effort
-	if s.request.forRun == (runModel{}) {
+func (r *nextRequest) stored() (model string, effort llm.Effort) {
+	model, effort = r.model.Name, r.effort
+	if r.forRun == (runModel{}) {
 		return model, effort
 	}
-	if model == s.request.forRun.model {
-		model = s.request.forRun.storedModel
+	if model == r.forRun.model {
+		model = r.forRun.storedModel
 	}
-	if effort == s.request.forRun.effort {
-		effort = s.request.forRun.storedEffort
+	if effort == r.forRun.effort {
+		effort = r.forRun.storedEffort
 	}
 	return model, effort
 }
@@ -82,7 +103,7 @@ func (s *Session) SetModel(model llm.Endpoint) ModelSwitched {
 	if from == model.Name { // the prompt's own was chosen for the conversation
 		from = s.request.model.Name
 	}
-	s.request.model, s.request.prompt.Model, s.fallback.standIn, s.fallback.stoodIn = model, llm.Endpoint{}, llm.Endpoint{}, ""
+	s.request.model, s.request.prompt.Model, s.request.standIn, s.request.stoodIn = model, llm.Endpoint{}, llm.Endpoint{}, ""
 	s.mu.Unlock()
 	return ModelSwitched{From: from, To: model.Name, Changes: s.ChangesFor(model)}
 }
@@ -136,7 +157,7 @@ func (s *Session) SetSystem(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.request.system, s.request.prompt.System = text, ""
-	s.tokens.reset()
+	s.request.tokens.reset()
 }
 
 // WebSearch reports whether answers may search the web; see llm.Settings.Web.
@@ -150,44 +171,39 @@ func (s *Session) SetHistoryMode(h HistoryMode) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.request.mode = h
-	s.tokens.branch = branchCounts{} // counts for earlier requests no longer apply
+	s.request.tokens.branch = branchCounts{} // counts for earlier requests no longer apply
 }
 
 // Settings are the user's settings for a conversation. It is an event; the last one of
 // the conversation applies, on all branches.
 type Settings = settings.Settings
 
-// OwnSettings holds the settings of a conversation, which override the configured ones.
-type OwnSettings struct {
+// An ownSettings changes the settings of a conversation, which override the configured ones.
+type ownSettings struct {
 	session    *Session
 	configured llm.Settings // by the command line and the configuration
-
-	now Settings // guarded by the session's mutex
 }
 
-// OwnSettings returns the settings of the conversation.
-func (s *Session) OwnSettings() *OwnSettings { return &s.ownSettings }
-
 // Get returns a copy of the conversation's own settings.
-func (o *OwnSettings) Get() Settings {
-	return locked(&o.session.mu, func() Settings { return o.now.Clone() })
+func (o *ownSettings) Get() Settings {
+	return locked(&o.session.mu, o.session.request.own.Clone)
 }
 
 // Change calls change to set values for the conversation's next requests, and returns the new
 // settings, which are stored. Concurrent calls are serialized; change must not call the session.
 // If change returns an error, or nothing is Changed, all settings stay.
-func (o *OwnSettings) Change(change func(*Settings) error) (Settings, error) {
+func (o *ownSettings) Change(change func(*Settings) error) (Settings, error) {
 	o.session.mu.Lock()
 	defer o.session.mu.Unlock()
-	next := o.now.Clone()
+	next := o.session.request.own.Clone()
 	if err := change(&next); err != nil {
-		return o.now.Clone(), err
+		return o.session.request.own.Clone(), err
 	}
 	if next.Changed == "" {
 		return next, nil
 	}
 	if data, err := json.Marshal(next); err != nil || len(data) > maxAnnotationText {
-		return o.now.Clone(), cmp.Or(err, fmt.Errorf("the settings of a conversation may have %d KB", maxAnnotationText>>10))
+		return o.session.request.own.Clone(), cmp.Or(err, fmt.Errorf("the settings of a conversation may have %d KB", maxAnnotationText>>10))
 	}
 	o.session.annotateBetween(0, next)
 	o.apply(next.Clone())
@@ -195,7 +211,7 @@ func (o *OwnSettings) Change(change func(*Settings) error) (Settings, error) {
 }
 
 // restore loads the settings of a stored conversation.
-func (o *OwnSettings) restore() {
+func (o *ownSettings) restore() {
 	for _, a := range slices.Backward(o.session.tree.annotations) {
 		if a.Kind == store.KindSettings {
 			if stored, ok := DecodeAnnotation(a).(Settings); ok {
@@ -208,11 +224,11 @@ func (o *OwnSettings) restore() {
 
 // apply sets the settings of the conversation to next. The caller locks the
 // session.
-func (o *OwnSettings) apply(next Settings) {
+func (o *ownSettings) apply(next Settings) {
 	r := &o.session.request
-	o.now, r.settings = next, next.Override(o.configured)
+	r.own, r.settings = next, next.Override(o.configured)
 	r.prompt.Web = r.prompt.Web && next.Web == nil
-	o.session.tokens.reset()
+	r.tokens.reset()
 }
 
 // TurnSettings apply while one prompt is answered. Unset fields change nothing.
@@ -238,10 +254,10 @@ func useSettings(t *turn, o TurnSettings) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if s.request.prompt = o; o.Model.Name != "" {
-		s.fallback.standIn, s.fallback.stoodIn = llm.Endpoint{}, ""
+		s.request.standIn, s.request.stoodIn = llm.Endpoint{}, ""
 	}
 	t.callable, s.request.turnTools = offered, offered
-	s.tokens.reset()
+	s.request.tokens.reset()
 	return nil
 }
 
@@ -252,7 +268,7 @@ func (t *turn) restoreSettings() {
 	defer t.mu.Unlock()
 	s.request.prompt = TurnSettings{}
 	t.callable, s.request.turnTools = t.offered, t.offered
-	s.tokens.reset()
+	s.request.tokens.reset()
 }
 
 // HasPromptModel reports whether the running prompt uses a model set for it alone.
@@ -279,8 +295,8 @@ func (s *Session) RenewModels(provider string, open func(name string) (llm.Endpo
 		}
 		s.RefreshModel(model)
 		if s.Model().Name == name {
-			set(&s.mu, &s.fallback.standIn, llm.Endpoint{})
-			set(&s.mu, &s.fallback.stoodIn, "")
+			set(&s.mu, &s.request.standIn, llm.Endpoint{})
+			set(&s.mu, &s.request.stoodIn, "")
 		}
 	}
 }
@@ -292,7 +308,7 @@ func (s *Session) Tools() (all, offered []llm.Tool) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return all, s.emptyRequest(s.request.now().Model).Tools
+	return all, s.request.empty(s.request.now().Model).Tools
 }
 
 // notOffered returns an error if a tool may not be called regardless of the policy: the request offered no
@@ -302,8 +318,8 @@ func (t *turn) notOffered(name string) error {
 		return noTools(name)
 	}
 	t.mu.Lock()
-	off := len(t.session.ownSettings.now.Tools) > 0 && !t.session.ownSettings.now.Offers(name)
-	model := t.session.answering()
+	off := len(t.session.request.own.Tools) > 0 && !t.session.request.own.Offers(name)
+	model := t.session.request.answering()
 	t.mu.Unlock()
 	for _, tool := range t.callable.Tools() {
 		switch {
@@ -324,24 +340,24 @@ func noTools(name string) error {
 
 // offeredTools returns the current tools restricted by the persona and the user; nil for
 // none. The caller locks the session.
-func (s *Session) offeredTools() act.Set {
-	if s.tools == nil {
+func (r *nextRequest) offered() act.Set {
+	if r.tools == nil {
 		return nil
 	}
-	offered := s.tools.Snapshot()
-	if len(s.personas.inUse.Tools) > 0 {
-		only, err := offered.Only(s.personas.inUse.Tools...)
+	offered := r.tools.Snapshot()
+	if len(r.persona.Tools) > 0 {
+		only, err := offered.Only(r.persona.Tools...)
 		if err != nil { // a tool has been removed since
 			only, _ = offered.Only("none")
 		}
 		offered = only
 	}
-	if len(s.ownSettings.now.Tools) == 0 {
+	if len(r.own.Tools) == 0 {
 		return offered
 	}
 	names := []string{}
 	for _, t := range offered.Tools() {
-		if s.ownSettings.now.Offers(t.Name) {
+		if r.own.Offers(t.Name) {
 			names = append(names, t.Name)
 		}
 	}

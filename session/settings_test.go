@@ -28,22 +28,22 @@ func TestSettings(t *testing.T) {
 	first := s.Head()
 	play(t.Context(), s, allow, say("two"))
 	for _, bad := range []map[string]string{{"temperature": "hot"}, {"temperature": "3"}, {"messages": "[]"}, {"top_p": "0.5", "seed": "x"}, {"note": strings.Repeat("x", 17<<10)}} {
-		if _, err := s.OwnSettings().Change(setting(bad)); err == nil || len(s.OwnSettings().Get().Values) > 0 {
-			t.Errorf("%.60v: %v, %+v", bad, err, s.OwnSettings().Get())
+		if _, err := s.OwnSettings.Change(setting(bad)); err == nil || len(s.OwnSettings.Get().Values) > 0 {
+			t.Errorf("%.60v: %v, %+v", bad, err, s.OwnSettings.Get())
 		}
 	}
-	now, err := s.OwnSettings().Change(setting(map[string]string{"temperature": "0.2", "detail": "high", "provider.order": `["x"]`, "seed": "7"}))
+	now, err := s.OwnSettings.Change(setting(map[string]string{"temperature": "0.2", "detail": "high", "provider.order": `["x"]`, "seed": "7"}))
 	if err != nil || now.Changed != `detail high · provider.order ["x"] · seed 7 · temperature 0.2` {
 		t.Fatalf("%q, %v", now.Changed, err)
 	}
-	if now, err = s.OwnSettings().Change(setting(map[string]string{"seed": ""})); err != nil || now.Changed != "seed default" {
+	if now, err = s.OwnSettings.Change(setting(map[string]string{"seed": ""})); err != nil || now.Changed != "seed default" {
 		t.Fatalf("%q, %v", now.Changed, err)
 	}
-	if now, err = s.OwnSettings().Change(func(own *Settings) error { own.SetTool("shell", false); return nil }); err != nil || now.Changed != "tool shell off" {
+	if now, err = s.OwnSettings.Change(func(own *Settings) error { own.SetTool("shell", false); return nil }); err != nil || now.Changed != "tool shell off" {
 		t.Fatalf("%q, %v", now.Changed, err)
 	}
 	s.SetModel(endpoint("fake/b", fake))
-	if now, err := s.OwnSettings().Change(searching(false)); err != nil || now.Changed != "web search off" {
+	if now, err := s.OwnSettings.Change(searching(false)); err != nil || now.Changed != "web search off" {
 		t.Fatalf("%q, %v", now.Changed, err)
 	}
 	check := func(name string, s *Session, web bool) {
@@ -57,10 +57,10 @@ func TestSettings(t *testing.T) {
 		}
 	}
 	check("the conversation", s, false)
-	if err := s.Branch().Switch(first); err != nil {
+	if err := s.Branch.Switch(first); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Branch().Edit(1); err != nil {
+	if err := s.Branch.Edit(1); err != nil {
 		t.Fatal(err)
 	}
 	check("another branch", s, false)
@@ -94,10 +94,10 @@ func TestSettings(t *testing.T) {
 	s = New(Options{Model: endpoint("fake/a", fake), Settings: given, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: log})
 	defer s.Close()
 	check("the next run", s, false)
-	if now, err := s.OwnSettings().Change(searching(false)); err != nil || now.Changed != "" {
+	if now, err := s.OwnSettings.Change(searching(false)); err != nil || now.Changed != "" {
 		t.Errorf("what is set already is set again: %q, %v", now.Changed, err)
 	}
-	if _, err := s.OwnSettings().Change(setting(map[string]string{"temperature": "", "detail": "", "provider.order": ""})); err != nil {
+	if _, err := s.OwnSettings.Change(setting(map[string]string{"temperature": "", "detail": "", "provider.order": ""})); err != nil {
 		t.Fatal(err)
 	}
 	if _, req := s.Request(); req.Temperature != nil || req.Detail != "low" || len(req.Options) > 0 {
@@ -133,14 +133,14 @@ func TestSettingsAtOnce(t *testing.T) {
 		both.Go(func() {
 			for i := range each {
 				name := fmt.Sprint(who, i)
-				if _, err := s.OwnSettings().Change(func(own *Settings) error { own.SetTool(name, false); return own.Set("body."+name, "1") }); err != nil {
+				if _, err := s.OwnSettings.Change(func(own *Settings) error { own.SetTool(name, false); return own.Set("body."+name, "1") }); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
 	both.Wait()
-	if own := s.OwnSettings().Get(); len(own.Values) != 2*each || len(own.Tools) != 2*each {
+	if own := s.OwnSettings.Get(); len(own.Values) != 2*each || len(own.Tools) != 2*each {
 		t.Errorf("%d values and %d tools are set, want %d of each", len(own.Values), len(own.Tools), 2*each)
 	}
 }

@@ -96,7 +96,7 @@ func TestSteeringBeginsNoTurn(t *testing.T) {
 	if want := []string{"user: two", "call", "result", "user: the other one"}; !slices.Equal(got, want) {
 		t.Errorf("the request has %q, want %q", got, want)
 	}
-	if err := s.Branch().Regenerate(s.Head()); err != nil || s.PathBack(s.Head(), 1)[0].Text() != "two" {
+	if err := s.Branch.Regenerate(s.Head()); err != nil || s.PathBack(s.Head(), 1)[0].Text() != "two" {
 		t.Errorf("the answer is given anew from %q, %v", s.PathBack(s.Head(), 1)[0].Text(), err)
 	}
 }
@@ -209,7 +209,7 @@ func TestTitleAfterMore(t *testing.T) {
 			for _, prompt := range test.prompts {
 				play(t.Context(), s, nil, say(prompt))
 				for range 2 {
-					if err := s.GenerateTitle(t.Context()); err != nil {
+					if err := s.Beside.WriteTitle(t.Context()); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -230,7 +230,7 @@ func TestTitleAfterMore(t *testing.T) {
 				s = New(o)
 				defer s.Close()
 				play(t.Context(), s, nil, say("again"))
-				if err := s.GenerateTitle(t.Context()); err != nil || len(small.Requests()) != 1 {
+				if err := s.Beside.WriteTitle(t.Context()); err != nil || len(small.Requests()) != 1 {
 					t.Errorf("gone on with: asked %d times, %v", len(small.Requests()), err)
 				}
 			}
@@ -314,7 +314,7 @@ func TestTitleOfWords(t *testing.T) {
 			OpenModel: func(string) (llm.Endpoint, error) { return endpoint("b/small", small), nil },
 		})
 		play(t.Context(), s, nil, tt.prompt...)
-		if err := s.GenerateTitle(t.Context()); err != nil {
+		if err := s.Beside.WriteTitle(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if got := small.Requests()[0].Messages[0].Text(); got != tt.asked {

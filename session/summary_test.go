@@ -58,10 +58,10 @@ func lastSent(fake *llmtest.Fake) string {
 // summary that it replaces, which stays in the tree.
 func TestEditSummary(t *testing.T) {
 	s, fake := summarized(t, Options{}, llmtest.Say("They count."), llmtest.Say("3"))
-	if _, text, ok := s.Branch().LastSummary(); !ok || text != "They count." {
+	if _, text, ok := s.Branch.LastSummary(); !ok || text != "They count." {
 		t.Fatalf("the summary is %q, %v", text, ok)
 	}
-	if err := s.Branch().EditSummary(" They count\nbackwards. "); err != nil {
+	if err := s.Branch.EditSummary(" They count\nbackwards. "); err != nil {
 		t.Fatal(err)
 	}
 	play(t.Context(), s, nil, say("three"))
@@ -71,10 +71,10 @@ func TestEditSummary(t *testing.T) {
 	if got := len(s.Branches()); got != 3 { // the beginning, and both ways from there
 		t.Errorf("%d branches, want both summaries behind the beginning", got)
 	}
-	if err := s.Branch().EditSummary("x"); err == nil || !strings.Contains(err.Error(), "/compact undo") {
+	if err := s.Branch.EditSummary("x"); err == nil || !strings.Contains(err.Error(), "/compact undo") {
 		t.Errorf("an answer stands behind it: %v", err)
 	}
-	if err := s.Branch().EditSummary(" \n"); err == nil {
+	if err := s.Branch.EditSummary(" \n"); err == nil {
 		t.Error("an empty summary was taken")
 	}
 }
@@ -84,7 +84,7 @@ func TestEditSummary(t *testing.T) {
 func TestEditSummaryBeforeWaitingPrompt(t *testing.T) {
 	s, fake := summarized(t, Options{}, llmtest.Say("They count."), llmtest.Fail(&llm.Error{Fault: llm.InvalidRequest}), llmtest.Say("3"))
 	play(t.Context(), s, nil, say("three"))
-	if err := s.Branch().EditSummary("Edited."); err != nil {
+	if err := s.Branch.EditSummary("Edited."); err != nil {
 		t.Fatal(err)
 	}
 	play(t.Context(), s, nil)
@@ -100,13 +100,13 @@ func TestEditSummaryWithSkill(t *testing.T) {
 	play(t.Context(), s, nil, say("one"), SkillPart("pdf", mark+"\nFill in forms.\n</skill>"))
 	play(t.Context(), s, nil, say("two"))
 	summarize(t, s)
-	if _, text, _ := s.Branch().LastSummary(); text != "They count." {
+	if _, text, _ := s.Branch.LastSummary(); text != "They count." {
 		t.Errorf("the summary is %q", text)
 	}
-	if err := s.Branch().EditSummary("They count backwards."); err != nil {
+	if err := s.Branch.EditSummary("They count backwards."); err != nil {
 		t.Fatal(err)
 	}
-	if _, text, _ := s.Branch().LastSummary(); text != "They count backwards." || !s.HasSkill(mark) {
+	if _, text, _ := s.Branch.LastSummary(); text != "They count backwards." || !s.HasSkill(mark) {
 		t.Errorf("the summary is %q, with the skill: %v", text, s.HasSkill(mark))
 	}
 }
@@ -115,7 +115,7 @@ func TestEditSummaryWithSkill(t *testing.T) {
 // stay in sight: it is not undone after them.
 func TestUndoSummary(t *testing.T) {
 	s, fake := summarized(t, Options{}, llmtest.Say("They count."), llmtest.Say("4"))
-	if err := s.Branch().UndoSummary(); err != nil {
+	if err := s.Branch.UndoSummary(); err != nil {
 		t.Fatal(err)
 	}
 	if got := texts(s); !slices.Equal(got, []string{"one", "1", "two", "2"}) {
@@ -125,15 +125,15 @@ func TestUndoSummary(t *testing.T) {
 	if got := lastSent(fake); got != "one|1|two|2|four" {
 		t.Errorf("sent %q", got)
 	}
-	if err := s.Branch().UndoSummary(); !errors.Is(err, ErrNoSummary) {
+	if err := s.Branch.UndoSummary(); !errors.Is(err, ErrNoSummary) {
 		t.Errorf("a second time: %v", err)
 	}
-	if err := s.Branch().EditSummary("x"); !errors.Is(err, ErrNoSummary) {
+	if err := s.Branch.EditSummary("x"); !errors.Is(err, ErrNoSummary) {
 		t.Errorf("edited: %v", err)
 	}
 	s, _ = summarized(t, Options{}, llmtest.Say("They count."), llmtest.Say("3"))
 	play(t.Context(), s, nil, say("three"))
-	if err := s.Branch().UndoSummary(); err == nil || errors.Is(err, ErrNoSummary) || !slices.Contains(texts(s), "three") {
+	if err := s.Branch.UndoSummary(); err == nil || errors.Is(err, ErrNoSummary) || !slices.Contains(texts(s), "three") {
 		t.Errorf("%v, the conversation is %q", err, texts(s))
 	}
 }
@@ -153,7 +153,7 @@ func TestUndoSummaryBeforeWaitingPrompt(t *testing.T) {
 		play(t.Context(), s, nil, say("two"))
 		play(t.Context(), s, nil, say("look"), file("a.png"))
 		last := s.Path()
-		if err := s.Branch().Edit(last[len(last)-1].Seq); err != nil {
+		if err := s.Branch.Edit(last[len(last)-1].Seq); err != nil {
 			t.Fatal(err)
 		}
 		play(t.Context(), s, nil, say("look"), file("b.png"))
@@ -161,7 +161,7 @@ func TestUndoSummaryBeforeWaitingPrompt(t *testing.T) {
 		for range later {
 			play(t.Context(), s, nil, say("now"))
 		}
-		if err := s.Branch().UndoSummary(); err != nil {
+		if err := s.Branch.UndoSummary(); err != nil {
 			t.Fatal(err)
 		}
 		path := s.Path()
@@ -255,12 +255,12 @@ func TestSummaryPaths(t *testing.T) {
 	if asked := requests[len(requests)-1].Messages[0].Text(); !strings.HasPrefix(asked, "<paths>\na/main.go\nb/x y.go\nc.txt\n</paths>\n") {
 		t.Errorf("asked with %.200q", asked)
 	}
-	if _, text, _ := s.Branch().LastSummary(); text != "Worked on a/main.go.\n\n## Also touched\nb/x y.go\nc.txt" {
+	if _, text, _ := s.Branch.LastSummary(); text != "Worked on a/main.go.\n\n## Also touched\nb/x y.go\nc.txt" {
 		t.Errorf("the summary is %q", text)
 	}
 	play(t.Context(), s, nil, say(strings.Repeat("more ", 400)))
 	summarize(t, s)
-	if _, text, _ := s.Branch().LastSummary(); text != "Nothing.\n\n## Also touched\na/main.go\nb/x y.go\nc.txt" {
+	if _, text, _ := s.Branch.LastSummary(); text != "Nothing.\n\n## Also touched\na/main.go\nb/x y.go\nc.txt" {
 		t.Errorf("the second summary is %q", text)
 	}
 }
@@ -283,7 +283,7 @@ func TestSummaryModel(t *testing.T) {
 	}
 	play(t.Context(), s, nil, say("three "+strings.Repeat("long ", 400)))
 	notices := summarize(t, s)
-	if _, text, _ := s.Branch().LastSummary(); text != "Own." || len(notices) != 1 || !strings.Contains(notices[0], "s/small did not write the summary, m/m does") {
+	if _, text, _ := s.Branch.LastSummary(); text != "Own." || len(notices) != 1 || !strings.Contains(notices[0], "s/small did not write the summary, m/m does") {
 		t.Errorf("the summary is %q, notices %q", text, notices)
 	}
 }
@@ -371,7 +371,7 @@ func TestWaitingPromptsAreNotSummarized(t *testing.T) {
 	if got := spoken(req.Messages); len(got) != 1 || !strings.HasSuffix(got[0], "They mend.\n\ntests first\n\nand quietly") {
 		t.Errorf("the next request has %q", got)
 	}
-	if err := s.Branch().UndoSummary(); err != nil {
+	if err := s.Branch.UndoSummary(); err != nil {
 		t.Fatal(err)
 	}
 	_, req = s.Request()

@@ -97,13 +97,11 @@ func (c *tokenCounter) messageBudget(model llm.Endpoint, req llm.Request) int {
 // usualOutput is the estimated length of an answer in tokens.
 const usualOutput = 2000
 
-// estimateRequest estimates the usage of the next request to a model.
-func estimateRequest(s *Session, model llm.Endpoint) llm.Usage {
+// estimate estimates the usage of the next request to a model.
+func (r *nextRequest) estimate(model llm.Endpoint) llm.Usage {
 	var u llm.Usage // images are priced separately
 	if model.Origin != llm.OriginImages {
-		s.mu.Lock()
-		u = s.estimateInput(model)
-		s.mu.Unlock()
+		u = locked(&r.conversation.mu, func() llm.Usage { return r.estimateInput(model) })
 		u.Output = usualOutput
 	}
 	if model.Cost != nil {
@@ -114,28 +112,28 @@ func estimateRequest(s *Session, model llm.Endpoint) llm.Usage {
 
 // estimateInput estimates the input of the next request to a model under the history mode, and
 // how much of it the provider may have cached. The caller locks the session.
-func (s *Session) estimateInput(model llm.Endpoint) (u llm.Usage) {
-	req := s.emptyRequest(model)
-	overhead := s.tokens.overhead(req)
-	whole := s.contextTokensFor(model)
+func (r *nextRequest) estimateInput(model llm.Endpoint) (u llm.Usage) {
+	req := r.empty(model)
+	overhead := r.tokens.overhead(req)
+	whole := r.contextTokensFor(model)
 	own := overhead
-	for _, n := range s.tree.pathFrom(s.tree.lastPrompt(s.turnSeq)) {
-		own += s.tokens.message(n)
+	for _, n := range r.conversation.tree.pathFrom(r.conversation.tree.lastPrompt(r.conversation.turnSeq)) {
+		own += r.tokens.message(n)
 	}
 	u.Input = whole
-	switch s.historyMode() {
+	switch r.historyMode() {
 	case HistoryStateless:
 		u.Input = min(whole, own)
 	case HistoryDynamic:
-		if room := s.tokens.messageBudget(model, req); room > 0 {
+		if room := r.tokens.messageBudget(model, req); room > 0 {
 			u.Input = min(whole, max(own, room+overhead))
 		}
 	}
 	if u.Input == whole { // the last request is a prefix of this one
 		prefix, _ := cachewatch.PrefixOf(req)
-		next := cachewatch.Request{Model: model.Name, At: s.now(), LastSeq: s.tree.head}
-		warm := s.caches.CachedTokens(next, prefix, model.Cache, func(before cachewatch.Request) cachewatch.Cause {
-			return s.tree.divergence(before, cachewatch.Request{LastSeq: next.LastSeq, First: before.First})
+		next := cachewatch.Request{Model: model.Name, At: r.conversation.now(), LastSeq: r.conversation.tree.head}
+		warm := r.conversation.caches.CachedTokens(next, prefix, model.Cache, func(before cachewatch.Request) cachewatch.Cause {
+			return r.conversation.tree.divergence(before, cachewatch.Request{LastSeq: next.LastSeq, First: before.First})
 		})
 		u.CacheRead = min(warm, u.Input)
 	}
@@ -183,19 +181,19 @@ func (s *Session) EstimateFit(model llm.Endpoint) ModelFit {
 	if s.tree.head == 0 {
 		return ModelFit{}
 	}
-	req := s.emptyRequest(model)
+	req := s.request.empty(model)
 	f := ModelFit{Window: model.Context}
 	if len(req.Tools) > 0 || model.Strategy == "none" && s.tools != nil && len(s.tools.Tools()) > 0 {
 		f.Strategy = model.Strategy
 	}
 	if s.request.mode == HistoryStateless { // no earlier messages are sent
-		f.Tokens = s.tokens.overhead(req)
+		f.Tokens = s.request.tokens.overhead(req)
 		return f
 	}
-	s.tokens.countOlder(s.request.mode)
-	c := s.tokens.countBranch(s.request.mode)
-	f.Tokens = s.contextTokensFor(model)
-	if room := s.tokens.messageBudget(model, req) + s.tokens.overhead(req); s.request.mode == HistoryDynamic && model.Context > 0 && f.Tokens > room {
+	s.request.tokens.countOlder(s.request.mode)
+	c := s.request.tokens.countBranch(s.request.mode)
+	f.Tokens = s.request.contextTokensFor(model)
+	if room := s.request.tokens.messageBudget(model, req) + s.request.tokens.overhead(req); s.request.mode == HistoryDynamic && model.Context > 0 && f.Tokens > room {
 		f.Tokens, f.Omitted = room, true
 	}
 	for mime, n := range c.media {

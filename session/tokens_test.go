@@ -134,11 +134,11 @@ func TestFitAgrees(t *testing.T) {
 			s.SetModel(model)
 			switch nodes := s.Nodes(); {
 			case rng.IntN(4) == 0 && len(nodes) > 0:
-				if err := s.Branch().Switch(nodes[rng.IntN(len(nodes))].Seq); err != nil {
+				if err := s.Branch.Switch(nodes[rng.IntN(len(nodes))].Seq); err != nil {
 					t.Fatal(err)
 				}
 			case rng.IntN(4) == 0 && len(nodes) > 0:
-				_ = s.Branch().Edit(nodes[rng.IntN(len(nodes))].Seq)
+				_ = s.Branch.Edit(nodes[rng.IntN(len(nodes))].Seq)
 			case rng.IntN(6) == 0 && len(nodes) > 0:
 				for range s.Compact(t.Context()) {
 				}

@@ -144,12 +144,12 @@ func (b *turnBudget) leastCost(l Limit, models []llm.Endpoint) (cost float64) {
 		if !l.AppliesTo(m.Name) || m.Cost == nil || m.Origin == llm.OriginImages {
 			continue
 		}
-		u := s.estimateInput(m)
-		for _, n := range s.tokens.countBranch(s.request.mode).media {
+		u := s.request.estimateInput(m)
+		for _, n := range s.request.tokens.countBranch(s.request.mode).media {
 			u.Input -= n * imageTokens
 		}
 		u.Input = int(leastShare * float64(max(u.Input, 0)))
-		u.CacheRead = min(u.Input, max(u.CacheRead, s.tokens.overhead(s.emptyRequest(m))))
+		u.CacheRead = min(u.Input, max(u.CacheRead, s.request.tokens.overhead(s.request.empty(m))))
 		if least, priced := m.Cost(u); priced && least > 0 {
 			cost += least
 		}
@@ -210,7 +210,7 @@ func (b *turnBudget) confirmExpense(models []llm.Endpoint) error {
 	var about Expense
 	var names []string
 	for _, m := range models {
-		estimate := estimateRequest(t.session, m)
+		estimate := t.session.request.estimate(m)
 		if !estimate.Priced || !(estimate.Cost > 0) {
 			continue
 		}
@@ -249,9 +249,9 @@ func (b *turnBudget) reserve(models []llm.Endpoint) error {
 		var err error
 		switch {
 		case len(limits) > 0:
-			room, err = Reserve(t.log.Ledger(), t.now(), limits, m.Name, estimateRequest(t.session, m))
+			room, err = Reserve(t.log.Ledger(), t.now(), limits, m.Name, t.session.request.estimate(m))
 		case len(shared) > 0:
-			room, err = t.log.Ledger().Reserve(m.Name, estimateRequest(t.session, m))
+			room, err = t.log.Ledger().Reserve(m.Name, t.session.request.estimate(m))
 		}
 		for _, l := range limits {
 			reserved[l] = true

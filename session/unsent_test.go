@@ -73,7 +73,7 @@ func TestStoppedEdit(t *testing.T) {
 	for _, seq := range []int{1, 3} {
 		before, head := fmt.Sprint(s.History()), s.Head()
 		for range 2 { // and again
-			if err := s.Branch().Edit(seq); err != nil {
+			if err := s.Branch.Edit(seq); err != nil {
 				t.Fatal(err)
 			}
 			events, _ := replies(t, s, []Action{StopTurn}, long(1500))
@@ -89,11 +89,11 @@ func TestStoppedEdit(t *testing.T) {
 	if s = reopen(t, lib, s, o); s.Head() != head {
 		t.Errorf("read again it is at %d, not at %d", s.Head(), head)
 	}
-	if err := s.Branch().Edit(5); err != nil {
+	if err := s.Branch.Edit(5); err != nil {
 		t.Fatal(err)
 	}
 	replies(t, s, nil, say("other"))
-	if _, err := s.Branch().Rewind(5); err != nil { // not an edit: it stays so
+	if _, err := s.Branch.Rewind(5); err != nil { // not an edit: it stays so
 		t.Fatal(err)
 	}
 	events, _ := replies(t, s, []Action{StopTurn}, long(1500))

@@ -79,24 +79,24 @@ func (k *talker) act() {
 	case 1:
 		k.turn()
 	case 2:
-		_ = s.Branch().Edit(seq)
+		_ = s.Branch.Edit(seq)
 	case 3:
-		_ = s.Branch().Switch(seq)
+		_ = s.Branch.Switch(seq)
 	case 4:
-		_ = s.Branch().Regenerate(seq)
+		_ = s.Branch.Regenerate(seq)
 	case 5:
-		_ = s.Branch().Rewrite(seq, []string{"", " ", "better"}[r.IntN(3)])
+		_ = s.Branch.Rewrite(seq, []string{"", " ", "better"}[r.IntN(3)])
 	case 6:
 		for range s.Compact(k.t.Context()) {
 		}
 	case 7:
-		_ = s.Branch().EditSummary("in short")
+		_ = s.Branch.EditSummary("in short")
 	case 8:
-		_ = s.Branch().UndoSummary()
+		_ = s.Branch.UndoSummary()
 	case 9:
 		s.SetHistoryMode([]HistoryMode{HistoryFull, HistoryDynamic, HistoryStateless}[r.IntN(3)])
 	case 10:
-		s.Branch().DropEmptyAnswer()
+		s.Branch.DropEmptyAnswer()
 	case 11:
 		k.turn(say("look"), llm.Part{Kind: llm.Media, MIME: "image/png", Data: []byte{1}})
 	case 12:

@@ -25,7 +25,7 @@ func TestWebOrSearch(t *testing.T) {
 	for _, test := range []struct{ on, can, web, tool bool }{
 		{false, false, false, true}, {false, true, false, true}, {true, false, false, true}, {true, true, true, false},
 	} {
-		if _, err := s.OwnSettings().Change(func(own *Settings) error { own.SetWeb(test.on); return nil }); err != nil {
+		if _, err := s.OwnSettings.Change(func(own *Settings) error { own.SetWeb(test.on); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		s.SetModel(llm.Endpoint{Name: "m", Web: test.can})

@@ -45,7 +45,7 @@ func (w *turnWindow) fit() (changed bool, err error) {
 	if w.sendsAnyway {
 		return false, nil
 	}
-	over, turnTokens, afterSummary := w.overflow(t.session.current())
+	over, turnTokens, afterSummary := w.overflow(t.session.request.current())
 	if over.Tokens == 0 {
 		return false, nil
 	}
@@ -149,26 +149,26 @@ func (w *turnWindow) overflow(model llm.Endpoint) (o Overflow, turnTokens, after
 	t := w.turn
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.session.overflowOf(model)
+	return t.session.request.overflow(model)
 }
 
-// overflowOf is overflow with the session locked.
-func (s *Session) overflowOf(model llm.Endpoint) (o Overflow, turnTokens, afterSummary int) {
+// overflow is turnWindow.overflow with the conversation locked.
+func (r *nextRequest) overflow(model llm.Endpoint) (o Overflow, turnTokens, afterSummary int) {
 	if model.Context <= 0 {
 		return o, 0, 0
 	}
-	path := s.tree.pathFrom(s.tree.lastPrompt(s.turnSeq)) // the messages of the turn
-	afterSummary = s.tokens.overhead(s.emptyRequest(model))
+	path := r.conversation.tree.pathFrom(r.conversation.tree.lastPrompt(r.conversation.turnSeq)) // the messages of the turn
+	afterSummary = r.tokens.overhead(r.empty(model))
 	turnTokens = afterSummary
 	for _, n := range path[firstWaiting(path):] {
-		afterSummary += s.tokens.message(n)
+		afterSummary += r.tokens.message(n)
 	}
 	from := max(slices.IndexFunc(path, func(n store.Node) bool { return n.Summary }), 0) // a summary replaces the messages before it
 	for _, n := range path[from:] {
-		turnTokens += s.tokens.message(n)
+		turnTokens += r.tokens.message(n)
 	}
-	size := s.contextTokensFor(model)
-	if s.historyMode() != HistoryFull { // compile makes the rest fit
+	size := r.contextTokensFor(model)
+	if r.historyMode() != HistoryFull { // compile makes the rest fit
 		size = turnTokens
 	}
 	if !FitsWindow(size, model.Context) {
@@ -178,11 +178,11 @@ func (s *Session) overflowOf(model llm.Endpoint) (o Overflow, turnTokens, afterS
 }
 
 // historyMode returns the history mode for the requests of this turn.
-func (s *Session) historyMode() HistoryMode {
-	if s.request.omitsOldest && s.request.mode == HistoryFull {
+func (r *nextRequest) historyMode() HistoryMode {
+	if r.omitsOldest && r.mode == HistoryFull {
 		return HistoryDynamic
 	}
-	return s.request.mode
+	return r.mode
 }
 
 // question returns the question about an oversized request. It leaves out choices that would
@@ -231,8 +231,8 @@ type omission struct {
 }
 
 // isTrimmed reports whether a request that leaves out omitted has less than the current branch.
-func (s *Session) isTrimmed(omitted omission) bool {
-	return omitted != omission{} || s.HistoryMode() == HistoryStateless
+func (r *nextRequest) isTrimmed(omitted omission) bool {
+	return omitted != omission{} || get(&r.conversation.mu, &r.mode) == HistoryStateless
 }
 
 // String describes the omission, including the verb.

@@ -68,7 +68,7 @@ func TestUntil(t *testing.T) {
 				Log: lib.Create(session.Info{Dir: dir}), Files: snapshot.Open(filepath.Join(t.TempDir(), "undo")).Files,
 			})
 			defer s.Close()
-			s.SetCheck(until.New(s, set.RunConfined, test.command, test.rounds))
+			s.Check.Set(until.New(s, set.RunConfined, test.command, test.rounds))
 			prompts, notice := -1, ""
 			var ended session.Done
 			for e := range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "go"}) {
@@ -116,7 +116,7 @@ func TestPrompt(t *testing.T) {
 			fake := llmtest.New(llmtest.Say("done"), llmtest.Say("done"))
 			s := session.New(session.Options{Model: llm.Endpoint{Model: fake, Name: "m/x", Origin: "m/x", Strategy: "native"}, Tools: set})
 			defer s.Close()
-			s.SetCheck(until.New(s, set.RunConfined, test.command, 5))
+			s.Check.Set(until.New(s, set.RunConfined, test.command, 5))
 			for range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "go"}) {
 			}
 			last := fake.Requests()[1].Messages[2]
@@ -147,7 +147,7 @@ func TestBudget(t *testing.T) {
 		Limits: []session.Limit{{Period: session.PerTurn, Tokens: 7000}},
 	})
 	defer s.Close()
-	s.SetCheck(until.New(s, set.RunConfined, "false", 9))
+	s.Check.Set(until.New(s, set.RunConfined, "false", 9))
 	var ended session.Done
 	for e := range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "go"}) {
 		ended, _ = e.(session.Done)
@@ -193,7 +193,7 @@ func TestUnrecorded(t *testing.T) {
 			fake := llmtest.New(llmtest.Say("done"), test.call, llmtest.Say("done"), llmtest.Say("done"))
 			s := session.New(session.Options{Model: llm.Endpoint{Model: fake, Name: "m/x", Origin: "m/x", Strategy: "native"}, Tools: set, Policy: tools.NewPolicy(test.mode)})
 			defer s.Close()
-			s.SetCheck(until.New(s, set.RunConfined, "false", 2))
+			s.Check.Set(until.New(s, set.RunConfined, "false", 2))
 			for range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "go"}) {
 			}
 			if changes := len(fake.Requests()) == 4; changes != test.changes {
@@ -216,7 +216,7 @@ func TestFromCheck(t *testing.T) {
 	s := session.New(session.Options{Model: llm.Endpoint{Model: fake, Name: "m/x", Origin: "m/x", Strategy: "native"}, Tools: set, Policy: tools.NewPolicy(act.ModeYolo)})
 	defer s.Close()
 	run := func(ctx context.Context, command string) (end session.Done) {
-		s.SetCheck(until.New(s, set.RunConfined, command, 5))
+		s.Check.Set(until.New(s, set.RunConfined, command, 5))
 		for e := range s.TurnFromCheck(ctx) {
 			if d, ok := e.(session.Done); ok {
 				end = d
@@ -234,7 +234,7 @@ func TestFromCheck(t *testing.T) {
 		t.Errorf("passes at once: %d requests, error %v", len(fake.Requests()), end.Err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	s.SetCheck(until.New(s, set.RunConfined, "echo started; sleep 1000", 5))
+	s.Check.Set(until.New(s, set.RunConfined, "echo started; sleep 1000", 5))
 	for e := range s.TurnFromCheck(ctx) {
 		switch e := e.(type) {
 		case session.Progress:

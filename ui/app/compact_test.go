@@ -38,13 +38,13 @@ func TestCompactEdit(t *testing.T) {
 	if e := run(t, a, strings.Replace(see(e).Text, "3?", "3 and 4?", 1)); see(e).Err != nil || see(e).SessionOpened == nil {
 		t.Fatalf("%+v", e)
 	}
-	if _, text, _ := a.Session.Branch().LastSummary(); text != "## Goal\nCount.\n\n## Open\n3 and 4?" {
+	if _, text, _ := a.Session.Branch.LastSummary(); text != "## Goal\nCount.\n\n## Open\n3 and 4?" {
 		t.Errorf("the summary is %q", text)
 	}
 	if e := run(t, a, "/compact undo"); see(e).Err != nil || see(e).SessionOpened == nil {
 		t.Errorf("%+v", e)
 	}
-	if _, text, ok := a.Session.Branch().LastSummary(); ok || len(a.Session.History()) != 4 {
+	if _, text, ok := a.Session.Branch.LastSummary(); ok || len(a.Session.History()) != 4 {
 		t.Errorf("after undo: %q, %d messages", text, len(a.Session.History()))
 	}
 	if e := run(t, a, "/compact undo"); see(e).Err != session.ErrNoSummary {

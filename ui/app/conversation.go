@@ -64,7 +64,7 @@ func (a *App) ForkSession(id string, head int) Effect { return a.fork(id, head, 
 func (a *App) fork(id string, head int, said string) Effect {
 	own, mode := a.Session, a.Session.HistoryMode()
 	return a.open(id, 0, func() (*session.Session, string, error) {
-		own.Branch().StoreGivenBack() // so that the copy matches the screen
+		own.Branch.StoreGivenBack() // so that the copy matches the screen
 		s, note, err := a.Fork(id, head)
 		if err == nil && id == own.ID() { // keep the settings of the open conversation
 			s.SetModel(own.Model())
@@ -96,7 +96,7 @@ func ContinueInFork(a *App, head int) Effect {
 				return e
 			}
 			if n, err := left.At(head); err == nil && n.Role == llm.RoleUser && !n.Summary {
-				_, _ = left.Branch().Rewind(head) // the prompt moved to the copy
+				_, _ = left.Branch.Rewind(head) // the prompt moved to the copy
 			}
 			left.Queue.MoveTo(own)
 			return Then{e, Play(own.TurnFromSummary)}
@@ -151,7 +151,7 @@ func (a *App) rename(title string) Effect {
 
 // compactItems lists the actions for an existing summary.
 func (a *App) compactItems() []Item {
-	if _, _, ok := a.Session.Branch().LastSummary(); !ok {
+	if _, _, ok := a.Session.Branch.LastSummary(); !ok {
 		return nil
 	}
 	return []Item{
@@ -172,18 +172,18 @@ func (a *App) compact(arg string) Effect {
 	case action == "":
 		return Play(a.Session.Compact)
 	case action == "undo" && text == "":
-		if err := a.Session.Branch().UndoSummary(); err != nil {
+		if err := a.Session.Branch.UndoSummary(); err != nil {
 			return Fail(err)
 		}
 		return Then{SessionOpened{}, Toast("Summary undone: full messages are sent again")}
 	case action == "edit" && text == "":
-		_, summary, ok := a.Session.Branch().LastSummary()
+		_, summary, ok := a.Session.Branch.LastSummary()
 		if !ok {
 			return Failure{Err: session.ErrNoSummary}
 		}
 		return DraftCommand(editSummary + summary)
 	case action == "edit":
-		if err := a.Session.Branch().EditSummary(text); err != nil {
+		if err := a.Session.Branch.EditSummary(text); err != nil {
 			return Fail(err)
 		}
 		return Then{SessionOpened{}, Toast("Summary replaced")}
@@ -193,7 +193,7 @@ func (a *App) compact(arg string) Effect {
 
 // retry asks again from the last prompt or tool results. An empty answer remains as a branch.
 func (a *App) retry(string) Effect {
-	dropped := a.Session.Branch().DropEmptyAnswer()
+	dropped := a.Session.Branch.DropEmptyAnswer()
 	e := retryLast(a)
 	if dropped {
 		return Then{SessionOpened{}, e}
@@ -220,7 +220,7 @@ func WaitForReset(a *App) Effect { return Play(a.Session.TurnAfterReset) }
 
 // Regenerate asks for another answer in place of the answer seq, which remains as a branch.
 func (a *App) Regenerate(seq int) Effect {
-	if err := a.Session.Branch().Regenerate(seq); err != nil {
+	if err := a.Session.Branch.Regenerate(seq); err != nil {
 		return Fail(err)
 	}
 	return Then{SessionOpened{}, retryLast(a)}
@@ -319,7 +319,7 @@ func Turns(a *App) (items []Item) {
 // EditMessage moves a user message into the draft. The messages after it remain as a branch once the draft is sent.
 func EditMessage(a *App, seq int) Effect {
 	n, _ := a.Session.At(seq) // Edit reports the error
-	if err := a.Session.Branch().Edit(seq); err != nil {
+	if err := a.Session.Branch.Edit(seq); err != nil {
 		return Fail(err)
 	}
 	text, attached := DraftFrom(n.Message)
@@ -332,7 +332,7 @@ func ChooseBranch(a *App) *List {
 	l := &List{Title: "Branches", Noun: "branch point"}
 	l.Choose = func(value string) Effect {
 		seq, _ := strconv.Atoi(value)
-		if err := a.Session.Branch().Switch(seq); err != nil {
+		if err := a.Session.Branch.Switch(seq); err != nil {
 			return Fail(err)
 		}
 		return Then{SessionOpened{}, Toast("Continuing on the branch: " + l.Item(value).Title), a.BranchFiles()}

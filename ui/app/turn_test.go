@@ -327,15 +327,15 @@ func (k *talk) act() {
 			redrawn(nil) // the prompt is drawn again after the summary
 		}
 	case 8:
-		if redrawn(k.s.Branch().Regenerate(at())) {
+		if redrawn(k.s.Branch.Regenerate(at())) {
 			k.run(func(ctx context.Context) iter.Seq[session.Event] { return k.s.Turn(ctx) })
 		}
 	case 9:
-		if err := k.s.Branch().Edit(at()); redrawn(err) {
+		if err := k.s.Branch.Edit(at()); redrawn(err) {
 			k.prompt()
 		}
 	case 10:
-		_ = k.s.Branch().Switch(1 + k.r.IntN(len(k.s.Nodes())))
+		_ = k.s.Branch.Switch(1 + k.r.IntN(len(k.s.Nodes())))
 		last := k.s.Path()
 		k.over = len(last) > 0 && last[len(last)-1].Interrupted // another continuation from before it would show it twice
 		redrawn(nil)

@@ -40,7 +40,7 @@ func askAside(ctx context.Context, a *program, s *session.Session, parts []llm.P
 		if err == nil {
 			emit(session.Step{Model: model.Name, N: 1})
 			question := llm.Message{Role: llm.RoleUser, Parts: append([]llm.Part{{Kind: llm.Text, Text: session.AsideNote}}, parts...)}
-			r.Message, err = s.AskAside(ctx, session.Aside{Purpose: session.PurposeAside, Messages: []llm.Message{question}, Show: func(e llm.Event) {
+			r.Message, err = s.Beside.Ask(ctx, session.Aside{Purpose: session.PurposeAside, Messages: []llm.Message{question}, Show: func(e llm.Event) {
 				switch e := e.(type) {
 				case llm.Usage:
 					r.Usage = r.Usage.Add(e)

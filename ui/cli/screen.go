@@ -132,7 +132,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 				}
 			}
 			err = errors.Join(err, offerSkills(a, s.Model()))
-			return wholeSystem(a, s.Personas().Current().System), errors.Join(err, a.startMCPServers())
+			return wholeSystem(a, s.Personas.Current().System), errors.Join(err, a.startMCPServers())
 		}},
 		MCP:       a.mcp.options(),
 		Wire:      a.recording.inspector(),

@@ -81,7 +81,7 @@ func (f *settingFlags) apply(a *program, s *session.Session) (notice string, err
 	if err != nil {
 		return "", err
 	}
-	_, err = s.OwnSettings().Change(func(own *session.Settings) error {
+	_, err = s.OwnSettings.Change(func(own *session.Settings) error {
 		for _, name := range slices.Sorted(maps.Keys(f.settings)) {
 			if err := own.Set(name, f.settings[name]); err != nil {
 				return err
@@ -98,25 +98,25 @@ func (f *settingFlags) apply(a *program, s *session.Session) (notice string, err
 // applyFolders restores the conversation's folders for tools and adds those of --add-dir. Notice names folders that
 // could not be restored.
 func (f *settingFlags) applyFolders(a *program, s *session.Session) (notice string, err error) {
-	if err := s.Directories().Restore(s.Directories().Stored()...); err != nil {
+	if err := s.Directories.Restore(s.Directories.Stored()...); err != nil {
 		notice = "Continuing without a folder: " + strings.ReplaceAll(format.ErrorText(err), "\n", "; ")
 		if errors.Is(err, fs.ErrNotExist) {
 			notice += " · used again once it is back"
 		}
 	}
 	for _, dir := range f.addDirs {
-		if real, err := filepath.EvalSymlinks(dir); err == nil && slices.Contains(s.Directories().Reachable(), real) && slices.Contains(s.Directories().Stored(), real) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && slices.Contains(s.Directories.Reachable(), real) && slices.Contains(s.Directories.Stored(), real) {
 			continue
 		}
-		real, err := s.Directories().Check(dir)
+		real, err := s.Directories.Check(dir)
 		if err == nil {
-			err = s.Directories().Add(real)
+			err = s.Directories.Add(real)
 		}
-		if err != nil && !slices.Contains(s.Directories().Reachable(), real) { // the error may be about other folders
+		if err != nil && !slices.Contains(s.Directories.Reachable(), real) { // the error may be about other folders
 			return "", fmt.Errorf("--add-dir: %w", err)
 		}
 	}
-	added := s.Directories().Reachable()
+	added := s.Directories.Reachable()
 	s.SetSystem(wholeSystem(a, ""))                 // the tools had the folders of the previous conversation
 	if servers := a.mcp.running(); servers != nil { // started for the previous conversation
 		servers.SetRoots(append([]string{a.dir}, added...)...)
@@ -127,25 +127,25 @@ func (f *settingFlags) applyFolders(a *program, s *session.Session) (notice stri
 // applyPersona sets the persona of the flags, or restores the conversation's. A persona from a directory is used only
 // if that is trusted; notice says if it is not.
 func (f *settingFlags) applyPersona(a *program, s *session.Session) (notice string, err error) {
-	kept, want := s.Personas().Current(), f.persona
+	kept, want := s.Personas.Current(), f.persona
 	trusted := func(p session.Persona) bool {
 		return p.Project == "" || a.project.trusted && p.Project == a.dir
 	}
-	s.Personas().Follow(func(p session.Persona) (string, bool) { return wholeSystem(a, p.System), trusted(p) })
+	s.Personas.Follow(func(p session.Persona) (string, bool) { return wholeSystem(a, p.System), trusted(p) })
 	switch {
 	case f.system != "":
 		want = session.Persona{Name: session.TypedPersona, System: f.system}
 	case f.personaName == off:
-		return "", s.Personas().Set(session.Persona{Ended: kept.Name}, wholeSystem(a, ""))
+		return "", s.Personas.Set(session.Persona{Ended: kept.Name}, wholeSystem(a, ""))
 	}
 	switch {
 	case want.Name != "" && (want.Name != kept.Name || want.System != kept.System || !slices.Equal(want.Tools, kept.Tools)):
-		return "", s.Personas().Set(want, wholeSystem(a, want.System))
+		return "", s.Personas.Set(want, wholeSystem(a, want.System))
 	case kept.Name == "":
 	case !trusted(kept):
 		return fmt.Sprintf("The persona %s is not used: it came with %s, which is not trusted here", kept.Name, abbrevPath(kept.Project)), nil
 	default:
-		s.Personas().Restore(kept, wholeSystem(a, kept.System))
+		s.Personas.Restore(kept, wholeSystem(a, kept.System))
 	}
 	return "", nil
 }

@@ -129,7 +129,7 @@ func TestSettingFlags(t *testing.T) {
 		{"-m local/other", "local/m", "local/other", func(s *session.Session) string { return s.Model().Name }},
 		{"--effort high", "", "high", func(s *session.Session) string { return string(s.Effort()) }},
 		{"--web", "false", "true", func(s *session.Session) string { return fmt.Sprint(request(s).Web) }},
-		{"-O temperature=0.2", "", "0.2", func(s *session.Session) string { return s.OwnSettings().Get().Values["temperature"] }},
+		{"-O temperature=0.2", "", "0.2", func(s *session.Session) string { return s.OwnSettings.Get().Values["temperature"] }},
 		{"--detail low", "", "low", func(s *session.Session) string { return request(s).Detail }},
 		{"-s Rhyme.", "", "Rhyme.", system},
 		{"--persona teacher", "", "Teach. 1", func(s *session.Session) string {
@@ -139,7 +139,7 @@ func TestSettingFlags(t *testing.T) {
 			return system(s)
 		}},
 		{"--add-dir " + beside, "[] false", fmt.Sprint([]string{beside}, true), func(s *session.Session) string {
-			return fmt.Sprint(s.Directories().Reachable(), strings.Contains(request(s).System, beside))
+			return fmt.Sprint(s.Directories.Reachable(), strings.Contains(request(s).System, beside))
 		}},
 	} {
 		t.Run(test.flag, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestSettingFlags(t *testing.T) {
 			again := slices.Concat(flags, []string{"-r", plain})
 			_, s, done = startSession(t, again...)
 			check("an old conversation", s, test.set)
-			if _, err := s.OwnSettings().Change(func(own *session.Settings) error { return own.Set("seed", "7") }); err != nil {
+			if _, err := s.OwnSettings.Change(func(own *session.Settings) error { return own.Set("seed", "7") }); err != nil {
 				t.Error(err)
 			}
 			ask(t, s)

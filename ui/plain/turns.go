@@ -186,7 +186,7 @@ func (t *turns) name() {
 	t.concurrent(func() {
 		ctx, cancel := context.WithTimeout(t.ctx, time.Minute)
 		defer cancel()
-		if err := s.GenerateTitle(ctx); err != nil && ctx.Err() == nil {
+		if err := s.Beside.WriteTitle(ctx); err != nil && ctx.Err() == nil {
 			t.mail.post(func() { t.writeLine("Note: %s", sentence(oneLine(format.ErrorText(err)))) })
 		}
 	})

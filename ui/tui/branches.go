@@ -100,7 +100,7 @@ func (b *branches) fork(seq int) tea.Cmd {
 // switchTo continues at the end of the branch that contains a message.
 func (b *branches) switchTo(seq int) tea.Cmd {
 	b.Close()
-	if err := b.App.Session.Branch().Switch(seq); err != nil {
+	if err := b.App.Session.Branch.Switch(seq); err != nil {
 		return b.ShowToast(app.ShellErrorText(err))
 	}
 	b.chat.Replay()
@@ -217,7 +217,7 @@ func (b *branches) rewrite(text string) bool {
 	if was := n.Text(); composer.EscapeCommand(was) != was {
 		text = strings.TrimPrefix(text, " ") // the space kept it from running as a command
 	}
-	if err := b.App.Session.Branch().Rewrite(n.Seq, text); err != nil {
+	if err := b.App.Session.Branch.Rewrite(n.Seq, text); err != nil {
 		b.chat.Note(app.ShellErrorText(err))
 		return true
 	}
@@ -230,7 +230,7 @@ func (b *branches) commitEdit() error {
 	if b.editing == 0 {
 		return nil
 	}
-	if err := b.App.Session.Branch().Edit(b.editing); err != nil {
+	if err := b.App.Session.Branch.Edit(b.editing); err != nil {
 		return err // the edit stays open
 	}
 	b.editing = 0

@@ -69,7 +69,7 @@ func (m *Model) done(d session.Done) (cmd tea.Cmd) {
 	}
 	if d.Unsent {
 		s := m.App.Session
-		m.chat.OnDraftStored(func() { s.Branch().StoreGivenBack() })
+		m.chat.OnDraftStored(func() { s.Branch.StoreGivenBack() })
 	}
 	given := restoreGivenBack(m)
 	if given != nil {

@@ -85,7 +85,7 @@ func (c List) Choose(a *app.App, n int) app.Effect {
 	if chosen.Answer.Seq == 0 {
 		return app.Then{app.SessionOpened{}, app.Toast(chosen.Label + ": no answer")}
 	}
-	if err := a.Session.Branch().Switch(chosen.Answer.Seq); err != nil {
+	if err := a.Session.Branch.Switch(chosen.Answer.Seq); err != nil {
 		return app.Fail(err)
 	}
 	names := c.Reveal(a)

@@ -143,7 +143,7 @@ func TestLeaveComparison(t *testing.T) {
 			}
 		}
 		if c.answered {
-			if err := a.Session.Branch().Switch(list[0].Answer.Seq); err != nil {
+			if err := a.Session.Branch.Switch(list[0].Answer.Seq); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -95,7 +95,7 @@ func (c *Chat) StopCallOrTurn() tea.Cmd {
 // stopCall stops the running call id, or the last one if id is "", and reports whether there was one.
 func (c *Chat) stopCall(id string) (cmd tea.Cmd, stopped bool) {
 	t := c.Turn
-	stopped, others := c.App.Session.StopCall(id)
+	stopped, others := c.App.Session.Calls.Stop(id)
 	if !stopped {
 		return nil, false
 	}
@@ -155,7 +155,7 @@ func (c *Chat) GenerateTitle() tea.Cmd {
 	return func() tea.Msg {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		if err := s.GenerateTitle(ctx); err != nil {
+		if err := s.Beside.WriteTitle(ctx); err != nil {
 			return app.Failure{Err: err}
 		}
 		return nil

@@ -255,7 +255,7 @@ func TestDraftMoves(t *testing.T) {
 	if before == behind || stored(before) != "" || stored(behind) != "further" {
 		t.Fatalf("%s has %q, %s has %q", before, stored(before), behind, stored(behind))
 	}
-	if err := in.App.Session.Branch().Edit(1); err != nil {
+	if err := in.App.Session.Branch.Edit(1); err != nil {
 		t.Fatal(err)
 	}
 	if key := write("anew"); key != before || stored(before) != "anew" || stored(behind) != "" {

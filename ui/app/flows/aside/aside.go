@@ -157,7 +157,7 @@ func (f *flow) ask(ctx context.Context, s *aside, x *exchange) {
 	}
 	now := f.app.Now
 	began := now()
-	answer, err := s.of.AskAside(ctx, session.Aside{Model: x.model, Purpose: session.PurposeAside, Messages: s.messages(x), Show: func(e llm.Event) {
+	answer, err := s.of.Beside.Ask(ctx, session.Aside{Model: x.model, Purpose: session.PurposeAside, Messages: s.messages(x), Show: func(e llm.Event) {
 		s.update(func() { x.add(e) })
 	}})
 	s.update(func() { x.answer, x.err, x.took, x.done = answer, err, now().Sub(began), true })
@@ -314,7 +314,7 @@ func (f *flow) keep(s *aside) app.Effect {
 	}
 	result, save := make(chan error, 1), app.Async(func(context.Context) app.Effect { f.save(s); return nil })
 	var queued atomic.Bool
-	s.of.Branch().KeepAside(at, said, func(err error) {
+	s.of.Beside.Keep(at, said, func(err error) {
 		if err == nil {
 			s.mu.Lock()
 			s.kept = len(said)

@@ -80,7 +80,7 @@ func (f *flow) ask(arg string) app.Effect {
 	case len(question) > maxQuestion:
 		return app.Refuse("the question has %d KB: shorten it to %d", len(question)>>10, maxQuestion>>10)
 	}
-	about, confirm := f.app.Session.NeedsConfirmation(model)
+	about, confirm := f.app.Session.Beside.NeedsConfirmation(model)
 	if !confirm {
 		return f.play(model, question)
 	}
@@ -136,7 +136,7 @@ func ask(ctx context.Context, s *session.Session, model llm.Endpoint, question s
 	var used llm.Usage
 	text := map[string]bool{} // blocks of text
 	changes := s.ChangesFor(model)
-	answer, err := s.AskAside(ctx, session.Aside{
+	answer, err := s.Beside.Ask(ctx, session.Aside{
 		Model: model, Purpose: store.PurposeConsult,
 		Messages: []llm.Message{llm.UserText("You are asked for a second opinion on this conversation, in which you take no part. Answer this question only, and call no tools:\n\n" + question)},
 		Show: func(e llm.Event) {
@@ -249,7 +249,7 @@ func (f *flow) tool(name string) tools.External {
 			if err := f.counted(s, name, most, 0); err != nil {
 				return nil, err
 			}
-			model, err := s.OpenModel(name)
+			model, err := s.Beside.OpenModel(name)
 			if err != nil {
 				return nil, err
 			}
@@ -259,7 +259,7 @@ func (f *flow) tool(name string) tools.External {
 				}
 				return ask(ctx, s, model, args.Question, progress)
 			}}
-			if about, confirm := s.NeedsConfirmation(model); confirm && !f.asks {
+			if about, confirm := s.Beside.NeedsConfirmation(model); confirm && !f.asks {
 				return nil, fmt.Errorf("%v, and no user is here to confirm it: decide yourself", about)
 			} else if confirm {
 				a.AskEachTime, a.Question, a.Caution = true, "Ask "+name+" for a second opinion?", about.String()

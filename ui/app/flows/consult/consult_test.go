@@ -289,7 +289,7 @@ func TestOpinionWaits(t *testing.T) {
 		"edited prompt": {[]llmtest.Turn{yes}, func() {
 			ask()
 			say("discarded")
-			if err := talk.app.Session.Branch().Edit(3); err != nil {
+			if err := talk.app.Session.Branch.Edit(3); err != nil {
 				talk.Error(err)
 			}
 		}},
@@ -318,7 +318,7 @@ func TestOpinionOfAnotherBranch(t *testing.T) {
 	talk.say("first", act.Approval{})
 	answer := talk.app.Session.Head()
 	talk.run(t.Context(), "ask", "fake/b why?")
-	branch := talk.app.Session.Branch()
+	branch := &talk.app.Session.Branch
 	if err := branch.Regenerate(answer); err != nil {
 		t.Fatal(err)
 	}

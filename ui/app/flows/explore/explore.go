@@ -91,7 +91,7 @@ func plan(ctx context.Context, running chan struct{}, input json.RawMessage) (*a
 
 // look has the helper of s do a task, and returns its report.
 func look(ctx context.Context, s *session.Session, task string, progress func(string)) act.Outcome {
-	helper, err := s.NewHelper(store.PurposeExplore, session.Options{System: prompt, MaxSteps: maxRequests})
+	helper, err := s.Beside.NewHelper(store.PurposeExplore, session.Options{System: prompt, MaxSteps: maxRequests})
 	if err != nil {
 		return act.Outcome{Text: err.Error(), Failed: true}
 	}

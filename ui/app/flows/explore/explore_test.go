@@ -242,7 +242,7 @@ func TestExploreAtOnce(t *testing.T) {
 	results, _ = say(t, s, func(e session.Event) {
 		switch e := e.(type) {
 		case session.Progress:
-			s.StopCall("")
+			s.Calls.Stop("")
 		case session.Done:
 			done = e.Err == nil
 		}

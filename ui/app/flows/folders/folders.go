@@ -29,7 +29,7 @@ const removeFolder = "remove "
 
 // add adds a folder for tools once the user has agreed, removes one, or lists them.
 func (f flow) add(arg string) app.Effect {
-	directories := f.app.Session.Directories()
+	directories := &f.app.Session.Directories
 	now := slices.Clone(directories.Stored())
 	name, remove := strings.CutPrefix(arg, removeFolder)
 	switch {
@@ -62,7 +62,7 @@ func (f flow) add(arg string) app.Effect {
 // set changes the added folders and tells the model with the next prompt. The system prompt does not change, because
 // providers have it in their caches. The error of the effect names missing folders, which are skipped.
 func (f flow) set(change func() error) app.Effect {
-	directories := f.app.Session.Directories()
+	directories := &f.app.Session.Directories
 	before, kept := directories.Reachable(), directories.Stored()
 	err := change()
 	now, stay := directories.Reachable(), session.AddedDirectories{Dirs: directories.Stored()}
@@ -95,7 +95,7 @@ func (f flow) set(change func() error) app.Effect {
 
 // items lists the added folders; verb before each makes it an argument of the command.
 func (f flow) items(verb string) (items []app.Item) {
-	directories := f.app.Session.Directories()
+	directories := &f.app.Session.Directories
 	missing := directories.Missing()
 	for _, dir := range directories.Stored() {
 		item := app.Item{Title: verb + f.app.AbbrevPath(dir), Value: verb + dir}

@@ -69,7 +69,7 @@ func TestFolderThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := add(kept)
-	if dirs := apptest.See(e).Event.(session.AddedDirectories).Dirs; apptest.See(e).Err == nil || !slices.Equal(dirs, []string{gone, kept}) || !slices.Equal(a.Session.Directories().Reachable(), []string{kept}) {
+	if dirs := apptest.See(e).Event.(session.AddedDirectories).Dirs; apptest.See(e).Err == nil || !slices.Equal(dirs, []string{gone, kept}) || !slices.Equal(a.Session.Directories.Reachable(), []string{kept}) {
 		t.Errorf("added are %q: %v", dirs, apptest.See(e).Err)
 	}
 	want := "<note>\nThe folder " + gone + " is missing: tools do not reach it until it is back.\nThe user added a folder. " + session.DirectoriesText([]string{kept}) + "\n</note>"

@@ -23,7 +23,7 @@ func (f *Flow) persona(name string) app.Effect {
 		return f.reread(func() app.Effect { return f.persona(name) })
 	}
 	a := f.app
-	now := a.Session.Personas().Current()
+	now := a.Session.Personas.Current()
 	switch name {
 	case "":
 		items := f.personas()
@@ -64,7 +64,7 @@ func (f *Flow) persona(name string) app.Effect {
 
 // use sets the persona of the conversation.
 func (f *Flow) use(is session.Persona) app.Effect {
-	if err := f.app.Session.Personas().Set(is, f.app.WholeSystem(is.System)); err != nil {
+	if err := f.app.Session.Personas.Set(is, f.app.WholeSystem(is.System)); err != nil {
 		return app.Fail(err)
 	}
 	return app.Shown{Event: is}
@@ -72,7 +72,7 @@ func (f *Flow) use(is session.Persona) app.Effect {
 
 // personas lists the arguments of /persona: prompts with a system prompt.
 func (f *Flow) personas() []app.Item {
-	now := f.app.Session.Personas().Current().Name
+	now := f.app.Session.Personas.Current().Name
 	items := []app.Item{{Title: off, Detail: "No persona", Value: off, Current: now == ""}}
 	for _, p := range f.files() {
 		if p.System != "" {
@@ -84,7 +84,7 @@ func (f *Flow) personas() []app.Item {
 
 func (f *Flow) systemItems() []app.Item {
 	items := []app.Item{{Title: "edit", Detail: "Edit the system prompt", Value: "edit"}}
-	if f.app.Session.Personas().Current().Name != "" {
+	if f.app.Session.Personas.Current().Name != "" {
 		items = append(items, app.Item{Title: off, Detail: "Back to the configured one", Value: off})
 	}
 	return items
@@ -101,7 +101,7 @@ func (f *Flow) system(text string) app.Effect {
 	case f.app.Busy():
 		return app.Then{app.DraftCommand(editSystem + text), app.Toast(f.app.BusyText())}
 	case text == off || text == "default":
-		if f.app.Session.Personas().Current().Name == "" {
+		if f.app.Session.Personas.Current().Name == "" {
 			return app.Toast("The system prompt is the configured one")
 		}
 		return f.persona(off)
@@ -115,7 +115,7 @@ func (f *Flow) system(text string) app.Effect {
 
 // ownSystem returns the system prompt and its source, without the additions of the folder and of skills.
 func (f *Flow) ownSystem() (text, source string) {
-	switch p := f.app.Session.Personas().Current(); {
+	switch p := f.app.Session.Personas.Current(); {
 	case p.Name == session.TypedPersona:
 		return p.System, app.InConversation
 	case p.Name != "":

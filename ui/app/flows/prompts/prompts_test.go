@@ -73,8 +73,8 @@ func TestPromptsBeforeTheyAreKnown(t *testing.T) {
 		return newApp(t, func() ([]prompts.Prompt, []error) { return found, nil })
 	}
 	a := early()
-	if e := apptest.Run(t, a, "/persona critic"); apptest.See(e).Err != nil || a.Session.Personas().Current().Name != "critic" {
-		t.Errorf("%+v: the persona is %q", e, a.Session.Personas().Current().Name)
+	if e := apptest.Run(t, a, "/persona critic"); apptest.See(e).Err != nil || a.Session.Personas.Current().Name != "critic" {
+		t.Errorf("%+v: the persona is %q", e, a.Session.Personas.Current().Name)
 	}
 	if e := apptest.Run(t, early(), "/persona"); apptest.See(e).List == nil || len(apptest.See(e).List.Items) != 2 {
 		t.Errorf("/persona: %+v", e)

@@ -86,7 +86,7 @@ func TestSystem(t *testing.T) {
 		}
 	}
 	a.Busy = func() bool { return true }
-	if e := apptest.Run(t, a, "/system x y"); apptest.See(e).Text != "/system x y" || apptest.See(e).Toast == "" || a.Session.Personas().Current().Name != "" {
+	if e := apptest.Run(t, a, "/system x y"); apptest.See(e).Text != "/system x y" || apptest.See(e).Toast == "" || a.Session.Personas.Current().Name != "" {
 		t.Errorf("while a turn runs: %+v", e)
 	}
 }

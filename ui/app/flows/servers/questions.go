@@ -225,7 +225,7 @@ func (f flow) confirmSample(q *mcp.Question) *app.Confirm {
 		return app.Async(func(ctx context.Context) app.Effect {
 			ctx, cancel := q.Waiting(ctx)
 			defer cancel()
-			said, name, err := s.Sample(ctx, *q.Sample)
+			said, name, err := s.Beside.Sample(ctx, *q.Sample)
 			if e, over := unanswered(q); over {
 				return e
 			}

@@ -75,12 +75,12 @@ func (f flow) changeSetting(arg string) app.Effect {
 // putSetting changes a setting of the conversation.
 func (f flow) putSetting(name, value string) (app.Effect, error) {
 	if value == "default" || value == "off" {
-		if _, set := f.app.Session.OwnSettings().Get().Values[name]; !set {
+		if _, set := f.app.Session.OwnSettings.Get().Values[name]; !set {
 			return app.Toast(name + " is not set in this conversation"), nil
 		}
 		value = ""
 	}
-	now, err := f.app.Session.OwnSettings().Change(func(own *session.Settings) error { return own.Set(name, value) })
+	now, err := f.app.Session.OwnSettings.Change(func(own *session.Settings) error { return own.Set(name, value) })
 	switch {
 	case err != nil:
 		return nil, err
@@ -93,7 +93,7 @@ func (f flow) putSetting(name, value string) (app.Effect, error) {
 // askSetting asks for the value of a setting.
 func (f flow) askSetting(name string) app.Effect {
 	known, _ := llm.FindSetting(name)
-	now := f.app.Session.OwnSettings().Get().Values[name]
+	now := f.app.Session.OwnSettings.Get().Values[name]
 	if known.Words != nil {
 		items := app.Words(append([]string{"default"}, known.Words...), cmp.Or(now, "default"))
 		return app.Choose(name, "value", items, func(value string) app.Effect { return f.changeSetting(name + " " + value) })
@@ -128,7 +128,7 @@ func (f flow) settingRows() []app.Item {
 	row("effort", effort.Value, effort.Source, "/effort")
 	delete(values, "effort")
 	switch on := f.app.Session.WebSearch(); {
-	case f.app.Session.OwnSettings().Get().Web != nil:
+	case f.app.Session.OwnSettings.Get().Web != nil:
 		row("web", map[bool]string{true: "on", false: "off"}[on], app.InConversation, "")
 	case on:
 		row("web", "on", "config.toml", "")
@@ -149,7 +149,7 @@ func (f flow) valuesOf() map[string]app.ConfiguredSetting {
 			values[c.Name] = c
 		}
 	}
-	own := f.app.Session.OwnSettings().Get().Values
+	own := f.app.Session.OwnSettings.Get().Values
 	for name, value := range own {
 		values[name] = app.ConfiguredSetting{Name: name, Value: value, Source: app.InConversation}
 	}
@@ -164,7 +164,7 @@ func (f flow) settingItems() []app.Item {
 			items = append(items, app.Item{Title: known.Name + " " + word, Value: known.Name + " " + word})
 		}
 	}
-	for name := range maps.Keys(f.app.Session.OwnSettings().Get().Values) {
+	for name := range maps.Keys(f.app.Session.OwnSettings.Get().Values) {
 		items = append(items, app.Item{Title: name + " " + "default", Detail: "Reset to the default", Value: name + " " + "default"})
 	}
 	return items
@@ -186,7 +186,7 @@ func (f flow) setWeb(arg string) app.Effect {
 	case "":
 		return app.Choose("Web search", "setting", f.webItems(), f.setWeb)
 	case "on", "off":
-		if _, err := f.app.Session.OwnSettings().Change(func(own *session.Settings) error { own.SetWeb(arg == "on"); return nil }); err != nil {
+		if _, err := f.app.Session.OwnSettings.Change(func(own *session.Settings) error { own.SetWeb(arg == "on"); return nil }); err != nil {
 			return app.Fail(err)
 		}
 	default:
@@ -201,7 +201,7 @@ func (f flow) setWeb(arg string) app.Effect {
 // contextItems returns facts adjusted to the conversation: a persona replaces parley's system prompt, tools that are
 // off are left out, and settings are added.
 func (f flow) contextItems(facts []app.ContextItem) []app.ContextItem {
-	if p := f.app.Session.Personas().Current(); p.Name != "" && len(facts) > 0 {
+	if p := f.app.Session.Personas.Current(); p.Name != "" && len(facts) > 0 {
 		name := "persona " + p.Name
 		note := ""
 		if p.Name == session.TypedPersona {

@@ -129,10 +129,10 @@ func TestSet(t *testing.T) {
 func TestContextOfSettings(t *testing.T) {
 	a := newToolsApp(t)
 	all, _ := a.Session.Tools()
-	if _, err := a.Session.OwnSettings().Change(func(own *session.Settings) error { own.SetTool("shell", false); return nil }); err != nil {
+	if _, err := a.Session.OwnSettings.Change(func(own *session.Settings) error { own.SetTool("shell", false); return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Session.Personas().Set(session.Persona{Name: "reader", System: "x", Tools: []string{"read"}}, "x"); err != nil {
+	if err := a.Session.Personas.Set(session.Persona{Name: "reader", System: "x", Tools: []string{"read"}}, "x"); err != nil {
 		t.Fatal(err)
 	}
 	apptest.Run(t, a, "/set temperature 0.2")
@@ -153,7 +153,7 @@ func TestSettingThatIsACommand(t *testing.T) {
 		"budget 5":      "Budget is not a setting: use /budget 5",
 		"persona terse": "Persona is not a setting: use /persona terse",
 	} {
-		if got := apptest.Toast((flow{a}).changeSetting(arg)); got != want || len(a.Session.OwnSettings().Get().Values) > 0 {
+		if got := apptest.Toast((flow{a}).changeSetting(arg)); got != want || len(a.Session.OwnSettings.Get().Values) > 0 {
 			t.Errorf("/set %s: got %q, want %q", arg, got, want)
 		}
 	}
@@ -272,7 +272,7 @@ func TestContextOfTypedPrompt(t *testing.T) {
 	if got, want := a.Context(), []app.ContextItem{{Name: "system prompt", Tokens: 1}, {Name: "AGENTS.md", Tokens: 5}}; !slices.Equal(got, want) {
 		t.Errorf("as configured: %+v", got)
 	}
-	if err := a.Session.Personas().Set(session.Persona{Name: session.TypedPersona, System: "Be very brief."}, "x"); err != nil {
+	if err := a.Session.Personas.Set(session.Persona{Name: session.TypedPersona, System: "Be very brief."}, "x"); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := a.Context()[0], (app.ContextItem{Name: "system prompt", Tokens: a.Estimate("Be very brief."), Note: app.InConversation}); got != want {

@@ -76,7 +76,7 @@ func TestReasons(t *testing.T) {
 		{"no web search", llm.Endpoint{Name: "fake/m", Web: true}, search, false, act.SearchName + ": on · 3 tokens · Search"},
 	} {
 		a := newApp(t, tt.model, []llm.Tool{tt.tool, {Name: "other"}})
-		if _, err := a.Session.OwnSettings().Change(func(own *session.Settings) error { own.SetWeb(tt.web); return nil }); err != nil {
+		if _, err := a.Session.OwnSettings.Change(func(own *session.Settings) error { own.SetWeb(tt.web); return nil }); err != nil {
 			t.Fatal(err)
 		}
 		if got := rows(apptest.See(apptest.Do(t, a, "/tools")).List.Items)[0]; got != tt.want {

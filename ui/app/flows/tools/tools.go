@@ -68,8 +68,8 @@ func firstSentence(text string) string {
 // rows lists the tools with their sizes and, for tools that are not offered, the reason.
 func (f flow) rows() (items []app.Item) {
 	all, offered := f.app.Session.Tools()
-	own, servers := f.app.Session.OwnSettings().Get(), f.states()
-	persona := f.app.Session.Personas().Current()
+	own, servers := f.app.Session.OwnSettings.Get(), f.states()
+	persona := f.app.Session.Personas.Current()
 	for _, t := range all {
 		detail := on
 		switch {
@@ -107,7 +107,7 @@ func (f flow) rows() (items []app.Item) {
 // arguments lists the arguments of /tools.
 func (f flow) arguments() []app.Item {
 	items := []app.Item{{Title: on, Detail: "All tools", Value: on}, {Title: off, Detail: "No tools", Value: off}}
-	own := f.app.Session.OwnSettings().Get()
+	own := f.app.Session.OwnSettings.Get()
 	for _, row := range f.rows() {
 		if !row.Disabled {
 			word := map[bool]string{true: off, false: on}[own.Offers(row.Value)]
@@ -131,7 +131,7 @@ func (f flow) switchTools(arg string) app.Effect {
 	case err != nil:
 		return app.Fail(err)
 	case len(words) == 1:
-		return f.put(name, !f.app.Session.OwnSettings().Get().Offers(name))
+		return f.put(name, !f.app.Session.OwnSettings.Get().Offers(name))
 	case len(words) > 2 || words[1] != on && words[1] != off:
 		return app.Refuse("/tools %s: use on or off after the name", arg)
 	}
@@ -145,7 +145,7 @@ func (f flow) list(at string) app.Effect {
 		rows[i].Current = rows[i].Value == at
 	}
 	return &app.List{Title: "Tools that the model is offered", Noun: "tool", Items: rows, Choose: func(name string) app.Effect {
-		return app.Then{f.put(name, !f.app.Session.OwnSettings().Get().Offers(name)), f.list(name)}
+		return app.Then{f.put(name, !f.app.Session.OwnSettings.Get().Offers(name)), f.list(name)}
 	}}
 }
 
@@ -172,7 +172,7 @@ func (f flow) named(name string) (string, error) {
 }
 
 func (f flow) put(name string, offer bool) app.Effect {
-	now, err := f.app.Session.OwnSettings().Change(func(own *session.Settings) error { own.SetTool(name, offer); return nil })
+	now, err := f.app.Session.OwnSettings.Change(func(own *session.Settings) error { own.SetTool(name, offer); return nil })
 	switch {
 	case err != nil:
 		return app.Fail(err)

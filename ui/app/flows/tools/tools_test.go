@@ -61,7 +61,7 @@ func TestTools(t *testing.T) {
 	if r := shown["fetch2"]; r.Detail != "not offered: --tools read" || !r.Disabled {
 		t.Errorf("fetch2: %+v", r)
 	}
-	if err := a.Session.Personas().Set(session.Persona{Name: "reader", System: "x", Tools: []string{"read"}}, "x"); err != nil {
+	if err := a.Session.Personas.Set(session.Persona{Name: "reader", System: "x", Tools: []string{"read"}}, "x"); err != nil {
 		t.Fatal(err)
 	}
 	for _, row := range (flow{a}).rows() {

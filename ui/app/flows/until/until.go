@@ -45,15 +45,15 @@ func (f flow) run(arg string) app.Effect {
 	case "":
 		return app.Refuse("/until needs a command, such as /until go test ./...")
 	case "off":
-		a.Session.SetCheck(nil)
+		a.Session.Check.Set(nil)
 		return app.Toast("No command runs after the answer")
 	}
 	own := a.Session
 	check := a.Until(own, arg, rounds)
 	switch {
 	case !a.Busy():
-		own.SetCheck(check)
-	case own.SetRunningCheck(check):
+		own.Check.Set(check)
+	case own.Check.SetRunning(check):
 		return app.Toast("Runs when the model is done: " + sanitize.Line(arg))
 	default:
 		return app.Refuse("This turn runs no command: use /until again when it has ended")

@@ -29,42 +29,133 @@ func Of(ctx context.Context) *Session {
 // PromptSeq returns the Seq of the prompt that the running turn answers; 0 if none runs.
 func (s *Session) PromptSeq() int { return get(&s.mu, &s.turnSeq) }
 
+// sideRequests makes requests beside the conversation, within its limits: asides, titles, and what tools ask of models.
+type sideRequests struct {
+	session *Session
+	open    func(string) (llm.Endpoint, error) // nil: no models can be opened
+	title   string                             // model that writes the conversation's title, once; "": its first words are used
+	summary string                             // model that writes summaries; "": the current model
+	small   string                             // model that looks around; "": the current model
+
+	// With the session locked, either the context has ended or an aside can still be added.
+	ctx     context.Context // of asides; Close ends it and waits, so that their usage is stored
+	end     context.CancelFunc
+	running sync.WaitGroup
+	keep    []func() // store asides once no turn is running
+
+	titled bool // a title was requested, or the conversation had an answer before this session; guarded by the session's mutex
+}
+
 // ErrNoModels is returned if a session cannot open models.
 var ErrNoModels = errors.New("no other model can be opened here")
 
 // OpenModel opens a model for requests beside the conversation.
-func (s *Session) OpenModel(name string) (llm.Endpoint, error) {
-	if s.helpers.open == nil {
+func (b *sideRequests) OpenModel(name string) (llm.Endpoint, error) {
+	if b.open == nil {
 		return llm.Endpoint{}, ErrNoModels
 	}
-	return s.helpers.open(name)
+	return b.open(name)
 }
 
 // NeedsConfirmation returns the expected cost of asking model about the conversation if the user wants to confirm
 // it. Ok is false otherwise.
-func (s *Session) NeedsConfirmation(model llm.Endpoint) (about Expense, ok bool) {
-	most := s.Spending.confirmCost
+func (b *sideRequests) NeedsConfirmation(model llm.Endpoint) (about Expense, ok bool) {
+	most := b.session.Spending.confirmCost
 	if most <= 0 {
 		return about, false
 	}
-	u := estimateRequest(s, model)
+	u := b.session.request.estimate(model)
 	return Expense{model.Name, u.Input, u.Cost}, u.Priced && u.Cost > most
 }
 
-// NewHelper returns a session in memory for a task of a tool that s runs, in which Config.SmallModel answers. It has the
-// tools of s that read. A call that would need an approval is denied. Its requests are made within the limits of s,
-// and are in the ledger under purpose. Of o, it uses System and MaxSteps.
-func (s *Session) NewHelper(purpose string, o Options) (*Session, error) {
+// Sample sends a request of an MCP server to the conversation's model: without the conversation, its
+// system prompt and its tools, but within its limits. It returns the answer and the model's name.
+func (b *sideRequests) Sample(ctx context.Context, req llm.Request) (said, name string, err error) {
+	model := b.session.Model()
+	answer, _, err := b.send(ctx, store.PurposeSampling, model, req, nil)
+	return answer.Text(), model.Name, err
+}
+
+// send makes one request to model outside the conversation, within its limits, and records the cost in the ledger. It
+// passes on the events of the answer, and an error, until pass returns false.
+func (b *sideRequests) send(ctx context.Context, purpose string, model llm.Endpoint, req llm.Request, pass func(llm.Event, error) bool) (said llm.Message, usage llm.Usage, err error) {
+	s := b.session
+	estimate := s.request.tokens.sideUsage(model, req, llm.Usage{}, nil, nil)
+	end, err := s.Spending.beginSide(estimate, model)
+	if err == nil {
+		defer func() { end(usage) }()
+	}
+	var room Reservation
+	if s.log != nil && err == nil {
+		if room, err = Reserve(s.log.Ledger(), s.now(), s.Spending.Limits(), model.Name, estimate); !errors.Is(err, ErrBudget) {
+			err = nil // nothing can be written
+		}
+	}
+	if err != nil {
+		if pass != nil {
+			pass(nil, err)
+		}
+		return said, usage, err
+	}
+	said, usage, err = b.complete(ctx, model, req, pass)
+	switch {
+	case s.log == nil:
+	case !s.Empty():
+		s.spend(purpose, model.Name, usage, err)
+	case err == nil || usage != (llm.Usage{}): // an empty conversation may never be stored
+		_ = s.log.Ledger().Add(store.LedgerEntry{At: s.now(), Folder: s.log.Session().Dir, Model: model.Name, Purpose: purpose, Usage: usage})
+	}
+	_ = s.Spending.endReservations(room) // retried with the next reservation
+	return said, usage, err
+}
+
+// errRefused is returned beside the text of a model that refused to answer.
+var errRefused = errors.New("the model refused")
+
+// complete makes one request to model outside the conversation, and returns its answer. It passes
+// on all events, and an error, until pass returns false, and estimates usage that the provider did not report.
+func (b *sideRequests) complete(ctx context.Context, model llm.Endpoint, req llm.Request, pass func(llm.Event, error) bool) (answer llm.Message, usage llm.Usage, err error) {
+	var draft llm.Draft
+	for e, failed := range model.Stream(ctx, req) {
+		if pass != nil && !pass(e, failed) {
+			failed = context.Canceled
+		}
+		if failed != nil {
+			err = failed
+			break
+		}
+		switch e := e.(type) {
+		case llm.Usage:
+			usage = e.Clamped()
+		case llm.Finish:
+			if e.Reason == llm.Refused {
+				err = errRefused
+			}
+		case llm.Delta:
+			draft.Add(e)
+		case llm.Retry:
+			draft.Discard(e.Discards)
+		}
+	}
+	answer = llm.Message{Role: llm.RoleAssistant, Model: model.Name, Origin: model.Origin, Parts: draft.Complete()}
+	return answer, b.session.request.tokens.sideUsage(model, req, usage, answer.Parts, err), err
+}
+
+// NewHelper returns a session in memory for a task of a tool that the session runs, in which Config.SmallModel answers.
+// It has the tools of the session that read. A call that would need an approval is denied. Its requests are made within
+// the limits of the session, and are in the ledger under purpose. Of o, it uses System and MaxSteps.
+func (b *sideRequests) NewHelper(purpose string, o Options) (*Session, error) {
+	s := b.session
 	s.mu.Lock()
-	o.Model, o.Tools = s.answering(), s.request.turnTools
+	o.Model, o.Tools = s.request.answering(), s.request.turnTools
 	if o.Tools == nil {
-		o.Tools = s.offeredTools()
+		o.Tools = s.request.offered()
 	}
 	s.mu.Unlock()
-	if name := s.helpers.small; name != "" {
-		model, err := s.OpenModel(name)
+	if b.small != "" {
+		model, err := b.OpenModel(b.small)
 		if err != nil {
-			return nil, fmt.Errorf("session.small_model %s: %w", name, err)
+			return nil, fmt.Errorf("session.small_model %s: %w", b.small, err)
 		}
 		o.Model = model
 	}
@@ -74,54 +165,24 @@ func (s *Session) NewHelper(purpose string, o Options) (*Session, error) {
 	if o.Tools == nil || len(o.Tools.Tools()) == 0 || o.Model.Strategy == "none" {
 		return nil, errors.New("there are no tools to look around with")
 	}
-	o.Model.Model = sideModel{s, purpose, o.Model}
-	o.Policy, o.Now, o.EstimateTokens, o.PrepareMedia, o.Schemas = unasking{s.policy}, s.now, s.tokens.estimate, s.prepareMedia, s.Schemas
+	o.Model.Model = sideModel{b, purpose, o.Model}
+	o.Policy, o.Now, o.EstimateTokens, o.PrepareMedia, o.Schemas = unasking{s.policy}, s.now, s.request.tokens.estimate, s.prepareMedia, s.Schemas
 	if s.hooks.Hooks != nil {
 		o.Hooks = callHooks{s.hooks.Hooks, s.id}
 	}
 	return New(o), nil
 }
 
-// A sideModel makes its requests to model beside the conversation of session.
+// A sideModel makes its requests to model beside a conversation.
 type sideModel struct {
-	session *Session
+	beside  *sideRequests
 	purpose string
 	model   llm.Endpoint
 }
 
 // Stream implements llm.Model.
 func (m sideModel) Stream(ctx context.Context, req llm.Request) llm.Stream {
-	return func(yield func(llm.Event, error) bool) {
-		t := &teeModel{Model: m.model.Model, yield: yield}
-		side := m.model
-		side.Model = t
-		if _, err := m.session.sideRequest(ctx, m.purpose, side, req, nil); err != nil && !t.began {
-			yield(nil, err)
-		}
-	}
-}
-
-// A teeModel passes the events of one answer to yield as well.
-type teeModel struct {
-	llm.Model
-	yield func(llm.Event, error) bool
-	began bool
-}
-
-// Stream implements llm.Model.
-func (t *teeModel) Stream(ctx context.Context, req llm.Request) llm.Stream {
-	return func(yield func(llm.Event, error) bool) {
-		t.began = true
-		for e, err := range t.Model.Stream(ctx, req) {
-			if !t.yield(e, err) {
-				yield(nil, context.Canceled)
-				return
-			}
-			if !yield(e, err) {
-				return
-			}
-		}
-	}
+	return func(yield func(llm.Event, error) bool) { _, _, _ = m.beside.send(ctx, m.purpose, m.model, req, yield) }
 }
 
 // unasking is a policy that denies what another one would ask about, and everything but reading.
