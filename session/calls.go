@@ -39,7 +39,7 @@ type pendingCall struct {
 	rejected        bool                          // err is final and does not depend on the tools
 	changed         string                        // arguments from the user or a hook that replace those of part; "" if unchanged
 	notice          string                        // for the model, before the output
-	ctx             context.Context               // of the call once it may run; StopCall ends it
+	ctx             context.Context               // of the call once it may run; Calls.Stop ends it
 	started         bool                          // it is or was running, and may have changed something
 	outcome         act.Outcome                   // outcome for result, or for the result of a compared model
 	result          *Result

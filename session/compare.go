@@ -42,7 +42,7 @@ type CandidateEvent struct {
 }
 
 // Compare asks several models the same prompt at once. Each answer is a branch of the
-// conversation, which continues with the first of models that answered until CurrentBranch.Switch
+// conversation, which continues with the first of models that answered until Branch.Switch
 // chooses another. The models may call read-only tools only: several models writing to one
 // directory would conflict.
 //

@@ -100,7 +100,7 @@ func (c *conversation) HasPrompt() bool {
 }
 
 // Unanswered reports whether the conversation does not end with a complete, nonempty answer, so
-// that a turn without parts continues it after CurrentBranch.DropEmptyAnswer.
+// that a turn without parts continues it after Branch.DropEmptyAnswer.
 func (c *conversation) Unanswered() bool {
 	return locked(&c.mu, func() bool {
 		last, ok := c.tree.Last()

@@ -54,7 +54,7 @@ type Step struct {
 	Model   string          // provider/model
 	N       int             // counts the requests of this turn from 1
 	Seq     int             // of the response in the conversation, if it is stored
-	Partial PartialResponse // the response received so far
+	Partial PartialResponse // the response received so far; nil: deltas only
 	IsImage bool            // the model generates an image
 }
 

@@ -36,19 +36,18 @@ type blockTimes struct {
 }
 
 // PartialResponse gives access to a response in progress, or a complete one, without
-// a copy in the front end. It is safe for concurrent use. The zero value has no
-// parts.
-type PartialResponse struct{ of *partialResponse }
+// a copy in the front end. It is safe for concurrent use.
+type PartialResponse interface {
+	// Part returns the current state of the block opened under this name. It may be ahead
+	// of the events. Its memory is shared with the conversation.
+	Part(block string) (llm.Part, bool)
+}
 
-// Part returns the current state of the block opened under this name. It may be ahead
-// of the events. Its memory is shared with the conversation.
-func (d PartialResponse) Part(block string) (llm.Part, bool) {
-	if d.of == nil {
-		return llm.Part{}, false
-	}
-	d.of.mu.Lock()
-	defer d.of.mu.Unlock()
-	return d.of.draft.Part(block)
+// Part implements PartialResponse.
+func (p *partialResponse) Part(block string) (llm.Part, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.draft.Part(block)
 }
 
 // newPartial begins to store a response. With placed, for a compared response, it reserves

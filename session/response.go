@@ -158,7 +158,7 @@ func streamFrom(t *turn, model llm.Endpoint, req llm.Request) (llm.Message, llm.
 	r.partial = t.newPartial(r.event.Message, false)
 	t.mu.Unlock()
 	defer r.partial.stop() // also after a panic
-	t.emit(Step{Model: r.model.Name, N: t.done.Steps, Seq: r.partial.node.Seq, Partial: PartialResponse{r.partial}, IsImage: model.Origin == llm.OriginImages})
+	t.emit(Step{Model: r.model.Name, N: t.done.Steps, Seq: r.partial.node.Seq, Partial: r.partial, IsImage: model.Origin == llm.OriginImages})
 	set(&t.mu, &t.partial, r.partial)
 	r.began = t.now()
 	for e, err := range r.model.Stream(t.ctx, r.req) {

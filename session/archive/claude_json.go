@@ -37,10 +37,13 @@ type claudeMessage struct {
 	Usage   counts   `json:"usage"`
 }
 
-// reasons translates stop_reason.
+// reasons translates the reasons of all programs: those of Claude Code, Claude and crush are mostly the API's stop_reason.
 var reasons = map[string]llm.Reason{
-	"end_turn": llm.Stop, "stop_sequence": llm.Stop, "max_tokens": llm.Length,
-	"model_context_window_exceeded": llm.Length, "tool_use": llm.Calls, "refusal": llm.Refused, "pause_turn": llm.Other,
+	"end_turn": llm.Stop, "stop_sequence": llm.Stop, "stop": llm.Stop,
+	"max_tokens": llm.Length, "model_context_window_exceeded": llm.Length, "length": llm.Length,
+	"tool_use": llm.Calls, "tool-calls": llm.Calls, "toolUse": llm.Calls,
+	"refusal": llm.Refused, "content_filter": llm.Refused, "content-filter": llm.Refused,
+	"pause_turn": llm.Other, "other": llm.Other,
 }
 
 // patch returns the unified diff of a toolUseResult, which has it as a list of hunks; "" if it

@@ -53,10 +53,6 @@ type crushData struct {
 	Exit     int    `json:"exit_code"`
 }
 
-var crushReasons = map[string]llm.Reason{
-	"end_turn": llm.Stop, "stop": llm.Stop, "max_tokens": llm.Length, "tool_use": llm.Calls, "content_filter": llm.Refused,
-}
-
 func (d *database) crush(ctx context.Context, path string) (all []source, err error) {
 	dir := ""
 	if at, err := filepath.Abs(path); err == nil && filepath.Base(filepath.Dir(at)) == ".crush" {
@@ -152,7 +148,7 @@ func (t crushBuilder) addPart(kind string, d *crushData, provider string) {
 		t.append(appendText(nil, fmt.Sprintf("$ %s\n%s\n(exit status %d)", d.Command, d.Output, d.Exit))...)
 	case "finish":
 		if n.Role == llm.RoleAssistant {
-			t.setEnding(crushReasons[d.Reason], d.Reason == "canceled" || d.Reason == "error", d.Message)
+			t.setEnding(reasons[d.Reason], d.Reason == "canceled" || d.Reason == "error", d.Message)
 		}
 	default:
 		t.skip(unknownBlocks)

@@ -102,10 +102,6 @@ type opencodePart struct {
 	} `json:"state"`
 }
 
-var opencodeReasons = map[string]llm.Reason{
-	"stop": llm.Stop, "length": llm.Length, "tool-calls": llm.Calls, "content-filter": llm.Refused, "other": llm.Other,
-}
-
 // An opencodeRow is a message with its parts, in JSON.
 type opencodeRow struct {
 	id, data string
@@ -221,7 +217,7 @@ func (t *opencodeBuilder) addAnswer(m *opencodeMessage, parts []opencodePart) {
 	if m.Error != nil && m.Error.Name != "MessageAbortedError" {
 		why = join(m.Error.Name, m.Error.Data.Message)
 	}
-	t.setEnding(opencodeReasons[m.Finish], m.Error != nil, why)
+	t.setEnding(reasons[m.Finish], m.Error != nil, why)
 }
 
 // addThinking adds the thinking of a part. A reasoning item of the Responses API has a part

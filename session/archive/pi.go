@@ -65,8 +65,6 @@ type piMessage struct {
 	Exit    int    `json:"exitCode"`
 }
 
-var piReasons = map[string]llm.Reason{"stop": llm.Stop, "length": llm.Length, "toolUse": llm.Calls}
-
 func (d *piImporter) line(data []byte) error {
 	var l piLine
 	if !d.skipped.decode(data, &l, badLines) {
@@ -165,7 +163,7 @@ func (d *piImporter) addAnswer(l *piLine) {
 	for _, b := range d.blocks(m.Content) {
 		d.addBlock(&b, m.Provider)
 	}
-	d.setEnding(piReasons[m.Reason], m.Reason == "aborted" || m.Reason == "error", m.Error)
+	d.setEnding(reasons[m.Reason], m.Reason == "aborted" || m.Reason == "error", m.Error)
 }
 
 // addBlock adds a block of a response. The signature that pi keeps is that of Anthropic, a

@@ -98,7 +98,7 @@ type partialAnswer interface {
 // begin resets the response for a new answer. Without partial, the response collects the parts itself.
 func (r *response) begin(partial session.PartialResponse) {
 	*r = response{blocks: map[string]*block{}}
-	if r.parts = &r.draft; partial != (session.PartialResponse{}) {
+	if r.parts = &r.draft; partial != nil {
 		r.parts = partial
 	}
 }

@@ -141,7 +141,7 @@ type Tool struct {
 	Started  time.Time     // start of the run; zero before it, and for stored calls
 	Duration time.Duration // duration of the run
 	By       string        // see act.Outcome
-	Call     string        // its id, for session.Session.StopCall; "" until it is about to run
+	Call     string        // its id, for Stop of session.Session.Calls; "" until it is about to run
 
 	Remote   bool // the provider runs it
 	Stops    bool // the stop key ends it next; a question of the model has keys of its own

@@ -81,7 +81,7 @@ func TestResponse(t *testing.T) {
 	}
 	var r response
 	var out changeList
-	r.begin(session.PartialResponse{})
+	r.begin(nil)
 	var got []string
 	for _, d := range []llm.Delta{
 		delta("a", llm.Text, "hm"), delta("a", "", ", yes"), delta("a", llm.Thinking, ""), delta("b", llm.Text, "Yes"), delta("s1", llm.Source, ""),
@@ -114,7 +114,7 @@ func TestResponse(t *testing.T) {
 func TestCalls(t *testing.T) {
 	var r response
 	var out changeList
-	r.begin(session.PartialResponse{})
+	r.begin(nil)
 	for _, block := range []string{"a", "b"} {
 		r.add(llm.Delta{Block: block, Part: llm.Part{Kind: llm.Call, ID: "same", Name: "read"}}, time.Time{}, &out)
 	}

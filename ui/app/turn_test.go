@@ -511,7 +511,7 @@ func TestTurnRestarts(t *testing.T) {
 // A change holds only the new text, so that a delta costs the same for any length of the answer.
 func TestTurnPassesOnWhatCame(t *testing.T) {
 	var turn Turn
-	turn.Apply(session.Step{Model: "a/b", Partial: session.PartialResponse{}}, time.Unix(0, 0))
+	turn.Apply(session.Step{Model: "a/b"}, time.Unix(0, 0))
 	turn.response.parts = storedParts{{Kind: llm.Text, Text: strings.Repeat("many words ", 1<<20)}}
 	var piece session.Event = llm.Delta{Block: "0", Part: llm.Part{Kind: llm.Text, Text: "word"}}
 	turn.Apply(piece, time.Unix(0, 0))

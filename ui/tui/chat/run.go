@@ -149,7 +149,7 @@ func (c *Chat) ExtendSilence() tea.Cmd {
 }
 
 // GenerateTitle asks the configured title model for a title, on another goroutine; see
-// session.Session.GenerateTitle.
+// WriteTitle of session.Session.Beside.
 func (c *Chat) GenerateTitle() tea.Cmd {
 	s := c.App.Session
 	return func() tea.Msg {
