@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"parley/providers/llm"
@@ -27,19 +26,15 @@ var storedEvents = map[string]Event{
 	store.KindSettings: Settings{}, store.KindAbandoned: Abandoned{},
 }
 
-// kindsByType is the inverse of storedEvents.
-var kindsByType = sync.OnceValue(func() map[reflect.Type]string {
-	kinds := map[reflect.Type]string{}
-	for kind, zero := range storedEvents {
-		kinds[reflect.TypeOf(zero)] = kind
-	}
-	return kinds
-})
-
 // kindOf returns the kind under which e is stored, and e with long texts shortened; "" if e is not
 // stored.
 func kindOf(e Event) (string, Event) {
-	kind := kindsByType()[reflect.TypeOf(e)]
+	kind := ""
+	for k, zero := range storedEvents {
+		if reflect.TypeOf(zero) == reflect.TypeOf(e) {
+			kind = k
+		}
+	}
 	shorten := func(texts ...*string) {
 		for _, text := range texts {
 			*text = elideMiddle(*text, maxAnnotationText)

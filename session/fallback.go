@@ -268,30 +268,33 @@ func (m *turnModels) fallBack(response llm.Message, err error) bool {
 		t.abandonInterrupted()
 		return true
 	}
-	switch choice.Action {
-	case SwitchModel:
-		t.abandonInterrupted()
-		m.continueWith(next, Fallback{From: model.Name, Fault: fault})
-		return true
-	case WaitAndTry:
-		delete(m.tried, model.Name)
-		if wait > 0 {
-			until = failed.Until
-		}
-		if m.pause(until, failed.Until, fault) {
-			t.abandonInterrupted()
-			return true
-		}
-	case TryAgain:
-		delete(m.tried, model.Name)
-		t.abandonInterrupted()
-		return true
+	if wait > 0 {
+		until = failed.Until
+	}
+	return m.carryOut(choice.Action, failed, next, until, fault)
+}
+
+// carryOut does what was chosen about a failed model, which can be asked again at until. It reports whether to send the
+// request again.
+func (m *turnModels) carryOut(chosen Action, failed Failure, next llm.Endpoint, until time.Time, fault llm.Fault) bool {
+	t := m.turn
+	switch chosen {
 	case StopTurn:
-		if s.attended { // the user wants no other model: ask this one with the next prompt
-			f.cooldowns.Clear(model.Name)
+		if t.session.attended { // the user wants no other model: ask this one with the next prompt
+			t.session.fallback.cooldowns.Clear(failed.From)
+		}
+		return false
+	case WaitAndTry, TryAgain:
+		delete(m.tried, failed.From)
+		if chosen == WaitAndTry && !m.pause(until, failed.Until, fault) {
+			return false
 		}
 	}
-	return false
+	t.abandonInterrupted()
+	if chosen == SwitchModel {
+		m.continueWith(next, Fallback{From: failed.From, Fault: fault})
+	}
+	return true
 }
 
 // waitFor returns how long to wait until the failed model can be asked again: until the provider's limit

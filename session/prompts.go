@@ -33,7 +33,7 @@ var ErrNotAllowed = errors.New("not sent: a command of the prompt was not allowe
 // a command is not allowed, or cannot run, the turn ends and nothing is sent.
 func (s *Session) TurnFromTemplate(ctx context.Context, from Template) iter.Seq[Event] {
 	return s.loop(ctx, func(t *turn) error {
-		defer t.restoreSettings()
+		defer func() { _ = useSettings(t, TurnSettings{}) }()
 		outputs, err := runCommands(t, from)
 		if err == nil {
 			err = useSettings(t, from.Settings)

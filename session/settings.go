@@ -241,13 +241,13 @@ type TurnSettings struct {
 	Web    bool // the answer may search the web
 }
 
-// useSettings applies settings to the running prompt.
+// useSettings applies settings to the running prompt; the zero value ends those of an earlier one.
 func useSettings(t *turn, o TurnSettings) error {
 	s := t.session
-	offered := t.callable
-	if len(o.Tools) > 0 && t.callable != nil {
+	offered := t.offered
+	if len(o.Tools) > 0 && offered != nil {
 		var err error
-		if offered, err = t.callable.Only(o.Tools...); err != nil {
+		if offered, err = offered.Only(o.Tools...); err != nil {
 			return fmt.Errorf("tools of the prompt: %w", err)
 		}
 	}
@@ -259,16 +259,6 @@ func useSettings(t *turn, o TurnSettings) error {
 	t.callable, s.request.turnTools = offered, offered
 	s.request.tokens.reset()
 	return nil
-}
-
-// restoreSettings undoes useSettings.
-func (t *turn) restoreSettings() {
-	s := t.session
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	s.request.prompt = TurnSettings{}
-	t.callable, s.request.turnTools = t.offered, t.offered
-	s.request.tokens.reset()
 }
 
 // HasPromptModel reports whether the running prompt uses a model set for it alone.

@@ -158,7 +158,7 @@ func (t *turn) goOn(response llm.Message, reason llm.Reason) (more bool, err err
 	case err != nil:
 		return false, err
 	case queued:
-		t.restoreSettings()
+		_ = useSettings(t, TurnSettings{}) // cannot fail
 		t.given.enter(m)
 		beginPrompt(t)
 	case stopHooks(t, response):
