@@ -133,7 +133,7 @@ type AddedDirectories struct {
 	IDs  map[string]string `json:"ids,omitempty"` // directory ids from when they were added, by path; some may be missing
 }
 
-// A directories manages the directories outside the workspace: those that tools can reach, and those
+// directories manages the directories outside the workspace: those that tools can reach, and those
 // stored with a branch.
 type directories struct {
 	conversation *conversation

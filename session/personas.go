@@ -27,7 +27,7 @@ const TypedPersona = "/system"
 // conversation without a persona. Ok is false if the persona may not be used here.
 type systemMaker = func(Persona) (system string, ok bool)
 
-// A personas changes the persona of the next request. Each branch stores its own.
+// personas changes the persona of the next request. Each branch stores its own.
 type personas struct {
 	session  *Session
 	systemOf systemMaker // nil: the system prompt stays the same when the branch changes; guarded by the session's mutex

@@ -178,7 +178,7 @@ func (s *Session) SetHistoryMode(h HistoryMode) {
 // the conversation applies, on all branches.
 type Settings = settings.Settings
 
-// An ownSettings changes the settings of a conversation, which override the configured ones.
+// ownSettings changes the settings of a conversation, which override the configured ones.
 type ownSettings struct {
 	session    *Session
 	configured llm.Settings // by the command line and the configuration

@@ -28,6 +28,7 @@ type builder struct {
 	head       int              // Seq of the message that the next one follows, and the last of the current branch; 0: none
 	keys       map[string]int   // the program's id of a message, to its Seq
 	calls      map[string]*call // latest call by the program's id
+	byTool     map[string]*call // latest call by the tool's name
 	localCalls []*call
 	ids        map[string]bool // ids in use
 	renamed    int             // numbers given to ids that were taken
@@ -37,6 +38,7 @@ type builder struct {
 type call struct {
 	id, name string
 	node     int        // Seq of its message
+	answered bool       // see openCall
 	parts    []llm.Part // the result and its media; nil: none yet
 	outcome  store.Outcome
 	at       time.Time
@@ -46,7 +48,7 @@ type call struct {
 func newBuilder(origin string, n *skippedCounts) *builder {
 	return &builder{
 		session: store.Session{Origin: origin}, skipped: n,
-		keys: map[string]int{}, calls: map[string]*call{}, ids: map[string]bool{},
+		keys: map[string]int{}, calls: map[string]*call{}, byTool: map[string]*call{}, ids: map[string]bool{},
 	}
 }
 
@@ -136,13 +138,24 @@ func (t *builder) call(p llm.Part) (id string) {
 	t.ids[p.ID] = true
 	t.append(p)
 	c := &call{id: p.ID, name: p.Name, node: t.head, position: t.skipped.position}
-	if said != "" {
+	if t.byTool[p.Name] = c; said != "" {
 		t.calls[said] = c
 	}
 	if !p.Remote {
 		t.localCalls = append(t.localCalls, c)
 	}
 	return p.ID
+}
+
+// openCall returns the call with the program's id, or the last one of a tool if the id is unknown, whose result follows
+// in the message at the head; nil if it is in another message, or has its result.
+func (t *builder) openCall(id, tool string) *call {
+	c := cmp.Or(t.calls[id], t.byTool[tool])
+	if c == nil || c.node != t.head || c.answered {
+		return nil
+	}
+	c.answered = true
+	return c
 }
 
 // result sets the result of the call with the program's id, and returns the Seq of the

@@ -15,7 +15,7 @@ import (
 // assistant between two of the user's become one.
 
 func (d *exportImporter) chatgpt(c *gptConversation) {
-	g := chatgptBuilder{builder: newBuilder("chatgpt", d.skipped), files: d.images.find, openCalls: map[int]map[string]string{}}
+	g := chatgptBuilder{builder: newBuilder("chatgpt", d.skipped), files: d.images.find}
 	g.session.ID = cmp.Or(c.ConversationID, c.ID)
 	g.session.Title = c.Title
 	g.session.Created, g.session.Updated = c.Created.Time, c.Updated.Time
@@ -38,8 +38,7 @@ func (d *exportImporter) chatgpt(c *gptConversation) {
 // A chatgptBuilder builds one conversation of ChatGPT.
 type chatgptBuilder struct {
 	*builder
-	files     func(id string) []byte
-	openCalls map[int]map[string]string // by Seq of a response: names of tools without a result yet, to ids of calls
+	files func(id string) []byte
 }
 
 // message adds a message, if it says something. With alone it may continue a response at the head.
@@ -93,22 +92,19 @@ func (g *chatgptBuilder) addCall(m *gptMessage, parts []llm.Part) {
 	if !ok {
 		input = encodeJSON(map[string]string{"input": said})
 	}
-	if g.openCalls[g.head] == nil {
-		g.openCalls[g.head] = map[string]string{}
-	}
-	g.openCalls[g.head][m.Recipient] = g.call(llm.Part{Name: m.Recipient, Input: string(input), Remote: true})
+	g.call(llm.Part{Name: m.Recipient, Input: string(input), Remote: true})
 }
 
 // addResult adds the result of a tool, with a call of its own if there was none.
 func (g *chatgptBuilder) addResult(m *gptMessage, parts []llm.Part) {
 	name := cmp.Or(m.Author.Name, "tool")
-	id, ok := g.openCalls[g.head][name]
-	if !ok {
-		id = g.call(llm.Part{Name: name, Input: "{}", Remote: true})
+	called := g.openCall("", name)
+	if called == nil {
+		g.call(llm.Part{Name: name, Input: "{}", Remote: true})
+		called = g.openCall("", name)
 	}
-	delete(g.openCalls[g.head], name)
 	said, files := splitText(parts)
-	g.append(llm.Part{Kind: llm.Result, ID: id, Name: name, Remote: true, Failed: m.Content.Type == "system_error", Text: said})
+	g.append(llm.Part{Kind: llm.Result, ID: called.id, Name: name, Remote: true, Failed: m.Content.Type == "system_error", Text: said})
 	g.append(files...)
 }
 

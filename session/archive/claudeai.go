@@ -3,7 +3,6 @@ package archive
 import (
 	"cmp"
 	"net/http"
-	"slices"
 	"strings"
 
 	"parley/providers/llm"
@@ -47,7 +46,7 @@ type claudeChatMessage struct {
 const claudeRoot = "00000000-0000-4000-8000-000000000000"
 
 func (d *exportImporter) claude(c *claudeChat) {
-	t := claudeChatBuilder{newBuilder("claude.ai", d.skipped), map[string]string{}, d.images.find}
+	t := claudeChatBuilder{newBuilder("claude.ai", d.skipped), d.images.find}
 	t.session.ID, t.session.Title = c.ID, c.Name
 	t.session.Created, t.session.Updated = c.Created.Time, c.Updated.Time
 	for i := range c.Messages {
@@ -59,8 +58,7 @@ func (d *exportImporter) claude(c *claudeChat) {
 
 type claudeChatBuilder struct {
 	*builder
-	openCalls map[string]string // names of tools without a result yet, to ids of calls
-	files     func(id string) []byte
+	files func(id string) []byte
 }
 
 // message adds a message after its parent, or after the head if it names none.
@@ -88,7 +86,6 @@ func (t *claudeChatBuilder) message(m *claudeChatMessage, name string) {
 	if len(m.Content) == 0 {
 		t.append(appendText(nil, m.Text)...)
 	}
-	clear(t.openCalls)
 }
 
 // attachments returns the files that were attached to a prompt.
@@ -112,7 +109,7 @@ func (t *claudeChatBuilder) addBlock(b *block) {
 	case "thinking":
 		t.think(b.Thinking, nil)
 	case "tool_use":
-		t.openCalls[b.Name] = t.call(llm.Part{ID: b.ID, Name: b.Name, Input: compact(b.Input), Remote: true})
+		t.call(llm.Part{ID: b.ID, Name: b.Name, Input: compact(b.Input), Remote: true})
 	case "tool_result":
 		t.addResult(b)
 	case "token_budget", "flag":
@@ -124,17 +121,12 @@ func (t *claudeChatBuilder) addBlock(b *block) {
 // addResult adds the result of a call. A result without tool_use_id is of the last call of
 // that tool.
 func (t *claudeChatBuilder) addResult(b *block) {
-	p := llm.Part{Kind: llm.Result, ID: t.openCalls[b.Name], Name: b.Name, Remote: true, Failed: b.Failed}
-	if c := t.calls[b.ToolUseID]; c != nil {
-		p.ID, p.Name = c.id, c.name
-	}
-	called := func(q llm.Part) bool { return q.Kind == llm.Call && q.ID == p.ID }
-	answered := func(q llm.Part) bool { return q.Kind == llm.Result && q.ID == p.ID }
-	if n := t.node(t.head); p.ID == "" || !slices.ContainsFunc(n.Parts, called) || slices.ContainsFunc(n.Parts, answered) {
+	called := t.openCall(b.ToolUseID, b.Name)
+	if called == nil {
 		t.skip(strayResults)
 		return
 	}
-	delete(t.openCalls, p.Name)
+	p := llm.Part{Kind: llm.Result, ID: called.id, Name: called.name, Remote: true, Failed: b.Failed}
 	var files []llm.Part
 	for _, piece := range t.blocks(b.Content) {
 		switch piece.Type {
