@@ -12,6 +12,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
+	"parley/session/settings"
 	"parley/session/store"
 	"parley/tools"
 	"parley/tools/act"
@@ -69,7 +70,7 @@ func TestAskAside(t *testing.T) {
 	if !reflect.DeepEqual(history, kept) || len(plain) != 2 || len(beside) != 2 || !reflect.DeepEqual(plain[1].Messages, beside[1].Messages) {
 		t.Errorf("with the aside the conversation has %+v, without %+v", kept, history)
 	}
-	s.Spending.SetLimit(Limit{Period: PerSession, Cost: 0.0001})
+	s.Spending.SetLimit(Limit{Period: settings.PerSession, Cost: 0.0001})
 	if _, err := s.Beside.Ask(t.Context(), Aside{Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("and?")}}); !errors.Is(err, ErrBudget) {
 		t.Errorf("at the limit: %v", err)
 	}
@@ -84,7 +85,7 @@ func TestAsidesAtOnceShareALimit(t *testing.T) {
 		_, err := s.Beside.Ask(t.Context(), Aside{Model: model, Purpose: store.PurposeAside, Messages: []llm.Message{llm.UserText("why?")}})
 		return err
 	}
-	for _, limit := range []Limit{{Period: PerSession, Cost: 1.5}, {Period: PerTurn, Cost: 1.5}, {Period: PerSession, Tokens: 1500}} {
+	for _, limit := range []Limit{{Period: settings.PerSession, Cost: 1.5}, {Period: settings.PerTurn, Cost: 1.5}, {Period: settings.PerSession, Tokens: 1500}} {
 		s = New(Options{Model: endpoint("x/y", llmtest.New()), Limits: []Limit{limit}})
 		beside := llmtest.New(llmtest.Say("two"))
 		var refused error
@@ -106,7 +107,7 @@ func TestAsidesAtOnceShareALimit(t *testing.T) {
 // after it.
 func TestAsideBesideLimits(t *testing.T) {
 	model := llmtest.New(spends())
-	s := New(Options{Model: endpoint("x/y", model), Limits: []Limit{{Period: PerSession, Cost: 1.5}}})
+	s := New(Options{Model: endpoint("x/y", model), Limits: []Limit{{Period: settings.PerSession, Cost: 1.5}}})
 	defer s.Close()
 	ask := func(m llm.Model) error {
 		side := endpoint("x/side", m)
@@ -130,8 +131,8 @@ func TestAsideBesideLimits(t *testing.T) {
 	if err != nil || !errors.Is(beside, ErrBudget) || len(model.Requests()) > 0 {
 		t.Errorf("the side request ended with %v, the turn beside it with %v", err, beside)
 	}
-	s.Spending.SetLimit(Limit{Period: PerSession})
-	s.Spending.SetLimit(Limit{Period: PerTurn, Cost: 1})
+	s.Spending.SetLimit(Limit{Period: settings.PerSession})
+	s.Spending.SetLimit(Limit{Period: settings.PerTurn, Cost: 1})
 	if err := cmp.Or(turn(), ask(llmtest.New(llmtest.Say("two")))); err != nil {
 		t.Errorf("after a turn that reached its limit: %v", err)
 	}

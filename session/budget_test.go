@@ -17,6 +17,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
+	"parley/session/settings"
 	"parley/session/storetest/copies"
 	"parley/tools"
 	"parley/tools/act"
@@ -54,17 +55,17 @@ func TestLimits(t *testing.T) {
 		answers int // before it is reached, of ten prompts
 		notices int
 	}{
-		{Limit{Period: PerSession, Cost: 5}, 5, 2},
-		{Limit{Period: PerSession, Tokens: 450}, 5, 2},
-		{Limit{Period: PerSession, Cost: 2.5, Tokens: 450}, 3, 2}, // what is reached first
-		{Limit{Period: PerSession, Cost: 5, Tokens: 101}, 2, 2},
-		{Limit{Period: PerDay, Cost: 2.5}, 3, 2},
-		{Limit{Period: PerDay, Tokens: 101}, 2, 2},
-		{Limit{Period: PerMonth, Cost: 10}, 10, 2},
-		{Limit{Period: PerMonth, Provider: "a", Cost: 1}, 1, 1},
-		{Limit{Period: PerMonth, Provider: "b", Cost: 1}, 10, 0},
-		{Limit{Period: PerTurn, Cost: 1}, 10, 10},
-		{Limit{Period: PerTurn, Cost: 2}, 10, 0},
+		{Limit{Period: settings.PerSession, Cost: 5}, 5, 2},
+		{Limit{Period: settings.PerSession, Tokens: 450}, 5, 2},
+		{Limit{Period: settings.PerSession, Cost: 2.5, Tokens: 450}, 3, 2}, // what is reached first
+		{Limit{Period: settings.PerSession, Cost: 5, Tokens: 101}, 2, 2},
+		{Limit{Period: settings.PerDay, Cost: 2.5}, 3, 2},
+		{Limit{Period: settings.PerDay, Tokens: 101}, 2, 2},
+		{Limit{Period: settings.PerMonth, Cost: 10}, 10, 2},
+		{Limit{Period: settings.PerMonth, Provider: "a", Cost: 1}, 1, 1},
+		{Limit{Period: settings.PerMonth, Provider: "b", Cost: 1}, 10, 0},
+		{Limit{Period: settings.PerTurn, Cost: 1}, 10, 10},
+		{Limit{Period: settings.PerTurn, Cost: 2}, 10, 0},
 		{Limit{}, 10, 0},
 	} {
 		t.Run(tt.limit.String(), func(t *testing.T) {
@@ -90,7 +91,7 @@ func TestLimits(t *testing.T) {
 // A turn's limit ends the turn between two requests, and the results of its calls stay.
 func TestTurnLimit(t *testing.T) {
 	set, _ := workspace(t)
-	s := New(Options{Model: endpoint("a/a", llmtest.New(asksDear(), asksDear(), spends())), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Limits: []Limit{{Period: PerTurn, Cost: 2}}})
+	s := New(Options{Model: endpoint("a/a", llmtest.New(asksDear(), asksDear(), spends())), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Limits: []Limit{{Period: settings.PerTurn, Cost: 2}}})
 	events := play(t.Context(), s, allow, say("hi"))
 	if err := doneOf(t, events).Err; !errors.Is(err, ErrBudget) || len(eventsOf[Result](events)) != 2 {
 		t.Errorf("%v after %d results", err, len(eventsOf[Result](events)))
@@ -109,7 +110,7 @@ func TestTurnLimitBeginsAnew(t *testing.T) {
 		"draw":      func(s *Session) iter.Seq[Event] { return s.GenerateImage(t.Context(), images, true, say("a cat")) },
 		"summarize": func(s *Session) iter.Seq[Event] { return s.Compact(t.Context()) },
 	} {
-		s := New(Options{Model: endpoint("a/a", llmtest.New(three, spends())), Limits: []Limit{{Period: PerTurn, Cost: 3}}})
+		s := New(Options{Model: endpoint("a/a", llmtest.New(three, spends())), Limits: []Limit{{Period: settings.PerTurn, Cost: 3}}})
 		if err := doneOf(t, play(t.Context(), s, nil, long(400))).Err; err != nil {
 			t.Fatal(err)
 		}
@@ -126,8 +127,8 @@ func TestLimitIsRaised(t *testing.T) {
 		want  Limit // raised once
 		turns int
 	}{
-		{Limit{Period: PerDay, Cost: 3}, Limit{Period: PerDay, Cost: 4}, 4},
-		{Limit{Period: PerSession, Tokens: 200}, Limit{Period: PerSession, Tokens: 300}, 3},
+		{Limit{Period: settings.PerDay, Cost: 3}, Limit{Period: settings.PerDay, Cost: 4}, 4},
+		{Limit{Period: settings.PerSession, Tokens: 200}, Limit{Period: settings.PerSession, Tokens: 300}, 3},
 	} {
 		s := budgeted(t, filepath.Join(llmtest.Folder(t), "p.db"), true, 10, tt.limit)
 		asked := 0
@@ -158,7 +159,7 @@ func TestLimitHoldsAcrossSessions(t *testing.T) {
 	path := filepath.Join(llmtest.Folder(t), "p.db")
 	var sessions []*Session
 	for range all {
-		sessions = append(sessions, budgeted(t, path, false, limit, Limit{Period: PerDay, Cost: limit}))
+		sessions = append(sessions, budgeted(t, path, false, limit, Limit{Period: settings.PerDay, Cost: limit}))
 	}
 	var group sync.WaitGroup
 	for _, s := range sessions {
@@ -173,7 +174,7 @@ func TestLimitHoldsAcrossSessions(t *testing.T) {
 		})
 	}
 	group.Wait()
-	used, err := sessions[0].Spending.Used(Limit{Period: PerDay})
+	used, err := sessions[0].Spending.Used(Limit{Period: settings.PerDay})
 	if err != nil || used.Cost < limit || used.Cost > limit+all {
 		t.Errorf("%v spent of %d, %v", used.Cost, limit, err)
 	}
@@ -234,7 +235,7 @@ func TestPeriodsBegin(t *testing.T) {
 	spend(now)
 	spend(now.Add(24 * time.Hour))
 	s := New(Options{Model: endpoint("a/a", llmtest.New()), Log: lib.Create(Info{}), Now: func() time.Time { return now.Add(24 * time.Hour) }})
-	for period, want := range map[Period]float64{PerDay: 1, PerMonth: 2} {
+	for period, want := range map[settings.Period]float64{settings.PerDay: 1, settings.PerMonth: 2} {
 		if used, err := s.Spending.Used(Limit{Period: period}); err != nil || used.Cost != want {
 			t.Error(fmt.Sprint(period, ": ", used.Cost, err))
 		}
@@ -244,7 +245,7 @@ func TestPeriodsBegin(t *testing.T) {
 // A limit of one provider is about the models that are asked there, whatever asks them: models
 // that are compared, a judge, one that draws, one that writes summaries, one for titles.
 func TestProviderLimitsOfEveryRequest(t *testing.T) {
-	limit := Limit{Period: PerDay, Provider: "b", Cost: 1}
+	limit := Limit{Period: settings.PerDay, Provider: "b", Cost: 1}
 	begin := func(t *testing.T, o Options) (*Session, *llmtest.Fake) {
 		lib, _ := newTestStore(t)
 		if err := lib.Ledger().Add(LedgerEntry{Model: "b/b", Purpose: PurposeAnswer, Usage: llm.Usage{Cost: 1, Priced: true}}); err != nil {
@@ -313,7 +314,7 @@ func TestProviderLimitsOfEveryRequest(t *testing.T) {
 // reason to stop it.
 func TestComparisonReservesAtEachProvider(t *testing.T) {
 	lib, _ := newTestStore(t)
-	caps := []Limit{{Period: PerDay, Cost: 100}, {Period: PerDay, Provider: "b", Cost: 100}}
+	caps := []Limit{{Period: settings.PerDay, Cost: 100}, {Period: settings.PerDay, Provider: "b", Cost: 100}}
 	var models []llm.Endpoint
 	var held []error
 	for _, name := range []string{"a/1", "b/1", "b/2"} {
@@ -353,7 +354,7 @@ func TestSummaryStopsAtALimit(t *testing.T) {
 	for range 3 {
 		play(t.Context(), s, nil, long(6000))
 	}
-	s.Spending.SetLimit(Limit{Period: PerSession, Cost: 4})
+	s.Spending.SetLimit(Limit{Period: settings.PerSession, Cost: 4})
 	events := slices.Collect(s.Compact(t.Context()))
 	if err := doneOf(t, events).Err; !errors.Is(err, ErrBudget) || len(fake.Requests()) != 4 {
 		t.Errorf("%v after %d requests, 3 of them answers", err, len(fake.Requests()))
@@ -386,7 +387,7 @@ func TestSideUsageIsKept(t *testing.T) {
 			t.Errorf("run %d: used %+v, want $3 of 6 requests", run, u)
 		}
 		s = reopen(t, lib, s, o)
-		s.Spending.SetLimit(Limit{Period: PerSession, Cost: 3})
+		s.Spending.SetLimit(Limit{Period: settings.PerSession, Cost: 3})
 	}
 	if d := doneOf(t, play(t.Context(), s, nil, say("more"))); !errors.Is(d.Err, ErrBudget) {
 		t.Errorf("the limit is forgotten: %v", d.Err)
@@ -400,7 +401,7 @@ func TestSideUsageIsKept(t *testing.T) {
 // That nothing can be reserved is told once in a session, and keeps nobody from asking.
 func TestReservationsThatFailAreTold(t *testing.T) {
 	path := filepath.Join(llmtest.Folder(t), "p.db")
-	s := budgeted(t, path, false, 3, Limit{Period: PerDay, Cost: 100})
+	s := budgeted(t, path, false, 3, Limit{Period: settings.PerDay, Cost: 100})
 	play(t.Context(), s, nil, say("hi"))
 	db, err := sql.Open("sqlite", path)
 	if err == nil {
@@ -444,11 +445,11 @@ func TestCutAnswerIsPriced(t *testing.T) {
 
 // A raise leaves room, however much was spent above the limit.
 func TestRaiseLeavesRoom(t *testing.T) {
-	s := budgeted(t, filepath.Join(llmtest.Folder(t), "p.db"), true, 10, Limit{Period: PerSession, Cost: 100})
+	s := budgeted(t, filepath.Join(llmtest.Folder(t), "p.db"), true, 10, Limit{Period: settings.PerSession, Cost: 100})
 	for range 3 {
 		replies(t, s, nil, say("hi"))
 	}
-	s.Spending.SetLimit(Limit{Period: PerSession, Cost: 0.5})
+	s.Spending.SetLimit(Limit{Period: settings.PerSession, Cost: 0.5})
 	if _, asked := replies(t, s, []Action{RaiseLimit}, say("hi")); len(asked) != 1 || s.Spending.Limits()[0].Cost != 4 {
 		t.Errorf("asked %d times, %v", len(asked), s.Spending.Limits())
 	}
@@ -456,7 +457,7 @@ func TestRaiseLeavesRoom(t *testing.T) {
 
 // The notice at 80 % comes with the answer that reaches it: there may be no other request.
 func TestNoticeComesWithTheAnswer(t *testing.T) {
-	s := budgeted(t, filepath.Join(llmtest.Folder(t), "p.db"), false, 4, Limit{Period: PerSession, Cost: 5})
+	s := budgeted(t, filepath.Join(llmtest.Folder(t), "p.db"), false, 4, Limit{Period: settings.PerSession, Cost: 5})
 	for n := 1; n <= 4; n++ {
 		var want []string
 		if n == 4 {
@@ -483,7 +484,7 @@ func TestNoticesOfLimits(t *testing.T) {
 		script = append(script, asksDear(), spends())
 	}
 	s := New(Options{Model: endpoint("a/a", llmtest.New(script...)), Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Log: lib.Create(Info{}), Now: func() time.Time { return now },
-		Limits: []Limit{{Period: PerTurn, Cost: 1.2}, {Period: PerDay, Cost: 3.7}}})
+		Limits: []Limit{{Period: settings.PerTurn, Cost: 1.2}, {Period: settings.PerDay, Cost: 3.7}}})
 	var told []int
 	for _, day := range []int{0, 0, 1, 0} {
 		now = now.AddDate(0, 0, day)
@@ -504,17 +505,17 @@ func TestInputAboveALimit(t *testing.T) {
 		prompt []llm.Part
 		sent   bool
 	}{
-		"above":                {Limit{Period: PerSession, Cost: 500}, dollarEach, []llm.Part{long(1000)}, false},
-		"above that of a turn": {Limit{Period: PerTurn, Cost: 500}, dollarEach, []llm.Part{long(1000)}, false},
-		"above that of a day":  {Limit{Period: PerDay, Cost: 500}, dollarEach, []llm.Part{long(1000)}, false},
-		"of another provider":  {Limit{Period: PerDay, Provider: "b", Cost: 500}, dollarEach, []llm.Part{long(1000)}, true},
-		"below":                {Limit{Period: PerSession, Cost: 1100}, dollarEach, []llm.Part{long(1000)}, true},
-		"about":                {Limit{Period: PerSession, Cost: 900}, dollarEach, []llm.Part{long(1000)}, true},
-		"an image":             {Limit{Period: PerSession, Cost: 500}, dollarEach, []llm.Part{say("what?"), picture}, true},
-		"tokens alone":         {Limit{Period: PerSession, Tokens: 500}, dollarEach, []llm.Part{long(1000)}, true},
-		"no price":             {Limit{Period: PerSession, Cost: 500}, nil, []llm.Part{long(1000)}, true},
-		"unknown price":        {Limit{Period: PerSession, Cost: 500}, func(llm.Usage) (float64, bool) { return 9999, false }, []llm.Part{long(1000)}, true},
-		"a price for output":   {Limit{Period: PerSession, Cost: 500}, func(u llm.Usage) (float64, bool) { return float64(u.Output), true }, []llm.Part{long(1000)}, true},
+		"above":                {Limit{Period: settings.PerSession, Cost: 500}, dollarEach, []llm.Part{long(1000)}, false},
+		"above that of a turn": {Limit{Period: settings.PerTurn, Cost: 500}, dollarEach, []llm.Part{long(1000)}, false},
+		"above that of a day":  {Limit{Period: settings.PerDay, Cost: 500}, dollarEach, []llm.Part{long(1000)}, false},
+		"of another provider":  {Limit{Period: settings.PerDay, Provider: "b", Cost: 500}, dollarEach, []llm.Part{long(1000)}, true},
+		"below":                {Limit{Period: settings.PerSession, Cost: 1100}, dollarEach, []llm.Part{long(1000)}, true},
+		"about":                {Limit{Period: settings.PerSession, Cost: 900}, dollarEach, []llm.Part{long(1000)}, true},
+		"an image":             {Limit{Period: settings.PerSession, Cost: 500}, dollarEach, []llm.Part{say("what?"), picture}, true},
+		"tokens alone":         {Limit{Period: settings.PerSession, Tokens: 500}, dollarEach, []llm.Part{long(1000)}, true},
+		"no price":             {Limit{Period: settings.PerSession, Cost: 500}, nil, []llm.Part{long(1000)}, true},
+		"unknown price":        {Limit{Period: settings.PerSession, Cost: 500}, func(llm.Usage) (float64, bool) { return 9999, false }, []llm.Part{long(1000)}, true},
+		"a price for output":   {Limit{Period: settings.PerSession, Cost: 500}, func(u llm.Usage) (float64, bool) { return float64(u.Output), true }, []llm.Part{long(1000)}, true},
 	} {
 		lib, _ := newTestStore(t)
 		fake := llmtest.New(spends())
@@ -545,7 +546,7 @@ func TestLaterInputAboveALimit(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte(strings.Repeat("alpha\n", 1000)), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	limit := Limit{Period: PerSession, Cost: 24}
+	limit := Limit{Period: settings.PerSession, Cost: 24}
 	model, fake := priced(asksDear(), spends())
 	s := New(Options{Model: model, Tools: set, Policy: tools.NewPolicy(act.ModeAsk), Limits: []Limit{limit}})
 	events := play(t.Context(), s, allow, say("hi"))

@@ -17,6 +17,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/providers/schema/fit"
 	. "parley/session"
+	"parley/session/settings"
 	"parley/tools"
 	"parley/tools/act"
 )
@@ -210,7 +211,7 @@ func TestCompareBudget(t *testing.T) {
 		llm.Delta{Block: "a", Part: llm.Part{Kind: llm.Text, Text: "dear"}},
 		llm.Usage{Input: 1, Output: 1, Cost: 2, Priced: true}, llm.Finish{Reason: llm.Stop})
 	models := []llm.Endpoint{endpoint("m/0", llmtest.New(dear)), endpoint("m/1", llmtest.New(llmtest.Hang("half")))}
-	s := New(Options{Model: models[0], Limits: []Limit{{Period: PerSession, Cost: 1}}})
+	s := New(Options{Model: models[0], Limits: []Limit{{Period: settings.PerSession, Cost: 1}}})
 	var events []Event
 	for e := range s.Compare(t.Context(), models, nil, say("which?")) {
 		events = append(events, e)

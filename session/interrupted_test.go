@@ -13,6 +13,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
+	"parley/session/settings"
 )
 
 // An answer that was stopped or broke off is paid for: its tokens count, as an
@@ -78,7 +79,7 @@ func TestServersThatCountNothing(t *testing.T) {
 				if priced {
 					model.Cost = func(u llm.Usage) (float64, bool) { return float64(u.Output) / 500, true }
 				}
-				s := New(Options{Model: model, Limits: []Limit{{Period: PerSession, Cost: 1}}, EstimateTokens: func(text string) int { return len(text) / 4 }})
+				s := New(Options{Model: model, Limits: []Limit{{Period: settings.PerSession, Cost: 1}}, EstimateTokens: func(text string) int { return len(text) / 4 }})
 				told := notices(play(t.Context(), s, nil, say("four")))
 				want := llm.Usage{Input: 1 + 10 + 1, Output: 500, Estimated: true}
 				if priced {
@@ -151,7 +152,7 @@ func TestFiguresThatCannotBe(t *testing.T) {
 		{Input: -1 << 40, Output: -5, CacheRead: -3, Cost: -1000, Priced: true}, {Input: 60, Output: 40, Cost: math.NaN(), Priced: true},
 		{Input: math.MaxInt, Output: math.MaxInt, Cost: math.Inf(1), Priced: true}, {Input: 1, Output: 1, Cost: 1e300, Priced: true},
 	} {
-		s := budgeted(t, filepath.Join(llmtest.Folder(t), "p.db"), false, 0, Limit{Period: PerSession, Cost: 2}, Limit{Period: PerDay, Cost: 3})
+		s := budgeted(t, filepath.Join(llmtest.Folder(t), "p.db"), false, 0, Limit{Period: settings.PerSession, Cost: 2}, Limit{Period: settings.PerDay, Cost: 3})
 		s.SetModel(endpoint("a/a", llmtest.New(spends(), silent("x", absurd), spends(), spends())))
 		for range 3 {
 			play(t.Context(), s, nil, say("hi"))

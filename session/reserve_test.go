@@ -13,6 +13,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
+	"parley/session/settings"
 	"parley/session/store"
 	"parley/tools"
 	"parley/tools/act"
@@ -50,7 +51,7 @@ func TestRoomIsKeptForRequestsAlone(t *testing.T) {
 	model := endpoint("a/a", llmtest.New(counts(asksDear()), counts(spends())))
 	model.Cost = func(llm.Usage) (float64, bool) { return 2, true }
 	set, _ := workspace(t)
-	s := New(Options{Model: model, Attended: true, ConfirmCost: 1, Tools: set, Log: lib.Create(Info{}), Limits: []Limit{{Period: PerDay, Cost: 100}},
+	s := New(Options{Model: model, Attended: true, ConfirmCost: 1, Tools: set, Log: lib.Create(Info{}), Limits: []Limit{{Period: settings.PerDay, Cost: 100}},
 		Policy: tools.NewPolicy(act.ModeAsk)})
 	defer s.Close()
 	asked, ran := 0, 0
@@ -99,7 +100,7 @@ func TestRoomOfACandidateEndsWithItsAnswer(t *testing.T) {
 		<-first
 		return spends()(ctx, r, out)
 	}))
-	s := New(Options{Model: endpoint("own/own", llmtest.New()), Log: lib.Create(Info{}), Limits: []Limit{{Period: PerDay, Cost: 100}}})
+	s := New(Options{Model: endpoint("own/own", llmtest.New()), Log: lib.Create(Info{}), Limits: []Limit{{Period: settings.PerDay, Cost: 100}}})
 	defer s.Close()
 	var held []int
 	for e := range s.Compare(t.Context(), []llm.Endpoint{endpoint("a/a", llmtest.New(spends())), slow}, nil, say("which?")) {
@@ -117,7 +118,7 @@ func TestRoomOfACandidateEndsWithItsAnswer(t *testing.T) {
 // A reservation that cannot be ended is told of once, and ended with a later one.
 func TestReservationsThatDoNotEnd(t *testing.T) {
 	path := filepath.Join(llmtest.Folder(t), "p.db")
-	s := budgeted(t, path, false, 4, Limit{Period: PerDay, Cost: 100})
+	s := budgeted(t, path, false, 4, Limit{Period: settings.PerDay, Cost: 100})
 	do := func(query string) {
 		db, err := sql.Open("sqlite", path)
 		if err == nil {
@@ -149,7 +150,7 @@ func TestRoomOfATitle(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer lib.Close()
-	limit := Limit{Period: PerDay, Cost: 2}
+	limit := Limit{Period: settings.PerDay, Cost: 2}
 	for _, full := range []bool{false, true} {
 		var during []int
 		s := New(Options{Model: endpoint("m/0", llmtest.New(silent("hello"))), Log: lib.Create(Info{}), Limits: []Limit{limit}, Config: Config{TitleModel: "m/t"},
@@ -184,7 +185,7 @@ func TestRoomOfATitle(t *testing.T) {
 // A limit that is raised is told again once that is reached; one that ended the turn, or was
 // asked about, is not told besides.
 func TestReachedLimitsAreToldOnce(t *testing.T) {
-	s := budgeted(t, filepath.Join(llmtest.Folder(t), "p.db"), true, 10, Limit{Period: PerSession, Cost: 1})
+	s := budgeted(t, filepath.Join(llmtest.Folder(t), "p.db"), true, 10, Limit{Period: settings.PerSession, Cost: 1})
 	var told [][]string
 	for _, action := range []Action{RaiseLimit, RaiseLimit, StopTurn} {
 		events, _ := replies(t, s, []Action{action}, say("hi"))

@@ -17,6 +17,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
+	"parley/session/settings"
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/permission"
@@ -427,7 +428,7 @@ func TestBudget(t *testing.T) {
 		out.Send(llm.Finish{Reason: llm.Stop})
 		return nil
 	}
-	s := New(Options{Model: endpoint("a/a", llmtest.New(dear, dear)), Limits: []Limit{{Period: PerSession, Cost: 1}}})
+	s := New(Options{Model: endpoint("a/a", llmtest.New(dear, dear)), Limits: []Limit{{Period: settings.PerSession, Cost: 1}}})
 	if done := doneOf(t, play(t.Context(), s, nil, say("hi"))); done.Err != nil {
 		t.Fatalf("the first answer was within the limit when it was asked for: %v", done.Err)
 	}

@@ -16,24 +16,8 @@ import (
 // Limits of spending, under the session's name: front ends know the session only.
 type (
 	Limit       = settings.Limit
-	Period      = settings.Period
-	Budget      = settings.Budget // the [budget] section of the configuration
 	BudgetError = settings.BudgetError
 )
-
-// The periods of limits.
-const (
-	PerTurn    = settings.PerTurn
-	PerSession = settings.PerSession
-	PerDay     = settings.PerDay
-	PerMonth   = settings.PerMonth
-)
-
-// Periods lists them from the shortest.
-var Periods = settings.Periods
-
-// DefaultBudget returns the limits used if the configuration has none.
-func DefaultBudget() Budget { return settings.DefaultBudget() }
 
 // noticeShare is the share of a limit at which a notice is emitted.
 const noticeShare = 0.8
@@ -79,7 +63,7 @@ func (p *spending) SetLimit(l Limit) {
 		p.limits = append(p.limits, l)
 		limits := p.limits
 		sort.SliceStable(limits, func(i, j int) bool {
-			return slices.Index(Periods, limits[i].Period) < slices.Index(Periods, limits[j].Period)
+			return slices.Index(settings.Periods, limits[i].Period) < slices.Index(settings.Periods, limits[j].Period)
 		})
 	}
 }
@@ -87,9 +71,9 @@ func (p *spending) SetLimit(l Limit) {
 // Used returns the usage counted for a limit so far; for a limit per turn, that of the running turn.
 func (p *spending) Used(l Limit) (llm.Usage, error) {
 	switch l.Period {
-	case PerTurn:
+	case settings.PerTurn:
 		return locked(&p.conversation.mu, func() llm.Usage { return p.turnUsage }), nil
-	case PerSession:
+	case settings.PerSession:
 		total, _ := p.Usage()
 		return total, nil
 	}
@@ -113,7 +97,7 @@ func (p *spending) overBudget(next llm.Usage, models ...llm.Endpoint) error {
 	idle := get(&p.conversation.mu, &p.conversation.turnSeq) == 0
 	for _, l := range p.limitsOf(models...) {
 		used, err := p.Used(l)
-		if idle && l.Period == PerTurn {
+		if idle && l.Period == settings.PerTurn {
 			used = llm.Usage{}
 		}
 		if reached := p.checkWithSide(l, used, next.Cost*leastShare); err == nil && reached != nil {

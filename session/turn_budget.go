@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"parley/providers/llm"
+	"parley/session/settings"
 )
 
 // A turnBudget applies the spending limits to the requests of a turn: it asks the user at a limit or
@@ -26,7 +27,7 @@ func (b *turnBudget) begin() {
 	t := b.turn
 	b.costConfirmed = false
 	set(&t.mu, &t.session.Spending.turnUsage, llm.Usage{})
-	maps.DeleteFunc(t.session.Spending.notified, func(l Limit, _ time.Time) bool { return l.Period == PerTurn })
+	maps.DeleteFunc(t.session.Spending.notified, func(l Limit, _ time.Time) bool { return l.Period == settings.PerTurn })
 }
 
 // add adds u to the totals of the session and of the turn. The caller locks the

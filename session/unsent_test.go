@@ -9,6 +9,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	. "parley/session"
+	"parley/session/settings"
 )
 
 // A message that the user stops at a question about it is theirs again, with what they attached, and the
@@ -126,7 +127,7 @@ func TestGivenBack(t *testing.T) {
 		left   int // messages in the conversation
 	}{
 		{name: "too long", change: func(o *Options) { o.Model.Context = 1200 }, turns: 1, prompt: long(1500), choose: []Action{StopTurn}, left: 2},
-		{name: "at a limit", change: func(o *Options) { o.Limits = []Limit{{Period: PerSession, Tokens: 100}} }, turns: 1, prompt: long(10), choose: []Action{StopTurn}, left: 2},
+		{name: "at a limit", change: func(o *Options) { o.Limits = []Limit{{Period: settings.PerSession, Tokens: 100}} }, turns: 1, prompt: long(10), choose: []Action{StopTurn}, left: 2},
 		{name: "for its cost", change: func(o *Options) { o.ConfirmCost = 4000 }, turns: 1, prompt: long(5000), choose: []Action{StopTurn}, left: 2},
 		{name: "behind a summary", change: func(o *Options) { o.Model.Context, o.ConfirmCost = 3000, 2500 }, turns: 3, prompt: long(2750), choose: []Action{Summarize, StopTurn}, left: 6},
 		{name: "for an image", change: func(o *Options) { o.ConfirmCost = 4000 }, turns: 1, image: true, prompt: long(5000), choose: []Action{StopTurn}, left: 2},

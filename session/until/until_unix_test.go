@@ -14,6 +14,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
+	"parley/session/settings"
 	"parley/session/until"
 	"parley/tools"
 	"parley/tools/act"
@@ -144,7 +145,7 @@ func TestBudget(t *testing.T) {
 	fake := llmtest.New(turns...)
 	s := session.New(session.Options{
 		Model: llm.Endpoint{Model: fake, Name: "m/x", Origin: "m/x", Strategy: "native"}, Tools: set, Policy: tools.NewPolicy(act.ModeYolo),
-		Limits: []session.Limit{{Period: session.PerTurn, Tokens: 7000}},
+		Limits: []session.Limit{{Period: settings.PerTurn, Tokens: 7000}},
 	})
 	defer s.Close()
 	s.Check.Set(until.New(s, set.RunConfined, "false", 9))

@@ -8,11 +8,12 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/session/settings"
 )
 
 // Questions of a turn are shown with their answers and, if they have one, their default.
 func TestQuestionText(t *testing.T) {
-	limit := session.Limit{Period: session.PerDay, Cost: 5}
+	limit := session.Limit{Period: settings.PerDay, Cost: 5}
 	for _, tt := range []struct {
 		q    session.Question
 		want string
@@ -32,7 +33,7 @@ func TestQuestionText(t *testing.T) {
 		{session.Question{About: session.Overspend{BudgetError: session.BudgetError{Limit: limit, Used: llm.Usage{Cost: 4.2}, Next: 1.5}}, Choices: []session.Choice{
 			{Action: session.RaiseLimit, Amount: 6.7}, {Action: session.StopTurn}}},
 			"The next request would exceed the daily limit of $5.00: $4.20 used, and its input costs at least $1.50|Raise it to $6.70|Stop"},
-		{session.Question{About: session.Overspend{BudgetError: session.BudgetError{Limit: session.Limit{Period: session.PerTurn, Tokens: 1000}, Used: llm.Usage{Input: 1200}}}, Choices: []session.Choice{
+		{session.Question{About: session.Overspend{BudgetError: session.BudgetError{Limit: session.Limit{Period: settings.PerTurn, Tokens: 1000}, Used: llm.Usage{Input: 1200}}}, Choices: []session.Choice{
 			{Action: session.RaiseLimit, Amount: 1500}, {Action: session.StopTurn}}}, "Turn limit of 1000 tokens reached: 1200 tokens used|Raise it to 1.5k tokens|Stop"},
 		{session.Question{About: session.Expense{Model: "a/x", Tokens: 400_000, Cost: 2}, Choices: []session.Choice{{Action: session.SendAnyway}, {Action: session.StopTurn}}},
 			"The next request costs about $2.00: 400k tokens to a/x. Not sent yet.|Send anyway|Stop"},

@@ -18,6 +18,7 @@ import (
 	"parley/session"
 	"parley/session/config"
 	"parley/session/hooks"
+	"parley/session/settings"
 	"parley/session/trust"
 	"parley/tools"
 	"parley/tools/act"
@@ -51,7 +52,7 @@ type Config struct {
 	MCP         map[string]mcp.Config       `toml:"mcp"`
 	Tools       map[string]tools.CustomTool `toml:"tools"`
 	Hooks       []hooks.Config              `toml:"hooks"`
-	Budget      session.Budget              `toml:"budget"`
+	Budget      settings.Budget             `toml:"budget"`
 	Search      tools.SearchConfig          `toml:"search"`
 	Consult     session.Consult             `toml:"consult"`
 	providers.Config
@@ -128,7 +129,7 @@ const backgroundAfter = 60
 
 // defaultConfig returns the defaults of the configuration.
 func defaultConfig(stored providers.KeyStore) Config {
-	c := Config{Config: providers.Default(), UI: tui.Default(), Session: session.DefaultConfig(), Background: backgroundAfter, Budget: session.DefaultBudget()}
+	c := Config{Config: providers.Default(), UI: tui.Default(), Session: session.DefaultConfig(), Background: backgroundAfter, Budget: settings.DefaultBudget()}
 	c.Stored, c.Facts = stored, fetchedFacts()
 	return c
 }

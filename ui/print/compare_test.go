@@ -13,6 +13,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
+	"parley/session/settings"
 	"parley/ui/app"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
@@ -139,7 +140,7 @@ func TestLabels(t *testing.T) {
 func TestCompareNotAsked(t *testing.T) {
 	dear := llmtest.Script(llm.Usage{Cost: 2, Priced: true}, llm.Finish{Reason: llm.Stop})
 	model := llm.Endpoint{Model: llmtest.New(dear), Name: "m/0", Origin: "m/0", Strategy: "native"}
-	s := session.New(session.Options{Model: model, Limits: []session.Limit{{Period: session.PerSession, Cost: 1}}})
+	s := session.New(session.Options{Model: model, Limits: []session.Limit{{Period: settings.PerSession, Cost: 1}}})
 	for range s.Turn(t.Context(), llm.Part{Kind: llm.Text, Text: "spend"}) {
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())

@@ -13,6 +13,7 @@ import (
 	"parley/providers"
 	"parley/providers/llm"
 	"parley/session"
+	"parley/session/settings"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
@@ -46,7 +47,7 @@ func TestSpending(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &ability.Env{Streams: new(cmdutil.Streams), Limits: []session.Limit{{Period: session.PerDay, Cost: 1}}}
+	a := &ability.Env{Streams: new(cmdutil.Streams), Limits: []session.Limit{{Period: settings.PerDay, Cost: 1}}}
 	reserve := func() (err error) {
 		r, err := a.Reserve(library, "mock/m", llm.Usage{Cost: 0.1, Priced: true})
 		if err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/session/settings"
 	"parley/ui/app"
 	"parley/ui/format"
 )
@@ -63,7 +64,7 @@ func (b limits) set(l session.Limit) app.Effect {
 // items lists all periods with their limits and the amounts spent.
 func (b limits) items() (items []app.Item) {
 	all := b.of.Spending.Limits()
-	for _, p := range session.Periods {
+	for _, p := range settings.Periods {
 		set := false
 		for _, l := range all {
 			if l.Period == p {
@@ -80,8 +81,8 @@ func (b limits) items() (items []app.Item) {
 
 // item formats a limit; one without an amount is shown as no limit.
 func (b limits) item(l session.Limit) app.Item {
-	item := app.Item{Title: map[session.Period]string{
-		session.PerTurn: "This prompt", session.PerSession: "This conversation", session.PerDay: "Today", session.PerMonth: "This month",
+	item := app.Item{Title: map[settings.Period]string{
+		settings.PerTurn: "This prompt", settings.PerSession: "This conversation", settings.PerDay: "Today", settings.PerMonth: "This month",
 	}[l.Period], Value: string(l.Period)}
 	if l.Provider != "" {
 		item.Title += " at " + l.Provider
@@ -127,7 +128,7 @@ func (b limits) isUncounted(m llm.Endpoint) bool {
 // choose offers amounts for the limit of a row.
 func (b limits) choose(row app.Item) app.Effect {
 	period, provider, _ := strings.Cut(row.Value, " ")
-	was := session.Limit{Period: session.Period(period), Provider: provider}
+	was := session.Limit{Period: settings.Period(period), Provider: provider}
 	for _, l := range b.of.Spending.Limits() {
 		if l.Period == was.Period && l.Provider == was.Provider {
 			was = l
@@ -160,7 +161,7 @@ var errUsage = errors.New("/budget takes turn, session, day or month, and an amo
 func parseLimit(arg string) (session.Limit, error) {
 	words := strings.Fields(strings.ToLower(arg))
 	l := session.Limit{}
-	for _, p := range session.Periods {
+	for _, p := range settings.Periods {
 		if len(words) > 1 && words[0] == string(p) {
 			l.Period = p
 		}

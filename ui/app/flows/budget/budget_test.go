@@ -8,13 +8,14 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/session/settings"
 	"parley/ui/app"
 	"parley/ui/uitest/apptest"
 )
 
 // /budget shows all periods, and accepts amounts in dollars and tokens for the session.
 func TestBudget(t *testing.T) {
-	b := limits{session.New(session.Options{Limits: []session.Limit{{Period: session.PerDay, Cost: 5}, {Period: session.PerMonth, Provider: "openai", Cost: 20}}})}
+	b := limits{session.New(session.Options{Limits: []session.Limit{{Period: settings.PerDay, Cost: 5}, {Period: settings.PerMonth, Provider: "openai", Cost: 20}}})}
 	var rows []string
 	shows := b.run("")
 	if apptest.See(shows).List != nil || apptest.See(shows).Prepare == nil {
@@ -91,7 +92,7 @@ func TestBudgetWithoutPrice(t *testing.T) {
 			t.Errorf("%s: the list lacks %q", tt.name, tt.want)
 		}
 	}
-	elsewhere := session.Limit{Period: session.PerDay, Provider: "other", Cost: 5}
+	elsewhere := session.Limit{Period: settings.PerDay, Provider: "other", Cost: 5}
 	s := session.New(session.Options{Model: llm.Endpoint{Name: "mock/alpha"}, Limits: []session.Limit{elsewhere}})
 	if got := (limits{s}).item(elsewhere).Detail; got != "$0.00 of $5.00 · 0%" {
 		t.Errorf("at another provider: %q", got)
@@ -118,10 +119,10 @@ func TestChoices(t *testing.T) {
 		want   string
 	}{
 		{"none", nil, "Today", append(slices.Clone(fixed[:4]), "No limit (current)"), "$5.00", "[daily limit of $5.00]"},
-		{"dollars", []session.Limit{{Period: session.PerDay, Cost: 5}}, "Today", []string{"Raise by $1 to $6.00", "Raise by half to $7.50", "$1.00", "$5.00 (current)", "$20.00", "$100.00", "No limit"}, "Raise by half to $7.50", "[daily limit of $7.50]"},
-		{"tokens", []session.Limit{{Period: session.PerDay, Tokens: 9}}, "Today", fixed, "$20.00", "[daily limit of $20.00 and 9 tokens]"},
-		{"no limit", []session.Limit{{Period: session.PerDay, Cost: 1, Tokens: 9}}, "Today", []string{"Raise by $1 to $2.00", "Raise by half to $1.50", "$1.00 (current)", "$5.00", "$20.00", "$100.00", "No limit"}, "No limit", "[]"},
-		{"of a provider", []session.Limit{{Period: session.PerDay, Cost: 5}, {Period: session.PerDay, Provider: "x", Tokens: 9}}, "Today at x", fixed, "$1.00", "[daily limit of $5.00 daily limit of $1.00 and 9 tokens at x]"},
+		{"dollars", []session.Limit{{Period: settings.PerDay, Cost: 5}}, "Today", []string{"Raise by $1 to $6.00", "Raise by half to $7.50", "$1.00", "$5.00 (current)", "$20.00", "$100.00", "No limit"}, "Raise by half to $7.50", "[daily limit of $7.50]"},
+		{"tokens", []session.Limit{{Period: settings.PerDay, Tokens: 9}}, "Today", fixed, "$20.00", "[daily limit of $20.00 and 9 tokens]"},
+		{"no limit", []session.Limit{{Period: settings.PerDay, Cost: 1, Tokens: 9}}, "Today", []string{"Raise by $1 to $2.00", "Raise by half to $1.50", "$1.00 (current)", "$5.00", "$20.00", "$100.00", "No limit"}, "No limit", "[]"},
+		{"of a provider", []session.Limit{{Period: settings.PerDay, Cost: 5}, {Period: settings.PerDay, Provider: "x", Tokens: 9}}, "Today at x", fixed, "$1.00", "[daily limit of $5.00 daily limit of $1.00 and 9 tokens at x]"},
 	} {
 		b := limits{session.New(session.Options{Limits: tt.set})}
 		rows := apptest.See(apptest.See(b.run("")).Prepare(t.Context())()).List
@@ -139,7 +140,7 @@ func TestChoices(t *testing.T) {
 
 // Setting one unit of a limit keeps the other one of the same period, for all providers only.
 func TestUnitsOfLimits(t *testing.T) {
-	set := []session.Limit{{Period: session.PerDay, Provider: "x", Cost: 7, Tokens: 8}, {Period: session.PerMonth, Cost: 5, Tokens: 6}, {Period: session.PerDay, Cost: 1}}
+	set := []session.Limit{{Period: settings.PerDay, Provider: "x", Cost: 7, Tokens: 8}, {Period: settings.PerMonth, Cost: 5, Tokens: 6}, {Period: settings.PerDay, Cost: 1}}
 	for typed, want := range map[string]string{
 		"day 2":               "daily limit of $2.00",
 		"day 2 tokens":        "daily limit of $1.00 and 2 tokens",

@@ -16,6 +16,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
+	"parley/session/settings"
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/permission"
@@ -172,7 +173,7 @@ func TestExploreEnds(t *testing.T) {
 		{"long", []llmtest.Turn{llmtest.Say(strings.Repeat("ü", 9000))}, nil, "üü", false, 1},
 		{"no model", nil, func(o *session.Options) { o.SmallModel = "fake/none" }, "session.small_model fake/none: no model fake/none", true, 0},
 		{"limit", []llmtest.Turn{llmtest.Call(call("list", `{}`)), llmtest.Say("more")}, func(o *session.Options) {
-			o.Limits = []session.Limit{{Period: session.PerTurn, Tokens: 600}}
+			o.Limits = []session.Limit{{Period: settings.PerTurn, Tokens: 600}}
 			o.System = strings.Repeat("x", 2000)
 		}, "fake/small did not finish: turn limit of 600 tokens reached", true, 1},
 	} {

@@ -19,6 +19,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/media"
 	"parley/session"
+	"parley/session/settings"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 )
@@ -280,7 +281,7 @@ func TestCollection(t *testing.T) {
 // Spending counts for the limits of a day, which end a run.
 func TestLimit(t *testing.T) {
 	e, asked := newEnv(t)
-	e.Limits = []session.Limit{{Period: session.PerDay, Cost: 0.25}}
+	e.Limits = []session.Limit{{Period: settings.PerDay, Cost: 0.25}}
 	step{"embed apple bear cat dog emu fox gnu hen --parallel 1", "", "apple|bear|cat", "parley: Embedded |error: daily limit of $0.25 reached: "}.check(t, e)
 	sent := len(*asked)
 	step{"embed apple", "", "", "error: daily limit of $0.25 reached"}.check(t, e)

@@ -22,6 +22,7 @@ import (
 	"parley/providers/media"
 	"parley/providers/media/formats"
 	"parley/session"
+	"parley/session/settings"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
@@ -235,7 +236,7 @@ func TestCost(t *testing.T) {
 	d := &drawing{image: pngOf(t, 2)}
 	media.Register(d)
 	e := newEnv(t)
-	e.ConfirmAbove, e.Limits = 0.2, []session.Limit{{Period: session.PerDay, Cost: 1}}
+	e.ConfirmAbove, e.Limits = 0.2, []session.Limit{{Period: settings.PerDay, Cost: 1}}
 	for _, tt := range []struct{ args, want string }{
 		{"a fox", ""},
 		{"a fox -n 2", "2 × openai/gpt-image-2.6-flare cost about $0.25, more than $0.20: add --yes"},

@@ -292,7 +292,7 @@ func (b *budget) begin(ctx context.Context, s *session.Session) error {
 	if b.most == 0 {
 		return nil
 	}
-	own := session.Limit{Period: session.PerSession}
+	own := session.Limit{Period: settings.PerSession}
 	for _, l := range s.Spending.Limits() {
 		if l.Same(own) {
 			own = l

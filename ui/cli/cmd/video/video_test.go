@@ -17,6 +17,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/media"
 	"parley/session"
+	"parley/session/settings"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 )
@@ -354,7 +355,7 @@ func TestPrice(t *testing.T) {
 	} {
 		s.check(t, e)
 	}
-	e.Limits = []session.Limit{{Period: session.PerDay, Cost: 1}}
+	e.Limits = []session.Limit{{Period: settings.PerDay, Cost: 1}}
 	step{"a fox -m gemini --no-wait --yes", "3\n", about}.check(t, e)
 	if len(s.asked) != 3 {
 		t.Errorf("sent %d requests", len(s.asked))
