@@ -116,21 +116,25 @@ func TestReplayOfNoAnswer(t *testing.T) {
 
 // TestMismatch checks the first reported difference from the recording.
 func TestMismatch(t *testing.T) {
-	const was = `{"model":"m","n":1,"messages":[{"role":"user","content":"hello world, how are you this morning"}],"tools":[{"name":"a"},{"name":"b"}],"id":"call_ABCDEFGHIJKLMNOPQRSTUVWXYZ"}`
+	const was = `{"model":"m","n":1,"store":true,"stop":null,"own":"1234567890123456789é12345678901234567890","messages":[{"role":"user","content":"hello world, how are you this morning"}],"tools":[{"name":"a"},{"name":"b"}],"id":"call_ABCDEFGHIJKLMNOPQRSTUVWXYZ"}`
 	path := record(t, func(tap *wire.Tap) {
 		send(t, tap, reply(t, 200, map[string]string{"Content-Type": "application/json"}, "{}"), was)
 	})
 	change := func(a, b string) string { return strings.Replace(was, a, b, 1) }
 	for _, tt := range []struct{ name, body, want string }{
 		{"the same", was, ""},
-		{"order, space and spelling", `{ "n":1.0, "model":"m", "tools":[{"name":"a"},{"name":"b"}], "id":"call_22222222222222222222222222", "messages":[{"content":"hello world, how are you this morning","role":"user"}]}`, ""},
+		{"order, space and spelling", `{ "n":1.0, "stop":null, "store":true, "own":"1234567890123456789é12345678901234567890", "model":"m", "tools":[{"name":"a"},{"name":"b"}], "id":"call_22222222222222222222222222", "messages":[{"content":"hello world, how are you this morning","role":"user"}]}`, ""},
 		{"a name for the cache", change(`"n":1`, `"n":1,"prompt_cache_key":"x"`), ""},
 		{"a text", change("you this", "you that"), `messages[0].content is "…orld, how are you that morning", and was "…orld, how are you this morning"`},
 		{"a number", change(`"n":1`, `"n":2`), `n is 2, and was 1`},
+		{"a switch", change("true", "false"), `store is false, and was true`},
+		{"nothing", change("null", "[]"), `stop is [], and was null`},
+		{"a text behind a letter of two bytes", change(`7890","mess`, `7899","mess`), `own is "…é12345678901234567899", and was "…é12345678901234567890"`},
 		{"another type", change(`"n":1`, `"n":"1"`), `n is "1", and was 1`},
 		{"one more", change(`"n":1`, `"n":1,"seed":7`), `seed is 7, and was not there`},
 		{"one less", change(`"n":1,`, ``), `n is missing, and was 1`},
 		{"fewer elements", change(`,{"name":"b"}`, ``), `tools has 1 elements, and had 2`},
+		{"another number of two", change(`"n":1`, `"n":1e400`), `n is 1e400, and was 1`},
 		{"no JSON", "hello", `the body is "hello", and was `},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -166,16 +170,28 @@ func TestMismatch(t *testing.T) {
 
 // TestReplayOfMasked: masked parts of a recording match anything.
 func TestReplayOfMasked(t *testing.T) {
-	quoted, _ := json.Marshal("my key is " + canaryKey + ", is it good?")
-	body := `{"content":` + string(quoted) + `}`
-	path := record(t, func(tap *wire.Tap) {
-		send(t, tap, reply(t, 200, map[string]string{"Content-Type": "application/json"}, "{}"), body)
-	})
-	if _, err := resend(t, replay(t, path), "m", body); err != nil {
-		t.Error(err)
-	}
-	if _, err := resend(t, replay(t, path), "m", strings.Replace(body, "good", "bad", 1)); llm.FaultOf(err) != llm.Mismatch {
-		t.Errorf("got %v", err)
+	keep := func(s string) string { return s }
+	for _, text := range []string{"my key is " + canaryKey + ", is it good?", canaryKey + " or " + canaryKey + ", is it good?", "good: " + canaryKey} {
+		quoted, _ := json.Marshal(text)
+		body := `{"content":` + string(quoted) + `}`
+		path := record(t, func(tap *wire.Tap) {
+			send(t, tap, reply(t, 200, map[string]string{"Content-Type": "application/json"}, "{}"), body)
+		})
+		for name, tt := range map[string]struct {
+			change  func(string) string
+			differs bool
+		}{
+			"the same":          {keep, false},
+			"another key":       {func(s string) string { return strings.ReplaceAll(s, canaryKey, "other") }, false},
+			"a key of no bytes": {func(s string) string { return strings.ReplaceAll(s, canaryKey, "") }, false},
+			"another text":      {func(s string) string { return strings.Replace(s, "good", "bad", 1) }, true},
+			"another word":      {func(s string) string { return strings.Replace(s, " or ", " and ", 1) }, strings.Contains(text, " or ")},
+			"the beginning":     {func(s string) string { return s[:14] + `"}` }, true},
+		} {
+			if _, err := resend(t, replay(t, path), "m", tt.change(body)); (llm.FaultOf(err) == llm.Mismatch) != tt.differs {
+				t.Errorf("%s, %s: %v", text, name, err)
+			}
+		}
 	}
 }
 

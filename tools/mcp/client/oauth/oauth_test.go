@@ -612,3 +612,111 @@ func TestForgottenClient(t *testing.T) {
 		t.Errorf("registered %d times", w.clients)
 	}
 }
+
+// TestRegistrationFails: the user reads why parley was not registered, and what to do. An answer of another form may have
+// a secret in it and is not quoted.
+func TestRegistrationFails(t *testing.T) {
+	for _, tt := range []struct {
+		status       int
+		answer, want string
+	}{
+		{400, `{"error":"invalid_redirect_uri","error_description":"no\u001b[2J"}`, "(invalid_redirect_uri: no"},
+		{400, `{"error":"access_denied"}`, "(access_denied)"},
+		{503, `secret-of-the-server`, "(it answered "},
+		{201, `secret-of-the-server`, "(it cannot be reached, or its answer is not understood)"},
+	} {
+		w := newWorld(t)
+		at := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) {
+			out.Header().Set("Content-Type", "application/json")
+			out.WriteHeader(tt.status)
+			io.WriteString(out, tt.answer)
+		}))
+		defer at.Close()
+		w.metadata["registration_endpoint"] = at.URL + "/register"
+		l, err := newClient(t, w, newShelf(), nil).Begin(t.Context())
+		if err == nil {
+			l.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "did not register parley "+tt.want) || !strings.HasSuffix(err.Error(), ": register it there by hand and set client_id") || strings.ContainsAny(err.Error(), "\x1b") || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%d %s: got %v, want %s", tt.status, tt.answer, err, tt.want)
+		}
+	}
+}
+
+// TestRedirectPage: only the browser's request to the redirect address is answered, and the user reads there how it went.
+func TestRedirectPage(t *testing.T) {
+	w := newWorld(t)
+	l, err := newClient(t, w, newShelf(), nil).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	u, _ := url.Parse(l.URL)
+	back, state := u.Query().Get("redirect_uri"), u.Query().Get("state")
+	for _, tt := range []struct{ method, host, path, query, want string }{
+		{"GET", "", "/callback", "state=x&code=y", "400 This is not the login that parley waits for. Begin again there.\n"},
+		{"GET", "", "/", "state=" + state + "&code=y", "404 There is nothing here.\n"},
+		{"POST", "", "/callback", "state=" + state + "&code=y", "404 There is nothing here.\n"},
+		{"GET", "evil.example", "/callback", "state=" + state + "&code=y", "404 There is nothing here.\n"},
+		{"GET", "", "/callback", "state=" + state + "&error=access_denied", "200 You are not logged in. You can close this page and return to parley.\n"},
+		{"GET", "", "/callback", "state=" + state + "&code=y", "200 parley has what it needs. You can close this page and return to it.\n"},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), tt.method, strings.TrimSuffix(back, "/callback")+tt.path+"?"+tt.query, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Host = tt.host
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		if got := fmt.Sprint(res.StatusCode, " ", string(text)); got != tt.want || res.Header.Get("Cache-Control") != "no-store" || res.Header.Get("Referrer-Policy") != "no-referrer" {
+			t.Errorf("%+v: got %q, %v", tt, got, res.Header)
+		}
+	}
+}
+
+// TestTokenAnswers: what a token endpoint answers becomes a login, or is refused.
+func TestTokenAnswers(t *testing.T) {
+	for _, tt := range []struct {
+		name, answer string
+		want         string // the error; "" for none
+		expires      bool
+		scopes       []string
+	}{
+		{"all of it", `{"access_token":"a","token_type":"bearer","expires_in":60,"scope":"x y x"}`, "", true, []string{"x", "y"}},
+		{"the least", `{"access_token":"a"}`, "", false, []string{"old"}},
+		{"no lifetime", `{"access_token":"a","expires_in":0}`, "", false, []string{"old"}},
+		{"scopes that are none", `{"access_token":"a","scope":"\" \u007f é \\"}`, "", false, []string{"old"}},
+		{"no token", `{"token_type":"bearer"}`, "sent no token", false, nil},
+		{"a token for no header", `{"access_token":"a b"}`, "sent no token", false, nil},
+		{"another type", `{"access_token":"secret-1","token_type":"mac of secret-1"}`, "sent a token of type mac of [redacted]; only bearer", false, nil},
+		{"no JSON", `secret-1`, "answer is not JSON", false, nil},
+	} {
+		at := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, _ *http.Request) { io.WriteString(out, tt.answer) }))
+		c, err := New(Options{Server: at.URL})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := c.requestToken(t.Context(), grant{TokenURL: at.URL}, url.Values{})
+		if (err == nil) != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret")) {
+			t.Errorf("%s: got %v, want %q", tt.name, err, tt.want)
+		}
+		g := answer.addTo(grant{Refresh: "r", Scopes: []string{"old"}, Expires: time.Now()})
+		if tt.want == "" && (g.Access != "a" || g.Refresh != "r" || g.Expires.IsZero() == tt.expires || !slices.Equal(g.Scopes, tt.scopes)) {
+			t.Errorf("%s: got %+v", tt.name, g)
+		}
+		c.Close()
+		at.Close()
+	}
+}
+
+func TestScopeError(t *testing.T) {
+	for want, e := range map[string]ScopeError{"your login does not allow this": {}, "your login does not allow this: it lacks the scope a b": {[]string{"a", "b"}}} {
+		if got := e.Error(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
