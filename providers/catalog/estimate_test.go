@@ -34,6 +34,7 @@ func TestEstimate(t *testing.T) {
 		{"indentation", "    if x {\n        return\n    }\n", 6, 12},
 		{"base64", "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk", 30, 50},
 		{"a hash", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08", 28, 50},
+		{"a path of words", "parley/providers/catalog/estimate/something", 7, 12},
 		{"invalid bytes", "\xff\xfe\x00", 1, 8},
 	} {
 		if got := Estimate(tt.text); got < tt.least || got > tt.most {

@@ -412,6 +412,39 @@ func TestEnter(t *testing.T) {
 	}
 }
 
+// TestHolding finds repositories by the names in them, also ones that are made later, and not again once they are gone.
+func TestHolding(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"b/.git", "a/deep/bare/refs", "none/git"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(name string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("a/deep/bare/HEAD")
+	write("none/head")
+	l := open(dir, standard())
+	defer l.Close()
+	check := func(want ...string) {
+		t.Helper()
+		if got, err := l.Holding(t.Context()); err != nil || !slices.Equal(got, want) {
+			t.Errorf("got %q, %v; want %q", got, err, want)
+		}
+	}
+	check("a/deep/bare", "b")
+	write(".git")
+	check(".", "a/deep/bare", "b")
+	if err := os.RemoveAll(dir + "/a"); err != nil {
+		t.Fatal(err)
+	}
+	check(".", "b")
+}
+
 // TestSharedAndClosed gives all callers the same list, and none after the last Close.
 func TestSharedAndClosed(t *testing.T) {
 	dir := t.TempDir()

@@ -19,3 +19,23 @@ func TestPipe(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// Directories on the way to one are closed again: each new file descriptor is the lowest that is free.
+func TestOpenClosesTheWay(t *testing.T) {
+	_, d := tree(t)
+	var fds []int
+	for range 3 {
+		c, err := d.Open("a/b/c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		fds = append(fds, c.Fd())
+		c.Close()
+		if _, err := d.Open("a/b/none"); err == nil {
+			t.Error("what does not exist is opened")
+		}
+	}
+	if fds[0] != fds[1] || fds[1] != fds[2] {
+		t.Errorf("the file descriptors are %d", fds)
+	}
+}

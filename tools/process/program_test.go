@@ -3,6 +3,7 @@ package process
 import (
 	"errors"
 	"math"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -106,5 +107,24 @@ func TestStartFails(t *testing.T) {
 	c, released := New(nil), false
 	if err := c.Start(exec.Command(t.TempDir()+"/none"), func() { released = true }); err == nil || !released {
 		t.Errorf("started: %v; released: %v", err, released)
+	}
+}
+
+// TestTerminateByHelper: a helper ends its program, and so nothing is left to end.
+func TestTerminateByHelper(t *testing.T) {
+	cmd := exec.Command(os.Args[0], "-test.run=^$")
+	hold, release, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer hold.Close()
+	defer release.Close()
+	c, stopped := New(hold), 0
+	if err := c.Start(cmd, func() { stopped++ }); err != nil {
+		t.Fatal(err)
+	}
+	<-c.Exited()
+	if ended := c.Terminate(); ended != 0 || stopped != 1 || c.HelperFailed() || c.State() == nil {
+		t.Errorf("%d are ended, the helper is told %d times, failed: %v, %v", ended, stopped, c.HelperFailed(), c.State())
 	}
 }
