@@ -362,7 +362,7 @@ func TestFilesAreBounded(t *testing.T) {
 	for want, files := range map[string][]string{
 		"33 files are too many: attach up to 32": slices.Repeat([]string{"large"}, 33),
 		"large has more than 16 MB":              {"large"},
-		"no such file":                           {"missing"},
+		"missing: ":                              {"missing"},
 	} {
 		if got, r, err := called(t.Context(), c, "ask", map[string]any{"prompt": "x", "model": "fake/a", "files": files}); err != nil || !r.IsError || !strings.Contains(got, want) {
 			t.Errorf("%d files: %q, %v; want %q", len(files), got, err, want)
@@ -433,7 +433,7 @@ func TestWrongStart(t *testing.T) {
 		{"--port -1: use a number from 0 to 65535", []string{"--port", "-1"}},
 		{"--port 65536: use a number from 0 to 65535", []string{"--port", "65536"}},
 		{"--folder " + file + " is no folder", []string{"--folder", file}},
-		{"--folder stat ", []string{"--folder", file + "-missing"}},
+		{file + "-missing: ", []string{"--folder", file + "-missing"}},
 	} {
 		s := start(t, llmtest.New(), tt.args...)
 		if err := <-s.ended; err == nil || !strings.Contains(err.Error(), tt.want) {
