@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -44,6 +45,9 @@ func init() { permission.Register() }
 
 const canary = "sk-canary-0123456789abcdef" // a configured key
 
+// services are those of parley's configuration.
+var services providers.Config
+
 // A service is a running parley mcp serve whose models are scripted.
 type service struct {
 	in    *io.PipeWriter
@@ -74,7 +78,7 @@ func start(t *testing.T, model llm.Model, args ...string) *service {
 	o := Options{
 		Env: &ability.Env{
 			Streams: &cmdutil.Streams{Out: outWrite}, Load: func() error { return nil }, Discover: func(context.Context) {},
-			Services: func() providers.Config { return providers.Config{} }, OpenOptions: func() providers.OpenOptions { return providers.OpenOptions{Getenv: getenv} },
+			Services: func() providers.Config { return services }, OpenOptions: func() providers.OpenOptions { return providers.OpenOptions{Getenv: getenv} },
 		},
 		In: inRead, Stored: stored, Archive: archive.New(), Version: "1", Print: print.Run,
 		Open: func(_ context.Context, dir, names string, schema []byte, models ...string) (*client.Opened, []llm.Endpoint, error) {
@@ -320,6 +324,31 @@ func TestVersions(t *testing.T) {
 			if used := c.InitializeResult().ProtocolVersion; used != version || err != nil || !strings.HasPrefix(got, "yes") {
 				t.Errorf("%s, %s: answered %q in %s, %v", name, version, got, used, err)
 			}
+		}
+	}
+}
+
+// TestModels: the list of models has those of the services that can be used, and names the others.
+func TestModels(t *testing.T) {
+	local := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"object":"list","data":[{"id":"whale-1"},{"id":"shark-2"}]}`)
+	}))
+	defer local.Close()
+	services = providers.Config{Providers: map[string]providers.Provider{
+		"here": {Kind: "openai", BaseURL: local.URL + "/v1", APIKey: canary}, "away": {Kind: "openai", BaseURL: "http://127.0.0.1:1/v1", APIKey: canary},
+	}}
+	defer func() { services = providers.Config{} }()
+	s := start(t, llmtest.New())
+	c := connect(t, transports["stdio"].connect(t, s), func(string) {})
+	for query, want := range map[string][]string{"": {"here/whale-1", "here/shark-2", "Not listed: "}, "whale": {"here/whale-1", "Not listed: "}, "crab": {"No model matches"}} {
+		got, r, err := called(t.Context(), c, "models", map[string]any{"query": query})
+		for _, part := range want {
+			if err != nil || r.IsError || !strings.Contains(got, part) {
+				t.Errorf("%q: %q, %v; want %q", query, got, err, part)
+			}
+		}
+		if strings.Contains(got, canary) || query != "" && strings.Contains(got, "shark") {
+			t.Errorf("%q: %q", query, got)
 		}
 	}
 }
