@@ -100,15 +100,13 @@ func isHex(b []byte) bool {
 // closesString reports whether the quote at pos ends its string, judging by the following text. If
 // it does not, it is an unescaped quote inside the string.
 func (m *repairer) closesString(key bool) bool {
-	i := m.pos + 1
-	line := false
-	for i < len(m.in) && strings.IndexByte(" \t\r\n", m.in[i]) >= 0 {
-		line = line || m.in[i] == '\n'
-		i++
-	}
-	if i == len(m.in) {
+	rest := m.in[m.pos+1:]
+	after := bytes.TrimLeft(rest, " \t\r\n\u00a0")
+	if len(after) == 0 {
 		return true
 	}
+	i := len(m.in) - len(after)
+	line := bytes.IndexByte(rest[:len(rest)-len(after)], '\n') >= 0
 	switch c := m.in[i]; {
 	case c == ':' || c == '=':
 		return key
