@@ -226,7 +226,6 @@ func (p *Pager) jump(by int) {
 	for at := p.selected + by; at >= 0 && at < len(p.rows); at += by {
 		if p.lines[p.rows[at].line].heading() {
 			p.selected, p.top = at, at
-			p.clampTop(len(p.rows), p.visible())
 			return
 		}
 	}

@@ -199,6 +199,7 @@ func TestSessionsFindMessages(t *testing.T) {
 	if got := spoken(l.RequestPreview()); !reflect.DeepEqual(got, []tea.Msg{preview{ID: "2", Seq: 3}}) {
 		t.Errorf("got %#v", got)
 	}
+	expect(t, l, 90, 20, "1 in messages", "not: of 5")
 	toPlainLines(t, l, "x")
 	expect(t, l, 90, 20, "not: a zebra")
 }
