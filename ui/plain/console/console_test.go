@@ -101,6 +101,42 @@ func TestSentences(t *testing.T) {
 	}
 }
 
+// Text waits from the arrival of its oldest part, and again after some of it was read out. Nothing is due if nothing waits.
+func TestDue(t *testing.T) {
+	start := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	at := func(d time.Duration) time.Time { return start.Add(d) }
+	var p Markdown
+	for _, step := range []struct {
+		name string
+		do   func() string
+		want string
+		due  time.Duration // after start; 0 if nothing waits
+	}{
+		{"nothing", func() string { return p.Late(at(time.Hour)) }, "", 0},
+		{"a part", func() string { return p.Add("one two", at(time.Second)) }, "", time.Second + SentenceWait},
+		{"more of it", func() string { return p.Add(" three", at(2*time.Second)) }, "", time.Second + SentenceWait},
+		{"too early", func() string { return p.Late(at(time.Second + SentenceWait - 1)) }, "", time.Second + SentenceWait},
+		{"late", func() string { return p.Late(at(10 * time.Second)) }, "one two ", 10*time.Second + SentenceWait},
+		{"a whole line, and a new one", func() string { return p.Add(".\nfour", at(11*time.Second)) }, "three.\n", 11*time.Second + SentenceWait},
+		{"the end", func() string { return p.End(at(12 * time.Second)) }, "four\n", 0},
+		{"a fence", func() string { return p.Add("```\n", at(20*time.Second)) }, "", 0},
+		{"code", func() string { return p.Add("x\n", at(21*time.Second)) }, "", 21*time.Second + CodeWait},
+		{"late", func() string { return p.Late(at(21*time.Second + CodeWait)) }, "Code:\nx\n", 0},
+		{"more code", func() string { return p.Add("y\n", at(40*time.Second)) }, "y\n", 0},
+	} {
+		if got := strings.ReplaceAll(step.do(), exactly, ""); got != step.want {
+			t.Errorf("%s: read out %q, want %q", step.name, got, step.want)
+		}
+		want := time.Time{}
+		if step.due > 0 {
+			want = at(step.due)
+		}
+		if got := p.Due(); !got.Equal(want) {
+			t.Errorf("%s: due at %v, want %v", step.name, got, want)
+		}
+	}
+}
+
 // TestCodeThatTakesLong: slow code is announced without its length, which follows at its end.
 func TestCodeThatTakesLong(t *testing.T) {
 	start := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
@@ -149,6 +185,9 @@ func TestSpeakerKeepsWords(t *testing.T) {
 		want  string
 	}{
 		{"a line", 20, func(s *Writer) { s.WriteLine("one two three four five six") }, "one two three four\nfive six\n"},
+		{"a line that just fits", 20, func(s *Writer) { s.WriteLine("one two three four 5") }, "one two three four 5\n"},
+		{"and one that does not", 20, func(s *Writer) { s.WriteLine("one two three four 56") }, "one two three four\n56\n"},
+		{"a terminal that is too narrow", 19, func(s *Writer) { s.WriteLine("one two three four five") }, "one two three four five\n"},
 		{"in pieces", 20, func(s *Writer) { s.Text("one two "); s.Text("three four "); s.Text("five\n") }, "one two three four\nfive\n"},
 		{"a word in pieces", 20, func(s *Writer) { s.Text("on"); s.Text("e\ntwo") }, "one\ntwo"},
 		{"code is not broken", 20, func(s *Writer) { s.Text(exactly + "one two three four five six\nseven\n") }, "one two three four five six\nseven\n"},
