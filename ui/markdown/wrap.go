@@ -229,10 +229,6 @@ func (f *wrapper) breakWord(r styledRun) {
 		}
 		if f.cells+cells > f.width {
 			f.breakHere()
-			if f.cells+cells > f.width {
-				s = piece + s
-				continue
-			}
 		}
 		f.put(piece, r.style, cells)
 	}
