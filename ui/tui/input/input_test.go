@@ -3,6 +3,7 @@ package input
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -265,7 +266,11 @@ func TestCompleteMention(t *testing.T) {
 	in := start(t, lib, folder)
 	for typed, want := range map[string]string{"alp": "alpha.txt", "bet": "area/beta.txt", "../app": "../apple.txt", "./alp": "./alpha.txt", "zzz": ""} {
 		var got []string
-		found, _ := in.complete('@', typed)
+		found, more := in.complete('@', typed)
+		for more { // the folder is still being read
+			runtime.Gosched()
+			found, more = in.complete('@', typed)
+		}
 		for _, c := range found {
 			got = append(got, c.Text)
 		}
