@@ -318,3 +318,86 @@ func TestContextTokens(t *testing.T) {
 		}
 	}
 }
+
+// Prompts of earlier runs can be recalled.
+func TestLoadHistory(t *testing.T) {
+	in := begin(t)
+	in.App.RememberPrompt("one")
+	in.App.RememberPrompt("two")
+	in.App.Library.Flush()
+	in.Update(in.LoadHistory()())
+	in.Composer.SetSize(40, 5)
+	for _, want := range []string{"two", "one"} {
+		if in.Composer.Update(tea.KeyPressMsg{Code: tea.KeyUp}); in.Composer.Value() != want {
+			t.Errorf("recalled %q, want %q", in.Composer.Value(), want)
+		}
+	}
+	in.App.Library.Close()
+	if msg := in.LoadHistory()(); msg != nil {
+		t.Errorf("of a closed store: %v", msg)
+	}
+}
+
+// The rest of the first request is counted once, until something of it may have changed.
+func TestFirstRequest(t *testing.T) {
+	in := begin(t)
+	system := 500
+	in.App.Context = func() []app.ContextItem { return []app.ContextItem{{Tokens: system}, {Tokens: 20}} }
+	for _, step := range []struct {
+		do   func()
+		want int
+	}{
+		{func() {}, 520}, {func() { system = 600 }, 520}, {in.CountAgain, 620}, {func() { in.draft.tokens = 5 }, 625},
+	} {
+		if step.do(); in.ContextTokens() != step.want {
+			t.Errorf("%d tokens, want %d", in.ContextTokens(), step.want)
+		}
+	}
+}
+
+// The records of commands whose output is attached are removed once the draft with it is stored or sent.
+func TestEndedCommands(t *testing.T) {
+	in, ended := begin(t), 0
+	in.Ended = func() func() { return func() { ended++ } }
+	in.Composer.SetValue("one")
+	in.Changed()
+	if runAll(in.SaveDraft()); ended != 1 {
+		t.Errorf("a stored draft: %d", ended)
+	}
+	if in.Sent("one")(); ended != 2 {
+		t.Errorf("a sent prompt: %d", ended)
+	}
+	in.Composer.SetValue("two")
+	in.Changed()
+	in.App.Library.Close()
+	if runAll(in.SaveDraft()); ended != 2 {
+		t.Errorf("a draft that is not stored: %d", ended)
+	}
+}
+
+// The draft of a conversation that was left is there again before it is stored, and is stored once more then as an open one.
+func TestBackToTheDraft(t *testing.T) {
+	in := begin(t)
+	in.App.ChosenModel = ""
+	in.Composer.SetValue("one")
+	in.App.Attached = []llm.Part{picture}
+	left := in.Leave()
+	in.App.Attached = nil
+	in.Composer.SetValue("of another conversation")
+	in.RestoreDraft()
+	if got := in.Composer.Value(); got != "one" || len(in.App.Attached) != 1 || !in.draft.changed || len(in.TakeDeferred()) == 0 {
+		t.Errorf("the draft is %q with %q, changed %t", got, app.Labels(in.App.Attached), in.draft.changed)
+	}
+	runAll(left)
+	in.App.Attached = nil
+	in.RestoreDraft()
+	if got := in.Composer.Value(); got != "one" || len(in.App.Attached) != 1 || in.draft.changed {
+		t.Errorf("stored, the draft is %q with %q, changed %t", got, app.Labels(in.App.Attached), in.draft.changed)
+	}
+	in.Composer.Reset()
+	in.App.Attached = nil
+	in.SaveDraftNow()
+	if d, ok := in.App.Draft(in.App.DraftKey()); ok {
+		t.Errorf("an empty draft leaves %+v", d)
+	}
+}
