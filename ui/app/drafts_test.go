@@ -33,9 +33,9 @@ func ask(t *testing.T, s *session.Session, name string, exchanges ...[2]string) 
 // Before the first message, the draft belongs to the folder.
 func TestDraftKey(t *testing.T) {
 	a := newApp(t)
-	a.Directory = "/work"
+	a.Directory = "/project"
 	other, _ := a.New()
-	if key := a.DraftKey(); key != "folder:/work" || !SharesDraft(a, other) {
+	if key := a.DraftKey(); key != "folder:/project" || !SharesDraft(a, other) {
 		t.Errorf("an empty conversation has the key %s", key)
 	}
 	ask(t, a.Session, "a/b", [2]string{"one", "1"})
