@@ -11,6 +11,8 @@ import (
 	"parley/tools/sandbox"
 	"parley/ui/cli"
 	"parley/ui/cli/exit"
+	"parley/ui/markdown"
+	"parley/ui/markdown/mathtext"
 	"parley/ui/markdown/mermaid"
 )
 
@@ -18,7 +20,8 @@ func main() {
 	exit.CheckAddressSpace()
 	sandbox.Register() // the sandbox runs this program again to confine commands
 	permission.Register()
-	mermaid.Register()
+	markdown.Drawings["mermaid"] = mermaid.Draw
+	markdown.MathText = mathtext.Text
 	tools.ScrubEnvironment()
 	os.Exit(cli.Main(os.Args[1:]))
 }

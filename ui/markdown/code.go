@@ -9,6 +9,10 @@ import (
 // return nil if they cannot. Packages register theirs before the first Doc.
 var Drawings = map[string]func(source string, width int) []string{}
 
+// MathText returns math, with its delimiters, as text: several lines for a matrix. Package mathtext has one that uses
+// Unicode.
+var MathText = func(source string) string { return source }
+
 // A Class is the kind of a token of code.
 type Class uint8
 

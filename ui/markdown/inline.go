@@ -52,7 +52,7 @@ func (w *writer) node(runs []styledRun, n ast.Node, p textStyle) []styledRun {
 		}
 		return runs
 	case *ast.String: // math
-		for i, line := range strings.Split(mathText(string(n.Value)), "\n") {
+		for i, line := range strings.Split(MathText(string(n.Value)), "\n") {
 			if i > 0 {
 				runs = append(runs, styledRun{"\n", p})
 			}

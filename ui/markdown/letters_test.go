@@ -14,8 +14,11 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"parley/tools/sanitize"
+	"parley/ui/markdown/mathtext"
 	"parley/ui/theme"
 )
+
+func init() { MathText = mathtext.Text }
 
 // written lists texts as models write them, besides the awkward ones.
 var written = map[string]string{
@@ -101,7 +104,7 @@ var formula = regexp.MustCompile(`\$\$[^$]+\$\$|\$[^$\n]+\$|\\\([^)]+\\\)|\\\[[^
 
 func checkLetters(t *testing.T, text, screen string, width int) {
 	t.Helper()
-	text = formula.ReplaceAllStringFunc(text, mathText)
+	text = formula.ReplaceAllStringFunc(text, MathText)
 	want, got := lettersOf(left.ReplaceAllString(text, " ")), lettersOf(screen)
 	if strings.Contains(text, "-|") || strings.Contains(text, "|-") {
 		slices.Sort(want)

@@ -16,12 +16,8 @@ import (
 
 	"parley/tools/lazy"
 	"parley/tools/sanitize"
-	"parley/ui/markdown"
 	"parley/ui/textwrap"
 )
-
-// Register makes package markdown draw blocks of code in this language.
-func Register() { markdown.Drawings["mermaid"] = Draw }
 
 // Limits of a drawing. Layout takes more than linear time.
 const (

@@ -1,4 +1,5 @@
-package markdown
+// Package mathtext shows math in TeX as text in Unicode, if all of it has an exact form there.
+package mathtext
 
 import (
 	"strings"
@@ -9,8 +10,19 @@ import (
 	"parley/ui/textwrap"
 )
 
+// signs maps commands of TeX to signs once makeSigns is done.
+var (
+	signs     map[string]string
+	makeSigns sync.Once
+)
+
 // mathSigns maps commands of TeX to signs. Those of the second string have a space on both sides.
-var mathSigns = sync.OnceValue(func() map[string]string {
+func mathSigns() map[string]string {
+	makeSigns.Do(func() { signs = newSigns() })
+	return signs
+}
+
+func newSigns() map[string]string {
 	all := map[string]string{",": " ", ";": " ", ":": " ", " ": " ", "!": "", "quad": "  ", "qquad": "    ", "left": "", "right": "",
 		"displaystyle": "", "textstyle": "", "limits": "", "nolimits": "", "nonumber": "", "big": "", "Big": "", "bigl": "", "bigr": "", "Bigl": "", "Bigr": "", "bigg": "", "Bigg": ""}
 	words := strings.Fields(`alpha α beta β gamma γ delta δ epsilon ϵ varepsilon ε zeta ζ eta η theta θ vartheta ϑ iota ι kappa κ
@@ -34,7 +46,7 @@ var mathSigns = sync.OnceValue(func() map[string]string {
 		all[words[i]] = " " + words[i+1] + " "
 	}
 	return all
-})
+}
 
 // Characters with their raised and lowered forms, in pairs.
 const (
@@ -43,33 +55,68 @@ const (
 	lowered = "0₀1₁2₂3₃4₄5₅6₆7₇8₈9₉+₊−₋=₌(₍)₎aₐeₑhₕiᵢjⱼkₖlₗmₘnₙoₒpₚrᵣsₛtₜuᵤvᵥxₓβᵦγᵧρᵨφᵩχᵪ"
 )
 
-// mathAccents maps commands to the mark that combines with one character.
-var mathAccents = map[string]string{"hat": "\u0302", "widehat": "\u0302", "bar": "\u0304", "overline": "\u0304", "vec": "\u20d7", "dot": "\u0307", "ddot": "\u0308", "tilde": "\u0303", "widetilde": "\u0303"}
-
-// mathLetters maps commands to the letters that have an own form; others are shifted from A and a.
-var mathLetters = map[string]struct {
-	own          string
-	upper, lower rune
-}{
-	"mathbb":  {"CℂHℍNℕPℙQℚRℝZℤ", 0x1d538, 0},
-	"mathcal": {"BℬEℰFℱHℋIℐLℒMℳRℛ", 0x1d49c, 0},
-	"mathbf":  {"", 0x1d400, 0x1d41a},
-	"bm":      {"", 0x1d400, 0x1d41a},
-	"mathrm":  {"", 'A', 'a'}, "text": {"", 'A', 'a'}, "operatorname": {"", 'A', 'a'}, "mathit": {"", 'A', 'a'}, "textrm": {"", 'A', 'a'}, "mathsf": {"", 'A', 'a'},
+// mathAccent returns the mark that combines with one character for a command; "" for other commands.
+func mathAccent(command string) string {
+	switch command {
+	case "hat", "widehat":
+		return "\u0302"
+	case "bar", "overline":
+		return "\u0304"
+	case "vec":
+		return "\u20d7"
+	case "dot":
+		return "\u0307"
+	case "ddot":
+		return "\u0308"
+	case "tilde", "widetilde":
+		return "\u0303"
+	}
+	return ""
 }
 
-// mathRows maps environments to the signs at the left and right of their only, first, middle and
+// mathAlphabet returns the letters of a command that have an own form; others are shifted from A and a.
+func mathAlphabet(command string) (own string, upper, lower rune, ok bool) {
+	switch command {
+	case "mathbb":
+		return "CℂHℍNℕPℙQℚRℝZℤ", 0x1d538, 0, true
+	case "mathcal":
+		return "BℬEℰFℱHℋIℐLℒMℳRℛ", 0x1d49c, 0, true
+	case "mathbf", "bm":
+		return "", 0x1d400, 0x1d41a, true
+	case "mathrm", "text", "operatorname", "mathit", "textrm", "mathsf":
+		return "", 'A', 'a', true
+	}
+	return "", 0, 0, false
+}
+
+// mathRows returns the signs of an environment at the left and right of its only, first, middle and
 // last row.
-var mathRows = map[string][2]string{
-	"matrix": {}, "pmatrix": {"(⎛⎜⎝", ")⎞⎟⎠"}, "bmatrix": {"[⎡⎢⎣", "]⎤⎥⎦"}, "Bmatrix": {"{⎧⎪⎩", "}⎫⎪⎭"}, "vmatrix": {"││││", "││││"}, "Vmatrix": {"‖‖‖‖", "‖‖‖‖"},
-	"cases": {"{⎧⎪⎩", ""}, "aligned": {}, "align": {}, "align*": {}, "gathered": {}, "gather": {}, "gather*": {}, "equation": {}, "equation*": {}, "split": {},
+func mathRows(environment string) (signs [2]string, ok bool) {
+	switch environment {
+	case "matrix", "aligned", "align", "align*", "gathered", "gather", "gather*", "equation", "equation*", "split":
+	case "pmatrix":
+		signs = [2]string{"(⎛⎜⎝", ")⎞⎟⎠"}
+	case "bmatrix":
+		signs = [2]string{"[⎡⎢⎣", "]⎤⎥⎦"}
+	case "Bmatrix":
+		signs = [2]string{"{⎧⎪⎩", "}⎫⎪⎭"}
+	case "vmatrix":
+		signs = [2]string{"││││", "││││"}
+	case "Vmatrix":
+		signs = [2]string{"‖‖‖‖", "‖‖‖‖"}
+	case "cases":
+		signs[0] = "{⎧⎪⎩"
+	default:
+		return signs, false
+	}
+	return signs, true
 }
 
 // maxMath is the maximum length of math that is shown in Unicode, in bytes.
 const maxMath = 2 << 10
 
-// mathText returns math, with its delimiters, in Unicode; math without an exact form as it is.
-func mathText(source string) string {
+// Text returns math, with its delimiters, in Unicode; math without an exact form as it is.
+func Text(source string) string {
 	inner, display := source, false
 	switch {
 	case len(source) > maxMath || strings.ContainsAny(source, rowSpace+rowNewline):
@@ -126,7 +173,8 @@ func (m *mathReader) lines(environment string) []string {
 	if environment == "" {
 		return rows[0][:1]
 	}
-	return joinMath(rows, mathRows[environment])
+	signs, _ := mathRows(environment)
+	return joinMath(rows, signs)
 }
 
 // joinMath returns rows with aligned cells between signs; see mathRows.
@@ -299,17 +347,17 @@ func (m *mathReader) command(before string) string {
 		}
 		return sign
 	}
-	if mark, ok := mathAccents[name]; ok {
+	if mark := mathAccent(name); mark != "" {
 		of := m.argument()
 		m.inexact = m.inexact || utf8.RuneCountInString(of) != 1
 		return of + mark
 	}
-	if letters, ok := mathLetters[name]; ok {
+	if own, upper, lower, ok := mathAlphabet(name); ok {
 		of := m.argument()
-		if letters.upper == 'A' {
+		if upper == 'A' {
 			return of
 		}
-		return m.letters(of, letters.own, letters.upper, letters.lower)
+		return m.letters(of, own, upper, lower)
 	}
 	switch name {
 	case "frac", "dfrac", "tfrac", "cfrac":
@@ -363,7 +411,7 @@ func (m *mathReader) letters(s, own string, upper, lower rune) string {
 // environment reads the rest of an environment. Its further rows begin below the first one.
 func (m *mathReader) environment(before string) string {
 	name, rest, ok := strings.Cut(strings.TrimPrefix(m.src, "{"), "}")
-	if _, known := mathRows[name]; !ok || !known || strings.Contains(before, rowNewline) {
+	if _, known := mathRows(name); !ok || !known || strings.Contains(before, rowNewline) {
 		m.inexact = true
 		return ""
 	}

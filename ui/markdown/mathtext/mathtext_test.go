@@ -1,4 +1,4 @@
-package markdown
+package mathtext
 
 import (
 	"strings"
@@ -50,7 +50,7 @@ func TestMath(t *testing.T) {
 			source += "$"
 			want += "$"
 		}
-		if got := strings.ReplaceAll(mathText(source), "\u00a0", " "); got != want {
+		if got := strings.ReplaceAll(Text(source), "\u00a0", " "); got != want {
 			t.Errorf("%s is\n%s\nwant\n%s", source, got, want)
 		}
 	}
