@@ -80,7 +80,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/mcp":               {"ui/cli/cmdutil", "ui/app", format, safe, proc, "tools/mcp"},
 		"ui/cli/cmd/prompts":           {"ui/cli/cmdutil", "ui/app", "ui/app/flows", "ui/app/promptfile", format, safe, similar, "session", "session/prompts", llm},
 		"ui/cli/cmd/sandbox":           {"ui/cli/cmdutil", "tools", proc},
-		"ui/cli/cmd/skills":            {"ui/cli/cmdutil", "ui/app", safe},
+		"ui/cli/cmd/skills":            {"ui/cli/cmdutil", "ui/app", catalog, "session/skills", safe},
 		"ui/cli/cmd/doctor":            {"ui/cli/cmdutil", "ui/cli/exit", "ui/app", "ui/clip", "ui/tui", theme, format, safe, "session", "tools", "tools/mcp", proc, "providers", llm},
 		"ui/cli/cmd/serve":             {"ui/cli/cmdutil", "ui/cli/ability", "ui/app", "ui/client", "ui/report", format, safe, "session", "session/attach", "session/settings", "session/transfer", act, "providers", llm},
 		"ui/cli/cmd/version":           {"ui/cli/cmdutil", proc},
@@ -88,7 +88,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
 		"":                     {"ui/cli", "tools", "tools/permission", "tools/sandbox", "ui/cli/exit", md, "ui/markdown/mathtext", "ui/markdown/mermaid"},
-		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/tui/panels", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/instructions", "session/memory", "session/skills", "session/trust", "session/until", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", creds, llm, catalog, similar},
+		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/tui/panels", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/instructions", "session/memory", "session/trust", "session/until", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", creds, llm, catalog, similar},
 		creds:                  {atomic},
 		llm:                    {},
 		similar:                {},

@@ -5,7 +5,7 @@ import "slices"
 // A Skill holds instructions for a task, which models and users can load.
 type Skill struct {
 	Name, Description string
-	Where             string // its directory, abbreviated for users
+	Dir               string // with its files, absolute
 	Warning           string // deviation from the format of skills; "" for none
 	Hidden            bool   // hidden from models
 	Text, Mark        string // text for a model that loads it, and the beginning of that text

@@ -124,7 +124,7 @@ func (e editor) open(_ context.Context, r client.Request) (*client.Opened, error
 		return nil, errors.New(a.dir + " is no folder")
 	}
 	process.AddWorkspace(a.dir)
-	a.project.skills.find()
+	findSkills(a.program)
 	doubt := a.loadProjectTrust(false)
 	o := &client.Opened{}
 	var failed []string // why servers of the editor cannot be started

@@ -70,6 +70,7 @@ type program struct {
 		Models(env *ability.Env, dir, configured string) app.ImageModels
 	}
 	prompts   promptSource   // nil if there are none
+	skills    skillSource    // nil if there are none
 	asks      bool           // an editor asks the user
 	undo      undo.Store     // earlier versions of files; nil until needed
 	finishing sync.WaitGroup // work after turns

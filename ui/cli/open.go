@@ -26,7 +26,7 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 	if a.dir, err = os.Getwd(); err != nil {
 		return nil, "", fmt.Errorf("the working folder: %w", err)
 	}
-	a.project.skills.find()
+	findSkills(a)
 	go projectReader(a)()
 	var trouble error
 	a.library, trouble = a.openLibrary()

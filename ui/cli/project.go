@@ -17,7 +17,6 @@ import (
 	"parley/session/config"
 	"parley/session/hooks"
 	"parley/session/instructions"
-	"parley/session/skills"
 	"parley/session/trust"
 	"parley/tools"
 	"parley/tools/act"
@@ -63,7 +62,10 @@ func finders(a *program) (all []trust.Finder) {
 	if a.prompts != nil {
 		all = append(all, trust.Finder{Kind: trust.Prompts, Files: a.prompts.ProjectFiles})
 	}
-	return append(all, trust.Finder{Kind: trust.Skills, Files: skills.ProjectFiles})
+	if a.skills != nil {
+		all = append(all, trust.Finder{Kind: trust.Skills, Files: a.skills.ProjectFiles})
+	}
+	return all
 }
 
 // texts returns the paths and texts of the files of a kind, if the user trusts the directory.

@@ -90,6 +90,7 @@ func newProgram() *program {
 	a.openFiles = snapshot.Open
 	a.images = image.Images{}
 	a.prompts = prompts.Files{}
+	a.skills = skills.Files{}
 	a.doctor = doctor.New(doctor.Options{Streams: &a.Streams, Open: a.openCheckup, ConfigPath: &a.configPath, Config: &a.config.Config, Discovers: &a.config.UI.Discover, Sandbox: &a.config.Sandbox, MCP: &a.config.MCP, Models: a.config.configuredModels, Dir: &a.dir, Services: a.local.services, Discover: a.local.discover, OpenOptions: a.openOptions, Servers: a.mcp.running, AbbrevPath: abbrevPath})
 	return a
 }
@@ -122,7 +123,9 @@ func addCommands(root *cobra.Command, a *program) {
 		root.AddCommand(a.prompts.Command(&a.Streams, a.withProject, promptFiles{a}.places(), abbrevPath))
 	}
 	root.AddCommand(sandbox.New(a.load, &a.config.Sandbox))
-	root.AddCommand(skills.New(skills.Options{Streams: &a.Streams, Find: a.withSkills, Dir: configDir, AbbrevPath: abbrevPath}))
+	if a.skills != nil {
+		root.AddCommand(a.skills.Command(&a.Streams, a.withSkills, configDir(), abbrevPath))
+	}
 	root.AddCommand(version.New(a.Out))
 	completion.Add(root)
 }

@@ -2,36 +2,42 @@ package cli
 
 import (
 	"fmt"
-	"os"
+	"iter"
 	"slices"
 	"strings"
-	"sync"
 
-	"parley/providers/catalog"
+	"github.com/spf13/cobra"
+
 	"parley/providers/llm"
-	"parley/session/skills"
 	"parley/session/trust"
 	"parley/tools"
 	"parley/tools/act"
 	"parley/ui/app"
+	"parley/ui/cli/cmdutil"
 )
+
+// skillSource finds skills and lists them for models.
+type skillSource interface {
+	Command(streams *cmdutil.Streams, find func(use func(all []app.Skill, problems []error) error) error, dir string, abbrevPath func(string) string) *cobra.Command
+	ProjectFiles(dir string) (paths []string, err error)
+	Find(dir string) func(project iter.Seq2[string, string]) (all []app.Skill, problems []error) // searches the user's in the background
+	List(all []app.Skill, window int) (text string, omitted int)
+}
 
 // skillSet holds the skills of a run.
 type skillSet struct {
-	own      func() ([]skills.Skill, []error) // returns the user's skills, and the problems of unusable ones
-	all      []skills.Skill                   // usable skills, the project's first
+	gather   func(project iter.Seq2[string, string]) (all []app.Skill, problems []error) // nil without skills
+	all      []app.Skill                                                                 // usable skills, the project's first
 	problems []error
 	list     string // list for the system prompt; "" offers none
 	omitted  int    // number of skills that did not fit into list
 }
 
-// find starts to search the user's skills in the background.
-func (s *skillSet) find() {
-	home, _ := os.UserHomeDir()
-	s.own = sync.OnceValues(func() ([]skills.Skill, []error) {
-		return skills.Find(skills.UserPlaces(inConfigDir("skills"), home))
-	})
-	go s.own()
+// findSkills starts to search the user's skills in the background.
+func findSkills(a *program) {
+	if a.skills != nil {
+		a.project.skills.gather = a.skills.Find(inConfigDir("skills"))
+	}
 }
 
 // offersTool reports whether names, the value of --tools, includes the tool name.
@@ -49,35 +55,18 @@ func (a *program) setFor(tool string) act.Set {
 
 // gatherSkills collects the usable skills: the user's, and those of a trusted directory.
 func (p *project) gatherSkills() {
-	s := &p.skills
-	s.all, s.problems = s.own()
-	own, problems := s.all, s.problems
-	s.all, s.problems = nil, nil
-	for path, text := range p.texts(trust.Skills) {
-		is, err := skills.Parse(skills.Place{Project: true}, path, []byte(text))
-		if err != nil {
-			s.problems = append(s.problems, err)
-			continue
-		}
-		s.all = append(s.all, is)
-	}
-	s.all, s.problems = skills.Unique(append(s.all, own...)), append(s.problems, problems...)
+	p.skills.all, p.skills.problems = p.skills.gather(p.texts(trust.Skills))
 }
 
 // offerSkills adds the list of skills to the model's instructions, and the tool that loads them. Without skills it adds
 // neither.
 func offerSkills(a *program, model llm.Endpoint) error {
 	s := &a.project.skills
-	if a.toolSet == nil || s.own == nil || !offersTool(a.flags.toolNames, act.SkillName) {
+	if a.toolSet == nil || s.gather == nil || !offersTool(a.flags.toolNames, act.SkillName) {
 		return nil
 	}
 	a.project.gatherSkills()
-	room := skills.MaxList
-	if model.Context > 0 {
-		const share, bytesPerToken = 50, 4 // 2 % of the context window
-		room = min(room, model.Context/share*bytesPerToken)
-	}
-	s.list, s.omitted = skills.List(s.all, room)
+	s.list, s.omitted = a.skills.List(s.all, model.Context)
 	var names, dirs []string
 	for i := range s.all {
 		dirs = append(dirs, s.all[i].Dir)
@@ -90,32 +79,23 @@ func offerSkills(a *program, model llm.Endpoint) error {
 	if s.list != "" {
 		all := s.all
 		offered = append(offered, tools.SkillTool(names, func(name string) (text, mark string, err error) {
-			i := slices.IndexFunc(all, func(s skills.Skill) bool { return s.Name == name })
+			i := slices.IndexFunc(all, func(s app.Skill) bool { return s.Name == name })
 			if i < 0 {
 				return "", "", fmt.Errorf("no skill %q; the skills are %s", name, strings.Join(names, ", "))
 			}
-			return all[i].Text(), all[i].Mark(), nil
+			return all[i].Text, all[i].Mark, nil
 		}))
 	}
 	return a.toolSet.ReplaceExternal(act.SkillName, offered)
 }
 
 // rows returns the skills for the application, and the problems of unusable ones.
-func (s *skillSet) rows() (rows []app.Skill, problems []error) {
-	for i := range s.all {
-		is := &s.all[i]
-		rows = append(rows, app.Skill{
-			Name: is.Name, Description: is.Description, Where: abbrevPath(is.Dir), Warning: is.Warning, Hidden: is.Hidden, Text: is.Text(), Mark: is.Mark(),
-			Tokens: catalog.Estimate(is.Name + ": " + is.Description), BodyTokens: catalog.Estimate(is.Body),
-		})
-	}
-	return rows, s.problems
-}
+func (s *skillSet) rows() (rows []app.Skill, problems []error) { return s.all, s.problems }
 
 // withSkills calls use with the usable skills of the working directory.
 func (a *program) withSkills(use func(all []app.Skill, problems []error) error) error {
 	return a.withProject(func() error {
-		a.project.skills.find()
+		findSkills(a)
 		a.project.gatherSkills()
 		return use(a.project.skills.rows())
 	})
