@@ -11,6 +11,7 @@ import (
 	"parley/tools/sandbox"
 	"parley/ui/cli"
 	"parley/ui/cli/exit"
+	"parley/ui/clip/routes"
 	"parley/ui/markdown"
 	"parley/ui/markdown/mathtext"
 	"parley/ui/markdown/mermaid"
@@ -20,6 +21,7 @@ func main() {
 	exit.CheckAddressSpace()
 	sandbox.Register() // the sandbox runs this program again to confine commands
 	permission.Register()
+	routes.Register()
 	markdown.Drawings["mermaid"] = mermaid.Draw
 	markdown.MathText = mathtext.Text
 	tools.ScrubEnvironment()

@@ -40,6 +40,7 @@ import (
 	"parley/tools/sandbox"
 	"parley/ui/app"
 	"parley/ui/cli"
+	"parley/ui/clip/routes"
 	"parley/ui/tui"
 )
 
@@ -50,6 +51,7 @@ const heapPercent = 400
 func TestMain(m *testing.M) {
 	sandbox.Register()
 	permission.Register()
+	routes.Register()
 	programs := map[string]func(){"parley": main, "parley-resident": reside, "mcp-sink": serveSink}
 	if programs[filepath.Base(os.Args[0])] == nil { // the tests, which mostly wait
 		parallel.Tests(8)

@@ -87,7 +87,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/undo":              {"ui/cli/cmdutil", format, safe, "session", "tools/undo", "tools/undo/changes"},
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
-		"":                     {"ui/cli", "tools", "tools/permission", "tools/sandbox", "ui/cli/exit", md, "ui/markdown/mathtext", "ui/markdown/mermaid"},
+		"":                     {"ui/cli", "tools", "tools/permission", "tools/sandbox", "ui/cli/exit", "ui/clip/routes", md, "ui/markdown/mathtext", "ui/markdown/mermaid"},
 		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/tui/panels", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/instructions", "session/memory", "session/trust", "session/until", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", creds, llm, catalog, similar},
 		creds:                  {atomic},
 		llm:                    {},
@@ -117,7 +117,7 @@ func TestImports(t *testing.T) {
 		"providers":            {"providers/*", proc},
 		act:                    {llm},
 		"tools/rule":           {act, lazy},
-		"tools":                {act, "tools/rule", llm, proc, safe, atomic, "tools/folders", "tools/gitignore", "tools/openat", "tools/places"},
+		"tools":                {act, "tools/rule", llm, proc, safe, atomic, "tools/gitignore", "tools/openat", "tools/places"},
 		"tools/sandbox":        {"tools/folders", "tools/openat", "tools/places", proc, lazy},
 		proc:                   {},
 		"tools/places":         {},
@@ -187,7 +187,8 @@ func TestImports(t *testing.T) {
 		"ui/tui/sidebar":       {"ui/tui/panel", "ui/tui/common", "ui/app", "tools/act", theme, format, safe, "session", llm},
 		"ui/tui/statusbar":     {theme, format, safe},
 		"ui/tui/termimage":     {},
-		"ui/clip":              {format, proc, atomic, safe},
+		"ui/clip":              {format},
+		"ui/clip/routes":       {"ui/clip", format, proc, atomic, safe},
 		"ui/tui/files":         {"tools/gitignore", "tools/openat", fuzzy},
 		"ui/tui/renderer":      {lazy},
 		"ui/uitest/vt":         {},
@@ -855,7 +856,7 @@ func TestInitIsCheap(t *testing.T) {
 		"providers", "providers/adapter", "providers/agentcli", "providers/anthropic", "providers/catalog", "providers/credentials",
 		"providers/demo", "providers/filter", "providers/gemini", "providers/llm", "providers/openai", "providers/schema", "providers/wire",
 		"session", "session/archive", "session/store", "tools", "tools/mcp/client", "tools/permission", "tools/places", "tools/sandbox", "tools/sanitize",
-		"ui/app", "ui/cli", "ui/clip", "ui/markdown", "ui/plain", "ui/tui/renderer", "ui/tui/transcript",
+		"ui/app", "ui/cli", "ui/clip/routes", "ui/markdown", "ui/plain", "ui/tui/renderer", "ui/tui/transcript",
 	}
 	exe, err := os.Executable()
 	if err != nil {

@@ -12,12 +12,14 @@ import (
 	"parley/providers/llmtest"
 	"parley/tools/permission"
 	"parley/tools/sandbox"
+	"parley/ui/clip/routes"
 )
 
 // TestMain lets the examples of the manual run this program as parley.
 func TestMain(m *testing.M) {
 	sandbox.Register()
 	permission.Register()
+	routes.Register()
 	if os.Getenv("PARLEY_TEST_AS_PROGRAM") != "" {
 		os.Exit(Main(os.Args[1:]))
 	}

@@ -15,7 +15,7 @@ type deps struct {
 	*runner
 	app   *app.App
 	out   *console.Writer
-	board *clip.Board
+	board clip.Board
 	now   func() time.Time
 	apply func(app.Effect) // writes the effect of a command
 }

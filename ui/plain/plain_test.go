@@ -20,10 +20,14 @@ import (
 	"parley/ui/app"
 	"parley/ui/app/flows"
 	"parley/ui/app/flows/prompts"
+	"parley/ui/clip/routes"
 	"parley/ui/plain/console"
 )
 
-func init() { permission.Register() }
+func init() {
+	permission.Register()
+	routes.Register()
+}
 
 // TestDialogues compares whole dialogues of output and input.
 func TestDialogues(t *testing.T) {

@@ -35,6 +35,7 @@ import (
 	"parley/tools/sandbox"
 	"parley/ui/app"
 	"parley/ui/app/flows"
+	"parley/ui/clip/routes"
 	"parley/ui/tui/panels"
 	"parley/ui/uitest"
 	"parley/ui/uitest/vt"
@@ -45,6 +46,7 @@ import (
 func TestMain(m *testing.M) {
 	sandbox.Register()
 	permission.Register()
+	routes.Register()
 	if !sandbox.Probe().Available() { // its tests need no sandbox
 		process.Sandbox.Command = process.Sandbox.Supervise
 	}

@@ -77,7 +77,7 @@ func environment(getenv func(string) string) []string {
 		"new line:    ctrl+j and \\ before enter work everywhere; press alt+enter and shift+enter to test them",
 		"copying:     tries these in order, until one is confirmed",
 	}
-	for i, route := range clip.Report(context.Background(), getenv) {
+	for i, route := range clip.New(getenv, "", "", nil).Report(context.Background()) {
 		lines = append(lines, fmt.Sprintf("%13d. %s", i+1, route))
 	}
 	return append(lines, "", "Press keys; ctrl+d exits.")

@@ -6,7 +6,11 @@ import (
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+
+	"parley/ui/clip/routes"
 )
+
+func init() { routes.Register() }
 
 func TestTitle(t *testing.T) {
 	for _, tt := range []struct{ conversation, state, want string }{

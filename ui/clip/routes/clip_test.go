@@ -1,6 +1,6 @@
 //go:build unix
 
-package clip
+package routes
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"parley/providers/llmtest"
+	"parley/ui/clip"
 
 	"go.uber.org/goleak"
 )
@@ -126,7 +127,7 @@ const xclip = `case "$*" in
 *-out) cat $held/clipboard ;;
 esac`
 
-func (d *desk) copy(text string) Result {
+func (d *desk) copy(text string) clip.Result {
 	d.t.Helper()
 	return d.Copy(text)(context.Background())
 }
@@ -535,7 +536,7 @@ func TestReport(t *testing.T) {
 	d := sit(t, map[string]string{"DISPLAY": ":0"})
 	d.tmux("external", "0", "256", "")
 	d.install("xclip", xclip)
-	got := Report(context.Background(), d.Getenv)
+	got := (&Board{Getenv: d.Getenv}).Report(context.Background())
 	want := []string{
 		"tmux buffer: checked; for the terminal around it: set -as terminal-features ',*:clipboard'",
 		"xclip: " + filepath.Join(d.bin, "xclip") + ", checked",

@@ -1,6 +1,6 @@
 //go:build unix
 
-package clip
+package routes
 
 import (
 	"bytes"

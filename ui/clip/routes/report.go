@@ -1,4 +1,4 @@
-package clip
+package routes
 
 import (
 	"context"
@@ -10,8 +10,7 @@ import (
 
 // Report lists the available routes, one line each, in the order in which they
 // are tried.
-func Report(ctx context.Context, getenv func(string) string) []string {
-	b := &Board{Getenv: getenv}
+func (b *Board) Report(ctx context.Context) []string {
 	p := b.environment(ctx)
 	var lines []string
 	for _, w := range escapeRoutes {
