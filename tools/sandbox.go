@@ -14,7 +14,6 @@ import (
 	"sync"
 
 	"parley/tools/act"
-	"parley/tools/folders"
 	"parley/tools/process"
 )
 
@@ -117,27 +116,27 @@ func (w *workspace) SandboxPolicy(network bool) process.SandboxPolicy {
 	return p
 }
 
-// A heldList keeps the list of a workspace's folders from its first command on, so that later ones need not walk it.
+// A heldList keeps the sandbox's list of a workspace's folders from its first command on.
 type heldList struct {
 	mu   sync.Mutex
-	list *folders.List
+	stop func() // nil if there is no list
 }
 
 func (h *heldList) open(dir string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.list == nil {
-		h.list = folders.Open(dir)
+	if h.stop == nil {
+		h.stop = process.Sandbox.Follow(dir)
 	}
 }
 
 func (h *heldList) close() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.list != nil {
-		h.list.Close()
+	if h.stop != nil {
+		h.stop()
 	}
-	h.list = nil
+	h.stop = nil
 }
 
 // directoryPlaces returns the absolute paths of credentials and start files in added directories.

@@ -32,6 +32,7 @@ type SandboxDriver struct {
 	Command       func(p SandboxPolicy, argv ...string) (cmd *exec.Cmd, cleanup func(), err error) // prepares a confined program
 	Hides         func(program string) bool                                                        // reports whether a policy that denies a program hides all its files; nil: never
 	Policy        func(workspace string, env []string) SandboxPolicy                               // returns the usual policy of a command in a workspace
+	Follow        func(workspace string) (stop func())                                             // keeps a list of the workspace's folders, so that commands need not walk it
 	ExplainDenial func(output string) (what string, ok bool)                                       // guesses from a confined program's output which access was denied
 }
 

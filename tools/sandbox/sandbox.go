@@ -53,6 +53,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"parley/tools/folders"
 	"parley/tools/process"
 )
 
@@ -68,6 +69,7 @@ func Register() {
 	d := &process.Sandbox
 	addHelper(d)
 	d.Probe, d.Check, d.Command, d.GitRuns, d.ExplainDenial = Probe, check, Command, GitRuns, ExplainDenial
+	d.Follow = func(workspace string) func() { return folders.Open(workspace).Close }
 	d.Policy = func(workspace string, env []string) Policy {
 		return Policy{Workspace: workspace, Env: env, ReadPaths: ReadablePaths(env), Protected: Protected()}
 	}
