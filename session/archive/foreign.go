@@ -255,7 +255,7 @@ type block struct {
 func (t *builder) blocks(list jsonList) (all []block) {
 	for _, raw := range list {
 		b := block{Type: "text"}
-		if json.Unmarshal(raw, &b.Text) != nil {
+		if len(raw) == 0 || raw[0] == '{' || json.Unmarshal(raw, &b.Text) != nil { // an error costs more than reading the object
 			b = block{raw: raw}
 			if !t.skipped.decode(raw, &b, unknownBlocks) {
 				continue

@@ -37,7 +37,7 @@ var standard = limits{line: 64 << 20, lead: 1000, unzip: 1 << 30, image: 32 << 2
 // If there is no conversation, the error is ErrNoConversation, or names the part that was too long. If r fails
 // midway, the conversations read until then come with the error.
 func (l limits) conversations(r io.Reader, name string, n *skippedCounts) ([]Conversation, error) {
-	b := bufio.NewReaderSize(r, 64<<10)
+	b := bufio.NewReaderSize(r, 16<<10)
 	found, err := l.open(r, b, name, n)
 	found = slices.DeleteFunc(found, func(c Conversation) bool { return len(c.Nodes) == 0 && c.Session.Title == "" })
 	unique(found)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
 	"math"
@@ -273,8 +274,7 @@ func indexTitle(w *writer, num int64, title string) error {
 const nodeSQL = `INSERT INTO nodes (session, seq, parent, at, role, origin, model, indexed, rest, parts)
 	VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?)
 	ON CONFLICT (session, seq) DO UPDATE SET parent = excluded.parent, at = excluded.at, role = excluded.role,
-	origin = excluded.origin, model = excluded.model, indexed = excluded.indexed, rest = excluded.rest, parts = excluded.parts
-	RETURNING num`
+	origin = excluded.origin, model = excluded.model, indexed = excluded.indexed, rest = excluded.rest, parts = excluded.parts`
 
 // saveNodes writes nodes with their blobs and ledger entries. A complete answer is indexed, with messages
 // whose words are owed; other messages are owed to the next answer, search or start, because a request
@@ -312,13 +312,13 @@ func (tx *transaction) saveNode(w *writer, e *nodeEntry) error {
 	if err != nil {
 		return err
 	}
-	var num int64
-	err = w.QueryRow(nodeSQL, tx.num, e.Seq, e.Parent, nanos(e.At), string(e.Role), e.Origin, e.Model, string(rest), string(parts)).
-		Scan(&num)
-	if err != nil {
-		return err
+	err = w.Exec(nodeSQL, tx.num, e.Seq, e.Parent, nanos(e.At), string(e.Role), e.Origin, e.Model, string(rest), string(parts))
+	if err == nil && (len(blobs) > 0 || e.saved > 0) {
+		var num int64
+		err = w.QueryRow(`SELECT num FROM nodes WHERE session = ? AND seq = ?`, tx.num, e.Seq).Scan(&num)
+		err = cmp.Or(err, w.saveBlobs(num, blobs, e.saved > 0))
 	}
-	if err := w.saveBlobs(num, blobs, e.saved > 0); err != nil {
+	if err != nil {
 		return err
 	}
 	if e.Role == llm.RoleAssistant && !e.copied {

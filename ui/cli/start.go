@@ -21,6 +21,10 @@ const startTime = 100 * time.Millisecond
 func postponeCollection(percent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
-		time.AfterFunc(startTime, func() { debug.SetGCPercent(usualPercent) })
+		time.AfterFunc(startTime, func() {
+			if now := debug.SetGCPercent(usualPercent); now != percent { // an import has begun
+				debug.SetGCPercent(now)
+			}
+		})
 	}
 }
