@@ -11,7 +11,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -155,41 +154,12 @@ func SandboxBadge(a *App) string {
 	return ""
 }
 
-// findDirectory returns the absolute path of an existing directory. ~ is the home directory; relative names are
-// resolved against o.Directory.
-func (o *Options) findDirectory(name string) (string, error) {
-	name = o.Absolute(name)
-	info, err := os.Stat(name)
-	switch {
-	case err != nil:
-		return "", err
-	case !info.IsDir():
-		return "", fmt.Errorf("%s is not a folder", name)
-	}
-	return name, nil
-}
-
 // Absolute returns the absolute path of name; ~ is the home directory.
 func (o *Options) Absolute(name string) string {
 	if name = ExpandHome(name); !filepath.IsAbs(name) {
 		name = filepath.Join(o.Directory, name)
 	}
 	return filepath.Clean(name)
-}
-
-// sessionDirectories returns the existing directories of stored conversations except o.Directory, the most recent
-// first.
-func (o *Options) sessionDirectories() (all []string, err error) {
-	rows, err := o.Library.List(session.Query{})
-	for _, s := range rows {
-		if s.Dir == o.Directory || slices.Contains(all, s.Dir) {
-			continue
-		}
-		if dir, err := o.findDirectory(s.Dir); err == nil && filepath.IsAbs(s.Dir) {
-			all = append(all, dir)
-		}
-	}
-	return all, err
 }
 
 // Options configures an App: the session, and everything that front ends share. WithDefaults lists the fields that may

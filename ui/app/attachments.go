@@ -69,15 +69,6 @@ func (o *Options) isMention(text string) bool {
 	return resource || IsFile(text) || o.FetchFile != nil && isAddress(text)
 }
 
-// Attach reads the files named by arg: shell-quoted paths, or a single file name as it is. It returns the readable
-// files even with an error.
-func Attach(arg string) ([]attach.Attachment, error) {
-	if paths := attach.DroppedPaths(arg); paths != nil {
-		return attachFiles(paths)
-	}
-	return attachFiles([]string{ExpandHome(arg)})
-}
-
 // attachFiles reads files by their paths. It returns the readable ones even with an error.
 func attachFiles(paths []string) (items []attach.Attachment, err error) {
 	for _, p := range paths {
@@ -211,29 +202,25 @@ func (o *Options) resource(name string) (r act.Resource, ok bool) {
 	return r, false
 }
 
-// attach attaches the files named by arg; without arg, the image on the clipboard.
-func (a *App) attach(arg string) Effect {
-	if arg == "" {
-		return a.AttachClipboard()
-	}
-	o := a.Options
+// Attach attaches the files named by arg: shell-quoted paths, a single file name as it is, or a web address; without
+// arg, the image on the clipboard.
+func (a *App) Attach(arg string) Effect {
+	o, image := a.Options, a.ClipboardImage
 	return a.attachAll(func(ctx context.Context) ([]attach.Attachment, error) {
+		if arg == "" {
+			data, err := image(ctx)
+			if err != nil {
+				return nil, err
+			}
+			return list(attach.FromBytes("pasted.png", data, attach.DefaultLimits()))
+		}
 		if isAddress(arg) {
 			return list(o.fetched(ctx, arg))
 		}
-		return Attach(arg)
-	})
-}
-
-// AttachClipboard attaches the image on the clipboard.
-func (a *App) AttachClipboard() Effect {
-	image := a.ClipboardImage
-	return a.attachAll(func(ctx context.Context) ([]attach.Attachment, error) {
-		data, err := image(ctx)
-		if err != nil {
-			return nil, err
+		if paths := attach.DroppedPaths(arg); paths != nil {
+			return attachFiles(paths)
 		}
-		return list(attach.FromBytes("pasted.png", data, attach.DefaultLimits()))
+		return attachFiles([]string{ExpandHome(arg)})
 	})
 }
 
@@ -269,11 +256,10 @@ func (a *App) attached(items []attach.Attachment, err error) Effect {
 // AttachDropped attaches files that were dragged into the terminal. It returns false if pasted is not a list of their
 // paths.
 func AttachDropped(a *App, pasted string) (Effect, bool) {
-	paths := attach.DroppedPaths(pasted)
-	if paths == nil {
+	if attach.DroppedPaths(pasted) == nil {
 		return nil, false
 	}
-	return a.attachAll(func(context.Context) ([]attach.Attachment, error) { return attachFiles(paths) }), true
+	return a.Attach(pasted), true
 }
 
 // AttachParts adds parts to the next prompt.

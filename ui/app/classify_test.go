@@ -48,3 +48,19 @@ func TestClassify(t *testing.T) {
 		}
 	}
 }
+
+// TestTakesLines: only commands that say so accept an argument of several lines; other such text is a message.
+func TestTakesLines(t *testing.T) {
+	commands := []Command{{Name: "compact", Aliases: []string{"summarize"}, MultilineArg: "edit"}, {Name: "rename"}}
+	for text, want := range map[string]bool{
+		"/compact edit a\nb": true, "/summarize edit a\n\nb": true, "/compact edit a": true,
+		"/compact a\nb": false, "/compact\nedit": false, "/compact editor\nb": false, "/rename edit\nb": false, "compact edit a\nb": false,
+	} {
+		if got := AllowsMultiline(text, commands); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+		if _, _, ok := parseCommand(text, commands); ok != want && strings.Contains(text, "\n") {
+			t.Errorf("%q is a command: %v", text, ok)
+		}
+	}
+}

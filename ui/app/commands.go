@@ -68,28 +68,6 @@ func (a *App) Command(name string) *Command {
 	return &Command{Run: func(string) Effect { return nil }}
 }
 
-// Register adds the commands that every front end has, except those of the packages in flows.
-func Register(a *App) {
-	a.Commands = append(a.Commands, []Command{
-		{Name: "retry", Keys: []string{"ctrl+x r"}, Group: Messages, Help: "Retry the last message", Unavailable: a.nothingFailed, Run: a.retry},
-		{Name: "attach", Aliases: []string{"file"}, Group: Messages, Arg: "PATH", Help: "Attach a file or the clipboard image", Path: PathFile, Run: a.attach},
-
-		{Name: "sessions", Aliases: []string{"resume", "continue"}, Keys: []string{"ctrl+x l"}, Group: Conversations, Arg: "WORDS", Help: "Find a conversation to open, rename, pin or delete", Run: openPanel(PanelSessions)},
-		{Name: "new", Aliases: []string{"clear"}, Keys: []string{"ctrl+x n"}, Group: Conversations, Help: "Start a new conversation", Unavailable: a.BusyText, Run: a.newSession},
-		{Name: "fork", Keys: []string{"ctrl+x f"}, Group: Conversations, Help: "Fork: continue in a copy", Unavailable: a.busyOrEmpty, Run: func(string) Effect { return a.ForkSession(a.Session.ID(), 0) }},
-		{Name: "tree", Aliases: []string{"branches"}, Keys: []string{"ctrl+x t"}, Group: Conversations, Help: "Branches of this conversation", Unavailable: a.NoBranchesText, Run: openPanel(PanelBranches)},
-		{Name: "rename", Group: Conversations, Arg: "TITLE", Help: "Rename this conversation", Unavailable: a.EmptyText, Run: a.rename},
-		{Name: "compact", Aliases: []string{"compress", "summarize"}, Keys: []string{"ctrl+x k"}, Group: Conversations, Arg: "ACTION", Help: "Summarize to free context; edit, undo", Unavailable: a.busyOrEmpty, Args: a.compactItems, MultilineArg: "edit", Run: a.compact},
-
-		{Name: "wire", Keys: []string{"ctrl+x w", "f12"}, Group: View, Help: "HTTP inspector: raw requests and responses", Unavailable: a.noExchanges, Run: openPanel(PanelWire)},
-
-		{Name: "init", Group: Program, Help: "Ask the model to write AGENTS.md for this folder", Run: writeInstructions},
-		{Name: "review-changes", Group: Program, Help: "Ask the model to review the uncommitted changes", Run: reviewChanges},
-		{Name: "folder", Aliases: []string{"cd"}, Group: Program, Arg: "PATH", Help: "Start a new conversation in another folder", Unavailable: a.folderFixed, Path: PathDirectory, Run: a.folder},
-		{Name: "quit", Aliases: []string{"exit"}, Group: Program, Help: "Quit parley", Run: func(string) Effect { return Quit(a) }},
-	}...)
-}
-
 // FirstCommands lists the commands that come first in lists for new users.
 var FirstCommands = []string{"model", "new", "sessions", "connect", "help"}
 
@@ -186,21 +164,6 @@ func (u *CommandUses) load() {
 	}
 }
 
-// writeInstructions drafts a prompt that asks the model to write AGENTS.md.
-func writeInstructions(string) Effect {
-	return Draft("Look through this folder and write AGENTS.md: what the project is, how it is built and tested, how the code is laid out, and the conventions to follow. Keep it short. If AGENTS.md exists, improve it.")
-}
-
-// reviewChanges drafts a prompt that asks the model for a review.
-func reviewChanges(string) Effect {
-	return Draft("Review the uncommitted changes in this folder (git status, git diff). List the problems, the worst first: file and line, what goes wrong, how to repair it. Change nothing.")
-}
-
-// openPanel returns a function that opens a panel with its argument as search text.
-func openPanel(p Panel) func(string) Effect {
-	return func(arg string) Effect { return PanelQuery{p, arg} }
-}
-
 // These functions return why a command cannot run now; "" if it can.
 
 // BusyText returns a text if a turn is running; "" otherwise.
@@ -219,40 +182,10 @@ func (a *App) EmptyText() string {
 	return ""
 }
 
-func (a *App) busyOrEmpty() string { return cmp.Or(a.BusyText(), a.EmptyText()) }
-
 // NoBranchesText explains how to create branches if there are none; "" otherwise.
 func (a *App) NoBranchesText() string {
 	if !a.Session.HasBranches() {
 		return "No branches yet. " + a.KeyOf("rewind") + " edits a message"
 	}
 	return ""
-}
-
-func (a *App) nothingFailed() string {
-	if a.Busy() || !a.Session.Unanswered() {
-		return "Nothing to retry"
-	}
-	return ""
-}
-
-func (a *App) folderFixed() string {
-	if a.Restart == nil {
-		return "The folder is fixed here"
-	}
-	return a.BusyText()
-}
-
-// Quit ends the front end. If background commands are running, it asks first.
-func Quit(a *App) Effect {
-	return endingJobs(a, "Quitting", "Quit", func() Effect { return Exit{} })
-}
-
-// endingJobs runs then, which ends all background jobs. If there are any, it asks first; yes is the text of the button.
-func endingJobs(a *App, doing, yes string, then func() Effect) Effect {
-	text := a.EndingJobs()
-	if text == "" {
-		return then()
-	}
-	return &Confirm{Text: doing + " ends " + text, Yes: yes, No: "Cancel", Harmless: true, Accept: then}
 }

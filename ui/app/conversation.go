@@ -31,8 +31,8 @@ func (a *App) replace(s *session.Session, seq int) Effect {
 	return opened
 }
 
-// newSession starts a conversation with the model and settings of the open one.
-func (a *App) newSession(string) Effect {
+// NewSession starts a conversation with the model and settings of the open one.
+func (a *App) NewSession() Effect {
 	s, err := a.New()
 	if err != nil {
 		return Fail(err)
@@ -140,69 +140,8 @@ func (a *App) opened(id string, seq int, s *session.Session, note string, err er
 	return Then{a.replace(s, seq), Toast(note)}
 }
 
-// rename changes the title of the conversation.
-func (a *App) rename(title string) Effect {
-	if title == "" {
-		return Toast("Type /rename and a title")
-	}
-	s := a.Session
-	return Do(func(context.Context) error { return s.Rename(title) }, "Renamed to "+title)
-}
-
-// compactItems lists the actions for an existing summary.
-func (a *App) compactItems() []Item {
-	if _, _, ok := a.Session.Branch.LastSummary(); !ok {
-		return nil
-	}
-	return []Item{
-		{Title: "edit", Detail: "Change the summary before the next message", Value: "edit"},
-		{Title: "undo", Detail: "Send the full messages again", Value: "undo"},
-	}
-}
-
-// compact summarizes the conversation. "edit" puts the summary into the draft, as the command that replaces it; "undo"
-// returns to the state before it.
-func (a *App) compact(arg string) Effect {
-	action, text, _ := strings.Cut(strings.TrimSpace(arg), " ")
-	if first, rest, ok := strings.Cut(action, "\n"); ok { // the text begins on its own line
-		action, text = first, rest+" "+text
-	}
-	text = strings.TrimSpace(text)
-	switch {
-	case action == "":
-		return Play(a.Session.Compact)
-	case action == "undo" && text == "":
-		if err := a.Session.Branch.UndoSummary(); err != nil {
-			return Fail(err)
-		}
-		return Then{SessionOpened{}, Toast("Summary undone: full messages are sent again")}
-	case action == "edit" && text == "":
-		_, summary, ok := a.Session.Branch.LastSummary()
-		if !ok {
-			return Failure{Err: session.ErrNoSummary}
-		}
-		return DraftCommand(editSummary + summary)
-	case action == "edit":
-		if err := a.Session.Branch.EditSummary(text); err != nil {
-			return Fail(err)
-		}
-		return Then{SessionOpened{}, Toast("Summary replaced")}
-	}
-	return Refuse("unknown action %q: use /compact, /compact edit or /compact undo", action)
-}
-
-// retry asks again from the last prompt or tool results. An empty answer remains as a branch.
-func (a *App) retry(string) Effect {
-	dropped := a.Session.Branch.DropEmptyAnswer()
-	e := retryLast(a)
-	if dropped {
-		return Then{SessionOpened{}, e}
-	}
-	return e
-}
-
-// retryLast asks for an answer at the current end of the conversation, from the image model if the prompt was for one.
-func retryLast(a *App) Effect {
+// AnswerLast asks for an answer at the current end of the conversation, from the image model if the prompt was for one.
+func (a *App) AnswerLast() Effect {
 	s := a.Session
 	if model := s.ImageModelOf(s.Head()); model != "" && a.Images.Open != nil && a.DrawAgain != nil {
 		return a.DrawAgain(model)
@@ -212,7 +151,7 @@ func retryLast(a *App) Effect {
 
 // IsLimited reports whether the last message is unanswered because of a limit, and the provider said when that resets.
 func IsLimited(a *App) bool {
-	return a.nothingFailed() == "" && !a.Session.LimitReset().IsZero()
+	return !a.Busy() && a.Session.Unanswered() && !a.Session.LimitReset().IsZero()
 }
 
 // WaitForReset answers the last message when the limit resets.
@@ -223,7 +162,7 @@ func (a *App) Regenerate(seq int) Effect {
 	if err := a.Session.Branch.Regenerate(seq); err != nil {
 		return Fail(err)
 	}
-	return Then{SessionOpened{}, retryLast(a)}
+	return Then{SessionOpened{}, a.AnswerLast()}
 }
 
 // JoinComma joins values with commas.
@@ -233,40 +172,6 @@ func JoinComma[T ~string](values []T) string {
 		words[i] = string(v)
 	}
 	return strings.Join(words, ", ")
-}
-
-// folder changes to another directory, by name or from a list.
-func (a *App) folder(arg string) Effect {
-	if arg != "" {
-		return a.enterFolder(arg)
-	}
-	o := a.Options
-	return Async(func(context.Context) Effect {
-		dirs, err := o.sessionDirectories()
-		switch {
-		case len(dirs) == 0 && err != nil:
-			return Fail(err)
-		case len(dirs) == 0:
-			return Toast("No other folder known yet · /cd PATH opens one")
-		}
-		var items []Item
-		for _, dir := range dirs {
-			items = append(items, Item{Title: o.AbbrevPath(dir), Value: dir})
-		}
-		return Choose("Open another folder · /cd PATH opens any", "folder", items, a.enterFolder)
-	})
-}
-
-// enterFolder ends this front end and restarts in another directory.
-func (a *App) enterFolder(name string) Effect {
-	dir, err := a.findDirectory(name)
-	if err != nil {
-		return Fail(err)
-	}
-	return endingJobs(a, "Changing the folder", "Change folder", func() Effect {
-		a.Restart(dir, "", "")
-		return Exit{}
-	})
 }
 
 // Title returns the display title of a conversation.

@@ -189,9 +189,6 @@ func TypedBecomesDraft(e Effect) bool {
 	return false
 }
 
-// editSummary is the prefix of the command that replaces a summary.
-const editSummary = "/compact edit "
-
 // SessionOpened reports that App.Session or its current branch has changed.
 type SessionOpened struct {
 	Previous *session.Session // the session that was open before; nil if only the branch changed

@@ -18,13 +18,6 @@ type Wire struct {
 	OnRecordError func(func(trouble string))             // sets the callback for recordings that cannot be written; it runs on any goroutine
 }
 
-func (a *App) noExchanges() string {
-	if a.Wire.List == nil || len(a.Wire.List()) == 0 {
-		return "No requests yet"
-	}
-	return ""
-}
-
 // ExchangesOf returns the ids of the exchanges in the turn of the message user (a Seq); nil if there are none.
 func ExchangesOf(a *App, user int) (ids []int) {
 	from, to := turnTime(a.Session.Path(), user)

@@ -17,6 +17,22 @@ func (a *App) RunningJobs() []string {
 	return a.Jobs.Running()
 }
 
+// Quit ends the front end. If background commands are running, it asks first.
+func Quit(a *App) Effect {
+	return a.EndJobs(&Confirm{Text: "Quitting", Yes: "Quit", No: "Cancel", Harmless: true, Accept: func() Effect { return Exit{} }})
+}
+
+// EndJobs accepts c, which ends all background commands. If there are any, it asks first: its text is then the
+// beginning of a sentence, such as "Quitting".
+func (a *App) EndJobs(c *Confirm) Effect {
+	jobs := a.EndingJobs()
+	if jobs == "" {
+		return c.Accept()
+	}
+	c.Text += " ends " + jobs
+	return c
+}
+
 // EndingJobs names the background commands that would end with parley; "" for none.
 func (a *App) EndingJobs() string {
 	running := a.RunningJobs()

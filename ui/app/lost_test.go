@@ -15,8 +15,7 @@ func TestCloseTellsWhatIsLost(t *testing.T) {
 		"not saved": {errors.New("the disk is full"), "The end of the previous conversation could not be saved: the disk is full"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			opened := *see(newApp(t).newSession("")).SessionOpened
-			opened.close = func() error { return tt.err }
+			opened := SessionOpened{close: func() error { return tt.err }, closed: make(chan struct{})}
 			if got := opened.Close(); got != tt.told {
 				t.Errorf("told %q, want %q", got, tt.told)
 			}

@@ -10,7 +10,6 @@ import (
 	"parley/session"
 	"parley/tools"
 	"parley/tools/act"
-	"parley/ui/format"
 )
 
 // seen holds the parts of an effect that a front end sees.
@@ -101,8 +100,7 @@ func newApp(t *testing.T) *App {
 		t.Cleanup(func() { s.Close() })
 		return s
 	}
-	return New(Options{Flows: Register,
-		Session: create(), Library: lib, Getenv: func(string) string { return "" },
+	return New(Options{Session: create(), Library: lib, Getenv: func(string) string { return "" },
 		Models: Models{Open: func(name string) (llm.Endpoint, error) {
 			if name == "far/away" {
 				return llm.Endpoint{}, errors.New("set FAR_API_KEY")
@@ -114,29 +112,4 @@ func newApp(t *testing.T) *App {
 			Resume: func(string) (*session.Session, string, error) { return create(), "", nil },
 		},
 	})
-}
-
-// toastOf returns the toast of e, as a screen shows it.
-func toastOf(e Effect) string {
-	if see(e).Err != nil {
-		return format.Capital(RefusalText(see(e).Err))
-	}
-	return see(e).Toast
-}
-
-// run runs a line such as "/mode auto" with its effects, including asynchronous and following ones.
-func run(t *testing.T, a *App, line string) Effect {
-	t.Helper()
-	l := Classify(line, a.Commands, func(string) bool { return false })
-	if l.Kind != CommandLine {
-		t.Fatalf("no command: %s", line)
-	}
-	e := a.Commands[l.Command].Do(l.Arg)
-	if see(e).Prepare != nil {
-		e = see(e).Prepare(context.Background())()
-	}
-	if see(e).Async != nil {
-		e = see(e).Async(context.Background())
-	}
-	return e
 }

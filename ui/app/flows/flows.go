@@ -10,6 +10,7 @@ import (
 	"parley/ui/app/flows/config"
 	"parley/ui/app/flows/consult"
 	"parley/ui/app/flows/context"
+	"parley/ui/app/flows/conversation"
 	"parley/ui/app/flows/doctor"
 	"parley/ui/app/flows/explore"
 	"parley/ui/app/flows/export"
@@ -34,7 +35,7 @@ import (
 
 // Register adds all flows to a.
 func Register(a *app.App) {
-	app.Register(a)
+	conversation.Register(a)
 	compare.Register(a)
 	images.Register(a)
 	prompts.Register(a)

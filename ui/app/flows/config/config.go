@@ -503,11 +503,7 @@ func (f flow) changed(path []string, done change) app.Effect {
 		a.Restart(a.Directory, id, done.said)
 		return app.Exit{}
 	}
-	jobs := a.EndingJobs()
-	if jobs == "" {
-		return restart()
-	}
-	return &app.Confirm{Text: done.said + ". Using it now ends " + jobs, Yes: "Use it now", No: "From the next start", Harmless: true, Accept: restart, Decline: func() app.Effect { return said }}
+	return a.EndJobs(&app.Confirm{Text: done.said + ". Using it now", Yes: "Use it now", No: "From the next start", Harmless: true, Accept: restart, Decline: func() app.Effect { return said }})
 }
 
 // arguments lists the names of settings.

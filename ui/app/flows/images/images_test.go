@@ -16,12 +16,13 @@ import (
 	"parley/session/archive"
 	"parley/session/transfer"
 	"parley/ui/app"
+	"parley/ui/app/flows/conversation"
 	"parley/ui/uitest/apptest"
 )
 
 // newPainter returns an application with an image model that answers with turns, and the list of opened models.
 func newPainter(t *testing.T, turns ...llmtest.Turn) (a *app.App, painter *llmtest.Fake, opened *[]string) {
-	a, painter, opened = apptest.New(t, func(a *app.App) { app.Register(a); Register(a) }), llmtest.New(turns...), new([]string)
+	a, painter, opened = apptest.New(t, func(a *app.App) { conversation.Register(a); Register(a) }), llmtest.New(turns...), new([]string)
 	a.Images = app.ImageModels{
 		List: func() []app.Item {
 			return []app.Item{{Title: "i/draw", Value: "i/draw"}, {Title: "i/paint", Value: "i/paint"}}

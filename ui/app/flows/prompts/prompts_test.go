@@ -7,13 +7,14 @@ import (
 	"parley/providers/llm"
 	"parley/session/prompts"
 	"parley/ui/app"
+	"parley/ui/app/flows/conversation"
 	"parley/ui/uitest/apptest"
 )
 
 // newApp returns an application whose prompt files are those of find.
 func newApp(t *testing.T, find func() ([]prompts.Prompt, []error)) *app.App {
 	t.Helper()
-	return apptest.New(t, func(a *app.App) { app.Register(a); Register(a) }, func(o *app.Options) { o.Prompts = &Flow{Find: find} })
+	return apptest.New(t, func(a *app.App) { conversation.Register(a); Register(a) }, func(o *app.Options) { o.Prompts = &Flow{Find: find} })
 }
 
 // Files attached while a prompt is read are sent with it, like those attached before.

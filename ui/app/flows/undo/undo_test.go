@@ -16,6 +16,7 @@ import (
 	store "parley/tools/undo"
 	"parley/tools/undo/snapshot"
 	"parley/ui/app"
+	"parley/ui/app/flows/conversation"
 )
 
 func init() { permission.Register() }
@@ -53,7 +54,7 @@ func TestConversationChangesDuringRestore(t *testing.T) {
 			Model: endpoint, Tools: set, Policy: policy, Files: snapshot.Open(filepath.Join(t.TempDir(), "undo")).Files, Log: lib.Create(session.Info{}),
 		})
 		t.Cleanup(func() { own.Close() })
-		flows := func(a *app.App) { Register(a); app.Register(a) }
+		flows := func(a *app.App) { Register(a); conversation.Register(a) }
 		a := app.New(app.Options{Flows: flows, Session: own, Library: lib, Opening: app.Opening{New: func() (*session.Session, error) { return session.New(session.Options{Model: endpoint}), nil }}})
 		do := func(name string) app.Effect {
 			at := slices.IndexFunc(a.Commands, func(c app.Command) bool { return c.Name == name })
@@ -147,7 +148,7 @@ func TestChanges(t *testing.T) {
 		llmtest.Call(call("3", "edit", `{"path":"a.txt","old":"one","new":"1\n1b"}`), call("4", "shell", `{"command":"rm gone.txt; printf 'PNG\\0new' > logo.png; printf 't\\n' > same.txt; printf 's\\n' > same.txt"}`)), llmtest.Say("Done."))
 	own := session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Model: model}, Tools: set, Policy: policy, Files: snapshot.Open(filepath.Join(t.TempDir(), "undo")).Files, Log: lib.Create(session.Info{})})
 	t.Cleanup(func() { own.Close() })
-	a := app.New(app.Options{Flows: func(a *app.App) { Register(a); app.Register(a) }, Session: own, Library: lib})
+	a := app.New(app.Options{Flows: func(a *app.App) { Register(a); conversation.Register(a) }, Session: own, Library: lib})
 	diff := func(arg string) app.Effect {
 		e := a.Command("diff").Do(arg)
 		if p, ok := e.(app.Prepare); ok {
