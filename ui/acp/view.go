@@ -170,12 +170,8 @@ func (v *view) event(c app.Change) {
 	switch e := c.Event.(type) {
 	case llm.Notice:
 		aloud, text = e.Urgent, e.Text
-	case session.Sandbox:
-		aloud, text = true, app.SandboxText(e)
-	case session.Fallback:
-		aloud, text = true, app.FallbackText(e)
-	case session.Compacted:
-		aloud, text = true, app.CompactedText(e)
+	case session.Sandbox, session.Fallback, session.Compacted:
+		aloud, text = true, app.EventText(e)
 	}
 	if text != "" {
 		v.say(sanitize.Text(text), !aloud)

@@ -2,8 +2,6 @@ package app
 
 import (
 	"fmt"
-
-	"parley/session"
 )
 
 // Compared holds the models that answer the next prompt, each on its own.
@@ -28,16 +26,4 @@ func CandidateLabels(names []string) []string {
 		}
 	}
 	return labels
-}
-
-// VerdictText describes the judge's preference. If short, it names the winner by its letter only.
-func VerdictText(v session.Verdict, short bool) string {
-	winner := "no answer is better"
-	if v.Winner >= 0 {
-		winner = session.CandidateLetter(v.Winner)
-		if !short {
-			winner += ", " + v.Model
-		}
-	}
-	return "Judge " + v.Judge + ": " + winner + " · " + v.Reason
 }

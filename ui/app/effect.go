@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 
@@ -401,14 +400,6 @@ func SummaryOffer(a *App, then func() Effect) Effect {
 		Text: "The conversation is too long for this model's context window. Summarize it and retry? Nothing is deleted.",
 		Yes:  "Summarize", No: "Not now", Harmless: true, Unasked: true, Accept: then,
 	}
-}
-
-// SandboxText returns a notice of the sandbox as a sentence.
-func SandboxText(e session.Sandbox) string { return format.Capital(e.Text) }
-
-// CompactedText describes how much a summary saves.
-func CompactedText(e session.Compacted) string {
-	return fmt.Sprintf("Conversation summarized: %s → %s tokens per request. The full text stays here", format.Tokens(e.Before), format.Tokens(e.After))
 }
 
 // SaveText returns the text to show when the result of saving changes from before to err, and the error to keep

@@ -183,24 +183,6 @@ func (m UsageError) Error() string { return m.Err.Error() }
 
 func (m UsageError) Unwrap() error { return m.Err }
 
-// FallbackText reports that another model answers, and why.
-func FallbackText(e session.Fallback) string {
-	reason := FaultName(e.Fault)
-	if !e.Until.IsZero() {
-		reason += ", paused until " + e.Until.Local().Format("15:04")
-	}
-	return fmt.Sprintf("%s: %s · continuing with %s", e.From, reason, e.To)
-}
-
-// SwitchText reports that another model answers from here on, and which parts of the conversation it will not receive.
-func SwitchText(e session.ModelSwitched) string {
-	text := fmt.Sprintf("Model: %s → %s", e.From, e.To)
-	if changes := ChangesText(e); changes != "" {
-		text += " · " + changes
-	}
-	return text
-}
-
 // ChangesText lists the parts of the conversation that a model will not receive; "" if it receives everything.
 func ChangesText(e session.ModelSwitched) string {
 	var words []string

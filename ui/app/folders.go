@@ -1,12 +1,5 @@
 package app
 
-import (
-	"strings"
-
-	"parley/session"
-	"parley/tools/sanitize"
-)
-
 // Trust is the question about the directory's files, asked at the start with "no" preselected.
 type Trust struct {
 	Question string                                    // "" if nothing needs to be asked
@@ -20,12 +13,4 @@ type TrustDecision struct {
 	Review func() string        // returns the question with the list of files; nil if there are none
 	Get    func() (yes bool)    // returns the decision; no if there is none
 	Set    func(yes bool) error // stores the decision
-}
-
-// FoldersText lists the directories that tools may use beside the working directory.
-func FoldersText(f session.AddedDirectories) string {
-	if len(f.Dirs) == 0 {
-		return "No added folders"
-	}
-	return "Added folders: " + sanitize.Line(strings.Join(f.Dirs, ", "))
 }

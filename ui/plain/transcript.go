@@ -50,7 +50,7 @@ func (t *transcript) event(e session.Event) {
 			t.writeLine("%s", sentence(oneLine(line)))
 		}
 	case session.Fallback:
-		t.writeLine("%s.", strings.Replace(app.FallbackText(e), " · continuing", ". Continuing", 1))
+		t.writeLine("%s.", strings.Replace(app.EventText(e), " · continuing", ". Continuing", 1))
 	case session.Question:
 		t.writeLine("%s.", app.CountdownText(e, e.Wait))
 	case session.ModelSwitched: // includes losses with the new model
@@ -59,16 +59,10 @@ func (t *transcript) event(e session.Event) {
 			text += []string{": ", ", "}[min(i, 1)] + c.String()
 		}
 		t.writeLine("%s.", text)
-	case session.AddedDirectories:
-		t.writeLine("%s.", app.FoldersText(e))
-	case session.Persona:
-		t.writeLine("%s.", app.PersonaText(e))
-	case session.Settings:
-		t.writeLine("%s.", app.SettingsText(e))
+	case session.AddedDirectories, session.Persona, session.Settings, session.Compacted:
+		t.writeLine("%s.", app.EventText(e))
 	case session.Verdict:
 		t.writeLine("%s", sentence(oneLine(app.VerdictText(e, t.app.Unnamed))))
-	case session.Compacted:
-		t.writeLine("%s.", app.CompactedText(e))
 	case session.ShellCommand: // in the same form as when it ran
 		t.out.Block("You: !" + e.Command)
 		t.out.Block(strings.TrimRight(e.Output+e.Notes[:strings.LastIndexByte(e.Notes, '\n')+1], "\n"))

@@ -160,17 +160,17 @@ func noticeObject(e session.Event) cmdutil.Object {
 	case llm.Retry:
 		return cmdutil.Object{"type", "retry", "attempt", e.Attempt, "delay_ms", e.Wait.Milliseconds(), "category", e.Fault, "text", app.RetryText(e, e.Wait)}
 	case session.Fallback:
-		return cmdutil.Object{"type", "fallback", "from", e.From, "to", e.To, "category", e.Fault, "text", app.FallbackText(e)}
+		return cmdutil.Object{"type", "fallback", "from", e.From, "to", e.To, "category", e.Fault, "text", app.EventText(e)}
 	case session.ModelSwitched:
 		changes := make([]string, len(e.Changes))
 		for i, c := range e.Changes {
 			changes[i] = c.String()
 		}
-		return cmdutil.Object{"type", "switch", "from", e.From, "to", e.To, "changes", changes, "text", app.SwitchText(e)}
+		return cmdutil.Object{"type", "switch", "from", e.From, "to", e.To, "changes", changes, "text", app.EventText(e)}
 	case session.Sandbox:
 		return cmdutil.Object{"type", "sandbox", "text", e.Text}
 	case session.Compacted:
-		return cmdutil.Object{"type", "compacted", "messages", e.Messages, "before_tokens", e.Before, "after_tokens", e.After, "text", app.CompactedText(e)}
+		return cmdutil.Object{"type", "compacted", "messages", e.Messages, "before_tokens", e.Before, "after_tokens", e.After, "text", app.EventText(e)}
 	}
 	return nil
 }

@@ -124,7 +124,7 @@ func urgent(e session.Event, o cmdutil.PrintOptions) string {
 			return e.Text
 		}
 	case session.Fallback:
-		return app.FallbackText(e)
+		return app.EventText(e)
 	case session.Sandbox:
 		return e.Text
 	}

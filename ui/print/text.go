@@ -274,11 +274,9 @@ func (s *stderrWriter) event(e session.Event) {
 			s.line(th.Warn, "%s", format.Capital(line))
 		}
 	case session.Fallback:
-		s.line(th.Warn, "%s", app.FallbackText(e))
-	case session.ModelSwitched:
-		s.line(th.Dim, "%s", app.SwitchText(e))
-	case session.Compacted:
-		s.line(th.Dim, "%s", app.CompactedText(e))
+		s.line(th.Warn, "%s", app.EventText(e))
+	case session.ModelSwitched, session.Compacted:
+		s.line(th.Dim, "%s", app.EventText(e))
 	case session.Call:
 		s.line(th.Dim, "%s %s", e.Part.Name, short(e.Part.Input))
 	case session.Result:

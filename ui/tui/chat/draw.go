@@ -138,21 +138,17 @@ func (c *Chat) Show(e session.Event) {
 	case llm.Notice:
 		t.Blocks.AddNote(e.Text)
 	case session.Sandbox:
-		t.Blocks.AddMarker(transcript.Warn, app.SandboxText(e))
+		t.Blocks.AddMarker(transcript.Warn, app.EventText(e))
 	case session.Fallback:
-		t.Blocks.AddMarker(transcript.Switch, app.FallbackText(e))
+		t.Blocks.AddMarker(transcript.Switch, app.EventText(e))
 	case session.ModelSwitched:
 		c.showSwitch(e)
-	case session.AddedDirectories:
-		t.Blocks.AddMarker(transcript.Info, app.FoldersText(e))
-	case session.Persona:
-		t.Blocks.AddMarker(transcript.Info, app.PersonaText(e))
-	case session.Settings:
-		t.Blocks.AddMarker(transcript.Info, app.SettingsText(e))
+	case session.AddedDirectories, session.Persona, session.Settings:
+		t.Blocks.AddMarker(transcript.Info, app.EventText(e))
 	case session.Verdict:
 		t.Blocks.AddNote(app.VerdictText(e, c.App.Unnamed))
 	case session.Compacted:
-		t.Blocks.AddNote(app.CompactedText(e))
+		t.Blocks.AddNote(app.EventText(e))
 	case session.ShellCommand:
 		t.Blocks.SetTool(t.Blocks.NewID(), shellTool(e))
 	case session.Done:
@@ -181,7 +177,7 @@ func (c *Chat) showSwitch(e session.ModelSwitched) {
 	}
 	c.switched = shownSwitch{e, t.Blocks.NewID()}
 	if e.From != e.To {
-		t.Blocks.SetNote(c.switched.id, transcript.Switch, app.SwitchText(e))
+		t.Blocks.SetNote(c.switched.id, transcript.Switch, app.EventText(e))
 	}
 }
 

@@ -97,7 +97,7 @@ func (f *flow) switchTo(name string) (e app.Effect, switched bool) {
 	case refused != nil:
 		return refused, false
 	case f.app.Session.Head() == 0:
-		return app.Toast(strings.TrimSuffix(app.SwitchText(to)+" · "+words, " · ")), true
+		return app.Toast(strings.TrimSuffix(app.EventText(to)+" · "+words, " · ")), true
 	}
 	return app.Then{f.app.Annotate(to), app.Toast(words)}, true
 }

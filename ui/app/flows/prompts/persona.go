@@ -57,7 +57,7 @@ func (f *Flow) persona(name string) app.Effect {
 		a.Session.SetEffort(p.Effort)
 	}
 	if p.Model != "" && a.Resolve(p.Model) != a.Session.Model().Name {
-		return app.Then{a.UseModel(p.Model), app.Toast(app.PersonaText(is))}
+		return app.Then{a.UseModel(p.Model), app.Toast(app.EventText(is))}
 	}
 	return e
 }

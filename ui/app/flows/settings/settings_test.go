@@ -53,10 +53,10 @@ func said(e app.Effect) string {
 		return "error: " + apptest.See(e).Err.Error()
 	case apptest.See(e).Event != nil:
 		if s, ok := apptest.See(e).Event.(session.Settings); ok {
-			return app.SettingsText(s)
+			return app.EventText(s)
 		}
 		if p, ok := apptest.See(e).Event.(session.Persona); ok {
-			return app.PersonaText(p)
+			return app.EventText(p)
 		}
 	case apptest.See(e).Secret != nil:
 		return "ask: " + apptest.See(e).Secret.Title + ": " + apptest.See(e).Secret.Text + " [" + apptest.See(e).Secret.Value + "]"

@@ -112,7 +112,7 @@ func TestToolsOfServers(t *testing.T) {
 			got = seen.Err.Error()
 		}
 		if seen.Event != nil {
-			got = app.SettingsText(seen.Event.(session.Settings))
+			got = app.EventText(seen.Event.(session.Settings))
 		}
 		_, now := a.Session.Tools()
 		var names []string

@@ -16,7 +16,7 @@ func said(e app.Effect) string {
 	case s.Err != nil:
 		return "error: " + s.Err.Error()
 	case s.Event != nil:
-		return app.SettingsText(s.Event.(session.Settings))
+		return app.EventText(s.Event.(session.Settings))
 	case s.List != nil:
 		return "list: " + s.List.Title
 	}
