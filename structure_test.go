@@ -153,7 +153,7 @@ func TestImports(t *testing.T) {
 		"ui/tui/chat":          {"ui/tui/common", "ui/tui/renderer", "ui/tui/transcript", "ui/tui/termimage", "ui/app", format, "session", "session/attach", llm},
 		"ui/tui/overlay":       {"ui/tui/common", "ui/tui/composer", "ui/tui/dialog", theme, "session"},
 		"ui/tui/input":         {theme, "ui/tui/band", "ui/tui/common", "ui/tui/composer", "ui/tui/files", "ui/tui/renderer", "ui/app", format, safe, llm},
-		"ui/tui/panel":         {"ui/tui/common", "ui/tui/dialog", "ui/app", theme},
+		"ui/tui/panel":         {"ui/tui/common", "ui/tui/dialog", "ui/app", theme, safe, lazy},
 		"ui/tui/features":      {"ui/tui/panel", "ui/tui/common", "ui/tui/dialog", "ui/app", theme, format, safe, "session", llm},
 		"ui/tui/inspector":     {"ui/tui/common", "ui/tui/dialog", exchange, format},
 		"ui/tui/compare":       {"ui/app/candidates", "ui/tui/panel", "ui/tui/common", "ui/tui/chat", "ui/tui/dialog", "ui/tui/transcript", "ui/app", theme, safe, "session", llm},

@@ -20,9 +20,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/act"
-	"parley/tools/lazy"
 	"parley/tools/process"
-	"parley/tools/sanitize"
 	"parley/ui/format"
 )
 
@@ -73,10 +71,6 @@ type App struct {
 // deleted with the conversation.
 func ChangesKey(conversation string) string { return "changes of " + conversation }
 
-// AsideKey returns the key under which the library has the side questions of a conversation that are neither kept nor
-// closed. It is deleted with the conversation.
-func AsideKey(conversation string) string { return "aside of " + conversation }
-
 // FileChanges are files that a conversation changed.
 type FileChanges struct {
 	Records int    // number of changes that it covers
@@ -117,9 +111,6 @@ func (a *App) UsedModels() []string {
 	name := a.Session.Model().Name
 	return append([]string{name}, slices.DeleteFunc(slices.Clone(a.Recent), func(n string) bool { return n == name })...)
 }
-
-// Note stores a notice of parley's own in the conversation and shows it.
-func (a *App) Note(text string) Effect { return a.Annotate(llm.Notice{Text: text}) }
 
 // Annotate stores an event of the front end in the conversation and shows it.
 func (a *App) Annotate(e session.Event) Effect {
@@ -376,33 +367,6 @@ func (o *Options) Age(at time.Time) string {
 	}
 	return format.Age(o.Now().Sub(at))
 }
-
-// A RunInfo holds the version, directory and model of a run, for a header. Its texts are sanitized.
-type RunInfo struct {
-	Version   string // "" if the build has none
-	Directory string
-	Model     string
-	Notice    string // shown at the start; "" for none
-}
-
-// CurrentRunInfo returns the RunInfo as of now.
-func CurrentRunInfo(a *App) RunInfo {
-	return RunInfo{
-		Version: shortVersion(sanitize.Line(a.Version)), Directory: sanitize.Line(a.Workspace),
-		Model: sanitize.Line(a.Session.Model().Name), Notice: sanitize.Line(a.Notice),
-	}
-}
-
-// shortVersion reduces the version of an untagged commit to its hash: v0.0.0-DATE-HASH is too long for a small screen.
-func shortVersion(version string) string {
-	if parts := untagged.FindStringSubmatch(version); parts != nil {
-		return parts[1]
-	}
-	return strings.TrimPrefix(version, "devel")
-}
-
-// untagged matches pseudo-versions: https://go.dev/ref/mod#pseudo-versions
-var untagged = lazy.NewRegexp(`^v\d+\.\d+\.\d+-(?:.*\.)?\d{14}-([0-9a-f]{12}(?:\+dirty)?)$`)
 
 // UsesDemo reports whether the built-in demo answers because no provider has a key.
 func UsesDemo(a *App) bool {

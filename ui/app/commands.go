@@ -68,9 +68,6 @@ func (a *App) Command(name string) *Command {
 	return &Command{Run: func(string) Effect { return nil }}
 }
 
-// FirstCommands lists the commands that come first in lists for new users.
-var FirstCommands = []string{"model", "new", "sessions", "connect", "help"}
-
 // elsewhere maps commands of other programs to the line that does the same in parley, or to the way to do it.
 var elsewhere = map[string]string{
 	"agents":         "No agents here: /persona sets a system prompt, /compare asks several models",

@@ -154,17 +154,6 @@ func IsLimited(a *App) bool {
 	return !a.Busy() && a.Session.Unanswered() && !a.Session.LimitReset().IsZero()
 }
 
-// WaitForReset answers the last message when the limit resets.
-func WaitForReset(a *App) Effect { return Play(a.Session.TurnAfterReset) }
-
-// Regenerate asks for another answer in place of the answer seq, which remains as a branch.
-func (a *App) Regenerate(seq int) Effect {
-	if err := a.Session.Branch.Regenerate(seq); err != nil {
-		return Fail(err)
-	}
-	return Then{SessionOpened{}, a.AnswerLast()}
-}
-
 // JoinComma joins values with commas.
 func JoinComma[T ~string](values []T) string {
 	words := make([]string, len(values))

@@ -89,7 +89,7 @@ func (o *Options) Draft(key string) (d session.Draft, ok bool) {
 		return session.Draft{}, false
 	}
 	for _, at := range slices.Compact([]string{key, "folder:" + o.Directory}) {
-		if parts, left := o.interruptedShells(at); len(parts) > 0 {
+		if parts, left := interruptedShells(o.Shells(at)); len(parts) > 0 {
 			d.Parts, ok = append(d.Parts, parts...), true
 			if o.Library.SaveDraft(key, d) == nil {
 				_ = o.SetShells(at, left)

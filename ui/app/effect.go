@@ -387,7 +387,6 @@ const (
 	windowFull     = "Answer cut off: the context window is full · start a new conversation, or choose a model with a larger window"
 	answerFiltered = "Answer blocked by the provider"
 	SavedAgain     = "Saved: everything is on disk again"
-	NoShell        = "No shell here"
 )
 
 // SummaryOffer asks whether to summarize a conversation that is too long, and calls then on yes. If the message alone

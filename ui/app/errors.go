@@ -176,13 +176,6 @@ var ErrTimeout = errors.New("the time limit was reached")
 // ErrPipe is the cancellation cause after the reader closed standard output.
 var ErrPipe = errors.New("standard output was closed by its reader")
 
-// A UsageError marks an error in the command line.
-type UsageError struct{ Err error }
-
-func (m UsageError) Error() string { return m.Err.Error() }
-
-func (m UsageError) Unwrap() error { return m.Err }
-
 // ChangesText lists the parts of the conversation that a model will not receive; "" if it receives everything.
 func ChangesText(e session.ModelSwitched) string {
 	var words []string

@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"strings"
 
 	"parley/providers/llm"
 )
@@ -18,6 +17,3 @@ const ImageCommand = "/image "
 
 // IsImagePrompt reports whether msg, which must not be a summary, is a prompt for an image model.
 func IsImagePrompt(msg llm.Message) bool { return msg.Role == llm.RoleUser && msg.Model != "" }
-
-// IsImageEdit reports whether text, the new version of an earlier message, is an /image command.
-func IsImageEdit(text string) bool { return strings.HasPrefix(text, ImageCommand) }

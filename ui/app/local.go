@@ -63,16 +63,13 @@ func (s Service) ConnectedText() string {
 	return fmt.Sprintf("%s connected: %s%s, default %s", s.Name, more, format.Plural(s.Models, "model"), ShortModelName(s.Model))
 }
 
-// LocalAnswers holds, by provider, whether a service on this machine may answer. Providers that the user was not asked
-// about are missing.
-type LocalAnswers map[string]bool
-
-// localKey is the store key for LocalAnswers: a sign and a provider in each line.
+// localKey is the store key for the answers of ReadLocalAnswers: a sign and a provider in each line.
 const localKey = "local"
 
-// ReadLocalAnswers returns the user's answers from all runs.
-func ReadLocalAnswers(lib *session.Store) LocalAnswers {
-	answers := LocalAnswers{}
+// ReadLocalAnswers returns, by provider, whether a service on this machine may answer, as the user said in all runs.
+// Providers that the user was not asked about are missing.
+func ReadLocalAnswers(lib *session.Store) map[string]bool {
+	answers := map[string]bool{}
 	kept, err := lib.Get(localKey)
 	if err != nil {
 		return answers
@@ -81,12 +78,6 @@ func ReadLocalAnswers(lib *session.Store) LocalAnswers {
 		answers[line[1:]] = line[0] == '+'
 	}
 	return answers
-}
-
-// SaveLocalAnswer stores whether a service on this machine may answer.
-func (o *Options) SaveLocalAnswer(provider string, yes bool) Effect {
-	lib := o.Library
-	return Save(lib, func() error { return SaveLocalAnswer(lib, provider, yes) })
 }
 
 // SaveLocalAnswer stores whether a service on this machine may answer.

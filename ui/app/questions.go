@@ -2,9 +2,6 @@ package app
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -38,20 +35,6 @@ func QuestionText(q session.Question) (text string, answers []string) {
 		answers = append(answers, choiceText(q, c))
 	}
 	return text, answers
-}
-
-// AnswerTo returns the index of the choice meant by a line: its number, or a word such as now, wait or stop, perhaps
-// with a slash.
-func AnswerTo(q session.Question, line string) (n int, ok bool) {
-	word := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(line)), "/")
-	if n, err := strconv.Atoi(word); err == nil {
-		return n - 1, n >= 1 && n <= len(q.Choices)
-	}
-	if word == "now" {
-		word = string(session.SwitchModel)
-	}
-	n = slices.IndexFunc(q.Choices, func(c session.Choice) bool { return string(c.Action) == word })
-	return n, n >= 0
 }
 
 // choiceText describes a choice.

@@ -67,8 +67,8 @@ func (o *Options) SetShells(draftKey string, records []ShellRecord) error {
 }
 
 // interruptedShells returns an attachment for each command whose process ended while it ran, and the other records.
-func (o *Options) interruptedShells(draftKey string) (parts []llm.Part, left []ShellRecord) {
-	for _, r := range o.Shells(draftKey) {
+func interruptedShells(records []ShellRecord) (parts []llm.Part, left []ShellRecord) {
+	for _, r := range records {
 		if r.PID == os.Getpid() || process.Alive(r.PID) {
 			left = append(left, r)
 			continue

@@ -52,18 +52,6 @@ func TestModelFitWords(t *testing.T) {
 	}
 }
 
-// A question is answered by a number or a word.
-func TestAnswerTo(t *testing.T) {
-	q := session.Question{Choices: []session.Choice{{Action: session.SwitchModel}, {Action: session.WaitAndTry}, {Action: session.StopTurn}}}
-	for line, want := range map[string]int{
-		"1": 0, "3": 2, " 2 ": 1, "now": 0, "/now": 0, "Switch": 0, "wait": 1, "/stop": 2, "0": -1, "4": -1, "": -1, "perhaps": -1, "-1": -1,
-	} {
-		if n, ok := AnswerTo(q, line); ok != (want >= 0) || ok && n != want {
-			t.Errorf("%q: %d, %t, want %d", line, n, ok, want)
-		}
-	}
-}
-
 // A limit is raised in its own unit.
 func TestRaiseText(t *testing.T) {
 	for _, c := range []struct {
@@ -127,7 +115,7 @@ func TestStarted(t *testing.T) {
 	if a.WatchAll(func(func() Effect) {}); called != 2 {
 		t.Errorf("%d watch", called)
 	}
-	if e := a.Note("a notice"); see(e).Event != (llm.Notice{Text: "a notice"}) {
+	if e := a.Annotate(llm.Notice{Text: "a notice"}); see(e).Event != (llm.Notice{Text: "a notice"}) {
 		t.Errorf("shown is %+v", e)
 	}
 	see(a.SaveState("k", "v")).Async(context.Background())

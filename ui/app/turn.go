@@ -7,7 +7,6 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/tools/act"
-	"parley/ui/format"
 )
 
 // A Turn folds the events of a session into changes of blocks, which open, grow, close, change and are dropped. Front
@@ -345,9 +344,6 @@ func (s *stall) ContinuesIn(now time.Time) time.Duration {
 	}
 	return max(s.until.Sub(now), 0)
 }
-
-// RetryWaitText describes the time left until a retry.
-func RetryWaitText(rest time.Duration) string { return "Waiting, " + format.Seconds(rest) + " left" }
 
 // NoRetryPending is the reply to a retry command if no retry is pending.
 const NoRetryPending = "Not waiting to retry"

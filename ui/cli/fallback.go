@@ -54,7 +54,7 @@ func fallbacks(a *program) func(session.FallbackNeed) []string {
 // connectedChoices returns all choices. Ready is set only for services that the user connected or agreed to use, not
 // for those merely found on this machine.
 func connectedChoices(a *program) []providers.Choice {
-	answers := app.LocalAnswers{}
+	answers := map[string]bool{}
 	if a.library != nil {
 		answers = app.ReadLocalAnswers(a.library)
 	}

@@ -25,7 +25,7 @@ func ownCommands() []command {
 		row("now", "", "Retry now instead of waiting", func(p *frontend, _ string) { p.turns.retryNow() }),
 		row("wait", "", "Wait for a silent or limited model", func(p *frontend, _ string) {
 			if app.IsLimited(p.app) {
-				p.apply(app.WaitForReset(p.app))
+				p.apply(app.Play(p.app.Session.TurnAfterReset))
 				return
 			}
 			p.turns.wait()

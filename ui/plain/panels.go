@@ -81,7 +81,7 @@ func (p *panels) models(query string) {
 		p.chooseModel("The model is "+p.app.Session.Model().Name+".", use)
 		return
 	}
-	switch found, near := match(modelRows(p.app, p.app.Choices()), query); {
+	switch found, near := match(p.modelRows(p.app.Choices()), query); {
 	case len(found) == 1 && !found[0].unavailable && !near:
 		use(found[0].value)
 	case len(found) > 1 && !near:
@@ -97,12 +97,12 @@ func (p *panels) chooseModel(what string, chosen func(name string)) {
 	live := p.app.Live
 	p.async(func() func() {
 		found := live() // takes a few seconds at most
-		return func() { p.lists.choose("model", modelRows(p.app, found), chosen) }
+		return func() { p.lists.choose("model", p.modelRows(found), chosen) }
 	})
 }
 
 // modelRows returns the rows of models, ready ones first. It omits retired models.
-func modelRows(a *app.App, found []app.ModelChoice) []choice {
+func (p *panels) modelRows(found []app.ModelChoice) []choice {
 	var ready, rest []choice
 	for _, c := range found {
 		if !c.Ready {
@@ -113,7 +113,7 @@ func modelRows(a *app.App, found []app.ModelChoice) []choice {
 		if c.Alias != "" {
 			words = []string{"stands for " + c.Alias}
 		}
-		words = append(slices.Concat(words, c.Warnings(), app.ModelFitWords(a.Session, c.Facts)), c.Abilities)
+		words = append(slices.Concat(words, c.Warnings(), app.ModelFitWords(p.app.Session, c.Facts)), c.Abilities)
 		for _, fact := range [][2]string{{"context window ", c.Window}, {"input ", c.Input}, {"output ", c.Output}} {
 			if fact[1] != "" {
 				words = append(words, fact[0]+fact[1])

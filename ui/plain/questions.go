@@ -251,7 +251,7 @@ func (a *questions) confirm(text, yes, no string, guarded bool, decided func(yes
 // decision returns the question of how to continue a turn, with numbered answers.
 func (a *questions) decision(ask session.Question) *question {
 	text, answers := app.QuestionText(ask)
-	stop, _ := app.AnswerTo(ask, string(session.StopTurn))
+	stop, _ := answerTo(ask, string(session.StopTurn))
 	return &question{
 		call: fmt.Sprint("question ", ask.ID), guarded: true, prompt: "Number, or nothing to stop:",
 		describe: func() {
@@ -262,7 +262,7 @@ func (a *questions) decision(ask session.Question) *question {
 			ask.MarkShown()
 		},
 		answer: func(line string) bool {
-			n, ok := app.AnswerTo(ask, line)
+			n, ok := answerTo(ask, line)
 			if line == "" && stop >= 0 {
 				n, ok = stop, true
 			}
@@ -318,4 +318,18 @@ func chosenBy(line string, m *app.ModelQuestion) (chosen []int, text string) {
 		chosen = append(chosen, n-1)
 	}
 	return chosen, ""
+}
+
+// answerTo returns the index of the choice meant by a line: its number, or a word such as now, wait or stop, perhaps
+// with a slash.
+func answerTo(q session.Question, line string) (n int, ok bool) {
+	word := strings.TrimPrefix(strings.ToLower(strings.TrimSpace(line)), "/")
+	if n, err := strconv.Atoi(word); err == nil {
+		return n - 1, n >= 1 && n <= len(q.Choices)
+	}
+	if word == "now" {
+		word = string(session.SwitchModel)
+	}
+	n = slices.IndexFunc(q.Choices, func(c session.Choice) bool { return string(c.Action) == word })
+	return n, n >= 0
 }

@@ -108,7 +108,7 @@ func talkingActions() []action {
 		own("now", []string{"ctrl+x g"}, app.Messages, "Retry now instead of waiting", then(func(m *Model) tea.Cmd { return m.chat.RetryNow() })).needs(waitsToRetry, app.NoRetryPending),
 		own("wait", []string{"ctrl+x a"}, app.Messages, "Wait for a silent or limited model", then(func(m *Model) tea.Cmd {
 			if !busy(m) {
-				return m.perform(app.WaitForReset(m.App))
+				return m.perform(app.Play(m.App.Session.TurnAfterReset))
 			}
 			return m.chat.ExtendSilence()
 		})).needs(silent, "Not waiting for a model"),

@@ -54,7 +54,10 @@ func (b *branches) jump() tea.Cmd {
 func (b *branches) Update(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case transcript.RegenerateMsg:
-		return b.Perform(b.App.Regenerate(msg.Seq)), true
+		if err := b.App.Session.Branch.Regenerate(msg.Seq); err != nil {
+			return b.Perform(app.Fail(err)), true
+		}
+		return b.Perform(app.Then{app.SessionOpened{}, b.App.AnswerLast()}), true
 	case common.OpenMsg:
 		if msg.Panel == "jump" {
 			return b.jump(), true

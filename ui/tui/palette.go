@@ -22,10 +22,13 @@ const suggested = "Suggested"
 // manySuggested is the maximum number of commands suggested because of their use.
 const manySuggested = 5
 
+// firstCommands lists the commands that come first in lists for new users.
+var firstCommands = []string{"model", "new", "sessions", "connect", "help"}
+
 // suggestions returns the suggested commands: those for beginners, then frequently used ones.
-func suggestions(a *app.App) []string {
-	used := slices.DeleteFunc(a.Uses.Frequent(), func(name string) bool { return slices.Contains(app.FirstCommands, name) })
-	return slices.Concat(app.FirstCommands, used[:min(len(used), manySuggested)])
+func suggestions(uses *app.CommandUses) []string {
+	used := slices.DeleteFunc(uses.Frequent(), func(name string) bool { return slices.Contains(firstCommands, name) })
+	return slices.Concat(firstCommands, used[:min(len(used), manySuggested)])
 }
 
 // palette lists every action with its keys, or the reason why it cannot run now:
@@ -33,7 +36,7 @@ func suggestions(a *app.App) []string {
 func (m *Model) palette() tea.Cmd {
 	var rows []dialog.Item
 	m.input.Paths() // starts searching, in case a command takes a path
-	first := suggestions(m.App)
+	first := suggestions(&m.App.Uses)
 	for _, rank := range append([]app.Group{suggested}, app.Groups...) {
 		from := len(rows)
 		for _, a := range m.keymap.actions {

@@ -49,7 +49,7 @@ func (m *Model) submit(msg composer.Submission) tea.Cmd {
 		return tea.Batch(m.chat.Shell(text, m.App.DraftKey(), forget), m.input.Changed()) // attachments stay
 	}
 	if !msg.Plain {
-		if app.IsImageEdit(text) {
+		if strings.HasPrefix(text, app.ImageCommand) {
 			if err := m.branches.commitEdit(); err != nil {
 				m.input.InsertPrompt(text)
 				return m.ShowToast(app.ShellErrorText(err))

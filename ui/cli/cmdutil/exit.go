@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"parley/providers/llm"
-	"parley/ui/app"
 	"parley/ui/cli/exit"
 )
 
@@ -38,7 +37,7 @@ func Fail(status int, err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, new(app.UsageError)):
+	case errors.As(err, new(UsageError)):
 		status = exit.Usage
 	case llm.FaultOf(err) == llm.Authentication, llm.FaultOf(err) == llm.ModelNotFound:
 		status = exit.Config
@@ -47,7 +46,14 @@ func Fail(status int, err error) error {
 }
 
 // Usage marks err as an error in the command line.
-func Usage(err error) error { return app.UsageError{Err: err} }
+func Usage(err error) error { return UsageError{err} }
+
+// A UsageError marks an error in the command line.
+type UsageError struct{ Err error }
+
+func (m UsageError) Error() string { return m.Err.Error() }
+
+func (m UsageError) Unwrap() error { return m.Err }
 
 // Usagef is fmt.Errorf for an error in the command line.
 func Usagef(format string, args ...any) error { return Usage(fmt.Errorf(format, args...)) }

@@ -42,7 +42,7 @@ func statusOf(err error) int {
 	switch {
 	case errors.As(err, &ended):
 		return ended.Status
-	case errors.As(err, new(app.UsageError)):
+	case errors.As(err, new(cmdutil.UsageError)):
 		return exit.Usage
 	}
 	return exit.Of(err)

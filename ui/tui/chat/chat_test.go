@@ -294,7 +294,7 @@ func TestWaiting(t *testing.T) {
 		t.Errorf("said %q", k.ToastText())
 	}
 	k.Apply(llm.Retry{Attempt: 1, Wait: time.Minute, Fault: llm.RateLimit}, nil)
-	if k.ExtendSilence(); k.ToastText() != app.RetryWaitText(time.Minute) || !strings.Contains(k.text(), "<now> now") {
+	if k.ExtendSilence(); k.ToastText() != "Waiting, 1 min 0 s left" || !strings.Contains(k.text(), "<now> now") {
 		t.Errorf("said %q:\n%s", k.ToastText(), k.text())
 	}
 	if k.RetryNow(); strings.Contains(k.text(), "<now> now") {
@@ -355,7 +355,7 @@ func TestReplay(t *testing.T) {
 // A command of the user's own is shown while it runs. Its output goes with the next prompt.
 func TestShell(t *testing.T) {
 	k := newTalk(t)
-	if k.Shell("make", "", func() {}); k.ToastText() != app.NoShell || k.HasContent {
+	if k.Shell("make", "", func() {}); k.ToastText() != "No shell here" || k.HasContent {
 		t.Errorf("said %q", k.ToastText())
 	}
 	forgot, remembered, reported, wait := false, 0, make(chan struct{}), make(chan struct{})

@@ -12,6 +12,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/ui/app"
+	"parley/ui/format"
 )
 
 // A TickMsg updates elapsed times, once a second while a turn runs.
@@ -141,7 +142,7 @@ func (c *Chat) RetryNow() tea.Cmd {
 // ExtendSilence gives a silent model the same time again. A turn must be running.
 func (c *Chat) ExtendSilence() tea.Cmd {
 	if rest := c.Turn.RetryIn(c.Now()); rest > 0 {
-		return c.ShowToast(app.RetryWaitText(rest))
+		return c.ShowToast("Waiting, " + format.Seconds(rest) + " left")
 	}
 	c.Turn.Pulse.Beat()
 	c.drawAll(c.Turn.ExtendSilence(c.Now()))

@@ -95,7 +95,7 @@ func (c *Chat) Shell(command, draft string, forget func()) tea.Cmd {
 		return nil
 	}
 	if c.App.Shell == nil {
-		return c.ShowToast(app.NoShell)
+		return c.ShowToast("No shell here")
 	}
 	c.HasContent = true
 	c.Transcript.Bottom()

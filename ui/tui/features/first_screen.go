@@ -22,19 +22,6 @@ type suggestions struct {
 // maxSuggested is the maximum number of examples, and of conversations.
 const maxSuggested = 3
 
-// readSuggestions returns a function that reads the directory and the library. As
-// it waits for the disk, it should run on another goroutine.
-func readSuggestions(a *app.App) func() suggestions {
-	o, keyless := a.Options, app.UsesDemo(a)
-	return func() suggestions {
-		s := suggestions{examples: demoExamples, recent: recentSessions(o)}
-		if !keyless {
-			s.examples = examplesFor(o.Directory, gitBranch(o.Directory) != "")
-		}
-		return s
-	}
-}
-
 // recentSessions returns the latest conversations in the directory or, if there are none, in all directories.
 func recentSessions(o app.Options) (rows []app.Item) {
 	list, _ := o.Library.List(session.Query{Dir: o.Directory, Limit: maxSuggested})

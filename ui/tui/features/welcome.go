@@ -58,8 +58,14 @@ type welcomeMsg suggestions
 
 // load returns a command that reads the suggestions.
 func (f *Welcome) load() tea.Cmd {
-	read := readSuggestions(f.App)
-	return func() tea.Msg { return welcomeMsg(read()) }
+	o, keyless := f.App.Options, app.UsesDemo(f.App)
+	return func() tea.Msg {
+		s := suggestions{examples: demoExamples, recent: recentSessions(o)}
+		if !keyless {
+			s.examples = examplesFor(o.Directory, gitBranch(o.Directory) != "")
+		}
+		return welcomeMsg(s)
+	}
 }
 
 // Update handles the suggestions, and reports whether msg holds them. The selected row stays
@@ -208,7 +214,7 @@ const (
 
 // head returns the name with the version, the model, and the directory and its branch.
 func (f *Welcome) head(now welcomeFacts, width int) (rows []string) {
-	th, about := f.Theme, app.CurrentRunInfo(f.App)
+	th, about := f.Theme, f.RunInfo()
 	model := ""
 	if provider, name, ok := strings.Cut(about.Model, "/"); ok {
 		model = th.Strong.Render(name) + "  " + th.Dim.Render(provider)

@@ -2,8 +2,12 @@
 package panel
 
 import (
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
 
+	"parley/tools/lazy"
+	"parley/tools/sanitize"
 	"parley/ui/app"
 	"parley/ui/theme"
 	"parley/ui/tui/common"
@@ -24,3 +28,31 @@ type Deps struct {
 
 // A Themeable has a theme that can be changed.
 type Themeable interface{ SetTheme(*theme.Theme) }
+
+// A RunInfo holds the version, directory and model of a run, for a header. Its texts are sanitized.
+type RunInfo struct {
+	Version   string // "" if the build has none
+	Directory string
+	Model     string
+	Notice    string // shown at the start; "" for none
+}
+
+// RunInfo describes the run as of now.
+func (d *Deps) RunInfo() RunInfo {
+	a := d.App
+	return RunInfo{
+		Version: shortVersion(sanitize.Line(a.Version)), Directory: sanitize.Line(a.Workspace),
+		Model: sanitize.Line(a.Session.Model().Name), Notice: sanitize.Line(a.Notice),
+	}
+}
+
+// shortVersion reduces the version of an untagged commit to its hash: v0.0.0-DATE-HASH is too long for a small screen.
+func shortVersion(version string) string {
+	if parts := untagged.FindStringSubmatch(version); parts != nil {
+		return parts[1]
+	}
+	return strings.TrimPrefix(version, "devel")
+}
+
+// untagged matches pseudo-versions: https://go.dev/ref/mod#pseudo-versions
+var untagged = lazy.NewRegexp(`^v\d+\.\d+\.\d+-(?:.*\.)?\d{14}-([0-9a-f]{12}(?:\+dirty)?)$`)

@@ -130,7 +130,7 @@ func (s *Sidebar) Lines(height int) []string {
 	}
 	last := ""
 	if height > 2 {
-		name := s.Theme.Accent.Render("par") + s.Theme.Voice.Render("ley") + " " + s.Theme.Dim.Render(app.CurrentRunInfo(s.App).Version)
+		name := s.Theme.Accent.Render("par") + s.Theme.Voice.Render("ley") + " " + s.Theme.Dim.Render(s.RunInfo().Version)
 		last = beside(strings.TrimSpace(name), s.Theme.Strong.Render(s.KeyOf(Panel))+" "+s.Theme.Dim.Render("hide"))
 		rows = rows[:min(len(rows), height-2)]
 	}

@@ -357,6 +357,10 @@ type record struct {
 	Took     time.Duration `json:"took"`
 }
 
+// storeKey returns the key under which the library has the side questions of a conversation that are neither kept nor
+// closed. It is deleted with the conversation.
+func storeKey(conversation string) string { return "aside of " + conversation }
+
 // save stores the answers, so that they are shown when the conversation is opened again; none once they are kept or
 // closed.
 func (f *flow) save(s *aside) {
@@ -381,14 +385,14 @@ func (f *flow) save(s *aside) {
 		data, _ := json.Marshal(all) // cannot fail
 		value = string(data)
 	}
-	_ = f.app.Library.Set(app.AsideKey(id), value) // a read-only store keeps nothing
+	_ = f.app.Library.Set(storeKey(id), value) // a read-only store keeps nothing
 }
 
 // reopened shows the answers that were neither kept nor closed when the conversation was left.
 func (f *flow) reopened() app.Effect {
 	s := &aside{of: f.app.Session}
 	var all []record
-	if value, err := f.app.Library.Get(app.AsideKey(s.of.ID())); err != nil || json.Unmarshal([]byte(value), &all) != nil || len(all) == 0 {
+	if value, err := f.app.Library.Get(storeKey(s.of.ID())); err != nil || json.Unmarshal([]byte(value), &all) != nil || len(all) == 0 {
 		return nil
 	}
 	for _, r := range all {

@@ -75,7 +75,10 @@ func TestImage(t *testing.T) {
 	if len(parts) != 3 || parts[0] != 2 || parts[1] != 1 || parts[2] != 2 {
 		t.Errorf("%v parts", parts)
 	}
-	if e := a.Regenerate(a.Session.Head()); apptest.See(e).Prepare == nil {
+	if err := a.Session.Branch.Regenerate(a.Session.Head()); err != nil {
+		t.Fatal(err)
+	}
+	if e := a.AnswerLast(); apptest.See(e).Prepare == nil {
 		t.Errorf("another answer is not drawn: %+v", e)
 	} else {
 		apptest.Play(t, apptest.See(e).Prepare(t.Context())())

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"parley/providers/llm"
 	"parley/providers/similar"
 	"parley/ui/app"
 
@@ -181,5 +182,5 @@ func (f flow) ended(j tools.Job) app.Effect {
 	if j.Owner != f.app.Session.ID() {
 		return app.Toast(text)
 	}
-	return f.app.Note(text)
+	return f.app.Annotate(llm.Notice{Text: text})
 }

@@ -65,7 +65,7 @@ func (f *flow) connectKeyless(c app.Connection) app.Effect {
 			if err := s.Err(); err != nil {
 				return app.Fail(err)
 			}
-			kept := f.app.SaveLocalAnswer(s.Provider, true)
+			kept := f.saveAnswer(s.Provider, true)
 			return app.Then{app.Notes{s.ConnectedText()}, f.startWithModel(s.Model), kept}
 		}
 	})

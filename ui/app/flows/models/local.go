@@ -37,7 +37,7 @@ func (f *flow) discover() app.Effect {
 	return app.Prepare(func(ctx context.Context) func() app.Effect {
 		type looked struct {
 			services []app.Service
-			answers  app.LocalAnswers
+			answers  map[string]bool
 		}
 		came := make(chan looked, 1)
 		go func() { came <- looked{look(ctx), app.ReadLocalAnswers(lib)} }()
@@ -53,7 +53,7 @@ func (f *flow) discover() app.Effect {
 
 // offerService starts with the first service that the user has agreed to. Otherwise it asks about the first one that
 // the user has not been asked about.
-func (f *flow) offerService(services []app.Service, answers app.LocalAnswers) app.Effect {
+func (f *flow) offerService(services []app.Service, answers map[string]bool) app.Effect {
 	if at := slices.IndexFunc(services, func(s app.Service) bool { return answers[s.Provider] && s.Model != "" }); at >= 0 && app.UsesDemo(f.app) {
 		return f.startWithModel(services[at].Model) // the user agreed earlier
 	}
@@ -62,13 +62,13 @@ func (f *flow) offerService(services []app.Service, answers app.LocalAnswers) ap
 			continue
 		}
 		return &app.Confirm{Text: question(s), Yes: "Use it", No: "No", Harmless: true, Unasked: true, Accept: func() app.Effect {
-			kept := f.app.SaveLocalAnswer(s.Provider, true)
+			kept := f.saveAnswer(s.Provider, true)
 			if s.LacksKey {
 				return app.Then{f.connect(s.Provider), kept}
 			}
 			return app.Then{f.startWithModel(s.Model), kept}
 		}, Decline: func() app.Effect {
-			return app.Then{f.offerService(services[i+1:], answers), f.app.SaveLocalAnswer(s.Provider, false)}
+			return app.Then{f.offerService(services[i+1:], answers), f.saveAnswer(s.Provider, false)}
 		}}
 	}
 	return nil
@@ -118,4 +118,10 @@ func (f *flow) startWithModel(name string) app.Effect {
 	f.app.Session.SetModel(model)
 	f.app.NoKey = false
 	return app.Then{app.Toast("Using " + model.Name + " · " + f.app.KeyOf("model") + " changes it"), f.keepUsed()}
+}
+
+// saveAnswer stores whether a service on this machine may answer.
+func (f *flow) saveAnswer(provider string, yes bool) app.Effect {
+	lib := f.app.Library
+	return app.Save(lib, func() error { return app.SaveLocalAnswer(lib, provider, yes) })
 }

@@ -14,6 +14,7 @@ import (
 	"parley/session"
 	"parley/session/prompts"
 	"parley/ui/app"
+	"parley/ui/app/flows/conversation"
 	"parley/ui/uitest/apptest"
 )
 
@@ -117,7 +118,7 @@ func TestNoPrompts(t *testing.T) {
 		{"/dir", []prompts.Prompt{greet}, false, ""},
 	} {
 		f := &Flow{Dir: tt.dir, Find: func() ([]prompts.Prompt, []error) { return tt.files, nil }}
-		a := apptest.New(t, func(a *app.App) { app.Register(a); Register(a) }, func(o *app.Options) { o.Prompts = f })
+		a := apptest.New(t, func(a *app.App) { conversation.Register(a); Register(a) }, func(o *app.Options) { o.Prompts = f })
 		a.ServerPrompts = func() ([]app.ServerPrompt, string) {
 			if tt.server {
 				return []app.ServerPrompt{{}}, ""
