@@ -257,49 +257,23 @@ func (m recordedMessage) body() []byte {
 // chunks returns a reader of the answer in its recorded pieces. An interrupted answer is
 // interrupted again.
 func (l record) chunks() io.Reader {
-	p := &chunkReader{rest: l.Response.body()}
-	sum := 0
-	for _, c := range l.Chunks {
-		if c[0] > 0 {
-			p.sizes = append(p.sizes, c[0])
-			sum += c[0]
-		}
+	body := l.Response.body()
+	var pieces []io.Reader
+	for _, c := range l.Chunks { // a masked secret may have changed the size
+		n := max(min(c[0], len(body)), 0)
+		pieces, body = append(pieces, bytes.NewReader(body[:n])), body[n:]
 	}
-	if sum != len(p.rest) { // a masked secret changed the size
-		p.sizes = nil
-	}
+	pieces = append(pieces, bytes.NewReader(body))
 	if l.Error != nil && slices.Contains(interruptedCategories, l.Error.Category) {
-		p.end = io.ErrUnexpectedEOF
+		pieces = append(pieces, interrupted{})
 	}
-	return p
+	return io.MultiReader(pieces...)
 }
+
+// An interrupted is the end of an answer whose connection broke.
+type interrupted struct{}
+
+func (interrupted) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // interruptedCategories lists the error categories of incomplete answers.
 var interruptedCategories = []string{string(llm.Network), categoryCanceled, categoryDeadline}
-
-type chunkReader struct {
-	rest  []byte
-	sizes []int
-	end   error
-}
-
-func (p *chunkReader) Read(b []byte) (int, error) {
-	if len(p.rest) == 0 {
-		if p.end != nil {
-			return 0, p.end
-		}
-		return 0, io.EOF
-	}
-	size := len(p.rest)
-	if len(p.sizes) > 0 {
-		size = p.sizes[0]
-	}
-	n := copy(b, p.rest[:size])
-	p.rest = p.rest[n:]
-	if len(p.sizes) > 0 {
-		if p.sizes[0] -= n; p.sizes[0] == 0 {
-			p.sizes = p.sizes[1:]
-		}
-	}
-	return n, nil
-}

@@ -16,8 +16,7 @@ import (
 type boundedBody struct {
 	half  int    // bytes kept of each
 	head  []byte //
-	tail  []byte // a ring once it is full
-	at    int    // start of the ring
+	tail  []byte // its last half bytes; those before them are dropped from time to time
 	total int64  // size of the whole body in bytes
 
 	packed packedBody // replaces head and tail, which are then nil; zero if not compressed
@@ -91,7 +90,7 @@ func (k *boundedBody) pack() {
 	k.tried = true
 	if p := (packedBody{deflate(k.head), deflate(k.tailBytes())}); p.bytes() < (len(k.head)+len(k.tail))*3/4 {
 		k.packed = p
-		k.head, k.tail, k.at = nil, nil, 0
+		k.head, k.tail = nil, nil
 	}
 }
 
@@ -119,31 +118,16 @@ func (k *boundedBody) unpacked() *boundedBody {
 func (k *boundedBody) Write(p []byte) (int, error) {
 	n := len(p)
 	k.total += int64(n)
-	if room := k.half - len(k.head); room > 0 {
-		fits := min(room, len(p))
-		k.head = append(k.head, p[:fits]...)
-		p = p[fits:]
-	}
-	if over := len(p) - k.half; over > 0 { // p would overwrite the whole ring
-		k.tail, k.at = k.tail[:0], 0
-		p = p[over:]
-	}
-	for len(p) > 0 {
-		if room := k.half - len(k.tail); room > 0 {
-			fits := min(room, len(p))
-			k.tail = append(k.tail, p[:fits]...)
-			p = p[fits:]
-			continue
-		}
-		fits := copy(k.tail[k.at:], p)
-		k.at = (k.at + fits) % k.half
-		p = p[fits:]
+	fits := min(k.half-len(k.head), n)
+	k.head = append(k.head, p[:fits]...)
+	if k.tail = append(k.tail, p[fits:]...); len(k.tail) >= 2*k.half {
+		k.tail = slices.Clone(k.tailBytes())
 	}
 	return n, nil
 }
 
-// tailBytes returns the tail in order.
-func (k *boundedBody) tailBytes() []byte { return slices.Concat(k.tail[k.at:], k.tail[:k.at]) }
+// tailBytes returns the kept end.
+func (k *boundedBody) tailBytes() []byte { return k.tail[max(len(k.tail)-k.half, 0):] }
 
 // shrink reduces the number of bytes kept to half at each end.
 func (k *boundedBody) shrink(half int) {
@@ -151,12 +135,11 @@ func (k *boundedBody) shrink(half int) {
 		return
 	}
 	small := boundedBody{half: half}
-	if k.total == int64(len(k.head)+len(k.tail)) { // no bytes are missing in between
+	if end := k.tailBytes(); k.total == int64(len(k.head)+len(end)) { // no bytes are missing in between
 		small.Write(k.head)
-		small.Write(k.tailBytes())
+		small.Write(end)
 	} else {
 		small.Write(k.head[:min(half, len(k.head))])
-		end := k.tailBytes()
 		small.Write(end[max(len(end)-half, 0):])
 	}
 	small.total = k.total
@@ -171,11 +154,12 @@ type bodyCopy struct {
 
 func (k *boundedBody) copy() bodyCopy {
 	k = k.unpacked()
-	cut := k.total - int64(len(k.head)+len(k.tail))
+	end := k.tailBytes()
+	cut := k.total - int64(len(k.head)+len(end))
 	if cut == 0 {
-		return bodyCopy{head: string(slices.Concat(k.head, k.tailBytes()))}
+		return bodyCopy{head: string(slices.Concat(k.head, end))}
 	}
-	return bodyCopy{string(k.head), string(k.tailBytes()), cut}
+	return bodyCopy{string(k.head), string(end), cut}
 }
 
 // body returns p with its secrets masked. If open, it also removes the incomplete secret at an end
