@@ -139,7 +139,9 @@ func (c *Candidate) join(ctx context.Context, key string, open func(context.Cont
 		r.ctx, r.pulse = WithPulse(r.ctx, 0) // beats with the pulse of each candidate
 		g.requests[key] = r
 	}
-	b := &SharedBody{number: c.number, response: r, ctx: ctx, pulse: PulseOf(ctx), wantsPiece: make(chan struct{}, 1), pieces: make(chan []byte), closed: make(chan struct{})}
+	b := &SharedBody{number: c.number, response: r, pulse: PulseOf(ctx), closed: make(chan struct{})}
+	b.pieces, b.writer = io.Pipe()
+	b.unwatch = context.AfterFunc(ctx, func() { b.writer.CloseWithError(context.Cause(ctx)) })
 	r.bodies = append(r.bodies, b)
 	c.decide()
 	return b
@@ -207,77 +209,38 @@ func (r *sharedResponse) run(bodies []*SharedBody) {
 type SharedBody struct {
 	Index int // index of the candidate's answer, from 0
 
-	number     int // number of the candidate
-	response   *sharedResponse
-	ctx        context.Context
-	pulse      *Pulse
-	seenBeats  uint64        // beats of pulse already passed on to the response
-	rest       []byte        // unread bytes of the last piece
-	wantsPiece chan struct{} // receives one when rest is empty
-	ready      bool          // wantsPiece was received; used by sharedResponse.run only
-	pieces     chan []byte   // closed at the end
-	err        error         // at the end
-	closed     chan struct{}
+	number    int // number of the candidate
+	response  *sharedResponse
+	pulse     *Pulse
+	seenBeats uint64 // beats of pulse already passed on to the response
+	pieces    *io.PipeReader
+	writer    *io.PipeWriter
+	closed    chan struct{}
+	unwatch   func() bool // stops watching the candidate's context
 }
 
-// deliver passes a piece to the reader, and waits until it is read or the body is closed.
+// deliver passes a piece to the reader, and waits until it wants another one or the body is closed.
 func (b *SharedBody) deliver(piece []byte) {
-	if !b.awaitReader() {
-		return
-	}
-	select {
-	case b.pieces <- piece:
-		b.ready = false
-	case <-b.closed:
-		return
-	}
-	b.awaitReader()
-}
-
-// awaitReader waits until the reader wants another piece; false if the body is closed.
-func (b *SharedBody) awaitReader() bool {
-	if b.ready {
-		return true
-	}
-	select {
-	case <-b.wantsPiece:
-		b.ready = true
-	case <-b.closed:
-	}
-	return b.ready
+	_, _ = b.writer.Write(piece)
+	_, _ = b.writer.Write(nil) // waits for the next Read
 }
 
 // end ends the body with err, and waits until it is closed.
 func (b *SharedBody) end(err error) {
-	b.err = err
-	close(b.pieces)
+	b.writer.CloseWithError(err)
 	<-b.closed
 }
 
 // Read implements io.Reader.
-func (b *SharedBody) Read(p []byte) (int, error) {
+func (b *SharedBody) Read(p []byte) (n int, err error) {
 	if beats := b.pulse.Beats(); beats != b.seenBeats {
 		b.seenBeats = beats
 		b.response.pulse.Beat()
 	}
-	if len(b.rest) == 0 {
-		select {
-		case b.wantsPiece <- struct{}{}:
-		default: // already signaled, but no piece has come
-		}
-		select {
-		case piece, ok := <-b.pieces:
-			if !ok {
-				return 0, b.err
-			}
-			b.rest = piece
-		case <-b.ctx.Done():
-			return 0, context.Cause(b.ctx)
-		}
+	for n == 0 && err == nil && len(p) > 0 {
+		n, err = b.pieces.Read(p)
 	}
-	n := copy(p, b.rest)
-	b.rest = b.rest[n:]
-	return n, nil
+	return n, err
 }
 
 // Close releases the response. Closing the last body cancels its request.
@@ -286,6 +249,8 @@ func (b *SharedBody) Close() error {
 	defer b.response.mu.Unlock()
 	if i := slices.Index(b.response.bodies, b); i >= 0 {
 		b.response.bodies = slices.Delete(b.response.bodies, i, i+1)
+		b.unwatch()
+		b.pieces.Close()
 		close(b.closed)
 	}
 	if len(b.response.bodies) == 0 && b.response.size > 1 {
