@@ -256,7 +256,7 @@ func (p Provider) validateDialects(name string) (errs []error) {
 		var keys []string
 		var err error
 		if f.CheckDialect != nil {
-			keys, err = f.CheckDialect(kind, o)
+			keys, err = f.CheckDialect(o)
 		}
 		switch {
 		case len(o) == 0:

@@ -68,7 +68,7 @@ func TestClampedEffortsAreTold(t *testing.T) {
 // know the model's id.
 func TestOfferedEffortsAreSent(t *testing.T) {
 	for _, p := range catalog.Providers() {
-		if !slices.Contains(openai.Family.Kinds, p.Kind) {
+		if !slices.Contains(slices.Concat(openai.Family.Kinds, openai.ResponsesFamily.Kinds), p.Kind) {
 			continue
 		}
 		for _, m := range p.Models {

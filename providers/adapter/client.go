@@ -13,12 +13,22 @@ import (
 type Client struct {
 	HTTP    *http.Client      // its transport turns failed responses into *llm.Error
 	Headers map[string]string // sent with every request
+
+	EscapeHTML bool // see EncodeBody
 }
 
-// Post sends body to url. Headers in more take precedence. The caller closes the response body. An
+// Post sends fields as JSON to the URL that address returns. Headers in more take precedence. The caller closes the response body. An
 // invalid request is an *llm.Error with the fault llm.InvalidRequest; other errors are the
 // transport's.
-func (c Client) Post(ctx context.Context, url string, body Body, more map[string]string) (*http.Response, error) {
+func (c Client) Post(ctx context.Context, address func() (string, error), fields map[string]any, more map[string]string) (*http.Response, error) {
+	body, err := EncodeBody(fields, c.EscapeHTML)
+	if err != nil {
+		return nil, Unsendable(err)
+	}
+	url, err := address()
+	if err != nil {
+		return nil, Unsendable(err)
+	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
 	if err != nil {
 		return nil, Unsendable(err)

@@ -17,9 +17,9 @@ type Family struct {
 	Headers  func(Options) map[string]string // headers of every request; nil puts the key into Authorization
 	BaseURL  func(string) string             // adds the version to a base URL; nil if there is none
 	Programs *Programs                       // programs that replace servers; nil for servers
-	// CheckDialect returns the keys of dialect tables for services of a kind, nil if they have none, and an
-	// error for invalid values in table. It is nil for families without dialects.
-	CheckDialect func(kind string, table map[string]any) (keys []string, err error)
+	// CheckDialect returns the keys of dialect tables, and an error for invalid values in table. It is nil
+	// for families without dialects.
+	CheckDialect func(table map[string]any) (keys []string, err error)
 }
 
 // Traits describe the features of a model at a service, derived from its kind, address and id.

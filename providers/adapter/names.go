@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -63,6 +65,54 @@ func (n Names) Ours(name string) string {
 		return ours
 	}
 	return name
+}
+
+// Tools encodes tools with encode, and adds their descriptions.
+func Tools(tools []llm.Tool, encode func(llm.Tool) map[string]any) []any {
+	list := make([]any, len(tools))
+	for i, t := range tools {
+		tool := encode(t)
+		if t.Description != "" {
+			tool["description"] = t.Description
+		}
+		list[i] = tool
+	}
+	return list
+}
+
+// CallInput returns the arguments of a call; {} if the model wrote invalid JSON, which servers would
+// refuse.
+func CallInput(call llm.Part) json.RawMessage {
+	input, ok := llm.Arguments(call.Input)
+	if !ok {
+		return json.RawMessage("{}")
+	}
+	return input
+}
+
+// Results yields the results of a message, each with its media.
+func Results(parts []llm.Part) iter.Seq2[llm.Part, []llm.Part] {
+	return func(yield func(llm.Part, []llm.Part) bool) {
+		for len(parts) > 0 {
+			end := 1
+			for end < len(parts) && parts[end].Kind != llm.Result {
+				end++
+			}
+			if parts[0].Kind == llm.Result && !yield(parts[0], parts[1:end]) {
+				return
+			}
+			parts = parts[end:]
+		}
+	}
+}
+
+// Blocks counts the blocks of an answer.
+type Blocks int
+
+// New returns a name for a new block.
+func (b *Blocks) New(prefix string) string {
+	*b++
+	return prefix + strconv.Itoa(int(*b))
 }
 
 // CallIDs holds the ids of the calls of one answer. The zero value is empty.

@@ -31,32 +31,14 @@ func (o Options) Fields(req llm.Request) (fields map[string]any, asked []string,
 		}
 		outer, _, _ := strings.Cut(name, ".")
 		asked = append(asked, outer)
-		overlay(fields, name, value)
+		more := map[string]any{}
+		SetField(more, name, value)
+		mergeObjects(fields, more)
 	}
 	return fields, asked, notices
 }
 
-// overlay sets a field in object, creating enclosing objects: objects are merged, everything else
-// is replaced.
-func overlay(object map[string]any, field string, value any) {
-	outer, inner, nested := strings.Cut(field, ".")
-	if nested {
-		into, ok := object[outer].(map[string]any)
-		if !ok {
-			into = map[string]any{}
-			object[outer] = into
-		}
-		overlay(into, inner, value)
-		return
-	}
-	into, ok := object[field].(map[string]any)
-	if add, also := value.(map[string]any); ok && also {
-		mergeObjects(into, add)
-		return
-	}
-	object[field] = cloneItem(value)
-}
-
+// mergeObjects merges add into into: objects are merged, everything else is replaced.
 func mergeObjects(into, add map[string]any) {
 	for name, value := range add {
 		inner, ok := into[name].(map[string]any)

@@ -175,24 +175,14 @@ func scalars(data []byte) [][2]int {
 // scalar returns the length of the JSON string or natural number at the start of data; 0 if there
 // is none.
 func scalar(data []byte) int {
-	switch {
-	case len(data) == 0:
-		return 0
-	case data[0] == '"':
+	if len(data) > 0 && data[0] == '"' {
 		return quotedLen(data)
-	case data[0] == '0':
-		return wholeNumber(data, 1)
 	}
 	n := 0
-	for n < len(data) && n < 18 && data[n] >= '0' && data[n] <= '9' {
+	for n < len(data) && data[n] >= '0' && data[n] <= '9' {
 		n++
 	}
-	return wholeNumber(data, n)
-}
-
-// wholeNumber returns n unless the number continues after n bytes.
-func wholeNumber(data []byte, n int) int {
-	if n < len(data) && (data[n] == '.' || data[n]|0x20 == 'e' || data[n] >= '0' && data[n] <= '9') {
+	if n > 18 || n > 1 && data[0] == '0' || n < len(data) && (data[n] == '.' || data[n]|0x20 == 'e') {
 		return 0
 	}
 	return n

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"parley/providers/adapter"
@@ -21,7 +20,7 @@ type answer struct {
 	needsSignature bool // thinking without its signature is useless
 	shape          adapter.Shape[event]
 
-	blocks int // number of blocks in all rounds so far
+	blocks adapter.Blocks // of all rounds
 	open   map[int]*block
 	order  []*block // open blocks, oldest first
 	calls  adapter.CallIDs
@@ -154,9 +153,8 @@ func (a *answer) openBlock(index int, raw json.RawMessage) *block {
 	if len(raw) > 0 {
 		_ = adapter.DecodeLenient(raw, &b.blockHead)
 	}
-	a.blocks++
 	a.roundBlocks++
-	b.name = "b" + strconv.Itoa(a.blocks)
+	b.name = a.blocks.New("b")
 	if a.open == nil {
 		a.open = map[int]*block{}
 	}

@@ -147,17 +147,9 @@ func (m *Model) sendWithDowngrades(ctx context.Context, req llm.Request, t *atte
 
 // post sends body. The caller closes the response body.
 func (m *Model) post(ctx context.Context, body map[string]any) (*http.Response, error) {
-	data, err := adapter.EncodeBody(body, false)
-	if err != nil {
-		return nil, adapter.Unsendable(err)
-	}
-	address, err := m.requestURL()
-	if err != nil {
-		return nil, adapter.Unsendable(err)
-	}
 	var more map[string]string
 	if betas := m.betas(body); betas != "" {
 		more = map[string]string{"Anthropic-Beta": betas}
 	}
-	return m.client.Post(ctx, address, data, more)
+	return m.client.Post(ctx, m.requestURL, body, more)
 }

@@ -273,21 +273,14 @@ func (h *history) canName(caller json.RawMessage, i int) bool {
 }
 
 func (h *history) encodeCall(p llm.Part) map[string]any {
-	input, ok := llm.Arguments(p.Input)
-	if !ok { // the model wrote invalid JSON, and the format requires an object
-		input = []byte("{}")
-	}
-	return map[string]any{"type": "tool_use", "id": h.callID(p.ID), "name": adapter.WireName(p.Name), "input": input}
+	return map[string]any{"type": "tool_use", "id": h.callID(p.ID), "name": adapter.WireName(p.Name), "input": adapter.CallInput(p)}
 }
 
 // addResults adds tool results. Images are part of the result, unless it reports an error: then it
 // may contain only text, and the images follow.
 func (h *history) addResults(parts []llm.Part) {
 	u := h.messageFor("user")
-	for i, p := range parts {
-		if p.Kind != llm.Result {
-			continue
-		}
+	for p, media := range adapter.Results(parts) {
 		id, ok := h.ids.Result(p.ID)
 		if !ok {
 			continue
@@ -297,13 +290,7 @@ func (h *history) addResults(parts []llm.Part) {
 			text = "(no output)"
 		}
 		block := map[string]any{"type": "tool_result", "tool_use_id": id, "content": text}
-		var shown []any
-		for _, q := range parts[i+1:] {
-			if q.Kind == llm.Result {
-				break
-			}
-			shown = append(shown, h.content([]llm.Part{q})...)
-		}
+		shown := h.content(media)
 		switch {
 		case p.Failed:
 			block["is_error"] = true

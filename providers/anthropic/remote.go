@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"parley/providers/adapter"
@@ -30,11 +29,7 @@ func (a *answer) sendSources(raw json.RawMessage) {
 		return
 	}
 	a.cited.Add(key)
-	a.blocks++
-	a.out.Send(llm.Delta{
-		Block: "b" + strconv.Itoa(a.blocks),
-		Part:  llm.Part{Kind: llm.Source, URL: c.URL, Name: c.Title, Text: c.Text},
-	})
+	a.out.Send(llm.Delta{Block: a.blocks.New("b"), Part: llm.Part{Kind: llm.Source, URL: c.URL, Name: c.Title, Text: c.Text}})
 }
 
 // readableFields lists the fields of a tool result that a user can read, in display order; the last

@@ -188,15 +188,9 @@ func (m *Model) addTools(body map[string]any, req llm.Request) {
 	if len(offered) == 0 {
 		return
 	}
-	list := make([]any, 0, len(offered))
-	for _, t := range offered {
-		tool := map[string]any{"name": adapter.WireName(t.Name), "input_schema": schema.For(t.Schema, schema.Anthropic)}
-		if t.Description != "" {
-			tool["description"] = t.Description
-		}
-		list = append(list, tool)
-	}
-	body["tools"] = list
+	body["tools"] = adapter.Tools(offered, func(t llm.Tool) map[string]any {
+		return map[string]any{"name": adapter.WireName(t.Name), "input_schema": schema.For(t.Schema, schema.Anthropic)}
+	})
 	if len(req.Tools) == 0 {
 		body["tool_choice"] = map[string]any{"type": "none"}
 	}

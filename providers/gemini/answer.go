@@ -20,9 +20,9 @@ type answer struct {
 	out   *llm.Out
 	names adapter.Names
 
-	openKind         llm.Kind   // kind of the open block; "" if none is open
-	block            string     // name of the open block
-	blocks           int        // number of blocks so far
+	openKind         llm.Kind // kind of the open block; "" if none is open
+	block            string   // name of the open block
+	blocks           adapter.Blocks
 	pendingSignature *llm.Delta // see holdSignature
 	calls            adapter.CallIDs
 	pendingCalls     []*pendingCall // calls whose arguments are still arriving
@@ -172,7 +172,7 @@ func (a *answer) sendGrounding() {
 		}
 	}
 	for _, s := range a.sources {
-		a.out.Send(llm.Delta{Block: a.newBlock("s"), Part: s})
+		a.out.Send(llm.Delta{Block: a.blocks.New("s"), Part: s})
 	}
 }
 
@@ -180,7 +180,7 @@ func (a *answer) sendGrounding() {
 func (a *answer) addText(kind llm.Kind, text string, state json.RawMessage) {
 	if a.openKind != kind || state != nil || a.pendingSignature != nil {
 		a.sendSignature()
-		a.openKind, a.block = kind, a.newBlock("b")
+		a.openKind, a.block = kind, a.blocks.New("b")
 	}
 	a.hasContent = a.hasContent || kind == llm.Text && strings.TrimSpace(text) != ""
 	a.out.Send(llm.Delta{Block: a.block, Part: llm.Part{Kind: kind, Text: text, State: state}})
@@ -192,14 +192,14 @@ func (a *answer) addText(kind llm.Kind, text string, state json.RawMessage) {
 // holdSignature buffers a signature without text until the answer is known to be valid.
 func (a *answer) holdSignature(kind llm.Kind, state json.RawMessage) {
 	a.sendSignature()
-	a.pendingSignature = &llm.Delta{Block: a.newBlock("b"), Part: llm.Part{Kind: kind, State: state}}
+	a.pendingSignature = &llm.Delta{Block: a.blocks.New("b"), Part: llm.Part{Kind: kind, State: state}}
 }
 
 // sendWhole sends a part that comes in one piece.
 func (a *answer) sendWhole(p llm.Part) {
 	a.sendSignature()
 	a.hasContent = true
-	a.out.Send(llm.Delta{Block: a.newBlock("m"), Part: p})
+	a.out.Send(llm.Delta{Block: a.blocks.New("m"), Part: p})
 }
 
 // sendSignature sends the buffered signature. The next content starts a new block.
@@ -208,12 +208,6 @@ func (a *answer) sendSignature() {
 		a.out.Send(*a.pendingSignature)
 	}
 	a.pendingSignature, a.openKind = nil, ""
-}
-
-// newBlock returns a name for a new block.
-func (a *answer) newBlock(prefix string) string {
-	a.blocks++
-	return prefix + strconv.Itoa(a.blocks)
 }
 
 // addCall adds a call, or a piece of the call with its id, else of the last call.
@@ -235,7 +229,7 @@ func (a *answer) addCall(f *fragment, state json.RawMessage) {
 		}
 		a.sendSignature()
 		a.hasContent = true
-		c = &pendingCall{block: a.newBlock("c"), id: f.ID}
+		c = &pendingCall{block: a.blocks.New("c"), id: f.ID}
 		a.pendingCalls = append(a.pendingCalls, c)
 		id, repeated := a.calls.Claim(f.ID, generatedIDPrefix)
 		a.out.Send(llm.Delta{Block: c.block, Part: llm.Part{Kind: llm.Call, ID: id, Repeated: repeated, Name: a.names.Ours(f.Name), State: state}})

@@ -20,15 +20,7 @@ const googleURL = "https://generativelanguage.googleapis.com/v1beta"
 // and OpenCensus for other login methods at every start, even in the helper that sandboxes a
 // command; docs/dependencies.md has the figures. Tests compare every body with the SDK's.
 func (m *Model) send(ctx context.Context, body map[string]any) (*http.Response, error) {
-	address, err := m.requestURL()
-	if err != nil {
-		return nil, adapter.Unsendable(err)
-	}
-	text, err := encode(body)
-	if err != nil {
-		return nil, adapter.Unsendable(err)
-	}
-	return adapter.Client{HTTP: m.o.HTTP, Headers: headers(m.o)}.Post(ctx, address, text, nil)
+	return adapter.Client{HTTP: m.o.HTTP, Headers: headers(m.o), EscapeHTML: true}.Post(ctx, m.requestURL, body, nil)
 }
 
 // headers returns the headers of every request to the service of o.

@@ -227,7 +227,7 @@ func (h *history) callAsText(p llm.Part) map[string]any {
 func (h *history) encodeCall(p llm.Part) map[string]any {
 	h.names[p.ID] = p.Name
 	call := map[string]any{"name": wireName(p.Name)}
-	if args, ok := llm.Arguments(p.Input); ok && string(args) != "{}" {
+	if args := adapter.CallInput(p); string(args) != "{}" {
 		call["args"] = args
 	}
 	h.addID(call, p.ID)

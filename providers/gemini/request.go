@@ -77,7 +77,10 @@ func addTools(body map[string]any, req llm.Request) {
 	if len(req.Tools) == 0 {
 		return
 	}
-	body["tools"] = []any{map[string]any{"functionDeclarations": encodeTools(req.Tools)}}
+	functions := adapter.Tools(req.Tools, func(t llm.Tool) map[string]any {
+		return map[string]any{"name": wireName(t.Name), "parametersJsonSchema": schema.For(t.Schema, schema.Gemini)}
+	})
+	body["tools"] = []any{map[string]any{"functionDeclarations": functions}}
 	if choice := toolConfig(req.ToolChoice); choice != nil {
 		body["toolConfig"] = map[string]any{"functionCallingConfig": choice}
 	}
@@ -111,19 +114,6 @@ func answerTarget() schema.Target {
 	t := schema.Gemini
 	t.ObjectRoot = false
 	return t
-}
-
-// encodeTools encodes the tools.
-func encodeTools(tools []llm.Tool) []any {
-	list := make([]any, 0, len(tools))
-	for _, t := range tools {
-		function := map[string]any{"name": wireName(t.Name), "parametersJsonSchema": schema.For(t.Schema, schema.Gemini)}
-		if t.Description != "" {
-			function["description"] = t.Description
-		}
-		list = append(list, function)
-	}
-	return list
 }
 
 // toolConfig encodes the tool choice; nil leaves it to the model.

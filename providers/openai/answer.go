@@ -158,7 +158,7 @@ func (a *answer) delta(d *delta) {
 		case ok:
 			a.release()
 			a.openKind = "" // text after it starts a new block
-			a.out.Send(llm.Delta{Block: a.newBlock("m"), Part: p})
+			a.out.Send(llm.Delta{Block: a.blocks.New("m"), Part: p})
 		case image.Image != "":
 			a.out.Send(llm.Notice{Text: adapter.UnreadableFile(p.MIME)})
 		}
@@ -233,7 +233,7 @@ func (a *answer) send(kind llm.Kind, text string) {
 		a.release()
 	}
 	if a.openKind != kind {
-		a.openKind, a.block = kind, a.newBlock("b")
+		a.openKind, a.block = kind, a.blocks.New("b")
 	}
 	a.out.Send(llm.Delta{Block: a.block, Part: llm.Part{Kind: kind, Text: text}})
 }
@@ -260,7 +260,7 @@ func (a *answer) addFragment(f *fragment, at int) {
 	opens := c == nil
 	if opens {
 		a.release()
-		c = &call{block: a.newBlock("c"), key: key}
+		c = &call{block: a.blocks.New("c"), key: key}
 		a.calls = append(a.calls, c)
 		a.openKind = "" // text after a call starts a new block
 	}

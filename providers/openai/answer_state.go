@@ -1,8 +1,6 @@
 package openai
 
 import (
-	"strconv"
-
 	"parley/providers/adapter"
 	"parley/providers/llm"
 	"parley/providers/wire"
@@ -14,7 +12,7 @@ type answerState struct {
 	shared      *llm.SharedBody // a body with several answers to the same request; nil for none
 	gotChoice   bool            // a choice of this answer came in shared
 	othersEnded bool            // another answer in shared ended
-	blocks      int             // number of blocks so far
+	blocks      adapter.Blocks
 	ids         adapter.CallIDs
 	label       label
 	usage       llm.Usage
@@ -28,13 +26,7 @@ func (t *answerState) cite(c citation) {
 		return
 	}
 	t.cited.Add(c.URL)
-	t.out.Send(llm.Delta{Block: t.newBlock("s"), Part: llm.Part{Kind: llm.Source, URL: c.URL, Name: c.Title, Text: c.Content}})
-}
-
-// newBlock returns a name for a new block.
-func (t *answerState) newBlock(prefix string) string {
-	t.blocks++
-	return prefix + strconv.Itoa(t.blocks)
+	t.out.Send(llm.Delta{Block: t.blocks.New("s"), Part: llm.Part{Kind: llm.Source, URL: c.URL, Name: c.Title, Text: c.Content}})
 }
 
 // setUsage stores n unless it is zero and an earlier usage exists.

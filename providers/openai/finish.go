@@ -123,7 +123,7 @@ func (a *answer) finishBlocks() {
 		return
 	}
 	if a.first == "" {
-		a.out.Send(llm.Delta{Block: a.newBlock("b"), Part: llm.Part{Kind: llm.Opaque, State: state}})
+		a.out.Send(llm.Delta{Block: a.blocks.New("b"), Part: llm.Part{Kind: llm.Opaque, State: state}})
 		return
 	}
 	a.out.Send(llm.Delta{Block: a.first, Part: llm.Part{Kind: llm.Thinking, State: state}})

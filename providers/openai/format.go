@@ -10,13 +10,11 @@ import (
 	"parley/providers/schema"
 )
 
-// functionTool encodes a tool.
-func functionTool(t llm.Tool, target schema.Target) map[string]any {
-	f := map[string]any{"name": adapter.WireName(t.Name), "parameters": schema.For(t.Schema, target)}
-	if t.Description != "" {
-		f["description"] = t.Description
-	}
-	return f
+// functionTools encodes tools.
+func functionTools(tools []llm.Tool, target schema.Target) []any {
+	return adapter.Tools(tools, func(t llm.Tool) map[string]any {
+		return map[string]any{"name": adapter.WireName(t.Name), "parameters": schema.For(t.Schema, target)}
+	})
 }
 
 // toolChoice returns the encoded tool choice; nil if it is not restricted. Named encodes the choice

@@ -156,11 +156,7 @@ const skipValidator = "skip_thought_signature_validator"
 
 // encodeCall encodes a call. The first call of a message may need a signature.
 func (h *history) encodeCall(p llm.Part, first bool) map[string]any {
-	input, ok := llm.Arguments(p.Input)
-	if !ok { // the model wrote invalid JSON, which servers would refuse
-		input = []byte("{}")
-	}
-	call := map[string]any{"id": h.callID(p.ID), "type": "function", "function": map[string]any{"name": adapter.WireName(p.Name), "arguments": string(input)}}
+	call := map[string]any{"id": h.callID(p.ID), "type": "function", "function": map[string]any{"name": adapter.WireName(p.Name), "arguments": string(adapter.CallInput(p))}}
 	var own callState
 	if h.sameOrigin && len(p.State) > 0 && adapter.DecodeLenient(p.State, &own) == nil && adapter.IsPresent(own.Extra) {
 		call["extra_content"] = own.Extra

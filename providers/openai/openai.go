@@ -24,14 +24,11 @@ import (
 	"parley/providers/wire"
 )
 
-// Family is chat completions, in the dialects of many services, and Responses.
-var Family = adapter.Family{Kinds: append(kinds(), KindResponses), New: newModel, Traits: traitsOf, CheckDialect: checkDialect}
+// Family is chat completions, in the dialects of many services.
+var Family = adapter.Family{Kinds: Kinds, New: newModel, Traits: traitsOf, CheckDialect: checkDialect}
 
-// newModel returns the model that o describes, by its kind.
+// newModel returns the model that o describes.
 func newModel(o Options) llm.Model {
-	if o.Kind == KindResponses {
-		return NewResponses(o)
-	}
 	d := DialectOf(o)
 	if d.WebByResponses {
 		return NewGrok(o, d)
@@ -41,11 +38,6 @@ func newModel(o Options) llm.Model {
 
 // traitsOf returns the traits of the model that o describes.
 func traitsOf(o Options) adapter.Traits {
-	if o.Kind == KindResponses {
-		return adapter.Traits{
-			Origin: responsesOrigin(o.Model), Files: filesOf(responsesEncoder(!isXAI(o.Model), "")), SearchesWeb: true, HasSchema: true,
-		}
-	}
 	d := DialectOf(o)
 	return adapter.Traits{
 		Origin: d.origin(o.Model), Files: filesOf(chatEncoder(d, "")), SearchesWeb: d.searchesWeb(o.Model),

@@ -43,13 +43,10 @@ func (d *Dialect) fields() map[string]reflect.Value {
 // OverrideKeys returns the keys that an Override can have, sorted.
 func OverrideKeys() []string { return slices.Sorted(maps.Keys(new(Dialect).fields())) }
 
-// checkDialect implements adapter.Family: Responses has no dialects.
-func checkDialect(kind string, table map[string]any) (keys []string, err error) {
-	if slices.Contains(Kinds, kind) {
-		keys = OverrideKeys()
-	}
+// checkDialect implements adapter.Family.
+func checkDialect(table map[string]any) (keys []string, err error) {
 	_, err = Override(table).Apply(Dialect{})
-	return keys, err
+	return OverrideKeys(), err
 }
 
 // Apply returns d with the fields named by o replaced. The error lists invalid values, each after

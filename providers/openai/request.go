@@ -85,9 +85,9 @@ func (c *Chat) usesCacheControl(learned map[string]string) bool {
 }
 
 func (d Dialect) encodeTools(offered []llm.Tool) []any {
-	list := make([]any, 0, len(offered))
-	for _, t := range offered {
-		list = append(list, map[string]any{"type": "function", "function": functionTool(t, d.Schema)})
+	list := functionTools(offered, d.Schema)
+	for i, f := range list {
+		list[i] = map[string]any{"type": "function", "function": f}
 	}
 	return list
 }

@@ -17,6 +17,17 @@ import (
 // KindResponses is the kind of services with the Responses API.
 const KindResponses = "openai-responses"
 
+// ResponsesFamily is the Responses API.
+var ResponsesFamily = adapter.Family{
+	Kinds: []string{KindResponses},
+	New:   func(o Options) llm.Model { return NewResponses(o) },
+	Traits: func(o Options) adapter.Traits {
+		return adapter.Traits{
+			Origin: responsesOrigin(o.Model), Files: filesOf(responsesEncoder(!isXAI(o.Model), "")), SearchesWeb: true, HasSchema: true,
+		}
+	},
+}
+
 // Responses is a model at a Responses endpoint: OpenAI's, Azure's, xAI's, LM Studio's. The server
 // stores nothing. The state it needs to continue, mainly encrypted reasoning, comes with each
 // answer and goes back with each request.

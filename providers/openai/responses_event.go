@@ -250,7 +250,7 @@ func (o *responsesAnswer) claim(it *openItem, id string) (own string, repeated b
 // send sends p in the block of an item, starting the block if necessary.
 func (o *responsesAnswer) send(it *openItem, prefix string, p llm.Part) {
 	if it.block == "" {
-		it.block = o.newBlock(prefix)
+		it.block = o.blocks.New(prefix)
 	}
 	o.out.Send(llm.Delta{Block: it.block, Part: p})
 }
@@ -419,7 +419,7 @@ func (o *responsesAnswer) completeItem(it *openItem, whole item, raw json.RawMes
 	}
 	o.send(it, "b", p)
 	if text := whole.remoteResults(); whole.isRemote() && first && text != "" {
-		o.out.Send(llm.Delta{Block: o.newBlock("r"), Part: llm.Part{Kind: llm.Result, ID: p.ID, Name: p.Name, Text: text, Remote: true}})
+		o.out.Send(llm.Delta{Block: o.blocks.New("r"), Part: llm.Part{Kind: llm.Result, ID: p.ID, Name: p.Name, Text: text, Remote: true}})
 	}
 }
 

@@ -153,7 +153,7 @@ func (o *responsesAnswer) refuseRequests() {
 			continue
 		}
 		p := o.remoteCall(it, &it.item)
-		o.out.Send(llm.Delta{Block: o.newBlock("r"), Part: llm.Part{Kind: llm.Result, ID: p.ID, Name: p.Name, Text: "not run: parley has no answer to this", Remote: true, Failed: true}})
+		o.out.Send(llm.Delta{Block: o.blocks.New("r"), Part: llm.Part{Kind: llm.Result, ID: p.ID, Name: p.Name, Text: "not run: parley has no answer to this", Remote: true, Failed: true}})
 		o.out.Send(llm.Notice{Text: "the model asked for " + what + ", to which parley has no answer: " + wire.Excerpt(p.Input), Urgent: true})
 	}
 }

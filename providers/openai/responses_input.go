@@ -176,12 +176,8 @@ func (in *inputWriter) addText(text, phase string) {
 }
 
 func (in *inputWriter) addCall(p llm.Part) {
-	arguments, ok := llm.Arguments(p.Input)
-	if !ok { // the model wrote invalid JSON, which servers would refuse
-		arguments = []byte("{}")
-	}
 	in.add(map[string]any{
-		"type": "function_call", "call_id": in.ids.Call(p.ID, in.callID(p.ID), callPrefix), "name": adapter.WireName(p.Name), "arguments": string(arguments),
+		"type": "function_call", "call_id": in.ids.Call(p.ID, in.callID(p.ID), callPrefix), "name": adapter.WireName(p.Name), "arguments": string(adapter.CallInput(p)),
 	})
 }
 
@@ -194,17 +190,7 @@ func (in *inputWriter) callID(id string) string {
 
 // addResults adds an item for each result, with its images.
 func (in *inputWriter) addResults(parts []llm.Part) {
-	for i, p := range parts {
-		if p.Kind != llm.Result {
-			continue
-		}
-		var shown []llm.Part
-		for _, media := range parts[i+1:] {
-			if media.Kind == llm.Result {
-				break
-			}
-			shown = append(shown, media)
-		}
+	for p, shown := range adapter.Results(parts) {
 		text := p.Text
 		if text == "" && len(shown) == 0 {
 			text = "(no output)"

@@ -72,11 +72,10 @@ func (r *Responses) hasCacheKey() bool {
 
 // encodeTools encodes tools. Strict defaults to true here, but few schemas are strict.
 func (r *Responses) encodeTools(offered []llm.Tool) []any {
-	list := make([]any, 0, len(offered))
-	for _, t := range offered {
-		f := functionTool(t, schema.OfModel(r.o.Model, schema.Target{}))
+	list := functionTools(offered, schema.OfModel(r.o.Model, schema.Target{}))
+	for _, f := range list {
+		f := f.(map[string]any)
 		f["type"], f["strict"] = "function", false
-		list = append(list, f)
 	}
 	return list
 }
