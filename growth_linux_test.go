@@ -430,8 +430,8 @@ func TestGrowth(t *testing.T) {
 		shapes [][]grower
 	}{
 		{"catalog.Estimate", func(s string) { catalog.Estimate(s) }, nil},
-		{"filter.Think", streamed(filter.Think(filter.ThinkOptions{}), math.MaxInt), [][]grower{callText}},
-		{"filter.Think in pieces", streamed(filter.Think(filter.ThinkOptions{}), 7), [][]grower{callText}},
+		{"filter.Think", streamed(filter.Think, math.MaxInt), [][]grower{callText}},
+		{"filter.Think in pieces", streamed(filter.Think, 7), [][]grower{callText}},
 		{"filter.Calls", streamed(filter.Calls(offered), math.MaxInt), [][]grower{callText, jsonText}},
 		{"filter.Calls in pieces", streamed(filter.Calls(offered), 7), [][]grower{callText, jsonText}},
 		{"filter.Prompted", streamed(filter.Prompted(offered), 7), [][]grower{callText, jsonText}},

@@ -101,7 +101,7 @@ func (m *Model) Stream(ctx context.Context, req llm.Request) llm.Stream {
 	if m.facts.claude {
 		return s
 	}
-	return filter.Calls(req)(filter.Think(filter.ThinkOptions{})(filter.Harmony(m.o.Model)(s)))
+	return filter.Calls(req)(filter.Think(filter.Harmony(m.o.Model)(s)))
 }
 
 // maxPauses bounds how often a paused answer is continued.

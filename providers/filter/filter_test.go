@@ -34,7 +34,7 @@ var (
 )
 
 func both(s llm.Stream) llm.Stream {
-	return calls(filter.Think(filter.ThinkOptions{})(s))
+	return calls(filter.Think(s))
 }
 
 // stream returns an answer of the given events.
@@ -280,27 +280,24 @@ func TestAnswers(t *testing.T) {
 // TestSpaceBeforeThinking: the result for tags after as much white space as is buffered, and after
 // more, does not depend on the split; after more they are text.
 func TestSpaceBeforeThinking(t *testing.T) {
-	for _, prefilled := range []bool{false, true} {
-		think := filter.Think(filter.ThinkOptions{Prefilled: prefilled})
-		for _, tag := range []string{"<think>hm</think>yes", "</think>yes"} {
-			for space := 1023; space <= 1026; space++ {
-				in := strings.Repeat(" \n", space/2) + strings.Repeat("\t", space%2) + tag
-				want := tell(think(stream(text(in), stop)))
-				ends := "text \"yes\"\nstop (stop)\n"
-				if !prefilled && tag[1] != '/' && space > 1024 {
-					ends = fmt.Sprintf("text %q\nstop (stop)\n", in)
+	for _, tag := range []string{"<think>hm</think>yes", "</think>yes"} {
+		for space := 1023; space <= 1026; space++ {
+			in := strings.Repeat(" \n", space/2) + strings.Repeat("\t", space%2) + tag
+			want := tell(filter.Think(stream(text(in), stop)))
+			ends := "text \"yes\"\nstop (stop)\n"
+			if tag[1] != '/' && space > 1024 {
+				ends = fmt.Sprintf("text %q\nstop (stop)\n", in)
+			}
+			if !strings.HasSuffix(want, ends) {
+				t.Errorf("%d of white space before %s: %q", space, tag, want)
+			}
+			for _, pieces := range [][]string{strings.Split(in, ""), {in[:space], in[space:]}, {in[:space+3], in[space+3:]}} {
+				var events []llm.Event
+				for _, p := range pieces {
+					events = append(events, text(p))
 				}
-				if !strings.HasSuffix(want, ends) {
-					t.Errorf("%d of white space before %s, prefilled %t: %q", space, tag, prefilled, want)
-				}
-				for _, pieces := range [][]string{strings.Split(in, ""), {in[:space], in[space:]}, {in[:space+3], in[space+3:]}} {
-					var events []llm.Event
-					for _, p := range pieces {
-						events = append(events, text(p))
-					}
-					if got := tell(think(stream(append(events, stop)...))); got != want {
-						t.Errorf("%d of white space before %s, prefilled %t, in %d pieces: %q, whole: %q", space, tag, prefilled, len(pieces), got, want)
-					}
+				if got := tell(filter.Think(stream(append(events, stop)...))); got != want {
+					t.Errorf("%d of white space before %s, in %d pieces: %q, whole: %q", space, tag, len(pieces), got, want)
 				}
 			}
 		}
@@ -313,7 +310,7 @@ func TestTagAfterFence(t *testing.T) {
 		"Hi.\n<```\n\nmore</think>yes": "text \"yes\"\nstop (stop)\n",
 		"Hi.\n```\n\nmore</think>yes":  "</think>yes\"\nstop (stop)\n",
 	} {
-		if got := tell(filter.Think(filter.ThinkOptions{})(stream(text(in), stop))); !strings.HasSuffix(got, ends) {
+		if got := tell(filter.Think(stream(text(in), stop))); !strings.HasSuffix(got, ends) {
 			t.Errorf("%q: %q, want %q at its end", in, got, ends)
 		}
 	}
@@ -332,7 +329,7 @@ func TestSpaceIsSent(t *testing.T) {
 			}
 		}
 		sent = 0
-		for e := range filter.Think(filter.ThinkOptions{})(answer) {
+		for e := range filter.Think(answer) {
 			if d, ok := e.(llm.Delta); ok {
 				sent += len(d.Text)
 			}
@@ -435,25 +432,6 @@ func TestLeave(t *testing.T) {
 	}
 }
 
-func TestPrefilled(t *testing.T) {
-	f := filter.Think(filter.ThinkOptions{Prefilled: true})
-	for _, tt := range []struct{ name, in, want string }{
-		{"closing tag", "\nhm\n</think>\n\nyes", "thinking \"hm\"\ntext \"yes\"\nstop (stop)\n"},
-		{"both tags", "<think>hm</think>yes", "thinking \"hm\"\ntext \"yes\"\nstop (stop)\n"},
-		{"no tag", "yes", "text \"yes\"\nstop (stop)\n"},
-	} {
-		for i := range tt.in {
-			if got := tell(f(stream(text(tt.in[:i]), text(tt.in[i:]), stop))); got != tt.want {
-				t.Errorf("%s at %d: got %q, want %q", tt.name, i, got, tt.want)
-			}
-		}
-	}
-	want := "thinking \"yes\"\nlength ()\n"
-	if got := tell(f(stream(text("yes"), llm.Finish{Reason: llm.Length}))); got != want {
-		t.Errorf("cut by length: got %q, want %q", got, want)
-	}
-}
-
 // TestHeld checks that filters pass on text as soon as it cannot become a mark.
 func TestHeld(t *testing.T) {
 	for _, tt := range []struct{ in, shown string }{
@@ -525,13 +503,12 @@ func TestLong(t *testing.T) {
 
 func FuzzThink(f *testing.F) {
 	for _, a := range answers {
-		f.Add(a.in, uint64(1), false)
+		f.Add(a.in, uint64(1))
 	}
-	f.Fuzz(func(t *testing.T, s string, seed uint64, prefilled bool) {
-		think := filter.Think(filter.ThinkOptions{Prefilled: prefilled})
-		sameAtEveryCut(t, think, s, seed)
-		if !prefilled && !tags.MatchString(s) {
-			samePlain(t, think, s)
+	f.Fuzz(func(t *testing.T, s string, seed uint64) {
+		sameAtEveryCut(t, filter.Think, s, seed)
+		if !tags.MatchString(s) {
+			samePlain(t, filter.Think, s)
 		}
 	})
 }

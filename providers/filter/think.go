@@ -7,15 +7,6 @@ import (
 	"parley/providers/llm"
 )
 
-// ThinkOptions describe how a server marks thinking in its text. The zero value detects all of
-// thinkTags.
-type ThinkOptions struct {
-	// Prefilled means that the server's template opens the thinking, so that every answer starts
-	// with thinking and only has the closing tag. If the closing tag is missing in an answer that
-	// ended normally, the block is renamed to text at the end.
-	Prefilled bool
-}
-
 // thinkTags lists the tags that models put around thinking.
 var thinkTags = []struct{ open, end string }{
 	{"<think>", "</think>"},                     // DeepSeek R1, Qwen, GLM, MiniMax
@@ -32,13 +23,9 @@ var thinkTags = []struct{ open, end string }{
 // Some templates open the thinking in the prompt, so that an answer has only a closing tag. The
 // text before it was thinking, but has been sent as text. Such a tag counts if it is outside code
 // and no opening tag precedes it. The text block is then renamed to thinking (a Delta that sets the
-// Kind again), and the answer continues in a new block. Set Prefilled for servers known to do this.
-func Think(o ThinkOptions) func(llm.Stream) llm.Stream {
-	return func(s llm.Stream) llm.Stream {
-		return func(yield func(llm.Event, error) bool) {
-			rewrite(s, &think{Out: llm.NewOut(yield), prefilled: o.Prefilled})
-		}
-	}
+// Kind again), and the answer continues in a new block.
+func Think(s llm.Stream) llm.Stream {
+	return func(yield func(llm.Event, error) bool) { rewrite(s, &think{Out: llm.NewOut(yield)}) }
 }
 
 // A thinkState is the state of a think filter.
@@ -53,13 +40,12 @@ const (
 
 type think struct {
 	*llm.Out
-	prefilled bool
 	state     thinkState
 	block     string     // the first text block, the only one that is filtered
 	begun     bool       // block is set
 	head      *llm.Delta // the delta that opened block, buffered so that thinking can precede it
 	undecided string     // text that may begin a tag, with the white space before it
-	end       string     // tag that ends the thinking; "" for any of thinkTags
+	end       string     // tag that ends the thinking
 	thoughts  int        // number of thinking blocks so far
 	open      bool       // part of the last thinking block was sent
 	answered  bool       // thinking has ended: white space before the answer is dropped
@@ -72,11 +58,8 @@ func (t *think) event(e llm.Event) {
 		t.delta(d, e)
 		return
 	}
-	if f, ok := e.(llm.Finish); ok {
+	if _, ok := e.(llm.Finish); ok {
 		t.flush()
-		if t.state == inThinking && t.end == "" && t.open && f.Reason != llm.Length {
-			t.Send(llm.Delta{Block: t.thinkingBlock(), Part: llm.Part{Kind: llm.Text}})
-		}
 	}
 	t.Send(e)
 }
@@ -176,9 +159,6 @@ func (t *think) leadingText(s string) string {
 		return ""
 	case t.answered:
 		t.state = finished
-	case t.prefilled:
-		t.state, t.end, t.open = inThinking, "", false
-		t.thoughts++
 	default:
 		t.state = inText
 	}
@@ -189,21 +169,12 @@ func (t *think) thinkingText(s string) string {
 	if !t.open {
 		s = strings.TrimLeft(s, whitespace)
 	}
-	at, length, keep := len(s), 0, 0
-	for _, style := range thinkTags {
-		if t.end != "" && t.end != style.end {
-			continue
-		}
-		if i := strings.Index(s, style.end); i >= 0 && i < at {
-			at, length = i, len(style.end)
-		}
-		keep = max(keep, partialMark(s, style.end))
-	}
-	if length > 0 {
-		t.sendThinking(s[:at-trailingSpace(s[:at])])
+	if thought, rest, ended := strings.Cut(s, t.end); ended {
+		t.sendThinking(thought[:len(thought)-trailingSpace(thought)])
 		t.state, t.answered = atStart, true
-		return s[at+length:]
+		return rest
 	}
+	keep := partialMark(s, t.end)
 	keep += trailingSpace(s[:len(s)-keep])
 	t.sendThinking(s[:len(s)-keep])
 	t.undecided = s[len(s)-keep:]

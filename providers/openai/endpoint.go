@@ -75,7 +75,7 @@ func (e *endpoint) stream(ctx context.Context, req llm.Request, clean bool) llm.
 	if clean {
 		return s
 	}
-	return filter.Calls(req)(filter.Think(filter.ThinkOptions{})(filter.Harmony(e.o.Model)(s)))
+	return filter.Calls(req)(filter.Think(filter.Harmony(e.o.Model)(s)))
 }
 
 // maxAttempts bounds how often a request is sent if the server refuses another field each time.
