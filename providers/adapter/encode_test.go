@@ -71,7 +71,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// Clones of a set share its elements; later additions stay separate.
+// Later additions to a set do not change its clones, nor the reverse.
 func TestSet(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	type pair struct {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -177,35 +176,19 @@ func Hash(s string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// A Set is a set of strings, such as ids. Its clones share the elements that it had when they were
-// made. The zero value is empty.
-type Set struct {
-	shared []map[string]bool // each less than half as large as the previous one; never changed
-	own    map[string]bool
-}
+// A Set is a set of strings, such as ids. The zero value is empty.
+type Set struct{ words map[string]bool }
 
 // Has reports whether word is in s.
-func (s *Set) Has(word string) bool {
-	return s.own[word] || slices.ContainsFunc(s.shared, func(m map[string]bool) bool { return m[word] })
-}
+func (s *Set) Has(word string) bool { return s.words[word] }
 
 // Add adds word to s.
 func (s *Set) Add(word string) {
-	if s.own == nil {
-		s.own = map[string]bool{}
+	if s.words == nil {
+		s.words = map[string]bool{}
 	}
-	s.own[word] = true
+	s.words[word] = true
 }
 
 // Clone returns a copy of s.
-func (s *Set) Clone() Set {
-	if len(s.own) > 0 {
-		s.shared, s.own = append(slices.Clip(s.shared), s.own), nil
-	}
-	for n := len(s.shared); n > 1 && 2*len(s.shared[n-1]) >= len(s.shared[n-2]); n-- {
-		both := maps.Clone(s.shared[n-2])
-		maps.Copy(both, s.shared[n-1])
-		s.shared = append(slices.Clip(s.shared[:n-2]), both)
-	}
-	return Set{shared: s.shared}
-}
+func (s *Set) Clone() Set { return Set{maps.Clone(s.words)} }
