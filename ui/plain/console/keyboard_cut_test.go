@@ -51,6 +51,7 @@ func typedLines(t *testing.T, pieces ...string) (got []string) {
 // TestTypedLines: a line is its text, without keys and reports, however it is split.
 func TestTypedLines(t *testing.T) {
 	for sent, want := range map[string][]string{
+		"one two\x7f\n":                               {"one two"},
 		"one\ntwo\n":                                  {"one", "two"},
 		"a\xc3\xa9日本語\n":                              {"aé日本語"},
 		"a\xffb\xc3\n":                                {"a\uFFFDb\uFFFD"},
