@@ -1,9 +1,12 @@
 package acp
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+
+	sdk "github.com/coder/acp-go-sdk"
 
 	"parley/providers/llm"
 	"parley/session"
@@ -16,8 +19,10 @@ import (
 // A client is offered the models that can be asked, and the efforts of the current one, if it has any.
 func TestOfferedOptions(t *testing.T) {
 	models := []app.ModelChoice{{Name: "a/1", Ready: true}, {Name: "a/2", Title: "Two", Ready: true}, {Name: "a/3"}, {Name: "a/4", Ready: true, Retired: true}, {Name: "fast", Alias: "a/2", Ready: true}}
+	lib := session.MemoryStore()
+	defer lib.Close()
 	begin := func(efforts ...llm.Effort) *conversation {
-		o := app.Options{Session: session.New(session.Options{Policy: tools.NewPolicy(act.ModeAsk), Model: llm.Endpoint{Name: "a/1", Efforts: efforts}})}
+		o := app.Options{Library: lib, Session: session.New(session.Options{Policy: tools.NewPolicy(act.ModeAsk), Model: llm.Endpoint{Name: "a/1", Efforts: efforts}})}
 		o.Choices = func() []app.ModelChoice { return models }
 		return &conversation{app: app.New(o), opened: &client.Opened{App: o}}
 	}
@@ -43,10 +48,11 @@ func TestOfferedOptions(t *testing.T) {
 		want           llm.Effort
 	}{{"high", "", "high"}, {"max", `no effort "max": use default or one of low, high`, "high"}, {"low", "", "low"}, {"default", "", ""}} {
 		failure := ""
-		if err := conversation.setEffort(step.value); err != nil {
-			failure = err.Error()
+		var refused *sdk.RequestError
+		if errors.As(conversation.setEffort(step.value), &refused) {
+			failure = refused.Message
 		}
-		if got := conversation.app.Session.Effort(); got != step.want || !strings.Contains(failure, step.failure) || (failure == "") != (step.failure == "") {
+		if got := conversation.app.Session.Effort(); got != step.want || failure != step.failure {
 			t.Errorf("%s: effort %q, %q; want %q, %q", step.value, got, failure, step.want, step.failure)
 		}
 	}
