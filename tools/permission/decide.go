@@ -179,14 +179,14 @@ func (rs Rules) findAllow(c Call, line *parser) (Rule, bool) {
 		}
 		return rs[i], true
 	}
-	if r, ok := find(func(r Rule) bool { return r.IsLiteral() && matchesExactly(r, c) }); ok {
-		return r, true
-	}
-	if r, ok := find(func(r Rule) bool { return namesClass(r, c) }); ok {
-		return r, true
-	}
-	if r, ok := find(func(r Rule) bool { return r.Match != "" && matchesExactly(r, c) }); ok {
-		return r, true
+	for _, holds := range []func(Rule) bool{
+		func(r Rule) bool { return r.IsLiteral() && matchesExactly(r, c) },
+		func(r Rule) bool { return namesClass(r, c) },
+		func(r Rule) bool { return r.Match != "" && matchesExactly(r, c) },
+	} {
+		if r, ok := find(holds); ok {
+			return r, true
+		}
 	}
 	anything := func(r Rule) bool { return r.Match == "" }
 	if line == nil || line.notSimple != "" || line.isWrapped != "" {
@@ -223,22 +223,19 @@ func entersFolder(words []string, workspace string) bool {
 	if dir == "" || isDynamic(dir) || strings.HasPrefix(dir, "-") || !staysInside(dir, "/") {
 		return false
 	}
-	if !filepath.IsAbs(dir) {
-		if dir[0] == '/' { // on Windows
+	if filepath.IsAbs(dir) {
+		var err error
+		if dir, err = filepath.Rel(workspace, dir); err != nil {
 			return false
 		}
-		dir = filepath.Join(workspace, dir)
 	}
-	base, err := filepath.EvalSymlinks(workspace)
+	root, err := os.OpenRoot(workspace)
 	if err != nil {
 		return false
 	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		return false
-	}
-	rel, err := filepath.Rel(base, dir)
-	info, statErr := os.Stat(dir)
-	return err == nil && filepath.IsLocal(rel) && statErr == nil && info.IsDir()
+	defer root.Close()
+	info, err := root.Stat(dir)
+	return err == nil && info.IsDir()
 }
 
 // isSameBelow reports whether words are the same command in a subdirectory: its program is not a
@@ -275,7 +272,7 @@ func matchesExactly(r Rule, c Call) bool {
 
 // coversCommand reports whether an allowing rule matches one simple command.
 func coversCommand(r Rule, words []string, folder string) bool {
-	if name, _, _ := strings.Cut(r.Match, " "); isPlain(name) && (len(words) == 0 || name != words[0]) {
+	if name, _, _ := strings.Cut(r.Match, " "); unquotedWord.MatchString(name) && (len(words) == 0 || name != words[0]) {
 		return false // fast path: most rules are for another program
 	}
 	own, err := singleCommand(r.Match)
@@ -294,20 +291,11 @@ func coversCommand(r Rule, words []string, folder string) bool {
 	if isNarrow(own) {
 		return narrowFollows(words, len(own), folder)
 	}
+	unchecked := len(harmlessArgsOf(own).forbidden) > 0
 	return !slices.ContainsFunc(words[len(own):], func(word string) bool {
-		if pattern, ok := strings.CutPrefix(word, dynamicMark); ok {
-			word = pattern
-			if len(harmlessArgsOf(own).forbidden) > 0 { // the operand was not checked
-				return true
-			}
-		}
-		return !mayFollow(own, word, folder)
+		pattern, dynamic := strings.CutPrefix(word, dynamicMark)
+		return dynamic && unchecked || !mayFollow(own, pattern, folder)
 	})
-}
-
-// isPlain reports whether a shell takes a word literally.
-func isPlain(word string) bool {
-	return word != "" && strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./") == ""
 }
 
 // Validate reports why a rule, if it allows, can never match; nil otherwise.

@@ -3,7 +3,6 @@ package permission
 import (
 	_ "embed"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,117 +18,45 @@ import (
 //go:embed opaque.txt
 var opaqueText string
 
-// opaqueArgs describes the arguments that make a program opaque, by the items of opaque.txt. Its
-// expressions match arguments that each end with a line break.
+// opaqueArgs describes the arguments that make a program opaque, by the items of opaque.txt.
 type opaqueArgs struct {
-	is          map[string]bool         // items without an expression or option
-	maxOperands int                     // of =input; 0 for any
-	items       map[string][]string     // expressions by the mark before them, options by the mark after them
-	exprs       map[string]*lazy.Regexp // compiled items
-	checks      []valueCheck
-	letters     string       // of options with values, quoted
-	valued      *lazy.Regexp // options with their values; nil for none
-	leading     *lazy.Regexp // what precedes the first operand
-	stops       bool         // only the words up to the first operand are the program's own
-}
-
-// A valueCheck is an option that makes a program opaque unless its value is harmless.
-type valueCheck struct {
-	option   string
-	find     *lazy.Regexp // the option, and its value in parentheses
-	harmless *regexp.Regexp
+	is       map[string]bool           // items without an option or expression
+	operands int                       // of =input; 0 for any
+	options  map[string][]string       // by the mark after them
+	letters  string                    // of options with values
+	exprs    map[string][]*lazy.Regexp // by the mark before them
+	harmless map[string]*lazy.Regexp   // harmless values by option, and the first operand by ^
 }
 
 func (o *opaqueArgs) add(item string) {
-	mark, expr, isExpr := strings.Cut(item, "/")
-	expr = strings.TrimSuffix(expr, "/")
-	body := strings.TrimRight(item, "+?.")
-	option, checked := strings.CutSuffix(mark, "=")
+	mark, expr, isExpr := strings.Cut(strings.TrimSuffix(item, "/"), "/")
+	options, checked := strings.CutSuffix(mark, "=")
+	count, isInput := strings.CutPrefix(item, "=input")
 	switch {
 	case isExpr && checked:
-		o.checks = append(o.checks, valueCheck{option: option, harmless: regexp.MustCompile(expr)})
-		o.items["+"] = append(o.items["+"], option)
+		for option := range strings.SplitSeq(options, ",") {
+			o.harmless[option] = lazy.NewRegexp(expr)
+			o.addOption(option + "+")
+		}
 	case isExpr:
-		o.items[mark+"/"] = append(o.items[mark+"/"], expr)
+		o.exprs[mark] = append(o.exprs[mark], lazy.NewRegexp("(?m)"+expr))
+	case isInput:
+		o.is["=input"] = true
+		o.operands, _ = strconv.Atoi(count)
 	case item[0] == '-':
-		o.items[item[len(body):]] = append(o.items[item[len(body):]], body)
-	case item[0] == '<':
-		o.items["<"] = append(o.items["<"], item[1:])
+		o.addOption(item)
 	default:
-		name := strings.TrimRight(item, "0123456789")
-		o.is[name] = true
-		if n, err := strconv.Atoi(item[len(name):]); err == nil {
-			o.maxOperands = n
-		}
+		o.is[item] = true
 	}
 }
 
-// compile sets the expressions when all items are added.
-func (o *opaqueArgs) compile() {
-	o.stops = o.is["=first"] || o.is["=stdin"]
-	if o.is["=code"] || o.is["=stdin"] {
-		o.items["/"] = append(o.items["/"], `(?:^|=|^-[A-Za-z]+)/+(?:dev/+(?:stdin|fd|\.)|proc/)|^\x00.*(?:/dev/|/proc/)`) // a file that the line makes
+func (o *opaqueArgs) addOption(item string) {
+	option := strings.TrimRight(item, "+?.")
+	mark := item[len(option):]
+	o.options[mark] = append(o.options[mark], option)
+	if len(option) == 2 && strings.ContainsAny(mark, "+?") {
+		o.letters += option[1:]
 	}
-	for mark, all := range o.items {
-		if !strings.HasSuffix(mark, "/") {
-			var options []string
-			for _, option := range all {
-				options = append(options, o.pattern(option, `(?:=.*)?$`))
-			}
-			all = []string{"^(?:" + strings.Join(options, "|") + ")"}
-		}
-		o.exprs[mark] = anyOf("(?m)", all, "")
-	}
-	valued := []string{"-.*\n"}
-	for _, option := range slices.Concat(o.items["+"], o.items["?"]) {
-		if len(option) == 2 {
-			o.letters += regexp.QuoteMeta(option[1:])
-		}
-	}
-	for _, mark := range []string{"+", "?"} {
-		for _, option := range o.items[mark] {
-			rest := map[string]string{"+": "\n.*\n", "?": ".*\n"}[mark]
-			if len(option) > 2 && mark == "?" {
-				valued = append([]string{option + "\n"}, valued...)
-				continue
-			}
-			valued = append([]string{o.pattern(option, "") + rest}, valued...)
-		}
-	}
-	for i, c := range o.checks {
-		o.checks[i].find = anyOf("(?m)^", []string{o.pattern(c.option, "")}, "[=\n]?(.*)\n")
-	}
-	o.leading = anyOf(`\A`, valued, "*")
-	if valued = valued[:len(valued)-1]; len(valued) > 0 {
-		o.valued = anyOf("(?m)^", valued, "")
-	}
-}
-
-// anyOf returns an expression for one of all, and what is before and after it.
-func anyOf(before string, all []string, after string) *lazy.Regexp {
-	return lazy.NewRegexp(before + "(?:" + strings.Join(all, "|") + ")" + after)
-}
-
-// pattern returns an expression for an option: by its name or an abbreviation, and end, or as one of
-// combined letters. If end is empty, no letter before it takes a value.
-func (o *opaqueArgs) pattern(option, end string) string {
-	without := o.letters
-	if end != "" {
-		without = ""
-	}
-	switch {
-	case o.is["=long"]:
-		return "--?" + regexp.QuoteMeta(strings.TrimLeft(option, "-")) + end
-	case len(option) == 2:
-		return "-(?:[^-\n" + without + "][^\n" + without + "]*)?" + regexp.QuoteMeta(option[1:])
-	case !strings.HasPrefix(option, "--"):
-		return regexp.QuoteMeta(option) + end
-	}
-	abbreviated := ""
-	for i := len(option) - 1; i > 2; i-- {
-		abbreviated = "(?:" + regexp.QuoteMeta(option[i:i+1]) + abbreviated + ")?"
-	}
-	return regexp.QuoteMeta(option[:3]) + abbreviated + end
 }
 
 // opaqueArgsOf parses opaque.txt into a map by program. A program that is not in it has no arguments
@@ -140,31 +67,89 @@ var opaqueArgsOf = sync.OnceValue(func() map[string]*opaqueArgs {
 		program, _, _ := strings.Cut(name, " ") // so that its commands are looked up
 		for _, name := range []string{name, program} {
 			if table[name] == nil {
-				table[name] = &opaqueArgs{is: map[string]bool{}, items: map[string][]string{}, exprs: map[string]*lazy.Regexp{}}
+				table[name] = &opaqueArgs{is: map[string]bool{}, options: map[string][]string{}, exprs: map[string][]*lazy.Regexp{}, harmless: map[string]*lazy.Regexp{}}
 			}
 		}
 		for item := range strings.FieldsSeq(items) {
 			table[name].add(item)
 		}
 	})
-	for _, o := range table {
-		o.compile()
-	}
 	return table
 })
-
-var noOpaqueArgs = func() *opaqueArgs { o := &opaqueArgs{}; o.compile(); return o }()
 
 // opaqueArgsFor returns the opaque arguments of a program.
 func opaqueArgsFor(name string) *opaqueArgs {
 	if o := opaqueArgsOf()[name]; o != nil {
 		return o
 	}
-	return noOpaqueArgs
+	return &opaqueArgs{}
 }
 
-func (o *opaqueArgs) match(mark, text string) bool {
-	return o.exprs[mark] != nil && o.exprs[mark].MatchString(text)
+// names reports whether a word is an option, abbreviates it, or combines it with others.
+func (o *opaqueArgs) names(word, option string) bool {
+	name, _, _ := strings.Cut(word, "=")
+	switch {
+	case !strings.HasPrefix(word, "-"):
+		return false
+	case o.is["=long"]:
+		return strings.TrimPrefix(name[1:], "-") == strings.TrimLeft(option, "-")
+	case len(option) == 2:
+		return isShort(word) && strings.Contains(word, option[1:])
+	}
+	return name == option || len(name) > 2 && strings.HasPrefix(option, "--") && strings.HasPrefix(option, name)
+}
+
+func isShort(word string) bool { return len(word) > 1 && word[0] == '-' && word[1] != '-' }
+
+// value reports whether a word is an option with a value, and returns the rest of the word; "" if the next
+// word is the value.
+func (o *opaqueArgs) value(word, option string) (rest string, ok bool) {
+	if len(option) != 2 || o.is["=long"] {
+		name, _, _ := strings.Cut(word, "=")
+		return word[len(name):], o.names(word, option)
+	}
+	if !isShort(word) {
+		return "", false
+	}
+	at := 1 + strings.IndexAny(word[1:], o.letters)
+	return word[at+1:], at > 0 && word[at] == option[1]
+}
+
+// takesNext reports whether a word is an option whose value is the next word.
+func (o *opaqueArgs) takesNext(word string) bool {
+	return slices.ContainsFunc(o.options["+"], func(option string) bool {
+		rest, ok := o.value(word, option)
+		return ok && rest == ""
+	})
+}
+
+// operandOf returns the index of the first operand, len(args) if there is none.
+func (o *opaqueArgs) operandOf(args []string) int {
+	at := 0
+	for ; at < len(args) && strings.HasPrefix(args[at], "-"); at++ {
+		if o.takesNext(args[at]) {
+			at++
+		}
+	}
+	return min(at, len(args))
+}
+
+// has reports whether any of words is an option with a mark.
+func (o *opaqueArgs) has(mark string, words []string) bool {
+	return slices.ContainsFunc(words, func(word string) bool {
+		return slices.ContainsFunc(o.options[mark], func(option string) bool { return o.names(word, option) })
+	})
+}
+
+// match reports whether any of words matches an expression with a mark.
+func (o *opaqueArgs) match(mark string, words []string) bool {
+	return slices.ContainsFunc(o.exprs[mark], func(re *lazy.Regexp) bool { return re.MatchString(inLines(words)) })
+}
+
+// inLines returns words as lines, with form feeds for the line breaks in them.
+func inLines(words []string) string {
+	text := strings.ReplaceAll(strings.Join(words, "\x00\x00"), "\n", "\f")
+	return strings.ReplaceAll(text, "\x00\x00", "\n") + "\n"
 }
 
 // maxOpaqueWords is how many words of a command are examined; a longer command is opaque.
@@ -174,106 +159,72 @@ const maxOpaqueWords = 300
 // that rules cannot see.
 func isOpaque(words []string, fed bool) bool {
 	name, args := programName(words[0]), words[1:]
-	o := opaqueArgsOf()[name]
-	if o == nil || isDynamic(words[0]) { // already treated as hidden
+	if opaqueArgsOf()[name] == nil || isDynamic(words[0]) { // already treated as hidden
 		return false
 	}
-	if len(args) > maxOpaqueWords || o.isOpaque(args, fed) || opaqueArgsFor(name+" *").isOpaque(args, fed) {
+	if len(args) > maxOpaqueWords || opaqueArgsFor(name).isOpaque(args, fed) || opaqueArgsFor(name+" *").isOpaque(args, fed) {
 		return true
 	}
-	for i, word := range args { // one of them may be the program's command
-		switch {
-		case opaqueArgsFor(name+" "+word).isOpaque(args[i+1:], fed):
+	for i, word := range args[:commandEnd(args)] {
+		if opaqueArgsFor(name+" "+word).isOpaque(args[i+1:], fed) {
 			return true
-		case !strings.HasPrefix(word, "-") && (i == 0 || !strings.HasPrefix(args[i-1], "-")): // and not the value of an option
-			return false
 		}
 	}
 	return false
 }
 
-// inLines returns the first words as lines, without the line breaks in them.
-func inLines(words []string) string {
-	text := strings.ReplaceAll(strings.Join(words[:min(len(words), maxOpaqueWords)], "\x00\x00"), "\n", "\f")
-	return strings.ReplaceAll(text, "\x00\x00", "\n") + strings.Repeat("\n", min(len(words), 1))
-}
+// madeFile matches words that name a file that the line makes.
+var madeFile = lazy.NewRegexp(`(?m)(?:^|=|^-[A-Za-z]+)/+(?:dev/+(?:stdin|fd|\.)|proc/)|^\x00.*(?:/dev/|/proc/)`)
 
-// withoutValues removes the values of options.
-func (o *opaqueArgs) withoutValues(text string) string {
-	if o.valued == nil {
-		return text
-	}
-	return o.valued.ReplaceAllStringFunc(text, func(found string) string {
-		option, value, _ := strings.Cut(found, "\n")
-		if value == "" && !strings.HasPrefix(option, "--") { // in the same word
-			return ""
-		}
-		return option + "\n"
-	})
-}
+// inputAsFile matches words that name the standard input as a file.
+var inputAsFile = lazy.NewRegexp(`^(-|-[A-Za-z]+=?-|--[a-z-]+=-)$`)
+
+// noOperand matches options, variables and numbers.
+var noOperand = lazy.NewRegexp(`^-|=|^[0-9%]*$`)
 
 // isOpaque reports whether arguments or the input make a program opaque.
 func (o *opaqueArgs) isOpaque(args []string, fed bool) bool {
-	text := inLines(args)
-	own := o.leading.FindString(text)
-	operand, _, found := strings.Cut(text[len(own):], "\n")
-	scope, hasCode := text, false
-	if o.stops {
-		scope = text[:min(len(text), len(own)+len(operand)+1)]
+	at, own, hasCode := o.operandOf(args), args, false
+	stops := o.is["=first"] || o.is["=stdin"] // only the words up to the first operand are the program's own
+	if stops {
+		own = args[:min(at+1, len(args))]
 	}
-	for _, c := range o.checks {
-		for _, m := range c.find.FindAllStringSubmatch(scope, -1) {
-			if hasCode = true; m[1] != "" && !c.harmless.MatchString(m[1]) {
+	harmless := func(option, value string) bool {
+		return value == "" || o.harmless[option].MatchString(strings.ReplaceAll(value, "\n", "\f"))
+	}
+	for i, word := range own {
+		for option := range o.harmless {
+			value, ok := o.value(word, option)
+			if ok && value == "" && i+1 < len(own) {
+				value = own[i+1]
+			}
+			if ok && !harmless(option, strings.TrimPrefix(value, "=")) {
 				return true
 			}
+			hasCode = hasCode || ok
 		}
 	}
-	return o.is["*"] || o.match("+/", inLines(args[:min(1, len(args))])) || o.match("/", scope) || o.match("", o.withoutValues(scope)) ||
-		o.exprs["^/"] != nil && found && !hasCode && !o.match("^/", operand) ||
-		o.is["=stdin"] && !found && !o.match(".", own) || fed && o.runsInput(text)
-}
-
-// inputAsFile matches words that name the standard input as a file.
-var inputAsFile = lazy.NewRegexp(`(?m)^(-|-[A-Za-z]+=?-|--[a-z-]+=-)$`)
-
-// runsInput reports whether the program may run commands from its input.
-func (o *opaqueArgs) runsInput(text string) bool {
-	own, operands, ended := strings.Cut("\n"+text, "\n--\n")
-	if o.is["=code"] && !o.stops && !o.is["=long"] && inputAsFile.MatchString(own) {
+	for i := 0; i < len(own); i++ {
+		if o.has("", own[i:i+1]) {
+			return true
+		}
+		if o.takesNext(own[i]) {
+			i++
+		}
+	}
+	readsFiles := o.is["=code"] || o.is["=stdin"]
+	switch {
+	case o.is["*"], o.match("+", args[:min(1, len(args))]), o.match("", own), readsFiles && madeFile.MatchString(inLines(own)):
+		return true
+	case o.harmless["^"] != nil && !hasCode && at < len(args) && !harmless("^", args[at]):
+		return true
+	case at == len(args) && o.is["=stdin"] && !o.has(".", args):
+		return true
+	case fed && o.is["=code"] && !stops && !o.is["=long"] && slices.ContainsFunc(args, inputAsFile.MatchString):
 		return true
 	}
-	if ended {
-		own += "\n--\n"
-	}
-	own = o.withoutValues(own)
-	count := strings.Count(operands, "\n")
-	for word := range strings.FieldsFuncSeq(own, func(r rune) bool { return r == '\n' }) {
-		if word[0] != '-' && !o.match("~/", word) {
-			count++
-		}
-		for i := 1; i < len(word) && word[0] == '-' && word[1] != '-'; i++ {
-			if o.match("!/", "-"+word[i:i+1]) {
-				return false
-			}
-			if strings.Contains(o.letters, word[i:i+1]) {
-				break
-			}
-		}
-	}
-	return o.is["=input"] && !o.match("!/", own) && (o.exprs["<"] == nil || o.match("<", own)) && (o.maxOperands == 0 || count < o.maxOperands)
-}
-
-// takesNext reports whether a word is an option whose value is the next word.
-func (o *opaqueArgs) takesNext(word string) bool {
-	return o.valued != nil && o.valued.FindString(word+"\n-\n") == word+"\n-\n"
-}
-
-// operandOf returns the index of the first operand, len(args) if there is none.
-func (o *opaqueArgs) operandOf(args []string) int {
-	if at := strings.Count(o.leading.FindString(inLines(args)), "\n"); at < maxOpaqueWords {
-		return at
-	}
-	return len(args)
+	operands := args[at:]
+	return fed && o.is["=input"] && (o.operands == 0 || len(operands) < o.operands || slices.ContainsFunc(operands[:o.operands], noOperand.MatchString))
 }
 
 // scriptOf returns the file that a shell or an interpreter runs and its arguments; nil if there is
@@ -282,7 +233,7 @@ func scriptOf(words []string) []string {
 	name, args := programName(words[0]), words[1:]
 	o := opaqueArgsFor(name)
 	at := o.operandOf(args)
-	if name != "." && name != "source" && (!o.is["=stdin"] || o.match(".", inLines(args[:at]))) || at == len(args) || slices.ContainsFunc(args[:at], isDynamic) || isDynamic(args[at]) && !homeFile.MatchString(args[at]) {
+	if name != "." && name != "source" && (!o.is["=stdin"] || o.has(".", args[:at])) || at == len(args) || slices.ContainsFunc(args[:at], isDynamic) || isDynamic(args[at]) && !homeFile.MatchString(args[at]) {
 		return nil
 	}
 	return args[at:]
@@ -293,8 +244,8 @@ var homeFile = lazy.NewRegexp(`^\x00~/[A-Za-z0-9_./-]*$`)
 
 // onlyChecks reports whether an option in args keeps the program from running code, as bash -n does.
 func (o *opaqueArgs) onlyChecks(args []string) bool {
-	own := o.leading.FindString(inLines(args))
-	return o.match(".", own) && !codeFollows.MatchString(own)
+	own := args[:o.operandOf(args)]
+	return o.has(".", own) && !codeFollows.MatchString(inLines(own))
 }
 
 // codeFollows matches options before code or the name of a module.
@@ -307,33 +258,39 @@ var copiers = []string{"cp", "ln", "mv", "install", "ginstall", "link", "tee", "
 var buildFile = lazy.NewRegexp(`(?i)^(gnu)?makefile$|\.mk$|^(package\.json|justfile|taskfile\.ya?ml|rakefile|cmakelists\.txt|build\.(gradle|xml|ninja).*|pom\.xml|sconstruct|conftest\.py|.*_test\.go|build\.rs)$`)
 
 // runsOwnFile reports whether a command runs a file that the line itself writes, links or copies.
-// Targets are the files of redirections, "" for one whose name is not known.
+// Targets are the files of redirections.
 func runsOwnFile(cmds []Command, targets []string) bool {
 	var running [][]string
 	for _, cmd := range cmds {
-		if slices.Contains(copiers, programName(cmd.Words[0])) {
-			targets = append(targets, cmd.Words[1:]...)
-		} else {
-			running = append(running, cmd.Words)
+		switch words := cmd.Words; {
+		case len(words) > maxOpaqueWords:
+			targets, running = append(targets, "."), append(running, words[:maxOpaqueWords])
+		case slices.Contains(copiers, programName(words[0])):
+			targets = append(targets, words[1:]...)
+		default:
+			running = append(running, words)
 		}
 	}
 	written, builds := map[string]bool{}, false
 	for _, target := range targets {
 		name := path.Base(target[strings.LastIndexByte(target, '=')+1:]) // of=x
+		if isDynamic(target) {
+			name = "."
+		}
 		written[name] = true
 		builds = builds || buildFile.MatchString(name)
 	}
 	return len(written) > 0 && slices.ContainsFunc(running, func(words []string) bool {
-		name, run := programName(words[0]), words[:1]
-		o, why := opaqueArgsFor(name), refusalReason(name)
+		name, run := programName(words[0]), words
+		o := opaqueArgsFor(name)
 		runsFiles := o.is["=code"] || o.is["=stdin"]
 		if script := scriptOf(words); script != nil {
 			run = script[:1]
-		} else if (why == reasonRuns || why == reasonInterprets || runsFiles) && !o.is["=own"] {
-			run = words
+		} else if why := refusalReason(name); o.is["=own"] || !runsFiles && why != reasonInterprets {
+			run = words[:1]
 		}
 		return builds && (runsFiles || refusedPrefixes()[strings.Join(words[:min(2, len(words))], " ")] == reasonScripts) || slices.ContainsFunc(run, func(word string) bool {
-			return written[path.Base(word)] || written["."] && strings.Contains(word, "/") // the base name of "" is .
+			return written[path.Base(word)] || written["."] && strings.Contains(word, "/")
 		})
 	})
 }

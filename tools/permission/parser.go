@@ -172,18 +172,38 @@ func isWrapper(words []string) bool {
 	if len(words) == 0 || isDynamic(words[0]) {
 		return false
 	}
-	name := programName(words[0])
+	name, args := programName(words[0]), words[1:]
 	why := refusalReason(name)
-	switch {
-	case why == reasonRuns, why == reasonInterprets:
-		return true
-	case name == "git" && gitSettings.MatchString(opaqueArgsFor(name).leading.FindString(inLines(words[1:]))), execOption(words) != "":
-		return true
+	return why == reasonRuns || why == reasonInterprets || execOption(words) != "" || runsArguments(name, args) ||
+		name == "git" && gitSettings.MatchString(inLines(args[:opaqueArgsFor(name).operandOf(args)]))
+}
+
+// runsArguments reports whether a command of a program runs its arguments.
+func runsArguments(name string, args []string) bool {
+	for i, word := range args[:commandEnd(args)] {
+		command := name + " " + word
+		switch refusedPrefixes()[command] {
+		case reasonRuns:
+			return true
+		case reasonSubcommands, reasonScripts:
+			if runsArguments(command, args[i+1:]) {
+				return true
+			}
+		}
 	}
-	words = withoutNoPager(words)
-	return slices.ContainsFunc(execCommands()[name], func(command []string) bool {
-		return slices.Contains(words, command[1]) && beginsWith(words, command)
-	})
+	return false
+}
+
+// commandEnd returns the index after the first of args that is neither an option nor possibly the value of one.
+func commandEnd(args []string) int {
+	isOption := true
+	for i, word := range args {
+		wasOption := isOption && i > 0
+		if isOption = strings.HasPrefix(word, "-") || isDynamic(word); !isOption && !wasOption {
+			return i + 1
+		}
+	}
+	return len(args)
 }
 
 // gitSettings matches options of git that set something or name programs.

@@ -42,29 +42,6 @@ var refusedPrefixes = sync.OnceValue(func() map[string]string {
 	return table
 })
 
-// execOptions returns the options in programs.txt whose value is a command, by program.
-var execOptions = sync.OnceValue(func() map[string][]string {
-	table := map[string][]string{}
-	for name := range refusedPrefixes() {
-		if program, option, ok := strings.Cut(name, " "); ok && strings.HasPrefix(option, "-") {
-			table[program] = append(table[program], option)
-		}
-	}
-	return table
-})
-
-// execCommands returns the programs' commands in programs.txt that run their arguments, by
-// program.
-var execCommands = sync.OnceValue(func() map[string][][]string {
-	table := map[string][][]string{}
-	for name, why := range refusedPrefixes() {
-		if words := strings.Fields(name); why == reasonRuns && len(words) > 1 && !strings.HasPrefix(words[1], "-") {
-			table[words[0]] = append(table[words[0]], words)
-		}
-	}
-	return table
-})
-
 // refusalReason returns why a program cannot be a prefix; "" if it can.
 func refusalReason(name string) string {
 	for _, family := range []string{"git-", "ld-linux", "ld-musl-", "s6-"} {
@@ -157,14 +134,16 @@ func gitWords(words []string) []string {
 
 // execOption returns the option among words that makes the program run others; "" if none does.
 func execOption(words []string) string {
-	all := execOptions()[programName(words[0])]
 	for _, word := range words[1:] {
 		option, _, _ := strings.Cut(word, "=")
-		if len(option) > 2 && option[0] == '-' && option[1] != '-' && slices.Contains(all, "-"+strings.ToLower(option[len(option)-1:])) { // the last of several combined letters
-			option = "-" + option[len(option)-1:]
+		options := []string{option}
+		if isShort(option) {
+			options = append(options, "-"+option[len(option)-1:]) // the last of several combined letters
 		}
-		if slices.Contains(all, strings.ToLower(option)) {
-			return option
+		for _, option := range options {
+			if strings.HasPrefix(option, "-") && refusedPrefixes()[programName(words[0])+" "+strings.ToLower(option)] == reasonRuns {
+				return option
+			}
 		}
 	}
 	return ""

@@ -52,11 +52,11 @@ type Rules []Rule
 
 // Register makes tools use this package's rules.
 func Register() {
-	d := &rule.Engine
-	d.Parse, d.Validate, d.Exact, d.CountWords = ParseRule, Validate, ExactRule, CountWords
-	d.Marshal, d.Unmarshal = Marshal, Unmarshal
-	d.Decide = func(rs []Rule, c Call) (Effect, Rule, bool) { return Rules(rs).Decide(c) }
-	d.Prefix = func(command string, words int) ([]Rule, error) { return PrefixRules(command, words) }
+	rule.Engine = rule.Driver{
+		Parse: ParseRule, Validate: Validate, Exact: ExactRule, CountWords: CountWords, Marshal: Marshal, Unmarshal: Unmarshal,
+		Decide: func(rs []Rule, c Call) (Effect, Rule, bool) { return Rules(rs).Decide(c) },
+		Prefix: func(command string, words int) ([]Rule, error) { return PrefixRules(command, words) },
+	}
 }
 
 var toolName = lazy.NewRegexp(`^(mcp__[A-Za-z0-9_-]*\*|[A-Za-z0-9_-]{1,64})$`)

@@ -147,22 +147,16 @@ func isInput(redir *syntax.Redirect) bool {
 
 // addRedirect adds the file of a redirection.
 func (s *visitor) addRedirect(r *syntax.Redirect) {
-	switch r.Op {
-	case syntax.RdrIn, syntax.RdrOut, syntax.AppOut, syntax.RdrInOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
+	switch file := s.wordsOf([]*syntax.Word{r.Word})[0]; r.Op {
+	case syntax.RdrIn:
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrInOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
+		if !strings.HasPrefix(file, "/dev/") {
+			s.targets = append(s.targets, file)
+		}
 	case syntax.DplIn, syntax.DplOut: // bash expands the word twice
-		s.unclear = s.unclear || !evalWord(r.Word).isUnquoted && strings.ContainsAny(s.sourceOf(r.Word), "$`")
-		return
+		s.unclear = s.unclear || strings.ContainsAny(s.sourceOf(r.Word), "$`")
 	default:
 		s.unclear = true
-		return
-	}
-	v := evalWord(r.Word)
-	switch {
-	case r.Op == syntax.RdrIn, strings.HasPrefix(v.text, "/dev/"):
-	case v.isKnown:
-		s.targets = append(s.targets, v.text)
-	default:
-		s.targets = append(s.targets, "")
 	}
 }
 
@@ -183,25 +177,22 @@ func (s *visitor) addCommand(words []string, fed bool) {
 	switch o, why := opaqueArgsFor(name), refusalReason(name); {
 	case isDynamic(words[0]), strings.HasPrefix(words[0], "/proc/"), strings.HasPrefix(words[0], "/dev/"):
 		s.unclear = true
-	case s.nesting == maxWrappers && (built || why == reasonUnknown):
+	case s.nesting == maxWrappers:
 		s.unclear = true
 		s.addSuffixes(words[1:], fed)
 	case built:
-		for i := 0; i < len(words)-1 && s.nesting == 0; i++ { // in case its options were misread
-			s.cmds = append(s.cmds, Command{Words: words[1+i:], isLoose: true})
-			if strings.ContainsAny(words[1+i], separators) && !isDynamic(words[1+i]) {
-				s.addText(words[1+i], fed)
-			}
+		if s.nesting == 0 { // in case its options were misread
+			s.addWrapped(words, fed, true)
 		}
 		s.unclear = s.unclear || choosesCommand(inner)
 		s.nesting++
-		s.addCommand(inner, fed && why == reasonRuns && o.maxOperands > 0)
+		s.addCommand(inner, fed && why == reasonRuns && o.operands > 0)
 		s.nesting--
 	case o.is["=own"], o.onlyChecks(words[1:]):
 	case scriptOf(words) != nil && !isOpaque(words, fed):
 		s.addSuffixes(scriptOf(words), fed) // the script may run its arguments
 	case isWrapper(words):
-		s.addWrapped(words, fed)
+		s.addWrapped(words, fed, false)
 	case why == reasonAltersShell: // test -v 'a[$(x)]' runs x
 		s.unclear = s.unclear || slices.ContainsFunc(words[1:], func(word string) bool {
 			return evaluated.MatchString(word) || isDynamic(word) && (name == "test" || name == "[") && splits.MatchString(quotedPart.ReplaceAllString(word, ""))
@@ -226,49 +217,45 @@ var inputMark = lazy.NewRegexp(`(?m)^(?:-[0-9A-Za-z]*?[IJ]\n?(.+)|(?:-[0-9A-Za-z
 // builtCommand returns the command that a program runs with words of its own choice: xargs, parallel
 // and find, where the words for input and found files are not known, and sudo.
 func builtCommand(words []string) (inner []string, ok bool) {
-	mark, value, name := "{}", "$x", programName(words[0])
-	switch o := opaqueArgsFor(name); name {
+	name := programName(words[0])
+	mark, value, o := "{}", "$x", opaqueArgsFor(name)
+	at, appends := 1+o.operandOf(words[1:]), true
+	switch name {
 	case "find", "bfs", "gfind", "fd", "fdfind":
-		value = "./$x"
-		at := slices.IndexFunc(words, findExec.MatchString)
-		if at < 0 || slices.ContainsFunc(words[at+1:], findExec.MatchString) {
+		value, appends = "./$x", name[:2] == "fd"
+		at = 1 + slices.IndexFunc(words, findExec.MatchString)
+		if at == 0 || slices.ContainsFunc(words[at:], findExec.MatchString) {
 			return nil, false
 		}
-		inner = slices.Clone(words[at+1:])
-		if end := slices.IndexFunc(inner, func(w string) bool { return w == ";" || w == "+" }); end >= 0 {
-			inner = inner[:end]
+		if end := slices.IndexFunc(words[at:], func(word string) bool { return word == ";" || word == "+" }); end >= 0 {
+			words = words[:at+end]
 		}
-		if name[0] == 'f' && name[1] == 'd' && !slices.Contains(inner, mark) {
-			inner = append(inner, mark)
+	case "xargs", "gxargs":
+		m := inputMark.FindStringSubmatch(inLines(words[:at]))
+		if m != nil {
+			mark = cmp.Or(m[1]+m[2], mark)
 		}
-	case "xargs", "gxargs", "parallel":
-		at := 1 + o.operandOf(words[1:])
-		if at == len(words) {
-			return nil, false
-		}
-		replaces := inputMark.FindStringSubmatch(inLines(words[:at]))
-		if replaces != nil {
-			mark = cmp.Or(replaces[1]+replaces[2], mark)
-		}
-		inner = slices.Clone(words[at:])
-		if replaces == nil && !(name == "parallel" && strings.Contains(strings.Join(inner, " "), mark)) {
-			inner = append(inner, mark)
-		}
+		appends = m == nil && at < len(words)
+	case "parallel":
+		appends = at < len(words) && !strings.Contains(strings.Join(words[at:], " "), mark)
 	default:
-		at := 1 + o.operandOf(words[1:])
-		if o.maxOperands != 1 || refusalReason(name) != reasonRuns || at == len(words) {
+		if o.operands != 1 || refusalReason(name) != reasonRuns || at == len(words) {
 			return nil, false
 		}
-		return words[at:], !strings.ContainsAny(words[at], "=!"+separators) && !o.match("~/", words[at])
+		return words[at:], !strings.ContainsAny(words[at], "=!"+separators)
 	}
-	for i, word := range inner {
+	for _, word := range words[at:] {
 		switch {
 		case !strings.Contains(word, mark):
 		case strings.ContainsAny(word, "\"\\$`"):
-			inner[i] = dynamicMark + "$x" // anything
+			word = dynamicMark + "$x" // anything
 		default:
-			inner[i] = dynamicMark + `"` + strings.ReplaceAll(word, mark, value) + `"`
+			word = dynamicMark + `"` + strings.ReplaceAll(word, mark, value) + `"`
 		}
+		inner = append(inner, word)
+	}
+	if appends {
+		inner = append(inner, dynamicMark+`"`+value+`"`)
 	}
 	return inner, len(inner) > 0
 }
@@ -277,35 +264,50 @@ func builtCommand(words []string) (inner []string, ok bool) {
 // many things.
 func choosesCommand(words []string) bool {
 	name, args := programName(words[0]), words[1:]
-	o, why := opaqueArgsFor(name), refusalReason(name)
-	for why == reasonSubcommands && !strings.HasPrefix(name, "git ") {
-		at := o.operandOf(args)
-		if at == len(args) {
+	o := opaqueArgsFor(name)
+	for refusedPrefixes()[name] == reasonSubcommands && !strings.HasPrefix(name, "git ") {
+		args = args[o.operandOf(args):]
+		if len(args) == 0 {
 			return false
 		}
-		if word := args[at]; !strings.HasPrefix(word, dynamicMark+`"-`) {
-			if isDynamic(word) {
+		if !strings.HasPrefix(args[0], dynamicMark+`"-`) {
+			if isDynamic(args[0]) {
 				return true
 			}
-			name += " " + word
-			why = refusedPrefixes()[name]
+			name += " " + args[0]
 		}
-		args = args[at+1:]
+		args = args[1:]
 	}
 	return false
 }
 
 // addWrapped adds the arguments of a command as commands: once one runs its arguments, any of them
-// may be one.
-func (s *visitor) addWrapped(words []string, fed bool) {
-	s.addSuffixes(words[1:], fed)
-	name, isData := programName(words[0]), false
+// may be one. Loose ones may well be none.
+func (s *visitor) addWrapped(words []string, fed, loose bool) {
+	for i := range words[1:] {
+		cmd := Command{Words: words[1+i:], fed: fed && !loose, isLoose: loose}
+		if s.cmds = append(s.cmds, cmd); !loose {
+			s.own = append(s.own, cmd)
+		}
+	}
+	name, isData := programName(words[0]), loose
+	for i := range words[1:min(len(words), maxWrappers)] {
+		if _, built := builtCommand(words[1+i:]); !built || loose {
+			continue
+		}
+		s.unclear = s.unclear || s.nesting > 0
+		if s.nesting == 0 {
+			s.nesting++
+			s.addCommand(words[1+i:], fed)
+			s.nesting--
+		}
+	}
 	shell := opaqueArgsFor(name).is["=stdin"]
 	for i, word := range words[1:] {
 		switch {
-		case isValue(words, i+1):
+		case isValue.MatchString(inLines(words[i : i+2])):
 		case isDynamic(word):
-			s.unclear = true
+			s.unclear = s.unclear || !loose
 		default:
 			plain := s.addText(word, fed)
 			s.unclear = s.unclear || !plain && !isData
@@ -335,27 +337,27 @@ func runsNothing(words []string) bool {
 }
 
 // handsOn matches words before a command that a program runs, as used by many programs, or with it.
-var handsOn = lazy.NewRegexp(`(?s)^(?:--|-c|(?:--(?:execute|run)|--?(?:[a-z]+-)*[a-z]*(?:commands?|cmd|exec|rsh|script|editor|pager))(?:=(.+))?)$`)
+var handsOn = lazy.NewRegexp(`^(?:--|-c|--(?:execute|run)|--?(?:[a-z]+-)*[a-z]*(?:commands?|cmd|exec|rsh|script|editor|pager))$`)
 
 // addHandedOn adds commands that a program not in any table probably runs: the words after --
 // or an option such as --exec or --password-command, and the value of -c if it is a command
 // line.
 func (s *visitor) addHandedOn(words []string, fed bool) {
-	for i := 1; i < len(words); i++ {
-		m := handsOn.FindStringSubmatch(words[i])
-		if m == nil {
+	for i, word := range words {
+		option, value, _ := strings.Cut(word, "=")
+		if i == 0 || !handsOn.MatchString(option) {
 			continue
 		}
 		rest := words[i+1:]
-		if m[1] != "" {
-			rest = append([]string{m[1]}, rest...)
+		if value != "" {
+			rest = append([]string{value}, rest...)
 		}
 		switch {
 		case len(rest) == 0 || isDynamic(rest[0]):
 		case strings.ContainsAny(rest[0], separators):
 			plain := s.addText(rest[0], fed)
 			s.unclear = s.unclear || !plain
-		case words[i] != "-c" && (path.IsAbs(rest[0]) || !strings.Contains(rest[0], "/")): // otherwise a file of the workspace
+		case option != "-c" && (path.IsAbs(rest[0]) || !strings.Contains(rest[0], "/")): // otherwise a file of the workspace
 			s.nesting++
 			s.addCommand(rest, fed)
 			s.nesting--
@@ -364,16 +366,9 @@ func (s *visitor) addHandedOn(words []string, fed bool) {
 	}
 }
 
-var (
-	mountedDirectory = lazy.NewRegexp(`^\x00"\$(PWD|\{PWD\})"?:[A-Za-z0-9_./:-]*"?$`)
-	setVariable      = lazy.NewRegexp(`^\x00("[A-Za-z_][A-Za-z0-9_]*=[^"]*"|[A-Za-z_][A-Za-z0-9_]*="[^"]*")$`)
-)
-
-// isValue reports whether the word at i cannot be a program, whatever its value: a directory to
+// isValue matches a word and the one before it, if it cannot be a program, whatever its value: a directory to
 // mount or a variable to set, as in docker run -v "$PWD:/src" -e "A=$B".
-func isValue(words []string, i int) bool {
-	return mountedDirectory.MatchString(words[i]) || i > 0 && (words[i-1] == "-e" || words[i-1] == "--env") && setVariable.MatchString(words[i])
-}
+var isValue = lazy.NewRegexp(`\n\x00"\$(PWD|\{PWD\})"?:[A-Za-z0-9_./:-]*"?\n|^(-e|--env)\n\x00("[A-Za-z_][A-Za-z0-9_]*=[^"]*"|[A-Za-z_][A-Za-z0-9_]*="[^"]*")\n`)
 
 // addText adds text that may be a command line, also the value of an option or setting, and after
 // the ! of a shell alias in git, gh and hg. It reports whether a line that it is is plain.

@@ -32,10 +32,9 @@ func evalWord(word *syntax.Word) wordValue {
 	for _, part := range word.Parts {
 		switch part := part.(type) {
 		case *syntax.Lit:
-			all, outside := unescape(part.Value)
-			text.WriteString(all)
-			bare.WriteString(outside)
-			if all != part.Value { // other shells may treat the backslash differently
+			text.WriteString(escaped.ReplaceAllString(part.Value, "$1"))
+			bare.WriteString(escaped.ReplaceAllString(part.Value, ""))
+			if strings.Contains(part.Value, `\`) { // other shells may treat it differently
 				v.isUnquoted, v.isPlain = false, false
 			}
 		case *syntax.SglQuoted:
@@ -47,7 +46,7 @@ func evalWord(word *syntax.Word) wordValue {
 			v.isPlain = false
 			// A format without arguments processes only escapes.
 			decoded, _, err := expand.Format(&expand.Config{}, part.Value, nil)
-			v.isKnown = v.isKnown && err == nil && !strings.Contains(decoded, "\x00") && !hasOddEscape(part.Value)
+			v.isKnown = v.isKnown && err == nil && !strings.Contains(decoded, "\x00") && !oddEscape.MatchString(part.Value)
 			text.WriteString(decoded)
 		case *syntax.DblQuoted:
 			v.isUnquoted = false
@@ -60,7 +59,7 @@ func evalWord(word *syntax.Word) wordValue {
 					v.isKnown = false
 					continue
 				}
-				text.WriteString(unescapeQuoted(lit.Value))
+				text.WriteString(escapedInQuotes.ReplaceAllString(lit.Value, "$1"))
 			}
 		default:
 			v.isKnown = false
@@ -71,95 +70,49 @@ func evalWord(word *syntax.Word) wordValue {
 	return v
 }
 
-// expansions are characters that begin an expansion or quoting in a word.
-const expansions = "$*?[{`\"'\\<"
-
 var (
-	lastLetters   = lazy.NewRegexp(`[A-Za-z0-9_./:=@%+,-]*$`)
-	nameOfDollar  = lazy.NewRegexp(`^([A-Za-z_][A-Za-z0-9_]*|[0-9@-])`)
-	wholeInQuotes = lazy.NewRegexp(`^"[^"@]*"$`)
+	escaped         = lazy.NewRegexp(`(?s)\\(?:\n|(.?))`)
+	escapedInQuotes = lazy.NewRegexp(`\\(?:\n|([\\"$\x60]))`)
+	// oddEscape matches text in $'…' with an escape that shells treat differently: \x{…}, or \c for a
+	// control character.
+	oddEscape = lazy.NewRegexp(`(?s)^(?:[^\\]|\\.)*?\\(?:c|x\{)`)
 )
 
 // mayBe reports whether a word, possibly dynamic, may have the value want, or expand to several words beginning with
 // it.
 func mayBe(word, want string) bool {
 	source, dynamic := strings.CutPrefix(word, dynamicMark)
-	if !dynamic {
-		return false
-	}
-	if start, _ := literalStart(source); !strings.HasPrefix(want, start) {
-		return false
-	}
-	if strings.Contains(source, `\`) || strings.ContainsAny(source, "$`") && !wholeInQuotes.MatchString(source) {
-		return true
-	}
-	source = strings.TrimRight(source, `"'`)
-	end := lastLetters.FindString(source)
-	if strings.HasSuffix(strings.TrimSuffix(source, end), "$") {
-		end = nameOfDollar.ReplaceAllString(end, "")
-	}
-	return strings.HasSuffix(want, end)
+	start, _ := literalStart(source)
+	return dynamic && strings.HasPrefix(want, start)
 }
+
+var (
+	wholeInQuotes = lazy.NewRegexp(`^"[^"@]*"$`)
+	fileName      = lazy.NewRegexp(`[/.:=@%+,*?\]][A-Za-z0-9]+"?$`) // the end of one, after an expansion
+)
 
 // mayBeOption reports whether a word, possibly dynamic, may be or expand to an option.
 func mayBeOption(word string) bool {
 	source, dynamic := strings.CutPrefix(word, dynamicMark)
-	if !dynamic {
-		return false
-	}
 	start, rest := literalStart(source)
-	if strings.ContainsAny(rest, "$`") && !wholeInQuotes.MatchString(source) {
+	switch {
+	case !dynamic:
+		return false
+	case strings.ContainsAny(rest, "$`") && !wholeInQuotes.MatchString(source):
 		return true
+	case start == "":
+		return !fileName.MatchString(source)
 	}
-	return start == "" && mayBe(word, "-") || strings.HasPrefix(start, "-") && !strings.HasPrefix(start, "--")
+	return start[0] == '-' && !strings.HasPrefix(start, "--")
 }
 
 // literalStart returns the literal text before the first expansion, without a quote, and the rest.
 func literalStart(source string) (start, rest string) {
 	source = strings.TrimLeft(source, `"'`)
-	if i := strings.IndexAny(source, expansions); i >= 0 {
+	if i := strings.IndexAny(source, "$*?[{`\"'\\<"); i >= 0 {
 		return source[:i], source[i:]
 	}
 	return source, ""
-}
-
-// hasOddEscape reports whether text in $'…' has an escape that shells treat differently: \x{…}, or
-// \c for a control character.
-func hasOddEscape(s string) bool {
-	for i := 0; i+1 < len(s); i++ {
-		if s[i] != '\\' {
-			continue
-		}
-		if i++; s[i] == 'c' || s[i] == 'x' && strings.HasPrefix(s[i+1:], "{") {
-			return true
-		}
-	}
-	return false
-}
-
-// unescape removes the backslashes of unquoted text; outside also lacks the escaped
-// characters.
-func unescape(s string) (all, outside string) {
-	if !strings.Contains(s, `\`) {
-		return s, s
-	}
-	var a, o strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] != '\\' {
-			a.WriteByte(s[i])
-			o.WriteByte(s[i])
-			continue
-		}
-		if i++; i < len(s) && s[i] != '\n' {
-			a.WriteByte(s[i])
-		}
-	}
-	return a.String(), o.String()
-}
-
-// unescapeQuoted removes the backslashes of text in double quotes.
-func unescapeQuoted(s string) string {
-	return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`", "\\\n", "").Replace(s)
 }
 
 // isExpanded reports whether a shell expands unquoted text. Braces of a git revision, as in
@@ -169,17 +122,13 @@ func isExpanded(bare string) bool {
 		return false
 	}
 	bare = strings.ReplaceAll(bare, "{}", "") // an empty list is not expanded
-	if strings.ContainsAny(bare, "*?[") {
-		return true
-	}
-	if i := strings.IndexByte(bare, '{'); i >= 0 {
-		revision := i > 0 && (bare[i-1] == '@' || bare[i-1] == '^') && strings.Count(bare, "{") == 1
-		if !revision || strings.Contains(bare, ",") || strings.Contains(bare, "..") {
-			return true
-		}
-	}
-	return strings.HasPrefix(bare, "~") || strings.Contains(bare, "=~") || strings.Contains(bare, ":~")
+	return expansion.MatchString(bare) || strings.Contains(bare, "{") && (strings.Contains(bare, "..") || !revision.MatchString(bare))
 }
+
+var (
+	expansion = lazy.NewRegexp(`[*?[]|^~|[=:]~`)
+	revision  = lazy.NewRegexp(`^[^{,]*[@^]\{[^{,]*$`)
+)
 
 // invisibleReason returns why a user could misread a line; "" if not.
 func invisibleReason(line string) string {
