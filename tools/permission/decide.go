@@ -189,7 +189,7 @@ func (rs Rules) findAllow(c Call, line *parser) (Rule, bool) {
 		}
 	}
 	anything := func(r Rule) bool { return r.Match == "" }
-	if line == nil || line.notSimple != "" || line.isWrapped != "" {
+	if line == nil || line.notSimple != "" || line.isWrapped {
 		return find(anything)
 	}
 	var by Rule
@@ -291,7 +291,7 @@ func coversCommand(r Rule, words []string, folder string) bool {
 	if isNarrow(own) {
 		return narrowFollows(words, len(own), folder)
 	}
-	unchecked := len(harmlessArgsOf(own).forbidden) > 0
+	unchecked := len(harmlessArgsOf(own).exprs["!"]) > 0
 	return !slices.ContainsFunc(words[len(own):], func(word string) bool {
 		pattern, dynamic := strings.CutPrefix(word, dynamicMark)
 		return dynamic && unchecked || !mayFollow(own, pattern, folder)
@@ -399,8 +399,10 @@ var unquotedWord = lazy.NewRegexp(`^[A-Za-z0-9_./:@%+=,^-]+$`)
 // parseHost normalizes a host of a rule.
 func parseHost(s string) (string, error) {
 	s = strings.ToLower(strings.TrimSpace(s))
-	if strings.ContainsAny(s, " \t\n/@?#\\") || strings.Contains(strings.TrimPrefix(s, "*."), "*") || strings.Trim(s, ".*") == "" {
+	if !hostName.MatchString(s) {
 		return "", errors.New("this is no host")
 	}
 	return strings.TrimSuffix(s, "."), nil
 }
+
+var hostName = lazy.NewRegexp(`^(\*\.)?[^ \t\n/@?#\\*]*[^ \t\n/@?#\\*.][^ \t\n/@?#\\*]*$`)

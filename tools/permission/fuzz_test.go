@@ -30,8 +30,8 @@ func parse(line string) (cmds []Command, simple bool, why string) {
 	switch {
 	case r.notSimple != "" || r.notBare != "":
 		return r.cmds, false, cmp.Or(r.notSimple, r.notBare)
-	case r.isWrapped != "":
-		return r.cmds, false, r.isWrapped
+	case r.isWrapped:
+		return r.cmds, false, "is wrapped"
 	}
 	return r.list, true, ""
 }
@@ -56,7 +56,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		r := parseLine(line)
-		if effect != Allow || r.notSimple != "" || r.isWrapped != "" || !utf8.ValidString(line) {
+		if effect != Allow || r.notSimple != "" || r.isWrapped || !utf8.ValidString(line) {
 			t.Fatalf("%q: %s by %s, but it %s", line, effect, by, why)
 		}
 		letters := strings.NewReplacer(`'`, "", `"`, "", `\`, "", "\n", "").Replace(line)

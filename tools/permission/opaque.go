@@ -1,10 +1,10 @@
 package permission
 
 import (
+	"cmp"
 	_ "embed"
 	"path"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -18,75 +18,23 @@ import (
 //go:embed opaque.txt
 var opaqueText string
 
-// opaqueArgs describes the arguments that make a program opaque, by the items of opaque.txt.
-type opaqueArgs struct {
-	is       map[string]bool           // items without an option or expression
-	operands int                       // of =input; 0 for any
-	options  map[string][]string       // by the mark after them
-	letters  string                    // of options with values
-	exprs    map[string][]*lazy.Regexp // by the mark before them
-	harmless map[string]*lazy.Regexp   // harmless values by option, and the first operand by ^
-}
-
-func (o *opaqueArgs) add(item string) {
-	mark, expr, isExpr := strings.Cut(strings.TrimSuffix(item, "/"), "/")
-	options, checked := strings.CutSuffix(mark, "=")
-	count, isInput := strings.CutPrefix(item, "=input")
-	switch {
-	case isExpr && checked:
-		for option := range strings.SplitSeq(options, ",") {
-			o.harmless[option] = lazy.NewRegexp(expr)
-			o.addOption(option + "+")
-		}
-	case isExpr:
-		o.exprs[mark] = append(o.exprs[mark], lazy.NewRegexp("(?m)"+expr))
-	case isInput:
-		o.is["=input"] = true
-		o.operands, _ = strconv.Atoi(count)
-	case item[0] == '-':
-		o.addOption(item)
-	default:
-		o.is[item] = true
-	}
-}
-
-func (o *opaqueArgs) addOption(item string) {
-	option := strings.TrimRight(item, "+?.")
-	mark := item[len(option):]
-	o.options[mark] = append(o.options[mark], option)
-	if len(option) == 2 && strings.ContainsAny(mark, "+?") {
-		o.letters += option[1:]
-	}
-}
-
-// opaqueArgsOf parses opaque.txt into a map by program. A program that is not in it has no arguments
-// that make it opaque.
-var opaqueArgsOf = sync.OnceValue(func() map[string]*opaqueArgs {
-	table := map[string]*opaqueArgs{}
-	readTable(opaqueText, func(name, items string) {
+// opaqueArgsOf parses opaque.txt. A program that is not in it has no arguments that make it opaque.
+var opaqueArgsOf = sync.OnceValue(func() map[string]*argSet {
+	table := parseArgs(opaqueText)
+	for name := range table {
 		program, _, _ := strings.Cut(name, " ") // so that its commands are looked up
-		for _, name := range []string{name, program} {
-			if table[name] == nil {
-				table[name] = &opaqueArgs{is: map[string]bool{}, options: map[string][]string{}, exprs: map[string][]*lazy.Regexp{}, harmless: map[string]*lazy.Regexp{}}
-			}
-		}
-		for item := range strings.FieldsSeq(items) {
-			table[name].add(item)
-		}
-	})
+		table[program] = cmp.Or(table[program], &argSet{})
+	}
 	return table
 })
 
 // opaqueArgsFor returns the opaque arguments of a program.
-func opaqueArgsFor(name string) *opaqueArgs {
-	if o := opaqueArgsOf()[name]; o != nil {
-		return o
-	}
-	return &opaqueArgs{}
+func opaqueArgsFor(name string) *argSet {
+	return cmp.Or(opaqueArgsOf()[name], &argSet{})
 }
 
 // names reports whether a word is an option, abbreviates it, or combines it with others.
-func (o *opaqueArgs) names(word, option string) bool {
+func (o *argSet) names(word, option string) bool {
 	name, _, _ := strings.Cut(word, "=")
 	switch {
 	case !strings.HasPrefix(word, "-"):
@@ -103,7 +51,7 @@ func isShort(word string) bool { return len(word) > 1 && word[0] == '-' && word[
 
 // value reports whether a word is an option with a value, and returns the rest of the word; "" if the next
 // word is the value.
-func (o *opaqueArgs) value(word, option string) (rest string, ok bool) {
+func (o *argSet) value(word, option string) (rest string, ok bool) {
 	if len(option) != 2 || o.is["=long"] {
 		name, _, _ := strings.Cut(word, "=")
 		return word[len(name):], o.names(word, option)
@@ -116,7 +64,7 @@ func (o *opaqueArgs) value(word, option string) (rest string, ok bool) {
 }
 
 // takesNext reports whether a word is an option whose value is the next word.
-func (o *opaqueArgs) takesNext(word string) bool {
+func (o *argSet) takesNext(word string) bool {
 	return slices.ContainsFunc(o.options["+"], func(option string) bool {
 		rest, ok := o.value(word, option)
 		return ok && rest == ""
@@ -124,7 +72,7 @@ func (o *opaqueArgs) takesNext(word string) bool {
 }
 
 // operandOf returns the index of the first operand, len(args) if there is none.
-func (o *opaqueArgs) operandOf(args []string) int {
+func (o *argSet) operandOf(args []string) int {
 	at := 0
 	for ; at < len(args) && strings.HasPrefix(args[at], "-"); at++ {
 		if o.takesNext(args[at]) {
@@ -135,14 +83,14 @@ func (o *opaqueArgs) operandOf(args []string) int {
 }
 
 // has reports whether any of words is an option with a mark.
-func (o *opaqueArgs) has(mark string, words []string) bool {
+func (o *argSet) has(mark string, words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool {
 		return slices.ContainsFunc(o.options[mark], func(option string) bool { return o.names(word, option) })
 	})
 }
 
 // match reports whether any of words matches an expression with a mark.
-func (o *opaqueArgs) match(mark string, words []string) bool {
+func (o *argSet) match(mark string, words []string) bool {
 	return slices.ContainsFunc(o.exprs[mark], func(re *lazy.Regexp) bool { return re.MatchString(inLines(words)) })
 }
 
@@ -183,7 +131,7 @@ var inputAsFile = lazy.NewRegexp(`^(-|-[A-Za-z]+=?-|--[a-z-]+=-)$`)
 var noOperand = lazy.NewRegexp(`^-|=|^[0-9%]*$`)
 
 // isOpaque reports whether arguments or the input make a program opaque.
-func (o *opaqueArgs) isOpaque(args []string, fed bool) bool {
+func (o *argSet) isOpaque(args []string, fed bool) bool {
 	at, own, hasCode := o.operandOf(args), args, false
 	stops := o.is["=first"] || o.is["=stdin"] // only the words up to the first operand are the program's own
 	if stops {
@@ -192,9 +140,12 @@ func (o *opaqueArgs) isOpaque(args []string, fed bool) bool {
 	harmless := func(option, value string) bool {
 		return value == "" || o.harmless[option].MatchString(strings.ReplaceAll(value, "\n", "\f"))
 	}
-	for i, word := range own {
+	for i := 0; i < len(own); i++ {
+		if o.has("", own[i:i+1]) {
+			return true
+		}
 		for option := range o.harmless {
-			value, ok := o.value(word, option)
+			value, ok := o.value(own[i], option)
 			if ok && value == "" && i+1 < len(own) {
 				value = own[i+1]
 			}
@@ -202,11 +153,6 @@ func (o *opaqueArgs) isOpaque(args []string, fed bool) bool {
 				return true
 			}
 			hasCode = hasCode || ok
-		}
-	}
-	for i := 0; i < len(own); i++ {
-		if o.has("", own[i:i+1]) {
-			return true
 		}
 		if o.takesNext(own[i]) {
 			i++
@@ -243,7 +189,7 @@ func scriptOf(words []string) []string {
 var homeFile = lazy.NewRegexp(`^\x00~/[A-Za-z0-9_./-]*$`)
 
 // onlyChecks reports whether an option in args keeps the program from running code, as bash -n does.
-func (o *opaqueArgs) onlyChecks(args []string) bool {
+func (o *argSet) onlyChecks(args []string) bool {
 	own := args[:o.operandOf(args)]
 	return o.has(".", own) && !codeFollows.MatchString(inLines(own))
 }

@@ -1,11 +1,11 @@
 package permission
 
 import (
+	"cmp"
 	_ "embed"
-	"maps"
 	"path"
-	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -25,50 +25,64 @@ import (
 //go:embed options.txt
 var optionText string
 
-// harmlessArgs describes the arguments that may follow a program's name.
-type harmlessArgs struct {
-	options    map[string]bool
-	forbidden  []*regexp.Regexp // words that never may follow
-	harmless   []*regexp.Regexp // words that may follow although they look like settings
-	singleDash bool             // long options have one dash, so letters cannot be combined
+// An argSet describes arguments of a program, by the items of options.txt or opaque.txt.
+type argSet struct {
+	is       map[string]bool           // items without an option or expression
+	operands int                       // of =input; 0 for any
+	options  map[string][]string       // by the mark after them
+	letters  string                    // of options with values
+	exprs    map[string][]*lazy.Regexp // by the mark before them
+	harmless map[string]*lazy.Regexp   // harmless values by option, the first operand by ^, and other words by ""
 }
 
-// add adds one item of options.txt.
-func (a *harmlessArgs) add(item string) {
-	if word, ok := strings.CutPrefix(item, "=/"); ok {
-		a.harmless = append(a.harmless, regexp.MustCompile(strings.TrimSuffix(word, "/")))
-		return
-	}
-	body, without := strings.CutPrefix(item, "!")
-	expr, isExpr := strings.CutPrefix(body, "/")
+func (a *argSet) add(item string) {
+	mark, expr, isExpr := strings.Cut(strings.TrimSuffix(item, "/"), "/")
+	options, checked := strings.CutSuffix(mark, "=")
+	count, isInput := strings.CutPrefix(item, "=input")
 	switch {
-	case without && isExpr:
-		a.forbidden = append(a.forbidden, regexp.MustCompile(strings.TrimSuffix(expr, "/")))
-	case without:
-		delete(a.options, body)
+	case isExpr && checked:
+		for option := range strings.SplitSeq(options, ",") {
+			a.harmless[option] = lazy.NewRegexp(expr)
+			a.addOption(option + "+")
+		}
+	case isExpr:
+		a.exprs[mark] = append(a.exprs[mark], lazy.NewRegexp("(?m)"+expr))
+	case isInput:
+		a.is["=input"] = true
+		a.operands, _ = strconv.Atoi(count)
+	case item[0] == '-':
+		a.addOption(item)
 	default:
-		a.options[item] = true
-		a.singleDash = a.singleDash || len(item) > 2 && item[1] != '-'
+		a.is[item] = true
 	}
 }
 
-// harmlessTable parses options.txt into a map from a program, or a program and its command,
-// to its arguments. Known letters may be combined, as in -la, also with digits.
-var harmlessTable = sync.OnceValue(func() map[string]*harmlessArgs {
-	table := map[string]*harmlessArgs{}
-	readTable(optionText, func(name, items string) {
+func (a *argSet) addOption(item string) {
+	option := strings.TrimRight(item, "+?.")
+	mark := item[len(option):]
+	a.options[mark] = append(a.options[mark], option)
+	if len(option) == 2 && strings.ContainsAny(mark, "+?") {
+		a.letters += option[1:]
+	}
+}
+
+// parseArgs parses options.txt or opaque.txt into a map from a program, or a program and its command, to
+// its arguments.
+func parseArgs(text string) map[string]*argSet {
+	table := map[string]*argSet{}
+	readTable(text, func(name, items string) {
 		if table[name] == nil {
-			table[name] = &harmlessArgs{options: map[string]bool{}}
-			if all := table[anyProgram]; name != anyProgram {
-				maps.Copy(table[name].options, all.options)
-			}
+			table[name] = &argSet{is: map[string]bool{}, options: map[string][]string{}, exprs: map[string][]*lazy.Regexp{}, harmless: map[string]*lazy.Regexp{}}
 		}
 		for item := range strings.FieldsSeq(items) {
 			table[name].add(item)
 		}
 	})
 	return table
-})
+}
+
+// harmlessTable parses options.txt. Known letters may be combined, as in -la, also with digits.
+var harmlessTable = sync.OnceValue(func() map[string]*argSet { return parseArgs(optionText) })
 
 // readTable calls add for each name of a line that is not indented, with each indented line after it.
 func readTable(text string, add func(name, item string)) {
@@ -90,43 +104,40 @@ func readTable(text string, add func(name, item string)) {
 const anyProgram = "*"
 
 // harmlessArgsOf returns the arguments that may follow a command.
-func harmlessArgsOf(words []string) *harmlessArgs {
+func harmlessArgsOf(words []string) *argSet {
 	words = withoutNoPager(words)
-	table, name, a := harmlessTable(), programName(words[0]), (*harmlessArgs)(nil)
-	for i := range min(len(words), 3) { // the longest entry has three words
-		if i > 0 {
-			name += " " + words[i]
-		}
-		if found := table[name]; found != nil {
-			a = found
-		}
+	table, name := harmlessTable(), programName(words[0])
+	a := table[name]
+	for _, word := range words[1:min(len(words), 3)] { // the longest entry has three words
+		name += " " + word
+		a = cmp.Or(table[name], a)
 	}
-	if a == nil {
-		a = table[anyProgram]
-	}
-	return a
+	return cmp.Or(a, table[anyProgram])
 }
 
 // takesValue reports whether word is an option outside the lists of harmless ones, so that the next
 // word may be its value.
 func takesValue(words []string, word string) bool {
 	a := harmlessArgsOf(words)
-	return len(words) > 1 && strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && !a.hasOption(word) && !matchesAny(a.harmless, word)
+	return len(words) > 1 && strings.HasPrefix(word, "-") && !strings.Contains(word, "=") && !a.hasOption(word) && !a.mayBeWord(word)
 }
 
 // hasOption reports whether a includes an option, by its full name or letter by letter.
-func (a *harmlessArgs) hasOption(word string) bool {
+func (a *argSet) hasOption(word string) bool {
+	known := func(option string) bool {
+		return slices.Contains(a.options[""], option) || slices.Contains(harmlessTable()[anyProgram].options[""], option) && !a.is["!"+option]
+	}
 	name, _, _ := strings.Cut(word, "=")
-	if a.options[name] {
+	if known(name) {
 		return true
 	}
 	letters := strings.TrimPrefix(word, "-")
-	if letters == "" || strings.HasPrefix(letters, "-") || a.singleDash && strings.Trim(letters[1:], "0123456789") != "" {
+	if letters == "" || strings.HasPrefix(letters, "-") || a.is["=long"] && strings.Trim(letters[1:], "0123456789") != "" {
 		return false
 	}
 	for i, c := range letters {
 		switch {
-		case c >= '0' && c <= '9', a.options["-"+string(c)], i > 0 && strings.ContainsRune(":;,| ", c): // as in cut -d: -f1
+		case c >= '0' && c <= '9', known("-" + string(c)), i > 0 && strings.ContainsRune(":;,| ", c): // as in cut -d: -f1
 		default:
 			return false
 		}
@@ -134,8 +145,9 @@ func (a *harmlessArgs) hasOption(word string) bool {
 	return true
 }
 
-func matchesAny(all []*regexp.Regexp, word string) bool {
-	return slices.ContainsFunc(all, func(re *regexp.Regexp) bool { return re.MatchString(word) })
+// mayBeWord reports whether a word may follow although it looks like an option or a setting.
+func (a *argSet) mayBeWord(word string) bool {
+	return a.harmless[""] != nil && a.harmless[""].MatchString(word)
 }
 
 var (
@@ -147,10 +159,11 @@ var (
 // mayFollow reports whether word may follow a prefix.
 func mayFollow(words []string, word, folder string) bool {
 	a := harmlessArgsOf(words)
+	line := strings.ReplaceAll(word, "\n", "\f")
 	switch {
-	case matchesAny(a.forbidden, word):
+	case slices.ContainsFunc(a.exprs["!"], func(re *lazy.Regexp) bool { return re.MatchString(line) }):
 		return false
-	case matchesAny(a.harmless, word):
+	case a.mayBeWord(word):
 		return true
 	case word == "-", word == "--":
 		return true

@@ -17,7 +17,6 @@ import (
 // word whose value is only known at run time is a NUL followed by its source.
 type Command struct {
 	Words   []string
-	isText  bool // its only word is a text that may be a command line
 	isLoose bool // it may well be no command
 	piped   bool // it reads the output of the previous command
 	fed     bool // the line gives it a standard input
@@ -39,7 +38,7 @@ type parser struct {
 	list        []Command       // the commands, if the line is a simple list
 	notSimple   string          // first reason why the line is not a list of simple commands; "" if it is
 	notBare     string          // first reason why the list is not bare: pipes, harmless redirections or wildcards
-	isWrapped   string          // first reason why a command of the list runs others; "" if none
+	isWrapped   bool            // a command of the list runs others
 	opaque      bool            // a program may run that is not in cmds
 	parsedBytes int             // bytes given to the syntax parser
 	plain       map[string]bool // lines already added, and whether they are plain
@@ -47,9 +46,8 @@ type parser struct {
 
 // parseLine splits a command line of bash or sh. The line is simple if it is a list of simple
 // commands, joined by ; && || | or line breaks, whose words are all static, and which do not run
-// others. Then notSimple and isWrapped are "", list has the commands, and notBare names anything
-// that rules do not express, such as a pipe. Otherwise notSimple and isWrapped complete the
-// sentence "the command …". cmds has all commands that could run as far as the parser sees, and
+// others. Then notSimple is "", isWrapped is false, list has the commands, and notBare names anything
+// that rules do not express, such as a pipe. Otherwise notSimple completes the sentence "the command …". cmds has all commands that could run as far as the parser sees, and
 // rather too many, including arguments of wrappers such as env, xargs and sh -c. The line is opaque
 // unless it is plain: simple commands, lists, pipes, redirections to files and parameters as
 // arguments, in which no command runs something that is not seen. parseLine never fails, and its
@@ -145,7 +143,6 @@ func (r *parser) parseTree(line string, depth int) (file *syntax.File, why strin
 
 // addSuffixes adds words, words[1:], and so on as commands.
 func (r *parser) addSuffixes(words []string, fed bool) {
-	r.cmds = slices.Grow(r.cmds, len(words))
 	for i := range words {
 		r.cmds = append(r.cmds, Command{Words: words[i:], fed: fed})
 	}
@@ -154,7 +151,7 @@ func (r *parser) addSuffixes(words []string, fed bool) {
 // isOpaque reports whether a line may run programs that rules cannot see.
 func (r *parser) isOpaque() bool {
 	r.opaque = r.opaque || slices.ContainsFunc(r.cmds, func(cmd Command) bool {
-		return !cmd.isText && isOpaque(cmd.Words, cmd.fed)
+		return isOpaque(cmd.Words, cmd.fed)
 	})
 	return r.opaque
 }

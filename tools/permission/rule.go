@@ -145,19 +145,17 @@ const (
 // cutStar removes the asterisk from a prefix, or one backslash from an exact command that
 // looks like a prefix.
 func cutStar(s string) (match string, prefix bool) {
-	body, star := strings.CutSuffix(s, "*")
-	if !star {
-		return s, false
-	}
-	bare := strings.TrimRight(body, `\`)
+	m := starred.FindStringSubmatch(s)
 	switch {
-	case bare != "" && !strings.HasSuffix(bare, " "):
+	case m == nil:
 		return s, false
-	case bare == body:
-		return strings.TrimRight(body, " "), true
+	case m[2] == "":
+		return strings.TrimRight(m[1], " "), true
 	}
-	return body[:len(body)-1] + "*", false
+	return m[1] + m[2][1:] + "*", false
 }
+
+var starred = lazy.NewRegexp(`(?s)^(|.* )(\\*)\*$`)
 
 // ExactRule returns the rule that allows exactly this command, host or file for a tool.
 func ExactRule(tool, target string) Rule {

@@ -33,7 +33,7 @@ func (s *visitor) checkStatement(stmt *syntax.Stmt, piped bool) {
 			s.setNotSimple("runs in the background")
 		case stmt.Negated:
 			s.setNotSimple("is negated")
-		case slices.ContainsFunc(stmt.Redirs, func(r *syntax.Redirect) bool { return !isHarmlessRedirect(r) }):
+		case slices.ContainsFunc(stmt.Redirs, func(r *syntax.Redirect) bool { return !mergesOrDiscards.MatchString(s.sourceOf(r)) }):
 			s.setNotSimple("is redirected")
 		case stmt.Cmd == nil:
 			s.setNotSimple("is empty")
@@ -57,19 +57,11 @@ func (s *visitor) checkStatement(stmt *syntax.Stmt, piped bool) {
 	}
 }
 
-// isHarmlessRedirect reports whether a redirection only merges the outputs, or discards an output or the input.
-func isHarmlessRedirect(redir *syntax.Redirect) bool {
-	if redir.N != nil && !slices.Contains([]string{"0", "1", "2"}, redir.N.Value) {
-		return false
-	}
-	switch to := redir.Word.Lit(); redir.Op {
-	case syntax.DplOut:
-		return to == "1" || to == "2"
-	case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll, syntax.RdrIn:
-		return to == "/dev/null"
-	}
-	return false
-}
+// mergesOrDiscards matches a redirection that only merges the outputs, or discards an output or the input.
+var mergesOrDiscards = lazy.NewRegexp(`^([012]?>&[12]|([012]?>>?|&>>?|[012]?<)[ \t]*/dev/null)$`)
+
+// givesInput matches a redirection that provides a standard input.
+var givesInput = lazy.NewRegexp(`^0?<[^<]`)
 
 // filesBelow matches a word with wildcards that expands to files below a directory of the workspace,
 // and so never to an option.
@@ -98,9 +90,7 @@ func (s *visitor) checkCall(cmd *syntax.CallExpr, piped bool) {
 	}
 	words := s.wordsOf(cmd.Args)
 	s.parser.list = append(s.parser.list, Command{Words: words, piped: piped})
-	if isWrapper(words) && !isNarrow(words) && s.isWrapped == "" {
-		s.isWrapped = "is wrapped: " + words[0] + " runs its arguments"
-	}
+	s.isWrapped = s.isWrapped || isWrapper(words) && !isNarrow(words)
 }
 
 // visit adds the commands of a node. A line is plain if it has no other nodes than those of simple
@@ -110,7 +100,9 @@ func (s *visitor) visit(node syntax.Node) bool {
 	case nil, *syntax.File, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.Comment:
 	case *syntax.Stmt:
 		s.unclear = s.unclear || node.Coprocess || node.Disown
-		if call, ok := node.Cmd.(*syntax.CallExpr); ok && slices.ContainsFunc(node.Redirs, isInput) {
+		if call, ok := node.Cmd.(*syntax.CallExpr); ok && slices.ContainsFunc(node.Redirs, func(r *syntax.Redirect) bool {
+			return givesInput.MatchString(s.sourceOf(r)) && !mergesOrDiscards.MatchString(s.sourceOf(r))
+		}) {
 			s.inputs[call] = true
 		}
 	case *syntax.BinaryCmd:
@@ -134,15 +126,6 @@ func (s *visitor) visit(node syntax.Node) bool {
 		s.unclear = true
 	}
 	return true
-}
-
-// isInput reports whether a redirection provides a nonempty standard input.
-func isInput(redir *syntax.Redirect) bool {
-	switch redir.Op {
-	case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn:
-		return (redir.N == nil || redir.N.Value == "0") && redir.Word.Lit() != "/dev/null"
-	}
-	return false
 }
 
 // addRedirect adds the file of a redirection.
@@ -284,21 +267,26 @@ func choosesCommand(words []string) bool {
 // addWrapped adds the arguments of a command as commands: once one runs its arguments, any of them
 // may be one. Loose ones may well be none.
 func (s *visitor) addWrapped(words []string, fed, loose bool) {
-	for i := range words[1:] {
+	runs := !loose && refusalReason(programName(words[0])) == reasonRuns
+	for i, word := range words[1:] {
 		cmd := Command{Words: words[1+i:], fed: fed && !loose, isLoose: loose}
-		if s.cmds = append(s.cmds, cmd); !loose {
+		s.cmds = append(s.cmds, cmd)
+		if runs {
 			s.own = append(s.own, cmd)
+			runs = !slices.Contains(copiers, programName(word)) // its files are no commands
 		}
 	}
 	name, isData := programName(words[0]), loose
 	for i := range words[1:min(len(words), maxWrappers)] {
-		if _, built := builtCommand(words[1+i:]); !built || loose {
-			continue
-		}
-		s.unclear = s.unclear || s.nesting > 0
-		if s.nesting == 0 {
+		inner := words[1+i:]
+		_, built := builtCommand(inner)
+		switch {
+		case loose, !built && !(hasAliases(programName(inner[0])) && isWrapper(inner)):
+		case s.nesting > 0:
+			s.unclear = true
+		default:
 			s.nesting++
-			s.addCommand(words[1+i:], fed)
+			s.addCommand(inner, fed)
 			s.nesting--
 		}
 	}
@@ -311,7 +299,7 @@ func (s *visitor) addWrapped(words []string, fed, loose bool) {
 		default:
 			plain := s.addText(word, fed)
 			s.unclear = s.unclear || !plain && !isData
-			if name == "git" || name == "gh" || name == "glab" { // an alias
+			if hasAliases(name) {
 				s.addText(name+" "+word, fed)
 			}
 		}
@@ -322,6 +310,9 @@ func (s *visitor) addWrapped(words []string, fed, loose bool) {
 	}
 	s.addText(strings.Join(words[1:], " "), fed)
 }
+
+// hasAliases reports whether a program has aliases for its commands with arguments.
+func hasAliases(name string) bool { return name == "git" || name == "gh" || name == "glab" }
 
 // maxWrappers bounds the words searched for a program that others run.
 const maxWrappers = 32
@@ -370,23 +361,17 @@ func (s *visitor) addHandedOn(words []string, fed bool) {
 // mount or a variable to set, as in docker run -v "$PWD:/src" -e "A=$B".
 var isValue = lazy.NewRegexp(`\n\x00"\$(PWD|\{PWD\})"?:[A-Za-z0-9_./:-]*"?\n|^(-e|--env)\n\x00("[A-Za-z_][A-Za-z0-9_]*=[^"]*"|[A-Za-z_][A-Za-z0-9_]*="[^"]*")\n`)
 
-// addText adds text that may be a command line, also the value of an option or setting, and after
+// addText adds text that may be a command line, also the values of options or settings in it, and after
 // the ! of a shell alias in git, gh and hg. It reports whether a line that it is is plain.
 func (s *visitor) addText(text string, fed bool) (plain bool) {
-	text = strings.TrimLeft(text, "! \t\n")
-	isLine := strings.ContainsAny(text, separators)
-	for value, rest := "", text; strings.Contains(rest, "="); rest = value {
-		if _, value, _ = strings.Cut(rest, "="); value != "" && (isLine || value[0] == '!') {
+	line := strings.TrimLeft(text, "! \t\n")
+	isLine := line != text || strings.ContainsAny(line, separators)
+	for value := line; strings.Contains(value, "="); {
+		if _, value, _ = strings.Cut(value, "="); isLine || strings.HasPrefix(value, "!") {
 			s.addLine(strings.TrimLeft(value, "! \t\n"), s.depth+1, fed)
 		}
 	}
-	switch {
-	case isLine && text != ";": // the end of find -exec
-		return s.addLine(text, s.depth+1, fed)
-	case text != "":
-		s.cmds = append(s.cmds, Command{Words: []string{text}, isText: true, fed: fed})
-	}
-	return true
+	return !isLine || line == "" || line == ";" || s.addLine(line, s.depth+1, fed) // find -exec ends in ;
 }
 
 // separators separate or expand words of a line.

@@ -148,27 +148,27 @@ func invisibleReason(line string) string {
 
 // lookalikeReason returns why a word could be mistaken for another; "" if not.
 func lookalikeReason(v wordValue) string {
-	for _, r := range v.unquotedText {
-		if r > 0x7f && !unicode.In(r, unicode.Letter, unicode.Mark, unicode.Digit) {
-			return fmt.Sprintf("contains a lookalike character: U+%04X", r)
-		}
+	for _, r := range symbol.FindString(v.unquotedText) {
+		return fmt.Sprintf("contains a lookalike character: U+%04X", r)
 	}
-	option := strings.HasPrefix(v.text, "-")
-	for run := range strings.FieldsFuncSeq(v.text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsMark(r) }) {
-		latin, twin := false, option
-		for _, r := range run {
-			latin = latin || r < 0x7f
-			twin = twin || unicode.In(r, latinLookalikes...)
-		}
-		if twin && !isASCII(run) && (latin || option) {
-			return "mixes alphabets: " + run
-		}
+	mixed := latinLookalike
+	if strings.HasPrefix(v.text, "-") {
+		mixed = notASCII
+	}
+	if run := mixed.FindString(v.text); run != "" {
+		return "mixes alphabets: " + run
 	}
 	return ""
 }
 
-// latinLookalikes are the scripts with letters that look like Latin ones.
-var latinLookalikes = []*unicode.RangeTable{unicode.Cyrillic, unicode.Greek, unicode.Armenian, unicode.Cherokee, unicode.Coptic, unicode.Lisu}
+var (
+	symbol   = lazy.NewRegexp(`[^\x00-\x7f\pL\pM\p{Nd}]`)
+	notASCII = lazy.NewRegexp(`[\pL\pM]*(?:[^\PLA-Za-z]|\pM)[\pL\pM]*`)
+	// latinLookalike matches Latin letters with those of scripts that look like them.
+	latinLookalike = lazy.NewRegexp(`[\pL\pM]*(?:[A-Za-z][\pL\pM]*` + lookalikes + `|` + lookalikes + `[\pL\pM]*[A-Za-z])[\pL\pM]*`)
+)
+
+const lookalikes = `[\p{Cyrillic}\p{Greek}\p{Armenian}\p{Cherokee}\p{Coptic}\p{Lisu}]`
 
 func isASCII(s string) bool {
 	for i := range len(s) {
