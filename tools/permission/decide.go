@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"mvdan.cc/sh/v3/syntax"
@@ -28,6 +29,9 @@ func (rs Rules) Decide(c Call) (effect Effect, by Rule, ok bool) {
 			line.opaque, line.notSimple = true, "is not in POSIX syntax"
 		}
 	}
+	isOpaque := sync.OnceValue(func() bool {
+		return line != nil && (line.opaque || slices.ContainsFunc(line.cmds, func(cmd Command) bool { return isOpaque(cmd.Words, cmd.fed) }))
+	})
 	var blind Rule
 	for _, effect := range []Effect{Deny, Ask} {
 		for _, r := range rs {
@@ -35,7 +39,7 @@ func (rs Rules) Decide(c Call) (effect Effect, by Rule, ok bool) {
 			case r.Effect != effect || !appliesTo(r, c):
 			case r.Match == "" || matchesWide(r, c, line):
 				return effect, r, true
-			case line != nil && blind.Tool == "" && (line.isOpaque() || mayMatch(r, line)) && !isHidden(r, c):
+			case blind.Tool == "" && (isOpaque() || matchesCommand(r, line, true)) && !isHidden(r, c):
 				blind = r
 			}
 		}
@@ -73,8 +77,7 @@ func matchesWide(r Rule, c Call, line *parser) bool {
 		if strings.TrimSpace(r.Match) == strings.TrimSpace(c.Command) {
 			return true
 		}
-		wanted := commandWords(r)
-		return len(wanted) > 0 && slices.ContainsFunc(line.cmds, func(cmd Command) bool { return beginsWith(cmd.Words, wanted) })
+		return matchesCommand(r, line, false)
 	case fetchTool:
 		name, _, err := net.SplitHostPort(c.Host)
 		if err != nil {
@@ -87,11 +90,14 @@ func matchesWide(r Rule, c Call, line *parser) bool {
 	return ok && c.Path != "" // ignore letter case, as some file systems do
 }
 
-// mayMatch reports whether a command of a line could match a rule, depending on the values of words
-// that are not known.
-func mayMatch(r Rule, line *parser) bool {
+// matchesCommand reports whether a rule matches a command of a line, or, with guess, could match one depending on
+// the values of words that are not known.
+func matchesCommand(r Rule, line *parser, guess bool) bool {
+	if line == nil {
+		return false
+	}
 	wanted := commandWords(r)
-	return len(wanted) > 1 && slices.ContainsFunc(line.cmds, func(cmd Command) bool { return !cmd.isLoose && begins(cmd.Words, wanted, true) })
+	return len(wanted) > 0 && slices.ContainsFunc(line.cmds, func(cmd Command) bool { return !(guess && cmd.isLoose) && begins(cmd.Words, wanted, guess) })
 }
 
 // commandWords returns the words of Match if it is exactly one command; nil otherwise, in
@@ -105,12 +111,10 @@ func commandWords(r Rule) []string {
 	return line.list[0].Words
 }
 
-// beginsWith reports whether a command begins with the words of a rule in a wide sense:
+// begins reports whether a command begins with the words of a rule in a wide sense:
 // the program may be in any directory, options may be anywhere and combined, and
-// further options may come between the words.
-func beginsWith(words, wanted []string) bool { return begins(words, wanted, false) }
-
-// begins is beginsWith. With guess, a word whose value is not known matches any value it may have.
+// further options may come between the words. With guess, a word whose value is not known
+// matches any value it may have.
 func begins(words, wanted []string, guess bool) bool {
 	words, wanted = gitWords(words), gitWords(wanted)
 	if len(words) == 0 || !strings.EqualFold(programName(words[0]), programName(wanted[0])) {
@@ -162,7 +166,7 @@ func hasOption(words []string, want string) bool {
 		if word == want || strings.HasPrefix(word, want+"=") {
 			return true
 		}
-		if strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") {
+		if isShort(word) {
 			short += word[1:]
 		}
 	}
@@ -188,30 +192,33 @@ func (rs Rules) findAllow(c Call, line *parser) (Rule, bool) {
 			return r, true
 		}
 	}
-	anything := func(r Rule) bool { return r.Match == "" }
-	if line == nil || line.notSimple != "" || line.isWrapped {
-		return find(anything)
+	if line != nil && line.notSimple == "" && !line.isWrapped {
+		if by, ok := allowList(c, line.list, find); ok {
+			return by, true
+		}
 	}
-	var by Rule
+	return find(func(r Rule) bool { return r.Match == "" })
+}
+
+// allowList returns the rule that allows least of those that find finds for each command of a list in reverse
+// order; ok is false if a command has none.
+func allowList(c Call, list []Command, find func(holds func(Rule) bool) (Rule, bool)) (by Rule, ok bool) {
 	moved := false
-	for _, cmd := range slices.Backward(line.list) { // the list is in reverse order
+	for _, cmd := range slices.Backward(list) {
 		if !moved && !cmd.piped && entersFolder(cmd.Words, c.Workspace) {
 			moved = true // only one cd: with two, a failed first one would matter
 			continue
 		}
 		r, ok := find(func(r Rule) bool { return r.Match != "" && coversCommand(r, cmd.Words, c.Workspace) })
-		if !ok || len(line.list) > 1 && refusalReason(programName(cmd.Words[0])) == reasonAltersShell && !isNarrow(cmd.Words) ||
+		if !ok || len(list) > 1 && refusalReason(programName(cmd.Words[0])) == reasonAltersShell && !isNarrow(cmd.Words) ||
 			moved && !isSameBelow(cmd.Words) || cmd.piped && !isFilter(cmd.Words) {
-			return find(anything)
+			return Rule{}, false
 		}
-		if by.Tool == "" || r.Sandboxed { // keep the rule that allows less
+		if by.Tool == "" || r.Sandboxed {
 			by = r
 		}
 	}
-	if by.Tool == "" { // only cd commands
-		return find(anything)
-	}
-	return by, true
+	return by, by.Tool != "" // and not only cd commands
 }
 
 // entersFolder reports whether words only change to an existing directory of the workspace.
@@ -316,24 +323,28 @@ func Validate(r Rule) error {
 // CountWords returns the number of words of a line's longest command that can have prefix
 // rules; otherwise an error.
 func CountWords(command string) (most int, err error) {
-	list, err := simpleList(command)
+	list, err := simpleList(command, maxLine)
 	for _, cmd := range list {
 		most = max(most, len(cmd.Words))
 	}
 	return most, err
 }
 
-// simpleList returns the commands of a line that rules can match individually.
-func simpleList(line string) ([]Command, error) {
+// simpleList returns the commands of a line that rules can match individually. With most 1, the line is one
+// command alone. The error completes the sentence "the command …".
+func simpleList(line string, most int) ([]Command, error) {
 	r := parseLine(line)
 	why := r.notSimple
-	if len(r.list) < 2 {
+	if len(r.list) < 2 || most == 1 {
 		why = cmp.Or(why, r.notBare)
 	}
 	for _, cmd := range r.list {
 		if i := slices.IndexFunc(cmd.Words, isDynamic); i >= 0 {
 			why = cmp.Or(why, dynamicReason+strings.TrimPrefix(cmd.Words[i], dynamicMark))
 		}
+	}
+	if len(r.list) > most {
+		why = cmp.Or(why, fmt.Sprintf("contains %d commands", len(r.list)))
 	}
 	if why != "" {
 		return nil, errors.New(why)
@@ -342,11 +353,21 @@ func simpleList(line string) ([]Command, error) {
 	return r.list, nil
 }
 
+// singleCommand returns the words of a line that is one simple command, which may run
+// others.
+func singleCommand(line string) ([]string, error) {
+	list, err := simpleList(line, 1)
+	if err != nil {
+		return nil, err
+	}
+	return list[0].Words, nil
+}
+
 // PrefixRules returns the rules that allow all commands beginning with the first n words of a simple
 // command. For a list, such as a pipe, it returns one rule for each command, which may have fewer
 // words. The rules allow the line itself.
 func PrefixRules(command string, n int) (rules Rules, err error) {
-	list, err := simpleList(command)
+	list, err := simpleList(command, maxLine)
 	if err != nil {
 		return nil, fmt.Errorf("only this exact command can be allowed: it %w", err)
 	}

@@ -244,13 +244,13 @@ var denyPushTests = struct{ ask, unplain, run []string }{
 		"echo push | xargs git", "echo push | xargs -I{} git {}", "echo push | xargs -0I{} git {}", "echo push | xargs -rI {} git {} x", "echo push | xargs -i git {}", "echo push | xargs --replace git {}", "echo push | xargs --repl=% git %", "echo push | xargs -I% git -C x %", "echo push | xargs -I{} git -c color.ui=never {}",
 		"echo push | xargs -I{} git --no-pager {} x", "echo push | xargs -I{} git --git-dir={} {}", "x=push; git $x", "git \"$x\" y", "git p{u,}sh", "git {push,}", "git ???h", "git $(echo push)", "git `cat f`", "sh -c 'git $1' x push", "/usr/bin/git -C x $y", "git -C \"$x\" $y", "git --no-pager $x", `git $'pu\x{73}h'`, "git p$x",
 		"git ${x}h", "sudo git $x", "git $x log", "echo push | xargs git -C x", "echo push | xargs git --no-pager", "echo push | xargs sudo git", "echo push | xargs -I{} sudo git {}", "echo push | xargs -I{} sudo -u mail git {}", "echo push | xargs -n 1 git", "echo push | xargs --max-args 1 git", "echo push | xargs -rn 1 git",
-		"echo push | xargs -P2 -d , git", "echo push | parallel --jobs 2 git {}", "find push -exec git {} ';'", "echo merge | xargs -I{} gh pr {}", "echo exec | xargs kubectl -n web", "ls | xargs -0n 1 sh", "git \"${x}g\"",
+		"echo push | xargs -P2 -d , git", "echo push | parallel --jobs 2 git {}", "find push -exec git {} ';'", "echo merge | xargs -I{} gh pr {}", "echo exec | xargs kubectl -n web", "ls | xargs -0n 1 sh", "git \"${x}g\"", "ls | parallel git -C {} pull",
 	},
 	unplain: []string{"for f in *; do git add \"$f\"; done"},
 	run: []string{
 		"git log $x", "git commit -m \"$x\"", "git -C \"$x\" log", "git --git-dir=$x log", "git -C $x status", "git add *", "git diff \"$x\"", "git l$x", "git -c user.name=\"x\" log", "ls | xargs -I{} git -C {} pull", "ls | xargs -I{} git -C {} status", "ls | xargs -I{} git --git-dir={} log",
 		"ls | xargs -I{} git --git-dir {} --work-tree x status", "git branch | xargs git branch -d", "git branch | xargs -I{} git branch -d {}", "ls | xargs -0 git add", "cat tags | xargs -n1 git tag", "cat tags | xargs -I{} git tag {}", "find . -name .git -execdir git -C {} gc ';'", "ls | xargs -P4 -I{} docker pull {}", "ls | xargs -I{} kubectl -n {} get pods", "ls | xargs -I{} terraform -chdir={} plan",
-		"ls | xargs -I{} npm run {}", "ls | xargs -I{} sudo chown git {}", "ls | xargs sudo chown git", "ls | xargs -I{} gh pr view {}", "ls | xargs -n 1 gzip", "ls | xargs -rn1 basename", "ls | xargs -0I{} cp {} dst", "ls | parallel git -C {} pull", "ls | parallel --jobs 4 gzip", "ls | xargs -I{} go -C {} build",
+		"ls | xargs -I{} npm run {}", "ls | xargs -I{} sudo chown git {}", "ls | xargs sudo chown git", "ls | xargs -I{} gh pr view {}", "ls | xargs -n 1 gzip", "ls | xargs -rn1 basename", "ls | xargs -0I{} cp {} dst", "ls | parallel --jobs 4 gzip", "ls | xargs -I{} go -C {} build",
 	},
 }
 

@@ -197,9 +197,6 @@ func (o *argSet) onlyChecks(args []string) bool {
 // codeFollows matches options before code or the name of a module.
 var codeFollows = lazy.NewRegexp(`(?m)^-[a-zA-Z]*[cm]`)
 
-// copiers are programs that write, link or copy the files that their words name.
-var copiers = []string{"cp", "ln", "mv", "install", "ginstall", "link", "tee", "dd", "rsync", "scp", "curl", "wget", "ditto", "rename"}
-
 // buildFile matches files that programs run without being told their names.
 var buildFile = lazy.NewRegexp(`(?i)^(gnu)?makefile$|\.mk$|^(package\.json|justfile|taskfile\.ya?ml|rakefile|cmakelists\.txt|build\.(gradle|xml|ninja).*|pom\.xml|sconstruct|conftest\.py|.*_test\.go|build\.rs)$`)
 
@@ -211,7 +208,7 @@ func runsOwnFile(cmds []Command, targets []string) bool {
 		switch words := cmd.Words; {
 		case len(words) > maxOpaqueWords:
 			targets, running = append(targets, "."), append(running, words[:maxOpaqueWords])
-		case slices.Contains(copiers, programName(words[0])):
+		case opaqueArgsFor(programName(words[0])).is["=writes"]:
 			targets = append(targets, words[1:]...)
 		default:
 			running = append(running, words)

@@ -151,9 +151,9 @@ func (a *argSet) mayBeWord(word string) bool {
 }
 
 var (
-	assignment   = lazy.NewRegexp(`^[A-Za-z_][A-Za-z0-9_]*[:?+!]*=`)
-	urlScheme    = lazy.NewRegexp(`^[A-Za-z0-9+-]+:(//|:)`) // https://x, and ext::sh of git
-	windowsDrive = lazy.NewRegexp(`^[A-Za-z]:[/\\]`)
+	assignment = lazy.NewRegexp(`^[A-Za-z_][A-Za-z0-9_]*[:?+!]*=`)
+	leaves     = lazy.NewRegexp(`^[A-Za-z]:[/\\]|(^|[/\\:=,])\.\.([/\\:=,]|$)`) // a drive of Windows, or a folder above
+	urlScheme  = lazy.NewRegexp(`^[A-Za-z0-9+-]+:(//|:)`)                       // https://x, and ext::sh of git
 )
 
 // mayFollow reports whether word may follow a prefix.
@@ -182,12 +182,7 @@ func mayFollow(words []string, word, folder string) bool {
 // staysInside reports whether word, if it is or contains a path as in
 // template-file=/etc/x, stays in the workspace; folder "" is no workspace.
 func staysInside(word, folder string) bool {
-	for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune(`/\:=,`, r) }) {
-		if part == ".." {
-			return false
-		}
-	}
-	if windowsDrive.MatchString(word) {
+	if leaves.MatchString(word) {
 		return false
 	}
 	for part := range strings.FieldsFuncSeq(word, func(r rune) bool { return strings.ContainsRune(":=,", r) }) {

@@ -2,10 +2,8 @@ package permission
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -76,7 +74,7 @@ func (r *parser) addLine(line string, depth int, fed bool) (plain bool) {
 	}
 	r.plain[line] = true
 	file, why := r.parseTree(line, depth)
-	s := visitor{parser: r, source: line, depth: depth, fed: fed, inputs: map[*syntax.CallExpr]bool{}}
+	s := visitor{parser: r, source: line, depth: depth, fed: fed, inputs: map[syntax.Command]bool{}}
 	if depth == 0 { // inner lines do not affect whether the line is simple
 		if why != "" {
 			r.setNotSimple(why)
@@ -93,21 +91,21 @@ func (r *parser) addLine(line string, depth int, fed bool) (plain bool) {
 
 // tooComplex returns why a line is not parsed; "" if it can be.
 func (r *parser) tooComplex(line string, depth int) string {
-	openers, keywords := 0, 0
+	nested := 0
 	for i := range len(line) {
 		if strings.IndexByte("([{`", line[i]) >= 0 {
-			openers++
+			nested += maxKeywords / maxOpeners
 		}
 	}
 	for word := range strings.FieldsSeq(line) {
 		if syntax.IsKeyword(word) {
-			keywords++
+			nested++
 		}
 	}
 	switch {
 	case len(line) > maxLine:
 		return fmt.Sprintf("is longer than %d KiB", maxLine>>10)
-	case openers > maxOpeners, keywords > maxKeywords, depth > maxDepth, r.parsedBytes+len(line) > maxParsed:
+	case nested > maxKeywords, depth > maxDepth, r.parsedBytes+len(line) > maxParsed:
 		return "is nested too deeply"
 	}
 	return ""
@@ -119,26 +117,27 @@ var continuedComment = lazy.NewRegexp(`(^|[\s;&|()<>\x60])#[^\n]*\\\n`)
 
 // parseTree returns the syntax tree of a line, or why it cannot be parsed.
 func (r *parser) parseTree(line string, depth int) (file *syntax.File, why string) {
+	file = &syntax.File{}
 	if why := r.tooComplex(line, depth); why != "" {
-		return &syntax.File{}, why
+		return file, why
 	}
 	r.parsedBytes += len(line)
 	defer func() {
 		if fault := recover(); fault != nil {
-			file, why = &syntax.File{}, fmt.Sprintf("is not understood: %v", fault)
+			why = fmt.Sprintf("is not understood: %v", fault)
 		}
 	}()
 	if continuedComment.MatchString(line) {
-		return &syntax.File{}, "is not understood: a backslash ends a line with #, which a shell may take for a comment"
+		return file, "is not understood: a backslash ends a line with #, which a shell may take for a comment"
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
+	parsed, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
 	switch {
 	case err != nil:
-		return &syntax.File{}, "is not understood: " + err.Error()
-	case len(file.Stmts) == 0:
+		return file, "is not understood: " + err.Error()
+	case len(parsed.Stmts) == 0:
 		return file, "is empty"
 	}
-	return file, ""
+	return parsed, ""
 }
 
 // addSuffixes adds words, words[1:], and so on as commands.
@@ -146,14 +145,6 @@ func (r *parser) addSuffixes(words []string, fed bool) {
 	for i := range words {
 		r.cmds = append(r.cmds, Command{Words: words[i:], fed: fed})
 	}
-}
-
-// isOpaque reports whether a line may run programs that rules cannot see.
-func (r *parser) isOpaque() bool {
-	r.opaque = r.opaque || slices.ContainsFunc(r.cmds, func(cmd Command) bool {
-		return isOpaque(cmd.Words, cmd.fed)
-	})
-	return r.opaque
 }
 
 // dynamicReason begins the reason for a line with words that are not static.
@@ -217,17 +208,4 @@ func programName(word string) string {
 		return bare
 	}
 	return name
-}
-
-// singleCommand returns the words of a line that is one simple command, which may run
-// others. The error completes the sentence "the line …".
-func singleCommand(line string) ([]string, error) {
-	r := parseLine(line)
-	if why := cmp.Or(r.notSimple, r.notBare); why != "" {
-		return nil, errors.New(why)
-	}
-	if len(r.list) != 1 {
-		return nil, fmt.Errorf("contains %d commands", len(r.list))
-	}
-	return r.list[0].Words, nil
 }

@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"slices"
@@ -44,17 +45,15 @@ var refusedPrefixes = sync.OnceValue(func() map[string]string {
 
 // refusalReason returns why a program cannot be a prefix; "" if it can.
 func refusalReason(name string) string {
-	for _, family := range []string{"git-", "ld-linux", "ld-musl-", "s6-"} {
-		if strings.HasPrefix(name, family) {
-			return refusedPrefixes()[family+"*"]
-		}
-	}
-	why := refusedPrefixes()[name]
+	why := cmp.Or(refusedPrefixes()[family.FindString(name)+"*"], refusedPrefixes()[name])
 	if why == "" && harmlessTable()[name] == nil {
 		return reasonUnknown
 	}
 	return why
 }
+
+// family matches names that stand in programs.txt with an asterisk.
+var family = lazy.NewRegexp(`^(git-|ld-linux|ld-musl-|s6-)`)
 
 // refusePrefix returns why words cannot be the prefix of an allow rule; "" if they can.
 func refusePrefix(words []string) string {
@@ -89,27 +88,19 @@ func refusePrefix(words []string) string {
 	return ""
 }
 
-// sedPrint matches a script of sed that prints lines.
-var sedPrint = lazy.NewRegexp(`^(?:[0-9]+|\$|/[^/\\\n]*/)(?:,(?:[+~]?[0-9]+|\$|/[^/\\\n]*/))?p$`)
+// narrowUses matches the arguments, as lines, of uses of programs that neither run nor set anything: test without
+// -v and -R, which evaluate an index, printf %s, and sed -n with a script that prints lines.
+var narrowUses = map[string]*lazy.Regexp{
+	"test":   lazy.NewRegexp(`^(?:(?:[^-\n[$\x60][^\n[$\x60]*|-(?:[^vR\n[$\x60][^\n[$\x60]*|[vR][^\n[$\x60]+)?)?\n)*$`),
+	"printf": lazy.NewRegexp(`^%s(?:\\n)?\n`),
+	"sed": lazy.NewRegexp(`^-n\n(?:` +
+		`(?:[0-9]+|\$|/[^/\\\f\n]*/)(?:,(?:[+~]?[0-9]+|\$|/[^/\\\f\n]*/))?p\n` +
+		`(?:(?:[^-\n].*)?\n)*)?$`),
+}
 
-// isNarrow reports whether words are, or begin, a use of test, printf %s or sed -n ADDRESSp that
-// neither runs nor sets anything. test -v and -R are excluded, because they evaluate an index.
+// isNarrow reports whether words are, or begin, a narrow use of a program.
 func isNarrow(words []string) bool {
-	if len(words) == 0 {
-		return false
-	}
-	switch args := words[1:]; words[0] {
-	case "test":
-		return !slices.ContainsFunc(args, func(word string) bool {
-			return word == "-v" || word == "-R" || strings.ContainsAny(word, "[$`")
-		})
-	case "printf":
-		return len(args) > 0 && (args[0] == "%s" || args[0] == `%s\n`)
-	case "sed":
-		return len(args) > 0 && args[0] == "-n" && (len(args) == 1 || sedPrint.MatchString(args[1])) &&
-			!slices.ContainsFunc(args[1:], func(word string) bool { return strings.HasPrefix(word, "-") })
-	}
-	return false
+	return len(words) > 0 && narrowUses[words[0]] != nil && narrowUses[words[0]].MatchString(inLines(words[1:]))
 }
 
 // narrowFollows reports whether a narrow prefix of n words covers words.

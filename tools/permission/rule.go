@@ -77,31 +77,38 @@ var toolName = lazy.NewRegexp(`^(mcp__[A-Za-z0-9_-]*\*|[A-Za-z0-9_-]{1,64})$`)
 // Ask and Deny hold wider, so that they are not missed: for every command that
 // begins with the words, with or without the asterisk, and for hosts below.
 func ParseRule(text string) (Rule, error) {
+	r, err := parseRule(text)
+	if err != nil {
+		return Rule{}, fmt.Errorf("rule %q: %w", text, err)
+	}
+	return r, nil
+}
+
+func parseRule(text string) (r Rule, err error) {
 	tool, match, narrow := strings.Cut(text, ":")
-	r := Rule{Tool: tool}
-	if !toolName.MatchString(tool) {
-		return Rule{}, fmt.Errorf("rule %q: it begins with no tool's name", text)
-	}
-	if !narrow {
-		return r, nil
-	}
 	match = strings.TrimLeft(match, blanks)
-	if !utf8.ValidString(match) {
-		return Rule{}, fmt.Errorf("rule %q: it is not valid UTF-8", text)
-	}
-	if match == "" {
-		return Rule{}, fmt.Errorf("rule %q: nothing follows the colon", text)
-	}
-	r.Match = match
-	if strings.HasPrefix(tool, mcpPrefix) {
-		return Rule{}, fmt.Errorf("rule %q: a tool from outside is named alone", text)
-	}
-	var err error
-	switch tool {
-	case shellTool:
-		r.Match, r.Prefix = cutStar(match)
-		err = checkPrefix(r)
-	case fetchTool:
+	r = Rule{Tool: tool, Match: match}
+	switch {
+	case !toolName.MatchString(tool):
+		err = errors.New("it begins with no tool's name")
+	case !narrow:
+	case !utf8.ValidString(match):
+		err = errors.New("it is not valid UTF-8")
+	case match == "":
+		err = errors.New("nothing follows the colon")
+	case strings.HasPrefix(tool, mcpPrefix):
+		err = errors.New("a tool from outside is named alone")
+	case tool == shellTool:
+		if r.Match, r.Prefix = cutStar(match); !r.Prefix {
+			break
+		}
+		if strings.TrimSpace(r.Match) == "" {
+			return r, errors.New("no command stands before the asterisk")
+		}
+		if _, err = singleCommand(r.Match); err != nil {
+			err = fmt.Errorf("the part before the asterisk %w", err)
+		}
+	case tool == fetchTool:
 		r.Match, err = parseHost(match)
 	default:
 		if r.Match = path.Clean(match); strings.ContainsAny(r.Match[:1], blanks) { // such as "./ x"
@@ -111,24 +118,7 @@ func ParseRule(text string) (Rule, error) {
 			err = errors.New("this is no glob of paths")
 		}
 	}
-	if err != nil {
-		return Rule{}, fmt.Errorf("rule %q: %w", text, err)
-	}
-	return r, nil
-}
-
-// checkPrefix reports why Match cannot be a prefix; nil if it can.
-func checkPrefix(r Rule) error {
-	if !r.Prefix {
-		return nil
-	}
-	if strings.TrimSpace(r.Match) == "" {
-		return errors.New("no command stands before the asterisk")
-	}
-	if _, err := singleCommand(r.Match); err != nil {
-		return fmt.Errorf("the part before the asterisk %w", err)
-	}
-	return nil
+	return r, err
 }
 
 // Tools whose rules do not match paths.

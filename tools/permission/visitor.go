@@ -19,9 +19,9 @@ type visitor struct {
 	fed     bool // the line's commands have an input from an outer line
 	unclear bool // the line is not plain, or a command in it runs something that is not seen
 	own     []Command
-	nesting int                       // of commands that build others
-	targets []string                  // files of redirections
-	inputs  map[*syntax.CallExpr]bool // commands that the line gives an input
+	nesting int                     // of commands that build others
+	targets []string                // files of redirections
+	inputs  map[syntax.Command]bool // commands that the line gives an input
 }
 
 // checkStatement checks that a statement is a list of simple commands; piped reports that it
@@ -67,6 +67,9 @@ var givesInput = lazy.NewRegexp(`^0?<[^<]`)
 // and so never to an option.
 var filesBelow = lazy.NewRegexp(`^(\.|[A-Za-z0-9_][A-Za-z0-9_.-]*)(/[A-Za-z0-9_*?][A-Za-z0-9_.*?-]*)+$`)
 
+// plainProgram matches a program without quotes or letters that look like others.
+var plainProgram = lazy.NewRegexp(`^(?:\\\n|[^'"\\\x80-\x{10FFFF}])+$`)
+
 // checkCall checks that a call is simple.
 func (s *visitor) checkCall(cmd *syntax.CallExpr, piped bool) {
 	if len(cmd.Assigns) > 0 {
@@ -80,7 +83,7 @@ func (s *visitor) checkCall(cmd *syntax.CallExpr, piped bool) {
 			s.setNotBare(dynamicReason + s.sourceOf(word))
 		case !v.isStatic():
 			s.setNotSimple(dynamicReason + s.sourceOf(word))
-		case i == 0 && (!v.isUnquoted || !isASCII(v.text)):
+		case i == 0 && !plainProgram.MatchString(s.sourceOf(word)):
 			s.setNotSimple("does not write its program plainly: " + s.sourceOf(word))
 		default:
 			if why := lookalikeReason(v); why != "" {
@@ -100,18 +103,17 @@ func (s *visitor) visit(node syntax.Node) bool {
 	case nil, *syntax.File, *syntax.Word, *syntax.Lit, *syntax.SglQuoted, *syntax.DblQuoted, *syntax.Comment:
 	case *syntax.Stmt:
 		s.unclear = s.unclear || node.Coprocess || node.Disown
-		if call, ok := node.Cmd.(*syntax.CallExpr); ok && slices.ContainsFunc(node.Redirs, func(r *syntax.Redirect) bool {
+		if slices.ContainsFunc(node.Redirs, func(r *syntax.Redirect) bool {
 			return givesInput.MatchString(s.sourceOf(r)) && !mergesOrDiscards.MatchString(s.sourceOf(r))
 		}) {
-			s.inputs[call] = true
+			s.inputs[node.Cmd] = true
 		}
 	case *syntax.BinaryCmd:
-		if call, ok := node.Y.Cmd.(*syntax.CallExpr); ok && (node.Op == syntax.Pipe || node.Op == syntax.PipeAll) {
-			s.inputs[call] = true
+		if node.Op == syntax.Pipe || node.Op == syntax.PipeAll {
+			s.inputs[node.Y.Cmd] = true
 		}
 	case *syntax.ParamExp:
-		plain := !node.Excl && !node.Width && node.Index == nil && node.Slice == nil && node.Repl == nil && node.Names == 0 && node.Exp == nil
-		s.unclear = s.unclear || !plain
+		s.unclear = s.unclear || !parameter.MatchString(s.sourceOf(node))
 	case *syntax.Redirect:
 		s.addRedirect(node)
 	case *syntax.TimeClause:
@@ -128,15 +130,18 @@ func (s *visitor) visit(node syntax.Node) bool {
 	return true
 }
 
+// parameter matches a parameter without operators.
+var parameter = lazy.NewRegexp(`^\$(\w+|[@*#?$!-]|\{#?(\w+|[@*#?$!-])\})$`)
+
 // addRedirect adds the file of a redirection.
 func (s *visitor) addRedirect(r *syntax.Redirect) {
-	switch file := s.wordsOf([]*syntax.Word{r.Word})[0]; r.Op {
-	case syntax.RdrIn:
-	case syntax.RdrOut, syntax.AppOut, syntax.RdrInOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
+	switch file := s.wordsOf([]*syntax.Word{r.Word})[0]; r.Op.String() {
+	case "<":
+	case ">", ">>", "<>", ">|", "&>", "&>>":
 		if !strings.HasPrefix(file, "/dev/") {
 			s.targets = append(s.targets, file)
 		}
-	case syntax.DplIn, syntax.DplOut: // bash expands the word twice
+	case "<&", ">&": // bash expands the word twice
 		s.unclear = s.unclear || strings.ContainsAny(s.sourceOf(r.Word), "$`")
 	default:
 		s.unclear = true
@@ -203,8 +208,8 @@ func builtCommand(words []string) (inner []string, ok bool) {
 	name := programName(words[0])
 	mark, value, o := "{}", "$x", opaqueArgsFor(name)
 	at, appends := 1+o.operandOf(words[1:]), true
-	switch name {
-	case "find", "bfs", "gfind", "fd", "fdfind":
+	switch {
+	case o.is["=finds"]:
 		value, appends = "./$x", name[:2] == "fd"
 		at = 1 + slices.IndexFunc(words, findExec.MatchString)
 		if at == 0 || slices.ContainsFunc(words[at:], findExec.MatchString) {
@@ -213,14 +218,12 @@ func builtCommand(words []string) (inner []string, ok bool) {
 		if end := slices.IndexFunc(words[at:], func(word string) bool { return word == ";" || word == "+" }); end >= 0 {
 			words = words[:at+end]
 		}
-	case "xargs", "gxargs":
+	case o.is["=feeds"]:
 		m := inputMark.FindStringSubmatch(inLines(words[:at]))
 		if m != nil {
 			mark = cmp.Or(m[1]+m[2], mark)
 		}
 		appends = m == nil && at < len(words)
-	case "parallel":
-		appends = at < len(words) && !strings.Contains(strings.Join(words[at:], " "), mark)
 	default:
 		if o.operands != 1 || refusalReason(name) != reasonRuns || at == len(words) {
 			return nil, false
@@ -273,7 +276,7 @@ func (s *visitor) addWrapped(words []string, fed, loose bool) {
 		s.cmds = append(s.cmds, cmd)
 		if runs {
 			s.own = append(s.own, cmd)
-			runs = !slices.Contains(copiers, programName(word)) // its files are no commands
+			runs = !opaqueArgsFor(programName(word)).is["=writes"] // its files are no commands
 		}
 	}
 	name, isData := programName(words[0]), loose
@@ -281,7 +284,7 @@ func (s *visitor) addWrapped(words []string, fed, loose bool) {
 		inner := words[1+i:]
 		_, built := builtCommand(inner)
 		switch {
-		case loose, !built && !(hasAliases(programName(inner[0])) && isWrapper(inner)):
+		case loose, !built && !(opaqueArgsFor(programName(inner[0])).is["=aliases"] && isWrapper(inner)):
 		case s.nesting > 0:
 			s.unclear = true
 		default:
@@ -290,7 +293,7 @@ func (s *visitor) addWrapped(words []string, fed, loose bool) {
 			s.nesting--
 		}
 	}
-	shell := opaqueArgsFor(name).is["=stdin"]
+	is := opaqueArgsFor(name).is
 	for i, word := range words[1:] {
 		switch {
 		case isValue.MatchString(inLines(words[i : i+2])):
@@ -299,20 +302,17 @@ func (s *visitor) addWrapped(words []string, fed, loose bool) {
 		default:
 			plain := s.addText(word, fed)
 			s.unclear = s.unclear || !plain && !isData
-			if hasAliases(name) {
+			if is["=aliases"] {
 				s.addText(name+" "+word, fed)
 			}
 		}
-		if shell && codeFollows.MatchString(words[i]) {
+		if is["=stdin"] && codeFollows.MatchString(words[i]) {
 			return // arguments of the text
 		}
 		isData = isData || i < maxWrappers && runsNothing(words[i+1:])
 	}
 	s.addText(strings.Join(words[1:], " "), fed)
 }
-
-// hasAliases reports whether a program has aliases for its commands with arguments.
-func hasAliases(name string) bool { return name == "git" || name == "gh" || name == "glab" }
 
 // maxWrappers bounds the words searched for a program that others run.
 const maxWrappers = 32

@@ -18,7 +18,6 @@ type wordValue struct {
 	isKnown      bool   // text is the whole value
 	unquotedText string // text outside of quotes, without escaped characters
 	isPlain      bool   // the text is literal: no $'…', no backslash
-	isUnquoted   bool   // has no quotes
 }
 
 // isStatic reports whether the word always has the same value. Globs and braces do not: a
@@ -27,7 +26,7 @@ func (v wordValue) isStatic() bool { return v.isKnown && v.isPlain }
 
 // evalWord evaluates the static parts of a word.
 func evalWord(word *syntax.Word) wordValue {
-	v := wordValue{isKnown: true, isPlain: true, isUnquoted: true}
+	v := wordValue{isKnown: true, isPlain: true}
 	var text, bare strings.Builder
 	for _, part := range word.Parts {
 		switch part := part.(type) {
@@ -35,10 +34,9 @@ func evalWord(word *syntax.Word) wordValue {
 			text.WriteString(escaped.ReplaceAllString(part.Value, "$1"))
 			bare.WriteString(escaped.ReplaceAllString(part.Value, ""))
 			if strings.Contains(part.Value, `\`) { // other shells may treat it differently
-				v.isUnquoted, v.isPlain = false, false
+				v.isPlain = false
 			}
 		case *syntax.SglQuoted:
-			v.isUnquoted = false
 			if !part.Dollar {
 				text.WriteString(part.Value)
 				continue
@@ -49,7 +47,6 @@ func evalWord(word *syntax.Word) wordValue {
 			v.isKnown = v.isKnown && err == nil && !strings.Contains(decoded, "\x00") && !oddEscape.MatchString(part.Value)
 			text.WriteString(decoded)
 		case *syntax.DblQuoted:
-			v.isUnquoted = false
 			if part.Dollar { // translated text
 				v.isPlain = false
 			}
@@ -169,12 +166,3 @@ var (
 )
 
 const lookalikes = `[\p{Cyrillic}\p{Greek}\p{Armenian}\p{Cherokee}\p{Coptic}\p{Lisu}]`
-
-func isASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] >= 0x80 {
-			return false
-		}
-	}
-	return true
-}
