@@ -39,7 +39,7 @@ func (rs Rules) Decide(c Call) (effect Effect, by Rule, ok bool) {
 			case r.Effect != effect || !appliesTo(r, c):
 			case r.Match == "" || matchesWide(r, c, line):
 				return effect, r, true
-			case blind.Tool == "" && (isOpaque() || matchesCommand(r, line, true)) && !isHidden(r, c):
+			case blind.Tool == "" && (isOpaque() || matchesCommand(r, line, true)) && !(r.Effect == Deny && r.Program() != "" && c.Hides != nil && c.Hides(r.Program())): // unless it cannot run at all
 				blind = r
 			}
 		}
@@ -49,12 +49,6 @@ func (rs Rules) Decide(c Call) (effect Effect, by Rule, ok bool) {
 		return Ask, blind, true
 	}
 	return by.Effect, by, ok
-}
-
-// isHidden reports whether the program that a rule denies cannot run at all.
-func isHidden(r Rule, c Call) bool {
-	program := r.Program()
-	return r.Effect == Deny && program != "" && c.Hides != nil && c.Hides(program)
 }
 
 // appliesTo reports whether r is for the tool, or the file's class, in the workspace of c.

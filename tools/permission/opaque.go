@@ -205,12 +205,10 @@ var buildFile = lazy.NewRegexp(`(?i)^(gnu)?makefile$|\.mk$|^(package\.json|justf
 func runsOwnFile(cmds []Command, targets []string) bool {
 	var running [][]string
 	for _, cmd := range cmds {
-		switch words := cmd.Words; {
-		case len(words) > maxOpaqueWords:
-			targets, running = append(targets, "."), append(running, words[:maxOpaqueWords])
-		case opaqueArgsFor(programName(words[0])).is["=writes"]:
+		words := cmd.Words[:min(len(cmd.Words), maxOpaqueWords)] // longer commands ask
+		if opaqueArgsFor(programName(words[0])).is["=writes"] {
 			targets = append(targets, words[1:]...)
-		default:
+		} else {
 			running = append(running, words)
 		}
 	}

@@ -58,7 +58,7 @@ func (a *argSet) add(item string) {
 }
 
 func (a *argSet) addOption(item string) {
-	option := strings.TrimRight(item, "+?.")
+	option := strings.TrimRight(item, "+?.!")
 	mark := item[len(option):]
 	a.options[mark] = append(a.options[mark], option)
 	if len(option) == 2 && strings.ContainsAny(mark, "+?") {

@@ -33,13 +33,19 @@ const (
 // parser collects the commands of a line.
 type parser struct {
 	cmds        []Command
-	list        []Command       // the commands, if the line is a simple list
-	notSimple   string          // first reason why the line is not a list of simple commands; "" if it is
-	notBare     string          // first reason why the list is not bare: pipes, harmless redirections or wildcards
-	isWrapped   bool            // a command of the list runs others
-	opaque      bool            // a program may run that is not in cmds
-	parsedBytes int             // bytes given to the syntax parser
-	plain       map[string]bool // lines already added, and whether they are plain
+	list        []Command          // the commands, if the line is a simple list
+	notSimple   string             // first reason why the line is not a list of simple commands; "" if it is
+	notBare     string             // first reason why the list is not bare: pipes, harmless redirections or wildcards
+	isWrapped   bool               // a command of the list runs others
+	opaque      bool               // a program may run that is not in cmds
+	parsedBytes int                // bytes given to the syntax parser
+	plain       map[innerLine]bool // lines already added, and whether they are plain
+}
+
+// innerLine is a line, and whether it has an input from an outer line.
+type innerLine struct {
+	text string
+	fed  bool
 }
 
 // parseLine splits a command line of bash or sh. The line is simple if it is a list of simple
@@ -51,7 +57,7 @@ type parser struct {
 // arguments, in which no command runs something that is not seen. parseLine never fails, and its
 // work is bounded by the length of the line.
 func parseLine(line string) *parser {
-	r := &parser{plain: map[string]bool{}}
+	r := &parser{plain: map[innerLine]bool{}}
 	if why := invisibleReason(line); why != "" {
 		r.setNotSimple(why)
 	}
@@ -69,28 +75,32 @@ func (r *parser) setNotBare(why string) { r.notBare = cmp.Or(r.notBare, why) }
 // addLine adds the commands of a line, and reports whether the line is plain; depth is 0 for the outer
 // one.
 func (r *parser) addLine(line string, depth int, fed bool) (plain bool) {
-	if plain, ok := r.plain[line]; ok {
+	key := innerLine{line, fed}
+	if plain, ok := r.plain[key]; ok {
 		return plain
 	}
-	r.plain[line] = true
+	r.plain[key] = true
 	file, why := r.parseTree(line, depth)
 	s := visitor{parser: r, source: line, depth: depth, fed: fed, inputs: map[syntax.Command]bool{}}
 	if depth == 0 { // inner lines do not affect whether the line is simple
-		if why != "" {
-			r.setNotSimple(why)
-		}
+		r.setNotSimple(why)
 		for _, stmt := range file.Stmts {
 			s.checkStatement(stmt, false)
 		}
 	}
 	syntax.Walk(file, s.visit)
 	plain = why == "" && !s.unclear && !runsOwnFile(s.own, s.targets)
-	r.plain[line] = plain
+	r.plain[key] = plain
 	return plain
 }
 
-// tooComplex returns why a line is not parsed; "" if it can be.
-func (r *parser) tooComplex(line string, depth int) string {
+// continuedComment matches a possible comment that ends with a backslash. The parser continues it on the
+// next line; a shell does not.
+var continuedComment = lazy.NewRegexp(`(^|[\s;&|()<>\x60])#[^\n]*\\\n`)
+
+// parseTree returns the syntax tree of a line, or why it cannot be parsed.
+func (r *parser) parseTree(line string, depth int) (file *syntax.File, why string) {
+	file = &syntax.File{}
 	nested := 0
 	for i := range len(line) {
 		if strings.IndexByte("([{`", line[i]) >= 0 {
@@ -104,22 +114,11 @@ func (r *parser) tooComplex(line string, depth int) string {
 	}
 	switch {
 	case len(line) > maxLine:
-		return fmt.Sprintf("is longer than %d KiB", maxLine>>10)
+		return file, fmt.Sprintf("is longer than %d KiB", maxLine>>10)
 	case nested > maxKeywords, depth > maxDepth, r.parsedBytes+len(line) > maxParsed:
-		return "is nested too deeply"
-	}
-	return ""
-}
-
-// continuedComment matches a possible comment that ends with a backslash. The parser continues it on the
-// next line; a shell does not.
-var continuedComment = lazy.NewRegexp(`(^|[\s;&|()<>\x60])#[^\n]*\\\n`)
-
-// parseTree returns the syntax tree of a line, or why it cannot be parsed.
-func (r *parser) parseTree(line string, depth int) (file *syntax.File, why string) {
-	file = &syntax.File{}
-	if why := r.tooComplex(line, depth); why != "" {
-		return file, why
+		return file, "is nested too deeply"
+	case continuedComment.MatchString(line):
+		return file, "is not understood: a backslash ends a line with #, which a shell may take for a comment"
 	}
 	r.parsedBytes += len(line)
 	defer func() {
@@ -127,9 +126,6 @@ func (r *parser) parseTree(line string, depth int) (file *syntax.File, why strin
 			why = fmt.Sprintf("is not understood: %v", fault)
 		}
 	}()
-	if continuedComment.MatchString(line) {
-		return file, "is not understood: a backslash ends a line with #, which a shell may take for a comment"
-	}
 	parsed, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
 	switch {
 	case err != nil:

@@ -126,15 +126,9 @@ func gitWords(words []string) []string {
 // execOption returns the option among words that makes the program run others; "" if none does.
 func execOption(words []string) string {
 	for _, word := range words[1:] {
-		option, _, _ := strings.Cut(word, "=")
-		options := []string{option}
-		if isShort(option) {
-			options = append(options, "-"+option[len(option)-1:]) // the last of several combined letters
-		}
-		for _, option := range options {
-			if strings.HasPrefix(option, "-") && refusedPrefixes()[programName(words[0])+" "+strings.ToLower(option)] == reasonRuns {
-				return option
-			}
+		if opaqueArgsFor(programName(words[0])).has("!", []string{word}) {
+			option, _, _ := strings.Cut(word, "=")
+			return option
 		}
 	}
 	return ""

@@ -86,9 +86,7 @@ func (s *visitor) checkCall(cmd *syntax.CallExpr, piped bool) {
 		case i == 0 && !plainProgram.MatchString(s.sourceOf(word)):
 			s.setNotSimple("does not write its program plainly: " + s.sourceOf(word))
 		default:
-			if why := lookalikeReason(v); why != "" {
-				s.setNotSimple(why)
-			}
+			s.setNotSimple(lookalikeReason(v))
 		}
 	}
 	words := s.wordsOf(cmd.Args)
@@ -339,9 +337,9 @@ func (s *visitor) addHandedOn(words []string, fed bool) {
 		if i == 0 || !handsOn.MatchString(option) {
 			continue
 		}
-		rest := words[i+1:]
-		if value != "" {
-			rest = append([]string{value}, rest...)
+		rest := append([]string{value}, words[i+1:]...)
+		if value == "" {
+			rest = rest[1:]
 		}
 		switch {
 		case len(rest) == 0 || isDynamic(rest[0]):

@@ -50,14 +50,9 @@ func evalWord(word *syntax.Word) wordValue {
 			if part.Dollar { // translated text
 				v.isPlain = false
 			}
-			for _, inner := range part.Parts {
-				lit, ok := inner.(*syntax.Lit)
-				if !ok {
-					v.isKnown = false
-					continue
-				}
-				text.WriteString(escapedInQuotes.ReplaceAllString(lit.Value, "$1"))
-			}
+			inner := (&syntax.Word{Parts: part.Parts}).Lit() // empty if it has others
+			v.isKnown = v.isKnown && (inner != "" || len(part.Parts) == 0)
+			text.WriteString(escapedInQuotes.ReplaceAllString(inner, "$1"))
 		default:
 			v.isKnown = false
 		}
@@ -115,15 +110,12 @@ func literalStart(source string) (start, rest string) {
 // isExpanded reports whether a shell expands unquoted text. Braces of a git revision, as in
 // stash@{0}, do not count.
 func isExpanded(bare string) bool {
-	if bare == "[" { // the program
-		return false
-	}
 	bare = strings.ReplaceAll(bare, "{}", "") // an empty list is not expanded
 	return expansion.MatchString(bare) || strings.Contains(bare, "{") && (strings.Contains(bare, "..") || !revision.MatchString(bare))
 }
 
 var (
-	expansion = lazy.NewRegexp(`[*?[]|^~|[=:]~`)
+	expansion = lazy.NewRegexp(`[*?]|\[.|.\[|^~|[=:]~`) // [ alone is a program
 	revision  = lazy.NewRegexp(`^[^{,]*[@^]\{[^{,]*$`)
 )
 
