@@ -39,14 +39,15 @@ func (a *argSet) add(item string) {
 	mark, expr, isExpr := strings.Cut(strings.TrimSuffix(item, "/"), "/")
 	options, checked := strings.CutSuffix(mark, "=")
 	count, isInput := strings.CutPrefix(item, "=input")
+	re := lazy.NewRegexp("(?m)" + expr) // for lines
 	switch {
 	case isExpr && checked:
 		for option := range strings.SplitSeq(options, ",") {
-			a.harmless[option] = lazy.NewRegexp(expr)
+			a.harmless[option] = re
 			a.addOption(option + "+")
 		}
 	case isExpr:
-		a.exprs[mark] = append(a.exprs[mark], lazy.NewRegexp("(?m)"+expr))
+		a.exprs[mark] = append(a.exprs[mark], re)
 	case isInput:
 		a.is["=input"] = true
 		a.operands, _ = strconv.Atoi(count)
@@ -147,7 +148,7 @@ func (a *argSet) hasOption(word string) bool {
 
 // mayBeWord reports whether a word may follow although it looks like an option or a setting.
 func (a *argSet) mayBeWord(word string) bool {
-	return a.harmless[""] != nil && a.harmless[""].MatchString(word)
+	return a.harmless[""] != nil && a.harmless[""].MatchString(strings.ReplaceAll(word, "\n", "\f"))
 }
 
 var (

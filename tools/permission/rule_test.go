@@ -323,6 +323,18 @@ func TestTables(t *testing.T) {
 			}
 		}
 	}
+	for _, table := range []map[string]*argSet{opaqueArgsOf(), harmlessTable()} {
+		for _, a := range table { // a bad expression panics
+			for _, all := range a.exprs {
+				for _, re := range all {
+					re.MatchString("")
+				}
+			}
+			for _, re := range a.harmless {
+				re.MatchString("")
+			}
+		}
+	}
 	for name := range opaqueArgsOf() {
 		if name != programName(name) {
 			t.Errorf("%q is never looked up", name)
