@@ -136,7 +136,7 @@ func TestNoPrompts(t *testing.T) {
 func talking(t *testing.T, f *Flow) (*app.App, *llmtest.Fake) {
 	t.Helper()
 	fake := llmtest.New(llmtest.Say("yes"), llmtest.Say("yes"))
-	a := apptest.New(t, func(a *app.App) { app.Register(a); Register(a) }, func(o *app.Options) {
+	a := apptest.New(t, func(a *app.App) { conversation.Register(a); Register(a) }, func(o *app.Options) {
 		o.Prompts = f
 		o.Session = session.New(session.Options{Model: llm.Endpoint{Name: "fake/m", Origin: "fake", Model: fake}})
 		t.Cleanup(func() { o.Session.Close() })
@@ -223,7 +223,7 @@ func TestPersona(t *testing.T) {
 		used          []string
 	}{{"plain", "/project", llm.EffortLow, nil}, {"critic", "", llm.EffortHigh, []string{"fake/other"}}} {
 		e := apptest.Run(t, a, "/persona "+tt.name)
-		is := a.Session.Personas().Current()
+		is := a.Session.Personas.Current()
 		if apptest.See(e).Err != nil || is.Name != tt.name || is.Project != tt.project || a.Session.Effort() != tt.effort || !slices.Equal(used, tt.used) {
 			t.Errorf("%s: %+v; it is %+v, effort %q, models %q", tt.name, e, is, a.Session.Effort(), used)
 		}
@@ -235,7 +235,7 @@ func TestPersona(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for _, name := range []string{"say", "none"} {
-		if e := apptest.Run(t, a, "/persona "+name); apptest.See(e).Err == nil || a.Session.Personas().Current().Name != "critic" {
+		if e := apptest.Run(t, a, "/persona "+name); apptest.See(e).Err == nil || a.Session.Personas.Current().Name != "critic" {
 			t.Errorf("%s: %+v", name, e)
 		}
 	}
@@ -251,7 +251,7 @@ func TestPromptFiles(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "greet.md"), []byte("Hello"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	a := apptest.New(t, func(a *app.App) { app.Register(a); Register(a) }, func(o *app.Options) {
+	a := apptest.New(t, func(a *app.App) { conversation.Register(a); Register(a) }, func(o *app.Options) {
 		o.PromptFiles = app.PromptFiles{Dir: dir, Project: func() iter.Seq2[string, string] { return noFiles }}
 	})
 	if got := lines(a.Prompts.Items()); got != nil {
