@@ -56,6 +56,7 @@ func (c *conversation) restore() llm.Usage {
 	from := 1
 	if n := c.log.Older(); n > 0 {
 		c.tree = storedTree(n, info.Head, c.log.Read)
+		c.tree.turnsUpTo = c.log.Turns
 		from = max(n-recentMessages, 1)
 	} else {
 		c.tree = newTree(c.log.Nodes(), info.Head)

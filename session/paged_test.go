@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -257,6 +258,45 @@ func TestPersonaOfBranch(t *testing.T) {
 			if got := s.Personas.Current(); got.Name != want.Name {
 				t.Fatalf("seed %d: persona %q, want %q", seed, got.Name, want.Name)
 			}
+		}
+	}
+}
+
+// A request with the newest turns of a long conversation reads only these, and counts the others.
+func TestDynamicReadsTheEnd(t *testing.T) {
+	nodes := storetest.Nodes(1200, 1)
+	for i := range nodes {
+		nodes[i].Parent = i
+	}
+	db := MemoryStore()
+	t.Cleanup(func() { _ = db.Close() })
+	id, err := db.Import(store.Session{Model: storetest.Model, Head: len(nodes)}, nodes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := db.Fork(id, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	endpoint := llm.Endpoint{Name: storetest.Model, Origin: storetest.Origin, Context: 5000}
+	paged, whole := New(Options{Log: log, Model: endpoint}), New(Options{Model: endpoint})
+	t.Cleanup(func() { _ = paged.Close() })
+	whole.id, whole.tree = paged.id, newTree(nodes, len(nodes))
+	for round := range 3 {
+		var got, want [2]any
+		for s, to := range map[*Session]*[2]any{paged: &got, whole: &want} {
+			s.SetHistoryMode(HistoryDynamic)
+			to[0], to[1] = s.request.compile(endpoint, []llm.Part{{Kind: llm.Text, Text: "next"}})
+		}
+		if o := got[1].(omission); !reflect.DeepEqual(got, want) || o.turns < 100 {
+			t.Errorf("round %d: %+v is left out, want %+v", round, o, want[1])
+		}
+		if paged.tree.pages[0] != nil || paged.tree.pages[1] != nil {
+			t.Error("the beginning was read")
+		}
+		for _, s := range []*Session{paged, whole} {
+			s.append(llm.Message{Role: llm.RoleUser, Parts: []llm.Part{{Kind: llm.Text, Text: "more"}}})
+			s.append(llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Text, Text: strings.Repeat("well ", 1000)}}})
 		}
 	}
 }

@@ -78,15 +78,15 @@ func (r *nextRequest) compile(model llm.Endpoint, parts []llm.Part) (req llm.Req
 		req.Messages = r.conversation.histories.portable(&r.conversation.tree, model, parts)
 		return req, omitted
 	}
-	path := r.conversation.tree.Path()
+	var path []store.Node
 	if len(parts) > 0 {
 		path = append(path, store.Node{Message: llm.Message{Role: llm.RoleUser, Parts: parts}})
 	}
-	switch r.historyMode() {
-	case HistoryStateless:
+	if r.historyMode() == HistoryDynamic {
+		path, omitted = r.tokens.newestTurns(path, r.conversation.turnSeq, r.tokens.messageBudget(model, req))
+	} else {
+		path = append(r.conversation.tree.Path(), path...)
 		path = path[turnStart(path, r.conversation.turnSeq):]
-	case HistoryDynamic:
-		path, omitted = r.tokens.newestTurns(sinceSummary(path), r.conversation.turnSeq, r.tokens.messageBudget(model, req))
 	}
 	req.Messages, _ = model.Portable(messages(path))
 	return req, omitted

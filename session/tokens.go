@@ -186,16 +186,11 @@ func (s *Session) EstimateFit(model llm.Endpoint) ModelFit {
 	if len(req.Tools) > 0 || model.Strategy == "none" && s.tools != nil && len(s.tools.Tools()) > 0 {
 		f.Strategy = model.Strategy
 	}
-	if s.request.mode == HistoryStateless { // no earlier messages are sent
-		f.Tokens = s.request.tokens.overhead(req)
+	if f.Tokens, f.Omitted = s.request.estimateTokens(model, req); s.request.mode == HistoryStateless { // no earlier messages are sent
 		return f
 	}
 	s.request.tokens.countOlder(s.request.mode)
 	c := s.request.tokens.countBranch(s.request.mode)
-	f.Tokens = s.request.contextTokensFor(model)
-	if room := s.request.tokens.messageBudget(model, req) + s.request.tokens.overhead(req); s.request.mode == HistoryDynamic && model.Context > 0 && f.Tokens > room {
-		f.Tokens, f.Omitted = room, true
-	}
 	for mime, n := range c.media {
 		switch {
 		case model.Accepts(mime):
@@ -217,6 +212,28 @@ func (s *Session) EstimateFit(model llm.Endpoint) ModelFit {
 		f.CacheLost = c.cached
 	}
 	return f
+}
+
+// EstimateTokens returns ModelFit.Tokens alone, without reading the whole conversation.
+func (s *Session) EstimateTokens(model llm.Endpoint) (tokens int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tree.head > 0 {
+		tokens, _ = s.request.estimateTokens(model, s.request.empty(model))
+	}
+	return tokens
+}
+
+func (r *nextRequest) estimateTokens(model llm.Endpoint, req llm.Request) (tokens int, omitted bool) {
+	overhead := r.tokens.overhead(req)
+	if r.mode == HistoryStateless {
+		return overhead, false
+	}
+	tokens = r.contextTokensFor(model)
+	if room := r.tokens.messageBudget(model, req) + overhead; r.mode == HistoryDynamic && model.Context > 0 && tokens > room {
+		return room, true
+	}
+	return tokens, false
 }
 
 // mediaType returns the type of an image or a file without parameters; "" for text, which

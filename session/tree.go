@@ -24,6 +24,10 @@ type tree struct {
 
 	straight int // number of first messages known to be unbranched
 
+	turnsUpTo func(seq int) (n int, ok bool) // counts the turns of stored messages without reading them; nil: it cannot
+	counted   omission                       // the turns up to the message countedTo
+	countedTo int                            // Seq; 0: none
+
 	annotations []store.Annotation // events shown between messages, by rising N
 	replaced    int                // lowest Seq that Put replaced since historyCache last checked; 0: none
 }
@@ -174,6 +178,33 @@ func (t *tree) summarized(seq int) (count int) {
 		}
 	}
 	return count
+}
+
+// turnsTo counts the turns of the branch ending with the message seq, back to the last summary.
+func (t *tree) turnsTo(seq int) (o omission) {
+	last := seq
+	for seq > 0 && !o.summary {
+		if seq == t.countedTo {
+			o.turns, o.summary = o.turns+t.counted.turns, t.counted.summary
+			break
+		}
+		if ask := t.turnsUpTo; ask != nil && seq <= t.stored {
+			t.turnsUpTo = nil // once: later counts begin at this one
+			if n, ok := ask(seq); ok {
+				o.turns += n
+				break
+			}
+		}
+		n := t.at(seq)
+		if o.summary = n.Summary; beginsTurn(n) {
+			o.turns++
+		}
+		seq = n.Parent
+	}
+	if t.unread == nil {
+		t.counted, t.countedTo = o, last
+	}
+	return o
 }
 
 // lastPrompt returns the Seq of the last prompt of the current branch up to the message began,

@@ -258,31 +258,35 @@ func (o omission) notice(before omission, model llm.Endpoint) string {
 	return fmt.Sprintf("%s not sent: the context window of %s is %d tokens", o, model.Name, model.Context)
 }
 
-// newestTurns drops the oldest whole turns of path until the rest takes at most room tokens. The
-// turn begun by the message began, or the last one if began is 0, always stays.
-func (c *tokenCounter) newestTurns(path []store.Node, began, room int) (rest []store.Node, omitted omission) {
-	if room == 0 {
-		return path, omitted
+// newestTurns returns the current branch since its last summary, and waiting messages after it, without the oldest whole
+// turns, so that the rest takes at most room tokens. The turn begun by the message began, or the last one if began is
+// 0, always stays. It reads only the rest, and the turn before it.
+func (c *tokenCounter) newestTurns(waiting []store.Node, began, room int) (rest []store.Node, omitted omission) {
+	last, size, kept := len(waiting) == 0, 0, 0 // last: the turn that stays is not complete yet
+	for _, n := range waiting {
+		size += c.message(n)
 	}
-	last, size := turnStart(path, began), 0
-	cut := len(path)
-	for i := len(path) - 1; i >= 0; i-- {
-		size += c.message(path[i])
-		if path[i].Role != llm.RoleUser || path[i].Steers {
-			continue
+	for n := range c.tree.back(c.tree.head) {
+		size += c.message(*n)
+		rest = append(rest, *n)
+		if n.Role == llm.RoleUser && !n.Steers {
+			if room > 0 && size > room && !last {
+				break
+			}
+			kept = len(rest)
+			last = last && !(beginsTurn(n) && (began == 0 || n.Seq <= began))
 		}
-		if size > room && i < last {
+		if n.Summary {
 			break
 		}
-		cut = i
 	}
-	cut = min(cut, last)
-	for _, n := range path[:cut] {
-		if n.Summary {
-			omitted.summary = true
-		} else if beginsTurn(&n) {
-			omitted.turns++
-		}
+	if room == 0 || last {
+		kept = len(rest)
 	}
-	return path[cut:], omitted
+	if kept < len(rest) {
+		omitted = c.tree.turnsTo(rest[kept].Seq)
+	}
+	rest = rest[:kept]
+	slices.Reverse(rest)
+	return append(rest, waiting...), omitted
 }

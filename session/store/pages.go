@@ -133,6 +133,25 @@ func (db *DB) Paged(id string) (s Session, models []string, pages iter.Seq2[[]No
 	}, err
 }
 
+// Turns returns how many turns begin in the first messages of those counted by Older, up to the message seq; ok is false if they
+// branch or include a summary.
+func (l *Log) Turns(seq int) (n int, ok bool) {
+	l.mu.Lock()
+	db, id := l.pages()
+	l.mu.Unlock()
+	straight := 0
+	err := db.View(func(q Tx) error {
+		num, err := numOf(q, id)
+		if err != nil {
+			return err
+		}
+		where, args := messagesOf(q, num)
+		return q.QueryRow(`SELECT count(*) FILTER (WHERE parent = seq - 1 AND NOT instr(rest, '"summary":true')), count(*) FILTER (WHERE role = 'user'
+			AND NOT instr(rest, '"steers":true')) FROM nodes WHERE `+where+` AND seq <= ?`, append(args, seq)...).Scan(&straight, &n)
+	})
+	return n, straight == seq && err == nil
+}
+
 // readOlder reads the messages that are only on disk into l.nodes. If the session was removed,
 // only later ones are left.
 func (l *Log) readOlder() error {
