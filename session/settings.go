@@ -186,7 +186,9 @@ type ownSettings struct {
 
 // Get returns a copy of the conversation's own settings.
 func (o *ownSettings) Get() Settings {
-	return locked(&o.session.mu, o.session.request.own.Clone)
+	o.session.mu.Lock()
+	defer o.session.mu.Unlock()
+	return o.session.request.own.Clone()
 }
 
 // Change calls change to set values for the conversation's next requests, and returns the new
