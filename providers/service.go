@@ -64,6 +64,7 @@ func (c Config) service(name string, getenv func(string) string) (service, bool)
 	s.setURL(c.Stored, getenv)
 	if conf.Kind == "" && s.kind == kindResponses && !hostAt(s.url).responses {
 		s.kind = kindChat // the only API of most OpenAI-compatible servers
+		s.family, _ = familyOf(kindChat)
 	}
 	s.row = kinds[s.kind]
 	if s.key = s.findKey(c.Stored, getenv); s.isFound() && !configured && !found.NeedsKey {

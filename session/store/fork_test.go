@@ -166,6 +166,7 @@ func TestForksShareMessages(t *testing.T) {
 	for i := range nodes {
 		nodes[i] = says(i+1, llm.RoleUser, fmt.Sprint("message ", i+1))
 	}
+	nodes[1].Role, nodes[1].Model = llm.RoleAssistant, "a/b"
 	db, l := resumed(t, nodes)
 	ids := []string{l.Session().ID}
 	for i := range 2 {
@@ -173,6 +174,7 @@ func TestForksShareMessages(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		fork.Describe(func(s *Session) { s.Title = fmt.Sprint("whale ", i) })
 		if err := errors.Join(fork.Put(says(n+i+1, llm.RoleUser, fmt.Sprint("fork ", i+1))), fork.Close()); err != nil {
 			t.Fatal(err)
 		}
@@ -182,12 +184,18 @@ func TestForksShareMessages(t *testing.T) {
 	if err := db.value(&rows, `SELECT count(*) FROM nodes`); err != nil || rows != n+3 {
 		t.Errorf("%d messages are stored, want %d; %v", rows, n+3, err)
 	}
-	check := func(when, last string) {
+	if whales, err := db.List(Query{Words: "whale"}); err != nil || len(whales) != 2 {
+		t.Errorf("%d forks are found by their titles, %v", len(whales), err)
+	}
+	check := func(when, last string, with512 int) {
 		t.Helper()
 		for i, id := range ids[1:] {
 			_, got, err := db.Read(id)
 			if err != nil || len(got) != n+1+i || got[0].Text() != "message 1" || got[n-1].Text() != last || got[n].Text() != "fork 1" {
 				t.Errorf("%s, fork %d has %d messages, %v", when, i+1, len(got), err)
+			}
+			if _, models, pages, err := db.Paged(id); err != nil || pages == nil || !slices.Equal(models, []string{"a/b"}) {
+				t.Errorf("%s, fork %d in pages: models %q, %v", when, i+1, models, err)
 			}
 			log, err := db.Resume(id)
 			if err != nil {
@@ -202,25 +210,25 @@ func TestForksShareMessages(t *testing.T) {
 		}
 		hits, _, err := db.Search(Query{Words: "512"})
 		list, errList := db.List(Query{Words: "512"})
-		if len(hits) != len(list) || err != nil || errList != nil {
+		if len(hits) != with512 || len(list) != with512 || err != nil || errList != nil {
 			t.Errorf("%s, a search finds %d messages and %d conversations, %v, %v", when, len(hits), len(list), err, errList)
 		}
 	}
-	check("at first", "message 512")
+	check("at first", "message 512", 3)
 	if err := l.Put(says(n, llm.RoleUser, "changed")); err != nil {
 		t.Fatal(err)
 	}
-	check("after a change", "message 512")
+	check("after a change", "message 512", 2)
 	if again, err := db.Fork(ids[0], 0); err != nil || again.Put(says(n+1, llm.RoleUser, "fork 1")) != nil || again.Close() != nil {
 		t.Fatal(err)
 	} else {
 		ids = []string{ids[0], again.Session().ID}
 	}
-	check("again", "changed")
+	check("again", "changed", 2)
 	if err := errors.Join(l.Close(), db.Remove(ids[0])); err != nil {
 		t.Fatal(err)
 	}
-	check("without the original", "changed")
+	check("without the original", "changed", 2)
 	if err := db.Remove(ids[1]); err != nil {
 		t.Error(err)
 	}

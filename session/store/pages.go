@@ -116,11 +116,15 @@ func (db *DB) Paged(id string) (s Session, models []string, pages iter.Seq2[[]No
 		return s, nil, nil, err
 	}
 	err = db.View(func(q Tx) error {
+		num, err := numOf(q, id)
+		if err != nil {
+			return err
+		}
+		where, args := messagesOf(q, num)
 		return EachRow(q, func(rows *sql.Rows) error {
 			models = append(models, "")
 			return rows.Scan(&models[len(models)-1])
-		}, `SELECT model FROM nodes WHERE session = (SELECT num FROM sessions WHERE id = ?) AND role = 'assistant' AND model <> ''
-			GROUP BY model ORDER BY min(seq)`, id)
+		}, `SELECT model FROM nodes WHERE role = 'assistant' AND model <> '' AND `+where+` GROUP BY model ORDER BY min(seq)`, args...)
 	})
 	return s, models, func(yield func([]Node, error) bool) {
 		for from := 1; from <= c.older; from += minPaged {

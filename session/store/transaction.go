@@ -160,8 +160,9 @@ func (tx *transaction) run(w *writer) error {
 			return err
 		}
 		if tx.source != nil {
-			if err := tx.source.copy(tx.db, w, tx.num, tx.older); err != nil {
-				return err
+			err = tx.source.copy(tx.db, w, tx.num, tx.older)
+			if err == nil && !tx.skipIndex {
+				err = indexTitle(w, tx.num, tx.session.Title)
 			}
 		}
 	} else {
