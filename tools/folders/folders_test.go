@@ -439,6 +439,9 @@ func TestHolding(t *testing.T) {
 	check("a/deep/bare", "b")
 	write(".git")
 	check(".", "a/deep/bare", "b")
+	if runtime.GOOS == "windows" {
+		return // a folder that is being read cannot be removed there
+	}
 	if err := os.RemoveAll(dir + "/a"); err != nil {
 		t.Fatal(err)
 	}
