@@ -141,6 +141,16 @@ func TestMedia(t *testing.T) {
 	}
 }
 
+// A limit is the largest size that can be attached.
+func TestLimitReached(t *testing.T) {
+	if _, err := FromBytes("a.txt", []byte("1234567890"), Limits{Text: 10}); err != nil {
+		t.Error(err)
+	}
+	if _, err := FromBytes("a.pdf", []byte("%PDF-1.7 1"), Limits{Media: 10}); err != nil {
+		t.Error(err)
+	}
+}
+
 // An error names what, how much, the limit, and what to do.
 func TestRefused(t *testing.T) {
 	huge := asPNG(t, quarters(300, 200))

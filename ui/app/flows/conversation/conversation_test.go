@@ -53,6 +53,21 @@ func TestNewConversation(t *testing.T) {
 	}
 }
 
+// TestRename: a conversation gets the title that is given, and keeps its own without one.
+func TestRename(t *testing.T) {
+	a := apptest.New(t, Register)
+	ask(t, a.Session, "fake/a", [2]string{"hi", "hello"})
+	for _, tt := range []struct{ line, says, title string }{
+		{"/rename blue whales", "Renamed to blue whales", "blue whales"},
+		{"/rename", "Type /rename and a title", "blue whales"},
+	} {
+		e := apptest.See(apptest.Run(t, a, tt.line))
+		if got := a.Session.Title(); e.Toast != tt.says || got != tt.title {
+			t.Errorf("%s: says %q, the title is %q", tt.line, e.Toast, got)
+		}
+	}
+}
+
 // A stored conversation is not opened if a prompt was sent while it was read.
 func TestOpenedTooLate(t *testing.T) {
 	a := apptest.New(t, Register)
