@@ -38,8 +38,8 @@ func (w *turns) Settle() []any {
 
 func (w *turns) Clone() *turns { return &turns{adapter.CloneItems(w.items)} }
 
-// TestHistories: the items of a conversation are the same with what was cached and without it, however the conversation
-// goes on, is changed or is another one, and most of a long one comes from the cache.
+// TestHistories: a conversation has the same items with the cache as without it, whether it continues, changes or is
+// another one. Most items of a long conversation come from the cache.
 func TestHistories(t *testing.T) {
 	var h adapter.Histories[*turns]
 	random := rand.New(rand.NewPCG(1, 0))

@@ -16,7 +16,7 @@ import (
 	"parley/tools/act"
 )
 
-var update = flag.Bool("update", false, "write testdata/updates.txt anew")
+var update = flag.Bool("update", false, "rewrite testdata/updates.txt")
 
 // updatesOf returns the updates that a client gets for events, one a line.
 func updatesOf(t *testing.T, events ...session.Event) string {
