@@ -78,6 +78,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/config":            {"ui/app", "ui/cli/cmdutil"},
 		"ui/cli/cmd/keys":              {"ui/cli/cmdutil", "ui/app/flows", "ui/tui"},
 		"ui/cli/cmd/mcp":               {"ui/cli/cmdutil", "ui/app", format, safe, proc, "tools/mcp"},
+		"ui/cli/cmd/connect":           {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/tty", format, safe, "session", "providers"},
 		"ui/cli/cmd/prompts":           {"ui/cli/cmdutil", "ui/app", "ui/app/flows", "ui/app/promptfile", format, safe, similar, "session", "session/prompts", llm},
 		"ui/cli/cmd/sandbox":           {"ui/cli/cmdutil", "tools", proc},
 		"ui/cli/cmd/skills":            {"ui/cli/cmdutil", "ui/app", catalog, "session/skills", safe},

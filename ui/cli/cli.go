@@ -65,6 +65,10 @@ type program struct {
 		Command() *cobra.Command
 		Checkup(context.Context, app.TerminalState) []format.Part
 	}
+	connect interface { // gives providers keys; nil if not available
+		Command() *cobra.Command
+		Connecting() app.Connecting
+	}
 	images interface { // image models for conversations, and a command; nil if there are none
 		Command(*ability.Env) *cobra.Command
 		Models(env *ability.Env, dir, configured string) app.ImageModels
@@ -130,7 +134,9 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	if slices.Equal(args, []string{"--version"}) { // --version needs no subcommands
 		return root
 	}
-	root.AddCommand(newConnectCommand(a))
+	if a.connect != nil {
+		root.AddCommand(a.connect.Command())
+	}
 	if a.doctor != nil {
 		root.AddCommand(a.doctor.Command())
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -365,3 +366,18 @@ func (c *Config) checkNames() error {
 	}
 	return err
 }
+
+// A keyStore holds keys of providers, or logins to MCP servers under other names.
+type keyStore interface {
+	providers.KeyStore
+	List() (providers []string, err error)
+	Put(ctx context.Context, provider, host, key string) (where string, err error)
+	PutCommand(ctx context.Context, provider, host, command string) (where string, err error)
+	PutVariables(provider, host string, values map[string]string) error
+	Remove(ctx context.Context, provider string) (was bool, err error)
+	LockRefresh(ctx context.Context, entry string) (unlock func(), err error)
+	Exposed() string // warns if other users can read the secrets
+}
+
+// openKeys opens the store in dir, or in "" one that cannot store anything; nil in a build that stores no keys.
+var openKeys func(dir string, logins bool) keyStore

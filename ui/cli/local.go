@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,7 +14,6 @@ import (
 	"parley/session"
 	"parley/tools/sanitize"
 	"parley/ui/app"
-	"parley/ui/cli/cmdutil"
 )
 
 // local finds models to use if none is named: servers and programs on this machine, and the provider that was set up
@@ -197,32 +195,17 @@ func notRunning(provider, name string) error {
 	return &llm.Error{Fault: llm.Network, Provider: provider, Message: name + " does not run on this machine: start it"}
 }
 
-// connect stores that a server or program on this machine may answer if no model is named. It asks the user nothing and
-// returns a text about the models it unlocked.
-func (a *local) connect(ctx context.Context, provider, name string) (said string, err error) {
-	services := a.localServices(ctx)
-	at := slices.IndexFunc(services, func(s app.Service) bool { return s.Provider == provider })
-	if at < 0 && a.config.Providers[provider].BaseURL != "" {
-		return "", fmt.Errorf("%s needs no connecting: config.toml has its address, and has its key in api_key_env or api_key_command if it needs one", name)
-	}
-	if at < 0 {
-		return "", cmp.Or(providers.MissingProgram(a.config.Config, provider, os.Getenv), notRunning(provider, name))
-	}
-	if err := services[at].Err(); err != nil {
-		return "", err
-	}
-	return services[at].ConnectedText(), saveLocalAnswer(provider, services[at].Model, true)
-}
-
-// saveLocalAnswer stores whether a service on this machine may answer, and its model; "" leaves the model open.
-func saveLocalAnswer(provider, model string, yes bool) error {
-	return cmdutil.Conversations{}.With(func(lib *session.Store) error {
-		err := app.SaveLocalAnswer(lib, provider, yes)
-		if err == nil && model != "" {
-			err = app.SaveRecent(lib, model)
+// service returns the service on this machine that provider names. Its error explains why it cannot answer.
+func (a *local) service(ctx context.Context, provider, name string) (app.Service, error) {
+	for _, s := range a.localServices(ctx) {
+		if s.Provider == provider {
+			return s, s.Err()
 		}
-		return err
-	})
+	}
+	if a.config.Providers[provider].BaseURL != "" {
+		return app.Service{}, fmt.Errorf("%s needs no connecting: config.toml has its address, and has its key in api_key_env or api_key_command if it needs one", name)
+	}
+	return app.Service{}, cmp.Or(providers.MissingProgram(a.config.Config, provider, os.Getenv), notRunning(provider, name))
 }
 
 // options returns the functions that front ends use to find local models.

@@ -153,7 +153,7 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 		Flows: flows.Register, Library: a.library, Estimate: catalog.Estimate, Models: app.Models{
 			Defaults: conversationDefaults(a), Consult: &a.config.Consult,
 			Local:   a.local.options(),
-			Resolve: a.config.Resolve, Recent: strings.Fields(models), Connecting: connecting(a),
+			Resolve: a.config.Resolve, Recent: strings.Fields(models),
 			Open: func(name string) (llm.Endpoint, error) { return a.openModel(name, false) },
 			Choices: func() []app.ModelChoice {
 				return modelChoices(providers.Choices(a.local.services(), os.Getenv), time.Now())
@@ -175,10 +175,13 @@ func (a *program) screenOptions(s *session.Session, notice string, attached []ll
 	return a.addParts(o)
 }
 
-// addParts returns o with image models and checkups, if this build has them.
+// addParts returns o with image models, checkups and new keys, if this build has them.
 func (a *program) addParts(o app.Options) app.Options {
 	if a.images != nil {
 		o.Images = a.images.Models(abilities(a), a.dir, a.config.ImageModel)
+	}
+	if a.connect != nil {
+		o.Connecting = a.connect.Connecting()
 	}
 	if a.doctor != nil {
 		o.Checkup = a.doctor.Checkup

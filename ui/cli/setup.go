@@ -40,6 +40,7 @@ import (
 	"parley/ui/cli/cmd/backup"
 	"parley/ui/cli/cmd/completion"
 	"parley/ui/cli/cmd/config"
+	"parley/ui/cli/cmd/connect"
 	"parley/ui/cli/cmd/doctor"
 	"parley/ui/cli/cmd/embed"
 	"parley/ui/cli/cmd/image"
@@ -88,6 +89,7 @@ func newProgram() *program {
 	a.archive = archive.New()
 	a.mcp.client = client.New()
 	a.openFiles = snapshot.Open
+	a.connect = connect.Options{Env: abilities(a), Keys: func() connect.Keys { return a.credentials }, Look: a.local.look, LocalService: a.local.service}
 	a.images = image.Images{}
 	a.prompts = prompts.Files{}
 	a.skills = skills.Files{}

@@ -1,4 +1,4 @@
-package cli
+package connect
 
 import (
 	"context"
@@ -31,38 +31,34 @@ type givenKey struct {
 	unchecked        bool              // store it even if it cannot be checked
 }
 
-// A keyStore holds keys of providers, or logins to MCP servers under other names.
-type keyStore interface {
+// Keys holds the keys of providers.
+type Keys interface {
 	providers.KeyStore
 	List() (providers []string, err error)
 	Put(ctx context.Context, provider, host, key string) (where string, err error)
 	PutCommand(ctx context.Context, provider, host, command string) (where string, err error)
 	PutVariables(provider, host string, values map[string]string) error
 	Remove(ctx context.Context, provider string) (was bool, err error)
-	LockRefresh(ctx context.Context, entry string) (unlock func(), err error)
-	Exposed() string // warns if other users can read the secrets
 }
-
-// openKeys opens the store in dir, or in "" one that cannot store anything; nil in a build that stores no keys.
-var openKeys func(dir string, logins bool) keyStore
 
 var errNoKeys = errors.New("this build stores no keys")
 
 // connect checks the key of a provider and stores it, or the command that printed it. It returns a text about the
 // unlocked models and the place of the key. It stores nothing if the key is rejected or, unless key.unchecked is set,
 // could not be checked.
-func connect(ctx context.Context, a *program, about providers.Connection, key givenKey) (said string, err error) {
-	if a.credentials == nil {
+func (o Options) connect(ctx context.Context, about providers.Connection, key givenKey) (said string, err error) {
+	keys := o.Keys()
+	if keys == nil {
 		return "", errNoKeys
 	}
-	config, err := a.local.services().WithVariables(about.Provider, key.variables)
+	config, err := o.Services().WithVariables(about.Provider, key.variables)
 	if err != nil {
 		return "", err
 	}
 	if about, err = config.Connection(about.Provider, os.Getenv); err != nil {
 		return "", err
 	}
-	report, err := providers.VerifyKey(ctx, config, about.Provider, key.Secret, a.openOptions())
+	report, err := providers.VerifyKey(ctx, config, about.Provider, key.Secret, o.OpenOptions())
 	switch {
 	case err != nil:
 		return "", err
@@ -77,12 +73,12 @@ func connect(ctx context.Context, a *program, about providers.Connection, key gi
 	switch {
 	case about.Login, kept:
 	case key.command != "":
-		where, err = a.credentials.PutCommand(ctx, about.Provider, about.Host, key.command)
+		where, err = keys.PutCommand(ctx, about.Provider, about.Host, key.command)
 	default:
-		where, err = a.credentials.Put(ctx, about.Provider, about.Host, key.Reveal())
+		where, err = keys.Put(ctx, about.Provider, about.Host, key.Reveal())
 	}
 	if err == nil && (about.Login || len(key.variables) > 0) {
-		err = a.credentials.PutVariables(about.Provider, about.Host, key.variables)
+		err = keys.PutVariables(about.Provider, about.Host, key.variables)
 	}
 	if err != nil {
 		return "", fmt.Errorf("the key of %s could not be stored: %w", about.Name, err)
@@ -97,29 +93,29 @@ func connect(ctx context.Context, a *program, about providers.Connection, key gi
 	if key.command != "" {
 		what = "Command"
 	}
-	said = fmt.Sprintf("%s\n%s stored in %s", report, what, abbrevPath(where))
+	said = fmt.Sprintf("%s\n%s stored in %s", report, what, o.AbbrevPath(where))
 	if about.From != "" && !about.Stored {
 		said += fmt.Sprintf("\n%s comes before it: unset that to use the stored key", about.From)
 	}
 	return said, nil
 }
 
-// connecting returns the functions that front ends use to connect providers.
-func connecting(a *program) app.Connecting {
+// Connecting returns the functions that front ends use to connect providers.
+func (o Options) Connecting() app.Connecting {
 	return app.Connecting{
 		Connections: func() []app.Connection {
 			var all []app.Connection
-			for _, c := range providers.Connections(a.local.services(), os.Getenv) {
+			for _, c := range providers.Connections(o.Services(), os.Getenv) {
 				all = append(all, connectionRow(c))
 			}
 			return all
 		},
 		Connection: func(name string) (app.Connection, error) {
-			c, err := a.local.services().Connection(name, os.Getenv)
+			c, err := o.Services().Connection(name, os.Getenv)
 			return connectionRow(c), err
 		},
 		Connect: func(ctx context.Context, k app.Key) (string, error) {
-			c, err := a.local.services().Connection(k.Provider, os.Getenv)
+			c, err := o.Services().Connection(k.Provider, os.Getenv)
 			if err != nil {
 				return "", err
 			}
@@ -129,9 +125,9 @@ func connecting(a *program) app.Connecting {
 					return "", err
 				}
 			}
-			return connect(ctx, a, c, key)
+			return o.connect(ctx, c, key)
 		},
-		Variable: func(provider, name, text string) (string, error) { return a.config.Variable(provider, name, text) },
+		Variable: func(provider, name, text string) (string, error) { return o.Services().Variable(provider, name, text) },
 	}
 }
 

@@ -1,4 +1,4 @@
-package cli
+package connect
 
 import (
 	"errors"
@@ -16,11 +16,11 @@ import (
 )
 
 // chooseProvider asks for a provider with a numbered list.
-func (c *connectCommand) chooseProvider() (string, error) {
-	if !term.IsTerminal(os.Stdin.Fd()) || c.connectFlags != (connectFlags{}) {
+func (c *command) chooseProvider() (string, error) {
+	if !term.IsTerminal(os.Stdin.Fd()) || c.flags != (flags{}) {
 		return "", errors.New("which provider? parley connect PROVIDER, such as parley connect anthropic")
 	}
-	all := connecting(c.program).Connections()
+	all := c.Connecting().Connections()
 	_, height, err := term.GetSize(os.Stderr.Fd())
 	shown := len(all)
 	if err == nil && height > 0 && height <= shown { // show only the first ones, which are the most used, so that they do not scroll away

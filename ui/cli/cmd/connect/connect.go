@@ -1,4 +1,5 @@
-package cli
+// Package connect implements parley connect, which checks and stores keys of providers, and lets front ends do the same.
+package connect
 
 import (
 	"cmp"
@@ -15,25 +16,34 @@ import (
 	"parley/providers"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 )
 
-// A connectCommand is the command parley connect with its flags.
-type connectCommand struct {
-	*program
-	connectFlags
+// Options configure the command.
+type Options struct {
+	*ability.Env
+	Keys         func() Keys                                                           // stored keys, once Load was called; nil in a build that stores none
+	Look         func(ctx context.Context, server string)                              // searches a server on this machine
+	LocalService func(ctx context.Context, provider, name string) (app.Service, error) // finds a service on this machine that needs no key of parley's
+}
+
+// A command is parley connect with its flags.
+type command struct {
+	Options
+	flags
 	variables []string // NAME=VALUE, for the provider's address
 }
 
-type connectFlags struct {
+type flags struct {
 	fromEnv, command string
 	list, remove     bool
 }
 
-// newConnectCommand returns the command that connects a provider.
-func newConnectCommand(a *program) *cobra.Command {
-	c := connectCommand{program: a}
+// Command returns the command parley connect.
+func (o Options) Command() *cobra.Command {
+	c := command{Options: o}
 	cmd := &cobra.Command{
 		Use:   "connect [PROVIDER]",
 		Short: "Check and store the API key of a provider",
@@ -56,7 +66,7 @@ before the key, or takes them from --set.`,
 		Args:              cobra.MaximumNArgs(1),
 		ValidArgsFunction: cmdutil.Complete(c.providerNames),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.load(); err != nil {
+			if err := c.Load(); err != nil {
 				return err
 			}
 			return c.run(cmd.Context(), strings.Join(args, ""))
@@ -72,9 +82,9 @@ before the key, or takes them from --set.`,
 }
 
 // providerNames returns the providers that take a key, for shell completion.
-func (c *connectCommand) providerNames() (names []string) {
-	if c.load() == nil {
-		for _, p := range providers.Connections(c.config.Config, os.Getenv) {
+func (c *command) providerNames() (names []string) {
+	if c.Load() == nil {
+		for _, p := range providers.Connections(c.Services(), os.Getenv) {
 			names = append(names, p.Provider)
 		}
 	}
@@ -82,8 +92,8 @@ func (c *connectCommand) providerNames() (names []string) {
 }
 
 // run lists keys, removes one, or adds one.
-func (c *connectCommand) run(ctx context.Context, name string) error {
-	if c.credentials == nil {
+func (c *command) run(ctx context.Context, name string) error {
+	if c.Keys() == nil {
 		return errNoKeys
 	}
 	if c.list {
@@ -95,10 +105,10 @@ func (c *connectCommand) run(ctx context.Context, name string) error {
 			return cmdutil.Usage(err)
 		}
 	}
-	about, err := c.config.Connection(name, os.Getenv)
+	about, err := c.Services().Connection(name, os.Getenv)
 	if err == nil && about.Local { // it may need a key
-		c.local.look(ctx, about.Provider)
-		about, err = c.local.services().Connection(name, os.Getenv)
+		c.Look(ctx, about.Provider)
+		about, err = c.Services().Connection(name, os.Getenv)
 	}
 	if err != nil && !strings.HasSuffix(err.Error(), "?") { // otherwise the error suggests names
 		err = fmt.Errorf("%w: parley connect lists them", err)
@@ -117,38 +127,20 @@ func (c *connectCommand) run(ctx context.Context, name string) error {
 	return c.addKey(ctx, about)
 }
 
-// connectKeyless makes a server on this machine, or another agent's program, answer when no model is named. It asks the
-// user nothing.
-func (c *connectCommand) connectKeyless(ctx context.Context, about providers.Connection) error {
-	if c.connectFlags != (connectFlags{}) {
-		return cmdutil.Usagef("%s takes no key", about.Name)
-	}
-	return c.tell(c.local.connect(ctx, about.Provider, about.Name))
-}
-
 // tell prints what was connected.
-func (c *connectCommand) tell(said string, err error) error {
+func (c *command) tell(said string, err error) error {
 	if err == nil {
 		fmt.Fprintln(c.Out, sanitize.Text(said))
 	}
 	return err
 }
 
-// disconnectKeyless reverses connectKeyless.
-func (c *connectCommand) disconnectKeyless(about providers.Connection) error {
-	if err := saveLocalAnswer(about.Provider, "", false); err != nil {
-		return err
-	}
-	fmt.Fprintln(c.Out, "Removed "+sanitize.Line(about.Name))
-	return nil
-}
-
 // listKeys prints the providers with a key, and where each key is stored.
-func (c *connectCommand) listKeys(name string) error {
+func (c *command) listKeys(name string) error {
 	if name != "" {
 		return cmdutil.Usagef("--list lists all providers: give it no name")
 	}
-	stored, err := c.credentials.List()
+	stored, err := c.Keys().List()
 	if err != nil {
 		return err
 	}
@@ -157,7 +149,7 @@ func (c *connectCommand) listKeys(name string) error {
 	}
 	used := map[string]bool{}
 	found := len(stored) > 0
-	for _, p := range providers.Connections(c.config.Config, os.Getenv) {
+	for _, p := range providers.Connections(c.Services(), os.Getenv) {
 		if p.From != "" {
 			row(p.Provider, p.From)
 			found = true
@@ -165,7 +157,7 @@ func (c *connectCommand) listKeys(name string) error {
 		used[p.Provider] = p.Stored || p.Login
 	}
 	for _, provider := range stored {
-		if where, host, ok := c.credentials.Find(provider); ok && !used[provider] {
+		if where, host, ok := c.Keys().Find(provider); ok && !used[provider] {
 			row(provider, fmt.Sprintf("%s, for %s (not used)", where, host))
 		}
 	}
@@ -176,8 +168,8 @@ func (c *connectCommand) listKeys(name string) error {
 }
 
 // removeKey deletes a stored key.
-func (c *connectCommand) removeKey(ctx context.Context, about providers.Connection) error {
-	was, err := c.credentials.Remove(ctx, about.Provider)
+func (c *command) removeKey(ctx context.Context, about providers.Connection) error {
+	was, err := c.Keys().Remove(ctx, about.Provider)
 	if err != nil {
 		return fmt.Errorf("the key of %s: %w", about.Name, err)
 	}
@@ -196,20 +188,20 @@ func (c *connectCommand) removeKey(ctx context.Context, about providers.Connecti
 const maxAttempts = 3
 
 // addKey checks a key and stores it.
-func (c *connectCommand) addKey(ctx context.Context, about providers.Connection) error {
+func (c *command) addKey(ctx context.Context, about providers.Connection) error {
 	terminal := term.IsTerminal(os.Stdin.Fd())
 	typed := c.fromEnv == "" && c.command == "" && terminal
 	variables, err := c.readVariables(about, terminal)
 	if err != nil {
 		return cmdutil.Usage(err)
 	}
-	if err := c.config.AddressError(about.Provider, variables, os.Getenv); err != nil {
+	if err := c.Services().AddressError(about.Provider, variables, os.Getenv); err != nil {
 		return cmdutil.Usage(err)
 	}
 	if about.Login {
-		return c.tell(connect(ctx, c.program, about, givenKey{variables: variables}))
+		return c.tell(c.connect(ctx, about, givenKey{variables: variables}))
 	}
-	if config, err := c.local.services().WithVariables(about.Provider, variables); err == nil {
+	if config, err := c.Services().WithVariables(about.Provider, variables); err == nil {
 		if now, err := config.Connection(about.Provider, os.Getenv); err == nil {
 			about = now // the key belongs to this address
 		}
@@ -220,7 +212,7 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 			return cmdutil.Usage(err)
 		}
 		given := givenKey{Secret: key, command: c.command, variables: variables}
-		said, err := connect(ctx, c.program, about, given)
+		said, err := c.connect(ctx, about, given)
 		var unchecked app.UncheckedKeyError
 		if errors.As(err, &unchecked) {
 			if !typed {
@@ -232,7 +224,7 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 				}
 			}
 			given.unchecked = true
-			said, err = connect(ctx, c.program, about, given)
+			said, err = c.connect(ctx, about, given)
 		}
 		switch rejected := errors.As(err, new(rejectedError)); {
 		case !rejected:
@@ -246,14 +238,14 @@ func (c *connectCommand) addKey(ctx context.Context, about providers.Connection)
 
 // readVariables returns the variables of the provider's address, from --set or typed. Without a terminal, missing ones
 // keep their values.
-func (c *connectCommand) readVariables(about providers.Connection, typed bool) (map[string]string, error) {
+func (c *command) readVariables(about providers.Connection, typed bool) (map[string]string, error) {
 	values := map[string]string{}
 	for _, text := range c.variables {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok {
 			return nil, fmt.Errorf("--set: %q is not NAME=VALUE", text)
 		}
-		value, err := c.config.Variable(about.Provider, name, value)
+		value, err := c.Services().Variable(about.Provider, name, value)
 		if err != nil {
 			return nil, fmt.Errorf("--set: %w", err)
 		}
@@ -267,12 +259,12 @@ func (c *connectCommand) readVariables(about providers.Connection, typed bool) (
 		for attempt := 1; typed; attempt++ {
 			line, err := askVariable(v)
 			if err == nil {
-				value, err = c.config.Variable(about.Provider, v.Name, line)
+				value, err = c.Services().Variable(about.Provider, v.Name, line)
 			}
 			if err == nil {
 				break
 			}
-			if lacking := c.config.AddressError(about.Provider, values, os.Getenv); attempt == maxAttempts && lacking != nil {
+			if lacking := c.Services().AddressError(about.Provider, values, os.Getenv); attempt == maxAttempts && lacking != nil {
 				return nil, cmdutil.Usage(lacking)
 			} else if attempt == maxAttempts {
 				return nil, err
@@ -299,7 +291,7 @@ func askVariable(v providers.ConnectionVariable) (string, error) {
 
 // readKey reads the key from the place given by the flags: a variable, a command, a pipe, or the terminal with echo
 // off. "" keeps the existing key.
-func (c *connectCommand) readKey(ctx context.Context, about providers.Connection, typed bool) (providers.Secret, error) {
+func (c *command) readKey(ctx context.Context, about providers.Connection, typed bool) (providers.Secret, error) {
 	switch {
 	case c.fromEnv != "":
 		if strings.TrimSpace(os.Getenv(c.fromEnv)) == "" {
