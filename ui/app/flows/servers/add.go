@@ -56,9 +56,9 @@ func parseAdd(line string) (servers map[string]found, notes []string, err error)
 	name, rest, _ := strings.Cut(line, " ")
 	switch rest = strings.TrimSpace(rest); {
 	case strings.ContainsAny(line[:min(len(line), 1)], "{\"`"):
-		configs, notes, err = mcp.ParseBlock(line, "")
+		configs, notes, err = parseBlock(line, "")
 	case strings.HasPrefix(rest, "{"):
-		configs, notes, err = mcp.ParseBlock(rest, name)
+		configs, notes, err = parseBlock(rest, name)
 	default:
 		configs, err = parseLine(line)
 	}
@@ -67,7 +67,7 @@ func parseAdd(line string) (servers map[string]found, notes []string, err error)
 	}
 	servers = map[string]found{}
 	for name, c := range configs {
-		secrets := c.TakeSecrets()
+		secrets := takeSecrets(c)
 		if servers[name] = (found{c, secrets}); len(mcp.ConfigSecrets(mcp.Config{Command: c.Command, Args: c.Args, URL: c.URL})) > 0 {
 			notes = append(notes, name+": the key in its command or address stays in config.toml")
 		}

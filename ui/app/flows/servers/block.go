@@ -1,4 +1,4 @@
-package mcp
+package servers
 
 import (
 	"bytes"
@@ -9,17 +9,19 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	"parley/tools"
 	"parley/tools/lazy"
+	"parley/tools/mcp"
 	"parley/tools/process"
 	"parley/tools/sanitize"
 )
 
-// ParseBlock parses the JSON that READMEs of servers show for other programs: {"mcpServers": {…}}, VS Code's
+// parseBlock parses the JSON that READMEs of servers show for other programs: {"mcpServers": {…}}, VS Code's
 // {"servers": {…}}, the servers alone, or a single one, which gets the given name. Comments, trailing commas and missing
 // outer brackets are accepted. Notes say what was left out or renamed.
-func ParseBlock(text, name string) (servers map[string]Config, notes []string, err error) {
+func parseBlock(text, name string) (servers map[string]mcp.Config, notes []string, err error) {
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n") // terminals paste carriage returns
 	if text = strings.TrimSpace(text); strings.HasPrefix(text, `"`) {
 		text = "{" + text + "}"
@@ -47,7 +49,7 @@ func ParseBlock(text, name string) (servers map[string]Config, notes []string, e
 		}
 		top = map[string]json.RawMessage{name: fixed}
 	}
-	servers = map[string]Config{}
+	servers = map[string]mcp.Config{}
 	for _, own := range slices.Sorted(maps.Keys(top)) {
 		var keys map[string]json.RawMessage
 		if json.Unmarshal(top[own], &keys) != nil || !isServer(keys) {
@@ -88,7 +90,7 @@ func ignored(notes []string, of string, keys []string) []string {
 }
 
 // parseServer parses one server, and returns the keys that parley does not know.
-func parseServer(text []byte, keys map[string]json.RawMessage) (c Config, unknown []string, err error) {
+func parseServer(text []byte, keys map[string]json.RawMessage) (c mcp.Config, unknown []string, err error) {
 	var s struct {
 		Command, Args                any
 		Env, Environment, Headers    map[string]any
@@ -155,7 +157,7 @@ func put(values *map[string]string, name string, v any) {
 // validName returns a valid name for a server that is called name elsewhere.
 func validName(name string) string {
 	name = strings.Map(func(r rune) rune {
-		if r < 128 && serverName.MatchString(string(r)) {
+		if r == '-' || r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
 			return r
 		}
 		return ' '
@@ -170,9 +172,9 @@ var placeholder = lazy.NewRegexp(`(?i)^$|^<.*>$|^\[.*\]$|^\.{3}$|^x{3,}$|your[-_
 // plainValue matches numbers and switches.
 var plainValue = lazy.NewRegexp(`^([0-9.]+|true|false|on|off)$`)
 
-// TakeSecrets replaces the keys in Env and Headers by references such as ${GITHUB_TOKEN}, and returns them by these names.
+// takeSecrets replaces the keys in Env and Headers of c by references such as ${GITHUB_TOKEN}, and returns them by these names.
 // Keys without a value yet, such as YOUR_TOKEN, are "".
-func (c *Config) TakeSecrets() map[string]string {
+func takeSecrets(c mcp.Config) map[string]string {
 	secrets := map[string]string{}
 	take := func(values map[string]string) {
 		for name, value := range values {
@@ -182,7 +184,7 @@ func (c *Config) TakeSecrets() map[string]string {
 			}
 			byName := sanitize.HoldsSecret(name) || sanitize.IsSecretVariable(name) && !plainValue.MatchString(value)
 			isSecret := byName || scheme != "" || sanitize.LooksSecret(secret) || len(sanitize.CommandSecrets([]string{secret})) > 0
-			if !isSecret && !strings.Contains(secret, "${input:") || variableRef.MatchString(secret) {
+			if !isSecret && !strings.Contains(secret, "${input:") || len(mcp.Config{Env: map[string]string{name: secret}}.Variables()) > 0 {
 				continue
 			}
 			if placeholder.MatchString(secret) {

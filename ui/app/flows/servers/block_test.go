@@ -1,10 +1,7 @@
-package mcp_test
+package servers
 
 import (
-	"maps"
-	"os"
 	"reflect"
-	"slices"
 	"strings"
 	"testing"
 
@@ -48,7 +45,7 @@ func TestParseBlock(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got, notes, err := mcp.ParseBlock(tt.text, tt.as)
+			got, notes, err := parseBlock(tt.text, tt.as)
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Errorf("got %v, want %q", err, tt.err)
@@ -80,7 +77,7 @@ func TestTakeSecrets(t *testing.T) {
 	} {
 		name, value, _ := strings.Cut(given, "=")
 		c := mcp.Config{Env: map[string]string{name: value}}
-		secrets := c.TakeSecrets()
+		secrets := takeSecrets(c)
 		got := c.Env[name]
 		for ref, secret := range secrets {
 			got += " " + secret
@@ -91,25 +88,5 @@ func TestTakeSecrets(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %q, want %q", given, got, want)
 		}
-	}
-}
-
-// A stored secret takes the place of its reference, before a variable of the environment.
-func TestExpand(t *testing.T) {
-	t.Setenv("MINE", "from the environment")
-	t.Setenv("OTHER", "other")
-	c := mcp.Config{Stored: func(name string) (string, bool) { return "stored", name == "MINE" }}
-	got, err := c.Expand("env", map[string]string{"A": "Bearer ${MINE}", "B": "${OTHER}"})
-	if want := map[string]string{"A": "Bearer stored", "B": "other"}; err != nil || !maps.Equal(got, want) {
-		t.Errorf("%v, %v", got, err)
-	}
-	os.Unsetenv("OTHER")
-	if _, err := c.Expand("env", map[string]string{"B": "${OTHER}"}); err == nil || err.Error() != "env.B: the variable ${OTHER} is not set" {
-		t.Error(err)
-	}
-	c.Env = map[string]string{"API_KEY": "${MINE}"}
-	c.Stored = func(string) (string, bool) { return "tCanary-9f8e7d", true }
-	if !slices.Contains(mcp.ConfigSecrets(c), "tCanary-9f8e7d") {
-		t.Error("a stored secret is not masked in exports")
 	}
 }
