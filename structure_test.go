@@ -64,7 +64,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/embed/embedding": {llm, catalog, "providers/retry"},
 		"ui/cli/cmd/man":             {"ui/cli/cmdutil", wrap, atomic, "ui/cli/exit"},
 		"ui/cli/cmd/sessions":        {"ui/cli/cmdutil", "ui/app", "ui/usage", theme, md, format, safe, "session", "session/transfer", "ui/cli/cmd/sessions/*", llm},
-		"ui/cli/cmd/models":          {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/report", format, "providers", "providers/media", llm, catalog},
+		"ui/cli/cmd/models":          {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/report", format, safe, "providers", "providers/media", llm, catalog},
 
 		"tools/mcp/client":             {act, "tools", "tools/mcp", "tools/mcp/client/oauth", "tools/proxy", proc, safe, llm, lazy},
 		"tools/mcp/client/oauth":       {safe, "tools/proxy"},

@@ -1,12 +1,10 @@
-// Package report writes lists of models and of changed prices. It sanitizes text from outside.
+// Package report writes lists of models. It sanitizes text from outside.
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -193,139 +191,4 @@ func Models(w io.Writer, models []ModelRow, words []string, all bool, as string,
 		table = append(table, []string{sanitize.Line(name), sanitize.Line(m.Detail())})
 	}
 	return cmdutil.WriteTable(w, 0, slices.Values(table))
-}
-
-// A FactChange describes how the fetched facts of a model differ from the known ones. Zero
-// fields are unknown.
-type FactChange struct {
-	Provider   string `json:"provider"`
-	Model      string `json:"model"`
-	Change     string `json:"change"` // new, price, window, retires, gone or refused
-	Why        string `json:"why,omitempty"`
-	Context    int    `json:"context,omitempty"`
-	OldContext int    `json:"old_context,omitempty"`
-	Price      *Rates `json:"price,omitempty"`
-	OldPrice   *Rates `json:"old_price,omitempty"`
-	Retires    string `json:"retires,omitempty"` // day, as 2006-01-02
-	OldRetires string `json:"old_retires,omitempty"`
-}
-
-// Rates holds the prices per million tokens, in US dollars.
-type Rates struct {
-	Free      bool    `json:"free"`
-	Input     float64 `json:"input"`
-	Output    float64 `json:"output"`
-	CacheRead float64 `json:"cache_read,omitempty"`
-}
-
-// String returns r as "$2.00/$8.00", or "unknown".
-func (r *Rates) String() string {
-	switch {
-	case r == nil:
-		return "unknown"
-	case r.Free:
-		return "free"
-	}
-	return format.Price(r.Input) + "/" + format.Price(r.Output)
-}
-
-// A FactsReport describes fetched facts.
-type FactsReport struct {
-	Fetched   time.Time      `json:"fetched"`
-	Saved     string         `json:"saved,omitempty"` // file that was written; "" if only differences are shown
-	Providers []FetchedFacts `json:"providers"`
-	Changes   []FactChange   `json:"changes"`
-	Failed    []FailedSource `json:"failed,omitempty"`
-}
-
-// FetchedFacts describes a fetched list.
-type FetchedFacts struct {
-	Provider string `json:"provider"`
-	Models   int    `json:"models"`
-	From     string `json:"from,omitempty"` // provider of the list; "" for the provider's own
-}
-
-// A FailedSource describes a list that could not be fetched.
-type FailedSource struct {
-	Provider string `json:"provider,omitempty"`
-	Error    string `json:"error"`
-}
-
-// mostChanges is the maximum number of changes of one kind shown per provider.
-const mostChanges = 20
-
-// Facts writes how fetched facts differ from known ones. As text it lists up to mostChanges
-// of one kind per provider, or all changes if all is set. As JSON it writes one object, as
-// jsonl one object per change.
-func Facts(w io.Writer, r FactsReport, as string, all bool) error {
-	switch as {
-	case "json":
-		return cmdutil.WriteJSON(w, r)
-	case "jsonl":
-		return cmdutil.WriteRows(w, as, r.Changes)
-	}
-	for _, p := range r.Providers {
-		n := 0
-		fmt.Fprintf(w, "%s: %s", sanitize.Line(p.Provider), format.Plural(p.Models, "model"))
-		if p.From != "" {
-			fmt.Fprintf(w, " in the list of %s", sanitize.Line(p.From))
-		}
-		var table [][]string
-		of := map[string]int{}
-		for _, c := range r.Changes {
-			if c.Provider != p.Provider {
-				continue
-			}
-			if n++; n == 1 {
-				fmt.Fprintln(w)
-			}
-			if of[c.Change]++; all || of[c.Change] <= mostChanges {
-				sign, words := c.line()
-				table = append(table, []string{"  " + sign + " " + sanitize.Line(c.Model), sanitize.Line(words)})
-			}
-		}
-		if n == 0 {
-			fmt.Fprintln(w, ", no changes")
-		}
-		if err := cmdutil.WriteTable(w, 0, slices.Values(table)); err != nil {
-			return err
-		}
-		for _, kind := range []string{"new", "price", "window", "retires", "gone", "refused"} {
-			if more := of[kind] - mostChanges; more > 0 && !all {
-				fmt.Fprintf(w, "  … %d more %s: --all shows them\n", more, kind)
-			}
-		}
-	}
-	return nil
-}
-
-// line returns the sign and the text of a change.
-func (c FactChange) line() (sign, words string) {
-	window := func(tokens int) string {
-		if tokens == 0 {
-			return "unknown"
-		}
-		return format.Window(tokens)
-	}
-	switch c.Change {
-	case "new":
-		return "+", format.Join(" · ", format.When(c.Context > 0, window(c.Context)), format.When(c.Price != nil, c.Price.String()))
-	case "price":
-		old, now := c.OldPrice.String(), c.Price.String()
-		if old == now && c.OldPrice != nil && c.Price != nil {
-			old, now = "cached "+format.Price(c.OldPrice.CacheRead), format.Price(c.Price.CacheRead)
-		}
-		return "~", old + " → " + now
-	case "window":
-		old, now := window(c.OldContext), window(c.Context)
-		if old == now {
-			old, now = strconv.Itoa(c.OldContext), strconv.Itoa(c.Context)
-		}
-		return "~", "window " + old + " → " + now
-	case "retires":
-		return "~", "retires " + cmp.Or(c.OldRetires, "unknown") + " → " + cmp.Or(c.Retires, "unknown")
-	case "gone":
-		return "-", "no longer listed"
-	}
-	return "!", "not taken: " + c.Why
 }

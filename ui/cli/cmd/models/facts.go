@@ -11,7 +11,6 @@ import (
 	"parley/providers/llm"
 	"parley/ui/app"
 	"parley/ui/format"
-	"parley/ui/report"
 )
 
 // updateFacts downloads facts about models, prints the changes and, unless --dry-run is set, stores them.
@@ -25,9 +24,9 @@ func (c *Options) updateFacts(ctx context.Context) error {
 	}
 	now := time.Now()
 	lists, failed := providers.FetchFacts(ctx, c.Services(), c.OpenOptions(), now)
-	summary := report.FactsReport{Fetched: now.UTC().Truncate(time.Second), Providers: []report.FetchedFacts{}, Changes: []report.FactChange{}}
+	summary := factsReport{Fetched: now.UTC().Truncate(time.Second), Providers: []fetched{}, Changes: []change{}}
 	for _, err := range failed {
-		f := report.FailedSource{Error: app.ErrorText(err)}
+		f := failedSource{Error: app.ErrorText(err)}
 		if e := (*llm.Error)(nil); errors.As(err, &e) {
 			f.Provider = e.Provider
 		}
@@ -39,14 +38,14 @@ func (c *Options) updateFacts(ctx context.Context) error {
 	}
 	update := kept.Compare(lists)
 	for _, l := range lists {
-		of := report.FetchedFacts{Provider: l.Provider, Models: len(l.Models)}
+		of := fetched{Provider: l.Provider, Models: len(l.Models)}
 		if l.Partial {
 			of.From = "openrouter"
 		}
 		summary.Providers = append(summary.Providers, of)
 	}
-	for _, change := range update.Changes {
-		summary.Changes = append(summary.Changes, factChange(change))
+	for _, one := range update.Changes {
+		summary.Changes = append(summary.Changes, changeOf(one))
 	}
 	if !c.dryRun {
 		if err := update.Save(); err != nil {
@@ -54,7 +53,7 @@ func (c *Options) updateFacts(ctx context.Context) error {
 		}
 		summary.Saved = kept.Path()
 	}
-	if err := report.Facts(c.Out, summary, c.Format, c.all); err != nil {
+	if err := summary.write(c.Out, c.Format, c.all); err != nil {
 		return err
 	}
 	if c.Format == "text" {
@@ -67,19 +66,19 @@ func (c *Options) updateFacts(ctx context.Context) error {
 	return nil
 }
 
-// factChange returns the row of a change.
-func factChange(c catalog.Change) report.FactChange {
-	return report.FactChange{
+// changeOf returns the row of a change.
+func changeOf(c catalog.Change) change {
+	return change{
 		Provider: c.Provider, Model: c.Model, Change: string(c.Kind), Why: c.Why,
-		Context: c.New.Context, OldContext: c.Old.Context, Price: rates(c.New.Price), OldPrice: rates(c.Old.Price),
+		Context: c.New.Context, OldContext: c.Old.Context, Price: ratesOf(c.New.Price), OldPrice: ratesOf(c.Old.Price),
 		Retires: c.New.Retires, OldRetires: c.Old.Retires,
 	}
 }
 
-// rates converts a price for printing; nil if it is unknown.
-func rates(p catalog.Price) *report.Rates {
+// ratesOf converts a price for printing; nil if it is unknown.
+func ratesOf(p catalog.Price) *rates {
 	if !p.Known() {
 		return nil
 	}
-	return &report.Rates{Free: p.Free, Input: p.Input, Output: p.Output, CacheRead: p.CacheRead}
+	return &rates{Free: p.Free, Input: p.Input, Output: p.Output, CacheRead: p.CacheRead}
 }
