@@ -89,7 +89,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
 		"":                     {"ui/cli", "tools", "tools/permission", "tools/sandbox", "ui/cli/exit", "ui/clip/routes", md, "ui/markdown/mathtext", "ui/markdown/mermaid"},
-		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/tui/panels", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/instructions", "session/memory", "session/trust", "session/until", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", creds, llm, catalog, similar},
+		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/tui/panels", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/hooks/runner", "session/instructions", "session/memory", "session/trust", "session/until", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", creds, llm, catalog, similar},
 		creds:                  {atomic},
 		llm:                    {},
 		similar:                {},
@@ -130,7 +130,8 @@ func TestImports(t *testing.T) {
 		diff:                   {},
 		"tools/mcp":            {act, "tools", proc, safe, llm, lazy},
 		"session":              {"session/settings", "session/store", "session/cachewatch", act, safe, llm},
-		"session/hooks":        {act, proc, safe},
+		"session/hooks":        {act, proc},
+		"session/hooks/runner": {act, proc, safe, "session/hooks"},
 		"session/memory":       {"session", "session/trust", "tools", act, atomic, proc, lazy, safe, llm},
 		"session/until":        {"session", "session/attach", act, "tools/undo", llm, safe},
 		"session/settings":     {llm, similar},

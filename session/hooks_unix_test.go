@@ -18,6 +18,7 @@ import (
 	"parley/providers/schema/fit"
 	. "parley/session"
 	"parley/session/hooks"
+	"parley/session/hooks/runner"
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/permission"
@@ -37,7 +38,7 @@ func hooked(t *testing.T, mode act.Mode, rules []permission.Rule, project bool, 
 	policy := tools.NewPolicy(mode)
 	policy.AddRules(rules)
 	fake := llmtest.New(turns...)
-	s := New(Options{Schemas: fit.Repairer{}, Model: endpoint("m/x", fake), Tools: set, Policy: policy, Hooks: hooks.New(dir, func(ctx context.Context, run process.Run) process.Result {
+	s := New(Options{Schemas: fit.Repairer{}, Model: endpoint("m/x", fake), Tools: set, Policy: policy, Hooks: runner.New(dir, func(ctx context.Context, run process.Run) process.Result {
 		run.RequireSandbox = false
 		return set.RunProgram(ctx, run)
 	}, list...)})
@@ -232,7 +233,7 @@ func TestHooksOfQuestions(t *testing.T) {
 	}
 	told := make(chan string, 1)
 	fake := llmtest.New(llmtest.Call(call("c1", act.AskTool, `{}`)), llmtest.Say("fine"))
-	s := New(Options{Model: endpoint("m/x", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Hooks: hooks.New(dir, func(_ context.Context, run process.Run) process.Result {
+	s := New(Options{Model: endpoint("m/x", fake), Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Hooks: runner.New(dir, func(_ context.Context, run process.Run) process.Result {
 		told <- string(run.Input)
 		return process.Result{}
 	}, hooks.Hook{Config: hooks.Config{Event: act.HookNotification}})})
@@ -246,7 +247,7 @@ func TestHooksOfQuestions(t *testing.T) {
 // A prompt that is stopped while hooks look at it is the user's again.
 func TestHooksCanceledPrompt(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s := New(Options{Model: endpoint("m/x", llmtest.New()), Hooks: hooks.New(t.TempDir(), func(context.Context, process.Run) process.Result {
+	s := New(Options{Model: endpoint("m/x", llmtest.New()), Hooks: runner.New(t.TempDir(), func(context.Context, process.Run) process.Result {
 		cancel()
 		return process.Result{Exit: -1, Err: context.Canceled}
 	}, hooks.Hook{Config: hooks.Config{Event: act.HookUserPromptSubmit}})})

@@ -14,6 +14,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/session/hooks"
+	"parley/session/hooks/runner"
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/process"
@@ -33,7 +34,7 @@ func TestGivenBackWithoutNotes(t *testing.T) {
 	for _, h := range [][2]string{{"SessionStart", "echo began"}, {"UserPromptSubmit", "echo today"}} {
 		list = append(list, hooks.Hook{Config: hooks.Config{Event: h[0], Command: process.CommandLine{Words: []string{h[1]}, Shell: true}}, Source: "hooks.toml"})
 	}
-	s := New(Options{Model: model, Attended: true, Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Hooks: hooks.New(dir, func(ctx context.Context, run process.Run) process.Result {
+	s := New(Options{Model: model, Attended: true, Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Hooks: runner.New(dir, func(ctx context.Context, run process.Run) process.Result {
 		run.RequireSandbox = false
 		return set.RunProgram(ctx, run)
 	}, list...)})

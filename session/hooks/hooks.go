@@ -1,22 +1,12 @@
-// Package hooks runs the user's programs on events of a conversation, and returns
-// their answers.
-//
-//	Input as JSON ──► each hook of the event, side by side ──► exit status, JSON ──► Answer
-//
-// The format is that of Claude Code's hooks (https://code.claude.com/docs/en/hooks), as far as
-// other programs share it. Output of hooks is untrusted until it is sanitized, like that of any
-// command. A hook of a project can forbid and ask; it cannot allow.
+// Package hooks is the vocabulary of hooks: the user's programs that run on events of a conversation.
+// The package runner runs them.
 package hooks
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"parley/tools/act"
 	"parley/tools/process"
@@ -24,14 +14,6 @@ import (
 
 // Events lists the events.
 var Events = []string{act.HookPreToolUse, act.HookPostToolUse, act.HookUserPromptSubmit, act.HookStop, act.HookNotification, act.HookSessionStart, act.HookSessionEnd}
-
-// Bounds of a hook.
-const (
-	defaultTimeout = 60 * time.Second
-	endTimeout     = 5 * time.Second // of SessionEnd, because parley waits for it
-	maxContext     = 10_000          // characters of one text
-	blocks         = 2               // exit status of a hook that forbids
-)
 
 // A Config is one table [[hooks]] of the configuration.
 type Config struct {
@@ -81,6 +63,12 @@ func (c Config) pattern() (*regexp.Regexp, error) {
 	return regexp.Compile("(?i)^(?:" + c.Matcher + ")$")
 }
 
+// Matches reports whether c is a hook of calls of tool, or of an event of no tool for "".
+func (c Config) Matches(tool string) bool {
+	pattern, err := c.pattern()
+	return err == nil && (pattern == nil || tool != "" && pattern.MatchString(tool))
+}
+
 // A Hook is a hook with its source file.
 type Hook struct {
 	Config
@@ -103,87 +91,8 @@ func (f *File) Validate() error {
 	return Validate(f.Hooks)
 }
 
-// A Runner runs hooks. A nil Runner has none. It is safe for concurrent use.
-type Runner struct {
-	dir string
-	run func(context.Context, process.Run) process.Result
-
-	mu      sync.Mutex
-	hooks   []Hook
-	noticed map[string]bool // failures already reported
-}
-
-// New returns a Runner of hooks in dir.
-func New(dir string, run func(context.Context, process.Run) process.Result, list ...Hook) *Runner {
-	return &Runner{dir: dir, run: run, hooks: list, noticed: map[string]bool{}}
-}
-
-// Add adds hooks after the present ones.
-func (r *Runner) Add(list ...Hook) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.hooks = append(slices.Clip(r.hooks), list...)
-}
-
-// Hooks returns the hooks in their order.
-func (r *Runner) Hooks() []Hook {
-	if r == nil {
-		return nil
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.hooks)
-}
-
-// of returns the hooks of an event.
-func (r *Runner) of(event, tool string) (list []Hook) {
-	for _, h := range r.Hooks() {
-		if h.Event != event {
-			continue
-		}
-		if pattern, err := h.pattern(); err == nil && (pattern == nil || tool != "" && pattern.MatchString(tool)) {
-			list = append(list, h)
-		}
-	}
-	return list
-}
-
-// Fire runs the hooks of in.Event and waits for them. Canceling ctx ends them and discards their
-// answers.
-func (r *Runner) Fire(ctx context.Context, in act.HookInput) act.HookAnswer {
-	list := r.of(in.Event, in.Tool)
-	if len(list) == 0 {
-		return act.HookAnswer{}
-	}
-	in.Dir = r.dir
-	text, err := json.Marshal(in)
-	if err != nil {
-		return act.HookAnswer{Verdict: act.Deny, Reason: "not sent to the hooks: " + err.Error()}
-	}
-	results := make([]process.Result, len(list))
-	var wait sync.WaitGroup
-	for i, h := range list {
-		wait.Go(func() { results[i] = r.run(ctx, h.program(text)) })
-	}
-	wait.Wait()
-	if ctx.Err() != nil {
-		return act.HookAnswer{}
-	}
-	var a act.HookAnswer
-	for i, h := range list {
-		merge(&a, r.read(h, results[i]))
-	}
-	return a
-}
-
-// program returns a hook's program run.
-func (h Hook) program(input []byte) process.Run {
-	run := process.Run{Command: h.Command, Input: append(input[:len(input):len(input)], '\n'), Timeout: time.Duration(h.Timeout), Sandbox: h.Sandbox, RequireSandbox: h.Project}
-	if run.Timeout == 0 {
-		run.Timeout = defaultTimeout
-	}
-	if h.Event == act.HookSessionEnd {
-		run.Timeout = min(run.Timeout, endTimeout)
-	}
-	return run
+// A Runner runs hooks. It is safe for concurrent use.
+type Runner interface {
+	act.Hooks
+	Add(list ...Hook) // adds hooks after the present ones
 }

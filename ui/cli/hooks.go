@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,17 +19,23 @@ import (
 	"parley/ui/app"
 )
 
+// newRunner returns a runner of hooks in dir; nil in a build that runs none.
+var newRunner func(dir string, run func(context.Context, process.Run) process.Result, list ...hooks.Hook) hooks.Runner
+
 // openHooks prepares the runner for the hooks of the configuration and, once it is trusted, of the project. Without
 // hooks it does nothing.
 func openHooks(a *program) error {
 	if a.project.runner != nil || len(a.config.Hooks) == 0 && len(a.project.offer.FilesOfKind(trust.Hooks)) == 0 {
 		return nil
 	}
+	if newRunner == nil {
+		return errors.New("this build runs no hooks: remove [[hooks]]")
+	}
 	set, err := programSet(a)
 	if err != nil {
 		return err
 	}
-	a.project.runner = hooks.New(a.dir, set.RunProgram, slices.Concat(a.ownHooks(), a.project.hooks)...)
+	a.project.runner = newRunner(a.dir, set.RunProgram, slices.Concat(a.ownHooks(), a.project.hooks)...)
 	return nil
 }
 

@@ -34,7 +34,7 @@ type project struct {
 	skills   skillSet
 	tools    map[string]tools.CustomTool
 	hooks    []hooks.Hook
-	runner   *hooks.Runner                 // runs all hooks; nil if there are none
+	runner   hooks.Runner                  // runs all hooks; nil if there are none
 	read     func() (trust.Project, error) // see projectReader; nil until it is called
 	programs *tools.Set                    // see programSet; nil: not opened, or not needed
 	own      string                        // the user's instructions for all projects; "" for none

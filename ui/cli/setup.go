@@ -24,6 +24,7 @@ import (
 	"parley/session"
 	"parley/session/archive"
 	"parley/session/attach"
+	"parley/session/hooks/runner"
 	"parley/session/memory"
 	"parley/session/trust"
 	"parley/session/until"
@@ -70,6 +71,8 @@ func init() { schemas = fit.Repairer{} } // JSON schemas of answers and calls
 func init() { tools.Schemas = schemas }
 
 func init() { setMemory(memory.Open) } // lines that every conversation gets
+
+func init() { newRunner = runner.New } // [[hooks]]
 
 func init() { newCheck = until.New } // --until and /until
 

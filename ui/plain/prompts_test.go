@@ -7,6 +7,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/session/hooks"
+	hookrunner "parley/session/hooks/runner"
 	"parley/session/prompts"
 	"parley/tools/act"
 	"parley/tools/process"
@@ -41,7 +42,7 @@ func TestPromptCommandDenied(t *testing.T) {
 // A prompt that a hook blocks is reported, and becomes the draft again.
 func TestBlockedPrompt(t *testing.T) {
 	d := talk(t, func(_ *app.Options, so *session.Options) {
-		so.Hooks = hooks.New("/", func(context.Context, process.Run) process.Result {
+		so.Hooks = hookrunner.New("/", func(context.Context, process.Run) process.Result {
 			return process.Result{Exit: 2, Stderr: "no secrets"}
 		}, hooks.Hook{Config: hooks.Config{Event: act.HookUserPromptSubmit}})
 	})

@@ -9,6 +9,7 @@ import (
 	"parley/providers/llmtest"
 	"parley/session"
 	"parley/session/hooks"
+	"parley/session/hooks/runner"
 	"parley/tools/act"
 	"parley/tools/process"
 )
@@ -19,7 +20,7 @@ func TestBlockedPrompt(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		queue = func() { o.App.Session.Queue.Add(llm.Part{Kind: llm.Text, Text: "queued"}) }
 		model := llm.Endpoint{Model: llmtest.New(llmtest.Say("hello")), Name: "fake/one", Origin: "fake/one", Strategy: "native"}
-		o.App.Session = session.New(session.Options{Model: model, Hooks: hooks.New(t.TempDir(), func(_ context.Context, run process.Run) process.Result {
+		o.App.Session = session.New(session.Options{Model: model, Hooks: runner.New(t.TempDir(), func(_ context.Context, run process.Run) process.Result {
 			if strings.Contains(string(run.Input), "secret") {
 				queue()
 				return process.Result{Exit: 2, Stderr: "no secrets"}
@@ -42,7 +43,7 @@ func TestHookContext(t *testing.T) {
 	fake := llmtest.New(llmtest.Say("hello"), llmtest.Say("again"))
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		model := llm.Endpoint{Model: fake, Name: "fake/one", Origin: "fake/one", Strategy: "native"}
-		o.App.Session = session.New(session.Options{Model: model, Hooks: hooks.New(t.TempDir(), func(context.Context, process.Run) process.Result {
+		o.App.Session = session.New(session.Options{Model: model, Hooks: runner.New(t.TempDir(), func(context.Context, process.Run) process.Result {
 			return process.Result{Stdout: []byte("monday")}
 		}, hooks.Hook{Config: hooks.Config{Event: act.HookUserPromptSubmit}})})
 	})

@@ -1,6 +1,6 @@
 //go:build unix
 
-package hooks_test
+package runner_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"parley/session/hooks"
+	"parley/session/hooks/runner"
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/process"
@@ -21,9 +22,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// runner returns what runs hooks as the configuration has them, with real shells, in a new
+// open returns what runs hooks as the configuration has them, with real shells, in a new
 // directory.
-func runner(t *testing.T, project bool, text string) (*hooks.Runner, string) {
+func open(t *testing.T, project bool, text string) (hooks.Runner, string) {
 	t.Helper()
 	var f hooks.File
 	if _, err := toml.Decode(text, &f); err != nil {
@@ -42,7 +43,7 @@ func runner(t *testing.T, project bool, text string) (*hooks.Runner, string) {
 	for _, c := range f.Hooks {
 		list = append(list, hooks.Hook{Config: c, Source: "hooks.toml", Project: project})
 	}
-	return hooks.New(dir, func(ctx context.Context, run process.Run) process.Result {
+	return runner.New(dir, func(ctx context.Context, run process.Run) process.Result {
 		run.RequireSandbox = false // that is held in tools
 		return set.RunProgram(ctx, run)
 	}, list...), dir
@@ -109,7 +110,7 @@ func TestAnswers(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, _ := runner(t, tt.project, tt.config)
+			r, _ := open(t, tt.project, tt.config)
 			in := act.HookInput{Event: act.HookPreToolUse, Tool: "shell", Input: []byte(`{"command":"rm x"}`)}
 			if tt.event != "" {
 				in = act.HookInput{Event: tt.event, Prompt: "hello"}
@@ -130,7 +131,7 @@ func TestAnswers(t *testing.T) {
 
 // The input of a hook has Claude's names.
 func TestInput(t *testing.T) {
-	r, dir := runner(t, false, hook(act.HookPostToolUse, "", "cat >in.json"))
+	r, dir := open(t, false, hook(act.HookPostToolUse, "", "cat >in.json"))
 	r.Fire(t.Context(), act.HookInput{Session: "s1", Event: act.HookPostToolUse, Tool: "shell", Input: []byte(`{"command":"ls"}`), Response: &act.HookResponse{Output: "a"}})
 	got, err := os.ReadFile(filepath.Join(dir, "in.json"))
 	want := `{"session_id":"s1","cwd":"` + dir + `","hook_event_name":"PostToolUse","tool_name":"shell","tool_input":{"command":"ls"},"tool_response":{"output":"a","is_error":false}}` + "\n"
@@ -142,11 +143,11 @@ func TestInput(t *testing.T) {
 // A hook that takes too long blocks nothing, and one that is canceled says nothing: both are gone.
 func TestEnd(t *testing.T) {
 	slow := "[[hooks]]\nevent = \"Stop\"\ncommand = 'exec sleep 1000'\ntimeout = \"50ms\"\n"
-	r, _ := runner(t, false, slow)
+	r, _ := open(t, false, slow)
 	if a := r.Fire(t.Context(), act.HookInput{Event: act.HookStop}); a.Verdict != "" || len(a.Notices) != 1 || !strings.Contains(a.Notices[0], "timed out after 50ms") {
 		t.Errorf("too slow: %+v", a)
 	}
-	r, dir := runner(t, false, hook(act.HookStop, "", "touch began; sleep 1000; exit 2"))
+	r, dir := open(t, false, hook(act.HookStop, "", "touch began; sleep 1000; exit 2"))
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		for {
@@ -159,33 +160,5 @@ func TestEnd(t *testing.T) {
 	}()
 	if a := r.Fire(ctx, act.HookInput{Event: act.HookStop}); a.Verdict != "" || len(a.Notices) != 0 {
 		t.Errorf("canceled: %+v", a)
-	}
-}
-
-func TestValidate(t *testing.T) {
-	tests := []struct {
-		text    string
-		project bool
-		want    string
-	}{
-		{hook(act.HookStop, "", "true"), true, ""},
-		{hook("Stopp", "", "true"), false, `hook 1: event = "Stopp"`},
-		{hook(act.HookStop, "(", "true"), false, "hook 1: matcher"},
-		{hook(act.HookStop, "", "true") + "[[hooks]]\nevent = \"Stop\"\n", false, "hook 2: command is missing"},
-		{hook(act.HookStop, "", "true") + "sandbox = \"no\"\n", false, `sandbox = "no"`},
-		{hook(act.HookStop, "", "true") + "sandbox = \"off\"\n", true, "run in the sandbox"},
-	}
-	for _, tt := range tests {
-		var f hooks.File
-		if _, err := toml.Decode(tt.text, &f); err != nil {
-			t.Fatal(err)
-		}
-		err := hooks.Validate(f.Hooks)
-		if tt.project {
-			err = f.Validate()
-		}
-		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: got %v, want %q", tt.text, err, tt.want)
-		}
 	}
 }

@@ -1,4 +1,4 @@
-package hooks
+package runner
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"parley/session/hooks"
 	"parley/tools/act"
 	"parley/tools/process"
 	"parley/tools/sanitize"
@@ -29,7 +30,7 @@ type output struct {
 }
 
 // read returns the answer of one hook.
-func (r *Runner) read(h Hook, res process.Result) (a act.HookAnswer) {
+func (r *runner) read(h hooks.Hook, res process.Result) (a act.HookAnswer) {
 	switch {
 	case res.Err != nil:
 		return r.failed(h, res.Err.Error())
@@ -53,7 +54,7 @@ func (r *Runner) read(h Hook, res process.Result) (a act.HookAnswer) {
 }
 
 // answer returns the answer in the output.
-func (o output) answer(h Hook) (a act.HookAnswer) {
+func (o output) answer(h hooks.Hook) (a act.HookAnswer) {
 	switch decision := cmp.Or(o.Specific.Decision, o.Decision); decision {
 	case "deny", "block":
 		a.Verdict, a.Reason = act.Deny, cmp.Or(o.Specific.Reason, o.Reason, "the hook "+h.Command.String()+" forbids it")
@@ -88,7 +89,7 @@ func (o output) answer(h Hook) (a act.HookAnswer) {
 
 // failed reports, once, that a hook does not work. A failed hook forbids
 // nothing.
-func (r *Runner) failed(h Hook, why string) (a act.HookAnswer) {
+func (r *runner) failed(h hooks.Hook, why string) (a act.HookAnswer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := h.Event + "\x00" + h.Source + "\x00" + h.Command.String()
