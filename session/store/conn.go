@@ -7,6 +7,7 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"os"
 	"runtime/debug"
 	"time"
 
@@ -295,7 +296,9 @@ func (db *database) Bulk(f func() error) error {
 			_ = db.writer.script(statements)
 		}
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // much garbage, and little that stays
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(400)) // much garbage, and little that stays
+	}
 	sync("PRAGMA synchronous = normal")
 	defer sync("PRAGMA synchronous = full; PRAGMA wal_checkpoint")
 	return f()

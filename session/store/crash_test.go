@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"testing"
@@ -31,6 +32,21 @@ func TestWriterSettings(t *testing.T) {
 		t.Error(err)
 	}
 	check(map[string]string{"synchronous": "2"})
+}
+
+// A garbage collector that the user has set with GOGC stays as it is.
+func TestBulkKeepsGOGC(t *testing.T) {
+	t.Setenv("GOGC", "50")
+	defer debug.SetGCPercent(debug.SetGCPercent(50))
+	db := reopen(t, filepath.Join(t.TempDir(), "parley.db"))
+	if err := db.Bulk(func() error {
+		if got := debug.SetGCPercent(50); got != 50 {
+			t.Errorf("got %d, want 50", got)
+		}
+		return nil
+	}); err != nil {
+		t.Error(err)
+	}
 }
 
 // A process that is killed at any moment loses nothing that Put acknowledged.
