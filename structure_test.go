@@ -79,6 +79,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/keys":              {"ui/cli/cmdutil", "ui/app/flows", "ui/tui"},
 		"ui/cli/cmd/mcp":               {"ui/cli/cmdutil", "ui/app", format, safe, proc, "tools/mcp"},
 		"ui/cli/cmd/connect":           {"ui/cli/ability", "ui/cli/cmdutil", "ui/app", "ui/tty", format, safe, "session", "providers"},
+		"ui/cli/cmd/help":              {"ui/cli/cmdutil", "docs", wrap, similar},
 		"ui/cli/cmd/prompts":           {"ui/cli/cmdutil", "ui/app", "ui/app/flows", "ui/app/promptfile", format, safe, similar, "session", "session/prompts", llm},
 		"ui/cli/cmd/sandbox":           {"ui/cli/cmdutil", "tools", proc},
 		"ui/cli/cmd/skills":            {"ui/cli/cmdutil", "ui/app", catalog, "session/skills", safe},
@@ -89,7 +90,7 @@ func TestImports(t *testing.T) {
 		"ui/cli/cmd/backup":            {"ui/cli/cmdutil", format, safe, "session", "session/store", "tools/undo", llm, atomic},
 
 		"":                     {"ui/cli", "tools", "tools/permission", "tools/sandbox", "ui/cli/exit", "ui/clip/routes", md, "ui/markdown/mathtext", "ui/markdown/mermaid"},
-		"ui/cli":               {"docs", exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/tui/panels", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/hooks/runner", "session/instructions", "session/memory", "session/trust", "session/until", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", creds, llm, catalog, similar},
+		"ui/cli":               {exchange, "ui/app", "ui/app/flows", "ui/acp", "ui/client", "ui/clip", "ui/tui", "ui/tui/panels", "ui/plain", "ui/print", "ui/report", "ui/tty", "ui/cli/*", wrap, theme, format, safe, "session", "session/attach", "session/archive", "session/transfer", "session/config", "session/settings", "session/hooks", "session/hooks/runner", "session/instructions", "session/memory", "session/trust", "session/until", "tools", "tools/*", "tools/mcp/client", "tools/undo/snapshot", "providers", "providers/media/formats", "providers/schema/fit", creds, llm, catalog, similar},
 		creds:                  {atomic},
 		llm:                    {},
 		similar:                {},

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"slices"
 	"time"
 
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/term"
 
 	"parley/providers"
 	"parley/providers/llm"
@@ -183,6 +185,16 @@ func endJobs(a *program) {
 	for _, j := range a.toolSet.Jobs().Close() {
 		a.Note(fmt.Sprintf("ended with the run: job %d: %s", j.N, sanitize.Line(app.FirstLine(j.Command))))
 	}
+}
+
+// printManual prints a page of the manual.
+func (a *program) printManual(text string) error {
+	o := a.printOptions(term.IsTerminal(os.Stdout.Fd()), "")
+	if o.Render && a.printPage != nil {
+		return a.printPage(text, o)
+	}
+	_, err := io.WriteString(o.Out, text)
+	return err
 }
 
 // printOptions returns the options for printing an answer to prompt.

@@ -145,7 +145,6 @@ standard output that is not a terminal, it prints the answer and exits.`,
 	}
 	addCommands(root, a)
 	explainArguments(root)
-	addHelp(a, root)
 	a.completeFlags(root)
 	completeByName(root)
 	addExitStatus(root)

@@ -70,3 +70,13 @@ func completeFlag(cmd *cobra.Command, f *pflag.Flag) {
 		cmd.RegisterFlagCompletionFunc(f.Name, cobra.NoFileCompletions)
 	}
 }
+
+// plainUsages removes backquotes from the usage texts of flags, because shells show them as they are.
+func plainUsages(cmd *cobra.Command) {
+	plain := func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") }
+	cmd.Flags().VisitAll(plain)
+	cmd.PersistentFlags().VisitAll(plain)
+	for _, c := range cmd.Commands() {
+		plainUsages(c)
+	}
+}

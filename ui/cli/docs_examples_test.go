@@ -20,7 +20,9 @@ import (
 	"github.com/yuin/goldmark/text"
 	"mvdan.cc/sh/v3/syntax"
 
+	"parley/docs"
 	"parley/session/config"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/cli/exit"
 )
 
@@ -209,7 +211,7 @@ func checkCall(args []string, whole bool) (flags int, err error) {
 
 // checkHelp reports an error if help does not know the topic or command.
 func checkHelp(root *cobra.Command, args []string) error {
-	if slices.Contains(helpTopics(root), args[0]) || strings.ToUpper(args[0]) == args[0] {
+	if slices.Contains(append(docs.Names(), cmdutil.Names(root)...), args[0]) || strings.ToUpper(args[0]) == args[0] {
 		return nil
 	}
 	return fmt.Errorf("no help on %q", args[0])

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"parley/ui/cli/cmd/help"
+	"parley/ui/cli/cmdutil"
 	"parley/ui/textwrap"
 )
 
@@ -16,7 +18,7 @@ func TestHelpFitsItsWidth(t *testing.T) {
 	root := newProgram().rootCommand(nil)
 	eachCommand(root, func(cmd *cobra.Command) {
 		cmd.InitDefaultHelpFlag()
-		wide := usage(cmd, 1000)
+		wide := help.Usage(cmd, 1000)
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { // no value is appended to a name, as in web on|off[="on"]
 			if f.Value.Type() == "string" {
 				f.NoOptDefVal = ""
@@ -27,7 +29,7 @@ func TestHelpFitsItsWidth(t *testing.T) {
 		if err := new(cobra.Command).UsageFunc()(cmd); err != nil {
 			t.Fatal(err)
 		}
-		if strings.HasSuffix(cmd.Use, needsCommand) { // cobra repeats this line
+		if strings.HasSuffix(cmd.Use, cmdutil.NeedsCommand) { // cobra repeats this line
 			said := strings.Replace(own.String(), "  "+cmd.CommandPath()+" [command]\n", "", 1)
 			own.Reset()
 			own.WriteString(said)
@@ -36,7 +38,7 @@ func TestHelpFitsItsWidth(t *testing.T) {
 			t.Errorf("%s: the help is\n%s\nand cobra's\n%s", cmd.CommandPath(), wide, &own)
 		}
 		for _, width := range []int{60, 80, 120} {
-			got := usage(cmd, width)
+			got := help.Usage(cmd, width)
 			for line := range strings.Lines(got) {
 				line = strings.TrimSuffix(line, "\n")
 				if textwrap.Width(line) > width && line != "  "+cmd.UseLine() && !strings.Contains(cmd.Example, line) {
@@ -48,7 +50,7 @@ func TestHelpFitsItsWidth(t *testing.T) {
 			}
 		}
 		own.Reset()
-		if err := cmd.Help(); err != nil || !strings.Contains(own.String(), usage(cmd, 80)) {
+		if err := cmd.Help(); err != nil || !strings.Contains(own.String(), help.Usage(cmd, 80)) {
 			t.Errorf("%s: %v: its help is not the one for its width:\n%s", cmd.CommandPath(), err, &own)
 		}
 	})

@@ -44,6 +44,7 @@ import (
 	"parley/ui/cli/cmd/connect"
 	"parley/ui/cli/cmd/doctor"
 	"parley/ui/cli/cmd/embed"
+	"parley/ui/cli/cmd/help"
 	"parley/ui/cli/cmd/image"
 	"parley/ui/cli/cmd/keys"
 	"parley/ui/cli/cmd/man"
@@ -133,6 +134,7 @@ func addCommands(root *cobra.Command, a *program) {
 	}
 	root.AddCommand(version.New(a.Out))
 	completion.Add(root)
+	help.Add(root, a.printManual)
 }
 
 // abilities returns the environment of the commands for images, videos and vectors.

@@ -86,9 +86,6 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	return fmt.Errorf("unknown flag %s: %s --help lists them", typed, cmd.CommandPath())
 }
 
-// needsCommand is appended to the usage line of commands that require a subcommand.
-const needsCommand = " COMMAND"
-
 // explainArguments makes argument errors of cmd and its subcommands show the usage line, or the subcommand that was
 // probably meant.
 func explainArguments(cmd *cobra.Command) {
@@ -98,7 +95,7 @@ func explainArguments(cmd *cobra.Command) {
 	check := cmd.Args
 	if cmd.HasSubCommands() && !cmd.Runnable() {
 		check = cobra.NoArgs // cobra checks no arguments of a command that cannot run
-		cmd.Use, cmd.DisableFlagsInUseLine = cmd.Use+needsCommand, true
+		cmd.Use, cmd.DisableFlagsInUseLine = cmd.Use+cmdutil.NeedsCommand, true
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	if check == nil {

@@ -11,6 +11,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// NeedsCommand is appended to the usage line of commands that require a subcommand.
+const NeedsCommand = " COMMAND"
+
 // Misspelled returns an error if words look like a misspelled subcommand: a single word that is similar to one, or a
 // similar name followed by one of its subcommands. A quoted sentence is one argument with spaces, and a prompt.
 func Misspelled(root *cobra.Command, words []string) error {

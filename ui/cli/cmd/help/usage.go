@@ -1,4 +1,4 @@
-package cli
+package help
 
 import (
 	"fmt"
@@ -7,29 +7,20 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"parley/ui/cli/cmdutil"
 	"parley/ui/textwrap"
 )
 
-// plainUsages removes backquotes from the usage texts of flags, because shells show them as they are.
-func plainUsages(cmd *cobra.Command) {
-	plain := func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") }
-	cmd.Flags().VisitAll(plain)
-	cmd.PersistentFlags().VisitAll(plain)
-	for _, c := range cmd.Commands() {
-		plainUsages(c)
-	}
-}
-
-// usage returns cobra's usage text of a command, wrapped at width cells, as cobra does not wrap. Only text to be
+// Usage returns cobra's usage text of a command, wrapped at width cells, as cobra does not wrap. Only text to be
 // copied, usage lines and examples, may be longer.
-func usage(cmd *cobra.Command, width int) string {
+func Usage(cmd *cobra.Command, width int) string {
 	inherited := cmd.InheritedFlags() // called first: it registers the flags for the code below
 	var b strings.Builder
 	b.WriteString("Usage:\n")
 	if cmd.Runnable() {
 		fmt.Fprintf(&b, "  %s\n", cmd.UseLine())
 	}
-	if cmd.HasAvailableSubCommands() && !strings.HasSuffix(cmd.Use, needsCommand) {
+	if cmd.HasAvailableSubCommands() && !strings.HasSuffix(cmd.Use, cmdutil.NeedsCommand) {
 		fmt.Fprintf(&b, "  %s [command]\n", cmd.CommandPath())
 	}
 	if len(cmd.Aliases) > 0 {

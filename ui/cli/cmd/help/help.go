@@ -1,13 +1,12 @@
-package cli
+// Package help implements parley help, which shows pages of the manual and the help of commands.
+package help
 
 import (
 	"cmp"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
-	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
 	"parley/docs"
@@ -16,13 +15,13 @@ import (
 	"parley/ui/textwrap"
 )
 
-// addHelp makes the help command show pages of the manual and the help of commands. Other topics are an error; cobra
-// would accept any words, because the root command takes a prompt.
-func addHelp(a *program, root *cobra.Command) {
+// Add makes the help command of root show pages of the manual, with page, and the help of commands. Other topics are an
+// error; cobra would accept any words, because the root command takes a prompt.
+func Add(root *cobra.Command, page func(text string) error) {
 	root.InitDefaultHelpCmd()
 	// A template would link text/template, and with it all exported methods of the program: 23 MB.
 	root.SetUsageFunc(func(cmd *cobra.Command) error {
-		_, err := io.WriteString(cmd.OutOrStderr(), usage(cmd, cmp.Or(cmdutil.OutputWidth(), 80)))
+		_, err := io.WriteString(cmd.OutOrStderr(), Usage(cmd, cmp.Or(cmdutil.OutputWidth(), 80)))
 		return err
 	})
 	help := root.HelpFunc()
@@ -38,12 +37,12 @@ func addHelp(a *program, root *cobra.Command) {
 		}
 		c.Use, c.Short, c.Long = "help [TOPIC or COMMAND]", "Show a page of the manual, or the help of a command", ""
 		c.Args = cobra.ArbitraryArgs
-		c.Run, c.RunE = nil, func(_ *cobra.Command, args []string) error { return showHelp(a, root, args) }
+		c.Run, c.RunE = nil, func(_ *cobra.Command, args []string) error { return show(root, page, args) }
 		c.ValidArgs, c.ValidArgsFunction = nil, func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
-			return helpTopics(root), cobra.ShellCompDirectiveNoFileComp
+			return topics(root), cobra.ShellCompDirectiveNoFileComp
 		}
 	}
 }
@@ -53,19 +52,14 @@ func topicList() string {
 	return "  " + strings.Join(textwrap.Lines(strings.Join(docs.Names(), ", "), 75), "\n  ")
 }
 
-// showHelp prints the page or the command named by args.
-func showHelp(a *program, root *cobra.Command, args []string) error {
+// show prints the page or the command named by args.
+func show(root *cobra.Command, print func(text string) error, args []string) error {
 	if len(args) == 0 {
 		return root.Help()
 	}
 	if len(args) == 1 {
 		if page, ok := docs.Open(args[0]); ok {
-			o := a.printOptions(term.IsTerminal(os.Stdout.Fd()), "")
-			if o.Render && a.printPage != nil {
-				return a.printPage(page.Text, o)
-			}
-			_, err := io.WriteString(o.Out, page.Text)
-			return err
+			return print(page.Text)
 		}
 	}
 	found, rest, err := root.Find(args)
@@ -76,11 +70,11 @@ func showHelp(a *program, root *cobra.Command, args []string) error {
 	if err == nil && found != root {
 		return cmdutil.Usage(cmdutil.UnknownSubcommand(found, rest[0]))
 	}
-	if near := similar.Name(args[0], helpTopics(root)); near != "" {
+	if near := similar.Name(args[0], topics(root)); near != "" {
 		return cmdutil.Usagef("no help on %q: did you mean parley help %s?", args[0], near)
 	}
 	return cmdutil.Usagef("no help on %q: parley help lists topics and commands", args[0])
 }
 
-// helpTopics returns the names of pages and commands.
-func helpTopics(root *cobra.Command) []string { return append(docs.Names(), cmdutil.Names(root)...) }
+// topics returns the names of pages and commands.
+func topics(root *cobra.Command) []string { return append(docs.Names(), cmdutil.Names(root)...) }
