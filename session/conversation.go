@@ -360,7 +360,7 @@ type ImportSource = store.ImportSource
 // ImportFrom imports a conversation. If it was imported before, only new messages are added; added
 // is their number.
 func ImportFrom(lib *Store, from ImportSource, s Info, nodes []store.Node, shown ...store.Annotation) (id string, added int, err error) {
-	done, err := store.ImportFrom(lib, from, s, nodes, shown...)
+	done, err := lib.Imports(from).Add(s, nodes, shown...)
 	return done.ID, done.Added, err
 }
 

@@ -67,7 +67,7 @@ func failingDisk(t *testing.T, strace, calls, how string) (failed, acknowledged 
 		}
 	}
 	draft := 0
-	if d, ok, err := db.TakeDraft("here"); ok && err == nil {
+	if d, ok, err := db.Drafts().Take("here"); ok && err == nil {
 		fmt.Sscan(d.Text, &draft)
 	}
 	for line := range strings.Lines(said) {
@@ -99,7 +99,7 @@ func childFailing(path, _ string) error {
 	}
 	l := db.Create(Session{ID: "one"})
 	for i := 1; i <= powerTurns; i++ {
-		if err := db.SaveDraft("here", Draft{Text: fmt.Sprint(i)}); err != nil {
+		if err := db.Drafts().Save("here", Draft{Text: fmt.Sprint(i)}); err != nil {
 			fmt.Println("failed draft", i, err)
 		} else {
 			fmt.Println("draft", i)

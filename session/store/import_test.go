@@ -93,7 +93,7 @@ func TestImportFrom(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			db := fresh(t)
 			s := Session{ID: "x", Origin: "pi"}
-			if done, err := ImportFrom(db, from, s, tt.first); err != nil || !done.New {
+			if done, err := db.Imports(from).Add(s, tt.first); err != nil || !done.New {
 				t.Fatal(done, err)
 			}
 			if tt.here != "" {
@@ -108,7 +108,7 @@ func TestImportFrom(t *testing.T) {
 				}
 			}
 			for again := range 2 {
-				done, err := ImportFrom(db, from, s, tt.then)
+				done, err := db.Imports(from).Add(s, tt.then)
 				want := tt.added * (1 - again) // the second time, nothing is new
 				if err != nil || done.New || done.ID != "x" || done.Added != want || want > 0 && done.Branched != tt.apart {
 					t.Errorf("import %d: %+v, %v, want %d added", again+2, done, err, want)
@@ -129,7 +129,7 @@ func TestImportFromLeaves(t *testing.T) {
 	db, from := fresh(t), ImportSource{Key: "pi"}
 	s := Session{ID: "x", Origin: "pi"}
 	first, more := branchOf(says(0, llm.RoleUser, "q")), branchOf(says(0, llm.RoleUser, "q"), says(0, llm.RoleAssistant, "a"))
-	if _, err := ImportFrom(db, from, s, first); err != nil {
+	if _, err := db.Imports(from).Add(s, first); err != nil {
 		t.Fatal(err)
 	}
 	l, err := db.Resume("x")
@@ -137,19 +137,19 @@ func TestImportFromLeaves(t *testing.T) {
 		t.Fatal(err)
 	}
 	locked := new(LockedError)
-	if _, err := ImportFrom(db, from, s, more); !errors.As(err, &locked) {
+	if _, err := db.Imports(from).Add(s, more); !errors.As(err, &locked) {
 		t.Errorf("open: %v", err)
 	}
-	if _, err := ImportFrom(db, from, s, first); err != nil {
+	if _, err := db.Imports(from).Add(s, first); err != nil {
 		t.Errorf("open, nothing new: %v", err)
 	}
 	if err := errors.Join(l.Close(), db.Trash("x")); err != nil {
 		t.Fatal(err)
 	}
-	if done, err := ImportFrom(db, from, s, more); err != nil || !done.Deleted || shortTree(t, db, "x") != "1<0 q; head 1 of 1" {
+	if done, err := db.Imports(from).Add(s, more); err != nil || !done.Deleted || shortTree(t, db, "x") != "1<0 q; head 1 of 1" {
 		t.Errorf("deleted: %+v, %v", done, err)
 	}
-	if done, err := ImportFrom(db, ImportSource{Key: "codex"}, Session{ID: "x", Origin: "codex"}, more); err != nil || !done.New || done.ID == "x" {
+	if done, err := db.Imports(ImportSource{Key: "codex"}).Add(Session{ID: "x", Origin: "codex"}, more); err != nil || !done.New || done.ID == "x" {
 		t.Errorf("another program's: %+v, %v", done, err)
 	}
 }
@@ -237,11 +237,11 @@ func TestImportSources(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			db := fresh(t)
 			for i, s := range tt.steps {
-				done, err := ImportFrom(db, s.from, Session{ID: "x", Origin: "crush"}, s.nodes)
+				done, err := db.Imports(s.from).Add(Session{ID: "x", Origin: "crush"}, s.nodes)
 				if err != nil || done.New != s.new || (done.ID == "x") != s.own || done.Added != s.added {
 					t.Errorf("import %d: %+v, %v; want %+v", i+1, done, err, s)
 				}
-				if here, err := ImportedAs(db, s.from, "x"); err != nil || here != done.ID {
+				if here, err := db.Imports(s.from).ID("x"); err != nil || here != done.ID {
 					t.Errorf("import %d: it is called %q, %v; want %q", i+1, here, err, done.ID)
 				}
 			}

@@ -134,7 +134,7 @@ const reservationTimeout = 15 * time.Minute
 func (l Ledger) Reserve(model string, estimate llm.Usage, caps ...Cap) (Reservation, error) {
 	r, provider := Reservation{ledger: l}, ProviderOf(model)
 	err := l.db.write(func(w *writer) error {
-		if err := l.db.expireReservations(w); err != nil {
+		if err := l.expireReservations(w); err != nil {
 			return err
 		}
 		for _, c := range caps {
@@ -167,7 +167,7 @@ func (r Reservation) Settle(entries ...LedgerEntry) error {
 		if err := w.Exec(`DELETE FROM reservations WHERE num = ?`, r.num); err != nil {
 			return err
 		}
-		return r.ledger.db.enter(w, entries)
+		return r.ledger.enter(w, entries)
 	})
 }
 
@@ -190,14 +190,14 @@ func (c Cap) check(q Tx) error {
 }
 
 // expireReservations deletes the reservations of processes that have ended.
-func (db *database) expireReservations(w *writer) error {
+func (l Ledger) expireReservations(w *writer) error {
 	var gone []int64
 	err := EachRow(w, func(rows *sql.Rows) error {
 		var num int64
 		var c columns // a damaged row has no process and is old
-		var l lease
-		err := rows.Scan(append(c.places("num", &num), l.places(&c)...)...)
-		if err == nil && l.IsGone(db.process, db.now().Sub(l.heartbeat), reservationTimeout) {
+		var held lease
+		err := rows.Scan(append(c.places("num", &num), held.places(&c)...)...)
+		if err == nil && held.IsGone(l.db.process, l.db.now().Sub(held.heartbeat), reservationTimeout) {
 			gone = append(gone, num)
 		}
 		return err

@@ -103,7 +103,7 @@ func (l Ledger) Add(entries ...LedgerEntry) error {
 	if len(entries) == 0 {
 		return nil
 	}
-	return l.db.write(func(w *writer) error { return l.db.enter(w, entries) })
+	return l.db.write(func(w *writer) error { return l.enter(w, entries) })
 }
 
 // Spend adds a request of the conversation without a message to the ledger, such as one for
@@ -185,10 +185,10 @@ const enterSQL = `INSERT INTO ledger (at, day, session, seq, folder, provider, m
 
 // enter adds entries to the ledger. Counts are clamped, and a cost that is negative or
 // not a number is treated as unknown, so that sums stay valid.
-func (db *database) enter(w *writer, entries []LedgerEntry) error {
+func (l Ledger) enter(w *writer, entries []LedgerEntry) error {
 	for _, e := range entries {
 		if e.At.IsZero() {
-			e.At = db.now()
+			e.At = l.db.now()
 		}
 		u := e.Usage
 		if !(u.Cost >= 0) || math.IsInf(u.Cost, 0) {

@@ -300,18 +300,18 @@ func TestPrompts(t *testing.T) {
 func TestDraft(t *testing.T) {
 	db := fresh(t)
 	want := Draft{Text: "half a thou\xffght\n", Cursor: 5, Model: "far/m", Parts: []llm.Part{{Kind: llm.Media, Name: "p", Data: []byte{1, 0xff}}}}
-	if err := db.SaveDraft("k", want); err != nil {
+	if err := db.Drafts().Save("k", want); err != nil {
 		t.Fatal(err)
 	}
-	_, _, _ = reopen(t, db.path).TakeDraft("k")
-	got, ok, err := db.TakeDraft("k")
+	_, _, _ = reopen(t, db.path).Drafts().Take("k")
+	got, ok, err := db.Drafts().Take("k")
 	if err != nil || !ok || got.Text != want.Text || got.Model != want.Model || got.Cursor != 5 || len(got.Parts) != 1 || !bytes.Equal(got.Parts[0].Data, want.Parts[0].Data) || got.At.IsZero() {
 		t.Errorf("got %+v, %v, %v", got, ok, err)
 	}
-	if err := db.SaveDraft("k", Draft{Cursor: 3}); err != nil {
+	if err := db.Drafts().Save("k", Draft{Cursor: 3}); err != nil {
 		t.Fatal(err)
 	}
-	if got, ok, err := db.TakeDraft("k"); ok || err != nil {
+	if got, ok, err := db.Drafts().Take("k"); ok || err != nil {
 		t.Errorf("an empty draft is kept: %+v, %v", got, err)
 	}
 }
@@ -364,14 +364,14 @@ func TestDraftElsewhere(t *testing.T) {
 		"an older parley's":     {fmt.Sprint(running.Process.Pid), false},
 		"not known":             {"", false},
 	} {
-		if err := db.SaveDraft("k", Draft{Text: "half a thought"}); err != nil {
+		if err := db.Drafts().Save("k", Draft{Text: "half a thought"}); err != nil {
 			t.Fatal(err)
 		}
 		if err := db.Set(draftWriterKey("k"), tt.writer); err != nil {
 			t.Fatal(err)
 		}
 		clock = clock.Add(time.Hour)
-		if d, ok, err := db.TakeDraft("k"); ok == tt.elsewhere || err != nil || ok && d.Text != "half a thought" {
+		if d, ok, err := db.Drafts().Take("k"); ok == tt.elsewhere || err != nil || ok && d.Text != "half a thought" {
 			t.Errorf("%s: got %+v, %t, %v", name, d, ok, err)
 		}
 		wants := process(func(*holder.Process) {})
@@ -381,7 +381,7 @@ func TestDraftElsewhere(t *testing.T) {
 		if now, err := db.Get(draftWriterKey("k")); now != wants || err != nil {
 			t.Errorf("%s: it is %s's now, %v", name, now, err)
 		}
-		if err := errors.Join(db.SaveDraft("k", Draft{Text: "mine"}), db.SaveDraft("k", Draft{})); err != nil {
+		if err := errors.Join(db.Drafts().Save("k", Draft{Text: "mine"}), db.Drafts().Save("k", Draft{})); err != nil {
 			t.Fatal(err)
 		}
 		var left int
@@ -415,20 +415,20 @@ func TestDraftsOfWindows(t *testing.T) {
 	windows := []*DB{parent, window(os.Getpid(), false), window(os.Getpid()+1, false)}
 	for i, w := range windows {
 		for _, text := range []string{"h", "half a thought"} {
-			if err := w.SaveDraft("k", Draft{Text: fmt.Sprint(text, i)}); err != nil {
+			if err := w.Drafts().Save("k", Draft{Text: fmt.Sprint(text, i)}); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	if d, ok, err := parent.TakeDraft("k"); !ok || err != nil || d.Text != "half a thought0" {
+	if d, ok, err := parent.Drafts().Take("k"); !ok || err != nil || d.Text != "half a thought0" {
 		t.Errorf("its own: got %+v, %t, %v", d, ok, err)
 	}
 	for _, want := range []string{"half a thought2", "half a thought1", "half a thought0", ""} {
-		d, ok, err := db.TakeDraft("k")
+		d, ok, err := db.Drafts().Take("k")
 		if d.Text != want || ok != (want != "") || err != nil {
 			t.Errorf("got %+v, %t, %v, want %q", d, ok, err, want)
 		}
-		if err := db.SaveDraft("k", Draft{}); err != nil {
+		if err := db.Drafts().Save("k", Draft{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -441,14 +441,14 @@ func TestLeftDraft(t *testing.T) {
 	other.process.Boot += " before"
 	left := Draft{Text: "half a page", Left: true}
 	for _, d := range []Draft{{Text: "half a thought"}, left, {Text: "half a word"}, left} {
-		if err := db.SaveDraft("k", d); err != nil {
+		if err := db.Drafts().Save("k", d); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if d, ok, err := other.TakeDraft("k"); !ok || d.Text != "half a page" || err != nil {
+	if d, ok, err := other.Drafts().Take("k"); !ok || d.Text != "half a page" || err != nil {
 		t.Errorf("got %+v, %t, %v", d, ok, err)
 	}
-	if d, ok, err := other.TakeDraft("k"); !ok || d.Text != "half a page" || err != nil {
+	if d, ok, err := other.Drafts().Take("k"); !ok || d.Text != "half a page" || err != nil {
 		t.Errorf("again: got %+v, %t, %v", d, ok, err)
 	}
 }
@@ -463,7 +463,7 @@ func TestDraftGoesWithItsSession(t *testing.T) {
 	key := "session:" + l.Session().ID
 	other := reopen(t, db.path)
 	other.process.PID++
-	err := errors.Join(db.SaveDraft(key, Draft{Text: "half"}), other.SaveDraft(key, Draft{Text: "the other half"}), db.SaveDraft(key+"2", Draft{Text: "whole"}),
+	err := errors.Join(db.Drafts().Save(key, Draft{Text: "half"}), other.Drafts().Save(key, Draft{Text: "the other half"}), db.Drafts().Save(key+"2", Draft{Text: "whole"}),
 		db.Set("changes of "+l.Session().ID, "+1 −1"), db.Set("changes of another", "+2 −1"), db.Set("aside of "+l.Session().ID, "[]"))
 	if err := errors.Join(err, l.Close(), db.Remove(l.Session().ID)); err != nil {
 		t.Fatal(err)
@@ -587,7 +587,7 @@ func TestRemoveErases(t *testing.T) {
 		id := l.Session().ID
 		l.Annotate(Annotation{N: 1, Kind: "x", Data: []byte(`"` + secret + `"`)})
 		draft := Draft{Text: long}
-		if err := errors.Join(l.Put(n), l.Close(), db.Rename(id, secret), db.SaveDraft("session:"+id, draft), tt.remove(db, id), db.Close()); err != nil {
+		if err := errors.Join(l.Put(n), l.Close(), db.Rename(id, secret), db.Drafts().Save("session:"+id, draft), tt.remove(db, id), db.Close()); err != nil {
 			t.Fatal(tt.name, err)
 		}
 		files, _ := filepath.Glob(db.path + "*")
@@ -630,7 +630,7 @@ func TestQueuedWrites(t *testing.T) {
 		"alone": {func(db *DB, _ *Log) error { return db.AddPromptAsync(SentPrompt{Text: "hi"}, "k")() }, stored{1, 0, 0}},
 		"fails alone": {func(db *DB, l *Log) error {
 			wait := db.later(func(w *writer) error {
-				return errors.Join(saveDraft(w, db, "k", Draft{}), errors.New("no"))
+				return errors.Join(db.Drafts().save(w, "k", Draft{}), errors.New("no"))
 			})
 			err := l.Put(says(1, llm.RoleUser, "hi"))
 			if wait() == nil {
@@ -652,7 +652,7 @@ func TestQueuedWrites(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			db := fresh(t)
-			if err := db.SaveDraft("k", Draft{Text: "hi"}); err != nil {
+			if err := db.Drafts().Save("k", Draft{Text: "hi"}); err != nil {
 				t.Fatal(err)
 			}
 			before, l := clock(t, db), db.Create(Session{})

@@ -185,7 +185,7 @@ func (tx *transaction) run(w *writer) error {
 	for i := range tx.spent {
 		tx.spent[i].Session = tx.session.ID
 	}
-	return tx.db.enter(w, tx.spent)
+	return tx.db.Ledger().enter(w, tx.spent)
 }
 
 // claim ensures that this Log has the lease of the session, and reports whether the session is
@@ -323,7 +323,7 @@ func (tx *transaction) saveNode(w *writer, e *nodeEntry) error {
 		return err
 	}
 	if e.Role == llm.RoleAssistant && !e.copied {
-		err = tx.db.enter(w, []LedgerEntry{ledgerEntryOf(tx.session, e.Node)})
+		err = tx.db.Ledger().enter(w, []LedgerEntry{ledgerEntryOf(tx.session, e.Node)})
 	}
 	return err
 }

@@ -129,7 +129,7 @@ type Draft struct {
 	Model  string     `json:"model,omitempty"` // chosen for it; "" for that of the conversation
 	At     time.Time  `json:"at"`
 
-	// Left makes DB.SaveDraft store a draft that other processes may take, because its conversation was left.
+	// Left makes Drafts.Save store a draft that other processes may take, because its conversation was left.
 	Left bool `json:"-"`
 }
 

@@ -40,16 +40,16 @@ func (v Videos) Add(video *Video) error {
 		if err := w.QueryRow(`INSERT INTO videos (video) VALUES ('{}') RETURNING num`).Scan(&video.Num); err != nil {
 			return err
 		}
-		return v.db.saveVideo(w, *video)
+		return v.save(w, *video)
 	})
 }
 
 // Save stores a job again, and enters its cost in the ledger.
 func (v Videos) Save(video Video) error {
-	return v.db.write(func(w *writer) error { return v.db.saveVideo(w, video) })
+	return v.db.write(func(w *writer) error { return v.save(w, video) })
 }
 
-func (db *database) saveVideo(w *writer, video Video) error {
+func (v Videos) save(w *writer, video Video) error {
 	row, err := json.Marshal(video)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (db *database) saveVideo(w *writer, video Video) error {
 	if video.Job.Bill != nil {
 		usage = video.Job.Bill.Usage()
 	}
-	return db.enter(w, []LedgerEntry{{At: video.Created, Seq: video.Num, Model: video.Name(), Purpose: PurposeVideo, Usage: usage}})
+	return v.db.Ledger().enter(w, []LedgerEntry{{At: video.Created, Seq: video.Num, Model: video.Name(), Purpose: PurposeVideo, Usage: usage}})
 }
 
 // Remove deletes a job that the provider did not create.

@@ -32,10 +32,10 @@ func SharesDraft(a *App, s *session.Session) bool { return draftKey(a.Options, s
 // ran, and then calls end to remove the record of the command. It waits for the disk and may run on any goroutine.
 func AttachToStored(o Options, s *session.Session, part llm.Part, end func()) Effect {
 	key := draftKey(o, s)
-	d, _, err := o.Library.TakeDraft(key)
+	d, _, err := o.Library.Drafts().Take(key)
 	if err == nil {
 		d.Parts, d.At = append(d.Parts, part), o.Now()
-		err = o.Library.SaveDraft(key, d)
+		err = o.Library.Drafts().Save(key, d)
 	}
 	if err != nil {
 		return Refuse("the %s is not attached: %w", part.Name, err)
@@ -84,14 +84,14 @@ func (o *Options) RememberPrompt(text string, drafts ...string) {
 // Draft returns the draft stored under key. It returns false if there is none, or only drafts of other running
 // processes. The output of user's shell commands that were running when parley ended is attached to it.
 func (o *Options) Draft(key string) (d session.Draft, ok bool) {
-	d, ok, err := o.Library.TakeDraft(key) // ok with an error means that only attachments are damaged
+	d, ok, err := o.Library.Drafts().Take(key) // ok with an error means that only attachments are damaged
 	if err != nil && !ok {
 		return session.Draft{}, false
 	}
 	for _, at := range slices.Compact([]string{key, "folder:" + o.Directory}) {
 		if parts, left := interruptedShells(o.Shells(at)); len(parts) > 0 {
 			d.Parts, ok = append(d.Parts, parts...), true
-			if o.Library.SaveDraft(key, d) == nil {
+			if o.Library.Drafts().Save(key, d) == nil {
 				_ = o.SetShells(at, left)
 			}
 		}

@@ -47,7 +47,7 @@ func TestDraftKey(t *testing.T) {
 // The output of a command goes to the draft of the conversation in which it ran.
 func TestAttachToStored(t *testing.T) {
 	a := newApp(t)
-	if err := a.Library.SaveDraft(a.DraftKey(), a.NewDraft("text", nil)); err != nil {
+	if err := a.Library.Drafts().Save(a.DraftKey(), a.NewDraft("text", nil)); err != nil {
 		t.Fatal(err)
 	}
 	ended := false
@@ -112,7 +112,7 @@ func TestInterruptedCommands(t *testing.T) {
 
 func TestRememberPrompt(t *testing.T) {
 	a := newApp(t)
-	if err := a.Library.SaveDraft("k", a.NewDraft("one", nil)); err != nil {
+	if err := a.Library.Drafts().Save("k", a.NewDraft("one", nil)); err != nil {
 		t.Fatal(err)
 	}
 	a.RememberPrompt("one", "k")

@@ -119,7 +119,7 @@ func (d *drafts) storeSoon() (stored func() error) {
 	}
 	draft := d.app.NewDraft(d.text, d.app.Attached)
 	draft.Model = d.app.ChosenModel
-	return d.app.Library.SaveDraftAsync(key, draft, old...)
+	return d.app.Library.Drafts().SaveAsync(key, draft, old...)
 }
 
 // load loads the stored draft of the conversation.

@@ -565,7 +565,7 @@ func TestLeftWhilePreparing(t *testing.T) {
 	d.paste("what do they eat?")
 	d.pendingToDraft()
 	_ = d.drafts.store()
-	if kept, ok, err := d.app.Library.TakeDraft(d.app.DraftKey()); err != nil || !ok || kept.Text != "what do they eat?" {
+	if kept, ok, err := d.app.Library.Drafts().Take(d.app.DraftKey()); err != nil || !ok || kept.Text != "what do they eat?" {
 		t.Errorf("kept %q, %v, %v", kept.Text, ok, err)
 	}
 }

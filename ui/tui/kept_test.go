@@ -143,7 +143,7 @@ func TestDrafts(t *testing.T) {
 	s.Press("enter").WaitForText("ok")
 	s.idle()
 	s.WaitFor(func() bool {
-		_, ok, _ := lib.TakeDraft("folder:/work")
+		_, ok, _ := lib.Drafts().Take("folder:/work")
 		return !ok
 	})
 	s.Driver.Close()

@@ -29,7 +29,7 @@ func (s *stage) stored(t *testing.T) string {
 	t.Helper()
 	s.Send(input.SaveDraftMsg{})
 	s.Do(func() { s.m.input.SaveDraftNow() })
-	d, _, err := s.m.App.Library.TakeDraft(s.m.App.DraftKey())
+	d, _, err := s.m.App.Library.Drafts().Take(s.m.App.DraftKey())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func TestEditKeepsTheDraft(t *testing.T) {
 	stored := func(t *testing.T, s *stage, want string) {
 		t.Helper()
 		got := s.stored(t)
-		if d, _, err := s.m.App.Library.TakeDraft(s.m.App.DraftKey()); err != nil || got != want || len(d.Parts) != 1 || d.Parts[0].Name != "a.txt" {
+		if d, _, err := s.m.App.Library.Drafts().Take(s.m.App.DraftKey()); err != nil || got != want || len(d.Parts) != 1 || d.Parts[0].Name != "a.txt" {
 			t.Errorf("stored %q with %+v, %v; want %q with a.txt", got, d.Parts, err, want)
 		}
 	}
@@ -360,7 +360,7 @@ func TestOutputBelongsToItsConversation(t *testing.T) {
 	s.Press("ctrl+x", "n").Lacks("about whales")
 	close(gate)
 	s.WaitForText("The output of ls is attached to the conversation in which it ran").Lacks("[output of ls")
-	if d, _, err := s.m.App.Library.TakeDraft(left); err != nil || len(d.Parts) != 1 {
+	if d, _, err := s.m.App.Library.Drafts().Take(left); err != nil || len(d.Parts) != 1 {
 		t.Errorf("stored %+v, %v", d, err)
 	}
 	if n := len(s.m.App.Attached); n != 0 {

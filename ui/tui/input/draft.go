@@ -175,7 +175,7 @@ func (in *Input) store(left bool) func() error {
 		in.draft.key = ""
 	}
 	var stored func() error
-	in.order.store(key, func() { stored = in.App.Library.SaveDraftAsync(key, d, old...) })
+	in.order.store(key, func() { stored = in.App.Library.Drafts().SaveAsync(key, d, old...) })
 	ended := in.Ended()
 	return func() error {
 		err := stored()
@@ -213,7 +213,7 @@ func (in *Input) forget() (key string) {
 // Forget discards the draft that was just submitted. The returned function deletes the stored one,
 // on any goroutine, for good.
 func (in *Input) Forget() func() {
-	key, remove := in.forget(), in.App.Library.SaveDraftAsync
+	key, remove := in.forget(), in.App.Library.Drafts().SaveAsync
 	if key == "" {
 		return func() {}
 	}

@@ -140,7 +140,7 @@ func TestDraftIsCounted(t *testing.T) {
 			weighed = msg
 		}
 	}
-	if d, ok, err := lib.TakeDraft(in.App.DraftKey()); err != nil || !ok || len(d.Text) != 100 {
+	if d, ok, err := lib.Drafts().Take(in.App.DraftKey()); err != nil || !ok || len(d.Text) != 100 {
 		t.Errorf("kept %q, %v, %v", d.Text, ok, err)
 	}
 	if in.Update(weighed); in.draft.tokens != 25 {
@@ -176,7 +176,7 @@ func TestRestoredDraftIsCounted(t *testing.T) {
 		t.Errorf("a draft that was restored counts %d tokens, want 75", other.draft.tokens)
 	}
 
-	_ = in.App.Library.SaveDraft(in.App.DraftKey(), in.App.NewDraft("", nil))
+	_ = in.App.Library.Drafts().Save(in.App.DraftKey(), in.App.NewDraft("", nil))
 	in.draft.left, in.App.Attached = nil, nil
 	in.RestoreDraft()
 	if in.Update(counted); in.draft.tokens != 0 || len(in.TakeDeferred()) > 0 {
@@ -194,7 +194,7 @@ func TestDraftOfAnotherWindow(t *testing.T) {
 	one.Changed()
 	one.SaveDraftNow()
 	stored := func() string {
-		d, _, err := lib.TakeDraft(one.App.DraftKey())
+		d, _, err := lib.Drafts().Take(one.App.DraftKey())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,7 +236,7 @@ func TestDraftMoves(t *testing.T) {
 	lib, folder := openStore(t), t.TempDir()
 	in := start(t, lib, folder)
 	stored := func(key string) string {
-		d, _, err := lib.TakeDraft(key)
+		d, _, err := lib.Drafts().Take(key)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +307,7 @@ func TestLateSave(t *testing.T) {
 			lib := openStore(t)
 			in := start(t, lib, t.TempDir())
 			tt.do(in)
-			if d, _, err := lib.TakeDraft(in.App.DraftKey()); err != nil || d.Text != tt.want {
+			if d, _, err := lib.Drafts().Take(in.App.DraftKey()); err != nil || d.Text != tt.want {
 				t.Errorf("stored %q, %v; want %q", d.Text, err, tt.want)
 			}
 		})
@@ -337,7 +337,7 @@ func TestEdited(t *testing.T) {
 			in.Update(editedMsg{given: given, text: tt.left})
 			in.Watch()
 			in.SaveDraftNow()
-			if d, _, err := lib.TakeDraft(in.App.DraftKey()); err != nil || in.Composer.Value() != tt.want || d.Text != tt.want {
+			if d, _, err := lib.Drafts().Take(in.App.DraftKey()); err != nil || in.Composer.Value() != tt.want || d.Text != tt.want {
 				t.Errorf("the draft is %q, stored %q, %v; want %q", in.Composer.Value(), d.Text, err, tt.want)
 			}
 		})

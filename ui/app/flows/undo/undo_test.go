@@ -90,7 +90,7 @@ func TestConversationChangesDuringRestore(t *testing.T) {
 			t.Fatalf("nobody is told: %+v", e)
 		}
 		attach(t.Context())
-		if d, _, err := lib.TakeDraft("session:" + own.ID()); err != nil || len(d.Parts) != 1 {
+		if d, _, err := lib.Drafts().Take("session:" + own.ID()); err != nil || len(d.Parts) != 1 {
 			t.Errorf("the draft that was left: %+v, %v", d, err)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "a.txt")); err == nil {

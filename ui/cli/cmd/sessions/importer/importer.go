@@ -179,7 +179,7 @@ func (r *run) claim() error {
 		ids = append(ids, file.IDs...)
 	}
 	if len(ids) > 0 {
-		if err := store.ClaimImported(r.db, r.place.source(), ids...); err != nil {
+		if err := r.db.Imports(r.place.source()).Claim(ids...); err != nil {
 			return err
 		}
 	}
@@ -244,7 +244,7 @@ func (r *run) add(c transfer.Conversation, now *readFile) error {
 	if at := time.Now(); c.Session.Updated.After(at) { // the clock of its machine was wrong
 		c.Session.Updated = at
 	}
-	done, err := store.ImportFrom(r.db, r.place.source(), c.Session, c.Nodes, c.Annotations...)
+	done, err := r.db.Imports(r.place.source()).Add(c.Session, c.Nodes, c.Annotations...)
 	switch {
 	case errors.As(err, new(*store.LockedError)):
 		r.Busy++
@@ -271,7 +271,7 @@ func (r *run) add(c transfer.Conversation, now *readFile) error {
 // isRemoved reports whether an imported conversation was removed here, and counts it. There is its ID in the other
 // program.
 func (r *run) isRemoved(there string) (bool, error) {
-	id, err := store.ImportedAs(r.db, r.place.source(), there)
+	id, err := r.db.Imports(r.place.source()).ID(there)
 	if err != nil {
 		return false, err
 	}
