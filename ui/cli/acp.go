@@ -206,7 +206,7 @@ func (a editor) close(s *session.Session) {
 	}
 	closeTools(a.program)
 	if a.toolSet != nil {
-		reportSandbox(a.program)
+		reportSandbox(a.toolSet)
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/attach"
+	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/sanitize"
 	"parley/ui/app"
@@ -72,9 +73,9 @@ func (a *program) printAnswer(prompt func() ([]llm.Part, error), outTerminal boo
 	if err := a.startMCPServers(); err != nil {
 		return cmdutil.Config(err)
 	}
-	defer reportSandbox(a)
+	defer reportSandbox(a.toolSet)
 	defer a.mcp.stop()
-	defer endJobs(a)
+	defer endJobs(a.toolSet.Jobs(), a.Note)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	exit.CancelOnSignals(cancel)
@@ -90,7 +91,7 @@ func (a *program) printAnswer(prompt func() ([]llm.Part, error), outTerminal boo
 	}
 	names := a.flags.compared(s.Model().Name)
 	if len(names) < 2 {
-		return cmdutil.Exit(a.print(s, withSwitch(s, endBefore(a, s, turnOf(ctx, a, s, parts))), cancel, o))
+		return cmdutil.Exit(a.print(s, withSwitch(s, endBefore(a, s, a.flags.prompt.turn(ctx, s, parts))), cancel, o))
 	}
 	o.Compared = names
 	models, err := a.openCompared(s, names)
@@ -147,7 +148,7 @@ func endBefore(a *program, s *session.Session, turn iter.Seq[session.Event]) ite
 				if errors.As(done.Err, &limit) {
 					limit.Allowed = a.flags.wait
 				}
-				endJobs(a)
+				endJobs(a.toolSet.Jobs(), a.Note)
 				a.mcp.stop()
 				if e, ok := s.TakeSandbox(); ok {
 					s.Annotate(0, e)
@@ -164,8 +165,8 @@ func endBefore(a *program, s *session.Session, turn iter.Seq[session.Event]) ite
 }
 
 // reportSandbox prints sandbox notices that no conversation has received to standard error.
-func reportSandbox(a *program) {
-	if text := a.toolSet.TakeSandboxNotices(); text != "" {
+func reportSandbox(set *tools.Set) {
+	if text := set.TakeSandboxNotices(); text != "" {
 		cmdutil.Warn(text)
 	}
 }
@@ -181,9 +182,9 @@ func withSwitch(s *session.Session, turn iter.Seq[session.Event]) iter.Seq[sessi
 }
 
 // endJobs ends the background commands of the run and names them.
-func endJobs(a *program) {
-	for _, j := range a.toolSet.Jobs().Close() {
-		a.Note(fmt.Sprintf("ended with the run: job %d: %s", j.N, sanitize.Line(app.FirstLine(j.Command))))
+func endJobs(jobs *tools.Jobs, note func(string)) {
+	for _, j := range jobs.Close() {
+		note(fmt.Sprintf("ended with the run: job %d: %s", j.N, sanitize.Line(app.FirstLine(j.Command))))
 	}
 }
 

@@ -32,7 +32,7 @@ func askAside(ctx context.Context, a *program, s *session.Session, parts []llm.P
 		if model.Cost != nil {
 			estimate.Cost, estimate.Priced = model.Cost(estimate)
 		}
-		room, err := session.Reserve(ledger, began, budgetLimits(a), model.Name, estimate)
+		room, err := session.Reserve(ledger, began, a.config.limits(a.flags.maxCost), model.Name, estimate)
 		if err != nil && !errors.Is(err, session.ErrBudget) {
 			a.Note(ability.UnreservedText(err))
 			err = nil

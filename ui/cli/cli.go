@@ -24,7 +24,6 @@ import (
 	"parley/session"
 	"parley/session/transfer"
 	"parley/tools"
-	"parley/tools/undo"
 	"parley/ui/app"
 	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
@@ -58,10 +57,9 @@ type program struct {
 	printPage   func(text string, o cmdutil.PrintOptions) error                                                    // prints a page of the manual; nil writes its text as it is
 	runPlain    func(app.Options) int                                                                              // runs plain lines until the user leaves and returns the exit status; nil: the screen is used instead
 	local       local
-	library     *session.Store              // conversations; nil until needed
-	original    *session.Store              // has the conversation that a copy in memory continues; nil if there is none
-	openFiles   func(dir string) undo.Store // opens the store for earlier versions of files; nil if not available
-	doctor      interface {                 // checks what parley depends on; nil if not available
+	library     *session.Store // conversations; nil until needed
+	original    *session.Store // has the conversation that a copy in memory continues; nil if there is none
+	doctor      interface {    // checks what parley depends on; nil if not available
 		Command() *cobra.Command
 		Checkup(context.Context, app.TerminalState) []format.Part
 	}
@@ -76,7 +74,7 @@ type program struct {
 	prompts   promptSource   // nil if there are none
 	skills    skillSource    // nil if there are none
 	asks      bool           // an editor asks the user
-	undo      undo.Store     // earlier versions of files; nil until needed
+	versions  versions       // of files, before tools changed them
 	finishing sync.WaitGroup // work after turns
 }
 

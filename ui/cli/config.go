@@ -177,7 +177,7 @@ func (a *program) readConfig() error {
 	if err := config.Decode(string(text), &a.config); err != nil {
 		return fmt.Errorf("%s:%w", path, err)
 	}
-	resolveAliases(a)
+	a.config.resolveAliases(&a.flags)
 	if changeable := changeableByAll(path); changeable != "" {
 		a.Note(changeable)
 	}
@@ -225,12 +225,11 @@ func changeableByAll(path string) string {
 
 // resolveAliases replaces aliases by their models in the configuration and in the flags, so that answers, comparisons
 // and fallbacks name the real models.
-func resolveAliases(a *program) {
-	c := &a.config
-	for _, name := range []*string{&c.Model, &c.ImageModel, &c.EmbedModel, &c.Session.TitleModel, &c.Session.SummaryModel, &a.flags.settings.model} {
+func (c *Config) resolveAliases(f *flags) {
+	for _, name := range []*string{&c.Model, &c.ImageModel, &c.EmbedModel, &c.Session.TitleModel, &c.Session.SummaryModel, &f.settings.model} {
 		*name = c.Resolve(*name)
 	}
-	lists := [][]string{c.Fallback, a.flags.models, a.flags.fallback}
+	lists := [][]string{c.Fallback, f.models, f.fallback}
 	for _, name := range slices.Sorted(maps.Keys(c.Fallbacks)) {
 		chain := c.Fallbacks[name]
 		lists = append(lists, chain)

@@ -121,9 +121,9 @@ func priceDistance(a, b catalog.Price) float64 {
 	return math.Abs(math.Log(typical(a) / typical(b)))
 }
 
-// budgetLimits returns the spending limits of the configuration and of --max-cost.
-func budgetLimits(a *program) []session.Limit {
-	budget := a.config.Budget
-	budget.Session = cmp.Or(a.flags.maxCost, a.config.MaxCost, budget.Session)
+// limits returns the spending limits of the configuration, and of --max-cost, which is 0 if it was not given.
+func (c *Config) limits(maxCost float64) []session.Limit {
+	budget := c.Budget
+	budget.Session = cmp.Or(maxCost, c.MaxCost, budget.Session)
 	return budget.Limits()
 }

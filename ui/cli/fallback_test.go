@@ -76,7 +76,7 @@ func TestFallbackAliases(t *testing.T) {
 	a := newProgram()
 	a.config.Aliases = map[string]string{"fast": "p/small", "best": "q/large", "old": "q/old"}
 	a.config.Fallbacks = map[string][]string{"best": {"fast", "auto/x"}, "q/old": {"r/own"}, "old": {"fast"}, "p": {"best"}}
-	resolveAliases(a)
+	a.config.resolveAliases(&a.flags)
 	for model, want := range map[string][]string{"q/large": {"p/small", "auto/x"}, "q/old": {"r/own"}, "p/small": {"q/large"}} {
 		if got := fallbacks(a)(session.FallbackNeed{Model: model}); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", model, got, want)

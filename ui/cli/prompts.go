@@ -180,10 +180,10 @@ func (a promptFiles) mayInsert(path string, project bool) error {
 	return nil
 }
 
-// turnOf returns the turn that sends parts, or the prompt of -P.
-func turnOf(ctx context.Context, a *program, s *session.Session, parts []llm.Part) iter.Seq[session.Event] {
-	if from := a.flags.prompt.from; len(from.Commands) > 0 || from.Settings.Web {
-		return s.TurnFromTemplate(ctx, a.flags.prompt.from)
+// turn returns the turn that sends parts, or the prompt of -P.
+func (p *promptFile) turn(ctx context.Context, s *session.Session, parts []llm.Part) iter.Seq[session.Event] {
+	if len(p.from.Commands) > 0 || p.from.Settings.Web {
+		return s.TurnFromTemplate(ctx, p.from)
 	}
 	return s.Turn(ctx, parts...)
 }

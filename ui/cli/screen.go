@@ -93,7 +93,7 @@ func (a *program) runScreenHere(parts []llm.Part, asked bool) error {
 	} else {
 		o.StartServers = a.startMCPServers
 	}
-	defer reportSandbox(a)
+	defer reportSandbox(a.toolSet)
 	defer a.mcp.stop()
 	defer func() { a.toolSet.Jobs().Close() }() // the screen asked before quitting
 	if names := a.flags.compared(cmp.Or(a.flags.settings.model, s.Model().Name)); len(names) > 1 {

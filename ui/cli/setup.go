@@ -92,7 +92,7 @@ func newProgram() *program {
 	a.serveClient = acp.Serve
 	a.archive = archive.New()
 	a.mcp.client = client.New()
-	a.openFiles = snapshot.Open
+	a.versions.open = snapshot.Open
 	a.connect = connect.Options{Env: abilities(a), Keys: func() connect.Keys { return a.credentials }, Look: a.local.look, LocalService: a.local.service}
 	a.images = image.Images{}
 	a.prompts = prompts.Files{}
@@ -110,9 +110,9 @@ func addCommands(root *cobra.Command, a *program) {
 	}
 	stored, env := a.conversations(), abilities(a)
 	conversations := &cobra.Command{Use: "sessions", Short: "List, show, search, export, import and remove conversations"}
-	sessions.Options{Stored: stored, Archive: a.archive, Out: a.Out, Note: a.Note, Now: time.Now, AbbrevPath: abbrevPath, Forget: a.forgetFiles}.ForTerminal().Add(root, conversations)
-	undo.Options{Streams: &a.Streams, Stored: stored, Files: a.undoStore}.Add(conversations)
-	backup.Options{Streams: &a.Streams, Stored: stored, Files: a.undoStore}.Add(conversations)
+	sessions.Options{Stored: stored, Archive: a.archive, Out: a.Out, Note: a.Note, Now: time.Now, AbbrevPath: abbrevPath, Forget: a.versions.forget}.ForTerminal().Add(root, conversations)
+	undo.Options{Streams: &a.Streams, Stored: stored, Files: a.versions.get}.Add(conversations)
+	backup.Options{Streams: &a.Streams, Stored: stored, Files: a.versions.get}.Add(conversations)
 	root.AddCommand(conversations)
 	root.AddCommand(embed.New(env), embed.NewSimilar(env))
 	if a.images != nil {
@@ -142,7 +142,7 @@ func abilities(a *program) *ability.Env {
 	env := &ability.Env{Streams: &a.Streams, Services: a.local.services, OpenOptions: a.openOptions, Find: a.local.find, Discover: a.local.discover, AbbrevPath: abbrevPath}
 	env.Load = func() error {
 		err := a.load()
-		env.ImageModel, env.EmbedModel, env.Limits = a.config.ImageModel, a.config.EmbedModel, budgetLimits(a)
+		env.ImageModel, env.EmbedModel, env.Limits = a.config.ImageModel, a.config.EmbedModel, a.config.limits(a.flags.maxCost)
 		env.ConfirmAbove, env.Plain, env.Images = a.config.Budget.Confirm, a.plainMode(), a.config.UI.Images
 		return err
 	}
@@ -186,7 +186,7 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 	}
 	s = session.New(session.Options{
 		Hooks: running, Files: files, Model: model, Effort: firstEffort(cmp.Or(flags.effort, a.flags.prompt.effort), kept, a.config.Effort), System: wholeSystem(a, ""),
-		Settings: llm.Settings{Web: a.config.Web || a.flags.prompt.searches(&flags)}, Tools: offered, Policy: policy, Attended: screen, MaxWait: a.flags.wait, MaxSteps: cmp.Or(a.flags.maxTurns, a.config.MaxTurns), Limits: budgetLimits(a), ConfirmCost: a.config.Budget.Confirm,
+		Settings: llm.Settings{Web: a.config.Web || a.flags.prompt.searches(&flags)}, Tools: offered, Policy: policy, Attended: screen, MaxWait: a.flags.wait, MaxSteps: cmp.Or(a.flags.maxTurns, a.config.MaxTurns), Limits: a.config.limits(a.flags.maxCost), ConfirmCost: a.config.Budget.Confirm,
 		Fallback: fallbacks(a), Alternatives: largerModels(a), Cooldowns: &a.local.cooldowns, AnswerSchema: a.flags.schema, Schemas: schemas,
 		OpenModel: func(name string) (llm.Endpoint, error) { return a.openModel(name, !screen) },
 		AfterTurn: func() {
@@ -204,7 +204,7 @@ func (a *program) newSession(screen bool, log *session.Log, flags settingFlags) 
 	if system := a.flags.prompt.system(&flags); system != "" {
 		s.SetSystem(wholeSystem(a, system))
 	}
-	return s, joinNotices(notice, left, recoverFiles(a), unfinishedCall(s)), nil
+	return s, joinNotices(notice, left, recoverFiles(versions, a.toolSet), unfinishedCall(s)), nil
 }
 
 // firstEffort returns the effort a conversation starts with: the requested one, else the stored one, else the

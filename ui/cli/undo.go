@@ -11,6 +11,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/tools"
 	"parley/tools/process"
 	"parley/tools/sanitize"
 	"parley/tools/undo"
@@ -22,20 +23,29 @@ func openUndo(a *program) undo.Store {
 	if a.flags.ephemeral {
 		return nil
 	}
-	if a.undo == nil {
-		a.undo = a.undoStore()
-	}
-	return a.undo
+	return a.versions.get()
 }
 
-// undoStore returns the store for earlier versions of files, next to the conversations; nil if there is no place for
-// it.
-func (a *program) undoStore() undo.Store {
-	path, err := session.StorePath(os.Getenv)
-	if err != nil || a.openFiles == nil {
-		return nil
+// versions holds the store for earlier versions of files, next to the conversations.
+type versions struct {
+	open  func(dir string) undo.Store // opens the store; nil if not available
+	store undo.Store                  // nil until needed
+}
+
+// get returns the store, which it opens at its first call; nil if there is no place for it.
+func (v *versions) get() undo.Store {
+	if path, err := session.StorePath(os.Getenv); v.store == nil && v.open != nil && err == nil {
+		v.store = v.open(filepath.Join(filepath.Dir(path), "undo"))
 	}
-	return a.openFiles(filepath.Join(filepath.Dir(path), "undo"))
+	return v.store
+}
+
+// forget removes the file history of a conversation.
+func (v *versions) forget(id string) error {
+	if store := v.get(); store != nil {
+		return store.Remove(id)
+	}
+	return nil
 }
 
 // forkSession copies a conversation up to the message head, or all of it for 0, together with its file history.
@@ -49,17 +59,17 @@ func forkSession(a *program, id string, head int) (*session.Log, error) {
 	return log, err
 }
 
-// recoverFiles describes interrupted restores of files in the workspace, from any conversation; "" if there are none.
-func recoverFiles(a *program) (notice string) {
-	store := openUndo(a)
-	if store == nil || a.toolSet == nil {
+// recoverFiles describes interrupted restores of files in the workspace of set, from any conversation; "" if there are
+// none, or without a store or tools.
+func recoverFiles(store undo.Store, set *tools.Set) (notice string) {
+	if store == nil || set == nil {
 		return ""
 	}
-	for id, pid := range store.Interrupted(a.toolSet.Root()) {
+	for id, pid := range store.Interrupted(set.Root()) {
 		if pid == os.Getpid() || process.Alive(pid) {
 			continue // that process is still running
 		}
-		h, err := store.History(id, a.toolSet.Root())
+		h, err := store.History(id, set.Root())
 		var found *undo.Interrupted
 		if err == nil {
 			found, err = h.Recover()
@@ -129,12 +139,4 @@ func finishOwed(library *session.Store, store undo.Store) {
 	if store != nil && store.PruneDue() {
 		_, _ = store.Prune(time.Now().Add(-undo.MaxAge), undo.MaxStored)
 	}
-}
-
-// forgetFiles removes the file history of a conversation.
-func (a *program) forgetFiles(id string) error {
-	if store := a.undoStore(); store != nil {
-		return store.Remove(id)
-	}
-	return nil
 }
