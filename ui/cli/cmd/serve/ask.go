@@ -49,7 +49,7 @@ type answer struct {
 }
 
 func (c *call) ask(args arguments) (r result, err error) {
-	all, notice, err := c.answers(args, cmp.Or(args.Model, c.model))
+	all, notice, err := c.answers(args, cmp.Or(args.Model, c.server.model))
 	if err != nil {
 		return r, err
 	}
@@ -133,10 +133,10 @@ func (c *call) answers(args arguments, models ...string) (all []*answer, notice 
 		args.Schema = nil
 	}
 	reads := "none"
-	if c.folder != "" {
+	if c.server.folder != "" {
 		reads = readingTools
 	}
-	opened, compared, err := c.Open(c.ctx, c.dir, reads, args.Schema, models...)
+	opened, compared, err := c.server.Open(c.ctx, c.server.dir, reads, args.Schema, models...)
 	if err != nil {
 		return nil, "", err
 	}
@@ -148,17 +148,17 @@ func (c *call) answers(args arguments, models ...string) (all []*answer, notice 
 		return nil, "", err
 	}
 	parts = append(parts, llm.Part{Kind: llm.Text, Text: args.Prompt})
-	if err := c.budget.begin(c.ctx, s); err != nil {
+	if err := c.server.budget.begin(c.ctx, s); err != nil {
 		return nil, "", err
 	}
-	defer c.budget.end(s)
+	defer c.server.budget.end(s)
 	turn := s.Turn(c.ctx, parts...)
 	var out bytes.Buffer
 	o := cmdutil.PrintOptions{Format: "json", Quiet: true, Out: &out, Err: io.Discard, Audience: llm.ForTool(c.tool.argument), Schema: args.Schema != nil}
 	if len(models) > 1 {
 		o.Compared, turn = models, s.Compare(c.ctx, compared, nil, parts...)
 	}
-	c.Print(s, c.watched(turn), c.cancel, o)
+	c.server.Print(s, c.watched(turn), c.cancel, o)
 	if len(models) < 2 {
 		all = []*answer{{}}
 		err = json.Unmarshal(out.Bytes(), all[0])
@@ -170,7 +170,7 @@ func (c *call) answers(args arguments, models ...string) (all []*answer, notice 
 		return nil, "", context.Cause(c.ctx)
 	case err != nil || len(all) == 0:
 		return nil, "", errors.New("the models gave no answer")
-	case c.ephemeral:
+	case c.server.ephemeral:
 		for _, one := range all {
 			one.Session = ""
 		}
@@ -182,9 +182,9 @@ func (c *call) answers(args arguments, models ...string) (all []*answer, notice 
 func (c *call) close(opened *client.Opened) {
 	id, empty := opened.App.Session.ID(), opened.App.Session.Empty()
 	opened.Close()
-	if c.ephemeral && !empty {
+	if c.server.ephemeral && !empty {
 		if err := opened.App.Library.Remove(id); err != nil {
-			c.Note("could not remove the conversation " + id + ": " + format.ErrorText(err))
+			c.server.Note("could not remove the conversation " + id + ": " + format.ErrorText(err))
 		}
 	}
 }
@@ -193,7 +193,7 @@ func (c *call) close(opened *client.Opened) {
 func (c *call) attached(opened *client.Opened, files []string) (parts []llm.Part, err error) {
 	const most = 32
 	switch {
-	case len(files) > 0 && c.folder == "":
+	case len(files) > 0 && c.server.folder == "":
 		return nil, errors.New("files cannot be read: start parley mcp serve with --folder, or put their text into the prompt")
 	case len(files) > most:
 		return nil, fmt.Errorf("%d files are too many: attach up to %d", len(files), most)
@@ -262,9 +262,9 @@ func (c *call) watched(turn iter.Seq[session.Event]) iter.Seq[session.Event] {
 			case session.Call:
 				c.tell(true, "calls "+of.Part.Name)
 			case session.Response:
-				c.budget.mu.Lock()
-				c.budget.share()
-				c.budget.mu.Unlock()
+				c.server.budget.mu.Lock()
+				c.server.budget.share()
+				c.server.budget.mu.Unlock()
 			}
 			if !yield(e) {
 				return

@@ -62,7 +62,7 @@ func tools() []tool {
 
 // A call is one running call of a tool.
 type call struct {
-	*server
+	server *server
 	tool   tool
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -81,9 +81,9 @@ func (c *call) run(raw json.RawMessage) (r result) {
 			r = c.tool.refused(fmt.Errorf("%s: internal error: %v", c.tool.name, p))
 		}
 		for i := range r.Content {
-			r.Content[i].Text = c.mask(r.Content[i].Text)
+			r.Content[i].Text = c.server.mask(r.Content[i].Text)
 		}
-		if text := c.mask(string(r.Structured)); json.Valid([]byte(text)) {
+		if text := c.server.mask(string(r.Structured)); json.Valid([]byte(text)) {
 			r.Structured = json.RawMessage(text)
 		}
 	}()
@@ -143,8 +143,8 @@ func (c *call) tell(important bool, text string) {
 }
 
 func (c *call) models(args arguments) (result, error) {
-	c.Discover(c.ctx)
-	choices, err := providers.LiveChoices(c.ctx, c.Services(), c.OpenOptions(), false)
+	c.server.Discover(c.ctx)
+	choices, err := providers.LiveChoices(c.ctx, c.server.Services(), c.server.OpenOptions(), false)
 	var rows []report.ModelRow
 	for _, m := range choices {
 		rows = append(rows, report.ModelOf(m, time.Now()))
@@ -165,7 +165,7 @@ func (c *call) search(args arguments) (r result, err error) {
 	if strings.TrimSpace(args.Query) == "" {
 		return r, errors.New("query is empty: give words to search for")
 	}
-	err = c.Stored.With(func(lib *session.Store) error {
+	err = c.server.Stored.With(func(lib *session.Store) error {
 		hits, total, err := lib.Search(session.Query{Words: args.Query, Limit: maxHits})
 		if cmdutil.Fatal(err, len(hits)) != nil {
 			return err
@@ -173,7 +173,7 @@ func (c *call) search(args arguments) (r result, err error) {
 		var out strings.Builder
 		for i := range hits {
 			h := &hits[i]
-			fmt.Fprintf(&out, "%s  %s  %s  %s: %s\n", h.Session.ID, h.Session.Updated.Format(time.DateOnly), sanitize.Line(c.mask(app.ListTitle(h.Session))), cmp.Or(string(h.Role), "title"), sanitize.Line(c.mask(h.Snippet))) // each alone, as it may begin within a key
+			fmt.Fprintf(&out, "%s  %s  %s  %s: %s\n", h.Session.ID, h.Session.Updated.Format(time.DateOnly), sanitize.Line(c.server.mask(app.ListTitle(h.Session))), cmp.Or(string(h.Role), "title"), sanitize.Line(c.server.mask(h.Snippet))) // each alone, as it may begin within a key
 		}
 		if more := total - len(hits); more > 0 {
 			fmt.Fprintf(&out, "%d more: use more words\n", more)
@@ -188,15 +188,15 @@ func (c *call) search(args arguments) (r result, err error) {
 const maxPage = 32 << 10
 
 func (c *call) read(args arguments) (r result, err error) {
-	form, err := c.Archive.Formats.Find("md")
+	form, err := c.server.Archive.Formats.Find("md")
 	if err != nil {
 		return r, err
 	}
 	if args.Session == "" {
 		return r, errors.New("session is empty: search_sessions finds IDs")
 	}
-	err = c.Stored.With(func(lib *session.Store) error {
-		found, err := c.Stored.Find(lib, args.Session)
+	err = c.server.Stored.With(func(lib *session.Store) error {
+		found, err := c.server.Stored.Find(lib, args.Session)
 		if err != nil {
 			return err
 		}
@@ -206,7 +206,7 @@ func (c *call) read(args arguments) (r result, err error) {
 		}
 		of.Annotations, _ = lib.Annotations(found.ID)
 		var out strings.Builder
-		if err := form.Write(&out, transfer.Mask(of, c.mask)); err != nil {
+		if err := form.Write(&out, transfer.Mask(of, c.server.mask)); err != nil {
 			return err
 		}
 		page, next := pageOf(sanitize.Text(out.String()), args.Offset)
