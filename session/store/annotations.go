@@ -213,7 +213,7 @@ func annotations(q Tx, num int64, damage *damageReport) (all []Annotation) {
 // comes with the readable ones.
 func (db *DB) Annotations(id string) (all []Annotation, err error) {
 	err = db.View(func(q Tx) error {
-		row, err := db.row(q, id)
+		row, err := sessionReader{db, q}.row(id)
 		if err != nil && !isPartial(err) {
 			return err
 		}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// An original is the conversation whose messages begin a fork that is not on disk yet.
-type original struct {
+// A storedSession is a session in a store.
+type storedSession struct {
 	db *DB
 	id string
 }
@@ -29,7 +29,7 @@ func (db *DB) Fork(id string, head int) (*Log, error) {
 func (db *DB) ForkInto(to *DB, id string, head int) (l *Log, seqs []int, err error) {
 	s, c, _, err := db.load(id, true)
 	if c.older > 0 {
-		branched, e := db.firstBranched(id)
+		branched, e := storedSession{db, id}.firstBranched()
 		if e != nil || branched > 0 || s.Head != c.older || head != 0 && head != c.older || to != db && to.attach(db) != nil {
 			s, c, _, err = db.load(id, false)
 		}
@@ -67,7 +67,7 @@ func (db *DB) ForkInto(to *DB, id string, head int) (l *Log, seqs []int, err err
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if c.older > 0 {
-		l.source = &original{db, id}
+		l.source = &storedSession{db, id}
 	}
 	l.recount()
 	return l, seqs, err
@@ -107,10 +107,10 @@ func (db *DB) isForked(id string) bool {
 	return false
 }
 
-// firstBranched returns the first message of a session that does not follow its predecessor directly; 0: none.
-func (db *DB) firstBranched(id string) (seq int, err error) {
-	err = db.View(func(q Tx) error {
-		num, err := numOf(q, id)
+// firstBranched returns the first message that does not follow its predecessor directly; 0: none.
+func (o storedSession) firstBranched() (seq int, err error) {
+	err = o.db.View(func(q Tx) error {
+		num, err := numOf(q, o.id)
 		if err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func hasForks(q Tx) (has bool) {
 
 // copy makes the messages 1 to n those of the session num in the store of w: in the same store, it only copies those
 // that are not in forks.
-func (o *original) copy(db *DB, w *writer, num int64, n int) error {
+func (o storedSession) copy(db *DB, w *writer, num int64, n int) error {
 	schema := "original."
 	if db == o.db {
 		schema = "main."

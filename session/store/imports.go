@@ -108,7 +108,7 @@ func (i Imports) Add(s Session, nodes []Node, shown ...Annotation) (done Importe
 		if err != nil || same {
 			return errors.Join(err, i.from.keep(w, there, s.ID, owned))
 		}
-		old, err := scanSession(i.db, w.QueryRow(`SELECT `+sessionColumns+`WHERE s.id = ?`, s.ID))
+		old, err := sessionReader{i.db, w}.scan(w.QueryRow(`SELECT `+sessionColumns+`WHERE s.id = ?`, s.ID))
 		switch {
 		case err == nil && i.from.Key != "" && old.Origin == s.Origin:
 			if owned && i.from.Exports {
@@ -230,7 +230,7 @@ func (i Imports) merge(w *writer, old sessionRow, s Session, nodes []Node, done 
 	if len(m.changed) == 0 && head == old.Head {
 		return nil
 	}
-	if err := i.db.checkUnlocked(w, s.ID); err != nil {
+	if err := (sessionReader{i.db, w}).checkUnlocked(s.ID); err != nil {
 		return err
 	}
 	done.Added, done.Branched = m.added, apart

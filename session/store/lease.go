@@ -223,9 +223,9 @@ func leases(q Tx, where string, args ...any) (map[string]lease, error) {
 }
 
 // lockedBy returns a description of the other process that holds l; "" if none does.
-func lockedBy(db *DB, l lease) string {
-	if l.owner == "" || l.Process == db.process || l.isStale(db.process, db.now()) {
+func (q sessionReader) lockedBy(l lease) string {
+	if l.owner == "" || l.Process == q.db.process || l.isStale(q.db.process, q.db.now()) {
 		return ""
 	}
-	return l.describe(db.process)
+	return l.describe(q.db.process)
 }

@@ -33,9 +33,15 @@ type sessionRow struct {
 	num, touched int64
 }
 
-// scanSession reads the columns of sessionColumns. A *rowError comes with a row without
+// A sessionReader reads sessions in a transaction.
+type sessionReader struct {
+	db *DB
+	Tx
+}
+
+// scan reads the columns of sessionColumns. A *rowError comes with a row without
 // its damaged columns.
-func scanSession(db *DB, row interface{ Scan(...any) error }) (sessionRow, error) {
+func (q sessionReader) scan(row interface{ Scan(...any) error }) (sessionRow, error) {
 	var r sessionRow
 	var c, leased columns // a damaged lease is stale
 	var usage string
@@ -46,7 +52,7 @@ func scanSession(db *DB, row interface{ Scan(...any) error }) (sessionRow, error
 	if err != nil {
 		return r, err
 	}
-	r.LockedBy = lockedBy(db, held)
+	r.LockedBy = q.lockedBy(held)
 	if err := decodeUsage(usage, &r.Usage); err != nil {
 		c.addBad("usage", usage)
 	}
@@ -118,11 +124,11 @@ func (t *damageReport) summary() error {
 
 // sessions reads the sessions that match where, in an order of places. Rows that cannot be decoded are left out; if
 // the file is damaged in the middle, the rest is read from the end.
-func sessions(db *DB, q Tx, order func(a, b place) int, where string, args ...any) ([]Session, error) {
-	if found, err := joinedSessions(db, q, order, where+` ORDER BY s.num`, args...); err == nil {
+func (q sessionReader) sessions(order func(a, b place) int, where string, args ...any) ([]Session, error) {
+	if found, err := q.joined(order, where+` ORDER BY s.num`, args...); err == nil {
 		return found, nil
 	}
-	rows, err := checkedSessions(db, q, where, args...)
+	rows, err := q.checked(where, args...)
 	sortRows(rows, order)
 	found := make([]Session, len(rows))
 	for i, r := range rows {
@@ -131,14 +137,14 @@ func sessions(db *DB, q Tx, order func(a, b place) int, where string, args ...an
 	return found, err
 }
 
-// checkedSessions reads sessions column by column, and reports damage.
-func checkedSessions(db *DB, q Tx, where string, args ...any) ([]*sessionRow, error) {
+// checked reads sessions column by column, and reports damage.
+func (q sessionReader) checked(where string, args ...any) ([]*sessionRow, error) {
 	var found []*sessionRow
 	var damage damageReport
 	seen := map[int64]bool{}
 	pass := func(order string) error {
 		return EachRow(q, func(rows *sql.Rows) error {
-			row, err := scanSession(db, rows)
+			row, err := q.scan(rows)
 			if err != nil && !isPartial(err) || err != nil && !seen[row.num] {
 				damage.add(err)
 			}
@@ -154,7 +160,7 @@ func checkedSessions(db *DB, q Tx, where string, args ...any) ([]*sessionRow, er
 	if err != nil && isCorrupt(err) {
 		_ = pass(` ORDER BY s.num DESC`)
 	}
-	return found, damage.err(db, err)
+	return found, damage.err(q.db, err)
 }
 
 // place returns the position of r in lists.
@@ -210,9 +216,9 @@ func (db *DB) List(q Query) ([]Session, error) {
 	limit := q.limit(math.MaxInt)
 	var list []Session
 	err := db.View(func(r Tx) (err error) {
-		list, err = sessions(db, r, place.compare, firstOf(where, limit), args...)
+		list, err = sessionReader{db, r}.sessions(place.compare, firstOf(where, limit), args...)
 		if err != nil {
-			list, err = sessions(db, r, place.compare, where, args...) // damage may have hidden sessions, or changed the order
+			list, err = sessionReader{db, r}.sessions(place.compare, where, args...) // damage may have hidden sessions, or changed the order
 		}
 		return err
 	})
@@ -273,7 +279,7 @@ func (db *DB) Find(word string) (found []Session, err error) {
 	}
 	err = db.View(func(q Tx) (err error) {
 		pick := func(where string, args ...any) ([]Session, error) {
-			return sessions(db, q, place.compareFound, where, args...)
+			return sessionReader{db, q}.sessions(place.compareFound, where, args...)
 		}
 		if found, err = pick(`WHERE s.id = ?`, word); len(found) > 0 || err != nil && !isCorrupt(err) {
 			return err
@@ -319,10 +325,10 @@ func (db *DB) Read(id string) (Session, []Node, error) {
 }
 
 // row reads the session with an ID, which in a damaged file may be a blob.
-func (db *DB) row(q Tx, id string) (sessionRow, error) {
-	row, err := scanSession(db, q.QueryRow(`SELECT `+sessionColumns+`WHERE s.id = ?`, id))
+func (q sessionReader) row(id string) (sessionRow, error) {
+	row, err := q.scan(q.QueryRow(`SELECT `+sessionColumns+`WHERE s.id = ?`, id))
 	if errors.Is(err, sql.ErrNoRows) {
-		row, err = scanSession(db, q.QueryRow(`SELECT `+sessionColumns+`WHERE CAST(s.id AS TEXT) = ?`, id))
+		row, err = q.scan(q.QueryRow(`SELECT `+sessionColumns+`WHERE CAST(s.id AS TEXT) = ?`, id))
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("%w: %s", ErrNotFound, id)
@@ -339,7 +345,7 @@ func findSeq(nodes []Node, seq int) (i int, found bool) {
 // undamaged session stay on disk.
 func (db *DB) load(id string, paged bool) (s Session, c storedContent, touched int64, err error) {
 	err = db.View(func(q Tx) error {
-		row, err := db.row(q, id)
+		row, err := sessionReader{db, q}.row(id)
 		var damage damageReport
 		if err != nil {
 			if !isPartial(err) {

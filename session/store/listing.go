@@ -45,10 +45,10 @@ const joinedSession = `concat_ws(char(31), s.num, iif(s.pinned IS 0, 'false', qu
 // errUnusual reports that a row cannot be read joined and must be read column by column.
 var errUnusual = errors.New("unusual row")
 
-// joinedSessions is the fast form of checkedSessions; from is the query after FROM sessions s. Its order is that of
+// joined is the fast form of checked; from is the query after FROM sessions s. Its order is that of
 // places, or of from if order is nil. If anything is damaged or of another type, it returns errUnusual or an SQLite
 // error.
-func joinedSessions(db *DB, q Tx, order func(a, b place) int, from string, args ...any) ([]Session, error) {
+func (q sessionReader) joined(order func(a, b place) int, from string, args ...any) ([]Session, error) {
 	var all []joinedRow
 	var row string
 	to := []any{&row}
@@ -78,7 +78,7 @@ func joinedSessions(db *DB, q Tx, order func(a, b place) int, from string, args 
 			return nil, errUnusual
 		}
 		if l, ok := held[s.ID]; ok {
-			s.LockedBy = lockedBy(db, l)
+			s.LockedBy = q.lockedBy(l)
 		}
 	}
 	return found, nil

@@ -69,9 +69,9 @@ func TestJoinedSessions(t *testing.T) {
 		for n := range len(texts) + 1 { // with and without those that cannot be joined
 			err := db.View(func(q Tx) error {
 				where := fmt.Sprintf(`WHERE s.num <= %d`, n)
-				want, wantErr := checkedSessions(db, q, where)
+				want, wantErr := sessionReader{db, q}.checked(where)
 				sortRows(want, place.compare)
-				got, gotErr := sessions(db, q, place.compare, where)
+				got, gotErr := sessionReader{db, q}.sessions(place.compare, where)
 				if fmt.Sprint(gotErr) != fmt.Sprint(wantErr) || len(got) != len(want) {
 					t.Fatalf("%q: got %d sessions, %v, want %d, %v", odd, len(got), gotErr, len(want), wantErr)
 				}
@@ -104,7 +104,7 @@ func TestListOfOddValues(t *testing.T) {
 			where, _ := q.filter()
 			var rows []*sessionRow
 			wantErr := db.View(func(r Tx) (err error) {
-				rows, err = checkedSessions(db, r, `WHERE `+where)
+				rows, err = sessionReader{db, r}.checked(`WHERE ` + where)
 				return err
 			})
 			sortRows(rows, place.compare)
@@ -190,7 +190,7 @@ func TestListOfDamagedRows(t *testing.T) {
 		_ = db.write(func(w *writer) error { return w.script(odd) }) // NOT NULL refuses one
 		var rows []*sessionRow
 		wantErr := db.View(func(q Tx) (err error) {
-			rows, err = checkedSessions(db, q, ``)
+			rows, err = sessionReader{db, q}.checked(``)
 			return err
 		})
 		sortRows(rows, place.compare)

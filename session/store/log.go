@@ -32,8 +32,8 @@ type Log struct {
 	logContent
 	hasContent   bool // there was a Put, or the session is on disk: changes must be written
 	onDisk       bool
-	listPosition int64     // its position in lists, as this Log wrote it
-	source       *original // nil: it is no fork, or on disk
+	listPosition int64          // its position in lists, as this Log wrote it
+	source       *storedSession // nil: it is no fork, or on disk
 	lease        lease
 	err          error // of the last attempt to write
 	onSave       func(error)
@@ -85,7 +85,7 @@ func (db *DB) Create(s Session) *Log {
 func (db *DB) Resume(id string) (*Log, error) {
 	owner := lease{owner: rand.Text(), Process: db.process, heartbeat: db.now()}
 	err := db.write(func(w *writer) error {
-		if err := db.checkUnlocked(w, id); err != nil {
+		if err := (sessionReader{db, w}).checkUnlocked(id); err != nil {
 			return err
 		}
 		return w.saveLease(id, owner)
@@ -123,14 +123,14 @@ func (db *DB) Resume(id string) (*Log, error) {
 
 // checkUnlocked returns a *LockedError if another process has the session open, and ErrNotFound
 // if it does not exist.
-func (db *DB) checkUnlocked(q Tx, id string) error {
-	_, err := db.row(q, id)
+func (q sessionReader) checkUnlocked(id string) error {
+	_, err := q.row(id)
 	if err != nil && !isPartial(err) {
 		return err
 	}
 	held, ok, err := leaseOf(q, id)
-	if err == nil && ok && !held.isStale(db.process, db.now()) {
-		return &LockedError{id, held.describe(db.process)}
+	if err == nil && ok && !held.isStale(q.db.process, q.db.now()) {
+		return &LockedError{id, held.describe(q.db.process)}
 	}
 	return err
 }

@@ -65,28 +65,28 @@ func (l *Log) Older() int {
 // with the readable data: a missing message is a node without a role.
 func (l *Log) Read(from, to int) ([]Node, error) {
 	l.mu.Lock()
-	db, id := l.pages()
+	o := l.pages()
 	l.mu.Unlock()
-	return pageOf(db, id, from, to)
+	return o.page(from, to)
 }
 
 // pages returns where the messages counted by older are. The Log is locked.
-func (l *Log) pages() (db *DB, id string) {
+func (l *Log) pages() storedSession {
 	if l.source != nil {
-		return l.source.db, l.source.id
+		return *l.source
 	}
-	return l.db, l.session.ID
+	return storedSession{l.db, l.session.ID}
 }
 
-func pageOf(db *DB, id string, from, to int) (nodes []Node, err error) {
-	err = db.View(func(q Tx) error {
-		num, err := numOf(q, id)
+func (o storedSession) page(from, to int) (nodes []Node, err error) {
+	err = o.db.View(func(q Tx) error {
+		num, err := numOf(q, o.id)
 		if err != nil {
 			return err
 		}
 		var damage damageReport
 		nodes, err = readPage(q, num, from, to, &damage)
-		return damage.err(db, err)
+		return damage.err(o.db, err)
 	})
 	return nodes, err
 }
@@ -95,10 +95,10 @@ func pageOf(db *DB, id string, from, to int) (nodes []Node, err error) {
 // directly, up to the first that does not.
 func (l *Log) LinearCount() (n int) {
 	l.mu.Lock()
-	db, id := l.pages()
+	o := l.pages()
 	n = l.older
 	l.mu.Unlock()
-	first, err := db.firstBranched(id)
+	first, err := o.firstBranched()
 	if err == nil && first == 0 {
 		return n
 	}
@@ -112,7 +112,8 @@ func (db *DB) Paged(id string) (s Session, models []string, pages iter.Seq2[[]No
 	if err != nil || c.older == 0 || s.Head != c.older {
 		return s, nil, nil, err
 	}
-	if branched, err := db.firstBranched(id); err != nil || branched > 0 {
+	o := storedSession{db, id}
+	if branched, err := o.firstBranched(); err != nil || branched > 0 {
 		return s, nil, nil, err
 	}
 	err = db.View(func(q Tx) error {
@@ -128,7 +129,7 @@ func (db *DB) Paged(id string) (s Session, models []string, pages iter.Seq2[[]No
 	})
 	return s, models, func(yield func([]Node, error) bool) {
 		for from := 1; from <= c.older; from += minPaged {
-			nodes, err := pageOf(db, id, from, min(from+minPaged-1, c.older))
+			nodes, err := o.page(from, min(from+minPaged-1, c.older))
 			nodes = slices.DeleteFunc(nodes, func(n Node) bool { return n.Role == "" })
 			if !yield(nodes, err) {
 				return
@@ -141,11 +142,11 @@ func (db *DB) Paged(id string) (s Session, models []string, pages iter.Seq2[[]No
 // branch or include a summary.
 func (l *Log) Turns(seq int) (n int, ok bool) {
 	l.mu.Lock()
-	db, id := l.pages()
+	o := l.pages()
 	l.mu.Unlock()
 	straight := 0
-	err := db.View(func(q Tx) error {
-		num, err := numOf(q, id)
+	err := o.db.View(func(q Tx) error {
+		num, err := numOf(q, o.id)
 		if err != nil {
 			return err
 		}
@@ -162,8 +163,7 @@ func (l *Log) readOlder() error {
 	if l.older == 0 {
 		return nil
 	}
-	db, id := l.pages()
-	nodes, err := pageOf(db, id, 1, l.older)
+	nodes, err := l.pages().page(1, l.older)
 	var damaged *DamagedError
 	if err != nil && !errors.As(err, &damaged) && !errors.Is(err, ErrNotFound) {
 		return err

@@ -198,7 +198,7 @@ func (db *DB) search(q Query, words terms) (hits []Hit, total int, err error) {
 		for _, c := range found[:min(q.limit(maxHits), len(found))] {
 			s, ok := sessions[c.session]
 			if !ok {
-				row, err := scanSession(db, r.QueryRow(`SELECT `+sessionColumns+`WHERE s.num = ?`, c.session))
+				row, err := sessionReader{db, r}.scan(r.QueryRow(`SELECT `+sessionColumns+`WHERE s.num = ?`, c.session))
 				if err != nil {
 					if !isPartial(err) {
 						return err
@@ -346,7 +346,7 @@ func commonPrefix(a, b string) (n int) {
 func (db *DB) Latest(folder string) (Session, error) {
 	var found []Session
 	err := db.View(func(q Tx) (err error) {
-		found, err = joinedSessions(db, q, nil, `WHERE s.num = (SELECT s.num FROM sessions s WHERE s.deleted IS NULL AND s.folder = ?
+		found, err = sessionReader{db, q}.joined(nil, `WHERE s.num = (SELECT s.num FROM sessions s WHERE s.deleted IS NULL AND s.folder = ?
 			AND (s.origin = '' OR substr(s.origin, 1, 5) = 'fork ') ORDER BY s.updated DESC, s.pinned DESC, s.touched DESC, s.num DESC LIMIT 1)`, folder)
 		return err
 	})

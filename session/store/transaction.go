@@ -18,8 +18,8 @@ type transaction struct {
 	session   Session
 	lastSaved Session
 	logContent
-	source       *original // of the first older messages, which are not on disk; nil: they are
-	complete     bool      // nodes are all nodes of the Log
+	source       *storedSession // of the first older messages, which are not on disk; nil: they are
+	complete     bool           // nodes are all nodes of the Log
 	onDisk       bool
 	listPosition int64
 	num          int64 // of the session on disk
