@@ -277,7 +277,7 @@ func TestCompareInterrupted(t *testing.T) {
 			continue
 		}
 		other := copied(t, path) // as a crash would leave it
-		log, err := other.Fork(s.ID(), 0)
+		log, _, err := other.ForkInto(other, s.ID(), 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -274,7 +274,7 @@ func TestDynamicReadsTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := db.Fork(id, 0)
+	log, _, err := db.ForkInto(db, id, 0)
 	if err != nil {
 		t.Fatal(err)
 	}

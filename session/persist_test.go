@@ -177,7 +177,7 @@ func TestInterrupted(t *testing.T) {
 				time.Sleep(tt.wait)
 				again := copied(t, path)
 				id := s.ID()
-				kept, err := again.Fork(id, 0) // the process that has the lease is alive
+				kept, _, err := again.ForkInto(again, id, 0) // the process that has the lease is alive
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -209,7 +209,7 @@ func TestPersona(t *testing.T) {
 	if last := requests[len(requests)-1]; last.System != "Be terse, whole" || len(last.Tools) != 2 {
 		t.Errorf("sent %q with %d tools", last.System, len(last.Tools))
 	}
-	fork, err := lib.Fork(s.ID(), 0)
+	fork, _, err := lib.ForkInto(lib, s.ID(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

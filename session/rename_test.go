@@ -14,7 +14,7 @@ func TestRenameFork(t *testing.T) {
 	o := Options{Model: endpoint("a/a", llmtest.New(llmtest.Say("one"), llmtest.Say("two"))), Log: lib.Create(Info{})}
 	s := New(o)
 	play(t.Context(), s, nil, say("hello"))
-	copied, err := lib.Fork(s.ID(), 0)
+	copied, _, err := lib.ForkInto(lib, s.ID(), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

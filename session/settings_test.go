@@ -71,7 +71,7 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, head := range []int{0, first, branch} {
-		log, err := lib.Fork(id, head)
+		log, _, err := lib.ForkInto(lib, id, head)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -91,7 +91,7 @@ func TestOverflowIsAsked(t *testing.T) {
 				if done.Fork != s.Head() || len(a.Requests()) != before {
 					t.Fatalf("%+v after %d requests", done, len(a.Requests())-before)
 				}
-				o.Log, _ = lib.Fork(s.ID(), done.Fork)
+				o.Log, _, _ = lib.ForkInto(lib, s.ID(), done.Fork)
 				s = New(o)
 				events = nil
 				for e := range s.TurnFromSummary(t.Context()) {

@@ -25,15 +25,15 @@ type CustomTool struct {
 	Description string              `toml:"description"` // shown to the model
 	Command     process.CommandLine `toml:"command"`
 	Schema      CustomToolSchema    `toml:"schema"`  // of the arguments; zero: any object
-	Rule        string              `toml:"rule"`    // CustomAsk or CustomAllow; "": as the mode decides for commands
+	Rule        string              `toml:"rule"`    // "ask" or "allow"; "": as the mode decides for commands
 	Timeout     process.Timeout     `toml:"timeout"` // 0: the default of commands
 	Sandbox     process.Confinement `toml:"sandbox"`
 }
 
 // The rules of custom tools.
 const (
-	CustomAsk   = "ask"   // each call needs approval
-	CustomAllow = "allow" // calls run without approval, but only in the sandbox
+	customAsk   = "ask"   // each call needs approval
+	customAllow = "allow" // calls run without approval, but only in the sandbox
 )
 
 // A CustomToolSchema is a JSON Schema in the configuration: a table, or the path to a file.
@@ -96,9 +96,9 @@ func ValidateCustomTools(own map[string]CustomTool, project bool) error {
 		case strings.HasPrefix(name, "mcp__") || act.IsReserved(name):
 			err = errors.New("parley has a tool of this name: use another one")
 		case err != nil:
-		case c.Rule != "" && c.Rule != CustomAsk && c.Rule != CustomAllow:
-			err = fmt.Errorf("rule = %q: use %s or %s", c.Rule, CustomAsk, CustomAllow)
-		case project && (c.Rule == CustomAllow || c.Sandbox != "" || c.Schema.File != ""):
+		case c.Rule != "" && c.Rule != customAsk && c.Rule != customAllow:
+			err = fmt.Errorf("rule = %q: use %s or %s", c.Rule, customAsk, customAllow)
+		case project && (c.Rule == customAllow || c.Sandbox != "" || c.Schema.File != ""):
 			err = errors.New("a tool of a folder asks each time and runs in the sandbox: it has no rule, no sandbox, and its schema is a table")
 		default:
 			err = c.Sandbox.Validate()
@@ -115,9 +115,9 @@ func CustomToolRules(own map[string]CustomTool) (rules []rule.Rule) {
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		r := rule.Rule{Tool: name, Source: rule.FromConfig}
 		switch own[name].Rule {
-		case CustomAsk:
+		case customAsk:
 			r.Effect = act.Ask
-		case CustomAllow:
+		case customAllow:
 			r.Effect, r.Sandboxed = act.Allow, true
 		default:
 			continue

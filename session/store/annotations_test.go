@@ -75,7 +75,7 @@ func TestAnnotations(t *testing.T) {
 	}
 
 	t.Run("a fork has those of its branch", func(t *testing.T) {
-		copied, err := db.Fork(id, 1)
+		copied, _, err := db.ForkInto(db, id, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

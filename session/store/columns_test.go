@@ -164,7 +164,7 @@ func goesOn(t *testing.T, db *DB) {
 	if n := len(again); n != len(nodes)+1 || again[n-1].Text() != "more" || again[n-1].Parent != last {
 		t.Errorf("there are %d messages, want %d and the new one last: %+v", n, len(nodes)+1, again[n-1])
 	}
-	if l, err := db.Fork("first", 0); l == nil {
+	if l, _, err := db.ForkInto(db, "first", 0); l == nil {
 		t.Errorf("forked with %v", err)
 	}
 }

@@ -16,16 +16,10 @@ type storedSession struct {
 	id string
 }
 
-// Fork begins a conversation with a copy of the branch of session id that ends in head; 0
-// means the session's own head. It is on disk after its first Put. A *DamagedError comes
-// with a Log of the readable data.
-func (db *DB) Fork(id string, head int) (*Log, error) {
-	l, _, err := db.ForkInto(db, id, head)
-	return l, err
-}
-
-// ForkInto is Fork with the copy in another store, such as one in memory; db must stay open. seqs[i] is the
-// original's Seq of message i+1.
+// ForkInto begins a conversation in a store, which may be db or another one, such as one in memory, with a copy
+// of the branch of session id that ends in head; 0 means the session's own head. It is on disk after its first
+// Put; db must stay open. seqs[i] is the original's Seq of message i+1. A *DamagedError comes with a Log of the
+// readable data.
 func (db *DB) ForkInto(to *DB, id string, head int) (l *Log, seqs []int, err error) {
 	s, c, _, err := db.load(id, true)
 	if c.older > 0 {

@@ -170,7 +170,7 @@ func TestForksShareMessages(t *testing.T) {
 	db, l := resumed(t, nodes)
 	ids := []string{l.Session().ID}
 	for i := range 2 {
-		fork, err := db.Fork(ids[i], 0)
+		fork, _, err := db.ForkInto(db, ids[i], 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -219,7 +219,7 @@ func TestForksShareMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("after a change", "message 512", 2)
-	if again, err := db.Fork(ids[0], 0); err != nil || again.Put(says(n+1, llm.RoleUser, "fork 1")) != nil || again.Close() != nil {
+	if again, _, err := db.ForkInto(db, ids[0], 0); err != nil || again.Put(says(n+1, llm.RoleUser, "fork 1")) != nil || again.Close() != nil {
 		t.Fatal(err)
 	} else {
 		ids = []string{ids[0], again.Session().ID}

@@ -288,7 +288,7 @@ func TestFork(t *testing.T) {
 		t.Fatal(err)
 	}
 	for head, want := range map[int]string{0: "[a b e]", 4: "[a b c d]", 2: "[a b]"} {
-		fork, err := db.Fork(l.Session().ID, head)
+		fork, _, err := db.ForkInto(db, l.Session().ID, head)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -304,13 +304,13 @@ func TestFork(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := db.Fork(l.Session().ID, 9); err == nil {
+	if _, _, err := db.ForkInto(db, l.Session().ID, 9); err == nil {
 		t.Error("forked at a message that is not there")
 	}
 	if list, err := db.List(Query{}); err != nil || len(list) != 1 {
 		t.Errorf("forks without a Put left %+v, %v", list, err)
 	}
-	fork, err := db.Fork(l.Session().ID, 2)
+	fork, _, err := db.ForkInto(db, l.Session().ID, 2)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,7 @@ func childFork(path, id string) error {
 		return err
 	}
 	for round := 1; ; round++ {
-		l, err := db.Fork(id, 0)
+		l, _, err := db.ForkInto(db, id, 0)
 		if err != nil {
 			return err
 		}

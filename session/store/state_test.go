@@ -149,7 +149,7 @@ func TestList(t *testing.T) {
 	}
 	_, errResume := db.Resume("x")
 	_, _, errRead := db.Read("x")
-	_, errFork := db.Fork("x", 0)
+	_, _, errFork := db.ForkInto(db, "x", 0)
 	for _, err := range []error{errResume, errRead, errFork} {
 		if !errors.Is(err, ErrNotFound) {
 			t.Errorf("got %v", err)

@@ -99,7 +99,7 @@ func talk(t *testing.T, change func(*app.Options, *session.Options), turns ...ll
 		return session.New(old), "", nil
 	}
 	o.Fork = func(id string, head int) (*session.Session, string, error) {
-		log, err := lib.Fork(id, head)
+		log, _, err := lib.ForkInto(lib, id, head)
 		if err != nil {
 			return nil, "", err
 		}

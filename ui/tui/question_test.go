@@ -134,7 +134,7 @@ func windowed(o *Options) {
 	o.App.Session = build(lib.Create(session.Info{Dir: o.App.Directory}))
 	o.App.Open = func(name string) (llm.Endpoint, error) { return small(open(name)) }
 	o.App.Fork = func(id string, head int) (*session.Session, string, error) {
-		log, err := lib.Fork(id, head)
+		log, _, err := lib.ForkInto(lib, id, head)
 		return build(log), "", err
 	}
 }

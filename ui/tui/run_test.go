@@ -110,7 +110,10 @@ func newStage(t *testing.T, w, h int, change func(*Options), turns ...llmtest.Tu
 		Opening: app.Opening{
 			New:    func() (*session.Session, error) { return create(), nil },
 			Resume: func(id string) (*session.Session, string, error) { return opened(lib.Resume(id)) },
-			Fork:   func(id string, head int) (*session.Session, string, error) { return opened(lib.Fork(id, head)) },
+			Fork: func(id string, head int) (*session.Session, string, error) {
+				log, _, err := lib.ForkInto(lib, id, head)
+				return opened(log, err)
+			},
 		},
 		Library: lib, Directory: s.dir, AbbrevPath: func(p string) string { return p }, Estimate: func(text string) int { return len(text) / 4 },
 		Now: s.clock.Now, Workspace: "~/work",
