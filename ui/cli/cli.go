@@ -39,7 +39,7 @@ type program struct {
 	config     Config
 	configPath string // path of the file it was read from; "" if there is none
 
-	credentials keyStore // stored keys; nil in a build that stores none
+	credentials ability.Keys // stored keys; nil in a build that stores none
 
 	dir         string // working directory
 	nextDir     string // directory to continue in after the screen has ended; "" for none

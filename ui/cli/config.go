@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -26,6 +25,7 @@ import (
 	"parley/tools/mcp"
 	"parley/ui/app"
 	"parley/ui/app/flows"
+	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 	"parley/ui/format"
 	"parley/ui/tui"
@@ -155,7 +155,7 @@ func (a *program) readConfig() error {
 	}
 	if openKeys != nil {
 		a.credentials, a.mcp.logins = openKeys(configDir(), false), openKeys(inConfigDir("mcp"), true) // servers are not providers
-		for _, store := range []keyStore{a.credentials, a.mcp.logins} {
+		for _, store := range []ability.Keys{a.credentials, a.mcp.logins} {
 			if exposed := store.Exposed(); exposed != "" {
 				a.Note(exposed)
 			}
@@ -366,17 +366,5 @@ func (c *Config) checkNames() error {
 	return err
 }
 
-// A keyStore holds keys of providers, or logins to MCP servers under other names.
-type keyStore interface {
-	providers.KeyStore
-	List() (providers []string, err error)
-	Put(ctx context.Context, provider, host, key string) (where string, err error)
-	PutCommand(ctx context.Context, provider, host, command string) (where string, err error)
-	PutVariables(provider, host string, values map[string]string) error
-	Remove(ctx context.Context, provider string) (was bool, err error)
-	LockRefresh(ctx context.Context, entry string) (unlock func(), err error)
-	Exposed() string // warns if other users can read the secrets
-}
-
 // openKeys opens the store in dir, or in "" one that cannot store anything; nil in a build that stores no keys.
-var openKeys func(dir string, logins bool) keyStore
+var openKeys func(dir string, logins bool) ability.Keys

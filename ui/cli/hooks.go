@@ -69,26 +69,23 @@ func closeTools(a *program) {
 // newCheck returns a check that lets a turn end once a command passes; nil in a build without that.
 var newCheck func(s *session.Session, run func(ctx context.Context, command string, progress func(string)) (act.Outcome, error), command string, rounds int) session.Check
 
-// untilCheck returns a check that lets a turn of s end once command passes, which runs in the sandbox by the rules of s.
-func (a *program) untilCheck(s *session.Session, command string, rounds int) session.Check {
-	set, err := programSet(a)
-	return newCheck(s, func(ctx context.Context, command string, progress func(string)) (act.Outcome, error) {
-		if err != nil {
-			return act.Outcome{}, err
-		}
-		if p, ok := s.Policy().(*tools.Policy); ok {
-			set.SetPolicy(p)
-		}
-		return set.RunConfined(ctx, command, progress)
-	}, command, rounds)
-}
-
-// until returns App.Until; nil in a build without it.
+// until returns App.Until, whose commands run in the sandbox by the rules of the session; nil in a build without it.
 func (a *program) until() func(s *session.Session, command string, rounds int) session.Check {
 	if newCheck == nil {
 		return nil
 	}
-	return a.untilCheck
+	return func(s *session.Session, command string, rounds int) session.Check {
+		set, err := programSet(a)
+		return newCheck(s, func(ctx context.Context, command string, progress func(string)) (act.Outcome, error) {
+			if err != nil {
+				return act.Outcome{}, err
+			}
+			if p, ok := s.Policy().(*tools.Policy); ok {
+				set.SetPolicy(p)
+			}
+			return set.RunConfined(ctx, command, progress)
+		}, command, rounds)
+	}
 }
 
 // ownHooks returns the hooks of the user's configuration.

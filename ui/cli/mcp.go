@@ -11,6 +11,7 @@ import (
 	"parley/tools"
 	"parley/tools/mcp"
 	"parley/tools/process"
+	"parley/ui/cli/ability"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -19,7 +20,7 @@ type mcpServers struct {
 	client   mcp.Client                   // nil if this build has none
 	servers  atomic.Pointer[mcp.Servers]  // nil if none is configured, or none may run yet
 	onChange atomic.Pointer[func(string)] // called with the name of a server that changed; nil for none
-	logins   keyStore                     // logins to servers
+	logins   ability.Keys                 // logins to servers
 	answers  bool                         // a user can answer questions of servers
 	editor   map[string]bool              // servers added by an editor, which are in no configuration
 }

@@ -9,10 +9,11 @@ import (
 	"parley/tools/mcp"
 	"parley/tools/sanitize"
 	"parley/ui/app"
+	"parley/ui/cli/ability"
 )
 
 // loginStore stores the login of one server under entry.
-func loginStore(store keyStore, entry string) mcp.LoginStore {
+func loginStore(store ability.Keys, entry string) mcp.LoginStore {
 	if store == nil { // a login lasts as long as this run
 		return mcp.LoginStore{
 			Load: func(context.Context) (string, error) { return "", nil },
@@ -44,7 +45,7 @@ func loginStore(store keyStore, entry string) mcp.LoginStore {
 func secretEntry(server string) string { return "secret:" + server + ":" }
 
 // storedSecret returns a secret that is stored for a server.
-func storedSecret(store keyStore, server, name string) (value string, ok bool) {
+func storedSecret(store ability.Keys, server, name string) (value string, ok bool) {
 	if store == nil {
 		return "", false
 	}

@@ -56,7 +56,7 @@ func (a *program) openSession(screen bool) (s *session.Session, notice string, e
 	}
 	s, notice, err = a.newSession(screen, log, a.flags.settings)
 	if err == nil && a.flags.until != "" {
-		s.Check.Set(a.untilCheck(s, a.flags.until, a.flags.untilRounds))
+		s.Check.Set(a.until()(s, a.flags.until, a.flags.untilRounds))
 	}
 	if screen {
 		go a.library.IndexOwed(context.Background())

@@ -78,7 +78,7 @@ func init() { newRunner = runner.New } // [[hooks]]
 func init() { newCheck = until.New } // --until and /until
 
 func init() { // keys of providers and logins to MCP servers
-	openKeys = func(dir string, logins bool) keyStore { return credentials.Open(dir, os.Getenv, logins) }
+	openKeys = func(dir string, logins bool) ability.Keys { return credentials.Open(dir, os.Getenv, logins) }
 }
 
 // newProgram returns a program before any command.
@@ -93,7 +93,7 @@ func newProgram() *program {
 	a.archive = archive.New()
 	a.mcp.client = client.New()
 	a.versions.open = snapshot.Open
-	a.connect = connect.Options{Env: abilities(a), Keys: func() connect.Keys { return a.credentials }, Look: a.local.look, LocalService: a.local.service}
+	a.connect = connect.Options{Env: abilities(a), Keys: func() ability.Keys { return a.credentials }, Look: a.local.look, LocalService: a.local.service}
 	a.images = image.Images{}
 	a.prompts = prompts.Files{}
 	a.skills = skills.Files{}

@@ -20,7 +20,7 @@ func TestUntilWithoutTools(t *testing.T) {
 	s := session.New(session.Options{Policy: policy})
 	defer s.Close()
 	run := func() error {
-		_, err := a.untilCheck(s, "exit 0", 1)(t.Context(), func(session.Event) {})
+		_, err := a.until()(s, "exit 0", 1)(t.Context(), func(session.Event) {})
 		return err
 	}
 	first := run()

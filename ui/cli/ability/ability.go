@@ -40,6 +40,18 @@ type Env struct {
 	Images                 string          // how to draw images: ui.images
 }
 
+// Keys holds keys of providers, or logins to MCP servers under other names.
+type Keys interface {
+	providers.KeyStore
+	List() (providers []string, err error)
+	Put(ctx context.Context, provider, host, key string) (where string, err error)
+	PutCommand(ctx context.Context, provider, host, command string) (where string, err error)
+	PutVariables(provider, host string, values map[string]string) error
+	Remove(ctx context.Context, provider string) (was bool, err error)
+	LockRefresh(ctx context.Context, entry string) (unlock func(), err error)
+	Exposed() string // warns if other users can read the secrets
+}
+
 // Reserve reserves the estimated usage of requests outside conversations in the day and month limits of [budget]. If a
 // limit is reached, the error has the exit status. If limits cannot be shared with other programs, it prints a note and
 // succeeds.

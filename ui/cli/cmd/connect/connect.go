@@ -24,7 +24,7 @@ import (
 // Options configure the command.
 type Options struct {
 	*ability.Env
-	Keys         func() Keys                                                           // stored keys, once Load was called; nil in a build that stores none
+	Keys         func() ability.Keys                                                   // stored keys, once Load was called; nil in a build that stores none
 	Look         func(ctx context.Context, server string)                              // searches a server on this machine
 	LocalService func(ctx context.Context, provider, name string) (app.Service, error) // finds a service on this machine that needs no key of parley's
 }

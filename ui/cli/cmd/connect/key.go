@@ -31,16 +31,6 @@ type givenKey struct {
 	unchecked        bool              // store it even if it cannot be checked
 }
 
-// Keys holds the keys of providers.
-type Keys interface {
-	providers.KeyStore
-	List() (providers []string, err error)
-	Put(ctx context.Context, provider, host, key string) (where string, err error)
-	PutCommand(ctx context.Context, provider, host, command string) (where string, err error)
-	PutVariables(provider, host string, values map[string]string) error
-	Remove(ctx context.Context, provider string) (was bool, err error)
-}
-
 var errNoKeys = errors.New("this build stores no keys")
 
 // connect checks the key of a provider and stores it, or the command that printed it. It returns a text about the
