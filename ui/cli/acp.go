@@ -77,43 +77,37 @@ func (a editor) serve(talk func(context.Context) error) error {
 
 // ask opens a new conversation for an MCP client, with the named tools and the schema of its answer, and the models to
 // compare if there are several.
-func (e editor) ask(ctx context.Context, dir, toolNames string, schema []byte, models ...string) (*client.Opened, []llm.Endpoint, error) {
-	a := editor{newProgram()}
-	a.flags, a.library, a.debugLog, a.learned = e.flags, e.library, e.debugLog, e.learned
-	a.flags.toolNames, a.flags.settings.model = toolNames, models[0]
+func (e editor) ask(_ context.Context, dir, toolNames string, schema []byte, models ...string) (o *client.Opened, compared []llm.Endpoint, err error) {
+	f := e.flags
+	f.toolNames, f.settings.model = toolNames, models[0]
 	if schema != nil {
-		var err error
-		if a.flags.schema, err = schemas.Parse(schema); err != nil {
+		if f.schema, err = schemas.Parse(schema); err != nil {
 			return nil, nil, fmt.Errorf("schema: %w", err)
 		}
 	}
-	o, err := a.open(ctx, client.Request{Dir: dir})
-	if err != nil || len(models) < 2 {
+	if o, err = e.openWith(f, client.Request{Dir: dir}); err != nil || len(models) < 2 {
 		return o, nil, err
 	}
-	compared, err := e.endpoints(models)
-	if err != nil {
-		o.Close()
-	}
-	return o, compared, err
-}
-
-// endpoints opens models by name.
-func (e editor) endpoints(names []string) (all []llm.Endpoint, err error) {
-	for _, name := range names {
+	for _, name := range models {
 		model, err := e.openModel(name, true)
 		if err != nil {
-			return nil, err
+			o.Close()
+			return nil, nil, err
 		}
-		all = append(all, model)
+		compared = append(compared, model)
 	}
-	return all, nil
+	return o, compared, nil
 }
 
 // open opens a conversation.
 func (e editor) open(_ context.Context, r client.Request) (*client.Opened, error) {
+	return e.openWith(e.flags, r)
+}
+
+// openWith opens a conversation with other flags.
+func (e editor) openWith(f flags, r client.Request) (*client.Opened, error) {
 	a := editor{newProgram()}
-	a.flags, a.library, a.dir = e.flags, e.library, r.Dir
+	a.flags, a.library, a.dir = f, e.library, r.Dir
 	a.debugLog, a.learned, a.asks = e.debugLog, e.learned, true
 	if err := a.load(); err != nil {
 		return nil, err
