@@ -18,6 +18,7 @@ import (
 	"parley/providers/llmtest"
 	. "parley/session"
 	"parley/session/settings"
+	"parley/session/store"
 	"parley/session/storetest/copies"
 	"parley/tools"
 	"parley/tools/act"
@@ -227,7 +228,7 @@ func TestPeriodsBegin(t *testing.T) {
 	now := time.Date(2026, 11, 1, 0, 30, 0, 0, time.Local)
 	lib, _ := newTestStore(t)
 	spend := func(at time.Time) {
-		if err := lib.Ledger().Add(LedgerEntry{At: at, Model: "a/a", Purpose: PurposeAnswer, Usage: llm.Usage{Cost: 1, Priced: true}}); err != nil {
+		if err := lib.Ledger().Add(LedgerEntry{At: at, Model: "a/a", Purpose: store.PurposeAnswer, Usage: llm.Usage{Cost: 1, Priced: true}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -248,7 +249,7 @@ func TestProviderLimitsOfEveryRequest(t *testing.T) {
 	limit := Limit{Period: settings.PerDay, Provider: "b", Cost: 1}
 	begin := func(t *testing.T, o Options) (*Session, *llmtest.Fake) {
 		lib, _ := newTestStore(t)
-		if err := lib.Ledger().Add(LedgerEntry{Model: "b/b", Purpose: PurposeAnswer, Usage: llm.Usage{Cost: 1, Priced: true}}); err != nil {
+		if err := lib.Ledger().Add(LedgerEntry{Model: "b/b", Purpose: store.PurposeAnswer, Usage: llm.Usage{Cost: 1, Priced: true}}); err != nil {
 			t.Fatal(err)
 		}
 		limited := llmtest.New(spends(), spends())

@@ -291,14 +291,13 @@ func (c *conversation) persistHead(seq int, added ...store.Node) {
 // The store's types under the session's name: front ends import only the
 // session, which has nothing to add to these.
 type (
-	Store   = store.DB      // all stored conversations
-	Log     = store.Log     // a conversation open for writing
-	Info    = store.Session // a conversation without its messages
-	Node    = store.Node
-	Query   = store.Query
-	Hit     = store.Hit
-	Draft   = store.Draft
-	Outcome = store.Outcome
+	Store = store.DB      // all stored conversations
+	Log   = store.Log     // a conversation open for writing
+	Info  = store.Session // a conversation without its messages
+	Node  = store.Node
+	Query = store.Query
+	Hit   = store.Hit
+	Draft = store.Draft
 
 	LedgerEntry = store.LedgerEntry // one request of it
 	UsageSum    = store.UsageSum    // total usage of some requests
@@ -316,13 +315,11 @@ type (
 	HistoryMode    = store.HistoryMode
 )
 
-// Purposes of requests.
+// Purposes of requests that front ends send themselves.
 const (
-	PurposeAnswer = store.PurposeAnswer
-	PurposeTitle  = store.PurposeTitle
-	PurposeEmbed  = store.PurposeEmbed
-	PurposeImage  = store.PurposeImage
-	PurposeAside  = store.PurposeAside
+	PurposeEmbed = store.PurposeEmbed
+	PurposeImage = store.PurposeImage
+	PurposeAside = store.PurposeAside
 )
 
 // ErrNotFound matches errors about a conversation that does not exist.

@@ -18,6 +18,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest"
 	"parley/session"
+	"parley/session/store"
 	"parley/tools"
 	"parley/tools/act"
 	"parley/tools/sanitize"
@@ -113,7 +114,7 @@ func told(texts []string) []session.Node {
 		}}})
 		add(session.Node{
 			Message: llm.Message{Role: llm.RoleTool, Parts: []llm.Part{{Kind: llm.Result, ID: id, Name: text, Text: text, Failed: i%2 == 0}}},
-			Results: map[string]session.Outcome{id: {Diff: "--- a/" + text + "\n+++ b/x\n@@ -1 +1 @@\n-" + text + "\n+" + text + "\n"}},
+			Results: map[string]store.Outcome{id: {Diff: "--- a/" + text + "\n+++ b/x\n@@ -1 +1 @@\n-" + text + "\n+" + text + "\n"}},
 		})
 		add(session.Node{Message: llm.Message{Role: llm.RoleAssistant, Parts: []llm.Part{{Kind: llm.Text, Text: text}}}})
 	}

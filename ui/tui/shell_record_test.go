@@ -8,6 +8,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/session"
+	"parley/session/store"
 	"parley/tools/act"
 	"parley/ui/app"
 )
@@ -18,7 +19,7 @@ func TestInterruptedCallIsShown(t *testing.T) {
 		id, err := o.App.Library.Import(session.Info{}, []session.Node{
 			{Seq: 1, Message: llm.UserText("run it")},
 			{Seq: 2, Parent: 1, Message: llm.Message{Role: llm.RoleAssistant, Model: "fake/one", Parts: []llm.Part{{Kind: llm.Call, ID: "1", Name: "shell", Input: `{"command":"make"}`}}}},
-			{Seq: 3, Parent: 2, Results: map[string]session.Outcome{"1": {Started: true}}, Message: llm.Message{Role: llm.RoleTool, Parts: []llm.Part{
+			{Seq: 3, Parent: 2, Results: map[string]store.Outcome{"1": {Started: true}}, Message: llm.Message{Role: llm.RoleTool, Parts: []llm.Part{
 				{Kind: llm.Result, ID: "1", Name: "shell", Text: "Interrupted: what it did is not known.", Failed: true}}}},
 		})
 		if err != nil {

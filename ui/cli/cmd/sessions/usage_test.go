@@ -17,6 +17,7 @@ import (
 	"parley/providers/llm"
 	"parley/session"
 	"parley/session/archive"
+	"parley/session/store"
 	"parley/ui/cli/cmdutil"
 )
 
@@ -53,12 +54,12 @@ func newUsageStore(t *testing.T) usageStore {
 	opus := llm.Usage{Input: 84_000, CacheRead: 61_000, CacheWrite: 9000, Output: 2100, Thinking: 400, Cost: 0.25, Priced: true}
 	for day := 18; day <= 20; day++ {
 		for range day - 17 {
-			add(day, "one", "/home/u/parley", "anthropic/opus", session.PurposeAnswer, opus)
+			add(day, "one", "/home/u/parley", "anthropic/opus", store.PurposeAnswer, opus)
 		}
 	}
-	add(20, "one", "/home/u/parley", "groq/fast", session.PurposeTitle, llm.Usage{Input: 300, Output: 9, Cost: 0.0001, Priced: true})
-	add(21, "two", "/home/u/日本語", "ollama/llama", session.PurposeAnswer, llm.Usage{Input: 5000, Output: 100, Priced: true})
-	add(21, "two", "/home/u/日本語", "=HYPERLINK(1)/\x1b[31m", session.PurposeAnswer, llm.Usage{Input: 10, Output: 5})
+	add(20, "one", "/home/u/parley", "groq/fast", store.PurposeTitle, llm.Usage{Input: 300, Output: 9, Cost: 0.0001, Priced: true})
+	add(21, "two", "/home/u/日本語", "ollama/llama", store.PurposeAnswer, llm.Usage{Input: 5000, Output: 100, Priced: true})
+	add(21, "two", "/home/u/日本語", "=HYPERLINK(1)/\x1b[31m", store.PurposeAnswer, llm.Usage{Input: 10, Output: 5})
 	add(21, "", "/home/u", "openai/embed", session.PurposeEmbed, llm.Usage{Input: 40_000, Cost: 0.0008, Priced: true})
 	return open
 }
