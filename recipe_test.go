@@ -102,7 +102,7 @@ func planCount(_ context.Context, w *workspace, args countArgs) (*act.Action, er
 	}, nil
 }
 `,
-			"tools/count.md": "Counts the files and folders that `path` holds.\n",
+			"tools/count.md": "Counts the files and folders directly in `path`, hidden ones too. Use it where the number is\nenough; list returns the names.\n",
 		},
 		edits: map[string][]string{
 			"tools/act/facts.go": {`	{Name: "grep",`, `	{Name: "count", Reads: true, Kind: "search", Did: "counted", What: "folder", Does: looks, InAsk: "runs"},`},
@@ -112,25 +112,28 @@ func planCount(_ context.Context, w *workspace, args countArgs) (*act.Action, er
 	{
 		section: "command",
 		writes: map[string]string{
-			"ui/app/flows/greet/greet.go": `// Package greet lets the user be greeted.
-package greet
+			"ui/app/flows/wave/wave.go": `// Package wave lets the user wave.
+package wave
 
 import "parley/ui/app"
 
 // Register adds the flow to a.
 func Register(a *app.App) {
 	a.Commands = append(a.Commands,
-		app.Command{Name: "greet", Keys: []string{"ctrl+x 7"}, Group: app.Program, Help: "Say hello", Run: greet},
+		app.Command{Name: "wave", Keys: []string{"ctrl+x 7"}, Group: app.Program, Help: "Wave", Run: wave},
 	)
 }
 
-func greet(string) app.Effect { return app.Toast("Hello") }
+func wave(string) app.Effect { return app.Toast("Hello") }
 `,
 		},
 		edits: map[string][]string{
-			"ui/app/flows/flows.go": {`	"parley/ui/app/flows/manual"`, `	"parley/ui/app/flows/greet"`, "\tmanual.Register(a)", "\tgreet.Register(a)"},
+			"ui/app/flows/flows.go": {`	"parley/ui/app/flows/manual"`, `	"parley/ui/app/flows/wave"`, "\tmanual.Register(a)", "\twave.Register(a)"},
 		},
-		updates: []string{"./ui/cli ./ui/tui ./ui/plain -run TestManual$ -update"},
+		updates: []string{
+			"./ui/cli ./ui/tui ./ui/plain -run TestManual$ -update",
+			"./ui/tui ./ui/plain -run TestDialogues|TestScreens|TestLooks|TestWhichKey -update",
+		},
 	},
 }
 
