@@ -75,7 +75,7 @@ func TestConnectNobody(t *testing.T) {
 		want        string // address that is dialed; "" for none
 	}{
 		{"a server", "box/m", Provider{Kind: "openai", BaseURL: "https://box.example/v1", APIKeyCommand: process.ShellText("touch '" + ran + "'")}, OpenOptions{}, "box.example:443"},
-		{"a replay", "box/m", Provider{Kind: "openai", BaseURL: "https://box.example/v1"}, OpenOptions{Replay: new(Replay)}, ""},
+		{"a replay", "box/m", Provider{Kind: "openai", BaseURL: "https://box.example/v1"}, OpenOptions{Replay: struct{ Replay }{}}, ""},
 		{"a dry run", "box/m", Provider{Kind: "openai", BaseURL: "https://box.example/v1"}, OpenOptions{Unsent: true}, ""},
 		{"this computer", "box/m", Provider{Kind: "openai", BaseURL: "http://127.0.0.1:1/v1"}, OpenOptions{}, ""},
 		{"a program", "box/m", Provider{Kind: "claude-cli", Command: process.CommandLine{Words: []string{"true"}}}, OpenOptions{}, ""},

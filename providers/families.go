@@ -31,7 +31,7 @@ type target struct {
 	transport       http.RoundTripper
 	log             wire.Log
 	tap             *wire.Tap
-	replay          *wire.Replay // for programs; servers are replayed by transport
+	replay          wire.Replay // for programs; servers are replayed by transport
 }
 
 // Kinds with special cases.

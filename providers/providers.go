@@ -26,7 +26,7 @@ type OpenOptions struct {
 	Attended   bool                // a user watches and can stop an answer, so that a model may think longer without output
 	Memory     *Memory             // facts learned from servers, shared among models; nil for a separate one
 	Tap        *Tap                // records the HTTP traffic; nil for none
-	Replay     *Replay             // replaces the network and programs, and needs no key; nil for none
+	Replay     Replay              // replaces the network and programs, and needs no key; nil for none
 	Unsent     bool                // requests are shown and not sent: a key that is missing is no error
 	ExactNames bool                // request models as named: retired and family names stand for no other model
 	Debug      *slog.Logger        // logs one line per request, without keys and bodies; nil for none
@@ -40,12 +40,6 @@ type (
 	Replay   = wire.Replay
 	Traffic  = wire.Message
 )
-
-// Record opens a recording to append to.
-func Record(path string) (*Recorder, error) { return wire.Record(path) }
-
-// OpenReplay reads a recording.
-func OpenReplay(path string) (*Replay, error) { return wire.OpenReplay(path) }
 
 // transport returns the transport for requests to a model.
 func (o OpenOptions) transport(provider, model string) http.RoundTripper {

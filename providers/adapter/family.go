@@ -67,7 +67,7 @@ type ProgramOptions struct {
 	Env         []string            // NAME=value, in addition to the program's own environment
 	Workdir     string              // working directory; "" for an empty one made by parley
 	Tap         *wire.Tap           // records exchanges; nil for none
-	Replay      *wire.Replay        // answers instead of the program; nil for none
+	Replay      wire.Replay         // answers instead of the program; nil for none
 	Secrets     []string            // masked in recordings, in addition to those of the environment
 }
 

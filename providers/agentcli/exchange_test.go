@@ -8,6 +8,7 @@ import (
 
 	"parley/providers/llm"
 	"parley/providers/wire"
+	"parley/providers/wire/recording"
 	proc "parley/tools/process"
 )
 
@@ -29,7 +30,7 @@ func TestRecordThenReplay(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "rec")
-			rec, err := wire.Record(path)
+			rec, err := recording.Record(path, func(err error) { t.Error(err) })
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -45,7 +46,7 @@ func TestRecordThenReplay(t *testing.T) {
 				t.Errorf("kept %q and status %d", last.Response.Body, last.Status)
 			}
 
-			played, err := wire.OpenReplay(path)
+			played, err := recording.OpenReplay(path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,7 +59,7 @@ func TestRecordThenReplay(t *testing.T) {
 				t.Errorf("%d runs, %d left", n, played.Remaining())
 			}
 
-			played, err = wire.OpenReplay(path)
+			played, err = recording.OpenReplay(path)
 			if err != nil {
 				t.Fatal(err)
 			}

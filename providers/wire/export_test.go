@@ -1,8 +1,6 @@
 package wire
 
 import (
-	"bytes"
-	"io"
 	"net"
 	"net/http"
 	"time"
@@ -23,14 +21,6 @@ func (t *Tap) Kept() (n int) {
 	}
 	return n
 }
-
-// RecordTo records to a writer.
-func RecordTo(to io.WriteCloser, trouble func(error)) *Recorder {
-	return &Recorder{to: to, OnError: trouble}
-}
-
-// ReadReplay reads a recording from memory.
-func ReadReplay(text []byte) (*Replay, error) { return readReplay(bytes.NewReader(text)) }
 
 // Wait returns the wait that a response with status 429 asks for.
 func Wait(h http.Header, body []byte, now time.Time) time.Duration {

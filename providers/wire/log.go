@@ -158,8 +158,8 @@ func (l *logLine) write(err error) {
 
 // Categories that are not faults.
 const (
-	categoryCanceled = "canceled"
-	categoryDeadline = "deadline"
+	Canceled = "canceled"
+	Deadline = "deadline"
 )
 
 // Category returns the fault of err as a word; "" for nil.
@@ -171,7 +171,7 @@ func Category(err error) string {
 	case errors.As(err, &apiErr):
 		return string(apiErr.Fault)
 	case errors.Is(err, context.DeadlineExceeded):
-		return categoryDeadline
+		return Deadline
 	}
-	return categoryCanceled // with any cause of the context
+	return Canceled // with any cause of the context
 }

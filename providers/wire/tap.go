@@ -16,7 +16,7 @@ import (
 // that do not fit are counted. Secrets are masked when it is read, so that a secret that came in
 // two pieces is found. A nil Tap keeps nothing. It is safe for concurrent use.
 type Tap struct {
-	Recorder *Recorder // gets each finished exchange; nil for none
+	Recorder Recorder // gets each finished exchange; nil for none
 
 	mu      sync.Mutex
 	all     []*exchange // oldest first
@@ -32,6 +32,33 @@ const (
 	tapLoose     = 4 << 20  // of bodies that stay uncompressed
 	tapPacked    = 8 << 20  // of compressed bodies
 )
+
+// maxRecordedBody bounds the recorded part of a body, in bytes.
+const maxRecordedBody = 2 * MaxEvent
+
+// A Recorder keeps finished exchanges.
+type Recorder interface {
+	Record(Exchange, []Chunk)
+	Close() error
+}
+
+// A Replay answers requests in place of the network and of programs.
+type Replay interface {
+	// Transport returns a transport that answers the requests to a model of a provider.
+	Transport(provider, model string) http.RoundTripper
+	// Program answers for a program that would read stdin. It returns the program's standard output,
+	// its exit status and the end of its standard error.
+	Program(told Exchange, stdin []byte) (out []byte, status int, said string, err error)
+	// Model returns the model of the first request to one, as provider/model; "" if there is none.
+	Model() string
+	// Remaining returns the number of exchanges with models that have not been replayed yet.
+	Remaining() int
+	// Err returns the error for the first request to a model that has no answer; nil for none.
+	Err() error
+}
+
+// PlaceholderKey replaces a key where none is needed.
+const PlaceholderKey = "no-key-is-needed-for-a-replay"
 
 // Run is the method of an exchange with a program.
 const Run = "RUN"
@@ -115,7 +142,7 @@ func (t *Tap) begin(told Exchange, m mask) *exchange {
 		half = maxRecordedBody / 2 // a recording contains the whole body
 	}
 	told.Start = time.Now()
-	x := &exchange{tap: t, info: told, mask: m, request: boundedBody{half: half}, response: boundedBody{half: half}, marksChunks: t.Recorder != nil}
+	x := &exchange{tap: t, info: told, mask: m, request: boundedBody{half: half}, response: boundedBody{half: half}, keepsChunks: t.Recorder != nil}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.count++
@@ -157,14 +184,14 @@ type exchange struct {
 	mu                sync.Mutex
 	info              Exchange
 	request, response boundedBody
-	marksChunks       bool // record the pieces of the answer
-	marks             []chunkEnd
+	keepsChunks       bool // record the pieces of the answer
+	chunks            []Chunk
 }
 
-// A chunkEnd is the end of a piece of an answer.
-type chunkEnd struct {
-	bytes int
-	at    time.Duration
+// A Chunk is a piece of an answer.
+type Chunk struct {
+	Bytes int
+	At    time.Duration // since the start of the exchange
 }
 
 // Write adds a piece of the request body.
@@ -202,8 +229,8 @@ func (x *exchange) onBytes(p []byte) {
 		x.info.FirstByte = max(time.Since(x.info.Start), 1)
 	}
 	x.response.Write(p)
-	if x.marksChunks {
-		x.marks = append(x.marks, chunkEnd{len(p), time.Since(x.info.Start)})
+	if x.keepsChunks {
+		x.chunks = append(x.chunks, Chunk{len(p), time.Since(x.info.Start)})
 	}
 }
 
@@ -221,11 +248,11 @@ func (x *exchange) end(err error) {
 	if x.info.Error = Category(err); err != nil {
 		x.info.Reason = errorLine(err)
 	}
-	marks := x.marks
-	x.marks = nil
+	chunks := x.chunks
+	x.chunks = nil
 	x.mu.Unlock()
 	if x.tap.Recorder != nil {
-		x.tap.Recorder.write(x.read(true), marks)
+		x.tap.Recorder.Record(x.read(true), chunks)
 		x.mu.Lock()
 		x.request.shrink(tapBody / 2)
 		x.response.shrink(tapBody / 2)
@@ -347,7 +374,7 @@ func (p *ProgramExchange) End(status int, said string, err error) {
 	}
 	var h http.Header
 	if said != "" {
-		h = http.Header{stderrHeader: {said}}
+		h = http.Header{StderrHeader: {said}}
 	}
 	p.x.onHeaders(status, h)
 	p.x.end(err)
@@ -356,5 +383,5 @@ func (p *ProgramExchange) End(status int, said string, err error) {
 // Names that a program's exchange uses in place of header names.
 const (
 	SystemHeader = "System-Prompt" // of the request: the prompt is in a separate file
-	stderrHeader = "Stderr"        // of the answer: the end of standard error
+	StderrHeader = "Stderr"        // of the answer: the end of standard error
 )

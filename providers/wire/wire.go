@@ -10,9 +10,8 @@
 // context passes unchanged. No error or text from this package contains a secret. Adapters that
 // read answers themselves use Sniff and Events.
 //
-// A Tap keeps each request and its answer byte for byte for inspection; its Recorder writes them to
-// a file, and a Replay answers from such a file. Programs that run in place of a server use them
-// too.
+// A Tap keeps each request and its answer byte for byte for inspection. Package recording writes
+// them to a file and answers from such a file. Programs that run in place of a server use both.
 package wire
 
 import (

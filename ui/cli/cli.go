@@ -48,7 +48,7 @@ type program struct {
 	project     project
 	toolSet     *tools.Set // nil without tools
 	mcp         mcpServers
-	recording   recording
+	recording   exchanges
 	learned     func() *providers.Memory                                                                           // server refusals learned in all runs
 	debugLog    *slog.Logger                                                                                       // of --debug; nil for none
 	archive     transfer.Archive                                                                                   // reads and writes files with conversations

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,17 +14,23 @@ import (
 	"parley/ui/format"
 )
 
-// recording inspects, records or replays HTTP exchanges.
-type recording struct {
+// exchanges inspects, records or replays HTTP exchanges.
+type exchanges struct {
 	tap     *providers.Tap               // nil if exchanges are not inspected
-	replay  *providers.Replay            // of --replay; nil uses the network
+	replay  providers.Replay             // of --replay; nil uses the network
 	onError atomic.Pointer[func(string)] // reports recording errors to the screen; nil in print mode
+
+	record func(path string, onError func(error)) (providers.Recorder, error) // nil if recordings are not supported
+	read   func(path string) (providers.Replay, error)                        // likewise
 }
 
 // open opens the file to record to or to replay.
-func (r *recording) open(f *wireFlags, note func(string)) error {
+func (r *exchanges) open(f *wireFlags, note func(string)) error {
+	if r.record == nil && f.replayFile+f.recordFile != "" {
+		return errors.New("this build of parley has no recordings")
+	}
 	if f.replayFile != "" {
-		replay, err := providers.OpenReplay(f.replayFile)
+		replay, err := r.read(f.replayFile)
 		if err != nil {
 			return fmt.Errorf("--replay: %w", err)
 		}
@@ -32,23 +39,22 @@ func (r *recording) open(f *wireFlags, note func(string)) error {
 	if f.recordFile == "" {
 		return nil
 	}
-	recorder, err := providers.Record(f.recordFile)
-	if err != nil {
-		return fmt.Errorf("--record: %w", err)
-	}
-	recorder.OnError = func(err error) {
+	recorder, err := r.record(f.recordFile, func(err error) {
 		if report := r.onError.Load(); report != nil {
 			(*report)(format.ErrorText(err))
 			return
 		}
 		note(format.ErrorText(err))
+	})
+	if err != nil {
+		return fmt.Errorf("--record: %w", err)
 	}
 	r.tap = &providers.Tap{Recorder: recorder}
 	return nil
 }
 
 // close ends a recording. If the run was successful, it notes the replayed exchanges that were not requested.
-func (r *recording) close(well bool, note func(string)) {
+func (r *exchanges) close(well bool, note func(string)) {
 	if r.tap != nil && r.tap.Recorder != nil {
 		if err := r.tap.Recorder.Close(); err != nil {
 			note("the recording: " + format.ErrorText(err))
@@ -62,7 +68,7 @@ func (r *recording) close(well bool, note func(string)) {
 }
 
 // inspector gives the screen access to the exchanges.
-func (r *recording) inspector() app.Wire {
+func (r *exchanges) inspector() app.Wire {
 	return app.Wire{
 		List: func() []exchange.Exchange {
 			var all []exchange.Exchange

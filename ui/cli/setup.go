@@ -21,6 +21,7 @@ import (
 	"parley/providers/llm"
 	"parley/providers/media/formats"
 	"parley/providers/schema/fit"
+	"parley/providers/wire/recording"
 	"parley/session"
 	"parley/session/archive"
 	"parley/session/attach"
@@ -89,6 +90,7 @@ func newProgram() *program {
 	a.learned = sync.OnceValue(a.openMemory)
 	a.print, a.printPage = print.Run, print.Page
 	a.runPlain = plain.Run
+	a.recording.record, a.recording.read = recording.Record, recording.OpenReplay
 	a.serveClient = acp.Serve
 	a.archive = archive.New()
 	a.mcp.client = client.New()

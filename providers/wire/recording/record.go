@@ -1,4 +1,5 @@
-package wire
+// Package recording writes exchanges with providers to files, and answers requests from such files.
+package recording
 
 import (
 	"bytes"
@@ -11,9 +12,11 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
+
+	"parley/providers/wire"
 )
 
-// A Recorder writes exchanges to a file as they end, one JSON object a line:
+// A recorder writes exchanges to a file as they end, one JSON object a line:
 //
 //	{"version":1,"provider":"openai","kind":"openai-responses","model":"gpt-6.1-sol",
 //	 "start":"2026-11-20T16:00:00Z","method":"POST","url":"https://api.openai.com/v1/responses",
@@ -29,20 +32,18 @@ import (
 // the program's name, "args" are its arguments, request is its standard input, response its
 // standard output, and status its exit status. Secrets are [redacted]. Only headers that describe a
 // body, a wait or the request id are written. Readers ignore unknown fields. Replay reads the file.
-type Recorder struct {
-	OnError func(error) // called once with the first write error; nil drops errors
+type recorder struct {
+	onError func(error)
 
 	mu     sync.Mutex
 	to     io.WriteCloser
 	failed bool
 }
 
-// maxRecordedBody bounds the recorded part of a body, in bytes.
-const maxRecordedBody = 2 * MaxEvent
-
 // Record appends to the file at path, which only the user may read. It does not follow a link
-// there: anyone who can write to the directory could have placed it.
-func Record(path string) (*Recorder, error) {
+// there: anyone who can write to the directory could have placed it. It calls onError once, with
+// the first error of writing.
+func Record(path string, onError func(error)) (wire.Recorder, error) {
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, notRegularError(path)
 	}
@@ -57,7 +58,7 @@ func Record(path string) (*Recorder, error) {
 		f.Close()
 		return nil, err
 	}
-	return &Recorder{to: f}, nil
+	return &recorder{to: f, onError: onError}, nil
 }
 
 // endLine ends a line truncated by a full disk, so that only that line is lost.
@@ -92,7 +93,7 @@ func restrictMode(f *os.File) error {
 func notRegularError(path string) error { return fmt.Errorf("%s is not a regular file", path) }
 
 // Close ends the recording. It does not contain unfinished exchanges.
-func (r *Recorder) Close() error {
+func (r *recorder) Close() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.failed = true // later exchanges cannot be written
@@ -138,9 +139,9 @@ type recordedError struct {
 	Message  string `json:"message,omitempty"`
 }
 
-// write appends a finished exchange. After its first failure it does nothing.
-func (r *Recorder) write(e Exchange, marks []chunkEnd) {
-	line, err := encodeRecord(e, marks)
+// Record appends a finished exchange. After its first failure it does nothing.
+func (r *recorder) Record(e wire.Exchange, chunks []wire.Chunk) {
+	line, err := encodeRecord(e, chunks)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failed {
@@ -151,13 +152,11 @@ func (r *Recorder) write(e Exchange, marks []chunkEnd) {
 	}
 	if err != nil {
 		r.failed = true
-		if r.OnError != nil {
-			r.OnError(fmt.Errorf("the recording has ended: %w", err))
-		}
+		r.onError(fmt.Errorf("the recording has ended: %w", err))
 	}
 }
 
-func encodeRecord(e Exchange, marks []chunkEnd) ([]byte, error) {
+func encodeRecord(e wire.Exchange, chunks []wire.Chunk) ([]byte, error) {
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 	l := record{
 		Version: recordVersion, Provider: e.Provider, Kind: e.Kind, Model: e.Model, Start: e.Start.UTC(),
@@ -165,8 +164,8 @@ func encodeRecord(e Exchange, marks []chunkEnd) ([]byte, error) {
 		Headers: ms(e.Headers), First: ms(e.FirstByte), Total: ms(e.Duration),
 		Request: newRecordedMessage(e.Request, true), Response: newRecordedMessage(e.Response, false),
 	}
-	for _, m := range marks {
-		l.Chunks = append(l.Chunks, [2]int{m.bytes, int(m.at.Milliseconds())})
+	for _, c := range chunks {
+		l.Chunks = append(l.Chunks, [2]int{c.Bytes, int(c.At.Milliseconds())})
 	}
 	if e.Error != "" {
 		l.Error = &recordedError{e.Error, e.Reason}
@@ -178,7 +177,7 @@ func encodeRecord(e Exchange, marks []chunkEnd) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-func newRecordedMessage(m Message, request bool) recordedMessage {
+func newRecordedMessage(m wire.Message, request bool) recordedMessage {
 	r := recordedMessage{Headers: recordedHeaders(m.Header), Cut: m.Omitted}
 	body := m.Body + m.Tail
 	switch {
@@ -198,7 +197,7 @@ func recordedHeaders(h http.Header) map[string]string {
 	for name, values := range h {
 		lower := strings.ToLower(name)
 		for _, part := range []string{"content-type", "retry-after", "should-retry", "ratelimit", "request-id", "location", "date", "stderr", "system-prompt"} {
-			if strings.Contains(lower, part) && !IsSecretHeader(name) && len(values) > 0 {
+			if strings.Contains(lower, part) && !wire.IsSecretHeader(name) && len(values) > 0 {
 				kept[name] = values[0]
 			}
 		}

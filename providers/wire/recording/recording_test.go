@@ -1,10 +1,11 @@
-package wire_test
+package recording_test
 
 import (
 	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -15,41 +16,29 @@ import (
 	"parley/providers/llm"
 	"parley/providers/llmtest/closed"
 	"parley/providers/wire"
+	"parley/providers/wire/recording"
 )
 
-// record runs f with a tap that records, and returns the recording's path.
-func record(t testing.TB, f func(tap *wire.Tap)) string {
+const canaryKey = "sk-canary-8f3a41Q7"
+
+// send sends body to server through a client with this tap, and reads the answer.
+func send(t testing.TB, tap *wire.Tap, server, body string) (string, error) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "rec.jsonl")
-	rec, err := wire.Record(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec.OnError = func(err error) { t.Error(err) }
-	f(&wire.Tap{Recorder: rec})
-	if err := rec.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return path
+	options := wire.Options{Provider: "mock", URL: server, Secrets: []string{canaryKey}, Tap: tap, Log: wire.Log{Kind: "openai", Model: "m"}}
+	return post(t, options, server+"/v1/chat/completions?key="+canaryKey, body)
 }
 
-func replay(t testing.TB, path string) *wire.Replay {
+// post posts body to url and reads the answer.
+func post(t testing.TB, o wire.Options, url, body string) (string, error) {
 	t.Helper()
-	r, err := wire.OpenReplay(path)
+	client := wire.Client(o)
+	defer client.CloseIdleConnections()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
-	return r
-}
-
-// resend sends body to a replay instead of a server.
-func resend(t testing.TB, r *wire.Replay, model, body string) (string, error) {
-	t.Helper()
-	client := wire.Client(wire.Options{Provider: "mock", URL: "http://h", Transport: r.Transport("mock", model)})
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://h/v1/chat/completions", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	req.Header.Set("Authorization", "Bearer "+canaryKey)
+	req.Header.Set("Content-Type", "application/json")
 	res, err := client.Do(req)
 	if err != nil {
 		return "", err
@@ -57,6 +46,54 @@ func resend(t testing.TB, r *wire.Replay, model, body string) (string, error) {
 	defer res.Body.Close()
 	got, err := io.ReadAll(res.Body)
 	return string(got), err
+}
+
+// reply starts a server that answers with pieces, each in a separate write.
+func reply(t testing.TB, status int, header map[string]string, pieces ...string) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		for name, value := range header {
+			w.Header().Set(name, value)
+		}
+		w.WriteHeader(status)
+		for _, p := range pieces {
+			io.WriteString(w, p)
+			w.(http.Flusher).Flush()
+		}
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// record runs f with a tap that records, and returns the recording's path.
+func record(t testing.TB, f func(tap *wire.Tap)) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "rec.jsonl")
+	rec, err := recording.Record(path, func(err error) { t.Error(err) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	f(&wire.Tap{Recorder: rec})
+	if err := rec.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func replay(t testing.TB, path string) wire.Replay {
+	t.Helper()
+	r, err := recording.OpenReplay(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// resend sends body to a replay instead of a server.
+func resend(t testing.TB, r wire.Replay, model, body string) (string, error) {
+	t.Helper()
+	return post(t, wire.Options{Provider: "mock", URL: "http://h", Transport: r.Transport("mock", model)}, "http://h/v1/chat/completions", body)
 }
 
 // TestRecordThenReplay: a replayed answer equals the server's, also an error.
@@ -97,7 +134,9 @@ func TestRecordThenReplay(t *testing.T) {
 				t.Errorf("left %d, %v, of %s", r.Remaining(), r.Err(), r.Model())
 			}
 			b, _ := os.ReadFile(path)
-			traceless(t, "the recording", string(b))
+			if strings.Contains(string(b), canaryKey) {
+				t.Errorf("the recording has the key: %s", b)
+			}
 		})
 	}
 }
@@ -238,13 +277,13 @@ func TestOpenReplay(t *testing.T) {
 			if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			_, err := wire.OpenReplay(path)
+			_, err := recording.OpenReplay(path)
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("got %v, want %q", err, tt.want)
 			}
 		})
 	}
-	if _, err := wire.OpenReplay(t.TempDir()); err == nil {
+	if _, err := recording.OpenReplay(t.TempDir()); err == nil {
 		t.Error("a folder is taken for a recording")
 	}
 }
@@ -256,7 +295,7 @@ func TestRecordFile(t *testing.T) {
 	if err := os.WriteFile(path, []byte("before, cut"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	rec, err := wire.Record(path)
+	rec, err := recording.Record(path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +310,7 @@ func TestRecordFile(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
-	if _, err := wire.Record(t.TempDir()); err == nil {
+	if _, err := recording.Record(t.TempDir(), nil); err == nil {
 		t.Error("a folder is taken for a file")
 	}
 }
@@ -289,7 +328,7 @@ func TestRecordFollowsNoLink(t *testing.T) {
 		if err := os.Symlink(to, link); err != nil {
 			t.Skip("no links here: ", err)
 		}
-		if _, err := wire.Record(link); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		if _, err := recording.Record(link, nil); err == nil || !strings.Contains(err.Error(), "not a regular file") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -309,7 +348,7 @@ func TestRecordFails(t *testing.T) {
 		t.Skip("there is no /dev/full")
 	}
 	var told []error
-	rec := wire.RecordTo(func() io.WriteCloser {
+	rec := recording.RecordTo(func() io.WriteCloser {
 		f, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -334,7 +373,7 @@ func FuzzReplay(f *testing.F) {
 	f.Add([]byte(`{"version":1,"provider":"mock","model":"m","method":"POST","url":"http://h/v1/chat/completions","request":{"json":{}},"status":200,"response":{"text":"hello"},"chunks":[[2,1],[-1,1],[3,1]]}`), []byte(`{}`))
 	f.Add([]byte(`{"version":1,"provider":"mock","model":"m","method":"POST","url":"http://h/v1/chat/completions","status":-7,"response":{"base64":"AA=="},"error":{"category":"network"}}`), []byte(``))
 	f.Fuzz(func(t *testing.T, text, body []byte) {
-		r, err := wire.ReadReplay(text)
+		r, err := recording.ReadReplay(text)
 		if err != nil {
 			return
 		}

@@ -1,4 +1,4 @@
-package wire
+package recording
 
 import (
 	"bytes"
@@ -15,27 +15,25 @@ import (
 	"sync"
 
 	"parley/providers/llm"
+	"parley/providers/wire"
 )
 
-// A Replay answers requests from a recording instead of the network. Requests to one model, by one
+// A replay answers requests from a recording instead of the network. Requests to one model, by one
 // method and path, must come in the recorded order and with the same bodies. Requests to different
 // models may come in any order, since they may have run at the same time. It is safe for concurrent
 // use.
-type Replay struct {
+type replay struct {
 	mu      sync.Mutex
 	records []record
 	used    []bool
 	err     *llm.Error // for the first request that is not in the recording
 }
 
-// PlaceholderKey replaces a key where none is needed.
-const PlaceholderKey = "no-key-is-needed-for-a-replay"
-
 // maxRecording bounds the size of a recording to replay, in bytes.
 const maxRecording = 1 << 30
 
 // OpenReplay reads the recording at path.
-func OpenReplay(path string) (*Replay, error) {
+func OpenReplay(path string) (wire.Replay, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
@@ -55,12 +53,12 @@ func OpenReplay(path string) (*Replay, error) {
 	return r, nil
 }
 
-func readReplay(from io.Reader) (*Replay, error) {
+func readReplay(from io.Reader) (*replay, error) {
 	text, err := io.ReadAll(from)
 	if err != nil {
 		return nil, err
 	}
-	r := &Replay{}
+	r := &replay{}
 	number := 0
 	for line := range bytes.Lines(text) {
 		number++
@@ -90,7 +88,7 @@ func readReplay(from io.Reader) (*Replay, error) {
 
 // Model returns the model of the first recorded request to a model, as provider/model; "" if there
 // is none.
-func (r *Replay) Model() string {
+func (r *replay) Model() string {
 	for _, l := range r.records {
 		if l.Model != "" {
 			return l.Provider + "/" + l.Model
@@ -100,7 +98,7 @@ func (r *Replay) Model() string {
 }
 
 // Remaining returns the number of recorded exchanges with models that have not been replayed yet.
-func (r *Replay) Remaining() int {
+func (r *replay) Remaining() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := 0
@@ -114,7 +112,7 @@ func (r *Replay) Remaining() int {
 
 // Err returns the error for the first request to a model that is not in the recording; nil if all
 // were found.
-func (r *Replay) Err() error {
+func (r *replay) Err() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.err == nil {
@@ -124,12 +122,12 @@ func (r *Replay) Err() error {
 }
 
 // Transport returns a transport that answers the requests to a model of a provider.
-func (r *Replay) Transport(provider, model string) http.RoundTripper {
+func (r *replay) Transport(provider, model string) http.RoundTripper {
 	return replayTransport{r, provider, model}
 }
 
 type replayTransport struct {
-	*Replay
+	*replay
 	provider, model string
 }
 
@@ -164,12 +162,12 @@ func (c replayTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // Program answers for a program that would read stdin. It returns the program's standard output,
 // its exit status and the end of its standard error.
-func (r *Replay) Program(told Exchange, stdin []byte) (out []byte, status int, said string, err error) {
-	l, err := r.match(replayRequest{told.Provider, told.Model, Run, told.URL, append(slices.Clone(told.Args), told.Request.Header.Get(SystemHeader)), stdin})
+func (r *replay) Program(told wire.Exchange, stdin []byte) (out []byte, status int, said string, err error) {
+	l, err := r.match(replayRequest{told.Provider, told.Model, wire.Run, told.URL, append(slices.Clone(told.Args), told.Request.Header.Get(wire.SystemHeader)), stdin})
 	if err != nil {
 		return nil, 0, "", err
 	}
-	return l.Response.body(), l.Status, l.Response.Headers[stderrHeader], nil
+	return l.Response.body(), l.Status, l.Response.Headers[wire.StderrHeader], nil
 }
 
 // A replayRequest is a request to find in the recording.
@@ -180,7 +178,7 @@ type replayRequest struct {
 }
 
 // match removes the record that answers q from the unused ones and returns it.
-func (r *Replay) match(q replayRequest) (record, error) {
+func (r *replay) match(q replayRequest) (record, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	fits := 0
@@ -211,7 +209,7 @@ func (r *Replay) match(q replayRequest) (record, error) {
 }
 
 // mismatch returns the error for a request that is not in the recording. The replay must be locked.
-func (r *Replay) mismatch(q replayRequest, format string, args ...any) error {
+func (r *replay) mismatch(q replayRequest, format string, args ...any) error {
 	e := &llm.Error{Fault: llm.Mismatch, Message: fmt.Sprintf(format, args...)}
 	if r.err == nil && q.model != "" { // requests for model lists do not count
 		r.err = e
@@ -221,7 +219,7 @@ func (r *Replay) mismatch(q replayRequest, format string, args ...any) error {
 
 // path returns the request path, or the name of a program.
 func (l record) path() string {
-	if u, err := url.Parse(l.URL); err == nil && l.Method != Run {
+	if u, err := url.Parse(l.URL); err == nil && l.Method != wire.Run {
 		return u.Path
 	}
 	return l.URL
@@ -229,15 +227,15 @@ func (l record) path() string {
 
 // args returns a program's arguments, followed by the system prompt that it gets in a file.
 func (l record) args() []string {
-	if l.Method != Run {
+	if l.Method != wire.Run {
 		return nil
 	}
-	return append(slices.Clone(l.Args), l.Request.Headers[SystemHeader])
+	return append(slices.Clone(l.Args), l.Request.Headers[wire.SystemHeader])
 }
 
 // fault returns the recorded error of a missing answer; nil for none.
 func (l record) fault() error {
-	if l.Error == nil || l.Error.Category == categoryCanceled || l.Error.Category == categoryDeadline {
+	if l.Error == nil || l.Error.Category == wire.Canceled || l.Error.Category == wire.Deadline {
 		return &llm.Error{Fault: llm.Network, Message: "the recording has no answer: the request was canceled"}
 	}
 	return &llm.Error{Fault: llm.Fault(l.Error.Category), Message: l.Error.Message}
@@ -276,4 +274,4 @@ type interrupted struct{}
 func (interrupted) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 // interruptedCategories lists the error categories of incomplete answers.
-var interruptedCategories = []string{string(llm.Network), categoryCanceled, categoryDeadline}
+var interruptedCategories = []string{string(llm.Network), wire.Canceled, wire.Deadline}

@@ -1,4 +1,4 @@
-package wire
+package recording
 
 import (
 	"bytes"
@@ -142,7 +142,7 @@ func sameNumber(a, b json.Number) bool {
 
 // matchesMasked reports whether is matches was, in which parts may be masked.
 func matchesMasked(was, is string) bool {
-	pieces := strings.Split(was, redacted)
+	pieces := strings.Split(was, sanitize.Redacted)
 	if len(pieces) == 1 {
 		return was == is
 	}
