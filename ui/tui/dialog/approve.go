@@ -33,8 +33,7 @@ type Editor interface {
 // typing. Before the user always allows a call, the rule is shown on its own page; see approve_rule.go.
 type Approval struct {
 	base
-	window
-	readGate
+	Gate      readGate           // decides when keys may answer
 	Workspace string             // shown in the title
 	Editor    Editor             // nil if arguments cannot be edited
 	Policy    act.Policy         // provides the rules that can be stored
@@ -45,6 +44,7 @@ type Approval struct {
 	state    state
 	selected describe.Choice // answer of the enter key; NoChoice while the user types
 	details  bool
+	text     window // scroll position in rows
 	rows     []row
 	diff     []string // rows of the diff
 	headless bool     // the title is too wide for its line and is part of rows
@@ -74,9 +74,9 @@ const (
 )
 
 // Approve returns a dialog that asks whether a may run. now is the current time; later times
-// come from the field Now.
+// come from Gate.Now.
 func Approve(a *act.Action, now time.Time, th *theme.Theme) *Approval {
-	d := &Approval{base: newQuestion(th), readGate: readGate{Now: time.Now, opened: now, typedAt: now}, action: a, selected: describe.AllowOnce}
+	d := &Approval{base: newQuestion(th), Gate: readGate{Now: time.Now, opened: now, typedAt: now}, action: a, selected: describe.AllowOnce}
 	d.content = d
 	d.arrange()
 	return d
@@ -99,21 +99,21 @@ func (a *Approval) arrange() {
 	}
 	a.diff = renderDiff(lines, a.action.Path, a.width, a.theme)
 	a.rows = rowsOf(lines, a.width, a.diff)
-	a.start(len(a.rows))
-	a.clampTop(len(a.rows), a.visible())
+	a.Gate.start(len(a.rows))
+	a.text.clampTop(len(a.rows), a.visible())
 }
 
 // SetSize sets the width and the maximum height. A new width marks all rows as unseen, unless all
 // were seen.
 func (a *Approval) SetSize(width, height int) {
 	if a.resize(width, height) {
-		a.rearrange(a.arrange)
+		a.Gate.rearrange(a.arrange)
 	}
 }
 
 // Uncover shows a again after another dialog replaced it.
 func (a *Approval) Uncover(now time.Time) {
-	a.uncover(now)
+	a.Gate.uncover(now)
 	a.draft.always.drawnAt = time.Time{}
 	a.hinted, a.woke = "", false
 }
@@ -183,28 +183,28 @@ func (a *Approval) visible() int {
 // Drawn records that the last View has reached the terminal. Its command redraws the dialog when the
 // keys begin to work.
 func (a *Approval) Drawn(now time.Time) tea.Cmd {
-	if a.state != reviewing && a.drawn && a.firstSeenAt.IsZero() && a.height > 0 {
-		a.firstSeenAt = now
+	if a.state != reviewing && a.Gate.drawn && a.Gate.firstSeenAt.IsZero() && a.height > 0 {
+		a.Gate.firstSeenAt = now
 	}
 	switch a.state {
 	case choosing:
-		if a.drawn && a.draft.always.drawnAt.IsZero() && a.height > 2 {
+		if a.Gate.drawn && a.draft.always.drawnAt.IsZero() && a.height > 2 {
 			a.draft.always.drawnAt = now
 		}
 		return a.wake(now)
 	case editing, noting:
 		return nil
 	}
-	a.onDrawn(now)
+	a.Gate.onDrawn(now)
 	return a.wake(now)
 }
 
 // wake sends a settledMsg when the keys that allow begin to work.
 func (a *Approval) wake(now time.Time) tea.Cmd {
 	if a.state == choosing {
-		return a.wakeAt(now, a.draft.always.drawnAt, quietDelay-now.Sub(a.typedAt))
+		return a.Gate.wakeAt(now, a.draft.always.drawnAt, quietDelay-now.Sub(a.Gate.typedAt))
 	}
-	return a.readGate.wake(now)
+	return a.Gate.wake(now)
 }
 
 // isArmed reports whether the keys that allow work.
@@ -212,22 +212,22 @@ func (a *Approval) isArmed() bool {
 	if a.state == choosing {
 		return a.ruleArmed()
 	}
-	return a.width >= minConsentWidth && a.readGate.isArmed()
+	return a.width >= minConsentWidth && a.Gate.isArmed()
 }
 
 // handle handles keys that scroll, edit or answer.
 func (a *Approval) handle(msg tea.Msg) tea.Cmd {
 	if settled, ok := msg.(settledMsg); ok {
-		if settled.of != &a.readGate {
+		if settled.of != &a.Gate {
 			return nil
 		}
-		a.wakePending = false
-		return a.wake(a.Now())
+		a.Gate.wakePending = false
+		return a.wake(a.Gate.Now())
 	}
 	if press, ok := msg.(tea.KeyPressMsg); ok {
 		a.hinted = ""
-		if !a.isUncovered() && pressed(press, keyAccept, keyClose, keyDismiss) {
-			return a.onTyping()
+		if !a.Gate.isUncovered() && pressed(press, keyAccept, keyClose, keyDismiss) {
+			return a.Gate.onTyping()
 		}
 	}
 	switch a.state {
@@ -244,14 +244,14 @@ func (a *Approval) handle(msg tea.Msg) tea.Cmd {
 // review handles a key or a paste while the call is shown. Esc denies as soon as any row was drawn.
 func (a *Approval) review(msg tea.Msg) tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
-	a.woke = a.woke || ok && a.isCalm()
+	a.woke = a.woke || ok && a.Gate.isCalm()
 	if act := a.LoneKey(msg); act != nil {
 		return act()
 	}
 	switch {
 	case a.browse(msg), !ok && !isPrintable(msg):
 		return nil
-	case ok && pressed(press, keyDismiss) && !a.firstSeenAt.IsZero():
+	case ok && pressed(press, keyDismiss) && !a.Gate.firstSeenAt.IsZero():
 		return a.reply(act.Approval{Verdict: act.Deny})
 	case isPrintable(msg):
 		return a.Type(msg)
@@ -260,18 +260,18 @@ func (a *Approval) review(msg tea.Msg) tea.Cmd {
 	case pressed(press, keyAccept, keyAllEdits) && a.woke:
 		a.hinted = a.answers(press)
 	}
-	return a.onTyping()
+	return a.Gate.onTyping()
 }
 
 // works reports whether an answer is accepted now.
 func works(a *Approval, c describe.Choice) bool {
-	return c == describe.DenyCall && a.isCalm() || a.isArmed() && slices.Contains(choicesOf(a), c)
+	return c == describe.DenyCall && a.Gate.isCalm() || a.isArmed() && slices.Contains(choicesOf(a), c)
 }
 
 // LoneKey implements Lettered: the letters of answers, and the scroll letter, work after a pause.
 func (a *Approval) LoneKey(msg tea.Msg) func() tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
-	if !ok || !isPrintable(msg) || a.done || a.state != reviewing || !a.isCalm() {
+	if !ok || !isPrintable(msg) || a.done || a.state != reviewing || !a.Gate.isCalm() {
 		return nil
 	}
 	choice := choiceOf(a, press)
@@ -289,34 +289,34 @@ func (a *Approval) LoneKey(msg tea.Msg) func() tea.Cmd {
 		}
 		a.hinted = a.answers(press)
 		a.SelectNone() // enter may end a text that the user is writing
-		return a.onTyping()
+		return a.Gate.onTyping()
 	}
 }
 
 // Type implements Lettered.
 func (a *Approval) Type(msg tea.Msg) tea.Cmd {
 	a.SelectNone() // enter may end a text that the user is writing
-	if a.woke = a.woke || a.isCalm(); a.woke {
+	if a.woke = a.woke || a.Gate.isCalm(); a.woke {
 		a.hinted = a.answers(tea.KeyPressMsg{})
 		if more := " · text goes to the input"; ansi.StringWidth(a.hinted+more) <= a.footWidth() {
 			a.hinted += more
 		}
 	}
-	return tea.Batch(a.root.Typed(msg), a.onTyping())
+	return tea.Batch(a.root.Typed(msg), a.Gate.onTyping())
 }
 
 // browse handles keys that scroll, select or show details, and reports whether msg was one. Letters
 // work only if the user is not typing.
 func (a *Approval) browse(msg tea.Msg) bool {
-	if isPrintable(msg) && !a.isCalm() {
+	if isPrintable(msg) && !a.Gate.isCalm() {
 		return false
 	}
 	if press, ok := msg.(tea.KeyPressMsg); ok && pressed(press, keyDetails) {
-		a.details, a.top = !a.details, 0
+		a.details, a.text.top = !a.details, 0
 		a.arrange()
 		return true
 	}
-	return selectNext(a, msg) || a.key(msg, scrollMode{reading: true, covering: true}, len(a.rows), a.visible())
+	return selectNext(a, msg) || a.text.key(msg, scrollMode{reading: true, covering: true}, len(a.rows), a.visible())
 }
 
 // isPrintable reports whether msg is text typed or pasted by the user.

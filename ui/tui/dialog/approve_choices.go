@@ -79,7 +79,7 @@ func takeChoice(a *Approval, c describe.Choice) tea.Cmd {
 	case describe.WithNetwork:
 		a.draft.network, a.selected = !a.draft.network, describe.AllowOnce
 		a.arrange()
-		a.markAllSeen() // the text stays the same; only the network changes
+		a.Gate.markAllSeen() // the text stays the same; only the network changes
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func selectNext(a *Approval, msg tea.Msg) bool {
 	}
 	at := slices.Index(order, a.selected)
 	switch {
-	case !a.isCalm():
+	case !a.Gate.isCalm():
 	case at < 0 && by < 0:
 		a.selected = order[len(order)-1]
 	default:
@@ -308,7 +308,7 @@ func sessionScope(of *act.Action, allow string, width int) string {
 }
 
 // NoteTyping records that a key was pressed for another part of the screen.
-func (a *Approval) NoteTyping() tea.Cmd { return a.onTyping() }
+func (a *Approval) NoteTyping() tea.Cmd { return a.Gate.onTyping() }
 
 // HandlesKey reports whether a key belongs to the approval: it answers, selects, scrolls or
 // types. Function keys never do.

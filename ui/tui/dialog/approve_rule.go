@@ -86,7 +86,7 @@ func (a *Approval) updateRule(msg tea.Msg) tea.Cmd {
 	case pressed(press, keyAccept) && a.ruleArmed():
 		return a.reply(act.Approval{Verdict: act.Allow, Always: true, PrefixWords: c.prefixes[c.at]})
 	case isPrintable(msg):
-		return a.onTyping()
+		return a.Gate.onTyping()
 	}
 	return nil
 }
@@ -99,8 +99,8 @@ func (c *ruleChoice) changeWidth(n int) {
 
 // ruleArmed reports whether the rule was visible long enough and the user is not typing.
 func (a *Approval) ruleArmed() bool {
-	now := a.Now()
-	return a.width >= minConsentWidth && !a.draft.always.drawnAt.IsZero() && now.Sub(a.draft.always.drawnAt) >= settleDelay && now.Sub(a.typedAt) >= quietDelay
+	now := a.Gate.Now()
+	return a.width >= minConsentWidth && !a.draft.always.drawnAt.IsZero() && now.Sub(a.draft.always.drawnAt) >= settleDelay && now.Sub(a.Gate.typedAt) >= quietDelay
 }
 
 func (a *Approval) drawRule() (rows []string, foot string) {

@@ -110,7 +110,7 @@ func (c *clock) pass(ms time.Duration) { c.Time = c.Add(ms * time.Millisecond) }
 func asked(a *act.Action, th *theme.Theme) (*dialog.Approval, *clock) {
 	c := &clock{time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)}
 	d := dialog.Approve(a, c.now(), th)
-	d.Now, d.Workspace, d.Editor, d.Policy = c.now, "~/src/parley", composer.New(th), &tools.Policy{}
+	d.Gate.Now, d.Workspace, d.Editor, d.Policy = c.now, "~/src/parley", composer.New(th), &tools.Policy{}
 	d.SetSize(60, 12)
 	listen(d)
 	return d, c

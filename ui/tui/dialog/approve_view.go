@@ -42,7 +42,7 @@ func (a *Approval) heading() string {
 }
 
 func (a *Approval) draw() (rows, inBand []string, foot string) {
-	a.drawn = true
+	a.Gate.drawn = true
 	switch a.state {
 	case editing:
 		inBand, foot = a.drawEdit()
@@ -59,9 +59,9 @@ func (a *Approval) draw() (rows, inBand []string, foot string) {
 		return nil, inBand, foot
 	}
 	visible := a.visible()
-	a.clampTop(len(a.rows), visible)
-	a.shown = [2]int{a.top, min(a.top+visible, len(a.rows))}
-	for _, r := range a.rows[a.shown[0]:a.shown[1]] {
+	a.text.clampTop(len(a.rows), visible)
+	a.Gate.shown = [2]int{a.text.top, min(a.text.top+visible, len(a.rows))}
+	for _, r := range a.rows[a.Gate.shown[0]:a.Gate.shown[1]] {
 		if r.diff > 0 {
 			rows = append(rows, a.diff[r.diff-1])
 			continue
@@ -85,7 +85,7 @@ func (a *Approval) foot() string {
 	if a.hinted != "" {
 		below, style = "scroll to the end first", style.Bold(true)
 	}
-	if line := a.unreadHint(a.footWidth(), below, deny); line != "" {
+	if line := a.Gate.unreadHint(a.footWidth(), below, deny); line != "" {
 		return style.Render(line)
 	}
 	if a.hinted != "" {

@@ -22,7 +22,7 @@ import (
 type Confirmation struct {
 	base
 	window
-	readGate
+	Gate      readGate                 // decides when keys may answer
 	Harmless  bool                     // every answer can be undone, so all work at once
 	Unasked   bool                     // it opened without a key of the user: only a lone letter after a pause answers it
 	Answered  func(answer int) tea.Cmd // called with the index of the answer; 0 is yes
@@ -49,7 +49,7 @@ func Decide(text string, answers []string, selected int, th *theme.Theme) *Confi
 
 // newConfirmation returns a question whose last answer is selected.
 func newConfirmation(text string, answers []string, th *theme.Theme) *Confirmation {
-	c := &Confirmation{base: newQuestion(th), readGate: readGate{Now: time.Now}, text: sanitize.Text(text), selected: len(answers) - 1}
+	c := &Confirmation{base: newQuestion(th), Gate: readGate{Now: time.Now}, text: sanitize.Text(text), selected: len(answers) - 1}
 	c.content = c
 	for _, a := range answers {
 		c.answers = append(c.answers, sanitize.Line(a))
@@ -64,7 +64,7 @@ func (c *Confirmation) last() int { return len(c.answers) - 1 }
 // choose gives the answer with index n if it works now.
 func (c *Confirmation) choose(n int) tea.Cmd {
 	if n < 0 || n > c.last() || n != c.last() && !c.isArmed() {
-		return c.onTyping()
+		return c.Gate.onTyping()
 	}
 	c.done = true
 	return c.Answered(n)
@@ -77,14 +77,14 @@ func (c *Confirmation) textWidth() int { return min(c.inner(), 100) }
 // quote mark.
 func (c *Confirmation) arrange() {
 	c.rows = textwrap.Quoted(c.text, sanitize.QuoteMark, c.textWidth())
-	c.start(len(c.rows))
+	c.Gate.start(len(c.rows))
 }
 
 // SetSize sets the width and the maximum height. A new width marks all rows as unseen, unless all
 // were seen.
 func (c *Confirmation) SetSize(width, height int) {
 	if c.resize(width, height) {
-		c.rearrange(c.arrange)
+		c.Gate.rearrange(c.arrange)
 	}
 }
 
@@ -94,13 +94,13 @@ func (c *Confirmation) Drawn(now time.Time) tea.Cmd {
 	if c.done || c.Harmless && !c.Unasked || c.width < minConsentWidth {
 		return nil
 	}
-	c.onDrawn(now)
-	return c.wake(now)
+	c.Gate.onDrawn(now)
+	return c.Gate.wake(now)
 }
 
 // isArmed reports whether all answers work.
 func (c *Confirmation) isArmed() bool {
-	return c.Harmless || c.width >= minConsentWidth && c.readGate.isArmed()
+	return c.Harmless || c.width >= minConsentWidth && c.Gate.isArmed()
 }
 
 // wants returns the number of rows for the text, an empty row and the answers.
@@ -133,11 +133,11 @@ func (c *Confirmation) Scrolls() bool { return len(c.rows) > c.visible() }
 // handle handles keys that scroll, select or answer.
 func (c *Confirmation) handle(msg tea.Msg) tea.Cmd {
 	if settled, ok := msg.(settledMsg); ok {
-		if settled.of != &c.readGate {
+		if settled.of != &c.Gate {
 			return nil
 		}
-		c.wakePending = false
-		return c.wake(c.Now())
+		c.Gate.wakePending = false
+		return c.Gate.wake(c.Gate.Now())
 	}
 	press, ok := msg.(tea.KeyPressMsg)
 	if (ok || isPrintable(msg)) && c.OnTouched != nil {
@@ -166,7 +166,7 @@ func (c *Confirmation) handle(msg tea.Msg) tea.Cmd {
 		c.selected = (max(c.selected, 0) + c.last()) % len(c.answers)
 		return c.onSelecting()
 	}
-	return c.onTyping()
+	return c.Gate.onTyping()
 }
 
 // takesText reports whether text that answers nothing goes to the composer: the user may have
@@ -184,7 +184,7 @@ func (c *Confirmation) LoneKey(msg tea.Msg) func() tea.Cmd {
 	switch {
 	case c.list && c.isArmed() && len(press.Text) == 1:
 		n = strings.Index("123456789"[:min(len(c.answers), 9)], press.Text)
-	case c.list || !c.isCalm():
+	case c.list || !c.Gate.isCalm():
 	case pressed(press, keyYes):
 		n = 0
 	case pressed(press, keyNo):
@@ -196,7 +196,7 @@ func (c *Confirmation) LoneKey(msg tea.Msg) func() tea.Cmd {
 	worked := n == c.last() || c.isArmed()
 	return func() tea.Cmd {
 		if !worked {
-			return c.onTyping()
+			return c.Gate.onTyping()
 		}
 		return c.choose(n)
 	}
@@ -205,7 +205,7 @@ func (c *Confirmation) LoneKey(msg tea.Msg) func() tea.Cmd {
 // Type implements Lettered.
 func (c *Confirmation) Type(msg tea.Msg) tea.Cmd {
 	c.selected = -1 // enter would be meant for the text
-	return tea.Batch(c.root.Typed(msg), c.onTyping())
+	return tea.Batch(c.root.Typed(msg), c.Gate.onTyping())
 }
 
 // onSelecting handles a change of the selection. In a row it counts as typing. In a list it does not,
@@ -214,14 +214,14 @@ func (c *Confirmation) onSelecting() tea.Cmd {
 	if c.list {
 		return nil
 	}
-	return c.onTyping()
+	return c.Gate.onTyping()
 }
 
 func (c *Confirmation) draw() (above, rows []string, foot string) {
 	visible := c.visible()
 	c.clampTop(len(c.rows), visible)
-	c.shown = [2]int{c.top, min(c.top+visible, len(c.rows))}
-	for _, row := range c.rows[c.shown[0]:c.shown[1]] {
+	c.Gate.shown = [2]int{c.top, min(c.top+visible, len(c.rows))}
+	for _, row := range c.rows[c.Gate.shown[0]:c.Gate.shown[1]] {
 		rows = append(rows, c.theme.Text.Render(ansi.Truncate(row, c.inner(), "…")))
 	}
 	if c.rowsAbove(0) > visible+c.answerRows() {
@@ -276,7 +276,7 @@ func (c *Confirmation) foot() string {
 		if c.width < minConsentWidth {
 			return c.keyHint(c.theme.Warn, no)
 		}
-		if line := c.unreadHint(c.footWidth(), "read to the end", no); line != "" {
+		if line := c.Gate.unreadHint(c.footWidth(), "read to the end", no); line != "" {
 			return c.theme.Warn.Render(line)
 		}
 		style = c.theme.Faint

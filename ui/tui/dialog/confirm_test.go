@@ -23,7 +23,7 @@ var (
 func confirm(text string) (*dialog.Confirmation, *clock) {
 	c := &clock{time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)}
 	q := dialog.Confirm(text, "delete", "keep", theme.Dark())
-	q.Now = c.now
+	q.Gate.Now = c.now
 	q.SetSize(40, 10)
 	listen(q)
 	return q, c

@@ -24,7 +24,7 @@ import (
 type ModelQuestion struct {
 	base
 	window
-	readGate
+	Gate     readGate                                // decides when keys may answer
 	Several  bool                                    // several choices may be chosen
 	Answered func(chosen []int, text string) tea.Cmd // called with the chosen rows and the text; neither: the user does not answer
 	count    string
@@ -40,7 +40,7 @@ type ModelQuestion struct {
 // AskModelQuestion asks text with choices: labels and explanations. The first one is recommended. Count is the place
 // among other questions, such as "1 of 3"; "" for none.
 func AskModelQuestion(text, count string, choices [][2]string, th *theme.Theme) *ModelQuestion {
-	q := &ModelQuestion{base: newQuestion(th), readGate: readGate{Now: time.Now}, text: sanitize.Text(text), count: sanitize.Line(count), marked: make([]bool, len(choices))}
+	q := &ModelQuestion{base: newQuestion(th), Gate: readGate{Now: time.Now}, text: sanitize.Text(text), count: sanitize.Line(count), marked: make([]bool, len(choices))}
 	q.content = q
 	for i, c := range choices {
 		about := sanitize.Line(c[1])
@@ -49,13 +49,13 @@ func AskModelQuestion(text, count string, choices [][2]string, th *theme.Theme) 
 		}
 		q.choices = append(q.choices, [2]string{sanitize.Line(c[0]), about})
 	}
-	q.start(1)
+	q.Gate.start(1)
 	return q
 }
 
 // Uncover begins or resumes the question. Writing reports whether the user is writing: then nothing is selected.
 func (q *ModelQuestion) Uncover(now time.Time, writing bool) {
-	q.uncover(now)
+	q.Gate.uncover(now)
 	if q.writing = writing; writing {
 		q.selected = -1
 	}
@@ -69,8 +69,8 @@ func (q *ModelQuestion) Drawn(now time.Time) tea.Cmd {
 	if q.done {
 		return nil
 	}
-	q.onDrawn(now)
-	return q.wake(now)
+	q.Gate.onDrawn(now)
+	return q.Gate.wake(now)
 }
 
 // Scrolls reports whether some of the rows are hidden.
@@ -83,13 +83,13 @@ func (q *ModelQuestion) HandlesKey(press tea.KeyPressMsg) bool {
 }
 
 // NoteTyping records a key that is for something else.
-func (q *ModelQuestion) NoteTyping() tea.Cmd { return q.onTyping() }
+func (q *ModelQuestion) NoteTyping() tea.Cmd { return q.Gate.onTyping() }
 
 func (q *ModelQuestion) handle(msg tea.Msg) tea.Cmd {
 	if settled, ok := msg.(settledMsg); ok {
-		if settled.of == &q.readGate {
-			q.wakePending = false
-			return q.wake(q.Now())
+		if settled.of == &q.Gate {
+			q.Gate.wakePending = false
+			return q.Gate.wake(q.Gate.Now())
 		}
 		return nil
 	}
@@ -130,7 +130,7 @@ func (q *ModelQuestion) handle(msg tea.Msg) tea.Cmd {
 // LoneKey implements Lettered: digits choose or mark.
 func (q *ModelQuestion) LoneKey(msg tea.Msg) func() tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
-	if !ok || q.done || q.isOwn() || len(press.Text) != 1 || !q.isCalm() {
+	if !ok || q.done || q.isOwn() || len(press.Text) != 1 || !q.Gate.isCalm() {
 		return nil
 	}
 	n := strings.Index("123456789"[:len(q.choices)+1], press.Text)
@@ -153,28 +153,28 @@ func (q *ModelQuestion) LoneKey(msg tea.Msg) func() tea.Cmd {
 // Type implements Lettered. Text of a user who was not writing is an answer of their own.
 func (q *ModelQuestion) Type(msg tea.Msg) tea.Cmd {
 	press, ok := msg.(tea.KeyPressMsg)
-	if ok && !q.isOwn() && !q.writing && !q.isCalm() && strings.Trim(press.Text, "0123456789") == "" {
-		return q.onTyping()
+	if ok && !q.isOwn() && !q.writing && !q.Gate.isCalm() && strings.Trim(press.Text, "0123456789") == "" {
+		return q.Gate.onTyping()
 	}
-	if follows := q.count != "" && !strings.HasPrefix(q.count, "1 "); q.isOwn() || (q.isCalm() || follows) && !q.writing {
+	if follows := q.count != "" && !strings.HasPrefix(q.count, "1 "); q.isOwn() || (q.Gate.isCalm() || follows) && !q.writing {
 		q.selected, q.follow = len(q.choices), true
 		q.own.key(msg)
 		return nil
 	}
 	q.selected, q.writing = -1, true // enter would be meant for the text
-	return tea.Batch(q.root.Typed(msg), q.onTyping())
+	return tea.Batch(q.root.Typed(msg), q.Gate.onTyping())
 }
 
 // toggle marks choice n, or removes its mark.
 func (q *ModelQuestion) toggle(n int) {
-	if q.isCalm() {
+	if q.Gate.isCalm() {
 		q.marked[n] = !q.marked[n]
 	}
 }
 
 // accept answers with what was marked, selected and typed, if anything was.
 func (q *ModelQuestion) accept() tea.Cmd {
-	if !q.isCalm() {
+	if !q.Gate.isCalm() {
 		return nil
 	}
 	var chosen []int
@@ -299,7 +299,7 @@ func (q *ModelQuestion) visible(rows []string, at []int) (from, to int) {
 func (q *ModelQuestion) draw() (above, rows []string, foot string) {
 	rows, at := q.lines()
 	from, to := q.visible(rows, at)
-	q.shown = [2]int{0, 1}
+	q.Gate.shown = [2]int{0, 1}
 	rows = rows[from:to]
 	for i, row := range rows {
 		rows[i] = ansi.Truncate(row, max(q.region-band.Width, 0), "…")
@@ -318,7 +318,7 @@ func (q *ModelQuestion) draw() (above, rows []string, foot string) {
 		more = hint{}
 	}
 	style := q.theme.Dim
-	if !q.isCalm() {
+	if !q.Gate.isCalm() {
 		style = q.theme.Faint
 	}
 	return nil, rows, q.keyHint(style, accept, keyClose.hint(leave), more)

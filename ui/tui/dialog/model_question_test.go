@@ -13,7 +13,7 @@ import (
 func modelQuestion(several bool, text string) (*dialog.ModelQuestion, *clock) {
 	_, c := confirm("")
 	q := dialog.AskModelQuestion(text, "1 of 2", [][2]string{{text, "one file"}, {"Postgres", ""}, {"None", text}}, theme.Plain())
-	q.Now, q.Several = c.now, several
+	q.Gate.Now, q.Several = c.now, several
 	return q, c
 }
 
@@ -90,7 +90,7 @@ func TestModelQuestionFollows(t *testing.T) {
 	for keys, want := range map[string]string{"1 | enter": "[0]", "1 | 2": "[1]", "n 1 | enter": "[]n1"} {
 		_, clock := confirm("")
 		q := dialog.AskModelQuestion("Which?", "2 of 2", [][2]string{{"SQLite"}, {"Postgres"}}, theme.Plain())
-		q.Now = clock.now
+		q.Gate.Now = clock.now
 		q.Uncover(clock.now(), false)
 		rows(t, q, 80, 24)
 		q.Drawn(clock.now())

@@ -63,7 +63,7 @@ func (o *Overlay) askQuestion() tea.Cmd {
 		selected = -1 // enter pressed by habit must not send anything
 	}
 	q.dialog = dialog.Decide(q.text, q.answers, selected, o.Theme)
-	q.dialog.Now, q.dialog.OnTouched, q.dialog.Answered = o.Now, q.StopCountdown, o.decide
+	q.dialog.Gate.Now, q.dialog.OnTouched, q.dialog.Answered = o.Now, q.StopCountdown, o.decide
 	if !o.IsWriting() { // a user who is writing may not have seen it
 		q.MarkShown()
 	}
@@ -86,7 +86,7 @@ func (o *Overlay) Approve(r session.ApprovalRequest) {
 // AskUser adds a question of the model, in place of an earlier one. AskNext opens it.
 func (o *Overlay) AskUser(d *dialog.ModelQuestion) {
 	answered := d.Answered
-	d.Now = o.Now
+	d.Gate.Now = o.Now
 	d.Answered = func(chosen []int, text string) tea.Cmd {
 		o.DropModelQuestion(d)
 		return answered(chosen, text)
@@ -143,7 +143,7 @@ func (o *Overlay) AskNext() tea.Cmd {
 	}
 	first := o.approvals.waiting[0]
 	approval := dialog.Approve(first.Action, o.Now(), o.Theme)
-	approval.Now, approval.Workspace, approval.Editor, approval.Policy = o.Now, o.workspace, composer.New(o.Theme), first.Policy
+	approval.Gate.Now, approval.Workspace, approval.Editor, approval.Policy = o.Now, o.workspace, composer.New(o.Theme), first.Policy
 	approval.Reply, approval.Answered = first.Reply, func() {
 		o.Close()
 		o.approvals.waiting, o.approvals.open = o.approvals.waiting[1:], nil

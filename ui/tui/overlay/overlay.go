@@ -79,7 +79,7 @@ func (o *Overlay) Choose(d *dialog.Picker, chosen func(dialog.Choice) tea.Cmd) t
 
 // Ask opens a yes-or-no question and calls answered with the answer.
 func (o *Overlay) Ask(d *dialog.Confirmation, answered func(yes bool) tea.Cmd) tea.Cmd {
-	d.Now = o.Now
+	d.Gate.Now = o.Now
 	d.Answered = func(answer int) tea.Cmd {
 		o.Close()
 		return answered(answer == 0)
