@@ -58,7 +58,7 @@ func typedAlias(item *Item, wanted string) string {
 // until the user presses an arrow key: enter must not run a command that matched only by its
 // description.
 func (p *Picker) preselect() {
-	p.selected = -1
+	p.list.selected = -1
 	if len(p.items) == 0 {
 		return
 	}
@@ -74,12 +74,12 @@ func (p *Picker) preselect() {
 	if at < 0 || arg != "" && nameMatchOf(&p.items[at], wanted) != byName {
 		return // "/the file is" may be a message
 	}
-	p.selected = slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return h.Item == at })
+	p.list.selected = slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return h.Item == at })
 	if arg == "" || !p.arg.listsArgs() {
 		return
 	}
 	if i := p.argument(arg); i >= 0 {
-		p.selected = slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return h.Item == len(p.items)+i })
+		p.list.selected = slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return h.Item == len(p.items)+i })
 	}
 }
 
@@ -282,12 +282,12 @@ func onPaths(p *Picker, msg pathsMsg) {
 	if s.asking = false; msg.typed != s.typed {
 		return
 	}
-	selected, moved := p.Selected(), p.selected > 0
+	selected, moved := p.Selected(), p.list.selected > 0
 	s.known, s.fresh = msg.found, true
 	listArgs(p)
 	p.filter()
 	if i := slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return p.item(h).Value == selected }); moved && i >= 0 {
-		p.selected = i
+		p.list.selected = i
 	}
 }
 
@@ -297,12 +297,12 @@ func fill(p *Picker) {
 	if len(p.hits) == 0 {
 		return
 	}
-	at := max(p.selected, 0)
+	at := max(p.list.selected, 0)
 	if (p.arg.completing || p.arg.paths.wanted) && at == 0 {
 		if common := commonPath(p.arg.paths.known); len(common) > len(p.arg.paths.typed) {
 			p.SetQuery(p.arg.argCommand.Title + " " + common)
 		} else if p.arg.completing {
-			p.selected = 1
+			p.list.selected = 1
 		}
 		return
 	}

@@ -53,7 +53,6 @@ type Choice struct{ Value, Arg, Alias string }
 type Picker struct {
 	base
 	compact
-	selectList
 	Columns   []Column
 	Noun      string // names the items in their number, such as "model"; "" for none
 	Note      string // beside the title, if there is room: what holds for all items
@@ -70,7 +69,8 @@ type Picker struct {
 
 	title   string
 	query   textField
-	message string // why enter chose nothing; "" after another key
+	message string     // why enter chose nothing; "" after another key
+	list    selectList // selects and scrolls in hits
 	itemSet
 	arg argSet
 }
@@ -124,7 +124,7 @@ func Commands(title string, items []Item, args func(command string) Args, th *th
 
 // selectCurrent selects the current item, or the first one.
 func (p *Picker) selectCurrent() {
-	p.selected = max(slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return p.item(h).Current }), 0)
+	p.list.selected = max(slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return p.item(h).Current }), 0)
 }
 
 // SetQuery sets the query, as if it had been typed.
@@ -136,19 +136,19 @@ func (p *Picker) SetQuery(query string) {
 // Select selects the item with this value.
 func (p *Picker) Select(value string) {
 	if i := slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return p.item(h).Value == value }); i >= 0 {
-		p.selected = i
+		p.list.selected = i
 	}
 }
 
 // hasSelection reports whether an item is selected.
-func (p *Picker) hasSelection() bool { return p.selected >= 0 && p.selected < len(p.hits) }
+func (p *Picker) hasSelection() bool { return p.list.selected >= 0 && p.list.selected < len(p.hits) }
 
 // Selected returns the value of the item that enter would choose; "" for none.
 func (p *Picker) Selected() string {
 	if !p.hasSelection() {
 		return ""
 	}
-	return p.item(p.hits[p.selected]).Value
+	return p.item(p.hits[p.list.selected]).Value
 }
 
 // SetItems replaces the items. The query stays. The selected item stays on the same row of the
@@ -157,7 +157,7 @@ func (p *Picker) SetItems(items []Item) {
 	if p.done {
 		return
 	}
-	selected, at, row := p.Selected(), p.selected, p.lineOf(p.selected)-p.top
+	selected, at, row := p.Selected(), p.list.selected, p.lineOf(p.list.selected)-p.list.top
 	p.view = ""
 	first := len(p.items) == 0
 	p.setItems(items)
@@ -168,11 +168,11 @@ func (p *Picker) SetItems(items []Item) {
 		p.selectCurrent()
 		return
 	}
-	p.selected = slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return p.item(h).Value == selected })
-	if p.selected < 0 {
-		p.selected = max(min(at, len(p.hits)-1), 0)
+	p.list.selected = slices.IndexFunc(p.hits, func(h fuzzy.Hit) bool { return p.item(h).Value == selected })
+	if p.list.selected < 0 {
+		p.list.selected = max(min(at, len(p.hits)-1), 0)
 	}
-	p.top = p.lineOf(p.selected) - row
+	p.list.top = p.lineOf(p.list.selected) - row
 }
 
 // setItems sanitizes, sorts and filters items.
@@ -256,7 +256,7 @@ func (p *itemSet) item(h fuzzy.Hit) *Item {
 
 // filter finds the matching items and selects one.
 func (p *Picker) filter() {
-	p.selected, p.top, p.hits, p.arg.completing = 0, 0, p.hits[:0], false
+	p.list.selected, p.list.top, p.hits, p.arg.completing = 0, 0, p.hits[:0], false
 	p.find()
 	if p.commands {
 		p.preselect()
@@ -338,10 +338,10 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 	case ok && p.Marks.Pin != nil && pressed(press, keyShowHidden):
 		p.showAll()
 	case ok && p.Marks.Pin != nil && p.hasSelection() && pressed(press, keyFavorite):
-		i := p.item(p.hits[p.selected])
+		i := p.item(p.hits[p.list.selected])
 		return p.Marks.Pin(i.Value, !i.Pinned)
 	case ok && p.Marks.Pin != nil && p.hasSelection() && pressed(press, keyHide):
-		i := p.item(p.hits[p.selected])
+		i := p.item(p.hits[p.list.selected])
 		return p.Marks.Hide(i.Value, !i.Hidden)
 	case ok && p.hasSelection() && actionOf(p, press) != nil:
 		return actionOf(p, press)()
@@ -349,7 +349,7 @@ func (p *Picker) update(msg tea.Msg) tea.Cmd {
 		p.Actions = slices.DeleteFunc(p.Actions, PageKey.types)
 	case ok && p.commands && pressed(press, keyFill):
 		fill(p)
-	case p.move(msg, scrollMode{}, len(p.hits), p.visibleRows()):
+	case p.list.move(msg, scrollMode{}, len(p.hits), p.visibleRows()):
 	case p.query.key(msg):
 		p.filter()
 	}
@@ -373,7 +373,7 @@ func (p *Picker) showAll() {
 	p.showHidden = !p.showHidden
 	p.countRows()
 	p.filter()
-	p.selected = 0
+	p.list.selected = 0
 	p.Select(selected)
 }
 
@@ -392,7 +392,7 @@ func (p *Picker) accept() tea.Cmd {
 		p.message = p.noMatchReason()
 		return nil
 	}
-	h := p.hits[p.selected]
+	h := p.hits[p.list.selected]
 	p.done = true
 	if h.Item >= len(p.items) && p.commands {
 		return p.Chosen(Choice{Value: p.arg.argCommand.Value, Arg: p.item(h).Value})

@@ -14,7 +14,7 @@ import (
 func (p *Picker) foot(t table) string {
 	if unsaid := p.hiddenDetail(t); unsaid != "" {
 		style := p.theme.Dim
-		if p.message != "" || p.hasSelection() && unsaid == p.item(p.hits[p.selected]).Unavailable {
+		if p.message != "" || p.hasSelection() && unsaid == p.item(p.hits[p.list.selected]).Unavailable {
 			style = p.theme.Warn
 		}
 		return style.Render(ansi.Truncate(unsaid, p.footWidth(), "…"))
@@ -57,12 +57,12 @@ func (p *Picker) hiddenDetail(t table) string {
 	if p.message != "" || !p.hasSelection() {
 		return cmp.Or(p.message, p.elsewhere())
 	}
-	item := p.item(p.hits[p.selected])
+	item := p.item(p.hits[p.list.selected])
 	if len(p.Columns) == 0 {
 		said := format.Join(" · ", item.Detail, item.Unavailable)
 		title := min(textwrap.Width(item.Title), item.titleCells(p.width-signWidth))
 		room := p.width - signWidth - max(min(p.titleWidth, p.width/2), title) - columnGap
-		if key := p.key(item); key != "" {
+		if key := item.shownKey(p.width); key != "" {
 			room -= textwrap.Width(key) + columnGap
 		}
 		switch {

@@ -89,28 +89,28 @@ func (p *Picker) draw() (rows, inBand []string, foot string) {
 	visible, preview, about := p.share()
 	heads := p.headings()
 	total := len(p.hits) + len(heads)
-	at := p.lineOf(p.selected)
-	p.scrollTo(at, total, visible)
-	if len(heads) > 0 && p.top == at {
-		p.top-- // otherwise the fixed heading would cover the selected item
+	at := p.lineOf(p.list.selected)
+	p.list.scrollTo(at, total, visible)
+	if len(heads) > 0 && p.list.top == at {
+		p.list.top-- // otherwise the fixed heading would cover the selected item
 	}
 	above := 0 // headings above the first line
-	for above < len(heads) && heads[above]+above < p.top {
+	for above < len(heads) && heads[above]+above < p.list.top {
 		above++
 	}
-	hit := p.top - above
+	hit := p.list.top - above
 	from := max(hit, 0)
 	t := p.table(p.hits[from:min(from+visible, len(p.hits))])
-	for line := p.top; line < min(p.top+visible, total); line++ {
+	for line := p.list.top; line < min(p.list.top+visible, total); line++ {
 		switch {
 		case above < len(heads) && heads[above] == hit:
-			rows = append(rows, p.heading(p.item(p.hits[hit]), t, line == p.top))
+			rows = append(rows, p.heading(p.item(p.hits[hit]), t, line == p.list.top))
 			above++
-		case line == p.top && len(heads) > 0: // the heading of the continued group
+		case line == p.list.top && len(heads) > 0: // the heading of the continued group
 			rows = append(rows, p.heading(p.item(p.hits[hit]), t, true))
 			hit++
 		default:
-			rows = append(rows, p.ground(p.row(p.hits[hit], hit == p.selected, t), hit == p.selected))
+			rows = append(rows, p.ground(p.row(p.hits[hit], hit == p.list.selected, t), hit == p.list.selected))
 			hit++
 		}
 	}
@@ -123,7 +123,7 @@ func (p *Picker) draw() (rows, inBand []string, foot string) {
 	if about > 0 {
 		text := p.Note
 		if p.hasSelection() {
-			text = cmp.Or(p.item(p.hits[p.selected]).About, text)
+			text = cmp.Or(p.item(p.hits[p.list.selected]).About, text)
 		}
 		rows = append(rows, "", p.theme.Dim.Render(ansi.Truncate("  "+text, p.width, "…")))
 	}
@@ -312,7 +312,7 @@ func (p *Picker) row(h fuzzy.Hit, selected bool, t table) string {
 		pad := max(min(max(wide, t.names), p.width/2)-len(pin)-textwrap.Width(title+alias), 0) + columnGap
 		line += strings.Repeat(" ", pad) + t.dim.Apply(detail) + t.faint.Apply(why)
 	}
-	key := p.key(item)
+	key := item.shownKey(p.width)
 	room := p.width - textwrap.Width(key)
 	if key == "" || ansi.StringWidth(line) > room-columnGap && room < p.width/2 {
 		return ansi.Truncate(line, p.width, "…")
@@ -331,12 +331,12 @@ func (i *Item) titleCells(width int) int {
 	return left
 }
 
-// key returns the keys of an item, or only the first one if space is tight.
-func (p *Picker) key(item *Item) string {
-	if one, _, several := strings.Cut(item.Key, ", "); several && textwrap.Width(item.Key) > p.width/4 {
+// shownKey returns the keys of an item in a row of width cells, or only the first one if space is tight.
+func (i *Item) shownKey(width int) string {
+	if one, _, several := strings.Cut(i.Key, ", "); several && textwrap.Width(i.Key) > width/4 {
 		return one
 	}
-	return item.Key
+	return i.Key
 }
 
 // tableRow returns the row of an item with its cells. An unavailable item without a note has the reason instead,
