@@ -256,7 +256,7 @@ func showPreviews(m *Model, picker *dialog.Picker, of func(value string) string)
 			}))
 		})
 	}
-	picker.Preview = &dialog.Preview{}
+	picker.SetPreview("", nil)
 	picker.Moved(picker.Selected())
 }
 

@@ -59,7 +59,6 @@ type Picker struct {
 	Chosen    func(Choice) tea.Cmd
 	Marks     Marks
 	Moved     func(value string)                         // called with the newly selected item, "" for none; may be nil
-	Preview   *Preview                                   // the diff of the selected item, shown where there is room; nil for none
 	Actions   []PageKey                                  // keys that act on the selected item while there is no filter; after / they type one
 	IsMessage bool                                       // for commands: a second enter accepts an unknown name as text
 	Elsewhere func(name string) string                   // for commands: says what the name of another program's command does; "" for others; may be nil
@@ -71,6 +70,7 @@ type Picker struct {
 	query   textField
 	message string     // why enter chose nothing; "" after another key
 	list    selectList // selects and scrolls in hits
+	preview *itemDiff  // the diff of the selected item, shown if there is room; nil for none
 	itemSet
 	arg argSet
 }

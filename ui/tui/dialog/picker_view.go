@@ -29,7 +29,7 @@ const stateCurrent = " · current"
 // wants ignores the query, so that the screen does not jump while the user types.
 func (p *Picker) wants() (above, inBand int) {
 	above = max(p.rows, 1) + p.aboutRows()
-	if p.Preview != nil {
+	if p.preview != nil {
 		above += MaxPreview
 	}
 	return above, 1
@@ -45,7 +45,7 @@ func (p *Picker) share() (list, preview, about int) {
 	if list = p.rowsAbove(1); list > minHeadingRows+p.aboutRows() {
 		about = p.aboutRows()
 	}
-	if list -= about; p.Preview != nil && list >= 2*minPreviewRows {
+	if list -= about; p.preview != nil && list >= 2*minPreviewRows {
 		preview = max(list-max(p.rows, minHeadingRows), list/2)
 	}
 	return list - preview, preview, about

@@ -5,28 +5,29 @@ import (
 	"parley/ui/tui/diffview"
 )
 
-// A Preview is the diff of the selected item of a Picker.
-type Preview struct {
+// An itemDiff is the diff of the selected item of a Picker.
+type itemDiff struct {
 	value string // of the item
 	patch *diffview.Diff
 }
 
 const (
-	// MaxPreview is how many lines of a diff a Preview may need.
+	// MaxPreview is how many lines of a diff a preview may need.
 	MaxPreview = 100
-	// minPreviewRows is the minimum number of rows of a Preview, and of the list above it.
+	// minPreviewRows is the minimum number of rows of a preview, and of the list above it.
 	minPreviewRows = 6
 )
 
-// SetPreview sets the diff of the item with a value.
+// SetPreview sets the diff of the item with a value; nil for a diff that is not read yet. The first call
+// makes room for diffs.
 func (p *Picker) SetPreview(value string, patch *diffview.Diff) {
-	p.Preview, p.view = &Preview{value, patch}, ""
+	p.preview, p.view = &itemDiff{value, patch}, ""
 }
 
 // previewLines returns the first lines of the diff in a number of rows. The first row is empty.
 func (p *Picker) previewLines(rows int) []string {
 	lines := []string{""}
-	if d := p.Preview.patch; d != nil && p.Preview.value == p.Selected() {
+	if d := p.preview.patch; d != nil && p.preview.value == p.Selected() {
 		most, rest := rows-1, ""
 		if total := d.Len() + d.Dropped; total > most {
 			most--
