@@ -421,6 +421,9 @@ func TestKnownNamesCommands(t *testing.T) {
 	if len(keys) != 0 || len(commands) != 1 || commands["mistral"] != "pass show mistral" || err != nil {
 		t.Errorf("got %q, %q, %v", keys, commands, err)
 	}
+	if where, host, ok := s.Find("mistral"); where != "api_key_command in credentials.toml" || host != "api.mistral.ai" || !ok {
+		t.Errorf("found in %q for %q, %t", where, host, ok)
+	}
 }
 
 // Only one of several processes refreshes an entry at a time; other operations are not blocked.
