@@ -156,7 +156,7 @@ func (l *logLine) write(err error) {
 	l.t.Log.To.LogAttrs(l.ctx, slog.LevelInfo, "request", attrs...)
 }
 
-// Categories that are not faults.
+// Categories of errors that are not faults.
 const (
 	Canceled = "canceled"
 	Deadline = "deadline"

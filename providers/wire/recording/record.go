@@ -31,7 +31,8 @@ import (
 // has "error":{"category":"network","message":"…"}. For the run of a program, method is RUN, url is
 // the program's name, "args" are its arguments, request is its standard input, response its
 // standard output, and status its exit status. Secrets are [redacted]. Only headers that describe a
-// body, a wait or the request id are written. Readers ignore unknown fields. Replay reads the file.
+// body, a wait or the request id are written. Readers ignore unknown fields.
+// OpenReplay reads the file.
 type recorder struct {
 	onError func(error)
 
