@@ -43,8 +43,7 @@ const (
 
 // families lists the adapters that parley is built with.
 var families = []adapter.Family{
-	openai.Family,
-	openai.ResponsesFamily,
+	openai.Family, openai.ResponsesFamily,
 	gemini.Family,
 	anthropic.Family,
 	agentcli.Family,
