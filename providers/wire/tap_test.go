@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"html"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -18,35 +17,9 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"parley/providers/llmtest/canary"
 	"parley/providers/wire"
 )
-
-// canaryKey is a key that every encoding changes.
-const canaryKey = `sk-Canary/8f3a+Q7="&<'%41z`
-
-// send sends body to server through a client with this tap, and reads the answer.
-func send(t testing.TB, tap *wire.Tap, server, body string) (string, error) {
-	t.Helper()
-	client := wire.Client(wire.Options{
-		Provider: "mock", URL: server, Key: "MOCK_KEY", Secrets: []string{canaryKey}, Tap: tap,
-		Log: wire.Log{Kind: "openai", Model: "m"},
-	})
-	defer client.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, server+"/v1/chat/completions?alt=sse&key="+url.QueryEscape(canaryKey), strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+canaryKey)
-	req.Header.Set("X-Api-Key", canaryKey)
-	req.Header.Set("Content-Type", "application/json")
-	res, err := client.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer res.Body.Close()
-	got, err := io.ReadAll(res.Body)
-	return string(got), err
-}
 
 // only returns the one exchange that a tap has.
 func only(t *testing.T, tap *wire.Tap) wire.Exchange {
@@ -62,29 +35,11 @@ func only(t *testing.T, tap *wire.Tap) wire.Exchange {
 	return e
 }
 
-// reply starts a server that answers with pieces, each in a separate write.
-func reply(t testing.TB, status int, header map[string]string, pieces ...string) string {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-		for name, value := range header {
-			w.Header().Set(name, value)
-		}
-		w.WriteHeader(status)
-		for _, p := range pieces {
-			io.WriteString(w, p)
-			w.(http.Flusher).Flush()
-		}
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
-}
-
 func TestTapKeepsWhatWent(t *testing.T) {
 	tap := &wire.Tap{}
 	events := []string{"data: {\"a\":1}\n\n", ": comment\r\n", "data: [DONE]\n\n"}
-	server := reply(t, 200, map[string]string{"Content-Type": "text/event-stream", "Set-Cookie": "id=1", "X-Ratelimit-Remaining-Tokens": "7"}, events...)
-	got, err := send(t, tap, server, `{"model":"m"}`)
+	server := canary.Reply(t, 200, map[string]string{"Content-Type": "text/event-stream", "Set-Cookie": "id=1", "X-Ratelimit-Remaining-Tokens": "7"}, events...)
+	got, err := canary.Send(t, tap, server, `{"model":"m"}`)
 	if err != nil || got != strings.Join(events, "") {
 		t.Fatalf("got %q, %v", got, err)
 	}
@@ -124,13 +79,13 @@ func TestTapNamesWhatFailed(t *testing.T) {
 		server     func(t *testing.T) string
 	}{
 		{"rate limit", "rate_limit", func(t *testing.T) string {
-			return reply(t, 429, map[string]string{"Content-Type": "application/json"}, `{"error":{"message":"slow down"}}`)
+			return canary.Reply(t, 429, map[string]string{"Content-Type": "application/json"}, `{"error":{"message":"slow down"}}`)
 		}},
 		{"error in 200", "server", func(t *testing.T) string {
-			return reply(t, 200, map[string]string{"Content-Type": "application/json"}, `{"error":{"message":"boom","type":"server_error"}}`)
+			return canary.Reply(t, 200, map[string]string{"Content-Type": "application/json"}, `{"error":{"message":"boom","type":"server_error"}}`)
 		}},
 		{"cut", "network", func(t *testing.T) string {
-			return reply(t, 200, map[string]string{"Content-Type": "text/event-stream", "Content-Length": "99"}, "data: 1\n\n")
+			return canary.Reply(t, 200, map[string]string{"Content-Type": "text/event-stream", "Content-Length": "99"}, "data: 1\n\n")
 		}},
 		{"nobody there", "network", func(t *testing.T) string {
 			server := httptest.NewServer(nil)
@@ -140,7 +95,7 @@ func TestTapNamesWhatFailed(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tap := &wire.Tap{}
-			_, err := send(t, tap, tt.server(t), "{}")
+			_, err := canary.Send(t, tap, tt.server(t), "{}")
 			e := only(t, tap)
 			if err == nil || !e.Done || e.Error != tt.want || e.Reason == "" {
 				t.Errorf("error %v, kept %q %q, over %v; want %q", err, e.Error, e.Reason, e.Done, tt.want)
@@ -152,36 +107,36 @@ func TestTapNamesWhatFailed(t *testing.T) {
 // TestTapHoldsNoSecret echoes a key in every encoding, split at every position: no text from the
 // tap contains a part of it, even during an answer, and with a dropped middle.
 func TestTapHoldsNoSecret(t *testing.T) {
-	quoted, _ := json.Marshal(canaryKey)
+	quoted, _ := json.Marshal(canary.Key)
 	twice, _ := json.Marshal(string(quoted))
 	ways := map[string]string{
-		"as it is": canaryKey, "query": url.QueryEscape(canaryKey), "path": url.PathEscape(canaryKey), "html": html.EscapeString(canaryKey),
-		"json": string(quoted), "json in json": string(twice), "base64": base64.StdEncoding.EncodeToString([]byte("user:" + canaryKey)),
-		"hex": hex.EncodeToString([]byte(canaryKey)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(canaryKey))),
-		"base64 of base64":     base64.URLEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte("user:" + canaryKey)))),
-		"every byte escaped":   written(canaryKey, "%%%02X"),
-		"and in lower case":    written(canaryKey, "%%%02x"),
-		"decimal entities":     written(canaryKey, "&#%d;"),
-		"hexadecimal entities": written(canaryKey, "&#x%x;"),
-		"JSON escapes":         written(canaryKey, `\u%04x`),
-		"escapes of a program": written(canaryKey, `\x%02x`),
+		"as it is": canary.Key, "query": url.QueryEscape(canary.Key), "path": url.PathEscape(canary.Key), "html": html.EscapeString(canary.Key),
+		"json": string(quoted), "json in json": string(twice), "base64": base64.StdEncoding.EncodeToString([]byte("user:" + canary.Key)),
+		"hex": hex.EncodeToString([]byte(canary.Key)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(canary.Key))),
+		"base64 of base64":     base64.URLEncoding.EncodeToString([]byte(base64.StdEncoding.EncodeToString([]byte("user:" + canary.Key)))),
+		"every byte escaped":   written(canary.Key, "%%%02X"),
+		"and in lower case":    written(canary.Key, "%%%02x"),
+		"decimal entities":     written(canary.Key, "&#%d;"),
+		"hexadecimal entities": written(canary.Key, "&#x%x;"),
+		"JSON escapes":         written(canary.Key, `\u%04x`),
+		"escapes of a program": written(canary.Key, `\x%02x`),
 	}
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			for cut := 0; cut < len(way); cut += 1 + len(way)/50 {
 				for _, broken := range []bool{false, true} {
 					tap := &wire.Tap{}
-					p := tap.Program(wire.Exchange{URL: "x", Args: []string{"--key=" + way}}, []byte(way), []string{canaryKey})
+					p := tap.Program(wire.Exchange{URL: "x", Args: []string{"--key=" + way}}, []byte(way), []string{canary.Key})
 					p.Exchange().Took([]byte("before " + way[:cut]))
 					if !broken {
 						tap = &wire.Tap{}
-						x := tap.Program(wire.Exchange{URL: "x"}, nil, []string{canaryKey})
+						x := tap.Program(wire.Exchange{URL: "x"}, nil, []string{canary.Key})
 						x.Exchange().Took([]byte("before " + way[:cut]))
 						x.Exchange().Took([]byte(way[cut:]))
 						x.End(0, "said "+way, errors.New("why "+way))
 					}
 					all := told(t, tap)
-					traceless(t, fmt.Sprintf("%s cut at %d", name, cut), all)
+					canary.Traceless(t, fmt.Sprintf("%s cut at %d", name, cut), all)
 					if middle := way[len(way)/3 : len(way)*2/3]; strings.Contains(all, middle) {
 						t.Fatalf("%s cut at %d: %q is told", name, cut, middle)
 					}
@@ -209,24 +164,6 @@ func told(t *testing.T, tap *wire.Tap) string {
 		fmt.Fprintf(&all, "%+v\n%+v\n%s\n", e, whole, whole.Curl())
 	}
 	return all.String()
-}
-
-// traceless checks that text contains neither half of the canary in any encoding.
-func traceless(t *testing.T, where, text string) {
-	t.Helper()
-	for _, half := range []string{canaryKey[:13], canaryKey[13:]} {
-		quoted, _ := json.Marshal(half)
-		forms := []string{half, url.QueryEscape(half), url.PathEscape(half), html.EscapeString(half), strings.Trim(string(quoted), `"`)}
-		for shift := range 3 {
-			b := base64.RawStdEncoding.EncodeToString([]byte("\x00\x00"[:shift] + half))
-			forms = append(forms, b[(shift*8+5)/6:len(b)-2])
-		}
-		for _, form := range forms {
-			if at := strings.Index(text, form); at >= 0 {
-				t.Fatalf("%s: %q is in %q", where, form, text[max(0, at-60):min(len(text), at+60)])
-			}
-		}
-	}
 }
 
 // TestTapIsBounded: the newest exchanges stay, and both ends of a long body.
@@ -269,22 +206,22 @@ func TestTapIsBounded(t *testing.T) {
 
 // TestTapCutsNoSecretInHalf: a truncated secret at the edge of the kept part is removed too.
 func TestTapCutsNoSecretInHalf(t *testing.T) {
-	for shift := 0; shift < len(canaryKey); shift += 5 {
+	for shift := 0; shift < len(canary.Key); shift += 5 {
 		tap := &wire.Tap{}
-		p := tap.Program(wire.Exchange{URL: "x"}, nil, []string{canaryKey})
-		p.WriteLine([]byte(strings.Repeat("x", 1<<20-shift) + canaryKey + strings.Repeat("y", 1<<20) + canaryKey + strings.Repeat("z", 1<<20-shift)))
+		p := tap.Program(wire.Exchange{URL: "x"}, nil, []string{canary.Key})
+		p.WriteLine([]byte(strings.Repeat("x", 1<<20-shift) + canary.Key + strings.Repeat("y", 1<<20) + canary.Key + strings.Repeat("z", 1<<20-shift)))
 		p.End(0, "", nil)
-		traceless(t, fmt.Sprint("shift ", shift), told(t, tap))
+		canary.Traceless(t, fmt.Sprint("shift ", shift), told(t, tap))
 	}
 }
 
 func TestTapIsSafeForMany(t *testing.T) {
 	tap := &wire.Tap{}
-	server := reply(t, 200, map[string]string{"Content-Type": "text/event-stream"}, "data: 1\n\n", "data: 2\n\n")
+	server := canary.Reply(t, 200, map[string]string{"Content-Type": "text/event-stream"}, "data: 1\n\n", "data: 2\n\n")
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
-			if _, err := send(t, tap, server, "{}"); err != nil {
+			if _, err := canary.Send(t, tap, server, "{}"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -302,8 +239,8 @@ func TestTapIsSafeForMany(t *testing.T) {
 
 func TestCurl(t *testing.T) {
 	tap := &wire.Tap{}
-	server := reply(t, 200, map[string]string{"Content-Type": "application/json"}, "{}")
-	if _, err := send(t, tap, server, `{"text":"it's"}`); err != nil {
+	server := canary.Reply(t, 200, map[string]string{"Content-Type": "application/json"}, "{}")
+	if _, err := canary.Send(t, tap, server, `{"text":"it's"}`); err != nil {
 		t.Fatal(err)
 	}
 	want := "curl '" + server + "/v1/chat/completions?alt=sse' \\\n  -H \"Authorization: Bearer $MOCK_KEY\" \\\n" +
@@ -359,7 +296,7 @@ func BenchmarkTap(b *testing.B) {
 // during an answer.
 func BenchmarkTapRead(b *testing.B) {
 	tap := &wire.Tap{}
-	x := tap.Program(wire.Exchange{URL: "x"}, nil, []string{canaryKey}).Exchange()
+	x := tap.Program(wire.Exchange{URL: "x"}, nil, []string{canary.Key}).Exchange()
 	for range 1 << 15 {
 		x.Took([]byte("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word \"}}]}\n\n"))
 	}
@@ -375,12 +312,12 @@ func TestTapCompresses(t *testing.T) {
 		tap := &wire.Tap{}
 		answer := func(i int) (lines []string) {
 			for n := range 1000 {
-				lines = append(lines, fmt.Sprintf(`data: {"id":"chatcmpl-%d","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"word %d of %s"}}]}`, i, n*i, canaryKey))
+				lines = append(lines, fmt.Sprintf(`data: {"id":"chatcmpl-%d","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"word %d of %s"}}]}`, i, n*i, canary.Key))
 			}
 			return lines
 		}
 		for i := range 80 {
-			p := tap.Program(wire.Exchange{}, []byte(strings.Repeat(fmt.Sprintf(`{"role":"user","content":"%d"},`, i), 100*i)), []string{canaryKey})
+			p := tap.Program(wire.Exchange{}, []byte(strings.Repeat(fmt.Sprintf(`{"role":"user","content":"%d"},`, i), 100*i)), []string{canary.Key})
 			for _, line := range answer(i) {
 				p.WriteLine([]byte(line))
 			}
@@ -397,7 +334,7 @@ func TestTapCompresses(t *testing.T) {
 		for _, head := range list {
 			e, _ := tap.Exchange(head.ID)
 			i := e.ID - 1
-			want := strings.ReplaceAll(strings.Join(answer(i), "\n")+"\n", canaryKey, "[redacted]")
+			want := strings.ReplaceAll(strings.Join(answer(i), "\n")+"\n", canary.Key, "[redacted]")
 			if e.Response.Body != want || e.Response.Omitted != 0 {
 				t.Fatalf("answer %d is not as it came: %d bytes, want %d", i, len(e.Response.Body), len(want))
 			}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -14,57 +13,11 @@ import (
 	"testing"
 
 	"parley/providers/llm"
+	"parley/providers/llmtest/canary"
 	"parley/providers/llmtest/closed"
 	"parley/providers/wire"
 	"parley/providers/wire/recording"
 )
-
-const canaryKey = "sk-canary-8f3a41Q7"
-
-// send sends body to server through a client with this tap, and reads the answer.
-func send(t testing.TB, tap *wire.Tap, server, body string) (string, error) {
-	t.Helper()
-	options := wire.Options{Provider: "mock", URL: server, Secrets: []string{canaryKey}, Tap: tap, Log: wire.Log{Kind: "openai", Model: "m"}}
-	return post(t, options, server+"/v1/chat/completions?key="+canaryKey, body)
-}
-
-// post posts body to url and reads the answer.
-func post(t testing.TB, o wire.Options, url, body string) (string, error) {
-	t.Helper()
-	client := wire.Client(o)
-	defer client.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+canaryKey)
-	req.Header.Set("Content-Type", "application/json")
-	res, err := client.Do(req)
-	if err != nil {
-		return "", err
-	}
-	defer res.Body.Close()
-	got, err := io.ReadAll(res.Body)
-	return string(got), err
-}
-
-// reply starts a server that answers with pieces, each in a separate write.
-func reply(t testing.TB, status int, header map[string]string, pieces ...string) string {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		io.Copy(io.Discard, r.Body)
-		for name, value := range header {
-			w.Header().Set(name, value)
-		}
-		w.WriteHeader(status)
-		for _, p := range pieces {
-			io.WriteString(w, p)
-			w.(http.Flusher).Flush()
-		}
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
-}
 
 // record runs f with a tap that records, and returns the recording's path.
 func record(t testing.TB, f func(tap *wire.Tap)) string {
@@ -93,7 +46,18 @@ func replay(t testing.TB, path string) wire.Replay {
 // resend sends body to a replay instead of a server.
 func resend(t testing.TB, r wire.Replay, model, body string) (string, error) {
 	t.Helper()
-	return post(t, wire.Options{Provider: "mock", URL: "http://h", Transport: r.Transport("mock", model)}, "http://h/v1/chat/completions", body)
+	client := wire.Client(wire.Options{Provider: "mock", URL: "http://h", Transport: r.Transport("mock", model)})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://h/v1/chat/completions", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	got, err := io.ReadAll(res.Body)
+	return string(got), err
 }
 
 // TestRecordThenReplay: a replayed answer equals the server's, also an error.
@@ -119,7 +83,7 @@ func TestRecordThenReplay(t *testing.T) {
 			var want string
 			var failed error
 			path := record(t, func(tap *wire.Tap) {
-				want, failed = send(t, tap, reply(t, tt.status, tt.header, tt.pieces...), `{"q":1}`)
+				want, failed = canary.Send(t, tap, canary.Reply(t, tt.status, tt.header, tt.pieces...), `{"q":1}`)
 			})
 			r := replay(t, path)
 			got, err := resend(t, r, "m", `{"q":1}`)
@@ -134,9 +98,7 @@ func TestRecordThenReplay(t *testing.T) {
 				t.Errorf("left %d, %v, of %s", r.Remaining(), r.Err(), r.Model())
 			}
 			b, _ := os.ReadFile(path)
-			if strings.Contains(string(b), canaryKey) {
-				t.Errorf("the recording has the key: %s", b)
-			}
+			canary.Traceless(t, "the recording", string(b))
 		})
 	}
 }
@@ -144,7 +106,7 @@ func TestRecordThenReplay(t *testing.T) {
 // TestReplayOfNoAnswer: a request that got no answer when recorded gets none when replayed.
 func TestReplayOfNoAnswer(t *testing.T) {
 	path := record(t, func(tap *wire.Tap) {
-		if _, err := send(t, tap, "http://"+closed.Address(t), "{}"); err == nil {
+		if _, err := canary.Send(t, tap, "http://"+closed.Address(t), "{}"); err == nil {
 			t.Fatal("a server that is gone answered")
 		}
 	})
@@ -157,7 +119,7 @@ func TestReplayOfNoAnswer(t *testing.T) {
 func TestMismatch(t *testing.T) {
 	const was = `{"model":"m","n":1,"store":true,"stop":null,"own":"1234567890123456789é12345678901234567890","messages":[{"role":"user","content":"hello world, how are you this morning"}],"tools":[{"name":"a"},{"name":"b"}],"id":"call_ABCDEFGHIJKLMNOPQRSTUVWXYZ"}`
 	path := record(t, func(tap *wire.Tap) {
-		send(t, tap, reply(t, 200, map[string]string{"Content-Type": "application/json"}, "{}"), was)
+		canary.Send(t, tap, canary.Reply(t, 200, map[string]string{"Content-Type": "application/json"}, "{}"), was)
 	})
 	change := func(a, b string) string { return strings.Replace(was, a, b, 1) }
 	for _, tt := range []struct{ name, body, want string }{
@@ -210,19 +172,19 @@ func TestMismatch(t *testing.T) {
 // TestReplayOfMasked: masked parts of a recording match anything.
 func TestReplayOfMasked(t *testing.T) {
 	keep := func(s string) string { return s }
-	for _, text := range []string{"my key is " + canaryKey + ", is it good?", canaryKey + " or " + canaryKey + ", is it good?", "good: " + canaryKey} {
+	for _, text := range []string{"my key is " + canary.Key + ", is it good?", canary.Key + " or " + canary.Key + ", is it good?", "good: " + canary.Key} {
 		quoted, _ := json.Marshal(text)
 		body := `{"content":` + string(quoted) + `}`
 		path := record(t, func(tap *wire.Tap) {
-			send(t, tap, reply(t, 200, map[string]string{"Content-Type": "application/json"}, "{}"), body)
+			canary.Send(t, tap, canary.Reply(t, 200, map[string]string{"Content-Type": "application/json"}, "{}"), body)
 		})
 		for name, tt := range map[string]struct {
 			change  func(string) string
 			differs bool
 		}{
 			"the same":          {keep, false},
-			"another key":       {func(s string) string { return strings.ReplaceAll(s, canaryKey, "other") }, false},
-			"a key of no bytes": {func(s string) string { return strings.ReplaceAll(s, canaryKey, "") }, false},
+			"another key":       {func(s string) string { return strings.ReplaceAll(s, canary.Key, "other") }, false},
+			"a key of no bytes": {func(s string) string { return strings.ReplaceAll(s, canary.Key, "") }, false},
 			"another text":      {func(s string) string { return strings.Replace(s, "good", "bad", 1) }, true},
 			"another word":      {func(s string) string { return strings.Replace(s, " or ", " and ", 1) }, strings.Contains(text, " or ")},
 			"the beginning":     {func(s string) string { return s[:14] + `"}` }, true},
@@ -357,9 +319,9 @@ func TestRecordFails(t *testing.T) {
 	}(), func(err error) { told = append(told, err) })
 	defer rec.Close()
 	tap := &wire.Tap{Recorder: rec}
-	server := reply(t, 200, map[string]string{"Content-Type": "text/event-stream"}, "data: 1\n\n")
+	server := canary.Reply(t, 200, map[string]string{"Content-Type": "text/event-stream"}, "data: 1\n\n")
 	for range 3 {
-		if got, err := send(t, tap, server, "{}"); got == "" || err != nil {
+		if got, err := canary.Send(t, tap, server, "{}"); got == "" || err != nil {
 			t.Errorf("got %q, %v", got, err)
 		}
 	}
