@@ -107,7 +107,7 @@ func TestImports(t *testing.T) {
 		"providers/llmtest":        {llm, heap},
 		suite:                      {llm, "providers/llmtest"},
 		heap:                       {},
-		"providers/llmtest/canary":   {"providers/wire"},
+		"providers/llmtest/canary": {"providers/wire"},
 		closed:                     {},
 		tests:                      {},
 		"providers/openai":         append([]string{lazy}, adapter...),
