@@ -137,10 +137,10 @@ func SandboxBadge(a *App) string {
 	switch {
 	case a.Session.Policy().Mode() == act.ModeReadOnly:
 		return ""
-	case a.Sandbox.Reason != "":
+	case a.Machine.Sandbox.Reason != "":
 		return "no sandbox"
-	case a.Sandbox.Weak != "":
-		return "sandbox: " + a.Sandbox.Weak
+	case a.Machine.Sandbox.Weak != "":
+		return "sandbox: " + a.Machine.Sandbox.Weak
 	}
 	return ""
 }
@@ -165,8 +165,8 @@ type Options struct {
 	ConfigFile ConfigFile
 	Library    *session.Store // nil: a store in memory
 	Ephemeral  bool           // the conversation is not stored
-	Machine
-	Wire Wire // recent HTTP exchanges
+	Machine    Machine
+	Wire       Wire // recent HTTP exchanges
 
 	Flows func(*App) // registers the commands of the flows; nil for none
 	Models

@@ -38,10 +38,10 @@ func isAddress(text string) bool {
 
 // fetched downloads a file from the web.
 func (o *Options) fetched(ctx context.Context, address string) (attach.Attachment, error) {
-	if o.FetchFile == nil {
+	if o.Machine.FetchFile == nil {
 		return attach.Attachment{}, fs.ErrNotExist
 	}
-	name, data, err := o.FetchFile(ctx, address)
+	name, data, err := o.Machine.FetchFile(ctx, address)
 	if err != nil {
 		return attach.Attachment{}, err
 	}
@@ -66,7 +66,7 @@ func (o *Options) Addresses(text string) (addresses []string, without string) {
 // isMention reports whether the text after an @ names a file, a resource or an address to attach.
 func (o *Options) isMention(text string) bool {
 	_, resource := o.resource(text)
-	return resource || IsFile(text) || o.FetchFile != nil && isAddress(text)
+	return resource || IsFile(text) || o.Machine.FetchFile != nil && isAddress(text)
 }
 
 // attachFiles reads files by their paths. It returns the readable ones even with an error.

@@ -15,7 +15,7 @@ import (
 func TestMentionedAddresses(t *testing.T) {
 	var asked []string
 	o := Options{}.WithDefaults()
-	o.FetchFile = func(_ context.Context, address string) (string, []byte, error) {
+	o.Machine.FetchFile = func(_ context.Context, address string) (string, []byte, error) {
 		asked = append(asked, address)
 		if strings.Contains(address, "missing") {
 			return "", nil, errors.New(address + " was not fetched: 404 Not Found")
@@ -32,7 +32,7 @@ func TestMentionedAddresses(t *testing.T) {
 	if _, _, err := o.Expand(t.Context(), "@https://example.com/missing"); err == nil || !strings.Contains(err.Error(), "404") {
 		t.Errorf("an address that is not there: %v", err)
 	}
-	o.FetchFile = nil
+	o.Machine.FetchFile = nil
 	if o.Mentions("@https://example.com/") {
 		t.Error("mentions without a way to the web")
 	}

@@ -11,10 +11,10 @@ type Jobs interface{ Running() (names []string) }
 
 // RunningJobs returns the names of the running background commands, as "1. make".
 func (a *App) RunningJobs() []string {
-	if a.Jobs == nil {
+	if a.Machine.Jobs == nil {
 		return nil
 	}
-	return a.Jobs.Running()
+	return a.Machine.Jobs.Running()
 }
 
 // Quit ends the front end. If background commands are running, it asks first.

@@ -184,7 +184,7 @@ func (a *program) addParts(o app.Options) app.Options {
 		o.Connecting = a.connect.Connecting()
 	}
 	if a.doctor != nil {
-		o.Checkup = a.doctor.Checkup
+		o.Machine.Checkup = a.doctor.Checkup
 	}
 	return o
 }

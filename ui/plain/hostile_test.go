@@ -40,14 +40,14 @@ func TestHostileTexts(t *testing.T) {
 	turns = append(turns, llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: texts[5], Message: strings.Join(texts, " "), URL: texts[6], Key: texts[7], Code: texts[8]}))
 	d := talk(t, func(o *app.Options, so *session.Options) {
 		so.Fallback, so.OpenModel = func(session.FallbackNeed) []string { return []string{texts[9]} }, func(string) (llm.Endpoint, error) { return llm.Endpoint{}, errors.New(texts[10]) }
-		o.Notice, o.Sandbox.Reason, o.Workspace, o.Question = texts[11], texts[12], texts[13], strings.Join(texts, "\n")
+		o.Notice, o.Machine.Sandbox.Reason, o.Workspace, o.Question = texts[11], texts[12], texts[13], strings.Join(texts, "\n")
 		o.Decide = func(bool) (string, error) { return "", errors.New(texts[14]) }
 		o.Choices = func() []app.ModelChoice {
 			return []app.ModelChoice{{Name: texts[15], Abilities: texts[16], Ready: true}, {Name: "z", Why: texts[17]}}
 		}
 		o.Open = func(string) (llm.Endpoint, error) { return llm.Endpoint{}, errors.New(texts[18]) }
 		o.Context = func() []app.ContextItem { return []app.ContextItem{{Name: texts[19], Note: texts[20]}} }
-		o.Shell = func(_ context.Context, _, _ string, progress func(string)) act.Outcome {
+		o.Machine.Shell = func(_ context.Context, _, _ string, progress func(string)) act.Outcome {
 			for _, text := range texts {
 				progress(text + "\n")
 			}
@@ -94,7 +94,7 @@ func TestAddressesOfLines(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			var fetched []string
 			d := talk(t, func(o *app.Options, _ *session.Options) {
-				o.FetchFile = func(_ context.Context, address string) (string, []byte, error) {
+				o.Machine.FetchFile = func(_ context.Context, address string) (string, []byte, error) {
 					fetched = append(fetched, address)
 					return "x.txt", []byte("fetched " + address), nil
 				}

@@ -46,7 +46,7 @@ func TestPromptWaitsForTheOffer(t *testing.T) {
 // TestDoctor: a checkup is read section by section.
 func TestDoctor(t *testing.T) {
 	d := talk(t, func(o *app.Options, _ *session.Options) {
-		o.Checkup = func(context.Context, app.TerminalState) []format.Part {
+		o.Machine.Checkup = func(context.Context, app.TerminalState) []format.Part {
 			return []format.Part{
 				{Title: "Providers", Lines: []format.Line{{Sign: "✗", Text: "xai: invalid API key"}, {Sign: " ", Text: "check XAI_API_KEY"}}},
 				{Title: "Sandbox", Lines: []format.Line{{Sign: "✓", Text: "commands: landlock"}}},

@@ -61,7 +61,9 @@ func TestDialogues(t *testing.T) {
 			do: func(d *drive) {
 				d.enter("run it", "p", "", "p", "9", "1", "again", "/permissions", "1", "y", "/permissions")
 			}},
-		{name: "question", change: func(o *app.Options, so *session.Options) { o.ToolSet = func(string) act.Set { return so.Tools } },
+		{name: "question", change: func(o *app.Options, so *session.Options) {
+			o.Machine.ToolSet = func(string) act.Set { return so.Tools }
+		},
 			turns: []llmtest.Turn{questions, llmtest.Say("Good."), questions, llmtest.Say("Well."), questions, llmtest.Say("I decided.")},
 			do: func(d *drive) {
 				d.enter("ask me", "9", "2", "1, 9", "1, 3", "ask again", "neither", "only the fast ones", "and again", "1", "")
@@ -112,7 +114,7 @@ func TestDialogues(t *testing.T) {
 		{name: "trust", change: func(o *app.Options, _ *session.Options) {
 			o.Question, o.Decide = "This folder brings along:\n  AGENTS.md, 3 lines\nDo you trust it?", func(yes bool) (string, error) { return "system", nil }
 			o.Start.Prompt = []llm.Part{{Kind: llm.Text, Text: "from the command line"}}
-			o.Notice, o.Sandbox.Reason, o.Ephemeral = "no key is set", "this kernel is old", true
+			o.Notice, o.Machine.Sandbox.Reason, o.Ephemeral = "no key is set", "this kernel is old", true
 		}, turns: []llmtest.Turn{llmtest.Say("Trusted.")}, do: func(d *drive) { d.idle().enter("", "maybe", "y") }},
 		{name: "aside", turns: []llmtest.Turn{
 			priced, llmtest.Say("Because they *have* to:\n\n- lungs"), llmtest.Fail(&llm.Error{Fault: llm.Quota, Provider: "fake", Message: "no money"}),
@@ -230,13 +232,13 @@ func TestPastedCommands(t *testing.T) {
 		{"a mode that is not confirmed", func(d *drive) { d.paste("/mode yolo"); d.pass(answerDelay); d.paste("n") }, false, act.ModeAsk},
 		{"a mode that is", func(d *drive) { d.paste("/mode yolo"); d.pass(answerDelay); d.paste("y") }, false, act.ModeYolo},
 		{"auto in a sandbox", func(d *drive) { d.paste("/mode auto") }, false, act.ModeAuto},
-		{"auto without one", func(d *drive) { d.app.Sandbox.Reason = "this kernel is old"; d.paste("/mode auto") }, false, act.ModeAsk},
+		{"auto without one", func(d *drive) { d.app.Machine.Sandbox.Reason = "this kernel is old"; d.paste("/mode auto") }, false, act.ModeAsk},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			ran := false
 			d := talk(t, func(o *app.Options, _ *session.Options) {
-				o.Shell = func(_ context.Context, _, command string, _ func(string)) act.Outcome {
+				o.Machine.Shell = func(_ context.Context, _, command string, _ func(string)) act.Outcome {
 					ran = true
 					return act.Outcome{}
 				}

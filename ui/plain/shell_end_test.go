@@ -28,7 +28,7 @@ func TestShellEnd(t *testing.T) {
 // A failed command counts as stopped only if the user stopped it.
 func TestShellStopped(t *testing.T) {
 	d := talk(t, func(o *app.Options, _ *session.Options) {
-		o.Shell = func(ctx context.Context, _, command string, _ func(string)) act.Outcome {
+		o.Machine.Shell = func(ctx context.Context, _, command string, _ func(string)) act.Outcome {
 			if command == "wait" {
 				<-ctx.Done()
 			}

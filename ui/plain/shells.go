@@ -20,7 +20,7 @@ type shells struct {
 
 // run runs a command, writes its output line by line, and attaches the output to the next message.
 func (s *shells) run(command string) {
-	if s.app.Shell == nil || command == "" {
+	if s.app.Machine.Shell == nil || command == "" {
 		s.writeLine("! and a command run it in your shell.")
 		return
 	}
@@ -29,7 +29,7 @@ func (s *shells) run(command string) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	s.running[id] = cancel
 	s.app.RememberPrompt("!" + command)
-	run, record, key := s.app.Shell, s.app.Options.RecordShell, s.app.DraftKey()
+	run, record, key := s.app.Machine.Shell, s.app.Options.RecordShell, s.app.DraftKey()
 	own := s.app.Session
 	n := own.Annotate(0, session.ShellCommand{Command: command})
 	s.async(func() func() {

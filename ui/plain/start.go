@@ -21,10 +21,10 @@ func (p *frontend) start() {
 	if p.app.Notice != "" {
 		p.writeLine("Note: %s", sentence(oneLine(p.app.Notice)))
 	}
-	if p.app.Sandbox.Reason != "" {
-		p.writeLine("Commands run without a sandbox: %s", sentence(oneLine(p.app.Sandbox.Reason)))
-	} else if p.app.Sandbox.Weak != "" {
-		p.writeLine("The sandbox has %s here: every command asks, in auto mode too", p.app.Sandbox.Weak)
+	if p.app.Machine.Sandbox.Reason != "" {
+		p.writeLine("Commands run without a sandbox: %s", sentence(oneLine(p.app.Machine.Sandbox.Reason)))
+	} else if p.app.Machine.Sandbox.Weak != "" {
+		p.writeLine("The sandbox has %s here: every command asks, in auto mode too", p.app.Machine.Sandbox.Weak)
 	}
 	if p.app.Ephemeral {
 		p.writeLine("This conversation is not saved.")

@@ -39,7 +39,7 @@ func TestSentWhileFetching(t *testing.T) {
 	begin := func(t *testing.T) (s *stage, gate chan struct{}) {
 		gate = make(chan struct{})
 		s = setUpWith(t, 80, 24, func(o *Options) {
-			o.App.FetchFile = func(context.Context, string) (string, []byte, error) {
+			o.App.Machine.FetchFile = func(context.Context, string) (string, []byte, error) {
 				<-gate
 				return "a.txt", []byte("alpha"), nil
 			}

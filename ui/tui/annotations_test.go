@@ -40,7 +40,7 @@ func setUpStored(t *testing.T, w, h int, turns ...llmtest.Turn) *reopened {
 			}
 			return build(log), "", nil
 		}
-		o.App.Shell = func(_ context.Context, _, command string, _ func(string)) act.Outcome {
+		o.App.Machine.Shell = func(_ context.Context, _, command string, _ func(string)) act.Outcome {
 			return act.Outcome{Text: "output of " + command + "\x1b[31m", Duration: 2 * time.Second}
 		}
 	}, turns...)

@@ -19,7 +19,7 @@ func asksUser(t *testing.T) func(*Options) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { set.Close() })
-		o.App.ToolSet = func(string) act.Set { return set }
+		o.App.Machine.ToolSet = func(string) act.Set { return set }
 		model := o.App.Session.Model()
 		o.App.Session = session.New(session.Options{Model: model, Tools: set, Policy: tools.NewPolicy(act.ModeYolo), Now: o.App.Now, Log: o.App.Library.Create(session.Info{Dir: o.App.Directory})})
 	}

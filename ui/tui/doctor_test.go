@@ -29,7 +29,7 @@ func TestDoctor(t *testing.T) {
 	for _, size := range [][2]int{{50, 15}, {80, 24}} {
 		name := fmt.Sprintf("doctor-%dx%d", size[0], size[1])
 		t.Run(name, func(t *testing.T) {
-			s := setUpWith(t, size[0], size[1], func(o *Options) { o.App.Checkup = aCheckup })
+			s := setUpWith(t, size[0], size[1], func(o *Options) { o.App.Machine.Checkup = aCheckup })
 			s.Type("/doctor").Press("enter").WaitForText("✓ openai")
 			s.Golden(name)
 			s.Press("esc").WaitForText("~/work")
@@ -41,7 +41,7 @@ func TestDoctor(t *testing.T) {
 func TestDoctorKeepsTheScreen(t *testing.T) {
 	proceed := make(chan struct{})
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.App.Checkup = func(ctx context.Context, t app.TerminalState) []format.Part { <-proceed; return aCheckup(ctx, t) }
+		o.App.Machine.Checkup = func(ctx context.Context, t app.TerminalState) []format.Part { <-proceed; return aCheckup(ctx, t) }
 	})
 	s.Type("/doctor").Press("enter").WaitForText("Checking")
 	s.Type("a draft").WaitForText("a draft")

@@ -37,7 +37,7 @@ func TestOthersWordsDoNotRun(t *testing.T) {
 			t.Run(name+", "+how, func(t *testing.T) {
 				ran := ""
 				s := setUpWith(t, 80, 24, func(o *Options) {
-					o.App.Shell = func(_ context.Context, _, command string, _ func(string)) act.Outcome {
+					o.App.Machine.Shell = func(_ context.Context, _, command string, _ func(string)) act.Outcome {
 						ran = command
 						return act.Outcome{}
 					}
@@ -62,7 +62,7 @@ func TestOthersWordsDoNotRun(t *testing.T) {
 // An edited answer does not run either, and contains only the user's changes.
 func TestEditedAnswerDoesNotRun(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.App.Shell = func(context.Context, string, string, func(string)) act.Outcome {
+		o.App.Machine.Shell = func(context.Context, string, string, func(string)) act.Outcome {
 			t.Error("it ran")
 			return act.Outcome{}
 		}

@@ -24,8 +24,8 @@ func TestOutputOfJobIsFollowed(t *testing.T) {
 		}
 		t.Cleanup(func() { set.Close() })
 		dir := o.App.Directory
-		o.App.Jobs = set.Jobs()
-		o.App.Shell = func(ctx context.Context, conversation, command string, progress func(string)) act.Outcome {
+		o.App.Machine.Jobs = set.Jobs()
+		o.App.Machine.Shell = func(ctx context.Context, conversation, command string, progress func(string)) act.Outcome {
 			return tools.RunUserCommand(act.WithJobOwner(ctx, conversation), dir, set.Jobs(), command, progress)
 		}
 	})

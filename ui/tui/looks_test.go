@@ -53,7 +53,7 @@ var scenes = []struct {
 		s.seen().Press("down")
 	}},
 	{"models", unchanged, func(s *stage) { s.WaitForText("Hello").Press("ctrl+x", "m").WaitForText("fake/two") }},
-	{"doctor", func(o *Options) { o.App.Checkup = aCheckup }, func(s *stage) { s.Type("/doctor").Press("enter").WaitForText("✓ openai") }},
+	{"doctor", func(o *Options) { o.App.Machine.Checkup = aCheckup }, func(s *stage) { s.Type("/doctor").Press("enter").WaitForText("✓ openai") }},
 	{"connect", (&keyring{}).needs, func(s *stage) {
 		s.WaitForText("Hello").Type("/connect openai").Press("enter").WaitForText("OpenAI API key").Paste(keyCanary).WaitForText("20 characters")
 	}},

@@ -38,7 +38,7 @@ func TestInterruptedCallIsShown(t *testing.T) {
 // A command that the user stops has not failed.
 func TestStoppedCommand(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.App.Shell = func(ctx context.Context, _, _ string, progress func(string)) act.Outcome {
+		o.App.Machine.Shell = func(ctx context.Context, _, _ string, progress func(string)) act.Outcome {
 			progress("ready")
 			<-ctx.Done()
 			return act.Outcome{Text: "ready\n[canceled after 2s]", Notes: "[canceled after 2s]", Failed: true}

@@ -11,7 +11,7 @@ import (
 func TestStatusCommand(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
 		o.Config.StatusCommand = "prompt"
-		o.App.Filter = func(_ context.Context, _ string, input []byte) (string, error) {
+		o.App.Machine.Filter = func(_ context.Context, _ string, input []byte) (string, error) {
 			if strings.Contains(string(input), `"display_name":"one"`) {
 				return "on branch main\n", nil
 			}

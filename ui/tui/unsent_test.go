@@ -348,7 +348,7 @@ func TestEditWhileATurnRuns(t *testing.T) {
 func TestOutputBelongsToItsConversation(t *testing.T) {
 	gate := make(chan struct{})
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.App.Shell = func(context.Context, string, string, func(string)) act.Outcome {
+		o.App.Machine.Shell = func(context.Context, string, string, func(string)) act.Outcome {
 			<-gate
 			return act.Outcome{Text: "alpha"}
 		}
@@ -376,7 +376,7 @@ func TestOutputBelongsToItsConversation(t *testing.T) {
 func TestOutputOfAnEmptyConversation(t *testing.T) {
 	gate := make(chan struct{})
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.App.Shell = func(context.Context, string, string, func(string)) act.Outcome {
+		o.App.Machine.Shell = func(context.Context, string, string, func(string)) act.Outcome {
 			<-gate
 			return act.Outcome{Text: "alpha"}
 		}
@@ -390,7 +390,7 @@ func TestOutputOfAnEmptyConversation(t *testing.T) {
 // ctrl+c clears the draft, then stops a typed command, and only then quits.
 func TestInterruptedShell(t *testing.T) {
 	s := setUpWith(t, 80, 24, func(o *Options) {
-		o.App.Shell = func(ctx context.Context, _, _ string, _ func(string)) act.Outcome {
+		o.App.Machine.Shell = func(ctx context.Context, _, _ string, _ func(string)) act.Outcome {
 			<-ctx.Done()
 			return act.Outcome{Text: "stopped here"}
 		}

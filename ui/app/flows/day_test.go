@@ -94,7 +94,7 @@ func TestDay(t *testing.T) {
 		})
 		defer s.Close()
 		a := apptest.New(t, flows.Register, func(o *app.Options) {
-			o.Session, o.Library, o.ToolSet = s, lib, func(string) act.Set { return set }
+			o.Session, o.Library, o.Machine.ToolSet = s, lib, func(string) act.Set { return set }
 			o.Models = app.Models{Open: open, Consult: &session.Consult{Model: "m/other"}}
 		})
 		side := func(line string) {

@@ -32,7 +32,7 @@ func Template(ctx context.Context, o app.Options, p *prompts.Prompt, e prompts.E
 	for _, c := range e.Commands {
 		from.Commands = append(from.Commands, c.Text)
 	}
-	o.FetchFile = nil // addresses are fetched only where the user types them
+	o.Machine.FetchFile = nil // addresses are fetched only where the user types them
 	files, more, err := o.Expand(ctx, mentions+e.Typed)
 	if err != nil {
 		return from, nil, err

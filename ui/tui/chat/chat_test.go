@@ -359,7 +359,7 @@ func TestShell(t *testing.T) {
 		t.Errorf("said %q", k.ToastText())
 	}
 	forgot, remembered, reported, wait := false, 0, make(chan struct{}), make(chan struct{})
-	k.App.Shell = func(ctx context.Context, _, command string, progress func(string)) act.Outcome {
+	k.App.Machine.Shell = func(ctx context.Context, _, command string, progress func(string)) act.Outcome {
 		progress("part of " + command + "\n")
 		close(reported)
 		select {
@@ -426,7 +426,7 @@ func TestShellTool(t *testing.T) {
 // Commands end with the screen. A command of another conversation is not shown in this one, and its output is attached there.
 func TestShellOfAnotherConversation(t *testing.T) {
 	k := newTalk(t)
-	k.App.Shell = func(ctx context.Context, _, _ string, progress func(string)) act.Outcome {
+	k.App.Machine.Shell = func(ctx context.Context, _, _ string, progress func(string)) act.Outcome {
 		<-ctx.Done()
 		progress("late words")
 		return act.Outcome{Text: "late words"}

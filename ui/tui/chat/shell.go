@@ -94,7 +94,7 @@ func (c *Chat) Shell(command, draft string, forget func()) tea.Cmd {
 	if command == "" {
 		return nil
 	}
-	if c.App.Shell == nil {
+	if c.App.Machine.Shell == nil {
 		return c.ShowToast("No shell here")
 	}
 	c.HasContent = true
@@ -109,7 +109,7 @@ func (c *Chat) Shell(command, draft string, forget func()) tea.Cmd {
 		defer cancel()
 		ended := o.RecordShell(draft, command)
 		forget()
-		out := o.Shell(ctx, owner, command, func(text string) { send(shellMsg{run: run, text: text}) })
+		out := o.Machine.Shell(ctx, owner, command, func(text string) { send(shellMsg{run: run, text: text}) })
 		end := session.EndedCommand(ctx, command, out)
 		send(shellMsg{run: run, end: &end, ended: ended})
 	})

@@ -76,7 +76,7 @@ func (s *StatusCommand) Update(msg tea.Msg) (tea.Cmd, bool) {
 
 // isConfigured reports whether there is a command that may run.
 func (s *StatusCommand) isConfigured() bool {
-	return s.Config.StatusCommand != "" && s.App.Filter != nil && !s.failed
+	return s.Config.StatusCommand != "" && s.App.Machine.Filter != nil && !s.failed
 }
 
 // updated passes the current facts to the command.
@@ -108,7 +108,7 @@ func (s *StatusCommand) changed(now statusFacts) tea.Cmd {
 	s.sent, s.running, s.next = now, true, s.Now().Add(statusInterval)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
-	run, command, input := s.App.Filter, string(s.Config.StatusCommand), s.input(now)
+	run, command, input := s.App.Machine.Filter, string(s.Config.StatusCommand), s.input(now)
 	said := make(chan tea.Msg, 1)
 	s.Go(func() { // the program waits for it before it exits
 		text, err := run(ctx, command, input)

@@ -37,7 +37,7 @@ func newStatusFixture(t *testing.T) *statusFixture {
 		return func() tea.Msg { return msg }
 	}
 	a := &app.App{Options: app.Options{Directory: "/work", FirstScreen: app.FirstScreen{Version: "1.2"}}}
-	a.Filter = func(_ context.Context, command string, input []byte) (string, error) {
+	a.Machine.Filter = func(_ context.Context, command string, input []byte) (string, error) {
 		if command != "prompt" {
 			t.Errorf("ran %q", command)
 		}
@@ -159,7 +159,7 @@ func TestStatusCommandEnds(t *testing.T) {
 	}
 	f.Update(common.ShutdownMsg{})
 	d.Config.StatusCommand = "prompt"
-	d.App.Filter = func(ctx context.Context, _ string, input []byte) (string, error) {
+	d.App.Machine.Filter = func(ctx context.Context, _ string, input []byte) (string, error) {
 		<-ctx.Done()
 		return string(input), nil
 	}

@@ -34,10 +34,10 @@ const (
 
 // Register adds the tool to those of a.
 func Register(a *app.App) {
-	if a.ToolSet == nil {
+	if a.Machine.ToolSet == nil {
 		return
 	}
-	if set, ok := a.ToolSet(act.AskTool).(*tools.Set); ok {
+	if set, ok := a.Machine.ToolSet(act.AskTool).(*tools.Set); ok {
 		f := &flow{app: a}
 		_ = set.AddExternal(tools.External{Name: act.AskTool, Description: description, Schema: json.RawMessage(schema), Plan: f.plan}) // its name is valid
 	}

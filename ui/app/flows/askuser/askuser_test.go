@@ -24,7 +24,7 @@ func init() { permission.Register() }
 func askingApp(t *testing.T, turns ...llmtest.Turn) (*app.App, *tools.Set, <-chan *app.ModelQuestion) {
 	var set *tools.Set
 	a := apptest.New(t, Register, apptest.Tools(t), func(o *app.Options) {
-		set = o.ToolSet("").(*tools.Set)
+		set = o.Machine.ToolSet("").(*tools.Set)
 		o.Session.SetModel(llm.Endpoint{Name: "fake/m", Origin: "fake", Strategy: "native", Model: llmtest.New(turns...)})
 	})
 	asked := make(chan *app.ModelQuestion, 1)

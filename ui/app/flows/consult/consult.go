@@ -178,7 +178,7 @@ func (f *flow) items() []app.Item {
 }
 
 func (f *flow) noTools() string {
-	if f.app.ToolSet == nil || f.app.ToolSet(act.ConsultTool) == nil {
+	if f.app.Machine.ToolSet == nil || f.app.Machine.ToolSet(act.ConsultTool) == nil {
 		return "Tools are off: --tools"
 	}
 	return ""
@@ -215,7 +215,7 @@ func (f *flow) offer() error {
 	if f.noTools() != "" || f.config.Model == "" && !f.offered {
 		return nil
 	}
-	set, ok := f.app.ToolSet(act.ConsultTool).(*tools.Set)
+	set, ok := f.app.Machine.ToolSet(act.ConsultTool).(*tools.Set)
 	if !ok {
 		return nil
 	}

@@ -280,7 +280,7 @@ func TestFolder(t *testing.T) {
 	if e := l.Choose(l.Items[0].Value); !apptest.See(e).Quit || to != filepath.Join(base, "other") {
 		t.Errorf("%+v, in %s", e, to)
 	}
-	a.Jobs = running{"1. make"}
+	a.Machine.Jobs = running{"1. make"}
 	e := apptest.Run(t, a, "/cd sub")
 	if c := apptest.See(e).Confirm; c == nil || c.Text != "Changing the folder ends 1 command in the background:\n  1. make" {
 		t.Errorf("with a background command: %+v", e)
@@ -298,7 +298,7 @@ func TestQuit(t *testing.T) {
 	if e := apptest.Run(t, a, "/quit"); !apptest.See(e).Quit {
 		t.Errorf("got %+v", e)
 	}
-	a.Jobs = running{"1. make", "2. serve"}
+	a.Machine.Jobs = running{"1. make", "2. serve"}
 	c := apptest.See(apptest.Run(t, a, "/exit")).Confirm
 	if c == nil || c.Text != "Quitting ends 2 commands in the background:\n  1. make\n  2. serve" || c.Yes != "Quit" || !apptest.See(c.Accept()).Quit {
 		t.Errorf("got %+v", c)

@@ -11,14 +11,14 @@ import (
 func Register(a *app.App) {
 	a.Commands = append(a.Commands,
 		app.Command{Name: "doctor", Group: app.Program, Help: "Check keys, servers, terminal, sandbox and store", Unavailable: func() string {
-			if a.Checkup == nil {
+			if a.Machine.Checkup == nil {
 				return "Not available here"
 			}
 			return ""
 		}, Run: func(string) app.Effect {
 			terminal := a.Terminal()
 			return app.Then{app.Toast("Checking…"), app.Async(func(ctx context.Context) app.Effect {
-				return app.Page{Title: "Doctor", Parts: a.Checkup(ctx, terminal)}
+				return app.Page{Title: "Doctor", Parts: a.Machine.Checkup(ctx, terminal)}
 			})}
 		}},
 	)

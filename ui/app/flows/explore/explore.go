@@ -49,10 +49,10 @@ var prompt string
 
 // Register adds the tool to those of a.
 func Register(a *app.App) {
-	if a.ToolSet == nil {
+	if a.Machine.ToolSet == nil {
 		return
 	}
-	if set, ok := a.ToolSet(act.ExploreTool).(*tools.Set); ok {
+	if set, ok := a.Machine.ToolSet(act.ExploreTool).(*tools.Set); ok {
 		running := make(chan struct{}, maxAtOnce)
 		_ = set.AddExternal(tools.External{ // its name is valid
 			Name: act.ExploreTool, Description: description, Schema: json.RawMessage(schema), MinContext: minContext,

@@ -5,7 +5,7 @@ import "parley/ui/app"
 
 // Register adds the flow to a.
 func Register(a *app.App) {
-	f := flow{a.Hooks}
+	f := flow{a.Machine.Hooks}
 	a.Commands = append(a.Commands,
 		app.Command{Name: "hooks", Group: app.Program, Help: "Hooks: commands that run when something happens", Unavailable: f.unavailable, Run: f.list},
 	)

@@ -188,7 +188,7 @@ func TestImageMentions(t *testing.T) {
 		t.Fatal(err)
 	}
 	fetched := 0
-	a.FetchFile = func(context.Context, string) (string, []byte, error) {
+	a.Machine.FetchFile = func(context.Context, string) (string, []byte, error) {
 		fetched++
 		return "web.png", photo.Bytes(), nil
 	}

@@ -35,7 +35,7 @@ func TestJobsOfCommands(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer set.Close()
-	a := apptest.New(t, jobs.Register, apptest.Tools(t), func(o *app.Options) { o.Jobs = set.Jobs() })
+	a := apptest.New(t, jobs.Register, apptest.Tools(t), func(o *app.Options) { o.Machine.Jobs = set.Jobs() })
 	reports := make(chan func() app.Effect, 9)
 	a.WatchAll(func(happened func() app.Effect) { reports <- happened })
 	run := func(line string) app.Effect { return apptest.Run(t, a, line) }

@@ -19,7 +19,7 @@ import (
 
 // Register adds the flow to a.
 func Register(a *app.App) {
-	all, _ := a.Jobs.(*tools.Jobs)
+	all, _ := a.Machine.Jobs.(*tools.Jobs)
 	f := flow{a, all}
 	a.Commands = append(a.Commands,
 		app.Command{Name: "background", Aliases: []string{"bg"}, Keys: []string{"ctrl+x b"}, Group: app.Messages, Help: "Move the running command to the background", Run: f.moveToBackground},

@@ -96,7 +96,7 @@ func (c control) awaitLogin(login mcp.Login) app.Effect {
 		},
 	}
 	return app.Prepare(func(ctx context.Context) func() app.Effect {
-		if c.app.OpenURL == nil || c.app.OpenURL(ctx, login.URL()) != nil {
+		if c.app.Machine.OpenURL == nil || c.app.Machine.OpenURL(ctx, login.URL()) != nil {
 			ask.Text = "No browser here: open " + login.URL() + " elsewhere, and paste the address that it ends on"
 		}
 		return func() app.Effect { return ask }

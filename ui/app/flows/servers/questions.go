@@ -199,7 +199,7 @@ func (f flow) confirmPage(q *mcp.Question) *app.Confirm {
 	return confirmRequest(q, app.Confirm{Text: text, Yes: "Open in the browser", No: "Decline"}, func() app.Effect {
 		q.Answer(nil)
 		return app.Async(func(ctx context.Context) app.Effect {
-			if f.app.OpenURL == nil || f.app.OpenURL(ctx, q.URL) != nil {
+			if f.app.Machine.OpenURL == nil || f.app.Machine.OpenURL(ctx, q.URL) != nil {
 				return app.Shown{Event: llm.Notice{Text: "Open this address in a browser: " + q.URL}}
 			}
 			return app.Toast("Opened in the browser")

@@ -203,7 +203,7 @@ func TestServerFormLeft(t *testing.T) {
 func TestServerPage(t *testing.T) {
 	a, call := askingApp(t)
 	var opened string
-	a.OpenURL = func(_ context.Context, address string) error { opened = address; return nil }
+	a.Machine.OpenURL = func(_ context.Context, address string) error { opened = address; return nil }
 	done := call("page")
 	c := asked(t, a)
 	if c.Text != "MCP server s asks you to open a page:\n\n> Pay here\n\nhttps://pay.example/1" || opened != "" {
@@ -220,7 +220,7 @@ func TestServerPage(t *testing.T) {
 func TestServerRequiresPage(t *testing.T) {
 	a, call := askingApp(t)
 	opened := 0
-	a.OpenURL = func(context.Context, string) error { opened++; return nil }
+	a.Machine.OpenURL = func(context.Context, string) error { opened++; return nil }
 	done := call("paid")
 	apptest.See(asked(t, a).Answer(true)).Async(t.Context())
 	c := asked(t, a)

@@ -88,7 +88,7 @@ func (f flow) ask(list []llm.Part) app.Effect {
 
 // confirm shows the complete address and opens it if the user agrees.
 func (f flow) confirm(p llm.Part) app.Effect {
-	open := f.app.OpenURL
+	open := f.app.Machine.OpenURL
 	switch {
 	case !isOpenable(p.URL):
 		return app.Refuse("not an address of the web: %s", sanitize.Line(p.URL))

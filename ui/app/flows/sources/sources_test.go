@@ -39,7 +39,7 @@ func TestSources(t *testing.T) {
 		t.Errorf("shown %q", shown)
 	}
 	opened := ""
-	a.OpenURL = func(_ context.Context, address string) error { opened = address; return errors.New("no browser") }
+	a.Machine.OpenURL = func(_ context.Context, address string) error { opened = address; return errors.New("no browser") }
 	list := apptest.See(apptest.Run(t, a, "/sources")).List
 	if list == nil || len(list.Items) != 3 || list.Items[0].Disabled || !list.Items[1].Disabled || !list.Items[2].Disabled {
 		t.Fatalf("asked %+v", list)

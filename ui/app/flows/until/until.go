@@ -22,7 +22,7 @@ func Register(a *app.App) {
 type flow struct{ app *app.App }
 
 func (f flow) unavailable() string {
-	if f.app.Until == nil {
+	if f.app.Machine.Until == nil {
 		return "No commands can run here"
 	}
 	return ""
@@ -49,7 +49,7 @@ func (f flow) run(arg string) app.Effect {
 		return app.Toast("No command runs after the answer")
 	}
 	own := a.Session
-	check := a.Until(own, arg, rounds)
+	check := a.Machine.Until(own, arg, rounds)
 	switch {
 	case !a.Busy():
 		own.Check.Set(check)

@@ -27,7 +27,7 @@ func TestArguments(t *testing.T) {
 			o.Session = session.New(session.Options{Model: llm.Endpoint{Model: llmtest.New(llmtest.Say("done")), Name: "fake/m"}})
 		})
 		got := ""
-		a.Until = func(_ *session.Session, command string, rounds int) session.Check {
+		a.Machine.Until = func(_ *session.Session, command string, rounds int) session.Check {
 			got = fmt.Sprintf("%d rounds of %s", rounds, command)
 			return func(context.Context, func(session.Event)) ([]llm.Part, error) { return nil, nil }
 		}
@@ -55,7 +55,7 @@ func TestArguments(t *testing.T) {
 // TestEnding: a turn that runs no command, such as one that is ending, refuses it.
 func TestEnding(t *testing.T) {
 	a := apptest.New(t, Register)
-	a.Until = func(*session.Session, string, int) session.Check {
+	a.Machine.Until = func(*session.Session, string, int) session.Check {
 		return func(context.Context, func(session.Event)) ([]llm.Part, error) { return nil, nil }
 	}
 	a.Busy = func() bool { return true }
@@ -67,7 +67,7 @@ func TestEnding(t *testing.T) {
 // TestIdle: if no turn is running, the command runs at once, and its output is a prompt.
 func TestIdle(t *testing.T) {
 	a := apptest.New(t, Register)
-	a.Until = func(*session.Session, string, int) session.Check {
+	a.Machine.Until = func(*session.Session, string, int) session.Check {
 		return func(_ context.Context, emit func(session.Event)) ([]llm.Part, error) {
 			emit(llm.Notice{Text: "passed"})
 			return nil, nil
